@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "services/common/cause.h"
+#include "services/lifecycle/peers/peer_books.h"
 #include "services/lifecycle/service_test_base.h"
 
 namespace muster::lifecycle {
@@ -11,9 +13,12 @@ namespace {
 using ::muster::testing::HasFieldViolation;
 using ::muster::testing::HasReason;
 using ::muster::testing::IsOk;
+using ::testing::AllOf;
 using ::testing::Each;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::Pair;
 using ::testing::SizeIs;
 
@@ -90,6 +95,33 @@ TEST_F(LifecycleServiceTest, AServiceThatIsAwayIsSaidAndHeals) {
   ASSERT_TRUE(AwaitReason("Quota", "InternalError").has_value());
   peers_.quota.SetAway(false);
   EXPECT_TRUE(AwaitReason("AtTarget", "TargetMet", 1).has_value());
+}
+
+TEST_F(LifecycleServiceTest, NobodyIsToldWhereTheOtherServicesAre) {
+  peers_.quota.SetAway(true);
+  Reconcile();
+  ASSERT_THAT(Apply(1), IsOk());
+  ASSERT_TRUE(AwaitReason("Quota", "InternalError").has_value());
+  v1::ExplainNodePoolRequest why;
+  why.set_name(kPool);
+  const auto explained = Call(*replica_->stub, &Stub::ExplainNodePool, why);
+  ASSERT_THAT(explained, IsOk());
+  EXPECT_THAT(
+      explained->ShortDebugString(),
+      AllOf(HasSubstr("Quota could not be asked: It does not answer."), Not(HasSubstr("ipv4:"))));
+
+  peers_.quota.SetAway(false);
+  ASSERT_TRUE(AwaitReason("AtTarget", "TargetMet", 1).has_value());
+  v1::ApplyNodePoolRequest only = Pool(3);
+  only.set_validate_only(true);
+  const auto preview = Call(*replica_->stub, &Stub::ApplyNodePool, only);
+  ASSERT_THAT(preview, IsOk());
+  EXPECT_EQ(preview->preview().capacity().problem(), "Capacity does not answer.");
+
+  const absl::Status books =
+      PeerBooks(peers_.channels(), &replica_->service->lane()).Read().status();
+  EXPECT_EQ(books.message(), "Quota does not answer.");
+  EXPECT_THAT(muster::error::CauseOf(books), HasSubstr("ipv4:"));
 }
 
 TEST_F(LifecycleServiceTest, AClockThatJumpsBackDelaysNothing) {

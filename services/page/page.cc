@@ -83,7 +83,7 @@ std::string Page::Health() const {
     watches.push_back({{"service", health.service},
                        {"live", health.live},
                        {"since", absl::ToUnixMillis(health.since)},
-                       {"error", health.error}});
+                       {"error", health.told}});
   }
   json services = json::array();
   if (health_) {

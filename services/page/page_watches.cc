@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "services/common/from_peer.h"
 #include "services/rpc/client/bundle.h"
 #include "services/rpc/client/watch.h"
 
@@ -25,7 +26,7 @@ template <class Response, class Request, class Call>
 void PageWatches::Add(const char* service, Source source, Request request, Call call) {
   auto stream = std::make_unique<Stream>();
   Stream& self = *stream;
-  self.health = {service, false, absl::Now(), "not connected yet"};
+  self.health = {service, false, absl::Now(), "not connected yet", "not connected yet"};
   const auto take = [this, &self](const Response& message) {
     if (!sink_.Take(message)) Restart();
     bool current = false;
@@ -96,6 +97,7 @@ void PageWatches::SetLive(Stream& stream) {
   if (std::exchange(stream.health.live, true)) return;
   stream.health.since = absl::Now();
   stream.health.error.clear();
+  stream.health.told.clear();
 }
 
 void PageWatches::SetEnded(Stream& stream, const absl::Status& status) {
@@ -103,6 +105,7 @@ void PageWatches::SetEnded(Stream& stream, const absl::Status& status) {
   if (stream.health.live) stream.health.since = absl::Now();
   stream.health.live = false;
   stream.health.error = std::string(status.message());
+  stream.health.told = std::string(error::FromPeer(status, "It").message());
 }
 
 std::vector<WatchHealth> PageWatches::health() const {

@@ -128,6 +128,7 @@ TEST(PageWatchesTest, SaysWhetherNewsComes) {
   EXPECT_FALSE(watches.health()[0].live);
   watches.Start();
   Until([&] { return watches.health()[0].error == "the database is away"; }, "the reason");
+  EXPECT_EQ(watches.health()[0].told, "It does not answer.") << "not the service's own word";
   EXPECT_FALSE(watches.health()[0].live);
 }
 

@@ -8,11 +8,14 @@
 #include <algorithm>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "services/common/from_peer.h"
 #include "services/page/core/documents.h"
 #include "services/page/limits.h"
 #include "services/rpc/client/channel.h"
+#include "services/rpc/status.h"
 
 namespace muster::page {
 namespace {
@@ -25,12 +28,15 @@ std::string Json(const google::protobuf::Message& message) {
   return status.ok() ? json : "null";
 }
 
-Questions::Answer Refusal(const grpc::Status& status) {
+// What `service` ("Capacity") answered instead.
+Questions::Answer Refusal(absl::string_view service, const grpc::Status& status) {
+  const absl::Status told = error::FromPeer(rpc::FromGrpcStatus(status), service);
+  error::LogSilence(absl::AsciiStrToLower(service), told);
   Questions::Answer answer;
   answer.status = status.error_code() == grpc::StatusCode::NOT_FOUND          ? 404
                   : status.error_code() == grpc::StatusCode::INVALID_ARGUMENT ? 400
                                                                               : 503;
-  answer.json = absl::StrCat("{\"error\":", Quoted(status.error_message()), "}");
+  answer.json = absl::StrCat("{\"error\":", Quoted(told.message()), "}");
   return answer;
 }
 
@@ -78,10 +84,10 @@ Questions::Answer Questions::Pool(const std::string& name) const {
   request.set_name(name);
   lifecycle::v1::ExplainNodePoolResponse explained;
   grpc::Status status = stub->ExplainNodePool(&context, request, &explained);
-  if (!status.ok()) return Refusal(status);
+  if (!status.ok()) return Refusal("Lifecycle", status);
   std::vector<lifecycle::v1::Event> events;
   status = ListEvents(*stub, explained.node_pool(), events);
-  if (!status.ok()) return Refusal(status);
+  if (!status.ok()) return Refusal("Lifecycle", status);
   std::stable_sort(events.begin(), events.end(), [](const auto& a, const auto& b) {
     return Milliseconds(a.last_time()) > Milliseconds(b.last_time());
   });
@@ -101,7 +107,7 @@ Questions::Answer Questions::Claim(absl::string_view pool_uid) const {
   capacity::v1::ExplainClaimResponse explained;
   const auto stub = capacity::v1::CapacityService::NewStub(channels_.capacity);
   const grpc::Status status = stub->ExplainClaim(&context, request, &explained);
-  return status.ok() ? Answer{200, Json(explained)} : Refusal(status);
+  return status.ok() ? Answer{200, Json(explained)} : Refusal("Capacity", status);
 }
 
 }  // namespace muster::page

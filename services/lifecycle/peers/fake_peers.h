@@ -20,6 +20,12 @@
 // For tests: quota, capacity and configuration behind real gRPC, each a few lines. Thread-safe.
 namespace muster::lifecycle {
 
+// As gRPC says it of a server that is not there.
+inline grpc::Status NobodyThere() {
+  return {grpc::StatusCode::UNAVAILABLE,
+          "failed to connect to all addresses; last error: UNKNOWN: ipv4:10.0.0.2:7612: refused"};
+}
+
 // What the watches of a fake send: a snapshot that is only its end, then what is pushed.
 template <class Response>
 class FakeFeed {
@@ -125,6 +131,11 @@ class FakeQuota final : public quota::v1::QuotaService::Service {
     std::map<std::string, int64_t> copy = holdings_;
     return Decide(*request, copy, *response);
   }
+  // Its books are not played.
+  grpc::Status ListHoldings(grpc::ServerContext*, const quota::v1::ListHoldingsRequest*,
+                            quota::v1::ListHoldingsResponse*) override {
+    return NobodyThere();
+  }
   grpc::Status WatchQuotas(grpc::ServerContext* context, const quota::v1::WatchQuotasRequest*,
                            grpc::ServerWriter<quota::v1::WatchQuotasResponse>* writer) override {
     return feed_.Serve(*context, {}, *writer);
@@ -134,7 +145,7 @@ class FakeQuota final : public quota::v1::QuotaService::Service {
   template <class Request, class Response>
   grpc::Status Decide(const Request& request, std::map<std::string, int64_t>& holdings,
                       Response& response) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    if (away_) return {grpc::StatusCode::UNAVAILABLE, "away"};
+    if (away_) return NobodyThere();
     for (const auto& ask : request.holdings()) {
       if (ask.generation() != 0 && ask.generation() < known_) {
         *response.add_results()->mutable_error() = rpc::ToRpcStatus(
@@ -229,6 +240,11 @@ class FakeCapacity final : public capacity::v1::CapacityService::Service {
     int next_machine = next_machine_;
     Decide(*request, copy, next_machine, *response);
     return grpc::Status::OK;
+  }
+  // What is free anywhere is not played.
+  grpc::Status FindPlacements(grpc::ServerContext*, const capacity::v1::FindPlacementsRequest*,
+                              capacity::v1::FindPlacementsResponse*) override {
+    return NobodyThere();
   }
   // So many machines are being reclaimed for every claim.
   void SetReclaimed(int64_t nodes) {

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
+#include "services/common/from_peer.h"
 #include "services/common/latch.h"
 #include "services/common/status_macros.h"
 #include "services/lifecycle/core/limits.h"
@@ -106,7 +107,7 @@ PeerBooks::PeerBooks(const Peers& peers, Lane* lane)
 void PeerBooks::Cancel() { calls_.Stop(); }
 
 template <class Stub, class Request, class Response, class Take>
-absl::Status PeerBooks::Pages(Stub& stub,
+absl::Status PeerBooks::Pages(absl::string_view peer, Stub& stub,
                               grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
                                                            Response*),
                               Request request, Take take) {
@@ -118,7 +119,7 @@ absl::Status PeerBooks::Pages(Stub& stub,
       request.set_page_size(request.page_size() / 4 + 1);  // the page is too large for a message
       continue;
     }
-    RETURN_IF_ERROR(response.status());
+    RETURN_IF_ERROR(muster::error::FromPeer(response.status(), peer));
     RETURN_IF_ERROR(take(*response));
     request.set_page_token(response->next_page_token());
     if (request.page_token().empty()) return absl::OkStatus();
@@ -129,7 +130,7 @@ absl::StatusOr<Books> PeerBooks::Read() {
   Books books;
   qv1::ListHoldingsRequest holdings;
   holdings.set_parent("organizations/-/quotas/-");
-  RETURN_IF_ERROR(Pages(*quota_, &qv1::QuotaService::Stub::ListHoldings, holdings,
+  RETURN_IF_ERROR(Pages("Quota", *quota_, &qv1::QuotaService::Stub::ListHoldings, holdings,
                         [&](const qv1::ListHoldingsResponse& page) -> absl::Status {
                           for (const qv1::Holding& holding : page.holdings()) {
                             ASSIGN_OR_RETURN(HoldingEntry entry, EntryOf(holding));
@@ -137,14 +138,14 @@ absl::StatusOr<Books> PeerBooks::Read() {
                           }
                           return absl::OkStatus();
                         }));
-  RETURN_IF_ERROR(Pages(*capacity_, &cv1::CapacityService::Stub::ListClaims,
+  RETURN_IF_ERROR(Pages("Capacity", *capacity_, &cv1::CapacityService::Stub::ListClaims,
                         cv1::ListClaimsRequest(), [&](const cv1::ListClaimsResponse& page) {
                           for (const cv1::Claim& claim : page.claims())
                             books.claims.push_back(EntryOf(claim));
                           return absl::OkStatus();
                         }));
   RETURN_IF_ERROR(Pages(
-      *configuration_, &fv1::ConfigurationService::Stub::ListPoolConfigurations,
+      "Configuration", *configuration_, &fv1::ConfigurationService::Stub::ListPoolConfigurations,
       fv1::ListPoolConfigurationsRequest(), [&](const fv1::ListPoolConfigurationsResponse& page) {
         for (const fv1::PoolConfiguration& configuration : page.configurations()) {
           books.configurations.push_back(

@@ -26,7 +26,7 @@ class PeerBooks {
 
   // Lifecycle's pools are read last, linearizably: what the other three know of a pool came after
   // the pool, so a pool that is being created is in the picture. Errors: whatever kept a service
-  // from answering.
+  // from answering, in words for callers (services/common/from_peer.h).
   absl::StatusOr<Books> Read();
   // Whether lifecycle has a pool of this uid; linearizable.
   absl::StatusOr<bool> HasPool(absl::string_view uid);
@@ -42,7 +42,7 @@ class PeerBooks {
 
  private:
   template <class Stub, class Request, class Response, class Take>
-  absl::Status Pages(Stub& stub,
+  absl::Status Pages(absl::string_view peer, Stub& stub,
                      grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
                      Request request, Take take);
   absl::Status Sync(const ClaimEntry& claim, int64_t generation, size_t from, size_t count,

@@ -9,7 +9,9 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "services/common/cause.h"
 #include "services/common/error.h"
+#include "services/common/from_peer.h"
 #include "services/common/latch.h"
 #include "services/common/mutex.h"
 #include "services/lifecycle/peers/wire/peer_wire.h"
@@ -23,12 +25,15 @@ namespace qv1 = quota::v1;
 namespace cv1 = capacity::v1;
 namespace fv1 = configuration::v1;
 
+constexpr const char* kPeerNames[] = {"quota", "capacity", "configuration"};
+
 // --- one batch call ---
 
+// Callers see the error, at a place that says of which service it is.
 template <class T>
 void NoAnswer(PeerReply<T>& slot, const absl::Status& status) {
   slot.state = PeerReply<T>::State::kAway;
-  slot.error = status.ToString();
+  slot.error = std::string(muster::error::FromPeer(status, "It").message());
   const auto detail = muster::error::DetailOf(status);
   if (!detail || !(absl::IsAborted(status) || absl::IsFailedPrecondition(status))) return;
   slot.state = PeerReply<T>::State::kRefused;
@@ -39,8 +44,15 @@ void NoAnswer(PeerReply<T>& slot, const absl::Status& status) {
 
 // How long a service may take to show that it answers again.
 constexpr absl::Duration kProbeTimeout = absl::Seconds(2);
-const grpc::Status kSilent(grpc::StatusCode::UNAVAILABLE,
-                           "It did not answer in time lately; it is asked again once it does.");
+// Our own word for it, of a call that was not made.
+grpc::Status Silent() {
+  return rpc::ToGrpcStatus(muster::error::Unavailable(
+      "It did not answer in time lately; it is asked again once it does."));
+}
+
+absl::Status EndOf(const grpc::Status& status) {
+  return muster::error::FromPeer(rpc::FromGrpcStatus(status), "It");
+}
 
 // It takes no more of us for now; without a reason it is gRPC that finds a message too large.
 bool IsHeldBack(const grpc::Status& status) {
@@ -84,7 +96,8 @@ struct Call {
   void Distribute(Take take) {
     const absl::Status failed =
         status.ok() && response.results_size() != static_cast<int>(slots.size())
-            ? absl::InternalError("The number of answers is wrong.")
+            ? muster::error::Make(absl::StatusCode::kInternal, "The number of answers is wrong.",
+                                  {.reason = "INTERNAL"})
             : rpc::FromGrpcStatus(status);
     for (size_t i = 0; i < slots.size(); ++i) {
       if (!failed.ok()) {
@@ -228,14 +241,21 @@ struct PeerClient::Guard {
     }
     breaker->Ended(outcome, call.Names());
   }
+  // Once an outage: the loop asks over and over.
+  void Log(const absl::Status& ended) {
+    const bool silent = !muster::error::CauseOf(ended).empty();
+    const absl::StatusCode code = silent ? ended.code() : absl::StatusCode::kOk;
+    if (std::exchange(logged, code) != code) muster::error::LogSilence(breaker->peer(), ended);
+  }
 
   const std::shared_ptr<PeerBreaker> breaker;
   std::function<void()> probe = {};
+  absl::StatusCode logged = absl::StatusCode::kOk;
 };
 
 PeerClient::PeerClient(const Peers& peers, const SteadyClock* clock, PeerBreaker::OnBack on_back)
     : PeerClient(peers) {
-  for (const char* peer : {"quota", "capacity", "configuration"}) {
+  for (const char* peer : kPeerNames) {
     guards_.push_back(std::make_shared<Guard>(std::make_shared<PeerBreaker>(peer, clock, on_back)));
   }
 }
@@ -273,7 +293,7 @@ void PeerClient::AskBy(absl::Span<PoolPass> passes, absl::Duration timeout) cons
   const auto start = [&](auto& call, size_t guard, const auto& send) {
     if (call.slots.empty()) return;
     if (!guards_.empty() && !guards_[guard]->breaker->MayAsk(call.Names())) {
-      call.status = kSilent;
+      call.status = Silent();
       return;
     }
     call.sent = true;
@@ -311,6 +331,15 @@ void PeerClient::AskBy(absl::Span<PoolPass> passes, absl::Duration timeout) cons
     AskBy<Calls>(passes.subspan(half), timeout);
     return;
   }
+  const auto tell = [&](const auto& call, size_t peer) {
+    if (!call.sent) return;
+    const absl::Status ended = EndOf(call.status);
+    if (guards_.empty()) return muster::error::LogSilence(kPeerNames[peer], ended);
+    guards_[peer]->Log(ended);
+  };
+  tell(batch.quota, 0);
+  tell(batch.capacity, 1);
+  tell(batch.configuration, 2);
   batch.Distribute();
 }
 

@@ -6,7 +6,9 @@
 
 #include <thread>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
+#include "services/common/log.h"
 #include "services/lifecycle/peers/fake_peers.h"
 #include "services/lifecycle/peers/what_if_client.h"
 #include "tests/testing/patience.h"
@@ -14,8 +16,10 @@
 namespace muster::lifecycle {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::SizeIs;
 using Holding = PeerReply<HoldingFacts>;
 using Claim = PeerReply<ClaimFacts>;
 
@@ -152,6 +156,27 @@ TEST_F(PeerClientTest, ARefusalTellsWhyAndWhatTheServiceKnows) {
   EXPECT_EQ(answer.last_generation, 9);
   EXPECT_THAT(answer.error, HasSubstr("older"));
   EXPECT_EQ(passes[0].snapshot.answers.claim.state, Claim::State::kHere);
+}
+
+TEST_F(PeerClientTest, WhereAServiceIsIsLoggedOnceAnOutageAndNotTold) {
+  std::vector<std::string> lines;
+  log::SetSink([&](absl::string_view line) { lines.emplace_back(line); });
+  const absl::Cleanup logged = [] { log::SetSink({}); };
+  peers_.quota.SetAway(true);
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ(Ask(kLong)[0].snapshot.answers.holding.error, "It does not answer.");
+  EXPECT_THAT(lines, ElementsAre(AllOf(HasSubstr("a service does not answer"), HasSubstr("quota"),
+                                       HasSubstr("ipv4:10.0.0.2"))));
+  peers_.quota.SetAway(false);
+  Ask(kLong);
+  peers_.quota.SetAway(true);
+  Ask(kLong);
+  EXPECT_THAT(lines, SizeIs(2)) << "another outage";
+
+  const WhatIfClient client(peers_.channels());
+  EXPECT_EQ(client.AskPlaces(*Passes()[0].snapshot.pool, 1, kLong).problem(),
+            "Capacity does not answer.");
+  EXPECT_THAT(lines.back(), HasSubstr("ipv4:10.0.0.2"));
 }
 
 TEST_F(PeerClientTest, WhatIsReclaimedForAPoolIsToldByCapacity) {

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "services/common/condition_names.h"
+#include "services/common/from_peer.h"
 #include "services/lifecycle/peers/wire/peer_wire.h"
 #include "services/rpc/client/calls.h"
 #include "services/rpc/status.h"
@@ -101,9 +102,14 @@ v1::NodePoolPreview::Capacity WhatIfClient::AskPlaces(const Pool& pool, int64_t 
   request.mutable_requests(0)->set_compute_class(ComputeClassOf(pool));
   const auto response =
       rpc::Call(timeout, *capacity_, &cv1::CapacityService::Stub::FindPlacements, request);
-  if (!response.ok() || response->zones_size() != 1 || response->zones(0).placements_size() != 1) {
-    out.set_problem(response.ok() ? "Capacity knows nothing of the zone."
-                                  : std::string(response.status().message()));
+  if (!response.ok()) {
+    const absl::Status told = muster::error::FromPeer(response.status(), "Capacity");
+    muster::error::LogSilence("capacity", told);
+    out.set_problem(std::string(told.message()));
+    return out;
+  }
+  if (response->zones_size() != 1 || response->zones(0).placements_size() != 1) {
+    out.set_problem("Capacity knows nothing of the zone.");
     return out;
   }
   out.set_free_nodes(response->zones(0).placements(0).free());

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "services/common/cause.h"
 #include "services/common/log.h"
 #include "services/common/status_macros.h"
 #include "services/lifecycle/core/decide.h"
@@ -64,7 +65,8 @@ void OrphanCollector::Round() {
   if (!books.ok()) {
     metrics_->Failed();
     if (!absl::IsCancelled(books.status()))
-      log::Warn("the books could not be read", {{"error", books.status()}});
+      log::Warn("the books could not be read",
+                {{"error", books.status()}, {"cause", muster::error::CauseOf(books.status())}});
     return;
   }
   if (!Leads()) return;

@@ -17,7 +17,8 @@ struct WatchHealth {
   std::string service = {};
   bool live = false;       // its snapshot is complete, and the stream stands
   absl::Time since = {};   // of `live`
-  std::string error = {};  // why it is not
+  std::string error = {};  // why it is not; may name addresses
+  std::string told = {};   // likewise, as readers of the page may hear it
 };
 
 }  // namespace muster::page
