@@ -1,75 +1,47 @@
-// client ADDRESS: a NodePool from its spec to its end.
-#include <google/rpc/error_details.pb.h>
-#include <google/rpc/status.pb.h>
-#include <grpcpp/grpcpp.h>
+// client [ADDRESS]: a NodePool from its spec to its end. Without an address at the server of musterctl's current context.
+#include "services/client/client.h"
 
-#include <chrono>
-#include <cstdint>
 #include <functional>
 #include <iostream>
-#include <memory>
-#include <random>
-#include <stdexcept>
-#include <string>
-#include <thread>
 
-#include "muster/lifecycle/v1/lifecycle_service.grpc.pb.h"
-#include "muster/service_config.h"
+#include "services/common/error.h"
+#include "services/common/status_macros.h"
 
 namespace {
 
 namespace v1 = muster::lifecycle::v1;
-using Stub = v1::LifecycleService::Stub;
+using Lifecycle = v1::LifecycleService::Stub;
+using muster::client::Client;
 
 constexpr char kName[] = "organizations/acme/clusters/example/nodePools/cpp";
 
-// Makes a request safe to repeat: under one id it is carried out once.
-std::string RequestId() {
-  std::random_device random;
-  return std::to_string(random()) + "-" + std::to_string(random()) + "-" + std::to_string(random());
-}
-
-void Check(const grpc::Status& status) {
-  if (!status.ok()) throw std::runtime_error(status.error_message());
-}
-
-// One stream; OK: `done` held of the pool (null: it is gone).
-grpc::Status FollowOnce(Stub& stub, const std::function<bool(const v1::NodePool*)>& done) {
-  grpc::ClientContext context;
+// Until `done` holds of the pool (null: it is gone), from `pool` on.
+absl::Status Follow(Client& muster, const v1::NodePool& pool,
+                    const std::function<bool(const v1::NodePool*)>& done) {
+  if (done(&pool)) return absl::OkStatus();
   v1::WatchLifecycleRequest request;
   request.set_name_prefix(kName);
   request.add_kinds(v1::WatchLifecycleRequest::KIND_NODE_POOL);
-  const auto stream = stub.WatchLifecycle(&context, request);
-  std::unique_ptr<v1::NodePool> pool;
-  for (v1::WatchLifecycleResponse message; stream->Read(&message);) {
-    if (message.key() == kName) {
-      pool =
-          message.has_node_pool() ? std::make_unique<v1::NodePool>(message.node_pool()) : nullptr;
-    }
-    // Before the snapshot's end the pool may yet come.
-    if (pool == nullptr && message.type() == muster::type::v1::WATCH_EVENT_TYPE_SNAPSHOT) continue;
-    if (done(pool.get())) {
-      context.TryCancel();
-      stream->Finish();
-      return grpc::Status::OK;
-    }
+  request.mutable_start()->set_after_revision(pool.revision());
+  auto watch = muster.Watch(&Lifecycle::WatchLifecycle, request);
+  bool is_there = true;
+  for (const v1::WatchLifecycleResponse& change : watch) {
+    // Where the server no longer knew the revision there is a snapshot anew: what it does not tell of is gone.
+    if (watch.begins_snapshot()) is_there = false;
+    const bool is_about_it = change.key() == kName;
+    if (is_about_it) is_there = change.has_node_pool();
+    const bool is_snapshots_end = change.type() == muster::type::v1::WATCH_EVENT_TYPE_SNAPSHOT_END;
+    if (!is_about_it && (!is_snapshots_end || is_there)) continue;
+    if (done(is_there ? &change.node_pool() : nullptr)) return absl::OkStatus();
   }
-  return stream->Finish();
-}
-
-// A watch begins with what the pool is now, so a stream that broke is simply opened again.
-void Follow(Stub& stub, const std::function<bool(const v1::NodePool*)>& done) {
-  for (;;) {
-    const grpc::Status status = FollowOnce(stub, done);
-    if (status.error_code() != grpc::StatusCode::UNAVAILABLE) return Check(status);
-    std::this_thread::sleep_for(std::chrono::seconds(1));
-  }
+  return watch.status();
 }
 
 bool IsReady(const v1::NodePool* pool) {
   if (pool == nullptr) return false;
   for (const auto& condition : pool->status().conditions()) {
-    if (condition.type() == "Ready" && condition.status() == "True") {
+    const bool newest = condition.observed_generation() == pool->generation();
+    if (condition.type() == "Ready" && condition.status() == "True" && newest) {
       std::cout << "ready: " << pool->status().current_nodes() << " Nodes\n";
       return true;
     }
@@ -77,77 +49,54 @@ bool IsReady(const v1::NodePool* pool) {
   return false;
 }
 
-// Is refused where the quota is not enough.
-grpc::Status Scale(Stub& stub, int64_t nodes) {
-  v1::ResizeNodePoolRequest request;
-  request.set_name(kName);
-  request.set_target_nodes(nodes);
-  request.set_must_fit(true);
-  request.set_request_id(RequestId());
-  grpc::ClientContext context;
-  v1::NodePool pool;
-  return stub.ResizeNodePool(&context, request, &pool);
-}
-
 // Prints what an error says beside its message.
-void Explain(const grpc::Status& error) {
-  google::rpc::Status status;
-  status.ParseFromString(error.error_details());
-  for (const auto& detail : status.details()) {
-    google::rpc::ErrorInfo info;
-    google::rpc::QuotaFailure quota;
-    google::rpc::BadRequest request;
-    if (detail.UnpackTo(&info)) std::cout << "refused: " << info.reason() << "\n";
-    if (detail.UnpackTo(&quota)) {
-      for (const auto& violation : quota.violations())
-        std::cout << "  " << violation.subject() << " " << violation.description() << "\n";
-    }
-    if (detail.UnpackTo(&request)) {
-      for (const auto& violation : request.field_violations())
-        std::cout << "  " << violation.field() << " " << violation.description() << "\n";
-    }
-  }
+void Explain(const absl::Status& error) {
+  const auto detail = muster::error::DetailOf(error);
+  std::cout << "refused: " << (detail ? detail->reason : "") << " " << error.message() << "\n";
+  if (!detail) return;
+  for (const auto& [field, description] : detail->fields)
+    std::cout << "  " << field << " " << description << "\n";
 }
 
-void Run(Stub& stub) {
+absl::Status Run(Client& muster) {
   v1::ApplyNodePoolRequest apply;
   apply.mutable_node_pool()->set_name(kName);
   apply.mutable_node_pool()->mutable_spec()->set_instance_type("gd-8xa100-i128");
   apply.mutable_node_pool()->mutable_spec()->set_target_nodes(2);
-  v1::NodePool pool;
-  grpc::ClientContext applying;
-  Check(stub.ApplyNodePool(&applying, apply, &pool));
-  Follow(stub, IsReady);
+  ASSIGN_OR_RETURN(v1::NodePool pool, muster.Call(&Lifecycle::ApplyNodePool, apply));
+  RETURN_IF_ERROR(Follow(muster, pool, IsReady));
   for (const int64_t nodes : {5000, 200000, 3}) {
-    if (const grpc::Status status = Scale(stub, nodes); !status.ok()) Explain(status);
+    v1::ResizeNodePoolRequest resize;
+    resize.set_name(kName);
+    resize.set_target_nodes(nodes);
+    resize.set_must_fit(true);  // is refused where the quota is not enough
+    const auto resized = muster.Call(&Lifecycle::ResizeNodePool, resize);
+    resized.ok() ? void(pool = *resized) : Explain(resized.status());
   }
-  Follow(stub, IsReady);
+  RETURN_IF_ERROR(Follow(muster, pool, IsReady));
   v1::DeleteNodePoolRequest remove;
   remove.set_name(kName);
-  remove.set_request_id(RequestId());
-  grpc::ClientContext removing;
-  Check(stub.DeleteNodePool(&removing, remove, &pool));
-  Follow(stub, [](const v1::NodePool* left) { return left == nullptr; });
+  ASSIGN_OR_RETURN(pool, muster.Call(&Lifecycle::DeleteNodePool, remove));
+  RETURN_IF_ERROR(Follow(muster, pool, [](const auto* left) { return left == nullptr; }));
   std::cout << "deleted\n";
+  return absl::OkStatus();
+}
+
+absl::Status Main(int argc, char** argv) {
+  muster::client::Options options;
+  if (argc > 1) {
+    options.server = argv[1];
+  } else {
+    ASSIGN_OR_RETURN(options, muster::client::OptionsFromContext());
+  }
+  Client muster(options);
+  return Run(muster);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 2) {
-    std::cerr << "usage: client ADDRESS\n";
-    return 2;
-  }
-  grpc::ChannelArguments arguments;
-  arguments.SetServiceConfigJSON(kServiceConfig);
-  const auto channel =
-      grpc::CreateCustomChannel(argv[1], grpc::InsecureChannelCredentials(), arguments);
-  const auto stub = v1::LifecycleService::NewStub(channel);
-  try {
-    Run(*stub);
-  } catch (const std::exception& error) {
-    std::cerr << error.what() << "\n";
-    return 1;
-  }
-  return 0;
+  const absl::Status status = Main(argc, argv);
+  if (!status.ok()) std::cerr << status << "\n";
+  return status.ok() ? 0 : 1;
 }

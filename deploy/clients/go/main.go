@@ -32,11 +32,15 @@ func requestID() string {
 	return hex.EncodeToString(id)
 }
 
-// follow returns once done holds of the pool (nil: it is gone). A watch begins with what the pool is now, so a stream that broke is
-// simply opened again.
-func follow(ctx context.Context, client lifecycle.LifecycleServiceClient, done func(*lifecycle.NodePool) bool) error {
+// follow returns once done holds of the pool (nil: it is gone), from an answer on: a watch after its revision misses nothing. A stream
+// that broke goes on after the last revision that it told.
+func follow(ctx context.Context, client lifecycle.LifecycleServiceClient, pool *lifecycle.NodePool, done func(*lifecycle.NodePool) bool) error {
+	if done(pool) {
+		return nil
+	}
+	from := &watch.WatchStart{AfterRevision: proto.Int64(pool.Revision)}
 	for {
-		err := followOnce(ctx, client, done)
+		err := followOnce(ctx, client, from, done)
 		if status.Code(err) != codes.Unavailable {
 			return err
 		}
@@ -44,30 +48,28 @@ func follow(ctx context.Context, client lifecycle.LifecycleServiceClient, done f
 	}
 }
 
-func followOnce(ctx context.Context, client lifecycle.LifecycleServiceClient, done func(*lifecycle.NodePool) bool) error {
+// followOnce moves from as the stream goes on.
+func followOnce(ctx context.Context, client lifecycle.LifecycleServiceClient, from *watch.WatchStart, done func(*lifecycle.NodePool) bool) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stream, err := client.WatchLifecycle(ctx, &lifecycle.WatchLifecycleRequest{
+		Start:      from,
 		NamePrefix: name,
 		Kinds:      []lifecycle.WatchLifecycleRequest_Kind{lifecycle.WatchLifecycleRequest_KIND_NODE_POOL},
 	})
 	if err != nil {
 		return err
 	}
-	var pool *lifecycle.NodePool
 	for {
 		message, err := stream.Recv()
 		if err != nil {
 			return err
 		}
-		if message.Key == name {
-			pool = message.GetNodePool()
+		from.AfterRevision = proto.Int64(message.Revision)
+		if message.Incarnation != "" {
+			from.Incarnation = message.Incarnation
 		}
-		// Before the snapshot's end the pool may yet come.
-		if pool == nil && message.Type == watch.WatchEventType_WATCH_EVENT_TYPE_SNAPSHOT {
-			continue
-		}
-		if done(pool) {
+		if message.Key == name && done(message.GetNodePool()) {
 			return nil
 		}
 	}
@@ -84,10 +86,9 @@ func ready(pool *lifecycle.NodePool) bool {
 }
 
 // scale is refused where the quota is not enough.
-func scale(ctx context.Context, client lifecycle.LifecycleServiceClient, nodes int64) error {
-	_, err := client.ResizeNodePool(ctx, &lifecycle.ResizeNodePoolRequest{
+func scale(ctx context.Context, client lifecycle.LifecycleServiceClient, nodes int64) (*lifecycle.NodePool, error) {
+	return client.ResizeNodePool(ctx, &lifecycle.ResizeNodePoolRequest{
 		Name: name, TargetNodes: proto.Int64(nodes), MustFit: true, RequestId: requestID()})
-	return err
 }
 
 // explain prints what an error says beside its message.
@@ -109,25 +110,28 @@ func explain(err error) {
 
 func run(ctx context.Context, client lifecycle.LifecycleServiceClient) error {
 	spec := &lifecycle.NodePoolSpec{InstanceType: "gd-8xa100-i128", TargetNodes: proto.Int64(2)}
-	pool := &lifecycle.NodePool{Name: name, Spec: spec}
-	if _, err := client.ApplyNodePool(ctx, &lifecycle.ApplyNodePoolRequest{NodePool: pool}); err != nil {
+	pool, err := client.ApplyNodePool(ctx, &lifecycle.ApplyNodePoolRequest{NodePool: &lifecycle.NodePool{Name: name, Spec: spec}})
+	if err != nil {
 		return err
 	}
-	if err := follow(ctx, client, ready); err != nil {
+	if err := follow(ctx, client, pool, ready); err != nil {
 		return err
 	}
 	for _, nodes := range []int64{5000, 200000, 3} {
-		if err := scale(ctx, client, nodes); err != nil {
+		scaled, err := scale(ctx, client, nodes)
+		if err != nil {
 			explain(err)
+			continue
+		}
+		if err := follow(ctx, client, scaled, ready); err != nil {
+			return err
 		}
 	}
-	if err := follow(ctx, client, ready); err != nil {
+	pool, err = client.DeleteNodePool(ctx, &lifecycle.DeleteNodePoolRequest{Name: name, RequestId: requestID()})
+	if err != nil {
 		return err
 	}
-	if _, err := client.DeleteNodePool(ctx, &lifecycle.DeleteNodePoolRequest{Name: name, RequestId: requestID()}); err != nil {
-		return err
-	}
-	if err := follow(ctx, client, func(pool *lifecycle.NodePool) bool { return pool == nil }); err != nil {
+	if err := follow(ctx, client, pool, func(pool *lifecycle.NodePool) bool { return pool == nil }); err != nil {
 		return err
 	}
 	fmt.Println("deleted")

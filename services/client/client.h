@@ -1,0 +1,169 @@
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "muster/access/v1/access_service.grpc.pb.h"
+#include "muster/capacity/v1/capacity_service.grpc.pb.h"
+#include "muster/configuration/v1/configuration_service.grpc.pb.h"
+#include "muster/debug/v1/debug_service.grpc.pb.h"
+#include "muster/history/v1/history_service.grpc.pb.h"
+#include "muster/lifecycle/v1/lifecycle_service.grpc.pb.h"
+#include "muster/quota/v1/quota_service.grpc.pb.h"
+#include "services/client/options.h"
+#include "services/client/request_id.h"
+#include "services/client/watch.h"
+#include "services/rpc/client/calls.h"
+#include "services/rpc/client/channel.h"
+
+// Muster for C++ programs.
+//
+//   ASSIGN_OR_RETURN(client::Options options, client::OptionsFromContext());
+//   client::Client muster(options);
+//   ASSIGN_OR_RETURN(NodePool pool, muster.Call(&LifecycleService::Stub::ApplyNodePool, request));
+//   auto watch = muster.Watch(&LifecycleService::Stub::WatchLifecycle, watch_request);
+//   for (const WatchLifecycleResponse& change : watch) { ... }
+namespace muster::client {
+
+// All services of Muster over one channel: deadlines, repetitions as proto/muster/service_config.json has them, and of mutations
+// under a request_id, so that what is repeated is done once. Errors are the server's, with their details: services/common/error.h.
+// Thread-safe.
+class Client {
+ public:
+  explicit Client(Options options)
+      : options_(std::move(options)),
+        channel_(rpc::MakeChannel(options_.server, options_.credentials, kLongestReconnect)) {}
+
+  const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
+  const Options& options() const { return options_; }
+
+  // One call. A mutation without a request_id gets one.
+  template <class Stub, class Request, class Response>
+  absl::StatusOr<Response> Call(grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
+                                                             Response*),
+                                const Request& request) {
+    const absl::Time deadline = absl::Now() + options_.timeout;
+    const auto call = [&](const Request& sent) -> absl::StatusOr<Response> {
+      grpc::ClientContext context;
+      rpc::PrepareCall(context, deadline);
+      if (!options_.reason.empty()) context.AddMetadata("x-muster-reason", options_.reason);
+      return rpc::Call(context, Of<Stub>(), method, sent);
+    };
+    if constexpr (requires(Request & r) { r.set_request_id(""); }) {
+      return CallOnce(call, request, deadline);
+    }
+    return call(request);
+  }
+
+  // The answer of a Get by name; nullopt when there is none.
+  template <class Stub, class Request, class Response>
+  absl::StatusOr<std::optional<Response>> Find(grpc::Status (Stub::*get)(grpc::ClientContext*,
+                                                                         const Request&, Response*),
+                                               const std::string& name) {
+    Request request;
+    request.set_name(name);
+    absl::StatusOr<Response> answer = Call(get, request);
+    if (answer.ok()) return std::optional<Response>(*std::move(answer));
+    if (absl::IsNotFound(answer.status())) return std::optional<Response>();
+    return answer.status();
+  }
+
+  // The pages of a list, one after the other, until `receive(Response&)` returns false.
+  template <class Stub, class Request, class Response, class Receive>
+  absl::Status Pages(grpc::Status (Stub::*list)(grpc::ClientContext*, const Request&, Response*),
+                     Request request, Receive receive) {
+    if (request.page_size() == 0) request.set_page_size(kPageSize);
+    do {
+      absl::StatusOr<Response> page = Call(list, request);
+      if (!page.ok()) return page.status();
+      request.set_page_token(page->next_page_token());
+      if (!receive(*page)) return absl::OkStatus();
+    } while (!request.page_token().empty());
+    return absl::OkStatus();
+  }
+
+  // A watch that goes on when its stream breaks (watch.h). The client outlives it.
+  template <class Stub, class Request, class Response>
+  client::Watch<Response> Watch(std::unique_ptr<grpc::ClientReader<Response>> (Stub::*method)(
+                                    grpc::ClientContext*, const Request&),
+                                const Request& request, WatchOptions options = {}) {
+    if (options.begins_within == absl::ZeroDuration()) options.begins_within = options_.timeout;
+    return client::Watch<Response>(
+        request.start(),
+        [this, method, request](grpc::ClientContext& context, const type::v1::WatchStart& start) {
+          Request from = request;
+          *from.mutable_start() = start;
+          return (Of<Stub>().*method)(&context, from);
+        },
+        std::move(options));
+  }
+
+ private:
+  static constexpr int kPageSize = 1000;
+  static constexpr absl::Duration kLongestReconnect = absl::Seconds(1);
+  // How long after a call whose outcome is unknown it is repeated.
+  static constexpr absl::Duration kPauses[] = {absl::Milliseconds(200), absl::Milliseconds(400),
+                                               absl::Milliseconds(800)};
+
+  template <class Stub>
+  Stub& Of() {
+    return *std::get<std::unique_ptr<Stub>>(stubs_);
+  }
+
+  static bool IsOnlyTried(const auto& request) {
+    if constexpr (requires { request.validate_only(); }) return request.validate_only();
+    return false;
+  }
+  // Under an id, so that it is done once however often it arrives.
+  template <class F, class Request>
+  auto CallOnce(F call, Request request, absl::Time deadline) -> decltype(call(request)) {
+    if (IsOnlyTried(request)) return call(request);
+    if (request.request_id().empty()) {
+      const int number = ++requests_;
+      request.set_request_id(number == 1 ? request_id_ : absl::StrCat(request_id_, ".", number));
+    }
+    auto answer = call(request);
+    for (const absl::Duration pause : kPauses) {
+      const absl::StatusCode code = answer.status().code();
+      const bool is_unknown =
+          code == absl::StatusCode::kUnavailable || code == absl::StatusCode::kUnknown;
+      if (!is_unknown || absl::Now() + pause >= deadline) break;
+      options_.sleep ? options_.sleep(pause) : absl::SleepFor(pause);
+      answer = call(request);
+    }
+    return answer;
+  }
+
+  const Options options_;
+  const std::string request_id_ =
+      options_.request_id.empty() ? NewRequestId() : options_.request_id;
+  std::atomic<int> requests_ = 0;  // that bore an id
+  const std::shared_ptr<grpc::Channel> channel_;
+  const std::tuple<std::unique_ptr<access::v1::AccessService::Stub>,
+                   std::unique_ptr<capacity::v1::CapacityService::Stub>,
+                   std::unique_ptr<configuration::v1::ConfigurationService::Stub>,
+                   std::unique_ptr<debug::v1::DebugService::Stub>,
+                   std::unique_ptr<history::v1::HistoryService::Stub>,
+                   std::unique_ptr<lifecycle::v1::LifecycleService::Stub>,
+                   std::unique_ptr<quota::v1::QuotaService::Stub>>
+      stubs_{access::v1::AccessService::NewStub(channel_),
+             capacity::v1::CapacityService::NewStub(channel_),
+             configuration::v1::ConfigurationService::NewStub(channel_),
+             debug::v1::DebugService::NewStub(channel_),
+             history::v1::HistoryService::NewStub(channel_),
+             lifecycle::v1::LifecycleService::NewStub(channel_),
+             quota::v1::QuotaService::NewStub(channel_)};
+};
+
+}  // namespace muster::client

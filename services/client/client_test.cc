@@ -1,0 +1,128 @@
+#include "services/client/client.h"
+
+#include <gmock/gmock.h>
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "tests/testing/status_matchers.h"
+
+namespace muster::client {
+namespace {
+
+namespace v1 = lifecycle::v1;
+using Stub = v1::LifecycleService::Stub;
+using ::muster::testing::StatusIs;
+using ::testing::ElementsAre;
+
+// Answers as it is told to, and remembers what it was asked.
+class FakeServer final : public v1::LifecycleService::Service {
+ public:
+  FakeServer() {
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
+    builder.RegisterService(this);
+    server_ = builder.BuildAndStart();
+  }
+  Options options() const {
+    return {.server = absl::StrCat("127.0.0.1:", port_),
+            .request_id = "id",
+            .reason = "a test",
+            .sleep = [](absl::Duration) {}};
+  }
+
+  int failures = 0;                     // calls that fail before one is answered
+  std::vector<std::string> asked = {};  // request ids
+
+  grpc::Status ResizeNodePool(grpc::ServerContext* context,
+                              const v1::ResizeNodePoolRequest* request,
+                              v1::NodePool* pool) override {
+    asked.push_back(request->request_id());
+    const auto reason = context->client_metadata().find("x-muster-reason");
+    EXPECT_TRUE(reason != context->client_metadata().end() && reason->second == "a test");
+    if (failures-- > 0) return {grpc::StatusCode::UNKNOWN, "nobody knows"};
+    pool->set_name(request->name());
+    return grpc::Status::OK;
+  }
+  grpc::Status GetNodePool(grpc::ServerContext*, const v1::GetNodePoolRequest* request,
+                           v1::NodePool* pool) override {
+    if (request->name() == "gone") return {grpc::StatusCode::NOT_FOUND, "gone"};
+    if (request->name() == "secret") return {grpc::StatusCode::PERMISSION_DENIED, "no"};
+    pool->set_name(request->name());
+    return grpc::Status::OK;
+  }
+  grpc::Status ListNodePools(grpc::ServerContext*, const v1::ListNodePoolsRequest* request,
+                             v1::ListNodePoolsResponse* page) override {
+    const int first = request->page_token().empty() ? 0 : std::stoi(request->page_token());
+    for (int i = first; i < first + request->page_size() && i < 5; ++i)
+      page->add_node_pools()->set_name(absl::StrCat(i));
+    if (first + request->page_size() < 5)
+      page->set_next_page_token(absl::StrCat(first + request->page_size()));
+    return grpc::Status::OK;
+  }
+
+ private:
+  int port_ = 0;
+  std::unique_ptr<grpc::Server> server_;
+};
+
+class ClientTest : public ::testing::Test {
+ protected:
+  FakeServer server_;
+  Client client_{server_.options()};
+};
+
+TEST_F(ClientTest, AMutationIsRepeatedUnderOneId) {
+  server_.failures = 2;
+  v1::ResizeNodePoolRequest request;
+  request.set_name("train");
+  const absl::StatusOr<v1::NodePool> pool = client_.Call(&Stub::ResizeNodePool, request);
+  ASSERT_TRUE(pool.ok()) << pool.status();
+  EXPECT_EQ(pool->name(), "train");
+  EXPECT_TRUE(client_.Call(&Stub::ResizeNodePool, request).ok());
+  request.set_request_id("mine");
+  EXPECT_TRUE(client_.Call(&Stub::ResizeNodePool, request).ok());
+  request.clear_request_id();
+  request.set_validate_only(true);
+  EXPECT_TRUE(client_.Call(&Stub::ResizeNodePool, request).ok());
+  EXPECT_THAT(server_.asked, ElementsAre("id", "id", "id", "id.2", "mine", ""));
+}
+
+TEST_F(ClientTest, ButNotForEver) {
+  server_.failures = 100;
+  EXPECT_THAT(client_.Call(&Stub::ResizeNodePool, v1::ResizeNodePoolRequest()).status(),
+              StatusIs(absl::StatusCode::kUnknown, "nobody knows"));
+  EXPECT_EQ(server_.asked.size(), 4);
+}
+
+TEST_F(ClientTest, WhatIsNotThereIsNoError) {
+  const auto found = client_.Find(&Stub::GetNodePool, "train");
+  ASSERT_TRUE(found.ok() && found->has_value());
+  EXPECT_EQ((*found)->name(), "train");
+  const auto gone = client_.Find(&Stub::GetNodePool, "gone");
+  EXPECT_TRUE(gone.ok() && !gone->has_value());
+  EXPECT_TRUE(absl::IsPermissionDenied(client_.Find(&Stub::GetNodePool, "secret").status()));
+}
+
+TEST_F(ClientTest, PagesComeOneAfterTheOther) {
+  v1::ListNodePoolsRequest request;
+  request.set_page_size(2);
+  std::vector<std::string> names;
+  size_t most = 100;
+  const auto list = [&] {
+    names.clear();
+    return client_.Pages(&Stub::ListNodePools, request, [&](v1::ListNodePoolsResponse& page) {
+      for (const v1::NodePool& pool : page.node_pools()) names.push_back(pool.name());
+      return names.size() < most;
+    });
+  };
+  EXPECT_TRUE(list().ok());
+  EXPECT_THAT(names, ElementsAre("0", "1", "2", "3", "4"));
+  most = 3;
+  EXPECT_TRUE(list().ok());
+  EXPECT_THAT(names, ElementsAre("0", "1", "2", "3"));
+}
+
+}  // namespace
+}  // namespace muster::client

@@ -1,0 +1,61 @@
+// The file itself is tested with musterctl's `config` (services/musterctl/commands/contexts_test.cc).
+#include "services/client/contexts.h"
+
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
+#include "services/client/options.h"
+#include "tests/testing/status_matchers.h"
+#include "tests/testing/temp_folder.h"
+
+namespace muster::client {
+namespace {
+
+using ::muster::testing::StatusIs;
+using ::testing::HasSubstr;
+
+class OptionsFromContextTest : public ::testing::Test {
+ protected:
+  OptionsFromContextTest() {
+    setenv("MUSTER_CONFIG", path_.c_str(), 1);
+    unsetenv("MUSTER_CONTEXT");
+    std::ofstream(path_) << "currentContext: lab\n"
+                            "contexts:\n"
+                            "- {name: lab, server: lab:1}\n"
+                            "- {name: none, cluster: c}\n"
+                            "- {name: tls, server: s:1, clientKey: k}\n";
+  }
+
+  testing::TempFolder folder_;
+  const std::string path_ = folder_.Path("config.yaml");
+};
+
+TEST_F(OptionsFromContextTest, OfTheNamedTheEnvironmentsOrTheCurrentOne) {
+  EXPECT_EQ(OptionsFromContext()->server, "lab:1");
+  setenv("MUSTER_CONTEXT", "none", 1);
+  EXPECT_EQ(OptionsFromContext("lab")->server, "lab:1");
+  EXPECT_THAT(OptionsFromContext().status(),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("server: context \"none\" names none")));
+}
+
+TEST_F(OptionsFromContextTest, SaysWhatIsMissing) {
+  EXPECT_THAT(
+      OptionsFromContext("tls").status(),
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("clientCertificate: is required")));
+  EXPECT_THAT(
+      OptionsFromContext("nosuch").status(),
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("there is no context \"nosuch\"")));
+  std::ofstream(path_) << "contexts: []\n";
+  EXPECT_THAT(OptionsFromContext().status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("none is current")));
+  std::ofstream(path_) << "contexts: {}\n";
+  EXPECT_THAT(OptionsFromContext().status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(path_ + ", line 1: ")));
+}
+
+}  // namespace
+}  // namespace muster::client

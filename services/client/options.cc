@@ -1,0 +1,41 @@
+#include "services/client/options.h"
+
+#include <cstdlib>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "services/client/contexts.h"
+#include "services/client/credentials.h"
+#include "services/common/error.h"
+#include "services/common/status_macros.h"
+
+namespace muster::client {
+namespace {
+
+std::optional<std::string> ProcessEnvironment(const std::string& variable) {
+  const char* value = std::getenv(variable.c_str());
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
+}  // namespace
+
+absl::StatusOr<Options> OptionsFromContext(const std::string& name) {
+  ASSIGN_OR_RETURN(const Contexts contexts, ReadContexts(ConfigPath(ProcessEnvironment)));
+  const std::string said = ProcessEnvironment("MUSTER_CONTEXT").value_or("");
+  const std::string& asked = !name.empty() ? name : !said.empty() ? said : contexts.current;
+  if (asked.empty()) return absl::InvalidArgumentError("no context is named, and none is current.");
+  const Context* context = contexts.Find(asked);
+  if (context == nullptr)
+    return absl::InvalidArgumentError(absl::StrCat("there is no context \"", asked, "\"."));
+  Options options{.server = context->Get("server")};
+  if (options.server.empty())
+    return error::InvalidField("server", absl::StrCat("context \"", asked, "\" names none."));
+  ASSIGN_OR_RETURN(options.credentials,
+                   ReadCredentials({.authority = context->Get("certificateAuthority"),
+                                    .certificate = context->Get("clientCertificate"),
+                                    .key = context->Get("clientKey"),
+                                    .token = context->Get("tokenFile")}));
+  return options;
+}
+
+}  // namespace muster::client

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+
+namespace grpc {
+class ChannelCredentials;
+}
+
+namespace muster::client {
+
+struct Options {
+  // A gRPC target: `host:port`, `unix:path`, or `dns:///name:port`, all of whose addresses are called in turn.
+  std::string server = {};
+  std::shared_ptr<grpc::ChannelCredentials> credentials =
+      {};                                      // see credentials.h; null: plain text
+  absl::Duration timeout = absl::Seconds(10);  // of each call, with its repetitions
+  // What the first mutation that takes a request_id is named by; the next ones `ID.2`, `ID.3`, ...
+  // Empty: a random one.
+  std::string request_id = {};
+  // Why, for the history of what is changed: printable ASCII; empty: not said.
+  std::string reason = {};
+  // Between a call and its repetition; null: really.
+  std::function<void(absl::Duration)> sleep = {};
+};
+
+// What a context says of its server: the one named; empty: of $MUSTER_CONTEXT, else the current one. See contexts.h.
+// INVALID_ARGUMENT: there is no such context, it names no server, or its files cannot be used.
+absl::StatusOr<Options> OptionsFromContext(const std::string& name = "");
+
+}  // namespace muster::client

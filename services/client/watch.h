@@ -1,0 +1,203 @@
+#pragma once
+
+#include <grpcpp/client_context.h>
+#include <grpcpp/support/sync_stream.h>
+#include <muster/type/v1/watch.pb.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "services/client/begins_within.h"
+#include "services/common/backoff.h"
+#include "services/common/steady_clock.h"
+#include "services/common/stopper.h"
+#include "services/rpc/client/calls.h"
+#include "services/rpc/client/resume_point.h"
+#include "services/rpc/status.h"
+
+namespace muster::client {
+
+struct WatchOptions {
+  // The first message must come within this; 0: the client's timeout.
+  absl::Duration begins_within = absl::ZeroDuration();
+  bool resumes = true;  // false: it ends with its first stream
+  absl::Duration first_retry = absl::Milliseconds(200);
+  absl::Duration last_retry = absl::Seconds(5);
+  // Called when a stream broke that had brought something, before it is opened again.
+  std::function<void(const absl::Status& end)> broke = {};
+};
+
+// The messages of a watch, one after the other, over as many streams as it takes. One that breaks goes on after the last revision,
+// with nothing left out and nothing twice. One that broke within its snapshot, or whose revision the server no longer knows
+// (OUT_OF_RANGE), is followed by a snapshot: begins_snapshot() says so, and what is not told of from there to its SNAPSHOT_END is gone. Ends, see status(), when it does not begin in time, when the server refuses it, after Stop.
+// One thread reads; Stop may be called by any.
+template <class Response>
+class Watch {
+ public:
+  using Reader = std::unique_ptr<grpc::ClientReader<Response>>;
+  using Open =
+      std::function<Reader(grpc::ClientContext& context, const type::v1::WatchStart& start)>;
+
+  Watch(type::v1::WatchStart start, Open open, WatchOptions options)
+      : start_(std::move(start)),
+        open_(std::move(open)),
+        options_(std::move(options)),
+        backoff_(options_.first_retry, options_.last_retry),
+        until_(TheSteadyClock()->Now() + options_.begins_within) {
+    start_.set_bundle(true);
+  }
+  ~Watch() {
+    Stop();
+    if (reader_ != nullptr) (void)EndStream();
+  }
+
+  // Blocks until there is a message, in message(). False: it ended.
+  bool Next() {
+    if (NextOfBundle()) return true;
+    while (status_.ok() && !stopper_.stopped()) {
+      if (reader_ == nullptr) OpenStream();
+      if (reader_->Read(&read_)) {
+        Heard();
+        return true;
+      }
+      const absl::Status end = EndStream();
+      if (!AwaitNext(end)) status_ = end;
+    }
+    if (status_.ok()) status_ = absl::CancelledError("the watch was stopped");
+    return false;
+  }
+  // Of the last Next. Its own bundle has been told apart.
+  const Response& message() const { return *message_; }
+  // Whether a snapshot begins with that message: what was told before it counts no more.
+  bool begins_snapshot() const { return begins_snapshot_; }
+  // Why it ended; OK: it did not.
+  const absl::Status& status() const { return status_; }
+  // Ends it, and keeps it ended.
+  void Stop() {
+    stopper_.Stop();
+    calls_.Stop();
+  }
+
+  // Each step is a Next.
+  class Iterator {
+   public:
+    using iterator_category = std::input_iterator_tag;
+    using value_type = Response;
+    using difference_type = std::ptrdiff_t;
+    using pointer = const Response*;
+    using reference = const Response&;
+
+    explicit Iterator(Watch* watch) : watch_(watch) { ++*this; }
+    Iterator() = default;
+    reference operator*() const { return watch_->message(); }
+    pointer operator->() const { return &watch_->message(); }
+    Iterator& operator++() {
+      if (!watch_->Next()) watch_ = nullptr;
+      return *this;
+    }
+    bool operator==(const Iterator& other) const { return watch_ == other.watch_; }
+
+   private:
+    Watch* watch_ = nullptr;
+  };
+  Iterator begin() { return Iterator(this); }
+  Iterator end() { return Iterator(); }
+
+ private:
+  bool NextOfBundle() {
+    if (at_ >= read_.bundle_size()) return false;
+    message_ = &read_.bundle(at_++);
+    begins_snapshot_ = false;
+    return true;
+  }
+  void Heard() {
+    begins_snapshot_ = !heard_ && from_start_;
+    heard_ = streams_heard_ = true;
+    if (limit_) limit_->Begun();
+    backoff_.Reset();
+    // All of the bundle is told of before a stream is opened again.
+    point_.Take(read_);
+    message_ = &read_;
+    at_ = 0;
+  }
+
+  void OpenStream() {
+    type::v1::WatchStart start = start_;
+    point_.WriteTo(start);
+    context_.emplace(calls_);
+    heard_ = false;
+    from_start_ = !start.has_after_revision();
+    // One that goes on after a revision may have nothing to say for long.
+    if (from_start_) limit_.emplace(options_.begins_within, **context_);
+    reader_ = open_(**context_, start);
+  }
+  // Why it ended. What is still to be read of it is not.
+  absl::Status EndStream() {
+    for (Response rest; reader_->Read(&rest);) {
+    }
+    const grpc::Status status = reader_->Finish();
+    const bool late = limit_ && limit_->late();
+    limit_.reset();
+    reader_.reset();
+    context_.reset();
+    if (late) {
+      return absl::DeadlineExceededError(
+          absl::StrCat("no answer within ", absl::FormatDuration(options_.begins_within)));
+    }
+    return status.ok() ? absl::UnavailableError("the server ended the watch")
+                       : rpc::FromGrpcStatus(status);
+  }
+  // Waits until the next stream is due. False: there is none.
+  bool AwaitNext(const absl::Status& end) {
+    if (!options_.resumes || !Passes(end)) return false;
+    if (absl::IsOutOfRange(end)) Forget();
+    absl::Duration pause = backoff_.Next();
+    if (!streams_heard_) {
+      const absl::Duration left = until_ - TheSteadyClock()->Now();
+      if (left <= absl::ZeroDuration()) return false;
+      pause = std::min(pause, left);
+    } else if (heard_ && options_.broke) {
+      options_.broke(end);
+    }
+    return stopper_.Sleep(pause);
+  }
+  bool Passes(const absl::Status& end) const {
+    return absl::IsOutOfRange(end) || absl::IsUnavailable(end) || absl::IsResourceExhausted(end) ||
+           (streams_heard_ && absl::IsDeadlineExceeded(end));
+  }
+  void Forget() {
+    point_.Forget();
+    start_.clear_after_revision();
+    start_.clear_incarnation();
+  }
+
+  type::v1::WatchStart start_;
+  const Open open_;
+  const WatchOptions options_;
+  rpc::ResumePoint point_;
+  Backoff backoff_;
+  const absl::Duration until_;  // by the steady clock: the first message of all
+  bool heard_ = false;          // anything on this stream
+  bool from_start_ = false;     // this stream begins with a snapshot
+  bool begins_snapshot_ = false;
+  bool streams_heard_ = false;  // anything on any
+  absl::Status status_;
+  rpc::Calls calls_;
+  Stopper stopper_;
+  std::optional<rpc::Calls::Context> context_;
+  std::optional<BeginsWithin> limit_;
+  Reader reader_;
+  Response read_;
+  int at_ = 0;  // in its bundle
+  const Response* message_ = &read_;
+};
+
+}  // namespace muster::client
