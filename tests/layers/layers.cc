@@ -67,6 +67,12 @@ const std::vector<Layer>& Layers() {
        "of services/rpc, and proto only",
        {"services/common/", "services/trace/", "services/rpc/limits.h", "services/rpc/status.h",
         "muster/", "google/", "grpc/", "grpcpp/"}},
+      {"services/client",
+       "layer 3: muster::client, for programs outside of this tree: services/common, "
+       "services/rpc's "
+       "client and errors, services/tls, proto, gRPC and yaml-cpp only",
+       {"services/common/", "services/rpc/client/", "services/rpc/status.h", "services/tls/",
+        "muster/", "google/", "grpc/", "grpcpp/", "yaml-cpp/"}},
       {"services/access",
        "layer 2: who may do what: services/common, proto and yaml-cpp only",
        {"services/common/", "muster/", "google/protobuf/", "yaml-cpp/"}},
@@ -136,12 +142,11 @@ const std::vector<Layer>& Layers() {
        "musterctl's manifests: proto, services/common and yaml-cpp only",
        {"services/common/", "muster/", "google/protobuf/", "yaml-cpp/"}},
       {"services/musterctl/client",
-       "musterctl's calls: proto, services/common, services/trace, services/rpc's client, the "
+       "musterctl's calls: proto, services/common, services/client, services/rpc's client, the "
        "page's watches (top follows the same four), its manifests and gRPC only",
-       {"services/common/", "services/trace/", "services/tls/", "services/rpc/client/",
-        "services/rpc/status.h", "services/page/page_watches.h", "services/page/watch_sink.h",
-        "services/page/core/source.h", "services/musterctl/manifest/", "muster/", "google/",
-        "grpc/", "grpcpp/"}},
+       {"services/common/", "services/client/", "services/rpc/client/", "services/rpc/status.h",
+        "services/page/page_watches.h", "services/page/watch_sink.h", "services/page/core/source.h",
+        "services/musterctl/manifest/", "muster/", "google/", "grpc/", "grpcpp/"}},
       {"services/musterctl/print",
        "musterctl's printers: proto, services/common, its manifests and their libraries only",
        {"services/common/", "services/musterctl/manifest/", "muster/", "google/protobuf/",
@@ -158,9 +163,11 @@ const std::vector<Layer>& Layers() {
        {"services/common/", "services/rpc/client/bundle.h", "services/page/core/cell.h",
         "services/page/core/source.h", "services/musterctl/print/", "muster/", "google/protobuf/"}},
       {"services/musterctl",
-       "a client of the API: proto, services/common, what changes are told by, what the page's "
-       "watches tell to and its own rooms only",
-       {"services/common/", "services/history/", "services/page/watch_sink.h",
+       "a client of the API: proto, services/common, contexts and credentials, what changes are "
+       "told by, what the "
+       "page's watches tell to and its own rooms only",
+       {"services/common/", "services/client/contexts.h", "services/client/credentials.h",
+        "services/client/request_id.h", "services/history/", "services/page/watch_sink.h",
         "services/page/core/source.h", "services/musterctl/", "muster/", "google/"}},
       {"services/fleetsim",
        "a client of the APIs: proto, services/common, services/trace, services/daemon, "
@@ -169,8 +176,9 @@ const std::vector<Layer>& Layers() {
         "services/rpc/client/", "services/kubernetes/api/", "muster/", "google/", "grpc/",
         "grpcpp/", "prometheus/", "nlohmann/"}},
       {"deploy/clients",
-       "an example of a client by itself: the API and gRPC, nothing of this tree",
-       {"muster/", "google/", "grpcpp/"}},
+       "an example of a client by itself: what the stubs have for it and nothing else of this tree",
+       {"services/client/", "services/common/error.h", "services/common/status_macros.h", "muster/",
+        "google/", "grpcpp/"}},
       {"tests",
        "tests may include everything but libpqxx, which stays in storage/ and the stores",
        {"services/", "storage/", "tests/", "muster/", "google/", "grpc/", "grpcpp/", "prometheus/",

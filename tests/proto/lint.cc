@@ -57,6 +57,21 @@ std::string ToUpperSnake(absl::string_view camel) {
   return snake;
 }
 
+// RPCs that change something and cannot be tried first, and why they need not be.
+struct Untried {
+  absl::string_view rpc;
+  absl::string_view why;
+};
+constexpr absl::string_view kChecked = "a Check RPC takes the same request and changes nothing";
+constexpr Untried kUntried[] = {
+    {"SyncClaim", kChecked},
+    {"BatchSyncClaims", kChecked},
+    {"SyncHolding", kChecked},
+    {"BatchSyncHoldings", kChecked},
+    {"ReportNodes", "it tells what an agent saw, which is so whatever becomes of the report"},
+    {"SetLogLevel", "it is one replica's, and is taken back by the same RPC"},
+};
+
 class Linter {
  public:
   explicit Linter(const FileDescriptor& file) : file_(file) {}
@@ -174,6 +189,20 @@ class Linter {
     }
     if (!requests_.insert({rpc.input_type(), &rpc}).second)
       Fault(rpc, "shares its request with another RPC");
+    if (Changes(rpc)) CheckTrial(rpc);
+  }
+
+  void CheckTrial(const MethodDescriptor& rpc) {
+    const auto* untried =
+        std::find_if(std::begin(kUntried), std::end(kUntried),
+                     [&](const Untried& known) { return known.rpc == rpc.name(); });
+    const bool listed = untried != std::end(kUntried);
+    const FieldDescriptor* field = rpc.input_type()->FindFieldByName("validate_only");
+    const bool tried =
+        field != nullptr && field->type() == FieldDescriptor::TYPE_BOOL && !field->is_repeated();
+    if (!tried && !listed) Fault(rpc, "changes something: takes `bool validate_only`");
+    if (tried && listed)
+      Fault(rpc, absl::StrCat("takes validate_only: not listed with \"", untried->why, "\""));
   }
 
   const FileDescriptor& file_;
@@ -247,6 +276,14 @@ std::unique_ptr<DescriptorPool> Link(const google::protobuf::FileDescriptorSet& 
     if (pool->BuildFileCollectingErrors(file, &collector) == nullptr) return nullptr;
   }
   return pool;
+}
+
+bool Changes(const MethodDescriptor& rpc) {
+  constexpr absl::string_view kReads[] = {"Get",     "List", "Check", "Find",
+                                          "Explain", "Ping", "Audit", "Compare"};
+  return !rpc.server_streaming() &&
+         std::none_of(std::begin(kReads), std::end(kReads),
+                      [&](absl::string_view verb) { return absl::StartsWith(rpc.name(), verb); });
 }
 
 std::vector<std::string> Lint(const FileDescriptor& file) { return Linter(file).Run(); }

@@ -14,9 +14,13 @@ namespace muster::proto_lint {
 std::unique_ptr<google::protobuf::DescriptorPool> Link(
     const google::protobuf::FileDescriptorSet& set, std::string* error);
 
+// Whether an RPC changes something, by its verb.
+bool Changes(const google::protobuf::MethodDescriptor& rpc);
+
 // What is wrong with a file: `file:line: element: rule`. Every element has a comment; buf's
 // STANDARD rules, except that an RPC may answer with a resource of its package or with
-// google.protobuf.Empty (AIP-131 to 136).
+// google.protobuf.Empty (AIP-131 to 136); what changes something can be tried first, by
+// `validate_only` (AIP-163), but for a list of RPCs with their reasons.
 std::vector<std::string> Lint(const google::protobuf::FileDescriptor& file);
 
 // Everything that a client of this file relies on, a line each, sorted: fields with number and

@@ -5,6 +5,7 @@
 #include <google/protobuf/io/tokenizer.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 
 namespace muster::proto_lint {
@@ -116,6 +117,28 @@ TEST(Lint, ReportsASharedRequest) {
       absl::StrReplaceAll(kGood, {{"ListBoxes(ListBoxesRequest)", "ListBoxes(GetBoxRequest)"}});
   EXPECT_THAT(Lint(*Parse(text).file),
               ElementsAre(HasSubstr("takes ListBoxesRequest"), HasSubstr("shares its request")));
+}
+
+// GetBox under another name, with one more field in its request.
+std::vector<std::string> FaultsOf(const char* rpc, const char* field) {
+  const std::string text = absl::StrReplaceAll(
+      kGood,
+      {{"GetBox", rpc},
+       {"// Which.\n  string name = 1;", absl::StrCat("// Which.\n  string name = 1;\n", field)}});
+  return Lint(*Parse(text).file);
+}
+
+TEST(Lint, WantsWhatChangesSomethingToBeTriedFirst) {
+  constexpr char kTried[] = "// Only try.\n  bool validate_only = 2;";
+  EXPECT_THAT(FaultsOf("OpenBox", kTried), IsEmpty());
+  EXPECT_THAT(FaultsOf("OpenBox", ""),
+              ElementsAre(HasSubstr("OpenBox: changes something: takes `bool validate_only`")));
+  EXPECT_THAT(FaultsOf("OpenBox", "// Only try.\n  string validate_only = 2;"),
+              ElementsAre(HasSubstr("takes `bool validate_only`")));
+  EXPECT_THAT(FaultsOf("FindBox", ""), IsEmpty());
+  EXPECT_THAT(FaultsOf("SyncClaim", ""), IsEmpty()) << "CheckClaims stands in";
+  EXPECT_THAT(FaultsOf("SyncClaim", kTried),
+              ElementsAre(HasSubstr("not listed with \"a Check RPC takes the same request")));
 }
 
 TEST(Lint, WantsAVersionAndALowerSnakeFile) {

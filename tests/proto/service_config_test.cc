@@ -60,10 +60,7 @@ Kind KindOf(const MethodDescriptor& method) {
   for (const char* verb : {"Audit", "Compare"}) {
     if (absl::StartsWith(method.name(), verb)) return Kind::kAudit;
   }
-  for (const char* verb : {"Get", "List", "Check", "Find", "Explain", "Ping"}) {
-    if (absl::StartsWith(method.name(), verb)) return Kind::kRead;
-  }
-  return Kind::kMutation;
+  return Changes(method) ? Kind::kMutation : Kind::kRead;
 }
 
 bool HasRequestId(const MethodDescriptor& method) {

@@ -13,8 +13,8 @@ class GrpcApi final : public Api {
  public:
   explicit GrpcApi(const ApiOptions& options) : connection_(options) {}
 
-  absl::Status ListPages(Kind kind, const std::string& pool, const PageReceiver& receive) override {
-    return musterctl::ListPages(connection_, kind, pool, receive);
+  absl::Status ListPages(Kind kind, const ListRange& range, const PageReceiver& receive) override {
+    return musterctl::ListPages(connection_, kind, range, receive);
   }
   absl::StatusOr<Item> Get(Kind kind, const std::string& id) override {
     return GetItem(connection_, kind, id);
@@ -22,63 +22,64 @@ class GrpcApi final : public Api {
   absl::StatusOr<lifecycle::v1::NodePool> GetNodePool(const std::string& id) override {
     lifecycle::v1::GetNodePoolRequest request;
     request.set_name(connection_.PoolName(id));
-    return connection_.Call(connection_.lifecycle, &Connection::Lifecycle::GetNodePool, request);
+    return connection_.Call(&Connection::Lifecycle::GetNodePool, request);
   }
   absl::StatusOr<std::vector<lifecycle::v1::Event>> PoolEvents(
       const std::string& name, const std::string& pool_uid) override;
 
-  absl::StatusOr<Applied> Apply(const Resource& resource, bool dry_run) override {
-    return ApplyResource(connection_, resource, dry_run);
+  absl::StatusOr<Applied> Apply(const Resource& resource, const WriteMode& mode) override {
+    return ApplyResource(connection_, resource, mode);
+  }
+  absl::StatusOr<Applied> UpdateNodePool(const lifecycle::v1::NodePool& pool,
+                                         const std::vector<std::string>& paths,
+                                         const WriteMode& mode) override {
+    return UpdateFields(connection_, pool, paths, mode);
   }
   absl::StatusOr<lifecycle::v1::NodePool> DeleteNodePool(const std::string& id,
                                                          bool dry_run) override {
-    lifecycle::v1::DeleteNodePoolRequest request;
-    request.set_name(connection_.PoolName(id));
-    request.set_validate_only(dry_run);
-    return connection_.Call(connection_.lifecycle, &Connection::Lifecycle::DeleteNodePool, request);
+    return CallByName(&Connection::Lifecycle::DeleteNodePool, id, dry_run);
   }
   absl::StatusOr<lifecycle::v1::NodePool> Resize(
       lifecycle::v1::ResizeNodePoolRequest request) override {
     request.set_name(connection_.PoolName(request.name()));
-    return connection_.Call(connection_.lifecycle, &Connection::Lifecycle::ResizeNodePool, request);
+    return connection_.Call(&Connection::Lifecycle::ResizeNodePool, request);
   }
   absl::StatusOr<lifecycle::v1::NodePool> Reconfigure(
       lifecycle::v1::ReconfigureNodePoolRequest request) override {
     request.set_name(connection_.PoolName(request.name()));
-    return connection_.Call(connection_.lifecycle, &Connection::Lifecycle::ReconfigureNodePool,
-                            request);
+    return connection_.Call(&Connection::Lifecycle::ReconfigureNodePool, request);
   }
   absl::StatusOr<lifecycle::v1::NodePool> ControlReconfiguration(ReconfigurationVerb verb,
-                                                                 const std::string& id) override;
+                                                                 const std::string& id,
+                                                                 bool dry_run) override;
   absl::StatusOr<lifecycle::v1::Node> UpdateNode(const std::string& pool,
                                                  const std::string& machine,
                                                  const lifecycle::v1::Node& changed,
-                                                 const std::string& field) override;
+                                                 const std::string& field, bool dry_run) override;
   absl::StatusOr<lifecycle::v1::Node> OrderNode(const std::string& pool, const std::string& machine,
                                                 const NodeOrder& order) override;
   absl::StatusOr<lifecycle::v1::Cluster> BindCluster(
       lifecycle::v1::BindClusterRequest request) override {
     request.set_name(connection_.ClusterName(request.name()));
-    return connection_.Call(connection_.lifecycle, &Connection::Lifecycle::BindCluster, request);
+    return connection_.Call(&Connection::Lifecycle::BindCluster, request);
   }
   absl::StatusOr<lifecycle::v1::Cluster> AllowRemovals(
       lifecycle::v1::AllowRemovalsRequest request) override {
     request.set_name(connection_.ClusterName(request.name()));
-    return connection_.Call(connection_.lifecycle, &Connection::Lifecycle::AllowRemovals, request);
+    return connection_.Call(&Connection::Lifecycle::AllowRemovals, request);
   }
   absl::StatusOr<lifecycle::v1::ExplainNodePoolResponse> ExplainNodePool(
       const std::string& id) override {
     lifecycle::v1::ExplainNodePoolRequest request;
     request.set_name(connection_.PoolName(id));
-    return connection_.Call(connection_.lifecycle, &Connection::Lifecycle::ExplainNodePool,
-                            request);
+    return connection_.Call(&Connection::Lifecycle::ExplainNodePool, request);
   }
   absl::Status DeleteItem(const ResourceId& resource, bool dry_run) override {
     return musterctl::DeleteItem(connection_, resource, dry_run);
   }
   absl::StatusOr<quota::v1::CheckQuotaResponse> CheckQuota(
       const quota::v1::CheckQuotaRequest& request) override {
-    return connection_.Call(connection_.quota, &Connection::Quota::CheckQuota, request);
+    return connection_.Call(&Connection::Quota::CheckQuota, request);
   }
   absl::StatusOr<std::vector<Item>> ListMachines(
       const capacity::v1::ListMachinesRequest& filter) override {
@@ -90,51 +91,46 @@ class GrpcApi final : public Api {
       const std::string& pool_uid) override {
     capacity::v1::ExplainClaimRequest request;
     request.set_name(absl::StrCat("claims/", pool_uid));
-    return connection_.Call(connection_.capacity, &Connection::Capacity::ExplainClaim, request);
+    return connection_.Call(&Connection::Capacity::ExplainClaim, request);
   }
   absl::StatusOr<capacity::v1::FindPlacementsResponse> FindPlacements(
       const capacity::v1::FindPlacementsRequest& request) override {
-    return connection_.Call(connection_.capacity, &Connection::Capacity::FindPlacements, request);
+    return connection_.Call(&Connection::Capacity::FindPlacements, request);
   }
-  absl::StatusOr<configuration::v1::Release> PublishRelease(const std::string& name) override {
+  absl::StatusOr<configuration::v1::Release> PublishRelease(const std::string& name,
+                                                            bool dry_run) override {
     configuration::v1::PublishReleaseRequest request;
     request.mutable_release()->set_name(name);
-    return connection_.Call(connection_.configuration, &Connection::Configuration::PublishRelease,
-                            request);
+    request.set_validate_only(dry_run);
+    return connection_.Call(&Connection::Configuration::PublishRelease, request);
   }
-  absl::StatusOr<configuration::v1::Release> WithdrawRelease(const std::string& name) override {
+  absl::StatusOr<configuration::v1::Release> WithdrawRelease(const std::string& name,
+                                                             bool dry_run) override {
     configuration::v1::WithdrawReleaseRequest request;
     request.set_name(name);
-    return connection_.Call(connection_.configuration, &Connection::Configuration::WithdrawRelease,
-                            request);
+    request.set_validate_only(dry_run);
+    return connection_.Call(&Connection::Configuration::WithdrawRelease, request);
   }
-  absl::StatusOr<configuration::v1::PoolConfiguration> Promote(
-      const std::string& pool_uid, const std::string& profile) override {
-    configuration::v1::PromoteConfigurationRequest request;
-    request.set_name(absl::StrCat("poolConfigurations/", pool_uid));
-    request.set_node_profile(profile);
-    return connection_.Call(connection_.configuration,
-                            &Connection::Configuration::PromoteConfiguration, request);
+  absl::StatusOr<configuration::v1::PoolConfiguration> Promote(const std::string& pool_uid,
+                                                               const std::string& profile,
+                                                               bool dry_run) override {
+    return OrderConfiguration(&Connection::Configuration::PromoteConfiguration, pool_uid, profile,
+                              dry_run);
   }
-  absl::StatusOr<configuration::v1::PoolConfiguration> Rollback(
-      const std::string& pool_uid, const std::string& profile) override {
-    configuration::v1::RollbackConfigurationRequest request;
-    request.set_name(absl::StrCat("poolConfigurations/", pool_uid));
-    request.set_node_profile(profile);
-    return connection_.Call(connection_.configuration,
-                            &Connection::Configuration::RollbackConfiguration, request);
+  absl::StatusOr<configuration::v1::PoolConfiguration> Rollback(const std::string& pool_uid,
+                                                                const std::string& profile,
+                                                                bool dry_run) override {
+    return OrderConfiguration(&Connection::Configuration::RollbackConfiguration, pool_uid, profile,
+                              dry_run);
   }
-  absl::StatusOr<configuration::v1::PoolConfiguration> EnableRevision(
-      const std::string& pool_uid, const std::string& profile) override {
-    configuration::v1::EnableRevisionRequest request;
-    request.set_name(absl::StrCat("poolConfigurations/", pool_uid));
-    request.set_node_profile(profile);
-    return connection_.Call(connection_.configuration, &Connection::Configuration::EnableRevision,
-                            request);
+  absl::StatusOr<configuration::v1::PoolConfiguration> EnableRevision(const std::string& pool_uid,
+                                                                      const std::string& profile,
+                                                                      bool dry_run) override {
+    return OrderConfiguration(&Connection::Configuration::EnableRevision, pool_uid, profile,
+                              dry_run);
   }
   absl::StatusOr<debug::v1::CompareStateResponse> CompareState() override {
-    return connection_.Call(connection_.debug, &Connection::Debug::CompareState,
-                            debug::v1::CompareStateRequest());
+    return connection_.Call(&Connection::Debug::CompareState, debug::v1::CompareStateRequest());
   }
   absl::StatusOr<history::v1::ListChangesResponse> ListChanges(const ResourceId& resource,
                                                                int limit,
@@ -150,62 +146,73 @@ class GrpcApi final : public Api {
     return musterctl::ListPast(connection_, kind, pool, then);
   }
   absl::StatusOr<access::v1::GetCallerResponse> GetCaller() override {
-    return connection_.Call(connection_.access, &Connection::Access::GetCaller,
-                            access::v1::GetCallerRequest());
+    return connection_.Call(&Connection::Access::GetCaller, access::v1::GetCallerRequest());
   }
   absl::StatusOr<access::v1::CheckAccessResponse> CheckAccess(
       const access::v1::CheckAccessRequest& request) override {
-    return connection_.Call(connection_.access, &Connection::Access::CheckAccess, request);
+    return connection_.Call(&Connection::Access::CheckAccess, request);
   }
   absl::StatusOr<debug::v1::LogLevel> GetLogLevel() override {
-    ASSIGN_OR_RETURN(const auto response,
-                     connection_.Call(connection_.debug, &Connection::Debug::GetLogLevel,
-                                      debug::v1::GetLogLevelRequest()));
+    ASSIGN_OR_RETURN(const auto response, connection_.Call(&Connection::Debug::GetLogLevel,
+                                                           debug::v1::GetLogLevelRequest()));
     return response.level();
   }
   absl::StatusOr<debug::v1::LogLevel> SetLogLevel(debug::v1::LogLevel level) override {
     debug::v1::SetLogLevelRequest request;
     request.set_level(level);
     ASSIGN_OR_RETURN(const auto response,
-                     connection_.Call(connection_.debug, &Connection::Debug::SetLogLevel, request));
+                     connection_.Call(&Connection::Debug::SetLogLevel, request));
     return response.level();
   }
   absl::StatusOr<debug::v1::AuditBooksResponse> AuditBooks(
       const debug::v1::AuditBooksRequest& request) override {
-    return connection_.Call(connection_.debug, &Connection::Debug::AuditBooks, request);
+    return connection_.Call(&Connection::Debug::AuditBooks, request);
   }
-  absl::Status Watch(Kind kind, const type::v1::WatchStart& start,
+  absl::Status Watch(const WatchRange& range, const type::v1::WatchStart& start,
                      const WatchReceiver& receive) override {
-    return WatchStream(connection_, kind, start, receive);
+    return WatchStream(connection_, range, start, receive);
   }
   std::unique_ptr<FleetLink> WatchFleet(page::WatchSink& sink) override {
     return OpenFleetLink(connection_, sink);
   }
 
  private:
+  template <class Request>
+  absl::StatusOr<configuration::v1::PoolConfiguration> OrderConfiguration(
+      grpc::Status (Connection::Configuration::*method)(grpc::ClientContext*, const Request&,
+                                                        configuration::v1::PoolConfiguration*),
+      const std::string& pool_uid, const std::string& profile, bool dry_run) {
+    Request request;
+    request.set_name(absl::StrCat("poolConfigurations/", pool_uid));
+    request.set_node_profile(profile);
+    request.set_validate_only(dry_run);
+    return connection_.Call(method, request);
+  }
   // Calls a method whose request is a NodePool's name.
   template <class Request>
   absl::StatusOr<lifecycle::v1::NodePool> CallByName(
       grpc::Status (Connection::Lifecycle::*method)(grpc::ClientContext*, const Request&,
                                                     lifecycle::v1::NodePool*),
-      const std::string& id) {
+      const std::string& id, bool dry_run) {
     Request request;
     request.set_name(connection_.PoolName(id));
-    return connection_.Call(connection_.lifecycle, method, request);
+    request.set_validate_only(dry_run);
+    return connection_.Call(method, request);
   }
 
   Connection connection_;
 };
 
 absl::StatusOr<lifecycle::v1::NodePool> GrpcApi::ControlReconfiguration(ReconfigurationVerb verb,
-                                                                        const std::string& id) {
+                                                                        const std::string& id,
+                                                                        bool dry_run) {
   switch (verb) {
     case ReconfigurationVerb::kPause:
-      return CallByName(&Connection::Lifecycle::PauseReconfiguration, id);
+      return CallByName(&Connection::Lifecycle::PauseReconfiguration, id, dry_run);
     case ReconfigurationVerb::kResume:
-      return CallByName(&Connection::Lifecycle::ResumeReconfiguration, id);
+      return CallByName(&Connection::Lifecycle::ResumeReconfiguration, id, dry_run);
     case ReconfigurationVerb::kCancel:
-      return CallByName(&Connection::Lifecycle::CancelReconfiguration, id);
+      return CallByName(&Connection::Lifecycle::CancelReconfiguration, id, dry_run);
   }
   return absl::InternalError("not a verb of reconfigurations");
 }
@@ -213,12 +220,13 @@ absl::StatusOr<lifecycle::v1::NodePool> GrpcApi::ControlReconfiguration(Reconfig
 absl::StatusOr<lifecycle::v1::Node> GrpcApi::UpdateNode(const std::string& pool,
                                                         const std::string& machine,
                                                         const lifecycle::v1::Node& changed,
-                                                        const std::string& field) {
+                                                        const std::string& field, bool dry_run) {
   lifecycle::v1::UpdateNodeRequest request;
   *request.mutable_node() = changed;
   request.mutable_node()->set_name(absl::StrCat(connection_.PoolName(pool), "/nodes/", machine));
   request.mutable_update_mask()->add_paths(field);
-  return connection_.Call(connection_.lifecycle, &Connection::Lifecycle::UpdateNode, request);
+  request.set_validate_only(dry_run);
+  return connection_.Call(&Connection::Lifecycle::UpdateNode, request);
 }
 
 absl::StatusOr<lifecycle::v1::Node> GrpcApi::OrderNode(const std::string& pool,
@@ -227,7 +235,7 @@ absl::StatusOr<lifecycle::v1::Node> GrpcApi::OrderNode(const std::string& pool,
   const auto call = [&](auto method, auto request) {
     request.set_name(absl::StrCat(connection_.PoolName(pool), "/nodes/", machine));
     request.set_validate_only(order.validate_only);
-    return connection_.Call(connection_.lifecycle, method, request);
+    return connection_.Call(method, request);
   };
   switch (order.verb) {
     case NodeVerb::kCordon:
@@ -255,7 +263,7 @@ absl::StatusOr<std::vector<lifecycle::v1::Event>> GrpcApi::PoolEvents(const std:
   request.set_pool_uid(pool_uid);
   std::vector<Item> items;
   RETURN_IF_ERROR(connection_.Pages(
-      connection_.lifecycle, &Connection::Lifecycle::ListEvents, request,
+      &Connection::Lifecycle::ListEvents, request,
       [](auto& response) { return response.mutable_events(); }, Connection::CollectInto(items)));
   std::vector<lifecycle::v1::Event> events;
   for (Item& item : items) events.push_back(std::get<lifecycle::v1::Event>(std::move(item)));
@@ -264,9 +272,9 @@ absl::StatusOr<std::vector<lifecycle::v1::Event>> GrpcApi::PoolEvents(const std:
 
 }  // namespace
 
-absl::StatusOr<std::vector<Item>> Api::List(Kind kind, const std::string& pool) {
+absl::StatusOr<std::vector<Item>> Api::List(Kind kind, const ListRange& range) {
   std::vector<Item> all;
-  RETURN_IF_ERROR(ListPages(kind, pool, [&](std::vector<Item> items) {
+  RETURN_IF_ERROR(ListPages(kind, range, [&](std::vector<Item> items) {
     all.insert(all.end(), std::make_move_iterator(items.begin()),
                std::make_move_iterator(items.end()));
     return true;

@@ -28,12 +28,15 @@ class Api {
   static std::unique_ptr<Api> Create(const ApiOptions& options);
   virtual ~Api() = default;
 
-  // Every resource of a kind in the scope, by name, as the pages come. `pool`: only Nodes and events
-  // of this NodePool; empty: all. In the scope `-` is all organizations, all clusters.
-  virtual absl::Status ListPages(Kind kind, const std::string& pool,
+  // Every resource of a kind in the scope and the range, by name, as the pages come. In the scope `-` is all organizations, all
+  // clusters.
+  virtual absl::Status ListPages(Kind kind, const ListRange& range,
                                  const PageReceiver& receive) = 0;
   // The same at once.
-  absl::StatusOr<std::vector<Item>> List(Kind kind, const std::string& pool);
+  absl::StatusOr<std::vector<Item>> List(Kind kind, const ListRange& range);
+  absl::StatusOr<std::vector<Item>> List(Kind kind, const std::string& pool) {
+    return List(kind, ListRange{.pool = pool});
+  }
   // Machines that match the filter, by name; its page fields are not read.
   virtual absl::StatusOr<std::vector<Item>> ListMachines(
       const capacity::v1::ListMachinesRequest& filter) = 0;
@@ -44,10 +47,17 @@ class Api {
   virtual absl::StatusOr<std::vector<lifecycle::v1::Event>> PoolEvents(
       const std::string& name, const std::string& pool_uid) = 0;
 
-  // With `dry_run` (`validate_only`) nothing is written: the answer is what would come of it, with
-  // a preview where it is a NodePool's. The server checks NodePools, clusters, quotas and releases
-  // then; zones, instance types and machines are only compared.
-  virtual absl::StatusOr<Applied> Apply(const Resource& resource, bool dry_run) = 0;
+  // With `dry_run` (`validate_only`) the server checks and writes nothing: the answer is what would
+  // come of it, with a preview where it is a NodePool's.
+  virtual absl::StatusOr<Applied> Apply(const Resource& resource, const WriteMode& mode) = 0;
+  absl::StatusOr<Applied> Apply(const Resource& resource, bool dry_run) {
+    return Apply(resource, WriteMode{.dry_run = dry_run});
+  }
+  // Makes the fields of a NodePool's spec that `paths` name, e.g. `spec.target_nodes`, as they are in
+  // `pool`, which bears its whole name, the etag that it must have and the generation that it was read at.
+  virtual absl::StatusOr<Applied> UpdateNodePool(const lifecycle::v1::NodePool& pool,
+                                                 const std::vector<std::string>& paths,
+                                                 const WriteMode& mode) = 0;
   virtual absl::StatusOr<lifecycle::v1::NodePool> DeleteNodePool(const std::string& id,
                                                                  bool dry_run) = 0;
   // `name` of these requests is the pool's id, or its whole name.
@@ -56,12 +66,14 @@ class Api {
   virtual absl::StatusOr<lifecycle::v1::NodePool> Reconfigure(
       lifecycle::v1::ReconfigureNodePoolRequest request) = 0;
   virtual absl::StatusOr<lifecycle::v1::NodePool> ControlReconfiguration(ReconfigurationVerb verb,
-                                                                         const std::string& id) = 0;
+                                                                         const std::string& id,
+                                                                         bool dry_run) = 0;
   // Writes that field of the Node as it is in `changed`. The pool by its id or whole name.
   virtual absl::StatusOr<lifecycle::v1::Node> UpdateNode(const std::string& pool,
                                                          const std::string& machine,
                                                          const lifecycle::v1::Node& changed,
-                                                         const std::string& field) = 0;
+                                                         const std::string& field,
+                                                         bool dry_run) = 0;
   virtual absl::StatusOr<lifecycle::v1::Node> OrderNode(const std::string& pool,
                                                         const std::string& machine,
                                                         const NodeOrder& order) = 0;
@@ -85,14 +97,18 @@ class Api {
       const capacity::v1::FindPlacementsRequest& request) = 0;
 
   // Releases by resource name; pools by uid. An empty profile is `pending` or `previous`.
-  virtual absl::StatusOr<configuration::v1::Release> PublishRelease(const std::string& name) = 0;
-  virtual absl::StatusOr<configuration::v1::Release> WithdrawRelease(const std::string& name) = 0;
-  virtual absl::StatusOr<configuration::v1::PoolConfiguration> Promote(
-      const std::string& pool_uid, const std::string& profile) = 0;
-  virtual absl::StatusOr<configuration::v1::PoolConfiguration> Rollback(
-      const std::string& pool_uid, const std::string& profile) = 0;
+  virtual absl::StatusOr<configuration::v1::Release> PublishRelease(const std::string& name,
+                                                                    bool dry_run) = 0;
+  virtual absl::StatusOr<configuration::v1::Release> WithdrawRelease(const std::string& name,
+                                                                     bool dry_run) = 0;
+  virtual absl::StatusOr<configuration::v1::PoolConfiguration> Promote(const std::string& pool_uid,
+                                                                       const std::string& profile,
+                                                                       bool dry_run) = 0;
+  virtual absl::StatusOr<configuration::v1::PoolConfiguration> Rollback(const std::string& pool_uid,
+                                                                        const std::string& profile,
+                                                                        bool dry_run) = 0;
   virtual absl::StatusOr<configuration::v1::PoolConfiguration> EnableRevision(
-      const std::string& pool_uid, const std::string& profile) = 0;
+      const std::string& pool_uid, const std::string& profile, bool dry_run) = 0;
 
   // What became of a resource, the newest change first: at most `limit`, none before `since`.
   virtual absl::StatusOr<history::v1::ListChangesResponse> ListChanges(const ResourceId& resource,
@@ -118,10 +134,10 @@ class Api {
   // What it is by now.
   virtual absl::StatusOr<debug::v1::LogLevel> SetLogLevel(debug::v1::LogLevel level) = 0;
 
-  // One Watch stream over the scope, until it breaks (its error; UNAVAILABLE when the server ended
+  // One Watch stream over the range in the scope, until it breaks (its error; UNAVAILABLE when the server ended
   // it) or `receive` returns false (OK). Without a revision in `start` it begins with a
   // snapshot, within a call's timeout (DEADLINE_EXCEEDED). No deadline for the whole.
-  virtual absl::Status Watch(Kind kind, const type::v1::WatchStart& start,
+  virtual absl::Status Watch(const WatchRange& range, const type::v1::WatchStart& start,
                              const WatchReceiver& receive) = 0;
   // Keeps the sink, which must outlive the link, level with the whole fleet.
   virtual std::unique_ptr<FleetLink> WatchFleet(page::WatchSink& sink) = 0;

@@ -43,6 +43,20 @@ struct ResourceId {
   std::string id = {};  // as IdOf; of a Node POOL/MACHINE; or its whole resource name
 };
 
+// Which of a kind a list is of. What the server cannot leave out comes too: whoever asks sifts.
+struct ListRange {
+  std::string pool = {};    // of this NodePool, by id or whole name: its Nodes, its events
+  std::string begin = {};   // only those whose id, of a Node POOL/MACHINE, begins so; empty: all
+  std::string filter = {};  // of the List (type.v1.ListChoice), instead of `begin`; empty: none
+};
+
+// What a watch is of. What the server cannot leave out comes too: whoever asks sifts.
+struct WatchRange {
+  Kind kind = {};
+  std::string pool = {};              // only Nodes and events of this NodePool, as in ListRange
+  std::vector<std::string> ids = {};  // only these, as in ResourceId; empty: all
+};
+
 // Takes a page of a list; false: no more are wanted.
 using PageReceiver = std::function<bool(std::vector<Item> items)>;
 
@@ -52,11 +66,18 @@ using Moment = std::variant<int64_t, absl::Time>;
 // A resource that the server tells of, as it was. INTERNAL: it is of no kind that can be shown.
 absl::StatusOr<Item> ToItem(const google::protobuf::Any& resource);
 
+// How a resource is written.
+struct WriteMode {
+  bool dry_run = false;   // nothing is written
+  bool must_fit = false;  // of a NodePool: only if quota covers it now
+};
+
 // What a manifest did, or would do.
 enum class Outcome { kCreated, kConfigured, kUnchanged };
 struct Applied {
   Outcome outcome = Outcome::kUnchanged;
-  std::string detail = {};                                     // e.g. `16 machines, 16 new`
+  // E.g. `16 machines, 16 new`; of a NodePool that was there the fields that changed, `spec.target_nodes`.
+  std::string detail = {};
   std::optional<lifecycle::v1::NodePoolPreview> preview = {};  // of a NodePool that was only tried
   std::vector<std::string> warnings = {};                      // of a NodePool
 };

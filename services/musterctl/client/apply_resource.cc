@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "absl/strings/str_join.h"
 #include "absl/types/span.h"
 #include "services/musterctl/client/connection.h"
 #include "services/rpc/client/batches.h"
@@ -48,48 +49,42 @@ Applied Compared(bool existed, bool same) {
 }
 
 absl::StatusOr<Applied> ApplyOne(Connection& connection, const capacity::v1::Zone& zone,
-                                 bool dry_run) {
-  ASSIGN_OR_RETURN(const auto before, connection.Find(connection.capacity,
-                                                      &Connection::Capacity::GetZone, zone.name()));
-  if (dry_run) {
-    capacity::v1::Zone after = zone;
-    if (before) after.set_region(before->region());
-    return Compared(before.has_value(), before && SaysTheSame(*before, after));
-  }
+                                 const WriteMode& mode) {
+  ASSIGN_OR_RETURN(const auto before, connection.Find(&Connection::Capacity::GetZone, zone.name()));
   capacity::v1::UpdateZoneRequest request;
   *request.mutable_zone() = zone;
-  ASSIGN_OR_RETURN(const auto after, connection.Call(connection.capacity,
-                                                     &Connection::Capacity::UpdateZone, request));
+  request.set_validate_only(mode.dry_run);
+  ASSIGN_OR_RETURN(const auto after, connection.Call(&Connection::Capacity::UpdateZone, request));
   return Compared(before.has_value(), before && SaysTheSame(*before, after));
 }
 
 absl::StatusOr<Applied> ApplyOne(Connection& connection, const capacity::v1::InstanceType& type,
-                                 bool dry_run) {
-  ASSIGN_OR_RETURN(
-      const auto before,
-      connection.Find(connection.capacity, &Connection::Capacity::GetInstanceType, type.name()));
-  if (dry_run) return Compared(before.has_value(), before && SaysTheSame(*before, type));
+                                 const WriteMode& mode) {
+  ASSIGN_OR_RETURN(const auto before,
+                   connection.Find(&Connection::Capacity::GetInstanceType, type.name()));
   capacity::v1::UpdateInstanceTypeRequest request;
   *request.mutable_instance_type() = type;
-  ASSIGN_OR_RETURN(
-      const auto after,
-      connection.Call(connection.capacity, &Connection::Capacity::UpdateInstanceType, request));
+  request.set_validate_only(mode.dry_run);
+  ASSIGN_OR_RETURN(const auto after,
+                   connection.Call(&Connection::Capacity::UpdateInstanceType, request));
   return Compared(before.has_value(), before && SaysTheSame(*before, after));
 }
 
-absl::Status Register(Connection& connection, absl::Span<const capacity::v1::Machine> machines) {
+absl::Status Register(Connection& connection, absl::Span<const capacity::v1::Machine> machines,
+                      const WriteMode& mode) {
   for (size_t end = 0; !machines.empty(); machines.remove_prefix(end)) {
     end = rpc::BatchEnd(machines, 0, kRegisterChunk);
     capacity::v1::BatchRegisterMachinesRequest request;
     for (const auto& machine : machines.first(end)) *request.add_machines() = machine;
+    request.set_validate_only(mode.dry_run);
     RETURN_IF_ERROR(
-        connection.Call(connection.capacity, &Connection::Capacity::BatchRegisterMachines, request)
-            .status());
+        connection.Call(&Connection::Capacity::BatchRegisterMachines, request).status());
   }
   return absl::OkStatus();
 }
 
-absl::StatusOr<Applied> ApplyOne(Connection& connection, const MachineSet& set, bool dry_run) {
+absl::StatusOr<Applied> ApplyOne(Connection& connection, const MachineSet& set,
+                                 const WriteMode& mode) {
   const auto& first = set.machines.front();
   std::vector<Item> items;
   capacity::v1::ListMachinesRequest filter;
@@ -109,7 +104,7 @@ absl::StatusOr<Applied> ApplyOne(Connection& connection, const MachineSet& set, 
     if (it == known.end()) ++created;
     news.push_back(machine);
   }
-  if (!dry_run) RETURN_IF_ERROR(Register(connection, news));
+  RETURN_IF_ERROR(Register(connection, news, mode));
   Applied applied = Compared(created < set.machines.size(), news.empty());
   applied.detail = absl::StrCat(set.machines.size(), " machines, ", created, " new, ",
                                 news.size() - created, " changed");
@@ -117,27 +112,24 @@ absl::StatusOr<Applied> ApplyOne(Connection& connection, const MachineSet& set, 
 }
 
 absl::StatusOr<Applied> ApplyOne(Connection& connection, const capacity::v1::Machine& machine,
-                                 bool dry_run) {
-  ASSIGN_OR_RETURN(
-      const auto before,
-      connection.Find(connection.capacity, &Connection::Capacity::GetMachine, machine.name()));
-  if (!dry_run) RETURN_IF_ERROR(Register(connection, {machine}));
+                                 const WriteMode& mode) {
+  ASSIGN_OR_RETURN(const auto before,
+                   connection.Find(&Connection::Capacity::GetMachine, machine.name()));
+  RETURN_IF_ERROR(Register(connection, {machine}, mode));
   return Compared(before.has_value(), before && SameFacts(*before, machine));
 }
 
 absl::StatusOr<Applied> ApplyOne(Connection& connection, const quota::v1::Quota& quota,
-                                 bool dry_run) {
-  ASSIGN_OR_RETURN(const auto before,
-                   connection.Find(connection.quota, &Connection::Quota::GetQuota, quota.name()));
+                                 const WriteMode& mode) {
+  ASSIGN_OR_RETURN(const auto before, connection.Find(&Connection::Quota::GetQuota, quota.name()));
   quota::v1::UpdateQuotaRequest request;
   *request.mutable_quota() = quota;
   request.set_allow_missing(true);
-  request.set_validate_only(dry_run);
+  request.set_validate_only(mode.dry_run);
   // Who read it before knows of its overrides, and may have taken them away.
   const std::string all = "*";
   if (!quota.etag().empty()) *request.mutable_update_mask()->add_paths() = all;
-  ASSIGN_OR_RETURN(const auto after,
-                   connection.Call(connection.quota, &Connection::Quota::UpdateQuota, request));
+  ASSIGN_OR_RETURN(const auto after, connection.Call(&Connection::Quota::UpdateQuota, request));
   const auto said = [](const quota::v1::Quota& whole) {
     quota::v1::Quota part;
     part.set_limit(whole.limit());
@@ -148,58 +140,71 @@ absl::StatusOr<Applied> ApplyOne(Connection& connection, const quota::v1::Quota&
 }
 
 absl::StatusOr<Applied> ApplyOne(Connection& connection, const configuration::v1::Release& release,
-                                 bool dry_run) {
+                                 const WriteMode& mode) {
   ASSIGN_OR_RETURN(const auto before,
-                   connection.Find(connection.configuration, &Connection::Configuration::GetRelease,
-                                   release.name()));
+                   connection.Find(&Connection::Configuration::GetRelease, release.name()));
   configuration::v1::PublishReleaseRequest request;
   *request.mutable_release() = release;
-  request.set_validate_only(dry_run);
-  RETURN_IF_ERROR(
-      connection.Call(connection.configuration, &Connection::Configuration::PublishRelease, request)
-          .status());
+  request.set_validate_only(mode.dry_run);
+  RETURN_IF_ERROR(connection.Call(&Connection::Configuration::PublishRelease, request).status());
   return Compared(before.has_value(), before && !before->has_withdraw_time());
 }
 
 absl::StatusOr<Applied> ApplyOne(Connection& connection, const lifecycle::v1::Cluster& cluster,
-                                 bool dry_run) {
-  ASSIGN_OR_RETURN(
-      const auto before,
-      connection.Find(connection.lifecycle, &Connection::Lifecycle::GetCluster, cluster.name()));
+                                 const WriteMode& mode) {
+  ASSIGN_OR_RETURN(const auto before,
+                   connection.Find(&Connection::Lifecycle::GetCluster, cluster.name()));
   lifecycle::v1::UpdateClusterRequest request;
   *request.mutable_cluster() = cluster;
-  request.set_validate_only(dry_run);
-  ASSIGN_OR_RETURN(
-      const auto after,
-      connection.Call(connection.lifecycle, &Connection::Lifecycle::UpdateCluster, request));
+  request.set_validate_only(mode.dry_run);
+  ASSIGN_OR_RETURN(const auto after,
+                   connection.Call(&Connection::Lifecycle::UpdateCluster, request));
   return Compared(before.has_value(),
                   before && before->kubernetes_version() == after.kubernetes_version());
 }
 
-absl::StatusOr<Applied> ApplyOne(Connection& connection, const lifecycle::v1::NodePool& pool,
-                                 bool dry_run) {
-  ASSIGN_OR_RETURN(
-      const auto before,
-      connection.Find(connection.lifecycle, &Connection::Lifecycle::GetNodePool, pool.name()));
-  lifecycle::v1::ApplyNodePoolRequest request;
-  *request.mutable_node_pool() = pool;
-  request.set_validate_only(dry_run);
-  ASSIGN_OR_RETURN(
-      const auto after,
-      connection.Call(connection.lifecycle, &Connection::Lifecycle::ApplyNodePool, request));
-  Applied applied = Compared(before && before->uid() == after.uid(),
-                             before && before->generation() == after.generation());
+// What the answer of a NodePool's change says beside its outcome.
+Applied AppliedPool(Applied applied, const lifecycle::v1::NodePool& after) {
+  if (applied.outcome == Outcome::kConfigured)
+    applied.detail = absl::StrJoin(after.changed_fields().paths(), ", ");
   if (after.has_preview()) applied.preview = after.preview();
   applied.warnings.assign(after.warnings().begin(), after.warnings().end());
   return applied;
 }
 
+absl::StatusOr<Applied> ApplyOne(Connection& connection, const lifecycle::v1::NodePool& pool,
+                                 const WriteMode& mode) {
+  ASSIGN_OR_RETURN(const auto before,
+                   connection.Find(&Connection::Lifecycle::GetNodePool, pool.name()));
+  lifecycle::v1::ApplyNodePoolRequest request;
+  *request.mutable_node_pool() = pool;
+  request.set_validate_only(mode.dry_run);
+  request.set_must_fit(mode.must_fit);
+  ASSIGN_OR_RETURN(const auto after,
+                   connection.Call(&Connection::Lifecycle::ApplyNodePool, request));
+  return AppliedPool(Compared(before && before->uid() == after.uid(),
+                              before && before->generation() == after.generation()),
+                     after);
+}
+
 }  // namespace
 
 absl::StatusOr<Applied> ApplyResource(Connection& connection, const Resource& resource,
-                                      bool dry_run) {
-  return std::visit([&](const auto& message) { return ApplyOne(connection, message, dry_run); },
+                                      const WriteMode& mode) {
+  return std::visit([&](const auto& message) { return ApplyOne(connection, message, mode); },
                     resource);
+}
+
+absl::StatusOr<Applied> UpdateFields(Connection& connection, const lifecycle::v1::NodePool& pool,
+                                     const std::vector<std::string>& paths, const WriteMode& mode) {
+  lifecycle::v1::UpdateNodePoolRequest request;
+  *request.mutable_node_pool() = pool;
+  request.mutable_update_mask()->mutable_paths()->Assign(paths.begin(), paths.end());
+  request.set_validate_only(mode.dry_run);
+  request.set_must_fit(mode.must_fit);
+  ASSIGN_OR_RETURN(const auto after,
+                   connection.Call(&Connection::Lifecycle::UpdateNodePool, request));
+  return AppliedPool(Compared(true, pool.generation() == after.generation()), after);
 }
 
 }  // namespace muster::musterctl

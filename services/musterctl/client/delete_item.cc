@@ -10,13 +10,13 @@ namespace muster::musterctl {
 namespace {
 
 template <class Stub, class Request, class Response>
-absl::Status DeleteBy(Connection& connection, const std::unique_ptr<Stub>& stub,
+absl::Status DeleteBy(Connection& connection,
                       grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
                       const std::string& name, bool dry_run) {
   Request request;
   request.set_name(name);
   request.set_validate_only(dry_run);
-  return connection.Call(stub, method, request).status();
+  return connection.Call(method, request).status();
 }
 
 }  // namespace
@@ -25,22 +25,17 @@ absl::Status DeleteItem(Connection& connection, const ResourceId& resource, bool
   ASSIGN_OR_RETURN(const std::string name, ResolveName(connection, resource));
   switch (resource.kind) {
     case Kind::kCluster:
-      return DeleteBy(connection, connection.lifecycle, &Connection::Lifecycle::DeleteCluster, name,
-                      dry_run);
+      return DeleteBy(connection, &Connection::Lifecycle::DeleteCluster, name, dry_run);
     case Kind::kQuota:
-      return DeleteBy(connection, connection.quota, &Connection::Quota::DeleteQuota, name, dry_run);
+      return DeleteBy(connection, &Connection::Quota::DeleteQuota, name, dry_run);
     case Kind::kZone:
-      return DeleteBy(connection, connection.capacity, &Connection::Capacity::DeleteZone, name,
-                      dry_run);
+      return DeleteBy(connection, &Connection::Capacity::DeleteZone, name, dry_run);
     case Kind::kInstanceType:
-      return DeleteBy(connection, connection.capacity, &Connection::Capacity::DeleteInstanceType,
-                      name, dry_run);
+      return DeleteBy(connection, &Connection::Capacity::DeleteInstanceType, name, dry_run);
     case Kind::kMachine:
-      return DeleteBy(connection, connection.capacity, &Connection::Capacity::DeleteMachine, name,
-                      dry_run);
+      return DeleteBy(connection, &Connection::Capacity::DeleteMachine, name, dry_run);
     case Kind::kRelease:
-      return DeleteBy(connection, connection.configuration,
-                      &Connection::Configuration::DeleteRelease, name, dry_run);
+      return DeleteBy(connection, &Connection::Configuration::DeleteRelease, name, dry_run);
     default:
       return absl::InvalidArgumentError(
           absl::StrCat(KindWord(resource.kind), ": cannot be deleted"));

@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "services/common/status_macros.h"
 #include "services/musterctl/client/api.h"
@@ -29,7 +31,11 @@ class FakeApi final : public Api {
   absl::Status refusal_of_reads = {};   // of lists and Gets
   size_t page_size = 1000;              // of lists
   int lists = 0;                        // that were asked for
+  ListRange listed = {};                // by the last list
   int gets = 0;
+  std::function<void()> before_get = [] {};  // the world goes on
+  lifecycle::v1::Node tried_node = {};       // what an order to a Node that is only tried answers
+  lifecycle::v1::Node ordered_node = {};     // and one that is done
   Applied applied = {};
   std::vector<Resource> resources = {};                          // that were to be applied
   std::deque<std::function<absl::Status()>> apply_answers = {};  // of the next ones
@@ -56,9 +62,11 @@ class FakeApi final : public Api {
   };
   std::deque<Stream> streams = {};
   std::vector<std::string> watched_from = {};  // `REVISION@INCARNATION`; empty: a snapshot
+  WatchRange watched = {};                     // by the last stream
 
-  absl::Status ListPages(Kind kind, const std::string&, const PageReceiver& receive) override {
+  absl::Status ListPages(Kind kind, const ListRange& range, const PageReceiver& receive) override {
     ++lists;
+    listed = range;
     if (!refusal_of_reads.ok()) return refusal_of_reads;
     const std::vector<Item>& all = items[kind];
     for (size_t begin = 0; begin == 0 || begin < all.size(); begin += page_size) {
@@ -86,6 +94,7 @@ class FakeApi final : public Api {
   }
   absl::StatusOr<Item> Get(Kind kind, const std::string& id) override {
     ++gets;
+    before_get();
     if (!refusal_of_reads.ok()) return refusal_of_reads;
     for (const Item& item : items[kind]) {
       const std::string& name = NameOf(item);
@@ -111,20 +120,17 @@ class FakeApi final : public Api {
                                                                const std::string&) override {
     return events;
   }
-  absl::StatusOr<Applied> Apply(const Resource& resource, bool dry_run) override {
-    calls.push_back((dry_run ? "try apply " : "apply ") + std::to_string(resource.index()));
-    resources.push_back(resource);
-    if (!apply_answers.empty()) {
-      const absl::Status answer = apply_answers.front()();
-      apply_answers.pop_front();
-      if (!answer.ok()) return answer;
-    }
-    if (!refusal.ok()) return refusal;
-    return applied;
+  absl::StatusOr<Applied> Apply(const Resource& resource, const WriteMode& mode) override {
+    return Written(absl::StrCat("apply ", resource.index()), resource, mode);
+  }
+  absl::StatusOr<Applied> UpdateNodePool(const lifecycle::v1::NodePool& pool,
+                                         const std::vector<std::string>& paths,
+                                         const WriteMode& mode) override {
+    return Written(absl::StrCat("update ", absl::StrJoin(paths, ",")), pool, mode);
   }
   absl::StatusOr<lifecycle::v1::NodePool> DeleteNodePool(const std::string& id,
                                                          bool dry_run) override {
-    return PoolChange((dry_run ? "try delete " : "delete ") + id);
+    return PoolChange(Tried(dry_run) + "delete " + id);
   }
   absl::StatusOr<lifecycle::v1::NodePool> Resize(
       lifecycle::v1::ResizeNodePoolRequest request) override {
@@ -136,14 +142,17 @@ class FakeApi final : public Api {
     return PoolChange("reconfigure " + request.ShortDebugString());
   }
   absl::StatusOr<lifecycle::v1::NodePool> ControlReconfiguration(ReconfigurationVerb verb,
-                                                                 const std::string& id) override {
-    return PoolChange("control " + std::to_string(static_cast<int>(verb)) + " " + id);
+                                                                 const std::string& id,
+                                                                 bool dry_run) override {
+    return PoolChange(Tried(dry_run) + "control " + std::to_string(static_cast<int>(verb)) + " " +
+                      id);
   }
   absl::StatusOr<lifecycle::v1::Node> UpdateNode(const std::string& pool,
                                                  const std::string& machine,
                                                  const lifecycle::v1::Node& node,
-                                                 const std::string& field) override {
-    calls.push_back("update " + field + " " + pool + " " + machine + " " + node.ShortDebugString());
+                                                 const std::string& field, bool dry_run) override {
+    calls.push_back(Tried(dry_run) + "update " + field + " " + pool + " " + machine + " " +
+                    node.ShortDebugString());
     if (!refusal.ok()) return refusal;
     return node;
   }
@@ -153,7 +162,7 @@ class FakeApi final : public Api {
                                  order.force ? " force" : "", " mode ", order.mode,
                                  order.validate_only ? " tried" : ""));
     if (!refusal.ok()) return refusal;
-    return lifecycle::v1::Node();
+    return order.validate_only ? tried_node : ordered_node;
   }
   absl::StatusOr<lifecycle::v1::Cluster> BindCluster(
       lifecycle::v1::BindClusterRequest request) override {
@@ -188,31 +197,36 @@ class FakeApi final : public Api {
     *response.add_results()->mutable_answer() = holding;
     return response;
   }
-  absl::StatusOr<configuration::v1::Release> PublishRelease(const std::string& name) override {
-    calls.push_back("publish " + name);
+  absl::StatusOr<configuration::v1::Release> PublishRelease(const std::string& name,
+                                                            bool dry_run) override {
+    calls.push_back(Tried(dry_run) + "publish " + name);
     if (!refusal.ok()) return refusal;
     return configuration::v1::Release();
   }
-  absl::StatusOr<configuration::v1::Release> WithdrawRelease(const std::string& name) override {
-    calls.push_back("withdraw " + name);
+  absl::StatusOr<configuration::v1::Release> WithdrawRelease(const std::string& name,
+                                                             bool dry_run) override {
+    calls.push_back(Tried(dry_run) + "withdraw " + name);
     if (!refusal.ok()) return refusal;
     return configuration::v1::Release();
   }
-  absl::StatusOr<configuration::v1::PoolConfiguration> Promote(
-      const std::string& pool_uid, const std::string& profile) override {
-    calls.push_back("promote " + pool_uid + " " + profile);
+  absl::StatusOr<configuration::v1::PoolConfiguration> Promote(const std::string& pool_uid,
+                                                               const std::string& profile,
+                                                               bool dry_run) override {
+    calls.push_back(Tried(dry_run) + "promote " + pool_uid + " " + profile);
     if (!refusal.ok()) return refusal;
     return configuration;
   }
-  absl::StatusOr<configuration::v1::PoolConfiguration> Rollback(
-      const std::string& pool_uid, const std::string& profile) override {
-    calls.push_back("rollback " + pool_uid + " " + profile);
+  absl::StatusOr<configuration::v1::PoolConfiguration> Rollback(const std::string& pool_uid,
+                                                                const std::string& profile,
+                                                                bool dry_run) override {
+    calls.push_back(Tried(dry_run) + "rollback " + pool_uid + " " + profile);
     if (!refusal.ok()) return refusal;
     return configuration;
   }
-  absl::StatusOr<configuration::v1::PoolConfiguration> EnableRevision(
-      const std::string& pool_uid, const std::string& profile) override {
-    calls.push_back("enable " + pool_uid + " " + profile);
+  absl::StatusOr<configuration::v1::PoolConfiguration> EnableRevision(const std::string& pool_uid,
+                                                                      const std::string& profile,
+                                                                      bool dry_run) override {
+    calls.push_back(Tried(dry_run) + "enable " + pool_uid + " " + profile);
     if (!refusal.ok()) return refusal;
     return configuration;
   }
@@ -257,8 +271,9 @@ class FakeApi final : public Api {
     asked_books = request;
     return books;
   }
-  absl::Status Watch(Kind, const type::v1::WatchStart& start,
+  absl::Status Watch(const WatchRange& range, const type::v1::WatchStart& start,
                      const WatchReceiver& receive) override {
+    watched = range;
     watched_from.push_back(start.has_after_revision()
                                ? absl::StrCat(start.after_revision(), "@", start.incarnation())
                                : "");
@@ -297,6 +312,21 @@ class FakeApi final : public Api {
    private:
     FakeApi& api_;
   };
+
+  static std::string Tried(bool dry_run) { return dry_run ? "try " : ""; }
+
+  absl::StatusOr<Applied> Written(const std::string& call, const Resource& resource,
+                                  const WriteMode& mode) {
+    calls.push_back(absl::StrCat(Tried(mode.dry_run), call, mode.must_fit ? " must fit" : ""));
+    resources.push_back(resource);
+    if (!apply_answers.empty()) {
+      const absl::Status answer = apply_answers.front()();
+      apply_answers.pop_front();
+      if (!answer.ok()) return answer;
+    }
+    if (!refusal.ok()) return refusal;
+    return applied;
+  }
 
   absl::StatusOr<lifecycle::v1::NodePool> PoolChange(std::string call) {
     calls.push_back(std::move(call));

@@ -55,54 +55,32 @@ absl::StatusOr<std::string> NameFor(const Connection& connection, const Resource
 }
 
 template <class Stub, class Request, class Response>
-absl::StatusOr<Item> GetBy(Connection& connection, const std::unique_ptr<Stub>& stub,
+absl::StatusOr<Item> GetBy(Connection& connection,
                            grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
                                                         Response*),
                            const std::string& name) {
   Request request;
   request.set_name(name);
-  ASSIGN_OR_RETURN(Response answer, connection.Call(stub, method, request));
+  ASSIGN_OR_RETURN(Response answer, connection.Call(method, request));
   return Item(std::move(answer));
 }
 
-absl::Status NoSuch(Kind kind, const std::string& id) {
-  return FromServer(
-      absl::NotFoundError(absl::StrCat(KindWord(kind), " \"", id, "\" does not exist.")));
-}
-
-// The first of the list that has the id.
+// One that no Get tells: an event, or a Node by its machine alone, which not everybody may ask capacity for. The server sifts;
+// a `*` stands for anything there, not here.
 absl::StatusOr<Item> Search(Connection& connection, Kind kind, const std::string& id) {
+  const std::string filter = kind == Kind::kNode
+                                 ? absl::StrCat("machine = ", FilterText(id))
+                                 : absl::StrCat("name = ", FilterText(absl::StrCat("*", id)));
   std::optional<Item> found;
-  RETURN_IF_ERROR(ListPages(connection, kind, "", [&](std::vector<Item> items) {
+  RETURN_IF_ERROR(ListPages(connection, kind, {.filter = filter}, [&](std::vector<Item> items) {
     for (Item& item : items) {
       if (IdOf(item) == id || NameOf(item) == id) found = std::move(item);
     }
     return !found;
   }));
   if (found) return *std::move(found);
-  return NoSuch(kind, id);
-}
-
-// A Node by its machine alone: capacity knows who holds that. Who may not ask capacity has to look for it.
-absl::StatusOr<Item> GetNodeOfMachine(Connection& connection, const std::string& machine) {
-  const auto asked = GetBy(connection, connection.capacity, &Connection::Capacity::GetMachine,
-                           absl::StrCat("machines/", machine));
-  if (absl::IsNotFound(asked.status()) || absl::IsInvalidArgument(asked.status()))
-    return NoSuch(Kind::kNode, machine);
-  if (!asked.ok()) {
-    return absl::IsPermissionDenied(asked.status()) ? Search(connection, Kind::kNode, machine)
-                                                    : asked;
-  }
-  const auto& holder = std::get<capacity::v1::Machine>(*asked).claim();
-  if (holder.empty()) return NoSuch(Kind::kNode, machine);
-  const auto claim = GetBy(connection, connection.capacity, &Connection::Capacity::GetClaim,
-                           absl::StrCat("claims/", holder));
-  if (!claim.ok()) return Search(connection, Kind::kNode, machine);
-  const std::string& pool = std::get<capacity::v1::Claim>(*claim).pool();
-  if (!absl::StartsWith(absl::StrCat(pool, "/"), connection.Prefix(Kind::kNode)))
-    return NoSuch(Kind::kNode, machine);
-  return GetBy(connection, connection.lifecycle, &Connection::Lifecycle::GetNode,
-               absl::StrCat(pool, "/nodes/", machine));
+  return FromServer(
+      absl::NotFoundError(absl::StrCat(KindWord(kind), " \"", id, "\" does not exist.")));
 }
 
 }  // namespace
@@ -117,36 +95,32 @@ absl::StatusOr<std::string> ResolveName(const Connection& connection, const Reso
 }
 
 absl::StatusOr<Item> GetItem(Connection& connection, Kind kind, const std::string& id) {
-  if (kind == Kind::kNode && !absl::StrContains(id, "/")) return GetNodeOfMachine(connection, id);
-  // No call tells one of them.
-  if (kind == Kind::kEvent) return Search(connection, kind, id);
+  const bool by_machine = kind == Kind::kNode && !absl::StrContains(id, "/");
+  if (by_machine || kind == Kind::kEvent) return Search(connection, kind, id);
   ASSIGN_OR_RETURN(const std::string name, ResolveName(connection, {kind, id}));
   switch (kind) {
     case Kind::kNodePool:
-      return GetBy(connection, connection.lifecycle, &Connection::Lifecycle::GetNodePool, name);
+      return GetBy(connection, &Connection::Lifecycle::GetNodePool, name);
     case Kind::kNode:
-      return GetBy(connection, connection.lifecycle, &Connection::Lifecycle::GetNode, name);
+      return GetBy(connection, &Connection::Lifecycle::GetNode, name);
     case Kind::kCluster:
-      return GetBy(connection, connection.lifecycle, &Connection::Lifecycle::GetCluster, name);
+      return GetBy(connection, &Connection::Lifecycle::GetCluster, name);
     case Kind::kQuota:
-      return GetBy(connection, connection.quota, &Connection::Quota::GetQuota, name);
+      return GetBy(connection, &Connection::Quota::GetQuota, name);
     case Kind::kZone:
-      return GetBy(connection, connection.capacity, &Connection::Capacity::GetZone, name);
+      return GetBy(connection, &Connection::Capacity::GetZone, name);
     case Kind::kInstanceType:
-      return GetBy(connection, connection.capacity, &Connection::Capacity::GetInstanceType, name);
+      return GetBy(connection, &Connection::Capacity::GetInstanceType, name);
     case Kind::kMachine:
-      return GetBy(connection, connection.capacity, &Connection::Capacity::GetMachine, name);
+      return GetBy(connection, &Connection::Capacity::GetMachine, name);
     case Kind::kClaim:
-      return GetBy(connection, connection.capacity, &Connection::Capacity::GetClaim, name);
+      return GetBy(connection, &Connection::Capacity::GetClaim, name);
     case Kind::kRelease:
-      return GetBy(connection, connection.configuration, &Connection::Configuration::GetRelease,
-                   name);
+      return GetBy(connection, &Connection::Configuration::GetRelease, name);
     case Kind::kConfiguration:
-      return GetBy(connection, connection.configuration,
-                   &Connection::Configuration::GetPoolConfiguration, name);
+      return GetBy(connection, &Connection::Configuration::GetPoolConfiguration, name);
     case Kind::kNodeProfile:
-      return GetBy(connection, connection.configuration, &Connection::Configuration::GetNodeProfile,
-                   name);
+      return GetBy(connection, &Connection::Configuration::GetNodeProfile, name);
     case Kind::kEvent:
       break;
   }

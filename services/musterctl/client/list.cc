@@ -2,87 +2,142 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "services/musterctl/client/connection.h"
 
 // All of a kind, page by page.
 namespace muster::musterctl {
 namespace {
 
-absl::Status ListLifecycle(Connection& connection, Kind kind, const std::string& pool,
+// What the names of those begin with whose id begins so; empty: it cannot be said, or no filter is taken.
+std::string NameBegin(const Connection& connection, Kind kind, const std::string& begin) {
+  if (kind <= Kind::kQuota && !connection.is_one_cluster()) return "";
+  const std::string prefix = connection.Prefix(kind);
+  switch (kind) {
+    case Kind::kNodePool:
+      return absl::StrCat(prefix, "nodePools/", begin);
+    case Kind::kNode:
+      return absl::StrCat(prefix, "nodePools/", absl::StrReplaceAll(begin, {{"/", "/nodes/"}}));
+    case Kind::kEvent:
+      return absl::StrCat(prefix, "events/", begin);
+    case Kind::kCluster:
+    case Kind::kQuota:
+      return absl::StrCat(prefix, begin);
+    case Kind::kMachine:
+      return absl::StrCat("machines/", begin);
+    case Kind::kClaim:
+      return absl::StrCat("claims/", begin);
+    case Kind::kZone:
+    case Kind::kInstanceType:
+    case Kind::kRelease:
+    case Kind::kConfiguration:
+    case Kind::kNodeProfile:
+      break;
+  }
+  return "";
+}
+
+std::string FilterOf(const Connection& connection, Kind kind, const ListRange& range) {
+  if (!range.filter.empty() || range.begin.empty()) return range.filter;
+  const std::string begin = NameBegin(connection, kind, range.begin);
+  return begin.empty() ? "" : absl::StrCat("name = ", FilterText(absl::StrCat(begin, "*")));
+}
+
+// Whose Nodes; `-`: all NodePools'.
+std::string PoolOf(const Connection& connection, const ListRange& range) {
+  if (!range.pool.empty()) return range.pool;
+  const size_t slash = range.begin.find('/');
+  const bool is_said = slash != std::string::npos && connection.is_one_cluster();
+  return is_said ? range.begin.substr(0, slash) : "-";
+}
+
+absl::Status ListLifecycle(Connection& connection, Kind kind, const ListRange& range,
                            const PageReceiver& receive) {
+  const std::string filter = FilterOf(connection, kind, range);
   if (kind == Kind::kNodePool) {
     lifecycle::v1::ListNodePoolsRequest request;
     request.set_parent(connection.Cluster());
+    request.set_filter(filter);
     return connection.Pages(
-        connection.lifecycle, &Connection::Lifecycle::ListNodePools, request,
+        &Connection::Lifecycle::ListNodePools, request,
         [](auto& response) { return response.mutable_node_pools(); }, receive);
   }
   if (kind == Kind::kNode) {
     lifecycle::v1::ListNodesRequest request;
-    request.set_parent(connection.PoolName(pool.empty() ? "-" : pool));
+    request.set_parent(connection.PoolName(PoolOf(connection, range)));
+    request.set_filter(filter);
     return connection.Pages(
-        connection.lifecycle, &Connection::Lifecycle::ListNodes, request,
+        &Connection::Lifecycle::ListNodes, request,
         [](auto& response) { return response.mutable_nodes(); }, receive);
   }
   if (kind == Kind::kCluster) {
     lifecycle::v1::ListClustersRequest request;
     request.set_parent(connection.Organization());
+    request.set_filter(filter);
     return connection.Pages(
-        connection.lifecycle, &Connection::Lifecycle::ListClusters, request,
+        &Connection::Lifecycle::ListClusters, request,
         [](auto& response) { return response.mutable_clusters(); }, receive);
   }
   lifecycle::v1::ListEventsRequest request;
   request.set_parent(connection.Cluster());
-  if (!pool.empty()) {
-    ASSIGN_OR_RETURN(const Item found, GetItem(connection, Kind::kNodePool, pool));
+  request.set_filter(filter);
+  if (!range.pool.empty()) {
+    ASSIGN_OR_RETURN(const Item found, GetItem(connection, Kind::kNodePool, range.pool));
     request.set_parent(Connection::ClusterOf(NameOf(found)));
     request.set_pool_uid(std::get<lifecycle::v1::NodePool>(found).uid());
   }
   return connection.Pages(
-      connection.lifecycle, &Connection::Lifecycle::ListEvents, request,
+      &Connection::Lifecycle::ListEvents, request,
       [](auto& response) { return response.mutable_events(); }, receive);
 }
 
-absl::Status ListOthers(Connection& connection, Kind kind, const PageReceiver& receive) {
+absl::Status ListOthers(Connection& connection, Kind kind, const ListRange& range,
+                        const PageReceiver& receive) {
+  const std::string filter = FilterOf(connection, kind, range);
   switch (kind) {
     case Kind::kQuota: {
       quota::v1::ListQuotasRequest request;
       request.set_parent(connection.Organization());
+      request.set_filter(filter);
       return connection.Pages(
-          connection.quota, &Connection::Quota::ListQuotas, request,
+          &Connection::Quota::ListQuotas, request,
           [](auto& response) { return response.mutable_quotas(); }, receive);
     }
     case Kind::kZone:
       return connection.Pages(
-          connection.capacity, &Connection::Capacity::ListZones, capacity::v1::ListZonesRequest(),
+          &Connection::Capacity::ListZones, capacity::v1::ListZonesRequest(),
           [](auto& response) { return response.mutable_zones(); }, receive);
     case Kind::kInstanceType:
       return connection.Pages(
-          connection.capacity, &Connection::Capacity::ListInstanceTypes,
-          capacity::v1::ListInstanceTypesRequest(),
+          &Connection::Capacity::ListInstanceTypes, capacity::v1::ListInstanceTypesRequest(),
           [](auto& response) { return response.mutable_instance_types(); }, receive);
-    case Kind::kMachine:
+    case Kind::kMachine: {
+      capacity::v1::ListMachinesRequest request;
+      request.set_filter(filter);
       return connection.Pages(
-          connection.capacity, &Connection::Capacity::ListMachines,
-          capacity::v1::ListMachinesRequest(),
+          &Connection::Capacity::ListMachines, request,
           [](auto& response) { return response.mutable_machines(); }, receive);
-    case Kind::kClaim:
+    }
+    case Kind::kClaim: {
+      capacity::v1::ListClaimsRequest request;
+      request.set_filter(filter);
       return connection.Pages(
-          connection.capacity, &Connection::Capacity::ListClaims, capacity::v1::ListClaimsRequest(),
+          &Connection::Capacity::ListClaims, request,
           [](auto& response) { return response.mutable_claims(); }, receive);
+    }
     case Kind::kRelease:
       return connection.Pages(
-          connection.configuration, &Connection::Configuration::ListReleases,
-          configuration::v1::ListReleasesRequest(),
+          &Connection::Configuration::ListReleases, configuration::v1::ListReleasesRequest(),
           [](auto& response) { return response.mutable_releases(); }, receive);
     case Kind::kConfiguration:
       return connection.Pages(
-          connection.configuration, &Connection::Configuration::ListPoolConfigurations,
+          &Connection::Configuration::ListPoolConfigurations,
           configuration::v1::ListPoolConfigurationsRequest(),
           [](auto& response) { return response.mutable_configurations(); }, receive);
     case Kind::kNodeProfile:
       return connection.Pages(
-          connection.configuration, &Connection::Configuration::ListNodeProfiles,
+          &Connection::Configuration::ListNodeProfiles,
           configuration::v1::ListNodeProfilesRequest(),
           [](auto& response) { return response.mutable_node_profiles(); }, receive);
     case Kind::kNodePool:
@@ -96,11 +151,15 @@ absl::Status ListOthers(Connection& connection, Kind kind, const PageReceiver& r
 
 }  // namespace
 
-absl::Status ListPages(Connection& connection, Kind kind, const std::string& pool,
+absl::Status ListPages(Connection& connection, Kind kind, const ListRange& range,
                        const PageReceiver& receive) {
   const bool lifecycle = kind <= Kind::kCluster;
-  return lifecycle ? ListLifecycle(connection, kind, pool, receive)
-                   : ListOthers(connection, kind, receive);
+  return lifecycle ? ListLifecycle(connection, kind, range, receive)
+                   : ListOthers(connection, kind, range, receive);
+}
+
+std::string FilterText(absl::string_view text) {
+  return absl::StrCat("\"", absl::StrReplaceAll(text, {{"\\", "\\\\"}, {"\"", "\\\""}}), "\"");
 }
 
 }  // namespace muster::musterctl

@@ -50,8 +50,7 @@ absl::StatusOr<history::v1::ListChangesResponse> ListChanges(Connection& connect
   request.set_page_size(std::min(limit, kPage));
   history::v1::ListChangesResponse all;
   while (true) {
-    ASSIGN_OR_RETURN(
-        auto page, connection.Call(connection.history, &Connection::History::ListChanges, request));
+    ASSIGN_OR_RETURN(auto page, connection.Call(&Connection::History::ListChanges, request));
     all.set_service(page.service());
     all.set_complete(page.complete());
     all.set_next_page_token(page.next_page_token());
@@ -70,7 +69,7 @@ absl::StatusOr<history::v1::GetPastResponse> GetPast(Connection& connection,
   history::v1::GetPastRequest request;
   ASSIGN_OR_RETURN(*request.mutable_name(), ResolveName(connection, resource));
   SetMoment(then, request);
-  return connection.Call(connection.history, &Connection::History::GetPast, request);
+  return connection.Call(&Connection::History::GetPast, request);
 }
 
 absl::StatusOr<std::vector<Item>> ListPast(Connection& connection, Kind kind,
@@ -99,8 +98,7 @@ absl::StatusOr<std::vector<Item>> ListPast(Connection& connection, Kind kind,
   SetMoment(then, request);
   std::vector<Item> items;
   do {
-    ASSIGN_OR_RETURN(const auto page,
-                     connection.Call(connection.history, &Connection::History::ListPast, request));
+    ASSIGN_OR_RETURN(const auto page, connection.Call(&Connection::History::ListPast, request));
     for (const auto& past : page.resources()) {
       ASSIGN_OR_RETURN(Item item, ToItem(past.resource()));
       items.push_back(std::move(item));

@@ -1,75 +1,39 @@
-#include <atomic>
+#include <algorithm>
 #include <map>
-#include <thread>
+#include <memory>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "services/common/stopper.h"
+#include "services/common/resource_name.h"
 #include "services/musterctl/client/connection.h"
-#include "services/rpc/status.h"
 
 namespace muster::musterctl {
 namespace {
 
-// Cancels a stream that does not begin in time: it has no deadline of its own.
-class BeginsWithin {
- public:
-  BeginsWithin(absl::Duration limit, grpc::ClientContext& context)
-      : thread_([this, limit, &context] {
-          if (!begun_.Sleep(limit)) return;
-          late_ = true;
-          context.TryCancel();
-        }) {}
-  ~BeginsWithin() {
-    begun_.Stop();
-    thread_.join();
-  }
-  BeginsWithin(const BeginsWithin&) = delete;
-  BeginsWithin& operator=(const BeginsWithin&) = delete;
-
-  void Begun() { begun_.Stop(); }
-  bool late() const { return late_; }
-
- private:
-  Stopper begun_;
-  std::atomic<bool> late_ = false;
-  std::thread thread_;
-};
-
 // `convert` makes an Item of a response, or nothing when it is not about a resource of the kind.
-template <class Stub, class Method, class Request, class Convert>
-absl::Status Stream(const Connection& connection, const std::unique_ptr<Stub>& stub, Method method,
+template <class Stub, class Request, class Response, class Convert>
+absl::Status Stream(Connection& connection,
+                    std::unique_ptr<grpc::ClientReader<Response>> (Stub::*method)(
+                        grpc::ClientContext*, const Request&),
                     Request request, const type::v1::WatchStart& start, Convert convert,
                     const WatchReceiver& receive) {
   *request.mutable_start() = start;
-  grpc::ClientContext context;
-  // One that goes on after a revision may have nothing to say for long.
-  BeginsWithin limit(start.has_after_revision() ? absl::InfiniteDuration() : connection.timeout(),
-                     context);
-  auto reader = (stub.get()->*method)(&context, request);
-  typename std::decay_t<decltype(convert)>::Response response;
-  while (reader->Read(&response)) {
-    limit.Begun();
+  auto watch = connection.client().Watch(method, request, {.resumes = false});
+  bool heard = false;
+  for (const Response& response : watch) {
+    heard = true;
     WatchMessage message{.type = response.type(),
                          .revision = response.revision(),
                          .incarnation = response.incarnation(),
                          .key = response.key()};
     message.item = convert(response);
-    if (receive(message)) continue;
-    context.TryCancel();
-    while (reader->Read(&response)) {
-    }
-    (void)reader->Finish();
-    return absl::OkStatus();
+    if (!receive(message)) return absl::OkStatus();
   }
-  const grpc::Status status = reader->Finish();
-  if (limit.late()) {
-    return FromServer(
-        absl::DeadlineExceededError(absl::StrCat("no answer from ", connection.server(), " within ",
-                                                 absl::FormatDuration(connection.timeout()))));
-  }
-  return status.ok() ? absl::UnavailableError("the server ended the watch")
-                     : FromServer(rpc::FromGrpcStatus(status));
+  if (heard || !absl::IsDeadlineExceeded(watch.status())) return FromServer(watch.status());
+  return FromServer(
+      absl::DeadlineExceededError(absl::StrCat("no answer from ", connection.server(), " within ",
+                                               absl::FormatDuration(connection.timeout()))));
 }
 
 // One resource of a Watch response, by its kind.
@@ -115,11 +79,9 @@ struct FromCapacity {
 class FromQuotas {
  public:
   using Response = quota::v1::WatchQuotasResponse;
-  explicit FromQuotas(std::string prefix) : prefix_(std::move(prefix)) {}
 
   std::optional<Item> operator()(const Response& response) {
     const std::vector<std::string> parts = absl::StrSplit(response.key(), "/holdings/");
-    if (!absl::StartsWith(parts.front(), prefix_)) return std::nullopt;
     Known& known = known_[parts.front()];
     if (parts.size() == 2) {
       known.holdings[parts[1]] = response.has_holding() ? response.holding().nodes() : 0;
@@ -139,7 +101,6 @@ class FromQuotas {
     std::optional<quota::v1::Quota> quota = {};
     std::map<std::string, int64_t> holdings = {};
   };
-  std::string prefix_;
   std::map<std::string, Known> known_;
 };
 
@@ -156,14 +117,50 @@ struct FromConfigurations {
   }
 };
 
+// The narrowest prefix that all of them are under.
+std::string CommonPrefix(const std::vector<std::string>& names) {
+  std::string common = names.front();
+  for (const std::string& name : names) {
+    while (!IsUnder(name, common)) {
+      if (absl::EndsWith(common, "/")) common.pop_back();
+      common.resize(common.rfind('/') + 1);
+    }
+  }
+  return common;
+}
+
+// The names that the range is of, or is below; empty: they are not known.
+std::vector<std::string> NamesOf(const Connection& connection, const WatchRange& range) {
+  std::vector<std::string> names;
+  for (const std::string& id : range.ids) {
+    auto name = ResolveName(connection, {range.kind, id});
+    if (!name.ok()) return {};
+    names.push_back(*std::move(name));
+  }
+  if (!names.empty() || range.pool.empty()) return names;
+  const std::string pool = connection.PoolName(range.pool);
+  // Events have names of their own, beside that of what they are about.
+  return {absl::StrCat(range.kind == Kind::kEvent ? Connection::ClusterOf(pool) : pool, "/")};
+}
+
+std::string PrefixOf(const Connection& connection, const WatchRange& range) {
+  const std::vector<std::string> names = NamesOf(connection, range);
+  const bool is_anywhere = std::any_of(names.begin(), names.end(), [](const std::string& name) {
+    return absl::StrContains(name, "/-/");
+  });
+  return names.empty() || is_anywhere ? connection.Prefix(range.kind) : CommonPrefix(names);
+}
+
 }  // namespace
 
-absl::Status WatchStream(Connection& connection, Kind kind, const type::v1::WatchStart& start,
-                         const WatchReceiver& receive) {
+absl::Status WatchStream(Connection& connection, const WatchRange& range,
+                         const type::v1::WatchStart& start, const WatchReceiver& receive) {
+  const std::string prefix = PrefixOf(connection, range);
   lifecycle::v1::WatchLifecycleRequest nodes;
   capacity::v1::WatchCapacityRequest machines;
-  nodes.set_name_prefix(connection.Prefix(kind));
-  switch (kind) {
+  quota::v1::WatchQuotasRequest quotas;
+  nodes.set_name_prefix(prefix);
+  switch (range.kind) {
     case Kind::kNodePool:
       nodes.add_kinds(lifecycle::v1::WatchLifecycleRequest::KIND_NODE_POOL);
       break;
@@ -189,23 +186,22 @@ absl::Status WatchStream(Connection& connection, Kind kind, const type::v1::Watc
       machines.add_kinds(capacity::v1::WatchCapacityRequest::KIND_CLAIM);
       break;
     case Kind::kQuota:
-      return Stream(connection, connection.quota, &Connection::Quota::WatchQuotas,
-                    quota::v1::WatchQuotasRequest(), start, FromQuotas(connection.Prefix(kind)),
+      quotas.set_name_prefix(prefix);
+      return Stream(connection, &Connection::Quota::WatchQuotas, quotas, start, FromQuotas(),
                     receive);
     case Kind::kRelease:
     case Kind::kConfiguration:
     case Kind::kNodeProfile:
-      return Stream(connection, connection.configuration,
-                    &Connection::Configuration::WatchConfigurations,
+      return Stream(connection, &Connection::Configuration::WatchConfigurations,
                     configuration::v1::WatchConfigurationsRequest(), start,
-                    FromConfigurations{kind}, receive);
+                    FromConfigurations{range.kind}, receive);
   }
   if (machines.kinds_size() > 0) {
-    return Stream(connection, connection.capacity, &Connection::Capacity::WatchCapacity, machines,
-                  start, FromCapacity(), receive);
+    return Stream(connection, &Connection::Capacity::WatchCapacity, machines, start, FromCapacity(),
+                  receive);
   }
-  return Stream(connection, connection.lifecycle, &Connection::Lifecycle::WatchLifecycle, nodes,
-                start, FromLifecycle(), receive);
+  return Stream(connection, &Connection::Lifecycle::WatchLifecycle, nodes, start, FromLifecycle(),
+                receive);
 }
 
 }  // namespace muster::musterctl

@@ -58,10 +58,7 @@ absl::Status ApiResources(Session& session) {
                     std::string(WhereOf(kind)), ObjectName(kind)});
     if (wide) rows.back().push_back(VerbsOf(kind));
   }
-  if (output != "name")
-    session.world.out << TablePrinter(headers,
-                                      StyleFor(session.world, !line.Has("no-headers"), false))
-                             .Print(rows);
+  if (output != "name") PrintTable(headers, rows, wide, session);
   return absl::OkStatus();
 }
 

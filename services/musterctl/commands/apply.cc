@@ -8,6 +8,7 @@
 #include "services/common/status_macros.h"
 #include "services/musterctl/client/errors.h"
 #include "services/musterctl/commands/commands.h"
+#include "services/musterctl/commands/editing.h"
 #include "services/musterctl/print/preview.h"
 
 namespace muster::musterctl {
@@ -41,13 +42,13 @@ absl::Status AtManifest(const absl::Status& status, const Manifest& manifest) {
 absl::Status Apply(Session& session) {
   if (!session.line.arguments.empty()) return WrongUse("apply: files are given with -f");
   ASSIGN_OR_RETURN(const std::vector<Manifest> manifests, ReadManifests(session));
-  const bool dry_run = session.line.Has("dry-run");
+  const WriteMode mode = ModeOf(session.line);
   for (const Manifest& manifest : manifests) {
     for (const std::string& note : manifest.notes)
       session.world.err << "note: " << manifest.place << ": " << note << "\n";
-    const absl::StatusOr<Applied> applied = session.api.Apply(manifest.resource, dry_run);
+    const absl::StatusOr<Applied> applied = session.api.Apply(manifest.resource, mode);
     if (!applied.ok()) return AtManifest(applied.status(), manifest);
-    session.world.out << manifest.label << " " << OutcomeWord(applied->outcome, dry_run)
+    session.world.out << manifest.label << " " << OutcomeWord(applied->outcome, mode.dry_run)
                       << (applied->detail.empty() ? "" : absl::StrCat(" (", applied->detail, ")"))
                       << std::endl;
     for (const std::string& warning : applied->warnings)

@@ -7,8 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "services/common/status_macros.h"
-#include "services/musterctl/commands/commands.h"
-#include "services/musterctl/print/table.h"
+#include "services/musterctl/commands/output.h"
 
 // What the server's policy lets the caller do.
 namespace muster::musterctl {
@@ -44,7 +43,7 @@ absl::Status WhoAmI(Session& session) {
   if (rows.empty()) {
     session.world.out << "No role: the server's policy lets you do nothing.\n";
   } else {
-    session.world.out << TablePrinter({"MAY", "WHERE"}).Print(rows);
+    PrintTable({"MAY", "WHERE"}, rows, false, session);
   }
   return absl::OkStatus();
 }

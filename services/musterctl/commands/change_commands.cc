@@ -7,11 +7,16 @@
 namespace muster::musterctl {
 namespace {
 
+Flag MustFitFlag() {
+  return {.name = "must-fit",
+          .meaning = "Of NodePools: only if quota covers it now; else it is refused."};
+}
+
 Command ApplyCommand() {
   return {
       .name = "apply",
       .run = Apply,
-      .usage = "apply -f FILE|DIR|- [-R] [--dry-run[=server|none]]",
+      .usage = "apply -f FILE|DIR|- [-R] [--must-fit] [--dry-run[=server|none]]",
       .summary = "Brings resources to what a manifest says.",
       .details =
           "Every document of every file is read and checked before anything is sent. Resources "
@@ -21,15 +26,16 @@ Command ApplyCommand() {
           "whatever their order in the files. Kinds of apiVersion muster/v1: Zone, InstanceType,\n"
           "MachineSet, Machine, Quota, Release, Cluster; of compute.coreweave.com/v1alpha1: "
           "NodePool.\n"
-          "--dry-run shows what each NodePool would cost in quota, wait for, lose and reboot; what "
-          "it\n"
-          "needs (its cluster) must be there. Zones, instance types and machines are only "
-          "compared.",
+          "Of a NodePool that is configured the fields that changed are named.\n"
+          "--dry-run has the server check each, and shows what a NodePool would cost in quota, "
+          "wait for,\n"
+          "lose and reboot; what is needed (its cluster, a machine's zone) must be there by then.",
       .examples =
           "apply -f pool.yaml\n"
           "apply -f pools/ -R --dry-run=server\n"
+          "apply -f pool.yaml --must-fit\n"
           "get np train -o yaml | musterctl apply -f -",
-      .flags = {FileFlag(), RecursiveFlag(), DryRunFlag()}};
+      .flags = {FileFlag(), RecursiveFlag(), MustFitFlag(), DryRunFlag()}};
 }
 
 Command ScaleCommand() {
@@ -51,8 +57,7 @@ Command ScaleCommand() {
                      .value = "MACHINE",
                      .meaning = "Node that is to go first. May be repeated.",
                      .repeated = true},
-                    {.name = "must-fit",
-                     .meaning = "Only if quota covers it now; else nothing is changed."},
+                    MustFitFlag(),
                     DryRunFlag(),
                     RequestIdFlag()}};
 }
@@ -71,7 +76,10 @@ Command DeleteCommand() {
           "what is still used is refused with the reason, but for quotas: nothing grows without.\n"
           "Deleting what is not there is an error unless --ignore-not-found. A quota's NAME is\n"
           "ZONE~INSTANCETYPE~CLASS. --timeout is how long to wait for a NodePool, as "
-          "--wait-timeout.",
+          "--wait-timeout.\n"
+          "-f takes what `apply -f` takes: NodePools first, and once they are gone what they "
+          "need: clusters,\n"
+          "releases, quotas, machines (each of a MachineSet), zones, instance types.",
       .examples =
           "delete nodepool/train nodepool/eval\n"
           "delete np -l team=ml --wait=false\n"
@@ -97,22 +105,29 @@ Command DeleteCommand() {
 Command EditCommand() {
   return {.name = "edit",
           .run = Edit,
-          .usage = "edit KIND/NAME [--dry-run]",
+          .usage = "edit KIND/NAME [--must-fit] [--dry-run]",
           .summary = "Opens a resource in your editor, and applies what you changed.",
           .details =
               "The editor: $MUSTER_EDITOR, else $EDITOR, else vi. Where it is refused, or somebody "
               "else changed it\n"
-              "meanwhile, your file is kept and named.",
-          .examples = "edit nodepool/train",
-          .flags = {DryRunFlag()}};
+              "meanwhile, your file is kept and named. Of a NodePool only the fields that you "
+              "changed are written,\n"
+              "and only others' changes of the same fields are in your way.",
+          .examples =
+              "edit nodepool/train\n"
+              "edit nodepool/train --dry-run",
+          .flags = {MustFitFlag(), DryRunFlag()}};
 }
 
 Command PatchCommand() {
   return {.name = "patch",
           .run = Patch,
-          .usage = "patch KIND/NAME... -p JSON [--type merge|json] [--dry-run]",
+          .usage = "patch KIND/NAME... -p JSON [--type merge|json] [--must-fit] [--dry-run]",
           .summary = "Changes fields of a resource, and nothing else of it.",
-          .details = "Read, changed, and applied if nobody else changed it meanwhile; else again.",
+          .details =
+              "Read, changed, and written if nobody else changed it meanwhile; else again. Of a "
+              "NodePool only\n"
+              "the changed fields are written.",
           .examples =
               "patch nodepool/train -p '{\"spec\":{\"nodeLabels\":{\"team\":\"ml\"}}}'\n"
               "patch np/train --type json -p "
@@ -125,6 +140,7 @@ Command PatchCommand() {
                      .value = "TYPE",
                      .meaning = "merge (RFC 7386) or json (RFC 6902).",
                      .standard = "merge"},
+                    MustFitFlag(),
                     DryRunFlag()}};
 }
 
@@ -132,18 +148,19 @@ Command RolloutCommand() {
   return {
       .name = "rollout",
       .run = Rollout,
-      .usage = "rollout status|history|undo|pause|resume nodepool/NAME",
+      .usage = "rollout status|history|undo|pause|resume nodepool/NAME... [--dry-run]",
       .summary = "Follows and steers how a NodePool's Nodes come to its configuration.",
       .details =
           "status: until the reconfiguration that was last asked for is over; exit code 1 when "
           "it halted or was\n"
           "cancelled, or Nodes are left. history: the configurations that it had. undo: back to "
           "the one before\n"
-          "(rollback). To begin one: reconfigure; to take a pending configuration: promote.",
+          "(rollback). To begin one: reconfigure; to take a pending configuration: promote.\n"
+          "--dry-run is of undo, pause and resume.",
       .examples =
           "rollout status nodepool/train --timeout=1h\n"
           "rollout history np/train\n"
-          "rollout undo np/train --to-revision=2",
+          "rollout undo np/train --to-revision=2 --dry-run",
       .flags = {{.name = "watch",
                  .letter = 'w',
                  .meaning = "Of status: until it is over. Default: so; --watch=false: once."},
@@ -151,6 +168,7 @@ Command RolloutCommand() {
                  .value = "N|PROFILE",
                  .meaning = "Of undo: to this one of history. Default: the one before."},
                 NoHeadersFlag(),
+                DryRunFlag(),
                 RequestIdFlag()}};
 }
 

@@ -2,9 +2,8 @@
 #include "absl/strings/str_cat.h"
 #include "services/common/status_macros.h"
 #include "services/musterctl/client/errors.h"
-#include "services/musterctl/commands/commands.h"
+#include "services/musterctl/commands/output.h"
 #include "services/musterctl/commands/references.h"
-#include "services/musterctl/print/table.h"
 
 namespace muster::musterctl {
 namespace {
@@ -18,15 +17,15 @@ std::string Text(const quota::v1::HoldingAnswer& answer) {
                       " remain");
 }
 
-void PrintHolders(const quota::v1::HoldingAnswer& answer, std::ostream& out) {
+void PrintHolders(const quota::v1::HoldingAnswer& answer, Session& session) {
   if (answer.holders().empty()) return;
   std::vector<std::vector<std::string>> rows;
   for (const auto& holder : answer.holders())
     rows.push_back({absl::StrCat(holder.nodes()), holder.pool_uid(), holder.pool()});
-  out << TablePrinter({"NODES", "UID", "NODEPOOL"}).Print(rows);
+  PrintTable({"NODES", "UID", "NODEPOOL"}, rows, false, session);
   if (answer.other_holders() > 0) {
-    out << absl::StrCat("and ", answer.other_holders(), " more with ", answer.other_nodes(),
-                        " Nodes\n");
+    session.world.out << absl::StrCat("and ", answer.other_holders(), " more with ",
+                                      answer.other_nodes(), " Nodes\n");
   }
 }
 
@@ -60,7 +59,7 @@ absl::Status Check(Session& session) {
   const bool fits = answer.nodes() == *nodes;
   session.world.out << Label(id) << ": " << *nodes
                     << (fits ? " Nodes fit; then " : " Nodes do not fit: ") << Text(answer) << "\n";
-  PrintHolders(answer, session.world.out);
+  PrintHolders(answer, session);
   if (fits) return absl::OkStatus();
   return absl::ResourceExhaustedError(absl::StrCat(*nodes, " Nodes are not within quota"));
 }

@@ -105,6 +105,8 @@ absl::StatusOr<Kind> ParseKindArgument(const CommandLine& line);
 absl::StatusOr<ResourceId> ReadResourceId(const CommandLine& line);
 // NOT_FOUND, saying what named it: the cluster of the scope does not exist. For where nothing was found.
 absl::Status CheckCluster(Session& session);
+// The same for where `id` was not found (empty: none of its kind was), if it was looked for in that cluster.
+absl::Status CheckClusterOf(Session& session, const ResourceId& id);
 // `1h` ago, a time such as 2026-11-26T09:00:00Z, or a revision.
 absl::StatusOr<Moment> ReadMoment(absl::string_view flag, const std::string& text, absl::Time now);
 
@@ -113,6 +115,15 @@ absl::StatusOr<Moment> ReadMoment(absl::string_view flag, const std::string& tex
 // is away. `uid`: of the pool that is meant, if that is known.
 absl::Status WaitForPool(Session& session, const ResourceId& id, bool deleted,
                          absl::Duration timeout, const std::string& uid = "");
+
+// Waits until a Node is drained, or back from its reboot, as it was ordered, and prints a line whenever
+// it changed. `before`: as it was at the order. FAILED_PRECONDITION: that was taken back, or it leaves;
+// DEADLINE_EXCEEDED past `timeout`. Goes on while the server is away.
+absl::Status WaitForNode(Session& session, const ResourceId& id, NodeVerb verb,
+                         const lifecycle::v1::Node& before, absl::Duration timeout);
+
+// What an order to a NodePool's configuration came to, or would: `is at PROFILE`, or when it will be.
+std::string ReachedBy(const configuration::v1::PoolConfiguration& configuration, bool dry_run);
 
 // What keeps a pool from being healthy, one phrase each; empty: it is.
 std::vector<std::string> Ailments(const lifecycle::v1::NodePool& pool);

@@ -257,11 +257,6 @@ TEST_F(CommandsTest, ScaleAndDelete) {
   EXPECT_EQ(out(), "nodepool/train deleted\n");
   EXPECT_THAT(api_.calls, ElementsAre("resize name: \"train\" target_nodes: 5", "delete train",
                                       "delete eval", "delete train"));
-  EXPECT_EQ(RunLine({"delete", "-f", "-"},
-                    "apiVersion: muster/v1\nkind: Zone\nmetadata: {name: A-1A}\n"
-                    "spec: {access: general}\n"),
-            kFailed);
-  EXPECT_THAT(err(), HasSubstr("zone/A-1A is not deleted by a file"));
   api_.calls.clear();
   EXPECT_EQ(RunLine({"delete", "zone/A-1A", "machine/m1", "cluster/c1"}), kDone);
   EXPECT_EQ(out(), "zone/A-1A deleted\nmachine/m1 deleted\ncluster/c1 deleted\n");
@@ -273,6 +268,61 @@ TEST_F(CommandsTest, ScaleAndDelete) {
   api_.refusal = absl::NotFoundError("gone");
   EXPECT_EQ(RunLine({"delete", "nodepool", "train"}), kFailed);
   EXPECT_EQ(RunLine({"delete", "nodepool", "train", "--ignore-not-found"}), kDone);
+}
+
+// Each before what it needs; NodePools are waited for before what they need.
+TEST_F(CommandsTest, DeleteOfAFileTakesWhatAppliesBackwards) {
+  const std::string all = std::string(kPool) +
+                          "---\napiVersion: muster/v1\nkind: InstanceType\nmetadata: {name: t}\n"
+                          "spec: {vcpus: 8, memoryKib: 1, ephemeralStorageKib: 1, "
+                          "architecture: amd64, maxPods: 9}\n"
+                          "---\napiVersion: muster/v1\nkind: Zone\nmetadata: {name: A-1A}\n"
+                          "spec: {access: general}\n"
+                          "---\napiVersion: muster/v1\nkind: Release\nmetadata: {}\n"
+                          "spec: {channel: stable, component: kernel, version: '6'}\n"
+                          "---\napiVersion: muster/v1\nkind: MachineSet\nmetadata: {name: m}\n"
+                          "spec: {zone: A-1A, instanceType: t, count: 2}\n"
+                          "---\napiVersion: muster/v1\nkind: Cluster\n"
+                          "metadata: {name: c1, organization: beta}\nspec: {zone: A-1A}\n"
+                          "---\napiVersion: muster/v1\nkind: Quota\nmetadata: {}\n"
+                          "spec: {zone: A-1A, instanceType: t, limit: 3}\n";
+  EXPECT_EQ(RunLine({"delete", "-f", "-"}, all), kDone) << err();
+  EXPECT_THAT(out(), StartsWith("nodepool/train deleted\n  0.0s  gone\nnodepool/train is gone\n"
+                                "cluster/c1 deleted\nrelease/stable~kernel~6 deleted\n"));
+  ASSERT_EQ(api_.calls.size(), 8u);
+  EXPECT_THAT(api_.calls[4], StartsWith("delete g"));
+  EXPECT_THAT(api_.calls[5], StartsWith("delete g"));
+  api_.calls.erase(api_.calls.begin() + 4, api_.calls.begin() + 6);
+  EXPECT_THAT(
+      api_.calls,
+      ElementsAre("delete train", "delete organizations/beta/clusters/c1", "delete stable~kernel~6",
+                  "delete organizations/acme/quotas/A-1A~t~default", "delete A-1A", "delete t"));
+}
+
+TEST_F(CommandsTest, WhatNodePoolsNeedIsNotTakenFromUnderThem) {
+  api_.refusal = absl::PermissionDeniedError("not yours");
+  EXPECT_EQ(RunLine({"delete", "np/train", "quota/a~b~default", "cluster/c1"}), kFailed);
+  EXPECT_THAT(api_.calls, ElementsAre("delete train"));
+  EXPECT_THAT(err(), HasSubstr("not yours"));
+  EXPECT_THAT(err(), HasSubstr("cluster/c1 was not deleted: a NodePool that was to go first"));
+}
+
+TEST_F(CommandsTest, DeleteOfWhatIsNotThereWantsTheClusterToBe) {
+  api_.refusal = absl::NotFoundError("gone");
+  lifecycle::v1::Cluster other;
+  other.set_name("organizations/acme/clusters/other");
+  api_.items[Kind::kCluster] = {other};
+  EXPECT_EQ(RunLine({"delete", "np/train", "--ignore-not-found"}), kFailed);
+  EXPECT_THAT(err(), HasSubstr("cluster \"example\""));
+  EXPECT_EQ(RunLine({"delete", "-f", "-", "--ignore-not-found"}, kPool), kFailed);
+  EXPECT_EQ(RunLine({"delete", "np/train", "--ignore-not-found", "-n", "other"}), kDone);
+  EXPECT_EQ(out(), "nodepool/train not found\n");
+  EXPECT_EQ(RunLine({"delete", "zone/A-1A", "--ignore-not-found"}), kDone);
+  EXPECT_EQ(RunLine({"delete", "organizations/beta/clusters/c/nodePools/p", "--ignore-not-found"}),
+            kDone);
+  // One that goes with its NodePools may be gone.
+  EXPECT_EQ(RunLine({"delete", "np/train", "cluster/example", "--ignore-not-found"}), kDone)
+      << err();
 }
 
 TEST_F(CommandsTest, OrdersHaveAName) {
@@ -555,6 +605,22 @@ TEST_F(CommandsTest, AWatchThatWasConnectedReconnectsForeverAndSaysSo) {
             "note: the watch broke off (cut), reconnecting\n"
             "note: the watch broke off (slow), reconnecting\n"
             "error: the test ends\n");
+}
+
+TEST_F(CommandsTest, AWatchIsOfWhatIsMeantAlone) {
+  EXPECT_EQ(RunLine({"get", "np/a", "np/b", "-w"}), kFailed);
+  EXPECT_EQ(api_.watched.kind, Kind::kNodePool);
+  EXPECT_THAT(api_.watched.ids, ElementsAre("a", "b"));
+  EXPECT_EQ(RunLine({"get", "nodes", "--nodepool=a", "-w"}), kFailed);
+  EXPECT_EQ(api_.watched.kind, Kind::kNode);
+  EXPECT_EQ(api_.watched.pool, "a");
+  EXPECT_EQ(RunLine({"events", "--for=np/a", "-w"}), kFailed);
+  EXPECT_EQ(api_.watched.kind, Kind::kEvent);
+  EXPECT_EQ(api_.watched.pool, "a");
+  EXPECT_EQ(RunLine({"events", "--for=node/b/g1", "-w"}), kFailed);
+  EXPECT_EQ(api_.watched.pool, "b");
+  EXPECT_EQ(RunLine({"events", "--for=node/g1", "-w"}), kFailed);
+  EXPECT_EQ(api_.watched.pool, "");
 }
 
 }  // namespace

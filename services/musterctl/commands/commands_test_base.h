@@ -63,6 +63,15 @@ class CommandsTest : public ::testing::Test {
   std::ostringstream err_;
 };
 
+// For tests: somebody's, 80 columns wide.
+class NarrowTerminal final : public Terminal {
+ public:
+  Size size() const override { return {.width = 80, .height = 24}; }
+  void Enter() override {}
+  void Leave() override {}
+  std::vector<Key> Await(absl::Duration) override { return {}; }
+};
+
 // INVALID_ARGUMENT as the server says it.
 inline absl::Status BadField(const std::string& field, const std::string& what) {
   return FromServer(error::Make(absl::StatusCode::kInvalidArgument, "",

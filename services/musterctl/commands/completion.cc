@@ -9,6 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "services/musterctl/commands/commands.h"
 #include "services/musterctl/commands/contexts.h"
+#include "services/musterctl/commands/editing.h"
 #include "services/musterctl/commands/references.h"
 #include "services/musterctl/schema/schema.h"
 
@@ -25,7 +26,10 @@ _musterctl() {
   read -r -a words <<<"$line"
   case "$line" in *" ") words+=("") ;; esac
   COMPREPLY=()
-  while IFS= read -r word; do COMPREPLY+=("$word"); done \
+  # Of a word such as --flag=VALUE readline takes what is behind the sign alone: $2.
+  local last="${words[${#words[@]}-1]}"
+  local said="${last%"$2"}"
+  while IFS= read -r word; do COMPREPLY+=("${word#"$said"}"); done \
     < <("${words[0]}" __complete -- "${words[@]:1}" 2>/dev/null)
   [[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == *[/=] ]] && compopt -o nospace
 }
@@ -52,6 +56,14 @@ complete -c musterctl -f -a '(__musterctl_complete)'
 )";
 
 using Words = std::vector<std::string>;
+
+// Names that are offered at most, and pages of a list that are looked through for them.
+constexpr size_t kMostNames = 1000;
+constexpr int kMostPages = 20;
+
+// What `delete` takes.
+constexpr Kind kDeletedKinds[] = {Kind::kNodePool,     Kind::kQuota,   Kind::kCluster, Kind::kZone,
+                                  Kind::kInstanceType, Kind::kMachine, Kind::kRelease};
 
 const Flag* FlagOf(const Command* command, const std::string& word) {
   const auto fits = [&](const Flag& flag) {
@@ -89,8 +101,8 @@ class Completer {
       }
     }
     const Command* command = FindCommand(command_word);
-    if (open != nullptr) return ValuesOf(*open);
-    if (absl::StartsWith(last, "-")) return FlagWords(command);
+    if (open != nullptr) return ValuesOf(*open, last);
+    if (absl::StartsWith(last, "-")) return FlagWords(command, last);
     if (command == nullptr) return command_word.empty() ? CommandWords() : Words();
     return ArgumentsOf(*command, arguments, last);
   }
@@ -103,7 +115,15 @@ class Completer {
     }
     return words;
   }
-  static Words FlagWords(const Command* command) {
+  // Flags, or behind `--flag=` its values.
+  Words FlagWords(const Command* command, const std::string& last) {
+    if (const size_t equals = last.find('='); equals != std::string::npos) {
+      const Flag* flag = FlagOf(command, last.substr(0, equals));
+      if (flag == nullptr) return {};
+      Words values = ValuesOf(*flag, last.substr(equals + 1));
+      for (std::string& value : values) value = absl::StrCat(last.substr(0, equals + 1), value);
+      return values;
+    }
     Words words = {"--help"};
     const auto add = [&](const std::vector<Flag>& flags) {
       for (const Flag& flag : flags) words.push_back(absl::StrCat("--", flag.name));
@@ -113,7 +133,12 @@ class Completer {
     return words;
   }
 
-  Words ValuesOf(const Flag& flag) {
+  Words ValuesOf(const Flag& flag, const std::string& typed) {
+    if (!flag.words.empty()) {
+      Words words = flag.words;
+      words.emplace_back("none");
+      return words;
+    }
     if (flag.name == "output")
       return {"wide", "json", "yaml", "name", "jsonpath=", "custom-columns="};
     if (flag.name == "state") return {"free", "held", "reclaiming", "in_repair", "retired"};
@@ -125,10 +150,10 @@ class Completer {
         {"machine", Kind::kNode},      {"remove", Kind::kNode},
         {"claim", Kind::kClaim}};
     for (const auto& [name, kind] : kKinds) {
-      if (flag.name == name) return NamesOf(kind);
+      if (flag.name == name) return NamesOf(kind, typed);
     }
     if (flag.name == "for" && flag.value == "KIND/NAME")
-      return WithKind("nodepool", Kind::kNodePool);
+      return WithKind("nodepool", Kind::kNodePool, typed);
     if (flag.name == "for" && flag.value == "WHAT")
       return {"healthy", "deleted", "delete", "create", "condition=", "jsonpath="};
     return {};
@@ -149,11 +174,11 @@ class Completer {
       return FieldPaths(last);
     if (const size_t slash = last.find('/'); slash != std::string::npos) {
       const std::string kind = last.substr(0, slash);
-      if (const auto known = ParseKind(kind)) return WithKind(kind, *known);
+      if (const auto known = ParseKind(kind)) return WithKind(kind, *known, last);
     }
-    if (arguments.empty()) return KindsOf(command.name);
+    if (arguments.empty()) return KindsOf(command.name, last);
     const auto kind = ParseKind(arguments[0]);
-    return kind ? NamesOf(*kind) : Words();
+    return kind ? NamesOf(*kind, last) : Words();
   }
 
   static Words VerbsOf(const std::string& command) {
@@ -167,7 +192,7 @@ class Completer {
   }
 
   // Kinds that the command takes, and for those that take few, their names.
-  Words KindsOf(const std::string& command) {
+  Words KindsOf(const std::string& command, const std::string& last) {
     static const std::set<std::string> kAllKinds = {"get",  "describe", "history",
                                                     "diff", "wait",     "explain"};
     if (kAllKinds.contains(command)) {
@@ -177,35 +202,46 @@ class Completer {
     }
     static const std::set<std::string> kOfNodes = {"protect", "unprotect", "reserve", "unreserve",
                                                    "cordon",  "uncordon",  "drain",   "reboot"};
-    if (kOfNodes.contains(command)) return WithKind("node", Kind::kNode);
-    if (command == "bind") return WithKind("cluster", Kind::kCluster);
+    if (kOfNodes.contains(command)) return WithKind("node", Kind::kNode, last);
+    if (command == "bind") return WithKind("cluster", Kind::kCluster, last);
     if (command == "allow") return {"removals"};
-    if (command == "check") return WithKind("quota", Kind::kQuota);
-    if (command == "publish" || command == "withdraw") return WithKind("release", Kind::kRelease);
-    if (command == "delete" || command == "edit" || command == "patch") {
-      Words words = WithKind("nodepool", Kind::kNodePool);
-      words.insert(words.end(), {"nodepool", "quota"});
-      return words;
-    }
-    return WithKind("nodepool", Kind::kNodePool);
+    if (command == "check") return WithKind("quota", Kind::kQuota, last);
+    if (command == "publish" || command == "withdraw")
+      return WithKind("release", Kind::kRelease, last);
+    Words words = WithKind("nodepool", Kind::kNodePool, last);
+    for (const Kind kind : KindsTaken(command)) words.emplace_back(KindWord(kind));
+    return words;
   }
 
-  // As `get -o name` says them; the first page is enough.
-  Words NamesOf(Kind kind) {
+  // Of commands that take more than NodePools, and not all.
+  static absl::Span<const Kind> KindsTaken(const std::string& command) {
+    if (command == "delete") return kDeletedKinds;
+    if (command == "edit" || command == "patch") return WrittenKinds();
+    return {};
+  }
+
+  // Those that begin as it was typed, as `get -o name` says them.
+  Words NamesOf(Kind kind, const std::string& typed) {
     Words names;
-    const absl::Status told = session_.api.ListPages(kind, "", [&](std::vector<Item> items) {
+    int pages = 0;
+    const auto receive = [&](const std::vector<Item>& items) {
       for (const Item& item : items) {
         const std::string label = Label(item, session_.scope);
-        names.push_back(label.substr(label.find('/') + 1));
+        std::string name = label.substr(label.find('/') + 1);
+        if (absl::StartsWith(name, typed)) names.push_back(std::move(name));
       }
-      return false;
-    });
-    told.IgnoreError();  // nothing is offered then
+      return names.size() < kMostNames && ++pages < kMostPages;
+    };
+    // Of an error nothing is said: there is nothing to offer then.
+    session_.api.ListPages(kind, {.begin = typed}, receive).IgnoreError();
     return names;
   }
-  Words WithKind(const std::string& word, Kind kind) {
-    Words words = NamesOf(kind);
-    for (std::string& name : words) name = absl::StrCat(word, "/", name);
+  // `word/NAME`.
+  Words WithKind(const std::string& word, Kind kind, const std::string& typed) {
+    const std::string before = absl::StrCat(word, "/");
+    if (!absl::StartsWith(typed, before) && !absl::StartsWith(before, typed)) return {};
+    Words words = NamesOf(kind, typed.substr(std::min(before.size(), typed.size())));
+    for (std::string& name : words) name = absl::StrCat(before, name);
     return words;
   }
 
@@ -223,10 +259,10 @@ class Completer {
   }
 
   Words ContextNames() {
-    const auto contexts = ReadContexts(ConfigPath(session_.world.environment));
+    const auto contexts = client::ReadContexts(client::ConfigPath(session_.world.environment));
     Words names;
     if (contexts.ok()) {
-      for (const Context& context : contexts->all) names.push_back(context.name);
+      for (const client::Context& context : contexts->all) names.push_back(context.name);
     }
     return names;
   }

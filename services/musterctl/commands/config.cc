@@ -6,20 +6,20 @@
 #include "services/common/status_macros.h"
 #include "services/musterctl/commands/commands.h"
 #include "services/musterctl/commands/contexts.h"
-#include "services/musterctl/print/table.h"
+#include "services/musterctl/commands/output.h"
 
 // Contexts: servers by name.
 namespace muster::musterctl {
 namespace {
 
-std::string ValueOf(const Context& context, const char* key) {
+std::string ValueOf(const client::Context& context, const char* key) {
   const auto found = context.values.find(key);
   return found == context.values.end() ? "<none>" : found->second;
 }
 
-absl::Status Show(Session& session, const Contexts& contexts) {
+absl::Status Show(Session& session, const client::Contexts& contexts) {
   std::vector<std::vector<std::string>> rows;
-  for (const Context& context : contexts.all) {
+  for (const client::Context& context : contexts.all) {
     rows.push_back({context.name == contexts.current ? "*" : "", context.name,
                     ValueOf(context, "server"), ValueOf(context, "organization"),
                     ValueOf(context, "cluster"), ValueOf(context, "clientCertificate")});
@@ -29,17 +29,16 @@ absl::Status Show(Session& session, const Contexts& contexts) {
                          "one.\n";
     return absl::OkStatus();
   }
-  session.world.out << TablePrinter(
-                           {"CURRENT", "NAME", "SERVER", "ORGANIZATION", "CLUSTER", "CERTIFICATE"})
-                           .Print(rows);
+  PrintTable({"CURRENT", "NAME", "SERVER", "ORGANIZATION", "CLUSTER", "CERTIFICATE"}, rows, false,
+             session);
   return absl::OkStatus();
 }
 
-absl::Status SetContext(Session& session, const std::string& path, Contexts contexts,
+absl::Status SetContext(Session& session, const std::string& path, client::Contexts contexts,
                         const std::string& name) {
-  Context* context = contexts.Find(name);
-  if (context == nullptr) context = &contexts.all.emplace_back(Context{.name = name});
-  for (const ContextKey& key : kContextKeys) {
+  client::Context* context = contexts.Find(name);
+  if (context == nullptr) context = &contexts.all.emplace_back(client::Context{.name = name});
+  for (const client::ContextKey& key : client::kContextKeys) {
     if (!session.line.given.contains(key.flag)) continue;
     std::string value = session.line.Get(key.flag);
     if (value.empty()) {
@@ -51,27 +50,28 @@ absl::Status SetContext(Session& session, const std::string& path, Contexts cont
     context->values[key.key] = value;
   }
   if (contexts.current.empty()) contexts.current = name;
-  RETURN_IF_ERROR(WriteContexts(path, contexts));
+  RETURN_IF_ERROR(client::WriteContexts(path, contexts));
   session.world.out << "context " << name << " is set in " << path << "\n";
   return absl::OkStatus();
 }
 
-absl::Status UseContext(Session& session, const std::string& path, Contexts contexts,
+absl::Status UseContext(Session& session, const std::string& path, client::Contexts contexts,
                         const std::string& name) {
   if (contexts.Find(name) == nullptr)
     return absl::NotFoundError(absl::StrCat("there is no context \"", name, "\" in ", path));
   contexts.current = name;
-  RETURN_IF_ERROR(WriteContexts(path, contexts));
+  RETURN_IF_ERROR(client::WriteContexts(path, contexts));
   session.world.out << "context " << name << " is used from now on\n";
   return absl::OkStatus();
 }
 
-absl::Status DeleteContext(Session& session, const std::string& path, Contexts contexts,
+absl::Status DeleteContext(Session& session, const std::string& path, client::Contexts contexts,
                            const std::string& name) {
-  if (std::erase_if(contexts.all, [&](const Context& each) { return each.name == name; }) == 0)
+  if (std::erase_if(contexts.all, [&](const client::Context& each) { return each.name == name; }) ==
+      0)
     return absl::NotFoundError(absl::StrCat("there is no context \"", name, "\" in ", path));
   if (contexts.current == name) contexts.current.clear();
-  RETURN_IF_ERROR(WriteContexts(path, contexts));
+  RETURN_IF_ERROR(client::WriteContexts(path, contexts));
   session.world.out << "context " << name << " is deleted\n";
   return absl::OkStatus();
 }
@@ -80,8 +80,8 @@ absl::Status DeleteContext(Session& session, const std::string& path, Contexts c
 
 absl::Status Config(Session& session) {
   const std::vector<std::string>& words = session.line.arguments;
-  const std::string path = ConfigPath(session.world.environment);
-  ASSIGN_OR_RETURN(Contexts contexts, ReadContexts(path));
+  const std::string path = client::ConfigPath(session.world.environment);
+  ASSIGN_OR_RETURN(client::Contexts contexts, client::ReadContexts(path));
   if (words == std::vector<std::string>{"get-contexts"}) return Show(session, contexts);
   if (words.size() == 2 && words[0] == "set-context")
     return SetContext(session, path, std::move(contexts), words[1]);

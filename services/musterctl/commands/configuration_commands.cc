@@ -14,35 +14,45 @@ constexpr char kReleaseDetails[] =
 std::vector<Command> ConfigurationCommands() {
   return {{.name = "publish",
            .run = Publish,
-           .usage = "publish release CHANNEL~COMPONENT~VERSION",
+           .usage = "publish release CHANNEL~COMPONENT~VERSION... | release/... [--dry-run]",
            .summary = "Says that this was released; one that was withdrawn is in force again.",
            .details = kReleaseDetails,
-           .flags = {RequestIdFlag()}},
+           .examples = "publish release stable~gpu-driver~580.65.06\n"
+                       "publish release/latest~kubernetes~1.34 --dry-run",
+           .flags = {DryRunFlag(), RequestIdFlag()}},
           {.name = "withdraw",
            .run = Withdraw,
-           .usage = "withdraw release CHANNEL~COMPONENT~VERSION",
+           .usage = "withdraw release CHANNEL~COMPONENT~VERSION... | release/... [--dry-run]",
            .summary = "Takes a release back: no NodePool comes to it any more.",
            .details = kReleaseDetails,
-           .flags = {RequestIdFlag()}},
+           .examples = "withdraw release stable~gpu-driver~580.65.06",
+           .flags = {DryRunFlag(), RequestIdFlag()}},
           {.name = "promote",
            .run = Promote,
-           .usage = "promote nodepool NAME [PROFILE] | promote POOL_UID [PROFILE]",
+           .usage = "promote nodepool/NAME... [PROFILE] | promote POOL_UID [PROFILE]",
            .summary = "Makes a NodePool's pending configuration the active one.",
            .details = "With PROFILE only if it is the pending one. Waits while Nodes are in "
-                      "delivery.",
-           .flags = {RequestIdFlag()}},
+                      "delivery. After\n"
+                      "`nodepool NAME` a second word is PROFILE.",
+           .examples = "promote nodepool/train nodepool/eval --dry-run\n"
+                       "promote nodepool train np-0123456789ab",
+           .flags = {DryRunFlag(), RequestIdFlag()}},
           {.name = "rollback",
            .run = Rollback,
-           .usage = "rollback nodepool NAME [PROFILE] | rollback POOL_UID [PROFILE]",
+           .usage = "rollback nodepool/NAME... [PROFILE] | rollback POOL_UID [PROFILE]",
            .summary = "Makes a NodePool's former configuration the active one.",
            .details = "Without PROFILE the one that was active before. Waits while Nodes are in\n"
-                      "delivery. The one rolled back from is not staged again by itself.",
-           .flags = {RequestIdFlag()}},
+                      "delivery. The one rolled back from is not staged again by itself. After\n"
+                      "`nodepool NAME` a second word is PROFILE.",
+           .examples = "rollback nodepool/train\n"
+                       "rollback nodepool/train np-0123456789ab --dry-run",
+           .flags = {DryRunFlag(), RequestIdFlag()}},
           {.name = "enable",
            .run = Enable,
-           .usage = "enable revision POOL_UID PROFILE",
+           .usage = "enable revision nodepool/NAME... PROFILE | enable revision POOL_UID PROFILE",
            .summary = "Lets a revision be booted again that failed too often.",
-           .flags = {RequestIdFlag()}}};
+           .examples = "enable revision nodepool/train np-0123456789ab",
+           .flags = {DryRunFlag(), RequestIdFlag()}}};
 }
 
 }  // namespace muster::musterctl

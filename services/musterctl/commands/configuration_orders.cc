@@ -1,11 +1,15 @@
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "absl/types/span.h"
 #include "services/common/status_macros.h"
+#include "services/musterctl/client/errors.h"
 #include "services/musterctl/commands/commands.h"
 #include "services/musterctl/commands/references.h"
 
@@ -13,36 +17,59 @@ namespace muster::musterctl {
 namespace {
 
 // The resource name of `CHANNEL~COMPONENT~VERSION`; a resource name stays as it is.
-absl::StatusOr<std::string> ReleaseArgument(const CommandLine& line) {
-  ASSIGN_OR_RETURN(const ResourceId id,
-                   ReadOne(line.arguments, {Kind::kRelease},
-                           absl::StrCat(line.command, ": release CHANNEL~COMPONENT~VERSION")));
-  if (absl::StrContains(id.id, "/")) return id.id;
-  if (std::optional<std::string> name = ReleaseName(id.id)) return *std::move(name);
-  return WrongUse(absl::StrCat("\"", id.id, "\": must be CHANNEL~COMPONENT~VERSION"));
+absl::StatusOr<std::string> NameOfRelease(const std::string& id) {
+  if (absl::StrContains(id, "/")) return id;
+  if (std::optional<std::string> name = ReleaseName(id)) return *std::move(name);
+  return WrongUse(absl::StrCat("\"", id, "\": must be CHANNEL~COMPONENT~VERSION"));
 }
 
-// A NodePool, by name or as its configuration, and what follows it.
+using ReleaseCall = absl::StatusOr<configuration::v1::Release> (Api::*)(const std::string&, bool);
+
+// For each release of the command line; `done`: what it is then.
+absl::Status ForEachRelease(Session& session, ReleaseCall call, absl::string_view done) {
+  const bool dry_run = session.line.Has("dry-run");
+  ASSIGN_OR_RETURN(
+      const std::vector<ResourceId> ids,
+      ReadNamed(session.line.arguments, {Kind::kRelease},
+                absl::StrCat(session.line.command, ": release CHANNEL~COMPONENT~VERSION")));
+  for (const ResourceId& id : ids) RETURN_IF_ERROR(NameOfRelease(id.id).status());
+  const auto change_one = [&](const ResourceId& id) -> absl::Status {
+    ASSIGN_OR_RETURN(const std::string name, NameOfRelease(id.id));
+    RETURN_IF_ERROR((session.api.*call)(name, dry_run).status());
+    session.world.out << "release/" << IdOfName(Kind::kRelease, name)
+                      << (dry_run ? " would be " : " ") << done << "\n";
+    return absl::OkStatus();
+  };
+  return ForEach(ids, change_one,
+                 [&](const absl::Status& error) { session.world.err << RenderError(error); });
+}
+
+// NodePools, by name or as their configurations, and what follows them.
 struct Ordered {
-  ResourceId id = {};
+  std::vector<ResourceId> ids = {};
   std::vector<std::string> others = {};
 };
+
+// After one that did: `nodepool/NAME`, `configuration/UID`, or a whole name; not `profile/PROFILE`.
+bool NamesPool(const std::string& word) {
+  return absl::StrContains(word, "/") && !absl::StartsWith(word, "profile/");
+}
+
 absl::StatusOr<Ordered> ReadOrdered(absl::Span<const std::string> words, const std::string& usage) {
   if (words.empty()) return WrongUse(usage);
-  Ordered ordered;
   const bool slashed = absl::StrContains(words[0], "/");
   const bool by_kind = !slashed && ParseKind(words[0]) == Kind::kNodePool;
   if (by_kind && words.size() < 2) return WrongUse(usage);
+  Ordered ordered;
+  size_t taken = by_kind ? 2 : 1;
+  while (slashed && taken < words.size() && NamesPool(words[taken])) ++taken;
   if (slashed || by_kind) {
-    const size_t taken = slashed ? 1 : 2;
-    ASSIGN_OR_RETURN(ordered.id,
-                     ReadOne(words.first(taken), {Kind::kNodePool, Kind::kConfiguration}, usage));
-    words.remove_prefix(taken);
+    ASSIGN_OR_RETURN(ordered.ids,
+                     ReadNamed(words.first(taken), {Kind::kNodePool, Kind::kConfiguration}, usage));
   } else {
-    ordered.id = {Kind::kConfiguration, words[0]};
-    words.remove_prefix(1);
+    ordered.ids = {{Kind::kConfiguration, words[0]}};
   }
-  for (const std::string& word : words)
+  for (const std::string& word : words.subspan(taken))
     ordered.others.emplace_back(absl::StripPrefix(word, "profile/"));
   return ordered;
 }
@@ -55,46 +82,57 @@ absl::StatusOr<std::string> UidOf(Session& session, const ResourceId& id) {
 }
 
 using OrderCall = absl::StatusOr<configuration::v1::PoolConfiguration> (Api::*)(const std::string&,
-                                                                                const std::string&);
+                                                                                const std::string&,
+                                                                                bool);
+// What is told of it, behind its label.
+using OrderText = absl::FunctionRef<std::string(const configuration::v1::PoolConfiguration&)>;
 
-// Gives an order to a NodePool, named by its uid or name, and says what it came to.
-absl::Status GiveOrder(Session& session, OrderCall call) {
+// Gives each NodePool the order, with `profile`.
+absl::Status GiveOrders(Session& session, OrderCall call, const std::vector<ResourceId>& ids,
+                        const std::string& profile, OrderText says) {
+  const auto order_one = [&](const ResourceId& id) -> absl::Status {
+    ASSIGN_OR_RETURN(const std::string uid, UidOf(session, id));
+    ASSIGN_OR_RETURN(const configuration::v1::PoolConfiguration pool,
+                     (session.api.*call)(uid, profile, session.line.Has("dry-run")));
+    session.world.out << Label(id) << says(pool) << "\n";
+    return absl::OkStatus();
+  };
+  return ForEach(ids, order_one,
+                 [&](const absl::Status& error) { session.world.err << RenderError(error); });
+}
+
+// To come to another configuration, each NodePool named by its uid or name.
+absl::Status MoveTo(Session& session, OrderCall call) {
   const std::string usage =
       absl::StrCat(session.line.command, ": POOL_UID [PROFILE] or nodepool NAME [PROFILE]");
   ASSIGN_OR_RETURN(const Ordered ordered, ReadOrdered(session.line.arguments, usage));
   if (ordered.others.size() > 1) return WrongUse(usage);
-  ASSIGN_OR_RETURN(const std::string uid, UidOf(session, ordered.id));
-  ASSIGN_OR_RETURN(const configuration::v1::PoolConfiguration pool,
-                   (session.api.*call)(uid, ordered.others.empty() ? "" : ordered.others.front()));
-  session.world.out << Label(ordered.id);
-  if (pool.has_waiting()) {
-    session.world.out << " will be at " << pool.waiting().node_profile()
-                      << " once no Node is in delivery\n";
-  } else {
-    session.world.out << " is at " << pool.active() << "\n";
-  }
-  return absl::OkStatus();
+  return GiveOrders(session, call, ordered.ids, ordered.others.empty() ? "" : ordered.others[0],
+                    [&](const configuration::v1::PoolConfiguration& pool) {
+                      return absl::StrCat(" ", ReachedBy(pool, session.line.Has("dry-run")));
+                    });
 }
 
 }  // namespace
 
+std::string ReachedBy(const configuration::v1::PoolConfiguration& configuration, bool dry_run) {
+  if (!configuration.has_waiting())
+    return absl::StrCat(dry_run ? "would be at " : "is at ", configuration.active());
+  return absl::StrCat(dry_run ? "would be at " : "will be at ",
+                      configuration.waiting().node_profile(), " once no Node is in delivery");
+}
+
 absl::Status Publish(Session& session) {
-  ASSIGN_OR_RETURN(const std::string name, ReleaseArgument(session.line));
-  RETURN_IF_ERROR(session.api.PublishRelease(name).status());
-  session.world.out << "release/" << IdOfName(Kind::kRelease, name) << " published\n";
-  return absl::OkStatus();
+  return ForEachRelease(session, &Api::PublishRelease, "published");
 }
 
 absl::Status Withdraw(Session& session) {
-  ASSIGN_OR_RETURN(const std::string name, ReleaseArgument(session.line));
-  RETURN_IF_ERROR(session.api.WithdrawRelease(name).status());
-  session.world.out << "release/" << IdOfName(Kind::kRelease, name) << " withdrawn\n";
-  return absl::OkStatus();
+  return ForEachRelease(session, &Api::WithdrawRelease, "withdrawn");
 }
 
-absl::Status Promote(Session& session) { return GiveOrder(session, &Api::Promote); }
+absl::Status Promote(Session& session) { return MoveTo(session, &Api::Promote); }
 
-absl::Status Rollback(Session& session) { return GiveOrder(session, &Api::Rollback); }
+absl::Status Rollback(Session& session) { return MoveTo(session, &Api::Rollback); }
 
 absl::Status Enable(Session& session) {
   const std::string usage = "enable: revision POOL_UID PROFILE";
@@ -102,10 +140,13 @@ absl::Status Enable(Session& session) {
   if (words.empty() || words[0] != "revision") return WrongUse(usage);
   ASSIGN_OR_RETURN(const Ordered ordered, ReadOrdered(words.subspan(1), usage));
   if (ordered.others.size() != 1) return WrongUse(usage);
-  ASSIGN_OR_RETURN(const std::string uid, UidOf(session, ordered.id));
-  RETURN_IF_ERROR(session.api.EnableRevision(uid, ordered.others[0]).status());
-  session.world.out << Label(ordered.id) << ": " << ordered.others[0] << " may be booted\n";
-  return absl::OkStatus();
+  const std::string& profile = ordered.others[0];
+  return GiveOrders(session, &Api::EnableRevision, ordered.ids, profile,
+                    [&](const configuration::v1::PoolConfiguration&) {
+                      return absl::StrCat(": ", profile,
+                                          session.line.Has("dry-run") ? " might" : " may",
+                                          " be booted");
+                    });
 }
 
 }  // namespace muster::musterctl

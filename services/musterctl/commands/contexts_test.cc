@@ -43,6 +43,11 @@ TEST_F(ContextsTest, AreSetShownUsedAndDeleted) {
             "CURRENT   NAME   SERVER               ORGANIZATION   CLUSTER   CERTIFICATE\n"
             "*         prod   m.example.org:7600   acme           it's      <none>\n"
             "          lab    lab:1                <none>         <none>    <none>\n");
+  NarrowTerminal terminal;
+  terminal_at_ = &terminal;
+  EXPECT_EQ(RunLine({"config", "get-contexts"}), kDone);
+  EXPECT_THAT(out(), HasSubstr("\x1b[1mSERVER\x1b[0m")) << "as every table on a terminal";
+  terminal_at_ = nullptr;
   EXPECT_EQ(ServerOf({}), "m.example.org:7600");
   EXPECT_EQ(options_.scope.organization, "acme");
   EXPECT_EQ(options_.scope.cluster, "it's");
@@ -96,7 +101,7 @@ TEST_F(ContextsTest, TheFileIsItsOwnersAlone) {
 TEST_F(ContextsTest, FilesAreMeantFromWhereTheConfigurationIs) {
   mkdir(folder_.Path("a").c_str(), 0700);
   Write("currentContext: one\ncontexts:\n- {name: one, certificateAuthority: ca.crt}\n");
-  const auto contexts = ReadContexts(path_);
+  const auto contexts = client::ReadContexts(path_);
   ASSERT_TRUE(contexts.ok()) << contexts.status();
   EXPECT_EQ(contexts->all.at(0).values.at("certificateAuthority"), folder_.Path("a/ca.crt"));
   EXPECT_EQ(RunLine({"auth", "whoami"}), kFailed);

@@ -5,8 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "services/common/status_macros.h"
 #include "services/musterctl/client/errors.h"
-#include "services/musterctl/commands/commands.h"
-#include "services/musterctl/print/table.h"
+#include "services/musterctl/commands/output.h"
 
 // What a server says of itself: whether its pictures of one state agree, the books of the four
 // services, what it logs.
@@ -34,7 +33,7 @@ absl::Status Compare(Session& session) {
 
 std::string OrNone(const std::string& text) { return text.empty() ? "<none>" : text; }
 
-std::string BooksOf(const debug::v1::AuditBooksResponse& books) {
+void PrintBooks(const debug::v1::AuditBooksResponse& books, bool wide, Session& session) {
   std::vector<std::vector<std::string>> rows;
   for (const auto& line : books.lines()) {
     rows.push_back({OrNone(line.organization()), OrNone(line.zone()), OrNone(line.instance_type()),
@@ -42,22 +41,23 @@ std::string BooksOf(const debug::v1::AuditBooksResponse& books) {
                     absl::StrCat(line.nodes()), absl::StrCat(line.charged()),
                     absl::StrCat(line.machines()), absl::StrCat(line.configurations())});
   }
-  return TablePrinter({"ORGANIZATION", "ZONE", "INSTANCE TYPE", "CLASS", "POOLS", "NODES",
-                       "CHARGED", "MACHINES", "CONFIGURATIONS"})
-      .Print(rows);
+  PrintTable({"ORGANIZATION", "ZONE", "INSTANCE TYPE", "CLASS", "POOLS", "NODES", "CHARGED",
+              "MACHINES", "CONFIGURATIONS"},
+             rows, wide, session);
 }
 
-std::string DifferencesOf(const debug::v1::AuditBooksResponse& books) {
+void PrintDifferences(const debug::v1::AuditBooksResponse& books, bool wide, Session& session) {
   std::vector<std::vector<std::string>> rows;
   for (const auto& difference : books.differences()) {
     rows.push_back({difference.kind(), difference.pool_uid(), OrNone(difference.node_pool()),
                     OrNone(difference.subject()), difference.message()});
   }
-  return TablePrinter({"DIFFERS", "POOL UID", "NODEPOOL", "WHAT", "MESSAGE"}).Print(rows);
+  PrintTable({"DIFFERS", "POOL UID", "NODEPOOL", "WHAT", "MESSAGE"}, rows, wide, session);
 }
 
 absl::Status Audit(Session& session) {
   debug::v1::AuditBooksRequest request;
+  ASSIGN_OR_RETURN(const bool wide, ReadWide(session.line));
   if (session.line.Has("settle")) {
     const auto settle = ParseTimeout("--settle", session.line.Get("settle"));
     if (!settle.ok()) return WrongUse(settle.status().message());
@@ -67,13 +67,14 @@ absl::Status Audit(Session& session) {
   }
   ASSIGN_OR_RETURN(const auto books, session.api.AuditBooks(request));
   std::ostream& out = session.world.out;
-  out << BooksOf(books);
+  PrintBooks(books, wide, session);
   if (const int64_t more = books.line_count() - books.lines_size(); more > 0)
     out << "... and " << more << " lines more\n";
   if (books.passing_count() > 0)
     out << books.passing_count() << " differences were on their way and do not count.\n";
   if (books.difference_count() == 0) return absl::OkStatus();
-  out << "\n" << DifferencesOf(books);
+  out << "\n";
+  PrintDifferences(books, wide, session);
   if (const int64_t more = books.difference_count() - books.differences_size(); more > 0)
     out << "... and " << more << " differences more\n";
   if (books.orphans_withheld()) {

@@ -1,10 +1,17 @@
+#include <algorithm>
+#include <iterator>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
+#include "absl/functional/function_ref.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "services/common/status_macros.h"
 #include "services/musterctl/client/errors.h"
+#include "services/musterctl/commands/editing.h"
 #include "services/musterctl/commands/output.h"
 #include "services/musterctl/commands/references.h"
 #include "services/musterctl/print/preview.h"
@@ -12,32 +19,42 @@
 namespace muster::musterctl {
 namespace {
 
-// One that is to go: its label, and once it was asked for, the uid of the NodePool.
+// One that is to go, and once it was asked for, the uid of the NodePool.
 struct Deletion {
   ResourceId id = {};
   std::string uid = {};
 };
 
-constexpr Kind kDeletable[] = {Kind::kNodePool,     Kind::kQuota,   Kind::kCluster, Kind::kZone,
-                               Kind::kInstanceType, Kind::kMachine, Kind::kRelease};
+using Tell = absl::FunctionRef<void(const absl::Status&)>;
+
+// In the order in which those of files go: each before what it needs.
+constexpr Kind kDeletable[] = {Kind::kNodePool, Kind::kCluster, Kind::kRelease,     Kind::kQuota,
+                               Kind::kMachine,  Kind::kZone,    Kind::kInstanceType};
 constexpr char kUsage[] =
     "delete: say nodepool, quota, cluster, zone, instancetype, machine or release, and NAME";
 
+// By its whole name where the manifest may say another organization than the command line.
+ResourceId IdIn(const Item& item) {
+  const Kind kind = KindOf(item);
+  const bool is_whole = kind == Kind::kCluster || kind == Kind::kQuota;
+  return {kind, is_whole ? NameOf(item) : IdOf(item)};
+}
+
 absl::StatusOr<std::vector<ResourceId>> OfManifests(Session& session) {
   std::vector<ResourceId> ids;
-  ASSIGN_OR_RETURN(std::vector<Manifest> manifests, ReadManifests(session));
+  ASSIGN_OR_RETURN(const std::vector<Manifest> manifests, ReadManifests(session));
   for (const Manifest& manifest : manifests) {
-    if (const auto* pool = std::get_if<lifecycle::v1::NodePool>(&manifest.resource)) {
-      ids.push_back({Kind::kNodePool, IdOf(*pool)});
-    } else if (const auto* quota = std::get_if<quota::v1::Quota>(&manifest.resource)) {
-      ids.push_back({Kind::kQuota, quota->name()});
-    } else {
-      return absl::InvalidArgumentError(
-          absl::StrCat(manifest.place, ": ", manifest.label,
-                       " is not deleted by a file; only NodePools and quotas are. By name: delete "
-                       "KIND/NAME"));
+    if (const auto* set = std::get_if<MachineSet>(&manifest.resource)) {
+      for (const capacity::v1::Machine& machine : set->machines) ids.push_back(IdIn(machine));
+    } else if (const std::optional<Item> item = ItemOf(manifest.resource)) {
+      ids.push_back(IdIn(*item));
     }
   }
+  const auto turn = [](const ResourceId& id) {
+    return std::find(std::begin(kDeletable), std::end(kDeletable), id.kind);
+  };
+  std::stable_sort(ids.begin(), ids.end(),
+                   [&](const ResourceId& a, const ResourceId& b) { return turn(a) < turn(b); });
   return ids;
 }
 
@@ -84,7 +101,8 @@ absl::StatusOr<std::vector<ResourceId>> ReadDeletions(Session& session) {
   return ReadNamed(line.arguments, kDeletable, kUsage);
 }
 
-absl::Status DeleteOne(Session& session, Deletion& deletion) {
+// `with_cluster`: a cluster is to go, too, and may be gone.
+absl::Status DeleteOne(Session& session, Deletion& deletion, bool with_cluster) {
   const bool dry_run = session.line.Has("dry-run");
   lifecycle::v1::NodePool pool;
   absl::Status status;
@@ -98,6 +116,7 @@ absl::Status DeleteOne(Session& session, Deletion& deletion) {
   }
   const std::string label = Label(deletion.id);
   if (absl::IsNotFound(status) && session.line.Has("ignore-not-found")) {
+    if (!with_cluster) RETURN_IF_ERROR(CheckClusterOf(session, deletion.id));
     session.world.out << label << " not found\n";
     deletion.id.id.clear();
     return absl::OkStatus();
@@ -118,6 +137,19 @@ absl::StatusOr<absl::Duration> WaitLimit(const CommandLine& line) {
   return timeout;
 }
 
+// Waits for the NodePools that were asked to go, whatever becomes of one.
+absl::Status AwaitGone(Session& session, std::vector<Deletion>& asked, absl::Duration limit,
+                       Tell tell) {
+  absl::Status last;
+  for (const Deletion& deletion : std::exchange(asked, {})) {
+    absl::Status gone = WaitForPool(session, deletion.id, true, limit, deletion.uid);
+    if (gone.ok()) continue;
+    if (!last.ok()) tell(last);
+    last = std::move(gone);
+  }
+  return last;
+}
+
 }  // namespace
 
 absl::Status Delete(Session& session) {
@@ -126,24 +158,35 @@ absl::Status Delete(Session& session) {
   if (line.Has("dry-run") && line.Has("wait"))
     return WrongUse("delete: either --dry-run or --wait");
   ASSIGN_OR_RETURN(const std::vector<ResourceId> ids, ReadDeletions(session));
+  const bool waits = !line.Has("dry-run") && (line.Has("wait") || !line.given.contains("wait"));
+  const bool with_cluster =
+      absl::c_any_of(ids, [](const ResourceId& id) { return id.kind == Kind::kCluster; });
   std::vector<Deletion> asked;
+  bool pools_stay = false;  // one that was to go
   const auto tell = [&](const absl::Status& error) { session.world.err << RenderError(error); };
   const auto delete_one = [&](const ResourceId& id) -> absl::Status {
+    const bool is_pool = id.kind == Kind::kNodePool;
+    // What NodePools need is not taken from under them.
+    if (!is_pool) {
+      const absl::Status gone = AwaitGone(session, asked, limit, tell);
+      pools_stay = pools_stay || !gone.ok();
+      RETURN_IF_ERROR(gone);
+      if (pools_stay) {
+        return absl::FailedPreconditionError(
+            absl::StrCat(Label(id), " was not deleted: a NodePool that was to go first is there."));
+      }
+    }
     Deletion deletion{.id = id};
-    RETURN_IF_ERROR(DeleteOne(session, deletion));
-    if (id.kind == Kind::kNodePool && !deletion.id.id.empty()) asked.push_back(deletion);
-    return absl::OkStatus();
+    const absl::Status status = DeleteOne(session, deletion, with_cluster);
+    pools_stay = pools_stay || (is_pool && !status.ok());
+    if (status.ok() && waits && is_pool && !deletion.id.id.empty()) asked.push_back(deletion);
+    return status;
   };
   absl::Status status = ForEach(ids, delete_one, tell);
-  const bool waits = !line.Has("dry-run") && (line.Has("wait") || !line.given.contains("wait"));
-  for (const Deletion& deletion : asked) {
-    if (!waits) break;
-    const absl::Status gone = WaitForPool(session, deletion.id, true, limit, deletion.uid);
-    if (gone.ok()) continue;
-    if (!status.ok()) tell(status);
-    status = gone;
-  }
-  return status;
+  absl::Status gone = AwaitGone(session, asked, limit, tell);
+  if (gone.ok()) return status;
+  if (!status.ok()) tell(status);
+  return gone;
 }
 
 }  // namespace muster::musterctl

@@ -1,5 +1,6 @@
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -13,8 +14,18 @@
 namespace muster::musterctl {
 namespace {
 
+// The cluster of the scope, which NodePools are in, is there or is made by one of them.
+absl::Status CheckClusterFor(Session& session, const std::vector<Manifest>& manifests) {
+  for (const Manifest& manifest : manifests) {
+    const auto* cluster = std::get_if<lifecycle::v1::Cluster>(&manifest.resource);
+    if (cluster != nullptr && IdOf(*cluster) == session.scope.cluster) return absl::OkStatus();
+  }
+  return CheckCluster(session);
+}
+
 // What `diff -f` prints of one manifest.
-absl::StatusOr<std::string> DiffManifest(Session& session, const Manifest& manifest) {
+absl::StatusOr<std::string> DiffManifest(Session& session, const Manifest& manifest,
+                                         const std::vector<Manifest>& all) {
   const std::optional<Item> wanted = ItemOf(manifest.resource);
   if (!wanted) {
     session.world.err << "note: " << manifest.label
@@ -23,6 +34,8 @@ absl::StatusOr<std::string> DiffManifest(Session& session, const Manifest& manif
   }
   const auto live = session.api.Get(KindOf(*wanted), NameOf(*wanted));
   if (!live.ok() && !absl::IsNotFound(live.status())) return live.status();
+  if (!live.ok() && KindOf(*wanted) == Kind::kNodePool)
+    RETURN_IF_ERROR(CheckClusterFor(session, all));
   const std::string before = live.ok() ? ToYaml(OwnersPart(*live)) : "";
   const std::string diff = LineDiff(before, ToYaml(OwnersPart(*wanted)));
   if (diff.empty()) return "";
@@ -37,7 +50,7 @@ absl::Status DiffFiles(Session& session) {
   ASSIGN_OR_RETURN(const std::vector<Manifest> manifests, ReadManifests(session));
   bool differs = false;
   for (const Manifest& manifest : manifests) {
-    ASSIGN_OR_RETURN(const std::string diff, DiffManifest(session, manifest));
+    ASSIGN_OR_RETURN(const std::string diff, DiffManifest(session, manifest, manifests));
     session.world.out << diff;
     differs |= !diff.empty();
   }

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -16,6 +17,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::SizeIs;
 using ::testing::StartsWith;
 
 class DiscoveryTest : public CommandsTest {
@@ -58,6 +60,60 @@ TEST_F(DiscoveryTest, CompletionKnowsCommandsFlagsKindsAndNames) {
   EXPECT_EQ(RunLine({"completion", "tcsh"}), kWrongUse);
 }
 
+// However many there are: the server leaves out what begins otherwise; where it does not, pages are gone through.
+TEST_F(DiscoveryTest, CompletionAsksForWhatIsTyped) {
+  for (int i = 0; i < 5; ++i) {
+    lifecycle::v1::Node node;
+    node.set_name(absl::StrCat("organizations/acme/clusters/example/nodePools/train/nodes/g", i));
+    api_.items[Kind::kNode].emplace_back(node);
+  }
+  api_.page_size = 2;
+  EXPECT_THAT(Completed({"get", "node", "train/g4"}), ElementsAre("train/g4"));
+  EXPECT_EQ(api_.listed.begin, "train/g4");
+  EXPECT_THAT(Completed({"cordon", "node/train/g3"}), ElementsAre("node/train/g3"));
+  EXPECT_EQ(api_.listed.begin, "train/g3");
+  EXPECT_THAT(Completed({"get", "nodes", "--nodepool", "ex"}), ElementsAre("example-nodepool"));
+  EXPECT_EQ(api_.listed.begin, "ex");
+  EXPECT_THAT(Completed({"drain", "no"}), SizeIs(5));
+  EXPECT_EQ(api_.listed.begin, "");
+  // What can be none of them is not asked for.
+  api_.lists = 0;
+  EXPECT_THAT(Completed({"drain", "g4"}), IsEmpty());
+  EXPECT_EQ(api_.lists, 0);
+}
+
+TEST_F(DiscoveryTest, CompletionOfFlagsWithTheirValues) {
+  EXPECT_THAT(Completed({"get", "nodes", "--nodepool=ex"}),
+              ElementsAre("--nodepool=example-nodepool"));
+  EXPECT_EQ(api_.listed.begin, "ex");
+  EXPECT_THAT(Completed({"get", "nodes", "-o=js"}), ElementsAre("-o=json", "-o=jsonpath="));
+  EXPECT_THAT(Completed({"apply", "--dry-run="}),
+              ElementsAre("--dry-run=none", "--dry-run=server"));
+  EXPECT_THAT(Completed({"get", "nodes", "--nosuch=e"}), IsEmpty());
+}
+
+TEST_F(DiscoveryTest, CompletionOffersTheKindsThatDeleteEditAndPatchTake) {
+  const auto takes = [&](const std::string& command, const std::string& kind) {
+    std::vector<std::string> line = {command, kind, "x"};
+    if (command == "patch") line.insert(line.end(), {"-p", "{}"});
+    if (command == "delete") line.emplace_back("--dry-run");
+    return RunLine(line) != kWrongUse;
+  };
+  for (const char* command : {"delete", "edit", "patch"}) {
+    const std::vector<std::string> offered = Completed({command, ""});
+    for (const Kind kind : AllKinds()) {
+      const std::string word(KindWord(kind));
+      const bool is_offered = std::find(offered.begin(), offered.end(), word) != offered.end();
+      EXPECT_EQ(is_offered, takes(command, word)) << command << " " << word;
+    }
+  }
+  capacity::v1::Zone zone;
+  zone.set_name("zones/A-1A");
+  api_.items[Kind::kZone] = {zone};
+  EXPECT_THAT(Completed({"delete", "zone", ""}), ElementsAre("A-1A"));
+  EXPECT_THAT(Completed({"edit", "zone/"}), ElementsAre("zone/A-1A"));
+}
+
 TEST_F(DiscoveryTest, ExplainsFieldsBesideNodePools) {
   EXPECT_EQ(RunLine({"explain", "np.spec.targetNodes"}), kDone);
   EXPECT_THAT(
@@ -92,11 +148,18 @@ TEST_F(DiscoveryTest, ApiResourcesAndVersion) {
   EXPECT_EQ(std::count(one_line.begin(), one_line.end(), '\n'), 1);
 }
 
-TEST_F(DiscoveryTest, EveryCommandThatPeopleTypeOftenHasExamples) {
-  for (const char* command : {"get", "describe", "apply", "delete", "scale", "wait", "events",
-                              "edit", "patch", "diff", "rollout", "explain", "find"}) {
-    EXPECT_EQ(RunLine({command, "--help"}), kDone);
-    EXPECT_THAT(out(), HasSubstr(absl::StrCat("\nExamples:\n  musterctl ", command, " ")));
+// And they are lines that the parser takes, up to where a shell's words begin.
+TEST_F(DiscoveryTest, EveryCommandHasExamples) {
+  for (const Command& command : Commands()) {
+    if (command.is_hidden) continue;
+    EXPECT_THAT(Help(&command),
+                HasSubstr(absl::StrCat("\nExamples:\n  musterctl ", command.name, " ")));
+    for (const absl::string_view example : absl::StrSplit(command.examples, '\n')) {
+      const std::vector<std::string> words =
+          absl::StrSplit(example.substr(0, example.find_first_of("|>")), ' ', absl::SkipEmpty());
+      const auto line = ParseArgs(words, [](const std::string&) { return std::nullopt; });
+      EXPECT_TRUE(line.ok()) << example << ": " << line.status();
+    }
   }
 }
 

@@ -89,7 +89,7 @@ absl::Status SendEdited(Session& session, const ResourceId& id, const Item& item
         absl::StrCat(path, ": what its name is made of cannot be changed"));
   }
   if (!manifest.ok()) return KeptFor(manifest.status(), path);
-  const auto applied = SendChanged(session, *manifest, item);
+  const auto applied = SendChanged(session, *manifest, item, Conflict::kSameField);
   if (!applied.ok()) return KeptFor(AtManifest(applied.status(), *manifest), path);
   TellApplied(session, Label(id), "edited", *applied);
   unlink(path.c_str());
@@ -117,7 +117,8 @@ absl::Status PatchOne(Session& session, const ResourceId& id, const std::string&
     if (absl::IsInvalidArgument(changed.status())) return WrongUse(changed.status().message());
     RETURN_IF_ERROR(changed.status());
     ASSIGN_OR_RETURN(const Manifest manifest, ReadChanged(*changed, item, "the patched object"));
-    const auto applied = SendChanged(session, manifest, item);
+    // The patch may have looked at what others changed: it is made anew on that.
+    const auto applied = SendChanged(session, manifest, item, Conflict::kAny);
     if (absl::IsAborted(applied.status()) && tries < kPatchTries) continue;
     if (!applied.ok()) return RenameFields(applied.status(), ManifestPath);
     TellApplied(session, Label(id), "patched", *applied);

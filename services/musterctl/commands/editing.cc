@@ -5,18 +5,28 @@
 #include <google/protobuf/unknown_field_set.h>
 
 #include <optional>
+#include <set>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "services/common/status_macros.h"
+#include "services/history/field_changes.h"
 #include "services/musterctl/commands/references.h"
 #include "services/musterctl/print/objects.h"
 
 namespace muster::musterctl {
 namespace {
+
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+using lifecycle::v1::NodePool;
+using lifecycle::v1::NodePoolSpec;
 
 constexpr int kTries = 10;
 
@@ -37,27 +47,29 @@ void SetEtag(const std::string& etag, Resource& resource) {
       resource);
 }
 
-// Whether the server sent what this program does not know.
-bool HasUnknownFields(const google::protobuf::Message& message) {
+bool HasUnknownFields(const Message& message);
+
+bool HasUnknownFields(const Message& message, const FieldDescriptor& field) {
+  if (field.message_type() == nullptr) return false;
   const google::protobuf::Reflection& in = *message.GetReflection();
-  if (!in.GetUnknownFields(message).empty()) return true;
-  std::vector<const google::protobuf::FieldDescriptor*> fields;
-  in.ListFields(message, &fields);
-  for (const google::protobuf::FieldDescriptor* field : fields) {
-    if (field->message_type() == nullptr) continue;
-    if (!field->is_repeated() && HasUnknownFields(in.GetMessage(message, field))) return true;
-    for (int i = 0; field->is_repeated() && i < in.FieldSize(message, field); ++i)
-      if (HasUnknownFields(in.GetRepeatedMessage(message, field, i))) return true;
-  }
+  if (!field.is_repeated()) return HasUnknownFields(in.GetMessage(message, &field));
+  for (int i = 0; i < in.FieldSize(message, &field); ++i)
+    if (HasUnknownFields(in.GetRepeatedMessage(message, &field, i))) return true;
   return false;
 }
 
-// All of it is sent back: what is not known here would be lost.
-absl::Status CheckKnown(const Item& item) {
-  const auto* pool = std::get_if<lifecycle::v1::NodePool>(&item);
-  const bool unknown = pool != nullptr
-                           ? HasUnknownFields(pool->spec())
-                           : std::visit([](const auto& it) { return HasUnknownFields(it); }, item);
+// Whether the server sent what this program does not know.
+bool HasUnknownFields(const Message& message) {
+  const google::protobuf::Reflection& in = *message.GetReflection();
+  if (!in.GetUnknownFields(message).empty()) return true;
+  std::vector<const FieldDescriptor*> fields;
+  in.ListFields(message, &fields);
+  return absl::c_any_of(fields,
+                        [&](const auto* field) { return HasUnknownFields(message, *field); });
+}
+
+// What is sent back as a whole: what of it is not known here would be lost.
+absl::Status CheckKnown(bool unknown, const Item& item) {
   if (!unknown) return absl::OkStatus();
   return absl::FailedPreconditionError(
       absl::StrCat(KindWord(KindOf(item)), " ", IdOf(item),
@@ -65,7 +77,93 @@ absl::Status CheckKnown(const Item& item) {
                    "as the server."));
 }
 
+// The fields of the spec that differ, as UpdateNodePool takes them: what lies in a list or map is written with all of its field.
+std::vector<std::string> ChangedPaths(const NodePoolSpec& before, const NodePoolSpec& after) {
+  std::set<std::string> paths;
+  for (const history::FieldChange& change : history::FieldChangesOf(before, after)) {
+    const bool in_list = absl::StrContains(change.path, "[");
+    paths.insert(absl::StrCat(
+        "spec.", in_list ? change.path.substr(0, change.path.find_first_of(".[")) : change.path));
+  }
+  return {paths.begin(), paths.end()};
+}
+
+// Whether one of the fields, or a part of one, is among the others.
+bool Overlap(const std::vector<std::string>& paths, const std::vector<std::string>& others) {
+  const auto is_below = [](const std::string& path, const std::string& whole) {
+    return absl::StartsWith(absl::StrCat(path, "."), absl::StrCat(whole, "."));
+  };
+  return absl::c_any_of(paths, [&](const std::string& path) {
+    return absl::c_any_of(others, [&](const std::string& other) {
+      return is_below(path, other) || is_below(other, path);
+    });
+  });
+}
+
+// Of what is sent as a whole; a part, as `spec.prefill.enabled`, is a value.
+bool HasUnknownParts(const NodePoolSpec& spec, const std::vector<std::string>& paths) {
+  return absl::c_any_of(paths, [&](absl::string_view path) {
+    absl::ConsumePrefix(&path, "spec.");
+    const auto* field = spec.GetDescriptor()->FindFieldByName(std::string(path));
+    return field != nullptr && HasUnknownFields(spec, *field);
+  });
+}
+
+absl::StatusOr<Applied> SendWhole(Session& session, Resource resource, const Item& item) {
+  std::string etag = EtagOf(item);
+  const nlohmann::json read = OwnersPart(item);
+  for (int tries = 0;; ++tries) {
+    SetEtag(etag, resource);
+    absl::StatusOr<Applied> applied = session.api.Apply(resource, ModeOf(session.line));
+    if (!absl::IsAborted(applied.status()) || tries == kTries) return applied;
+    ASSIGN_OR_RETURN(const Item now, session.api.Get(KindOf(item), NameOf(item)));
+    // The first answer may have been lost.
+    const std::optional<Item> sent = ItemOf(resource);
+    if (sent && OwnersPart(now)["spec"] == OwnersPart(*sent)["spec"])
+      return Applied{.outcome = Outcome::kConfigured};
+    if (OwnersPart(now) != read) return applied;
+    etag = EtagOf(now);
+  }
+}
+
+absl::StatusOr<Applied> SendFields(Session& session, NodePool changed, NodePool read,
+                                   const std::vector<std::string>& paths, Conflict conflict) {
+  for (int tries = 0;; ++tries) {
+    changed.set_etag(read.etag());
+    changed.set_generation(read.generation());
+    const absl::StatusOr<Applied> applied =
+        session.api.UpdateNodePool(changed, paths, ModeOf(session.line));
+    if (!absl::IsAborted(applied.status()) || tries == kTries) return applied;
+    ASSIGN_OR_RETURN(const Item item, session.api.Get(Kind::kNodePool, read.name()));
+    const auto& now = std::get<NodePool>(item);
+    if (now.uid() != read.uid()) return applied;  // another one of that name
+    const std::vector<std::string> others = ChangedPaths(read.spec(), now.spec());
+    if (conflict == Conflict::kAny ? !others.empty() : Overlap(paths, others)) return applied;
+    read = now;
+  }
+}
+
+absl::StatusOr<Applied> SendPool(Session& session, const NodePool& changed, const Item& item,
+                                 Conflict conflict) {
+  const auto& read = std::get<NodePool>(item);
+  // As it was shown, with what is assumed of fields that are not there.
+  ASSIGN_OR_RETURN(const Manifest shown, ReadChanged(OwnersPart(item), item, NameOf(item)));
+  const std::vector<std::string> paths =
+      ChangedPaths(std::get<NodePool>(shown.resource).spec(), changed.spec());
+  if (paths.empty()) return Applied{};
+  RETURN_IF_ERROR(CheckKnown(HasUnknownParts(read.spec(), paths), item));
+  absl::StatusOr<Applied> applied = SendFields(session, changed, read, paths, conflict);
+  if (!absl::IsUnimplemented(applied.status())) return applied;
+  // A server from before there was UpdateNodePool.
+  RETURN_IF_ERROR(CheckKnown(HasUnknownFields(read.spec()), item));
+  return SendWhole(session, changed, item);
+}
+
 }  // namespace
+
+WriteMode ModeOf(const CommandLine& line) {
+  return {.dry_run = line.Has("dry-run"), .must_fit = line.Has("must-fit")};
+}
 
 Scope ScopeOf(const Item& item) {
   const std::vector<std::string> parts = absl::StrSplit(NameOf(item), '/');
@@ -116,23 +214,13 @@ absl::StatusOr<Manifest> ReadChanged(const nlohmann::json& changed, const Item& 
   return std::move(manifests[0]);
 }
 
-absl::StatusOr<Applied> SendChanged(Session& session, Manifest manifest, const Item& item) {
-  RETURN_IF_ERROR(CheckKnown(item));
-  const bool dry_run = session.line.Has("dry-run");
-  std::string etag = EtagOf(item);
-  const nlohmann::json read = OwnersPart(item);
-  for (int tries = 0;; ++tries) {
-    SetEtag(etag, manifest.resource);
-    absl::StatusOr<Applied> applied = session.api.Apply(manifest.resource, dry_run);
-    if (!absl::IsAborted(applied.status()) || tries == kTries) return applied;
-    ASSIGN_OR_RETURN(const Item now, session.api.Get(KindOf(item), NameOf(item)));
-    // The first answer may have been lost.
-    const std::optional<Item> sent = ItemOf(manifest.resource);
-    if (sent && OwnersPart(now)["spec"] == OwnersPart(*sent)["spec"])
-      return Applied{.outcome = Outcome::kConfigured};
-    if (OwnersPart(now) != read) return applied;
-    etag = EtagOf(now);
-  }
+absl::StatusOr<Applied> SendChanged(Session& session, Manifest manifest, const Item& item,
+                                    Conflict conflict) {
+  if (const auto* pool = std::get_if<NodePool>(&manifest.resource))
+    return SendPool(session, *pool, item, conflict);
+  RETURN_IF_ERROR(
+      CheckKnown(std::visit([](const auto& it) { return HasUnknownFields(it); }, item), item));
+  return SendWhole(session, std::move(manifest.resource), item);
 }
 
 }  // namespace muster::musterctl

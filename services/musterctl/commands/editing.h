@@ -8,7 +8,7 @@
 #include "services/musterctl/commands/commands.h"
 #include "services/musterctl/print/objects.h"
 
-// What edit, patch and diff share: a resource as its owner writes it, and back to the server.
+// What edit, patch, apply and diff share: a resource as its owner writes it, and back to the server.
 namespace muster::musterctl {
 
 // Its object without what the server sets; with the etag, which `apply` does not read.
@@ -19,8 +19,19 @@ nlohmann::json OwnersPart(const Item& item);
 absl::StatusOr<Manifest> ReadChanged(const nlohmann::json& changed, const Item& item,
                                      const std::string& file);
 
-// Sends it. Where only the status moved on meanwhile it is sent again. ABORTED: what its owner writes has changed.
-absl::StatusOr<Applied> SendChanged(Session& session, Manifest manifest, const Item& item);
+// Which changes of others, made meanwhile, are a conflict.
+enum class Conflict {
+  kAny,        // all of what its owner writes
+  kSameField,  // of a NodePool: those of a field that is changed here, too
+};
+
+// Sends it under the etag that it was read with: of a NodePool the fields alone that are changed. Where others changed what is no
+// conflict it is sent again. ABORTED: a conflict.
+absl::StatusOr<Applied> SendChanged(Session& session, Manifest manifest, const Item& item,
+                                    Conflict conflict);
+
+// What --dry-run and --must-fit say.
+WriteMode ModeOf(const CommandLine& line);
 
 // Where it is: manifests do not say it.
 Scope ScopeOf(const Item& item);

@@ -60,6 +60,7 @@ TEST_F(EditingTest, EditSendsWhatWasChangedUnderTheEtag) {
   EXPECT_EQ(sent().spec().target_nodes(), 7);
   EXPECT_EQ(sent().etag(), "857370");
   EXPECT_EQ(sent().name(), ReferencePool().name());
+  EXPECT_THAT(api_.calls, ElementsAre("update spec.target_nodes"));
   EXPECT_FALSE(std::filesystem::exists(file_));
   environment_["MUSTER_EDITOR"] = "other";
   EditorReplaces("nothing", "nothing");
@@ -80,6 +81,87 @@ TEST_F(EditingTest, WhatOnlyTheServerChangedIsNoConflict) {
   EXPECT_EQ(RunLine({"edit", "nodepool/example-nodepool"}), kDone) << err();
   EXPECT_EQ(api_.resources.size(), 2u);
   EXPECT_EQ(sent().etag(), "2");
+}
+
+TEST_F(EditingTest, AnEditOfOneFieldIsInNobodysWay) {
+  EditorReplaces("maxNodes: 0", "maxNodes: 9");
+  api_.apply_answers = {[this] {
+    pool().set_etag("2");
+    pool().set_generation(2);
+    pool().mutable_spec()->set_target_nodes(9);
+    return absl::AbortedError("ETAG_MISMATCH");
+  }};
+  EXPECT_EQ(RunLine({"edit", "nodepool/example-nodepool"}), kDone) << err();
+  EXPECT_THAT(api_.calls, ElementsAre("update spec.max_nodes", "update spec.max_nodes"));
+  EXPECT_EQ(sent().etag(), "2");
+  EXPECT_EQ(sent().generation(), 2);
+}
+
+// Under their paths in the API, as the server takes them (services/lifecycle/core/spec_fields.h).
+TEST_F(EditingTest, OnlyTheFieldsThatAreChangedAreNamed) {
+  auto& spec = *pool().mutable_spec();
+  spec.mutable_node_affinity()->add_terms()->add_expressions()->set_key("rack");
+  spec.mutable_node_affinity()->mutable_terms(0)->mutable_expressions(0)->set_operator_("Exists");
+  spec.mutable_image()->set_kernel("6.1");
+  const std::pair<const char*, const char*> cases[] = {
+      {R"({"spec":{"targetNodes":2,"priority":3}})", "update spec.priority,spec.target_nodes"},
+      {R"({"spec":{"lifecycle":{"maxUnavailable":"2"}}})", "update spec.lifecycle.max_unavailable"},
+      {R"({"spec":{"lifecycle":null}})", "update spec.lifecycle"},
+      {R"({"spec":{"image":{"kernel":null,"name":"i"}}})",
+       "update spec.image.kernel,spec.image.name"},
+      {R"({"spec":{"prefill":{"enabled":true}}})", "update spec.prefill"},
+      {R"({"spec":{"nodeConfigurationUpdateStrategy":{"type":"Always"}}})",
+       "update spec.node_configuration_update_strategy"},
+      {R"({"spec":{"nodeLabels":{"a.b/c":"d"}}})", "update spec.node_labels"},
+      {R"({"spec":{"nodeTaints":[{"key":"a","effect":"NoSchedule"}]}})", "update spec.node_taints"},
+      {R"({"spec":{"nodeAffinity":{"terms":[{"expressions":[{"key":"b","operator":"Exists"}]}]}}})",
+       "update spec.node_affinity"},
+      {R"({"spec":{"nodeAffinity":null}})", "update spec.node_affinity"}};
+  for (const auto& [patch, call] : cases) {
+    EXPECT_EQ(RunLine({"patch", "np/example-nodepool", "-p", patch}), kDone) << err();
+    EXPECT_EQ(api_.calls.back(), call);
+  }
+  api_.calls.clear();
+  EXPECT_EQ(RunLine({"patch", "np/example-nodepool", "-p", R"({"spec":{"targetNodes":1}})"}),
+            kDone);
+  EXPECT_EQ(out(), "nodepool/example-nodepool patched (no change)\n");
+  EXPECT_THAT(api_.calls, IsEmpty());
+}
+
+TEST_F(EditingTest, WhatIsNotKnownHereIsLeftAsItIsOrRefused) {
+  const auto add_unknown = [](google::protobuf::Message& message) {
+    message.GetReflection()->MutableUnknownFields(&message)->AddVarint(5000, 1);
+  };
+  auto& spec = *pool().mutable_spec();
+  spec.add_node_taints()->set_key("a");
+  spec.mutable_node_taints(0)->set_effect("NoSchedule");
+  add_unknown(spec);
+  add_unknown(*spec.mutable_node_taints(0));
+  EXPECT_EQ(RunLine({"patch", "np/example-nodepool", "-p", R"({"spec":{"targetNodes":2}})"}), kDone)
+      << err();
+  EXPECT_THAT(api_.calls, ElementsAre("update spec.target_nodes"));
+  EXPECT_EQ(RunLine({"patch", "np/example-nodepool", "-p", R"({"spec":{"nodeTaints":null}})"}),
+            kFailed);
+  EXPECT_THAT(err(), HasSubstr("has fields that this musterctl does not know"));
+  EXPECT_EQ(api_.calls.size(), 1u);
+}
+
+TEST_F(EditingTest, AServerWithoutUpdateNodePoolTakesTheWholeSpec) {
+  api_.apply_answers = {[] { return absl::UnimplementedError("unknown method"); }};
+  EXPECT_EQ(RunLine({"patch", "np/example-nodepool", "-p", R"({"spec":{"targetNodes":2}})"}),
+            kDone);
+  EXPECT_THAT(api_.calls, ElementsAre("update spec.target_nodes", "apply 7"));
+  EXPECT_EQ(sent().etag(), "857370");
+}
+
+TEST_F(EditingTest, WhatMustFitSaysSo) {
+  EditorReplaces("targetNodes: 1", "targetNodes: 7");
+  EXPECT_EQ(RunLine({"edit", "nodepool/example-nodepool", "--must-fit"}), kDone);
+  EXPECT_EQ(RunLine({"patch", "np/example-nodepool", "-p", R"({"spec":{"targetNodes":2}})",
+                     "--must-fit", "--dry-run"}),
+            kDone);
+  EXPECT_THAT(api_.calls, ElementsAre("update spec.target_nodes must fit",
+                                      "try update spec.target_nodes must fit"));
 }
 
 TEST_F(EditingTest, AConflictKeepsTheFileAndSaysSo) {
@@ -125,7 +207,7 @@ TEST_F(EditingTest, PatchChangesFieldsAndNothingElse) {
                      R"([{"op":"replace","path":"/spec/targetNodes","value":2}])", "--dry-run"}),
             kDone);
   EXPECT_EQ(out(), "nodepool/example-nodepool would be patched\n");
-  EXPECT_EQ(api_.calls.back(), "try apply 7");
+  EXPECT_EQ(api_.calls.back(), "try update spec.target_nodes");
   // Somebody else's change is kept, and the patch made on it.
   api_.apply_answers = {[this] {
     pool().set_etag("2");
@@ -235,6 +317,25 @@ TEST_F(RolloutTest, StatusWaitsUntilItIsOver) {
   EXPECT_EQ(out(), "nodepool/train is up to date: 1 Nodes at np-0123456789ab\n");
 }
 
+TEST_F(RolloutTest, OfSeveralNodePools) {
+  using Reconfiguration = lifecycle::v1::Reconfiguration;
+  api_.pools = {In(Reconfiguration::STATE_DONE, 3, 0)};
+  EXPECT_EQ(RunLine({"rollout", "status", "np/train", "np/eval"}), kDone);
+  EXPECT_EQ(out(),
+            "nodepool/train: reconfiguration 2 is DONE, 3 Nodes rebooted\n"
+            "nodepool/eval: reconfiguration 2 is DONE, 3 Nodes rebooted\n");
+  EXPECT_EQ(RunLine({"rollout", "history", "np", "train", "eval"}), kDone);
+  EXPECT_THAT(out(), StartsWith("nodepool/train\nREVISION "));
+  EXPECT_THAT(out(), HasSubstr("\n\nnodepool/eval\nREVISION "));
+  EXPECT_EQ(RunLine({"rollout", "resume", "np/train", "np/eval"}), kDone);
+  EXPECT_THAT(api_.calls, ElementsAre("control 1 train", "control 1 eval"));
+  // One that fails does not keep the next from being asked for, and is told once.
+  api_.pools = {absl::NotFoundError("train is gone"), In(Reconfiguration::STATE_DONE, 3, 0)};
+  EXPECT_EQ(RunLine({"rollout", "undo", "np/train", "np/eval"}), kFailed);
+  EXPECT_EQ(api_.calls.size(), 3u);
+  EXPECT_THAT(err(), EndsWith("error: train is gone\n"));
+}
+
 TEST_F(RolloutTest, HistoryUndoPauseResume) {
   using Reconfiguration = lifecycle::v1::Reconfiguration;
   api_.pools = {In(Reconfiguration::STATE_DONE, 3, 1)};
@@ -254,6 +355,17 @@ TEST_F(RolloutTest, HistoryUndoPauseResume) {
   const std::string uid = ReferencePool().uid();
   EXPECT_THAT(api_.calls, ElementsAre("rollback " + uid + " ", "rollback " + uid + " np-old",
                                       "control 0 train", "control 1 train"));
+  api_.calls.clear();
+  EXPECT_EQ(RunLine({"rollout", "undo", "np/train", "--dry-run"}), kDone);
+  EXPECT_EQ(out(), "nodepool/train would be rolled back: it would be at np-old\n");
+  api_.changed.mutable_reconfiguration()->set_number(2);
+  api_.changed.mutable_reconfiguration()->set_state(Reconfiguration::STATE_PAUSED);
+  api_.changed.mutable_preview()->set_nodes_to_reboot(3);
+  EXPECT_EQ(RunLine({"rollout", "pause", "np/train", "--dry-run"}), kDone);
+  EXPECT_EQ(out(),
+            "nodepool/train would be paused: reconfiguration 2 would be PAUSED\n"
+            "  reboots:       3 Nodes to be rebooted\n");
+  EXPECT_THAT(api_.calls, ElementsAre("try rollback " + uid + " ", "try control 0 train"));
   EXPECT_EQ(RunLine({"rollout", "undo", "np/train", "--to-revision=3"}), kWrongUse);
   EXPECT_THAT(err(), HasSubstr("--to-revision: must be 1 to 2"));
   EXPECT_EQ(RunLine({"rollout", "restart", "np/train"}), kWrongUse);

@@ -27,6 +27,12 @@ struct Wanted {
         });
     return right_type && IsAbout(event) && FromTimestamp(event.last_time()) >= since;
   }
+  // The NodePool that they are about, or whose Node they are about; empty: it is not known.
+  std::string Pool() const {
+    if (!about || about->kind == Kind::kNodePool) return about ? about->id : "";
+    const auto parts = SplitNodeName(about->id, "");
+    return parts.ok() ? parts->pool : "";
+  }
 
  private:
   bool IsAbout(const lifecycle::v1::Event& event) const {
@@ -84,7 +90,8 @@ absl::Status Events(Session& session) {
   ASSIGN_OR_RETURN(const Format format, ParseFormat(line.Get("output")));
   ASSIGN_OR_RETURN(const Wanted wanted, ReadWanted(line, session.world.clock.Now()));
   if (line.Has("watch")) {
-    const Watched watched{.kind = Kind::kEvent, .fits = [&](const Item& item) {
+    const Watched watched{.range = {.kind = Kind::kEvent, .pool = wanted.Pool()},
+                          .fits = [&](const Item& item) {
                             return wanted.Fits(std::get<lifecycle::v1::Event>(item));
                           }};
     Printer printer(Kind::kEvent, format, session);

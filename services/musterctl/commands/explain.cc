@@ -5,7 +5,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "services/common/status_macros.h"
-#include "services/musterctl/commands/commands.h"
+#include "services/musterctl/commands/output.h"
 #include "services/musterctl/commands/references.h"
 #include "services/musterctl/print/table.h"
 #include "services/musterctl/print/words.h"
@@ -27,7 +27,7 @@ std::string QueueLine(const capacity::v1::QueuePlace& queue) {
                       " Nodes ahead; wait ", wait, ".\n");
 }
 
-absl::Status ExplainClaim(Session& session, const ResourceId& id) {
+absl::Status ExplainClaim(Session& session, const ResourceId& id, bool wide) {
   ASSIGN_OR_RETURN(const capacity::v1::ExplainClaimResponse response,
                    session.api.ExplainClaim(IdOfName(Kind::kClaim, id.id)));
   const capacity::v1::Claim& claim = response.claim();
@@ -43,7 +43,7 @@ absl::Status ExplainClaim(Session& session, const ResourceId& id) {
                     absl::StrCat(obstacle.nodes()), absl::StrCat(obstacle.claims()),
                     obstacle.message()});
   }
-  session.world.out << TablePrinter({"OBSTACLE", "NODES", "CLAIMS", "MESSAGE"}).Print(rows);
+  PrintTable({"OBSTACLE", "NODES", "CLAIMS", "MESSAGE"}, rows, wide, session);
   return absl::OkStatus();
 }
 
@@ -61,7 +61,7 @@ std::string PassesIn(const lifecycle::v1::NodePoolObstacle& obstacle, absl::Time
   return absl::StrCat(from_now(obstacle.earliest_time()), " to ", from_now(obstacle.latest_time()));
 }
 
-absl::Status ExplainNodePool(Session& session, const ResourceId& id) {
+absl::Status ExplainNodePool(Session& session, const ResourceId& id, bool wide) {
   ASSIGN_OR_RETURN(const lifecycle::v1::ExplainNodePoolResponse response,
                    session.api.ExplainNodePool(id.id));
   const lifecycle::v1::NodePoolStatus& status = response.node_pool().status();
@@ -77,8 +77,7 @@ absl::Status ExplainNodePool(Session& session, const ResourceId& id) {
     rows.push_back({obstacle.reason(), ActorWord(obstacle.actor()), ShortObject(obstacle.subject()),
                     PassesIn(obstacle, session.world.clock.Now()), obstacle.message()});
   }
-  session.world.out
-      << TablePrinter({"REASON", "WHO MUST ACT", "ABOUT", "PASSES IN", "MESSAGE"}).Print(rows);
+  PrintTable({"REASON", "WHO MUST ACT", "ABOUT", "PASSES IN", "MESSAGE"}, rows, wide, session);
   return absl::OkStatus();
 }
 
@@ -98,12 +97,14 @@ absl::Status ExplainSchema(Session& session, const std::string& word) {
 
 absl::Status Explain(Session& session) {
   const std::vector<std::string>& words = session.line.arguments;
+  ASSIGN_OR_RETURN(const bool wide, ReadWide(session.line));
   if (words.size() == 1 && !absl::StrContains(words[0], "/"))
     return ExplainSchema(session, words[0]);
   ASSIGN_OR_RETURN(const ResourceId id,
                    ReadOne(words, {Kind::kNodePool, Kind::kClaim},
                            "explain: nodepool NAME or claim UID, or KIND.FIELD.FIELD"));
-  return id.kind == Kind::kNodePool ? ExplainNodePool(session, id) : ExplainClaim(session, id);
+  return id.kind == Kind::kNodePool ? ExplainNodePool(session, id, wide)
+                                    : ExplainClaim(session, id, wide);
 }
 
 }  // namespace muster::musterctl

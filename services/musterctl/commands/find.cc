@@ -9,9 +9,9 @@
 #include "services/musterctl/client/errors.h"
 #include "services/musterctl/commands/commands.h"
 #include "services/musterctl/commands/editing.h"
+#include "services/musterctl/commands/output.h"
 #include "services/musterctl/print/objects.h"
 #include "services/musterctl/print/preview.h"
-#include "services/musterctl/print/table.h"
 #include "services/musterctl/print/words.h"
 
 namespace muster::musterctl {
@@ -54,8 +54,8 @@ absl::StatusOr<capacity::v1::FindPlacementsRequest> ParseQuery(const CommandLine
 }
 
 // A table of all that was found.
-std::string Ranking(const capacity::v1::FindPlacementsRequest& request,
-                    const capacity::v1::FindPlacementsResponse& response) {
+void PrintRanking(Session& session, const capacity::v1::FindPlacementsRequest& request,
+                  const capacity::v1::FindPlacementsResponse& response) {
   std::vector<std::vector<std::string>> rows;
   for (const capacity::v1::ZonePlacements& zone : response.zones()) {
     for (int i = 0; i < zone.placements_size() && i < request.requests_size(); ++i) {
@@ -67,9 +67,9 @@ std::string Ranking(const capacity::v1::FindPlacementsRequest& request,
                       absl::StrCat(placement.in_service()), Label(placement.availability())});
     }
   }
-  return TablePrinter({"ZONE", "INSTANCE TYPE", "NODES", "CLASS", "FREE", "RECLAIMABLE", "AHEAD",
-                       "IN SERVICE", "AVAILABILITY"})
-      .Print(rows);
+  PrintTable({"ZONE", "INSTANCE TYPE", "NODES", "CLASS", "FREE", "RECLAIMABLE", "AHEAD",
+              "IN SERVICE", "AVAILABILITY"},
+             rows, false, session);
 }
 
 // NodePools as they were found, the first named `name`, the next `name-2`, ...; without a name by their types.
@@ -179,8 +179,8 @@ absl::Status Find(Session& session) {
     return absl::FailedPreconditionError(
         "no zone is recommended: these Nodes are to be had nowhere now");
   if (line.Has("output")) return PrintFound(session, pools, zone);
-  session.world.out << Ranking(request, response)
-                    << (zone.empty() ? std::string("No zone is recommended.")
+  PrintRanking(session, request, response);
+  session.world.out << (zone.empty() ? std::string("No zone is recommended.")
                                      : absl::StrCat("Recommended zone: ", zone))
                     << "\n";
   if (!line.Has("apply")) return absl::OkStatus();

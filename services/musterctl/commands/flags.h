@@ -17,6 +17,14 @@ inline Flag OutputFlag() {
               "a table when not given."};
 }
 
+// Of commands whose tables have no other format.
+inline Flag WideFlag() {
+  return {.name = "output",
+          .letter = 'o',
+          .value = "FORMAT",
+          .meaning = "wide: tables that are not cut to the terminal."};
+}
+
 inline Flag FileFlag() {
   return {.name = "filename",
           .letter = 'f',

@@ -95,6 +95,7 @@ absl::Status GetAt(Session& session, const Query& query) {
   if (kind == Kind::kQuota) session.world.err << "note: what quotas held then is not told\n";
   if (query.asked.named.empty()) {
     ASSIGN_OR_RETURN(std::vector<Item> items, session.api.ListPast(kind, query.pool, then));
+    if (items.empty()) RETURN_IF_ERROR(CheckClusterOf(session, {kind, query.pool}));
     query.selection.Filter(items);
     return PrintAll(items, query.format, true, session);
   }
@@ -105,16 +106,20 @@ absl::Status GetAt(Session& session, const Query& query) {
 
 absl::Status GetNamed(Session& session, const Query& query) {
   std::vector<Item> items;
+  absl::Status where;  // why one that may be missing is
   const auto get_one = [&](const ResourceId& id) -> absl::Status {
     auto item = session.api.Get(id.kind, id.id);
-    if (absl::IsNotFound(item.status()) && session.line.Has("ignore-not-found"))
+    if (absl::IsNotFound(item.status()) && session.line.Has("ignore-not-found")) {
+      if (where.ok()) where = CheckClusterOf(session, id);
       return absl::OkStatus();
+    }
     if (item.ok()) items.push_back(*std::move(item));
     return item.status();
   };
-  const absl::Status status = ForEach(query.asked.named, get_one, [&](const absl::Status& error) {
+  absl::Status status = ForEach(query.asked.named, get_one, [&](const absl::Status& error) {
     session.world.err << RenderError(error);
   });
+  if (status.ok()) status = where;
   if (!items.empty())
     RETURN_IF_ERROR(PrintAll(items, query.format, query.asked.named.size() > 1, session));
   return status;
@@ -139,7 +144,7 @@ absl::Status SortItems(const std::string& path, std::vector<Item>& items) {
 
 // Nothing was found: that may be because nothing can be there.
 absl::Status TellNone(Session& session, const Query& query, Kind kind) {
-  if (kind <= Kind::kEvent) RETURN_IF_ERROR(CheckCluster(session));
+  RETURN_IF_ERROR(CheckClusterOf(session, {kind, query.pool}));
   if (query.format.is_rows()) session.world.err << "No " << KindPlural(kind) << " found.\n";
   return absl::OkStatus();
 }
@@ -149,11 +154,16 @@ void NoteUnknownField(Session& session, const std::string& field, Kind kind) {
   session.world.err << "note: none of the " << KindPlural(kind) << " has a field " << field << "\n";
 }
 
+ListRange RangeOf(const Query& query, Kind kind) {
+  return {.pool = query.pool, .filter = query.selection.ServerFilter(kind)};
+}
+
 absl::Status ListByPages(Session& session, const Query& query, Kind kind) {
   Printer printer(kind, query.format, session);
   size_t shown = 0;
   std::string unknown = "?";
-  const absl::Status status = session.api.ListPages(kind, query.pool, [&](std::vector<Item> items) {
+  const ListRange range = RangeOf(query, kind);
+  const absl::Status status = session.api.ListPages(kind, range, [&](std::vector<Item> items) {
     if (!unknown.empty() && !items.empty()) unknown = query.selection.UnknownField(items);
     query.selection.Filter(items);
     shown += items.size();
@@ -170,7 +180,7 @@ absl::Status ListWhole(Session& session, const Query& query) {
   for (const Kind kind : query.asked.kinds) {
     ASSIGN_OR_RETURN(std::vector<Item> items, query.machines
                                                   ? session.api.ListMachines(*query.machines)
-                                                  : session.api.List(kind, query.pool));
+                                                  : session.api.List(kind, RangeOf(query, kind)));
     NoteUnknownField(session, query.selection.UnknownField(items), kind);
     query.selection.Filter(items);
     if (items.empty()) RETURN_IF_ERROR(TellNone(session, query, kind));
@@ -187,10 +197,10 @@ absl::Status ListWhole(Session& session, const Query& query) {
 
 absl::Status WatchAsked(Session& session, const Query& query) {
   const Kind kind = query.asked.kinds[0];
-  Watched watched{.kind = kind, .fits = [&](const Item& item) {
+  Watched watched{.range = {.kind = kind, .pool = query.pool}, .fits = [&](const Item& item) {
                     return OfPool(item, query.pool) && query.selection.Fits(item);
                   }};
-  for (const ResourceId& id : query.asked.named) watched.ids.push_back(id.id);
+  for (const ResourceId& id : query.asked.named) watched.range.ids.push_back(id.id);
   Printer printer(kind, query.format, session);
   return WatchKind(session, watched, printer);
 }
@@ -232,6 +242,11 @@ absl::Status CheckCluster(Session& session) {
   return absl::NotFoundError(absl::StrCat("cluster \"", scope.cluster, "\" (named by ", by,
                                           ") does not exist in organization \"", scope.organization,
                                           "\"; see musterctl get clusters"));
+}
+
+absl::Status CheckClusterOf(Session& session, const ResourceId& id) {
+  const bool is_elsewhere = id.kind > Kind::kEvent || absl::StartsWith(id.id, "organizations/");
+  return is_elsewhere ? absl::OkStatus() : CheckCluster(session);
 }
 
 absl::Status Get(Session& session) {

@@ -200,14 +200,56 @@ TEST_F(KubectlHabitsTest, AClusterThatDoesNotExistIsAnErrorThatNamesWhatNamedIt)
   EXPECT_EQ(err(), "No nodepools found.\n");
 }
 
-// Somebody's, 80 columns wide.
-class NarrowTerminal final : public Terminal {
- public:
-  Size size() const override { return {.width = 80, .height = 24}; }
-  void Enter() override {}
-  void Leave() override {}
-  std::vector<Key> Await(absl::Duration) override { return {}; }
-};
+// Also where nothing, or nothing yet, would do.
+TEST_F(KubectlHabitsTest, AClusterThatDoesNotExistIsAnErrorWhereNothingMayBe) {
+  lifecycle::v1::Cluster other;
+  other.set_name("organizations/acme/clusters/other");
+  api_.items[Kind::kCluster] = {other};
+  api_.items[Kind::kNodePool].clear();
+  api_.items[Kind::kNode].clear();
+  environment_["MUSTER_CLUSTER"] = "nosuch";
+  const std::string manifest =
+      "apiVersion: compute.coreweave.com/v1alpha1\nkind: NodePool\nmetadata: {name: a}\n"
+      "spec: {instanceType: t, targetNodes: 1}\n";
+  for (const std::vector<std::string>& line :
+       std::vector<std::vector<std::string>>{{"get", "np", "-w"},
+                                             {"get", "node/train/g1", "-w"},
+                                             {"events", "-w"},
+                                             {"get", "nodes", "--at=1h"},
+                                             {"get", "np/train", "--ignore-not-found"},
+                                             {"history", "np/train"},
+                                             {"diff", "-f", "-"}}) {
+    api_.streams = {{{{.type = type::v1::WATCH_EVENT_TYPE_SNAPSHOT_END}}, absl::OkStatus()}};
+    EXPECT_EQ(RunLine(line, manifest), kFailed);
+    EXPECT_THAT(err(), StartsWith("error: cluster \"nosuch\" (named by MUSTER_CLUSTER)"))
+        << line[0];
+    EXPECT_EQ(out(), "");
+  }
+  // A whole name says where it is; and a manifest may make the cluster.
+  const std::string whole = "organizations/acme/clusters/other/nodePools/a";
+  EXPECT_EQ(RunLine({"get", "np", whole, "--ignore-not-found"}), kDone);
+  EXPECT_EQ(RunLine({"history", "np", whole}), kDone);
+  EXPECT_EQ(
+      RunLine({"diff", "-f", "-"},
+              manifest + "---\napiVersion: muster/v1\nkind: Cluster\nmetadata: {name: nosuch}\n"
+                         "spec: {zone: A-1A}\n"),
+      kFailed);
+  EXPECT_EQ(err(), "");
+}
+
+TEST_F(KubectlHabitsTest, LabelsAreSiftedByTheServerToo) {
+  EXPECT_EQ(RunLine({"get", "np", "-l", "team=ml", "-o", "name"}), kDone);
+  EXPECT_EQ(out(), "nodepool/eval\n") << "whatever the server did";
+  EXPECT_EQ(api_.listed.filter, "(spec.node_labels.\"team\" = \"ml\")");
+  EXPECT_EQ(RunLine({"get", "nodes", "--nodepool=train", "-l", "zone", "-o", "json"}), kDone);
+  EXPECT_EQ(api_.listed.filter, "desired.labels:\"zone\"");
+  EXPECT_EQ(api_.listed.pool, "train");
+  // A field that none has is told of where all are seen.
+  EXPECT_EQ(RunLine({"get", "nodes", "-l", "zone", "--field-selector", "status.x=1"}), kDone);
+  EXPECT_EQ(api_.listed.filter, "");
+  EXPECT_EQ(RunLine({"get", "np", "-l", "team=" + std::string(1024, 'a')}), kDone);
+  EXPECT_EQ(api_.listed.filter, "") << "longer than a server takes";
+}
 
 TEST_F(KubectlHabitsTest, TablesFitTheTerminalAndAreInColourUnlessNot) {
   NarrowTerminal terminal;

@@ -1,5 +1,6 @@
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
@@ -8,6 +9,7 @@
 #include "services/musterctl/client/errors.h"
 #include "services/musterctl/commands/commands.h"
 #include "services/musterctl/commands/references.h"
+#include "services/musterctl/print/preview.h"
 #include "services/musterctl/print/words.h"
 
 // What is asked of single Nodes: protection, reservation, cordon, drain, reboot.
@@ -17,10 +19,21 @@ namespace {
 using ::muster::lifecycle::v1::Node;
 using ::muster::lifecycle::v1::NodeOrders;
 
-// For each Node of the command line: `change` asks, `says` tells of the Node as it is then.
+// How long a drain or reboot is waited for, unless it is said.
+constexpr absl::Duration kNodeWait = absl::Minutes(20);
+
+// One that was ordered to do something, as it was then.
+struct OrderedNode {
+  ResourceId id = {};
+  Node node = {};
+};
+
+// For each Node of the command line: `change` asks, `says` tells of the Node as it is then. Those of which it was done go to
+// `done`, if there is one.
 absl::Status ForEachNode(Session& session,
                          absl::FunctionRef<absl::StatusOr<Node>(const NodeName&)> change,
-                         absl::FunctionRef<std::string(const Node&)> says) {
+                         absl::FunctionRef<std::string(const Node&)> says,
+                         std::vector<OrderedNode>* done = nullptr) {
   const std::string usage = absl::StrCat(session.line.command, ": node POOL/MACHINE");
   ASSIGN_OR_RETURN(const std::vector<ResourceId> named,
                    ReadNamed(session.line.arguments, {Kind::kNode}, usage));
@@ -35,7 +48,9 @@ absl::Status ForEachNode(Session& session,
                                                              : violated;
       });
     }
-    session.world.out << "node/" << name.machine << " " << says(*node) << "\n";
+    session.world.out << "node/" << name.machine << " " << says(*node) << "\n"
+                      << RenderPreview(*node);
+    if (done != nullptr) done->push_back({id, *node});
     return absl::OkStatus();
   };
   return ForEach(named, change_one,
@@ -45,10 +60,11 @@ absl::Status ForEachNode(Session& session,
 // `changed` has the one field that is written.
 absl::Status ChangeNode(Session& session, const Node& changed, const std::string& field,
                         absl::FunctionRef<std::string(const Node&)> says) {
+  const bool dry_run = session.line.Has("dry-run");
   return ForEachNode(
       session,
       [&](const NodeName& name) {
-        return session.api.UpdateNode(name.pool, name.machine, changed, field);
+        return session.api.UpdateNode(name.pool, name.machine, changed, field, dry_run);
       },
       says);
 }
@@ -56,31 +72,52 @@ absl::Status ChangeNode(Session& session, const Node& changed, const std::string
 absl::Status ProtectUntil(Session& session, std::optional<absl::Time> until) {
   Node changed;
   if (until) changed.mutable_protect_until_time()->set_seconds(absl::ToUnixSeconds(*until));
-  return ChangeNode(session, changed, "protect_until_time", [](const Node& node) {
-    return node.has_protect_until_time() ? absl::StrCat("is protected from scale-down until ",
-                                                        FormatTime(node.protect_until_time()))
-                                         : "is not protected";
+  const bool dry_run = session.line.Has("dry-run");
+  return ChangeNode(session, changed, "protect_until_time", [&](const Node& node) {
+    if (!node.has_protect_until_time())
+      return std::string(dry_run ? "would not be protected" : "is not protected");
+    return absl::StrCat(dry_run ? "would be" : "is", " protected from scale-down until ",
+                        FormatTime(node.protect_until_time()));
   });
 }
 
 absl::Status ReserveFor(Session& session, const std::string& whom) {
   Node changed;
   changed.set_reserved_desired(whom);
-  return ChangeNode(session, changed, "reserved_desired", [](const Node& node) {
-    return node.reserved_desired().empty() ? "stays its organization's"
-                                           : absl::StrCat("is moved to ", node.reserved_desired(),
-                                                          ": it leaves once it is drained");
+  const bool dry_run = session.line.Has("dry-run");
+  return ChangeNode(session, changed, "reserved_desired", [&](const Node& node) {
+    if (node.reserved_desired().empty())
+      return std::string(dry_run ? "would stay its organization's" : "stays its organization's");
+    return absl::StrCat(dry_run ? "would be" : "is", " moved to ", node.reserved_desired(),
+                        ": it leaves once it is drained");
   });
 }
 
-// `says` of a Node what it is, behind `done`.
+// `says` of a Node what it is, behind `done`. With --wait the Nodes are waited for.
 absl::Status Order(Session& session, NodeOrder order, absl::string_view done,
                    absl::string_view says) {
-  order.validate_only = session.line.Has("dry-run");
-  return ForEachNode(
+  const CommandLine& line = session.line;
+  order.validate_only = line.Has("dry-run");
+  if (order.validate_only && line.Has("wait"))
+    return WrongUse(absl::StrCat(line.command, ": either --dry-run or --wait"));
+  absl::Duration limit = kNodeWait;
+  if (line.Has("wait") && line.Has("timeout")) {
+    ASSIGN_OR_RETURN(limit, ParseTimeout("--timeout", line.Get("timeout")));
+  }
+  std::vector<OrderedNode> ordered;
+  absl::Status last = ForEachNode(
       session,
       [&](const NodeName& name) { return session.api.OrderNode(name.pool, name.machine, order); },
-      [&](const Node&) { return absl::StrCat(order.validate_only ? "would be " : done, says); });
+      [&](const Node&) { return absl::StrCat(order.validate_only ? "would be " : done, says); },
+      &ordered);
+  if (!line.Has("wait")) return last;
+  for (const OrderedNode& one : ordered) {
+    absl::Status status = WaitForNode(session, one.id, order.verb, one.node, limit);
+    if (status.ok()) continue;
+    if (!last.ok()) session.world.err << RenderError(last);
+    last = std::move(status);
+  }
+  return last;
 }
 
 }  // namespace

@@ -39,11 +39,6 @@ absl::Status WithFlagNames(const absl::Status& status, absl::string_view list,
   });
 }
 
-absl::StatusOr<ResourceId> PoolArgument(const CommandLine& line) {
-  return ReadOne(line.arguments, {Kind::kNodePool},
-                 absl::StrCat(line.command, ": nodepool NAME or nodepool/NAME"));
-}
-
 // `g1`, `node/train/g1`, as `get nodes -o name` says it: the machine.
 std::vector<std::string> MachinesOf(const CommandLine& line, const std::string& flag) {
   std::vector<std::string> machines;
@@ -55,29 +50,38 @@ std::vector<std::string> MachinesOf(const CommandLine& line, const std::string& 
 // `nodepool/train: reconfiguration 2 is RUNNING, 3 Nodes rebooted`.
 void TellReconfiguration(Session& session, const ResourceId& id,
                          const lifecycle::v1::Reconfiguration& reconfiguration) {
-  session.world.out << Label(id) << ": reconfiguration " << reconfiguration.number() << " is "
+  session.world.out << Label(id) << ": reconfiguration " << reconfiguration.number()
+                    << (session.line.Has("dry-run") ? " would be " : " is ")
                     << ReconfigurationStateWord(reconfiguration.state()) << ", "
                     << reconfiguration.rebooted_nodes() << " Nodes rebooted\n";
 }
 
-// `reconfiguration NAME`, as it always was, or the NodePool as elsewhere.
-absl::StatusOr<ResourceId> ReadReconfigured(const CommandLine& line) {
+// `reconfiguration NAME...`, as it always was, or the NodePools as elsewhere.
+absl::StatusOr<std::vector<ResourceId>> ReadReconfigured(const CommandLine& line) {
   const std::string usage = absl::StrCat(line.command, ": nodepool/NAME, or reconfiguration NAME");
   absl::Span<const std::string> words = line.arguments;
-  if (!words.empty() && words[0] == "reconfiguration") {
-    words.remove_prefix(1);
-    if (words.size() == 1 && !absl::StrContains(words[0], "/"))
-      return ResourceId{Kind::kNodePool, words[0]};
-  }
-  return ReadOne(words, {Kind::kNodePool}, usage);
+  if (words.empty() || words[0] != "reconfiguration")
+    return ReadNamed(words, {Kind::kNodePool}, usage);
+  words.remove_prefix(1);
+  if (words.empty() || absl::StrContains(words[0], "/"))
+    return ReadNamed(words, {Kind::kNodePool}, usage);
+  std::vector<std::string> named = {std::string(KindWord(Kind::kNodePool))};
+  named.insert(named.end(), words.begin(), words.end());
+  return ReadNamed(named, {Kind::kNodePool}, usage);
 }
 
 absl::Status Control(Session& session, ReconfigurationVerb verb) {
-  ASSIGN_OR_RETURN(const ResourceId id, ReadReconfigured(session.line));
-  ASSIGN_OR_RETURN(const lifecycle::v1::NodePool pool,
-                   session.api.ControlReconfiguration(verb, id.id));
-  TellReconfiguration(session, id, pool.reconfiguration());
-  return absl::OkStatus();
+  const bool dry_run = session.line.Has("dry-run");
+  ASSIGN_OR_RETURN(const std::vector<ResourceId> ids, ReadReconfigured(session.line));
+  const auto control_one = [&](const ResourceId& id) -> absl::Status {
+    ASSIGN_OR_RETURN(const lifecycle::v1::NodePool pool,
+                     session.api.ControlReconfiguration(verb, id.id, dry_run));
+    TellReconfiguration(session, id, pool.reconfiguration());
+    if (dry_run) session.world.out << RenderPreview(pool.preview());
+    return absl::OkStatus();
+  };
+  return ForEach(ids, control_one,
+                 [&](const absl::Status& error) { session.world.err << RenderError(error); });
 }
 
 }  // namespace
@@ -122,28 +126,36 @@ absl::Status Scale(Session& session) {
 
 absl::Status Reconfigure(Session& session) {
   const CommandLine& line = session.line;
-  ASSIGN_OR_RETURN(const ResourceId id, PoolArgument(line));
+  const bool dry_run = line.Has("dry-run");
+  ASSIGN_OR_RETURN(
+      const std::vector<ResourceId> pools,
+      ReadNamed(line.arguments, {Kind::kNodePool}, "reconfigure: nodepool NAME or nodepool/NAME"));
   const std::vector<std::string> machines = MachinesOf(line, "machine");
+  if (pools.size() > 1 && !machines.empty()) return WrongUse("--machine: of one NodePool only");
   const auto failures = ParseCount("--allowed-failures", line.Get("allowed-failures"));
   if (!failures.ok()) return WrongUse(failures.status().message());
   lifecycle::v1::ReconfigureNodePoolRequest request;
-  request.set_name(id.id);
   request.mutable_machines()->Assign(machines.begin(), machines.end());
   request.set_evict_active(line.Has("evict-active"));
   request.set_max_unavailable(line.Get("max-unavailable"));
   request.set_allowed_failures(*failures);
-  request.set_validate_only(line.Has("dry-run"));
-  const auto pool = session.api.Reconfigure(std::move(request));
-  if (!pool.ok()) return WithFlagNames(pool.status(), "machines", "--machine", machines, "");
-  if (line.Has("dry-run")) {
+  request.set_validate_only(dry_run);
+  const auto reconfigure_one = [&](const ResourceId& id) -> absl::Status {
+    request.set_name(id.id);
+    const auto pool = session.api.Reconfigure(request);
+    if (!pool.ok()) return WithFlagNames(pool.status(), "machines", "--machine", machines, "");
+    if (!dry_run) {
+      TellReconfiguration(session, id, pool->reconfiguration());
+      return absl::OkStatus();
+    }
     const bool idle = pool->preview().nodes_to_reboot() == 0;
     session.world.out << Label(id)
                       << (idle ? " has nothing to reconfigure\n" : " would be reconfigured\n")
                       << RenderPreview(pool->preview());
-  } else {
-    TellReconfiguration(session, id, pool->reconfiguration());
-  }
-  return absl::OkStatus();
+    return absl::OkStatus();
+  };
+  return ForEach(pools, reconfigure_one,
+                 [&](const absl::Status& error) { session.world.err << RenderError(error); });
 }
 
 absl::Status Pause(Session& session) { return Control(session, ReconfigurationVerb::kPause); }

@@ -73,13 +73,16 @@ TEST_F(NodePoolOrdersTest, ADryRunSaysWhatWouldComeOfIt) {
   EXPECT_EQ(RunLine({"reconfigure", "nodepool", "train", "--dry-run"}), kDone);
   EXPECT_EQ(out(), std::string("nodepool/train would be reconfigured\n") + kGrowing +
                        "  reboots:       2 Nodes to be rebooted\n");
-  api_.applied = {.outcome = Outcome::kConfigured, .preview = GrowingPreview()};
-  EXPECT_EQ(RunLine({"apply", "-f", "-", "--dry-run"}, kPool), kDone);
-  EXPECT_EQ(out(), std::string("nodepool/train would be configured\n") + kGrowing);
-  EXPECT_THAT(api_.calls,
-              ElementsAre("resize name: \"train\" target_nodes: 6 validate_only: true",
-                          "try delete train", "reconfigure name: \"train\" validate_only: true",
-                          "reconfigure name: \"train\" validate_only: true", "try apply 7"));
+  api_.applied = {
+      .outcome = Outcome::kConfigured, .detail = "spec.target_nodes", .preview = GrowingPreview()};
+  EXPECT_EQ(RunLine({"apply", "-f", "-", "--dry-run", "--must-fit"}, kPool), kDone);
+  EXPECT_EQ(out(),
+            std::string("nodepool/train would be configured (spec.target_nodes)\n") + kGrowing);
+  EXPECT_THAT(
+      api_.calls,
+      ElementsAre("resize name: \"train\" target_nodes: 6 validate_only: true", "try delete train",
+                  "reconfigure name: \"train\" validate_only: true",
+                  "reconfigure name: \"train\" validate_only: true", "try apply 7 must fit"));
 }
 
 TEST(PreviewTest, SaysOnlyWhatThereIsToSay) {
@@ -142,6 +145,19 @@ TEST_F(NodePoolOrdersTest, ReconfigureAndItsControls) {
               ElementsAre("reconfigure name: \"train\" machines: \"g1\" machines: \"g2\" "
                           "evict_active: true max_unavailable: \"25%\" allowed_failures: 3",
                           "control 0 train", "control 1 train", "control 2 train"));
+  api_.calls.clear();
+  EXPECT_EQ(RunLine({"cancel", "nodepool/train", "--dry-run"}), kDone);
+  EXPECT_EQ(out(), "nodepool/train: reconfiguration 2 would be PAUSED, 4 Nodes rebooted\n");
+  EXPECT_EQ(RunLine({"pause", "nodepool/train", "np/eval"}), kDone);
+  EXPECT_EQ(RunLine({"resume", "reconfiguration", "train", "eval"}), kDone);
+  EXPECT_EQ(out(),
+            "nodepool/train: reconfiguration 2 is PAUSED, 4 Nodes rebooted\n"
+            "nodepool/eval: reconfiguration 2 is PAUSED, 4 Nodes rebooted\n");
+  EXPECT_EQ(RunLine({"reconfigure", "nodepool/train", "nodepool/eval"}), kDone);
+  EXPECT_THAT(api_.calls, ElementsAre("try control 2 train", "control 0 train", "control 0 eval",
+                                      "control 1 train", "control 1 eval",
+                                      "reconfigure name: \"train\"", "reconfigure name: \"eval\""));
+  EXPECT_EQ(RunLine({"reconfigure", "np/train", "np/eval", "--machine=g1"}), kWrongUse);
   const std::pair<const char*, const char*> renamed[] = {
       {"machines[0]", "--machine g1: "},
       {"machines", "--machine: "},

@@ -11,16 +11,20 @@ Command ReconfigureCommand() {
   return {
       .name = "reconfigure",
       .run = Reconfigure,
-      .usage = "reconfigure nodepool/NAME [--machine M]... [flags]",
+      .usage = "reconfigure nodepool/NAME... [--machine M]... [flags]",
       .summary = "Reboots Nodes into the NodePool's active configuration, rack by rack.",
       .details =
           "Nodes that are on it already are left alone. Without --evict-active each Node is "
           "cordoned\n"
           "and rebooted once it is idle. See pause, resume, cancel; `describe nodepool` "
           "shows how far it is.",
+      .examples =
+          "reconfigure nodepool/train --dry-run\n"
+          "reconfigure nodepool/train --max-unavailable=25% --allowed-failures=1\n"
+          "reconfigure nodepool/train --machine g1a2b3c --evict-active",
       .flags = {{.name = "machine",
                  .value = "M",
-                 .meaning = "Only this Node. May be repeated.",
+                 .meaning = "Only this Node, of one NodePool. May be repeated.",
                  .repeated = true},
                 {.name = "evict-active", .meaning = "Move work away instead of waiting for it."},
                 {.name = "max-unavailable",
@@ -34,6 +38,12 @@ Command ReconfigureCommand() {
                 RequestIdFlag()}};
 }
 
+Flag WaitFlag(const std::string& until) {
+  return {.name = "wait",
+          .meaning =
+              "Wait until it is " + until + "; --timeout is how long for each then. Default: 20m."};
+}
+
 std::vector<Command> NodeCommands() {
   return {
       {.name = "cordon",
@@ -41,32 +51,40 @@ std::vector<Command> NodeCommands() {
        .usage = "cordon node/POOL/MACHINE... [--dry-run]",
        .summary = "Lets no new work start on a Node; what runs there goes on.",
        .details = "It stays in its NodePool, through reboots too, until uncordon.",
+       .examples = "cordon node/train/g1a2b3c",
        .flags = {DryRunFlag(), RequestIdFlag()}},
       {.name = "uncordon",
        .run = Uncordon,
        .usage = "uncordon node/POOL/MACHINE... [--dry-run]",
        .summary = "Takes back cordon, drain, and a reboot that has not begun.",
+       .examples = "uncordon node/train/g1a2b3c node/train/g4d5e6f",
        .flags = {DryRunFlag(), RequestIdFlag()}},
       {.name = "drain",
        .run = Drain,
-       .usage = "drain node/POOL/MACHINE... [--force] [--dry-run]",
+       .usage = "drain node/POOL/MACHINE... [--force] [--wait|--dry-run]",
        .summary = "Cordons a Node and moves its work away.",
        .details =
-           "Begins once the NodePool's disruption budget allows it, and does not wait for it: see\n"
-           "`explain nodepool` and `describe node`. The Node stays, empty, until uncordon.",
+           "Begins once the NodePool's disruption budget allows it; what it waits for `explain\n"
+           "nodepool` and `describe node` say. The Node stays, empty, until uncordon.",
+       .examples = "drain node/train/g1a2b3c --wait --timeout=1h\n"
+                   "drain node/train/g1a2b3c --force --dry-run",
        .flags = {{.name = "force",
                   .meaning = "At once: no disruption budget is asked, all work is deleted."},
+                 WaitFlag("drained"),
                  DryRunFlag(),
                  RequestIdFlag()}},
       {.name = "reboot",
        .run = Reboot,
-       .usage = "reboot node/POOL/MACHINE... [--drain|--force] [--dry-run]",
+       .usage = "reboot node/POOL/MACHINE... [--drain|--force] [--wait|--dry-run]",
        .summary = "Reboots a Node, into the NodePool's active configuration, once it is idle.",
        .details =
            "Until then no new work starts on it, as the NodePool's disruption budget allows.\n"
            "`uncordon` takes it back until it begins.",
+       .examples = "reboot node/train/g1a2b3c --wait\n"
+                   "reboot node/train/g1a2b3c --drain --dry-run",
        .flags = {{.name = "drain", .meaning = "Moves its work away first, does not wait for it."},
                  {.name = "force", .meaning = "At once, whatever runs on it."},
+                 WaitFlag("back"),
                  DryRunFlag(),
                  RequestIdFlag()}}};
 }
@@ -81,6 +99,8 @@ std::vector<Command> ClusterCommands() {
            "UID: kubectl get namespace kube-system -o jsonpath={.metadata.uid}. NodePools that "
            "are\n"
            "there already are held against that Kubernetes: where it does not have them they go.",
+       .examples =
+           "bind cluster example --kubernetes-uid=2c3f1f0e-5a0b-4f3c-9b1d-7a9e0c5d4e21 --dry-run",
        .flags = {{.name = "kubernetes-uid", .value = "UID", .meaning = "Of the Kubernetes."},
                  {.name = "replaces",
                   .value = "UID",
@@ -97,6 +117,8 @@ std::vector<Command> ClusterCommands() {
            "know them, and says how many: condition RemovalsHeld, event CWRemovalsHeld. If it is "
            "more by\n"
            "then, they are held on. Takes the place of the order before it; 0 and 0 ends it.",
+       .examples = "allow removals example --node-pools=2 --nodes=40 --for=10m\n"
+                   "allow removals example",
        .flags = {{.name = "node-pools",
                   .value = "N",
                   .meaning = "NodePools that may go, at most.",
@@ -120,39 +142,47 @@ std::vector<Command> OrderCommands() {
       ReconfigureCommand(),
       {.name = "pause",
        .run = Pause,
-       .usage = "pause nodepool/NAME | pause reconfiguration NAME",
+       .usage = "pause nodepool/NAME... | pause reconfiguration NAME... [--dry-run]",
        .summary = "Reboots no further Node of the NodePool until resumed.",
-       .flags = {RequestIdFlag()}},
+       .examples = "pause nodepool/train",
+       .flags = {DryRunFlag(), RequestIdFlag()}},
       {.name = "resume",
        .run = Resume,
-       .usage = "resume nodepool/NAME | resume reconfiguration NAME",
+       .usage = "resume nodepool/NAME... | resume reconfiguration NAME... [--dry-run]",
        .summary = "Goes on after a pause or halt; failures until now are forgotten.",
-       .flags = {RequestIdFlag()}},
+       .examples = "resume nodepool/train --dry-run",
+       .flags = {DryRunFlag(), RequestIdFlag()}},
       {.name = "cancel",
        .run = Cancel,
-       .usage = "cancel nodepool/NAME | cancel reconfiguration NAME",
+       .usage = "cancel nodepool/NAME... | cancel reconfiguration NAME... [--dry-run]",
        .summary = "Ends reconfigure reboots; Nodes that wait for theirs are let go.",
-       .flags = {RequestIdFlag()}},
+       .examples = "cancel nodepool/train nodepool/eval",
+       .flags = {DryRunFlag(), RequestIdFlag()}},
       {.name = "protect",
        .run = Protect,
-       .usage = "protect node/POOL/MACHINE... --for DURATION",
+       .usage = "protect node/POOL/MACHINE... --for DURATION [--dry-run]",
        .summary = "Keeps a Node from scale-down for a time.",
-       .flags = {{.name = "for", .value = "DURATION", .meaning = "How long, e.g. 8h."}}},
+       .examples = "protect node/train/g1a2b3c --for=8h",
+       .flags = {{.name = "for", .value = "DURATION", .meaning = "How long, e.g. 8h."},
+                 DryRunFlag()}},
       {.name = "unprotect",
        .run = Unprotect,
-       .usage = "unprotect node/POOL/MACHINE...",
+       .usage = "unprotect node/POOL/MACHINE... [--dry-run]",
        .summary = "Ends a Node's protection.",
-       .flags = {RequestIdFlag()}},
+       .examples = "unprotect node/train/g1a2b3c",
+       .flags = {DryRunFlag(), RequestIdFlag()}},
       {.name = "reserve",
        .run = Reserve,
-       .usage = "reserve node/POOL/MACHINE...",
+       .usage = "reserve node/POOL/MACHINE... [--dry-run]",
        .summary = "Moves a Node to the control plane: drained, replaced, out of service.",
-       .flags = {RequestIdFlag()}},
+       .examples = "reserve node/train/g1a2b3c --dry-run",
+       .flags = {DryRunFlag(), RequestIdFlag()}},
       {.name = "unreserve",
        .run = Unreserve,
-       .usage = "unreserve node/POOL/MACHINE...",
+       .usage = "unreserve node/POOL/MACHINE... [--dry-run]",
        .summary = "Takes that back, until the Node's drain began.",
-       .flags = {RequestIdFlag()}}};
+       .examples = "unreserve node/train/g1a2b3c",
+       .flags = {DryRunFlag(), RequestIdFlag()}}};
   for (Command& command : NodeCommands()) all.push_back(std::move(command));
   for (Command& command : ClusterCommands()) all.push_back(std::move(command));
   return all;

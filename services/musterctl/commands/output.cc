@@ -16,6 +16,8 @@ namespace {
 
 using Type = Format::Type;
 
+constexpr size_t kLongestFilter = 1024;  // that a server takes
+
 // Null where a kind has none.
 nlohmann::json LabelsOf(const Item& item) {
   const nlohmann::json object = ToObject(item);
@@ -26,8 +28,11 @@ nlohmann::json LabelsOf(const Item& item) {
   return object.contains(pointer) ? object.at(pointer) : nlohmann::json();
 }
 
-bool HasLabels(Kind kind) {
-  return kind == Kind::kNode || kind == Kind::kNodePool || kind == Kind::kMachine;
+// Where the API has them, empty where a kind has none.
+absl::string_view LabelsPath(Kind kind) {
+  if (kind == Kind::kNode) return "desired.labels";
+  if (kind == Kind::kNodePool) return "spec.node_labels";
+  return kind == Kind::kMachine ? "labels" : "";
 }
 
 std::string LabelText(const Item& item) {
@@ -64,6 +69,11 @@ std::vector<std::string> HeadersOf(Kind kind, const Format& format, bool everywh
     headers.push_back(std::move(header));
   if (labels) headers.emplace_back("LABELS");
   return headers;
+}
+
+// Cells are printable as tables have them; what is beside them is meant for the terminal.
+std::ostream& StreamFor(const World& world, const TableStyle& style) {
+  return style.colour ? *world.screen : world.out;
 }
 
 }  // namespace
@@ -104,7 +114,7 @@ absl::StatusOr<Selection> Selection::Read(const CommandLine& line, absl::Span<co
   Selection selection;
   if (line.Has("selector")) {
     for (const Kind kind : kinds) {
-      if (!HasLabels(kind)) {
+      if (LabelsPath(kind).empty()) {
         return WrongUse(absl::StrCat("--selector: ", KindPlural(kind),
                                      " have no labels; nodepools, nodes and machines have"));
       }
@@ -120,6 +130,13 @@ absl::StatusOr<Selection> Selection::Read(const CommandLine& line, absl::Span<co
     selection.fields_ = *std::move(fields);
   }
   return selection;
+}
+
+std::string Selection::ServerFilter(Kind kind) const {
+  // A field that none has is told of where all are seen.
+  if (!labels_ || fields_) return "";
+  std::string filter = labels_->Filter(LabelsPath(kind));
+  return filter.size() <= kLongestFilter ? filter : "";
 }
 
 bool Selection::Fits(const Item& item) const {
@@ -149,15 +166,26 @@ TableStyle StyleFor(const World& world, bool headers, bool fit) {
   return style;
 }
 
+void PrintTable(std::vector<std::string> headers, const std::vector<std::vector<std::string>>& rows,
+                bool wide, Session& session) {
+  const TableStyle style = StyleFor(session.world, !session.line.Has("no-headers"), !wide);
+  StreamFor(session.world, style) << TablePrinter(std::move(headers), style).Print(rows);
+}
+
+absl::StatusOr<bool> ReadWide(const CommandLine& line) {
+  const std::string output = line.Get("output");
+  if (output.empty() || output == "wide") return !output.empty();
+  return WrongUse(absl::StrCat(line.command, ": --output may be wide"));
+}
+
 Printer::Printer(Kind kind, const Format& format, Session& session)
     : kind_(kind),
       format_(format),
       session_(session),
       everywhere_(session.line.Has("all-clusters")),
       labels_(session.line.Has("show-labels")),
-      table_(HeadersOf(kind, format, everywhere_, labels_),
-             StyleFor(session.world, !session.line.Has("no-headers"), format.type == Type::kTable)),
-      in_colour_(StyleFor(session.world, true, false).colour) {}
+      style_(StyleFor(session.world, !session.line.Has("no-headers"), format.type == Type::kTable)),
+      table_(HeadersOf(kind, format, everywhere_, labels_), style_) {}
 
 std::vector<std::string> Printer::RowOf(const Item& item) const {
   if (format_.type == Type::kColumns) return CellsOf(format_.columns, ToObject(item));
@@ -172,19 +200,13 @@ std::vector<std::string> Printer::RowOf(const Item& item) const {
   return cells;
 }
 
-void Printer::PrintRows(const std::vector<std::vector<std::string>>& rows) {
-  // Cells are printable as the table has them; what is beside them is meant for the terminal.
-  std::ostream& out = in_colour_ ? *session_.world.screen : session_.world.out;
-  out << table_.Print(rows);
-}
-
 void Printer::Print(const std::vector<Item>& items) {
   std::ostream& out = session_.world.out;
   if (format_.type == Type::kTable || format_.type == Type::kWide ||
       format_.type == Type::kColumns) {
     std::vector<std::vector<std::string>> rows;
     for (const Item& item : items) rows.push_back(RowOf(item));
-    PrintRows(rows);
+    StreamFor(session_.world, style_) << table_.Print(rows);
   }
   for (const Item& item : items) {
     if (format_.type == Type::kJson) out << ToObject(item).dump(2) << "\n";

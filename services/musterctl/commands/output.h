@@ -37,6 +37,8 @@ class Selection {
   static absl::StatusOr<Selection> Read(const CommandLine& line, absl::Span<const Kind> kinds);
 
   bool is_all() const { return !labels_ && !fields_; }
+  // What the server may sift by, so that less comes; empty: nothing. Fits has the last word.
+  std::string ServerFilter(Kind kind) const;
   bool Fits(const Item& item) const;
   void Filter(std::vector<Item>& items) const;
   // A field that is looked for and that none of these has; empty: none.
@@ -50,6 +52,12 @@ class Selection {
 // How a table looks where this goes: on a terminal as wide as that is, and in colour unless NO_COLOR is set.
 TableStyle StyleFor(const World& world, bool headers, bool fit);
 
+// Prints a whole table as `get` prints its own. `wide`: as wide as it is.
+void PrintTable(std::vector<std::string> headers, const std::vector<std::vector<std::string>>& rows,
+                bool wide, Session& session);
+// Whether --output of a command that knows no other says `wide`.
+absl::StatusOr<bool> ReadWide(const CommandLine& line);
+
 // Prints resources of one kind, one batch after the other.
 class Printer {
  public:
@@ -60,7 +68,6 @@ class Printer {
   void PrintDeleted(const std::string& name);
 
  private:
-  void PrintRows(const std::vector<std::vector<std::string>>& rows);
   std::vector<std::string> RowOf(const Item& item) const;
 
   const Kind kind_;
@@ -68,8 +75,8 @@ class Printer {
   Session& session_;
   const bool everywhere_;  // with the columns that say where
   const bool labels_;      // with the labels
+  const TableStyle style_;
   TablePrinter table_;
-  const bool in_colour_;
   int documents_ = 0;
 };
 

@@ -104,6 +104,7 @@ absl::Status History(Session& session) {
   }
   ASSIGN_OR_RETURN(const auto answer,
                    session.api.ListChanges(resource, static_cast<int>(limit), since));
+  if (answer.changes().empty()) RETURN_IF_ERROR(CheckClusterOf(session, resource));
   std::ostream& out = session.world.out;
   for (const Change& change : answer.changes()) Print(change, out);
   const bool at_the_end = answer.next_page_token().empty();
@@ -142,6 +143,8 @@ std::vector<Command> PastCommands() {
            .details = "Also of one that is gone, as far back as the server's journal reaches. NAME "
                       "may be a whole\n"
                       "resource name; of a Node it is POOL/MACHINE. See --reason.",
+           .examples = "history nodepool/train --since=24h\n"
+                       "history node/train/g1a2b3c --limit=5",
            .flags = {{.name = "since",
                       .value = "WHEN",
                       .meaning = "Only later changes: how long ago (1h), or a time."},

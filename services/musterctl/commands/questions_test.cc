@@ -9,6 +9,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 using QuestionsTest = CommandsTest;
@@ -163,6 +164,47 @@ LATER        user           nodepool/example-nodepool   at least 0s   m4
   api_.refusal = absl::NotFoundError("no such pool");
   EXPECT_EQ(RunLine({"explain", "np", "train"}), kFailed);
   EXPECT_THAT(err(), HasSubstr("no such pool"));
+}
+
+// As those of `get`.
+TEST_F(QuestionsTest, EveryTableFitsTheTerminalAndIsInColour) {
+  NarrowTerminal terminal;
+  terminal_at_ = &terminal;
+  const std::string text(90, 'm');
+  api_.obstacles.add_obstacles()->set_message(text);
+  api_.explanation.add_obstacles()->set_message(text);
+  api_.placements.add_zones()->add_placements();
+  api_.holding.add_holders()->set_pool(text);
+  auto* grant = api_.caller.mutable_caller()->add_grants();
+  grant->set_verb(type::v1::Access::VERB_READ);
+  grant->add_clusters(text);
+  api_.books.add_lines()->set_zone(text);
+  api_.books.add_differences()->set_message(text);
+  api_.books.set_difference_count(1);
+  for (const std::vector<std::string>& line :
+       std::vector<std::vector<std::string>>{{"explain", "np/a"},
+                                             {"explain", "claim/u"},
+                                             {"find", "placements", text + "=1"},
+                                             {"auth", "whoami"},
+                                             {"debug", "audit"},
+                                             {"check", "quota", "a~b~c", "--nodes=1"},
+                                             {"api-resources"}}) {
+    SCOPED_TRACE(line[0]);
+    environment_.clear();
+    (void)RunLine(line);
+    EXPECT_THAT(out(), HasSubstr("\x1b[1m"));
+    EXPECT_THAT(out(), HasSubstr(".."));
+    EXPECT_THAT(out(), Not(HasSubstr(text)));
+    environment_["NO_COLOR"] = "1";
+    (void)RunLine(line);
+    EXPECT_THAT(out(), Not(HasSubstr("\x1b")));
+  }
+  EXPECT_EQ(RunLine({"explain", "np/a", "-o", "wide"}), kDone);
+  EXPECT_THAT(out(), HasSubstr(text));
+  EXPECT_EQ(RunLine({"debug", "audit", "-o", "wide"}), kFailed);
+  EXPECT_THAT(out(), HasSubstr(text));
+  EXPECT_EQ(RunLine({"explain", "np/a", "-o", "json"}), kWrongUse);
+  EXPECT_EQ(err(), "error: explain: --output may be wide\n");
 }
 
 }  // namespace

@@ -137,7 +137,7 @@ Command ExplainCommand() {
   return {
       .name = "explain",
       .run = Explain,
-      .usage = "explain nodepool/NAME | explain claim/UID | explain KIND[.FIELD...]",
+      .usage = "explain nodepool/NAME [-o wide] | explain claim/UID | explain KIND[.FIELD...]",
       .summary = "Says why a NodePool is not where it should be, or what a field means.",
       .details =
           "Of a NodePool: what must be mended first stands first, and who must act. `claim` asks\n"
@@ -146,7 +146,8 @@ Command ExplainCommand() {
           "explain nodepool/train\n"
           "explain nodepool.spec.lifecycle\n"
           "explain nodepool --recursive",
-      .flags = {{.name = "recursive", .meaning = "Of fields: all below, without their meaning."}}};
+      .flags = {{.name = "recursive", .meaning = "Of fields: all below, without their meaning."},
+                WideFlag()}};
 }
 
 Command CheckCommand() {
@@ -159,6 +160,7 @@ Command CheckCommand() {
           "NAME is ZONE~INSTANCETYPE~CLASS. Where it does not fit, who holds the rest is listed "
           "and\n"
           "the exit code is 1.",
+      .examples = "check quota US-EAST-04A~gd-8xh100ib-i128~default --nodes=16",
       .flags = {{.name = "nodes", .value = "N", .meaning = "Nodes that the NodePool is to have."},
                 {.name = "pool-uid",
                  .value = "UID",
@@ -216,6 +218,9 @@ Command TopCommand() {
               "r registered, P production, c reconfiguring, T triage, l leaving, s reclaimed from "
               "spot,\n"
               "F boot failed, R in repair, - retired. With --once, --timeout is for all of it.",
+          .examples =
+              "top --zone US-EAST-04A\n"
+              "top --once --color=never",
           .flags = {{.name = "once", .meaning = "Print one page when all is known, and end."},
                     {.name = "interval",
                      .value = "DURATION",

@@ -15,13 +15,12 @@ void SortEvents(std::vector<Item>& items);
 // A NodePool, its Nodes, and events about them. `pool`: its id or whole name; empty: all.
 bool OfPool(const Item& item, const std::string& pool);
 
-// What is followed: resources of a kind, with these names if there are some, that fit.
+// What is followed: resources of the range that fit.
 struct Watched {
-  Kind kind = {};
-  std::vector<std::string> ids = {};
+  WatchRange range = {};
   std::function<bool(const Item&)> fits = {};
 };
-// Goes on until interrupted; reconnects.
+// Goes on until interrupted; reconnects. NOT_FOUND: nothing is there, because its cluster is not.
 absl::Status WatchKind(Session& session, const Watched& watched, Printer& printer);
 
 }  // namespace muster::musterctl

@@ -11,9 +11,11 @@
 #include "absl/types/span.h"
 #include "services/common/condition_names.h"
 #include "services/common/status_macros.h"
+#include "services/musterctl/client/errors.h"
 #include "services/musterctl/commands/commands.h"
 #include "services/musterctl/commands/output.h"
 #include "services/musterctl/commands/references.h"
+#include "services/musterctl/print/preview.h"
 #include "services/musterctl/print/words.h"
 
 // kubectl's rollout over a NodePool's configuration: what is told of it, and the orders that are there.
@@ -86,14 +88,16 @@ RolloutProgress ProgressOf(const NodePool& pool, const std::string& label) {
   }
 }
 
-absl::Status RolloutStatus(Session& session, const ResourceId& id) {
+// When `--timeout` is over.
+absl::StatusOr<absl::Time> ReadUntil(Session& session) {
+  if (!session.line.Has("timeout")) return absl::InfiniteFuture();
+  const auto timeout = ParseTimeout("--timeout", session.line.Get("timeout"));
+  if (!timeout.ok()) return WrongUse(timeout.status().message());
+  return session.world.clock.Now() + *timeout;
+}
+
+absl::Status RolloutStatus(Session& session, const ResourceId& id, absl::Time until) {
   const CommandLine& line = session.line;
-  absl::Time until = absl::InfiniteFuture();
-  if (line.Has("timeout")) {
-    const auto timeout = ParseTimeout("--timeout", line.Get("timeout"));
-    if (!timeout.ok()) return WrongUse(timeout.status().message());
-    until = session.world.clock.Now() + *timeout;
-  }
   const bool once = line.given.contains("watch") && !line.Has("watch");
   std::string last;
   while (true) {
@@ -139,10 +143,8 @@ absl::Status RolloutHistory(Session& session, const ResourceId& id) {
     session.world.out << Label(id) << " has no configuration yet.\n";
     return absl::OkStatus();
   }
-  session.world.out << Label(id) << "\n"
-                    << TablePrinter({"REVISION", "PROFILE", "STATE", "NODES", "AGE", "SUMMARY"},
-                                    StyleFor(session.world, !session.line.Has("no-headers"), true))
-                           .Print(rows);
+  session.world.out << Label(id) << "\n";
+  PrintTable({"REVISION", "PROFILE", "STATE", "NODES", "AGE", "SUMMARY"}, rows, false, session);
   return absl::OkStatus();
 }
 
@@ -160,15 +162,12 @@ absl::StatusOr<std::string> ProfileOf(const NodePool& pool, const std::string& r
 }
 
 absl::Status Undo(Session& session, const ResourceId& id) {
+  const bool dry_run = session.line.Has("dry-run");
   ASSIGN_OR_RETURN(const NodePool pool, session.api.GetNodePool(id.id));
   ASSIGN_OR_RETURN(const std::string profile, ProfileOf(pool, session.line.Get("to-revision")));
-  ASSIGN_OR_RETURN(const auto configuration, session.api.Rollback(pool.uid(), profile));
-  session.world.out << Label(id) << " rolled back: "
-                    << (configuration.has_waiting()
-                            ? absl::StrCat("it will be at ", configuration.waiting().node_profile(),
-                                           " once no Node is in delivery")
-                            : absl::StrCat("it is at ", configuration.active()))
-                    << "\n";
+  ASSIGN_OR_RETURN(const auto configuration, session.api.Rollback(pool.uid(), profile, dry_run));
+  session.world.out << Label(id) << (dry_run ? " would be" : "") << " rolled back: it "
+                    << ReachedBy(configuration, dry_run) << "\n";
   if (Behind(pool) > 0 || pool.status().current_nodes() > 0)
     session.world.err << "note: Nodes that run come to it by musterctl reconfigure " << Label(id)
                       << "\n";
@@ -176,11 +175,34 @@ absl::Status Undo(Session& session, const ResourceId& id) {
 }
 
 absl::Status ControlRollout(Session& session, const ResourceId& id, ReconfigurationVerb verb) {
-  ASSIGN_OR_RETURN(const NodePool pool, session.api.ControlReconfiguration(verb, id.id));
-  session.world.out << Label(id) << (verb == ReconfigurationVerb::kPause ? " paused" : " resumed")
-                    << ": reconfiguration " << pool.reconfiguration().number() << " is "
+  const bool dry_run = session.line.Has("dry-run");
+  ASSIGN_OR_RETURN(const NodePool pool, session.api.ControlReconfiguration(verb, id.id, dry_run));
+  session.world.out << Label(id) << (dry_run ? " would be" : "")
+                    << (verb == ReconfigurationVerb::kPause ? " paused" : " resumed")
+                    << ": reconfiguration " << pool.reconfiguration().number()
+                    << (dry_run ? " would be " : " is ")
                     << ReconfigurationStateWord(pool.reconfiguration().state()) << "\n";
+  if (dry_run) session.world.out << RenderPreview(pool.preview());
   return absl::OkStatus();
+}
+
+// One verb over several NodePools.
+absl::Status RolloutOf(Session& session, const std::string& verb,
+                       const std::vector<ResourceId>& pools) {
+  ASSIGN_OR_RETURN(const absl::Time until, ReadUntil(session));
+  bool first = true;
+  const auto one = [&](const ResourceId& id) -> absl::Status {
+    if (verb == "status") return RolloutStatus(session, id, until);
+    if (verb == "history") {
+      if (!std::exchange(first, false)) session.world.out << "\n";
+      return RolloutHistory(session, id);
+    }
+    if (verb == "undo") return Undo(session, id);
+    return ControlRollout(
+        session, id, verb == "pause" ? ReconfigurationVerb::kPause : ReconfigurationVerb::kResume);
+  };
+  return ForEach(pools, one,
+                 [&](const absl::Status& error) { session.world.err << RenderError(error); });
 }
 
 }  // namespace
@@ -199,12 +221,9 @@ absl::Status Rollout(Session& session) {
   if (std::find(verbs.begin(), verbs.end(), verb) == verbs.end())
     return WrongUse(absl::StrCat("rollout: unknown \"", verb, "\"", DidYouMean(verb, verbs),
                                  "; say status, history, undo, pause or resume"));
-  ASSIGN_OR_RETURN(const ResourceId id, ReadOne(words.subspan(1), {Kind::kNodePool}, usage));
-  if (verb == "status") return RolloutStatus(session, id);
-  if (verb == "history") return RolloutHistory(session, id);
-  if (verb == "undo") return Undo(session, id);
-  return ControlRollout(
-      session, id, verb == "pause" ? ReconfigurationVerb::kPause : ReconfigurationVerb::kResume);
+  ASSIGN_OR_RETURN(const std::vector<ResourceId> pools,
+                   ReadNamed(words.subspan(1), {Kind::kNodePool}, usage));
+  return RolloutOf(session, verb, pools);
 }
 
 }  // namespace muster::musterctl

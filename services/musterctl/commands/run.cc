@@ -4,12 +4,12 @@
 #include "absl/strings/cord.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "services/client/credentials.h"
+#include "services/client/request_id.h"
 #include "services/common/error.h"
 #include "services/common/status_macros.h"
 #include "services/common/trace_context.h"
-#include "services/musterctl/client/credentials.h"
 #include "services/musterctl/client/errors.h"
-#include "services/musterctl/client/request_id.h"
 #include "services/musterctl/commands/commands.h"
 #include "services/musterctl/commands/contexts.h"
 #include "services/musterctl/print/printable.h"
@@ -60,17 +60,28 @@ absl::StatusOr<CommandLine> ReadLine(absl::Span<const std::string> args,
 }
 
 // What the line says of a token counts more than what environment and context say of a certificate, and the other way round.
-CredentialFiles FilesOf(const CommandLine& line) {
-  CredentialFiles files{.authority = line.Get("certificate-authority"),
-                        .certificate = line.Get("client-certificate"),
-                        .key = line.Get("client-key"),
-                        .token = line.Get("token-file")};
+client::CredentialFiles FilesOf(const CommandLine& line) {
+  client::CredentialFiles files{.authority = line.Get("certificate-authority"),
+                                .certificate = line.Get("client-certificate"),
+                                .key = line.Get("client-key"),
+                                .token = line.Get("token-file")};
   const bool says_token = line.given.contains("token-file");
   const bool says_certificate =
       line.given.contains("client-certificate") || line.given.contains("client-key");
   if (says_token && !says_certificate) files.certificate = files.key = "";
   if (says_certificate && !says_token) files.token = "";
   return files;
+}
+
+absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> CredentialsOf(const CommandLine& line) {
+  auto credentials = client::ReadCredentials(FilesOf(line));
+  if (credentials.ok()) return credentials;
+  return RenameFields(credentials.status(), [](const std::string& field) {
+    for (const client::ContextKey& key : client::kContextKeys) {
+      if (field == key.key) return absl::StrCat("--", key.flag);
+    }
+    return field;
+  });
 }
 
 absl::StatusOr<std::string> ReadReason(const CommandLine& line) {
@@ -101,19 +112,20 @@ absl::Status Execute(const Command& command, const CommandLine& line, World& wor
     auto timeout = ParseTimeout("--timeout", line.Get("timeout"));
     if (!timeout.ok()) return WrongUse(timeout.status().message());
     // Those that wait mean it for the whole; their calls keep the standard one.
-    if (line.command != "wait" && line.command != "delete" && line.command != "rollout")
-      options.timeout = *timeout;
+    const bool waits = line.command == "wait" || line.command == "delete" ||
+                       line.command == "rollout" || line.Has("wait");
+    if (!waits) options.timeout = *timeout;
   }
   if (line.Has("all-clusters")) {
     options.scope.cluster = "-";
     if (!line.given.contains("organization")) options.scope.organization = "-";
   }
   if (!command.is_offline) {
-    ASSIGN_OR_RETURN(options.credentials, ReadCredentials(FilesOf(line)));
+    ASSIGN_OR_RETURN(options.credentials, CredentialsOf(line));
   }
   options.sleep = world.sleep;
   ASSIGN_OR_RETURN(options.reason, ReadReason(line));
-  options.request_id = line.Has(kRequestId) ? line.Get(kRequestId) : NewRequestId();
+  options.request_id = line.Has(kRequestId) ? line.Get(kRequestId) : client::NewRequestId();
   if (options.request_id.size() > kMaxGivenId)
     return WrongUse(absl::StrCat("--request-id: at most ", kMaxGivenId, " characters"));
   const CurrentTrace scope(TraceOf(world));

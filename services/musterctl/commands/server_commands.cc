@@ -25,13 +25,17 @@ Command AuthCommand() {
               "METHOD: of the API, e.g. ApplyNodePool. RESOURCE: its full name, e.g.\n"
               "organizations/acme/clusters/c1/nodePools/train; needed where the method is about "
               "one.\n"
-              "can-i: exit code 1 when you may not."};
+              "can-i: exit code 1 when you may not.",
+          .examples =
+              "auth whoami\n"
+              "auth can-i ApplyNodePool organizations/acme/clusters/c1/nodePools/train"};
 }
 
 Command DebugCommand() {
   return {.name = "debug",
           .run = Debug,
-          .usage = "debug compare | debug audit [--settle DURATION] | debug log-level [LEVEL]",
+          .usage =
+              "debug compare | debug audit [--settle DURATION] [-o wide] | debug log-level [LEVEL]",
           .summary = "A server's memory, tables and journal; the books of the services; its log.",
           .details =
               "compare: one line a service of the server, and one a difference.\n"
@@ -42,9 +46,14 @@ Command DebugCommand() {
               "on.\n"
               "All ask the server's operators' listener (musterd --operator_listen).\n"
               "Exit code 1 when anything differs.",
+          .examples =
+              "debug compare\n"
+              "debug audit --settle=10s\n"
+              "debug log-level debug",
           .flags = {{.name = "settle",
                      .value = "DURATION",
                      .meaning = "How long a difference must stand, up to 60s. Default: 5s."},
+                    WideFlag(),
                     OperatorServerFlag()}};
 }
 
@@ -62,6 +71,10 @@ Command ConfigCommand() {
               "$MUSTER_CONFIG, or\n"
               "~/.config/muster/config.yaml, which names files of secrets and holds none.\n"
               "What counts, most first: flags, --context, environment, the current context.",
+          .examples =
+              "config set-context lab --server=lab.example.org:7600 --cluster=c1\n"
+              "config use-context lab\n"
+              "config get-contexts",
           .flags = {OperatorServerFlag()},
           .is_offline = true};
 }
@@ -72,6 +85,7 @@ Command ApiResourcesCommand() {
       .run = ApiResources,
       .usage = "api-resources [-o wide|name]",
       .summary = "Lists the kinds of resources.",
+      .examples = "api-resources -o wide",
       .flags = {{.name = "output", .letter = 'o', .value = "FORMAT", .meaning = "wide or name."},
                 NoHeadersFlag()},
       .is_offline = true};
@@ -86,6 +100,9 @@ Command CompletionCommand() {
       .details =
           "bash, in ~/.bashrc: source <(musterctl completion bash); zsh, in ~/.zshrc:\n"
           "source <(musterctl completion zsh); fish: musterctl completion fish | source.",
+      .examples =
+          "completion bash > ~/.local/share/bash-completion/completions/musterctl\n"
+          "completion fish | source",
       .is_offline = true};
 }
 
@@ -94,6 +111,7 @@ Command VersionCommand() {
           .run = Version,
           .usage = "version [--client]",
           .summary = "Says which musterctl this is, and whether a server answers.",
+          .examples = "version --client",
           .flags = {{.name = "client", .meaning = "Ask no server."}}};
 }
 

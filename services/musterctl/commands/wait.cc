@@ -233,8 +233,7 @@ absl::StatusOr<std::string> MissingOf(Session& session, const ResourceId& id,
   const auto item = session.api.Get(id.kind, id.id);
   const bool is_missing = absl::IsNotFound(item.status());
   if (is_missing && awaited.type == Type::kGone) {
-    const bool in_scope = id.kind <= Kind::kEvent && !absl::StartsWith(id.id, "organizations/");
-    if (in_scope) RETURN_IF_ERROR(CheckCluster(session));
+    RETURN_IF_ERROR(CheckClusterOf(session, id));
     return "";
   }
   if (is_missing && awaited.type == Type::kCreated) return "it does not exist";

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "services/common/condition_names.h"
+#include "services/musterctl/print/words.h"
 
 namespace muster::musterctl {
 namespace {
@@ -78,6 +79,28 @@ std::string RenderPreview(const Preview& preview) {
   add("configuration: ", Configuration(preview));
   if (preview.nodes_to_reboot() > 0)
     add("reboots:       ", absl::StrCat(Nodes(preview.nodes_to_reboot()), " to be rebooted"));
+  return out;
+}
+
+std::string RenderPreview(const lifecycle::v1::Node& node) {
+  using lifecycle::v1::Node;
+  const lifecycle::v1::NodePreview& preview = node.preview();
+  const bool reboots = preview.state() == Node::STATE_RECONFIGURING;
+  std::string out;
+  const auto add = [&out](absl::string_view about, const std::string& text) {
+    absl::StrAppend(&out, "  ", about, text, "\n");
+  };
+  const bool drains_already =
+      node.desired().drain() &&
+      node.desired().drain_deadline().seconds() == preview.desired().drain_deadline().seconds();
+  if (preview.desired().drain() && !drains_already) {
+    add("drain:   ", absl::StrCat("at once; what is left is deleted at ",
+                                  FormatTime(preview.desired().drain_deadline())));
+  }
+  if (reboots && node.state() != Node::STATE_RECONFIGURING)
+    add("reboot:  ", absl::StrCat("at once, into ", preview.desired().node_profile()));
+  for (const lifecycle::v1::NodePoolObstacle& obstacle : preview.obstacles())
+    add("waits:   ", absl::StrCat(obstacle.reason(), ": ", obstacle.message()));
   return out;
 }
 

@@ -223,6 +223,21 @@ TEST(TableTest, NodePoolsHaveTheColumnsOfKubectl) {
   EXPECT_EQ(second, first.substr(first.find('\n') + 1)) << "no header again, the same columns";
 }
 
+// As a terminal shows them, not as bytes.
+TEST(TableTest, ColumnsAreMeasuredAndCutByCharacters) {
+  const std::string arrow = "\xe2\x86\x92";
+  EXPECT_EQ(TablePrinter({"A", "B"}).Print({{"x" + arrow, "1"}, {"wide", "2"}}),
+            "A      B\nx" + arrow + "     1\nwide   2\n");
+  std::string arrows;
+  for (int i = 0; i < 30; ++i) arrows += arrow;
+  const auto cut = [&](size_t width) {
+    return TablePrinter({"A", "B", "C"}, {.headers = false, .width = width})
+        .Print({{"name", arrows, "z"}});
+  };
+  EXPECT_EQ(cut(41), absl::StrCat("name   ", arrows, "   z\n")) << "just fits";
+  EXPECT_EQ(cut(40), absl::StrCat("name   ", arrows.substr(0, 27 * arrow.size()), "..   z\n"));
+}
+
 TEST(TableTest, EveryKindHasAsManyCellsAsHeaders) {
   const std::vector<Item> items = {lifecycle::v1::NodePool(),
                                    lifecycle::v1::Node(),

@@ -10,7 +10,8 @@ namespace muster::musterctl {
 
 struct TableStyle {
   bool headers = true;
-  // What lines are to fit, as far as they can: long cells are shortened (`abc..`), never those of the first column. 0: nothing.
+  // What lines are to fit, in characters, as far as they can: long cells are shortened (`abc..`), never those of the first column.
+  // 0: nothing.
   size_t width = 0;
   // With escape codes: headers bold, words of trouble red, of waiting yellow, of health green.
   bool colour = false;

@@ -31,6 +31,22 @@ constexpr absl::string_view kWaiting[] = {"Queued",     "Partial",    "BOOTING",
 constexpr absl::string_view kHealth[] = {"Valid", "Sufficient", "Under",     "PRODUCTION",
                                          "FREE",  "SUFFICIENT", "TargetMet", "DONE"};
 
+bool BeginsCharacter(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) != 0x80; }
+
+// Code points of UTF-8: as a terminal shows them, each takes one column.
+size_t WidthOf(absl::string_view text) {
+  return static_cast<size_t>(std::count_if(text.begin(), text.end(), BeginsCharacter));
+}
+
+// The first `width` of them.
+absl::string_view FirstOf(absl::string_view text, size_t width) {
+  size_t end = 0;
+  for (; end < text.size(); ++end) {
+    if (BeginsCharacter(text[end]) && width-- == 0) break;
+  }
+  return text.substr(0, end);
+}
+
 template <size_t N>
 bool IsOneOf(absl::string_view cell, const absl::string_view (&words)[N]) {
   return std::find(std::begin(words), std::end(words), cell) != std::end(words);
@@ -56,14 +72,14 @@ void TablePrinter::FitWidth() {
     size_t widest = 0;
     size_t spare = 0;
     for (size_t i = 1; i < widths_.size(); ++i) {
-      const size_t least = std::max(kNarrowest, headers_[i].size());
+      const size_t least = std::max(kNarrowest, WidthOf(headers_[i]));
       if (widths_[i] > least && widths_[i] > spare) {
         widest = i;
         spare = widths_[i];
       }
     }
     if (widest == 0) return;
-    const size_t least = std::max(kNarrowest, headers_[widest].size());
+    const size_t least = std::max(kNarrowest, WidthOf(headers_[widest]));
     widths_[widest] -=
         std::min(all - style_.width, std::max<size_t>(1, (widths_[widest] - least) / 2));
   }
@@ -74,8 +90,8 @@ std::string TablePrinter::Line(const std::vector<std::string>& cells, bool is_he
   size_t spaces = 0;
   for (size_t i = 0; i < cells.size(); ++i) {
     std::string cell = cells[i];
-    if (style_.width > 0 && i > 0 && cell.size() > widths_[i])
-      cell = absl::StrCat(cell.substr(0, widths_[i] - kCut.size()), kCut);
+    if (style_.width > 0 && i > 0 && WidthOf(cell) > widths_[i])
+      cell = absl::StrCat(FirstOf(cell, widths_[i] - kCut.size()), kCut);
     if (cell.empty()) {
       spaces += widths_[i] + kGap;
       continue;
@@ -83,7 +99,8 @@ std::string TablePrinter::Line(const std::vector<std::string>& cells, bool is_he
     line.append(std::exchange(spaces, 0), ' ');
     const absl::string_view colour = !style_.colour ? "" : is_header ? kBold : ColourOf(cells[i]);
     absl::StrAppend(&line, colour, cell, colour.empty() ? "" : kPlain);
-    spaces = std::max(widths_[i], cell.size()) - cell.size() + kGap;
+    const size_t width = WidthOf(cell);
+    spaces = std::max(widths_[i], width) - width + kGap;
   }
   return absl::StrCat(line, "\n");
 }
@@ -92,7 +109,7 @@ std::string TablePrinter::Print(const std::vector<std::vector<std::string>>& row
   const bool first = widths_.empty();
   widths_.resize(headers_.size());
   const auto measure = [&](const std::vector<std::string>& cells) {
-    for (size_t i = 0; i < cells.size(); ++i) widths_[i] = std::max(widths_[i], cells[i].size());
+    for (size_t i = 0; i < cells.size(); ++i) widths_[i] = std::max(widths_[i], WidthOf(cells[i]));
   };
   if (style_.headers) measure(headers_);
   std::vector<std::vector<std::string>> shown = rows;

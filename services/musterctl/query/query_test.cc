@@ -121,6 +121,18 @@ TEST(SelectorsTest, LabelsByEqualityAndSet) {
   }
 }
 
+TEST(SelectorsTest, LabelsAsAFilterOfTheApi) {
+  const auto filter = [](const char* text) { return LabelSelector::Parse(text)->Filter("m.l"); };
+  EXPECT_EQ(filter("a.b/c=x"), R"((m.l."a.b/c" = "x"))");
+  EXPECT_EQ(filter("k!=x"), R"((m.l."k" != "x"))");
+  EXPECT_EQ(filter("k,!j"), R"(m.l:"k" AND NOT m.l:"j")");
+  EXPECT_EQ(filter("k in (x, y),j notin (z,w)"),
+            R"((m.l."k" = "x" OR m.l."k" = "y") AND (m.l."j" != "z" AND m.l."j" != "w"))");
+  // What is empty is to a filter as what is not there; `*` stands for anything.
+  for (const char* other : {"k=", "k=x*", "k in (x,)", R"(k=x" OR m.l:"j)"})
+    EXPECT_EQ(filter(other), "") << other;
+}
+
 TEST(SelectorsTest, FieldsByPath) {
   const json object = Pools()["items"][0];
   const auto fits = [&](const char* text) { return FieldSelector::Parse(text)->Matches(object); };

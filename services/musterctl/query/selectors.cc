@@ -5,6 +5,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "services/common/status_macros.h"
@@ -110,6 +111,25 @@ bool LabelSelector::Matches(const json& labels) const {
         std::find(wanted.values.begin(), wanted.values.end(), value) != wanted.values.end();
     return is_one == wanted.wants;
   });
+}
+
+std::string LabelSelector::Filter(absl::string_view path) const {
+  std::vector<std::string> parts;
+  for (const Requirement& wanted : requirements_) {
+    const std::string quoted = absl::StrCat("\"", wanted.key, "\"");
+    if (wanted.values.empty()) {
+      parts.push_back(absl::StrCat(wanted.wants ? "" : "NOT ", path, ":", quoted));
+      continue;
+    }
+    // Neither quotes nor a `*`, which mean more there; nor the empty text, which is also a label that is not there.
+    if (!std::all_of(wanted.values.begin(), wanted.values.end(), IsKey)) return "";
+    const auto compare = [&](std::string* out, const std::string& value) {
+      absl::StrAppend(out, path, ".", quoted, wanted.wants ? " = \"" : " != \"", value, "\"");
+    };
+    const char* const joined = wanted.wants ? " OR " : " AND ";
+    parts.push_back(absl::StrCat("(", absl::StrJoin(wanted.values, joined, compare), ")"));
+  }
+  return absl::StrJoin(parts, " AND ");
 }
 
 absl::StatusOr<FieldSelector> FieldSelector::Parse(absl::string_view text) {

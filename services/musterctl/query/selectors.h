@@ -17,6 +17,8 @@ class LabelSelector {
   static absl::StatusOr<LabelSelector> Parse(absl::string_view text);
   // `labels`: an object of strings; null: there are none.
   bool Matches(const nlohmann::json& labels) const;
+  // The same as a filter of the API's lists, the labels being the map at `path`; empty: it cannot be said there.
+  std::string Filter(absl::string_view path) const;
 
  private:
   struct Requirement {

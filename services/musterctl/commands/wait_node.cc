@@ -1,0 +1,112 @@
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "services/musterctl/commands/commands.h"
+#include "services/musterctl/print/words.h"
+
+// What a drain or a reboot that was ordered of a Node comes to.
+namespace muster::musterctl {
+namespace {
+
+using ::muster::lifecycle::v1::Node;
+using ::muster::lifecycle::v1::NodeObserved;
+using ::muster::lifecycle::v1::NodeOrders;
+
+constexpr absl::Duration kNodePoll = absl::Milliseconds(250);
+// Work that was on its way when the Node was cordoned may come for so many looks more: longer than the servers' --cordon_settle.
+constexpr int kLooksAtIdle = 20;
+
+// How far it is, and whether that is the end: an error where it ended otherwise than well.
+struct NodeProgress {
+  std::string line = {};
+  bool is_over = false;
+  absl::Status end = {};
+};
+
+std::string Told(const Node& node) {
+  const NodeObserved& seen = node.observed();
+  std::string line = NodeStateWord(node.state());
+  if (seen.active()) {
+    const bool more = seen.active_pod_count() > seen.active_pods_size();
+    absl::StrAppend(&line, "  work: ", absl::StrJoin(seen.active_pods(), ", "),
+                    more ? ", ..." : "");
+  }
+  if (!seen.drain_blocked_by().empty())
+    absl::StrAppend(&line, "  blocked by ", seen.drain_blocked_by());
+  return line;
+}
+
+// Its machine is on its way out of the NodePool, or never came up.
+bool Leaves(Node::State state) { return state >= Node::STATE_CORDONED; }
+
+NodeProgress OfDrain(const Node& node) {
+  if (!node.observed().active()) return {Told(node), true, {}};
+  if (node.orders().has_drain_time() || Leaves(node.state())) return {Told(node), false, {}};
+  return {Told(node), true, absl::FailedPreconditionError("its drain was taken back")};
+}
+
+NodeProgress OfReboot(const Node& node, const Node& before) {
+  if (Leaves(node.state()))
+    return {Told(node), true, absl::FailedPreconditionError("it leaves its NodePool")};
+  const bool to_come = node.orders().reboot() != NodeOrders::REBOOT_UNSPECIFIED ||
+                       node.has_reconfigure_time() || node.state() != Node::STATE_PRODUCTION;
+  if (to_come) return {Told(node), false, {}};
+  const std::string& boot = before.observed().boot_id();
+  if (!boot.empty() && node.observed().boot_id() == boot)
+    return {Told(node), true, absl::FailedPreconditionError("its reboot was taken back")};
+  return {Told(node), true, {}};
+}
+
+NodeProgress ProgressOf(const absl::StatusOr<Item>& item, NodeVerb verb, const Node& before) {
+  const bool drains = verb == NodeVerb::kDrain;
+  if (absl::IsNotFound(item.status())) {
+    return {"gone", true,
+            drains ? absl::OkStatus() : absl::FailedPreconditionError("it left its NodePool")};
+  }
+  if (absl::IsUnavailable(item.status()) || absl::IsDeadlineExceeded(item.status()))
+    return {"the server is away, trying again", false, {}};
+  if (!item.ok()) return {"", true, item.status()};
+  const Node& node = std::get<Node>(*item);
+  return drains ? OfDrain(node) : OfReboot(node, before);
+}
+
+}  // namespace
+
+absl::Status WaitForNode(Session& session, const ResourceId& id, NodeVerb verb, const Node& before,
+                         absl::Duration timeout) {
+  const std::string label = absl::StrCat("node/", id.id.substr(id.id.rfind('/') + 1));
+  const char* wanted = verb == NodeVerb::kDrain ? "drained" : "back";
+  const absl::Time begin = session.world.clock.Now();
+  std::string last;
+  int idle = 0;  // looks in a row at which it was over
+  while (true) {
+    const NodeProgress progress = ProgressOf(session.api.Get(Kind::kNode, id.id), verb, before);
+    const absl::Duration passed = session.world.clock.Now() - begin;
+    if (!progress.line.empty() && progress.line != last) {
+      session.world.out << absl::StrFormat("%5.1fs  %s", absl::ToDoubleSeconds(passed),
+                                           progress.line)
+                        << std::endl;
+    }
+    last = progress.line;
+    const bool is_well = progress.is_over && progress.end.ok();
+    idle = is_well ? idle + 1 : 0;
+    const bool may_change = verb == NodeVerb::kDrain && idle < kLooksAtIdle;
+    if (is_well && !may_change) {
+      session.world.out << label << " is " << wanted << std::endl;
+      return absl::OkStatus();
+    }
+    const std::string not_so = absl::StrCat(label, " is not ", wanted);
+    if (absl::IsFailedPrecondition(progress.end))
+      return absl::FailedPreconditionError(absl::StrCat(not_so, ": ", progress.end.message()));
+    if (progress.is_over && !is_well) return progress.end;
+    if (passed >= timeout) {
+      return absl::DeadlineExceededError(
+          absl::StrCat(not_so, " after ", absl::FormatDuration(timeout), ": ", progress.line));
+    }
+    session.world.sleep(kNodePoll);
+  }
+}
+
+}  // namespace muster::musterctl
