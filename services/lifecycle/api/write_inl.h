@@ -66,62 +66,67 @@ inline void RenderPreview(const Outcome& outcome, v1::NodePoolPreview preview,
   *response.mutable_preview() = std::move(preview);
 }
 
-// Tries the command, takes it back, and answers with what it would do, as `advisor` sees it; with `must_fit` only if quota covers it.
-template <class Command>
-void AnswerPreview(Lane& lane, rpc::Responder responder, std::shared_ptr<Advisor> advisor,
-                   const rpc::WriteOptions& options, bool must_fit, Command command,
-                   v1::NodePool* response) {
+// Tries the command and takes it back. `then(tried, revision, responder)` answers with what it would do, unless it is refused.
+template <class Command, class Then>
+void TryOut(Lane& lane, rpc::Responder responder, const rpc::WriteOptions& options, Command command,
+            Then then) {
   const absl::Time deadline = responder.deadline();
   const auto decide = [command = std::move(command)](StagedState<State>& staged, absl::Time now) {
     return Try(staged, command, now);
   };
   rpc::Commit(lane, deadline, options, decide,
-              [advisor = std::move(advisor), must_fit, response, responder = std::move(responder)](
+              [then = std::move(then), responder = std::move(responder)](
                   absl::StatusOr<Tried> tried, int64_t revision) mutable {
                 if (!tried.ok() || !tried->dry_run)
                   return responder.Reply([&] { return tried.status(); });
-                const std::optional<Pool>& before = tried->dry_run->before;
-                const bool rises =
-                    !before || tried->dry_run->after.spec.target_nodes > before->spec.target_nodes;
-                advisor->Preview(std::move(*tried->dry_run), std::move(responder),
-                                 [outcome = std::move(tried->outcome), must_fit, rises, revision,
-                                  response](v1::NodePoolPreview preview) -> absl::Status {
-                                   const bool grows = rises && preview.quota().delta() > 0;
-                                   if (must_fit && grows)
-                                     RETURN_IF_ERROR(CheckFits(*outcome.pool, preview.quota()));
-                                   const std::string warning =
-                                       grows ? QuotaWarning(*outcome.pool, preview.quota()) : "";
-                                   RenderOutcome()(outcome, *response);
-                                   RenderPreview(outcome, std::move(preview), *response);
-                                   if (!warning.empty()) response->add_warnings(warning);
-                                   rpc::SetRevision(*response, revision);
-                                   return absl::OkStatus();
-                                 });
+                then(*std::move(tried), revision, std::move(responder));
               });
+}
+
+// Answers with what the command of a pool would do, as `advisor` sees it; with `must_fit` only if quota covers it.
+template <class Command>
+void AnswerPreview(Lane& lane, rpc::Responder responder, std::shared_ptr<Advisor> advisor,
+                   const rpc::WriteOptions& options, bool must_fit, Command command,
+                   v1::NodePool* response) {
+  const auto answer = [advisor = std::move(advisor), must_fit, response](
+                          Tried tried, int64_t revision, rpc::Responder waiting) {
+    const std::optional<Pool>& before = tried.dry_run->before;
+    const bool rises =
+        !before || tried.dry_run->after.spec.target_nodes > before->spec.target_nodes;
+    advisor->Preview(std::move(*tried.dry_run), std::move(waiting),
+                     [outcome = std::move(tried.outcome), must_fit, rises, revision,
+                      response](v1::NodePoolPreview preview) -> absl::Status {
+                       const bool grows = rises && preview.quota().delta() > 0;
+                       if (must_fit && grows)
+                         RETURN_IF_ERROR(CheckFits(*outcome.pool, preview.quota()));
+                       const std::string warning =
+                           grows ? QuotaWarning(*outcome.pool, preview.quota()) : "";
+                       RenderOutcome()(outcome, *response);
+                       RenderPreview(outcome, std::move(preview), *response);
+                       if (!warning.empty()) response->add_warnings(warning);
+                       rpc::SetRevision(*response, revision);
+                       return absl::OkStatus();
+                     });
+  };
+  TryOut(lane, std::move(responder), options, std::move(command), answer);
 }
 
 // Likewise, of a Node.
 template <class Command>
 void AnswerNodePreview(Lane& lane, rpc::Responder responder, std::shared_ptr<Advisor> advisor,
                        const rpc::WriteOptions& options, Command command, v1::Node* response) {
-  const absl::Time deadline = responder.deadline();
-  const auto decide = [command = std::move(command)](StagedState<State>& staged, absl::Time now) {
-    return Try(staged, command, now);
+  const auto answer = [advisor = std::move(advisor), response](Tried tried, int64_t revision,
+                                                               rpc::Responder waiting) {
+    const Node node = *tried.outcome.node;
+    advisor->PreviewNode(
+        std::move(*tried.dry_run), node, std::move(waiting),
+        [outcome = std::move(tried.outcome), revision, response](v1::NodePreview preview) {
+          RenderOutcome()(outcome, *response);
+          *response->mutable_preview() = std::move(preview);
+          rpc::SetRevision(*response, revision);
+        });
   };
-  rpc::Commit(lane, deadline, options, decide,
-              [advisor = std::move(advisor), response, responder = std::move(responder)](
-                  absl::StatusOr<Tried> tried, int64_t revision) mutable {
-                if (!tried.ok() || !tried->dry_run)
-                  return responder.Reply([&] { return tried.status(); });
-                const Node node = *tried->outcome.node;
-                advisor->PreviewNode(std::move(*tried->dry_run), node, std::move(responder),
-                                     [outcome = std::move(tried->outcome), revision,
-                                      response](v1::NodePreview preview) {
-                                       RenderOutcome()(outcome, *response);
-                                       *response->mutable_preview() = std::move(preview);
-                                       rpc::SetRevision(*response, revision);
-                                     });
-              });
+  TryOut(lane, std::move(responder), options, std::move(command), answer);
 }
 
 // Whether the request wants nothing that quota does not cover.
