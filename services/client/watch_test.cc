@@ -6,10 +6,8 @@
 #include <thread>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "services/client/client.h"
-#include "services/common/error.h"
-#include "services/common/mutex.h"
+#include "services/rpc/client/fake_watch_server.h"
 #include "tests/testing/status_matchers.h"
 
 namespace muster::client {
@@ -18,65 +16,17 @@ namespace {
 namespace v1 = quota::v1;
 using Response = v1::WatchQuotasResponse;
 using Stub = v1::QuotaService::Stub;
+using FakeServer = rpc::FakeWatchServer;
+using ::muster::rpc::WatchMessage;
 using ::muster::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-Response Message(type::v1::WatchEventType type, int64_t revision) {
-  Response message;
-  message.set_type(type);
-  message.set_revision(revision);
-  return message;
-}
 const auto kSnapshot = type::v1::WATCH_EVENT_TYPE_SNAPSHOT;
 const auto kEnd = type::v1::WATCH_EVENT_TYPE_SNAPSHOT_END;
 const auto kChanged = type::v1::WATCH_EVENT_TYPE_CHANGED;
 
-// Plays one stream after the other; the last one stays open until its client goes.
-class FakeServer final : public v1::QuotaService::Service {
- public:
-  struct Play {
-    std::vector<Response> messages = {};
-    grpc::Status end = grpc::Status::OK;
-  };
-
-  explicit FakeServer(std::vector<Play> plays) : plays_(std::move(plays)) {
-    grpc::ServerBuilder builder;
-    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
-    builder.RegisterService(this);
-    server_ = builder.BuildAndStart();
-  }
-
-  Options options() const { return {.server = absl::StrCat("127.0.0.1:", port_)}; }
-  std::vector<std::string> starts() {
-    MutexLock lock(mutex_);
-    return starts_;
-  }
-
-  grpc::Status WatchQuotas(grpc::ServerContext* context, const v1::WatchQuotasRequest* request,
-                           grpc::ServerWriter<Response>* writer) override {
-    Play play;
-    bool last = false;
-    {
-      MutexLock lock(mutex_);
-      const size_t at = std::min(starts_.size(), plays_.size() - 1);
-      last = at + 1 == plays_.size();
-      starts_.push_back(request->start().ShortDebugString());
-      play = plays_[at];
-    }
-    for (const Response& message : play.messages) writer->Write(message);
-    while (last && play.end.ok() && !context->IsCancelled())
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    return play.end;
-  }
-
- private:
-  int port_ = 0;
-  Mutex mutex_;
-  const std::vector<Play> plays_;
-  std::vector<std::string> starts_ MUSTER_GUARDED_BY(mutex_);
-  std::unique_ptr<grpc::Server> server_;
-};
+Options OptionsOf(const FakeServer& server) { return {.server = server.address()}; }
 
 const WatchOptions kQuick{.first_retry = absl::Milliseconds(1),
                           .last_retry = absl::Milliseconds(2)};
@@ -92,22 +42,22 @@ std::vector<int64_t> Revisions(Watch<Response>& watch, size_t count) {
 }
 
 TEST(WatchTest, GoesOnAfterTheLastRevisionAndTellsBundlesApart) {
-  Response bundle = Message(kChanged, 6);
-  *bundle.add_bundle() = Message(kChanged, 7);
-  *bundle.add_bundle() = Message(kChanged, 8);
+  Response bundle = WatchMessage(kChanged, 6);
+  *bundle.add_bundle() = WatchMessage(kChanged, 7);
+  *bundle.add_bundle() = WatchMessage(kChanged, 8);
   bundle.mutable_bundle(1)->set_incarnation("h");
-  FakeServer server({{{Message(kSnapshot, 3), Message(kEnd, 5), bundle},
+  FakeServer server({{{WatchMessage(kSnapshot, 3), WatchMessage(kEnd, 5), bundle},
                       {grpc::StatusCode::UNAVAILABLE, "going down"}},
                      {},
-                     {{Message(kChanged, 9)}}});
-  Client client(server.options());
+                     {{WatchMessage(kChanged, 9)}}});
+  Client client(OptionsOf(server));
   std::vector<std::string> broke;
   WatchOptions options = kQuick;
   options.broke = [&](const absl::Status& end) { broke.emplace_back(end.message()); };
   auto watch = client.Watch(&Stub::WatchQuotas, v1::WatchQuotasRequest(), options);
   EXPECT_THAT(Revisions(watch, 6), ElementsAre(3, 5, 6, 7, 8, 9));
   EXPECT_TRUE(watch.status().ok());
-  EXPECT_THAT(server.starts(),
+  EXPECT_THAT(server.AwaitStarts(),
               ElementsAre("bundle: true", "after_revision: 8 bundle: true incarnation: \"h\"",
                           "after_revision: 8 bundle: true incarnation: \"h\""));
   EXPECT_THAT(broke, ElementsAre("going down")) << "once until something came again";
@@ -115,21 +65,21 @@ TEST(WatchTest, GoesOnAfterTheLastRevisionAndTellsBundlesApart) {
 
 TEST(WatchTest, BeginsWithASnapshotWhereTheRevisionIsGone) {
   FakeServer server(
-      {{{}, {grpc::StatusCode::OUT_OF_RANGE, "compacted"}}, {{Message(kSnapshot, 1)}}});
-  Client client(server.options());
+      {{{}, {grpc::StatusCode::OUT_OF_RANGE, "compacted"}}, {{WatchMessage(kSnapshot, 1)}}});
+  Client client(OptionsOf(server));
   v1::WatchQuotasRequest request;
   request.mutable_start()->set_after_revision(4);
   auto watch = client.Watch(&Stub::WatchQuotas, request, kQuick);
   EXPECT_THAT(Revisions(watch, 1), ElementsAre(1));
-  EXPECT_THAT(server.starts(), ElementsAre("after_revision: 4 bundle: true", "bundle: true"));
+  EXPECT_THAT(server.AwaitStarts(), ElementsAre("after_revision: 4 bundle: true", "bundle: true"));
 }
 
 TEST(WatchTest, SaysWhereASnapshotBegins) {
-  FakeServer server(
-      {{{Message(kSnapshot, 1)}, {grpc::StatusCode::UNAVAILABLE, "cut short"}},
-       {{Message(kSnapshot, 1), Message(kEnd, 2)}, {grpc::StatusCode::UNAVAILABLE, "going down"}},
-       {{Message(kChanged, 3)}}});
-  Client client(server.options());
+  FakeServer server({{{WatchMessage(kSnapshot, 1)}, {grpc::StatusCode::UNAVAILABLE, "cut short"}},
+                     {{WatchMessage(kSnapshot, 1), WatchMessage(kEnd, 2)},
+                      {grpc::StatusCode::UNAVAILABLE, "going down"}},
+                     {{WatchMessage(kChanged, 3)}}});
+  Client client(OptionsOf(server));
   auto watch = client.Watch(&Stub::WatchQuotas, v1::WatchQuotasRequest(), kQuick);
   std::vector<bool> begins;
   for (size_t i = 0; i < 4 && watch.Next(); ++i) begins.push_back(watch.begins_snapshot());
@@ -137,8 +87,9 @@ TEST(WatchTest, SaysWhereASnapshotBegins) {
 }
 
 TEST(WatchTest, EndsWhenItIsRefused) {
-  FakeServer server({{{Message(kEnd, 1)}, {grpc::StatusCode::PERMISSION_DENIED, "not yours"}}});
-  Client client(server.options());
+  FakeServer server(
+      {{{WatchMessage(kEnd, 1)}, {grpc::StatusCode::PERMISSION_DENIED, "not yours"}}});
+  Client client(OptionsOf(server));
   auto watch = client.Watch(&Stub::WatchQuotas, v1::WatchQuotasRequest(), kQuick);
   EXPECT_THAT(Revisions(watch, 5), ElementsAre(1));
   EXPECT_THAT(watch.status(), StatusIs(absl::StatusCode::kPermissionDenied, "not yours"));
@@ -149,7 +100,7 @@ TEST(WatchTest, MustBeginInTime) {
   WatchOptions options = kQuick;
   options.begins_within = absl::Milliseconds(50);
   FakeServer silent({FakeServer::Play{}});
-  Client client(silent.options());
+  Client client(OptionsOf(silent));
   auto watch = client.Watch(&Stub::WatchQuotas, v1::WatchQuotasRequest(), options);
   EXPECT_FALSE(watch.Next());
   EXPECT_THAT(watch.status(),
@@ -162,8 +113,8 @@ TEST(WatchTest, MustBeginInTime) {
 }
 
 TEST(WatchTest, AnySoonOrLateStopEndsIt) {
-  FakeServer server({{{Message(kEnd, 1)}}});
-  Client client(server.options());
+  FakeServer server({{{WatchMessage(kEnd, 1)}}});
+  Client client(OptionsOf(server));
   auto watch = client.Watch(&Stub::WatchQuotas, v1::WatchQuotasRequest(), kQuick);
   ASSERT_TRUE(watch.Next());
   std::thread stops([&] { watch.Stop(); });
@@ -177,8 +128,8 @@ TEST(WatchTest, AnySoonOrLateStopEndsIt) {
 }
 
 TEST(WatchTest, OfOneStream) {
-  FakeServer server({{{Message(kEnd, 1)}, {grpc::StatusCode::UNAVAILABLE, "going down"}}});
-  Client client(server.options());
+  FakeServer server({{{WatchMessage(kEnd, 1)}, {grpc::StatusCode::UNAVAILABLE, "going down"}}});
+  Client client(OptionsOf(server));
   WatchOptions options = kQuick;
   options.resumes = false;
   auto watch = client.Watch(&Stub::WatchQuotas, v1::WatchQuotasRequest(), options);
