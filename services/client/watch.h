@@ -4,7 +4,6 @@
 #include <grpcpp/support/sync_stream.h>
 #include <muster/type/v1/watch.pb.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <iterator>
@@ -16,7 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "services/client/begins_within.h"
-#include "services/common/backoff.h"
+#include "services/client/stream_retries.h"
 #include "services/common/steady_clock.h"
 #include "services/common/stopper.h"
 #include "services/rpc/client/calls.h"
@@ -37,8 +36,9 @@ struct WatchOptions {
 
 // The messages of a watch, one after the other, over as many streams as it takes. One that breaks goes on after the last revision,
 // with nothing left out and nothing twice. One that broke within its snapshot, or whose revision the server no longer knows
-// (OUT_OF_RANGE), is followed by a snapshot: begins_snapshot() says so, and what is not told of from there to its SNAPSHOT_END is gone. Ends, see status(), when it does not begin in time, when the server refuses it, after Stop.
-// One thread reads; Stop may be called by any.
+// (OUT_OF_RANGE), is followed by a snapshot: begins_snapshot() says so, and what is not told of from there to its SNAPSHOT_END is
+// gone. Ends, see status(), when it does not begin in time, when the server refuses it, after Stop. One thread reads; Stop may be called
+// by any.
 template <class Response>
 class Watch {
  public:
@@ -50,7 +50,7 @@ class Watch {
       : start_(std::move(start)),
         open_(std::move(open)),
         options_(std::move(options)),
-        backoff_(options_.first_retry, options_.last_retry),
+        retries_(options_.first_retry, options_.last_retry),
         until_(TheSteadyClock()->Now() + options_.begins_within) {
     start_.set_bundle(true);
   }
@@ -120,9 +120,9 @@ class Watch {
   }
   void Heard() {
     begins_snapshot_ = !heard_ && from_start_;
-    heard_ = streams_heard_ = true;
+    heard_ = true;
     if (limit_) limit_->Begun();
-    backoff_.Reset();
+    retries_.Heard();
     // All of the bundle is told of before a stream is opened again.
     point_.Take(read_);
     message_ = &read_;
@@ -157,21 +157,12 @@ class Watch {
   }
   // Waits until the next stream is due. False: there is none.
   bool AwaitNext(const absl::Status& end) {
-    if (!options_.resumes || !Passes(end)) return false;
+    if (!options_.resumes) return false;
+    const auto pause = retries_.PauseAfter(end, until_ - TheSteadyClock()->Now());
+    if (!pause) return false;
     if (absl::IsOutOfRange(end)) Forget();
-    absl::Duration pause = backoff_.Next();
-    if (!streams_heard_) {
-      const absl::Duration left = until_ - TheSteadyClock()->Now();
-      if (left <= absl::ZeroDuration()) return false;
-      pause = std::min(pause, left);
-    } else if (heard_ && options_.broke) {
-      options_.broke(end);
-    }
-    return stopper_.Sleep(pause);
-  }
-  bool Passes(const absl::Status& end) const {
-    return absl::IsOutOfRange(end) || absl::IsUnavailable(end) || absl::IsResourceExhausted(end) ||
-           (streams_heard_ && absl::IsDeadlineExceeded(end));
+    if (heard_ && options_.broke) options_.broke(end);
+    return stopper_.Sleep(*pause);
   }
   void Forget() {
     point_.Forget();
@@ -183,12 +174,11 @@ class Watch {
   const Open open_;
   const WatchOptions options_;
   rpc::ResumePoint point_;
-  Backoff backoff_;
+  StreamRetries retries_;
   const absl::Duration until_;  // by the steady clock: the first message of all
   bool heard_ = false;          // anything on this stream
   bool from_start_ = false;     // this stream begins with a snapshot
   bool begins_snapshot_ = false;
-  bool streams_heard_ = false;  // anything on any
   absl::Status status_;
   rpc::Calls calls_;
   Stopper stopper_;

@@ -163,12 +163,12 @@ const std::vector<Layer>& Layers() {
        {"services/common/", "services/rpc/client/bundle.h", "services/page/core/cell.h",
         "services/page/core/source.h", "services/musterctl/print/", "muster/", "google/protobuf/"}},
       {"services/musterctl",
-       "a client of the API: proto, services/common, contexts and credentials, what changes are "
-       "told by, what the "
-       "page's watches tell to and its own rooms only",
+       "a client of the API: proto, services/common, contexts, credentials, when watches go on, "
+       "what changes are told by, what the page's watches tell to and its own rooms only",
        {"services/common/", "services/client/contexts.h", "services/client/credentials.h",
-        "services/client/request_id.h", "services/history/", "services/page/watch_sink.h",
-        "services/page/core/source.h", "services/musterctl/", "muster/", "google/"}},
+        "services/client/request_id.h", "services/client/stream_retries.h", "services/history/",
+        "services/page/watch_sink.h", "services/page/core/source.h", "services/musterctl/",
+        "muster/", "google/"}},
       {"services/fleetsim",
        "a client of the APIs: proto, services/common, services/trace, services/daemon, "
        "services/rpc's client, services/kubernetes/api and its own libraries only",

@@ -6,7 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "services/common/backoff.h"
+#include "services/client/stream_retries.h"
 #include "services/common/status_macros.h"
 #include "services/musterctl/client/watch_view.h"
 #include "services/musterctl/commands/reading.h"
@@ -18,46 +18,34 @@ namespace {
 constexpr absl::Duration kFirstRetry = absl::Milliseconds(200);
 constexpr absl::Duration kLastRetry = absl::Seconds(5);
 
-// The streams of one watch, one after the other. The first must begin within the timeout of a call;
-// then it goes on for ever.
+// The streams of one watch, one after the other. The first must begin within the timeout of a call.
 class Streams {
  public:
   explicit Streams(Session& session)
       : world_(session.world), first_until_(world_.clock.Now() + session.timeout) {}
 
   void Heard() {
-    connected_ = true;
     told_ = false;
-    backoff_.Reset();
+    retries_.Heard();
   }
   // Waits until the next one is due. False: there is none, the watch ends as this one did.
   bool AwaitNext(const absl::Status& end) {
-    if (!Passes(end)) return false;
-    absl::Duration pause = backoff_.Next();
-    if (!connected_) {
-      const absl::Duration left = first_until_ - world_.clock.Now();
-      if (left <= absl::ZeroDuration()) return false;
-      pause = std::min(pause, left);
-    } else if (!told_ && !absl::IsOutOfRange(end)) {
+    const auto pause = retries_.PauseAfter(end, first_until_ - world_.clock.Now());
+    if (!pause) return false;
+    if (retries_.heard() && !told_ && !absl::IsOutOfRange(end)) {
       told_ = true;
       world_.err << "note: the watch broke off (" << end.message() << "), reconnecting"
                  << std::endl;
     }
-    world_.sleep(pause);
+    world_.sleep(*pause);
     return true;
   }
 
  private:
-  bool Passes(const absl::Status& end) const {
-    return absl::IsOutOfRange(end) || absl::IsUnavailable(end) || absl::IsResourceExhausted(end) ||
-           (connected_ && absl::IsDeadlineExceeded(end));
-  }
-
   World& world_;
   const absl::Time first_until_;
-  bool connected_ = false;
+  client::StreamRetries retries_{kFirstRetry, kLastRetry};
   bool told_ = false;  // that the last one broke
-  Backoff backoff_{kFirstRetry, kLastRetry};
 };
 
 bool IsNamed(const WatchRange& range, const std::string& name) {
