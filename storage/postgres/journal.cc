@@ -9,11 +9,14 @@ namespace muster::storage::journal {
 namespace {
 
 constexpr char kLock[] = "SELECT 1 FROM journal_head FOR UPDATE";
+// The least that a COMMIT waits for: a record that nobody reads.
+constexpr char kProve[] = "SELECT pg_logical_emit_message(true, 'muster', '')";
 constexpr Statement kPeek = {"journal_peek",
                              "SELECT revision, batch, compacted_revision, incarnation,"
                              " (extract(epoch FROM commit_time) * 1000000)::bigint,"
                              " (extract(epoch FROM clock_timestamp()) * 1000000)::bigint,"
-                             " (SELECT j.batch FROM journal j WHERE j.revision = $1)"
+                             " (SELECT j.batch FROM journal j WHERE j.revision = $1),"
+                             " current_setting('synchronous_standby_names') <> ''"
                              " FROM journal_head"};
 constexpr Statement kRead = {"journal_read",
                              "SELECT revision, kind, key, change, batch FROM journal"
@@ -58,18 +61,27 @@ Head ToHead(const pqxx::row& row) {
             absl::FromUnixMicros(row[4].as<int64_t>()),
             absl::FromUnixMicros(row[5].as<int64_t>())};
   if (!row[6].is_null()) head.known_batch = row[6].as<std::string>();
+  head.waits_for_standby = row[7].as<bool>();
   return head;
+}
+
+// Reads the head by a statement of its own, after `first`: what one that waits for a lock sees is from
+// before.
+Head PeekAfter(Transaction& tx, const char* first, int64_t known) {
+  const std::string peek = absl::StrReplaceAll(kPeek.sql, {{"$1", absl::StrCat(known)}});
+  return ToHead(tx.ExecAs(first, absl::StrCat(first, "; ", peek))[0]);
 }
 
 }  // namespace
 
-Head Lock(Transaction& tx, int64_t known) {
-  // Read by a statement of its own: what the one that waits for the lock sees is from before.
-  const std::string peek = absl::StrReplaceAll(kPeek.sql, {{"$1", absl::StrCat(known)}});
-  return ToHead(tx.ExecAs(kLock, absl::StrCat(kLock, "; ", peek))[0]);
-}
+Head Lock(Transaction& tx, int64_t known) { return PeekAfter(tx, kLock, known); }
 
 Head Peek(Transaction& tx, int64_t known) { return ToHead(tx.Exec(kPeek, known)[0]); }
+
+Head Prove(Transaction& tx, int64_t known) {
+  tx.ChangesNothing();
+  return PeekAfter(tx, kProve, known);
+}
 
 std::vector<JournalRow> Read(Transaction& tx, int64_t after, int64_t upto, int64_t limit) {
   std::vector<JournalRow> rows;

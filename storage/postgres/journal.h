@@ -23,6 +23,7 @@ struct Head {
   absl::Time commit_time = absl::UnixEpoch();   // of the last batch
   absl::Time now = absl::UnixEpoch();           // the database's clock as the head was read
   std::optional<std::string> known_batch = {};  // that wrote the revision that was asked for
+  bool waits_for_standby = false;  // the server acknowledges a commit when a standby has it
 };
 
 // What memory knows of the history that it shows.
@@ -55,6 +56,9 @@ namespace journal {
 Head Lock(Transaction& tx, int64_t known);
 // Reads the same without a lock.
 Head Peek(Transaction& tx, int64_t known);
+// The same, and makes COMMIT wait as for a change, though nothing is changed: where a commit waits
+// for a standby, its end proves that no other server took commits when the head was read.
+Head Prove(Transaction& tx, int64_t known);
 // Changes with after < revision <= upto, at most `limit`, in order.
 std::vector<JournalRow> Read(Transaction& tx, int64_t after, int64_t upto, int64_t limit);
 // Locks the head where `at` knows it, until the transaction ends. Is sent with the next statement;

@@ -140,6 +140,22 @@ absl::StatusOr<Head> LaneDb::PeekHead(int64_t known, absl::string_view purpose) 
   return head;
 }
 
+absl::StatusOr<Head> LaneDb::ReadHead(int64_t known) {
+  if (!waits_for_standby_) {
+    ASSIGN_OR_RETURN(const Head head, PeekHead(known, "barrier"));
+    if (!head.waits_for_standby) return head;
+  }
+  Head head;
+  RETURN_IF_ERROR(reader_.Run(
+      [&](Transaction& tx) {
+        head = journal::Prove(tx, known);
+        return absl::OkStatus();
+      },
+      nullptr, "barrier"));
+  waits_for_standby_ = head.waits_for_standby;
+  return head;
+}
+
 absl::StatusOr<Continuity> LaneDb::Confirm(const Position& known, Head& truth) {
   Continuity continuity;
   RETURN_IF_ERROR(writer_.Run(

@@ -128,6 +128,9 @@ class LaneDb {
   absl::StatusOr<std::vector<JournalRow>> ReadJournal(int64_t after, int64_t upto);
   // The head, and the batch of revision `known`, on a connection of the readers' own.
   absl::StatusOr<Head> PeekHead(int64_t known, absl::string_view purpose = "peek");
+  // The same for reads. It is the head of the only server that took commits while it was asked, if
+  // any of them waits for a standby: another one may have been promoted unseen.
+  absl::StatusOr<Head> ReadHead(int64_t known);
   // Judges with the head locked, on the writer's connection. A replaced history that still bears
   // the name of the lost one gets another, so that nobody takes the one for the other. `truth`: the
   // head thereafter.
@@ -166,7 +169,8 @@ class LaneDb {
   TransactionRunner reader_;
   std::function<void(int64_t)> on_notify_;
   std::atomic<bool> ready_ = true;
-  Stopper stopper_;  // of the tailer and the compactor
+  std::atomic<bool> waits_for_standby_ = false;  // as ReadHead last heard
+  Stopper stopper_;                              // of the tailer and the compactor
   std::atomic<int64_t> to_announce_ = 0;
   CoalescedJob announcer_;
   std::thread tailer_;

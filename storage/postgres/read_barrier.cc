@@ -105,7 +105,7 @@ void ReadBarrier::AskHead(std::vector<PendingRead>& unasked, std::vector<Pending
   // What memory knows before the head is asked, the head knows too, or it was lost.
   const Position known = memory_.served_at();
   options_.Yield(LanePoint::kBeforeBarrier);
-  const absl::StatusOr<Head> head = db_.PeekHead(known.revision, "barrier");
+  const absl::StatusOr<Head> head = db_.ReadHead(known.revision);
   options_.Yield(LanePoint::kAfterBarrier);
   if (head.ok() && Judge(known, *head).replaced()) return poke_();
   for (PendingRead& read : unasked) {

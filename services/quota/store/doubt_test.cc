@@ -127,5 +127,36 @@ TEST_F(QuotaStandbyTest, ACommitThatIsCancelledWhileItWaitsForItsStandbyIsNotTol
   EXPECT_EQ(database_.QueryValue("SELECT sum(nodes) FROM quota.holding"), "1");
 }
 
+// A primary that was frozen, and does not know that another one leads, still says where its head is; only a commit that a standby
+// acknowledges shows that it leads.
+TEST_F(QuotaStandbyTest, AReadIsNotAnsweredByAServerThatNoStandbyFollows) {
+  LaneOptions options;
+  options.connect = {.conninfo = database_.conninfo("quota"), .schema = "quota"};
+  const auto lane = Lane::Create(options, store_.get()).value();
+  const auto read = [&] {
+    auto told = std::make_shared<std::promise<absl::Status>>();
+    lane->Read([told](const absl::Status& status, const quota::State*, int64_t) {
+      told->set_value(status);
+    });
+    return told->get_future();
+  };
+  EXPECT_THAT(testing::Await(read(), "a read without standbys"), IsOk());
+  WaitFor("missing");
+  testing::Until(
+      [&] { return database_.QueryValue("SHOW synchronous_standby_names") == "missing"; },
+      "the setting");
+  std::future<absl::Status> first = read();
+  testing::Until([&] { return !Waiting().empty(); }, "a read that waits for a standby");
+  EXPECT_NE(first.wait_for(std::chrono::milliseconds(300)), std::future_status::ready);
+  // Nor by one that gives up waiting: that standby has nothing.
+  database_.Execute(
+      "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'");
+  testing::Until([&] { return !Waiting().empty(); }, "that it asks again");
+  EXPECT_NE(first.wait_for(std::chrono::milliseconds(300)), std::future_status::ready);
+  WaitFor("");
+  EXPECT_THAT(testing::Await(std::move(first), "the read"), IsOk());
+  EXPECT_THAT(testing::Await(read(), "a read without standbys again"), IsOk());
+}
+
 }  // namespace
 }  // namespace muster::storage
