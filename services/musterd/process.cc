@@ -123,6 +123,7 @@ storage::LaneOptions Process::LaneOptionsFor(absl::string_view service) const {
   lane.connect.current_conninfo = [conninfo = conninfo_, role = storage::ServiceRole(service)] {
     return absl::StrCat(conninfo->Get(), " user=", role);
   };
+  lane.connect.writable_host = writable_host_;
   lane.connect.schema = std::string(service);
   lane.journal_keep = options_.journal_keep;
   if (options_.journal_keep_time > absl::ZeroDuration())
@@ -139,8 +140,9 @@ Options Process::WithLane(absl::string_view service, Options options) const {
 
 absl::Status Process::CheckSchemas() const {
   for (const std::string& service : options_.services) {
-    RETURN_IF_ERROR(storage::Migrator::CheckVersion(
-        LaneOptionsFor(service).connect.current_conninfo(), options_.migrations_dir, service));
+    RETURN_IF_ERROR(
+        storage::Migrator::CheckVersion(LaneOptionsFor(service).connect.current_conninfo(),
+                                        options_.migrations_dir, service, writable_host_));
   }
   return absl::OkStatus();
 }

@@ -116,6 +116,8 @@ class Process {
   MemoryLimit memory_;
   std::unique_ptr<rpc::Guard> guard_;
   const std::shared_ptr<Conninfo> conninfo_;
+  const std::shared_ptr<storage::WritableHost> writable_host_ =
+      std::make_shared<storage::WritableHost>();
   rpc::Metrics metrics_;
   std::shared_ptr<DatabaseMetrics> database_metrics_;
   std::unique_ptr<quota::QuotaService> quota_;

@@ -2,12 +2,14 @@
 
 // Includes libpqxx: for storage/ only.
 #include <functional>
+#include <memory>
 #include <pqxx/pqxx>
 #include <set>
 #include <string>
 #include <utility>
 
 #include "absl/strings/string_view.h"
+#include "storage/postgres/answer_watchdog.h"
 #include "storage/postgres/wakeup.h"
 
 // libpq's connection.
@@ -44,14 +46,34 @@ class RawConnection : private ConnectPolicy, public pqxx::connection_base {
 // One connection, and which statements were prepared on it. Not thread-safe.
 class Connection {
  public:
-  // Throws pqxx::broken_connection.
-  explicit Connection(const std::string& conninfo) : raw_(conninfo), warnings_(raw_, warning_) {
+  // Throws pqxx::broken_connection. `watchdog`, unless null, cuts it when its server owes an answer
+  // for too long.
+  explicit Connection(const std::string& conninfo, AnswerWatchdog* watchdog = nullptr)
+      : raw_(conninfo),
+        asked_(std::make_shared<AskedSocket>(raw_.sock())),
+        warnings_(raw_, warning_) {
 // Deprecated, and the only way to stop libpqxx from reconnecting behind our back.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
     raw_.inhibit_reactivation(true);
 #pragma GCC diagnostic pop
+    if (watchdog != nullptr) watchdog->Watch(asked_);
   }
+
+  // While one lives, the server owes an answer.
+  class Question {
+   public:
+    explicit Question(Connection& connection) : connection_(connection) { connection.Asks(); }
+    ~Question() { connection_.Heard(); }
+    Question(const Question&) = delete;
+    Question& operator=(const Question&) = delete;
+
+   private:
+    Connection& connection_;
+  };
+  // Where the end of it is elsewhere than its beginning.
+  void Asks() { asked_->Asks(); }
+  void Heard() { asked_->Heard(); }
 
   pqxx::connection_base& raw() { return raw_; }
   pg_conn* libpq() { return raw_.libpq(); }
@@ -89,6 +111,7 @@ class Connection {
   };
 
   RawConnection raw_;
+  const std::shared_ptr<AskedSocket> asked_;
   std::string warning_;
   Warnings warnings_;  // after what it refers to
   std::set<std::string> prepared_;

@@ -1,5 +1,7 @@
 #include "storage/postgres/connection_pool.h"
 
+#include <libpq-fe.h>
+
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -11,8 +13,10 @@
 namespace muster::storage {
 
 std::string EffectiveConninfo(const ConnectOptions& options) {
+  const std::string conninfo =
+      options.current_conninfo ? options.current_conninfo() : options.conninfo;
   return absl::StrCat(
-      options.current_conninfo ? options.current_conninfo() : options.conninfo,
+      options.writable_host == nullptr ? conninfo : options.writable_host->FirstIn(conninfo),
       " application_name=", options.application_name, "-", options.schema,
       // A host that is gone without a word is noticed in seconds, also when it had taken the request.
       " target_session_attrs=read-write tcp_user_timeout=5000 keepalives_idle=5 "
@@ -29,7 +33,9 @@ std::string EffectiveConninfo(const ConnectOptions& options) {
 }
 
 ConnectionPool::ConnectionPool(ConnectOptions options, int size)
-    : options_(std::move(options)), size_(size) {}
+    : options_(std::move(options)),
+      size_(size),
+      watchdog_(options_.statement_timeout + options_.answer_grace) {}
 ConnectionPool::~ConnectionPool() { DropIdle(); }
 
 ConnectionPool::Loan::Loan(ConnectionPool* pool, std::unique_ptr<Connection> connection)
@@ -62,13 +68,32 @@ absl::StatusOr<ConnectionPool::Loan> ConnectionPool::Acquire(absl::Time deadline
   }
   if (kept != nullptr) return Loan(this, std::move(kept));
   try {
-    return Loan(this, std::make_unique<Connection>(EffectiveConninfo(options_)));
+    return Loan(this, Connect());
   } catch (const std::exception& e) {
     Return(nullptr);
     if (options_.observer != nullptr) options_.observer->ConnectionRefused();
     return error::WithCause(error::Unavailable("The database does not take connections."),
                             e.what());
   }
+}
+
+std::unique_ptr<Connection> ConnectionPool::Connect() {
+  auto connection = std::make_unique<Connection>(EffectiveConninfo(options_), &watchdog_);
+  const Connection::Question question(*connection);
+  // A pooler would lose what the session was told to be, and by another's number no session whose
+  // commit is in doubt can be ended.
+  const int said = connection->raw().backendpid();
+  const int is =
+      pqxx::nontransaction(connection->raw()).exec1("SELECT pg_backend_pid()")[0].as<int>();
+  if (said != is) {
+    throw pqxx::broken_connection(
+        absl::StrCat("the session is said to be process ", said, " and is ", is,
+                     ": a pooler such as pgbouncer is in between; connect to PostgreSQL itself"));
+  }
+  if (options_.writable_host != nullptr) {
+    options_.writable_host->Learn({PQhost(connection->libpq()), PQport(connection->libpq())});
+  }
+  return connection;
 }
 
 void ConnectionPool::DropIdle() {

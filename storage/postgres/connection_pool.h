@@ -10,7 +10,9 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "services/common/mutex.h"
+#include "storage/postgres/answer_watchdog.h"
 #include "storage/postgres/database_observer.h"
+#include "storage/postgres/writable_host.h"
 
 namespace muster::storage {
 
@@ -22,6 +24,8 @@ struct ConnectOptions {
   // Unless null, asked for each new connection instead of `conninfo`, which may have changed. Any
   // thread.
   std::function<std::string()> current_conninfo = {};
+  // Unless null, learns which of several hosts took writes, which is then tried first.
+  std::shared_ptr<WritableHost> writable_host = {};
   // Schema that unqualified names mean.
   std::string schema = {};
   // Shown in pg_stat_activity; the schema is appended.
@@ -30,6 +34,9 @@ struct ConnectOptions {
   absl::Duration connect_timeout = absl::Seconds(3);
   // Longest that one statement may take.
   absl::Duration statement_timeout = absl::Seconds(15);
+  // How much longer the answer is waited for. A server that does not even say that it took too long
+  // hangs: the connection is cut, and what became of a commit is asked on another.
+  absl::Duration answer_grace = absl::Seconds(3);
   // A process that freezes while it holds the journal's head loses it after this time.
   absl::Duration idle_in_transaction_timeout = absl::Seconds(5);
   // Null: nobody.
@@ -75,6 +82,8 @@ class ConnectionPool {
   const ConnectOptions& options() const { return options_; }
 
  private:
+  // Throws pqxx::broken_connection.
+  std::unique_ptr<Connection> Connect();
   void Return(std::unique_ptr<Connection> connection);
   void Tell(int in_use, int idle) const {
     if (options_.observer != nullptr) options_.observer->ConnectionsChanged(in_use, idle);
@@ -82,6 +91,7 @@ class ConnectionPool {
 
   const ConnectOptions options_;
   const int size_;
+  AnswerWatchdog watchdog_;
   Mutex mutex_;
   CondVar free_;
   int lent_ MUSTER_GUARDED_BY(mutex_) = 0;

@@ -1,11 +1,14 @@
 #include "storage/postgres/connection_pool.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/time/time.h"
 #include "storage/postgres/connection.h"
 #include "storage/postgres/transaction.h"
@@ -23,7 +26,9 @@ constexpr Statement kWrite = {"test_write", "UPDATE journal_head SET batch = 'x'
 class ConnectionPoolTest : public ::testing::Test {
  protected:
   ConnectOptions Connect() {
-    return {.current_conninfo = [this] { return conninfo_; }, .schema = "quota"};
+    return {.current_conninfo = [this] { return conninfo_; },
+            .writable_host = host_,
+            .schema = "quota"};
   }
   // The server's process.
   int LendOnce() {
@@ -52,6 +57,7 @@ class ConnectionPoolTest : public ::testing::Test {
 
   testing::TestDatabase database_;
   std::string conninfo_ = database_.conninfo("quota");
+  const std::shared_ptr<WritableHost> host_ = std::make_shared<WritableHost>();
   ConnectionPool pool_{Connect(), 1};
   // A doubt that cannot be settled would be waited for.
   TransactionRunner runner_{&pool_, {.on_doubt = [this] { runner_.Abort(); }}};
@@ -77,6 +83,16 @@ TEST_F(ConnectionPoolTest, NorIsItWhereNoServerIsThereAnyMore) {
   conninfo_ = "host=/nowhere user=nobody";
   EXPECT_TRUE(absl::IsUnavailable(SendOne()));
   EXPECT_EQ(runner_.stats().in_doubt, 0);
+}
+
+TEST_F(ConnectionPoolTest, TriesTheHostFirstThatTookWritesLast) {
+  const std::string folder = database_.QueryValue("SHOW unix_socket_directories");
+  const std::string nowhere = "host=/nowhere,";
+  conninfo_ = absl::StrReplaceAll(conninfo_, {{"host=", nowhere}});
+  ASSERT_THAT(conninfo_, ::testing::HasSubstr(nowhere));
+  LendOnce();
+  EXPECT_THAT(EffectiveConninfo(pool_.options()),
+              ::testing::HasSubstr(absl::StrCat("host='", folder, ",/nowhere'")));
 }
 
 }  // namespace

@@ -82,8 +82,9 @@ UPDATE $S.journal_head SET incarnation = replace(gen_random_uuid()::text, '-', '
 
 // A connection with the runner over it.
 struct Session {
-  explicit Session(const std::string& conninfo)
+  explicit Session(const std::string& conninfo, std::shared_ptr<WritableHost> host = {})
       : pool({.conninfo = conninfo,
+              .writable_host = std::move(host),
               .schema = "pg_catalog",
               .application_name = "muster-migrate",
               .statement_timeout = kStatementTimeout,
@@ -247,9 +248,9 @@ absl::StatusOr<std::vector<std::pair<std::string, std::string>>> Migrator::NewHi
 }
 
 absl::Status Migrator::CheckVersion(const std::string& conninfo, const std::string& dir,
-                                    const std::string& schema) {
+                                    const std::string& schema, std::shared_ptr<WritableHost> host) {
   ASSIGN_OR_RETURN(const std::vector<Migration> files, ReadMigrations(dir, schema));
-  Session session(conninfo);
+  Session session(conninfo, std::move(host));
   ASSIGN_OR_RETURN(const std::vector<AppliedMigration> applied,
                    ReadAndCompare(session, schema, files));
   const bool runs = std::all_of(files.begin() + std::min(applied.size(), files.size()), files.end(),

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "storage/postgres/writable_host.h"
 
 // Brings the schemas of a database up to what the tree's migrations say. Forward only: what was
 // applied is never undone, and a file that was applied is never edited. Files:
@@ -120,9 +122,11 @@ class Migrator {
 
   // For the start of a server: OK when the schema is what `dir` says, but for files of `dir` that
   // are optional and those of later releases that it can run on; else SCHEMA_TOO_OLD (run `musterd
-  // migrate`) or as CompareMigrations. `conninfo` may be that of the service's role.
+  // migrate`) or as CompareMigrations. `conninfo` may be that of the service's role,
+  // `host` as of ConnectOptions.
   static absl::Status CheckVersion(const std::string& conninfo, const std::string& dir,
-                                   const std::string& schema);
+                                   const std::string& schema,
+                                   std::shared_ptr<WritableHost> host = {});
 
  private:
   absl::StatusOr<std::vector<std::string>> Schemas() const;

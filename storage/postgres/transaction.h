@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "storage/postgres/connection.h"
@@ -41,6 +42,7 @@ class Transaction {
   pqxx::result Exec(const Statement& statement, const Args&... args) {
     const Fault fault = FaultAt(statement.name);
     Flush();
+    const Connection::Question question(connection_);
     if (!fault.before.empty()) raw_.exec(fault.before);
     if (connection_.FirstUse(statement.name))
       connection_.raw().prepare(statement.name, statement.sql);
@@ -88,6 +90,7 @@ class Transaction {
     const std::string all = absl::StrCat(begun_ ? "" : "BEGIN; ", fault.before, sql,
                                          fault.after.empty() ? "" : "; ", fault.after);
     begun_ = true;
+    const Connection::Question question(connection_);
     return raw_.exec(all);
   }
 
@@ -98,6 +101,7 @@ class Transaction {
 
   // Sends what is queued, and BEGIN if that was not said yet, and waits for the answers.
   void Flush() {
+    const Connection::Question question(connection_);
     if (queued_.empty()) {
       if (!begun_) raw_.exec("BEGIN");
     } else {
@@ -118,9 +122,11 @@ class Transaction {
     queued_.Add(fault.before);
     queued_.Add("COMMIT;");
     queued_.Add(fault.after);
+    connection_.Asks();
     queued_.Send();
   }
   void FinishCommit() {
+    const absl::Cleanup heard = [this] { connection_.Heard(); };
     if (queued_.sent()) queued_.Finish();
     begun_ = false;
   }

@@ -71,6 +71,7 @@ absl::Status EndSession(Transaction& tx, int pid) {
 // Ends a transaction of which a statement failed, so that the connection serves others.
 void EndFailed(Connection& connection) {
   try {
+    const Connection::Question question(connection);
     pqxx::nontransaction(connection.raw()).exec("ROLLBACK");
   } catch (const std::exception&) {
     connection.MarkBroken();

@@ -244,6 +244,25 @@ TEST_F(QuotaPipelineTest, WhatALostSessionMayStillCommitIsNotCalledUndone) {
   EXPECT_EQ(asked->Status().ok(), committed);
 }
 
+TEST_F(QuotaPipelineTest, AServerThatHangsIsNotWaitedForWithoutAWord) {
+  LaneOptions options = Lone();
+  options.connect.statement_timeout = absl::Milliseconds(300);
+  options.connect.answer_grace = absl::Milliseconds(300);
+  Lane& lane = NewLane(std::move(options));
+  ASSERT_THAT(Ask(lane, "first", 1)->Status(), IsOk());
+  const int pid = std::stoi(database_.QueryValue(
+      "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND query ILIKE "
+      "'COMMIT%'"));
+  kill(pid, SIGSTOP);
+  const auto asked = Ask(lane, "second", 2);
+  testing::Until([&] { return !lane.ready(); }, "the lane's word that the database is away");
+  EXPECT_FALSE(asked->answered()) << "it may still be done";
+  kill(pid, SIGCONT);
+  const absl::Status status = asked->Status();
+  EXPECT_EQ(status.ok(), CountOf("journal") == 2) << status;
+  testing::Until([&] { return lane.ready(); }, "the lane's word that the database is back");
+}
+
 TEST_F(QuotaPipelineTest, AComparisonFindsNothingUnderWay) {
   Lane& lane = NewLane(Lone());
   auto head = HoldHead();

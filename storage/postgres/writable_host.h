@@ -1,0 +1,38 @@
+#pragma once
+
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "services/common/mutex.h"
+
+namespace muster::storage {
+
+// A member of a list of hosts as libpq takes it.
+struct DatabaseHost {
+  std::string host = {};  // name, address or folder of a socket; libpq's own default: empty
+  std::string port = {};
+};
+
+// `conninfo` with the hosts of its list in another order: the one that is `first`, if it is in it,
+// then the others as they stand there. What libpq does not understand stays as it is. Pure.
+std::string WithHostFirst(const std::string& conninfo, const DatabaseHost& first);
+
+// Which host of several took writes last: to be tried first, for one that is cut off or hangs costs
+// each connection its whole time to connect. Shared by the connections of a process; thread-safe.
+class WritableHost {
+ public:
+  void Learn(DatabaseHost host) {
+    MutexLock lock(mutex_);
+    host_ = std::move(host);
+  }
+  std::string FirstIn(const std::string& conninfo) const {
+    MutexLock lock(mutex_);
+    return host_.host.empty() ? conninfo : WithHostFirst(conninfo, host_);
+  }
+
+ private:
+  mutable Mutex mutex_;
+  DatabaseHost host_ MUSTER_GUARDED_BY(mutex_);
+};
+
+}  // namespace muster::storage
