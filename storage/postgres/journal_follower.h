@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "services/common/cause.h"
 #include "services/common/error.h"
 #include "services/common/log.h"
 #include "services/common/state.h"
@@ -143,8 +144,12 @@ absl::Status JournalFollower<State>::CatchUp(Transaction& tx, const Head& head) 
     std::vector<Revised<Change>> changes;
     for (const JournalRow& row : rows) {
       absl::StatusOr<Change> change = store_.Decode(row.kind, row.key, row.bytes.get());
-      // No command is to blame for it.
-      if (!change.ok()) return error::Unavailable(change.status().message());
+      // No command is to blame for it, nor is it its caller's to know whose it is.
+      if (!change.ok()) {
+        return error::WithCause(error::Unavailable(absl::StrCat("Change ", row.revision,
+                                                                " of the journal cannot be read.")),
+                                change.status().message());
+      }
       changes.push_back({*std::move(change), row.revision});
     }
     for (const Revised<Change>& change : changes)

@@ -7,6 +7,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "services/common/cause.h"
 #include "services/quota/store/lane_test_base.h"
 
 namespace muster::storage {
@@ -461,6 +462,25 @@ TEST_F(QuotaLaneTest, WhoMissesWhatAnotherWroteDecidesAnew) {
     ASSERT_THAT(Do(other, Want("b", 0, ++generation)), IsOk());
     ASSERT_THAT(Do(lane, Want("a", 0, ++generation)), IsOk());
   }
+}
+
+// It may be of any organization's.
+TEST_F(QuotaLaneTest, AChangeThatCannotBeReadIsNotNamedToCallers) {
+  LaneOptions deaf;
+  deaf.poll = absl::Hours(1);
+  deaf.runner.fault = [](absl::string_view site) -> Fault {
+    return {.before = site == "announce/journal_notify" ? "SELECT 1 / 0; " : ""};
+  };
+  Lane& lane = NewLane(deaf);
+  Lane& other = NewLane(deaf);
+  ASSERT_THAT(Do(other, quota::UpdateQuota{kKey, 10, "", true}), IsOk());
+  database_.Execute("UPDATE quota.journal SET change = change || '\\xff'");
+  const absl::Status status = Do(lane, Want("a", 1));
+  EXPECT_THAT(status, StatusIs(absl::StatusCode::kUnavailable));
+  EXPECT_EQ(status.message(), "Change 1 of the journal cannot be read.");
+  EXPECT_THAT(error::CauseOf(status), ::testing::HasSubstr("acme")) << "for operators";
+  database_.Execute("UPDATE quota.journal SET change = substring(change FOR length(change) - 1)");
+  testing::Until([&] { return Do(lane, Want("a", 1)).ok(); }, "a journal that can be read");
 }
 
 }  // namespace
