@@ -87,6 +87,9 @@ class Connection {
   // Whether the server said something since its last answer: as a rule that it has ended the
   // session. Whatever were sent to it then would have an unknown outcome.
   bool HasNews() const { return IsReadable(raw_.sock()); }
+  // WritableHost::losses when it was made.
+  void set_losses(int64_t losses) { losses_ = losses; }
+  int64_t losses() const { return losses_; }
   // The connection must not be used again.
   void MarkBroken() { broken_ = true; }
   bool broken() const { return broken_; }
@@ -117,6 +120,7 @@ class Connection {
   std::set<std::string> prepared_;
   std::set<std::string, std::less<>> pipelined_;
   bool broken_ = false;
+  int64_t losses_ = 0;
 };
 
 }  // namespace muster::storage

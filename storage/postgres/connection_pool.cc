@@ -32,8 +32,17 @@ std::string EffectiveConninfo(const ConnectOptions& options) {
       absl::ToInt64Milliseconds(options.idle_in_transaction_timeout), "'");
 }
 
+namespace {
+
+ConnectOptions WithHost(ConnectOptions options) {
+  if (options.writable_host == nullptr) options.writable_host = std::make_shared<WritableHost>();
+  return options;
+}
+
+}  // namespace
+
 ConnectionPool::ConnectionPool(ConnectOptions options, int size)
-    : options_(std::move(options)),
+    : options_(WithHost(std::move(options))),
       size_(size),
       watchdog_(options_.statement_timeout + options_.answer_grace) {}
 ConnectionPool::~ConnectionPool() { DropIdle(); }
@@ -61,7 +70,7 @@ absl::StatusOr<ConnectionPool::Loan> ConnectionPool::Acquire(absl::Time deadline
     const size_t idle = idle_.size();
     while (kept == nullptr && !idle_.empty()) {
       std::unique_ptr<Connection>& last = idle_.back();
-      (last->HasNews() ? ended.emplace_back() : kept) = std::move(last);
+      (IsGone(*last) ? ended.emplace_back() : kept) = std::move(last);
       idle_.pop_back();
     }
     Tell(1, static_cast<int>(idle_.size()) - static_cast<int>(idle));
@@ -77,8 +86,14 @@ absl::StatusOr<ConnectionPool::Loan> ConnectionPool::Acquire(absl::Time deadline
   }
 }
 
+bool ConnectionPool::IsGone(const Connection& connection) const {
+  return connection.HasNews() || connection.losses() != options_.writable_host->losses();
+}
+
 std::unique_ptr<Connection> ConnectionPool::Connect() {
+  const int64_t losses = options_.writable_host->losses();
   auto connection = std::make_unique<Connection>(EffectiveConninfo(options_), &watchdog_);
+  connection->set_losses(losses);
   const Connection::Question question(*connection);
   // A pooler would lose what the session was told to be, and by another's number no session whose
   // commit is in doubt can be ended.
@@ -90,9 +105,7 @@ std::unique_ptr<Connection> ConnectionPool::Connect() {
         absl::StrCat("the session is said to be process ", said, " and is ", is,
                      ": a pooler such as pgbouncer is in between; connect to PostgreSQL itself"));
   }
-  if (options_.writable_host != nullptr) {
-    options_.writable_host->Learn({PQhost(connection->libpq()), PQport(connection->libpq())});
-  }
+  options_.writable_host->Learn({PQhost(connection->libpq()), PQport(connection->libpq())});
   return connection;
 }
 
@@ -103,10 +116,16 @@ void ConnectionPool::DropIdle() {
   Tell(0, -static_cast<int>(dropped.size()));
 }
 
+void ConnectionPool::ConnectionLost() {
+  options_.writable_host->Lost();
+  DropIdle();
+}
+
 void ConnectionPool::Return(std::unique_ptr<Connection> connection) {
   MutexLock lock(mutex_);
   --lent_;
-  const bool kept = connection != nullptr && !connection->broken();
+  const bool kept = connection != nullptr && !connection->broken() &&
+                    connection->losses() == options_.writable_host->losses();
   if (kept) idle_.push_back(std::move(connection));
   Tell(-1, kept ? 1 : 0);
   free_.Signal();

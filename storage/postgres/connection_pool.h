@@ -24,7 +24,8 @@ struct ConnectOptions {
   // Unless null, asked for each new connection instead of `conninfo`, which may have changed. Any
   // thread.
   std::function<std::string()> current_conninfo = {};
-  // Unless null, learns which of several hosts took writes, which is then tried first.
+  // Learns which of several hosts took writes, which is then tried first. Pools that share one drop
+  // what is idle when any of them loses a connection. Null: the pool has one of its own.
   std::shared_ptr<WritableHost> writable_host = {};
   // Schema that unqualified names mean.
   std::string schema = {};
@@ -78,12 +79,15 @@ class ConnectionPool {
 
   // Closes the connections that nobody has on loan: the next ones are new.
   void DropIdle();
+  // One of its connections broke: the others of the process, idle or on loan, are not lent again.
+  void ConnectionLost();
 
   const ConnectOptions& options() const { return options_; }
 
  private:
   // Throws pqxx::broken_connection.
   std::unique_ptr<Connection> Connect();
+  bool IsGone(const Connection& connection) const;
   void Return(std::unique_ptr<Connection> connection);
   void Tell(int in_use, int idle) const {
     if (options_.observer != nullptr) options_.observer->ConnectionsChanged(in_use, idle);

@@ -85,6 +85,31 @@ TEST_F(ConnectionPoolTest, NorIsItWhereNoServerIsThereAnyMore) {
   EXPECT_EQ(runner_.stats().in_doubt, 0);
 }
 
+// A server that hangs has not ended them, and each would be waited for.
+TEST_F(ConnectionPoolTest, ALostConnectionIsOneOfAllPoolsOfTheServer) {
+  ConnectionPool other(Connect(), 1);
+  TransactionRunner others(&other, {});
+  const auto ask = [&] {
+    int session = 0;
+    EXPECT_THAT(others.RunStatement([&](Transaction& tx) {
+      session = tx.Exec("SELECT pg_backend_pid()")[0][0].as<int>();
+      return absl::OkStatus();
+    }),
+                IsOk());
+    return session;
+  };
+  const int before = ask();
+  EXPECT_EQ(ask(), before);
+  {
+    const auto lent = other.Acquire(absl::InfiniteFuture());
+    pool_.ConnectionLost();
+  }
+  EXPECT_NE(ask(), before) << "on loan";
+  const int then = ask();
+  pool_.ConnectionLost();
+  EXPECT_NE(ask(), then) << "idle";
+}
+
 TEST_F(ConnectionPoolTest, TriesTheHostFirstThatTookWritesLast) {
   const std::string folder = database_.QueryValue("SHOW unix_socket_directories");
   const std::string nowhere = "host=/nowhere,";

@@ -272,8 +272,7 @@ TransactionRunner::Attempt TransactionRunner::Lost(Connection& connection, bool 
                                                    absl::string_view what,
                                                    absl::string_view sqlstate) {
   connection.MarkBroken();
-  // What broke one has most likely broken those that nobody uses.
-  pool_->DropIdle();
+  pool_->ConnectionLost();
   if (committing) return {Outcome::kInDoubt, InDoubt(what), std::string(sqlstate)};
   return {Outcome::kLost, error::WithCause(error::Unavailable("The database is away."), what),
           std::string(sqlstate)};

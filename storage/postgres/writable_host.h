@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <utility>
 
 #include "absl/strings/string_view.h"
 #include "services/common/mutex.h"
@@ -18,12 +20,23 @@ struct DatabaseHost {
 std::string WithHostFirst(const std::string& conninfo, const DatabaseHost& first);
 
 // Which host of several took writes last: to be tried first, for one that is cut off or hangs costs
-// each connection its whole time to connect. Shared by the connections of a process; thread-safe.
+// each connection its whole time to connect. And how often one was lost. Shared by the connections of
+// a process; thread-safe.
 class WritableHost {
  public:
   void Learn(DatabaseHost host) {
     MutexLock lock(mutex_);
     host_ = std::move(host);
+  }
+  // A connection broke: those that were made before it are not to be trusted either.
+  void Lost() {
+    MutexLock lock(mutex_);
+    host_ = {};
+    ++losses_;
+  }
+  int64_t losses() const {
+    MutexLock lock(mutex_);
+    return losses_;
   }
   std::string FirstIn(const std::string& conninfo) const {
     MutexLock lock(mutex_);
@@ -33,6 +46,7 @@ class WritableHost {
  private:
   mutable Mutex mutex_;
   DatabaseHost host_ MUSTER_GUARDED_BY(mutex_);
+  int64_t losses_ MUSTER_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace muster::storage

@@ -63,6 +63,8 @@ TEST(WritableHost, TheLastThatTookWritesIsFirst) {
   EXPECT_EQ(WordOf(host.FirstIn(kThree), "host"), "db3,db1,db2");
   host.Learn({"db2", "5433"});
   EXPECT_EQ(WordOf(host.FirstIn(kThree), "host"), "db2,db1,db3");
+  host.Lost();
+  EXPECT_EQ(host.FirstIn(kThree), kThree);
 }
 
 }  // namespace

@@ -55,7 +55,7 @@ class Woken(Fault):
         replica.process.kill()
         replica.process.wait()
         began = time.monotonic()
-        replica.start()
+        replica.start_when_it_can(60)  # the new leader may not take commits yet
         yield f"{replica.name} started anew in {time.monotonic() - began:.1f} s"
         time.sleep(5)
         primary.place.signal(signal.SIGCONT)

@@ -37,6 +37,16 @@ class Replica:
         with open(self.port_file) as file:
             self.ports = {kind: f"127.0.0.1:{port}" for kind, port in map(str.split, file)}
 
+    def start_when_it_can(self, seconds):
+        """As whoever restarts what ends: it does not start while nothing takes writes."""
+        until = time.monotonic() + seconds
+        while True:
+            try:
+                return self.start()
+            except RuntimeError:
+                if time.monotonic() > until:
+                    raise
+
     def stop(self):
         if self.process is not None and self.process.poll() is None:
             self.process.terminate()
