@@ -18,12 +18,12 @@ TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__
 def arguments(about):
     parser = argparse.ArgumentParser(description=about)
     parser.add_argument("--failovers", type=int, default=100, help="how many (%(default)s)")
-    parser.add_argument("--kinds", default=",".join(kind for kind in faults.KINDS if kind not in faults.KNOWN_TO_BREAK),
-                        help=f"of these, in turn (%(default)s); there is {', '.join(faults.KNOWN_TO_BREAK)} too")
+    parser.add_argument("--kinds", default=",".join(faults.KINDS), help="of these, in turn (%(default)s)")
     parser.add_argument("--build", default="build/release", help="whose bin/ and stubs/ are used (%(default)s)")
     parser.add_argument("--bin", help="folder of musterd and musterctl instead")
     parser.add_argument("--wheel", help="the Python stubs instead")
-    parser.add_argument("--hold", type=float, default=16, help="seconds that what is frozen or cut stays so, up to half more (%(default)s)")
+    parser.add_argument("--hold", type=float, default=24,
+                        help="seconds that what is frozen or cut stays so, up to half more; musterd waits 18 for an answer (%(default)s)")
     parser.add_argument("--asynchronous", action="store_true", help="without synchronous_mode: what is lost then must be seen (kind lag)")
     parser.add_argument("--conninfo", default="", help="words behind --db_conninfo")
     parser.add_argument("--seed", type=int, default=int(time.time()))

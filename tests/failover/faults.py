@@ -127,5 +127,3 @@ class Lagging(Fault):
 
 KINDS = {"kill": Killed, "crash": Crashed, "freeze": Frozen, "switchover": Switched, "cut": Cut, "standby": StandbyGone, "lag": Lagging,
          "wake": Woken}
-# What musterd does not stand yet (deploy/high-availability.md; of `freeze` now and then): to be asked for by name.
-KNOWN_TO_BREAK = {"wake"}
