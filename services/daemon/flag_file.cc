@@ -13,6 +13,7 @@
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
 #include "services/common/cause.h"
+#include "services/common/edit_distance.h"
 #include "services/common/read_file.h"
 
 namespace muster::daemon {
@@ -26,27 +27,12 @@ absl::CommandLineFlag* Find(absl::string_view name) {
   return flag != nullptr && absl::StrContains(flag->Filename(), "services/") ? flag : nullptr;
 }
 
-// How many letters must be changed to make one of the other.
-size_t Distance(absl::string_view a, absl::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t corner = std::exchange(row[0], i);
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t change = corner + (a[i - 1] == b[j - 1] ? 0 : 1);
-      corner = row[j];
-      row[j] = std::min({change, row[j] + 1, row[j - 1] + 1});
-    }
-  }
-  return row[b.size()];
-}
-
 std::string Unknown(absl::string_view name) {
   constexpr size_t kNear = 3;
   std::string nearest;
   size_t least = kNear;
   for (const auto& [known, flag] : absl::GetAllFlags()) {
-    const size_t distance = Distance(name, known);
+    const size_t distance = EditDistance(name, known);
     if (Find(known) == nullptr || distance >= least) continue;
     nearest = std::string(known);
     least = distance;

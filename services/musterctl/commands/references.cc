@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "services/common/edit_distance.h"
 #include "services/common/resource_name.h"
 #include "services/common/status_macros.h"
 #include "services/musterctl/commands/commands.h"
@@ -65,22 +66,6 @@ absl::StatusOr<Asked> ReadAllSlashed(absl::Span<const std::string> words) {
   return asked;
 }
 
-// Letters to add, take out, change, or exchange with the next.
-size_t Distance(absl::string_view a, absl::string_view b) {
-  std::vector<std::vector<size_t>> at(a.size() + 1, std::vector<size_t>(b.size() + 1));
-  for (size_t i = 0; i <= a.size(); ++i) at[i][0] = i;
-  for (size_t j = 0; j <= b.size(); ++j) at[0][j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t changed = at[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
-      at[i][j] = std::min({at[i - 1][j] + 1, at[i][j - 1] + 1, changed});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-        at[i][j] = std::min(at[i][j], at[i - 2][j - 2] + 1);
-    }
-  }
-  return at[a.size()][b.size()];
-}
-
 bool IsOneOf(Kind kind, absl::Span<const Kind> kinds) {
   return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
 }
@@ -115,7 +100,7 @@ std::string DidYouMean(absl::string_view said, absl::Span<const std::string> wor
   std::string best;
   size_t least = limit + 1;
   for (const std::string& word : words) {
-    size_t distance = Distance(lower, word);
+    size_t distance = EditDistance(lower, word);
     // What was begun and not ended.
     if (lower.size() >= 3 && absl::StartsWith(word, lower))
       distance = std::min<size_t>(distance, 1);
