@@ -1,18 +1,16 @@
 #include "services/client/contexts.h"
 
-#include <sys/stat.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "services/common/read_file.h"
+#include "services/common/replace_file.h"
 #include "services/common/status_macros.h"
 
 namespace muster::client {
@@ -171,16 +169,10 @@ absl::StatusOr<Contexts> ReadContexts(const std::string& path) {
 absl::Status WriteContexts(const std::string& path, const Contexts& contexts) {
   if (path.empty())
     return absl::UnavailableError("neither MUSTER_CONFIG nor HOME says where contexts are kept");
-  const std::string draft = absl::StrCat(path, ".new");
   std::error_code error;
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   if (!folder.empty()) std::filesystem::create_directories(folder, error);
-  const mode_t before = umask(077);
-  std::ofstream file(draft, std::ios::trunc);
-  umask(before);
-  file << Yaml(contexts);
-  file.close();
-  if (file.fail() || std::rename(draft.c_str(), path.c_str()) != 0)
+  if (!ReplaceFile(path, Yaml(contexts), {.mode = 0600, .durable = true}))
     return absl::UnavailableError(absl::StrCat(path, ": cannot be written"));
   return absl::OkStatus();
 }

@@ -1,11 +1,10 @@
 #include "services/kubernetes/process.h"
 
-#include <cstdio>
-#include <fstream>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "services/common/log.h"
+#include "services/common/replace_file.h"
 #include "services/common/status_macros.h"
 #include "services/rpc/certificate_collector.h"
 #include "services/rpc/client/health.h"
@@ -59,13 +58,9 @@ absl::Status Process::Open() {
 
 absl::Status Process::WritePortFile() const {
   if (options_.port_file.empty()) return absl::OkStatus();
-  const std::string draft = absl::StrCat(options_.port_file, ".new");
-  {
-    std::ofstream file(draft);
-    file << "metrics " << metrics_endpoint_->port() << "\nhealth " << server_->port() << "\n";
-    if (!file.flush()) return absl::UnavailableError(absl::StrCat("cannot write ", draft));
-  }
-  if (std::rename(draft.c_str(), options_.port_file.c_str()) != 0)
+  const std::string ports =
+      absl::StrCat("metrics ", metrics_endpoint_->port(), "\nhealth ", server_->port(), "\n");
+  if (!ReplaceFile(options_.port_file, ports))
     return absl::UnavailableError(absl::StrCat("cannot write ", options_.port_file));
   return absl::OkStatus();
 }

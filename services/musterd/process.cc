@@ -5,7 +5,6 @@
 #include <muster/lifecycle/v1/lifecycle_service.grpc.pb.h>
 #include <muster/quota/v1/quota_service.grpc.pb.h>
 
-#include <fstream>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -14,6 +13,7 @@
 #include "services/capacity/core/place.h"
 #include "services/common/error.h"
 #include "services/common/log.h"
+#include "services/common/replace_file.h"
 #include "services/common/status_macros.h"
 #include "services/configuration/configuration_service.h"
 #include "services/configuration/core/place.h"
@@ -372,15 +372,12 @@ std::vector<page::ServiceHealth> Process::HealthOfParts() const {
 
 absl::Status Process::WritePortFile() const {
   if (options_.port_file.empty()) return absl::OkStatus();
-  // Written beside and renamed, so that whoever waits for the file finds all of it.
-  const std::string draft = absl::StrCat(options_.port_file, ".new");
-  std::ofstream file(draft);
-  file << "grpc " << port() << "\nmetrics " << metrics_port() << "\noperator " << operator_port()
-       << "\n";
-  if (page_ != nullptr) file << "page " << page_port() << "\n";
-  if (health_server_ != nullptr) file << "health " << health_port() << "\n";
-  file.close();
-  if (std::rename(draft.c_str(), options_.port_file.c_str()) != 0) {
+  std::string ports = absl::StrCat("grpc ", port(), "\nmetrics ", metrics_port(), "\noperator ",
+                                   operator_port(), "\n");
+  if (page_ != nullptr) absl::StrAppend(&ports, "page ", page_port(), "\n");
+  if (health_server_ != nullptr) absl::StrAppend(&ports, "health ", health_port(), "\n");
+  // Whoever waits for the file finds all of it.
+  if (!ReplaceFile(options_.port_file, ports)) {
     return error::InvalidField("--port_file",
                                absl::StrCat(options_.port_file, " cannot be written."));
   }
