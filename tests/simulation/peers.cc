@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "services/capacity/core/validate.h"
 #include "services/capacity/wire/capacity_wire.h"
+#include "services/common/quota_name.h"
 #include "services/configuration/core/validate.h"
 #include "services/configuration/wire/configuration_wire.h"
 #include "services/lifecycle/core/names.h"
@@ -63,9 +64,8 @@ lifecycle::CatalogueFacts FactsFor(const lifecycle::Pool& pool, const capacity::
 }
 
 std::string QuotaOf(const lifecycle::Pool& pool) {
-  const auto& asked = pool.spec.compute_class;
-  return absl::StrCat("organizations/", lifecycle::OrganizationOf(pool.name), "/quotas/", pool.zone,
-                      "~", pool.spec.instance_type, "~", asked.empty() ? "default" : asked);
+  return QuotaNameOf(lifecycle::OrganizationOf(pool.name),
+                     QuotaIdOf(pool.zone, pool.spec.instance_type, pool.spec.compute_class));
 }
 
 quota::SyncHolding RequestOf(const Picture& picture, const lifecycle::HoldingAsk& ask) {

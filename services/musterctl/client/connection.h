@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "services/client/client.h"
+#include "services/common/quota_name.h"
 #include "services/common/status_macros.h"
 #include "services/musterctl/client/api_types.h"
 #include "services/musterctl/client/errors.h"
@@ -54,7 +55,7 @@ class Connection {
   std::string Prefix(Kind kind) const {
     const bool of_cluster = kind <= Kind::kEvent;
     if (kind > Kind::kQuota || scope_.organization == "-") return "";
-    if (kind == Kind::kQuota) return absl::StrCat(Organization(), "/quotas/");
+    if (kind == Kind::kQuota) return QuotaNameOf(scope_.organization, "");
     if (!of_cluster || scope_.cluster == "-") return absl::StrCat(Organization(), "/clusters/");
     return absl::StrCat(Cluster(), "/");
   }

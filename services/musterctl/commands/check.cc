@@ -1,5 +1,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "services/common/quota_name.h"
 #include "services/common/status_macros.h"
 #include "services/musterctl/client/errors.h"
 #include "services/musterctl/commands/output.h"
@@ -39,9 +40,7 @@ absl::Status Check(Session& session) {
   if (!nodes.ok()) return WrongUse(nodes.status().message());
   quota::v1::CheckQuotaRequest request;
   const std::string quota =
-      absl::StrContains(id.id, "/")
-          ? id.id
-          : absl::StrCat("organizations/", session.scope.organization, "/quotas/", id.id);
+      absl::StrContains(id.id, "/") ? id.id : QuotaNameOf(session.scope.organization, id.id);
   request.add_holdings()->set_name(absl::StrCat(
       quota, "/holdings/", session.line.Has("pool-uid") ? session.line.Get("pool-uid") : kNewPool));
   request.mutable_holdings(0)->set_nodes(*nodes);

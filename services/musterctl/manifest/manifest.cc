@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "services/common/quota_name.h"
 #include "services/common/status_macros.h"
 #include "services/musterctl/manifest/document.h"
 #include "services/musterctl/manifest/machine_set.h"
@@ -119,14 +120,14 @@ void ReadOverrides(Reading& in, quota::v1::Quota& quota) {
 Resource ReadQuota(Reading& in) {
   quota::v1::Quota quota;
   in.SkipName();
-  const std::string key =
-      absl::StrCat(in.spec.Id("zone", Need::kRequired).value_or(""), "~",
-                   in.spec.Id("instanceType", Need::kRequired).value_or(""), "~",
-                   in.spec.Word("computeClass", kClasses).value_or("default"));
-  quota.set_name(absl::StrCat("organizations/", in.Organization(), "/quotas/", key));
+  // In the order in which faults are told.
+  const std::string zone = in.spec.Id("zone", Need::kRequired).value_or("");
+  const std::string type = in.spec.Id("instanceType", Need::kRequired).value_or("");
+  const std::string id = QuotaIdOf(zone, type, in.spec.Word("computeClass", kClasses).value_or(""));
+  quota.set_name(QuotaNameOf(in.Organization(), id));
   quota.set_limit(in.spec.Integer("limit", Need::kRequired).value_or(0));
   ReadOverrides(in, quota);
-  in.label = absl::StrCat("quota/", key);
+  in.label = absl::StrCat("quota/", id);
   return quota;
 }
 

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "services/common/condition_names.h"
+#include "services/common/quota_name.h"
 #include "services/common/resource_name.h"
 #include "services/musterctl/print/table.h"
 #include "services/musterctl/print/words.h"
@@ -42,13 +43,12 @@ std::map<std::string, Refusal> RefusalsOf(const Fleet& fleet) {
         (condition->reason() != reason::kOver && condition->reason() != reason::kNotSet))
       continue;
     const std::vector<std::string> parts = absl::StrSplit(name, '/');
-    const std::string& compute_class = row.pool.spec().compute_class();
-    Refusal& refusal = refusals[absl::StrCat(
-        "organizations/", parts.size() > 1 ? parts[1] : "", "/quotas/", row.pool.zone(), "~",
-        row.pool.spec().instance_type(), "~", compute_class.empty() ? "default" : compute_class)];
+    const lifecycle::v1::NodePoolSpec& spec = row.pool.spec();
+    Refusal& refusal = refusals[QuotaNameOf(
+        parts.size() > 1 ? parts[1] : "",
+        QuotaIdOf(row.pool.zone(), spec.instance_type(), spec.compute_class()))];
     ++refusal.pools;
-    refusal.nodes +=
-        std::max<int64_t>(0, row.pool.spec().target_nodes() - row.pool.account().granted_nodes());
+    refusal.nodes += std::max<int64_t>(0, spec.target_nodes() - row.pool.account().granted_nodes());
   }
   return refusals;
 }

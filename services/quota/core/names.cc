@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "services/common/quota_name.h"
 #include "services/common/resource_name.h"
 
 namespace muster::quota {
@@ -26,8 +27,8 @@ std::optional<ComputeClass> ParseComputeClass(absl::string_view text) {
 }
 
 std::string QuotaName(const QuotaKey& key) {
-  return absl::StrCat("organizations/", key.organization, "/quotas/", key.zone, "~",
-                      key.instance_type, "~", ToString(key.compute_class));
+  return QuotaNameOf(key.organization,
+                     QuotaIdOf(key.zone, key.instance_type, ToString(key.compute_class)));
 }
 
 std::optional<QuotaKey> ParseQuotaName(absl::string_view name) {

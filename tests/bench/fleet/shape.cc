@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "services/common/quota_name.h"
 
 namespace muster::bench {
 namespace {
@@ -58,8 +59,9 @@ Shape MakeShape(int64_t nodes) {
                          .nodes = sizes[i],
                          .update_strategy = kUpdateStrategies[i % 3],
                          .scale_down_strategy = kScaleDownStrategies[i % 2]};
-    shape.quotas[absl::StrCat(organization, "/quotas/", zone, "~", pool.instance_type, "~",
-                              pool.compute_class)] += 2 * pool.nodes;
+    shape.quotas[absl::StrCat(organization, "/quotas/",
+                              QuotaIdOf(zone, pool.instance_type, pool.compute_class))] +=
+        2 * pool.nodes;
     shape.machines[{zone, pool.instance_type}] += pool.nodes;
     shape.pools.push_back(pool);
   }

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "services/common/quota_name.h"
 #include "services/common/resource_name.h"
 #include "services/lifecycle/core/names.h"
 #include "services/lifecycle/wire/times.h"
@@ -130,8 +131,8 @@ ConfigurationOrder OrderOf(const fv1::ConfigurationOrder& in) {
 std::string ClassOf(const Pool& pool) { return pool.spec.spot() ? "spot" : "default"; }
 
 std::string QuotaNameOf(const Pool& pool) {
-  return absl::StrCat("organizations/", OrganizationOf(pool.name), "/quotas/", pool.zone, "~",
-                      pool.spec.instance_type, "~", ClassOf(pool));
+  return muster::QuotaNameOf(OrganizationOf(pool.name),
+                             QuotaIdOf(pool.zone, pool.spec.instance_type, ClassOf(pool)));
 }
 
 type::v1::ComputeClass ComputeClassOf(const Pool& pool) {
