@@ -26,7 +26,6 @@ using capacity::v1::CapacityService;
 using lifecycle::v1::LifecycleService;
 
 constexpr absl::Duration kCallTimeout = absl::Seconds(30);
-constexpr size_t kRegisterChunk = 500;
 constexpr int kCataloguePage = 1000;
 constexpr absl::Duration kCatalogueInterval = absl::Minutes(1);
 constexpr absl::Duration kLongestReconnect = absl::Seconds(2);
@@ -223,7 +222,7 @@ void Agent::CatalogueLoop() {
 void Agent::RegisterLoop() {
   Backoff backoff = NewBackoff();
   for (size_t begin = 0; begin < options_.machines.size() && !stopper_.stopped();) {
-    const size_t end = rpc::BatchEnd(options_.machines, begin, kRegisterChunk);
+    const size_t end = rpc::BatchEnd(options_.machines, begin, rpc::kRegisterChunk);
     capacity::v1::BatchRegisterMachinesRequest request;
     for (size_t i = begin; i < end; ++i) *request.add_machines() = options_.machines[i];
     const absl::Status status =

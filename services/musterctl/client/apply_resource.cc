@@ -13,8 +13,6 @@
 namespace muster::musterctl {
 namespace {
 
-constexpr size_t kRegisterChunk = 500;
-
 bool Equal(const google::protobuf::Message& a, const google::protobuf::Message& b) {
   return google::protobuf::util::MessageDifferencer::Equals(a, b);
 }
@@ -73,7 +71,7 @@ absl::StatusOr<Applied> ApplyOne(Connection& connection, const capacity::v1::Ins
 absl::Status Register(Connection& connection, absl::Span<const capacity::v1::Machine> machines,
                       const WriteMode& mode) {
   for (size_t end = 0; !machines.empty(); machines.remove_prefix(end)) {
-    end = rpc::BatchEnd(machines, 0, kRegisterChunk);
+    end = rpc::BatchEnd(machines, 0, rpc::kRegisterChunk);
     capacity::v1::BatchRegisterMachinesRequest request;
     for (const auto& machine : machines.first(end)) *request.add_machines() = machine;
     request.set_validate_only(mode.dry_run);

@@ -6,6 +6,9 @@
 
 namespace muster::rpc {
 
+// How many machines are registered by one call.
+inline constexpr size_t kRegisterChunk = 500;
+
 // Where the batch ends that begins with `entries[begin]`: so many entries at most, and so many bytes as a server takes in one request;
 // one that is larger by itself is a batch of its own.
 template <class Entries>
