@@ -161,29 +161,21 @@ grpc::ServerUnaryReactor* ChooseRows(grpc::CallbackServerContext* context,
   using Filled = internal::ChosenPage<Row, Lane, Request, Response, Add, Render>;
   // Before Unary: it is asked once.
   std::shared_ptr<const access::Scope> scope = NarrowedTo(*context);
-  return Unary(context, [&](Responder responder) {
-    error::Faults faults;
+  const auto parse = [&](error::Faults& faults) {
     Selection<Row> wanted = select(request, faults);
     Choice choice = ParseChoice(request, *Filled::Resource::descriptor(), faults);
-    if (!faults.empty()) return responder.Finish(faults.status());
-    absl::StatusOr<Page> page = ReadPage(request);
-    if (!page.ok()) return responder.Finish(page.status());
-    auto filled = std::make_unique<Filled>(lane, std::move(scope), std::move(wanted), request,
-                                           *std::move(page), std::move(choice), std::move(add),
+    return std::pair(std::move(wanted), std::move(choice));
+  };
+  return PagedUnary(context, request, parse, [&](Responder responder, auto asked, Page page) {
+    auto filled = std::make_unique<Filled>(lane, std::move(scope), std::move(asked.first), request,
+                                           std::move(page), std::move(asked.second), std::move(add),
                                            std::move(render));
-    const absl::Time deadline = responder.deadline();
     SlowCalls::Answer answer = [filled = std::move(filled), response](Responder& waiting) {
       Response told;
       filled->Fill(waiting, told);
       waiting.Reply([&] { *response = std::move(told); });
     };
-    lane.Read(
-        [slow, answer = std::move(answer), responder = std::move(responder)](
-            const absl::Status& status, const auto*, int64_t) mutable {
-          if (!status.ok()) return responder.Finish(status);
-          slow->Add(std::move(responder), std::move(answer));
-        },
-        deadline);
+    AnswerSlowly(slow, lane, std::move(responder), std::move(answer));
   });
 }
 

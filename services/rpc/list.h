@@ -13,6 +13,7 @@
 #include "services/common/faults.h"
 #include "services/rpc/limits.h"
 #include "services/rpc/page.h"
+#include "services/rpc/parsed.h"
 #include "services/rpc/read.h"
 #include "services/rpc/revision.h"
 #include "services/rpc/unary.h"
@@ -39,20 +40,27 @@ std::string ListPage(const Map& rows, const Request& request, const Page& page,
   return "";
 }
 
+// As ParsedUnary, of a list: `handle(Responder, what is asked for, page)`.
+template <class Request, class Parse, class Handle>
+grpc::ServerUnaryReactor* PagedUnary(grpc::CallbackServerContext* context, const Request& request,
+                                     Parse parse, Handle handle) {
+  return ParsedUnary(context, parse, [&](Responder responder, auto query) {
+    absl::StatusOr<Page> page = ReadPage(request);
+    if (!page.ok()) return responder.Finish(page.status());
+    handle(std::move(responder), std::move(query), *std::move(page));
+  });
+}
+
 // A whole handler of a list with pages of its own making: as Read, with the page that is asked for.
 // `fill(state, request, page, query, response)`.
 template <class Lane, class Request, class Response, class Parse, class Fill>
 grpc::ServerUnaryReactor* ReadPaged(grpc::CallbackServerContext* context, Lane& lane,
                                     const Request& request, Response* response, Parse parse,
                                     Fill fill) {
-  return Unary(context, [&](Responder responder) {
-    error::Faults faults;
-    auto query = parse(request, faults);
-    if (!faults.empty()) return responder.Finish(faults.status());
-    absl::StatusOr<Page> page = ReadPage(request);
-    if (!page.ok()) return responder.Finish(page.status());
+  const auto asked = [&](error::Faults& faults) { return parse(request, faults); };
+  return PagedUnary(context, request, asked, [&](Responder responder, auto query, Page page) {
     AnswerFrom(lane, std::move(responder),
-               [request, page = *std::move(page), query = std::move(query), response,
+               [request, page = std::move(page), query = std::move(query), response,
                 fill = std::move(fill)](const auto& state, int64_t revision) {
                  fill(state, request, page, query, *response);
                  SetRevision(*response, revision);

@@ -12,6 +12,7 @@
 #include "absl/time/time.h"
 #include "services/common/error.h"
 #include "services/common/faults.h"
+#include "services/rpc/parsed.h"
 #include "services/rpc/revision.h"
 #include "services/rpc/unary.h"
 
@@ -38,10 +39,8 @@ void AnswerFrom(Lane& lane, Responder responder, Fill fill) {
 template <class Lane, class Request, class Response, class Parse, class Fill>
 grpc::ServerUnaryReactor* Read(grpc::CallbackServerContext* context, Lane& lane,
                                const Request& request, Response* response, Parse parse, Fill fill) {
-  return Unary(context, [&](Responder responder) {
-    error::Faults faults;
-    auto query = parse(request, faults);
-    if (!faults.empty()) return responder.Finish(faults.status());
+  const auto asked = [&](error::Faults& faults) { return parse(request, faults); };
+  return ParsedUnary(context, asked, [&](Responder responder, auto query) {
     AnswerFrom(lane, std::move(responder),
                [query = std::move(query), response, fill = std::move(fill)](
                    const auto& state, int64_t revision) -> absl::Status {

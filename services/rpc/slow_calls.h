@@ -15,6 +15,7 @@
 #include "services/common/faults.h"
 #include "services/common/mutex.h"
 #include "services/common/turn_queue.h"
+#include "services/rpc/parsed.h"
 #include "services/rpc/unary.h"
 
 namespace muster::rpc {
@@ -73,17 +74,29 @@ class SlowCalls {
   std::vector<std::thread> threads_;
 };
 
+// Gives `slow` the call to answer once memory is as it was when the call came, or later.
+template <class Lane>
+void AnswerSlowly(const std::shared_ptr<SlowCalls>& slow, Lane& lane, Responder responder,
+                  SlowCalls::Answer answer) {
+  const absl::Time deadline = responder.deadline();
+  // It may be answered after all of the service has gone but `slow`, which is stopped by then.
+  lane.Read(
+      [slow, answer = std::move(answer), responder = std::move(responder)](
+          const absl::Status& status, const auto*, int64_t) mutable {
+        if (!status.ok()) return responder.Finish(status);
+        slow->Add(std::move(responder), std::move(answer));
+      },
+      deadline);
+}
+
 // As Read (read.h), for what costs much: `fill` is called by one of `slow`'s threads, on memory as it is by then.
 template <class Lane, class Request, class Response, class Parse, class Fill>
 grpc::ServerUnaryReactor* ReadSlowly(grpc::CallbackServerContext* context,
                                      const std::shared_ptr<SlowCalls>& slow, Lane& lane,
                                      const Request& request, Response* response, Parse parse,
                                      Fill fill) {
-  return Unary(context, [&](Responder responder) {
-    error::Faults faults;
-    auto query = parse(request, faults);
-    if (!faults.empty()) return responder.Finish(faults.status());
-    const absl::Time deadline = responder.deadline();
+  const auto asked = [&](error::Faults& faults) { return parse(request, faults); };
+  return ParsedUnary(context, asked, [&](Responder responder, auto query) {
     SlowCalls::Answer answer = [&lane, query = std::move(query), response,
                                 fill = std::move(fill)](Responder& waiting) {
       Response told;
@@ -94,14 +107,7 @@ grpc::ServerUnaryReactor* ReadSlowly(grpc::CallbackServerContext* context,
         return said;
       });
     };
-    // It may be answered after all of the service has gone but `slow`, which is stopped by then.
-    lane.Read(
-        [slow, answer = std::move(answer), responder = std::move(responder)](
-            const absl::Status& status, const auto*, int64_t) mutable {
-          if (!status.ok()) return responder.Finish(status);
-          slow->Add(std::move(responder), std::move(answer));
-        },
-        deadline);
+    AnswerSlowly(slow, lane, std::move(responder), std::move(answer));
   });
 }
 

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <grpcpp/server_context.h>
+
+#include <utility>
+
+#include "services/common/faults.h"
+#include "services/rpc/unary.h"
+
+namespace muster::rpc {
+
+// As Unary, for a request that may be wrong: `parse(faults)` gives what it asks for, or faults with
+// which the call is refused; else `handle(Responder, what it asks for)` answers.
+template <class Parse, class Handle>
+grpc::ServerUnaryReactor* ParsedUnary(grpc::CallbackServerContext* context, Parse parse,
+                                      Handle handle) {
+  return Unary(context, [&](Responder responder) {
+    error::Faults faults;
+    auto parsed = parse(faults);
+    if (!faults.empty()) return responder.Finish(faults.status());
+    handle(std::move(responder), std::move(parsed));
+  });
+}
+
+}  // namespace muster::rpc
