@@ -10,7 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "services/common/log_output.h"
+#include "services/common/log_writer.h"
 #include "services/common/mutex.h"
 #include "services/common/trace_context.h"
 
@@ -161,7 +161,8 @@ void Write(Level level, absl::string_view msg, absl::Span<const Field> fields) {
     MutexLock lock(output.mutex);
     if (output.sink) return output.sink(line);
   }
-  if (!internal::Queue(line)) Stderr().log(spdlog::level::info, line);
+  if (const internal::Writer writer = internal::g_writer) return writer(line);
+  Stderr().log(spdlog::level::info, line);
 }
 
 void SetSink(Sink sink) {

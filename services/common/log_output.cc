@@ -12,6 +12,7 @@
 #include "services/common/coalesced_job.h"
 #include "services/common/error.h"
 #include "services/common/log.h"
+#include "services/common/log_writer.h"
 #include "services/common/mutex.h"
 
 namespace muster::log {
@@ -94,6 +95,7 @@ absl::Status OpenOutput(const std::string& file) {
   const absl::Status status = queue->Open();
   if (!status.ok()) return error::InvalidField("--log_file", status.message());
   g_queue = queue.release();
+  internal::g_writer = [](absl::string_view line) { g_queue.load()->Add(line); };
   static const int registered = std::atexit(CloseOutput);
   (void)registered;
   return absl::OkStatus();
@@ -112,13 +114,6 @@ void CloseOutput() {
 OutputStats TheOutputStats() {
   const OutputQueue* const queue = g_queue;
   return queue == nullptr ? OutputStats{} : queue->stats();
-}
-
-bool internal::Queue(absl::string_view line) {
-  OutputQueue* const queue = g_queue;
-  if (queue == nullptr) return false;
-  queue->Add(line);
-  return true;
 }
 
 }  // namespace muster::log

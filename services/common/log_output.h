@@ -4,7 +4,6 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "absl/strings/string_view.h"
 
 // Where a program's log lines go, for its main. Until OpenOutput they are written to stderr, each at
 // once; from then on by a thread of their own, so that no call waits for a disk or a pipe. What comes
@@ -29,10 +28,5 @@ struct OutputStats {
   int64_t left_out = 0;  // of them: too many at once, or refused by the disk
 };
 OutputStats TheOutputStats();
-
-namespace internal {
-// False: there is no output but stderr.
-bool Queue(absl::string_view line);
-}  // namespace internal
 
 }  // namespace muster::log

@@ -10,20 +10,9 @@
 #include "absl/strings/str_cat.h"
 #include "services/kubernetes/api/kubeconfig.h"
 #include "tests/kubernetes/fake_api_server/budgets.h"
-#include "tests/kubernetes/real_api_server.h"
 
 namespace muster::testing {
 namespace {
-
-class FakeServer : public ApiServer {
- public:
-  FakeServer() { WriteKubeconfig(absl::StrCat("server: ", fake_.url()), "token: any"); }
-  std::string name() const override { return "the fake API server"; }
-  FakeApiServer* fake_or_null() override { return &fake_; }
-
- private:
-  FakeApiServer fake_;
-};
 
 std::string MakeFolder() {
   std::string path = std::filesystem::temp_directory_path() / "muster-kubernetes-XXXXXX";
@@ -44,12 +33,6 @@ std::vector<Json> All(kubernetes::Client& client, absl::string_view path) {
 }
 
 }  // namespace
-
-std::unique_ptr<ApiServer> ApiServer::Start() {
-  const char* assets = std::getenv("KUBEBUILDER_ASSETS");
-  if (assets == nullptr || *assets == '\0') return std::make_unique<FakeServer>();
-  return StartRealApiServer(assets);
-}
 
 ApiServer::ApiServer() : folder_(MakeFolder()), kubeconfig_(absl::StrCat(folder_, "/kubeconfig")) {}
 

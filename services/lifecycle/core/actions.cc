@@ -6,7 +6,6 @@
 #include "services/common/status_macros.h"
 #include "services/lifecycle/core/metadata.h"
 #include "services/lifecycle/core/names.h"
-#include "services/lifecycle/core/node_orders.h"
 
 namespace muster::lifecycle {
 namespace {

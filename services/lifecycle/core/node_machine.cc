@@ -7,7 +7,6 @@
 #include "services/common/condition_names.h"
 #include "services/common/error.h"
 #include "services/lifecycle/core/conditions.h"
-#include "services/lifecycle/core/node_orders.h"
 
 namespace muster::lifecycle {
 namespace {
@@ -250,6 +249,12 @@ absl::Status Step(Node& node, NodeEvent event, absl::Time now) {
   KeepOrders(node);
   UpdateConditions(node, now);
   return absl::OkStatus();
+}
+
+void KeepOrders(Node& node) {
+  const bool chosen = IsUp(node.state) && node.reconfigure_time != kNever;
+  if (chosen || (Stays(node.state) && node.orders.cordon_time != kNever))
+    node.desired.cordoned = true;
 }
 
 bool IsInProgress(NodeState state) { return state == kAssigned || state == kBooting; }

@@ -74,6 +74,9 @@ absl::Status Step(Node& node, NodeEvent event, absl::Time now);
 void StartDrain(Desired& desired, absl::Time deadline, absl::Time now);
 void StopDrain(Desired& desired);
 
+// Makes a Node that came to another state as it was ordered to be.
+void KeepOrders(Node& node);
+
 // --- what states mean ---
 
 // Granted, not yet in the cluster.

@@ -62,10 +62,4 @@ absl::Status TakeOrder(Node& node, const OrderNode& order, absl::Time now) {
   return absl::OkStatus();
 }
 
-void KeepOrders(Node& node) {
-  const bool chosen = IsUp(node.state) && node.reconfigure_time != kNever;
-  if (chosen || (Stays(node.state) && node.orders.cordon_time != kNever))
-    node.desired.cordoned = true;
-}
-
 }  // namespace muster::lifecycle

@@ -12,7 +12,4 @@ namespace muster::lifecycle {
 // be brought there; it is then as it was.
 absl::Status TakeOrder(Node& node, const OrderNode& order, absl::Time now);
 
-// Makes a Node that came to another state as it was ordered to be.
-void KeepOrders(Node& node);
-
 }  // namespace muster::lifecycle

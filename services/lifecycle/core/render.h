@@ -1,24 +1,12 @@
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "services/lifecycle/core/demand.h"
-#include "services/lifecycle/core/quiet_nodes.h"
+#include "services/lifecycle/core/planned_state.h"
 #include "services/lifecycle/core/snapshot.h"
 #include "services/lifecycle/core/types.h"
 
 // The status of a pool: counters, configuration, conditions with the messages of semantics 3.
 namespace muster::lifecycle {
-
-// What Plan knows once it has decided, beside the snapshot.
-struct PlannedState {
-  std::vector<const Node*> nodes = {};  // as they will be; those that are not quiet
-  PoolAccount account = {};             // as it will be
-  CatalogueCheck catalogue_check = {};
-  std::optional<Reconfiguration> reconfiguration = {};  // as it will be
-  QuietNodes quiet = {};
-};
 
 // Pure. Equal to the pool's status when nothing changed.
 Status RenderStatus(const Snapshot& snapshot, const Demand& demand, const PlannedState& planned);

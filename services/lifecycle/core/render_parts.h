@@ -4,7 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "services/lifecycle/core/render.h"
+#include "services/lifecycle/core/planned_state.h"
+#include "services/lifecycle/core/snapshot.h"
+#include "services/lifecycle/core/types.h"
 
 // What the files that render a pool's status share.
 namespace muster::lifecycle {

@@ -13,9 +13,10 @@
 #include "services/common/status_macros.h"
 #include "services/musterctl/client/api_types.h"
 #include "services/musterctl/client/errors.h"
-#include "services/musterctl/client/fleet_link.h"
 
 namespace muster::musterctl {
+
+class FleetLink;
 
 // The client with what people name things by, and errors as they read them. For the .cc files of the
 // Api only.

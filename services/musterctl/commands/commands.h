@@ -11,6 +11,7 @@
 #include "services/musterctl/client/api.h"
 #include "services/musterctl/commands/args.h"
 #include "services/musterctl/commands/terminal.h"
+#include "services/musterctl/commands/wrong_use.h"
 #include "services/musterctl/manifest/manifest.h"
 
 namespace muster::musterctl {
@@ -139,9 +140,5 @@ absl::Status SaidAlready();
 
 // A refusal of a manifest, which says where that stands, its fields as they are called there.
 absl::Status AtManifest(const absl::Status& status, const Manifest& manifest);
-
-// INVALID_ARGUMENT of wrong use: the exit code is kWrongUse.
-absl::Status WrongUse(absl::string_view text);
-bool IsWrongUse(const absl::Status& status);
 
 }  // namespace muster::musterctl

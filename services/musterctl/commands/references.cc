@@ -11,7 +11,7 @@
 #include "services/common/edit_distance.h"
 #include "services/common/resource_name.h"
 #include "services/common/status_macros.h"
-#include "services/musterctl/commands/commands.h"
+#include "services/musterctl/commands/wrong_use.h"
 
 namespace muster::musterctl {
 namespace {

@@ -8,7 +8,6 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "services/musterctl/client/api_types.h"
-#include "services/musterctl/commands/args.h"
 #include "services/musterctl/manifest/resources.h"
 
 // How a command line names resources, as kubectl's users do: `KIND NAME...`, `KIND,KIND`, `KIND/NAME...`, and whole

@@ -17,7 +17,6 @@
 namespace muster::musterctl {
 namespace {
 
-constexpr char kWrongUseUrl[] = "musterctl/wrong-use";
 constexpr char kSaidUrl[] = "musterctl/said-already";
 
 constexpr absl::string_view kRequestId = "request-id";
@@ -145,19 +144,11 @@ absl::Status Execute(const Command& command, const CommandLine& line, World& wor
 
 }  // namespace
 
-absl::Status WrongUse(absl::string_view text) {
-  absl::Status status = absl::InvalidArgumentError(text);
-  status.SetPayload(kWrongUseUrl, absl::Cord());
-  return status;
-}
-
 absl::Status SaidAlready() {
   absl::Status status = absl::AbortedError("differs");
   status.SetPayload(kSaidUrl, absl::Cord());
   return status;
 }
-
-bool IsWrongUse(const absl::Status& status) { return status.GetPayload(kWrongUseUrl).has_value(); }
 
 int Run(absl::Span<const std::string> args, World& shown) {
   PrintableBuffer out_buffer(shown.out);

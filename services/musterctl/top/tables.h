@@ -3,9 +3,9 @@
 #include <vector>
 
 #include "services/musterctl/top/fleet.h"
-#include "services/musterctl/top/page.h"
 #include "services/musterctl/top/section.h"
 #include "services/musterctl/top/trouble.h"
+#include "services/musterctl/top/view.h"
 
 // The page's tables.
 namespace muster::musterctl::top {

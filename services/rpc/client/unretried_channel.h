@@ -1,9 +1,13 @@
 #pragma once
 
+#include <grpcpp/channel.h>
+#include <grpcpp/security/credentials.h>
+
 #include <memory>
 #include <string>
 
-#include "services/rpc/client/channel.h"
+#include "absl/time/time.h"
+#include "services/rpc/limits.h"
 
 namespace muster::rpc {
 

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "services/musterctl/top/trouble.h"
+#include "services/page/core/source.h"
+
+namespace muster::musterctl::top {
+
+// What lifecycle explained of a pool.
+struct Verdict {
+  std::string actor = {};    // who must act
+  std::string message = {};  // what is in the way, for people
+};
+
+// What the page needs beside the fleet.
+struct View {
+  size_t width = 120;
+  size_t height = 0;  // 0: no end
+  absl::Time now = {};
+  std::string server = {};
+  std::vector<page::WatchHealth> watches = {};
+  Filter filter = {};
+  size_t first_trouble = 0;                      // how far the pools are scrolled
+  std::map<std::string, Verdict> verdicts = {};  // by the pool's resource name
+};
+
+}  // namespace muster::musterctl::top
