@@ -13,9 +13,9 @@
 #include "services/common/open_files.h"
 #include "tests/hostile/api_server.h"
 #include "tests/hostile/meter.h"
-#include "tests/hostile/sockets.h"
 #include "tests/hostile/target.h"
 #include "tests/testing/raw_call.h"
+#include "tests/testing/sockets.h"
 
 namespace muster::testing {
 namespace {

@@ -1,4 +1,4 @@
-#include "tests/hostile/sockets.h"
+#include "tests/testing/sockets.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

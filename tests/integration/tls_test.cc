@@ -11,9 +11,9 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "tests/hostile/sockets.h"
 #include "tests/integration/mini_muster.h"
 #include "tests/testing/patience.h"
+#include "tests/testing/sockets.h"
 
 namespace muster::testing {
 namespace {

@@ -10,10 +10,10 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "tests/hostile/sockets.h"
 #include "tests/integration/mini_muster.h"
 #include "tests/testing/issuer.h"
 #include "tests/testing/patience.h"
+#include "tests/testing/sockets.h"
 #include "tests/testing/temp_folder.h"
 
 namespace muster::testing {

@@ -18,9 +18,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "services/common/trace_context.h"
-#include "tests/hostile/sockets.h"
 #include "tests/integration/mini_muster.h"
 #include "tests/testing/patience.h"
+#include "tests/testing/sockets.h"
 #include "tests/testing/temp_folder.h"
 
 namespace muster::testing {

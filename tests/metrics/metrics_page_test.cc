@@ -13,12 +13,12 @@
 #include "absl/strings/str_replace.h"
 #include "services/kubernetes/metrics.h"
 #include "services/rpc/metrics.h"
-#include "tests/hostile/sockets.h"
 #include "tests/integration/child.h"
 #include "tests/integration/mini_muster.h"
 #include "tests/metrics/reference.h"
 #include "tests/testing/issuer.h"
 #include "tests/testing/patience.h"
+#include "tests/testing/sockets.h"
 #include "tests/testing/temp_folder.h"
 
 namespace muster::testing {

@@ -1,4 +1,4 @@
-#include "tests/hostile/sockets.h"
+#include "tests/testing/sockets.h"
 
 #include <arpa/inet.h>
 #include <sys/socket.h>
