@@ -126,9 +126,6 @@ absl::Status WaitForNode(Session& session, const ResourceId& id, NodeVerb verb,
 // What an order to a NodePool's configuration came to, or would: `is at PROFILE`, or when it will be.
 std::string ReachedBy(const configuration::v1::PoolConfiguration& configuration, bool dry_run);
 
-// What keeps a pool from being healthy, one phrase each; empty: it is.
-std::vector<std::string> Ailments(const lifecycle::v1::NodePool& pool);
-
 // Every file of `-f`, parsed and checked as a whole.
 absl::StatusOr<std::vector<Manifest>> ReadManifests(Session& session);
 

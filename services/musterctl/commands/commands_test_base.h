@@ -63,6 +63,20 @@ class CommandsTest : public ::testing::Test {
   std::ostringstream err_;
 };
 
+// For tests: the reference's pool, of which the server says that it is Ready, or what else.
+inline lifecycle::v1::NodePool SummedUpPool(const std::string& status = "True",
+                                            const std::string& reason = "Ready",
+                                            const std::string& message = "") {
+  lifecycle::v1::NodePool pool = ReferencePool();
+  auto& ready = *pool.mutable_status()->add_conditions();
+  ready.set_type("Ready");
+  ready.set_status(status);
+  ready.set_reason(reason);
+  ready.set_message(message);
+  ready.set_observed_generation(1);
+  return pool;
+}
+
 // For tests: somebody's, 80 columns wide.
 class NarrowTerminal final : public Terminal {
  public:

@@ -111,13 +111,10 @@ Command WaitCommand() {
       .usage = "wait KIND/NAME... | nodepools --all|-l SELECTOR [--for=WHAT] [--timeout=5m]",
       .summary = "Waits for NodePools, or anything else, and shows how they get on.",
       .details =
-          "healthy, of NodePools: valid, within quota, capacity sufficient, target met, Nodes up "
-          "to "
-          "date, all for\n"
-          "the spec's last generation, and every Node in service (PRODUCTION). deleted: gone.\n"
-          "As kubectl has it: condition=TYPE[=STATUS] (Ready of a NodePool: that it is healthy), "
-          "delete,\n"
-          "create, jsonpath={.path}[=VALUE]; what is missing goes to stderr then.\n"
+          "healthy, of NodePools: Ready for the spec's last generation, and every Node in service "
+          "(PRODUCTION).\n"
+          "deleted: gone. As kubectl has it: condition=TYPE[=STATUS], delete, create, "
+          "jsonpath={.path}[=VALUE]; what is missing goes to stderr then.\n"
           "Here --timeout is how long to wait in all (default 5m).\n"
           "Goes on while the server is away.",
       .examples =

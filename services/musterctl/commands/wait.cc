@@ -62,6 +62,15 @@ absl::StatusOr<std::vector<std::string>> Absent(Session& session, const std::str
       all > kNamed ? ", ..." : "")};
 }
 
+// Why the server does not say that a pool is Ready; empty: it does.
+std::string Unready(const lifecycle::v1::NodePool& pool) {
+  const lifecycle::v1::Condition* ready = FindCondition(pool, condition::kReady);
+  if (ready == nullptr) return "the server does not say whether it is Ready";
+  if (ready->observed_generation() < pool.generation())
+    return "Ready does not speak of the last generation yet";
+  return ready->status() == "True" ? "" : absl::StrCat(ready->reason(), ": ", ready->message());
+}
+
 // What is still missing after an answer; nothing: the wait is over.
 std::vector<std::string> Missing(const absl::StatusOr<lifecycle::v1::NodePool>& pool,
                                  bool deleted) {
@@ -73,28 +82,11 @@ std::vector<std::string> Missing(const absl::StatusOr<lifecycle::v1::NodePool>& 
     return {absl::StrCat(pool->status().current_nodes() + pool->status().in_progress(),
                          " Nodes are left")};
   if (pool->has_delete_time()) return {"it is being deleted"};
-  return Ailments(*pool);
+  if (std::string unready = Unready(*pool); !unready.empty()) return {std::move(unready)};
+  return {};
 }
 
 }  // namespace
-
-std::vector<std::string> Ailments(const lifecycle::v1::NodePool& pool) {
-  std::vector<std::string> ailments;
-  for (const HealthyCondition& wish : kHealthyConditions) {
-    const lifecycle::v1::Condition* condition = FindCondition(pool, wish.type);
-    if (condition == nullptr) {
-      ailments.push_back(absl::StrCat(wish.type, " is not set"));
-    } else if (condition->reason() != wish.reason) {
-      ailments.push_back(
-          absl::StrCat(wish.type, "=", condition->reason(), ": ", condition->message()));
-    } else if (condition->observed_generation() != pool.generation()) {
-      ailments.push_back(absl::StrCat(wish.type, " speaks of generation ",
-                                      condition->observed_generation(), ", not ",
-                                      pool.generation()));
-    }
-  }
-  return ailments;
-}
 
 absl::Status WaitForPool(Session& session, const ResourceId& id, bool deleted,
                          absl::Duration timeout, const std::string& uid) {
@@ -207,25 +199,6 @@ std::string MissingCondition(const nlohmann::json& object, const Awaited& awaite
   return absl::StrCat("it has no condition ", awaited.condition);
 }
 
-// Ready of a NodePool whose server does not tell it: that it is healthy.
-bool IsReadyByHealth(const Item& item, const Awaited& awaited) {
-  const auto* pool = std::get_if<lifecycle::v1::NodePool>(&item);
-  return pool != nullptr && absl::EqualsIgnoreCase(awaited.condition, "Ready") &&
-         FindCondition(*pool, "Ready") == nullptr;
-}
-
-std::string MissingHealth(Session& session, const Item& item, const Awaited& awaited,
-                          const std::string& id) {
-  std::vector<std::string> missing = Missing(std::get<lifecycle::v1::NodePool>(item), false);
-  if (missing.empty()) {
-    const auto absent = Absent(session, id);
-    if (absent.ok()) missing = *absent;
-  }
-  const bool wants = awaited.status == "true";
-  if (missing.empty() == wants) return "";
-  return wants ? absl::StrJoin(missing, "; ") : "it is Ready";
-}
-
 // What is missing of one resource; empty: it is as awaited.
 absl::StatusOr<std::string> MissingOf(Session& session, const ResourceId& id,
                                       const Awaited& awaited) {
@@ -242,11 +215,8 @@ absl::StatusOr<std::string> MissingOf(Session& session, const ResourceId& id,
   if (!item.ok()) return item.status();
   if (awaited.type == Type::kGone) return "it is there";
   if (awaited.type == Type::kCreated) return "";
-  if (awaited.type == Type::kCondition) {
-    return IsReadyByHealth(*item, awaited) ? MissingHealth(session, *item, awaited, id.id)
-                                           : MissingCondition(ToObject(*item), awaited);
-  }
   const nlohmann::json object = ToObject(*item);
+  if (awaited.type == Type::kCondition) return MissingCondition(object, awaited);
   std::vector<std::string> found;
   for (const nlohmann::json* value : awaited.path.Find(object)) found.push_back(PathText(*value));
   const std::string is = absl::StrJoin(found, " ");

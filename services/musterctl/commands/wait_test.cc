@@ -1,0 +1,86 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "services/musterctl/commands/commands_test_base.h"
+
+namespace muster::musterctl {
+namespace {
+
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+TEST_F(CommandsTest, WaitShowsProgressUntilThePoolIsHealthy) {
+  lifecycle::v1::NodePool young = ReferencePool();
+  young.mutable_status()->mutable_conditions()->Clear();
+  young.mutable_status()->set_current_nodes(0);
+  api_.pools = {absl::NotFoundError("x"), young, young, absl::UnavailableError("away"),
+                SummedUpPool()};
+  EXPECT_EQ(RunLine({"wait", "nodepool", "example-nodepool", "--for=healthy", "--timeout=1m"}),
+            kDone);
+  EXPECT_EQ(out(),
+            "  0.0s  does not exist yet\n"
+            "  0.2s  target 1  queued 0  in progress 0  current 0\n"
+            "  0.8s  the server is away, trying again\n"
+            "  1.0s  target 1  queued 0  in progress 0  current 1  Validated=Valid  "
+            "Capacity=Sufficient  Quota=Under"
+            "  AtTarget=TargetMet  NodeReconfigurationRequired=AllNodesUpToDate  Ready=Ready\n"
+            "nodepool/example-nodepool is healthy\n");
+}
+
+// A Node may be told of as in production that takes no work.
+TEST_F(CommandsTest, APoolIsNotHealthyBeforeEveryNodeIsInService) {
+  using lifecycle::v1::Node;
+  const auto node = [](const std::string& id, Node::State state) {
+    Node made;
+    made.set_name("organizations/o/clusters/c/nodePools/p/nodes/" + id);
+    made.set_state(state);
+    return made;
+  };
+  api_.pools = {SummedUpPool()};
+  api_.items[Kind::kNode] = {node("g1", Node::STATE_PRODUCTION), node("g2", Node::STATE_REGISTERED),
+                             node("g3", Node::STATE_TRIAGE)};
+  EXPECT_EQ(RunLine({"wait", "nodepool", "a", "--timeout=2s"}), kFailed);
+  EXPECT_THAT(err(), HasSubstr("is not healthy after 2s: 2 of 3 Nodes not in service: g2 is "
+                               "REGISTERED, g3 is TRIAGE"));
+  Node marked = node("g1", Node::STATE_PRODUCTION);
+  marked.mutable_observed()->set_autoscaler_marked(true);
+  Node cordoned = node("g2", Node::STATE_PRODUCTION);
+  cordoned.mutable_observed()->set_unschedulable(true);
+  api_.pools = {SummedUpPool()};
+  api_.items[Kind::kNode] = {marked, cordoned};
+  EXPECT_EQ(RunLine({"wait", "nodepool", "a", "--timeout=2s"}), kFailed);
+  EXPECT_THAT(err(), HasSubstr("2 of 2 Nodes not in service: g1 is marked by the cluster "
+                               "autoscaler, g2 is cordoned by others"));
+  api_.pools = {SummedUpPool()};
+  api_.items[Kind::kNode] = {node("g1", Node::STATE_PRODUCTION)};
+  EXPECT_EQ(RunLine({"wait", "nodepool", "a", "--timeout=2s"}), kDone);
+}
+
+TEST_F(CommandsTest, WaitGivesUpAndSaysWhatIsAmiss) {
+  lifecycle::v1::NodePool pool = SummedUpPool("False", "Over", "NodePool is over quota.");
+  const auto missing = [&](absl::StatusOr<lifecycle::v1::NodePool> answer) {
+    api_.pools = {std::move(answer)};
+    EXPECT_EQ(RunLine({"wait", "nodepool", "a", "--timeout=2s"}), kFailed);
+    const std::string begin = "error: nodepool/a is not healthy after 2s: ";
+    EXPECT_THAT(err(), StartsWith(begin));
+    return err().substr(begin.size());
+  };
+  EXPECT_THAT(missing(pool), StartsWith("Over: NodePool is over quota."));
+  pool.set_generation(2);
+  EXPECT_THAT(missing(pool), StartsWith("Ready does not speak of the last generation yet"));
+  EXPECT_THAT(missing(ReferencePool()), StartsWith("the server does not say whether it is Ready"));
+  pool.mutable_delete_time();
+  EXPECT_THAT(missing(pool), StartsWith("it is being deleted"));
+}
+
+TEST_F(CommandsTest, WaitUntilDeleted) {
+  api_.pools = {ReferencePool(), absl::NotFoundError("gone")};
+  EXPECT_EQ(RunLine({"delete", "nodepool", "a", "--wait"}), kDone);
+  EXPECT_THAT(out(), EndsWith("gone\nnodepool/a is gone\n"));
+  api_.pools = {absl::PermissionDeniedError("no")};
+  EXPECT_EQ(RunLine({"wait", "nodepool", "a", "--for", "deleted"}), kFailed);
+}
+
+}  // namespace
+}  // namespace muster::musterctl

@@ -1,0 +1,133 @@
+// What `--watch` shows.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "services/musterctl/commands/commands_test_base.h"
+
+namespace muster::musterctl {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+WatchMessage Message(type::v1::WatchEventType type, int64_t revision,
+                     std::optional<Item> item = std::nullopt, const std::string& incarnation = "") {
+  return {.type = type,
+          .revision = revision,
+          .incarnation = incarnation,
+          .key = item ? NameOf(*item) : "",
+          .item = std::move(item)};
+}
+
+lifecycle::v1::NodePool PoolWithTarget(int64_t nodes) {
+  lifecycle::v1::NodePool pool = ReferencePool();
+  pool.mutable_spec()->set_target_nodes(nodes);
+  return pool;
+}
+
+TEST_F(CommandsTest, AWatchGoesOnWhereItBrokeAndShowsEveryChangeOnce) {
+  using namespace type::v1;  // NOLINT: enumerators only
+  lifecycle::v1::NodePool other = ReferencePool();
+  other.set_name("organizations/acme/clusters/example/nodePools/other");
+  lifecycle::v1::NodePool quiet = ReferencePool();
+  quiet.set_name("organizations/acme/clusters/example/nodePools/quiet");
+  api_.streams = {
+      // Cut short: nothing to resume from.
+      {{Message(WATCH_EVENT_TYPE_SNAPSHOT, 3, PoolWithTarget(1))}, absl::UnavailableError("cut")},
+      {{Message(WATCH_EVENT_TYPE_SNAPSHOT, 3, PoolWithTarget(1)),
+        Message(WATCH_EVENT_TYPE_SNAPSHOT, 4, other), Message(WATCH_EVENT_TYPE_SNAPSHOT, 4, quiet),
+        Message(WATCH_EVENT_TYPE_SNAPSHOT_END, 5, std::nullopt, "h"),
+        Message(WATCH_EVENT_TYPE_CHANGED, 6, PoolWithTarget(2))},
+       absl::UnavailableError("cut")},
+      {{Message(WATCH_EVENT_TYPE_PROGRESS, 9)}, absl::ResourceExhaustedError("slow")},
+      {{}, absl::OutOfRangeError("compacted")},
+      // The snapshot again: one pool is gone, one has changed, one has not.
+      {{Message(WATCH_EVENT_TYPE_SNAPSHOT, 11, PoolWithTarget(3)),
+        Message(WATCH_EVENT_TYPE_SNAPSHOT, 4, quiet), Message(WATCH_EVENT_TYPE_SNAPSHOT_END, 12)},
+       absl::InternalError("stop")}};
+  EXPECT_EQ(RunLine({"get", "nodepools", "-w", "-o", "name"}), kFailed);
+  EXPECT_EQ(out(),
+            "nodepool/example-nodepool\nnodepool/other\nnodepool/quiet\n"
+            "nodepool/example-nodepool\n"
+            "nodepool/example-nodepool\n");
+  EXPECT_THAT(err(), HasSubstr("nodepool/other deleted\n"));
+  EXPECT_THAT(api_.watched_from, ElementsAre("", "", "6@h", "9@h", ""));
+}
+
+// What was not shown is not told of when it goes, and what programs read holds no such line.
+TEST_F(CommandsTest, AWatchTellsOfThoseGoneThatItShowed) {
+  using namespace type::v1;  // NOLINT: enumerators only
+  lifecycle::v1::NodePool other = ReferencePool();
+  other.set_name("organizations/acme/clusters/example/nodePools/other");
+  const auto streams = [&]() -> std::deque<FakeApi::Stream> {
+    return {
+        {{Message(WATCH_EVENT_TYPE_SNAPSHOT, 3, PoolWithTarget(1)),
+          Message(WATCH_EVENT_TYPE_SNAPSHOT, 4, other), Message(WATCH_EVENT_TYPE_SNAPSHOT_END, 5)},
+         absl::OutOfRangeError("compacted")},
+        {{Message(WATCH_EVENT_TYPE_SNAPSHOT_END, 12)}, absl::InternalError("stop")}};
+  };
+  api_.streams = streams();
+  EXPECT_EQ(
+      RunLine({"get", "nodepools", "-w", "-o", "name", "--field-selector", "metadata.name=other"}),
+      kFailed);
+  EXPECT_EQ(out(), "nodepool/other\n");
+  EXPECT_THAT(err(), HasSubstr("nodepool/other deleted\n"));
+  EXPECT_THAT(err(), Not(HasSubstr("example-nodepool deleted")));
+  api_.streams = streams();
+  EXPECT_EQ(RunLine({"get", "nodepools", "-w"}), kFailed);
+  EXPECT_THAT(out(), HasSubstr("nodepool/other deleted\n"));
+}
+
+TEST_F(CommandsTest, AWatchThatNobodyAnswersEndsWithinTheTimeout) {
+  const FakeApi::Stream refused{{}, FromServer(absl::UnavailableError("connection refused"))};
+  api_.streams = {1000, refused};
+  const absl::Time begin = clock_.Now();
+  EXPECT_EQ(RunLine({"get", "nodes", "-w"}), kFailed);
+  EXPECT_EQ(err(), "error: connection refused (UNAVAILABLE)\n");
+  EXPECT_EQ(clock_.Now() - begin, absl::Seconds(10));
+  EXPECT_EQ(RunLine({"get", "nodes", "-w", "--timeout=1ms"}), kFailed);
+  EXPECT_EQ(clock_.Now() - begin, absl::Seconds(10) + absl::Milliseconds(1));
+  api_.streams = {refused, {{}, FromServer(absl::DeadlineExceededError("no answer"))}, refused};
+  EXPECT_EQ(RunLine({"get", "nodes", "-w"}), kFailed);
+  EXPECT_EQ(err(), "error: no answer (DEADLINE_EXCEEDED)\n");
+}
+
+TEST_F(CommandsTest, AWatchThatWasConnectedReconnectsForeverAndSaysSo) {
+  using namespace type::v1;  // NOLINT: enumerators only
+  const FakeApi::Stream away{{}, absl::UnavailableError("connection refused")};
+  const FakeApi::Stream silent{{}, absl::DeadlineExceededError("no answer")};
+  api_.streams = {away,
+                  {{Message(WATCH_EVENT_TYPE_SNAPSHOT_END, 1)}, absl::UnavailableError("cut")}};
+  api_.streams.insert(api_.streams.end(), 1000, away);
+  api_.streams.push_back(silent);
+  api_.streams.push_back({{Message(WATCH_EVENT_TYPE_PROGRESS, 2)}, absl::OutOfRangeError("gone")});
+  api_.streams.push_back(
+      {{Message(WATCH_EVENT_TYPE_SNAPSHOT_END, 3)}, absl::ResourceExhaustedError("slow")});
+  EXPECT_EQ(RunLine({"get", "nodes", "-w"}), kFailed);
+  EXPECT_THAT(api_.streams, IsEmpty());
+  EXPECT_EQ(err(),
+            "note: the watch broke off (cut), reconnecting\n"
+            "note: the watch broke off (slow), reconnecting\n"
+            "error: the test ends\n");
+}
+
+TEST_F(CommandsTest, AWatchIsOfWhatIsMeantAlone) {
+  EXPECT_EQ(RunLine({"get", "np/a", "np/b", "-w"}), kFailed);
+  EXPECT_EQ(api_.watched.kind, Kind::kNodePool);
+  EXPECT_THAT(api_.watched.ids, ElementsAre("a", "b"));
+  EXPECT_EQ(RunLine({"get", "nodes", "--nodepool=a", "-w"}), kFailed);
+  EXPECT_EQ(api_.watched.kind, Kind::kNode);
+  EXPECT_EQ(api_.watched.pool, "a");
+  EXPECT_EQ(RunLine({"events", "--for=np/a", "-w"}), kFailed);
+  EXPECT_EQ(api_.watched.kind, Kind::kEvent);
+  EXPECT_EQ(api_.watched.pool, "a");
+  EXPECT_EQ(RunLine({"events", "--for=node/b/g1", "-w"}), kFailed);
+  EXPECT_EQ(api_.watched.pool, "b");
+  EXPECT_EQ(RunLine({"events", "--for=node/g1", "-w"}), kFailed);
+  EXPECT_EQ(api_.watched.pool, "");
+}
+
+}  // namespace
+}  // namespace muster::musterctl
