@@ -1,7 +1,6 @@
 #include "services/kubernetes/core/ready.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "services/common/condition_names.h"
@@ -9,6 +8,8 @@
 
 namespace muster::kubernetes {
 namespace {
+
+namespace v1 = lifecycle::v1;
 
 const Json* FindOf(const Json& conditions, absl::string_view type) {
   const auto found = std::find_if(conditions.begin(), conditions.end(),
@@ -27,20 +28,12 @@ Summary OfService(const Service& service) {
                                service.nodes == 1 ? " Node is" : " Nodes are", " not in service."));
 }
 
-// What keeps the pool from being healthy by one of its conditions; nullopt: nothing.
-std::optional<Summary> Unhealthy(const StatusFacts& facts, const Json& conditions,
-                                 const HealthyCondition& healthy) {
-  const Json* condition = FindOf(conditions, healthy.type);
-  if (condition == nullptr)
-    return Summary{"Unknown", "Unknown", absl::StrCat(healthy.type, " is not known yet.")};
-  const std::string reason = (*condition)["reason"];
-  if (reason == healthy.reason) return std::nullopt;
-  // Who set the server's policies or rights has to mend it.
-  if (facts.metadata_refusal && healthy.type == condition::kAtTarget)
-    return NotReady(reason, (*condition)["message"], true);
-  const bool unknown = (*condition)["status"] == "Unknown";
-  return Summary{unknown ? "Unknown" : "False", reason, (*condition)["message"],
-                 healthy.stalls && !unknown};
+const v1::Condition* FindOf(const v1::NodePool& pool, absl::string_view type) {
+  const auto& all = pool.status().conditions();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const v1::Condition& condition) {
+    return condition.type() == type;
+  });
+  return found == all.end() ? nullptr : &*found;
 }
 
 }  // namespace
@@ -62,13 +55,15 @@ Summary Summarize(const StatusFacts& facts, const Json& conditions) {
   if (facts.refusal) return NotReady(reason::kInvalid, facts.refusal->message, true);
   if (SummarizedGeneration(facts, conditions) < facts.object->generation)
     return NotReady("Reconciling", "What the NodePool says now is being taken up.");
-  // What time will not mend is told before what it will.
-  for (const bool stalls : {true, false}) {
-    for (const HealthyCondition& healthy : kHealthyConditions) {
-      if (healthy.stalls != stalls) continue;
-      if (const auto summary = Unhealthy(facts, conditions, healthy)) return *summary;
-    }
-  }
+  const v1::Condition* ready = FindOf(*facts.pool, condition::kReady);
+  if (ready == nullptr) return {"Unknown", "Unknown", "Ready is not known yet."};
+  const bool stalled = FindOf(*facts.pool, condition::kStalled) != nullptr;
+  // Who set the server's policies or rights has to mend it.
+  const Json* at_target = FindOf(conditions, condition::kAtTarget);
+  if (facts.metadata_refusal && !stalled && at_target != nullptr)
+    return NotReady((*at_target)["reason"], (*at_target)["message"], true);
+  if (ready->status() != "True")
+    return {ready->status(), ready->reason(), ready->message(), stalled};
   return OfService(facts.service);
 }
 

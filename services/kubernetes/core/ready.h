@@ -6,7 +6,8 @@
 #include "services/kubernetes/core/status_facts.h"
 
 // Whether a NodePool is healthy, in one word: what `kubectl wait --for=condition=Ready` and what
-// goes by kstatus (Flux, Argo CD, Helm) read.
+// goes by kstatus (Flux, Argo CD, Helm) read. As Muster says it of the pool, but for what only the
+// adapter knows of the object and of the v1 Nodes.
 namespace muster::kubernetes {
 
 struct Summary {

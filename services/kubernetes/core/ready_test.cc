@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "services/common/condition_names.h"
 #include "services/kubernetes/core/test_status.h"
 
 namespace muster::kubernetes {
@@ -33,13 +34,16 @@ class ReadyTest : public ::testing::Test {
     }
     return said;
   }
-  void Say(const char* type, const char* word, const char* reason) {
-    for (v1::Condition& condition : *pool_.mutable_status()->mutable_conditions()) {
-      if (condition.type() != type) continue;
-      condition.set_status(word);
-      condition.set_reason(reason);
-    }
+  // What Muster says of the pool.
+  void SayReady(const std::string& word, const std::string& reason, const char* beside = nullptr) {
+    auto& conditions = *pool_.mutable_status()->mutable_conditions();
+    while (IsSummaryCondition(conditions.rbegin()->type())) conditions.RemoveLast();
+    *conditions.Add() = MakeCondition("Ready", word, reason, "Because of " + reason + ".");
+    if (beside != nullptr)
+      *conditions.Add() = MakeCondition(beside, "True", reason, "Because of " + reason + ".");
   }
+
+  void SetUp() override { SayReady("True", "Ready"); }
 
   NodePoolObject object_ = MakeObject(1);
   v1::NodePool pool_ = HealthyPool();
@@ -70,23 +74,14 @@ TEST_F(ReadyTest, NobodySeesItUnasked) {
   EXPECT_FALSE(status.contains("observedGeneration"));
 }
 
-TEST_F(ReadyTest, WhatPassesWithTimeReconciles) {
-  Say("AtTarget", "False", "UnderTarget");
-  EXPECT_EQ(Ready(), "False/UnderTarget Reconciling");
-  Say("Capacity", "False", "QueuedAwaitingCapacity");
-  EXPECT_EQ(Ready(), "False/QueuedAwaitingCapacity Reconciling") << "the cause goes first";
-}
-
-TEST_F(ReadyTest, WhatSomebodyHasToMendIsStalled) {
-  Say("AtTarget", "False", "UnderTarget");
-  Say("Quota", "False", "Over");
+TEST_F(ReadyTest, IsWhatMusterSays) {
+  SayReady("False", "QueuedAwaitingCapacity", "Reconciling");
+  EXPECT_EQ(Ready(), "False/QueuedAwaitingCapacity Reconciling");
+  EXPECT_EQ(Find(Show(), "Ready")["message"], "Because of QueuedAwaitingCapacity.");
+  SayReady("False", "Over", "Stalled");
   EXPECT_EQ(Ready(), "False/Over Stalled");
-  Say("Capacity", "False", "Partial");
-  EXPECT_EQ(Ready(), "False/Over Stalled") << "before what passes with time";
-  Say("Quota", "Unknown", "InternalError");
+  SayReady("Unknown", "InternalError", "Reconciling");
   EXPECT_EQ(Ready(), "Unknown/InternalError Reconciling");
-  Say("Validated", "False", "Invalid");
-  EXPECT_EQ(Ready(), "False/Invalid Stalled");
   facts_.held = "3 Nodes would go.";
   EXPECT_EQ(Ready(), "False/RemovalsHeld Stalled");
 }
@@ -125,6 +120,8 @@ TEST_F(ReadyTest, MetadataThatIsRefusedSomebodyHasToMend) {
   facts_.metadata_refusal = {1, "g1: No."};
   facts_.service = {.nodes = 1, .absent = 1};
   EXPECT_EQ(Ready(), "False/InternalError Stalled");
+  SayReady("False", "Over", "Stalled");
+  EXPECT_EQ(Ready(), "False/Over Stalled") << "what the pool stalls by is told first";
 }
 
 TEST_F(ReadyTest, OneThatIsBeingDeletedIsNot) {
@@ -144,16 +141,15 @@ TEST_F(ReadyTest, IsTakenAwayWhenItIsNotWantedAnyMore) {
 }
 
 TEST_F(ReadyTest, ItsTimeStaysWhileItsStatusDoes) {
-  Say("AtTarget", "False", "UnderTarget");
+  SayReady("False", "UnderTarget", "Reconciling");
   object_.status = Show();
   object_.status["conditions"].back()["lastTransitionTime"] = kTime;
   for (Json& condition : object_.status["conditions"]) {
     if (condition["type"] == "Ready") condition["lastTransitionTime"] = kTime;
   }
-  Say("Capacity", "False", "Partial");
+  SayReady("False", "Partial", "Reconciling");
   EXPECT_EQ(Find(Show(), "Ready")["lastTransitionTime"], kTime);
-  Say("Capacity", "True", "Sufficient");
-  Say("AtTarget", "True", "TargetMet");
+  SayReady("True", "Ready");
   EXPECT_EQ(Find(Show(), "Ready")["lastTransitionTime"], kLater);
 }
 
