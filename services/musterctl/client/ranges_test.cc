@@ -1,0 +1,144 @@
+// That no more is asked for than is wanted.
+#include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "muster/lifecycle/v1/lifecycle_service.grpc.pb.h"
+#include "muster/quota/v1/quota_service.grpc.pb.h"
+#include "services/musterctl/client/api.h"
+#include "services/musterctl/client/errors.h"
+
+namespace muster::musterctl {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::Pair;
+
+// What an organization sees: no machines. Answers lists with what is there, as a server without filters.
+class NarrowServer final : public lifecycle::v1::LifecycleService::Service,
+                           public quota::v1::QuotaService::Service {
+ public:
+  NarrowServer() {
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
+    builder.RegisterService(static_cast<lifecycle::v1::LifecycleService::Service*>(this));
+    builder.RegisterService(static_cast<quota::v1::QuotaService::Service*>(this));
+    server_ = builder.BuildAndStart();
+  }
+  std::unique_ptr<Api> Connect(const Scope& scope = {"acme", "example"}) const {
+    return Api::Create({.server = absl::StrCat("127.0.0.1:", port_), .scope = scope});
+  }
+
+  grpc::Status ListNodes(grpc::ServerContext*, const lifecycle::v1::ListNodesRequest* request,
+                         lifecycle::v1::ListNodesResponse* response) override {
+    lists.emplace_back(request->parent(), request->filter());
+    for (const std::string& name : nodes) response->add_nodes()->set_name(name);
+    return grpc::Status::OK;
+  }
+  grpc::Status ListNodePools(grpc::ServerContext*,
+                             const lifecycle::v1::ListNodePoolsRequest* request,
+                             lifecycle::v1::ListNodePoolsResponse*) override {
+    lists.emplace_back(request->parent(), request->filter());
+    return grpc::Status::OK;
+  }
+  grpc::Status ListEvents(grpc::ServerContext*, const lifecycle::v1::ListEventsRequest* request,
+                          lifecycle::v1::ListEventsResponse*) override {
+    lists.emplace_back(request->parent(), request->filter());
+    return grpc::Status::OK;
+  }
+  grpc::Status WatchLifecycle(grpc::ServerContext*,
+                              const lifecycle::v1::WatchLifecycleRequest* request,
+                              grpc::ServerWriter<lifecycle::v1::WatchLifecycleResponse>*) override {
+    prefixes.push_back(request->name_prefix());
+    return {grpc::StatusCode::FAILED_PRECONDITION, "the end"};
+  }
+  grpc::Status WatchQuotas(grpc::ServerContext*, const quota::v1::WatchQuotasRequest* request,
+                           grpc::ServerWriter<quota::v1::WatchQuotasResponse>*) override {
+    prefixes.push_back(request->name_prefix());
+    return {grpc::StatusCode::FAILED_PRECONDITION, "the end"};
+  }
+
+  std::vector<std::string> nodes;
+  std::vector<std::pair<std::string, std::string>> lists;  // parents and filters
+  std::vector<std::string> prefixes;                       // of watches
+
+ private:
+  int port_ = 0;
+  std::unique_ptr<grpc::Server> server_;
+};
+
+constexpr char kCluster[] = "organizations/acme/clusters/example";
+
+TEST(NarrowApiTest, ANodeIsFoundByItsMachineAloneInOneCallToLifecycle) {
+  NarrowServer server;
+  const std::string name = absl::StrCat(kCluster, "/nodePools/train/nodes/g1");
+  server.nodes = {absl::StrCat(kCluster, "/nodePools/eval/nodes/g12"), name};
+  const auto api = server.Connect();
+  const auto found = api->Get(Kind::kNode, "g1");
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_EQ(NameOf(*found), name);
+  EXPECT_THAT(server.lists,
+              ElementsAre(Pair(absl::StrCat(kCluster, "/nodePools/-"), "machine = \"g1\"")));
+  EXPECT_EQ(RenderError(api->Get(Kind::kNode, "g").status()),
+            "error: node \"g\" does not exist. (NOT_FOUND)\n");
+  EXPECT_FALSE(api->Get(Kind::kNode, "a\"b\\c").ok());
+  EXPECT_EQ(server.lists.back().second, "machine = \"a\\\"b\\\\c\"");
+  EXPECT_FALSE(api->Get(Kind::kEvent, "e1").ok());
+  EXPECT_THAT(server.lists.back(), Pair(kCluster, "name = \"*e1\""));
+}
+
+TEST(NarrowApiTest, ListsLeaveOutWhatBeginsOtherwise) {
+  NarrowServer server;
+  const auto list = [&](const Scope& scope, Kind kind, const ListRange& range) {
+    EXPECT_TRUE(server.Connect(scope)->List(kind, range).ok());
+    return server.lists.back();
+  };
+  const Scope scope = {"acme", "example"};
+  const std::string pools = absl::StrCat(kCluster, "/nodePools/");
+  EXPECT_THAT(list(scope, Kind::kNodePool, {.begin = "tr"}),
+              Pair(kCluster, absl::StrCat("name = \"", pools, "tr*\"")));
+  EXPECT_THAT(list(scope, Kind::kNode, {.begin = "tr"}),
+              Pair(pools + "-", absl::StrCat("name = \"", pools, "tr*\"")));
+  EXPECT_THAT(list(scope, Kind::kNode, {.begin = "train/g1"}),
+              Pair(pools + "train", absl::StrCat("name = \"", pools, "train/nodes/g1*\"")));
+  EXPECT_THAT(list(scope, Kind::kNode, {.pool = "train", .filter = "state = TRIAGE"}),
+              Pair(pools + "train", "state = TRIAGE"));
+  EXPECT_THAT(list(scope, Kind::kNode, {}), Pair(pools + "-", ""));
+  // Where ids do not say where they are.
+  EXPECT_THAT(list({"acme", "-"}, Kind::kNode, {.begin = "train/g1"}),
+              Pair("organizations/acme/clusters/-/nodePools/-", ""));
+}
+
+TEST(NarrowApiTest, WatchesAskForNoMoreThanTheirRange) {
+  NarrowServer server;
+  const auto prefix = [&](const WatchRange& range, const Scope& scope = {"acme", "example"}) {
+    const auto go_on = [](const WatchMessage&) { return true; };
+    EXPECT_FALSE(server.Connect(scope)->Watch(range, type::v1::WatchStart(), go_on).ok());
+    return server.prefixes.back();
+  };
+  const std::string in = absl::StrCat(kCluster, "/");
+  const std::string far = "organizations/beta/clusters/c2/nodePools/far";
+  EXPECT_EQ(prefix({.kind = Kind::kNode}), in);
+  EXPECT_EQ(prefix({.kind = Kind::kNodePool, .ids = {"x"}}), in + "nodePools/x");
+  EXPECT_EQ(prefix({.kind = Kind::kNodePool, .ids = {"x", "xy"}}), in + "nodePools/");
+  EXPECT_EQ(prefix({.kind = Kind::kNodePool, .ids = {far}}), far);
+  EXPECT_EQ(prefix({.kind = Kind::kNodePool, .ids = {"x", far}}), "organizations/");
+  EXPECT_EQ(prefix({.kind = Kind::kNode, .ids = {"x/g1"}}), in + "nodePools/x/nodes/g1");
+  EXPECT_EQ(prefix({.kind = Kind::kNode, .ids = {"x/g1", "x/g2"}}), in + "nodePools/x/nodes/");
+  EXPECT_EQ(prefix({.kind = Kind::kNode, .ids = {"g1"}}), in) << "whose it is is not known";
+  EXPECT_EQ(prefix({.kind = Kind::kNode, .pool = "x"}), in + "nodePools/x/");
+  EXPECT_EQ(prefix({.kind = Kind::kEvent, .pool = "x"}), in);
+  EXPECT_EQ(prefix({.kind = Kind::kEvent, .pool = far}), "organizations/beta/clusters/c2/");
+  EXPECT_EQ(prefix({.kind = Kind::kQuota}), "organizations/acme/quotas/");
+  EXPECT_EQ(prefix({.kind = Kind::kQuota, .ids = {"z~t~spot"}}),
+            "organizations/acme/quotas/z~t~spot");
+  EXPECT_EQ(prefix({.kind = Kind::kQuota, .ids = {"z~t~spot"}}, {"-", "-"}), "");
+  EXPECT_EQ(prefix({.kind = Kind::kNode, .pool = "x"}, {"acme", "-"}),
+            "organizations/acme/clusters/");
+}
+
+}  // namespace
+}  // namespace muster::musterctl
