@@ -2,20 +2,13 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
-#include <poll.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <atomic>
-#include <fstream>
-#include <future>
-#include <thread>
 
 #include "absl/strings/match.h"
 #include "services/common/trace_context.h"
 #include "services/kubernetes/api/errors.h"
-#include "services/kubernetes/api/test_server.h"
+#include "services/kubernetes/api/test_client.h"
 #include "tests/testing/status_matchers.h"
 
 namespace muster::kubernetes {
@@ -27,20 +20,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::Pair;
-
-std::unique_ptr<Client> ClientOf(const std::string& url, ClientOptions options = {},
-                                 Endpoint endpoint = {}) {
-  endpoint.server = url;
-  auto client = Client::Create(std::move(endpoint), std::move(options));
-  EXPECT_TRUE(client.ok()) << client.status();
-  return *std::move(client);
-}
-
-std::string WriteFile(const std::string& name, absl::string_view text) {
-  const std::string path = absl::StrCat(::testing::TempDir(), "/kubernetes-", getpid(), "-", name);
-  std::ofstream(path) << text;
-  return path;
-}
 
 TEST(ClientTest, SendsEachMethodAndReadsItsAnswer) {
   TestServer server([](auto&, const auto& request, auto& response) {
@@ -265,54 +244,6 @@ TEST(ClientTest, WhatIsNoListIsNotTakenForAnEmptyOne) {
   }
 }
 
-TEST(ClientTest, AFileWithATokenIsReadAgain) {
-  const std::string file = WriteFile("token", "first\n");
-  TestServer server([](auto&, const auto&, auto& response) { SendJson(response, "{}"); });
-  const auto client = ClientOf(server.url(), {}, {.token = "never", .token_file = file});
-  EXPECT_THAT(client->Get("/x").status(), IsOk());
-  WriteFile("token", "second");
-  EXPECT_THAT(client->Get("/x").status(), IsOk());
-  unlink(file.c_str());
-  EXPECT_THAT(client->Get("/x").status(), IsOk());
-  const auto requests = server.requests();
-  ASSERT_EQ(requests.size(), 3u);
-  EXPECT_EQ(requests[0].get_header_value("Authorization"), "Bearer first");
-  EXPECT_EQ(requests[1].get_header_value("Authorization"), "Bearer second");
-  EXPECT_EQ(requests[2].get_header_value("Authorization"), "Bearer second");
-}
-
-TEST(ClientTest, A401IsTriedAgainOnceWithARenewedToken) {
-  const std::string file = WriteFile("renewed", "secret-0");
-  std::atomic<int> count = 0;
-  TestServer server([&](auto&, const auto& request, auto& response) {
-    ++count;
-    if (request.path != "/same") WriteFile("renewed", absl::StrCat("secret-", count.load()));
-    const bool good = request.path == "/good" && count == 2;
-    SendJson(response, "{}", good ? 200 : 401);
-  });
-  const auto client = ClientOf(server.url(), {}, {.token_file = file});
-  EXPECT_THAT(client->Get("/good").status(), IsOk());
-  const auto requests = server.requests();
-  ASSERT_EQ(requests.size(), 2u);
-  EXPECT_EQ(requests[0].get_header_value("Authorization"), "Bearer secret-0");
-  EXPECT_EQ(requests[1].get_header_value("Authorization"), "Bearer secret-1");
-  const absl::Status status = client->Get("/bad").status();
-  EXPECT_THAT(status, StatusIs(absl::StatusCode::kUnauthenticated));
-  EXPECT_THAT(status.ToString(), Not(HasSubstr("secret")));
-  EXPECT_EQ(server.requests().size(), 4u) << "a renewed token is tried once";
-  EXPECT_THAT(client->Get("/same").status(), StatusIs(absl::StatusCode::kUnauthenticated));
-  EXPECT_EQ(server.requests().size(), 5u) << "the same token is not tried again";
-  unlink(file.c_str());
-}
-
-TEST(ClientTest, WithoutItsTokenNothingIsSent) {
-  TestServer server([](auto&, const auto&, auto& response) { SendJson(response, "{}"); });
-  const auto client = ClientOf(server.url(), {}, {.token_file = "/nonexistent/token"});
-  EXPECT_THAT(client->Get("/x").status(),
-              StatusIs(absl::StatusCode::kUnauthenticated, HasSubstr("/nonexistent/token")));
-  EXPECT_TRUE(server.requests().empty());
-}
-
 TEST(ClientTest, WritesOnlyWhileItMay) {
   TestServer server([](auto&, const auto&, auto& response) { SendJson(response, "{}"); });
   bool may = false;
@@ -364,96 +295,6 @@ TEST(ClientTest, TellsOfEveryRequest) {
   EXPECT_THAT(client->Get("/x").status(), IsOk());
   EXPECT_THAT(client->Delete("/x"), StatusIs(absl::StatusCode::kNotFound));
   EXPECT_THAT(told, ElementsAre(Pair("GET", 200), Pair("DELETE", 404)));
-}
-
-TEST(ClientTest, ARefusedConnectionIsUnavailable) {
-  // A port that is taken, and where nobody listens.
-  const int socket_fd = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address = {};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t length = sizeof(address);
-  ASSERT_EQ(bind(socket_fd, reinterpret_cast<sockaddr*>(&address), length), 0);
-  ASSERT_EQ(getsockname(socket_fd, reinterpret_cast<sockaddr*>(&address), &length), 0);
-  int code = -1;
-  const std::string host = absl::StrCat("127.0.0.1:", ntohs(address.sin_port));
-  const auto client = ClientOf(absl::StrCat("http://", host),
-                               {.on_request = [&](const RequestEnd& end) { code = end.code; }},
-                               {.token = "sesame"});
-  const absl::Status status = client->Get("/x", {{"continue", "hidden"}}).status();
-  EXPECT_THAT(status, StatusIs(absl::StatusCode::kUnavailable,
-                               HasSubstr(absl::StrCat("GET ", host, "/x: "))));
-  EXPECT_FALSE(absl::StrContains(status.ToString(), "sesame"));
-  EXPECT_FALSE(absl::StrContains(status.ToString(), "hidden"));
-  EXPECT_EQ(ErrorOf(status).code, 0);
-  EXPECT_EQ(code, 0);
-  close(socket_fd);
-}
-
-TEST(ClientTest, NoAnswerInTimeIsDeadlineExceeded) {
-  std::promise<void> release;
-  const std::shared_future<void> released = release.get_future().share();
-  TestServer server([&](auto&, const auto&, auto&) { released.wait(); });
-  const auto client = ClientOf(server.url(), {.timeout = absl::Milliseconds(50)});
-  EXPECT_THAT(client->Get("/x").status(), StatusIs(absl::StatusCode::kDeadlineExceeded));
-  release.set_value();
-}
-
-TEST(ClientTest, AnAnswerThatBreaksOffIsUnavailable) {
-  TestServer server([](auto& self, const auto&, auto& response) {
-    const auto feed = self.SendFeed(response);
-    feed->Push("{");
-    feed->Cut();
-  });
-  const auto client = ClientOf(server.url());
-  EXPECT_THAT(client->Get("/x").status(), StatusIs(absl::StatusCode::kUnavailable));
-}
-
-// Nothing but Stop can end the request: it may take hours, and on a connection that is there
-// already libcurl has no timers of its own.
-TEST(ClientTest, StopEndsRequestsUnderWayAndToCome) {
-  std::promise<void> arrived;
-  std::promise<void> release;
-  const std::shared_future<void> released = release.get_future().share();
-  TestServer server([&](auto&, const auto& request, auto& response) {
-    if (request.path == "/quick") return SendJson(response, "{}");
-    arrived.set_value();
-    released.wait();
-  });
-  int sent = 0;
-  const auto client = ClientOf(server.url(), {.connect_timeout = absl::Hours(1),
-                                              .timeout = absl::Hours(1),
-                                              .on_request = [&](const RequestEnd&) { ++sent; }});
-  EXPECT_THAT(client->Get("/quick").status(), IsOk());
-  std::thread stopper([&] {
-    arrived.get_future().wait();
-    client->Stop();
-  });
-  EXPECT_THAT(client->Get("/x").status(), StatusIs(absl::StatusCode::kCancelled));
-  stopper.join();
-  EXPECT_EQ(sent, 2);
-  EXPECT_THAT(client->Get("/x").status(), StatusIs(absl::StatusCode::kCancelled));
-  EXPECT_EQ(sent, 2);
-  release.set_value();
-}
-
-TEST(ClientTest, ManyThreadsShareIt) {
-  TestServer server([](auto&, const auto& request, auto& response) {
-    SendJson(response, absl::StrCat(R"({"path":")", request.path, R"("})"));
-  });
-  const auto client = ClientOf(server.url(), {.max_connections = 2});
-  std::vector<std::thread> threads;
-  for (int i = 0; i < 6; ++i) {
-    threads.emplace_back([&, i] {
-      const std::string path = absl::StrCat("/", i);
-      for (int j = 0; j < 20; ++j) {
-        const auto answer = client->Get(path);
-        ASSERT_THAT(answer.status(), IsOk());
-        EXPECT_EQ((*answer)["path"], path);
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
 }
 
 TEST(ClientTest, RefusesEndpointsThatCannotBeOne) {
