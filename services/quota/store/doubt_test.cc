@@ -1,6 +1,7 @@
 // Commits of which nobody can say at first whether they were done.
 #include <atomic>
 #include <chrono>
+#include <memory>
 #include <set>
 #include <thread>
 
@@ -13,6 +14,7 @@ namespace {
 using ::muster::testing::IsOk;
 using ::muster::testing::kLoseConnection;
 using ::muster::testing::StatusIs;
+using ::testing::IsEmpty;
 
 // What is to happen once: the next commit is done and reported as lost; then, before anybody asks
 // what became of it, `meanwhile`.
@@ -156,6 +158,95 @@ TEST_F(QuotaStandbyTest, AReadIsNotAnsweredByAServerThatNoStandbyFollows) {
   WaitFor("");
   EXPECT_THAT(testing::Await(std::move(first), "the read"), IsOk());
   EXPECT_THAT(testing::Await(read(), "a read without standbys again"), IsOk());
+}
+
+// A lane whose next writes lose their connection at the given places, once each: before the head is
+// moved (`move`), or looked at where nothing changes (`expect`), before COMMIT (`commit`), or after it (`committed`).
+LaneOptions Breaking(std::shared_ptr<std::multiset<std::string>> places) {
+  LaneOptions options;
+  options.runner.fault = [places](absl::string_view site) -> Fault {
+    const auto take = [&](const std::string& place) {
+      const auto it = places->find(place);
+      if (it == places->end()) return false;
+      places->erase(it);
+      return true;
+    };
+    if (site == "write/commit" && take("commit")) return {.before = kLoseConnection};
+    if (site == "write/commit" && take("committed")) return {.after = kLoseConnection};
+    if (site == "write/journal_move" && take("move")) return {.before = kLoseConnection};
+    if (site == "write/journal_expect" && take("expect")) return {.before = kLoseConnection};
+    return {};
+  };
+  return options;
+}
+
+TEST_F(QuotaLaneTest, ACommitThatWasDoneButReportedAsLostIsDoneOnce) {
+  auto faults = std::make_shared<std::multiset<std::string>>();
+  Lane& lane = NewLane(Breaking(faults));
+  ASSERT_THAT(Do(lane, quota::UpdateQuota{kKey, 5, "", true}), IsOk());
+  for (int round = 0; round < 5; ++round) {
+    faults->insert("committed");
+    // Not idempotent on purpose: twice would show.
+    ASSERT_THAT(
+        DoDecide(lane,
+                 [](StagedState<quota::State>& staged, absl::Time) {
+                   const auto* before =
+                       staged.state().table<quota::Holding>().Find(QuotaName(kKey) + "/holdings/a");
+                   staged.Put(quota::Holding{QuotaName(kKey), "a",
+                                             (before == nullptr ? 0 : before->nodes) + 1, 1, ""});
+                   return absl::OkStatus();
+                 }),
+        IsOk());
+    EXPECT_THAT(*faults, IsEmpty());
+  }
+  EXPECT_EQ(ReadHeld(lane).value_or(-1), 5);
+  EXPECT_EQ(lane.stats().in_doubt, 5);
+}
+
+TEST_F(QuotaLaneTest, ACommitThatWasLostIsDoneAgain) {
+  auto faults = std::make_shared<std::multiset<std::string>>();
+  Lane& lane = NewLane(Breaking(faults));
+  ASSERT_THAT(Do(lane, quota::UpdateQuota{kKey, 5, "", true}), IsOk());
+  *faults = {"move", "commit", "commit"};
+  ASSERT_THAT(Do(lane, Want("a", 3)), IsOk());
+  EXPECT_THAT(*faults, IsEmpty());
+  *faults = {"expect"};
+  ASSERT_THAT(Do(lane, Want("a", 3)), IsOk()) << "which changes nothing";
+  EXPECT_THAT(*faults, IsEmpty());
+  EXPECT_EQ(ReadHeld(lane).value_or(-1), 3);
+}
+
+TEST_F(QuotaLaneTest, ACommitThatWasLostForTooLongIsUnavailableNotUnknown) {
+  auto faults = std::make_shared<std::multiset<std::string>>();
+  LaneOptions options = Breaking(faults);
+  options.runner.retry_budget = absl::ZeroDuration();
+  Lane& lane = NewLane(options);
+  *faults = {"commit"};
+  EXPECT_THAT(Do(lane, Want("a", 0)), StatusIs(absl::StatusCode::kUnavailable));
+  EXPECT_EQ(CountOf("holding"), 0);
+  EXPECT_THAT(Do(lane, Want("a", 0)), IsOk());
+}
+
+TEST_F(QuotaLaneTest, AnotherReplicaMayCommitBeforeAnUnknownOutcomeIsSettled) {
+  auto faults = std::make_shared<std::multiset<std::string>>();
+  std::atomic<Lane*> other = nullptr;
+  LaneOptions options;
+  options.runner.fault = [faults, &other](absl::string_view site) -> Fault {
+    if (site == "write/commit" && faults->erase("committed") > 0) return {.after = kLoseConnection};
+    // The head no longer bears our batch's id when we ask; the journal's row does.
+    if (absl::StartsWith(site, "settle/") && faults->erase("settle") > 0) {
+      EXPECT_THAT(Do(*other, Want("other", 1)), IsOk());
+    }
+    return {};
+  };
+  Lane& lane = NewLane(options);
+  other = &NewLane();
+  ASSERT_THAT(Do(lane, quota::UpdateQuota{kKey, 9, "", true}), IsOk());
+  *faults = {"committed", "settle"};
+  ASSERT_THAT(Do(lane, Want("a", 3)), IsOk());
+  EXPECT_THAT(*faults, IsEmpty());
+  EXPECT_EQ(ReadHeld(lane).value_or(-1), 4);
+  EXPECT_EQ(CountOf("journal"), 3);
 }
 
 }  // namespace

@@ -1,11 +1,8 @@
 // The commit lane on a real domain and a real Postgres: what happens when things go wrong.
 #include <atomic>
 #include <future>
-#include <map>
-#include <set>
 #include <thread>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "services/common/cause.h"
 #include "services/quota/store/lane_test_base.h"
@@ -15,7 +12,6 @@ namespace {
 
 using ::muster::testing::HasReason;
 using ::muster::testing::IsOk;
-using ::muster::testing::kLoseConnection;
 using ::muster::testing::StatusIs;
 using ::testing::IsEmpty;
 
@@ -83,95 +79,6 @@ TEST_F(QuotaLaneTest, WhatTheTablesRefuseFailsAlone) {
   EXPECT_THAT(answers[1].get_future().get(), StatusIs(absl::StatusCode::kInternal));
   EXPECT_THAT(answers[2].get_future().get(), IsOk());
   EXPECT_EQ(CountOf("holding"), 2);
-}
-
-// A lane whose next writes lose their connection at the given places, once each: before the head is
-// moved (`move`), or looked at where nothing changes (`expect`), before COMMIT (`commit`), or after it (`committed`).
-LaneOptions Breaking(std::shared_ptr<std::multiset<std::string>> places) {
-  LaneOptions options;
-  options.runner.fault = [places](absl::string_view site) -> Fault {
-    const auto take = [&](const std::string& place) {
-      const auto it = places->find(place);
-      if (it == places->end()) return false;
-      places->erase(it);
-      return true;
-    };
-    if (site == "write/commit" && take("commit")) return {.before = kLoseConnection};
-    if (site == "write/commit" && take("committed")) return {.after = kLoseConnection};
-    if (site == "write/journal_move" && take("move")) return {.before = kLoseConnection};
-    if (site == "write/journal_expect" && take("expect")) return {.before = kLoseConnection};
-    return {};
-  };
-  return options;
-}
-
-TEST_F(QuotaLaneTest, ACommitThatWasDoneButReportedAsLostIsDoneOnce) {
-  auto faults = std::make_shared<std::multiset<std::string>>();
-  Lane& lane = NewLane(Breaking(faults));
-  ASSERT_THAT(Do(lane, quota::UpdateQuota{kKey, 5, "", true}), IsOk());
-  for (int round = 0; round < 5; ++round) {
-    faults->insert("committed");
-    // Not idempotent on purpose: twice would show.
-    ASSERT_THAT(
-        DoDecide(lane,
-                 [](StagedState<quota::State>& staged, absl::Time) {
-                   const auto* before =
-                       staged.state().table<quota::Holding>().Find(QuotaName(kKey) + "/holdings/a");
-                   staged.Put(quota::Holding{QuotaName(kKey), "a",
-                                             (before == nullptr ? 0 : before->nodes) + 1, 1, ""});
-                   return absl::OkStatus();
-                 }),
-        IsOk());
-    EXPECT_THAT(*faults, IsEmpty());
-  }
-  EXPECT_EQ(ReadHeld(lane).value_or(-1), 5);
-  EXPECT_EQ(lane.stats().in_doubt, 5);
-}
-
-TEST_F(QuotaLaneTest, ACommitThatWasLostIsDoneAgain) {
-  auto faults = std::make_shared<std::multiset<std::string>>();
-  Lane& lane = NewLane(Breaking(faults));
-  ASSERT_THAT(Do(lane, quota::UpdateQuota{kKey, 5, "", true}), IsOk());
-  *faults = {"move", "commit", "commit"};
-  ASSERT_THAT(Do(lane, Want("a", 3)), IsOk());
-  EXPECT_THAT(*faults, IsEmpty());
-  *faults = {"expect"};
-  ASSERT_THAT(Do(lane, Want("a", 3)), IsOk()) << "which changes nothing";
-  EXPECT_THAT(*faults, IsEmpty());
-  EXPECT_EQ(ReadHeld(lane).value_or(-1), 3);
-}
-
-TEST_F(QuotaLaneTest, ACommitThatWasLostForTooLongIsUnavailableNotUnknown) {
-  auto faults = std::make_shared<std::multiset<std::string>>();
-  LaneOptions options = Breaking(faults);
-  options.runner.retry_budget = absl::ZeroDuration();
-  Lane& lane = NewLane(options);
-  *faults = {"commit"};
-  EXPECT_THAT(Do(lane, Want("a", 0)), StatusIs(absl::StatusCode::kUnavailable));
-  EXPECT_EQ(CountOf("holding"), 0);
-  EXPECT_THAT(Do(lane, Want("a", 0)), IsOk());
-}
-
-TEST_F(QuotaLaneTest, AnotherReplicaMayCommitBeforeAnUnknownOutcomeIsSettled) {
-  auto faults = std::make_shared<std::multiset<std::string>>();
-  std::atomic<Lane*> other = nullptr;
-  LaneOptions options;
-  options.runner.fault = [faults, &other](absl::string_view site) -> Fault {
-    if (site == "write/commit" && faults->erase("committed") > 0) return {.after = kLoseConnection};
-    // The head no longer bears our batch's id when we ask; the journal's row does.
-    if (absl::StartsWith(site, "settle/") && faults->erase("settle") > 0) {
-      EXPECT_THAT(Do(*other, Want("other", 1)), IsOk());
-    }
-    return {};
-  };
-  Lane& lane = NewLane(options);
-  other = &NewLane();
-  ASSERT_THAT(Do(lane, quota::UpdateQuota{kKey, 9, "", true}), IsOk());
-  *faults = {"committed", "settle"};
-  ASSERT_THAT(Do(lane, Want("a", 3)), IsOk());
-  EXPECT_THAT(*faults, IsEmpty());
-  EXPECT_EQ(ReadHeld(lane).value_or(-1), 4);
-  EXPECT_EQ(CountOf("journal"), 3);
 }
 
 TEST_F(QuotaLaneTest, KilledBackendsCostNothingThatWasAcknowledged) {
