@@ -17,7 +17,7 @@
 #include "services/fleetsim/catalogue.h"
 #include "services/fleetsim/cluster.h"
 #include "services/fleetsim/fleet_model.h"
-#include "services/fleetsim/lag.h"
+#include "services/fleetsim/lag_histogram.h"
 #include "services/rpc/client/channel.h"
 #include "services/rpc/client/watch.h"
 
@@ -48,7 +48,7 @@ struct AgentStats {
   int64_t unknown = 0;                           // Nodes that run, now, unknown to the server
   int64_t calls = 0;                             // of ReportNodes
   absl::Duration waited = absl::ZeroDuration();  // for their answers, all calls together
-  Lag lag = {};  // from when reports were due, and their Node known, until they were sent
+  LagHistogram lag = {};  // from when reports were due, and their Node known, until they were sent
 };
 
 // Brings the model's fleet to the server: one thread reads WatchLifecycle into the model, one sends

@@ -10,7 +10,7 @@ namespace muster::fleetsim {
 
 // How late things happened: counts in buckets that double, so that it stays small whatever is
 // added. Quantiles are exact to a factor of two. Not thread-safe.
-class Lag {
+class LagHistogram {
  public:
   // What is early counts as on time.
   void Add(absl::Duration lag);

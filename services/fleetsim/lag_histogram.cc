@@ -1,14 +1,14 @@
-#include "services/fleetsim/lag.h"
+#include "services/fleetsim/lag_histogram.h"
 
 #include <algorithm>
 
 namespace muster::fleetsim {
 
-absl::Duration Lag::Limit(size_t bucket) {
+absl::Duration LagHistogram::Limit(size_t bucket) {
   return absl::Microseconds(125) * (int64_t{1} << bucket);
 }
 
-void Lag::Add(absl::Duration lag) {
+void LagHistogram::Add(absl::Duration lag) {
   size_t bucket = 0;
   while (bucket + 1 < kBuckets && lag >= Limit(bucket)) ++bucket;
   ++buckets_[bucket];
@@ -16,7 +16,7 @@ void Lag::Add(absl::Duration lag) {
   max_ = std::max(max_, lag);
 }
 
-absl::Duration Lag::Quantile(double quantile) const {
+absl::Duration LagHistogram::Quantile(double quantile) const {
   int64_t within = 0;
   for (size_t bucket = 0; bucket + 1 < kBuckets; ++bucket) {
     within += buckets_[bucket];

@@ -1,4 +1,4 @@
-#include "services/fleetsim/lag.h"
+#include "services/fleetsim/lag_histogram.h"
 
 #include <gtest/gtest.h>
 
@@ -6,12 +6,12 @@ namespace muster::fleetsim {
 namespace {
 
 TEST(LagTest, NothingIsNoLag) {
-  EXPECT_EQ(Lag().count(), 0);
-  EXPECT_EQ(Lag().Quantile(0.99), absl::ZeroDuration());
+  EXPECT_EQ(LagHistogram().count(), 0);
+  EXPECT_EQ(LagHistogram().Quantile(0.99), absl::ZeroDuration());
 }
 
 TEST(LagTest, QuantilesAreWithinAFactorOfTwo) {
-  Lag lag;
+  LagHistogram lag;
   for (int i = 1; i <= 1000; ++i) lag.Add(absl::Milliseconds(i));
   EXPECT_EQ(lag.count(), 1000);
   EXPECT_EQ(lag.max(), absl::Milliseconds(1000));
@@ -23,7 +23,7 @@ TEST(LagTest, QuantilesAreWithinAFactorOfTwo) {
 }
 
 TEST(LagTest, EarlyIsOnTimeAndVeryLateIsKept) {
-  Lag lag;
+  LagHistogram lag;
   lag.Add(-absl::Hours(1));
   EXPECT_EQ(lag.Quantile(1), absl::ZeroDuration());
   lag.Add(absl::Hours(24));
