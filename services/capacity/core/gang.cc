@@ -136,8 +136,8 @@ std::vector<KeptGang> KeptGangs(const State& state, const InventoryKey& key,
     if (selector.gang && CountOnOffer(*inventory, Choice{&selector.affinity}) > 0)
       open.insert(selector);
   }
-  Turns turns(inventory->queue());
-  while (const std::optional<Turn> turn = open.empty() ? std::nullopt : turns.Next()) {
+  QueueCursor cursor(inventory->queue());
+  while (const std::optional<Turn> turn = open.empty() ? std::nullopt : cursor.Next()) {
     if (turn->key.compute_class == ComputeClass::kSpot) break;  // nobody is behind it
     if (!open.contains(turn->selector)) continue;
     const Choice choice = ChoiceOf(turn->selector.affinity, kept);

@@ -39,18 +39,18 @@ class Server {
       if (CountFree(inventory_, {&selector.affinity}) + supply_.Count({&selector.affinity}) > 0)
         open.insert(selector);
     }
-    Turns turns(queue);
+    QueueCursor cursor(queue);
     std::optional<Turn> turn;
-    while (!open.empty() && (turn = turns.Next()) && !IsSpot(*turn)) {
+    while (!open.empty() && (turn = cursor.Next()) && !IsSpot(*turn)) {
       if (!open.contains(turn->selector)) continue;
       ServeDefault(*turn);
       if (!Left(turn->selector.affinity)) open.erase(turn->selector);
     }
     if (open.empty()) {
-      turns.SkipDefault();
-      turn = turns.Next();
+      cursor.SkipDefault();
+      turn = cursor.Next();
     }
-    for (; turn && spot_ && inventory_.free() > 0; turn = turns.Next()) ServeSpot(*turn);
+    for (; turn && spot_ && inventory_.free() > 0; turn = cursor.Next()) ServeSpot(*turn);
     supply_.Finish();
   }
 

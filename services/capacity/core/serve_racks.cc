@@ -38,9 +38,9 @@ class RackServer {
   // Whether anything was granted.
   bool ServeWhole() {
     const int64_t free = inventory().free();
-    Turns turns(inventory().queue());
+    QueueCursor cursor(inventory().queue());
     while (const std::optional<Turn> turn =
-               inventory().by_whole().empty() ? std::nullopt : turns.Next()) {
+               inventory().by_whole().empty() ? std::nullopt : cursor.Next()) {
       if (turn->key.compute_class == ComputeClass::kSpot) break;
       const Choice choice = ChoiceOf(turn->selector.affinity, kept_);
       const int64_t whole = CountWholeRacks(inventory(), choice);

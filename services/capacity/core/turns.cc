@@ -46,7 +46,7 @@ std::optional<Run> Walk::Next() {
   return Run{cursor.request->selector, cursor.request->key, *place_, nodes};
 }
 
-std::optional<Turn> Turns::Next() {
+std::optional<Turn> QueueCursor::Next() {
   while (std::optional<Run> run = walk_.Next()) {
     if (!run->selector.gang)
       return Turn{std::move(run->selector),

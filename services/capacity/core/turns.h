@@ -58,10 +58,10 @@ struct Turn {
   Position position() const { return {places.back().place, key}; }
 };
 
-// The same by turns.
-class Turns {
+// The queue request by request, as their turns come.
+class QueueCursor {
  public:
-  explicit Turns(const Queue& queue) : walk_(queue), queue_(queue) {}
+  explicit QueueCursor(const Queue& queue) : walk_(queue), queue_(queue) {}
 
   std::optional<Turn> Next();
   void SkipDefault() { walk_.SkipDefault(); }
