@@ -11,7 +11,7 @@
 #include "services/common/status_macros.h"
 #include "services/musterctl/manifest/document.h"
 #include "services/musterctl/manifest/machine_set.h"
-#include "services/musterctl/manifest/reading.h"
+#include "services/musterctl/manifest/manifest_reader.h"
 
 namespace muster::musterctl {
 namespace {
@@ -24,7 +24,7 @@ constexpr absl::string_view kComponents[] = {"gpu-driver", "ncore-image", "kuber
 constexpr absl::string_view kKinds[] = {"Zone",  "InstanceType", "MachineSet", "Machine",
                                         "Quota", "Release",      "Cluster",    "NodePool"};
 
-Resource ReadZone(Reading& in) {
+Resource ReadZone(ManifestReader& in) {
   capacity::v1::Zone zone;
   const std::string name = in.Name();
   zone.set_name(absl::StrCat("zones/", name));
@@ -38,7 +38,7 @@ Resource ReadZone(Reading& in) {
   return zone;
 }
 
-Resource ReadInstanceType(Reading& in) {
+Resource ReadInstanceType(ManifestReader& in) {
   capacity::v1::InstanceType type;
   const std::string name = in.Name();
   type.set_name(absl::StrCat("instanceTypes/", name));
@@ -57,7 +57,7 @@ Resource ReadInstanceType(Reading& in) {
   return type;
 }
 
-Resource ReadMachineSet(Reading& in) {
+Resource ReadMachineSet(ManifestReader& in) {
   MachineSet set{.name = in.Name()};
   const auto count = in.spec.Integer("count", Need::kRequired, 1, kMaxMachinesASet);
   const MachineSetSpec spec{
@@ -79,7 +79,7 @@ Resource ReadMachineSet(Reading& in) {
   return set;
 }
 
-Resource ReadMachine(Reading& in) {
+Resource ReadMachine(ManifestReader& in) {
   capacity::v1::Machine machine;
   const std::string name = in.Name();
   machine.set_name(absl::StrCat("machines/", name));
@@ -103,7 +103,7 @@ void SetTime(std::optional<absl::Time> time, google::protobuf::Timestamp* out) {
       absl::ToInt64Nanoseconds(*time - absl::FromUnixSeconds(out->seconds()))));
 }
 
-void ReadOverrides(Reading& in, quota::v1::Quota& quota) {
+void ReadOverrides(ManifestReader& in, quota::v1::Quota& quota) {
   const Value* list = in.spec.List("overrides");
   if (list == nullptr) return;
   for (size_t i = 0; i < list->list.size(); ++i) {
@@ -117,7 +117,7 @@ void ReadOverrides(Reading& in, quota::v1::Quota& quota) {
   }
 }
 
-Resource ReadQuota(Reading& in) {
+Resource ReadQuota(ManifestReader& in) {
   quota::v1::Quota quota;
   in.SkipName();
   // In the order in which faults are told.
@@ -131,7 +131,7 @@ Resource ReadQuota(Reading& in) {
   return quota;
 }
 
-Resource ReadRelease(Reading& in) {
+Resource ReadRelease(ManifestReader& in) {
   configuration::v1::Release release;
   in.SkipName();
   const std::string channel = in.spec.Id("channel", Need::kRequired).value_or("");
@@ -143,7 +143,7 @@ Resource ReadRelease(Reading& in) {
   return release;
 }
 
-Resource ReadCluster(Reading& in) {
+Resource ReadCluster(ManifestReader& in) {
   lifecycle::v1::Cluster cluster;
   const std::string name = in.Name();
   cluster.set_name(absl::StrCat("organizations/", in.Organization(), "/clusters/", name));
@@ -153,7 +153,7 @@ Resource ReadCluster(Reading& in) {
   return cluster;
 }
 
-using Reader = Resource (*)(Reading&);
+using Reader = Resource (*)(ManifestReader&);
 
 Reader ReaderOf(absl::string_view api, absl::string_view kind) {
   static constexpr std::pair<absl::string_view, Reader> kReaders[] = {
@@ -212,7 +212,7 @@ void ReadResource(const Document& document, const Value& value, const std::strin
                                        "deletionTimestamp", "managedFields"}) {
     metadata_fields.Skip(name);
   }
-  Reading reading{metadata_fields, spec_fields, context, problems};
+  ManifestReader reading{metadata_fields, spec_fields, context, problems};
   Resource resource = reader(reading);
   out.push_back({.resource = std::move(resource),
                  .label = std::move(reading.label),

@@ -19,7 +19,7 @@ struct Context {
 };
 
 // One resource being read: its metadata and spec, and what its reader found out.
-struct Reading {
+struct ManifestReader {
   Fields& metadata;
   Fields& spec;
   Context& context;
@@ -37,6 +37,6 @@ struct Reading {
 };
 
 // What a NodePool manifest says (the reference's fields, and Muster's own).
-Resource ReadNodePool(Reading& in);
+Resource ReadNodePool(ManifestReader& in);
 
 }  // namespace muster::musterctl

@@ -6,7 +6,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
-#include "services/musterctl/manifest/reading.h"
+#include "services/musterctl/manifest/manifest_reader.h"
 
 namespace muster::musterctl {
 namespace {
@@ -109,7 +109,7 @@ void ReadMessage(Fields& fields, Problems& problems, Message& message) {
 
 }  // namespace
 
-Resource ReadNodePool(Reading& in) {
+Resource ReadNodePool(ManifestReader& in) {
   lifecycle::v1::NodePool pool;
   const std::string name = in.Name();
   pool.set_name(absl::StrCat("organizations/", in.context.scope.organization, "/clusters/",
