@@ -35,9 +35,9 @@ CatalogueFacts CatalogueMirror::Facts(absl::string_view instance_type,
   MutexLock lock(mutex_);
   CatalogueFacts facts;
   facts.known = known_;
-  if (const auto it = picture_.types.find(instance_type); it != picture_.types.end())
+  if (const auto it = catalogue_.types.find(instance_type); it != catalogue_.types.end())
     facts.type = it->second;
-  if (const auto it = picture_.zones.find(zone); it != picture_.zones.end()) {
+  if (const auto it = catalogue_.zones.find(zone); it != catalogue_.zones.end()) {
     facts.offered = it->second.instance_types.count(std::string(instance_type)) != 0;
     facts.general_access = it->second.general_access;
   }
@@ -46,8 +46,8 @@ CatalogueFacts CatalogueMirror::Facts(absl::string_view instance_type,
 
 std::optional<TypeFacts> CatalogueMirror::Type(absl::string_view instance_type) const {
   MutexLock lock(mutex_);
-  const auto it = picture_.types.find(instance_type);
-  if (!known_ || it == picture_.types.end()) return std::nullopt;
+  const auto it = catalogue_.types.find(instance_type);
+  if (!known_ || it == catalogue_.types.end()) return std::nullopt;
   return it->second;
 }
 
@@ -79,29 +79,30 @@ rpc::Watch::Options CatalogueMirror::WatchOptions() {
   return options;
 }
 
-void CatalogueMirror::Take(const capacity::v1::WatchCapacityResponse& message, Picture& picture) {
+void CatalogueMirror::Take(const capacity::v1::WatchCapacityResponse& message,
+                           Catalogue& catalogue) {
   if (message.has_zone()) {
     Zone zone;
     zone.general_access = message.zone().access() == capacity::v1::Zone::ACCESS_GENERAL;
     zone.instance_types.insert(message.zone().instance_types().begin(),
                                message.zone().instance_types().end());
-    picture.zones[IdOf(message.zone().name(), "zones/")] = std::move(zone);
+    catalogue.zones[IdOf(message.zone().name(), "zones/")] = std::move(zone);
   } else if (message.has_instance_type()) {
     const auto& type = message.instance_type();
     std::string id = IdOf(type.name(), "instanceTypes/");
-    picture.types[id] = {id, type.gpus(), type.superchip(), type.nodes_per_rack()};
+    catalogue.types[id] = {id, type.gpus(), type.superchip(), type.nodes_per_rack()};
   } else if (message.type() == type::v1::WATCH_EVENT_TYPE_DELETED) {
-    picture.zones.erase(IdOf(message.key(), "zones/"));
-    picture.types.erase(IdOf(message.key(), "instanceTypes/"));
+    catalogue.zones.erase(IdOf(message.key(), "zones/"));
+    catalogue.types.erase(IdOf(message.key(), "instanceTypes/"));
   }
 }
 
-void CatalogueMirror::Install(Picture picture) {
+void CatalogueMirror::Install(Catalogue catalogue) {
   {
     MutexLock lock(mutex_);
     lost_since_ = absl::InfiniteFuture();
-    if (known_ && picture_ == picture) return;
-    picture_ = std::move(picture);
+    if (known_ && catalogue_ == catalogue) return;
+    catalogue_ = std::move(catalogue);
     known_ = true;
   }
   changed_();

@@ -45,25 +45,25 @@ class CatalogueMirror {
     std::set<std::string> instance_types = {};
     bool operator==(const Zone&) const = default;
   };
-  struct Picture {
+  struct Catalogue {
     absl::flat_hash_map<std::string, TypeFacts> types = {};
     absl::flat_hash_map<std::string, Zone> zones = {};
-    bool operator==(const Picture&) const = default;
+    bool operator==(const Catalogue&) const = default;
   };
 
   rpc::Watch::Options WatchOptions();
-  static void Take(const capacity::v1::WatchCapacityResponse& message, Picture& picture);
-  void Install(Picture picture);
+  static void Take(const capacity::v1::WatchCapacityResponse& message, Catalogue& catalogue);
+  void Install(Catalogue catalogue);
   void NoteLost();
 
   const std::shared_ptr<grpc::Channel> channel_;
   std::function<void()> changed_;
   mutable Mutex mutex_;
-  Picture picture_ MUSTER_GUARDED_BY(mutex_);
+  Catalogue catalogue_ MUSTER_GUARDED_BY(mutex_);
   bool known_ MUSTER_GUARDED_BY(mutex_) = false;
   absl::Time lost_since_ MUSTER_GUARDED_BY(mutex_) = absl::InfiniteFuture();
   // The watch's: what its stream has shown, and whether that is all there is.
-  Picture shown_;
+  Catalogue shown_;
   bool complete_ = false;
   rpc::Watch watch_;
 };
