@@ -44,7 +44,8 @@ _musterctl() {
   found=("${(@)found:#}")
   (( ${#found} )) && compadd -Q -- "${found[@]}" || _files
 }
-compdef _musterctl musterctl
+# As a file in fpath it is the function itself, and this its first call.
+if [[ "${funcstack[1]}" == _musterctl ]]; then _musterctl; else compdef _musterctl musterctl; fi
 )";
 
 constexpr char kFish[] = R"(# fish completion of musterctl: musterctl completion fish | source
