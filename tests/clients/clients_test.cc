@@ -57,7 +57,7 @@ TEST_F(ClientsTest, Go) {
 TEST_F(ClientsTest, Cpp) {
   const Finished configured =
       RunAlone({}, {"/usr/bin/cmake", "-S", MUSTER_CLIENTS "/cpp", "-B", folder_.path(),
-                    "-DMusterClient_DIR=" MUSTER_STUBS "/cpp"});
+                    "-DCMAKE_PREFIX_PATH=" MUSTER_STUBS "/cpp"});
   ASSERT_EQ(configured.exit_code, 0) << configured.output;
   const Finished built = RunAlone({}, {"/usr/bin/cmake", "--build", folder_.path()});
   ASSERT_EQ(built.exit_code, 0) << built.output;
