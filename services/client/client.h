@@ -21,6 +21,7 @@
 #include "muster/history/v1/history_service.grpc.pb.h"
 #include "muster/lifecycle/v1/lifecycle_service.grpc.pb.h"
 #include "muster/quota/v1/quota_service.grpc.pb.h"
+#include "services/client/asked_service.h"
 #include "services/client/options.h"
 #include "services/client/request_id.h"
 #include "services/client/watch.h"
@@ -58,6 +59,8 @@ class Client {
       grpc::ClientContext context;
       rpc::PrepareCall(context, deadline);
       if (!options_.reason.empty()) context.AddMetadata("x-muster-reason", options_.reason);
+      const absl::string_view service = AskedService(sent);
+      if (!service.empty()) context.AddMetadata(kServiceHeader, std::string(service));
       return rpc::Call(context, Of<Stub>(), method, sent);
     };
     if constexpr (requires(Request & r) { r.set_request_id(""); }) {

@@ -23,6 +23,7 @@ class FakeServer final : public v1::LifecycleService::Service {
     grpc::ServerBuilder builder;
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
     builder.RegisterService(this);
+    builder.RegisterService(&history_);
     server_ = builder.BuildAndStart();
   }
   Options options() const {
@@ -32,6 +33,7 @@ class FakeServer final : public v1::LifecycleService::Service {
             .sleep = [](absl::Duration) {}};
   }
 
+  std::string asked_service = {};       // what the last history call was marked with
   int failures = 0;                     // calls that fail before one is answered
   std::vector<std::string> asked = {};  // request ids
 
@@ -63,7 +65,21 @@ class FakeServer final : public v1::LifecycleService::Service {
   }
 
  private:
+  struct FakeHistory final : public history::v1::HistoryService::Service {
+    explicit FakeHistory(FakeServer& server_in) : server(server_in) {}
+    grpc::Status GetPast(grpc::ServerContext* context, const history::v1::GetPastRequest*,
+                         history::v1::GetPastResponse*) override {
+      const auto service = context->client_metadata().find("x-muster-service");
+      if (service == context->client_metadata().end())
+        return {grpc::StatusCode::INVALID_ARGUMENT, "of which service?"};
+      server.asked_service.assign(service->second.data(), service->second.size());
+      return grpc::Status::OK;
+    }
+    FakeServer& server;
+  };
+
   int port_ = 0;
+  FakeHistory history_{*this};
   std::unique_ptr<grpc::Server> server_;
 };
 
@@ -103,6 +119,14 @@ TEST_F(ClientTest, WhatIsNotThereIsNoError) {
   const auto gone = client_.Find(&Stub::GetNodePool, "gone");
   EXPECT_TRUE(gone.ok() && !gone->has_value());
   EXPECT_TRUE(absl::IsPermissionDenied(client_.Find(&Stub::GetNodePool, "secret").status()));
+}
+
+TEST_F(ClientTest, AskingForAHistorySaysWhose) {
+  history::v1::GetPastRequest request;
+  request.set_name("organizations/acme/quotas/q");
+  const auto past = client_.Call(&history::v1::HistoryService::Stub::GetPast, request);
+  EXPECT_TRUE(past.ok()) << past.status();
+  EXPECT_EQ(server_.asked_service, "quota");
 }
 
 TEST_F(ClientTest, PagesComeOneAfterTheOther) {

@@ -17,12 +17,12 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-struct Fruit {
-  static constexpr char kKind[] = "fruit";
+struct Apple {
+  static constexpr char kKind[] = "apple";
   std::string name = {};
   int weight = 0;
   std::string Key() const { return name; }
-  bool operator==(const Fruit&) const = default;
+  bool operator==(const Apple&) const = default;
 };
 struct Tree {
   static constexpr char kKind[] = "tree";
@@ -30,9 +30,9 @@ struct Tree {
   bool operator==(const Tree&) const = default;
 };
 
-class Orchard : public StateBase<Orchard, Fruit, Tree> {
+class Orchard : public StateBase<Orchard, Apple, Tree> {
  public:
-  void Reindex(const Fruit*, const Fruit*) {}
+  void Reindex(const Apple*, const Apple*) {}
   void Reindex(const Tree*, const Tree*) {}
 };
 
@@ -50,20 +50,20 @@ struct FakeMemory {
 };
 
 Orchard::Change ChangeTo(const std::string& name, int weight) {
-  return {name, std::make_shared<const Fruit>(Fruit{name, weight})};
+  return {name, std::make_shared<const Apple>(Apple{name, weight})};
 }
-Orchard::Change Gone(const std::string& name) { return {name, std::shared_ptr<const Fruit>()}; }
+Orchard::Change Gone(const std::string& name) { return {name, std::shared_ptr<const Apple>()}; }
 
 std::vector<std::string> KeysOf(const FakeMemory& memory) {
   std::vector<std::string> keys;
-  ForAllInPieces<Fruit>(memory, [&](const Orchard&, const std::string& key, const Fruit& fruit) {
-    EXPECT_EQ(key, fruit.name);
+  ForAllInPieces<Apple>(memory, [&](const Orchard&, const std::string& key, const Apple& apple) {
+    EXPECT_EQ(key, apple.name);
     keys.push_back(key);
   });
   return keys;
 }
 
-std::string NameOf(size_t i) { return absl::StrCat("fruit-", 100'000 + i); }
+std::string NameOf(size_t i) { return absl::StrCat("apple-", 100'000 + i); }
 
 TEST(PiecesTest, OfAnEmptyTableThereAreNone) { EXPECT_THAT(KeysOf({}), IsEmpty()); }
 
@@ -92,12 +92,12 @@ class RowFollowerTest : public ::testing::Test {
   void Tell(std::vector<Orchard::Change> changes) {
     std::vector<Revised<Orchard::Change>> revised;
     for (Orchard::Change& change : changes) revised.push_back({std::move(change), 1});
-    follower_.Follow(absl::MakeConstSpan(revised), [&](const Fruit& before, const Fruit* after) {
+    follower_.Follow(absl::MakeConstSpan(revised), [&](const Apple& before, const Apple* after) {
       told_.push_back(absl::StrCat(before.name, " ", before.weight, " to ",
                                    after == nullptr ? 0 : after->weight));
     });
   }
-  RowFollower<Fruit> follower_;
+  RowFollower<Apple> follower_;
   std::vector<std::string> told_;
 };
 

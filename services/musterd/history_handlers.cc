@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "services/access/method_access.h"
+#include "services/common/collections.h"
 #include "services/common/cut.h"
 #include "services/common/error.h"
 #include "services/common/faults.h"
@@ -27,31 +28,6 @@ constexpr int kDefaultChanges = 50;
 constexpr int kMostChanges = 200;
 constexpr size_t kMostFields = 100;
 constexpr size_t kMostValueBytes = 1'000;
-
-// Who keeps the resources whose names end with such a collection and an id.
-struct Collection {
-  absl::string_view id;
-  absl::string_view service;
-};
-constexpr Collection kCollections[] = {{"quotas", "quota"},
-                                       {"holdings", "quota"},
-                                       {"zones", "capacity"},
-                                       {"instanceTypes", "capacity"},
-                                       {"machines", "capacity"},
-                                       {"claims", "capacity"},
-                                       {"releases", "configuration"},
-                                       {"nodeProfiles", "configuration"},
-                                       {"poolConfigurations", "configuration"},
-                                       {"clusters", "lifecycle"},
-                                       {"nodePools", "lifecycle"},
-                                       {"nodes", "lifecycle"},
-                                       {"events", "lifecycle"},
-                                       {"leases", "lifecycle"}};
-
-absl::string_view CollectionOf(absl::string_view name) {
-  const std::vector<absl::string_view> parts = absl::StrSplit(name, '/');
-  return parts.size() < 2 ? "" : parts[parts.size() - 2];
-}
 
 void Fill(const Author& author, history::v1::Author& out) {
   out.set_principal(author.principal);
@@ -230,12 +206,9 @@ const ServicePart* HistoryHandlers::PartOf(absl::string_view name) const {
 }
 
 const ServicePart* HistoryHandlers::PartOfCollection(absl::string_view id) const {
-  const auto* collection =
-      std::find_if(std::begin(kCollections), std::end(kCollections),
-                   [&](const Collection& candidate) { return candidate.id == id; });
-  if (collection == std::end(kCollections)) return nullptr;
+  const absl::string_view service = ServiceOfCollection(id);
   const auto part = std::find_if(parts_.begin(), parts_.end(), [&](const ServicePart& candidate) {
-    return candidate.name == collection->service;
+    return candidate.name == service;
   });
   return part == parts_.end() ? nullptr : &*part;
 }

@@ -173,6 +173,19 @@ std::string Row(const MethodDescriptor& method, const json& entry) {
                       entry.contains("retryPolicy") ? "yes" : "no", " | ", safe, " |\n");
 }
 
+constexpr char kMetadata[] = R"(
+## What a call may say beside its request
+
+As metadata; each may be left out.
+
+| metadata | says |
+| --- | --- |
+| `authorization` | who calls: `Bearer TOKEN` (`deploy/security.md`) |
+| `traceparent`, `x-request-id` | which trace it belongs to, and by which id the server's log is to tell of it (`deploy/logs-and-traces.md`) |
+| `x-muster-reason` | why something is changed, for its history |
+| `x-muster-service` | of what every process serves (HistoryService, AccessService) whose process is to answer: `capacity`, `configuration`, `lifecycle`, `quota`. Behind one address of services that run apart (`deploy/nginx`); without it lifecycle's |
+)";
+
 TEST_F(ServiceConfigTest, IsToldInThePage) {
   std::string page =
       "# Which calls are safe to repeat\n\n"
@@ -184,6 +197,7 @@ TEST_F(ServiceConfigTest, IsToldInThePage) {
       "| call | deadline | repeated by gRPC | safe to repeat |\n| --- | --- | --- | --- |\n";
   for (const MethodDescriptor* method : methods_)
     absl::StrAppend(&page, Row(*method, entries_[method->full_name()]));
+  page += kMetadata;
   if (getenv("MUSTER_WRITE_GOLDEN") != nullptr) std::ofstream(MUSTER_CALLS_PAGE) << page;
   EXPECT_TRUE(Text(MUSTER_CALLS_PAGE) == page)
       << MUSTER_CALLS_PAGE " is out of date: " << kRegenerate;

@@ -1,6 +1,7 @@
 // One address for services that run apart: deploy/nginx/muster.conf, as it is but for the ports.
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
+#include <muster/history/v1/history_service.grpc.pb.h>
 #include <muster/quota/v1/quota_service.grpc.pb.h>
 
 #include <string>
@@ -9,6 +10,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "services/common/error.h"
 #include "services/rpc/client/calls.h"
@@ -65,6 +67,13 @@ class ProxyTest : public ::testing::Test {
     return false;
   }
 
+  // Of the newest change that `history` tells.
+  static std::string RevisionIn(const std::string& history) {
+    const std::vector<std::string> parts =
+        absl::StrSplit(history, absl::MaxSplits("(revision ", 1));
+    return parts.size() < 2 ? "" : parts[1].substr(0, parts[1].find(')'));
+  }
+
   absl::Status AskQuota(const std::string& name) const {
     const auto stub = quota_v1::QuotaService::NewStub(channel_);
     quota_v1::GetQuotaRequest request;
@@ -87,6 +96,46 @@ TEST_F(ProxyTest, OneAddressServesAllFourServices) {
   EXPECT_THAT(Told({"get", "configurations"}), HasSubstr("np-"));
   EXPECT_THAT(Told({"get", "nodes"}), HasSubstr("PRODUCTION"));
   EXPECT_THAT(Told({"auth", "whoami"}), HasSubstr("local"));
+}
+
+TEST_F(ProxyTest, WhatEveryProcessServesIsAnsweredByWhoseItIs) {
+  Told({"apply", "-f", MUSTER_CATALOGUE});
+  for (const char* kept : {"cluster/example", "quota/RNO2A~gd-8xa100-i128~default",
+                           "instancetype/gd-8xa100-i128", "release/stable~gpu-driver~570.124.06"}) {
+    const std::string history = Told({"history", kept});
+    EXPECT_THAT(history, HasSubstr("created by local")) << kept;
+    const std::string revision = RevisionIn(history);
+    EXPECT_THAT(Told({"get", kept, "-o", "yaml", absl::StrCat("--at=", revision)}),
+                HasSubstr("kind: "))
+        << kept;
+  }
+  const std::string quota = RevisionIn(Told({"history", "quota/RNO2A~gd-8xa100-i128~default"}));
+  EXPECT_THAT(Told({"get", "quotas", absl::StrCat("--at=", quota)}), HasSubstr("gd-8xa100-i128"));
+
+  for (const auto& [method, resource] : std::vector<std::pair<std::string, std::string>>{
+           {"GetCluster", "organizations/acme/clusters/example"},
+           {"GetQuota", "organizations/acme/quotas/RNO2A~gd-8xa100-i128~default"},
+           {"UpdateZone", "zones/RNO2A"},
+           {"PublishRelease", ""}}) {
+    EXPECT_EQ(Told({"auth", "can-i", method, resource}), "yes\n") << method;
+  }
+}
+
+TEST_F(ProxyTest, WhoDoesNotSayWhoseIsAnsweredByLifecycle) {
+  const auto stub = history::v1::HistoryService::NewStub(channel_);
+  history::v1::ListChangesRequest request;
+  request.set_name("organizations/acme/quotas/RNO2A~nosuch~default");
+  const auto ask = [&](const char* service) {
+    grpc::ClientContext context;
+    rpc::PrepareCall(context, kPatience);
+    if (service != nullptr) context.AddMetadata("x-muster-service", service);
+    return rpc::Call(context, *stub, &history::v1::HistoryService::Stub::ListChanges, request)
+        .status()
+        .code();
+  };
+  EXPECT_EQ(ask(nullptr), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(ask("nosuch"), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(ask("quota"), absl::StatusCode::kNotFound);
 }
 
 TEST_F(ProxyTest, AWatchIsAStreamThatShowsChangesAsTheyCome) {

@@ -1,0 +1,13 @@
+#pragma once
+
+#include "absl/strings/string_view.h"
+
+namespace muster {
+
+// The collection that a resource name is in: `quotas` of `organizations/acme/quotas/q`; empty: it is in none.
+absl::string_view CollectionOf(absl::string_view name);
+
+// Who keeps the resources of a collection: `capacity`, `configuration`, `lifecycle` or `quota`; empty: nobody.
+absl::string_view ServiceOfCollection(absl::string_view collection);
+
+}  // namespace muster
