@@ -1,4 +1,7 @@
+#include <unistd.h>
+
 #include <cstdlib>
+#include <iostream>
 #include <string>
 #include <vector>
 
@@ -22,6 +25,7 @@ int main(int argc, char** argv) {
       .clock = clock,
       .sleep = absl::SleepFor,
       .terminal = terminal.exists() ? &terminal : nullptr,
+      .progress = isatty(STDERR_FILENO) == 1 ? &std::cerr : nullptr,
       // The user's own editor, in the words of the user's environment.
       .execute =
           [](const std::string& command) {

@@ -37,8 +37,17 @@ TEST_F(ApiTest, RegistersMachinesInChunksAndOnlyWhatIsNew) {
   EXPECT_EQ(server_.batches.size(), 3u);
   used.clear();
   spec.count = 1203;
-  EXPECT_EQ(ApplyOutcome(MachineSet{"a", Expand(spec, used)}), Outcome::kConfigured);
+  std::vector<std::string> told;
+  const auto tell = [&](size_t done, size_t all) { told.push_back(absl::StrCat(done, "/", all)); };
+  const auto applied = api_->Apply(MachineSet{"a", Expand(spec, used)}, {.progress = tell});
+  ASSERT_TRUE(applied.ok());
+  EXPECT_EQ(applied->outcome, Outcome::kConfigured);
   EXPECT_THAT(server_.batches, ElementsAre(500, 500, 200, 3));
+  EXPECT_THAT(told, ElementsAre()) << "of one call there is nothing to tell";
+  used.clear();
+  spec = {.prefix = "b", .zone = "A-1A", .instance_type = "t", .count = 1100};
+  EXPECT_TRUE(api_->Apply(MachineSet{"b", Expand(spec, used)}, {.progress = tell}).ok());
+  EXPECT_THAT(told, ElementsAre("500/1100", "1000/1100", "1100/1100"));
 }
 
 TEST_F(ApiTest, ADryRunChangesNothing) {

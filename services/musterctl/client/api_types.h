@@ -70,6 +70,8 @@ absl::StatusOr<Item> ToItem(const google::protobuf::Any& resource);
 struct WriteMode {
   bool dry_run = false;   // nothing is written
   bool must_fit = false;  // of a NodePool: only if quota covers it now
+  // Told of a MachineSet that takes several calls, after each: how many of its machines are done. Null: nobody looks.
+  std::function<void(size_t done, size_t all)> progress = {};
 };
 
 // What a manifest did, or would do.

@@ -70,6 +70,7 @@ absl::StatusOr<Applied> ApplyOne(Connection& connection, const capacity::v1::Ins
 
 absl::Status Register(Connection& connection, absl::Span<const capacity::v1::Machine> machines,
                       const WriteMode& mode) {
+  const size_t all = machines.size();
   for (size_t end = 0; !machines.empty(); machines.remove_prefix(end)) {
     end = rpc::BatchEnd(machines, 0, rpc::kRegisterChunk);
     capacity::v1::BatchRegisterMachinesRequest request;
@@ -77,6 +78,7 @@ absl::Status Register(Connection& connection, absl::Span<const capacity::v1::Mac
     request.set_validate_only(mode.dry_run);
     RETURN_IF_ERROR(
         connection.Call(&Connection::Capacity::BatchRegisterMachines, request).status());
+    if (mode.progress && all > rpc::kRegisterChunk) mode.progress(all - machines.size() + end, all);
   }
   return absl::OkStatus();
 }

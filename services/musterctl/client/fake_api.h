@@ -29,6 +29,7 @@ class FakeApi final : public Api {
   std::vector<std::string> calls = {};  // changes that were asked for
   absl::Status refusal = {};            // of every change
   absl::Status refusal_of_reads = {};   // of lists and Gets
+  absl::Status refusal_of_items = {};   // of deletions of what is no NodePool
   size_t page_size = 1000;              // of lists
   int lists = 0;                        // that were asked for
   ListRange listed = {};                // by the last list
@@ -186,6 +187,7 @@ class FakeApi final : public Api {
   }
   absl::Status DeleteItem(const ResourceId& resource, bool dry_run) override {
     calls.push_back((dry_run ? "try to delete " : "delete ") + resource.id);
+    if (!refusal_of_items.ok()) return refusal_of_items;
     return refusal;
   }
   absl::StatusOr<quota::v1::CheckQuotaResponse> CheckQuota(
@@ -319,6 +321,10 @@ class FakeApi final : public Api {
                                   const WriteMode& mode) {
     calls.push_back(absl::StrCat(Tried(mode.dry_run), call, mode.must_fit ? " must fit" : ""));
     resources.push_back(resource);
+    if (mode.progress) {
+      mode.progress(500, 1200);
+      mode.progress(1000, 1200);
+    }
     if (!apply_answers.empty()) {
       const absl::Status answer = apply_answers.front()();
       apply_answers.pop_front();

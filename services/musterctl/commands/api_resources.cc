@@ -35,7 +35,9 @@ std::string VerbsOf(Kind kind) {
   } else if (kind == Kind::kRelease) {
     verbs.emplace_back("apply");
   }
-  if (kind == Kind::kNodePool || kind == Kind::kQuota) verbs.emplace_back("delete");
+  const absl::Span<const Kind> deleted = DeletedKinds();
+  if (std::find(deleted.begin(), deleted.end(), kind) != deleted.end())
+    verbs.emplace_back("delete");
   return absl::StrJoin(verbs, ",");
 }
 

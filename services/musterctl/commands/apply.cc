@@ -27,6 +27,37 @@ std::string OutcomeWord(Outcome outcome, bool dry_run) {
   return "";
 }
 
+// How far something is, in a line that is written over and over; cleared in the end. `out`: null: nobody looks.
+class ProgressLine {
+ public:
+  explicit ProgressLine(std::ostream* out) : out_(out) {}
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+  ~ProgressLine() {
+    if (width_ > 0) *out_ << "\r" << std::string(width_, ' ') << "\r" << std::flush;
+  }
+
+  void Tell(const std::string& line) {
+    *out_ << "\r" << line << std::flush;  // it only grows
+    width_ = line.size();
+  }
+  bool is_seen() const { return out_ != nullptr; }
+
+ private:
+  std::ostream* const out_;
+  size_t width_ = 0;
+};
+
+absl::StatusOr<Applied> ApplyOne(Session& session, const Manifest& manifest, WriteMode mode) {
+  ProgressLine line(session.world.progress);
+  if (line.is_seen()) {
+    mode.progress = [&](size_t done, size_t all) {
+      line.Tell(absl::StrCat(manifest.label, ": ", done, " of ", all, " machines"));
+    };
+  }
+  return session.api.Apply(manifest.resource, mode);
+}
+
 }  // namespace
 
 absl::Status AtManifest(const absl::Status& status, const Manifest& manifest) {
@@ -46,7 +77,7 @@ absl::Status Apply(Session& session) {
   for (const Manifest& manifest : manifests) {
     for (const std::string& note : manifest.notes)
       session.world.err << "note: " << manifest.place << ": " << note << "\n";
-    const absl::StatusOr<Applied> applied = session.api.Apply(manifest.resource, mode);
+    const absl::StatusOr<Applied> applied = ApplyOne(session, manifest, mode);
     if (!applied.ok()) return AtManifest(applied.status(), manifest);
     session.world.out << manifest.label << " " << OutcomeWord(applied->outcome, mode.dry_run)
                       << (applied->detail.empty() ? "" : absl::StrCat(" (", applied->detail, ")"))

@@ -7,11 +7,6 @@
 namespace muster::musterctl {
 namespace {
 
-Flag MustFitFlag() {
-  return {.name = "must-fit",
-          .meaning = "Of NodePools: only if quota covers it now; else it is refused."};
-}
-
 Command ApplyCommand() {
   return {
       .name = "apply",
@@ -79,7 +74,10 @@ Command DeleteCommand() {
           "--wait-timeout.\n"
           "-f takes what `apply -f` takes: NodePools first, and once they are gone what they "
           "need: clusters,\n"
-          "releases, quotas, machines (each of a MachineSet), zones, instance types.",
+          "releases, quotas, machines (each of a MachineSet), zones, instance types. --dry-run "
+          "tries "
+          "each by\n"
+          "itself: of what is in use because of what goes before it here, it says so.",
       .examples =
           "delete nodepool/train nodepool/eval\n"
           "delete np -l team=ml --wait=false\n"

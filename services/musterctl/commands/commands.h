@@ -26,6 +26,8 @@ struct World {
   const Clock& clock;
   std::function<void(absl::Duration)> sleep = {};
   Terminal* terminal = nullptr;  // null: nobody sits there
+  std::ostream* progress =
+      nullptr;  // a terminal that is told how far things are; null: nobody looks
   // Runs a command line of a shell on the terminal; its exit code. Null: none can be run.
   std::function<int(const std::string& command)> execute = {};
   // What `out` shows with escape codes obeyed: for what is made here alone. Run sets it.

@@ -309,6 +309,35 @@ TEST_F(CommandsTest, DeleteOfWhatIsNotThereWantsTheClusterToBe) {
       << err();
 }
 
+// What goes first is still there when the next is tried.
+TEST_F(CommandsTest, ADryRunOfSeveralDeletionsKnowsTheirOrder) {
+  api_.refusal_of_items =
+      error::FailedPrecondition("CLUSTER_IN_USE", "c1", "The cluster has NodePools, e.g. train.");
+  EXPECT_EQ(RunLine({"delete", "np/train", "cluster/c1", "--dry-run"}), kDone) << err();
+  EXPECT_THAT(out(), HasSubstr("nodepool/train would be deleted\n"));
+  EXPECT_THAT(out(), HasSubstr("cluster/c1 would be deleted, if what goes before it is all that is "
+                               "in it: The cluster has NodePools, e.g. train.\n"));
+  EXPECT_EQ(RunLine({"delete", "cluster/c1", "--dry-run"}), kFailed) << "nothing goes before it";
+  EXPECT_THAT(err(), HasSubstr("The cluster has NodePools"));
+  EXPECT_EQ(RunLine({"delete", "np/train", "cluster/c1", "--wait=false"}), kFailed);
+  api_.refusal_of_items = error::FailedPrecondition("MACHINE_NOT_RETIRED", "m1", "Not retired.");
+  EXPECT_EQ(RunLine({"delete", "np/train", "machine/m1", "--dry-run"}), kFailed)
+      << "that it would not be either once the other is gone";
+}
+
+TEST_F(CommandsTest, WhoLooksIsToldHowFarAMachineSetIs) {
+  const std::string set =
+      "apiVersion: muster/v1\nkind: MachineSet\nmetadata: {name: a}\n"
+      "spec: {zone: A-1A, instanceType: t, count: 2}\n";
+  EXPECT_EQ(RunLine({"apply", "-f", "-"}, set), kDone) << err();
+  EXPECT_EQ(progress(), "") << "nobody looks";
+  is_watched_ = true;
+  EXPECT_EQ(RunLine({"apply", "-f", "-"}, set), kDone) << err();
+  const std::string last = "machineset/a: 1000 of 1200 machines";
+  EXPECT_EQ(progress(), "\rmachineset/a: 500 of 1200 machines\r" + last + "\r" +
+                            std::string(last.size(), ' ') + "\r");
+}
+
 TEST_F(CommandsTest, OrdersHaveAName) {
   EXPECT_EQ(RunLine({"scale", "nodepool", "train", "--nodes=5", "--request-id=mine"}), kDone);
   EXPECT_EQ(options_.request_id, "mine");

@@ -28,6 +28,7 @@ class CommandsTest : public ::testing::Test {
     in_.clear();
     out_.str("");
     err_.str("");
+    progress_.str("");
     World world{.in = in_,
                 .out = out_,
                 .err = err_,
@@ -44,23 +45,27 @@ class CommandsTest : public ::testing::Test {
                 .clock = clock_,
                 .sleep = [this](absl::Duration duration) { clock_.Advance(duration); },
                 .terminal = terminal_at_,
+                .progress = is_watched_ ? &progress_ : nullptr,
                 .execute = execute_};
     return musterctl::Run(args, world);
   }
   std::string out() const { return out_.str(); }
   std::string err() const { return err_.str(); }
+  std::string progress() const { return progress_.str(); }
 
   FakeApi api_;
   FakeClock clock_{absl::FromUnixSeconds(TimestampOf("2025-06-09T14:58:54Z").seconds())};
   std::map<std::string, std::string> environment_;
   ApiOptions options_;
   Terminal* terminal_at_ = nullptr;
+  bool is_watched_ = false;  // how far things are
   std::function<int(const std::string& command)> execute_;
 
  private:
   std::istringstream in_;
   std::ostringstream out_;
   std::ostringstream err_;
+  std::ostringstream progress_;
 };
 
 // For tests: the reference's pool, of which the server says that it is Ready, or what else.

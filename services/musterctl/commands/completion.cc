@@ -62,10 +62,6 @@ using Words = std::vector<std::string>;
 constexpr size_t kMostNames = 1000;
 constexpr int kMostPages = 20;
 
-// What `delete` takes.
-constexpr Kind kDeletedKinds[] = {Kind::kNodePool,     Kind::kQuota,   Kind::kCluster, Kind::kZone,
-                                  Kind::kInstanceType, Kind::kMachine, Kind::kRelease};
-
 const Flag* FlagOf(const Command* command, const std::string& word) {
   const auto fits = [&](const Flag& flag) {
     return word == "--" + flag.name || (flag.letter != 0 && word == std::string("-") + flag.letter);
@@ -216,7 +212,7 @@ class Completer {
 
   // Of commands that take more than NodePools, and not all.
   static absl::Span<const Kind> KindsTaken(const std::string& command) {
-    if (command == "delete") return kDeletedKinds;
+    if (command == "delete") return DeletedKinds();
     if (command == "edit" || command == "patch") return WrittenKinds();
     return {};
   }

@@ -9,6 +9,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "services/common/error.h"
 #include "services/common/status_macros.h"
 #include "services/musterctl/client/errors.h"
 #include "services/musterctl/commands/editing.h"
@@ -27,7 +28,6 @@ struct Deletion {
 
 using Tell = absl::FunctionRef<void(const absl::Status&)>;
 
-// In the order in which those of files go: each before what it needs.
 constexpr Kind kDeletable[] = {Kind::kNodePool, Kind::kCluster, Kind::kRelease,     Kind::kQuota,
                                Kind::kMachine,  Kind::kZone,    Kind::kInstanceType};
 constexpr char kUsage[] =
@@ -101,8 +101,19 @@ absl::StatusOr<std::vector<ResourceId>> ReadDeletions(Session& session) {
   return ReadNamed(line.arguments, kDeletable, kUsage);
 }
 
-// `with_cluster`: a cluster is to go, too, and may be gone.
-absl::Status DeleteOne(Session& session, Deletion& deletion, bool with_cluster) {
+// What else is deleted by the same command.
+struct Others {
+  bool with_cluster = false;  // a cluster is to go, too, and may be gone
+  bool before = false;        // some are to go before it
+};
+
+// Whether it stands in the way of that alone that something of it is there.
+bool IsInUse(const absl::Status& status) {
+  const std::optional<error::Detail> detail = error::DetailOf(status);
+  return detail && absl::EndsWith(detail->reason, "_IN_USE");
+}
+
+absl::Status DeleteOne(Session& session, Deletion& deletion, const Others& others) {
   const bool dry_run = session.line.Has("dry-run");
   lifecycle::v1::NodePool pool;
   absl::Status status;
@@ -116,9 +127,15 @@ absl::Status DeleteOne(Session& session, Deletion& deletion, bool with_cluster) 
   }
   const std::string label = Label(deletion.id);
   if (absl::IsNotFound(status) && session.line.Has("ignore-not-found")) {
-    if (!with_cluster) RETURN_IF_ERROR(CheckClusterOf(session, deletion.id));
+    if (!others.with_cluster) RETURN_IF_ERROR(CheckClusterOf(session, deletion.id));
     session.world.out << label << " not found\n";
     deletion.id.id.clear();
+    return absl::OkStatus();
+  }
+  // What is in it is still there when it is tried.
+  if (dry_run && others.before && IsInUse(status)) {
+    session.world.out << label << " would be deleted, if what goes before it is all that is in it: "
+                      << status.message() << std::endl;
     return absl::OkStatus();
   }
   RETURN_IF_ERROR(status);
@@ -152,6 +169,8 @@ absl::Status AwaitGone(Session& session, std::vector<Deletion>& asked, absl::Dur
 
 }  // namespace
 
+absl::Span<const Kind> DeletedKinds() { return kDeletable; }
+
 absl::Status Delete(Session& session) {
   const CommandLine& line = session.line;
   ASSIGN_OR_RETURN(const absl::Duration limit, WaitLimit(line));
@@ -159,8 +178,8 @@ absl::Status Delete(Session& session) {
     return WrongUse("delete: either --dry-run or --wait");
   ASSIGN_OR_RETURN(const std::vector<ResourceId> ids, ReadDeletions(session));
   const bool waits = !line.Has("dry-run") && (line.Has("wait") || !line.given.contains("wait"));
-  const bool with_cluster =
-      absl::c_any_of(ids, [](const ResourceId& id) { return id.kind == Kind::kCluster; });
+  Others others{.with_cluster = absl::c_any_of(
+                    ids, [](const ResourceId& id) { return id.kind == Kind::kCluster; })};
   std::vector<Deletion> asked;
   bool pools_stay = false;  // one that was to go
   const auto tell = [&](const absl::Status& error) { session.world.err << RenderError(error); };
@@ -177,7 +196,8 @@ absl::Status Delete(Session& session) {
       }
     }
     Deletion deletion{.id = id};
-    const absl::Status status = DeleteOne(session, deletion, with_cluster);
+    const absl::Status status = DeleteOne(session, deletion, others);
+    others.before = others.before || status.ok();
     pools_stay = pools_stay || (is_pool && !status.ok());
     if (status.ok() && waits && is_pool && !deletion.id.id.empty()) asked.push_back(deletion);
     return status;

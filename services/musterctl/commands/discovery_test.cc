@@ -203,13 +203,17 @@ TEST_F(FinderTest, AppliesItInAClusterOfThatZone) {
   EXPECT_EQ(first.name(), "organizations/acme/clusters/example/nodePools/batch");
   EXPECT_EQ(first.spec().compute_class(), "spot");
   EXPECT_EQ(first.spec().target_nodes(), 4);
+  EXPECT_EQ(RunLine({"find", "placements", "t=4", "--apply", "--name", "batch", "--must-fit"}),
+            kDone);
+  EXPECT_EQ(api_.calls.back(), "apply 7 must fit");
+  EXPECT_EQ(RunLine({"find", "placements", "t=4", "--must-fit"}), kWrongUse);
   api_.placements.set_recommended_zone("C-1A");
   EXPECT_EQ(RunLine({"find", "placements", "t=4", "--apply", "--name", "batch"}), kFailed);
   EXPECT_THAT(err(), HasSubstr("the recommended zone is C-1A, and cluster \"example\" is in B-1A"));
   api_.placements.clear_recommended_zone();
   EXPECT_EQ(RunLine({"find", "placements", "t=4", "-o", "yaml"}), kFailed);
   EXPECT_THAT(err(), HasSubstr("no zone is recommended"));
-  EXPECT_EQ(api_.resources.size(), 2u);
+  EXPECT_EQ(api_.resources.size(), 3u);
   EXPECT_EQ(RunLine({"find", "placements", "t=4", "--apply"}), kWrongUse);
   EXPECT_EQ(RunLine({"find", "placements", "t=4", "-o", "wide"}), kWrongUse);
 }

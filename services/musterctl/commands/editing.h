@@ -42,5 +42,7 @@ std::optional<Item> ItemOf(const Resource& resource);
 
 // The kinds that have manifests.
 absl::Span<const Kind> WrittenKinds();
+// What `delete` takes, in the order in which those of files go: each before what it needs.
+absl::Span<const Kind> DeletedKinds();
 
 }  // namespace muster::musterctl

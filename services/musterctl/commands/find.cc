@@ -118,11 +118,11 @@ absl::Status CheckZone(Session& session, const std::string& zone) {
 }
 
 absl::Status ApplyFound(Session& session, const std::vector<lifecycle::v1::NodePool>& pools) {
-  const bool dry_run = session.line.Has("dry-run");
+  const WriteMode mode = ModeOf(session.line);
   for (const lifecycle::v1::NodePool& pool : pools) {
-    const auto applied = session.api.Apply(pool, dry_run);
+    const auto applied = session.api.Apply(pool, mode);
     if (!applied.ok()) return RenameFields(applied.status(), ManifestPath);
-    session.world.out << "nodepool/" << IdOf(pool) << (dry_run ? " would be " : " ")
+    session.world.out << "nodepool/" << IdOf(pool) << (mode.dry_run ? " would be " : " ")
                       << (applied->outcome == Outcome::kCreated      ? "created"
                           : applied->outcome == Outcome::kConfigured ? "configured"
                                                                      : "unchanged")
@@ -159,6 +159,8 @@ absl::Status CheckWords(const CommandLine& line) {
   if (!output.empty() && output != "yaml" && output != "json")
     return WrongUse("find: --output may be yaml or json: the manifest");
   if (line.Has("apply") && !line.Has("name")) return WrongUse("find --apply: --name is missing");
+  if (line.Has("must-fit") && !line.Has("apply"))
+    return WrongUse("find --must-fit: only with --apply");
   if (line.Has("apply") && !output.empty()) return WrongUse("find: either --apply or --output");
   return absl::OkStatus();
 }

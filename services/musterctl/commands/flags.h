@@ -45,6 +45,11 @@ inline Flag DryRunFlag() {
           .words = {"server"}};
 }
 
+inline Flag MustFitFlag() {
+  return {.name = "must-fit",
+          .meaning = "Of NodePools: only if quota covers it now; else it is refused."};
+}
+
 inline Flag RequestIdFlag() {
   return {.name = "request-id",
           .value = "ID",

@@ -170,7 +170,8 @@ Command PlacementsCommand() {
       .name = "find",
       .run = Find,
       .usage =
-          "find placements TYPE=NODES[:spot]... [--zone ZONE]... [-o yaml | --apply --name NAME]",
+          "find placements TYPE=NODES[:spot]... [--zone ZONE]... [-o yaml | --apply --name NAME "
+          "[--must-fit]]",
       .summary = "Ranks zones by whether these Nodes can be had there now; reserves nothing.",
       .details =
           "All are to be had in one zone; what one takes is not there for the next. Whatever\n"
@@ -197,6 +198,7 @@ Command PlacementsCommand() {
                  .meaning = "Of the NodePool; of further ones NAME-2, ... Default: by its type."},
                 {.name = "labels", .value = "K=V,...", .meaning = "nodeLabels of the NodePool."},
                 {.name = "apply", .meaning = "Make it; needs --name."},
+                MustFitFlag(),
                 DryRunFlag()}};
 }
 
