@@ -13,6 +13,7 @@
 #include "services/common/status_macros.h"
 #include "services/musterctl/client/api_types.h"
 #include "services/musterctl/client/errors.h"
+#include "services/page/watch_sink.h"
 
 namespace muster::musterctl {
 
