@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 
 #include <atomic>
 
@@ -27,7 +28,7 @@ TEST(ClientTest, SendsEachMethodAndReadsItsAnswer) {
     answer["method"] = request.method;
     SendJson(response, answer.dump());
   });
-  const auto client = ClientOf(absl::StrCat(server.url(), "/prefix/"), {.user_agent = "test/1"});
+  const auto client = ClientAt(absl::StrCat(server.url(), "/prefix/"), {.user_agent = "test/1"});
   Json object = Json::object();
   object["a"] = 1;
   EXPECT_EQ((*client->Get("/x", {{"fieldManager", "a b&c=ü"}}))["method"], "GET");
@@ -63,7 +64,7 @@ TEST(ClientTest, SendsEachMethodAndReadsItsAnswer) {
 
 TEST(ClientTest, KeepsItsConnection) {
   TestServer server([](auto&, const auto&, auto& response) { SendJson(response, "{}"); });
-  const auto client = ClientOf(server.url());
+  const auto client = ClientAt(server.url());
   for (int i = 0; i < 3; ++i) EXPECT_THAT(client->Get("/x").status(), IsOk());
   const auto requests = server.requests();
   ASSERT_EQ(requests.size(), 3u);
@@ -103,7 +104,7 @@ TEST(ClientTest, MapsStatuses) {
     status["code"] = current.code;
     SendJson(response, status.dump(), current.code);
   });
-  const auto client = ClientOf(server.url());
+  const auto client = ClientAt(server.url());
   for (const Case& each : cases) {
     SCOPED_TRACE(each.code);
     const absl::Status status = client->Get(absl::StrCat("/", &each - cases)).status();
@@ -124,7 +125,7 @@ TEST(ClientTest, TellsCausesAndWhenToComeAgain) {
         "causes":[{"reason":"DisruptionBudget","message":"needs 2"},{"reason":7}]}})",
              429);
   });
-  const auto client = ClientOf(server.url());
+  const auto client = ClientAt(server.url());
   const ApiError header = ErrorOf(client->Get("/header").status());
   EXPECT_EQ(header.retry_after, absl::Seconds(10));
   EXPECT_THAT(header.causes, ElementsAre(Pair("DisruptionBudget", "needs 2"), Pair("", "")));
@@ -141,7 +142,7 @@ TEST(ClientTest, ComesAgainWithinFiveMinutesWhateverItIsTold) {
              R"({"kind":"Status","code":429,"details":{"retryAfterSeconds":9223372036854775807}})",
              429);
   });
-  const auto client = ClientOf(server.url());
+  const auto client = ClientAt(server.url());
   for (const char* path : {"/header", "/details"})
     EXPECT_EQ(ErrorOf(client->Get(path).status()).retry_after, kMaxRetryAfter) << path;
 }
@@ -152,7 +153,7 @@ TEST(ClientTest, AListThatNeverEndsIsLeft) {
     SendJson(response, absl::StrCat(R"({"kind":"NodeList","items":[],"metadata":{"continue":")",
                                     ++pages, R"("}})"));
   });
-  const auto client = ClientOf(server.url());
+  const auto client = ClientAt(server.url());
   EXPECT_THAT(client->List("/nodes", {}, [](Json) {}).status(),
               StatusIs(absl::StatusCode::kUnknown, HasSubstr("the list has no end: 2000 pages")));
   EXPECT_EQ(pages, 2'000);
@@ -163,7 +164,7 @@ TEST(ClientTest, BodiesThatAreNoJsonAreErrors) {
     response.set_content("<html>\n\x01oops</html>", "text/html");
     response.status = request.path == "/bad" ? 502 : 200;
   });
-  const auto client = ClientOf(server.url());
+  const auto client = ClientAt(server.url());
   EXPECT_THAT(client->Get("/bad").status(),
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("HTTP 502: <html>  oops</html>")));
   EXPECT_THAT(client->Get("/good").status(),
@@ -172,7 +173,7 @@ TEST(ClientTest, BodiesThatAreNoJsonAreErrors) {
 
 TEST(ClientTest, RefusesPathsThatNameSomethingElse) {
   TestServer server([](auto&, const auto&, auto& response) { SendJson(response, "{}"); });
-  const auto client = ClientOf(server.url());
+  const auto client = ClientAt(server.url());
   for (const char* path : {"", "x", "/a?b", "/a b", "/a/../b", "/a/..", "/./a", "/a%2fb", "/a#b"}) {
     EXPECT_THAT(client->Get(path).status(), StatusIs(absl::StatusCode::kInvalidArgument)) << path;
   }
@@ -192,7 +193,7 @@ TEST(ClientTest, ListsPageByPage) {
                                     R"("resourceVersion":"41","continue":")", following,
                                     R"("},"items":)", items, "}"));
   });
-  const auto client = ClientOf(server.url(), {.list_chunk = 2});
+  const auto client = ClientAt(server.url(), {.list_chunk = 2});
   std::vector<std::string> seen;
   const auto version = client->List("/nodes", {{"labelSelector", "a=b"}}, [&](const Json& object) {
     seen.push_back(absl::StrCat(object["apiVersion"].get<std::string>(), "/",
@@ -217,7 +218,7 @@ TEST(ClientTest, AListThatExpiresMidwayIsOutOfRange) {
     }
     SendJson(response, R"({"kind":"NodeList","metadata":{"continue":"2"},"items":[{}]})");
   });
-  const auto client = ClientOf(server.url());
+  const auto client = ClientAt(server.url());
   int taken = 0;
   EXPECT_THAT(client->List("/nodes", {}, [&](const Json&) { ++taken; }).status(),
               StatusIs(absl::StatusCode::kOutOfRange));
@@ -236,7 +237,7 @@ TEST(ClientTest, WhatIsNoListIsNotTakenForAnEmptyOne) {
   TestServer server([&](auto&, const auto& request, auto& response) {
     SendJson(response, bodies[std::stoul(request.path.substr(1))]);
   });
-  const auto client = ClientOf(server.url());
+  const auto client = ClientAt(server.url());
   for (size_t i = 0; i < bodies.size(); ++i) {
     EXPECT_THAT(client->List(absl::StrCat("/", i), {}, [](const Json&) {}).status(),
                 StatusIs(absl::StatusCode::kUnknown))
@@ -247,7 +248,7 @@ TEST(ClientTest, WhatIsNoListIsNotTakenForAnEmptyOne) {
 TEST(ClientTest, WritesOnlyWhileItMay) {
   TestServer server([](auto&, const auto&, auto& response) { SendJson(response, "{}"); });
   bool may = false;
-  const auto client = ClientOf(server.url(), {.may_write = [&] { return may; }});
+  const auto client = ClientAt(server.url(), {.may_write = [&] { return may; }});
   const Json object = Json::object();
   EXPECT_THAT(client->Create("/x", object).status(), StatusIs(absl::StatusCode::kAborted));
   EXPECT_THAT(client->Replace("/x", object).status(), StatusIs(absl::StatusCode::kAborted));
@@ -276,7 +277,7 @@ TEST(ClientTest, AsksWhetherItMayWriteWhenTheConnectionStands) {
     connected = poll(&waits, 1, 1000) == 1;
     return !connected;
   };
-  const auto client = ClientOf(absl::StrCat("http://127.0.0.1:", ntohs(address.sin_port)),
+  const auto client = ClientAt(absl::StrCat("http://127.0.0.1:", ntohs(address.sin_port)),
                                {.timeout = absl::Seconds(5), .may_write = may_write});
   EXPECT_THAT(client->Delete("/x"), StatusIs(absl::StatusCode::kAborted));
   EXPECT_TRUE(connected);
@@ -288,7 +289,7 @@ TEST(ClientTest, TellsOfEveryRequest) {
     SendJson(response, "{}", request.method == "DELETE" ? 404 : 200);
   });
   std::vector<std::pair<std::string, int>> told;
-  const auto client = ClientOf(server.url(), {.on_request = [&](const RequestEnd& end) {
+  const auto client = ClientAt(server.url(), {.on_request = [&](const RequestEnd& end) {
                                  told.emplace_back(std::string(end.method), end.code);
                                  EXPECT_GT(end.duration, absl::ZeroDuration());
                                }});

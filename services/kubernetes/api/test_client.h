@@ -12,7 +12,7 @@
 namespace muster::kubernetes {
 
 // For tests: a client of the server with that URL.
-inline std::unique_ptr<Client> ClientOf(const std::string& url, ClientOptions options = {},
+inline std::unique_ptr<Client> ClientAt(const std::string& url, ClientOptions options = {},
                                         Endpoint endpoint = {}) {
   endpoint.server = url;
   auto client = Client::Create(std::move(endpoint), std::move(options));

@@ -28,7 +28,7 @@ std::string WriteFile(const std::string& name, absl::string_view text) {
 TEST(ClientTest, AFileWithATokenIsReadAgain) {
   const std::string file = WriteFile("token", "first\n");
   TestServer server([](auto&, const auto&, auto& response) { SendJson(response, "{}"); });
-  const auto client = ClientOf(server.url(), {}, {.token = "never", .token_file = file});
+  const auto client = ClientAt(server.url(), {}, {.token = "never", .token_file = file});
   EXPECT_THAT(client->Get("/x").status(), IsOk());
   WriteFile("token", "second");
   EXPECT_THAT(client->Get("/x").status(), IsOk());
@@ -50,7 +50,7 @@ TEST(ClientTest, A401IsTriedAgainOnceWithARenewedToken) {
     const bool good = request.path == "/good" && count == 2;
     SendJson(response, "{}", good ? 200 : 401);
   });
-  const auto client = ClientOf(server.url(), {}, {.token_file = file});
+  const auto client = ClientAt(server.url(), {}, {.token_file = file});
   EXPECT_THAT(client->Get("/good").status(), IsOk());
   const auto requests = server.requests();
   ASSERT_EQ(requests.size(), 2u);
@@ -67,7 +67,7 @@ TEST(ClientTest, A401IsTriedAgainOnceWithARenewedToken) {
 
 TEST(ClientTest, WithoutItsTokenNothingIsSent) {
   TestServer server([](auto&, const auto&, auto& response) { SendJson(response, "{}"); });
-  const auto client = ClientOf(server.url(), {}, {.token_file = "/nonexistent/token"});
+  const auto client = ClientAt(server.url(), {}, {.token_file = "/nonexistent/token"});
   EXPECT_THAT(client->Get("/x").status(),
               StatusIs(absl::StatusCode::kUnauthenticated, HasSubstr("/nonexistent/token")));
   EXPECT_TRUE(server.requests().empty());

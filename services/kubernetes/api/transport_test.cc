@@ -34,7 +34,7 @@ TEST(ClientTest, ARefusedConnectionIsUnavailable) {
   ASSERT_EQ(getsockname(socket_fd, reinterpret_cast<sockaddr*>(&address), &length), 0);
   int code = -1;
   const std::string host = absl::StrCat("127.0.0.1:", ntohs(address.sin_port));
-  const auto client = ClientOf(absl::StrCat("http://", host),
+  const auto client = ClientAt(absl::StrCat("http://", host),
                                {.on_request = [&](const RequestEnd& end) { code = end.code; }},
                                {.token = "sesame"});
   const absl::Status status = client->Get("/x", {{"continue", "hidden"}}).status();
@@ -51,7 +51,7 @@ TEST(ClientTest, NoAnswerInTimeIsDeadlineExceeded) {
   std::promise<void> release;
   const std::shared_future<void> released = release.get_future().share();
   TestServer server([&](auto&, const auto&, auto&) { released.wait(); });
-  const auto client = ClientOf(server.url(), {.timeout = absl::Milliseconds(50)});
+  const auto client = ClientAt(server.url(), {.timeout = absl::Milliseconds(50)});
   EXPECT_THAT(client->Get("/x").status(), StatusIs(absl::StatusCode::kDeadlineExceeded));
   release.set_value();
 }
@@ -62,7 +62,7 @@ TEST(ClientTest, AnAnswerThatBreaksOffIsUnavailable) {
     feed->Push("{");
     feed->Cut();
   });
-  const auto client = ClientOf(server.url());
+  const auto client = ClientAt(server.url());
   EXPECT_THAT(client->Get("/x").status(), StatusIs(absl::StatusCode::kUnavailable));
 }
 
@@ -78,7 +78,7 @@ TEST(ClientTest, StopEndsRequestsUnderWayAndToCome) {
     released.wait();
   });
   int sent = 0;
-  const auto client = ClientOf(server.url(), {.connect_timeout = absl::Hours(1),
+  const auto client = ClientAt(server.url(), {.connect_timeout = absl::Hours(1),
                                               .timeout = absl::Hours(1),
                                               .on_request = [&](const RequestEnd&) { ++sent; }});
   EXPECT_THAT(client->Get("/quick").status(), IsOk());
@@ -98,7 +98,7 @@ TEST(ClientTest, ManyThreadsShareIt) {
   TestServer server([](auto&, const auto& request, auto& response) {
     SendJson(response, absl::StrCat(R"({"path":")", request.path, R"("})"));
   });
-  const auto client = ClientOf(server.url(), {.max_connections = 2});
+  const auto client = ClientAt(server.url(), {.max_connections = 2});
   std::vector<std::thread> threads;
   for (int i = 0; i < 6; ++i) {
     threads.emplace_back([&, i] {
