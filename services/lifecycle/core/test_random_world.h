@@ -12,7 +12,7 @@
 #include "services/lifecycle/core/demand.h"
 #include "services/lifecycle/core/metadata.h"
 #include "services/lifecycle/core/names.h"
-#include "services/lifecycle/core/node_orders.h"
+#include "services/lifecycle/core/node_machine.h"
 #include "services/lifecycle/core/plan.h"
 
 // For tests: a random pool with Nodes in all states and random marks, and other services that
