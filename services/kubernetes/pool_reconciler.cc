@@ -80,7 +80,11 @@ Outcome PoolReconciler::Reconcile(const std::string& name) {
   }
   RETURN_IF_ERROR(Apply(*object, view.pool));
   Outcome outcome = ShowStatus(*object, view, false);
-  if (!outcome.status.ok() || view.pool == nullptr) return outcome;
+  if (!outcome.status.ok()) return outcome;
+  // Nothing tells that there is room again.
+  const std::optional<Refusal> refusal = Recall(*object).refusal;
+  if (refusal && refusal->is_limit) outcome.again = std::min(outcome.again, kLimitRetry);
+  if (view.pool == nullptr) return outcome;
   RETURN_IF_ERROR(NoteGrantable(*object, *view.pool));
   bool more = false;
   RETURN_IF_ERROR(CarryOutOrder(*object, more));
@@ -284,19 +288,22 @@ absl::Status PoolReconciler::Apply(const NodePoolObject& object, const Pool& poo
   Memory memory = Recall(object);
   const bool said = memory.object_generation == object.generation;
   const bool stands = pool != nullptr && pool->generation() <= memory.muster_generation;
-  if (said && (stands || memory.refusal)) return absl::OkStatus();
+  if (said && (memory.refusal ? !memory.refusal->is_limit : stands)) return absl::OkStatus();
   const auto spec = SpecOf(object.spec);
   if (spec.ok() && pool != nullptr && spec->target_nodes() < pool->spec().target_nodes())
     RETURN_IF_ERROR(ReportMarks(object));
   const auto applied = spec.ok() ? Say(object, *spec) : spec.status();
-  if (!applied.ok() && !absl::IsInvalidArgument(applied.status())) return applied.status();
+  const std::optional<std::string> limit = LimitOf(applied.status());
+  if (!applied.ok() && !absl::IsInvalidArgument(applied.status()) && !limit)
+    return applied.status();
   memory.object_generation = object.generation;
   memory.refusal = std::nullopt;
   if (applied.ok()) {
     memory.muster_generation = applied->generation();
   } else {
-    memory.refusal = Refusal{object.generation, FaultsOf(applied.status())};
-    // Not again after a restart: the object says so already.
+    memory.refusal =
+        Refusal{object.generation, limit.value_or(FaultsOf(applied.status())), limit.has_value()};
+    // Not again after a restart, or by another try: the object says so already.
     if (!SaysRefusal(object.status, *memory.refusal))
       parts_.events->Tell(object, "Warning", "CWNodePoolNodesRequestFailed",
                           memory.refusal->message);

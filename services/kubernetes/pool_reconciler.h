@@ -28,6 +28,9 @@ namespace muster::kubernetes {
 // The first waits for nothing.
 inline constexpr absl::Duration kStatusInterval = absl::Milliseconds(200);
 
+// When what is beyond a limit is tried again.
+inline constexpr absl::Duration kLimitRetry = absl::Seconds(15);
+
 // Brings a NodePool's two sides level, by its name: the object's spec, deletion and orders to
 // Muster; Muster's status to the object. Thread-safe for different names.
 class PoolReconciler {

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
@@ -39,6 +40,18 @@ std::string FaultsOf(const absl::Status& status) {
       faults.push_back(absl::StrCat(FieldPath(fault.field), ": ", fault.description));
   }
   return faults.empty() ? std::string(status.message()) : absl::StrJoin(faults, "; ");
+}
+
+std::optional<std::string> LimitOf(const absl::Status& status) {
+  if (!absl::IsResourceExhausted(status)) return std::nullopt;
+  const auto detail = error::DetailOf(status);
+  // What names no limit is of the connection: a message that is too large, a server without memory.
+  if (!detail || !absl::StartsWith(detail->reason, "TOO_MANY_") ||
+      detail->retry_after > absl::ZeroDuration())
+    return std::nullopt;
+  return absl::StrCat(detail->reason, ": ", status.message(),
+                      " Delete what is not needed any more, or have the limit raised; it is tried "
+                      "again by itself.");
 }
 
 std::string ReasonOf(const absl::Status& status) {

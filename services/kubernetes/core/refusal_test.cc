@@ -30,6 +30,29 @@ TEST(FaultsOf, IsTheMessageOfAnyOther) {
             "organizations/a/clusters/b does not exist.");
 }
 
+TEST(LimitOf, SaysWhichLimitAndWhatToDo) {
+  const absl::Status status = error::Make(
+      absl::StatusCode::kResourceExhausted,
+      "Organization a has 3 NodePools, as many as an organization may have.",
+      {.reason = "TOO_MANY_POOLS", .metadata = {{"limit", "3"}}, .resource = "organizations/a"});
+  EXPECT_EQ(LimitOf(status),
+            "TOO_MANY_POOLS: Organization a has 3 NodePools, as many as an organization may have. "
+            "Delete what is not needed any more, or have the limit raised; it is tried again by "
+            "itself.");
+}
+
+TEST(LimitOf, IsNothingOfWhatPassesByItself) {
+  const auto exhausted = [](const char* reason, absl::Duration retry_after) {
+    return error::Make(absl::StatusCode::kResourceExhausted, "m",
+                       {.reason = reason, .retry_after = retry_after});
+  };
+  EXPECT_EQ(LimitOf(exhausted("TOO_MANY_CALLS", absl::Milliseconds(100))), std::nullopt);
+  EXPECT_EQ(LimitOf(exhausted("TOO_FAST", absl::ZeroDuration())), std::nullopt);
+  EXPECT_EQ(LimitOf(absl::ResourceExhaustedError("too large")), std::nullopt);
+  EXPECT_EQ(LimitOf(error::FailedPrecondition("TOO_MANY_ORDERS", "x", "y")), std::nullopt);
+  EXPECT_EQ(LimitOf(absl::OkStatus()), std::nullopt);
+}
+
 TEST(ReasonOf, IsTheDetails) {
   EXPECT_EQ(ReasonOf(error::FailedPrecondition("UID_MISMATCH", "x", "y")), "UID_MISMATCH");
   EXPECT_EQ(ReasonOf(absl::InternalError("x")), "");

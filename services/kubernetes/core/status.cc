@@ -186,8 +186,14 @@ void PutPolicyViolation(Json& out) {
                                          TextOf(MemberOf(*accepted, "message")));
 }
 
+// In whose place a refusal is told: nothing is wrong with a spec that is beyond a limit.
+FirstEditionCondition NameOf(const Refusal& refusal) {
+  if (refusal.is_limit) return {condition::kQuota, reason::kOver};
+  return {condition::kValidated, reason::kInvalid};
+}
+
 void PutRefusal(const StatusFacts& facts, absl::Time now, Json& out) {
-  const FirstEditionCondition name = {condition::kValidated, reason::kInvalid};
+  const FirstEditionCondition name = NameOf(*facts.refusal);
   const auto put = [&](const FirstEditionCondition& as) {
     out.push_back(
         OwnCondition(facts, as, "False", facts.refusal->message, facts.refusal->generation, now));
@@ -244,7 +250,7 @@ Json ConditionsOf(const StatusFacts& facts, absl::Time now) {
   static const v1::NodePoolStatus& none = *new v1::NodePoolStatus();
   const v1::NodePoolStatus& said = facts.pool == nullptr ? none : facts.pool->status();
   for (const v1::Condition& condition : said.conditions()) {
-    if (facts.refusal && condition.type() == condition::kValidated) continue;
+    if (facts.refusal && condition.type() == NameOf(*facts.refusal).type) continue;
     // What sums up is made here: it knows of the object, too.
     if (IsSummaryCondition(condition.type())) continue;
     PutCondition(facts, condition, now, conditions);
@@ -300,7 +306,8 @@ Json StatusOfGone(const StatusFacts& facts, absl::Time now) {
 }  // namespace
 
 bool SaysRefusal(const Json& status, const Refusal& refusal) {
-  for (const absl::string_view type : {condition::kValidated, condition::kAccepted}) {
+  const std::string types[] = {NameOf(refusal).type, condition::kAccepted};
+  for (const std::string& type : types) {
     const Json* condition = FindCondition(status, type);
     if (condition != nullptr && TextOf(MemberOf(*condition, "message")) == refusal.message &&
         NumberOf(MemberOf(*condition, "observedGeneration")) == refusal.generation)

@@ -16,7 +16,9 @@ enum class Edition { kCurrent, kFirst, kBoth };
 // A spec that Muster did not take.
 struct Refusal {
   int64_t generation = 0;    // of the object
-  std::string message = {};  // every fault
+  std::string message = {};  // every fault, or which limit
+  // Nothing is wrong with it: the organization has as much as it may have. It is taken once that has changed.
+  bool is_limit = false;
 };
 
 // Whether the metadata of a pool's Nodes is as it should be, for the first edition's

@@ -221,6 +221,27 @@ TEST(Refusal, ShowsBesideWhatMusterSays) {
   EXPECT_EQ(status["currentNodes"], 1);
 }
 
+// Nothing is wrong with a spec that is one NodePool too many.
+TEST(Refusal, OfALimitIsToldByQuota) {
+  const Refusal limit{2, "three is the most", true};
+  const Json without = Desired(MakeObject(2), nullptr, Edition::kCurrent, limit);
+  EXPECT_THAT(Types(without), ElementsAre("Quota"));
+  EXPECT_EQ(Find(without, "Quota")["status"], "False");
+  EXPECT_EQ(Find(without, "Quota")["reason"], "Over");
+  EXPECT_EQ(Find(without, "Quota")["message"], "three is the most");
+  EXPECT_TRUE(SaysRefusal(without, limit));
+  EXPECT_FALSE(SaysRefusal(without, Refusal{2, "three is the most"}));
+  const v1::NodePool pool = HealthyPool();
+  const Json beside = Desired(MakeObject(2), &pool, Edition::kCurrent, limit);
+  EXPECT_THAT(Types(beside), ElementsAre("Quota", "Validated", "Capacity", "AtTarget",
+                                         "NodeReconfigurationRequired"));
+  EXPECT_EQ(Find(beside, "Quota")["message"], "three is the most");
+  const Json first = Desired(MakeObject(2), nullptr, Edition::kFirst, limit);
+  EXPECT_EQ(Find(first, "Accepted")["message"], "three is the most");
+  EXPECT_EQ(Find(first, "Accepted")["status"], "False");
+  EXPECT_TRUE(SaysRefusal(first, limit));
+}
+
 // An object that is deleted has a generation more, of which nobody said anything.
 TEST(Refusal, IsOfTheGenerationThatWasRefused) {
   const Json status = Desired(MakeObject(3), nullptr, Edition::kCurrent, Refusal{2, "no"});
