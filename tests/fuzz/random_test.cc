@@ -1,13 +1,19 @@
-// The same in every build, without libFuzzer to guide it: inputs that grow out of the seeds by chance.
+// In every build, without libFuzzer to guide it: inputs that grow out of the seeds by chance. They are the same each time, unless
+// MUSTER_FUZZ_SECONDS says how long to go on: then by a seed that is told, or that of MUSTER_FUZZ_SEED.
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <cstdlib>
 #include <iostream>
+#include <optional>
 #include <random>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "absl/strings/numbers.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "tests/fuzz/harness.h"
 
 namespace muster::testing {
@@ -19,6 +25,14 @@ constexpr size_t kKept = 200;
 std::mt19937_64& Random() {
   static std::mt19937_64 random(7);
   return random;
+}
+
+// Of the environment; nullopt: it does not say.
+std::optional<uint64_t> Said(const char* name) {
+  const char* text = std::getenv(name);
+  uint64_t value = 0;
+  if (text == nullptr || !absl::SimpleAtoi(text, &value)) return std::nullopt;
+  return value;
 }
 
 // A byte changed, taken away or put in.
@@ -56,12 +70,20 @@ TEST(Fuzz, SeedsAreRequests) {
 }
 
 TEST(Fuzz, WhatIsAskedByChanceIsAnsweredWithoutAFault) {
+  const std::optional<uint64_t> seconds = Said("MUSTER_FUZZ_SECONDS");
+  if (seconds || Said("MUSTER_FUZZ_SEED")) {
+    const uint64_t seed = Said("MUSTER_FUZZ_SEED").value_or(std::random_device()());
+    // Whatever becomes of the process, it is known by then.
+    std::cout << "MUSTER_FUZZ_SEED=" << seed << std::endl;
+    Random().seed(seed);
+  }
+  const absl::Time end = absl::Now() + absl::Seconds(seconds.value_or(0));
   Harness harness(MakeFuzzedService());
   CallMutator mutator(&harness.descriptor(), harness.seeds(), &MutateBytes);
   std::vector<std::vector<FuzzCall>> inputs = {{}};
   int64_t calls = 0;
   int64_t good = 0;
-  for (int i = 0; i < kInputs; ++i) {
+  for (int i = 0; i < kInputs || absl::Now() < end; ++i) {
     std::vector<FuzzCall> input = inputs[Random()() % inputs.size()];
     mutator.Mutate(input, Random()());
     for (const grpc::Status& answer : harness.Run(EncodeCalls(input))) {
