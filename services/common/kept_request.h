@@ -105,6 +105,8 @@ absl::Status RequestIdsExhausted(absl::Duration retry_after);
 template <class State>
 absl::Status Keep(StagedState<State>& staged, KeptRequest answered, const KeepPolicy& policy) {
   const absl::Time now = answered.create_time;
+  // One whose time is over may be there still: what a later release said of that is not said of this.
+  staged.template Delete<KeptRequest>(answered.request_id);
   staged.Put(std::move(answered));
   const KeptByTime& all = staged.state().kept();
   for (size_t forgotten = 0;; ++forgotten) {

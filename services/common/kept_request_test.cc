@@ -91,6 +91,19 @@ TEST(KeptRequest, TheOldestGoWhenThereIsNoRoomButNoneTooEarly) {
   EXPECT_EQ(state.size(), 7u);
 }
 
+// Under the same id a new answer comes where one whose time is over lies.
+TEST(KeptRequest, WhatALaterReleaseSaidOfAnAnswerGoesWithIt) {
+  Kept state;
+  StagedState<Kept> staged(state, 0);
+  KeptRequest old = Answer("a", kNow);
+  old.later = "of the old one";
+  ASSERT_TRUE(Keep(staged, old, {}).ok());
+  ASSERT_TRUE(Keep(staged, Answer("a", kNow + kRequestKeep), {}).ok());
+  ASSERT_NE(state.table<KeptRequest>().Find("a"), nullptr);
+  EXPECT_EQ(state.table<KeptRequest>().Find("a")->later, "");
+  EXPECT_EQ(state.kept().ids().size(), 1u);
+}
+
 TEST(KeptRequest, WhatIsOverDoesNotCountAsRoomThatIsMissing) {
   Kept state;
   StagedState<Kept> staged(state, 0);
