@@ -12,4 +12,11 @@ uint64_t TurnOf(const Caller& caller) {
   return std::hash<std::string>()(organization.empty() ? caller.principal : organization);
 }
 
+std::string AccountOf(const Caller& caller) {
+  const Scope& reads = caller.rights->Of(Verb::kRead);
+  if (reads.everywhere()) return "";
+  std::string organization = reads.OnlyOrganization();
+  return organization.empty() ? caller.principal : organization;
+}
+
 }  // namespace muster::access

@@ -27,4 +27,8 @@ struct Caller {
 // by itself. 0: the process's own.
 uint64_t TurnOf(const Caller& caller);
 
+// On whose account goes what the caller causes: `organizations/{organization}`, or its own name if it is of several, or of none; empty:
+// the platform's, which is the process itself and who reads everywhere.
+std::string AccountOf(const Caller& caller);
+
 }  // namespace muster::access

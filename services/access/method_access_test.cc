@@ -272,6 +272,19 @@ TEST(MethodAccess, ANameMayBeElsewhereThanItSays) {
   EXPECT_EQ(access.Admit(editor, request, place_of), error::NotFound("poolConfigurations/u2"));
 }
 
+TEST(AccountOf, IsTheOrganizationOrTheCallerOrThePlatforms) {
+  EXPECT_EQ(AccountOf(CallerWith(Role::kEditor, Acme(), "a")), "organizations/acme");
+  Scope cluster;
+  cluster.AddCluster("organizations/acme/clusters/c1");
+  EXPECT_EQ(AccountOf(CallerWith(Role::kAdapter, cluster, "b")), "organizations/acme");
+  Scope both = Acme();
+  both.AddOrganization("beta");
+  EXPECT_EQ(AccountOf(CallerWith(Role::kEditor, both, "c")), "c");
+  EXPECT_EQ(AccountOf(CallerWith(Role::kOperator, Scope::Everywhere(), "d")), "");
+  EXPECT_EQ(
+      AccountOf({.principal = kSelf, .rights = std::make_shared<const Rights>(Rights::All())}), "");
+}
+
 TEST(MethodAccess, CanBeAskedWithoutARequest) {
   const Caller editor = CallerWith(Role::kEditor, Acme());
   const auto apply = AccessOf<lv1::ApplyNodePoolRequest>();

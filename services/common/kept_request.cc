@@ -26,7 +26,26 @@ absl::Status CheckKeepPolicy(const KeepPolicy& policy) {
 
 size_t BytesOf(const KeptRequest& kept) {
   return kKeptRowBytes + kept.request_id.size() + kept.method.size() + kept.digest.size() +
-         kept.answer.size();
+         kept.answer.size() + kept.account.size();
+}
+
+void KeptByTime::Reindex(const KeptRequest* before, const KeptRequest* after) {
+  if (before != nullptr) {
+    all_.Remove(*before);
+    const auto own = by_account_.find(before->account);
+    if (own != by_account_.end()) {
+      own->second.Remove(*before);
+      if (own->second.ids.empty()) by_account_.erase(own);
+    }
+  }
+  if (after == nullptr) return;
+  all_.Add(*after);
+  if (!after->account.empty()) by_account_[after->account].Add(*after);
+}
+
+const KeptByTime::Kept* KeptByTime::Of(const std::string& account) const {
+  const auto own = by_account_.find(account);
+  return own == by_account_.end() ? nullptr : &own->second;
 }
 
 absl::Status RequestIdsExhausted(absl::Duration retry_after) {

@@ -5,12 +5,14 @@
 #include <string>
 #include <utility>
 
+#include "absl/container/btree_map.h"
 #include "absl/container/btree_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "services/common/faults.h"
 #include "services/common/state.h"
+#include "services/common/status_macros.h"
 
 // Exactly once for those who repeat: a request that bears an id leaves its answer behind, in the
 // transaction of its change, so that the same again is answered the same and done once. Who uses
@@ -26,6 +28,8 @@ struct KeptRequest {
   int32_t code = 0;         // absl::StatusCode
   std::string answer = {};  // the response's bytes; with an error google.rpc.Status'
   absl::Time create_time = absl::UnixEpoch();
+  std::string account =
+      {};  // who has it kept: an organization, or a caller of several; empty: the platform
   std::string later = {};  // see services/common/state.h
 
   std::string Key() const { return request_id; }
@@ -40,6 +44,8 @@ inline constexpr absl::Duration kMinRequestKeep = absl::Minutes(15);
 // The most that all kept answers may take of memory, so that no caller fills it: some 100,000 of
 // a usual size.
 inline constexpr size_t kMaxKeptBytes = 128 << 20;
+// The part of that which is one account's at most, so that nobody takes the room of all.
+inline constexpr size_t kKeptShare = 4;
 // What one takes beside its own strings: rows, keys and indexes of a lane's two states.
 inline constexpr size_t kKeptRowBytes = 1'000;
 inline constexpr size_t kMaxRequestIdBytes = 64;
@@ -48,7 +54,8 @@ inline constexpr size_t kMaxRequestIdBytes = 64;
 inline constexpr size_t kForgottenAtOnce = 4;
 
 // How answers are kept: `keep` long. When they would take more than `max_bytes` the oldest go
-// before their time, but none before kMinRequestKeep.
+// before their time, and when an account's would take more than its share, the oldest of that; but
+// none before kMinRequestKeep.
 struct KeepPolicy {
   absl::Duration keep = kRequestKeep;
   size_t max_bytes = kMaxKeptBytes;
@@ -64,28 +71,32 @@ size_t BytesOf(const KeptRequest& kept);
 class KeptByTime {
  public:
   using Ids = absl::btree_set<std::pair<absl::Time, std::string>>;
+  struct Kept {
+    Ids ids = {};      // oldest first
+    size_t bytes = 0;  // BytesOf all of them
+    bool operator==(const Kept&) const = default;
 
-  void Reindex(const KeptRequest* before, const KeptRequest* after) {
-    if (before != nullptr) {
-      ids_.erase({before->create_time, before->request_id});
-      bytes_ -= BytesOf(*before);
+    void Add(const KeptRequest& kept) {
+      ids.insert({kept.create_time, kept.request_id});
+      bytes += BytesOf(kept);
     }
-    if (after != nullptr) {
-      ids_.insert({after->create_time, after->request_id});
-      bytes_ += BytesOf(*after);
+    void Remove(const KeptRequest& kept) {
+      ids.erase({kept.create_time, kept.request_id});
+      bytes -= BytesOf(kept);
     }
-  }
-  // Oldest first.
-  const Ids& ids() const { return ids_; }
-  // BytesOf all of them.
-  size_t bytes() const { return bytes_; }
-  bool operator==(const KeptByTime& other) const {
-    return ids_ == other.ids_ && bytes_ == other.bytes_;
-  }
+  };
+
+  void Reindex(const KeptRequest* before, const KeptRequest* after);
+  const Ids& ids() const { return all_.ids; }
+  size_t bytes() const { return all_.bytes; }
+  const Kept& all() const { return all_; }
+  // Of one account; null: nothing is kept for it. The platform has none.
+  const Kept* Of(const std::string& account) const;
+  bool operator==(const KeptByTime&) const = default;
 
  private:
-  Ids ids_;
-  size_t bytes_ = 0;
+  Kept all_;
+  absl::btree_map<std::string, Kept> by_account_;
 };
 
 // Null when there is no answer to a request of this id, or it is older than `keep`.
@@ -99,24 +110,42 @@ const KeptRequest* FindKept(const State& state, absl::string_view request_id, ab
 // RESOURCE_EXHAUSTED, REQUEST_IDS_EXHAUSTED: no room to keep another answer for so long.
 absl::Status RequestIdsExhausted(absl::Duration retry_after);
 
+namespace internal {
+
+// Forgets the oldest of what `kept()` has, which may be null, until that takes no more than `most`.
+template <class State, class KeptNow>
+absl::Status MakeRoom(StagedState<State>& staged, KeptNow kept, size_t most, absl::Time now) {
+  for (const KeptByTime::Kept* full = kept(); full != nullptr && full->bytes > most;
+       full = kept()) {
+    const auto [time, request_id] = *full->ids.begin();
+    if (now - time < kMinRequestKeep) return RequestIdsExhausted(time + kMinRequestKeep - now);
+    staged.template Delete<KeptRequest>(request_id);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace internal
+
 // Keeps the answer and forgets a few whose time is over, or as many as it needs the room of. State
 // provides `const KeptByTime& kept() const`. With an error, which is RequestIdsExhausted, the
 // caller has to roll back.
 template <class State>
 absl::Status Keep(StagedState<State>& staged, KeptRequest answered, const KeepPolicy& policy) {
   const absl::Time now = answered.create_time;
+  const std::string account = answered.account;
   // One whose time is over may be there still: what a later release said of that is not said of this.
   staged.template Delete<KeptRequest>(answered.request_id);
   staged.Put(std::move(answered));
   const KeptByTime& all = staged.state().kept();
-  for (size_t forgotten = 0;; ++forgotten) {
+  for (size_t forgotten = 0; forgotten < kForgottenAtOnce; ++forgotten) {
     const auto [time, request_id] = *all.ids().begin();
-    const bool is_over = now - time >= policy.keep;
-    const bool is_full = all.bytes() > policy.max_bytes;
-    if (!is_full && (!is_over || forgotten >= kForgottenAtOnce)) return absl::OkStatus();
-    if (now - time < kMinRequestKeep) return RequestIdsExhausted(time + kMinRequestKeep - now);
+    if (now - time < policy.keep) break;
     staged.template Delete<KeptRequest>(request_id);
   }
+  RETURN_IF_ERROR(internal::MakeRoom(
+      staged, [&] { return all.Of(account); }, policy.max_bytes / kKeptShare, now));
+  return internal::MakeRoom(
+      staged, [&] { return &all.all(); }, policy.max_bytes, now);
 }
 
 // A fault unless the id is empty (none) or 1 to 64 printable ASCII characters without spaces.

@@ -91,6 +91,43 @@ TEST(KeptRequest, TheOldestGoWhenThereIsNoRoomButNoneTooEarly) {
   EXPECT_EQ(state.size(), 7u);
 }
 
+TEST(KeptRequest, NobodyTakesMoreThanHisShareOfTheRoom) {
+  const auto of = [](const std::string& account, int i, absl::Time at) {
+    KeptRequest kept = Answer(absl::StrCat("id", i), at);
+    kept.account = account;
+    return kept;
+  };
+  const std::string acme = "organizations/acme";
+  const std::string beta = "organizations/beta";
+  const KeepPolicy policy = {.max_bytes = kKeptShare * 5 * BytesOf(of(acme, 10, kNow))};
+  Kept state;
+  StagedState<Kept> staged(state, 0);
+  for (int i = 10; i < 15; ++i)
+    ASSERT_TRUE(Keep(staged, of(acme, i, kNow + absl::Seconds(i)), policy).ok());
+  const size_t full = staged.Mark();
+  const absl::Status refused = Keep(staged, of(acme, 15, kNow + absl::Minutes(1)), policy);
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(error::DetailOf(refused)->reason, "REQUEST_IDS_EXHAUSTED");
+  EXPECT_EQ(error::DetailOf(refused)->retry_after,
+            kMinRequestKeep + absl::Seconds(10) - absl::Minutes(1));
+  staged.RollBack(full);
+  // Others have room; the platform more than one share.
+  ASSERT_TRUE(Keep(staged, of(beta, 20, kNow + absl::Minutes(1)), policy).ok());
+  for (int i = 30; i < 40; ++i)
+    ASSERT_TRUE(Keep(staged, of("", i, kNow + absl::Minutes(1)), policy).ok());
+  // Its own oldest makes room, once it may.
+  ASSERT_TRUE(Keep(staged, of(acme, 16, kNow + kMinRequestKeep + absl::Seconds(11)), policy).ok());
+  EXPECT_EQ(state.table<KeptRequest>().Find("id10"), nullptr);
+  EXPECT_NE(state.table<KeptRequest>().Find("id11"), nullptr);
+  EXPECT_NE(state.table<KeptRequest>().Find("id20"), nullptr);
+  ASSERT_NE(state.kept().Of(acme), nullptr);
+  EXPECT_EQ(state.kept().Of(acme)->ids.size(), 5u);
+  EXPECT_EQ(state.kept().Of(""), nullptr);
+  staged.RollBack();
+  EXPECT_EQ(state.kept().Of(acme), nullptr);
+  EXPECT_EQ(state.kept(), KeptByTime());
+}
+
 // Under the same id a new answer comes where one whose time is over lies.
 TEST(KeptRequest, WhatALaterReleaseSaidOfAnAnswerGoesWithIt) {
   Kept state;

@@ -45,7 +45,8 @@ KeptRequest AnswerToKeep(const WriteOptions& options, const absl::Status& status
           .code = static_cast<int32_t>(status.code()),
           .answer =
               status.ok() ? response.SerializeAsString() : ToRpcStatus(status).SerializeAsString(),
-          .create_time = now};
+          .create_time = now,
+          .account = options.account};
 }
 
 absl::Status TellKept(const KeptRequest& kept, google::protobuf::Message& response) {

@@ -49,6 +49,7 @@ struct WriteOptions {
   std::string kept_id = {};  // under which its answer is kept: KeptIdOf
   std::string method = {};   // the full name of its message
   std::string digest = {};   // RequestDigest
+  std::string account = {};  // for whom: access::AccountOf
 };
 
 // SHA-256 of a request's full name and content, without its `request_id`.
@@ -71,6 +72,7 @@ WriteOptions OptionsOf(const Request& request, const access::Caller* caller,
     if (request.request_id().empty() || options.validate_only || !faults.empty()) return options;
     options.request_id = request.request_id();
     options.kept_id = KeptIdOf(caller, options.request_id);
+    if (caller != nullptr) options.account = access::AccountOf(*caller);
     options.method = request.GetTypeName();
     options.digest = RequestDigest(request);
   }

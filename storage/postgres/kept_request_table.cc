@@ -15,12 +15,14 @@ type::v1::KeptRequest KeptToProto(const Versioned<KeptRequest>& kept) {
   message.set_code(kept.row->code);
   message.set_answer(kept.row->answer);
   SetTimestamp(kept.row->create_time, message.mutable_create_time());
+  message.set_account(kept.row->account);
   return message;
 }
 
 absl::StatusOr<KeptRequest> KeptFromProto(const type::v1::KeptRequest& message) {
   return KeptRequest{message.request_id(), message.method(), message.digest(),
-                     message.code(),       message.answer(), FromTimestamp(message.create_time())};
+                     message.code(),       message.answer(), FromTimestamp(message.create_time()),
+                     message.account()};
 }
 
 }  // namespace
@@ -32,7 +34,7 @@ Stored<KeptRequest> StoredKeptRequests() {
           {Key<&KeptRequest::request_id>("request_id"), Field<&KeptRequest::method>("method"),
            Field<&KeptRequest::digest>("digest"), Field<&KeptRequest::code>("code"),
            Bytes<&KeptRequest::answer>("answer"), Field<&KeptRequest::create_time>("create_time")}),
-      &KeptToProto, &KeptFromProto);
+      &KeptToProto, &KeptFromProto, {"account"});
 }
 
 }  // namespace muster::storage
