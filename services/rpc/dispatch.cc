@@ -1,6 +1,7 @@
 #include "services/rpc/dispatch.h"
 
 #include <atomic>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -23,28 +24,6 @@ struct Next {
 };
 thread_local Next t_next;
 
-// Counts the calls of services that are not ours.
-class CountingInterceptor final : public grpc::experimental::Interceptor {
- public:
-  explicit CountingInterceptor(MethodMetrics* method) : method_(method), start_(absl::Now()) {
-    method_->Started();
-  }
-
-  void Intercept(grpc::experimental::InterceptorBatchMethods* methods) override {
-    using Point = grpc::experimental::InterceptionHookPoints;
-    if (methods->QueryInterceptionHookPoint(Point::POST_RECV_MESSAGE)) method_->Received();
-    if (methods->QueryInterceptionHookPoint(Point::PRE_SEND_MESSAGE)) method_->Sent();
-    if (methods->QueryInterceptionHookPoint(Point::PRE_SEND_STATUS)) {
-      method_->Handled(methods->GetSendStatus().error_code(), absl::Now() - start_);
-    }
-    methods->Proceed();
-  }
-
- private:
-  MethodMetrics* const method_;
-  const absl::Time start_;
-};
-
 // Lets kMaxFailureLinesPerSecond through each second and counts the rest. nullopt: be silent; else
 // how many were silent before.
 std::optional<int64_t> AdmitFailureLine(absl::Time now) {
@@ -57,6 +36,81 @@ std::optional<int64_t> AdmitFailureLine(absl::Time now) {
   silent.fetch_add(1);
   return std::nullopt;
 }
+
+// What reflection says instead of an answer: an error in its own form, since gRPC ends no call of its services before they do.
+std::unique_ptr<google::protobuf::Message> ErrorIn(const google::protobuf::Message& answer,
+                                                   const absl::Status& refusal) {
+  std::unique_ptr<google::protobuf::Message> made(answer.New());
+  const auto* field = made->GetDescriptor()->FindFieldByName("error_response");
+  if (field == nullptr) return made;
+  auto* error = made->GetReflection()->MutableMessage(made.get(), field);
+  const auto* type = error->GetDescriptor();
+  const auto* reflection = error->GetReflection();
+  reflection->SetInt32(error, type->FindFieldByName("error_code"),
+                       static_cast<int>(refusal.code()));
+  reflection->SetString(error, type->FindFieldByName("error_message"),
+                        std::string(refusal.message()));
+  return made;
+}
+
+// Counts a call of a service that is not ours, and keeps its answers from whom the policy does not let in.
+class StandardInterceptor final : public grpc::experimental::Interceptor {
+ public:
+  StandardInterceptor(const Guard& guard, const grpc::ServerContextBase& context,
+                      MethodMetrics* method, const StandardMethod& standard)
+      : guard_(guard),
+        context_(context),
+        method_(method),
+        standard_(standard),
+        start_(absl::Now()) {
+    method_->Started();
+  }
+
+  void Intercept(grpc::experimental::InterceptorBatchMethods* methods) override {
+    using Point = grpc::experimental::InterceptionHookPoints;
+    // Only from here on the context knows who calls.
+    if (methods->QueryInterceptionHookPoint(Point::POST_RECV_INITIAL_METADATA)) Enter();
+    if (methods->QueryInterceptionHookPoint(Point::POST_RECV_MESSAGE)) method_->Received();
+    if (methods->QueryInterceptionHookPoint(Point::PRE_SEND_MESSAGE)) {
+      method_->Sent();
+      if (!refusal_.ok()) {
+        instead_ = ErrorIn(
+            *static_cast<const google::protobuf::Message*>(methods->GetSendMessage()), refusal_);
+        methods->ModifySendMessage(instead_.get());
+      }
+    }
+    if (methods->QueryInterceptionHookPoint(Point::PRE_SEND_STATUS)) {
+      if (!refusal_.ok()) methods->ModifySendStatus(ToGrpcStatus(refusal_));
+      method_->Handled(methods->GetSendStatus().error_code(), absl::Now() - start_);
+    }
+    methods->Proceed();
+  }
+
+ private:
+  void Enter() {
+    if (standard_.open_to_all) return;
+    const std::shared_ptr<access::Caller> caller = guard_.CallerOf(context_);
+    absl::StatusOr<CallerLimits::Place> place = guard_.Enter(*caller, CallerLimits::Kind::kWatch);
+    refusal_ = place.ok() ? guard_.AdmitWithAnyRole(*caller, standard_.name) : place.status();
+    if (place.ok()) place_ = *std::move(place);
+    if (refusal_.ok()) return;
+    if (const auto silent = AdmitFailureLine(absl::Now())) {
+      log::Info("call refused", {{"method", standard_.name},
+                                 {"principal", caller->principal},
+                                 {"error", refusal_.message()},
+                                 {"lines_left_out", *silent}});
+    }
+  }
+
+  const Guard& guard_;
+  const grpc::ServerContextBase& context_;
+  MethodMetrics* const method_;
+  const StandardMethod& standard_;
+  const absl::Time start_;
+  absl::Status refusal_ = {};
+  CallerLimits::Place place_ = {};
+  std::unique_ptr<google::protobuf::Message> instead_ = {};  // of what is sent
+};
 
 }  // namespace
 
@@ -79,8 +133,9 @@ grpc::experimental::Interceptor* InterceptorFactory::CreateServerInterceptor(
     grpc::experimental::ServerRpcInfo* info) {
   const auto it = methods_.find(absl::string_view(info->method()));
   if (it == methods_.end()) return nullptr;
-  const auto& [method, own] = it->second;
-  if (!own) return new CountingInterceptor(method);
+  const auto& [method, standard] = it->second;
+  if (standard != nullptr)
+    return new StandardInterceptor(core_->guard, *info->server_context(), method, *standard);
   t_next = {info->server_context(), {core_, method}};
   return nullptr;
 }

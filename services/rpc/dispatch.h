@@ -19,6 +19,7 @@
 #include "services/rpc/limits.h"
 #include "services/rpc/open_count.h"
 #include "services/rpc/server_metrics.h"
+#include "services/rpc/standard_methods.h"
 #include "services/rpc/stream_registry.h"
 
 // How the helpers in unary.h and watch_stream.h learn which server and which method they serve. Not
@@ -27,7 +28,7 @@
 // A gRPC interceptor costs every call a further round trip through gRPC's core, so our own methods
 // have none: the interceptor factory is asked once a call, notes the method for the handler that
 // gRPC runs next on the same thread, and makes no interceptor. Only services that are not ours
-// (health, reflection) are counted by a real one.
+// (health, reflection) are counted, and held against the policy, by a real one.
 namespace muster::rpc::internal {
 
 // What the calls of one server share.
@@ -68,8 +69,12 @@ class InterceptorFactory final : public grpc::experimental::ServerInterceptorFac
  public:
   explicit InterceptorFactory(ServerCore* core) : core_(core) {}
 
-  // `own`: the method is implemented with unary.h or watch_stream.h, which count for themselves.
-  void Add(MethodMetrics* method, bool own) { methods_[method->full_name()] = {method, own}; }
+  // A method that is implemented with unary.h or watch_stream.h, which count for themselves.
+  void Add(MethodMetrics* method) { methods_[method->full_name()] = {method, nullptr}; }
+  // One of gRPC's own, which must outlive this.
+  void AddStandard(MethodMetrics* method, const StandardMethod& standard) {
+    methods_[method->full_name()] = {method, &standard};
+  }
 
   grpc::experimental::Interceptor* CreateServerInterceptor(
       grpc::experimental::ServerRpcInfo* info) override;
@@ -77,7 +82,7 @@ class InterceptorFactory final : public grpc::experimental::ServerInterceptorFac
  private:
   struct Entry {
     MethodMetrics* method = nullptr;
-    bool own = false;
+    const StandardMethod* standard = nullptr;  // null: it is our own
   };
   ServerCore* const core_;
   absl::flat_hash_map<std::string, Entry> methods_;

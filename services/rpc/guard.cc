@@ -109,9 +109,25 @@ absl::Status Guard::Admit(const absl::StatusOr<access::MethodAccess>& method,
     return error::WithCause(std::move(status), absl::StrCat("The policy does not let `",
                                                             caller.principal, "` see it."));
   }
-  (absl::IsUnauthenticated(status) ? unauthenticated_ : denied_)
+  return Counted(std::move(status));
+}
+
+absl::Status Guard::AdmitWithAnyRole(const access::Caller& caller, absl::string_view method) const {
+  if (!caller.unproven.ok()) return Counted(caller.unproven);
+  if (!caller.rights->none()) return absl::OkStatus();
+  const bool nameless = caller.principal == access::kAnonymous;
+  return Counted(error::Make(
+      nameless ? absl::StatusCode::kUnauthenticated : absl::StatusCode::kPermissionDenied,
+      absl::StrCat("`", caller.principal, "` may not call ", method,
+                   ": it takes a role, whichever."),
+      {.reason = nameless ? "UNAUTHENTICATED" : "PERMISSION_DENIED",
+       .metadata = {{"principal", caller.principal}}}));
+}
+
+absl::Status Guard::Counted(absl::Status refusal) const {
+  (absl::IsUnauthenticated(refusal) ? unauthenticated_ : denied_)
       .fetch_add(1, std::memory_order_relaxed);
-  return status;
+  return refusal;
 }
 
 absl::Status Guard::NoMemory() const {

@@ -41,6 +41,8 @@ class Guard {
   absl::Status Admit(const absl::StatusOr<access::MethodAccess>& method, access::Caller& caller,
                      const google::protobuf::Message& request,
                      const access::PlaceOf& place_of) const;
+  // The same of a method of gRPC's own (standard_methods.h) that takes a role, whichever.
+  absl::Status AdmitWithAnyRole(const access::Caller& caller, absl::string_view method) const;
   // While memory is short nothing new is taken, but from the process itself: calls are answered UNAVAILABLE (NO_MEMORY) before they are
   // parsed, so that their callers go to another replica, or wait.
   bool IsMemoryShort() const { return memory_ != nullptr && memory_->IsNear(); }
@@ -67,6 +69,9 @@ class Guard {
   int64_t memory_limit() const { return memory_ == nullptr ? 0 : memory_->bytes(); }
 
  private:
+  // Counts who is not let in.
+  absl::Status Counted(absl::Status refusal) const;
+
   const access::PolicyFile* const policy_;
   const TokenCheck tokens_;
   MemoryLimit* const memory_;

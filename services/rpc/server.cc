@@ -19,6 +19,7 @@
 #include "services/rpc/client/channel.h"
 #include "services/rpc/client/grpc_life.h"
 #include "services/rpc/dispatch.h"
+#include "services/rpc/standard_methods.h"
 #include "services/trace/client_calls.h"
 
 namespace muster::rpc {
@@ -146,17 +147,15 @@ std::unique_ptr<internal::InterceptorFactory> Server::MakeFactory() {
     for (int i = 0; i < service.method_count(); ++i) {
       const MethodDescriptor& method = *service.method(i);
       factory->Add(
-          metrics.Add(absl::StrCat("/", service.full_name(), "/", method.name()), TypeOf(method)),
-          /*own=*/true);
+          metrics.Add(absl::StrCat("/", service.full_name(), "/", method.name()), TypeOf(method)));
     }
   }
-  using Type = MethodMetrics::Type;
-  factory->Add(metrics.Add("/grpc.health.v1.Health/Check", Type::kUnary), false);
-  factory->Add(metrics.Add("/grpc.health.v1.Health/Watch", Type::kServerStream), false);
+  const auto add = [&](const StandardMethod& method) {
+    factory->AddStandard(metrics.Add(method.name, method.type), method);
+  };
+  for (const StandardMethod& method : kHealthMethods) add(method);
   if (options_.reflection) {
-    factory->Add(metrics.Add("/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
-                             Type::kBidiStream),
-                 false);
+    for (const StandardMethod& method : kReflectionMethods) add(method);
   }
   return factory;
 }
