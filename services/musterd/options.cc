@@ -92,8 +92,9 @@ ABSL_FLAG(int, max_request_bytes, Defaults().max_request_bytes,
           "RESOURCE_EXHAUSTED before it is read. Muster's own clients make batches of 524288 at "
           "most.");
 ABSL_FLAG(int64_t, memory_limit, Defaults().memory_limit,
-          "Memory that the process may take, in bytes: above nine tenths of it every new call is "
-          "answered UNAVAILABLE. At least 67108864; 0: that of its control group, if there "
+          "Memory that the process may take, in bytes: above nine tenths of it every new call, but "
+          "for operators' small ones, is answered UNAVAILABLE. At least 67108864; 0: that of its "
+          "control group, if there "
           "is one.");
 ABSL_FLAG(std::string, page_listen, "",
           "host:port that a page for people is served on over HTTP: the fleet, its pools, quotas "

@@ -66,6 +66,7 @@ class CheckedHandler final : public MethodHandler {
       : type_(*method.input_type()),
         stream_(method.server_streaming()),
         closed_(closed),
+        spared_(Guard::IsSpared(method.name())),
         access_(access::MethodAccess::Of(method)),
         guard_(guard),
         place_of_(place_of),
@@ -74,7 +75,7 @@ class CheckedHandler final : public MethodHandler {
   void* Deserialize(grpc_call* call, grpc_byte_buffer* bytes, grpc::Status* status,
                     void** data) override {
     auto held = std::make_unique<Held>();
-    held->refusal = Check(call, bytes);
+    held->refusal = Check(call, bytes, held->for_operators);
     void* request = nullptr;
     if (held->refusal.ok()) {
       try {
@@ -98,6 +99,8 @@ class CheckedHandler final : public MethodHandler {
     try {
       std::shared_ptr<access::Caller> caller =
           guard_.CallerOf(*param.server_context, held->refusal.ok());
+      if (held->refusal.ok() && held->for_operators && !Guard::IsOperator(*caller))
+        held->refusal = guard_.NoMemory();
       if (held->refusal.ok()) held->refusal = LetIn(*caller, *request, noted.place);
       noted.caller = std::move(caller);
     } catch (const std::bad_alloc&) {
@@ -120,7 +123,8 @@ class CheckedHandler final : public MethodHandler {
   // Of one call, between Deserialize and RunHandler.
   struct Held {
     absl::Status refusal = {};
-    void* inner = nullptr;  // what the inner handler holds
+    bool for_operators = false;  // memory is short
+    void* inner = nullptr;       // what the inner handler holds
   };
 
   static absl::Status NoMemory() {
@@ -167,8 +171,12 @@ class CheckedHandler final : public MethodHandler {
     }
   }
 
-  absl::Status Check(grpc_call* call, grpc_byte_buffer* bytes) const {
-    if (guard_.IsMemoryShort() && !IsOwn(call)) return guard_.NoMemory();
+  absl::Status Check(grpc_call* call, grpc_byte_buffer* bytes, bool& for_operators) const {
+    if (guard_.IsMemoryShort() && !IsOwn(call)) {
+      for_operators =
+          spared_ && bytes != nullptr && grpc_byte_buffer_length(bytes) <= Guard::kMaxSparedBytes;
+      if (!for_operators) return guard_.NoMemory();
+    }
     if (closed_)
       return absl::PermissionDeniedError("Served to operators only, at a listener of their own.");
     if (bytes == nullptr) return error::InvalidField("request", "is required.");
@@ -202,6 +210,7 @@ class CheckedHandler final : public MethodHandler {
   const Descriptor& type_;
   const bool stream_;
   const bool closed_;
+  const bool spared_;
   const absl::StatusOr<access::MethodAccess> access_;
   const Guard& guard_;
   const access::PlaceOf& place_of_;

@@ -44,9 +44,15 @@ class Guard {
   // The same of a method of gRPC's own (standard_methods.h) that takes a role, whichever.
   absl::Status AdmitWithAnyRole(const access::Caller& caller, absl::string_view method) const;
   // While memory is short nothing new is taken, but from the process itself: calls are answered UNAVAILABLE (NO_MEMORY) before they are
-  // parsed, so that their callers go to another replica, or wait.
+  // parsed, so that their callers go to another replica, or wait. But operators may call what IsSpared.
   bool IsMemoryShort() const { return memory_ != nullptr && memory_->IsNear(); }
   absl::Status NoMemory() const;
+  // Whether a method, by its own name, looks at one thing or frees what one takes: it costs little, and may be what helps.
+  static bool IsSpared(absl::string_view method);
+  static constexpr size_t kMaxSparedBytes = 4'096;  // of its request
+  static bool IsOperator(const access::Caller& caller) {
+    return caller.rights->Of(access::Verb::kOperate).everywhere();
+  }
   // CallerLimits::Enter; a process does not hold up itself.
   absl::StatusOr<CallerLimits::Place> Enter(const access::Caller& caller,
                                             CallerLimits::Kind kind) const;

@@ -204,6 +204,52 @@ TEST_F(GuardTest, WhileMemoryIsShortNothingNewIsTakenButFromItself) {
   EXPECT_EQ(Get(*stub, kOwn), absl::OkStatus());
 }
 
+TEST_F(GuardTest, WhileMemoryIsShortOperatorsMayLookAndFreeSome) {
+  const auto serve = [this](const std::string& role, const std::string& scope,
+                            MemoryLimit* memory) {
+    Serve(role, scope);
+    server_.reset();
+    guard_ = std::make_unique<Guard>(policy_.get(), CallerLimitOptions(), nullptr, memory);
+    server_ =
+        std::make_unique<FakeServer>([&](ServerOptions& options) { options.guard = guard_.get(); });
+    server_->service.get = [](Context context, const v1::GetQuotaRequest*, v1::Quota*) {
+      return Unary(context, [](Responder now) { now.Finish(absl::OkStatus()); });
+    };
+    server_->service.create = [](Context context, const v1::CreateQuotaRequest*, v1::Quota*) {
+      return Unary(context, [](Responder now) { now.Finish(absl::OkStatus()); });
+    };
+    stub_ = v1::QuotaService::NewStub(MakeChannel(server_->address()));
+  };
+  FakeSteadyClock clock;
+  MemoryLimit memory(1000, &clock, [] { return int64_t{950}; });
+  serve("operator", "everywhere: true", &memory);
+  EXPECT_EQ(Get(*stub_, kOwn), absl::OkStatus());
+  EXPECT_TRUE(absl::IsUnavailable(Get(*stub_, std::string(Guard::kMaxSparedBytes, 'x'))));
+  grpc::ClientContext context;
+  v1::Quota response;
+  v1::CreateQuotaRequest request;
+  request.set_parent("organizations/acme");
+  EXPECT_EQ(
+      error::DetailOf(FromGrpcStatus(stub_->CreateQuota(&context, request, &response)))->reason,
+      "NO_MEMORY")
+      << "nothing new";
+  EXPECT_EQ(guard_->stats().no_memory, 2);
+  // Whoever operates for one organization, or only looks, waits like all others.
+  serve("operator", "organizations: [acme]", &memory);
+  EXPECT_EQ(error::DetailOf(Get(*stub_, kOwn))->reason, "NO_MEMORY");
+  serve("viewer", "everywhere: true", &memory);
+  EXPECT_EQ(error::DetailOf(Get(*stub_, kOwn))->reason, "NO_MEMORY");
+  server_.reset();  // before what it looks at
+}
+
+TEST_F(GuardTest, WhatIsSparedCostsLittle) {
+  for (const char* method : {"GetNodePool", "GetLogLevel", "DeleteNodePool", "Ping"})
+    EXPECT_TRUE(Guard::IsSpared(method)) << method;
+  for (const char* method : {"GetPast", "ListNodePools", "WatchNodes", "CompareState", "AuditBooks",
+                             "ApplyNodePool", "FindPlacements"})
+    EXPECT_FALSE(Guard::IsSpared(method)) << method;
+}
+
 TEST_F(GuardTest, AProcessMayCallItself) {
   Serve("agent");
   EXPECT_EQ(Get(*server_->stub, kForeign), absl::OkStatus());
