@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "services/access/policy.h"
+#include "services/common/change_pace.h"
 
 namespace muster::access {
 
@@ -18,6 +19,9 @@ struct Caller {
   std::shared_ptr<const Rights> rights = Rights::None();
   // What the answer is to be narrowed to (muster.type.v1.Access.REACH_NARROWED); null: it is not.
   std::shared_ptr<const Scope> narrowed_to = {};
+
+  // Told of what its call has changed; null: nobody counts.
+  std::shared_ptr<ChangePace> pace = {};
 
   // The caller's scope for a verb; lives as long as the shared_ptr.
   std::shared_ptr<const Scope> ScopeOf(Verb verb) const { return {rights, &rights->Of(verb)}; }

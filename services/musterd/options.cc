@@ -82,6 +82,11 @@ ABSL_FLAG(
     "Most calls that one caller may make a second, on average, likewise; 0 to 1000000; 0: any "
     "number.");
 ABSL_FLAG(
+    double, max_changes_per_minute_per_organization, Defaults().caller_limits.changes_per_minute,
+    "Most changes (resources, events, kept answers) that the callers of one organization may make "
+    "a minute, on average, by what they ask of one process; 0 to 1000000000; 0: any number. What "
+    "is reported of Nodes, and what follows from what was asked, does not count.");
+ABSL_FLAG(
     int64_t, max_pools_per_organization, Defaults().lifecycle.organizations.pools,
     "Most NodePools that one organization may have, 1 to 1000000, those that are being deleted "
     "among them; one more is answered RESOURCE_EXHAUSTED.");
@@ -332,6 +337,8 @@ void ForEachBounded(Options& options, Visit visit) {
   MUSTER_VISIT(max_watches_per_caller, 1, 1'000'000, options.caller_limits.watches);
   MUSTER_VISIT(max_calls_per_second_per_caller, 0, 1'000'000,
                options.caller_limits.calls_per_second);
+  MUSTER_VISIT(max_changes_per_minute_per_organization, 0, 1'000'000'000,
+               options.caller_limits.changes_per_minute);
   MUSTER_VISIT(max_pools_per_organization, 1, 1'000'000, lifecycle.organizations.pools);
   MUSTER_VISIT(max_clusters_per_organization, 1, 1'000'000, lifecycle.organizations.clusters);
   MUSTER_VISIT(max_request_bytes, 1 << 20, 64 << 20, options.max_request_bytes);

@@ -23,6 +23,7 @@ struct CallerLimitOptions {
   int64_t watches = kMaxWatchesOfACaller;  // open at a time
   double calls_per_second =
       0;  // unary and watches begun, on average; twice that at once; 0: any number
+  double changes_per_minute = kMaxChangesPerMinute;  // of one account: ChangeLimits
 };
 
 // What each caller has under way. Thread-safe.

@@ -1,5 +1,6 @@
 #include "services/rpc/guard.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "services/common/cause.h"
 #include "services/common/error.h"
+#include "services/common/status_macros.h"
 #include "services/rpc/call_info.h"
 #include "services/rpc/metric_family.h"
 
@@ -48,11 +50,12 @@ class PolicyCollector final : public prometheus::Collectable {
     prometheus::MetricFamily limited =
         Counters("muster_limited_calls_total",
                  "Calls that were refused because their caller had as much as one caller may have "
-                 "(calls or watches under way, calls a second), or the process nearly all of its "
-                 "memory.");
+                 "(calls or watches under way, calls a second, changes a minute), or the process "
+                 "nearly all of its memory.");
     AddSample(limited, {{"limit", "calls"}}, over.too_many_calls);
     AddSample(limited, {{"limit", "watches"}}, over.too_many_watches);
     AddSample(limited, {{"limit", "calls_per_second"}}, over.too_fast);
+    AddSample(limited, {{"limit", "changes_per_minute"}}, guard_.too_many_changes());
     AddSample(limited, {{"limit", "memory"}}, calls.no_memory);
     prometheus::MetricFamily memory =
         Gauges("muster_memory_limit_bytes",
@@ -104,13 +107,21 @@ absl::Status Guard::Admit(const absl::StatusOr<access::MethodAccess>& method,
     status = error::WithCause(absl::PermissionDeniedError("Nobody may call this method."),
                               method.status().message());
   }
-  if (status.ok()) return status;
+  if (status.ok()) return EnterChanges(*method, caller);
   if (absl::IsNotFound(status)) {
     not_visible_.fetch_add(1, std::memory_order_relaxed);
     return error::WithCause(std::move(status), absl::StrCat("The policy does not let `",
                                                             caller.principal, "` see it."));
   }
   return Counted(std::move(status));
+}
+
+absl::Status Guard::EnterChanges(const access::MethodAccess& method, access::Caller& caller) const {
+  const auto& verbs = method.verbs();
+  if (std::find(verbs.begin(), verbs.end(), access::Verb::kWrite) == verbs.end())
+    return absl::OkStatus();
+  ASSIGN_OR_RETURN(caller.pace, changes_.Enter(access::AccountOf(caller)));
+  return absl::OkStatus();
 }
 
 absl::Status Guard::AdmitWithAnyRole(const access::Caller& caller, absl::string_view method) const {

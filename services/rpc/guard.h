@@ -19,6 +19,7 @@
 #include "services/access/policy_file.h"
 #include "services/common/memory_limit.h"
 #include "services/rpc/caller_limits.h"
+#include "services/rpc/change_limits.h"
 
 namespace muster::rpc {
 
@@ -32,12 +33,17 @@ class Guard {
   // `authorization` of callers by TLS who show no certificate. `memory`, unless null, must outlive it.
   explicit Guard(const access::PolicyFile* policy, const CallerLimitOptions& limits = {},
                  TokenCheck tokens = nullptr, MemoryLimit* memory = nullptr)
-      : policy_(policy), tokens_(std::move(tokens)), memory_(memory), limits_(limits) {}
+      : policy_(policy),
+        tokens_(std::move(tokens)),
+        memory_(memory),
+        limits_(limits),
+        changes_(limits.changes_per_minute) {}
 
   // By the policy as it is now. A token is looked at if `proves`: that is not free.
   std::shared_ptr<access::Caller> CallerOf(const grpc::ServerContextBase& context,
                                            bool proves = true) const;
-  // access::MethodAccess::Admit; a method that does not say what it asks for lets nobody in.
+  // access::MethodAccess::Admit; a method that does not say what it asks for lets nobody in. One that takes a role with `write`:
+  // ChangeLimits::Enter, too.
   absl::Status Admit(const absl::StatusOr<access::MethodAccess>& method, access::Caller& caller,
                      const google::protobuf::Message& request,
                      const access::PlaceOf& place_of) const;
@@ -69,12 +75,15 @@ class Guard {
   };
   Stats stats() const;
   CallerLimits::Stats limited() const { return limits_.stats(); }
+  int64_t too_many_changes() const { return changes_.refused(); }
   // Null: none.
   const access::PolicyFile* policy() const { return policy_; }
   // Of the process, in bytes; 0: none is known.
   int64_t memory_limit() const { return memory_ == nullptr ? 0 : memory_->bytes(); }
 
  private:
+  // What an organization asks for is counted; what is reported of its Nodes, and what follows from its wishes, is not.
+  absl::Status EnterChanges(const access::MethodAccess& method, access::Caller& caller) const;
   // Counts who is not let in.
   absl::Status Counted(absl::Status refusal) const;
 
@@ -82,6 +91,7 @@ class Guard {
   const TokenCheck tokens_;
   MemoryLimit* const memory_;
   mutable CallerLimits limits_;
+  mutable ChangeLimits changes_;
   mutable std::atomic<int64_t> unauthenticated_ = 0;
   mutable std::atomic<int64_t> denied_ = 0;
   mutable std::atomic<int64_t> not_visible_ = 0;

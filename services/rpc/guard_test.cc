@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <grpcpp/create_channel.h>
 #include <gtest/gtest.h>
+#include <muster/lifecycle/v1/lifecycle_service.pb.h>
 
 #include <atomic>
 #include <fstream>
@@ -248,6 +249,50 @@ TEST_F(GuardTest, WhatIsSparedCostsLittle) {
   for (const char* method : {"GetPast", "ListNodePools", "WatchNodes", "CompareState", "AuditBooks",
                              "ApplyNodePool", "FindPlacements"})
     EXPECT_FALSE(Guard::IsSpared(method)) << method;
+}
+
+// Of an organization's own calls; those of the platform, and reports, are not counted.
+TEST_F(GuardTest, WhatAnOrganizationAsksForIsCounted) {
+  const auto method_of = [](const google::protobuf::Descriptor& request) {
+    const auto& service = *request.file()->service(0);
+    for (int i = 0; i < service.method_count(); ++i) {
+      if (service.method(i)->input_type() == &request)
+        return access::MethodAccess::Of(*service.method(i));
+    }
+    return absl::StatusOr<access::MethodAccess>(absl::NotFoundError(request.name()));
+  };
+  const auto admit = [&](access::Caller& caller, const google::protobuf::Message& request) {
+    return guard_->Admit(method_of(*request.GetDescriptor()), caller, request,
+                         &access::PlaceOfName);
+  };
+  const auto caller = [](access::Role role, const access::Scope& scope) {
+    access::Rights rights;
+    rights.Add(role, scope);
+    return access::Caller{.principal = "p", .rights = std::make_shared<access::Rights>(rights)};
+  };
+  access::Scope acme;
+  acme.AddCluster("organizations/acme/clusters/c1");
+  guard_ = std::make_unique<Guard>(nullptr, CallerLimitOptions{.changes_per_minute = 1});
+  lifecycle::v1::ApplyNodePoolRequest apply;
+  apply.mutable_node_pool()->set_name("organizations/acme/clusters/c1/nodePools/a");
+  access::Caller editor = caller(access::Role::kEditor, acme);
+  ASSERT_EQ(admit(editor, apply), absl::OkStatus());
+  ASSERT_NE(editor.pace, nullptr);
+  editor.pace->Add(2);
+  const absl::Status refused = admit(editor, apply);
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(error::DetailOf(refused)->reason, "TOO_FAST");
+  EXPECT_EQ(guard_->too_many_changes(), 1);
+  access::Caller adapter = caller(access::Role::kAdapter, acme);
+  EXPECT_FALSE(admit(adapter, apply).ok()) << "of the same organization";
+  EXPECT_EQ(admit(adapter, lifecycle::v1::ReportNodesRequest()), absl::OkStatus());
+  EXPECT_EQ(adapter.pace, nullptr);
+  lifecycle::v1::GetNodePoolRequest get;
+  get.set_name(apply.node_pool().name());
+  EXPECT_EQ(admit(editor, get), absl::OkStatus());
+  access::Caller people = caller(access::Role::kOperator, access::Scope::Everywhere());
+  EXPECT_EQ(admit(people, apply), absl::OkStatus());
+  EXPECT_EQ(people.pace, nullptr);
 }
 
 TEST_F(GuardTest, AProcessMayCallItself) {

@@ -26,6 +26,8 @@ inline constexpr int kMaxStreamsPerConnection = 1000;
 // What one caller (call_info.h, PrincipalOf) may have under way at a time, unless flags say otherwise.
 inline constexpr int64_t kMaxCallsOfACaller = 10'000;
 inline constexpr int64_t kMaxWatchesOfACaller = 5'000;
+// What one organization's calls may change in a minute: a hundred rows a second, of some 20,000 that a journal takes.
+inline constexpr double kMaxChangesPerMinute = 6'000;
 
 // A watch whose reader has not taken a message for so long is late: what it shows is from then.
 inline constexpr absl::Duration kLateReader = absl::Seconds(10);

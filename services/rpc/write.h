@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "services/access/caller.h"
+#include "services/common/change_pace.h"
 #include "services/common/faults.h"
 #include "services/common/kept_request.h"
 #include "services/common/state.h"
@@ -50,6 +51,8 @@ struct WriteOptions {
   std::string method = {};   // the full name of its message
   std::string digest = {};   // RequestDigest
   std::string account = {};  // for whom: access::AccountOf
+  // Told how much was changed; null: nobody counts.
+  std::shared_ptr<ChangePace> pace = {};
 };
 
 // SHA-256 of a request's full name and content, without its `request_id`.
@@ -64,6 +67,7 @@ template <class Request>
 WriteOptions OptionsOf(const Request& request, const access::Caller* caller,
                        error::Faults& faults) {
   WriteOptions options;
+  if (caller != nullptr) options.pace = caller->pace;
   if constexpr (requires { request.validate_only(); }) {
     options.validate_only = request.validate_only();
   }
@@ -107,6 +111,16 @@ KeptRequest AnswerToKeep(const WriteOptions& options, const absl::Status& status
                          const google::protobuf::Message& response, absl::Time now);
 absl::Status TellKept(const KeptRequest& kept, google::protobuf::Message& response);
 
+template <class StagedState>
+int64_t Since(size_t mark, const StagedState& staged) {
+  return static_cast<int64_t>(staged.Mark() - mark);
+}
+// What was committed, to whoever counts.
+inline void Count(const std::shared_ptr<ChangePace>& pace, const absl::Status& status,
+                  int64_t changes) {
+  if (pace != nullptr && status.ok()) pace->Add(changes);
+}
+
 template <class Render, class Outcome, class Response>
 absl::Status Rendered(Render& render, const Outcome& outcome, Response& response) {
   if constexpr (std::is_void_v<decltype(render(outcome, response))>) {
@@ -127,18 +141,26 @@ void Commit(Lane& lane, absl::Time deadline, const WriteOptions& options, Decide
             Then then) {
   using StagedState = typename internal::LaneOf<Lane>::StagedState;
   using Outcome = decltype(internal::Decided(decide(std::declval<StagedState&>(), absl::Time())));
-  auto found = std::make_shared<std::pair<Outcome, int64_t>>();
+  struct Found {
+    Outcome outcome{};
+    int64_t revision = 0;
+    int64_t changes = 0;
+  };
+  auto found = std::make_shared<Found>();
   lane.Submit(
       [decide = std::move(decide), options, found](StagedState& staged, absl::Time now) mutable {
         const size_t mark = staged.Mark();
-        found->first = internal::Decided(decide(staged, now));
+        found->outcome = internal::Decided(decide(staged, now));
         if (options.validate_only) staged.RollBack(mark);
-        found->second = staged.revision();
-        return found->first.status();
+        found->revision = staged.revision();
+        found->changes = internal::Since(mark, staged);
+        return found->outcome.status();
       },
-      [found, then = std::move(then)](const absl::Status& status, int64_t) mutable {
-        if (!status.ok()) found->first = status;
-        then(std::move(found->first), found->second);
+      [found, pace = options.pace, then = std::move(then)](const absl::Status& status,
+                                                           int64_t) mutable {
+        if (!status.ok()) found->outcome = status;
+        internal::Count(pace, status, found->changes);
+        then(std::move(found->outcome), found->revision);
       },
       deadline);
 }
@@ -151,10 +173,14 @@ void CommitOnce(const Writer<Lane>& writer, Responder responder, WriteOptions op
                 Response* response, Decide decide, Render render) {
   using StagedState = typename LaneOf<Lane>::StagedState;
   auto kept = std::make_shared<KeptRequest>();
+  auto changes = std::make_shared<int64_t>(0);
+  const auto pace = options.pace;
   const absl::Time deadline = responder.deadline();
   writer.lane->Submit(
       [decide = std::move(decide), render = std::move(render), options = std::move(options),
-       policy = writer.keep, kept](StagedState& staged, absl::Time now) mutable -> absl::Status {
+       policy = writer.keep, kept,
+       changes](StagedState& staged, absl::Time now) mutable -> absl::Status {
+        *changes = 0;
         if (const auto* before = FindKept(staged.state(), options.kept_id, now, policy.keep)) {
           *kept = *before;
           kept->request_id = options.request_id;  // for people
@@ -168,10 +194,12 @@ void CommitOnce(const Writer<Lane>& writer, Responder responder, WriteOptions op
         if (!status.ok() && staged.Mark() == mark) return status;
         SetRevision(told, staged.revision());
         *kept = AnswerToKeep(options, status, told, now);
+        *changes = Since(mark, staged) + 1;  // and the answer
         return Keep(staged, *kept, policy);
       },
-      [kept, response, responder = std::move(responder)](const absl::Status& status,
-                                                         int64_t) mutable {
+      [kept, changes, pace, response, responder = std::move(responder)](const absl::Status& status,
+                                                                        int64_t) mutable {
+        Count(pace, status, *changes);
         responder.Reply([&] { return status.ok() ? TellKept(*kept, *response) : status; });
       },
       deadline);

@@ -300,6 +300,42 @@ TEST_F(RequestIdTest, BadOnesAreNamed) {
   }
 }
 
+// By the calls whose caller is counted.
+TEST_F(WriteTest, WhatIsCommittedIsCounted) {
+  FakeSteadyClock clock;
+  const auto pace = std::make_shared<ChangePace>(1, &clock);
+  const auto create = [&](const std::string& name, WriteOptions options) {
+    options.pace = pace;
+    return Call([this, name, options](grpc::CallbackServerContext* context, v1::Quota* response) {
+             return rpc::Unary(context, [&](Responder responder) {
+               CommitTo(
+                   writer_, std::move(responder), options, response,
+                   [name](StagedState<Orchard>& staged, absl::Time now) {
+                     return kDecide(staged, Fruit{name, 1}, now);
+                   },
+                   kRender);
+             });
+           })
+        .status();
+  };
+  // Up to what is waited for.
+  const auto counted = [&] { return (pace->Wait() + ChangePace::kAtOnce) / absl::Minutes(1); };
+  EXPECT_TRUE(create("apple", {}).ok());
+  EXPECT_TRUE(create("pear", {}).ok());
+  EXPECT_EQ(counted(), 2);
+  EXPECT_FALSE(create("pear", {}).ok()) << "exists";
+  EXPECT_TRUE(create("plum", {.validate_only = true}).ok());
+  EXPECT_EQ(counted(), 2);
+  const WriteOptions once = {
+      .request_id = "r", .kept_id = "r", .method = "m", .digest = "d", .account = "acme"};
+  EXPECT_TRUE(create("quince", once).ok());
+  EXPECT_EQ(counted(), 4) << "with the answer that is kept";
+  ASSERT_NE(lane_.state.table<KeptRequest>().Find("r"), nullptr);
+  EXPECT_EQ(lane_.state.table<KeptRequest>().Find("r")->account, "acme");
+  EXPECT_TRUE(create("quince", once).ok());
+  EXPECT_EQ(counted(), 4) << "told again, not done again";
+}
+
 TEST(RequestDigest, TellsRequestsApartButNotTheirIds) {
   v1::CreateQuotaRequest one;
   one.set_quota_id("a");
