@@ -163,10 +163,12 @@ absl::StatusOr<history::v1::ListPastResponse> PastOf(const ServicePart& part,
                                                      const history::v1::ListPastRequest& request,
                                                      const PastPlace& place, size_t size,
                                                      absl::Time deadline) {
+  // Only who may read everywhere comes as far as `-`: it is nobody's id.
+  const bool of_all = request.parent() == "organizations/-";
   ASSIGN_OR_RETURN(
       const storage::PastPage page,
       part.history.list_past(
-          absl::StrCat(request.parent(), "/"),
+          of_all ? "organizations/" : absl::StrCat(request.parent(), "/"),
           [&](absl::string_view key) { return CollectionOf(key) == request.collection(); },
           place.then, place.after, size, deadline));
   history::v1::ListPastResponse response;
@@ -275,7 +277,8 @@ grpc::ServerUnaryReactor* HistoryHandlers::ListPast(grpc::CallbackServerContext*
     error::Faults faults;
     const ServicePart* part = PartOfCollection(request->collection());
     faults.Require(absl::StartsWith(request->parent(), "organizations/"), "parent",
-                   "must be the name of an organization, a cluster or a NodePool.");
+                   "must be the name of an organization, a cluster or a NodePool, or "
+                   "`organizations/-`: all of them.");
     faults.Require(
         part != nullptr && IsOrganizations(request->collection()), "collection",
         "must be clusters, nodePools, nodes, events, quotas or holdings, and kept here.");

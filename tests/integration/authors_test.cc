@@ -10,6 +10,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "tests/integration/mini_muster.h"
 
 namespace muster::testing {
@@ -178,6 +179,25 @@ TEST_F(Authors, WhatMakesNoSenseIsRefused) {
   EXPECT_EQ(list_past().error_code(), grpc::StatusCode::OUT_OF_RANGE);
   past.set_revision(1'000'000'000);
   EXPECT_EQ(Past(past, resource).error_code(), grpc::StatusCode::OUT_OF_RANGE);
+}
+
+TEST_F(Authors, ThePastOfAllOrganizationsIsForWhoMayReadEverywhere) {
+  history::v1::ListPastRequest request;
+  request.set_parent("organizations/-");
+  request.set_collection("nodePools");
+  request.mutable_time()->set_seconds(absl::ToUnixSeconds(absl::Now()) + 60);
+  const auto list = [&](const std::string& as) {
+    grpc::ClientContext context;
+    history::v1::ListPastResponse listed;
+    const grpc::Status status = history::v1::HistoryService::NewStub(muster_.ChannelAs(as))
+                                    ->ListPast(&context, request, &listed);
+    return std::pair(status.error_code(), listed.resources_size());
+  };
+  EXPECT_EQ(list("ci"), std::pair(grpc::StatusCode::OK, 1));
+  EXPECT_EQ(list("tenant"), std::pair(grpc::StatusCode::NOT_FOUND, 0));
+  EXPECT_EQ(list("zone-agent"), std::pair(grpc::StatusCode::NOT_FOUND, 0));
+  request.set_parent("organizations/acme");
+  EXPECT_EQ(list("tenant"), std::pair(grpc::StatusCode::OK, 1));
 }
 
 TEST_F(Authors, PagesFollowOneAnother) {
