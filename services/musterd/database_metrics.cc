@@ -70,6 +70,13 @@ void DatabaseMetrics::WatchJournal(const std::string& service, const storage::La
   journal_keep_ = lane.journal_keep;
 }
 
+std::optional<absl::Duration> DatabaseMetrics::JournalAge(const std::string& service) const {
+  MutexLock lock(mutex_);
+  const auto journal = journals_.find(service);
+  const auto last = journal == journals_.end() ? std::nullopt : journal->second->last();
+  return last ? std::optional(last->age) : std::nullopt;
+}
+
 void DatabaseMetrics::StopWatching() {
   std::map<std::string, std::unique_ptr<storage::JournalGauge>> stopped;
   MutexLock lock(mutex_);

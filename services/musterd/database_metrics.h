@@ -6,9 +6,11 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/time/time.h"
 #include "services/common/mutex.h"
 #include "storage/postgres/connection_pool.h"
 #include "storage/postgres/database_observer.h"
@@ -28,6 +30,8 @@ class DatabaseMetrics final : public prometheus::Collectable {
   std::shared_ptr<storage::DatabaseObserver> ObserverOf(const std::string& service);
   // Has its journal looked at from here on.
   void WatchJournal(const std::string& service, const storage::LaneOptions& lane);
+  // Of the oldest change that its journal has; nullopt: not known.
+  std::optional<absl::Duration> JournalAge(const std::string& service) const;
   // No longer. Waits for a look under way.
   void StopWatching();
 

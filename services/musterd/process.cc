@@ -361,7 +361,8 @@ std::vector<page::ServiceHealth> Process::HealthOfParts() const {
                    .queued = stats.queued,
                    .watchers = stats.watchers,
                    .commands = stats.commands,
-                   .failed_batches = stats.failed_batches});
+                   .failed_batches = stats.failed_batches,
+                   .journal_age = database_metrics_->JournalAge(part.name)});
     if (part.name == "lifecycle") {
       all.back().epoch = lifecycle_->epoch();
       all.back().leaderless = lifecycle_->leaderless();

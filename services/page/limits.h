@@ -11,6 +11,8 @@ namespace muster::page {
 inline constexpr int kMaxReaders = 16;
 // Questions to the services (a pool explained) under way at a time; another one is answered 503.
 inline constexpr int kMaxQuestions = 4;
+// Of these: how things were; another one is answered 503.
+inline constexpr int kMaxPasts = 2;
 // Each reader keeps a thread; the others serve files and questions.
 inline constexpr int kThreads = kMaxReaders + kMaxQuestions + 4;
 
@@ -28,6 +30,8 @@ inline constexpr absl::Duration kRetry = absl::Seconds(1);
 
 // For the answer to a question.
 inline constexpr absl::Duration kQuestionTimeout = absl::Seconds(5);
+// For all of how things were: services read it for nobody else meanwhile.
+inline constexpr absl::Duration kPastTimeout = absl::Seconds(20);
 // Events of a pool shown, the youngest; and read, at most.
 inline constexpr size_t kMaxEventsShown = 200;
 inline constexpr size_t kMaxEventsRead = 5'000;

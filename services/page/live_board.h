@@ -43,6 +43,11 @@ class LiveBoard final : public WatchSink {
     if (epoch != Epoch() || !board_.CanResumeAt(place)) return std::nullopt;
     return board_.TellAfter(place, most);
   }
+  // Board::PlacesAlone.
+  Board PlacesAlone() const {
+    MutexLock lock(mutex_);
+    return board_.PlacesAlone();
+  }
   bool CanResumeAt(const std::string& epoch, const Place& place) const {
     MutexLock lock(mutex_);
     return epoch == Epoch() && board_.CanResumeAt(place);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "services/common/build_info.h"
 #include "services/common/log.h"
 #include "services/common/random_bits.h"
@@ -28,6 +29,7 @@ json ToJson(const ServiceHealth& health) {
               {"failedBatches", health.failed_batches}};
   if (health.epoch) out["epoch"] = *health.epoch;
   if (health.leaderless) out["leaderless"] = true;
+  if (health.journal_age) out["oldest"] = absl::ToUnixMillis(absl::Now() - *health.journal_age);
   return out;
 }
 
@@ -67,6 +69,9 @@ absl::StatusOr<std::unique_ptr<Page>> Page::Create(const Options& options) {
   };
   listener.claim = [raw = page.get()](const std::string& uid) {
     return raw->questions_.Claim(uid);
+  };
+  listener.past = [raw = page.get()](absl::Time then) {
+    return raw->questions_.Past(then, raw->board_.PlacesAlone());
   };
   ASSIGN_OR_RETURN(page->listener_, PageListener::Create(std::move(listener)));
   page->watches_.Start();

@@ -28,6 +28,8 @@ struct ServiceHealth {
   int64_t failed_batches = 0;
   std::optional<int64_t> epoch = {};  // lifecycle's: of its lead; 0: another replica leads
   bool leaderless = false;            // lifecycle: no replica leads
+  // Of the oldest change that its journal has; nullopt: not known.
+  std::optional<absl::Duration> journal_age = {};
 };
 
 // The page for people: follows the services and serves what it knows of them.

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -55,6 +56,8 @@ absl::string_view Phrase(int status) {
       return "Not Found";
     case 405:
       return "Method Not Allowed";
+    case 410:
+      return "Gone";
     case 421:
       return "Misdirected Request";
     default:
@@ -198,6 +201,7 @@ int PageListener::Answer(mg_connection* connection) {
   }
   if (path == "/api/pool" || path == "/api/claim")
     return Ask(connection, path, Text(request.query_string), head);
+  if (path == "/api/past") return AskPast(connection, Text(request.query_string), head);
   const StaticFile* const file = FindStaticFile(path);
   if (file == nullptr) return Refuse(connection, 404, "There is no such page.");
   return Send(connection, 200, file->type,
@@ -214,6 +218,21 @@ int PageListener::Ask(mg_connection* connection, absl::string_view path, absl::s
   if (subject.empty())
     return Refuse(connection, 400, pool ? "name= is missing." : "uid= is missing.");
   const Questions::Answer answer = pool ? options_.pool(subject) : options_.claim(subject);
+  return Send(connection, answer.status, "application/json", answer.json, head);
+}
+
+int PageListener::AskPast(mg_connection* connection, absl::string_view query, bool head) {
+  const absl::Cleanup done = [this] {
+    --questions_;
+    --pasts_;
+  };
+  const bool many = ++pasts_ > kMaxPasts;
+  if (++questions_ > kMaxQuestions || many)
+    return Refuse(connection, 503, "Others look back just now.", "Retry-After: 1\r\n");
+  const std::optional<absl::Time> then = ReadMoment(QueryField(query, "at"));
+  if (!then)
+    return Refuse(connection, 400, "at= is missing, or is no time in milliseconds since 1970.");
+  const Questions::Answer answer = options_.past(*then);
   return Send(connection, answer.status, "application/json", answer.json, head);
 }
 

@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "services/common/mutex.h"
 #include "services/page/live_board.h"
 #include "services/page/questions.h"
@@ -23,6 +24,7 @@ namespace muster::page {
 //                            `beat` with the time and the services' health
 //   /api/pool?name=          Questions::Pool
 //   /api/claim?uid=          Questions::Claim
+//   /api/past?at=            Questions::Past, of milliseconds since 1970
 // Requests under a host name that is not ours, and those that other sites make, are refused; nobody
 // is known by name: whoever reaches it reads all of it.
 class PageListener {
@@ -35,6 +37,7 @@ class PageListener {
     std::function<std::string()> health = {};  // JSON
     std::function<Questions::Answer(const std::string& name)> pool = {};
     std::function<Questions::Answer(const std::string& uid)> claim = {};
+    std::function<Questions::Answer(absl::Time then)> past = {};
   };
 
   // UNAVAILABLE: the address cannot be bound.
@@ -53,6 +56,7 @@ class PageListener {
   // The status answered.
   int Answer(mg_connection* connection);
   int Ask(mg_connection* connection, absl::string_view path, absl::string_view query, bool head);
+  int AskPast(mg_connection* connection, absl::string_view query, bool head);
   int Stream(mg_connection* connection);
   void StreamTo(mg_connection* connection, const std::string& epoch, Place place);
   // False: the listener is stopping.
@@ -61,6 +65,7 @@ class PageListener {
   const Options options_;
   std::atomic<int> readers_ = 0;
   std::atomic<int> questions_ = 0;
+  std::atomic<int> pasts_ = 0;
   mutable Mutex mutex_;
   mutable CondVar wakes_;
   bool stopping_ MUSTER_GUARDED_BY(mutex_) = false;

@@ -59,6 +59,9 @@ struct Served {
       return pool ? pool(name) : Questions::Answer{200, "\"" + name + "\""};
     };
     options.claim = [](const std::string&) { return Questions::Answer{404, "{}"}; };
+    options.past = [this](absl::Time then) {
+      return past ? past(then) : Questions::Answer{410, absl::StrCat(absl::ToUnixMillis(then))};
+    };
     return options;
   }
 
@@ -82,6 +85,7 @@ struct Served {
 
   LiveBoard board{"epoch"};
   std::function<Questions::Answer(const std::string&)> pool;
+  std::function<Questions::Answer(absl::Time)> past;
   std::unique_ptr<PageListener> listener;
 };
 
@@ -172,6 +176,37 @@ TEST_F(PageListenerTest, FewQuestionsAtATime) {
   go.set_value();
   for (std::thread& client : clients) client.join();
   served_.pool = nullptr;
+}
+
+TEST_F(PageListenerTest, AsksHowThingsWere) {
+  const auto answer = served_.Get("/api/past?at=1750000000123");
+  EXPECT_EQ(answer->status, 410);
+  EXPECT_EQ(answer->reason, "Gone");
+  EXPECT_EQ(answer->body, "1750000000123");
+  for (const char* wrong : {"", "?at=", "?at=-1", "?at=yesterday", "?at=99999999999999999"})
+    EXPECT_EQ(served_.Get(std::string("/api/past") + wrong)->status, 400) << wrong;
+}
+
+// They hold up the services' own threads for the past, and leave room for other questions.
+TEST_F(PageListenerTest, FewLookBackAtATime) {
+  std::promise<void> go;
+  const std::shared_future<void> gone = go.get_future().share();
+  std::atomic<int> asked = 0;
+  served_.past = [&](absl::Time) {
+    ++asked;
+    gone.wait();
+    return Questions::Answer{200, "{}"};
+  };
+  std::vector<std::thread> clients;
+  for (int i = 0; i < kMaxPasts; ++i)
+    clients.emplace_back([this] { EXPECT_EQ(served_.Get("/api/past?at=1")->status, 200); });
+  Until([&] { return asked == kMaxPasts; }, "all who look back");
+  EXPECT_EQ(served_.Get("/api/past?at=1")->status, 503);
+  EXPECT_EQ(served_.Get("/api/pool?name=a")->status, 200);
+  go.set_value();
+  for (std::thread& client : clients) client.join();
+  served_.past = nullptr;
+  EXPECT_EQ(served_.Get("/api/past?at=1")->status, 410);
 }
 
 TEST_F(PageListenerTest, HasRoomForSoManyReaders) {

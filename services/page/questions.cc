@@ -3,15 +3,20 @@
 #include <google/protobuf/util/json_util.h>
 #include <grpcpp/client_context.h>
 #include <muster/capacity/v1/capacity_service.grpc.pb.h>
+#include <muster/history/v1/history_service.grpc.pb.h>
 #include <muster/lifecycle/v1/lifecycle_service.grpc.pb.h>
 
 #include <algorithm>
+#include <limits>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/time/clock.h"
 #include "services/common/from_peer.h"
+#include "services/common/timestamp.h"
 #include "services/page/core/documents.h"
 #include "services/page/limits.h"
 #include "services/rpc/client/channel.h"
@@ -35,6 +40,7 @@ Questions::Answer Refusal(absl::string_view service, const grpc::Status& status)
   Questions::Answer answer;
   answer.status = status.error_code() == grpc::StatusCode::NOT_FOUND          ? 404
                   : status.error_code() == grpc::StatusCode::INVALID_ARGUMENT ? 400
+                  : status.error_code() == grpc::StatusCode::OUT_OF_RANGE     ? 410
                                                                               : 503;
   answer.json = absl::StrCat("{\"error\":", Quoted(told.message()), "}");
   return answer;
@@ -67,6 +73,68 @@ grpc::Status ListEvents(lifecycle::v1::LifecycleService::Stub& stub,
     request.set_page_token(response.next_page_token());
   } while (!request.page_token().empty() && events.size() < kMaxEventsRead);
   return grpc::Status::OK;
+}
+
+// Tells `take` of each of a collection's resources, of all organizations, as they were.
+template <class Row, class Take>
+grpc::Status ListPast(history::v1::HistoryService::Stub& stub, const char* collection,
+                      absl::Time then, absl::Time deadline, Take take) {
+  history::v1::ListPastRequest request;
+  request.set_parent("organizations/-");
+  request.set_collection(collection);
+  SetTimestamp(then, request.mutable_time());
+  request.set_page_size(1000);
+  do {
+    grpc::ClientContext context;
+    rpc::PrepareCall(context, deadline);
+    history::v1::ListPastResponse response;
+    const grpc::Status status = stub.ListPast(&context, request, &response);
+    if (!status.ok()) return status;
+    Row row;
+    for (const auto& past : response.resources()) {
+      if (past.resource().UnpackTo(&row)) take(row);
+    }
+    request.set_page_token(response.next_page_token());
+  } while (!request.page_token().empty());
+  return grpc::Status::OK;
+}
+
+// `key` of a watch's message.
+template <class Message, class Row, class Set>
+auto Telling(Board& board, Set set) {
+  return [&board, set](Row& row) {
+    Message message;
+    message.set_key(row.name());
+    (message.*set)()->Swap(&row);
+    board.Take(message);
+  };
+}
+
+grpc::Status ReadLifecycle(const std::shared_ptr<grpc::Channel>& channel, absl::Time then,
+                           absl::Time deadline, Board& board) {
+  using Message = lifecycle::v1::WatchLifecycleResponse;
+  using lifecycle::v1::Node;
+  using lifecycle::v1::NodePool;
+  const auto stub = history::v1::HistoryService::NewStub(channel);
+  const grpc::Status status =
+      ListPast<NodePool>(*stub, "nodePools", then, deadline,
+                         Telling<Message, NodePool>(board, &Message::mutable_node_pool));
+  if (!status.ok()) return status;
+  return ListPast<Node>(*stub, "nodes", then, deadline,
+                        Telling<Message, Node>(board, &Message::mutable_node));
+}
+
+grpc::Status ReadQuota(const std::shared_ptr<grpc::Channel>& channel, absl::Time then,
+                       absl::Time deadline, Board& board) {
+  using Message = quota::v1::WatchQuotasResponse;
+  const auto stub = history::v1::HistoryService::NewStub(channel);
+  const grpc::Status status = ListPast<quota::v1::Quota>(
+      *stub, "quotas", then, deadline,
+      Telling<Message, quota::v1::Quota>(board, &Message::mutable_quota));
+  if (!status.ok()) return status;
+  return ListPast<quota::v1::Holding>(
+      *stub, "holdings", then, deadline,
+      Telling<Message, quota::v1::Holding>(board, &Message::mutable_holding));
 }
 
 }  // namespace
@@ -108,6 +176,19 @@ Questions::Answer Questions::Claim(absl::string_view pool_uid) const {
   const auto stub = capacity::v1::CapacityService::NewStub(channels_.capacity);
   const grpc::Status status = stub->ExplainClaim(&context, request, &explained);
   return status.ok() ? Answer{200, Json(explained)} : Refusal("Capacity", status);
+}
+
+Questions::Answer Questions::Past(absl::Time then, Board board) const {
+  if (channels_.lifecycle == nullptr) return NotServed("lifecycle");
+  const absl::Time deadline = absl::Now() + kPastTimeout;
+  grpc::Status status = ReadLifecycle(channels_.lifecycle, then, deadline, board);
+  if (!status.ok()) return Refusal("Lifecycle", status);
+  if (channels_.quota != nullptr) {
+    status = ReadQuota(channels_.quota, then, deadline, board);
+    if (!status.ok()) return Refusal("Quota", status);
+  }
+  const Board::Frame frame = board.TellAfter(Place(), std::numeric_limits<size_t>::max());
+  return {200, absl::StrCat("{\"at\":", absl::ToUnixMillis(then), ",\"frame\":", frame.json, "}")};
 }
 
 }  // namespace muster::page

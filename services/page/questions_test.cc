@@ -1,11 +1,29 @@
 #include "services/page/questions.h"
 
+#include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
+#include <muster/history/v1/history_service.grpc.pb.h>
 
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "services/common/error.h"
+#include "services/common/timestamp.h"
+#include "services/page/core/test_boards.h"
 #include "services/rpc/client/unretried_channel.h"
+#include "services/rpc/status.h"
 
 namespace muster::page {
 namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+const absl::Time kThen = absl::FromUnixSeconds(1'750'000'000);
 
 TEST(Questions, WhereAServiceThatIsAwayShouldBeIsNotTold) {
   const auto nowhere = rpc::MakeUnretriedChannel("unix:/nowhere/muster.sock");
@@ -16,6 +34,103 @@ TEST(Questions, WhereAServiceThatIsAwayShouldBeIsNotTold) {
   const Questions::Answer claim = questions.Claim("uid-1");
   EXPECT_EQ(claim.status, 503);
   EXPECT_EQ(claim.json, R"({"error":"Capacity does not answer."})");
+  EXPECT_EQ(questions.Past(kThen, Board()).json, R"({"error":"Lifecycle does not answer."})");
+}
+
+// Tells each collection's rows one a page.
+class FakeHistory final : public history::v1::HistoryService::Service {
+ public:
+  FakeHistory() { server_ = grpc::ServerBuilder().RegisterService(this).BuildAndStart(); }
+  ~FakeHistory() override { server_->Shutdown(); }
+
+  std::shared_ptr<grpc::Channel> channel() { return server_->InProcessChannel({}); }
+  template <class Row>
+  void Add(const std::string& collection, const Row& row) {
+    rows_[collection].emplace_back().PackFrom(row);
+  }
+
+  grpc::Status ListPast(grpc::ServerContext*, const history::v1::ListPastRequest* request,
+                        history::v1::ListPastResponse* response) override {
+    asked.push_back(
+        absl::StrCat(request->parent(), " ", request->collection(), " ", request->page_token()));
+    EXPECT_EQ(FromTimestamp(request->time()), kThen);
+    if (request->collection() == refuses) return rpc::ToGrpcStatus(refusal);
+    const auto& rows = rows_[request->collection()];
+    const size_t at = request->page_token().size();
+    if (at < rows.size()) *response->add_resources()->mutable_resource() = rows[at];
+    if (at + 1 < rows.size()) response->set_next_page_token(std::string(at + 1, 'x'));
+    return grpc::Status::OK;
+  }
+
+  std::vector<std::string> asked = {};
+  std::string refuses = {};
+  absl::Status refusal = {};
+
+ private:
+  std::map<std::string, std::vector<google::protobuf::Any>> rows_;
+  std::unique_ptr<grpc::Server> server_;
+};
+
+class PastTest : public ::testing::Test {
+ protected:
+  PastTest() {
+    history_.Add("nodePools", PoolMessage(2).node_pool());
+    history_.Add("nodes", NodeMessage("g1", lifecycle::v1::Node::STATE_PRODUCTION).node());
+    history_.Add("nodes", NodeMessage("g9", lifecycle::v1::Node::STATE_BOOTING).node());
+    history_.Add("quotas", QuotaLimit(9).quota());
+    quota::v1::Holding holding = HoldingMessage("u1", 2).holding();
+    holding.set_name(HoldingMessage("u1", 2).key());
+    history_.Add("holdings", holding);
+    for (const char* id : {"g1", "g2"})
+      places_.Take(page::MachineMessage(id, capacity::v1::Machine::STATE_FREE));
+  }
+  Questions::Answer Ask() {
+    const Questions questions({.quota = history_.channel(), .lifecycle = history_.channel()});
+    return questions.Past(kThen, places_.PlacesAlone());
+  }
+
+  FakeHistory history_;
+  Board places_;
+};
+
+TEST_F(PastTest, IsAFrameWithAllThatThereWas) {
+  const Questions::Answer answer = Ask();
+  EXPECT_EQ(answer.status, 200);
+  const json told = json::parse(answer.json);
+  EXPECT_EQ(told["at"], absl::ToUnixMillis(kThen));
+  EXPECT_EQ(told["frame"]["caughtUp"], true);
+  std::map<std::string, int> states;
+  for (const json& cell : told["frame"]["cells"]) states[cell[5]] = cell[1];
+  EXPECT_THAT(states, ElementsAre(std::pair("g1", static_cast<int>(CellState::kProduction)),
+                                  std::pair("g2", static_cast<int>(CellState::kNodeless)),
+                                  std::pair("g9", static_cast<int>(CellState::kBooting))));
+  std::map<std::string, json> documents;
+  for (const json& row : told["frame"]["documents"]) documents[row[1]] = row[2];
+  EXPECT_EQ(documents[kPool]["target"], 2);
+  EXPECT_EQ(documents[kQuota]["held"], 2);
+  EXPECT_EQ(documents[kQuota]["inForce"], 9);
+  EXPECT_THAT(history_.asked, ElementsAre("organizations/- nodePools ", "organizations/- nodes ",
+                                          "organizations/- nodes x", "organizations/- quotas ",
+                                          "organizations/- holdings "));
+}
+
+TEST_F(PastTest, WhatIsNotKeptIsSaidInTheServicesWords) {
+  history_.refusal =
+      error::Make(absl::StatusCode::kOutOfRange, "From then on.", {.reason = "REVISION_COMPACTED"});
+  for (const char* collection : {"nodes", "holdings"}) {
+    history_.refuses = collection;
+    const Questions::Answer answer = Ask();
+    EXPECT_EQ(answer.status, 410);
+    EXPECT_EQ(answer.json, R"({"error":"From then on."})");
+  }
+}
+
+TEST_F(PastTest, WithoutQuotaItIsWhatLifecycleTells) {
+  const Questions questions({.lifecycle = history_.channel()});
+  const Questions::Answer answer = questions.Past(kThen, Board());
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_THAT(answer.json, HasSubstr(kPool));
+  EXPECT_EQ(Questions(Channels()).Past(kThen, Board()).status, 503);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "services/page/core/board.h"
 #include "tests/page/browser_test_base.h"
 #include "tests/page/made_up_fleet.h"
 
@@ -129,6 +130,70 @@ TEST_F(FleetTest, ComesBackAfterTheConnectionIsLost) {
   // It resumed: nothing was told again.
   EXPECT_EQ(browser_.Evaluate("muster.counted"), 0);
   EXPECT_EQ(browser_.Evaluate("muster.store.machines"), 200);
+}
+
+// The slider to so long ago.
+std::string MoveTo(absl::Duration ago) {
+  return absl::StrCat(
+      "(() => { const slider = document.getElementById('moment');"
+      "slider.value = Number(slider.max) - ",
+      absl::ToInt64Milliseconds(ago), "; slider.dispatchEvent(new Event('input')); })()");
+}
+
+TEST_F(FleetTest, ShowsAMomentOfThePastAskedForOnce) {
+  OpenWith(200);
+  browser_.Await("!document.getElementById('moment').disabled");
+  EXPECT_EQ(browser_.Evaluate("document.getElementById('to-now').hidden"), true);
+  page::Board then = fleet_.board().PlacesAlone();
+  lifecycle::v1::WatchLifecycleResponse node;
+  node.set_key(absl::StrCat("organizations/gone/clusters/main/nodePools/old/nodes/",
+                            MadeUpFleet::MachineId(1)));
+  node.mutable_node()->set_name(node.key());
+  node.mutable_node()->set_machine(MadeUpFleet::MachineId(1));
+  node.mutable_node()->set_state(lifecycle::v1::Node::STATE_BOOTING);
+  then.Take(node);
+  fleet_.SetPast([frame = then.TellAfter(page::Place(), 1000).json](absl::Time at) {
+    return page::Questions::Answer{
+        200, absl::StrCat("{\"at\":", absl::ToUnixMillis(at), ",\"frame\":", frame, "}")};
+  });
+  browser_.Evaluate(MoveTo(absl::Minutes(50)));
+  browser_.Evaluate(MoveTo(absl::Minutes(40)));
+  browser_.Evaluate(MoveTo(absl::Minutes(30)));
+  browser_.Await("muster.moment !== null && muster.view.painting.store === muster.store");
+  const int64_t moment = browser_.Evaluate("muster.moment");
+  EXPECT_THAT(fleet_.pasts(), ::testing::ElementsAre(absl::FromUnixMillis(moment)));
+  browser_.AwaitText("#when", ", 30:");
+  EXPECT_EQ(browser_.Text("#connection"), "as it was");
+  EXPECT_EQ(ColourOf(browser_, MadeUpFleet::MachineId(0)), StateColour(browser_, "nodeless"));
+  EXPECT_EQ(ColourOf(browser_, MadeUpFleet::MachineId(1)), StateColour(browser_, "booting"));
+  EXPECT_THAT(browser_.Text("figcaption"), HasSubstr("200, 199 without a Node"));
+  // What goes on is not mixed in, and not lost.
+  const int frames = browser_.Evaluate("muster.frames");
+  fleet_.Change(200);
+  browser_.Await(absl::StrCat("muster.frames > ", frames, " && !muster.scheduled"));
+  EXPECT_EQ(browser_.Evaluate("muster.store.stateName(0)"), "nodeless");
+  browser_.Screenshot(ScreenshotFile("fleet-as-it-was"));
+  browser_.Evaluate("document.getElementById('to-now').click()");
+  browser_.Await("muster.moment === null && !muster.scheduled");
+  EXPECT_EQ(ColourOf(browser_, MadeUpFleet::MachineId(10)), StateColour(browser_, "free"));
+  EXPECT_EQ(browser_.Text("#connection"), "live");
+  EXPECT_EQ(fleet_.pasts().size(), 1U);
+}
+
+TEST_F(FleetTest, WhatIsNotKeptIsSaidAndNowIsShown) {
+  OpenWith(200);
+  browser_.Await("!document.getElementById('moment').disabled");
+  fleet_.SetPast([](absl::Time) {
+    return page::Questions::Answer{410, R"({"error":"It tells from noon on."})"};
+  });
+  browser_.Evaluate(MoveTo(absl::Minutes(30)));
+  browser_.AwaitText("#when", "It tells from noon on. Shown is what is now.");
+  EXPECT_EQ(browser_.Evaluate("muster.moment"), nullptr);
+  EXPECT_EQ(browser_.Evaluate("document.getElementById('moment').value === "
+                              "document.getElementById('moment').max"),
+            true);
+  EXPECT_EQ(browser_.Evaluate("muster.store === muster.live"), true);
+  for (const std::string& error : browser_.TakeErrors()) EXPECT_THAT(error, HasSubstr("410"));
 }
 
 TEST_F(FleetTest, ShowsAHundredThousandMachines) {

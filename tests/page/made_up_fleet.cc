@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/time/clock.h"
 #include "services/page/page.h"
 
 namespace muster::testing {
@@ -67,12 +68,19 @@ void MadeUpFleet::Listen(const std::string& address) {
   options.board = &board_;
   options.begin = page::BeginJson(absl::Minutes(2), absl::Minutes(7));
   options.health = [] {
-    return std::string(
-        R"({"watches":[{"service":"capacity","live":true,"since":0,"error":""}],"services":[]})");
+    return absl::StrCat(
+        R"({"watches":[{"service":"capacity","live":true,"since":0,"error":""}],"services":[)",
+        R"({"service":"lifecycle","ready":true,"oldest":)",
+        absl::ToUnixMillis(absl::Now() - absl::Hours(2)), "}]}");
   };
   options.pool = [this](const std::string&) { return page::Questions::Answer{200, pool_answer_}; };
   options.claim = [this](const std::string&) {
     return page::Questions::Answer{200, claim_answer_};
+  };
+  options.past = [this](absl::Time then) {
+    MutexLock lock(mutex_);
+    pasts_.push_back(then);
+    return past_(then);
   };
   auto listener = page::PageListener::Create(std::move(options));
   if (!listener.ok()) throw std::runtime_error(std::string(listener.status().message()));
@@ -87,6 +95,16 @@ void MadeUpFleet::RestartListener() {
 
 std::string MadeUpFleet::url() const {
   return absl::StrCat("http://127.0.0.1:", listener_->port(), "/");
+}
+
+void MadeUpFleet::SetPast(std::function<page::Questions::Answer(absl::Time)> past) {
+  MutexLock lock(mutex_);
+  past_ = std::move(past);
+}
+
+std::vector<absl::Time> MadeUpFleet::pasts() const {
+  MutexLock lock(mutex_);
+  return pasts_;
 }
 
 void MadeUpFleet::SetAnswers(std::string pool, std::string claim) {

@@ -4,8 +4,10 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/time/time.h"
+#include "services/common/mutex.h"
 #include "services/page/live_board.h"
 #include "services/page/page_listener.h"
 
@@ -29,6 +31,9 @@ class MadeUpFleet {
   int readers() const { return listener_->readers(); }
   // What /api/pool and /api/claim answer from now on.
   void SetAnswers(std::string pool, std::string claim);
+  // What /api/past answers from now on; how often it was asked for which moments.
+  void SetPast(std::function<page::Questions::Answer(absl::Time)> past);
+  std::vector<absl::Time> pasts() const;
   // Serves on the port that it has from now on; readers lose their connection.
   void RestartListener();
 
@@ -43,6 +48,9 @@ class MadeUpFleet {
   page::LiveBoard board_{"made-up"};
   std::string pool_answer_ = "{}";
   std::string claim_answer_ = "{}";
+  mutable Mutex mutex_;
+  std::function<page::Questions::Answer(absl::Time)> past_ MUSTER_GUARDED_BY(mutex_);
+  std::vector<absl::Time> pasts_ MUSTER_GUARDED_BY(mutex_);
   std::unique_ptr<page::PageListener> listener_;
   int machines_ = 0;
   int next_ = 0;

@@ -148,6 +148,31 @@ TEST_F(ModulesTest, WhatStaysOfAListIsNotMadeAnew) {
             (json{5, "d1b1c2a1", true}));
 }
 
+// However fast it moves, never two at a time, and the last one counts.
+TEST_F(ModulesTest, APositionIsAskedForOnceItHasSettled) {
+  const json answer = Run("past.js", "Settled", R"(
+    const asked = [], told = [];
+    let answerNow = null;
+    const settled = new Settled({
+      ask: (value) => { asked.push(value); return new Promise((done) => { answerNow = () => done(`as of ${value}`); }); },
+      told: (text) => told.push(text), failed: (text) => told.push(text), rest: 1});
+    const rested = () => new Promise((done) => { const look = () => settled.timer ? setTimeout(look, 1) : done(); look(); });
+    const turn = () => new Promise((done) => setTimeout(done, 0));
+    return (async () => {
+      settled.want(1); settled.want(2); settled.want(3);
+      await rested();
+      settled.want(4); await rested(); settled.want(5); await rested();
+      const first = [...asked];
+      answerNow(); await turn();
+      answerNow(); await turn();
+      settled.want(6); await rested(); settled.want(null); answerNow(); await turn();
+      return {first, asked, told};
+    })();)");
+  EXPECT_EQ(answer["first"], (json{3}));
+  EXPECT_EQ(answer["asked"], (json{3, 5, 6}));
+  EXPECT_EQ(answer["told"], (json{"as of 5"}));
+}
+
 TEST_F(ModulesTest, EveryStateOfTheServerHasALook) {
   EXPECT_EQ(
       Run("colours.js", "STATES", "return muster.store.states.filter((name) => !STATES[name])"),

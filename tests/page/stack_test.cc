@@ -196,6 +196,50 @@ TEST_F(StackTest, ARolloutIsShownRackByRack) {
   browser_.AwaitText(panel, "done");
 }
 
+// How many cells of the store are in a state.
+std::string Cells(const std::string& state) {
+  return absl::StrCat("muster.store.stateCounts[muster.store.states.indexOf('", state, "')]");
+}
+
+TEST_F(StackTest, ShowsTheFleetAsItWas) {
+  const std::string pool =
+      absl::StrCat("muster.store.documents.pool.get('", kClusterName, "/nodePools/past')");
+  ApplyPool("past", "cd-gp-a192-genoa", 3);
+  Await("past", 3);
+  const std::string then = muster_->database().QueryValue(
+      "SELECT ceil(extract(epoch FROM clock_timestamp()) * 1000)::bigint");
+  ApplyPool("past", "cd-gp-a192-genoa", 1);
+  Await("past", 1);
+  Open("fleet");
+  browser_.Await("!document.getElementById('moment').disabled");
+  const int production = browser_.Evaluate(Cells("production"));
+  browser_.Evaluate(absl::StrCat(
+      "(() => { const slider = document.getElementById('moment'); slider.value = ", then,
+      "; slider.dispatchEvent(new Event('input')); })()"));
+  browser_.Await(absl::StrCat("muster.moment === ", then));
+  EXPECT_EQ(browser_.Evaluate(pool + ".target"), 3);
+  EXPECT_EQ(browser_.Evaluate(pool + ".current"), 3);
+  EXPECT_EQ(browser_.Evaluate(Cells("production")), production + 2);
+  EXPECT_EQ(browser_.Evaluate(Cells("free")), 0);
+  EXPECT_EQ(browser_.Evaluate("muster.store.machines"), browser_.Evaluate("muster.live.machines"));
+  browser_.Await("!muster.scheduled");
+  browser_.Screenshot(ScreenshotFile("stack-fleet-as-it-was"));
+  for (const char* view : {"quota", "pools", "queue", "rollouts", "health"}) {
+    browser_.Evaluate(absl::StrCat("location.hash = '#/", view, "'"));
+    browser_.Await(absl::StrCat("document.getElementById('main').className === 'view-", view,
+                                "' && !muster.scheduled"));
+    if (view == std::string("queue")) {
+      browser_.AwaitText(".queues", "Told of now alone.");
+    } else if (view == std::string("quota")) {
+      browser_.AwaitText(Quota("RNO2A~cd-gp-a192-genoa~default"), "3 of 8 held");
+      browser_.Screenshot(ScreenshotFile("stack-quota-as-it-was"));
+    }
+  }
+  browser_.Evaluate("document.getElementById('to-now').click()");
+  browser_.Await(absl::StrCat("muster.moment === null && ", pool, ".target === 1"));
+  Ctl({"delete", "nodepool", "past"});
+}
+
 TEST_F(StackTest, APoolsPageSaysWhoMustAct) {
   OpenPool("greedy");
   browser_.AwaitText("#obstacles", "OVER_QUOTA");

@@ -176,6 +176,8 @@ char LetterOf(CellState state) {
       return 'R';
     case CellState::kRetired:
       return '-';
+    case CellState::kNodeless:
+      return '_';
   }
   return '?';
 }
@@ -184,6 +186,7 @@ Style StyleOf(CellState state) {
   switch (state) {
     case CellState::kFree:
     case CellState::kRetired:
+    case CellState::kNodeless:
       return Style::kDim;
     case CellState::kHeld:
     case CellState::kAssigned:

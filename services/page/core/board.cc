@@ -258,7 +258,8 @@ void Board::ShowClock(absl::string_view machine) {
 void Board::TakePool(const lifecycle::v1::NodePool& pool) {
   const uint32_t name = WordOf(pool.name());
   pool_by_uid_[WordOf(pool.uid())] = name;
-  facts_by_pool_[name] = {WordOf(pool.zone()), WordOf(pool.spec().instance_type())};
+  facts_by_pool_[name] = {WordOf(pool.zone()), WordOf(pool.spec().instance_type()),
+                          pool.spec().compute_class() == "spot"};
   Show("pool", pool.name(), PoolDocument(pool), Source::kLifecycle);
 }
 
@@ -325,6 +326,26 @@ void Board::Forget(size_t index) {
   unused_documents_.push_back(oldest);
 }
 
+Board Board::PlacesAlone() const {
+  Board board;
+  for (const Cell& cell : cells_) {
+    if (!cell.machine.known) continue;
+    const auto word = [&](uint32_t number) { return board.WordOf(words_.at(number)); };
+    const MachinePart place{.known = true,
+                            .zone = word(cell.machine.zone),
+                            .type = word(cell.machine.type),
+                            .rack = word(cell.machine.rack),
+                            .fabric = word(cell.machine.fabric),
+                            .slot = cell.machine.slot};
+    board.SetMachine(board.CellOf(cell.id), place);
+  }
+  for (const Document& document : documents_) {
+    if (document.kind == "zone" || document.kind == "type" || document.kind == "profile")
+      board.Show(document.kind, document.key, document.json, document.source);
+  }
+  return board;
+}
+
 uint32_t Board::PoolOf(const Cell& cell) const {
   if (cell.node.known) return cell.node.pool;
   const auto pool = pool_by_uid_.find(cell.machine.claim);
@@ -368,14 +389,15 @@ void Board::AppendCell(const Cell& cell, uint32_t index, uint64_t whole, std::st
     return;
   }
   const uint32_t pool = PoolOf(cell);
+  const auto facts = facts_by_pool_.find(pool);
   uint32_t flags = cell.node.flags;
-  if (cell.machine.spot) flags |= kCellSpot;
+  if (cell.machine.spot || (facts != facts_by_pool_.end() && facts->second.spot))
+    flags |= kCellSpot;
   absl::StrAppend(&out, "[", index, ",", static_cast<int>(StateOf(cell.machine, cell.node)), ",",
                   flags, ",", pool, ",");
   absl::StrAppend(&out, cell.node.profile);
   if (cell.placed > whole) {
     PoolFacts place{cell.machine.zone, cell.machine.type};
-    const auto facts = facts_by_pool_.find(pool);
     if (!cell.machine.known && facts != facts_by_pool_.end()) place = facts->second;
     absl::StrAppend(&out, ",", Quoted(cell.id), ",", place.zone, ",", place.type, ",");
     absl::StrAppend(&out, cell.machine.known ? cell.machine.rack : cell.node.rack, ",",

@@ -63,6 +63,9 @@ class Board {
     return place.whole <= place.at && place.at <= log_.last() &&
            (place.at == 0 || place.at >= forgotten_);
   }
+  // Another board with the same machines where they stand, zones, types and profiles; nothing else
+  // is known there.
+  Board PlacesAlone() const;
   uint64_t last() const { return log_.last(); }
   // Names of what is gone take more room than what there is: time for a new board.
   bool Overgrown() const { return words_.size() > kManyWords + 2 * cells_.size(); }
@@ -97,6 +100,7 @@ class Board {
   struct PoolFacts {
     uint32_t zone = 0;
     uint32_t type = 0;
+    bool spot = false;
   };
 
   uint32_t round(Source source) const { return rounds_[static_cast<size_t>(source)]; }

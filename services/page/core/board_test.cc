@@ -228,6 +228,43 @@ TEST(BoardTest, AMachineThatIsReclaimedHasAClock) {
   EXPECT_TRUE(reader.document("clock", "g1").is_null());
 }
 
+TEST(BoardTest, PlacesAloneAreWhereMachinesStandAndWhatTheyAreOf) {
+  Board now;
+  now.Take(MachineMessage("g1", capacity::v1::Machine::STATE_IN_REPAIR, 3));
+  now.Take(NodeMessage("g2", lifecycle::v1::Node::STATE_PRODUCTION));
+  now.Take(PoolMessage(4));
+  now.Take(QuotaLimit(9));
+  CapacityMessage type;
+  type.set_type(type::v1::WATCH_EVENT_TYPE_CHANGED);
+  type.set_key("instanceTypes/t");
+  type.mutable_instance_type()->set_name(type.key());
+  now.Take(type);
+  Board then = now.PlacesAlone();
+  Reader reader(&then);
+  reader.Read();
+  const Reader::Cell cell = reader.cell("g1");
+  EXPECT_EQ(reader.state("g1"), CellState::kNodeless);
+  EXPECT_EQ(cell.zone, "Z1A");
+  EXPECT_EQ(cell.rack, "r1");
+  EXPECT_EQ(cell.slot, 3);
+  EXPECT_EQ(reader.cell("g2"), Reader::Cell());
+  EXPECT_TRUE(reader.document("pool", kPool).is_null());
+  EXPECT_TRUE(reader.document("quota", kQuota).is_null());
+  EXPECT_FALSE(reader.document("type", "t").is_null());
+}
+
+// Of the past no machines are told.
+TEST(BoardTest, ANodeOfASpotPoolIsSpotWhoeverHoldsItsMachine) {
+  Board board;
+  LifecycleMessage pool = PoolMessage(4);
+  pool.mutable_node_pool()->mutable_spec()->set_compute_class("spot");
+  board.Take(pool);
+  board.Take(NodeMessage("g1", lifecycle::v1::Node::STATE_PRODUCTION));
+  Reader reader(&board);
+  reader.Read();
+  EXPECT_EQ(reader.cell("g1").flags & kCellSpot, kCellSpot);
+}
+
 TEST(BoardTest, WhoMissedTheEndOfADocumentBeginsAnew) {
   Board board;
   Reader idle(&board);

@@ -42,7 +42,9 @@ CellState StateOfMachine(const MachinePart& machine) {
       return CellState::kInRepair;
     case Machine::STATE_RETIRED:
       return CellState::kRetired;
-    default:  // held, not said, or a newer server's
+    case Machine::STATE_UNSPECIFIED:
+      return CellState::kNodeless;
+    default:  // held, or a newer server's
       return CellState::kHeld;
   }
 }
@@ -77,6 +79,8 @@ absl::string_view CellStateName(CellState state) {
       return "in-repair";
     case CellState::kRetired:
       return "retired";
+    case CellState::kNodeless:
+      return "nodeless";
   }
   return "";
 }

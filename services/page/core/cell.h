@@ -25,12 +25,13 @@ enum class CellState : uint8_t {
   kFailed,         // did not boot
   kInRepair,       //
   kRetired,        // gone for good
+  kNodeless,       // no Node, and no more is known: how a machine was is not kept
 };
 inline constexpr CellState kAllCellStates[] = {
     CellState::kFree,       CellState::kHeld,       CellState::kAssigned,      CellState::kBooting,
     CellState::kRegistered, CellState::kProduction, CellState::kReconfiguring, CellState::kTriage,
     CellState::kLeaving,    CellState::kReclaiming, CellState::kFailed,        CellState::kInRepair,
-    CellState::kRetired};
+    CellState::kRetired,    CellState::kNodeless};
 
 // `in-repair`: what the page's scripts know the state by.
 absl::string_view CellStateName(CellState state);

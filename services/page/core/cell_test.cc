@@ -29,6 +29,16 @@ TEST(CellTest, AMachineWithoutANodeShowsItsOwnState) {
   EXPECT_EQ(Of(Machine::STATE_RETIRED), CellState::kRetired);
 }
 
+TEST(CellTest, OfAMachineOfWhichOnlyThePlaceIsKnownNothingIsMadeUp) {
+  MachinePart machine;
+  machine.known = true;
+  EXPECT_EQ(StateOf(machine, {}), CellState::kNodeless);
+  NodePart node;
+  node.known = true;
+  node.state = Node::STATE_PRODUCTION;
+  EXPECT_EQ(StateOf(machine, node), CellState::kProduction);
+}
+
 TEST(CellTest, ANodeShowsWhereItIsInItsLife) {
   EXPECT_EQ(Of(Machine::STATE_HELD, Node::STATE_ASSIGNED), CellState::kAssigned);
   EXPECT_EQ(Of(Machine::STATE_HELD, Node::STATE_PRODUCTION), CellState::kProduction);

@@ -90,6 +90,13 @@ std::string QueryField(absl::string_view query, absl::string_view field) {
   return "";
 }
 
+std::optional<absl::Time> ReadMoment(absl::string_view milliseconds) {
+  constexpr int64_t kLast = 253'402'300'799'000;
+  int64_t number = 0;
+  if (!absl::SimpleAtoi(milliseconds, &number) || number < 0 || number > kLast) return std::nullopt;
+  return absl::FromUnixMillis(number);
+}
+
 std::string EventId(absl::string_view epoch, const Place& place) {
   return absl::StrCat(epoch, ".", place.at, ".", place.whole);
 }

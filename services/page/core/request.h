@@ -1,9 +1,11 @@
 #pragma once
 
+#include <optional>
 #include <set>
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "services/page/core/place.h"
 
 // What the page's listener answers at all. Pure.
@@ -20,6 +22,10 @@ bool IsLoopback(absl::string_view address);
 // The value of a field of a query such as `name=a%2Fb&x=1`; empty: not there, or it is not
 // printable ASCII of at most 512 bytes.
 std::string QueryField(absl::string_view query, absl::string_view field);
+
+// A time as `at` says it, in milliseconds since 1970; nullopt: it is none, or none that services
+// know times by (years until 9999).
+std::optional<absl::Time> ReadMoment(absl::string_view milliseconds);
 
 // The id of an event, by which a reader resumes. `epoch` has no dot.
 std::string EventId(absl::string_view epoch, const Place& place);

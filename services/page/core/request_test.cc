@@ -35,6 +35,13 @@ TEST(RequestTest, ReadsAFieldOfAQuery) {
   EXPECT_EQ(QueryField("name=" + std::string(513, 'a'), "name"), "");
 }
 
+TEST(RequestTest, AMomentIsMillisecondsThatServicesKnow) {
+  EXPECT_EQ(ReadMoment("1750000000123"), absl::FromUnixMillis(1'750'000'000'123));
+  EXPECT_EQ(ReadMoment("0"), absl::UnixEpoch());
+  for (const char* wrong : {"", "-1", "now", "1.5", "253402300799001", "99999999999999999999"})
+    EXPECT_EQ(ReadMoment(wrong), std::nullopt) << wrong;
+}
+
 TEST(RequestTest, ResumesWithinAnEpochOnly) {
   const Place place{17, 12};
   EXPECT_EQ(ResumePlace(EventId("ab", place), "ab"), place);

@@ -1,16 +1,17 @@
 // Puts the page together: the stream fills the store, the store's changes reach the view that is
 // shown, the address's hash says which that is.
 
-import {clockTime, h, number, serverNow, setServerTime, tick} from './dom.js';
+import {h, liveNow, number, setMoment, setServerTime, tick} from './dom.js';
 import {FleetView} from './fleet.js';
 import {HealthView} from './health.js';
+import {PastBar} from './past.js';
 import {PoolView} from './pool.js';
 import {PoolsView} from './pools.js';
 import {QueueView} from './queue.js';
 import {QuotaView} from './quota.js';
 import {RolloutsView} from './rollouts.js';
 import {Store} from './store.js';
-import {follow} from './stream.js';
+import {ask, follow} from './stream.js';
 
 const VIEWS = [
   ['fleet', 'Fleet', FleetView],
@@ -23,15 +24,23 @@ const VIEWS = [
 
 class App {
   constructor() {
-    this.store = new Store();
+    this.live = new Store();
+    this.store = this.live;  // what is shown: as it is, or as it was
+    this.begun = null;
     this.health = {watches: [], services: []};
     this.connected = false;
     this.pending = {cells: [], moved: false, kinds: new Set(), anew: true};
     this.scheduled = false;
     this.frames = 0;
+    this.moment = null;  // milliseconds; null: now
     this.view = null;
     this.main = document.getElementById('main');
     this.makeTabs();
+    this.past = new PastBar(document.getElementById('time'), {
+      ask: (at) => ask('/api/past', {at}),
+      show: (answer) => this.showPast(answer),
+      showNow: () => this.showNow(),
+    });
     addEventListener('hashchange', () => this.show());
     matchMedia('(prefers-color-scheme: light)').addEventListener('change', () => this.touch({
       anew: true
@@ -74,14 +83,33 @@ class App {
   }
 
   begin(data) {
-    this.store.reset(data);
-    this.touch({anew: true});
+    this.begun = data;
+    this.live.reset(data);
+    if (this.store === this.live) this.touch({anew: true});
   }
 
   frame(data) {
-    const changes = this.store.apply(data);
+    const changes = this.live.apply(data);
     ++this.frames;
-    this.touch(changes);
+    if (this.store === this.live) this.touch(changes);
+  }
+
+  // What the server says of a moment: all of it, beside what goes on.
+  showPast({at, frame}) {
+    this.store = new Store();
+    this.store.reset(this.begun);
+    this.store.apply(frame);
+    this.moment = at;
+    setMoment(at);
+    this.touch({anew: true});
+  }
+
+  showNow() {
+    if (this.store === this.live) return;
+    this.store = this.live;
+    this.moment = null;
+    setMoment(null);
+    this.touch({anew: true});
   }
 
   beat(data) {
@@ -125,17 +153,18 @@ class App {
     this.drawFoot();
   }
 
-  // The connection above, the time below. The line below is where a slider over the fleet's past
-  // goes once there is one to ask for.
+  // The connection above, the time below.
   drawFoot() {
     const broken = this.health.watches.filter((watch) => !watch.live);
     const state = !this.connected ? 'lost' :
-        !this.store.caughtUp      ? 'connecting' :
+        !this.live.caughtUp       ? 'connecting' :
+        this.moment !== null      ? 'past' :
         broken.length > 0         ? 'stale' :
                                     'live';
     const text = {
       lost: 'no connection',
       connecting: 'loading',
+      past: 'as it was',
       stale: `no news of ${broken.map((watch) => watch.service).join(', ')}`,
       live: 'live'
     }[state];
@@ -144,16 +173,20 @@ class App {
       connection.dataset.state = state;
       connection.textContent = text;
     }
-    const line =
-        `${number(this.store.machines)} machines, ${number(this.store.documents.pool.size)} pools`;
-    const foot = document.getElementById('time');
-    if (!foot.firstChild)
-      foot.append(
-          h('span', {class: 'now'}), h('span', {class: 'track'}), h('span', {class: 'sum'}));
-    foot.children[0].textContent =
-        state === 'lost' ? `as of the last news` : `Now ${clockTime(serverNow())}`;
-    foot.children[2].textContent = line;
+    this.past.draw({
+      now: state === 'lost' ? null : liveNow(),
+      oldest: oldestOf(this.health.services),
+      sum:
+          `${number(this.store.machines)} machines, ${number(this.store.documents.pool.size)} pools`
+    });
   }
+}
+
+// Since when all journals that the past is read in reach back; undefined: not known.
+function oldestOf(services) {
+  const known = services.map((one) => ['lifecycle', 'quota'].includes(one.service) && one.oldest)
+                    .filter(Number);
+  return known.length > 0 ? Math.max(...known) : undefined;
 }
 
 // For the console, and for tests.

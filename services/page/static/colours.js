@@ -16,6 +16,7 @@ export const STATES = {
   'failed': {label: 'Boot failed', sign: '×', dark: '#ff5d73', light: '#c2183c'},
   'in-repair': {label: 'In repair', sign: '+', dark: '#94785f', light: '#8f7763'},
   'retired': {label: 'Retired', sign: '–', dark: '#1d242c', light: '#c3c8ce'},
+  'nodeless': {label: 'No Node', sign: '', dark: '#232c36', light: '#dbe1e8'},
   'none': {label: 'Unknown', sign: '?', dark: '#5f7084', light: '#9fb0c2'},
 };
 

@@ -83,6 +83,9 @@ export function clockTime(milliseconds) {
   const time = new Date(milliseconds);
   return `${two(time.getHours())}:${two(time.getMinutes())}:${two(time.getSeconds())}`;
 }
+export function dayClockTime(milliseconds) {
+  return `${dayTime(milliseconds)}:${two(new Date(milliseconds).getSeconds())}`;
+}
 export function dayTime(milliseconds) {
   const time = new Date(milliseconds);
   return `${time.getFullYear()}-${two(time.getMonth() + 1)}-${two(time.getDate())} ${
@@ -105,8 +108,16 @@ let skew = 0;
 export function setServerTime(now) {
   skew = now - Date.now();
 }
-export function serverNow() {
+export function liveNow() {
   return Date.now() + skew;
+}
+let moment = null;
+// What is shown is as it was then, and times are told from then; null: as it is.
+export function setMoment(milliseconds) {
+  moment = milliseconds;
+}
+export function serverNow() {
+  return moment ?? liveNow();
 }
 
 export function tick(root = document) {

@@ -121,6 +121,7 @@ export class FleetView {
   }
 
   update({cells, moved, kinds, anew}) {
+    if (this.painting.store !== this.app.store) this.changeStore();
     if (anew) this.painting.refresh();
     // While all of it comes in for the first time, once is enough.
     if (anew || (moved && (this.app.store.caughtUp || this.blocks.length === 0))) {
@@ -131,6 +132,15 @@ export class FleetView {
     if (this.selected >= 0 && cells.includes(this.selected)) this.select(this.selected);
     const now = performance.now();
     if (now - this.counted > COUNT_EVERY && (cells.length > 0 || kinds.size > 0)) this.count();
+  }
+
+  // To another moment: cells have other numbers there.
+  changeStore() {
+    const machine = this.painting.store.ids[this.selected];
+    this.clearHighlight();
+    this.painting.show(this.app.store);
+    this.selected = this.app.store.indexOf.get(machine) ?? -1;
+    this.inspect(this.selected);
   }
 
   second() {
@@ -277,20 +287,22 @@ export class FleetView {
     this.countZones();
     const profiles = new Uint32Array(store.words.length);
     const pools = new Uint32Array(store.words.length);
-    const free = store.states.indexOf('free');
+    // How machines were is not kept, but whether they were Nodes.
+    const idle = store.states.indexOf(this.app.moment === null ? 'free' : 'nodeless');
+    const word = this.app.moment === null ? 'free' : 'without a Node';
     for (const view of this.blocks) {
       let unheld = 0;
       for (const index of view.cells) {
-        if (store.state[index] === free) ++unheld;
+        if (store.state[index] === idle) ++unheld;
         ++profiles[store.profile[index]];
         ++pools[store.pool[index]];
       }
-      const text = `${number(view.block.count)}, ${number(unheld)} free`;
+      const text = `${number(view.block.count)}, ${number(unheld)} ${word}`;
       if (view.caption.textContent === text) continue;
       view.caption.textContent = text;
       view.canvas.setAttribute(
           'aria-label',
-          `${view.block.zone} ${view.block.type}: ${view.block.count} machines, ${unheld} free`);
+          `${view.block.zone} ${view.block.type}: ${view.block.count} machines, ${unheld} ${word}`);
     }
     const byState = this.painting.mode === 'state';
     keep(this.legend, byState ? stateItems(this) : profileItems(this, profiles));

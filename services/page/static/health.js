@@ -1,7 +1,7 @@
 // The services that this page hears of, their lanes, and who leads.
 
 import {h, keep, number, serverNow, ticking} from './dom.js';
-import {chip} from './parts.js';
+import {chip, empty} from './parts.js';
 
 const NAMES = ['lifecycle', 'capacity', 'quota', 'configuration'];
 
@@ -20,6 +20,10 @@ export class HealthView {
   }
 
   draw() {
+    if (this.app.moment !== null) {
+      const text = 'Told of now alone.';
+      return keep(this.cards, [{key: 'then', print: text, make: () => empty(text)}]);
+    }
     const {watches, services} = this.app.health;
     const now = serverNow();
     for (const {service, commands} of services) {
@@ -36,7 +40,7 @@ export class HealthView {
       const rate = this.rates.get(name);
       return {
         key: name,
-        print: JSON.stringify([watch, lane, rate]),
+        print: JSON.stringify([watch, {...lane, oldest: 0}, rate]),
         make: () => card(name, watch, lane, rate)
       };
     }));

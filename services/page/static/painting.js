@@ -12,6 +12,13 @@ export class Painting {
     this.refresh();
   }
 
+  // From here on.
+  show(store) {
+    this.store = store;
+    this.resets = -1;
+    this.refresh();
+  }
+
   // The system's colour scheme changed, or the store began anew.
   refresh() {
     if (this.resets !== this.store.resets) {

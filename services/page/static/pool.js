@@ -44,8 +44,8 @@ export class PoolView {
   }
 
   async askAgain() {
-    if (!this.stale || this.asking || performance.now() - this.asked < ASK_EVERY ||
-        !this.app.store.caughtUp)
+    if (this.app.moment !== null || !this.stale || this.asking ||
+        performance.now() - this.asked < ASK_EVERY || !this.app.store.caughtUp)
       return;
     this.stale = false;
     this.asking = true;
@@ -71,11 +71,11 @@ export class PoolView {
     const {profile, pending, waiting, revisions, rollout} = pool;
     const racks = racksOf(store, this.name, pool);
     keep(this.head, [{key: 'head', print: JSON.stringify(pool), make: () => this.heading(pool)}]);
-    const answer = this.answer;
+    const answer = this.app.moment === null ? this.answer : null;
     keep(this.body, [
       {
         key: 'obstacles',
-        print: JSON.stringify([answer?.explained?.obstacles, this.failure]),
+        print: JSON.stringify([answer?.explained?.obstacles, this.failure, this.app.moment]),
         make: () => this.obstacles()
       },
       {key: 'conditions', print: JSON.stringify(pool.conditions), make: () => conditions(pool)},
@@ -89,7 +89,11 @@ export class PoolView {
         print: JSON.stringify([profile, pending, waiting, revisions]),
         make: () => configuration(pool)
       },
-      {key: 'events', print: JSON.stringify(answer?.events), make: () => events(answer?.events)},
+      {
+        key: 'events',
+        print: JSON.stringify([answer?.events, this.app.moment]),
+        make: () => this.app.moment === null ? events(answer?.events) : notKept('Events', 'events')
+      },
     ]);
   }
 
@@ -108,6 +112,8 @@ export class PoolView {
   }
 
   obstacles() {
+    const title = 'What keeps it, and who must act';
+    if (this.app.moment !== null) return notKept(title, 'obstacles');
     const all = this.answer?.explained?.obstacles;
     let content = empty('asking …');
     if (this.failure)
@@ -123,12 +129,14 @@ export class PoolView {
                    chip(one.actor === 'ACTOR_NOBODY' ? 'plain' : 'ill', actor(one.actor)),
                    h('span', {class: 'small'}, lastWord(one.subject)), passes(one), one.message]));
     }
-    return panel('What keeps it, and who must act', content, 'obstacles');
+    return panel(title, content, 'obstacles');
   }
 }
 
 const panel = (title, content, id = null) =>
     h('section', {class: 'panel', id}, h('h2', {}, title), content);
+
+const notKept = (title, id) => panel(title, empty('Told of now alone.'), id);
 
 // `quota admin` of ACTOR_QUOTA_ADMIN.
 const actor = (name) => name.replace('ACTOR_', '').replaceAll('_', ' ').toLowerCase();

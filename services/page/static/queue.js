@@ -54,8 +54,10 @@ export class QueueView {
         make: () => this.group(claims, shown)
       };
     });
-    if (items.length === 0)
-      items.push({key: 'none', print: '', make: () => empty('Nobody waits.')});
+    if (items.length === 0) {
+      const text = this.app.moment === null ? 'Nobody waits.' : 'Told of now alone.';
+      items.push({key: 'none', print: text, make: () => empty(text)});
+    }
     keep(this.queues, items);
   }
 

@@ -1,0 +1,127 @@
+// The slider over time: the fleet as it was, or as it is.
+
+import {clockTime, dayClockTime, duration, h, liveNow} from './dom.js';
+
+// A position is asked for once it has stood for so long.
+const REST = 250;
+// How often the end of the slider follows the time.
+const STEP = 1000;
+
+// Asks for the last value wanted, once it has stood for `rest` milliseconds; never two at a time. What was asked for a value that is not
+// wanted any more is not told.
+export class Settled {
+  constructor({ask, told, failed, rest = REST}) {
+    Object.assign(this, {ask, told, failed, rest});
+    this.wanted = null;
+    this.asking = false;
+    this.timer = 0;
+  }
+
+  // null: nothing is.
+  want(value) {
+    this.wanted = value;
+    clearTimeout(this.timer);
+    this.timer = value === null ? 0 : setTimeout(() => this.rested(), this.rest);
+  }
+
+  rested() {
+    this.timer = 0;
+    if (!this.asking) this.askNow();
+  }
+
+  async askNow() {
+    const value = this.wanted;
+    this.asking = true;
+    let tell = null;
+    try {
+      const answer = await this.ask(value);
+      tell = () => this.told(answer);
+    } catch (error) {
+      tell = () => this.failed(error.message);
+    }
+    this.asking = false;
+    if (this.wanted === value) return tell();
+    if (this.wanted !== null && !this.timer) this.askNow();
+  }
+}
+
+// `ask(at)`, `show(answer)`, `showNow()`.
+export class PastBar {
+  constructor(element, {ask, show, showNow}) {
+    this.showNow = showNow;
+    this.failure = '';
+    this.shown = null;  // milliseconds; null: now
+    this.settled = new Settled({
+      ask,
+      told: (answer) => {
+        this.shown = answer.at;
+        show(answer);
+      },
+      // Nothing is shown as if it had been then.
+      failed: (message) => this.toNow(message)
+    });
+    this.sum = h('span', {class: 'sum'});
+    this.slider = h('input', {
+      type: 'range',
+      id: 'moment',
+      step: 'any',
+      disabled: true,
+      'aria-label': 'When: from the oldest that is kept to now',
+      on: {input: () => this.moved()}
+    });
+    this.when = h('span', {class: 'now', role: 'status', id: 'when'});
+    this.back =
+        h('button', {type: 'button', class: 'quiet', id: 'to-now', on: {click: () => this.toNow()}},
+          'Now');
+    element.append(this.sum, this.slider, this.when, this.back);
+  }
+
+  moved() {
+    const at = Math.round(this.slider.valueAsNumber);
+    if (at >= Math.floor(Number(this.slider.max))) return this.toNow();
+    this.failure = '';
+    this.settled.want(at);
+    this.drawWhen();
+  }
+
+  toNow(failure = '') {
+    this.failure = failure;
+    this.shown = null;
+    this.settled.want(null);
+    this.slider.value = this.slider.max;
+    this.showNow();
+    this.drawWhen();
+  }
+
+  // `now`: null without a connection; `oldest`: undefined while it is not known.
+  draw({now, oldest, sum}) {
+    this.sum.textContent = sum;
+    this.connected = now !== null;
+    this.slider.disabled = oldest === undefined || now === null;
+    if (!this.slider.disabled) {
+      // An input takes no value outside of its bounds, and gives its own up for them.
+      const wanted = this.settled.wanted;
+      if (now - this.slider.max >= STEP) this.slider.max = now;
+      this.slider.min = Math.min(oldest, wanted ?? now);
+      this.slider.value = wanted ?? this.slider.max;
+      this.slider.title = `From ${dayClockTime(oldest)} on`;
+    } else {
+      this.slider.title = 'How far back the services can tell is not known';
+    }
+    this.drawWhen();
+  }
+
+  drawWhen() {
+    const at = this.settled.wanted;
+    this.back.hidden = at === null;
+    this.slider.setAttribute('aria-valuetext', at === null ? 'now' : dayClockTime(at));
+    let text = this.connected ? `Now ${clockTime(liveNow())}` : 'as of the last news';
+    if (at !== null) {
+      text = `${dayClockTime(at)}, ${duration(liveNow() - at)} ago`;
+      if (at !== this.shown) text += ' …';
+    } else if (this.failure) {
+      text = `${this.failure} Shown is what is now.`;
+    }
+    if (this.when.textContent !== text) this.when.textContent = text;
+  }
+}
