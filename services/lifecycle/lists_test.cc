@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "services/lifecycle/service_test_base.h"
+#include "services/rpc/page.h"
 
 namespace muster::lifecycle {
 namespace {
@@ -60,18 +61,29 @@ class ListsTest : public LifecycleServiceTest {
     } while (!list.page_token().empty());
     return ids;
   }
-  // Of the pools that the events are about.
-  std::vector<std::string> Events(v1::ListEventsRequest list, int size = 0) {
-    std::vector<std::string> ids;
+  // On all pages, of at most `size` each.
+  std::vector<v1::Event> AllEvents(v1::ListEventsRequest list, int size) {
+    std::vector<v1::Event> events;
     list.set_page_size(size);
     do {
       const auto page = Call(*replica_->stub, &Stub::ListEvents, list);
       EXPECT_THAT(page, IsOk());
       if (!page.ok()) break;
-      for (const v1::Event& event : page->events()) ids.push_back(IdOf(event.object()));
+      events.insert(events.end(), page->events().begin(), page->events().end());
       list.set_page_token(page->next_page_token());
     } while (!list.page_token().empty());
+    return events;
+  }
+  // Of the pools that the events are about.
+  std::vector<std::string> Events(const v1::ListEventsRequest& list, int size = 0) {
+    std::vector<std::string> ids;
+    for (const v1::Event& event : AllEvents(list, size)) ids.push_back(IdOf(event.object()));
     return ids;
+  }
+  std::vector<std::string> EventNames(const v1::ListEventsRequest& list, int size = 0) {
+    std::vector<std::string> names;
+    for (const v1::Event& event : AllEvents(list, size)) names.push_back(event.name());
+    return names;
   }
 
   std::map<std::string, std::string> uids_;
@@ -122,6 +134,68 @@ TEST_F(ListsTest, EventsAreChosenByPoolAndByWhatTheySay) {
   EXPECT_THAT(Events(list), ElementsAre("b"));
   list.set_filter("type = Warning");
   EXPECT_THAT(Events(list), IsEmpty());
+}
+
+TEST_F(ListsTest, EventsComeNewestFirstWhateverThePagesAre) {
+  v1::ListEventsRequest list;
+  v1::ListEventsRequest sorted;
+  sorted.set_order_by("last_time desc, name desc");
+  for (const char* parent : {kEverywhere, "organizations/acme/clusters/-", kCluster}) {
+    list.set_parent(parent);
+    sorted.set_parent(parent);
+    for (const std::string filter : {"", "reason = CWNodePoolCreated"}) {
+      list.set_filter(filter);
+      sorted.set_filter(filter);
+      const std::vector<std::string> all = EventNames(sorted);
+      EXPECT_GE(all.size(), 2) << parent << filter;
+      for (const int size : {1, 2, 3, 100})
+        EXPECT_EQ(EventNames(list, size), all) << parent << filter;
+    }
+  }
+  list.set_parent(kEverywhere);
+  EXPECT_THAT(Events(list), ElementsAre("d", "c", "b", "a"));
+  list.set_pool_uid(uids_["b"]);
+  for (const char* parent : {kEverywhere, kCluster}) {
+    list.set_parent(parent);
+    EXPECT_THAT(Events(list), ElementsAre("b")) << parent;
+  }
+  list.set_parent("organizations/acme/clusters/c2");
+  EXPECT_THAT(Events(list), IsEmpty()) << "it is elsewhere";
+  list.set_pool_uid("nosuch");
+  EXPECT_THAT(Events(list), IsEmpty());
+  list.clear_pool_uid();
+  list.set_parent("organizations/nosuch/clusters/-");
+  EXPECT_THAT(Events(list), IsEmpty());
+}
+
+TEST_F(ListsTest, EventsThatComeWhilePagesAreReadAreOnNoneOfThem) {
+  v1::ListEventsRequest list;
+  list.set_parent(kEverywhere);
+  const std::vector<std::string> before = EventNames(list);
+  ASSERT_GE(before.size(), 4);
+  list.set_page_size(2);
+  std::vector<std::string> read;
+  int64_t revision = 0;
+  do {
+    const auto page = Call(*replica_->stub, &Stub::ListEvents, list);
+    ASSERT_THAT(page, IsOk());
+    if (revision == 0) revision = page->revision();
+    for (const v1::Event& event : page->events()) read.push_back(event.name());
+    MakePool("organizations/acme/clusters/c2", absl::StrCat("p", read.size()), 1, 1);
+    list.set_page_token(page->next_page_token());
+  } while (!list.page_token().empty());
+  EXPECT_EQ(read, before);
+  list.set_page_size(0);
+  EXPECT_GT(EventNames(list).size(), before.size());
+}
+
+TEST_F(ListsTest, ATokenOfAnotherOrderIsNoneOfEvents) {
+  v1::ListEventsRequest list;
+  list.set_parent(kEverywhere);
+  // As servers made them that listed by name.
+  list.set_page_token(rpc::PageToken(list, "organizations/acme/clusters/c1/events/1"));
+  EXPECT_THAT(Call(*replica_->stub, &Stub::ListEvents, list).status(),
+              HasFieldViolation("page_token"));
 }
 
 TEST_F(ListsTest, ClustersToo) {

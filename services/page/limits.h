@@ -32,8 +32,7 @@ inline constexpr absl::Duration kRetry = absl::Seconds(1);
 inline constexpr absl::Duration kQuestionTimeout = absl::Seconds(5);
 // For all of how things were: services read it for nobody else meanwhile.
 inline constexpr absl::Duration kPastTimeout = absl::Seconds(20);
-// Events of a pool shown, the youngest; and read, at most.
-inline constexpr size_t kMaxEventsShown = 200;
-inline constexpr size_t kMaxEventsRead = 5'000;
+// Events of a pool shown, the youngest, at most.
+inline constexpr int kMaxEventsShown = 200;
 
 }  // namespace muster::page

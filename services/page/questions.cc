@@ -6,10 +6,8 @@
 #include <muster/history/v1/history_service.grpc.pb.h>
 #include <muster/lifecycle/v1/lifecycle_service.grpc.pb.h>
 
-#include <algorithm>
 #include <limits>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -56,23 +54,17 @@ std::string ClusterOf(absl::string_view pool) {
   return std::string(pool.substr(0, pool.find("/nodePools/")));
 }
 
+// The newest ones.
 grpc::Status ListEvents(lifecycle::v1::LifecycleService::Stub& stub,
                         const lifecycle::v1::NodePool& pool,
-                        std::vector<lifecycle::v1::Event>& events) {
+                        lifecycle::v1::ListEventsResponse& events) {
+  grpc::ClientContext context;
+  rpc::PrepareCall(context, kQuestionTimeout);
   lifecycle::v1::ListEventsRequest request;
   request.set_parent(ClusterOf(pool.name()));
   request.set_pool_uid(pool.uid());
-  request.set_page_size(1000);
-  do {
-    grpc::ClientContext context;
-    rpc::PrepareCall(context, kQuestionTimeout);
-    lifecycle::v1::ListEventsResponse response;
-    const grpc::Status status = stub.ListEvents(&context, request, &response);
-    if (!status.ok()) return status;
-    events.insert(events.end(), response.events().begin(), response.events().end());
-    request.set_page_token(response.next_page_token());
-  } while (!request.page_token().empty() && events.size() < kMaxEventsRead);
-  return grpc::Status::OK;
+  request.set_page_size(kMaxEventsShown);
+  return stub.ListEvents(&context, request, &events);
 }
 
 // Tells `take` of each of a collection's resources, of all organizations, as they were.
@@ -153,16 +145,11 @@ Questions::Answer Questions::Pool(const std::string& name) const {
   lifecycle::v1::ExplainNodePoolResponse explained;
   grpc::Status status = stub->ExplainNodePool(&context, request, &explained);
   if (!status.ok()) return Refusal("Lifecycle", status);
-  std::vector<lifecycle::v1::Event> events;
+  lifecycle::v1::ListEventsResponse events;
   status = ListEvents(*stub, explained.node_pool(), events);
   if (!status.ok()) return Refusal("Lifecycle", status);
-  std::stable_sort(events.begin(), events.end(), [](const auto& a, const auto& b) {
-    return Milliseconds(a.last_time()) > Milliseconds(b.last_time());
-  });
-  const size_t shown = std::min(events.size(), kMaxEventsShown);
-  const std::string list =
-      absl::StrJoin(events.begin(), events.begin() + static_cast<std::ptrdiff_t>(shown), ",",
-                    [](std::string* out, const auto& event) { out->append(Json(event)); });
+  const std::string list = absl::StrJoin(
+      events.events(), ",", [](std::string* out, const auto& event) { out->append(Json(event)); });
   return {200, absl::StrCat("{\"explained\":", Json(explained), ",\"events\":[", list, "]}")};
 }
 

@@ -30,7 +30,7 @@ namespace muster::rpc {
 // What `filter` and `order_by` of a request say of its resources.
 struct Choice {
   std::optional<Filter> filter = {};
-  std::optional<ListOrder> order = {};  // nullopt: by name
+  std::optional<ListOrder> order = {};  // nullopt: as the list goes by itself
 };
 
 // Faults at `filter` and `order_by`.
@@ -51,7 +51,7 @@ Choice ParseChoice(const Request& request, const google::protobuf::Descriptor& t
 namespace internal {
 
 // One page of rows that are gone through a few at a time, so that no commit waits long for the lane's memory.
-template <class Row, class Lane, class Request, class Response, class Add, class Render>
+template <class Row, class Lane, class Request, class Response, class Add, class Render, class Walk>
 class ChosenPage {
  public:
   using Resource =
@@ -59,7 +59,7 @@ class ChosenPage {
 
   // `scope`: what the caller sees; null: all.
   ChosenPage(Lane& lane, std::shared_ptr<const access::Scope> scope, Selection<Row> wanted,
-             const Request& request, Page page, Choice choice, Add add, Render render)
+             const Request& request, Page page, Choice choice, Add add, Render render, Walk walk)
       : lane_(lane),
         scope_(std::move(scope)),
         wanted_(std::move(wanted)),
@@ -67,7 +67,8 @@ class ChosenPage {
         page_(std::move(page)),
         choice_(std::move(choice)),
         add_(std::move(add)),
-        render_(std::move(render)) {}
+        render_(std::move(render)),
+        walk_(std::move(walk)) {}
 
   void Fill(const Responder& waiting, Response& response) {
     const std::string prefix = NarrowedPrefix(scope_, wanted_.prefix);
@@ -90,23 +91,31 @@ class ChosenPage {
   // Looks at some rows behind `after`, which it moves. False: there are no more.
   template <class State>
   bool GoOn(const State& state, const std::string& prefix, std::string& after, Response& response) {
-    const auto& rows = state.template table<Row>().rows();
-    auto it = after.empty() ? rows.lower_bound(prefix) : rows.upper_bound(after);
-    for (size_t looked = 0; it != rows.end() && absl::StartsWith(it->first, prefix); ++it) {
-      if (full_) return false;
-      if (++looked > kAtOnce) return true;
-      after = it->first;
-      if (!Sees(scope_, state, it->first)) continue;
-      if (wanted_.keep && !wanted_.keep(it->first, *it->second.row)) continue;
-      Resource resource = render_(state, it->second);
-      if (choice_.filter && !choice_.filter->Keeps(resource)) continue;
-      if (choice_.order) {
-        Keep(it->first, std::move(resource));
-      } else {
-        Put(it->first, std::move(resource), response);
-      }
+    size_t looked = 0;
+    bool more = false;
+    const std::string behind = std::move(after);
+    walk_(state, prefix, behind, [&](const std::string& cursor, const auto& entry) {
+      more = ++looked > kAtOnce;
+      if (more) return false;
+      after = cursor;
+      Look(state, cursor, entry, response);
+      return !full_;
+    });
+    return more;
+  }
+
+  template <class State, class Entry>
+  void Look(const State& state, const std::string& cursor, const Entry& entry, Response& response) {
+    const auto& [name, versioned] = entry;
+    if (!Sees(scope_, state, name)) return;
+    if (wanted_.keep && !wanted_.keep(name, *versioned.row)) return;
+    Resource resource = render_(state, versioned);
+    if (choice_.filter && !choice_.filter->Keeps(resource)) return;
+    if (choice_.order) {
+      Keep(name, std::move(resource));
+    } else {
+      Put(cursor, std::move(resource), response);
     }
-    return false;
   }
 
   // Of those that come after the page before: the first, and one more.
@@ -138,6 +147,7 @@ class ChosenPage {
   const Choice choice_;
   Add add_;
   Render render_;
+  Walk walk_;
   std::map<std::string, Resource> kept_;
   bool full_ = false;  // there is more
   int filled_ = 0;
@@ -149,16 +159,16 @@ class ChosenPage {
 
 // As ListRows, of a request that may also have a `filter` and an `order_by`: what has is answered by one of `slow`'s threads.
 template <class Row, class Lane, class Request, class Response, class Select, class Add,
-          class Render>
+          class Render, class Walk = ByName<Row>>
 grpc::ServerUnaryReactor* ChooseRows(grpc::CallbackServerContext* context,
                                      const std::shared_ptr<SlowCalls>& slow, Lane& lane,
                                      const Request& request, Response* response, Select select,
-                                     Add add, Render render) {
+                                     Add add, Render render, Walk walk = {}) {
   if (request.filter().empty() && request.order_by().empty()) {
     return ListRows<Row>(context, lane, request, response, std::move(select), std::move(add),
-                         std::move(render));
+                         std::move(render), std::move(walk));
   }
-  using Filled = internal::ChosenPage<Row, Lane, Request, Response, Add, Render>;
+  using Filled = internal::ChosenPage<Row, Lane, Request, Response, Add, Render, Walk>;
   // Before Unary: it is asked once.
   std::shared_ptr<const access::Scope> scope = NarrowedTo(*context);
   const auto parse = [&](error::Faults& faults) {
@@ -169,7 +179,7 @@ grpc::ServerUnaryReactor* ChooseRows(grpc::CallbackServerContext* context,
   return PagedUnary(context, request, parse, [&](Responder responder, auto asked, Page page) {
     auto filled = std::make_unique<Filled>(lane, std::move(scope), std::move(asked.first), request,
                                            std::move(page), std::move(asked.second), std::move(add),
-                                           std::move(render));
+                                           std::move(render), std::move(walk));
     SlowCalls::Answer answer = [filled = std::move(filled), response](Responder& waiting) {
       Response told;
       filled->Fill(waiting, told);

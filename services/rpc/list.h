@@ -20,24 +20,46 @@
 
 namespace muster::rpc {
 
-// One page of the rows of an ordered map whose keys begin with `prefix`: calls `emit(entry)`, which
-// gives the bytes that it is answered with, for entries for which `keep(entry)` holds: for at most
-// page.size of them, and for none once they have kMaxPageBytes. Returns the token of the next page,
-// empty when there are no more.
-template <class Map, class Request, class Keep, class Emit>
-std::string ListPage(const Map& rows, const Request& request, const Page& page,
-                     absl::string_view prefix, Keep keep, Emit emit) {
-  auto it = page.after.empty() ? rows.lower_bound(prefix) : rows.upper_bound(page.after);
+// The entries of an ordered map whose keys begin with `prefix`, those behind the key `after` (empty: all of them): calls
+// `visit(cursor, entry)`, the cursor being what `after` is of a list that goes on behind it, until it returns false.
+template <class Map, class Visit>
+void WalkByKey(const Map& rows, absl::string_view prefix, const std::string& after, Visit visit) {
+  auto it = after.empty() ? rows.lower_bound(prefix) : rows.upper_bound(after);
+  for (; it != rows.end() && absl::StartsWith(it->first, prefix); ++it) {
+    if (!visit(it->first, *it)) return;
+  }
+}
+
+// The order of a list that is not told another one. `walk(state, prefix, after, visit)` as WalkByKey, with the entries of the table
+// of Rows.
+template <class Row>
+struct ByName {
+  template <class State, class Visit>
+  void operator()(const State& state, absl::string_view prefix, const std::string& after,
+                  Visit visit) const {
+    WalkByKey(state.template table<Row>().rows(), prefix, after, visit);
+  }
+};
+
+// One page of what `walk(visit)` goes through: calls `emit(entry)`, which gives the bytes that it is answered with, for entries for
+// which `keep(entry)` holds: for at most page.size of them, and for none once they have kMaxPageBytes. Returns the token of the
+// next page, empty when there are no more.
+template <class Request, class Walk, class Keep, class Emit>
+std::string ListPage(const Request& request, const Page& page, Walk walk, Keep keep, Emit emit) {
   int left = page.size;
   size_t bytes = 0;
-  std::string last;
-  for (; it != rows.end() && absl::StartsWith(it->first, prefix); ++it) {
-    if (!keep(*it)) continue;
-    if (left-- == 0 || bytes >= kMaxPageBytes) return PageToken(request, last);
-    bytes += emit(*it);
-    last = it->first;
-  }
-  return "";
+  std::string last, token;
+  walk([&](const std::string& cursor, const auto& entry) {
+    if (!keep(entry)) return true;
+    if (left-- == 0 || bytes >= kMaxPageBytes) {
+      token = PageToken(request, last);
+      return false;
+    }
+    bytes += emit(entry);
+    last = cursor;
+    return true;
+  });
+  return token;
 }
 
 // As ParsedUnary, of a list: `handle(Responder, what is asked for, page)`.
@@ -107,29 +129,32 @@ inline std::string NarrowedPrefix(const std::shared_ptr<const access::Scope>& sc
 }
 
 // A whole handler: one page of the Rows that `select(request, faults)` selects.
-// `add(response) = render(state, versioned_row)` for each. A caller sees none beyond its scope.
+// `add(response) = render(state, versioned_row)` for each, in the order of `walk`. A caller sees none beyond its scope.
 template <class Row, class Lane, class Request, class Response, class Select, class Add,
-          class Render>
+          class Render, class Walk = ByName<Row>>
 grpc::ServerUnaryReactor* ListRows(grpc::CallbackServerContext* context, Lane& lane,
                                    const Request& request, Response* response, Select select,
-                                   Add add, Render render) {
-  return ReadPaged(
-      context, lane, request, response, std::move(select),
-      [add, render, scope = NarrowedTo(*context)](const auto& state, const Request& asked,
-                                                  const Page& page, const Selection<Row>& wanted,
-                                                  Response& out) {
-        out.set_next_page_token(ListPage(
-            state.template table<Row>().rows(), asked, page, NarrowedPrefix(scope, wanted.prefix),
-            [&](const auto& row) {
-              return Sees(scope, state, row.first) &&
-                     (!wanted.keep || wanted.keep(row.first, *row.second.row));
-            },
-            [&](const auto& row) {
-              auto& added = *add(out);
-              added = render(state, row.second);
-              return added.ByteSizeLong();
-            }));
-      });
+                                   Add add, Render render, Walk walk = {}) {
+  return ReadPaged(context, lane, request, response, std::move(select),
+                   [add, render, walk = std::move(walk), scope = NarrowedTo(*context)](
+                       const auto& state, const Request& asked, const Page& page,
+                       const Selection<Row>& wanted, Response& out) {
+                     out.set_next_page_token(ListPage(
+                         asked, page,
+                         [&](auto visit) {
+                           walk(state, NarrowedPrefix(scope, wanted.prefix), page.after,
+                                std::move(visit));
+                         },
+                         [&](const auto& row) {
+                           return Sees(scope, state, row.first) &&
+                                  (!wanted.keep || wanted.keep(row.first, *row.second.row));
+                         },
+                         [&](const auto& row) {
+                           auto& added = *add(out);
+                           added = render(state, row.second);
+                           return added.ByteSizeLong();
+                         }));
+                   });
 }
 
 }  // namespace muster::rpc

@@ -110,8 +110,10 @@ TEST(ListPageTest, EndsWithTheRowThatMakesItTooLarge) {
   ListQuotasRequest request = Request("x");
   do {
     pages.emplace_back();
+    const auto page = ReadPage(request);
     request.set_page_token(ListPage(
-        rows, request, *ReadPage(request), "", [](const auto&) { return true; },
+        request, *page, [&](auto visit) { WalkByKey(rows, "", page->after, visit); },
+        [](const auto&) { return true; },
         [&](const auto& row) {
           pages.back().push_back(row.first);
           return row.second;
@@ -135,7 +137,8 @@ TEST(ListPageTest, PagesShowEveryRowOfThePrefixOnce) {
       ASSERT_TRUE(page.ok()) << page.status();
       size_t before = seen.size();
       request.set_page_token(ListPage(
-          rows, request, *page, "a/", [](const auto& row) { return row.second % 2 == 0; },
+          request, *page, [&](auto visit) { WalkByKey(rows, "a/", page->after, visit); },
+          [](const auto& row) { return row.second % 2 == 0; },
           [&](const auto& row) {
             seen.push_back(row.second);
             return size_t{1};

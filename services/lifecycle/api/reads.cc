@@ -5,6 +5,7 @@
 #include "services/common/error.h"
 #include "services/common/resource_name.h"
 #include "services/lifecycle/api/handlers.h"
+#include "services/lifecycle/api/newest_events.h"
 #include "services/lifecycle/core/names.h"
 #include "services/lifecycle/core/place.h"
 #include "services/lifecycle/wire/lifecycle_wire.h"
@@ -196,12 +197,13 @@ Handlers::Unary Handlers::ListNodes(Context context, const v1::ListNodesRequest*
 
 Handlers::Unary Handlers::ListEvents(Context context, const v1::ListEventsRequest* request,
                                      v1::ListEventsResponse* response) {
-  const auto about = [](const v1::ListEventsRequest& asked, const Event& event) {
-    return asked.pool_uid().empty() || event.pool_uid == asked.pool_uid();
+  const auto below = [](const v1::ListEventsRequest& asked, Faults& faults) {
+    NewestEvents::CheckToken(asked, faults);
+    return Below<Event>("organizations/*/clusters/*", kAll)(asked, faults);
   };
   return rpc::ChooseRows<Event>(
-      context, slow_, lane_, *request, response, Below<Event>("organizations/*/clusters/*", about),
-      [](auto& page) { return page.add_events(); }, kRender);
+      context, slow_, lane_, *request, response, below,
+      [](auto& page) { return page.add_events(); }, kRender, NewestEvents(request->pool_uid()));
 }
 
 Handlers::Stream<v1::WatchLifecycleResponse> Handlers::WatchLifecycle(

@@ -30,8 +30,21 @@ std::string CapacityKeyOf(const Pool& pool) {
   return CapacityKey(pool.zone, pool.spec.instance_type);
 }
 
+// All, an organization's, a cluster's: how the name of an event, or a prefix of such names, begins, up to its parts.
+std::vector<absl::string_view> PlacesOf(absl::string_view name) {
+  std::vector<absl::string_view> places = {""};
+  size_t slash = name.find('/');  // `organizations/ID/clusters/ID/...`
+  for (int level = 0; level < 2 && slash != absl::string_view::npos; ++level) {
+    slash = name.find('/', slash + 1);
+    if (slash == absl::string_view::npos) break;
+    places.push_back(name.substr(0, slash + 1));
+    slash = name.find('/', slash + 1);
+  }
+  return places;
+}
+
 template <class Map, class Value>
-void EraseFrom(Map& map, const std::string& key, const Value& value) {
+void EraseFrom(Map& map, absl::string_view key, const Value& value) {
   const auto it = map.find(key);
   if (it == map.end()) return;
   it->second.erase(value);
@@ -141,6 +154,11 @@ const State::EventsByTime* State::EventsOf(absl::string_view pool_uid) const {
   return it == events_by_pool_.end() ? nullptr : &it->second;
 }
 
+const State::EventsByTime* State::EventsUnder(absl::string_view prefix) const {
+  const auto it = events_by_place_.find(PlacesOf(prefix).back());
+  return it == events_by_place_.end() ? nullptr : &it->second;
+}
+
 State::Count State::CountOf(absl::string_view organization) const {
   const auto found = counts_.find(organization);
   return found == counts_.end() ? Count() : found->second;
@@ -196,13 +214,16 @@ void State::Reindex(const Node* before, const Node* after) {
 
 void State::Reindex(const Event* before, const Event* after) {
   if (before != nullptr) {
-    const std::pair key(before->last_time, before->name);
+    const EventsByTime::value_type key(before->last_time, before->name);
     EraseFrom(events_by_pool_, before->pool_uid, key);
+    for (const absl::string_view place : PlacesOf(before->name))
+      EraseFrom(events_by_place_, place, key);
     events_of_gone_.erase(key);
   }
   if (after != nullptr) {
-    const std::pair key(after->last_time, after->name);
+    const EventsByTime::value_type key(after->last_time, after->name);
     events_by_pool_[after->pool_uid].insert(key);
+    for (const absl::string_view place : PlacesOf(after->name)) events_by_place_[place].insert(key);
     if (FindPoolByUid(after->pool_uid) == nullptr) events_of_gone_.insert(key);
   }
 }

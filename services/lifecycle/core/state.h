@@ -27,10 +27,10 @@ class State : public StateBase<State, Cluster, Pool, Node, Event, Lease, KeptReq
   State& operator=(State&&) noexcept;
   ~State();
 
-  // Names of pools by what they are charged on, and events of a pool, the one seen longest ago
-  // first.
+  // Names of pools by what they are charged on, and names of events, those of the rows, the one seen
+  // longest ago first.
   using Names = absl::btree_set<std::string>;
-  using EventsByTime = absl::btree_set<std::pair<absl::Time, std::string>>;
+  using EventsByTime = absl::btree_set<std::pair<absl::Time, absl::string_view>>;
 
   // Null when there is none.
   const Pool* FindPoolByUid(absl::string_view uid) const;
@@ -61,6 +61,9 @@ class State : public StateBase<State, Cluster, Pool, Node, Event, Lease, KeptReq
                                           const std::vector<std::string>& machines) const;
   // Null when there is none.
   const EventsByTime* EventsOf(absl::string_view pool_uid) const;
+  // Events of the cluster, or else of the organization, whose name and a `/` the prefix begins with; else all.
+  // Null when there is none.
+  const EventsByTime* EventsUnder(absl::string_view prefix) const;
   // Events of pools that are gone.
   const EventsByTime& EventsOfGone() const { return events_of_gone_; }
   const KeptByTime& kept() const { return kept_; }
@@ -86,6 +89,7 @@ class State : public StateBase<State, Cluster, Pool, Node, Event, Lease, KeptReq
   absl::flat_hash_map<std::string, Names> pools_short_of_capacity_;
   absl::flat_hash_map<std::string, Names> nodes_by_machine_;  // that are to stay
   absl::flat_hash_map<std::string, EventsByTime> events_by_pool_;
+  absl::flat_hash_map<std::string, EventsByTime> events_by_place_;  // see EventsUnder
   EventsByTime events_of_gone_;
   absl::flat_hash_map<std::string, Count> counts_;  // by organization
   KeptByTime kept_;

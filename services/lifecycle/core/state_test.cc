@@ -39,6 +39,46 @@ TEST(State, CountsWhatAnOrganizationHas) {
   EXPECT_EQ(state.CountOf("acmes").clusters, 0);
 }
 
+TEST(State, EventsAreKeptByTimeOfEachPlace) {
+  State state;
+  StagedState<State> staged(state, 0);
+  const auto seen = [&](const std::string& name, int64_t second) {
+    staged.Put(Event{.name = absl::StrCat("organizations/", name),
+                     .pool_uid = "u",
+                     .last_time = absl::FromUnixSeconds(second)});
+  };
+  const auto under = [&](const char* prefix) {
+    std::string ids;
+    if (const State::EventsByTime* events = state.EventsUnder(prefix)) {
+      for (const auto& [time, name] : *events) absl::StrAppend(&ids, LastIdOf(name));
+    }
+    return ids;
+  };
+  seen("acme/clusters/c1/events/1", 10);
+  seen("acme/clusters/c2/events/2", 20);
+  seen("acmes/clusters/c1/events/3", 5);
+  seen("acme/clusters/c1/events/4", 30);
+  for (const char* all : {"", "organizations/", "organizations/acm"}) EXPECT_EQ(under(all), "3124");
+  EXPECT_EQ(under("organizations/acme/"), "124");
+  EXPECT_EQ(under("organizations/acme/clusters/c"), "124");
+  EXPECT_EQ(under("organizations/acme/clusters/c1/"), "14");
+  EXPECT_EQ(under("organizations/acme/clusters/c1/events/"), "14");
+  EXPECT_EQ(under("organizations/beta/"), "");
+
+  const size_t mark = staged.Mark();
+  seen("acme/clusters/c1/events/1", 40);
+  EXPECT_EQ(under("organizations/acme/"), "241") << "seen again";
+  staged.Delete<Event>("organizations/acme/clusters/c2/events/2");
+  EXPECT_EQ(under("organizations/acme/clusters/c2/"), "");
+  EXPECT_EQ(under(""), "341");
+  const State copy = state;
+  staged.RollBack(mark);
+  EXPECT_EQ(under(""), "3124");
+  staged.RollBack();
+  EXPECT_EQ(under(""), "");
+  EXPECT_EQ(copy.EventsUnder("")->begin()->second, "organizations/acmes/clusters/c1/events/3");
+}
+
 TEST(State, IndexesFollowAndGoBack) {
   State state;
   StagedState<State> staged(state, 0);

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "services/common/faults.h"
+#include "services/lifecycle/core/state.h"
+#include "services/rpc/page.h"
+
+namespace muster::lifecycle {
+
+// How a list of events goes if it is not told otherwise: the one seen last first. What comes while pages are read is before them all:
+// none is shown twice, and one that is seen again before it was shown is told by a watch after the first page's revision.
+class NewestEvents {
+ public:
+  // `pool_uid`: only those about this pool and its Nodes; empty: all.
+  explicit NewestEvents(std::string pool_uid) : pool_uid_(std::move(pool_uid)) {}
+
+  // As rpc::ByName. A cursor is `NANOSECONDS NAME`.
+  template <class Visit>
+  void operator()(const State& state, absl::string_view prefix, const std::string& after,
+                  Visit visit) const {
+    const State::EventsByTime* events =
+        pool_uid_.empty() ? state.EventsUnder(prefix) : state.EventsOf(pool_uid_);
+    if (events == nullptr) return;
+    const auto cursor = ParseCursor(after);
+    auto it = cursor ? events->lower_bound({cursor->first, cursor->second}) : events->end();
+    while (it != events->begin()) {
+      const auto& [time, name] = *--it;
+      if (!absl::StartsWith(name, prefix)) continue;
+      if (!visit(absl::StrCat(absl::ToUnixNanos(time), " ", name),
+                 *state.table<Event>().rows().find(name))) {
+        return;
+      }
+    }
+  }
+
+  // Adds to `faults` when the request's page_token is of a list in another order, as servers of an earlier release made them.
+  template <class Request>
+  static void CheckToken(const Request& request, Faults& faults) {
+    if (!request.order_by().empty() || request.page_token().empty()) return;
+    const auto after = rpc::ParsePageToken(request, request.page_token());
+    if (!after.ok()) return;  // told by who reads the page
+    faults.Require(ParseCursor(*after).has_value(), "page_token", "is not one of this list.");
+  }
+
+ private:
+  static std::optional<std::pair<absl::Time, std::string>> ParseCursor(absl::string_view text) {
+    const size_t space = text.find(' ');
+    int64_t nanoseconds = 0;
+    if (space == absl::string_view::npos || !absl::SimpleAtoi(text.substr(0, space), &nanoseconds))
+      return std::nullopt;
+    return std::pair(absl::FromUnixNanos(nanoseconds), std::string(text.substr(space + 1)));
+  }
+
+  std::string pool_uid_;
+};
+
+}  // namespace muster::lifecycle
