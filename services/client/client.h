@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
@@ -49,11 +50,12 @@ class Client {
   const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
   const Options& options() const { return options_; }
 
-  // One call. A mutation without a request_id gets one.
+  // One call. A mutation without a request_id gets one. `revision`: set to the one that the answer shows, after which a watch tells of all
+  // that comes later; where it is not null and the server tells one.
   template <class Stub, class Request, class Response>
   absl::StatusOr<Response> Call(grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
                                                              Response*),
-                                const Request& request) {
+                                const Request& request, int64_t* revision = nullptr) {
     const absl::Time deadline = absl::Now() + options_.timeout;
     const auto call = [&](const Request& sent) -> absl::StatusOr<Response> {
       grpc::ClientContext context;
@@ -61,7 +63,9 @@ class Client {
       if (!options_.reason.empty()) context.AddMetadata("x-muster-reason", options_.reason);
       const absl::string_view service = AskedService(sent);
       if (!service.empty()) context.AddMetadata(kServiceHeader, std::string(service));
-      return rpc::Call(context, Of<Stub>(), method, sent);
+      absl::StatusOr<Response> answer = rpc::Call(context, Of<Stub>(), method, sent);
+      if (answer.ok() && revision != nullptr) ReadRevision(context, *revision);
+      return answer;
     };
     if constexpr (requires(Request & r) { r.set_request_id(""); }) {
       return CallOnce(call, request, deadline);
@@ -113,6 +117,13 @@ class Client {
   }
 
  private:
+  static void ReadRevision(const grpc::ClientContext& context, int64_t& revision) {
+    const auto found = context.GetServerTrailingMetadata().find("x-muster-revision");
+    if (found == context.GetServerTrailingMetadata().end()) return;
+    const absl::string_view text(found->second.data(), found->second.size());
+    if (int64_t told = 0; absl::SimpleAtoi(text, &told)) revision = told;
+  }
+
   static constexpr int kPageSize = 1000;
   static constexpr absl::Duration kLongestReconnect = absl::Seconds(1);
   // How long after a call whose outcome is unknown it is repeated.

@@ -47,6 +47,11 @@ class FakeServer final : public v1::LifecycleService::Service {
     pool->set_name(request->name());
     return grpc::Status::OK;
   }
+  grpc::Status DeleteCluster(grpc::ServerContext* context, const v1::DeleteClusterRequest* request,
+                             google::protobuf::Empty*) override {
+    if (request->name() != "old") context->AddTrailingMetadata("x-muster-revision", "42");
+    return grpc::Status::OK;
+  }
   grpc::Status GetNodePool(grpc::ServerContext*, const v1::GetNodePoolRequest* request,
                            v1::NodePool* pool) override {
     if (request->name() == "gone") return {grpc::StatusCode::NOT_FOUND, "gone"};
@@ -103,6 +108,18 @@ TEST_F(ClientTest, AMutationIsRepeatedUnderOneId) {
   request.set_validate_only(true);
   EXPECT_TRUE(client_.Call(&Stub::ResizeNodePool, request).ok());
   EXPECT_THAT(server_.asked, ElementsAre("id", "id", "id", "id.2", "mine", ""));
+}
+
+TEST_F(ClientTest, AnAnswerSaysWhichRevisionItShows) {
+  v1::DeleteClusterRequest request;
+  int64_t revision = 7;
+  request.set_name("old");  // a server that does not tell it
+  EXPECT_TRUE(client_.Call(&Stub::DeleteCluster, request, &revision).ok());
+  EXPECT_EQ(revision, 7);
+  request.set_name("example");
+  EXPECT_TRUE(client_.Call(&Stub::DeleteCluster, request).ok());
+  EXPECT_TRUE(client_.Call(&Stub::DeleteCluster, request, &revision).ok());
+  EXPECT_EQ(revision, 42);
 }
 
 TEST_F(ClientTest, ButNotForEver) {

@@ -19,6 +19,7 @@ grpc::ServerUnaryReactor* Audit(grpc::CallbackServerContext* context, Auditor& a
       responder.Reply([&] {
         if (!report.ok()) return report.status();
         response->set_revision(report->revision);
+        responder.ShowRevision(report->revision);
         response->set_resources(report->resources);
         for (const auto& violation : report->violations) response->add_violations(violation);
         return report.status();

@@ -183,6 +183,7 @@ grpc::ServerUnaryReactor* ChooseRows(grpc::CallbackServerContext* context,
     SlowCalls::Answer answer = [filled = std::move(filled), response](Responder& waiting) {
       Response told;
       filled->Fill(waiting, told);
+      waiting.ShowRevision(told.revision());
       waiting.Reply([&] { *response = std::move(told); });
     };
     AnswerSlowly(slow, lane, std::move(responder), std::move(answer));

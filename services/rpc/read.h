@@ -28,6 +28,7 @@ void AnswerFrom(Lane& lane, Responder responder, Fill fill) {
   lane.Read(
       [fill = std::move(fill), responder = std::move(responder)](
           const absl::Status& status, const auto* state, int64_t revision) mutable {
+        responder.ShowRevision(revision);
         responder.Reply(
             [&]() -> absl::Status { return status.ok() ? fill(*state, revision) : status; });
       },

@@ -100,8 +100,10 @@ grpc::ServerUnaryReactor* ReadSlowly(grpc::CallbackServerContext* context,
     SlowCalls::Answer answer = [&lane, query = std::move(query), response,
                                 fill = std::move(fill)](Responder& waiting) {
       Response told;
-      const absl::Status said = lane.Peek(
-          [&](const auto& state, int64_t revision) { return fill(state, revision, query, told); });
+      const absl::Status said = lane.Peek([&](const auto& state, int64_t revision) {
+        waiting.ShowRevision(revision);
+        return fill(state, revision, query, told);
+      });
       waiting.Reply([&] {
         if (said.ok()) *response = std::move(told);
         return said;

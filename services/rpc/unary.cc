@@ -1,14 +1,17 @@
 #include "services/rpc/unary.h"
 
 #include <atomic>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "services/common/cause.h"
 #include "services/common/log.h"
 #include "services/rpc/dispatch.h"
+#include "services/rpc/revision.h"
 #include "services/rpc/status.h"
 
 namespace muster::rpc {
@@ -22,6 +25,7 @@ class UnaryCall final : public OpenCall, public grpc::ServerUnaryReactor {
   UnaryCall(grpc::CallbackServerContext& context, Dispatch dispatch)
       : core_(dispatch.core),
         place_(std::move(dispatch.place)),
+        context_(context),
         accounting_(context, dispatch),
         deadline_(DeadlineOf(context, core_)) {}
 
@@ -39,6 +43,8 @@ class UnaryCall final : public OpenCall, public grpc::ServerUnaryReactor {
   void Answer(const absl::Status& status) {
     if (core_ != nullptr) core_->calls.Remove(this);
     if (status.ok()) {
+      const int64_t revision = revision_.load(std::memory_order_relaxed);
+      if (revision >= 0) context_.AddTrailingMetadata(kRevisionHeader, absl::StrCat(revision));
       accounting_.Sent();
       accounting_.Handled(grpc::StatusCode::OK, "");
       grpc::ServerUnaryReactor::Finish(grpc::Status());
@@ -49,6 +55,8 @@ class UnaryCall final : public OpenCall, public grpc::ServerUnaryReactor {
       grpc::ServerUnaryReactor::Finish(std::move(converted));
     }
   }
+
+  void ShowRevision(int64_t revision) { revision_.store(revision, std::memory_order_relaxed); }
 
   void Expire(const absl::Status& status) override {
     if (Claim()) Answer(status);
@@ -101,9 +109,11 @@ class UnaryCall final : public OpenCall, public grpc::ServerUnaryReactor {
 
   ServerCore* const core_;
   CallerLimits::Place place_;
+  grpc::CallbackServerContext& context_;
   Accounting accounting_;
   const absl::Time deadline_;
   const std::string error_id_ = NewId();
+  std::atomic<int64_t> revision_ = -1;  // negative: the answer shows none
   std::atomic<bool> answered_ = false;
   std::atomic<bool> cancelled_ = false;
   std::shared_ptr<UnaryCall> self_;
@@ -166,6 +176,7 @@ void Responder::ReplyWith(absl::FunctionRef<absl::Status()> fill) {
   call_->Answer(status);
 }
 
+void Responder::ShowRevision(int64_t revision) { call_->ShowRevision(revision); }
 bool Responder::gone() const { return call_->gone(); }
 absl::Time Responder::deadline() const { return call_->deadline(); }
 const CallInfo& Responder::info() const { return call_->info(); }

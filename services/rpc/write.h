@@ -17,6 +17,7 @@
 #include "services/common/faults.h"
 #include "services/common/kept_request.h"
 #include "services/common/state.h"
+#include "services/common/status_macros.h"
 #include "services/rpc/revision.h"
 #include "services/rpc/unary.h"
 
@@ -107,6 +108,11 @@ inline absl::StatusOr<std::monostate> Decided(absl::Status status) {
 }
 
 // What is kept of an answer, and the answer that was kept.
+struct KeptAnswer {
+  KeptRequest kept = {};
+  int64_t revision = 0;  // of the row
+  int64_t changes = 0;   // that were made for it, its own among them
+};
 KeptRequest AnswerToKeep(const WriteOptions& options, const absl::Status& status,
                          const google::protobuf::Message& response, absl::Time now);
 absl::Status TellKept(const KeptRequest& kept, google::protobuf::Message& response);
@@ -172,35 +178,41 @@ template <class Lane, class Response, class Decide, class Render>
 void CommitOnce(const Writer<Lane>& writer, Responder responder, WriteOptions options,
                 Response* response, Decide decide, Render render) {
   using StagedState = typename LaneOf<Lane>::StagedState;
-  auto kept = std::make_shared<KeptRequest>();
-  auto changes = std::make_shared<int64_t>(0);
+  auto told = std::make_shared<KeptAnswer>();
   const auto pace = options.pace;
   const absl::Time deadline = responder.deadline();
   writer.lane->Submit(
       [decide = std::move(decide), render = std::move(render), options = std::move(options),
-       policy = writer.keep, kept,
-       changes](StagedState& staged, absl::Time now) mutable -> absl::Status {
-        *changes = 0;
+       policy = writer.keep, told](StagedState& staged, absl::Time now) mutable -> absl::Status {
+        *told = {};
+        const auto& rows = staged.state().template table<KeptRequest>();
         if (const auto* before = FindKept(staged.state(), options.kept_id, now, policy.keep)) {
-          *kept = *before;
-          kept->request_id = options.request_id;  // for people
-          return CheckSameRequest(*kept, options.method, options.digest);
+          *told = {*before, rows.FindVersioned(options.kept_id)->revision};
+          told->kept.request_id = options.request_id;  // for people
+          return CheckSameRequest(told->kept, options.method, options.digest);
         }
         const size_t mark = staged.Mark();
         const auto outcome = Decided(decide(staged, now));
         if (!outcome.ok()) return outcome.status();
-        Response told;
-        const absl::Status status = Rendered(render, *outcome, told);
+        Response answer;
+        const absl::Status status = Rendered(render, *outcome, answer);
         if (!status.ok() && staged.Mark() == mark) return status;
-        SetRevision(told, staged.revision());
-        *kept = AnswerToKeep(options, status, told, now);
-        *changes = Since(mark, staged) + 1;  // and the answer
-        return Keep(staged, *kept, policy);
+        SetRevision(answer, staged.revision());
+        told->kept = AnswerToKeep(options, status, answer, now);
+        RETURN_IF_ERROR(Keep(staged, told->kept, policy));
+        told->revision = rows.FindVersioned(options.kept_id)->revision;
+        told->changes = Since(mark, staged);
+        return absl::OkStatus();
       },
-      [kept, changes, pace, response, responder = std::move(responder)](const absl::Status& status,
-                                                                        int64_t) mutable {
-        Count(pace, status, *changes);
-        responder.Reply([&] { return status.ok() ? TellKept(*kept, *response) : status; });
+      [told, pace, response, responder = std::move(responder)](const absl::Status& status,
+                                                               int64_t) mutable {
+        Count(pace, status, told->changes);
+        responder.Reply([&] {
+          if (!status.ok()) return status;
+          const absl::Status answer = TellKept(told->kept, *response);
+          responder.ShowRevision(RevisionOf(*response, told->revision));
+          return answer;
+        });
       },
       deadline);
 }
@@ -220,6 +232,7 @@ void CommitTo(const Writer<Lane>& writer, Responder responder, const WriteOption
   Commit(*writer.lane, deadline, options, std::move(decide),
          [response, render = std::move(render), responder = std::move(responder)](
              auto outcome, int64_t revision) mutable {
+           responder.ShowRevision(revision);
            responder.Reply([&]() -> absl::Status {
              if (!outcome.ok()) return outcome.status();
              const absl::Status status = internal::Rendered(render, *outcome, *response);

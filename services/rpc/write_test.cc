@@ -1,6 +1,7 @@
 #include "services/rpc/write.h"
 
 #include <gmock/gmock.h>
+#include <google/protobuf/empty.pb.h>
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -45,6 +46,10 @@ class WriteTest : public ::testing::Test {
     grpc::ClientContext context;
     v1::Quota response;
     const absl::Status status = FromGrpcStatus(server_.stub->GetQuota(&context, {}, &response));
+    const auto shown = context.GetServerTrailingMetadata().find(kRevisionHeader);
+    shown_ = shown == context.GetServerTrailingMetadata().end()
+                 ? ""
+                 : std::string(shown->second.data(), shown->second.size());
     if (!status.ok()) return status;
     return response;
   }
@@ -65,6 +70,7 @@ class WriteTest : public ::testing::Test {
   FakeLane<Orchard> lane_;
   Writer<FakeLane<Orchard>> writer_{&lane_};
   FakeServer server_;
+  std::string shown_;  // the revision of the last answer, as its metadata has it
 };
 
 TEST_F(WriteTest, CommitsAndAnswers) {
@@ -76,6 +82,9 @@ TEST_F(WriteTest, CommitsAndAnswers) {
   EXPECT_EQ(Find("apple")->weight, 7);
   EXPECT_EQ(lane_.revision, 1);
   EXPECT_EQ(answer->revision(), 1) << "a watch after it tells of all that comes later";
+  EXPECT_EQ(shown_, "1");
+  EXPECT_FALSE(Create("apple", 7).ok());
+  EXPECT_EQ(shown_, "") << "it shows nothing";
 }
 
 TEST_F(WriteTest, EveryFaultIsToldAndNothingIsDecided) {
@@ -173,6 +182,30 @@ TEST_F(RequestIdTest, TheSameAgainIsAnsweredTheSameAndDoneOnce) {
   EXPECT_EQ(lane_.revision, revision + 1);
   EXPECT_TRUE(CreateAs("r2", "apple", 7).ok());
   EXPECT_NE(Find("apple"), nullptr);
+}
+
+TEST_F(RequestIdTest, TheRevisionIsShownAlsoByWhatHasNoFieldForIt) {
+  google::protobuf::Empty nothing;
+  const auto create = [&](const std::string& id, const std::string& name) {
+    v1::CreateQuotaRequest request;
+    request.set_request_id(id);
+    request.set_quota_id(name);
+    const auto answer = Call([&](grpc::CallbackServerContext* context, v1::Quota*) {
+      return Write(context, writer_, request, &nothing, kParse, kDecide,
+                   [](const Fruit&, google::protobuf::Empty&) {});
+    });
+    EXPECT_TRUE(answer.ok()) << answer.status();
+    return shown_;
+  };
+  EXPECT_EQ(create("", "apple"), "1");
+  const std::string first = create("r1", "pear");
+  EXPECT_EQ(first, absl::StrCat(lane_.revision));
+  Remove("pear");
+  EXPECT_EQ(create("r1", "pear"), first) << "the same again";
+  ASSERT_TRUE(CreateAs("r2", "plum", 1).ok());
+  const auto again = CreateAs("r2", "plum", 1);
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(shown_, absl::StrCat(again->revision()));
 }
 
 TEST_F(RequestIdTest, WhatWasDoneAndNotToldIsToldWhenItIsRepeated) {

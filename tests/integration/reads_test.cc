@@ -368,12 +368,34 @@ class Reads : public ::testing::Test {
       const auto* id = method.input_type()->FindFieldByName("request_id");
       if (id != nullptr) request->GetReflection()->SetString(request.get(), id, "a-trial");
     }
+    answer_.clear();
+    trailer_.clear();
     return rpc::FromGrpcStatus(
         CallRaw(muster_.operator_channel(),
                 absl::StrCat("/", method.service()->full_name(), "/", method.name()),
-                request->SerializeAsString(), {.enough = [&method](const std::string& answer) {
-                  return method.server_streaming() && IsSnapshotEnd(method, answer);
-                }}));
+                request->SerializeAsString(),
+                {.enough =
+                     [&](const std::string& answer) {
+                       answer_ = answer;
+                       return method.server_streaming() && IsSnapshotEnd(method, answer);
+                     },
+                 .trailer = &trailer_}));
+  }
+
+  // The revision that the last answer shows, as its metadata says; where its message has a field for it, it says the same.
+  void ExpectRevision(const MethodDescriptor& method) const {
+    ASSERT_EQ(trailer_.count("x-muster-revision"), 1);
+    const std::string told = trailer_.find("x-muster-revision")->second;
+    EXPECT_THAT(told, ::testing::MatchesRegex("[0-9]+"));
+    const std::unique_ptr<google::protobuf::Message> message(
+        google::protobuf::MessageFactory::generated_factory()
+            ->GetPrototype(method.output_type())
+            ->New());
+    ASSERT_TRUE(message->ParseFromString(answer_));
+    const auto* field = method.output_type()->FindFieldByName("revision");
+    if (field != nullptr) {
+      EXPECT_EQ(told, absl::StrCat(message->GetReflection()->GetInt64(*message, field)));
+    }
   }
 
   static bool IsSnapshotEnd(const MethodDescriptor& method, const std::string& bytes) {
@@ -390,6 +412,8 @@ class Reads : public ::testing::Test {
   MiniMuster muster_;
   std::unique_ptr<lv1::LifecycleService::Stub> life_;
   std::string fresh_;
+  std::string answer_;                                             // the last one
+  std::multimap<std::string, std::string> trailer_;                // of the last call
   std::vector<std::pair<std::string, std::string>> replacements_;  // longer words first
 };
 
@@ -405,6 +429,10 @@ TEST_F(Reads, NoJournalMoves) {
       // A trial may be refused for what the pool is; a malformed request would show nothing.
       EXPECT_TRUE(status.ok() || (is_trial && absl::IsFailedPrecondition(status))) << status;
       EXPECT_EQ(Journals(), before);
+      if (status.ok() && !method->server_streaming() &&
+          method->service()->full_name() != debug::v1::DebugService::service_full_name()) {
+        ExpectRevision(*method);
+      }
     }
   }
   EXPECT_EQ(muster_.CompareStates(), "");

@@ -184,6 +184,10 @@ As metadata; each may be left out.
 | `traceparent`, `x-request-id` | which trace it belongs to, and by which id the server's log is to tell of it (`deploy/logs-and-traces.md`) |
 | `x-muster-reason` | why something is changed, for its history |
 | `x-muster-service` | of what every process serves (HistoryService, AccessService) whose process is to answer: `capacity`, `configuration`, `lifecycle`, `quota`. Behind one address of services that run apart (`deploy/nginx`); without it lifecycle's |
+
+Every answer bears `x-request-id`, in its initial metadata. That of a read or a mutation also bears `x-muster-revision`, in its trailing
+metadata: the revision that it shows, as the field `revision` of those messages that have one; `DeleteQuota` and the like have
+none. A watch of the same service after it (`after_revision`) tells of all that came later, and of nothing from before.
 )";
 
 TEST_F(ServiceConfigTest, IsToldInThePage) {

@@ -7,6 +7,7 @@
 #include <grpcpp/support/byte_buffer.h>
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -19,6 +20,8 @@ struct RawCallOptions {
   absl::Duration deadline = absl::Seconds(30);
   // Told each answer. True: it is the last that is wanted; the call is left, and counts as OK.
   std::function<bool(const std::string& answer)> enough = {};
+  // Filled with the trailing metadata of a call that ended by itself; null: not wanted.
+  std::multimap<std::string, std::string>* trailer = nullptr;
 };
 
 // Sends these bytes as a request of that method, whatever they are, and takes the answers as they
@@ -55,6 +58,11 @@ inline grpc::Status CallRaw(const std::shared_ptr<grpc::Channel>& channel,
   grpc::Status status;
   call->Finish(&status, nullptr);
   next();
+  if (options.trailer != nullptr && !left) {
+    for (const auto& [key, value] : context.GetServerTrailingMetadata())
+      options.trailer->emplace(std::string(key.data(), key.size()),
+                               std::string(value.data(), value.size()));
+  }
   return left ? grpc::Status::OK : status;
 }
 

@@ -121,6 +121,7 @@ void AnswerExplanation(Lane& lane, rpc::Responder responder, std::shared_ptr<Adv
         std::optional<Snapshot> snapshot = SnapshotOf(*state, name);
         if (!snapshot) return responder.Finish(muster::error::NotFound(name));
         const Versioned<Pool> pool = *state->table<Pool>().FindVersioned(name);
+        responder.ShowRevision(revision);
         advisor->Explain(*std::move(snapshot), std::move(responder),
                          [pool, revision, response](std::vector<v1::NodePoolObstacle> obstacles) {
                            *response->mutable_node_pool() = ToProto(pool);

@@ -79,6 +79,7 @@ void TryOut(Lane& lane, rpc::Responder responder, const rpc::WriteOptions& optio
                   absl::StatusOr<Tried> tried, int64_t revision) mutable {
                 if (!tried.ok() || !tried->dry_run)
                   return responder.Reply([&] { return tried.status(); });
+                responder.ShowRevision(revision);
                 then(*std::move(tried), revision, std::move(responder));
               });
 }
