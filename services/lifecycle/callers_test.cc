@@ -195,6 +195,30 @@ TEST_F(CallersTest, AnUpdateWritesWhatItsMaskNamesOrWhatIsSet) {
               HasReason("ETAG_MISMATCH"));
 }
 
+TEST_F(CallersTest, NobodysScaleIsUndoneUnseen) {
+  const auto made = Apply(2);
+  ASSERT_THAT(made, IsOk());
+  ASSERT_THAT(Call(*replica_->stub, &Stub::ResizeNodePool, To(3)), IsOk()) << "somebody else's";
+  v1::UpdateNodePoolRequest update;
+  update.mutable_node_pool()->set_name(kPool);
+  update.mutable_node_pool()->mutable_spec()->set_description("for Mondays");
+  ASSERT_THAT(Call(*replica_->stub, &Stub::UpdateNodePool, update), IsOk());
+  EXPECT_EQ(Get().spec().target_nodes(), 3);
+
+  v1::ApplyNodePoolRequest whole = Pool(2);
+  whole.mutable_node_pool()->set_etag(made->etag());
+  whole.mutable_node_pool()->mutable_spec()->set_description("for Tuesdays");
+  EXPECT_THAT(Call(*replica_->stub, &Stub::ApplyNodePool, whole).status(),
+              HasReason("ETAG_MISMATCH"));
+  EXPECT_EQ(Get().spec().target_nodes(), 3);
+  whole.mutable_node_pool()->clear_etag();
+  const auto applied = Call(*replica_->stub, &Stub::ApplyNodePool, whole);
+  ASSERT_THAT(applied, IsOk());
+  EXPECT_THAT(applied->changed_fields().paths(),
+              ::testing::UnorderedElementsAre("spec.target_nodes", "spec.description"))
+      << "who wants no etag is told what he changed";
+}
+
 TEST_F(CallersTest, ListsAreFilteredAndOrdered) {
   for (const auto& [id, priority] : {std::pair("a", 1), std::pair("b", 3), std::pair("c", 2)}) {
     v1::ApplyNodePoolRequest request = Pool(priority);
