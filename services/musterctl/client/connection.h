@@ -13,7 +13,6 @@
 #include "services/common/status_macros.h"
 #include "services/musterctl/client/api_types.h"
 #include "services/musterctl/client/errors.h"
-#include "services/page/watch_sink.h"
 
 namespace muster::musterctl {
 
@@ -57,7 +56,7 @@ class Connection {
   std::string Prefix(Kind kind) const {
     const bool of_cluster = kind <= Kind::kEvent;
     if (kind > Kind::kQuota || scope_.organization == "-") return "";
-    if (kind == Kind::kQuota) return QuotaNameOf(scope_.organization, "");
+    if (kind == Kind::kQuota || kind == Kind::kHolding) return QuotaNameOf(scope_.organization, "");
     if (!of_cluster || scope_.cluster == "-") return absl::StrCat(Organization(), "/clusters/");
     return absl::StrCat(Cluster(), "/");
   }

@@ -30,6 +30,13 @@ absl::StatusOr<std::string> NameFor(const Connection& connection, const Resource
     }
     case Kind::kCluster:
       return below(connection.Organization(), "clusters");
+    case Kind::kHolding: {
+      const std::vector<std::string> parts = absl::StrSplit(id, '/');
+      if (parts.size() != 2)
+        return absl::InvalidArgumentError(
+            absl::StrCat("holding: is named QUOTA/UID, not \"", id, "\""));
+      return absl::StrCat(connection.Organization(), "/quotas/", parts[0], "/holdings/", parts[1]);
+    }
     case Kind::kQuota:
       return below(connection.Organization(), "quotas");
     case Kind::kZone:
@@ -105,6 +112,8 @@ absl::StatusOr<Item> GetItem(Connection& connection, Kind kind, const std::strin
       return GetBy(connection, &Connection::Lifecycle::GetNode, name);
     case Kind::kCluster:
       return GetBy(connection, &Connection::Lifecycle::GetCluster, name);
+    case Kind::kHolding:
+      return GetBy(connection, &Connection::Quota::GetHolding, name);
     case Kind::kQuota:
       return GetBy(connection, &Connection::Quota::GetQuota, name);
     case Kind::kZone:

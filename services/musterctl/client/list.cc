@@ -28,6 +28,7 @@ std::string NameBegin(const Connection& connection, Kind kind, const std::string
       return absl::StrCat("machines/", begin);
     case Kind::kClaim:
       return absl::StrCat("claims/", begin);
+    case Kind::kHolding:
     case Kind::kZone:
     case Kind::kInstanceType:
     case Kind::kRelease:
@@ -96,6 +97,13 @@ absl::Status ListOthers(Connection& connection, Kind kind, const ListRange& rang
                         const PageReceiver& receive) {
   const std::string filter = FilterOf(connection, kind, range);
   switch (kind) {
+    case Kind::kHolding: {
+      quota::v1::ListHoldingsRequest request;
+      request.set_parent(absl::StrCat(connection.Organization(), "/quotas/-"));
+      return connection.Pages(
+          &Connection::Quota::ListHoldings, request,
+          [](auto& response) { return response.mutable_holdings(); }, receive);
+    }
     case Kind::kQuota: {
       quota::v1::ListQuotasRequest request;
       request.set_parent(connection.Organization());

@@ -75,15 +75,19 @@ absl::StatusOr<history::v1::GetPastResponse> GetPast(Connection& connection,
 absl::StatusOr<std::vector<Item>> ListPast(Connection& connection, Kind kind,
                                            const std::string& pool, const Moment& then) {
   history::v1::ListPastRequest request;
-  request.set_parent(kind == Kind::kCluster || kind == Kind::kQuota ? connection.Organization()
-                     : pool.empty()                                 ? connection.Cluster()
-                                                                    : connection.PoolName(pool));
+  const bool of_cluster = kind <= Kind::kEvent;
+  request.set_parent(!of_cluster    ? connection.Organization()
+                     : pool.empty() ? connection.Cluster()
+                                    : connection.PoolName(pool));
   switch (kind) {
     case Kind::kCluster:
       request.set_collection("clusters");
       break;
     case Kind::kQuota:
       request.set_collection("quotas");
+      break;
+    case Kind::kHolding:
+      request.set_collection("holdings");
       break;
     case Kind::kNodePool:
       request.set_collection("nodePools");
@@ -93,7 +97,8 @@ absl::StatusOr<std::vector<Item>> ListPast(Connection& connection, Kind kind,
       break;
     default:
       return absl::InvalidArgumentError(
-          "--at: lists are told of clusters, NodePools, Nodes and quotas; of others name one");
+          "--at: lists are told of clusters, NodePools, Nodes, quotas and holdings; of others name "
+          "one");
   }
   SetMoment(then, request);
   std::vector<Item> items;

@@ -104,6 +104,14 @@ class FromQuotas {
   std::map<std::string, Known> known_;
 };
 
+struct FromHoldings {
+  using Response = quota::v1::WatchQuotasResponse;
+  std::optional<Item> operator()(const Response& response) const {
+    if (response.has_holding()) return response.holding();
+    return std::nullopt;
+  }
+};
+
 struct FromConfigurations {
   using Response = configuration::v1::WatchConfigurationsResponse;
   Kind kind = Kind::kRelease;
@@ -185,6 +193,10 @@ absl::Status WatchStream(Connection& connection, const WatchRange& range,
     case Kind::kClaim:
       machines.add_kinds(capacity::v1::WatchCapacityRequest::KIND_CLAIM);
       break;
+    case Kind::kHolding:
+      quotas.set_name_prefix(prefix);
+      return Stream(connection, &Connection::Quota::WatchQuotas, quotas, start, FromHoldings(),
+                    receive);
     case Kind::kQuota:
       quotas.set_name_prefix(prefix);
       return Stream(connection, &Connection::Quota::WatchQuotas, quotas, start, FromQuotas(),

@@ -22,8 +22,8 @@ absl::string_view WhereOf(Kind kind) {
 // As manifests and -o json call it.
 std::string ObjectName(Kind kind) {
   constexpr const char* kNames[] = {
-      "NodePool", "Node",  "Event",   "Cluster",           "Quota",      "Zone", "InstanceType",
-      "Machine",  "Claim", "Release", "PoolConfiguration", "NodeProfile"};
+      "NodePool",     "Node",    "Event", "Cluster", "Holding",           "Quota",      "Zone",
+      "InstanceType", "Machine", "Claim", "Release", "PoolConfiguration", "NodeProfile"};
   return kNames[static_cast<size_t>(kind)];
 }
 

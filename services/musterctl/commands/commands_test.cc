@@ -338,6 +338,26 @@ TEST_F(CommandsTest, WhoLooksIsToldHowFarAMachineSetIs) {
                             std::string(last.size(), ' ') + "\r");
 }
 
+TEST_F(CommandsTest, AHoldingIsNamedByItsQuotaAndItsPool) {
+  quota::v1::Holding holding;
+  holding.set_name("organizations/acme/quotas/A-1A~t~default/holdings/u1");
+  holding.set_nodes(3);
+  holding.set_pool("organizations/acme/clusters/example/nodePools/train");
+  api_.items[Kind::kHolding] = {holding};
+  EXPECT_EQ(RunLine({"get", "holdings", "--no-headers", "-o", "custom-columns=N:.spec.nodes"}),
+            kDone);
+  EXPECT_EQ(out(), "3\n");
+  EXPECT_EQ(RunLine({"get", "holdings", "-o", "name"}), kDone);
+  EXPECT_EQ(out(), "holding/A-1A~t~default/u1\n");
+  for (const char* name :
+       {"holding/A-1A~t~default/u1", "organizations/acme/quotas/A-1A~t~default/holdings/u1"}) {
+    EXPECT_EQ(RunLine({"describe", name}), kDone) << err();
+    EXPECT_THAT(out(), HasSubstr("train")) << name;
+  }
+  EXPECT_EQ(RunLine({"get", "holding", "A-1A~t~default/u1"}), kDone) << err();
+  EXPECT_EQ(RunLine({"delete", "holding/A-1A~t~default/u1"}), kWrongUse) << "its pool's";
+}
+
 TEST_F(CommandsTest, OrdersHaveAName) {
   EXPECT_EQ(RunLine({"scale", "nodepool", "train", "--nodes=5", "--request-id=mine"}), kDone);
   EXPECT_EQ(options_.request_id, "mine");

@@ -54,7 +54,7 @@ std::vector<std::string> PlaceOf(const std::string& name) {
 
 std::vector<std::string> PlaceHeaders(Kind kind) {
   if (kind <= Kind::kEvent) return {"ORGANIZATION", "CLUSTER"};
-  if (kind == Kind::kCluster || kind == Kind::kQuota) return {"ORGANIZATION"};
+  if (kind <= Kind::kQuota) return {"ORGANIZATION"};
   return {};
 }
 

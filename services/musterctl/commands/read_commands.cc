@@ -20,11 +20,12 @@ Command GetCommand() {
       .usage = "get KIND [NAME...] | KIND/NAME... | KIND,KIND [flags]",
       .summary = "Shows resources.",
       .details =
-          "KIND: nodepools (np), nodes, events, clusters, quotas, zones, instancetypes, machines,\n"
-          "claims, releases, configurations, profiles; singular forms too. NAME is the id, "
-          "without\n"
-          "its path, or the whole resource name; of a Node POOL/MACHINE or MACHINE, of a\n"
-          "configuration the NodePool's uid. What -o name prints every command takes.\n"
+          "KIND: nodepools (np), nodes, events, clusters, holdings, quotas, zones, instancetypes,\n"
+          "machines, claims, releases, configurations, profiles; singular forms too. NAME is the "
+          "id,\n"
+          "without its path, or the whole resource name; of a Node POOL/MACHINE or MACHINE, of a\n"
+          "configuration the NodePool's uid, of a holding QUOTA/UID. What -o name prints every "
+          "command takes.\n"
           "TEMPLATE is kubectl's JSONPath: {.spec.x}, [0], [*], ['key'], ..name, [?(@.a==\"b\")],\n"
           "{range .items[*]}{.metadata.name}{\"\\n\"}{end}. Tables fit the terminal, except with "
           "-o\n"

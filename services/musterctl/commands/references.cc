@@ -21,6 +21,7 @@ constexpr std::pair<absl::string_view, Kind> kNames[] = {
     {"organizations/*/clusters/*/nodePools/*", Kind::kNodePool},
     {"organizations/*/clusters/*/events/*", Kind::kEvent},
     {"organizations/*/clusters/*", Kind::kCluster},
+    {"organizations/*/quotas/*/holdings/*", Kind::kHolding},
     {"organizations/*/quotas/*", Kind::kQuota},
     {"channels/*/components/*/releases/*", Kind::kRelease},
     {"poolConfigurations/*", Kind::kConfiguration},
@@ -73,7 +74,7 @@ bool IsOneOf(Kind kind, absl::Span<const Kind> kinds) {
 bool IsInScope(Kind kind, const std::string& name, const Scope& scope) {
   if (kind > Kind::kQuota) return true;
   const std::string organization = absl::StrCat("organizations/", scope.organization, "/");
-  if (kind == Kind::kCluster || kind == Kind::kQuota) return absl::StartsWith(name, organization);
+  if (kind > Kind::kEvent) return absl::StartsWith(name, organization);
   return absl::StartsWith(name, absl::StrCat(organization, "clusters/", scope.cluster, "/"));
 }
 
@@ -126,7 +127,8 @@ absl::StatusOr<Asked> ReadAsked(const std::string& command, absl::Span<const std
   for (const std::string& word : words.subspan(1)) {
     if (word.empty()) return WrongUse(absl::StrCat(command, ": an empty NAME"));
     const auto whole = WholeName(word);
-    const bool doubled = absl::StrContains(word, "/") && asked.kinds[0] != Kind::kNode && !whole;
+    const bool has_two_parts = asked.kinds[0] == Kind::kNode || asked.kinds[0] == Kind::kHolding;
+    const bool doubled = absl::StrContains(word, "/") && !has_two_parts && !whole;
     if (doubled || (whole && whole->kind != asked.kinds[0])) {
       return WrongUse(absl::StrCat(command, ": \"", word, "\": either KIND NAME or KIND/NAME"));
     }

@@ -21,6 +21,7 @@ constexpr Words kWords[] = {
     {Kind::kNode, "node", "nodes", "no"},
     {Kind::kEvent, "event", "events", "ev"},
     {Kind::kCluster, "cluster", "clusters", ""},
+    {Kind::kHolding, "holding", "holdings", ""},
     {Kind::kQuota, "quota", "quotas", ""},
     {Kind::kZone, "zone", "zones", ""},
     {Kind::kInstanceType, "instancetype", "instancetypes", "it"},
@@ -83,6 +84,10 @@ std::string IdOfName(Kind kind, absl::string_view name) {
   if (kind == Kind::kRelease) {
     if (const auto parts = MatchName("channels/*/components/*/releases/*", name))
       return absl::StrJoin(*parts, "~");
+  }
+  if (kind == Kind::kHolding) {
+    if (const auto parts = MatchName("organizations/*/quotas/*/holdings/*", name))
+      return absl::StrCat((*parts)[1], "/", (*parts)[2]);
   }
   const size_t slash = name.rfind('/');
   return std::string(slash == absl::string_view::npos ? name : name.substr(slash + 1));

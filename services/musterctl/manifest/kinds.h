@@ -20,6 +20,7 @@ enum class Kind {
   kNode,
   kEvent,
   kCluster,
+  kHolding,
   kQuota,
   kZone,
   kInstanceType,
@@ -32,10 +33,10 @@ enum class Kind {
 
 // One resource of any kind; the alternatives are in the order of Kind.
 using Item = std::variant<lifecycle::v1::NodePool, lifecycle::v1::Node, lifecycle::v1::Event,
-                          lifecycle::v1::Cluster, quota::v1::Quota, capacity::v1::Zone,
-                          capacity::v1::InstanceType, capacity::v1::Machine, capacity::v1::Claim,
-                          configuration::v1::Release, configuration::v1::PoolConfiguration,
-                          configuration::v1::NodeProfile>;
+                          lifecycle::v1::Cluster, quota::v1::Holding, quota::v1::Quota,
+                          capacity::v1::Zone, capacity::v1::InstanceType, capacity::v1::Machine,
+                          capacity::v1::Claim, configuration::v1::Release,
+                          configuration::v1::PoolConfiguration, configuration::v1::NodeProfile>;
 
 // `nodepools`, `nodepool`, `np`, in any case; nullopt for what is no kind.
 std::optional<Kind> ParseKind(absl::string_view word);
@@ -55,7 +56,7 @@ inline Kind KindOf(const Item& item) { return static_cast<Kind>(item.index()); }
 // The resource name, e.g. `organizations/acme/clusters/example/nodePools/train`.
 const std::string& NameOf(const Item& item);
 // The id that people use: the last part of the name; of a release `channel~component~version`, of a
-// configuration its pool's uid.
+// configuration its pool's uid, of a holding QUOTA/UID.
 std::string IdOf(const Item& item);
 std::string IdOfName(Kind kind, absl::string_view name);
 // The resource name of a release, by its parts or its id; nullopt: that is none.

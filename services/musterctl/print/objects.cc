@@ -32,6 +32,17 @@ json Overrides(const google::protobuf::RepeatedPtrField<quota::v1::LimitOverride
   return list;
 }
 
+json Object(const quota::v1::Holding& holding, const std::string& id) {
+  json object = Frame("Holding", id);
+  if (const auto parts = MatchName("organizations/*/quotas/*/holdings/*", holding.name())) {
+    object["metadata"]["organization"] = parts->front();
+  }
+  object["spec"] = {
+      {"generation", holding.generation()}, {"nodes", holding.nodes()}, {"pool", holding.pool()}};
+  PutTime(object["status"], "updateTime", holding.update_time());
+  return object;
+}
+
 json Object(const quota::v1::Quota& quota, const std::string& id) {
   json object = Frame("Quota", id);
   if (const auto parts = MatchName("organizations/*/quotas/*", quota.name())) {

@@ -243,6 +243,7 @@ TEST(TableTest, EveryKindHasAsManyCellsAsHeaders) {
                                    lifecycle::v1::Node(),
                                    lifecycle::v1::Event(),
                                    lifecycle::v1::Cluster(),
+                                   quota::v1::Holding(),
                                    quota::v1::Quota(),
                                    capacity::v1::Zone(),
                                    capacity::v1::InstanceType(),

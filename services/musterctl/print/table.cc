@@ -102,6 +102,13 @@ Cells Of(const lifecycle::v1::Cluster& cluster, const std::string& id, bool wide
   return cells;
 }
 
+Cells Of(const quota::v1::Holding& holding, const std::string& id, bool wide, absl::Time now) {
+  Cells cells = {id, IdOfName(Kind::kNodePool, holding.pool()), absl::StrCat(holding.nodes()),
+                 Age(holding.update_time(), now)};
+  Append(cells, wide, {absl::StrCat(holding.generation()), holding.name()});
+  return cells;
+}
+
 Cells Of(const quota::v1::Quota& quota, const std::string& id, bool wide, absl::Time now) {
   Cells parts = absl::StrSplit(id, '~');
   parts.resize(3);
@@ -206,6 +213,8 @@ Cells BaseHeaders(Kind kind) {
       return {"LAST SEEN", "TYPE", "REASON", "OBJECT"};
     case Kind::kCluster:
       return {"NAME", "ZONE", "KUBERNETES", "AGE"};
+    case Kind::kHolding:
+      return {"NAME", "NODEPOOL", "NODES", "SINCE"};
     case Kind::kQuota:
       return {"NAME", "ZONE", "INSTANCE TYPE", "CLASS", "LIMIT", "IN FORCE", "HELD", "AGE"};
     case Kind::kZone:
@@ -243,6 +252,8 @@ Cells WideHeaders(Kind kind) {
       return {"GENERATION", "REVISIONS", "DISABLED", "PINNED"};
     case Kind::kNodeProfile:
       return {"TRAIN"};
+    case Kind::kHolding:
+      return {"GENERATION", "RESOURCE"};
     case Kind::kQuota:
       return {"REMAINING", "OVERRIDES", "RESOURCE"};
     case Kind::kZone:

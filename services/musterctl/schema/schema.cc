@@ -24,6 +24,7 @@ constexpr Root kRoots[] = {
     {Kind::kNode, "muster.lifecycle.v1.Node", "Node", "muster/v1"},
     {Kind::kEvent, "muster.lifecycle.v1.Event", "Event", "muster/v1"},
     {Kind::kCluster, "muster.lifecycle.v1.Cluster", "Cluster", "muster/v1"},
+    {Kind::kHolding, "muster.quota.v1.Holding", "Holding", "muster/v1"},
     {Kind::kQuota, "muster.quota.v1.Quota", "Quota", "muster/v1"},
     {Kind::kZone, "muster.capacity.v1.Zone", "Zone", "muster/v1"},
     {Kind::kInstanceType, "muster.capacity.v1.InstanceType", "InstanceType", "muster/v1"},
