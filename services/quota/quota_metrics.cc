@@ -22,18 +22,30 @@ std::vector<MetricFamily> ByKey(const Census& census) {
       "Nodes held beyond the limit of their organization, because it was lowered or is not set.");
   MetricFamily full =
       rpc::Gauges("muster_quota_full_quotas", "Quotas under which not one Node more can be held.");
-  std::map<std::string, int64_t> over_by_zone;
+  MetricFamily overruns = rpc::Gauges(
+      "muster_quota_overruns",
+      "Quotas under which more Nodes are held than may be by the limit in force, because it was "
+      "lowered or an override lapsed.");
+  struct InZone {
+    int64_t over = 0;
+    int64_t overruns = 0;
+  };
+  std::map<std::string, InZone> zones;
   for (const auto& [key, count] : census.keys) {
     const rpc::Labels labels = {{"zone", key.zone},
                                 {"instance_type", key.instance_type},
                                 {"compute_class", std::string(ToString(key.compute_class))}};
     rpc::AddSample(limit, labels, count.limit);
     rpc::AddSample(held, labels, count.held);
-    over_by_zone[key.zone] += count.over;
     rpc::AddSample(full, labels, count.full);
+    zones[key.zone].over += count.over;
+    zones[key.zone].overruns += count.overruns;
   }
-  for (const auto& [zone, nodes] : over_by_zone) rpc::AddSample(over, {{"zone", zone}}, nodes);
-  return {std::move(limit), std::move(held), std::move(over), std::move(full)};
+  for (const auto& [zone, count] : zones) {
+    rpc::AddSample(over, {{"zone", zone}}, count.over);
+    rpc::AddSample(overruns, {{"zone", zone}}, count.overruns);
+  }
+  return {std::move(limit), std::move(held), std::move(over), std::move(full), std::move(overruns)};
 }
 
 std::vector<MetricFamily> ByOrganization(const Census& census, size_t most) {

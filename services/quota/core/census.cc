@@ -17,6 +17,7 @@ void Census::Add(const Quota& quota, int64_t held, absl::Time now) {
   count.limit += limit;
   count.over += std::max<int64_t>(0, held - limit);
   if (held >= limit) ++count.full;
+  if (held > limit) ++count.overruns;
   OrganizationCount& organization = organizations[quota.key.organization];
   organization.organization = quota.key.organization;
   organization.limit += limit;

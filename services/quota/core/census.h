@@ -23,10 +23,11 @@ struct CensusKey {
 };
 
 struct KeyCount {
-  int64_t limit = 0;  // Nodes that may be held, in force
-  int64_t held = 0;   // Nodes, limit or not
-  int64_t over = 0;   // of these: beyond the limit of their organization
-  int64_t full = 0;   // quotas under which nothing more can be held
+  int64_t limit = 0;     // Nodes that may be held, in force
+  int64_t held = 0;      // Nodes, limit or not
+  int64_t over = 0;      // of these: beyond the limit of their organization
+  int64_t full = 0;      // quotas under which nothing more can be held
+  int64_t overruns = 0;  // of these: under which more is held than may be
   bool operator==(const KeyCount&) const = default;
 };
 

@@ -69,7 +69,19 @@ TEST_F(CensusTest, WhatIsBeyondALimitIsNotMadeUpForByOthers) {
   Limit("acme", 10);
   Limit("zeta", 4);
   Hold("zeta", 6);
-  EXPECT_THAT(Count().keys, ElementsAre(Pair(kKey, KeyCount{14, 6, 2, 1})));
+  EXPECT_THAT(Count().keys, ElementsAre(Pair(kKey, KeyCount{14, 6, 2, 1, 1})));
+}
+
+// By how much is told by `over`; a quota of which just all is held is none.
+TEST_F(CensusTest, AQuotaWithMoreThanItsLimitIsOneOverrun) {
+  Limit("acme", 3);
+  Hold("acme", 3);
+  EXPECT_EQ(Count().keys.at(kKey).overruns, 0);
+  Limit("acme", 1);
+  EXPECT_EQ(Count().keys.at(kKey).overruns, 1);
+  Limit("zeta", 0);
+  Hold("zeta", 9);
+  EXPECT_EQ(Count().keys.at(kKey).overruns, 2);
 }
 
 TEST_F(CensusTest, WhatIsHeldWithoutAQuotaIsBeyondIt) {
