@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <fstream>
 #include <iostream>
 #include <string>
 #include <vector>
@@ -13,7 +14,9 @@
 #include "absl/strings/str_cat.h"
 #include "tests/kubernetes/adapter/adapter_test_base.h"
 #include "tests/observability/prometheus_process.h"
+#include "tests/testing/issuer.h"
 #include "tests/testing/patience.h"
+#include "tests/testing/temp_folder.h"
 
 namespace muster::testing {
 namespace {
@@ -24,9 +27,19 @@ class PanelsTest : public AdapterTest<PanelsTest> {
  public:
   static AdapterStack::Options MakeOptions() {
     AdapterStack::Options options;
-    options.muster.musterd_flags = {"--metrics_organizations=5", "--preemption_notice=1s",
-                                    "--preemption_end=3s", "--audit_interval=2s",
-                                    "--orphan_interval=2s"};
+    static const TempFolder folder;
+    Issuer issuer;
+    issuer.AddRsaKey("rsa");
+    std::ofstream(folder.Path("keys.json")) << issuer.KeySet();
+    options.muster.musterd_flags = {"--metrics_organizations=5",
+                                    "--preemption_notice=1s",
+                                    "--preemption_end=3s",
+                                    "--audit_interval=2s",
+                                    "--orphan_interval=2s",
+                                    "--token_keys_file=" + folder.Path("keys.json"),
+                                    absl::StrCat("--token_issuer=", Issuer::kName),
+                                    absl::StrCat("--token_audience=", Issuer::kAudience)};
+    options.muster.tls = true;
     return options;
   }
 
