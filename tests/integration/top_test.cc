@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "tests/integration/mini_muster.h"
 
 namespace muster::testing {
@@ -30,6 +31,8 @@ TEST_F(TopTest, OnceShowsWhatIsThere) {
   EXPECT_EQ(top.exit_code, 0) << top.output;
   EXPECT_THAT(top.output,
               AllOf(ContainsRegex("watches live: capacity .*, configuration "),
+                    ContainsRegex(absl::StrCat("\nreconciles [^ ]+_", muster_.pid(),
+                                               "_[0-9a-f]+, epoch 1, since [0-9]+[sm]\n")),
                     HasSubstr("pools 1 ok, 0 not; machines 214: 213 free, 1 held, 0 in repair; "
                               "Nodes in service 1\n"),
                     ContainsRegex("gd-8xa100-i128 +23  of 24 free  r000 P\\.{7}  r001 "),

@@ -1,5 +1,8 @@
 #include "services/lifecycle/reconcile/lease_holder.h"
 
+#include <unistd.h>
+
+#include <array>
 #include <optional>
 #include <random>
 #include <utility>
@@ -12,9 +15,12 @@
 namespace muster::lifecycle {
 namespace {
 
+// Tells people which process it is; no other one, of a host of the same name either, has it.
 std::string NewHolder() {
+  std::array<char, 65> host = {};
+  gethostname(host.data(), host.size() - 1);
   std::random_device random;
-  return absl::StrFormat("%08x%08x", random(), random());
+  return absl::StrFormat("%s_%d_%08x", host.data(), getpid(), random());
 }
 
 }  // namespace

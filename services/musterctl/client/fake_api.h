@@ -293,6 +293,7 @@ class FakeApi final : public Api {
     return std::make_unique<FakeLink>(*this);
   }
   std::function<void(page::WatchSink& sink)> fleet = [](page::WatchSink&) {};
+  absl::StatusOr<Leader> leader = absl::NotFoundError("nobody");
   // What the watches say one after the other when they are asked, the last one for ever.
   std::deque<std::vector<page::WatchHealth>> watches = {};
 
@@ -309,6 +310,7 @@ class FakeApi final : public Api {
         const std::string& pool) override {
       return api_.ExplainNodePool(pool);
     }
+    absl::StatusOr<Leader> AskLeader() override { return api_.leader; }
     void Stop() override {}
 
    private:

@@ -26,6 +26,8 @@ constexpr absl::Duration kLookAgain = absl::Milliseconds(50);
 constexpr absl::Duration kFirstPatience = absl::Seconds(1);
 // How long an explanation counts while the pool itself does not change.
 constexpr absl::Duration kVerdictAge = absl::Seconds(10);
+// How often it is asked who reconciles.
+constexpr absl::Duration kLeaderAge = absl::Seconds(5);
 // Pools that lifecycle is asked about: those next to what is looked at.
 constexpr size_t kMostAsked = 40;
 constexpr size_t kPageOfPools = 10;
@@ -142,13 +144,20 @@ std::optional<top::Verdict> Ask(FleetLink& link, const std::string& pool) {
   return top::Verdict{ActorWord(found->actor()), found->message()};
 }
 
-// Asks who must act for the pools that are looked at, by a thread of its own: the page waits for no
-// answer.
+std::optional<top::Reconciler> AskReconciler(FleetLink& link) {
+  const auto leader = link.AskLeader();
+  if (!leader.ok()) return std::nullopt;
+  return top::Reconciler{leader->holder, leader->epoch, leader->since};
+}
+
+// Asks who must act for the pools that are looked at, and who reconciles, by a thread of its own:
+// the page waits for no answer.
 class Asker {
  public:
   Asker(FleetLink& link, const Clock& clock) : link_(link), clock_(clock) {
     thread_ = std::thread([this] {
       do {
+        if (IsLeaderDue()) KeepLeader(AskReconciler(link_));
         for (const Question& question : Due()) {
           if (stopper_.stopped()) return;
           Answer(question, Ask(link_, question.pool));
@@ -179,6 +188,11 @@ class Asker {
     known_ = std::move(kept);
     return verdicts;
   }
+  // As of the last answer.
+  std::optional<top::Reconciler> reconciler() const {
+    MutexLock lock(mutex_);
+    return reconciler_;
+  }
 
  private:
   struct Known {
@@ -207,9 +221,23 @@ class Asker {
     if (verdict) known.verdict = std::move(verdict);
   }
 
+  bool IsLeaderDue() {
+    MutexLock lock(mutex_);
+    const absl::Time now = clock_.Now();
+    if (now - leader_asked_ < kLeaderAge) return false;
+    leader_asked_ = now;
+    return true;
+  }
+  void KeepLeader(std::optional<top::Reconciler> leader) {
+    MutexLock lock(mutex_);
+    reconciler_ = std::move(leader);
+  }
+
   FleetLink& link_;
   const Clock& clock_;
-  Mutex mutex_;
+  mutable Mutex mutex_;
+  absl::Time leader_asked_ MUSTER_GUARDED_BY(mutex_) = absl::InfinitePast();
+  std::optional<top::Reconciler> reconciler_ MUSTER_GUARDED_BY(mutex_);
   std::vector<Question> wanted_ MUSTER_GUARDED_BY(mutex_);
   std::map<std::string, Known> known_ MUSTER_GUARDED_BY(mutex_);
   Stopper stopper_;
@@ -251,6 +279,7 @@ absl::Status Once(Session& session, const Wishes& wishes, const LiveFleet& fleet
   ASSIGN_OR_RETURN(auto watches, AwaitAll(session, link, session.timeout));
   top::View view = ViewOf(session, wishes);
   view.watches = std::move(watches);
+  view.reconciler = AskReconciler(link);
   if (session.world.terminal != nullptr) view.width = session.world.terminal->size().width;
   for (const Question& question : LookFrom(fleet, wishes.filter, 0).questions) {
     if (auto verdict = Ask(link, question.pool)) view.verdicts[question.pool] = *std::move(verdict);
@@ -307,6 +336,7 @@ absl::Status Live(Session& session, const Wishes& wishes, const LiveFleet& fleet
     view.width = size.width;
     view.height = size.height;
     view.watches = link.health();
+    view.reconciler = asker.reconciler();
     const Looked looked = LookFrom(fleet, wishes.filter, first);
     view.first_trouble = first =
         std::min(first, looked.troubles - std::min<size_t>(looked.troubles, 1));

@@ -83,6 +83,14 @@ TEST_F(TopTest, OncePrintsOnePageWithoutEscapeCodes) {
   EXPECT_THAT(api_.calls, Contains("explain nodepool " + top::PoolNamed("train")));
 }
 
+TEST_F(TopTest, SaysWhoReconcilesToWhomMayKnow) {
+  EXPECT_EQ(RunLine({"top", "--once"}), kDone);
+  EXPECT_THAT(out(), Not(HasSubstr("reconciles")));
+  api_.leader = Leader{.holder = "host_1_2", .epoch = 7, .since = clock_.Now() - absl::Hours(3)};
+  EXPECT_EQ(RunLine({"top", "--once"}), kDone);
+  EXPECT_THAT(out(), HasSubstr("\nreconciles host_1_2, epoch 7, since 3h\n"));
+}
+
 TEST_F(TopTest, OnceWaitsUntilAllIsKnown) {
   api_.watches = {Watches(false), Watches(false), Watches(true)};
   EXPECT_EQ(RunLine({"top", "--once"}), kDone) << err();

@@ -49,6 +49,16 @@ void AddWatches(const View& view, std::vector<Line>& lines) {
   }
 }
 
+// Whether it still is there, the pools say: where nobody reconciles, that is what keeps them.
+void AddReconciler(const View& view, std::vector<Line>& lines) {
+  if (!view.reconciler) return;
+  const Reconciler& leader = *view.reconciler;
+  std::string text = absl::StrCat("reconciles ", leader.holder, ", epoch ", leader.epoch);
+  const std::string age = Ago(leader.since, view.now);
+  if (!age.empty()) absl::StrAppend(&text, ", since ", age);
+  lines.emplace_back(std::move(text));
+}
+
 Line TotalsOf(const Fleet& fleet, const View& view, size_t troubles) {
   const StateCounts counts = CountStates(fleet, view.filter);
   const auto count = [&](CellState state) { return counts[static_cast<size_t>(state)]; };
@@ -87,6 +97,7 @@ std::vector<Line> Render(const Fleet& fleet, const View& view) {
   const std::vector<Trouble> troubles = TroublesOf(fleet, view.filter);
   std::vector<Line> lines = {TitleOf(fleet, view)};
   AddWatches(view, lines);
+  AddReconciler(view, lines);
   lines.push_back(TotalsOf(fleet, view, troubles.size()));
   const bool many = fleet.places().size() > kMostMachines;
   std::vector<Section> sections = {many ? MapOfRacks(fleet, view.filter, view.width)

@@ -141,6 +141,14 @@ TEST(PageTest, EverySectionHasItsPartAndSaysWhatIsLeftOut) {
   EXPECT_EQ(lines.back(), "  ... 51 lines more");
 }
 
+TEST(PageTest, SaysWhoReconciles) {
+  View view = PlainView();
+  view.reconciler = {.holder = "host-1\x1b", .epoch = 3, .since = kNow - absl::Hours(2)};
+  EXPECT_EQ(Lines(SmallFleet(), view)[2], "reconciles host-1\\u001b, epoch 3, since 120m");
+  view.reconciler->since = absl::InfinitePast();
+  EXPECT_EQ(Lines(SmallFleet(), view)[2], "reconciles host-1\\u001b, epoch 3");
+}
+
 TEST(PageTest, PoolsAreScrolled) {
   Fleet fleet;
   for (int i = 0; i < 3; ++i)

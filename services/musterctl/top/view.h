@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +19,13 @@ struct Verdict {
   std::string message = {};  // what is in the way, for people
 };
 
+// The replica of lifecycle that reconciles.
+struct Reconciler {
+  std::string holder = {};
+  int64_t epoch = 0;
+  absl::Time since = absl::InfinitePast();  // when it took over; InfinitePast: not told
+};
+
 // What the page needs beside the fleet.
 struct View {
   size_t width = 120;
@@ -24,6 +33,7 @@ struct View {
   absl::Time now = {};
   std::string server = {};
   std::vector<page::WatchHealth> watches = {};
+  std::optional<Reconciler> reconciler = {};
   Filter filter = {};
   size_t first_trouble = 0;                      // how far the pools are scrolled
   std::map<std::string, Verdict> verdicts = {};  // by the pool's resource name
