@@ -3,7 +3,6 @@
 #include <string>
 #include <utility>
 
-#include "services/configuration/core/census.h"
 #include "services/configuration/core/names.h"
 #include "services/rpc/metric_family.h"
 
@@ -26,9 +25,7 @@ MetricFamily Releases(const Census& census) {
 
 }  // namespace
 
-std::vector<MetricFamily> ConfigurationMetrics::Collect() const {
-  Census census;
-  if (!lane_.Read([&](const Lane& lane) { census = CensusOf(lane); })) return {};
+std::vector<MetricFamily> FamiliesOf(const Census& census) {
   return {
       rpc::Gauge("muster_configuration_pools", "Pools that have a configuration.", census.pools),
       rpc::Gauge("muster_configuration_problem_pools",
@@ -47,6 +44,12 @@ std::vector<MetricFamily> ConfigurationMetrics::Collect() const {
                  census.disabled_revisions),
       Releases(census),
   };
+}
+
+std::vector<MetricFamily> ConfigurationMetrics::Collect() const {
+  Census census;
+  if (!lane_.Read([&](const Lane& lane) { census = CensusOf(lane); })) return {};
+  return FamiliesOf(census);
 }
 
 }  // namespace muster::configuration

@@ -6,9 +6,13 @@
 #include <vector>
 
 #include "services/common/detachable.h"
+#include "services/configuration/core/census.h"
 #include "services/configuration/lane.h"
 
 namespace muster::configuration {
+
+// What was counted, as families.
+std::vector<prometheus::MetricFamily> FamiliesOf(const Census& census);
 
 // `muster_configuration_*` of pools and releases: counted in memory at scrape time, a piece at a
 // time, so that no commit waits. Every replica shows the same. Thread-safe.
