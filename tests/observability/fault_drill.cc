@@ -63,7 +63,7 @@ void Drill(const Prometheus& prometheus, const Fault& fault, const Desk& desk) {
       });
   EXPECT_TRUE(std::includes(fired.begin(), fired.end(), fault.alerts.begin(), fault.alerts.end()))
       << "of " << absl::StrJoin(fault.alerts, ", ") << " only " << absl::StrJoin(fired, ", ");
-  const std::string shift = ShiftOf(desk, prometheus, begin);
+  const Shift shift = ShiftOf(desk, prometheus, begin);
   fault.mend();
   const absl::Duration until_ceased = Watch(prometheus, {}, [&](const std::set<std::string>& now) {
     fired.insert(now.begin(), now.end());
@@ -72,11 +72,12 @@ void Drill(const Prometheus& prometheus, const Fault& fault, const Desk& desk) {
   EXPECT_THAT(firing, ::testing::IsEmpty()) << "after " << fault.name;
   for (const std::string& name : fired)
     EXPECT_TRUE(fault.alerts.contains(name) || fault.may_fire.contains(name)) << name;
-  const std::string row = absl::StrCat("| ", fault.name, " | ", absl::StrJoin(fired, ", "), " | ",
-                                       absl::ToInt64Seconds(until_fired), " s | ",
-                                       absl::ToInt64Seconds(until_ceased), " s |\n");
+  const std::string row = absl::StrCat(
+      "| ", fault.name, " | ", absl::StrJoin(fired, ", "), " | ", absl::ToInt64Seconds(until_fired),
+      " s | ", absl::ToInt64Seconds(until_ceased), " s | ", shift.looks, " | ", shift.explained,
+      " | ", shift.page, " | ", shift.log, " |\n");
   std::cout << row;
-  Keep(row, fault.name, shift);
+  Keep(row, fault.name, shift.text);
 }
 
 }  // namespace muster::testing

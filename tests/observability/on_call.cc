@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <regex>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -18,6 +19,7 @@ namespace {
 
 using Json = nlohmann::json;
 
+constexpr char kExplain[] = "musterctl explain nodepool NAME";
 constexpr size_t kMostLines = 40;
 constexpr size_t kMostText = 160;
 
@@ -68,21 +70,36 @@ std::string WithNames(const std::string& command, const std::map<std::string, st
   return out;
 }
 
-std::string Said(const Desk& desk, const std::string& command) {
+// How many looks there were, and how many of them showed something.
+struct Looked {
+  int all = 0;
+  int shown = 0;
+
+  void Count(bool is_shown) {
+    ++all;
+    if (is_shown) ++shown;
+  }
+};
+
+Finished Run(const Desk& desk, const std::string& command) {
   std::vector<std::string> words = absl::StrSplit(command, ' ', absl::SkipEmpty());
   words.erase(words.begin());
-  const Finished finished = desk.ctl(std::move(words));
+  return desk.ctl(std::move(words));
+}
+
+std::string Said(const std::string& command, const Finished& finished) {
   const std::string code =
       finished.exit_code == 0 ? "" : absl::StrCat("(exit code ", finished.exit_code, ")");
   return Fenced(command, absl::StrCat(finished.output, code));
 }
 
-std::string Asked(const Prometheus& prometheus, const std::string& query) {
+std::string Asked(const Prometheus& prometheus, const std::string& query, Looked& looked) {
   const std::vector<std::string> values = prometheus.Values(query);
+  looked.Count(!values.empty());
   return Fenced(query, values.empty() ? "no data" : absl::StrJoin(values, "\n"));
 }
 
-// The health that the page tells its readers of first.
+// The health that the page tells its readers of first; else why there is none.
 std::string PageHealth(const std::string& address) {
   httplib::Client client(absl::StrCat("http://", address));
   client.set_connection_timeout(2);
@@ -95,9 +112,13 @@ std::string PageHealth(const std::string& address) {
   const size_t beat = told.find("event: beat\ndata: ");
   if (beat == std::string::npos)
     return answer ? "no beat" : absl::StrCat("no answer: ", httplib::to_string(answer.error()));
-  const std::string data = told.substr(beat + 18, told.find('\n', beat + 18) - beat - 18);
-  const Json health = Json::parse(data, nullptr, false);
-  if (health.is_discarded()) return data;
+  return told.substr(beat + 18, told.find('\n', beat + 18) - beat - 18);
+}
+
+// A line of each service and watch.
+std::string HealthLines(const std::string& beat) {
+  const Json health = Json::parse(beat, nullptr, false);
+  if (health.is_discarded()) return beat;
   std::vector<std::string> lines;
   for (const char* part : {"services", "watches"})
     for (const Json& row : health["health"][part])
@@ -108,7 +129,7 @@ std::string PageHealth(const std::string& address) {
 // `alerts`: of one name, of one service or several.
 std::string AlertSection(const Desk& desk, const Prometheus& prometheus,
                          const std::vector<FiringAlert>& alerts,
-                         const std::map<std::string, std::string>& names) {
+                         const std::map<std::string, std::string>& names, Looked& looked) {
   const std::string& name = alerts.front().name;
   const std::string runbook = RunbookOf(name);
   std::string out = absl::StrCat("### ", name, "\n\n");
@@ -118,8 +139,14 @@ std::string AlertSection(const Desk& desk, const Prometheus& prometheus,
   }
   absl::StrAppend(&out, "\n> ", absl::StrReplaceAll(runbook, {{"\n", "\n> "}}), "\n\n");
   const Looks looks = LooksOf(runbook);
-  for (const std::string& query : looks.queries) out += Asked(prometheus, query);
-  for (const std::string& command : looks.commands) out += Said(desk, WithNames(command, names));
+  for (const std::string& query : looks.queries) out += Asked(prometheus, query, looked);
+  for (const std::string& look : looks.commands) {
+    const std::string command = WithNames(look, names);
+    const Finished finished = Run(desk, command);
+    // Books that differ are told with exit code 1.
+    looked.Count(finished.exit_code == 0 || !absl::StrContains(finished.output, "error: "));
+    out += Said(command, finished);
+  }
   return out;
 }
 
@@ -170,22 +197,66 @@ std::vector<std::string> TroubleIn(absl::string_view lines, absl::Time since) {
   return out;
 }
 
-std::string ShiftOf(const Desk& desk, const Prometheus& prometheus, absl::Time since) {
+std::string AmissIn(absl::string_view beat) {
+  const Json health = Json::parse(beat.begin(), beat.end(), nullptr, false);
+  if (health.is_discarded()) return "no answer";
+  std::vector<std::string> parts;
+  const auto add = [&](const char* what, const char* rows, const char* well) {
+    std::vector<std::string> services;
+    for (const Json& row : health["health"][rows])
+      if (!row.value(well, false)) services.push_back(row.value("service", ""));
+    if (!services.empty()) parts.push_back(absl::StrCat(what, ": ", absl::StrJoin(services, ", ")));
+  };
+  add("not ready", "services", "ready");
+  add("no news", "watches", "live");
+  for (const Json& row : health["health"]["services"])
+    if (row.value("leaderless", false)) parts.emplace_back("no leader");
+  return parts.empty() ? "nothing" : absl::StrJoin(parts, "; ");
+}
+
+std::string ObstaclesIn(const Finished& explained) {
+  if (explained.exit_code != 0) {
+    static const std::regex& code = *new std::regex("\\(([A-Z_]+)");
+    std::smatch found;
+    return std::regex_search(explained.output, found, code) ? found[1].str() : "no answer";
+  }
+  std::vector<std::string> obstacles;
+  bool is_row = false;
+  for (const absl::string_view line : absl::StrSplit(explained.output, '\n', absl::SkipEmpty())) {
+    if (is_row) obstacles.emplace_back(line.substr(0, line.find(' ')));
+    is_row |= absl::StartsWith(line, "REASON ");
+  }
+  return obstacles.empty() ? "nothing" : absl::StrJoin(obstacles, ", ");
+}
+
+Shift ShiftOf(const Desk& desk, const Prometheus& prometheus, absl::Time since) {
   const std::map<std::string, std::string> names =
       desk.names ? desk.names() : std::map<std::string, std::string>();
-  std::string out;
+  Shift shift;
+  Looked looked;
   std::map<std::string, std::vector<FiringAlert>> by_name;
   for (const FiringAlert& alert : prometheus.Alerts()) by_name[alert.name].push_back(alert);
-  for (const auto& [name, alerts] : by_name) out += AlertSection(desk, prometheus, alerts, names);
-  out += "### Of the pool, whoever asks\n\n";
-  for (const char* command : {"musterctl get nodepools", "musterctl explain nodepool NAME",
-                              "musterctl check quota QUOTA --nodes 4 --pool-uid UID"})
-    out += Said(desk, WithNames(command, names));
-  out += "### The page's health\n\n" + Fenced("GET /events", PageHealth(desk.page()));
+  for (const auto& [name, alerts] : by_name)
+    shift.text += AlertSection(desk, prometheus, alerts, names, looked);
+  shift.looks = absl::StrCat(looked.shown, " of ", looked.all);
+  shift.text += "### Of the pool, whoever asks\n\n";
+  for (const char* asked : {"musterctl get nodepools", kExplain,
+                            "musterctl check quota QUOTA --nodes 4 --pool-uid UID"}) {
+    const std::string command = WithNames(asked, names);
+    const Finished finished = Run(desk, command);
+    shift.text += Said(command, finished);
+    if (asked == kExplain) shift.explained = ObstaclesIn(finished);
+  }
+  const std::string beat = PageHealth(desk.page());
+  shift.page = AmissIn(beat);
+  shift.text += "### The page's health\n\n" + Fenced("GET /events", HealthLines(beat));
   const std::vector<std::string> trouble = TroubleIn(desk.log(), since);
-  out += "### The log\n\n" + Fenced("jq 'select(.level == \"warn\" or .level == \"error\")'",
-                                    trouble.empty() ? "nothing" : absl::StrJoin(trouble, "\n"));
-  return out;
+  shift.log = trouble.empty() ? "nothing" : absl::StrReplaceAll(trouble.front(), {{"|", "/"}});
+  if (trouble.size() > 1) absl::StrAppend(&shift.log, ", and ", trouble.size() - 1, " others");
+  shift.text +=
+      "### The log\n\n" + Fenced("jq 'select(.level == \"warn\" or .level == \"error\")'",
+                                 trouble.empty() ? "nothing" : absl::StrJoin(trouble, "\n"));
+  return shift;
 }
 
 }  // namespace muster::testing

@@ -32,9 +32,24 @@ Looks LooksOf(absl::string_view text);
 // The section of deploy/runbook.md without its heading.
 std::string RunbookOf(const std::string& alert);
 
-// Markdown of what the desk shows while these alerts fire: each with its section and what its looks show, then what musterctl says of
-// the pool, the page's health, and warnings and errors that were logged since.
-std::string ShiftOf(const Desk& desk, const Prometheus& prometheus, absl::Time since);
+// What the desk shows while alerts fire.
+struct Shift {
+  // Markdown: each alert with its section and what its looks show, then what musterctl says of the pool, the page's health, and warnings
+  // and errors that were logged since.
+  std::string text = {};
+  // The same in a few words: cells of a table's row. `looks`: how many of those that the sections ask for show something.
+  std::string looks = {};
+  std::string explained = {};
+  std::string page = {};
+  std::string log = {};
+};
+Shift ShiftOf(const Desk& desk, const Prometheus& prometheus, absl::Time since);
+
+// What the page's health (the data of its event `beat`) says is amiss: `not ready: quota; no news: capacity`, `nothing`, `no answer`.
+std::string AmissIn(absl::string_view beat);
+
+// The obstacles that `musterctl explain nodepool` tells of: `LEAVING, DRAIN_BLOCKED`; `nothing`; the code that it fails with.
+std::string ObstaclesIn(const Finished& explained);
 
 // Warnings and errors since then (to the second) among lines of JSON, equal ones counted once: `3 x error: batch failed (UNAVAILABLE: ...)`.
 std::vector<std::string> TroubleIn(absl::string_view lines, absl::Time since);

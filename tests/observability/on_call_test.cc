@@ -26,6 +26,31 @@ TEST(RunbookOf, IsASectionWithoutItsHeading) {
   EXPECT_EQ(RunbookOf("Muster"), "no section");
 }
 
+TEST(AmissIn, IsWhatIsNotWell) {
+  EXPECT_EQ(AmissIn(R"({"now":1,"health":{"services":[{"service":"quota","ready":true}],)"
+                    R"("watches":[{"service":"quota","live":true}]}})"),
+            "nothing");
+  EXPECT_EQ(AmissIn(R"({"health":{"services":[{"service":"quota","ready":false},)"
+                    R"({"service":"lifecycle","ready":true,"leaderless":true}],)"
+                    R"("watches":[{"service":"capacity","live":false}]}})"),
+            "not ready: quota; no news: capacity; no leader");
+  EXPECT_EQ(AmissIn("no answer: Connection"), "no answer");
+}
+
+TEST(ObstaclesIn, AreTheRowsOfItsTable) {
+  EXPECT_EQ(ObstaclesIn({0,
+                         "nodepool/a: target 4, 3 current.\n\n"
+                         "REASON          WHO MUST ACT   MESSAGE\n"
+                         "LEAVING         nobody         Nodes on their way out: 1.\n"
+                         "DRAIN_BLOCKED   user           Node g cannot be drained.\n"}),
+            "LEAVING, DRAIN_BLOCKED");
+  EXPECT_EQ(ObstaclesIn({0, "nodepool/a: target 3.\nNothing keeps it from being there.\n"}),
+            "nothing");
+  EXPECT_EQ(ObstaclesIn({1, "error: The database is away. (UNAVAILABLE, try again in 1s)\n"}),
+            "UNAVAILABLE");
+  EXPECT_EQ(ObstaclesIn({1, ""}), "no answer");
+}
+
 TEST(TroubleIn, CountsEqualLinesSinceThen) {
   const absl::Time since = absl::FromUnixSeconds(1'750'000'000);  // 2025-06-15T15:06:40Z
   EXPECT_THAT(TroubleIn(R"({"ts":"2025-06-15T15:06:39.000000Z","level":"error","msg":"before"}
