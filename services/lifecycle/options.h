@@ -14,6 +14,7 @@ struct OrphanOptions {
   absl::Duration interval = absl::Minutes(5);  // of the rounds
   OrphanPolicy policy = {};
   absl::Duration event_keep = absl::Hours(24);  // events of deleted pools, from when seen last
+  int64_t event_most = kMaxGoneEvents;          // likewise, of all of them
 };
 
 // What lifecycle is told; passed whole to its parts. All but the first two are flags of the server,

@@ -192,6 +192,9 @@ ABSL_FLAG(int, orphan_mass_percent, Defaults().lifecycle.orphans.policy.mass_per
 ABSL_FLAG(absl::Duration, event_keep, Defaults().lifecycle.orphans.event_keep,
           "How long events of a NodePool that is gone are kept after they were last seen, 1m to "
           "8760h; they go within an --orphan_interval after that.");
+ABSL_FLAG(int64_t, event_most, Defaults().lifecycle.orphans.event_most,
+          "Events of all NodePools that are gone that are kept at most, however young, 1000 to "
+          "100000000: about 1 KB of memory each; the oldest go first.");
 ABSL_FLAG(int, metrics_organizations, Defaults().quota.metrics_organizations,
           "Organizations that /metrics shows with what they hold: those that hold most, and all "
           "others as one. 0 to 1000; 0: none.");
@@ -329,6 +332,7 @@ void ForEachBounded(Options& options, Visit visit) {
   MUSTER_VISIT(orphan_interval, kSecond, kDay, orphans.interval);
   MUSTER_VISIT(orphan_grace, kSecond, kDay, orphans.policy.grace);
   MUSTER_VISIT(event_keep, absl::Minutes(1), kYear, orphans.event_keep);
+  MUSTER_VISIT(event_most, 1'000, 100'000'000, orphans.event_most);
   MUSTER_VISIT(orphan_releases, 0, 1000, orphans.policy.most_a_round);
   MUSTER_VISIT(orphan_mass_percent, 0, 100, orphans.policy.mass_percent);
   MUSTER_VISIT(journal_keep, 1'000, 1'000'000'000, options.journal_keep);

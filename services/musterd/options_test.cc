@@ -109,16 +109,31 @@ TEST(Options, EveryFaultIsNamedByItsFlag) {
   options.lifecycle.orphans.interval = absl::ZeroDuration();
   options.lifecycle.orphans.policy.grace = absl::ZeroDuration();
   options.lifecycle.orphans.event_keep = absl::Seconds(59);
+  options.lifecycle.orphans.event_most = 999;
   options.lifecycle.orphans.policy.most_a_round = -1;
   options.lifecycle.orphans.policy.mass_percent = 101;
   options.quota.metrics_organizations = 1001;
   const absl::Status status = Validate(options);
-  for (const char* flag :
-       {"--services", "--listen", "--operator_listen", "--page_listen", "--health_listen",
-        "--db_conninfo", "--resync_interval", "--released_keep", "--request_keep", "--gang_keep",
-        "--drain_delay", "--preemption_notice", "--preemption_end", "--orphan_interval",
-        "--orphan_grace", "--orphan_releases", "--orphan_mass_percent", "--event_keep",
-        "--metrics_organizations"}) {
+  for (const char* flag : {"--services",
+                           "--listen",
+                           "--operator_listen",
+                           "--page_listen",
+                           "--health_listen",
+                           "--db_conninfo",
+                           "--resync_interval",
+                           "--released_keep",
+                           "--request_keep",
+                           "--gang_keep",
+                           "--drain_delay",
+                           "--preemption_notice",
+                           "--preemption_end",
+                           "--orphan_interval",
+                           "--orphan_grace",
+                           "--orphan_releases",
+                           "--orphan_mass_percent",
+                           "--event_keep",
+                           "--event_most",
+                           "--metrics_organizations"}) {
     EXPECT_THAT(status, HasFieldViolation(flag));
   }
   options.services.clear();

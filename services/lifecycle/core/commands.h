@@ -166,10 +166,11 @@ struct ApplyPlan {
   std::vector<Action> actions = {};
 };
 
-// Forgets events of pools that are gone and that were last seen longer ago than `keep`, the oldest
-// first, at most kMaxExpiredEvents at once.
+// Forgets events of pools that are gone and that were last seen longer ago than `keep`, or are more
+// than `most`, the oldest first, at most kMaxExpiredEvents at once.
 struct ExpireEvents {
   absl::Duration keep = absl::Hours(24);
+  size_t most = kMaxGoneEvents;
 };
 
 struct TakeLease {

@@ -210,7 +210,7 @@ StatusOrOutcome Decide(StagedState<State>& staged, const ExpireEvents& command, 
   const State::EventsByTime& gone = staged.state().EventsOfGone();
   for (size_t i = 0; i < kMaxExpiredEvents && !gone.empty(); ++i) {
     const auto [time, name] = *gone.begin();
-    if (now - time < command.keep) break;
+    if (now - time < command.keep && gone.size() <= command.most) break;
     staged.Delete<Event>(name);
   }
   return Outcome{.revision = staged.revision()};

@@ -102,6 +102,22 @@ TEST(EventKeeping, OneCommandForgetsSoMany) {
   EXPECT_THAT(EventsOf(sim), IsEmpty());
 }
 
+// "by age and number": however young they are.
+TEST(EventKeeping, SoManyOfAllDeletedPoolsAreKept) {
+  Simulation sim;
+  sim.Create(2);
+  ASSERT_TRUE(sim.Converge());
+  sim.Delete();
+  ASSERT_TRUE(sim.Converge());
+  const size_t all = EventsOf(sim).size();
+  ASSERT_GT(all, 3u);
+  sim.Must(ExpireEvents{.most = all});
+  EXPECT_EQ(EventsOf(sim).size(), all);
+  sim.Must(ExpireEvents{.most = 3});
+  EXPECT_EQ(EventsOf(sim).size(), 3u);
+  EXPECT_THAT(sim.Reasons(), Contains("CWNodePoolDeleted")) << "the oldest go first";
+}
+
 // A replica that loads the rows, in whatever order, knows the same.
 TEST(EventKeeping, WhoLoadsTheRowsKnowsWhichPoolsAreGone) {
   Simulation sim;

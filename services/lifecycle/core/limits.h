@@ -46,6 +46,8 @@ inline constexpr size_t kMaxEventsAPool = 1'000;
 inline constexpr size_t kForgottenEvents = 100;
 // Events of deleted pools that one command forgets.
 inline constexpr size_t kMaxExpiredEvents = 500;
+// Events of all deleted pools that are kept, however young: some 1 KB of memory each.
+inline constexpr size_t kMaxGoneEvents = 1'000'000;
 
 // What a service says it knows as the newest generation is believed up to here: the series has to
 // go on above it.

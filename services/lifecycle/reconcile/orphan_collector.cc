@@ -85,15 +85,17 @@ void OrphanCollector::Round() {
 void OrphanCollector::ForgetEvents() {
   Lane& lane = *options_.lane;
   const absl::Time now = lane.clock().Now();
+  const ExpireEvents command{options_.orphans.event_keep,
+                             static_cast<size_t>(options_.orphans.event_most)};
   const size_t pieces = lane.Peek([&](const State& state, int64_t) {
     const State::EventsByTime& gone = state.EventsOfGone();
-    const bool over = !gone.empty() && now - gone.begin()->first >= options_.orphans.event_keep;
+    const bool over =
+        !gone.empty() && (gone.size() > command.most || now - gone.begin()->first >= command.keep);
     return over ? std::min(gone.size() / kMaxExpiredEvents + 1, kMostPieces) : 0;
   });
   for (size_t i = 0; i < pieces; ++i) {
-    lane.Submit([command = ExpireEvents{options_.orphans.event_keep}](
-                    StagedState<State>& staged,
-                    absl::Time at) { return Decide(staged, command, at).status(); },
+    lane.Submit([command](StagedState<State>& staged,
+                          absl::Time at) { return Decide(staged, command, at).status(); },
                 [](const absl::Status&, int64_t) {});
   }
 }
