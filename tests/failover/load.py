@@ -69,9 +69,10 @@ class Times:
 
 
 class Load:
-    """Threads that write Holdings, half of them by a channel over both replicas, a quarter by each alone; readers and watchers of each."""
+    """Threads that write Holdings, half of them by a channel over both replicas, a quarter by each alone (unless not `alone`: all by the
+    channel over both); readers and watchers of each."""
 
-    def __init__(self, addresses, threads=8, seed=1):
+    def __init__(self, addresses, threads=8, seed=1, alone=True):
         self.addresses = addresses
         self.lock = threading.Lock()
         self.known_revision = 0
@@ -91,7 +92,7 @@ class Load:
         for i in range(threads):
             pools = [Pool() for _ in range(POOLS_A_THREAD)]
             self.pools += pools
-            replica = None if i % 2 == 0 else i // 2 % len(addresses)
+            replica = None if not alone or i % 2 == 0 else i // 2 % len(addresses)
             target = both if replica is None else addresses[replica]
             self._add(self._write, QuotaServiceStub(self._channel(target, i)), pools, replica, random.Random(f"{seed}/{i}"))
         self.by_name = {pool.name: pool for pool in self.pools}
@@ -136,6 +137,9 @@ class Load:
         with self.idle:
             self.paused = False
             self.idle.notify_all()
+
+    def is_ready(self, replica):
+        return next((ready for _, number, ready in reversed(self.health) if number == replica), False)
 
     def violation(self, what):
         with self.lock:

@@ -8,7 +8,7 @@ SERVICES = "capacity,quota,lifecycle,configuration"
 
 
 class Replica:
-    def __init__(self, name, bin, migrations, folder, conninfo):
+    def __init__(self, name, bin, migrations, folder, conninfo, flags=()):
         self.name, self.bin = name, bin
         self.log = f"{folder}/{name}.log"
         self.port_file = f"{folder}/{name}.ports"
@@ -16,7 +16,7 @@ class Replica:
             f"{bin}/musterd", "serve", f"--services={SERVICES}", "--metrics_listen=127.0.0.1:0", f"--port_file={self.port_file}",
             f"--migrations_dir={migrations}", f"--db_conninfo={conninfo}", "--drain_delay=0s", f"--log_file={self.log}", "--audit_interval=10s",
             # The load's Holdings belong to no pools of lifecycle's.
-            "--orphan_releases=0"]
+            "--orphan_releases=0", *flags]
         self.process = None
         self.ports = {}
 
