@@ -7,6 +7,7 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "services/common/steady_clock.h"
 #include "services/rpc/metric_family.h"
 
 namespace muster::musterd {
@@ -74,7 +75,7 @@ std::optional<absl::Duration> DatabaseMetrics::JournalAge(const std::string& ser
   MutexLock lock(mutex_);
   const auto journal = journals_.find(service);
   const auto last = journal == journals_.end() ? std::nullopt : journal->second->last();
-  return last ? std::optional(last->age) : std::nullopt;
+  return last ? std::optional(last->AgeAt(TheSteadyClock()->Now())) : std::nullopt;
 }
 
 void DatabaseMetrics::StopWatching() {

@@ -143,6 +143,10 @@ TEST_F(DatabaseObserverTest, TheJournalIsMeasured) {
   EXPECT_EQ(gauge.last()->revision, 7);
   EXPECT_EQ(gauge.last()->changes, 5);
   EXPECT_GE(gauge.last()->age, absl::Hours(1));
+  // It grows older between two looks.
+  const JournalGauge::Figures figures = *gauge.last();
+  EXPECT_GT(figures.asked_at, absl::ZeroDuration());
+  EXPECT_EQ(figures.AgeAt(figures.asked_at + absl::Seconds(10)), figures.age + absl::Seconds(10));
 }
 
 TEST_F(DatabaseObserverTest, AnEmptyJournalHasNoAge) {

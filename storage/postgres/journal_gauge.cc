@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "services/common/steady_clock.h"
 #include "storage/postgres/transaction.h"
 #include "storage/postgres/transaction_runner.h"
 
@@ -40,12 +41,13 @@ void JournalGauge::Run() {
 
 std::optional<JournalGauge::Figures> JournalGauge::Ask() {
   Figures figures;
+  const absl::Duration asked_at = TheSteadyClock()->Now();
   TransactionRunner runner(&pool_, {.max_attempts = 1});
   const absl::Status status = runner.RunStatement(
       [&](Transaction& tx) {
         const auto rows = tx.Exec(kMeasure);
         figures = {rows[0][0].as<int64_t>(), rows[0][1].as<int64_t>(),
-                   absl::Microseconds(rows[0][2].as<int64_t>())};
+                   absl::Microseconds(rows[0][2].as<int64_t>()), asked_at};
         return absl::OkStatus();
       },
       "measure");

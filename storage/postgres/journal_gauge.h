@@ -16,9 +16,13 @@ namespace muster::storage {
 class JournalGauge {
  public:
   struct Figures {
-    int64_t revision = 0;                       // of the last change
-    int64_t changes = 0;                        // that the journal holds
-    absl::Duration age = absl::ZeroDuration();  // of the oldest of them; 0: it holds none
+    int64_t revision = 0;                            // of the last change
+    int64_t changes = 0;                             // that the journal holds
+    absl::Duration age = absl::ZeroDuration();       // of the oldest of them; 0: it holds none
+    absl::Duration asked_at = absl::ZeroDuration();  // by TheSteadyClock
+
+    // How old the oldest has become. Where there was none, at most.
+    absl::Duration AgeAt(absl::Duration steady_now) const { return age + (steady_now - asked_at); }
   };
 
   explicit JournalGauge(ConnectOptions connect, absl::Duration interval = absl::Seconds(30));
