@@ -81,8 +81,8 @@ class WeekTest : public QuotaLaneTest {
     for (size_t day = 2; day < days.size(); ++day) {
       for (const char* table : kTables) {
         EXPECT_LE(days[day].rows.at(table), days[1].rows.at(table)) << table << ", day " << day + 1;
-        // A page or few, by chance.
-        EXPECT_LE(days[day].bytes.at(table), days[1].bytes.at(table) * 5 / 4 + 32'768)
+        // When VACUUM comes to what is dead is chance; what is never taken away would be thrice as much by the end.
+        EXPECT_LE(days[day].bytes.at(table), days[1].bytes.at(table) * 2)
             << table << ", day " << day + 1;
       }
     }
