@@ -17,7 +17,7 @@ TEST(EditDistance, CountsWhatMakesOneWordOfTheOther) {
       {"npde", "node", 1},
       {"ndoe", "node", 1},
       {"nodepol", "nodepool", 1},
-      {"quota", "cluster", 7},
+      {"quota", "cluster", 5},
       {"listne", "listen", 1},
   };
   for (const auto& row : rows) {

@@ -163,6 +163,7 @@ int Run(absl::Span<const std::string> args, World& shown) {
               .clock = shown.clock,
               .sleep = shown.sleep,
               .terminal = shown.terminal,
+              .progress = shown.progress,
               .execute = shown.execute,
               .screen = &shown.out};
   const absl::StatusOr<CommandLine> line = ReadLine(args, world.environment);
