@@ -36,17 +36,18 @@ class Release:
         self.name, self.bin, self.migrations = name, f"{tree}/build/{preset}/bin", f"{tree}/migrations"
 
 
-def update(stub, name, field, value):
+def update(stub, name, field, value, **how):
     """Of the Quota that field alone."""
     from muster.quota.v1 import quota_service_pb2
     return stub.UpdateQuota(quota_service_pb2.UpdateQuotaRequest(
         quota={"name": name, field: value}, update_mask={"paths": [field]}, allow_missing=True, request_id=str(uuid.uuid4())),
-                            timeout=CALL_SECONDS)
+                            timeout=CALL_SECONDS, **how)
 
 
 def quota_of(stub, name):
+    """Of one replica, whose channel may not know yet that it is back."""
     from muster.quota.v1 import quota_service_pb2
-    return stub.GetQuota(quota_service_pb2.GetQuotaRequest(name=name), timeout=CALL_SECONDS)
+    return stub.GetQuota(quota_service_pb2.GetQuotaRequest(name=name), timeout=CALL_SECONDS, wait_for_ready=True)
 
 
 class Limits:
@@ -147,7 +148,7 @@ class Upgrade:
         for round_ in range(20 if news else 0):
             for name in QUOTAS:
                 note = f"{uuid.uuid4()}"
-                answer = update(news[round_ % len(news)], name, "note", note)
+                answer = update(news[round_ % len(news)], name, "note", note, wait_for_ready=True)
                 self.notes[name] = note
                 self.noted += 1
                 if answer.note != note:
