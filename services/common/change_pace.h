@@ -1,10 +1,10 @@
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 #include "absl/time/time.h"
 #include "services/common/mutex.h"
+#include "services/common/pace.h"
 #include "services/common/steady_clock.h"
 
 namespace muster {
@@ -19,17 +19,17 @@ class ChangePace {
 
   void Add(int64_t changes) {
     MutexLock lock(mutex_);
-    due_ = std::max(due_, clock_.Now()) + apart_ * changes;
+    pace_.Add(apart_ * changes, clock_.Now());
   }
   // Until he may go on; zero: he may now.
   absl::Duration Wait() const {
     MutexLock lock(mutex_);
-    return std::max(absl::ZeroDuration(), due_ - clock_.Now() - kAtOnce);
+    return pace_.Wait(clock_.Now(), kAtOnce);
   }
   // Nothing is left to be remembered.
   bool IsIdle() const {
     MutexLock lock(mutex_);
-    return due_ <= clock_.Now();
+    return pace_.IsIdle(clock_.Now());
   }
 
   // What may be changed at once, in time of its pace.
@@ -39,8 +39,7 @@ class ChangePace {
   const absl::Duration apart_;
   const SteadyClock& clock_;
   mutable Mutex mutex_;
-  // As if changes were dealt out evenly: when the next one is due.
-  absl::Duration due_ MUSTER_GUARDED_BY(mutex_) = -absl::InfiniteDuration();
+  Pace pace_ MUSTER_GUARDED_BY(mutex_);
 };
 
 }  // namespace muster

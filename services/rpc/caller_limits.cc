@@ -1,7 +1,5 @@
 #include "services/rpc/caller_limits.h"
 
-#include <algorithm>
-
 #include "absl/strings/str_cat.h"
 #include "services/common/error.h"
 
@@ -49,12 +47,13 @@ absl::Status CallerLimits::Check(const Use& use, Kind kind, absl::Duration now) 
                                   " watches open, as many as one caller may have."),
                      kRetryAfter);
   }
-  if (options_.calls_per_second > 0 && use.due - now > kBurst) {
+  const absl::Duration wait = use.pace.Wait(now, kBurst);
+  if (options_.calls_per_second > 0 && wait > absl::ZeroDuration()) {
     ++stats_.too_fast;
     return Exhausted("TOO_FAST",
                      absl::StrCat("`", use.principal, "` may make ", options_.calls_per_second,
                                   " calls a second."),
-                     use.due - now - kBurst);
+                     wait);
   }
   return absl::OkStatus();
 }
@@ -62,21 +61,15 @@ absl::Status CallerLimits::Check(const Use& use, Kind kind, absl::Duration now) 
 absl::StatusOr<CallerLimits::Place> CallerLimits::Enter(absl::string_view principal, Kind kind) {
   const absl::Duration now = clock_.Now();
   MutexLock lock(mutex_);
-  Sweep(now);
+  Sweep(uses_, sweep_at_, [&](const auto& use) { return IsIdle(*use.second, now); });
   std::shared_ptr<Use>& use = uses_[principal];
   if (use == nullptr) use = std::make_shared<Use>(Use{.principal = std::string(principal)});
   const absl::Status status = Check(*use, kind, now);
   if (!status.ok()) return status;
   ++(kind == Kind::kCall ? use->calls : use->watches);
   if (options_.calls_per_second > 0)
-    use->due = std::max(use->due, now) + absl::Seconds(1) / options_.calls_per_second;
+    use->pace.Add(absl::Seconds(1) / options_.calls_per_second, now);
   return Place(this, use, kind);
-}
-
-void CallerLimits::Sweep(absl::Duration now) {
-  if (uses_.size() < sweep_at_) return;
-  absl::erase_if(uses_, [&](const auto& use) { return IsIdle(*use.second, now); });
-  sweep_at_ = std::max(kSweepAtLeast, 2 * uses_.size());
 }
 
 void CallerLimits::Leave(const std::shared_ptr<Use>& use, Kind kind) {

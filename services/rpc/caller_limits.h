@@ -12,8 +12,10 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "services/common/mutex.h"
+#include "services/common/pace.h"
 #include "services/common/steady_clock.h"
 #include "services/rpc/limits.h"
+#include "services/rpc/sweep.h"
 
 namespace muster::rpc {
 
@@ -71,15 +73,12 @@ class CallerLimits {
   size_t size() const;
 
  private:
-  static constexpr size_t kSweepAtLeast = 1'000;
-
   // Of one caller.
   struct Use {
     std::string principal = {};
     int64_t calls = 0;
     int64_t watches = 0;
-    // As if calls were dealt out evenly: when the next one is due. In the past: some may be made at once.
-    absl::Duration due = -absl::InfiniteDuration();
+    Pace pace = {};  // of its calls
   };
 
   // What is wrong with one more.
@@ -88,15 +87,12 @@ class CallerLimits {
   void Leave(const std::shared_ptr<Use>& use, Kind kind);
   // A caller that has nothing under way, and could call as often as one that is not known.
   bool IsIdle(const Use& use, absl::Duration now) const {
-    return use.calls == 0 && use.watches == 0 && use.due <= now;
+    return use.calls == 0 && use.watches == 0 && use.pace.IsIdle(now);
   }
 
   const CallerLimitOptions options_;
   const SteadyClock& clock_;
   mutable Mutex mutex_;
-  // Forgets those that are idle, when they have become twice as many as were left the last time.
-  void Sweep(absl::Duration now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-
   absl::flat_hash_map<std::string, std::shared_ptr<Use>> uses_ MUSTER_GUARDED_BY(mutex_);
   size_t sweep_at_ MUSTER_GUARDED_BY(mutex_) = kSweepAtLeast;
   Stats stats_ MUSTER_GUARDED_BY(mutex_);

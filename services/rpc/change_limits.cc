@@ -1,7 +1,5 @@
 #include "services/rpc/change_limits.h"
 
-#include <algorithm>
-
 #include "absl/strings/str_cat.h"
 #include "services/common/error.h"
 
@@ -10,7 +8,9 @@ namespace muster::rpc {
 absl::StatusOr<std::shared_ptr<ChangePace>> ChangeLimits::Enter(const std::string& account) {
   if (per_minute_ <= 0 || account.empty()) return nullptr;
   MutexLock lock(mutex_);
-  Sweep();
+  // What a call holds still is told to it yet.
+  Sweep(paces_, sweep_at_,
+        [](const auto& it) { return it.second.use_count() == 1 && it.second->IsIdle(); });
   std::shared_ptr<ChangePace>& pace = paces_[account];
   if (pace == nullptr) pace = std::make_shared<ChangePace>(per_minute_, &clock_);
   const absl::Duration wait = pace->Wait();
@@ -19,14 +19,6 @@ absl::StatusOr<std::shared_ptr<ChangePace>> ChangeLimits::Enter(const std::strin
   return error::Make(absl::StatusCode::kResourceExhausted,
                      absl::StrCat("`", account, "` may change ", per_minute_, " things a minute."),
                      {.reason = "TOO_FAST", .retry_after = wait});
-}
-
-void ChangeLimits::Sweep() {
-  if (paces_.size() < sweep_at_) return;
-  // What a call holds still is told to it yet.
-  absl::erase_if(paces_,
-                 [](const auto& it) { return it.second.use_count() == 1 && it.second->IsIdle(); });
-  sweep_at_ = std::max(kSweepAtLeast, 2 * paces_.size());
 }
 
 int64_t ChangeLimits::refused() const {

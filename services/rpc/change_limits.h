@@ -10,6 +10,7 @@
 #include "services/common/change_pace.h"
 #include "services/common/mutex.h"
 #include "services/common/steady_clock.h"
+#include "services/rpc/sweep.h"
 
 namespace muster::rpc {
 
@@ -29,11 +30,6 @@ class ChangeLimits {
   size_t size() const;
 
  private:
-  static constexpr size_t kSweepAtLeast = 1'000;
-
-  // Forgets those that are idle, when they have become twice as many as were left the last time.
-  void Sweep() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-
   const double per_minute_;
   const SteadyClock& clock_;
   mutable Mutex mutex_;
