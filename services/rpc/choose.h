@@ -171,9 +171,9 @@ grpc::ServerUnaryReactor* ChooseRows(grpc::CallbackServerContext* context,
   using Filled = internal::ChosenPage<Row, Lane, Request, Response, Add, Render, Walk>;
   // Before Unary: it is asked once.
   std::shared_ptr<const access::Scope> scope = NarrowedTo(*context);
-  const auto parse = [&](error::Faults& faults) {
-    Selection<Row> wanted = select(request, faults);
-    Choice choice = ParseChoice(request, *Filled::Resource::descriptor(), faults);
+  const auto parse = [&](const Request& asked, error::Faults& faults) {
+    Selection<Row> wanted = select(asked, faults);
+    Choice choice = ParseChoice(asked, *Filled::Resource::descriptor(), faults);
     return std::pair(std::move(wanted), std::move(choice));
   };
   return PagedUnary(context, request, parse, [&](Responder responder, auto asked, Page page) {

@@ -66,7 +66,7 @@ std::string ListPage(const Request& request, const Page& page, Walk walk, Keep k
 template <class Request, class Parse, class Handle>
 grpc::ServerUnaryReactor* PagedUnary(grpc::CallbackServerContext* context, const Request& request,
                                      Parse parse, Handle handle) {
-  return ParsedUnary(context, parse, [&](Responder responder, auto query) {
+  return ParsedUnary(context, request, parse, [&](Responder responder, auto query) {
     absl::StatusOr<Page> page = ReadPage(request);
     if (!page.ok()) return responder.Finish(page.status());
     handle(std::move(responder), std::move(query), *std::move(page));
@@ -79,8 +79,7 @@ template <class Lane, class Request, class Response, class Parse, class Fill>
 grpc::ServerUnaryReactor* ReadPaged(grpc::CallbackServerContext* context, Lane& lane,
                                     const Request& request, Response* response, Parse parse,
                                     Fill fill) {
-  const auto asked = [&](error::Faults& faults) { return parse(request, faults); };
-  return PagedUnary(context, request, asked, [&](Responder responder, auto query, Page page) {
+  return PagedUnary(context, request, parse, [&](Responder responder, auto query, Page page) {
     AnswerFrom(lane, std::move(responder),
                [request, page = std::move(page), query = std::move(query), response,
                 fill = std::move(fill)](const auto& state, int64_t revision) {

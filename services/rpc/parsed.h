@@ -9,14 +9,14 @@
 
 namespace muster::rpc {
 
-// As Unary, for a request that may be wrong: `parse(faults)` gives what it asks for, or faults with
-// which the call is refused; else `handle(Responder, what it asks for)` answers.
-template <class Parse, class Handle>
-grpc::ServerUnaryReactor* ParsedUnary(grpc::CallbackServerContext* context, Parse parse,
-                                      Handle handle) {
+// As Unary, for a request that may be wrong: `parse(request, faults)` gives what it asks for, or
+// faults with which the call is refused; else `handle(Responder, what it asks for)` answers.
+template <class Request, class Parse, class Handle>
+grpc::ServerUnaryReactor* ParsedUnary(grpc::CallbackServerContext* context, const Request& request,
+                                      Parse parse, Handle handle) {
   return Unary(context, [&](Responder responder) {
     error::Faults faults;
-    auto parsed = parse(faults);
+    auto parsed = parse(request, faults);
     if (!faults.empty()) return responder.Finish(faults.status());
     handle(std::move(responder), std::move(parsed));
   });

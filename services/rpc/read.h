@@ -40,8 +40,7 @@ void AnswerFrom(Lane& lane, Responder responder, Fill fill) {
 template <class Lane, class Request, class Response, class Parse, class Fill>
 grpc::ServerUnaryReactor* Read(grpc::CallbackServerContext* context, Lane& lane,
                                const Request& request, Response* response, Parse parse, Fill fill) {
-  const auto asked = [&](error::Faults& faults) { return parse(request, faults); };
-  return ParsedUnary(context, asked, [&](Responder responder, auto query) {
+  return ParsedUnary(context, request, parse, [&](Responder responder, auto query) {
     AnswerFrom(lane, std::move(responder),
                [query = std::move(query), response, fill = std::move(fill)](
                    const auto& state, int64_t revision) -> absl::Status {

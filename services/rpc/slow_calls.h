@@ -95,8 +95,7 @@ grpc::ServerUnaryReactor* ReadSlowly(grpc::CallbackServerContext* context,
                                      const std::shared_ptr<SlowCalls>& slow, Lane& lane,
                                      const Request& request, Response* response, Parse parse,
                                      Fill fill) {
-  const auto asked = [&](error::Faults& faults) { return parse(request, faults); };
-  return ParsedUnary(context, asked, [&](Responder responder, auto query) {
+  return ParsedUnary(context, request, parse, [&](Responder responder, auto query) {
     SlowCalls::Answer answer = [&lane, query = std::move(query), response,
                                 fill = std::move(fill)](Responder& waiting) {
       Response told;

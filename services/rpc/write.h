@@ -107,12 +107,13 @@ inline absl::StatusOr<std::monostate> Decided(absl::Status status) {
   return std::monostate();
 }
 
-// What is kept of an answer, and the answer that was kept.
+// An answer that is kept, with its row.
 struct KeptAnswer {
   KeptRequest kept = {};
   int64_t revision = 0;  // of the row
   int64_t changes = 0;   // that were made for it, its own among them
 };
+// What is kept of an answer, and the answer that was kept.
 KeptRequest AnswerToKeep(const WriteOptions& options, const absl::Status& status,
                          const google::protobuf::Message& response, absl::Time now);
 absl::Status TellKept(const KeptRequest& kept, google::protobuf::Message& response);
