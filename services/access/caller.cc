@@ -6,17 +6,22 @@
 
 namespace muster::access {
 
+namespace {
+
+// The only organization that it is of, or else itself.
+std::string PartyOf(const Caller& caller) {
+  std::string organization = caller.rights->Of(Verb::kRead).OnlyOrganization();
+  return organization.empty() ? caller.principal : organization;
+}
+
+}  // namespace
+
 uint64_t TurnOf(const Caller& caller) {
-  if (caller.principal == kSelf) return 0;
-  const std::string organization = caller.rights->Of(Verb::kRead).OnlyOrganization();
-  return std::hash<std::string>()(organization.empty() ? caller.principal : organization);
+  return caller.principal == kSelf ? 0 : std::hash<std::string>()(PartyOf(caller));
 }
 
 std::string AccountOf(const Caller& caller) {
-  const Scope& reads = caller.rights->Of(Verb::kRead);
-  if (reads.everywhere()) return "";
-  std::string organization = reads.OnlyOrganization();
-  return organization.empty() ? caller.principal : organization;
+  return caller.rights->Of(Verb::kRead).everywhere() ? "" : PartyOf(caller);
 }
 
 }  // namespace muster::access
