@@ -47,9 +47,11 @@ class RawConnection : private ConnectPolicy, public pqxx::connection_base {
 class Connection {
  public:
   // Throws pqxx::broken_connection. `watchdog`, unless null, cuts it when its server owes an answer
-  // for too long.
-  explicit Connection(const std::string& conninfo, AnswerWatchdog* watchdog = nullptr)
+  // for too long. `losses`: WritableHost::losses before it is made.
+  explicit Connection(const std::string& conninfo, AnswerWatchdog* watchdog = nullptr,
+                      int64_t losses = 0)
       : raw_(conninfo),
+        losses_(losses),
         asked_(std::make_shared<AskedSocket>(raw_.sock())),
         warnings_(raw_, warning_) {
 // Deprecated, and the only way to stop libpqxx from reconnecting behind our back.
@@ -87,8 +89,6 @@ class Connection {
   // Whether the server said something since its last answer: as a rule that it has ended the
   // session. Whatever were sent to it then would have an unknown outcome.
   bool HasNews() const { return IsReadable(raw_.sock()); }
-  // WritableHost::losses when it was made.
-  void set_losses(int64_t losses) { losses_ = losses; }
   int64_t losses() const { return losses_; }
   // The connection must not be used again.
   void MarkBroken() { broken_ = true; }
@@ -114,13 +114,13 @@ class Connection {
   };
 
   RawConnection raw_;
+  const int64_t losses_;
   const std::shared_ptr<AskedSocket> asked_;
   std::string warning_;
   Warnings warnings_;  // after what it refers to
   std::set<std::string> prepared_;
   std::set<std::string, std::less<>> pipelined_;
   bool broken_ = false;
-  int64_t losses_ = 0;
 };
 
 }  // namespace muster::storage

@@ -16,8 +16,8 @@ std::string EffectiveConninfo(const ConnectOptions& options) {
   const std::string conninfo =
       options.current_conninfo ? options.current_conninfo() : options.conninfo;
   return absl::StrCat(
-      options.writable_host == nullptr ? conninfo : options.writable_host->FirstIn(conninfo),
-      " application_name=", options.application_name, "-", options.schema,
+      options.writable_host->FirstIn(conninfo), " application_name=", options.application_name, "-",
+      options.schema,
       // A host that is gone without a word is noticed in seconds, also when it had taken the request.
       " target_session_attrs=read-write tcp_user_timeout=5000 keepalives_idle=5 "
       "keepalives_interval=2 connect_timeout=",
@@ -32,17 +32,8 @@ std::string EffectiveConninfo(const ConnectOptions& options) {
       absl::ToInt64Milliseconds(options.idle_in_transaction_timeout), "'");
 }
 
-namespace {
-
-ConnectOptions WithHost(ConnectOptions options) {
-  if (options.writable_host == nullptr) options.writable_host = std::make_shared<WritableHost>();
-  return options;
-}
-
-}  // namespace
-
 ConnectionPool::ConnectionPool(ConnectOptions options, int size)
-    : options_(WithHost(std::move(options))),
+    : options_(std::move(options)),
       size_(size),
       watchdog_(options_.statement_timeout + options_.answer_grace) {}
 ConnectionPool::~ConnectionPool() { DropIdle(); }
@@ -70,7 +61,8 @@ absl::StatusOr<ConnectionPool::Loan> ConnectionPool::Acquire(absl::Time deadline
     const size_t idle = idle_.size();
     while (kept == nullptr && !idle_.empty()) {
       std::unique_ptr<Connection>& last = idle_.back();
-      (IsGone(*last) ? ended.emplace_back() : kept) = std::move(last);
+      const bool gone = last->HasNews() || !IsTrusted(*last);
+      (gone ? ended.emplace_back() : kept) = std::move(last);
       idle_.pop_back();
     }
     Tell(1, static_cast<int>(idle_.size()) - static_cast<int>(idle));
@@ -86,14 +78,13 @@ absl::StatusOr<ConnectionPool::Loan> ConnectionPool::Acquire(absl::Time deadline
   }
 }
 
-bool ConnectionPool::IsGone(const Connection& connection) const {
-  return connection.HasNews() || connection.losses() != options_.writable_host->losses();
+bool ConnectionPool::IsTrusted(const Connection& connection) const {
+  return connection.losses() == options_.writable_host->losses();
 }
 
 std::unique_ptr<Connection> ConnectionPool::Connect() {
   const int64_t losses = options_.writable_host->losses();
-  auto connection = std::make_unique<Connection>(EffectiveConninfo(options_), &watchdog_);
-  connection->set_losses(losses);
+  auto connection = std::make_unique<Connection>(EffectiveConninfo(options_), &watchdog_, losses);
   const Connection::Question question(*connection);
   // A pooler would lose what the session was told to be, and by another's number no session whose
   // commit is in doubt can be ended.
@@ -124,8 +115,7 @@ void ConnectionPool::ConnectionLost() {
 void ConnectionPool::Return(std::unique_ptr<Connection> connection) {
   MutexLock lock(mutex_);
   --lent_;
-  const bool kept = connection != nullptr && !connection->broken() &&
-                    connection->losses() == options_.writable_host->losses();
+  const bool kept = connection != nullptr && !connection->broken() && IsTrusted(*connection);
   if (kept) idle_.push_back(std::move(connection));
   Tell(-1, kept ? 1 : 0);
   free_.Signal();

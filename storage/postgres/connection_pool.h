@@ -24,9 +24,9 @@ struct ConnectOptions {
   // Unless null, asked for each new connection instead of `conninfo`, which may have changed. Any
   // thread.
   std::function<std::string()> current_conninfo = {};
-  // Learns which of several hosts took writes, which is then tried first. Pools that share one drop
-  // what is idle when any of them loses a connection. Null: the pool has one of its own.
-  std::shared_ptr<WritableHost> writable_host = {};
+  // Learns which of several hosts took writes, which is then tried first. Pools that share one, as
+  // those of copies do, drop what is idle when any of them loses a connection. Never null.
+  std::shared_ptr<WritableHost> writable_host = std::make_shared<WritableHost>();
   // Schema that unqualified names mean.
   std::string schema = {};
   // Shown in pg_stat_activity; the schema is appended.
@@ -87,7 +87,8 @@ class ConnectionPool {
  private:
   // Throws pqxx::broken_connection.
   std::unique_ptr<Connection> Connect();
-  bool IsGone(const Connection& connection) const;
+  // No connection was lost since it was made.
+  bool IsTrusted(const Connection& connection) const;
   void Return(std::unique_ptr<Connection> connection);
   void Tell(int in_use, int idle) const {
     if (options_.observer != nullptr) options_.observer->ConnectionsChanged(in_use, idle);

@@ -82,7 +82,8 @@ UPDATE $S.journal_head SET incarnation = replace(gen_random_uuid()::text, '-', '
 
 // A connection with the runner over it.
 struct Session {
-  explicit Session(const std::string& conninfo, std::shared_ptr<WritableHost> host = {})
+  explicit Session(const std::string& conninfo,
+                   std::shared_ptr<WritableHost> host = std::make_shared<WritableHost>())
       : pool({.conninfo = conninfo,
               .writable_host = std::move(host),
               .schema = "pg_catalog",

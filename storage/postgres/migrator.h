@@ -124,9 +124,9 @@ class Migrator {
   // are optional and those of later releases that it can run on; else SCHEMA_TOO_OLD (run `musterd
   // migrate`) or as CompareMigrations. `conninfo` may be that of the service's role,
   // `host` as of ConnectOptions.
-  static absl::Status CheckVersion(const std::string& conninfo, const std::string& dir,
-                                   const std::string& schema,
-                                   std::shared_ptr<WritableHost> host = {});
+  static absl::Status CheckVersion(
+      const std::string& conninfo, const std::string& dir, const std::string& schema,
+      std::shared_ptr<WritableHost> host = std::make_shared<WritableHost>());
 
  private:
   absl::StatusOr<std::vector<std::string>> Schemas() const;
