@@ -52,10 +52,7 @@ Summary Summarize(const StatusFacts& facts, const Json& conditions) {
   if (facts.object->deleting || (facts.pool != nullptr && facts.pool->has_delete_time()))
     return NotReady(reason::kPendingDelete, "The NodePool is being deleted.");
   if (facts.held) return NotReady(kRemovalsHeld, *facts.held, true);
-  if (facts.refusal) {
-    return NotReady(facts.refusal->is_limit ? reason::kOver : reason::kInvalid,
-                    facts.refusal->message, true);
-  }
+  if (facts.refusal) return NotReady(NameOf(*facts.refusal).reason, facts.refusal->message, true);
   if (SummarizedGeneration(facts, conditions) < facts.object->generation)
     return NotReady("Reconciling", "What the NodePool says now is being taken up.");
   const v1::Condition* ready = FindOf(*facts.pool, condition::kReady);

@@ -186,12 +186,6 @@ void PutPolicyViolation(Json& out) {
                                          TextOf(MemberOf(*accepted, "message")));
 }
 
-// In whose place a refusal is told: nothing is wrong with a spec that is beyond a limit.
-FirstEditionCondition NameOf(const Refusal& refusal) {
-  if (refusal.is_limit) return {condition::kQuota, reason::kOver};
-  return {condition::kValidated, reason::kInvalid};
-}
-
 void PutRefusal(const StatusFacts& facts, absl::Time now, Json& out) {
   const FirstEditionCondition name = NameOf(*facts.refusal);
   const auto put = [&](const FirstEditionCondition& as) {

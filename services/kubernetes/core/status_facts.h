@@ -5,6 +5,8 @@
 #include <string>
 
 #include "muster/lifecycle/v1/lifecycle.pb.h"
+#include "services/common/condition_names.h"
+#include "services/common/first_edition.h"
 #include "services/kubernetes/core/objects.h"
 
 // What a NodePool's status is made from.
@@ -20,6 +22,12 @@ struct Refusal {
   // Nothing is wrong with it: the organization has as much as it may have. It is taken once that has changed.
   bool is_limit = false;
 };
+
+// In whose place a refusal is told: nothing is wrong with a spec that is beyond a limit.
+inline FirstEditionCondition NameOf(const Refusal& refusal) {
+  if (refusal.is_limit) return {condition::kQuota, reason::kOver};
+  return {condition::kValidated, reason::kInvalid};
+}
 
 // Whether the metadata of a pool's Nodes is as it should be, for the first edition's
 // MetadataSynced.
