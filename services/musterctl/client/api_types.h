@@ -66,6 +66,9 @@ using Moment = std::variant<int64_t, absl::Time>;
 // A resource that the server tells of, as it was. INTERNAL: it is of no kind that can be shown.
 absl::StatusOr<Item> ToItem(const google::protobuf::Any& resource);
 
+// The last time that a timestamp tells: asked how things were then, the server tells how they are now, whoever's clock is ahead.
+inline constexpr absl::Time kLastTime = absl::FromUnixSeconds(253'402'300'799);
+
 // How a resource is written.
 struct WriteMode {
   bool dry_run = false;   // nothing is written

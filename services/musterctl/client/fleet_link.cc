@@ -13,9 +13,6 @@
 namespace muster::musterctl {
 namespace {
 
-// Of those that timestamps tell.
-constexpr absl::Time kLastTime = absl::FromUnixSeconds(253'402'300'799);
-
 class GrpcFleetLink final : public FleetLink {
  public:
   GrpcFleetLink(const Connection& connection, page::WatchSink& sink)
@@ -43,7 +40,6 @@ class GrpcFleetLink final : public FleetLink {
   absl::StatusOr<Leader> AskLeader() override {
     history::v1::GetPastRequest request;
     request.set_name("leases/reconciler");
-    // As it is now, whoever's clock is ahead.
     SetTimestamp(kLastTime, request.mutable_time());
     const auto past =
         calls_.Call(timeout_, *history_, &history::v1::HistoryService::Stub::GetPast, request);

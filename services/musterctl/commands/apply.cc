@@ -14,19 +14,6 @@
 namespace muster::musterctl {
 namespace {
 
-std::string OutcomeWord(Outcome outcome, bool dry_run) {
-  const std::string would = dry_run ? "would be " : "";
-  switch (outcome) {
-    case Outcome::kCreated:
-      return would + "created";
-    case Outcome::kConfigured:
-      return would + "configured";
-    case Outcome::kUnchanged:
-      return would + "unchanged";
-  }
-  return "";
-}
-
 // How far something is, in a line that is written over and over; cleared in the end. `out`: null: nobody looks.
 class ProgressLine {
  public:

@@ -187,6 +187,19 @@ std::optional<Item> ItemOf(const Resource& resource) {
       resource);
 }
 
+std::string OutcomeWord(Outcome outcome, bool dry_run) {
+  const std::string would = dry_run ? "would be " : "";
+  switch (outcome) {
+    case Outcome::kCreated:
+      return would + "created";
+    case Outcome::kConfigured:
+      return would + "configured";
+    case Outcome::kUnchanged:
+      return would + "unchanged";
+  }
+  return "";
+}
+
 absl::Span<const Kind> WrittenKinds() {
   static constexpr Kind kKinds[] = {Kind::kNodePool, Kind::kCluster,      Kind::kQuota,
                                     Kind::kZone,     Kind::kInstanceType, Kind::kMachine};

@@ -40,6 +40,9 @@ std::string ResourceName(const Resource& resource);
 // The same as an Item; nullopt: a MachineSet.
 std::optional<Item> ItemOf(const Resource& resource);
 
+// What became of a manifest, or would: `created`, `would be configured`.
+std::string OutcomeWord(Outcome outcome, bool dry_run);
+
 // The kinds that have manifests.
 absl::Span<const Kind> WrittenKinds();
 // What `delete` takes, in the order in which those of files go: each before what it needs.

@@ -122,11 +122,8 @@ absl::Status ApplyFound(Session& session, const std::vector<lifecycle::v1::NodeP
   for (const lifecycle::v1::NodePool& pool : pools) {
     const auto applied = session.api.Apply(pool, mode);
     if (!applied.ok()) return RenameFields(applied.status(), ManifestPath);
-    session.world.out << "nodepool/" << IdOf(pool) << (mode.dry_run ? " would be " : " ")
-                      << (applied->outcome == Outcome::kCreated      ? "created"
-                          : applied->outcome == Outcome::kConfigured ? "configured"
-                                                                     : "unchanged")
-                      << "\n";
+    session.world.out << "nodepool/" << IdOf(pool) << " "
+                      << OutcomeWord(applied->outcome, mode.dry_run) << "\n";
     for (const std::string& warning : applied->warnings)
       session.world.err << "warning: nodepool/" << IdOf(pool) << ": " << warning << "\n";
     if (applied->preview) session.world.out << RenderPreview(*applied->preview);

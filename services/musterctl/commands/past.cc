@@ -123,9 +123,7 @@ absl::Status Diff(Session& session) {
   ASSIGN_OR_RETURN(const Moment since,
                    ReadMoment("since", session.line.Get("since"), session.world.clock.Now()));
   ASSIGN_OR_RETURN(const auto was, session.api.GetPast(resource, since));
-  // Whatever the server's clock says by now.
-  ASSIGN_OR_RETURN(const auto is,
-                   session.api.GetPast(resource, absl::FromUnixSeconds(253'402'300'799)));
+  ASSIGN_OR_RETURN(const auto is, session.api.GetPast(resource, kLastTime));
   ASSIGN_OR_RETURN(const Item before, ToItem(was.resource()));
   ASSIGN_OR_RETURN(const Item after, ToItem(is.resource()));
   const auto changes = history::FieldChangesOf(MessageOf(before), MessageOf(after));
