@@ -340,15 +340,19 @@ bool Granted(Lane& lane, const quota::SyncHolding& command) {
   return granted;
 }
 
-TEST_F(QuotaLaneTest, WhoMissesWhatAnotherWroteDecidesAnew) {
-  LaneOptions deaf;
-  deaf.poll = absl::Hours(1);
-  // The announcements of others are lost.
-  deaf.runner.fault = [](absl::string_view site) -> Fault {
+// The announcements of others are lost.
+LaneOptions Deaf() {
+  LaneOptions options;
+  options.poll = absl::Hours(1);
+  options.runner.fault = [](absl::string_view site) -> Fault {
     return {.before = site == "announce/journal_notify" ? "SELECT 1 / 0; " : ""};
   };
-  Lane& lane = NewLane(deaf);
-  Lane& other = NewLane(deaf);
+  return options;
+}
+
+TEST_F(QuotaLaneTest, WhoMissesWhatAnotherWroteDecidesAnew) {
+  Lane& lane = NewLane(Deaf());
+  Lane& other = NewLane(Deaf());
   ASSERT_THAT(Do(lane, quota::UpdateQuota{kKey, 10, "", true}), IsOk());
   int generation = 0;
   for (int round = 0; round < 20; ++round) {
@@ -373,13 +377,8 @@ TEST_F(QuotaLaneTest, WhoMissesWhatAnotherWroteDecidesAnew) {
 
 // It may be of any organization's.
 TEST_F(QuotaLaneTest, AChangeThatCannotBeReadIsNotNamedToCallers) {
-  LaneOptions deaf;
-  deaf.poll = absl::Hours(1);
-  deaf.runner.fault = [](absl::string_view site) -> Fault {
-    return {.before = site == "announce/journal_notify" ? "SELECT 1 / 0; " : ""};
-  };
-  Lane& lane = NewLane(deaf);
-  Lane& other = NewLane(deaf);
+  Lane& lane = NewLane(Deaf());
+  Lane& other = NewLane(Deaf());
   ASSERT_THAT(Do(other, quota::UpdateQuota{kKey, 10, "", true}), IsOk());
   database_.Execute("UPDATE quota.journal SET change = change || '\\xff'");
   const absl::Status status = Do(lane, Want("a", 1));

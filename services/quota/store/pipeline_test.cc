@@ -48,6 +48,13 @@ class QuotaPipelineTest : public QuotaLaneTest {
     return options;
   }
 
+  // The server's, of the only lane that has written.
+  int WritersProcess() const {
+    return std::stoi(database_.QueryValue(
+        "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND query ILIKE "
+        "'COMMIT%'"));
+  }
+
   // Puts a holding of `nodes`; the tables take none below zero.
   static std::shared_ptr<Asked> Ask(Lane& lane, const std::string& pool, int64_t nodes) {
     auto asked = std::make_shared<Asked>();
@@ -217,9 +224,7 @@ TEST_F(QuotaPipelineTest, WhatALostSessionMayStillCommitIsNotCalledUndone) {
   ASSERT_THAT(Ask(lane, "first", 1)->Status(), IsOk());
   std::set<int> writers = Sockets();
   for (const int socket : before) writers.erase(socket);
-  const int pid = std::stoi(database_.QueryValue(
-      "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND query ILIKE "
-      "'COMMIT%'"));
+  const int pid = WritersProcess();
 
   kill(pid, SIGSTOP);
   const auto asked = Ask(lane, "second", 2);
@@ -250,9 +255,7 @@ TEST_F(QuotaPipelineTest, AServerThatHangsIsNotWaitedForWithoutAWord) {
   options.connect.answer_grace = absl::Milliseconds(300);
   Lane& lane = NewLane(std::move(options));
   ASSERT_THAT(Ask(lane, "first", 1)->Status(), IsOk());
-  const int pid = std::stoi(database_.QueryValue(
-      "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND query ILIKE "
-      "'COMMIT%'"));
+  const int pid = WritersProcess();
   kill(pid, SIGSTOP);
   const auto asked = Ask(lane, "second", 2);
   testing::Until([&] { return !lane.ready(); }, "the lane's word that the database is away");
