@@ -323,17 +323,26 @@ TEST_F(CapacityBadInputTest, Watches) {
     return rpc::FromGrpcStatus(stream->Finish());
   };
   {
+    const auto refused_claims = [&](const v1::WatchClaimsRequest& request) {
+      grpc::ClientContext context;
+      const auto stream = stub_->WatchClaims(&context, request);
+      v1::WatchClaimsResponse message;
+      EXPECT_FALSE(stream->Read(&message));
+      return rpc::FromGrpcStatus(stream->Finish());
+    };
     v1::WatchClaimsRequest claims;
     claims.mutable_start()->set_after_revision(-1);
-    grpc::ClientContext context;
-    const auto stream = stub_->WatchClaims(&context, claims);
-    v1::WatchClaimsResponse message;
-    EXPECT_FALSE(stream->Read(&message));
-    EXPECT_THAT(rpc::FromGrpcStatus(stream->Finish()), HasFieldViolation("start.after_revision"));
+    EXPECT_THAT(refused_claims(claims), HasFieldViolation("start.after_revision"));
+    claims.Clear();
+    claims.set_zone("us-east");
+    EXPECT_THAT(refused_claims(claims), HasFieldViolation("zone"));
   }
   v1::WatchCapacityRequest request;
   request.mutable_start()->set_after_revision(-1);
   EXPECT_THAT(refused(request), HasFieldViolation("start.after_revision"));
+  request.Clear();
+  request.set_zone("us-east");
+  EXPECT_THAT(refused(request), HasFieldViolation("zone"));
   request.Clear();
   request.add_kinds(v1::WatchCapacityRequest::KIND_CLAIM);
   request.add_kinds(v1::WatchCapacityRequest::KIND_UNSPECIFIED);

@@ -1,4 +1,5 @@
 #include "services/capacity/service_test_base.h"
+#include "tests/testing/watch_messages.h"
 
 // What a claim is told beside its machines, why it has no more, and where there is room.
 namespace muster::capacity {
@@ -9,6 +10,7 @@ using ::muster::testing::IsOk;
 using ::muster::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
 
 using CapacityQuestionsTest = CapacityServiceTest;
 
@@ -184,6 +186,41 @@ TEST_F(CapacityQuestionsTest, MachinesAreListedByStateAndHolder) {
   ASSERT_EQ(page->machines_size(), 2);
   EXPECT_EQ(page->machines(0).name(), "machines/m4");
   EXPECT_EQ(page->next_page_token(), "");
+}
+
+// Keys do not tell where machines and claims are.
+TEST_F(CapacityQuestionsTest, AWatchOfAZoneTellsOfNoOther) {
+  constexpr char kWest[] = "US-WEST-01A";
+  AddCatalogue();
+  v1::UpdateZoneRequest zone = Zone();
+  zone.mutable_zone()->set_name(absl::StrCat("zones/", kWest));
+  ASSERT_THAT(Call(&Stub::UpdateZone, zone), IsOk());
+  v1::BatchRegisterMachinesRequest machines = Machines({"e1", "w1"});
+  machines.mutable_machines(1)->set_zone(kWest);
+  ASSERT_THAT(Call(&Stub::BatchRegisterMachines, machines), IsOk());
+  v1::SyncClaimRequest claim = Claim("west", 1);
+  claim.mutable_claim()->set_zone(kWest);
+  ASSERT_THAT(Call(&Stub::SyncClaim, claim), IsOk());
+
+  grpc::ClientContext context;
+  v1::WatchCapacityRequest request;
+  request.set_zone(kZone);
+  const auto stream = stub_->WatchCapacity(&context, request);
+  EXPECT_THAT(testing::SnapshotKeys(*stream),
+              UnorderedElementsAre(absl::StrCat("zones/", kZone),
+                                   absl::StrCat("instanceTypes/", kType), "machines/e1"));
+  grpc::ClientContext of_claims;
+  v1::WatchClaimsRequest only;
+  only.set_zone(kZone);
+  const auto claims = stub_->WatchClaims(&of_claims, only);
+  EXPECT_THAT(testing::SnapshotKeys(*claims), IsEmpty());
+  claim.mutable_claim()->set_generation(2);
+  claim.mutable_claim()->set_nodes(3);
+  ASSERT_THAT(Call(&Stub::SyncClaim, claim), IsOk());
+  ASSERT_THAT(Call(&Stub::SyncClaim, Claim("east", 2)), IsOk());
+  EXPECT_EQ(testing::NextChange(*claims).key(), "claims/east");
+  context.TryCancel();
+  of_claims.TryCancel();
 }
 
 TEST_F(CapacityQuestionsTest, AWatchOfClaimsShowsClaimsOnly) {

@@ -52,9 +52,41 @@ constexpr auto kSelectMachines = [](const v1::ListMachinesRequest& request, Faul
       }};
 };
 
+// The zone of what is in one; nullopt: it is in none, or cannot be read, which who parses it finds.
+std::optional<std::string> ZoneOf(const storage::WatchItem& item) {
+  if (item.kind == ZoneRow::kKind) return ParseZoneName(item.key);
+  if (item.kind == MachineRow::kKind) {
+    v1::Machine machine;
+    return machine.ParseFromString(*item.bytes) ? std::optional(machine.zone()) : std::nullopt;
+  }
+  if (item.kind != ClaimRow::kKind) return std::nullopt;
+  v1::Claim claim;
+  return claim.ParseFromString(*item.bytes) ? std::optional(claim.zone()) : std::nullopt;
+}
+
+// Keys do not tell where machines and claims are.
+absl::Status KeepZone(storage::WatchOptions& options, const std::string& zone) {
+  if (zone.empty()) return absl::OkStatus();
+  if (!IsZoneId(zone))
+    return muster::error::InvalidField("zone", "must be a zone id, or empty for all.");
+  options.keeps = [zone](const storage::WatchItem& item) {
+    return ZoneOf(item).value_or(zone) == zone;
+  };
+  return absl::OkStatus();
+}
+
+absl::StatusOr<storage::WatchOptions> ToOptions(const v1::WatchClaimsRequest& request) {
+  ASSIGN_OR_RETURN(storage::WatchOptions options,
+                   rpc::ToWatchOptions<storage::WatchOptions>(request.start()));
+  options.kinds = {ClaimRow::kKind};
+  RETURN_IF_ERROR(KeepZone(options, request.zone()));
+  return options;
+}
+
 absl::StatusOr<storage::WatchOptions> ToOptions(const v1::WatchCapacityRequest& request) {
   ASSIGN_OR_RETURN(storage::WatchOptions options,
                    rpc::ToWatchOptions<storage::WatchOptions>(request.start()));
+  RETURN_IF_ERROR(KeepZone(options, request.zone()));
   for (int i = 0; i < request.kinds_size(); ++i) {
     const int kind = request.kinds(i);
     if (kind == v1::WatchCapacityRequest::KIND_ZONE) {
@@ -164,10 +196,8 @@ Handlers::Unary Handlers::ListClaims(Context context, const v1::ListClaimsReques
 
 Handlers::Stream<v1::WatchClaimsResponse> Handlers::WatchClaims(
     Context context, const v1::WatchClaimsRequest* request) {
-  absl::StatusOr<storage::WatchOptions> options =
-      rpc::ToWatchOptions<storage::WatchOptions>(request->start());
+  const absl::StatusOr<storage::WatchOptions> options = ToOptions(*request);
   if (!options.ok()) return rpc::FailStream<v1::WatchClaimsResponse>(context, options.status());
-  options->kinds = {ClaimRow::kKind};
   return rpc::WatchStream<v1::WatchClaimsResponse>(context, lane_.Watch(*options), &ToClaimResponse,
                                                    request->start().bundle());
 }

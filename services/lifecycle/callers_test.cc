@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "services/common/error.h"
 #include "services/lifecycle/service_test_base.h"
+#include "tests/testing/watch_messages.h"
 
 namespace muster::lifecycle {
 namespace {
@@ -159,6 +160,36 @@ TEST_F(CallersTest, AWatchAfterAnAnswerTellsWhatComesLater) {
   EXPECT_EQ(message.revision(), resized->revision());
   EXPECT_EQ(message.node_pool().spec().target_nodes(), 3);
   context.TryCancel();
+}
+
+TEST_F(CallersTest, AWatchOfAZoneTellsOfNoOther) {
+  const std::string west = "organizations/acme/clusters/west";
+  v1::UpdateClusterRequest cluster;
+  cluster.mutable_cluster()->set_name(west);
+  cluster.mutable_cluster()->set_zone("US-WEST-01A");
+  ASSERT_THAT(Call(*replica_->stub, &Stub::UpdateCluster, cluster), IsOk());
+  v1::ApplyNodePoolRequest pool = Pool(1);
+  pool.mutable_node_pool()->set_name(west + "/nodePools/train");
+  ASSERT_THAT(Call(*replica_->stub, &Stub::ApplyNodePool, pool), IsOk());
+
+  v1::WatchLifecycleRequest request;
+  request.set_zone("US-EAST-04A");
+  request.add_kinds(v1::WatchLifecycleRequest::KIND_CLUSTER);
+  request.add_kinds(v1::WatchLifecycleRequest::KIND_NODE_POOL);
+  grpc::ClientContext context;
+  const auto stream = replica_->stub->WatchLifecycle(&context, request);
+  EXPECT_THAT(testing::SnapshotKeys(*stream), ElementsAre(kCluster));
+  pool.mutable_node_pool()->mutable_spec()->set_target_nodes(2);
+  ASSERT_THAT(Call(*replica_->stub, &Stub::ApplyNodePool, pool), IsOk());
+  ASSERT_THAT(Apply(2), IsOk());
+  EXPECT_EQ(testing::NextChange(*stream).key(), kPool);
+  context.TryCancel();
+
+  request.set_zone("us-east");
+  grpc::ClientContext refused;
+  const auto none = replica_->stub->WatchLifecycle(&refused, request);
+  EXPECT_THAT(testing::SnapshotKeys(*none), IsEmpty());
+  EXPECT_THAT(rpc::FromGrpcStatus(none->Finish()), HasFieldViolation("zone"));
 }
 
 TEST_F(CallersTest, AnUpdateWritesWhatItsMaskNamesOrWhatIsSet) {

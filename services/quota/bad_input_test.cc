@@ -241,13 +241,19 @@ TEST_F(QuotaBadInputTest, Reads) {
 }
 
 TEST_F(QuotaBadInputTest, Watches) {
+  const auto refused = [&](const v1::WatchQuotasRequest& request) {
+    grpc::ClientContext context;
+    const auto stream = stub_->WatchQuotas(&context, request);
+    v1::WatchQuotasResponse message;
+    EXPECT_FALSE(stream->Read(&message));
+    return rpc::FromGrpcStatus(stream->Finish());
+  };
   v1::WatchQuotasRequest request;
   request.mutable_start()->set_after_revision(-1);
-  grpc::ClientContext context;
-  const auto stream = stub_->WatchQuotas(&context, request);
-  v1::WatchQuotasResponse message;
-  EXPECT_FALSE(stream->Read(&message));
-  EXPECT_THAT(rpc::FromGrpcStatus(stream->Finish()), HasFieldViolation("start.after_revision"));
+  EXPECT_THAT(refused(request), HasFieldViolation("start.after_revision"));
+  request.Clear();
+  request.set_zone("us-east");
+  EXPECT_THAT(refused(request), HasFieldViolation("zone"));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "services/quota/service_test_base.h"
+#include "tests/testing/watch_messages.h"
 
 namespace muster::quota {
 namespace {
@@ -299,6 +300,21 @@ TEST_F(QuotaServiceTest, AWatchShowsASnapshotThenEveryChange) {
   EXPECT_EQ(message.type(), type::v1::WATCH_EVENT_TYPE_CHANGED);
   EXPECT_EQ(message.revision(), start + 1);
   EXPECT_EQ(message.holding().nodes(), 3);
+  context.TryCancel();
+}
+
+TEST_F(QuotaServiceTest, AWatchOfAZoneTellsOfNoOther) {
+  const std::string west = "organizations/acme/quotas/US-WEST-01A~gd-8xa100-i128~default";
+  ASSERT_THAT(SetLimit(10), IsOk());
+  ASSERT_THAT(SetLimit(20, west), IsOk());
+  grpc::ClientContext context;
+  v1::WatchQuotasRequest request;
+  request.set_zone("US-EAST-04A");
+  const auto stream = stub_->WatchQuotas(&context, request);
+  EXPECT_THAT(testing::SnapshotKeys(*stream), ElementsAre(kName));
+  ASSERT_THAT(SetLimit(30, west), IsOk());
+  ASSERT_THAT(Sync(Holding("a", 3)), IsOk());
+  EXPECT_EQ(testing::NextChange(*stream).key(), absl::StrCat(kName, "/holdings/a"));
   context.TryCancel();
 }
 

@@ -104,8 +104,10 @@ Handlers::Stream<v1::WatchQuotasResponse> Handlers::WatchQuotas(
   auto options = rpc::ToWatchOptions<storage::WatchOptions>(request->start());
   if (!options.ok()) return rpc::FailStream<v1::WatchQuotasResponse>(context, options.status());
   options->key_prefix = request->name_prefix();
-  rpc::Narrow(*options, rpc::NarrowedTo(*context),
-              [](absl::string_view key) { return PlaceOf(key).zone; });
+  const auto zone_of = [](absl::string_view key) { return PlaceOf(key).zone; };
+  rpc::Narrow(*options, rpc::NarrowedTo(*context), zone_of);
+  const absl::Status status = rpc::NarrowToZone(*options, request->zone(), zone_of);
+  if (!status.ok()) return rpc::FailStream<v1::WatchQuotasResponse>(context, status);
   return rpc::WatchStream<v1::WatchQuotasResponse>(context, lane_.Watch(*options), &ToWatchResponse,
                                                    request->start().bundle());
 }

@@ -43,6 +43,18 @@ void Narrow(WatchOptions& options, const std::shared_ptr<const access::Scope>& s
   if (IsUnder(common, options.key_prefix)) options.key_prefix = common;
 }
 
+// Narrows a watch to what is in `zone`; empty: all. `zone_of(key)`: as Narrow has it. INVALID_ARGUMENT zone.
+template <class WatchOptions, class ZoneOf>
+absl::Status NarrowToZone(WatchOptions& options, const std::string& zone, ZoneOf zone_of) {
+  if (zone.empty()) return absl::OkStatus();
+  if (!IsZoneId(zone)) return error::InvalidField("zone", "must be a zone id, or empty for all.");
+  options.sees = [zone, zone_of = std::move(zone_of),
+                  sees = std::move(options.sees)](absl::string_view key) {
+    return zone_of(key) == zone && (!sees || sees(key));
+  };
+  return absl::OkStatus();
+}
+
 // Fills in all of a Watch response but its resource. True: the resource is to be parsed from
 // `item.bytes`.
 template <class Item, class Response>

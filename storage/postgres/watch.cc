@@ -18,6 +18,18 @@ WatchItem ItemOf(const JournalRow& change) {
 }  // namespace
 
 std::optional<WatchItem> Watcher::Next() {
+  std::optional<WatchItem> item = Take();
+  for (; item.has_value() && !Keeps(*item); item = Take()) Skip(*item);
+  return item;
+}
+
+void Watcher::Skip(const WatchItem& item) {
+  if (item.type != WatchItem::Type::kChanged) return;
+  MutexLock lock(mutex_);
+  taken_revision_ = std::min(taken_revision_, item.revision - 1);
+}
+
+std::optional<WatchItem> Watcher::Take() {
   std::function<std::optional<WatchItem>()> snapshot;
   {
     MutexLock lock(mutex_);
@@ -38,7 +50,7 @@ std::optional<WatchItem> Watcher::Next() {
     }
     return item;
   }
-  return Next();
+  return Take();
 }
 
 std::optional<WatchItem> Watcher::TakeQueued() {

@@ -36,6 +36,8 @@ struct WatchOptions {
   std::string key_prefix = {};                 // as IsUnder has it; empty: all
   // What the watcher may know of; null: all. Asked under locks of the lane, whose functions it must not call.
   std::function<bool(absl::string_view key)> sees = {};
+  // What is told to the watcher, of what has bytes; null: all. Asked by the reader, who is told of progress where nothing is told.
+  std::function<bool(const WatchItem& item)> keeps = {};
 };
 
 // The receiving end of a watch: a bounded queue that the lane fills. Thread-safe.
@@ -87,7 +89,14 @@ class Watcher {
   bool HasNothing() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return !snapshot_ && !progress_.has_value() && queue_.empty();
   }
+  // The next one, kept or not.
+  std::optional<WatchItem> Take();
+  // It is not told, so that there is progress to tell of.
+  void Skip(const WatchItem& item);
   std::optional<WatchItem> TakeQueued() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool Keeps(const WatchItem& item) const {
+    return item.bytes == nullptr || !options_.keeps || options_.keeps(item);
+  }
   void TellRoom() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const WatchOptions options_;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -105,6 +106,40 @@ TEST_F(WatchHubTest, WhoResumesIsToldWhenMemoryIsWhereHeIs) {
     hub_.Tend({.revision = there});
     EXPECT_THAT(TakeAll(*watcher), IsEmpty());
   }
+}
+
+TEST_F(WatchHubTest, WhatIsNotKeptIsNotToldButThatItWentBy) {
+  const auto watcher = std::make_shared<Watcher>(
+      WatchOptions{.keeps = [](const WatchItem& item) { return item.key == "b"; }}, 10);
+  {
+    MutexLock lock(hub_.mutex());
+    hub_.Join(watcher);
+  }
+  Send("machine", "a");
+  Send("machine", "b");
+  Send("machine", "c");
+  EXPECT_THAT(TakeAll(*watcher), ElementsAre("b"));
+  hub_.Tend({.revision = revision_});
+  EXPECT_THAT(TakeAll(*watcher), ElementsAre("progress"));
+  hub_.Tend({.revision = revision_});
+  EXPECT_THAT(TakeAll(*watcher), IsEmpty());
+  {
+    MutexLock lock(hub_.mutex());
+    hub_.Send({{++revision_, "machine", "c", nullptr}});
+  }
+  EXPECT_THAT(TakeAll(*watcher), ElementsAre("c")) << "of what is gone there is nothing to look at";
+}
+
+TEST_F(WatchHubTest, WhatIsNotKeptOfASnapshotIsLeftOut) {
+  const auto watcher = std::make_shared<Watcher>(
+      WatchOptions{.keeps = [](const WatchItem& item) { return item.key == "b"; }}, 10);
+  watcher->StartSnapshot([next = 0]() mutable -> std::optional<WatchItem> {
+    if (next == 3) return WatchItem{.type = WatchItem::Type::kSnapshotEnd, .revision = 7};
+    const std::string key(1, static_cast<char>('a' + next++));
+    return WatchItem{WatchItem::Type::kSnapshot, 1, "machine", key,
+                     std::make_shared<const std::string>("bytes")};
+  });
+  EXPECT_THAT(TakeAll(*watcher), ElementsAre("b", ""));
 }
 
 // The index finds whom a look at every watcher finds.

@@ -211,8 +211,10 @@ Handlers::Stream<v1::WatchLifecycleResponse> Handlers::WatchLifecycle(
     Context context, const v1::WatchLifecycleRequest* request) {
   auto options = ParseWatch(*request);
   if (!options.ok()) return rpc::FailStream<v1::WatchLifecycleResponse>(context, options.status());
-  rpc::Narrow(*options, rpc::NarrowedTo(*context),
-              [zones = zones_](absl::string_view key) { return zones->ZoneOf(key); });
+  const auto zone_of = [zones = zones_](absl::string_view key) { return zones->ZoneOf(key); };
+  rpc::Narrow(*options, rpc::NarrowedTo(*context), zone_of);
+  const absl::Status status = rpc::NarrowToZone(*options, request->zone(), zone_of);
+  if (!status.ok()) return rpc::FailStream<v1::WatchLifecycleResponse>(context, status);
   return rpc::WatchStream<v1::WatchLifecycleResponse>(context, lane_.Watch(*options),
                                                       &ToWatchResponse, request->start().bundle());
 }
