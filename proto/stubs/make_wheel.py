@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 """make_wheel.py --version=V --googleapis=DIR WHEEL: the API's stubs for Python as a wheel, the same bytes for the same protos.
 
-The package `muster` has the stubs, and google/rpc as `muster.google_rpc`: the user's own (googleapis-common-protos) where it is
-installed, else ours. So nothing lands in the package `google`, and no message is registered twice.
+The package `muster` has the stubs, google/rpc as `muster.google_rpc` and google/api as `muster.google_api`: the user's own
+(googleapis-common-protos) where they are installed, else ours. So nothing lands in the package `google`, and no message is registered
+twice.
 """
 import argparse
 import base64
@@ -15,7 +16,6 @@ import zipfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 PROTO = HERE.parent
-GOOGLE_RPC = ["google/rpc/code.proto", "google/rpc/error_details.proto", "google/rpc/status.proto"]
 METADATA = """Metadata-Version: 2.1
 Name: muster-api
 Version: {version}
@@ -30,20 +30,24 @@ WHEEL = "Wheel-Version: 1.0\nGenerator: make_wheel.py\nRoot-Is-Purelib: true\nTa
 
 def generate(out, googleapis):
     protos = sorted(str(path.relative_to(PROTO)) for path in PROTO.glob("muster/**/*.proto"))
+    imported = sorted(str(path.relative_to(googleapis)) for path in googleapis.glob("google/**/*.proto"))
     command = ["protoc", f"-I{PROTO}", f"-I{googleapis}", f"--python_out={out}", f"--pyi_out={out}"]
-    subprocess.run(command + protos + GOOGLE_RPC, check=True)
+    subprocess.run(command + protos + imported, check=True)
     services = [proto for proto in protos if proto.endswith("_service.proto")]
     subprocess.run(["protoc", f"-I{PROTO}", f"-I{googleapis}", f"--grpc_python_out={out}",
                     "--plugin=protoc-gen-grpc_python=/usr/bin/grpc_python_plugin"] + services, check=True)
 
 
 def arrange(out):
-    """google/rpc moves below muster, and whoever imports it from there finds it through muster.google_rpc."""
-    (out / "google/rpc").rename(out / "muster/google_rpc_bundled")
+    """google/rpc and google/api move below muster, and whoever imports them from there finds them through muster.google_rpc and
+    muster.google_api; but what is bundled is of one piece."""
+    for name in ["rpc", "api"]:
+        (out / "google" / name).rename(out / f"muster/google_{name}_bundled")
     (out / "google").rmdir()
     for path in list(out.glob("muster/**/*.py")) + list(out.glob("muster/**/*.pyi")):
         text = path.read_text()
-        path.write_text(re.sub(r"^from google\.rpc import", "from muster.google_rpc import", text, flags=re.MULTILINE))
+        to = r"from muster.google_\1_bundled import" if path.parent.name.endswith("_bundled") else r"from muster.google_\1 import"
+        path.write_text(re.sub(r"^from google\.(rpc|api) import", to, text, flags=re.MULTILINE))
     for source in HERE.glob("python/*.py"):
         (out / "muster" / source.name).write_text(source.read_text())
     (out / "muster/py.typed").write_text("")
@@ -77,7 +81,7 @@ def pack(out, wheel, version):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--version", required=True)
-    parser.add_argument("--googleapis", required=True)
+    parser.add_argument("--googleapis", type=pathlib.Path, required=True)
     parser.add_argument("wheel", type=pathlib.Path)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:

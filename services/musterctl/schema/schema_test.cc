@@ -23,7 +23,7 @@ TEST(SchemaTest, AFieldWithWhatTheProtoSaysOfIt) {
             "KIND:       NodePool\n"
             "VERSION:    compute.coreweave.com/v1alpha1\n\n"
             "FIELD: targetNodes <integer>\n\n"
-            "DESCRIPTION:\n    Desired Nodes, 0 to 100,000. Required.\n");
+            "DESCRIPTION:\n    Required. Desired Nodes, 0 to 100,000.\n");
   const std::string lifecycle = Explained(Kind::kNodePool, {"spec", "lifecycle"});
   EXPECT_THAT(lifecycle, HasSubstr("FIELD: lifecycle <Lifecycle>\n"));
   EXPECT_THAT(lifecycle, HasSubstr("  scaleDownStrategy\t<string>\n    "));
