@@ -5,6 +5,7 @@
 #include <iostream>
 
 #include "absl/strings/match.h"
+#include "tests/proto/annotations.h"
 #include "tests/proto/lint.h"
 
 namespace muster::proto_lint {
@@ -35,8 +36,8 @@ class ApiTest : public ::testing::Test {
   std::vector<std::string> SurfaceOfAll() const {
     std::vector<std::string> lines;
     for (const FileDescriptor* file : files_) {
-      const std::vector<std::string> more = Surface(*file);
-      lines.insert(lines.end(), more.begin(), more.end());
+      for (const auto& more : {Surface(*file), HttpSurface(*file)})
+        lines.insert(lines.end(), more.begin(), more.end());
     }
     std::sort(lines.begin(), lines.end());
     return lines;
@@ -50,6 +51,10 @@ TEST_F(ApiTest, IsWellFormedAndCommented) {
   for (const FileDescriptor* file : files_) {
     for (const std::string& fault : Lint(*file)) ADD_FAILURE() << fault;
   }
+}
+
+TEST_F(ApiTest, AnnotationsSayWhatCommentsSay) {
+  for (const std::string& fault : LintAnnotations(files_)) ADD_FAILURE() << fault;
 }
 
 TEST_F(ApiTest, KeepsEveryFieldThatClientsRelyOn) {

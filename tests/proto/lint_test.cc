@@ -1,18 +1,14 @@
 #include "tests/proto/lint.h"
 
 #include <gmock/gmock.h>
-#include <google/protobuf/compiler/parser.h>
-#include <google/protobuf/io/tokenizer.h>
-#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "tests/proto/parse_proto.h"
 
 namespace muster::proto_lint {
 namespace {
 
-using google::protobuf::DescriptorPool;
-using google::protobuf::FileDescriptor;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -57,24 +53,8 @@ message ListBoxesResponse {
 }
 )";
 
-// A parsed file, alive with its pool.
-struct Parsed {
-  std::unique_ptr<DescriptorPool> pool = {};
-  const FileDescriptor* file = nullptr;
-};
-
 Parsed Parse(const std::string& text, const std::string& name = "muster/box/v1/box_service.proto") {
-  google::protobuf::io::ArrayInputStream input(text.data(), static_cast<int>(text.size()));
-  google::protobuf::io::Tokenizer tokenizer(&input, nullptr);
-  google::protobuf::compiler::Parser parser;
-  google::protobuf::FileDescriptorSet set;
-  EXPECT_TRUE(parser.Parse(&tokenizer, set.add_file())) << text;
-  set.mutable_file(0)->set_name(name);
-  std::string error;
-  Parsed parsed = {.pool = Link(set, &error)};
-  EXPECT_EQ(error, "");
-  if (parsed.pool != nullptr) parsed.file = parsed.pool->FindFileByName(name);
-  return parsed;
+  return ParseProto(text, name);
 }
 
 TEST(Lint, LetsAGoodFilePass) { EXPECT_THAT(Lint(*Parse(kGood).file), IsEmpty()); }
