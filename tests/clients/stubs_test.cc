@@ -15,13 +15,14 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// Imports all of it; says which google/rpc it took, and what an error's details are.
+// Imports all of it; says which google/rpc and google/api it took, and what an error's details and a method's path are.
 constexpr char kImportAll[] = R"(
 import importlib, pkgutil, sys
 import muster
 for module in pkgutil.walk_packages(muster.__path__, "muster."):
-    if not module.name.startswith("muster.google_rpc_bundled"):
+    if "_bundled" not in module.name:
         importlib.import_module(module.name)
+from muster.google_api import annotations_pb2
 from muster.google_rpc import error_details_pb2, status_pb2
 from muster.lifecycle.v1 import lifecycle_service_pb2
 assert lifecycle_service_pb2.ReportNodesResponse(results=[status_pb2.Status(code=5)]).results[0].code == 5
@@ -30,7 +31,10 @@ status.details.add().Pack(error_details_pb2.ErrorInfo(reason="QUOTA_EXCEEDED", d
 status.details.add().type_url = "type.googleapis.com/somebody.Elses"
 assert [detail.reason for detail in muster.error_details(status)] == ["QUOTA_EXCEEDED"]
 assert "retryPolicy" in muster.SERVICE_CONFIG
+get = lifecycle_service_pb2.DESCRIPTOR.services_by_name["LifecycleService"].methods_by_name["GetNodePool"]
+assert get.GetOptions().Extensions[annotations_pb2.http].get == "/v1/{name=organizations/*/clusters/*/nodePools/*}"
 print("google/rpc of", status_pb2.__name__)
+print("google/api of", annotations_pb2.__name__)
 )";
 
 class WheelTest : public ::testing::Test {
@@ -49,6 +53,8 @@ TEST_F(WheelTest, WorksAsItIs) {
   const Finished imported = ImportAll(Wheel());
   EXPECT_EQ(imported.exit_code, 0) << imported.output;
   EXPECT_THAT(imported.output, HasSubstr("google/rpc of muster.google_rpc_bundled.status_pb2"));
+  EXPECT_THAT(imported.output,
+              HasSubstr("google/api of muster.google_api_bundled.annotations_pb2"));
 }
 
 TEST_F(WheelTest, IsInstalledByPipWithoutANetwork) {
@@ -64,11 +70,13 @@ TEST_F(WheelTest, IsInstalledByPipWithoutANetwork) {
 }
 
 // Two of one name would not be let into one program: the user's own is taken.
-TEST_F(WheelTest, TakesTheUsersGoogleRpcWhereThereIsOne) {
+TEST_F(WheelTest, TakesTheUsersGoogleWhereThereIsOne) {
   std::filesystem::create_directories(folder_.Path("in/google/rpc"));
+  std::filesystem::create_directories(folder_.Path("in/google/api"));
   std::filesystem::create_directories(folder_.Path("theirs"));
-  for (const char* name : {"code", "error_details", "status"}) {
-    const std::string file = absl::StrCat("/google/rpc/", name, ".proto");
+  for (const char* name : {"rpc/code", "rpc/error_details", "rpc/status", "api/http",
+                           "api/annotations", "api/field_behavior", "api/resource"}) {
+    const std::string file = absl::StrCat("/google/", name, ".proto");
     const std::string text = ReadFile(absl::StrCat(MUSTER_GOOGLEAPIS, file));
     const std::string theirs =
         absl::StrReplaceAll(text, {{"option go_package = \"", "option go_package = \"theirs/"}});
@@ -82,6 +90,7 @@ TEST_F(WheelTest, TakesTheUsersGoogleRpcWhereThereIsOne) {
   const Finished imported = ImportAll(absl::StrCat(folder_.Path("theirs"), ":", Wheel()));
   EXPECT_EQ(imported.exit_code, 0) << imported.output;
   EXPECT_THAT(imported.output, HasSubstr("google/rpc of google.rpc.status_pb2"));
+  EXPECT_THAT(imported.output, HasSubstr("google/api of google.api.annotations_pb2"));
 }
 
 TEST_F(WheelTest, PutsNothingIntoTheUsersPackages) {
@@ -89,6 +98,17 @@ TEST_F(WheelTest, PutsNothingIntoTheUsersPackages) {
   ASSERT_EQ(listed.exit_code, 0) << listed.output;
   EXPECT_THAT(listed.output, HasSubstr("\nmuster/lifecycle/v1/lifecycle_service_pb2_grpc.py"));
   EXPECT_THAT(listed.output, Not(HasSubstr("\ngoogle/")));
+}
+
+// The folder of protos, and its descriptors, from which a proxy makes what errors tell, too.
+TEST(Protos, WantNothingBesideThemselves) {
+  constexpr char kService[] = "muster/lifecycle/v1/lifecycle_service.proto";
+  for (const char* from : {"--proto_path=" MUSTER_STUBS "/proto",
+                           "--descriptor_set_in=" MUSTER_STUBS "/proto/muster.binpb"}) {
+    const Finished read = RunAlone({}, {"/usr/bin/protoc", from, "--descriptor_set_out=/dev/null",
+                                        kService, "google/rpc/error_details.proto"});
+    EXPECT_EQ(read.exit_code, 0) << from << ": " << read.output;
+  }
 }
 
 TEST(GoModule, IsBuiltWithDebiansPackages) {
