@@ -106,25 +106,21 @@ absl::StatusOr<storage::WatchOptions> ToOptions(const v1::WatchCapacityRequest& 
   return options;
 }
 
-bool ParseResource(const storage::WatchItem& item, v1::WatchCapacityResponse& response) {
-  if (item.kind == ZoneRow::kKind) return response.mutable_zone()->ParseFromString(*item.bytes);
-  if (item.kind == InstanceTypeRow::kKind)
-    return response.mutable_instance_type()->ParseFromString(*item.bytes);
-  if (item.kind == MachineRow::kKind)
-    return response.mutable_machine()->ParseFromString(*item.bytes);
-  return item.kind == ClaimRow::kKind && response.mutable_claim()->ParseFromString(*item.bytes);
-}
-
-bool ParseClaim(const storage::WatchItem& item, v1::WatchClaimsResponse& response) {
-  return response.mutable_claim()->ParseFromString(*item.bytes);
+int FieldOf(const storage::WatchItem& item) {
+  using Response = v1::WatchCapacityResponse;
+  if (item.kind == ZoneRow::kKind) return Response::kZoneFieldNumber;
+  if (item.kind == InstanceTypeRow::kKind) return Response::kInstanceTypeFieldNumber;
+  if (item.kind == MachineRow::kKind) return Response::kMachineFieldNumber;
+  return Response::kClaimFieldNumber;
 }
 
 v1::WatchClaimsResponse ToClaimResponse(const storage::WatchItem& item) {
-  return rpc::ToWatchResponse<v1::WatchClaimsResponse>(item, &ParseClaim);
+  return rpc::ToWatchResponse<v1::WatchClaimsResponse>(
+      item, [](const auto&) { return v1::WatchClaimsResponse::kClaimFieldNumber; });
 }
 
 v1::WatchCapacityResponse ToWatchResponse(const storage::WatchItem& item) {
-  return rpc::ToWatchResponse<v1::WatchCapacityResponse>(item, &ParseResource);
+  return rpc::ToWatchResponse<v1::WatchCapacityResponse>(item, &FieldOf);
 }
 
 }  // namespace

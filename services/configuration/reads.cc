@@ -15,16 +15,15 @@ namespace {
 
 constexpr auto kRender = [](const State&, const auto& row) { return ToProto(*row.row); };
 
-bool ParseResource(const storage::WatchItem& item, v1::WatchConfigurationsResponse& response) {
-  if (item.kind == Release::kKind) return response.mutable_release()->ParseFromString(*item.bytes);
-  if (item.kind == NodeProfile::kKind) {
-    return response.mutable_node_profile()->ParseFromString(*item.bytes);
-  }
-  return response.mutable_configuration()->ParseFromString(*item.bytes);
+int FieldOf(const storage::WatchItem& item) {
+  using Response = v1::WatchConfigurationsResponse;
+  if (item.kind == Release::kKind) return Response::kReleaseFieldNumber;
+  if (item.kind == NodeProfile::kKind) return Response::kNodeProfileFieldNumber;
+  return Response::kConfigurationFieldNumber;
 }
 
 v1::WatchConfigurationsResponse ToWatchResponse(const storage::WatchItem& item) {
-  return rpc::ToWatchResponse<v1::WatchConfigurationsResponse>(item, &ParseResource);
+  return rpc::ToWatchResponse<v1::WatchConfigurationsResponse>(item, &FieldOf);
 }
 
 }  // namespace

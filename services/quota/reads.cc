@@ -62,13 +62,13 @@ constexpr auto kRenderHolding = [](const State&, const Versioned<Holding>& holdi
   return ToProto(*holding.row);
 };
 
-bool ParseResource(const storage::WatchItem& item, v1::WatchQuotasResponse& response) {
-  if (item.kind == Quota::kKind) return response.mutable_quota()->ParseFromString(*item.bytes);
-  return response.mutable_holding()->ParseFromString(*item.bytes);
+int FieldOf(const storage::WatchItem& item) {
+  return item.kind == Quota::kKind ? v1::WatchQuotasResponse::kQuotaFieldNumber
+                                   : v1::WatchQuotasResponse::kHoldingFieldNumber;
 }
 
 v1::WatchQuotasResponse ToWatchResponse(const storage::WatchItem& item) {
-  return rpc::ToWatchResponse<v1::WatchQuotasResponse>(item, &ParseResource);
+  return rpc::ToWatchResponse<v1::WatchQuotasResponse>(item, &FieldOf);
 }
 
 }  // namespace

@@ -4,12 +4,10 @@
 
 #include <algorithm>
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "services/access/scope.h"
 #include "services/common/error.h"
@@ -55,8 +53,7 @@ absl::Status NarrowToZone(WatchOptions& options, const std::string& zone, ZoneOf
   return absl::OkStatus();
 }
 
-// Fills in all of a Watch response but its resource. True: the resource is to be parsed from
-// `item.bytes`.
+// Fills in all of a Watch response but its resource. True: it is `item.bytes`.
 template <class Item, class Response>
 bool FillWatchResponse(const Item& item, Response& response) {
   const auto set = [&](type::v1::WatchEventType type) {
@@ -85,13 +82,15 @@ bool FillWatchResponse(const Item& item, Response& response) {
   return false;
 }
 
-// The message of an item: `parse(item, response)` parses the resource, false when it cannot. Throws
-// then: the journal is broken.
-template <class Response, class Item, class Parse>
-Response ToWatchResponse(const Item& item, Parse parse) {
+// The message of an item, whose bytes are what the response's field of number `field_of(item)` is to hold. They are sent as they are,
+// unread: a change that a hundred watch is encoded once.
+template <class Response, class Item, class FieldOf>
+Response ToWatchResponse(const Item& item, FieldOf field_of) {
   Response response;
-  if (FillWatchResponse(item, response) && !parse(item, response))
-    throw std::runtime_error(absl::StrCat("The journal's entry of ", item.key, " cannot be read."));
+  if (FillWatchResponse(item, response)) {
+    Response::GetReflection()->MutableUnknownFields(&response)->AddLengthDelimited(field_of(item),
+                                                                                   *item.bytes);
+  }
   return response;
 }
 

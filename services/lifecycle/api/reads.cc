@@ -83,15 +83,16 @@ absl::StatusOr<storage::WatchOptions> ParseWatch(const v1::WatchLifecycleRequest
   return options;
 }
 
-bool ParseResource(const storage::WatchItem& item, v1::WatchLifecycleResponse& response) {
-  if (item.kind == Cluster::kKind) return response.mutable_cluster()->ParseFromString(*item.bytes);
-  if (item.kind == Pool::kKind) return response.mutable_node_pool()->ParseFromString(*item.bytes);
-  if (item.kind == Node::kKind) return response.mutable_node()->ParseFromString(*item.bytes);
-  return response.mutable_event()->ParseFromString(*item.bytes);
+int FieldOf(const storage::WatchItem& item) {
+  using Response = v1::WatchLifecycleResponse;
+  if (item.kind == Cluster::kKind) return Response::kClusterFieldNumber;
+  if (item.kind == Pool::kKind) return Response::kNodePoolFieldNumber;
+  if (item.kind == Node::kKind) return Response::kNodeFieldNumber;
+  return Response::kEventFieldNumber;
 }
 
 v1::WatchLifecycleResponse ToWatchResponse(const storage::WatchItem& item) {
-  return rpc::ToWatchResponse<v1::WatchLifecycleResponse>(item, &ParseResource);
+  return rpc::ToWatchResponse<v1::WatchLifecycleResponse>(item, &FieldOf);
 }
 
 // Selects the rows below the request's parent for which `keep(request, row)` holds.
