@@ -39,7 +39,7 @@ struct Context {
 };
 
 struct Contexts {
-  std::string current = {};  // name; empty: none
+  std::string current = {};  // name; empty: none; of musterctl several, with commas between
   std::vector<Context> all = {};
 
   const Context* Find(absl::string_view name) const;

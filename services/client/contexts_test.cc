@@ -49,6 +49,8 @@ TEST_F(OptionsFromContextTest, SaysWhatIsMissing) {
   EXPECT_THAT(
       OptionsFromContext("nosuch").status(),
       StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("there is no context \"nosuch\"")));
+  EXPECT_THAT(OptionsFromContext("lab,tls").status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("are several contexts")));
   std::ofstream(path_) << "contexts: []\n";
   EXPECT_THAT(OptionsFromContext().status(),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("none is current")));

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "services/client/contexts.h"
 #include "services/client/credentials.h"
@@ -25,6 +26,9 @@ absl::StatusOr<Options> OptionsFromContext(const std::string& name) {
   const std::string& asked = !name.empty() ? name : !said.empty() ? said : contexts.current;
   if (asked.empty()) return absl::InvalidArgumentError("no context is named, and none is current.");
   const Context* context = contexts.Find(asked);
+  if (context == nullptr && absl::StrContains(asked, ","))
+    return absl::InvalidArgumentError(
+        absl::StrCat("\"", asked, "\" are several contexts: a client is of one of them."));
   if (context == nullptr)
     return absl::InvalidArgumentError(absl::StrCat("there is no context \"", asked, "\"."));
   Options options{.server = context->Get("server")};

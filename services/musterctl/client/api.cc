@@ -97,19 +97,20 @@ class GrpcApi final : public Api {
       const capacity::v1::FindPlacementsRequest& request) override {
     return connection_.Call(&Connection::Capacity::FindPlacements, request);
   }
-  absl::StatusOr<configuration::v1::Release> PublishRelease(const std::string& name,
-                                                            bool dry_run) override {
+  absl::StatusOr<CellNames> PublishRelease(const std::string& name, bool dry_run) override {
     configuration::v1::PublishReleaseRequest request;
     request.mutable_release()->set_name(name);
     request.set_validate_only(dry_run);
-    return connection_.Call(&Connection::Configuration::PublishRelease, request);
+    RETURN_IF_ERROR(connection_.Call(&Connection::Configuration::PublishRelease, request).status());
+    return CellNames();
   }
-  absl::StatusOr<configuration::v1::Release> WithdrawRelease(const std::string& name,
-                                                             bool dry_run) override {
+  absl::StatusOr<CellNames> WithdrawRelease(const std::string& name, bool dry_run) override {
     configuration::v1::WithdrawReleaseRequest request;
     request.set_name(name);
     request.set_validate_only(dry_run);
-    return connection_.Call(&Connection::Configuration::WithdrawRelease, request);
+    RETURN_IF_ERROR(
+        connection_.Call(&Connection::Configuration::WithdrawRelease, request).status());
+    return CellNames();
   }
   absl::StatusOr<configuration::v1::PoolConfiguration> Promote(const std::string& pool_uid,
                                                                const std::string& profile,
@@ -172,7 +173,7 @@ class GrpcApi final : public Api {
                      const WatchReceiver& receive) override {
     return WatchStream(connection_, range, start, receive);
   }
-  std::unique_ptr<FleetLink> WatchFleet(page::WatchSink& sink) override {
+  absl::StatusOr<std::unique_ptr<FleetLink>> WatchFleet(page::WatchSink& sink) override {
     return OpenFleetLink(connection_, sink);
   }
 
@@ -280,6 +281,12 @@ absl::StatusOr<std::vector<Item>> Api::List(Kind kind, const ListRange& range) {
     return true;
   }));
   return all;
+}
+
+absl::StatusOr<std::vector<Item>> Api::GetEvery(Kind kind, const std::string& id) {
+  std::vector<Item> found(1);
+  ASSIGN_OR_RETURN(found[0], Get(kind, id));
+  return found;
 }
 
 std::unique_ptr<Api> Api::Create(const ApiOptions& options) {

@@ -42,6 +42,8 @@ class Api {
       const capacity::v1::ListMachinesRequest& filter) = 0;
   // One by its id, or its whole name; of a Node POOL/MACHINE, or the machine alone.
   virtual absl::StatusOr<Item> Get(Kind kind, const std::string& id) = 0;
+  // The same of every cell that has one, of several cells (cells.h). At least one.
+  virtual absl::StatusOr<std::vector<Item>> GetEvery(Kind kind, const std::string& id);
   virtual absl::StatusOr<lifecycle::v1::NodePool> GetNodePool(const std::string& id) = 0;
   // Events about the pool and its Nodes; `name`: its whole name, or that of one of its Nodes.
   virtual absl::StatusOr<std::vector<lifecycle::v1::Event>> PoolEvents(
@@ -96,11 +98,9 @@ class Api {
   virtual absl::StatusOr<capacity::v1::FindPlacementsResponse> FindPlacements(
       const capacity::v1::FindPlacementsRequest& request) = 0;
 
-  // Releases by resource name; pools by uid. An empty profile is `pending` or `previous`.
-  virtual absl::StatusOr<configuration::v1::Release> PublishRelease(const std::string& name,
-                                                                    bool dry_run) = 0;
-  virtual absl::StatusOr<configuration::v1::Release> WithdrawRelease(const std::string& name,
-                                                                     bool dry_run) = 0;
+  // Releases by resource name, the answer where it was done; pools by uid. An empty profile is `pending` or `previous`.
+  virtual absl::StatusOr<CellNames> PublishRelease(const std::string& name, bool dry_run) = 0;
+  virtual absl::StatusOr<CellNames> WithdrawRelease(const std::string& name, bool dry_run) = 0;
   virtual absl::StatusOr<configuration::v1::PoolConfiguration> Promote(const std::string& pool_uid,
                                                                        const std::string& profile,
                                                                        bool dry_run) = 0;
@@ -140,7 +140,7 @@ class Api {
   virtual absl::Status Watch(const WatchRange& range, const type::v1::WatchStart& start,
                              const WatchReceiver& receive) = 0;
   // Keeps the sink, which must outlive the link, level with the whole fleet.
-  virtual std::unique_ptr<FleetLink> WatchFleet(page::WatchSink& sink) = 0;
+  virtual absl::StatusOr<std::unique_ptr<FleetLink>> WatchFleet(page::WatchSink& sink) = 0;
 };
 
 }  // namespace muster::musterctl

@@ -57,6 +57,9 @@ struct WatchRange {
   std::vector<std::string> ids = {};  // only these, as in ResourceId; empty: all
 };
 
+// The cells in which something was done, by their contexts' names; empty: there is one server.
+using CellNames = std::vector<std::string>;
+
 // Takes a page of a list; false: no more are wanted.
 using PageReceiver = std::function<bool(std::vector<Item> items)>;
 

@@ -199,17 +199,15 @@ class FakeApi final : public Api {
     *response.add_results()->mutable_answer() = holding;
     return response;
   }
-  absl::StatusOr<configuration::v1::Release> PublishRelease(const std::string& name,
-                                                            bool dry_run) override {
+  absl::StatusOr<CellNames> PublishRelease(const std::string& name, bool dry_run) override {
     calls.push_back(Tried(dry_run) + "publish " + name);
     if (!refusal.ok()) return refusal;
-    return configuration::v1::Release();
+    return CellNames();
   }
-  absl::StatusOr<configuration::v1::Release> WithdrawRelease(const std::string& name,
-                                                             bool dry_run) override {
+  absl::StatusOr<CellNames> WithdrawRelease(const std::string& name, bool dry_run) override {
     calls.push_back(Tried(dry_run) + "withdraw " + name);
     if (!refusal.ok()) return refusal;
-    return configuration::v1::Release();
+    return CellNames();
   }
   absl::StatusOr<configuration::v1::PoolConfiguration> Promote(const std::string& pool_uid,
                                                                const std::string& profile,
@@ -288,7 +286,7 @@ class FakeApi final : public Api {
     return stream.end;
   }
   // Tells `fleet` at once; the link's health and explanations are `watches` and `obstacles`.
-  std::unique_ptr<FleetLink> WatchFleet(page::WatchSink& sink) override {
+  absl::StatusOr<std::unique_ptr<FleetLink>> WatchFleet(page::WatchSink& sink) override {
     fleet(sink);
     return std::make_unique<FakeLink>(*this);
   }

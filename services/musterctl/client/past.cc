@@ -26,8 +26,8 @@ void SetMoment(const Moment& then, Request& request) {
 // Sets `item` when the resource is of the alternative `at` or a later one.
 template <size_t at = 0>
 bool Unpack(const google::protobuf::Any& resource, Item& item) {
-  if constexpr (at < std::variant_size_v<Item>) {
-    if (resource.Is<std::variant_alternative_t<at, Item>>())
+  if constexpr (at < std::variant_size_v<AnyKind>) {
+    if (resource.Is<std::variant_alternative_t<at, AnyKind>>())
       return resource.UnpackTo(&item.emplace<at>());
     return Unpack<at + 1>(resource, item);
   }

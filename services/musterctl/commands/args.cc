@@ -199,9 +199,9 @@ const std::vector<Flag>& GlobalFlags() {
        .meaning = "Your bearer token, instead of a certificate; with --certificate-authority.",
        .variable = "MUSTER_TOKEN_FILE"},
       {.name = "context",
-       .value = "NAME",
-       .meaning = "What to call by: of those that musterctl config keeps. What flags say counts "
-                  "more. Default: the current one.",
+       .value = "NAME[,NAME]",
+       .meaning = "What to call by: of those that musterctl config keeps; several are cells, read "
+                  "as one. What flags say counts more. Default: the current one.",
        .variable = "MUSTER_CONTEXT"},
       {.name = "reason",
        .value = "TEXT",

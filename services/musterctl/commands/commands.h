@@ -50,6 +50,7 @@ struct Session {
   Api& api;
   World& world;
   absl::Duration timeout = {};  // of each call
+  bool of_cells = false;        // `api` is several cells: what is shown says which
 };
 absl::Status Get(Session& session);
 absl::Status Describe(Session& session);

@@ -40,7 +40,9 @@ class CommandsTest : public ::testing::Test {
                 .connect =
                     [this](const ApiOptions& options) {
                       options_ = options;
-                      return std::shared_ptr<Api>(std::shared_ptr<Api>(), &api_);
+                      const auto at = servers_.find(options.server);
+                      return std::shared_ptr<Api>(std::shared_ptr<Api>(),
+                                                  at == servers_.end() ? &api_ : at->second);
                     },
                 .clock = clock_,
                 .sleep = [this](absl::Duration duration) { clock_.Advance(duration); },
@@ -54,6 +56,7 @@ class CommandsTest : public ::testing::Test {
   std::string progress() const { return progress_.str(); }
 
   FakeApi api_;
+  std::map<std::string, FakeApi*> servers_;  // by address; all others are api_
   FakeClock clock_{absl::FromUnixSeconds(TimestampOf("2025-06-09T14:58:54Z").seconds())};
   std::map<std::string, std::string> environment_;
   ApiOptions options_;

@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "services/common/status_macros.h"
 #include "services/musterctl/commands/commands.h"
@@ -17,10 +18,15 @@ std::string ValueOf(const client::Context& context, const char* key) {
   return found == context.values.end() ? "<none>" : found->second;
 }
 
+absl::Status NoContext(const std::string& name, const std::string& path) {
+  return absl::NotFoundError(absl::StrCat("there is no context \"", name, "\" in ", path));
+}
+
 absl::Status Show(Session& session, const client::Contexts& contexts) {
+  const std::vector<std::string> current = SplitContexts(contexts.current);
   std::vector<std::vector<std::string>> rows;
   for (const client::Context& context : contexts.all) {
-    rows.push_back({context.name == contexts.current ? "*" : "", context.name,
+    rows.push_back({absl::c_linear_search(current, context.name) ? "*" : "", context.name,
                     ValueOf(context, "server"), ValueOf(context, "organization"),
                     ValueOf(context, "cluster"), ValueOf(context, "clientCertificate")});
   }
@@ -36,6 +42,8 @@ absl::Status Show(Session& session, const client::Contexts& contexts) {
 
 absl::Status SetContext(Session& session, const std::string& path, client::Contexts contexts,
                         const std::string& name) {
+  if (SplitContexts(name) != std::vector<std::string>{name})
+    return WrongUse("config set-context: NAME is a word without a comma, which is between names");
   client::Context* context = contexts.Find(name);
   if (context == nullptr) context = &contexts.all.emplace_back(client::Context{.name = name});
   for (const client::ContextKey& key : client::kContextKeys) {
@@ -56,12 +64,14 @@ absl::Status SetContext(Session& session, const std::string& path, client::Conte
 }
 
 absl::Status UseContext(Session& session, const std::string& path, client::Contexts contexts,
-                        const std::string& name) {
-  if (contexts.Find(name) == nullptr)
-    return absl::NotFoundError(absl::StrCat("there is no context \"", name, "\" in ", path));
-  contexts.current = name;
+                        const std::string& names) {
+  if (names.empty()) return NoContext(names, path);
+  for (const std::string& name : SplitContexts(names)) {
+    if (contexts.Find(name) == nullptr) return NoContext(name, path);
+  }
+  contexts.current = names;
   RETURN_IF_ERROR(client::WriteContexts(path, contexts));
-  session.world.out << "context " << name << " is used from now on\n";
+  session.world.out << "context " << names << " is used from now on\n";
   return absl::OkStatus();
 }
 
@@ -69,8 +79,8 @@ absl::Status DeleteContext(Session& session, const std::string& path, client::Co
                            const std::string& name) {
   if (std::erase_if(contexts.all, [&](const client::Context& each) { return each.name == name; }) ==
       0)
-    return absl::NotFoundError(absl::StrCat("there is no context \"", name, "\" in ", path));
-  if (contexts.current == name) contexts.current.clear();
+    return NoContext(name, path);
+  if (absl::c_linear_search(SplitContexts(contexts.current), name)) contexts.current.clear();
   RETURN_IF_ERROR(client::WriteContexts(path, contexts));
   session.world.out << "context " << name << " is deleted\n";
   return absl::OkStatus();
@@ -90,7 +100,7 @@ absl::Status Config(Session& session) {
   if (words.size() == 2 && words[0] == "delete-context")
     return DeleteContext(session, path, std::move(contexts), words[1]);
   return WrongUse(
-      "config: say get-contexts, set-context NAME, use-context NAME or delete-context NAME");
+      "config: say get-contexts, set-context NAME, use-context NAME[,NAME] or delete-context NAME");
 }
 
 }  // namespace muster::musterctl

@@ -6,6 +6,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "absl/types/span.h"
 #include "services/common/status_macros.h"
@@ -23,7 +24,7 @@ absl::StatusOr<std::string> NameOfRelease(const std::string& id) {
   return WrongUse(absl::StrCat("\"", id, "\": must be CHANNEL~COMPONENT~VERSION"));
 }
 
-using ReleaseCall = absl::StatusOr<configuration::v1::Release> (Api::*)(const std::string&, bool);
+using ReleaseCall = absl::StatusOr<CellNames> (Api::*)(const std::string&, bool);
 
 // For each release of the command line; `done`: what it is then.
 absl::Status ForEachRelease(Session& session, ReleaseCall call, absl::string_view done) {
@@ -35,9 +36,10 @@ absl::Status ForEachRelease(Session& session, ReleaseCall call, absl::string_vie
   for (const ResourceId& id : ids) RETURN_IF_ERROR(NameOfRelease(id.id).status());
   const auto change_one = [&](const ResourceId& id) -> absl::Status {
     ASSIGN_OR_RETURN(const std::string name, NameOfRelease(id.id));
-    RETURN_IF_ERROR((session.api.*call)(name, dry_run).status());
+    ASSIGN_OR_RETURN(const CellNames cells, (session.api.*call)(name, dry_run));
     session.world.out << "release/" << IdOfName(Kind::kRelease, name)
-                      << (dry_run ? " would be " : " ") << done << "\n";
+                      << (dry_run ? " would be " : " ") << done << (cells.empty() ? "" : " in ")
+                      << absl::StrJoin(cells, ", ") << "\n";
     return absl::OkStatus();
   };
   return ForEach(ids, change_one,

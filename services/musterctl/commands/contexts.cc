@@ -1,8 +1,11 @@
 #include "services/musterctl/commands/contexts.h"
 
+#include <map>
 #include <optional>
+#include <set>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "services/common/status_macros.h"
 
 namespace muster::musterctl {
@@ -26,28 +29,73 @@ std::string KeyOfVariable(const std::string& variable) {
   return key;
 }
 
-}  // namespace
-
-absl::StatusOr<Environment> WithContext(const CommandLine& line, const Environment& environment) {
-  const std::string path = client::ConfigPath(environment);
-  ASSIGN_OR_RETURN(const client::Contexts contexts, client::ReadContexts(path));
-  const std::string name = line.Has("context") ? line.Get("context") : contexts.current;
-  if (name.empty()) return environment;
-  const client::Context* found = contexts.Find(name);
-  if (found == nullptr) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("there is no context \"", name, "\" in ", path.empty() ? "any file" : path,
-                     "; musterctl config get-contexts shows those that there are"));
-  }
-  const bool over_environment = line.given.contains("context");
-  return Environment([values = found->values, environment,
-                      over_environment](const std::string& variable) -> std::optional<std::string> {
+// `environment` where `context` says nothing, or where that counts more.
+Environment Within(const client::Context& context, const Environment& environment,
+                   const std::set<std::string>& keys_before) {
+  return [values = context.values, environment,
+          keys_before](const std::string& variable) -> std::optional<std::string> {
     const auto value = values.find(KeyOfVariable(variable));
     std::optional<std::string> said = environment ? environment(variable) : std::nullopt;
     if (value == values.end()) return said;
     const bool is_said = said && !said->empty();
-    return is_said && !over_environment ? said : value->second;
-  });
+    return is_said && !keys_before.contains(value->first) ? said : value->second;
+  };
+}
+
+// Several are read as one: each is a server of its own.
+absl::Status CheckServers(const CommandLine& line,
+                          const std::vector<const client::Context*>& contexts) {
+  if (line.given.contains("server"))
+    return absl::InvalidArgumentError("--server: of several contexts each names its own");
+  std::map<std::string, std::string> by_server;  // names
+  for (const client::Context* context : contexts) {
+    const std::string server = context->Get("server");
+    if (server.empty())
+      return absl::InvalidArgumentError(
+          absl::StrCat("context \"", context->name, "\" names no server; one of several must"));
+    const auto [at, is_new] = by_server.emplace(server, context->name);
+    if (!is_new)
+      return absl::InvalidArgumentError(absl::StrCat("contexts \"", at->second, "\" and \"",
+                                                     context->name, "\" are both ", server));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::vector<std::string> SplitContexts(absl::string_view names) {
+  if (names.empty()) return {};
+  return absl::StrSplit(names, ',');
+}
+
+absl::StatusOr<std::vector<InContext>> WithContexts(const CommandLine& line,
+                                                    const Environment& environment) {
+  const std::string path = client::ConfigPath(environment);
+  ASSIGN_OR_RETURN(const client::Contexts contexts, client::ReadContexts(path));
+  std::vector<const client::Context*> named;
+  for (const std::string& name :
+       SplitContexts(line.Has("context") ? line.Get("context") : contexts.current)) {
+    const client::Context* found = contexts.Find(name);
+    if (found == nullptr) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("there is no context \"", name, "\" in ", path.empty() ? "any file" : path,
+                       "; musterctl config get-contexts shows those that there are"));
+    }
+    named.push_back(found);
+  }
+  if (named.empty()) return std::vector<InContext>{{"", environment}};
+  std::set<std::string> keys_before;  // that count more than the environment
+  if (named.size() > 1) {
+    RETURN_IF_ERROR(CheckServers(line, named));
+    keys_before.insert("server");
+  }
+  if (line.given.contains("context")) {
+    for (const client::ContextKey& key : client::kContextKeys) keys_before.insert(key.key);
+  }
+  std::vector<InContext> all;
+  for (const client::Context* context : named)
+    all.push_back({context->name, Within(*context, environment, keys_before)});
+  return all;
 }
 
 }  // namespace muster::musterctl

@@ -47,8 +47,9 @@ absl::Status Describe(Session& session) {
     return WrongUse("describe: either NAME or --selector");
   Describer describer(session, line.Has("all") || line.Has("output"));
   const auto describe_one = [&](const ResourceId& id) -> absl::Status {
-    ASSIGN_OR_RETURN(const Item item, session.api.Get(id.kind, id.id));
-    return describer.Describe(item);
+    ASSIGN_OR_RETURN(const std::vector<Item> found, session.api.GetEvery(id.kind, id.id));
+    for (const Item& item : found) RETURN_IF_ERROR(describer.Describe(item));
+    return absl::OkStatus();
   };
   if (!asked.named.empty()) {
     return ForEach(asked.named, describe_one,

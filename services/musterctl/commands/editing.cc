@@ -210,7 +210,7 @@ nlohmann::json OwnersPart(const Item& item) {
   nlohmann::json object = ToObject(item);
   object.erase("status");
   for (const char* set_by_server :
-       {"uid", "generation", "resourceVersion", "creationTimestamp", "deletionTimestamp"})
+       {"uid", "generation", "resourceVersion", "creationTimestamp", "deletionTimestamp", "cell"})
     object["metadata"].erase(set_by_server);
   return object;
 }

@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -108,13 +109,13 @@ absl::Status GetNamed(Session& session, const Query& query) {
   std::vector<Item> items;
   absl::Status where;  // why one that may be missing is
   const auto get_one = [&](const ResourceId& id) -> absl::Status {
-    auto item = session.api.Get(id.kind, id.id);
-    if (absl::IsNotFound(item.status()) && session.line.Has("ignore-not-found")) {
+    auto found = session.api.GetEvery(id.kind, id.id);
+    if (absl::IsNotFound(found.status()) && session.line.Has("ignore-not-found")) {
       if (where.ok()) where = CheckClusterOf(session, id);
       return absl::OkStatus();
     }
-    if (item.ok()) items.push_back(*std::move(item));
-    return item.status();
+    if (found.ok()) absl::c_move(*found, std::back_inserter(items));
+    return found.status();
   };
   absl::Status status = ForEach(query.asked.named, get_one, [&](const absl::Status& error) {
     session.world.err << RenderError(error);

@@ -4,10 +4,12 @@
 #include <iterator>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "services/common/status_macros.h"
 #include "services/musterctl/commands/commands.h"
+#include "services/musterctl/commands/editing.h"
 #include "services/musterctl/manifest/document.h"
 
 // Files of -f: as they are named, and those of folders.
@@ -80,6 +82,15 @@ absl::StatusOr<std::vector<std::string>> FilesAsked(const CommandLine& line) {
   return files;
 }
 
+// Contexts may be of different clusters: which of them is meant has to be said.
+absl::Status CheckPlace(const Manifest& manifest) {
+  if (!absl::StrContains(absl::StrCat(ResourceName(manifest.resource), "/"), "/-/"))
+    return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(manifest.place, ": ", manifest.label,
+                   ": where it is to be is not said: --organization and --cluster do"));
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<Manifest>> ReadManifests(Session& session) {
@@ -97,6 +108,7 @@ absl::StatusOr<std::vector<Manifest>> ReadManifests(Session& session) {
                      std::make_move_iterator(parsed->end()));
   }
   if (!faults.empty()) return absl::InvalidArgumentError(absl::StrJoin(faults, "\n"));
+  for (const Manifest& manifest : manifests) RETURN_IF_ERROR(CheckPlace(manifest));
   SortForSending(manifests);
   return manifests;
 }

@@ -1,8 +1,10 @@
 #include "services/musterctl/commands/output.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -58,16 +60,17 @@ std::vector<std::string> PlaceHeaders(Kind kind) {
   return {};
 }
 
-std::vector<std::string> HeadersOf(Kind kind, const Format& format, bool everywhere, bool labels) {
+std::vector<std::string> HeadersOf(Kind kind, const Format& format, const Session& session) {
   std::vector<std::string> headers;
   if (format.type == Type::kColumns) {
     for (const Column& column : format.columns) headers.push_back(column.header);
     return headers;
   }
-  if (everywhere) headers = PlaceHeaders(kind);
-  for (std::string& header : Headers(kind, format.type == Type::kWide))
-    headers.push_back(std::move(header));
-  if (labels) headers.emplace_back("LABELS");
+  if (session.of_cells) headers.emplace_back("CELL");
+  if (session.line.Has("all-clusters"))
+    absl::c_move(PlaceHeaders(kind), std::back_inserter(headers));
+  absl::c_move(Headers(kind, format.type == Type::kWide), std::back_inserter(headers));
+  if (session.line.Has("show-labels")) headers.emplace_back("LABELS");
   return headers;
 }
 
@@ -183,21 +186,24 @@ Printer::Printer(Kind kind, const Format& format, Session& session)
       format_(format),
       session_(session),
       everywhere_(session.line.Has("all-clusters")),
+      of_cells_(session.of_cells),
       labels_(session.line.Has("show-labels")),
       style_(StyleFor(session.world, !session.line.Has("no-headers"), format.type == Type::kTable)),
-      table_(HeadersOf(kind, format, everywhere_, labels_), style_) {}
+      table_(HeadersOf(kind, format, session), style_) {}
 
 std::vector<std::string> Printer::RowOf(const Item& item) const {
   if (format_.type == Type::kColumns) return CellsOf(format_.columns, ToObject(item));
-  std::vector<std::string> cells;
+  std::vector<std::string> row;
+  if (of_cells_) row.push_back(item.cell);
   if (everywhere_) {
-    cells = PlaceOf(NameOf(item));
-    cells.resize(PlaceHeaders(kind_).size());
+    std::vector<std::string> place = PlaceOf(NameOf(item));
+    place.resize(PlaceHeaders(kind_).size());
+    absl::c_move(place, std::back_inserter(row));
   }
-  for (std::string& cell : Row(item, format_.type == Type::kWide, session_.world.clock.Now()))
-    cells.push_back(std::move(cell));
-  if (labels_) cells.push_back(LabelText(item));
-  return cells;
+  absl::c_move(Row(item, format_.type == Type::kWide, session_.world.clock.Now()),
+               std::back_inserter(row));
+  if (labels_) row.push_back(LabelText(item));
+  return row;
 }
 
 void Printer::Print(const std::vector<Item>& items) {
@@ -212,13 +218,17 @@ void Printer::Print(const std::vector<Item>& items) {
     if (format_.type == Type::kJson) out << ToObject(item).dump(2) << "\n";
     if (format_.type == Type::kYaml)
       out << (documents_++ > 0 ? "---\n" : "") << ToYaml(ToObject(item));
-    if (format_.type == Type::kName) out << Label(item, session_.scope) << "\n";
+    if (format_.type == Type::kName) PrintName(Label(item, session_.scope));
     if (format_.type == Type::kJsonPath) {
       const auto text = format_.path.Render(ToObject(item));
       if (text.ok()) out << *text;
     }
   }
   out.flush();
+}
+
+void Printer::PrintName(const std::string& label) {
+  if (!of_cells_ || named_.insert(label).second) session_.world.out << label << "\n";
 }
 
 void Printer::PrintDeleted(const std::string& name) {

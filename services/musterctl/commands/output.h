@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -69,15 +70,18 @@ class Printer {
 
  private:
   std::vector<std::string> RowOf(const Item& item) const;
+  void PrintName(const std::string& label);
 
   const Kind kind_;
   const Format& format_;
   Session& session_;
   const bool everywhere_;  // with the columns that say where
+  const bool of_cells_;    // and which cell
   const bool labels_;      // with the labels
   const TableStyle style_;
   TablePrinter table_;
   int documents_ = 0;
+  std::set<std::string> named_;  // of several cells, which may have the same
 };
 
 // All of one or several kinds, in one text where the format has one. `is_list`: also one alone is a list.

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/cord.h"
@@ -9,6 +11,7 @@
 #include "services/common/error.h"
 #include "services/common/status_macros.h"
 #include "services/common/trace_context.h"
+#include "services/musterctl/client/cells.h"
 #include "services/musterctl/client/errors.h"
 #include "services/musterctl/commands/commands.h"
 #include "services/musterctl/commands/contexts.h"
@@ -48,14 +51,26 @@ TraceContext TraceOf(const World& world) {
   return trace;
 }
 
-// The line, with what its context says where it says nothing itself.
-absl::StatusOr<CommandLine> ReadLine(absl::Span<const std::string> args,
-                                     const Environment& environment) {
+// The line, with what one of its contexts says where it says nothing itself.
+struct LineOfContext {
+  std::string context = {};  // empty: there is none
+  CommandLine line = {};
+};
+
+// One of each context that it is for; at least one.
+absl::StatusOr<std::vector<LineOfContext>> ReadLines(absl::Span<const std::string> args,
+                                                     const Environment& environment) {
   ASSIGN_OR_RETURN(CommandLine line, ParseArgs(args, environment));
   const Command* command = FindCommand(line.command);
-  if (line.help || command == nullptr || command->is_offline) return line;
-  ASSIGN_OR_RETURN(const Environment with_context, WithContext(line, environment));
-  return ParseArgs(args, with_context);
+  if (line.help || command == nullptr || command->is_offline)
+    return std::vector<LineOfContext>{{"", std::move(line)}};
+  ASSIGN_OR_RETURN(const std::vector<InContext> contexts, WithContexts(line, environment));
+  std::vector<LineOfContext> lines;
+  for (const InContext& context : contexts) {
+    ASSIGN_OR_RETURN(CommandLine read, ParseArgs(args, context.environment));
+    lines.push_back({context.name, std::move(read)});
+  }
+  return lines;
 }
 
 // What the line says of a token counts more than what environment and context say of a certificate, and the other way round.
@@ -103,10 +118,14 @@ bool IsAboutCluster(const CommandLine& line) {
   return kind && *kind <= Kind::kEvent;
 }
 
-absl::Status Execute(const Command& command, const CommandLine& line, World& world) {
+// How the server of one line is called.
+absl::StatusOr<ApiOptions> OptionsOf(const Command& command, const CommandLine& line,
+                                     const std::string& request_id, const World& world) {
   ApiOptions options{
       .server = line.Get(line.command == "debug" ? "operator-server" : "server"),
-      .scope = {.organization = line.Get("organization"), .cluster = line.Get("cluster")}};
+      .scope = {.organization = line.Get("organization"), .cluster = line.Get("cluster")},
+      .request_id = request_id,
+      .sleep = world.sleep};
   if (line.Has("timeout")) {
     auto timeout = ParseTimeout("--timeout", line.Get("timeout"));
     if (!timeout.ok()) return WrongUse(timeout.status().message());
@@ -122,24 +141,58 @@ absl::Status Execute(const Command& command, const CommandLine& line, World& wor
   if (!command.is_offline) {
     ASSIGN_OR_RETURN(options.credentials, CredentialsOf(line));
   }
-  options.sleep = world.sleep;
   ASSIGN_OR_RETURN(options.reason, ReadReason(line));
-  options.request_id = line.Has(kRequestId) ? line.Get(kRequestId) : client::NewRequestId();
-  if (options.request_id.size() > kMaxGivenId)
-    return WrongUse(absl::StrCat("--request-id: at most ", kMaxGivenId, " characters"));
-  const CurrentTrace scope(TraceOf(world));
-  const std::shared_ptr<Api> api = world.connect(options);
-  Session session{line, options.scope, *api, world, options.timeout};
+  return options;
+}
+
+// What all scopes say; where they differ, all of them.
+Scope CommonScope(const std::vector<ApiOptions>& all) {
+  Scope scope = all.front().scope;
+  for (const ApiOptions& options : all) {
+    if (options.scope.organization != scope.organization) scope.organization = "-";
+    if (options.scope.cluster != scope.cluster) scope.cluster = "-";
+  }
+  return scope;
+}
+
+// Carries out a command whose servers are known.
+absl::Status RunSession(const Command& command, Session& session, const std::string& request_id) {
   absl::Status status = command.run(session);
-  if (absl::IsNotFound(status) && IsAboutCluster(line)) {
+  if (absl::IsNotFound(status) && IsAboutCluster(session.line)) {
     const absl::Status where = CheckCluster(session);
     if (!where.ok()) status = where;
   }
-  if (TakesRequestId(command, line) && IsInDoubt(status)) {
-    world.err << "note: whether it was done is not known; with --request-id=" << options.request_id
-              << " the same again is done once\n";
+  if (TakesRequestId(command, session.line) && IsInDoubt(status)) {
+    session.world.err << "note: whether it was done is not known; with --request-id=" << request_id
+                      << " the same again is done once\n";
   }
   return status;
+}
+
+absl::Status Execute(const Command& command, const std::vector<LineOfContext>& lines,
+                     World& world) {
+  const CommandLine& line = lines.front().line;
+  const std::string request_id =
+      line.Has(kRequestId) ? line.Get(kRequestId) : client::NewRequestId();
+  if (request_id.size() > kMaxGivenId)
+    return WrongUse(absl::StrCat("--request-id: at most ", kMaxGivenId, " characters"));
+  std::vector<ApiOptions> options;
+  for (const LineOfContext& each : lines) {
+    ASSIGN_OR_RETURN(options.emplace_back(), OptionsOf(command, each.line, request_id, world));
+  }
+  const CurrentTrace trace(TraceOf(world));
+  std::vector<Cell> cells;
+  for (size_t i = 0; i < lines.size(); ++i)
+    cells.push_back({lines[i].context, world.connect(options[i])});
+  CellsApi together(cells, [&](const absl::Status& error) {
+    if (!command.is_hidden) world.err << RenderError(error);
+  });
+  const bool of_cells = cells.size() > 1;
+  const Scope scope = CommonScope(options);
+  Api& api = of_cells ? together : *cells.front().api;
+  Session session{line, scope, api, world, options.front().timeout, of_cells};
+  const absl::Status status = RunSession(command, session, request_id);
+  return status.ok() && together.is_partial() ? SaidAlready() : status;
 }
 
 }  // namespace
@@ -166,17 +219,18 @@ int Run(absl::Span<const std::string> args, World& shown) {
               .progress = shown.progress,
               .execute = shown.execute,
               .screen = &shown.out};
-  const absl::StatusOr<CommandLine> line = ReadLine(args, world.environment);
-  if (!line.ok()) {
-    world.err << RenderError(line.status());
+  const absl::StatusOr<std::vector<LineOfContext>> lines = ReadLines(args, world.environment);
+  if (!lines.ok()) {
+    world.err << RenderError(lines.status());
     return kWrongUse;
   }
-  const Command* command = FindCommand(line->command);
-  if (line->help) {
+  const CommandLine& line = lines->front().line;
+  const Command* command = FindCommand(line.command);
+  if (line.help) {
     world.out << Help(command);
     return args.empty() ? kWrongUse : kDone;
   }
-  const absl::Status status = Execute(*command, *line, world);
+  const absl::Status status = Execute(*command, *lines, world);
   world.out.flush();
   if (status.ok() && world.out.fail()) {
     world.err << RenderError(absl::DataLossError("the output could not be written"));

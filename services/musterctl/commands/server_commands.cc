@@ -61,7 +61,7 @@ Command ConfigCommand() {
   return {.name = "config",
           .run = Config,
           .usage =
-              "config get-contexts | use-context NAME | set-context NAME [FLAG ...] | "
+              "config get-contexts | use-context NAME[,NAME...] | set-context NAME [FLAG ...] | "
               "delete-context NAME",
           .summary = "Keeps servers by name, with what they are called by.",
           .details =
@@ -70,10 +70,21 @@ Command ConfigCommand() {
               "TLS say when it is set; an empty value takes one out. They are kept in "
               "$MUSTER_CONFIG, or\n"
               "~/.config/muster/config.yaml, which names files of secrets and holds none.\n"
-              "What counts, most first: flags, --context, environment, the current context.",
+              "What counts, most first: flags, --context, environment, the current context.\n"
+              "Several with commas between are cells, read as one: `get`, `describe` and `events` "
+              "say of each\n"
+              "resource its CELL, what one does not answer is an error beside what others say, and "
+              "exit code 1.\n"
+              "A change goes to the cell that has what is changed (a NodePool's has its cluster, a "
+              "cluster's,\n"
+              "machine's and quota's its zone); releases and instance types go to all. What is of "
+              "one cell\n"
+              "(-w, --at, top, find, check, history, auth, debug) is refused. See "
+              "deploy/cells.md.",
           .examples =
               "config set-context lab --server=lab.example.org:7600 --cluster=c1\n"
               "config use-context lab\n"
+              "config use-context east,west\n"
               "config get-contexts",
           .flags = {OperatorServerFlag()},
           .is_offline = true};

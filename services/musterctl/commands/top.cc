@@ -361,7 +361,7 @@ absl::Status Live(Session& session, const Wishes& wishes, const LiveFleet& fleet
 absl::Status Top(Session& session) {
   ASSIGN_OR_RETURN(const Wishes wishes, WishesOf(session));
   LiveFleet fleet(session.world.clock);
-  const std::unique_ptr<FleetLink> link = session.api.WatchFleet(fleet);
+  ASSIGN_OR_RETURN(const std::unique_ptr<FleetLink> link, session.api.WatchFleet(fleet));
   return wishes.once ? Once(session, wishes, fleet, *link) : Live(session, wishes, fleet, *link);
 }
 

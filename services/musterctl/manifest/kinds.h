@@ -31,12 +31,20 @@ enum class Kind {
   kNodeProfile,
 };
 
-// One resource of any kind; the alternatives are in the order of Kind.
-using Item = std::variant<lifecycle::v1::NodePool, lifecycle::v1::Node, lifecycle::v1::Event,
-                          lifecycle::v1::Cluster, quota::v1::Holding, quota::v1::Quota,
-                          capacity::v1::Zone, capacity::v1::InstanceType, capacity::v1::Machine,
-                          capacity::v1::Claim, configuration::v1::Release,
-                          configuration::v1::PoolConfiguration, configuration::v1::NodeProfile>;
+// A resource of any kind; the alternatives are in the order of Kind.
+using AnyKind = std::variant<lifecycle::v1::NodePool, lifecycle::v1::Node, lifecycle::v1::Event,
+                             lifecycle::v1::Cluster, quota::v1::Holding, quota::v1::Quota,
+                             capacity::v1::Zone, capacity::v1::InstanceType, capacity::v1::Machine,
+                             capacity::v1::Claim, configuration::v1::Release,
+                             configuration::v1::PoolConfiguration, configuration::v1::NodeProfile>;
+
+// One resource, and where it was read.
+struct Item : AnyKind {
+  using AnyKind::AnyKind;
+
+  // Which cell it is in, by its context's name; empty: one server alone is asked.
+  std::string cell = {};
+};
 
 // `nodepools`, `nodepool`, `np`, in any case; nullopt for what is no kind.
 std::optional<Kind> ParseKind(absl::string_view word);

@@ -207,9 +207,9 @@ void ReadResource(const Document& document, const Value& value, const std::strin
   if (reader == nullptr) return ComplainOfKind(top, api, kind);
   Fields metadata_fields(metadata, top.Path("metadata"), problems);
   Fields spec_fields(spec, top.Path("spec"), problems);
-  // What the server sets: in the output of `get -o yaml`, not read.
+  // What the server sets, and where it was read: in the output of `get -o yaml`, not read.
   for (const absl::string_view name : {"uid", "generation", "resourceVersion", "creationTimestamp",
-                                       "deletionTimestamp", "managedFields"}) {
+                                       "deletionTimestamp", "managedFields", "cell"}) {
     metadata_fields.Skip(name);
   }
   ManifestReader reading{metadata_fields, spec_fields, context, problems};

@@ -164,10 +164,10 @@ std::string LabelFor(absl::string_view field) {
   return absl::StrJoin(words, " ");
 }
 
-std::string DescribeNodePool(const lifecycle::v1::NodePool& pool,
-                             const std::vector<lifecycle::v1::Event>& events, absl::Time now,
-                             bool all) {
-  json object = ToObject(pool);
+std::string DescribeNodePool(const Item& item, const std::vector<lifecycle::v1::Event>& events,
+                             absl::Time now, bool all) {
+  const auto& pool = std::get<lifecycle::v1::NodePool>(item);
+  json object = ToObject(item);
   json& status = object["status"];
   // The reference's pool does not show what sums up its conditions.
   json conditions = json::array();
@@ -196,19 +196,17 @@ std::string DescribeNodePool(const lifecycle::v1::NodePool& pool,
   return Describe(std::move(object), pool.name(), events, now);
 }
 
-std::string DescribeNode(const lifecycle::v1::Node& node,
-                         const std::vector<lifecycle::v1::Event>& events, absl::Time now) {
-  json object = ToObject(node);
+std::string DescribeNode(const Item& item, const std::vector<lifecycle::v1::Event>& events,
+                         absl::Time now) {
+  json object = ToObject(item);
   for (json& condition : object["status"]["conditions"]) condition.erase("observedGeneration");
-  return Describe(std::move(object), node.name(), events, now);
+  return Describe(std::move(object), NameOf(item), events, now);
 }
 
 std::string DescribeItem(const Item& item, const std::vector<lifecycle::v1::Event>& events,
                          absl::Time now, bool all) {
-  if (const auto* pool = std::get_if<lifecycle::v1::NodePool>(&item))
-    return DescribeNodePool(*pool, events, now, all);
-  if (const auto* node = std::get_if<lifecycle::v1::Node>(&item))
-    return DescribeNode(*node, events, now);
+  if (KindOf(item) == Kind::kNodePool) return DescribeNodePool(item, events, now, all);
+  if (KindOf(item) == Kind::kNode) return DescribeNode(item, events, now);
   return DescribeObject(ToObject(item));
 }
 

@@ -15,13 +15,12 @@ namespace muster::musterctl {
 // the reference's pool does not have (labels, taints, ...) is shown where there is some; its
 // configuration, both nodeProfile and revisions, as soon as one was staged after the first, waits
 // to be, or is disabled. `all`: all fields, whatever they say.
-std::string DescribeNodePool(const lifecycle::v1::NodePool& pool,
-                             const std::vector<lifecycle::v1::Event>& events, absl::Time now,
-                             bool all = false);
+std::string DescribeNodePool(const Item& pool, const std::vector<lifecycle::v1::Event>& events,
+                             absl::Time now, bool all = false);
 
 // One Node in the same manner.
-std::string DescribeNode(const lifecycle::v1::Node& node,
-                         const std::vector<lifecycle::v1::Event>& events, absl::Time now);
+std::string DescribeNode(const Item& node, const std::vector<lifecycle::v1::Event>& events,
+                         absl::Time now);
 
 // One of any kind in the same manner; of kinds that have no events of their own none are shown.
 std::string DescribeItem(const Item& item, const std::vector<lifecycle::v1::Event>& events,

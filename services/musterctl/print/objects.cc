@@ -204,7 +204,9 @@ json Object(const configuration::v1::NodeProfile& profile, const std::string& id
 
 json ToObject(const Item& item) {
   const std::string id = IdOf(item);
-  return std::visit([&](const auto& resource) { return Object(resource, id); }, item);
+  json object = std::visit([&](const auto& resource) { return Object(resource, id); }, item);
+  if (!item.cell.empty()) object["metadata"]["cell"] = item.cell;
+  return object;
 }
 
 }  // namespace muster::musterctl

@@ -1,0 +1,355 @@
+#include <gmock/gmock.h>
+
+#include <fstream>
+
+#include "absl/strings/str_cat.h"
+#include "services/musterctl/commands/commands_test_base.h"
+#include "tests/testing/temp_folder.h"
+
+// Command lines over several cells.
+namespace muster::musterctl {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ContainsRegex;
+using ::testing::ElementsAre;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+constexpr char kRelease[] = "channels/stable/components/gpu-driver/releases/580.1";
+
+class CellsTest : public CommandsTest {
+ protected:
+  CellsTest() {
+    environment_["MUSTER_CONFIG"] = folder_.Path("config.yaml");
+    servers_ = {{"east:1", &east_}, {"west:1", &west_}};
+    WriteContexts("");
+    environment_["MUSTER_CONTEXT"] = "east,west";
+    Fill(east_, "EAST-1A", "c-east", "train", 3);
+    Fill(west_, "WEST-1A", "c-west", "eval", 12);
+  }
+
+  // `more`: of the second context.
+  void WriteContexts(const std::string& more) {
+    std::ofstream(folder_.Path("config.yaml"))
+        << "contexts:\n- {name: east, server: 'east:1'}\n- {name: west, server: 'west:1'" << more
+        << "}\n- {name: nowhere}\n- {name: twin, server: 'east:1'}\n";
+  }
+  static lifecycle::v1::NodePool Pool(const std::string& cluster, const std::string& id,
+                                      int64_t nodes) {
+    lifecycle::v1::NodePool pool = ReferencePool();
+    pool.set_name(absl::StrCat("organizations/acme/clusters/", cluster, "/nodePools/", id));
+    pool.set_uid("uid-of-" + id);
+    pool.mutable_spec()->set_target_nodes(nodes);
+    return pool;
+  }
+  static void Fill(FakeApi& api, const std::string& zone_id, const std::string& cluster_id,
+                   const std::string& pool, int64_t nodes) {
+    capacity::v1::Zone zone;
+    zone.set_name("zones/" + zone_id);
+    lifecycle::v1::Cluster cluster;
+    cluster.set_name("organizations/acme/clusters/" + cluster_id);
+    cluster.set_zone(zone_id);
+    configuration::v1::Release release;
+    release.set_name(kRelease);
+    configuration::v1::PoolConfiguration configuration;
+    configuration.set_name("poolConfigurations/uid-of-" + pool);
+    api.items[Kind::kZone] = {zone};
+    api.items[Kind::kCluster] = {cluster};
+    api.items[Kind::kRelease] = {release};
+    api.items[Kind::kConfiguration] = {configuration};
+    api.items[Kind::kNodePool] = {Pool(cluster_id, pool, nodes)};
+  }
+  void Away(FakeApi& api) {
+    api.refusal_of_reads = api.refusal = FromServer(absl::UnavailableError("nobody is there"));
+  }
+
+  testing::TempFolder folder_;
+  FakeApi east_;
+  FakeApi west_;
+};
+
+TEST_F(CellsTest, AListIsOfAllCellsAndSaysWhich) {
+  EXPECT_EQ(RunLine({"get", "np", "-A", "--context=east,west"}), kDone) << err();
+  EXPECT_EQ(
+      out(),
+      "CELL   ORGANIZATION   CLUSTER   NAME    INSTANCE TYPE    TARGET   QUEUED   INPROGRESS  "
+      " CURRENT   VALIDATED   CAPACITY     QUOTA   AGE\n"
+      "east   acme           c-east    train   gd-8xa100-i128   3        0        0           "
+      " 1         Valid       Sufficient   Under   10m\n"
+      "west   acme           c-west    eval    gd-8xa100-i128   12       0        0           "
+      " 1         Valid       Sufficient   Under   10m\n");
+  EXPECT_EQ(RunLine({"get", "zones", "--sort-by=.metadata.name", "--no-headers"}), kDone);
+  EXPECT_EQ(out(), "east   EAST-1A   general      0\nwest   WEST-1A   general      0\n");
+  EXPECT_EQ(RunLine({"get", "np", "-A", "--sort-by=.spec.targetNodes", "-o",
+                     "custom-columns=CELL:.metadata.cell,N:.spec.targetNodes"}),
+            kDone);
+  EXPECT_EQ(out(), "CELL   N\neast   3\nwest   12\n");
+  EXPECT_EQ(RunLine({"get", "np", "-A", "--field-selector=metadata.cell=west", "-o", "name"}),
+            kDone);
+  EXPECT_EQ(out(), "nodepool/organizations/acme/clusters/c-west/nodePools/eval\n");
+  EXPECT_EQ(RunLine({"get", "np", "-A", "-o", "jsonpath={.items[*].metadata.cell}"}), kDone);
+  EXPECT_EQ(out(), "east west");
+  EXPECT_EQ(RunLine({"get", "np", "-A", "--context=west"}), kDone);
+  EXPECT_THAT(out(), StartsWith("ORGANIZATION")) << "one is as it ever was";
+  EXPECT_EQ(RunLine({"get", "np", "-A", "-o", "yaml", "--context=west"}), kDone);
+  EXPECT_THAT(out(), Not(HasSubstr("cell:")));
+}
+
+TEST_F(CellsTest, WhatAllCellsHaveIsListedOfEachAndNamedOnce) {
+  EXPECT_EQ(RunLine({"get", "releases", "--no-headers"}), kDone);
+  EXPECT_THAT(out(), AllOf(HasSubstr("east   stable"), HasSubstr("west   stable")));
+  EXPECT_EQ(RunLine({"get", "releases", "-o", "name"}), kDone);
+  EXPECT_EQ(out(), "release/stable~gpu-driver~580.1\n");
+  EXPECT_EQ(RunLine({"get", "release/stable~gpu-driver~580.1", "-o", "json"}), kDone);
+  EXPECT_THAT(out(), AllOf(HasSubstr("\"cell\": \"east\""), HasSubstr("\"cell\": \"west\"")));
+  EXPECT_EQ(RunLine({"describe", "release/stable~gpu-driver~580.1"}), kDone);
+  EXPECT_THAT(out(), AllOf(ContainsRegex("Cell: +east\n"), ContainsRegex("Cell: +west\n")));
+}
+
+TEST_F(CellsTest, ACellThatDoesNotAnswerHidesNothingOfTheOthers) {
+  Away(east_);
+  EXPECT_EQ(RunLine({"get", "np,zones", "-A", "-o", "name"}), kFailed);
+  EXPECT_EQ(out(),
+            "nodepool/organizations/acme/clusters/c-west/nodePools/eval\n"
+            "zone/WEST-1A\n");
+  EXPECT_EQ(err(), "error: cell east: nobody is there (UNAVAILABLE)\n");
+  EXPECT_EQ(east_.lists, 1) << "it is not asked again";
+  EXPECT_EQ(RunLine({"get", "zone/WEST-1A", "zone/EAST-1A", "zone/X"}), kFailed);
+  EXPECT_THAT(out(), HasSubstr("west   WEST-1A"));
+  EXPECT_EQ(err(),
+            "error: cell east: nobody is there (UNAVAILABLE)\n"
+            "error: zone \"EAST-1A\" is in none of the cells that answer\n"
+            "error: zone \"X\" is in none of the cells that answer\n");
+  EXPECT_EQ(RunLine({"get", "zone/X", "--ignore-not-found"}), kFailed) << "it may be in the other";
+  west_.events = {PoolEvent("Up", 1, "2025-06-09T14:50:00Z", "2025-06-09T14:50:00Z", "m")};
+  EXPECT_EQ(RunLine({"describe", "nodepool/organizations/acme/clusters/c-west/nodePools/eval"}),
+            kFailed);
+  EXPECT_THAT(out(), ContainsRegex("Cell: +west\n"));
+}
+
+TEST_F(CellsTest, WhereNobodyAnswersItSaysWhatEachSays) {
+  Away(east_);
+  west_.refusal_of_reads = FromServer(absl::PermissionDeniedError("not you"));
+  EXPECT_EQ(RunLine({"get", "np", "-A"}), kFailed);
+  EXPECT_THAT(out(), IsEmpty());
+  EXPECT_EQ(err(),
+            "error: cell east: nobody is there (UNAVAILABLE)\n"
+            "error: cell west: not you (PERMISSION_DENIED)\n");
+  east_.refusal_of_reads = west_.refusal_of_reads = BadField("filter", "is none.");
+  EXPECT_EQ(RunLine({"get", "np", "-A"}), kFailed);
+  EXPECT_EQ(err(), "error: filter: is none. (INVALID_ARGUMENT)\n") << "what all say is said once";
+}
+
+TEST_F(CellsTest, EventsOfAllCellsAreInTheOrderOfTime) {
+  const auto at = [](const char* reason, const char* time) {
+    return PoolEvent(reason, 1, time, time, "m");
+  };
+  east_.items[Kind::kEvent] = {at("A", "2025-06-09T14:50:00Z"), at("C", "2025-06-09T14:52:00Z")};
+  west_.items[Kind::kEvent] = {at("B", "2025-06-09T14:51:00Z")};
+  EXPECT_EQ(RunLine({"events", "-A", "-o", "jsonpath={.items[*].metadata.cell}"}), kDone) << err();
+  EXPECT_EQ(out(), "east west east");
+}
+
+TEST_F(CellsTest, AChangeGoesToTheCellThatHasIt) {
+  EXPECT_EQ(RunLine({"scale", "nodepool/organizations/acme/clusters/c-west/nodePools/eval",
+                     "--replicas=4"}),
+            kDone)
+      << err();
+  EXPECT_THAT(east_.calls, IsEmpty());
+  EXPECT_THAT(west_.calls, ElementsAre(StartsWith("resize ")));
+  EXPECT_EQ(RunLine({"promote", "nodepool/train"}), kDone) << err();
+  EXPECT_THAT(east_.calls, ElementsAre("promote uid-of-train "));
+  EXPECT_EQ(RunLine({"patch", "np/train", "-p", "{\"spec\":{\"targetNodes\":5}}"}), kDone) << err();
+  EXPECT_EQ(east_.calls.back(), "update spec.target_nodes");
+  EXPECT_EQ(RunLine({"delete", "zone/WEST-1A"}), kDone) << err();
+  EXPECT_EQ(west_.calls.back(), "delete WEST-1A");
+  EXPECT_EQ(RunLine({"scale", "nodepool/none", "--replicas=4", "--cluster=c-east"}), kFailed);
+  EXPECT_EQ(err(), "error: none does not exist.\n");
+}
+
+TEST_F(CellsTest, AChangeOfWhatSeveralHaveIsRefused) {
+  west_.items[Kind::kNodePool].push_back(Pool("c-east", "train", 1));
+  for (const std::vector<std::string>& line :
+       {std::vector<std::string>{"scale", "nodepool/train", "--replicas=4"},
+        {"delete", "nodepool/train", "--wait=false"},
+        {"explain", "nodepool/train"}}) {
+    EXPECT_EQ(RunLine(line), kFailed);
+    EXPECT_EQ(err(),
+              "error: nodepool \"train\" is in several cells: east, west; say which is meant, e.g. "
+              "--context=east\n");
+  }
+  EXPECT_EQ(RunLine({"delete", "release/stable~gpu-driver~580.1"}), kFailed);
+  EXPECT_THAT(east_.calls, IsEmpty());
+  EXPECT_THAT(west_.calls, IsEmpty());
+  EXPECT_EQ(RunLine({"scale", "nodepool/train", "--replicas=4", "--context=east"}), kDone);
+  EXPECT_EQ(east_.calls.size(), 1u);
+}
+
+TEST_F(CellsTest, AChangeIsRefusedWhileACellThatMayHaveItDoesNotAnswer) {
+  Away(east_);
+  EXPECT_EQ(RunLine({"scale", "nodepool/eval", "--replicas=4"}), kFailed);
+  EXPECT_THAT(west_.calls, IsEmpty());
+  EXPECT_EQ(err(),
+            "error: cell east: nobody is there (UNAVAILABLE)\n"
+            "error: nodepool \"eval\" is in cell west, and one that does not answer may have it, "
+            "too: nothing was changed; --context=west says that this one is meant\n");
+  EXPECT_EQ(RunLine({"patch", "np/eval", "-p", "{\"spec\":{\"targetNodes\":5}}"}), kFailed);
+  EXPECT_THAT(west_.calls, IsEmpty()) << "although it was read";
+}
+
+constexpr char kMine[] =
+    "apiVersion: compute.coreweave.com/v1alpha1\nkind: NodePool\nmetadata: {name: mine, cell: x}\n"
+    "spec: {instanceType: t, targetNodes: 1}\n";
+
+std::string ClusterIn(const std::string& id, const std::string& zone) {
+  return absl::StrCat("apiVersion: muster/v1\nkind: Cluster\nmetadata: {name: ", id,
+                      "}\nspec: {zone: ", zone, ", kubernetesVersion: '1.33'}\n");
+}
+
+TEST_F(CellsTest, AManifestGoesWhereItsClusterOrItsZoneIs) {
+  EXPECT_EQ(RunLine({"apply", "-f", "-", "--cluster=c-west"}, kMine), kDone) << err();
+  EXPECT_EQ(out(), "nodepool/mine unchanged (in west)\n");
+  EXPECT_EQ(RunLine({"apply", "-f", "-"}, ClusterIn("new", "EAST-1A")), kDone) << err();
+  EXPECT_EQ(out(), "cluster/new unchanged (in east)\n");
+  EXPECT_EQ(RunLine({"apply", "-f", "-"},
+                    "apiVersion: muster/v1\nkind: Quota\nmetadata: {organization: acme}\n"
+                    "spec: {zone: WEST-1A, instanceType: t, computeClass: default, limit: 3}\n"
+                    "---\napiVersion: muster/v1\nkind: MachineSet\nmetadata: {name: m}\n"
+                    "spec: {zone: WEST-1A, instanceType: t, count: 2}\n"),
+            kDone)
+      << err();
+  EXPECT_EQ(east_.resources.size(), 1u);
+  EXPECT_EQ(west_.resources.size(), 3u);
+}
+
+TEST_F(CellsTest, AManifestThatBelongsNowhereIsRefused) {
+  EXPECT_EQ(RunLine({"apply", "-f", "-", "--cluster=none"}, kMine), kFailed);
+  EXPECT_THAT(err(), HasSubstr("no cell has cluster \"none\"; --context=NAME says which"));
+  EXPECT_EQ(RunLine({"apply", "-f", "-"}, ClusterIn("new", "NORTH-1A")), kFailed);
+  EXPECT_THAT(err(), HasSubstr("no cell has zone \"NORTH-1A\""));
+  EXPECT_EQ(RunLine({"apply", "-f", "-"},
+                    "apiVersion: muster/v1\nkind: Zone\nmetadata: {name: NORTH-1A}\n"
+                    "spec: {access: general, instanceTypes: [t]}\n"),
+            kFailed);
+  EXPECT_THAT(err(), HasSubstr("no cell has zone \"NORTH-1A\""));
+  EXPECT_EQ(RunLine({"apply", "-f", "-"}, ClusterIn("c-west", "EAST-1A")), kFailed);
+  EXPECT_THAT(err(), HasSubstr("it is in cell west, and zone EAST-1A in cell east: a cluster moves "
+                               "by being deleted and made anew"));
+  WriteContexts(", cluster: c-west");
+  EXPECT_EQ(RunLine({"apply", "-f", "-"}, kMine), kFailed);
+  EXPECT_THAT(err(), HasSubstr("where it is to be is not said: --organization and --cluster do"));
+  EXPECT_THAT(east_.resources, IsEmpty());
+  EXPECT_THAT(west_.resources, IsEmpty());
+}
+
+TEST_F(CellsTest, AReleaseGoesToAllCells) {
+  EXPECT_EQ(RunLine({"publish", "release", "stable~gpu-driver~580.1"}), kDone) << err();
+  EXPECT_EQ(out(), "release/stable~gpu-driver~580.1 published in east, west\n");
+  EXPECT_EQ(RunLine({"withdraw", "release", "stable~gpu-driver~580.1", "--dry-run"}), kDone);
+  EXPECT_EQ(out(), "release/stable~gpu-driver~580.1 would be withdrawn in east, west\n");
+  for (const FakeApi* api : {&east_, &west_})
+    EXPECT_THAT(api->calls,
+                ElementsAre(absl::StrCat("publish ", kRelease), StartsWith("try withdraw ")));
+  west_.applied.outcome = Outcome::kCreated;
+  EXPECT_EQ(RunLine({"apply", "-f", "-"},
+                    "apiVersion: muster/v1\nkind: Release\nmetadata: {}\n"
+                    "spec: {channel: stable, component: kernel, version: '6.1'}\n"
+                    "---\napiVersion: muster/v1\nkind: InstanceType\nmetadata: {name: t}\n"
+                    "spec: {gpus: 0, vcpus: 1, memoryKib: 1, ephemeralStorageKib: 1, "
+                    "architecture: amd64, maxPods: 1}\n"),
+            kDone)
+      << err();
+  EXPECT_EQ(out(),
+            "instancetype/t configured (in east, west)\n"
+            "release/stable~kernel~6.1 configured (in east, west)\n");
+}
+
+TEST_F(CellsTest, AReleaseThatACellDidNotGetIsToldOf) {
+  Away(west_);
+  EXPECT_EQ(RunLine({"publish", "release", "stable~gpu-driver~580.1"}), kFailed);
+  EXPECT_EQ(out(), "release/stable~gpu-driver~580.1 published in east\n");
+  EXPECT_EQ(err(), "error: cell west: nobody is there (UNAVAILABLE)\n");
+  Away(east_);
+  EXPECT_EQ(RunLine({"publish", "release", "stable~gpu-driver~580.1", "--request-id=r"}), kFailed);
+  EXPECT_THAT(out(), IsEmpty());
+  EXPECT_THAT(err(), AllOf(StartsWith("error: cell east: nobody is there (UNAVAILABLE)\nnote: "),
+                           HasSubstr("--request-id=r"),
+                           EndsWith("error: cell west: nobody is there (UNAVAILABLE)\n")));
+}
+
+TEST_F(CellsTest, WhatIsOfOneCellIsRefused) {
+  for (const std::vector<std::string>& line : {std::vector<std::string>{"auth", "whoami"},
+                                               {"top", "--once"},
+                                               {"get", "np", "-w"},
+                                               {"get", "np", "--at=1h"},
+                                               {"history", "np/train"},
+                                               {"debug", "compare"},
+                                               {"check", "quota", "EAST-1A~t~default", "--nodes=1"},
+                                               {"find", "placements", "t=1"}}) {
+    EXPECT_EQ(RunLine(line), kFailed) << line[0];
+    EXPECT_THAT(err(), HasSubstr("of one cell at a time; say by --context which of east, west"))
+        << line[0];
+  }
+}
+
+TEST_F(CellsTest, EachContextSaysItsOwnServer) {
+  for (const auto& [args, says] :
+       {std::pair(std::vector<std::string>{"--context=east,none"}, "there is no context \"none\""),
+        std::pair(std::vector<std::string>{"--context=east,"}, "there is no context \"\""),
+        std::pair(std::vector<std::string>{"--context=east,nowhere"},
+                  "context \"nowhere\" names no server"),
+        std::pair(std::vector<std::string>{"--context=east,twin"},
+                  "contexts \"east\" and \"twin\" are both east:1"),
+        std::pair(std::vector<std::string>{"--context=east,east"}, "are both east:1"),
+        std::pair(std::vector<std::string>{"--server=s:1"},
+                  "--server: of several contexts each names its own")}) {
+    std::vector<std::string> line = {"get", "np"};
+    line.insert(line.end(), args.begin(), args.end());
+    EXPECT_EQ(RunLine(line), kWrongUse) << says;
+    EXPECT_THAT(err(), HasSubstr(says));
+  }
+  environment_["MUSTER_SERVER"] = "elsewhere:1";
+  EXPECT_EQ(RunLine({"get", "zones", "-o", "name"}), kDone);
+  EXPECT_EQ(out(), "zone/EAST-1A\nzone/WEST-1A\n");
+}
+
+TEST_F(CellsTest, SeveralContextsAreUsedFromNowOn) {
+  environment_.erase("MUSTER_CONTEXT");
+  EXPECT_EQ(RunLine({"config", "use-context", "east,none"}), kFailed);
+  EXPECT_EQ(RunLine({"config", "use-context", ""}), kFailed);
+  EXPECT_EQ(RunLine({"config", "use-context", "east,west"}), kDone) << err();
+  EXPECT_EQ(RunLine({"get", "zones", "-o", "name"}), kDone);
+  EXPECT_EQ(out(), "zone/EAST-1A\nzone/WEST-1A\n");
+  EXPECT_EQ(RunLine({"config", "get-contexts"}), kDone);
+  EXPECT_THAT(out(), AllOf(HasSubstr("*         east"), HasSubstr("*         west"),
+                           HasSubstr("\n          twin")));
+  EXPECT_EQ(RunLine({"config", "set-context", "a,b", "--server=s:1"}), kWrongUse);
+  EXPECT_EQ(RunLine({"config", "delete-context", "west"}), kDone);
+  EXPECT_EQ(RunLine({"config", "get-contexts"}), kDone);
+  EXPECT_THAT(out(), Not(HasSubstr("*")));
+}
+
+TEST_F(CellsTest, EachIsAskedInItsOwnScope) {
+  WriteContexts(", cluster: c-west, organization: beta");
+  EXPECT_EQ(RunLine({"get", "np", "-o", "name"}), kDone) << err();
+  EXPECT_EQ(options_.scope.cluster, "c-west");
+  EXPECT_EQ(options_.scope.organization, "beta");
+  EXPECT_EQ(out(),
+            "nodepool/organizations/acme/clusters/c-east/nodePools/train\n"
+            "nodepool/organizations/acme/clusters/c-west/nodePools/eval\n")
+      << "names that say where";
+}
+
+TEST_F(CellsTest, CompletionIsSilentAboutWhoIsAway) {
+  Away(west_);
+  EXPECT_EQ(RunLine({"__complete", "--", "get", "zones", ""}), kFailed);
+  EXPECT_EQ(out(), "EAST-1A\n");
+  EXPECT_THAT(err(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace muster::musterctl
