@@ -110,6 +110,9 @@ ABSL_FLAG(std::vector<std::string>, page_hosts, {},
           "Names that the page is reached by beside addresses and `localhost`, e.g. the proxy's: "
           "requests under any other are refused, so that no other site's script reads the page in "
           "an operator's browser.");
+ABSL_FLAG(std::vector<std::string>, page_cells, {},
+          "Pages of other cells that the page leads to, NAME=URL each, e.g. "
+          "west=http://muster.west.example.org:7605/.");
 ABSL_FLAG(std::string, port_file, "",
           "File that the ports are written to once the server takes calls: `grpc <port>`, "
           "`metrics <port>`, `operator <port>` and, where there is one, `page <port>` and "
@@ -413,6 +416,9 @@ absl::StatusOr<ServeOptions> ServeOptionsFromFlags() {
   options.page_listen = absl::GetFlag(FLAGS_page_listen);
   for (const std::string& host : absl::GetFlag(FLAGS_page_hosts))
     options.page_hosts.insert(absl::AsciiStrToLower(host));
+  const auto cells = page::ParseCellLinks(absl::GetFlag(FLAGS_page_cells));
+  if (!cells.ok()) return error::InvalidField("--page_cells", cells.status().message());
+  options.page_cells = *cells;
   options.port_file = absl::GetFlag(FLAGS_port_file);
   options.memory_limit = absl::GetFlag(FLAGS_memory_limit);
   ASSIGN_OR_RETURN(options.conninfo, ConninfoFromFlags());

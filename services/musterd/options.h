@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -12,6 +13,7 @@
 #include "services/capacity/capacity_service.h"
 #include "services/configuration/configuration_service.h"
 #include "services/lifecycle/options.h"
+#include "services/page/cell_links.h"
 #include "services/quota/quota_service.h"
 #include "services/rpc/caller_limits.h"
 #include "services/rpc/limits.h"
@@ -38,8 +40,9 @@ struct ServeOptions {
   absl::Duration journal_keep_time = absl::ZeroDuration();  // 0: any
   std::string page_listen = {};                             // empty: no page
   std::set<std::string> page_hosts = {};                    // lower case
-  std::string port_file = {};                               // empty: none
-  std::string conninfo = {};  // without user: each service connects as muster_<service>
+  std::vector<page::CellLink> page_cells = {};
+  std::string port_file = {};  // empty: none
+  std::string conninfo = {};   // without user: each service connects as muster_<service>
   std::string migrations_dir = {};
   // Where the services are that lifecycle asks and that do not run in this process.
   std::string quota_address = {};

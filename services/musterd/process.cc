@@ -338,6 +338,7 @@ absl::Status Process::StartPage() {
   page::Page::Options page;
   page.address = options_.page_listen;
   page.hosts = options_.page_hosts;
+  page.cells = options_.page_cells;
   page.channels = {.capacity = channel("capacity", options_.capacity_address),
                    .quota = channel("quota", options_.quota_address),
                    .lifecycle = channel("lifecycle", ""),

@@ -35,14 +35,18 @@ json ToJson(const ServiceHealth& health) {
 
 }  // namespace
 
-std::string BeginJson(absl::Duration preemption_notice, absl::Duration preemption_end) {
+std::string BeginJson(absl::Duration preemption_notice, absl::Duration preemption_end,
+                      const std::vector<CellLink>& cells) {
+  json links = json::array();
+  for (const CellLink& link : cells) links.push_back({{"cell", link.cell}, {"url", link.url}});
   json states = json::array();
   for (const CellState state : kAllCellStates) states.push_back(std::string(CellStateName(state)));
   return json({{"states", std::move(states)},
                {"notice", absl::ToInt64Milliseconds(preemption_notice)},
                {"end", absl::ToInt64Milliseconds(preemption_end)},
+               {"cells", std::move(links)},
                {"version", std::string(build_info::kVersion)}})
-      .dump();
+      .dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 Page::Page(const Options& options)
@@ -62,7 +66,7 @@ absl::StatusOr<std::unique_ptr<Page>> Page::Create(const Options& options) {
   listener.address = options.address;
   listener.hosts = options.hosts;
   listener.board = &page->board_;
-  listener.begin = BeginJson(options.preemption_notice, options.preemption_end);
+  listener.begin = BeginJson(options.preemption_notice, options.preemption_end, options.cells);
   listener.health = [raw = page.get()] { return raw->Health(); };
   listener.pool = [raw = page.get()](const std::string& name) {
     return raw->questions_.Pool(name);

@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "services/page/cell_links.h"
 #include "services/page/live_board.h"
 #include "services/page/page_listener.h"
 #include "services/page/page_watches.h"
@@ -40,6 +41,7 @@ class Page {
     std::set<std::string> hosts = {};  // see PageListener
     Channels channels = {};
     std::function<std::vector<ServiceHealth>()> health = {};  // may be null
+    std::vector<CellLink> cells = {};                         // the pages of other cells
     // What a spot Node gets (see --preemption_notice, --preemption_end).
     absl::Duration preemption_notice = absl::Minutes(2);
     absl::Duration preemption_end = absl::Minutes(7);
@@ -63,7 +65,8 @@ class Page {
   std::unique_ptr<PageListener> listener_;
 };
 
-// JSON of the event `begin`: what scripts know states and times by.
-std::string BeginJson(absl::Duration preemption_notice, absl::Duration preemption_end);
+// JSON of the event `begin`: what scripts know states and times by, and where other cells are.
+std::string BeginJson(absl::Duration preemption_notice, absl::Duration preemption_end,
+                      const std::vector<CellLink>& cells = {});
 
 }  // namespace muster::page

@@ -73,6 +73,15 @@ TEST_F(FleetTest, ShowsEveryMachineInTheColourOfItsState) {
     ExpectCount(browser_, state);
 }
 
+TEST_F(FleetTest, LeadsToThePagesOfOtherCellsAtTheSameView) {
+  OpenWith(200);
+  EXPECT_EQ(browser_.Text("#cells a"), "west");
+  const char* kHref = "document.querySelector('#cells a').href";
+  EXPECT_EQ(browser_.Evaluate(kHref), "http://west.example.org/#/fleet");
+  browser_.Evaluate("location.hash = '#/quota'");
+  browser_.Await(absl::StrCat(kHref, " === 'http://west.example.org/#/quota'"));
+}
+
 TEST_F(FleetTest, RepaintsAMachineThatChanges) {
   OpenWith(200);
   const std::string free = StateColour(browser_, "free");

@@ -66,7 +66,8 @@ void MadeUpFleet::Listen(const std::string& address) {
   page::PageListener::Options options;
   options.address = address;
   options.board = &board_;
-  options.begin = page::BeginJson(absl::Minutes(2), absl::Minutes(7));
+  options.begin =
+      page::BeginJson(absl::Minutes(2), absl::Minutes(7), {{"west", "http://west.example.org/"}});
   options.health = [] {
     return absl::StrCat(
         R"({"watches":[{"service":"capacity","live":true,"since":0,"error":""}],"services":[)",

@@ -68,6 +68,8 @@ class App {
     const known = VIEWS.find(([one]) => one === name) ?? VIEWS[0];
     const View = name === 'pool' ? PoolView : known[2];
     const tab = name === 'pool' ? 'pools' : known[0];
+    this.tab = tab;
+    this.drawCells();
     for (const link of document.querySelectorAll('#tabs a')) {
       if (link.id === `tab-${tab}`)
         link.setAttribute('aria-current', 'page');
@@ -85,7 +87,15 @@ class App {
   begin(data) {
     this.begun = data;
     this.live.reset(data);
+    this.drawCells();
     if (this.store === this.live) this.touch({anew: true});
+  }
+
+  // The pages of other cells, each at the view that is looked at here.
+  drawCells() {
+    const links = (this.begun?.cells ?? []).map(({cell, url}) =>
+        h('a', {href: `${url}#/${this.tab}`, title: `The page of cell ${cell}`}, cell));
+    document.getElementById('cells').replaceChildren(...links);
   }
 
   frame(data) {
