@@ -8,9 +8,9 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "services/common/status_macros.h"
 #include "services/rpc/field_path.h"
+#include "services/rpc/path_text.h"
 
 namespace muster::rpc {
 
@@ -52,10 +52,6 @@ bool IsWordChar(char c) {
          absl::string_view("()=!<>:\"").find(c) == absl::string_view::npos;
 }
 
-absl::Status WrongAt(size_t at, absl::string_view what) {
-  return absl::InvalidArgumentError(absl::StrCat("at byte ", at + 1, ": ", what));
-}
-
 class Lexer {
  public:
   explicit Lexer(absl::string_view text) : text_(text) {}
@@ -81,7 +77,7 @@ class Lexer {
     if (c == '(') return Single(Token::Kind::kOpen);
     if (c == ')') return Single(Token::Kind::kClose);
     if (c == '"') {
-      ASSIGN_OR_RETURN(std::string text, Quoted());
+      ASSIGN_OR_RETURN(std::string text, ReadQuoted(text_, at_));
       return Token{Token::Kind::kText, std::move(text), begin};
     }
     for (const char* op : {"!=", "<=", ">=", "=", "<", ">", ":"}) {
@@ -95,54 +91,19 @@ class Lexer {
 
   Token Single(Token::Kind kind) { return Token{kind, std::string(1, text_[at_]), at_++}; }
 
-  // Its parts are kept apart by NUL, which no part has, because a part in quotes may have dots.
   absl::StatusOr<Token> Word() {
-    Token token{Token::Kind::kWord, "", at_};
+    const size_t begin = at_;
     // A time needs no quotes.
-    while (at_ < text_.size() && (IsWordChar(text_[at_]) || (in_value_ && text_[at_] == ':'))) {
-      token.text += text_[at_++];
-      const bool parts = token.text.back() == '.' || token.text.back() == '\0';
-      const bool quoted = parts && at_ < text_.size() && text_[at_] == '"';
-      if (!quoted) continue;
-      ASSIGN_OR_RETURN(const std::string part, Quoted());
-      token.text.back() = '\0';
-      absl::StrAppend(&token.text, "\1", part);
-      if (at_ < text_.size() && text_[at_] == '.') {
-        ++at_;
-        token.text += '\0';
-      }
-    }
-    return token;
-  }
-
-  absl::StatusOr<std::string> Quoted() {
-    const size_t begin = at_++;
-    std::string out;
-    while (at_ < text_.size() && text_[at_] != '"') {
-      if (text_[at_] == '\\' && at_ + 1 < text_.size()) ++at_;
-      out += text_[at_++];
-    }
-    if (at_ == text_.size()) return WrongAt(begin, "the text does not end: `\"` is missing");
-    ++at_;
-    return out;
+    ASSIGN_OR_RETURN(std::string text, ReadWord(text_, at_, [this](char c) {
+                       return IsWordChar(c) || (in_value_ && c == ':');
+                     }));
+    return Token{Token::Kind::kWord, std::move(text), begin};
   }
 
   const absl::string_view text_;
   size_t at_ = 0;
   bool in_value_ = false;  // behind a comparison
 };
-
-std::vector<std::string> SegmentsOf(const std::string& word) {
-  std::vector<std::string> segments;
-  for (absl::string_view part : absl::StrSplit(word, '\0')) {
-    if (!part.empty() && part.front() == '\1') {
-      segments.emplace_back(part.substr(1));
-    } else {
-      for (absl::string_view piece : absl::StrSplit(part, '.')) segments.emplace_back(piece);
-    }
-  }
-  return segments;
-}
 
 class Parser {
  public:
@@ -230,7 +191,7 @@ class Parser {
       return WrongAt(Peek().at, "a value is expected");
     const Token value = Take();
     auto node = std::make_shared<Node>();
-    const auto path = FieldPath::Resolve(type_, SegmentsOf(field.text));
+    const auto path = FieldPath::Resolve(type_, PartsOf(field.text));
     if (!path.ok()) return WrongAt(field.at, path.status().message());
     node->path = *path;
     node->op = OpOf(op.text);

@@ -7,8 +7,9 @@
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
+#include "absl/strings/str_join.h"
 #include "services/common/status_macros.h"
+#include "services/rpc/path_text.h"
 
 namespace muster::rpc {
 namespace {
@@ -47,6 +48,32 @@ std::string BytesOf(absl::Duration duration) {
   return BytesOf(static_cast<int64_t>(absl::ToInt64Nanoseconds(duration)));
 }
 
+struct Written {
+  std::string path = {};  // as ReadWord gives it
+  bool descending = false;
+};
+
+// The next field, up to the comma or end behind it, which is at `at` then.
+absl::StatusOr<Written> ReadField(absl::string_view text, size_t& at) {
+  const size_t begin = at;
+  const auto is_space = [](char c) { return absl::ascii_isspace(static_cast<unsigned char>(c)); };
+  const auto next = [&]() -> absl::StatusOr<std::string> {
+    while (at < text.size() && is_space(text[at])) ++at;
+    return ReadWord(text, at, [&](char c) { return !is_space(c) && c != ',' && c != '"'; });
+  };
+  Written written;
+  ASSIGN_OR_RETURN(written.path, next());
+  ASSIGN_OR_RETURN(const std::string direction, next());
+  while (at < text.size() && is_space(text[at])) ++at;
+  written.descending = direction == "desc";
+  const bool directed = direction.empty() || direction == "asc" || written.descending;
+  if (!written.path.empty() && directed && (at == text.size() || text[at] == ',')) return written;
+  const absl::string_view part = text.substr(begin, text.find(',', begin) - begin);
+  return absl::InvalidArgumentError(
+      absl::StrCat("`", absl::StripAsciiWhitespace(part),
+                   "` is not a field such as `create_time`, or one and `desc`"));
+}
+
 }  // namespace
 
 absl::StatusOr<ListOrder> ListOrder::Parse(absl::string_view text,
@@ -55,21 +82,16 @@ absl::StatusOr<ListOrder> ListOrder::Parse(absl::string_view text,
   if (text.size() > kMaxOrderBytes)
     return absl::InvalidArgumentError(absl::StrCat("must have at most ", kMaxOrderBytes, " bytes"));
   if (absl::StripAsciiWhitespace(text).empty()) return order;
-  for (absl::string_view part : absl::StrSplit(text, ',')) {
-    const std::vector<std::string> words =
-        absl::StrSplit(part, absl::ByAnyChar(" \t\n"), absl::SkipEmpty());
-    const bool directed = words.size() == 2 && (words[1] == "desc" || words[1] == "asc");
-    if (words.size() != 1 && !directed)
-      return absl::InvalidArgumentError(
-          absl::StrCat("`", absl::StripAsciiWhitespace(part),
-                       "` is not a field such as `create_time`, or one and `desc`"));
-    ASSIGN_OR_RETURN(
-        FieldPath path,
-        FieldPath::Resolve(type, std::vector<std::string>(absl::StrSplit(words[0], '.'))));
+  size_t at = 0;
+  do {
+    ASSIGN_OR_RETURN(const Written written, ReadField(text, at));
+    const std::vector<std::string> parts = PartsOf(written.path);
+    ASSIGN_OR_RETURN(FieldPath path, FieldPath::Resolve(type, parts));
     if (!path.is_value())
-      return absl::InvalidArgumentError(absl::StrCat("`", words[0], "` is no single value"));
-    order.fields_.push_back({std::move(path), directed && words[1] == "desc"});
-  }
+      return absl::InvalidArgumentError(
+          absl::StrCat("`", absl::StrJoin(parts, "."), "` is no single value"));
+    order.fields_.push_back({std::move(path), written.descending});
+  } while (at++ < text.size());
   if (order.fields_.size() > kMaxFields)
     return absl::InvalidArgumentError(absl::StrCat("must have at most ", kMaxFields, " fields"));
   return order;

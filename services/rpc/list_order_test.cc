@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace muster::rpc {
@@ -46,6 +47,32 @@ TEST(ListOrder, OrdersByOneFieldAfterTheOther) {
   EXPECT_THAT(Ordered("last_time asc", events), ElementsAre("d", "c", "b", "a"));
 }
 
+TEST(ListOrder, AKeyWithDotsOrSlashesStandsInQuotes) {
+  std::vector<lifecycle::v1::NodePool> pools(3);
+  const std::vector<std::pair<std::string, std::string>> racks = {
+      {"a", "r2"}, {"b", "r1"}, {"c", ""}};
+  for (size_t i = 0; i < pools.size(); ++i) {
+    pools[i].set_name(racks[i].first);
+    auto& labels = *pools[i].mutable_spec()->mutable_node_labels();
+    if (!racks[i].second.empty()) labels["muster.dev/rack"] = racks[i].second;
+    labels["a, \"b\" desc"] = racks[i].first == "b" ? "1" : "0";
+  }
+  const auto ordered = [&](const std::string& by) {
+    const auto order = ListOrder::Parse(by, *lifecycle::v1::NodePool::descriptor());
+    EXPECT_TRUE(order.ok()) << by << ": " << order.status();
+    std::sort(pools.begin(), pools.end(), [&](const auto& a, const auto& b) {
+      return order->KeyOf(a, a.name()) < order->KeyOf(b, b.name());
+    });
+    std::string names;
+    for (const auto& pool : pools) names += pool.name();
+    return names;
+  };
+  EXPECT_EQ(ordered("spec.node_labels.\"muster.dev/rack\""), "cba");
+  EXPECT_EQ(ordered("spec.node_labels.\"muster.dev/rack\" desc"), "abc");
+  EXPECT_EQ(ordered("spec.target_nodes,spec.node_labels.\"muster.dev/rack\" asc , name"), "cba");
+  EXPECT_EQ(ordered("spec.node_labels.\"a, \\\"b\\\" desc\" desc, name desc"), "bca");
+}
+
 TEST(ListOrder, ATextThatGoesOnComesLaterWhateverItGoesOnWith) {
   const std::string nul("A\0", 2);
   const std::vector<lifecycle::v1::Event> events = {Event("a", "AB", 0, 0), Event("b", "A", 0, 0),
@@ -64,6 +91,14 @@ TEST(ListOrder, SaysWhatIsWrong) {
   EXPECT_THAT(fault("create_time down"), HasSubstr("is not a field such as `create_time`"));
   EXPECT_THAT(fault("name,"), HasSubstr("is not a field"));
   EXPECT_THAT(fault("spec.node_labels."), HasSubstr("has a part that is empty"));
+  EXPECT_THAT(fault(","), HasSubstr("`` is not a field"));
+  EXPECT_THAT(fault("name,,uid"), HasSubstr("`` is not a field"));
+  EXPECT_THAT(fault("name asc desc"), HasSubstr("`name asc desc` is not a field"));
+  EXPECT_THAT(fault("spec.node_labels.\"a"), HasSubstr("the text does not end"));
+  EXPECT_THAT(fault("\"spec\".target_nodes"), HasSubstr("is not a field"));
+  EXPECT_THAT(fault("spec.node_labels\"a\""), HasSubstr("is not a field"));
+  EXPECT_THAT(fault("spec.node_labels.\"\""), HasSubstr("has a part that is empty"));
+  EXPECT_THAT(fault("spec.\"node.labels\""), HasSubstr("`spec.node.labels` is no field"));
   EXPECT_THAT(fault("spec"), HasSubstr("`spec` is no single value"));
   EXPECT_THAT(fault("spec.node_labels"), HasSubstr("no single value"));
   EXPECT_THAT(fault("uid,uid,uid,uid,uid,uid,uid,uid,uid"), HasSubstr("at most 8 fields"));

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+// How filters and orders write paths and texts: see muster.type.v1.ListChoice.
+namespace muster::rpc {
+
+// INVALID_ARGUMENT: `what` is wrong there.
+absl::Status WrongAt(size_t at, absl::string_view what);
+
+// The text in quotes that begins at `text[at]`; `at` is behind it then. INVALID_ARGUMENT: it does not end.
+absl::StatusOr<std::string> ReadQuoted(absl::string_view text, size_t& at);
+
+// The word that begins at `text[at]`, perhaps an empty one, as far as `goes_on` is true of its bytes; behind a dot there may be a part in
+// quotes, which may have any. `at` is behind it then. Errors as above.
+absl::StatusOr<std::string> ReadWord(absl::string_view text, size_t& at,
+                                     absl::FunctionRef<bool(char)> goes_on);
+
+// The parts between the dots of a word that ReadWord gave.
+std::vector<std::string> PartsOf(const std::string& word);
+
+}  // namespace muster::rpc
