@@ -34,6 +34,17 @@ TEST(DecideReconfiguration, WhoMayAsk) {
   EXPECT_EQ(ReasonOf(sim.Run(Reconfigure()).status()), "POOL_DELETING");
 }
 
+TEST(DecideReconfiguration, WhatWasOrderedOfAnotherPictureIsRefused) {
+  Outdated sim(2);
+  sim.Must(Reconfigure({"g100"}));
+  for (const Verb verb : {Verb::kPause, Verb::kResume, Verb::kCancel}) {
+    ControlReconfiguration control = Control(verb);
+    control.etag = "1-1";
+    EXPECT_EQ(ReasonOf(sim.Run(control).status()), "ETAG_MISMATCH");
+  }
+  EXPECT_EQ(sim.pool()->reconfiguration->state, RState::kRunning);
+}
+
 // Every verb in every state that an order can be in.
 TEST(DecideReconfiguration, WholeProduct) {
   constexpr RState kStates[] = {RState::kRunning, RState::kPaused, RState::kHalted, RState::kDone,
