@@ -168,8 +168,7 @@ absl::StatusOr<history::v1::ListPastResponse> PastOf(const ServicePart& part,
   ASSIGN_OR_RETURN(
       const storage::PastPage page,
       part.history.list_past(
-          of_all ? "organizations/" : absl::StrCat(request.parent(), "/"),
-          [&](absl::string_view key) { return CollectionOf(key) == request.collection(); },
+          {of_all ? "organizations/" : absl::StrCat(request.parent(), "/"), request.collection()},
           place.then, place.after, size, deadline));
   history::v1::ListPastResponse response;
   response.set_revision(page.revision);

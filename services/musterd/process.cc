@@ -56,10 +56,9 @@ History HistoryOf(Lane& lane) {
           [&lane](const std::string& name, const storage::Moment& then, absl::Time deadline) {
             return lane.GetPast(name, then, deadline);
           },
-          [&lane](const std::string& prefix, absl::FunctionRef<bool(absl::string_view)> wanted,
-                  const storage::Moment& then, const std::string& after, size_t limit,
-                  absl::Time deadline) {
-            return lane.ListPast(prefix, wanted, then, after, limit, deadline);
+          [&lane](const storage::PastScope& scope, const storage::Moment& then,
+                  const std::string& after, size_t limit, absl::Time deadline) {
+            return lane.ListPast(scope, then, after, limit, deadline);
           },
           [&lane](const std::string& kind, const std::string& bytes) {
             return lane.store().Parse(kind, bytes);

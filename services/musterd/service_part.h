@@ -7,7 +7,6 @@
 #include <memory>
 #include <string>
 
-#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
@@ -15,6 +14,7 @@
 #include "storage/postgres/auditor.h"
 #include "storage/postgres/change_log.h"
 #include "storage/postgres/lane_db.h"
+#include "storage/postgres/past_lists.h"
 
 namespace muster::musterd {
 
@@ -27,8 +27,8 @@ struct History {
       const std::string& name, const storage::Moment& then, absl::Time deadline)>
       get_past = {};
   std::function<absl::StatusOr<storage::PastPage>(
-      const std::string& prefix, absl::FunctionRef<bool(absl::string_view key)> wanted,
-      const storage::Moment& then, const std::string& after, size_t limit, absl::Time deadline)>
+      const storage::PastScope& scope, const storage::Moment& then, const std::string& after,
+      size_t limit, absl::Time deadline)>
       list_past = {};
   // Null: not understood.
   std::function<std::unique_ptr<google::protobuf::Message>(const std::string& kind,

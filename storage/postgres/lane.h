@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "absl/functional/any_invocable.h"
-#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -146,11 +145,9 @@ class CommitLane {
                                     absl::Time deadline) {
     return changes_.GetPast(key, then, deadline);
   }
-  absl::StatusOr<PastPage> ListPast(const std::string& prefix,
-                                    absl::FunctionRef<bool(absl::string_view key)> wanted,
-                                    const Moment& then, const std::string& after, size_t limit,
-                                    absl::Time deadline) {
-    return changes_.ListPast(prefix, wanted, then, after, limit, deadline);
+  absl::StatusOr<PastPage> ListPast(const PastScope& scope, const Moment& then,
+                                    const std::string& after, size_t limit, absl::Time deadline) {
+    return changes_.ListPast(scope, then, after, limit, deadline);
   }
   const Store<State>& store() const { return store_; }
 
@@ -321,6 +318,7 @@ void CommitLane<State>::TendWatchers() {
   if (now < tend_at_) return;
   tend_at_ = now + absl::ToChronoNanoseconds(options_.progress_interval);
   watchers_.Tend(memory_.at());
+  changes_.Tend(now);
 }
 
 template <class State>
@@ -337,7 +335,8 @@ LaneStats CommitLane<State>::stats() const {
           .retries = db_.stats().retries,
           .in_doubt = db_.stats().in_doubt,
           .watchers = watchers_.Count(),
-          .history_replaced = follower_.history_replaced()};
+          .history_replaced = follower_.history_replaced(),
+          .past_rows = changes_.rows_worked_out()};
 }
 
 }  // namespace muster::storage

@@ -1,9 +1,10 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
@@ -11,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
@@ -23,12 +23,13 @@
 #include "storage/postgres/change_log.h"
 #include "storage/postgres/journal.h"
 #include "storage/postgres/lane_context.h"
+#include "storage/postgres/past_lists.h"
 #include "storage/postgres/read_barrier.h"
 
 namespace muster::storage {
 
-// Tells what a lane's journal knows of one resource, on the caller's thread and without holding anybody up. Thread-safe; has no
-// lock. Errors: NOT_FOUND; OUT_OF_RANGE (GetPast); UNAVAILABLE the database is away.
+// Tells what a lane's journal knows of one resource, or of many as they were, on the caller's thread and without holding anybody up.
+// Thread-safe. Errors: NOT_FOUND; OUT_OF_RANGE (GetPast, ListPast); UNAVAILABLE the database is away.
 template <class State>
 class LaneChanges {
  public:
@@ -42,30 +43,37 @@ class LaneChanges {
   absl::StatusOr<ChangeLog> GetPast(const std::string& key, const Moment& then,
                                     absl::Time deadline);
 
-  // The resources below `prefix` whose keys are `wanted`, as they were then, after the key `after`; at most `limit`.
-  absl::StatusOr<PastPage> ListPast(const std::string& prefix,
-                                    absl::FunctionRef<bool(absl::string_view key)> wanted,
-                                    const Moment& then, const std::string& after, size_t limit,
-                                    absl::Time deadline);
+  // The resources of `scope` as they were then, after the key `after`; at most `limit`. To begin costs all that there is and has
+  // changed since; a page of the same revision soon after, no more than the page.
+  absl::StatusOr<PastPage> ListPast(const PastScope& scope, const Moment& then,
+                                    const std::string& after, size_t limit, absl::Time deadline);
+  // Forgets lists that nobody goes on with. To be called now and then.
+  void Tend(PastLists::Time now) { lists_.DropOld(now); }
+  // Rows of memory and of the journal that were looked at to work out lists.
+  int64_t rows_worked_out() const { return rows_worked_out_; }
 
  private:
   using Change = typename State::Change;
+  // Revisions by key.
+  using Revisions = std::map<std::string, int64_t>;
 
-  // By key: where to read the resource as it was.
-  struct Source {
-    std::optional<Revised<Change>> row = {};  // in memory; else in the journal
-    int64_t revision = 0;
+  // Where a list begins: what is kept of it, else the resources as memory has them.
+  struct Start {
+    Position at = {};  // of memory
+    std::shared_ptr<const PastList> list = {};
+    Revisions now = {};
   };
-  using Sources = std::map<std::string, Source>;
 
   static bool IsShown(absl::string_view kind) { return !absl::StartsWith(kind, "_"); }
   static absl::Status CheckNotAhead(const Moment& then, int64_t head);
-  // The revision that the moment is.
-  static absl::StatusOr<int64_t> Resolve(Transaction& tx, const Moment& then);
-  // Where `now` is not how it was at `revision`.
-  static absl::Status GoBack(Transaction& tx, int64_t revision, const std::string& prefix,
-                             absl::FunctionRef<bool(absl::string_view key)> wanted, Sources& now);
-  absl::Status Fill(Transaction& tx, const Sources& sources, const std::string& after, size_t limit,
+  // The moment's revision, and the history that it is of.
+  static absl::StatusOr<PastLists::Id> Resolve(Transaction& tx, const Moment& then);
+  absl::Status Begin(const PastScope& scope, const Moment& then, absl::Time deadline, Start& start);
+  // What `now` was at the list's revision.
+  absl::StatusOr<std::shared_ptr<const PastList>> GoBack(Transaction& tx, const PastLists::Id& id,
+                                                         Revisions now);
+  // Of the list's keys from `from` to `to`, excluded.
+  absl::Status Fill(Transaction& tx, const PastList& list, size_t from, size_t to,
                     PastPage& page) const;
 
   // The resource as memory has it, and where memory is.
@@ -87,6 +95,8 @@ class LaneChanges {
   LaneDb& db_;
   StateCell<State>& memory_;
   ReadBarrier& reads_;
+  PastLists lists_;
+  std::atomic<int64_t> rows_worked_out_ = 0;
 };
 
 template <class State>
@@ -171,36 +181,57 @@ absl::Status LaneChanges<State>::CheckNotAhead(const Moment& then, int64_t head)
 }
 
 template <class State>
-absl::StatusOr<PastPage> LaneChanges<State>::ListPast(
-    const std::string& prefix, absl::FunctionRef<bool(absl::string_view key)> wanted,
-    const Moment& then, const std::string& after, size_t limit, absl::Time deadline) {
-  Sources now;
-  int64_t head = 0;
-  RETURN_IF_ERROR(ReadNow(reads_, deadline,
-                          // Memory is held for reading.
-                          [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-                            head = memory_.held_at().revision;
-                            memory_.held().ForEachUnder(&IsShown, prefix, [&](Revised<Change> row) {
-                              if (!wanted(row.change.key)) return;
-                              std::string key = row.change.key;
-                              const int64_t revision = row.revision;
-                              now[std::move(key)] = {std::move(row), revision};
-                            });
-                          }));
-  RETURN_IF_ERROR(CheckNotAhead(then, head));
+absl::StatusOr<PastPage> LaneChanges<State>::ListPast(const PastScope& scope, const Moment& then,
+                                                      const std::string& after, size_t limit,
+                                                      absl::Time deadline) {
+  Start start;
+  RETURN_IF_ERROR(Begin(scope, then, deadline, start));
   PastPage page;
   RETURN_IF_ERROR(db_.Read([&](Transaction& tx) -> absl::Status {
     page = PastPage();
-    ASSIGN_OR_RETURN(page.revision, Resolve(tx, then));
-    Sources sources = now;
-    RETURN_IF_ERROR(GoBack(tx, page.revision, prefix, wanted, sources));
-    return Fill(tx, sources, after, limit, page);
+    ASSIGN_OR_RETURN(PastLists::Id id, Resolve(tx, then));
+    id.scope = scope;
+    page.revision = id.revision;
+    std::shared_ptr<const PastList> list = start.list;
+    if (list == nullptr) {
+      ASSIGN_OR_RETURN(list, GoBack(tx, id, start.now));
+    }
+    const size_t from = list->FindAfter(after);
+    const size_t to = std::min(list->size(), from + limit);
+    page.more = to < list->size();
+    if (to > 0) page.last = std::string(list->key(to - 1));
+    // Memory may have been of a history that is no more.
+    if (page.more && start.list == nullptr && id.incarnation == start.at.incarnation)
+      lists_.Keep(std::move(id), list, std::chrono::steady_clock::now());
+    return Fill(tx, *list, from, to, page);
   }));
   return page;
 }
 
 template <class State>
-absl::StatusOr<int64_t> LaneChanges<State>::Resolve(Transaction& tx, const Moment& then) {
+absl::Status LaneChanges<State>::Begin(const PastScope& scope, const Moment& then,
+                                       absl::Time deadline, Start& start) {
+  const bool is_revision = then.time == absl::InfiniteFuture();
+  const auto now = std::chrono::steady_clock::now();
+  RETURN_IF_ERROR(
+      ReadNow(reads_, deadline,
+              // Memory is held for reading.
+              [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+                start.at = memory_.held_at();
+                if (is_revision)
+                  start.list = lists_.Find({start.at.incarnation, then.revision, scope}, now);
+                if (start.list != nullptr) return;
+                memory_.held().ForEachUnder(&IsShown, scope.prefix, [&](Revised<Change> row) {
+                  ++rows_worked_out_;
+                  if (scope.Has(row.change.key))
+                    start.now[std::move(row.change.key)] = row.revision;
+                });
+              }));
+  return CheckNotAhead(then, start.at.revision);
+}
+
+template <class State>
+absl::StatusOr<PastLists::Id> LaneChanges<State>::Resolve(Transaction& tx, const Moment& then) {
   const Head head = journal::Peek(tx, 0);
   int64_t revision = std::min(then.revision, head.revision);
   const bool is_empty = head.revision == head.compacted_revision;
@@ -208,47 +239,47 @@ absl::StatusOr<int64_t> LaneChanges<State>::Resolve(Transaction& tx, const Momen
     revision = std::min(revision, journal::RevisionAt(tx, then.time));
   if (revision < head.compacted_revision)
     return Forgotten(head.compacted_revision, journal::ReachesBackTo(tx));
-  return revision;
+  return PastLists::Id{.incarnation = head.incarnation, .revision = revision};
 }
 
 template <class State>
-absl::Status LaneChanges<State>::GoBack(Transaction& tx, int64_t revision,
-                                        const std::string& prefix,
-                                        absl::FunctionRef<bool(absl::string_view key)> wanted,
-                                        Sources& now) {
-  for (const FirstChange& change : journal::FirstChangesAfter(tx, revision, prefix)) {
-    if (!wanted(change.key)) continue;
-    if (!change.previous) return Forgotten(revision, journal::ReachesBackTo(tx));
+absl::StatusOr<std::shared_ptr<const PastList>> LaneChanges<State>::GoBack(Transaction& tx,
+                                                                           const PastLists::Id& id,
+                                                                           Revisions now) {
+  for (const FirstChange& change : journal::FirstChangesAfter(tx, id.revision, id.scope.prefix)) {
+    ++rows_worked_out_;
+    if (!id.scope.Has(change.key)) continue;
+    if (!change.previous) return Forgotten(id.revision, journal::ReachesBackTo(tx));
     if (*change.previous == 0) {
       now.erase(change.key);
     } else {
-      now[change.key] = {std::nullopt, *change.previous};
+      now[change.key] = *change.previous;
     }
   }
-  return absl::OkStatus();
+  return std::make_shared<const PastList>(now);
 }
 
 template <class State>
-absl::Status LaneChanges<State>::Fill(Transaction& tx, const Sources& sources,
-                                      const std::string& after, size_t limit,
+absl::Status LaneChanges<State>::Fill(Transaction& tx, const PastList& list, size_t from, size_t to,
                                       PastPage& page) const {
-  std::map<int64_t, std::string> elsewhere;  // keys, by the revision that the journal has them at
-  auto it = sources.upper_bound(after);
-  for (; it != sources.end() && page.rows.size() + elsewhere.size() < limit; ++it) {
-    const auto& [key, source] = *it;
-    if (!source.row) {
-      elsewhere.emplace(source.revision, key);
-      continue;
+  std::vector<Revised<Change>> rows;
+  std::vector<int64_t> elsewhere;
+  memory_.Peek([&](const State& state, int64_t) {
+    for (size_t i = from; i < to; ++i) {
+      auto row = state.FindKey(&IsShown, list.key(i));
+      if (row && row->revision == list.revision(i)) {
+        rows.push_back(*std::move(row));
+      } else {
+        elsewhere.push_back(list.revision(i));
+      }
     }
-    page.rows.push_back({key, std::string(source.row->change.kind()), source.revision,
-                         std::make_shared<const std::string>(store_.Encode(*source.row))});
+  });
+  for (const Revised<Change>& row : rows) {
+    page.rows.push_back({row.change.key, std::string(row.change.kind()), row.revision,
+                         std::make_shared<const std::string>(store_.Encode(row))});
   }
-  page.more = it != sources.end();
-  if (it != sources.begin()) page.last = std::prev(it)->first;
-  std::vector<int64_t> revisions;
-  for (const auto& [revision, key] : elsewhere) revisions.push_back(revision);
-  std::vector<PastRow> found = journal::ReadRevisions(tx, revisions);
-  if (found.size() < revisions.size()) return Forgotten(page.revision, journal::ReachesBackTo(tx));
+  std::vector<PastRow> found = journal::ReadRevisions(tx, elsewhere);
+  if (found.size() < elsewhere.size()) return Forgotten(page.revision, journal::ReachesBackTo(tx));
   for (PastRow& row : found) {
     // What is null was gone by then.
     if (row.bytes != nullptr) page.rows.push_back(std::move(row));

@@ -85,7 +85,8 @@ struct LaneStats {
   int64_t in_doubt = 0;        // commits whose outcome was unknown at first
   int64_t watchers = 0;
   int64_t history_replaced =
-      0;  // times that memory was loaded anew because the database lost commits
+      0;                  // times that memory was loaded anew because the database lost commits
+  int64_t past_rows = 0;  // looked at, in memory and in the journal, to work out lists of the past
 };
 
 // What Compare found.

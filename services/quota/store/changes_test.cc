@@ -161,9 +161,7 @@ TEST_F(QuotaChangesTest, WhatIsTooOldIsForgotten) {
 
 TEST_F(QuotaChangesTest, AListIsAsItWas) {
   const auto list = [&](const Moment& then, const std::string& after = "", size_t limit = 10) {
-    return lane_->ListPast(
-        "organizations/acme/", [](absl::string_view) { return true; }, then, after, limit,
-        absl::InfiniteFuture());
+    return lane_->ListPast({"organizations/acme/"}, then, after, limit, absl::InfiniteFuture());
   };
   const auto told = [](const absl::StatusOr<PastPage>& page) {
     if (!page.ok()) return page.status().ToString();
@@ -204,6 +202,59 @@ TEST_F(QuotaChangesTest, AListIsAsItWas) {
   EXPECT_THAT(list({.revision = 5}), StatusIs(absl::StatusCode::kOutOfRange))
       << "what the quota was at 4 is forgotten";
   EXPECT_EQ(told(list({.revision = 7})), "holding@6 holding@5");
+}
+
+TEST_F(QuotaChangesTest, AListIsWorkedOutOnceHoweverManyPagesItHas) {
+  constexpr int kHoldings = 30;
+  ASSERT_THAT(DoAs({}, 1'000), IsOk());
+  for (int i = 0; i < kHoldings; ++i)
+    ASSERT_THAT(Do(*lane_, Want(absl::StrCat("q", 10 + i), 1)), IsOk());
+  const int64_t then = lane_->stats().revision;
+  for (int i = 0; i < kHoldings; i += 2)
+    ASSERT_THAT(Do(*lane_, Want(absl::StrCat("q", 10 + i), 2, 2)), IsOk());
+  // The quota, the holdings, and those that have changed since.
+  constexpr int64_t kAll = 1 + (1 + kHoldings) + kHoldings / 2;
+  const PastScope scope{"organizations/acme/", "holdings"};
+  for (const size_t size : {100, 10, 3}) {
+    SCOPED_TRACE(size);
+    const int64_t looked_at = lane_->stats().past_rows;
+    std::vector<std::string> keys;
+    PastPage page;
+    do {
+      auto next =
+          lane_->ListPast(scope, {.revision = then}, page.last, size, absl::InfiniteFuture());
+      ASSERT_THAT(next, IsOk());
+      page = *std::move(next);
+      for (const PastRow& row : page.rows) {
+        EXPECT_LE(row.revision, then);
+        keys.push_back(row.key);
+      }
+      // What comes in between is of now.
+      ASSERT_THAT(Do(*lane_, Want("q39", 1, 100 + lane_->stats().revision)), IsOk());
+    } while (page.more);
+    EXPECT_THAT(keys, SizeIs(1 + kHoldings));
+    EXPECT_LE(lane_->stats().past_rows - looked_at, kAll + 1);
+  }
+}
+
+TEST_F(QuotaChangesTest, ALaterPageIsOfNoOtherHistoryAndOfNothingForgotten) {
+  ASSERT_THAT(Do(*lane_, Want("p2", 1)), IsOk());     // 5
+  ASSERT_THAT(Do(*lane_, Want("p1", 6, 2)), IsOk());  // 6
+  const PastScope scope{"organizations/acme/", "holdings"};
+  const auto list = [&](const std::string& after) {
+    return lane_->ListPast(scope, {.revision = 5}, after, 1, absl::InfiniteFuture());
+  };
+  const auto first = list("");
+  ASSERT_THAT(first, IsOk());
+  ASSERT_TRUE(first->more);
+  const int64_t looked_at = lane_->stats().past_rows;
+  ASSERT_THAT(list(first->last), IsOk());
+  EXPECT_EQ(lane_->stats().past_rows, looked_at);
+  database_.Execute("UPDATE quota.journal_head SET incarnation = 'another'");
+  ASSERT_THAT(list(first->last), IsOk());
+  EXPECT_GT(lane_->stats().past_rows, looked_at) << "a list of the history before was told";
+  ASSERT_THAT(lane_->Compact(6), IsOk());
+  EXPECT_THAT(list(first->last), StatusIs(absl::StatusCode::kOutOfRange));
 }
 
 TEST_F(QuotaChangesTest, BeforeTheMigrationNothingIsKnownOfWhatWas) {
