@@ -105,7 +105,7 @@ void Adapter::MakeControllers() {
   pool_reconciler_ = std::make_unique<PoolReconciler>(PoolReconciler::Parts{
       api_.get(), writer_.get(), cluster_.get(), muster_.get(), known_.get(), reporter_.get(),
       events_.get(), metrics_.get(), history_.get(), brake_.get(), identity_.get(), refusals_.get(),
-      options_.edition, options_.ready_condition});
+      options_.edition, options_.ready_condition, options_.refusal_retry});
   node_reconciler_ = std::make_unique<NodeReconciler>(NodeReconciler::Parts{
       api_.get(), writer_.get(), cluster_.get(), muster_.get(), known_.get(), reporter_.get(),
       history_.get(), brake_.get(), identity_.get(), refusals_.get(),
@@ -159,7 +159,7 @@ void Adapter::MakeMusterWatch() {
 
 bool Adapter::ready() const {
   MutexLock lock(mutex_);
-  return ready_ && !stopper_.stopped();
+  return ready_ && !identity_->cluster_missing() && !stopper_.stopped();
 }
 
 void Adapter::Stop() {
@@ -262,7 +262,11 @@ bool Adapter::AwaitLook() {
 
 void Adapter::CheckIdentity() {
   // What cannot be asked now is asked again.
-  if (absl::IsFailedPrecondition(identity_->Admit())) End();
+  const absl::Status admitted = identity_->Admit();
+  if (absl::IsFailedPrecondition(admitted)) return End();
+  if (!admitted.ok() || !identity_->made_anew()) return;
+  const absl::Status joined = TryToJoin();
+  if (!joined.ok()) log::Warn("the cluster could not be announced to Muster", {{"error", joined}});
 }
 
 void Adapter::ShutDown() {

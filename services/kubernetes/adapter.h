@@ -44,6 +44,7 @@ struct AdapterOptions {
   std::set<std::string> control_plane_namespaces = {};
   bool adopt = false;  // see Identity
   BrakeLimits removals_unasked = {};
+  absl::Duration refusal_retry = absl::Seconds(15);  // see PoolReconciler
   int events_a_minute = 3000;
   int pool_workers = 4;
   int node_workers = 6;
@@ -70,7 +71,7 @@ class Adapter {
 
   // Metrics that are read off its state.
   std::shared_ptr<prometheus::Collectable> collectable() const { return metrics_; }
-  // It leads and has seen both sides, or waits for the lease. Thread-safe.
+  // It leads, has seen both sides, and Muster has the cluster; or it waits for the lease. Thread-safe.
   bool ready() const;
 
  private:
@@ -97,7 +98,7 @@ class Adapter {
   void Work();
   // Until one of the looks is due. False: stopped.
   bool AwaitLook();
-  // Whether both sides still agree on which Kubernetes this is.
+  // Whether both sides still agree on which Kubernetes this is, and Muster has the cluster.
   void CheckIdentity();
   void End();
   void ShutDown();

@@ -30,30 +30,40 @@ absl::Status Identity::Note(const std::string& uid, const absl::Status& verdict)
   return verdict;
 }
 
+void Identity::TellRefused(const std::string& uid, const std::string& bound,
+                           const absl::Status& why) const {
+  const std::string id = LastPart(parts_.muster->cluster());
+  log::Error(
+      "the API server is not of the Kubernetes that Muster has for the cluster; nothing is done",
+      {{"cluster", id},
+       {"kubernetes_uid", uid},
+       {"uid_in_muster", bound},
+       {"why", why},
+       {"what_to_do",
+        absl::StrCat("point the adapter to the API server that is meant; or, if it is this one: "
+                     "musterctl bind cluster ",
+                     id, " --kubernetes-uid=", uid,
+                     bound.empty() ? "" : absl::StrCat(" --replaces=", bound))}});
+}
+
 absl::Status Identity::Admit() {
   ASSIGN_OR_RETURN(const std::string uid, Ask());
   const auto cluster = parts_.muster->GetCluster();
   // One that is not there has nothing to lose; it is bound when it is.
-  if (absl::IsNotFound(cluster.status())) return Note(uid, absl::OkStatus());
+  if (absl::IsNotFound(cluster.status())) {
+    MissCluster();
+    return Note(uid, absl::OkStatus());
+  }
   RETURN_IF_ERROR(cluster.status());
   const std::string& bound = cluster->kubernetes_uid();
-  if (bound == uid) return Note(uid, absl::OkStatus());
+  if (bound == uid) {
+    SeeCluster(true);
+    return Note(uid, absl::OkStatus());
+  }
   const absl::Status verdict =
       parts_.muster->BindCluster(uid, parts_.adopt, /*validate_only=*/true);
-  if (absl::IsFailedPrecondition(verdict)) {
-    const std::string id = LastPart(parts_.muster->cluster());
-    log::Error(
-        "the API server is not of the Kubernetes that Muster has for the cluster; nothing is done",
-        {{"cluster", id},
-         {"kubernetes_uid", uid},
-         {"uid_in_muster", bound},
-         {"why", verdict},
-         {"what_to_do",
-          absl::StrCat("point the adapter to the API server that is meant; or, if it is this one: "
-                       "musterctl bind cluster ",
-                       id, " --kubernetes-uid=", uid,
-                       bound.empty() ? "" : absl::StrCat(" --replaces=", bound))}});
-  }
+  if (absl::IsFailedPrecondition(verdict)) TellRefused(uid, bound, verdict);
+  if (verdict.ok()) SeeCluster(false);
   return Note(uid, verdict);
 }
 
@@ -63,7 +73,44 @@ absl::Status Identity::Bind() {
     MutexLock lock(mutex_);
     uid = uid_;
   }
-  return Note(uid, parts_.muster->BindCluster(uid, parts_.adopt, /*validate_only=*/false));
+  const absl::Status verdict =
+      parts_.muster->BindCluster(uid, parts_.adopt, /*validate_only=*/false);
+  if (verdict.ok()) SeeCluster(true);
+  return Note(uid, verdict);
+}
+
+void Identity::SeeCluster(bool is_bound) {
+  MutexLock lock(mutex_);
+  made_anew_ = joined_ && !is_bound;
+  if (!is_bound) return;
+  joined_ = true;
+  if (std::exchange(missing_, false)) {
+    log::Info("Muster has the cluster again",
+              {{"cluster", LastPart(parts_.muster->cluster())}, {"kubernetes_uid", uid_}});
+  }
+}
+
+void Identity::MissCluster() {
+  MutexLock lock(mutex_);
+  made_anew_ = false;
+  if (!joined_ || std::exchange(missing_, true)) return;
+  const std::string id(LastPart(parts_.muster->cluster()));
+  log::Error("Muster does not have the cluster any more; NodePools are not taken up",
+             {{"cluster", id},
+              {"what_to_do",
+               absl::StrCat("make the cluster ", id,
+                            " again: musterctl apply, or a restart of the adapter, which announces "
+                            "it; or, if it is not wanted any more, take the adapter away")}});
+}
+
+bool Identity::cluster_missing() const {
+  MutexLock lock(mutex_);
+  return missing_;
+}
+
+bool Identity::made_anew() const {
+  MutexLock lock(mutex_);
+  return made_anew_;
 }
 
 absl::Status Identity::Confirm() {

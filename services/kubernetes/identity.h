@@ -38,14 +38,28 @@ class Identity {
   // It is another's, or was refused: nothing may be written to it.
   bool foreign() const;
 
+  // Muster was seen not to have the cluster any more, which is logged once. Nothing before the first Bind.
+  void MissCluster();
+  // Until it has it again, and it is bound.
+  bool cluster_missing() const;
+  // At the last Admit Muster had the cluster as one that nobody was bound to, though it had been bound here: it is to be announced
+  // and bound as at the first contact.
+  bool made_anew() const;
+
  private:
   absl::StatusOr<std::string> Ask();
   absl::Status Note(const std::string& uid, const absl::Status& verdict);
+  void TellRefused(const std::string& uid, const std::string& bound, const absl::Status& why) const;
+  // Muster has the cluster; `is_bound`: to this Kubernetes.
+  void SeeCluster(bool is_bound);
 
   const Parts parts_;
   mutable Mutex mutex_;
   std::string uid_ MUSTER_GUARDED_BY(mutex_);  // that may be served
   bool foreign_ MUSTER_GUARDED_BY(mutex_) = false;
+  bool joined_ MUSTER_GUARDED_BY(mutex_) = false;  // bound here once
+  bool missing_ MUSTER_GUARDED_BY(mutex_) = false;
+  bool made_anew_ MUSTER_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace muster::kubernetes

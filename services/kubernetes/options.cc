@@ -57,6 +57,9 @@ ABSL_FLAG(int, removals_unasked_percent, 10, "See --removals_unasked; 0 to 100."
 ABSL_FLAG(int, events_per_minute, 3000,
           "Most writes of events a minute, 1 to 60000; a sixth of them at once after a rest. What "
           "comes faster waits, warnings for less long than others.");
+ABSL_FLAG(absl::Duration, refusal_retry, absl::Seconds(15),
+          "When a NodePool is tried again that is beyond a limit of its organization, or whose "
+          "cluster Muster does not have; 100ms to 1h.");
 ABSL_FLAG(int, node_pool_workers, 4, "NodePools that are worked on at a time, 1 to 32.");
 ABSL_FLAG(int, node_workers, 6, "Nodes that are worked on at a time, 1 to 32.");
 ABSL_FLAG(std::string, lease_namespace, "muster-system", "Namespace of the Lease.");
@@ -76,7 +79,7 @@ ABSL_FLAG(std::string, metrics_listen, "127.0.0.1:7604",
 ABSL_FLAG(std::string, health_listen, "127.0.0.1:7605",
           "host:port of grpc.health.v1: service \"\" and \"live\" (alive), service \"ready\" "
           "(waits for the Lease, "
-          "or leads and has seen both sides); port 0 picks a free one.");
+          "or leads, has seen both sides, and Muster has the cluster); port 0 picks a free one.");
 ABSL_FLAG(std::string, port_file, "",
           "File that the ports are written to: `metrics <port>` and `health <port>`, a line each. "
           "Empty: none.");
@@ -138,6 +141,9 @@ void ReadBounds(AdapterOptions& options, Faults& faults) {
   within("--events_per_minute", options.events_a_minute, 60'000);
   within("--node_pool_workers", options.pool_workers, 32);
   within("--node_workers", options.node_workers, 32);
+  options.refusal_retry = absl::GetFlag(FLAGS_refusal_retry);
+  Need(options.refusal_retry >= absl::Milliseconds(100) && options.refusal_retry <= absl::Hours(1),
+       "--refusal_retry", "must be 100ms to 1h.", faults);
   options.adopt = absl::GetFlag(FLAGS_adopt_cluster);
   options.removals_unasked.count = absl::GetFlag(FLAGS_removals_unasked);
   options.removals_unasked.percent = absl::GetFlag(FLAGS_removals_unasked_percent);

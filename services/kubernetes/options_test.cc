@@ -92,6 +92,7 @@ TEST_F(OptionsTest, EveryBadValueNamesItsFlag) {
       {"events_per_minute", {"0", "-1", "60001"}},
       {"node_pool_workers", {"0", "33"}},
       {"node_workers", {"0", "33"}},
+      {"refusal_retry", {"-1s", "99ms", "61m"}},
       {"removals_unasked", {"-1", "100001"}},
       {"removals_unasked_percent", {"-1", "101"}},
       {"lease_namespace", {"", "A"}},

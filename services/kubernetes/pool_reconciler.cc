@@ -6,12 +6,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "services/common/error.h"
 #include "services/common/log.h"
 #include "services/common/status_macros.h"
 #include "services/kubernetes/core/names.h"
 #include "services/kubernetes/core/node_metadata.h"
 #include "services/kubernetes/core/node_plan.h"
 #include "services/kubernetes/core/refusal.h"
+#include "services/kubernetes/core/text.h"
 
 namespace muster::kubernetes {
 namespace {
@@ -83,7 +85,7 @@ Outcome PoolReconciler::Reconcile(const std::string& name) {
   if (!outcome.status.ok()) return outcome;
   // Nothing tells that there is room again.
   const std::optional<Refusal> refusal = Recall(*object).refusal;
-  if (refusal && refusal->is_limit) outcome.again = std::min(outcome.again, kLimitRetry);
+  if (refusal && refusal->may_pass()) outcome.again = std::min(outcome.again, parts_.refusal_retry);
   if (view.pool == nullptr) return outcome;
   RETURN_IF_ERROR(NoteGrantable(*object, *view.pool));
   bool more = false;
@@ -281,33 +283,40 @@ absl::StatusOr<NodePool> PoolReconciler::Say(const NodePoolObject& object,
   wanted.set_uid(object.uid);
   wanted.set_object_generation(object.generation);
   *wanted.mutable_spec() = spec;
-  return parts_.muster->ApplyNodePool(wanted);
+  // Once it is there again it has to be bound before it has pools.
+  if (parts_.identity->cluster_missing()) return error::NotFound(parts_.muster->cluster());
+  const auto said = parts_.muster->ApplyNodePool(wanted);
+  if (absl::IsNotFound(said.status())) parts_.identity->MissCluster();
+  return said;
+}
+
+std::optional<Refusal> PoolReconciler::RefusalOf(const NodePoolObject& object,
+                                                 const absl::Status& status) const {
+  if (auto limit = LimitOf(status))
+    return Refusal{object.generation, *std::move(limit), Refusal::Kind::kLimit};
+  if (absl::IsInvalidArgument(status)) return Refusal{object.generation, FaultsOf(status)};
+  if (!absl::IsNotFound(status)) return std::nullopt;
+  return Refusal{object.generation, NoClusterMessage(LastPart(parts_.muster->cluster())),
+                 Refusal::Kind::kNoCluster};
 }
 
 absl::Status PoolReconciler::Apply(const NodePoolObject& object, const Pool& pool) {
   Memory memory = Recall(object);
   const bool said = memory.object_generation == object.generation;
   const bool stands = pool != nullptr && pool->generation() <= memory.muster_generation;
-  if (said && (memory.refusal ? !memory.refusal->is_limit : stands)) return absl::OkStatus();
+  if (said && (memory.refusal ? !memory.refusal->may_pass() : stands)) return absl::OkStatus();
   const auto spec = SpecOf(object.spec);
   if (spec.ok() && pool != nullptr && spec->target_nodes() < pool->spec().target_nodes())
     RETURN_IF_ERROR(ReportMarks(object));
   const auto applied = spec.ok() ? Say(object, *spec) : spec.status();
-  const std::optional<std::string> limit = LimitOf(applied.status());
-  if (!applied.ok() && !absl::IsInvalidArgument(applied.status()) && !limit)
-    return applied.status();
+  std::optional<Refusal> refusal = RefusalOf(object, applied.status());
+  if (!applied.ok() && !refusal) return applied.status();
   memory.object_generation = object.generation;
-  memory.refusal = std::nullopt;
-  if (applied.ok()) {
-    memory.muster_generation = applied->generation();
-  } else {
-    memory.refusal =
-        Refusal{object.generation, limit.value_or(FaultsOf(applied.status())), limit.has_value()};
-    // Not again after a restart, or by another try: the object says so already.
-    if (!SaysRefusal(object.status, *memory.refusal))
-      parts_.events->Tell(object, "Warning", "CWNodePoolNodesRequestFailed",
-                          memory.refusal->message);
-  }
+  if (applied.ok()) memory.muster_generation = applied->generation();
+  // Not again by another try, or after a restart: then the object says so already.
+  if (refusal && refusal != memory.refusal && !SaysRefusal(object.status, *refusal))
+    parts_.events->Tell(object, "Warning", "CWNodePoolNodesRequestFailed", refusal->message);
+  memory.refusal = std::move(refusal);
   Remember(object.name, std::move(memory));
   return absl::OkStatus();
 }

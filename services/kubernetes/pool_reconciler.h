@@ -28,9 +28,6 @@ namespace muster::kubernetes {
 // The first waits for nothing.
 inline constexpr absl::Duration kStatusInterval = absl::Milliseconds(200);
 
-// When what is beyond a limit is tried again.
-inline constexpr absl::Duration kLimitRetry = absl::Seconds(15);
-
 // Brings a NodePool's two sides level, by its name: the object's spec, deletion and orders to
 // Muster; Muster's status to the object. Thread-safe for different names.
 class PoolReconciler {
@@ -50,6 +47,8 @@ class PoolReconciler {
     MetadataRefusals* refusals = nullptr;
     Edition edition = Edition::kCurrent;
     bool ready_condition = false;
+    // When what is beyond a limit, or of a cluster that Muster does not have, is tried again.
+    absl::Duration refusal_retry = absl::Seconds(15);
   };
   explicit PoolReconciler(const Parts& parts) : parts_(parts) {}
 
@@ -88,6 +87,8 @@ class PoolReconciler {
   absl::Status Apply(const NodePoolObject& object, const Pool& pool);
   absl::StatusOr<lifecycle::v1::NodePool> Say(const NodePoolObject& object,
                                               const lifecycle::v1::NodePoolSpec& spec);
+  // What an answer that is not OK has against the object; nullopt: nothing that is to be shown, it is asked again.
+  std::optional<Refusal> RefusalOf(const NodePoolObject& object, const absl::Status& status) const;
   // Which Nodes the cluster autoscaler has marked by now, before its lower target is told.
   absl::Status ReportMarks(const NodePoolObject& object);
   // `view.pool`: of the object's uid, or null.

@@ -21,6 +21,21 @@ Summary NotReady(const std::string& reason, const std::string& message, bool sta
   return {"False", reason, message, stalled};
 }
 
+Summary OfRefusal(const Refusal& refusal) {
+  const auto stalled = [&](absl::string_view word) {
+    return NotReady(std::string(word), refusal.message, true);
+  };
+  switch (refusal.kind) {
+    case Refusal::Kind::kInvalid:
+      return stalled(reason::kInvalid);
+    case Refusal::Kind::kLimit:
+      return stalled(reason::kOver);
+    case Refusal::Kind::kNoCluster:
+      return stalled(reason::kInternalError);
+  }
+  return stalled(reason::kInternalError);
+}
+
 Summary OfService(const Service& service) {
   if (service.absent == 0) return {"True", "Ready", "The NodePool is at its target, in service."};
   return NotReady("NodesNotInService",
@@ -52,7 +67,7 @@ Summary Summarize(const StatusFacts& facts, const Json& conditions) {
   if (facts.object->deleting || (facts.pool != nullptr && facts.pool->has_delete_time()))
     return NotReady(reason::kPendingDelete, "The NodePool is being deleted.");
   if (facts.held) return NotReady(kRemovalsHeld, *facts.held, true);
-  if (facts.refusal) return NotReady(NameOf(*facts.refusal).reason, facts.refusal->message, true);
+  if (facts.refusal) return OfRefusal(*facts.refusal);
   if (SummarizedGeneration(facts, conditions) < facts.object->generation)
     return NotReady("Reconciling", "What the NodePool says now is being taken up.");
   const v1::Condition* ready = FindOf(*facts.pool, condition::kReady);

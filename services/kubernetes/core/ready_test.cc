@@ -94,8 +94,10 @@ TEST_F(ReadyTest, ARefusedSpecIsStalledAndSeen) {
   EXPECT_EQ(Find(Show(), "Ready")["message"], "spec.targetNodes: must not be negative.");
   facts_.pool = nullptr;
   EXPECT_EQ(Ready(), "False/Invalid Stalled");
-  facts_.refusal->is_limit = true;
+  facts_.refusal->kind = Refusal::Kind::kLimit;
   EXPECT_EQ(Ready(), "False/Over Stalled");
+  facts_.refusal->kind = Refusal::Kind::kNoCluster;
+  EXPECT_EQ(Ready(), "False/InternalError Stalled");
 }
 
 // What was said of an earlier spec makes nobody think that the one of now is met.

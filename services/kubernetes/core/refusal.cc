@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "services/common/condition_names.h"
 #include "services/common/error.h"
 
 namespace muster::kubernetes {
@@ -52,6 +53,23 @@ std::optional<std::string> LimitOf(const absl::Status& status) {
   return absl::StrCat(detail->reason, ": ", status.message(),
                       " Delete what is not needed any more, or have the limit raised; it is tried "
                       "again by itself.");
+}
+
+std::string NoClusterMessage(absl::string_view cluster) {
+  return absl::StrCat("Muster does not have the cluster ", cluster,
+                      " any more. The NodePool is taken up by itself once it has.");
+}
+
+RefusalPlace PlaceOf(const Refusal& refusal) {
+  switch (refusal.kind) {
+    case Refusal::Kind::kLimit:
+      return {{condition::kQuota, reason::kOver}, "False"};
+    case Refusal::Kind::kNoCluster:
+      return {{condition::kValidated, reason::kInternalError}, "Unknown"};
+    case Refusal::Kind::kInvalid:
+      break;
+  }
+  return {{condition::kValidated, reason::kInvalid}, "False"};
 }
 
 std::string ReasonOf(const absl::Status& status) {

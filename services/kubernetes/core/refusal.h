@@ -4,6 +4,9 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "services/common/first_edition.h"
+#include "services/kubernetes/core/status_facts.h"
 
 namespace muster::kubernetes {
 
@@ -15,6 +18,17 @@ std::string FaultsOf(const absl::Status& status);
 // Which limit of the organization stands in the way and what to do, for a condition's message; nullopt: none does, or it passes by
 // itself (such come with a time to wait).
 std::optional<std::string> LimitOf(const absl::Status& status);
+
+// What a NodePool says while Muster does not have its cluster, for a condition's message.
+std::string NoClusterMessage(absl::string_view cluster);
+
+// In place of which condition a refusal is told, and its status: nothing is wrong with a spec that is beyond a limit, and of one that
+// nobody looks at it is not known.
+struct RefusalPlace {
+  FirstEditionCondition condition = {};
+  std::string status = {};
+};
+RefusalPlace PlaceOf(const Refusal& refusal);
 
 // Its reason, e.g. `UID_MISMATCH`; empty without.
 std::string ReasonOf(const absl::Status& status);

@@ -14,6 +14,7 @@
 #include "services/common/first_edition.h"
 #include "services/kubernetes/core/names.h"
 #include "services/kubernetes/core/ready.h"
+#include "services/kubernetes/core/refusal.h"
 
 namespace muster::kubernetes {
 namespace {
@@ -187,11 +188,12 @@ void PutPolicyViolation(Json& out) {
 }
 
 void PutRefusal(const StatusFacts& facts, absl::Time now, Json& out) {
-  const FirstEditionCondition name = NameOf(*facts.refusal);
+  const RefusalPlace place = PlaceOf(*facts.refusal);
   const auto put = [&](const FirstEditionCondition& as) {
-    out.push_back(
-        OwnCondition(facts, as, "False", facts.refusal->message, facts.refusal->generation, now));
+    out.push_back(OwnCondition(facts, as, place.status, facts.refusal->message,
+                               facts.refusal->generation, now));
   };
+  const FirstEditionCondition& name = place.condition;
   if (facts.edition != Edition::kFirst) put(name);
   if (facts.edition == Edition::kCurrent) return;
   if (const auto first = FirstEditionOfCondition(name.type, name.reason)) put(*first);
@@ -244,7 +246,7 @@ Json ConditionsOf(const StatusFacts& facts, absl::Time now) {
   static const v1::NodePoolStatus& none = *new v1::NodePoolStatus();
   const v1::NodePoolStatus& said = facts.pool == nullptr ? none : facts.pool->status();
   for (const v1::Condition& condition : said.conditions()) {
-    if (facts.refusal && condition.type() == NameOf(*facts.refusal).type) continue;
+    if (facts.refusal && condition.type() == PlaceOf(*facts.refusal).condition.type) continue;
     // What sums up is made here: it knows of the object, too.
     if (IsSummaryCondition(condition.type())) continue;
     PutCondition(facts, condition, now, conditions);
@@ -276,6 +278,13 @@ void PutReady(const StatusFacts& facts, absl::Time now, Json& status) {
   status["observedGeneration"] = generation;
 }
 
+// Of what `out` says nothing it says what `status` did.
+void KeepShown(const Json& status, Json& out) {
+  for (const char* field : kOwnFields) {
+    if (!out.contains(field) && status.contains(field)) out[field] = status[field];
+  }
+}
+
 // Muster forgot the pool when the last of it was gone: what was still to be said is said here.
 Json StatusOfGone(const StatusFacts& facts, absl::Time now) {
   Json status = facts.object->status;
@@ -291,16 +300,14 @@ Json StatusOfGone(const StatusFacts& facts, absl::Time now) {
               {"currentNodes", 0},
               {"inProgress", 0},
               {"queuedNodes", 0}};
-  for (const char* field : kOwnFields) {
-    if (!out.contains(field) && status.contains(field)) out[field] = status[field];
-  }
+  KeepShown(status, out);
   return out;
 }
 
 }  // namespace
 
 bool SaysRefusal(const Json& status, const Refusal& refusal) {
-  const std::string types[] = {NameOf(refusal).type, condition::kAccepted};
+  const std::string types[] = {PlaceOf(refusal).condition.type, condition::kAccepted};
   for (const std::string& type : types) {
     const Json* condition = FindCondition(status, type);
     if (condition != nullptr && TextOf(MemberOf(*condition, "message")) == refusal.message &&
@@ -346,10 +353,14 @@ std::optional<Json> DesiredStatus(const StatusFacts& facts, absl::Time now) {
   if (facts.pool == nullptr && !facts.refusal) return std::nullopt;
   static const v1::NodePoolStatus& none = *new v1::NodePoolStatus();
   const v1::NodePoolStatus& from = facts.pool == nullptr ? none : facts.pool->status();
-  Json status = {{"conditions", ConditionsOf(facts, now)},
-                 {"currentNodes", from.current_nodes()},
-                 {"inProgress", from.in_progress()},
-                 {"queuedNodes", from.queued_nodes()}};
+  Json status = {{"conditions", ConditionsOf(facts, now)}};
+  // Without its cluster Muster says nothing of a pool: what there is may well be there still.
+  if (facts.pool == nullptr && facts.refusal->kind == Refusal::Kind::kNoCluster)
+    KeepShown(facts.object->status, status);
+  for (const auto& [field, nodes] :
+       {std::pair("currentNodes", from.current_nodes()),
+        std::pair("inProgress", from.in_progress()), std::pair("queuedNodes", from.queued_nodes())})
+    if (!status.contains(field)) status[field] = nodes;
   if (!from.node_profile().empty()) status["nodeProfile"] = from.node_profile();
   if (from.has_pending_node_configuration())
     status["pendingNodeConfiguration"] = Configuration(from.pending_node_configuration(), false);

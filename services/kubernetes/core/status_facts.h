@@ -5,8 +5,6 @@
 #include <string>
 
 #include "muster/lifecycle/v1/lifecycle.pb.h"
-#include "services/common/condition_names.h"
-#include "services/common/first_edition.h"
 #include "services/kubernetes/core/objects.h"
 
 // What a NodePool's status is made from.
@@ -18,16 +16,19 @@ enum class Edition { kCurrent, kFirst, kBoth };
 // A spec that Muster did not take.
 struct Refusal {
   int64_t generation = 0;    // of the object
-  std::string message = {};  // every fault, or which limit
-  // Nothing is wrong with it: the organization has as much as it may have. It is taken once that has changed.
-  bool is_limit = false;
-};
+  std::string message = {};  // every fault, which limit, or which cluster
+  enum class Kind {
+    kInvalid,
+    // Nothing is wrong with it: the organization has as much as it may have, or Muster does not have the cluster. It is taken once
+    // that has changed.
+    kLimit,
+    kNoCluster,
+  };
+  Kind kind = Kind::kInvalid;
 
-// In whose place a refusal is told: nothing is wrong with a spec that is beyond a limit.
-inline FirstEditionCondition NameOf(const Refusal& refusal) {
-  if (refusal.is_limit) return {condition::kQuota, reason::kOver};
-  return {condition::kValidated, reason::kInvalid};
-}
+  bool may_pass() const { return kind != Kind::kInvalid; }
+  friend bool operator==(const Refusal&, const Refusal&) = default;
+};
 
 // Whether the metadata of a pool's Nodes is as it should be, for the first edition's
 // MetadataSynced.

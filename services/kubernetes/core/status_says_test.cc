@@ -54,6 +54,28 @@ TEST(Editions, ARefusalIsNamedByEach) {
               ElementsAre("Validated", "Accepted", "Allocated", "MetadataSynced"));
 }
 
+TEST(NoCluster, WhatIsNotLookedAtIsNotWrongAndItsNodesAreNotGone) {
+  const NodePoolObject object = MakeObject(
+      2, {{"currentNodes", 3}, {"inProgress", 1}, {"queuedNodes", 2}, {"nodeProfile", "np-1"}});
+  const Refusal refusal{2, "no cluster", Refusal::Kind::kNoCluster};
+  const Json status = Desired(object, nullptr, Edition::kBoth, refusal);
+  for (const char* type : {"Validated", "Accepted"}) {
+    EXPECT_EQ(Find(status, type)["status"], "Unknown") << type;
+    EXPECT_EQ(Find(status, type)["reason"], "InternalError") << type;
+    EXPECT_EQ(Find(status, type)["message"], "no cluster") << type;
+  }
+  EXPECT_TRUE(SaysRefusal(status, refusal));
+  EXPECT_EQ(status["currentNodes"], 3);
+  EXPECT_EQ(status["inProgress"], 1);
+  EXPECT_EQ(status["queuedNodes"], 2);
+  EXPECT_EQ(status["nodeProfile"], "np-1");
+  // One that never had any says so.
+  EXPECT_EQ(Desired(MakeObject(1), nullptr, Edition::kCurrent, refusal)["currentNodes"], 0);
+  // Beyond a limit there is nothing of it.
+  const Refusal limit{2, "three", Refusal::Kind::kLimit};
+  EXPECT_EQ(Desired(object, nullptr, Edition::kCurrent, limit)["currentNodes"], 0);
+}
+
 struct Said {
   std::string status = {};
   std::string reason = {};

@@ -223,7 +223,7 @@ TEST(Refusal, ShowsBesideWhatMusterSays) {
 
 // Nothing is wrong with a spec that is one NodePool too many.
 TEST(Refusal, OfALimitIsToldByQuota) {
-  const Refusal limit{2, "three is the most", true};
+  const Refusal limit{2, "three is the most", Refusal::Kind::kLimit};
   const Json without = Desired(MakeObject(2), nullptr, Edition::kCurrent, limit);
   EXPECT_THAT(Types(without), ElementsAre("Quota"));
   EXPECT_EQ(Find(without, "Quota")["status"], "False");

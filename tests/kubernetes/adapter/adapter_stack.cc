@@ -1,5 +1,6 @@
 #include "tests/kubernetes/adapter/adapter_stack.h"
 
+#include <grpcpp/grpcpp.h>
 #include <httplib.h>
 #include <signal.h>
 
@@ -19,6 +20,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/time/clock.h"
+#include "services/rpc/client/health.h"
 #include "tests/kubernetes/manifests.h"
 
 namespace muster::testing {
@@ -214,12 +216,23 @@ int AdapterStack::LeadingReplica() {
   return -1;
 }
 
-std::string AdapterStack::AdapterMetricsAddress(size_t replica) const {
+std::string AdapterStack::AddressOf(size_t replica, const std::string& name) const {
   std::ifstream ports(File(absl::StrCat("ports", replica)));
   std::string word;
   std::string port;
-  ports >> word >> port;
+  while (ports >> word >> port && word != name) {
+  }
   return absl::StrCat("127.0.0.1:", port);
+}
+
+std::string AdapterStack::AdapterMetricsAddress(size_t replica) const {
+  return AddressOf(replica, "metrics");
+}
+
+bool AdapterStack::AdapterReady(size_t replica) const {
+  const auto channel =
+      grpc::CreateChannel(AddressOf(replica, "health"), grpc::InsecureChannelCredentials());
+  return rpc::AskHealth(channel, "ready", absl::Seconds(10)) == rpc::HealthAnswer::kServing;
 }
 
 std::string AdapterStack::AdapterMetrics(size_t replica) {

@@ -63,6 +63,8 @@ class AdapterStack {
   std::string AdapterMetricsAddress(size_t replica = 0) const;
   // What /metrics says; empty: no answer.
   std::string AdapterMetrics(size_t replica = 0);
+  // What its health says of `ready`.
+  bool AdapterReady(size_t replica = 0) const;
   pid_t AdapterPid(size_t replica = 0) const { return adapters_[replica]->pid(); }
 
   // --- the cluster's objects ---
@@ -100,6 +102,8 @@ class AdapterStack {
 
  private:
   std::string File(absl::string_view name) const;
+  // `127.0.0.1:port` of what the port file has under that name.
+  std::string AddressOf(size_t replica, const std::string& name) const;
   void Deploy();
 
   const Options options_;

@@ -4,6 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "tests/kubernetes/adapter/adapter_test_base.h"
 #include "tests/testing/patience.h"
 
@@ -36,7 +37,7 @@ class IdentityTest : public AdapterTestBase {
   }
   std::string ClusterUid() {
     const Finished shown = stack_.muster().Ctl({"get", "cluster", "example", "-o", "json"});
-    return Json::parse(shown.output)["status"].value("kubernetesUid", "");
+    return Json::parse(shown.output).value(Json::json_pointer("/status/kubernetesUid"), "");
   }
   std::map<std::string, std::string> NodeUids() {
     std::map<std::string, std::string> uids;
@@ -130,6 +131,31 @@ TEST_F(IdentityTest, OneWithPoolsIsNotAdoptedUnasked) {
   StartAt(stack_.server(), {"--cluster=second", "--lease_name=second", "--adopt_cluster"});
   Until([&] { return StatusMatches("leader_election_master_status{name=\"second\"} 1\n"); },
         "its work");
+}
+
+TEST_F(IdentityTest, AClusterThatMusterLostIsMissedUntilItIsMadeAgain) {
+  constexpr char kMissed[] = "Muster does not have the cluster any more";
+  stack_.StartAdapter(0, {"--refusal_retry=200ms"});
+  const std::string own = KubernetesOf(stack_.server());
+  Until([&] { return ClusterUid() == own; }, "the binding");
+  Until([&] { return stack_.AdapterReady(); }, "its readiness");
+  Ctl({"delete", "cluster", "example"});
+  const std::string pool = Name();
+  CreatePool(pool);
+  ASSERT_TRUE(AwaitReason(pool, "Validated", "InternalError"));
+  const Json validated = ConditionOf(stack_.GetNodePool(pool), "Validated");
+  EXPECT_EQ(validated["status"], "Unknown");
+  EXPECT_THAT(validated["message"], HasSubstr("does not have the cluster example any more"));
+  Until([&] { return !stack_.AdapterReady(); }, "that it is not ready");
+  EXPECT_TRUE(stack_.AdapterRuns());
+
+  ApplyToMuster(
+      "{apiVersion: muster/v1, kind: Cluster, metadata: {name: example}, spec: {zone: RNO2A}}");
+  EXPECT_TRUE(stack_.AwaitHealthy(pool, 1));
+  EXPECT_EQ(ClusterUid(), own);
+  Until([&] { return stack_.AdapterReady(); }, "its readiness");
+  const std::vector<std::string> told = absl::StrSplit(stack_.ServerLogs(), kMissed);
+  EXPECT_EQ(told.size(), 2U) << "logged once";
 }
 
 // A load balancer, or a name, that leads elsewhere from now on.
