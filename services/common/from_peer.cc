@@ -1,6 +1,7 @@
 #include "services/common/from_peer.h"
 
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "services/common/cause.h"
@@ -9,6 +10,8 @@
 
 namespace muster::error {
 namespace {
+
+constexpr char kSilence[] = "a service does not answer";
 
 std::string SilenceOf(absl::StatusCode code, absl::string_view who) {
   switch (code) {
@@ -32,8 +35,29 @@ void LogSilence(absl::string_view service, const absl::Status& status) {
   const std::string cause = CauseOf(status);
   if (cause.empty()) return;
   log::Warn(
-      "a service does not answer",
+      kSilence,
       {{"service", service}, {"code", absl::StatusCodeToString(status.code())}, {"cause", cause}});
+}
+
+void SilenceLog::Note(absl::string_view service, const absl::Status& status) {
+  const std::string cause = CauseOf(status);
+  if (cause.empty()) return;
+  int64_t untold = 0;
+  {
+    MutexLock lock(mutex_);
+    Told& told = told_[std::string(service)];
+    const absl::Duration now = clock_.Now();
+    if (now - told.at < kSilencePause) {
+      ++told.untold;
+      return;
+    }
+    untold = std::exchange(told.untold, 0);
+    told.at = now;
+  }
+  log::Warn(kSilence, {{"service", service},
+                       {"code", absl::StatusCodeToString(status.code())},
+                       {"cause", cause},
+                       {"untold", untold}});
 }
 
 }  // namespace muster::error

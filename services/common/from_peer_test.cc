@@ -48,6 +48,29 @@ TEST(FromPeer, TheLogHasTheCauseOfASilenceAlone) {
                                        HasSubstr("ipv4:10.0.0.2:7612"))));
 }
 
+TEST(SilenceLog, TellsOfEachServiceOnceInAWhileHoweverOftenItIsAsked) {
+  FakeSteadyClock clock;
+  SilenceLog silence(&clock);
+  std::vector<std::string> lines;
+  log::SetSink([&](absl::string_view line) { lines.emplace_back(line); });
+  const absl::Status away = FromPeer(absl::UnavailableError(kTransports), "Quota");
+  const absl::Status late = FromPeer(absl::DeadlineExceededError(kTransports), "Quota");
+  for (int i = 0; i < 50; ++i) {
+    silence.Note("quota", i % 3 == 0 ? away : late);
+    silence.Note("quota", absl::OkStatus());
+    silence.Note("quota", Unavailable("The database is away."));
+  }
+  silence.Note("capacity", late);
+  EXPECT_THAT(lines, ElementsAre(AllOf(HasSubstr(R"("service":"quota","code":"UNAVAILABLE")"),
+                                       HasSubstr("ipv4:10.0.0.2:7612"), HasSubstr(R"("untold":0)")),
+                                 HasSubstr(R"("service":"capacity")")));
+  clock.Advance(SilenceLog::kSilencePause);
+  silence.Note("quota", late);
+  log::SetSink({});
+  ASSERT_EQ(lines.size(), 3U);
+  EXPECT_THAT(lines.back(), HasSubstr(R"("untold":49)"));
+}
+
 TEST(FromPeer, WhatAServiceSaidStays) {
   const absl::Status said = Unavailable("The database is away.", absl::Seconds(3));
   EXPECT_EQ(FromPeer(said, "Quota"), said);

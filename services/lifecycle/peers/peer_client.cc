@@ -11,7 +11,6 @@
 #include "absl/strings/str_cat.h"
 #include "services/common/cause.h"
 #include "services/common/error.h"
-#include "services/common/from_peer.h"
 #include "services/common/latch.h"
 #include "services/common/mutex.h"
 #include "services/lifecycle/peers/wire/peer_wire.h"
@@ -334,7 +333,7 @@ void PeerClient::AskBy(absl::Span<PoolPass> passes, absl::Duration timeout) cons
   const auto tell = [&](const auto& call, size_t peer) {
     if (!call.sent) return;
     const absl::Status ended = EndOf(call.status);
-    if (guards_.empty()) return muster::error::LogSilence(kPeerNames[peer], ended);
+    if (guards_.empty()) return silence_->Note(kPeerNames[peer], ended);
     guards_[peer]->Log(ended);
   };
   tell(batch.quota, 0);

@@ -11,6 +11,7 @@
 
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "services/common/from_peer.h"
 #include "services/lifecycle/core/demand.h"
 #include "services/lifecycle/core/snapshot.h"
 #include "services/lifecycle/core/state.h"
@@ -45,7 +46,7 @@ class PeerClient {
 
   // Sends the probes whose time has come, and does not wait for them.
   void Probe() const;
-  // None without breakers.
+  // None without breakers: who asks for a caller, and so as often as callers want it.
   std::vector<std::shared_ptr<const PeerBreaker>> breakers() const;
 
   // Fills in the `answers`, which must be empty. At most 1,000 passes. Blocks for at most about
@@ -64,6 +65,8 @@ class PeerClient {
   const std::shared_ptr<capacity::v1::CapacityService::Stub> capacity_;
   const std::shared_ptr<configuration::v1::ConfigurationService::Stub> configuration_;
   std::vector<std::shared_ptr<Guard>> guards_;  // of quota, capacity, configuration; or none
+  const std::unique_ptr<muster::error::SilenceLog> silence_ =
+      std::make_unique<muster::error::SilenceLog>();  // without guards
 };
 
 }  // namespace muster::lifecycle

@@ -20,6 +20,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
+using ::testing::UnorderedElementsAre;
 using Holding = PeerReply<HoldingFacts>;
 using Claim = PeerReply<ClaimFacts>;
 
@@ -177,6 +178,25 @@ TEST_F(PeerClientTest, WhereAServiceIsIsLoggedOnceAnOutageAndNotTold) {
   EXPECT_EQ(client.AskPlaces(*Passes()[0].snapshot.pool, 1, kLong).problem(),
             "Capacity does not answer.");
   EXPECT_THAT(lines.back(), HasSubstr("ipv4:10.0.0.2"));
+}
+
+// What callers ask for, and how often, is theirs.
+TEST_F(PeerClientTest, WhoAsksForCallersLogsAnOutageOnce) {
+  std::vector<std::string> lines;
+  log::SetSink([&](absl::string_view line) { lines.emplace_back(line); });
+  const absl::Cleanup logged = [] { log::SetSink({}); };
+  peers_.quota.SetAway(true);
+  const PeerClient asked(peers_.channels());
+  const WhatIfClient what_if(peers_.channels());
+  for (int i = 0; i < 20; ++i) {
+    std::vector<PoolPass> passes = Passes();
+    asked.Check(absl::MakeSpan(passes), kLong);
+    EXPECT_EQ(passes[0].snapshot.answers.holding.error, "It does not answer.");
+    EXPECT_EQ(what_if.AskPlaces(*passes[0].snapshot.pool, 1, kLong).problem(),
+              "Capacity does not answer.");
+  }
+  EXPECT_THAT(lines, UnorderedElementsAre(HasSubstr(R"("service":"quota")"),
+                                          HasSubstr(R"("service":"capacity")")));
 }
 
 TEST_F(PeerClientTest, WhatIsReclaimedForAPoolIsToldByCapacity) {

@@ -4,7 +4,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "services/common/condition_names.h"
-#include "services/common/from_peer.h"
 #include "services/lifecycle/peers/wire/peer_wire.h"
 #include "services/rpc/client/calls.h"
 #include "services/rpc/status.h"
@@ -104,7 +103,7 @@ v1::NodePoolPreview::Capacity WhatIfClient::AskPlaces(const Pool& pool, int64_t 
       rpc::Call(timeout, *capacity_, &cv1::CapacityService::Stub::FindPlacements, request);
   if (!response.ok()) {
     const absl::Status told = muster::error::FromPeer(response.status(), "Capacity");
-    muster::error::LogSilence("capacity", told);
+    silence_.Note("capacity", told);
     out.set_problem(std::string(told.message()));
     return out;
   }

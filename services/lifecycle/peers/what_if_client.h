@@ -10,6 +10,7 @@
 
 #include "absl/functional/any_invocable.h"
 #include "absl/time/time.h"
+#include "services/common/from_peer.h"
 #include "services/common/mutex.h"
 #include "services/lifecycle/core/snapshot.h"
 #include "services/lifecycle/peers/peers.h"
@@ -40,6 +41,7 @@ class WhatIfClient {
   struct QuotaCall;
   const std::unique_ptr<quota::v1::QuotaService::Stub> quota_;
   const std::unique_ptr<capacity::v1::CapacityService::Stub> capacity_;
+  mutable muster::error::SilenceLog silence_;
   mutable Mutex mutex_;
   mutable CondVar ended_;
   mutable std::set<QuotaCall*> open_ MUSTER_GUARDED_BY(mutex_);
