@@ -129,7 +129,9 @@ std::vector<std::string> Stack::LifecycleFlags() const {
     return absl::FormatDuration(time / options_.speed);
   };
   return {absl::StrCat("--resync_interval=", scaled(absl::Minutes(10))),
-          absl::StrCat("--triage_grace=", scaled(absl::Minutes(5)))};
+          absl::StrCat("--triage_grace=", scaled(absl::Minutes(5))),
+          // Else a small pool two of whose Nodes fail waits ten real minutes for the second.
+          absl::StrCat("--give_up_interval=", scaled(absl::Minutes(10)))};
 }
 
 void Stack::StartServer() {
