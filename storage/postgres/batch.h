@@ -23,6 +23,7 @@
 #include "storage/postgres/commit_traces.h"
 #include "storage/postgres/history.h"
 #include "storage/postgres/journal.h"
+#include "storage/postgres/statement_list.h"
 #include "storage/postgres/store.h"
 
 namespace muster::storage {
@@ -41,12 +42,16 @@ class Batch {
   void Decide(LaneCommand<State>& command);
   // Whether another command should wait for another transaction; never before the first.
   bool Full(const LaneOptions& options) const {
-    return decided_ >= options.max_batch ||
+    return encoded_ || decided_ >= options.max_batch ||
            (decided_ > 0 && (staged_.changes().size() >= options.max_batch_changes ||
                              spent_ >= options.max_decide));
   }
 
-  // Says all that is to be stored, and fills rows(). Throws what libpqxx throws.
+  // Makes what is to be stored of it, once, and fills rows(). Nothing can be decided thereafter.
+  // Throws what the store does.
+  void Encode(const storage::Store<State>& store);
+  bool encoded() const { return encoded_; }
+  // Says all that is to be stored, once. Throws what libpqxx throws, too.
   void Store(Transaction& tx, const storage::Store<State>& store);
   void TakeBack() { staged_.RollBack(); }
 
@@ -60,7 +65,7 @@ class Batch {
   absl::Time now() const { return now_; }
   size_t decided() const { return decided_; }
   const std::vector<Revised<typename State::Change>>& changes() const { return staged_.changes(); }
-  // The same as the journal has them, after Store.
+  // The same as the journal has them, after Encode.
   const std::vector<JournalRow>& rows() const { return rows_; }
   const CommitTraces& traces() const { return traces_; }
 
@@ -77,6 +82,8 @@ class Batch {
   StagedState<State> staged_;
   size_t decided_ = 0;
   absl::Duration spent_ = absl::ZeroDuration();  // on decisions
+  bool encoded_ = false;
+  StatementList statements_;
   std::vector<JournalRow> rows_;
   CommitTraces traces_;
   CommitAuthors authors_;
@@ -115,16 +122,27 @@ absl::Status Batch<State>::Run(LaneCommand<State>& command) {
 }
 
 template <class State>
-void Batch<State>::Store(Transaction& tx, const storage::Store<State>& store) {
+void Batch<State>::Encode(const storage::Store<State>& store) {
+  if (encoded_) return;
+  StatementList statements;
   if (changes().empty()) {
-    journal::ChangesNothing(tx);
     // It too is decided by all that was committed before.
-    return journal::Expect(tx, from_);
+    journal::Expect(statements, from_);
+  } else {
+    journal::Move(statements, from_, staged_.revision(), id_, now_);
+    store.Write(statements, LastPerKey());
+    rows_ = ToJournal(store);
+    journal::Append(statements, rows_, id_, authors_.Encode());
   }
-  journal::Move(tx, from_, staged_.revision(), id_, now_);
-  store.Write(tx, LastPerKey());
-  rows_ = ToJournal(store);
-  journal::Append(tx, rows_, id_, authors_.Encode());
+  statements_ = std::move(statements);
+  encoded_ = true;
+}
+
+template <class State>
+void Batch<State>::Store(Transaction& tx, const storage::Store<State>& store) {
+  Encode(store);
+  if (changes().empty()) journal::ChangesNothing(tx);
+  journal::Say(tx, statements_);
 }
 
 template <class State>

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <deque>
+#include <exception>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -31,7 +32,8 @@ namespace muster::storage {
 // one batch is on its way to the database and back, the next is decided on top of it.
 //
 //   taken ──► open ──────────────────────────────────────────► sent ─────────────► settled
-//             decided on what is sent, as long as that is out   moves the head      published, answered
+//             decided on what is sent, as long as that is out;  moves the head      published, answered
+//             encoded meanwhile, if it is large
 //
 // A batch that is sent is one round trip, and fails where another replica wrote meanwhile. What stands
 // on one that failed is taken back and decided again. Nobody is answered before his own commit.
@@ -64,6 +66,9 @@ class BatchCommitter {
   // without waiting. All that was taken is answered in the end. UNAVAILABLE: the database is away;
   // nothing is under way any more.
   absl::Status Advance(std::vector<LaneCommand<State>> commands, bool answered);
+  // Nobody else waits to be decided. A large batch is encoded now, while the database has another:
+  // it goes out at once when that is done. Who comes meanwhile is of the next.
+  void EncodeAhead();
   // Waits until nothing is under way. As Advance.
   absl::Status Drain();
   // Waits for what is sent; whatever else is under way is answered with `status`, as not done.
@@ -130,6 +135,17 @@ absl::Status BatchCommitter<State>::Advance(Commands commands, bool answered) {
 }
 
 template <class State>
+void BatchCommitter<State>::EncodeAhead() {
+  if (sent_ == nullptr || open_ == nullptr || open_->batch.changes().size() < options_.encode_ahead)
+    return;
+  try {
+    open_->batch.Encode(store_);
+  } catch (const std::exception&) {
+    // It is thrown again when the batch is to be sent, where it is caught.
+  }
+}
+
+template <class State>
 absl::Status BatchCommitter<State>::GoOn() {
   while (true) {
     if (sent_ == nullptr && open_ != nullptr) SendOpen();
@@ -163,6 +179,7 @@ void BatchCommitter<State>::Fill() {
 
 template <class State>
 void BatchCommitter<State>::SendOpen() {
+  options_.Yield(LanePoint::kBeforeSend);
   sent_ = std::move(open_);
   sent_->transaction = db_.Send([&](Transaction& tx) {
     sent_->batch.Store(tx, store_);
@@ -180,6 +197,8 @@ absl::Status BatchCommitter<State>::Settle() {
   const absl::Span<LaneCommand<State>> commands = absl::MakeSpan(sent->commands);
   outcome_.RecordWork(commands, sent->began, status);
   if (status.ok()) {
+    // The database need not wait for us.
+    if (open_ != nullptr && open_->batch.encoded()) SendOpen();
     outcome_.Publish(batch);
     outcome_.Answer(commands, status, at_.revision);
     return absl::OkStatus();
@@ -210,8 +229,8 @@ absl::Status BatchCommitter<State>::Drain() {
 
 template <class State>
 void BatchCommitter<State>::Finish(const absl::Status& status) {
-  if (sent_ != nullptr) Settle().IgnoreError();
   FailUnsent(status);
+  if (sent_ != nullptr) Settle().IgnoreError();
 }
 
 template <class State>

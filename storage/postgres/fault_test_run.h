@@ -104,6 +104,7 @@ class FaultRun {
       options.connect.idle_in_transaction_timeout = absl::Seconds(60);
       options.runner.retry_budget = absl::Seconds(60);
       options.poll = absl::Milliseconds(50);
+      options.encode_ahead = 1;  // or no batch of these would be
       // A machine that stands still makes no other calls.
       options.max_time_age = absl::InfiniteDuration();
       options.runner.fault = [plan = plan_, name](absl::string_view site) {

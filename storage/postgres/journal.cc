@@ -95,19 +95,21 @@ std::vector<JournalRow> Read(Transaction& tx, int64_t after, int64_t upto, int64
   return rows;
 }
 
-void Expect(Transaction& tx, const Position& at) {
-  tx.Queue(kExpect, {at.revision, at.batch, at.incarnation});
+void Expect(StatementSink& out, const Position& at) {
+  out.Queue(kExpect, {at.revision, at.batch, at.incarnation});
 }
+
+void Say(Transaction& tx, StatementList& statements) { statements.MoveTo(tx); }
 
 void ChangesNothing(Transaction& tx) { tx.ChangesNothing(); }
 
-void Move(Transaction& tx, const Position& from, int64_t revision, absl::string_view batch,
+void Move(StatementSink& out, const Position& from, int64_t revision, absl::string_view batch,
           absl::Time commit_time) {
-  tx.Queue(kMove,
-           {from.revision, from.batch, from.incarnation, revision, batch, ToSqlTime(commit_time)});
+  out.Queue(kMove,
+            {from.revision, from.batch, from.incarnation, revision, batch, ToSqlTime(commit_time)});
 }
 
-void Append(Transaction& tx, absl::Span<const JournalRow> rows, absl::string_view batch,
+void Append(StatementSink& out, absl::Span<const JournalRow> rows, absl::string_view batch,
             absl::string_view authors) {
   SqlArray revisions("bigint"), kinds("text"), keys("text"), changes("bytea"), previous("bigint");
   for (const JournalRow& row : rows) {
@@ -121,8 +123,9 @@ void Append(Transaction& tx, absl::Span<const JournalRow> rows, absl::string_vie
       changes.AddBytes(*row.bytes);
     }
   }
-  tx.Queue(kAppend, {batch, revisions.Param(), kinds.Param(), keys.Param(), changes.Param(),
-                     previous.Param(), rows.back().revision, SqlParam(std::string(authors), true)});
+  out.Queue(kAppend,
+            {batch, revisions.Param(), kinds.Param(), keys.Param(), changes.Param(),
+             previous.Param(), rows.back().revision, SqlParam(std::string(authors), true)});
 }
 
 void Rename(Transaction& tx) { tx.Exec(kRename); }

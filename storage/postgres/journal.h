@@ -13,6 +13,8 @@
 namespace muster::storage {
 
 class Transaction;
+class StatementList;
+class StatementSink;
 
 // The one row that every commit of a schema locks.
 struct Head {
@@ -63,16 +65,18 @@ Head Prove(Transaction& tx, int64_t known);
 std::vector<JournalRow> Read(Transaction& tx, int64_t after, int64_t upto, int64_t limit);
 // Locks the head where `at` knows it, until the transaction ends. Is sent with the next statement;
 // where the head is elsewhere, as Move.
-void Expect(Transaction& tx, const Position& at);
+void Expect(StatementSink& out, const Position& at);
+// Hands `statements` over to `tx`; none is left.
+void Say(Transaction& tx, StatementList& statements);
 // `tx` locks rows at most: whatever becomes of its COMMIT, nothing is in doubt.
 void ChangesNothing(Transaction& tx);
 // Moves the head on from where `from` knows it, at no time before its last, and locks it until the
 // transaction ends. Is sent with the next statement: where the head is elsewhere, that one fails,
 // and the runner says FAILED_PRECONDITION.
-void Move(Transaction& tx, const Position& from, int64_t revision, absl::string_view batch,
+void Move(StatementSink& out, const Position& from, int64_t revision, absl::string_view batch,
           absl::Time commit_time);
 // Appends `rows`, at least one, to which the head was moved, with who made them (CommitAuthors::Encode).
-void Append(Transaction& tx, absl::Span<const JournalRow> rows, absl::string_view batch,
+void Append(StatementSink& out, absl::Span<const JournalRow> rows, absl::string_view batch,
             absl::string_view authors);
 // Names the history anew.
 void Rename(Transaction& tx);

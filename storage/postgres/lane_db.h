@@ -28,6 +28,7 @@ enum class LanePoint {
   kSnapshotTaken,  // of a watch that is not yet sent changes
   kResumeLevel,    // a resumed watch has read the journal as far as memory and is not yet sent
                    // changes
+  kBeforeSend,     // a batch is decided, and goes to the database next
   kBeforePublish,  // a batch is committed, memory does not show it
   kBeforeLoad,     // memory is about to be loaded anew, the head is not locked
 };
@@ -43,6 +44,9 @@ struct LaneOptions {
   absl::Duration max_decide = absl::Milliseconds(500);
   // Commands decided in a row while a batch is on its way to the database: its end is seen soon.
   size_t decide_ahead = 64;
+  // Changes from which on a batch is encoded while the database has another: it takes longer then than
+  // a round trip more does.
+  size_t encode_ahead = 256;
   // How old what is known of the database's clock may be where a batch is decided without a look at
   // the head.
   absl::Duration max_time_age = absl::Seconds(2);

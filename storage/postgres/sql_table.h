@@ -66,11 +66,11 @@ class SqlTableText {
       rows = next.valid() ? next.get() : pqxx::result();
     }
   }
-  void Put(Transaction& tx, absl::Span<const SqlArray> columns) const {
-    Send(tx, {names_[0].c_str(), sql_.put.c_str()}, columns);
+  void Put(StatementSink& out, absl::Span<const SqlArray> columns) const {
+    Send(out, {names_[0].c_str(), sql_.put.c_str()}, columns);
   }
-  void Remove(Transaction& tx, absl::Span<const SqlArray> keys) const {
-    Send(tx, {names_[1].c_str(), sql_.remove.c_str()}, keys);
+  void Remove(StatementSink& out, absl::Span<const SqlArray> keys) const {
+    Send(out, {names_[1].c_str(), sql_.remove.c_str()}, keys);
   }
 
  private:
@@ -83,11 +83,12 @@ class SqlTableText {
     return arrays;
   }
 
-  static void Send(Transaction& tx, const Statement& statement, absl::Span<const SqlArray> arrays) {
+  static void Send(StatementSink& out, const Statement& statement,
+                   absl::Span<const SqlArray> arrays) {
     std::vector<SqlParam> params;
     params.reserve(arrays.size());
     for (const SqlArray& array : arrays) params.push_back(array.Param());
-    tx.Queue(statement, std::move(params));
+    out.Queue(statement, std::move(params));
   }
 
   std::string name_;
@@ -104,7 +105,7 @@ class ElementsToWrite {
  public:
   virtual ~ElementsToWrite() = default;
   virtual void Add(absl::string_view owner, const Row& row) = 0;
-  virtual void Send(Transaction& tx) const = 0;
+  virtual void Send(StatementSink& out) const = 0;
 };
 
 // A table whose rows are the elements of a list in Row. They go with their owner by the foreign key
@@ -174,14 +175,14 @@ class ListTable final : public ElementTable<typename MemberPath<List>::Row> {
       }
     }
 
-    void Send(Transaction& tx) const override {
+    void Send(StatementSink& out) const override {
       if (owners_.empty()) return;
       std::vector<SqlArray> kept = {owners_};
       for (size_t i = 0; i < columns_.size(); ++i) {
         if (table_.text_.columns()[i].is_key) kept.push_back(columns_[i]);
       }
-      table_.text_.Remove(tx, kept);
-      if (!columns_[0].empty()) table_.text_.Put(tx, columns_);
+      table_.text_.Remove(out, kept);
+      if (!columns_[0].empty()) table_.text_.Put(out, columns_);
     }
 
    private:
@@ -284,13 +285,13 @@ class SqlTable {
       for (const auto& list : lists_) list->Add(parts[0], *row);
     }
 
-    void Put(Transaction& tx) const {
+    void Put(StatementSink& out) const {
       if (columns_.back().empty()) return;
-      table_.text_.Put(tx, columns_);
-      for (const auto& list : lists_) list->Send(tx);
+      table_.text_.Put(out, columns_);
+      for (const auto& list : lists_) list->Send(out);
     }
-    void Remove(Transaction& tx) const {
-      if (!removed_[0].empty()) table_.text_.Remove(tx, removed_);
+    void Remove(StatementSink& out) const {
+      if (!removed_[0].empty()) table_.text_.Remove(out, removed_);
     }
 
    private:

@@ -8,16 +8,11 @@
 #include "absl/strings/string_view.h"
 #include "storage/postgres/connection.h"
 #include "storage/postgres/sql_types.h"
+#include "storage/postgres/statement_list.h"
 
 struct pg_result;
 
 namespace muster::storage {
-
-// A statement that is prepared once a connection. Its texts outlive the connection.
-struct Statement {
-  const char* name;
-  const char* sql;
-};
 
 // Statements that travel together, by libpq's pipeline: one round trip, whatever their number, and
 // values in binary form, neither of which libpqxx 6.4 can do. What they return is not seen. Where

@@ -13,7 +13,9 @@
 
 namespace muster::storage {
 
-class Transaction;  // storage/postgres/transaction.h; only storage/ looks inside.
+// storage/postgres/transaction.h, statement_list.h; only storage/ looks inside.
+class Transaction;
+class StatementSink;
 
 // A domain's tables, as the commit lane needs them. Implemented in storage/<domain>/; thread-safe,
 // stateless.
@@ -30,7 +32,7 @@ class Store {
 
   // Writes the rows of `changes` (at most one a key, ordered by kind and key) in a few array
   // statements.
-  virtual void Write(Transaction& tx, absl::Span<const Revised<Change>> changes) const = 0;
+  virtual void Write(StatementSink& out, absl::Span<const Revised<Change>> changes) const = 0;
 
   // A change as the journal and the watchers have it: the resource's API message, serialized.
   // Must not be called for a deletion.

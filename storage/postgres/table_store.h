@@ -128,7 +128,7 @@ class TableStore<State, ChangeOf<Rows...>> : public Store<State> {
     (LoadKind<Rows>(tx, emit), ...);
   }
 
-  void Write(Transaction& tx, absl::Span<const Revised<Change>> changes) const override {
+  void Write(StatementSink& out, absl::Span<const Revised<Change>> changes) const override {
     std::tuple<typename SqlTable<Rows>::Write...> writes(Kind<Rows>().table...);
     for (const Revised<Change>& change : changes) {
       std::visit(
@@ -138,8 +138,8 @@ class TableStore<State, ChangeOf<Rows...>> : public Store<State> {
           },
           change.change.row);
     }
-    (std::get<typename SqlTable<Rows>::Write>(writes).Put(tx), ...);
-    RemoveFromLast(tx, writes, std::index_sequence_for<Rows...>());
+    (std::get<typename SqlTable<Rows>::Write>(writes).Put(out), ...);
+    RemoveFromLast(out, writes, std::index_sequence_for<Rows...>());
   }
 
   std::string Encode(const Revised<Change>& change) const override {
@@ -204,8 +204,8 @@ class TableStore<State, ChangeOf<Rows...>> : public Store<State> {
   }
 
   template <class Writes, size_t... at>
-  static void RemoveFromLast(Transaction& tx, const Writes& writes, std::index_sequence<at...>) {
-    (std::get<sizeof...(at) - 1 - at>(writes).Remove(tx), ...);
+  static void RemoveFromLast(StatementSink& out, const Writes& writes, std::index_sequence<at...>) {
+    (std::get<sizeof...(at) - 1 - at>(writes).Remove(out), ...);
   }
 
   template <class Row>

@@ -11,6 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "storage/postgres/connection.h"
 #include "storage/postgres/fault.h"
+#include "storage/postgres/statement_list.h"
 #include "storage/postgres/statement_pipeline.h"
 
 namespace muster::storage {
@@ -18,7 +19,7 @@ namespace muster::storage {
 // A transaction in progress. Made by the runner; throws what libpqxx throws, the runner catches it.
 // BEGIN travels with the first statement, and writes with COMMIT, so that a transaction is few
 // round trips.
-class Transaction {
+class Transaction final : public StatementSink {
  public:
   // `fault`, which may be null, is told of every call with `purpose`; both must outlive this.
   explicit Transaction(Connection& connection, const FaultHook* fault = nullptr,
@@ -53,7 +54,7 @@ class Transaction {
 
   // The same, sent with COMMIT or before the next statement that is not queued: several writes are
   // one round trip. What it returns is not seen; an error is thrown by what it travels with.
-  void Queue(const Statement& statement, std::vector<SqlParam> params) {
+  void Queue(const Statement& statement, std::vector<SqlParam> params) override {
     if (!begun_ && queued_.empty()) queued_.Add("BEGIN;");
     if (queued_.NeedsPrepare(statement)) {
       const Fault fault = FaultAt(absl::StrCat("prepare ", statement.name));

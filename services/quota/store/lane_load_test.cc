@@ -24,8 +24,8 @@ class SlowStore final : public Store<quota::State> {
     }
     store_->Load(tx, emit);
   }
-  void Write(Transaction& tx, absl::Span<const Revised<Change>> changes) const override {
-    store_->Write(tx, changes);
+  void Write(StatementSink& out, absl::Span<const Revised<Change>> changes) const override {
+    store_->Write(out, changes);
   }
   std::string Encode(const Revised<Change>& change) const override {
     return store_->Encode(change);

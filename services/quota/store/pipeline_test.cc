@@ -24,7 +24,8 @@ using testing::Await;
 using testing::IsOk;
 using testing::StatusIs;
 
-class QuotaPipelineTest : public QuotaLaneTest {
+// By how many changes a batch has that is encoded before it can be sent: one of each, and none.
+class QuotaPipelineTest : public QuotaLaneTest, public ::testing::WithParamInterface<size_t> {
  protected:
   // A command under way.
   struct Asked {
@@ -44,6 +45,7 @@ class QuotaPipelineTest : public QuotaLaneTest {
   // Never locks the head only because it has not looked for long.
   static LaneOptions Lone() {
     LaneOptions options;
+    options.encode_ahead = GetParam();
     options.max_time_age = absl::InfiniteDuration();
     return options;
   }
@@ -86,7 +88,10 @@ class QuotaPipelineTest : public QuotaLaneTest {
   std::shared_ptr<Asked> second_;
 };
 
-TEST_F(QuotaPipelineTest, TheNextIsDecidedOnWhatIsOnItsWay) {
+INSTANTIATE_TEST_SUITE_P(EncodedAhead, QuotaPipelineTest, ::testing::Values(1, 1'000'000),
+                         [](const auto& test) { return test.param == 1 ? "Small" : "None"; });
+
+TEST_P(QuotaPipelineTest, TheNextIsDecidedOnWhatIsOnItsWay) {
   Lane& lane = NewLane(Lone());
   auto head = HoldHead();
   AskTwo(lane, 1, 2);
@@ -105,7 +110,7 @@ TEST_F(QuotaPipelineTest, TheNextIsDecidedOnWhatIsOnItsWay) {
   EXPECT_EQ(ReadHeld(lane).value_or(-1), 3);
 }
 
-TEST_F(QuotaPipelineTest, WhatStandsOnARefusedOneIsDecidedAgain) {
+TEST_P(QuotaPipelineTest, WhatStandsOnARefusedOneIsDecidedAgain) {
   Lane& lane = NewLane(Lone());
   auto head = HoldHead();
   AskTwo(lane, -7, 2);
@@ -118,7 +123,7 @@ TEST_F(QuotaPipelineTest, WhatStandsOnARefusedOneIsDecidedAgain) {
   EXPECT_EQ(ReadHeld(lane).value_or(-1), 2);
 }
 
-TEST_F(QuotaPipelineTest, TheSecondIsRefusedAlone) {
+TEST_P(QuotaPipelineTest, TheSecondIsRefusedAlone) {
   Lane& lane = NewLane(Lone());
   auto head = HoldHead();
   AskTwo(lane, 1, -7);
@@ -130,10 +135,8 @@ TEST_F(QuotaPipelineTest, TheSecondIsRefusedAlone) {
 
 // A lane whose next COMMITs are done and reported as lost, so many, and whose doubt is settled in
 // vain, so often.
-LaneOptions Doubtful(const std::shared_ptr<std::atomic<int>>& commits,
+LaneOptions Doubtful(LaneOptions options, const std::shared_ptr<std::atomic<int>>& commits,
                      const std::shared_ptr<std::atomic<int>>& settles) {
-  LaneOptions options;
-  options.max_time_age = absl::InfiniteDuration();
   options.runner.fault = [=](absl::string_view site) -> Fault {
     if (site == "write/commit" && commits->fetch_sub(1) > 0)
       return {.after = testing::kLoseConnection};
@@ -144,9 +147,9 @@ LaneOptions Doubtful(const std::shared_ptr<std::atomic<int>>& commits,
   return options;
 }
 
-TEST_F(QuotaPipelineTest, DoubtOfBothIsSettledForBoth) {
+TEST_P(QuotaPipelineTest, DoubtOfBothIsSettledForBoth) {
   const auto commits = std::make_shared<std::atomic<int>>(2);
-  Lane& lane = NewLane(Doubtful(commits, std::make_shared<std::atomic<int>>(0)));
+  Lane& lane = NewLane(Doubtful(Lone(), commits, std::make_shared<std::atomic<int>>(0)));
   auto head = HoldHead();
   AskTwo(lane, 1, 2);
   head.reset();
@@ -157,9 +160,9 @@ TEST_F(QuotaPipelineTest, DoubtOfBothIsSettledForBoth) {
   EXPECT_EQ(ReadHeld(lane).value_or(-1), 3);
 }
 
-TEST_F(QuotaPipelineTest, NobodyWaitsBehindADoubtThatLasts) {
+TEST_P(QuotaPipelineTest, NobodyWaitsBehindADoubtThatLasts) {
   const auto commits = std::make_shared<std::atomic<int>>(1);
-  Lane& lane = NewLane(Doubtful(commits, std::make_shared<std::atomic<int>>(2)));
+  Lane& lane = NewLane(Doubtful(Lone(), commits, std::make_shared<std::atomic<int>>(2)));
   auto head = HoldHead();
   AskTwo(lane, 1, 2);
   head.reset();
@@ -168,12 +171,12 @@ TEST_F(QuotaPipelineTest, NobodyWaitsBehindADoubtThatLasts) {
   EXPECT_EQ(ReadHeld(lane).value_or(-1), 1) << "what was answered as not done was done";
 }
 
-TEST_F(QuotaPipelineTest, AnotherReplicaMayCommitBetweenThem) {
+TEST_P(QuotaPipelineTest, AnotherReplicaMayCommitBetweenThem) {
   std::atomic<Lane*> other = nullptr;
   LaneOptions options = Lone();
   options.poll = absl::Hours(1);
   options.yield = [&](LanePoint point) {
-    if (point != LanePoint::kBeforePublish) return;
+    if (point != LanePoint::kBeforeSend) return;
     if (Lane* const lane = other.exchange(nullptr)) {
       EXPECT_THAT(Do(*lane, Want("between", 0)), IsOk());
     }
@@ -191,7 +194,48 @@ TEST_F(QuotaPipelineTest, AnotherReplicaMayCommitBetweenThem) {
   EXPECT_EQ(ReadHeld(lane).value_or(-1), 3);
 }
 
-TEST_F(QuotaPipelineTest, ALostConnectionCostsNeither) {
+// Cannot write a pool whose name is "bad".
+class PickyStore final : public Store<quota::State> {
+ public:
+  void Load(Transaction& tx, absl::FunctionRef<void(Revised<Change>)> emit) const override {
+    store_->Load(tx, emit);
+  }
+  void Write(StatementSink& out, absl::Span<const Revised<Change>> changes) const override {
+    for (const Revised<Change>& change : changes) {
+      if (absl::EndsWith(change.change.key, "/bad")) throw std::runtime_error("bad");
+    }
+    store_->Write(out, changes);
+  }
+  std::string Encode(const Revised<Change>& change) const override {
+    return store_->Encode(change);
+  }
+  absl::StatusOr<Change> Decode(absl::string_view kind, absl::string_view key,
+                                const std::string* bytes) const override {
+    return store_->Decode(kind, key, bytes);
+  }
+  std::unique_ptr<google::protobuf::Message> Parse(absl::string_view kind,
+                                                   const std::string& bytes) const override {
+    return store_->Parse(kind, bytes);
+  }
+
+ private:
+  const std::unique_ptr<const Store<quota::State>> store_ = NewQuotaStore();
+};
+
+TEST_P(QuotaPipelineTest, WhatCannotBeEncodedFailsAlone) {
+  Lane& lane = NewLane(Lone(), std::make_shared<const PickyStore>());
+  auto head = HoldHead();
+  AskTwo(lane, 1, 2);
+  const auto bad = Ask(lane, "bad", 4);
+  head.reset();
+  EXPECT_THAT(first_->Status(), IsOk());
+  EXPECT_THAT(second_->Status(), IsOk());
+  EXPECT_THAT(bad->Status(), StatusIs(absl::StatusCode::kInternal));
+  EXPECT_THAT(Ask(lane, "last", 8)->Status(), IsOk());
+  EXPECT_EQ(ReadHeld(lane).value_or(-1), 11);
+}
+
+TEST_P(QuotaPipelineTest, ALostConnectionCostsNeither) {
   Lane& lane = NewLane(Lone());
   auto head = HoldHead();
   AskTwo(lane, 1, 2);
@@ -216,7 +260,7 @@ std::set<int> Sockets() {
 
 // What was sent to a session that does not run is committed when that session goes on, however long
 // its client has been gone, unless somebody sees to it.
-TEST_F(QuotaPipelineTest, WhatALostSessionMayStillCommitIsNotCalledUndone) {
+TEST_P(QuotaPipelineTest, WhatALostSessionMayStillCommitIsNotCalledUndone) {
   LaneOptions options = Lone();
   options.runner.retry_budget = absl::ZeroDuration();
   Lane& lane = NewLane(std::move(options));
@@ -249,7 +293,7 @@ TEST_F(QuotaPipelineTest, WhatALostSessionMayStillCommitIsNotCalledUndone) {
   EXPECT_EQ(asked->Status().ok(), committed);
 }
 
-TEST_F(QuotaPipelineTest, AServerThatHangsIsNotWaitedForWithoutAWord) {
+TEST_P(QuotaPipelineTest, AServerThatHangsIsNotWaitedForWithoutAWord) {
   LaneOptions options = Lone();
   options.connect.statement_timeout = absl::Milliseconds(300);
   options.connect.answer_grace = absl::Milliseconds(300);
@@ -266,7 +310,7 @@ TEST_F(QuotaPipelineTest, AServerThatHangsIsNotWaitedForWithoutAWord) {
   testing::Until([&] { return lane.ready(); }, "the lane's word that the database is back");
 }
 
-TEST_F(QuotaPipelineTest, AComparisonFindsNothingUnderWay) {
+TEST_P(QuotaPipelineTest, AComparisonFindsNothingUnderWay) {
   Lane& lane = NewLane(Lone());
   auto head = HoldHead();
   AskTwo(lane, 1, 2);
@@ -279,7 +323,7 @@ TEST_F(QuotaPipelineTest, AComparisonFindsNothingUnderWay) {
 }
 
 // Who is decided and not sent is told so at once, not when what is sent is through.
-TEST_F(QuotaPipelineTest, WhatIsNotSentWhenTheIntakeEndsIsNotDone) {
+TEST_P(QuotaPipelineTest, WhatIsNotSentWhenTheIntakeEndsIsNotDone) {
   Lane& lane = NewLane(Lone());
   auto head = HoldHead();
   AskTwo(lane, 1, 2);
@@ -294,7 +338,7 @@ TEST_F(QuotaPipelineTest, WhatIsNotSentWhenTheIntakeEndsIsNotDone) {
 }
 
 // What the end of a process leaves is what it answered: the next one goes on from there.
-TEST_F(QuotaPipelineTest, TheEndLeavesWhatWasAnswered) {
+TEST_P(QuotaPipelineTest, TheEndLeavesWhatWasAnswered) {
   Lane& lane = NewLane(Lone());
   auto head = HoldHead();
   AskTwo(lane, 1, 2);
@@ -309,7 +353,7 @@ TEST_F(QuotaPipelineTest, TheEndLeavesWhatWasAnswered) {
 }
 
 // One that takes long to decide does not hold up the answer to who came before.
-TEST_F(QuotaPipelineTest, FewAreDecidedBeforeTheLaneLooksForAnAnswer) {
+TEST_P(QuotaPipelineTest, FewAreDecidedBeforeTheLaneLooksForAnAnswer) {
   LaneOptions options = Lone();
   options.decide_ahead = 1;
   Lane& lane = NewLane(options);

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "storage/postgres/sql_types.h"
+
+namespace muster::storage {
+
+// A statement that is prepared once a connection. Its texts outlive the connection.
+struct Statement {
+  const char* name;
+  const char* sql;
+};
+
+// Takes statements, in their order, that nothing is asked back from: a transaction, or a list.
+class StatementSink {
+ public:
+  virtual ~StatementSink() = default;
+  virtual void Queue(const Statement& statement, std::vector<SqlParam> params) = 0;
+};
+
+// What a transaction is to say, made before there is one.
+class StatementList final : public StatementSink {
+ public:
+  void Queue(const Statement& statement, std::vector<SqlParam> params) override {
+    statements_.emplace_back(statement, std::move(params));
+  }
+  bool empty() const { return statements_.empty(); }
+  // Hands all of them on; none is left.
+  void MoveTo(StatementSink& out) {
+    for (auto& [statement, params] : std::exchange(statements_, {}))
+      out.Queue(statement, std::move(params));
+  }
+
+ private:
+  std::vector<std::pair<Statement, std::vector<SqlParam>>> statements_;
+};
+
+}  // namespace muster::storage
