@@ -16,6 +16,7 @@
 #include "services/common/error.h"
 #include "services/common/log.h"
 #include "services/common/state.h"
+#include "services/common/status_macros.h"
 #include "services/common/steady_clock.h"
 #include "services/common/trace_context.h"
 #include "storage/postgres/commit_authors.h"
@@ -48,11 +49,11 @@ class Batch {
   }
 
   // Makes what is to be stored of it, once, and fills rows(). Nothing can be decided thereafter.
-  // Throws what the store does.
-  void Encode(const storage::Store<State>& store);
+  // INTERNAL: something in it cannot be written.
+  absl::Status Encode(const storage::Store<State>& store);
   bool encoded() const { return encoded_; }
-  // Says all that is to be stored, once. Throws what libpqxx throws, too.
-  void Store(Transaction& tx, const storage::Store<State>& store);
+  // Says all that is to be stored, once. As Encode; throws what libpqxx throws.
+  absl::Status Store(Transaction& tx, const storage::Store<State>& store);
   void TakeBack() { staged_.RollBack(); }
 
   const std::string& id() const { return id_; }
@@ -122,27 +123,33 @@ absl::Status Batch<State>::Run(LaneCommand<State>& command) {
 }
 
 template <class State>
-void Batch<State>::Encode(const storage::Store<State>& store) {
-  if (encoded_) return;
+absl::Status Batch<State>::Encode(const storage::Store<State>& store) {
+  if (encoded_) return absl::OkStatus();
   StatementList statements;
-  if (changes().empty()) {
-    // It too is decided by all that was committed before.
-    journal::Expect(statements, from_);
-  } else {
-    journal::Move(statements, from_, staged_.revision(), id_, now_);
-    store.Write(statements, LastPerKey());
-    rows_ = ToJournal(store);
-    journal::Append(statements, rows_, id_, authors_.Encode());
+  try {
+    if (changes().empty()) {
+      // It too is decided by all that was committed before.
+      journal::Expect(statements, from_);
+    } else {
+      journal::Move(statements, from_, staged_.revision(), id_, now_);
+      store.Write(statements, LastPerKey());
+      rows_ = ToJournal(store);
+      journal::Append(statements, rows_, id_, authors_.Encode());
+    }
+  } catch (const std::exception& e) {
+    return error::WithCause(absl::InternalError("A change cannot be written."), e.what());
   }
   statements_ = std::move(statements);
   encoded_ = true;
+  return absl::OkStatus();
 }
 
 template <class State>
-void Batch<State>::Store(Transaction& tx, const storage::Store<State>& store) {
-  Encode(store);
+absl::Status Batch<State>::Store(Transaction& tx, const storage::Store<State>& store) {
+  RETURN_IF_ERROR(Encode(store));
   if (changes().empty()) journal::ChangesNothing(tx);
   journal::Say(tx, statements_);
+  return absl::OkStatus();
 }
 
 template <class State>

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <deque>
-#include <exception>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -138,11 +137,8 @@ template <class State>
 void BatchCommitter<State>::EncodeAhead() {
   if (sent_ == nullptr || open_ == nullptr || open_->batch.changes().size() < options_.encode_ahead)
     return;
-  try {
-    open_->batch.Encode(store_);
-  } catch (const std::exception&) {
-    // It is thrown again when the batch is to be sent, where it is caught.
-  }
+  // What cannot be is said when the batch is to be sent.
+  open_->batch.Encode(store_).IgnoreError();
 }
 
 template <class State>
@@ -181,10 +177,7 @@ template <class State>
 void BatchCommitter<State>::SendOpen() {
   options_.Yield(LanePoint::kBeforeSend);
   sent_ = std::move(open_);
-  sent_->transaction = db_.Send([&](Transaction& tx) {
-    sent_->batch.Store(tx, store_);
-    return absl::OkStatus();
-  });
+  sent_->transaction = db_.Send([&](Transaction& tx) { return sent_->batch.Store(tx, store_); });
 }
 
 template <class State>

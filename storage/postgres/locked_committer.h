@@ -167,10 +167,9 @@ absl::Status LockedCommitter<State>::DecideAndStore(Transaction& tx,
   }
   if (attempt.batch->changes().empty()) {
     journal::ChangesNothing(tx);
-  } else {
-    attempt.batch->Store(tx, store_);
+    return absl::OkStatus();
   }
-  return absl::OkStatus();
+  return attempt.batch->Store(tx, store_);
 }
 
 template <class State>
