@@ -43,7 +43,7 @@ class Batch {
   void Decide(LaneCommand<State>& command);
   // Whether another command should wait for another transaction; never before the first.
   bool Full(const LaneOptions& options) const {
-    return encoded_ || decided_ >= options.max_batch ||
+    return encoded_ || !writable_.ok() || decided_ >= options.max_batch ||
            (decided_ > 0 && (staged_.changes().size() >= options.max_batch_changes ||
                              spent_ >= options.max_decide));
   }
@@ -84,15 +84,12 @@ class Batch {
   size_t decided_ = 0;
   absl::Duration spent_ = absl::ZeroDuration();  // on decisions
   bool encoded_ = false;
+  absl::Status writable_;  // INTERNAL: it is not, as far as Encode found
   StatementList statements_;
   std::vector<JournalRow> rows_;
   CommitTraces traces_;
   CommitAuthors authors_;
 };
-
-inline absl::Status HistoryLost() {
-  return error::Unavailable("The database lost the history that this was asked in.");
-}
 
 template <class State>
 void Batch<State>::Decide(LaneCommand<State>& command) {
@@ -124,7 +121,7 @@ absl::Status Batch<State>::Run(LaneCommand<State>& command) {
 
 template <class State>
 absl::Status Batch<State>::Encode(const storage::Store<State>& store) {
-  if (encoded_) return absl::OkStatus();
+  if (encoded_ || !writable_.ok()) return writable_;
   StatementList statements;
   try {
     if (changes().empty()) {
@@ -137,7 +134,8 @@ absl::Status Batch<State>::Encode(const storage::Store<State>& store) {
       journal::Append(statements, rows_, id_, authors_.Encode());
     }
   } catch (const std::exception& e) {
-    return error::WithCause(absl::InternalError("A change cannot be written."), e.what());
+    writable_ = error::WithCause(absl::InternalError("A change cannot be written."), e.what());
+    return writable_;
   }
   statements_ = std::move(statements);
   encoded_ = true;

@@ -190,8 +190,6 @@ absl::Status BatchCommitter<State>::Settle() {
   const absl::Span<LaneCommand<State>> commands = absl::MakeSpan(sent->commands);
   outcome_.RecordWork(commands, sent->began, status);
   if (status.ok()) {
-    // The database need not wait for us.
-    if (open_ != nullptr && open_->batch.encoded()) SendOpen();
     outcome_.Publish(batch);
     outcome_.Answer(commands, status, at_.revision);
     return absl::OkStatus();
@@ -222,8 +220,8 @@ absl::Status BatchCommitter<State>::Drain() {
 
 template <class State>
 void BatchCommitter<State>::Finish(const absl::Status& status) {
-  FailUnsent(status);
   if (sent_ != nullptr) Settle().IgnoreError();
+  FailUnsent(status);
 }
 
 template <class State>

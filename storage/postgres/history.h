@@ -5,6 +5,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "services/common/error.h"
 #include "storage/postgres/journal.h"
 
 // Whether what the head says goes on from what memory knows. A database may lose commits under
@@ -30,6 +31,11 @@ Continuity Judge(const Position& known, const Head& head);
 
 // OUT_OF_RANGE, HISTORY_REPLACED: a watch cannot go on, or begin, in a history that was replaced.
 absl::Status HistoryReplaced(absl::string_view why);
+
+// UNAVAILABLE: what was asked was asked in a history that is no more.
+inline absl::Status HistoryLost() {
+  return error::Unavailable("The database lost the history that this was asked in.");
+}
 
 // The time of what is decided under a head whose last commit was at `commit_time`: `now`, unless
 // that clock stepped back; then `estimate`, which went on steadily, and never before `commit_time`.

@@ -289,7 +289,7 @@ void CommitLane<State>::Run() {
   while (queue_.Await(work, committer_.room(), committer_.socket())) {
     const bool all_taken = work.batch.size() < committer_.room();
     FailBehind(committer_.Advance(std::move(work.batch), work.answered));
-    if (all_taken) committer_.EncodeAhead();
+    if (all_taken || committer_.room() == 0) committer_.EncodeAhead();
     if (work.closed) committer_.FailUnsent(error::Unavailable("The server stops."));
     if (work.inspection) {
       FailBehind(committer_.Drain());

@@ -201,6 +201,7 @@ class PickyStore final : public Store<quota::State> {
     store_->Load(tx, emit);
   }
   void Write(StatementSink& out, absl::Span<const Revised<Change>> changes) const override {
+    ++writes_;
     for (const Revised<Change>& change : changes) {
       if (absl::EndsWith(change.change.key, "/bad")) throw std::runtime_error("bad");
     }
@@ -218,9 +219,47 @@ class PickyStore final : public Store<quota::State> {
     return store_->Parse(kind, bytes);
   }
 
+  // Batches that were encoded.
+  int writes() const { return writes_; }
+
  private:
   const std::unique_ptr<const Store<quota::State>> store_ = NewQuotaStore();
+  mutable std::atomic<int> writes_ = 0;
 };
+
+TEST_P(QuotaPipelineTest, ALargeOneIsEncodedWhileTheOtherIsOut) {
+  const auto store = std::make_shared<const PickyStore>();
+  Lane& lane = NewLane(Lone(), store);
+  auto head = HoldHead();
+  AskTwo(lane, 1, 2);
+  if (GetParam() == 1)
+    testing::Until([&] { return store->writes() == 2; }, "the second to be encoded");
+  EXPECT_EQ(store->writes(), GetParam() == 1 ? 2 : 1);
+  const auto third = Ask(lane, "third", 4);
+  head.reset();
+  EXPECT_THAT(first_->Status(), IsOk());
+  EXPECT_THAT(second_->Status(), IsOk());
+  EXPECT_THAT(third->Status(), IsOk());
+  EXPECT_EQ(ReadHeld(lane).value_or(-1), 7);
+}
+
+// Though others wait.
+TEST_P(QuotaPipelineTest, AFullOneIsEncodedWhileTheOtherIsOut) {
+  const auto store = std::make_shared<const PickyStore>();
+  LaneOptions options = Lone();
+  options.encode_ahead = 1;
+  options.max_batch = 1;
+  options.decide_ahead = 1;
+  Lane& lane = NewLane(options, store);
+  auto head = HoldHead();
+  AskTwo(lane, 1, 2);
+  const auto third = Ask(lane, "third", 4);
+  testing::Until([&] { return store->writes() == 2; }, "the second to be encoded");
+  head.reset();
+  EXPECT_THAT(first_->Status(), IsOk());
+  EXPECT_THAT(second_->Status(), IsOk());
+  EXPECT_THAT(third->Status(), IsOk());
+}
 
 TEST_P(QuotaPipelineTest, WhatCannotBeEncodedFailsAlone) {
   Lane& lane = NewLane(Lone(), std::make_shared<const PickyStore>());
