@@ -67,7 +67,8 @@ class LaneChanges {
   static bool IsShown(absl::string_view kind) { return !absl::StartsWith(kind, "_"); }
   static absl::Status CheckNotAhead(const Moment& then, int64_t head);
   // The moment's revision, and the history that it is of.
-  static absl::StatusOr<PastLists::Id> Resolve(Transaction& tx, const Moment& then);
+  static absl::StatusOr<PastLists::Id> Resolve(Transaction& tx, const Moment& then,
+                                               const Position& seen);
   absl::Status Begin(const PastScope& scope, const Moment& then, absl::Time deadline, Start& start);
   // What `now` was at the list's revision.
   absl::StatusOr<std::shared_ptr<const PastList>> GoBack(Transaction& tx, const PastLists::Id& id,
@@ -189,7 +190,7 @@ absl::StatusOr<PastPage> LaneChanges<State>::ListPast(const PastScope& scope, co
   PastPage page;
   RETURN_IF_ERROR(db_.Read([&](Transaction& tx) -> absl::Status {
     page = PastPage();
-    ASSIGN_OR_RETURN(PastLists::Id id, Resolve(tx, then));
+    ASSIGN_OR_RETURN(PastLists::Id id, Resolve(tx, then, start.at));
     id.scope = scope;
     page.revision = id.revision;
     std::shared_ptr<const PastList> list = start.list;
@@ -200,8 +201,7 @@ absl::StatusOr<PastPage> LaneChanges<State>::ListPast(const PastScope& scope, co
     const size_t to = std::min(list->size(), from + limit);
     page.more = to < list->size();
     if (to > 0) page.last = std::string(list->key(to - 1));
-    // Memory may have been of a history that is no more.
-    if (page.more && start.list == nullptr && id.incarnation == start.at.incarnation)
+    if (page.more && start.list == nullptr)
       lists_.Keep(std::move(id), list, std::chrono::steady_clock::now());
     return Fill(tx, *list, from, to, page);
   }));
@@ -231,9 +231,11 @@ absl::Status LaneChanges<State>::Begin(const PastScope& scope, const Moment& the
 }
 
 template <class State>
-absl::StatusOr<PastLists::Id> LaneChanges<State>::Resolve(Transaction& tx, const Moment& then) {
+absl::StatusOr<PastLists::Id> LaneChanges<State>::Resolve(Transaction& tx, const Moment& then,
+                                                          const Position& seen) {
   const Head head = journal::Peek(tx, 0);
-  int64_t revision = std::min(then.revision, head.revision);
+  if (head.incarnation != seen.incarnation) return HistoryLost();
+  int64_t revision = std::min({then.revision, head.revision, seen.revision});
   const bool is_empty = head.revision == head.compacted_revision;
   if (then.time != absl::InfiniteFuture() && !(is_empty && then.time >= head.commit_time))
     revision = std::min(revision, journal::RevisionAt(tx, then.time));

@@ -48,7 +48,7 @@ PastLists::Lists::iterator PastLists::FindKept(const Id& id) {
 }
 
 void PastLists::Drop(Lists::iterator kept) {
-  bytes_ -= kept->list->bytes();
+  bytes_ -= BytesOf(*kept);
   lists_.erase(kept);
 }
 
@@ -65,10 +65,10 @@ void PastLists::Keep(Id id, std::shared_ptr<const PastList> list, Time now) {
   MutexLock lock(mutex_);
   const auto before = FindKept(id);
   if (before != lists_.end()) Drop(before);
-  if (list->bytes() > most_bytes_) return;
-  bytes_ += list->bytes();
   lists_.push_front({std::move(id), std::move(list), now});
-  while (bytes_ > most_bytes_) Drop(std::prev(lists_.end()));
+  bytes_ += BytesOf(lists_.front());
+  if (BytesOf(lists_.front()) > most_bytes_) return Drop(lists_.begin());
+  while (bytes_ > most_bytes_ || lists_.size() > kMostPastLists) Drop(std::prev(lists_.end()));
 }
 
 void PastLists::DropOld(Time now) {

@@ -50,6 +50,8 @@ class PastList {
 
 // What the lists of one lane have together: of 600,000 resources or so.
 inline constexpr size_t kMostPastBytes = 64 << 20;
+// And so many at most: who reads looks through them.
+inline constexpr size_t kMostPastLists = 256;
 // How long one is kept that nobody reads.
 inline constexpr std::chrono::seconds kPastKeepTime{60};
 
@@ -85,6 +87,11 @@ class PastLists {
   };
   using Lists = std::list<Kept>;
 
+  // About what it takes.
+  static size_t BytesOf(const Kept& kept) {
+    return sizeof(Kept) + sizeof(PastList) + kept.list->bytes() + kept.id.incarnation.size() +
+           kept.id.scope.prefix.size() + kept.id.scope.collection.size();
+  }
   Lists::iterator FindKept(const Id& id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Drop(Lists::iterator kept) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
+
 namespace muster::storage {
 namespace {
 
@@ -62,7 +64,10 @@ TEST(PastListsTest, OneThatNobodyReadsIsDropped) {
 }
 
 TEST(PastListsTest, TogetherTheyHaveTheirBytesAndWhatWasReadLastStays) {
-  const size_t one = ListOf({{"a", 1}})->bytes();
+  PastLists measured;
+  measured.Keep(At(1), ListOf({{"a", 1}}), kStart);
+  const size_t one = measured.bytes();
+  EXPECT_GT(one, ListOf({{"a", 1}})->bytes() + sizeof(PastList)) << "what it is kept in counts too";
   PastLists lists(2 * one);
   lists.Keep(At(1), ListOf({{"a", 1}}), kStart);
   lists.Keep(At(2), ListOf({{"a", 2}}), kStart);
@@ -76,9 +81,20 @@ TEST(PastListsTest, TogetherTheyHaveTheirBytesAndWhatWasReadLastStays) {
   lists.Keep(At(3), ListOf({{"a", 3}}), kStart);
   EXPECT_EQ(lists.bytes(), 2 * one);
   // One that is too large leaves the others where they are.
-  lists.Keep(At(4), ListOf({{"a", 1}, {"b", 1}, {"c", 1}}), kStart);
+  std::map<std::string, int64_t> many;
+  for (int i = 0; i < 1'000; ++i) many[absl::StrCat("key-", i)] = 1;
+  lists.Keep(At(4), std::make_shared<const PastList>(many), kStart);
   EXPECT_EQ(lists.Find(At(4), kStart), nullptr);
   EXPECT_EQ(lists.bytes(), 2 * one);
+}
+
+TEST(PastListsTest, TheyAreNotTooManyToBeLookedThrough) {
+  PastLists lists;
+  const auto count = static_cast<int64_t>(kMostPastLists);
+  for (int64_t i = 0; i <= count; ++i) lists.Keep(At(i), ListOf({{"a", 1}}), kStart);
+  EXPECT_EQ(lists.Find(At(0), kStart), nullptr);
+  EXPECT_NE(lists.Find(At(1), kStart), nullptr);
+  EXPECT_NE(lists.Find(At(count), kStart), nullptr);
 }
 
 }  // namespace

@@ -1,6 +1,9 @@
 // Who changed what, and what was: by the journal of a lane.
 #include <muster/quota/v1/quota.pb.h>
 
+#include <atomic>
+
+#include "absl/strings/match.h"
 #include "services/common/current_caller.h"
 #include "services/quota/store/lane_test_base.h"
 
@@ -235,6 +238,34 @@ TEST_F(QuotaChangesTest, AListIsWorkedOutOnceHoweverManyPagesItHas) {
     EXPECT_THAT(keys, SizeIs(1 + kHoldings));
     EXPECT_LE(lane_->stats().past_rows - looked_at, kAll + 1);
   }
+}
+
+// Asked as of later than now, or just before a commit: memory was looked at before the journal.
+TEST_F(QuotaChangesTest, AListIsOfNoLaterMomentThanMemoryThatItIsMadeFrom) {
+  std::atomic<bool> armed = false;
+  LaneOptions options;
+  options.runner.fault = [&](absl::string_view site) -> Fault {
+    if (absl::StartsWith(site, "read/") && armed.exchange(false)) {
+      EXPECT_THAT(Do(*lane_, Want("p3", 1)), IsOk());  // 7
+    }
+    return {};
+  };
+  Lane& reader = NewLane(options);
+  ASSERT_THAT(Do(*lane_, Want("p2", 1)), IsOk());     // 5
+  ASSERT_THAT(Do(*lane_, Want("p1", 6, 2)), IsOk());  // 6
+  const PastScope scope{"organizations/acme/", "holdings"};
+  const auto list = [&](const Moment& then) {
+    return reader.ListPast(scope, then, "", 1, absl::InfiniteFuture());
+  };
+  ASSERT_THAT(list({.revision = 6}), IsOk()) << "memory is there";
+  armed = true;
+  const auto now = list({.time = absl::Now() + absl::Hours(1)});
+  ASSERT_THAT(now, IsOk());
+  EXPECT_FALSE(armed);
+  EXPECT_EQ(now->revision, 6);
+  const auto later = reader.ListPast(scope, {.revision = 7}, "", 10, absl::InfiniteFuture());
+  ASSERT_THAT(later, IsOk());
+  EXPECT_THAT(later->rows, SizeIs(3));
 }
 
 TEST_F(QuotaChangesTest, ALaterPageIsOfNoOtherHistoryAndOfNothingForgotten) {
