@@ -66,13 +66,9 @@ std::optional<std::string> ZoneOf(const storage::WatchItem& item) {
 
 // Keys do not tell where machines and claims are.
 absl::Status KeepZone(storage::WatchOptions& options, const std::string& zone) {
-  if (zone.empty()) return absl::OkStatus();
-  if (!IsZoneId(zone))
-    return muster::error::InvalidField("zone", "must be a zone id, or empty for all.");
-  options.keeps = [zone](const storage::WatchItem& item) {
-    return ZoneOf(item).value_or(zone) == zone;
-  };
-  return absl::OkStatus();
+  return rpc::KeepZone(options, zone, [zone](const storage::WatchItem& item) {
+    return ZoneOf(item).value_or(zone);
+  });
 }
 
 absl::StatusOr<storage::WatchOptions> ToOptions(const v1::WatchClaimsRequest& request) {
@@ -111,7 +107,7 @@ int FieldOf(const storage::WatchItem& item) {
   if (item.kind == ZoneRow::kKind) return Response::kZoneFieldNumber;
   if (item.kind == InstanceTypeRow::kKind) return Response::kInstanceTypeFieldNumber;
   if (item.kind == MachineRow::kKind) return Response::kMachineFieldNumber;
-  return Response::kClaimFieldNumber;
+  return item.kind == ClaimRow::kKind ? Response::kClaimFieldNumber : 0;
 }
 
 v1::WatchClaimsResponse ToClaimResponse(const storage::WatchItem& item) {

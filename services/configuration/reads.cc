@@ -19,7 +19,7 @@ int FieldOf(const storage::WatchItem& item) {
   using Response = v1::WatchConfigurationsResponse;
   if (item.kind == Release::kKind) return Response::kReleaseFieldNumber;
   if (item.kind == NodeProfile::kKind) return Response::kNodeProfileFieldNumber;
-  return Response::kConfigurationFieldNumber;
+  return item.kind == PoolConfiguration::kKind ? Response::kConfigurationFieldNumber : 0;
 }
 
 v1::WatchConfigurationsResponse ToWatchResponse(const storage::WatchItem& item) {

@@ -63,8 +63,9 @@ constexpr auto kRenderHolding = [](const State&, const Versioned<Holding>& holdi
 };
 
 int FieldOf(const storage::WatchItem& item) {
-  return item.kind == Quota::kKind ? v1::WatchQuotasResponse::kQuotaFieldNumber
-                                   : v1::WatchQuotasResponse::kHoldingFieldNumber;
+  using Response = v1::WatchQuotasResponse;
+  if (item.kind == Quota::kKind) return Response::kQuotaFieldNumber;
+  return item.kind == Holding::kKind ? Response::kHoldingFieldNumber : 0;
 }
 
 v1::WatchQuotasResponse ToWatchResponse(const storage::WatchItem& item) {
@@ -106,7 +107,9 @@ Handlers::Stream<v1::WatchQuotasResponse> Handlers::WatchQuotas(
   options->key_prefix = request->name_prefix();
   const auto zone_of = [](absl::string_view key) { return PlaceOf(key).zone; };
   rpc::Narrow(*options, rpc::NarrowedTo(*context), zone_of);
-  const absl::Status status = rpc::NarrowToZone(*options, request->zone(), zone_of);
+  const absl::Status status =
+      rpc::KeepZone(*options, request->zone(),
+                    [zone_of](const storage::WatchItem& item) { return zone_of(item.key); });
   if (!status.ok()) return rpc::FailStream<v1::WatchQuotasResponse>(context, status);
   return rpc::WatchStream<v1::WatchQuotasResponse>(context, lane_.Watch(*options), &ToWatchResponse,
                                                    request->start().bundle());

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "absl/container/flat_hash_map.h"  // erase_if
+
 namespace muster::rpc {
 
 // How many may be remembered before anybody is forgotten.

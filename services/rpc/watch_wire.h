@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -41,14 +42,14 @@ void Narrow(WatchOptions& options, const std::shared_ptr<const access::Scope>& s
   if (IsUnder(common, options.key_prefix)) options.key_prefix = common;
 }
 
-// Narrows a watch to what is in `zone`; empty: all. `zone_of(key)`: as Narrow has it. INVALID_ARGUMENT zone.
+// Leaves out what is not in `zone`; empty: nothing. `zone_of(item)`: of what has bytes. Deletions are told of all zones. INVALID_ARGUMENT
+// zone.
 template <class WatchOptions, class ZoneOf>
-absl::Status NarrowToZone(WatchOptions& options, const std::string& zone, ZoneOf zone_of) {
+absl::Status KeepZone(WatchOptions& options, const std::string& zone, ZoneOf zone_of) {
   if (zone.empty()) return absl::OkStatus();
   if (!IsZoneId(zone)) return error::InvalidField("zone", "must be a zone id, or empty for all.");
-  options.sees = [zone, zone_of = std::move(zone_of),
-                  sees = std::move(options.sees)](absl::string_view key) {
-    return zone_of(key) == zone && (!sees || sees(key));
+  options.keeps = [zone, zone_of = std::move(zone_of)](const auto& item) {
+    return zone_of(item) == zone;
   };
   return absl::OkStatus();
 }
@@ -83,12 +84,14 @@ bool FillWatchResponse(const Item& item, Response& response) {
 }
 
 // The message of an item, whose bytes are what the response's field of number `field_of(item)` is to hold. They are sent as they are,
-// unread: a change that a hundred watch is encoded once.
+// unread: a change that a hundred watch is encoded once. Throws when there is no such field, 0: a later release wrote it.
 template <class Response, class Item, class FieldOf>
 Response ToWatchResponse(const Item& item, FieldOf field_of) {
   Response response;
   if (FillWatchResponse(item, response)) {
-    Response::GetReflection()->MutableUnknownFields(&response)->AddLengthDelimited(field_of(item),
+    const int field = field_of(item);
+    if (field == 0) throw std::runtime_error("The journal has a kind that is not known.");
+    Response::GetReflection()->MutableUnknownFields(&response)->AddLengthDelimited(field,
                                                                                    *item.bytes);
   }
   return response;

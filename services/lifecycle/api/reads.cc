@@ -88,7 +88,7 @@ int FieldOf(const storage::WatchItem& item) {
   if (item.kind == Cluster::kKind) return Response::kClusterFieldNumber;
   if (item.kind == Pool::kKind) return Response::kNodePoolFieldNumber;
   if (item.kind == Node::kKind) return Response::kNodeFieldNumber;
-  return Response::kEventFieldNumber;
+  return item.kind == Event::kKind ? Response::kEventFieldNumber : 0;
 }
 
 v1::WatchLifecycleResponse ToWatchResponse(const storage::WatchItem& item) {
@@ -214,7 +214,10 @@ Handlers::Stream<v1::WatchLifecycleResponse> Handlers::WatchLifecycle(
   if (!options.ok()) return rpc::FailStream<v1::WatchLifecycleResponse>(context, options.status());
   const auto zone_of = [zones = zones_](absl::string_view key) { return zones->ZoneOf(key); };
   rpc::Narrow(*options, rpc::NarrowedTo(*context), zone_of);
-  const absl::Status status = rpc::NarrowToZone(*options, request->zone(), zone_of);
+  // What is gone may be of a cluster that is, too, and of which there is another by now.
+  const absl::Status status =
+      rpc::KeepZone(*options, request->zone(),
+                    [zone_of](const storage::WatchItem& item) { return zone_of(item.key); });
   if (!status.ok()) return rpc::FailStream<v1::WatchLifecycleResponse>(context, status);
   return rpc::WatchStream<v1::WatchLifecycleResponse>(context, lane_.Watch(*options),
                                                       &ToWatchResponse, request->start().bundle());
