@@ -266,7 +266,14 @@ void Adapter::CheckIdentity() {
   if (absl::IsFailedPrecondition(admitted)) return End();
   if (!admitted.ok() || !identity_->made_anew()) return;
   const absl::Status joined = TryToJoin();
-  if (!joined.ok()) log::Warn("the cluster could not be announced to Muster", {{"error", joined}});
+  if (joined.ok()) return;
+  log::Warn("the cluster could not be announced to Muster", {{"error", joined}});
+  if (!absl::IsFailedPrecondition(joined) && !absl::IsInvalidArgument(joined)) return;
+  {
+    MutexLock lock(mutex_);
+    refused_ = joined;
+  }
+  stopper_.Stop();
 }
 
 void Adapter::ShutDown() {
@@ -296,6 +303,7 @@ absl::Status Adapter::Run() {
   if (lost_ && identity_->foreign())
     return absl::AbortedError("the API server is not of the Kubernetes that Muster has");
   if (lost_) return absl::AbortedError("the lease was lost");
+  if (!refused_.ok()) return refused_;
   return absl::IsCancelled(joined) ? absl::OkStatus() : joined;
 }
 

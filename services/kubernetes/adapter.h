@@ -130,6 +130,7 @@ class Adapter {
   std::atomic<bool> look_ = false;  // the brake is asked
   mutable Mutex mutex_;
   bool lost_ MUSTER_GUARDED_BY(mutex_) = false;
+  absl::Status refused_ MUSTER_GUARDED_BY(mutex_);  // the cluster that was made anew is another
   bool ready_ MUSTER_GUARDED_BY(mutex_) = true;
 };
 

@@ -100,7 +100,9 @@ void Identity::MissCluster() {
               {"what_to_do",
                absl::StrCat("make the cluster ", id,
                             " again: musterctl apply, or a restart of the adapter, which announces "
-                            "it; or, if it is not wanted any more, take the adapter away")}});
+                            "it; or, if it is there, let the adapter see it (policy file); or, if "
+                            "it is not wanted any "
+                            "more, take the adapter away")}});
 }
 
 bool Identity::cluster_missing() const {
