@@ -158,6 +158,18 @@ TEST_F(IdentityTest, AClusterThatMusterLostIsMissedUntilItIsMadeAgain) {
   EXPECT_EQ(told.size(), 2U) << "logged once";
 }
 
+TEST_F(IdentityTest, AClusterThatIsMadeAnewInAnotherZoneEndsTheAdapter) {
+  stack_.StartAdapter();
+  const std::string own = KubernetesOf(stack_.server());
+  Until([&] { return ClusterUid() == own; }, "the binding");
+  Ctl({"delete", "cluster", "example"});
+  ApplyToMuster(
+      "{apiVersion: muster/v1, kind: Cluster, metadata: {name: example}, spec: {zone: "
+      "US-EAST-04A}}");
+  Until([&] { return !stack_.AdapterRuns(); }, "its end");
+  EXPECT_EQ(ClusterUid(), "") << "it is not bound to what the adapter does not serve";
+}
+
 // A load balancer, or a name, that leads elsewhere from now on.
 TEST_F(IdentityTest, ARunningAdapterThatFindsItselfElsewhereEnds) {
   if (stack_.server().is_real()) GTEST_SKIP() << "a real API server does not become another one";
