@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <chrono>
 #include <fstream>
+#include <stop_token>
 #include <thread>
 
+#include "absl/cleanup/cleanup.h"
 #include "tests/observability/server_faults.h"
 #include "tests/testing/sql.h"
 #include "tests/testing/temp_folder.h"
@@ -169,7 +172,17 @@ TEST_F(DatabaseFaults, ACommitThatNobodyAnswersFor) {
              const TestDatabase& database = muster_->database();
              database.Execute("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
              database.Execute("SELECT pg_reload_conf()");
-             caller = std::jthread([&] { (void)muster_->Resize(4); });
+             // One that was refused meanwhile is asked for again.
+             caller = std::jthread([&](const std::stop_token& stop) {
+               for (int nodes = 4; !stop.stop_requested(); nodes = nodes == 4 ? 3 : 4) {
+                 (void)muster_->Resize(nodes);
+                 std::this_thread::sleep_for(std::chrono::milliseconds(100));
+               }
+             });
+             absl::Cleanup let_go = [&] {
+               database.Execute("ALTER SYSTEM RESET synchronous_standby_names");
+               database.Execute("SELECT pg_reload_conf()");
+             };
              Until(
                  [&] {
                    if (!database.Query(kPoolWaitsForStandby).empty()) return true;
@@ -178,6 +191,7 @@ TEST_F(DatabaseFaults, ACommitThatNobodyAnswersFor) {
                    return false;
                  },
                  "a COMMIT that waits");
+             std::move(let_go).Cancel();
              // For when it is back.
              database.Execute("ALTER SYSTEM RESET synchronous_standby_names");
              muster_->cluster().Stop(PostgresCluster::StopMode::kImmediate);
@@ -185,6 +199,7 @@ TEST_F(DatabaseFaults, ACommitThatNobodyAnswersFor) {
        .mend =
            [&] {
              muster_->cluster().Start();
+             caller.request_stop();
              caller.join();
            },
        .alerts = {"MusterCommitsInDoubt", "MusterDatabaseAway"},
