@@ -32,6 +32,7 @@ constexpr Exception kExceptions[] = {
     {"services/common/log.cc", "spdlog/"},
     {"services/common/log.cc", "nlohmann/"},
     {"services/common/log_test.cc", "nlohmann/"},
+    {"storage/postgres/json_reader.cc", "nlohmann/"},
     {"tests/testing/issuer.cc", "openssl/"},
 };
 
