@@ -116,9 +116,8 @@ TEST_F(DiscoveryTest, CompletionOffersTheKindsThatDeleteEditAndPatchTake) {
 
 TEST_F(DiscoveryTest, ExplainsFieldsBesideNodePools) {
   EXPECT_EQ(RunLine({"explain", "np.spec.targetNodes"}), kDone);
-  EXPECT_THAT(
-      out(),
-      HasSubstr("FIELD: targetNodes <integer>\n\nDESCRIPTION:\n    Desired Nodes, 0 to 100,000."));
+  EXPECT_THAT(out(), HasSubstr("FIELD: targetNodes <integer>\n\nDESCRIPTION:\n    Required. "
+                               "Desired Nodes, 0 to 100,000."));
   EXPECT_EQ(RunLine({"explain", "nodepool", "--recursive"}), kDone);
   EXPECT_THAT(out(), HasSubstr("    scaleDownStrategy\t<string>\n"));
   EXPECT_EQ(RunLine({"explain", "nodepool.spec.nosuch"}), kFailed);
