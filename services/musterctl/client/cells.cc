@@ -73,7 +73,8 @@ absl::Status CellsApi::Conclude(const Round& round) {
     return absl::OkStatus();
   }
   if (failures.empty()) return absl::UnavailableError("no cell answers");
-  const auto& [last_cell, last] = failures.back();
+  const Cell& last_cell = *failures.back().first;
+  const absl::Status& last = failures.back().second;
   // What is wrong with the question itself all say alike: it is said once.
   const bool is_same = failures.size() > 1 && !IsAway(last) &&
                        std::all_of(failures.begin(), failures.end(),
@@ -81,7 +82,7 @@ absl::Status CellsApi::Conclude(const Round& round) {
   if (is_same) return last;
   for (auto each = failures.begin(); each + 1 != failures.end(); ++each)
     tell_(In(*each->first, each->second));
-  return In(*last_cell, last);
+  return In(last_cell, last);
 }
 
 absl::Status CellsApi::ReadEach(absl::FunctionRef<absl::Status(const Cell&)> ask) {
