@@ -35,6 +35,11 @@ std::string HostOf(absl::string_view url) {
   return std::string(url.substr(0, url.find('/')));
 }
 
+// Muster's answer to who announces his cluster will not be another one the next time.
+bool IsRefusedForGood(const absl::Status& status) {
+  return absl::IsFailedPrecondition(status) || absl::IsInvalidArgument(status);
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Adapter>> Adapter::Create(AdapterOptions options,
@@ -206,7 +211,7 @@ absl::Status Adapter::JoinCluster() {
     const absl::Status status = TryToJoin();
     if (status.ok()) return status;
     log::Warn("the cluster could not be announced to Muster", {{"error", status}});
-    if (absl::IsFailedPrecondition(status) || absl::IsInvalidArgument(status)) return status;
+    if (IsRefusedForGood(status)) return status;
     if (!stopper_.Sleep(kJoinRetry)) return absl::CancelledError("stopped");
   }
 }
@@ -268,7 +273,7 @@ void Adapter::CheckIdentity() {
   const absl::Status joined = TryToJoin();
   if (joined.ok()) return;
   log::Warn("the cluster could not be announced to Muster", {{"error", joined}});
-  if (!absl::IsFailedPrecondition(joined) && !absl::IsInvalidArgument(joined)) return;
+  if (!IsRefusedForGood(joined)) return;
   {
     MutexLock lock(mutex_);
     refused_ = joined;

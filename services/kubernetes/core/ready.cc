@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "services/common/condition_names.h"
 #include "services/kubernetes/core/names.h"
+#include "services/kubernetes/core/refusal.h"
 
 namespace muster::kubernetes {
 namespace {
@@ -19,21 +20,6 @@ const Json* FindOf(const Json& conditions, absl::string_view type) {
 
 Summary NotReady(const std::string& reason, const std::string& message, bool stalled = false) {
   return {"False", reason, message, stalled};
-}
-
-Summary OfRefusal(const Refusal& refusal) {
-  const auto stalled = [&](absl::string_view word) {
-    return NotReady(std::string(word), refusal.message, true);
-  };
-  switch (refusal.kind) {
-    case Refusal::Kind::kInvalid:
-      return stalled(reason::kInvalid);
-    case Refusal::Kind::kLimit:
-      return stalled(reason::kOver);
-    case Refusal::Kind::kNoCluster:
-      return stalled(reason::kInternalError);
-  }
-  return stalled(reason::kInternalError);
 }
 
 Summary OfService(const Service& service) {
@@ -67,7 +53,9 @@ Summary Summarize(const StatusFacts& facts, const Json& conditions) {
   if (facts.object->deleting || (facts.pool != nullptr && facts.pool->has_delete_time()))
     return NotReady(reason::kPendingDelete, "The NodePool is being deleted.");
   if (facts.held) return NotReady(kRemovalsHeld, *facts.held, true);
-  if (facts.refusal) return OfRefusal(*facts.refusal);
+  if (facts.refusal) {
+    return NotReady(PlaceOf(*facts.refusal).condition.reason, facts.refusal->message, true);
+  }
   if (SummarizedGeneration(facts, conditions) < facts.object->generation)
     return NotReady("Reconciling", "What the NodePool says now is being taken up.");
   const v1::Condition* ready = FindOf(*facts.pool, condition::kReady);
