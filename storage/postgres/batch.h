@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -43,7 +44,7 @@ class Batch {
   void Decide(LaneCommand<State>& command);
   // Whether another command should wait for another transaction; never before the first.
   bool Full(const LaneOptions& options) const {
-    return encoded_ || !writable_.ok() || decided_ >= options.max_batch ||
+    return encoded_.has_value() || decided_ >= options.max_batch ||
            (decided_ > 0 && (staged_.changes().size() >= options.max_batch_changes ||
                              spent_ >= options.max_decide));
   }
@@ -51,7 +52,6 @@ class Batch {
   // Makes what is to be stored of it, once, and fills rows(). Nothing can be decided thereafter.
   // INTERNAL: something in it cannot be written.
   absl::Status Encode(const storage::Store<State>& store);
-  bool encoded() const { return encoded_; }
   // Says all that is to be stored, once. As Encode; throws what libpqxx throws.
   absl::Status Store(Transaction& tx, const storage::Store<State>& store);
   void TakeBack() { staged_.RollBack(); }
@@ -83,8 +83,7 @@ class Batch {
   StagedState<State> staged_;
   size_t decided_ = 0;
   absl::Duration spent_ = absl::ZeroDuration();  // on decisions
-  bool encoded_ = false;
-  absl::Status writable_;  // INTERNAL: it is not, as far as Encode found
+  std::optional<absl::Status> encoded_;          // what Encode said
   StatementList statements_;
   std::vector<JournalRow> rows_;
   CommitTraces traces_;
@@ -121,25 +120,22 @@ absl::Status Batch<State>::Run(LaneCommand<State>& command) {
 
 template <class State>
 absl::Status Batch<State>::Encode(const storage::Store<State>& store) {
-  if (encoded_ || !writable_.ok()) return writable_;
-  StatementList statements;
+  if (encoded_) return *encoded_;
+  encoded_ = absl::OkStatus();
   try {
     if (changes().empty()) {
       // It too is decided by all that was committed before.
-      journal::Expect(statements, from_);
+      journal::Expect(statements_, from_);
     } else {
-      journal::Move(statements, from_, staged_.revision(), id_, now_);
-      store.Write(statements, LastPerKey());
+      journal::Move(statements_, from_, staged_.revision(), id_, now_);
+      store.Write(statements_, LastPerKey());
       rows_ = ToJournal(store);
-      journal::Append(statements, rows_, id_, authors_.Encode());
+      journal::Append(statements_, rows_, id_, authors_.Encode());
     }
   } catch (const std::exception& e) {
-    writable_ = error::WithCause(absl::InternalError("A change cannot be written."), e.what());
-    return writable_;
+    encoded_ = error::WithCause(absl::InternalError("A change cannot be written."), e.what());
   }
-  statements_ = std::move(statements);
-  encoded_ = true;
-  return absl::OkStatus();
+  return *encoded_;
 }
 
 template <class State>

@@ -26,7 +26,6 @@ class StatementList final : public StatementSink {
   void Queue(const Statement& statement, std::vector<SqlParam> params) override {
     statements_.emplace_back(statement, std::move(params));
   }
-  bool empty() const { return statements_.empty(); }
   // Hands all of them on; none is left.
   void MoveTo(StatementSink& out) {
     for (auto& [statement, params] : std::exchange(statements_, {}))
