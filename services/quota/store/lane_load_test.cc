@@ -15,28 +15,14 @@ using ::muster::testing::kLoseConnection;
 using ::muster::testing::StatusIs;
 
 // Loads only when it is let.
-class SlowStore final : public Store<quota::State> {
+class SlowStore final : public ForwardingStore {
  public:
   void Load(Transaction& tx, absl::FunctionRef<void(Revised<Change>)> emit) const override {
     if (hold_) {
       if (!begun_once_.exchange(true)) begun_.set_value();
       release_.wait();
     }
-    store_->Load(tx, emit);
-  }
-  void Write(StatementSink& out, absl::Span<const Revised<Change>> changes) const override {
-    store_->Write(out, changes);
-  }
-  std::string Encode(const Revised<Change>& change) const override {
-    return store_->Encode(change);
-  }
-  absl::StatusOr<Change> Decode(absl::string_view kind, absl::string_view key,
-                                const std::string* bytes) const override {
-    return store_->Decode(kind, key, bytes);
-  }
-  std::unique_ptr<google::protobuf::Message> Parse(absl::string_view kind,
-                                                   const std::string& bytes) const override {
-    return store_->Parse(kind, bytes);
+    ForwardingStore::Load(tx, emit);
   }
 
   void Hold() { hold_ = true; }
@@ -44,7 +30,6 @@ class SlowStore final : public Store<quota::State> {
   void Release() { released_.set_value(); }
 
  private:
-  const std::unique_ptr<const Store<quota::State>> store_ = NewQuotaStore();
   std::atomic<bool> hold_ = false;
   mutable std::atomic<bool> begun_once_ = false;
   mutable std::promise<void> begun_;

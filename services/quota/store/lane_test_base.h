@@ -28,6 +28,31 @@ using Lane = CommitLane<quota::State>;
 inline const quota::QuotaKey kKey{"acme", "US-EAST-04A", "gd-8xa100-i128",
                                   quota::ComputeClass::kDefault};
 
+// The quota service's store, of which a test overrides what it is about.
+class ForwardingStore : public Store<quota::State> {
+ public:
+  void Load(Transaction& tx, absl::FunctionRef<void(Revised<Change>)> emit) const override {
+    store_->Load(tx, emit);
+  }
+  void Write(StatementSink& out, absl::Span<const Revised<Change>> changes) const override {
+    store_->Write(out, changes);
+  }
+  std::string Encode(const Revised<Change>& change) const override {
+    return store_->Encode(change);
+  }
+  absl::StatusOr<Change> Decode(absl::string_view kind, absl::string_view key,
+                                const std::string* bytes) const override {
+    return store_->Decode(kind, key, bytes);
+  }
+  std::unique_ptr<google::protobuf::Message> Parse(absl::string_view kind,
+                                                   const std::string& bytes) const override {
+    return store_->Parse(kind, bytes);
+  }
+
+ private:
+  const std::unique_ptr<const Store<quota::State>> store_ = NewQuotaStore();
+};
+
 class QuotaLaneTest : public ::testing::Test {
  public:
   explicit QuotaLaneTest(

@@ -195,35 +195,19 @@ TEST_P(QuotaPipelineTest, AnotherReplicaMayCommitBetweenThem) {
 }
 
 // Cannot write a pool whose name is "bad".
-class PickyStore final : public Store<quota::State> {
+class PickyStore final : public ForwardingStore {
  public:
-  void Load(Transaction& tx, absl::FunctionRef<void(Revised<Change>)> emit) const override {
-    store_->Load(tx, emit);
-  }
   void Write(StatementSink& out, absl::Span<const Revised<Change>> changes) const override {
     ++writes_;
     for (const Revised<Change>& change : changes) {
       if (absl::EndsWith(change.change.key, "/bad")) throw std::runtime_error("bad");
     }
-    store_->Write(out, changes);
+    ForwardingStore::Write(out, changes);
   }
-  std::string Encode(const Revised<Change>& change) const override {
-    return store_->Encode(change);
-  }
-  absl::StatusOr<Change> Decode(absl::string_view kind, absl::string_view key,
-                                const std::string* bytes) const override {
-    return store_->Decode(kind, key, bytes);
-  }
-  std::unique_ptr<google::protobuf::Message> Parse(absl::string_view kind,
-                                                   const std::string& bytes) const override {
-    return store_->Parse(kind, bytes);
-  }
-
   // Batches that were encoded.
   int writes() const { return writes_; }
 
  private:
-  const std::unique_ptr<const Store<quota::State>> store_ = NewQuotaStore();
   mutable std::atomic<int> writes_ = 0;
 };
 
