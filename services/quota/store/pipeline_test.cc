@@ -403,7 +403,15 @@ TEST_P(QuotaPipelineTest, FewAreDecidedBeforeTheLaneLooksForAnAnswer) {
   }
   Await(blocks.get_future(), "the lane at its next decision");
   head.reset();
-  testing::Until([&] { return CountOf("journal") == 1; }, "the first commit");
+  // A commit is seen before its session has answered: it has when it waits for the next word.
+  testing::Until(
+      [&] {
+        return CountOf("journal") == 1 &&
+               database_.QueryValue(
+                   "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND "
+                   "query ILIKE 'COMMIT%' AND state = 'idle' AND wait_event = 'ClientRead'") == "1";
+      },
+      "the answer to the first");
   goes_on.set_value();
   for (auto& other : others) EXPECT_THAT(Await(std::move(other), "an answer"), IsOk());
 }
