@@ -38,7 +38,7 @@ class Market : public StateBase<Market, Fruit, Basket> {
 };
 
 // All that can be seen of a state, as text.
-std::vector<std::string> Picture(const Market& market) {
+std::vector<std::string> Contents(const Market& market) {
   std::vector<std::string> lines = {std::to_string(market.weight())};
   market.ForEach([&](const Revised<Market::Change>& revised) {
     std::string line = std::string(revised.change.kind()) + " " + revised.change.key + " " +
@@ -82,14 +82,14 @@ TEST(StagedStateTest, RollBackToAMarkKeepsWhatWasBefore) {
   Market market;
   StagedState<Market> staged(market, 0);
   staged.Put(Fruit{"fig", 3});
-  const auto before = Picture(market);
+  const auto before = Contents(market);
   const size_t mark = staged.Mark();
   staged.Put(Fruit{"fig", 5});
   staged.Delete<Fruit>("fig");
   staged.Put(Fruit{"fig", 7});
   staged.Put(Fruit{"kiwi", 1});
   staged.RollBack(mark);
-  EXPECT_EQ(Picture(market), before);
+  EXPECT_EQ(Contents(market), before);
   EXPECT_EQ(staged.revision(), 1);
   staged.RollBack();
   EXPECT_EQ(market.size(), 0u);
@@ -135,9 +135,9 @@ TEST(StagedStateTest, RollBackAndReplayHoldForAnySequence) {
     }
     Market replayed = start;
     for (const auto& [change, revision] : staged.changes()) replayed.Apply(change, revision);
-    ASSERT_EQ(Picture(replayed), Picture(market));
+    ASSERT_EQ(Contents(replayed), Contents(market));
     staged.RollBack();
-    ASSERT_EQ(Picture(market), Picture(start));
+    ASSERT_EQ(Contents(market), Contents(start));
   }
 }
 

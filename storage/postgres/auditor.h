@@ -16,7 +16,7 @@ namespace muster::storage {
 
 // What one audit of a schema found.
 struct AuditReport {
-  int64_t revision = 0;                      // of the picture that was audited
+  int64_t revision = 0;                      // of the snapshot that was audited
   int64_t resources = 0;                     // in it
   std::vector<std::string> violations = {};  // a sentence each, at most kMaxViolations; empty: none
 };

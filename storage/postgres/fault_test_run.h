@@ -82,7 +82,7 @@ class FaultRun {
   using Change = typename State::Change;
   // Decides, and says in `answer` what the caller is told.
   using Command = std::function<absl::Status(StagedState<State>&, absl::Time, std::string& answer)>;
-  using Picture = std::map<std::string, std::pair<int64_t, std::string>>;
+  using Contents = std::map<std::string, std::pair<int64_t, std::string>>;
 
   FaultRun(const FaultDomain<State>& domain, FaultBench& bench, std::shared_ptr<FaultPlan> plan)
       : domain_(domain), bench_(bench), plan_(std::move(plan)) {
@@ -173,7 +173,7 @@ class FaultRun {
       lanes_.at(name)->Read([&](const absl::Status& status, const State* state, int64_t revision) {
         if (status.ok()) {
           EXPECT_EQ(revision, revision_);
-          EXPECT_EQ(PictureOf(*state), PictureOf(model_));
+          EXPECT_EQ(ContentsOf(*state), ContentsOf(model_));
         }
         done.set_value(status);
       });
@@ -264,7 +264,7 @@ class FaultRun {
   }
   // What clients were told beside the core's decisions.
   const std::vector<absl::Status>& failures() const { return failures_; }
-  Picture picture() const { return PictureOf(model_); }
+  Contents contents() const { return ContentsOf(model_); }
 
  private:
   static constexpr int kMaxTries = 4;
@@ -385,12 +385,12 @@ class FaultRun {
     return journal_.at(static_cast<size_t>(revision - first_ - 1));
   }
 
-  Picture PictureOf(const State& state) const {
-    Picture picture;
+  Contents ContentsOf(const State& state) const {
+    Contents contents;
     state.ForEach([&](const Revised<Change>& row) {
-      picture[row.change.key] = {row.revision, domain_.store->Encode(row)};
+      contents[row.change.key] = {row.revision, domain_.store->Encode(row)};
     });
-    return picture;
+    return contents;
   }
 
   static std::optional<WatchItem> NextOf(Watcher& watcher) {

@@ -38,7 +38,7 @@ inline constexpr int kWorkers = 12;
 template <class State>
 struct SweepResult {
   std::map<std::string, int> sites = {};
-  typename FaultRun<State>::Picture picture = {};
+  typename FaultRun<State>::Contents contents = {};
   std::vector<absl::Status> failures = {};
   std::vector<PlannedFault> pending = {};
 };
@@ -50,7 +50,7 @@ SweepResult<State> RunWith(const FaultDomain<State>& domain, FaultBench& bench,
   FaultRun<State> run(domain, bench, plan);
   domain.script(run);
   run.Stop();
-  return {plan->counts(), run.picture(), run.failures(), plan->pending()};
+  return {plan->counts(), run.contents(), run.failures(), plan->pending()};
 }
 
 // What clients may be told when a call failed so: nothing at all, or once the error itself, or that
@@ -151,7 +151,7 @@ void EveryCallFailsOnce(const FaultDomain<State>& domain) {
       const SweepResult<State> result = RunWith(domain, bench, cases[i]);
       EXPECT_THAT(result.pending, ::testing::IsEmpty()) << "the fault was not reached";
       ExpectHarmless(result.failures, fault.kind);
-      EXPECT_EQ(result.picture, good.picture);
+      EXPECT_EQ(result.contents, good.contents);
     }
   };
   std::vector<std::thread> workers;

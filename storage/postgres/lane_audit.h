@@ -48,7 +48,7 @@ class LaneAudit {
   using Change = typename State::Change;
 
   // What the database has, in one snapshot, brought forward by the journal.
-  struct Picture {
+  struct Snapshot {
     State tables = {};
     State replayed = {};  // what the journal adds up to; only for Compare
     Position at = {};
@@ -56,9 +56,9 @@ class LaneAudit {
     std::string gap = {};  // where the journal is broken; empty: it is whole
   };
 
-  absl::Status ReadPicture(Picture& picture, bool with_journal);
-  absl::Status Replay(Transaction& tx, Picture& picture) const;
-  absl::Status Advance(Picture& picture, const Position& to);
+  absl::Status ReadSnapshot(Snapshot& snapshot, bool with_journal);
+  absl::Status Replay(Transaction& tx, Snapshot& snapshot) const;
+  absl::Status Advance(Snapshot& snapshot, const Position& to);
   // Memory as a linearizable read sees it.
   absl::Status CopyState(State& copy, Position& at);
   // Both copies of the state, taken by the lane's thread between two batches.
@@ -73,30 +73,31 @@ class LaneAudit {
 };
 
 template <class State>
-absl::Status LaneAudit<State>::ReadPicture(Picture& picture, bool with_journal) {
+absl::Status LaneAudit<State>::ReadSnapshot(Snapshot& snapshot, bool with_journal) {
   return db_.Read([&](Transaction& tx) -> absl::Status {
-    picture = Picture();
+    snapshot = Snapshot();
     const Head head = journal::Peek(tx, 0);
-    picture.at = Position::Of(head);
-    picture.compacted_revision = head.compacted_revision;
-    LoadTables<State>(store_, options_, tx,
-                      [&](Revised<Change> row) { picture.tables.Apply(row.change, row.revision); });
-    return with_journal ? Replay(tx, picture) : absl::OkStatus();
+    snapshot.at = Position::Of(head);
+    snapshot.compacted_revision = head.compacted_revision;
+    LoadTables<State>(store_, options_, tx, [&](Revised<Change> row) {
+      snapshot.tables.Apply(row.change, row.revision);
+    });
+    return with_journal ? Replay(tx, snapshot) : absl::OkStatus();
   });
 }
 
 template <class State>
-absl::Status LaneAudit<State>::Replay(Transaction& tx, Picture& picture) const {
-  for (int64_t at = picture.compacted_revision; at < picture.at.revision;) {
+absl::Status LaneAudit<State>::Replay(Transaction& tx, Snapshot& snapshot) const {
+  for (int64_t at = snapshot.compacted_revision; at < snapshot.at.revision;) {
     const std::vector<JournalRow> rows =
-        journal::Read(tx, at, picture.at.revision, options_.catch_up_chunk);
+        journal::Read(tx, at, snapshot.at.revision, options_.catch_up_chunk);
     if (rows.empty() || rows.front().revision != at + 1) {
-      picture.gap = absl::StrCat("the journal has a gap after revision ", at);
+      snapshot.gap = absl::StrCat("the journal has a gap after revision ", at);
       return absl::OkStatus();
     }
     for (const JournalRow& row : rows) {
       ASSIGN_OR_RETURN(const Change change, store_.Decode(row.kind, row.key, row.bytes.get()));
-      picture.replayed.Apply(change, row.revision);
+      snapshot.replayed.Apply(change, row.revision);
     }
     at = rows.back().revision;
   }
@@ -104,37 +105,37 @@ absl::Status LaneAudit<State>::Replay(Transaction& tx, Picture& picture) const {
 }
 
 template <class State>
-absl::Status LaneAudit<State>::Advance(Picture& picture, const Position& to) {
-  if (picture.at.incarnation != to.incarnation)
+absl::Status LaneAudit<State>::Advance(Snapshot& snapshot, const Position& to) {
+  if (snapshot.at.incarnation != to.incarnation)
     return error::Unavailable("The history was replaced meanwhile.");
-  while (picture.at.revision < to.revision) {
+  while (snapshot.at.revision < to.revision) {
     ASSIGN_OR_RETURN(const std::vector<JournalRow> rows,
-                     db_.ReadJournal(picture.at.revision, to.revision));
-    if (rows.empty() || rows.front().revision != picture.at.revision + 1)
+                     db_.ReadJournal(snapshot.at.revision, to.revision));
+    if (rows.empty() || rows.front().revision != snapshot.at.revision + 1)
       return error::Unavailable("The journal was compacted meanwhile.");
     for (const JournalRow& row : rows) {
       ASSIGN_OR_RETURN(const Change change, store_.Decode(row.kind, row.key, row.bytes.get()));
-      picture.tables.Apply(change, row.revision);
-      picture.replayed.Apply(change, row.revision);
+      snapshot.tables.Apply(change, row.revision);
+      snapshot.replayed.Apply(change, row.revision);
     }
-    picture.at.revision = rows.back().revision;
+    snapshot.at.revision = rows.back().revision;
   }
   return absl::OkStatus();
 }
 
 template <class State>
 absl::StatusOr<AuditReport> LaneAudit<State>::Audit(const Check& check) {
-  Picture picture;
-  RETURN_IF_ERROR(ReadPicture(picture, false));
+  Snapshot snapshot;
+  RETURN_IF_ERROR(ReadSnapshot(snapshot, false));
   // A read shows memory at that revision or later; what came between is brought to the tables'
   // copy.
   State memory;
   Position at;
   RETURN_IF_ERROR(CopyState(memory, at));
-  RETURN_IF_ERROR(Advance(picture, at));
+  RETURN_IF_ERROR(Advance(snapshot, at));
   AuditReport report{at.revision, static_cast<int64_t>(memory.size())};
-  AppendDifferences("memory beside tables", memory, picture.tables, true, report.violations);
-  AppendDifferences("tables beside memory", picture.tables, memory, true, report.violations);
+  AppendDifferences("memory beside tables", memory, snapshot.tables, true, report.violations);
+  AppendDifferences("tables beside memory", snapshot.tables, memory, true, report.violations);
   for (std::string& violation : check(memory)) {
     if (report.violations.size() < kMaxViolations)
       report.violations.push_back(std::move(violation));
@@ -164,11 +165,11 @@ absl::Status LaneAudit<State>::CopyBoth(State& working, State& served, Position&
 
 template <class State>
 absl::StatusOr<Comparison> LaneAudit<State>::Compare() {
-  Picture picture;
-  RETURN_IF_ERROR(ReadPicture(picture, true));
-  Comparison result{picture.at.revision, static_cast<int64_t>(picture.tables.size()), false};
-  if (!picture.gap.empty()) {
-    result.differences.push_back(picture.gap);
+  Snapshot snapshot;
+  RETURN_IF_ERROR(ReadSnapshot(snapshot, true));
+  Comparison result{snapshot.at.revision, static_cast<int64_t>(snapshot.tables.size()), false};
+  if (!snapshot.gap.empty()) {
+    result.differences.push_back(snapshot.gap);
     return result;
   }
   // Once a read has shown it, the lane's own copy is at least as new.
@@ -176,14 +177,14 @@ absl::StatusOr<Comparison> LaneAudit<State>::Compare() {
   Position at;
   RETURN_IF_ERROR(CopyState(served, at));
   RETURN_IF_ERROR(CopyBoth(working, served, at));
-  RETURN_IF_ERROR(Advance(picture, at));
-  const bool whole = picture.compacted_revision == 0;
+  RETURN_IF_ERROR(Advance(snapshot, at));
+  const bool whole = snapshot.compacted_revision == 0;
   result = {at.revision, static_cast<int64_t>(working.size()), whole};
   std::vector<std::string>& differences = result.differences;
-  AppendDifferences("memory beside tables", working, picture.tables, true, differences);
-  AppendDifferences("tables beside memory", picture.tables, working, true, differences);
-  AppendDifferences("memory beside journal", working, picture.replayed, whole, differences);
-  AppendDifferences("journal beside memory", picture.replayed, working, true, differences);
+  AppendDifferences("memory beside tables", working, snapshot.tables, true, differences);
+  AppendDifferences("tables beside memory", snapshot.tables, working, true, differences);
+  AppendDifferences("memory beside journal", working, snapshot.replayed, whole, differences);
+  AppendDifferences("journal beside memory", snapshot.replayed, working, true, differences);
   AppendDifferences("served beside memory", served, working, true, differences);
   AppendDifferences("memory beside served", working, served, true, differences);
   return result;

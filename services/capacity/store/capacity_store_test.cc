@@ -99,17 +99,17 @@ class CapacityStoreTest : public ::testing::Test {
     return replayed;
   }
   // Every row as it is stored, with its revision.
-  std::map<std::string, std::pair<int64_t, std::string>> Picture(const State& state) {
-    std::map<std::string, std::pair<int64_t, std::string>> picture;
+  std::map<std::string, std::pair<int64_t, std::string>> Contents(const State& state) {
+    std::map<std::string, std::pair<int64_t, std::string>> contents;
     state.ForEach([&](const Revised<State::Change>& row) {
-      picture[absl::StrCat(row.change.kind(), " ", row.change.key)] = {row.revision,
-                                                                       store_->Encode(row)};
+      contents[absl::StrCat(row.change.kind(), " ", row.change.key)] = {row.revision,
+                                                                        store_->Encode(row)};
     });
-    return picture;
+    return contents;
   }
   void ExpectSame() {
     for (const State& other : {Load(), Replay()}) {
-      EXPECT_EQ(Picture(other), Picture(world_.state()));
+      EXPECT_EQ(Contents(other), Contents(world_.state()));
       EXPECT_TRUE(other.SameIndexes(world_.state()));
       EXPECT_THAT(Audit(other), IsEmpty());
     }

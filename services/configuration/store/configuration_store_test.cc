@@ -92,14 +92,14 @@ class ConfigurationStoreTest : public ::testing::Test {
     });
   }
 
-  using Picture = std::map<std::string, std::pair<int64_t, std::string>>;
-  Picture PictureOf(const configuration::State& state) const {
-    Picture picture;
+  using Contents = std::map<std::string, std::pair<int64_t, std::string>>;
+  Contents ContentsOf(const configuration::State& state) const {
+    Contents contents;
     state.ForEach([&](const Revised<configuration::State::Change>& row) {
-      picture[absl::StrCat(row.change.kind(), " ", row.change.key)] = {row.revision,
-                                                                       store_->Encode(row)};
+      contents[absl::StrCat(row.change.kind(), " ", row.change.key)] = {row.revision,
+                                                                        store_->Encode(row)};
     });
-    return picture;
+    return contents;
   }
 
   configuration::State Loaded() {
@@ -129,8 +129,8 @@ class ConfigurationStoreTest : public ::testing::Test {
   void ExpectAllTheSame() {
     const configuration::State loaded = Loaded();
     const configuration::State replayed = Replayed();
-    EXPECT_EQ(PictureOf(loaded), PictureOf(state_));
-    EXPECT_EQ(PictureOf(replayed), PictureOf(state_));
+    EXPECT_EQ(ContentsOf(loaded), ContentsOf(state_));
+    EXPECT_EQ(ContentsOf(replayed), ContentsOf(state_));
     EXPECT_EQ(loaded.followers(), state_.followers());
     EXPECT_TRUE(loaded.released() == state_.released());
     EXPECT_TRUE(loaded.kept() == state_.kept());
@@ -284,7 +284,7 @@ TEST_F(ConfigurationStoreTest, AListGetsShorterWhenAPoolComesBack) {
   ASSERT_THAT(configuration::Decide(staged, SyncPool{"p", 1, {.image_name = "b"}}, kNow), IsOk());
   ASSERT_EQ(staged.changes().size(), 2u);
   ASSERT_THAT(Write({staged.changes().back()}), IsOk());
-  EXPECT_EQ(PictureOf(Loaded()), PictureOf(state_));
+  EXPECT_EQ(ContentsOf(Loaded()), ContentsOf(state_));
 }
 
 TEST_F(ConfigurationStoreTest, RandomHistories) {

@@ -109,13 +109,13 @@ class LifecycleStoreTest : public ::testing::Test {
     return status;
   }
 
-  std::map<std::string, std::pair<int64_t, std::string>> Picture(const State& state) const {
-    std::map<std::string, std::pair<int64_t, std::string>> picture;
+  std::map<std::string, std::pair<int64_t, std::string>> Contents(const State& state) const {
+    std::map<std::string, std::pair<int64_t, std::string>> contents;
     state.ForEach([&](const Revised<State::Change>& row) {
-      picture[absl::StrCat(row.change.kind(), " ", row.change.key)] = {row.revision,
-                                                                       store_->Encode(row)};
+      contents[absl::StrCat(row.change.kind(), " ", row.change.key)] = {row.revision,
+                                                                        store_->Encode(row)};
     });
-    return picture;
+    return contents;
   }
 
   State Loaded() {
@@ -182,8 +182,8 @@ TEST_F(LifecycleStoreTest, TablesAndJournalGiveBackTheState) {
     ASSERT_THAT(change, IsOk());
     replayed.Apply(*change, entry.revision);
   }
-  EXPECT_EQ(Picture(Loaded()), Picture(state_));
-  EXPECT_EQ(Picture(replayed), Picture(state_));
+  EXPECT_EQ(Contents(Loaded()), Contents(state_));
+  EXPECT_EQ(Contents(replayed), Contents(state_));
   EXPECT_EQ(Loaded().size(), static_cast<size_t>(lifecycle::kNodeStates) + 4U + 3U);
   EXPECT_EQ(Loaded().kept().ids().size(), 3U);
   EXPECT_TRUE(Loaded().kept() == state_.kept());
@@ -247,7 +247,7 @@ TEST_F(LifecycleStoreTest, APoolGoesWithItsNodesAndComesAgainInOneBatch) {
                 o.Put(again);
               }),
               IsOk());
-  EXPECT_EQ(Picture(Loaded()), Picture(state_));
+  EXPECT_EQ(Contents(Loaded()), Contents(state_));
 }
 
 TEST_F(LifecycleStoreTest, TheTablesAreASecondFence) {

@@ -60,14 +60,14 @@ class QuotaStoreTest : public ::testing::Test {
     revision_ = staged.revision();
   }
 
-  static std::map<std::string, std::pair<int64_t, std::string>> Picture(
+  static std::map<std::string, std::pair<int64_t, std::string>> Contents(
       const quota::State& state, const Store<quota::State>& store) {
-    std::map<std::string, std::pair<int64_t, std::string>> picture;
+    std::map<std::string, std::pair<int64_t, std::string>> contents;
     state.ForEach([&](const Revised<quota::State::Change>& row) {
-      picture[absl::StrCat(row.change.kind(), " ", row.change.key)] = {row.revision,
-                                                                       store.Encode(row)};
+      contents[absl::StrCat(row.change.kind(), " ", row.change.key)] = {row.revision,
+                                                                        store.Encode(row)};
     });
-    return picture;
+    return contents;
   }
 
   testing::TestDatabase database_;
@@ -116,8 +116,8 @@ TEST_F(QuotaStoreTest, TablesAndJournalGiveBackTheState) {
     ASSERT_THAT(change, IsOk());
     replayed.Apply(*change, entry.revision);
   }
-  EXPECT_EQ(Picture(loaded, *store_), Picture(state_, *store_));
-  EXPECT_EQ(Picture(replayed, *store_), Picture(state_, *store_));
+  EXPECT_EQ(Contents(loaded, *store_), Contents(state_, *store_));
+  EXPECT_EQ(Contents(replayed, *store_), Contents(state_, *store_));
   EXPECT_EQ(loaded.size(), 3u + 3u);
   EXPECT_EQ(FindReleased(loaded, "b")->generation, 2);
   EXPECT_EQ(*FindReleased(loaded, "b"), *FindReleased(state_, "b"));
