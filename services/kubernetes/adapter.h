@@ -83,9 +83,9 @@ class Adapter {
   void MakeBrake();
   History::Unknown FindUnknown() const;
   // What would go now because the other side does not know it.
-  Brake::Picture FindRemovals() const;
-  void FindNodesToGo(Brake::Picture& picture) const;
-  void FindPoolsToGo(Brake::Picture& picture) const;
+  Brake::PendingRemovals FindRemovals() const;
+  void FindNodesToGo(Brake::PendingRemovals& pending) const;
+  void FindPoolsToGo(Brake::PendingRemovals& pending) const;
   void ShowHeld(const Brake::Candidate& of, const std::string& message, bool begins);
   // By which Muster knows the v1 Node of that name, if it does.
   std::string MachineOf(const std::string& node) const;

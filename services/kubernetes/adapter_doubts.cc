@@ -119,11 +119,11 @@ void Adapter::ShowHeld(const Brake::Candidate& of, const std::string& message, b
   pools_->Add(of.pool);
 }
 
-void Adapter::FindNodesToGo(Brake::Picture& picture) const {
+void Adapter::FindNodesToGo(Brake::PendingRemovals& pending) const {
   for (const auto& object : cluster_->nodes().All()) {
     const auto node = known_->NodeOf(MachineOf(object->name));
     const bool ours = !OrphanName(*object, "").empty();
-    if (ours || node != nullptr) ++picture.all_nodes.nodes;
+    if (ours || node != nullptr) ++pending.all_nodes.nodes;
     // One that bears the mark of another life need not be ours otherwise.
     const bool goes = node == nullptr ? ours : CompareLives(*node, *object) != 0;
     if (!goes || object->deleting) continue;
@@ -134,7 +134,7 @@ void Adapter::FindNodesToGo(Brake::Picture& picture) const {
       return found == object->labels.end() ? std::string() : found->second;
     };
     const auto pool = cluster_->node_pools().Find(label(kPoolLabel));
-    picture.nodes.push_back({.uid = object->uid,
+    pending.nodes.push_back({.uid = object->uid,
                              .name = object->name,
                              .pool = label(kPoolLabel),
                              .pool_uid = pool == nullptr ? label(kPoolUidLabel) : pool->uid,
@@ -142,17 +142,17 @@ void Adapter::FindNodesToGo(Brake::Picture& picture) const {
   }
 }
 
-void Adapter::FindPoolsToGo(Brake::Picture& picture) const {
+void Adapter::FindPoolsToGo(Brake::PendingRemovals& pending) const {
   for (const auto& pool : known_->AllPools()) {
     if (pool->object_generation() == 0) continue;
     const auto nodes = static_cast<int64_t>(known_->NodesOf(pool->uid()).size());
-    picture.all_pools = picture.all_pools + Removals{1, nodes};
+    pending.all_pools = pending.all_pools + Removals{1, nodes};
     if (pool->has_delete_time()) continue;
     const std::string name = LastPart(pool->name());
     const auto object = cluster_->node_pools().Find(name);
     if (object != nullptr && object->uid == pool->uid()) continue;
     if (history_->Judge(pool->uid()) != History::Verdict::kObey) continue;
-    picture.node_pools.push_back({.uid = pool->uid(),
+    pending.node_pools.push_back({.uid = pool->uid(),
                                   .name = name,
                                   .pool = name,
                                   .pool_uid = object == nullptr ? pool->uid() : object->uid,
@@ -160,11 +160,11 @@ void Adapter::FindPoolsToGo(Brake::Picture& picture) const {
   }
 }
 
-Brake::Picture Adapter::FindRemovals() const {
-  Brake::Picture picture;
-  FindNodesToGo(picture);
-  FindPoolsToGo(picture);
-  return picture;
+Brake::PendingRemovals Adapter::FindRemovals() const {
+  Brake::PendingRemovals pending;
+  FindNodesToGo(pending);
+  FindPoolsToGo(pending);
+  return pending;
 }
 
 }  // namespace muster::kubernetes

@@ -42,11 +42,11 @@ void Brake::Look(absl::Time now) {
     if (!asked_ && idle) return;
     asked_ = false;
   }
-  const Picture picture = parts_.look();
+  const PendingRemovals pending = parts_.look();
   std::optional<Order> order;
-  const bool pools_go = Decide(&Brake::pools_, picture.node_pools, picture.all_pools, now, order);
-  const bool nodes_go = Decide(&Brake::nodes_, picture.nodes, picture.all_nodes, now, order);
-  Show(picture);
+  const bool pools_go = Decide(&Brake::pools_, pending.node_pools, pending.all_pools, now, order);
+  const bool nodes_go = Decide(&Brake::nodes_, pending.nodes, pending.all_nodes, now, order);
+  Show(pending);
   const auto names = [](bool go, const std::vector<Candidate>& candidates) {
     std::vector<std::string> all;
     for (const Candidate& candidate : candidates) {
@@ -55,7 +55,7 @@ void Brake::Look(absl::Time now) {
     return all;
   };
   if (pools_go || nodes_go)
-    parts_.again(names(nodes_go, picture.nodes), names(pools_go, picture.node_pools));
+    parts_.again(names(nodes_go, pending.nodes), names(pools_go, pending.node_pools));
 }
 
 Brake::Question Brake::Ask(Kind Brake::*which, const std::vector<Candidate>& candidates,
@@ -131,12 +131,12 @@ std::string Brake::MessageOf(const Shown& shown, const Removals& all, const std:
       command, ". Else see which side was restored, or is not the one that is meant.");
 }
 
-std::map<std::string, Brake::Shown> Brake::Collect(const Picture& picture) const {
+std::map<std::string, Brake::Shown> Brake::Collect(const PendingRemovals& pending) const {
   std::map<std::string, Shown> shown;
-  for (const Candidate& candidate : picture.node_pools) {
+  for (const Candidate& candidate : pending.node_pools) {
     if (pools_.held.contains(candidate.uid)) shown[candidate.pool] = {candidate, true};
   }
-  for (const Candidate& candidate : picture.nodes) {
+  for (const Candidate& candidate : pending.nodes) {
     if (!nodes_.held.contains(candidate.uid)) continue;
     Shown& at = shown[candidate.pool];
     if (at.nodes++ == 0) at.of = candidate;
@@ -144,7 +144,7 @@ std::map<std::string, Brake::Shown> Brake::Collect(const Picture& picture) const
   return shown;
 }
 
-void Brake::Show(const Picture& picture) {
+void Brake::Show(const PendingRemovals& pending) {
   std::vector<Change> changes;
   Removals held;
   {
@@ -152,7 +152,7 @@ void Brake::Show(const Picture& picture) {
     held = pools_.holds + nodes_.holds;
     const std::string command = ReleasingCommand(parts_.cluster, held);
     std::map<std::string, std::string> messages;
-    for (const auto& [pool, at] : Collect(picture)) {
+    for (const auto& [pool, at] : Collect(pending)) {
       const std::string& message = messages[pool] = MessageOf(at, held, command);
       const auto before = shown_.find(pool);
       const bool begins = before == shown_.end();

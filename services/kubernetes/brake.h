@@ -22,8 +22,8 @@
 namespace muster::kubernetes {
 
 // Lets removals pass that follow from what one side does not know, or holds them until an operator
-// says how many may go (core/brake.h). It decides on the whole picture, never on one object: who
-// asks for one that was not in a picture yet has to ask again. Thread-safe.
+// says how many may go (core/brake.h). It decides on all that would go, never on one object: who
+// asks for one that was not among them yet has to ask again. Thread-safe.
 class Brake {
  public:
   // One that would go.
@@ -34,7 +34,8 @@ class Brake {
     std::string pool_uid = {};  // of the NodePool object if there is one, else of the one there was
     int64_t nodes = 0;          // of the pool; of a v1 Node: 1
   };
-  struct Picture {
+  // All that would go, beside all there is.
+  struct PendingRemovals {
     std::vector<Candidate> node_pools = {};
     std::vector<Candidate> nodes = {};
     Removals all_pools = {};
@@ -52,12 +53,12 @@ class Brake {
     Metrics* metrics = nullptr;
     const History* history = nullptr;
     // What would go now, in the history that Muster is in.
-    std::function<Picture()> look = {};
+    std::function<PendingRemovals()> look = {};
     std::function<absl::StatusOr<Order>()> order = {};
     // Takes these off the order, so that nobody lets others go by it, in whatever process: what is
     // left. Not OK: it is not the order any more, or that is not known.
     std::function<absl::StatusOr<Order>(const Order& order, const Removals& going)> take = {};
-    // To be called soon: somebody asked for what is in no picture yet.
+    // To be called soon: somebody asked for what was not among the pending removals.
     std::function<void()> wake = {};
     // What is to be shown at a pool (empty: nothing any more) is otherwise; `begins`: nothing was.
     std::function<void(const Candidate& of, const std::string& message, bool begins)> show = {};
@@ -73,7 +74,7 @@ class Brake {
   History::Verdict Judge(const std::string& uid);
   // What is held of the pool of that name, for its condition; nullopt: nothing.
   std::optional<std::string> HeldAt(const std::string& pool) const;
-  // Takes a picture and decides, if somebody asked or something is held. `now`: of the wall, as the
+  // Looks what would go and decides, if somebody asked or something is held. `now`: of the wall, as the
   // orders have it. By one thread.
   void Look(absl::Time now);
 
@@ -114,9 +115,9 @@ class Brake {
   // False: they may not go by it.
   bool TakeOff(Order& order, const Removals& going) const;
   static std::string MessageOf(const Shown& shown, const Removals& all, const std::string& command);
-  void Show(const Picture& picture);
+  void Show(const PendingRemovals& pending);
   // By pool.
-  std::map<std::string, Shown> Collect(const Picture& picture) const
+  std::map<std::string, Shown> Collect(const PendingRemovals& pending) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const Parts parts_;

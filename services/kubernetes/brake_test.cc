@@ -34,7 +34,7 @@ class BrakeTest : public ::testing::Test {
             .look =
                 [this] {
                   ++looks_;
-                  return picture_;
+                  return pending_;
                 },
             .order = [this]() -> absl::StatusOr<Brake::Order> {
               if (!orders_.ok()) return orders_;
@@ -61,10 +61,10 @@ class BrakeTest : public ::testing::Test {
   }
   // The v1 Nodes n0, n1, ... of pool p, uids u0, u1, ..., of 10 in all.
   void Miss(int from, int to) {
-    picture_.nodes.clear();
-    picture_.all_nodes = {0, 10};
+    pending_.nodes.clear();
+    pending_.all_nodes = {0, 10};
     for (int i = from; i < to; ++i)
-      picture_.nodes.push_back({.uid = absl::StrCat("u", i),
+      pending_.nodes.push_back({.uid = absl::StrCat("u", i),
                                 .name = absl::StrCat("n", i),
                                 .pool = "p",
                                 .pool_uid = "pu",
@@ -82,7 +82,7 @@ class BrakeTest : public ::testing::Test {
                     .look = [] { return History::Unknown(); },
                     .show = [](const std::string&, const std::string&) {},
                     .again = [](const History::Unknown&) {}}};
-  Brake::Picture picture_;
+  Brake::PendingRemovals pending_;
   Brake::Order order_;
   absl::Status orders_;
   int looks_ = 0;
@@ -92,7 +92,7 @@ class BrakeTest : public ::testing::Test {
   Brake brake_{MakeParts()};
 };
 
-TEST_F(BrakeTest, ThePictureDecides) {
+TEST_F(BrakeTest, AllThatWouldGoDecides) {
   brake_.Look(kNow);
   EXPECT_EQ(looks_, 0) << "nobody asked";
   Miss(0, 2);
@@ -186,8 +186,8 @@ TEST_F(BrakeTest, DropByDropIsNoFew) {
 
 TEST_F(BrakeTest, PoolsAndNodesTogetherNeedAnOrderForBoth) {
   Miss(0, 3);
-  picture_.node_pools = {{.uid = "pu", .name = "p", .pool = "p", .pool_uid = "pu", .nodes = 3}};
-  picture_.all_pools = {1, 3};
+  pending_.node_pools = {{.uid = "pu", .name = "p", .pool = "p", .pool_uid = "pu", .nodes = 3}};
+  pending_.all_pools = {1, 3};
   (void)brake_.Judge("pu");
   brake_.Look(kNow);
   EXPECT_EQ(brake_.Judge("pu"), Verdict::kKeep) << "a pool of more than a few Nodes";
