@@ -12,8 +12,8 @@ namespace muster::simulation {
 // Mistakes that can be planted, to see that they are found.
 enum class Bug {
   kNone,
-  kNoVersionCheck,        // plans are carried out whatever happened since their picture
-  kNewestGeneration,      // requests bear a newer generation than their picture
+  kNoVersionCheck,        // plans are carried out whatever happened since their view
+  kNewestGeneration,      // requests bear a newer generation than their view
   kQuotaNotHeeded,        // a refused growth counts as granted
   kReturnsForgotten,      // machines are not given back
   kSilenceIsEmpty,        // capacity's answer that did not come reads as "holds nothing"
@@ -31,7 +31,7 @@ enum class Bug {
   kGenerationUnbounded,   // one mistaken call uses up all generations
   kRestoreUnnoticed,      // what was planned from a lost future is carried out
   kRebaseMissing,         // nobody goes on above a generation that a service knows
-  kRebaseNotFenced,       // plans that do are carried out whatever happened since their picture
+  kRebaseNotFenced,       // plans that do are carried out whatever happened since their view
   kCollectorNoRecheck,    // orphans are given back without a look at whether they still are
   kCollectorTooEarly,     // without a grace
   kTimeStepsBack,         // what the database's clock says is the time, whatever it said before

@@ -34,17 +34,17 @@ Command Received(const Request& request,
 
 }  // namespace
 
-Picture Look(const lifecycle::State& state, const std::string& name) {
-  Picture picture;
-  picture.pool = state.table<lifecycle::Pool>().FindVersioned(name)->row;
+PoolView Look(const lifecycle::State& state, const std::string& name) {
+  PoolView view;
+  view.pool = state.table<lifecycle::Pool>().FindVersioned(name)->row;
   const std::string cluster(lifecycle::ClusterNameOf(name));
-  picture.cluster = state.table<lifecycle::Cluster>().FindVersioned(cluster)->row;
-  picture.nodes = state.NodesOf(name);
-  for (const lifecycle::Node* node : picture.nodes) {
-    picture.rows.push_back(state.table<lifecycle::Node>().FindVersioned(node->name)->row);
+  view.cluster = state.table<lifecycle::Cluster>().FindVersioned(cluster)->row;
+  view.nodes = state.NodesOf(name);
+  for (const lifecycle::Node* node : view.nodes) {
+    view.rows.push_back(state.table<lifecycle::Node>().FindVersioned(node->name)->row);
   }
-  picture.version = state.VersionOf(name);
-  return picture;
+  view.version = state.VersionOf(name);
+  return view;
 }
 
 lifecycle::CatalogueFacts FactsFor(const lifecycle::Pool& pool, const capacity::State& catalogue) {
@@ -68,17 +68,16 @@ std::string QuotaOf(const lifecycle::Pool& pool) {
                      QuotaIdOf(pool.zone, pool.spec.instance_type, pool.spec.compute_class));
 }
 
-quota::SyncHolding RequestOf(const Picture& picture, const lifecycle::HoldingAsk& ask) {
-  return Received(lifecycle::RequestOf(*picture.pool, ask), &quota::FromProto);
+quota::SyncHolding RequestOf(const PoolView& view, const lifecycle::HoldingAsk& ask) {
+  return Received(lifecycle::RequestOf(*view.pool, ask), &quota::FromProto);
 }
 
-capacity::SyncClaim RequestOf(const Picture& picture, const lifecycle::ClaimAsk& ask) {
-  return Received(lifecycle::RequestOf(*picture.pool, ask), &capacity::FromProto);
+capacity::SyncClaim RequestOf(const PoolView& view, const lifecycle::ClaimAsk& ask) {
+  return Received(lifecycle::RequestOf(*view.pool, ask), &capacity::FromProto);
 }
 
-configuration::SyncPool RequestOf(const Picture& picture, const lifecycle::ConfigurationAsk& ask) {
-  return Received(lifecycle::RequestOf(*picture.pool, *picture.cluster, ask),
-                  &configuration::FromProto);
+configuration::SyncPool RequestOf(const PoolView& view, const lifecycle::ConfigurationAsk& ask) {
+  return Received(lifecycle::RequestOf(*view.pool, *view.cluster, ask), &configuration::FromProto);
 }
 
 lifecycle::HoldingFacts FactsOf(const quota::HoldingOutcome& answer) {

@@ -14,8 +14,8 @@
 // the messages that go over the wire, and with the checks that the services make of them.
 namespace muster::simulation {
 
-// A pool as one pass of the loop sees it.
-struct Picture {
+// A pool as one pass of the loop sees it: its rows, what is asked for it and what the others answer.
+struct PoolView {
   std::shared_ptr<const lifecycle::Cluster> cluster = {};
   std::shared_ptr<const lifecycle::Pool> pool = {};
   std::vector<std::shared_ptr<const lifecycle::Node>> rows = {};  // keeps `nodes` alive
@@ -28,15 +28,15 @@ struct Picture {
 };
 
 // `pool`: a name in the state.
-Picture Look(const lifecycle::State& state, const std::string& pool);
+PoolView Look(const lifecycle::State& state, const std::string& pool);
 
 // What capacity's catalogue says that matters to the pool.
 lifecycle::CatalogueFacts FactsFor(const lifecycle::Pool& pool, const capacity::State& catalogue);
 
 std::string QuotaOf(const lifecycle::Pool& pool);
-quota::SyncHolding RequestOf(const Picture& picture, const lifecycle::HoldingAsk& ask);
-capacity::SyncClaim RequestOf(const Picture& picture, const lifecycle::ClaimAsk& ask);
-configuration::SyncPool RequestOf(const Picture& picture, const lifecycle::ConfigurationAsk& ask);
+quota::SyncHolding RequestOf(const PoolView& view, const lifecycle::HoldingAsk& ask);
+capacity::SyncClaim RequestOf(const PoolView& view, const lifecycle::ClaimAsk& ask);
+configuration::SyncPool RequestOf(const PoolView& view, const lifecycle::ConfigurationAsk& ask);
 
 lifecycle::HoldingFacts FactsOf(const quota::HoldingOutcome& answer);
 lifecycle::ClaimFacts FactsOf(const capacity::ClaimView& view);

@@ -39,32 +39,32 @@ void Replica::Begin(const std::vector<std::string>& pools) {
   const Cloud& cloud = around_.cloud;
   // The lane caught up with what it looks at.
   clock_->Take(cloud.lifecycle.HeadAt(cloud.now));
-  pictures_.clear();
+  views_.clear();
   for (const std::string& name : pools) {
     if (cloud.lifecycle.state().table<lifecycle::Pool>().Find(name) == nullptr) continue;
-    Picture picture = Look(cloud.lifecycle.state(), name);
-    picture.incarnation = cloud.lifecycle.incarnation();
+    PoolView view = Look(cloud.lifecycle.state(), name);
+    view.incarnation = cloud.lifecycle.incarnation();
     if (around_.network.catalogue_known)
-      picture.catalogue = FactsFor(*picture.pool, cloud.capacity.state());
-    picture.demand = DemandOf(*picture.pool, picture.nodes, picture.catalogue);
-    cloud.trace(cloud.now, name_, ": looks at ", name, " version ", picture.version, " generation ",
-                picture.pool->account.generation);
-    pictures_.push_back(std::move(picture));
+      view.catalogue = FactsFor(*view.pool, cloud.capacity.state());
+    view.demand = DemandOf(*view.pool, view.nodes, view.catalogue);
+    cloud.trace(cloud.now, name_, ": looks at ", name, " version ", view.version, " generation ",
+                view.pool->account.generation);
+    views_.push_back(std::move(view));
   }
   previews_ = false;
   asks_ = {&Replica::AskQuota, &Replica::AskCapacity, &Replica::AskConfiguration};
-  stage_ = pictures_.empty() ? Stage::kIdle : Stage::kAsking;
+  stage_ = views_.empty() ? Stage::kIdle : Stage::kAsking;
 }
 
 void Replica::Preview(const lifecycle::Pool& after) {
   Begin({after.name});
   previews_ = true;
-  for (Picture& picture : pictures_) {
+  for (PoolView& view : views_) {
     auto pool = std::make_shared<lifecycle::Pool>(after);
     pool->account.generation += kNewer;
     pool->generation += kNewer;
-    picture.pool = std::move(pool);
-    picture.demand = DemandOf(*picture.pool, picture.nodes, picture.catalogue);
+    view.pool = std::move(pool);
+    view.demand = DemandOf(*view.pool, view.nodes, view.catalogue);
   }
 }
 
@@ -158,10 +158,10 @@ void Replica::Recover() {
 
 void Replica::MakePlans() {
   commits_.clear();
-  for (Picture& picture : pictures_) {
-    auto& claim = picture.answers.claim.value;
-    claim.taken = around_.cloud.lifecycle.state().TakenElsewhere(picture.pool->uid, claim.machines);
-    lifecycle::Pool pool = *picture.pool;
+  for (PoolView& view : views_) {
+    auto& claim = view.answers.claim.value;
+    claim.taken = around_.cloud.lifecycle.state().TakenElsewhere(view.pool->uid, claim.machines);
+    lifecycle::Pool pool = *view.pool;
     absl::Time now = Now();
     if (around_.bug == Bug::kIdleOnlyForgotten)
       pool.spec.scale_down_strategy = lifecycle::ScaleDownStrategy::kPreferIdle;
@@ -169,16 +169,15 @@ void Replica::MakePlans() {
     if (around_.bug == Bug::kClockFast) now += absl::Minutes(3);
     lifecycle::Policy policy = around_.policy;
     if (around_.bug == Bug::kGiveUpUnbounded) policy.give_up_percent = 100;
-    const lifecycle::Snapshot snapshot{
-        picture.cluster.get(), &pool,           picture.nodes, picture.version,
-        picture.catalogue,     picture.answers, policy,        now};
+    const lifecycle::Snapshot snapshot{view.cluster.get(), &pool,        view.nodes, view.version,
+                                       view.catalogue,     view.answers, policy,     now};
     lifecycle::PoolPlan plan = Plan(snapshot);
     if (advises()) {
       Explain(snapshot, plan);
       continue;
     }
     if (around_.dice.OneIn(50) && !(Plan(snapshot) == plan)) {
-      around_.checker.Fail(absl::StrCat("two plans from one picture of ", pool.name, " differ"));
+      around_.checker.Fail(absl::StrCat("two plans from one view of ", pool.name, " differ"));
     }
     const auto limit = [](const lifecycle::Defer& defer) {
       return defer.reason == lifecycle::DeferReason::kGiveUpLimit;
@@ -186,8 +185,7 @@ void Replica::MakePlans() {
     if (std::any_of(plan.defers.begin(), plan.defers.end(), limit))
       around_.checker.Notice("give-up: waits for the next interval");
     planned(pool.name, plan.due - now);
-    if (!plan.actions.empty())
-      commits_.push_back({CommandOf(picture, plan), picture.incarnation, now});
+    if (!plan.actions.empty()) commits_.push_back({CommandOf(view, plan), view.incarnation, now});
   }
 }
 
@@ -210,9 +208,9 @@ void Replica::Explain(const lifecycle::Snapshot& snapshot, const lifecycle::Pool
         absl::StrCat(snapshot.pool->name, " is ", reason, ", and nothing says why"));
 }
 
-lifecycle::ApplyPlan Replica::CommandOf(const Picture& picture, lifecycle::PoolPlan& plan) const {
-  lifecycle::ApplyPlan command{picture.pool->name, picture.pool->uid, picture.version,
-                               lease_->holder(),   epoch(),           std::move(plan.actions)};
+lifecycle::ApplyPlan Replica::CommandOf(const PoolView& view, lifecycle::PoolPlan& plan) const {
+  lifecycle::ApplyPlan command{view.pool->name,  view.pool->uid, view.version,
+                               lease_->holder(), epoch(),        std::move(plan.actions)};
   if (around_.bug == Bug::kRebaseNotFenced && Raises(command)) {
     command.version = std::numeric_limits<int64_t>::max();
   }
@@ -220,7 +218,7 @@ lifecycle::ApplyPlan Replica::CommandOf(const Picture& picture, lifecycle::PoolP
   if (around_.bug == Bug::kDisabledForgotten) {
     for (lifecycle::Action& action : command.actions) {
       auto* assign = std::get_if<lifecycle::AssignNode>(&action);
-      if (assign != nullptr) assign->node_profile = picture.answers.configuration.value.active;
+      if (assign != nullptr) assign->node_profile = view.answers.configuration.value.active;
     }
   }
   if (around_.bug == Bug::kEventsTwice) {

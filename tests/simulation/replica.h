@@ -104,16 +104,16 @@ class Replica {
   static void CarryOut(const Surroundings& around, const Planned& planned, LeaseThread& lease,
                        storage::LaneClock& clock, absl::Duration since);
   void Send(const Network::Message& commit);
-  lifecycle::ApplyPlan CommandOf(const Picture& picture, lifecycle::PoolPlan& plan) const;
+  lifecycle::ApplyPlan CommandOf(const PoolView& view, lifecycle::PoolPlan& plan) const;
   absl::Time Now() const;
-  int64_t GenerationOf(const Picture& picture, int64_t asked) const;
+  int64_t GenerationOf(const PoolView& view, int64_t asked) const;
 
   const std::string name_;
   const Surroundings around_;
   const Role role_;
   Stage stage_ = Stage::kIdle;
   std::shared_ptr<storage::LaneClock> clock_;  // its commits keep it
-  std::vector<Picture> pictures_;
+  std::vector<PoolView> views_;
   std::vector<Ask> asks_;
   std::vector<Planned> commits_;
   bool previews_ = false;

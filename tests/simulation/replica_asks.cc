@@ -148,41 +148,40 @@ void Replica::Send(bool away, std::vector<Request> requests,
   }
 }
 
-int64_t Replica::GenerationOf(const Picture& picture, int64_t asked) const {
+int64_t Replica::GenerationOf(const PoolView& view, int64_t asked) const {
   if (around_.bug != Bug::kNewestGeneration) return asked;
   const auto& pools = around_.cloud.lifecycle.state().table<lifecycle::Pool>();
-  const lifecycle::Pool* pool = pools.Find(picture.pool->name);
+  const lifecycle::Pool* pool = pools.Find(view.pool->name);
   return pool == nullptr ? asked : std::max(asked, pool->account.generation);
 }
 
 void Replica::AskQuota() {
   std::vector<quota::SyncHolding> requests;
   std::vector<lifecycle::PeerReply<lifecycle::HoldingFacts>*> slots;
-  for (Picture& picture : pictures_) {
-    if (!picture.demand.holding) continue;
-    requests.push_back(RequestOf(picture, *picture.demand.holding));
-    requests.back().generation = GenerationOf(picture, requests.back().generation);
-    slots.push_back(&picture.answers.holding);
+  for (PoolView& view : views_) {
+    if (!view.demand.holding) continue;
+    requests.push_back(RequestOf(view, *view.demand.holding));
+    requests.back().generation = GenerationOf(view, requests.back().generation);
+    slots.push_back(&view.answers.holding);
   }
   Send(around_.network.quota_away, requests, slots);
   if (around_.bug != Bug::kQuotaNotHeeded) return;
-  for (Picture& picture : pictures_) {
-    if (!picture.answers.holding.here()) continue;
-    picture.answers.holding.value = {lifecycle::HoldingFacts::Verdict::kUnder,
-                                     picture.demand.holding->nodes};
+  for (PoolView& view : views_) {
+    if (!view.answers.holding.here()) continue;
+    view.answers.holding.value = {lifecycle::HoldingFacts::Verdict::kUnder,
+                                  view.demand.holding->nodes};
   }
 }
 
 void Replica::AskCapacity() {
   std::vector<capacity::SyncClaim> requests;
   std::vector<lifecycle::PeerReply<lifecycle::ClaimFacts>*> slots;
-  for (Picture& picture : pictures_) {
-    if (!picture.demand.claim) continue;
-    if (!advises())
-      around_.checker.Asked(picture.pool->uid, picture.incarnation, *picture.demand.claim);
-    requests.push_back(RequestOf(picture, *picture.demand.claim));
-    requests.back().generation = GenerationOf(picture, requests.back().generation);
-    slots.push_back(&picture.answers.claim);
+  for (PoolView& view : views_) {
+    if (!view.demand.claim) continue;
+    if (!advises()) around_.checker.Asked(view.pool->uid, view.incarnation, *view.demand.claim);
+    requests.push_back(RequestOf(view, *view.demand.claim));
+    requests.back().generation = GenerationOf(view, requests.back().generation);
+    slots.push_back(&view.answers.claim);
   }
   if (around_.bug == Bug::kReturnsForgotten) requests = WithoutReturns(std::move(requests));
   Send(around_.network.capacity_away, requests, slots);
@@ -195,10 +194,10 @@ void Replica::AskCapacity() {
 void Replica::AskConfiguration() {
   std::vector<configuration::SyncPool> requests;
   std::vector<lifecycle::PeerReply<lifecycle::ConfigurationFacts>*> slots;
-  for (Picture& picture : pictures_) {
-    if (!picture.demand.configuration) continue;
-    requests.push_back(RequestOf(picture, *picture.demand.configuration));
-    slots.push_back(&picture.answers.configuration);
+  for (PoolView& view : views_) {
+    if (!view.demand.configuration) continue;
+    requests.push_back(RequestOf(view, *view.demand.configuration));
+    slots.push_back(&view.answers.configuration);
   }
   Send(around_.network.configuration_away, requests, slots);
 }

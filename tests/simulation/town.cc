@@ -114,54 +114,54 @@ void Town::RegisterRack(const std::string& type, int count) {
 
 // --- a pass, and a preview's ---
 
-void Town::Ask(Picture& picture, bool only_ask) {
-  const lifecycle::Demand& demand = picture.demand;
+void Town::Ask(PoolView& view, bool only_ask) {
+  const lifecycle::Demand& demand = view.demand;
   if (demand.holding) {
-    const quota::SyncHolding asked = RequestOf(picture, *demand.holding);
-    Fill(picture.answers.holding, only_ask ? cloud.quota.Ask([&](auto& staged) {
+    const quota::SyncHolding asked = RequestOf(view, *demand.holding);
+    Fill(view.answers.holding, only_ask ? cloud.quota.Ask([&](auto& staged) {
       return quota::Check(staged.state(), {&asked, 1}, TimeOf(cloud.quota), 0)[0];
     })
-                                           : cloud.quota.Run(asked, cloud.now));
+                                        : cloud.quota.Run(asked, cloud.now));
   }
   if (demand.claim) {
-    const capacity::SyncClaims asked{{RequestOf(picture, *demand.claim)}};
-    Fill(picture.answers.claim, only_ask ? cloud.capacity.Ask([&](auto& staged) {
+    const capacity::SyncClaims asked{{RequestOf(view, *demand.claim)}};
+    Fill(view.answers.claim, only_ask ? cloud.capacity.Ask([&](auto& staged) {
       return capacity::Check(staged, asked, TimeOf(cloud.capacity))[0];
     })
-                                         : cloud.capacity.Run(asked, cloud.now)[0]);
-    lifecycle::ClaimFacts& claim = picture.answers.claim.value;
-    claim.taken = cloud.lifecycle.state().TakenElsewhere(picture.pool->uid, claim.machines);
+                                      : cloud.capacity.Run(asked, cloud.now)[0]);
+    lifecycle::ClaimFacts& claim = view.answers.claim.value;
+    claim.taken = cloud.lifecycle.state().TakenElsewhere(view.pool->uid, claim.machines);
   }
   if (demand.configuration) {
-    const configuration::SyncPools asked{{RequestOf(picture, *demand.configuration)}};
-    Fill(picture.answers.configuration, only_ask ? cloud.configuration.Ask([&](auto& staged) {
+    const configuration::SyncPools asked{{RequestOf(view, *demand.configuration)}};
+    Fill(view.answers.configuration, only_ask ? cloud.configuration.Ask([&](auto& staged) {
       return configuration::Check(staged, asked, TimeOf(cloud.configuration), {})[0];
     })
-                                                 : (*cloud.configuration.Run(asked, cloud.now))[0]);
+                                              : (*cloud.configuration.Run(asked, cloud.now))[0]);
   }
 }
 
-Picture Town::LookAt(const lifecycle::State& state, const std::string& pool, bool only_ask) {
-  Picture picture = Look(state, pool);
-  picture.catalogue = FactsFor(*picture.pool, cloud.capacity.state());
-  picture.demand = DemandOf(*picture.pool, picture.nodes, picture.catalogue);
-  Ask(picture, only_ask);
-  return picture;
+PoolView Town::LookAt(const lifecycle::State& state, const std::string& pool, bool only_ask) {
+  PoolView view = Look(state, pool);
+  view.catalogue = FactsFor(*view.pool, cloud.capacity.state());
+  view.demand = DemandOf(*view.pool, view.nodes, view.catalogue);
+  Ask(view, only_ask);
+  return view;
 }
 
-lifecycle::Snapshot Town::SnapshotOf(const Picture& picture) const {
-  return {picture.cluster.get(), picture.pool.get(), picture.nodes, picture.version,
-          picture.catalogue,     picture.answers,    policy,        Now()};
+lifecycle::Snapshot Town::SnapshotOf(const PoolView& view) const {
+  return {view.cluster.get(), view.pool.get(), view.nodes, view.version,
+          view.catalogue,     view.answers,    policy,     Now()};
 }
 
 bool Town::Pass(const std::string& name) {
   if (Find(name) == nullptr) return false;
   const int64_t before = cloud.revisions();
-  const Picture picture = LookAt(cloud.lifecycle.state(), name, false);
-  lifecycle::PoolPlan plan = Plan(SnapshotOf(picture));
+  const PoolView view = LookAt(cloud.lifecycle.state(), name, false);
+  lifecycle::PoolPlan plan = Plan(SnapshotOf(view));
   due_ = std::min(due_, plan.due);
-  if (!plan.actions.empty() && !Run(lifecycle::ApplyPlan{name, picture.pool->uid, picture.version,
-                                                         "a", 1, std::move(plan.actions)})
+  if (!plan.actions.empty() && !Run(lifecycle::ApplyPlan{name, view.pool->uid, view.version, "a", 1,
+                                                         std::move(plan.actions)})
                                     .ok())
     std::abort();
   return cloud.revisions() != before;
@@ -173,10 +173,10 @@ void Town::PassAlone(const std::string& pool) {
 }
 
 lifecycle::Preview Town::Rehearse(const lifecycle::DryRun& dry_run) {
-  Picture picture;
+  PoolView view;
   return lifecycle::Rehearse(dry_run, [&](const lifecycle::State& state) {
-    picture = LookAt(state, dry_run.after.name, true);
-    return SnapshotOf(picture);
+    view = LookAt(state, dry_run.after.name, true);
+    return SnapshotOf(view);
   });
 }
 

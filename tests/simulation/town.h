@@ -99,10 +99,10 @@ class Town : public lifecycle::SimAgents {
   void Listen();
   lifecycle::Preview Rehearse(const lifecycle::DryRun& dry_run);
   lifecycle::HoldingFacts::Verdict CheckQuota(const lifecycle::Pool& pool, int64_t charge);
-  void Ask(Picture& picture, bool only_ask);
+  void Ask(PoolView& view, bool only_ask);
   // A look at the pool in those rows, with what the others answer.
-  Picture LookAt(const lifecycle::State& state, const std::string& pool, bool only_ask);
-  lifecycle::Snapshot SnapshotOf(const Picture& picture) const;
+  PoolView LookAt(const lifecycle::State& state, const std::string& pool, bool only_ask);
+  lifecycle::Snapshot SnapshotOf(const PoolView& view) const;
 
   const int rack_nodes_;
   int racks_ = 0;
