@@ -8,7 +8,7 @@
 #include "services/configuration/configuration_metrics.h"
 #include "services/configuration/core/limits.h"
 #include "services/configuration/handlers.h"
-#include "services/configuration/settler.h"
+#include "services/configuration/release_rollout.h"
 
 namespace muster::configuration {
 
@@ -30,7 +30,7 @@ absl::StatusOr<std::unique_ptr<ConfigurationService>> ConfigurationService::Crea
   ASSIGN_OR_RETURN(service->lane_,
                    Lane::Create(std::move(options.lane), service->store_.get(), options.clock));
   service->metrics_ = std::make_shared<ConfigurationMetrics>(service->lane_.get());
-  service->settler_ = std::make_unique<Settler>(service->lane_.get());
+  service->rollout_ = std::make_unique<ReleaseRollout>(service->lane_.get());
   service->handlers_ = std::make_unique<Handlers>(
       rpc::Writer<Lane>{service->lane_.get(), options.request_keep},
       Policy{.boot_failures_to_disable = threshold, .released_keep = options.released_keep});
@@ -38,7 +38,7 @@ absl::StatusOr<std::unique_ptr<ConfigurationService>> ConfigurationService::Crea
 }
 
 std::shared_ptr<prometheus::Collectable> ConfigurationService::collectable() const {
-  return settler_->collectable();
+  return rollout_->collectable();
 }
 
 std::shared_ptr<prometheus::Collectable> ConfigurationService::census_collectable() const {

@@ -17,10 +17,10 @@ class Collectable;
 namespace muster::configuration {
 
 class ConfigurationMetrics;
-class Settler;
+class ReleaseRollout;
 
 // The configuration service: its state, its lane, the handlers of
-// muster.configuration.v1.ConfigurationService, and what settles pools after releases.
+// muster.configuration.v1.ConfigurationService, and what rolls releases out.
 class ConfigurationService {
  public:
   struct Options {
@@ -50,7 +50,7 @@ class ConfigurationService {
       storage::NewConfigurationStore();
   std::unique_ptr<Lane> lane_;
   std::shared_ptr<ConfigurationMetrics> metrics_;
-  std::unique_ptr<Settler> settler_;
+  std::unique_ptr<ReleaseRollout> rollout_;
   std::unique_ptr<grpc::Service> handlers_;
 };
 

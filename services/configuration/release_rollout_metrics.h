@@ -13,10 +13,10 @@
 namespace muster::configuration {
 
 // `muster_configuration_*`: counted, or made from memory at scrape time. Thread-safe.
-class SettlerMetrics final : public prometheus::Collectable {
+class ReleaseRolloutMetrics final : public prometheus::Collectable {
  public:
   // The lane must live until Detach().
-  explicit SettlerMetrics(const Lane* lane) : lane_(lane) {}
+  explicit ReleaseRolloutMetrics(const Lane* lane) : lane_(lane) {}
 
   // The lane is going away: from here on nothing is shown.
   void Detach() { lane_.Detach(); }

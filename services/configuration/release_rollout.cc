@@ -1,4 +1,4 @@
-#include "services/configuration/settler.h"
+#include "services/configuration/release_rollout.h"
 
 #include <algorithm>
 #include <utility>
@@ -9,7 +9,7 @@
 #include "services/configuration/core/decide.h"
 #include "services/configuration/core/limits.h"
 #include "services/configuration/core/settle.h"
-#include "services/configuration/settler_metrics.h"
+#include "services/configuration/release_rollout_metrics.h"
 #include "services/rpc/metric_family.h"
 #include "services/trace/span.h"
 
@@ -27,7 +27,7 @@ bool IsOfReleases(absl::Span<const Revised<State::Change>> changes) {
 
 }  // namespace
 
-std::vector<prometheus::MetricFamily> SettlerMetrics::Collect() const {
+std::vector<prometheus::MetricFamily> ReleaseRolloutMetrics::Collect() const {
   size_t unsettled = 0;
   const auto count = [&](const Lane& lane) {
     unsettled = lane.Peek([](const State& state, int64_t) { return UnsettledPools(state); }).size();
@@ -43,30 +43,30 @@ std::vector<prometheus::MetricFamily> SettlerMetrics::Collect() const {
                    changed_.load())};
 }
 
-Settler::Settler(Lane* lane)
+ReleaseRollout::ReleaseRollout(Lane* lane)
     : lane_(*lane),
       signal_(std::make_shared<WorkerSignal>()),
-      metrics_(std::make_shared<SettlerMetrics>(lane)) {
+      metrics_(std::make_shared<ReleaseRolloutMetrics>(lane)) {
   lane_.Subscribe([signal = signal_](absl::Span<const Revised<State::Change>> changes) {
     if (IsOfReleases(changes)) signal->Wake();
   });
   thread_ = std::thread([this] { Run(); });
 }
 
-Settler::~Settler() {
+ReleaseRollout::~ReleaseRollout() {
   metrics_->Detach();
   signal_->Stop();
   thread_.join();
 }
 
-std::shared_ptr<prometheus::Collectable> Settler::collectable() const { return metrics_; }
+std::shared_ptr<prometheus::Collectable> ReleaseRollout::collectable() const { return metrics_; }
 
-void Settler::Run() {
+void ReleaseRollout::Run() {
   absl::Duration wait = absl::ZeroDuration();
-  while (signal_->Wait(wait)) wait = SettleAll() ? absl::InfiniteDuration() : kRetry;
+  while (signal_->Wait(wait)) wait = RollOut() ? absl::InfiniteDuration() : kRetry;
 }
 
-bool Settler::SettleAll() {
+bool ReleaseRollout::RollOut() {
   const std::vector<std::string> keys =
       lane_.Peek([](const State& state, int64_t) { return UnsettledPools(state); });
   if (keys.empty()) return true;
@@ -74,12 +74,12 @@ bool Settler::SettleAll() {
   for (size_t at = 0; at < keys.size(); at += kMaxSettled) {
     const auto begin = keys.begin() + static_cast<std::ptrdiff_t>(at);
     const size_t size = std::min(kMaxSettled, keys.size() - at);
-    if (!SettleSome({begin, begin + static_cast<std::ptrdiff_t>(size)})) return false;
+    if (!SettleBatch({begin, begin + static_cast<std::ptrdiff_t>(size)})) return false;
   }
   return true;
 }
 
-bool Settler::SettleSome(std::vector<std::string> keys) {
+bool ReleaseRollout::SettleBatch(std::vector<std::string> keys) {
   auto changed = std::make_shared<size_t>(0);
   lane_.Submit(
       [command = SettlePools{std::move(keys)}, changed](StagedState<State>& staged,

@@ -1,4 +1,4 @@
-#include "services/configuration/settler.h"
+#include "services/configuration/release_rollout.h"
 
 #include <prometheus/collectable.h>
 
@@ -15,7 +15,7 @@ namespace {
 
 constexpr char kRelease[] = "channels/stable/components/gpu-driver/releases/580.1";
 
-class SettlerTest : public ConfigurationServiceTest {
+class ReleaseRolloutTest : public ConfigurationServiceTest {
  protected:
   // `pools` pools with GPUs under OnSpecUpdate, and as many that no driver concerns.
   void CreatePools(int pools) {
@@ -53,14 +53,14 @@ class SettlerTest : public ConfigurationServiceTest {
   }
 };
 
-TEST_F(SettlerTest, TenThousandPoolsInBoundedBatches) {
+TEST_F(ReleaseRolloutTest, TenThousandPoolsInBoundedBatches) {
   CreatePools(5'000);
   const int64_t before = service_->lane().revision();
   ASSERT_THAT(Publish(kRelease), IsOk());
   AwaitPending(5'000);
   // The release, one profile, and the pools that follow it.
   EXPECT_EQ(service_->lane().revision(), before + 5'002);
-  // Answers come in order: when this one is there, the settler has had its last.
+  // Answers come in order: when this one is there, the rollout has had its last.
   ASSERT_THAT(Publish(kRelease), IsOk());
   const auto metrics = Scrape(*service_);
   EXPECT_EQ(metrics.at("muster_configuration_settled_pools_total"), 5'000);
@@ -68,9 +68,9 @@ TEST_F(SettlerTest, TenThousandPoolsInBoundedBatches) {
   EXPECT_EQ(metrics.at("muster_configuration_settle_batches_total"), 10);
 }
 
-// Whatever a replica left undone is found at the next start: here the release came while no
-// settler was there.
-TEST_F(SettlerTest, GoesOnAfterARestart) {
+// Whatever a replica left undone is found at the next start: here the release came while
+// nobody rolled it out.
+TEST_F(ReleaseRolloutTest, GoesOnAfterARestart) {
   CreatePools(20);
   {
     Stop();
@@ -98,7 +98,7 @@ TEST_F(SettlerTest, GoesOnAfterARestart) {
 }
 
 // Two replicas hear of the release; each pool is written once.
-TEST_F(SettlerTest, TwoReplicasWriteOnce) {
+TEST_F(ReleaseRolloutTest, TwoReplicasWriteOnce) {
   const auto other = NewReplica();
   CreatePools(600);
   const int64_t before = service_->lane().revision();
@@ -109,7 +109,7 @@ TEST_F(SettlerTest, TwoReplicasWriteOnce) {
 }
 
 // A release that another replica publishes is heard of by the journal.
-TEST_F(SettlerTest, HearsOfOtherReplicasReleases) {
+TEST_F(ReleaseRolloutTest, HearsOfOtherReplicasReleases) {
   CreatePools(5);
   const auto collectable = service_->collectable();
   {

@@ -14,30 +14,30 @@ class Collectable;
 
 namespace muster::configuration {
 
-class SettlerMetrics;
+class ReleaseRolloutMetrics;
 
-// Settles the pools that a release concerns (core/settle.h): a thread that looks for them when
-// releases change, whichever replica published, and at start, and settles them in commands of at
-// most kMaxSettled. Which are left follows from the rows: a restart loses nothing, and of several
+// Rolls a release out to the pools that it concerns, by settling them (core/settle.h): a thread that
+// looks for them when releases change, whichever replica published, and at start, and settles them in
+// commands of at most kMaxSettled. Which are left follows from the rows: a restart loses nothing, and of several
 // replicas the first one writes. While the database is away it tries again every second.
-class Settler {
+class ReleaseRollout {
  public:
   // To be made before the lane's first Submit. The lane must outlive it.
-  explicit Settler(Lane* lane);
+  explicit ReleaseRollout(Lane* lane);
   // Ends the thread.
-  ~Settler();
+  ~ReleaseRollout();
 
   std::shared_ptr<prometheus::Collectable> collectable() const;
 
  private:
   void Run();
   // False: some are left, because the database is away or it is to stop.
-  bool SettleAll();
-  bool SettleSome(std::vector<std::string> keys);
+  bool RollOut();
+  bool SettleBatch(std::vector<std::string> keys);
 
   Lane& lane_;
   const std::shared_ptr<WorkerSignal> signal_;  // the lane's subscription and a late answer keep it
-  const std::shared_ptr<SettlerMetrics> metrics_;
+  const std::shared_ptr<ReleaseRolloutMetrics> metrics_;
   std::thread thread_;
 };
 
