@@ -169,10 +169,11 @@ void Agent::Take(const lifecycle::v1::WatchLifecycleResponse& message) {
 }
 
 void Agent::TellCluster() {
-  std::vector<Wish> wishes = model_.TakeWishes();
+  std::vector<DesiredMachine> machines = model_.TakeDesired();
   if (cluster_ == nullptr) return;
   const bool waited = catalogue_.is_waited_for();
-  for (Wish& wish : catalogue_.Complete(std::move(wishes))) cluster_->Want(std::move(wish));
+  for (DesiredMachine& desired : catalogue_.Complete(std::move(machines)))
+    cluster_->Want(std::move(desired));
   if (!waited && catalogue_.is_waited_for()) changed_.SignalAll();
 }
 

@@ -39,7 +39,7 @@ struct FleetOptions {
   absl::Duration cordon_duration = absl::Minutes(10);    // exponential
   double staging_failure_rate = 0;  // share of stagings on a running Node that fail once
   double removal_failure_rate = 0;  // share of switch-offs that fail once
-  // Nodes whose names begin so have their Kubernetes side at an API server: see Wish. nullopt:
+  // Nodes whose names begin so have their Kubernetes side at an API server: see DesiredMachine. nullopt:
   // none.
   std::optional<std::string> kubernetes = {};
 };

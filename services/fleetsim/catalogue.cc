@@ -19,8 +19,8 @@ void Catalogue::Learn(const capacity::v1::InstanceType& type) {
   types_[std::string(absl::StripPrefix(type.name(), "instanceTypes/"))] = HardwareOf(type);
 }
 
-std::vector<Wish> Catalogue::Complete(std::vector<Wish> wishes) {
-  std::vector<Wish> complete;
+std::vector<DesiredMachine> Catalogue::Complete(std::vector<DesiredMachine> machines) {
+  std::vector<DesiredMachine> complete;
   for (auto it = waiting_.begin(); it != waiting_.end();) {
     const auto type = types_.find(it->second.instance_type);
     if (type == types_.end()) {
@@ -31,17 +31,18 @@ std::vector<Wish> Catalogue::Complete(std::vector<Wish> wishes) {
     complete.push_back(std::move(it->second));
     it = waiting_.erase(it);
   }
-  for (Wish& wish : wishes) {
-    const auto type = types_.find(wish.instance_type);
-    if (type != types_.end()) wish.hardware = type->second;
-    const auto waits = waiting_.find(wish.machine);
+  for (DesiredMachine& desired : machines) {
+    const auto type = types_.find(desired.instance_type);
+    if (type != types_.end()) desired.hardware = type->second;
+    const auto waits = waiting_.find(desired.machine);
     // What ends an earlier life of the machine leaves the next one waiting.
-    const bool overtakes = waits == waiting_.end() || wish.create_time >= waits->second.create_time;
-    if (type != types_.end() || wish.power == Wish::Power::kOff) {
-      if (overtakes) waiting_.erase(wish.machine);
-      complete.push_back(std::move(wish));
+    const bool overtakes =
+        waits == waiting_.end() || desired.create_time >= waits->second.create_time;
+    if (type != types_.end() || desired.power == DesiredMachine::Power::kOff) {
+      if (overtakes) waiting_.erase(desired.machine);
+      complete.push_back(std::move(desired));
     } else if (overtakes) {
-      waiting_[wish.machine] = std::move(wish);
+      waiting_[desired.machine] = std::move(desired);
     }
   }
   return complete;
@@ -49,7 +50,7 @@ std::vector<Wish> Catalogue::Complete(std::vector<Wish> wishes) {
 
 absl::btree_set<std::string> Catalogue::Missing() const {
   absl::btree_set<std::string> types;
-  for (const auto& [machine, wish] : waiting_) types.insert(wish.instance_type);
+  for (const auto& [machine, desired] : waiting_) types.insert(desired.instance_type);
   return types;
 }
 

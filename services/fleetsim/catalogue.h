@@ -6,8 +6,8 @@
 #include "absl/container/btree_map.h"
 #include "absl/container/btree_set.h"
 #include "muster/capacity/v1/capacity.pb.h"
+#include "services/fleetsim/desired_machine.h"
 #include "services/fleetsim/hardware.h"
-#include "services/fleetsim/wish.h"
 
 namespace muster::fleetsim {
 
@@ -18,18 +18,18 @@ Hardware HardwareOf(const capacity::v1::InstanceType& type);
 // thread-safe.
 class Catalogue {
  public:
-  // From now on; wishes that were completed before stay as they are.
+  // From now on; what was completed before stays as it is.
   void Learn(const capacity::v1::InstanceType& type);
-  // The wishes with the hardware of their machines, in their order, and those that waited and need
-  // not any more. Of a machine only the last one waits.
-  std::vector<Wish> Complete(std::vector<Wish> wishes);
+  // The machines with their hardware, in their order, and those that waited and need not any more.
+  // Of a machine only what is desired last waits.
+  std::vector<DesiredMachine> Complete(std::vector<DesiredMachine> machines);
   bool is_waited_for() const { return !waiting_.empty(); }
   // Types that machines wait for.
   absl::btree_set<std::string> Missing() const;
 
  private:
   absl::btree_map<std::string, Hardware> types_;
-  absl::btree_map<std::string, Wish> waiting_;  // by machine
+  absl::btree_map<std::string, DesiredMachine> waiting_;  // by machine
 };
 
 }  // namespace muster::fleetsim

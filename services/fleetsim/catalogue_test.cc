@@ -9,7 +9,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-using Power = Wish::Power;
+using Power = DesiredMachine::Power;
 
 capacity::v1::InstanceType TypeOf(const std::string& id, int vcpus) {
   capacity::v1::InstanceType type;
@@ -18,7 +18,8 @@ capacity::v1::InstanceType TypeOf(const std::string& id, int vcpus) {
   return type;
 }
 
-Wish WishOf(const std::string& machine, const std::string& type, Power power = Power::kRunning) {
+DesiredMachine DesiredOf(const std::string& machine, const std::string& type,
+                         Power power = Power::kRunning) {
   return {.machine = machine, .instance_type = type, .power = power};
 }
 
@@ -41,7 +42,7 @@ TEST(CatalogueTest, AMachineOfAnUnknownTypeWaitsForIt) {
   Catalogue catalogue;
   catalogue.Learn(TypeOf("known", 1));
   const auto told =
-      catalogue.Complete({WishOf("a", "new"), WishOf("b", "known"), WishOf("c", "newer")});
+      catalogue.Complete({DesiredOf("a", "new"), DesiredOf("b", "known"), DesiredOf("c", "newer")});
   ASSERT_THAT(told, SizeIs(1));
   EXPECT_EQ(told[0].machine, "b");
   EXPECT_EQ(told[0].hardware.cpus, 1);
@@ -56,9 +57,9 @@ TEST(CatalogueTest, AMachineOfAnUnknownTypeWaitsForIt) {
   EXPECT_THAT(catalogue.Missing(), ElementsAre("newer"));
 }
 
-TEST(CatalogueTest, OnlyTheLastWishOfAMachineWaits) {
+TEST(CatalogueTest, OnlyWhatIsDesiredLastOfAMachineWaits) {
   Catalogue catalogue;
-  catalogue.Complete({WishOf("a", "new", Power::kArriving), WishOf("a", "new")});
+  catalogue.Complete({DesiredOf("a", "new", Power::kArriving), DesiredOf("a", "new")});
   catalogue.Learn(TypeOf("new", 2));
   const auto told = catalogue.Complete({});
   ASSERT_THAT(told, SizeIs(1));
@@ -67,16 +68,16 @@ TEST(CatalogueTest, OnlyTheLastWishOfAMachineWaits) {
 
 TEST(CatalogueTest, WhatIsOffNeedsNoType) {
   Catalogue catalogue;
-  catalogue.Complete({WishOf("a", "new")});
-  EXPECT_THAT(catalogue.Complete({WishOf("a", "new", Power::kOff)}), SizeIs(1));
+  catalogue.Complete({DesiredOf("a", "new")});
+  EXPECT_THAT(catalogue.Complete({DesiredOf("a", "new", Power::kOff)}), SizeIs(1));
   EXPECT_FALSE(catalogue.is_waited_for()) << "nothing is left that waits";
 }
 
 TEST(CatalogueTest, TheEndOfAnEarlierLifeLeavesTheNextOneWaiting) {
   Catalogue catalogue;
-  Wish next = WishOf("a", "new", Power::kArriving);
+  DesiredMachine next = DesiredOf("a", "new", Power::kArriving);
   next.create_time = absl::FromUnixSeconds(10);
-  Wish end = WishOf("a", "new", Power::kOff);
+  DesiredMachine end = DesiredOf("a", "new", Power::kOff);
   end.create_time = absl::FromUnixSeconds(5);
   EXPECT_THAT(catalogue.Complete({next, end}), SizeIs(1));
   EXPECT_TRUE(catalogue.is_waited_for());
@@ -86,7 +87,7 @@ TEST(CatalogueTest, TheLastSayOfATypeCounts) {
   Catalogue catalogue;
   catalogue.Learn(TypeOf("new", 2));
   catalogue.Learn(TypeOf("new", 3));
-  EXPECT_EQ(catalogue.Complete({WishOf("a", "new")}).at(0).hardware.cpus, 3);
+  EXPECT_EQ(catalogue.Complete({DesiredOf("a", "new")}).at(0).hardware.cpus, 3);
 }
 
 }  // namespace

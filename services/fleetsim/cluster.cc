@@ -128,12 +128,12 @@ void Cluster::Stop() {
   threads_.clear();
 }
 
-void Cluster::Want(Wish wish) {
+void Cluster::Want(DesiredMachine desired) {
   MutexLock lock(mutex_);
-  const std::string name = wish.machine;
+  const std::string name = desired.machine;
   Machine& machine = machines_[name];
-  if (wish.create_time < machine.wish.create_time) return;
-  machine.wish = std::move(wish);
+  if (desired.create_time < machine.desired.create_time) return;
+  machine.desired = std::move(desired);
   Touch(name);
 }
 
@@ -149,7 +149,7 @@ ClusterStats Cluster::stats() const {
 void Cluster::Touch(const std::string& machine) {
   const auto it = machines_.find(machine);
   if (it == machines_.end()) return;
-  TendLease(it->first, it->second.wish);
+  TendLease(it->first, it->second.desired);
   if (it->second.busy) {
     it->second.changed = true;
   } else {
@@ -157,11 +157,11 @@ void Cluster::Touch(const std::string& machine) {
   }
 }
 
-void Cluster::TendLease(const std::string& machine, const Wish& wish) {
+void Cluster::TendLease(const std::string& machine, const DesiredMachine& desired) {
   const std::vector<const NodeSeen*> node = nodes_.OnMachine(machine);
-  if (!node.empty() && !IsSilent(wish)) {
+  if (!node.empty() && !IsSilent(desired)) {
     leases_.Renew(*node[0]);
-  } else if (node.empty() && wish.power == Wish::Power::kOff) {
+  } else if (node.empty() && desired.power == DesiredMachine::Power::kOff) {
     leases_.End(machine);
   } else {
     leases_.Leave(machine);
@@ -210,7 +210,7 @@ std::string Cluster::Take(ClusterPlan& plan) {
     machine.busy = true;
     machine.changed = false;
     const std::vector<const NodeSeen*> node = nodes_.OnMachine(name);
-    plan = PlanCluster({.wish = &machine.wish,
+    plan = PlanCluster({.desired = &machine.desired,
                         .node = node.empty() ? nullptr : node[0],
                         .pods = pods_.OnMachine(name),
                         .now = now},
@@ -276,8 +276,8 @@ void Cluster::Finish(const std::string& name, const ClusterPlan& plan, const abs
     Enqueue(name, machine, std::max(now, machine.not_before));
   } else if (plan.look_again != absl::InfiniteFuture()) {
     Enqueue(name, machine, plan.look_again);
-  } else if (machine.wish.power == Wish::Power::kOff && nodes_.OnMachine(name).empty() &&
-             pods_.OnMachine(name).empty()) {
+  } else if (machine.desired.power == DesiredMachine::Power::kOff &&
+             nodes_.OnMachine(name).empty() && pods_.OnMachine(name).empty()) {
     machines_.erase(name);
   }
 }

@@ -40,10 +40,10 @@ struct ClusterStats {
   LeaseStats leases = {};
 };
 
-// The fleet's side at an API server: brings every machine there to what is wished for it, and plays
+// The fleet's side at an API server: brings every machine there to what is desired of it, and plays
 // kubelet for the Node and the Pods on it. Watches Nodes and Pods; each machine is worked on by one
 // thread at a time. What fails is tried again with growing, jittered pauses, until it is so or no
-// longer wished for.
+// longer desired.
 class Cluster {
  public:
   // INVALID_ARGUMENT or NOT_FOUND: the kubeconfig. Nothing is sent yet.
@@ -60,14 +60,14 @@ class Cluster {
   // Ends requests under way. Idempotent.
   void Stop();
   // From now on; that of an earlier life of its machine does not count. Thread-safe.
-  void Want(Wish wish);
+  void Want(DesiredMachine desired);
   ClusterStats stats() const;
 
  private:
   template <class Object>
   class Inlet;
   struct Machine {
-    Wish wish = {};
+    DesiredMachine desired = {};
     bool busy = false;     // a thread is at it
     bool changed = false;  // meanwhile
     bool queued = false;
@@ -83,7 +83,7 @@ class Cluster {
   void Finish(const std::string& name, const ClusterPlan& plan, const absl::Status& status);
   // Called under the lock by the views, too.
   void Touch(const std::string& machine) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void TendLease(const std::string& machine, const Wish& wish)
+  void TendLease(const std::string& machine, const DesiredMachine& desired)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Enqueue(const std::string& name, Machine& machine, absl::Time due)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

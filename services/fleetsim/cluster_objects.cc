@@ -65,32 +65,32 @@ Json Condition(const char* type, const char* status, const std::string& reason,
           {"lastTransitionTime", KubernetesTime(now)}};
 }
 
-Json StatusOf(const Wish& wish, absl::Time now) {
-  const Json resources = ResourcesOf(wish.hardware);
+Json StatusOf(const DesiredMachine& desired, absl::Time now) {
+  const Json resources = ResourcesOf(desired.hardware);
   const Json conditions = {
-      Condition("Ready", wish.ready ? "True" : "False", wish.reason, wish.message, now),
+      Condition("Ready", desired.ready ? "True" : "False", desired.reason, desired.message, now),
       Condition("MemoryPressure", "False", "KubeletHasSufficientMemory",
                 "kubelet has sufficient memory available", now),
       Condition("DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure",
                 now),
       Condition("PIDPressure", "False", "KubeletHasSufficientPID",
                 "kubelet has sufficient PID available", now)};
-  const Json address = {{"type", "Hostname"}, {"address", wish.machine}};
+  const Json address = {{"type", "Hostname"}, {"address", desired.machine}};
   return {{"capacity", resources},
           {"allocatable", resources},
           {"addresses", Json::array({address})},
           {"conditions", conditions},
           {"nodeInfo",
-           {{"machineID", wish.machine},
-            {"systemUUID", wish.machine},
-            {"bootID", wish.boot_id},
+           {{"machineID", desired.machine},
+            {"systemUUID", desired.machine},
+            {"bootID", desired.boot_id},
             {"kernelVersion", "simulated"},
             {"osImage", "simulated"},
             {"containerRuntimeVersion", "fleetsim://1"},
             {"kubeletVersion", "fleetsim"},
             {"kubeProxyVersion", ""},
             {"operatingSystem", "linux"},
-            {"architecture", wish.hardware.architecture}}}};
+            {"architecture", desired.hardware.architecture}}}};
 }
 
 // What a patch of this very Node begins with.
@@ -167,8 +167,8 @@ PodSeen ReadPod(const Json& object) {
   return pod;
 }
 
-std::string LifeMark(const Wish& wish) {
-  return absl::FormatTime("%Y-%m-%dT%H:%M:%E9SZ", wish.create_time, absl::UTCTimeZone());
+std::string LifeMark(const DesiredMachine& desired) {
+  return absl::FormatTime("%Y-%m-%dT%H:%M:%E9SZ", desired.create_time, absl::UTCTimeZone());
 }
 
 std::string NodePath(absl::string_view machine) { return absl::StrCat("/api/v1/nodes/", machine); }
@@ -195,23 +195,23 @@ bool HasResources(const Json& capacity, const Hardware& hardware) {
   return true;
 }
 
-Json NewNode(const Wish& wish, absl::Time now) {
+Json NewNode(const DesiredMachine& desired, absl::Time now) {
   return {{"apiVersion", "v1"},
           {"kind", "Node"},
           {"metadata",
-           {{"name", wish.machine},
-            {"annotations", {{kLifeAnnotation, LifeMark(wish)}}},
+           {{"name", desired.machine},
+            {"annotations", {{kLifeAnnotation, LifeMark(desired)}}},
             {"labels",
-             {{"kubernetes.io/hostname", wish.machine},
+             {{"kubernetes.io/hostname", desired.machine},
               {"kubernetes.io/os", "linux"},
-              {"kubernetes.io/arch", wish.hardware.architecture}}}}},
-          {"spec", {{"providerID", absl::StrCat("muster://", wish.zone, "/", wish.machine)}}},
-          {"status", StatusOf(wish, now)}};
+              {"kubernetes.io/arch", desired.hardware.architecture}}}}},
+          {"spec", {{"providerID", absl::StrCat("muster://", desired.zone, "/", desired.machine)}}},
+          {"status", StatusOf(desired, now)}};
 }
 
-Json NodeStatus(const Wish& wish, const NodeSeen& node, absl::Time now) {
+Json NodeStatus(const DesiredMachine& desired, const NodeSeen& node, absl::Time now) {
   Json patch = Frame(node);
-  patch["status"] = StatusOf(wish, now);
+  patch["status"] = StatusOf(desired, now);
   return patch;
 }
 

@@ -7,7 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "services/fleetsim/wish.h"
+#include "services/fleetsim/desired_machine.h"
 #include "services/kubernetes/api/json.h"
 
 // v1 Nodes and Pods: what matters of those at the API server, and those that we write. Pure.
@@ -59,7 +59,7 @@ PodSeen ReadPod(const Json& object);
 
 // The annotation by which a v1 Node tells for which life of the machine it was created.
 inline constexpr char kLifeAnnotation[] = "fleetsim.muster/node-create-time";
-std::string LifeMark(const Wish& wish);
+std::string LifeMark(const DesiredMachine& desired);
 
 std::string NodePath(absl::string_view machine);
 std::string PodsPath(absl::string_view name_space);
@@ -70,9 +70,9 @@ Json ResourcesOf(const Hardware& hardware);
 // is theirs.
 bool HasResources(const Json& capacity, const Hardware& hardware);
 // The v1 Node as its kubelet creates it.
-Json NewNode(const Wish& wish, absl::Time now);
+Json NewNode(const DesiredMachine& desired, absl::Time now);
 // Server-side apply on its status.
-Json NodeStatus(const Wish& wish, const NodeSeen& node, absl::Time now);
+Json NodeStatus(const DesiredMachine& desired, const NodeSeen& node, absl::Time now);
 
 // What marks a taint of the autoscaler's as ours.
 inline constexpr char kAutoscalerTaint[] = "ToBeDeletedByClusterAutoscaler";

@@ -14,19 +14,19 @@ constexpr absl::Duration kAtOnce = absl::Seconds(1);
 class Planner {
  public:
   Planner(const MachineFacts& facts, const KubeletOptions& options)
-      : facts_(facts), wish_(*facts.wish), options_(options) {}
+      : facts_(facts), desired_(*facts.desired), options_(options) {}
 
   ClusterPlan Run() && {
-    if (wish_.power == Wish::Power::kOff && facts_.node == nullptr) {
+    if (desired_.power == DesiredMachine::Power::kOff && facts_.node == nullptr) {
       for (const PodSeen* pod : facts_.pods) Finish(*pod);
       return std::move(plan_);
     }
     for (const PodSeen* pod : facts_.pods) Tend(*pod);
-    if (wish_.power == Wish::Power::kOff) return std::move(plan_);
+    if (desired_.power == DesiredMachine::Power::kOff) return std::move(plan_);
     if (PlanNode()) {
       PlanMark();
       PlanCordon();
-      if (wish_.power != Wish::Power::kRebooting) PlanDaemons();
+      if (desired_.power != DesiredMachine::Power::kRebooting) PlanDaemons();
       PlanWork();
     }
     return std::move(plan_);
@@ -53,9 +53,9 @@ class Planner {
   // What a kubelet does for every Pod on its Node, whoever made it.
   void Tend(const PodSeen& pod) {
     if (!pod.deleting) {
-      const bool starts =
-          pod.pending && facts_.node != nullptr &&
-          (wish_.power == Wish::Power::kArriving || wish_.power == Wish::Power::kRunning);
+      const bool starts = pod.pending && facts_.node != nullptr &&
+                          (desired_.power == DesiredMachine::Power::kArriving ||
+                           desired_.power == DesiredMachine::Power::kRunning);
       if (starts)
         Call(Verb::kMerge, absl::StrCat(pod.path(), "/status"), RunningPatch(pod, facts_.now));
       return;
@@ -72,23 +72,24 @@ class Planner {
 
   // False: there is none to go on with.
   bool PlanNode() {
-    const bool runs = wish_.power != Wish::Power::kRebooting;
+    const bool runs = desired_.power != DesiredMachine::Power::kRebooting;
     if (facts_.node == nullptr) {
-      if (runs) Call(Verb::kCreate, "/api/v1/nodes", NewNode(wish_, facts_.now));
+      if (runs) Call(Verb::kCreate, "/api/v1/nodes", NewNode(desired_, facts_.now));
       return false;
     }
     const NodeSeen& node = *facts_.node;
-    const std::string mark = LifeMark(wish_);
+    const std::string mark = LifeMark(desired_);
     const bool earlier = !node.life.empty() && node.life < mark;
-    if (node.deleting || (earlier && wish_.power == Wish::Power::kArriving)) return false;
+    if (node.deleting || (earlier && desired_.power == DesiredMachine::Power::kArriving))
+      return false;
     // Muster takes it for this life's already.
     if (earlier && runs) {
       Call(Verb::kMerge, NodePath(node.name),
            {{"metadata", {{"uid", node.uid}, {"annotations", {{kLifeAnnotation, mark}}}}}});
     }
-    if (!HasResources(node.capacity, wish_.hardware) || !IsSaid()) {
+    if (!HasResources(node.capacity, desired_.hardware) || !IsSaid()) {
       Call(Verb::kApply, absl::StrCat(NodePath(node.name), "/status"),
-           NodeStatus(wish_, node, facts_.now));
+           NodeStatus(desired_, node, facts_.now));
     }
     return true;
   }
@@ -96,8 +97,8 @@ class Planner {
   // Where no kubelet speaks, what the node controller says in its place stands.
   bool IsSaid() const {
     const NodeSeen& node = *facts_.node;
-    return (node.ready == wish_.ready && node.reason == wish_.reason) ||
-           (IsSilent(wish_) && node.unknown);
+    return (node.ready == desired_.ready && node.reason == desired_.reason) ||
+           (IsSilent(desired_) && node.unknown);
   }
 
   void PlanMark() {
@@ -111,19 +112,19 @@ class Planner {
       ours |= our;
       if (!our) rest.push_back(taint);
     }
-    const bool begins = wish_.mark == Wish::Change::kBegin && !any;
+    const bool begins = desired_.mark == DesiredMachine::Change::kBegin && !any;
     if (begins) {
       rest.push_back(
           Json::object({{"key", kAutoscalerTaint}, {"value", kOurMark}, {"effect", "NoSchedule"}}));
     }
-    if (begins || (wish_.mark == Wish::Change::kEnd && ours))
+    if (begins || (desired_.mark == DesiredMachine::Change::kEnd && ours))
       Call(Verb::kMerge, NodePath(facts_.node->name), TaintsPatch(*facts_.node, std::move(rest)));
   }
 
   void PlanCordon() {
     const bool cordoned = facts_.node->cordoned;
-    const bool begins = wish_.cordon == Wish::Change::kBegin && !cordoned;
-    if (begins || (wish_.cordon == Wish::Change::kEnd && cordoned))
+    const bool begins = desired_.cordon == DesiredMachine::Change::kBegin && !cordoned;
+    if (begins || (desired_.cordon == DesiredMachine::Change::kEnd && cordoned))
       Call(Verb::kApply, NodePath(facts_.node->name), CordonPatch(*facts_.node, begins));
   }
 
@@ -135,16 +136,16 @@ class Planner {
 
   void PlanDaemons() {
     for (int64_t i = 0; i < options_.daemon_pods; ++i) {
-      if (!HasPod(DaemonPodName(wish_.machine, i)))
-        Call(Verb::kCreate, PodsPath(options_.pod_namespace), DaemonPod(wish_.machine, i));
+      if (!HasPod(DaemonPodName(desired_.machine, i)))
+        Call(Verb::kCreate, PodsPath(options_.pod_namespace), DaemonPod(desired_.machine, i));
     }
   }
 
   void PlanWork() {
-    switch (wish_.work) {
-      case Wish::Change::kLeave:
+    switch (desired_.work) {
+      case DesiredMachine::Change::kLeave:
         return;
-      case Wish::Change::kEnd:
+      case DesiredMachine::Change::kEnd:
         for (const PodSeen* pod : facts_.pods) {
           const bool in_plan =
               std::any_of(plan_.calls.begin(), plan_.calls.end(), [&](const ClusterCall& call) {
@@ -153,7 +154,7 @@ class Planner {
           if (pod->work && !in_plan) Finish(*pod);
         }
         return;
-      case Wish::Change::kBegin:
+      case DesiredMachine::Change::kBegin:
         if (!HasOtherWork()) BeginWork();
         return;
     }
@@ -161,23 +162,24 @@ class Planner {
 
   // Begun before a restart, which lost count.
   bool HasOtherWork() const {
-    const std::string ours = absl::StrCat("work-", wish_.machine, "-", wish_.new_work.number, "-");
+    const std::string ours =
+        absl::StrCat("work-", desired_.machine, "-", desired_.new_work.number, "-");
     return std::any_of(facts_.pods.begin(), facts_.pods.end(), [&](const PodSeen* pod) {
       return pod->work && !pod->deleting && pod->name.compare(0, ours.size(), ours) != 0;
     });
   }
 
   void BeginWork() {
-    const Work& work = wish_.new_work;
+    const Work& work = desired_.new_work;
     for (int64_t i = 0; i < work.pods; ++i) {
-      if (HasPod(WorkPodName(wish_.machine, work.number, i))) continue;
+      if (HasPod(WorkPodName(desired_.machine, work.number, i))) continue;
       Call(Verb::kCreate, PodsPath(options_.pod_namespace),
-           WorkPod(wish_.machine, work, i, work.grace_period * options_.speed));
+           WorkPod(desired_.machine, work, i, work.grace_period * options_.speed));
     }
   }
 
   const MachineFacts& facts_;
-  const Wish& wish_;
+  const DesiredMachine& desired_;
   const KubeletOptions& options_;
   ClusterPlan plan_;
 };
@@ -185,7 +187,7 @@ class Planner {
 }  // namespace
 
 ClusterPlan PlanCluster(const MachineFacts& facts, const KubeletOptions& options) {
-  if (facts.wish == nullptr) return {};
+  if (facts.desired == nullptr) return {};
   return Planner(facts, options).Run();
 }
 

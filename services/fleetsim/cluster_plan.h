@@ -6,7 +6,7 @@
 
 #include "absl/time/time.h"
 #include "services/fleetsim/cluster_objects.h"
-#include "services/fleetsim/wish.h"
+#include "services/fleetsim/desired_machine.h"
 
 namespace muster::fleetsim {
 
@@ -19,7 +19,7 @@ struct KubeletOptions {
 
 // One machine: what is to be, and what is at the API server.
 struct MachineFacts {
-  const Wish* wish = nullptr;  // null: not one of ours
+  const DesiredMachine* desired = nullptr;  // null: not one of ours
   const NodeSeen* node = nullptr;
   std::vector<const PodSeen*> pods = {};  // on it
   absl::Time now = absl::InfinitePast();

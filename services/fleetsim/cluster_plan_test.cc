@@ -19,7 +19,7 @@ using Verb = ClusterCall::Verb;
 const absl::Time kNow = absl::FromUnixSeconds(1'750'000'000);
 constexpr char kMachine[] = "g100000";
 
-Wish Up() {
+DesiredMachine Up() {
   return {.machine = kMachine,
           .create_time = kNow,
           .zone = "US-EAST-04A",
@@ -30,7 +30,7 @@ Wish Up() {
                        .gpus = 8,
                        .pods = 110,
                        .architecture = "amd64"},
-          .power = Wish::Power::kRunning,
+          .power = DesiredMachine::Power::kRunning,
           .ready = true,
           .reason = "KubeletReady"};
 }
@@ -39,13 +39,13 @@ Wish Up() {
 class Objects {
  public:
   // Plans and carries it out; what was planned.
-  std::vector<ClusterCall> Step(const Wish& wish) {
-    ClusterPlan plan = Plan(wish);
+  std::vector<ClusterCall> Step(const DesiredMachine& desired) {
+    ClusterPlan plan = Plan(desired);
     for (const ClusterCall& call : plan.calls) Carry(call);
     return plan.calls;
   }
-  ClusterPlan Plan(const Wish& wish) const {
-    MachineFacts facts{.wish = &wish, .now = now};
+  ClusterPlan Plan(const DesiredMachine& desired) const {
+    MachineFacts facts{.desired = &desired, .now = now};
     std::vector<NodeSeen> nodes;
     std::vector<PodSeen> pods;
     for (const auto& [path, object] : at) {
@@ -57,10 +57,10 @@ class Objects {
     return PlanCluster(facts, options);
   }
   // Until there is nothing to do; how many calls it took.
-  size_t Converge(const Wish& wish) {
+  size_t Converge(const DesiredMachine& desired) {
     size_t calls = 0;
     for (int round = 0; round < 10; ++round) {
-      const size_t more = Step(wish).size();
+      const size_t more = Step(desired).size();
       if (more == 0) return calls;
       calls += more;
     }
@@ -114,11 +114,11 @@ class Objects {
 
 TEST(ClusterPlanTest, CreatesTheNodeThatAKubeletWould) {
   Objects objects;
-  Wish wish = Up();
-  wish.power = Wish::Power::kArriving;
-  wish.ready = false;
-  wish.reason = "KubeletNotReady";
-  EXPECT_EQ(objects.Converge(wish), 1u);
+  DesiredMachine desired = Up();
+  desired.power = DesiredMachine::Power::kArriving;
+  desired.ready = false;
+  desired.reason = "KubeletNotReady";
+  EXPECT_EQ(objects.Converge(desired), 1u);
   const Json& node = objects.node();
   EXPECT_EQ(node["spec"]["providerID"], "muster://US-EAST-04A/g100000");
   EXPECT_EQ(node["metadata"]["labels"]["kubernetes.io/hostname"], kMachine);
@@ -156,9 +156,9 @@ TEST(ClusterPlanTest, WhatIsAnnouncedWronglyIsSetRight) {
 TEST(ClusterPlanTest, WaitsUntilTheNodeOfAnEarlierLifeIsGone) {
   Objects objects;
   objects.Converge(Up());
-  Wish next = Up();
+  DesiredMachine next = Up();
   next.create_time += absl::Hours(1);
-  next.power = Wish::Power::kArriving;
+  next.power = DesiredMachine::Power::kArriving;
   next.ready = false;
   next.reason = "KubeletNotReady";
   EXPECT_THAT(objects.Step(next), IsEmpty());
@@ -170,7 +170,7 @@ TEST(ClusterPlanTest, WaitsUntilTheNodeOfAnEarlierLifeIsGone) {
 TEST(ClusterPlanTest, TakesTheNodeOfAnEarlierLifeOverOnceMusterDoes) {
   Objects objects;
   objects.Converge(Up());
-  Wish next = Up();
+  DesiredMachine next = Up();
   next.create_time += absl::Hours(1);
   EXPECT_EQ(objects.Converge(next), 1u);
   EXPECT_EQ(ReadNode(objects.node()).life, LifeMark(next));
@@ -182,10 +182,10 @@ TEST(ClusterPlanTest, CreatesItAgainWhileTheMachineRunsOnly) {
   objects.node()["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z";
   EXPECT_THAT(objects.Step(Up()), IsEmpty()) << "it has to be gone first";
   objects.at.clear();
-  Wish wish = Up();
-  for (const auto power : {Wish::Power::kOff, Wish::Power::kRebooting}) {
-    wish.power = power;
-    EXPECT_THAT(objects.Step(wish), IsEmpty());
+  DesiredMachine desired = Up();
+  for (const auto power : {DesiredMachine::Power::kOff, DesiredMachine::Power::kRebooting}) {
+    desired.power = power;
+    EXPECT_THAT(objects.Step(desired), IsEmpty());
   }
   EXPECT_EQ(objects.Converge(Up()), 1u);
 }
@@ -201,19 +201,19 @@ TEST(ClusterPlanTest, PutsBackWhatOthersSayOfReady) {
 TEST(ClusterPlanTest, WhatIsSaidInPlaceOfASilentKubeletStands) {
   Objects objects;
   objects.Converge(Up());
-  Wish silent = Up();
+  DesiredMachine silent = Up();
   silent.ready = false;
   silent.reason = kKubeletStopped;
-  Wish rebooting = Up();
-  rebooting.power = Wish::Power::kRebooting;
+  DesiredMachine rebooting = Up();
+  rebooting.power = DesiredMachine::Power::kRebooting;
   rebooting.ready = false;
   rebooting.reason = "KubeletNotReady";
-  for (const Wish& wish : {silent, rebooting}) {
-    EXPECT_EQ(objects.Converge(wish), 1u);
+  for (const DesiredMachine& desired : {silent, rebooting}) {
+    EXPECT_EQ(objects.Converge(desired), 1u);
     Json& ready = objects.node()["status"]["conditions"][0];
     ready["status"] = "Unknown";
     ready["reason"] = kNodeStatusUnknown;
-    EXPECT_EQ(objects.Converge(wish), 0u) << wish.reason;
+    EXPECT_EQ(objects.Converge(desired), 0u) << desired.reason;
     EXPECT_EQ(objects.Converge(Up()), 1u) << "it is back";
   }
 }
@@ -223,8 +223,8 @@ TEST(ClusterPlanTest, OnlyOursMarksAndCordonsComeAndGo) {
   objects.Converge(Up());
   const Json foreign = {{"key", "other"}, {"effect", "NoExecute"}, {"timeAdded", "x"}};
   objects.node()["spec"]["taints"] = Json::array({foreign});
-  Wish begin = Up();
-  begin.mark = begin.cordon = Wish::Change::kBegin;
+  DesiredMachine begin = Up();
+  begin.mark = begin.cordon = DesiredMachine::Change::kBegin;
   EXPECT_EQ(objects.Converge(begin), 2u);
   const Json& spec = objects.node()["spec"];
   EXPECT_THAT(spec["taints"], SizeIs(2));
@@ -232,8 +232,8 @@ TEST(ClusterPlanTest, OnlyOursMarksAndCordonsComeAndGo) {
   EXPECT_EQ(spec["taints"][1]["key"], kAutoscalerTaint);
   EXPECT_EQ(spec["unschedulable"], true);
   EXPECT_EQ(objects.Converge(Up()), 0u) << "they stay until they are to go";
-  Wish end = Up();
-  end.mark = end.cordon = Wish::Change::kEnd;
+  DesiredMachine end = Up();
+  end.mark = end.cordon = DesiredMachine::Change::kEnd;
   EXPECT_EQ(objects.Converge(end), 2u);
   EXPECT_EQ(spec["taints"], Json::array({foreign}));
   EXPECT_EQ(spec["unschedulable"], false);
@@ -248,8 +248,8 @@ TEST(ClusterPlanTest, TheTaintsThatWereSeenAreTheOnesThatChange) {
   Objects objects;
   objects.Converge(Up());
   objects.node()["metadata"]["resourceVersion"] = "17";
-  Wish begin = Up();
-  begin.mark = Wish::Change::kBegin;
+  DesiredMachine begin = Up();
+  begin.mark = DesiredMachine::Change::kBegin;
   const ClusterPlan plan = objects.Plan(begin);
   ASSERT_THAT(plan.calls, SizeIs(1));
   EXPECT_EQ(plan.calls[0].body["metadata"]["resourceVersion"], "17");
@@ -259,8 +259,8 @@ TEST(ClusterPlanTest, WorkIsPodsThatComeRunAndGo) {
   Objects objects;
   objects.options.speed = 10;
   objects.Converge(Up());
-  Wish begin = Up();
-  begin.work = Wish::Change::kBegin;
+  DesiredMachine begin = Up();
+  begin.work = DesiredMachine::Change::kBegin;
   begin.new_work = {.kind = Work::Class::kGraceful,
                     .number = 3,
                     .pods = 4,
@@ -280,8 +280,8 @@ TEST(ClusterPlanTest, WorkIsPodsThatComeRunAndGo) {
   objects.at.erase(absl::StrCat(PodsPath("default"), "/work-g100000-3-2"));
   EXPECT_EQ(objects.Converge(Up()), 0u) << "what others end stays ended";
   objects.AddPod("foreign");
-  Wish end = Up();
-  end.work = Wish::Change::kEnd;
+  DesiredMachine end = Up();
+  end.work = DesiredMachine::Change::kEnd;
   EXPECT_EQ(objects.Converge(end), 4u) << "three end, the other one begins to run";
   EXPECT_EQ(objects.pods(), 1u);
 }
@@ -295,8 +295,8 @@ TEST(ClusterPlanTest, DaemonsArePutBack) {
   EXPECT_EQ(objects.at[path]["metadata"]["ownerReferences"][0]["controller"], true);
   objects.at.erase(path);
   EXPECT_EQ(objects.Converge(Up()), 2u);
-  Wish end = Up();
-  end.work = Wish::Change::kEnd;
+  DesiredMachine end = Up();
+  end.work = DesiredMachine::Change::kEnd;
   EXPECT_EQ(objects.Converge(end), 0u) << "they are no work";
 }
 
@@ -313,8 +313,8 @@ TEST(ClusterPlanTest, APodEndsAfterItsGracePeriodInTheFleetsTime) {
   const ClusterPlan waits = objects.Plan(Up());
   EXPECT_THAT(waits.calls, IsEmpty());
   EXPECT_EQ(waits.look_again, kNow + absl::Seconds(3));
-  Wish off = Up();
-  off.power = Wish::Power::kOff;
+  DesiredMachine off = Up();
+  off.power = DesiredMachine::Power::kOff;
   EXPECT_EQ(objects.Plan(off).look_again, kNow + absl::Seconds(3)) << "while the Node is there";
   objects.now += absl::Seconds(3);
   const std::vector<ClusterCall> calls = objects.Step(Up());
@@ -342,8 +342,8 @@ TEST(ClusterPlanTest, NothingIsLeftOnAMachineThatIsOffAndHasNoNode) {
   objects.options.daemon_pods = 1;
   objects.Converge(Up());
   objects.AddPod("foreign");
-  Wish off = Up();
-  off.power = Wish::Power::kOff;
+  DesiredMachine off = Up();
+  off.power = DesiredMachine::Power::kOff;
   EXPECT_EQ(objects.Converge(off), 0u) << "the Node first";
   objects.at.erase(NodePath(kMachine));
   EXPECT_EQ(objects.Converge(off), 2u);

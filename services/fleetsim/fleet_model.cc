@@ -48,20 +48,20 @@ void FleetModel::Plan(absl::string_view name, Entry& entry, absl::Time now) {
   Dequeue(name, entry);
   if (next.first != Action::kNone) Enqueue(name, entry, next.second);
   if (entry.life.kubernetes)
-    SetWish(entry, WishOf(entry.life, behaviour_.WorkOf(entry.life), wanted));
+    SetDesired(entry, DesiredOf(entry.life, behaviour_.WorkOf(entry.life), wanted));
 }
 
-void FleetModel::SetWish(Entry& entry, Wish wish) {
-  if (wish == entry.wish) return;
-  entry.wish = std::move(wish);
-  wishes_.push_back(entry.wish);
+void FleetModel::SetDesired(Entry& entry, DesiredMachine desired) {
+  if (desired == entry.desired) return;
+  entry.desired = std::move(desired);
+  desired_.push_back(entry.desired);
 }
 
 void FleetModel::Forget(absl::string_view name, Entry& entry) {
   Dequeue(name, entry);
   if (!entry.life.kubernetes) return;
   entry.life.view.state = Node::STATE_DELETED;
-  SetWish(entry, WishOf(entry.life, {}, {}));
+  SetDesired(entry, DesiredOf(entry.life, {}, {}));
 }
 
 void FleetModel::BeginSnapshot() {

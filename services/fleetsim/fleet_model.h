@@ -13,13 +13,13 @@
 #include "absl/time/time.h"
 #include "muster/lifecycle/v1/lifecycle.pb.h"
 #include "services/fleetsim/behaviour.h"
-#include "services/fleetsim/wish.h"
+#include "services/fleetsim/desired_machine.h"
 
 namespace muster::fleetsim {
 
-// A fleet of machines as far as agents can see it: Nodes in, reports with due times and wishes for
-// an API server out. Pure: what happens to each Node is Behaviour's, when is the clock's of the
-// caller.
+// A fleet of machines as far as agents can see it: Nodes in, reports with due times and what is
+// desired at an API server out. Pure: what happens to each Node is Behaviour's, when is the clock's
+// of the caller.
 //
 // Not thread-safe.
 class FleetModel {
@@ -65,7 +65,7 @@ class FleetModel {
 
   // What is to be at the API server from now on, of every Node with a Kubernetes side that changed
   // since the last call; the last one of a Node counts, until there is another.
-  std::vector<Wish> TakeWishes() { return std::exchange(wishes_, {}); }
+  std::vector<DesiredMachine> TakeDesired() { return std::exchange(desired_, {}); }
 
   size_t size() const { return nodes_.size(); }
   // Of them, those that the server's history does not know.
@@ -81,11 +81,11 @@ class FleetModel {
     bool answered = false;
     bool in_snapshot = false;
     bool unknown = false;  // to the server's history
-    Wish wish = {};
+    DesiredMachine desired = {};
   };
 
   void Plan(absl::string_view name, Entry& entry, absl::Time now);
-  void SetWish(Entry& entry, Wish wish);
+  void SetDesired(Entry& entry, DesiredMachine desired);
   // Before it is erased.
   void Forget(absl::string_view name, Entry& entry);
   void SetUnknown(Entry& entry, bool unknown);
@@ -102,7 +102,7 @@ class FleetModel {
   std::optional<std::string> incarnation_;               // of the last snapshot
   size_t unknown_ = 0;
   uint64_t mass_failures_ = 0;
-  std::vector<Wish> wishes_;
+  std::vector<DesiredMachine> desired_;
 };
 
 }  // namespace muster::fleetsim

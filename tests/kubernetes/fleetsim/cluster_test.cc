@@ -25,35 +25,35 @@ void LivesTest::LiveAndDie(int machines) {
   Watched nodes(server_, "/api/v1/nodes");
   Watched pods(server_, "/api/v1/pods");
   Watched leases(server_, kLeasesPath);
-  WantAll(machines, [](Wish& wish) {
-    wish.power = Power::kArriving;
-    wish.ready = false;
-    wish.reason = "KubeletNotReady";
+  WantAll(machines, [](DesiredMachine& desired) {
+    desired.power = Power::kArriving;
+    desired.ready = false;
+    desired.reason = "KubeletNotReady";
   });
   nodes.WaitForAll(count, [](const Json& node) { return ReadyOf(node) == "False"; });
   WantAll(machines);
   const Watched::Objects there = nodes.WaitForAll(count, IsReady);
   leases.WaitForAll(count, [&](const Json& lease) { return IsOwnedByItsNode(lease, there); });
-  WantAll(machines, [](Wish& wish) {
-    wish.work = Change::kBegin;
-    wish.new_work = {.pods = 2};
-    wish.mark = Change::kBegin;
-    wish.cordon = Change::kBegin;
+  WantAll(machines, [](DesiredMachine& desired) {
+    desired.work = Change::kBegin;
+    desired.new_work = {.pods = 2};
+    desired.mark = Change::kBegin;
+    desired.cordon = Change::kBegin;
   });
   pods.WaitForAll(3 * count, Runs);
   nodes.WaitForAll(count, [](const Json& node) {
     return node["spec"].value("unschedulable", false) && IsMarked(node);
   });
-  WantAll(machines, [](Wish& wish) {
-    wish.work = Change::kEnd;
-    wish.mark = Change::kEnd;
-    wish.cordon = Change::kEnd;
+  WantAll(machines, [](DesiredMachine& desired) {
+    desired.work = Change::kEnd;
+    desired.mark = Change::kEnd;
+    desired.cordon = Change::kEnd;
   });
   pods.WaitForAll(count, Runs);
   nodes.WaitForAll(count, [](const Json& node) {
     return !node["spec"].value("unschedulable", false) && !IsMarked(node);
   });
-  WantAll(machines, [](Wish& wish) { wish.power = Power::kOff; });
+  WantAll(machines, [](DesiredMachine& desired) { desired.power = Power::kOff; });
   for (int i = 0; i < machines; ++i) {
     const std::string path = NodePath(Up(i).machine);
     // It may be told to fail, and yet have done it.
@@ -111,13 +111,13 @@ TEST_F(ClusterTest, ANodeThatSomebodyDeletesIsCreatedAgain) {
 TEST_F(ClusterTest, AnEarlierLifeHasNoSay) {
   Begin();
   Watched nodes(server_, "/api/v1/nodes");
-  Wish now = Up(0);
+  DesiredMachine now = Up(0);
   now.create_time += absl::Hours(1);
   cluster_->Want(now);
-  Wish old = Up(0);
+  DesiredMachine old = Up(0);
   old.ready = false;
   cluster_->Want(old);
-  WantAll(1, [](Wish& wish) { wish.power = Power::kOff; });
+  WantAll(1, [](DesiredMachine& desired) { desired.power = Power::kOff; });
   const auto seen = nodes.WaitForAll(1, IsReady);
   EXPECT_EQ(seen.begin()->second["metadata"]["annotations"][kLifeAnnotation], LifeMark(now));
 }

@@ -19,8 +19,8 @@ namespace muster::fleetsim {
 
 using kubernetes::Client;
 using testing::FakeApiServer;
-using Power = Wish::Power;
-using Change = Wish::Change;
+using Power = DesiredMachine::Power;
+using Change = DesiredMachine::Change;
 
 inline const absl::Time kBirth = absl::FromUnixSeconds(1'750'000'000);
 
@@ -144,7 +144,7 @@ class ClusterTest : public ::testing::Test {
     cluster_ = std::make_unique<Cluster>(Connect(server_, "fleetsim"), options_, clock_);
     cluster_->Start();
   }
-  Wish Up(int machine) const {
+  DesiredMachine Up(int machine) const {
     return {.machine = absl::StrCat("g", 100000 + machine),
             .create_time = kBirth,
             .zone = "US-EAST-04A",
@@ -154,11 +154,11 @@ class ClusterTest : public ::testing::Test {
             .reason = "KubeletReady"};
   }
   void WantAll(
-      int machines, const std::function<void(Wish&)>& change = [](Wish&) {}) {
+      int machines, const std::function<void(DesiredMachine&)>& change = [](DesiredMachine&) {}) {
     for (int i = 0; i < machines; ++i) {
-      Wish wish = Up(i);
-      change(wish);
-      cluster_->Want(wish);
+      DesiredMachine desired = Up(i);
+      change(desired);
+      cluster_->Want(desired);
     }
   }
   void DeleteNode(const std::string& machine) {

@@ -22,9 +22,9 @@ TEST_F(LeasesTest, AreRenewedForAsLongAsKubeletsLive) {
   WantAll(5);
   auto seen = leases_.WaitForAll(5, Anything);
   for (int turn = 0; turn < 3; ++turn) seen = WaitForRenewals(seen, "");
-  WantAll(2, [](Wish& wish) {
-    wish.ready = false;
-    wish.reason = kKubeletStopped;
+  WantAll(2, [](DesiredMachine& desired) {
+    desired.ready = false;
+    desired.reason = kKubeletStopped;
   });
   const absl::Time silence = clock_.Now();
   EXPECT_EQ(cluster_->stats().leases.kept, 3);

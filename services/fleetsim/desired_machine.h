@@ -10,7 +10,7 @@
 namespace muster::fleetsim {
 
 // What is to be of a machine at the API server: its v1 Node, and our Pods on it.
-struct Wish {
+struct DesiredMachine {
   enum class Power {
     kOff,        // nothing runs on it; who gave the order removes its v1 Node
     kArriving,   // booted for the first time: its kubelet creates the v1 Node, once that of an
@@ -34,15 +34,15 @@ struct Wish {
   Work new_work = {};            // for kBegin
   Change mark = Change::kLeave;  // the autoscaler's
   Change cordon = Change::kLeave;
-  bool operator==(const Wish&) const = default;
+  bool operator==(const DesiredMachine&) const = default;
 };
 
 // No kubelet speaks for the machine: its Node's lease runs out.
-bool IsSilent(const Wish& wish);
+bool IsSilent(const DesiredMachine& desired);
 
 // What follows for a machine from its Node as Muster shows it, and from what has become due. Pure
 // and level-triggered: it holds until the Node shows that it came true. Leaves
 // `hardware` open.
-Wish WishOf(const Life& life, const Work& work, const std::vector<Action>& due);
+DesiredMachine DesiredOf(const Life& life, const Work& work, const std::vector<Action>& due);
 
 }  // namespace muster::fleetsim
