@@ -111,12 +111,12 @@ void World::DueByQuota(const std::string& quota, bool limit) {
   for (const std::string& name : *autoscaled) Due(name, absl::Seconds(30));
 }
 
-// --- machines in service: services/lifecycle/reconcile/heard_stock.h ---
+// --- machines in service: services/lifecycle/reconcile/machine_mirror.h ---
 
 void World::HearMachine(const std::string& key) {
   const auto* machine = cloud_.capacity.state().table<capacity::MachineRow>().Find(key);
   if (machine == nullptr) return stock_.Forget(key, stock_moved_);
-  lifecycle::HeardStock::Machine heard{machine->zone, machine->instance_type};
+  lifecycle::MachineMirror::Machine heard{machine->zone, machine->instance_type};
   if (machine->state != capacity::MachineState::kRetired) {
     const bool in_repair = machine->state == capacity::MachineState::kInRepair;
     heard.print = absl::HashOf(machine->labels, in_repair) | 1;

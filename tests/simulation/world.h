@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/container/btree_map.h"
-#include "services/lifecycle/reconcile/heard_stock.h"
+#include "services/lifecycle/reconcile/machine_mirror.h"
 #include "tests/simulation/checker.h"
 #include "tests/simulation/cloud.h"
 #include "tests/simulation/collector.h"
@@ -172,8 +172,8 @@ class World {
   std::vector<Collector> collectors_;  // of the replicas
   Replica advisor_;
   Requests requests_;
-  lifecycle::HeardStock stock_;
-  lifecycle::HeardStock::InventoryKeys stock_moved_;
+  lifecycle::MachineMirror stock_;
+  lifecycle::MachineMirror::InventoryKeys stock_moved_;
   size_t beats_ = 0;  // which replica beat last
   int64_t next_uid_ = 0;
   int64_t next_version_ = 1;

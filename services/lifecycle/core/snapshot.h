@@ -153,7 +153,7 @@ struct Snapshot {
   PeerReplies answers = {};
   Policy policy = {};
   absl::Time now = kNever;
-  // Of an autoscaled pool: machines that it could hold (HeardStock::Obtainable); nullopt: not known.
+  // Of an autoscaled pool: machines that it could hold (MachineMirror::Obtainable); nullopt: not known.
   std::optional<int64_t> obtainable = {};
   LoopFacts loop = {};  // only explanations ask
   std::vector<std::shared_ptr<const void>> keeps = {};

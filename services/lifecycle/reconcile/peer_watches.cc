@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "services/lifecycle/peers/wire/peer_wire.h"
-#include "services/lifecycle/reconcile/heard_wire.h"
+#include "services/lifecycle/reconcile/machine_mirror_wire.h"
 #include "services/rpc/client/bundle.h"
 
 namespace muster::lifecycle {
@@ -84,11 +84,11 @@ rpc::Watch::Options PeerWatches::WatchQuotas() {
   const auto take = [this](const Response& message) {
     std::map<std::string, bool> moved;  // Quotas, and whether the limit itself did
     rpc::ForEachMessage(message, [&](const Response& change) {
-      if (IsSnapshotEnd(change)) heard_quotas_.EndSnapshot();
+      if (IsSnapshotEnd(change)) quota_filter_.EndSnapshot();
       // A deleted one makes room, too.
       const size_t print = change.has_quota() || change.has_holding() ? 1 : 2;
       if (change.key().empty() ||
-          !heard_quotas_.IsNews(change.key(), {change.revision(), 0, print}))
+          !quota_filter_.IsNews(change.key(), {change.revision(), 0, print}))
         return;
       // A Holding's name begins with its Quota's.
       const auto end = change.key().find("/holdings/");
@@ -99,7 +99,7 @@ rpc::Watch::Options PeerWatches::WatchQuotas() {
   return WithSnapshots(rpc::StreamOf<Response>(
                            quota::v1::WatchQuotasRequest(),
                            [stub](auto... call) { stub->async()->WatchQuotas(call...); }, take),
-                       [this] { heard_quotas_.BeginSnapshot(); });
+                       [this] { quota_filter_.BeginSnapshot(); });
 }
 
 void PeerWatches::QuotaMoved(absl::string_view quota, bool limit) {
@@ -129,11 +129,11 @@ rpc::Watch::Options PeerWatches::WatchClaims() {
   const auto take = [this](const Response& message) {
     lane_.Peek([&](const State& state, int64_t) {
       rpc::ForEachMessage(message, [&](const Response& change) {
-        if (IsSnapshotEnd(change)) heard_claims_.EndSnapshot();
+        if (IsSnapshotEnd(change)) claim_filter_.EndSnapshot();
         if (!absl::StartsWith(change.key(), kClaims)) return;
         if (!change.has_claim()) {
-          heard_claims_.Forget(change.key());
-        } else if (!heard_claims_.IsNews(
+          claim_filter_.Forget(change.key());
+        } else if (!claim_filter_.IsNews(
                        change.key(),
                        {change.revision(), change.claim().generation(), PrintOf(change.claim())})) {
           return;
@@ -145,21 +145,21 @@ rpc::Watch::Options PeerWatches::WatchClaims() {
   };
   return WithSnapshots(
       StreamOfCapacity(peers_.capacity, capacity::v1::WatchCapacityRequest::KIND_CLAIM, take),
-      [this] { heard_claims_.BeginSnapshot(); });
+      [this] { claim_filter_.BeginSnapshot(); });
 }
 
-HeardStock::InventoryKeys PeerWatches::HearStock(
+MachineMirror::InventoryKeys PeerWatches::MirrorMachines(
     const capacity::v1::WatchCapacityResponse& message) {
   using Response = capacity::v1::WatchCapacityResponse;
-  HeardStock::InventoryKeys changed;
-  MutexLock lock(stock_mutex_);
+  MachineMirror::InventoryKeys changed;
+  MutexLock lock(machines_mutex_);
   // Called here, under the lock, which the analysis does not see.
   rpc::ForEachMessage(message, [&](const Response& change) ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    if (IsSnapshotEnd(change)) heard_stock_.EndSnapshot(changed);
+    if (IsSnapshotEnd(change)) machines_.EndSnapshot(changed);
     if (change.has_machine()) {
-      heard_stock_.Take(change.key(), StockOf(change.machine()), changed);
+      machines_.Take(change.key(), MirroredMachine(change.machine()), changed);
     } else if (absl::StartsWith(change.key(), kMachines)) {
-      heard_stock_.Forget(change.key(), changed);
+      machines_.Forget(change.key(), changed);
     }
   });
   return changed;
@@ -167,28 +167,28 @@ HeardStock::InventoryKeys PeerWatches::HearStock(
 
 std::optional<int64_t> PeerWatches::Obtainable(const Pool& pool) const {
   if (!pool.spec.autoscaling || pool.deleting()) return std::nullopt;
-  MutexLock lock(stock_mutex_);
-  return heard_stock_.Obtainable({pool.zone, pool.spec.instance_type}, pool.uid, pool.spec.spot());
+  MutexLock lock(machines_mutex_);
+  return machines_.Obtainable({pool.zone, pool.spec.instance_type}, pool.uid, pool.spec.spot());
 }
 
 rpc::Watch::Options PeerWatches::WatchMachines() {
   using Response = capacity::v1::WatchCapacityResponse;
   const auto take = [this](const Response& message) {
-    const HeardStock::InventoryKeys changed = HearStock(message);
-    if (!changed.empty()) StockMoved(changed);
+    const MachineMirror::InventoryKeys changed = MirrorMachines(message);
+    if (!changed.empty()) MachinesMoved(changed);
     bool whole = false;
     rpc::ForEachMessage(message, [&](const Response& change) { whole |= IsSnapshotEnd(change); });
-    if (whole) StockIsKnown();
+    if (whole) MachinesAreKnown();
   };
   return WithSnapshots(
       StreamOfCapacity(peers_.capacity, capacity::v1::WatchCapacityRequest::KIND_MACHINE, take),
       [this] {
-        MutexLock lock(stock_mutex_);
-        heard_stock_.BeginSnapshot();
+        MutexLock lock(machines_mutex_);
+        machines_.BeginSnapshot();
       });
 }
 
-void PeerWatches::StockMoved(const HeardStock::InventoryKeys& inventories) {
+void PeerWatches::MachinesMoved(const MachineMirror::InventoryKeys& inventories) {
   lane_.Peek([&](const State& state, int64_t) {
     for (const auto& [zone, instance_type] : inventories) {
       const State::Names* pools = state.PoolsShortOfCapacity(zone, instance_type);
@@ -198,7 +198,7 @@ void PeerWatches::StockMoved(const HeardStock::InventoryKeys& inventories) {
   });
 }
 
-void PeerWatches::StockIsKnown() {
+void PeerWatches::MachinesAreKnown() {
   lane_.Peek([&](const State& state, int64_t) {
     for (const auto& [name, pool] : state.table<Pool>().rows()) {
       if (pool.row->spec.autoscaling) due_.AddIn(name, kStockSettles);
@@ -213,10 +213,10 @@ rpc::Watch::Options PeerWatches::WatchConfigurations() {
   const auto take = [this](const Response& message) {
     lane_.Peek([&](const State& state, int64_t) {
       rpc::ForEachMessage(message, [&](const Response& change) {
-        if (IsSnapshotEnd(change)) heard_configurations_.EndSnapshot();
+        if (IsSnapshotEnd(change)) configuration_filter_.EndSnapshot();
         if (!absl::StartsWith(change.key(), kConfigurations)) return;
-        if (!change.has_configuration()) return heard_configurations_.Forget(change.key());
-        if (!heard_configurations_.IsNews(change.key(),
+        if (!change.has_configuration()) return configuration_filter_.Forget(change.key());
+        if (!configuration_filter_.IsNews(change.key(),
                                           {change.revision(), change.configuration().generation(),
                                            PrintOf(change.configuration())})) {
           return;
@@ -230,14 +230,14 @@ rpc::Watch::Options PeerWatches::WatchConfigurations() {
       rpc::StreamOf<Response>(
           configuration::v1::WatchConfigurationsRequest(),
           [stub](auto... call) { stub->async()->WatchConfigurations(call...); }, take),
-      [this] { heard_configurations_.BeginSnapshot(); });
+      [this] { configuration_filter_.BeginSnapshot(); });
 }
 
 void PeerWatches::Asking(absl::Span<const PoolPass> passes) {
   for (const PoolPass& pass : passes) {
-    if (pass.demand.claim) heard_claims_.Asking(absl::StrCat(kClaims, pass.snapshot.pool->uid));
+    if (pass.demand.claim) claim_filter_.Asking(absl::StrCat(kClaims, pass.snapshot.pool->uid));
     if (pass.demand.configuration) {
-      heard_configurations_.Asking(absl::StrCat(kConfigurations, pass.snapshot.pool->uid));
+      configuration_filter_.Asking(absl::StrCat(kConfigurations, pass.snapshot.pool->uid));
     }
   }
 }
@@ -246,9 +246,9 @@ void PeerWatches::Answered(absl::Span<const PoolPass> passes) {
   for (const PoolPass& pass : passes) {
     const std::string& uid = pass.snapshot.pool->uid;
     bool news =
-        pass.demand.claim && heard_claims_.Answered(absl::StrCat(kClaims, uid), pass.claim_print);
+        pass.demand.claim && claim_filter_.Answered(absl::StrCat(kClaims, uid), pass.claim_print);
     news |= pass.demand.configuration &&
-            heard_configurations_.Answered(absl::StrCat(kConfigurations, uid),
+            configuration_filter_.Answered(absl::StrCat(kConfigurations, uid),
                                            pass.configuration_print);
     if (news) due_.Add(pass.snapshot.pool->name);
   }

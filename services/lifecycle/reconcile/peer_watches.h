@@ -11,9 +11,9 @@
 #include "services/lifecycle/lane.h"
 #include "services/lifecycle/peers/peer_client.h"
 #include "services/lifecycle/peers/peers.h"
+#include "services/lifecycle/reconcile/change_filter.h"
 #include "services/lifecycle/reconcile/delay_queue.h"
-#include "services/lifecycle/reconcile/heard_news.h"
-#include "services/lifecycle/reconcile/heard_stock.h"
+#include "services/lifecycle/reconcile/machine_mirror.h"
 #include "services/rpc/client/watch.h"
 
 namespace muster::capacity::v1 {
@@ -24,7 +24,7 @@ namespace muster::lifecycle {
 
 // Hears of changes in quota, capacity and configuration and makes the pools due that they can
 // matter to. Level-triggered: every stream begins with a snapshot, and each of its resources counts
-// as a change; what was told or answered before is no news (heard_news.h, heard_stock.h).
+// as a change; what was told or answered before is no news (change_filter.h, machine_mirror.h).
 class PeerWatches {
  public:
   // `lane` and `due` must outlive it.
@@ -50,21 +50,21 @@ class PeerWatches {
   rpc::Watch::Options WatchMachines();
   rpc::Watch::Options WatchConfigurations();
   // Where what is in service is not what it was.
-  HeardStock::InventoryKeys HearStock(const capacity::v1::WatchCapacityResponse& message);
-  void StockMoved(const HeardStock::InventoryKeys& inventories);
+  MachineMirror::InventoryKeys MirrorMachines(const capacity::v1::WatchCapacityResponse& message);
+  void MachinesMoved(const MachineMirror::InventoryKeys& inventories);
   // A snapshot is complete: what autoscaled pools could have is known.
-  void StockIsKnown();
+  void MachinesAreKnown();
   // There may be more room under the Quota of this name; with `limit` it may have less.
   void QuotaMoved(absl::string_view quota, bool limit);
 
   const Peers peers_;
   const Lane& lane_;
   DelayQueue& due_;
-  HeardNews heard_quotas_{true};
-  HeardNews heard_claims_{false};  // the watch does not show the machines
-  HeardNews heard_configurations_{true};
-  mutable Mutex stock_mutex_;
-  HeardStock heard_stock_ MUSTER_GUARDED_BY(stock_mutex_);
+  ChangeFilter quota_filter_{true};
+  ChangeFilter claim_filter_{false};  // the watch does not show the machines
+  ChangeFilter configuration_filter_{true};
+  mutable Mutex machines_mutex_;
+  MachineMirror machines_ MUSTER_GUARDED_BY(machines_mutex_);
   std::vector<std::unique_ptr<rpc::Watch>> watches_;
 };
 

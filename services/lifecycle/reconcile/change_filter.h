@@ -13,10 +13,10 @@
 
 namespace muster::lifecycle {
 
-// What one service's watch tells, sieved: a resource as it was told before (a snapshot after a
+// Filters what one service's watch tells: a resource as it was told before (a snapshot after a
 // reconnect), or as the service's own answer to our request showed it, is no news. Memory only: who
 // starts anew takes everything for news. Thread-safe.
-class HeardNews {
+class ChangeFilter {
  public:
   // A resource as the watch tells it.
   struct News {
@@ -27,7 +27,7 @@ class HeardNews {
 
   // `whole`: the watch shows all that an answer does. If not, another change under one generation
   // is news even if it looks the same.
-  explicit HeardNews(bool whole) : whole_(whole) {}
+  explicit ChangeFilter(bool whole) : whole_(whole) {}
 
   // --- the watch ---
   void BeginSnapshot() {

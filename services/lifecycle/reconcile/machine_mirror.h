@@ -14,11 +14,11 @@
 
 namespace muster::lifecycle {
 
-// What a watch of capacity's machines tells, sieved down to what a waiting pool is told of them:
+// Capacity's machines by a watch, reduced to what a waiting pool is told of them:
 // how many are in service or in repair (a gang waits for these, too), of which type, in which zone,
 // with which labels. Who holds one, or what it waits for, is no news; it is counted, to tell what a
 // pool could have. Memory only; for one thread.
-class HeardStock {
+class MachineMirror {
  public:
   using InventoryKey = std::pair<std::string, std::string>;  // zone, instance type
   using InventoryKeys = std::set<InventoryKey>;

@@ -1,4 +1,4 @@
-#include "services/lifecycle/reconcile/heard_wire.h"
+#include "services/lifecycle/reconcile/machine_mirror_wire.h"
 
 #include <map>
 #include <string>
@@ -10,8 +10,8 @@ namespace {
 
 namespace cv1 = capacity::v1;
 
-HeardStock::Use UseOf(const cv1::Machine& machine) {
-  using Use = HeardStock::Use;
+MachineMirror::Use UseOf(const cv1::Machine& machine) {
+  using Use = MachineMirror::Use;
   const bool spot = machine.compute_class() == type::v1::COMPUTE_CLASS_SPOT;
   switch (static_cast<int>(machine.state())) {
     case cv1::Machine::STATE_FREE:
@@ -26,16 +26,16 @@ HeardStock::Use UseOf(const cv1::Machine& machine) {
 
 }  // namespace
 
-HeardStock::Machine StockOf(const cv1::Machine& machine) {
-  HeardStock::Machine stock{machine.zone(), machine.instance_type()};
+MachineMirror::Machine MirroredMachine(const cv1::Machine& machine) {
+  MachineMirror::Machine mirrored{machine.zone(), machine.instance_type()};
   if (machine.state() != cv1::Machine::STATE_RETIRED) {
     const std::map<std::string, std::string> labels(machine.labels().begin(),
                                                     machine.labels().end());
-    stock.print = absl::HashOf(labels, machine.state() == cv1::Machine::STATE_IN_REPAIR) | 1;
+    mirrored.print = absl::HashOf(labels, machine.state() == cv1::Machine::STATE_IN_REPAIR) | 1;
   }
-  stock.use = UseOf(machine);
-  stock.claim = machine.claim();
-  return stock;
+  mirrored.use = UseOf(machine);
+  mirrored.claim = machine.claim();
+  return mirrored;
 }
 
 }  // namespace muster::lifecycle

@@ -1,4 +1,4 @@
-#include "services/lifecycle/reconcile/heard_wire.h"
+#include "services/lifecycle/reconcile/machine_mirror_wire.h"
 
 #include <gtest/gtest.h>
 
@@ -6,12 +6,12 @@ namespace muster::lifecycle {
 namespace {
 
 // A gang waits for what is in repair, and no more for what is retired.
-TEST(StockOf, TellsInServiceInRepairAndRetiredApart) {
+TEST(MirroredMachine, TellsInServiceInRepairAndRetiredApart) {
   using capacity::v1::Machine;
   const auto print = [](Machine::State state) {
     Machine machine;
     machine.set_state(state);
-    return StockOf(machine).print;
+    return MirroredMachine(machine).print;
   };
   EXPECT_EQ(print(Machine::STATE_FREE), print(Machine::STATE_HELD));
   EXPECT_NE(print(Machine::STATE_FREE), print(Machine::STATE_IN_REPAIR));

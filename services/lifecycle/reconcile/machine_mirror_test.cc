@@ -1,4 +1,4 @@
-#include "services/lifecycle/reconcile/heard_stock.h"
+#include "services/lifecycle/reconcile/machine_mirror.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,35 +9,35 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-class HeardStockTest : public ::testing::Test {
+class MachineMirrorTest : public ::testing::Test {
  protected:
-  HeardStock::InventoryKeys Take(absl::string_view name, absl::string_view zone, size_t print) {
-    HeardStock::InventoryKeys changed;
-    heard_.Take(name, {zone, "t", print}, changed);
+  MachineMirror::InventoryKeys Take(absl::string_view name, absl::string_view zone, size_t print) {
+    MachineMirror::InventoryKeys changed;
+    mirror_.Take(name, {zone, "t", print}, changed);
     return changed;
   }
-  HeardStock::InventoryKeys Forget(absl::string_view name) {
-    HeardStock::InventoryKeys changed;
-    heard_.Forget(name, changed);
+  MachineMirror::InventoryKeys Forget(absl::string_view name) {
+    MachineMirror::InventoryKeys changed;
+    mirror_.Forget(name, changed);
     return changed;
   }
-  HeardStock::InventoryKeys EndSnapshot() {
-    HeardStock::InventoryKeys changed;
-    heard_.EndSnapshot(changed);
+  MachineMirror::InventoryKeys EndSnapshot() {
+    MachineMirror::InventoryKeys changed;
+    mirror_.EndSnapshot(changed);
     return changed;
   }
-  void Use(absl::string_view name, HeardStock::Use use, absl::string_view claim = "") {
-    HeardStock::InventoryKeys changed;
-    heard_.Take(name, {"Z", "t", 7, use, claim}, changed);
+  void Use(absl::string_view name, MachineMirror::Use use, absl::string_view claim = "") {
+    MachineMirror::InventoryKeys changed;
+    mirror_.Take(name, {"Z", "t", 7, use, claim}, changed);
   }
   int64_t Obtainable(absl::string_view claim, bool spot = false) const {
-    return heard_.Obtainable({"Z", "t"}, claim, spot).value_or(-1);
+    return mirror_.Obtainable({"Z", "t"}, claim, spot).value_or(-1);
   }
-  HeardStock heard_;
+  MachineMirror mirror_;
 };
 
-TEST_F(HeardStockTest, OnlyWhatThereIsAndItsLabelsAreNews) {
-  EXPECT_THAT(Take("m1", "Z", 7), ElementsAre(HeardStock::InventoryKey{"Z", "t"}));
+TEST_F(MachineMirrorTest, OnlyWhatThereIsAndItsLabelsAreNews) {
+  EXPECT_THAT(Take("m1", "Z", 7), ElementsAre(MachineMirror::InventoryKey{"Z", "t"}));
   EXPECT_THAT(Take("m1", "Z", 7), IsEmpty());  // held, earmarked, reclaimed
   EXPECT_THAT(Take("m1", "Z", 9).size(), 1U);  // other labels
   EXPECT_THAT(Take("m1", "Z", 8).size(), 1U);  // broken
@@ -48,26 +48,26 @@ TEST_F(HeardStockTest, OnlyWhatThereIsAndItsLabelsAreNews) {
   EXPECT_THAT(Take("m1", "Y", 9).size(), 2U) << "moved";
 }
 
-TEST_F(HeardStockTest, WhatIsGoneOrMissingInASnapshotWasInService) {
+TEST_F(MachineMirrorTest, WhatIsGoneOrMissingInASnapshotWasInService) {
   EXPECT_THAT(Forget("m1"), IsEmpty());
-  heard_.BeginSnapshot();
+  mirror_.BeginSnapshot();
   Take("m1", "Z", 7);
   Take("m2", "Y", 7);
   Take("m3", "X", 0);
   Take("m4", "W", 7);
   EXPECT_THAT(EndSnapshot(), IsEmpty());
-  EXPECT_THAT(Forget("m4"), ElementsAre(HeardStock::InventoryKey{"W", "t"}));
+  EXPECT_THAT(Forget("m4"), ElementsAre(MachineMirror::InventoryKey{"W", "t"}));
   EXPECT_THAT(Forget("m4"), IsEmpty());
-  heard_.BeginSnapshot();
+  mirror_.BeginSnapshot();
   EXPECT_THAT(Take("m2", "Y", 7), IsEmpty());
-  EXPECT_THAT(EndSnapshot(), ElementsAre(HeardStock::InventoryKey{"Z", "t"}));
+  EXPECT_THAT(EndSnapshot(), ElementsAre(MachineMirror::InventoryKey{"Z", "t"}));
 }
 
-using U = HeardStock::Use;
+using U = MachineMirror::Use;
 
-TEST_F(HeardStockTest, APoolCouldHaveWhatItHoldsWhatIsFreeAndWhatIsLent) {
+TEST_F(MachineMirrorTest, APoolCouldHaveWhatItHoldsWhatIsFreeAndWhatIsLent) {
   EXPECT_EQ(Obtainable("a"), -1) << "nothing was told yet";
-  heard_.BeginSnapshot();
+  mirror_.BeginSnapshot();
   Use("m1", U::kFree);
   EXPECT_EQ(Obtainable("a"), -1) << "not all of it";
   EndSnapshot();
@@ -80,11 +80,11 @@ TEST_F(HeardStockTest, APoolCouldHaveWhatItHoldsWhatIsFreeAndWhatIsLent) {
   EXPECT_EQ(Obtainable("new"), 3);
   EXPECT_EQ(Obtainable("s", true), 2) << "what is taken back from it is not its own";
   EXPECT_EQ(Obtainable("new", true), 1);
-  EXPECT_EQ(heard_.Obtainable({"Y", "t"}, "a", false), 0);
+  EXPECT_EQ(mirror_.Obtainable({"Y", "t"}, "a", false), 0);
 }
 
-TEST_F(HeardStockTest, WhatAPoolIsGrantedDoesNotChangeWhatItCouldHave) {
-  heard_.BeginSnapshot();
+TEST_F(MachineMirrorTest, WhatAPoolIsGrantedDoesNotChangeWhatItCouldHave) {
+  mirror_.BeginSnapshot();
   for (const char* name : {"m1", "m2", "m3"}) Use(name, U::kFree);
   EndSnapshot();
   EXPECT_EQ(Obtainable("a"), 3);
@@ -96,7 +96,7 @@ TEST_F(HeardStockTest, WhatAPoolIsGrantedDoesNotChangeWhatItCouldHave) {
   EXPECT_EQ(Obtainable("a"), 2);
   Forget("m2");
   EXPECT_EQ(Obtainable("a"), 1);
-  heard_.BeginSnapshot();
+  mirror_.BeginSnapshot();
   EndSnapshot();
   EXPECT_EQ(Obtainable("a"), 0) << "a new snapshot did not tell of it";
 }

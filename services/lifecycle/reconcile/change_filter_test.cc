@@ -1,0 +1,92 @@
+#include "services/lifecycle/reconcile/change_filter.h"
+
+#include <gtest/gtest.h>
+
+namespace muster::lifecycle {
+namespace {
+
+constexpr char kKey[] = "claims/u1";
+
+TEST(ChangeFilter, ASnapshotOfWhatWasToldBeforeIsNoNews) {
+  ChangeFilter filter(false);
+  filter.BeginSnapshot();
+  EXPECT_TRUE(filter.IsNews(kKey, {7, 1, 100}));
+  EXPECT_TRUE(filter.IsNews("claims/u2", {8, 1, 100}));
+  filter.EndSnapshot();
+  filter.BeginSnapshot();
+  EXPECT_FALSE(filter.IsNews(kKey, {7, 1, 100}));
+  EXPECT_TRUE(filter.IsNews("claims/u2", {9, 1, 100}));  // another machine, it may be
+  filter.EndSnapshot();
+  // Another history: the same number, another resource.
+  EXPECT_TRUE(filter.IsNews(kKey, {7, 1, 101}));
+}
+
+TEST(ChangeFilter, WhatASnapshotLacksIsForgotten) {
+  ChangeFilter filter(false);
+  filter.BeginSnapshot();
+  EXPECT_TRUE(filter.IsNews(kKey, {7, 1, 100}));
+  filter.EndSnapshot();
+  filter.BeginSnapshot();
+  filter.EndSnapshot();
+  EXPECT_TRUE(filter.IsNews(kKey, {7, 1, 100}));
+}
+
+TEST(ChangeFilter, TheEchoOfAnAnswerIsNoNews) {
+  ChangeFilter filter(false);
+  EXPECT_TRUE(filter.IsNews(kKey, {7, 1, 100}));
+  filter.Asking(kKey);
+  EXPECT_FALSE(filter.Answered(kKey, 200));
+  EXPECT_FALSE(filter.IsNews(kKey, {8, 2, 200}));
+  // Granted since.
+  EXPECT_TRUE(filter.IsNews(kKey, {9, 2, 300}));
+}
+
+TEST(ChangeFilter, AnEchoThatComesBeforeTheAnswerIsNoNews) {
+  ChangeFilter filter(false);
+  filter.Asking(kKey);
+  EXPECT_FALSE(filter.IsNews(kKey, {8, 2, 200}));
+  EXPECT_FALSE(filter.Answered(kKey, 200));
+}
+
+TEST(ChangeFilter, NewsDuringARequestWaitAndAreNotLost) {
+  ChangeFilter filter(false);
+  filter.Asking(kKey);
+  EXPECT_FALSE(filter.IsNews(kKey, {8, 2, 200}));
+  EXPECT_FALSE(filter.IsNews(kKey, {9, 2, 300}));
+  EXPECT_TRUE(filter.Answered(kKey, 200));
+  filter.Asking(kKey);
+  EXPECT_FALSE(filter.IsNews(kKey, {10, 2, 400}));
+  EXPECT_TRUE(filter.Answered(kKey, 0));  // no answer came
+  EXPECT_TRUE(filter.IsNews(kKey, {11, 2, 500}));
+}
+
+// A machine broke and another came at once: the claim looks the same, its machines are others.
+TEST(ChangeFilter, AnotherChangeThatLooksTheSameIsNews) {
+  ChangeFilter filter(false);
+  filter.Asking(kKey);
+  EXPECT_FALSE(filter.Answered(kKey, 200));
+  EXPECT_FALSE(filter.IsNews(kKey, {8, 2, 200}));
+  EXPECT_TRUE(filter.IsNews(kKey, {9, 2, 200}));
+  filter.Asking(kKey);
+  EXPECT_FALSE(filter.IsNews(kKey, {10, 2, 200}));
+  EXPECT_TRUE(filter.Answered(kKey, 200));
+}
+
+TEST(ChangeFilter, WhereAWatchShowsEverythingTheSameIsTheSame) {
+  ChangeFilter filter(true);
+  filter.Asking(kKey);
+  EXPECT_FALSE(filter.Answered(kKey, 200));
+  EXPECT_FALSE(filter.IsNews(kKey, {8, 2, 200}));
+  EXPECT_FALSE(filter.IsNews(kKey, {9, 2, 200}));
+  EXPECT_TRUE(filter.IsNews(kKey, {10, 2, 300}));
+}
+
+TEST(ChangeFilter, AnythingAfterADeletionIsNews) {
+  ChangeFilter filter(false);
+  EXPECT_TRUE(filter.IsNews(kKey, {8, 2, 200}));
+  filter.Forget(kKey);
+  EXPECT_TRUE(filter.IsNews(kKey, {8, 2, 200}));
+}
+
+}  // namespace
+}  // namespace muster::lifecycle
