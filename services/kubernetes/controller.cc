@@ -71,7 +71,7 @@ void Controller::TellFailure(const std::string& key, const absl::Status& status,
   std::optional<int64_t> others;
   {
     MutexLock lock(mutex_);
-    others = stubborn_.Tell(failures, absl::Now());
+    others = persistent_failures_.Tell(failures, absl::Now());
   }
   if (others) {
     return log::Warn("reconciliation fails again and again", {{"controller", name_},
@@ -80,7 +80,7 @@ void Controller::TellFailure(const std::string& key, const absl::Status& status,
                                                               {"failures", failures},
                                                               {"others_not_told", *others}});
   }
-  const bool quiet = IsPassing(status) || failures > kStubbornFailures;
+  const bool quiet = IsPassing(status) || failures > kPersistentFailures;
   log::Write(quiet ? log::Level::kDebug : log::Level::kWarn, "reconciliation failed",
              {{"controller", name_}, {"key", key}, {"error", status}});
 }

@@ -8,7 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "services/common/mutex.h"
-#include "services/kubernetes/core/stubborn.h"
+#include "services/kubernetes/core/persistent_failures.h"
 #include "services/kubernetes/metrics.h"
 #include "services/kubernetes/work_queue.h"
 
@@ -64,7 +64,7 @@ class Controller {
   Metrics& metrics_;
   WorkQueue queue_;
   Mutex mutex_;
-  StubbornFailures stubborn_ MUSTER_GUARDED_BY(mutex_);
+  PersistentFailures persistent_failures_ MUSTER_GUARDED_BY(mutex_);
   std::vector<std::thread> threads_;
 };
 

@@ -46,13 +46,13 @@ std::string BudgetOf(const absl::Status& status) {
 }
 
 // What is said of the Pods that budgets hold, by name; empty: none is held.
-template <class Stays>
-std::string BlockedBy(const std::vector<PodObject>& pods, const Stays& stays) {
+template <class Refused>
+std::string BlockedBy(const std::vector<PodObject>& pods, const Refused& refused) {
   std::vector<std::string> blocked;
   for (const PodObject& pod : pods) {
-    const auto stay = stays.find(pod.uid);
-    if (stay == stays.end() || stay->second.budget.empty()) continue;
-    blocked.push_back(absl::StrCat(pod.key(), ": ", stay->second.budget));
+    const auto found = refused.find(pod.uid);
+    if (found == refused.end() || found->second.budget.empty()) continue;
+    blocked.push_back(absl::StrCat(pod.key(), ": ", found->second.budget));
   }
   std::sort(blocked.begin(), blocked.end());
   if (blocked.size() > kMostBlocked) blocked.resize(kMostBlocked);
@@ -60,13 +60,13 @@ std::string BlockedBy(const std::vector<PodObject>& pods, const Stays& stays) {
 }
 
 // Keeps what is known of Pods that are there.
-template <class Stays>
+template <class Refused>
 void Forget(const std::vector<PodObject>& pods, absl::flat_hash_set<std::string>& asked,
-            Stays& stays) {
+            Refused& refused) {
   absl::flat_hash_set<std::string> there;
   for (const PodObject& pod : pods) there.insert(pod.uid);
   absl::erase_if(asked, [&](const std::string& uid) { return !there.contains(uid); });
-  absl::erase_if(stays, [&](const auto& stay) { return !there.contains(stay.first); });
+  absl::erase_if(refused, [&](const auto& each) { return !there.contains(each.first); });
 }
 
 }  // namespace
@@ -105,7 +105,7 @@ Outcome NodeReconciler::Reconcile(const std::string& machine) {
   // Cordoned first, or new work comes while the old is asked to leave.
   if (object != nullptr && object->unschedulable && CompareLives(*node, *object) == 0)
     outcome.again = Drain(*node, facts.pods, facts.now, memory);
-  facts.blocked_by = BlockedBy(facts.pods, memory.stays);
+  facts.blocked_by = BlockedBy(facts.pods, memory.refused);
   facts.work_report_time = memory.work_report_time;
   NodePlan plan = PlanNode(facts);
   if (plan.keep) parts_.history->CountKept(kNodeKind);
@@ -270,7 +270,7 @@ absl::Status NodeReconciler::Delete(const NodeObject& object) {
   return absl::IsNotFound(status) ? absl::OkStatus() : status;
 }
 
-absl::Status NodeReconciler::Part(const PodEviction& eviction) {
+absl::Status NodeReconciler::Evict(const PodEviction& eviction) {
   const Json body = EvictionBody(eviction);
   const std::string path = PathOf(*eviction.pod);
   if (eviction.mode == EvictionMode::kEvict)
@@ -281,22 +281,22 @@ absl::Status NodeReconciler::Part(const PodEviction& eviction) {
 absl::Duration NodeReconciler::Drain(const lifecycle::v1::Node& node,
                                      const std::vector<PodObject>& pods, absl::Time now,
                                      Memory& memory) {
-  Forget(pods, memory.asked, memory.stays);
+  Forget(pods, memory.asked, memory.refused);
   absl::Duration again = absl::InfiniteDuration();
   for (const PodEviction& eviction : PlanDrain(node, pods, memory.asked, now)) {
     const bool force = eviction.mode == EvictionMode::kForce;
-    const auto stay = memory.stays.find(eviction.pod->uid);
+    const auto found = memory.refused.find(eviction.pod->uid);
     // What was refused in one way may be granted in another.
-    const bool same = stay != memory.stays.end() && stay->second.mode == eviction.mode;
-    if (same && stay->second.retry_time > now && !force) {
-      again = std::min(again, stay->second.retry_time - now);
+    const bool same = found != memory.refused.end() && found->second.mode == eviction.mode;
+    if (same && found->second.retry_time > now && !force) {
+      again = std::min(again, found->second.retry_time - now);
       continue;
     }
-    const absl::Status status = Part(eviction);
+    const absl::Status status = Evict(eviction);
     // A conflict is no answer: it may be another one of that name, which the watch will tell, or a
     // race that the server lost.
     if (status.ok() || absl::IsNotFound(status)) {
-      memory.stays.erase(eviction.pod->uid);
+      memory.refused.erase(eviction.pod->uid);
       memory.asked.insert(eviction.pod->uid);
       // Who is forced out is asked until he is gone.
       if (force) again = std::min(again, kEvictionRetry);
@@ -305,13 +305,13 @@ absl::Duration NodeReconciler::Drain(const lifecycle::v1::Node& node,
     const absl::Duration pause = std::max(kEvictionRetry, ErrorOf(status).retry_after);
     again = std::min(again, pause);
     const std::string budget = BudgetOf(status);
-    memory.stays[eviction.pod->uid] = {eviction.mode, now + pause, budget};
+    memory.refused[eviction.pod->uid] = {eviction.mode, now + pause, budget};
     if (budget.empty() && !absl::IsUnavailable(status) && !absl::IsAborted(status)) {
       log::Warn("a Pod could not be asked to leave",
                 {{"pod", eviction.pod->key()}, {"error", status}});
     }
   }
-  if (!node.desired().drain()) memory.stays.clear();
+  if (!node.desired().drain()) memory.refused.clear();
   return again;
 }
 

@@ -53,8 +53,8 @@ class NodeReconciler {
   Outcome Reconcile(const std::string& machine);
 
  private:
-  // A Pod that could not be asked to leave.
-  struct Stay {
+  // Of a Pod that could not be asked to leave.
+  struct RefusedEviction {
     EvictionMode mode = EvictionMode::kEvict;  // how it was asked
     absl::Time retry_time = absl::InfinitePast();
     std::string budget =
@@ -63,11 +63,11 @@ class NodeReconciler {
   // What was done on a machine so far, as far as this process did it. By Pods' uids.
   struct Memory {
     absl::flat_hash_set<std::string> asked = {};
-    absl::flat_hash_map<std::string, Stay> stays = {};
+    absl::flat_hash_map<std::string, RefusedEviction> refused = {};
     absl::Time work_report_time = absl::InfinitePast();
     MetadataState metadata = MetadataState::kNone;
     bool empty() const {
-      return asked.empty() && stays.empty() && work_report_time == absl::InfinitePast() &&
+      return asked.empty() && refused.empty() && work_report_time == absl::InfinitePast() &&
              metadata == MetadataState::kNone;
     }
   };
@@ -96,7 +96,7 @@ class NodeReconciler {
   // Asks Pods to leave that were not asked yet. Again after that time.
   absl::Duration Drain(const lifecycle::v1::Node& node, const std::vector<PodObject>& pods,
                        absl::Time now, Memory& memory);
-  absl::Status Part(const PodEviction& eviction);
+  absl::Status Evict(const PodEviction& eviction);
 
   Memory Recall(const std::string& machine);
   void Remember(const std::string& machine, Memory memory);

@@ -1,4 +1,4 @@
-#include "services/kubernetes/core/stubborn.h"
+#include "services/kubernetes/core/persistent_failures.h"
 
 #include <bit>
 #include <utility>
@@ -7,13 +7,13 @@ namespace muster::kubernetes {
 namespace {
 
 bool IsDue(int failures) {
-  return failures > 0 && failures % kStubbornFailures == 0 &&
-         std::has_single_bit(static_cast<unsigned>(failures / kStubbornFailures));
+  return failures > 0 && failures % kPersistentFailures == 0 &&
+         std::has_single_bit(static_cast<unsigned>(failures / kPersistentFailures));
 }
 
 }  // namespace
 
-std::optional<int64_t> StubbornFailures::Tell(int failures, absl::Time now) {
+std::optional<int64_t> PersistentFailures::Tell(int failures, absl::Time now) {
   if (!IsDue(failures)) return std::nullopt;
   if (now - minute_ >= absl::Minutes(1)) {
     minute_ = now;

@@ -1,4 +1,4 @@
-#include "services/kubernetes/core/stubborn.h"
+#include "services/kubernetes/core/persistent_failures.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,8 +10,8 @@ namespace {
 
 const absl::Time kNow = absl::FromUnixSeconds(1'760'000'000);
 
-TEST(StubbornFailures, AreToldAtGrowingDistances) {
-  StubbornFailures failures;
+TEST(PersistentFailures, AreToldAtGrowingDistances) {
+  PersistentFailures failures;
   std::vector<int> told;
   for (int i = 1; i <= 200; ++i) {
     if (failures.Tell(i, kNow)) told.push_back(i);
@@ -19,17 +19,17 @@ TEST(StubbornFailures, AreToldAtGrowingDistances) {
   EXPECT_THAT(told, ::testing::ElementsAre(8, 16, 32, 64, 128));
 }
 
-TEST(StubbornFailures, OfManyObjectsAFewAreToldAMinuteAndTheOthersCounted) {
-  StubbornFailures failures;
+TEST(PersistentFailures, OfManyObjectsAFewAreToldAMinuteAndTheOthersCounted) {
+  PersistentFailures failures;
   int told = 0;
   for (int object = 0; object < 1'000; ++object) {
-    const auto others = failures.Tell(kStubbornFailures, kNow + object * absl::Milliseconds(1));
+    const auto others = failures.Tell(kPersistentFailures, kNow + object * absl::Milliseconds(1));
     if (!others) continue;
     EXPECT_EQ(*others, 0);
     ++told;
   }
   EXPECT_EQ(told, kMostToldAMinute);
-  EXPECT_EQ(failures.Tell(1, kNow + absl::Minutes(1)), std::nullopt) << "not stubborn";
+  EXPECT_EQ(failures.Tell(1, kNow + absl::Minutes(1)), std::nullopt) << "not persistent";
   EXPECT_EQ(failures.Tell(16, kNow + absl::Minutes(1)), 1'000 - kMostToldAMinute);
   EXPECT_EQ(failures.Tell(16, kNow + absl::Minutes(1)), 0);
 }

@@ -8,13 +8,13 @@
 namespace muster::kubernetes {
 
 // From the so manieth failure in a row on, an object's failures do not pass by themselves.
-inline constexpr int kStubbornFailures = 8;
+inline constexpr int kPersistentFailures = 8;
 // Objects that are told of in a minute; more are counted. All may fail at once.
 inline constexpr int kMostToldAMinute = 20;
 
-// Which failures of objects that fail again and again are told: each object's at kStubbornFailures in
+// Which failures of objects that fail again and again are told: each object's at kPersistentFailures in
 // a row, then whenever they are twice as many as the last time. Not thread-safe.
-class StubbornFailures {
+class PersistentFailures {
  public:
   // Another failure of an object, the so manieth in a row. How many others were due and not told
   // since the last that was; nullopt: this one is not told.
