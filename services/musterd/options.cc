@@ -1,22 +1,19 @@
 #include "services/musterd/options.h"
 
-#include <algorithm>
 #include <fstream>
 #include <initializer_list>
-#include <iterator>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "absl/flags/flag.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
 #include "services/common/error.h"
 #include "services/common/kept_request.h"
 #include "services/common/released_pool.h"
 #include "services/common/status_macros.h"
+#include "services/musterd/check_options.h"
 #include "services/tls/flags.h"
 
 namespace {
@@ -208,24 +205,6 @@ ABSL_FLAG(
 namespace muster::musterd {
 namespace {
 
-using Faults = std::vector<error::FieldViolation>;
-
-constexpr int64_t kLeastMemory = int64_t{64} << 20;
-
-void CheckServices(const ServeOptions& options, Faults& faults) {
-  if (options.services.empty()) {
-    faults.push_back({"--services",
-                      absl::StrCat("is required: any of ", absl::StrJoin(kAllServices, ","), ".")});
-  }
-  for (const std::string& service : options.services) {
-    if (std::find(std::begin(kAllServices), std::end(kAllServices), service) ==
-        std::end(kAllServices)) {
-      faults.push_back({"--services", absl::StrCat("has \"", service, "\"; allowed are ",
-                                                   absl::StrJoin(kAllServices, ","), ".")});
-    }
-  }
-}
-
 std::optional<tokens::Options> TokensFromFlags() {
   tokens::Options options{.keys_file = absl::GetFlag(FLAGS_token_keys_file),
                           .issuer = absl::GetFlag(FLAGS_token_issuer),
@@ -234,68 +213,6 @@ std::optional<tokens::Options> TokensFromFlags() {
   const tokens::Options none{.algorithms = Algorithms()};
   if (options == none) return std::nullopt;
   return options;
-}
-
-void CheckTokens(const ServeOptions& options, Faults& faults) {
-  if (!options.tokens) return;
-  const auto required = [&](absl::string_view flag, bool given) {
-    if (!given)
-      faults.push_back({std::string(flag), "is required where a flag of tokens is given."});
-  };
-  required("--token_keys_file", !options.tokens->keys_file.empty());
-  required("--token_issuer", !options.tokens->issuer.empty());
-  required("--token_audience", !options.tokens->audience.empty());
-  required("--token_algorithms", !options.tokens->algorithms.empty());
-  required("--tls_cert_file", options.tls.has_value());
-  for (const std::string& algorithm : options.tokens->algorithms) {
-    if (std::find(std::begin(tokens::kAlgorithms), std::end(tokens::kAlgorithms), algorithm) ==
-        std::end(tokens::kAlgorithms)) {
-      faults.push_back(
-          {"--token_algorithms", absl::StrCat("has \"", algorithm, "\"; allowed are ",
-                                              absl::StrJoin(tokens::kAlgorithms, ","), ".")});
-    }
-  }
-}
-
-void CheckAddresses(const ServeOptions& options, Faults& faults) {
-  const auto required = [&](absl::string_view flag, const std::string& value) {
-    if (value.find(':') == std::string::npos)
-      faults.push_back({std::string(flag), "must be host:port."});
-  };
-  required("--listen", options.listen);
-  required("--metrics_listen", options.metrics_listen);
-  required("--operator_listen", options.operator_listen);
-  const auto guarded = [&](absl::string_view flag, const std::string& value) {
-    if (options.tls || options.allow_plaintext || tls::IsLocal(value)) return;
-    faults.push_back(
-        {std::string(flag),
-         absl::StrCat(value,
-                      " is reached from other machines, in plain text and by callers without a "
-                      "name: it needs "
-                      "--tls_cert_file, --tls_key_file, --tls_ca_file and --trust_domain, or "
-                      "--allow_plaintext.")});
-  };
-  if (options.tls && options.policy_file.empty()) {
-    faults.push_back({"--policy_file",
-                      "is required with the flags of TLS: it says what callers that have a name "
-                      "may do."});
-  }
-  CheckTokens(options, faults);
-  guarded("--listen", options.listen);
-  guarded("--operator_listen", options.operator_listen);
-  if (!options.page_listen.empty()) required("--page_listen", options.page_listen);
-  if (!options.health_listen.empty()) required("--health_listen", options.health_listen);
-  if (options.services.count("lifecycle") == 0) return;
-  const auto peer = [&](absl::string_view service, absl::string_view flag,
-                        const std::string& value) {
-    if (options.services.count(std::string(service)) == 0 && value.empty()) {
-      faults.push_back({std::string(flag), absl::StrCat("is required: lifecycle asks ", service,
-                                                        ", which is not in --services.")});
-    }
-  };
-  peer("quota", "--quota_address", options.quota_address);
-  peer("capacity", "--capacity_address", options.capacity_address);
-  peer("configuration", "--configuration_address", options.configuration_address);
 }
 
 // Each option that has bounds: visit(its flag's name, the flag, least, most, fields...). What
@@ -363,7 +280,7 @@ std::string FaultOf(Number, int least, int most) {
   return absl::StrCat("must be between ", least, " and ", most, ".");
 }
 
-void CheckBounds(const ServeOptions& options, Faults& faults) {
+void CheckBounds(const ServeOptions& options, std::vector<error::FieldViolation>& faults) {
   ForEachBounded(
       options, [&](const char* name, const auto&, auto least, auto most, const auto&... fields) {
         const std::initializer_list<std::common_type_t<decltype(fields)...>> values = {fields...};
@@ -378,15 +295,8 @@ void CheckBounds(const ServeOptions& options, Faults& faults) {
 }  // namespace
 
 absl::Status Validate(const ServeOptions& options) {
-  Faults faults;
-  CheckServices(options, faults);
-  CheckAddresses(options, faults);
-  if (options.conninfo.empty())
-    faults.push_back({"--db_conninfo", "or --db_conninfo_file is required."});
+  std::vector<error::FieldViolation> faults = CheckTogether(options);
   CheckBounds(options, faults);
-  if (options.memory_limit != 0 && options.memory_limit < kLeastMemory)
-    faults.push_back(
-        {"--memory_limit", absl::StrCat("must be 0, or at least ", kLeastMemory, ".")});
   return faults.empty() ? absl::OkStatus() : error::InvalidFields(std::move(faults));
 }
 
