@@ -88,6 +88,9 @@ class Process {
   // Until Shutdown: watches of those whose rights change end.
   void FollowPolicy();
   absl::Status CreateServices();
+  void AddDatabaseMetrics();
+  // What every process serves beside its services: who may do what, and their history.
+  std::vector<rpc::NamedService> CreateSharedServices();
   absl::Status StartServer();
   absl::Status StartOperatorServer();
   absl::Status StartHealthServer();
