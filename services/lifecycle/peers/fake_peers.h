@@ -14,6 +14,7 @@
 
 #include "services/common/error.h"
 #include "services/common/mutex.h"
+#include "services/lifecycle/peers/fake_feed.h"
 #include "services/lifecycle/peers/peers.h"
 #include "services/rpc/status.h"
 
@@ -25,71 +26,6 @@ inline grpc::Status NobodyThere() {
   return {grpc::StatusCode::UNAVAILABLE,
           "failed to connect to all addresses; last error: UNKNOWN: ipv4:10.0.0.2:7612: refused"};
 }
-
-// What the watches of a fake send: a snapshot that is only its end, then what is pushed.
-template <class Response>
-class FakeFeed {
- public:
-  void Push(Response message) {
-    MutexLock lock(mutex_);
-    message.set_revision(static_cast<int64_t>(log_.size()) + 1);
-    log_.push_back(std::move(message));
-    wakes_.SignalAll();
-  }
-  // Ends the watches that are open, as a server that restarts does. The next ones begin with what
-  // was pushed last of each key, as a snapshot.
-  void Drop() {
-    MutexLock lock(mutex_);
-    ++drops_;
-    wakes_.SignalAll();
-  }
-  // Watches that were begun.
-  int watches() {
-    MutexLock lock(mutex_);
-    return watches_;
-  }
-  grpc::Status Serve(grpc::ServerContext& context, std::vector<Response> snapshot,
-                     grpc::ServerWriter<Response>& writer) {
-    size_t next = 0;
-    int drops = 0;
-    {
-      MutexLock lock(mutex_);
-      drops = drops_;
-      ++watches_;
-      if (drops > 0) {
-        std::map<std::string, const Response*> newest;
-        for (; next < log_.size(); ++next) newest[log_[next].key()] = &log_[next];
-        for (const auto& [key, message] : newest) {
-          snapshot.push_back(*message);
-          snapshot.back().set_type(type::v1::WATCH_EVENT_TYPE_SNAPSHOT);
-        }
-      }
-    }
-    Response end;
-    end.set_type(type::v1::WATCH_EVENT_TYPE_SNAPSHOT_END);
-    snapshot.push_back(end);
-    for (const Response& message : snapshot) writer.Write(message);
-    while (!context.IsCancelled()) {
-      std::vector<Response> fresh;
-      {
-        MutexLock lock(mutex_);
-        if (drops != drops_) return {grpc::StatusCode::UNAVAILABLE, "dropped"};
-        if (next == log_.size()) wakes_.WaitFor(mutex_, absl::Milliseconds(20));
-        fresh.assign(log_.begin() + static_cast<std::ptrdiff_t>(next), log_.end());
-        next = log_.size();
-      }
-      for (const Response& message : fresh) writer.Write(message);
-    }
-    return grpc::Status::OK;
-  }
-
- private:
-  Mutex mutex_;
-  CondVar wakes_;
-  std::vector<Response> log_ MUSTER_GUARDED_BY(mutex_);
-  int drops_ MUSTER_GUARDED_BY(mutex_) = 0;
-  int watches_ MUSTER_GUARDED_BY(mutex_) = 0;
-};
 
 class FakeQuota final : public quota::v1::QuotaService::Service {
  public:
