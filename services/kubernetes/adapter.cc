@@ -46,7 +46,13 @@ absl::StatusOr<std::unique_ptr<Adapter>> Adapter::Create(AdapterOptions options,
                                                          prometheus::Registry& registry) {
   auto adapter = std::unique_ptr<Adapter>(new Adapter(std::move(options), registry));
   RETURN_IF_ERROR(adapter->Connect());
+  adapter->MakeViews();
+  adapter->MakeHistory();
+  adapter->MakeBrake();
+  adapter->MakeReconcilers();
   adapter->MakeControllers();
+  adapter->MakeMusterWatch();
+  adapter->MakeReflectors();
   return adapter;
 }
 
@@ -82,7 +88,7 @@ absl::Status Adapter::Connect() {
   return absl::OkStatus();
 }
 
-void Adapter::MakeControllers() {
+void Adapter::MakeViews() {
   const auto add_pool = [this](const std::string& name) { pools_->Add(name); };
   const auto add_machine = [this](const std::string& machine) { nodes_->Add(machine); };
   cluster_ = std::make_unique<ClusterView>(ClusterView::Listeners{
@@ -105,8 +111,9 @@ void Adapter::MakeControllers() {
                                          [this](const std::string& machine, absl::Duration pause) {
                                            nodes_->queue().AddAfter(machine, pause);
                                          });
-  MakeHistory();
-  MakeBrake();
+}
+
+void Adapter::MakeReconcilers() {
   pool_reconciler_ = std::make_unique<PoolReconciler>(PoolReconciler::Parts{
       api_.get(), writer_.get(), cluster_.get(), muster_.get(), known_.get(), reporter_.get(),
       events_.get(), metrics_.get(), history_.get(), brake_.get(), identity_.get(), refusals_.get(),
@@ -122,6 +129,9 @@ void Adapter::MakeControllers() {
         if (options_.edition == Edition::kFirst)
           events_->TellOfNode(node, "Normal", kNodeActive, message);
       }});
+}
+
+void Adapter::MakeControllers() {
   const auto make = [this](const char* name, int workers, Controller::Reconcile reconcile) {
     // Muster is asked for nothing either by one that was frozen past its lease and woke up.
     const auto if_leading = [this, reconcile = std::move(reconcile)](const std::string& key) {
@@ -136,7 +146,9 @@ void Adapter::MakeControllers() {
   });
   namespaces_ =
       make("namespace", 1, [this](const std::string& name) { return ReconcileNamespace(name); });
-  MakeMusterWatch();
+}
+
+void Adapter::MakeReflectors() {
   const std::pair<const char*, Sink*> collections[] = {{kNodePoolsPath, &cluster_->node_pools()},
                                                        {kNodesPath, &cluster_->nodes()},
                                                        {kPodsPath, &cluster_->pods()},

@@ -77,10 +77,14 @@ class Adapter {
  private:
   Adapter(AdapterOptions options, prometheus::Registry& registry);
   absl::Status Connect();
-  void MakeControllers();
-  void MakeMusterWatch();
+  // In this order, after Connect.
+  void MakeViews();
   void MakeHistory();
   void MakeBrake();
+  void MakeReconcilers();
+  void MakeControllers();
+  void MakeMusterWatch();
+  void MakeReflectors();
   History::Unknown FindUnknown() const;
   // What would go now because the other side does not know it.
   Brake::PendingRemovals FindRemovals() const;
