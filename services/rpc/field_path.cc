@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "services/common/status_macros.h"
 
 namespace muster::rpc {
 namespace {
@@ -101,36 +102,14 @@ absl::StatusOr<FieldPath> FieldPath::Resolve(const pb::Descriptor& type,
       return absl::InvalidArgumentError(
           absl::StrCat("`", absl::StrJoin(segments.subspan(0, i + 1), "."),
                        "` is no field; there are: ", absl::StrJoin(NamesOf(*at), ", ")));
-    Step step{field};
-    const bool more = i + 1 < segments.size();
-    if (field->is_repeated() && more) {
-      const bool keyed =
-          field->is_map()
-              ? field->message_type()->map_key()->cpp_type() == pb::FieldDescriptor::CPPTYPE_STRING
-              : field->message_type() != nullptr && TypeOf(*field) != nullptr;
-      if (!keyed)
-        return absl::InvalidArgumentError(absl::StrCat(
-            "`", absl::StrJoin(segments.subspan(0, i + 1), "."), "` is a list; only `:` asks it"));
-      step.key = segments[++i];
-      path.steps_.push_back(step);
-      if (field->is_map()) {
-        field = field->message_type()->map_value();
-        path.steps_.push_back({field});
-      } else if (i + 1 == segments.size()) {
-        // A condition by its type is its status.
-        const pb::FieldDescriptor* status = field->message_type()->FindFieldByName("status");
-        if (status == nullptr)
-          return absl::InvalidArgumentError(
-              absl::StrCat("`", absl::StrJoin(segments, "."), "` is an element and no value"));
-        field = status;
-        path.steps_.push_back({field});
-      }
+    if (field->is_repeated() && i + 1 < segments.size()) {
+      RETURN_IF_ERROR(path.AddKeyed(*field, segments, ++i));
     } else {
-      path.steps_.push_back(step);
+      path.steps_.push_back({field});
     }
-    path.field_ = field;
-    at = field->message_type();
-    if (at != nullptr && (IsTime(*field) || IsDuration(*field))) at = nullptr;
+    path.field_ = path.steps_.back().field;
+    at = path.field_->message_type();
+    if (at != nullptr && (IsTime(*path.field_) || IsDuration(*path.field_))) at = nullptr;
   }
   if (path.field_ == nullptr) return absl::InvalidArgumentError("a path is missing");
   path.is_many_ = path.steps_.back().key.empty() && path.field_->is_repeated();
@@ -138,6 +117,28 @@ absl::StatusOr<FieldPath> FieldPath::Resolve(const pb::Descriptor& type,
   path.is_time_ = IsTime(*path.field_);
   path.is_duration_ = IsDuration(*path.field_);
   return path;
+}
+
+absl::Status FieldPath::AddKeyed(const pb::FieldDescriptor& field,
+                                 absl::Span<const std::string> segments, size_t key) {
+  const bool keyed = field.is_map() ? field.message_type()->map_key()->cpp_type() ==
+                                          pb::FieldDescriptor::CPPTYPE_STRING
+                                    : field.message_type() != nullptr && TypeOf(field) != nullptr;
+  if (!keyed)
+    return absl::InvalidArgumentError(absl::StrCat(
+        "`", absl::StrJoin(segments.subspan(0, key), "."), "` is a list; only `:` asks it"));
+  steps_.push_back({&field, segments[key]});
+  if (field.is_map()) {
+    steps_.push_back({field.message_type()->map_value()});
+  } else if (key + 1 == segments.size()) {
+    // A condition by its type is its status.
+    const pb::FieldDescriptor* status = field.message_type()->FindFieldByName("status");
+    if (status == nullptr)
+      return absl::InvalidArgumentError(
+          absl::StrCat("`", absl::StrJoin(segments, "."), "` is an element and no value"));
+    steps_.push_back({status});
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<FieldValue> FieldPath::ParseValue(const std::string& text) const {

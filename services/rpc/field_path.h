@@ -3,12 +3,14 @@
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/message.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
@@ -51,6 +53,9 @@ class FieldPath {
         {};  // of a map, or the `type` of an element of a list; empty: the field itself
   };
 
+  // From a list or map to what the segment number `key` names in it. INVALID_ARGUMENT as Resolve.
+  absl::Status AddKeyed(const google::protobuf::FieldDescriptor& field,
+                        absl::Span<const std::string> segments, size_t key);
   FieldValue Zero() const;
   FieldValue ValueIn(const google::protobuf::Message& message, int index) const;
   // The message that holds the last step's field; null: one on the way is not there.

@@ -177,22 +177,26 @@ bool IsAnotherBoot(const Node& node, const ReportNode& command) {
   return !command.boot_id.empty() && !seen.boot_id.empty() && command.boot_id != seen.boot_id;
 }
 
+void NoteBoot(Node& node, const ReportNode& command, absl::Time now) {
+  Observed& seen = node.observed;
+  if (IsAnotherBoot(node, command)) {
+    // What was said of the boot before is no more.
+    if (node.state == NodeState::kReconfiguring && seen.boot_time == kNever) ForgetHealth(seen);
+    seen.boot_time = now;
+  }
+  seen.node_profile = command.node_profile;
+  if (!command.boot_id.empty()) seen.boot_id = command.boot_id;
+  // It could be staged after all.
+  if (seen.node_profile == node.desired.node_profile) seen.staging_error.clear();
+}
+
 // What the report says of the Node, its state aside.
 void Note(Node& node, const ReportNode& command, absl::Time now) {
   Observed& seen = node.observed;
   const std::string why = command.message.empty() ? "no reason given" : command.message;
   switch (command.observation) {
     case Observation::kRegistered:
-      if (IsAnotherBoot(node, command)) {
-        // What was said of the boot before is no more.
-        if (node.state == NodeState::kReconfiguring && seen.boot_time == kNever) ForgetHealth(seen);
-        seen.boot_time = now;
-      }
-      seen.node_profile = command.node_profile;
-      if (!command.boot_id.empty()) seen.boot_id = command.boot_id;
-      // It could be staged after all.
-      if (seen.node_profile == node.desired.node_profile) seen.staging_error.clear();
-      return;
+      return NoteBoot(node, command, now);
     case Observation::kActive:
     case Observation::kIdle:
       return SetActive(node, command.observation == Observation::kActive, command, now);
