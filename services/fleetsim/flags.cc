@@ -88,9 +88,8 @@ std::string& WithUnderscores(std::string& word) {
   return word;
 }
 
-}  // namespace
-
-Settings ParseFlags(int argc, char** argv) {
+// The flags take what the command line says; whatever is wrong with it ends the process.
+void ParseCommandLine(int argc, char** argv) {
   absl::SetProgramUsageMessage(
       "Plays provisioner and kubelet for Muster from a seed: boots, works, drains and switches off "
       "simulated "
@@ -108,6 +107,12 @@ Settings ParseFlags(int argc, char** argv) {
     std::cerr << "error: unknown argument \"" << rest[1] << "\"; see --help\n";
     std::exit(2);
   }
+}
+
+}  // namespace
+
+Settings ParseFlags(int argc, char** argv) {
+  ParseCommandLine(argc, argv);
   Settings settings{.server = absl::GetFlag(FLAGS_target),
                     .machines = absl::GetFlag(FLAGS_register_machines),
                     .fleet = {.seed = absl::GetFlag(FLAGS_seed),

@@ -57,12 +57,8 @@ absl::Status AddCluster(const Settings& settings, AgentOptions& options) {
   return absl::OkStatus();
 }
 
-}  // namespace
-
-absl::StatusOr<AgentOptions> MakeOptions(const Settings& settings) {
+absl::Status CheckShares(const Settings& settings) {
   const FleetOptions& fleet = settings.fleet;
-  if (settings.server.empty()) return Wrong("server", "must not be empty");
-  if (!(settings.speed > 0)) return Wrong("speed", "must be above 0");
   const std::pair<const char*, double> shares[] = {
       {"spread", fleet.spread},
       {"boot_failure_rate", fleet.boot_failure_rate},
@@ -77,6 +73,42 @@ absl::StatusOr<AgentOptions> MakeOptions(const Settings& settings) {
   }
   if (fleet.interruptible_share + fleet.graceful_share > 1)
     return Wrong("graceful_share", "must be at most 1 together with --interruptible_share");
+  return absl::OkStatus();
+}
+
+// Checks what takes time, and divides it by the speed.
+absl::Status DivideDurations(double speed, FleetOptions& fleet) {
+  const std::pair<const char*, absl::Duration*> durations[] = {
+      {"boot_time", &fleet.boot_time},
+      {"ready_time", &fleet.ready_time},
+      {"drain_time", &fleet.drain_time},
+      {"terminate_time", &fleet.terminate_time},
+      {"work_arrival", &fleet.work_arrival},
+      {"work_duration", &fleet.work_duration},
+      {"grace_period", &fleet.grace_period},
+      {"drain_block_time", &fleet.drain_block_time},
+      {"failure_arrival", &fleet.failure_arrival},
+      {"recovery_arrival", &fleet.recovery_arrival},
+      {"mark_arrival", &fleet.mark_arrival},
+      {"mark_duration", &fleet.mark_duration},
+      {"cordon_arrival", &fleet.cordon_arrival},
+      {"cordon_duration", &fleet.cordon_duration}};
+  for (const auto& [flag, duration] : durations) {
+    if (*duration < absl::ZeroDuration() || *duration == absl::InfiniteDuration()) {
+      return Wrong(flag, "must be a finite duration, 0 or more");
+    }
+    *duration = *duration / speed;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<AgentOptions> MakeOptions(const Settings& settings) {
+  const FleetOptions& fleet = settings.fleet;
+  if (settings.server.empty()) return Wrong("server", "must not be empty");
+  if (!(settings.speed > 0)) return Wrong("speed", "must be above 0");
+  RETURN_IF_ERROR(CheckShares(settings));
   if (settings.report_batch < 1 || settings.report_batch > kMaxReportBatch) {
     return Wrong("report_batch", absl::StrCat("must be 1 to ", kMaxReportBatch));
   }
@@ -88,27 +120,7 @@ absl::StatusOr<AgentOptions> MakeOptions(const Settings& settings) {
                        .report_batch = settings.report_batch,
                        .report_calls = settings.report_calls,
                        .fail_share = settings.fail_share};
-  const std::pair<const char*, absl::Duration*> durations[] = {
-      {"boot_time", &options.fleet.boot_time},
-      {"ready_time", &options.fleet.ready_time},
-      {"drain_time", &options.fleet.drain_time},
-      {"terminate_time", &options.fleet.terminate_time},
-      {"work_arrival", &options.fleet.work_arrival},
-      {"work_duration", &options.fleet.work_duration},
-      {"grace_period", &options.fleet.grace_period},
-      {"drain_block_time", &options.fleet.drain_block_time},
-      {"failure_arrival", &options.fleet.failure_arrival},
-      {"recovery_arrival", &options.fleet.recovery_arrival},
-      {"mark_arrival", &options.fleet.mark_arrival},
-      {"mark_duration", &options.fleet.mark_duration},
-      {"cordon_arrival", &options.fleet.cordon_arrival},
-      {"cordon_duration", &options.fleet.cordon_duration}};
-  for (const auto& [flag, duration] : durations) {
-    if (*duration < absl::ZeroDuration() || *duration == absl::InfiniteDuration()) {
-      return Wrong(flag, "must be a finite duration, 0 or more");
-    }
-    *duration = *duration / settings.speed;
-  }
+  RETURN_IF_ERROR(DivideDurations(settings.speed, options.fleet));
   RETURN_IF_ERROR(AddCluster(settings, options));
   const absl::StatusOr<std::vector<MachineLot>> lots = ParseLots(settings.machines);
   if (!lots.ok()) return Wrong("register_machines", lots.status().message());
