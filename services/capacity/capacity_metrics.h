@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "services/capacity/core/census.h"
-#include "services/capacity/lane.h"
+#include "services/capacity/store/lane.h"
 #include "services/common/detachable.h"
 #include "services/common/row_follower.h"
 #include "services/rpc/metric_family.h"

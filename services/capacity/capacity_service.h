@@ -4,8 +4,8 @@
 
 #include "absl/status/statusor.h"
 #include "services/capacity/core/limits.h"
-#include "services/capacity/lane.h"
 #include "services/capacity/store/capacity_store.h"
+#include "services/capacity/store/lane.h"
 #include "services/common/clock.h"
 #include "storage/postgres/auditor.h"
 

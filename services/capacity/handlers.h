@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "services/capacity/core/decide.h"
-#include "services/capacity/lane.h"
+#include "services/capacity/store/lane.h"
 #include "services/common/clock.h"
 #include "services/rpc/audit.h"
 #include "services/rpc/slow_calls.h"

@@ -7,7 +7,7 @@
 
 #include "services/common/detachable.h"
 #include "services/configuration/core/census.h"
-#include "services/configuration/lane.h"
+#include "services/configuration/store/lane.h"
 
 namespace muster::configuration {
 

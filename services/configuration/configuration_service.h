@@ -4,8 +4,8 @@
 
 #include "absl/status/statusor.h"
 #include "services/common/clock.h"
-#include "services/configuration/lane.h"
 #include "services/configuration/store/configuration_store.h"
+#include "services/configuration/store/lane.h"
 
 namespace grpc {
 class Service;

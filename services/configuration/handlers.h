@@ -3,7 +3,7 @@
 #include <muster/configuration/v1/configuration_service.grpc.pb.h>
 
 #include "services/configuration/core/breaker.h"
-#include "services/configuration/lane.h"
+#include "services/configuration/store/lane.h"
 #include "services/rpc/write.h"
 
 namespace muster::configuration {

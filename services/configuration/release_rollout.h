@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "services/common/worker_signal.h"
-#include "services/configuration/lane.h"
+#include "services/configuration/store/lane.h"
 
 namespace prometheus {
 class Collectable;

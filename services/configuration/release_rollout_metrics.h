@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "services/common/detachable.h"
-#include "services/configuration/lane.h"
+#include "services/configuration/store/lane.h"
 
 namespace muster::configuration {
 

@@ -64,9 +64,9 @@ class Leadership : public ::testing::Test {
     if (trouble != nullptr)
       options.lane.runner.fault = [trouble](auto site) { return (*trouble)(site); };
     options.clock = &clock_;
-    options.lease_ttl = absl::Seconds(1);
-    options.ask_timeout = ask_timeout_;
-    options.policy.retry = retry_;
+    options.loop.lease_ttl = absl::Seconds(1);
+    options.loop.ask_timeout = ask_timeout_;
+    options.loop.policy.retry = retry_;
     options.orphans.interval = orphan_interval_;
     options.orphans.event_keep = event_keep_;
     auto created = LifecycleService::Create(std::move(options));

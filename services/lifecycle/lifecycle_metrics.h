@@ -16,7 +16,7 @@
 #include "services/common/row_follower.h"
 #include "services/lifecycle/core/census.h"
 #include "services/lifecycle/core/happenings.h"
-#include "services/lifecycle/lane.h"
+#include "services/lifecycle/store/lane.h"
 #include "services/rpc/metric_family.h"
 
 namespace muster::lifecycle {

@@ -28,7 +28,8 @@ absl::StatusOr<std::unique_ptr<LifecycleService>> LifecycleService::Create(Optio
   const Options& all = service->options_;
   service->handlers_ = std::make_unique<Handlers>(
       rpc::Writer<Lane>{service->lane_.get(), all.request_keep}, all.organizations);
-  service->reconciler_ = std::make_unique<Reconciler>(all, service->lane_.get());
+  service->reconciler_ =
+      std::make_unique<Reconciler>(all.loop, service->lane_.get(), all.lane.connect);
   service->orphans_ = std::make_unique<OrphanCollector>(OrphanCollector::Options{
       .lane = service->lane_.get(), .orphans = all.orphans, .epoch = [raw = service.get()] {
         return raw->epoch();
@@ -66,9 +67,9 @@ absl::Status LifecycleService::StartReconciling(const Peers& peers) {
     return absl::InvalidArgumentError("Lifecycle needs channels to its three peers.");
   }
   catalogue_ = std::make_shared<CatalogueMirror>(peers.capacity);
-  handlers_->SetPeers(catalogue_,
-                      std::make_shared<Advisor>(peers, catalogue_, lane_.get(), options_.policy,
-                                                reconciler_->loop_facts()));
+  handlers_->SetPeers(
+      catalogue_, std::make_shared<Advisor>(peers, catalogue_, lane_.get(), options_.loop.policy,
+                                            reconciler_->loop_facts()));
   catalogue_->Start([reconciler = reconciler_.get()] { reconciler->CatalogueChanged(); });
   reconciler_->Start(peers, catalogue_);
   orphans_->Start(peers);

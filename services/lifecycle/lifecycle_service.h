@@ -5,9 +5,9 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "services/lifecycle/lane.h"
 #include "services/lifecycle/options.h"
 #include "services/lifecycle/peers/peers.h"
+#include "services/lifecycle/store/lane.h"
 #include "services/lifecycle/store/lifecycle_store.h"
 #include "storage/postgres/auditor.h"
 

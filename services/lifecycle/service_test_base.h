@@ -61,9 +61,9 @@ class Replica {
     LifecycleService::Options options;
     options.lane.connect = {.conninfo = database.conninfo("lifecycle"), .schema = "lifecycle"};
     options.clock = clock;
-    options.resync_interval = resync;
-    options.lease_ttl = absl::Seconds(1);
-    options.policy.cordon_settle = absl::ZeroDuration();
+    options.loop.resync_interval = resync;
+    options.loop.lease_ttl = absl::Seconds(1);
+    options.loop.policy.cordon_settle = absl::ZeroDuration();
     auto created = LifecycleService::Create(std::move(options));
     if (!created.ok()) throw std::runtime_error(created.status().ToString());
     service = *std::move(created);

@@ -133,34 +133,34 @@ ABSL_FLAG(std::string, capacity_address, "",
 ABSL_FLAG(
     std::string, configuration_address, "",
     "host:port of the configuration service, when lifecycle runs without it in this process.");
-ABSL_FLAG(absl::Duration, resync_interval, Defaults().lifecycle.resync_interval,
+ABSL_FLAG(absl::Duration, resync_interval, Defaults().lifecycle.loop.resync_interval,
           "How often lifecycle looks at a pool that nothing happened to, at least 1s.");
-ABSL_FLAG(absl::Duration, boot_deadline, Defaults().lifecycle.policy.boot_deadline,
+ABSL_FLAG(absl::Duration, boot_deadline, Defaults().lifecycle.loop.policy.boot_deadline,
           "How long a machine may take to boot before it is given back as broken, at least 1s.");
-ABSL_FLAG(absl::Duration, drain_deadline, Defaults().lifecycle.policy.drain_deadline,
+ABSL_FLAG(absl::Duration, drain_deadline, Defaults().lifecycle.loop.policy.drain_deadline,
           "How long a drain may take before the rest is deleted (PreferIdle, deletion, repair and "
           "reboots that evict), 1s to 24h.");
 ABSL_FLAG(
-    absl::Duration, cordon_settle, Defaults().lifecycle.policy.cordon_settle,
+    absl::Duration, cordon_settle, Defaults().lifecycle.loop.policy.cordon_settle,
     "How long a Node stays cordoned before its drain, so that work that came is seen, 0s to 1h.");
 ABSL_FLAG(
-    absl::Duration, preemption_notice, Defaults().lifecycle.policy.preemption_notice,
+    absl::Duration, preemption_notice, Defaults().lifecycle.loop.policy.preemption_notice,
     "How long the work of a spot Node that is preempted is warned before it is asked to leave. "
     "Users are promised the default; shorter for trials. 1s to 24h.");
-ABSL_FLAG(absl::Duration, preemption_end, Defaults().lifecycle.policy.preemption_end,
+ABSL_FLAG(absl::Duration, preemption_end, Defaults().lifecycle.loop.policy.preemption_end,
           "How long after the warning a spot Node that is preempted goes at the latest; above "
           "--preemption_notice. Users are promised the default. Up to 24h.");
-ABSL_FLAG(absl::Duration, triage_grace, Defaults().lifecycle.policy.triage_grace,
+ABSL_FLAG(absl::Duration, triage_grace, Defaults().lifecycle.loop.policy.triage_grace,
           "How long an unhealthy Node may take to recover before it is replaced, 0s to 24h.");
-ABSL_FLAG(int, give_up_percent, static_cast<int>(Defaults().lifecycle.policy.give_up_percent),
+ABSL_FLAG(int, give_up_percent, static_cast<int>(Defaults().lifecycle.loop.policy.give_up_percent),
           "Most Nodes of a pool, in percent and at least one, that are given up within "
           "--give_up_interval because time went by: boots that did not end, Nodes that did not "
           "recover. 1 to 100.");
-ABSL_FLAG(absl::Duration, give_up_interval, Defaults().lifecycle.policy.give_up_interval,
+ABSL_FLAG(absl::Duration, give_up_interval, Defaults().lifecycle.loop.policy.give_up_interval,
           "See --give_up_percent, 1s to 24h.");
 ABSL_FLAG(int, boot_failures_to_disable, Defaults().configuration.boot_failures_to_disable,
           "Boot failures in a row on different machines that disable a configuration, 1 to 64.");
-ABSL_FLAG(absl::Duration, lease_ttl, Defaults().lifecycle.lease_ttl,
+ABSL_FLAG(absl::Duration, lease_ttl, Defaults().lifecycle.loop.lease_ttl,
           "How long a lifecycle replica that is gone holds the right to reconcile, at least 1s.");
 ABSL_FLAG(absl::Duration, released_keep, Defaults().quota.released_keep,
           "How long quota, capacity and configuration refuse the uid of a pool that was released: "
@@ -227,10 +227,10 @@ void ForEachBounded(Options& options, Visit visit) {
   auto& capacity = options.capacity;
   auto& configuration = options.configuration;
   auto& lifecycle = options.lifecycle;
-  auto& policy = lifecycle.policy;
+  auto& policy = lifecycle.loop.policy;
   auto& orphans = lifecycle.orphans;
 #define MUSTER_VISIT(flag, ...) visit("--" #flag, FLAGS_##flag, __VA_ARGS__)
-  MUSTER_VISIT(resync_interval, kSecond, kDay, lifecycle.resync_interval);
+  MUSTER_VISIT(resync_interval, kSecond, kDay, lifecycle.loop.resync_interval);
   MUSTER_VISIT(boot_deadline, kSecond, kDay, policy.boot_deadline);
   MUSTER_VISIT(drain_deadline, kSecond, kDay, policy.drain_deadline);
   MUSTER_VISIT(cordon_settle, kNone, absl::Hours(1), policy.cordon_settle);
@@ -240,7 +240,7 @@ void ForEachBounded(Options& options, Visit visit) {
   MUSTER_VISIT(give_up_percent, 1, 100, policy.give_up_percent);
   MUSTER_VISIT(give_up_interval, kSecond, kDay, policy.give_up_interval);
   MUSTER_VISIT(boot_failures_to_disable, 1, 64, configuration.boot_failures_to_disable);
-  MUSTER_VISIT(lease_ttl, kSecond, absl::Minutes(5), lifecycle.lease_ttl);
+  MUSTER_VISIT(lease_ttl, kSecond, absl::Minutes(5), lifecycle.loop.lease_ttl);
   MUSTER_VISIT(drain_delay, kNone, absl::Minutes(5), options.drain_delay);
   MUSTER_VISIT(released_keep, kMinReleasedKeep, kYear, quota.released_keep, capacity.released_keep,
                configuration.released_keep);

@@ -99,13 +99,13 @@ TEST(Options, EveryFaultIsNamedByItsFlag) {
   options.page_listen = "7605";
   options.health_listen = "7606";
   options.conninfo = "";
-  options.lifecycle.resync_interval = absl::ZeroDuration();
+  options.lifecycle.loop.resync_interval = absl::ZeroDuration();
   options.quota.released_keep = absl::Minutes(59);
   options.lifecycle.request_keep.keep = absl::Minutes(14);
   options.capacity.gang_keep = -absl::Seconds(1);
   options.drain_delay = absl::Hours(1);
-  options.lifecycle.policy.preemption_notice = absl::ZeroDuration();
-  options.lifecycle.policy.preemption_end = absl::Milliseconds(900);
+  options.lifecycle.loop.policy.preemption_notice = absl::ZeroDuration();
+  options.lifecycle.loop.policy.preemption_end = absl::Milliseconds(900);
   options.lifecycle.orphans.interval = absl::ZeroDuration();
   options.lifecycle.orphans.policy.grace = absl::ZeroDuration();
   options.lifecycle.orphans.event_keep = absl::Seconds(59);

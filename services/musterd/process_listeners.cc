@@ -130,8 +130,8 @@ absl::Status Process::StartPage() {
                    .lifecycle = channel("lifecycle", ""),
                    .configuration = channel("configuration", options_.configuration_address)};
   page.health = [this] { return HealthOfParts(); };
-  page.preemption_notice = options_.lifecycle.policy.preemption_notice;
-  page.preemption_end = options_.lifecycle.policy.preemption_end;
+  page.preemption_notice = options_.lifecycle.loop.policy.preemption_notice;
+  page.preemption_end = options_.lifecycle.loop.policy.preemption_end;
   ASSIGN_OR_RETURN(page_, page::Page::Create(page));
   return absl::OkStatus();
 }

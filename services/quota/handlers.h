@@ -6,7 +6,7 @@
 
 #include "services/common/clock.h"
 #include "services/quota/core/decide.h"
-#include "services/quota/lane.h"
+#include "services/quota/store/lane.h"
 #include "services/rpc/audit.h"
 #include "services/rpc/slow_calls.h"
 #include "services/rpc/write.h"

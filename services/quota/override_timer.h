@@ -6,7 +6,7 @@
 #include "absl/time/time.h"
 #include "services/common/clock.h"
 #include "services/common/worker_signal.h"
-#include "services/quota/lane.h"
+#include "services/quota/store/lane.h"
 
 namespace muster::quota {
 

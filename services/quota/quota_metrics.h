@@ -8,7 +8,7 @@
 
 #include "services/common/detachable.h"
 #include "services/quota/core/census.h"
-#include "services/quota/lane.h"
+#include "services/quota/store/lane.h"
 
 namespace muster::quota {
 

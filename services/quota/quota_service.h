@@ -4,7 +4,7 @@
 
 #include "absl/status/statusor.h"
 #include "services/common/clock.h"
-#include "services/quota/lane.h"
+#include "services/quota/store/lane.h"
 #include "services/quota/store/quota_store.h"
 #include "storage/postgres/auditor.h"
 

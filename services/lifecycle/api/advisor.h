@@ -11,11 +11,11 @@
 #include "services/lifecycle/core/growth.h"
 #include "services/lifecycle/core/limits.h"
 #include "services/lifecycle/core/preview.h"
-#include "services/lifecycle/lane.h"
 #include "services/lifecycle/peers/catalogue_mirror.h"
 #include "services/lifecycle/peers/peer_client.h"
 #include "services/lifecycle/peers/peers.h"
 #include "services/lifecycle/peers/what_if_client.h"
+#include "services/lifecycle/store/lane.h"
 #include "services/rpc/slow_calls.h"
 
 namespace muster::lifecycle {

@@ -8,7 +8,7 @@
 #include "absl/types/span.h"
 #include "services/common/mutex.h"
 #include "services/lifecycle/core/names.h"
-#include "services/lifecycle/lane.h"
+#include "services/lifecycle/store/lane.h"
 
 namespace muster::lifecycle {
 

@@ -12,8 +12,8 @@
 #include "services/lifecycle/api/report_tally.h"
 #include "services/lifecycle/core/decide.h"
 #include "services/lifecycle/core/growth.h"
-#include "services/lifecycle/lane.h"
 #include "services/lifecycle/peers/catalogue_mirror.h"
+#include "services/lifecycle/store/lane.h"
 #include "services/rpc/slow_calls.h"
 #include "services/rpc/write.h"
 

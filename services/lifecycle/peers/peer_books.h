@@ -11,8 +11,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "services/lifecycle/core/books.h"
-#include "services/lifecycle/lane.h"
 #include "services/lifecycle/peers/peers.h"
+#include "services/lifecycle/store/lane.h"
 #include "services/rpc/client/calls.h"
 
 namespace muster::lifecycle {

@@ -12,7 +12,7 @@
 #include "services/common/mutex.h"
 #include "services/common/steady_clock.h"
 #include "services/lifecycle/core/lease.h"
-#include "services/lifecycle/lane.h"
+#include "services/lifecycle/store/lane.h"
 #include "services/lifecycle/store/lease_store.h"
 
 namespace muster::lifecycle {

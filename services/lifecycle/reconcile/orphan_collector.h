@@ -10,9 +10,9 @@
 #include "services/common/steady_clock.h"
 #include "services/common/stopper.h"
 #include "services/lifecycle/core/books_memory.h"
-#include "services/lifecycle/options.h"
 #include "services/lifecycle/peers/peer_books.h"
 #include "services/lifecycle/reconcile/books_metrics.h"
+#include "services/lifecycle/reconcile/options.h"
 
 namespace muster::lifecycle {
 

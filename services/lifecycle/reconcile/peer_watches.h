@@ -8,12 +8,12 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "services/common/mutex.h"
-#include "services/lifecycle/lane.h"
 #include "services/lifecycle/peers/peer_client.h"
 #include "services/lifecycle/peers/peers.h"
 #include "services/lifecycle/reconcile/change_filter.h"
 #include "services/lifecycle/reconcile/delay_queue.h"
 #include "services/lifecycle/reconcile/machine_mirror.h"
+#include "services/lifecycle/store/lane.h"
 #include "services/rpc/client/watch.h"
 
 namespace muster::capacity::v1 {

@@ -79,14 +79,13 @@ void AddChanged(const Lane& lane, absl::Span<const Revised<State::Change>> chang
 
 }  // namespace
 
-Reconciler::Reconciler(Options options, Lane* lane)
+Reconciler::Reconciler(LoopOptions options, Lane* lane, const storage::ConnectOptions& heartbeat)
     : options_(std::move(options)),
       lane_(*lane),
       due_(std::make_shared<DelayQueue>()),
       metrics_(std::make_shared<ReconcileMetrics>(due_.get())),
-      lease_(std::make_shared<LeaseHolder>(
-          LeaseHolder::Options{lane, options_.lane.connect, options_.lease_ttl,
-                               [this](bool leads) { LeadChanged(leads); }})) {
+      lease_(std::make_shared<LeaseHolder>(LeaseHolder::Options{
+          lane, heartbeat, options_.lease_ttl, [this](bool leads) { LeadChanged(leads); }})) {
   lane_.Subscribe([lane, due = due_](absl::Span<const Revised<State::Change>> changes) {
     AddChanged(*lane, changes, *due);
   });

@@ -12,15 +12,15 @@
 #include "absl/time/time.h"
 #include "services/common/stopper.h"
 #include "services/lifecycle/core/plan.h"
-#include "services/lifecycle/lane.h"
-#include "services/lifecycle/options.h"
 #include "services/lifecycle/peers/catalogue_mirror.h"
 #include "services/lifecycle/peers/peer_client.h"
 #include "services/lifecycle/peers/peers.h"
 #include "services/lifecycle/reconcile/delay_queue.h"
 #include "services/lifecycle/reconcile/lease_holder.h"
+#include "services/lifecycle/reconcile/options.h"
 #include "services/lifecycle/reconcile/peer_watches.h"
 #include "services/lifecycle/reconcile/reconcile_metrics.h"
+#include "services/lifecycle/store/lane.h"
 
 namespace muster::lifecycle {
 
@@ -31,8 +31,8 @@ namespace muster::lifecycle {
 class Reconciler {
  public:
   // Subscribes to the lane's changes; to be made before the lane's first Submit.
-  // `lane` outlives the reconciler.
-  Reconciler(Options options, Lane* lane);
+  // `lane` outlives the reconciler. `heartbeat`: the database, for the lease's.
+  Reconciler(LoopOptions options, Lane* lane, const storage::ConnectOptions& heartbeat);
   ~Reconciler();
 
   // Starts. `catalogue` must be started; CatalogueChanged is to be called when it changes.
@@ -64,7 +64,7 @@ class Reconciler {
   // The resync of pools is spread, so that they do not come all at once.
   absl::Duration Spread(absl::string_view pool) const;
 
-  const Options options_;
+  const LoopOptions options_;
   Lane& lane_;
   const std::shared_ptr<DelayQueue> due_;  // the lane's subscription keeps it
   const std::shared_ptr<ReconcileMetrics> metrics_;
