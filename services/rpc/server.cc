@@ -15,10 +15,10 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "services/common/error.h"
+#include "services/rpc/channel_arguments.h"
 #include "services/rpc/checked_service.h"
-#include "services/rpc/client/channel.h"
-#include "services/rpc/client/grpc_life.h"
 #include "services/rpc/dispatch.h"
+#include "services/rpc/grpc_life.h"
 #include "services/rpc/standard_methods.h"
 #include "services/trace/client_calls.h"
 

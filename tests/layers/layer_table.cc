@@ -45,10 +45,12 @@ const std::vector<Layer>& Layers() {
        "layer 2: who a program is: services/common, OpenSSL and gRPC only",
        {"services/common/", "openssl/", "grpcpp/"}},
       {"services/rpc/client",
-       "layer 2: what every client needs: services/common, services/trace, the limits and errors "
-       "of services/rpc, and proto only",
-       {"services/common/", "services/trace/", "services/rpc/limits.h", "services/rpc/status.h",
-        "muster/", "google/", "grpc/", "grpcpp/"}},
+       "layer 2: what every client needs: services/common, services/trace, what services/rpc has "
+       "of "
+       "both ends, and proto only",
+       {"services/common/", "services/trace/", "services/rpc/channel_arguments.h",
+        "services/rpc/grpc_life.h", "services/rpc/limits.h", "services/rpc/status.h", "muster/",
+        "google/", "grpc/", "grpcpp/"}},
       {"services/client",
        "layer 3: muster::client, for programs outside of this tree: services/common, "
        "services/rpc's "

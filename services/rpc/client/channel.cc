@@ -5,10 +5,10 @@
 
 #include "absl/strings/match.h"
 #include "absl/time/clock.h"
-#include "services/common/user_agent.h"
-#include "services/rpc/client/grpc_life.h"
+#include "services/rpc/channel_arguments.h"
 #include "services/rpc/client/service_config.h"
 #include "services/rpc/client/unretried_channel.h"
+#include "services/rpc/grpc_life.h"
 #include "services/trace/client_calls.h"
 
 namespace muster::rpc {
@@ -40,23 +40,6 @@ std::shared_ptr<grpc::Channel> ChannelWith(
 }
 
 }  // namespace
-
-grpc::ChannelArguments ClientArguments() {
-  grpc::ChannelArguments arguments;
-  arguments.SetUserAgentPrefix(UserAgent());
-  arguments.SetLoadBalancingPolicyName("round_robin");
-  arguments.SetMaxReceiveMessageSize(kMaxClientReceiveBytes);
-  arguments.SetInt(GRPC_ARG_MAX_METADATA_SIZE, kMaxMetadataBytes);
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, Milliseconds(kClientKeepaliveTime));
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, Milliseconds(kKeepaliveTimeout));
-  // A watch may be silent for long: keep asking.
-  arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
-  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, Milliseconds(kMinReconnectBackoff));
-  // Its name says pause, but gRPC takes it for the least time that an attempt gets.
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, Milliseconds(kConnectTimeout));
-  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, Milliseconds(kMaxReconnectBackoff));
-  return arguments;
-}
 
 std::shared_ptr<grpc::Channel> MakeChannel(
     const std::string& target, const std::shared_ptr<grpc::ChannelCredentials>& credentials,

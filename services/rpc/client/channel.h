@@ -3,7 +3,6 @@
 #include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
 #include <grpcpp/security/credentials.h>
-#include <grpcpp/support/channel_arguments.h>
 
 #include <memory>
 #include <string>
@@ -12,10 +11,6 @@
 #include "services/rpc/limits.h"
 
 namespace muster::rpc {
-
-// Keepalive, reconnection, message sizes and round robin over all addresses of a name, as limits.h
-// has them.
-grpc::ChannelArguments ClientArguments();
 
 // Connects when it is first used; its calls go on in the caller's trace (services/trace). `target`:
 // `host:port`, `dns:///name:port`, `unix:path`. `credentials`: null for plain text, which goes through unix sockets in any case.

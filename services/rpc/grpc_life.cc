@@ -1,4 +1,4 @@
-#include "services/rpc/client/grpc_life.h"
+#include "services/rpc/grpc_life.h"
 
 #include <grpc/grpc.h>
 
