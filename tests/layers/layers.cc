@@ -173,9 +173,6 @@ void Append(std::vector<Violation>& all, std::vector<Violation> more) {
   std::move(more.begin(), more.end(), std::back_inserter(all));
 }
 
-// What each file of the tree includes of it.
-using Includes = std::map<std::string, std::vector<std::string>>;
-
 std::vector<std::string> IncludesOf(absl::string_view content) {
   std::vector<std::string> includes;
   for (const absl::string_view line : absl::StrSplit(content, '\n')) {
@@ -212,6 +209,12 @@ void CheckBelow(const fs::path& root, const std::string& folder, Includes& inclu
     includes[path] = IncludesOf(content);
   }
   if (has_files) Append(violations, CheckFolder(folder, readme_lines));
+}
+
+// Of code that is no test; empty: of none.
+absl::string_view FolderOf(absl::string_view path) {
+  if (IsTest(path) || (!IsIn(path, "services") && !IsIn(path, "storage"))) return "";
+  return path.substr(0, path.rfind('/'));
 }
 
 }  // namespace
@@ -258,6 +261,32 @@ std::vector<Violation> CheckFolder(absl::string_view path, int readme_lines) {
            absl::StrCat("the README of a folder has at most ", kReadmeLines)}};
 }
 
+std::vector<Violation> CheckFolderPairs(const Includes& includes) {
+  // By the folder of a file and that of what it includes: the first such include.
+  std::map<std::pair<absl::string_view, absl::string_view>,
+           std::pair<absl::string_view, absl::string_view>>
+      first;
+  for (const auto& [file, of_file] : includes) {
+    const absl::string_view from = FolderOf(file);
+    for (const std::string& included : of_file) {
+      const absl::string_view to = FolderOf(included);
+      if (from.empty() || to.empty() || from == to || includes.count(included) == 0) continue;
+      first.insert({{from, to}, {file, included}});
+    }
+  }
+  std::vector<Violation> violations;
+  for (const auto& [folders, include] : first) {
+    const auto& [from, to] = folders;
+    const auto back = first.find({to, from});
+    if (from > to || back == first.end()) continue;
+    violations.push_back(
+        {std::string(include.first), 0, std::string(include.second),
+         absl::StrCat(from, " and ", to, " depend on each other (", back->second.first,
+                      " includes ", back->second.second, "); what both need goes below both")});
+  }
+  return violations;
+}
+
 std::vector<Violation> CheckTopLevel(absl::string_view name) {
   if (std::find(std::begin(kTopLevel), std::end(kTopLevel), name) != std::end(kTopLevel)) return {};
   return {{std::string(name), 0, "entry of the top level",
@@ -275,6 +304,7 @@ std::vector<Violation> CheckTree(const std::string& root) {
        {".ci", "deploy", "migrations", "proto", "services", "storage", "tests"}) {
     if (fs::is_directory(fs::path(root) / folder)) CheckBelow(root, folder, includes, violations);
   }
+  Append(violations, CheckFolderPairs(includes));
   for (const std::vector<std::string>& loop : IncludeLoops(includes)) {
     violations.push_back({loop.front(), 0, absl::StrJoin(loop, ", "),
                           "these include each other; what two share goes where both see it"});

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,13 @@ std::vector<Violation> CheckSource(absl::string_view path, absl::string_view con
 
 // A folder, by the files directly in it: `readme_lines` is -1 when there is no README.md.
 std::vector<Violation> CheckFolder(absl::string_view path, int readme_lines);
+
+// By file, what it includes; both from the top of the tree.
+using Includes = std::map<std::string, std::vector<std::string>>;
+
+// Folders of services/ and storage/ that depend on each other, each pair once, in order; test code
+// aside. A folder's subfolders are folders by themselves.
+std::vector<Violation> CheckFolderPairs(const Includes& includes);
 
 // An entry of the top of the tree.
 std::vector<Violation> CheckTopLevel(absl::string_view name);

@@ -161,6 +161,37 @@ TEST(CheckFolder, WantsAShortReadme) {
               ElementsAre(Field(&Violation::path, "services/quota/README.md")));
 }
 
+TEST(CheckFolderPairs, LetsFoldersDependOneWayOnly) {
+  const Includes both_ways = {
+      {"services/rpc/server.h", {}},
+      {"services/rpc/server.cc", {"services/rpc/client/channel.h"}},
+      {"services/rpc/status.h", {}},
+      {"services/rpc/client/channel.h", {"services/rpc/status.h", "string"}}};
+  EXPECT_THAT(
+      CheckFolderPairs(both_ways),
+      ElementsAre(AllOf(
+          Field(&Violation::path, "services/rpc/server.cc"),
+          Field(&Violation::what, "services/rpc/client/channel.h"),
+          Field(&Violation::rule,
+                HasSubstr("services/rpc and services/rpc/client depend on each other "
+                          "(services/rpc/client/channel.h includes services/rpc/status.h)")))));
+  Includes one_way = both_ways;
+  one_way["services/rpc/server.cc"].clear();
+  EXPECT_THAT(CheckFolderPairs(one_way), IsEmpty());
+}
+
+TEST(CheckFolderPairs, LeavesTestCodeAside) {
+  EXPECT_THAT(CheckFolderPairs({{"services/a/x.h", {"services/b/y.h"}},
+                                {"services/b/y.h", {}},
+                                {"services/b/x_test.cc", {"services/a/x.h"}},
+                                {"services/b/fake_x.h", {"services/a/x.h"}},
+                                {"services/b/z.h", {"services/a/test_x.h", "services/a/gone.h"}},
+                                {"services/a/test_x.h", {}},
+                                {"tests/c/x.h", {"tests/d/x.h"}},
+                                {"tests/d/x.h", {"tests/c/x.h"}}}),
+              IsEmpty());
+}
+
 TEST(CheckTopLevel, KnowsTheLayout) {
   EXPECT_THAT(CheckTopLevel("services"), IsEmpty());
   EXPECT_THAT(CheckTopLevel("notes.txt"), ElementsAre(Field(&Violation::path, "notes.txt")));
