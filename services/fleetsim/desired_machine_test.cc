@@ -31,9 +31,9 @@ Node Running() {
 // A world whose Nodes have their Kubernetes side elsewhere.
 class DesiredMachineTest : public ::testing::Test {
  protected:
-  // What the last desired of the model for its only machine is.
+  // What the model desired last of its only machine.
   const DesiredMachine& desired() {
-    for (DesiredMachine& desired : world_->model().TakeDesired()) desired_ = std::move(desired);
+    for (DesiredMachine& each : world_->model().TakeDesired()) desired_ = std::move(each);
     return desired_;
   }
   void Begin(const FleetOptions& options, const Node& node) {
