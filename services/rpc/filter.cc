@@ -33,7 +33,7 @@ using Op = Node::Op;
 
 // What a filter may be; both are more than people write.
 constexpr size_t kMaxFilterBytes = 1024;
-constexpr int kMaxDepth = 32;
+constexpr int kMaxParentheses = 32;
 
 // Enums are told by their names, and compared as they are.
 bool IsText(const Node& node) {
@@ -137,7 +137,7 @@ class Parser {
   }
 
   Result Expression() {
-    if (++depth_ > kMaxDepth) return WrongAt(Peek().at, "too many parentheses within each other");
+    if (++depth_ > kMaxParentheses) return WrongAt(Peek().at, "too many parentheses within each other");
     std::vector<std::shared_ptr<const Node>> parts;
     do {
       ASSIGN_OR_RETURN(parts.emplace_back(), Factor());

@@ -31,12 +31,12 @@ Quantiles TenthsOfRatio(double a, double b) {
 }
 
 // What bursts bring of some Nodes: no burst more than all of them.
-struct Sizes {
+struct BurstSizes {
   double mean = 0;
   double spread = 0;  // variance over mean squared
 };
 
-Sizes SizesOf(const std::vector<Burst>& bursts, int64_t nodes) {
+BurstSizes SizesOf(const std::vector<Burst>& bursts, int64_t nodes) {
   const double count = static_cast<double>(bursts.size()) - 1;
   double sum = 0;
   double squares = 0;
@@ -54,7 +54,7 @@ std::optional<WaitRange> EstimateWait(const std::vector<Burst>& bursts, int64_t 
                                       absl::Time now) {
   if (bursts.size() < 2 || nodes <= 0) return std::nullopt;
   const double seen = static_cast<double>(bursts.size()) - 0.5;
-  const Sizes sizes = SizesOf(bursts, nodes);
+  const BurstSizes sizes = SizesOf(bursts, nodes);
   const double needed = static_cast<double>(nodes) / sizes.mean;
   // Who needs one burst only does not care how they differ.
   const double unequal = 1 + sizes.spread * (1 - 1 / needed);
