@@ -1,21 +1,17 @@
-// The Nodes of a pool over the API of a whole Muster: what a mutation would do, why a pool waits,
-// who may not go, and how a configuration reaches running Nodes.
+// The Nodes of a pool over the API of a whole Muster: what a mutation would do, why a pool waits, and
+// who may not go.
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 #include <muster/capacity/v1/capacity_service.grpc.pb.h>
-#include <muster/configuration/v1/configuration_service.grpc.pb.h>
 
-#include <algorithm>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "services/rpc/status.h"
-#include "tests/integration/mini_muster.h"
+#include "tests/integration/example_pool_test_base.h"
 #include "tests/testing/patience.h"
 #include "tests/testing/status_matchers.h"
 
@@ -23,80 +19,12 @@ namespace muster::testing {
 namespace {
 
 namespace lv1 = lifecycle::v1;
-namespace cv1 = configuration::v1;
 namespace kv1 = capacity::v1;
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-using ::testing::SizeIs;
-using Life = lv1::LifecycleService::Stub;
 
-class NodesTest : public ::testing::Test {
- protected:
-  NodesTest()
-      : life_(lv1::LifecycleService::NewStub(muster_.channel())),
-        configuration_(cv1::ConfigurationService::NewStub(muster_.channel())) {
-    muster_.ApplyCatalogue();
-    muster_.ApplyExample();
-    EXPECT_TRUE(muster_.AwaitSettled(1)) << muster_.LogEnds();
-  }
-  ~NodesTest() override { EXPECT_EQ(muster_.CompareStates(), ""); }
-
-  template <class Stub, class Request, class Response>
-  absl::StatusOr<Response> Call(Stub& stub,
-                                grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
-                                                             Response*),
-                                const Request& request) {
-    grpc::ClientContext context;
-    context.set_deadline(absl::ToChronoTime(absl::Now() + absl::Seconds(30)));
-    Response response;
-    const grpc::Status status = (stub.*method)(&context, request, &response);
-    if (!status.ok()) return rpc::FromGrpcStatus(status);
-    return response;
-  }
-  lv1::NodePool Pool() { return muster_.GetPool().value(); }
-  std::vector<lv1::Node> Nodes() {
-    lv1::ListNodesRequest request;
-    request.set_parent(MiniMuster::kPool);
-    const auto listed = Call(*life_, &Life::ListNodes, request);
-    return {listed.value().nodes().begin(), listed.value().nodes().end()};
-  }
-  std::set<std::string> Machines() {
-    std::set<std::string> machines;
-    for (const lv1::Node& node : Nodes()) machines.insert(node.machine());
-    return machines;
-  }
-  lv1::ResizeNodePoolRequest Resize(int64_t target, bool validate_only) {
-    lv1::ResizeNodePoolRequest request;
-    request.set_name(MiniMuster::kPool);
-    request.set_target_nodes(target);
-    request.set_validate_only(validate_only);
-    return request;
-  }
-  std::vector<std::string> Reasons() {
-    lv1::ExplainNodePoolRequest request;
-    request.set_name(MiniMuster::kPool);
-    const auto explained = Call(*life_, &Life::ExplainNodePool, request);
-    EXPECT_THAT(explained, IsOk());
-    std::vector<std::string> reasons;
-    for (const auto& obstacle : explained.value().obstacles()) {
-      reasons.push_back(absl::StrCat(obstacle.reason(), "/",
-                                     lv1::NodePoolObstacle::Actor_Name(obstacle.actor())));
-    }
-    return reasons;
-  }
-  bool AwaitReason(const std::string& type, const std::string& reason) {
-    return muster_.Await([&](const lv1::NodePool* pool) {
-      return pool != nullptr &&
-             std::any_of(pool->status().conditions().begin(), pool->status().conditions().end(),
-                         [&](const auto& c) { return c.type() == type && c.reason() == reason; });
-    });
-  }
-
-  MiniMuster muster_;
-  std::unique_ptr<Life> life_;
-  std::unique_ptr<cv1::ConfigurationService::Stub> configuration_;
-};
+class NodesTest : public ExamplePoolTest {};
 
 TEST_F(NodesTest, AMutationThatIsOnlyTriedSaysWhatItWouldDoAndWritesNothing) {
   const std::string etag = Pool().etag();
@@ -284,133 +212,6 @@ TEST_F(NodesTest, AWaitingPoolIsToldAtOnceWhatIsInServiceNow) {
   ASSERT_TRUE(AwaitReason("Capacity", "Partial")) << muster_.LogEnds();
   set_all(kv1::Machine::STATE_FREE);
   EXPECT_TRUE(AwaitReason("Capacity", "PartialNodeAffinity")) << muster_.LogEnds();
-}
-
-TEST_F(NodesTest, ANewDriverIsPromotedAndBootedByRollingReboots) {
-  ASSERT_THAT(muster_.Resize(3), IsOk());
-  ASSERT_TRUE(muster_.AwaitSettled(3)) << muster_.LogEnds();
-  const std::string old_profile = Pool().status().node_profile();
-  cv1::PublishReleaseRequest publish;
-  publish.mutable_release()->set_name("channels/stable/components/gpu-driver/releases/999.1");
-  ASSERT_THAT(Call(*configuration_, &cv1::ConfigurationService::Stub::PublishRelease, publish),
-              IsOk());
-  ASSERT_TRUE(muster_.Await([](const auto* pool) {
-    return pool->status().has_pending_node_configuration();
-  })) << muster_.LogEnds();
-  cv1::PromoteConfigurationRequest promote;
-  promote.set_name(absl::StrCat("poolConfigurations/", Pool().uid()));
-  ASSERT_THAT(
-      Call(*configuration_, &cv1::ConfigurationService::Stub::PromoteConfiguration, promote),
-      IsOk());
-  ASSERT_TRUE(AwaitReason("NodeReconfigurationRequired", "StagedNodeConfig")) << muster_.LogEnds();
-  EXPECT_NE(Pool().status().node_profile(), old_profile);
-
-  lv1::ReconfigureNodePoolRequest reboot;
-  reboot.set_name(MiniMuster::kPool);
-  ASSERT_THAT(Call(*life_, &Life::ReconfigureNodePool, reboot), IsOk());
-  ASSERT_TRUE(muster_.Await([](const auto* pool) {
-    return pool->reconfiguration().state() == lv1::Reconfiguration::STATE_DONE;
-  })) << muster_.LogEnds();
-  EXPECT_EQ(Pool().reconfiguration().rebooted_nodes(), 3);
-  ASSERT_TRUE(muster_.AwaitSettled(3)) << muster_.LogEnds();
-  for (const lv1::Node& node : Nodes()) {
-    EXPECT_EQ(node.observed().node_profile(), Pool().status().node_profile());
-  }
-  std::set<std::string> told;
-  for (const lv1::Event& event : muster_.Events()) told.insert(event.reason());
-  for (const char* reason :
-       {"CWPendingNodeConfig", "CWManualUpgradeTrigger", "CWNodeConfigStaged",
-        "CWNodePoolNodeConfigUpdated", "CWConfigStaged", "CWReconfigureRebooted"}) {
-    EXPECT_TRUE(told.contains(reason)) << reason;
-  }
-
-  cv1::RollbackConfigurationRequest back;
-  back.set_name(promote.name());
-  ASSERT_THAT(Call(*configuration_, &cv1::ConfigurationService::Stub::RollbackConfiguration, back),
-              IsOk());
-  EXPECT_TRUE(muster_.Await([&](const auto* pool) {
-    return pool->status().node_profile() == old_profile;
-  })) << muster_.LogEnds();
-}
-
-// What a configuration lacks is told by its watch, and so is that it lacks it no more.
-TEST_F(NodesTest, AWithdrawnDriverIsToldAndHeals) {
-  using Stub = cv1::ConfigurationService::Stub;
-  cv1::ListReleasesRequest list;
-  list.set_page_size(1000);
-  const auto releases = Call(*configuration_, &Stub::ListReleases, list);
-  ASSERT_THAT(releases, IsOk());
-  std::vector<std::string> drivers;
-  for (const cv1::Release& release : releases->releases()) {
-    if (absl::StrContains(release.name(), "channels/stable/components/gpu-driver/"))
-      drivers.push_back(release.name());
-  }
-  ASSERT_FALSE(drivers.empty());
-  for (const std::string& driver : drivers) {
-    cv1::WithdrawReleaseRequest withdraw;
-    withdraw.set_name(driver);
-    ASSERT_THAT(Call(*configuration_, &Stub::WithdrawRelease, withdraw), IsOk());
-  }
-  ASSERT_TRUE(AwaitReason("NodeReconfigurationRequired", "InternalError")) << muster_.LogEnds();
-  EXPECT_THAT(Reasons(), ::testing::Contains(::testing::StartsWith("CONFIGURATION_PROBLEM/")));
-  for (const std::string& driver : drivers) {
-    cv1::PublishReleaseRequest publish;
-    publish.mutable_release()->set_name(driver);
-    ASSERT_THAT(Call(*configuration_, &Stub::PublishRelease, publish), IsOk());
-  }
-  EXPECT_TRUE(AwaitReason("NodeReconfigurationRequired", "AllNodesUpToDate")) << muster_.LogEnds();
-  EXPECT_THAT(Reasons(), IsEmpty());
-}
-
-// Semantics 11: what resolves to nothing "heals by itself when a release comes".
-TEST_F(NodesTest, ADriverThatNobodyReleasedMakesThePoolInvalidUntilSomebodyDoes) {
-  using Stub = cv1::ConfigurationService::Stub;
-  const auto set_driver = [&](const std::string& version) {
-    lv1::ApplyNodePoolRequest apply;
-    *apply.mutable_node_pool() = Pool();
-    apply.mutable_node_pool()->clear_etag();
-    apply.mutable_node_pool()->mutable_spec()->mutable_gpu()->set_version(version);
-    ASSERT_THAT(Call(*life_, &Life::ApplyNodePool, apply), IsOk());
-  };
-  set_driver("998");
-  ASSERT_TRUE(AwaitReason("Validated", "Invalid")) << muster_.LogEnds();
-  EXPECT_THAT(Reasons(), ::testing::ElementsAre("INVALID_SPEC/ACTOR_USER"));
-  cv1::PublishReleaseRequest publish;
-  publish.mutable_release()->set_name("channels/stable/components/gpu-driver/releases/998.1");
-  ASSERT_THAT(Call(*configuration_, &Stub::PublishRelease, publish), IsOk());
-  EXPECT_TRUE(AwaitReason("Validated", "Valid")) << muster_.LogEnds();
-}
-
-// Orders in a burst: each is told, and counted.
-TEST_F(NodesTest, EveryOrderIsTold) {
-  constexpr int kOrders = 40;
-  cv1::RollbackConfigurationRequest back;
-  back.set_name(absl::StrCat("poolConfigurations/", Pool().uid()));
-  back.set_node_profile("np-00000000beef");
-  for (int i = 0; i < kOrders; ++i) {
-    EXPECT_THAT(
-        Call(*configuration_, &cv1::ConfigurationService::Stub::RollbackConfiguration, back),
-        StatusIs(absl::StatusCode::kFailedPrecondition));
-  }
-  const auto told = [&] {
-    int64_t count = 0;
-    for (const lv1::Event& event : muster_.Events()) {
-      if (event.reason() == "CWNodePoolNodeConfigRollbackFailed") count += event.count();
-    }
-    return count;
-  };
-  // Every event comes with a change of the pool.
-  EXPECT_TRUE(muster_.Await([&](const auto*) { return told() >= kOrders; })) << told();
-  EXPECT_EQ(told(), kOrders);
-  cv1::GetPoolConfigurationRequest get;
-  get.set_name(back.name());
-  Until(
-      [&] {
-        const auto pool =
-            Call(*configuration_, &cv1::ConfigurationService::Stub::GetPoolConfiguration, get);
-        return pool.ok() && pool->orders_size() == 10;
-      },
-      "configuration to forget what was told");
 }
 
 }  // namespace
