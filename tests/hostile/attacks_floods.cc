@@ -16,30 +16,38 @@
 namespace muster::testing {
 namespace {
 
+constexpr int kPeakCalls = 512;
+// So many times the peak is asked for, with so many calls under way at most.
+constexpr double kFloodTimes = 10;
+constexpr int kFloodCalls = 3'200;
+
 // What came of the calls of hostile_flood, a process of its own.
 struct Answered {
   int64_t asked = 0;
+  int64_t sent = 0;  // the others found kFloodCalls under way
   int64_t ok = 0;
   int64_t exhausted = 0;
-  int64_t late = 0;  // after their deadline of one second
+  int64_t late = 0;   // after their deadline of one second
+  int64_t other = 0;  // refused otherwise, or cut off
   double seconds = 0;
 
   double Rate(int64_t calls) const { return static_cast<double>(calls) / seconds; }
   double Percent(int64_t calls) const {
-    return 100.0 * static_cast<double>(calls) / static_cast<double>(asked);
+    return 100.0 * static_cast<double>(calls) / static_cast<double>(sent);
   }
 };
 
-// `rpc`: get or sync; `how`: peak or open.
-Answered Ask(MiniMuster& muster, const std::string& rpc, const std::string& how, int seconds) {
+// `rpc`: get or sync. `rate` 0: as fast as answers come.
+Answered Ask(MiniMuster& muster, const std::string& rpc, int calls, double rate, int seconds) {
   const Authority& authority = *muster.authority();
-  const Finished flood = RunProgram({Binary("hostile_flood"), muster.address(),
-                                     authority.authority(), authority.certificate("flooder"),
-                                     authority.key("flooder"), rpc, how, absl::StrCat(seconds)});
+  const Finished flood =
+      RunProgram({Binary("hostile_flood"), muster.address(), authority.authority(),
+                  authority.certificate("flooder"), authority.key("flooder"), rpc,
+                  absl::StrCat(calls), absl::StrCat(rate), absl::StrCat(seconds)});
   std::istringstream in(flood.output);
   Answered answered;
-  if (!(in >> answered.asked >> answered.ok >> answered.exhausted >> answered.late >>
-        answered.seconds)) {
+  if (!(in >> answered.asked >> answered.sent >> answered.ok >> answered.exhausted >>
+        answered.late >> answered.other >> answered.seconds)) {
     throw std::runtime_error("hostile_flood: " + flood.output);
   }
   return answered;
@@ -47,7 +55,7 @@ Answered Ask(MiniMuster& muster, const std::string& rpc, const std::string& how,
 
 void Flood(Target& target, const std::string& rpc) {
   MiniMuster& muster = target.muster();
-  const Answered before = Ask(muster, rpc, "peak", 3);
+  const Answered before = Ask(muster, rpc, kPeakCalls, 0, 3);
   const double peak = before.Rate(before.ok);
   double quiet = 0;
   {
@@ -60,19 +68,21 @@ void Flood(Target& target, const std::string& rpc) {
   int calls = 0, failed = 0;
   {
     Neighbour neighbour(OwnChannel(muster));
-    flood = Ask(muster, rpc, "open", 5);
+    flood = Ask(muster, rpc, kFloodCalls, kFloodTimes * peak, 5);
     beside = absl::ToDoubleMilliseconds(neighbour.Percentile(0.99));
     calls = neighbour.calls();
     failed = neighbour.failed();
   }
-  const Answered after = Ask(muster, rpc, "peak", 3);
+  const Answered after = Ask(muster, rpc, kPeakCalls, 0, 3);
   const double rate = flood.Rate(flood.ok);
   std::cout << absl::StrFormat(
-      "  peak %.0f/s; flood of %.0f/s: %.0f OK/s (%.2f of the peak), %.0f%% told to wait, %.0f%% "
-      "late; neighbour p99 %.1f -> %.1f ms, %d of %d failed; after it %.0f/s (%.2f)\n",
-      peak, flood.Rate(flood.asked), rate, rate / peak, flood.Percent(flood.exhausted),
-      flood.Percent(flood.late), quiet, beside, failed, calls, after.Rate(after.ok),
-      after.Rate(after.ok) / peak);
+      "  peak %.0f/s; flood of %.0f/s, %.0f/s of it sent: %.0f OK/s (%.2f of the peak), %.0f%% "
+      "told "
+      "to wait, %.0f%% late, %d otherwise; neighbour p99 %.1f -> %.1f ms, %d of %d failed; after "
+      "it %.0f/s (%.2f)\n",
+      peak, flood.Rate(flood.asked), flood.Rate(flood.sent), rate, rate / peak,
+      flood.Percent(flood.exhausted), flood.Percent(flood.late), flood.other, quiet, beside, failed,
+      calls, after.Rate(after.ok), after.Rate(after.ok) / peak);
   target.Expect(rate >= 0.8 * peak, absl::StrFormat("goodput %.2f of the peak", rate / peak));
   target.Expect(failed == 0, "a neighbour failed beside the flood");
   target.Expect(beside <= 3 * quiet, absl::StrFormat("neighbour p99 %.1f x", beside / quiet));

@@ -1,16 +1,26 @@
-// hostile_flood ADDRESS CA CERTIFICATE KEY get|sync peak|open SECONDS: one caller who asks one thing over and over: `peak`, again as soon as
-// one of 512 is answered; `open`, without waiting for answers. Prints `asked ok exhausted late seconds`, those of the calls that
-// were made in that time, and the time itself. A process of its own: nobody who is measured beside it waits in its queues.
-#include <grpcpp/grpcpp.h>
-#include <muster/quota/v1/quota_service.grpc.pb.h>
+// hostile_flood ADDRESS CA CERTIFICATE KEY get|sync CALLS RATE SECONDS: one caller who asks one thing over and over, by HTTP/2 itself: it
+// costs a fraction of what gRPC's client takes, so that it can ask for many times what a server beside it can answer. It has CALLS
+// under way at most, 100 a connection, and asks RATE times a second, as far as they let it; 0: again as soon as one is answered.
+// Prints `asked sent ok exhausted late other seconds`: calls that it wanted to make, those that it made, and what these were
+// answered within SECONDS. Each has a deadline of one second.
+#include <fcntl.h>
+#include <muster/quota/v1/quota_service.pb.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <nghttp2/nghttp2.h>
+#include <openssl/ssl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
-#include <atomic>
+#include <algorithm>
 #include <csignal>
-#include <fstream>
-#include <functional>
+#include <cstdint>
+#include <cstring>
 #include <iostream>
-#include <iterator>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +28,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 
@@ -25,127 +36,255 @@ namespace muster::testing {
 namespace {
 
 constexpr char kQuota[] = "organizations/acme/quotas/RNO2A~gd-8xa100-i128~default";
-constexpr int kChannels = 4;
-constexpr int kPeakCalls = 512;
-constexpr absl::Duration kDeadline = absl::Seconds(1);
-// More than this many are not asked for at once: the flood's own memory.
-constexpr int64_t kMostOpen = 100'000;
+constexpr int kMostCallsAConnection = 100;  // what gRPC's servers allow
 
-// A caller with connections of its own, whose calls are counted by what they were answered.
-class Caller {
+struct Answered {
+  int64_t asked = 0;
+  int64_t sent = 0;
+  int64_t ok = 0;
+  int64_t exhausted = 0;
+  int64_t late = 0;
+  int64_t other = 0;  // refused or cut off, too
+};
+
+// What is asked: a method, and the one message of it as gRPC frames it.
+struct Question {
+  std::string path = {};
+  std::string body = {};
+};
+
+Question MakeQuestion(bool sync) {
+  std::string message;
+  if (sync) {
+    quota::v1::SyncHoldingRequest request;
+    request.mutable_holding()->set_name(absl::StrCat(kQuota, "/holdings/flood"));
+    request.mutable_holding()->set_generation(1);
+    message = request.SerializeAsString();
+  } else {
+    quota::v1::GetQuotaRequest request;
+    request.set_name(kQuota);
+    message = request.SerializeAsString();
+  }
+  // Not compressed; its length in four bytes.
+  std::string body(5, '\0');
+  for (size_t i = 0; i < 4; ++i)
+    body[1 + i] = static_cast<char>((message.size() >> (8 * (3 - i))) & 0xff);
+  return {.path = sync ? "/muster.quota.v1.QuotaService/SyncHolding"
+                       : "/muster.quota.v1.QuotaService/GetQuota",
+          .body = body + message};
+}
+
+// One connection by mutual TLS, never waited for.
+class Connection {
  public:
-  enum class Rpc { kGetQuota, kSyncHolding };
-
-  Caller(const std::string& address, const grpc::SslCredentialsOptions& identity, Rpc rpc)
-      : rpc_(rpc) {
-    grpc::ChannelArguments own;
-    own.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-    for (int i = 0; i < kChannels; ++i) {
-      stubs_.push_back(quota::v1::QuotaService::NewStub(
-          grpc::CreateCustomChannel(address, grpc::SslCredentials(identity), own)));
-    }
-    get_.set_name(kQuota);
-    sync_.mutable_holding()->set_name(absl::StrCat(kQuota, "/holdings/flood"));
-    sync_.mutable_holding()->set_generation(1);
+  Connection(SSL_CTX* tls, const std::string& address, const Question& question, Answered& answered)
+      : question_(question), answered_(answered) {
+    Connect(address);
+    ssl_ = SSL_new(tls);
+    SSL_set_fd(ssl_, socket_);
+    if (SSL_connect(ssl_) != 1) throw std::runtime_error("no TLS with " + address);
+    fcntl(socket_, F_SETFL, fcntl(socket_, F_GETFL) | O_NONBLOCK);
+    nghttp2_session_callbacks* callbacks = nullptr;
+    nghttp2_session_callbacks_new(&callbacks);
+    nghttp2_session_callbacks_set_on_header_callback(callbacks, &OnHeader);
+    nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, &OnClose);
+    nghttp2_session_client_new(&session_, callbacks, this);
+    nghttp2_session_callbacks_del(callbacks);
+    nghttp2_submit_settings(session_, NGHTTP2_FLAG_NONE, nullptr, 0);
   }
-  ~Caller() { Wait(); }
+  ~Connection() {
+    nghttp2_session_del(session_);
+    SSL_free(ssl_);
+    close(socket_);
+  }
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
 
-  // One more, without waiting for it; `then` is called when it is answered.
-  void Ask(std::function<void()> then = {}) {
-    auto call = std::make_shared<OneCall>();
-    call->context.set_deadline(absl::ToChronoTime(absl::Now() + kDeadline));
+  int open() const { return open_; }
+
+  void Ask() {
+    nghttp2_nv headers[] = {
+        Header(":method", "POST"),       Header(":scheme", "https"),
+        Header(":path", question_.path), Header(":authority", "muster"),
+        Header("te", "trailers"),        Header("content-type", "application/grpc"),
+        Header("grpc-timeout", "1S")};
+    nghttp2_data_provider body = {};
+    body.source.ptr = const_cast<Question*>(&question_);
+    body.read_callback = &ReadBody;
+    if (nghttp2_submit_request(session_, nullptr, headers, std::size(headers), &body, nullptr) < 0)
+      throw std::runtime_error("no more streams");
     ++open_;
-    const auto done = [this, call, then = std::move(then)](const grpc::Status& status) {
-      Count(status.error_code());
-      if (then) then();
-      --open_;
-    };
-    auto& stub = *stubs_[static_cast<size_t>(asked_++ % kChannels)];
-    if (rpc_ == Rpc::kGetQuota) {
-      stub.async()->GetQuota(&call->context, &get_, &call->quota, done);
-    } else {
-      stub.async()->SyncHolding(&call->context, &sync_, &call->answer, done);
+    ++answered_.sent;
+  }
+
+  pollfd Poll() const {
+    return {.fd = socket_,
+            .events = static_cast<int16_t>(POLLIN | (written_ < out_.size() ? POLLOUT : 0)),
+            .revents = 0};
+  }
+
+  // Takes what has come, and sends what it can.
+  void Serve(bool readable) {
+    if (readable) Read();
+    const uint8_t* bytes = nullptr;
+    while (out_.size() - written_ < (1 << 20)) {
+      const ssize_t size = nghttp2_session_mem_send(session_, &bytes);
+      if (size <= 0) break;
+      out_.append(reinterpret_cast<const char*>(bytes), static_cast<size_t>(size));
     }
-  }
-  void Wait() const {
-    while (open_ > 0) absl::SleepFor(absl::Milliseconds(10));
-  }
-  // As fast as answers come, for so long.
-  void AskAtItsPeak(absl::Duration time) {
-    std::atomic<bool> stop = false;
-    std::function<void()> again = [&] {
-      if (!stop) Ask(again);
-    };
-    for (int i = 0; i < kPeakCalls; ++i) Ask(again);
-    absl::SleepFor(time);
-    Tell();
-    stop = true;
-    Wait();
-  }
-  // Without waiting for answers, for so long.
-  void AskWithoutEnd(absl::Duration time) {
-    for (const absl::Time end = absl::Now() + time; absl::Now() < end;) {
-      if (open_ < kMostOpen) {
-        Ask();
-      } else {
-        absl::SleepFor(absl::Milliseconds(1));
-      }
+    while (written_ < out_.size()) {
+      const int size = SSL_write(ssl_, out_.data() + written_,
+                                 static_cast<int>(std::min<size_t>(out_.size() - written_, 16384)));
+      if (size <= 0) break;
+      written_ += static_cast<size_t>(size);
     }
-    Tell();
-    Wait();
+    if (written_ == out_.size()) {
+      out_.clear();
+      written_ = 0;
+    }
   }
 
  private:
-  struct OneCall {
-    grpc::ClientContext context;
-    quota::v1::Quota quota;
-    quota::v1::SyncHoldingResponse answer;
-  };
-  void Tell() const {
-    std::cout << absl::StrFormat("%d %d %d %d %.3f\n", asked_.load(), ok_.load(), exhausted_.load(),
-                                 late_.load(), absl::ToDoubleSeconds(absl::Now() - begin_))
-              << std::flush;
+  void Connect(const std::string& address) {
+    const std::pair<std::string, std::string> parts = absl::StrSplit(address, ':');
+    addrinfo* found = nullptr;
+    if (getaddrinfo(parts.first.c_str(), parts.second.c_str(), nullptr, &found) != 0)
+      throw std::runtime_error("no address " + address);
+    socket_ = socket(found->ai_family, SOCK_STREAM, 0);
+    const int result = connect(socket_, found->ai_addr, found->ai_addrlen);
+    freeaddrinfo(found);
+    if (result != 0) throw std::runtime_error("cannot connect to " + address);
+    const int on = 1;
+    setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
   }
-  void Count(grpc::StatusCode code) {
-    if (code == grpc::StatusCode::OK) ++ok_;
-    if (code == grpc::StatusCode::RESOURCE_EXHAUSTED) ++exhausted_;
-    if (code == grpc::StatusCode::DEADLINE_EXCEEDED) ++late_;
+  static nghttp2_nv Header(absl::string_view name, absl::string_view value) {
+    return {reinterpret_cast<uint8_t*>(const_cast<char*>(name.data())),
+            reinterpret_cast<uint8_t*>(const_cast<char*>(value.data())), name.size(), value.size(),
+            NGHTTP2_NV_FLAG_NONE};
+  }
+  void Read() {
+    uint8_t bytes[16384];
+    for (int size = 0; (size = SSL_read(ssl_, bytes, sizeof(bytes))) > 0;) {
+      if (nghttp2_session_mem_recv(session_, bytes, static_cast<size_t>(size)) < 0)
+        throw std::runtime_error("the server does not speak HTTP/2");
+    }
+  }
+  static ssize_t ReadBody(nghttp2_session*, int32_t, uint8_t* to, size_t, uint32_t* flags,
+                          nghttp2_data_source* source, void*) {
+    const std::string& body = static_cast<const Question*>(source->ptr)->body;
+    std::memcpy(to, body.data(), body.size());
+    *flags |= NGHTTP2_DATA_FLAG_EOF;
+    return static_cast<ssize_t>(body.size());
+  }
+  static int OnHeader(nghttp2_session*, const nghttp2_frame*, const uint8_t* name, size_t name_size,
+                      const uint8_t* value, size_t value_size, uint8_t, void* self) {
+    if (absl::string_view(reinterpret_cast<const char*>(name), name_size) != "grpc-status")
+      return 0;
+    Answered& answered = static_cast<Connection*>(self)->answered_;
+    const absl::string_view code(reinterpret_cast<const char*>(value), value_size);
+    ++(code == "0"   ? answered.ok
+       : code == "8" ? answered.exhausted
+       : code == "4" ? answered.late
+                     : answered.other);
+    return 0;
+  }
+  static int OnClose(nghttp2_session*, int32_t, uint32_t error, void* self) {
+    auto& connection = *static_cast<Connection*>(self);
+    --connection.open_;
+    if (error != NGHTTP2_NO_ERROR) ++connection.answered_.other;
+    return 0;
   }
 
-  const Rpc rpc_;
-  const absl::Time begin_ = absl::Now();
-  std::vector<std::unique_ptr<quota::v1::QuotaService::Stub>> stubs_;
-  quota::v1::GetQuotaRequest get_;
-  quota::v1::SyncHoldingRequest sync_;
-  std::atomic<int64_t> asked_ = 0;
-  std::atomic<int64_t> open_ = 0;
-  std::atomic<int64_t> ok_ = 0;
-  std::atomic<int64_t> exhausted_ = 0;
-  std::atomic<int64_t> late_ = 0;
+  const Question& question_;
+  Answered& answered_;
+  int socket_ = -1;
+  SSL* ssl_ = nullptr;
+  nghttp2_session* session_ = nullptr;
+  int open_ = 0;
+  std::string out_;
+  size_t written_ = 0;  // of out_
 };
 
-std::string TextOf(const std::string& file) {
-  std::ifstream in(file);
-  return std::string(std::istreambuf_iterator<char>(in), {});
+class Flood {
+ public:
+  Flood(SSL_CTX* tls, const std::string& address, const Question& question, int64_t calls) {
+    for (int64_t i = 0; i < calls; i += kMostCallsAConnection)
+      connections_.push_back(std::make_unique<Connection>(tls, address, question, answered_));
+    most_each_ = static_cast<int>(calls / static_cast<int64_t>(connections_.size()));
+  }
+
+  // `rate` 0: as fast as answers come.
+  Answered Run(double rate, absl::Duration time) {
+    std::vector<pollfd> polls(connections_.size());
+    for (const absl::Time begin = absl::Now();;) {
+      const absl::Duration passed = absl::Now() - begin;
+      if (passed > time) return answered_;
+      const auto due =
+          rate > 0 ? static_cast<int64_t>(rate * absl::ToDoubleSeconds(passed))
+                   : answered_.asked + static_cast<int64_t>(connections_.size()) * most_each_;
+      AskUpTo(due, rate == 0);
+      for (size_t i = 0; i < polls.size(); ++i) {
+        connections_[i]->Serve(false);
+        polls[i] = connections_[i]->Poll();
+      }
+      poll(polls.data(), polls.size(), 1);
+      for (size_t i = 0; i < polls.size(); ++i) {
+        if (polls[i].revents != 0) connections_[i]->Serve(true);
+      }
+    }
+  }
+
+ private:
+  // Those that find no room are not made, nor asked for later.
+  void AskUpTo(int64_t due, bool only_with_room) {
+    for (size_t full = 0; answered_.asked < due && full < connections_.size();) {
+      Connection& next = *connections_[next_++ % connections_.size()];
+      if (next.open() >= most_each_) {
+        ++full;
+        continue;
+      }
+      full = 0;
+      next.Ask();
+      ++answered_.asked;
+    }
+    if (!only_with_room) answered_.asked = std::max(answered_.asked, due);
+  }
+
+  Answered answered_;
+  std::vector<std::unique_ptr<Connection>> connections_;
+  int most_each_ = 0;
+  size_t next_ = 0;
+};
+
+SSL_CTX* MakeTls(const std::string& ca, const std::string& certificate, const std::string& key) {
+  SSL_CTX* const tls = SSL_CTX_new(TLS_client_method());
+  constexpr unsigned char kHttp2[] = {2, 'h', '2'};
+  if (SSL_CTX_load_verify_locations(tls, ca.c_str(), nullptr) != 1 ||
+      SSL_CTX_use_certificate_chain_file(tls, certificate.c_str()) != 1 ||
+      SSL_CTX_use_PrivateKey_file(tls, key.c_str(), SSL_FILETYPE_PEM) != 1 ||
+      SSL_CTX_set_alpn_protos(tls, kHttp2, sizeof(kHttp2)) != 0) {
+    throw std::runtime_error(absl::StrCat("cannot use ", ca, ", ", certificate, " or ", key));
+  }
+  SSL_CTX_set_verify(tls, SSL_VERIFY_PEER, nullptr);
+  SSL_CTX_set_mode(tls, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  return tls;
 }
 
 int Main(const std::vector<std::string>& words) {
-  double seconds = 0;
-  if (words.size() != 7 || (words[4] != "get" && words[4] != "sync") ||
-      (words[5] != "peak" && words[5] != "open") || !absl::SimpleAtod(words[6], &seconds)) {
-    std::cerr << "usage: hostile_flood ADDRESS CA CERTIFICATE KEY get|sync peak|open SECONDS\n";
+  int64_t calls = 0;
+  double rate = 0, seconds = 0;
+  if (words.size() != 8 || (words[4] != "get" && words[4] != "sync") ||
+      !absl::SimpleAtoi(words[5], &calls) || calls < 1 || !absl::SimpleAtod(words[6], &rate) ||
+      !absl::SimpleAtod(words[7], &seconds)) {
+    std::cerr << "usage: hostile_flood ADDRESS CA CERTIFICATE KEY get|sync CALLS RATE SECONDS\n";
     return 2;
   }
-  Caller caller(words[0],
-                {.pem_root_certs = TextOf(words[1]),
-                 .pem_private_key = TextOf(words[3]),
-                 .pem_cert_chain = TextOf(words[2])},
-                words[4] == "get" ? Caller::Rpc::kGetQuota : Caller::Rpc::kSyncHolding);
-  if (words[5] == "peak") {
-    caller.AskAtItsPeak(absl::Seconds(seconds));
-  } else {
-    caller.AskWithoutEnd(absl::Seconds(seconds));
-  }
+  const Question question = MakeQuestion(words[4] == "sync");
+  Flood flood(MakeTls(words[1], words[2], words[3]), words[0], question, calls);
+  const Answered answered = flood.Run(rate, absl::Seconds(seconds));
+  std::cout << absl::StrFormat("%d %d %d %d %d %d %.3f\n", answered.asked, answered.sent,
+                               answered.ok, answered.exhausted, answered.late, answered.other,
+                               seconds);
   return 0;
 }
 
@@ -154,5 +293,10 @@ int Main(const std::vector<std::string>& words) {
 
 int main(int argc, char** argv) {
   signal(SIGPIPE, SIG_IGN);
-  return muster::testing::Main({argv + 1, argv + argc});
+  try {
+    return muster::testing::Main({argv + 1, argv + argc});
+  } catch (const std::exception& error) {
+    std::cerr << "hostile_flood: " << error.what() << "\n";
+    return 1;
+  }
 }
