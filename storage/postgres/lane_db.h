@@ -38,6 +38,8 @@ struct LaneOptions {
   ConnectOptions connect = {};
   // Commands decided in one transaction at most.
   size_t max_batch = 2'000;
+  // Reads that share one question of the head at most: of all callers in turns, so that nobody waits for more of another's.
+  size_t max_reads = 256;
   // Changes, and time to decide, after which a transaction takes no more commands: what it holds up
   // is then a fraction of any timeout. A command is never divided.
   size_t max_batch_changes = 20'000;

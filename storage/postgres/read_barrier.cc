@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/clock.h"
+#include "services/common/current_caller.h"
 #include "services/common/error.h"
 #include "storage/postgres/history.h"
 #include "storage/postgres/read_pacer.h"
@@ -24,7 +25,7 @@ void ReadBarrier::Read(Done done, absl::Time deadline) {
   {
     MutexLock lock(mutex_);
     if (!intake_over_) {
-      new_reads_.push_back({std::move(done), deadline});
+      new_reads_.Push(CurrentCaller::Turn(), {std::move(done), deadline});
       if (new_reads_.size() == 1) wakes_.Signal();
       return;
     }
@@ -43,7 +44,7 @@ void ReadBarrier::FailUnasked(const absl::Status& status) {
   std::vector<PendingRead> reads;
   {
     MutexLock lock(mutex_);
-    reads.swap(new_reads_);
+    reads = new_reads_.TakeAll();
   }
   for (PendingRead& read : reads) read.done(status);
 }
@@ -96,8 +97,10 @@ bool ReadBarrier::Await(std::vector<PendingRead>& unasked, bool none_waits) {
     }
   }
   moved_ = false;
-  std::move(new_reads_.begin(), new_reads_.end(), std::back_inserter(unasked));
-  new_reads_.clear();
+  // When it ends it answers all of them.
+  std::vector<PendingRead> taken =
+      stopping_ ? new_reads_.TakeAll() : new_reads_.Take(options_.max_reads);
+  std::move(taken.begin(), taken.end(), std::back_inserter(unasked));
   return !stopping_;
 }
 

@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "services/common/mutex.h"
+#include "services/common/turn_queue.h"
 #include "storage/postgres/lane_db.h"
 #include "storage/postgres/served_position.h"
 
@@ -23,8 +24,9 @@ class ReadBarrier;
 absl::Status ReadNow(ReadBarrier& reads, absl::Time deadline, absl::FunctionRef<void()> show);
 
 // Linearizable reads: one is answered once memory shows every change that was committed before it
-// came. All that come while the journal's head is being asked share the next question. On a thread
-// of its own; thread-safe.
+// came. Those that come while the journal's head is being asked share the next question, up to
+// LaneOptions::max_reads of all callers in turns: who asks much makes nobody else wait for all of
+// it. On a thread of its own; thread-safe.
 //
 //   Read ──► unasked ──► [ ask the head ] ──► waiting ──► memory is there ──► done
 //               ▲                                │
@@ -77,7 +79,7 @@ class ReadBarrier {
   std::atomic<bool> intake_over_ = false;
   Mutex mutex_;
   CondVar wakes_;
-  std::vector<PendingRead> new_reads_ MUSTER_GUARDED_BY(mutex_);
+  TurnQueue<PendingRead> new_reads_ MUSTER_GUARDED_BY(mutex_);
   bool moved_ MUSTER_GUARDED_BY(mutex_) = false;          // memory, since the reads looked at it
   bool awaits_memory_ MUSTER_GUARDED_BY(mutex_) = false;  // a read does, and the thread sleeps
   bool stopping_ MUSTER_GUARDED_BY(mutex_) = false;

@@ -4,6 +4,8 @@
 #include <map>
 #include <thread>
 
+#include "services/common/author.h"
+#include "services/common/current_caller.h"
 #include "services/quota/store/lane_test_base.h"
 #include "tests/testing/lane_trap.h"
 
@@ -60,6 +62,30 @@ TEST_F(QuotaLaneWatchTest, AReadThatComesWhileTheHeadIsAskedAsksForItself) {
   });
   EXPECT_GE(ReadLater(lane).get(), 0);
   EXPECT_EQ(late.get(), 7);
+}
+
+TEST_F(QuotaLaneWatchTest, WhoReadsMuchMakesNobodyElseWaitForAllOfIt) {
+  LaneOptions options = Trapped();
+  options.max_reads = 2;
+  Lane& lane = NewLane(options);
+  std::vector<uint64_t> answered;  // the callers, on the reads' one thread
+  std::promise<void> all;
+  const auto read_as = [&](uint64_t turn) {
+    const auto author = [] { return Author(); };
+    const CurrentCaller caller(turn, author);
+    lane.Read([&, turn](const absl::Status& status, const quota::State*, int64_t) {
+      EXPECT_THAT(status, IsOk());
+      answered.push_back(turn);
+      if (answered.size() == 8) all.set_value();
+    });
+  };
+  trap_.Set(LanePoint::kBeforeBarrier, [&] {
+    for (int i = 0; i < 6; ++i) read_as(1);
+    read_as(2);
+  });
+  read_as(1);
+  testing::Await(all.get_future(), "the answers");
+  EXPECT_THAT(answered, ::testing::ElementsAre(1, 1, 2, 1, 1, 1, 1, 1));
 }
 
 TEST_F(QuotaLaneWatchTest, AReadSeesWhatIsCommittedBeforeItAndPublishedAfterIt) {
