@@ -1,5 +1,4 @@
-#include "services/musterd/check_options.h"
-
+// What is missing in the options, and what does not go together.
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
@@ -8,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "services/musterd/options.h"
 #include "services/tls/flags.h"
 
 namespace muster::musterd {

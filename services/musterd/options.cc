@@ -13,7 +13,6 @@
 #include "services/common/kept_request.h"
 #include "services/common/released_pool.h"
 #include "services/common/status_macros.h"
-#include "services/musterd/check_options.h"
 #include "services/tls/flags.h"
 
 namespace {

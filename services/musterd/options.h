@@ -11,6 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "services/capacity/capacity_service.h"
+#include "services/common/error.h"
 #include "services/configuration/configuration_service.h"
 #include "services/lifecycle/options.h"
 #include "services/page/cell_links.h"
@@ -58,6 +59,11 @@ struct ServeOptions {
 
 inline constexpr absl::string_view kAllServices[] = {"capacity", "quota", "lifecycle",
                                                      "configuration"};
+
+// What is missing in the options, and what does not go together, each named by its flag: first the
+// services, then addresses, TLS and tokens, then the database and memory. Bounds aside. Pure
+// (check_options.cc).
+std::vector<error::FieldViolation> CheckTogether(const ServeOptions& options);
 
 // Everything that is wrong, named by its flag. INVALID_ARGUMENT.
 absl::Status Validate(const ServeOptions& options);
