@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# What start, stop, halt and resume share. A private cluster lives in one short folder below /tmp, for a unix socket's path may
-# have 107 bytes: data/, log and the socket. The folder given to the scripts holds one file, `socket`, with that path.
+# What the scripts share. A private cluster lives in one short folder below /tmp, for a unix socket's path may have 107 bytes: data/,
+# log, the socket, and what `backup` makes. The folder given to the scripts holds one file, `socket`, with that path.
 
 # shellcheck source=deploy/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../../deploy/lib.sh"
@@ -11,6 +11,12 @@ run_cluster() {
     cat "$1/log" >&2
     die "Postgres in $1 did not start"
   }
+}
+
+# ask_cluster HOME STATEMENT: its answer, as superuser.
+ask_cluster() {
+  as_postgres "$(postgres_bin)/psql" --no-psqlrc --quiet --tuples-only --no-align --set=ON_ERROR_STOP=1 --command="$2" \
+    "host=$1 user=postgres dbname=postgres"
 }
 
 # halt_cluster HOME MODE: stops the server; the data stays.

@@ -69,6 +69,16 @@ void PostgresCluster::Stop(StopMode mode) {
   RunScript("halt", absl::StrCat(dir_, mode == StopMode::kFast ? " fast" : " immediate"));
 }
 
+void PostgresCluster::BackUp() {
+  if (!own_dir_) throw std::logic_error("the shared cluster is not this test's to back up");
+  RunScript("backup", dir_);
+}
+
+void PostgresCluster::RestoreTo(const std::string& point) {
+  if (!own_dir_) throw std::logic_error("the shared cluster must not be restored");
+  RunScript("restore", absl::StrCat(dir_, " ", point));
+}
+
 void PostgresCluster::Start() {
   if (!own_dir_) throw std::logic_error("the shared cluster is not this test's to start");
   RunScript("resume", dir_);

@@ -37,6 +37,12 @@ class PostgresCluster {
   void Stop(StopMode mode);
   void Start();
 
+  // Own clusters only: a base backup, from which RestoreTo goes on once.
+  void BackUp();
+  // A point-in-time restore: back to a moment since the backup that was named by pg_create_restore_point(`point`), as after a crash;
+  // what is younger is lost. Small letters, digits and `_`.
+  void RestoreTo(const std::string& point);
+
  private:
   // `dir`: what tests/postgres/start was or is given. `own_dir`: created for this cluster, deleted
   // with it.

@@ -6,9 +6,11 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "tests/testing/patience.h"
 
 namespace muster::testing {
@@ -129,6 +131,27 @@ TEST_F(TestDatabaseTest, OwnClusterGoesAndComesBack) {
     EXPECT_EQ(database.QueryValue("SELECT count(*) FROM alpha.item"), "1");
   }
   EXPECT_EQ(database.QueryValue("SHOW fsync"), "on");
+}
+
+// Each time from a backup of its own, on a timeline that begins there.
+TEST_F(TestDatabaseTest, AClusterGoesBackToAMoment) {
+  const auto cluster = PostgresCluster::StartOwn();
+  const TestDatabase database({}, *cluster);
+  const auto ids = [&] {
+    return database.QueryValue("SELECT coalesce(string_agg(id::text, ' '), '') FROM alpha.item");
+  };
+  EXPECT_THROW(cluster->RestoreTo("before_any_backup"), std::runtime_error);
+  for (const std::string id : {"1", "2"}) {
+    cluster->BackUp();
+    database.Execute(absl::StrCat("INSERT INTO alpha.item VALUES (", id, ")"));
+    const std::string then = ids();
+    (void)database.QueryValue(absl::StrCat("SELECT pg_create_restore_point('moment_", id, "')"));
+    database.Execute("INSERT INTO alpha.item VALUES (100)");
+    cluster->RestoreTo(absl::StrCat("moment_", id));
+    EXPECT_EQ(ids(), then);
+  }
+  EXPECT_EQ(ids(), "1 2");
+  EXPECT_EQ(database.QueryValue("SELECT pg_is_in_recovery()::text"), "false");
 }
 
 }  // namespace
