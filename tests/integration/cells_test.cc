@@ -148,6 +148,23 @@ TEST_F(CellsTest, OneThatIsDownHidesNothingOfTheOther) {
   west_.Start();
 }
 
+TEST_F(CellsTest, AreAskedAsOneWhereNodesAreToBeHadAndWhatWas) {
+  ApplyPools();
+  EXPECT_THAT(Ctl({"find", "placements", "gd-8xa100-i128=2"}).output,
+              AllOf(ContainsRegex("CELL +ZONE "), ContainsRegex("east +RNO2A "),
+                    ContainsRegex("west +WEST-01A +gd-8xa100-i128 +2 +default +3 "),
+                    HasSubstr("Recommended zone: RNO2A (in east)\n")));
+  Done(Ctl({"scale", kWestPool, "--replicas=2"}), "scaled to 2");
+  EXPECT_THAT(Ctl({"history", kWestPool}).output,
+              AllOf(ContainsRegex("with ResizeNodePool.* \\(revision [0-9]+ of west\\)\n"),
+                    HasSubstr("spec.target_nodes: 1 -> 2"), Not(HasSubstr(" of east)"))));
+  Done(Ctl({"get", "nodepools", "-A", "--at=1ms", "-o", "jsonpath={.items[*].metadata.cell}"}),
+       "east west");
+  const Finished refused = Ctl({"get", kWestPool, "--at=1"});
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_THAT(refused.output, HasSubstr("say by --context which of east, west"));
+}
+
 TEST_F(CellsTest, AReleaseGoesToBothAndToOneThatWasDownWhenItIsSaidAgain) {
   const std::vector<std::string> publish = {"publish", "release", "stable~gpu-driver~599.1"};
   west_.Kill();

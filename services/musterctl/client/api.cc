@@ -93,9 +93,12 @@ class GrpcApi final : public Api {
     request.set_name(absl::StrCat("claims/", pool_uid));
     return connection_.Call(&Connection::Capacity::ExplainClaim, request);
   }
-  absl::StatusOr<capacity::v1::FindPlacementsResponse> FindPlacements(
+  absl::StatusOr<FoundPlacements> FindPlacements(
       const capacity::v1::FindPlacementsRequest& request) override {
-    return connection_.Call(&Connection::Capacity::FindPlacements, request);
+    FoundPlacements found;
+    ASSIGN_OR_RETURN(found.answer,
+                     connection_.Call(&Connection::Capacity::FindPlacements, request));
+    return found;
   }
   absl::StatusOr<CellNames> PublishRelease(const std::string& name, bool dry_run) override {
     configuration::v1::PublishReleaseRequest request;
@@ -133,14 +136,17 @@ class GrpcApi final : public Api {
   absl::StatusOr<debug::v1::CompareStateResponse> CompareState() override {
     return connection_.Call(&Connection::Debug::CompareState, debug::v1::CompareStateRequest());
   }
-  absl::StatusOr<history::v1::ListChangesResponse> ListChanges(const ResourceId& resource,
-                                                               int limit,
-                                                               absl::Time since) override {
-    return musterctl::ListChanges(connection_, resource, limit, since);
+  absl::StatusOr<ToldChanges> ListChanges(const ResourceId& resource, int limit,
+                                          absl::Time since) override {
+    ToldChanges told;
+    ASSIGN_OR_RETURN(told.answer, musterctl::ListChanges(connection_, resource, limit, since));
+    return told;
   }
-  absl::StatusOr<history::v1::GetPastResponse> GetPast(const ResourceId& resource,
-                                                       const Moment& then) override {
-    return musterctl::GetPast(connection_, resource, then);
+  absl::StatusOr<std::vector<ToldPast>> GetPast(const ResourceId& resource,
+                                                const Moment& then) override {
+    std::vector<ToldPast> told(1);
+    ASSIGN_OR_RETURN(told[0].answer, musterctl::GetPast(connection_, resource, then));
+    return told;
   }
   absl::StatusOr<std::vector<Item>> ListPast(Kind kind, const std::string& pool,
                                              const Moment& then) override {

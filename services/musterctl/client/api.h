@@ -95,7 +95,7 @@ class Api {
 
   virtual absl::StatusOr<capacity::v1::ExplainClaimResponse> ExplainClaim(
       const std::string& pool_uid) = 0;
-  virtual absl::StatusOr<capacity::v1::FindPlacementsResponse> FindPlacements(
+  virtual absl::StatusOr<FoundPlacements> FindPlacements(
       const capacity::v1::FindPlacementsRequest& request) = 0;
 
   // Releases by resource name, the answer where it was done; pools by uid. An empty profile is `pending` or `previous`.
@@ -111,12 +111,11 @@ class Api {
       const std::string& pool_uid, const std::string& profile, bool dry_run) = 0;
 
   // What became of a resource, the newest change first: at most `limit`, none before `since`.
-  virtual absl::StatusOr<history::v1::ListChangesResponse> ListChanges(const ResourceId& resource,
-                                                                       int limit,
-                                                                       absl::Time since) = 0;
-  // As it was then.
-  virtual absl::StatusOr<history::v1::GetPastResponse> GetPast(const ResourceId& resource,
-                                                               const Moment& then) = 0;
+  virtual absl::StatusOr<ToldChanges> ListChanges(const ResourceId& resource, int limit,
+                                                  absl::Time since) = 0;
+  // As it was then, in every cell that had one. At least one.
+  virtual absl::StatusOr<std::vector<ToldPast>> GetPast(const ResourceId& resource,
+                                                        const Moment& then) = 0;
 
   // All of a kind in the scope as they were then: clusters, NodePools, Nodes (of the NodePool `pool`; empty: all), events, quotas.
   virtual absl::StatusOr<std::vector<Item>> ListPast(Kind kind, const std::string& pool,
@@ -141,6 +140,12 @@ class Api {
                              const WatchReceiver& receive) = 0;
   // Keeps the sink, which must outlive the link, level with the whole fleet.
   virtual absl::StatusOr<std::unique_ptr<FleetLink>> WatchFleet(page::WatchSink& sink) = 0;
+};
+
+// One of several cells (deploy/cells.md).
+struct Cell {
+  std::string name = {};  // of its context
+  std::shared_ptr<Api> api = {};
 };
 
 }  // namespace muster::musterctl

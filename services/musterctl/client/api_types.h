@@ -12,6 +12,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "muster/capacity/v1/capacity_service.pb.h"
+#include "muster/history/v1/history_service.pb.h"
 #include "muster/lifecycle/v1/lifecycle_service.pb.h"
 #include "muster/type/v1/watch.pb.h"
 #include "services/musterctl/manifest/kinds.h"
@@ -60,6 +62,12 @@ struct WatchRange {
 // The cells in which something was done, by their contexts' names; empty: there is one server.
 using CellNames = std::vector<std::string>;
 
+// What FindPlacements answered.
+struct FoundPlacements {
+  capacity::v1::FindPlacementsResponse answer = {};
+  CellNames cells = {};  // in which each of its zones is
+};
+
 // Takes a page of a list; false: no more are wanted.
 using PageReceiver = std::function<bool(std::vector<Item> items)>;
 
@@ -68,6 +76,18 @@ using Moment = std::variant<int64_t, absl::Time>;
 
 // A resource that the server tells of, as it was. INTERNAL: it is of no kind that can be shown.
 absl::StatusOr<Item> ToItem(const google::protobuf::Any& resource);
+
+// Changes of a resource, the newest first.
+struct ToldChanges {
+  history::v1::ListChangesResponse answer = {};
+  CellNames cells = {};  // in which each of the changes was made
+};
+
+// A resource as it was.
+struct ToldPast {
+  std::string cell = {};  // in which it was, as Item has it
+  history::v1::GetPastResponse answer = {};
+};
 
 // The last time that a timestamp tells: asked how things were then, the server tells how they are now, whoever's clock is ahead.
 inline constexpr absl::Time kLastTime = absl::FromUnixSeconds(253'402'300'799);

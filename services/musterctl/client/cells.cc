@@ -1,27 +1,22 @@
 #include "services/musterctl/client/cells.h"
 
 #include <algorithm>
-#include <iterator>
+#include <deque>
+#include <future>
 #include <optional>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "services/common/error.h"
 #include "services/common/status_macros.h"
+#include "services/common/trace_context.h"
+#include "services/musterctl/client/page_queue.h"
 
-// How several cells are asked, and what is read of them. Changes: cells_changes.cc.
+// How several cells are asked, and what is read of them. Changes: cells_changes.cc; what was: cells_past.cc; where Nodes are to be
+// had: cells_find.cc.
 namespace muster::musterctl {
 namespace {
-
-// The same error, naming the cell.
-absl::Status In(const Cell& cell, const absl::Status& status) {
-  const std::string message = absl::StrCat("cell ", cell.name, ": ", status.message());
-  std::optional<error::Detail> detail = error::DetailOf(status);
-  if (!detail) return absl::Status(status.code(), message);
-  for (error::FieldViolation& field : detail->fields)
-    absl::StrAppend(&field.description, " (cell ", cell.name, ")");
-  return error::Make(status.code(), message, *detail);
-}
 
 bool IsAway(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
@@ -29,6 +24,36 @@ bool IsAway(const absl::Status& status) {
 
 std::string Text(const ResourceId& resource) {
   return absl::StrCat(KindWord(resource.kind), " \"", resource.id, "\"");
+}
+
+using ListOf = absl::FunctionRef<absl::Status(const Cell& cell, const PageReceiver& take)>;
+
+// Lists of these at the same time; `receive` takes the pages of one after those of the other. How each ended; of those whose turn did
+// not come any more: OK.
+std::vector<absl::Status> PagesInTurn(const std::vector<const Cell*>& asked, ListOf list,
+                                      const PageReceiver& receive) {
+  std::deque<PageQueue> queues(asked.size());
+  std::vector<std::future<void>> lists;
+  for (size_t i = 0; i < asked.size(); ++i) {
+    lists.push_back(std::async(std::launch::async, [&, i, trace = CurrentTrace::Get()] {
+      const CurrentTrace scope(trace);
+      PageQueue& queue = queues[i];
+      queue.End(
+          list(*asked[i], [&](std::vector<Item> page) { return queue.Put(std::move(page)); }));
+    }));
+  }
+  std::vector<absl::Status> ends(asked.size());
+  bool wants_more = true;
+  for (size_t i = 0; i < asked.size() && wants_more; ++i) {
+    while (auto page = queues[i].Take()) {
+      wants_more = receive(*std::move(page));
+      if (!wants_more) break;
+    }
+    if (wants_more) ends[i] = queues[i].end();
+  }
+  for (PageQueue& queue : queues) queue.Close();
+  for (std::future<void>& each : lists) each.get();
+  return ends;
 }
 
 absl::Status InSeveral(const ResourceId& resource, const std::vector<Item>& found) {
@@ -41,21 +66,34 @@ absl::Status InSeveral(const ResourceId& resource, const std::vector<Item>& foun
 
 }  // namespace
 
-CellsApi::Round CellsApi::AskEach(absl::FunctionRef<absl::Status(const Cell&)> ask) {
-  Round round;
+absl::Status InCell(const std::string& cell, const absl::Status& status) {
+  const std::string message = absl::StrCat("cell ", cell, ": ", status.message());
+  std::optional<error::Detail> detail = error::DetailOf(status);
+  if (!detail) return absl::Status(status.code(), message);
+  for (error::FieldViolation& field : detail->fields)
+    absl::StrAppend(&field.description, " (cell ", cell, ")");
+  return error::Make(status.code(), message, *detail);
+}
+
+std::vector<const Cell*> CellsApi::Present() const {
+  std::vector<const Cell*> present;
   for (const Cell& cell : cells_) {
-    if (away_.contains(&cell)) {
-      round.is_whole = false;
-      continue;
-    }
-    absl::Status status = ask(cell);
-    if (status.ok()) {
-      round.answered.push_back(&cell);
-    } else if (absl::IsNotFound(status)) {
-      round.missing = std::move(status);
+    if (!away_.contains(&cell)) present.push_back(&cell);
+  }
+  return present;
+}
+
+CellsApi::Round CellsApi::RoundOf(const std::vector<const Cell*>& asked,
+                                  const std::vector<absl::Status>& said) const {
+  Round round{.is_whole = asked.size() == cells_.size()};
+  for (size_t i = 0; i < asked.size(); ++i) {
+    if (said[i].ok()) {
+      round.answered.push_back(asked[i]);
+    } else if (absl::IsNotFound(said[i])) {
+      round.missing = said[i];
     } else {
       round.is_whole = false;
-      round.failures.emplace_back(&cell, std::move(status));
+      round.failures.emplace_back(asked[i], said[i]);
     }
   }
   return round;
@@ -66,7 +104,7 @@ absl::Status CellsApi::Conclude(const Round& round) {
   const bool is_answered = !round.answered.empty() || !round.missing.ok();
   if (is_answered) {
     for (const auto& [cell, status] : failures) {
-      tell_(In(*cell, status));
+      tell_(InCell(cell->name, status));
       if (IsAway(status)) away_.insert(cell);
     }
     is_partial_ = is_partial_ || !round.is_whole;
@@ -81,14 +119,19 @@ absl::Status CellsApi::Conclude(const Round& round) {
                                    [&](const auto& each) { return each.second == last; });
   if (is_same) return last;
   for (auto each = failures.begin(); each + 1 != failures.end(); ++each)
-    tell_(In(*each->first, each->second));
-  return In(last_cell, last);
+    tell_(InCell(each->first->name, each->second));
+  return InCell(last_cell.name, last);
 }
 
-absl::Status CellsApi::ReadEach(absl::FunctionRef<absl::Status(const Cell&)> ask) {
-  const Round round = AskEach(ask);
+absl::Status CellsApi::ConcludeRead(const Round& round) {
   RETURN_IF_ERROR(Conclude(round));
   return round.answered.empty() && round.is_whole ? round.missing : absl::OkStatus();
+}
+
+absl::Status CellsApi::NobodyHas(const ResourceId& resource, const Round& round) {
+  if (round.is_whole) return round.missing;
+  return absl::FailedPreconditionError(
+      absl::StrCat(Text(resource), " is in none of the cells that answer"));
 }
 
 const CellsApi::Home* CellsApi::Known(Kind kind, const std::string& id) const {
@@ -104,51 +147,39 @@ absl::Status CellsApi::OneCellOnly(absl::string_view what) const {
 }
 
 absl::Status CellsApi::ListPages(Kind kind, const ListRange& range, const PageReceiver& receive) {
-  bool wants_more = true;
-  const auto list = [&](const Cell& cell) -> absl::Status {
-    if (!wants_more) return absl::OkStatus();
+  const auto list = [&](const Cell& cell, const PageReceiver& take) {
     return cell.api->ListPages(kind, range, [&](std::vector<Item> items) {
       for (Item& item : items) item.cell = cell.name;
-      wants_more = receive(std::move(items));
-      return wants_more;
+      return take(std::move(items));
     });
   };
   const Home* home = range.pool.empty() ? nullptr : Known(Kind::kNodePool, range.pool);
-  return home != nullptr ? list(*home->cell) : ReadEach(list);
+  if (home != nullptr) return list(*home->cell, receive);
+  const std::vector<const Cell*> asked = Present();
+  return ConcludeRead(RoundOf(asked, PagesInTurn(asked, list, receive)));
 }
 
 absl::StatusOr<std::vector<Item>> CellsApi::ListMachines(
     const capacity::v1::ListMachinesRequest& filter) {
-  std::vector<Item> all;
-  RETURN_IF_ERROR(ReadEach([&](const Cell& cell) -> absl::Status {
-    ASSIGN_OR_RETURN(std::vector<Item> items, cell.api->ListMachines(filter));
-    for (Item& item : items) item.cell = cell.name;
-    all.insert(all.end(), std::make_move_iterator(items.begin()),
-               std::make_move_iterator(items.end()));
-    return absl::OkStatus();
-  }));
-  return all;
+  return ReadItems([&](const Cell& cell) { return cell.api->ListMachines(filter); });
 }
 
 absl::StatusOr<std::vector<Item>> CellsApi::GetEvery(Kind kind, const std::string& id) {
-  std::vector<Item> found;
-  const auto get = [&](const Cell& cell) -> absl::Status {
+  const auto get = [&](const Cell& cell) -> absl::StatusOr<Item> {
     ASSIGN_OR_RETURN(Item item, cell.api->Get(kind, id));
     item.cell = cell.name;
-    found.push_back(std::move(item));
-    return absl::OkStatus();
+    return item;
   };
+  std::vector<Item> found;
   if (const Home* home = Known(kind, id)) {
-    RETURN_IF_ERROR(get(*home->cell));
+    ASSIGN_OR_RETURN(found.emplace_back(), get(*home->cell));
     return found;
   }
-  const Round round = AskEach(get);
+  std::vector<Answer<Item>> answers;
+  const Round round = AskEach(get, answers);
   RETURN_IF_ERROR(Conclude(round));
-  if (found.empty()) {
-    if (round.is_whole) return round.missing;
-    return absl::FailedPreconditionError(
-        absl::StrCat(Text({kind, id}), " is in none of the cells that answer"));
-  }
+  if (answers.empty()) return NobodyHas({kind, id}, round);
+  for (Answer<Item>& answer : answers) found.push_back(std::move(answer.said));
   if (found.size() == 1) {
     const Home home{round.answered.front(), round.is_whole};
     homes_[{kind, id}] = home;
@@ -191,13 +222,13 @@ absl::StatusOr<lifecycle::v1::NodePool> CellsApi::GetNodePool(const std::string&
 absl::StatusOr<std::vector<lifecycle::v1::Event>> CellsApi::PoolEvents(
     const std::string& name, const std::string& pool_uid) {
   // A uid is that of one NodePool, wherever that is.
-  std::vector<lifecycle::v1::Event> all;
-  RETURN_IF_ERROR(ReadEach([&](const Cell& cell) -> absl::Status {
-    ASSIGN_OR_RETURN(const std::vector<lifecycle::v1::Event> events,
-                     cell.api->PoolEvents(name, pool_uid));
-    all.insert(all.end(), events.begin(), events.end());
-    return absl::OkStatus();
-  }));
+  using Events = std::vector<lifecycle::v1::Event>;
+  ASSIGN_OR_RETURN(
+      const std::vector<Answer<Events>> answers,
+      ReadEach<Events>([&](const Cell& cell) { return cell.api->PoolEvents(name, pool_uid); }));
+  Events all;
+  for (const Answer<Events>& answer : answers)
+    all.insert(all.end(), answer.said.begin(), answer.said.end());
   return all;
 }
 
@@ -218,24 +249,6 @@ absl::StatusOr<capacity::v1::ExplainClaimResponse> CellsApi::ExplainClaim(
 absl::StatusOr<quota::v1::CheckQuotaResponse> CellsApi::CheckQuota(
     const quota::v1::CheckQuotaRequest&) {
   return OneCellOnly("check");
-}
-
-absl::StatusOr<capacity::v1::FindPlacementsResponse> CellsApi::FindPlacements(
-    const capacity::v1::FindPlacementsRequest&) {
-  return OneCellOnly("placements");
-}
-
-absl::StatusOr<history::v1::ListChangesResponse> CellsApi::ListChanges(const ResourceId&, int,
-                                                                       absl::Time) {
-  return OneCellOnly("what was");
-}
-
-absl::StatusOr<history::v1::GetPastResponse> CellsApi::GetPast(const ResourceId&, const Moment&) {
-  return OneCellOnly("what was");
-}
-
-absl::StatusOr<std::vector<Item>> CellsApi::ListPast(Kind, const std::string&, const Moment&) {
-  return OneCellOnly("what was");
 }
 
 absl::StatusOr<access::v1::GetCallerResponse> CellsApi::GetCaller() {

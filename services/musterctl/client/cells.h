@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>
@@ -11,18 +12,16 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "services/common/status_macros.h"
 #include "services/musterctl/client/api.h"
+#include "services/musterctl/client/side_by_side.h"
 
 namespace muster::musterctl {
 
-// One of several cells (deploy/cells.md).
-struct Cell {
-  std::string name = {};  // of its context
-  std::shared_ptr<Api> api = {};
-};
-
 // Several cells as one, which know nothing of each other:
+// - All are asked at the same time, and what they say stands in their order.
 // - What is read is what all of them say, each resource with its cell; what one does not answer hides nothing of the others.
+// - Of what was, times are theirs to tell, revisions are not: each cell has its own.
 // - A change goes to the one cell that has what is changed: of a NodePool that with its cluster, of what is in a zone
 //   that with the zone. FAILED_PRECONDITION where none or several have it, or one that may have it does not answer.
 // - Releases and instance types go to all.
@@ -76,7 +75,8 @@ class CellsApi final : public Api {
       const quota::v1::CheckQuotaRequest& request) override;
   absl::StatusOr<capacity::v1::ExplainClaimResponse> ExplainClaim(
       const std::string& pool_uid) override;
-  absl::StatusOr<capacity::v1::FindPlacementsResponse> FindPlacements(
+  // All zones, best first as one cell has them; zones that are named are asked of the cells that have them.
+  absl::StatusOr<FoundPlacements> FindPlacements(
       const capacity::v1::FindPlacementsRequest& request) override;
   absl::StatusOr<CellNames> PublishRelease(const std::string& name, bool dry_run) override;
   absl::StatusOr<CellNames> WithdrawRelease(const std::string& name, bool dry_run) override;
@@ -89,11 +89,10 @@ class CellsApi final : public Api {
   absl::StatusOr<configuration::v1::PoolConfiguration> EnableRevision(const std::string& pool_uid,
                                                                       const std::string& profile,
                                                                       bool dry_run) override;
-  absl::StatusOr<history::v1::ListChangesResponse> ListChanges(const ResourceId& resource,
-                                                               int limit,
-                                                               absl::Time since) override;
-  absl::StatusOr<history::v1::GetPastResponse> GetPast(const ResourceId& resource,
-                                                       const Moment& then) override;
+  absl::StatusOr<ToldChanges> ListChanges(const ResourceId& resource, int limit,
+                                          absl::Time since) override;
+  absl::StatusOr<std::vector<ToldPast>> GetPast(const ResourceId& resource,
+                                                const Moment& then) override;
   absl::StatusOr<std::vector<Item>> ListPast(Kind kind, const std::string& pool,
                                              const Moment& then) override;
   absl::StatusOr<access::v1::GetCallerResponse> GetCaller() override;
@@ -122,13 +121,38 @@ class CellsApi final : public Api {
     bool is_sure = false;  // all others said that they have it not
   };
 
-  Round AskEach(absl::FunctionRef<absl::Status(const Cell&)> ask);
+  // What a cell said.
+  template <class T>
+  struct Answer {
+    const Cell* cell = nullptr;
+    T said = {};
+  };
+
+  // Those that are not away.
+  std::vector<const Cell*> Present() const;
+  // What came of asking these, which said so.
+  Round RoundOf(const std::vector<const Cell*>& asked, const std::vector<absl::Status>& said) const;
+  // Asks each that is not away, all at the same time; `answers` are in the order of the cells.
+  template <class T, class Ask>
+  Round AskEach(const Ask& ask, std::vector<Answer<T>>& answers) const;
   // Tells of failures where others answered. Where nobody did: the last one's error.
   absl::Status Conclude(const Round& round);
+  // The same; what all of them do not have is missing.
+  absl::Status ConcludeRead(const Round& round);
+  // Why nobody has it: none does, or one that may have it does not answer.
+  static absl::Status NobodyHas(const ResourceId& resource, const Round& round);
   // Asks each; what all of them do not have is missing.
-  absl::Status ReadEach(absl::FunctionRef<absl::Status(const Cell&)> ask);
+  template <class T, class Ask>
+  absl::StatusOr<std::vector<Answer<T>>> ReadEach(const Ask& ask);
+  // Resources of each, with its name.
+  template <class Ask>
+  absl::StatusOr<std::vector<Item>> ReadItems(const Ask& ask);
   // Changes something that is in all cells alike; where it was done.
   absl::StatusOr<CellNames> ChangeEach(absl::FunctionRef<absl::Status(Api&)> change);
+  // The zones that are asked for, by the cells that have them; empty: all.
+  absl::StatusOr<std::map<const Cell*, std::vector<std::string>>> ZonesByCell(
+      const capacity::v1::FindPlacementsRequest& request);
+  absl::Status CheckMoment(const Moment& then) const;
   // The cell that has it, to ask more of it; or to change it, or what is in it.
   absl::StatusOr<Home> Find(const ResourceId& resource);
   absl::StatusOr<Api*> ToAsk(const ResourceId& resource);
@@ -146,5 +170,42 @@ class CellsApi final : public Api {
   std::set<const Cell*> away_;
   bool is_partial_ = false;
 };
+
+// The same error, naming the cell.
+absl::Status InCell(const std::string& cell, const absl::Status& status);
+
+template <class T, class Ask>
+CellsApi::Round CellsApi::AskEach(const Ask& ask, std::vector<Answer<T>>& answers) const {
+  const std::vector<const Cell*> asked = Present();
+  std::vector<absl::StatusOr<T>> all =
+      SideBySide(asked, [&](const Cell* cell) -> absl::StatusOr<T> { return ask(*cell); });
+  std::vector<absl::Status> said;
+  for (size_t i = 0; i < all.size(); ++i) {
+    said.push_back(all[i].status());
+    if (all[i].ok()) answers.push_back({asked[i], *std::move(all[i])});
+  }
+  return RoundOf(asked, said);
+}
+
+template <class T, class Ask>
+absl::StatusOr<std::vector<CellsApi::Answer<T>>> CellsApi::ReadEach(const Ask& ask) {
+  std::vector<Answer<T>> answers;
+  RETURN_IF_ERROR(ConcludeRead(AskEach(ask, answers)));
+  return answers;
+}
+
+template <class Ask>
+absl::StatusOr<std::vector<Item>> CellsApi::ReadItems(const Ask& ask) {
+  ASSIGN_OR_RETURN(std::vector<Answer<std::vector<Item>>> answers,
+                   ReadEach<std::vector<Item>>(ask));
+  std::vector<Item> all;
+  for (Answer<std::vector<Item>>& answer : answers) {
+    for (Item& item : answer.said) {
+      item.cell = answer.cell->name;
+      all.push_back(std::move(item));
+    }
+  }
+  return all;
+}
 
 }  // namespace muster::musterctl

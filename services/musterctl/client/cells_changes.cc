@@ -48,7 +48,9 @@ absl::StatusOr<Api*> CellsApi::ToChange(const ResourceId& resource) {
 }
 
 absl::StatusOr<CellNames> CellsApi::ChangeEach(absl::FunctionRef<absl::Status(Api&)> change) {
-  const Round round = AskEach([&](const Cell& cell) { return change(*cell.api); });
+  const std::vector<const Cell*> asked = Present();
+  const Round round =
+      RoundOf(asked, SideBySide(asked, [&](const Cell* cell) { return change(*cell->api); }));
   RETURN_IF_ERROR(Conclude(round));
   if (round.answered.empty()) return round.missing;
   CellNames names;
@@ -57,18 +59,23 @@ absl::StatusOr<CellNames> CellsApi::ChangeEach(absl::FunctionRef<absl::Status(Ap
 }
 
 absl::StatusOr<Applied> CellsApi::ApplyToEach(const Resource& resource, const WriteMode& mode) {
-  std::optional<Applied> all;
-  const auto apply = [&](Api& api) -> absl::Status {
-    ASSIGN_OR_RETURN(Applied one, api.Apply(resource, mode));
+  WriteMode quiet = mode;
+  quiet.progress = nullptr;  // it is told of one server's
+  std::vector<Answer<Applied>> answers;
+  const Round round =
+      AskEach([&](const Cell& cell) { return cell.api->Apply(resource, quiet); }, answers);
+  RETURN_IF_ERROR(Conclude(round));
+  if (answers.empty()) return round.missing;
+  Applied all = std::move(answers.back().said);
+  CellNames names;
+  for (const Answer<Applied>& answer : answers) {
+    names.push_back(answer.cell->name);
     // Of some cells it may be new.
-    const bool is_other = all && all->outcome != one.outcome;
-    all = std::move(one);
-    if (is_other) all->outcome = Outcome::kConfigured;
-    return absl::OkStatus();
-  };
-  ASSIGN_OR_RETURN(const CellNames names, ChangeEach(apply));
-  AddDetail(absl::StrCat("in ", absl::StrJoin(names, ", ")), *all);
-  return *std::move(all);
+    const bool is_last = &answer == &answers.back();
+    if (!is_last && answer.said.outcome != all.outcome) all.outcome = Outcome::kConfigured;
+  }
+  AddDetail(absl::StrCat("in ", absl::StrJoin(names, ", ")), all);
+  return all;
 }
 
 absl::Status CellsApi::CheckMove(const lifecycle::v1::Cluster& cluster, const Cell& cell) {

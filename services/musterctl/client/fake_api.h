@@ -28,15 +28,17 @@ class FakeApi final : public Api {
   std::vector<lifecycle::v1::Event> events = {};
   std::vector<std::string> calls = {};  // changes that were asked for
   absl::Status refusal = {};            // of every change
-  absl::Status refusal_of_reads = {};   // of lists and Gets
+  absl::Status refusal_of_reads = {};   // of lists and Gets, also of the past, and of placements
   absl::Status refusal_of_items = {};   // of deletions of what is no NodePool
   size_t page_size = 1000;              // of lists
   int lists = 0;                        // that were asked for
   ListRange listed = {};                // by the last list
   int gets = 0;
-  std::function<void()> before_get = [] {};  // the world goes on
-  lifecycle::v1::Node tried_node = {};       // what an order to a Node that is only tried answers
-  lifecycle::v1::Node ordered_node = {};     // and one that is done
+  std::function<void()> before_get = [] {};    // the world goes on
+  std::function<void()> before_list = [] {};   // likewise
+  std::function<void()> before_watch = [] {};  // before each stream
+  lifecycle::v1::Node tried_node = {};         // what an order to a Node that is only tried answers
+  lifecycle::v1::Node ordered_node = {};       // and one that is done
   Applied applied = {};
   std::vector<Resource> resources = {};                          // that were to be applied
   std::deque<std::function<absl::Status()>> apply_answers = {};  // of the next ones
@@ -47,7 +49,7 @@ class FakeApi final : public Api {
   access::v1::CheckAccessRequest access_asked = {};
   access::v1::CheckAccessResponse access_answer = {};
   history::v1::ListChangesResponse changes = {};
-  // Answers of GetPast one after the other, the last one for ever.
+  // Answers of GetPast one after the other, the last one for ever; none: there was none.
   std::deque<absl::StatusOr<history::v1::GetPastResponse>> past = {};
   debug::v1::LogLevel log_level = debug::v1::LOG_LEVEL_INFO;
   debug::v1::AuditBooksRequest asked_books = {};
@@ -67,6 +69,7 @@ class FakeApi final : public Api {
 
   absl::Status ListPages(Kind kind, const ListRange& range, const PageReceiver& receive) override {
     ++lists;
+    before_list();
     listed = range;
     if (!refusal_of_reads.ok()) return refusal_of_reads;
     const std::vector<Item>& all = items[kind];
@@ -88,10 +91,11 @@ class FakeApi final : public Api {
     calls.push_back("explain " + pool_uid);
     return explanation;
   }
-  absl::StatusOr<capacity::v1::FindPlacementsResponse> FindPlacements(
+  absl::StatusOr<FoundPlacements> FindPlacements(
       const capacity::v1::FindPlacementsRequest& request) override {
     calls.push_back("find " + request.ShortDebugString());
-    return placements;
+    if (!refusal_of_reads.ok()) return refusal_of_reads;
+    return FoundPlacements{.answer = placements};
   }
   absl::StatusOr<Item> Get(Kind kind, const std::string& id) override {
     ++gets;
@@ -237,28 +241,32 @@ class FakeApi final : public Api {
     access_asked = request;
     return access_answer;
   }
-  absl::StatusOr<history::v1::ListChangesResponse> ListChanges(const ResourceId& resource,
-                                                               int limit,
-                                                               absl::Time since) override {
+  absl::StatusOr<ToldChanges> ListChanges(const ResourceId& resource, int limit,
+                                          absl::Time since) override {
     calls.push_back(absl::StrCat("changes ", KindWord(resource.kind), " ", resource.id, " ", limit,
                                  " ", absl::FormatTime(since, absl::UTCTimeZone())));
-    return changes;
+    if (!refusal_of_reads.ok()) return refusal_of_reads;
+    return ToldChanges{.answer = changes};
   }
-  absl::StatusOr<history::v1::GetPastResponse> GetPast(const ResourceId& resource,
-                                                       const Moment& then) override {
+  absl::StatusOr<std::vector<ToldPast>> GetPast(const ResourceId& resource,
+                                                const Moment& then) override {
     const auto* revision = std::get_if<int64_t>(&then);
     calls.push_back(absl::StrCat(
         "past ", KindWord(resource.kind), " ", resource.id, " ",
         revision != nullptr ? absl::StrCat(*revision)
                             : absl::FormatTime(std::get<absl::Time>(then), absl::UTCTimeZone())));
+    if (!refusal_of_reads.ok()) return refusal_of_reads;
+    if (past.empty()) return absl::NotFoundError("there was none");
     absl::StatusOr<history::v1::GetPastResponse> answer = past.front();
     if (past.size() > 1) past.pop_front();
-    return answer;
+    if (!answer.ok()) return answer.status();
+    return std::vector<ToldPast>{ToldPast{.answer = *std::move(answer)}};
   }
   absl::StatusOr<std::vector<Item>> ListPast(Kind kind, const std::string& pool,
                                              const Moment& then) override {
     calls.push_back(absl::StrCat("past list ", KindWord(kind), " ", pool, " ",
                                  std::holds_alternative<int64_t>(then) ? "revision" : "time"));
+    if (!refusal_of_reads.ok()) return refusal_of_reads;
     return items[kind];
   }
   absl::StatusOr<debug::v1::LogLevel> GetLogLevel() override { return log_level; }
@@ -273,6 +281,7 @@ class FakeApi final : public Api {
   }
   absl::Status Watch(const WatchRange& range, const type::v1::WatchStart& start,
                      const WatchReceiver& receive) override {
+    before_watch();
     watched = range;
     watched_from.push_back(start.has_after_revision()
                                ? absl::StrCat(start.after_revision(), "@", start.incarnation())

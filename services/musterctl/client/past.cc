@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "services/common/timestamp.h"
 #include "services/musterctl/client/connection.h"
@@ -75,10 +76,11 @@ absl::StatusOr<history::v1::GetPastResponse> GetPast(Connection& connection,
 absl::StatusOr<std::vector<Item>> ListPast(Connection& connection, Kind kind,
                                            const std::string& pool, const Moment& then) {
   history::v1::ListPastRequest request;
-  const bool of_cluster = kind <= Kind::kEvent;
-  request.set_parent(!of_cluster    ? connection.Organization()
-                     : pool.empty() ? connection.Cluster()
-                                    : connection.PoolName(pool));
+  // Of all clusters (`-`): what an organization has, or all of them have.
+  const bool of_cluster = kind <= Kind::kEvent && !absl::EndsWith(connection.Cluster(), "/-");
+  request.set_parent(!pool.empty() ? connection.PoolName(pool)
+                     : of_cluster  ? connection.Cluster()
+                                   : connection.Organization());
   switch (kind) {
     case Kind::kCluster:
       request.set_collection("clusters");

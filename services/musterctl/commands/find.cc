@@ -1,4 +1,5 @@
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
@@ -53,11 +54,17 @@ absl::StatusOr<capacity::v1::FindPlacementsRequest> ParseQuery(const CommandLine
   return request;
 }
 
+// Of the zone with that number.
+const std::string& CellOf(const FoundPlacements& found, int zone) {
+  return found.cells[static_cast<size_t>(zone)];
+}
+
 // A table of all that was found.
 void PrintRanking(Session& session, const capacity::v1::FindPlacementsRequest& request,
-                  const capacity::v1::FindPlacementsResponse& response) {
+                  const FoundPlacements& found) {
   std::vector<std::vector<std::string>> rows;
-  for (const capacity::v1::ZonePlacements& zone : response.zones()) {
+  for (int at = 0; at < found.answer.zones_size(); ++at) {
+    const capacity::v1::ZonePlacements& zone = found.answer.zones(at);
     for (int i = 0; i < zone.placements_size() && i < request.requests_size(); ++i) {
       const capacity::v1::Placement& placement = zone.placements(i);
       const capacity::v1::PlacementRequest& wanted = request.requests(i);
@@ -65,11 +72,22 @@ void PrintRanking(Session& session, const capacity::v1::FindPlacementsRequest& r
                       ComputeClassWord(wanted.compute_class()), absl::StrCat(placement.free()),
                       absl::StrCat(placement.reclaimable()), absl::StrCat(placement.queue_ahead()),
                       absl::StrCat(placement.in_service()), Label(placement.availability())});
+      if (session.of_cells) rows.back().insert(rows.back().begin(), CellOf(found, at));
     }
   }
-  PrintTable({"ZONE", "INSTANCE TYPE", "NODES", "CLASS", "FREE", "RECLAIMABLE", "AHEAD",
-              "IN SERVICE", "AVAILABILITY"},
-             rows, false, session);
+  std::vector<std::string> headers = {"ZONE",  "INSTANCE TYPE", "NODES",
+                                      "CLASS", "FREE",          "RECLAIMABLE",
+                                      "AHEAD", "IN SERVICE",    "AVAILABILITY"};
+  if (session.of_cells) headers.insert(headers.begin(), "CELL");
+  PrintTable(std::move(headers), rows, false, session);
+}
+
+void PrintRecommended(Session& session, const FoundPlacements& found) {
+  const std::string& zone = found.answer.recommended_zone();
+  session.world.out << (zone.empty() ? "No zone is recommended."
+                                     : absl::StrCat("Recommended zone: ", zone));
+  if (!zone.empty() && session.of_cells) session.world.out << " (in " << CellOf(found, 0) << ")";
+  session.world.out << "\n";
 }
 
 // NodePools as they were found, the first named `name`, the next `name-2`, ...; without a name by their types.
@@ -123,7 +141,9 @@ absl::Status ApplyFound(Session& session, const std::vector<lifecycle::v1::NodeP
     const auto applied = session.api.Apply(pool, mode);
     if (!applied.ok()) return RenameFields(applied.status(), ManifestPath);
     session.world.out << "nodepool/" << IdOf(pool) << " "
-                      << OutcomeWord(applied->outcome, mode.dry_run) << "\n";
+                      << OutcomeWord(applied->outcome, mode.dry_run);
+    if (session.of_cells) session.world.out << " (" << applied->detail << ")";
+    session.world.out << "\n";
     for (const std::string& warning : applied->warnings)
       session.world.err << "warning: nodepool/" << IdOf(pool) << ": " << warning << "\n";
     if (applied->preview) session.world.out << RenderPreview(*applied->preview);
@@ -170,18 +190,15 @@ absl::Status Find(Session& session) {
   ASSIGN_OR_RETURN(const capacity::v1::FindPlacementsRequest request, ParseQuery(line));
   std::vector<lifecycle::v1::NodePool> pools = PoolsOf(request, line.Get("name"), session.scope);
   RETURN_IF_ERROR(AddLabels(line.Get("labels"), pools));
-  ASSIGN_OR_RETURN(const capacity::v1::FindPlacementsResponse response,
-                   session.api.FindPlacements(request));
-  const std::string& zone = response.recommended_zone();
+  ASSIGN_OR_RETURN(const FoundPlacements found, session.api.FindPlacements(request));
+  const std::string& zone = found.answer.recommended_zone();
   const bool has_manifest = line.Has("output") || line.Has("apply");
   if (has_manifest && zone.empty())
     return absl::FailedPreconditionError(
         "no zone is recommended: these Nodes are to be had nowhere now");
   if (line.Has("output")) return PrintFound(session, pools, zone);
-  PrintRanking(session, request, response);
-  session.world.out << (zone.empty() ? std::string("No zone is recommended.")
-                                     : absl::StrCat("Recommended zone: ", zone))
-                    << "\n";
+  PrintRanking(session, request, found);
+  PrintRecommended(session, found);
   if (!line.Has("apply")) return absl::OkStatus();
   RETURN_IF_ERROR(CheckZone(session, zone));
   return ApplyFound(session, pools);

@@ -100,9 +100,14 @@ absl::Status GetAt(Session& session, const Query& query) {
     query.selection.Filter(items);
     return PrintAll(items, query.format, true, session);
   }
-  ASSIGN_OR_RETURN(const auto past, session.api.GetPast(query.asked.named[0], then));
-  ASSIGN_OR_RETURN(Item item, ToItem(past.resource()));
-  return PrintAll({std::move(item)}, query.format, false, session);
+  ASSIGN_OR_RETURN(const std::vector<ToldPast> past,
+                   session.api.GetPast(query.asked.named[0], then));
+  std::vector<Item> items;
+  for (const ToldPast& told : past) {
+    ASSIGN_OR_RETURN(items.emplace_back(), ToItem(told.answer.resource()));
+    items.back().cell = told.cell;
+  }
+  return PrintAll(items, query.format, false, session);
 }
 
 absl::Status GetNamed(Session& session, const Query& query) {

@@ -54,9 +54,11 @@ std::string FieldText(const std::string& path, const std::string& before,
                       "\n");
 }
 
-void Print(const Change& change, std::ostream& out) {
+// `cell`: in which it was made; empty: there is one server.
+void Print(const Change& change, const std::string& cell, std::ostream& out) {
   out << FormatTime(change.change_time()) << " " << TypeWord(change.type()) << " "
-      << AuthorText(change.author()) << " (revision " << change.revision() << ")\n";
+      << AuthorText(change.author()) << " (revision " << change.revision()
+      << (cell.empty() ? "" : absl::StrCat(" of ", cell)) << ")\n";
   if (!change.author().reason().empty()) out << "  reason: " << change.author().reason() << "\n";
   for (const Change::Field& field : change.fields())
     out << FieldText(field.path(), field.before(), field.after());
@@ -68,6 +70,14 @@ void Print(const Change& change, std::ostream& out) {
 const google::protobuf::Message& MessageOf(const Item& item) {
   return std::visit([](const auto& message) -> const google::protobuf::Message& { return message; },
                     item);
+}
+
+// As it was then; FAILED_PRECONDITION where several cells had one.
+absl::StatusOr<Item> OneThen(Session& session, const ResourceId& resource, const Moment& then) {
+  ASSIGN_OR_RETURN(const std::vector<ToldPast> past, session.api.GetPast(resource, then));
+  if (past.size() == 1) return ToItem(past[0].answer.resource());
+  return absl::FailedPreconditionError(absl::StrCat(
+      Label(resource), " is in several cells; say which is meant, e.g. --context=", past[0].cell));
 }
 
 }  // namespace
@@ -102,11 +112,13 @@ absl::Status History(Session& session) {
     if (time == nullptr) return WrongUse("--since: of history, a time or how long ago");
     since = *time;
   }
-  ASSIGN_OR_RETURN(const auto answer,
+  ASSIGN_OR_RETURN(const ToldChanges told,
                    session.api.ListChanges(resource, static_cast<int>(limit), since));
+  const history::v1::ListChangesResponse& answer = told.answer;
   if (answer.changes().empty()) RETURN_IF_ERROR(CheckClusterOf(session, resource));
   std::ostream& out = session.world.out;
-  for (const Change& change : answer.changes()) Print(change, out);
+  for (int i = 0; i < answer.changes_size(); ++i)
+    Print(answer.changes(i), session.of_cells ? told.cells[static_cast<size_t>(i)] : "", out);
   const bool at_the_end = answer.next_page_token().empty();
   if (answer.changes().empty()) {
     out << "No change of it is known" << (session.line.Has("since") ? " since then" : "") << ".\n";
@@ -122,10 +134,8 @@ absl::Status Diff(Session& session) {
   if (!session.line.Has("since")) return WrongUse("diff: needs --since, or -f FILE");
   ASSIGN_OR_RETURN(const Moment since,
                    ReadMoment("since", session.line.Get("since"), session.world.clock.Now()));
-  ASSIGN_OR_RETURN(const auto was, session.api.GetPast(resource, since));
-  ASSIGN_OR_RETURN(const auto is, session.api.GetPast(resource, kLastTime));
-  ASSIGN_OR_RETURN(const Item before, ToItem(was.resource()));
-  ASSIGN_OR_RETURN(const Item after, ToItem(is.resource()));
+  ASSIGN_OR_RETURN(const Item before, OneThen(session, resource, since));
+  ASSIGN_OR_RETURN(const Item after, OneThen(session, resource, kLastTime));
   const auto changes = history::FieldChangesOf(MessageOf(before), MessageOf(after));
   for (const history::FieldChange& change : changes)
     session.world.out << FieldText(change.path, change.before, change.after);
@@ -134,35 +144,37 @@ absl::Status Diff(Session& session) {
 }
 
 std::vector<Command> PastCommands() {
-  return {{.name = "history",
-           .run = History,
-           .usage = "history KIND/NAME [--since WHEN] [--limit N]",
-           .summary = "Says who changed a resource, when, why and what, the newest change first.",
-           .details = "Also of one that is gone, as far back as the server's journal reaches. NAME "
-                      "may be a whole\n"
-                      "resource name; of a Node it is POOL/MACHINE. See --reason.",
-           .examples = "history nodepool/train --since=24h\n"
-                       "history node/train/g1a2b3c --limit=5",
-           .flags = {{.name = "since",
-                      .value = "WHEN",
-                      .meaning = "Only later changes: how long ago (1h), or a time."},
-                     {.name = "limit",
-                      .value = "N",
-                      .meaning = "Changes at most, 1 to 10000.",
-                      .standard = "20"}}},
-          {.name = "diff",
-           .run = Diff,
-           .usage = "diff -f FILE|DIR|- [-R] | diff KIND/NAME --since WHEN",
-           .summary =
-               "Says what manifests would change, or what of a resource is otherwise than it was.",
-           .details = "-f: as diff -u; exit code 0: no difference, 1: some, or it failed.",
-           .examples = "diff -f pool.yaml\n"
-                       "diff nodepool/train --since 1h",
-           .flags = {FileFlag(),
-                     RecursiveFlag(),
-                     {.name = "since",
-                      .value = "WHEN",
-                      .meaning = "How long ago (1h), a time, or a revision."}}}};
+  return {
+      {.name = "history",
+       .run = History,
+       .usage = "history KIND/NAME [--since WHEN] [--limit N]",
+       .summary = "Says who changed a resource, when, why and what, the newest change first.",
+       .details = "Also of one that is gone, as far back as the server's journal reaches. NAME "
+                  "may be a whole\n"
+                  "resource name; of a Node it is POOL/MACHINE. Of several cells all that know it "
+                  "are asked. See --reason.",
+       .examples = "history nodepool/train --since=24h\n"
+                   "history node/train/g1a2b3c --limit=5",
+       .flags = {{.name = "since",
+                  .value = "WHEN",
+                  .meaning = "Only later changes: how long ago (1h), or a time."},
+                 {.name = "limit",
+                  .value = "N",
+                  .meaning = "Changes at most, 1 to 10000.",
+                  .standard = "20"}}},
+      {.name = "diff",
+       .run = Diff,
+       .usage = "diff -f FILE|DIR|- [-R] | diff KIND/NAME --since WHEN",
+       .summary =
+           "Says what manifests would change, or what of a resource is otherwise than it was.",
+       .details = "-f: as diff -u; exit code 0: no difference, 1: some, or it failed.",
+       .examples = "diff -f pool.yaml\n"
+                   "diff nodepool/train --since 1h",
+       .flags = {FileFlag(),
+                 RecursiveFlag(),
+                 {.name = "since",
+                  .value = "WHEN",
+                  .meaning = "How long ago (1h), a time, or a revision (of one cell)."}}}};
 }
 
 }  // namespace muster::musterctl

@@ -53,8 +53,8 @@ Command GetCommand() {
            .value = "WHEN",
            .meaning =
                "As it was then: how long ago (1h), a time (2026-11-26T09:00:00Z) or a "
-               "revision. A Node's NAME is POOL/MACHINE then; lists are of clusters, NodePools, "
-               "Nodes and quotas."},
+               "revision (of one cell). A Node's NAME is POOL/MACHINE then; lists are of clusters, "
+               "NodePools, Nodes and quotas."},
           {.name = "nodepool",
            .value = "NAME",
            .meaning = "Only Nodes or events of this NodePool."},
@@ -176,7 +176,9 @@ Command PlacementsCommand() {
       .summary = "Ranks zones by whether these Nodes can be had there now; reserves nothing.",
       .details =
           "All are to be had in one zone; what one takes is not there for the next. Whatever\n"
-          "its priority, a new request stands behind all that wait in its class.\n"
+          "its priority, a new request stands behind all that wait in its class. Of several cells "
+          "all\n"
+          "zones are ranked.\n"
           "-o yaml writes the manifest of the NodePool that the recommended zone would have, "
           "--apply\n"
           "makes it in the cluster (--cluster), which must be in that zone. Of spot its "

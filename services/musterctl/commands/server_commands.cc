@@ -58,36 +58,38 @@ Command DebugCommand() {
 }
 
 Command ConfigCommand() {
-  return {.name = "config",
-          .run = Config,
-          .usage =
-              "config get-contexts | use-context NAME[,NAME...] | set-context NAME [FLAG ...] | "
-              "delete-context NAME",
-          .summary = "Keeps servers by name, with what they are called by.",
-          .details =
-              "A context is what --server, --operator-server, --organization, --cluster and the "
-              "three files of\n"
-              "TLS say when it is set; an empty value takes one out. They are kept in "
-              "$MUSTER_CONFIG, or\n"
-              "~/.config/muster/config.yaml, which names files of secrets and holds none.\n"
-              "What counts, most first: flags, --context, environment, the current context.\n"
-              "Several with commas between are cells, read as one: `get`, `describe` and `events` "
-              "say of each\n"
-              "resource its CELL, what one does not answer is an error beside what others say, and "
-              "exit code 1.\n"
-              "A change goes to the cell that has what is changed (a NodePool's has its cluster, a "
-              "cluster's,\n"
-              "machine's and quota's its zone); releases and instance types go to all. What is of "
-              "one cell\n"
-              "(-w, --at, top, find, check, history, auth, debug) is refused. See "
-              "deploy/cells.md.",
-          .examples =
-              "config set-context lab --server=lab.example.org:7600 --cluster=c1\n"
-              "config use-context lab\n"
-              "config use-context east,west\n"
-              "config get-contexts",
-          .flags = {OperatorServerFlag()},
-          .is_offline = true};
+  return {
+      .name = "config",
+      .run = Config,
+      .usage =
+          "config get-contexts | use-context NAME[,NAME...] | set-context NAME [FLAG ...] | "
+          "delete-context NAME",
+      .summary = "Keeps servers by name, with what they are called by.",
+      .details =
+          "A context is what --server, --operator-server, --organization, --cluster and the "
+          "three files of\n"
+          "TLS say when it is set; an empty value takes one out. They are kept in "
+          "$MUSTER_CONFIG, or\n"
+          "~/.config/muster/config.yaml, which names files of secrets and holds none.\n"
+          "What counts, most first: flags, --context, environment, the current context.\n"
+          "Several with commas between are cells, asked at the same time and read as one: get,\n"
+          "describe, events, find, history and diff say of each thing its CELL. What one "
+          "does\n"
+          "not answer is an error beside what others say, and exit code 1. A change goes to the "
+          "cell\n"
+          "that has what is changed (a NodePool's has its cluster, a cluster's, machine's and "
+          "quota's\n"
+          "its zone); releases and instance types go to all. What is of one cell (a revision, "
+          "check,\n"
+          "auth, debug, version) is refused, and so are -w and top. See "
+          "deploy/cells.md.",
+      .examples =
+          "config set-context lab --server=lab.example.org:7600 --cluster=c1\n"
+          "config use-context lab\n"
+          "config use-context east,west\n"
+          "config get-contexts",
+      .flags = {OperatorServerFlag()},
+      .is_offline = true};
 }
 
 Command ApiResourcesCommand() {

@@ -1,0 +1,116 @@
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "services/common/status_macros.h"
+#include "services/musterctl/client/cells.h"
+
+// Where Nodes are to be had, of several cells.
+namespace muster::musterctl {
+namespace {
+
+using capacity::v1::FindPlacementsRequest;
+using capacity::v1::FindPlacementsResponse;
+using capacity::v1::ZonePlacements;
+
+// How much more there is than is asked for, relative to that, of the request for which it is least: as each capacity ranks its own
+// zones (muster/capacity/v1/capacity_service.proto). What is kept for gangs an answer does not tell apart.
+double SpareOf(const ZonePlacements& zone, const FindPlacementsRequest& request) {
+  double least = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < std::min(zone.placements_size(), request.requests_size()); ++i) {
+    const capacity::v1::Placement& placement = zone.placements(i);
+    const auto asked = static_cast<double>(std::max<int64_t>(1, request.requests(i).nodes()));
+    auto there = static_cast<double>(placement.free());
+    if (placement.availability() > capacity::v1::AVAILABILITY_LIKELY)
+      there += static_cast<double>(placement.reclaimable());
+    if (placement.availability() > capacity::v1::AVAILABILITY_POSSIBLY)
+      there -= static_cast<double>(placement.queue_ahead());
+    least = std::min(least, (there - asked) / asked);
+  }
+  return least;
+}
+
+bool IsBetter(const ZonePlacements& a, const ZonePlacements& b,
+              const FindPlacementsRequest& request) {
+  if (a.availability() != b.availability()) return a.availability() < b.availability();
+  const double spare_a = SpareOf(a, request);
+  const double spare_b = SpareOf(b, request);
+  return spare_a != spare_b ? spare_a > spare_b : a.zone() < b.zone();
+}
+
+// What one cell found, and how far it is taken.
+struct Found {
+  std::string cell = {};
+  FindPlacementsResponse answer = {};
+  int next = 0;
+
+  bool is_left() const { return next < answer.zones_size(); }
+  const ZonePlacements& zone() const { return answer.zones(next); }
+};
+
+// The zones of all, best first: each cell's stay in the order that it gave them.
+FoundPlacements Merge(std::vector<Found> all, const FindPlacementsRequest& request) {
+  FoundPlacements merged;
+  while (true) {
+    Found* best = nullptr;
+    for (Found& found : all) {
+      if (!found.is_left()) continue;
+      if (best == nullptr || IsBetter(found.zone(), best->zone(), request)) best = &found;
+    }
+    if (best == nullptr) break;
+    *merged.answer.add_zones() = best->zone();
+    merged.cells.push_back(best->cell);
+    ++best->next;
+  }
+  const bool is_any = merged.answer.zones_size() > 0 &&
+                      merged.answer.zones(0).availability() <= capacity::v1::AVAILABILITY_LIMITED;
+  if (is_any) merged.answer.set_recommended_zone(merged.answer.zones(0).zone());
+  return merged;
+}
+
+}  // namespace
+
+absl::StatusOr<std::map<const Cell*, std::vector<std::string>>> CellsApi::ZonesByCell(
+    const FindPlacementsRequest& request) {
+  std::map<const Cell*, std::vector<std::string>> zones;
+  for (const std::string& zone : request.zones()) {
+    const auto found = GetEvery(Kind::kZone, zone);
+    if (absl::IsNotFound(found.status()))
+      return absl::NotFoundError(absl::StrCat("no cell has zone \"", zone, "\""));
+    RETURN_IF_ERROR(found.status());
+    for (const Item& item : *found) {
+      for (const Cell& cell : cells_) {
+        if (cell.name == item.cell) zones[&cell].push_back(zone);
+      }
+    }
+  }
+  return zones;
+}
+
+absl::StatusOr<FoundPlacements> CellsApi::FindPlacements(const FindPlacementsRequest& request) {
+  const auto zones = ZonesByCell(request);
+  RETURN_IF_ERROR(zones.status());
+  const auto find = [&](const Cell& cell) -> absl::StatusOr<FoundPlacements> {
+    FindPlacementsRequest of_cell = request;
+    const auto own = zones->find(&cell);
+    if (own == zones->end()) {
+      // All that is asked for is elsewhere: without zones it would be asked for all of its own.
+      if (!zones->empty()) return FoundPlacements();
+    } else {
+      of_cell.mutable_zones()->Assign(own->second.begin(), own->second.end());
+    }
+    return cell.api->FindPlacements(of_cell);
+  };
+  ASSIGN_OR_RETURN(std::vector<Answer<FoundPlacements>> answers, ReadEach<FoundPlacements>(find));
+  std::vector<Found> all;
+  for (Answer<FoundPlacements>& answer : answers)
+    all.push_back({answer.cell->name, std::move(answer.said.answer)});
+  return Merge(std::move(all), request);
+}
+
+}  // namespace muster::musterctl

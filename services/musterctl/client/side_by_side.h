@@ -1,0 +1,32 @@
+#pragma once
+
+#include <future>
+#include <type_traits>
+#include <vector>
+
+#include "services/common/trace_context.h"
+
+namespace muster::musterctl {
+
+// Does the same to each, all at the same time, and returns what came of each, in their order, once all are done. Each is done by a
+// thread of its own, which works for the caller's trace: what `act` shares must be thread-safe.
+template <class T, class F>
+auto SideBySide(const std::vector<T>& all, const F& act) {
+  using Result = std::invoke_result_t<const F&, const T&>;
+  std::vector<Result> results;
+  if (all.size() == 1) {
+    results.push_back(act(all.front()));
+    return results;
+  }
+  std::vector<std::future<Result>> under_way;
+  for (const T& one : all) {
+    under_way.push_back(std::async(std::launch::async, [&act, &one, trace = CurrentTrace::Get()] {
+      const CurrentTrace scope(trace);
+      return act(one);
+    }));
+  }
+  for (std::future<Result>& each : under_way) results.push_back(each.get());
+  return results;
+}
+
+}  // namespace muster::musterctl
