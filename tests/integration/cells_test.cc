@@ -7,8 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tests/integration/mini_muster.h"
+#include "tests/testing/patience.h"
 #include "tests/testing/temp_folder.h"
 
 namespace muster::testing {
@@ -163,6 +165,28 @@ TEST_F(CellsTest, AreAskedAsOneWhereNodesAreToBeHadAndWhatWas) {
   const Finished refused = Ctl({"get", kWestPool, "--at=1"});
   EXPECT_EQ(refused.exit_code, 1);
   EXPECT_THAT(refused.output, HasSubstr("say by --context which of east, west"));
+}
+
+TEST_F(CellsTest, AreFollowedAsOneAndEachComesBackByItself) {
+  ApplyPools();
+  const std::string file = folder_.Path("watch.log");
+  const Child watch({"/usr/bin/env", absl::StrCat("MUSTER_CONFIG=", folder_.Path("config.yaml")),
+                     "MUSTER_CONTEXT=east,west", Binary("musterctl"), "get", "nodepools", "-A",
+                     "-w", "-o", "custom-columns=CELL:.metadata.cell,N:.spec.targetNodes"},
+                    file);
+  const auto await = [&](const std::string& line) {
+    Until([&] { return absl::StrContains(ReadFile(file), line); }, line);
+  };
+  await("east   1\n");
+  await("west   1\n");
+  west_.Kill();
+  await("note: the watch of cell west broke off (");
+  Done(Ctl({"scale", "nodepool/train", "--cluster=example", "--replicas=2", "--context=east"}),
+       "scaled to 2");
+  await("east   2\n");
+  west_.Start();
+  Done(Ctl({"scale", kWestPool, "--replicas=2", "--context=west"}), "scaled to 2");
+  await("west   2\n");
 }
 
 TEST_F(CellsTest, AReleaseGoesToBothAndToOneThatWasDownWhenItIsSaidAgain) {

@@ -25,7 +25,7 @@ namespace muster::musterctl {
 // - A change goes to the one cell that has what is changed: of a NodePool that with its cluster, of what is in a zone
 //   that with the zone. FAILED_PRECONDITION where none or several have it, or one that may have it does not answer.
 // - Releases and instance types go to all.
-// - All else is of one cell: FAILED_PRECONDITION, naming --context.
+// - All else is of one cell: FAILED_PRECONDITION, naming --context. Watches are of each cell by itself: Session::cells.
 // A cell that did not answer is not asked again. Not thread-safe.
 class CellsApi final : public Api {
  public:

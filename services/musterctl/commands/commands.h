@@ -4,6 +4,7 @@
 #include <iostream>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/time/time.h"
 #include "absl/types/span.h"
@@ -51,6 +52,8 @@ struct Session {
   World& world;
   absl::Duration timeout = {};  // of each call
   bool of_cells = false;        // `api` is several cells: what is shown says which
+  // Each cell by itself, for what is followed; of one server that alone, without a name.
+  std::vector<Cell> cells = {};
 };
 absl::Status Get(Session& session);
 absl::Status Describe(Session& session);

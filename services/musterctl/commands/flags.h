@@ -88,7 +88,7 @@ inline Flag WatchFlag() {
           .letter = 'w',
           .meaning =
               "Go on with every change, until interrupted. Ends when no server answers "
-              "within --timeout at first; reconnects later."};
+              "within --timeout at first; reconnects later. Of several cells each by itself."};
 }
 
 }  // namespace muster::musterctl

@@ -189,7 +189,8 @@ Printer::Printer(Kind kind, const Format& format, Session& session)
       of_cells_(session.of_cells),
       labels_(session.line.Has("show-labels")),
       style_(StyleFor(session.world, !session.line.Has("no-headers"), format.type == Type::kTable)),
-      table_(HeadersOf(kind, format, session), style_) {}
+      table_(HeadersOf(kind, format, session), style_),
+      once_(session.of_cells && !session.line.Has("watch")) {}
 
 std::vector<std::string> Printer::RowOf(const Item& item) const {
   if (format_.type == Type::kColumns) return CellsOf(format_.columns, ToObject(item));
@@ -228,13 +229,14 @@ void Printer::Print(const std::vector<Item>& items) {
 }
 
 void Printer::PrintName(const std::string& label) {
-  if (!of_cells_ || named_.insert(label).second) session_.world.out << label << "\n";
+  if (!once_ || named_.insert(label).second) session_.world.out << label << "\n";
 }
 
-void Printer::PrintDeleted(const std::string& name) {
+void Printer::PrintDeleted(const std::string& name, const std::string& cell) {
   const bool for_people = format_.is_rows() && format_.type != Type::kName;
   std::ostream& out = for_people ? session_.world.out : session_.world.err;
-  out << Label(ResourceId{kind_, name}) << " deleted" << std::endl;
+  out << Label(ResourceId{kind_, name}) << " deleted"
+      << (cell.empty() ? "" : absl::StrCat(" in ", cell)) << std::endl;
 }
 
 absl::Status PrintAll(const std::vector<Item>& items, const Format& format, bool is_list,

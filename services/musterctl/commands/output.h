@@ -65,8 +65,8 @@ class Printer {
   Printer(Kind kind, const Format& format, Session& session);
 
   void Print(const std::vector<Item>& items);
-  // Says of one that was printed that it is gone; beside what programs read, not in it.
-  void PrintDeleted(const std::string& name);
+  // Says of one that was printed that it is gone, of several cells in which; beside what programs read, not in it.
+  void PrintDeleted(const std::string& name, const std::string& cell);
 
  private:
   std::vector<std::string> RowOf(const Item& item) const;
@@ -81,7 +81,8 @@ class Printer {
   const TableStyle style_;
   TablePrinter table_;
   int documents_ = 0;
-  std::set<std::string> named_;  // of several cells, which may have the same
+  const bool once_;              // of a list of several cells: what all have is named once
+  std::set<std::string> named_;  // so far
 };
 
 // All of one or several kinds, in one text where the format has one. `is_list`: also one alone is a list.

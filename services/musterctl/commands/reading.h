@@ -20,7 +20,8 @@ struct Watched {
   WatchRange range = {};
   std::function<bool(const Item&)> fits = {};
 };
-// Goes on until interrupted; reconnects. NOT_FOUND: nothing is there, because its cluster is not.
+// Goes on until interrupted; reconnects. NOT_FOUND: nothing is there, because its cluster is not. Of several cells each is followed by
+// itself: of one that is lost it is said, and the others go on.
 absl::Status WatchKind(Session& session, const Watched& watched, Printer& printer);
 
 }  // namespace muster::musterctl

@@ -188,9 +188,10 @@ absl::Status Execute(const Command& command, const std::vector<LineOfContext>& l
     if (!command.is_hidden) world.err << RenderError(error);
   });
   const bool of_cells = cells.size() > 1;
+  if (!of_cells) cells.front().name.clear();
   const Scope scope = CommonScope(options);
   Api& api = of_cells ? together : *cells.front().api;
-  Session session{line, scope, api, world, options.front().timeout, of_cells};
+  Session session{line, scope, api, world, options.front().timeout, of_cells, cells};
   const absl::Status status = RunSession(command, session, request_id);
   return status.ok() && together.is_partial() ? SaidAlready() : status;
 }

@@ -81,7 +81,7 @@ Command ConfigCommand() {
           "quota's\n"
           "its zone); releases and instance types go to all. What is of one cell (a revision, "
           "check,\n"
-          "auth, debug, version) is refused, and so are -w and top. See "
+          "auth, debug, version) is refused, and so is top. See "
           "deploy/cells.md.",
       .examples =
           "config set-context lab --server=lab.example.org:7600 --cluster=c1\n"

@@ -1,4 +1,7 @@
 #include <algorithm>
+#include <cstddef>
+#include <numeric>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -7,7 +10,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "services/client/stream_retries.h"
+#include "services/common/mutex.h"
 #include "services/common/status_macros.h"
+#include "services/musterctl/client/cells.h"
+#include "services/musterctl/client/errors.h"
+#include "services/musterctl/client/side_by_side.h"
 #include "services/musterctl/client/watch_view.h"
 #include "services/musterctl/commands/reading.h"
 #include "services/musterctl/commands/references.h"
@@ -17,36 +24,6 @@ namespace {
 
 constexpr absl::Duration kFirstRetry = absl::Milliseconds(200);
 constexpr absl::Duration kLastRetry = absl::Seconds(5);
-
-// The streams of one watch, one after the other. The first must begin within the timeout of a call.
-class Streams {
- public:
-  explicit Streams(Session& session)
-      : world_(session.world), first_until_(world_.clock.Now() + session.timeout) {}
-
-  void Heard() {
-    told_ = false;
-    retries_.Heard();
-  }
-  // Waits until the next one is due. False: there is none, the watch ends as this one did.
-  bool AwaitNext(const absl::Status& end) {
-    const auto pause = retries_.PauseAfter(end, first_until_ - world_.clock.Now());
-    if (!pause) return false;
-    if (retries_.heard() && !told_ && !absl::IsOutOfRange(end)) {
-      told_ = true;
-      world_.err << "note: the watch broke off (" << end.message() << "), reconnecting"
-                 << std::endl;
-    }
-    world_.sleep(*pause);
-    return true;
-  }
-
- private:
-  World& world_;
-  const absl::Time first_until_;
-  client::StreamRetries retries_{kFirstRetry, kLastRetry};
-  bool told_ = false;  // that the last one broke
-};
 
 bool IsNamed(const WatchRange& range, const std::string& name) {
   return range.ids.empty() ||
@@ -68,57 +45,169 @@ absl::Status CheckRange(Session& session, const WatchRange& range) {
   return absl::OkStatus();
 }
 
-// What is printed of the messages.
-class Shown {
+// What the streams of all cells share: what is printed, and whether the watch goes on. Thread-safe.
+class Joint {
  public:
-  Shown(const Watched& watched, Printer& printer) : watched_(watched), printer_(printer) {}
+  Joint(Session& session, const Watched& watched, Printer& printer)
+      : session_(session),
+        watched_(watched),
+        printer_(printer),
+        first_until_(session.world.clock.Now() + session.timeout),
+        parts_(session.cells.size()) {}
+
+  // Shows what is wanted of these changes of a cell. `is_all`: it has told of all that there is. False: the watch is over.
+  bool Show(size_t cell, std::vector<WatchView::Change> changes, bool is_all) {
+    MutexLock lock(mutex_);
+    const std::vector<Item> items = Take(cell, std::move(changes));
+    parts_[cell].is_known |= is_all;
+    if (is_all && where_.ok() && IsNothingThere()) {
+      where_ = CheckRange(session_, watched_.range);
+      // The others end with their next message: what is the matter is said at once.
+      if (!where_.ok() && session_.of_cells)
+        session_.world.err << RenderError(where_) << std::flush;
+    }
+    if (where_.ok() && (is_all || !items.empty())) printer_.Print(items);
+    return where_.ok();
+  }
+  // A message of a cell came.
+  void Heard() {
+    MutexLock lock(mutex_);
+    is_heard_ = true;
+  }
+  // Until when a cell's first stream must have begun.
+  absl::Time first_until() const { return first_until_; }
+  // Whether any cell was heard.
+  bool is_heard() const {
+    MutexLock lock(mutex_);
+    return is_heard_;
+  }
+  // Why nothing can be there, which ends the watch.
+  absl::Status where() const {
+    MutexLock lock(mutex_);
+    return where_;
+  }
+  void Say(const std::string& text) {
+    MutexLock lock(mutex_);
+    session_.world.err << text << std::flush;
+  }
+
+ private:
+  struct Part {
+    std::set<std::string> names = {};  // of what was printed, and is there
+    bool is_known = false;             // a snapshot was complete
+  };
 
   // The part of the changes that is wanted. Tells of those that are gone.
-  std::vector<Item> Take(std::vector<WatchView::Change> changes) {
+  std::vector<Item> Take(size_t cell, std::vector<WatchView::Change> changes)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     std::vector<Item> items;
     for (WatchView::Change& change : changes) {
       if (!IsNamed(watched_.range, change.name)) continue;
       if (!change.item) {
-        if (names_.erase(change.name) > 0) printer_.PrintDeleted(change.name);
-      } else if (watched_.fits(*change.item)) {
-        names_.insert(change.name);
-        items.push_back(*std::move(change.item));
+        if (parts_[cell].names.erase(change.name) > 0)
+          printer_.PrintDeleted(change.name, session_.cells[cell].name);
+        continue;
       }
+      change.item->cell = session_.cells[cell].name;
+      if (!watched_.fits(*change.item)) continue;
+      parts_[cell].names.insert(change.name);
+      items.push_back(*std::move(change.item));
     }
     if (watched_.range.kind == Kind::kEvent) SortEvents(items);
     return items;
   }
-  bool empty() const { return names_.empty(); }
+  // All cells have told what they have, and it is nothing.
+  bool IsNothingThere() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return std::all_of(parts_.begin(), parts_.end(),
+                       [](const Part& part) { return part.is_known && part.names.empty(); });
+  }
 
- private:
+  Session& session_;
   const Watched& watched_;
   Printer& printer_;
-  std::set<std::string> names_;  // of what was printed, and is there
+  const absl::Time first_until_;
+  mutable Mutex mutex_;
+  std::vector<Part> parts_ MUSTER_GUARDED_BY(mutex_);  // by cell
+  bool is_heard_ MUSTER_GUARDED_BY(mutex_) = false;
+  absl::Status where_ MUSTER_GUARDED_BY(mutex_);
 };
+
+// The streams of one cell's watch, one after the other. The first must begin within the timeout of a call, unless another cell's did:
+// then it is waited for as one that broke off.
+class Streams {
+ public:
+  Streams(Session& session, Joint& joint, const std::string& cell)
+      : world_(session.world), joint_(joint), cell_(cell) {}
+
+  void Heard() {
+    told_ = false;
+    retries_.Heard();
+    joint_.Heard();
+  }
+  // Waits until the next one is due. False: there is none, the watch ends as this one did.
+  bool AwaitNext(const absl::Status& end) {
+    std::optional<absl::Duration> pause =
+        retries_.PauseAfter(end, joint_.first_until() - world_.clock.Now());
+    const bool is_away = absl::IsUnavailable(end) || absl::IsDeadlineExceeded(end);
+    const bool is_late = !pause && is_away && joint_.is_heard();
+    if (is_late) pause = kLastRetry;
+    if (!pause) return false;
+    if ((retries_.heard() || is_late) && !told_ && !absl::IsOutOfRange(end)) {
+      told_ = true;
+      joint_.Say(retries_.heard() ? absl::StrCat("note: the watch", Of(" of cell "), " broke off (",
+                                                 end.message(), "), reconnecting\n")
+                                  : absl::StrCat("note: cell ", cell_, " does not answer (",
+                                                 end.message(), "), trying again\n"));
+    }
+    world_.sleep(*pause);
+    return true;
+  }
+
+ private:
+  std::string Of(absl::string_view word) const {
+    return cell_.empty() ? "" : absl::StrCat(word, cell_);
+  }
+
+  World& world_;
+  Joint& joint_;
+  const std::string& cell_;  // empty: there is one server
+  client::StreamRetries retries_{kFirstRetry, kLastRetry};
+  bool told_ = false;  // that the last one broke
+};
+
+// One cell's part of a watch: goes on until nothing comes of it any more, and returns why.
+absl::Status FollowCell(Session& session, const Watched& watched, Joint& joint, size_t cell) {
+  WatchView view;
+  Streams streams(session, joint, session.cells[cell].name);
+  while (true) {
+    // A Quota's `held` is a sum over the whole stream, which a resumed stream does not have.
+    if (watched.range.kind == Kind::kQuota) view.Forget();
+    const absl::Status status = session.cells[cell].api->Watch(
+        watched.range, view.Begin(), [&](const WatchMessage& message) {
+          streams.Heard();
+          const bool is_all = message.type == type::v1::WATCH_EVENT_TYPE_SNAPSHOT_END;
+          return joint.Show(cell, view.Feed(message), is_all);
+        });
+    RETURN_IF_ERROR(joint.where());
+    if (absl::IsOutOfRange(status)) view.Forget();
+    if (!streams.AwaitNext(status)) return status;
+  }
+}
 
 }  // namespace
 
 absl::Status WatchKind(Session& session, const Watched& watched, Printer& printer) {
-  WatchView view;
-  Shown shown(watched, printer);
-  Streams streams(session);
-  absl::Status where;  // why nothing can be there
-  while (true) {
-    // A Quota's `held` is a sum over the whole stream, which a resumed stream does not have.
-    if (watched.range.kind == Kind::kQuota) view.Forget();
-    const absl::Status status =
-        session.api.Watch(watched.range, view.Begin(), [&](const WatchMessage& message) {
-          streams.Heard();
-          const std::vector<Item> items = shown.Take(view.Feed(message));
-          const bool is_all = message.type == type::v1::WATCH_EVENT_TYPE_SNAPSHOT_END;
-          if (is_all && shown.empty()) where = CheckRange(session, watched.range);
-          if (where.ok() && (is_all || !items.empty())) printer.Print(items);
-          return where.ok();
-        });
-    RETURN_IF_ERROR(where);
-    if (absl::IsOutOfRange(status)) view.Forget();
-    if (!streams.AwaitNext(status)) return status;
-  }
+  Joint joint(session, watched, printer);
+  if (!session.of_cells) return FollowCell(session, watched, joint, 0);
+  std::vector<size_t> numbers(session.cells.size());
+  std::iota(numbers.begin(), numbers.end(), size_t{0});
+  SideBySide(numbers, [&](size_t cell) {
+    const absl::Status end = FollowCell(session, watched, joint, cell);
+    // The others go on.
+    if (joint.where().ok()) joint.Say(RenderError(InCell(session.cells[cell].name, end)));
+    return end;
+  });
+  return SaidAlready();
 }
 
 }  // namespace muster::musterctl
