@@ -165,6 +165,12 @@ TEST_F(CellsTest, AreAskedAsOneWhereNodesAreToBeHadAndWhatWas) {
   const Finished refused = Ctl({"get", kWestPool, "--at=1"});
   EXPECT_EQ(refused.exit_code, 1);
   EXPECT_THAT(refused.output, HasSubstr("say by --context which of east, west"));
+  const Finished top = Ctl({"top", "--once"});
+  EXPECT_EQ(top.exit_code, 0) << top.output;
+  EXPECT_THAT(top.output, AllOf(HasSubstr("musterctl top  cells east, west  "),
+                                ContainsRegex("watches live: east [0-9]+[sm], west [0-9]+[sm]\n"),
+                                ContainsRegex("\n  RNO2A .* of 24 free "),
+                                ContainsRegex("\n  WEST-01A .* of 4 free ")));
 }
 
 TEST_F(CellsTest, AreFollowedAsOneAndEachComesBackByItself) {

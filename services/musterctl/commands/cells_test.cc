@@ -227,7 +227,6 @@ TEST_F(CellsTest, AReleaseThatACellDidNotGetIsToldOf) {
 
 TEST_F(CellsTest, WhatIsOfOneCellIsRefused) {
   for (const std::vector<std::string>& line : {std::vector<std::string>{"auth", "whoami"},
-                                               {"top", "--once"},
                                                {"get", "np", "--at=41"},
                                                {"get", "np/train", "--at=41"},
                                                {"diff", "np/train", "--since=41"},

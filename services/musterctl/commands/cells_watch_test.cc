@@ -3,15 +3,17 @@
 #include <atomic>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "services/musterctl/commands/cells_test_base.h"
+#include "services/musterctl/top/test_fleet.h"
 #include "tests/testing/patience.h"
 
-// Watches of several cells.
+// What is followed of several cells: watches, and `top`.
 namespace muster::musterctl {
 namespace {
 
@@ -127,6 +129,84 @@ TEST_F(CellsWatchTest, AWatchOfAClusterThatNoCellHasEnds) {
   east_.streams = west_.streams = {{{EndOfAll(1)}, stop_}};
   EXPECT_EQ(RunLine({"get", "np", "-w", "--cluster=c-west"}), kFailed);
   EXPECT_THAT(err(), Not(HasSubstr("does not exist")));
+}
+
+// Quits once it has shown a page.
+class Glance final : public Terminal {
+ public:
+  Size size() const override { return {.width = 160, .height = 40}; }
+  void Enter() override {}
+  void Leave() override {}
+  std::vector<Key> Await(absl::Duration) override { return {Key::kQuit}; }
+};
+
+class CellsTopTest : public CellsTest {
+ protected:
+  CellsTopTest() {
+    for (const auto& [api, zone, pool] :
+         {std::tuple(&east_, "EAST-1A", "train"), std::tuple(&west_, "WEST-1A", "eval")}) {
+      api->watches = {Watches(true)};
+      api->fleet = [zone = std::string(zone), pool = std::string(pool)](page::WatchSink& sink) {
+        for (const page::Source source : {page::Source::kCapacity, page::Source::kLifecycle})
+          sink.BeginSnapshot(source);
+        auto machine = top::MachineIs("m-" + pool, "r1", 0, capacity::v1::Machine::STATE_HELD);
+        machine.mutable_machine()->set_zone(zone);
+        sink.Take(machine);
+        sink.Take(top::NodeIs("m-" + pool, pool, lifecycle::v1::Node::STATE_PRODUCTION));
+        sink.Take(top::PoolIs(pool, 2, {{"Capacity", "Partial"}}));
+        sink.Take(top::EndOfSnapshot<top::Capacity>());
+        sink.Take(top::EndOfSnapshot<top::Lifecycle>());
+      };
+      auto& obstacle = *api->obstacles.add_obstacles();
+      obstacle.set_actor(lifecycle::v1::NodePoolObstacle::ACTOR_QUOTA_ADMIN);
+      obstacle.set_message("As " + Word(zone) + " says.");
+      api->leader = Leader{.holder = "host-of-" + Word(zone), .epoch = 7};
+    }
+  }
+  static std::string Word(const std::string& zone) { return zone.substr(0, 4); }
+  std::vector<page::WatchHealth> Watches(bool live) const {
+    return {{"capacity", live, clock_.Now(), live ? "" : "away"}};
+  }
+};
+
+TEST_F(CellsTopTest, ShowsTheFleetOfAllCells) {
+  EXPECT_EQ(RunLine({"top", "--once"}), kDone) << err();
+  EXPECT_THAT(out(), AllOf(HasSubstr("musterctl top  cells east, west  "),
+                           HasSubstr("\nwatches live: east 0s, west 0s\n"),
+                           HasSubstr("\nreconciles east: host-of-EAST, epoch 7\n"),
+                           HasSubstr("\nreconciles west: host-of-WEST, epoch 7\n"),
+                           HasSubstr("pools 0 ok, 2 not; machines 2: "),
+                           ContainsRegex("EAST-1A  gd-8  0  of 1 free  r1 P\n"),
+                           ContainsRegex("WEST-1A  gd-8  0  of 1 free  r1 P\n"),
+                           ContainsRegex("acme/c1/train .*As EAST says\\."),
+                           ContainsRegex("acme/c1/eval .*As WEST says\\.")));
+  EXPECT_THAT(east_.calls, ElementsAre("explain nodepool " + top::PoolNamed("train")));
+  EXPECT_THAT(west_.calls, ElementsAre("explain nodepool " + top::PoolNamed("eval")));
+}
+
+TEST_F(CellsTopTest, OnceShowsWhatOthersHaveWhereOneIsAway) {
+  west_.watches = {Watches(false)};
+  west_.fleet = [](page::WatchSink&) {};
+  EXPECT_EQ(RunLine({"top", "--once"}), kFailed);
+  EXPECT_THAT(out(), AllOf(HasSubstr("EAST-1A"), HasSubstr("\nwatches live: east 10s\n"),
+                           HasSubstr("\n! west: capacity: no news for 10s, trying again: away\n"),
+                           Not(HasSubstr("host-of-WEST"))));
+  EXPECT_EQ(err(), "error: cell west: not all is known after 10s; capacity: away\n");
+  east_.watches = {Watches(false)};
+  EXPECT_EQ(RunLine({"top", "--once"}), kFailed);
+  EXPECT_THAT(out(), IsEmpty());
+  EXPECT_EQ(err(),
+            "error: cell east: not all is known after 10s; capacity: away\n"
+            "error: cell west: not all is known after 10s; capacity: away\n");
+}
+
+TEST_F(CellsTopTest, LiveShowsThemToo) {
+  Glance terminal;
+  terminal_at_ = &terminal;
+  west_.watches = {Watches(false)};
+  EXPECT_EQ(RunLine({"top", "--color=never"}), kDone) << err();
+  EXPECT_THAT(out(), AllOf(HasSubstr("cells east, west"), HasSubstr("EAST-1A"),
+                           HasSubstr("WEST-1A"), HasSubstr("! west: capacity: no news for 1s")));
 }
 
 }  // namespace

@@ -206,34 +206,33 @@ Command PlacementsCommand() {
 }
 
 Command TopCommand() {
-  return {.name = "top",
-          .run = Top,
-          .usage = "top [--once] [--interval=1s] [--zone ZONE] [--color WHEN]",
-          .summary = "Shows the fleet, quotas, queue and troubled NodePools, live.",
-          .details =
-              "All organizations, unless --organization is given here. Follows the watches of the "
-              "four\n"
-              "services, and goes on trying while a server is away. Keys: q ends; j, k, arrows, "
-              "page up\n"
-              "and down, g, G move in the NodePools. On the map: . free, h held, a assigned, b "
-              "booting,\n"
-              "r registered, P production, c reconfiguring, T triage, l leaving, s reclaimed from "
-              "spot,\n"
-              "F boot failed, R in repair, - retired. With --once, --timeout is for all of it.",
-          .examples =
-              "top --zone US-EAST-04A\n"
-              "top --once --color=never",
-          .flags = {{.name = "once", .meaning = "Print one page when all is known, and end."},
-                    {.name = "interval",
-                     .value = "DURATION",
-                     .meaning = "How often it is drawn at most, 100ms to 1h.",
-                     .standard = "1s"},
-                    {.name = "zone", .value = "ZONE", .meaning = "Only what is in this zone."},
-                    {.name = "color",
-                     .value = "WHEN",
-                     .meaning = "auto, always or never; auto: on a terminal, unless NO_COLOR is "
-                                "set.",
-                     .standard = "auto"}}};
+  return {
+      .name = "top",
+      .run = Top,
+      .usage = "top [--once] [--interval=1s] [--zone ZONE] [--color WHEN]",
+      .summary = "Shows the fleet, quotas, queue and troubled NodePools, live.",
+      .details =
+          "All organizations, unless --organization is given here. Follows the watches of the "
+          "four\n"
+          "services, of several cells those of each, and goes on trying while a server is away.\n"
+          "Keys: q ends; j, k, arrows, page up and down, g, G move in the NodePools. On the map:\n"
+          ". free, h held, a assigned, b booting, r registered, P production, c reconfiguring,\n"
+          "T triage, l leaving, s reclaimed from spot, F boot failed, R in repair, - retired.\n"
+          "With --once, --timeout is for all of it; cells that are not known by then are named.",
+      .examples =
+          "top --zone US-EAST-04A\n"
+          "top --once --color=never",
+      .flags = {{.name = "once", .meaning = "Print one page when all is known, and end."},
+                {.name = "interval",
+                 .value = "DURATION",
+                 .meaning = "How often it is drawn at most, 100ms to 1h.",
+                 .standard = "1s"},
+                {.name = "zone", .value = "ZONE", .meaning = "Only what is in this zone."},
+                {.name = "color",
+                 .value = "WHEN",
+                 .meaning = "auto, always or never; auto: on a terminal, unless NO_COLOR is "
+                            "set.",
+                 .standard = "auto"}}};
 }
 
 }  // namespace

@@ -73,7 +73,7 @@ Command ConfigCommand() {
           "~/.config/muster/config.yaml, which names files of secrets and holds none.\n"
           "What counts, most first: flags, --context, environment, the current context.\n"
           "Several with commas between are cells, asked at the same time and read as one: get,\n"
-          "describe, events, find, history and diff say of each thing its CELL. What one "
+          "describe, events, find, history, diff and top say of each thing its CELL. What one "
           "does\n"
           "not answer is an error beside what others say, and exit code 1. A change goes to the "
           "cell\n"
@@ -81,7 +81,7 @@ Command ConfigCommand() {
           "quota's\n"
           "its zone); releases and instance types go to all. What is of one cell (a revision, "
           "check,\n"
-          "auth, debug, version) is refused, and so is top. See "
+          "auth, debug, version) is refused. See "
           "deploy/cells.md.",
       .examples =
           "config set-context lab --server=lab.example.org:7600 --cluster=c1\n"

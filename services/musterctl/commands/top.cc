@@ -1,17 +1,21 @@
 #include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
-#include "services/common/mutex.h"
+#include "absl/strings/str_join.h"
 #include "services/common/status_macros.h"
-#include "services/common/stopper.h"
-#include "services/musterctl/client/fleet_link.h"
+#include "services/musterctl/client/cells.h"
+#include "services/musterctl/client/errors.h"
+#include "services/musterctl/client/side_by_side.h"
+#include "services/musterctl/commands/asker.h"
 #include "services/musterctl/commands/commands.h"
-#include "services/musterctl/print/words.h"
+#include "services/musterctl/commands/live_fleet.h"
 #include "services/musterctl/top/fleet.h"
 #include "services/musterctl/top/page.h"
 #include "services/musterctl/top/trouble.h"
@@ -24,10 +28,6 @@ constexpr absl::Duration kLeastInterval = absl::Milliseconds(100);
 constexpr absl::Duration kMostInterval = absl::Hours(1);
 constexpr absl::Duration kLookAgain = absl::Milliseconds(50);
 constexpr absl::Duration kFirstPatience = absl::Seconds(1);
-// How long an explanation counts while the pool itself does not change.
-constexpr absl::Duration kVerdictAge = absl::Seconds(10);
-// How often it is asked who reconciles.
-constexpr absl::Duration kLeaderAge = absl::Seconds(5);
 // Pools that lifecycle is asked about: those next to what is looked at.
 constexpr size_t kMostAsked = 40;
 constexpr size_t kPageOfPools = 10;
@@ -73,49 +73,18 @@ absl::StatusOr<Wishes> WishesOf(const Session& session) {
   return wishes;
 }
 
-// The fleet that watches write and the page reads.
-class LiveFleet final : public page::WatchSink {
- public:
-  explicit LiveFleet(const Clock& clock) : clock_(clock) {}
-
-  void BeginSnapshot(page::Source source) override {
-    MutexLock lock(mutex_);
-    fleet_.BeginSnapshot(source);
-  }
-  bool Take(const capacity::v1::WatchCapacityResponse& message) override { return Tell(message); }
-  bool Take(const quota::v1::WatchQuotasResponse& message) override { return Tell(message); }
-  bool Take(const lifecycle::v1::WatchLifecycleResponse& message) override { return Tell(message); }
-  bool Take(const configuration::v1::WatchConfigurationsResponse&) override { return true; }
-
-  template <class F>
-  auto Read(F f) const {
-    MutexLock lock(mutex_);
-    return f(fleet_);
-  }
-
- private:
-  template <class Message>
-  bool Tell(const Message& message) {
-    const absl::Time now = clock_.Now();
-    MutexLock lock(mutex_);
-    fleet_.Take(message, now);
-    return true;
-  }
-
-  const Clock& clock_;
-  mutable Mutex mutex_;
-  top::Fleet fleet_ MUSTER_GUARDED_BY(mutex_);
-};
-
-// A pool that is to be explained, as it was looked at.
-struct Question {
-  std::string pool = {};
-  std::string status = {};  // its bytes
-};
-
 struct Looked {
   size_t troubles = 0;
   std::vector<Question> questions = {};
+
+  // Of the cell of that number.
+  std::vector<Question> QuestionsTo(size_t cell) const {
+    std::vector<Question> own;
+    for (const Question& question : questions) {
+      if (question.cell == cell) own.push_back(question);
+    }
+    return own;
+  }
 };
 
 // What there is to ask of the pools from `first` on.
@@ -123,170 +92,112 @@ Looked LookFrom(const LiveFleet& fleet, const top::Filter& filter, size_t first)
   return fleet.Read([&](const top::Fleet& now) {
     const std::vector<top::Trouble> troubles = top::TroublesOf(now, filter);
     Looked looked{troubles.size()};
-    for (size_t i = first; i < std::min(troubles.size(), first + kMostAsked); ++i)
+    for (size_t i = first; i < std::min(troubles.size(), first + kMostAsked); ++i) {
+      const std::string& pool = troubles[i].pool->name();
       looked.questions.push_back(
-          {troubles[i].pool->name(), troubles[i].pool->status().SerializeAsString()});
+          {pool, troubles[i].pool->status().SerializeAsString(), now.pools().at(pool).round.cell});
+    }
     return looked;
   });
 }
 
-// Of what is in the way the first that somebody must do something about; else what passes first.
-std::optional<top::Verdict> Ask(FleetLink& link, const std::string& pool) {
-  const auto answer = link.Explain(pool);
-  if (!answer.ok()) return std::nullopt;
-  using Obstacle = lifecycle::v1::NodePoolObstacle;
-  const Obstacle* found = nullptr;
-  for (const Obstacle& obstacle : answer->obstacles()) {
-    const bool acts = obstacle.actor() != Obstacle::ACTOR_NOBODY;
-    if (found == nullptr || (acts && found->actor() == Obstacle::ACTOR_NOBODY)) found = &obstacle;
-  }
-  if (found == nullptr) return top::Verdict{ActorWord(Obstacle::ACTOR_NOBODY), ""};
-  return top::Verdict{ActorWord(found->actor()), found->message()};
+bool AreAllLive(const std::vector<top::CellWatches>& cells) {
+  return std::all_of(cells.begin(), cells.end(),
+                     [](const top::CellWatches& cell) { return cell.are_live(); });
 }
 
-std::optional<top::Reconciler> AskReconciler(FleetLink& link) {
-  const auto leader = link.AskLeader();
-  if (!leader.ok()) return std::nullopt;
-  return top::Reconciler{leader->holder, leader->epoch, leader->since};
-}
-
-// Asks who must act for the pools that are looked at, and who reconciles, by a thread of its own:
-// the page waits for no answer.
-class Asker {
- public:
-  Asker(FleetLink& link, const Clock& clock) : link_(link), clock_(clock) {
-    thread_ = std::thread([this] {
-      do {
-        if (IsLeaderDue()) KeepLeader(AskReconciler(link_));
-        for (const Question& question : Due()) {
-          if (stopper_.stopped()) return;
-          Answer(question, Ask(link_, question.pool));
-        }
-      } while (stopper_.Sleep(kLookAgain));
-    });
-  }
-  // The link was stopped before: no question is under way for long.
-  ~Asker() {
-    stopper_.Stop();
-    thread_.join();
-  }
-  Asker(const Asker&) = delete;
-  Asker& operator=(const Asker&) = delete;
-
-  // Only these from now on. The answers there are.
-  std::map<std::string, top::Verdict> Want(std::vector<Question> questions) {
-    MutexLock lock(mutex_);
-    wanted_ = std::move(questions);
-    std::map<std::string, top::Verdict> verdicts;
-    std::map<std::string, Known> kept;
-    for (const Question& question : wanted_) {
-      const auto known = known_.find(question.pool);
-      if (known == known_.end()) continue;
-      if (known->second.verdict) verdicts[question.pool] = *known->second.verdict;
-      kept.insert(std::move(*known));
-    }
-    known_ = std::move(kept);
-    return verdicts;
-  }
-  // As of the last answer.
-  std::optional<top::Reconciler> reconciler() const {
-    MutexLock lock(mutex_);
-    return reconciler_;
-  }
-
- private:
-  struct Known {
-    std::string status = {};
-    absl::Time time = {};
-    std::optional<top::Verdict> verdict = {};
-  };
-
-  std::vector<Question> Due() {
-    MutexLock lock(mutex_);
-    std::vector<Question> due;
-    for (const Question& question : wanted_) {
-      const auto known = known_.find(question.pool);
-      if (known == known_.end() || known->second.status != question.status ||
-          clock_.Now() - known->second.time > kVerdictAge)
-        due.push_back(question);
-    }
-    return due;
-  }
-  // What was known stands where nobody answers.
-  void Answer(const Question& question, std::optional<top::Verdict> verdict) {
-    MutexLock lock(mutex_);
-    Known& known = known_[question.pool];
-    known.status = question.status;
-    known.time = clock_.Now();
-    if (verdict) known.verdict = std::move(verdict);
-  }
-
-  bool IsLeaderDue() {
-    MutexLock lock(mutex_);
-    const absl::Time now = clock_.Now();
-    if (now - leader_asked_ < kLeaderAge) return false;
-    leader_asked_ = now;
-    return true;
-  }
-  void KeepLeader(std::optional<top::Reconciler> leader) {
-    MutexLock lock(mutex_);
-    reconciler_ = std::move(leader);
-  }
-
-  FleetLink& link_;
-  const Clock& clock_;
-  mutable Mutex mutex_;
-  absl::Time leader_asked_ MUSTER_GUARDED_BY(mutex_) = absl::InfinitePast();
-  std::optional<top::Reconciler> reconciler_ MUSTER_GUARDED_BY(mutex_);
-  std::vector<Question> wanted_ MUSTER_GUARDED_BY(mutex_);
-  std::map<std::string, Known> known_ MUSTER_GUARDED_BY(mutex_);
-  Stopper stopper_;
-  std::thread thread_;
-};
-
-bool AllLive(const std::vector<page::WatchHealth>& watches) {
-  return std::all_of(watches.begin(), watches.end(),
-                     [](const page::WatchHealth& watch) { return watch.live; });
-}
-
-// Until every snapshot is complete. UNAVAILABLE after so long, with what is amiss.
-absl::StatusOr<std::vector<page::WatchHealth>> AwaitAll(Session& session, const FleetLink& link,
-                                                        absl::Duration timeout) {
+// Waits until every snapshot is complete, for at most so long. How the watches are then.
+std::vector<top::CellWatches> AwaitAll(Session& session, const LiveFleet& fleet,
+                                       absl::Duration timeout) {
   const absl::Time end = session.world.clock.Now() + timeout;
   while (true) {
-    const std::vector<page::WatchHealth> watches = link.health();
-    if (AllLive(watches)) return watches;
-    if (session.world.clock.Now() >= end) {
-      std::string missing;
-      for (const page::WatchHealth& watch : top::Silent(watches))
-        absl::StrAppend(&missing, "; ", watch.service, ": ", watch.error);
-      return absl::UnavailableError(
-          absl::StrCat("not all is known after ", absl::FormatDuration(timeout), missing));
-    }
+    std::vector<top::CellWatches> cells = fleet.health();
+    if (AreAllLive(cells) || session.world.clock.Now() >= end) return cells;
     session.world.sleep(kLookAgain);
   }
+}
+
+// UNAVAILABLE after so long, with what is amiss.
+absl::Status NotAllIsKnown(const top::CellWatches& cell, absl::Duration timeout) {
+  std::string missing;
+  for (const page::WatchHealth& watch : top::Silent(cell.watches))
+    absl::StrAppend(&missing, "; ", watch.service, ": ", watch.error);
+  const absl::Status status = absl::UnavailableError(
+      absl::StrCat("not all is known after ", absl::FormatDuration(timeout), missing));
+  return cell.cell.empty() ? status : InCell(cell.cell, status);
 }
 
 top::View ViewOf(Session& session, const Wishes& wishes) {
   top::View view;
   view.server = session.line.Get("server");
+  if (session.of_cells) {
+    view.server = absl::StrCat(
+        "cells ", absl::StrJoin(session.cells, ", ", [](std::string* out, const Cell& cell) {
+          absl::StrAppend(out, cell.name);
+        }));
+  }
   view.filter = wishes.filter;
   view.now = session.world.clock.Now();
   return view;
 }
 
-absl::Status Once(Session& session, const Wishes& wishes, const LiveFleet& fleet, FleetLink& link) {
-  ASSIGN_OR_RETURN(auto watches, AwaitAll(session, link, session.timeout));
-  top::View view = ViewOf(session, wishes);
-  view.watches = std::move(watches);
-  view.reconciler = AskReconciler(link);
-  if (session.world.terminal != nullptr) view.width = session.world.terminal->size().width;
-  for (const Question& question : LookFrom(fleet, wishes.filter, 0).questions) {
-    if (auto verdict = Ask(link, question.pool)) view.verdicts[question.pool] = *std::move(verdict);
+void AddReconciler(std::optional<top::Reconciler> reconciler, const std::string& cell,
+                   top::View& view) {
+  if (!reconciler) return;
+  reconciler->cell = cell;
+  view.reconcilers.push_back(*std::move(reconciler));
+}
+
+// What one cell says of the pools that are looked at, and who reconciles there.
+struct Told {
+  std::optional<top::Reconciler> reconciler = {};
+  std::map<std::string, top::Verdict> verdicts = {};
+};
+Told AskCell(FleetLink& link, const std::vector<Question>& questions) {
+  Told told{.reconciler = AskReconciler(link)};
+  for (const Question& question : questions) {
+    if (auto verdict = AskWhoMustAct(link, question.pool))
+      told.verdicts[question.pool] = *std::move(verdict);
   }
+  return told;
+}
+
+// Asks the cells that told of all that they have, at the same time.
+void AskAll(const LiveFleet& fleet, top::View& view) {
+  std::vector<size_t> live;
+  for (size_t cell = 0; cell < view.cells.size(); ++cell) {
+    if (view.cells[cell].are_live()) live.push_back(cell);
+  }
+  const Looked looked = LookFrom(fleet, view.filter, 0);
+  std::vector<Told> all = SideBySide(
+      live, [&](size_t cell) { return AskCell(fleet.link(cell), looked.QuestionsTo(cell)); });
+  for (size_t i = 0; i < all.size(); ++i) {
+    AddReconciler(std::move(all[i].reconciler), fleet.name(live[i]), view);
+    view.verdicts.merge(all[i].verdicts);
+  }
+}
+
+// Of several cells, what some have is a page, too: of the others it is said.
+absl::Status Once(Session& session, const Wishes& wishes, const LiveFleet& fleet) {
+  std::vector<top::CellWatches> cells = AwaitAll(session, fleet, session.timeout);
+  std::vector<absl::Status> missing;
+  for (const top::CellWatches& cell : cells) {
+    if (!cell.are_live()) missing.push_back(NotAllIsKnown(cell, session.timeout));
+  }
+  absl::Status nothing;
+  if (missing.size() == cells.size()) {
+    nothing = missing.back();
+    missing.pop_back();
+  }
+  for (const absl::Status& each : missing) session.world.err << RenderError(each);
+  RETURN_IF_ERROR(nothing);
+  top::View view = ViewOf(session, wishes);
+  view.cells = std::move(cells);
+  if (session.world.terminal != nullptr) view.width = session.world.terminal->size().width;
+  AskAll(fleet, view);
   const auto lines = fleet.Read([&](const top::Fleet& now) { return top::Render(now, view); });
   *session.world.screen << top::Print(lines, view.width, wishes.colour, "\n") << std::flush;
-  return absl::OkStatus();
+  return missing.empty() ? absl::OkStatus() : SaidAlready();
 }
 
 size_t Moved(size_t first, Key key, size_t troubles) {
@@ -321,26 +232,40 @@ std::string OverLast(const std::vector<top::Line>& lines, const top::View& view,
   return absl::StrCat(page, lines.size() < view.height ? "\r\n\x1b[J" : "");
 }
 
-absl::Status Live(Session& session, const Wishes& wishes, const LiveFleet& fleet, FleetLink& link) {
+// One asker a cell, so that none waits for another.
+using Askers = std::vector<std::unique_ptr<Asker>>;
+
+// The page as it is now, from the pool number `first` on.
+top::View Look(Session& session, const Wishes& wishes, const LiveFleet& fleet, const Looked& looked,
+               const Askers& askers) {
+  top::View view = ViewOf(session, wishes);
+  const Terminal::Size size = session.world.terminal->size();
+  view.width = size.width;
+  view.height = size.height;
+  view.cells = fleet.health();
+  for (size_t cell = 0; cell < askers.size(); ++cell) {
+    AddReconciler(askers[cell]->reconciler(), fleet.name(cell), view);
+    view.verdicts.merge(askers[cell]->Want(looked.QuestionsTo(cell)));
+  }
+  return view;
+}
+
+absl::Status Live(Session& session, const Wishes& wishes, LiveFleet& fleet) {
   Terminal& terminal = *session.world.terminal;
-  Asker asker(link, session.world.clock);
-  const absl::Cleanup stop = [&] { link.Stop(); };
+  Askers askers;
+  for (size_t cell = 0; cell < fleet.cells(); ++cell)
+    askers.push_back(std::make_unique<Asker>(fleet.link(cell), session.world.clock));
+  const absl::Cleanup stop = [&] { fleet.Stop(); };
   // Not to show a page that is all empty.
-  (void)AwaitAll(session, link, kFirstPatience);
+  (void)AwaitAll(session, fleet, kFirstPatience);
   terminal.Enter();
   const absl::Cleanup leave = [&] { terminal.Leave(); };
   size_t first = 0;
   while (true) {
-    top::View view = ViewOf(session, wishes);
-    const Terminal::Size size = terminal.size();
-    view.width = size.width;
-    view.height = size.height;
-    view.watches = link.health();
-    view.reconciler = asker.reconciler();
     const Looked looked = LookFrom(fleet, wishes.filter, first);
+    top::View view = Look(session, wishes, fleet, looked, askers);
     view.first_trouble = first =
         std::min(first, looked.troubles - std::min<size_t>(looked.troubles, 1));
-    view.verdicts = asker.Want(looked.questions);
     const auto lines = fleet.Read([&](const top::Fleet& now) { return top::Render(now, view); });
     *session.world.screen << OverLast(lines, view, wishes.colour) << std::flush;
     const absl::Time next = view.now + wishes.interval;
@@ -360,9 +285,9 @@ absl::Status Live(Session& session, const Wishes& wishes, const LiveFleet& fleet
 
 absl::Status Top(Session& session) {
   ASSIGN_OR_RETURN(const Wishes wishes, WishesOf(session));
-  LiveFleet fleet(session.world.clock);
-  ASSIGN_OR_RETURN(const std::unique_ptr<FleetLink> link, session.api.WatchFleet(fleet));
-  return wishes.once ? Once(session, wishes, fleet, *link) : Live(session, wishes, fleet, *link);
+  ASSIGN_OR_RETURN(const std::unique_ptr<LiveFleet> fleet,
+                   LiveFleet::Follow(session.cells, session.world.clock));
+  return wishes.once ? Once(session, wishes, *fleet) : Live(session, wishes, *fleet);
 }
 
 }  // namespace muster::musterctl

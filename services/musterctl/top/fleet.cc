@@ -58,9 +58,9 @@ int Natural(absl::string_view a, absl::string_view b) {
 }
 
 template <class Rows>
-void EraseOthers(Rows& rows, uint32_t round) {
+void EraseOthers(Rows& rows, const Round& now) {
   for (auto row = rows.begin(); row != rows.end();) {
-    row = row->second.round == round ? std::next(row) : rows.erase(row);
+    row = row->second.round.IsOver(now) ? rows.erase(row) : std::next(row);
   }
 }
 
@@ -79,7 +79,8 @@ bool ByPlace::operator()(const Machine* a, const Machine* b) const {
 }
 
 template <class Message>
-void Fleet::TakeAll(const Message& message, absl::Time now) {
+void Fleet::TakeAll(const Message& message, absl::Time now, size_t cell) {
+  cell_ = cell;
   rpc::ForEachMessage(message, [&](const Message& one) {
     if (one.type() == WATCH_EVENT_TYPE_CHANGED || one.type() == WATCH_EVENT_TYPE_DELETED)
       last_change_ = now;
@@ -87,14 +88,15 @@ void Fleet::TakeAll(const Message& message, absl::Time now) {
   });
 }
 
-void Fleet::Take(const capacity::v1::WatchCapacityResponse& message, absl::Time now) {
-  TakeAll(message, now);
+void Fleet::Take(const capacity::v1::WatchCapacityResponse& message, absl::Time now, size_t cell) {
+  TakeAll(message, now, cell);
 }
-void Fleet::Take(const quota::v1::WatchQuotasResponse& message, absl::Time now) {
-  TakeAll(message, now);
+void Fleet::Take(const quota::v1::WatchQuotasResponse& message, absl::Time now, size_t cell) {
+  TakeAll(message, now, cell);
 }
-void Fleet::Take(const lifecycle::v1::WatchLifecycleResponse& message, absl::Time now) {
-  TakeAll(message, now);
+void Fleet::Take(const lifecycle::v1::WatchLifecycleResponse& message, absl::Time now,
+                 size_t cell) {
+  TakeAll(message, now, cell);
 }
 
 void Fleet::TakeOne(const capacity::v1::WatchCapacityResponse& message) {
@@ -247,25 +249,25 @@ std::string Fleet::PoolOfUid(const std::string& uid) const {
 }
 
 void Fleet::EndCapacity() {
-  const uint32_t now = round(Source::kCapacity);
+  const Round now = round(Source::kCapacity);
   EraseOthers(claims_, now);
   std::vector<std::string> gone;
   for (const auto& [id, machine] : machines_) {
-    if (machine.machine.known && machine.machine_round != now) gone.push_back(id);
+    if (machine.machine.known && machine.machine_round.IsOver(now)) gone.push_back(id);
   }
   for (const std::string& id : gone) ForgetMachine(id);
 }
 
 void Fleet::EndQuotas() {
-  const uint32_t now = round(Source::kQuota);
+  const Round now = round(Source::kQuota);
   std::vector<std::string> gone;
   for (const auto& [name, row] : holdings_) {
-    if (row.round != now) gone.push_back(name);
+    if (row.round.IsOver(now)) gone.push_back(name);
   }
   for (const std::string& name : gone) SetHeld(name, 0, false);
   gone.clear();
   for (auto& [name, row] : quotas_) {
-    if (row.round == now) continue;
+    if (!row.round.IsOver(now)) continue;
     row.quota.reset();
     gone.push_back(name);
   }
@@ -273,15 +275,15 @@ void Fleet::EndQuotas() {
 }
 
 void Fleet::EndLifecycle() {
-  const uint32_t now = round(Source::kLifecycle);
+  const Round now = round(Source::kLifecycle);
   std::vector<std::string> gone;
   for (const auto& [name, row] : pools_) {
-    if (row.round != now) gone.push_back(name);
+    if (row.round.IsOver(now)) gone.push_back(name);
   }
   for (const std::string& name : gone) ForgetPool(name);
   gone.clear();
   for (const auto& [id, machine] : machines_) {
-    if (machine.node.known && machine.node_round != now) gone.push_back(id);
+    if (machine.node.known && machine.node_round.IsOver(now)) gone.push_back(id);
   }
   for (const std::string& id : gone) ForgetNode(id, machines_.at(id).pool);
 }

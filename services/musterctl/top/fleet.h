@@ -4,6 +4,8 @@
 #include <muster/lifecycle/v1/lifecycle_service.pb.h>
 #include <muster/quota/v1/quota_service.pb.h>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -17,6 +19,16 @@
 #include "services/page/core/source.h"
 
 namespace muster::musterctl::top {
+
+// In which of its cell's snapshots, or since which, something was told.
+struct Round {
+  size_t cell = 0;
+  uint32_t number = 0;
+
+  // What was told in this one is gone by `now`: its cell has told of all anew.
+  bool IsOver(const Round& now) const { return cell == now.cell && number != now.number; }
+  bool operator==(const Round&) const = default;
+};
 
 // A machine and the Node that it is.
 struct Machine {
@@ -35,8 +47,8 @@ struct Machine {
   absl::Time preempt_time = absl::InfinitePast();  // T+0 in lifecycle's
   absl::Time drain_time = absl::InfinitePast();
   absl::Time drain_deadline = absl::InfinitePast();
-  uint32_t machine_round = 0;
-  uint32_t node_round = 0;
+  Round machine_round = {};
+  Round node_round = {};
 
   page::CellState state() const { return page::StateOf(machine, node); }
   bool is_preempted() const {
@@ -56,29 +68,32 @@ struct ByPlace {
 struct Quota {
   std::optional<quota::v1::Quota> quota = {};  // nullopt: Nodes are held on a key that has none
   int64_t held = 0;
-  uint32_t round = 0;
+  Round round = {};
 };
 
 struct Pool {
   lifecycle::v1::NodePool pool = {};
-  uint32_t round = 0;
+  Round round = {};
 };
 
 // A claim that waits for machines.
 struct Claim {
   capacity::v1::Claim claim = {};  // without its machines
-  uint32_t round = 0;
+  Round round = {};
 };
 
-// What `musterctl top` shows, taken from the watches. Pure; not thread-safe.
+// What `musterctl top` shows, taken from the watches, of one server or of several cells by their numbers from 0 on. Pure; not
+// thread-safe.
 class Fleet {
  public:
-  // What the source told before counts as gone unless its snapshot tells it again.
-  void BeginSnapshot(page::Source source) { ++rounds_[static_cast<size_t>(source)]; }
+  // What the cell's source told before counts as gone unless its snapshot tells it again.
+  void BeginSnapshot(page::Source source, size_t cell = 0) {
+    ++rounds_[cell][static_cast<size_t>(source)];
+  }
   // A message with its bundle, that came at `now`.
-  void Take(const capacity::v1::WatchCapacityResponse& message, absl::Time now);
-  void Take(const quota::v1::WatchQuotasResponse& message, absl::Time now);
-  void Take(const lifecycle::v1::WatchLifecycleResponse& message, absl::Time now);
+  void Take(const capacity::v1::WatchCapacityResponse& message, absl::Time now, size_t cell = 0);
+  void Take(const quota::v1::WatchQuotasResponse& message, absl::Time now, size_t cell = 0);
+  void Take(const lifecycle::v1::WatchLifecycleResponse& message, absl::Time now, size_t cell = 0);
 
   // Machines that capacity knows.
   const std::set<const Machine*, ByPlace>& places() const { return places_; }
@@ -95,12 +110,13 @@ class Fleet {
  private:
   struct Holding {
     int64_t nodes = 0;
-    uint32_t round = 0;
+    Round round = {};
   };
 
-  uint32_t round(page::Source source) const { return rounds_[static_cast<size_t>(source)]; }
+  // Of the cell whose message it is.
+  Round round(page::Source source) { return {cell_, rounds_[cell_][static_cast<size_t>(source)]}; }
   template <class Message>
-  void TakeAll(const Message& message, absl::Time now);
+  void TakeAll(const Message& message, absl::Time now, size_t cell);
   void TakeOne(const capacity::v1::WatchCapacityResponse& message);
   void TakeOne(const quota::v1::WatchQuotasResponse& message);
   void TakeOne(const lifecycle::v1::WatchLifecycleResponse& message);
@@ -118,7 +134,8 @@ class Fleet {
   void EndQuotas();
   void EndLifecycle();
 
-  uint32_t rounds_[page::kSources] = {};
+  size_t cell_ = 0;                                                // whose message is being taken
+  std::map<size_t, std::array<uint32_t, page::kSources>> rounds_;  // by cell
   std::map<std::string, Machine> machines_;
   std::set<const Machine*, ByPlace> places_;
   std::map<std::string, Quota> quotas_;

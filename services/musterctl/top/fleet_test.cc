@@ -88,6 +88,38 @@ TEST(FleetTest, ASnapshotLeavesNothingOfTheOneBefore) {
   EXPECT_EQ(fleet.last_change(), absl::InfinitePast());
 }
 
+// Cells know nothing of each other: what one tells anew is all that it has, and nothing of what others have.
+TEST(FleetTest, ASnapshotOfOneCellLeavesWhatOthersTold) {
+  Fleet fleet;
+  const auto tell = [&](size_t cell, const std::string& id) {
+    for (const Source source : {Source::kCapacity, Source::kQuota, Source::kLifecycle})
+      fleet.BeginSnapshot(source, cell);
+    fleet.Take(MachineIs(id, "r1", 0), kNow, cell);
+    fleet.Take(ClaimIs(id, 4, 2, absl::Minutes(1)), kNow, cell);
+    fleet.Take(PoolIs(id, 2), kNow, cell);
+    fleet.Take(NodeIs(id, id, Node::STATE_PRODUCTION), kNow, cell);
+    fleet.Take(QuotaIs(id, 5), kNow, cell);
+    fleet.Take(HoldingIs(id, "u1", 3), kNow, cell);
+    fleet.Take(EndOfSnapshot<Capacity>(), kNow, cell);
+    fleet.Take(EndOfSnapshot<Quotas>(), kNow, cell);
+    fleet.Take(EndOfSnapshot<Lifecycle>(), kNow, cell);
+  };
+  tell(0, "east");
+  tell(1, "west");
+  tell(0, "east-2");
+  EXPECT_THAT(Places(fleet), ElementsAre("east-2", "west"));
+  EXPECT_THAT(fleet.machines(), SizeIs(2));
+  EXPECT_EQ(fleet.machines().at("west").state(), CellState::kProduction);
+  EXPECT_THAT(fleet.claims(), SizeIs(2));
+  EXPECT_THAT(fleet.pools(), SizeIs(2));
+  EXPECT_EQ(fleet.pools().at(PoolNamed("west")).round.cell, 1U);
+  EXPECT_THAT(fleet.quotas(), SizeIs(2));
+  EXPECT_EQ(fleet.quotas().rbegin()->second.held, 3);
+  tell(1, "west-2");
+  EXPECT_THAT(Places(fleet), ElementsAre("east-2", "west-2"));
+  EXPECT_THAT(fleet.pools(), SizeIs(2));
+}
+
 TEST(FleetTest, HeldIsTheSumOfTheHoldings) {
   Fleet fleet;
   fleet.Take(HoldingIs("acme", "u1", 3), kNow);

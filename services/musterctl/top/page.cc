@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "services/musterctl/top/map.h"
 #include "services/musterctl/top/section.h"
 #include "services/musterctl/top/tables.h"
@@ -27,36 +28,51 @@ Line TitleOf(const Fleet& fleet, const View& view) {
   return line;
 }
 
+// Of one server each watch that is live, of several cells each cell whose watches all are. Nothing: none is.
+std::vector<std::string> LiveOf(const View& view) {
+  std::vector<std::string> live;
+  for (const CellWatches& cell : view.cells) {
+    if (!cell.cell.empty() && !cell.are_live()) continue;
+    absl::Time since = absl::InfinitePast();
+    for (const page::WatchHealth& watch : cell.watches) {
+      since = std::max(since, watch.since);
+      if (cell.cell.empty() && watch.live)
+        live.push_back(absl::StrCat(watch.service, " ", Ago(watch.since, view.now)));
+    }
+    if (!cell.cell.empty()) live.push_back(absl::StrCat(cell.cell, " ", Ago(since, view.now)));
+  }
+  return live;
+}
+
 // One line for those that are live, one for each reason why others are not.
 void AddWatches(const View& view, std::vector<Line>& lines) {
-  Line live("watches ");
-  live.Add("live", Style::kGood);
-  bool any = false;
-  for (const page::WatchHealth& watch : view.watches) {
-    if (!watch.live) continue;
-    live.Add(absl::StrCat(any ? ", " : ": ", watch.service, " ", Ago(watch.since, view.now)));
-    any = true;
+  const std::vector<std::string> live = LiveOf(view);
+  if (!live.empty()) {
+    lines.push_back(Line("watches ").Add("live", Style::kGood).Add(": "));
+    lines.back().Add(absl::StrJoin(live, ", "));
   }
-  if (any) lines.push_back(std::move(live));
-  for (const page::WatchHealth& watch : Silent(view.watches)) {
-    // What matters of an error may stand at its end: it goes on in a second line.
-    const std::string text =
-        absl::StrCat("! ", watch.service, ": no news for ", Ago(watch.since, view.now),
-                     ", trying again: ", watch.error);
-    lines.emplace_back(text.substr(0, view.width), Style::kBad);
-    if (text.size() > view.width)
-      lines.push_back(Line("  ").Add(text.substr(view.width), Style::kBad));
+  for (const CellWatches& cell : view.cells) {
+    for (const page::WatchHealth& watch : Silent(cell.watches)) {
+      // What matters of an error may stand at its end: it goes on in a second line.
+      const std::string text = absl::StrCat(
+          "! ", cell.cell, cell.cell.empty() ? "" : ": ", watch.service, ": no news for ",
+          Ago(watch.since, view.now), ", trying again: ", watch.error);
+      lines.emplace_back(text.substr(0, view.width), Style::kBad);
+      if (text.size() > view.width)
+        lines.push_back(Line("  ").Add(text.substr(view.width), Style::kBad));
+    }
   }
 }
 
 // Whether it still is there, the pools say: where nobody reconciles, that is what keeps them.
-void AddReconciler(const View& view, std::vector<Line>& lines) {
-  if (!view.reconciler) return;
-  const Reconciler& leader = *view.reconciler;
-  std::string text = absl::StrCat("reconciles ", leader.holder, ", epoch ", leader.epoch);
-  const std::string age = Ago(leader.since, view.now);
-  if (!age.empty()) absl::StrAppend(&text, ", since ", age);
-  lines.emplace_back(std::move(text));
+void AddReconcilers(const View& view, std::vector<Line>& lines) {
+  for (const Reconciler& leader : view.reconcilers) {
+    std::string text = absl::StrCat("reconciles ", leader.cell, leader.cell.empty() ? "" : ": ",
+                                    leader.holder, ", epoch ", leader.epoch);
+    const std::string age = Ago(leader.since, view.now);
+    if (!age.empty()) absl::StrAppend(&text, ", since ", age);
+    lines.emplace_back(std::move(text));
+  }
 }
 
 Line TotalsOf(const Fleet& fleet, const View& view, size_t troubles) {
@@ -97,7 +113,7 @@ std::vector<Line> Render(const Fleet& fleet, const View& view) {
   const std::vector<Trouble> troubles = TroublesOf(fleet, view.filter);
   std::vector<Line> lines = {TitleOf(fleet, view)};
   AddWatches(view, lines);
-  AddReconciler(view, lines);
+  AddReconcilers(view, lines);
   lines.push_back(TotalsOf(fleet, view, troubles.size()));
   const bool many = fleet.places().size() > kMostMachines;
   std::vector<Section> sections = {many ? MapOfRacks(fleet, view.filter, view.width)

@@ -23,12 +23,18 @@ using ::testing::HasSubstr;
 using ::testing::IsSupersetOf;
 using ::testing::Not;
 
+std::vector<page::WatchHealth> LiveWatches() {
+  std::vector<page::WatchHealth> watches;
+  for (const char* service : {"capacity", "quota", "lifecycle", "configuration"})
+    watches.push_back({service, true, kNow - absl::Minutes(5), ""});
+  return watches;
+}
+
 View PlainView() {
   View view;
   view.now = kNow;
   view.server = "here:1";
-  for (const char* service : {"capacity", "quota", "lifecycle", "configuration"})
-    view.watches.push_back({service, true, kNow - absl::Minutes(5), ""});
+  view.cells = {{"", LiveWatches()}};
   return view;
 }
 
@@ -92,10 +98,11 @@ TEST(PageTest, AnEmptyFleetSaysSo) {
 
 TEST(PageTest, WhatBringsNoNewsIsSaidWithTheReason) {
   View view = PlainView();
+  std::vector<page::WatchHealth>& watches = view.cells[0].watches;
   for (size_t i = 0; i < 3; ++i)
-    view.watches[i] = {view.watches[i].service, false, kNow - absl::Seconds(10 + 10 * i), "away"};
-  view.watches[3].live = false;
-  view.watches[3].error = "refused\x1b[31m";
+    watches[i] = {watches[i].service, false, kNow - absl::Seconds(10 + 10 * i), "away"};
+  watches[3].live = false;
+  watches[3].error = "refused\x1b[31m";
   const std::vector<std::string> lines = Lines(SmallFleet(), view);
   EXPECT_EQ(lines[1], "! capacity, quota, lifecycle: no news for 30s, trying again: away");
   EXPECT_EQ(lines[2], "! configuration: no news for 5m, trying again: refused\\u001b[31m");
@@ -143,10 +150,25 @@ TEST(PageTest, EverySectionHasItsPartAndSaysWhatIsLeftOut) {
 
 TEST(PageTest, SaysWhoReconciles) {
   View view = PlainView();
-  view.reconciler = {.holder = "host-1\x1b", .epoch = 3, .since = kNow - absl::Hours(2)};
+  view.reconcilers = {{.holder = "host-1\x1b", .epoch = 3, .since = kNow - absl::Hours(2)}};
   EXPECT_EQ(Lines(SmallFleet(), view)[2], "reconciles host-1\\u001b, epoch 3, since 120m");
-  view.reconciler->since = absl::InfinitePast();
+  view.reconcilers[0].since = absl::InfinitePast();
   EXPECT_EQ(Lines(SmallFleet(), view)[2], "reconciles host-1\\u001b, epoch 3");
+}
+
+TEST(PageTest, OfSeveralCellsEachSaysHowItIsAndWhoReconciles) {
+  View view = PlainView();
+  view.cells = {{"east", LiveWatches()}, {"west", LiveWatches()}, {"north", LiveWatches()}};
+  view.cells[0].watches[1].since = kNow - absl::Minutes(3);
+  view.cells[2].watches[0].live = view.cells[2].watches[2].live = false;
+  view.cells[2].watches[0].error = view.cells[2].watches[2].error = "away";
+  view.reconcilers = {{.cell = "east", .holder = "host-1", .epoch = 3},
+                      {.cell = "west", .holder = "host-2", .epoch = 1}};
+  const std::vector<std::string> lines = Lines(SmallFleet(), view);
+  EXPECT_EQ(lines[1], "watches live: east 3m, west 5m");
+  EXPECT_EQ(lines[2], "! north: capacity, lifecycle: no news for 5m, trying again: away");
+  EXPECT_EQ(lines[3], "reconciles east: host-1, epoch 3");
+  EXPECT_EQ(lines[4], "reconciles west: host-2, epoch 1");
 }
 
 TEST(PageTest, PoolsAreScrolled) {

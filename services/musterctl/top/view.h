@@ -1,9 +1,9 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,9 +21,21 @@ struct Verdict {
 
 // The replica of lifecycle that reconciles.
 struct Reconciler {
+  std::string cell = {};  // whose; empty: there is one server
   std::string holder = {};
   int64_t epoch = 0;
   absl::Time since = absl::InfinitePast();  // when it took over; InfinitePast: not told
+};
+
+// How the watches of a cell are.
+struct CellWatches {
+  std::string cell = {};  // by its context's name; empty: there is one server
+  std::vector<page::WatchHealth> watches = {};
+
+  bool are_live() const {
+    return std::all_of(watches.begin(), watches.end(),
+                       [](const page::WatchHealth& watch) { return watch.live; });
+  }
 };
 
 // What the page needs beside the fleet.
@@ -32,8 +44,8 @@ struct View {
   size_t height = 0;  // 0: no end
   absl::Time now = {};
   std::string server = {};
-  std::vector<page::WatchHealth> watches = {};
-  std::optional<Reconciler> reconciler = {};
+  std::vector<CellWatches> cells = {};
+  std::vector<Reconciler> reconcilers = {};
   Filter filter = {};
   size_t first_trouble = 0;                      // how far the pools are scrolled
   std::map<std::string, Verdict> verdicts = {};  // by the pool's resource name
