@@ -13,7 +13,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
-#include "services/common/from_peer.h"
 #include "services/common/timestamp.h"
 #include "services/page/core/documents.h"
 #include "services/page/limits.h"
@@ -31,10 +30,8 @@ std::string Json(const google::protobuf::Message& message) {
   return status.ok() ? json : "null";
 }
 
-// What `service` ("Capacity") answered instead.
-Questions::Answer Refusal(absl::string_view service, const grpc::Status& status) {
-  const absl::Status told = error::FromPeer(rpc::FromGrpcStatus(status), service);
-  error::LogSilence(absl::AsciiStrToLower(service), told);
+// What became of a question instead of its answer; `told`: FromPeer's.
+Questions::Answer Refused(const grpc::Status& status, const absl::Status& told) {
   Questions::Answer answer;
   answer.status = status.error_code() == grpc::StatusCode::NOT_FOUND          ? 404
                   : status.error_code() == grpc::StatusCode::INVALID_ARGUMENT ? 400
@@ -134,6 +131,12 @@ grpc::Status ReadQuota(const std::shared_ptr<grpc::Channel>& channel, absl::Time
 Questions::Questions(const Channels& channels) : channels_(channels) {}
 
 Questions::~Questions() = default;
+
+Questions::Answer Questions::Refusal(absl::string_view service, const grpc::Status& status) const {
+  const absl::Status told = error::FromPeer(rpc::FromGrpcStatus(status), service);
+  silence_.Note(absl::AsciiStrToLower(service), told);
+  return Refused(status, told);
+}
 
 Questions::Answer Questions::Pool(const std::string& name) const {
   if (channels_.lifecycle == nullptr) return NotServed("lifecycle");

@@ -1,10 +1,13 @@
 #pragma once
 
+#include <grpcpp/support/status.h>
+
 #include <memory>
 #include <string>
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "services/common/from_peer.h"
 #include "services/page/core/board.h"
 #include "services/page/page_watches.h"
 
@@ -14,7 +17,8 @@ namespace muster::page {
 // answers are the services' own, as JSON (google.protobuf's). Thread-safe; blocks.
 //
 // How things were it asks muster.history.v1: what has changed since, the services read in their
-// journals, on a thread or two for all who ask.
+// journals, on a thread or two for all who ask. A service that does not answer is logged now and then,
+// however often people ask.
 class Questions {
  public:
   struct Answer {
@@ -35,7 +39,11 @@ class Questions {
   Answer Past(absl::Time then, Board places) const;
 
  private:
+  // What `service` ("Capacity") answered instead.
+  Answer Refusal(absl::string_view service, const grpc::Status& status) const;
+
   const Channels channels_;
+  mutable error::SilenceLog silence_;
 };
 
 }  // namespace muster::page

@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "services/common/error.h"
+#include "services/common/log.h"
 #include "services/common/timestamp.h"
 #include "services/page/core/test_boards.h"
 #include "services/rpc/client/unretried_channel.h"
@@ -20,6 +21,7 @@
 namespace muster::page {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -35,6 +37,23 @@ TEST(Questions, WhereAServiceThatIsAwayShouldBeIsNotTold) {
   EXPECT_EQ(claim.status, 503);
   EXPECT_EQ(claim.json, R"({"error":"Capacity does not answer."})");
   EXPECT_EQ(questions.Past(kThen, Board()).json, R"({"error":"Lifecycle does not answer."})");
+}
+
+// A page that stands open asks, and so do people: the log is not filled by them.
+TEST(Questions, AServiceThatIsAwayIsLoggedOnceHoweverManyAsk) {
+  const auto nowhere = rpc::MakeUnretriedChannel("unix:/nowhere/muster.sock");
+  const Questions questions({.capacity = nowhere, .lifecycle = nowhere});
+  std::vector<std::string> lines;
+  log::SetSink([&](absl::string_view line) { lines.emplace_back(line); });
+  for (int i = 0; i < 5; ++i) {
+    (void)questions.Pool("organizations/acme/clusters/c1/nodePools/train");
+    (void)questions.Claim("uid-1");
+    (void)questions.Past(kThen, Board());
+  }
+  log::SetSink({});
+  EXPECT_THAT(lines, ElementsAre(AllOf(HasSubstr(R"("service":"lifecycle","code":"UNAVAILABLE")"),
+                                       HasSubstr("nowhere")),
+                                 HasSubstr(R"("service":"capacity")")));
 }
 
 // Tells each collection's rows one a page.
