@@ -6,6 +6,7 @@
 
 #include "tests/kubernetes/raw_request.h"
 #include "tests/kubernetes/server_test_base.h"
+#include "tests/testing/patience.h"
 
 namespace muster::testing {
 namespace {
@@ -188,6 +189,23 @@ TEST_F(MisbehaviourTest, HangsAndGoesOn) {
   fake_->SetHanging(false);
   caller.join();
   EXPECT_THAT(status, IsOk());
+}
+
+TEST_F(MisbehaviourTest, IsSlowWithSomeWritesAndNothingElse) {
+  CreateNode("a");
+  CreateNode("b");
+  fake_->Set({.slow_writes = absl::Hours(1), .slow_part = "/nodes/a"});
+  kubernetes::ClientOptions hasty;
+  hasty.timeout = absl::Milliseconds(50);
+  const auto other = Client::Create(own_->endpoint(), hasty);
+  ASSERT_THAT(other, IsOk());
+  EXPECT_THAT(
+      (*other)->Patch(kubernetes::PatchType::kMerge, At(kNodes, "a"), {{"spec", {{"late", true}}}}),
+      StatusIs(StatusCode::kDeadlineExceeded));
+  EXPECT_FALSE((*mine_->Get(At(kNodes, "a")))["spec"].contains("late"));
+  EXPECT_THAT(mine_->Patch(kubernetes::PatchType::kMerge, At(kNodes, "b"), Json::object()), IsOk());
+  fake_->Set({});
+  Until([&] { return (*mine_->Get(At(kNodes, "a")))["spec"].contains("late"); }, "what was late");
 }
 
 TEST_F(MisbehaviourTest, LetsWatchesFallSilent) {

@@ -81,6 +81,9 @@ struct FakeApiServer::Impl {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
   std::optional<Failure> NextFailure(const std::string& verb, const std::string& path)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
+  // As long as the misbehaviour has it.
+  void HoldUp(const std::string& verb, const std::string& path)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
   void AnswerList(const Call& call, const Target& target, httplib::Response& response);
   void BeginWatch(const Call& call, const Target& target, httplib::Response& response);
   // What a reader has seen of a write was recorded before: waits for what is being answered.
@@ -165,6 +168,7 @@ void FakeApiServer::Impl::AnswerKnown(const Call& call, const Target& target,
     Reply reply;
     {
       const MutexLock lock(mutex);
+      HoldUp(verb, call.path);
       reply = CarryOut(call, target, verb);
     }
     SetReply(response, reply.code, reply.body);
@@ -193,6 +197,17 @@ std::optional<Failure> FakeApiServer::Impl::NextFailure(const std::string& verb,
     return found;
   }
   return std::nullopt;
+}
+
+void FakeApiServer::Impl::HoldUp(const std::string& verb, const std::string& path) {
+  if (verb == "GET") return;
+  const absl::Time begin = absl::Now();
+  absl::Time now = begin;
+  while (!is_closing && now < begin + misbehaviour.slow_writes &&
+         absl::StrContains(path, misbehaviour.slow_part)) {
+    released.WaitFor(mutex, begin + misbehaviour.slow_writes - now);
+    now = absl::Now();
+  }
 }
 
 void FakeApiServer::Impl::AnswerList(const Call& call, const Target& target,
@@ -280,6 +295,7 @@ std::string FakeApiServer::url() const {
 void FakeApiServer::Set(const Misbehaviour& misbehaviour) {
   const MutexLock lock(impl_->mutex);
   impl_->misbehaviour = misbehaviour;
+  impl_->released.SignalAll();
 }
 
 void FakeApiServer::FailNext(const Failure& failure) {

@@ -23,6 +23,9 @@ struct Misbehaviour {
   absl::Duration cut_streams = absl::ZeroDuration();
   // The real server sends one about every minute.
   absl::Duration bookmark_interval = absl::Seconds(1);
+  // Writes (all but GET, LIST and WATCH) of paths that contain `slow_part` are carried out so much later.
+  absl::Duration slow_writes = absl::ZeroDuration();
+  std::string slow_part = {};  // e.g. `/status`
 };
 
 // Requests that are answered with an error.
