@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/time/time.h"
+#include "services/common/cause.h"
 #include "services/common/log.h"
 #include "services/common/mutex.h"
 #include "services/configuration/core/decide.h"
@@ -91,7 +92,7 @@ bool ReleaseRollout::SettleBatch(std::vector<std::string> keys) {
         if (status.ok()) {
           metrics->BatchDone(*changed);
         } else if (!absl::IsUnavailable(status)) {
-          log::Warn("pools could not be settled", {{"error", status}});
+          log::Warn("pools could not be settled", {{"error", muster::error::ForOperators(status)}});
         }
         signal->JobDone(status.ok());
       });

@@ -10,10 +10,13 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "services/common/clock.h"
+#include "services/common/log.h"
+#include "services/common/mutex.h"
 #include "services/lifecycle/core/conditions.h"
 #include "services/lifecycle/core/decide.h"
 #include "services/lifecycle/lifecycle_service.h"
@@ -222,6 +225,29 @@ TEST_F(Leadership, OneThatHealsMayLeadAgain) {
   b_->StopReconciling();
   Until([&] { return a_->epoch() != 0; });
   EXPECT_GT(a_->epoch(), 2);
+}
+
+// Somebody's transaction has the lease's row: nobody leads, and the log says why.
+TEST_F(Leadership, WhoCannotWriteTheLeaseSaysWhy) {
+  ASSERT_THAT(a_->StartReconciling(peers_.channels()), IsOk());
+  Until([&] { return a_->epoch() != 0; });
+  Mutex mutex;
+  std::vector<std::string> said;
+  log::SetSink([&](absl::string_view line) {
+    const MutexLock lock(mutex);
+    if (absl::StrContains(line, "the lease could not be written")) said.emplace_back(line);
+  });
+  auto holder = database_.Hold("SELECT * FROM lifecycle.lease_heartbeat FOR UPDATE");
+  const auto is_said = [&] {
+    const MutexLock lock(mutex);
+    return !said.empty();
+  };
+  Until(is_said, "word of the lease");
+  EXPECT_EQ(a_->epoch(), 0);
+  holder.reset();
+  Until([&] { return a_->epoch() != 0; });
+  log::SetSink({});
+  EXPECT_THAT(said, ::testing::ElementsAre(::testing::HasSubstr("lock timeout")));
 }
 
 // The leader dies, and the database's clock is set back before anybody sees it: what it wrote lies

@@ -89,7 +89,7 @@ void JournalFollower<State>::CatchUpIdle() {
   db_.set_ready(status.ok());
   if (status.ok()) return;
   log::Warn("memory cannot follow the journal",
-            {{"schema", options_.connect.schema}, {"error", status}});
+            {{"schema", options_.connect.schema}, {"error", error::ForOperators(status)}});
 }
 
 template <class State>

@@ -6,6 +6,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "services/common/cause.h"
 #include "services/common/log.h"
 #include "services/common/status_macros.h"
 #include "storage/postgres/change_log.h"
@@ -232,8 +233,9 @@ void LaneDb::RunCompactor() {
     absl::StatusOr<bool> more = true;
     while (!stopper_.stopped() && more.ok() && *more) more = CompactSome();
     if (!more.ok() && !absl::IsUnavailable(more.status())) {
-      log::Warn("the journal could not be compacted",
-                {{"schema", options_.connect.schema}, {"error", more.status()}});
+      log::Warn(
+          "the journal could not be compacted",
+          {{"schema", options_.connect.schema}, {"error", error::ForOperators(more.status())}});
     }
   }
 }

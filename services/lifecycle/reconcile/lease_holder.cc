@@ -8,12 +8,16 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
+#include "services/common/cause.h"
 #include "services/common/latch.h"
 #include "services/common/log.h"
 #include "services/lifecycle/core/decide.h"
 
 namespace muster::lifecycle {
 namespace {
+
+// How often the log says that the lease cannot be written: beats fail several times a second.
+constexpr absl::Duration kComplaintPause = absl::Minutes(1);
 
 // Tells people which process it is; no other one, of a host of the same name either, has it.
 std::string NewHolder() {
@@ -129,11 +133,13 @@ void LeaseHolder::Beat() {
     verdict = keeper_.Answered(epoch, now, incarnation);
   }
   Tell();
+  // One beat that fails leaves time for others.
+  if (!epoch.ok() && verdict == LeaseKeeper::Verdict::kStepDown) Complain(epoch.status());
   if (!epoch.ok()) return Look();
   if (verdict != LeaseKeeper::Verdict::kTakeOver) return;
   if (const absl::Status status = TakeOver(*epoch, incarnation); !status.ok()) {
     // The next beat tries again, under a new epoch; another replica may be quicker, and able.
-    log::Warn("the lease could not be taken", {{"error", status}});
+    log::Warn("the lease could not be taken", {{"error", muster::error::ForOperators(status)}});
     (void)store_.Release(holder_);
     return;
   }
@@ -142,6 +148,13 @@ void LeaseHolder::Beat() {
     keeper_.TookOver(*epoch);
   }
   Tell();
+}
+
+void LeaseHolder::Complain(const absl::Status& status) {
+  const absl::Duration now = clock_.Now();
+  if (now - complained_at_ < kComplaintPause) return;
+  complained_at_ = now;
+  log::Warn("the lease could not be written", {{"error", muster::error::ForOperators(status)}});
 }
 
 void LeaseHolder::Look() {

@@ -60,6 +60,8 @@ class LeaseHolder : public std::enable_shared_from_this<LeaseHolder> {
   absl::Status TakeOver(int64_t epoch, const std::string& incarnation);
   // Says what the keeper decided.
   void Tell();
+  // Logs, once in a while, why the lease was not written; the thread's alone.
+  void Complain(const absl::Status& status);
   bool stopping() {
     MutexLock lock(mutex_);
     return stopping_;
@@ -70,7 +72,8 @@ class LeaseHolder : public std::enable_shared_from_this<LeaseHolder> {
   const SteadyClock& clock_;
   storage::LeaseStore store_;
   std::thread thread_;
-  std::atomic<int64_t> epoch_ = 0;  // the keeper's, as it was told
+  absl::Duration complained_at_ = -absl::InfiniteDuration();  // the thread's
+  std::atomic<int64_t> epoch_ = 0;                            // the keeper's, as it was told
   Mutex mutex_;
   CondVar wakes_;
   bool stopping_ MUSTER_GUARDED_BY(mutex_) = false;
