@@ -34,7 +34,7 @@ class AdapterFaults : public AdapterTestBase {
         [&] {
           return prometheus_->api()
                      .Ask("sum(muster_lifecycle_leading) + sum(leader_election_master_status) == 2")
-                     .series == 1;
+                     .series() == 1;
         },
         "two leaders");
   }
@@ -67,7 +67,9 @@ TEST_F(AdapterFaults, AnAdapterThatDied) {
   Run({.name = "kill -9 of the only muster-kubernetes",
        .inject = [&] { stack().KillAdapter(); },
        .mend = [&] { stack().StartAdapter(); },
-       .alerts = {"MusterAdapterDown", "MusterAdapterNoLeader"}});
+       .alerts = {"MusterAdapterDown", "MusterAdapterNoLeader"},
+       .panel = "Kubernetes adapter: Leader",
+       .runbook = "Do: bring it back"});
 }
 
 TEST_F(AdapterFaults, AServerThatRefusesWrites) {
@@ -85,7 +87,9 @@ TEST_F(AdapterFaults, AServerThatRefusesWrites) {
              CreatePool(Name("refused"), {{"targetNodes", 0}});
            },
        .alerts = {"MusterAdapterWriteErrors", "MusterAdapterReconcileErrors"},
-       .may_fire = {"MusterAdapterLag", "MusterAdapterNoLeader"}},
+       .may_fire = {"MusterAdapterLag", "MusterAdapterNoLeader"},
+       .panel = "Kubernetes adapter: Answers",
+       .runbook = "`5xx`, `<error>`: the API server itself"},
       "refused");
 }
 
@@ -102,7 +106,9 @@ TEST_F(AdapterFaults, ADrainThatABudgetBlocks) {
            },
        .mend =
            [&] { ASSERT_TRUE(stack().client().Delete(absl::StrCat(kBudgetsPath, "/web")).ok()); },
-       .alerts = {"MusterDrainsBlocked"}},
+       .alerts = {"MusterDrainsBlocked"},
+       .panel = "Fleet: Blocked drains",
+       .runbook = "Do: tell the customer"},
       "guarded");
 }
 
@@ -121,7 +127,9 @@ TEST_F(AdapterFaults, AnEtcdThatWasRestored) {
              Ctl({"allow", "removals", "example", "--node-pools=2", "--nodes=2"});
            },
        .alerts = {"MusterAdapterHoldsRemovals"},
-       .may_fire = {"MusterAdapterUnknownObjects"}},
+       .may_fire = {"MusterAdapterUnknownObjects"},
+       .panel = "Kubernetes adapter: Held removals",
+       .runbook = "`musterctl allow removals CLUSTER --node-pools=N --nodes=N`"},
       "first");
 }
 
@@ -154,7 +162,9 @@ TEST_F(AdapterFaults, AMusterThatWasRestored) {
        .alerts = {"MusterAdapterUnknownObjects"},
        .may_fire = {"MusterDown", "MusterReplicaDown", "MusterAdapterDown", "MusterAdapterNoLeader",
                     "MusterOrphansWithheld", "MusterHistoryReplaced", "MusterAdapterHoldsRemovals"},
-       .may_linger = {"MusterOrphansWithheld"}});
+       .may_linger = {"MusterOrphansWithheld"},
+       .panel = "Kubernetes adapter: Unknown",
+       .runbook = "Do: `after-a-restore.md`, \"Clusters\""});
 }
 
 TEST_F(AdapterFaults, AnotherKubernetes) {
@@ -176,7 +186,61 @@ TEST_F(AdapterFaults, AnotherKubernetes) {
                   "--replaces=another"});
            },
        .alerts = {"MusterAdapterRefused"},
-       .may_fire = {"MusterAdapterDown", "MusterAdapterNoLeader"}});
+       .may_fire = {"MusterAdapterDown", "MusterAdapterNoLeader"},
+       .panel = "Kubernetes adapter: Refused",
+       .runbook = "`musterctl bind cluster CLUSTER --kubernetes-uid=NEW --replaces=OLD`"});
+}
+
+TEST_F(AdapterFaults, AServerThatIsSlow) {
+  Start(AdapterStack::Options());
+  Run({.name = "the API server takes five seconds for each status, and sixty NodePools are created",
+       .inject =
+           [&] {
+             server().Set({.slow_writes = absl::Seconds(5), .slow_part = "/status"});
+             for (int i = 0; i < 60; ++i)
+               CreatePool(absl::StrCat("slow-", i), {{"targetNodes", 0}});
+           },
+       .mend = [&] { server().Set({}); },
+       .alerts = {"MusterAdapterLag"},
+       .panel = "Kubernetes adapter: Mirror lag",
+       .runbook = "give the API server room"},
+      "slow-0");
+}
+
+// Nobody waits for an hour here: what happened while there was no adapter is made almost that old.
+TEST_F(AdapterFaults, EventsThatWaitTooLong) {
+  Start(AdapterStack::Options());
+  CreateHealthyPool("told", {{"targetNodes", 1}});
+  const TestDatabase& database = stack().muster().database();
+  const auto events = [&] {
+    return std::stoi(database.QueryValue("SELECT count(*) FROM lifecycle.event"));
+  };
+  Run({.name = "--events_per_minute=1, and events that have waited for almost an hour",
+       .inject =
+           [&] {
+             stack().KillAdapter();
+             const int before = events();
+             Ctl({"scale", "nodepool", "told", "--nodes=8"});
+             // One is written at once, and each writer keeps one while it waits.
+             Until([&] { return events() >= before + 5; }, "events");
+             stack().muster().Kill();
+             database.Execute(
+                 "UPDATE lifecycle.event SET last_time = now() - interval '59 minutes 30 seconds', "
+                 "first_time = least(first_time, now() - interval '59 minutes 30 seconds')");
+             stack().muster().Start();
+             stack().StartAdapter(0, {"--events_per_minute=1"});
+           },
+       .mend =
+           [&] {
+             stack().KillAdapter();
+             stack().StartAdapter();
+           },
+       .alerts = {"MusterAdapterEventsDropped"},
+       .may_fire = {"MusterDown", "MusterReplicaDown", "MusterAdapterDown",
+                    "MusterAdapterNoLeader"},
+       .panel = "Kubernetes adapter: Events",
+       .runbook = "raise `--events_per_minute`"},
+      "told");
 }
 
 }  // namespace

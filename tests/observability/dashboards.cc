@@ -171,7 +171,8 @@ Dashboards::Dashboards(const std::string& source_file) {
         for (const auto& target : panel["targets"]) {
           queries_.push_back({.dashboard = title,
                               .panel = panel["title"].get<std::string>(),
-                              .expression = target["expr"].get<std::string>()});
+                              .expression = target["expr"].get<std::string>(),
+                              .legend = target["legendFormat"].get<std::string>()});
         }
         layout.Add(std::move(panel), entry["width"] ? entry["width"].as<int>() : kPanelWidth);
       }

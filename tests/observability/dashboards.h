@@ -10,6 +10,7 @@ struct Query {
   std::string dashboard = {};   // its title
   std::string panel = {};       // likewise
   std::string expression = {};  // PromQL, with Grafana's variables
+  std::string legend = {};      // with Grafana's `{{label}}`; may be empty
 };
 
 struct Dashboard {

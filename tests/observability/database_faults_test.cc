@@ -1,6 +1,8 @@
 // Of the database and whoever else is in it.
 #include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
+#include <muster/capacity/v1/capacity_service.grpc.pb.h>
 #include <signal.h>
 
 #include <chrono>
@@ -9,6 +11,8 @@
 #include <thread>
 
 #include "absl/cleanup/cleanup.h"
+#include "absl/strings/str_cat.h"
+#include "tests/integration/child.h"
 #include "tests/observability/server_faults.h"
 #include "tests/testing/sql.h"
 #include "tests/testing/temp_folder.h"
@@ -40,6 +44,35 @@ class DatabaseFaults : public ServerFaults {
   // A session that does this and stays.
   void Hold(const std::string& sql) { holder_ = muster_->database().Hold(sql); }
   void LetGo() { holder_.reset(); }
+  // Two replicas, of which the first leads: what the second has to do with lifecycle's history is to follow it.
+  void StartWithFollower() {
+    Start(TwoReplicas());
+    muster_->Kill(1);
+    const auto leads = [&](size_t process, const char* how) {
+      return prometheus_->api()
+                 .Ask(absl::StrCat("muster_lifecycle_leading{instance=\"",
+                                   muster_->metrics_address(process), "\"} == ", how))
+                 .series() == 1;
+    };
+    Until([&] { return leads(0, "1"); }, "the first to lead");
+    muster_->Start();
+    Until([&] { return leads(1, "0"); }, "the second to follow");
+  }
+  // A machine that nobody has goes into repair and back; each time it is a change in capacity's journal.
+  void ChangeMachine(int times) {
+    const auto stub = capacity::v1::CapacityService::NewStub(muster_->channel());
+    const std::string machine = muster_->database().QueryValue(
+        "SELECT min(id) FROM capacity.machine WHERE instance_type = 'gb200-4x'");
+    for (int i = 0; i < times; ++i) {
+      grpc::ClientContext context;
+      capacity::v1::SetMachineStateRequest request;
+      request.set_name(absl::StrCat("machines/", machine));
+      request.set_state(i % 2 == 0 ? capacity::v1::Machine::STATE_IN_REPAIR
+                                   : capacity::v1::Machine::STATE_FREE);
+      capacity::v1::Machine changed;
+      ASSERT_TRUE(stub->SetMachineState(&context, request, &changed).ok());
+    }
+  }
 
   OpenTransaction holder_;
 };
@@ -53,7 +86,9 @@ TEST_F(DatabaseFaults, OneThatIsAway) {
        .alerts = {"MusterDatabaseAway", "MusterErrorBudgetBurn", "MusterErrorBudgetBurnSlow"},
        .may_fire = {"MusterNoLeader", "MusterFleetNotReconciled", "MusterCommandsStuck",
                     "MusterCommitsInDoubt", "MusterSlow", "MusterAuditsFail", "MusterPeerAway"},
-       .may_linger = {"MusterErrorBudgetBurnSlow"}});
+       .may_linger = {"MusterErrorBudgetBurnSlow"},
+       .panel = "Service and engine: Refused connections",
+       .runbook = "Do: bring it back"});
 }
 
 TEST_F(DatabaseFaults, AHeadThatSomebodyHolds) {
@@ -65,7 +100,9 @@ TEST_F(DatabaseFaults, AHeadThatSomebodyHolds) {
        .alerts = {"MusterCommandsStuck", "MusterNoLeader", "MusterFleetNotReconciled"},
        .may_fire = {"MusterErrorBudgetBurn", "MusterErrorBudgetBurnSlow", "MusterSlow",
                     "MusterDatabaseAway", "MusterAuditsFail"},
-       .may_linger = {"MusterErrorBudgetBurnSlow"}});
+       .may_linger = {"MusterErrorBudgetBurnSlow"},
+       .panel = "Service and engine: Queue",
+       .runbook = "end a stranger's transaction that holds the lock"});
 }
 
 // What is asked is committed, and nobody does it: `explain` and the page say so.
@@ -84,7 +121,9 @@ TEST_F(DatabaseFaults, ALeaseThatSomebodyHolds) {
        .alerts = {"MusterNoLeader", "MusterFleetNotReconciled"},
        .may_fire = {"MusterErrorBudgetBurn", "MusterErrorBudgetBurnSlow", "MusterSlow",
                     "MusterAuditsFail"},
-       .may_linger = {"MusterErrorBudgetBurnSlow"}});
+       .may_linger = {"MusterErrorBudgetBurnSlow"},
+       .panel = "Fleet: Leader",
+       .runbook = "end a stranger's transaction that holds the lease"});
 }
 
 TEST_F(DatabaseFaults, OneRestoredToItsPast) {
@@ -104,7 +143,9 @@ TEST_F(DatabaseFaults, OneRestoredToItsPast) {
        .alerts = {"MusterHistoryReplaced"},
        .may_fire = {"MusterDown", "MusterReplicaDown", "MusterOverAllocation",
                     "MusterErrorBudgetBurn", "MusterErrorBudgetBurnSlow", "MusterPeerAway"},
-       .may_linger = {"MusterErrorBudgetBurnSlow"}});
+       .may_linger = {"MusterErrorBudgetBurnSlow"},
+       .panel = "Service and engine: History replaced",
+       .instead = "by itself, the alert looks back for a quarter of an hour"});
 }
 
 TEST_F(DatabaseFaults, ATableThatSomebodyHolds) {
@@ -126,7 +167,9 @@ TEST_F(DatabaseFaults, ATableThatSomebodyHolds) {
        .may_fire = {"MusterCommandsStuck", "MusterErrorBudgetBurn", "MusterErrorBudgetBurnSlow",
                     "MusterSlow", "MusterDatabaseAway", "MusterPeerAway", "MusterAuditsFail",
                     "MusterFleetNotReconciled"},
-       .may_linger = {"MusterErrorBudgetBurnSlow"}});
+       .may_linger = {"MusterErrorBudgetBurnSlow"},
+       .panel = "Rollouts and reboots: Unsettled pools",
+       .runbook = "somebody holds a lock; who, see MusterCommandsStuck"});
 }
 
 TEST_F(DatabaseFaults, LocksThatComeAndGo) {
@@ -160,7 +203,9 @@ TEST_F(DatabaseFaults, LocksThatComeAndGo) {
              Ctl({"apply", "-f", folder.Path("quota.yaml")});
            },
        .alerts = {"MusterSlow"},
-       .may_fire = {"MusterCommandsStuck"}});
+       .may_fire = {"MusterCommandsStuck"},
+       .panel = "Service and engine: Slowest call in a hundred",
+       .runbook = "somebody holds locks again and again; who, see MusterCommandsStuck"});
 }
 
 TEST_F(DatabaseFaults, ACommitThatNobodyAnswersFor) {
@@ -206,7 +251,59 @@ TEST_F(DatabaseFaults, ACommitThatNobodyAnswersFor) {
        .may_fire = {"MusterNoLeader", "MusterFleetNotReconciled", "MusterCommandsStuck",
                     "MusterErrorBudgetBurn", "MusterErrorBudgetBurnSlow", "MusterSlow",
                     "MusterAuditsFail", "MusterPeerAway"},
-       .may_linger = {"MusterErrorBudgetBurnSlow"}});
+       .may_linger = {"MusterErrorBudgetBurnSlow"},
+       .panel = "Service and engine: Commits in doubt",
+       .runbook = "Once the database answers, the head tells whether the commit was done"});
+}
+
+TEST_F(DatabaseFaults, AJournalWithAGap) {
+  StartWithFollower();
+  Run({.name = "a row of lifecycle's journal is deleted before one of two replicas has read it",
+       .inject =
+           [&] {
+             kill(muster_->pid(1), SIGSTOP);
+             EXPECT_TRUE(muster_->Resize(4).ok());
+             muster_->database().Execute(
+                 "DELETE FROM lifecycle.journal WHERE revision = "
+                 "(SELECT revision FROM lifecycle.journal_head)");
+             kill(muster_->pid(1), SIGCONT);
+           },
+       .mend =
+           [&] {
+             muster_->Kill(1);
+             muster_->Start();
+           },
+       .alerts = {"MusterCatchUpLag"},
+       .may_fire = {"MusterReplicaDown"},
+       .panel = "Service and engine: Behind the database",
+       .runbook = "restart that replica: it loads the tables anew"});
+}
+
+TEST_F(DatabaseFaults, AJournalThatMayNotBeCompacted) {
+  MiniMuster::Options options = Fast();
+  options.musterd_flags.push_back("--journal_keep=1000");
+  Start(options);
+  Run({.name = "capacity's role may no longer write how far its journal was compacted",
+       .inject =
+           [&] {
+             muster_->database().Execute(
+                 "REVOKE UPDATE ON capacity.journal_head FROM muster_capacity;"
+                 "GRANT UPDATE (revision, batch, commit_time, incarnation) ON "
+                 "capacity.journal_head TO muster_capacity");
+             ChangeMachine(1'600);
+           },
+       .mend =
+           [&] {
+             const Finished granted =
+                 RunProgram({Binary("musterd"), "migrate",
+                             absl::StrCat("--db_conninfo=", muster_->database().conninfo()),
+                             absl::StrCat("--migrations_dir=", MigrationsDir())});
+             EXPECT_EQ(granted.exit_code, 0) << granted.output;
+             EXPECT_THAT(muster_->MusterdLogs(), HasSubstr("permission denied"));
+           },
+       .alerts = {"MusterJournalGrows"},
+       .panel = "Service and engine: Journal",
+       .runbook = "`musterd migrate` gives it back"});
 }
 
 }  // namespace

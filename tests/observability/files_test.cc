@@ -16,8 +16,10 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "tests/integration/child.h"
+#include "tests/observability/alert_rules.h"
 #include "tests/observability/dashboards.h"
 #include "tests/observability/expressions.h"
 #include "tests/observability/on_call.h"
@@ -189,41 +191,82 @@ TEST(Rules, AreTestedBothWays) {
   for (const auto& entry : cases) ADD_FAILURE() << entry.first << " is tested, and no alert";
 }
 
-// Why no fault of *_faults_test.cc fires them.
-const std::map<std::string, std::string>& NotDriven() {
-  static const auto& reasons = *new std::map<std::string, std::string>{
-      {"MusterCatchUpLag",
-       "one replica's reads hang while others commit: a backend of PostgreSQL that is stopped may "
-       "hold them all"},
-      {"MusterJournalGrows", "takes 1.5 million changes that nobody deletes: an hour of writing"},
-      {"MusterAdapterLag",
-       "half a minute late for ten: the API server of a drill is not slow for that long"},
-      {"MusterAdapterEventsDropped", "an event waits for an hour before it is dropped"},
-  };
-  return reasons;
+// The sources of the drills, one after the other.
+std::string DrillSources() {
+  std::string sources;
+  for (const char* faults : {"server", "database", "fleet", "adapter"})
+    sources += ReadFile(
+        absl::StrCat(MUSTER_SOURCE_DIR "/tests/observability/", faults, "_faults_test.cc"));
+  return sources;
 }
 
-// Every alert is fired by a real fault, or it stands above why not.
+// What stands in quotes behind `.field = ` in them, a line each.
+std::vector<std::string> DrillTexts(const std::string& field) {
+  const std::regex text(absl::StrCat("\\.", field, R"re( =\s+"((?:[^"\\]|\\.)*)")re"));
+  const std::string sources = DrillSources();
+  std::vector<std::string> texts;
+  for (std::sregex_iterator it(sources.begin(), sources.end(), text), end; it != end; ++it)
+    texts.push_back(absl::StrReplaceAll((*it)[1].str(), {{"\\\"", "\""}}));
+  return texts;
+}
+
+// Every alert is fired by a real fault.
 TEST(Rules, AreDrilled) {
   static const std::regex& list = *new std::regex(R"re(\.alerts = \{([^}]*)\})re");
   static const std::regex& name = *new std::regex("Muster[A-Za-z]+");
   std::set<std::string> drilled;
-  for (const char* faults : {"server", "database", "fleet", "adapter"}) {
-    const std::string source = ReadFile(
-        absl::StrCat(MUSTER_SOURCE_DIR "/tests/observability/", faults, "_faults_test.cc"));
-    for (std::sregex_iterator it(source.begin(), source.end(), list), end; it != end; ++it) {
-      const std::string alerts = (*it)[1];
-      for (std::sregex_iterator word(alerts.begin(), alerts.end(), name); word != end; ++word)
-        drilled.insert(word->str());
+  const std::string sources = DrillSources();
+  for (std::sregex_iterator it(sources.begin(), sources.end(), list), end; it != end; ++it) {
+    const std::string alerts = (*it)[1];
+    for (std::sregex_iterator word(alerts.begin(), alerts.end(), name); word != end; ++word)
+      drilled.insert(word->str());
+  }
+  for (const AlertRule& rule : AlertRulesOf(absl::StrCat(kFolder, "rules/alerts.yaml")))
+    EXPECT_EQ(drilled.erase(rule.name), 1u) << rule.name << ": no fault fires it";
+  for (const std::string& alert : drilled) ADD_FAILURE() << alert << " is drilled, and no alert";
+}
+
+// The drills' own check of it takes half an hour; this one sees that somebody wrote another runbook, or renamed a panel.
+TEST(Rules, AreDrilledByTheRunbookAndBeforeAPanel) {
+  const std::string runbook = OneLine(ReadFile(MUSTER_SOURCE_DIR "/deploy/runbook.md"));
+  const std::vector<std::string> words = DrillTexts("runbook");
+  EXPECT_GT(words.size(), 20u);
+  for (const std::string& said : words)
+    EXPECT_TRUE(absl::StrContains(runbook, said)) << "the runbook does not say: " << said;
+  std::set<std::string> panels;
+  const Dashboards dashboards(absl::StrCat(kFolder, "dashboards.yaml"));
+  for (const Query& query : dashboards.queries())
+    panels.insert(absl::StrCat(query.dashboard, ": ", query.panel));
+  const std::vector<std::string> shown = DrillTexts("panel");
+  EXPECT_GT(shown.size(), words.size());
+  for (const std::string& panel : shown)
+    EXPECT_TRUE(panels.contains(absl::StrCat("Muster / ", panel))) << panel << " is no panel";
+}
+
+// What people are told to find in a log, some program of ours writes.
+TEST(Rules, SayMessagesThatThereAre) {
+  static const std::regex& seam = *new std::regex("\"\\s*\n\\s*\"");
+  std::string sources;
+  for (const char* folder : {"/services", "/storage"}) {
+    for (const auto& entry :
+         std::filesystem::recursive_directory_iterator(absl::StrCat(MUSTER_SOURCE_DIR, folder))) {
+      const std::string path = entry.path().string();
+      if (absl::StrContains(path, "_test") ||
+          (!absl::EndsWith(path, ".cc") && !absl::EndsWith(path, ".h")))
+        continue;
+      const std::string text = ReadFile(path);
+      if (absl::StrContains(text, "log::")) sources += std::regex_replace(text, seam, "");
     }
   }
-  for (const YAML::Node& rule : RulesOf("alerts.yaml")) {
-    const auto alert = rule["alert"].as<std::string>();
-    EXPECT_NE(drilled.contains(alert), NotDriven().contains(alert))
-        << alert << ": a fault that fires it, or the reason why there is none; not both";
-    drilled.erase(alert);
+  int messages = 0;
+  for (const AlertRule& rule : AlertRulesOf(absl::StrCat(kFolder, "rules/alerts.yaml"))) {
+    for (const std::string& message : LooksOf(RunbookOf(rule.name)).messages) {
+      ++messages;
+      EXPECT_TRUE(absl::StrContains(sources, message))
+          << rule.name << ": nobody logs \"" << message << "\"";
+    }
   }
-  for (const std::string& alert : drilled) ADD_FAILURE() << alert << " is drilled, and no alert";
+  EXPECT_GT(messages, 10);
 }
 
 TEST(Dashboards, AreMadeFromTheirSource) {

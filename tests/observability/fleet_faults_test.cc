@@ -61,7 +61,9 @@ TEST_F(FleetFaults, NodesThatFail) {
        .inject = [&] { muster_->SignalFleet(SIGUSR1); },
        .mend = [] {},
        .alerts = {"MusterManyNodesUnhealthy"},
-       .may_fire = {"MusterNodesStuck"}});
+       .may_fire = {"MusterNodesStuck"},
+       .panel = "Fleet: Unhealthy",
+       .runbook = "lifecycle replaces Nodes after `--triage_grace`"});
 }
 
 // Nobody waits for an hour here: the Nodes are made that old.
@@ -77,9 +79,15 @@ TEST_F(FleetFaults, AgentsThatAreSilent) {
                  "UPDATE lifecycle.node SET state_time = state_time - interval '2 hours' "
                  "WHERE state = 'ASSIGNED'")();
            },
-       .mend = [&] { muster_->SignalFleet(SIGCONT); },
+       .mend =
+           [&] {
+             muster_->KillFleet();
+             muster_->Start();
+           },
        .alerts = {"MusterAgentsSilent", "MusterNodesStuck"},
-       .may_fire = {"MusterDown", "MusterReplicaDown"}});
+       .may_fire = {"MusterDown", "MusterReplicaDown"},
+       .panel = "Fleet: Longer than 15 minutes",
+       .runbook = "restart the agents"});
 }
 
 TEST_F(FleetFaults, AnImageThatDoesNotBoot) {
@@ -99,7 +107,9 @@ TEST_F(FleetFaults, AnImageThatDoesNotBoot) {
            },
        .alerts = {"MusterBootsFail", "MusterConfigurationDisabled"},
        // It looks back for as long as sixty seconds.
-       .may_linger = {"MusterBootsFail"}});
+       .may_linger = {"MusterBootsFail"},
+       .panel = "Rollouts and reboots: Disabled",
+       .runbook = "`musterctl enable revision POOL_UID PROFILE`"});
 }
 
 TEST_F(FleetFaults, AReleaseThatDoesNotBoot) {
@@ -128,7 +138,9 @@ TEST_F(FleetFaults, AReleaseThatDoesNotBoot) {
            },
        .alerts = {"MusterRebootsHalted"},
        .may_fire = {"MusterBootsFail", "MusterConfigurationDisabled"},
-       .may_linger = {"MusterBootsFail"}});
+       .may_linger = {"MusterBootsFail"},
+       .panel = "Rollouts and reboots: Reconfigure reboots",
+       .runbook = "`musterctl cancel reconfiguration NAME`"});
 }
 
 // Likewise the request is made old.
@@ -138,6 +150,7 @@ TEST_F(FleetFaults, RacksThatLackAMachineEach) {
   std::ofstream(folder.Path("pool.yaml"))
       << "{apiVersion: compute.coreweave.com/v1alpha1, kind: NodePool, metadata: {name: rack}, "
          "spec: {instanceType: gb200-4x, targetNodes: 18}}\n";
+  names_["NAME"] = "rack --cluster=example-east";
   names_["Z"] = "US-EAST-01A";
   names_["T"] = "gb200-4x";
   Run({.name = "a pool waits for a whole rack, and each rack lacks a machine",
@@ -156,7 +169,9 @@ TEST_F(FleetFaults, RacksThatLackAMachineEach) {
            },
        .mend = [&] { MendMachines(); },
        .alerts = {"MusterQueueStuck"},
-       .may_fire = {"MusterDown", "MusterReplicaDown"}});
+       .may_fire = {"MusterDown", "MusterReplicaDown"},
+       .panel = "Quota and capacity: Oldest wait",
+       .runbook = "what each rack lacks"});
 }
 
 TEST_F(FleetFaults, ALifecycleRestoredToBeforeItsPools) {
@@ -190,7 +205,9 @@ TEST_F(FleetFaults, ALifecycleRestoredToBeforeItsPools) {
              restart();
            },
        .alerts = {"MusterOrphansWithheld"},
-       .may_fire = {"MusterDown", "MusterReplicaDown", "MusterAuditViolations"}});
+       .may_fire = {"MusterDown", "MusterReplicaDown", "MusterAuditViolations"},
+       .panel = "Fleet: Orphans",
+       .runbook = "set `--orphan_mass_percent=100` until it is gone"});
 }
 
 }  // namespace

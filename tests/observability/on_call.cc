@@ -79,7 +79,28 @@ struct Looked {
     ++all;
     if (is_shown) ++shown;
   }
+  std::string told() const { return absl::StrCat(shown, " of ", all); }
 };
+
+// What stands in quotes of an item of a list behind the word "log".
+void AddMessages(const std::string& item, std::vector<std::string>& messages) {
+  static const std::regex& code = *new std::regex("`[^`]*`");
+  static const std::regex& log = *new std::regex("\\blogs?\\b");
+  static const std::regex& quoted = *new std::regex("\"([a-z][^\"]*)\"");
+  const std::string text = OneLine(std::regex_replace(item, code, ""));
+  std::smatch found;
+  if (!std::regex_search(text, found, log)) return;
+  const std::string behind = found.suffix();
+  for (std::sregex_iterator it(behind.begin(), behind.end(), quoted), end; it != end; ++it)
+    messages.push_back((*it)[1]);
+}
+
+// A line of the log since then (to the second), else null.
+Json LineSince(absl::string_view line, absl::Time since) {
+  Json said = Json::parse(line.begin(), line.end(), nullptr, false);
+  const std::string begin = absl::FormatTime("%Y-%m-%dT%H:%M:%S", since, absl::UTCTimeZone());
+  return said.is_object() && said.value("ts", "") >= begin ? said : Json();
+}
 
 Finished Run(const Desk& desk, const std::string& command) {
   std::vector<std::string> words = absl::StrSplit(command, ' ', absl::SkipEmpty());
@@ -126,10 +147,18 @@ std::string HealthLines(const std::string& beat) {
   return absl::StrJoin(lines, "\n");
 }
 
+// What somebody sees who looks, and how often he sees something.
+struct Seen {
+  const std::map<std::string, std::string> names = {};  // of the desk
+  const std::string log = {};                           // likewise
+  const absl::Time since = {};
+  Looked looks = {};
+  Looked messages = {};
+};
+
 // `alerts`: of one name, of one service or several.
 std::string AlertSection(const Desk& desk, const Prometheus& prometheus,
-                         const std::vector<FiringAlert>& alerts,
-                         const std::map<std::string, std::string>& names, Looked& looked) {
+                         const std::vector<FiringAlert>& alerts, Seen& seen) {
   const std::string& name = alerts.front().name;
   const std::string runbook = RunbookOf(name);
   std::string out = absl::StrCat("### ", name, "\n\n");
@@ -139,15 +168,34 @@ std::string AlertSection(const Desk& desk, const Prometheus& prometheus,
   }
   absl::StrAppend(&out, "\n> ", absl::StrReplaceAll(runbook, {{"\n", "\n> "}}), "\n\n");
   const Looks looks = LooksOf(runbook);
-  for (const std::string& query : looks.queries) out += Asked(prometheus, query, looked);
+  for (const std::string& query : looks.queries) out += Asked(prometheus, query, seen.looks);
   for (const std::string& look : looks.commands) {
-    const std::string command = WithNames(look, names);
+    const std::string command = WithNames(look, seen.names);
     const Finished finished = Run(desk, command);
-    // Books that differ are told with exit code 1.
-    looked.Count(finished.exit_code == 0 || !absl::StrContains(finished.output, "error: "));
+    // Books that differ are told with exit code 1, behind what they have.
+    seen.looks.Count(finished.exit_code == 0 || !absl::StartsWith(finished.output, "error: "));
     out += Said(command, finished);
   }
+  for (const std::string& message : looks.messages) {
+    const bool is_logged = IsLogged(seen.log, seen.since, message);
+    seen.messages.Count(is_logged);
+    absl::StrAppend(&out, "The log has ", is_logged ? "" : "not ", "\"", message, "\".\n\n");
+  }
   return out;
+}
+
+// Of the pool, whoever asks.
+std::string PoolSection(const Desk& desk, const std::map<std::string, std::string>& names,
+                        Shift& shift) {
+  std::string text = "### Of the pool, whoever asks\n\n";
+  for (const char* asked : {"musterctl get nodepools", kExplain,
+                            "musterctl check quota QUOTA --nodes 4 --pool-uid UID"}) {
+    const std::string command = WithNames(asked, names);
+    const Finished finished = Run(desk, command);
+    text += Said(command, finished);
+    if (asked == kExplain) shift.explained = ObstaclesIn(finished);
+  }
+  return text;
 }
 
 }  // namespace
@@ -159,7 +207,16 @@ Looks LooksOf(absl::string_view text) {
     if (OnlyAsks(parts[i])) looks.commands.push_back(parts[i]);
     if (IsQuery(parts[i])) looks.queries.push_back(parts[i]);
   }
+  for (const absl::string_view item : absl::StrSplit(text, "\n- "))
+    AddMessages(std::string(item), looks.messages);
   return looks;
+}
+
+std::string OneLine(absl::string_view text) {
+  std::string line(text);
+  absl::RemoveExtraAsciiWhitespace(&line);
+  absl::StrReplaceAll({{"\n", " "}}, &line);
+  return line;
 }
 
 std::string RunbookOf(const std::string& alert) {
@@ -172,12 +229,20 @@ std::string RunbookOf(const std::string& alert) {
       absl::StripTrailingAsciiWhitespace(all.substr(text, all.find("\n## ", text) - text)));
 }
 
+bool IsLogged(absl::string_view lines, absl::Time since, absl::string_view message) {
+  for (const absl::string_view line : absl::StrSplit(lines, '\n')) {
+    if (!absl::StrContains(line, message)) continue;
+    const Json said = LineSince(line, since);
+    if (!said.is_null() && absl::StrContains(said.value("msg", ""), message)) return true;
+  }
+  return false;
+}
+
 std::vector<std::string> TroubleIn(absl::string_view lines, absl::Time since) {
-  const std::string begin = absl::FormatTime("%Y-%m-%dT%H:%M:%S", since, absl::UTCTimeZone());
   std::vector<std::pair<std::string, int>> counted;
   for (const absl::string_view line : absl::StrSplit(lines, '\n')) {
-    const Json said = Json::parse(line.begin(), line.end(), nullptr, false);
-    if (!said.is_object() || said.value("ts", "") < begin) continue;
+    const Json said = LineSince(line, since);
+    if (said.is_null()) continue;
     const std::string level = said.value("level", "");
     if (level != "warn" && level != "error") continue;
     std::string text = absl::StrCat(level, ": ", said.value("msg", ""));
@@ -230,23 +295,17 @@ std::string ObstaclesIn(const Finished& explained) {
 }
 
 Shift ShiftOf(const Desk& desk, const Prometheus& prometheus, absl::Time since) {
-  const std::map<std::string, std::string> names =
-      desk.names ? desk.names() : std::map<std::string, std::string>();
+  Seen seen{.names = desk.names ? desk.names() : std::map<std::string, std::string>(),
+            .log = desk.log(),
+            .since = since};
   Shift shift;
-  Looked looked;
   std::map<std::string, std::vector<FiringAlert>> by_name;
   for (const FiringAlert& alert : prometheus.Alerts()) by_name[alert.name].push_back(alert);
   for (const auto& [name, alerts] : by_name)
-    shift.text += AlertSection(desk, prometheus, alerts, names, looked);
-  shift.looks = absl::StrCat(looked.shown, " of ", looked.all);
-  shift.text += "### Of the pool, whoever asks\n\n";
-  for (const char* asked : {"musterctl get nodepools", kExplain,
-                            "musterctl check quota QUOTA --nodes 4 --pool-uid UID"}) {
-    const std::string command = WithNames(asked, names);
-    const Finished finished = Run(desk, command);
-    shift.text += Said(command, finished);
-    if (asked == kExplain) shift.explained = ObstaclesIn(finished);
-  }
+    shift.text += AlertSection(desk, prometheus, alerts, seen);
+  shift.looks = seen.looks.told();
+  shift.messages = seen.messages.told();
+  shift.text += PoolSection(desk, seen.names, shift);
   const std::string beat = PageHealth(desk.page());
   shift.page = AmissIn(beat);
   shift.text += "### The page's health\n\n" + Fenced("GET /events", HealthLines(beat));

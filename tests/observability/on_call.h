@@ -22,23 +22,30 @@ struct Desk {
   std::function<std::map<std::string, std::string>()> names = {};
 };
 
-// In `text` (an alert's section of the runbook) what stands in backquotes and only asks: of musterctl, and of Prometheus.
+// In `text` (an alert's section of the runbook) what stands in backquotes and only asks: of musterctl, and of Prometheus; and in quotes,
+// behind the word "log" in an item of its list, what the log is said to have, which begins with a small letter.
 struct Looks {
   std::vector<std::string> commands = {};  // `musterctl get nodes`
   std::vector<std::string> queries = {};   // `muster_lifecycle_leading`
+  std::vector<std::string> messages = {};  // "the books differ"
 };
 Looks LooksOf(absl::string_view text);
 
 // The section of deploy/runbook.md without its heading.
 std::string RunbookOf(const std::string& alert);
 
+// Every run of spaces and ends of lines is one space.
+std::string OneLine(absl::string_view text);
+
 // What the desk shows while alerts fire.
 struct Shift {
   // Markdown: each alert with its section and what its looks show, then what musterctl says of the pool, the page's health, and warnings
   // and errors that were logged since.
   std::string text = {};
-  // The same in a few words: cells of a table's row. `looks`: how many of those that the sections ask for show something.
+  // The same in a few words: cells of a table's row. `looks`: how many of those that the sections ask for show something; `messages`:
+  // how many of the log's that they name it has.
   std::string looks = {};
+  std::string messages = {};
   std::string explained = {};
   std::string page = {};
   std::string log = {};
@@ -50,6 +57,9 @@ std::string AmissIn(absl::string_view beat);
 
 // The obstacles that `musterctl explain nodepool` tells of: `LEAVING, DRAIN_BLOCKED`; `nothing`; the code that it fails with.
 std::string ObstaclesIn(const Finished& explained);
+
+// Whether one of the lines of JSON since then (to the second) has a message with that in it.
+bool IsLogged(absl::string_view lines, absl::Time since, absl::string_view message);
 
 // Warnings and errors since then (to the second) among lines of JSON, equal ones counted once: `3 x error: batch failed (UNAVAILABLE: ...)`.
 std::vector<std::string> TroubleIn(absl::string_view lines, absl::Time since);

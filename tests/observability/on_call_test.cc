@@ -20,6 +20,16 @@ TEST(LooksOf, AreWhatAsksAndChangesNothing) {
   EXPECT_THAT(looks.queries, ElementsAre("muster_lane_revision", "sum by (a) (b)"));
 }
 
+TEST(LooksOf, TheLogsWordsStandInQuotesBehindIt) {
+  const Looks looks = LooksOf(
+      "Ticket. It says \"before the list\".\n\n"
+      "- Look: `a{b=\"c\"}` \"no word of it\"; its log, \"the books\n  differ\" or \"audit not "
+      "made\" (`d=\"e\"`,\n"
+      "  \"Raise the level\").\n"
+      "- Do: see \"the next item\".");
+  EXPECT_THAT(looks.messages, ElementsAre("the books differ", "audit not made"));
+}
+
 TEST(RunbookOf, IsASectionWithoutItsHeading) {
   EXPECT_THAT(RunbookOf("MusterDown"), HasSubstr("- Do: start it"));
   EXPECT_EQ(RunbookOf("MusterDown").find("##"), std::string::npos);
@@ -49,6 +59,24 @@ TEST(ObstaclesIn, AreTheRowsOfItsTable) {
   EXPECT_EQ(ObstaclesIn({1, "error: The database is away. (UNAVAILABLE, try again in 1s)\n"}),
             "UNAVAILABLE");
   EXPECT_EQ(ObstaclesIn({1, ""}), "no answer");
+}
+
+TEST(IsLogged, IsAMessageSinceThen) {
+  const absl::Time since = absl::FromUnixSeconds(1'750'000'000);  // 2025-06-15T15:06:40Z
+  const std::string lines =
+      R"({"ts":"2025-06-15T15:06:39.000000Z","level":"error","msg":"before"}
+no JSON: the books differ
+{"ts":"2025-06-15T15:06:41.000000Z","level":"info","msg":"the books are well","error":"in between"}
+)";
+  EXPECT_TRUE(IsLogged(lines, since, "the books"));
+  EXPECT_FALSE(IsLogged(lines, since, "before"));
+  EXPECT_FALSE(IsLogged(lines, since, "the books differ"));
+  EXPECT_FALSE(IsLogged(lines, since, "in between"));
+}
+
+TEST(OneLine, HasSingleSpaces) {
+  EXPECT_EQ(OneLine(" put a\n  certificate  in place\n"), "put a certificate in place");
+  EXPECT_EQ(OneLine(""), "");
 }
 
 TEST(TroubleIn, CountsEqualLinesSinceThen) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -13,14 +14,27 @@ struct PanelAnswer {
   Query query = {};
   Answer answer = {};
 
-  bool has_data() const { return answer.error.empty() && answer.numbers > 0; }
+  bool has_data() const { return answer.error.empty() && answer.numbers() > 0; }
 };
 
 // Every query of every panel, with all of each variable and rates over `interval`.
 std::vector<PanelAnswer> AskAll(const Dashboards& dashboards, const Prometheus& prometheus,
                                 const std::string& interval);
 
-// `| dashboard | panel | query | series |`, a row a query; without data says so.
+// `| dashboard | panel | query | series | one of them |`, a row a query; without data says so.
 std::string TableOf(const std::vector<PanelAnswer>& answers);
+
+// What a panel draws: by the legend's words (else the labels), the values. Of a query that was refused nothing.
+using Drawn = std::map<std::string, std::string>;
+// `panel`: `Fleet: Leader`. Throws where there is no such panel.
+Drawn Draw(const Dashboards& dashboards, const Prometheus& prometheus, const std::string& panel,
+           const std::string& interval);
+
+// What is drawn otherwise than before, what is highest first, three series of it at most: `quota 0 to 3, lifecycle 1 to nothing`; empty:
+// all is as before.
+std::string ChangeOf(const Drawn& before, const Drawn& now);
+
+// A value for people: three digits of it, `1250`, `0.0123`; what is no number stays as it is.
+std::string Rounded(const std::string& value);
 
 }  // namespace muster::testing

@@ -12,6 +12,11 @@ namespace muster::testing {
 
 using Json = nlohmann::json;
 
+int Answer::numbers() const {
+  return static_cast<int>(std::count_if(
+      all.begin(), all.end(), [](const Series& series) { return series.value != "NaN"; }));
+}
+
 std::string Prometheus::Get(const std::string& path, const std::string& query) const {
   const httplib::Params params =
       query.empty() ? httplib::Params() : httplib::Params{{"query", query}};
@@ -34,8 +39,8 @@ Answer Prometheus::Ask(const std::string& expression) const {
     return answer;
   }
   for (const Json& series : said["data"]["result"]) {
-    ++answer.series;
-    if (series["value"][1] != "NaN") ++answer.numbers;
+    answer.all.push_back({series["metric"].get<std::map<std::string, std::string>>(),
+                          series["value"][1].get<std::string>()});
   }
   return answer;
 }
@@ -57,13 +62,11 @@ std::vector<std::string> Prometheus::BrokenRules() const {
 }
 
 std::vector<std::string> Prometheus::Values(const std::string& expression) const {
-  const Json said = Json::parse(Get("/api/v1/query", expression));
-  if (said.value("status", "") != "success") return {said.value("error", "it says nothing")};
+  const Answer answer = Ask(expression);
+  if (!answer.error.empty()) return {answer.error};
   std::vector<std::string> values;
-  for (const Json& series : said["data"]["result"]) {
-    values.push_back(
-        absl::StrCat(series["metric"].dump(), " ", series["value"][1].get<std::string>()));
-  }
+  for (const Series& series : answer.all)
+    values.push_back(absl::StrCat(Json(series.labels).dump(), " ", series.value));
   return values;
 }
 
@@ -88,8 +91,25 @@ std::set<std::string> Prometheus::Firing() const {
   return names;
 }
 
+std::optional<FiringTimes> Prometheus::TimesOf(const std::string& alert, absl::Time since) const {
+  const Json said =
+      Json::parse(Get("/api/v1/query", absl::StrCat("ALERTS{alertname=\"", alert,
+                                                    "\",alertstate=\"firing\"}[10m]")));
+  std::optional<FiringTimes> times;
+  for (const Json& series : said["data"]["result"]) {
+    for (const Json& sample : series["values"]) {
+      const absl::Time at = absl::UnixEpoch() + absl::Seconds(sample[0].get<double>());
+      if (at < since) continue;
+      if (!times) times = FiringTimes{at, at};
+      times->first = std::min(times->first, at);
+      times->last = std::max(times->last, at);
+    }
+  }
+  return times;
+}
+
 int Prometheus::TargetsUp(absl::string_view job) const {
-  return Ask(absl::StrCat("up{job=\"", job, "\"} == 1")).series;
+  return Ask(absl::StrCat("up{job=\"", job, "\"} == 1")).series();
 }
 
 }  // namespace muster::testing

@@ -1,18 +1,30 @@
 #pragma once
 
+#include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 
 // Asks a Prometheus that runs, by its HTTP API. Whoever does not answer throws.
 namespace muster::testing {
 
+// One of the series that an expression gave.
+struct Series {
+  std::map<std::string, std::string> labels = {};
+  std::string value = {};  // as Prometheus writes it: `0.25`, `NaN`
+};
+
 struct Answer {
-  int series = 0;
-  int numbers = 0;         // of these, how many have a value that is one (not NaN)
+  std::vector<Series> all = {};
   std::string error = {};  // what Prometheus said against the query; empty: nothing
+
+  int series() const { return static_cast<int>(all.size()); }
+  // How many have a value that is one (not NaN).
+  int numbers() const;
 };
 
 // An alert that fires, with what it says to people.
@@ -22,6 +34,12 @@ struct FiringAlert {
   std::string service = {};
   std::string summary = {};
   std::string description = {};
+};
+
+// By the clock of the rules: when the first and the last look at an alert was at which it fired.
+struct FiringTimes {
+  absl::Time first = {};
+  absl::Time last = {};
 };
 
 class Prometheus {
@@ -40,6 +58,8 @@ class Prometheus {
   std::vector<FiringAlert> Alerts() const;
   // Their names.
   std::set<std::string> Firing() const;
+  // Of an alert in the last ten minutes, but not before `since`, whichever of its services it fired for; nullopt: it did not fire.
+  std::optional<FiringTimes> TimesOf(const std::string& alert, absl::Time since) const;
   // Targets that are up, of a job.
   int TargetsUp(absl::string_view job) const;
 

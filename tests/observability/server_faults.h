@@ -55,8 +55,9 @@ class ServerFaults : public ::testing::Test {
         std::make_unique<PrometheusProcess>(addresses, std::vector<std::string>{}, kDrillTimes);
     Until([&] { return prometheus_->api().TargetsUp("muster") == int(addresses.size()); },
           "all targets");
-    Until([&] { return prometheus_->api().Ask("sum(muster_lifecycle_leading) == 1").series == 1; },
-          "a leader");
+    Until(
+        [&] { return prometheus_->api().Ask("sum(muster_lifecycle_leading) == 1").series() == 1; },
+        "a leader");
   }
   void Start(MiniMuster::Options options) {
     StartEmpty(std::move(options));

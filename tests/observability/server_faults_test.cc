@@ -20,16 +20,25 @@ TEST_F(ServerFaults, AServerThatDied) {
   Run({.name = "kill -9 of the only musterd",
        .inject = [&] { muster_->Kill(); },
        .mend = [&] { muster_->Start(); },
-       .alerts = {"MusterDown", "MusterReplicaDown"}});
+       .alerts = {"MusterDown", "MusterReplicaDown"},
+       .panel = "Fleet: Leader",
+       .runbook = "Do: start it"});
 }
 
 TEST_F(ServerFaults, AServerThatHangs) {
   Start(Fast());
   Run({.name = "kill -STOP of the only musterd",
        .inject = [&] { kill(muster_->pid(), SIGSTOP); },
-       .mend = [&] { kill(muster_->pid(), SIGCONT); },
+       // As systemd's watchdog does.
+       .mend =
+           [&] {
+             muster_->Kill();
+             muster_->Start();
+           },
        .alerts = {"MusterDown", "MusterReplicaDown"},
-       .may_fire = {"MusterFleetNotReconciled"}});
+       .may_fire = {"MusterFleetNotReconciled"},
+       .panel = "Fleet: Leader",
+       .runbook = "Do: start it"});
 }
 
 TEST_F(ServerFaults, AReplicaThatDied) {
@@ -37,14 +46,16 @@ TEST_F(ServerFaults, AReplicaThatDied) {
   // What comes due at the one that does not lead is not for it to look at.
   ASSERT_TRUE(muster_->Resize(4).ok());
   ASSERT_TRUE(muster_->AwaitSettled(4));
-  Until([&] { return prometheus_->api().Ask(kFollowers).series == 1; }, "a replica that follows");
+  Until([&] { return prometheus_->api().Ask(kFollowers).series() == 1; }, "a replica that follows");
   EXPECT_THAT(prometheus_->api().Values(
                   absl::StrCat("muster_lifecycle_due_pools > 0 and on (instance) ", kFollowers)),
               ::testing::IsEmpty());
   Run({.name = "kill -9 of one of two replicas",
        .inject = [&] { muster_->Kill(1); },
        .mend = [&] { muster_->Start(); },
-       .alerts = {"MusterReplicaDown"}});
+       .alerts = {"MusterReplicaDown"},
+       .panel = "Fleet: Leader",
+       .runbook = "Do: start it"});
 }
 
 TEST_F(ServerFaults, APeerThatIsAway) {
@@ -57,7 +68,9 @@ TEST_F(ServerFaults, APeerThatIsAway) {
        .meanwhile = Resizes(),
        .alerts = {"MusterPeerAway", "MusterReplicaDown", "MusterAuditsFail"},
        .may_fire = {"MusterErrorBudgetBurn", "MusterErrorBudgetBurnSlow"},
-       .may_linger = {"MusterErrorBudgetBurnSlow"}});
+       .may_linger = {"MusterErrorBudgetBurnSlow"},
+       .panel = "Fleet: Unanswered pools",
+       .runbook = "Do: bring it back"});
 }
 
 // It hangs, or is kept from its connection: nobody notices but who looks how old its picture is.
@@ -82,7 +95,9 @@ TEST_F(ServerFaults, AWatchThatIsNotRead) {
              context->TryCancel();
              (void)reader->Finish();
            },
-       .alerts = {"MusterWatchesLate"}});
+       .alerts = {"MusterWatchesLate"},
+       .panel = "Service and engine: Late readers",
+       .runbook = "A tool that somebody left behind is ended by closing it"});
 }
 
 TEST_F(ServerFaults, ACertificateThatNobodyRenews) {
@@ -96,7 +111,9 @@ TEST_F(ServerFaults, ACertificateThatNobodyRenews) {
              muster_->RenewCertificate(now - absl::Minutes(90), now + absl::Minutes(10));
            },
        .mend = [&] { muster_->RenewCertificate(); },
-       .alerts = {"MusterCertificateExpires"}});
+       .alerts = {"MusterCertificateExpires"},
+       .panel = "Service and engine: Certificates by time left",
+       .runbook = "put a new certificate and its key in place"});
 }
 
 TEST_F(ServerFaults, APolicyThatCannotBeUsed) {
@@ -106,7 +123,9 @@ TEST_F(ServerFaults, APolicyThatCannotBeUsed) {
   Run({.name = "a policy file with a role that there is not",
        .inject = [&] { muster_->WritePolicy({"- {role: king, principals: [token/ann]}"}); },
        .mend = [&] { muster_->WritePolicy({}); },
-       .alerts = {"MusterFileRefused"}});
+       .alerts = {"MusterFileRefused"},
+       .panel = "Service and engine: Refused policy",
+       .runbook = "put a good file in its place"});
 }
 
 TEST_F(ServerFaults, FilesThatRunOut) {
@@ -121,7 +140,9 @@ TEST_F(ServerFaults, FilesThatRunOut) {
            },
        .mend = [&] { prlimit(muster_->pid(), RLIMIT_NOFILE, &before, nullptr); },
        .alerts = {"MusterFilesRunOut"},
-       .may_fire = {"MusterDatabaseAway", "MusterReplicaDown", "MusterDown"}});
+       .may_fire = {"MusterDatabaseAway", "MusterReplicaDown", "MusterDown"},
+       .panel = "Service and engine: Files",
+       .runbook = "raise `ulimit -n`"});
 }
 
 TEST_F(ServerFaults, APoolThatIsChargedOnAnotherQuota) {
@@ -150,7 +171,9 @@ TEST_F(ServerFaults, APoolThatIsChargedOnAnotherQuota) {
              muster_->Ctl({"delete", "nodepool", "example-nodepool", "--wait"});
            },
        .alerts = {"MusterOverAllocation", "MusterAuditViolations"},
-       .may_fire = {"MusterOrphansWithheld"}});
+       .may_fire = {"MusterOrphansWithheld"},
+       .panel = "Fleet: Differences",
+       .runbook = "goes once its pool is deleted"});
 }
 
 TEST_F(ServerFaults, ATableThatWasTamperedWith) {
@@ -160,7 +183,9 @@ TEST_F(ServerFaults, ATableThatWasTamperedWith) {
        .mend = Tamper("UPDATE capacity.machine m SET claim = c.pool_uid FROM capacity.claim c "
                       "WHERE m.claim = 'nobody'"),
        .alerts = {"MusterAuditViolations"},
-       .may_fire = {"MusterDown", "MusterReplicaDown", "MusterOverAllocation"}});
+       .may_fire = {"MusterDown", "MusterReplicaDown", "MusterOverAllocation"},
+       .panel = "Quota and capacity: Violations",
+       .instead = "what was written is undone under a server that does not run"});
 }
 
 }  // namespace
