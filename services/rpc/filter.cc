@@ -137,7 +137,8 @@ class Parser {
   }
 
   Result Expression() {
-    if (++depth_ > kMaxParentheses) return WrongAt(Peek().at, "too many parentheses within each other");
+    if (++depth_ > kMaxParentheses)
+      return WrongAt(Peek().at, "too many parentheses within each other");
     std::vector<std::shared_ptr<const Node>> parts;
     do {
       ASSIGN_OR_RETURN(parts.emplace_back(), Factor());
