@@ -110,18 +110,20 @@ void ReadBarrier::AskHead(std::vector<PendingRead>& unasked, std::vector<Pending
   options_.Yield(LanePoint::kBeforeBarrier);
   const absl::StatusOr<Head> head = db_.ReadHead(known.revision);
   options_.Yield(LanePoint::kAfterBarrier);
-  if (head.ok() && Judge(known, *head).replaced()) return poke_();
+  if (!head.ok()) {
+    for (PendingRead& read : unasked) read.done(head.status());
+    unasked.clear();
+    // Those who stand behind them too: each further question might take as long.
+    return FailUnasked(head.status());
+  }
+  if (Judge(known, *head).replaced()) return poke_();
   for (PendingRead& read : unasked) {
-    if (!head.ok()) {
-      read.done(head.status());
-      continue;
-    }
     read.incarnation = head->incarnation;
     read.revision = head->revision;
     waiting.push_back(std::move(read));
   }
   unasked.clear();
-  if (head.ok() && head->revision > memory_.served_revision()) poke_();
+  if (head->revision > memory_.served_revision()) poke_();
 }
 
 void ReadBarrier::AnswerReads(std::vector<PendingRead>& unasked,

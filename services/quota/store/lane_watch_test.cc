@@ -4,10 +4,12 @@
 #include <map>
 #include <thread>
 
+#include "absl/strings/match.h"
 #include "services/common/author.h"
 #include "services/common/current_caller.h"
 #include "services/quota/store/lane_test_base.h"
 #include "tests/testing/lane_trap.h"
+#include "tests/testing/sql.h"
 
 namespace muster::storage {
 namespace {
@@ -86,6 +88,29 @@ TEST_F(QuotaLaneWatchTest, WhoReadsMuchMakesNobodyElseWaitForAllOfIt) {
   read_as(1);
   testing::Await(all.get_future(), "the answers");
   EXPECT_THAT(answered, ::testing::ElementsAre(1, 1, 2, 1, 1, 1, 1, 1));
+}
+
+// Each question of its own would last as long as the database hangs.
+TEST_F(QuotaLaneWatchTest, WhoStandsBehindAQuestionThatFailsFailsWithIt) {
+  LaneOptions options = Trapped();
+  options.max_reads = 2;
+  std::atomic<bool> away = false;
+  options.runner.fault = [&](absl::string_view site) -> Fault {
+    if (!away || !absl::StartsWith(site, "barrier")) return {};
+    return {.before = testing::kLoseConnection};
+  };
+  options.runner.retry_budget = absl::ZeroDuration();
+  Lane& lane = NewLane(options);
+  ASSERT_EQ(ReadLater(lane).get(), 0);
+  std::vector<std::future<int64_t>> reads;
+  trap_.Set(LanePoint::kBeforeBarrier, [&] {
+    for (int i = 0; i < 6; ++i) reads.push_back(ReadLater(lane));
+    // The next question is for two of them, the others stand behind it.
+    trap_.Set(LanePoint::kBeforeBarrier, [&] { away = true; });
+  });
+  EXPECT_EQ(ReadLater(lane).get(), 0);
+  for (auto& read : reads) EXPECT_EQ(testing::Await(std::move(read), "an answer"), -1);
+  away = false;
 }
 
 TEST_F(QuotaLaneWatchTest, AReadSeesWhatIsCommittedBeforeItAndPublishedAfterIt) {
