@@ -101,6 +101,13 @@ class Connection {
   Connection& operator=(const Connection&) = delete;
 
   int open() const { return open_; }
+  // The server takes no more on it, or has cut it off.
+  bool over() const {
+    return cut_off_ || nghttp2_session_want_read(session_) == 0 ||
+           nghttp2_session_check_request_allowed(session_) == 0;
+  }
+  // What was under way is told as not answered.
+  void GiveUp() { answered_.other += std::exchange(open_, 0); }
 
   void Ask() {
     nghttp2_nv headers[] = {
@@ -164,10 +171,12 @@ class Connection {
   }
   void Read() {
     uint8_t bytes[16384];
-    for (int size = 0; (size = SSL_read(ssl_, bytes, sizeof(bytes))) > 0;) {
+    int size = 0;
+    while ((size = SSL_read(ssl_, bytes, sizeof(bytes))) > 0) {
       if (nghttp2_session_mem_recv(session_, bytes, static_cast<size_t>(size)) < 0)
         throw std::runtime_error("the server does not speak HTTP/2");
     }
+    cut_off_ = SSL_get_error(ssl_, size) != SSL_ERROR_WANT_READ;
   }
   static ssize_t ReadBody(nghttp2_session*, int32_t, uint8_t* to, size_t, uint32_t* flags,
                           nghttp2_data_source* source, void*) {
@@ -176,11 +185,13 @@ class Connection {
     *flags |= NGHTTP2_DATA_FLAG_EOF;
     return static_cast<ssize_t>(body.size());
   }
-  static int OnHeader(nghttp2_session*, const nghttp2_frame*, const uint8_t* name, size_t name_size,
-                      const uint8_t* value, size_t value_size, uint8_t, void* self) {
+  static int OnHeader(nghttp2_session* session, const nghttp2_frame* frame, const uint8_t* name,
+                      size_t name_size, const uint8_t* value, size_t value_size, uint8_t,
+                      void* self) {
     if (absl::string_view(reinterpret_cast<const char*>(name), name_size) != "grpc-status")
       return 0;
     Answered& answered = static_cast<Connection*>(self)->answered_;
+    nghttp2_session_set_stream_user_data(session, frame->hd.stream_id, &answered);
     const absl::string_view code(reinterpret_cast<const char*>(value), value_size);
     ++(code == "0"   ? answered.ok
        : code == "8" ? answered.exhausted
@@ -188,10 +199,11 @@ class Connection {
                      : answered.other);
     return 0;
   }
-  static int OnClose(nghttp2_session*, int32_t, uint32_t error, void* self) {
+  static int OnClose(nghttp2_session* session, int32_t stream, uint32_t, void* self) {
     auto& connection = *static_cast<Connection*>(self);
     --connection.open_;
-    if (error != NGHTTP2_NO_ERROR) ++connection.answered_.other;
+    if (nghttp2_session_get_stream_user_data(session, stream) == nullptr)
+      ++connection.answered_.other;  // without a status
     return 0;
   }
 
@@ -201,15 +213,16 @@ class Connection {
   SSL* ssl_ = nullptr;
   nghttp2_session* session_ = nullptr;
   int open_ = 0;
+  bool cut_off_ = false;
   std::string out_;
   size_t written_ = 0;  // of out_
 };
 
 class Flood {
  public:
-  Flood(SSL_CTX* tls, const std::string& address, const Question& question, int64_t calls) {
-    for (int64_t i = 0; i < calls; i += kMostCallsAConnection)
-      connections_.push_back(std::make_unique<Connection>(tls, address, question, answered_));
+  Flood(SSL_CTX* tls, const std::string& address, const Question& question, int64_t calls)
+      : tls_(tls), address_(address), question_(question) {
+    for (int64_t i = 0; i < calls; i += kMostCallsAConnection) connections_.push_back(Connect());
     most_each_ = static_cast<int>(calls / static_cast<int64_t>(connections_.size()));
   }
 
@@ -230,11 +243,18 @@ class Flood {
       poll(polls.data(), polls.size(), 1);
       for (size_t i = 0; i < polls.size(); ++i) {
         if (polls[i].revents != 0) connections_[i]->Serve(true);
+        if (connections_[i]->over()) {
+          connections_[i]->GiveUp();
+          connections_[i] = Connect();
+        }
       }
     }
   }
 
  private:
+  std::unique_ptr<Connection> Connect() {
+    return std::make_unique<Connection>(tls_, address_, question_, answered_);
+  }
   // Those that find no room are not made, nor asked for later.
   void AskUpTo(int64_t due, bool only_with_room) {
     for (size_t full = 0; answered_.asked < due && full < connections_.size();) {
@@ -250,6 +270,9 @@ class Flood {
     if (!only_with_room) answered_.asked = std::max(answered_.asked, due);
   }
 
+  SSL_CTX* const tls_;
+  const std::string address_;
+  const Question& question_;
   Answered answered_;
   std::vector<std::unique_ptr<Connection>> connections_;
   int most_each_ = 0;
