@@ -133,7 +133,7 @@ void LeaseHolder::Beat() {
     verdict = keeper_.Answered(epoch, now, incarnation);
   }
   Tell();
-  // One beat that fails leaves time for others.
+  // One beat that fails leaves who leads time for others; who does not lead says so at once.
   if (!epoch.ok() && verdict == LeaseKeeper::Verdict::kStepDown) Complain(epoch.status());
   if (!epoch.ok()) return Look();
   if (verdict != LeaseKeeper::Verdict::kTakeOver) return;
