@@ -152,6 +152,9 @@ class CellsApi final : public Api {
   // The zones that are asked for, by the cells that have them; empty: all.
   absl::StatusOr<std::map<const Cell*, std::vector<std::string>>> ZonesByCell(
       const capacity::v1::FindPlacementsRequest& request);
+  // Of where Nodes are to be had: a cell that refuses what another one answers has no zones for it, as its catalogue lacks the
+  // instance type. Where all refuse, each for a reason of its own, the first one's is left.
+  void PassOverRefusals(Round& round) const;
   absl::Status CheckMoment(const Moment& then) const;
   // The cell that has it, to ask more of it; or to change it, or what is in it.
   absl::StatusOr<Home> Find(const ResourceId& resource);

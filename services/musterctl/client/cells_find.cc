@@ -92,6 +92,21 @@ absl::StatusOr<std::map<const Cell*, std::vector<std::string>>> CellsApi::ZonesB
   return zones;
 }
 
+void CellsApi::PassOverRefusals(Round& round) const {
+  auto& failures = round.failures;
+  const auto is_refusal = [](const auto& each) { return absl::IsInvalidArgument(each.second); };
+  if (!round.answered.empty()) {
+    std::erase_if(failures, is_refusal);
+    round.is_whole = failures.empty() && Present().size() == cells_.size();
+    return;
+  }
+  const bool all_refuse = std::all_of(failures.begin(), failures.end(), is_refusal);
+  const bool is_same = std::all_of(failures.begin(), failures.end(), [&](const auto& each) {
+    return each.second == failures.front().second;
+  });
+  if (all_refuse && !is_same) failures.erase(failures.begin() + 1, failures.end());
+}
+
 absl::StatusOr<FoundPlacements> CellsApi::FindPlacements(const FindPlacementsRequest& request) {
   const auto zones = ZonesByCell(request);
   RETURN_IF_ERROR(zones.status());
@@ -106,7 +121,16 @@ absl::StatusOr<FoundPlacements> CellsApi::FindPlacements(const FindPlacementsReq
     }
     return cell.api->FindPlacements(of_cell);
   };
-  ASSIGN_OR_RETURN(std::vector<Answer<FoundPlacements>> answers, ReadEach<FoundPlacements>(find));
+  std::vector<Answer<FoundPlacements>> answers;
+  Round round = AskEach(find, answers);
+  // A cell that is asked for no zone has said nothing.
+  const auto is_left_out = [&](const Cell* cell) {
+    return !zones->empty() && !zones->contains(cell);
+  };
+  std::erase_if(round.answered, is_left_out);
+  std::erase_if(answers, [&](const auto& answer) { return is_left_out(answer.cell); });
+  PassOverRefusals(round);
+  RETURN_IF_ERROR(ConcludeRead(round));
   std::vector<Found> all;
   for (Answer<FoundPlacements>& answer : answers)
     all.push_back({answer.cell->name, std::move(answer.said.answer)});

@@ -251,6 +251,31 @@ TEST_F(CellsApiTest, ZonesThatAreNamedAreAskedOfTheCellsThatHaveThem) {
   EXPECT_THAT(told_, ElementsAre("cell east: nobody is there"));
 }
 
+TEST_F(CellsApiTest, ACellThatLacksTheInstanceTypeHasNoZonesForIt) {
+  const auto lacks = [](const std::string& what) {
+    return FromServer(absl::InvalidArgumentError(what + " is not in the catalogue."));
+  };
+  AddZone(*west_, "W1", capacity::v1::AVAILABILITY_LIKELY, 20);
+  east_->refusal_of_placements = north_->refusal_of_placements = lacks("t");
+  const auto found = cells_.FindPlacements(ForNodes(4));
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_THAT(ZonesOf(*found), ElementsAre("west W1"));
+  EXPECT_THAT(told_, IsEmpty());
+  EXPECT_FALSE(cells_.is_partial());
+  // All that is asked for is in the one that refuses: the others do not answer for it.
+  auto in_east = ForNodes(4);
+  in_east.add_zones("EAST-1A");
+  EXPECT_EQ(cells_.FindPlacements(in_east).status().message(),
+            "cell east: t is not in the catalogue.");
+  // Nobody has it.
+  west_->refusal_of_placements = lacks("t");
+  EXPECT_EQ(cells_.FindPlacements(ForNodes(4)).status().message(), "t is not in the catalogue.");
+  west_->refusal_of_placements = lacks("u");
+  EXPECT_EQ(cells_.FindPlacements(ForNodes(4)).status().message(),
+            "cell east: t is not in the catalogue.");
+  EXPECT_THAT(told_, IsEmpty());
+}
+
 history::v1::Change ChangeAt(int64_t seconds, int64_t revision) {
   history::v1::Change change;
   change.mutable_change_time()->set_seconds(seconds);

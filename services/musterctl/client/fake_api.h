@@ -29,10 +29,11 @@ class FakeApi final : public Api {
   std::vector<std::string> calls = {};  // changes that were asked for
   absl::Status refusal = {};            // of every change
   absl::Status refusal_of_reads = {};   // of lists and Gets, also of the past, and of placements
-  absl::Status refusal_of_items = {};   // of deletions of what is no NodePool
-  size_t page_size = 1000;              // of lists
-  int lists = 0;                        // that were asked for
-  ListRange listed = {};                // by the last list
+  absl::Status refusal_of_placements = {};
+  absl::Status refusal_of_items = {};  // of deletions of what is no NodePool
+  size_t page_size = 1000;             // of lists
+  int lists = 0;                       // that were asked for
+  ListRange listed = {};               // by the last list
   int gets = 0;
   std::function<void()> before_get = [] {};    // the world goes on
   std::function<void()> before_list = [] {};   // likewise
@@ -95,6 +96,7 @@ class FakeApi final : public Api {
       const capacity::v1::FindPlacementsRequest& request) override {
     calls.push_back("find " + request.ShortDebugString());
     if (!refusal_of_reads.ok()) return refusal_of_reads;
+    if (!refusal_of_placements.ok()) return refusal_of_placements;
     return FoundPlacements{.answer = placements};
   }
   absl::StatusOr<Item> Get(Kind kind, const std::string& id) override {
