@@ -64,6 +64,14 @@ void EraseOthers(Rows& rows, const Round& now) {
   }
 }
 
+// Another cell told of it since: that it is gone from this one says nothing of that one's. E.g. a cluster that was made anew elsewhere,
+// whose first cell's stream resumes late.
+template <class Rows>
+bool IsOfAnother(const Rows& rows, const std::string& key, size_t cell) {
+  const auto row = rows.find(key);
+  return row != rows.end() && row->second.round.cell != cell;
+}
+
 }  // namespace
 
 bool NaturalLess(absl::string_view a, absl::string_view b) {
@@ -105,19 +113,24 @@ void Fleet::TakeOne(const capacity::v1::WatchCapacityResponse& message) {
   if (message.has_machine()) return TakeMachine(message.machine());
   if (message.has_claim()) return TakeClaim(id, message.claim());
   if (message.type() != WATCH_EVENT_TYPE_DELETED) return;
-  if (absl::StartsWith(message.key(), kClaims)) claims_.erase(id);
-  if (absl::StartsWith(message.key(), kMachines)) ForgetMachine(id);
+  if (absl::StartsWith(message.key(), kClaims) && !IsOfAnother(claims_, id, cell_))
+    claims_.erase(id);
+  if (!absl::StartsWith(message.key(), kMachines)) return;
+  const auto machine = machines_.find(id);
+  if (machine != machines_.end() && machine->second.machine_round.cell == cell_) ForgetMachine(id);
 }
 
 void Fleet::TakeOne(const quota::v1::WatchQuotasResponse& message) {
   if (message.type() == WATCH_EVENT_TYPE_SNAPSHOT_END) return EndQuotas();
   const bool deleted = message.type() == WATCH_EVENT_TYPE_DELETED;
   if (absl::StrContains(message.key(), kHoldings)) {
+    if (deleted && IsOfAnother(holdings_, message.key(), cell_)) return;
     if (message.has_holding() || deleted)
       SetHeld(message.key(), message.holding().nodes(), !deleted);
     return;
   }
   if (message.key().empty() || (!message.has_quota() && !deleted)) return;
+  if (deleted && IsOfAnother(quotas_, message.key(), cell_)) return;
   Quota& row = quotas_[message.key()];
   row.round = round(Source::kQuota);
   row.quota = deleted ? std::nullopt : std::optional(message.quota());
@@ -135,9 +148,12 @@ void Fleet::TakeOne(const lifecycle::v1::WatchLifecycleResponse& message) {
   }
   if (message.type() != WATCH_EVENT_TYPE_DELETED) return;
   if (absl::StrContains(message.key(), kNodes)) {
-    ForgetNode(LastPart(message.key()), Before(message.key(), kNodes));
+    const std::string id = LastPart(message.key());
+    const auto node = machines_.find(id);
+    if (node != machines_.end() && node->second.node_round.cell == cell_)
+      ForgetNode(id, Before(message.key(), kNodes));
   } else if (absl::StrContains(message.key(), kPools)) {
-    ForgetPool(message.key());
+    if (!IsOfAnother(pools_, message.key(), cell_)) ForgetPool(message.key());
   }
 }
 

@@ -120,6 +120,45 @@ TEST(FleetTest, ASnapshotOfOneCellLeavesWhatOthersTold) {
   EXPECT_THAT(fleet.pools(), SizeIs(2));
 }
 
+// A cluster is deleted in one cell and made anew in another, and the first one's stream resumes late.
+TEST(FleetTest, WhatIsGoneFromOneCellLeavesWhatAnotherToldSince) {
+  Fleet fleet;
+  const auto tell = [&](size_t cell) {
+    fleet.Take(MachineIs("m", "r1", 0, Machine::STATE_HELD), kNow, cell);
+    fleet.Take(ClaimIs("train", 4, 2, absl::Minutes(1)), kNow, cell);
+    fleet.Take(PoolIs("train", 2), kNow, cell);
+    fleet.Take(NodeIs("m", "train", Node::STATE_PRODUCTION), kNow, cell);
+    fleet.Take(QuotaIs("acme", 5), kNow, cell);
+    fleet.Take(HoldingIs("acme", "u1", 3), kNow, cell);
+  };
+  tell(0);
+  tell(1);
+  const std::string claim = fleet.claims().begin()->first;
+  const std::string quota = fleet.quotas().begin()->first;
+  const auto lose = [&](size_t cell) {
+    fleet.Take(Gone<Capacity>("claims/" + claim), kNow, cell);
+    fleet.Take(Gone<Capacity>("machines/m"), kNow, cell);
+    fleet.Take(Gone<Lifecycle>(PoolNamed("train") + "/nodes/m"), kNow, cell);
+    fleet.Take(Gone<Lifecycle>(PoolNamed("train")), kNow, cell);
+    fleet.Take(Gone<Quotas>(HoldingIs("acme", "u1", 3).key()), kNow, cell);
+    fleet.Take(Gone<Quotas>(quota), kNow, cell);
+  };
+  lose(0);
+  EXPECT_THAT(fleet.claims(), SizeIs(1));
+  EXPECT_THAT(Places(fleet), ElementsAre("m"));
+  EXPECT_EQ(fleet.machines().at("m").state(), CellState::kProduction);
+  EXPECT_EQ(fleet.machines().at("m").pool, PoolNamed("train"));
+  EXPECT_EQ(fleet.pools().at(PoolNamed("train")).round.cell, 1U);
+  ASSERT_THAT(fleet.quotas(), SizeIs(1));
+  EXPECT_TRUE(fleet.quotas().at(quota).quota.has_value());
+  EXPECT_EQ(fleet.quotas().at(quota).held, 3);
+  lose(1);
+  EXPECT_THAT(fleet.claims(), IsEmpty());
+  EXPECT_THAT(fleet.machines(), IsEmpty());
+  EXPECT_THAT(fleet.pools(), IsEmpty());
+  EXPECT_THAT(fleet.quotas(), IsEmpty());
+}
+
 TEST(FleetTest, HeldIsTheSumOfTheHoldings) {
   Fleet fleet;
   fleet.Take(HoldingIs("acme", "u1", 3), kNow);
