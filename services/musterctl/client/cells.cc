@@ -5,6 +5,7 @@
 #include <future>
 #include <optional>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -34,12 +35,17 @@ std::vector<absl::Status> PagesInTurn(const std::vector<const Cell*>& asked, Lis
                                       const PageReceiver& receive) {
   std::deque<PageQueue> queues(asked.size());
   std::vector<std::future<void>> lists;
+  // Before the lists are waited for, also when something throws: a list stands where too many of its pages wait.
+  absl::Cleanup close = [&] {
+    for (PageQueue& queue : queues) queue.Close();
+  };
   for (size_t i = 0; i < asked.size(); ++i) {
     lists.push_back(std::async(std::launch::async, [&, i, trace = CurrentTrace::Get()] {
       const CurrentTrace scope(trace);
       PageQueue& queue = queues[i];
-      queue.End(
-          list(*asked[i], [&](std::vector<Item> page) { return queue.Put(std::move(page)); }));
+      absl::Status how = absl::InternalError("the list broke off");
+      const absl::Cleanup end = [&] { queue.End(std::move(how)); };
+      how = list(*asked[i], [&](std::vector<Item> page) { return queue.Put(std::move(page)); });
     }));
   }
   std::vector<absl::Status> ends(asked.size());
@@ -51,7 +57,7 @@ std::vector<absl::Status> PagesInTurn(const std::vector<const Cell*>& asked, Lis
     }
     if (wants_more) ends[i] = queues[i].end();
   }
-  for (PageQueue& queue : queues) queue.Close();
+  std::move(close).Invoke();
   for (std::future<void>& each : lists) each.get();
   return ends;
 }

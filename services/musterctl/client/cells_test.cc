@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -163,6 +164,22 @@ TEST_F(CellsApiTest, AListOfWhichNoMoreIsWantedEnds) {
   EXPECT_EQ(pages, 2);
   EXPECT_THAT(told_, IsEmpty()) << "nobody asks what north would have said";
   EXPECT_FALSE(cells_.is_partial());
+}
+
+// None waits for a list that waits for whoever takes its pages.
+TEST_F(CellsApiTest, AnExceptionEndsAList) {
+  for (FakeApi* api : all()) {
+    api->page_size = 1;
+    api->items[Kind::kZone] = ManyZones(3 * PageQueue::kMostAhead);
+  }
+  const auto list = [&](const PageReceiver& receive) {
+    return cells_.ListPages(Kind::kZone, {}, receive);
+  };
+  const auto refuse = [](std::vector<Item>) -> bool { throw std::runtime_error("no more"); };
+  EXPECT_THROW((void)list(refuse), std::runtime_error);
+  const auto take = [](std::vector<Item>) { return true; };
+  west_->before_list = [] { throw std::runtime_error("broken"); };
+  EXPECT_THROW((void)list(take), std::runtime_error);
 }
 
 TEST_F(CellsApiTest, ErrorsNameTheirCellsInTheirOrder) {
