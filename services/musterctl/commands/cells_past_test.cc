@@ -126,8 +126,14 @@ TEST_F(CellsPastTest, DiffIsOfTheCellThatHadIt) {
   east_.past = {Past("c-east", 7)};
   EXPECT_EQ(RunLine({"diff", "np/train", "--since=1h"}), kFailed);
   EXPECT_EQ(err(),
-            "error: nodepool/train is in several cells; say which is meant, e.g. "
+            "error: nodepool/train was then in several cells: east, west; say which is meant, e.g. "
             "--context=east\n");
+  // East has it no more.
+  east_.past = {Past("c-east", 7), FromServer(absl::NotFoundError("there is none"))};
+  EXPECT_EQ(RunLine({"diff", "np/train", "--since=1h"}), kFailed);
+  EXPECT_EQ(err(),
+            "error: nodepool/train was then in several cells: east, west; say which is meant, e.g. "
+            "--context=west\n");
   east_.past = west_.past = {};
   EXPECT_EQ(RunLine({"diff", "np/train", "--since=1h", "--cluster=c-west"}), kFailed);
   EXPECT_EQ(err(), "error: there was none\n");

@@ -1,9 +1,11 @@
+#include <algorithm>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "services/common/status_macros.h"
 #include "services/common/timestamp.h"
@@ -72,12 +74,32 @@ const google::protobuf::Message& MessageOf(const Item& item) {
                     item);
 }
 
+// FAILED_PRECONDITION, with the cells that had it then. A cell that has it now, if one of them does, is the one to say.
+absl::Status InSeveral(Session& session, const ResourceId& resource, const Moment& then,
+                       const std::vector<ToldPast>& past) {
+  std::vector<std::string> names;
+  for (const ToldPast& told : past) names.push_back(told.cell);
+  std::string best = names.front();
+  const bool is_now = then == Moment(kLastTime);
+  if (!is_now) {
+    const absl::StatusOr<std::vector<ToldPast>> now = session.api.GetPast(resource, kLastTime);
+    const auto has_it = [&](const std::string& name) {
+      return now.ok() && std::any_of(now->begin(), now->end(),
+                                     [&](const ToldPast& told) { return told.cell == name; });
+    };
+    const auto found = std::find_if(names.begin(), names.end(), has_it);
+    if (found != names.end()) best = *found;
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat(Label(resource), is_now ? " is" : " was then", " in several cells: ",
+                   absl::StrJoin(names, ", "), "; say which is meant, e.g. --context=", best));
+}
+
 // As it was then; FAILED_PRECONDITION where several cells had one.
 absl::StatusOr<Item> OneThen(Session& session, const ResourceId& resource, const Moment& then) {
   ASSIGN_OR_RETURN(const std::vector<ToldPast> past, session.api.GetPast(resource, then));
   if (past.size() == 1) return ToItem(past[0].answer.resource());
-  return absl::FailedPreconditionError(absl::StrCat(
-      Label(resource), " is in several cells; say which is meant, e.g. --context=", past[0].cell));
+  return InSeveral(session, resource, then, past);
 }
 
 }  // namespace
