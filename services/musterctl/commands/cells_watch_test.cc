@@ -131,6 +131,27 @@ TEST_F(CellsWatchTest, AWatchOfAClusterThatNoCellHasEnds) {
   EXPECT_THAT(err(), Not(HasSubstr("does not exist")));
 }
 
+// Whether the cluster is anywhere is asked while other cells' lines go on.
+TEST_F(CellsWatchTest, ACellThatIsSlowToSayWhatItHasHoldsUpNoLines) {
+  std::atomic<int> west_streams = 0;
+  std::atomic<bool> is_asked = false;
+  east_.before_watch = [&] { testing::Until([&] { return west_streams > 1; }, "west's second"); };
+  east_.before_get = [&] {
+    is_asked = true;
+    testing::Until([&] { return west_streams > 2; }, "what west has");
+  };
+  west_.before_watch = [&] {
+    if (++west_streams == 2) testing::Until([&] { return is_asked.load(); }, "the question");
+  };
+  east_.streams = {{{EndOfAll(1)}, stop_}};
+  west_.streams = {{{EndOfAll(1)}, absl::UnavailableError("cut")},
+                   {{Changed(Pool("c-west", "eval", 13), 2)}, absl::UnavailableError("cut")}};
+  EXPECT_EQ(RunLine({"get", "np", "-w", "--cluster=c-west", "--no-headers", "-o",
+                     "custom-columns=CELL:.metadata.cell,N:.spec.targetNodes"}),
+            kFailed);
+  EXPECT_THAT(Lines(), ElementsAre("west   13"));
+}
+
 // Quits once it has shown a page.
 class Glance final : public Terminal {
  public:

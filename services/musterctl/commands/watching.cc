@@ -53,20 +53,31 @@ class Joint {
         watched_(watched),
         printer_(printer),
         first_until_(session.world.clock.Now() + session.timeout),
+        together_(session.cells, [this](const absl::Status& error) { Say(RenderError(error)); }),
         parts_(session.cells.size()) {}
 
   // Shows what is wanted of these changes of a cell. `is_all`: it has told of all that there is. False: the watch is over.
   bool Show(size_t cell, std::vector<WatchView::Change> changes, bool is_all) {
-    MutexLock lock(mutex_);
-    const std::vector<Item> items = Take(cell, std::move(changes));
-    parts_[cell].is_known |= is_all;
-    if (is_all && where_.ok() && IsNothingThere()) {
-      where_ = CheckRange(session_, watched_.range);
-      // The others end with their next message: what is the matter is said at once.
-      if (!where_.ok() && session_.of_cells)
-        session_.world.err << RenderError(where_) << std::flush;
+    std::vector<Item> items;
+    {
+      MutexLock lock(mutex_);
+      items = Take(cell, std::move(changes));
+      parts_[cell].is_known |= is_all;
+      const bool is_in_doubt = is_all && where_.ok() && IsNothingThere();
+      if (!is_in_doubt || is_checking_) {
+        if (where_.ok() && (is_all || !items.empty())) printer_.Print(items);
+        return where_.ok();
+      }
+      is_checking_ = true;
     }
-    if (where_.ok() && (is_all || !items.empty())) printer_.Print(items);
+    // A cell that is silent holds up no lines of the others.
+    const absl::Status where = Check();
+    MutexLock lock(mutex_);
+    is_checking_ = false;
+    if (IsNothingThere()) where_ = where;
+    // The others end with their next message: what is the matter is said at once.
+    if (!where_.ok() && session_.of_cells) session_.world.err << RenderError(where_) << std::flush;
+    if (where_.ok()) printer_.Print(items);
     return where_.ok();
   }
   // A message of a cell came.
@@ -92,6 +103,14 @@ class Joint {
   }
 
  private:
+  // Whether anything can be there. By one at a time; what it says meanwhile is said under the lock.
+  absl::Status Check() {
+    if (!session_.of_cells) return CheckRange(session_, watched_.range);
+    Session asking{session_.line,    session_.scope,    together_,     session_.world,
+                   session_.timeout, session_.of_cells, session_.cells};
+    return CheckRange(asking, watched_.range);
+  }
+
   struct Part {
     std::set<std::string> names = {};  // of what was printed, and is there
     bool is_known = false;             // a snapshot was complete
@@ -126,7 +145,9 @@ class Joint {
   const Watched& watched_;
   Printer& printer_;
   const absl::Time first_until_;
+  CellsApi together_;  // only of Check
   mutable Mutex mutex_;
+  bool is_checking_ MUSTER_GUARDED_BY(mutex_) = false;
   std::vector<Part> parts_ MUSTER_GUARDED_BY(mutex_);  // by cell
   bool is_heard_ MUSTER_GUARDED_BY(mutex_) = false;
   absl::Status where_ MUSTER_GUARDED_BY(mutex_);
