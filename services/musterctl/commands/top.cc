@@ -32,7 +32,7 @@ constexpr absl::Duration kFirstPatience = absl::Seconds(1);
 constexpr size_t kMostAsked = 40;
 constexpr size_t kPageOfPools = 10;
 
-struct Wishes {
+struct TopOptions {
   bool once = false;
   bool colour = false;
   absl::Duration interval = {};
@@ -52,25 +52,25 @@ absl::StatusOr<bool> WantsColour(const Session& session) {
          variable("TERM") != "dumb";
 }
 
-absl::StatusOr<Wishes> WishesOf(const Session& session) {
+absl::StatusOr<TopOptions> ReadTopOptions(const Session& session) {
   const CommandLine& line = session.line;
   if (!line.arguments.empty())
     return WrongUse(absl::StrCat("top: takes no argument, not \"", line.arguments[0], "\""));
-  Wishes wishes;
-  wishes.once = line.Has("once");
-  ASSIGN_OR_RETURN(wishes.colour, WantsColour(session));
+  TopOptions options;
+  options.once = line.Has("once");
+  ASSIGN_OR_RETURN(options.colour, WantsColour(session));
   const auto interval = ParseTimeout("--interval", line.Get("interval"));
   if (!interval.ok()) return WrongUse(interval.status().message());
   if (*interval < kLeastInterval || *interval > kMostInterval) {
     return WrongUse(
         absl::StrCat("--interval: must be 100ms to 1h, is \"", line.Get("interval"), "\""));
   }
-  wishes.interval = *interval;
-  wishes.filter.zone = line.Get("zone");
-  if (line.given.contains("organization")) wishes.filter.organization = line.Get("organization");
-  if (!wishes.once && session.world.terminal == nullptr)
+  options.interval = *interval;
+  options.filter.zone = line.Get("zone");
+  if (line.given.contains("organization")) options.filter.organization = line.Get("organization");
+  if (!options.once && session.world.terminal == nullptr)
     return WrongUse("top: the output is no terminal; --once prints one page");
-  return wishes;
+  return options;
 }
 
 struct Looked {
@@ -127,7 +127,7 @@ absl::Status NotAllIsKnown(const top::CellWatches& cell, absl::Duration timeout)
   return cell.cell.empty() ? status : InCell(cell.cell, status);
 }
 
-top::View ViewOf(Session& session, const Wishes& wishes) {
+top::View ViewOf(Session& session, const TopOptions& options) {
   top::View view;
   view.server = session.line.Get("server");
   if (session.of_cells) {
@@ -136,7 +136,7 @@ top::View ViewOf(Session& session, const Wishes& wishes) {
           absl::StrAppend(out, cell.name);
         }));
   }
-  view.filter = wishes.filter;
+  view.filter = options.filter;
   view.now = session.world.clock.Now();
   return view;
 }
@@ -178,7 +178,7 @@ void AskAll(const LiveFleet& fleet, top::View& view) {
 }
 
 // Of several cells, what some have is a page, too: of the others it is said.
-absl::Status Once(Session& session, const Wishes& wishes, const LiveFleet& fleet) {
+absl::Status Once(Session& session, const TopOptions& options, const LiveFleet& fleet) {
   std::vector<top::CellWatches> cells = AwaitAll(session, fleet, session.timeout);
   std::vector<absl::Status> missing;
   for (const top::CellWatches& cell : cells) {
@@ -191,12 +191,12 @@ absl::Status Once(Session& session, const Wishes& wishes, const LiveFleet& fleet
   }
   for (const absl::Status& each : missing) session.world.err << RenderError(each);
   RETURN_IF_ERROR(nothing);
-  top::View view = ViewOf(session, wishes);
+  top::View view = ViewOf(session, options);
   view.cells = std::move(cells);
   if (session.world.terminal != nullptr) view.width = session.world.terminal->size().width;
   AskAll(fleet, view);
   const auto lines = fleet.Read([&](const top::Fleet& now) { return top::Render(now, view); });
-  *session.world.screen << top::Print(lines, view.width, wishes.colour, "\n") << std::flush;
+  *session.world.screen << top::Print(lines, view.width, options.colour, "\n") << std::flush;
   return missing.empty() ? absl::OkStatus() : SaidAlready();
 }
 
@@ -236,9 +236,9 @@ std::string OverLast(const std::vector<top::Line>& lines, const top::View& view,
 using Askers = std::vector<std::unique_ptr<Asker>>;
 
 // The page as it is now, from the pool number `first` on.
-top::View Look(Session& session, const Wishes& wishes, const LiveFleet& fleet, const Looked& looked,
-               const Askers& askers) {
-  top::View view = ViewOf(session, wishes);
+top::View Look(Session& session, const TopOptions& options, const LiveFleet& fleet,
+               const Looked& looked, const Askers& askers) {
+  top::View view = ViewOf(session, options);
   const Terminal::Size size = session.world.terminal->size();
   view.width = size.width;
   view.height = size.height;
@@ -250,7 +250,7 @@ top::View Look(Session& session, const Wishes& wishes, const LiveFleet& fleet, c
   return view;
 }
 
-absl::Status Live(Session& session, const Wishes& wishes, LiveFleet& fleet) {
+absl::Status Live(Session& session, const TopOptions& options, LiveFleet& fleet) {
   Terminal& terminal = *session.world.terminal;
   Askers askers;
   for (size_t cell = 0; cell < fleet.cells(); ++cell)
@@ -262,13 +262,13 @@ absl::Status Live(Session& session, const Wishes& wishes, LiveFleet& fleet) {
   const absl::Cleanup leave = [&] { terminal.Leave(); };
   size_t first = 0;
   while (true) {
-    const Looked looked = LookFrom(fleet, wishes.filter, first);
-    top::View view = Look(session, wishes, fleet, looked, askers);
+    const Looked looked = LookFrom(fleet, options.filter, first);
+    top::View view = Look(session, options, fleet, looked, askers);
     view.first_trouble = first =
         std::min(first, looked.troubles - std::min<size_t>(looked.troubles, 1));
     const auto lines = fleet.Read([&](const top::Fleet& now) { return top::Render(now, view); });
-    *session.world.screen << OverLast(lines, view, wishes.colour) << std::flush;
-    const absl::Time next = view.now + wishes.interval;
+    *session.world.screen << OverLast(lines, view, options.colour) << std::flush;
+    const absl::Time next = view.now + options.interval;
     for (bool wait = true; wait;) {
       const absl::Duration left = next - session.world.clock.Now();
       if (left <= absl::ZeroDuration()) break;
@@ -284,10 +284,10 @@ absl::Status Live(Session& session, const Wishes& wishes, LiveFleet& fleet) {
 }  // namespace
 
 absl::Status Top(Session& session) {
-  ASSIGN_OR_RETURN(const Wishes wishes, WishesOf(session));
+  ASSIGN_OR_RETURN(const TopOptions options, ReadTopOptions(session));
   ASSIGN_OR_RETURN(const std::unique_ptr<LiveFleet> fleet,
                    LiveFleet::Follow(session.cells, session.world.clock));
-  return wishes.once ? Once(session, wishes, *fleet) : Live(session, wishes, *fleet);
+  return options.once ? Once(session, options, *fleet) : Live(session, options, *fleet);
 }
 
 }  // namespace muster::musterctl

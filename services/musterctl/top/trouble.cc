@@ -25,13 +25,14 @@ std::optional<Trouble> TroubleOf(const lifecycle::v1::NodePool& pool) {
   if (pool.has_delete_time())
     return Trouble{&pool, "Deleting", "Its Nodes leave.", TimeOf(pool.delete_time())};
   std::optional<Trouble> found;
-  for (const HealthyCondition& wish : kHealthyConditions) {
-    const lifecycle::v1::Condition* condition = FindCondition(pool, wish.type);
-    if (condition == nullptr) {
+  for (const HealthyCondition& condition : kHealthyConditions) {
+    const lifecycle::v1::Condition* told = FindCondition(pool, condition.type);
+    if (told == nullptr) {
       if (!found)
-        found = {&pool, absl::StrCat(wish.type, ": not told yet"), "", TimeOf(pool.create_time())};
-    } else if (condition->reason() != wish.reason) {
-      if (!found || (wish.stalls && !found->stalls)) found = Of(pool, *condition, wish.stalls);
+        found = {&pool, absl::StrCat(condition.type, ": not told yet"), "",
+                 TimeOf(pool.create_time())};
+    } else if (told->reason() != condition.reason) {
+      if (!found || (condition.stalls && !found->stalls)) found = Of(pool, *told, condition.stalls);
     }
   }
   const lifecycle::v1::Condition* unreachable =
