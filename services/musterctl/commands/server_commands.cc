@@ -75,16 +75,11 @@ Command ConfigCommand() {
           "Several with commas between are cells, asked at the same time and read as one: get,\n"
           "describe, events, find and history say of each thing its CELL, diff is of the cell "
           "that has it,\n"
-          "and top names the cells above the page. What one does not answer is an "
-          "error\n"
-          "beside what others say, and exit code 1. A change goes to the cell that has what is "
-          "changed\n"
-          "(a NodePool's has its cluster, a cluster's, machine's and quota's its zone); releases "
-          "and "
-          "instance\n"
-          "types go to all. What is of one cell (a revision, check, auth, debug, version) is "
-          "refused. See "
-          "deploy/cells.md.",
+          "and top names the cells above the page. What one does not answer is an error\n"
+          "beside what others say, and exit code 1. A change goes to the cell that has what\n"
+          "is changed (a NodePool's has its cluster, a cluster's, machine's and quota's its\n"
+          "zone); releases and instance types go to all. What is of one cell (a revision,\n"
+          "check, auth, debug, version) is refused. See deploy/cells.md.",
       .examples =
           "config set-context lab --server=lab.example.org:7600 --cluster=c1\n"
           "config use-context lab\n"

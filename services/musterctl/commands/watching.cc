@@ -71,10 +71,10 @@ class Joint {
       is_checking_ = true;
     }
     // A cell that is silent holds up no lines of the others.
-    const absl::Status where = Check();
+    const absl::Status answer = Check();
     MutexLock lock(mutex_);
     is_checking_ = false;
-    if (IsNothingThere()) where_ = where;
+    if (IsNothingThere()) where_ = answer;
     // The others end with their next message: what is the matter is said at once.
     if (!where_.ok() && session_.of_cells) session_.world.err << RenderError(where_) << std::flush;
     if (where_.ok()) printer_.Print(items);
