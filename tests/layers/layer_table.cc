@@ -166,7 +166,7 @@ const std::vector<Layer>& Layers() {
       {"tests",
        "tests may include everything but libpqxx, which stays in storage/ and the stores",
        {"services/", "storage/", "tests/", "muster/", "google/", "grpc/", "grpcpp/", "prometheus/",
-        "yaml-cpp/", "nlohmann/", "libpq-fe.h"}},
+        "yaml-cpp/", "nlohmann/", "libpq-fe.h", "nghttp2/", "openssl/"}},
   };
   return layers;
 }
