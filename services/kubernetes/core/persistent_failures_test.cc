@@ -23,7 +23,8 @@ TEST(PersistentFailures, OfManyObjectsAFewAreToldAMinuteAndTheOthersCounted) {
   PersistentFailures failures;
   int told = 0;
   for (int object = 0; object < 1'000; ++object) {
-    const auto others = failures.Tell(kPersistentFailures, kFirstFailure + object * absl::Milliseconds(1));
+    const auto others =
+        failures.Tell(kPersistentFailures, kFirstFailure + object * absl::Milliseconds(1));
     if (!others) continue;
     EXPECT_EQ(*others, 0);
     ++told;
