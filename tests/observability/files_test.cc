@@ -269,6 +269,14 @@ TEST(Rules, SayMessagesThatThereAre) {
   EXPECT_GT(messages, 10);
 }
 
+// A new alert is measured, too; what there was when it was measured stays.
+TEST(Measured, HasEveryAlert) {
+  const std::string measured = ReadFile(absl::StrCat(kFolder, "measured.md"));
+  for (const AlertRule& rule : AlertRulesOf(absl::StrCat(kFolder, "rules/alerts.yaml")))
+    EXPECT_THAT(measured, HasSubstr(absl::StrCat("\n| ", rule.name, " | ")))
+        << "made by tests/observability/report";
+}
+
 TEST(Dashboards, AreMadeFromTheirSource) {
   const Dashboards dashboards(absl::StrCat(kFolder, "dashboards.yaml"));
   std::set<std::string> files;
