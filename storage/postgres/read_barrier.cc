@@ -108,13 +108,25 @@ void ReadBarrier::AskHead(std::vector<PendingRead>& unasked, std::vector<Pending
   // What memory knows before the head is asked, the head knows too, or it was lost.
   const Position known = memory_.served_at();
   options_.Yield(LanePoint::kBeforeBarrier);
+  // Whom the question had no room for.
+  size_t behind = 0;
+  if (unasked.size() >= options_.max_reads) {
+    MutexLock lock(mutex_);
+    behind = new_reads_.size();
+  }
   const absl::StatusOr<Head> head = db_.ReadHead(known.revision);
   options_.Yield(LanePoint::kAfterBarrier);
   if (!head.ok()) {
     for (PendingRead& read : unasked) read.done(head.status());
     unasked.clear();
-    // Those who stand behind them too: each further question might take as long.
-    return FailUnasked(head.status());
+    // Each further question might take as long.
+    std::vector<PendingRead> failed;
+    {
+      MutexLock lock(mutex_);
+      failed = new_reads_.Take(behind);
+    }
+    for (PendingRead& read : failed) read.done(head.status());
+    return;
   }
   if (Judge(known, *head).replaced()) return poke_();
   for (PendingRead& read : unasked) {
