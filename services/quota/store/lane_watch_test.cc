@@ -106,11 +106,13 @@ TEST_F(QuotaLaneWatchTest, WhoStandsBehindAQuestionThatFailsFailsWithIt) {
   trap_.Set(LanePoint::kBeforeBarrier, [&] {
     for (int i = 0; i < 6; ++i) reads.push_back(ReadLater(lane));
     // The next question is for two of them, the others stand behind it.
-    trap_.Set(LanePoint::kBeforeBarrier, [&] { away = true; });
+    trap_.Set(LanePoint::kBeforeBarrier, [&] {
+      away = true;
+      trap_.Set(LanePoint::kAfterBarrier, [&] { away = false; });
+    });
   });
   EXPECT_EQ(ReadLater(lane).get(), 0);
   for (auto& read : reads) EXPECT_EQ(testing::Await(std::move(read), "an answer"), -1);
-  away = false;
 }
 
 TEST_F(QuotaLaneWatchTest, AReadSeesWhatIsCommittedBeforeItAndPublishedAfterIt) {
