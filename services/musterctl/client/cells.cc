@@ -12,16 +12,13 @@
 #include "services/common/error.h"
 #include "services/common/status_macros.h"
 #include "services/common/trace_context.h"
+#include "services/musterctl/client/errors.h"
 #include "services/musterctl/client/page_queue.h"
 
 // How several cells are asked, and what is read of them. Changes: cells_changes.cc; what was: cells_past.cc; where Nodes are to be
 // had: cells_find.cc.
 namespace muster::musterctl {
 namespace {
-
-bool IsAway(const absl::Status& status) {
-  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
-}
 
 std::string Text(const ResourceId& resource) {
   return absl::StrCat(KindWord(resource.kind), " \"", resource.id, "\"");

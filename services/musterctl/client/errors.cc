@@ -20,6 +20,10 @@ absl::Status FromServer(const absl::Status& status) {
                      {.reason = absl::StatusCodeToString(status.code())});
 }
 
+bool IsAway(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
+}
+
 absl::Status RenameFields(const absl::Status& status,
                           const std::function<std::string(const std::string& field)>& rename) {
   std::optional<error::Detail> detail = error::DetailOf(status);

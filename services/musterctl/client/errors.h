@@ -12,6 +12,9 @@ namespace muster::musterctl {
 // wrong here says none.
 absl::Status FromServer(const absl::Status& status);
 
+// Whoever was asked did not answer, and may do so later.
+bool IsAway(const absl::Status& status);
+
 // The same error, its field violations under other names.
 absl::Status RenameFields(const absl::Status& status,
                           const std::function<std::string(const std::string& field)>& rename);

@@ -11,6 +11,7 @@
 #include "services/common/edit_distance.h"
 #include "services/common/resource_name.h"
 #include "services/common/status_macros.h"
+#include "services/musterctl/client/errors.h"
 #include "services/musterctl/commands/wrong_use.h"
 
 namespace muster::musterctl {
@@ -193,9 +194,7 @@ absl::Status ForEach(absl::Span<const ResourceId> all,
     if (status.ok()) continue;
     if (!last.ok()) tell(last);
     last = std::move(status);
-    const bool away = absl::IsUnavailable(last) || absl::IsDeadlineExceeded(last) ||
-                      absl::IsUnauthenticated(last) || IsWrongUse(last);
-    if (away) break;
+    if (IsAway(last) || absl::IsUnauthenticated(last) || IsWrongUse(last)) break;
   }
   return last;
 }

@@ -102,7 +102,7 @@ absl::Status RolloutStatus(Session& session, const ResourceId& id, absl::Time un
   std::string last;
   while (true) {
     const auto pool = session.api.GetNodePool(id.id);
-    const bool away = absl::IsUnavailable(pool.status()) || absl::IsDeadlineExceeded(pool.status());
+    const bool away = IsAway(pool.status());
     if (!pool.ok() && !(away && !last.empty())) return pool.status();
     const RolloutProgress progress =
         pool.ok() ? ProgressOf(*pool, Label(id))

@@ -97,8 +97,7 @@ absl::Status WaitForPool(Session& session, const ResourceId& id, bool deleted,
     auto answer = session.api.GetNodePool(id.id);
     // Another one of the name: the one that was meant is gone.
     if (answer.ok() && !uid.empty() && answer->uid() != uid) answer = absl::NotFoundError("");
-    const bool away =
-        absl::IsUnavailable(answer.status()) || absl::IsDeadlineExceeded(answer.status());
+    const bool away = IsAway(answer.status());
     const bool awaited = away || (absl::IsNotFound(answer.status()));
     if (!answer.ok() && !awaited) return answer.status();
     if (absl::IsNotFound(answer.status()) && !checked_cluster && uid.empty()) {
@@ -210,8 +209,7 @@ absl::StatusOr<std::string> MissingOf(Session& session, const ResourceId& id,
     return "";
   }
   if (is_missing && awaited.type == Type::kCreated) return "it does not exist";
-  if (absl::IsUnavailable(item.status()) || absl::IsDeadlineExceeded(item.status()))
-    return "the server is away, trying again";
+  if (IsAway(item.status())) return "the server is away, trying again";
   if (!item.ok()) return item.status();
   if (awaited.type == Type::kGone) return "it is there";
   if (awaited.type == Type::kCreated) return "";

@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "services/musterctl/client/errors.h"
 #include "services/musterctl/commands/commands.h"
 #include "services/musterctl/print/words.h"
 
@@ -65,8 +66,7 @@ NodeProgress ProgressOf(const absl::StatusOr<Item>& item, NodeVerb verb, const N
     return {"gone", true,
             drains ? absl::OkStatus() : absl::FailedPreconditionError("it left its NodePool")};
   }
-  if (absl::IsUnavailable(item.status()) || absl::IsDeadlineExceeded(item.status()))
-    return {"the server is away, trying again", false, {}};
+  if (IsAway(item.status())) return {"the server is away, trying again", false, {}};
   if (!item.ok()) return {"", true, item.status()};
   const Node& node = std::get<Node>(*item);
   return drains ? OfDrain(node) : OfReboot(node, before);

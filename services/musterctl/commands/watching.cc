@@ -169,8 +169,7 @@ class Streams {
   bool AwaitNext(const absl::Status& end) {
     std::optional<absl::Duration> pause =
         retries_.PauseAfter(end, joint_.first_until() - world_.clock.Now());
-    const bool is_away = absl::IsUnavailable(end) || absl::IsDeadlineExceeded(end);
-    const bool is_late = !pause && is_away && joint_.is_heard();
+    const bool is_late = !pause && IsAway(end) && joint_.is_heard();
     if (is_late) pause = kLastRetry;
     if (!pause) return false;
     if ((retries_.heard() || is_late) && !told_ && !absl::IsOutOfRange(end)) {
