@@ -11,7 +11,6 @@
 #include "absl/strings/str_join.h"
 #include "services/common/error.h"
 #include "services/common/status_macros.h"
-#include "services/common/trace_context.h"
 #include "services/musterctl/client/errors.h"
 #include "services/musterctl/client/page_queue.h"
 
@@ -37,8 +36,7 @@ std::vector<absl::Status> PagesInTurn(const std::vector<const Cell*>& asked, Lis
     for (PageQueue& queue : queues) queue.Close();
   };
   for (size_t i = 0; i < asked.size(); ++i) {
-    lists.push_back(std::async(std::launch::async, [&, i, trace = CurrentTrace::Get()] {
-      const CurrentTrace scope(trace);
+    lists.push_back(RunAsync([&, i] {
       PageQueue& queue = queues[i];
       absl::Status how = absl::InternalError("the list broke off");
       const absl::Cleanup end = [&] { queue.End(std::move(how)); };
@@ -59,15 +57,19 @@ std::vector<absl::Status> PagesInTurn(const std::vector<const Cell*>& asked, Lis
   return ends;
 }
 
-absl::Status InSeveral(const ResourceId& resource, const std::vector<Item>& found) {
-  std::vector<std::string> names;
-  for (const Item& item : found) names.push_back(item.cell);
-  return absl::FailedPreconditionError(
-      absl::StrCat(Text(resource), " is in several cells: ", absl::StrJoin(names, ", "),
-                   "; say which is meant, e.g. --context=", names[0]));
+}  // namespace
+
+CellNames NamesOf(const std::vector<Cell>& cells) {
+  CellNames names;
+  for (const Cell& cell : cells) names.push_back(cell.name);
+  return names;
 }
 
-}  // namespace
+absl::Status InSeveral(absl::string_view what, const CellNames& names, const std::string& meant) {
+  return absl::FailedPreconditionError(
+      absl::StrCat(what, " in several cells: ", absl::StrJoin(names, ", "),
+                   "; say which is meant, e.g. --context=", meant));
+}
 
 absl::Status InCell(const std::string& cell, const absl::Status& status) {
   const std::string message = absl::StrCat("cell ", cell, ": ", status.message());
@@ -84,6 +86,16 @@ std::vector<const Cell*> CellsApi::Present() const {
     if (!away_.contains(&cell)) present.push_back(&cell);
   }
   return present;
+}
+
+bool CellsApi::Round::is_one_failure() const {
+  return std::all_of(failures.begin(), failures.end(),
+                     [&](const auto& each) { return each.second == failures.front().second; });
+}
+
+void CellsApi::PassOver(Round& round, absl::FunctionRef<bool(const absl::Status&)> is_none) const {
+  std::erase_if(round.failures, [&](const auto& each) { return is_none(each.second); });
+  round.is_whole = round.failures.empty() && Present().size() == cells_.size();
 }
 
 CellsApi::Round CellsApi::RoundOf(const std::vector<const Cell*>& asked,
@@ -117,10 +129,7 @@ absl::Status CellsApi::Conclude(const Round& round) {
   const Cell& last_cell = *failures.back().first;
   const absl::Status& last = failures.back().second;
   // What is wrong with the question itself all say alike: it is said once.
-  const bool is_same = failures.size() > 1 && !IsAway(last) &&
-                       std::all_of(failures.begin(), failures.end(),
-                                   [&](const auto& each) { return each.second == last; });
-  if (is_same) return last;
+  if (failures.size() > 1 && !IsAway(last) && round.is_one_failure()) return last;
   for (auto each = failures.begin(); each + 1 != failures.end(); ++each)
     tell_(InCell(each->first->name, each->second));
   return InCell(last_cell.name, last);
@@ -143,10 +152,9 @@ const CellsApi::Home* CellsApi::Known(Kind kind, const std::string& id) const {
 }
 
 absl::Status CellsApi::OneCellOnly(absl::string_view what) const {
-  const std::string names = absl::StrJoin(
-      cells_, ", ", [](std::string* out, const Cell& cell) { absl::StrAppend(out, cell.name); });
   return absl::FailedPreconditionError(
-      absl::StrCat(what, ": of one cell at a time; say by --context which of ", names));
+      absl::StrCat(what, ": of one cell at a time; say by --context which of ",
+                   absl::StrJoin(NamesOf(cells_), ", ")));
 }
 
 absl::Status CellsApi::ListPages(Kind kind, const ListRange& range, const PageReceiver& receive) {
@@ -193,8 +201,10 @@ absl::StatusOr<std::vector<Item>> CellsApi::GetEvery(Kind kind, const std::strin
 
 absl::StatusOr<Item> CellsApi::Get(Kind kind, const std::string& id) {
   ASSIGN_OR_RETURN(std::vector<Item> found, GetEvery(kind, id));
-  if (found.size() > 1) return InSeveral({kind, id}, found);
-  return std::move(found[0]);
+  if (found.size() == 1) return std::move(found[0]);
+  CellNames names;
+  for (const Item& item : found) names.push_back(item.cell);
+  return InSeveral(absl::StrCat(Text({kind, id}), " is"), names, names[0]);
 }
 
 absl::StatusOr<CellsApi::Home> CellsApi::Find(const ResourceId& resource) {

@@ -114,6 +114,9 @@ class CellsApi final : public Api {
     absl::Status missing = {};                                        // a NOT_FOUND, if one said so
     std::vector<std::pair<const Cell*, absl::Status>> failures = {};  // all else
     bool is_whole = true;  // all cells answered, with OK or NOT_FOUND
+
+    // All that failed failed alike.
+    bool is_one_failure() const;
   };
   // Where a resource is.
   struct Home {
@@ -132,6 +135,8 @@ class CellsApi final : public Api {
   std::vector<const Cell*> Present() const;
   // What came of asking these, which said so.
   Round RoundOf(const std::vector<const Cell*>& asked, const std::vector<absl::Status>& said) const;
+  // What `is_none` counts as an answer that says nothing.
+  void PassOver(Round& round, absl::FunctionRef<bool(const absl::Status&)> is_none) const;
   // Asks each that is not away, all at the same time; `answers` are in the order of the cells.
   template <class T, class Ask>
   Round AskEach(const Ask& ask, std::vector<Answer<T>>& answers) const;
@@ -174,6 +179,9 @@ class CellsApi final : public Api {
   bool is_partial_ = false;
 };
 
+CellNames NamesOf(const std::vector<Cell>& cells);
+// FAILED_PRECONDITION: `what` ("nodepool/train is") stands in those; `meant` is one of them, for example.
+absl::Status InSeveral(absl::string_view what, const CellNames& names, const std::string& meant);
 // The same error, naming the cell.
 absl::Status InCell(const std::string& cell, const absl::Status& status);
 

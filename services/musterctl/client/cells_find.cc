@@ -93,18 +93,12 @@ absl::StatusOr<std::map<const Cell*, std::vector<std::string>>> CellsApi::ZonesB
 }
 
 void CellsApi::PassOverRefusals(Round& round) const {
+  if (!round.answered.empty()) return PassOver(round, absl::IsInvalidArgument);
   auto& failures = round.failures;
-  const auto is_refusal = [](const auto& each) { return absl::IsInvalidArgument(each.second); };
-  if (!round.answered.empty()) {
-    std::erase_if(failures, is_refusal);
-    round.is_whole = failures.empty() && Present().size() == cells_.size();
-    return;
-  }
-  const bool all_refuse = std::all_of(failures.begin(), failures.end(), is_refusal);
-  const bool is_same = std::all_of(failures.begin(), failures.end(), [&](const auto& each) {
-    return each.second == failures.front().second;
+  const bool all_refuse = std::all_of(failures.begin(), failures.end(), [](const auto& each) {
+    return absl::IsInvalidArgument(each.second);
   });
-  if (all_refuse && !is_same) failures.erase(failures.begin() + 1, failures.end());
+  if (all_refuse && !round.is_one_failure()) failures.erase(failures.begin() + 1, failures.end());
 }
 
 absl::StatusOr<FoundPlacements> CellsApi::FindPlacements(const FindPlacementsRequest& request) {

@@ -72,11 +72,8 @@ absl::StatusOr<std::vector<ToldPast>> CellsApi::GetPast(const ResourceId& resour
   std::vector<Answer<std::vector<ToldPast>>> answers;
   Round round =
       AskEach([&](const Cell& cell) { return cell.api->GetPast(resource, then); }, answers);
-  if (!answers.empty()) {
-    // It was elsewhere: how far their journals reach does not matter.
-    std::erase_if(round.failures, [](const auto& each) { return absl::IsOutOfRange(each.second); });
-    round.is_whole = round.failures.empty() && Present().size() == cells_.size();
-  }
+  // It was elsewhere: how far their journals reach does not matter.
+  if (!answers.empty()) PassOver(round, absl::IsOutOfRange);
   RETURN_IF_ERROR(Conclude(round));
   if (answers.empty()) return NobodyHas(resource, round);
   std::vector<ToldPast> all;

@@ -2,14 +2,24 @@
 
 #include <future>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "services/common/trace_context.h"
 
 namespace muster::musterctl {
 
-// Does the same to each, all at the same time, and returns what came of each, in their order, once all are done. Each is done by a
-// thread of its own, which works for the caller's trace: what `act` shares must be thread-safe.
+// Does it on a thread of its own, which works for the caller's trace.
+template <class F>
+auto RunAsync(F act) {
+  return std::async(std::launch::async, [act = std::move(act), trace = CurrentTrace::Get()] {
+    const CurrentTrace scope(trace);
+    return act();
+  });
+}
+
+// Does the same to each, all at the same time, and returns what came of each, in their order, once all are done. What `act`
+// shares must be thread-safe.
 template <class T, class F>
 auto SideBySide(const std::vector<T>& all, const F& act) {
   using Result = std::invoke_result_t<const F&, const T&>;
@@ -19,12 +29,7 @@ auto SideBySide(const std::vector<T>& all, const F& act) {
     return results;
   }
   std::vector<std::future<Result>> under_way;
-  for (const T& one : all) {
-    under_way.push_back(std::async(std::launch::async, [&act, &one, trace = CurrentTrace::Get()] {
-      const CurrentTrace scope(trace);
-      return act(one);
-    }));
-  }
+  for (const T& one : all) under_way.push_back(RunAsync([&act, &one] { return act(one); }));
   for (std::future<Result>& each : under_way) results.push_back(each.get());
   return results;
 }

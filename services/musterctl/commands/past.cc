@@ -5,11 +5,11 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "services/common/status_macros.h"
 #include "services/common/timestamp.h"
 #include "services/history/field_changes.h"
+#include "services/musterctl/client/cells.h"
 #include "services/musterctl/commands/commands.h"
 #include "services/musterctl/commands/flags.h"
 #include "services/musterctl/commands/references.h"
@@ -75,9 +75,9 @@ const google::protobuf::Message& MessageOf(const Item& item) {
 }
 
 // FAILED_PRECONDITION, with the cells that had it then. A cell that has it now, if one of them does, is the one to say.
-absl::Status InSeveral(Session& session, const ResourceId& resource, const Moment& then,
-                       const std::vector<ToldPast>& past) {
-  std::vector<std::string> names;
+absl::Status InSeveralThen(Session& session, const ResourceId& resource, const Moment& then,
+                           const std::vector<ToldPast>& past) {
+  CellNames names;
   for (const ToldPast& told : past) names.push_back(told.cell);
   std::string best = names.front();
   const bool is_now = then == Moment(kLastTime);
@@ -90,16 +90,14 @@ absl::Status InSeveral(Session& session, const ResourceId& resource, const Momen
     const auto found = std::find_if(names.begin(), names.end(), has_it);
     if (found != names.end()) best = *found;
   }
-  return absl::FailedPreconditionError(
-      absl::StrCat(Label(resource), is_now ? " is" : " was then", " in several cells: ",
-                   absl::StrJoin(names, ", "), "; say which is meant, e.g. --context=", best));
+  return InSeveral(absl::StrCat(Label(resource), is_now ? " is" : " was then"), names, best);
 }
 
 // As it was then; FAILED_PRECONDITION where several cells had one.
 absl::StatusOr<Item> OneThen(Session& session, const ResourceId& resource, const Moment& then) {
   ASSIGN_OR_RETURN(const std::vector<ToldPast> past, session.api.GetPast(resource, then));
   if (past.size() == 1) return ToItem(past[0].answer.resource());
-  return InSeveral(session, resource, then, past);
+  return InSeveralThen(session, resource, then, past);
 }
 
 }  // namespace

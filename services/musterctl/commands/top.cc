@@ -131,10 +131,7 @@ top::View ViewOf(Session& session, const TopOptions& options) {
   top::View view;
   view.server = session.line.Get("server");
   if (session.of_cells) {
-    view.server = absl::StrCat(
-        "cells ", absl::StrJoin(session.cells, ", ", [](std::string* out, const Cell& cell) {
-          absl::StrAppend(out, cell.name);
-        }));
+    view.server = absl::StrCat("cells ", absl::StrJoin(NamesOf(session.cells), ", "));
   }
   view.filter = options.filter;
   view.now = session.world.clock.Now();
