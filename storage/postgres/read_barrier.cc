@@ -12,6 +12,15 @@
 #include "storage/postgres/read_pacer.h"
 
 namespace muster::storage {
+namespace {
+
+// Answers those that will not be shown anything.
+template <class Reads>
+void FailAll(Reads reads, const absl::Status& status) {
+  for (auto& read : reads) read.done(status);
+}
+
+}  // namespace
 
 ReadBarrier::ReadBarrier(const LaneOptions& options, LaneDb& db, const ServedPosition& memory,
                          std::function<void()> poke)
@@ -46,7 +55,7 @@ void ReadBarrier::FailUnasked(const absl::Status& status) {
     MutexLock lock(mutex_);
     reads = new_reads_.TakeAll();
   }
-  for (PendingRead& read : reads) read.done(status);
+  FailAll(std::move(reads), status);
 }
 
 void ReadBarrier::CloseIntake() {
@@ -80,9 +89,8 @@ void ReadBarrier::Run() {
     AnswerReads(unasked, waiting);
     if (!waiting.empty()) options_.Yield(LanePoint::kReadsKept);
   }
-  for (auto* reads : {&unasked, &waiting}) {
-    for (PendingRead& read : *reads) read.done(error::Unavailable("The server stops."));
-  }
+  for (auto* reads : {&unasked, &waiting})
+    FailAll(std::move(*reads), error::Unavailable("The server stops."));
 }
 
 bool ReadBarrier::Await(std::vector<PendingRead>& unasked, bool none_waits) {
@@ -117,16 +125,14 @@ void ReadBarrier::AskHead(std::vector<PendingRead>& unasked, std::vector<Pending
   const absl::StatusOr<Head> head = db_.ReadHead(known.revision);
   options_.Yield(LanePoint::kAfterBarrier);
   if (!head.ok()) {
-    for (PendingRead& read : unasked) read.done(head.status());
-    unasked.clear();
+    FailAll(std::exchange(unasked, {}), head.status());
     // Each further question might take as long.
     std::vector<PendingRead> failed;
     {
       MutexLock lock(mutex_);
       failed = new_reads_.Take(behind);
     }
-    for (PendingRead& read : failed) read.done(head.status());
-    return;
+    return FailAll(std::move(failed), head.status());
   }
   if (Judge(known, *head).replaced()) return poke_();
   for (PendingRead& read : unasked) {
