@@ -71,6 +71,10 @@ ABSL_FLAG(int64_t, max_calls_per_caller, Defaults().caller_limits.calls,
           "Most calls that one caller may have under way at a time, 1 to 1000000; one more is "
           "answered RESOURCE_EXHAUSTED. A caller is who a policy file knows: a SPIFFE ID, or all "
           "who call in plain text from this machine.");
+ABSL_FLAG(int64_t, max_running_calls_per_caller, Defaults().caller_limits.running_calls,
+          "Of these calls, most that are at work at a time while others call, too, 1 to 1000000; "
+          "the rest waits its turn, so that it holds nobody else up. More: the caller gets more "
+          "done where the database is slow; less: its neighbours wait less.");
 ABSL_FLAG(int64_t, max_watches_per_caller, Defaults().caller_limits.watches,
           "Most watches that one caller may have open, 1 to 1000000, likewise.");
 ABSL_FLAG(
@@ -257,6 +261,7 @@ void ForEachBounded(Options& options, Visit visit) {
   MUSTER_VISIT(journal_keep, 1'000, 1'000'000'000, options.journal_keep);
   MUSTER_VISIT(journal_keep_time, kNone, 100 * kYear, options.journal_keep_time);
   MUSTER_VISIT(max_calls_per_caller, 1, 1'000'000, options.caller_limits.calls);
+  MUSTER_VISIT(max_running_calls_per_caller, 1, 1'000'000, options.caller_limits.running_calls);
   MUSTER_VISIT(max_watches_per_caller, 1, 1'000'000, options.caller_limits.watches);
   MUSTER_VISIT(max_calls_per_second_per_caller, 0, 1'000'000,
                options.caller_limits.calls_per_second);

@@ -1,5 +1,6 @@
 #include "services/rpc/caller_limits.h"
 
+#include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
 #include "services/common/error.h"
 
@@ -10,6 +11,10 @@ namespace {
 constexpr absl::Duration kRetryAfter = absl::Milliseconds(100);
 // Calls that may be made at once, in seconds of their rate.
 constexpr absl::Duration kBurst = absl::Seconds(1);
+// Whoever called so recently is one of those who call now.
+constexpr absl::Duration kRecent = absl::Seconds(1);
+// Of a line, at a time: where its caller is alone again it empties by and by, not within one call's end.
+constexpr size_t kTurnsAtOnce = 2;
 
 absl::Status Exhausted(absl::string_view reason, absl::string_view message, absl::Duration wait) {
   return error::Make(absl::StatusCode::kResourceExhausted, message,
@@ -24,12 +29,13 @@ CallerLimits::Place& CallerLimits::Place::operator=(Place&& other) noexcept {
     limits_ = other.limits_;
     use_ = std::move(other.use_);
     kind_ = other.kind_;
+    running_ = other.running_;
   }
   return *this;
 }
 
 void CallerLimits::Place::GiveBack() {
-  if (use_ != nullptr) limits_->Leave(std::exchange(use_, nullptr), kind_);
+  if (use_ != nullptr) limits_->Leave(std::exchange(use_, nullptr), kind_, running_);
 }
 
 absl::Status CallerLimits::Check(const Use& use, Kind kind, absl::Duration now) {
@@ -69,19 +75,94 @@ absl::StatusOr<CallerLimits::Place> CallerLimits::Enter(absl::string_view princi
   ++(kind == Kind::kCall ? use->calls : use->watches);
   if (options_.calls_per_second > 0)
     use->pace.Add(absl::Seconds(1) / options_.calls_per_second, now);
-  return Place(this, use, kind);
+  const size_t caller = absl::HashOf(principal);
+  if (std::exchange(last_caller_, caller) != caller) shared_until_ = now + kRecent;
+  if (kind == Kind::kWatch) return Place(this, use, kind, true);
+  const bool running = use->line.empty() && use->running < MostRunning(now);
+  if (running) ++use->running;
+  return Place(this, use, kind, running);
 }
 
-void CallerLimits::Leave(const std::shared_ptr<Use>& use, Kind kind) {
+int64_t CallerLimits::MostRunning(absl::Duration now) const {
+  return now < shared_until_ ? options_.running_calls : options_.calls;
+}
+
+void CallerLimits::Wait(std::shared_ptr<CallInLine> call) {
   const absl::Duration now = clock_.Now();
+  Line turns;
+  {
+    MutexLock lock(mutex_);
+    Use& use = *call->place.use_;
+    CallInLine& waits = *call;
+    waits.node_.front() = std::move(call);
+    waits.at_ = waits.node_.begin();
+    waits.waits_ = true;
+    use.line.splice(use.line.end(), waits.node_);
+    ++waiting_;
+    turns = TakeTurns(use, now);
+  }
+  StartThem(std::move(turns));
+}
+
+bool CallerLimits::GiveUp(CallInLine& call) {
   MutexLock lock(mutex_);
-  --(kind == Kind::kCall ? use->calls : use->watches);
-  if (IsIdle(*use, now)) uses_.erase(use->principal);
+  if (!call.waits_) return false;
+  call.waits_ = false;
+  --waiting_;
+  // Its caller holds it, too.
+  call.place.use_->line.erase(call.at_);
+  return true;
+}
+
+CallerLimits::Line CallerLimits::TakeTurns(Use& use, absl::Duration now) {
+  Line turns;
+  while (!use.line.empty() && turns.size() < kTurnsAtOnce && use.running < MostRunning(now)) {
+    CallInLine& next = *use.line.front();
+    turns.splice(turns.end(), use.line, use.line.begin());
+    next.waits_ = false;
+    next.place.running_ = true;
+    --waiting_;
+    ++use.running;
+  }
+  return turns;
+}
+
+void CallerLimits::StartThem(Line turns) {
+  thread_local Line due;
+  thread_local bool starting = false;
+  due.splice(due.end(), turns);
+  if (std::exchange(starting, true)) return;
+  while (!due.empty()) {
+    const std::shared_ptr<CallInLine> next = std::move(due.front());
+    due.pop_front();
+    next->Start();
+  }
+  starting = false;
+}
+
+void CallerLimits::Leave(const std::shared_ptr<Use>& use, Kind kind, bool running) {
+  const absl::Duration now = clock_.Now();
+  Line turns;
+  {
+    MutexLock lock(mutex_);
+    --(kind == Kind::kCall ? use->calls : use->watches);
+    if (kind == Kind::kCall && running) {
+      --use->running;
+      turns = TakeTurns(*use, now);
+    }
+    if (IsIdle(*use, now)) uses_.erase(use->principal);
+  }
+  if (!turns.empty()) StartThem(std::move(turns));
 }
 
 CallerLimits::Stats CallerLimits::stats() const {
   MutexLock lock(mutex_);
   return stats_;
+}
+
+int64_t CallerLimits::waiting() const {
+  MutexLock lock(mutex_);
+  return waiting_;
 }
 
 size_t CallerLimits::size() const {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +16,7 @@ namespace {
 
 using ::muster::testing::IsOk;
 using ::muster::testing::StatusIs;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Kind = CallerLimits::Kind;
 
@@ -93,6 +95,102 @@ TEST(CallerLimits, NorAreThoseWithARateRememberedForEver) {
     clock.Advance(absl::Milliseconds(10));
   }
   EXPECT_LE(limits.size(), 1'000u);
+}
+
+// Tells of its start, and holds its place until it is told to end.
+class FakeCall final : public CallerLimits::CallInLine {
+ public:
+  FakeCall(std::string name, std::vector<std::string>& started)
+      : name_(std::move(name)), started_(started) {}
+  void Start() override {
+    started_.push_back(name_);
+    if (ends_at_once) place = CallerLimits::Place();
+  }
+  bool ends_at_once = false;
+
+ private:
+  const std::string name_;
+  std::vector<std::string>& started_;
+};
+
+class CallerLinesTest : public ::testing::Test {
+ protected:
+  std::shared_ptr<FakeCall> Call(const std::string& caller, const std::string& name) {
+    auto call = std::make_shared<FakeCall>(name, started_);
+    call->place = *limits_.Enter(caller, Kind::kCall);
+    if (call->place.is_in_line()) {
+      limits_.Wait(call);
+    } else {
+      started_.push_back(name);
+    }
+    return call;
+  }
+  std::vector<std::string> Started() { return std::exchange(started_, {}); }
+
+  FakeSteadyClock clock_;
+  CallerLimits limits_{{.calls = 100, .running_calls = 2}, &clock_};
+  std::vector<std::string> started_;
+};
+
+TEST_F(CallerLinesTest, WhoeverIsAloneWaitsForNobody) {
+  std::vector<std::shared_ptr<FakeCall>> calls = {Call("other", "o")};
+  clock_.Advance(absl::Seconds(1));
+  for (const char* name : {"1", "2", "3", "4"}) calls.push_back(Call("a", name));
+  EXPECT_THAT(Started(), ElementsAre("o", "1", "2"))
+      << "the other has called within a second before the first";
+  clock_.Advance(absl::Seconds(2));
+  calls.push_back(Call("a", "5"));
+  EXPECT_THAT(Started(), ElementsAre("3", "4")) << "two at a time, and in order";
+  calls.push_back(Call("a", "6"));
+  EXPECT_THAT(Started(), ElementsAre("5", "6"));
+  EXPECT_EQ(limits_.waiting(), 0);
+}
+
+TEST_F(CallerLinesTest, BesideOthersSoManyAreAtWorkAndTheRestFollowsInOrder) {
+  std::vector<std::shared_ptr<FakeCall>> calls;
+  for (const char* name : {"1", "2", "3", "4", "5"}) calls.push_back(Call("a", name));
+  const auto other = Call("b", "other");
+  EXPECT_THAT(Started(), ElementsAre("1", "2", "other")) << "another's call waits for none of them";
+  EXPECT_EQ(limits_.waiting(), 3);
+  calls[1]->place = CallerLimits::Place();
+  EXPECT_THAT(Started(), ElementsAre("3"));
+  // One that ends at once makes room for the next, and that one for the last.
+  calls[3]->ends_at_once = true;
+  calls[0]->place = CallerLimits::Place();
+  EXPECT_THAT(Started(), ElementsAre("4", "5"));
+  EXPECT_EQ(limits_.waiting(), 0);
+}
+
+TEST_F(CallerLinesTest, WhatIsGivenUpIsNotStartedAndLeavesNoGap) {
+  std::vector<std::shared_ptr<FakeCall>> calls;
+  for (const char* name : {"1", "2", "3", "4"}) calls.push_back(Call("a", name));
+  const auto other = Call("b", "other");
+  EXPECT_FALSE(limits_.GiveUp(*calls[0])) << "it is at work";
+  EXPECT_TRUE(limits_.GiveUp(*calls[2]));
+  EXPECT_FALSE(limits_.GiveUp(*calls[2])) << "once";
+  EXPECT_EQ(limits_.waiting(), 1);
+  calls[2]->place = CallerLimits::Place();
+  Started();
+  calls[0]->place = CallerLimits::Place();
+  EXPECT_THAT(Started(), ElementsAre("4"));
+  calls.clear();
+  EXPECT_EQ(limits_.size(), 1u) << "who has nothing under way is forgotten";
+}
+
+TEST_F(CallerLinesTest, ALongLineOfCallsThatEndAtOnceNeedsNoDeepStack) {
+  CallerLimits limits({.calls = 1'000'000, .running_calls = 1}, &clock_);
+  auto first = limits.Enter("a", Kind::kCall);
+  const auto other = limits.Enter("b", Kind::kCall);
+  for (int i = 0; i < 200'000; ++i) {
+    const auto call = std::make_shared<FakeCall>("", started_);
+    call->ends_at_once = true;
+    call->place = *limits.Enter("a", Kind::kCall);
+    limits.Wait(call);
+  }
+  EXPECT_EQ(limits.waiting(), 200'000);
+  first = CallerLimits::Place();
+  EXPECT_EQ(limits.waiting(), 0);
+  EXPECT_EQ(Started().size(), 200'000u);
 }
 
 }  // namespace

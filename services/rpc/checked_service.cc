@@ -14,6 +14,7 @@
 #include <new>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -68,6 +69,7 @@ class CheckedHandler final : public MethodHandler {
         closed_(closed),
         spared_(Guard::IsSpared(method.name())),
         access_(access::MethodAccess::Of(method)),
+        is_debug_(access_.ok() && absl::c_linear_search(access_->verbs(), access::Verb::kDebug)),
         guard_(guard),
         place_of_(place_of),
         inner_(inner) {}
@@ -96,6 +98,7 @@ class CheckedHandler final : public MethodHandler {
     // What Deserialize made: a message of the method's type; null: it could not.
     const auto* request = static_cast<const google::protobuf::Message*>(param.request);
     Noted noted{.request = request};
+    std::shared_ptr<InLine> in_line;
     try {
       std::shared_ptr<access::Caller> caller =
           guard_.CallerOf(*param.server_context, held->refusal.ok());
@@ -103,19 +106,23 @@ class CheckedHandler final : public MethodHandler {
         held->refusal = guard_.NoMemory();
       if (held->refusal.ok()) held->refusal = LetIn(*caller, *request, noted.place);
       noted.caller = std::move(caller);
+      if (held->refusal.ok() && noted.place.is_in_line() && !is_debug_) {
+        in_line = std::make_shared<InLine>(*this, param, held->inner);
+      }
     } catch (const std::bad_alloc&) {
       held->refusal = NoMemory();
     }
     const bool admitted = held->refusal.ok();
-    if (!admitted) noted.keeps = Keep(param, *held);
+    if (!admitted) noted.keeps = Keep(param, held->inner);
     Note(*param.server_context, std::move(noted));
     // Whoever threw before it took what was noted leaves nothing behind.
     const absl::Cleanup forget = [] { Forget(); };
-    if (admitted) {
-      inner_.RunHandler({param.call, param.server_context, param.request, param.status, held->inner,
-                         param.call_requester});
-    } else {
+    if (!admitted) {
       Refuse(param, held->refusal);
+    } else if (in_line != nullptr) {
+      in_line->Wait(TakeDispatch(*param.server_context));
+    } else {
+      RunInner(param, held->inner);
     }
   }
 
@@ -125,6 +132,52 @@ class CheckedHandler final : public MethodHandler {
     absl::Status refusal = {};
     bool for_operators = false;  // memory is short
     void* inner = nullptr;       // what the inner handler holds
+  };
+
+  // A call that is let in, and waits for its turn among its caller's (CallerLimits), or until its deadline.
+  class InLine final : public CallerLimits::CallInLine, public OpenCall {
+   public:
+    InLine(const CheckedHandler& handler, const HandlerParameter& param, void* inner)
+        : handler_(handler), param_(param), inner_(inner) {}
+
+    void Wait(Dispatch dispatch) {
+      dispatch_ = std::move(dispatch);
+      place = std::move(dispatch_.place);
+      auto self = std::static_pointer_cast<InLine>(shared_from_this());
+      core().open.Enter();
+      core().calls.Add(this, DeadlineOf(context(), &core()));
+      handler_.guard_.Wait(std::move(self));
+    }
+    void Start() override {
+      core().calls.Remove(this);
+      Proceed([this] { handler_.RunInner(param_, inner_); });
+    }
+    void Expire(const absl::Status& status) override {
+      if (!handler_.guard_.GiveUp(*this)) return;
+      dispatch_.keeps = handler_.Keep(param_, inner_);
+      Proceed([&] { handler_.Refuse(param_, status); });
+    }
+
+   private:
+    // The call is the handler's again, and may be gone once it returns.
+    template <class Handle>
+    void Proceed(const Handle& handle) {
+      ServerCore& held_open = core();
+      dispatch_.place = std::move(place);
+      GiveDispatch(context(), std::move(dispatch_));
+      handle();
+      Forget();
+      held_open.open.Leave();
+    }
+    ServerCore& core() const { return *dispatch_.core; }
+    grpc::CallbackServerContext& context() const {
+      return *static_cast<grpc::CallbackServerContext*>(param_.server_context);
+    }
+
+    const CheckedHandler& handler_;
+    const HandlerParameter param_;
+    void* const inner_;
+    Dispatch dispatch_ = {};
   };
 
   static absl::Status NoMemory() {
@@ -140,10 +193,10 @@ class CheckedHandler final : public MethodHandler {
 
   // Owns what the inner handler's Deserialize made, since that handler, which would destroy it, does not run. It lies in the
   // call's memory, and is read until the call is answered and logged, by whichever thread.
-  std::shared_ptr<const void> Keep(const HandlerParameter& param, const Held& held) const {
+  std::shared_ptr<const void> Keep(const HandlerParameter& param, void* inner) const {
     grpc_call* const call = param.call->call();
     grpc_call_ref(call);
-    auto discard = [call, request = param.request, inner = held.inner](const void*) {
+    auto discard = [call, request = param.request, inner](const void*) {
       if (inner != nullptr) {
         // Of a unary method: holds request and response, also where the request could not be parsed.
         static_cast<grpc::RpcAllocatorState*>(inner)->~RpcAllocatorState();
@@ -153,6 +206,11 @@ class CheckedHandler final : public MethodHandler {
       grpc_call_unref(call);
     };
     return {this, std::move(discard)};
+  }
+
+  void RunInner(const HandlerParameter& param, void* inner) const {
+    inner_.RunHandler({param.call, param.server_context, param.request, param.status, inner,
+                       param.call_requester});
   }
 
   // Answers instead of the inner handler.
@@ -212,6 +270,7 @@ class CheckedHandler final : public MethodHandler {
   const bool closed_;
   const bool spared_;
   const absl::StatusOr<access::MethodAccess> access_;
+  const bool is_debug_;  // waits behind nothing: it is asked when nothing moves
   const Guard& guard_;
   const access::PlaceOf& place_of_;
   MethodHandler& inner_;

@@ -129,6 +129,17 @@ Dispatch TakeDispatch(const grpc::ServerContextBase& context) {
   return next.context == &context ? std::move(next.dispatch) : Dispatch{};
 }
 
+void GiveDispatch(const grpc::ServerContextBase& context, Dispatch dispatch) {
+  t_next = {&context, std::move(dispatch)};
+}
+
+absl::Time DeadlineOf(const grpc::CallbackServerContext& context, const ServerCore* core) {
+  const gpr_timespec raw = context.raw_deadline();
+  if (gpr_time_cmp(raw, gpr_inf_future(raw.clock_type)) < 0)
+    return absl::FromChrono(context.deadline());
+  return absl::Now() + (core != nullptr ? core->default_deadline : kDefaultDeadline);
+}
+
 grpc::experimental::Interceptor* InterceptorFactory::CreateServerInterceptor(
     grpc::experimental::ServerRpcInfo* info) {
   const auto it = methods_.find(absl::string_view(info->method()));
@@ -136,7 +147,7 @@ grpc::experimental::Interceptor* InterceptorFactory::CreateServerInterceptor(
   const auto& [method, standard] = it->second;
   if (standard != nullptr)
     return new StandardInterceptor(core_->guard, *info->server_context(), method, *standard);
-  t_next = {info->server_context(), {core_, method}};
+  t_next = {info->server_context(), {.core = core_, .method = method, .arrived = absl::Now()}};
   return nullptr;
 }
 
@@ -146,7 +157,7 @@ Accounting::Accounting(grpc::ServerContextBase& context, const Dispatch& dispatc
       keeps_(dispatch.keeps),
       request_(dispatch.request),
       caller_(dispatch.caller),
-      start_(absl::Now()),
+      start_(dispatch.method != nullptr ? dispatch.arrived : absl::Now()),
       info_(ReadCallInfo(context)) {
   if (method_ == nullptr) return;
   method_->Started();

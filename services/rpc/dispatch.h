@@ -50,6 +50,7 @@ struct Dispatch {
   std::shared_ptr<const access::Caller> caller = {};   // null: nobody asked who it is
   CallerLimits::Place place = {};                      // of the call, until it is over
   std::shared_ptr<const void> keeps = {};              // what else lives until then
+  absl::Time arrived = absl::InfinitePast();           // set where there is a method
 };
 
 // Before the handler, on its thread: what is asked, and by whom.
@@ -64,6 +65,10 @@ void Note(const grpc::ServerContextBase& context, Noted noted);
 void Forget();
 // Once, within the handler, on the thread that gRPC called it on.
 Dispatch TakeDispatch(const grpc::ServerContextBase& context);
+// For the handler of `context`, which this thread calls next.
+void GiveDispatch(const grpc::ServerContextBase& context, Dispatch dispatch);
+// The client's deadline, or the server's default from now.
+absl::Time DeadlineOf(const grpc::CallbackServerContext& context, const ServerCore* core);
 
 class InterceptorFactory final : public grpc::experimental::ServerInterceptorFactoryInterface {
  public:

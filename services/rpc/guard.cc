@@ -57,13 +57,19 @@ class PolicyCollector final : public prometheus::Collectable {
     AddSample(limited, {{"limit", "calls_per_second"}}, over.too_fast);
     AddSample(limited, {{"limit", "changes_per_minute"}}, guard_.too_many_changes());
     AddSample(limited, {{"limit", "memory"}}, calls.no_memory);
+    prometheus::MetricFamily waiting =
+        Gauges("muster_waiting_calls",
+               "Calls that wait in line until others of the same caller are answered: while others "
+               "call, too, only so many calls of one caller are at work at a time "
+               "(--max_running_calls_per_caller).");
+    AddSample(waiting, {}, guard_.waiting());
     prometheus::MetricFamily memory =
         Gauges("muster_memory_limit_bytes",
                "Memory that the process may take (--memory_limit, or its control group's): above "
                "nine tenths of it nothing new is taken. 0: none is known.");
     AddSample(memory, {}, guard_.memory_limit());
-    return {std::move(info),   std::move(reloads), std::move(refused),
-            std::move(denied), std::move(limited), std::move(memory)};
+    return {std::move(info),    std::move(reloads), std::move(refused), std::move(denied),
+            std::move(limited), std::move(waiting), std::move(memory)};
   }
 
  private:

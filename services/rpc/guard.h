@@ -62,6 +62,9 @@ class Guard {
   // CallerLimits::Enter; a process does not hold up itself.
   absl::StatusOr<CallerLimits::Place> Enter(const access::Caller& caller,
                                             CallerLimits::Kind kind) const;
+  // CallerLimits::Wait and GiveUp.
+  void Wait(std::shared_ptr<CallerLimits::CallInLine> call) const { limits_.Wait(std::move(call)); }
+  bool GiveUp(CallerLimits::CallInLine& call) const { return limits_.GiveUp(call); }
   // Whether the policy has other rights for it by now.
   bool IsOutdated(const access::Caller& caller) const;
   // With which watches of such callers end: OUT_OF_RANGE (POLICY_CHANGED), since who sees more or less by now has to take a snapshot.
@@ -75,6 +78,7 @@ class Guard {
   };
   Stats stats() const;
   CallerLimits::Stats limited() const { return limits_.stats(); }
+  int64_t waiting() const { return limits_.waiting(); }
   int64_t too_many_changes() const { return changes_.refused(); }
   // Null: none.
   const access::PolicyFile* policy() const { return policy_; }
@@ -98,7 +102,8 @@ class Guard {
   mutable std::atomic<int64_t> no_memory_ = 0;
 };
 
-// `muster_policy_*`, `muster_denied_calls_total`, `muster_limited_calls_total`, `muster_memory_limit_bytes` of a guard that has a policy,
+// `muster_policy_*`, `muster_denied_calls_total`, `muster_limited_calls_total`, `muster_waiting_calls`, `muster_memory_limit_bytes` of a
+// guard that has a policy,
 // which must outlive it.
 std::shared_ptr<prometheus::Collectable> MakePolicyCollector(const Guard& guard);
 

@@ -99,14 +99,6 @@ class UnaryCall final : public OpenCall, public grpc::ServerUnaryReactor {
   const std::shared_ptr<const access::Caller>& caller() const { return accounting_.caller(); }
 
  private:
-  static absl::Time DeadlineOf(const grpc::CallbackServerContext& context, const ServerCore* core) {
-    const gpr_timespec raw = context.raw_deadline();
-    if (gpr_time_cmp(raw, gpr_inf_future(raw.clock_type)) < 0) {
-      return absl::FromChrono(context.deadline());
-    }
-    return absl::Now() + (core != nullptr ? core->default_deadline : kDefaultDeadline);
-  }
-
   ServerCore* const core_;
   CallerLimits::Place place_;
   grpc::CallbackServerContext& context_;
