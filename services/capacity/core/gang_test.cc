@@ -54,6 +54,29 @@ TEST_F(GangTest, ARaiseStandsBehindWhoAskedBeforeIt) {
   EXPECT_THAT(world_.MachinesOf("g"), SizeIs(4));
 }
 
+// The turn of its default gang had begun when nothing was left for the class: a spot gang's does not go on from there.
+TEST_F(GangTest, ASpotGangsTurnIsItsOwnBesideAnUnfinishedOneOfItsOrganization) {
+  world_.RegisterRack("f", "r", 8);
+  Then(world_.Want("x", 8));
+  const auto ask = [&](SyncClaim claim, const std::string& organization, int32_t priority) {
+    claim.organization = organization;
+    claim.priority = priority;
+    Then(claim);
+  };
+  ask(world_.WantGang("low", 1), "acme", 0);
+  ask(world_.WantGang("other", 6), "umbrella", 0);
+  ask(world_.WantGang("high", 3), "acme", 9);
+  SyncClaim spot = world_.WantSpot("spot", 2);
+  spot.gang = true;
+  ask(spot, "acme", 0);
+  GiveBack("x", {"r-0", "r-1"});
+  EXPECT_THAT(world_.MachinesOf("spot"), SizeIs(2)) << "what is kept for a gang is lent to spot";
+  GiveBack("x", {"r-2", "r-3"});
+  EXPECT_THAT(world_.MachinesOf("low"), IsEmpty());
+  EXPECT_THAT(world_.MachinesOf("high"), IsEmpty());
+  EXPECT_THAT(world_.MachinesOf("other"), IsEmpty());
+}
+
 TEST_F(GangTest, AMachineLostIsReplacedAlone) {
   world_.RegisterRack("f", "r", 4);
   Then(world_.Want("x", 1));

@@ -1,6 +1,7 @@
 #include "services/capacity/core/grant.h"
 
 #include <algorithm>
+#include <stdexcept>
 #include <utility>
 
 #include "services/capacity/core/machine_state.h"
@@ -14,7 +15,10 @@ int64_t Exchange(StagedState<State>& staged, ClaimRow& claim, const PlaceKey& pl
                  int64_t nodes) {
   const State& state = staged.state();
   const Inventory& inventory = *state.FindInventory({claim.zone, claim.instance_type});
-  ClaimRow owner = *state.FindClaim(inventory.queue().OwnerOf(place, claim.pool_uid));
+  const ClaimRow* found = state.FindClaim(inventory.queue().OwnerOf(place, claim.pool_uid));
+  // A place that nobody stands at: this call fails, and not the process.
+  if (found == nullptr) throw std::logic_error("a place in the queue has no owner");
+  ClaimRow owner = *found;
   SpellPlaces(owner);
   const int64_t taken = TakePlace(owner, place.time, place.asked_by, nodes);
   for (const ClaimPlace& given : TakeYoungest(claim, taken)) AddPlace(owner, given);

@@ -64,7 +64,10 @@ class QueueCursor {
   explicit QueueCursor(const Queue& queue) : walk_(queue), queue_(queue) {}
 
   std::optional<Turn> Next();
-  void SkipDefault() { walk_.SkipDefault(); }
+  void SkipDefault() {
+    gathering_.clear();
+    walk_.SkipDefault();
+  }
 
  private:
   Walk walk_;
