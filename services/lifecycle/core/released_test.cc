@@ -24,12 +24,13 @@ TEST(Released, ThePoolSaysSoAndWhoMustAct) {
        std::map<std::string, std::string>{{"Quota", "quota"},
                                           {"Capacity", "capacity"},
                                           {"NodeReconfigurationRequired", "configuration"}}) {
-    EXPECT_EQ(sim.Says(type),
-              absl::StrCat(
-                  "Unknown/InternalError: The uid of this NodePool was released in ", service,
-                  ", where it does not come back: the NodePool was deleted, and then lifecycle's "
-                  "database was restored to a time before that. Either delete the NodePool "
-                  "again, or delete the NodePool and create it anew."));
+    EXPECT_EQ(
+        sim.Says(type),
+        absl::StrCat("Unknown/InternalError: The uid of this NodePool was released in ", service,
+                     ", where it does not come back: the NodePool was deleted, and then its "
+                     "Kubernetes object stayed, or lifecycle's database was restored to a time "
+                     "before that. Either delete the NodePool again, or delete the NodePool and "
+                     "create it anew."));
   }
   int told = 0;
   const Snapshot snapshot = sim.Look();

@@ -36,9 +36,9 @@ std::string TimeText(absl::Time time) {
 std::string ReleasedText(absl::string_view service) {
   return absl::StrCat(
       "The uid of this NodePool was released in ", service,
-      ", where it does not come back: the NodePool was deleted, and then lifecycle's "
-      "database was restored to a time before that. Either delete the NodePool "
-      "again, or delete the NodePool and create it anew.");
+      ", where it does not come back: the NodePool was deleted, and then its Kubernetes object "
+      "stayed, or lifecycle's database was restored to a time before that. Either delete the "
+      "NodePool again, or delete the NodePool and create it anew.");
 }
 
 }  // namespace muster::lifecycle

@@ -105,6 +105,24 @@ TEST_F(NodePoolsTest, ALifeFromCreationToTheEnd) {
   EXPECT_TRUE(AwaitEvent(node["metadata"]["name"], "CWNodeRegistered"));
 }
 
+// Its uid does not come back, so an object that stayed would ask for Nodes in vain for ever.
+TEST_F(NodePoolsTest, OneThatIsDeletedInMusterTakesItsObjectWithIt) {
+  const std::string name = Name();
+  const std::string uid = CreateHealthyPool(name);
+  Ctl({"delete", "nodepool", name});
+  EXPECT_TRUE(stack().AwaitNodePool(name, [](const Json& object) { return object.is_null(); }));
+  EXPECT_TRUE(AwaitNodeNames(uid, {}));
+  // One without Nodes is gone in a moment, perhaps before anybody saw it go.
+  CreatePool(name, {{"targetNodes", 0}});
+  ASSERT_TRUE(AwaitReason(name, "Validated", "Valid"));
+  Ctl({"delete", "nodepool", name});
+  EXPECT_TRUE(stack().AwaitNodePool(name, [](const Json& object) { return object.is_null(); }));
+  // The name is free for another object.
+  CreateHealthyPool(name);
+  stack().DeleteNodePool(name);
+  EXPECT_TRUE(stack().AwaitNodePool(name, [](const Json& object) { return object.is_null(); }));
+}
+
 TEST_F(NodePoolsTest, ASpecThatMusterRefusesShowsEveryFaultAndIsHealedByTheNextEdit) {
   ApplyToMuster(kPairs);
   const std::string name = Name();
