@@ -103,9 +103,10 @@ void Adapter::MakeViews() {
       EventMirror::Options{.instance = options_.lease.identity,
                            .edition = options_.edition,
                            .a_minute = options_.events_a_minute,
-                           .node_uid = [this](const std::string& machine) {
+                           .node_of = [this](const std::string& machine) {
                              const auto node = cluster_->NodeOf(machine);
-                             return node == nullptr ? std::string() : node->uid;
+                             return EventNode{.name = cluster_->NodeNameOf(machine),
+                                              .uid = node == nullptr ? "" : node->uid};
                            }});
   reporter_ = std::make_unique<Reporter>(muster_.get(),
                                          [this](const std::string& machine, absl::Duration pause) {

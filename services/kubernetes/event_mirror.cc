@@ -176,7 +176,7 @@ absl::Status EventMirror::Write(const Event& event) {
   if (there) status = api_.Patch(PatchType::kMerge, path, EventSeries(event)).status();
   if (absl::IsNotFound(status)) {
     const std::string machine = LastPart(event.object());
-    status = api_.Create(kEventsPath, EventObject(event, options_.node_uid(machine),
+    status = api_.Create(kEventsPath, EventObject(event, options_.node_of(machine),
                                                   options_.instance, options_.edition))
                  .status();
     // Written by an earlier process that did not live to see it.

@@ -33,7 +33,7 @@ class EventMirror {
     int a_minute = 3000;                   // writes, at least 1
     int writers = 2;                       // writes under way at a time, at least 1
     absl::Duration keep = absl::Hours(1);  // as the API server's --event-ttl
-    std::function<std::string(const std::string& machine)> node_uid = {};  // empty: not known
+    std::function<EventNode(const std::string& machine)> node_of = {};
   };
 
   EventMirror(Client* api, Metrics* metrics, Options options);

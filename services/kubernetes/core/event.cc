@@ -40,15 +40,14 @@ std::string EventName(const v1::Event& event) {
   return absl::StrCat(time, object, ".", id);
 }
 
-Json EventObject(const v1::Event& event, const std::string& object_uid, const std::string& instance,
+Json EventObject(const v1::Event& event, const EventNode& node, const std::string& instance,
                  Edition edition) {
   const bool about_node = IsNodeName(event.object());
-  const std::string name = LastPart(event.object());
-  Json regarding = {
-      {"kind", about_node ? "Node" : "NodePool"},
-      {"apiVersion", about_node ? "v1" : "compute.coreweave.com/v1alpha1"},
-      {"name", name},
-      {"uid", about_node ? (object_uid.empty() ? name : object_uid) : event.pool_uid()}};
+  const std::string name = about_node && !node.name.empty() ? node.name : LastPart(event.object());
+  Json regarding = {{"kind", about_node ? "Node" : "NodePool"},
+                    {"apiVersion", about_node ? "v1" : "compute.coreweave.com/v1alpha1"},
+                    {"name", name},
+                    {"uid", about_node ? (node.uid.empty() ? name : node.uid) : event.pool_uid()}};
   Json object = {{"apiVersion", "events.k8s.io/v1"},
                  {"kind", "Event"},
                  {"metadata", {{"name", EventName(event)}, {"namespace", "default"}}},

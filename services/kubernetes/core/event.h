@@ -20,9 +20,15 @@ inline constexpr char kReportingController[] = "compute.coreweave.com/muster";
 // name is listed by time.
 std::string EventName(const lifecycle::v1::Event& event);
 
-// What a create request carries. `object_uid`: of the v1 Node where it is known, empty elsewhere
-// (an event about a NodePool has the pool's uid). `instance`: which replica writes.
-Json EventObject(const lifecycle::v1::Event& event, const std::string& object_uid,
+// The v1 Node that an event's machine is, or was; empty where it is not known.
+struct EventNode {
+  std::string name = {};
+  std::string uid = {};
+};
+
+// What a create request carries. `node`: of an event about a Node; as long as its name is not known, the machine's stands for it (an
+// event about a NodePool has the pool's name and uid). `instance`: which replica writes.
+Json EventObject(const lifecycle::v1::Event& event, const EventNode& node,
                  const std::string& instance, Edition edition);
 
 // The merge patch that brings one that was written before level; only `series` may change.

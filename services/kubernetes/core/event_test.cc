@@ -28,7 +28,7 @@ lifecycle::v1::Event MakeEvent(const std::string& object, const std::string& rea
 
 TEST(EventObject, OfAPool) {
   const auto event = MakeEvent("nodePools/a", "CWNodeRequestQueued", 1);
-  EXPECT_EQ(EventObject(event, "", "replica-1", Edition::kCurrent), Json::parse(R"({
+  EXPECT_EQ(EventObject(event, {}, "replica-1", Edition::kCurrent), Json::parse(R"({
     "apiVersion": "events.k8s.io/v1", "kind": "Event",
     "metadata": {"name": "18445e9780f8cd15.a.0123456789abcdef", "namespace": "default"},
     "eventTime": "2025-05-30T17:36:00.123456Z",
@@ -39,27 +39,35 @@ TEST(EventObject, OfAPool) {
                   "uid": "9311"}})"));
 }
 
-TEST(EventObject, OfANodeHasTheNodesUidOrItsName) {
+TEST(EventObject, OfANodeNamesTheV1NodeWhateverItsNameOrElseTheMachine) {
   const auto event = MakeEvent("nodePools/a/nodes/g8fd930", "CWNodeRegistered", 1);
-  const Json wanted = {{"kind", "Node"}, {"apiVersion", "v1"}, {"name", "g8fd930"}, {"uid", "u-1"}};
-  EXPECT_EQ(EventObject(event, "u-1", "i", Edition::kCurrent)["regarding"], wanted);
-  EXPECT_EQ(EventObject(event, "", "i", Edition::kCurrent)["regarding"]["uid"], "g8fd930");
+  const auto regarding = [&](const EventNode& node) {
+    return EventObject(event, node, "i", Edition::kCurrent)["regarding"];
+  };
+  const Json named = {
+      {"kind", "Node"}, {"apiVersion", "v1"}, {"name", "ip-10-0-0-1"}, {"uid", "u-1"}};
+  EXPECT_EQ(regarding({.name = "ip-10-0-0-1", .uid = "u-1"}), named);
+  // Its v1 Node has gone: kubectl's own controllers write the name for a uid then.
+  EXPECT_EQ(regarding({.name = "ip-10-0-0-1"})["name"], "ip-10-0-0-1");
+  EXPECT_EQ(regarding({.name = "ip-10-0-0-1"})["uid"], "ip-10-0-0-1");
+  EXPECT_EQ(regarding({})["name"], "g8fd930");
+  EXPECT_EQ(regarding({})["uid"], "g8fd930");
 }
 
 TEST(EventObject, GoesByTheShapeOfANameNotByItsWords) {
   auto event = MakeEvent("", "CWNodeRequestQueued", 1);
   event.set_object("organizations/nodes/clusters/nodes/nodePools/nodes");
-  EXPECT_EQ(EventObject(event, "", "i", Edition::kCurrent)["regarding"]["kind"], "NodePool");
+  EXPECT_EQ(EventObject(event, {}, "i", Edition::kCurrent)["regarding"]["kind"], "NodePool");
   event.set_object("nodePools/a");
-  EXPECT_EQ(EventObject(event, "", "i", Edition::kCurrent)["regarding"]["kind"], "NodePool");
+  EXPECT_EQ(EventObject(event, {}, "i", Edition::kCurrent)["regarding"]["kind"], "NodePool");
 }
 
 TEST(EventObject, RepeatsAreASeriesOfTwoAtLeast) {
   const auto once = MakeEvent("nodePools/a", "x", 1);
   const auto often = MakeEvent("nodePools/a", "x", 7);
-  EXPECT_FALSE(EventObject(once, "", "i", Edition::kCurrent).contains("series"));
+  EXPECT_FALSE(EventObject(once, {}, "i", Edition::kCurrent).contains("series"));
   const Json series = {{"count", 7}, {"lastObservedTime", "2025-05-30T17:37:00.000000Z"}};
-  EXPECT_EQ(EventObject(often, "", "i", Edition::kCurrent)["series"], series);
+  EXPECT_EQ(EventObject(often, {}, "i", Edition::kCurrent)["series"], series);
   EXPECT_EQ(EventSeries(often), Json({{"series", series}}));
   EXPECT_EQ(EventSeries(once)["series"]["count"], 2);
 }
@@ -69,7 +77,7 @@ TEST(EventObject, TheFirstEditionHasItsOwnReasons) {
   const auto node = MakeEvent("nodePools/a/nodes/g8fd930", "CWNodeRegistered", 1);
   const auto none = MakeEvent("nodePools/a", "CWDrainNode", 1);
   const auto reason = [](const auto& event, Edition edition) {
-    return EventObject(event, "", "i", edition)["reason"];
+    return EventObject(event, {}, "i", edition)["reason"];
   };
   EXPECT_EQ(reason(pool, Edition::kFirst), "NodePoolNodesAllocated");
   EXPECT_EQ(reason(node, Edition::kFirst), "CWNodeRegisteredEvent");
@@ -84,20 +92,20 @@ TEST(EventObject, CutsALongNoteBetweenCharacters) {
     std::string note(static_cast<size_t>(lead), 'x');
     while (note.size() < 1100) note += "€";
     event.set_message(note);
-    const std::string cut = EventObject(event, "", "i", Edition::kCurrent)["note"];
+    const std::string cut = EventObject(event, {}, "i", Edition::kCurrent)["note"];
     EXPECT_LE(cut.size(), 1024u);
     EXPECT_GE(cut.size(), 1022u);
     EXPECT_EQ((cut.size() - static_cast<size_t>(lead)) % 3, 0u) << lead;
     EXPECT_EQ(note.substr(0, cut.size()), cut);
   }
   event.set_message(std::string(1024, 'x'));
-  EXPECT_EQ(EventObject(event, "", "i", Edition::kCurrent)["note"].get<std::string>().size(),
+  EXPECT_EQ(EventObject(event, {}, "i", Edition::kCurrent)["note"].get<std::string>().size(),
             1024u);
 }
 
 TEST(EventObject, CutsALongInstance) {
   const auto event = MakeEvent("nodePools/a", "x", 1);
-  const Json object = EventObject(event, "", std::string(200, 'h'), Edition::kCurrent);
+  const Json object = EventObject(event, {}, std::string(200, 'h'), Edition::kCurrent);
   EXPECT_EQ(object["reportingInstance"].get<std::string>().size(), 128u);
 }
 

@@ -40,6 +40,7 @@ TEST_F(NodesTest, IsMatchedByItsProviderIdWhateverItsName) {
   ASSERT_TRUE(AwaitState(name, "production"));
   EXPECT_EQ(LabelOf(stack().GetNode(name), "compute.coreweave.com/node-pool"), pool);
   ASSERT_TRUE(stack().AwaitHealthy(pool, 1, kSoon));
+  EXPECT_TRUE(AwaitEvent(name, "CWNodeRegistered")) << "what `kubectl describe node` shows";
   stack().DeleteNodePool(pool);
   EXPECT_TRUE(AwaitNode(name, [](const Json& object) { return object.is_null(); }));
 }

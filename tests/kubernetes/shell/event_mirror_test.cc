@@ -63,7 +63,9 @@ class EventMirrorTest : public ::testing::Test {
   }
   std::unique_ptr<Replica> MakeReplica(const std::string& name) {
     EventMirror::Options options{.writers = 1};
-    options.node_uid = [](const std::string& machine) { return "uid-of-" + machine; };
+    options.node_of = [](const std::string& machine) {
+      return kubernetes::EventNode{.name = "node-of-" + machine, .uid = "uid-of-" + machine};
+    };
     return MakeReplica(name, options);
   }
   std::unique_ptr<Replica> MakeReplica(const std::string& name, EventMirror::Options options) {
@@ -110,6 +112,7 @@ TEST_F(EventMirrorTest, WritesAndCounts) {
   replica->mirror->Put(MakeEvent("e1", 1));
   const Json event = Await("e1", 1);
   EXPECT_EQ(event["reason"], "CWNodeRegistered");
+  EXPECT_EQ(event["regarding"]["name"], "node-of-g7");
   EXPECT_EQ(event["regarding"]["uid"], "uid-of-g7");
   EXPECT_EQ(event["reportingInstance"], "one");
   replica->mirror->Put(MakeEvent("e1", 5));
@@ -168,12 +171,12 @@ TEST_F(EventMirrorTest, OneWriteDoesNotWaitForAnother) {
   absl::Notification go;
   absl::Notification began;
   EventMirror::Options options{.writers = 2};
-  options.node_uid = [&](const std::string& machine) {
+  options.node_of = [&](const std::string& machine) {
     if (machine == "slow") {
       began.Notify();
       go.WaitForNotification();
     }
-    return machine;
+    return kubernetes::EventNode();
   };
   const auto replica = MakeReplica("one", options);
   auto slow = MakeEvent("slow", 1, absl::Minutes(1));
