@@ -13,6 +13,8 @@ constexpr absl::Duration kRetryAfter = absl::Milliseconds(100);
 constexpr absl::Duration kBurst = absl::Seconds(1);
 // Whoever called so recently is one of those who call now.
 constexpr absl::Duration kRecent = absl::Seconds(1);
+// Calls count as at work for one to two of these.
+constexpr absl::Duration kPeriod = absl::Milliseconds(250);
 // Of a line, at a time: where its caller is alone again it empties by and by, not within one call's end.
 constexpr size_t kTurnsAtOnce = 2;
 
@@ -29,13 +31,13 @@ CallerLimits::Place& CallerLimits::Place::operator=(Place&& other) noexcept {
     limits_ = other.limits_;
     use_ = std::move(other.use_);
     kind_ = other.kind_;
-    running_ = other.running_;
+    begun_ = other.begun_;
   }
   return *this;
 }
 
 void CallerLimits::Place::GiveBack() {
-  if (use_ != nullptr) limits_->Leave(std::exchange(use_, nullptr), kind_, running_);
+  if (use_ != nullptr) limits_->Leave(std::exchange(use_, nullptr), kind_, begun_);
 }
 
 absl::Status CallerLimits::Check(const Use& use, Kind kind, absl::Duration now) {
@@ -75,12 +77,34 @@ absl::StatusOr<CallerLimits::Place> CallerLimits::Enter(absl::string_view princi
   ++(kind == Kind::kCall ? use->calls : use->watches);
   if (options_.calls_per_second > 0)
     use->pace.Add(absl::Seconds(1) / options_.calls_per_second, now);
-  const size_t caller = absl::HashOf(principal);
+  return Place(this, use, kind);
+}
+
+bool CallerLimits::Begin(Place& place) {
+  if (place.use_ == nullptr) return true;
+  Use& use = *place.use_;
+  const absl::Duration now = clock_.Now();
+  MutexLock lock(mutex_);
+  const size_t caller = absl::HashOf(use.principal);
   if (std::exchange(last_caller_, caller) != caller) shared_until_ = now + kRecent;
-  if (kind == Kind::kWatch) return Place(this, use, kind, true);
-  const bool running = use->line.empty() && use->running < MostRunning(now);
-  if (running) ++use->running;
-  return Place(this, use, kind, running);
+  if (!use.line.empty() || Running(use, now) >= MostRunning(now)) return false;
+  CountBegun(use, place);
+  return true;
+}
+
+int64_t CallerLimits::Running(Use& use, absl::Duration now) {
+  const int64_t period = absl::ToInt64Nanoseconds(now) / absl::ToInt64Nanoseconds(kPeriod);
+  if (period != use.period) {
+    use.before = period == use.period + 1 ? use.running : 0;
+    use.running = 0;
+    use.period = period;
+  }
+  return use.running + use.before;
+}
+
+void CallerLimits::CountBegun(Use& use, Place& place) {
+  ++use.running;
+  place.begun_ = use.period;
 }
 
 int64_t CallerLimits::MostRunning(absl::Duration now) const {
@@ -104,6 +128,23 @@ void CallerLimits::Wait(std::shared_ptr<CallInLine> call) {
   StartThem(std::move(turns));
 }
 
+bool CallerLimits::Nudge(CallInLine& call) {
+  const absl::Duration now = clock_.Now();
+  Line turns;
+  {
+    MutexLock lock(mutex_);
+    if (!call.waits_) return false;
+    turns = TakeTurns(*call.place.use_, now);
+  }
+  StartThem(std::move(turns));
+  return IsWaiting(call);
+}
+
+bool CallerLimits::IsWaiting(const CallInLine& call) const {
+  MutexLock lock(mutex_);
+  return call.waits_;
+}
+
 bool CallerLimits::GiveUp(CallInLine& call) {
   MutexLock lock(mutex_);
   if (!call.waits_) return false;
@@ -116,13 +157,12 @@ bool CallerLimits::GiveUp(CallInLine& call) {
 
 CallerLimits::Line CallerLimits::TakeTurns(Use& use, absl::Duration now) {
   Line turns;
-  while (!use.line.empty() && turns.size() < kTurnsAtOnce && use.running < MostRunning(now)) {
+  while (!use.line.empty() && turns.size() < kTurnsAtOnce && Running(use, now) < MostRunning(now)) {
     CallInLine& next = *use.line.front();
     turns.splice(turns.end(), use.line, use.line.begin());
     next.waits_ = false;
-    next.place.running_ = true;
+    CountBegun(use, next.place);
     --waiting_;
-    ++use.running;
   }
   return turns;
 }
@@ -140,16 +180,15 @@ void CallerLimits::StartThem(Line turns) {
   starting = false;
 }
 
-void CallerLimits::Leave(const std::shared_ptr<Use>& use, Kind kind, bool running) {
+void CallerLimits::Leave(const std::shared_ptr<Use>& use, Kind kind, int64_t begun) {
   const absl::Duration now = clock_.Now();
   Line turns;
   {
     MutexLock lock(mutex_);
     --(kind == Kind::kCall ? use->calls : use->watches);
-    if (kind == Kind::kCall && running) {
-      --use->running;
-      turns = TakeTurns(*use, now);
-    }
+    if (begun == use->period) --use->running;
+    if (begun == use->period - 1 && begun != kNotBegun) --use->before;
+    turns = TakeTurns(*use, now);
     if (IsIdle(*use, now)) uses_.erase(use->principal);
   }
   if (!turns.empty()) StartThem(std::move(turns));

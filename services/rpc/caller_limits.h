@@ -42,6 +42,7 @@ class CallerLimits {
 
  private:
   struct Use;
+  static constexpr int64_t kNotBegun = -1;
 
  public:
   explicit CallerLimits(const CallerLimitOptions& options,
@@ -56,19 +57,16 @@ class CallerLimits {
     Place& operator=(Place&& other) noexcept;
     ~Place() { GiveBack(); }
 
-    // Its turn has not come: it is for CallerLimits::Wait, unless it is given back.
-    bool is_in_line() const { return use_ != nullptr && !running_; }
-
    private:
     friend class CallerLimits;
-    Place(CallerLimits* limits, std::shared_ptr<Use> use, Kind kind, bool running)
-        : limits_(limits), use_(std::move(use)), kind_(kind), running_(running) {}
+    Place(CallerLimits* limits, std::shared_ptr<Use> use, Kind kind)
+        : limits_(limits), use_(std::move(use)), kind_(kind) {}
     void GiveBack();
 
     CallerLimits* limits_ = nullptr;
     std::shared_ptr<Use> use_;  // null: none
     Kind kind_ = Kind::kCall;
-    bool running_ = true;
+    int64_t begun_ = kNotBegun;  // in which period
   };
 
   // A call that waits for its turn.
@@ -84,7 +82,7 @@ class CallerLimits {
     // Its turn has come. Called once, without locks, on a thread that gives a place back, or in Wait. Does not throw.
     virtual void Start() = 0;
 
-    // Of Enter; Start takes it.
+    // One that Begin left; Start takes it.
     Place place;
 
    private:
@@ -97,9 +95,14 @@ class CallerLimits {
 
   // RESOURCE_EXHAUSTED (TOO_MANY_CALLS, TOO_MANY_WATCHES, TOO_FAST) with a time to wait. The limits must outlive the place.
   absl::StatusOr<Place> Enter(absl::string_view principal, Kind kind);
-  // Starts `call`, whose place is_in_line, once those before it have gone; perhaps at once.
+  // Of a call that is let in: false if it is not its turn, then Wait.
+  bool Begin(Place& place);
+  // Starts `call` once those before it have gone, or have been at work for long; perhaps at once.
   void Wait(std::shared_ptr<CallInLine> call);
-  // False: it was started, or does not wait yet. Else it is not started any more, and its place goes with it.
+  // Starts whose turn has come since others have been at work for long. To be called every now and then for who waits; false: it does not.
+  bool Nudge(CallInLine& call);
+  bool IsWaiting(const CallInLine& call) const;
+  // False: it does not wait. Else it is not started any more, and its place goes with it.
   bool GiveUp(CallInLine& call);
 
   struct Stats {
@@ -121,15 +124,21 @@ class CallerLimits {
     std::string principal = {};
     int64_t calls = 0;
     int64_t watches = 0;
-    int64_t running = 0;  // of calls
-    Line line = {};       // the others, in the order in which they came
+    int64_t period = 0;   // the last that was looked at
+    int64_t running = 0;  // calls that were begun in it and are not over
+    int64_t before = 0;   // in the one before it
+    Line line = {};       // those that wait, in the order in which they came
     Pace pace = {};       // of its calls
   };
 
   // What is wrong with one more.
   absl::Status Check(const Use& use, Kind kind, absl::Duration now)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Leave(const std::shared_ptr<Use>& use, Kind kind, bool running);
+  void Leave(const std::shared_ptr<Use>& use, Kind kind, int64_t begun);
+  // Of a caller's calls, those that were begun of late. What is at work for longer waits for the database, or for a caller who does not
+  // read its answer: it holds nobody up, and so none of its caller's other calls either.
+  static int64_t Running(Use& use, absl::Duration now);
+  static void CountBegun(Use& use, Place& place);
   // Of one caller's calls; as many as it likes while nobody else calls.
   int64_t MostRunning(absl::Duration now) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Takes out of the line whose turn has come.

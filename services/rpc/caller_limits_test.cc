@@ -18,6 +18,7 @@ using ::muster::testing::IsOk;
 using ::muster::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using Kind = CallerLimits::Kind;
 
 std::string ReasonOf(const absl::Status& status) {
@@ -118,10 +119,10 @@ class CallerLinesTest : public ::testing::Test {
   std::shared_ptr<FakeCall> Call(const std::string& caller, const std::string& name) {
     auto call = std::make_shared<FakeCall>(name, started_);
     call->place = *limits_.Enter(caller, Kind::kCall);
-    if (call->place.is_in_line()) {
-      limits_.Wait(call);
-    } else {
+    if (limits_.Begin(call->place)) {
       started_.push_back(name);
+    } else {
+      limits_.Wait(call);
     }
     return call;
   }
@@ -161,6 +162,35 @@ TEST_F(CallerLinesTest, BesideOthersSoManyAreAtWorkAndTheRestFollowsInOrder) {
   EXPECT_EQ(limits_.waiting(), 0);
 }
 
+// It waits for a database, or for a caller who does not read: no work of the server's.
+TEST_F(CallerLinesTest, OneThatIsAtWorkForLongHoldsUpNoOther) {
+  std::vector<std::shared_ptr<FakeCall>> calls = {Call("b", "other")};
+  for (const char* name : {"1", "2", "3", "4", "5", "6"}) calls.push_back(Call("a", name));
+  EXPECT_THAT(Started(), ElementsAre("other", "1", "2"));
+  clock_.Advance(absl::Milliseconds(249));
+  EXPECT_TRUE(limits_.Nudge(*calls[6])) << "it waits";
+  EXPECT_THAT(Started(), IsEmpty());
+  clock_.Advance(absl::Milliseconds(251));
+  const auto again = Call("b", "another");
+  EXPECT_FALSE(limits_.Nudge(*calls[3])) << "its turn has come";
+  EXPECT_THAT(Started(), ElementsAre("another", "3", "4"));
+  // The ends of those that count no longer count for nothing.
+  calls[1]->place = CallerLimits::Place();
+  calls[2]->place = CallerLimits::Place();
+  EXPECT_THAT(Started(), IsEmpty());
+  calls[3]->place = CallerLimits::Place();
+  EXPECT_THAT(Started(), ElementsAre("5"));
+}
+
+// Who is turned away is nobody beside whom others are to be spared.
+TEST_F(CallerLinesTest, OnlyWhoIsLetInIsThereBesideOthers) {
+  std::vector<std::shared_ptr<FakeCall>> calls = {Call("a", "first")};
+  clock_.Advance(absl::Seconds(2));
+  const auto denied = limits_.Enter("b", Kind::kCall);
+  for (const char* name : {"1", "2", "3"}) calls.push_back(Call("a", name));
+  EXPECT_THAT(Started(), ElementsAre("first", "1", "2", "3"));
+}
+
 TEST_F(CallerLinesTest, WhatIsGivenUpIsNotStartedAndLeavesNoGap) {
   std::vector<std::shared_ptr<FakeCall>> calls;
   for (const char* name : {"1", "2", "3", "4"}) calls.push_back(Call("a", name));
@@ -180,11 +210,14 @@ TEST_F(CallerLinesTest, WhatIsGivenUpIsNotStartedAndLeavesNoGap) {
 TEST_F(CallerLinesTest, ALongLineOfCallsThatEndAtOnceNeedsNoDeepStack) {
   CallerLimits limits({.calls = 1'000'000, .running_calls = 1}, &clock_);
   auto first = limits.Enter("a", Kind::kCall);
-  const auto other = limits.Enter("b", Kind::kCall);
+  EXPECT_TRUE(limits.Begin(*first));
+  auto other = limits.Enter("b", Kind::kCall);
+  EXPECT_TRUE(limits.Begin(*other));
   for (int i = 0; i < 200'000; ++i) {
     const auto call = std::make_shared<FakeCall>("", started_);
     call->ends_at_once = true;
     call->place = *limits.Enter("a", Kind::kCall);
+    ASSERT_FALSE(limits.Begin(call->place));
     limits.Wait(call);
   }
   EXPECT_EQ(limits.waiting(), 200'000);

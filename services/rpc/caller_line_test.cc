@@ -72,7 +72,9 @@ class CallerLineTest : public ::testing::Test {
   void OthersCall() {
     access::Caller other;
     other.principal = "other";
-    EXPECT_THAT(guard_.Enter(other, CallerLimits::Kind::kCall).status(), IsOk());
+    auto place = guard_.Enter(other, CallerLimits::Kind::kCall);
+    ASSERT_THAT(place.status(), IsOk());
+    EXPECT_TRUE(guard_.limits().Begin(*place));
   }
   void AwaitWork(const std::string& name) {
     MutexLock lock(mutex_);
@@ -91,7 +93,8 @@ class CallerLineTest : public ::testing::Test {
     return order_;
   }
 
-  Guard guard_{nullptr, {.running_calls = 1}};
+  FakeSteadyClock clock_;
+  Guard guard_{nullptr, {.running_calls = 1}, nullptr, nullptr, &clock_};
   FakeDebugService debug_;
   FakeServer server_{[this](ServerOptions& options) {
     options.guard = &guard_;
@@ -139,6 +142,19 @@ TEST_F(CallerLineTest, OneWhoseDeadlinePassesInLineIsAnsweredAndNeverBegun) {
   Finish("3");
   EXPECT_THAT(Await(std::move(third), "the third"), IsOk());
   EXPECT_THAT(order(), ElementsAre("1", "3"));
+}
+
+// Those that hang, hang; the others do not.
+TEST_F(CallerLineTest, OneThatHangsHoldsTheOthersUpForAMomentOnly) {
+  auto first = Ask("1");
+  AwaitWork("1");
+  auto second = Ask("2");
+  AwaitWaiting(1);
+  clock_.Advance(absl::Milliseconds(500));
+  Finish("2");
+  EXPECT_THAT(Await(std::move(second), "the second"), IsOk());
+  Finish("1");
+  EXPECT_THAT(Await(std::move(first), "the first"), IsOk());
 }
 
 TEST_F(CallerLineTest, WhatAsksForWhatIsWrongWaitsForNobody) {

@@ -10,6 +10,7 @@
 #include <grpcpp/support/message_allocator.h>
 #include <grpcpp/support/server_callback.h>
 
+#include <algorithm>
 #include <memory>
 #include <new>
 #include <utility>
@@ -38,6 +39,9 @@ using grpc::internal::RpcServiceMethod;
 using RefuseUnary = grpc::internal::CallbackUnaryHandler<grpc::ByteBuffer, grpc::ByteBuffer>;
 using RefuseStream =
     grpc::internal::CallbackServerStreamingHandler<grpc::ByteBuffer, grpc::ByteBuffer>;
+
+// How often a call in line looks whether those before it have been at work for so long that its turn has come.
+constexpr absl::Duration kLookAgain = absl::Milliseconds(250);
 
 // The bytes of a request, in one piece.
 class Payload {
@@ -106,9 +110,8 @@ class CheckedHandler final : public MethodHandler {
         held->refusal = guard_.NoMemory();
       if (held->refusal.ok()) held->refusal = LetIn(*caller, *request, noted.place);
       noted.caller = std::move(caller);
-      if (held->refusal.ok() && noted.place.is_in_line() && !is_debug_) {
+      if (held->refusal.ok() && !stream_ && !is_debug_ && !guard_.limits().Begin(noted.place))
         in_line = std::make_shared<InLine>(*this, param, held->inner);
-      }
     } catch (const std::bad_alloc&) {
       held->refusal = NoMemory();
     }
@@ -141,35 +144,46 @@ class CheckedHandler final : public MethodHandler {
         : handler_(handler), param_(param), inner_(inner) {}
 
     void Wait(Dispatch dispatch) {
+      const auto self = std::static_pointer_cast<InLine>(shared_from_this());
+      core_ = dispatch.core;
+      deadline_ = DeadlineOf(context(), dispatch);
       dispatch_ = std::move(dispatch);
       place = std::move(dispatch_.place);
-      auto self = std::static_pointer_cast<InLine>(shared_from_this());
-      core().open.Enter();
-      core().calls.Add(this, DeadlineOf(context(), &core()));
-      handler_.guard_.Wait(std::move(self));
+      core_->open.Enter();
+      handler_.guard_.limits().Wait(self);
+      LookAgain();
     }
     void Start() override {
-      core().calls.Remove(this);
+      core_->calls.Remove(this);
       Proceed([this] { handler_.RunInner(param_, inner_); });
     }
+    // The time to look again has come, that of its deadline, or that of the server.
     void Expire(const absl::Status& status) override {
-      if (!handler_.guard_.GiveUp(*this)) return;
+      CallerLimits& limits = handler_.guard_.limits();
+      if (absl::IsDeadlineExceeded(status) && absl::Now() < deadline_) {
+        if (limits.Nudge(*this)) LookAgain();
+        return;
+      }
+      if (!limits.GiveUp(*this)) return;
       dispatch_.keeps = handler_.Keep(param_, inner_);
       Proceed([&] { handler_.Refuse(param_, status); });
     }
 
    private:
-    // The call is the handler's again, and may be gone once it returns.
+    void LookAgain() {
+      core_->calls.Add(this, std::min(deadline_, absl::Now() + kLookAgain));
+      // Whoever starts it from here on finds it there, and removes it.
+      if (!handler_.guard_.limits().IsWaiting(*this)) core_->calls.Remove(this);
+    }
+    // The call is the handler's again, and may be gone once it returns. gRPC waits for it, whatever is open.
     template <class Handle>
     void Proceed(const Handle& handle) {
-      ServerCore& held_open = core();
+      core_->open.Leave();
       dispatch_.place = std::move(place);
       GiveDispatch(context(), std::move(dispatch_));
       handle();
       Forget();
-      held_open.open.Leave();
     }
-    ServerCore& core() const { return *dispatch_.core; }
     grpc::CallbackServerContext& context() const {
       return *static_cast<grpc::CallbackServerContext*>(param_.server_context);
     }
@@ -177,6 +191,8 @@ class CheckedHandler final : public MethodHandler {
     const CheckedHandler& handler_;
     const HandlerParameter param_;
     void* const inner_;
+    ServerCore* core_ = nullptr;
+    absl::Time deadline_ = absl::InfiniteFuture();
     Dispatch dispatch_ = {};
   };
 

@@ -133,11 +133,12 @@ void GiveDispatch(const grpc::ServerContextBase& context, Dispatch dispatch) {
   t_next = {&context, std::move(dispatch)};
 }
 
-absl::Time DeadlineOf(const grpc::CallbackServerContext& context, const ServerCore* core) {
+absl::Time DeadlineOf(const grpc::CallbackServerContext& context, const Dispatch& dispatch) {
   const gpr_timespec raw = context.raw_deadline();
   if (gpr_time_cmp(raw, gpr_inf_future(raw.clock_type)) < 0)
     return absl::FromChrono(context.deadline());
-  return absl::Now() + (core != nullptr ? core->default_deadline : kDefaultDeadline);
+  return dispatch.core != nullptr ? dispatch.arrived + dispatch.core->default_deadline
+                                  : absl::Now() + kDefaultDeadline;
 }
 
 grpc::experimental::Interceptor* InterceptorFactory::CreateServerInterceptor(

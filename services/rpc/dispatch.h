@@ -67,8 +67,8 @@ void Forget();
 Dispatch TakeDispatch(const grpc::ServerContextBase& context);
 // For the handler of `context`, which this thread calls next.
 void GiveDispatch(const grpc::ServerContextBase& context, Dispatch dispatch);
-// The client's deadline, or the server's default from now.
-absl::Time DeadlineOf(const grpc::CallbackServerContext& context, const ServerCore* core);
+// The client's deadline, or the server's default from when the call came.
+absl::Time DeadlineOf(const grpc::CallbackServerContext& context, const Dispatch& dispatch);
 
 class InterceptorFactory final : public grpc::experimental::ServerInterceptorFactoryInterface {
  public:

@@ -32,11 +32,12 @@ class Guard {
   // `policy`, unless null, must outlive it; null: everybody may do everything. `tokens`, unless null, reads the header
   // `authorization` of callers by TLS who show no certificate. `memory`, unless null, must outlive it.
   explicit Guard(const access::PolicyFile* policy, const CallerLimitOptions& limits = {},
-                 TokenCheck tokens = nullptr, MemoryLimit* memory = nullptr)
+                 TokenCheck tokens = nullptr, MemoryLimit* memory = nullptr,
+                 const SteadyClock* clock = TheSteadyClock())
       : policy_(policy),
         tokens_(std::move(tokens)),
         memory_(memory),
-        limits_(limits),
+        limits_(limits, clock),
         changes_(limits.changes_per_minute) {}
 
   // By the policy as it is now. A token is looked at if `proves`: that is not free.
@@ -62,9 +63,8 @@ class Guard {
   // CallerLimits::Enter; a process does not hold up itself.
   absl::StatusOr<CallerLimits::Place> Enter(const access::Caller& caller,
                                             CallerLimits::Kind kind) const;
-  // CallerLimits::Wait and GiveUp.
-  void Wait(std::shared_ptr<CallerLimits::CallInLine> call) const { limits_.Wait(std::move(call)); }
-  bool GiveUp(CallerLimits::CallInLine& call) const { return limits_.GiveUp(call); }
+  // Whose calls are at work, and which wait in line.
+  CallerLimits& limits() const { return limits_; }
   // Whether the policy has other rights for it by now.
   bool IsOutdated(const access::Caller& caller) const;
   // With which watches of such callers end: OUT_OF_RANGE (POLICY_CHANGED), since who sees more or less by now has to take a snapshot.

@@ -27,7 +27,7 @@ class UnaryCall final : public OpenCall, public grpc::ServerUnaryReactor {
         place_(std::move(dispatch.place)),
         context_(context),
         accounting_(context, dispatch),
-        deadline_(DeadlineOf(context, core_)) {}
+        deadline_(DeadlineOf(context, dispatch)) {}
 
   void Open(std::shared_ptr<UnaryCall> self) {
     self_ = std::move(self);
