@@ -225,7 +225,10 @@ bool CanEverBeMet(const Books& books, const Claim& claim, const Request& request
   // What its older requests will take is not there for this one.
   for (const Request& older : claim.requests) {
     const bool at_once = AtOnce(books, claim, older);
-    if (older.time == request.time) return Enough(books, reach, request.nodes, at_once);
+    if (older.time == request.time) {
+      // Requests of a claim that is no gang may make up a rack together.
+      return Enough(books, reach, claim.gang ? request.nodes : Outstanding(claim), at_once);
+    }
     if (!at_once || !Enough(books, reach, older.nodes, true)) continue;
     const int64_t rack = books.nodes_per_rack;
     reach.racks -= rack == 0 ? 0 : older.nodes / rack;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "services/capacity/core/offer.h"
+#include "services/capacity/core/parts.h"
 #include "services/capacity/core/turns.h"
 
 namespace muster::capacity {
@@ -115,8 +116,10 @@ bool CanEverBeMet(const State& state, const Inventory& inventory, const ClaimRow
     const Reach need = NeedOf(inventory, one.nodes);
     const bool at_once = IsAtOnce(claim, one, ages);
     if (one.request_time == part.request_time) {
-      return at_once ? IsEnough(reach, need)
-                     : reach.machines > 0 || (need.racks > 0 && reach.racks > 0);
+      if (at_once) return IsEnough(reach, need);
+      // Requests of a claim that is no gang make up racks together.
+      const int64_t nodes = claim.gang ? one.nodes : Outstanding(claim.parts);
+      return reach.machines > 0 || (NeedOf(inventory, nodes).racks > 0 && reach.racks > 0);
     }
     if (!at_once || !IsEnough(reach, need)) continue;
     reach.machines -= need.machines;

@@ -91,6 +91,18 @@ TEST_F(GangTest, AMachineLostIsReplacedAlone) {
   EXPECT_THAT(world_.MachinesOf("b"), IsEmpty()) << "the lost machine's age is older";
 }
 
+// What can be met once a rack is free waits for it, however many requests it takes.
+TEST_F(GangTest, RequestsThatMakeUpARackTogetherAreQueued) {
+  world_.RegisterRack("f", "r1", 4, World::kRackType);
+  Then(OfRackType(world_.Want("x", 4)));
+  Then(OfRackType(world_.Want("p", 2)));
+  EXPECT_EQ(world_.View("p").reason, ClaimReason::kNoneAvailable) << "half a rack is never granted";
+  Then(world_.Want("p", 4));
+  EXPECT_EQ(world_.View("p").reason, ClaimReason::kQueued);
+  GiveBack("x", world_.MachinesOf("x"));
+  EXPECT_THAT(world_.MachinesOf("p"), SizeIs(4));
+}
+
 TEST_F(GangTest, ARackGangWithABrokenMachineGrows) {
   world_.RegisterRack("f", "r1", 4, World::kRackType);
   Then(OfRackType(world_.WantGang("g", 4)));
