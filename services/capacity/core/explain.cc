@@ -148,18 +148,23 @@ class Explainer {
     const int64_t free = matching_.free();
     Incomplete(free);
     const Position youngest = Youngest();
+    const auto on_offer = [&](const std::vector<KeptGang>& kept) {
+      return CountOnOffer(inventory_, ChoiceOf(claim_.affinity, kept));
+    };
+    const int64_t offered = on_offer({});
     std::vector<KeptGang> kept;
     for (const KeptGang& gang :
          KeptGangs(state_, {claim_.zone, claim_.instance_type}, keeps_after_)) {
       if (!(gang.position < youngest)) break;
       if (gang.lent && claim_.compute_class == ComputeClass::kSpot) continue;
-      if (CountFree(inventory_, ChoiceOf(claim_.affinity, {gang})) < free) kept.push_back(gang);
+      if (on_offer({gang}) < offered) kept.push_back(gang);
     }
-    const int64_t left = CountFree(inventory_, ChoiceOf(claim_.affinity, kept));
-    if (left < free) {
+    const int64_t taken = offered - on_offer(kept);
+    const int64_t left = free - taken;
+    if (taken > 0) {
       const int64_t gangs = static_cast<int64_t>(kept.size());
-      Add(ObstacleCode::kKeptForGang, free - left, gangs,
-          absl::StrCat(Are(free - left, "free machine"), " kept for ", Count(gangs, "gang"),
+      Add(ObstacleCode::kKeptForGang, taken, gangs,
+          absl::StrCat(Are(taken, "free machine"), " kept for ", Count(gangs, "gang"),
                        " ahead in the queue."));
     }
     if (inventory_.nodes_per_rack() > 0 && left > 0) {

@@ -206,6 +206,23 @@ TEST_F(ExplainTest, OfAGangTheRequestThatIsShortIsTold) {
                       "1 machine is free; 3 Nodes are wanted at once or not at all."}));
 }
 
+// A whole rack that a gang keeps is there, and is not in pieces.
+TEST_F(ExplainTest, ARackThatIsKeptForAGangIsNotToldToBeInPieces) {
+  world_.RegisterRack("f", "r1", 4, World::kRackType);
+  world_.RegisterRack("f", "r2", 4, World::kRackType);
+  const auto of_racks = [](SyncClaim claim) {
+    claim.instance_type = World::kRackType;
+    return claim;
+  };
+  Sync(of_racks(Want("holder", 4)));
+  Sync(of_racks(Gang("gang", 8)));
+  Sync(of_racks(Want("p", 4)));
+  const std::vector<Obstacle> told = Obstacles("p");
+  EXPECT_THAT(told, Contains(Obstacle{Code::kKeptForGang, 4, 1,
+                                      "4 free machines are kept for 1 gang ahead in the queue."}));
+  EXPECT_THAT(told, Not(Contains(Field(&Obstacle::code, Code::kNoWholeRack))));
+}
+
 TEST_F(ExplainTest, WhatAGangLostIsNotWantedAtOnce) {
   Machines(2);
   Sync(Gang("gang", 2));
