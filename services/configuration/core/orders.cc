@@ -67,10 +67,18 @@ void Drop(Order& order) {
   order.outcome = OrderOutcome::kConflict;
 }
 
+// What waits and was never active is pending again, with the time at which it was made; whoever looks for what is wanted next keeps it, or
+// not.
+void PutBack(PoolConfiguration& pool) {
+  const std::string& waiting = pool.waiting.node_profile;
+  if (!waiting.empty() && FindRevision(pool, waiting) == nullptr) pool.pending = pool.waiting;
+}
+
 // With the one that waits.
 Ordered Conflict(PoolConfiguration pool, Order order) {
   Drop(*WaitingOrder(pool));
   Drop(order);
+  PutBack(pool);
   DropWaiting(pool);
   pool.orders.push_back(order);
   return {std::move(pool), std::move(order)};
@@ -118,7 +126,9 @@ Ordered GiveOrder(PoolConfiguration pool, const Table<NodeProfile>& profiles, Or
   order.message = "Waits until no Node is in delivery.";
   const NodeProfile* active = profiles.Find(NodeProfileName(pool.active()));
   const NodeProfile* to = profiles.Find(NodeProfileName(choice.profile));
-  pool.waiting = {choice.profile, MadeAt(pool, choice.profile, now),
+  const absl::Time made = MadeAt(pool, choice.profile, now);
+  PutBack(pool);
+  pool.waiting = {choice.profile, made,
                   to == nullptr ? std::vector<std::string>() : Summary(active, *to)};
   if (pool.pending.node_profile == choice.profile) pool.pending = {};
   const int64_t number = order.number;

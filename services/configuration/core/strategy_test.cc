@@ -175,6 +175,37 @@ TEST(StrategyTest, WhenAConfigurationWasMadeNeverMoves) {
   EXPECT_EQ(pool.revisions.back().create_time, made);
 }
 
+// Nor by orders that take it out of the way.
+TEST(StrategyTest, WhenAConfigurationWasMadeDoesNotMoveThoughItWaitedInVain) {
+  const auto at = [](int64_t hours) { return kNow + absl::Hours(hours); };
+  const auto next = [&](PoolConfiguration pool, int64_t hours) {
+    return Next(std::move(pool), Profiles({"a", "b"}), To("b"), kUpstream, at(hours));
+  };
+  const auto order = [&](const PoolConfiguration& pool, OrderKind kind, int64_t hours) {
+    return GiveOrder(pool, Profiles({"a", "b"}), kind,
+                     kind == OrderKind::kPromote ? "pending" : "a", at(hours))
+        .pool;
+  };
+  PoolConfiguration pool = next(Pool(kManual, "a"), 1);
+  pool.mid_delivery = true;
+  pool = order(pool, OrderKind::kPromote, 2);
+  ASSERT_EQ(pool.waiting.node_profile, "b");
+  // Both are dropped.
+  pool = next(order(pool, OrderKind::kRollback, 3), 3);
+  ASSERT_EQ(pool.pending.node_profile, "b");
+  EXPECT_EQ(pool.pending.create_time, at(1));
+  // A rollback takes the place of what waits by itself.
+  PoolConfiguration always = Pool(kAlways, "a");
+  always.revisions.insert(always.revisions.begin(), Revision{"z", at(-1), {}});
+  always.mid_delivery = true;
+  always = next(always, 1);
+  ASSERT_EQ(always.waiting.node_profile, "b");
+  always =
+      next(GiveOrder(always, Profiles({"a", "b", "z"}), OrderKind::kRollback, "z", at(2)).pool, 2);
+  ASSERT_EQ(always.pending.node_profile, "b");
+  EXPECT_EQ(always.pending.create_time, at(1));
+}
+
 TEST(StrategyTest, RevisionsAreBoundedAndInOrder) {
   PoolConfiguration pool = Pool(kAlways, "first");
   for (size_t i = 0; i < kMostRevisions + 5; ++i) {
