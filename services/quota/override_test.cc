@@ -83,6 +83,27 @@ TEST_F(QuotaOverrideTest, WhatCameDueWhileNobodyRanIsSettledAtTheStart) {
   AwaitLimitInForce(2);
 }
 
+// "A Quota that is created gets both": a mask says what is changed of one that is there.
+TEST_F(QuotaOverrideTest, OneThatIsCreatedHasBothWhateverTheMaskNames) {
+  for (const char* path : {"limit", "overrides"}) {
+    v1::UpdateQuotaRequest request = Launch();
+    request.mutable_quota()->set_name(
+        absl::StrCat("organizations/", path, "/quotas/US-EAST-04A~gd-8xa100-i128~default"));
+    request.mutable_update_mask()->add_paths(path);
+    const auto made = Call(&Stub::UpdateQuota, request);
+    ASSERT_THAT(made, IsOk());
+    EXPECT_EQ(made->limit(), 2) << path;
+    EXPECT_EQ(made->overrides_size(), 1) << path;
+    request.mutable_quota()->set_limit(3);
+    request.mutable_quota()->clear_overrides();
+    const auto changed = Call(&Stub::UpdateQuota, request);
+    ASSERT_THAT(changed, IsOk());
+    const bool limit = absl::string_view(path) == "limit";
+    EXPECT_EQ(changed->limit(), limit ? 3 : 2);
+    EXPECT_EQ(changed->overrides_size(), limit ? 1 : 0);
+  }
+}
+
 // Go's zero time.Time is the year 1: whatever the API takes, memory, tables and journal tell the
 // same of it (the fixture compares), and so does who starts anew.
 TEST_F(QuotaOverrideTest, EveryTimeThatIsTakenComesBackAsItWas) {

@@ -48,6 +48,11 @@ constexpr auto kParseUpdate = [](const v1::UpdateQuotaRequest& request, error::F
   if (named("overrides") && !unsaid) {
     command.overrides = OverridesOf(request.quota(), "quota", faults);
   }
+  // "A Quota that is created gets both."
+  if (command.allow_missing) {
+    command.first_limit = request.quota().limit();
+    if (!command.overrides) command.first_overrides = OverridesOf(request.quota(), "quota", faults);
+  }
   if (faults.empty()) Validate(command, "quota", faults);
   return command;
 };

@@ -31,7 +31,7 @@ absl::Status Decide(StagedState<State>& staged, const CreateQuota& command, absl
 absl::Status Decide(StagedState<State>& staged, const UpdateQuota& command, absl::Time now) {
   const std::string name = QuotaName(command.key);
   const Versioned<Quota>* before = staged.state().table<Quota>().FindVersioned(name);
-  Quota after{command.key, 0, now, now, {}};
+  Quota after{command.key, command.first_limit, now, now, command.first_overrides};
   if (before == nullptr) {
     if (!command.allow_missing || !command.etag.empty()) return error::NotFound(name);
   } else {

@@ -26,14 +26,16 @@ struct CreateQuota {
 absl::Status Decide(StagedState<State>& staged, const CreateQuota& command, absl::Time now);
 
 // "The limit of this key is so." A wrong etag: ABORTED; a missing Quota without `allow_missing`:
-// NOT_FOUND. What is not given stays, 0 and none in a new Quota. Overrides that have lapsed are
-// left out.
+// NOT_FOUND. What is not given stays; a new Quota has `first_*` of it. Overrides that have lapsed
+// are left out.
 struct UpdateQuota {
   QuotaKey key = {};
   std::optional<int64_t> limit = {};
   std::string etag = {};  // empty: any
   bool allow_missing = false;
   std::optional<std::vector<LimitOverride>> overrides = {};
+  int64_t first_limit = 0;
+  std::vector<LimitOverride> first_overrides = {};
 };
 absl::Status Decide(StagedState<State>& staged, const UpdateQuota& command, absl::Time now);
 
