@@ -257,7 +257,9 @@ void KeepAccount(Pool& pool, const Node& before, const Node& after) {
         IsAsked(*pool.reconfiguration, after)) {
       ++pool.reconfiguration->rebooted_nodes;
     }
-    CountBootSuccess(pool, after);
+    // One that was ill and is well again has not booted.
+    if (before.state == NodeState::kRegistered || before.state == NodeState::kReconfiguring)
+      CountBootSuccess(pool, after);
   }
 }
 

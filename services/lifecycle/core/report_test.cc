@@ -149,5 +149,31 @@ TEST(Report, NobodyRegistersWhatWasNotOrdered) {
             "NOT_FOUND");
 }
 
+// "Three boot failures in a row": a Node that was ill and is well again has not booted.
+TEST(ReportNode, OnlyABootEndsARowOfFailures) {
+  const auto failures_after = [](NodeState past, const std::vector<Seen>& reports) {
+    State rows;
+    StagedState<State> staged(rows, 0);
+    Pool pool{.name = kSimPool, .uid = "uid-1", .zone = "US-EAST-04A"};
+    pool.account.boot_failures.node_profile = kProfile;
+    pool.account.boot_failures.machines = {"g7", "g8"};
+    staged.Put(pool);
+    Node node{
+        .name = NodeName(kSimPool, "g1"), .machine = "g1", .pool_uid = "uid-1", .state = past};
+    node.desired.phase = Phase::kRunning;
+    node.desired.node_profile = kProfile;
+    node.observed.node_profile = kProfile;
+    staged.Put(node);
+    for (const Seen seen : reports) {
+      const ReportNode report{.node = node.name, .observation = seen, .node_profile = kProfile};
+      EXPECT_TRUE(Decide(staged, report, absl::FromUnixSeconds(9)).ok());
+    }
+    EXPECT_EQ(rows.table<Node>().Find(node.name)->state, NodeState::kProduction);
+    return rows.table<Pool>().Find(kSimPool)->account.boot_failures.machines.size();
+  };
+  EXPECT_EQ(failures_after(NodeState::kProduction, {Seen::kUnhealthy, Seen::kRecovered}), 2u);
+  EXPECT_EQ(failures_after(NodeState::kRegistered, {Seen::kReady}), 0u);
+}
+
 }  // namespace
 }  // namespace muster::lifecycle
