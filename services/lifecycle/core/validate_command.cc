@@ -102,16 +102,26 @@ ApplyNodePool WholeOf(const Pool& pool, const UpdateNodePool& command) {
   return whole;
 }
 
-// Names of those that are on their way out already count for nothing.
+// Who leaves for another cause, a repair say, would be replaced, and so counts. Who leaves by a scale-down does not; nor who was named
+// before, but where others went in its place: then the target is met without it, and it counts again.
 std::optional<int64_t> TargetOf(const State& state, const Pool& pool,
                                 const ResizeNodePool& command) {
   if (command.target_nodes || command.remove_machines.empty()) return command.target_nodes;
-  const int64_t leaving = std::count_if(
-      command.remove_machines.begin(), command.remove_machines.end(), [&](const auto& machine) {
-        const Node* node = state.table<Node>().Find(NodeName(command.name, machine));
-        return node->removal_cause == RemovalCause::kNone && !IsReturnable(node->state) &&
-               !node->removal_requested;
-      });
+  int64_t leaving = 0;
+  int64_t named_before = 0;
+  for (const std::string& machine : command.remove_machines) {
+    const Node& node = *state.table<Node>().Find(NodeName(command.name, machine));
+    const bool goes = node.removal_cause == RemovalCause::kScaleDown ||
+                      node.removal_cause == RemovalCause::kDeletion || IsReturnable(node.state);
+    if (!goes && !node.removal_requested) ++leaving;
+    if (!goes && node.removal_requested && Stays(node.state)) ++named_before;
+  }
+  const std::vector<const Node*> nodes = state.NodesOf(command.name);
+  const auto surplus = std::count_if(nodes.begin(), nodes.end(),
+                                     [](const Node* node) { return Stays(node->state); }) -
+                       pool.spec.target_nodes;
+  // A pool that is short has nobody to lose yet.
+  if (surplus >= 0) leaving += std::max<int64_t>(0, named_before - surplus);
   return std::max<int64_t>(0, pool.spec.target_nodes - leaving);
 }
 

@@ -91,5 +91,42 @@ TEST(TargetOf, FallsByThoseThatCountUntilNow) {
       << "one that goes already counts for nothing";
 }
 
+// The state, but that a Node is on its way out.
+State With(const State& state, const std::string& machine, RemovalCause cause) {
+  State changed = state;
+  Node node = *changed.table<Node>().Find(NodeName(kSimPool, machine));
+  node.state = NodeState::kCordoned;
+  node.removal_cause = cause;
+  StagedState<State>(changed, 1'000'000).Put(std::move(node));
+  return changed;
+}
+
+// "with it `target_nodes` may be left out: it is then lowered by their number".
+TEST(TargetOf, OneThatLeavesToBeReplacedCounts) {
+  for (const RemovalCause cause :
+       {RemovalCause::kRepair, RemovalCause::kPreemption, RemovalCause::kReservation}) {
+    Running sim(3);
+    const std::string leaves = sim.state().NodesOf(kSimPool)[0]->machine;
+    const ResizeNodePool command{.name = kSimPool, .remove_machines = {leaves}};
+    EXPECT_EQ(TargetOf(With(sim.state(), leaves, cause), *sim.pool(), command), 2);
+    sim.Must(command);
+    EXPECT_EQ(TargetOf(With(sim.state(), leaves, cause), *sim.pool(), command), 2) << "once";
+  }
+}
+
+TEST(TargetOf, OneThatWasNamedAndStayedSinceAnotherWentCountsAgain) {
+  Running sim(3);
+  const std::string named = sim.state().NodesOf(kSimPool)[0]->machine;
+  const std::string other = sim.state().NodesOf(kSimPool)[1]->machine;
+  const ResizeNodePool command{.name = kSimPool, .remove_machines = {named}};
+  sim.Must(command);
+  EXPECT_EQ(TargetOf(sim.state(), *sim.pool(), command), 2);
+  EXPECT_EQ(TargetOf(With(sim.state(), other, RemovalCause::kRepair), *sim.pool(), command), 1);
+  // Named beside a target that nobody needs to go for.
+  Running full(3);
+  full.Must(ResizeNodePool{.name = kSimPool, .target_nodes = 3, .remove_machines = {named}});
+  EXPECT_EQ(TargetOf(full.state(), *full.pool(), command), 2);
+}
+
 }  // namespace
 }  // namespace muster::lifecycle
