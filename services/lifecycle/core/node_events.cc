@@ -107,13 +107,15 @@ class NodeEventDiff {
     }
   }
 
-  // The way out begins. A preemption can still be taken back: it is told of when its drain begins.
+  // The way out begins. A preemption can still be taken back: it is told of when its drain begins, unless it took over from another cause
+  // that was told when the Node was cordoned.
   void Removal() {
     const bool left = before_.removal_cause != RemovalCause::kNone;
+    const bool untold = !left || (before_.state == NodeState::kCordoned &&
+                                  before_.state_time >= before_.preempt_time);
     const bool leaves = after_.removal_cause != RemovalCause::kNone;
     const bool begins = after_.removal_cause == RemovalCause::kPreemption
-                            ? moved_ && after_.state != NodeState::kCordoned &&
-                                  (!left || before_.state == NodeState::kCordoned)
+                            ? moved_ && after_.state != NodeState::kCordoned && untold
                             : leaves && !left;
     if (!begins) return;
     const absl::string_view cause = CauseText(after_.removal_cause);

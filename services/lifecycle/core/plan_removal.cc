@@ -7,6 +7,7 @@
 #include "services/lifecycle/core/plan_parts.h"
 #include "services/lifecycle/core/removals.h"
 #include "services/lifecycle/core/text.h"
+#include "services/lifecycle/core/victims.h"
 
 namespace muster::lifecycle {
 namespace {
@@ -70,7 +71,10 @@ void StartDrain(const PlanFacts& facts, Draft& draft, Node& node) {
   const absl::Time forced = facts.now + facts.policy.drain_deadline;
   absl::Time from = node.state_time + facts.policy.cordon_settle;
   absl::Time deadline = facts.ActiveToo() ? forced : kNever;
-  if (preempted) {
+  const bool ordered = node.orders.drain_time != kNever;
+  // Nobody waits for the end of a notice who orders the drain by force.
+  const bool noticed = preempted && !(ordered && node.orders.drain_forced);
+  if (noticed) {
     // Its notice is for work; without any, and once the pool does without it, it goes at once.
     const bool unwanted = facts.pool.deleting() || draft.KeptNodes() >= facts.pool.wanted_nodes();
     if (node.observed.active || !unwanted)
@@ -81,7 +85,6 @@ void StartDrain(const PlanFacts& facts, Draft& draft, Node& node) {
                      absl::StrCat("Node ", node.machine, " is to be preempted."), from);
     }
   }
-  const bool ordered = node.orders.drain_time != kNever;
   if (node.removal_cause == RemovalCause::kRepair) {
     if (node.observed.active && !evict && !ordered) {
       draft.AddDefer(DeferReason::kWaitsUntilIdle, node.name,
@@ -93,7 +96,7 @@ void StartDrain(const PlanFacts& facts, Draft& draft, Node& node) {
     deadline = evict ? forced : kNever;
   }
   if (node.removal_cause == RemovalCause::kReservation) deadline = forced;
-  if (ordered && !preempted) deadline = node.orders.drain_forced ? facts.now : forced;
+  if (ordered && !noticed) deadline = node.orders.drain_forced ? facts.now : forced;
   if (IsGivenUp(node) && node.observed.active && !facts.ActiveToo() && !ordered) {
     draft.AddDefer(DeferReason::kWaitsUntilIdle, node.name,
                    absl::StrCat("Node ", node.machine,
@@ -108,7 +111,10 @@ void StartDrain(const PlanFacts& facts, Draft& draft, Node& node) {
 
 // The deadline of a scale-down is that of the strategy in force.
 void FollowStrategy(const PlanFacts& facts, Draft& draft, Node& node) {
-  if (node.removal_cause != RemovalCause::kScaleDown || node.preempt_time != kNever) return;
+  // An order's deadline is its own.
+  if (node.removal_cause != RemovalCause::kScaleDown || node.preempt_time != kNever ||
+      node.orders.drain_time != kNever)
+    return;
   const bool has = node.desired.drain_deadline != kNever;
   if (has == facts.ActiveToo() || node.desired.force_drain) return;
   draft.Apply(node,
@@ -147,8 +153,11 @@ void CancelRemovals(const PlanFacts& facts, Draft& draft) {
   std::vector<Node*> cordoned;
   for (auto& [name, node] : draft.nodes) {
     if (node.state != NodeState::kCordoned) continue;
-    if (node.removal_cause == RemovalCause::kScaleDown && !IsGivenUp(node))
+    if (node.removal_cause == RemovalCause::kScaleDown && IsProtected(node, facts.now)) {
+      draft.Step(node, NodeEvent::kUncordon, "it is protected");
+    } else if (node.removal_cause == RemovalCause::kScaleDown && !IsGivenUp(node)) {
       cordoned.push_back(&node);
+    }
     if (node.removal_cause == RemovalCause::kRepair && !node.observed.unhealthy &&
         !HasRelapsed(node) && !facts.IsUnheld(node)) {
       draft.Step(node, NodeEvent::kUncordon, "it is healthy again");

@@ -149,6 +149,20 @@ TEST(NamedVictims, OneThatIsProtectedLaterIsTakenBack) {
   EXPECT_THAT(sim.NodeMachines(), UnorderedElementsAre("g100", "g102"));
 }
 
+// "No scale-down takes it until then": nor one that has chosen it and has not begun its drain.
+TEST(NamedVictims, OneThatIsCordonedAndThenProtectedComesBackAndAnotherGoes) {
+  Running sim(3);
+  sim.Remove({"g100"});
+  sim.Pass();
+  ASSERT_EQ(sim.node("g100")->state, NodeState::kCordoned);
+  sim.Protect("g100", sim.now() + absl::Hours(1));
+  sim.Pass();
+  EXPECT_EQ(sim.node("g100")->state, NodeState::kProduction);
+  sim.Live();
+  EXPECT_THAT(sim.NodeMachines(), SizeIs(2));
+  EXPECT_THAT(sim.NodeMachines(), Contains("g100"));
+}
+
 TEST(NamedVictims, ATargetThatRisesAgainForgetsThem) {
   Running sim(3);
   sim.Busy({"g101"});

@@ -8,10 +8,8 @@ namespace muster::lifecycle {
 void ReserveNodes(const PlanFacts& facts, Draft& draft) {
   if (facts.pool.deleting()) return;
   for (auto& [name, node] : draft.nodes) {
-    // One that is being rebooted first comes back.
-    const bool reboots = node.reconfigure_time != kNever && node.orders.reboot == Reboot::kNone;
-    if (!IsUp(node.state) || reboots || node.reserved_desired.empty() || !draft.HasStepsLeft())
-      continue;
+    // One that reboots is not up and comes back first; one that is only to be rebooted goes.
+    if (!IsUp(node.state) || node.reserved_desired.empty() || !draft.HasStepsLeft()) continue;
     if (!draft.MayDisrupt(node, "reservation")) continue;
     StartRemoval(draft, node, RemovalCause::kReservation,
                  "an operator moves it to the control plane");

@@ -65,6 +65,22 @@ TEST(Reservation, IsTakenBackUntilTheDrainBegan) {
   EXPECT_TRUE(sim.Order("g100", kControlPlane).ok());  // as it is
 }
 
+// Which may be weeks away.
+TEST(Reservation, DoesNotWaitForAReconfigurationThatHasYetToRebootIt) {
+  Reserved sim;
+  sim.Stage("np-000000000002");
+  sim.Live();
+  sim.SetActive("g100", true);
+  sim.Must(ReconfigureNodePool{.name = kSimPool});
+  sim.Live();
+  ASSERT_EQ(sim.node("g100")->state, NodeState::kProduction);
+  ASSERT_NE(sim.node("g100")->reconfigure_time, kNever);
+  ASSERT_TRUE(sim.Order("g100", kControlPlane).ok());
+  sim.Pass();
+  EXPECT_EQ(sim.node("g100")->state, NodeState::kCordoned);
+  EXPECT_EQ(sim.node("g100")->removal_cause, RemovalCause::kReservation);
+}
+
 TEST(Reservation, WaitsForTheDisruptionBudgetAndSaysSo) {
   Reserved sim([](Spec& spec) { spec.max_unavailable = "1"; });
   sim.SetActive("g100", true);

@@ -101,6 +101,24 @@ TEST(AutoscalerMarks, WorkThatComesToACordonedOneIsAwaited) {
   EXPECT_THAT(sim.NodeMachines(), ElementsAre("g100"));
 }
 
+// The order's deadline is its own, whatever the pool's strategy is.
+TEST(AutoscalerMarks, ADrainByForceOfOneThatIsAwaitedIsByForce) {
+  Marked sim(2);
+  ASSERT_TRUE(sim.Report("g101", O::kAutoscalerMarked).ok());
+  sim.Resize(1);
+  ASSERT_TRUE(sim.Pass());
+  sim.SetActive("g101", true);
+  sim.Live();
+  ASSERT_EQ(sim.node("g101")->state, NodeState::kCordoned);
+  sim.Must(OrderNode{
+      .name = NodeName(kSimPool, "g101"), .verb = OrderNode::Verb::kDrain, .force = true});
+  for (int i = 0; i < 3; ++i) {
+    sim.Advance(sim.policy.cordon_settle);
+    sim.Pass();
+  }
+  EXPECT_TRUE(sim.node("g101")->desired.force_drain);
+}
+
 // A lowered target and a rise that came as one change: that it was lowered is not known, and who is
 // marked may also be one that the autoscaler is still emptying, to lower the target once it has. So
 // the Nodes stay, the others that are asked for come, and who must act is told.
