@@ -14,6 +14,7 @@
 namespace muster::musterctl {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
@@ -226,7 +227,6 @@ TEST_F(EditingTest, PatchChangesFieldsAndNothingElse) {
       {{"-p", "{"}, "patch: must be JSON"},
       {{"-p", "[]"}, "a merge patch must be a JSON object"},
       {{"-p", "{}", "--type=strategic"}, "--type: must be merge or json, is \"strategic\""},
-      {{"-p", R"([{"op":"remove","path":"/spec/nosuch"}])", "--type=json"}, "nosuch"},
       {{}, "-p PATCH or --patch-file FILE is missing"}};
   for (const auto& [flags, text] : wrong) {
     std::vector<std::string> line = {"patch", "np/example-nodepool"};
@@ -234,6 +234,11 @@ TEST_F(EditingTest, PatchChangesFieldsAndNothingElse) {
     EXPECT_EQ(RunLine(line), kWrongUse) << text;
     EXPECT_THAT(err(), HasSubstr(text));
   }
+  // An object that has no such path has failed, and the others' turn comes.
+  EXPECT_EQ(RunLine({"patch", "np/example-nodepool", "np/b", "--type=json", "-p",
+                     R"([{"op":"remove","path":"/spec/nosuch"}])"}),
+            kFailed);
+  EXPECT_THAT(err(), ContainsRegex("nosuch(.|\n)*b does not exist"));
   EXPECT_EQ(RunLine({"patch", "np/example-nodepool", "-p", R"({"spec":{"nosuch":1}})"}), kFailed);
   EXPECT_THAT(err(), HasSubstr("spec.nosuch"));
   EXPECT_EQ(RunLine({"patch", "np/example-nodepool", "-p", R"({"metadata":{"name":"b"}})"}),
@@ -300,6 +305,13 @@ TEST_F(RolloutTest, StatusWaitsUntilItIsOver) {
   EXPECT_EQ(RunLine({"rollout", "status", "np/train", "--watch=false"}), kDone);
   EXPECT_EQ(RunLine({"rollout", "status", "np/train", "--timeout=3s"}), kFailed);
   EXPECT_THAT(err(), StartsWith("error: timed out; Waiting for reconfiguration 2"));
+  // What was undone is on its way, and no Node is at it yet.
+  lifecycle::v1::NodePool undone = In(Reconfiguration::STATE_DONE, 3, 0);
+  undone.mutable_status()->mutable_waiting_node_configuration()->set_node_profile("np-a");
+  api_.pools = {undone};
+  EXPECT_EQ(RunLine({"rollout", "status", "np/train", "--timeout=3s"}), kFailed);
+  EXPECT_THAT(err(), HasSubstr("timed out; Waiting for nodepool/train to be at np-a, once no Node "
+                               "is in delivery"));
   lifecycle::v1::NodePool halted = In(Reconfiguration::STATE_HALTED, 1, 2);
   halted.mutable_reconfiguration()->set_halt_reason("2 boots failed");
   api_.pools = {halted};

@@ -44,7 +44,17 @@ struct RolloutProgress {
   absl::Status end = {};
 };
 
+// An order that waits for Nodes in delivery.
+std::optional<RolloutProgress> WithWaitingOrder(const NodePool& pool, const std::string& label) {
+  if (!pool.status().has_waiting_node_configuration()) return std::nullopt;
+  return RolloutProgress{.line =
+                             absl::StrCat("Waiting for ", label, " to be at ",
+                                          pool.status().waiting_node_configuration().node_profile(),
+                                          ", once no Node is in delivery...")};
+}
+
 RolloutProgress WithoutReconfiguration(const NodePool& pool, const std::string& label) {
+  if (const auto waiting = WithWaitingOrder(pool, label)) return *waiting;
   const int64_t behind = Behind(pool);
   if (behind == 0) {
     return {absl::StrCat(label, " is up to date: ", pool.status().current_nodes(), " Nodes at ",
@@ -76,6 +86,7 @@ RolloutProgress ProgressOf(const NodePool& pool, const std::string& label) {
                   absl::StrCat(which, " of ", label, " is halted: ", reconfiguration.halt_reason(),
                                "; musterctl rollout resume ", label, " goes on"))};
     case Reconfiguration::STATE_DONE:
+      if (const auto waiting = WithWaitingOrder(pool, label)) return *waiting;
       if (Behind(pool) > 0 && reconfiguration.machines().empty())
         return WithoutReconfiguration(pool, label);
       return {absl::StrCat(label, ": ", which, " is DONE, ", reconfiguration.rebooted_nodes(),

@@ -128,8 +128,12 @@ class Joint {
         continue;
       }
       change.item->cell = session_.cells[cell].name;
-      if (!watched_.fits(*change.item)) continue;
-      parts_[cell].names.insert(change.name);
+      // One that fits no longer is shown a last time, as it has become.
+      if (watched_.fits(*change.item)) {
+        parts_[cell].names.insert(change.name);
+      } else if (parts_[cell].names.erase(change.name) == 0) {
+        continue;
+      }
       items.push_back(*std::move(change.item));
     }
     if (watched_.range.kind == Kind::kEvent) SortEvents(items);

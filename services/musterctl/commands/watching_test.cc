@@ -80,6 +80,20 @@ TEST_F(CommandsTest, AWatchTellsOfThoseGoneThatItShowed) {
   EXPECT_THAT(out(), HasSubstr("nodepool/other deleted\n"));
 }
 
+// As kubectl does: else what was shown last stays true for whoever looks.
+TEST_F(CommandsTest, AWatchShowsOnceMoreWhatFitsNoLonger) {
+  using namespace type::v1;  // NOLINT: enumerators only
+  api_.streams = {{{Message(WATCH_EVENT_TYPE_SNAPSHOT, 3, PoolWithTarget(1)),
+                    Message(WATCH_EVENT_TYPE_SNAPSHOT_END, 5),
+                    Message(WATCH_EVENT_TYPE_CHANGED, 6, PoolWithTarget(2)),
+                    Message(WATCH_EVENT_TYPE_CHANGED, 7, PoolWithTarget(3))},
+                   absl::InternalError("stop")}};
+  EXPECT_EQ(RunLine({"get", "nodepools", "-w", "--field-selector", "spec.targetNodes=1", "-o",
+                     "custom-columns=T:.spec.targetNodes", "--no-headers"}),
+            kFailed);
+  EXPECT_EQ(out(), "1\n2\n");
+}
+
 TEST_F(CommandsTest, AWatchThatNobodyAnswersEndsWithinTheTimeout) {
   const FakeApi::Stream refused{{}, FromServer(absl::UnavailableError("connection refused"))};
   api_.streams = {1000, refused};

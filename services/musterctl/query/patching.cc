@@ -26,6 +26,9 @@ absl::StatusOr<json> Patched(const json& object, absl::string_view type, absl::s
     return object.patch(parsed);
   } catch (const json::other_error& e) {
     return absl::FailedPreconditionError(absl::StrCat("patch: ", e.what()));
+  } catch (const json::out_of_range& e) {
+    // This object has no such path; another may.
+    return absl::FailedPreconditionError(absl::StrCat("patch: ", e.what()));
   } catch (const json::exception& e) {
     return absl::InvalidArgumentError(absl::StrCat("patch: ", e.what()));
   }
