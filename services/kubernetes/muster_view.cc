@@ -54,7 +54,10 @@ void MusterView::BeginSnapshot() {
 void MusterView::EndSnapshot(const std::string& incarnation) {
   listeners_.history(incarnation);
   const bool another = std::exchange(incarnation_, incarnation) != incarnation;
-  if (another) ended_.clear();
+  if (another) {
+    ended_.clear();
+    ended_pools_.clear();
+  }
   for (const std::string& name : std::exchange(unnamed_, {})) Remove(name, false);
   // In another history also what looks the same was said by nobody.
   if (std::exchange(synced_, true) && !another) return;
@@ -102,7 +105,11 @@ void MusterView::Put(const Node& node) {
 
 void MusterView::Remove(const std::string& name, bool told) {
   if (IsPoolName(name)) {
-    if (pools_.erase(LastPart(name)) > 0) listeners_.node_pool(LastPart(name));
+    const auto pool = pools_.find(LastPart(name));
+    if (pool == pools_.end()) return;
+    if (told && pool->second.view.pool != nullptr) NoteEndOfPool(pool->second.view.pool->uid());
+    pools_.erase(pool);
+    listeners_.node_pool(LastPart(name));
     return;
   }
   const auto found = nodes_.find(name);
@@ -119,6 +126,16 @@ void MusterView::NoteEnd(const Node& node) {
   if (ended_.size() >= kMostEnded) ended_.clear();
   std::string& last = ended_[node.machine()];
   last = std::max(last, LifeMark(node));
+}
+
+void MusterView::NoteEndOfPool(const std::string& uid) {
+  if (ended_pools_.size() >= kMostEnded) ended_pools_.clear();
+  ended_pools_.insert(uid);
+}
+
+bool MusterView::SawEndOfPool(const std::string& uid) const {
+  MutexLock lock(mutex_);
+  return ended_pools_.contains(uid);
 }
 
 bool MusterView::SawEndOf(const NodeObject& object) const {

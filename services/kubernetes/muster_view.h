@@ -56,6 +56,8 @@ class MusterView {
   // Muster told, in the history that it is in, that the life that the v1 Node was taken for ended:
   // that it does not know it is no mere absence.
   bool SawEndOf(const NodeObject& object) const;
+  // Likewise of a NodePool.
+  bool SawEndOfPool(const std::string& uid) const;
 
   // The object shows all that was known of the pool when `view` was taken.
   void SetShown(const std::string& name, const PoolView& view);
@@ -78,6 +80,7 @@ class MusterView {
   // By resource name; `told`: by a message of its own.
   void Remove(const std::string& name, bool told) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void NoteEnd(const Node& node) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void NoteEndOfPool(const std::string& uid) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void EndSnapshot(const std::string& incarnation) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const Listeners listeners_;
@@ -86,6 +89,7 @@ class MusterView {
   std::string incarnation_ MUSTER_GUARDED_BY(mutex_);
   absl::flat_hash_map<std::string, std::string> ended_
       MUSTER_GUARDED_BY(mutex_);                                             // machine -> LifeMark
+  absl::flat_hash_set<std::string> ended_pools_ MUSTER_GUARDED_BY(mutex_);   // uids
   absl::flat_hash_set<std::string> unnamed_ MUSTER_GUARDED_BY(mutex_);       // resource names
   absl::flat_hash_map<std::string, Pool_> pools_ MUSTER_GUARDED_BY(mutex_);  // by id
   absl::flat_hash_map<std::string, std::shared_ptr<const Node>> nodes_

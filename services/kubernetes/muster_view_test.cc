@@ -252,6 +252,23 @@ TEST_F(MusterViewTest, RemembersWhichLivesItWasToldTheEndOf) {
   EXPECT_FALSE(view_.SawEndOf(of_life(30)));
 }
 
+// What a snapshot does not have may be hidden, or lost: only what was told to be deleted ended.
+TEST_F(MusterViewTest, KnowsWhichPoolsEndedByWord) {
+  view_.BeginSnapshot();
+  PutPool("a", "u-a", "1", 1);
+  PutPool("b", "u-b", "1", 1);
+  EndSnapshot("h1");
+  Delete("nodePools/a");
+  EXPECT_TRUE(view_.SawEndOfPool("u-a"));
+  view_.BeginSnapshot();
+  EndSnapshot("h1");
+  EXPECT_EQ(view_.Pool("b").pool, nullptr);
+  EXPECT_FALSE(view_.SawEndOfPool("u-b")) << "a mere absence";
+  view_.BeginSnapshot();
+  EndSnapshot("h2");
+  EXPECT_FALSE(view_.SawEndOfPool("u-a")) << "in another history it may not have ended";
+}
+
 // The end of the former pool was missed; its Node's name is the same.
 TEST_F(MusterViewTest, ANodeIsOfItsPoolOfNow) {
   Put(MakeNode("a", "g7", 10, "1", "former"));

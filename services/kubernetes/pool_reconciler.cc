@@ -75,10 +75,9 @@ Outcome PoolReconciler::Reconcile(const std::string& name) {
   }
   if (view.pool != nullptr) parts_.history->See(here, object->uid);
   if (object->deleting) return ReconcileDeleting(*object, view);
-  // In this history, that is: Recall forgets what was said in another.
   const bool deleted =
-      view.pool != nullptr ? view.pool->has_delete_time() : Recall(*object).muster_generation > 0;
-  if (deleted) return FollowDeletion(*object, view, here);
+      view.pool != nullptr ? view.pool->has_delete_time() : parts_.known->SawEndOfPool(object->uid);
+  if (deleted) return FollowDeletion(*object, view);
   if (!object->HasFinalizer()) {
     RETURN_IF_ERROR(AddFinalizer(*object));
     object = parts_.cluster->node_pools().Find(name);
@@ -179,23 +178,18 @@ Outcome PoolReconciler::ReconcileDeleting(const NodePoolObject& object,
 }
 
 Outcome PoolReconciler::FollowDeletion(const NodePoolObject& object,
-                                       const MusterView::PoolView& view,
-                                       const std::optional<std::string>& here) {
-  if (view.pool == nullptr) {
-    // The watch may not have come to it yet.
-    const auto found = parts_.muster->GetNodePool(parts_.muster->PoolName(object.name));
-    if (found.ok()) return Later(kWatchIsLate);
-    if (!absl::IsNotFound(found.status())) return found.status();
-    if (parts_.identity->cluster_missing() || parts_.history->current() != here)
-      return Later(kWatchIsLate);
-  }
+                                       const MusterView::PoolView& view) {
   RETURN_IF_ERROR(parts_.identity->Confirm());
   const absl::Status status = parts_.writer->Delete(
       PathOf(object),
       {{"apiVersion", "v1"}, {"kind", "DeleteOptions"}, {"preconditions", {{"uid", object.uid}}}});
-  if (!status.ok() && !absl::IsNotFound(status)) return status;
-  log::Warn("the NodePool was deleted in Muster; its object goes, too", {{"name", object.name}});
-  return {};
+  if (status.ok() || absl::IsNotFound(status)) {
+    log::Warn("the NodePool was deleted in Muster; its object goes, too", {{"name", object.name}});
+    return {};
+  }
+  // One that may not be deleted shows what becomes of its Nodes, at least.
+  if (view.pool != nullptr) RETURN_IF_ERROR(ShowStatus(object, view, false).status);
+  return status;
 }
 
 absl::Status PoolReconciler::AddFinalizer(const NodePoolObject& object) {

@@ -73,9 +73,9 @@ class PoolReconciler {
   // There is no object: a pool that came from one goes too.
   Outcome ReconcileMissing(const std::string& name, const Pool& pool);
   Outcome ReconcileDeleting(const NodePoolObject& object, const MusterView::PoolView& view);
-  // Its pool was deleted by Muster's own API: the object goes with it, since no pool of its uid comes back.
-  Outcome FollowDeletion(const NodePoolObject& object, const MusterView::PoolView& view,
-                         const std::optional<std::string>& here);
+  // Its pool was deleted by Muster's own API, which Muster told: the object goes with it, since no pool of its uid comes back. That Muster
+  // only does not show the pool is no such word.
+  Outcome FollowDeletion(const NodePoolObject& object, const MusterView::PoolView& view);
   // The pool of that name came from an object that is no more.
   absl::Status RemoveFormer(const NodePoolObject& object, const lifecycle::v1::NodePool& pool);
   // The object will not have it until the pool of its name is gone.
