@@ -67,11 +67,13 @@ void Drop(Order& order) {
   order.outcome = OrderOutcome::kConflict;
 }
 
-// What waits and was never active is pending again, with the time at which it was made; whoever looks for what is wanted next keeps it, or
+// What waits and was never active is pending again, unless another is, with the time at which it was made; whoever looks for what is wanted next keeps it, or
 // not.
 void PutBack(PoolConfiguration& pool) {
   const std::string& waiting = pool.waiting.node_profile;
-  if (!waiting.empty() && FindRevision(pool, waiting) == nullptr) pool.pending = pool.waiting;
+  const bool free = pool.pending.node_profile.empty();
+  if (free && !waiting.empty() && FindRevision(pool, waiting) == nullptr)
+    pool.pending = pool.waiting;
 }
 
 // With the one that waits.

@@ -194,6 +194,19 @@ TEST(StrategyTest, WhenAConfigurationWasMadeDoesNotMoveThoughItWaitedInVain) {
   pool = next(order(pool, OrderKind::kRollback, 3), 3);
   ASSERT_EQ(pool.pending.node_profile, "b");
   EXPECT_EQ(pool.pending.create_time, at(1));
+  // What came to be pending meanwhile stays as it is, too.
+  PoolConfiguration named = next(Pool(kManual, "a"), 1);
+  named.mid_delivery = true;
+  named = GiveOrder(named, Profiles({"a", "b"}), OrderKind::kPromote, "b", at(2)).pool;
+  const auto wants_c = [&](PoolConfiguration of, int64_t hours) {
+    return Next(std::move(of), Profiles({"a", "b", "c"}), To("c"), kUpstream, at(hours));
+  };
+  named = wants_c(named, 3);
+  ASSERT_EQ(named.pending.node_profile, "c");
+  ASSERT_EQ(named.waiting.node_profile, "b");
+  named = wants_c(order(named, OrderKind::kRollback, 4), 4);
+  ASSERT_EQ(named.pending.node_profile, "c");
+  EXPECT_EQ(named.pending.create_time, at(3));
   // A rollback takes the place of what waits by itself.
   PoolConfiguration always = Pool(kAlways, "a");
   always.revisions.insert(always.revisions.begin(), Revision{"z", at(-1), {}});
