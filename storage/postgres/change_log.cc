@@ -13,11 +13,11 @@ namespace {
 
 // What services keep for themselves is of kinds with a `_` in front.
 #define MUSTER_SHOWN "left(kind, 1) <> '_'"
-// The way back, by the primary key; from a creation, by the index of deletions.
+// The way back, by the primary key; from a creation, by the index of deletions: of what is shown, for a kept request may bear any name.
 #define MUSTER_NEXT                                                               \
   "CASE WHEN log.previous > 0 THEN log.previous WHEN log.previous = 0 THEN"       \
   " (SELECT max(d.revision) FROM journal d WHERE d.key = $2 AND d.change IS NULL" \
-  " AND d.revision < log.revision) END"
+  " AND left(d.kind, 1) <> '_' AND d.revision < log.revision) END"
 
 constexpr Statement kFindDeletion = {
     "journal_find_deletion",

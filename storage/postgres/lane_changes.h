@@ -156,6 +156,7 @@ absl::Status LaneChanges<State>::ReadPast(Transaction& tx, const std::string& ke
     return absl::OkStatus();
   }
   ChangeLog at = journal::ReadChanges(tx, key, *found, 1);
+  if (at.changes.empty()) return absl::OkStatus();
   const LoggedChange& change = at.changes.front();
   if (change.revision <= then.revision && change.commit_time <= then.time) {
     log = std::move(at);

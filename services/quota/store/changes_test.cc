@@ -2,6 +2,8 @@
 #include <muster/quota/v1/quota.pb.h>
 
 #include <atomic>
+#include <functional>
+#include <future>
 
 #include "absl/strings/match.h"
 #include "services/common/current_caller.h"
@@ -107,6 +109,30 @@ TEST_F(QuotaChangesTest, WhatIsGoneIsStillTold) {
   EXPECT_EQ(LimitOf(Past({.revision = 4})->changes[0].bytes), 30);
   EXPECT_THAT(Past({.revision = 5}), StatusIs(absl::StatusCode::kNotFound));
   EXPECT_EQ(LimitOf(Past({.revision = 6})->changes[0].bytes), 5);
+}
+
+// A request's id may be any text, a resource's name too; what is kept of it is no part of the resource's past.
+TEST_F(QuotaChangesTest, WhatIsKeptOfARequestOfThatNameIsNotItsPast) {
+  const std::string name = QuotaName(kKey);
+  ASSERT_THAT(Do(*lane_, quota::DeleteQuota{name}), IsOk());
+  const auto commit = [&](const std::function<void(StagedState<quota::State>&)>& change) {
+    std::promise<absl::Status> answer;
+    lane_->Submit(
+        [&](StagedState<quota::State>& staged, absl::Time) {
+          change(staged);
+          return absl::OkStatus();
+        },
+        [&](const absl::Status& status, int64_t) { answer.set_value(status); });
+    ASSERT_THAT(testing::Await(answer.get_future(), "the commit"), IsOk());
+  };
+  commit([&](StagedState<quota::State>& staged) {
+    staged.Put(KeptRequest{.request_id = name, .method = "m", .digest = "d"});
+  });
+  commit([&](StagedState<quota::State>& staged) { staged.Delete<KeptRequest>(name); });
+  ASSERT_THAT(DoAs({.principal = "eve"}, 5, true), IsOk());
+  EXPECT_THAT(RevisionsOf(*List()), ElementsAre(8, 5, 4, 2, 1));
+  for (const int64_t revision : {6, 7})
+    EXPECT_THAT(Past({.revision = revision}), StatusIs(absl::StatusCode::kNotFound));
 }
 
 TEST_F(QuotaChangesTest, ThePastIsAsItWas) {
