@@ -214,12 +214,19 @@ TEST(KeptId, AnOrganizationsIdsAreItsOwn) {
   const access::Caller acme = caller("organizations: [acme]");
   const access::Caller cluster = caller("clusters: [organizations/acme/clusters/c1]");
   const access::Caller beta = caller("organizations: [beta]");
+  const access::Caller both = caller("organizations: [acme, beta]");
+  const access::Caller zone = caller("zones: [US-EAST-04A]");
   const access::Caller all = caller("everywhere: true");
   EXPECT_EQ(KeptIdOf(nullptr, "r1"), "r1");
   EXPECT_EQ(KeptIdOf(&all, "r1"), "r1");
   EXPECT_NE(KeptIdOf(&acme, "r1"), "r1");
   EXPECT_EQ(KeptIdOf(&acme, "r1"), KeptIdOf(&cluster, "r1"));
   EXPECT_NE(KeptIdOf(&acme, "r1"), KeptIdOf(&beta, "r1"));
+  // Who is of several takes nobody's by asking for what it is kept as.
+  for (const access::Caller* other : {&both, &zone}) {
+    EXPECT_NE(KeptIdOf(other, "r1"), "r1");
+    EXPECT_NE(KeptIdOf(other, KeptIdOf(&acme, "r1")), KeptIdOf(&acme, "r1"));
+  }
   EXPECT_NE(KeptIdOf(&acme, "r1"), KeptIdOf(&acme, "r2"));
   EXPECT_LE(KeptIdOf(&acme, std::string(64, 'x')).size(), ::muster::kMaxRequestIdBytes);
 }

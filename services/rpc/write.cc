@@ -28,11 +28,9 @@ std::string RequestDigest(const google::protobuf::Message& request) {
 }
 
 std::string KeptIdOf(const access::Caller* caller, const std::string& request_id) {
-  if (caller == nullptr) return request_id;
-  const std::string organization = caller->rights->Of(access::Verb::kRead).OnlyOrganization();
-  // As long as an id may be.
-  return organization.empty() ? request_id
-                              : Sha256Hex(absl::StrCat(organization, "\n", request_id));
+  const std::string account = caller == nullptr ? "" : access::AccountOf(*caller);
+  // As long as an id may be. The platform's own stand as they are.
+  return account.empty() ? request_id : Sha256Hex(absl::StrCat(account, "\n", request_id));
 }
 
 namespace internal {
