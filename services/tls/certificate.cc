@@ -135,24 +135,22 @@ bool IsTrustDomain(absl::string_view name) {
 absl::StatusOr<std::string> SpiffeIdOf(const std::vector<std::string>& uris,
                                        absl::string_view trust_domain) {
   constexpr absl::string_view kScheme = "spiffe://";
-  std::vector<std::string> ids;
-  std::copy_if(uris.begin(), uris.end(), std::back_inserter(ids),
-               [&](const std::string& uri) { return absl::StartsWithIgnoreCase(uri, kScheme); });
-  if (ids.size() != 1) {
+  // gRPC knows nobody by a certificate of more, whichever they are.
+  if (uris.size() != 1) {
     return error::InvalidField(
         "certificates",
-        absl::StrCat("must name exactly one SPIFFE ID; the first names ", ids.size(), "."));
+        absl::StrCat("must name exactly one URI, a SPIFFE ID; the first names ", uris.size(), "."));
   }
-  absl::string_view rest = absl::string_view(ids[0]).substr(kScheme.size());
-  const bool is_of_domain = absl::StartsWith(ids[0], kScheme) &&
+  absl::string_view rest = uris[0];
+  const bool is_of_domain = absl::ConsumePrefix(&rest, kScheme) &&
                             absl::ConsumePrefix(&rest, trust_domain) && rest.size() > 1 &&
                             rest[0] == '/';
   if (!is_of_domain) {
     return error::InvalidField("certificates",
                                absl::StrCat("must name a SPIFFE ID below spiffe://", trust_domain,
-                                            "/, and not ", absl::CEscape(ids[0]), "."));
+                                            "/, and not ", absl::CEscape(uris[0]), "."));
   }
-  return ids[0];
+  return uris[0];
 }
 
 absl::Status CheckAuthorities(const std::string& authorities) {

@@ -99,14 +99,15 @@ TEST_F(CertificateTest, AClientsIsNoServers) {
 
 TEST_F(CertificateTest, OneWithoutAnIdentityIsRefused) {
   ExpectRefused(Of("nameless"), "certificates",
-                "must name exactly one SPIFFE ID; the first names 0.");
+                "must name exactly one URI, a SPIFFE ID; the first names 0.");
 }
 
 TEST(SpiffeIdTest, IsTheOnlyOneAndOfTheTrustDomain) {
-  EXPECT_THAT(SpiffeIdOf({"https://x", "spiffe://muster.test/a/b"}, kDomain),
+  EXPECT_THAT(SpiffeIdOf({"spiffe://muster.test/a/b"}, kDomain),
               IsOkAndHolds("spiffe://muster.test/a/b"));
   for (const std::vector<std::string>& uris :
        std::vector<std::vector<std::string>>{{},
+                                             {"https://x", "spiffe://muster.test/a/b"},
                                              {"spiffe://muster.test/a", "spiffe://muster.test/b"},
                                              {"spiffe://muster.test/a", "SPIFFE://other.test/b"},
                                              {"spiffe://muster.test"},
