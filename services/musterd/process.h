@@ -91,6 +91,7 @@ class Process {
   void AddDatabaseMetrics();
   // What every process serves beside its services: who may do what, and their history.
   std::vector<rpc::NamedService> CreateSharedServices();
+  rpc::NamedService History() const;
   absl::Status StartServer();
   absl::Status StartOperatorServer();
   absl::Status StartHealthServer();

@@ -46,9 +46,7 @@ std::vector<rpc::NamedService> Process::CreateSharedServices() {
   std::vector<rpc::NamedService> asked_about = {{debug::v1::DebugService::service_full_name()}};
   for (const ServicePart& part : parts_) asked_about.push_back(part.rpc);
   history_ = std::make_unique<HistoryHandlers>(&parts_);
-  const rpc::NamedService history = {
-      history::v1::HistoryService::service_full_name(), history_.get(),
-      [this](absl::string_view name) { return history_->PlaceOf(name); }};
+  const rpc::NamedService history = History();
   asked_about.push_back(history);
   access_ = std::make_unique<AccessHandlers>(std::move(asked_about));
   return {{access::v1::AccessService::service_full_name(), access_.get()}, history};
@@ -78,6 +76,11 @@ absl::Status Process::StartServer() {
   return absl::OkStatus();
 }
 
+rpc::NamedService Process::History() const {
+  return {history::v1::HistoryService::service_full_name(), history_.get(),
+          [this](absl::string_view name) { return history_->PlaceOf(name); }};
+}
+
 absl::Status Process::StartOperatorServer() {
   debug_ = std::make_unique<DebugHandlers>(&parts_, lifecycle_.get());
   rpc::ServerOptions server;
@@ -90,6 +93,7 @@ absl::Status Process::StartOperatorServer() {
   server.drain_delay = absl::ZeroDuration();
   for (const ServicePart& part : parts_) server.services.push_back(part.rpc);
   server.services.push_back({access::v1::AccessService::service_full_name(), access_.get()});
+  server.services.push_back(History());
   server.services.push_back({debug::v1::DebugService::service_full_name(), debug_.get()});
   ASSIGN_OR_RETURN(operator_server_, rpc::Server::Create(std::move(server)));
   return operator_server_->Start();
