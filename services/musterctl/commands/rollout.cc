@@ -54,7 +54,7 @@ std::optional<RolloutProgress> WithWaitingOrder(const NodePool& pool, const std:
 }
 
 RolloutProgress WithoutReconfiguration(const NodePool& pool, const std::string& label) {
-  if (const auto waiting = WithWaitingOrder(pool, label)) return *waiting;
+  if (const auto order = WithWaitingOrder(pool, label)) return *order;
   const int64_t behind = Behind(pool);
   if (behind == 0) {
     return {absl::StrCat(label, " is up to date: ", pool.status().current_nodes(), " Nodes at ",
@@ -86,7 +86,7 @@ RolloutProgress ProgressOf(const NodePool& pool, const std::string& label) {
                   absl::StrCat(which, " of ", label, " is halted: ", reconfiguration.halt_reason(),
                                "; musterctl rollout resume ", label, " goes on"))};
     case Reconfiguration::STATE_DONE:
-      if (const auto waiting = WithWaitingOrder(pool, label)) return *waiting;
+      if (const auto order = WithWaitingOrder(pool, label)) return *order;
       if (Behind(pool) > 0 && reconfiguration.machines().empty())
         return WithoutReconfiguration(pool, label);
       return {absl::StrCat(label, ": ", which, " is DONE, ", reconfiguration.rebooted_nodes(),
