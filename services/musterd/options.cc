@@ -73,8 +73,9 @@ ABSL_FLAG(int64_t, max_calls_per_caller, Defaults().caller_limits.calls,
           "who call in plain text from this machine.");
 ABSL_FLAG(int64_t, max_running_calls_per_caller, Defaults().caller_limits.running_calls,
           "Of these calls, most that are at work at a time while others call, too, 1 to 1000000; "
-          "the rest waits its turn, so that it holds nobody else up. More: the caller gets more "
-          "done where the database is slow; less: its neighbours wait less.");
+          "the rest waits its turn, so that it holds nobody else up. One that has been at work for "
+          "half a second counts no more. More: the caller gets more done; less: its neighbours "
+          "wait less.");
 ABSL_FLAG(int64_t, max_watches_per_caller, Defaults().caller_limits.watches,
           "Most watches that one caller may have open, 1 to 1000000, likewise.");
 ABSL_FLAG(

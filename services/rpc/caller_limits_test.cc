@@ -182,6 +182,16 @@ TEST_F(CallerLinesTest, OneThatIsAtWorkForLongHoldsUpNoOther) {
   EXPECT_THAT(Started(), ElementsAre("5"));
 }
 
+// Threads take the time and then the lock: whoever is late counts with the others.
+TEST_F(CallerLinesTest, ATimeThatIsLateForgetsNobody) {
+  std::vector<std::shared_ptr<FakeCall>> calls = {Call("b", "other")};
+  clock_.Advance(absl::Milliseconds(250));
+  for (const char* name : {"1", "2"}) calls.push_back(Call("a", name));
+  clock_.Advance(-absl::Milliseconds(1));
+  calls.push_back(Call("a", "3"));
+  EXPECT_THAT(Started(), ElementsAre("other", "1", "2"));
+}
+
 // Who is turned away is nobody beside whom others are to be spared.
 TEST_F(CallerLinesTest, OnlyWhoIsLetInIsThereBesideOthers) {
   std::vector<std::shared_ptr<FakeCall>> calls = {Call("a", "first")};

@@ -40,8 +40,10 @@ using RefuseUnary = grpc::internal::CallbackUnaryHandler<grpc::ByteBuffer, grpc:
 using RefuseStream =
     grpc::internal::CallbackServerStreamingHandler<grpc::ByteBuffer, grpc::ByteBuffer>;
 
-// How often a call in line looks whether those before it have been at work for so long that its turn has come.
+// When a call in line looks whether those before it have been at work for so long that the turn of the first has come; each time later,
+// for they may be many.
 constexpr absl::Duration kLookAgain = absl::Milliseconds(250);
+constexpr absl::Duration kMostPause = absl::Seconds(4);
 
 // The bytes of a request, in one piece.
 class Payload {
@@ -149,9 +151,12 @@ class CheckedHandler final : public MethodHandler {
       deadline_ = DeadlineOf(context(), dispatch);
       dispatch_ = std::move(dispatch);
       place = std::move(dispatch_.place);
-      core_->open.Enter();
+      ServerCore& core = *core_;
+      core.open.Enter();
+      core.open.Enter();  // for what is done here: the call may be over before it is
       handler_.guard_.limits().Wait(self);
       LookAgain();
+      core.open.Leave();
     }
     void Start() override {
       core_->calls.Remove(this);
@@ -171,18 +176,20 @@ class CheckedHandler final : public MethodHandler {
 
    private:
     void LookAgain() {
-      core_->calls.Add(this, std::min(deadline_, absl::Now() + kLookAgain));
+      core_->calls.Add(this, std::min(deadline_, absl::Now() + pause_));
+      pause_ = std::min(2 * pause_, kMostPause);
       // Whoever starts it from here on finds it there, and removes it.
       if (!handler_.guard_.limits().IsWaiting(*this)) core_->calls.Remove(this);
     }
-    // The call is the handler's again, and may be gone once it returns. gRPC waits for it, whatever is open.
+    // The call is the handler's again, and may be gone once it returns.
     template <class Handle>
     void Proceed(const Handle& handle) {
-      core_->open.Leave();
+      ServerCore& core = *core_;
       dispatch_.place = std::move(place);
       GiveDispatch(context(), std::move(dispatch_));
       handle();
       Forget();
+      core.open.Leave();
     }
     grpc::CallbackServerContext& context() const {
       return *static_cast<grpc::CallbackServerContext*>(param_.server_context);
@@ -193,6 +200,7 @@ class CheckedHandler final : public MethodHandler {
     void* const inner_;
     ServerCore* core_ = nullptr;
     absl::Time deadline_ = absl::InfiniteFuture();
+    absl::Duration pause_ = kLookAgain;
     Dispatch dispatch_ = {};
   };
 

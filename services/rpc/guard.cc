@@ -59,9 +59,9 @@ class PolicyCollector final : public prometheus::Collectable {
     AddSample(limited, {{"limit", "memory"}}, calls.no_memory);
     prometheus::MetricFamily waiting =
         Gauges("muster_waiting_calls",
-               "Calls that wait in line until others of the same caller are answered: while others "
-               "call, too, only so many calls of one caller are at work at a time "
-               "(--max_running_calls_per_caller).");
+               "Calls that wait in line until others of the same caller are answered, or have been "
+               "at work for half a second: while others call, too, only so many calls of one "
+               "caller are begun before (--max_running_calls_per_caller).");
     AddSample(waiting, {}, guard_.waiting());
     prometheus::MetricFamily memory =
         Gauges("muster_memory_limit_bytes",

@@ -26,8 +26,8 @@ inline constexpr int kMaxStreamsPerConnection = 1000;
 // What one caller (call_info.h, PrincipalOf) may have under way at a time, unless flags say otherwise.
 inline constexpr int64_t kMaxCallsOfACaller = 10'000;
 inline constexpr int64_t kMaxWatchesOfACaller = 5'000;
-// Of the calls of one caller, at work at a time while others call, too: the rest waits in line. More of them answer hardly more a second,
-// and whoever comes beside them waits as much longer.
+// Of the calls of one caller, begun and at work for less than half a second, while others call, too: the rest waits in line. More of them
+// answer hardly more a second, and whoever comes beside them waits as much longer.
 inline constexpr int64_t kMaxRunningCallsOfACaller = 64;
 // What one organization's calls may change in a minute: a hundred rows a second, of some 20,000 that a journal takes.
 inline constexpr double kMaxChangesPerMinute = 6'000;
