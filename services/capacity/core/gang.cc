@@ -25,11 +25,13 @@ const Rack* FindRack(const Inventory& inventory, const Inventory::Place& place) 
   return rack == fabric->second.racks.end() ? nullptr : &rack->second;
 }
 
-int64_t CountOwnMatching(const State& state, const ClaimRow& claim) {
+// `in_racks`: not those that stand in none.
+int64_t CountOwnMatching(const State& state, const ClaimRow& claim, bool in_racks = false) {
   const Footprint& own = state.FootprintOf(claim.pool_uid);
-  if (claim.affinity.empty()) return own.held();
+  if (claim.affinity.empty() && !in_racks) return own.held();
   return std::count_if(own.machines.begin(), own.machines.end(), [&](const std::string& id) {
-    return Matches(claim.affinity, state.FindMachine(id)->labels);
+    const MachineRow& machine = *state.FindMachine(id);
+    return Matches(claim.affinity, machine.labels) && !(in_racks && machine.rack.empty());
   });
 }
 
@@ -51,7 +53,7 @@ Reach ReachOfRacks(const State& state, const Inventory& inventory, const ClaimRo
     else if (machines >= inventory.nodes_per_rack())
       ++reach.racks;
   }
-  reach.machines -= CountOwnMatching(state, claim);
+  reach.machines -= CountOwnMatching(state, claim, /*in_racks=*/true);
   return reach;
 }
 

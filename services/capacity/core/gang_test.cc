@@ -103,6 +103,22 @@ TEST_F(GangTest, RequestsThatMakeUpARackTogetherAreQueued) {
   EXPECT_THAT(world_.MachinesOf("p"), SizeIs(4));
 }
 
+// It is none that a rack could be made whole by, nor one that is missing.
+TEST_F(GangTest, AMachineThatStandsInNoRackTakesNothingFromARackGang) {
+  for (const char* rack : {"r1", "r2", "r3"}) world_.RegisterRack("f", rack, 4, World::kRackType);
+  Then(OfRackType(world_.WantGang("g", 4)));
+  Then(OfRackType(world_.Want("x", 4)));
+  const std::string first = world_.MachinesOf("g")[0];
+  MachineRow moved = *world_.state().FindMachine(first);
+  world_.Register({World::Machine(first, moved.fabric, "", moved.slot, World::kRackType)});
+  Then(world_.WantGang("g", 12));
+  EXPECT_EQ(world_.View("g").reason, ClaimReason::kQueued);
+  Then(OfRackType(world_.Want("b", 4)));
+  EXPECT_THAT(world_.MachinesOf("b"), IsEmpty()) << "the free rack is kept for the gang";
+  GiveBack("x", world_.MachinesOf("x"));
+  EXPECT_THAT(world_.MachinesOf("g"), SizeIs(12));
+}
+
 TEST_F(GangTest, ARackGangWithABrokenMachineGrows) {
   world_.RegisterRack("f", "r1", 4, World::kRackType);
   Then(OfRackType(world_.WantGang("g", 4)));
