@@ -26,7 +26,9 @@ class Dice {
         gangs_(Roll(3) > 0),
         affinities_(Roll(2) == 0),
         priorities_(Roll(3) > 0),
-        organizations_(1 + Roll(3)) {}
+        organizations_(1 + Roll(3)),
+        pools_(Roll(2) == 0 ? 5 : 8),
+        spot_pools_(Roll(1 << pools_)) {}
 
   History Draw() {
     History history;
@@ -105,14 +107,15 @@ class Dice {
 
   Ask NextAsk() {
     Ask ask;
-    const int pool = Roll(5);
+    const int pool = Roll(pools_);
     ask.pool = absl::StrCat("p", pool);
     ask.wanted.organization = absl::StrCat("o", pool % organizations_);
     ask.release = Roll(12) == 0;
     ask.repeat = !ask.release && Roll(12) == 0;
     ask.wanted.nodes = racks_ ? Roll(4) * kSlots : Roll(7);
     // The class belongs to the pool: it cannot change.
-    if (spot_ && pool < 3) ask.wanted.compute_class = capacity::ComputeClass::kSpot;
+    if (spot_ && (spot_pools_ >> pool) % 2 != 0)
+      ask.wanted.compute_class = capacity::ComputeClass::kSpot;
     ask.wanted.gang = gangs_ && Roll(2) == 0;
     if (priorities_) ask.wanted.priority = Roll(3) - 1;
     if (affinities_ && Roll(2) == 0) ask.wanted.affinity = SomeAffinity();
@@ -146,6 +149,8 @@ class Dice {
   const bool affinities_;
   const bool priorities_;
   const int organizations_;
+  const int pools_;
+  const int spot_pools_;  // a bit each
 };
 
 std::string Print(const Affinity& affinity) {
