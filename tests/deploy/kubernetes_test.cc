@@ -17,7 +17,8 @@ using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAreArray;
 
 constexpr absl::string_view kFolders[] = {
-    "crd", "base", "admission-v1", "admission-v1beta1", "first-edition", "samples", "servers"};
+    "crd",           "base",    "admission-v1", "admission-v1beta1",
+    "first-edition", "samples", "servers",      "tls"};
 
 std::string FolderOf(absl::string_view name) { return absl::StrCat("kubernetes/", name); }
 
@@ -262,6 +263,29 @@ TEST(FirstEdition, ShowsItsConditions) {
   for (const char* condition : {"Validated", "Capacity", "AtTarget"})
     had.insert(FirstEditionOfCondition(condition, "")->type);
   EXPECT_EQ(shown, had);
+}
+
+// With it an overlay's adapter is told all that mutual TLS takes, and finds the files.
+TEST(Tls, GivesTheAdapterItsFiles) {
+  const Value component = Load("kubernetes/tls/kustomization.yaml").at(0);
+  const auto patch = musterctl::ParseDocuments("patch", At(component, "patches.0.patch").text);
+  ASSERT_THAT(patch, testing::IsOk());
+  std::set<std::string> flags;
+  std::string mounted, secret;
+  for (const Value& operation : patch->at(0).value.list) {
+    const std::string text = At(operation, "value").text;
+    if (absl::StartsWith(text, "--")) flags.insert(text.substr(0, text.find('=')));
+    if (const Value* path = At(operation, "value").Find("mountPath")) mounted = path->text;
+    if (At(operation, "value").Find("secret") != nullptr)
+      secret = At(operation, "value.secret.secretName").text;
+    if (absl::StrContains(text, "_file=")) {
+      EXPECT_THAT(text, ::testing::HasSubstr("=/etc/muster/tls/"));
+    }
+  }
+  EXPECT_THAT(flags, ::testing::ElementsAre("--tls_ca_file", "--tls_cert_file", "--tls_key_file",
+                                            "--trust_domain"));
+  EXPECT_EQ(mounted, "/etc/muster/tls");
+  EXPECT_EQ(secret, "muster-kubernetes-tls");
 }
 
 // The NodePools of a manifest.

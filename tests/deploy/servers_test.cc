@@ -104,6 +104,9 @@ TEST(Servers, CertificateHasTheServicesName) {
   const std::string name = absl::StrCat(At(Object("service"), "metadata.name").text, ".",
                                         At(Object("namespace"), "metadata.name").text, ".svc");
   EXPECT_THAT(Strings(At(Object("certificate"), "spec.dnsNames")), Contains(name));
+  // Operators come by `kubectl port-forward`.
+  EXPECT_THAT(Strings(At(Object("certificate"), "spec.dnsNames")), Contains("localhost"));
+  EXPECT_THAT(Strings(At(Object("certificate"), "spec.ipAddresses")), Contains("127.0.0.1"));
   EXPECT_EQ(At(Object("certificate"), "spec.uris").list.size(), 1u) << "one SPIFFE ID, no more";
   EXPECT_THAT(Strings(At(Object("certificate"), "spec.usages")),
               IsSupersetOf({"server auth", "client auth"}));
