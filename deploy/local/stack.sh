@@ -115,7 +115,7 @@ port_is_free() {
   ! (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null
 }
 
-# pid_of NAME: the process that we started under that name, if it is still that one (a program of the build, or Debian's
+# pid_of NAME: the process that we started under that name, if it is still that one (a program of a build, whichever preset's, or Debian's
 # prometheus and alertmanager); else nothing.
 pid_of() {
   local file="$STATE/run/$1.pid" pid exe
@@ -123,7 +123,7 @@ pid_of() {
   pid="$(cat "$file")"
   exe="$(readlink "/proc/$pid/exe" 2>/dev/null || true)"
   case "$1 ${exe% (deleted)}" in
-    *" $(realpath -m "$BIN")/"* | prometheus\ */prometheus | alertmanager\ */prometheus-alertmanager) echo "$pid" ;;
+    *" $(realpath -m "$MUSTER_ROOT/build")/"*/bin/* | prometheus\ */prometheus | alertmanager\ */prometheus-alertmanager) echo "$pid" ;;
   esac
 }
 
@@ -173,6 +173,6 @@ purge_state() {
   local home=""
   if [[ -f "$STATE/run/postgres-home" ]]; then home="$(cat "$STATE/run/postgres-home")"; fi
   if [[ "$home" == /var/tmp/muster-* || "$home" == "$STATE/postgres" ]]; then rm -rf "$home"; fi
-  rm -rf "$STATE/postgres" "$STATE/prometheus" "$STATE/alertmanager" "$STATE/logs" "$STATE/run" "$STATE/lock"
+  rm -rf "$STATE/postgres" "$STATE/prometheus" "$STATE/alertmanager" "$STATE/tls" "$STATE/logs" "$STATE/run" "$STATE/lock"
   rmdir "$STATE" 2>/dev/null || true
 }

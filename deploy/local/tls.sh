@@ -19,7 +19,7 @@ make_authority() {
   if is_fresh "$ca.crt" 30; then return; fi
   rm -f "$STATE"/tls/*.crt
   # shellcheck disable=SC2046  # several words
-  openssl req -x509 $(new_key) -days 365 -subj "/CN=Muster on $(hostname)" -keyout "$ca.key" -out "$ca.crt" 2>/dev/null
+  openssl req -x509 $(new_key) -days 365 -subj "/CN=Muster on $(hostname | cut -c1-50)" -keyout "$ca.key" -out "$ca.crt" 2>/dev/null
 }
 
 # issue NAME EXTENSIONS: key and certificate, put in place as a whole.
