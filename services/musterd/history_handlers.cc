@@ -15,6 +15,7 @@
 #include "services/common/status_macros.h"
 #include "services/common/timestamp.h"
 #include "services/history/field_changes.h"
+#include "services/musterd/this_life.h"
 #include "services/rpc/limits.h"
 #include "services/rpc/page.h"
 
@@ -112,6 +113,45 @@ absl::StatusOr<history::v1::GetPastResponse> ToPast(const ServicePart& part, con
   return past;
 }
 
+bool IsOfAPool(absl::string_view collection) {
+  return collection == "claims" || collection == "poolConfigurations";
+}
+
+// Whoever may not see everything sees no life but the one that it has now of what is named by a uid.
+bool SeesOneLife(const std::string& name, const rpc::Responder& responder) {
+  const auto caller = responder.caller();
+  return IsOfAPool(CollectionOf(name)) && caller != nullptr &&
+         !caller->rights->Of(access::Verb::kRead).everywhere();
+}
+
+ListLog ListOf(const ServicePart& part, const std::string& name, absl::Time deadline) {
+  return [&part, name, deadline](int64_t newest) {
+    return part.history.list(name, newest, kMostChanges, deadline);
+  };
+}
+
+absl::StatusOr<ChangeLog> ListThisLife(const ServicePart& part, const std::string& name,
+                                       int64_t newest, int64_t size, absl::Time deadline) {
+  if (newest > 0) {
+    ASSIGN_OR_RETURN(const bool its, IsOfThisLife(newest, ListOf(part, name, deadline)));
+    if (!its) return error::InvalidField("page_token", "is not one of this list.");
+  }
+  ASSIGN_OR_RETURN(ChangeLog log, part.history.list(name, newest, size, deadline));
+  CutAtCreation(log);
+  return log;
+}
+
+absl::StatusOr<ChangeLog> GetThisLife(const ServicePart& part, const std::string& name,
+                                      const storage::Moment& then, absl::Time deadline) {
+  ASSIGN_OR_RETURN(ChangeLog log, part.history.get_past(name, then, deadline));
+  // As memory has it: the journal has forgotten when that was written.
+  if (log.changes.front().commit_time == absl::UnixEpoch()) return log;
+  ASSIGN_OR_RETURN(const bool its,
+                   IsOfThisLife(log.changes.front().revision, ListOf(part, name, deadline)));
+  if (!its) return error::NotFound(name);
+  return log;
+}
+
 int SizeOf(const history::v1::ListChangesRequest& request, error::Faults& faults) {
   faults.Require(request.page_size() >= 0, "page_size", "must not be negative.");
   return request.page_size() == 0 ? kDefaultChanges : std::min(request.page_size(), kMostChanges);
@@ -197,9 +237,9 @@ HistoryHandlers::HistoryHandlers(const std::vector<ServicePart>* parts) : parts_
 Place HistoryHandlers::PlaceOf(absl::string_view name) const {
   const absl::string_view collection = CollectionOf(name);
   const ServicePart* part = PartOf(name);
-  // A pool's own: its uid is never another's.
-  const bool of_a_pool = collection == "claims" || collection == "poolConfigurations";
-  return of_a_pool && part != nullptr ? part->rpc.place_of(name) : access::PlaceOfName(name);
+  // A pool's own: whose it is now (SeesOneLife).
+  return IsOfAPool(collection) && part != nullptr ? part->rpc.place_of(name)
+                                                  : access::PlaceOfName(name);
 }
 
 const ServicePart* HistoryHandlers::PartOf(absl::string_view name) const {
@@ -239,11 +279,14 @@ grpc::ServerUnaryReactor* HistoryHandlers::ListChanges(
     int64_t newest = 0;
     if (!token->empty() && !absl::SimpleAtoi(*token, &newest))
       return responder.Finish(error::InvalidField("page_token", "is not one of this list."));
+    const bool one_life = SeesOneLife(request->name(), responder);
     Answer(std::move(responder), response,
-           [part, request = *request, size,
-            newest](absl::Time deadline) -> absl::StatusOr<history::v1::ListChangesResponse> {
+           [part, request = *request, size, newest,
+            one_life](absl::Time deadline) -> absl::StatusOr<history::v1::ListChangesResponse> {
              ASSIGN_OR_RETURN(const ChangeLog log,
-                              part->history.list(request.name(), newest, size, deadline));
+                              one_life
+                                  ? ListThisLife(*part, request.name(), newest, size, deadline)
+                                  : part->history.list(request.name(), newest, size, deadline));
              return ToResponse(request, *part, log);
            });
   });
@@ -260,10 +303,13 @@ grpc::ServerUnaryReactor* HistoryHandlers::GetPast(grpc::CallbackServerContext* 
     }
     const absl::StatusOr<storage::Moment> then = MomentOf(*request);
     if (!then.ok()) return responder.Finish(then.status());
+    const bool one_life = SeesOneLife(request->name(), responder);
     Answer(std::move(responder), response,
-           [part, name = request->name(),
-            then = *then](absl::Time deadline) -> absl::StatusOr<history::v1::GetPastResponse> {
-             ASSIGN_OR_RETURN(const ChangeLog log, part->history.get_past(name, then, deadline));
+           [part, name = request->name(), then = *then,
+            one_life](absl::Time deadline) -> absl::StatusOr<history::v1::GetPastResponse> {
+             ASSIGN_OR_RETURN(const ChangeLog log,
+                              one_life ? GetThisLife(*part, name, then, deadline)
+                                       : part->history.get_past(name, then, deadline));
              return ToPast(*part, log);
            });
   });

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "absl/status/statusor.h"
+#include "storage/postgres/change_log.h"
+
+// What a resource was in the life that it has now. A pool's uid can be taken again once its release is forgotten (--released_keep): what bore
+// it before may have been another organization's.
+namespace muster::musterd {
+
+// Some changes of one resource, from that revision back; 0: from the newest.
+using ListLog = std::function<absl::StatusOr<storage::ChangeLog>(int64_t newest)>;
+
+// Ends the log at the creation of its first change's life.
+void CutAtCreation(storage::ChangeLog& log);
+
+// Whether the revision is one of the life that the resource has now, as far back as the journal reaches.
+absl::StatusOr<bool> IsOfThisLife(int64_t revision, const ListLog& list);
+
+}  // namespace muster::musterd
