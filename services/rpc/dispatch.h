@@ -33,7 +33,7 @@ namespace muster::rpc::internal {
 
 // What the calls of one server share.
 struct ServerCore {
-  explicit ServerCore(const Guard* guard) : guard(*guard) {}
+  explicit ServerCore(const Guard* who_may) : guard(*who_may) {}
 
   const Guard& guard;
   absl::Duration default_deadline = kDefaultDeadline;

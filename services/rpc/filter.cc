@@ -8,6 +8,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "services/common/status_macros.h"
 #include "services/rpc/field_path.h"
 #include "services/rpc/path_text.h"
