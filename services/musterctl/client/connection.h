@@ -14,6 +14,10 @@
 #include "services/musterctl/client/api_types.h"
 #include "services/musterctl/client/errors.h"
 
+namespace muster::page {
+class WatchSink;
+}
+
 namespace muster::musterctl {
 
 class FleetLink;

@@ -10,6 +10,7 @@
 #include "services/common/quota_name.h"
 #include "services/common/status_macros.h"
 #include "services/musterctl/manifest/document.h"
+#include "services/musterctl/manifest/kinds.h"
 #include "services/musterctl/manifest/machine_set.h"
 #include "services/musterctl/manifest/manifest_reader.h"
 
