@@ -263,9 +263,7 @@ absl::Status NodeReconciler::Write(const Node& node, const NodeObject& object,
 }
 
 absl::Status NodeReconciler::Delete(const NodeObject& object) {
-  const absl::Status status = parts_.writer->Delete(
-      PathOf(object),
-      {{"apiVersion", "v1"}, {"kind", "DeleteOptions"}, {"preconditions", {{"uid", object.uid}}}});
+  const absl::Status status = parts_.writer->Delete(PathOf(object), object.uid);
   if (status.ok()) log::Info("the Node object was deleted", {{"node", object.name}});
   return absl::IsNotFound(status) ? absl::OkStatus() : status;
 }

@@ -180,9 +180,7 @@ Outcome PoolReconciler::ReconcileDeleting(const NodePoolObject& object,
 Outcome PoolReconciler::FollowDeletion(const NodePoolObject& object,
                                        const MusterView::PoolView& view) {
   RETURN_IF_ERROR(parts_.identity->Confirm());
-  const absl::Status status = parts_.writer->Delete(
-      PathOf(object),
-      {{"apiVersion", "v1"}, {"kind", "DeleteOptions"}, {"preconditions", {{"uid", object.uid}}}});
+  const absl::Status status = parts_.writer->Delete(PathOf(object), object.uid);
   if (status.ok() || absl::IsNotFound(status)) {
     log::Warn("the NodePool was deleted in Muster; its object goes, too", {{"name", object.name}});
     return {};

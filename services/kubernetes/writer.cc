@@ -7,6 +7,7 @@
 #include "services/common/backoff.h"
 #include "services/common/status_macros.h"
 #include "services/kubernetes/api/errors.h"
+#include "services/kubernetes/core/objects.h"
 
 namespace muster::kubernetes {
 namespace {
@@ -67,10 +68,10 @@ absl::StatusOr<Json> Writer::Patch(PatchType type, const std::string& path, cons
              [&] { return api_.Patch(type, path, patch, parameters); });
 }
 
-absl::Status Writer::Delete(const std::string& path, const Json& options) {
+absl::Status Writer::Delete(const std::string& path, const std::string& uid) {
   return Try(absl::StrCat("DELETE ", path),
              [&]() -> absl::StatusOr<Json> {
-               RETURN_IF_ERROR(api_.Delete(path, options));
+               RETURN_IF_ERROR(api_.Delete(path, OptionsToDelete(uid)));
                return Json();
              })
       .status();

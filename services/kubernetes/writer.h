@@ -55,10 +55,10 @@ class Writer {
   explicit Writer(Client* api, WriteBackoff::Options options = {})
       : api_(*api), backoff_(options) {}
 
-  // As the Client's. UNAVAILABLE with ErrorOf().retry_after: it is held back.
+  // As the Client's; Delete: of the object of that uid only. UNAVAILABLE with ErrorOf().retry_after: it is held back.
   absl::StatusOr<Json> Patch(PatchType type, const std::string& path, const Json& patch,
                              const Parameters& parameters);
-  absl::Status Delete(const std::string& path, const Json& options);
+  absl::Status Delete(const std::string& path, const std::string& uid);
 
  private:
   absl::StatusOr<Json> Try(const std::string& write,

@@ -57,9 +57,7 @@ std::vector<PodEviction> PlanDrain(const lifecycle::v1::Node& node,
 }
 
 Json EvictionBody(const PodEviction& eviction) {
-  Json options = {{"apiVersion", "v1"},
-                  {"kind", "DeleteOptions"},
-                  {"preconditions", {{"uid", eviction.pod->uid}}}};
+  Json options = OptionsToDelete(eviction.pod->uid);
   switch (eviction.mode) {
     case EvictionMode::kAtOnce:
       options["gracePeriodSeconds"] = 1;

@@ -167,4 +167,8 @@ std::string ProviderMachine(const NodeObject& node) {
   return slash == std::string::npos ? node.provider_id : node.provider_id.substr(slash + 1);
 }
 
+Json OptionsToDelete(const std::string& uid) {
+  return {{"apiVersion", "v1"}, {"kind", "DeleteOptions"}, {"preconditions", {{"uid", uid}}}};
+}
+
 }  // namespace muster::kubernetes

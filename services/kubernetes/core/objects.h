@@ -99,4 +99,7 @@ NamespaceObject ReadNamespace(const Json& object);
 // without one. Where Muster knows such a machine the v1 Node is it, else the one of its name.
 std::string ProviderMachine(const NodeObject& node);
 
+// DeleteOptions: the body of a request that deletes the object of that uid, and no other of the same name.
+Json OptionsToDelete(const std::string& uid);
+
 }  // namespace muster::kubernetes
