@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -44,17 +43,13 @@ struct RolloutProgress {
   absl::Status end = {};
 };
 
-// An order that waits for Nodes in delivery.
-std::optional<RolloutProgress> WithWaitingOrder(const NodePool& pool, const std::string& label) {
-  if (!pool.status().has_waiting_node_configuration()) return std::nullopt;
-  return RolloutProgress{.line =
-                             absl::StrCat("Waiting for ", label, " to be at ",
-                                          pool.status().waiting_node_configuration().node_profile(),
-                                          ", once no Node is in delivery...")};
-}
-
 RolloutProgress WithoutReconfiguration(const NodePool& pool, const std::string& label) {
-  if (const auto order = WithWaitingOrder(pool, label)) return *order;
+  // An order waits for Nodes in delivery.
+  if (pool.status().has_waiting_node_configuration()) {
+    return {.line = absl::StrCat("Waiting for ", label, " to be at ",
+                                 pool.status().waiting_node_configuration().node_profile(),
+                                 ", once no Node is in delivery...")};
+  }
   const int64_t behind = Behind(pool);
   if (behind == 0) {
     return {absl::StrCat(label, " is up to date: ", pool.status().current_nodes(), " Nodes at ",
@@ -86,8 +81,8 @@ RolloutProgress ProgressOf(const NodePool& pool, const std::string& label) {
                   absl::StrCat(which, " of ", label, " is halted: ", reconfiguration.halt_reason(),
                                "; musterctl rollout resume ", label, " goes on"))};
     case Reconfiguration::STATE_DONE:
-      if (const auto order = WithWaitingOrder(pool, label)) return *order;
-      if (Behind(pool) > 0 && reconfiguration.machines().empty())
+      if (pool.status().has_waiting_node_configuration() ||
+          (Behind(pool) > 0 && reconfiguration.machines().empty()))
         return WithoutReconfiguration(pool, label);
       return {absl::StrCat(label, ": ", which, " is DONE, ", reconfiguration.rebooted_nodes(),
                            " Nodes rebooted"),
