@@ -55,10 +55,8 @@ void Validate(const CreateQuota& command, absl::string_view path, Faults& faults
 }
 
 void Validate(const UpdateQuota& command, absl::string_view path, Faults& faults) {
-  if (command.limit) CheckNodes(*command.limit, Below(path, "limit"), faults);
-  if (command.overrides) CheckOverrides(*command.overrides, path, faults);
-  if (!command.limit) CheckNodes(command.first_limit, Below(path, "limit"), faults);
-  if (!command.overrides) CheckOverrides(command.first_overrides, path, faults);
+  CheckNodes(command.limit.value_or(command.first_limit), Below(path, "limit"), faults);
+  CheckOverrides(command.overrides ? *command.overrides : command.first_overrides, path, faults);
 }
 
 void Validate(const SyncHolding& command, absl::string_view path, Faults& faults) {
