@@ -84,8 +84,8 @@ bool CallerLimits::Begin(Place& place) {
   if (place.use_ == nullptr) return true;
   Use& use = *place.use_;
   const absl::Duration now = clock_.Now();
-  MutexLock lock(mutex_);
   const size_t caller = absl::HashOf(use.principal);
+  MutexLock lock(mutex_);
   if (std::exchange(last_caller_, caller) != caller) shared_until_ = now + kRecent;
   if (!use.line.empty() || Running(use, now) >= MostRunning(now)) return false;
   CountBegun(use, place);

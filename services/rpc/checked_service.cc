@@ -151,12 +151,11 @@ class CheckedHandler final : public MethodHandler {
       deadline_ = DeadlineOf(context(), dispatch);
       dispatch_ = std::move(dispatch);
       place = std::move(dispatch_.place);
-      ServerCore& core = *core_;
-      core.open.Enter();
-      core.open.Enter();  // for what is done here: the call may be over before it is
+      core_->open.Enter();
+      core_->open.Enter();  // for what is done here: the call may be over before it is
       handler_.guard_.limits().Wait(self);
       LookAgain();
-      core.open.Leave();
+      core_->open.Leave();
     }
     void Start() override {
       core_->calls.Remove(this);
@@ -181,15 +180,14 @@ class CheckedHandler final : public MethodHandler {
       // Whoever starts it from here on finds it there, and removes it.
       if (!handler_.guard_.limits().IsWaiting(*this)) core_->calls.Remove(this);
     }
-    // The call is the handler's again, and may be gone once it returns.
+    // The call is the handler's again, and may be gone once it returns; this is not, for whoever calls holds it.
     template <class Handle>
     void Proceed(const Handle& handle) {
-      ServerCore& core = *core_;
       dispatch_.place = std::move(place);
       GiveDispatch(context(), std::move(dispatch_));
       handle();
       Forget();
-      core.open.Leave();
+      core_->open.Leave();
     }
     grpc::CallbackServerContext& context() const {
       return *static_cast<grpc::CallbackServerContext*>(param_.server_context);
