@@ -67,8 +67,8 @@ void Drop(Order& order) {
   order.outcome = OrderOutcome::kConflict;
 }
 
-// What waits and was never active is pending again, unless another is, with the time at which it was made; whoever looks for what is wanted next keeps it, or
-// not.
+// What waits and was never active is pending again, unless another is, with the time at which it was made; whoever looks for what is
+// wanted next keeps it, or not.
 void PutBack(PoolConfiguration& pool) {
   const std::string& waiting = pool.waiting.node_profile;
   const bool free = pool.pending.node_profile.empty();

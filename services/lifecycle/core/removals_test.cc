@@ -19,6 +19,14 @@ struct Marked : Running {
   void Live() {
     if (!Converge()) std::abort();
   }
+  // It is marked, of the pool's two the one that is to go, and cordoned; then work comes to it.
+  void CordonAndBusy(const std::string& machine) {
+    ASSERT_TRUE(Report(machine, O::kAutoscalerMarked).ok());
+    Resize(1);
+    ASSERT_TRUE(Pass());
+    SetActive(machine, true);
+    Live();
+  }
   // The message of the first defer of that kind in the last plan; empty: there is none.
   std::string Waits(DeferReason reason) const {
     for (const Defer& defer : last_plan.defers) {
@@ -86,11 +94,7 @@ TEST(AutoscalerMarks, OneThatItUnmarksIsLetGo) {
 // IdleOnly: work that came to it ends in peace, and no other work comes.
 TEST(AutoscalerMarks, WorkThatComesToACordonedOneIsAwaited) {
   Marked sim(2);
-  ASSERT_TRUE(sim.Report("g101", O::kAutoscalerMarked).ok());
-  sim.Resize(1);
-  ASSERT_TRUE(sim.Pass());
-  sim.SetActive("g101", true);
-  sim.Live();
+  sim.CordonAndBusy("g101");
   EXPECT_EQ(sim.node("g101")->state, NodeState::kCordoned);
   EXPECT_FALSE(sim.node("g101")->desired.drain);
   EXPECT_EQ(sim.Waits(DeferReason::kWaitsUntilIdle),
@@ -104,11 +108,7 @@ TEST(AutoscalerMarks, WorkThatComesToACordonedOneIsAwaited) {
 // The order's deadline is its own, whatever the pool's strategy is.
 TEST(AutoscalerMarks, ADrainByForceOfOneThatIsAwaitedIsByForce) {
   Marked sim(2);
-  ASSERT_TRUE(sim.Report("g101", O::kAutoscalerMarked).ok());
-  sim.Resize(1);
-  ASSERT_TRUE(sim.Pass());
-  sim.SetActive("g101", true);
-  sim.Live();
+  sim.CordonAndBusy("g101");
   ASSERT_EQ(sim.node("g101")->state, NodeState::kCordoned);
   sim.Must(OrderNode{
       .name = NodeName(kSimPool, "g101"), .verb = OrderNode::Verb::kDrain, .force = true});
