@@ -64,7 +64,7 @@ TEST_F(Audits, ShowTheBooksSideBySideAndWhatDiffers) {
 }
 
 // A claim without Nodes, asked for anew all the while: nothing of the pool stands still.
-TEST_F(Audits, WhatMovesBetweenTwoPicturesDoesNotCount) {
+TEST_F(Audits, WhatMovesBetweenTwoSnapshotsDoesNotCount) {
   auditor_.Start(Peers());
   AddMachines("m", 5);
   const std::string uid = AddPool("train", 5).uid();

@@ -179,7 +179,7 @@ std::string MiniMuster::AuditBooks(absl::Duration patience) const {
     SetTimeout(context);
     context.set_wait_for_ready(true);
     debug::v1::AuditBooksRequest request;
-    request.mutable_settle();  // one picture, as it is
+    request.mutable_settle();  // one snapshot, as it is
     debug::v1::AuditBooksResponse books;
     std::string wrong;
     if (const grpc::Status status = stub->AuditBooks(&context, request, &books); !status.ok())

@@ -73,7 +73,7 @@ TEST_F(ServerFaults, APeerThatIsAway) {
        .runbook = "Do: bring it back"});
 }
 
-// It hangs, or is kept from its connection: nobody notices but who looks how old its picture is.
+// It hangs, or is kept from its connection: nobody notices but who looks how old its snapshot is.
 TEST_F(ServerFaults, AWatchThatIsNotRead) {
   Start(Fast());
   grpc::ChannelArguments arguments;

@@ -206,7 +206,7 @@ absl::StatusOr<std::string> Client::List(absl::string_view path, const Parameter
     const Json& metadata = MemberOf(page, "metadata");
     std::string token = TextOf(MemberOf(metadata, "continue"));
     const absl::string_view of_page = TextOf(MemberOf(metadata, "resourceVersion"));
-    // Parts of two pictures are none.
+    // Parts of two snapshots are none.
     if (!next.empty() && of_page != version) {
       return absl::UnknownError(absl::StrCat("GET ", path, ": pages of the list are of versions ",
                                              version, " and ", of_page));

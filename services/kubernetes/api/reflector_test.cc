@@ -198,7 +198,7 @@ TEST_F(ReflectorTest, AListThatFailedIsTriedUntilItIsWhole) {
   EXPECT_EQ(reflector_->lists(), 1);
 }
 
-TEST_F(ReflectorTest, PagesOfTwoPicturesAreNone) {
+TEST_F(ReflectorTest, PagesOfTwoSnapshotsAreNone) {
   Reflect({List("10", "a", "next"), List("11", "b"), List("20", "c")});
   EXPECT_THAT(WaitForRequests(4), ElementsAre("list", "list", "list", "20"));
   EXPECT_THAT(sink_.Wait(6), ElementsAre("begin", "put a", "put b", "begin", "put c", "end"));

@@ -37,7 +37,7 @@ class BooksAuditor {
   // What waits is answered UNAVAILABLE. Idempotent.
   void Stop();
 
-  // With differences in a first picture, a second one is taken after `settle`, unless that is 0.
+  // With differences in a first snapshot, a second one is taken after `settle`, unless that is 0.
   // The asker is told once, from any thread, also before this returns, unless it has gone. UNAVAILABLE: a service is away, this one
   // is stopping or does not know the others yet, or too many wait.
   void Audit(absl::Duration settle, Asker asker);

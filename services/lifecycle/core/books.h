@@ -101,12 +101,12 @@ struct Difference {
   std::string subject = {};  // what of the pool: a machine, a holding; empty: the pool
   std::string message = {};  // for people
   // True: may be so while something is on its way (granted and not yet assigned, given back and not
-  // yet purged, lowered and not yet told), even in a picture of one moment. At rest it may not.
+  // yet purged, lowered and not yet told), even in a snapshot of one moment. At rest it may not.
   bool passing = false;
   bool operator==(const Difference&) const = default;
 };
 
-// Every difference, by kind, then by uid and subject. In a picture of one moment each that is not
+// Every difference, by kind, then by uid and subject. In a snapshot of one moment each that is not
 // `passing` is a fault; one of several moments shows differences that are none: see BooksMemory.
 std::vector<Difference> Differences(const Books& books);
 

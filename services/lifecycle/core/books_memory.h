@@ -10,23 +10,23 @@
 #include "absl/time/time.h"
 #include "services/lifecycle/core/books.h"
 
-// What several pictures of the books say together. Times here are of a steady clock, from any
+// What several snapshots of the books say together. Times here are of a steady clock, from any
 // beginning. Pure.
 namespace muster::lifecycle {
 
-// Tells what differs from what is on its way: a difference counts once it stood in every picture of
+// Tells what differs from what is on its way: a difference counts once it stood in every snapshot of
 // some time, and nothing of its pool moved meanwhile (its account, its Nodes' machines, its
 // holding, its claim, its configuration). Of an orphan nothing else needs to stand still.
 class BooksMemory {
  public:
   struct Standing {
     Difference difference = {};
-    absl::Duration age = {};  // between the first picture that showed it so and the last
+    absl::Duration age = {};  // between the first snapshot that showed it so and the last
   };
 
-  // The next picture. `now` never goes back.
+  // The next snapshot. `now` never goes back.
   void Note(const Books& books, absl::Duration now);
-  // Those that stood for at least `age`: with 0 all of the last picture. In the order of
+  // Those that stood for at least `age`: with 0 all of the last snapshot. In the order of
   // Differences.
   std::vector<Standing> Stood(absl::Duration age) const;
   void Forget() { seen_.clear(); }

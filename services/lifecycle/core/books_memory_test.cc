@@ -1,4 +1,4 @@
-// What stands in several pictures and what is on its way; which orphans are given back, and when.
+// What stands in several snapshots and what is on its way; which orphans are given back, and when.
 #include "services/lifecycle/core/books_memory.h"
 
 #include <gmock/gmock.h>
@@ -43,7 +43,7 @@ TEST(BooksMemory, CountsWhatStandsForTheWholeGrace) {
   EXPECT_EQ(stood[0].difference.subject, "m-1-2");
 }
 
-TEST(BooksMemory, BeginsAnewAfterOnePictureWithoutIt) {
+TEST(BooksMemory, BeginsAnewAfterOneSnapshotWithoutIt) {
   BooksMemory memory;
   memory.Note(Granted(), absl::Minutes(0));
   memory.Note(ClosedBooks(2), absl::Minutes(7));
@@ -188,7 +188,7 @@ TEST(OrphanMemory, AMassIsOnlyTold) {
   }
 }
 
-// Whatever comes and goes: what is released had no pool in any picture for the whole grace, at most
+// Whatever comes and goes: what is released had no pool in any snapshot for the whole grace, at most
 // so many a round, and every orphan's turn comes.
 TEST(OrphanMemory, NeverReleasesWhatHadAPoolWithinTheGrace) {
   for (uint64_t seed = 0; seed < 500; ++seed) {

@@ -73,7 +73,7 @@ StatusOrOutcome Decide(StagedState<State>& staged, const BindCluster& command, a
   ASSIGN_OR_RETURN(Cluster cluster, FindCluster(state, command.name, command.etag));
   const std::string& bound = cluster.kubernetes_uid;
   if (bound == command.kubernetes_uid) return PutCluster(staged, std::move(cluster));
-  // Nothing replaces what is not there: whoever says so has an old picture.
+  // Nothing replaces what is not there: whoever says so has an old snapshot.
   if (bound != command.replaces)
     return error::ClusterBound(command.name, bound,
                                bound.empty() ? command.replaces : command.kubernetes_uid);

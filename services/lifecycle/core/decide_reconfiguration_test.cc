@@ -34,7 +34,7 @@ TEST(DecideReconfiguration, WhoMayAsk) {
   EXPECT_EQ(ReasonOf(sim.Run(Reconfigure()).status()), "POOL_DELETING");
 }
 
-TEST(DecideReconfiguration, WhatWasOrderedOfAnotherPictureIsRefused) {
+TEST(DecideReconfiguration, WhatWasOrderedOfAnotherSnapshotIsRefused) {
   Outdated sim(2);
   sim.Must(Reconfigure({"g100"}));
   for (const Verb verb : {Verb::kPause, Verb::kResume, Verb::kCancel}) {

@@ -9,7 +9,7 @@
 namespace muster::lifecycle {
 namespace {
 
-// The picture of node_machine.h, written a second time; what is not here must not be there.
+// The drawing of node_machine.h, written a second time; what is not here must not be there.
 const std::map<std::pair<std::string, std::string>, std::string>& Edges() {
   static const auto* const kEdges = new std::map<std::pair<std::string, std::string>, std::string>{
       {{"ASSIGNED", "BOOT_STARTED"}, "BOOTING"},

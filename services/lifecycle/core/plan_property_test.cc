@@ -1,4 +1,4 @@
-// What holds of Plan whatever the picture is.
+// What holds of Plan whatever the snapshot is.
 #include <gtest/gtest.h>
 
 #include <algorithm>

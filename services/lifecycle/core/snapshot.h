@@ -13,7 +13,7 @@
 #include "services/lifecycle/core/types.h"
 #include "services/lifecycle/core/validate.h"
 
-// One consistent picture of a pool and of what the other services said: all that Plan looks at.
+// One consistent snapshot of a pool and of what the other services said: all that Plan looks at.
 namespace muster::lifecycle {
 
 class State;

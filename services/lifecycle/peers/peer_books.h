@@ -25,7 +25,7 @@ class PeerBooks {
   PeerBooks(const Peers& peers, Lane* lane);
 
   // Lifecycle's pools are read last, linearizably: what the other three know of a pool came after
-  // the pool, so a pool that is being created is in the picture. Errors: whatever kept a service
+  // the pool, so a pool that is being created is in the snapshot. Errors: whatever kept a service
   // from answering, in words for callers (services/common/from_peer.h).
   absl::StatusOr<Books> Read();
   // Whether lifecycle has a pool of this uid; linearizable.

@@ -24,7 +24,7 @@ namespace {
 constexpr absl::Duration kWorkerTick = absl::Milliseconds(200);
 // How often it looks whether it leads.
 constexpr absl::Duration kLeadPoll = absl::Milliseconds(50);
-// How long the loop waits for the first picture of the catalogue.
+// How long the loop waits for the first snapshot of the catalogue.
 constexpr absl::Duration kCatalogueGrace = absl::Seconds(5);
 // For a batch of plans to be committed; what takes longer is looked at again.
 constexpr absl::Duration kCommitTimeout = absl::Seconds(15);

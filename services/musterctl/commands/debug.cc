@@ -7,7 +7,7 @@
 #include "services/musterctl/client/errors.h"
 #include "services/musterctl/commands/output.h"
 
-// What a server says of itself: whether its pictures of one state agree, the books of the four
+// What a server says of itself: whether its snapshots of one state agree, the books of the four
 // services, what it logs.
 namespace muster::musterctl {
 namespace {

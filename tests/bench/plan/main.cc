@@ -42,7 +42,7 @@ namespace {
 // What the passes of one pool took, by what the loop does in each.
 struct Spent {
   int64_t passes = 0;
-  absl::Duration picture = {};  // SnapshotOf, AddTaken
+  absl::Duration snapshot = {};  // SnapshotOf, AddTaken
   absl::Duration demand = {};
   absl::Duration plan = {};
   absl::Duration apply = {};  // the decision that carries the plan out, and its events
@@ -59,8 +59,8 @@ auto Timed(absl::Duration& spent, F f) {
 // One pass of the loop; what the other services do is not measured.
 void Pass(Simulation& sim, Spent& spent) {
   Snapshot snapshot = sim.Look();
-  Timed(spent.picture, [&] { return SnapshotOf(sim.state(), kSimPool)->nodes.size(); });
-  Timed(spent.picture, [&] {
+  Timed(spent.snapshot, [&] { return SnapshotOf(sim.state(), kSimPool)->nodes.size(); });
+  Timed(spent.snapshot, [&] {
     AddTaken(sim.state(), snapshot);
     return true;
   });
@@ -115,16 +115,16 @@ double BytesARow(const Simulation& sim) {
 
 void Print(const char* what, int nodes, const Spent& spent) {
   const auto ms = [](absl::Duration d) { return absl::ToDoubleMilliseconds(d); };
-  const absl::Duration planning = spent.picture + spent.demand + spent.plan;
+  const absl::Duration planning = spent.snapshot + spent.demand + spent.plan;
   std::cout << absl::StrFormat("%-5s %7d %7d %10.1f %10.1f %10.1f %10.1f %10.1f\n", what, nodes,
-                               spent.passes, ms(spent.picture), ms(spent.demand), ms(spent.plan),
+                               spent.passes, ms(spent.snapshot), ms(spent.demand), ms(spent.plan),
                                ms(planning), ms(spent.apply))
             << std::flush;
 }
 
 int Main() {
   std::cout << absl::StrFormat("%-5s %7s %7s %10s %10s %10s %10s %10s\n", "ms", "nodes", "passes",
-                               "picture", "demand", "plan", "planning", "apply");
+                               "snapshot", "demand", "plan", "planning", "apply");
   double bytes = 0;
   for (const std::string& text : absl::GetFlag(FLAGS_nodes)) {
     int nodes = 0;
