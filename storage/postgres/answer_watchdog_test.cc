@@ -126,7 +126,7 @@ TEST_F(HungServerTest, ACommitThatItOwesIsInDoubtUntilItsSessionHasEnded) {
         return absl::OkStatus();
       },
       "run");
-  testing::Until([&] { return IsReadable(sent.socket()); }, "the end of the connection");
+  testing::Until([&] { return IsReadable(sent.socket().fd); }, "the end of the connection");
   int doubts = 0;
   on_doubt_ = [&] {
     if (++doubts == 3) Wake();

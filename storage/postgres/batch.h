@@ -49,11 +49,13 @@ class Batch {
                              spent_ >= options.max_decide));
   }
 
+  bool encoded() const { return encoded_.has_value(); }
   // Makes what is to be stored of it, once, and fills rows(). Nothing can be decided thereafter.
-  // INTERNAL: something in it cannot be written.
-  absl::Status Encode(const storage::Store<State>& store);
+  // INTERNAL: something in it cannot be written, or all of it is more than `max_bytes`, and not of
+  // one command.
+  absl::Status Encode(const storage::Store<State>& store, size_t max_bytes);
   // Says all that is to be stored, once. As Encode; throws what libpqxx throws.
-  absl::Status Store(Transaction& tx, const storage::Store<State>& store);
+  absl::Status Store(Transaction& tx, const storage::Store<State>& store, size_t max_bytes);
   void TakeBack() { staged_.RollBack(); }
 
   const std::string& id() const { return id_; }
@@ -119,7 +121,7 @@ absl::Status Batch<State>::Run(LaneCommand<State>& command) {
 }
 
 template <class State>
-absl::Status Batch<State>::Encode(const storage::Store<State>& store) {
+absl::Status Batch<State>::Encode(const storage::Store<State>& store, size_t max_bytes) {
   if (encoded_) return *encoded_;
   encoded_ = absl::OkStatus();
   try {
@@ -132,6 +134,8 @@ absl::Status Batch<State>::Encode(const storage::Store<State>& store) {
       rows_ = ToJournal(store);
       journal::Append(statements_, rows_, id_, authors_.Encode());
     }
+    if (decided_ > 1 && statements_.bytes() > max_bytes)
+      encoded_ = absl::InternalError("Too much for one transaction.");
   } catch (const std::exception& e) {
     encoded_ = error::WithCause(absl::InternalError("A change cannot be written."), e.what());
   }
@@ -139,8 +143,9 @@ absl::Status Batch<State>::Encode(const storage::Store<State>& store) {
 }
 
 template <class State>
-absl::Status Batch<State>::Store(Transaction& tx, const storage::Store<State>& store) {
-  RETURN_IF_ERROR(Encode(store));
+absl::Status Batch<State>::Store(Transaction& tx, const storage::Store<State>& store,
+                                 size_t max_bytes) {
+  RETURN_IF_ERROR(Encode(store, max_bytes));
   if (changes().empty()) journal::ChangesNothing(tx);
   journal::Say(tx, statements_);
   return absl::OkStatus();

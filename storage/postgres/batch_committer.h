@@ -34,6 +34,7 @@ namespace muster::storage {
 //             decided on what is sent, as long as that is out;  moves the head      published, answered
 //             encoded meanwhile, if it is large
 //
+// One that is encoded is sent before what it stands on is published: the database never waits for that.
 // A batch that is sent is one round trip, and fails where another replica wrote meanwhile. What stands
 // on one that failed is taken back and decided again. Nobody is answered before his own commit.
 // Whatever is to be tried again, and for a while all that comes after another replica wrote, is
@@ -56,8 +57,10 @@ class BatchCommitter {
 
   // So many commands may be handed to Advance.
   size_t room() const;
-  // Becomes readable when what is sent is to be settled; -1: there is nothing to wait for.
-  int socket() const { return sent_ == nullptr ? -1 : sent_->transaction->socket(); }
+  // Becomes readable when what is sent is to be settled; none: there is nothing to wait for.
+  AwaitedSocket socket() const {
+    return sent_ == nullptr ? AwaitedSocket{} : sent_->transaction->socket();
+  }
   // Nothing is under way: memory may be changed by others.
   bool idle() const { return sent_ == nullptr && open_ == nullptr && taken_.empty(); }
 
@@ -99,6 +102,8 @@ class BatchCommitter {
   // Decides what was taken, as much as one transaction should hold.
   void Fill();
   void SendOpen();
+  // The database never waits for what it was to be sent while there is something to do here.
+  void SendMore();
   // What is sent is done or has failed; then what stands on it is to be decided again.
   absl::Status Settle();
   void TakeBackOpen();
@@ -130,6 +135,7 @@ absl::Status BatchCommitter<State>::Advance(Commands commands, bool answered) {
   taken_.insert(taken_.end(), std::make_move_iterator(commands.begin()),
                 std::make_move_iterator(commands.end()));
   if (answered && sent_ != nullptr) RETURN_IF_ERROR(Settle());
+  SendMore();
   return GoOn();
 }
 
@@ -138,7 +144,8 @@ void BatchCommitter<State>::EncodeAhead() {
   if (sent_ == nullptr || open_ == nullptr || open_->batch.changes().size() < options_.encode_ahead)
     return;
   // What cannot be is said when the batch is to be sent.
-  open_->batch.Encode(store_).IgnoreError();
+  open_->batch.Encode(store_, options_.max_batch_bytes).IgnoreError();
+  SendMore();
 }
 
 template <class State>
@@ -146,7 +153,7 @@ absl::Status BatchCommitter<State>::GoOn() {
   while (true) {
     if (sent_ == nullptr && open_ != nullptr) SendOpen();
     // It could not be sent: why, is said at once.
-    if (sent_ != nullptr && sent_->transaction->socket() < 0) RETURN_IF_ERROR(Settle());
+    if (sent_ != nullptr && socket().fd < 0) RETURN_IF_ERROR(Settle());
     if (taken_.empty() || (open_ != nullptr && open_->batch.Full(options_))) {
       if (sent_ != nullptr || open_ == nullptr) return absl::OkStatus();
     } else if (open_ == nullptr && MustLock()) {
@@ -170,14 +177,21 @@ void BatchCommitter<State>::Fill() {
     open_->batch.Decide(taken_.front());
     open_->commands.push_back(std::move(taken_.front()));
     taken_.pop_front();
+    SendMore();
   }
+}
+
+template <class State>
+void BatchCommitter<State>::SendMore() {
+  if (sent_ != nullptr) sent_->transaction->SendMore();
 }
 
 template <class State>
 void BatchCommitter<State>::SendOpen() {
   options_.Yield(LanePoint::kBeforeSend);
   sent_ = std::move(open_);
-  sent_->transaction = db_.Send([&](Transaction& tx) { return sent_->batch.Store(tx, store_); });
+  sent_->transaction = db_.Send(
+      [&](Transaction& tx) { return sent_->batch.Store(tx, store_, options_.max_batch_bytes); });
 }
 
 template <class State>
@@ -190,6 +204,8 @@ absl::Status BatchCommitter<State>::Settle() {
   const absl::Span<LaneCommand<State>> commands = absl::MakeSpan(sent->commands);
   outcome_.RecordWork(commands, sent->began, status);
   if (status.ok()) {
+    // The database goes on while this is told here; not if a connection would have to be made first.
+    if (open_ != nullptr && open_->batch.encoded() && db_.IsWriterAtHand()) SendOpen();
     outcome_.Publish(batch);
     outcome_.Answer(commands, status, at_.revision);
     return absl::OkStatus();
@@ -220,8 +236,9 @@ absl::Status BatchCommitter<State>::Drain() {
 
 template <class State>
 void BatchCommitter<State>::Finish(const absl::Status& status) {
-  if (sent_ != nullptr) Settle().IgnoreError();
+  // Nothing is sent any more while what is sent is settled.
   FailUnsent(status);
+  if (sent_ != nullptr) Settle().IgnoreError();
 }
 
 template <class State>

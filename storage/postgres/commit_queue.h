@@ -83,10 +83,9 @@ class CommitQueue {
     return accepted_;
   }
 
-  // The lane's thread waits for work, of at most `room` commands, and for `socket`, unless that is
-  // -1, to become readable; at most LaneOptions::poll, then it is to look at the head. False: the
-  // lane stops.
-  bool Await(Work& work, size_t room, int socket = -1);
+  // The lane's thread waits for work, of at most `room` commands, and for `socket`; at most
+  // LaneOptions::poll, then it is to look at the head. False: the lane stops.
+  bool Await(Work& work, size_t room, AwaitedSocket socket = {});
 
  private:
   bool HasWork(size_t room) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
@@ -206,16 +205,17 @@ bool CommitQueue<State>::Stop() {
 }
 
 template <class State>
-bool CommitQueue<State>::Await(Work& work, size_t room, int socket) {
+bool CommitQueue<State>::Await(Work& work, size_t room, AwaitedSocket socket) {
   bool sleeps = false;
   {
     MutexLock lock(mutex_);
     sleeps = sleeping_ = !HasWork(room);
     takes_commands_ = room > 0;
   }
-  work.answered = sleeps ? wakeup_.Wait(socket, options_.poll) : socket >= 0 && IsReadable(socket);
+  const SocketEvents events = sleeps ? wakeup_.Wait(socket, options_.poll) : EventsOf(socket);
+  work.answered = events.readable;
   MutexLock lock(mutex_);
-  const bool in_vain = std::exchange(sleeping_, false) && !work.answered;
+  const bool in_vain = std::exchange(sleeping_, false) && !events.readable && !events.writable;
   if (stopping_) return false;
   work.batch = commands_.Take(room);
   work.inspection = std::exchange(inspection_, nullptr);

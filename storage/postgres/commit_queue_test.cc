@@ -124,7 +124,7 @@ TEST_F(CommitQueueTest, ACommandWakesNobodyWhoHasNoRoomForIt) {
     close(answers[1]);
   });
   Queue::Work work;
-  ASSERT_TRUE(queue_.Await(work, 0, answers[0]));
+  ASSERT_TRUE(queue_.Await(work, 0, {.fd = answers[0]}));
   EXPECT_TRUE(work.answered) << "it was woken by a command that it cannot take";
   EXPECT_FALSE(work.look);
   caller.join();

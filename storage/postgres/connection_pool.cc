@@ -78,6 +78,14 @@ absl::StatusOr<ConnectionPool::Loan> ConnectionPool::Acquire(absl::Time deadline
   }
 }
 
+bool ConnectionPool::IsAtHand() {
+  MutexLock lock(mutex_);
+  if (lent_ >= size_) return false;
+  return std::any_of(idle_.begin(), idle_.end(), [this](const auto& connection) {
+    return !connection->HasNews() && IsTrusted(*connection);
+  });
+}
+
 bool ConnectionPool::IsTrusted(const Connection& connection) const {
   return connection.losses() == options_.writable_host->losses();
 }

@@ -77,6 +77,9 @@ class ConnectionPool {
   // lent. DEADLINE_EXCEEDED: none came free; UNAVAILABLE: Postgres did not take the connection.
   absl::StatusOr<Loan> Acquire(absl::Time deadline);
 
+  // Whether Acquire would lend one at once, without making it.
+  bool IsAtHand();
+
   // Closes the connections that nobody has on loan: the next ones are new.
   void DropIdle();
   // One of its connections broke: the others of the process, idle or on loan, are not lent again.

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -55,6 +57,10 @@ class JournalFollower {
   using Change = typename State::Change;
 
   absl::Status LoadAnew();
+  // Where the batch of the last of `rows` begins.
+  static std::vector<JournalRow>::iterator FirstOfBatch(std::vector<JournalRow>& rows);
+  // Applies them, and publishes them at once.
+  absl::Status Show(const std::vector<JournalRow>& rows);
   // The tables as they are in one snapshot.
   absl::Status Load(State& state, Position& at);
 
@@ -133,31 +139,50 @@ absl::Status JournalFollower<State>::LoadAnew() {
 
 template <class State>
 absl::Status JournalFollower<State>::CatchUp(Transaction& tx, const Head& head) {
+  std::vector<JournalRow> read;  // and not yet shown: batches are shown whole
   while (at_.revision < head.revision) {
-    const std::vector<JournalRow> rows =
-        journal::Read(tx, at_.revision, head.revision, options_.catch_up_chunk);
+    const int64_t last = read.empty() ? at_.revision : read.back().revision;
+    std::vector<JournalRow> rows = journal::Read(tx, last, head.revision, options_.catch_up_chunk);
     // Ordered and without repeats: as many as there should be are all that there should be.
-    if (rows.empty() || rows.back().revision != at_.revision + static_cast<int64_t>(rows.size())) {
-      return error::Unavailable(
-          absl::StrCat("The journal has a gap after revision ", at_.revision, "."));
-    }
-    std::vector<Revised<Change>> changes;
-    for (const JournalRow& row : rows) {
-      absl::StatusOr<Change> change = store_.Decode(row.kind, row.key, row.bytes.get());
-      // No command is to blame for it, nor is it its caller's to know whose it is.
-      if (!change.ok()) {
-        return error::WithCause(error::Unavailable(absl::StrCat("Change ", row.revision,
-                                                                " of the journal cannot be read.")),
-                                change.status().message());
-      }
-      changes.push_back({*std::move(change), row.revision});
-    }
-    for (const Revised<Change>& change : changes)
-      memory_.working().Apply(change.change, change.revision);
-    at_.revision = rows.back().revision;
-    at_.batch = rows.back().batch;
-    publisher_.Publish(changes, rows);
+    if (rows.empty() || rows.back().revision != last + static_cast<int64_t>(rows.size()))
+      return error::Unavailable(absl::StrCat("The journal has a gap after revision ", last, "."));
+    std::move(rows.begin(), rows.end(), std::back_inserter(read));
+    const bool all = read.back().revision == head.revision;
+    const auto end = all ? read.end() : FirstOfBatch(read);
+    RETURN_IF_ERROR(Show({std::make_move_iterator(read.begin()), std::make_move_iterator(end)}));
+    read.erase(read.begin(), end);
   }
+  return absl::OkStatus();
+}
+
+template <class State>
+std::vector<JournalRow>::iterator JournalFollower<State>::FirstOfBatch(
+    std::vector<JournalRow>& rows) {
+  const std::string& batch = rows.back().batch;
+  return std::find_if(rows.rbegin(), rows.rend(),
+                      [&](const JournalRow& row) { return row.batch != batch; })
+      .base();
+}
+
+template <class State>
+absl::Status JournalFollower<State>::Show(const std::vector<JournalRow>& rows) {
+  if (rows.empty()) return absl::OkStatus();
+  std::vector<Revised<Change>> changes;
+  for (const JournalRow& row : rows) {
+    absl::StatusOr<Change> change = store_.Decode(row.kind, row.key, row.bytes.get());
+    // No command is to blame for it, nor is it its caller's to know whose it is.
+    if (!change.ok()) {
+      return error::WithCause(error::Unavailable(absl::StrCat("Change ", row.revision,
+                                                              " of the journal cannot be read.")),
+                              change.status().message());
+    }
+    changes.push_back({*std::move(change), row.revision});
+  }
+  for (const Revised<Change>& change : changes)
+    memory_.working().Apply(change.change, change.revision);
+  at_.revision = rows.back().revision;
+  at_.batch = rows.back().batch;
+  publisher_.Publish(changes, rows);
   return absl::OkStatus();
 }
 

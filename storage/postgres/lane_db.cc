@@ -1,6 +1,9 @@
 #include "storage/postgres/lane_db.h"
 
+#include <sys/socket.h>
+
 #include <algorithm>
+#include <optional>
 #include <random>
 
 #include "absl/strings/numbers.h"
@@ -15,7 +18,10 @@
 namespace muster::storage {
 namespace {
 
-constexpr int kReadConnections = 4;
+// Of questions that are answered at once.
+constexpr int kReadConnections = 3;
+// Of those that take as long as a table is large: loads, comparisons, audits, and two at a time of the past.
+constexpr int kLoadConnections = 4;
 
 // How long the tailer waits for a notification before it looks whether it should stop.
 constexpr long kListenSeconds = 0;
@@ -46,6 +52,29 @@ class Receiver final : public pqxx::notification_receiver {
   const std::function<void(int64_t)>& on_notify_;
 };
 
+// LISTEN, for as long as it lives; an end that nobody needs to be told of waits for no answer.
+class Listening {
+ public:
+  Listening(Connection& connection, const std::string& channel,
+            const std::function<void(int64_t)>& on_notify, const Stopper& stopper)
+      : connection_(connection), stopper_(stopper) {
+    const Connection::Question question(connection_);
+    receiver_.emplace(connection_.raw(), channel, on_notify);
+  }
+  ~Listening() {
+    if (stopper_.stopped()) shutdown(connection_.raw().sock(), SHUT_RDWR);
+    const Connection::Question question(connection_);
+    receiver_.reset();  // says UNLISTEN
+  }
+  Listening(const Listening&) = delete;
+  Listening& operator=(const Listening&) = delete;
+
+ private:
+  Connection& connection_;
+  const Stopper& stopper_;
+  std::optional<Receiver> receiver_;
+};
+
 RunnerOptions ReaderOptions(RunnerOptions options) {
   // Whether readers are told at once or late that the database is away matters to them: one more
   // try, no more.
@@ -61,9 +90,12 @@ LaneDb::LaneDb(const LaneOptions& options)
       channel_(absl::StrCat("muster_", options.connect.schema)),
       write_pool_(options.connect, 1),
       read_pool_(options.connect, kReadConnections),
+      load_pool_(options.connect, kLoadConnections),
       writer_(&write_pool_, options.runner),
       reader_(&read_pool_, ReaderOptions(options.runner)),
-      announcer_(kAnnounceGap, [this] { NotifyOthers(); }) {}
+      loader_(&load_pool_, ReaderOptions(options.runner)),
+      announcer_(kAnnounceGap, [this] { NotifyOthers(); }),
+      tailer_watchdog_(options.connect.statement_timeout + options.connect.answer_grace) {}
 
 LaneDb::~LaneDb() { Stop(); }
 
@@ -77,6 +109,7 @@ void LaneDb::Stop() {
   stopper_.Stop();
   writer_.Abort();
   reader_.Abort();
+  loader_.Abort();
   announcer_.Stop();
   if (tailer_.joinable()) tailer_.join();
   if (compactor_.joinable()) compactor_.join();
@@ -88,8 +121,8 @@ void LaneDb::RunTailer() {
   while (!stopper_.stopped()) {
     // Whatever goes wrong here costs time, never truth: the lane polls the head by itself.
     try {
-      Connection connection(EffectiveConninfo(connect));
-      Receiver receiver(connection.raw(), channel_, on_notify_);
+      Connection connection(EffectiveConninfo(connect), &tailer_watchdog_);
+      const Listening listening(connection, channel_, on_notify_, stopper_);
       while (!stopper_.stopped())
         connection.raw().await_notification(kListenSeconds, kListenMicros);
     } catch (const std::exception&) {
@@ -122,7 +155,7 @@ absl::StatusOr<bool> LaneDb::WasCommitted(Transaction& tx, int64_t first_revisio
 }
 
 absl::Status LaneDb::Read(const TransactionBody& body) {
-  return reader_.Run(
+  return loader_.Run(
       [&](Transaction& tx) {
         tx.BeginRepeatableRead();
         return body(tx);

@@ -13,6 +13,7 @@
 #include "absl/time/time.h"
 #include "services/common/coalesced_job.h"
 #include "services/common/stopper.h"
+#include "storage/postgres/answer_watchdog.h"
 #include "storage/postgres/connection_pool.h"
 #include "storage/postgres/history.h"
 #include "storage/postgres/journal.h"
@@ -44,6 +45,8 @@ struct LaneOptions {
   // is then a fraction of any timeout. A command is never divided.
   size_t max_batch_changes = 20'000;
   absl::Duration max_decide = absl::Milliseconds(500);
+  // Bytes to be sent, after which commands are divided among several transactions. Postgres takes no statement of 1 GiB.
+  size_t max_batch_bytes = size_t{128} << 20;
   // Commands decided in a row while a batch is on its way to the database: its end is seen soon.
   size_t decide_ahead = 64;
   // Changes from which on a batch is encoded while the database has another: it takes longer then than
@@ -127,9 +130,11 @@ class LaneDb {
   // The same, once, and in two steps: what `body` queues is on its way when Send returns. See
   // TransactionRunner.
   TransactionRunner::Sent Send(const TransactionBody& body) { return writer_.Send(body, "write"); }
+  // Whether Send need not connect first.
+  bool IsWriterAtHand() { return write_pool_.IsAtHand(); }
   absl::Status Finish(TransactionRunner::Sent sent, int64_t first_revision,
                       const std::string& batch, bool& again);
-  // A repeatable-read snapshot, read only.
+  // A repeatable-read snapshot, read only. However long it takes, nobody else's question of the head waits.
   absl::Status Read(const TransactionBody& body);
   // Journal rows with after < revision <= upto.
   absl::StatusOr<std::vector<JournalRow>> ReadJournal(int64_t after, int64_t upto);
@@ -143,7 +148,10 @@ class LaneDb {
   // head thereafter.
   absl::StatusOr<Continuity> Confirm(const Position& known, Head& truth);
   // Closes what readers' connections are idle: their server is not the writer's.
-  void DropReaders() { read_pool_.DropIdle(); }
+  void DropReaders() {
+    read_pool_.DropIdle();
+    load_pool_.DropIdle();
+  }
   absl::Status Compact(int64_t revision);
   // Forgets what is beyond journal_keep or journal_keep_time, but at most kCompactChunk revisions.
   // True: there is more to forget.
@@ -172,14 +180,17 @@ class LaneDb {
   const std::string channel_;
   ConnectionPool write_pool_;
   ConnectionPool read_pool_;
+  ConnectionPool load_pool_;
   TransactionRunner writer_;
   TransactionRunner reader_;
+  TransactionRunner loader_;
   std::function<void(int64_t)> on_notify_;
   std::atomic<bool> ready_ = true;
   std::atomic<bool> waits_for_standby_ = false;  // as ReadHead last heard
   Stopper stopper_;                              // of the tailer and the compactor
   std::atomic<int64_t> to_announce_ = 0;
   CoalescedJob announcer_;
+  AnswerWatchdog tailer_watchdog_;
   std::thread tailer_;
   std::thread compactor_;
 };

@@ -169,7 +169,7 @@ absl::Status LockedCommitter<State>::DecideAndStore(Transaction& tx,
     journal::ChangesNothing(tx);
     return absl::OkStatus();
   }
-  return attempt.batch->Store(tx, store_);
+  return attempt.batch->Store(tx, store_, options_.max_batch_bytes);
 }
 
 template <class State>

@@ -26,6 +26,14 @@ class StatementList final : public StatementSink {
   void Queue(const Statement& statement, std::vector<SqlParam> params) override {
     statements_.emplace_back(statement, std::move(params));
   }
+  // Of all values.
+  size_t bytes() const {
+    size_t sum = 0;
+    for (const auto& [statement, params] : statements_) {
+      for (const SqlParam& param : params) sum += param.bytes.size();
+    }
+    return sum;
+  }
   // Hands all of them on; none is left.
   void MoveTo(StatementSink& out) {
     for (auto& [statement, params] : std::exchange(statements_, {}))

@@ -49,10 +49,16 @@ void StatementPipeline::Add(const Statement& statement, std::vector<SqlParam> pa
 void StatementPipeline::Send() {
   PGconn* const connection = connection_.libpq();
   if (PQenterPipelineMode(connection) == 0) ThrowBroken(connection);
+  // A server that works on what it has reads no more than the socket holds: who waits until it has read
+  // all does nothing meanwhile.
+  if (PQsetnonblocking(connection, 1) != 0) ThrowBroken(connection);
   for (const Step& step : steps_) SendStep(step);
   if (PQpipelineSync(connection) == 0) ThrowBroken(connection);
   sent_ = true;
+  SendMore();
 }
+
+void StatementPipeline::SendMore() { unsent_ = PQflush(connection_.libpq()) > 0; }
 
 void StatementPipeline::SendStep(const Step& step) {
   PGconn* const connection = connection_.libpq();
@@ -92,10 +98,11 @@ void StatementPipeline::Finish() {
     if (PQresultStatus(result.get()) == PGRES_PIPELINE_SYNC) break;
     Take(result.get(), at);
   }
-  sent_ = false;
+  sent_ = unsent_ = false;
   steps_.clear();
   if (!failed_ && PQstatus(connection) == CONNECTION_BAD) ThrowBroken(connection);
-  if (PQstatus(connection) != CONNECTION_BAD && PQexitPipelineMode(connection) == 0)
+  if (PQstatus(connection) != CONNECTION_BAD &&
+      (PQexitPipelineMode(connection) == 0 || PQsetnonblocking(connection, 0) != 0))
     ThrowBroken(connection);
   if (failed_) Throw();
 }

@@ -36,9 +36,14 @@ class StatementPipeline {
   void Add(const Statement& statement, std::vector<SqlParam> params);
   void Clear() { steps_.clear(); }
 
-  // Sends all, and does not wait for the answers. Throws pqxx::broken_connection.
+  // Sends as much as goes without waiting; the rest is kept, for SendMore and Finish. Throws
+  // pqxx::broken_connection.
   void Send();
-  // Waits for the answers. Throws what the first statement that failed met, as libpqxx would.
+  // Whether there is a rest; and sends as much of it as goes. What fails is told by Finish.
+  bool unsent() const { return unsent_; }
+  void SendMore();
+  // Sends the rest and waits for the answers. Throws what the first statement that failed met, as
+  // libpqxx would.
   void Finish();
 
  private:
@@ -57,6 +62,7 @@ class StatementPipeline {
   Connection& connection_;
   std::vector<Step> steps_;
   bool sent_ = false;
+  bool unsent_ = false;
   bool failed_ = false;
   std::string sqlstate_;  // of what failed
   std::string message_;

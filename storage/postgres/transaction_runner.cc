@@ -168,9 +168,15 @@ TransactionRunner::Sent::~Sent() {
   if (parts_ != nullptr && parts_->loan) (*parts_->loan)->MarkBroken();
 }
 
-int TransactionRunner::Sent::socket() const {
+AwaitedSocket TransactionRunner::Sent::socket() const {
   const bool waits = parts_->attempt.outcome == Outcome::kDone && parts_->tx->Matters();
-  return waits ? (*parts_->loan)->raw().sock() : -1;
+  if (!waits) return {};
+  return {.fd = (*parts_->loan)->raw().sock(), .unsent = parts_->tx->queued_.unsent()};
+}
+
+void TransactionRunner::Sent::SendMore() {
+  const AwaitedSocket to = socket();
+  if (to.unsent && EventsOf(to).writable) parts_->tx->queued_.SendMore();
 }
 
 TransactionRunner::Sent TransactionRunner::Send(const TransactionBody& body,

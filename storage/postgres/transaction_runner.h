@@ -10,6 +10,7 @@
 #include "absl/time/time.h"
 #include "storage/postgres/connection_pool.h"
 #include "storage/postgres/fault.h"
+#include "storage/postgres/wakeup.h"
 
 namespace muster::storage {
 
@@ -67,8 +68,11 @@ class TransactionRunner {
     Sent& operator=(Sent&&) noexcept;
     ~Sent();
 
-    // Becomes readable when the database answers; -1: Finish has nothing to wait for.
-    int socket() const;
+    // Becomes readable when the database answers; none: Finish has nothing to wait for.
+    AwaitedSocket socket() const;
+    // Sends what is not sent yet of it, as far as that goes without waiting. Whatever fails is told
+    // by Finish.
+    void SendMore();
 
    private:
     friend class TransactionRunner;
@@ -76,7 +80,8 @@ class TransactionRunner {
   };
 
   // Runs `body` once, and sends what it queued and COMMIT, in one round trip that is not waited
-  // for. What `body` wants an answer to is. Whatever fails here is told by Finish.
+  // for, nor is it waited until all is sent: SendMore. What `body` wants an answer to is. Whatever
+  // fails here is told by Finish.
   Sent Send(const TransactionBody& body, absl::string_view purpose);
   // Waits for the end of `sent`; an unknown outcome is settled as by Run. Errors as of Run.
   // `again`: nothing was committed, and it may go through if it is tried again.

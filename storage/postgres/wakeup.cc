@@ -18,6 +18,15 @@ int NewEvent() {
   return event;
 }
 
+// poll leaves out what is negative.
+pollfd ToPoll(AwaitedSocket socket) {
+  return {socket.fd, static_cast<short>(socket.unsent ? POLLIN | POLLOUT : POLLIN), 0};
+}
+SocketEvents EventsOf(const pollfd& polled) {
+  return {.readable = (polled.revents & ~POLLOUT) != 0,
+          .writable = (polled.revents & POLLOUT) != 0};
+}
+
 }  // namespace
 
 Wakeup::Wakeup() : event_(NewEvent()) {}
@@ -29,21 +38,23 @@ void Wakeup::Signal() {
   [[maybe_unused]] const ssize_t written = write(event_, &one, sizeof(one));
 }
 
-bool Wakeup::Wait(int socket, absl::Duration longest) {
-  // poll leaves out what is negative.
-  pollfd fds[] = {{event_, POLLIN, 0}, {socket, POLLIN, 0}};
+SocketEvents Wakeup::Wait(AwaitedSocket socket, absl::Duration longest) {
+  pollfd fds[] = {{event_, POLLIN, 0}, ToPoll(socket)};
   const absl::Duration up = absl::Ceil(longest, absl::Milliseconds(1));
   poll(fds, 2, static_cast<int>(std::clamp<int64_t>(absl::ToInt64Milliseconds(up), 0, 1'000'000)));
   uint64_t signals = 0;
   if (fds[0].revents != 0 && read(event_, &signals, sizeof(signals)) < 0) {
     // Another thread that waits has taken it.
   }
-  return fds[1].revents != 0;
+  return EventsOf(fds[1]);
 }
 
-bool IsReadable(int socket) {
-  pollfd fd = {socket, POLLIN, 0};
-  return poll(&fd, 1, 0) > 0;
+SocketEvents EventsOf(AwaitedSocket socket) {
+  pollfd fd = ToPoll(socket);
+  poll(&fd, 1, 0);
+  return EventsOf(fd);
 }
+
+bool IsReadable(int socket) { return EventsOf(AwaitedSocket{.fd = socket}).readable; }
 
 }  // namespace muster::storage

@@ -1,6 +1,7 @@
 // What one replica, or one command, may cost the others: little.
 #include <atomic>
 #include <map>
+#include <set>
 #include <thread>
 
 #include "absl/cleanup/cleanup.h"
@@ -13,6 +14,26 @@ namespace {
 using ::muster::testing::IsOk;
 using ::muster::testing::kLoseConnection;
 using ::muster::testing::StatusIs;
+
+// Tells how much of the only quota a lane shows while it reads the journal.
+class PeekingStore final : public ForwardingStore {
+ public:
+  absl::StatusOr<Change> Decode(absl::string_view kind, absl::string_view key,
+                                const std::string* bytes) const override {
+    if (Lane* const lane = lane_) {
+      shown_.insert(lane->Peek(
+          [](const quota::State& state, int64_t) { return state.Held(QuotaName(kKey)); }));
+    }
+    return ForwardingStore::Decode(kind, key, bytes);
+  }
+
+  void PeekAt(Lane* lane) { lane_ = lane; }
+  const std::set<int64_t>& shown() const { return shown_; }
+
+ private:
+  std::atomic<Lane*> lane_ = nullptr;
+  mutable std::set<int64_t> shown_;  // the lane's thread's
+};
 
 // Loads only when it is let.
 class SlowStore final : public ForwardingStore {
@@ -131,6 +152,16 @@ TEST_F(QuotaLaneLoadTest, ATransactionTakesNoMoreCommandsThanItsChangesAllow) {
   EXPECT_EQ(lane.revision(), 64);
 }
 
+// Postgres takes no statement of 1 GiB, whatever the number of changes.
+TEST_F(QuotaLaneLoadTest, WhatIsTooMuchForOneTransactionIsDivided) {
+  LaneOptions small;
+  small.max_batch_bytes = 1;
+  Lane& lane = NewLane(small);
+  for (const absl::Status& status : DoTogether(lane, 64, -1)) EXPECT_THAT(status, IsOk());
+  EXPECT_EQ(lane.stats().batches, 64);
+  EXPECT_EQ(lane.revision(), 64);
+}
+
 TEST_F(QuotaLaneLoadTest, ATransactionTakesNoMoreCommandsThanItsTimeAllows) {
   LaneOptions hasty;
   hasty.max_decide = absl::ZeroDuration();
@@ -208,6 +239,30 @@ TEST_F(QuotaLaneLoadTest, APoisonedBatchStopsWhenTheDatabaseGoes) {
   EXPECT_THAT(Do(lane, Want("a", 0)), IsOk());
   EXPECT_GE(lane.stats().failed_batches, 1);
   EXPECT_LT(lane.stats().done_commands, lane.stats().commands);
+}
+
+// However the journal is read: what was committed together is seen together.
+TEST_F(QuotaLaneLoadTest, AReplicaShowsNoPartOfACommand) {
+  Lane& writer = NewLane();
+  LaneOptions options;
+  options.catch_up_chunk = 3;
+  const auto store = std::make_shared<PeekingStore>();
+  Lane& follower = NewLane(std::move(options), store);
+  store->PeekAt(&follower);
+  constexpr int64_t kHoldings = 8;
+  const auto put = [](const std::string& prefix) {
+    return [prefix](StagedState<quota::State>& staged, absl::Time) {
+      for (int64_t i = 0; i < kHoldings; ++i)
+        staged.Put(quota::Holding{QuotaName(kKey), absl::StrCat(prefix, i), 1, 1, ""});
+      return absl::OkStatus();
+    };
+  };
+  EXPECT_THAT(DoDecide(writer, put("a")), IsOk());
+  EXPECT_EQ(ReadHeld(follower).value_or(-1), kHoldings);
+  EXPECT_THAT(DoDecide(writer, put("b")), IsOk());
+  EXPECT_THAT(DoDecide(writer, put("c")), IsOk());
+  EXPECT_EQ(ReadHeld(follower).value_or(-1), 3 * kHoldings);
+  for (const int64_t held : store->shown()) EXPECT_EQ(held % kHoldings, 0) << held;
 }
 
 TEST_F(QuotaLaneLoadTest, AReplicaThatLoadsAnewHoldsNobodyUp) {

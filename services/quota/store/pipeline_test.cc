@@ -110,6 +110,30 @@ TEST_P(QuotaPipelineTest, TheNextIsDecidedOnWhatIsOnItsWay) {
   EXPECT_EQ(ReadHeld(lane).value_or(-1), 3);
 }
 
+// The server reads no more than a socket holds before it works on it: the lane does not stand still until it has.
+TEST_P(QuotaPipelineTest, TheNextIsDecidedWhileALargeOneIsStillBeingSent) {
+  Lane& lane = NewLane(Lone());
+  auto head = HoldHead();
+  constexpr int kHoldings = 20'000;  // some megabytes
+  auto large = std::make_shared<Asked>();
+  lane.Submit(
+      [large](StagedState<quota::State>& staged, absl::Time) {
+        for (int i = 0; i < kHoldings; ++i)
+          staged.Put(quota::Holding{QuotaName(kKey), absl::StrCat("large-", i), 1, 1, ""});
+        return absl::OkStatus();
+      },
+      [large](const absl::Status& status, int64_t) { large->answer.set_value(status); });
+  const auto next = Ask(lane, "next", 2);
+  next->AwaitDecision();
+  EXPECT_EQ(next->held_before, kHoldings);
+  EXPECT_FALSE(large->answered());
+  head.reset();
+  EXPECT_THAT(large->Status(), IsOk());
+  EXPECT_THAT(next->Status(), IsOk());
+  EXPECT_EQ(next->decisions, 1);
+  EXPECT_EQ(ReadHeld(lane).value_or(-1), kHoldings + 2);
+}
+
 TEST_P(QuotaPipelineTest, WhatStandsOnARefusedOneIsDecidedAgain) {
   Lane& lane = NewLane(Lone());
   auto head = HoldHead();
@@ -331,6 +355,23 @@ TEST_P(QuotaPipelineTest, AServerThatHangsIsNotWaitedForWithoutAWord) {
   const absl::Status status = asked->Status();
   EXPECT_EQ(status.ok(), CountOf("journal") == 2) << status;
   testing::Until([&] { return lane.ready(); }, "the lane's word that the database is back");
+}
+
+// Its server answers nobody, and yet stands: an end that says goodbye to it must not wait for that.
+TEST_P(QuotaPipelineTest, AFrozenListenerHoldsUpNoEnd) {
+  Lane& lane = NewLane(Lone());
+  const std::string listens =
+      "SELECT coalesce(max(pid), 0) FROM pg_stat_activity WHERE datname = current_database() AND"
+      " application_name LIKE '%-tailer%' AND query LIKE 'LISTEN%'";
+  testing::Until([&] { return database_.QueryValue(listens) != "0"; }, "LISTEN");
+  const int pid = std::stoi(database_.QueryValue(listens));
+  kill(pid, SIGSTOP);
+  auto stopped = std::async(std::launch::async, [&] { lane.Stop(); });
+  const bool ended = stopped.wait_for(testing::kPatience) == std::future_status::ready;
+  kill(pid, SIGCONT);
+  EXPECT_TRUE(ended);
+  stopped.get();
+  lanes_.clear();
 }
 
 TEST_P(QuotaPipelineTest, AComparisonFindsNothingUnderWay) {
