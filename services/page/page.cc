@@ -56,6 +56,8 @@ Page::Page(const Options& options)
       watches_(options.channels, &board_) {}
 
 Page::~Page() {
+  // Nobody's slider holds up the end of the process.
+  questions_.Stop();
   listener_.reset();
   watches_.Stop();
 }

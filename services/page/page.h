@@ -60,7 +60,7 @@ class Page {
 
   const std::function<std::vector<ServiceHealth>()> health_;
   LiveBoard board_;
-  const Questions questions_;
+  Questions questions_;
   PageWatches watches_;
   std::unique_ptr<PageListener> listener_;
 };

@@ -236,7 +236,7 @@ TEST(PageEventsTest, TellsAllThenWhatChanges) {
   });
   EXPECT_THAT(events, HasSubstr("event: begin\ndata: {}\n\n"));
   EXPECT_THAT(events, HasSubstr("event: beat\n"));
-  EXPECT_THAT(events, HasSubstr("id: epoch.1.1\n"));
+  EXPECT_THAT(events, HasSubstr("id: epoch.1.1.1\n"));
 }
 
 TEST(PageEventsTest, AnEmptyFleetIsToldOnce) {
@@ -254,7 +254,7 @@ TEST(PageEventsTest, GoesOnWhereAReaderWas) {
   Served served;
   served.board.Take(MachineMessage("g1"));
   served.board.Take(MachineMessage("g2"));
-  const std::string events = served.ReadEvents(Has("\"g2\""), {{"Last-Event-ID", "epoch.1.1"}});
+  const std::string events = served.ReadEvents(Has("\"g2\""), {{"Last-Event-ID", "epoch.1.1.1"}});
   EXPECT_THAT(events, Not(HasSubstr("\"g1\"")));
   EXPECT_THAT(events, Not(HasSubstr("event: begin")));
 }
@@ -262,7 +262,7 @@ TEST(PageEventsTest, GoesOnWhereAReaderWas) {
 TEST(PageEventsTest, BeginsAnewForReadersOfAnotherRun) {
   Served served;
   served.board.Take(MachineMessage("g1"));
-  for (const char* id : {"other.1.1", "epoch.99.99", "epoch.1", ""}) {
+  for (const char* id : {"other.1.1.1", "epoch.99.99.99", "epoch.1.1", ""}) {
     const std::string events = served.ReadEvents(Has("\"g1\""), {{"Last-Event-ID", id}});
     EXPECT_THAT(events, HasSubstr("event: begin")) << id;
   }

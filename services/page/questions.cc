@@ -16,6 +16,7 @@
 #include "services/common/timestamp.h"
 #include "services/page/core/documents.h"
 #include "services/page/limits.h"
+#include "services/rpc/client/calls.h"
 #include "services/rpc/client/channel.h"
 #include "services/rpc/status.h"
 
@@ -52,32 +53,32 @@ std::string ClusterOf(absl::string_view pool) {
 }
 
 // The newest ones.
-grpc::Status ListEvents(lifecycle::v1::LifecycleService::Stub& stub,
+grpc::Status ListEvents(rpc::Calls& calls, lifecycle::v1::LifecycleService::Stub& stub,
                         const lifecycle::v1::NodePool& pool,
                         lifecycle::v1::ListEventsResponse& events) {
-  grpc::ClientContext context;
-  rpc::PrepareCall(context, kQuestionTimeout);
+  rpc::Calls::Context context(calls);
+  rpc::PrepareCall(*context, kQuestionTimeout);
   lifecycle::v1::ListEventsRequest request;
   request.set_parent(ClusterOf(pool.name()));
   request.set_pool_uid(pool.uid());
   request.set_page_size(kMaxEventsShown);
-  return stub.ListEvents(&context, request, &events);
+  return stub.ListEvents(&*context, request, &events);
 }
 
 // Tells `take` of each of a collection's resources, of all organizations, as they were.
 template <class Row, class Take>
-grpc::Status ListPast(history::v1::HistoryService::Stub& stub, const char* collection,
-                      absl::Time then, absl::Time deadline, Take take) {
+grpc::Status ListPast(rpc::Calls& calls, history::v1::HistoryService::Stub& stub,
+                      const char* collection, absl::Time then, absl::Time deadline, Take take) {
   history::v1::ListPastRequest request;
   request.set_parent("organizations/-");
   request.set_collection(collection);
   SetTimestamp(then, request.mutable_time());
   request.set_page_size(1000);
   do {
-    grpc::ClientContext context;
-    rpc::PrepareCall(context, deadline);
+    rpc::Calls::Context context(calls);
+    rpc::PrepareCall(*context, deadline);
     history::v1::ListPastResponse response;
-    const grpc::Status status = stub.ListPast(&context, request, &response);
+    const grpc::Status status = stub.ListPast(&*context, request, &response);
     if (!status.ok()) return status;
     Row row;
     for (const auto& past : response.resources()) {
@@ -99,30 +100,30 @@ auto Telling(Board& board, Set set) {
   };
 }
 
-grpc::Status ReadLifecycle(const std::shared_ptr<grpc::Channel>& channel, absl::Time then,
-                           absl::Time deadline, Board& board) {
+grpc::Status ReadLifecycle(rpc::Calls& calls, const std::shared_ptr<grpc::Channel>& channel,
+                           absl::Time then, absl::Time deadline, Board& board) {
   using Message = lifecycle::v1::WatchLifecycleResponse;
   using lifecycle::v1::Node;
   using lifecycle::v1::NodePool;
   const auto stub = history::v1::HistoryService::NewStub(channel);
   const grpc::Status status =
-      ListPast<NodePool>(*stub, "nodePools", then, deadline,
+      ListPast<NodePool>(calls, *stub, "nodePools", then, deadline,
                          Telling<Message, NodePool>(board, &Message::mutable_node_pool));
   if (!status.ok()) return status;
-  return ListPast<Node>(*stub, "nodes", then, deadline,
+  return ListPast<Node>(calls, *stub, "nodes", then, deadline,
                         Telling<Message, Node>(board, &Message::mutable_node));
 }
 
-grpc::Status ReadQuota(const std::shared_ptr<grpc::Channel>& channel, absl::Time then,
-                       absl::Time deadline, Board& board) {
+grpc::Status ReadQuota(rpc::Calls& calls, const std::shared_ptr<grpc::Channel>& channel,
+                       absl::Time then, absl::Time deadline, Board& board) {
   using Message = quota::v1::WatchQuotasResponse;
   const auto stub = history::v1::HistoryService::NewStub(channel);
   const grpc::Status status = ListPast<quota::v1::Quota>(
-      *stub, "quotas", then, deadline,
+      calls, *stub, "quotas", then, deadline,
       Telling<Message, quota::v1::Quota>(board, &Message::mutable_quota));
   if (!status.ok()) return status;
   return ListPast<quota::v1::Holding>(
-      *stub, "holdings", then, deadline,
+      calls, *stub, "holdings", then, deadline,
       Telling<Message, quota::v1::Holding>(board, &Message::mutable_holding));
 }
 
@@ -141,15 +142,15 @@ Questions::Answer Questions::Refusal(absl::string_view service, const grpc::Stat
 Questions::Answer Questions::Pool(const std::string& name) const {
   if (channels_.lifecycle == nullptr) return NotServed("lifecycle");
   const auto stub = lifecycle::v1::LifecycleService::NewStub(channels_.lifecycle);
-  grpc::ClientContext context;
-  rpc::PrepareCall(context, kQuestionTimeout);
+  rpc::Calls::Context context(calls_);
+  rpc::PrepareCall(*context, kQuestionTimeout);
   lifecycle::v1::ExplainNodePoolRequest request;
   request.set_name(name);
   lifecycle::v1::ExplainNodePoolResponse explained;
-  grpc::Status status = stub->ExplainNodePool(&context, request, &explained);
+  grpc::Status status = stub->ExplainNodePool(&*context, request, &explained);
   if (!status.ok()) return Refusal("Lifecycle", status);
   lifecycle::v1::ListEventsResponse events;
-  status = ListEvents(*stub, explained.node_pool(), events);
+  status = ListEvents(calls_, *stub, explained.node_pool(), events);
   if (!status.ok()) return Refusal("Lifecycle", status);
   const std::string list = absl::StrJoin(
       events.events(), ",", [](std::string* out, const auto& event) { out->append(Json(event)); });
@@ -158,23 +159,23 @@ Questions::Answer Questions::Pool(const std::string& name) const {
 
 Questions::Answer Questions::Claim(absl::string_view pool_uid) const {
   if (channels_.capacity == nullptr) return NotServed("capacity");
-  grpc::ClientContext context;
-  rpc::PrepareCall(context, kQuestionTimeout);
+  rpc::Calls::Context context(calls_);
+  rpc::PrepareCall(*context, kQuestionTimeout);
   capacity::v1::ExplainClaimRequest request;
   request.set_name(absl::StrCat("claims/", pool_uid));
   capacity::v1::ExplainClaimResponse explained;
   const auto stub = capacity::v1::CapacityService::NewStub(channels_.capacity);
-  const grpc::Status status = stub->ExplainClaim(&context, request, &explained);
+  const grpc::Status status = stub->ExplainClaim(&*context, request, &explained);
   return status.ok() ? Answer{200, Json(explained)} : Refusal("Capacity", status);
 }
 
 Questions::Answer Questions::Past(absl::Time then, Board board) const {
   if (channels_.lifecycle == nullptr) return NotServed("lifecycle");
   const absl::Time deadline = absl::Now() + kPastTimeout;
-  grpc::Status status = ReadLifecycle(channels_.lifecycle, then, deadline, board);
+  grpc::Status status = ReadLifecycle(calls_, channels_.lifecycle, then, deadline, board);
   if (!status.ok()) return Refusal("Lifecycle", status);
   if (channels_.quota != nullptr) {
-    status = ReadQuota(channels_.quota, then, deadline, board);
+    status = ReadQuota(calls_, channels_.quota, then, deadline, board);
     if (!status.ok()) return Refusal("Quota", status);
   }
   const Board::Frame frame = board.TellAfter(Place(), std::numeric_limits<size_t>::max());

@@ -10,6 +10,7 @@
 #include "services/common/from_peer.h"
 #include "services/page/core/board.h"
 #include "services/page/page_watches.h"
+#include "services/rpc/client/calls.h"
 
 namespace muster::page {
 
@@ -29,6 +30,9 @@ class Questions {
   explicit Questions(const Channels& channels);
   ~Questions();
 
+  // Whoever asks, and will ask, is answered 503 at once.
+  void Stop() { calls_.Stop(); }
+
   // `{"explained": ExplainNodePoolResponse, "events": [Event, ...]}`, the youngest events first.
   Answer Pool(const std::string& name) const;
   // ExplainClaimResponse of the pool's claim.
@@ -43,6 +47,7 @@ class Questions {
   Answer Refusal(absl::string_view service, const grpc::Status& status) const;
 
   const Channels channels_;
+  mutable rpc::Calls calls_;
   mutable error::SilenceLog silence_;
 };
 

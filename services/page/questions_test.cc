@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <muster/history/v1/history_service.grpc.pb.h>
 
+#include <future>
 #include <map>
 #include <memory>
 #include <string>
@@ -17,6 +18,7 @@
 #include "services/page/core/test_boards.h"
 #include "services/rpc/client/unretried_channel.h"
 #include "services/rpc/status.h"
+#include "tests/testing/patience.h"
 
 namespace muster::page {
 namespace {
@@ -68,12 +70,17 @@ class FakeHistory final : public history::v1::HistoryService::Service {
     rows_[collection].emplace_back().PackFrom(row);
   }
 
-  grpc::Status ListPast(grpc::ServerContext*, const history::v1::ListPastRequest* request,
+  grpc::Status ListPast(grpc::ServerContext* context, const history::v1::ListPastRequest* request,
                         history::v1::ListPastResponse* response) override {
     asked.push_back(
         absl::StrCat(request->parent(), " ", request->collection(), " ", request->page_token()));
     EXPECT_EQ(FromTimestamp(request->time()), kThen);
     if (request->collection() == refuses) return rpc::ToGrpcStatus(refusal);
+    if (request->collection() == hangs) {
+      hung.set_value();
+      testing::Until([&] { return context->IsCancelled(); }, "the end of a call");
+      return grpc::Status::CANCELLED;
+    }
     const auto& rows = rows_[request->collection()];
     const size_t at = request->page_token().size();
     if (at < rows.size()) *response->add_resources()->mutable_resource() = rows[at];
@@ -84,6 +91,8 @@ class FakeHistory final : public history::v1::HistoryService::Service {
   std::vector<std::string> asked = {};
   std::string refuses = {};
   absl::Status refusal = {};
+  std::string hangs = {};
+  std::promise<void> hung = {};
 
  private:
   std::map<std::string, std::vector<google::protobuf::Any>> rows_;
@@ -142,6 +151,18 @@ TEST_F(PastTest, WhatIsNotKeptIsSaidInTheServicesWords) {
     EXPECT_EQ(answer.status, 410);
     EXPECT_EQ(answer.json, R"({"error":"From then on."})");
   }
+}
+
+// The process that ends waits for nobody's slider.
+TEST_F(PastTest, WhoeverAsksIsAnsweredWhenThePageEnds) {
+  history_.hangs = "nodes";
+  Questions questions({.lifecycle = history_.channel()});
+  std::future<Questions::Answer> answer =
+      std::async(std::launch::async, [&] { return questions.Past(kThen, places_.PlacesAlone()); });
+  testing::Await(history_.hung.get_future(), "a call");
+  questions.Stop();
+  EXPECT_EQ(testing::Await(std::move(answer), "the answer").status, 503);
+  EXPECT_EQ(questions.Past(kThen, Board()).status, 503);
 }
 
 TEST_F(PastTest, WithoutQuotaItIsWhatLifecycleTells) {

@@ -126,6 +126,43 @@ TEST_F(FleetTest, GoesFromMachineToMachineWithTheKeys) {
   browser_.Await("location.hash.startsWith('#/pool/')");
 }
 
+// A server that was restarted tells its machines in another order.
+TEST_F(FleetTest, AMachineStaysSelectedAndAZoneChosenWhenAllComesAnew) {
+  OpenWith(200);
+  browser_.Evaluate(absl::StrCat("muster.view.select(muster.store.indexOf.get('",
+                                 MadeUpFleet::MachineId(0), "'))"));
+  browser_.Evaluate(
+      "(() => { const zones = document.getElementById('zone'); zones.value = "
+      "zones.options[1].value;"
+      "window.zone = zones.value; zones.dispatchEvent(new Event('change')); })()");
+  ASSERT_EQ(browser_.Text("#inspector h2"), MadeUpFleet::MachineId(0));
+  const auto drawn = [&] { browser_.Await("!muster.scheduled"); };
+  const auto cell = [](int index, const std::string& id) {
+    return absl::StrCat("[", index, ", 1, 0, 0, 0, '", id, "', 1, 2, 0, ", index, ", 0]");
+  };
+  browser_.Evaluate("muster.begin(muster.begun)");
+  drawn();
+  browser_.Evaluate(
+      absl::StrCat("muster.frame({caughtUp: false, words: [1, [window.zone, 't']], cells: [",
+                   cell(0, "another"), "]})"));
+  drawn();
+  EXPECT_EQ(browser_.Count("#inspector h2"), 0);
+  EXPECT_EQ(browser_.Evaluate("document.getElementById('zone').value === window.zone"), true);
+  browser_.Evaluate(absl::StrCat("muster.frame({caughtUp: true, cells: [",
+                                 cell(1, MadeUpFleet::MachineId(0)), "]})"));
+  drawn();
+  EXPECT_EQ(browser_.Text("#inspector h2"), MadeUpFleet::MachineId(0));
+  EXPECT_EQ(browser_.Evaluate("muster.view.selected"), 1);
+}
+
+TEST_F(FleetTest, AWindowThatNobodyLooksAtKeepsEachChangeOnce) {
+  OpenWith(200);
+  browser_.Evaluate(
+      "muster.scheduled = true;"
+      "for (let i = 0; i < 1000; ++i) muster.touch({cells: [1, 2, 3]});");
+  EXPECT_EQ(browser_.Evaluate("muster.pending.cells.size"), 3);
+}
+
 TEST_F(FleetTest, ComesBackAfterTheConnectionIsLost) {
   OpenWith(200);
   browser_.Evaluate(

@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "services/common/resource_name.h"
 #include "services/rpc/client/bundle.h"
 
 namespace muster::page {
@@ -16,15 +17,17 @@ using type::v1::WATCH_EVENT_TYPE_SNAPSHOT_END;
 
 constexpr absl::string_view kMachines = "machines/";
 constexpr absl::string_view kClaims = "claims/";
-constexpr absl::string_view kHoldings = "/holdings/";
-constexpr absl::string_view kNodes = "/nodes/";
-constexpr absl::string_view kPools = "/nodePools/";
+constexpr absl::string_view kHolding = "organizations/*/quotas/*/holdings/*";
+constexpr absl::string_view kPool = "organizations/*/clusters/*/nodePools/*";
+constexpr absl::string_view kNode = "organizations/*/clusters/*/nodePools/*/nodes/*";
 
 // `machines/g1`: `g1`.
 absl::string_view LastPart(absl::string_view name) { return name.substr(name.rfind('/') + 1); }
 
-absl::string_view Before(absl::string_view name, absl::string_view part) {
-  return name.substr(0, name.find(part));
+// `POOL/nodes/g1`: `POOL`. Ids may be any of the words between them.
+absl::string_view ParentOf(absl::string_view name) {
+  const absl::string_view collection = name.substr(0, name.rfind('/'));
+  return collection.substr(0, collection.rfind('/'));
 }
 
 uint32_t FlagsOf(const lifecycle::v1::Node& node) {
@@ -74,7 +77,7 @@ void Board::TakeOne(const quota::v1::WatchQuotasResponse& message) {
   if (message.type() == WATCH_EVENT_TYPE_SNAPSHOT_END) return EndSnapshot(Source::kQuota);
   if (message.key().empty()) return;
   const bool deleted = message.type() == WATCH_EVENT_TYPE_DELETED;
-  if (absl::StrContains(message.key(), kHoldings)) {
+  if (MatchName(kHolding, message.key())) {
     if (message.has_holding() || deleted)
       SetHeld(message.key(), message.holding().nodes(), !deleted);
     return;
@@ -92,13 +95,13 @@ void Board::TakeOne(const lifecycle::v1::WatchLifecycleResponse& message) {
   if (message.has_node()) return TakeNode(message.node());
   if (message.has_node_pool()) return TakePool(message.node_pool());
   if (message.type() != WATCH_EVENT_TYPE_DELETED) return;
-  if (absl::StrContains(message.key(), kNodes)) {
+  if (MatchName(kNode, message.key())) {
     const auto cell = cell_by_machine_.find(LastPart(message.key()));
     // The machine may be another pool's Node by now.
     if (cell != cell_by_machine_.end() &&
-        words_.at(cells_[cell->second].node.pool) == Before(message.key(), kNodes))
+        words_.at(cells_[cell->second].node.pool) == ParentOf(message.key()))
       ForgetNode(cell->second);
-  } else if (absl::StrContains(message.key(), kPools)) {
+  } else if (MatchName(kPool, message.key())) {
     Show("pool", message.key(), "", Source::kLifecycle);
   }
 }
@@ -204,7 +207,7 @@ void Board::TakeNode(const lifecycle::v1::Node& node) {
   part.known = true;
   part.state = node.state();
   part.preempted = node.has_preempt_time();
-  part.pool = WordOf(Before(node.name(), kNodes));
+  part.pool = WordOf(ParentOf(node.name()));
   part.profile = WordOf(node.observed().node_profile());
   part.rack = WordOf(node.rack());
   part.flags = FlagsOf(node);
@@ -265,7 +268,7 @@ void Board::TakePool(const lifecycle::v1::NodePool& pool) {
 
 void Board::SetHeld(absl::string_view holding, int64_t nodes, bool there) {
   const auto [row, is_new] = holdings_.try_emplace(holding);
-  const std::string quota(Before(holding, kHoldings));
+  const std::string quota(ParentOf(holding));
   const int64_t growth = (there ? nodes : 0) - row->second.nodes;
   row->second = {nodes, round(Source::kQuota)};
   if (!there) holdings_.erase(row);

@@ -5,6 +5,7 @@
 #include <muster/lifecycle/v1/lifecycle_service.pb.h>
 #include <muster/quota/v1/quota_service.pb.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -60,8 +61,8 @@ class Board {
   Frame TellAfter(const Place& place, size_t most) const;
   // False: a reader who stands there has missed what is not told of any more, and begins anew.
   bool CanResumeAt(const Place& place) const {
-    return place.whole <= place.at && place.at <= log_.last() &&
-           (place.at == 0 || place.at >= forgotten_);
+    return place.whole <= place.at && place.at <= log_.last() && place.begun <= log_.last() &&
+           (place.at == 0 || std::max(place.at, place.begun) >= forgotten_);
   }
   // Another board with the same machines where they stand, zones, types and profiles; nothing else
   // is known there.

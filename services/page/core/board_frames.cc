@@ -22,6 +22,7 @@ Board::Frame Board::TellAfter(const Place& place, size_t most) const {
     }
   });
   frame.caught_up = frame.place.at == log_.last();
+  frame.place.begun = place.at == 0 ? log_.last() : place.begun;
   frame.place.whole = frame.caught_up ? frame.place.at : place.whole;
   absl::StrAppend(&frame.json, "{\"caughtUp\":", frame.caught_up ? "true" : "false");
   const size_t first = words_.ToldBy(place.at);

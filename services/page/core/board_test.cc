@@ -287,6 +287,62 @@ TEST(BoardTest, WhoMissedTheEndOfADocumentBeginsAnew) {
   EXPECT_TRUE(fresh == idle);
 }
 
+// He begins with what has stood still for longest, and hears nothing of what had ended before he came.
+TEST(BoardTest, WhoBeginsAfterManyEndsIsToldAll) {
+  Board board;
+  constexpr int kMachines = 50;
+  for (int i = 0; i < kMachines; ++i)
+    board.Take(MachineMessage(absl::StrCat("g", i), Machine::STATE_FREE));
+  const auto end_many = [&](const std::string& prefix) {
+    for (size_t i = 0; i <= kMaxGone; ++i) {
+      const std::string name = absl::StrCat("organizations/o/clusters/c/nodePools/", prefix, i);
+      board.Take(PoolMessage(1, name));
+      board.Take(Deleted<LifecycleMessage>(name));
+    }
+  };
+  end_many("p");
+  Board::Frame frame;
+  for (int frames = 0; !frame.caught_up; ++frames) {
+    ASSERT_LT(frames, 100'000);
+    ASSERT_TRUE(board.CanResumeAt(frame.place)) << frame.place.at;
+    frame = board.TellAfter(frame.place, 7);
+  }
+  // What ends while he reads is another thing.
+  frame = board.TellAfter({}, 7);
+  end_many("q");
+  EXPECT_FALSE(board.CanResumeAt(frame.place));
+}
+
+// All of these are legal names of organizations, clusters and pools.
+TEST(BoardTest, AWordOfTheServersIsANameLikeOthers) {
+  Board board;
+  for (const std::string pool : {"organizations/nodes/clusters/nodes/nodePools/nodes",
+                                 "organizations/holdings/clusters/nodePools/nodePools/holdings"}) {
+    board.Take(PoolMessage(1, pool));
+    board.Take(NodeMessage("g1", lifecycle::v1::Node::STATE_PRODUCTION, pool));
+    Reader reader(&board);
+    reader.Read();
+    EXPECT_EQ(reader.cell("g1").pool, pool);
+    board.Take(Deleted<LifecycleMessage>(pool + "/nodes/g1"));
+    reader.Read();
+    EXPECT_EQ(reader.cell("g1"), Reader::Cell());
+    board.Take(Deleted<LifecycleMessage>(pool));
+    reader.Read();
+    EXPECT_TRUE(reader.document("pool", pool).is_null());
+  }
+  const std::string quota = "organizations/holdings/quotas/Z1A~t~default";
+  QuotaMessage limit = QuotaLimit(7);
+  limit.set_key(quota);
+  board.Take(limit);
+  QuotaMessage holding = HoldingMessage("u1", 3);
+  holding.set_key(quota + "/holdings/u1");
+  board.Take(holding);
+  Reader reader(&board);
+  reader.Read();
+  EXPECT_EQ(reader.document("quota", quota)["limit"], 7);
+  EXPECT_EQ(reader.document("quota", quota)["held"], 3);
+}
+
 TEST(BoardTest, NamesOfWhatIsGoneMakeItOvergrown) {
   Board board;
   const auto move_on = [&](size_t from, size_t until) {

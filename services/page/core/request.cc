@@ -98,14 +98,14 @@ std::optional<absl::Time> ReadMoment(absl::string_view milliseconds) {
 }
 
 std::string EventId(absl::string_view epoch, const Place& place) {
-  return absl::StrCat(epoch, ".", place.at, ".", place.whole);
+  return absl::StrCat(epoch, ".", place.at, ".", place.whole, ".", place.begun);
 }
 
 Place ResumePlace(absl::string_view event_id, absl::string_view epoch) {
   const std::vector<absl::string_view> parts = absl::StrSplit(event_id, '.');
   Place place;
-  if (parts.size() != 3 || parts[0] != epoch || !absl::SimpleAtoi(parts[1], &place.at) ||
-      !absl::SimpleAtoi(parts[2], &place.whole))
+  if (parts.size() != 4 || parts[0] != epoch || !absl::SimpleAtoi(parts[1], &place.at) ||
+      !absl::SimpleAtoi(parts[2], &place.whole) || !absl::SimpleAtoi(parts[3], &place.begun))
     return {};
   return place;
 }

@@ -43,9 +43,10 @@ TEST(RequestTest, AMomentIsMillisecondsThatServicesKnow) {
 }
 
 TEST(RequestTest, ResumesWithinAnEpochOnly) {
-  const Place place{17, 12};
+  const Place place{17, 12, 9};
   EXPECT_EQ(ResumePlace(EventId("ab", place), "ab"), place);
-  for (const char* id : {"cd.17.12", "ab.17", "ab.x.12", "ab.17.", "", "ab", "ab.-1.0"})
+  for (const char* id :
+       {"cd.17.12.9", "ab.17", "ab.17.12", "ab.x.12.9", "ab.17.12.", "", "ab", "ab.-1.0.0"})
     EXPECT_EQ(ResumePlace(id, "ab"), Place()) << id;
 }
 

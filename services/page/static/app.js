@@ -29,7 +29,7 @@ class App {
     this.begun = null;
     this.health = {watches: [], services: []};
     this.connected = false;
-    this.pending = {cells: [], moved: false, kinds: new Set(), anew: true};
+    this.pending = {cells: new Set(), moved: false, kinds: new Set(), anew: true};
     this.scheduled = false;
     this.frames = 0;
     this.moment = null;  // milliseconds; null: now
@@ -129,13 +129,10 @@ class App {
     this.touch({kinds: new Set(['health'])});
   }
 
-  // Changes wait for the next picture, together.
+  // Changes wait for the next picture, together; of a window that nobody looks at, as long as that is so.
   touch({cells = [], moved = false, kinds = new Set(), anew = false}) {
     const pending = this.pending;
-    if (pending.cells.length === 0)
-      pending.cells = cells;
-    else
-      for (const index of cells) pending.cells.push(index);
+    for (const index of cells) pending.cells.add(index);
     pending.moved ||= moved;
     pending.anew ||= anew;
     for (const kind of kinds) pending.kinds.add(kind);
@@ -147,7 +144,7 @@ class App {
   draw() {
     this.scheduled = false;
     const changes = this.pending;
-    this.pending = {cells: [], moved: false, kinds: new Set(), anew: false};
+    this.pending = {cells: new Set(), moved: false, kinds: new Set(), anew: false};
     this.view.update(changes);
     this.drawFoot();
   }

@@ -22,6 +22,7 @@ export class FleetView {
     this.pitch = 0;  // 0: what fits
     this.zone = '';
     this.selected = -1;
+    this.machine = undefined;  // the id of what is selected: cells have other numbers after a while
     this.blocks = [];
     this.viewOf = new Map();  // cell: its block
     this.counted = 0;
@@ -129,18 +130,26 @@ export class FleetView {
       this.whole = this.app.store.caughtUp;
     }
     for (const index of cells) this.viewOf.get(index)?.paintCell(index);
-    if (this.selected >= 0 && cells.includes(this.selected)) this.select(this.selected);
+    this.followMachine();
+    if (this.selected >= 0 && cells.has(this.selected)) this.select(this.selected);
     const now = performance.now();
-    if (now - this.counted > COUNT_EVERY && (cells.length > 0 || kinds.size > 0)) this.count();
+    if (now - this.counted > COUNT_EVERY && (cells.size > 0 || kinds.size > 0)) this.count();
   }
 
-  // To another moment: cells have other numbers there.
+  // To another moment.
   changeStore() {
-    const machine = this.painting.store.ids[this.selected];
     this.clearHighlight();
     this.painting.show(this.app.store);
-    this.selected = this.app.store.indexOf.get(machine) ?? -1;
-    this.inspect(this.selected);
+  }
+
+  // The machine that is selected has another number at another moment, and once all of it has come anew; until it
+  // has come, none.
+  followMachine() {
+    const index = this.app.store.indexOf.get(this.machine) ?? -1;
+    if (index === this.selected) return;
+    this.selected = index;
+    this.viewOf.get(index)?.mark(index);
+    this.inspect(index);
   }
 
   second() {
@@ -218,6 +227,7 @@ export class FleetView {
   select(index) {
     const before = this.selected;
     this.selected = index;
+    this.machine = this.app.store.ids[index];
     if (before >= 0) this.viewOf.get(before)?.paintCell(before);
     if (index >= 0) this.viewOf.get(index)?.mark(index);
     this.inspect(index);
@@ -311,7 +321,8 @@ export class FleetView {
 
   countZones() {
     const {store} = this.app;
-    const names = [...store.documents.zone.keys()].sort();
+    // What is chosen stands there, whether it has come again already or not.
+    const names = [...new Set([...store.documents.zone.keys(), this.zone])].filter(Boolean).sort();
     keep(this.zones, [
       {key: '', print: '', make: () => h('option', {value: ''}, 'All zones')},
       ...names.map(

@@ -34,7 +34,7 @@ export class PoolView {
 
   update({cells, kinds, anew}) {
     if (anew || kinds.has('pool')) this.stale = true;
-    if (anew || kinds.has('pool') || cells.length > 0) this.drawSoon(anew && 'once');
+    if (anew || kinds.has('pool') || cells.size > 0) this.drawSoon(anew && 'once');
     this.askAgain();
   }
 

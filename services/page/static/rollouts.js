@@ -19,7 +19,7 @@ export class RolloutsView {
   }
 
   update({cells, kinds, anew}) {
-    if (anew || cells.length > 0 || kinds.has('pool')) this.drawSoon(anew && 'once');
+    if (anew || cells.size > 0 || kinds.has('pool')) this.drawSoon(anew && 'once');
   }
 
   draw() {
