@@ -11,6 +11,7 @@ namespace muster::musterctl {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 TEST_F(ApiTest, ReadsEveryPage) {
   for (const char* zone : {"A-1A", "B-1A", "C-1A", "D-1A", "E-1A"}) {
@@ -45,9 +46,24 @@ TEST_F(ApiTest, RegistersMachinesInChunksAndOnlyWhatIsNew) {
   EXPECT_THAT(server_.batches, ElementsAre(500, 500, 200, 3));
   EXPECT_THAT(told, ElementsAre()) << "of one call there is nothing to tell";
   used.clear();
-  spec = {.prefix = "b", .zone = "A-1A", .instance_type = "t", .count = 1100};
-  EXPECT_TRUE(api_->Apply(MachineSet{"b", Expand(spec, used)}, {.progress = tell}).ok());
+  spec = {.prefix = "c", .zone = "A-1A", .instance_type = "t", .count = 1100};
+  EXPECT_TRUE(api_->Apply(MachineSet{"c", Expand(spec, used)}, {.progress = tell}).ok());
   EXPECT_THAT(told, ElementsAre("500/1100", "1000/1100", "1100/1100"));
+}
+
+// Ids have 24 bits, and sets of several files know nothing of each other.
+TEST_F(ApiTest, NoMachineOfAnotherSetIsTaken) {
+  absl::flat_hash_set<std::string> used;
+  const MachineSetSpec spec{.prefix = "a", .zone = "A-1A", .instance_type = "t", .count = 3};
+  EXPECT_EQ(ApplyOutcome(MachineSet{"a", Expand(spec, used)}), Outcome::kCreated);
+  used.clear();
+  MachineSet other{"b", Expand(spec, used)};
+  for (auto& machine : other.machines) machine.set_rack("b-r000");
+  const auto applied = api_->Apply(other, {});
+  EXPECT_EQ(applied.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(applied.status().message(),
+              HasSubstr("is a machine of the MachineSet a (rack a-r000)"));
+  EXPECT_EQ(server_.batches.size(), 1u);
 }
 
 TEST_F(ApiTest, ADryRunChangesNothing) {

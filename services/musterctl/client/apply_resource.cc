@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/types/span.h"
 #include "services/musterctl/client/connection.h"
@@ -83,6 +87,25 @@ absl::Status Register(Connection& connection, absl::Span<const capacity::v1::Mac
   return absl::OkStatus();
 }
 
+// `a-r017`: `a`; nullopt: no MachineSet calls a rack so.
+std::optional<absl::string_view> SetOfRack(absl::string_view rack) {
+  const size_t mark = rack.rfind("-r");
+  if (mark == absl::string_view::npos) return std::nullopt;
+  const absl::string_view number = rack.substr(mark + 2);
+  const bool is_one = number.size() >= 3 && absl::c_all_of(number, absl::ascii_isdigit);
+  return is_one ? std::optional(rack.substr(0, mark)) : std::nullopt;
+}
+
+// Ids are short: sets that were not written in one file may want the same.
+absl::Status CheckOwner(const capacity::v1::Machine& known, const MachineSet& set) {
+  const std::optional<absl::string_view> owner = SetOfRack(known.rack());
+  if (!owner || *owner == set.name) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      known.name(), " is a machine of the MachineSet ", *owner, " (rack ", known.rack(),
+      "), and by chance has an id of this one too; nothing was registered. Give this set another "
+      "name, or write both in one file"));
+}
+
 absl::StatusOr<Applied> ApplyOne(Connection& connection, const MachineSet& set,
                                  const WriteMode& mode) {
   const auto& first = set.machines.front();
@@ -101,6 +124,7 @@ absl::StatusOr<Applied> ApplyOne(Connection& connection, const MachineSet& set,
   for (const capacity::v1::Machine& machine : set.machines) {
     const auto it = known.find(machine.name());
     if (it != known.end() && SameFacts(it->second, machine)) continue;
+    if (it != known.end()) RETURN_IF_ERROR(CheckOwner(it->second, set));
     if (it == known.end()) ++created;
     news.push_back(machine);
   }

@@ -24,6 +24,11 @@ bool IsAway(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
 }
 
+bool NoneAnswers(const absl::Status& status) {
+  return absl::IsUnavailable(status) ||
+         (absl::IsDeadlineExceeded(status) && error::DetailOf(status));
+}
+
 absl::Status RenameFields(const absl::Status& status,
                           const std::function<std::string(const std::string& field)>& rename) {
   std::optional<error::Detail> detail = error::DetailOf(status);

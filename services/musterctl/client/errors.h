@@ -14,6 +14,8 @@ absl::Status FromServer(const absl::Status& status);
 
 // Whoever was asked did not answer, and may do so later.
 bool IsAway(const absl::Status& status);
+// So it is with a call: not with a wait of ours that is over, which no server told.
+bool NoneAnswers(const absl::Status& status);
 
 // The same error, its field violations under other names.
 absl::Status RenameFields(const absl::Status& status,

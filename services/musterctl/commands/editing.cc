@@ -114,6 +114,12 @@ absl::StatusOr<Applied> SendWhole(Session& session, Resource resource, const Ite
   const nlohmann::json read = OwnersPart(item);
   for (int tries = 0;; ++tries) {
     SetEtag(etag, resource);
+    if (etag.empty()) {
+      // What has none is written whatever it is by then: it must be as it was read, as far as that can be seen.
+      ASSIGN_OR_RETURN(const Item now, session.api.Get(KindOf(item), NameOf(item)));
+      if (OwnersPart(now) != read)
+        return absl::AbortedError(absl::StrCat(NameOf(item), " was changed meanwhile"));
+    }
     absl::StatusOr<Applied> applied = session.api.Apply(resource, ModeOf(session.line));
     if (!absl::IsAborted(applied.status()) || tries == kTries) return applied;
     ASSIGN_OR_RETURN(const Item now, session.api.Get(KindOf(item), NameOf(item)));

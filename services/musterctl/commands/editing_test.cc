@@ -194,6 +194,23 @@ TEST_F(EditingTest, AConflictKeepsTheFileAndSaysSo) {
   EXPECT_EQ(api_.resources.size(), 1u);
 }
 
+// A zone has no etag: it is looked at once more before it is written.
+TEST_F(EditingTest, WhatHasNoEtagIsNotWrittenOverAnothersChange) {
+  capacity::v1::Zone zone;
+  zone.set_name("zones/US-EAST-04A");
+  zone.set_region("US-EAST-04");
+  api_.items[Kind::kZone] = {zone};
+  int gets = 0;
+  api_.before_get = [&] {
+    if (++gets == 2)
+      std::get<capacity::v1::Zone>(api_.items[Kind::kZone][0]).add_instance_types("t");
+  };
+  EXPECT_EQ(RunLine({"patch", "zone/US-EAST-04A", "-p", R"({"spec":{"instanceTypes":["u"]}})"}),
+            kFailed);
+  EXPECT_THAT(err(), HasSubstr("changed"));
+  EXPECT_THAT(api_.resources, IsEmpty());
+}
+
 TEST_F(EditingTest, PatchChangesFieldsAndNothingElse) {
   EXPECT_EQ(RunLine({"patch", "np/example-nodepool", "--type", "merge", "-p",
                      R"({"spec":{"targetNodes":4,"nodeLabels":{"team":"ml"}}})"}),

@@ -117,6 +117,10 @@ TEST_F(NodeWaitTest, ADrainIsOverOnceNoWorkIsLeft) {
   node().clear_orders();
   EXPECT_EQ(RunLine({"drain", "node/train/g1", "--wait"}), kFailed);
   EXPECT_EQ(err(), "error: node/g1 is not drained: its drain was taken back\n");
+  node().mutable_observed()->set_active(false);
+  EXPECT_EQ(RunLine({"drain", "node/train/g1", "--wait"}), kFailed);
+  EXPECT_EQ(err(), "error: node/g1 is not drained: its drain was taken back\n")
+      << "work comes again";
   api_.items[Kind::kNode].clear();
   EXPECT_EQ(RunLine({"drain", "node/train/g1", "--wait"}), kDone);
   EXPECT_EQ(RunLine({"drain", "node/train/g1", "--wait", "--dry-run"}), kWrongUse);

@@ -194,7 +194,8 @@ absl::Status ForEach(absl::Span<const ResourceId> all,
     if (status.ok()) continue;
     if (!last.ok()) tell(last);
     last = std::move(status);
-    if (IsAway(last) || absl::IsUnauthenticated(last) || IsWrongUse(last)) break;
+    // A wait that is over says nothing of the others.
+    if (NoneAnswers(last) || absl::IsUnauthenticated(last) || IsWrongUse(last)) break;
   }
   return last;
 }

@@ -34,9 +34,7 @@ bool TakesRequestId(const Command& command, const CommandLine& line) {
 }
 
 bool IsInDoubt(const absl::Status& status) {
-  // A deadline that no server told is that of a wait.
-  return absl::IsUnavailable(status) || absl::IsUnknown(status) ||
-         (absl::IsDeadlineExceeded(status) && error::DetailOf(status));
+  return NoneAnswers(status) || absl::IsUnknown(status);
 }
 
 // The trace of whoever runs the command (OpenTelemetry's variable), or one of its own, which is to be
@@ -133,6 +131,11 @@ absl::StatusOr<ApiOptions> OptionsOf(const Command& command, const CommandLine& 
     const bool waits = line.command == "wait" || line.command == "delete" ||
                        line.command == "rollout" || line.Has("wait");
     if (!waits) options.timeout = *timeout;
+  } else if (line.Has("settle")) {
+    // So long the server looks before it answers.
+    auto settle = ParseTimeout("--settle", line.Get("settle"));
+    if (!settle.ok()) return WrongUse(settle.status().message());
+    options.timeout += *settle;
   }
   if (line.Has("all-clusters")) {
     options.scope.cluster = "-";

@@ -97,6 +97,9 @@ TEST_F(CommandsTest, AuditShowsTheBooksSideBySide) {
   EXPECT_THAT(out(), EndsWith("2 differences were on their way and do not count.\n"));
   EXPECT_EQ(api_.asked_books.settle().seconds(), 1);
   EXPECT_EQ(api_.asked_books.settle().nanos(), 500'000'000);
+  EXPECT_EQ(options_.timeout, absl::Milliseconds(11'500)) << "it is looked for so long first";
+  EXPECT_EQ(RunLine({"debug", "audit", "--settle=20s", "--timeout=3s"}), kDone);
+  EXPECT_EQ(options_.timeout, absl::Seconds(3));
 }
 
 TEST_F(CommandsTest, AuditFailsOnADifference) {

@@ -43,9 +43,9 @@ std::string Told(const Node& node) {
 bool Leaves(Node::State state) { return state >= Node::STATE_CORDONED; }
 
 NodeProgress OfDrain(const Node& node) {
-  if (!node.observed().active()) return {Told(node), true, {}};
-  if (node.orders().has_drain_time() || Leaves(node.state())) return {Told(node), false, {}};
-  return {Told(node), true, absl::FailedPreconditionError("its drain was taken back")};
+  if (!node.orders().has_drain_time() && !Leaves(node.state()))
+    return {Told(node), true, absl::FailedPreconditionError("its drain was taken back")};
+  return {Told(node), !node.observed().active(), {}};
 }
 
 NodeProgress OfReboot(const Node& node, const Node& before) {

@@ -74,6 +74,19 @@ TEST_F(CommandsTest, WaitGivesUpAndSaysWhatIsAmiss) {
   EXPECT_THAT(missing(pool), StartsWith("it is being deleted"));
 }
 
+// One that takes too long says nothing of the others.
+TEST_F(CommandsTest, WaitGoesOnWithTheOthers) {
+  lifecycle::v1::NodePool stuck = SummedUpPool("False", "Over", "NodePool is over quota.");
+  api_.items[Kind::kNodePool] = {stuck};
+  EXPECT_EQ(RunLine({"wait", "np/example-nodepool", "np/b", "np/c", "--for=condition=Ready",
+                     "--timeout=2s"}),
+            kFailed);
+  EXPECT_THAT(err(),
+              HasSubstr("timed out waiting for condition=Ready of nodepool/example-nodepool"));
+  EXPECT_THAT(err(), HasSubstr("b does not exist"));
+  EXPECT_THAT(err(), HasSubstr("c does not exist"));
+}
+
 TEST_F(CommandsTest, WaitUntilDeleted) {
   api_.pools = {ReferencePool(), absl::NotFoundError("gone")};
   EXPECT_EQ(RunLine({"delete", "nodepool", "a", "--wait"}), kDone);

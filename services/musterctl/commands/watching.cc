@@ -199,6 +199,27 @@ class Streams {
   bool told_ = false;  // that the last one broke
 };
 
+// A watch tells of a Claim without what is worked out when it is asked for (machines, reason, in service): it is asked for. One
+// that is gone by then is told of as gone next.
+std::vector<WatchView::Change> WithAllOf(std::vector<WatchView::Change> changes, Api& api,
+                                         Joint& joint) {
+  std::vector<WatchView::Change> whole;
+  for (WatchView::Change& change : changes) {
+    if (change.item) {
+      absl::StatusOr<Item> item = api.Get(Kind::kClaim, change.name);
+      if (absl::IsNotFound(item.status())) continue;
+      if (!item.ok()) {
+        joint.Say(
+            absl::StrCat("note: ", change.name, " is not shown: ", item.status().message(), "\n"));
+        continue;
+      }
+      change.item = *std::move(item);
+    }
+    whole.push_back(std::move(change));
+  }
+  return whole;
+}
+
 // One cell's part of a watch: goes on until nothing comes of it any more, and returns why.
 absl::Status FollowCell(Session& session, const Watched& watched, Joint& joint, size_t cell) {
   WatchView view;
@@ -210,7 +231,10 @@ absl::Status FollowCell(Session& session, const Watched& watched, Joint& joint, 
         watched.range, view.Begin(), [&](const WatchMessage& message) {
           streams.Heard();
           const bool is_all = message.type == type::v1::WATCH_EVENT_TYPE_SNAPSHOT_END;
-          return joint.Show(cell, view.Feed(message), is_all);
+          std::vector<WatchView::Change> changes = view.Feed(message);
+          if (watched.range.kind == Kind::kClaim)
+            changes = WithAllOf(std::move(changes), *session.cells[cell].api, joint);
+          return joint.Show(cell, std::move(changes), is_all);
         });
     RETURN_IF_ERROR(joint.where());
     if (absl::IsOutOfRange(status)) view.Forget();

@@ -7,6 +7,7 @@
 namespace muster::musterctl {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -92,6 +93,29 @@ TEST_F(CommandsTest, AWatchShowsOnceMoreWhatFitsNoLonger) {
                      "custom-columns=T:.spec.targetNodes", "--no-headers"}),
             kFailed);
   EXPECT_EQ(out(), "1\n2\n");
+}
+
+// Watches tell of them without what is worked out for who asks.
+TEST_F(CommandsTest, AWatchOfClaimsShowsThemWhole) {
+  using namespace type::v1;  // NOLINT: enumerators only
+  capacity::v1::Claim told;
+  told.set_name("claims/u1");
+  told.set_nodes(4);
+  capacity::v1::Claim whole = told;
+  for (const char* machine : {"g1", "g2", "g3", "g4"}) whole.add_machines(machine);
+  api_.items[Kind::kClaim] = {whole};
+  capacity::v1::Claim gone = told;
+  gone.set_name("claims/u2");
+  capacity::v1::Claim later = told;
+  later.set_priority(1);
+  api_.streams = {
+      {{Message(WATCH_EVENT_TYPE_SNAPSHOT, 3, told), Message(WATCH_EVENT_TYPE_SNAPSHOT, 4, gone),
+        Message(WATCH_EVENT_TYPE_SNAPSHOT_END, 5), Message(WATCH_EVENT_TYPE_CHANGED, 6, later)},
+       absl::InternalError("stop")}};
+  EXPECT_EQ(
+      RunLine({"get", "claims", "-w", "-o", "custom-columns=M:.status.machines", "--no-headers"}),
+      kFailed);
+  EXPECT_THAT(out(), ContainsRegex("^.*g1.*g4.*\n.*g1.*g4.*\n$"));
 }
 
 TEST_F(CommandsTest, AWatchThatNobodyAnswersEndsWithinTheTimeout) {

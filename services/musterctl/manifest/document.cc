@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <regex>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -253,12 +254,19 @@ std::string Place(absl::string_view file, int document, int line) {
   return absl::StrCat(file, ": document ", document, ", line ", line);
 }
 
+// To some reader: `1_000`, `12:30:45`, `1e3`; `0x1f`, `0b11`, `0o17`; a time, which begins with `2025-06-09`.
+bool LooksLikeNumber(const std::string& text) {
+  static const std::regex kAny(
+      "[-+0-9._:eE]*|[-+]?0[xXoObB][0-9a-fA-F_]*|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt \\t].*)?");
+  return std::regex_match(text, kAny);
+}
+
 bool ReadsAsString(const std::string& text) {
   if (PlainScalar(text).type != Value::Type::kString) return false;
-  const bool number_like = text.find_first_not_of("0123456789+-.eE_:xX") == std::string::npos;
+  const bool number_like = LooksLikeNumber(text);
   const std::string lower = absl::AsciiStrToLower(text);
-  for (const absl::string_view word :
-       {"yes", "no", "on", "off", "y", "n", "true", "false", "null"}) {
+  for (const absl::string_view word : {"yes", "no", "on", "off", "y", "n", "true", "false", "null",
+                                       ".inf", "+.inf", "-.inf", ".nan"}) {
     if (lower == word) return false;
   }
   return !number_like;

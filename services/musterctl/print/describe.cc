@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "services/common/condition_names.h"
 #include "services/musterctl/print/objects.h"
+#include "services/musterctl/print/printable.h"
 #include "services/musterctl/print/table.h"
 
 namespace muster::musterctl {
@@ -25,8 +26,10 @@ struct Line {
   std::optional<std::string> value = {};  // none: a heading
 };
 
+// In one line: what others wrote is never taken for lines of ours.
 std::string Text(const json& value) {
-  return value.is_string() ? value.get<std::string>() : value.is_null() ? "<nil>" : value.dump();
+  if (value.is_null()) return "<nil>";
+  return Printable(value.is_string() ? value.get<std::string>() : value.dump());
 }
 
 void AddFields(const json& object, size_t level, std::vector<Line>& lines);
@@ -102,7 +105,7 @@ std::string EventsTable(std::vector<lifecycle::v1::Event> events, absl::Time now
                                                 {"----", "------", "----", "----", "-------"}};
   for (const auto& event : events) {
     rows.push_back({event.type(), event.reason(), EventAge(event, now), "muster",
-                    std::string(absl::StripAsciiWhitespace(event.message()))});
+                    Printable(absl::StripAsciiWhitespace(event.message()))});
   }
   std::vector<size_t> widths(rows.front().size());
   for (const auto& row : rows) {

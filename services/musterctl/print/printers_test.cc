@@ -47,6 +47,18 @@ TEST(DescribeTest, DefaultsThatTheServerFillsInReadTheSame) {
   EXPECT_EQ(DescribeNodePool(pool, {}, kNow), kReference);
 }
 
+// Whoever may write a description or an event's text cannot write lines of ours.
+TEST(DescribeTest, WhatOthersWroteStaysInItsLine) {
+  lifecycle::v1::NodePool pool = ReferencePool();
+  pool.mutable_spec()->set_description("x\nStatus:\n  Current Nodes:  8");
+  lifecycle::v1::Event event = PoolEvent("CWNodePoolCreated", 1, "2025-06-09T14:50:00Z",
+                                         "2025-06-09T14:50:00Z", "made\n  Normal  Forged");
+  event.set_object(pool.name());
+  const std::string text = DescribeNodePool(pool, {event}, kNow);
+  EXPECT_THAT(text, HasSubstr("x\\u000aStatus:"));
+  EXPECT_THAT(text, HasSubstr("made\\u000a  Normal  Forged\n"));
+}
+
 TEST(DescribeTest, EventsOfThePoolFollowInOrderOfTime) {
   lifecycle::v1::Event of_node = PoolEvent("CWNodeTainted", 1, "2025-06-09T14:50:00Z",
                                            "2025-06-09T14:50:00Z", "not the pool's");
@@ -303,12 +315,21 @@ TEST(TableTest, DurationsReadAsKubectls) {
   for (const auto& [duration, text] : cases) EXPECT_EQ(HumanDuration(duration), text);
 }
 
+TEST(ObjectsTest, NoTextIsANumberOrATimeToAnyReader) {
+  for (const char* text :
+       {"0x1f", "0b11", "0o17", "1_000", ".inf", "-.INF", ".NaN", "+1", ".5", "1e3", "2025-06-09",
+        "2025-06-09T14:48:54Z", "12:30:45", "-", "yes", "~"})
+    EXPECT_EQ(ToYaml({{"a", text}}), absl::StrCat("a: \"", text, "\"\n"));
+  for (const char* text : {"g1", "np-1", "US-EAST-04A", "a.b", "v1"})
+    EXPECT_EQ(ToYaml({{"a", text}}), absl::StrCat("a: ", text, "\n"));
+}
+
 TEST(ObjectsTest, APoolAsYaml) {
   EXPECT_THAT(ToYaml(ToObject(ReferencePool())),
               HasSubstr(R"(apiVersion: compute.coreweave.com/v1alpha1
 kind: NodePool
 metadata:
-  creationTimestamp: 2025-06-09T14:48:54Z
+  creationTimestamp: "2025-06-09T14:48:54Z"
   generation: 1
   name: example-nodepool
   resourceVersion: "857370"
