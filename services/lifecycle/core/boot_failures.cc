@@ -8,8 +8,8 @@
 namespace muster::lifecycle {
 namespace {
 
-void AddOnce(std::vector<std::string>& machines, const std::string& machine) {
-  if (machines.size() == kMaxBootFailures) return;
+void AddOnce(std::vector<std::string>& machines, const std::string& machine, size_t most) {
+  if (machines.size() >= most) return;
   if (std::find(machines.begin(), machines.end(), machine) == machines.end()) {
     machines.push_back(machine);
   }
@@ -27,7 +27,10 @@ const NodeConfiguration* FindRevision(const Pool& pool, const std::string& node_
 void CountBootFailure(Pool& pool, const Node& node, bool of_profile) {
   if (node.state == NodeState::kReconfiguring && pool.reconfiguring() &&
       IsAsked(*pool.reconfiguration, node)) {
-    AddOnce(pool.reconfiguration->failed_machines, node.machine);
+    // One more than are allowed is enough to halt it.
+    Reconfiguration& asked = *pool.reconfiguration;
+    const size_t most = std::max(kMaxBootFailures, static_cast<size_t>(asked.allowed_failures) + 1);
+    AddOnce(asked.failed_machines, node.machine, most);
   }
   // A reboot of one that was ill before says nothing of what it was to boot.
   const bool was_ill = node.state == NodeState::kReconfiguring && node.observed.unhealthy &&
@@ -37,12 +40,14 @@ void CountBootFailure(Pool& pool, const Node& node, bool of_profile) {
   const bool runs = node.state == NodeState::kRegistered && !node.observed.node_profile.empty();
   const std::string& profile = runs ? node.observed.node_profile : node.desired.node_profile;
   const NodeConfiguration* revision = FindRevision(pool, profile);
-  const int64_t enable_count = revision == nullptr ? 0 : revision->enable_count;
+  // An agent may say anything, of a Node that was never told to boot, too.
+  if (revision == nullptr) return;
+  const int64_t enable_count = revision->enable_count;
   BootFailures& failures = pool.account.boot_failures;
   if (failures.node_profile != profile || failures.enable_count != enable_count) {
     failures = {profile, enable_count, {}};
   }
-  AddOnce(failures.machines, node.machine);
+  AddOnce(failures.machines, node.machine, kMaxBootFailures);
 }
 
 void CountBootSuccess(Pool& pool, const Node& node) {

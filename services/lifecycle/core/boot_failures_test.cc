@@ -18,8 +18,14 @@ Node Booting(const std::string& machine, const std::string& profile) {
   return node;
 }
 
-TEST(BootFailures, AMachineCountsOnceAndAnotherProfileCountsAnew) {
+Pool SomePool() {
   Pool pool;
+  pool.status.revisions = {{.node_profile = "np-1"}, {.node_profile = "np-2"}};
+  return pool;
+}
+
+TEST(BootFailures, AMachineCountsOnceAndAnotherProfileCountsAnew) {
+  Pool pool = SomePool();
   CountBootFailure(pool, Booting("g1", "np-1"));
   CountBootFailure(pool, Booting("g1", "np-1"));
   CountBootFailure(pool, Booting("g2", "np-1"));
@@ -39,7 +45,7 @@ TEST(BootFailures, AnEnabledRevisionCountsAnew) {
 }
 
 TEST(BootFailures, ANodeThatRegisteredFailedInWhatItRuns) {
-  Pool pool;
+  Pool pool = SomePool();
   Node node = Booting("g1", "np-2");
   node.state = NodeState::kRegistered;
   node.observed.node_profile = "np-1";
@@ -48,7 +54,7 @@ TEST(BootFailures, ANodeThatRegisteredFailedInWhatItRuns) {
 }
 
 TEST(BootFailures, ASuccessOfItsProfileEndsTheRow) {
-  Pool pool;
+  Pool pool = SomePool();
   CountBootFailure(pool, Booting("g1", "np-1"));
   Node other;
   other.observed.node_profile = "np-2";
@@ -68,8 +74,28 @@ TEST(BootFailures, OfReconfigureRebootsOnly) {
   EXPECT_THAT(pool.account.boot_failures.machines, IsEmpty());
 }
 
+// Whoever reports may say anything, also of a Node that was told of no configuration yet. Configuration refuses what is no
+// profile's name, and with it all else that is asked in the same call.
+TEST(BootFailures, OnlyOfProfilesThatThePoolKnows) {
+  Pool pool = SomePool();
+  CountBootFailure(pool, Booting("g1", ""));
+  CountBootFailure(pool, Booting("g2", "no profile"));
+  EXPECT_THAT(pool.account.boot_failures.machines, IsEmpty());
+}
+
+// However many are allowed to fail, one more halts it.
+TEST(BootFailures, OfReconfigureRebootsCountAsFarAsAreAllowed) {
+  Pool pool{.reconfiguration = Reconfiguration{.allowed_failures = 100}};
+  for (int i = 0; i < 200; ++i) {
+    Node node = Booting("g" + std::to_string(i), "np-1");
+    node.state = NodeState::kReconfiguring;
+    CountBootFailure(pool, node, false);
+  }
+  EXPECT_THAT(pool.reconfiguration->failed_machines, SizeIs(101));
+}
+
 TEST(BootFailures, AreBounded) {
-  Pool pool;
+  Pool pool = SomePool();
   for (size_t i = 0; i < kMaxBootFailures + 2; ++i)
     CountBootFailure(pool, Booting("g" + std::to_string(i), "np-1"));
   EXPECT_THAT(pool.account.boot_failures.machines, SizeIs(kMaxBootFailures));

@@ -215,10 +215,15 @@ Demand DemandOf(const Pool& pool, const std::vector<const Node*>& nodes,
     demand.claim = ClaimOf(pool, Size(nodes), gathered);
   }
   if (validity == Validity::kValid && !pool.deleting()) {
-    demand.configuration = ConfigurationAsk{
-        pool.generation,     catalogue.type->gpus > 0, false,
-        gathered.delivering, account.boot_failures,    std::move(gathered.running_profiles),
-        OrdersTold(account)};
+    const BootFailures& failures = account.boot_failures;
+    const bool known = FindRevision(pool, failures.node_profile) != nullptr;
+    demand.configuration = ConfigurationAsk{pool.generation,
+                                            catalogue.type->gpus > 0,
+                                            false,
+                                            gathered.delivering,
+                                            known ? failures : BootFailures{},
+                                            std::move(gathered.running_profiles),
+                                            OrdersTold(account)};
   }
   return demand;
 }

@@ -44,6 +44,39 @@ TEST(RiseWhileDraining, WhatIsMissingIsAskedForAtOnce) {
   EXPECT_TRUE(sim.never_over && sim.fenced && sim.same_twice);
 }
 
+// Also where fewer are missing than leave: the claim still holds what leaves.
+TEST(RiseWhileDraining, AFewMoreAreAskedForToo) {
+  Draining sim;
+  sim.Resize(2);
+  sim.Live();
+  EXPECT_EQ(sim.holding(), 5);
+  EXPECT_THAT(sim.machines(), SizeIs(5));
+  EXPECT_EQ(sim.pool()->status.queued_nodes, 0);
+  sim.stuck.clear();
+  sim.Live();
+  EXPECT_THAT(sim.machines(), SizeIs(2));
+  EXPECT_EQ(sim.holding(), 2);
+  EXPECT_EQ(sim.Reason("AtTarget"), "TargetMet");
+  EXPECT_TRUE(sim.never_over && sim.fenced && sim.same_twice);
+}
+
+// While more are charged than the target, quota is said of the target.
+TEST(RiseWhileDraining, ATargetOverQuotaIsSaidSo) {
+  Draining sim;
+  sim.limit = 10;
+  sim.Resize(4);
+  sim.Live();
+  EXPECT_EQ(sim.Reason("Quota"), "Under");
+  sim.Resize(100);
+  sim.Live();
+  EXPECT_EQ(sim.Reason("Quota"), "Over");
+  EXPECT_EQ(sim.CountOf("CWOverQuota"), 1);
+  sim.limit = 4;
+  sim.Resize(4);
+  sim.Live();
+  EXPECT_EQ(sim.Reason("Quota"), "Under");
+}
+
 // Where quota does not allow for both, those that drain go first; nobody is told that the target is
 // over quota.
 TEST(RiseWhileDraining, WithoutQuotaForBothItIsAwaited) {

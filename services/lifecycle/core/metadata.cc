@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
+#include <utility>
+#include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_format.h"
 #include "services/common/fnv.h"
 #include "services/lifecycle/core/names.h"
@@ -14,6 +18,9 @@ namespace {
 
 constexpr char kProductionLabel[] = "production";
 constexpr char kEvictedAt[] = "qos.coreweave.cloud/evicted-at";
+
+Taint GpuTaint() { return {"is_gpu", "true", "PreferNoSchedule"}; }
+Taint CpuTaint() { return {"is_cpu_compute", "", "NoSchedule"}; }
 
 // Nodes that are cordoned, draining or unhealthy still serve the work that is on them: the
 // NoExecute taint of a Node out of production would throw it off past every disruption budget. An
@@ -72,7 +79,7 @@ Metadata DesiredMetadata(const Pool& pool, const Node& node, bool gpu) {
       production ? organization : (IsArriving(node.state) ? kControlPlane : label);
   const std::string region = pool.zone.substr(0, pool.zone.empty() ? 0 : pool.zone.size() - 1);
 
-  Metadata metadata{pool.spec.node_labels, pool.spec.node_annotations, pool.spec.node_taints};
+  Metadata metadata{pool.spec.node_labels, pool.spec.node_annotations, {}};
   StringMap& labels = metadata.labels;
   labels["compute.coreweave.com/node-pool"] = std::string(LastIdOf(pool.name));
   labels["compute.coreweave.com/node-pool-uid"] = pool.uid;
@@ -95,11 +102,16 @@ Metadata DesiredMetadata(const Pool& pool, const Node& node, bool gpu) {
     }
   }
 
-  metadata.taints.push_back(gpu ? Taint{"is_gpu", "true", "PreferNoSchedule"}
-                                : Taint{"is_cpu_compute", "", "NoSchedule"});
-  if (!production) {
-    metadata.taints.push_back(Taint{kReservedTaint, ReservedHash(reserved), "NoExecute"});
-  }
+  std::vector<Taint> own = {gpu ? GpuTaint() : CpuTaint()};
+  if (!production) own.push_back(Taint{kReservedTaint, ReservedHash(reserved), "NoExecute"});
+  // A Node has one taint of a key and effect: the pool may say what it has anyway.
+  absl::c_copy_if(pool.spec.node_taints, std::back_inserter(metadata.taints),
+                  [&](const Taint& taint) {
+                    return absl::c_none_of(own, [&](const Taint& one) {
+                      return one.key == taint.key && one.effect == taint.effect;
+                    });
+                  });
+  absl::c_move(own, std::back_inserter(metadata.taints));
   return metadata;
 }
 
@@ -117,8 +129,13 @@ bool UpdateMetadata(Node& node, const Pool& pool, bool gpu) {
 }
 
 bool HasGpus(const Node& node) {
-  return std::any_of(node.desired.taints.begin(), node.desired.taints.end(),
-                     [](const Taint& taint) { return taint.key == "is_gpu"; });
+  // The pool's own come first, and may be any.
+  bool gpus = false;
+  for (const Taint& taint : node.desired.taints) {
+    if (taint == GpuTaint()) gpus = true;
+    if (taint == CpuTaint()) gpus = false;
+  }
+  return gpus;
 }
 
 }  // namespace muster::lifecycle

@@ -39,6 +39,24 @@ TEST(Metadata, InProduction) {
                                            Taint{"is_gpu", "true", "PreferNoSchedule"}));
 }
 
+// kube-apiserver refuses a list with two taints of a key and effect, and with it all else that is written with it.
+TEST(Metadata, ATaintThatTheNodeHasAnywayIsThereOnce) {
+  Pool pool = SomePool();
+  pool.spec.node_taints = {{"is_gpu", "mine", "PreferNoSchedule"}, {"is_gpu", "true", "NoExecute"}};
+  Node node{.state = NodeState::kProduction};
+  EXPECT_THAT(DesiredMetadata(pool, node, true).taints,
+              ElementsAre(Taint{"is_gpu", "true", "NoExecute"},
+                          Taint{"is_gpu", "true", "PreferNoSchedule"}));
+  // Nor is a Node taken for one with GPUs for what its pool says.
+  pool.spec.node_taints = {{"is_gpu", "true", "PreferNoSchedule"},
+                           {"is_cpu_compute", "", "NoSchedule"}};
+  for (const bool gpu : {false, true}) {
+    node.desired.taints = DesiredMetadata(pool, node, gpu).taints;
+    EXPECT_EQ(HasGpus(node), gpu);
+    node.state = NodeState::kTriage;
+  }
+}
+
 TEST(Metadata, ReservedSaysWhoMayUseTheNode) {
   const auto of = [](NodeState state, const char* key) {
     return DesiredMetadata(SomePool(), Node{.state = state}, false)

@@ -79,6 +79,10 @@ bool MayReboot(const PlanFacts& facts, Draft& draft, const std::vector<std::stri
   return false;
 }
 
+bool MayEvict(const PlanFacts& facts, const Node& node) {
+  return facts.pool.reconfiguration->evict_active && IsAsked(*facts.pool.reconfiguration, node);
+}
+
 // Chosen Nodes that are idle reboot; others are chosen as far as the budgets go, a rack at a time,
 // idle ones first.
 void RebootInTurn(const PlanFacts& facts, Draft& draft, Budget& own) {
@@ -89,6 +93,8 @@ void RebootInTurn(const PlanFacts& facts, Draft& draft, Budget& own) {
       LetGo(draft, node, "it is up to date");
     } else if (IsChosen(node) && !node.observed.active) {
       RebootInto(facts.profile, draft, node, "it is idle");
+    } else if (IsChosen(node) && !node.desired.drain && MayEvict(facts, node)) {
+      Choose(facts, draft, node, true, "its work may be evicted");
     } else if (IsChosen(node) && !node.desired.drain) {
       draft.AddDefer(DeferReason::kWaitsUntilIdle, name,
                      absl::StrCat("Node ", node.machine, " is rebooted once it is idle."));
@@ -117,7 +123,7 @@ void RebootInTurn(const PlanFacts& facts, Draft& draft, Budget& own) {
     }
     if (!draft.HasStepsLeft() || !draft.MayDisrupt(*node, "reconfigure")) break;
     rack = &node->rack;
-    const bool evict = facts.pool.reconfiguration->evict_active && node->observed.active;
+    const bool evict = MayEvict(facts, *node) && node->observed.active;
     Choose(facts, draft, *node, evict, "a reconfigure reboot was asked for");
     if (!node->observed.active) RebootInto(facts.profile, draft, *node, "it is idle");
   }

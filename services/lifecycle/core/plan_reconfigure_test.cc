@@ -95,6 +95,20 @@ TEST(Reconfigure, ABusyNodeIsAwaitedUnlessItsWorkMayBeEvicted) {
   }
 }
 
+// One that was chosen while its work was not to be evicted.
+TEST(Reconfigure, WorkOnAChosenNodeIsEvictedOnceItMayBe) {
+  Outdated sim(1);
+  sim.SetActive("g100", true);
+  sim.Ask();
+  sim.Live();
+  ASSERT_TRUE(sim.node("g100")->desired.cordoned);
+  sim.Control(Verb::kCancel);
+  sim.Ask({.evict_active = true});
+  ASSERT_TRUE(sim.node("g100")->desired.cordoned) << "no plan came between";
+  sim.Live();
+  EXPECT_THAT(sim.On(kNewer), ElementsAre("g100"));
+}
+
 TEST(Reconfigure, PauseLetsChosenNodesGoAndResumeGoesOn) {
   Outdated sim(2);
   sim.SetActive("g100", true);

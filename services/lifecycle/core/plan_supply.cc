@@ -52,8 +52,8 @@ int64_t PrefillNodes(const PlanFacts& facts, Draft& draft) {
                 node.state == NodeState::kPreparedForTerminate ||
                 (node.state == NodeState::kCordoned && IsGivenUp(node)));
       });
-  return replaced +
-         std::min(leaving, std::max<int64_t>(0, facts.pool.target_nodes() - draft.KeptNodes()));
+  // The claim holds their machines: what is asked for beside them comes.
+  return replaced + (draft.KeptNodes() < facts.pool.target_nodes() ? leaving : 0);
 }
 
 }  // namespace

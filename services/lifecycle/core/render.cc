@@ -144,6 +144,15 @@ void RenderCapacity(std::vector<Condition>& out, const Snapshot& snapshot, const
   out.push_back(CapacityOf(snapshot, claim.value, demand.claim.value_or(ClaimAsk{})));
 }
 
+// Of the target alone: there may be no room for replacements that come early, and yet for that.
+HoldingFacts::Verdict VerdictOfTarget(const Pool& pool, const HoldingFacts& holding) {
+  const int64_t room = holding.limit - (holding.held - holding.nodes);
+  const bool fits =
+      !pool.deleting() && pool.account.prefill_nodes > 0 && pool.target_nodes() <= room;
+  const bool over = holding.verdict == HoldingFacts::Verdict::kOver;
+  return over && fits ? HoldingFacts::Verdict::kUnder : holding.verdict;
+}
+
 void RenderQuota(std::vector<Condition>& out, const Snapshot& snapshot) {
   const PeerReply<HoldingFacts>& holding = snapshot.answers.holding;
   const Pool& pool = *snapshot.pool;
@@ -152,14 +161,11 @@ void RenderQuota(std::vector<Condition>& out, const Snapshot& snapshot) {
                    holding.released() ? ReleasedText("quota") : "Quota could not be checked."});
     return;
   }
-  // An answer about replacements that come early says nothing of the target.
-  const bool early = pool.account.prefill_nodes > 0 && !pool.deleting() &&
-                     holding.value.verdict != HoldingFacts::Verdict::kUnder;
-  if (!holding.here() || early) {
+  if (!holding.here()) {
     Keep(out, snapshot, condition::kQuota);
     return;
   }
-  switch (holding.value.verdict) {
+  switch (VerdictOfTarget(pool, holding.value)) {
     case HoldingFacts::Verdict::kUnder:
       out.push_back(
           {condition::kQuota, "True", reason::kUnder, "NodePool is within instance type quota."});
