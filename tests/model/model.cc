@@ -34,13 +34,17 @@ bool Model::SetOffer(bool offered, bool spot_offered) {
 }
 
 bool Model::IsOverdue(absl::Time now, const Terms& terms) const {
-  const bool free =
-      std::any_of(books_.machines.begin(), books_.machines.end(),
-                  [](const auto& entry) { return entry.second.state == MachineState::kFree; });
+  // What is free can be had, and what spot holds can be reclaimed.
+  const bool anything =
+      std::any_of(books_.machines.begin(), books_.machines.end(), [&](const auto& entry) {
+        const auto claim = books_.claims.find(entry.second.claim);
+        return entry.second.state == MachineState::kFree ||
+               (claim != books_.claims.end() && claim->second.compute_class == ComputeClass::kSpot);
+      });
   for (const auto& [uid, claim] : books_.claims) {
     if (claim.compute_class == ComputeClass::kSpot) continue;
     for (const Request& request : claim.requests) {
-      if (free && AtOnce(books_, claim, request) && request.time <= now - terms.gang_keep)
+      if (anything && AtOnce(books_, claim, request) && request.time <= now - terms.gang_keep)
         return true;
     }
   }

@@ -52,6 +52,25 @@ void TakeFromSpot() {
   Print("sync that reclaims one, of 1,000 spot claims", Seconds(start), 5'000);
 }
 
+// The same of many labels, while many affinities wait that none of them matches.
+void TakeFromLabelled() {
+  constexpr int kLabels = 1'000;
+  World world;
+  world.AddCatalogue();
+  for (int rack = 0; rack < kLabels; ++rack) {
+    std::vector<std::string> ids;
+    for (int i = 0; i < 10; ++i) ids.push_back(absl::StrCat("m", rack, "-", i));
+    world.RegisterLabelled(ids, "rack", absl::StrCat("r", rack));
+  }
+  for (int i = 0; i < 1'000; ++i) (void)world.Do(world.WantSpot(absl::StrCat("s", i), 10));
+  for (int i = 0; i < 100; ++i)
+    (void)world.Do(
+        World::Where(world.Want(absl::StrCat("w", i), 1), "disk", {absl::StrCat("d", i)}));
+  const auto start = std::clock();
+  (void)world.Do(world.Want("d", 1'000));
+  Print("sync that reclaims 1,000, of 1,000 labels beside 100 affinities", Seconds(start), 1);
+}
+
 int Main() {
   World world;
   world.AddCatalogue();
@@ -90,6 +109,7 @@ int Main() {
   PassOver(10);
   PassOver(1'000);
   TakeFromSpot();
+  TakeFromLabelled();
   return 0;
 }
 

@@ -156,6 +156,8 @@ class Explainer {
     for (const KeptGang& gang :
          KeptGangs(state_, {claim_.zone, claim_.instance_type}, keeps_after_)) {
       if (!(gang.position < youngest)) break;
+      // Its own earlier request: what is wanted at once and not there was told.
+      if (gang.position.request.pool_uid == claim_.pool_uid) continue;
       if (gang.lent && claim_.compute_class == ComputeClass::kSpot) continue;
       if (on_offer({gang}) < offered) kept.push_back(gang);
     }

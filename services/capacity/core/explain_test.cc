@@ -174,6 +174,16 @@ TEST_F(ExplainTest, OnlyMachinesThatMatchAreToldOf) {
                                         holders == 1 ? " other claim." : " other claims.")}));
 }
 
+// Its earlier request is no gang ahead of it.
+TEST_F(ExplainTest, AGangIsNotBehindItself) {
+  Machines(3);
+  Sync(Want("x", 2));
+  Sync(Gang("g", 2));
+  Sync(Gang("g", 4));
+  EXPECT_THAT(Obstacles("g"), Contains(Field(&Obstacle::code, Code::kGangIncomplete)));
+  EXPECT_THAT(Obstacles("g"), Not(Contains(Field(&Obstacle::code, Code::kKeptForGang))));
+}
+
 TEST_F(ExplainTest, GangIncompleteAndKeptForGang) {
   Machines(2);
   Sync(Want("holder", 2));

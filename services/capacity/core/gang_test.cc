@@ -204,6 +204,22 @@ TEST_F(GangTest, NothingIsKeptForever) {
   EXPECT_THAT(world_.MachinesOf("b"), SizeIs(1));
 }
 
+// Where spot has what was kept, too.
+TEST_F(GangTest, WhoWaitsBehindAGangReclaimsOnceNothingIsKept) {
+  world_.RegisterRack("f", "r", 5);
+  Then(world_.Want("x", 2));
+  Then(world_.WantGang("g", 5));
+  Then(world_.WantSpot("s", 3));
+  ASSERT_THAT(world_.MachinesOf("s"), SizeIs(3));
+  Then(world_.Want("b", 1));
+  EXPECT_THAT(world_.View("s").reclaims, IsEmpty());
+  world_.Advance(absl::Hours(25));
+  SyncClaim again = world_.Want("b", 1);
+  --again.generation;
+  Then(again);
+  EXPECT_THAT(world_.View("s").reclaims, SizeIs(1));
+}
+
 TEST_F(GangTest, NothingIsKeptForATimeOfZero) {
   world_.RegisterRack("f", "r", 2);
   Then(world_.Want("x", 1));

@@ -96,7 +96,10 @@ void Inventory::List(const std::string& fabric_name, Fabric& fabric, const std::
     fabric.free += free;
     by_free_.insert({fabric.free, fabric_name});
     fabric.by_free.insert({free, rack_name});
-    for (const auto& [uid, held] : rack.held) partly_held_[uid].emplace(fabric_name, rack_name);
+    // Machines of which it is not known where they stand are of no rack: nobody has a part of it.
+    if (!rack_name.empty()) {
+      for (const auto& [uid, held] : rack.held) partly_held_[uid].emplace(fabric_name, rack_name);
+    }
   }
   if (IsWhole(rack_name, rack)) {
     const int64_t whole = static_cast<int64_t>(fabric.whole.size());
@@ -115,6 +118,7 @@ void Inventory::Unlist(const std::string& fabric_name, Fabric& fabric, const std
     if (fabric.free > 0) by_free_.insert({fabric.free, fabric_name});
     fabric.by_free.erase({free, rack_name});
     for (const auto& [uid, held] : rack.held) {
+      if (rack_name.empty()) break;
       const auto it = partly_held_.find(uid);
       if (it == partly_held_.end()) continue;
       it->second.erase({fabric_name, rack_name});

@@ -166,7 +166,9 @@ void Serve(StagedState<State>& staged, const InventoryKey& key, absl::Time now,
 void ServeOverdue(StagedState<State>& staged, const InventoryKey& key, absl::Time now,
                   absl::Time keeps_after) {
   const Inventory* inventory = staged.state().FindInventory(key);
-  if (inventory == nullptr || inventory->free() == 0) return;
+  // A gang keeps others from what is free, and from what could be reclaimed.
+  if (inventory == nullptr || (inventory->free() == 0 && inventory->spot().holdings().empty()))
+    return;
   for (const auto& [selector, line] : inventory->queue().lines()) {
     if (!selector.gang) continue;
     const auto& [compute_class, request_time, uid] = *line.begin();

@@ -16,8 +16,13 @@ WaitingAffinities::WaitingAffinities(const Queue& queue, bool spot) {
 }
 
 int64_t WaitingAffinities::CountMatching(const Labels& labels) const {
-  return std::count_if(affinities_.begin(), affinities_.end(),
-                       [&](const Affinity& affinity) { return Matches(affinity, labels); });
+  const auto known = counts_.find(labels);
+  if (known != counts_.end()) return known->second;
+  const int64_t count =
+      std::count_if(affinities_.begin(), affinities_.end(),
+                    [&](const Affinity& affinity) { return Matches(affinity, labels); });
+  counts_.emplace(labels, count);
+  return count;
 }
 
 }  // namespace muster::capacity
