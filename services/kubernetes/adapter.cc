@@ -241,10 +241,6 @@ bool Adapter::AwaitSynced() {
 }
 
 void Adapter::Work() {
-  {
-    MutexLock lock(mutex_);
-    ready_ = false;
-  }
   reporter_->Start();
   watch_->Start();
   for (const auto& reflector : reflectors_) reflector->Start();
@@ -313,6 +309,11 @@ absl::Status Adapter::Run() {
   metrics_->SetLeader(options_.lease.lease, false);
   if (!AwaitAdmission() || !leader_->Acquire()) return absl::OkStatus();
   metrics_->SetLeader(options_.lease.lease, true);
+  {
+    // It leads, and cannot do its work yet.
+    MutexLock lock(mutex_);
+    ready_ = false;
+  }
   leader_->Hold([this] { End(); });
   const absl::Status joined = JoinCluster();
   if (joined.ok()) Work();

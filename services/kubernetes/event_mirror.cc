@@ -31,6 +31,15 @@ std::string IdNow(absl::string_view object) {
   return absl::StrCat(object, "/", absl::ToUnixMicros(absl::Now()));
 }
 
+std::string EventIdOf(absl::string_view what, absl::string_view reason, absl::string_view message) {
+  return Sha256Hex(absl::StrCat(what, "/", reason, "/", message)).substr(0, 16);
+}
+
+// Of EventName.
+std::string IdOfName(absl::string_view name) {
+  return std::string(name.substr(name.rfind('.') + 1));
+}
+
 Event EventOfNode(const std::string& node) {
   Event event;
   event.set_object(absl::StrCat("nodes/", node));
@@ -48,8 +57,7 @@ void EventMirror::Put(const Event& event) {
   const absl::Time time = TimeOf(event.last_time());
   if (absl::Now() - time > options_.keep) return;
   MutexLock lock(mutex_);
-  const auto written = written_.find(EventName(event));
-  if (written != written_.end() && written->second.count >= event.count()) return;
+  if (IsWritten(event)) return;
   const auto at = waiting_at_.find(event.name());
   if (at != waiting_at_.end()) {
     const auto waiting = waiting_.find(at->second);
@@ -67,24 +75,28 @@ void EventMirror::Tell(const NodePoolObject& object, absl::string_view type,
   Event event;
   event.set_object(absl::StrCat("nodePools/", object.name));
   event.set_pool_uid(object.uid);
-  TellNow(std::move(event), IdNow(object.uid), type, reason, message);
+  TellNow(std::move(event), EventIdOf(IdNow(object.uid), reason, message), type, reason, message);
 }
 
 void EventMirror::TellOfNode(const std::string& node, absl::string_view type,
                              absl::string_view reason, absl::string_view message) {
-  TellNow(EventOfNode(node), IdNow(node), type, reason, message);
+  TellNow(EventOfNode(node), EventIdOf(IdNow(node), reason, message), type, reason, message);
 }
 
 void EventMirror::TellOfNodeOnce(const std::string& node, absl::string_view type,
                                  absl::string_view reason, absl::string_view message) {
-  TellNow(EventOfNode(node), node, type, reason, message);
+  const std::string id = EventIdOf(node, reason, message);
+  {
+    MutexLock lock(mutex_);
+    once_.insert(absl::StrCat("events/", id));
+  }
+  TellNow(EventOfNode(node), id, type, reason, message);
 }
 
 void EventMirror::TellNow(Event event, const std::string& id, absl::string_view type,
                           absl::string_view reason, absl::string_view message) {
   const absl::Time now = absl::Now();
-  const std::string hash = Sha256Hex(absl::StrCat(id, "/", reason, "/", message)).substr(0, 16);
-  event.set_name(absl::StrCat("events/", hash));
+  event.set_name(absl::StrCat("events/", id));
   event.set_type(std::string(type));
   event.set_reason(std::string(reason));
   event.set_message(std::string(message));
@@ -116,16 +128,24 @@ absl::Status EventMirror::FindWritten() {
       [&](const Json& event) { found[event["metadata"].value("name", "")] = EventCount(event); });
   RETURN_IF_ERROR(listed.status());
   MutexLock lock(mutex_);
-  for (const auto& [name, count] : found) written_[name] = {count, absl::Now()};
+  for (const auto& [name, count] : found) {
+    written_[name] = {count, absl::Now()};
+    found_ids_.insert(IdOfName(name));
+  }
   for (auto it = waiting_.begin(); it != waiting_.end();) {
-    const auto written = written_.find(EventName(it->second));
-    const bool done = written != written_.end() && written->second.count >= it->second.count();
+    const bool done = IsWritten(it->second);
     if (done) waiting_at_.erase(it->second.name());
     it = done ? waiting_.erase(it) : std::next(it);
   }
   found_ = true;
   changed_.SignalAll();
   return absl::OkStatus();
+}
+
+bool EventMirror::IsWritten(const Event& event) const {
+  if (once_.contains(event.name()) && found_ids_.contains(LastPart(event.name()))) return true;
+  const auto written = written_.find(EventName(event));
+  return written != written_.end() && written->second.count >= event.count();
 }
 
 void EventMirror::Forget(absl::Time now) {

@@ -81,6 +81,8 @@ class EventMirror {
   absl::Status Write(const lifecycle::v1::Event& event);
   // What has become of one that was taken.
   void End(const lifecycle::v1::Event& event, const absl::Status& status);
+  // It is there, in this process' time or before it: by its name, and where it is told once by what it says.
+  bool IsWritten(const lifecycle::v1::Event& event) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Forget(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   Client& api_;
@@ -97,6 +99,9 @@ class EventMirror {
   absl::flat_hash_map<std::string, Key> waiting_at_ MUSTER_GUARDED_BY(mutex_);   // resource name
   absl::flat_hash_set<std::string> writing_ MUSTER_GUARDED_BY(mutex_);           // resource name
   absl::flat_hash_map<std::string, Written> written_ MUSTER_GUARDED_BY(mutex_);  // object's name
+  absl::flat_hash_set<std::string> once_ MUSTER_GUARDED_BY(mutex_);              // resource name
+  absl::flat_hash_set<std::string> found_ids_
+      MUSTER_GUARDED_BY(mutex_);  // that were there at first
   std::vector<std::thread> threads_;
 };
 

@@ -171,6 +171,16 @@ Outcome PoolReconciler::ReconcileDeleting(const NodePoolObject& object,
   const auto found = parts_.muster->GetNodePool(parts_.muster->PoolName(object.name));
   if (found.ok() && found->uid() == object.uid) return Later(kWatchIsLate);
   if (!found.ok() && !absl::IsNotFound(found.status())) return found.status();
+  // In a history that is not accepted its Nodes may run, unknown.
+  switch (parts_.history->Judge(object.uid)) {
+    case History::Verdict::kWait:
+      return Later(kWatchIsLate);
+    case History::Verdict::kKeep:
+      parts_.history->CountKept(kPoolKind);
+      return Later(parts_.refusal_retry);
+    case History::Verdict::kObey:
+      break;
+  }
   const Outcome shown = ShowStatus(object, {}, true);
   if (!shown.status.ok() || shown.again < absl::InfiniteDuration()) return shown;
   const Object now = parts_.cluster->node_pools().Find(object.name);
@@ -316,6 +326,14 @@ std::optional<Refusal> PoolReconciler::RefusalOf(const NodePoolObject& object,
                  Refusal::Kind::kNoCluster};
 }
 
+bool PoolReconciler::IsStillSo(const NodePoolObject& object) const {
+  const auto found = parts_.api->Get(PathOf(object));
+  if (!found.ok()) return false;
+  const Json& metadata = MemberOf(*found, "metadata");
+  return TextOf(MemberOf(metadata, "uid")) == object.uid &&
+         NumberOf(MemberOf(metadata, "generation")) == object.generation;
+}
+
 absl::Status PoolReconciler::Apply(const NodePoolObject& object, const Pool& pool) {
   Memory memory = Recall(object);
   const bool said = memory.object_generation == object.generation;
@@ -326,6 +344,9 @@ absl::Status PoolReconciler::Apply(const NodePoolObject& object, const Pool& poo
     RETURN_IF_ERROR(ReportMarks(object));
   const auto applied = spec.ok() ? Say(object, *spec) : spec.status();
   std::optional<Refusal> refusal = RefusalOf(object, applied.status());
+  if (!refusal && ReasonOf(applied.status()) == "GENERATION_TOO_OLD" && IsStillSo(object))
+    refusal =
+        Refusal{object.generation, RestoredMessage(object.generation), Refusal::Kind::kRestored};
   if (!applied.ok() && !refusal) return applied.status();
   memory.object_generation = object.generation;
   if (applied.ok()) memory.muster_generation = applied->generation();

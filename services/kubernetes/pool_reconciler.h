@@ -86,8 +86,10 @@ class PoolReconciler {
   // One step; `more`: there may be another.
   absl::Status CarryOutOrder(const NodePoolObject& object, bool& more);
   absl::Status PatchAnnotation(const NodePoolObject& object, const Json& patch);
-  // StatusMatches the spec to Muster unless it was said before. What Muster refuses is remembered.
+  // Says the spec to Muster unless it was said before. What Muster refuses is remembered.
   absl::Status Apply(const NodePoolObject& object, const Pool& pool);
+  // Whether the API server has that very generation of it now.
+  bool IsStillSo(const NodePoolObject& object) const;
   absl::StatusOr<lifecycle::v1::NodePool> Say(const NodePoolObject& object,
                                               const lifecycle::v1::NodePoolSpec& spec);
   // What an answer that is not OK has against the object; nullopt: nothing that is to be shown, it is asked again.

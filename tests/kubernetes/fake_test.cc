@@ -259,6 +259,11 @@ TEST_F(ObjectsTest, TellsGarbage) {
   node["spec"]["taints"] = Json::array({Json({{"key", "a"}, {"effect", "Perhaps"}})});
   EXPECT_THAT(client_->Create(kNodes, node),
               StatusIs(StatusCode::kInvalidArgument, HasSubstr("Perhaps")));
+  node["spec"]["taints"] =
+      Json::array({Json({{"key", "a"}, {"effect", "NoSchedule"}}),
+                   Json({{"key", "a"}, {"value", "b"}, {"effect", "NoSchedule"}})});
+  EXPECT_THAT(client_->Create(kNodes, node),
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("unique by key and effect")));
 }
 
 }  // namespace

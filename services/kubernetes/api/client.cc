@@ -74,6 +74,11 @@ absl::StatusOr<Json> Parse(const HttpRequest& request, const HttpAnswer& answer)
                                          answer.body.size(), " bytes)"));
 }
 
+// Of the connection, not of the server, which refuses with a code.
+bool IsTooLarge(const absl::Status& status) {
+  return absl::IsResourceExhausted(status) && ErrorOf(status).code == 0;
+}
+
 // Hands a page's objects out. Those of built-in types come without what they are: the list says it.
 absl::Status TakeItems(absl::string_view path, Json& page,
                        absl::FunctionRef<void(Json object)> take) {
@@ -197,11 +202,17 @@ absl::StatusOr<std::string> Client::List(absl::string_view path, const Parameter
                                          absl::FunctionRef<void(Json object)> take) {
   std::string next;
   std::string version;
+  int chunk = impl_->options.list_chunk;
   for (int pages = 0; pages < kMaxPages; ++pages) {
     Parameters all = parameters;
-    all.emplace_back("limit", absl::StrCat(impl_->options.list_chunk));
+    all.emplace_back("limit", absl::StrCat(chunk));
     if (!next.empty()) all.emplace_back("continue", next);
-    ASSIGN_OR_RETURN(Json page, Get(path, all));
+    absl::StatusOr<Json> answer = Get(path, all);
+    if (IsTooLarge(answer.status()) && chunk > 1) {
+      chunk /= 2;
+      continue;
+    }
+    ASSIGN_OR_RETURN(Json page, std::move(answer));
     RETURN_IF_ERROR(TakeItems(path, page, take));
     const Json& metadata = MemberOf(page, "metadata");
     std::string token = TextOf(MemberOf(metadata, "continue"));

@@ -27,7 +27,9 @@ struct ClientOptions {
   absl::Duration connect_timeout = absl::Seconds(5);
   absl::Duration timeout = absl::Seconds(30);  // of one request; watches have none
   int max_connections = 8;                     // idle ones kept; more are opened when needed
-  int list_chunk = 500;                        // objects a page
+  int list_chunk = 500;                        // objects a page; fewer where they are large
+  // Bytes of one answer. A page of 500 objects has a tenth of it as a rule. Parsed it takes up to 16 times as much memory.
+  size_t max_answer = size_t{64} << 20;
   // A watch on which nothing arrives for so long is dead. Bookmarks come about once a minute.
   absl::Duration watch_silence = absl::Seconds(150);
   // Asked just before a request goes out that may change something; false: it does not (ABORTED).

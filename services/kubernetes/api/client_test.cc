@@ -211,6 +211,35 @@ TEST(ClientTest, ListsPageByPage) {
   }
 }
 
+// Whatever they bear, they are listed: fewer at a time.
+TEST(ClientTest, APageThatIsTooLargeIsAskedForInSmallerOnes) {
+  const std::string text(1000, 'x');
+  TestServer server([&](auto&, const auto& request, auto& response) {
+    const size_t from =
+        request.has_param("continue") ? std::stoul(request.get_param_value("continue")) : 0;
+    const size_t end = std::min(size_t{10}, from + std::stoul(request.get_param_value("limit")));
+    Json page = {
+        {"kind", "NodeList"}, {"apiVersion", "v1"}, {"metadata", {{"resourceVersion", "7"}}}};
+    for (size_t i = from; i < end; ++i)
+      page["items"].push_back(
+          {{"metadata", {{"name", absl::StrCat("n", i)}, {"annotations", {{"a", text}}}}}});
+    if (end < 10) page["metadata"]["continue"] = absl::StrCat(end);
+    SendJson(response, page.dump());
+  });
+  const auto list = [&](size_t max_answer, std::vector<std::string>& seen) {
+    const auto client = ClientAt(server.url(), {.list_chunk = 8, .max_answer = max_answer});
+    return client->List("/nodes", {}, [&](const Json& object) {
+      seen.push_back(object["metadata"]["name"].get<std::string>());
+    });
+  };
+  std::vector<std::string> seen;
+  EXPECT_THAT(list(3'000, seen).status(), IsOk());
+  EXPECT_THAT(seen, ElementsAre("n0", "n1", "n2", "n3", "n4", "n5", "n6", "n7", "n8", "n9"));
+  seen.clear();
+  EXPECT_THAT(list(500, seen).status(), StatusIs(absl::StatusCode::kResourceExhausted));
+  EXPECT_THAT(seen, ElementsAre());
+}
+
 TEST(ClientTest, AListThatExpiresMidwayIsOutOfRange) {
   TestServer server([](auto&, const auto& request, auto& response) {
     if (request.has_param("continue")) {

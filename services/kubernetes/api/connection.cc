@@ -18,9 +18,6 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-// A page of 500 objects has a tenth of it. Parsed it takes up to 16 times as much memory.
-constexpr size_t kMaxAnswer = size_t{64} << 20;
-
 using StringList = std::unique_ptr<curl_slist, decltype(&curl_slist_free_all)>;
 
 void Append(StringList& list, const std::string& text) {
@@ -40,10 +37,22 @@ void SetBlob(CURL* easy, CURLoption option, const std::string& text) {
   curl_easy_setopt(easy, option, &blob);
 }
 
+// By its file, which may be another by the next connection, or as it is.
+void SetPem(CURL* easy, CURLoption by_file, const std::string& file, CURLoption by_text,
+            const std::string& text) {
+  if (file.empty()) return SetBlob(easy, by_text, text);
+  curl_easy_setopt(easy, by_file, file.c_str());
+}
+
+struct Received {
+  std::string bytes = {};
+  size_t most = 0;
+};
+
 size_t OnBytes(char* data, size_t size, size_t count, void* user) {
-  std::string& received = *static_cast<std::string*>(user);
-  if (received.size() + size * count > kMaxAnswer) return 0;
-  received.append(data, size * count);
+  Received& received = *static_cast<Received*>(user);
+  if (received.bytes.size() + size * count > received.most) return 0;
+  received.bytes.append(data, size * count);
   return size * count;
 }
 
@@ -86,7 +95,8 @@ int AskWhetherToSend(void* may_send, char*, char*, int, int) {
 // One request on its way and its answer. Taken off the handles when it goes out of scope.
 class Transfer {
  public:
-  Transfer(CURLM* multi, CURL* easy) : multi_(multi), easy_(easy) {
+  Transfer(CURLM* multi, CURL* easy, size_t max_answer)
+      : multi_(multi), easy_(easy), received_({.most = max_answer}) {
     curl_easy_setopt(easy_, CURLOPT_WRITEFUNCTION, &OnBytes);
     curl_easy_setopt(easy_, CURLOPT_WRITEDATA, &received_);
     curl_easy_setopt(easy_, CURLOPT_ERRORBUFFER, said_);
@@ -112,7 +122,7 @@ class Transfer {
 
   CURLM* const multi_;
   CURL* const easy_;
-  std::string received_;
+  Received received_;
   char said_[CURL_ERROR_SIZE] = {};
 };
 
@@ -130,8 +140,8 @@ Transfer::End Transfer::Run(const ConnectionSettings& settings, const Connection
       since = SteadyClock::now();
       began(code);
     }
-    if (streams && !received_.empty()) {
-      if (!(*take)(std::exchange(received_, {}))) return End::kTaken;
+    if (streams && !received_.bytes.empty()) {
+      if (!(*take)(std::exchange(received_.bytes, {}))) return End::kTaken;
       since = SteadyClock::now();
     }
     if (running == 0) return End::kDone;
@@ -161,8 +171,8 @@ absl::Status Transfer::Result(absl::string_view what) {
   const std::string message =
       absl::StrCat(what, ": ", said_[0] == '\0' ? curl_easy_strerror(result) : said_);
   if (result == CURLE_WRITE_ERROR) {
-    return absl::UnknownError(
-        absl::StrCat(what, ": the answer is larger than ", kMaxAnswer, " bytes"));
+    return absl::ResourceExhaustedError(
+        absl::StrCat(what, ": the answer is larger than ", received_.most, " bytes"));
   }
   return absl::UnavailableError(message);
 }
@@ -170,7 +180,7 @@ absl::Status Transfer::Result(absl::string_view what) {
 HttpAnswer Transfer::Answer() {
   curl_off_t retry_after = 0;
   curl_easy_getinfo(easy_, CURLINFO_RETRY_AFTER, &retry_after);
-  return {Code(), absl::Seconds(static_cast<int64_t>(retry_after)), std::move(received_)};
+  return {Code(), absl::Seconds(static_cast<int64_t>(retry_after)), std::move(received_.bytes)};
 }
 
 }  // namespace
@@ -199,7 +209,10 @@ void Connection::SetTls() const {
   CURL* const easy = handles_->easy;
   curl_easy_setopt(easy, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
   if (!settings_.certificate_authority.empty()) {
-    SetBlob(easy, CURLOPT_CAINFO_BLOB, settings_.certificate_authority);
+    SetPem(easy, CURLOPT_CAINFO, settings_.certificate_authority_file, CURLOPT_CAINFO_BLOB,
+           settings_.certificate_authority);
+    // Or libcurl would go on with what a file said for a day.
+    curl_easy_setopt(easy, CURLOPT_CA_CACHE_TIMEOUT, 0L);
     // Or the system's certificates would count beside it.
     curl_easy_setopt(easy, CURLOPT_CAPATH, nullptr);
   }
@@ -208,8 +221,10 @@ void Connection::SetTls() const {
     curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L);
   }
   if (!settings_.client_certificate.empty()) {
-    SetBlob(easy, CURLOPT_SSLCERT_BLOB, settings_.client_certificate);
-    SetBlob(easy, CURLOPT_SSLKEY_BLOB, settings_.client_key);
+    SetPem(easy, CURLOPT_SSLCERT, settings_.client_certificate_file, CURLOPT_SSLCERT_BLOB,
+           settings_.client_certificate);
+    SetPem(easy, CURLOPT_SSLKEY, settings_.client_key_file, CURLOPT_SSLKEY_BLOB,
+           settings_.client_key);
   }
 }
 
@@ -273,7 +288,7 @@ absl::StatusOr<HttpAnswer> Connection::Exchange(const HttpRequest& request, cons
         ": is no path; expected `/`, then letters, digits and `/-._~:`, no segment `.` or `..`"));
   }
   SetUp(request, take != nullptr);
-  Transfer transfer(handles_->multi, handles_->easy);
+  Transfer transfer(handles_->multi, handles_->easy, settings_.max_answer);
   switch (transfer.Run(settings_, take, stopped, began)) {
     case Transfer::End::kTaken:
       return transfer.Answer();

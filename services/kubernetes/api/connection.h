@@ -38,12 +38,17 @@ struct ConnectionSettings {
   bool skip_server_verification = false;
   std::string client_certificate = {};
   std::string client_key = {};
+  // They win over the texts, and are read for each connection that is made.
+  std::string certificate_authority_file = {};
+  std::string client_certificate_file = {};
+  std::string client_key_file = {};
   std::string as = {};  // on whose behalf; empty: our own
   std::vector<std::string> as_groups = {};
   std::string user_agent = {};
   absl::Duration connect_timeout = absl::Seconds(5);
   absl::Duration timeout = absl::Seconds(30);   // until an answer is whole, of a stream: has begun
   absl::Duration silence = absl::Seconds(150);  // of a stream that has begun
+  size_t max_answer = 0;                        // bytes; of a stream, that were not taken yet
 };
 
 // A TCP connection that is kept from one exchange to the next, and made anew when it has to be, on
@@ -61,7 +66,7 @@ class Connection {
   // Any HTTP status is an answer. With `take` the body of a 2xx answer goes there in pieces as it
   // comes, until that returns false, and `began` is told the status before. Errors: UNAVAILABLE (no
   // connection, a broken answer, a stream that fell silent), DEADLINE_EXCEEDED, CANCELLED
-  // (`stopped` was set: follow it with Wake), UNKNOWN (an answer that is too large),
+  // (`stopped` was set: follow it with Wake), RESOURCE_EXHAUSTED (an answer that is too large),
   // INVALID_ARGUMENT (a path that cannot be one). Messages name the request without its query, and
   // no secret.
   absl::StatusOr<HttpAnswer> Exchange(const HttpRequest& request, const Take* take,

@@ -13,6 +13,10 @@ struct Endpoint {
   bool skip_server_verification = false;   // `insecure-skip-tls-verify`
   std::string client_certificate = {};
   std::string client_key = {};
+  // Where these come from, if from files: they are read again for each new connection.
+  std::string certificate_authority_file = {};
+  std::string client_certificate_file = {};
+  std::string client_key_file = {};
   std::string token = {};       // bearer token
   std::string token_file = {};  // wins over `token`; read again as it is renewed
   // Impersonation: on whose behalf every request is made, which the server must allow the above.

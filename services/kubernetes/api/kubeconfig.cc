@@ -59,8 +59,9 @@ class Section {
     return status.ok() ? status
                        : absl::Status(status.code(), absl::StrCat(place_, status.message()));
   }
-  // The text of `<field>-data` in base64, or else of the file that `field` names.
-  absl::StatusOr<std::string> Content(const char* field, absl::string_view folder) const;
+  // The text of `<field>-data` in base64, or else of the file that `field` names, whose path it is then.
+  absl::StatusOr<std::string> Content(const char* field, absl::string_view folder,
+                                      std::string& path) const;
   // The entry of list `list` with this name, its mapping `member`.
   absl::StatusOr<Section> Named(const char* list, const char* member, absl::string_view name) const;
 
@@ -73,7 +74,8 @@ std::string Resolve(absl::string_view folder, absl::string_view file) {
   return absl::StartsWith(file, "/") ? std::string(file) : absl::StrCat(folder, "/", file);
 }
 
-absl::StatusOr<std::string> Section::Content(const char* field, absl::string_view folder) const {
+absl::StatusOr<std::string> Section::Content(const char* field, absl::string_view folder,
+                                             std::string& path) const {
   const std::string data_field = absl::StrCat(field, "-data");
   ASSIGN_OR_RETURN(const std::string data, Text(data_field.c_str()));
   if (!data.empty()) {
@@ -83,7 +85,7 @@ absl::StatusOr<std::string> Section::Content(const char* field, absl::string_vie
   }
   ASSIGN_OR_RETURN(const std::string file, Text(field));
   if (file.empty()) return "";
-  const std::string path = Resolve(folder, file);
+  path = Resolve(folder, file);
   std::optional<std::string> content = ReadFile(path);
   if (!content || content->empty()) {
     return Refuse(field, absl::StrCat("nothing could be read from ", path));
@@ -112,8 +114,9 @@ absl::Status ReadCluster(const Section& cluster, absl::string_view folder, Endpo
   if (cluster.Has("proxy-url")) return cluster.Refuse("proxy-url", "proxies are not supported");
   ASSIGN_OR_RETURN(endpoint.server, cluster.Text("server"));
   if (endpoint.server.empty()) return cluster.Refuse("server", "is missing");
-  ASSIGN_OR_RETURN(endpoint.certificate_authority,
-                   cluster.Content("certificate-authority", folder));
+  ASSIGN_OR_RETURN(
+      endpoint.certificate_authority,
+      cluster.Content("certificate-authority", folder, endpoint.certificate_authority_file));
   ASSIGN_OR_RETURN(endpoint.server_name, cluster.Text("tls-server-name"));
   ASSIGN_OR_RETURN(endpoint.skip_server_verification, cluster.Flag("insecure-skip-tls-verify"));
   if (endpoint.skip_server_verification && !endpoint.certificate_authority.empty()) {
@@ -142,8 +145,10 @@ absl::Status ReadUser(const Section& user, absl::string_view folder, Endpoint& e
           "and as-groups");
     }
   }
-  ASSIGN_OR_RETURN(endpoint.client_certificate, user.Content("client-certificate", folder));
-  ASSIGN_OR_RETURN(endpoint.client_key, user.Content("client-key", folder));
+  ASSIGN_OR_RETURN(endpoint.client_certificate,
+                   user.Content("client-certificate", folder, endpoint.client_certificate_file));
+  ASSIGN_OR_RETURN(endpoint.client_key,
+                   user.Content("client-key", folder, endpoint.client_key_file));
   if (endpoint.client_certificate.empty() != endpoint.client_key.empty()) {
     return user.Refuse(endpoint.client_key.empty() ? "client-key" : "client-certificate",
                        "is missing; expected both or neither");
@@ -211,6 +216,7 @@ absl::StatusOr<Endpoint> InCluster(absl::string_view folder) {
     }
     if (path == authority) endpoint.certificate_authority = *text;
   }
+  endpoint.certificate_authority_file = authority;
   const bool v6 = absl::StrContains(host, ':') && *host != '[';
   endpoint.server = absl::StrCat("https://", v6 ? "[" : "", host, v6 ? "]" : "", ":", port);
   return endpoint;

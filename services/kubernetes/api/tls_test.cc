@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "services/kubernetes/api/client.h"
 #include "services/kubernetes/api/test_server.h"
 #include "tests/testing/authority.h"
@@ -67,6 +69,21 @@ TEST_F(TlsTest, AServerOfAnotherAuthorityIsRefused) {
   endpoint_.certificate_authority = "";
   EXPECT_THAT(Get(), StatusIs(absl::StatusCode::kUnavailable));
   EXPECT_TRUE(server_.requests().empty());
+}
+
+// A cluster's authority, or our certificate, is renewed while we run.
+TEST_F(TlsTest, FilesAreReadForEachConnection) {
+  const std::string file = absl::StrCat(::testing::TempDir(), "/renewed-ca.crt");
+  const auto say = [&](const std::string& text) { std::ofstream(file) << text; };
+  endpoint_.certificate_authority_file = file;
+  endpoint_.client_certificate_file = Path("client.crt");
+  endpoint_.client_key_file = Path("client.key");
+  say(Read("stranger.crt"));
+  const auto client = Client::Create(endpoint_, {});
+  ASSERT_TRUE(client.ok()) << client.status();
+  EXPECT_THAT((*client)->Get("/x").status(), StatusIs(absl::StatusCode::kUnavailable));
+  say(Read("ca.crt"));
+  EXPECT_THAT((*client)->Get("/x").status(), IsOk());
 }
 
 TEST_F(TlsTest, ItIsNotVerifiedOnlyWhenThatIsAsked) {

@@ -42,12 +42,16 @@ absl::StatusOr<std::unique_ptr<Transport>> Transport::Create(const Endpoint& end
   settings.skip_server_verification = endpoint.skip_server_verification;
   settings.client_certificate = endpoint.client_certificate;
   settings.client_key = endpoint.client_key;
+  settings.certificate_authority_file = endpoint.certificate_authority_file;
+  settings.client_certificate_file = endpoint.client_certificate_file;
+  settings.client_key_file = endpoint.client_key_file;
   settings.as = endpoint.as;
   settings.as_groups = endpoint.as_groups;
   settings.user_agent = options.user_agent;
   settings.connect_timeout = options.connect_timeout;
   settings.timeout = options.timeout;
   settings.silence = options.watch_silence;
+  settings.max_answer = options.max_answer;
   return std::unique_ptr<Transport>(new Transport(std::move(settings), options));
 }
 

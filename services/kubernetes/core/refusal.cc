@@ -60,11 +60,19 @@ std::string NoClusterMessage(absl::string_view cluster) {
                       " any more. The NodePool is taken up by itself once it has.");
 }
 
+std::string RestoredMessage(int64_t generation) {
+  return absl::StrCat("Muster has taken a later spec than generation ", generation,
+                      ": this cluster's etcd was restored to an earlier time. What was said last "
+                      "before that stands until "
+                      "changes of the spec have brought the generation past it.");
+}
+
 RefusalPlace PlaceOf(const Refusal& refusal) {
   switch (refusal.kind) {
     case Refusal::Kind::kLimit:
       return {{condition::kQuota, reason::kOver}, "False"};
     case Refusal::Kind::kNoCluster:
+    case Refusal::Kind::kRestored:
       return {{condition::kValidated, reason::kInternalError}, "Unknown"};
     case Refusal::Kind::kInvalid:
       break;

@@ -28,6 +28,9 @@ struct RefusalPlace {
   FirstEditionCondition condition = {};
   std::string status = {};
 };
+// Of an object whose generation is below what Muster has taken.
+std::string RestoredMessage(int64_t generation);
+
 RefusalPlace PlaceOf(const Refusal& refusal);
 
 // Its reason, e.g. `UID_MISMATCH`; empty without.

@@ -19,10 +19,12 @@ struct Refusal {
   std::string message = {};  // every fault, which limit, or which cluster
   enum class Kind {
     kInvalid,
-    // Nothing is wrong with it: the organization has as much as it may have, or Muster does not have the cluster. It is taken once
-    // that has changed.
+    // Nothing is wrong with these: the organization has as much as it may have, or Muster does not have the cluster. They are taken
+    // once that has changed.
     kLimit,
     kNoCluster,
+    // Muster took a later generation of the object: the cluster's etcd was restored.
+    kRestored,
   };
   Kind kind = Kind::kInvalid;
 

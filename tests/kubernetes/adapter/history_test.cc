@@ -1,3 +1,4 @@
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tests/kubernetes/adapter/adapter_test_base.h"
 #include "tests/testing/past.h"
@@ -81,6 +82,32 @@ TEST_F(HistoryTest, NodesThatThePastDoesNotKnowStayUntilAPersonAcceptsIt) {
 
   Accept(incarnation);
   EXPECT_TRUE(AwaitNode(node, [](const Json& object) { return object.is_null(); }));
+}
+
+// Its Nodes and their work run on, whatever the past knows of them.
+TEST_F(HistoryTest, APoolThatIsDeletedAndThatThePastDoesNotKnowStaysUntilAPersonAcceptsIt) {
+  const Past past = Remember();
+  const std::string young = Name();
+  const std::string node = Join(young);
+  const std::string uid = UidOf(node);
+  stack().KillAdapter();
+  stack().DeleteNodePool(young);
+  const std::string incarnation = Restore(past);
+  stack().StartAdapter();
+  EXPECT_TRUE(AwaitEvent(node, "CWNodeUnknown"));
+  Until(
+      [&] {
+        return !absl::StrContains(
+            stack().AdapterMetrics(),
+            "muster_kubernetes_removals_withheld_total{kind=\"node_pool\"} 0\n");
+      },
+      "the NodePool to be kept");
+  const Json object = stack().GetNodePool(young);
+  ASSERT_FALSE(object.is_null());
+  EXPECT_NE(ReasonOf(object, "NodesRemoved"), "Complete") << object.dump(2);
+  EXPECT_EQ(UidOf(node), uid);
+  Accept(incarnation);
+  EXPECT_TRUE(stack().AwaitNodePool(young, [](const Json& pool) { return pool.is_null(); }));
 }
 
 TEST_F(HistoryTest, WhatThePastGivesToThePoolAnewGoesOn) {

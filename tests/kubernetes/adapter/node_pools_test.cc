@@ -181,6 +181,29 @@ TEST_F(NodePoolsTest, APoolThatWasMadeByMustersOwnApiIsNotTakenOver) {
   EXPECT_TRUE(stack().AwaitHealthy(name, 2)) << "once that pool is gone, this one is made";
 }
 
+// A cluster's etcd is restored: the object is of an earlier time than what Muster took of it.
+TEST_F(NodePoolsTest, ASpecBelowWhatMusterTookSaysSoAndIsTakenOncePastIt) {
+  const std::string name = Name();
+  CreateHealthyPool(name);
+  lifecycle::v1::ApplyNodePoolRequest later;
+  *later.mutable_node_pool() = MusterPool(name);
+  const int64_t generation = later.node_pool().object_generation();
+  later.mutable_node_pool()->set_object_generation(generation + 2);
+  grpc::ClientContext context;
+  lifecycle::v1::NodePool applied;
+  const auto stub = lifecycle::v1::LifecycleService::NewStub(stack().muster().channel());
+  ASSERT_TRUE(stub->ApplyNodePool(&context, later, &applied).ok());
+  PatchSpec(name, {{"nodeLabels", {{"example.com/team", "a"}}}});
+  ASSERT_TRUE(AwaitReason(name, "Validated", "InternalError"));
+  EXPECT_THAT(ConditionOf(stack().GetNodePool(name), "Validated")["message"],
+              HasSubstr("restored to an earlier time"));
+  EXPECT_EQ(MusterPool(name).spec().node_labels_size(), 0);
+  PatchSpec(name, {{"nodeLabels", {{"example.com/team", "b"}}}});
+  PatchSpec(name, {{"nodeLabels", {{"example.com/team", "c"}}}});
+  EXPECT_TRUE(stack().AwaitHealthy(name, 1));
+  EXPECT_EQ(MusterPool(name).spec().node_labels().at("example.com/team"), "c");
+}
+
 TEST_F(NodePoolsTest, WithItsFinalizerRemovedByForceAPoolGoesAndItsNameIsFree) {
   const std::string name = Name();
   const std::string former = CreateHealthyPool(name, {{"targetNodes", 2}});

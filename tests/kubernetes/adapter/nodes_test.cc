@@ -96,7 +96,9 @@ TEST_F(NodesTest, WhatIsOursIsPutBackAndWhatIsNotStays) {
       {{"nodeLabels", {{"example.com/team", "a"}}},
        {"nodeAnnotations", {{"example.com/note", "x"}}},
        {"nodeTaints",
-        Json::array({{{"key", "example.com/only"}, {"value", "us"}, {"effect", "NoSchedule"}}})}});
+        Json::array({{{"key", "example.com/only"}, {"value", "us"}, {"effect", "NoSchedule"}},
+                     // As the Node has it anyway; twice, the API server would refuse all of them.
+                     {{"key", "is_gpu"}, {"value", "true"}, {"effect", "PreferNoSchedule"}}})}});
   const Json foreign = {
       {"key", "sunk.coreweave.com/lock"}, {"value", "true"}, {"effect", "NoExecute"}};
   const Json timed = {{"key", "example.com/broken"},

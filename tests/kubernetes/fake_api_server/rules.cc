@@ -1,6 +1,8 @@
 #include "tests/kubernetes/fake_api_server/rules.h"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -84,6 +86,7 @@ void CheckFinalizers(const Json& before, const Json& after, std::vector<Invalid>
 }
 
 void CheckNode(const Json& node, std::vector<Invalid>& faults) {
+  std::set<std::pair<std::string, std::string>> seen;
   for (const Json& taint : node.value("spec", Json::object()).value("taints", Json::array())) {
     const std::string effect = taint.value("effect", "");
     if (taint.value("key", "").empty())
@@ -91,6 +94,10 @@ void CheckNode(const Json& node, std::vector<Invalid>& faults) {
     if (effect != "NoSchedule" && effect != "PreferNoSchedule" && effect != "NoExecute")
       faults.push_back(
           {"metadata.taints[0].effect", absl::StrCat("Unsupported value: \"", effect, "\"")});
+    if (!seen.emplace(taint.value("key", ""), effect).second)
+      faults.push_back(
+          {"metadata.taints[0]", absl::StrCat("Duplicate value: ", taint.dump(),
+                                              ": taints must be unique by key and effect pair")});
   }
 }
 
