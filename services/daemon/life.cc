@@ -49,7 +49,7 @@ void Life::Look() {
     ready = ready_;
   }
   // systemd first: what is told of the change may hang with the rest.
-  if (ready && !std::exchange(began_, true)) options_.notifier.Tell("READY=1");
+  if (ready && !began_) began_ = options_.notifier.Tell("READY=1");
   if (alive) options_.notifier.Tell("WATCHDOG=1");
   const bool changed = told_alive_ != alive;
   if (changed || told_ready_ != ready) {

@@ -103,6 +103,23 @@ TEST_F(LifeTest, WhatHangsIsNotSaidToLive) {
   EXPECT_THAT(changes_, ElementsAre(true, false, true));
 }
 
+// Who never hears of READY=1 takes the unit for one that does not start.
+TEST_F(LifeTest, ReadyIsToldUntilItIsHeard) {
+  Life::Options options = Options();
+  const std::string path = listener_.path();
+  const std::string aside = path + "-aside";
+  ASSERT_EQ(rename(path.c_str(), aside.c_str()), 0);
+  Life life(std::move(options));
+  life.Beat(true);
+  life.Look();
+  ASSERT_EQ(rename(aside.c_str(), path.c_str()), 0);
+  EXPECT_THAT(listener_.Heard(), ::testing::IsEmpty());
+  life.Look();
+  EXPECT_THAT(listener_.Heard(), ::testing::Contains("READY=1"));
+  life.Look();
+  EXPECT_THAT(listener_.Heard(), ElementsAre("WATCHDOG=1"));
+}
+
 TEST(NotifierTest, ReadsTheEnvironment) {
   setenv("NOTIFY_SOCKET", "/nowhere", 1);
   setenv("WATCHDOG_USEC", "30000000", 1);

@@ -16,6 +16,7 @@
 #include "services/musterd/migrate_command.h"
 #include "services/musterd/options.h"
 #include "services/musterd/process.h"
+#include "storage/postgres/conninfo_text.h"
 
 namespace {
 
@@ -40,6 +41,8 @@ absl::Status ReadConninfo(muster::musterd::Process& process) {
   auto conninfo = muster::musterd::ConninfoFromFlags();
   if (!conninfo.ok()) return conninfo.status();
   if (conninfo->empty()) return muster::error::InvalidField("--db_conninfo_file", "is empty.");
+  const absl::Status sound = muster::storage::CheckConninfo(*conninfo);
+  if (!sound.ok()) return muster::error::InvalidField("--db_conninfo_file", sound.message());
   process.SetConninfo(*std::move(conninfo));
   return absl::OkStatus();
 }

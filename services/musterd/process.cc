@@ -85,6 +85,8 @@ void Process::Shutdown() {
   if (stopping_.exchange(true)) return;
   if (policy_ != nullptr) policy_->Stop();
   if (vital_signs_ != nullptr) vital_signs_->Stop();
+  // First of all, for whoever balances: what follows may take seconds before calls are drained.
+  if (server_ != nullptr) server_->SetAllServing(false);
   page_.reset();
   // Who asks there sends no more calls while the others drain; it lives on.
   if (health_server_ != nullptr) {

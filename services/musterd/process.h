@@ -15,6 +15,7 @@
 #include "services/musterd/service_part.h"
 #include "services/musterd/vital_signs.h"
 #include "services/rpc/guard.h"
+#include "services/rpc/listener_watch.h"
 #include "services/rpc/metrics.h"
 #include "services/rpc/server.h"
 #include "services/tls/certificate_files.h"
@@ -105,6 +106,8 @@ class Process {
   Options WithLane(absl::string_view service, Options options) const;
   // Whether what listens at `address` takes mutual TLS; else plain text.
   bool Secured(const std::string& address) const;
+  // How this process itself sees whether it is answered there.
+  rpc::ListenerWatch::Options OwnListener(const std::string& listen, int port) const;
   // Of what listens at `address`; null: plain text.
   std::shared_ptr<grpc::ServerCredentials> ServerCredentials(const std::string& address,
                                                              bool names_optional) const;

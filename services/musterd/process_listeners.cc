@@ -27,8 +27,8 @@ constexpr const char* kOperatorsOnly[] = {"/muster.capacity.v1.CapacityService/A
 std::string OwnAddress(const std::string& listen, int port) {
   if (absl::StartsWith(listen, "unix:")) return listen;
   const std::string host = listen.substr(0, listen.rfind(':'));
-  if (host == "0.0.0.0") return absl::StrCat("127.0.0.1:", port);
-  if (host == "[::]") return absl::StrCat("[::1]:", port);
+  // What listens at `[::]` takes IPv4, too, and there may be no other loopback.
+  if (host == "0.0.0.0" || host == "[::]") return absl::StrCat("127.0.0.1:", port);
   return absl::StrCat(host, ":", port);
 }
 
@@ -101,8 +101,9 @@ absl::Status Process::StartOperatorServer() {
 
 absl::Status Process::StartHealthServer() {
   if (options_.health_listen.empty()) return absl::OkStatus();
-  rpc::ServerOptions server{.addresses = {options_.health_listen}, .metrics = &metrics_};
-  // Reflection (of nothing but health) stays: gRPC starts no server without a service that is its own or ours.
+  rpc::ServerOptions server{
+      .addresses = {options_.health_listen}, .metrics = &metrics_, .guard = guard_.get()};
+  // Reflection stays, for those who have a role: gRPC starts no server without a service that is its own or ours.
   server.drain_delay = absl::ZeroDuration();
   ASSIGN_OR_RETURN(health_server_, rpc::Server::Create(std::move(server)));
   return health_server_->Start();
@@ -176,6 +177,19 @@ absl::Status Process::WritePortFile() const {
   return absl::OkStatus();
 }
 
+rpc::ListenerWatch::Options Process::OwnListener(const std::string& listen, int port) const {
+  rpc::ListenerWatch::Options listener;
+  listener.address = OwnAddress(listen, port);
+  if (!Secured(listen)) return listener;
+  listener.credentials = certificates_->ForOwnServer();
+  // While our certificate is not good no connection is made, and those that stand go on: no reason to end them.
+  listener.excused = [this] {
+    const tls::Identity identity = certificates_->stats().identity;
+    return identity.expires <= absl::Now() || identity.begins > absl::Now();
+  };
+  return listener;
+}
+
 void Process::FollowVitalSigns() {
   const std::vector<std::string> whole = {access::v1::AccessService::service_full_name(),
                                           history::v1::HistoryService::service_full_name()};
@@ -183,14 +197,9 @@ void Process::FollowVitalSigns() {
                             .parts = &parts_};
   signs.servers.back().whole.push_back(debug::v1::DebugService::service_full_name());
   if (health_server_ != nullptr) signs.servers.push_back({health_server_.get()});
-  signs.listener.address = OwnAddress(options_.listen, port());
-  if (Secured(options_.listen)) {
-    signs.listener.credentials = certificates_->ForOwnServer();
-    // Then no connection is made, and those that stand go on: no reason to end them.
-    signs.listener.excused = [this] {
-      return certificates_->stats().identity.expires <= absl::Now();
-    };
-  }
+  signs.listeners.push_back(OwnListener(options_.listen, port()));
+  if (operator_server_ != nullptr)
+    signs.listeners.push_back(OwnListener(options_.operator_listen, operator_port()));
   vital_signs_ = std::make_unique<VitalSigns>(std::move(signs));
 }
 

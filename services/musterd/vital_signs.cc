@@ -26,16 +26,17 @@ VitalSigns::VitalSigns(Options options) : options_(std::move(options)) {
     for (const Told& told : options_.servers) told.server->SetServing(kLive, alive);
   };
   life_ = std::make_unique<daemon::Life>(std::move(life));
-  rpc::ListenerWatch::Options listener = options_.listener;
-  listener.on_dead = [this](const std::string& what) { OnDead(what); };
-  listener_ = std::make_unique<rpc::ListenerWatch>(std::move(listener));
+  for (rpc::ListenerWatch::Options listener : options_.listeners) {
+    listener.on_dead = [this](const std::string& what) { OnDead(what); };
+    listeners_.push_back(std::make_unique<rpc::ListenerWatch>(std::move(listener)));
+  }
   thread_ = std::thread([this] { Run(); });
 }
 
 void VitalSigns::Stop() {
   if (stopper_.stopped()) return;
   stopper_.Stop();
-  listener_.reset();
+  listeners_.clear();
   thread_.join();
   life_->Stop();
 }

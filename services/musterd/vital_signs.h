@@ -36,9 +36,9 @@ class VitalSigns {
   };
   struct Options {
     std::vector<Told> servers = {};  // the first one is asked whether it answers; all outlive it
-    const std::vector<ServicePart>* parts = nullptr;  // outlives it
-    rpc::ListenerWatch::Options listener = {};        // but for on_dead
-    daemon::Life::Options life = {};                  // but for on_change
+    const std::vector<ServicePart>* parts = nullptr;          // outlives it
+    std::vector<rpc::ListenerWatch::Options> listeners = {};  // but for on_dead
+    daemon::Life::Options life = {};                          // but for on_change
   };
 
   explicit VitalSigns(Options options);
@@ -67,7 +67,7 @@ class VitalSigns {
   std::string failure_ MUSTER_GUARDED_BY(failure_mutex_);
   Stopper stopper_;
   std::unique_ptr<daemon::Life> life_;
-  std::unique_ptr<rpc::ListenerWatch> listener_;
+  std::vector<std::unique_ptr<rpc::ListenerWatch>> listeners_;
   std::thread thread_;
 };
 

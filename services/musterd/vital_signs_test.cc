@@ -43,7 +43,7 @@ class VitalSignsTest : public ::testing::Test {
     signs_ = std::make_unique<VitalSigns>(
         VitalSigns::Options{.servers = {{server_.get()}},
                             .parts = &parts_,
-                            .listener = {.address = absl::StrCat("127.0.0.1:", server_->port())},
+                            .listeners = {{.address = absl::StrCat("127.0.0.1:", server_->port())}},
                             .life = {.notifier = daemon::Notifier(""), .clock = &clock_}});
   }
   ~VitalSignsTest() override { signs_->Stop(); }

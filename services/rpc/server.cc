@@ -166,6 +166,7 @@ std::shared_ptr<grpc::Channel> Server::InProcessChannel() {
 }
 
 void Server::SetServing(const std::string& service, bool serving) {
+  if (server_ == nullptr) return;  // it could not listen
   server_->GetHealthCheckService()->SetServingStatus(service, serving);
 }
 

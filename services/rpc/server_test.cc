@@ -94,6 +94,19 @@ TEST_F(ServerTest, HealthIsGivenFromOutside) {
   EXPECT_EQ(Health(""), not_serving);
 }
 
+// Whoever ends a process that could not begin tells its servers so.
+TEST(ServerThatCannotListenTest, SaysSoAndTakesWhatItIsToldThen) {
+  Metrics metrics;
+  Guard guard(nullptr);
+  auto server = Server::Create(
+      {.addresses = {"unix:/nowhere/muster.sock"}, .metrics = &metrics, .guard = &guard});
+  ASSERT_TRUE(server.ok()) << server.status();
+  const absl::Status status = (*server)->Start();
+  EXPECT_EQ(status.message(), "Cannot listen on unix:/nowhere/muster.sock.");
+  (*server)->SetAllServing(false);
+  (*server)->Shutdown();
+}
+
 TEST_F(ServerTest, ReflectionNamesTheServices) {
   std::string response;
   const grpc::Status status = CallRaw(
