@@ -141,9 +141,9 @@ inline constexpr char kFailure[] = "a GPU fell off the bus (simulated)";
 // What happens to each Node. Pure: no clock, no threads, no randomness but a hash of seed, machine,
 // attempt and purpose, so that neither the order of messages nor a restart changes what happens to
 // a machine. Level-triggered: it follows from the Node as the server last showed it, and times
-// count from the server's, so nothing is lost with this process. (How often traits have turned is
-// lost: after a restart they are drawn anew; and so is why a Node is silent, which then comes
-// back.)
+// count from the server's, so nothing is lost with this process. (How often traits have turned and
+// which of its machine's Nodes this one is are lost: after a restart they are drawn anew; and so is
+// why a Node is silent, which then comes back.)
 //
 //   ASSIGNED, to be RUNNING, profile known -> BOOT_STARTED at once
 //   BOOTING                                -> after boot_time REGISTERED, or BOOT_FAILED

@@ -130,6 +130,7 @@ NodeSeen ReadNode(const Json& object) {
   node.life = TextOf(MemberOf(metadata, "annotations", kLifeAnnotation));
   node.deleting = !MemberOf(metadata, "deletionTimestamp").is_null();
   node.capacity = MemberOf(object, "status", "capacity");
+  node.boot_id = TextOf(MemberOf(object, "status", "nodeInfo", "bootID"));
   if (const Json& conditions = MemberOf(object, "status", "conditions"); conditions.is_array()) {
     for (const Json& condition : conditions) {
       if (TextOf(MemberOf(condition, "type")) != "Ready") continue;

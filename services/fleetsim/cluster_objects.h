@@ -30,7 +30,8 @@ struct NodeSeen {
   bool ready = false;
   bool unknown = false;     // whether it is: nobody speaks for it
   std::string reason = {};  // of the condition Ready
-  Json capacity = {};       // null: the status was never set
+  std::string boot_id = {};
+  Json capacity = {};  // null: the status was never set
   Json taints = Json::array();
   bool cordoned = false;  // unschedulable, and we said so
 

@@ -97,7 +97,9 @@ class Planner {
   // Where no kubelet speaks, what the node controller says in its place stands.
   bool IsSaid() const {
     const NodeSeen& node = *facts_.node;
-    return (node.ready == desired_.ready && node.reason == desired_.reason) ||
+    // A boot that is over before anybody could say that it began is told by its id alone.
+    return (node.ready == desired_.ready && node.reason == desired_.reason &&
+            node.boot_id == desired_.boot_id) ||
            (IsSilent(desired_) && node.unknown);
   }
 

@@ -198,6 +198,18 @@ TEST(ClusterPlanTest, PutsBackWhatOthersSayOfReady) {
   EXPECT_TRUE(ReadNode(objects.node()).ready);
 }
 
+// While nothing could be written it went down and came up.
+TEST(ClusterPlanTest, ABootThatNobodySawIsTold) {
+  Objects objects;
+  DesiredMachine up = Up();
+  up.boot_id = "boot-1";
+  objects.Converge(up);
+  EXPECT_EQ(objects.node()["status"]["nodeInfo"]["bootID"], "boot-1");
+  up.boot_id = "boot-2";
+  EXPECT_EQ(objects.Converge(up), 1u);
+  EXPECT_EQ(objects.node()["status"]["nodeInfo"]["bootID"], "boot-2");
+}
+
 TEST(ClusterPlanTest, WhatIsSaidInPlaceOfASilentKubeletStands) {
   Objects objects;
   objects.Converge(Up());
