@@ -155,13 +155,16 @@ PoolConfiguration Next(PoolConfiguration pool, const Table<NodeProfile>& profile
     return pool;
   }
   const NodeProfile& wanted = resolution.profile;
+  // What it has had before is nothing newer, unless the spec asks for it.
+  const bool ends_pins = !IsPinned(pool, wanted.id) &&
+                         (trigger == Trigger::kSpec || FindRevision(pool, wanted.id) == nullptr);
   const std::string target = pool.has_waiting() ? pool.waiting.node_profile : pool.active();
   if (wanted.id != target && StagedAtOnce(pool, wanted.id, trigger)) {
     const NodeProfile* active = profiles.Find(NodeProfileName(pool.active()));
     Switch(pool, {wanted.id, MadeAt(pool, wanted.id, now), Summary(active, wanted)});
   }
   StageWaiting(pool);
-  if (!IsPinned(pool, wanted.id)) pool.pinned.clear();
+  if (ends_pins) pool.pinned.clear();
   SetPending(pool, profiles, wanted, now);
   pool.problem.clear();
   pool.spec_unmet = pool.problem_of_spec = false;

@@ -25,7 +25,8 @@ enum class Trigger {
 //  * what waits gives way to a newer answer, unless an order names it; what is staged by the
 //  strategy takes the place of what an order made wait.
 // An answer that ends a problem counts as asked for by the spec when the problem held up its
-// change. Pins end with the first answer that is not pinned. `profiles` holds every profile of the
+// change. Pins end with the first answer that is neither pinned nor
+// one that the pool has had, or with one that the spec asks for. `profiles` holds every profile of the
 // pool. Pure and idempotent; reads pool.mid_delivery; changes nothing when nothing is new.
 PoolConfiguration Next(PoolConfiguration pool, const Table<NodeProfile>& profiles,
                        const Resolution& resolution, Trigger trigger, absl::Time now);

@@ -329,6 +329,20 @@ TEST(PinTest, APinnedOneIsPendingUntilSomethingElseComes) {
   }
 }
 
+// Upstream takes the rolled back one's release back, and publishes it again: there was nothing newer.
+TEST(PinTest, AnOlderOneThatComesBackEndsNoPin) {
+  PoolConfiguration pool = Pool(kAlways, "old");
+  pool.pinned = {"bad"};
+  pool = After(pool, To("old"), kUpstream);
+  EXPECT_THAT(pool.pinned, ElementsAre("bad"));
+  pool = After(pool, To("bad"), kUpstream);
+  EXPECT_EQ(pool.active(), "old");
+  EXPECT_EQ(pool.pending.node_profile, "bad");
+  // What the spec asks for is wanted, however old.
+  pool = After(pool, To("old"), kSpec);
+  EXPECT_TRUE(pool.pinned.empty());
+}
+
 TEST(PinTest, ADisabledOneIsPending) {
   PoolConfiguration pool = Pool(kAlways, "bad");
   pool.revisions.front().disabled = true;
