@@ -206,7 +206,7 @@ void CancelYoungest(Claim& claim, int64_t nodes) {
 }
 
 bool AtOnce(const Books& books, const Claim& claim, const Request& request) {
-  if (!claim.gang) return false;
+  if (!claim.gang || claim.lost.count(request.time) > 0) return false;
   return std::none_of(books.machines.begin(), books.machines.end(), [&](const auto& entry) {
     return entry.second.claim == claim.uid && entry.second.request_time == request.time;
   });

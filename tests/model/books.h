@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -48,6 +49,7 @@ struct Claim {
   int64_t reclaim_generation = 0;
   std::vector<Request> requests = {};  // oldest first, no time twice
   std::vector<Place> places = {};      // one a Node outstanding, oldest first
+  std::set<absl::Time> lost = {};      // times of requests that lost a machine to repair
 };
 
 struct Machine {

@@ -90,6 +90,7 @@ void TakeBack(StagedState<State>& staged, const MachineReturn& given, ClaimRow& 
   machine.earmark.clear();
   const absl::Time asked = machine.request_time.value_or(now);
   if (broken) Ask(claim, asked, 1, machine.place_time.value_or(asked));
+  if (broken && claim.gang) NoteLost(claim, asked);
   machine.request_time.reset();
   machine.place_time.reset();
   staged.Put(std::move(machine));
@@ -138,11 +139,13 @@ absl::StatusOr<std::optional<ClaimRow>> Apply(StagedState<State>& staged, const 
     if (known->generation == command.generation) return std::nullopt;
     claim.parts = known->parts;
     claim.places = known->places;
+    claim.lost = known->lost;
     claim.reclaim_generation = known->reclaim_generation;
   }
   claim.returns_digest = DigestOf(command.returns);
   for (const MachineReturn& given : command.returns) TakeBack(staged, given, claim, now);
   RecountParts(state, claim, asked);
+  ForgetLost(claim);
   const std::optional<ClaimRow> removed = command.release ? std::optional(claim) : std::nullopt;
   if (command.release) {
     staged.Delete<ClaimRow>(claim.Key());

@@ -204,6 +204,30 @@ TEST_F(GangTest, NothingIsKeptForever) {
   EXPECT_THAT(world_.MachinesOf("b"), SizeIs(1));
 }
 
+// "A machine lost to repair is replaced alone, with its old age": also the last one of its request.
+TEST_F(GangTest, WhatIsLostIsReplacedAloneWhateverElseIsLost) {
+  world_.RegisterRack("f", "r", 3);
+  world_.RegisterRack("f", "q", 2);
+  Then(world_.WantGang("g", 3));
+  const std::vector<std::string> held = world_.MachinesOf("g");
+  ASSERT_THAT(held, SizeIs(3));
+  Then(world_.Want("x", 2));
+  world_.Advance(absl::Hours(30 * 24));
+  std::vector<MachineReturn> broken;
+  for (const std::string& id : held) broken.push_back({id, ReturnReason::kBroken});
+  Then(world_.Want("g", 3, broken));
+  Then(world_.Want("b", 3));
+  Then(SetMachineState{held[0], MachineState::kFree});
+  EXPECT_THAT(world_.MachinesOf("g"), ElementsAre(held[0]));
+  Then(SetMachineState{held[1], MachineState::kFree});
+  Then(SetMachineState{held[2], MachineState::kFree});
+  EXPECT_THAT(world_.MachinesOf("g"), SizeIs(3));
+  // What it asks for beyond that comes at once, as ever.
+  Then(world_.WantGang("g", 5));
+  GiveBack("x", {world_.MachinesOf("x")[0]});
+  EXPECT_THAT(world_.MachinesOf("g"), SizeIs(3));
+}
+
 // Where spot has what was kept, too.
 TEST_F(GangTest, WhoWaitsBehindAGangReclaimsOnceNothingIsKept) {
   world_.RegisterRack("f", "r", 5);

@@ -62,6 +62,7 @@ void Hold(StagedState<State>& staged, const std::string& id, ClaimRow& claim, ab
   if (place != part) machine.place_time = place;
   machine.compute_class = claim.compute_class;
   TakeFrom(claim.parts, part);
+  ForgetLost(claim);
   staged.Put(std::move(machine));
 }
 

@@ -63,6 +63,25 @@ void TakeFrom(std::vector<ClaimPart>& parts, absl::Time time) {
   if (--part->nodes == 0) parts.erase(part);
 }
 
+void NoteLost(ClaimRow& claim, absl::Time time) {
+  const auto at = std::lower_bound(claim.lost.begin(), claim.lost.end(), time);
+  if (at == claim.lost.end() || *at != time) claim.lost.insert(at, time);
+}
+
+bool HasLost(const ClaimRow& claim, absl::Time time) {
+  return std::binary_search(claim.lost.begin(), claim.lost.end(), time);
+}
+
+void ForgetLost(ClaimRow& claim) {
+  const auto has_part = [&](absl::Time time) {
+    return std::any_of(claim.parts.begin(), claim.parts.end(),
+                       [&](const ClaimPart& part) { return part.request_time == time; });
+  };
+  claim.lost.erase(std::remove_if(claim.lost.begin(), claim.lost.end(),
+                                  [&](absl::Time time) { return !has_part(time); }),
+                   claim.lost.end());
+}
+
 std::vector<ClaimPlace> PlacesOf(const ClaimRow& claim) {
   if (!claim.places.empty()) return claim.places;
   std::vector<ClaimPlace> places;

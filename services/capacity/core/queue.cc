@@ -16,7 +16,7 @@ void Count(Queue::Places& places, const PlaceKey& key, int64_t nodes) {
 }  // namespace
 
 bool IsAtOnce(const ClaimRow& claim, const ClaimPart& part, const Ages& ages) {
-  return claim.gang && !ages.contains(part.request_time);
+  return claim.gang && !ages.contains(part.request_time) && !HasLost(claim, part.request_time);
 }
 
 void Queue::AddPlaces(Organization& organization, const ClaimRow& claim, int64_t by) {

@@ -110,7 +110,9 @@ struct ClaimRow {
   int64_t reclaim_generation = 0;  // reclaims of its machines, begun or taken back
   std::string organization = {};
   std::vector<ClaimPlace> places = {};  // by time, then asked_by; empty: those of its parts
-  std::string later = {};               // see services/common/state.h
+  // Of a gang: times of requests that were granted and lost a machine since, with parts of theirs, in order.
+  std::vector<absl::Time> lost = {};
+  std::string later = {};  // see services/common/state.h
 
   std::string Key() const { return ClaimName(pool_uid); }
   bool operator==(const ClaimRow&) const = default;

@@ -98,7 +98,9 @@ class InvariantChecker {
       const MachineRow& machine = machines_.at(id);
       const ClaimRow& claim = claims_.at(machine.claim);
       // One that replaces a lost one comes alone.
-      if (!claim.gang || HeldSomeBefore(machine.claim, *machine.request_time)) continue;
+      if (!claim.gang || HeldSomeBefore(machine.claim, *machine.request_time) ||
+          HasLost(claim, *machine.request_time))
+        continue;
       for (const ClaimPart& part : claim.parts)
         EXPECT_NE(part.request_time, *machine.request_time) << claim.pool_uid << " got a part";
     }

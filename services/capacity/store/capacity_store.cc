@@ -120,10 +120,10 @@ SqlTable<ArrivalsRow> Arrivals() {
 }
 
 template <class Message, class Row>
-Stored<Row> Kind(SqlTable<Row> table) {
+Stored<Row> Kind(SqlTable<Row> table, std::vector<std::string> later = {}) {
   return StoredAs<Message>(
       std::move(table), [](const Versioned<Row>& row) { return capacity::ToProto(*row.row); },
-      [](const Message& message) { return capacity::FromProto(message); });
+      [](const Message& message) { return capacity::FromProto(message); }, std::move(later));
 }
 
 }  // namespace
@@ -132,8 +132,8 @@ std::unique_ptr<const Store<capacity::State>> NewCapacityStore() {
   namespace v1 = capacity::v1;
   return std::make_unique<TableStore<capacity::State>>(
       Kind<v1::Zone>(Zones()), Kind<v1::InstanceType>(InstanceTypes()),
-      Kind<v1::Machine>(Machines()), Kind<v1::Claim>(Claims()), Kind<v1::Arrivals>(Arrivals()),
-      StoredReleasedPools(), StoredKeptRequests());
+      Kind<v1::Machine>(Machines()), Kind<v1::Claim>(Claims(), {"lost_times"}),
+      Kind<v1::Arrivals>(Arrivals()), StoredReleasedPools(), StoredKeptRequests());
 }
 
 }  // namespace muster::storage

@@ -44,6 +44,7 @@ ClaimRow Picky(const std::string& uid) {
   claim.reclaim_generation = 7;
   claim.organization = "acme";
   claim.parts = {{absl::UnixEpoch() + absl::Hours(2), 3}};
+  claim.lost = {absl::UnixEpoch() + absl::Hours(2)};
   claim.places = {{absl::UnixEpoch(), "q", 2}, {absl::UnixEpoch() + absl::Microseconds(1), uid, 1}};
   return claim;
 }

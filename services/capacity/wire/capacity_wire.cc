@@ -100,6 +100,7 @@ v1::Claim ToProto(const ClaimRow& claim) {
     added->set_asked_by(place.asked_by);
     added->set_nodes(place.nodes);
   }
+  for (const absl::Time time : claim.lost) SetTimestamp(time, out.add_lost_times());
   return out;
 }
 
@@ -241,6 +242,7 @@ absl::StatusOr<ClaimRow> FromProto(const v1::Claim& claim) {
   row.organization = claim.organization();
   for (const v1::ClaimPlace& place : claim.places())
     row.places.push_back({FromTimestamp(place.time()), place.asked_by(), place.nodes()});
+  for (const auto& time : claim.lost_times()) row.lost.push_back(FromTimestamp(time));
   return row;
 }
 

@@ -36,6 +36,7 @@ ClaimRow SomeClaim() {
   claim.priority = -3;
   claim.pool = "organizations/acme/clusters/c1/nodePools/train";
   claim.parts = {{kTime, 2}, {kTime + absl::Seconds(1), 3}};
+  claim.lost = {kTime};
   claim.returns_digest = -12345;
   claim.affinity = {
       {{{{"disk", AffinityOperator::kIn, {"nvme", ""}},
