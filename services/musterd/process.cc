@@ -5,6 +5,8 @@
 #include <muster/lifecycle/v1/lifecycle_service.grpc.pb.h>
 #include <muster/quota/v1/quota_service.grpc.pb.h>
 
+#include <future>
+#include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -193,29 +195,40 @@ absl::Status Process::ReloadTokenKeys() {
   return tokens_ == nullptr ? absl::OkStatus() : tokens_->Reload();
 }
 
+template <class Service, class Options>
+Process::Loading<Service> Process::Load(absl::string_view service, const Options& options) const {
+  if (options_.services.count(std::string(service)) == 0) return {};
+  return std::async(std::launch::async, [with_lane = WithLane(service, options)] {
+    return Service::Create(with_lane);
+  });
+}
+
 absl::Status Process::CreateServices() {
-  if (options_.services.count("quota") != 0) {
-    ASSIGN_OR_RETURN(quota_, quota::QuotaService::Create(WithLane("quota", options_.quota)));
+  // Side by side: each reads its tables, which is a thread's work and Postgres' by turns.
+  auto quota = Load<quota::QuotaService>("quota", options_.quota);
+  auto capacity = Load<capacity::CapacityService>("capacity", options_.capacity);
+  auto configuration =
+      Load<configuration::ConfigurationService>("configuration", options_.configuration);
+  auto lifecycle = Load<lifecycle::LifecycleService>("lifecycle", options_.lifecycle);
+  if (quota.valid()) {
+    ASSIGN_OR_RETURN(quota_, quota.get());
     AddPart("quota", quota::v1::QuotaService::service_full_name(), *quota_);
     metrics_.Add(quota_->collectable());
   }
-  if (options_.services.count("capacity") != 0) {
-    ASSIGN_OR_RETURN(capacity_,
-                     capacity::CapacityService::Create(WithLane("capacity", options_.capacity)));
+  if (capacity.valid()) {
+    ASSIGN_OR_RETURN(capacity_, capacity.get());
     AddPart("capacity", capacity::v1::CapacityService::service_full_name(), *capacity_);
     metrics_.Add(capacity_->collectable());
   }
-  if (options_.services.count("configuration") != 0) {
-    ASSIGN_OR_RETURN(configuration_, configuration::ConfigurationService::Create(
-                                         WithLane("configuration", options_.configuration)));
+  if (configuration.valid()) {
+    ASSIGN_OR_RETURN(configuration_, configuration.get());
     AddPart("configuration", configuration::v1::ConfigurationService::service_full_name(),
             *configuration_);
     metrics_.Add(configuration_->collectable());
     metrics_.Add(configuration_->census_collectable());
   }
-  if (options_.services.count("lifecycle") != 0) {
-    ASSIGN_OR_RETURN(
-        lifecycle_, lifecycle::LifecycleService::Create(WithLane("lifecycle", options_.lifecycle)));
+  if (lifecycle.valid()) {
+    ASSIGN_OR_RETURN(lifecycle_, lifecycle.get());
     AddPart("lifecycle", lifecycle::v1::LifecycleService::service_full_name(), *lifecycle_);
     metrics_.Add(lifecycle_->collectable());
     metrics_.Add(lifecycle_->census_collectable());

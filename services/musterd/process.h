@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <future>
 #include <memory>
 #include <string>
 #include <utility>
@@ -88,6 +89,11 @@ class Process {
   absl::Status ReadPolicy();
   // Until Shutdown: watches of those whose rights change end.
   void FollowPolicy();
+  // A service that is being made; not valid: this process does not serve it.
+  template <class Service>
+  using Loading = std::future<absl::StatusOr<std::unique_ptr<Service>>>;
+  template <class Service, class Options>
+  Loading<Service> Load(absl::string_view service, const Options& options) const;
   absl::Status CreateServices();
   void AddDatabaseMetrics();
   // What every process serves beside its services: who may do what, and their history.
