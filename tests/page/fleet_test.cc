@@ -132,9 +132,8 @@ TEST_F(FleetTest, AMachineStaysSelectedAndAZoneChosenWhenAllComesAnew) {
   browser_.Evaluate(absl::StrCat("muster.view.select(muster.store.indexOf.get('",
                                  MadeUpFleet::MachineId(0), "'))"));
   browser_.Evaluate(
-      "(() => { const zones = document.getElementById('zone'); zones.value = "
-      "zones.options[1].value;"
-      "window.zone = zones.value; zones.dispatchEvent(new Event('change')); })()");
+      "window.zone = muster.view.blocks[0].block.zone; muster.view.chooseZone(window.zone);"
+      "muster.view.count(); document.getElementById('zone').value = window.zone");
   ASSERT_EQ(browser_.Text("#inspector h2"), MadeUpFleet::MachineId(0));
   const auto drawn = [&] { browser_.Await("!muster.scheduled"); };
   const auto cell = [](int index, const std::string& id) {

@@ -198,17 +198,23 @@ TEST_F(EditingTest, AConflictKeepsTheFileAndSaysSo) {
 TEST_F(EditingTest, WhatHasNoEtagIsNotWrittenOverAnothersChange) {
   capacity::v1::Zone zone;
   zone.set_name("zones/US-EAST-04A");
-  zone.set_region("US-EAST-04");
+  zone.add_instance_types("a");
   api_.items[Kind::kZone] = {zone};
   int gets = 0;
   api_.before_get = [&] {
     if (++gets == 2)
       std::get<capacity::v1::Zone>(api_.items[Kind::kZone][0]).add_instance_types("t");
   };
-  EXPECT_EQ(RunLine({"patch", "zone/US-EAST-04A", "-p", R"({"spec":{"instanceTypes":["u"]}})"}),
-            kFailed);
-  EXPECT_THAT(err(), HasSubstr("changed"));
+  EditorReplaces("- a", "- b");
+  EXPECT_EQ(RunLine({"edit", "zone/US-EAST-04A"}), kFailed);
+  EXPECT_THAT(err(), HasSubstr("was changed by somebody else meanwhile"));
   EXPECT_THAT(api_.resources, IsEmpty());
+  unlink(file_.c_str());
+  // A patch is made anew of what it is by then.
+  gets = 0;
+  EXPECT_EQ(RunLine({"patch", "zone/US-EAST-04A", "-p", R"({"spec":{"instanceTypes":["u"]}})"}),
+            kDone);
+  EXPECT_EQ(gets, 4);
 }
 
 TEST_F(EditingTest, PatchChangesFieldsAndNothingElse) {

@@ -53,8 +53,8 @@ class QuotaPipelineTest : public QuotaLaneTest, public ::testing::WithParamInter
   // The server's, of the only lane that has written.
   int WritersProcess() const {
     return std::stoi(database_.QueryValue(
-        "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND query ILIKE "
-        "'COMMIT%'"));
+        "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND query = "
+        "'COMMIT;'"));
   }
 
   // Puts a holding of `nodes`; the tables take none below zero.
