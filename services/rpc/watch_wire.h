@@ -42,6 +42,18 @@ void Narrow(WatchOptions& options, const std::shared_ptr<const access::Scope>& s
   if (IsUnder(common, options.key_prefix)) options.key_prefix = common;
 }
 
+// Whether a watch that Narrow leaves zones to may go on where it was: what is gone names no zone, and where it was is known of what
+// was there from `zones_known_since` on. OUT_OF_RANGE: it takes a snapshot.
+template <class WatchOptions>
+absl::Status CheckResume(const WatchOptions& options,
+                         const std::shared_ptr<const access::Scope>& scope,
+                         int64_t zones_known_since) {
+  const bool by_zone = scope != nullptr && scope->has_zones();
+  if (!by_zone || !options.after_revision || *options.after_revision >= zones_known_since)
+    return absl::OkStatus();
+  return error::RevisionCompacted(*options.after_revision, zones_known_since);
+}
+
 // Leaves out what is not in `zone`; empty: nothing. `zone_of(item)`: of what has bytes. Deletions are told of all zones. INVALID_ARGUMENT
 // zone.
 template <class WatchOptions, class ZoneOf>

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -30,6 +31,12 @@ class ClusterZones {
     return zones;
   }
 
+  // Of what was deleted up to this revision it is not known where it was, if its cluster is gone, too.
+  int64_t known_since() const {
+    MutexLock lock(mutex_);
+    return known_since_;
+  }
+
   // Of the cluster that the name is in; empty: not known.
   std::string ZoneOf(absl::string_view name) const {
     MutexLock lock(mutex_);
@@ -39,9 +46,12 @@ class ClusterZones {
 
  private:
   void LearnAll(const Lane& lane) {
-    lane.Peek([this](const State& state, int64_t) {
+    const int64_t revision = lane.Peek([this](const State& state, int64_t at) {
       for (const auto& [name, cluster] : state.table<Cluster>().rows()) Learn(*cluster.row);
+      return at;
     });
+    MutexLock lock(mutex_);
+    known_since_ = revision;
   }
   void Learn(const Cluster& cluster) {
     MutexLock lock(mutex_);
@@ -50,6 +60,7 @@ class ClusterZones {
 
   mutable Mutex mutex_;
   std::map<std::string, std::string, std::less<>> zones_ MUSTER_GUARDED_BY(mutex_);
+  int64_t known_since_ MUSTER_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace muster::lifecycle

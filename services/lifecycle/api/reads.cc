@@ -213,7 +213,10 @@ Handlers::Stream<v1::WatchLifecycleResponse> Handlers::WatchLifecycle(
   auto options = ParseWatch(*request);
   if (!options.ok()) return rpc::FailStream<v1::WatchLifecycleResponse>(context, options.status());
   const auto zone_of = [zones = zones_](absl::string_view key) { return zones->ZoneOf(key); };
-  rpc::Narrow(*options, rpc::NarrowedTo(*context), zone_of);
+  const auto scope = rpc::NarrowedTo(*context);
+  const absl::Status resumes = rpc::CheckResume(*options, scope, zones_->known_since());
+  if (!resumes.ok()) return rpc::FailStream<v1::WatchLifecycleResponse>(context, resumes);
+  rpc::Narrow(*options, scope, zone_of);
   // What is gone may be of a cluster that is, too, and of which there is another by now.
   const absl::Status status =
       rpc::KeepZone(*options, request->zone(),
