@@ -16,8 +16,8 @@ inline constexpr char kNamespacesPath[] = "/api/v1/namespaces";
 inline constexpr char kEventsPath[] = "/apis/events.k8s.io/v1/namespaces/default/events";
 
 // On NodePools, by users.
-inline constexpr char kPromote[] = "compute.coreweave.com/promote-configuration";
-inline constexpr char kRollback[] = "compute.coreweave.com/rollback-configuration";
+inline constexpr char kPromoteAnnotation[] = "compute.coreweave.com/promote-configuration";
+inline constexpr char kRollbackAnnotation[] = "compute.coreweave.com/rollback-configuration";
 
 // On NodePools, by the adapter: the most Nodes that an autoscaled pool would be granted
 // (status.grantableNodes), for what sets spec.maxNodes and reads no status.
@@ -37,7 +37,7 @@ inline constexpr char kProfileAnnotation[] = "node.coreweave.cloud/node-profile"
 inline constexpr char kAutoscalerTaint[] = "ToBeDeletedByClusterAutoscaler";
 
 // On Pods.
-inline constexpr char kInterruptable[] = "qos.coreweave.cloud/interruptable";
+inline constexpr char kInterruptableKey[] = "qos.coreweave.cloud/interruptable";
 inline constexpr char kGracefulCloud[] = "qos.coreweave.cloud/graceful-interruptible";
 inline constexpr char kGracefulCom[] = "qos.coreweave.com/graceful-interruptible";
 

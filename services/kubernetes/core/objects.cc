@@ -77,7 +77,7 @@ PodObject::Class ClassOf(const Json& object, const StringMap& labels) {
   const StringMap annotations = Strings(MemberOf(object, "metadata", "annotations"));
   if (daemon || annotations.contains("kubernetes.io/config.mirror"))
     return PodObject::Class::kFixed;
-  if (Get(labels, kInterruptable) == "true") return PodObject::Class::kInterruptable;
+  if (Get(labels, kInterruptableKey) == "true") return PodObject::Class::kInterruptable;
   if (Get(labels, kGracefulCloud) == "true" || Get(labels, kGracefulCom) == "true")
     return PodObject::Class::kGraceful;
   return PodObject::Class::kGuarded;
@@ -108,8 +108,8 @@ NodePoolObject ReadNodePool(const Json& object) {
     const auto found = annotations.find(key);
     return found == annotations.end() ? std::nullopt : std::optional(found->second);
   };
-  pool.promote = annotation(kPromote);
-  pool.rollback = annotation(kRollback);
+  pool.promote = annotation(kPromoteAnnotation);
+  pool.rollback = annotation(kRollbackAnnotation);
   pool.grantable = annotation(kGrantable);
   if (MemberOf(object, "spec").is_object()) pool.spec = object["spec"];
   if (MemberOf(object, "status").is_object()) pool.status = object["status"];

@@ -43,16 +43,18 @@ Json Test(absl::string_view key, absl::string_view value) {
 
 OrderStep NextOrder(const NodePoolObject& object, const PoolConfiguration& configuration) {
   if (!object.promote && !object.rollback) return {};
-  for (const auto& [key, value] :
-       {std::pair(kPromote, object.promote), std::pair(kRollback, object.rollback)}) {
+  for (const auto& [key, value] : {std::pair(kPromoteAnnotation, object.promote),
+                                   std::pair(kRollbackAnnotation, object.rollback)}) {
     if (value && value->empty()) return {.kind = OrderStep::Kind::kNonsense, .annotation = key};
   }
   if (object.promote && object.rollback) {
-    return {.kind = OrderStep::Kind::kConflict, .annotation = kPromote, .value = *object.promote};
+    return {.kind = OrderStep::Kind::kConflict,
+            .annotation = kPromoteAnnotation,
+            .value = *object.promote};
   }
   const bool promote = object.promote.has_value();
   OrderStep step{.kind = promote ? OrderStep::Kind::kPromote : OrderStep::Kind::kRollback,
-                 .annotation = promote ? kPromote : kRollback,
+                 .annotation = promote ? kPromoteAnnotation : kRollbackAnnotation,
                  .value = promote ? *object.promote : *object.rollback};
   step.profile = step.value;
   if (step.value == (promote ? "pending" : "previous")) {
@@ -81,7 +83,7 @@ Json RemoveAnnotation(absl::string_view key, absl::string_view value) {
 Json RemovalOf(const OrderStep& step, const NodePoolObject& object) {
   Json removal = RemoveAnnotation(step.annotation, step.value);
   if (step.kind == OrderStep::Kind::kConflict) {
-    for (Json& other : RemoveAnnotation(kRollback, *object.rollback))
+    for (Json& other : RemoveAnnotation(kRollbackAnnotation, *object.rollback))
       removal.push_back(std::move(other));
   }
   return removal;

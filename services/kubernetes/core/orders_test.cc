@@ -61,27 +61,27 @@ TEST(NextOrder, NothingIsAskedFor) {
 TEST(NextOrder, AnEmptyAnnotationIsNonsense) {
   const OrderStep promote = Promote("", MakeConfiguration());
   EXPECT_EQ(promote.kind, Kind::kNonsense);
-  EXPECT_EQ(promote.annotation, kPromote);
+  EXPECT_EQ(promote.annotation, kPromoteAnnotation);
   const OrderStep rollback = Rollback("", MakeConfiguration());
   EXPECT_EQ(rollback.kind, Kind::kNonsense);
-  EXPECT_EQ(rollback.annotation, kRollback);
+  EXPECT_EQ(rollback.annotation, kRollbackAnnotation);
   // It is no conflict with one that is meant.
   NodePoolObject both;
   both.promote = "pending";
   both.rollback = "";
-  EXPECT_EQ(NextOrder(both, MakeConfiguration()).annotation, kRollback);
+  EXPECT_EQ(NextOrder(both, MakeConfiguration()).annotation, kRollbackAnnotation);
   EXPECT_EQ(NextOrder(both, MakeConfiguration()).kind, Kind::kNonsense);
 }
 
 TEST(NextOrder, AWordIsFirstReplacedByWhatItMeans) {
   const OrderStep promote = Promote("pending", MakeConfiguration());
   EXPECT_EQ(promote.kind, Kind::kReplace);
-  EXPECT_EQ(promote.annotation, kPromote);
+  EXPECT_EQ(promote.annotation, kPromoteAnnotation);
   EXPECT_EQ(promote.value, "pending");
   EXPECT_EQ(promote.profile, "np-c");
   const OrderStep rollback = Rollback("previous", MakeConfiguration());
   EXPECT_EQ(rollback.kind, Kind::kReplace);
-  EXPECT_EQ(rollback.annotation, kRollback);
+  EXPECT_EQ(rollback.annotation, kRollbackAnnotation);
   EXPECT_EQ(rollback.profile, "np-a");
 }
 
@@ -115,8 +115,9 @@ TEST(NextOrder, BothAreAConflict) {
   object.rollback = "previous";
   const OrderStep step = NextOrder(object, MakeConfiguration());
   EXPECT_EQ(step.kind, Kind::kConflict);
-  Json both = RemoveAnnotation(kPromote, "pending");
-  for (const Json& operation : RemoveAnnotation(kRollback, "previous")) both.push_back(operation);
+  Json both = RemoveAnnotation(kPromoteAnnotation, "pending");
+  for (const Json& operation : RemoveAnnotation(kRollbackAnnotation, "previous"))
+    both.push_back(operation);
   EXPECT_EQ(RemovalOf(step, object), both);
 }
 
@@ -184,7 +185,7 @@ TEST(NextOrder, WhatWasOvertakenSinceIsAskedForAgain) {
 }
 
 TEST(Annotations, ChangeOnlyIfTheyAreStillTheSame) {
-  EXPECT_EQ(ReplaceAnnotation(kPromote, "pending", "np-c"), Json::parse(R"([
+  EXPECT_EQ(ReplaceAnnotation(kPromoteAnnotation, "pending", "np-c"), Json::parse(R"([
     {"op": "test", "path": "/metadata/annotations/compute.coreweave.com~1promote-configuration", "value": "pending"},
     {"op": "replace", "path": "/metadata/annotations/compute.coreweave.com~1promote-configuration", "value": "np-c"}])"));
   EXPECT_EQ(RemoveAnnotation("a~b/c", "x"), Json::parse(R"([
@@ -193,10 +194,11 @@ TEST(Annotations, ChangeOnlyIfTheyAreStillTheSame) {
 }
 
 TEST(Annotations, ArePatchesThatJsonTakes) {
-  Json object = {{"metadata", {{"annotations", {{kPromote, "pending"}, {"other", "x"}}}}}};
-  object = object.patch(ReplaceAnnotation(kPromote, "pending", "np-c"));
-  EXPECT_THROW(object.patch(RemoveAnnotation(kPromote, "pending")), Json::exception);
-  object = object.patch(RemoveAnnotation(kPromote, "np-c"));
+  Json object = {
+      {"metadata", {{"annotations", {{kPromoteAnnotation, "pending"}, {"other", "x"}}}}}};
+  object = object.patch(ReplaceAnnotation(kPromoteAnnotation, "pending", "np-c"));
+  EXPECT_THROW(object.patch(RemoveAnnotation(kPromoteAnnotation, "pending")), Json::exception);
+  object = object.patch(RemoveAnnotation(kPromoteAnnotation, "np-c"));
   EXPECT_EQ(object, Json({{"metadata", {{"annotations", {{"other", "x"}}}}}}));
 }
 

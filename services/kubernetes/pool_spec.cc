@@ -1,0 +1,104 @@
+// What an object's spec says goes to Muster, and what Muster refuses of it is remembered.
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "services/common/error.h"
+#include "services/common/status_macros.h"
+#include "services/kubernetes/core/names.h"
+#include "services/kubernetes/core/node_plan.h"
+#include "services/kubernetes/core/refusal.h"
+#include "services/kubernetes/core/text.h"
+#include "services/kubernetes/pool_reconciler.h"
+
+namespace muster::kubernetes {
+
+using lifecycle::v1::NodePool;
+using lifecycle::v1::NodeReport;
+
+absl::Status PoolReconciler::ReportMarks(const NodePoolObject& object) {
+  std::vector<NodeObject> nodes;
+  RETURN_IF_ERROR(parts_.api
+                      ->List(kNodesPath,
+                             {{"labelSelector", absl::StrCat(kPoolUidLabel, "=", object.uid)}},
+                             [&](const Json& node) {
+                               parts_.cluster->nodes().Put(node);
+                               nodes.push_back(ReadNode(node));
+                             })
+                      .status());
+  std::vector<NodeReport> reports;
+  for (const auto& node : parts_.known->NodesOf(object.uid)) {
+    const auto seen = std::find_if(nodes.begin(), nodes.end(), [&](const NodeObject& it) {
+      return ProviderMachine(it) == node->machine() || it.name == node->machine();
+    });
+    if (seen == nodes.end() || CompareLives(*node, *seen) != 0) continue;
+    const bool marked = IsMarkedByAutoscaler(*seen);
+    if (marked == node->observed().autoscaler_marked()) continue;
+    NodeReport& report = reports.emplace_back();
+    report.set_node(node->name());
+    report.set_observation(marked ? NodeReport::OBSERVATION_AUTOSCALER_MARKED
+                                  : NodeReport::OBSERVATION_AUTOSCALER_UNMARKED);
+    *report.mutable_node_create_time() = node->create_time();
+  }
+  return reports.empty() ? absl::OkStatus() : parts_.reporter->ReportNow(reports).status();
+}
+
+absl::StatusOr<NodePool> PoolReconciler::Say(const NodePoolObject& object,
+                                             const lifecycle::v1::NodePoolSpec& spec) {
+  NodePool wanted;
+  wanted.set_name(parts_.muster->PoolName(object.name));
+  wanted.set_uid(object.uid);
+  wanted.set_object_generation(object.generation);
+  *wanted.mutable_spec() = spec;
+  // Once it is there again it has to be bound before it has pools.
+  if (parts_.identity->cluster_missing()) return error::NotFound(parts_.muster->cluster());
+  const auto said = parts_.muster->ApplyNodePool(wanted);
+  if (absl::IsNotFound(said.status())) parts_.identity->MissCluster();
+  return said;
+}
+
+std::optional<Refusal> PoolReconciler::RefusalOf(const NodePoolObject& object,
+                                                 const absl::Status& status) const {
+  if (auto limit = LimitOf(status))
+    return Refusal{object.generation, *std::move(limit), Refusal::Kind::kLimit};
+  if (absl::IsInvalidArgument(status)) return Refusal{object.generation, FaultsOf(status)};
+  if (!absl::IsNotFound(status)) return std::nullopt;
+  return Refusal{object.generation, NoClusterMessage(LastPart(parts_.muster->cluster())),
+                 Refusal::Kind::kNoCluster};
+}
+
+bool PoolReconciler::IsStillSo(const NodePoolObject& object) const {
+  const auto found = parts_.api->Get(absl::StrCat(kNodePoolsPath, "/", object.name));
+  if (!found.ok()) return false;
+  const Json& metadata = MemberOf(*found, "metadata");
+  return TextOf(MemberOf(metadata, "uid")) == object.uid &&
+         NumberOf(MemberOf(metadata, "generation")) == object.generation;
+}
+
+absl::Status PoolReconciler::Apply(const NodePoolObject& object, const Pool& pool) {
+  Memory memory = Recall(object);
+  const bool said = memory.object_generation == object.generation;
+  const bool stands = pool != nullptr && pool->generation() <= memory.muster_generation;
+  if (said && (memory.refusal ? !memory.refusal->may_pass() : stands)) return absl::OkStatus();
+  const auto spec = SpecOf(object.spec);
+  if (spec.ok() && pool != nullptr && spec->target_nodes() < pool->spec().target_nodes())
+    RETURN_IF_ERROR(ReportMarks(object));
+  const auto applied = spec.ok() ? Say(object, *spec) : spec.status();
+  std::optional<Refusal> refusal = RefusalOf(object, applied.status());
+  if (!refusal && ReasonOf(applied.status()) == "GENERATION_TOO_OLD" && IsStillSo(object))
+    refusal =
+        Refusal{object.generation, RestoredMessage(object.generation), Refusal::Kind::kRestored};
+  if (!applied.ok() && !refusal) return applied.status();
+  memory.object_generation = object.generation;
+  if (applied.ok()) memory.muster_generation = applied->generation();
+  // Not again by another try, or after a restart: then the object says so already.
+  if (refusal && refusal != memory.refusal && !SaysRefusal(object.status, *refusal))
+    parts_.events->Tell(object, "Warning", "CWNodePoolNodesRequestFailed", refusal->message);
+  memory.refusal = std::move(refusal);
+  Remember(object.name, std::move(memory));
+  return absl::OkStatus();
+}
+
+}  // namespace muster::kubernetes
