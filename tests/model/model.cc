@@ -58,7 +58,7 @@ void Model::GiveBack(Claim& claim, const capacity::MachineReturn& given) {
   const bool broken = given.reason == capacity::ReturnReason::kBroken;
   // "A machine lost to repair is re-requested with its old age" (5).
   if (broken) AddRequest(claim, machine.request_time, 1, machine.place_time);
-  if (broken && claim.gang) claim.lost.insert(machine.request_time);
+  if (broken) claim.lost.insert(machine.request_time);
   machine.state = broken ? MachineState::kInRepair : MachineState::kFree;
   machine.claim.clear();
   machine.reclaim_time.reset();

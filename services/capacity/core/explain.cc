@@ -152,17 +152,19 @@ class Explainer {
       return CountOnOffer(inventory_, ChoiceOf(claim_.affinity, kept));
     };
     const int64_t offered = on_offer({});
-    std::vector<KeptGang> kept;
+    std::vector<KeptGang> kept;      // for others
+    std::vector<KeptGang> not_left;  // these and what its own earlier requests keep
     for (const KeptGang& gang :
          KeptGangs(state_, {claim_.zone, claim_.instance_type}, keeps_after_)) {
       if (!(gang.position < youngest)) break;
-      // Its own earlier request: what is wanted at once and not there was told.
-      if (gang.position.request.pool_uid == claim_.pool_uid) continue;
       if (gang.lent && claim_.compute_class == ComputeClass::kSpot) continue;
-      if (on_offer({gang}) < offered) kept.push_back(gang);
+      if (on_offer({gang}) >= offered) continue;
+      not_left.push_back(gang);
+      // What is wanted at once and not there was told.
+      if (gang.position.request.pool_uid != claim_.pool_uid) kept.push_back(gang);
     }
     const int64_t taken = offered - on_offer(kept);
-    const int64_t left = free - taken;
+    const int64_t left = free - (offered - on_offer(not_left));
     if (taken > 0) {
       const int64_t gangs = static_cast<int64_t>(kept.size());
       Add(ObstacleCode::kKeptForGang, taken, gangs,

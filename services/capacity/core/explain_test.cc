@@ -182,6 +182,14 @@ TEST_F(ExplainTest, AGangIsNotBehindItself) {
   Sync(Gang("g", 4));
   EXPECT_THAT(Obstacles("g"), Contains(Field(&Obstacle::code, Code::kGangIncomplete)));
   EXPECT_THAT(Obstacles("g"), Not(Contains(Field(&Obstacle::code, Code::kKeptForGang))));
+  // Nor is a whole rack that it keeps for itself none.
+  world_.RegisterRack("f", "r", World::kNodesPerRack, World::kRackType);
+  for (const int64_t nodes : {2, 4}) {
+    SyncClaim racks = Racks("h", nodes * World::kNodesPerRack);
+    racks.gang = true;
+    Sync(racks);
+  }
+  EXPECT_THAT(Obstacles("h"), Not(Contains(Field(&Obstacle::code, Code::kNoWholeRack))));
 }
 
 TEST_F(ExplainTest, GangIncompleteAndKeptForGang) {

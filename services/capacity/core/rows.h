@@ -110,7 +110,7 @@ struct ClaimRow {
   int64_t reclaim_generation = 0;  // reclaims of its machines, begun or taken back
   std::string organization = {};
   std::vector<ClaimPlace> places = {};  // by time, then asked_by; empty: those of its parts
-  // Of a gang: times of requests that were granted and lost a machine since, with parts of theirs, in order.
+  // Times of requests that were granted and lost a machine since, with parts of theirs, in order. What counts if it is a gang.
   std::vector<absl::Time> lost = {};
   std::string later = {};  // see services/common/state.h
 

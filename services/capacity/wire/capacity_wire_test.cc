@@ -114,6 +114,7 @@ TEST(CapacityWireTest, AClaimIsAnsweredWithWhatFollows) {
                   nodes: 3
                 }
                 returns_digest: -12345
+                lost_times { seconds: 1750000000 nanos: 1000 }
                 affinity {
                   terms {
                     expressions { key: "disk" operator: OPERATOR_IN values: "nvme" values: "" }
