@@ -156,8 +156,9 @@ PoolConfiguration Next(PoolConfiguration pool, const Table<NodeProfile>& profile
   }
   const NodeProfile& wanted = resolution.profile;
   // What it has had before is nothing newer, unless the spec asks for it.
-  const bool ends_pins = !IsPinned(pool, wanted.id) &&
-                         (trigger == Trigger::kSpec || FindRevision(pool, wanted.id) == nullptr);
+  const bool of_spec = trigger == Trigger::kSpec || pool.spec_unmet;
+  const bool ends_pins =
+      !IsPinned(pool, wanted.id) && (of_spec || FindRevision(pool, wanted.id) == nullptr);
   const std::string target = pool.has_waiting() ? pool.waiting.node_profile : pool.active();
   if (wanted.id != target && StagedAtOnce(pool, wanted.id, trigger)) {
     const NodeProfile* active = profiles.Find(NodeProfileName(pool.active()));

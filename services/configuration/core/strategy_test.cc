@@ -338,7 +338,10 @@ TEST(PinTest, AnOlderOneThatComesBackEndsNoPin) {
   pool = After(pool, To("bad"), kUpstream);
   EXPECT_EQ(pool.active(), "old");
   EXPECT_EQ(pool.pending.node_profile, "bad");
-  // What the spec asks for is wanted, however old.
+  // What the spec asks for is wanted, however old; also if it was not there when that was asked.
+  PoolConfiguration late = pool;
+  late.spec_unmet = true;
+  EXPECT_TRUE(After(late, To("old"), kUpstream).pinned.empty());
   pool = After(pool, To("old"), kSpec);
   EXPECT_TRUE(pool.pinned.empty());
 }
