@@ -200,20 +200,15 @@ class Streams {
 };
 
 // A watch tells of a Claim without what is worked out when it is asked for (machines, reason, in service): it is asked for. One
-// that is gone by then is told of as gone next.
-std::vector<WatchView::Change> WithAllOf(std::vector<WatchView::Change> changes, Api& api,
-                                         Joint& joint) {
+// that is gone by then is told of as gone next. What cannot be asked for ends the stream, as if it had broken.
+absl::StatusOr<std::vector<WatchView::Change>> WithAllOf(std::vector<WatchView::Change> changes,
+                                                         Api& api) {
   std::vector<WatchView::Change> whole;
   for (WatchView::Change& change : changes) {
     if (change.item) {
       absl::StatusOr<Item> item = api.Get(Kind::kClaim, change.name);
       if (absl::IsNotFound(item.status())) continue;
-      if (!item.ok()) {
-        joint.Say(
-            absl::StrCat("note: ", change.name, " is not shown: ", item.status().message(), "\n"));
-        continue;
-      }
-      change.item = *std::move(item);
+      ASSIGN_OR_RETURN(change.item, std::move(item));
     }
     whole.push_back(std::move(change));
   }
@@ -227,16 +222,22 @@ absl::Status FollowCell(Session& session, const Watched& watched, Joint& joint, 
   while (true) {
     // A Quota's `held` is a sum over the whole stream, which a resumed stream does not have.
     if (watched.range.kind == Kind::kQuota) view.Forget();
-    const absl::Status status = session.cells[cell].api->Watch(
-        watched.range, view.Begin(), [&](const WatchMessage& message) {
-          streams.Heard();
-          const bool is_all = message.type == type::v1::WATCH_EVENT_TYPE_SNAPSHOT_END;
-          std::vector<WatchView::Change> changes = view.Feed(message);
-          if (watched.range.kind == Kind::kClaim)
-            changes = WithAllOf(std::move(changes), *session.cells[cell].api, joint);
-          return joint.Show(cell, std::move(changes), is_all);
-        });
+    Api& api = *session.cells[cell].api;
+    absl::Status unasked;
+    absl::Status status = api.Watch(watched.range, view.Begin(), [&](const WatchMessage& message) {
+      streams.Heard();
+      const bool is_all = message.type == type::v1::WATCH_EVENT_TYPE_SNAPSHOT_END;
+      absl::StatusOr<std::vector<WatchView::Change>> changes = view.Feed(message);
+      if (watched.range.kind == Kind::kClaim) changes = WithAllOf(*std::move(changes), api);
+      unasked = changes.status();
+      return changes.ok() && joint.Show(cell, *std::move(changes), is_all);
+    });
     RETURN_IF_ERROR(joint.where());
+    if (!unasked.ok()) {
+      // What was not shown is taken for seen: all of it once more.
+      view = WatchView();
+      status = unasked;
+    }
     if (absl::IsOutOfRange(status)) view.Forget();
     if (!streams.AwaitNext(status)) return status;
   }

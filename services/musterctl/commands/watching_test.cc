@@ -118,6 +118,26 @@ TEST_F(CommandsTest, AWatchOfClaimsShowsThemWhole) {
   EXPECT_THAT(out(), ContainsRegex("^.*g1.*g4.*\n.*g1.*g4.*\n$"));
 }
 
+// A claim that could not be asked for is not lost: the watch begins anew.
+TEST_F(CommandsTest, AWatchOfClaimsBeginsAnewWhereOneCouldNotBeAskedFor) {
+  using namespace type::v1;  // NOLINT: enumerators only
+  capacity::v1::Claim claim;
+  claim.set_name("claims/u1");
+  api_.items[Kind::kClaim] = {claim};
+  const FakeApi::Stream stream{
+      {Message(WATCH_EVENT_TYPE_SNAPSHOT, 3, claim), Message(WATCH_EVENT_TYPE_SNAPSHOT_END, 5)},
+      absl::InternalError("stop")};
+  api_.streams = {stream, stream};
+  api_.refusal_of_reads = FromServer(absl::UnavailableError("restarts"));
+  api_.before_watch = [this, begun = 0]() mutable {
+    if (++begun == 2) api_.refusal_of_reads = absl::OkStatus();
+  };
+  EXPECT_EQ(RunLine({"get", "claims", "-w", "-o", "name"}), kFailed);
+  EXPECT_EQ(out(), "claim/u1\n");
+  EXPECT_THAT(err(), HasSubstr("stop"));
+  EXPECT_THAT(api_.watched_from, ElementsAre("", ""));
+}
+
 TEST_F(CommandsTest, AWatchThatNobodyAnswersEndsWithinTheTimeout) {
   const FakeApi::Stream refused{{}, FromServer(absl::UnavailableError("connection refused"))};
   api_.streams = {1000, refused};
