@@ -145,7 +145,6 @@ void BatchCommitter<State>::EncodeAhead() {
     return;
   // What cannot be is said when the batch is to be sent.
   open_->batch.Encode(store_, options_.max_batch_bytes).IgnoreError();
-  SendMore();
 }
 
 template <class State>

@@ -49,10 +49,11 @@ namespace muster::storage {
 //                                                 ├─► WatchHub ◄── WatchStarter ◄── Watch
 //                                                 └─► subscribers
 //
-// Ten threads. The lane's own takes work from the queue: it commits batches, follows the journal
+// Twelve threads. The lane's own takes work from the queue: it commits batches, follows the journal
 // when idle or poked, and publishes. AnswerQueue, ReadBarrier, WatchStarter and WatchHub have one each.
-// LaneDb has five: one listens for other processes' commits, one announces ours, one compacts the
-// journal, and two watch that the server answers (AnswerWatchdog), the writer and the readers.
+// LaneDb has seven: one listens for other processes' commits, one announces ours, one compacts the
+// journal, and four watch that the server answers (AnswerWatchdog): the writer, the readers, those
+// who load, and who listens.
 //
 // Every part has a lock of its own or none. WatchHub's is taken before the others, StateCell's
 // before that of the queue. All public functions are thread-safe. Callbacks run on the lane's

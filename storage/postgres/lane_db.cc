@@ -20,8 +20,8 @@ namespace {
 
 // Of questions that are answered at once.
 constexpr int kReadConnections = 3;
-// Of those that take as long as a table is large: loads, comparisons, audits, and two at a time of the past.
-constexpr int kLoadConnections = 4;
+// Of those that take as long as a table is large: the lane's own, a comparison, an audit, and two at a time of the past.
+constexpr int kLoadConnections = 5;
 
 // How long the tailer waits for a notification before it looks whether it should stop.
 constexpr long kListenSeconds = 0;

@@ -45,8 +45,9 @@ struct LaneOptions {
   // is then a fraction of any timeout. A command is never divided.
   size_t max_batch_changes = 20'000;
   absl::Duration max_decide = absl::Milliseconds(500);
-  // Bytes to be sent, after which commands are divided among several transactions. Postgres takes no statement of 1 GiB.
-  size_t max_batch_bytes = size_t{128} << 20;
+  // Bytes to be sent, after which commands are divided among several transactions: Postgres takes no statement of 1 GiB, and libpq
+  // moves what it has not sent yet each time that it sends some of it.
+  size_t max_batch_bytes = size_t{32} << 20;
   // Commands decided in a row while a batch is on its way to the database: its end is seen soon.
   size_t decide_ahead = 64;
   // Changes from which on a batch is encoded while the database has another: it takes longer then than
