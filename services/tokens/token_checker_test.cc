@@ -3,13 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
-
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "services/common/error.h"
 #include "services/common/fake_clock.h"
+#include "services/common/replace_file.h"
 #include "tests/testing/issuer.h"
 #include "tests/testing/temp_folder.h"
 
@@ -33,7 +32,8 @@ class TokenCheckerTest : public ::testing::Test {
     checker_ = *std::move(made);
   }
 
-  void WriteKeys() { std::ofstream(file_) << issuer_.KeySet(); }
+  // Whoever watches the file finds all of it.
+  void WriteKeys() { ASSERT_TRUE(ReplaceFile(file_, issuer_.KeySet())); }
   absl::Time InAnHour() const { return clock_.Now() + absl::Hours(1); }
   // The caller's name, or why it has none.
   std::string Told(const std::string& header) {
@@ -180,7 +180,7 @@ TEST_F(TokenCheckerTest, KeysThatGoTakeTheirTokensAlong) {
   EXPECT_THAT(Told(token), HasSubstr("its signature is wrong"));
   EXPECT_EQ(Told("Bearer " + issuer_.TokenOf("a", InAnHour())), "token/a");
   // What cannot be used is not: the last stay.
-  std::ofstream(file_) << "{}";
+  ASSERT_TRUE(ReplaceFile(file_, "{}"));
   const absl::Status refused = checker_->Reload();
   EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(error::DetailOf(refused)->fields[0].field, "--token_keys_file");

@@ -184,6 +184,8 @@ TEST_F(ExplainTest, AGangIsNotBehindItself) {
   EXPECT_THAT(Obstacles("g"), Not(Contains(Field(&Obstacle::code, Code::kKeptForGang))));
   // Nor is a whole rack that it keeps for itself none.
   world_.RegisterRack("f", "r", World::kNodesPerRack, World::kRackType);
+  Sync(Racks("y", World::kNodesPerRack));
+  world_.RegisterRack("f", "q", World::kNodesPerRack, World::kRackType);
   for (const int64_t nodes : {2, 4}) {
     SyncClaim racks = Racks("h", nodes * World::kNodesPerRack);
     racks.gang = true;
