@@ -1,10 +1,9 @@
 #pragma once
 
-#include <grpcpp/support/status.h>
-
 #include <memory>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "services/common/from_peer.h"
@@ -44,7 +43,7 @@ class Questions {
 
  private:
   // What `service` ("Capacity") answered instead.
-  Answer Refusal(absl::string_view service, const grpc::Status& status) const;
+  Answer Refusal(absl::string_view service, const absl::Status& status) const;
 
   const Channels channels_;
   mutable rpc::Calls calls_;
