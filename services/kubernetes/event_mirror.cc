@@ -31,8 +31,10 @@ std::string IdNow(absl::string_view object) {
   return absl::StrCat(object, "/", absl::ToUnixMicros(absl::Now()));
 }
 
-std::string EventIdOf(absl::string_view what, absl::string_view reason, absl::string_view message) {
-  return Sha256Hex(absl::StrCat(what, "/", reason, "/", message)).substr(0, 16);
+std::string EventNameOf(absl::string_view what, absl::string_view reason,
+                        absl::string_view message) {
+  return absl::StrCat("events/",
+                      Sha256Hex(absl::StrCat(what, "/", reason, "/", message)).substr(0, 16));
 }
 
 // Of EventName.
@@ -75,28 +77,27 @@ void EventMirror::Tell(const NodePoolObject& object, absl::string_view type,
   Event event;
   event.set_object(absl::StrCat("nodePools/", object.name));
   event.set_pool_uid(object.uid);
-  TellNow(std::move(event), EventIdOf(IdNow(object.uid), reason, message), type, reason, message);
+  TellNow(std::move(event), IdNow(object.uid), type, reason, message);
 }
 
 void EventMirror::TellOfNode(const std::string& node, absl::string_view type,
                              absl::string_view reason, absl::string_view message) {
-  TellNow(EventOfNode(node), EventIdOf(IdNow(node), reason, message), type, reason, message);
+  TellNow(EventOfNode(node), IdNow(node), type, reason, message);
 }
 
 void EventMirror::TellOfNodeOnce(const std::string& node, absl::string_view type,
                                  absl::string_view reason, absl::string_view message) {
-  const std::string id = EventIdOf(node, reason, message);
   {
     MutexLock lock(mutex_);
-    once_.insert(absl::StrCat("events/", id));
+    once_.insert(EventNameOf(node, reason, message));
   }
-  TellNow(EventOfNode(node), id, type, reason, message);
+  TellNow(EventOfNode(node), node, type, reason, message);
 }
 
-void EventMirror::TellNow(Event event, const std::string& id, absl::string_view type,
+void EventMirror::TellNow(Event event, const std::string& what, absl::string_view type,
                           absl::string_view reason, absl::string_view message) {
   const absl::Time now = absl::Now();
-  event.set_name(absl::StrCat("events/", id));
+  event.set_name(EventNameOf(what, reason, message));
   event.set_type(std::string(type));
   event.set_reason(std::string(reason));
   event.set_message(std::string(message));

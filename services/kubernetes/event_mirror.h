@@ -67,7 +67,7 @@ class EventMirror {
   };
 
   // `id`: what tells it from other events about the object.
-  void TellNow(lifecycle::v1::Event event, const std::string& id, absl::string_view type,
+  void TellNow(lifecycle::v1::Event event, const std::string& what, absl::string_view type,
                absl::string_view reason, absl::string_view message);
   void FindAndWrite();
   // One of the writers.

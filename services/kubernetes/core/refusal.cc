@@ -63,8 +63,8 @@ std::string NoClusterMessage(absl::string_view cluster) {
 std::string RestoredMessage(int64_t generation) {
   return absl::StrCat("Muster has taken a later spec than generation ", generation,
                       ": this cluster's etcd was restored to an earlier time. What was said last "
-                      "before that stands until "
-                      "changes of the spec have brought the generation past it.");
+                      "before that stands until changes of the spec have brought the generation "
+                      "past it.");
 }
 
 RefusalPlace PlaceOf(const Refusal& refusal) {

@@ -22,15 +22,15 @@ std::optional<std::string> LimitOf(const absl::Status& status);
 // What a NodePool says while Muster does not have its cluster, for a condition's message.
 std::string NoClusterMessage(absl::string_view cluster);
 
+// What one says whose generation is below what Muster has taken, likewise.
+std::string RestoredMessage(int64_t generation);
+
 // In place of which condition a refusal is told, and its status: nothing is wrong with a spec that is beyond a limit, and of one that
 // nobody looks at it is not known.
 struct RefusalPlace {
   FirstEditionCondition condition = {};
   std::string status = {};
 };
-// Of an object whose generation is below what Muster has taken.
-std::string RestoredMessage(int64_t generation);
-
 RefusalPlace PlaceOf(const Refusal& refusal);
 
 // Its reason, e.g. `UID_MISMATCH`; empty without.
