@@ -31,6 +31,12 @@ class GangTest : public testing::Test {
     const int64_t nodes = world_.View(uid).claim.nodes - static_cast<int64_t>(ids.size());
     Then(world_.Want(uid, nodes, returns));
   }
+  // The same request once more.
+  void Repeat(const std::string& uid, int64_t nodes) {
+    SyncClaim again = world_.Want(uid, nodes);
+    --again.generation;
+    Then(again);
+  }
   SyncClaim OfRackType(SyncClaim claim) const {
     claim.instance_type = World::kRackType;
     return claim;
@@ -198,9 +204,7 @@ TEST_F(GangTest, NothingIsKeptForever) {
   Then(world_.Want("b", 1));
   EXPECT_THAT(world_.MachinesOf("b"), IsEmpty());
   world_.Advance(absl::Hours(24));
-  SyncClaim again = world_.Want("b", 1);
-  --again.generation;
-  Then(again);
+  Repeat("b", 1);
   EXPECT_THAT(world_.MachinesOf("b"), SizeIs(1));
 }
 
@@ -238,9 +242,7 @@ TEST_F(GangTest, WhoWaitsBehindAGangReclaimsOnceNothingIsKept) {
   Then(world_.Want("b", 1));
   EXPECT_THAT(world_.View("s").reclaims, IsEmpty());
   world_.Advance(absl::Hours(25));
-  SyncClaim again = world_.Want("b", 1);
-  --again.generation;
-  Then(again);
+  Repeat("b", 1);
   EXPECT_THAT(world_.View("s").reclaims, SizeIs(1));
 }
 

@@ -117,12 +117,13 @@ void Inventory::Unlist(const std::string& fabric_name, Fabric& fabric, const std
     fabric.free -= free;
     if (fabric.free > 0) by_free_.insert({fabric.free, fabric_name});
     fabric.by_free.erase({free, rack_name});
-    for (const auto& [uid, held] : rack.held) {
-      if (rack_name.empty()) break;
-      const auto it = partly_held_.find(uid);
-      if (it == partly_held_.end()) continue;
-      it->second.erase({fabric_name, rack_name});
-      if (it->second.empty()) partly_held_.erase(it);
+    if (!rack_name.empty()) {
+      for (const auto& [uid, held] : rack.held) {
+        const auto it = partly_held_.find(uid);
+        if (it == partly_held_.end()) continue;
+        it->second.erase({fabric_name, rack_name});
+        if (it->second.empty()) partly_held_.erase(it);
+      }
     }
   }
   if (fabric.whole.erase(rack_name) > 0) {

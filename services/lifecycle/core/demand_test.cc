@@ -20,6 +20,15 @@ struct Draining : Running {
   void Live() {
     if (!Converge()) std::abort();
   }
+  // The drains end, and so many Nodes are there and charged.
+  void ExpectLeft(size_t nodes) {
+    stuck.clear();
+    Live();
+    EXPECT_THAT(machines(), SizeIs(nodes));
+    EXPECT_EQ(holding(), static_cast<int64_t>(nodes));
+    EXPECT_EQ(Reason("AtTarget"), "TargetMet");
+    EXPECT_TRUE(never_over && fenced && same_twice);
+  }
 };
 
 // Nodes whose drain began do not count as wanted: what is missing is asked for at once, charged.
@@ -36,12 +45,7 @@ TEST(RiseWhileDraining, WhatIsMissingIsAskedForAtOnce) {
   sim.Live();
   EXPECT_THAT(sim.machines(), SizeIs(7));
   EXPECT_EQ(sim.pool()->status.queued_nodes, 0);
-  sim.stuck.clear();
-  sim.Live();
-  EXPECT_THAT(sim.machines(), SizeIs(4));
-  EXPECT_EQ(sim.holding(), 4);
-  EXPECT_EQ(sim.Reason("AtTarget"), "TargetMet");
-  EXPECT_TRUE(sim.never_over && sim.fenced && sim.same_twice);
+  sim.ExpectLeft(4);
 }
 
 // Also where fewer are missing than leave: the claim still holds what leaves.
@@ -52,12 +56,7 @@ TEST(RiseWhileDraining, AFewMoreAreAskedForToo) {
   EXPECT_EQ(sim.holding(), 5);
   EXPECT_THAT(sim.machines(), SizeIs(5));
   EXPECT_EQ(sim.pool()->status.queued_nodes, 0);
-  sim.stuck.clear();
-  sim.Live();
-  EXPECT_THAT(sim.machines(), SizeIs(2));
-  EXPECT_EQ(sim.holding(), 2);
-  EXPECT_EQ(sim.Reason("AtTarget"), "TargetMet");
-  EXPECT_TRUE(sim.never_over && sim.fenced && sim.same_twice);
+  sim.ExpectLeft(2);
 }
 
 // While more are charged than the target, quota is said of the target.

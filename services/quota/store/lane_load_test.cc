@@ -104,6 +104,14 @@ class QuotaLaneLoadTest : public QuotaLaneTest {
     for (auto& answer : answers) statuses.push_back(answer.get_future().get());
     return statuses;
   }
+
+  // 64 commands that wait together, and how many transactions they are.
+  void Expect64InBatches(const LaneOptions& options, int64_t batches) {
+    Lane& lane = NewLane(options);
+    for (const absl::Status& status : DoTogether(lane, 64, -1)) EXPECT_THAT(status, IsOk());
+    EXPECT_EQ(lane.stats().batches, batches);
+    EXPECT_EQ(lane.revision(), 64);
+  }
 };
 
 // The tries of a lane to write, and to lock the head first, which fail while the database is away.
@@ -146,29 +154,20 @@ TEST_F(QuotaLaneLoadTest, OnePoisonAmongManyCostsTheOthersAFewCommits) {
 TEST_F(QuotaLaneLoadTest, ATransactionTakesNoMoreCommandsThanItsChangesAllow) {
   LaneOptions few;
   few.max_batch_changes = 10;
-  Lane& lane = NewLane(few);
-  for (const absl::Status& status : DoTogether(lane, 64, -1)) EXPECT_THAT(status, IsOk());
-  EXPECT_EQ(lane.stats().batches, 7);
-  EXPECT_EQ(lane.revision(), 64);
+  Expect64InBatches(few, 7);
 }
 
 // Postgres takes no statement of 1 GiB, whatever the number of changes.
 TEST_F(QuotaLaneLoadTest, WhatIsTooMuchForOneTransactionIsDivided) {
   LaneOptions small;
   small.max_batch_bytes = 1;
-  Lane& lane = NewLane(small);
-  for (const absl::Status& status : DoTogether(lane, 64, -1)) EXPECT_THAT(status, IsOk());
-  EXPECT_EQ(lane.stats().batches, 64);
-  EXPECT_EQ(lane.revision(), 64);
+  Expect64InBatches(small, 64);
 }
 
 TEST_F(QuotaLaneLoadTest, ATransactionTakesNoMoreCommandsThanItsTimeAllows) {
   LaneOptions hasty;
   hasty.max_decide = absl::ZeroDuration();
-  Lane& lane = NewLane(hasty);
-  for (const absl::Status& status : DoTogether(lane, 64, -1)) EXPECT_THAT(status, IsOk());
-  EXPECT_EQ(lane.stats().batches, 64);
-  EXPECT_EQ(lane.revision(), 64);
+  Expect64InBatches(hasty, 64);
 }
 
 TEST_F(QuotaLaneLoadTest, WhatIsLeftOfABatchIsAnsweredWhenTheDatabaseGoesBetweenItsTransactions) {
