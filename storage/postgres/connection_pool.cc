@@ -29,7 +29,9 @@ std::string EffectiveConninfo(const ConnectOptions& options) {
       // Sooner, so that who waits for a lock in vain is told so: then nothing was committed.
       " -c lock_timeout=", absl::ToInt64Milliseconds(options.statement_timeout * 0.9),
       " -c idle_in_transaction_session_timeout=",
-      absl::ToInt64Milliseconds(options.idle_in_transaction_timeout), "'");
+      absl::ToInt64Milliseconds(options.idle_in_transaction_timeout),
+      // Of a host that is gone amid a batch the server learns by itself.
+      " -c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3'");
 }
 
 ConnectionPool::ConnectionPool(ConnectOptions options, int size)

@@ -38,7 +38,8 @@ struct ConnectOptions {
   // How much longer the answer is waited for. A server that does not even say that it took too long
   // hangs: the connection is cut, and what became of a commit is asked on another.
   absl::Duration answer_grace = absl::Seconds(3);
-  // A process that freezes while it holds the journal's head loses it after this time.
+  // A process that freezes while it holds the journal's head loses it after this time: by the server
+  // between two statements, by who waits for the head in the midst of a batch (journal::EndStalled).
   absl::Duration idle_in_transaction_timeout = absl::Seconds(5);
   // Null: nobody.
   std::shared_ptr<DatabaseObserver> observer = {};

@@ -120,5 +120,10 @@ TEST_F(ConnectionPoolTest, TriesTheHostFirstThatTookWritesLast) {
               ::testing::HasSubstr(absl::StrCat("host='", folder, ",/nowhere'")));
 }
 
+TEST_F(ConnectionPoolTest, AServerLearnsThatItsClientsHostIsGone) {
+  EXPECT_THAT(EffectiveConninfo(pool_.options()), ::testing::HasSubstr("-c tcp_keepalives_idle=5"));
+  LendOnce();
+}
+
 }  // namespace
 }  // namespace muster::storage

@@ -51,6 +51,15 @@ constexpr Statement kCompact = {
     "WITH whose AS (DELETE FROM journal_author"
     " WHERE last_revision <= (SELECT compacted_revision FROM journal_head))"
     " DELETE FROM journal WHERE revision <= (SELECT compacted_revision FROM journal_head)"};
+// A batch that is half sent: its session waits for the rest, which no timeout of Postgres' own ends.
+constexpr Statement kEndStalled = {
+    "journal_end_stalled",
+    "SELECT pg_terminate_backend(a.pid) FROM pg_stat_activity a WHERE a.pid IN"
+    " (SELECT pid FROM pg_locks WHERE relation = 'journal_head'::regclass AND granted"
+    " AND mode IN ('RowShareLock', 'RowExclusiveLock'))"
+    " AND a.datname = current_database() AND a.usename = current_user AND a.pid <> pg_backend_pid()"
+    " AND a.backend_xid IS NOT NULL AND a.wait_event = 'ClientRead'"
+    " AND a.state_change < clock_timestamp() - make_interval(secs => $1::float8)"};
 constexpr Statement kNotify = {"journal_notify", "SELECT pg_notify($1, $2)"};
 
 Head ToHead(const pqxx::row& row) {
@@ -126,6 +135,10 @@ void Append(StatementSink& out, absl::Span<const JournalRow> rows, absl::string_
   out.Queue(kAppend,
             {batch, revisions.Param(), kinds.Param(), keys.Param(), changes.Param(),
              previous.Param(), rows.back().revision, SqlParam(std::string(authors), true)});
+}
+
+int EndStalled(Transaction& tx, absl::Duration age) {
+  return static_cast<int>(tx.Exec(kEndStalled, absl::StrCat(absl::ToDoubleSeconds(age))).size());
 }
 
 void Rename(Transaction& tx) { tx.Exec(kRename); }

@@ -79,6 +79,9 @@ void Move(StatementSink& out, const Position& from, int64_t revision, absl::stri
 void Append(StatementSink& out, absl::Span<const JournalRow> rows, absl::string_view batch,
             absl::string_view authors);
 // Names the history anew.
+// Ends sessions of ours that hold the head and have waited for more to do for longer than `age`: so many.
+// Whoever they are of settles what became of it.
+int EndStalled(Transaction& tx, absl::Duration age);
 void Rename(Transaction& tx);
 // Changes up to `revision` are forgotten: watches can no longer begin before it. Never beyond the
 // head.

@@ -49,8 +49,9 @@ namespace muster::storage {
 //                                                 ├─► WatchHub ◄── WatchStarter ◄── Watch
 //                                                 └─► subscribers
 //
-// Twelve threads. The lane's own takes work from the queue: it commits batches, follows the journal
-// when idle or poked, and publishes. AnswerQueue, ReadBarrier, WatchStarter and WatchHub have one each.
+// Fourteen threads. The lane's own takes work from the queue: it commits batches, follows the journal
+// when idle or poked, and publishes. AnswerQueue, ReadBarrier and WatchHub have one each, WatchStarter
+// three: one for snapshots, two for what resumes.
 // LaneDb has seven: one listens for other processes' commits, one announces ours, one compacts the
 // journal, and four watch that the server answers (AnswerWatchdog): the writer, the readers, those
 // who load, and who listens.

@@ -133,15 +133,32 @@ void LaneDb::RunTailer() {
 
 absl::Status LaneDb::Write(const TransactionBody& body, const int64_t* first_revision,
                            const std::string* batch) {
-  return writer_.Run(
-      body, [=](Transaction& tx) { return WasCommitted(tx, *first_revision, *batch); }, "write");
+  return FreeHead(writer_.Run(
+      body, [=](Transaction& tx) { return WasCommitted(tx, *first_revision, *batch); }, "write"));
 }
 
 absl::Status LaneDb::Finish(TransactionRunner::Sent sent, int64_t first_revision,
                             const std::string& batch, bool& again) {
-  return writer_.Finish(
+  return FreeHead(writer_.Finish(
       std::move(sent), [&](Transaction& tx) { return WasCommitted(tx, first_revision, batch); },
-      again);
+      again));
+}
+
+absl::Status LaneDb::FreeHead(absl::Status status) {
+  if (!absl::IsDeadlineExceeded(status)) return status;
+  const absl::Status freed = reader_.RunStatement(
+      [&](Transaction& tx) {
+        const int ended = journal::EndStalled(tx, options_.connect.idle_in_transaction_timeout);
+        if (ended > 0)
+          log::Warn("a writer held the head and sent no more; its session was ended",
+                    {{"schema", options_.connect.schema}, {"sessions", ended}});
+        return absl::OkStatus();
+      },
+      "free head");
+  if (!freed.ok())
+    log::Warn("could not look who holds the head",
+              {{"schema", options_.connect.schema}, {"error", error::ForOperators(freed)}});
+  return status;
 }
 
 absl::StatusOr<bool> LaneDb::WasCommitted(Transaction& tx, int64_t first_revision,
@@ -242,7 +259,8 @@ absl::StatusOr<bool> LaneDb::CompactSome() {
   const int64_t chunk_end = head.compacted_revision + kCompactChunk;
   ASSIGN_OR_RETURN(const int64_t too_old, TooOld(head.compacted_revision));
   const int64_t all = std::max(head.revision - options_.journal_keep, too_old);
-  const int64_t some = std::min(all, chunk_end);
+  // Never the last: by it those who are level see that the next one follows.
+  const int64_t some = std::min({all, chunk_end, head.revision - 1});
   if (some <= head.compacted_revision) return false;
   RETURN_IF_ERROR(Compact(some));
   return some == chunk_end;

@@ -154,7 +154,8 @@ class LaneDb {
     load_pool_.DropIdle();
   }
   absl::Status Compact(int64_t revision);
-  // Forgets what is beyond journal_keep or journal_keep_time, but at most kCompactChunk revisions.
+  // Forgets what is beyond journal_keep or journal_keep_time, but at most kCompactChunk revisions, and
+  // never the last.
   // True: there is more to forget.
   absl::StatusOr<bool> CompactSome();
   // Announces a commit, soon and from a thread of its own; several at once are one announcement.
@@ -170,6 +171,9 @@ class LaneDb {
   // Whether the batch that wrote the revision was committed.
   static absl::StatusOr<bool> WasCommitted(Transaction& tx, int64_t first_revision,
                                            const std::string& batch);
+  // Where the head was not to be had in time: the next is to have it, if who holds it does nothing with
+  // it. Returns `status`.
+  absl::Status FreeHead(absl::Status status);
   // The last of the next kCompactChunk changes after `compacted` that is older than journal_keep_time;
   // `compacted` when none is.
   absl::StatusOr<int64_t> TooOld(int64_t compacted);

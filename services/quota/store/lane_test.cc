@@ -220,6 +220,27 @@ TEST_F(QuotaLaneTest, AReplicaThatFellBehindTheCompactedJournalLoadsAnew) {
   }
 }
 
+// All that the journal has is older than it is kept: what comes next is one row to who is level.
+TEST_F(QuotaLaneTest, TheFirstChangeAfterALongQuietIsFollowedByTheJournal) {
+  LaneOptions options;
+  options.journal_keep_time = absl::Hours(1);
+  Lane& one = NewLane(options);
+  Lane& two = NewLane(options);
+  ASSERT_THAT(Do(one, quota::UpdateQuota{kKey, 5, "", true}), IsOk());
+  ASSERT_THAT(ReadHeld(two), IsOk());
+  const auto watcher = two.Watch({});
+  while (NextOf(*watcher)->type != WatchItem::Type::kSnapshotEnd) {
+  }
+  database_.Execute("UPDATE quota.journal SET commit_time = commit_time - interval '61 minutes'");
+  ASSERT_THAT(one.CompactSome(), IsOk());
+  ASSERT_THAT(Do(one, quota::UpdateQuota{kKey, 6, "", true}), IsOk());
+  auto next = NextOf(*watcher);
+  while (next.has_value() && next->type == WatchItem::Type::kProgress) next = NextOf(*watcher);
+  ASSERT_TRUE(next.has_value()) << "the watch ended";
+  EXPECT_EQ(next->type, WatchItem::Type::kChanged);
+  EXPECT_EQ(next->revision, 2);
+}
+
 TEST_F(QuotaLaneTest, AReaderIsToldWhenMemoryCannotFollowTheJournal) {
   Lane& lane = NewLane();
   ASSERT_THAT(Do(lane, quota::UpdateQuota{kKey, 5, "", true}), IsOk());

@@ -134,6 +134,51 @@ TEST_P(QuotaPipelineTest, TheNextIsDecidedWhileALargeOneIsStillBeingSent) {
   EXPECT_EQ(ReadHeld(lane).value_or(-1), kHoldings + 2);
 }
 
+// Its sender stands still in the midst of it, and with it the head: nobody else waits for that for long.
+TEST_P(QuotaPipelineTest, ABatchThatIsHalfSentKeepsNobodyFromTheHead) {
+  std::promise<void> goes_on;
+  std::shared_future<void> gone_on = goes_on.get_future().share();
+  std::atomic<int> published = 0;
+  LaneOptions options = Lone();
+  options.encode_ahead = 1;
+  options.yield = [&](LanePoint point) {
+    if (point == LanePoint::kBeforePublish && ++published == 1) gone_on.wait();
+  };
+  Lane& lane = NewLane(options);
+  auto head = HoldHead();
+  first_ = Ask(lane, "first", 1);
+  first_->AwaitDecision();
+  auto large = std::make_shared<Asked>();
+  lane.Submit(
+      [large](StagedState<quota::State>& staged, absl::Time) {
+        for (int i = 0; i < 60'000; ++i)
+          staged.Put(quota::Holding{QuotaName(kKey), absl::StrCat("large-", i), 1, 1, ""});
+        if (++large->decisions == 1) large->decided_once.set_value();
+        return absl::OkStatus();
+      },
+      [large](const absl::Status& status, int64_t) { large->answer.set_value(status); });
+  large->AwaitDecision();
+  head.reset();
+  testing::Until([&] { return published.load() == 1; }, "the first, committed");
+  testing::Until(
+      [&] {
+        return database_.QueryValue(
+                   "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND"
+                   " backend_xid IS NOT NULL AND wait_event = 'ClientRead'") == "1";
+      },
+      "a session that waits for the rest");
+
+  LaneOptions other = Lone();
+  other.connect.statement_timeout = absl::Seconds(1);
+  other.connect.idle_in_transaction_timeout = absl::Milliseconds(100);
+  Lane& second = NewLane(other);
+  testing::Until([&] { return Ask(second, "second", 2)->Status().ok(); }, "a commit by another");
+  goes_on.set_value();
+  EXPECT_THAT(first_->Status(), IsOk());
+  EXPECT_THAT(large->Status(), IsOk()) << "it is sent again";
+  EXPECT_EQ(ReadHeld(lane).value_or(-1), 1 + 2 + 60'000);
+}
+
 TEST_P(QuotaPipelineTest, WhatStandsOnARefusedOneIsDecidedAgain) {
   Lane& lane = NewLane(Lone());
   auto head = HoldHead();
