@@ -79,7 +79,7 @@ void Fill(const lifecycle::BooksAuditor::Report& report, debug::v1::AuditBooksRe
   response.set_difference_count(static_cast<int64_t>(report.differences.size()));
   response.set_passing_count(report.passing);
   response.set_orphan_count(report.orphans);
-  response.set_orphans_withheld(report.mass);
+  response.set_orphans_withheld(report.withheld);
 }
 
 void Fill(const std::string& service, const storage::Comparison& comparison,

@@ -192,7 +192,8 @@ ABSL_FLAG(int, orphan_releases, Defaults().lifecycle.orphans.policy.most_a_round
 ABSL_FLAG(int, orphan_mass_percent, Defaults().lifecycle.orphans.policy.mass_percent,
           "When more than one, and more than this share of all pools that quota, capacity and "
           "configuration know, do not exist, nothing is given back, 0 to 100: lifecycle may have "
-          "been restored to a past. Set to 100 once a person has looked.");
+          "been restored to a past. Below 100 nothing is given back either that was asked for "
+          "before such a restore. Set to 100 once a person has looked.");
 ABSL_FLAG(absl::Duration, event_keep, Defaults().lifecycle.orphans.event_keep,
           "How long events of a NodePool that is gone are kept after they were last seen, 1m to "
           "8760h; they go within an --orphan_interval after that.");

@@ -50,7 +50,7 @@ TEST_F(Audits, ShowTheBooksSideBySideAndWhatDiffers) {
     EXPECT_THAT(report->differences, SizeIs(3));
     EXPECT_EQ(report->passing, 0);
     EXPECT_EQ(report->orphans, 1);
-    EXPECT_FALSE(report->mass);
+    EXPECT_FALSE(report->withheld);
     EXPECT_THAT(report->lines,
                 ElementsAre(BooksLine{"", "", "", "", 0, 0, 0, 0, 1},
                             BooksLine{"", kZone, kType, "default", 0, 0, 0, 2, 0},
@@ -60,7 +60,7 @@ TEST_F(Audits, ShowTheBooksSideBySideAndWhatDiffers) {
   report = Ask(absl::ZeroDuration()).get();
   ASSERT_THAT(report, IsOk());
   EXPECT_EQ(report->orphans, 2);
-  EXPECT_TRUE(report->mass);
+  EXPECT_TRUE(report->withheld);
 }
 
 // A claim without Nodes, asked for anew all the while: nothing of the pool stands still.

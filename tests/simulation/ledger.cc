@@ -46,6 +46,8 @@ lifecycle::Books BooksOf(const Cloud& cloud) {
   for (const auto& [name, pool] : pools.table<lifecycle::Pool>().rows()) {
     books.pools.push_back(lifecycle::EntryOf(*pool.row, pools.NodesOf(name)));
   }
+  if (const auto* lease = pools.table<lifecycle::Lease>().Find(lifecycle::Lease::kName))
+    books.history_floor = lease->generation_floor;
   for (const auto& [key, row] : cloud.quota.state().table<quota::Holding>().rows()) {
     books.holdings.push_back(EntryOf(*row.row));
   }

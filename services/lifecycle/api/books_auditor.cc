@@ -83,7 +83,9 @@ absl::StatusOr<BooksAuditor::Report> BooksAuditor::AuditNow(absl::Duration settl
     report.differences.push_back(std::move(stood.difference));
   report.passing -= static_cast<int64_t>(report.differences.size());
   report.orphans = static_cast<int64_t>(orphans.size());
-  report.mass = OrphanMemory::IsMass(report.orphans, UidsOf(books), policy_);
+  report.withheld = OrphanMemory::IsMass(report.orphans, UidsOf(books), policy_);
+  for (const std::string& uid : OrphanMemory::OfThePast(books, policy_))
+    report.withheld |= orphans.contains(uid);
   return report;
 }
 

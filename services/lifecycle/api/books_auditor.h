@@ -24,7 +24,7 @@ class BooksAuditor {
     std::vector<Difference> differences = {};  // that stood
     int64_t passing = 0;                       // that did not
     int64_t orphans = 0;                       // uids without a pool
-    bool mass = false;                         // so many that none is given back
+    bool withheld = false;                     // some are kept for a person: see OrphanPolicy
   };
   using Runs = SharedRuns<absl::Duration, absl::StatusOr<Report>>;
   using Asker = Runs::Asker;

@@ -73,6 +73,9 @@ struct Books {
   std::vector<HoldingEntry> holdings = {};
   std::vector<ClaimEntry> claims = {};
   std::vector<ConfigurationEntry> configurations = {};
+  // Lifecycle asked under smaller generations in an earlier history only: before its database was restored
+  // to a past. 0: it never was.
+  int64_t history_floor = 0;
 };
 
 PoolEntry EntryOf(const Pool& pool, const std::vector<const Node*>& nodes);

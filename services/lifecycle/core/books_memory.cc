@@ -1,7 +1,6 @@
 #include "services/lifecycle/core/books_memory.h"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -63,6 +62,21 @@ std::vector<BooksMemory::Standing> BooksMemory::Stood(absl::Duration age) const 
   return standing;
 }
 
+std::set<std::string> OrphanMemory::OfThePast(const Books& books, const OrphanPolicy& policy) {
+  std::set<std::string> past;
+  if (policy.mass_percent >= 100) return past;
+  std::map<absl::string_view, int64_t> newest;  // of all that a uid was asked for
+  const auto note = [&](const auto& entry) {
+    int64_t& generation = newest[entry.pool_uid];
+    generation = std::max(generation, entry.generation);
+  };
+  for (const HoldingEntry& holding : books.holdings) note(holding);
+  for (const ClaimEntry& claim : books.claims) note(claim);
+  for (const auto& [uid, generation] : newest)
+    if (generation < books.history_floor) past.emplace(uid);
+  return past;
+}
+
 OrphanMemory::Verdict OrphanMemory::Judge(const Books& books, const OrphanPolicy& policy,
                                           absl::Duration now) {
   std::set<absl::string_view> uids;
@@ -74,6 +88,7 @@ OrphanMemory::Verdict OrphanMemory::Judge(const Books& books, const OrphanPolicy
   for (const PoolEntry& pool : books.pools) uids.erase(pool.uid);
   verdict.orphans = static_cast<int64_t>(uids.size());
 
+  const std::set<std::string> past = OfThePast(books, policy);
   std::map<std::string, absl::Duration> since;
   std::vector<std::pair<absl::Duration, std::string>> due;
   for (const absl::string_view orphan : uids) {
@@ -81,12 +96,18 @@ OrphanMemory::Verdict OrphanMemory::Judge(const Books& books, const OrphanPolicy
     const auto before = since_.find(uid);
     const absl::Duration first = before == since_.end() ? now : before->second;
     since.emplace(uid, first);
-    if (now - first >= policy.grace) due.emplace_back(first, uid);
+    const bool of_the_past = past.contains(uid);
+    verdict.of_the_past += of_the_past ? 1 : 0;
+    if (now - first < policy.grace) continue;
+    verdict.withheld |= of_the_past;
+    if (!of_the_past) due.emplace_back(first, uid);
   }
   since_ = std::move(since);
 
-  verdict.withheld = !due.empty() && IsMass(verdict.orphans, verdict.uids, policy);
-  if (verdict.withheld) return verdict;
+  if (!due.empty() && IsMass(verdict.orphans, verdict.uids, policy)) {
+    verdict.withheld = true;
+    return verdict;
+  }
   std::sort(due.begin(), due.end());
   const size_t most = std::min(due.size(), static_cast<size_t>(std::max(0, policy.most_a_round)));
   for (size_t i = 0; i < most; ++i) verdict.release.push_back(std::move(due[i].second));

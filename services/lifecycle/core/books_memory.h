@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -51,7 +52,8 @@ struct OrphanPolicy {
   int most_a_round = 10;
   // With more than one orphan, and more than this share of all uids, nothing is given back: then
   // rather lifecycle has forgotten pools (it was restored to a past) than others have kept them.
-  // 100: always give back.
+  // 100: always give back. Neither is given back, but at 100, what a pool asked for in an earlier history
+  // of lifecycle: its pool is younger than what lifecycle was restored to.
   int mass_percent = 20;
 };
 
@@ -60,12 +62,16 @@ class OrphanMemory {
  public:
   struct Verdict {
     std::vector<std::string> release = {};  // uids, those known longest first
-    // True: some have had no pool for longer than the grace, and are so many that none is released.
+    // True: some have had no pool for longer than the grace, and are kept for a person to look at: they
+    // are so many that none is released, or of an earlier history.
     bool withheld = false;
-    int64_t orphans = 0;  // uids without a pool
-    int64_t uids = 0;     // that quota, capacity or configuration know
+    int64_t of_the_past = 0;  // uids without a pool that are of an earlier history
+    int64_t orphans = 0;      // uids without a pool
+    int64_t uids = 0;         // that quota, capacity or configuration know
   };
 
+  // Uids that lifecycle asked for in an earlier history and has not since.
+  static std::set<std::string> OfThePast(const Books& books, const OrphanPolicy& policy);
   // So many that lifecycle rather forgot.
   static bool IsMass(int64_t orphans, int64_t uids, const OrphanPolicy& policy) {
     return orphans > 1 && orphans * 100 > uids * policy.mass_percent;

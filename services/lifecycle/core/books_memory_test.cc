@@ -156,6 +156,31 @@ TEST(OrphanMemory, ReleasesAFewARoundThoseKnownLongestFirst) {
               ElementsAre("b"));
 }
 
+// What lifecycle asked for before it was restored to a past may be somebody's work.
+TEST(OrphanMemory, WhatWasAskedForInAnEarlierHistoryIsKeptForAPerson) {
+  Books books = ClosedBooks(10);
+  books.history_floor = 100;
+  for (HoldingEntry& holding : books.holdings) holding.generation = 7;  // its pools are known
+  ClaimEntry old, young;
+  old.pool_uid = "old";
+  old.generation = 99;
+  young.pool_uid = "young";
+  young.generation = 100;
+  books.claims.push_back(old);
+  books.claims.push_back(young);
+  OrphanMemory memory;
+  OrphanPolicy policy;
+  EXPECT_FALSE(memory.Judge(books, policy, absl::Minutes(0)).withheld) << "nothing is due yet";
+  Verdict verdict = memory.Judge(books, policy, kGrace);
+  EXPECT_THAT(verdict.release, ElementsAre("young"));
+  EXPECT_TRUE(verdict.withheld);
+  EXPECT_EQ(verdict.of_the_past, 1);
+  policy.mass_percent = 100;
+  verdict = memory.Judge(books, policy, kGrace);
+  EXPECT_THAT(verdict.release, ElementsAre("old", "young"));
+  EXPECT_FALSE(verdict.withheld);
+}
+
 struct Mass {
   size_t ghosts = 0;
   size_t pools = 0;

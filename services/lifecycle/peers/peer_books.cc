@@ -78,8 +78,17 @@ struct PoolRows {
   std::vector<std::shared_ptr<const Node>> nodes = {};
 };
 
-std::vector<PoolRows> RowsOf(const State& state) {
-  std::vector<PoolRows> all;
+// Lifecycle's own page.
+struct PoolsPage {
+  std::vector<PoolRows> rows = {};
+  int64_t history_floor = 0;
+};
+
+PoolsPage PoolsPageOf(const State& state) {
+  PoolsPage pools;
+  if (const Lease* lease = state.table<Lease>().Find(Lease::kName))
+    pools.history_floor = lease->generation_floor;
+  std::vector<PoolRows>& all = pools.rows;
   all.reserve(state.table<Pool>().rows().size());
   for (const auto& [name, pool] : state.table<Pool>().rows()) {
     PoolRows rows{pool.row, {}};
@@ -87,7 +96,7 @@ std::vector<PoolRows> RowsOf(const State& state) {
       rows.nodes.push_back(state.table<Node>().FindVersioned(node->name)->row);
     all.push_back(std::move(rows));
   }
-  return all;
+  return pools;
 }
 
 absl::StatusOr<int64_t> After(int64_t generation) {
@@ -154,9 +163,9 @@ absl::StatusOr<Books> PeerBooks::Read() {
         }
         return absl::OkStatus();
       }));
-  ASSIGN_OR_RETURN(const std::vector<PoolRows> pools,
-                   ReadNow<std::vector<PoolRows>>(lane_, &RowsOf));
-  for (const PoolRows& rows : pools) {
+  ASSIGN_OR_RETURN(const PoolsPage pools, ReadNow<PoolsPage>(lane_, &PoolsPageOf));
+  books.history_floor = pools.history_floor;
+  for (const PoolRows& rows : pools.rows) {
     std::vector<const Node*> nodes;
     for (const auto& node : rows.nodes) nodes.push_back(node.get());
     books.pools.push_back(lifecycle::EntryOf(*rows.pool, nodes));

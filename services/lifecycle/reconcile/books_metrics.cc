@@ -75,9 +75,11 @@ std::vector<MetricFamily> BooksMetrics::Collect() const {
                            "Holdings, claims and configurations given back because their pool "
                            "does not exist."),
              "service", released_, keepers),
-      rpc::Gauge("muster_lifecycle_orphans_withheld",
-                 "1 while orphans are so many that none is given back: see --orphan_mass_percent.",
-                 withheld_ ? 1 : 0),
+      rpc::Gauge(
+          "muster_lifecycle_orphans_withheld",
+          "1 while orphans are kept: they are so many that none is given back, or were asked for "
+          "before lifecycle was restored to a past. See --orphan_mass_percent.",
+          withheld_ ? 1 : 0),
       Filled(rpc::Gauges("muster_lifecycle_books_differences",
                          "Differences between the books of the services that stand, by kind."),
              "kind", differences_, kinds),

@@ -115,8 +115,9 @@ void OrphanCollector::Tell(const Books& books, const OrphanMemory::Verdict& verd
   if (standing.size() > kMostLogged)
     log::Error("the books differ in more", {{"differences", standing.size()}});
   if (verdict.withheld) {
-    log::Error("too much belongs to no pool, nothing of it is given back",
+    log::Error("what belongs to no pool is kept: it is too much, or was asked for before a restore",
                {{"orphans", verdict.orphans},
+                {"of_an_earlier_history", verdict.of_the_past},
                 {"uids", verdict.uids},
                 {"mass_percent", options_.orphans.policy.mass_percent}});
   }

@@ -19,8 +19,8 @@ namespace muster::lifecycle {
 // Holds the books of the four services against each other, on the replica that leads: at the start
 // of its leadership and every few minutes; forgets events of pools that are gone. What differs for
 // longer than the grace is counted and logged; what has had no pool for so long is given back, a
-// few a round. When more is without a pool than a share of all, nothing is given back, and a person
-// has to look (OrphanPolicy). Keeps no state that must last: a new leader begins the grace anew.
+// few a round. When more is without a pool than a share of all, nothing is given back, nor ever what was
+// asked for before lifecycle was restored to a past, and a person has to look (OrphanPolicy). Keeps no state that must last: a new leader begins the grace anew.
 class OrphanCollector {
  public:
   struct Options {

@@ -79,8 +79,9 @@ absl::Status Audit(Session& session) {
     out << "... and " << more << " differences more\n";
   if (books.orphans_withheld()) {
     out << books.orphan_count()
-        << " pools do not exist: so many that nothing of theirs is given back until a person has "
-           "looked and raised --orphan_mass_percent.\n";
+        << " pools do not exist: so many, or from before a restore, that what is theirs is kept "
+           "until a "
+           "person has looked and set --orphan_mass_percent=100.\n";
   }
   return absl::DataLossError(
       absl::StrCat(books.difference_count(), " differences between the books of the services"));
