@@ -147,6 +147,26 @@ TEST(ReferenceEvents, AnOrderThatWaitsIsToldToItsEndWhateverIsOrderedMeanwhile) 
   EXPECT_EQ(sim.pool()->account.waiting_configuration_order, 0);
 }
 
+// Configuration was restored to a past, and gives the numbers of its orders anew.
+TEST(ReferenceEvents, OrdersThatAreMadeAnewAfterARestoreAreToldToo) {
+  Telling sim(1);
+  sim.Pend(kNewer);
+  sim.Promote();
+  ASSERT_TRUE(sim.Converge());
+  sim.RollBackTo(kSimProfile);
+  ASSERT_TRUE(sim.Converge());
+  const size_t told = sim.PoolSays("CWManualRollbackTrigger").size();
+  ASSERT_EQ(told, 1U);
+  ASSERT_EQ(sim.pool()->account.configuration_order, 2);
+  sim.configuration.orders.pop_back();
+  ASSERT_TRUE(sim.Converge());
+  EXPECT_EQ(sim.PoolSays("CWManualUpgradeTrigger").size(), 1U) << "what is known is not told again";
+  sim.Pend("np-000000000003");
+  sim.Promote();
+  ASSERT_TRUE(sim.Converge());
+  EXPECT_EQ(sim.PoolSays("CWManualUpgradeTrigger").size(), 2U);
+}
+
 // An order that waited and came to nothing ends with an event too.
 TEST(ReferenceEvents, AnOrderThatIsOvertakenWhileItWaitsIsTold) {
   for (const bool promotion : {true, false}) {
