@@ -310,6 +310,38 @@ TEST_F(Leadership, AQuietReconnectMakesNoPoolDue) {
   EXPECT_EQ(QuietPlans(*a_), before + 1);
 }
 
+// "A history has a name": what a restored service has lost is in no snapshot of its watch.
+TEST_F(Leadership, AServiceThatWasRestoredIsAskedAnewForEveryPool) {
+  ASSERT_THAT(a_->StartReconciling(peers_.channels()), IsOk());
+  for (int i = 0; i < 3; ++i) {
+    const std::string pool = Apply(absl::StrCat("p", i), 2);
+    Until([&] { return NodesOf(*a_, pool) == 2; });
+  }
+  const auto all_are_planned_after = [&](auto& service) {
+    const double before = QuietPlans(*a_);
+    service.Restore();
+    Until([&] { return Metric(*a_, "muster_lifecycle_plans_total") >= before + 3; });
+  };
+  all_are_planned_after(peers_.quota);
+  all_are_planned_after(peers_.capacity);
+  all_are_planned_after(peers_.configuration);
+}
+
+// What it did not get an answer to is another's to ask, who leads now.
+TEST_F(Leadership, WhoLeadsNoMoreHasNobodyWithoutAnAnswer) {
+  ASSERT_THAT(a_->StartReconciling(peers_.channels()), IsOk());
+  Until([&] { return a_->epoch() != 0; });
+  peers_.quota.SetAway(true);
+  Apply("p", 1);
+  const auto unanswered = [&] { return Metric(*a_, "muster_lifecycle_peer_unanswered_pools"); };
+  Until([&] { return unanswered() == 1; });
+  database_.Execute(
+      "UPDATE lifecycle.lease_heartbeat SET holder = 'another', epoch = epoch + 1,"
+      " write_time = now(), expire_time = now() + interval '1 hour'");
+  Until([&] { return a_->epoch() == 0; });
+  Until([&] { return unanswered() == 0; });
+}
+
 // Nobody who was told that a service is away waits for a time of its own to ask again.
 TEST_F(Leadership, WhoIsToldThatAServiceIsAwayAsksAgainOnceItIsBack) {
   retry_ = absl::Hours(1);

@@ -150,6 +150,23 @@ TEST_F(LifecycleServiceTest, AMalformedPoolHoldsUpNoOther) {
   EXPECT_EQ(up->name(), kPool);
 }
 
+// The leader asks under a newer generation between the reading of the rows and the question.
+TEST_F(LifecycleServiceTest, APoolInMotionIsExplainedByItsRowsOfNow) {
+  Reconcile();
+  ASSERT_THAT(Apply(1), IsOk());
+  ASSERT_TRUE(AwaitReason("AtTarget", "TargetMet", 1).has_value());
+  peers_.quota.BeforeCheck([&] {
+    peers_.quota.SetKnownGeneration(1'000);
+    ASSERT_THAT(Apply(2), IsOk());
+    ASSERT_TRUE(AwaitReason("AtTarget", "TargetMet", 2).has_value());
+  });
+  v1::ExplainNodePoolRequest why;
+  why.set_name(kPool);
+  const auto explained = Call(*replica_->stub, &Stub::ExplainNodePool, why);
+  ASSERT_THAT(explained, IsOk());
+  EXPECT_THAT(explained->ShortDebugString(), Not(HasSubstr("could not be asked")));
+}
+
 TEST_F(LifecycleServiceTest, AnotherReplicaTakesOver) {
   auto second = NewReplica();
   Reconcile();

@@ -42,6 +42,15 @@ void TellClaim(const Preview& told, v1::NodePoolPreview::Capacity& out) {
   }
 }
 
+// The leader asked for the pool since its rows were read, as it does with nearly every step of a pool in
+// motion: that nothing was answered says nothing.
+bool WereOvertaken(const PeerReplies& answers) {
+  const auto overtaken = [](const auto& reply) {
+    return reply.refused("GENERATION_TOO_OLD") || reply.refused("GENERATION_REUSED");
+  };
+  return overtaken(answers.holding) || overtaken(answers.claim) || overtaken(answers.configuration);
+}
+
 }  // namespace
 
 Advisor::Advisor(const Peers& peers, std::shared_ptr<const CatalogueMirror> catalogue,
@@ -89,7 +98,13 @@ void Advisor::AskQuota(const Growth& growth, absl::Time deadline, WhatIfClient::
 }
 
 std::vector<v1::NodePoolObstacle> Advisor::ExplainNow(Snapshot rows, absl::Time deadline) const {
+  const std::string name = rows.pool->name;
   Snapshot snapshot = Complete(std::move(rows), deadline);
+  if (WereOvertaken(snapshot.answers)) {
+    std::optional<Snapshot> anew =
+        lane_.Peek([&](const State& state, int64_t) { return SnapshotOf(state, name); });
+    if (anew) snapshot = Complete(*std::move(anew), deadline);
+  }
   if (snapshot.answers.claim.here() && snapshot.answers.claim.value.outstanding > 0) {
     snapshot.answers.claim.value.reclaimed =
         what_if_.AskReclaimed(snapshot.pool->uid, TimeoutOf(deadline));

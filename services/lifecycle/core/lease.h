@@ -85,7 +85,10 @@ class LeaseKeeper {
   // journal's lease is another, too.
   Verdict Answered(const absl::StatusOr<int64_t>& epoch, absl::Duration asked,
                    absl::string_view incarnation);
-  void TookOver(int64_t epoch) { epoch_ = epoch; }
+  void TookOver(int64_t epoch) {
+    epoch_ = epoch;
+    refused_ = false;
+  }
   // A plan was refused as a stale leader's: the journal's lease is not what was taken over.
   void Refused() { refused_ = true; }
   // It ends.

@@ -205,6 +205,16 @@ TEST_F(Keeper, TakesOverAnewWithEveryEpochHistoryAndRefusal) {
   EXPECT_EQ(Answered(4, "h2"), Verdict::kNothing);
 }
 
+// The plan that was refused was of the lead that is over.
+TEST_F(Keeper, ARefusalUnderAnOldLeadIsNothingToTheNext) {
+  Lead(3);
+  keeper_.Refused();
+  EXPECT_EQ(Answered(0), Verdict::kStepDown);
+  EXPECT_EQ(Answered(7), Verdict::kTakeOver);
+  keeper_.TookOver(7);
+  EXPECT_EQ(Answered(7), Verdict::kNothing);
+}
+
 TEST_F(Keeper, SaysThatNobodyLeadsOnceNobodyHadTheLeaseForATtl) {
   Prove();
   EXPECT_FALSE(keeper_.Facts(now_).leaderless) << "it has not looked yet";

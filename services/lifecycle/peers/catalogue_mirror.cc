@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "absl/strings/strip.h"
-#include "absl/time/clock.h"
 #include "services/common/log.h"
 #include "services/rpc/client/bundle.h"
 
@@ -18,8 +17,8 @@ std::string IdOf(absl::string_view name, absl::string_view prefix) {
 
 }  // namespace
 
-CatalogueMirror::CatalogueMirror(std::shared_ptr<grpc::Channel> capacity)
-    : channel_(std::move(capacity)), watch_(WatchOptions()) {}
+CatalogueMirror::CatalogueMirror(std::shared_ptr<grpc::Channel> capacity, const SteadyClock* steady)
+    : channel_(std::move(capacity)), steady_(*steady), watch_(WatchOptions()) {}
 
 CatalogueMirror::~CatalogueMirror() { Stop(); }
 
@@ -100,7 +99,7 @@ void CatalogueMirror::Take(const capacity::v1::WatchCapacityResponse& message,
 void CatalogueMirror::Install(Catalogue catalogue) {
   {
     MutexLock lock(mutex_);
-    lost_since_ = absl::InfiniteFuture();
+    lost_since_ = absl::InfiniteDuration();
     if (known_ && catalogue_ == catalogue) return;
     catalogue_ = std::move(catalogue);
     known_ = true;
@@ -111,8 +110,8 @@ void CatalogueMirror::Install(Catalogue catalogue) {
 void CatalogueMirror::NoteLost() {
   {
     MutexLock lock(mutex_);
-    const absl::Time now = absl::Now();
-    if (lost_since_ == absl::InfiniteFuture()) lost_since_ = now;
+    const absl::Duration now = steady_.Now();
+    if (lost_since_ == absl::InfiniteDuration()) lost_since_ = now;
     if (!known_ || now - lost_since_ < kGrace) return;
     known_ = false;
   }

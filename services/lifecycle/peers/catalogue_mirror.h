@@ -13,6 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "services/common/mutex.h"
+#include "services/common/steady_clock.h"
 #include "services/lifecycle/core/snapshot.h"
 #include "services/rpc/client/watch.h"
 
@@ -23,7 +24,8 @@ namespace muster::lifecycle {
 class CatalogueMirror {
  public:
   // `changed` is called from the mirror's thread after every change that can matter to a pool.
-  explicit CatalogueMirror(std::shared_ptr<grpc::Channel> capacity);
+  explicit CatalogueMirror(std::shared_ptr<grpc::Channel> capacity,
+                           const SteadyClock* steady = TheSteadyClock());
   ~CatalogueMirror();
 
   void Start(std::function<void()> changed);
@@ -57,11 +59,12 @@ class CatalogueMirror {
   void NoteLost();
 
   const std::shared_ptr<grpc::Channel> channel_;
+  const SteadyClock& steady_;
   std::function<void()> changed_;
   mutable Mutex mutex_;
   Catalogue catalogue_ MUSTER_GUARDED_BY(mutex_);
   bool known_ MUSTER_GUARDED_BY(mutex_) = false;
-  absl::Time lost_since_ MUSTER_GUARDED_BY(mutex_) = absl::InfiniteFuture();
+  absl::Duration lost_since_ MUSTER_GUARDED_BY(mutex_) = absl::InfiniteDuration();
   // The watch's: what its stream has shown, and whether that is all there is.
   Catalogue shown_;
   bool complete_ = false;

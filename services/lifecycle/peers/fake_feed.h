@@ -33,6 +33,14 @@ class FakeFeed {
     ++drops_;
     wakes_.SignalAll();
   }
+  // The same, of one that was restored to a time before anything was pushed.
+  void Restore() {
+    MutexLock lock(mutex_);
+    log_.clear();
+    ++histories_;
+    ++drops_;
+    wakes_.SignalAll();
+  }
   // Watches that were begun.
   int watches() {
     MutexLock lock(mutex_);
@@ -42,9 +50,11 @@ class FakeFeed {
                      grpc::ServerWriter<Response>& writer) {
     size_t next = 0;
     int drops = 0;
+    std::string incarnation;
     {
       MutexLock lock(mutex_);
       drops = drops_;
+      incarnation = "history-" + std::to_string(histories_);
       ++watches_;
       if (drops > 0) {
         std::map<std::string, const Response*> newest;
@@ -57,6 +67,7 @@ class FakeFeed {
     }
     Response end;
     end.set_type(type::v1::WATCH_EVENT_TYPE_SNAPSHOT_END);
+    end.set_incarnation(incarnation);
     snapshot.push_back(end);
     for (const Response& message : snapshot) writer.Write(message);
     while (!context.IsCancelled()) {
@@ -78,6 +89,7 @@ class FakeFeed {
   CondVar wakes_;
   std::vector<Response> log_ MUSTER_GUARDED_BY(mutex_);
   int drops_ MUSTER_GUARDED_BY(mutex_) = 0;
+  int histories_ MUSTER_GUARDED_BY(mutex_) = 1;
   int watches_ MUSTER_GUARDED_BY(mutex_) = 0;
 };
 

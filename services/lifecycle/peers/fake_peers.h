@@ -49,6 +49,13 @@ class FakeQuota final : public quota::v1::QuotaService::Service {
     MutexLock lock(mutex_);
     known_ = generation;
   }
+  // Before the next CheckQuota is answered, and once.
+  void BeforeCheck(std::function<void()> then) {
+    MutexLock lock(mutex_);
+    before_check_ = std::move(then);
+  }
+  // It was restored to a time before it knew anything.
+  void Restore() { feed_.Restore(); }
   // Nodes charged, by holding.
   std::map<std::string, int64_t> holdings() {
     MutexLock lock(mutex_);
@@ -63,6 +70,12 @@ class FakeQuota final : public quota::v1::QuotaService::Service {
   }
   grpc::Status CheckQuota(grpc::ServerContext*, const quota::v1::CheckQuotaRequest* request,
                           quota::v1::CheckQuotaResponse* response) override {
+    std::function<void()> before;
+    {
+      MutexLock lock(mutex_);
+      before = std::exchange(before_check_, nullptr);
+    }
+    if (before) before();
     MutexLock lock(mutex_);
     std::map<std::string, int64_t> copy = holdings_;
     return Decide(*request, copy, *response);
@@ -107,6 +120,7 @@ class FakeQuota final : public quota::v1::QuotaService::Service {
   int64_t limit_ MUSTER_GUARDED_BY(mutex_) = 10;
   bool away_ MUSTER_GUARDED_BY(mutex_) = false;
   int64_t known_ MUSTER_GUARDED_BY(mutex_) = 0;
+  std::function<void()> before_check_ MUSTER_GUARDED_BY(mutex_);
   std::map<std::string, int64_t> holdings_ MUSTER_GUARDED_BY(mutex_);
 };
 
@@ -140,6 +154,13 @@ class FakeCapacity final : public capacity::v1::CapacityService::Service {
   }
   // Its watches break, and begin anew with what was told.
   void DropWatches() { feed_.Drop(); }
+  void Restore() { feed_.Restore(); }
+  // Its catalogue cannot be watched.
+  void SetCatalogueAway(bool away) {
+    catalogue_away_ = away;
+    catalogue_.Drop();
+  }
+  int refused_watches() const { return refused_watches_; }
   int watches() { return feed_.watches(); }
   // A claim changed for a reason of capacity's own.
   void Touch(const std::string& uid) {
@@ -210,6 +231,10 @@ class FakeCapacity final : public capacity::v1::CapacityService::Service {
     const bool claims = request->kinds_size() == 1 &&
                         request->kinds(0) == capacity::v1::WatchCapacityRequest::KIND_CLAIM;
     if (claims) return feed_.Serve(*context, {}, *writer);
+    if (catalogue_away_) {
+      ++refused_watches_;
+      return NobodyThere();
+    }
     std::vector<capacity::v1::WatchCapacityResponse> snapshot(2);
     snapshot[0].set_key("zones/US-EAST-04A");
     snapshot[0].mutable_zone()->set_name("zones/US-EAST-04A");
@@ -269,6 +294,8 @@ class FakeCapacity final : public capacity::v1::CapacityService::Service {
 
   FakeFeed<capacity::v1::WatchCapacityResponse> feed_;
   FakeFeed<capacity::v1::WatchCapacityResponse> catalogue_;
+  std::atomic<bool> catalogue_away_ = false;
+  std::atomic<int> refused_watches_ = 0;
   Mutex mutex_;
   CondVar speaks_;
   bool silent_ MUSTER_GUARDED_BY(mutex_) = false;
@@ -285,6 +312,7 @@ class FakeCapacity final : public capacity::v1::CapacityService::Service {
 
 class FakeConfiguration final : public configuration::v1::ConfigurationService::Service {
  public:
+  void Restore() { feed_.Restore(); }
   grpc::Status BatchSyncPoolConfigurations(
       grpc::ServerContext*, const configuration::v1::BatchSyncPoolConfigurationsRequest* request,
       configuration::v1::BatchSyncPoolConfigurationsResponse* response) override {

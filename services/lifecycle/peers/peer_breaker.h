@@ -58,6 +58,13 @@ class PeerBreaker {
     unanswered_.insert(pools.begin(), pools.end());
     return false;
   }
+  // As at the start: nobody waits for it any more, and it is taken for well.
+  void Forget() {
+    MutexLock lock(mutex_);
+    state_ = State::kClosed;
+    timeouts_ = 0;
+    unanswered_.clear();
+  }
   // True: the caller is to send a probe, and to say how it ended.
   bool BeginProbe() {
     MutexLock lock(mutex_);

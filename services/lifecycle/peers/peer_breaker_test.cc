@@ -73,6 +73,18 @@ TEST_F(PeerBreakerTest, AnAnswerClosesItAndThoseTurnedAwayAreTold) {
   EXPECT_THAT(back_, ElementsAre("d"));
 }
 
+TEST_F(PeerBreakerTest, WhatIsForgottenIsNeitherProbedForNorTold) {
+  Open();
+  EXPECT_FALSE(breaker_.MayAsk({"b"}));
+  breaker_.Forget();
+  EXPECT_EQ(breaker_.unanswered(), 0U);
+  clock_.Advance(PeerBreaker::kProbeEvery);
+  EXPECT_FALSE(breaker_.BeginProbe());
+  EXPECT_TRUE(breaker_.MayAsk({"a"}));
+  breaker_.Ended(Outcome::kAnswered, {"a"});
+  EXPECT_THAT(back_, IsEmpty());
+}
+
 // It is asked all the same, and whoever was told so hears of its return within a probe.
 TEST_F(PeerBreakerTest, OneThatSaysThatItIsAwayIsProbedToo) {
   EXPECT_FALSE(breaker_.BeginProbe());

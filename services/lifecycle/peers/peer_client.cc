@@ -220,7 +220,8 @@ Request FirstOf(const Request& all) {
 }  // namespace
 
 // The breaker of a service, and what it is probed with: a request that it did not answer. Asking
-// once more does no harm: requests bear their generation.
+// once more does no harm while this replica leads: requests bear their generation, and its pools are
+// its own to ask for.
 struct PeerClient::Guard {
   explicit Guard(std::shared_ptr<PeerBreaker> its) : breaker(std::move(its)) {}
 
@@ -262,6 +263,13 @@ PeerClient::PeerClient(const Peers& peers, const SteadyClock* clock, PeerBreaker
 void PeerClient::Probe() const {
   for (const auto& guard : guards_) {
     if (guard->breaker->BeginProbe()) guard->probe();
+  }
+}
+
+void PeerClient::Forget() const {
+  for (const auto& guard : guards_) {
+    guard->breaker->Forget();
+    guard->probe = {};
   }
 }
 

@@ -46,13 +46,16 @@ class PeerClient {
 
   // Sends the probes whose time has come, and does not wait for them.
   void Probe() const;
+  // Who leads no more asks for nobody: what was not answered is another's to ask. Same thread as Probe.
+  void Forget() const;
   // None without breakers: who asks for a caller, and so as often as callers want it.
   std::vector<std::shared_ptr<const PeerBreaker>> breakers() const;
 
   // Fills in the `answers`, which must be empty. At most 1,000 passes. Blocks for at most about
   // `timeout`.
   void Ask(absl::Span<PoolPass> passes, absl::Duration timeout) const;
-  // The same, of what each would answer: nothing is written anywhere, and no generation counts.
+  // The same, of what each would answer: nothing is written anywhere. A generation that the leader has left
+  // behind since the pool was read is refused (GENERATION_TOO_OLD), as in Ask.
   void Check(absl::Span<PoolPass> passes, absl::Duration timeout) const;
 
  private:

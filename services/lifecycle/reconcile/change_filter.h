@@ -65,6 +65,11 @@ class ChangeFilter {
     known_.erase(Hash(key));
   }
 
+  size_t size() const {
+    MutexLock lock(mutex_);
+    return known_.size();
+  }
+
   // --- requests ---
   // From here on until Answered news wait.
   void Asking(absl::string_view key) {
@@ -77,7 +82,9 @@ class ChangeFilter {
   // meanwhile is news.
   bool Answered(absl::string_view key, size_t print) {
     MutexLock lock(mutex_);
-    Known& known = known_[Hash(key)];
+    const auto it = known_.find(Hash(key));
+    if (it == known_.end()) return false;  // deleted meanwhile, which is told
+    Known& known = it->second;
     const bool explained = print != 0 && print == known.told.print && !known.unexplained;
     const bool news = known.waits && !explained;
     if (print != 0) known.answered = print;
@@ -97,7 +104,7 @@ class ChangeFilter {
   static size_t Hash(absl::string_view key) { return absl::Hash<absl::string_view>()(key); }
 
   const bool whole_;
-  Mutex mutex_;
+  mutable Mutex mutex_;
   uint64_t snapshot_ MUSTER_GUARDED_BY(mutex_) = 0;
   absl::flat_hash_map<size_t, Known> known_ MUSTER_GUARDED_BY(mutex_);  // by hash of the key
 };

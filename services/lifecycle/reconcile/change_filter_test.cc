@@ -81,6 +81,16 @@ TEST(ChangeFilter, WhereAWatchShowsEverythingTheSameIsTheSame) {
   EXPECT_TRUE(filter.IsNews(kKey, {10, 2, 300}));
 }
 
+TEST(ChangeFilter, NothingIsKeptOfWhatIsGone) {
+  ChangeFilter filter(false);
+  filter.Asking(kKey);
+  EXPECT_TRUE(filter.IsNews("claims/u2", {8, 2, 200}));
+  filter.Forget(kKey);
+  filter.Forget("claims/u2");
+  EXPECT_FALSE(filter.Answered(kKey, 200));
+  EXPECT_EQ(filter.size(), 0U);
+}
+
 TEST(ChangeFilter, AnythingAfterADeletionIsNews) {
   ChangeFilter filter(false);
   EXPECT_TRUE(filter.IsNews(kKey, {8, 2, 200}));

@@ -36,6 +36,14 @@ bool IsSnapshotEnd(const Response& change) {
   return change.type() == type::v1::WATCH_EVENT_TYPE_SNAPSHOT_END;
 }
 
+// True at the end of a snapshot of another history than that of the stream before: the service was restored
+// to a past. `known`: the history, as it was told last.
+template <class Response>
+bool IsOfAnotherHistory(const Response& change, std::string& known) {
+  if (!IsSnapshotEnd(change) || change.incarnation() == known) return false;
+  return !std::exchange(known, change.incarnation()).empty();
+}
+
 // Every stream begins with a snapshot.
 rpc::Watch::Options WithSnapshots(rpc::Watch::Stream stream, std::function<void()> begin) {
   return {.stream = std::move(stream),
@@ -81,15 +89,18 @@ rpc::Watch::Options PeerWatches::WatchQuotas() {
   using Response = quota::v1::WatchQuotasResponse;
   const std::shared_ptr<quota::v1::QuotaService::Stub> stub =
       quota::v1::QuotaService::NewStub(peers_.quota);
-  const auto take = [this](const Response& message) {
+  const auto take = [this, history = std::make_shared<std::string>()](const Response& message) {
     std::map<std::string, bool> moved;  // Quotas, and whether the limit itself did
     rpc::ForEachMessage(message, [&](const Response& change) {
       if (IsSnapshotEnd(change)) quota_filter_.EndSnapshot();
-      // A deleted one makes room, too.
-      const size_t print = change.has_quota() || change.has_holding() ? 1 : 2;
-      if (change.key().empty() ||
-          !quota_filter_.IsNews(change.key(), {change.revision(), 0, print}))
+      if (IsOfAnotherHistory(change, *history))
+        lane_.Peek([&](const State& state, int64_t) { MakeDue(state); });
+      if (change.key().empty()) return;
+      if (!change.has_quota() && !change.has_holding()) {
+        quota_filter_.Forget(change.key());  // a deleted one makes room, too
+      } else if (!quota_filter_.IsNews(change.key(), {change.revision(), 0, 1})) {
         return;
+      }
       // A Holding's name begins with its Quota's.
       const auto end = change.key().find("/holdings/");
       moved[change.key().substr(0, end)] |= end == std::string::npos;
@@ -100,6 +111,10 @@ rpc::Watch::Options PeerWatches::WatchQuotas() {
                            quota::v1::WatchQuotasRequest(),
                            [stub](auto... call) { stub->async()->WatchQuotas(call...); }, take),
                        [this] { quota_filter_.BeginSnapshot(); });
+}
+
+void PeerWatches::MakeDue(const State& state) {
+  for (const auto& [name, pool] : state.table<Pool>().rows()) due_.Add(name);
 }
 
 void PeerWatches::QuotaMoved(absl::string_view quota, bool limit) {
@@ -126,10 +141,11 @@ void PeerWatches::QuotaMoved(absl::string_view quota, bool limit) {
 
 rpc::Watch::Options PeerWatches::WatchClaims() {
   using Response = capacity::v1::WatchCapacityResponse;
-  const auto take = [this](const Response& message) {
+  const auto take = [this, history = std::make_shared<std::string>()](const Response& message) {
     lane_.Peek([&](const State& state, int64_t) {
       rpc::ForEachMessage(message, [&](const Response& change) {
         if (IsSnapshotEnd(change)) claim_filter_.EndSnapshot();
+        if (IsOfAnotherHistory(change, *history)) MakeDue(state);
         if (!absl::StartsWith(change.key(), kClaims)) return;
         if (!change.has_claim()) {
           claim_filter_.Forget(change.key());
@@ -210,10 +226,11 @@ rpc::Watch::Options PeerWatches::WatchConfigurations() {
   using Response = configuration::v1::WatchConfigurationsResponse;
   const std::shared_ptr<configuration::v1::ConfigurationService::Stub> stub =
       configuration::v1::ConfigurationService::NewStub(peers_.configuration);
-  const auto take = [this](const Response& message) {
+  const auto take = [this, history = std::make_shared<std::string>()](const Response& message) {
     lane_.Peek([&](const State& state, int64_t) {
       rpc::ForEachMessage(message, [&](const Response& change) {
         if (IsSnapshotEnd(change)) configuration_filter_.EndSnapshot();
+        if (IsOfAnotherHistory(change, *history)) MakeDue(state);
         if (!absl::StartsWith(change.key(), kConfigurations)) return;
         if (!change.has_configuration()) return configuration_filter_.Forget(change.key());
         if (!configuration_filter_.IsNews(change.key(),

@@ -49,6 +49,9 @@ class PeerWatches {
   rpc::Watch::Options WatchClaims();
   rpc::Watch::Options WatchMachines();
   rpc::Watch::Options WatchConfigurations();
+  // A service was restored to a past: what it has lost is in no snapshot, and the pools that it was of are
+  // to ask for it anew before others take its place.
+  void MakeDue(const State& state);
   // Where what is in service is not what it was.
   MachineMirror::InventoryKeys MirrorMachines(const capacity::v1::WatchCapacityResponse& message);
   void MachinesMoved(const MachineMirror::InventoryKeys& inventories);

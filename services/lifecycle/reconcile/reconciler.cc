@@ -125,6 +125,7 @@ void Reconciler::Loop() {
     // At the start the catalogue is only a moment away: no need to tell every pool that it is out
     // of reach.
     const bool early = SteadyNow() - started < kCatalogueGrace && !catalogue_->Facts("", "").known;
+    if (epoch() == 0) peer_client_->Forget();
     if (epoch() == 0 || early) {
       // What comes due meanwhile stays due.
       stopper_.Sleep(kLeadPoll);
