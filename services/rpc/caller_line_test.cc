@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <muster/debug/v1/debug_service.grpc.pb.h>
 
+#include <fstream>
 #include <future>
 #include <map>
 #include <memory>
@@ -13,12 +14,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "services/access/policy_file.h"
 #include "services/rpc/client/channel.h"
 #include "services/rpc/fake_quota_service.h"
 #include "services/rpc/status.h"
 #include "services/rpc/unary.h"
 #include "tests/testing/patience.h"
 #include "tests/testing/status_matchers.h"
+#include "tests/testing/temp_folder.h"
 
 namespace muster::rpc {
 namespace {
@@ -39,7 +42,9 @@ class FakeDebugService final : public debug::v1::DebugService::CallbackService {
 // One call of a caller is at work at a time.
 class CallerLineTest : public ::testing::Test {
  protected:
-  CallerLineTest() {
+  CallerLineTest() : CallerLineTest(nullptr) {}
+  explicit CallerLineTest(const access::PolicyFile* policy)
+      : guard_(policy, {.running_calls = 1}, nullptr, nullptr, &clock_) {
     server_.service.get = [this](grpc::CallbackServerContext* context,
                                  const v1::GetQuotaRequest* request, v1::Quota*) {
       return Unary(context, [&](Responder responder) {
@@ -94,7 +99,7 @@ class CallerLineTest : public ::testing::Test {
   }
 
   FakeSteadyClock clock_;
-  Guard guard_{nullptr, {.running_calls = 1}, nullptr, nullptr, &clock_};
+  Guard guard_;
   FakeDebugService debug_;
   FakeServer server_{[this](ServerOptions& options) {
     options.guard = &guard_;
@@ -123,6 +128,46 @@ TEST_F(CallerLineTest, CallsWaitInOrderUntilThoseBeforeThemAreAnswered) {
   for (auto& other : others) EXPECT_THAT(Await(std::move(other), "one that waited"), IsOk());
   EXPECT_THAT(order(), ElementsAre("1", "2", "3", "4"));
   EXPECT_EQ(guard_.waiting(), 0);
+}
+
+// A policy that is replaced, before whatever goes by it.
+struct HasPolicy {
+  HasPolicy() {
+    Write("everywhere: true");
+    auto opened = access::PolicyFile::Create({.path = path, .interval = absl::Hours(1)});
+    EXPECT_THAT(opened.status(), IsOk());
+    policy = *std::move(opened);
+  }
+  void Write(absl::string_view scope) const {
+    std::ofstream(path) << "bindings: [{role: viewer, principals: [local], " << scope << "}]";
+  }
+
+  testing::TempFolder folder = {};
+  const std::string path = folder.Path("policy.yaml");
+  std::unique_ptr<access::PolicyFile> policy = {};
+};
+class CallerLinePolicyTest : public HasPolicy, public CallerLineTest {
+ protected:
+  CallerLinePolicyTest() : CallerLineTest(policy.get()) {}
+};
+
+TEST_F(CallerLinePolicyTest, WhoMayNoMoreIsRefusedThoughItWaitedSinceItMight) {
+  const std::string one = "organizations/acme/quotas/RNO2A~gd-8xa100-i128~default";
+  const std::string two = "organizations/beta/quotas/RNO2A~gd-8xa100-i128~default";
+  auto first = Ask(one);
+  AwaitWork(one);
+  auto second = Ask(two);
+  AwaitWaiting(1);
+  auto third = Ask(one + "2");
+  AwaitWaiting(2);
+  Write("organizations: [acme]");
+  for (int looks = 0; looks < 2; ++looks) EXPECT_THAT(policy->Look(), IsOk());
+  Finish(one);
+  EXPECT_THAT(Await(std::move(first), "the first"), IsOk());
+  EXPECT_THAT(Await(std::move(second), "the second"), StatusIs(absl::StatusCode::kNotFound));
+  Finish(one + "2");
+  EXPECT_THAT(Await(std::move(third), "the third"), IsOk());
+  EXPECT_THAT(order(), ElementsAre(one, one + "2"));
 }
 
 TEST_F(CallerLineTest, OneWhoseDeadlinePassesInLineIsAnsweredAndNeverBegun) {

@@ -159,7 +159,11 @@ class CheckedHandler final : public MethodHandler {
     }
     void Start() override {
       core_->calls.Remove(this);
-      Proceed([this] { handler_.RunInner(param_, inner_); });
+      if (const absl::Status refusal = AdmitAnew(); refusal.ok()) {
+        Proceed([this] { handler_.RunInner(param_, inner_); });
+      } else {
+        EndRefused(refusal);
+      }
     }
     // The time to look again has come, that of its deadline, or that of the server.
     void Expire(const absl::Status& status) override {
@@ -168,12 +172,29 @@ class CheckedHandler final : public MethodHandler {
         if (limits.Nudge(*this)) LookAgain();
         return;
       }
-      if (!limits.GiveUp(*this)) return;
-      dispatch_.keeps = handler_.Keep(param_, inner_);
-      Proceed([&] { handler_.Refuse(param_, status); });
+      if (limits.GiveUp(*this)) EndRefused(status);
     }
 
    private:
+    // What its caller may has perhaps changed while it waited.
+    absl::Status AdmitAnew() {
+      try {
+        auto caller = handler_.guard_.CallerOf(context(), true);
+        if (caller->unproven.ok() && caller->rights == dispatch_.caller->rights)
+          return absl::OkStatus();
+        RETURN_IF_ERROR(handler_.guard_.Admit(
+            handler_.access_, *caller,
+            *static_cast<const google::protobuf::Message*>(param_.request), handler_.place_of_));
+        dispatch_.caller = std::move(caller);
+        return absl::OkStatus();
+      } catch (const std::bad_alloc&) {
+        return NoMemory();
+      }
+    }
+    void EndRefused(const absl::Status& status) {
+      dispatch_.keeps = handler_.Keep(param_, inner_);
+      Proceed([&] { handler_.Refuse(param_, status); });
+    }
     void LookAgain() {
       core_->calls.Add(this, std::min(deadline_, absl::Now() + pause_));
       pause_ = std::min(2 * pause_, kMostPause);

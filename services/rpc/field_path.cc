@@ -47,6 +47,13 @@ std::string PrefixOf(const pb::EnumDescriptor& type) {
   return std::string(absl::StripSuffix(type.value(0)->name(), "UNSPECIFIED"));
 }
 
+// Whether the entries of a list or map are told apart by a text.
+bool IsKeyed(const pb::FieldDescriptor& field) {
+  if (field.is_map())
+    return field.message_type()->map_key()->cpp_type() == pb::FieldDescriptor::CPPTYPE_STRING;
+  return field.message_type() != nullptr && TypeOf(field) != nullptr;
+}
+
 absl::Status Wrong(const std::string& text, absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("`", text, "` is not ", what));
 }
@@ -116,17 +123,19 @@ absl::StatusOr<FieldPath> FieldPath::Resolve(const pb::Descriptor& type,
   path.message_ = path.field_->message_type() != nullptr;
   path.is_time_ = IsTime(*path.field_);
   path.is_duration_ = IsDuration(*path.field_);
+  path.is_keyed_ = path.is_many_ && IsKeyed(*path.field_);
   return path;
 }
 
 absl::Status FieldPath::AddKeyed(const pb::FieldDescriptor& field,
                                  absl::Span<const std::string> segments, size_t key) {
-  const bool keyed = field.is_map() ? field.message_type()->map_key()->cpp_type() ==
-                                          pb::FieldDescriptor::CPPTYPE_STRING
-                                    : field.message_type() != nullptr && TypeOf(field) != nullptr;
-  if (!keyed)
-    return absl::InvalidArgumentError(absl::StrCat(
-        "`", absl::StrJoin(segments.subspan(0, key), "."), "` is a list; only `:` asks it"));
+  if (!IsKeyed(field)) {
+    const bool has_messages =
+        field.message_type() != nullptr && !IsTime(field) && !IsDuration(field);
+    return absl::InvalidArgumentError(
+        absl::StrCat("`", absl::StrJoin(segments.subspan(0, key), "."), "` is a list; only `",
+                     has_messages ? ":*" : ":", "` asks it"));
+  }
   steps_.push_back({&field, segments[key]});
   if (field.is_map()) {
     steps_.push_back({field.message_type()->map_value()});
@@ -281,7 +290,7 @@ bool FieldPath::Has(const pb::Message& message, const std::string& text) const {
   if (in == nullptr) return false;
   if (field_->is_map()) return EntryOf(*in, field_, text) != nullptr;
   if (field_->message_type() != nullptr && !is_time_ && !is_duration_)
-    return TypeOf(*field_) != nullptr && ElementOf(*in, field_, text) != nullptr;
+    return is_keyed_ && ElementOf(*in, field_, text) != nullptr;
   const absl::StatusOr<FieldValue> wanted = ParseValue(text);
   if (!wanted.ok()) return false;
   for (int i = 0; i < in->GetReflection()->FieldSize(*in, field_); ++i)

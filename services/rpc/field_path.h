@@ -32,8 +32,11 @@ class FieldPath {
   bool is_value() const { return !is_many_ && (!message_ || is_time_ || is_duration_); }
   // Whether it leads to a list or a map.
   bool is_many() const { return is_many_; }
-  // Of many: whether they are told apart by a text, as those of maps and conditions are.
-  bool is_keyed() const { return is_many_ && message_ && !is_time_ && !is_duration_; }
+  // Of many: whether they are told apart by a text, as those of maps and conditions are; and whether by nothing, as taints are.
+  bool is_keyed() const { return is_many_ && is_keyed_; }
+  bool is_nameless() const {
+    return is_many_ && !is_keyed_ && message_ && !is_time_ && !is_duration_;
+  }
   const google::protobuf::FieldDescriptor& field() const { return *field_; }
 
   // A word of a filter as a value to compare with. INVALID_ARGUMENT: it is none.
@@ -65,6 +68,7 @@ class FieldPath {
   const google::protobuf::FieldDescriptor* field_ = nullptr;
   bool is_many_ = false;
   bool message_ = false;
+  bool is_keyed_ = false;
   bool is_time_ = false;
   bool is_duration_ = false;
 };

@@ -213,6 +213,13 @@ class Parser {
         ->second;
   }
 
+  // Of a list or a map.
+  static absl::Status CheckHas(const Node& node) {
+    if (node.path.is_nameless())
+      return absl::InvalidArgumentError("nothing names the entries of the list; only `:*` asks it");
+    return node.path.is_keyed() ? absl::OkStatus() : node.path.ParseValue(node.text).status();
+  }
+
   // What the value is compared as.
   static absl::Status Type(Node& node, const Token& value) {
     const bool is_text = IsText(node);
@@ -220,8 +227,7 @@ class Parser {
         node.path.field().cpp_type() == google::protobuf::FieldDescriptor::CPPTYPE_ENUM;
     const bool orders = node.op != Op::kHas && node.op != Op::kEqual && node.op != Op::kNotEqual;
     if (is_enum && orders) return absl::InvalidArgumentError("the field has no order: `=` or `!=`");
-    if (node.op == Op::kHas && node.path.is_many() && node.text != "*")
-      return node.path.is_keyed() ? absl::OkStatus() : node.path.ParseValue(node.text).status();
+    if (node.op == Op::kHas && node.path.is_many() && node.text != "*") return CheckHas(node);
     if (node.op == Op::kHas && (node.text == "*" || (is_text && node.path.is_value())))
       return absl::OkStatus();
     if (!node.path.is_value())

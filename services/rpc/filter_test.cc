@@ -141,7 +141,9 @@ TEST(Filter, SaysWhatIsWrongAndWhere) {
   EXPECT_THAT(Fault("spec.autoscaling = yes"), HasSubstr("true or false"));
   EXPECT_THAT(Fault("create_time > yesterday"), HasSubstr("a time such as"));
   EXPECT_THAT(Fault("spec = 1"), HasSubstr("no single value"));
-  EXPECT_THAT(Fault("spec.node_taints.key = a"), HasSubstr("`spec.node_taints` is a list"));
+  EXPECT_THAT(Fault("spec.node_taints.key = a"),
+              HasSubstr("`spec.node_taints` is a list; only `:*` asks it"));
+  EXPECT_THAT(Fault("spec.node_taints:dedicated"), HasSubstr("only `:*` asks it"));
   EXPECT_THAT(Fault("spec.priority = \"\""), HasSubstr("NOT field:*"));
   EXPECT_THAT(Fault("generation"), HasSubstr("at byte 11: `=`, `!=`"));
   EXPECT_THAT(Fault("generation ="), HasSubstr("a value is expected"));

@@ -24,7 +24,8 @@ namespace muster::rpc {
 // `visit(cursor, entry)`, the cursor being what `after` is of a list that goes on behind it, until it returns false.
 template <class Map, class Visit>
 void WalkByKey(const Map& rows, absl::string_view prefix, const std::string& after, Visit visit) {
-  auto it = after.empty() ? rows.lower_bound(prefix) : rows.upper_bound(after);
+  // A caller may see less by now than where it came to: the list goes on with what is left.
+  auto it = absl::string_view(after) < prefix ? rows.lower_bound(prefix) : rows.upper_bound(after);
   for (; it != rows.end() && absl::StartsWith(it->first, prefix); ++it) {
     if (!visit(it->first, *it)) return;
   }

@@ -122,6 +122,16 @@ TEST(ListPageTest, EndsWithTheRowThatMakesItTooLarge) {
   EXPECT_EQ(pages, (std::vector<std::vector<std::string>>{{"a", "b"}, {"c"}, {"d"}}));
 }
 
+TEST(ListPageTest, AListThatIsNarrowedGoesOnWithAllThatIsLeft) {
+  const absl::btree_map<std::string, int> rows = {{"a/1", 1}, {"b/1", 2}, {"c/1", 3}, {"c/2", 4}};
+  std::vector<std::string> seen;
+  WalkByKey(rows, "c/", "a/9", [&](const std::string& cursor, const auto&) {
+    seen.push_back(cursor);
+    return true;
+  });
+  EXPECT_EQ(seen, (std::vector<std::string>{"c/1", "c/2"}));
+}
+
 TEST(ListPageTest, PagesShowEveryRowOfThePrefixOnce) {
   absl::btree_map<std::string, int> rows;
   for (int i = 0; i < 25; ++i) rows["a/" + std::to_string(100 + i)] = i;

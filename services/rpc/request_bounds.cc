@@ -119,7 +119,12 @@ class Walk {
     return entries;
   }
 
-  bool Skip(uint32_t tag) { return WireFormatLite::SkipField(&in_, tag); }
+  bool Skip(uint32_t tag) {
+    // What is within it would not be counted.
+    if (WireFormatLite::GetTagWireType(tag) == WireFormatLite::WIRETYPE_START_GROUP)
+      return Fail("has a group, which no message of ours has.");
+    return WireFormatLite::SkipField(&in_, tag);
+  }
 
   bool Fail(int entries) {
     return Fail(absl::StrCat("has ", entries, " entries; allowed are at most ", kMaxEntries, "."));

@@ -98,9 +98,18 @@ TEST(RequestBounds, WhatIsNoMessageIsLeftToTheParser) {
   const auto& type = *quota::v1::CreateQuotaRequest::descriptor();
   EXPECT_TRUE(CheckBounds(type, std::string(100'000, '\xff')).ok());
   EXPECT_TRUE(CheckBounds(type, "\x12\x7f" + std::string(20, 'x')).ok());
+}
+
+// Two bytes each, and an object of the parser's.
+TEST(RequestBounds, GroupsAreRefused) {
+  const auto& type = *quota::v1::CreateQuotaRequest::descriptor();
   std::string groups;
-  for (int i = 0; i < 10'000; ++i) groups += "\x1b";
-  EXPECT_TRUE(CheckBounds(type, groups).ok());
+  for (int i = 0; i < 500'000; ++i) groups += "\x1b\x1c";
+  for (const std::string& request :
+       {groups, "\x1b" + groups + "\x1c", "\x0b" + groups + "\x0c", std::string(10'000, '\x1b')}) {
+    EXPECT_THAT(CheckBounds(type, request).message(),
+                HasSubstr("has a group, which no message of ours has."));
+  }
 }
 
 }  // namespace
