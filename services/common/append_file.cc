@@ -31,21 +31,26 @@ absl::Status AppendFile::Open() {
   return absl::OkStatus();
 }
 
-bool AppendFile::Write(absl::string_view text) {
+absl::string_view AppendFile::Write(absl::string_view text) {
   MutexLock lock(mutex_);
+  const char* const begin = text.data();
   while (!text.empty()) {
-    const ssize_t written = write(descriptor_, text.data(), text.size());
-    if (written >= 0) {
+    const absl::string_view now = torn_ ? absl::string_view("\n") : text;
+    const ssize_t written = write(descriptor_, now.data(), now.size());
+    if (written > 0 && torn_) {
+      torn_ = false;
+    } else if (written >= 0) {
       text.remove_prefix(static_cast<size_t>(written));
     } else if (errno == EAGAIN) {
       // A pipe of whoever started us, and full.
       pollfd room{descriptor_, POLLOUT, 0};
       poll(&room, 1, -1);
     } else if (errno != EINTR) {
-      return false;
+      torn_ = torn_ || (text.data() != begin && text.data()[-1] != '\n');
+      break;
     }
   }
-  return true;
+  return text;
 }
 
 }  // namespace muster

@@ -23,13 +23,15 @@ class AppendFile {
   // Opens the file by its name, which is made if it is not there (mode 0640); again: anew. UNAVAILABLE:
   // it cannot be opened, and what was open before goes on.
   absl::Status Open();
-  // Blocks until it is written. False: the disk refused it, or a part of it.
-  bool Write(absl::string_view text);
+  // Blocks until it is written, which is lines. Returns what is not: empty; or what the disk refused. A line that was written in part
+  // is ended before the next.
+  absl::string_view Write(absl::string_view text);
 
  private:
   const std::string file_;
   Mutex mutex_;
   int descriptor_ MUSTER_GUARDED_BY(mutex_);
+  bool torn_ MUSTER_GUARDED_BY(mutex_) = false;  // a line was written in part
 };
 
 }  // namespace muster

@@ -34,7 +34,7 @@ class OutputQueue {
     lines_.fetch_add(1, std::memory_order_relaxed);
     MutexLock lock(mutex_);
     if (closing_) {
-      if (!writer_.Write(absl::StrCat(line, "\n"))) ++left_out_;
+      if (!writer_.Write(absl::StrCat(line, "\n")).empty()) ++left_out_;
       return;
     }
     if (waiting_.size() + line.size() >= kMaxWaitingBytes) {
@@ -72,7 +72,7 @@ class OutputQueue {
                       RenderLine(Level::kWarn, absl::Now(), "log lines were left out", {&field, 1}),
                       "\n");
     }
-    if (!writer_.Write(text)) left_out_.fetch_add(LinesIn(text), std::memory_order_relaxed);
+    left_out_.fetch_add(LinesIn(writer_.Write(text)), std::memory_order_relaxed);
   }
 
   AppendFile writer_;

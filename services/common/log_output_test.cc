@@ -3,15 +3,20 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "services/common/append_file.h"
 #include "services/common/log.h"
 #include "tests/testing/temp_folder.h"
 
@@ -81,6 +86,24 @@ TEST_F(LogOutputTest, AFileThatCannotBeOpenedIsRefused) {
 }
 
 // A pipe that nobody reads holds nobody up: what does not fit is counted, and told of.
+// The disk is full in the midst of a line: the next ones are whole, and what is there is not counted.
+TEST(AppendFile, ALineThatWasWrittenInPartIsEndedBeforeTheNext) {
+  const muster::testing::TempFolder folder;
+  AppendFile file(folder.Path("log"));
+  ASSERT_TRUE(file.Open().ok());
+  std::signal(SIGXFSZ, SIG_IGN);
+  rlimit before = {};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const rlimit few = {.rlim_cur = 10, .rlim_max = before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &few), 0);
+  const absl::string_view rest = file.Write("first\nsecond\n");
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  EXPECT_EQ(rest, "nd\n");
+  EXPECT_EQ(file.Write("third\n"), "");
+  std::ifstream in(folder.Path("log"));
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), "first\nseco\nthird\n");
+}
+
 TEST_F(LogOutputTest, WhatComesFasterThanItIsReadIsLeftOutAndCounted) {
   ASSERT_EQ(mkfifo(Path("pipe").c_str(), 0600), 0);
   const int reader = open(Path("pipe").c_str(), O_RDONLY | O_NONBLOCK);

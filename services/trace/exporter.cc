@@ -107,7 +107,7 @@ void Exporter::Run() {
 void Exporter::Send(const std::vector<Span>& spans) {
   const std::string request = ToOtlp(options_.service, spans);
   bool sent = true;
-  if (!options_.file.empty()) sent = file_.Write(absl::StrCat(request, "\n"));
+  if (!options_.file.empty()) sent = file_.Write(absl::StrCat(request, "\n")).empty();
   if (!options_.endpoint.empty()) sent = Post(request) && sent;
   auto& count = sent ? TheCounts().sent : TheCounts().left_out;
   count.fetch_add(static_cast<int64_t>(spans.size()), std::memory_order_relaxed);
