@@ -9,6 +9,7 @@
 #include "services/common/first_edition.h"
 #include "services/common/log.h"
 #include "services/common/status_macros.h"
+#include "services/common/steady_clock.h"
 #include "services/kubernetes/core/names.h"
 #include "services/kubernetes/core/namespace.h"
 #include "services/kubernetes/core/node_plan.h"
@@ -259,12 +260,12 @@ void Adapter::Work() {
     MutexLock lock(mutex_);
     ready_ = true;
   }
-  absl::Time identity_look = absl::Now() + kIdentityLook;
+  absl::Duration identity_look = TheSteadyClock()->Now() + kIdentityLook;
   while (AwaitLook()) {
     history_->Look();
     brake_->Look(absl::Now());
-    if (absl::Now() < identity_look) continue;
-    identity_look = absl::Now() + kIdentityLook;
+    if (TheSteadyClock()->Now() < identity_look) continue;
+    identity_look = TheSteadyClock()->Now() + kIdentityLook;
     CheckIdentity();
   }
 }

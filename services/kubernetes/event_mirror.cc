@@ -17,6 +17,8 @@ namespace {
 using lifecycle::v1::Event;
 
 constexpr absl::Duration kRetry = absl::Seconds(2);
+// Between two words in the log of what stays.
+constexpr absl::Duration kTellAgain = absl::Minutes(1);
 // Memory of what was written is trimmed when it has grown to so much.
 constexpr size_t kTrimAt = 50'000;
 
@@ -226,7 +228,23 @@ void EventMirror::End(const Event& event, const absl::Status& status) {
     if (!status.ok() && !refused)
       rest_until_ = absl::Now() + std::max(kRetry, ErrorOf(status).retry_after);
   }
-  if (!status.ok() && !refused) Put(event);
+  if (status.ok() || refused) return;
+  const absl::Time now = absl::Now();
+  const bool over = now - TimeOf(event.last_time()) > options_.keep;
+  if (over) metrics_.EventsDropped(1);
+  TellOfFailure(status, now);
+  if (!over) Put(event);
+}
+
+void EventMirror::TellOfFailure(const absl::Status& status, absl::Time now) {
+  // What passes is in the metrics.
+  if (absl::IsUnavailable(status) || absl::IsCancelled(status) || absl::IsAborted(status)) return;
+  {
+    MutexLock lock(mutex_);
+    if (now - told_ < kTellAgain) return;
+    told_ = now;
+  }
+  log::Warn("events cannot be written", {{"error", status}});
 }
 
 void EventMirror::FindAndWrite() {

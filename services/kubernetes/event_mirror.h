@@ -81,6 +81,8 @@ class EventMirror {
   absl::Status Write(const lifecycle::v1::Event& event);
   // What has become of one that was taken.
   void End(const lifecycle::v1::Event& event, const absl::Status& status);
+  // In the log, now and then: what the server refuses.
+  void TellOfFailure(const absl::Status& status, absl::Time now);
   // It is there, in this process' time or before it: by its name, and where it is told once by what it says.
   bool IsWritten(const lifecycle::v1::Event& event) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Forget(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -95,6 +97,7 @@ class EventMirror {
   Pace pace_ MUSTER_GUARDED_BY(mutex_);
   // Nobody writes before: the API server refused.
   absl::Time rest_until_ MUSTER_GUARDED_BY(mutex_) = absl::InfinitePast();
+  absl::Time told_ MUSTER_GUARDED_BY(mutex_) = absl::InfinitePast();  // of a failure
   Waiting waiting_ MUSTER_GUARDED_BY(mutex_);
   absl::flat_hash_map<std::string, Key> waiting_at_ MUSTER_GUARDED_BY(mutex_);   // resource name
   absl::flat_hash_set<std::string> writing_ MUSTER_GUARDED_BY(mutex_);           // resource name

@@ -90,6 +90,12 @@ void Identity::SeeCluster(bool is_bound) {
   }
 }
 
+absl::Status Identity::ConfirmCluster() {
+  const absl::Status shown = parts_.muster->GetCluster().status();
+  if (absl::IsNotFound(shown)) MissCluster();
+  return shown;
+}
+
 void Identity::MissCluster() {
   MutexLock lock(mutex_);
   made_anew_ = false;

@@ -38,6 +38,8 @@ class Identity {
   // It is another's, or was refused: nothing may be written to it.
   bool foreign() const;
 
+  // Whether Muster shows the cluster: if not, that it shows nothing within it proves nothing. NOT_FOUND: it does not.
+  absl::Status ConfirmCluster();
   // Muster was seen not to have the cluster any more, which is logged once. Nothing before the first Bind.
   void MissCluster();
   // Until it has it again, and it is bound.

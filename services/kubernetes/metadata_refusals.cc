@@ -17,34 +17,36 @@ bool IsRefusal(const absl::Status& status) {
 
 }  // namespace
 
-bool MetadataRefusals::Note(const std::string& pool_uid, const std::string& machine,
-                            const absl::Status& written) {
+MetadataRefusals::Turned MetadataRefusals::Note(const Pool& pool, const std::string& machine,
+                                                const absl::Status& written) {
   if (written.ok()) return Forget(machine);
-  if (!IsRefusal(written)) return false;
+  if (!IsRefusal(written)) return {};
   std::string said = Shorten(written.message(), kMostSaid);
   MutexLock lock(mutex_);
-  const auto pool = pools_.find(machine);
-  if (pool != pools_.end() && pool->second == pool_uid && said_[pool_uid][machine] == said)
-    return false;
-  Erase(machine);
-  pools_[machine] = pool_uid;
-  said_[pool_uid][machine] = std::move(said);
-  return true;
+  const auto before = pools_.find(machine);
+  if (before != pools_.end() && before->second == pool && said_[pool.uid][machine] == said)
+    return {};
+  Turned turned = Erase(machine);
+  pools_[machine] = pool;
+  said_[pool.uid][machine] = std::move(said);
+  turned.insert(pool.name);
+  return turned;
 }
 
-bool MetadataRefusals::Forget(const std::string& machine) {
+MetadataRefusals::Turned MetadataRefusals::Forget(const std::string& machine) {
   MutexLock lock(mutex_);
   return Erase(machine);
 }
 
-bool MetadataRefusals::Erase(const std::string& machine) {
+MetadataRefusals::Turned MetadataRefusals::Erase(const std::string& machine) {
   const auto pool = pools_.find(machine);
-  if (pool == pools_.end()) return false;
-  const auto said = said_.find(pool->second);
+  if (pool == pools_.end()) return {};
+  const auto said = said_.find(pool->second.uid);
   said->second.erase(machine);
   if (said->second.empty()) said_.erase(said);
+  Turned turned = {pool->second.name};
   pools_.erase(pool);
-  return true;
+  return turned;
 }
 
 std::optional<MetadataRefusal> MetadataRefusals::Of(const std::string& pool_uid) const {

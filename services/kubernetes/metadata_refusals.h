@@ -2,6 +2,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "absl/container/flat_hash_map.h"
@@ -15,21 +16,28 @@ namespace muster::kubernetes {
 // it, as this process was told. Thread-safe.
 class MetadataRefusals {
  public:
-  // A write of the machine's metadata ended so: refused, done, or neither of both, which changes
-  // nothing (a race, a server that is away, a write that is held back). Whether what is said of the
-  // pool is otherwise now.
-  bool Note(const std::string& pool_uid, const std::string& machine, const absl::Status& written);
-  // Nothing is to be written, or the machine is no pool's.
-  bool Forget(const std::string& machine);
+  struct Pool {
+    std::string name = {};
+    std::string uid = {};
+    bool operator==(const Pool&) const = default;
+  };
+  // The names of pools of which something else is said now.
+  using Turned = std::set<std::string>;
+
+  // A write of the metadata of the pool's machine ended so: refused, done, or neither of both, which
+  // changes nothing (a race, a server that is away, a write that is held back).
+  Turned Note(const Pool& pool, const std::string& machine, const absl::Status& written);
+  // Nothing is to be written, there is nothing to write to, or the machine is no pool's.
+  Turned Forget(const std::string& machine);
   // Nullopt: none of the pool's.
   std::optional<MetadataRefusal> Of(const std::string& pool_uid) const;
 
  private:
-  bool Erase(const std::string& machine) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Turned Erase(const std::string& machine) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   mutable Mutex mutex_;
-  absl::flat_hash_map<std::string, std::string> pools_ MUSTER_GUARDED_BY(mutex_);  // by machine
-  // What was said, by pool and machine.
+  absl::flat_hash_map<std::string, Pool> pools_ MUSTER_GUARDED_BY(mutex_);  // by machine
+  // What was said, by the pool's uid and machine.
   absl::flat_hash_map<std::string, std::map<std::string, std::string>> said_
       MUSTER_GUARDED_BY(mutex_);
 };

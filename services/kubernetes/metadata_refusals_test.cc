@@ -1,11 +1,18 @@
 #include "services/kubernetes/metadata_refusals.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "services/kubernetes/api/errors.h"
 
 namespace muster::kubernetes {
 namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+const MetadataRefusals::Pool kP = {"pool-p", "p"};
+const MetadataRefusals::Pool kQ = {"pool-q", "q"};
 
 absl::Status Answer(int code) {
   return StatusOfAnswer("PATCH /api/v1/nodes/g1", code, R"({"kind": "Status", "message": "No."})",
@@ -15,24 +22,25 @@ absl::Status Answer(int code) {
 TEST(MetadataRefusals, AreCountedUntilTheyAreDoneOrForgotten) {
   MetadataRefusals refusals;
   EXPECT_FALSE(refusals.Of("p").has_value());
-  EXPECT_TRUE(refusals.Note("p", "g2", Answer(403)));
-  EXPECT_TRUE(refusals.Note("p", "g1", Answer(422)));
-  EXPECT_TRUE(refusals.Note("q", "g3", Answer(403)));
-  EXPECT_FALSE(refusals.Note("p", "g1", Answer(403))) << "as before";
+  EXPECT_THAT(refusals.Note(kP, "g2", Answer(403)), ElementsAre("pool-p"));
+  EXPECT_THAT(refusals.Note(kP, "g1", Answer(422)), ElementsAre("pool-p"));
+  EXPECT_THAT(refusals.Note(kQ, "g3", Answer(403)), ElementsAre("pool-q"));
+  EXPECT_THAT(refusals.Note(kP, "g1", Answer(403)), IsEmpty()) << "as before";
   ASSERT_TRUE(refusals.Of("p").has_value());
   EXPECT_EQ(refusals.Of("p")->nodes, 2);
   EXPECT_EQ(refusals.Of("p")->message, "g1: No.");
-  EXPECT_TRUE(refusals.Note("p", "g1", absl::OkStatus()));
-  EXPECT_FALSE(refusals.Note("p", "g1", absl::OkStatus()));
-  EXPECT_TRUE(refusals.Forget("g2"));
+  EXPECT_THAT(refusals.Note(kP, "g1", absl::OkStatus()), ElementsAre("pool-p"));
+  EXPECT_THAT(refusals.Note(kP, "g1", absl::OkStatus()), IsEmpty());
+  EXPECT_THAT(refusals.Forget("g2"), ElementsAre("pool-p"));
+  EXPECT_THAT(refusals.Forget("g2"), IsEmpty());
   EXPECT_FALSE(refusals.Of("p").has_value());
   EXPECT_EQ(refusals.Of("q")->nodes, 1);
 }
 
 TEST(MetadataRefusals, AMachineIsOfOnePool) {
   MetadataRefusals refusals;
-  refusals.Note("p", "g1", Answer(403));
-  EXPECT_TRUE(refusals.Note("q", "g1", Answer(403)));
+  refusals.Note(kP, "g1", Answer(403));
+  EXPECT_THAT(refusals.Note(kQ, "g1", Answer(403)), ElementsAre("pool-p", "pool-q"));
   EXPECT_FALSE(refusals.Of("p").has_value());
   EXPECT_EQ(refusals.Of("q")->nodes, 1);
 }
@@ -40,13 +48,13 @@ TEST(MetadataRefusals, AMachineIsOfOnePool) {
 TEST(MetadataRefusals, WhatIsNoAnswerChangesNothing) {
   MetadataRefusals refusals;
   for (const int code : {404, 409, 429, 500})
-    EXPECT_FALSE(refusals.Note("p", "g1", Answer(code))) << code;
-  EXPECT_FALSE(refusals.Note("p", "g1", absl::InvalidArgumentError("no path")));
+    EXPECT_THAT(refusals.Note(kP, "g1", Answer(code)), IsEmpty()) << code;
+  EXPECT_THAT(refusals.Note(kP, "g1", absl::InvalidArgumentError("no path")), IsEmpty());
   EXPECT_FALSE(refusals.Of("p").has_value());
-  refusals.Note("p", "g1", Answer(403));
+  refusals.Note(kP, "g1", Answer(403));
   for (const int code : {409, 429, 500})
-    EXPECT_FALSE(refusals.Note("p", "g1", Answer(code))) << code;
-  EXPECT_FALSE(refusals.Note("p", "g1", HeldBack("PATCH", absl::Seconds(1))));
+    EXPECT_THAT(refusals.Note(kP, "g1", Answer(code)), IsEmpty()) << code;
+  EXPECT_THAT(refusals.Note(kP, "g1", HeldBack("PATCH", absl::Seconds(1))), IsEmpty());
   EXPECT_EQ(refusals.Of("p")->nodes, 1);
 }
 

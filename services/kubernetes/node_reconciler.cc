@@ -10,6 +10,7 @@
 #include "absl/time/clock.h"
 #include "services/common/log.h"
 #include "services/common/status_macros.h"
+#include "services/common/steady_clock.h"
 #include "services/kubernetes/core/names.h"
 #include "services/kubernetes/core/node_metadata.h"
 
@@ -22,6 +23,8 @@ using lifecycle::v1::NodeReport;
 // As kubectl drain has it.
 constexpr absl::Duration kEvictionRetry = absl::Seconds(5);
 constexpr char kNodeKind[] = "node";
+// Until it is asked again whether Muster shows the cluster.
+constexpr absl::Duration kClusterIsMissing = absl::Seconds(15);
 // Pods that a report names as blocked.
 constexpr size_t kMostBlocked = 3;
 
@@ -94,6 +97,7 @@ Outcome NodeReconciler::Reconcile(const std::string& machine) {
   const auto node = parts_.known->NodeOf(machine);
   if (node == nullptr) return ReconcileUnknown(machine, object.get(), nullptr);
   NodeFacts facts{.node = node.get(), .object = object.get(), .now = absl::Now()};
+  const absl::Duration steady = TheSteadyClock()->Now();
   if (object != nullptr) {
     if (const auto done = CheckLife(here, machine, facts)) return *done;
   }
@@ -104,9 +108,9 @@ Outcome NodeReconciler::Reconcile(const std::string& machine) {
   Outcome outcome;
   // Cordoned first, or new work comes while the old is asked to leave.
   if (object != nullptr && object->unschedulable && CompareLives(*node, *object) == 0)
-    outcome.again = Drain(*node, facts.pods, facts.now, memory);
+    outcome.again = Drain(*node, facts.pods, facts.now, steady, memory);
   facts.blocked_by = BlockedBy(facts.pods, memory.refused);
-  facts.work_report_time = memory.work_report_time;
+  facts.since_work_report = steady - memory.work_report_time;
   NodePlan plan = PlanNode(facts);
   if (plan.keep) parts_.history->CountKept(kNodeKind);
   outcome.again = std::min(outcome.again, plan.look_again);
@@ -114,14 +118,15 @@ Outcome NodeReconciler::Reconcile(const std::string& machine) {
       std::any_of(plan.reports.begin(), plan.reports.end(), [](const NodeReport& report) {
         return report.observation() == NodeReport::OBSERVATION_ACTIVE;
       });
-  if (tells_work) memory.work_report_time = facts.now;
+  if (tells_work) memory.work_report_time = steady;
   const MetadataState metadata = MetadataStateOf(*node, object.get());
   if (std::exchange(memory.metadata, metadata) != metadata)
     parts_.metadata_turned(PoolOf(node->name()));
-  if (metadata != MetadataState::kPending && parts_.refusals->Forget(machine))
-    parts_.refusals_turned(PoolOf(node->name()));
+  // A v1 Node that is gone is written to no more.
+  if (object == nullptr || metadata != MetadataState::kPending)
+    Turned(parts_.refusals->Forget(machine));
   if (facts.pods.empty() && !node->observed().active())
-    memory.work_report_time = absl::InfinitePast();
+    memory.work_report_time = -absl::InfiniteDuration();
   Remember(machine, std::move(memory));
   RETURN_IF_ERROR(Confirm(*node, object.get(), name, plan));
   if (!plan.reports.empty()) parts_.reporter->Report(machine, std::move(plan.reports));
@@ -203,7 +208,7 @@ std::optional<Outcome> NodeReconciler::CheckLife(const std::optional<std::string
 Outcome NodeReconciler::ReconcileUnknown(const std::string& machine, const NodeObject* object,
                                          const Node* node) {
   Remember(machine, {});
-  parts_.refusals->Forget(machine);
+  Turned(parts_.refusals->Forget(machine));
   if (object == nullptr || object->deleting) return {};
   if (OrphanName(*object, machine).empty()) return {};
   // It is found by its provider id and by its name: it may be some other machine's.
@@ -229,6 +234,12 @@ Outcome NodeReconciler::ReconcileUnknown(const std::string& machine, const NodeO
     if (found.ok() && !stands) return Later(kWatchIsLate);
     if (!found.ok() && !absl::IsNotFound(found.status())) return found.status();
   }
+  const absl::Status shown = parts_.identity->ConfirmCluster();
+  if (absl::IsNotFound(shown)) {
+    parts_.history->CountKept(kNodeKind);
+    return Later(kClusterIsMissing);
+  }
+  RETURN_IF_ERROR(shown);
   return Delete(*object);
 }
 
@@ -248,12 +259,15 @@ absl::Status NodeReconciler::WriteMetadata(const NodeObject& object, const NodeP
   return absl::OkStatus();
 }
 
+void NodeReconciler::Turned(const MetadataRefusals::Turned& pools) {
+  for (const std::string& pool : pools) parts_.refusals_turned(pool);
+}
+
 absl::Status NodeReconciler::Write(const Node& node, const NodeObject& object,
                                    const NodePlan& plan) {
   if (plan.remove) return Delete(object);
   const absl::Status written = WriteMetadata(object, plan);
-  if (parts_.refusals->Note(node.pool_uid(), node.machine(), written))
-    parts_.refusals_turned(PoolOf(node.name()));
+  Turned(parts_.refusals->Note({PoolOf(node.name()), node.pool_uid()}, node.machine(), written));
   RETURN_IF_ERROR(written);
   if (plan.apply_status) {
     RETURN_IF_ERROR(
@@ -278,7 +292,7 @@ absl::Status NodeReconciler::Evict(const PodEviction& eviction) {
 
 absl::Duration NodeReconciler::Drain(const lifecycle::v1::Node& node,
                                      const std::vector<PodObject>& pods, absl::Time now,
-                                     Memory& memory) {
+                                     absl::Duration steady, Memory& memory) {
   Forget(pods, memory.asked, memory.refused);
   absl::Duration again = absl::InfiniteDuration();
   for (const PodEviction& eviction : PlanDrain(node, pods, memory.asked, now)) {
@@ -286,8 +300,8 @@ absl::Duration NodeReconciler::Drain(const lifecycle::v1::Node& node,
     const auto found = memory.refused.find(eviction.pod->uid);
     // What was refused in one way may be granted in another.
     const bool same = found != memory.refused.end() && found->second.mode == eviction.mode;
-    if (same && found->second.retry_time > now && !force) {
-      again = std::min(again, found->second.retry_time - now);
+    if (same && found->second.retry_time > steady && !force) {
+      again = std::min(again, found->second.retry_time - steady);
       continue;
     }
     const absl::Status status = Evict(eviction);
@@ -303,7 +317,7 @@ absl::Duration NodeReconciler::Drain(const lifecycle::v1::Node& node,
     const absl::Duration pause = std::max(kEvictionRetry, ErrorOf(status).retry_after);
     again = std::min(again, pause);
     const std::string budget = BudgetOf(status);
-    memory.refused[eviction.pod->uid] = {eviction.mode, now + pause, budget};
+    memory.refused[eviction.pod->uid] = {eviction.mode, steady + pause, budget};
     if (budget.empty() && !absl::IsUnavailable(status) && !absl::IsAborted(status)) {
       log::Warn("a Pod could not be asked to leave",
                 {{"pod", eviction.pod->key()}, {"error", status}});

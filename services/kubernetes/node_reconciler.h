@@ -55,8 +55,8 @@ class NodeReconciler {
  private:
   // Of a Pod that could not be asked to leave.
   struct RefusedEviction {
-    EvictionMode mode = EvictionMode::kEvict;  // how it was asked
-    absl::Time retry_time = absl::InfinitePast();
+    EvictionMode mode = EvictionMode::kEvict;               // how it was asked
+    absl::Duration retry_time = -absl::InfiniteDuration();  // of a steady clock
     std::string budget =
         {};  // what the server said of the disruption budget; empty: something else
   };
@@ -64,10 +64,10 @@ class NodeReconciler {
   struct Memory {
     absl::flat_hash_set<std::string> asked = {};
     absl::flat_hash_map<std::string, RefusedEviction> refused = {};
-    absl::Time work_report_time = absl::InfinitePast();
+    absl::Duration work_report_time = -absl::InfiniteDuration();  // of a steady clock
     MetadataState metadata = MetadataState::kNone;
     bool empty() const {
-      return asked.empty() && refused.empty() && work_report_time == absl::InfinitePast() &&
+      return asked.empty() && refused.empty() && work_report_time == -absl::InfiniteDuration() &&
              metadata == MetadataState::kNone;
     }
   };
@@ -93,9 +93,10 @@ class NodeReconciler {
   absl::Status WriteMetadata(const NodeObject& object, const NodePlan& plan);
   absl::Status Patch(PatchType type, const std::string& path, const Json& patch);
   absl::Status Delete(const NodeObject& object);
-  // Asks Pods to leave that were not asked yet. Again after that time.
+  void Turned(const MetadataRefusals::Turned& pools);
+  // Asks Pods to leave that were not asked yet. Again after that time. `steady`: of TheSteadyClock.
   absl::Duration Drain(const lifecycle::v1::Node& node, const std::vector<PodObject>& pods,
-                       absl::Time now, Memory& memory);
+                       absl::Time now, absl::Duration steady, Memory& memory);
   absl::Status Evict(const PodEviction& eviction);
 
   Memory Recall(const std::string& machine);

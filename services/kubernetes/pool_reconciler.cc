@@ -9,6 +9,7 @@
 #include "services/common/error.h"
 #include "services/common/log.h"
 #include "services/common/status_macros.h"
+#include "services/common/steady_clock.h"
 #include "services/kubernetes/core/names.h"
 #include "services/kubernetes/core/node_metadata.h"
 #include "services/kubernetes/core/node_plan.h"
@@ -37,6 +38,12 @@ Json Frame(const NodePoolObject& object) {
   return {{"apiVersion", "compute.coreweave.com/v1alpha1"},
           {"kind", "NodePool"},
           {"metadata", {{"name", object.name}, {"uid", object.uid}}}};
+}
+
+// As far as its status tells.
+bool ShowsNodes(const NodePoolObject& object) {
+  return NumberOf(MemberOf(object.status, "currentNodes")) > 0 ||
+         NumberOf(MemberOf(object.status, "inProgress")) > 0;
 }
 
 }  // namespace
@@ -173,6 +180,13 @@ Outcome PoolReconciler::ReconcileDeleting(const NodePoolObject& object,
   const auto found = parts_.muster->GetNodePool(parts_.muster->PoolName(object.name));
   if (found.ok() && found->uid() == object.uid) return Later(kWatchIsLate);
   if (!found.ok() && !absl::IsNotFound(found.status())) return found.status();
+  const absl::Status shown = parts_.identity->ConfirmCluster();
+  if (!shown.ok() && !absl::IsNotFound(shown)) return shown;
+  // A cluster that Muster does not show may have it, with its Nodes.
+  if (!shown.ok() && ShowsNodes(object)) {
+    parts_.history->CountKept(kPoolKind);
+    return Later(parts_.refusal_retry);
+  }
   // In a history that is not accepted its Nodes may run, unknown.
   switch (parts_.history->Judge(object.uid)) {
     case History::Verdict::kWait:
@@ -183,8 +197,8 @@ Outcome PoolReconciler::ReconcileDeleting(const NodePoolObject& object,
     case History::Verdict::kObey:
       break;
   }
-  const Outcome shown = ShowStatus(object, {}, true);
-  if (!shown.status.ok() || shown.again < absl::InfiniteDuration()) return shown;
+  const Outcome told = ShowStatus(object, {}, true);
+  if (!told.status.ok() || told.again < absl::InfiniteDuration()) return told;
   const Object now = parts_.cluster->node_pools().Find(object.name);
   return now == nullptr || now->uid != object.uid ? Outcome() : RemoveFinalizer(*now);
 }
@@ -295,6 +309,7 @@ Outcome PoolReconciler::ShowStatus(const NodePoolObject& object, const MusterVie
                                    bool gone) {
   Memory memory = Recall(object);
   const absl::Time now = absl::Now();
+  const absl::Duration steady = TheSteadyClock()->Now();
   StatusFacts facts{.object = &object,
                     .pool = view.pool.get(),
                     .refusal = memory.refusal,
@@ -307,10 +322,10 @@ Outcome PoolReconciler::ShowStatus(const NodePoolObject& object, const MusterVie
   const std::optional<Json> status = DesiredStatus(facts, now);
   if (!status) return {};
   if (!StatusMatches(object.status, *status)) {
-    const absl::Duration early = kStatusInterval - (now - memory.status_time);
+    const absl::Duration early = kStatusInterval - (steady - memory.status_time);
     if (early > absl::ZeroDuration()) return Later(early);
     RETURN_IF_ERROR(PutStatus(object, *status));
-    memory.status_time = now;
+    memory.status_time = steady;
     Remember(object.name, std::move(memory));
   }
   if (view.unseen_since < absl::InfiniteFuture())

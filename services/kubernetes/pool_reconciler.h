@@ -65,7 +65,7 @@ class PoolReconciler {
     int64_t object_generation = 0;                // applied or refused
     int64_t muster_generation = 0;                // that came of it
     std::optional<Refusal> refusal = {};
-    absl::Time status_time = absl::InfinitePast();  // of the last write
+    absl::Duration status_time = -absl::InfiniteDuration();  // of the last write, by a steady clock
     bool noted = false;  // the annotation kGrantable was found or made to say this
     std::optional<std::string> grantable = {};
   };

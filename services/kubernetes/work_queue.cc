@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/time/clock.h"
 #include "services/common/backoff.h"
 
 namespace muster::kubernetes {
@@ -20,13 +19,13 @@ void WorkQueue::Enqueue(const std::string& key, State& state) {
   }
   if (state.queued) return;
   state.queued = true;
-  state.since = absl::Now();
+  state.since = options_.clock->Now();
   ready_.push_back(key);
   ++counts_.adds;
   changed_.Signal();
 }
 
-void WorkQueue::Schedule(const std::string& key, absl::Time due) {
+void WorkQueue::Schedule(const std::string& key, absl::Duration due) {
   State& state = states_[key];
   if (state.due <= due) return;
   later_.erase({state.due, key});
@@ -43,7 +42,7 @@ void WorkQueue::Add(const std::string& key) {
 void WorkQueue::AddAfter(const std::string& key, absl::Duration delay) {
   if (delay <= absl::ZeroDuration()) return Add(key);
   MutexLock lock(mutex_);
-  Schedule(key, absl::Now() + delay);
+  Schedule(key, options_.clock->Now() + delay);
 }
 
 int WorkQueue::Retry(const std::string& key, absl::Duration at_least) {
@@ -53,7 +52,7 @@ int WorkQueue::Retry(const std::string& key, absl::Duration at_least) {
       PauseAfter(++state.failures, options_.first_retry, options_.last_retry);
   ++counts_.retries;
   const int failures = state.failures;
-  Schedule(key, absl::Now() + Jittered(pause, random_, at_least));
+  Schedule(key, options_.clock->Now() + Jittered(pause, random_, at_least));
   return failures;
 }
 
@@ -64,12 +63,12 @@ void WorkQueue::Forget(const std::string& key) {
 }
 
 void WorkQueue::TakeDue() {
-  const absl::Time now = absl::Now();
+  const absl::Duration now = options_.clock->Now();
   while (!later_.empty() && later_.begin()->first <= now) {
     const std::string key = later_.begin()->second;
     later_.erase(later_.begin());
     State& state = states_[key];
-    state.due = absl::InfiniteFuture();
+    state.due = absl::InfiniteDuration();
     Enqueue(key, state);
   }
 }
@@ -81,7 +80,7 @@ std::optional<WorkQueue::Item> WorkQueue::Take() {
     TakeDue();
     if (!ready_.empty()) break;
     const absl::Duration sleep =
-        later_.empty() ? kLongestSleep : later_.begin()->first - absl::Now();
+        later_.empty() ? kLongestSleep : later_.begin()->first - options_.clock->Now();
     changed_.WaitFor(mutex_, std::clamp(sleep, absl::ZeroDuration(), kLongestSleep));
   }
   Item item{.key = std::move(ready_.front())};
@@ -89,7 +88,7 @@ std::optional<WorkQueue::Item> WorkQueue::Take() {
   State& state = states_[item.key];
   state.queued = false;
   state.taken = true;
-  const absl::Time now = absl::Now();
+  const absl::Duration now = options_.clock->Now();
   item.waited = now - std::exchange(state.since, now);
   taken_.insert(item.key);
   return item;
@@ -99,7 +98,7 @@ void WorkQueue::Trim(const std::string& key) {
   const auto found = states_.find(key);
   const State& state = found->second;
   const bool idle = !state.queued && !state.taken && state.failures == 0;
-  if (idle && state.due == absl::InfiniteFuture()) states_.erase(found);
+  if (idle && state.due == absl::InfiniteDuration()) states_.erase(found);
 }
 
 void WorkQueue::Done(const std::string& key) {
@@ -123,7 +122,7 @@ WorkQueue::Counts WorkQueue::counts() const {
   counts.waiting = static_cast<int64_t>(ready_.size());
   counts.taken = static_cast<int64_t>(taken_.size());
   for (const std::string& key : taken_) {
-    const absl::Duration age = absl::Now() - states_.at(key).since;
+    const absl::Duration age = options_.clock->Now() - states_.at(key).since;
     counts.unfinished += age;
     counts.longest = std::max(counts.longest, age);
   }

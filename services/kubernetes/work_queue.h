@@ -12,6 +12,7 @@
 #include "absl/random/random.h"
 #include "absl/time/time.h"
 #include "services/common/mutex.h"
+#include "services/common/steady_clock.h"
 
 namespace muster::kubernetes {
 
@@ -22,6 +23,7 @@ class WorkQueue {
   struct Options {
     absl::Duration first_retry = absl::Milliseconds(50);
     absl::Duration last_retry = absl::Seconds(30);
+    const SteadyClock* clock = TheSteadyClock();  // outlives the queue
   };
   struct Counts {
     int64_t adds = 0;
@@ -61,12 +63,12 @@ class WorkQueue {
     bool taken = false;
     bool again = false;  // added while taken
     int failures = 0;
-    absl::Time since = absl::InfinitePast();  // queued
-    absl::Time due = absl::InfiniteFuture();  // in later_
+    absl::Duration since = -absl::InfiniteDuration();  // queued
+    absl::Duration due = absl::InfiniteDuration();     // in later_
   };
 
   void Enqueue(const std::string& key, State& state) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Schedule(const std::string& key, absl::Time due) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Schedule(const std::string& key, absl::Duration due) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void TakeDue() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Trim(const std::string& key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -78,7 +80,7 @@ class WorkQueue {
   absl::flat_hash_map<std::string, State> states_ MUSTER_GUARDED_BY(mutex_);
   absl::flat_hash_set<std::string> taken_ MUSTER_GUARDED_BY(mutex_);
   std::deque<std::string> ready_ MUSTER_GUARDED_BY(mutex_);
-  std::set<std::pair<absl::Time, std::string>> later_ MUSTER_GUARDED_BY(mutex_);
+  std::set<std::pair<absl::Duration, std::string>> later_ MUSTER_GUARDED_BY(mutex_);
   absl::BitGen random_ MUSTER_GUARDED_BY(mutex_);
 };
 

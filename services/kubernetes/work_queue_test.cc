@@ -27,6 +27,18 @@ TEST(WorkQueue, GivesKeysInTheOrderThatTheyCame) {
   EXPECT_EQ(TakeKey(queue), "c");
 }
 
+// What is due is due by the time that goes by, whatever is done to the time of day.
+TEST(WorkQueue, WhatIsLaterWaitsByTheSteadyClock) {
+  FakeSteadyClock clock;
+  WorkQueue queue({.clock = &clock});
+  queue.AddAfter("later", absl::Hours(1));
+  queue.Add("now");
+  EXPECT_EQ(TakeKey(queue), "now");
+  EXPECT_EQ(queue.counts().waiting, 0);
+  clock.Advance(absl::Hours(1));
+  EXPECT_EQ(TakeKey(queue), "later");
+}
+
 TEST(WorkQueue, AKeyWaitsOnce) {
   WorkQueue queue;
   for (int i = 0; i < 3; ++i) queue.Add("a");
@@ -99,8 +111,8 @@ void Fail(WorkQueue& queue, const std::string& key, int times) {
   }
 }
 
-constexpr WorkQueue::Options kQuick = {.first_retry = absl::Microseconds(1),
-                                       .last_retry = absl::Hours(1)};
+const WorkQueue::Options kQuick = {.first_retry = absl::Microseconds(1),
+                                   .last_retry = absl::Hours(1)};
 
 TEST(WorkQueue, PausesGrowWithFailuresUntilTheyAreForgotten) {
   WorkQueue queue(kQuick);

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "services/common/backoff.h"
 #include "services/common/status_macros.h"
 #include "services/kubernetes/api/errors.h"
@@ -17,14 +16,14 @@ constexpr absl::Duration kWanted = absl::Minutes(10);
 
 }  // namespace
 
-absl::Duration WriteBackoff::PauseOf(const std::string& write, absl::Time now) const {
+absl::Duration WriteBackoff::PauseOf(const std::string& write, absl::Duration now) const {
   MutexLock lock(mutex_);
   const auto found = states_.find(write);
   if (found == states_.end()) return absl::ZeroDuration();
   return std::max(absl::ZeroDuration(), found->second.due - now);
 }
 
-void WriteBackoff::Failed(const std::string& write, absl::Time now, absl::Duration at_least) {
+void WriteBackoff::Failed(const std::string& write, absl::Duration now, absl::Duration at_least) {
   MutexLock lock(mutex_);
   State& state = states_[write];
   const absl::Duration pause = PauseAfter(++state.failures, options_.first, options_.last);
@@ -32,7 +31,7 @@ void WriteBackoff::Failed(const std::string& write, absl::Time now, absl::Durati
   if (states_.size() > trim_size_) Trim(now);
 }
 
-void WriteBackoff::Trim(absl::Time now) {
+void WriteBackoff::Trim(absl::Duration now) {
   absl::erase_if(states_, [&](const auto& it) { return it.second.due + kWanted < now; });
   trim_size_ = std::max<size_t>(1024, 2 * states_.size());
 }
@@ -49,7 +48,7 @@ size_t WriteBackoff::size() const {
 
 absl::StatusOr<Json> Writer::Try(const std::string& write,
                                  const std::function<absl::StatusOr<Json>()>& send) {
-  const absl::Duration pause = backoff_.PauseOf(write, absl::Now());
+  const absl::Duration pause = backoff_.PauseOf(write, clock_.Now());
   if (pause > absl::ZeroDuration()) return HeldBack(write, pause);
   absl::StatusOr<Json> written = send();
   const ApiError error = ErrorOf(written.status());
@@ -57,7 +56,7 @@ absl::StatusOr<Json> Writer::Try(const std::string& write,
   if (written.ok() || absl::IsNotFound(written.status())) {
     backoff_.Succeeded(write);
   } else if (error.code != 0) {
-    backoff_.Failed(write, absl::Now(), error.retry_after);
+    backoff_.Failed(write, clock_.Now(), error.retry_after);
   }
   return written;
 }

@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "services/common/mutex.h"
+#include "services/common/steady_clock.h"
 #include "services/kubernetes/api/client.h"
 
 namespace muster::kubernetes {
@@ -23,10 +24,10 @@ class WriteBackoff {
   explicit WriteBackoff(Options options) : options_(options) {}
   WriteBackoff() : WriteBackoff(Options()) {}
 
-  // How long it is to wait; zero: it may be tried.
-  absl::Duration PauseOf(const std::string& write, absl::Time now) const;
+  // How long it is to wait; zero: it may be tried. `now`: of a steady clock.
+  absl::Duration PauseOf(const std::string& write, absl::Duration now) const;
   // `at_least`: as the API server asked.
-  void Failed(const std::string& write, absl::Time now,
+  void Failed(const std::string& write, absl::Duration now,
               absl::Duration at_least = absl::ZeroDuration());
   void Succeeded(const std::string& write);
   size_t size() const;
@@ -34,10 +35,10 @@ class WriteBackoff {
  private:
   struct State {
     int failures = 0;
-    absl::Time due = absl::InfinitePast();
+    absl::Duration due = -absl::InfiniteDuration();
   };
   // Those that nobody tries any more: their objects are gone.
-  void Trim(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Trim(absl::Duration now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const Options options_;
   mutable Mutex mutex_;
@@ -52,8 +53,9 @@ class WriteBackoff {
 // Thread-safe.
 class Writer {
  public:
-  explicit Writer(Client* api, WriteBackoff::Options options = {})
-      : api_(*api), backoff_(options) {}
+  explicit Writer(Client* api, WriteBackoff::Options options = {},
+                  const SteadyClock* clock = TheSteadyClock())
+      : api_(*api), clock_(*clock), backoff_(options) {}
 
   // As the Client's; Delete: of the object of that uid only. UNAVAILABLE with ErrorOf().retry_after: it is held back.
   absl::StatusOr<Json> Patch(PatchType type, const std::string& path, const Json& patch,
@@ -65,6 +67,7 @@ class Writer {
                            const std::function<absl::StatusOr<Json>()>& send);
 
   Client& api_;
+  const SteadyClock& clock_;
   WriteBackoff backoff_;
 };
 

@@ -7,7 +7,7 @@
 namespace muster::kubernetes {
 namespace {
 
-const absl::Time kNow = absl::UnixEpoch() + absl::Hours(24);
+constexpr absl::Duration kNow = absl::Hours(24);
 constexpr WriteBackoff::Options kOptions = {absl::Milliseconds(50), absl::Seconds(30)};
 
 TEST(WriteBackoff, WhatNeverFailedMayBeTried) {
@@ -34,7 +34,7 @@ TEST(WriteBackoff, EveryFailureInARowDoublesThePauseUpToTheLast) {
 TEST(WriteBackoff, AMinuteOfRefusalsIsAFewTries) {
   WriteBackoff backoff(kOptions);
   int tries = 0;
-  for (absl::Time now = kNow; now < kNow + absl::Minutes(1); now += absl::Milliseconds(1)) {
+  for (absl::Duration now = kNow; now < kNow + absl::Minutes(1); now += absl::Milliseconds(1)) {
     if (backoff.PauseOf("a", now) > absl::ZeroDuration()) continue;
     backoff.Failed("a", now);
     ++tries;

@@ -179,7 +179,8 @@ void MiniMuster::RenewCertificate(absl::Time begins, absl::Time ends) {
                     begins, ends);
 }
 
-void MiniMuster::WritePolicy(const std::vector<std::string>& bindings) const {
+void MiniMuster::WritePolicy(const std::vector<std::string>& bindings,
+                             absl::string_view adapters_cluster) const {
   std::vector<std::string> lines = {"bindings:"};
   const auto bind = [&](absl::string_view role, absl::string_view caller, absl::string_view scope) {
     lines.push_back(absl::StrCat("- {role: ", role, ", principals: [\"spiffe://muster.test/",
@@ -190,7 +191,8 @@ void MiniMuster::WritePolicy(const std::vector<std::string>& bindings) const {
   bind("agent", "fleetsim", kAll);
   bind("operator", "fleetsim", kAll);
   for (const char* role : {"operator", "service", "agent"}) bind(role, "ci", kAll);
-  bind("adapter", "muster-kubernetes", "clusters: [organizations/acme/clusters/example]");
+  bind("adapter", "muster-kubernetes",
+       absl::StrCat("clusters: [organizations/acme/clusters/", adapters_cluster, "]"));
   lines.insert(lines.end(), bindings.begin(), bindings.end());
   const std::string path = File("policy.yaml");
   std::ofstream(absl::StrCat(path, ".new")) << absl::StrJoin(lines, "\n") << "\n";

@@ -94,8 +94,10 @@ class MiniMuster {
   // Another certificate for every musterd, in the place of the one that it has.
   void RenewCertificate(absl::Time begins = absl::Now() - absl::Minutes(1),
                         absl::Time ends = absl::Now() + absl::Hours(48));
-  // Puts another policy in the place of the one that there is: what it lets the programs do, and these bindings.
-  void WritePolicy(const std::vector<std::string>& bindings) const;
+  // Puts another policy in the place of the one that there is: what it lets the programs do, the adapter in that cluster of acme, and
+  // these bindings.
+  void WritePolicy(const std::vector<std::string>& bindings,
+                   absl::string_view adapters_cluster = "example") const;
   // The flags that make a program of ours call, or serve, as `name`.
   std::vector<std::string> TlsFlags(const std::string& name) const;
   // Who shows the certificate `name`.

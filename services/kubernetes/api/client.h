@@ -58,7 +58,8 @@ class Client {
   // Streams what happens to a collection after `resource_version`, with bookmarks, for a random 5
   // to 10 minutes: (`ADDED` | `MODIFIED` | `DELETED` | `BOOKMARK`, object). Returns OK when the
   // server ended the stream, OUT_OF_RANGE for 410 as status or as ERROR event, UNAVAILABLE for a
-  // stream that broke or fell silent, CANCELLED when `take` returned false or on Stop.
+  // stream that broke, DEADLINE_EXCEEDED for one that fell silent, CANCELLED when `take` returned
+  // false or on Stop.
   absl::Status Watch(absl::string_view path, const Parameters& parameters,
                      absl::string_view resource_version,
                      absl::FunctionRef<bool(absl::string_view type, Json object)> take);

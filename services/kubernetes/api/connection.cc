@@ -298,7 +298,7 @@ absl::StatusOr<HttpAnswer> Connection::Exchange(const HttpRequest& request, cons
       return absl::DeadlineExceededError(
           absl::StrCat(what, ": no answer in ", absl::FormatDuration(settings_.timeout)));
     case Transfer::End::kSilent:
-      return absl::UnavailableError(
+      return absl::DeadlineExceededError(
           absl::StrCat(what, ": nothing came for ", absl::FormatDuration(settings_.silence)));
     case Transfer::End::kDone:
       break;

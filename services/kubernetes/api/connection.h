@@ -65,7 +65,7 @@ class Connection {
 
   // Any HTTP status is an answer. With `take` the body of a 2xx answer goes there in pieces as it
   // comes, until that returns false, and `began` is told the status before. Errors: UNAVAILABLE (no
-  // connection, a broken answer, a stream that fell silent), DEADLINE_EXCEEDED, CANCELLED
+  // connection, a broken answer), DEADLINE_EXCEEDED (a stream that fell silent, too), CANCELLED
   // (`stopped` was set: follow it with Wake), RESOURCE_EXHAUSTED (an answer that is too large),
   // INVALID_ARGUMENT (a path that cannot be one). Messages name the request without its query, and
   // no secret.

@@ -13,10 +13,10 @@ namespace muster::kubernetes {
 namespace {
 
 // Whether a watch that ended so can go on where it was. What the server said of the request itself
-// will not be better the next time: then it is listed anew.
+// will not be better the next time: then it is listed anew. So it is where nothing came in time, not even
+// a bookmark: a server whose past was restored keeps silent until it is at that version again.
 bool CanResume(const absl::Status& status) {
-  return status.ok() || absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||
-         absl::IsResourceExhausted(status);
+  return status.ok() || absl::IsUnavailable(status) || absl::IsResourceExhausted(status);
 }
 
 bool IsOlder(absl::string_view version, absl::string_view than) {

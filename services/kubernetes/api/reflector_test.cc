@@ -109,7 +109,7 @@ class ReflectorTest : public ::testing::Test {
   }
 
   void Reflect(std::vector<Answer> answers, absl::Duration pause = absl::Milliseconds(1),
-               ReflectorOptions options = {}) {
+               ReflectorOptions options = {}, ClientOptions client_options = {}) {
     server_ = std::make_unique<TestServer>(
         [this, script = std::make_shared<std::deque<Answer>>(answers.begin(), answers.end())](
             auto& server, const auto&, auto& response) {
@@ -123,7 +123,7 @@ class ReflectorTest : public ::testing::Test {
           ++answered_;
           changed_.SignalAll();
         });
-    auto client = Client::Create({.server = server_->url()}, {});
+    auto client = Client::Create({.server = server_->url()}, std::move(client_options));
     ASSERT_THAT(client.status(), IsOk());
     client_ = *std::move(client);
     options.path = "/nodes";
@@ -248,6 +248,17 @@ TEST_F(ReflectorTest, AListThatStaysOlderIsWhatTheServerHas) {
   EXPECT_THAT(sink_.Wait(13),
               ElementsAre("begin", "put a", "end", "begin", "put b", "begin", "anew", "put b",
                           "end", "put c", "begin", "put d", "end"));
+}
+
+// The server's database was restored under a watch that goes on: it is silent until it is at that version.
+TEST_F(ReflectorTest, AfterASilenceItListsAnew) {
+  ReflectorOptions options;
+  options.believe_older_after = absl::ZeroDuration();
+  Reflect({List("20", "a"), Stream({}, Then::kHold), List("10", "b"), List("10", "b")},
+          absl::Milliseconds(1), options, {.watch_silence = absl::Milliseconds(50)});
+  EXPECT_THAT(WaitForRequests(5), ElementsAre("list", "20", "list", "list", "10"));
+  EXPECT_THAT(sink_.Wait(9), ElementsAre("begin", "put a", "end", "begin", "put b", "begin", "anew",
+                                         "put b", "end"));
 }
 
 TEST_F(ReflectorTest, IsNotSyncedBeforeItsFirstList) {

@@ -127,10 +127,11 @@ TEST_F(WatchTest, GarbageIsUnknown) {
   EXPECT_THAT(Watch(), StatusIs(absl::StatusCode::kUnknown));
 }
 
-TEST_F(WatchTest, SilenceIsUnavailable) {
+TEST_F(WatchTest, SilenceIsNoAnswerInTime) {
   Serve([&](Feed& feed) { feed.Push(absl::StrCat(kAdded, "\n")); },
         {.watch_silence = absl::Milliseconds(50)});
-  EXPECT_THAT(Watch(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("nothing came for")));
+  EXPECT_THAT(Watch(),
+              StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("nothing came for")));
   EXPECT_THAT(events_, ElementsAre("ADDED"));
 }
 

@@ -210,9 +210,8 @@ class Planner {
                       std::equal(names.begin(), names.end(), seen_.active_pods().begin(),
                                  seen_.active_pods().end());
     if (same) return;
-    const absl::Duration since = facts_.now - facts_.work_report_time;
-    if (seen_.active() && since < kWorkInterval) {
-      plan_.look_again = std::min(plan_.look_again, kWorkInterval - since);
+    if (seen_.active() && facts_.since_work_report < kWorkInterval) {
+      plan_.look_again = std::min(plan_.look_again, kWorkInterval - facts_.since_work_report);
       return;
     }
     NodeReport& report = Report(NodeReport::OBSERVATION_ACTIVE);

@@ -17,8 +17,8 @@ struct NodeFacts {
   std::vector<PodObject> pods = {};           // on it, whether it is in the cluster or not
   // Pods whose eviction disruption budgets refused, with what the server said; empty: none.
   std::string blocked_by = {};
-  // When its work was last reported; names and counts of work are told again after kWorkInterval.
-  absl::Time work_report_time = absl::InfinitePast();
+  // Since its work was last reported; names and counts of work are told again after kWorkInterval.
+  absl::Duration since_work_report = absl::InfiniteDuration();
   // Muster's history is not accepted, and did not know this v1 Node so far: of which life that is
   // proves nothing (services/kubernetes/history.h).
   bool doubted = false;

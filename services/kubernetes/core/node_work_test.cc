@@ -119,15 +119,15 @@ TEST(PlanWork, ChangesOfWorkAreToldWithAPauseAndFallingIdleAtOnce) {
   node.mutable_observed()->set_active(true);
   node.mutable_observed()->set_active_pod_count(1);
   node.mutable_observed()->add_active_pods("team/p101");
-  EXPECT_THAT(Plan(node, &object, Work(1), "", Then()).reports, IsEmpty());
-  const NodePlan early = Plan(node, &object, Work(2), "", Then() - absl::Seconds(5));
+  EXPECT_THAT(Plan(node, &object, Work(1), "", absl::ZeroDuration()).reports, IsEmpty());
+  const NodePlan early = Plan(node, &object, Work(2), "", absl::Seconds(5));
   EXPECT_THAT(early.reports, IsEmpty());
   EXPECT_EQ(early.look_again, absl::Seconds(10));
-  EXPECT_THAT(Observations(Plan(node, &object, Work(2), "", Then() - kWorkInterval)),
-              ElementsAre(kActive));
-  EXPECT_THAT(Observations(Plan(node, &object, {}, "", Then())), ElementsAre(kIdle));
+  EXPECT_THAT(Observations(Plan(node, &object, Work(2), "", kWorkInterval)), ElementsAre(kActive));
+  EXPECT_THAT(Observations(Plan(node, &object, {}, "", absl::ZeroDuration())), ElementsAre(kIdle));
   node.mutable_observed()->set_active(false);
-  EXPECT_THAT(Observations(Plan(node, &object, Work(1), "", Then())), ElementsAre(kActive));
+  EXPECT_THAT(Observations(Plan(node, &object, Work(1), "", absl::ZeroDuration())),
+              ElementsAre(kActive));
 }
 
 TEST(PlanDrain, TellsWhatBlocksIt) {

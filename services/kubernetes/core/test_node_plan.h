@@ -30,12 +30,12 @@ inline std::vector<NodeReport::Observation> Observations(const NodePlan& plan) {
 
 inline NodePlan Plan(const Node& node, const NodeObject* object, std::vector<PodObject> pods = {},
                      const std::string& blocked_by = "",
-                     absl::Time reported = absl::InfinitePast()) {
+                     absl::Duration since_report = absl::InfiniteDuration()) {
   return PlanNode({.node = &node,
                    .object = object,
                    .pods = std::move(pods),
                    .blocked_by = blocked_by,
-                   .work_report_time = reported,
+                   .since_work_report = since_report,
                    .now = Then()});
 }
 

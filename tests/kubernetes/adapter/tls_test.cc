@@ -1,4 +1,10 @@
+#include <set>
+#include <string>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "tests/kubernetes/adapter/adapter_test_base.h"
+#include "tests/testing/patience.h"
 
 // The adapter and the fleet's agents call Muster by mutual TLS.
 namespace muster::testing {
@@ -19,6 +25,39 @@ TEST_F(MutualTlsTest, APoolComesUpAndGrows) {
   PatchSpec(pool, {{"targetNodes", 2}});
   EXPECT_TRUE(stack().AwaitHealthy(pool, 2)) << stack().GetNodePool(pool).dump(2);
   EXPECT_EQ(NodesOf(uid).size(), 2u);
+}
+
+// A slip in the policy file: that Muster shows nothing of a cluster that it does not show proves nothing.
+TEST_F(MutualTlsTest, WhereMusterDoesNotShowTheClusterNothingGoes) {
+  const std::string pool = Name();
+  const std::string uid = CreateHealthyPool(pool, {{"targetNodes", 2}});
+  const auto uids = [&] {
+    std::set<std::string> uids;
+    for (const Json& node : NodesOf(uid)) uids.insert(node["metadata"]["uid"]);
+    return uids;
+  };
+  const std::set<std::string> before = uids();
+  ASSERT_EQ(before.size(), 2U);
+  const auto kept = [&](absl::string_view kind) {
+    const std::string line =
+        absl::StrCat("muster_kubernetes_removals_withheld_total{kind=\"", kind, "\"} ");
+    Until(
+        [&] {
+          const std::string metrics = stack().AdapterMetrics();
+          return absl::StrContains(metrics, line) && !absl::StrContains(metrics, line + "0\n");
+        },
+        absl::StrCat("one that is kept: ", kind));
+  };
+  stack().muster().WritePolicy({}, "another");
+  kept("node");
+  stack().DeleteNodePool(pool);
+  kept("node_pool");
+  EXPECT_EQ(uids(), before);
+  EXPECT_FALSE(stack().GetNodePool(pool)["metadata"]["finalizers"].empty());
+
+  stack().muster().WritePolicy({});
+  Until([&] { return stack().GetNodePool(pool).is_null(); }, "the end of the deletion");
+  EXPECT_THAT(uids(), ::testing::IsEmpty());
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <utility>
@@ -12,8 +13,10 @@
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "prometheus/registry.h"
+#include "services/common/log.h"
 #include "services/kubernetes/core/names.h"
 #include "tests/kubernetes/fake_api_server/fake_api_server.h"
+#include "tests/testing/patience.h"
 
 namespace muster::testing {
 namespace {
@@ -242,6 +245,30 @@ TEST_F(EventMirrorTest, OneThatIsRefusedIsNotInTheWay) {
   replica->mirror->Start();
   Await("good", 1);
   EXPECT_EQ(Events(), 1);
+}
+
+TEST_F(EventMirrorTest, OneThatIsNotWrittenInTimeIsCountedWhoeverHasIt) {
+  std::atomic<int> told = 0;
+  log::SetSink([&](absl::string_view line) {
+    told += absl::StrContains(line, "events cannot be written") ? 1 : 0;
+  });
+  EventMirror::Options options{.writers = 1, .keep = absl::Seconds(3)};
+  options.node_of = [](const std::string&) { return kubernetes::EventNode(); };
+  const auto replica = MakeReplica("one", options);
+  server_.FailNext(
+      {.verb = "POST", .path_prefix = kubernetes::kEventsPath, .code = 403, .count = 1'000'000});
+  replica->mirror->Start();
+  replica->mirror->Put(MakeEvent("e1", 1));
+  const auto dropped = [&] {
+    for (const auto& family : replica->registry.Collect()) {
+      if (family.name == "muster_kubernetes_events_dropped_total")
+        return family.metric.at(0).counter.value;
+    }
+    return -1.0;
+  };
+  Until([&] { return dropped() == 1; }, "that it is counted");
+  log::SetSink(nullptr);
+  EXPECT_EQ(told, 1);
 }
 
 TEST_F(EventMirrorTest, OneThatFailedIsTriedAgain) {
