@@ -60,7 +60,7 @@ void Resolve(const std::string& path, Context& context) {
     if (!key.is_file || found == context.values.end()) continue;
     const std::filesystem::path file = found->second;
     if (file.is_relative())
-      found->second = (std::filesystem::path(path).parent_path() / file).string();
+      found->second = (std::filesystem::absolute(path).parent_path() / file).string();
   }
 }
 

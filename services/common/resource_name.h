@@ -14,6 +14,12 @@ namespace muster {
 std::optional<std::vector<std::string>> MatchName(absl::string_view pattern,
                                                   absl::string_view name);
 
+// `POOL/nodes/g1`: `POOL`. Ids may be any of the words between them.
+inline absl::string_view ParentOf(absl::string_view name) {
+  const absl::string_view collection = name.substr(0, name.rfind('/'));
+  return collection.substr(0, collection.rfind('/'));
+}
+
 // A DNS label as Kubernetes has it: 1 to 63 of lower-case letters, digits and `-`, first and last
 // no `-`.
 bool IsDnsLabel(absl::string_view text);

@@ -165,6 +165,7 @@ absl::StatusOr<Applied> ApplyOne(Connection& connection, const quota::v1::Quota&
 
 absl::StatusOr<Applied> ApplyOne(Connection& connection, const configuration::v1::Release& release,
                                  const WriteMode& mode) {
+  if (release.has_withdraw_time()) return Applied{};
   ASSIGN_OR_RETURN(const auto before,
                    connection.Find(&Connection::Configuration::GetRelease, release.name()));
   configuration::v1::PublishReleaseRequest request;

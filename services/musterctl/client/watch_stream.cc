@@ -81,10 +81,13 @@ class FromQuotas {
   using Response = quota::v1::WatchQuotasResponse;
 
   std::optional<Item> operator()(const Response& response) {
-    const std::vector<std::string> parts = absl::StrSplit(response.key(), "/holdings/");
-    Known& known = known_[parts.front()];
-    if (parts.size() == 2) {
-      known.holdings[parts[1]] = response.has_holding() ? response.holding().nodes() : 0;
+    const auto holding = MatchName("organizations/*/quotas/*/holdings/*", response.key());
+    const std::string quota_name =
+        holding ? absl::StrCat("organizations/", (*holding)[0], "/quotas/", (*holding)[1])
+                : response.key();
+    Known& known = known_[quota_name];
+    if (holding) {
+      known.holdings[(*holding)[2]] = response.has_holding() ? response.holding().nodes() : 0;
     } else {
       known.quota = response.has_quota() ? std::optional(response.quota()) : std::nullopt;
     }

@@ -23,6 +23,8 @@ class WatchView {
   // The next stream must begin with a snapshot: the revision was compacted away, or the history was
   // replaced.
   void Forget() { start_.Clear(); }
+  // That change was not shown: the next snapshot tells of it again.
+  void Unsee(const std::string& name) { known_[name].clear(); }
   // What is new by this message. The whole snapshot comes at its end, by name; later ones only as
   // far as they differ.
   std::vector<Change> Feed(const WatchMessage& message);

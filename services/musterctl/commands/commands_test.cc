@@ -378,6 +378,9 @@ TEST_F(CommandsTest, OrdersHaveAName) {
   EXPECT_EQ(RunLine({"delete", "nodepool", "train", "--dry-run"}), kFailed);
   EXPECT_THAT(err(), Not(HasSubstr("--request-id")));
   EXPECT_EQ(RunLine({"get", "nodepools", "--request-id=mine"}), kWrongUse);
+  // What is chosen anew each time is no same request.
+  EXPECT_EQ(RunLine({"delete", "nodepools", "--all", "--request-id=mine"}), kWrongUse);
+  EXPECT_THAT(err(), HasSubstr("--request-id: not with --all or -l"));
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -23,6 +24,27 @@ absl::Status CheckClusterFor(Session& session, const std::vector<Manifest>& mani
   return CheckCluster(session);
 }
 
+// `wanted` as apply would leave it beside what is there.
+Item AfterApply(Item wanted, const Item& live) {
+  auto* quota = std::get_if<quota::v1::Quota>(&wanted);
+  // Overrides that a manifest does not speak of stay.
+  if (quota != nullptr && quota->overrides().empty())
+    *quota->mutable_overrides() = std::get<quota::v1::Quota>(live).overrides();
+  if (auto* zone = std::get_if<capacity::v1::Zone>(&wanted)) {
+    const std::set<std::string> types(zone->instance_types().begin(), zone->instance_types().end());
+    zone->mutable_instance_types()->Assign(types.begin(), types.end());
+  }
+  return wanted;
+}
+
+// What is an owner's to say of it; of a Release, whether it is withdrawn, too.
+nlohmann::json SaidOf(const Item& item) {
+  nlohmann::json said = OwnersPart(item);
+  const auto* release = std::get_if<configuration::v1::Release>(&item);
+  if (release != nullptr && release->has_withdraw_time()) said["status"] = "withdrawn";
+  return said;
+}
+
 // What `diff -f` prints of one manifest.
 absl::StatusOr<std::string> DiffManifest(Session& session, const Manifest& manifest,
                                          const std::vector<Manifest>& all) {
@@ -36,8 +58,11 @@ absl::StatusOr<std::string> DiffManifest(Session& session, const Manifest& manif
   if (!live.ok() && !absl::IsNotFound(live.status())) return live.status();
   if (!live.ok() && KindOf(*wanted) == Kind::kNodePool)
     RETURN_IF_ERROR(CheckClusterFor(session, all));
-  const std::string before = live.ok() ? ToYaml(OwnersPart(*live)) : "";
-  const std::string diff = LineDiff(before, ToYaml(OwnersPart(*wanted)));
+  const auto* release = std::get_if<configuration::v1::Release>(&*wanted);
+  if (release != nullptr && release->has_withdraw_time()) return "";  // apply leaves it alone
+  const std::string before = live.ok() ? ToYaml(SaidOf(*live)) : "";
+  const Item after = live.ok() ? AfterApply(*wanted, *live) : *wanted;
+  const std::string diff = LineDiff(before, ToYaml(SaidOf(after)));
   if (diff.empty()) return "";
   return absl::StrCat("--- ", live.ok() ? manifest.label : "/dev/null", "\n+++ ", manifest.label,
                       " (", manifest.place, ")\n", diff);

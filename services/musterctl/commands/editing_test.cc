@@ -289,6 +289,59 @@ TEST_F(EditingTest, DiffOfFilesShowsWhatApplyWouldChange) {
   EXPECT_THAT(api_.calls, IsEmpty());
 }
 
+// Nothing is shown that apply would not do, and nothing left out that it would.
+TEST_F(EditingTest, DiffOfFilesKnowsWhatApplyLeavesAsItIs) {
+  quota::v1::Quota quota;
+  quota.set_name("organizations/acme/quotas/RNO2A~gd-8xa100-i128~default");
+  quota.set_limit(4);
+  quota.add_overrides()->set_limit(8);
+  api_.items[Kind::kQuota] = {quota};
+  capacity::v1::Zone zone;
+  zone.set_name("zones/RNO2A");
+  zone.set_access(capacity::v1::Zone::ACCESS_GENERAL);
+  for (const char* type : {"a-type", "b-type"}) zone.add_instance_types(type);
+  api_.items[Kind::kZone] = {zone};
+  EXPECT_EQ(
+      RunLine(
+          {"diff", "-f", "-"},
+          "{apiVersion: muster/v1, kind: Quota, metadata: {organization: acme}, spec: {zone: "
+          "RNO2A, "
+          "instanceType: gd-8xa100-i128, limit: 4}}\n---\n"
+          "{apiVersion: muster/v1, kind: Zone, metadata: {name: RNO2A}, spec: {access: general, "
+          "instanceTypes: [b-type, a-type, a-type]}}\n"),
+      kDone)
+      << out() << err();
+
+  configuration::v1::Release release;
+  release.set_name("channels/stable/components/gpu-driver/releases/570");
+  release.mutable_withdraw_time()->set_seconds(1);
+  api_.items[Kind::kRelease] = {release};
+  const std::string published =
+      "{apiVersion: muster/v1, kind: Release, metadata: {}, spec: {channel: stable, component: "
+      "gpu-driver, "
+      "version: '570'}}\n";
+  EXPECT_EQ(RunLine({"diff", "-f", "-"}, published), kFailed) << "it would be in force again";
+  EXPECT_THAT(out(), HasSubstr("-status: withdrawn"));
+  EXPECT_EQ(RunLine({"diff", "-f", "-"},
+                    absl::StrReplaceAll(published, {{"spec:",
+                                                     "status: {withdrawTime: "
+                                                     "'2026-01-01T00:00:00Z'}, spec:"}})),
+            kDone)
+      << out();
+}
+
+TEST_F(EditingTest, APatchOfWhatIsNoPlaceIsRefusedAsAWhole) {
+  for (
+      const char* patch :
+      {R"([{"op":"add","path":"/spec/targetNodes/x","value":1},{"op":"replace","path":"/spec/targetNodes","value":3}])",
+       R"([{"op":"remove","path":"/spec/instanceType/0"}])",
+       R"([{"op":"copy","from":"/spec/instanceType/0","path":"/spec/targetNodes"}])"}) {
+    EXPECT_EQ(RunLine({"patch", "np", "example-nodepool", "--type=json", "-p", patch}), kFailed);
+    EXPECT_THAT(err(), HasSubstr("is neither an object nor a list"));
+  }
+  EXPECT_THAT(api_.calls, IsEmpty());
+}
+
 class RolloutTest : public EditingTest {
  protected:
   lifecycle::v1::NodePool In(lifecycle::v1::Reconfiguration::State state, int64_t rebooted,

@@ -229,6 +229,12 @@ TEST_F(KubectlHabitsTest, AClusterThatDoesNotExistIsAnErrorWhereNothingMayBe) {
   const std::string whole = "organizations/acme/clusters/other/nodePools/a";
   EXPECT_EQ(RunLine({"get", "np", whole, "--ignore-not-found"}), kDone);
   EXPECT_EQ(RunLine({"history", "np", whole}), kDone);
+  EXPECT_EQ(RunLine({"wait", "nodepool/" + whole, "--for=deleted"}), kDone) << err();
+  for (const std::vector<std::string>& line :
+       std::vector<std::vector<std::string>>{{"get", "nodepool/" + whole}, {"get", "np", whole}}) {
+    EXPECT_EQ(RunLine(line), kFailed);
+    EXPECT_THAT(err(), Not(HasSubstr("nosuch")));
+  }
   EXPECT_EQ(
       RunLine({"diff", "-f", "-"},
               manifest + "---\napiVersion: muster/v1\nkind: Cluster\nmetadata: {name: nosuch}\n"

@@ -107,12 +107,22 @@ absl::StatusOr<std::string> ReadReason(const CommandLine& line) {
   return reason;
 }
 
+// What it is about is chosen anew each time: the same line may come to ask for other things.
+bool IsChosen(const CommandLine& line) {
+  return line.command == "delete" && (line.Has("all") || line.Has("selector"));
+}
+
 // It is about NodePools, Nodes or events, named as of the cluster of the scope.
 bool IsAboutCluster(const CommandLine& line) {
   if (line.command == "apply" || line.command == "events") return true;
-  if (line.arguments.empty() || absl::StartsWith(line.arguments[0], "organizations/")) return false;
+  if (line.arguments.empty()) return false;
   const std::string& word = line.arguments[0];
-  const auto kind = ParseKind(word.substr(0, word.find('/')));
+  const size_t slash = word.find('/');
+  const auto kind = ParseKind(word.substr(0, slash));
+  // A whole name says where it is.
+  const std::string& name = line.arguments[line.arguments.size() > 1 ? 1 : 0];
+  for (const std::string& said : {word, name, slash == word.npos ? "" : word.substr(slash + 1)})
+    if (absl::StartsWith(said, "organizations/")) return false;
   return kind && *kind <= Kind::kEvent;
 }
 
@@ -165,7 +175,10 @@ absl::Status RunSession(const Command& command, Session& session, const std::str
     const absl::Status where = CheckCluster(session);
     if (!where.ok()) status = where;
   }
-  if (TakesRequestId(command, session.line) && IsInDoubt(status)) {
+  if (IsChosen(session.line) && IsInDoubt(status)) {
+    session.world.err
+        << "note: whether all was done is not known; the same line may be said again\n";
+  } else if (TakesRequestId(command, session.line) && IsInDoubt(status)) {
     session.world.err << "note: whether it was done is not known; with --request-id=" << request_id
                       << " the same again is done once\n";
   }
@@ -179,6 +192,11 @@ absl::Status Execute(const Command& command, const std::vector<LineOfContext>& l
       line.Has(kRequestId) ? line.Get(kRequestId) : client::NewRequestId();
   if (request_id.size() > kMaxGivenId)
     return WrongUse(absl::StrCat("--request-id: at most ", kMaxGivenId, " characters"));
+  if (line.Has(kRequestId) && IsChosen(line))
+    return WrongUse(
+        "--request-id: not with --all or -l, which may choose others the next time; the same line "
+        "may be "
+        "said again without it");
   std::vector<ApiOptions> options;
   for (const LineOfContext& each : lines) {
     ASSIGN_OR_RETURN(options.emplace_back(), OptionsOf(command, each.line, request_id, world));

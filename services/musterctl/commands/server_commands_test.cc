@@ -117,7 +117,7 @@ TEST_F(CommandsTest, AuditFailsOnADifference) {
   api_.books.set_orphans_withheld(true);
   api_.books.set_orphan_count(5);
   EXPECT_EQ(RunLine({"debug", "audit"}), kFailed);
-  EXPECT_THAT(out(), HasSubstr("5 pools do not exist: so many that nothing"));
+  EXPECT_THAT(out(), HasSubstr("5 pools do not exist: so many, or from before a restore, that"));
   EXPECT_EQ(RunLine({"debug", "audit", "--settle=soon"}), kWrongUse);
 }
 

@@ -102,7 +102,7 @@ absl::Status WaitForPool(Session& session, const ResourceId& id, bool deleted,
     if (!answer.ok() && !awaited) return answer.status();
     if (absl::IsNotFound(answer.status()) && !checked_cluster && uid.empty()) {
       checked_cluster = true;
-      RETURN_IF_ERROR(CheckCluster(session));
+      RETURN_IF_ERROR(CheckClusterOf(session, id));
     }
     std::vector<std::string> missing = Missing(answer, deleted);
     if (missing.empty() && !deleted) {

@@ -200,19 +200,25 @@ class Streams {
 };
 
 // A watch tells of a Claim without what is worked out when it is asked for (machines, reason, in service): it is asked for. One
-// that is gone by then is told of as gone next. What cannot be asked for ends the stream, as if it had broken.
-absl::StatusOr<std::vector<WatchView::Change>> WithAllOf(std::vector<WatchView::Change> changes,
-                                                         Api& api) {
+// that is gone by then is told of as gone next. From the first that cannot be asked for on the next stream tells of them again.
+absl::Status AskForAll(std::vector<WatchView::Change>& changes, Api& api, WatchView& view) {
+  absl::Status asked;
   std::vector<WatchView::Change> whole;
   for (WatchView::Change& change : changes) {
-    if (change.item) {
+    if (change.item && asked.ok()) {
       absl::StatusOr<Item> item = api.Get(Kind::kClaim, change.name);
       if (absl::IsNotFound(item.status())) continue;
-      ASSIGN_OR_RETURN(change.item, std::move(item));
+      asked = item.status();
+      if (item.ok()) change.item = *std::move(item);
     }
-    whole.push_back(std::move(change));
+    if (change.item && !asked.ok()) {
+      view.Unsee(change.name);
+    } else {
+      whole.push_back(std::move(change));
+    }
   }
-  return whole;
+  changes = std::move(whole);
+  return asked;
 }
 
 // One cell's part of a watch: goes on until nothing comes of it any more, and returns why.
@@ -227,15 +233,13 @@ absl::Status FollowCell(Session& session, const Watched& watched, Joint& joint, 
     absl::Status status = api.Watch(watched.range, view.Begin(), [&](const WatchMessage& message) {
       streams.Heard();
       const bool is_all = message.type == type::v1::WATCH_EVENT_TYPE_SNAPSHOT_END;
-      absl::StatusOr<std::vector<WatchView::Change>> changes = view.Feed(message);
-      if (watched.range.kind == Kind::kClaim) changes = WithAllOf(*std::move(changes), api);
-      unasked = changes.status();
-      return changes.ok() && joint.Show(cell, *std::move(changes), is_all);
+      std::vector<WatchView::Change> changes = view.Feed(message);
+      if (watched.range.kind == Kind::kClaim) unasked = AskForAll(changes, api, view);
+      return joint.Show(cell, std::move(changes), is_all && unasked.ok()) && unasked.ok();
     });
     RETURN_IF_ERROR(joint.where());
     if (!unasked.ok()) {
-      // What was not shown is taken for seen: all of it once more.
-      view = WatchView();
+      view.Forget();
       status = unasked;
     }
     if (absl::IsOutOfRange(status)) view.Forget();

@@ -138,6 +138,38 @@ TEST_F(CommandsTest, AWatchOfClaimsBeginsAnewWhereOneCouldNotBeAskedFor) {
   EXPECT_THAT(api_.watched_from, ElementsAre("", ""));
 }
 
+// What goes while one cannot be asked for is told of, and what was shown not again.
+TEST_F(CommandsTest, AWatchOfClaimsLosesNothingWhereOneCouldNotBeAskedFor) {
+  using namespace type::v1;  // NOLINT: enumerators only
+  const auto claim = [](const std::string& uid, int priority = 0) {
+    capacity::v1::Claim made;
+    made.set_name("claims/" + uid);
+    made.set_priority(priority);
+    return made;
+  };
+  api_.items[Kind::kClaim] = {claim("u1"), claim("u2"), claim("u3")};
+  api_.streams = {{{Message(WATCH_EVENT_TYPE_SNAPSHOT, 1, claim("u1")),
+                    Message(WATCH_EVENT_TYPE_SNAPSHOT, 2, claim("u2")),
+                    Message(WATCH_EVENT_TYPE_SNAPSHOT, 3, claim("u3")),
+                    Message(WATCH_EVENT_TYPE_SNAPSHOT_END, 3)},
+                   absl::UnavailableError("cut")},
+                  {{Message(WATCH_EVENT_TYPE_CHANGED, 4, claim("u1", 1))}, absl::OkStatus()},
+                  {{Message(WATCH_EVENT_TYPE_SNAPSHOT, 4, claim("u1", 1)),
+                    Message(WATCH_EVENT_TYPE_SNAPSHOT, 3, claim("u3")),
+                    Message(WATCH_EVENT_TYPE_SNAPSHOT_END, 5)},
+                   absl::InternalError("stop")}};
+  api_.before_watch = [this, begun = 0]() mutable {
+    ++begun;
+    api_.refusal_of_reads =
+        begun == 2 ? FromServer(absl::UnavailableError("restarts")) : absl::OkStatus();
+  };
+  EXPECT_EQ(RunLine({"get", "claims", "-w", "--no-headers"}), kFailed);
+  std::vector<std::string> told;
+  for (const absl::string_view line : absl::StrSplit(out(), '\n', absl::SkipEmpty()))
+    told.emplace_back(line.substr(0, line.find(' ')));
+  EXPECT_THAT(told, ElementsAre("u1", "u2", "u3", "claim/u2", "u1")) << out();
+}
+
 TEST_F(CommandsTest, AWatchThatNobodyAnswersEndsWithinTheTimeout) {
   const FakeApi::Stream refused{{}, FromServer(absl::UnavailableError("connection refused"))};
   api_.streams = {1000, refused};

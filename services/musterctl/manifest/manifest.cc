@@ -140,6 +140,11 @@ Resource ReadRelease(ManifestReader& in) {
       in.spec.Word("component", kComponents, Need::kRequired).value_or("");
   const std::string version = in.spec.Id("version", Need::kRequired).value_or("");
   release.set_name(ReleaseName(channel, component, version));
+  if (in.status != nullptr && in.status->Find("withdrawTime") != nullptr) {
+    // When does not matter: it is not put in force again by whoever carries what `get` printed elsewhere.
+    release.mutable_withdraw_time();
+    in.notes.push_back("was withdrawn, and is not published; without its status it is");
+  }
   in.label = absl::StrCat("release/", channel, "~", component, "~", version);
   return release;
 }
@@ -213,7 +218,7 @@ void ReadResource(const Document& document, const Value& value, const std::strin
                                        "deletionTimestamp", "managedFields", "cell"}) {
     metadata_fields.Skip(name);
   }
-  ManifestReader reading{metadata_fields, spec_fields, context, problems};
+  ManifestReader reading{metadata_fields, spec_fields, value.Find("status"), context, problems};
   Resource resource = reader(reading);
   out.push_back({.resource = std::move(resource),
                  .label = std::move(reading.label),

@@ -22,6 +22,7 @@ struct Context {
 struct ManifestReader {
   Fields& metadata;
   Fields& spec;
+  const Value* status = nullptr;  // what a server said; null: nothing
   Context& context;
   Problems& problems;
   std::string label = {};

@@ -6,6 +6,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "services/common/resource_name.h"
 #include "services/musterctl/top/times.h"
 #include "services/rpc/client/bundle.h"
 
@@ -19,16 +20,12 @@ using type::v1::WATCH_EVENT_TYPE_SNAPSHOT_END;
 
 constexpr absl::string_view kMachines = "machines/";
 constexpr absl::string_view kClaims = "claims/";
-constexpr absl::string_view kHoldings = "/holdings/";
-constexpr absl::string_view kNodes = "/nodes/";
-constexpr absl::string_view kPools = "/nodePools/";
+constexpr absl::string_view kHolding = "organizations/*/quotas/*/holdings/*";
+constexpr absl::string_view kPool = "organizations/*/clusters/*/nodePools/*";
+constexpr absl::string_view kNode = "organizations/*/clusters/*/nodePools/*/nodes/*";
 
 std::string LastPart(absl::string_view name) {
   return std::string(name.substr(name.rfind('/') + 1));
-}
-
-absl::string_view Before(absl::string_view name, absl::string_view part) {
-  return name.substr(0, name.find(part));
 }
 
 // Below 0: a before b.
@@ -123,7 +120,7 @@ void Fleet::TakeOne(const capacity::v1::WatchCapacityResponse& message) {
 void Fleet::TakeOne(const quota::v1::WatchQuotasResponse& message) {
   if (message.type() == WATCH_EVENT_TYPE_SNAPSHOT_END) return EndQuotas();
   const bool deleted = message.type() == WATCH_EVENT_TYPE_DELETED;
-  if (absl::StrContains(message.key(), kHoldings)) {
+  if (MatchName(kHolding, message.key())) {
     if (deleted && IsOfAnother(holdings_, message.key(), cell_)) return;
     if (message.has_holding() || deleted)
       SetHeld(message.key(), message.holding().nodes(), !deleted);
@@ -147,12 +144,12 @@ void Fleet::TakeOne(const lifecycle::v1::WatchLifecycleResponse& message) {
     return;
   }
   if (message.type() != WATCH_EVENT_TYPE_DELETED) return;
-  if (absl::StrContains(message.key(), kNodes)) {
+  if (MatchName(kNode, message.key())) {
     const std::string id = LastPart(message.key());
     const auto node = machines_.find(id);
     if (node != machines_.end() && node->second.node_round.cell == cell_)
-      ForgetNode(id, Before(message.key(), kNodes));
-  } else if (absl::StrContains(message.key(), kPools)) {
+      ForgetNode(id, ParentOf(message.key()));
+  } else if (MatchName(kPool, message.key())) {
     if (!IsOfAnother(pools_, message.key(), cell_)) ForgetPool(message.key());
   }
 }
@@ -191,7 +188,7 @@ void Fleet::TakeNode(const lifecycle::v1::Node& told) {
   machine.node.known = true;
   machine.node.state = told.state();
   machine.node.preempted = told.has_preempt_time();
-  machine.pool = std::string(Before(told.name(), kNodes));
+  machine.pool = std::string(ParentOf(told.name()));
   machine.preempt_time = TimeOf(told.preempt_time());
   machine.drain_time = TimeOf(told.desired().drain_time());
   machine.drain_deadline = TimeOf(told.desired().drain_deadline());
@@ -243,7 +240,7 @@ void Fleet::ForgetPool(const std::string& name) {
 }
 
 void Fleet::SetHeld(const std::string& holding, int64_t nodes, bool there) {
-  const std::string quota(Before(holding, kHoldings));
+  const std::string quota(ParentOf(holding));
   const int64_t now = there ? nodes : 0;
   Holding& row = holdings_[holding];
   quotas_[quota].held += now - row.nodes;

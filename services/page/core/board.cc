@@ -24,12 +24,6 @@ constexpr absl::string_view kNode = "organizations/*/clusters/*/nodePools/*/node
 // `machines/g1`: `g1`.
 absl::string_view LastPart(absl::string_view name) { return name.substr(name.rfind('/') + 1); }
 
-// `POOL/nodes/g1`: `POOL`. Ids may be any of the words between them.
-absl::string_view ParentOf(absl::string_view name) {
-  const absl::string_view collection = name.substr(0, name.rfind('/'));
-  return collection.substr(0, collection.rfind('/'));
-}
-
 uint32_t FlagsOf(const lifecycle::v1::Node& node) {
   uint32_t flags = 0;
   if (node.observed().active()) flags |= kCellActive;
