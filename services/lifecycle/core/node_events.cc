@@ -8,14 +8,15 @@
 namespace muster::lifecycle {
 namespace {
 
-absl::string_view CauseText(RemovalCause cause) {
-  switch (cause) {
+absl::string_view CauseText(const Node& node) {
+  switch (node.removal_cause) {
     case RemovalCause::kNone:
       return "it is not needed";
     case RemovalCause::kScaleDown:
       return "the pool is over target";
     case RemovalCause::kRepair:
-      return "it is unhealthy and will be replaced";
+      return node.observed.unhealthy ? "it is unhealthy and will be replaced"
+                                     : "its machine is not known as the NodePool's any more";
     case RemovalCause::kPreemption:
       return "its machine is needed elsewhere";
     case RemovalCause::kDeletion:
@@ -118,7 +119,7 @@ class NodeEventDiff {
                             ? moved_ && after_.state != NodeState::kCordoned && untold
                             : leaves && !left;
     if (!begins) return;
-    const absl::string_view cause = CauseText(after_.removal_cause);
+    const absl::string_view cause = CauseText(after_);
     OnPool(EventReason::kNodeDeletionRequestSuccess,
            absl::StrCat(" is to be deleted: ", cause, "."));
     if (after_.state == NodeState::kDeleted) return;  // it was never told to boot

@@ -3,6 +3,7 @@
 #include <iterator>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -119,6 +120,7 @@ class Draft {
 
   QuietNodes quiet;
   std::map<std::string, Node> nodes;  // by name; those that are not quiet
+  std::set<std::string> awaited;      // of Nodes that the target asks for and that do not go yet
   PoolAccount account;
   std::optional<Reconfiguration> reconfiguration;
   Budget budget;

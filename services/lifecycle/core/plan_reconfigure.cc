@@ -91,8 +91,13 @@ void RebootInTurn(const PlanFacts& facts, Draft& draft, Budget& own) {
   for (auto& [name, node] : draft.nodes) {
     if (IsChosen(node) && !IsOutdated(facts, node)) {
       LetGo(draft, node, "it is up to date");
+    } else if (IsChosen(node) && !IsAsked(*facts.pool.reconfiguration, node)) {
+      // By an order that is over, and no plan came between.
+      LetGo(draft, node, "no reboot of it is asked for any more");
     } else if (IsChosen(node) && !node.observed.active) {
       RebootInto(facts.profile, draft, node, "it is idle");
+    } else if (IsChosen(node) && node.desired.drain && !MayEvict(facts, node)) {
+      Choose(facts, draft, node, false, "its work is to be left alone");
     } else if (IsChosen(node) && !node.desired.drain && MayEvict(facts, node)) {
       Choose(facts, draft, node, true, "its work may be evicted");
     } else if (IsChosen(node) && !node.desired.drain) {

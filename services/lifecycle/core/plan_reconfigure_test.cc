@@ -109,6 +109,34 @@ TEST(Reconfigure, WorkOnAChosenNodeIsEvictedOnceItMayBe) {
   EXPECT_THAT(sim.On(kNewer), ElementsAre("g100"));
 }
 
+// What an order that is over had chosen is not the next one's.
+TEST(Reconfigure, NothingOfACancelledOrderIsCarriedOutByTheNext) {
+  for (const bool others : {true, false}) {
+    SCOPED_TRACE(others);
+    Outdated sim(2);
+    sim.SetActive("g100", true);
+    sim.SetActive("g101", true);
+    sim.blocked_by = {{"g100", "default/web-pdb"}};
+    sim.Ask({.machines = {"g100"}, .evict_active = true});
+    sim.Live();
+    ASSERT_TRUE(sim.node("g100")->desired.drain);
+    sim.Control(Verb::kCancel);
+    if (others) {
+      sim.Ask({.machines = {"g101"}});
+    } else {
+      sim.Ask();
+    }
+    ASSERT_TRUE(sim.node("g100")->desired.drain) << "no plan came between";
+    sim.blocked_by.clear();
+    sim.Live();
+    EXPECT_FALSE(sim.node("g100")->desired.drain);
+    EXPECT_TRUE(sim.node("g100")->observed.active) << "its work is not evicted";
+    sim.SetActive("g100", false);
+    sim.Live();
+    EXPECT_EQ(sim.On(kNewer).size(), others ? 0U : 1U);
+  }
+}
+
 TEST(Reconfigure, PauseLetsChosenNodesGoAndResumeGoesOn) {
   Outdated sim(2);
   sim.SetActive("g100", true);

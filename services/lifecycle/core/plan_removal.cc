@@ -1,5 +1,6 @@
 // Scale-down and deletion: who goes, who is let go again, and drains.
 #include <algorithm>
+#include <tuple>
 
 #include "absl/strings/str_cat.h"
 #include "services/lifecycle/core/health.h"
@@ -39,6 +40,7 @@ void DeferRemoval(const PlanFacts& facts, Draft& draft, const DelayedRemoval& de
 // In service, and of no use to the pool until its mark is taken off or the target is lowered.
 void DeferMarked(const PlanFacts& facts, Draft& draft, const Node& node) {
   if (facts.pool.deleting() || !IsInService(node.state) || !node.observed.autoscaler_marked) return;
+  if (draft.awaited.contains(node.name)) return;
   draft.AddDefer(
       DeferReason::kMarked, node.name,
       absl::StrCat("Node ", node.machine,
@@ -49,8 +51,9 @@ void DeferMarked(const PlanFacts& facts, Draft& draft, const Node& node) {
 // Agents that were told, have had their time and say nothing.
 void DeferSilent(const PlanFacts& facts, Draft& draft, const Node& node) {
   const Desired& desired = node.desired;
-  if (node.state == NodeState::kDraining && desired.force_drain &&
-      node.observed.drain_blocked_by.empty()) {
+  const bool drains =
+      node.state == NodeState::kDraining || (IsUp(node.state) && node.observed.active);
+  if (drains && desired.force_drain && node.observed.drain_blocked_by.empty()) {
     draft.AddDefer(DeferReason::kAgentSilent, node.name,
                    absl::StrCat("The agent of Node ", node.machine, " was to have it drained by ",
                                 TimeText(desired.drain_deadline), " and has not said that it is."));
@@ -167,7 +170,8 @@ void CancelRemovals(const PlanFacts& facts, Draft& draft) {
   }
   int64_t missing = facts.pool.wanted_nodes() - draft.KeptNodes();
   std::stable_sort(cordoned.begin(), cordoned.end(), [](const Node* a, const Node* b) {
-    return a->observed.active > b->observed.active;
+    return std::tuple(a->observed.active, !a->observed.unhealthy) >
+           std::tuple(b->observed.active, !b->observed.unhealthy);
   });
   for (Node* node : cordoned) {
     const bool busy = node->observed.active && !facts.ActiveToo();
@@ -180,9 +184,12 @@ void CancelRemovals(const PlanFacts& facts, Draft& draft) {
 void StartRemovals(const PlanFacts& facts, Draft& draft) {
   const int64_t surplus = draft.KeptNodes() - facts.pool.wanted_nodes();
   if (surplus <= 0) return;
-  const Removals removals =
-      SelectRemovals(facts.pool, draft.Nodes(), surplus, draft.budget, facts.now);
-  for (const DelayedRemoval& delayed : removals.delayed) DeferRemoval(facts, draft, delayed);
+  const Removals removals = SelectRemovals(facts.pool, draft.Nodes(), facts.answers.claim, surplus,
+                                           draft.budget, facts.now);
+  for (const DelayedRemoval& delayed : removals.delayed) {
+    DeferRemoval(facts, draft, delayed);
+    if (delayed.awaited) draft.awaited.insert(delayed.node->name);
+  }
   const auto busy = std::count_if(
       removals.delayed.begin(), removals.delayed.end(), [](const DelayedRemoval& delayed) {
         return delayed.why == DelayedRemoval::Why::kWorks && delayed.awaited;

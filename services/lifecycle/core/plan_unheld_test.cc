@@ -72,6 +72,22 @@ TEST_F(Unheld, ANodeStaysWhenItsMachineIsHeldAgain) {
   ExpectLevel(2);
 }
 
+// They go by themselves, or stay: a target that falls by one takes one that is held.
+TEST_F(Unheld, AScaleDownTakesNoneOfThem) {
+  Run(10);
+  const std::vector<std::string> forgotten = {"g100", "g101", "g102", "g103", "g104"};
+  for (const std::string& machine : forgotten) sim_.Forget(machine);
+  ASSERT_TRUE(sim_.Converge());
+  ASSERT_EQ(sim_.NodeMachines().size(), 15U);
+  sim_.Resize(9);
+  ASSERT_TRUE(sim_.Converge());
+  for (const std::string& machine : forgotten) {
+    ASSERT_NE(sim_.node(machine), nullptr) << machine;
+    EXPECT_EQ(sim_.node(machine)->state, NodeState::kProduction) << machine;
+  }
+  EXPECT_EQ(sim_.NodeMachines().size(), 14U);
+}
+
 // Capacity that forgot a pool's claim does not cost it all its Nodes at once.
 TEST_F(Unheld, NotManyGoAtOnce) {
   Run(20);

@@ -31,6 +31,12 @@ class Selection {
       if (surplus_ == 0) break;
       Take(*victim);
     }
+    // Of what is still too much those go that are back from their reboot.
+    for (const Node* node : nodes) {
+      if (surplus_ == 0 || pool_.deleting()) break;
+      if (node->state == NodeState::kReconfiguring && !IsNamed(*node))
+        Delay(*node, Why::kReboots, true);
+    }
     out_.open = surplus_;
     return std::move(out_);
   }
@@ -89,9 +95,11 @@ int64_t KeptNodes(const Pool& pool, const std::vector<const Node*>& nodes,
   });
 }
 
-Removals SelectRemovals(const Pool& pool, const std::vector<const Node*>& nodes, int64_t surplus,
-                        Budget& budget, absl::Time now) {
+Removals SelectRemovals(const Pool& pool, std::vector<const Node*> nodes,
+                        const PeerReply<ClaimFacts>& claim, int64_t surplus, Budget& budget,
+                        absl::Time now) {
   if (surplus <= 0) return {};
+  std::erase_if(nodes, [&](const Node* node) { return IsUnheld(pool, *node, claim); });
   return Selection(pool, surplus, budget, now).Run(nodes);
 }
 

@@ -52,6 +52,8 @@ TEST(AutoscalerMarks, ABusyOneIsWaitedForUntilItIsIdleOrUnmarked) {
   sim.Resize(2);
   sim.Live();
   EXPECT_THAT(sim.NodeMachines(), SizeIs(3));
+  EXPECT_THAT(sim.Obstacles(), ::testing::Not(::testing::Contains("MARKED_BY_AUTOSCALER")))
+      << "the target asks for it";
   ASSERT_TRUE(sim.Report("g102", O::kAutoscalerUnmarked).ok());
   sim.Live();
   EXPECT_THAT(sim.NodeMachines(), UnorderedElementsAre("g101", "g102"));

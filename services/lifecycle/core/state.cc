@@ -98,7 +98,9 @@ const State::Names* FindNames(const absl::flat_hash_map<std::string, State::Name
 }
 
 bool IsShortOfQuota(const Pool& pool) {
-  return ReasonOf(pool.status.conditions, condition::kQuota) != reason::kUnder;
+  // What is published is of the target: with what leaves, or comes early, the pool may want more.
+  return ReasonOf(pool.status.conditions, condition::kQuota) != reason::kUnder ||
+         pool.account.granted_nodes < pool.wanted_nodes();
 }
 
 // One that asks for nothing is short of nothing, and yet becomes invalid with the last machine that its affinity matches.

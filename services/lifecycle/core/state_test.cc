@@ -111,6 +111,11 @@ TEST(State, IndexesFollowAndGoBack) {
   staged.Put(content);
   EXPECT_EQ(short_of(), 1U);
   EXPECT_EQ(waiting(), 2U);
+  content.spec.target_nodes = 2;
+  content.account.granted_nodes = 1;
+  staged.Put(content);
+  EXPECT_EQ(short_of(), 2U) << "it wants more than it was granted";
+  content.account.granted_nodes = content.wanted_nodes();
   content.status.conditions[1].reason = "Sufficient";
   staged.Put(content);
   EXPECT_EQ(waiting(), 1U);
