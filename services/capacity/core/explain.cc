@@ -135,12 +135,15 @@ class Explainer {
     if (part == claim_.parts.end()) return;
     const bool overdue =
         claim_.compute_class == ComputeClass::kDefault && part->request_time <= keeps_after_;
+    const bool ever = keeps_after_ < absl::InfiniteFuture();
     Add(ObstacleCode::kGangIncomplete, free, 0,
         absl::StrCat(Are(free, "machine"), " free; ", Are(part->nodes, "Node"),
                      " wanted at once or not at all",
-                     overdue ? ". They waited too long for free machines to be kept for them: "
-                               "others behind them get these."
-                             : "."));
+                     !overdue ? "."
+                     : ever   ? ". They waited too long for free machines to be kept for them: "
+                                "others behind them get these."
+                              : ". Free machines are not kept for them: others behind them get "
+                                "these."));
   }
 
   // Machines that match are free, and yet the claim does not get them.

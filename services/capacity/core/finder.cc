@@ -58,6 +58,21 @@ Availability Judge(int64_t nodes, int64_t free, int64_t spot, int64_t in_service
                                                 : Availability::kNotAvailable;
 }
 
+// Machines that could be granted once all is given back.
+int64_t CountToBeHad(const Inventory& inventory) {
+  const int64_t size = inventory.nodes_per_rack();
+  if (size == 0) return inventory.in_service();
+  int64_t racks = 0;
+  for (const auto& [fabric_name, fabric] : inventory.fabrics()) {
+    for (const auto& [rack_name, rack] : fabric.racks) {
+      int64_t machines = std::ssize(rack.free);
+      for (const auto& [uid, held] : rack.held) machines += held;
+      racks += !rack_name.empty() && machines >= size ? 1 : 0;
+    }
+  }
+  return racks * size;
+}
+
 // What the request would get; notes what it takes.
 Placement Take(Stock& stock, const PlacementRequest& request, Spare& spare) {
   const PlaceKey place{request.compute_class, absl::InfiniteFuture()};
@@ -69,7 +84,7 @@ Placement Take(Stock& stock, const PlacementRequest& request, Spare& spare) {
   placement.reclaimable = reclaims ? stock.inventory->counts().reclaimable - stock.spot_taken : 0;
   placement.queue_ahead = stock.inventory->queue().NodesBefore(place);
   placement.availability =
-      Judge(nodes, free, placement.reclaimable, stock.inventory->in_service() - stock.asked);
+      Judge(nodes, free, placement.reclaimable, CountToBeHad(*stock.inventory) - stock.asked);
   spare.of = nodes;
   spare.nodes = free - nodes;
   if (placement.availability > Availability::kLikely) spare.nodes += placement.reclaimable;

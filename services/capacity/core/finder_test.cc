@@ -164,6 +164,13 @@ const Case kCases[] = {
      [](Scene& s) { s.world().RegisterRack("f", "r1", 3, World::kRackType); },
      {Ask(4, ComputeClass::kDefault, World::kRackType)},
      {Label::kNotAvailable}},
+    {"EnoughMachinesAndNoWholeRack",
+     [](Scene& s) {
+       s.world().RegisterRack("f", "r1", 3, World::kRackType);
+       s.world().RegisterRack("f", "r2", 3, World::kRackType);
+     },
+     {Ask(4, ComputeClass::kDefault, World::kRackType)},
+     {Label::kNotAvailable}},
     {"RacksAreNotOfferedAsSpot",
      [](Scene& s) { s.world().RegisterRack("f", "r1", 4, World::kRackType); },
      {Ask(4, ComputeClass::kSpot, World::kRackType)},

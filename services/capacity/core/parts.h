@@ -23,8 +23,8 @@ void CancelYoungest(std::vector<ClaimPart>& parts, int64_t nodes);
 // Takes one Node from the part of that time. There must be one.
 void TakeFrom(std::vector<ClaimPart>& parts, absl::Time time);
 
-// Of a gang's claim: NoteLost remembers that a request has lost a machine for good, HasLost tells whether it has one of which
-// something is outstanding; ForgetLost drops those of which nothing is.
+// NoteLost remembers that a request has lost a machine, HasLost tells whether it has one of which something is outstanding;
+// ForgetLost drops those of which nothing is.
 void NoteLost(ClaimRow& claim, absl::Time time);
 bool HasLost(const ClaimRow& claim, absl::Time time);
 void ForgetLost(ClaimRow& claim);

@@ -242,16 +242,31 @@ std::vector<std::string> ChooseWholeRack(const State& state, const Inventory& in
 
 std::vector<std::string> ChooseRefill(const State& state, const Inventory& inventory,
                                       const Choice& choice, absl::string_view pool_uid,
-                                      int64_t nodes) {
-  std::vector<std::string> ids;
-  const Inventory::Places* own = inventory.PartlyHeld(pool_uid);
-  if (own == nullptr) return ids;
-  for (const auto& [fabric_name, rack_name] : *own) {
-    const int64_t wanted = nodes - static_cast<int64_t>(ids.size());
+                                      int64_t nodes, int64_t outstanding) {
+  const Inventory::Places* all = inventory.PartlyHeld(pool_uid);
+  if (all == nullptr) return {};
+  std::vector<const Rack*> own;
+  for (const auto& [fabric_name, rack_name] : *all) {
     const Rack& rack = RackOf(inventory, fabric_name, rack_name);
-    if (rack.held.size() == 1 && !rack_name.empty()) Take(state, choice, rack, wanted, ids);
+    if (rack.held.size() == 1 && !rack_name.empty()) own.push_back(&rack);
   }
-  return ids;
+  // Takes so many of each rack, and `spare` more of all of them together.
+  const auto take = [&](const std::vector<int64_t>& of_each, int64_t spare) {
+    std::vector<std::string> ids;
+    for (size_t i = 0; i < own.size(); ++i) {
+      const auto before = std::ssize(ids);
+      Take(state, choice, *own[i], std::min(of_each[i] + spare, nodes - before), ids);
+      spare -= std::max<int64_t>(0, std::ssize(ids) - before - of_each[i]);
+    }
+    return ids;
+  };
+  std::vector<int64_t> lost;
+  for (const Rack* rack : own)
+    lost.push_back(std::max<int64_t>(0, inventory.nodes_per_rack() - rack->held.begin()->second));
+  std::vector<std::string> ids = take(lost, 0);
+  // A rack's worth is granted whole, and not broken up for a spare.
+  const int64_t spare = (outstanding - std::ssize(ids)) % inventory.nodes_per_rack();
+  return spare == 0 ? ids : take(lost, spare);
 }
 
 }  // namespace muster::capacity

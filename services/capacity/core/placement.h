@@ -81,9 +81,10 @@ std::vector<std::string> ChooseWholeRack(const State& state, const Inventory& in
 absl::btree_set<Inventory::Place> WholeRacksOf(const Inventory& inventory, const Choice& choice);
 
 // Up to `nodes` free machines of racks where this pool and no other holds machines: all that may go
-// to a pool by itself for a type that is granted in whole racks.
+// to a pool by itself for a type that is granted in whole racks. What a rack has lost is filled first; spares beyond that are taken for
+// what of `outstanding`, which the claim waits for in all, is no rack's worth.
 std::vector<std::string> ChooseRefill(const State& state, const Inventory& inventory,
                                       const Choice& choice, absl::string_view pool_uid,
-                                      int64_t nodes);
+                                      int64_t nodes, int64_t outstanding);
 
 }  // namespace muster::capacity

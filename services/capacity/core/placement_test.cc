@@ -108,6 +108,18 @@ TEST_F(PlacementTest, WholeRacksOnly) {
   EXPECT_THAT(world_.MachinesOf("q"), ElementsAre("a-0", "a-1", "a-2", "a-3"));
 }
 
+// A rack may have more machines than are granted of it.
+TEST_F(PlacementTest, ASpareOfItsOwnRackBreaksUpNoRacksWorth) {
+  AddRack("f1", "a", World::kNodesPerRack + 1);
+  AddRack("f1", "b", World::kNodesPerRack + 1);
+  EXPECT_EQ(WantRacks("p", 4).size(), 4u);
+  EXPECT_EQ(WantRacks("p", 8).size(), 8u);
+  // One that is lost is replaced by it.
+  EXPECT_EQ(WantRacks("p", 8, {{"a-0", ReturnReason::kBroken}}).size(), 8u);
+  // And what is less than a rack is better than nothing.
+  EXPECT_EQ(WantRacks("p", 9).size(), 9u);
+}
+
 TEST_F(PlacementTest, LessThanARackIsNotGranted) {
   AddRack("f1", "a");
   AddRack("f1", "b");

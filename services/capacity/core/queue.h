@@ -38,7 +38,7 @@ namespace muster::capacity {
 using Ages = absl::btree_map<absl::Time, int64_t>;
 
 // Whether all of the part is granted at once or nothing of it: that of a gang, unless the claim
-// holds machines of the same request. Then it lost some, and each is replaced alone.
+// holds machines of the same request, or has lost all of them. Then each is replaced alone.
 bool IsAtOnce(const ClaimRow& claim, const ClaimPart& part, const Ages& ages);
 
 // One outstanding part of one claim, in the order within its organization.

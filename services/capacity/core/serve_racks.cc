@@ -55,8 +55,9 @@ class RackServer {
   const Inventory& inventory() const { return *staged_.state().FindInventory(key_); }
 
   std::vector<std::string> Refill(const ClaimRow& claim, int64_t nodes) const {
+    const int64_t outstanding = claim.gang ? nodes : Outstanding(claim.parts);
     return ChooseRefill(staged_.state(), inventory(), Choice{&claim.affinity}, claim.pool_uid,
-                        nodes);
+                        nodes, outstanding);
   }
 
   void RefillPart(const std::string& uid, const ClaimPart& part) {

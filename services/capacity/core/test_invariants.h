@@ -338,14 +338,19 @@ class InvariantChecker {
     if (claim.parts.empty() || claim.gang || !Offered(state(), claim)) return;
     std::map<std::string, int64_t> free;
     std::map<std::string, std::set<std::string>> holders;
+    std::map<std::string, int64_t> held;
     for (const auto& [id, machine] : machines_) {
       if (machine.state == MachineState::kFree && Matches(claim.affinity, machine.labels))
         ++free[machine.rack];
-      if (!machine.claim.empty()) holders[machine.rack].insert(machine.claim);
+      if (machine.claim.empty()) continue;
+      holders[machine.rack].insert(machine.claim);
+      ++held[machine.rack];
     }
     const bool keeps = !KeptGangs(state(), history_.inventory()).empty();
     for (const auto& [rack, machines] : free) {
-      EXPECT_NE(holders[rack], std::set<std::string>{claim.pool_uid})
+      // A spare of a rack that it holds whole breaks up no rack's worth.
+      EXPECT_TRUE(holders[rack] != std::set<std::string>{claim.pool_uid} ||
+                  held[rack] >= World::kNodesPerRack)
           << claim.pool_uid << " waits beside a free machine of its own rack " << rack;
       EXPECT_TRUE(keeps || !holders[rack].empty() || machines < World::kNodesPerRack ||
                   Outstanding(claim.parts) < World::kNodesPerRack)
