@@ -68,6 +68,7 @@ BadConfigurations() {
       {"boot_failures.machines[1]",
        [](auto& r) { r.mutable_boot_failures()->add_machines("Machines/1"); }},
       {"boot_failures.machines[1]", [](auto& r) { r.mutable_boot_failures()->add_machines("g1"); }},
+      {"pool", [](auto& r) { r.set_pool(std::string("a\0b", 3)); }},
       {"boot_failures.machines",
        [](auto& r) {
          for (int i = 2; i <= 65; ++i) {

@@ -89,7 +89,9 @@ Ordered Conflict(PoolConfiguration pool, Order order) {
 // True when the same is asked for again: what waits is pending no more.
 bool IsSame(const Order& waiting, const Order& order, const Choice& choice) {
   if (order.requested == kPendingWord && choice.profile.empty()) return true;
-  return waiting.requested == order.requested || waiting.node_profile == order.requested ||
+  // The same word may mean another one by now.
+  const bool same_word = choice.profile.empty() && waiting.requested == order.requested;
+  return same_word || waiting.node_profile == order.requested ||
          waiting.node_profile == choice.profile;
 }
 

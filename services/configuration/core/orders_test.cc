@@ -71,6 +71,18 @@ constexpr Row kRows[] = {
     {kRollback, "previous", OrderOutcome::kDone, "a", "b"},
 };
 
+// The word means what is pending now, not what it meant when it was first said.
+TEST(OrdersTest, ASecondPromotionOfSomethingElseTakesThePlaceOfTheFirst) {
+  PoolConfiguration pool = Give(Pool(true), kPromote, "pending").pool;
+  ASSERT_EQ(pool.waiting.node_profile, "c");
+  EXPECT_EQ(Give(pool, kPromote, "pending").order, pool.orders.back()) << "the same again";
+  pool.pending = {"d", kOld, {}};
+  const Ordered second = Give(pool, kPromote, "pending");
+  EXPECT_EQ(second.pool.waiting.node_profile, "d");
+  EXPECT_EQ(second.order.outcome, OrderOutcome::kWaiting);
+  EXPECT_EQ(second.pool.orders.front().outcome, OrderOutcome::kReplaced);
+}
+
 TEST(OrdersTest, Table) {
   for (const Row& row : kRows) {
     SCOPED_TRACE(absl::StrCat(row.requested, " disabled ", row.disabled));

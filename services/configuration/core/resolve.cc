@@ -100,6 +100,8 @@ Resolution Resolve(const State& state, const Wants& wants) {
   profile.id = ProfileId(profile);
   // 48 bits can meet; then the profile that is already there keeps its name and its content.
   const NodeProfile* stored = state.table<NodeProfile>().Find(profile.Key());
+  // What a later release said of it is no other content.
+  if (stored != nullptr) profile.later = stored->later;
   if (stored != nullptr && *stored != profile) {
     return {.problem = absl::StrCat("The id ", profile.id, " already stands for another content.")};
   }

@@ -129,6 +129,16 @@ TEST(ResolveTest, AnIdNeverChangesItsContent) {
             absl::StrCat("The id ", other.id, " already stands for another content."));
 }
 
+TEST(ResolveTest, WhatALaterReleaseSaidOfAProfileIsNoOtherContent) {
+  World world = Upstream();
+  const Wants wants = WantsOf({.gpu = true});
+  NodeProfile told = Resolve(world.state, wants).profile;
+  told.later = "\x40\x01";
+  world.state.Apply({told.Key(), std::make_shared<const NodeProfile>(told)}, 99);
+  EXPECT_EQ(Resolve(world.state, wants).problem, "");
+  EXPECT_EQ(Resolve(world.state, wants).profile, told) << "it stays";
+}
+
 TEST(ResolveTest, AWithdrawnReleaseIsResolvedNoMore) {
   World world = Upstream();
   const Wants wants = WantsOf({.gpu_version = "570", .gpu = true});

@@ -36,10 +36,12 @@ bool WaitsUnnamed(const PoolConfiguration& pool) {
 }
 
 // True when `profile` takes the place of what waits, whatever the strategy: it is active already,
-// or it is newer and nothing was kept apart as pending (such as a change of the spec under Manual).
+// or it is newer and nothing was kept apart as pending (such as a change of the spec under Manual), nor would
+// have been, could it have been met.
 bool TakesOver(const PoolConfiguration& pool, absl::string_view profile, Trigger trigger) {
   if (!WaitsUnnamed(pool)) return false;
-  return profile == pool.active() || (trigger == Trigger::kUpstream && !pool.has_pending());
+  return profile == pool.active() ||
+         (trigger == Trigger::kUpstream && !pool.has_pending() && !pool.spec_unmet);
 }
 
 void Unpin(PoolConfiguration& pool, const std::string& profile) {
@@ -148,7 +150,8 @@ PoolConfiguration Next(PoolConfiguration pool, const Table<NodeProfile>& profile
                        const Resolution& resolution, Trigger trigger, absl::Time now) {
   if (!resolution.problem.empty()) {
     StageWaiting(pool);
-    pool.spec_unmet = pool.spec_unmet || trigger == Trigger::kSpec;
+    const bool kept_apart = pool.has_waiting() && pool.has_pending();
+    pool.spec_unmet = pool.spec_unmet || trigger == Trigger::kSpec || kept_apart;
     pool.problem = resolution.problem;
     pool.problem_of_spec = resolution.of_spec;
     pool.pending = {};

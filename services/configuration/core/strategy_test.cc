@@ -303,6 +303,21 @@ TEST(DeliveryTest, WhatWaitsIsStagedThoughNothingFitsAnyMore) {
   EXPECT_EQ(pool.problem, "No release.");
 }
 
+// What the spec asks for is kept apart from what waits, whenever it comes to be met.
+TEST(DeliveryTest, ASpecThatIsMetLateTakesNothingsPlaceUnderManual) {
+  for (const bool pending : {true, false}) {
+    SCOPED_TRACE(pending);
+    PoolConfiguration pool = Pool(kManual, "old");
+    pool.mid_delivery = true;
+    pool.waiting = {"mid", kOld, Facts("old", "mid")};
+    if (pending) pool.pending = {"next", kOld, Facts("old", "next")};
+    pool = After(pool, {.problem = "No release."}, pending ? kUpstream : kSpec);
+    pool = After(pool, To("new"), kUpstream);
+    EXPECT_EQ(pool.waiting.node_profile, "mid");
+    EXPECT_EQ(pool.pending.node_profile, "new");
+  }
+}
+
 // A spec that changes again before the Nodes are there leaves no trace of what never was active.
 TEST(DeliveryTest, OnlyTheLastDecisionIsStaged) {
   PoolConfiguration pool = Pool(kOnSpecUpdate, "old");

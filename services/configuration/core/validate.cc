@@ -82,6 +82,9 @@ void Validate(const SyncPool& request, absl::string_view path, Faults& faults) {
   require(request.orders_told >= 0, "orders_told", "must be at least 0.");
   require(request.pool.size() <= kMaxPoolNameBytes, "pool",
           absl::StrCat("must be at most ", kMaxPoolNameBytes, " bytes."));
+  require(std::none_of(request.pool.begin(), request.pool.end(),
+                       [](char c) { return absl::ascii_iscntrl(static_cast<unsigned char>(c)); }),
+          "pool", "must have no control characters.");
   if (request.boot_failures) {
     ValidateFailures(*request.boot_failures, Below(path, "boot_failures"), faults);
   }
