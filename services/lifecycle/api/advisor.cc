@@ -42,6 +42,10 @@ void TellClaim(const Preview& told, v1::NodePoolPreview::Capacity& out) {
   }
 }
 
+// How often a pool in motion is looked at anew.
+constexpr int kMostTries = 5;
+constexpr absl::Duration kTryAgain = absl::Milliseconds(20);
+
 // The leader asked for the pool since its rows were read, as it does with nearly every step of a pool in
 // motion: that nothing was answered says nothing.
 bool WereOvertaken(const PeerReplies& answers) {
@@ -100,10 +104,13 @@ void Advisor::AskQuota(const Growth& growth, absl::Time deadline, WhatIfClient::
 std::vector<v1::NodePoolObstacle> Advisor::ExplainNow(Snapshot rows, absl::Time deadline) const {
   const std::string name = rows.pool->name;
   Snapshot snapshot = Complete(std::move(rows), deadline);
-  if (WereOvertaken(snapshot.answers)) {
+  for (int tries = 0; WereOvertaken(snapshot.answers) && tries < kMostTries; ++tries) {
+    // One that does not lead hears of it in a moment.
+    if (tries > 0) absl::SleepFor(kTryAgain);
     std::optional<Snapshot> anew =
         lane_.Peek([&](const State& state, int64_t) { return SnapshotOf(state, name); });
-    if (anew) snapshot = Complete(*std::move(anew), deadline);
+    if (!anew) break;
+    snapshot = Complete(*std::move(anew), deadline);
   }
   if (snapshot.answers.claim.here() && snapshot.answers.claim.value.outstanding > 0) {
     snapshot.answers.claim.value.reclaimed =

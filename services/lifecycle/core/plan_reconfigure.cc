@@ -96,7 +96,8 @@ void RebootInTurn(const PlanFacts& facts, Draft& draft, Budget& own) {
       LetGo(draft, node, "no reboot of it is asked for any more");
     } else if (IsChosen(node) && !node.observed.active) {
       RebootInto(facts.profile, draft, node, "it is idle");
-    } else if (IsChosen(node) && node.desired.drain && !MayEvict(facts, node)) {
+    } else if (IsChosen(node) && node.desired.drain && node.orders.drain_time == kNever &&
+               !MayEvict(facts, node)) {
       Choose(facts, draft, node, false, "its work is to be left alone");
     } else if (IsChosen(node) && !node.desired.drain && MayEvict(facts, node)) {
       Choose(facts, draft, node, true, "its work may be evicted");

@@ -137,6 +137,18 @@ TEST(Reconfigure, NothingOfACancelledOrderIsCarriedOutByTheNext) {
   }
 }
 
+// The drain is another's: it is not taken back, nor asked for again and again.
+TEST(Reconfigure, AChosenNodeThatIsOrderedToDrainIsLeftToThatOrder) {
+  Outdated sim(1);
+  sim.SetActive("g100", true);
+  sim.blocked_by = {{"g100", "default/web-pdb"}};
+  sim.Ask();
+  sim.Live();
+  sim.Must(OrderNode{.name = NodeName(kSimPool, "g100"), .verb = OrderNode::Verb::kDrain});
+  ASSERT_TRUE(sim.Converge());
+  EXPECT_TRUE(sim.node("g100")->desired.drain);
+}
+
 TEST(Reconfigure, PauseLetsChosenNodesGoAndResumeGoesOn) {
   Outdated sim(2);
   sim.SetActive("g100", true);
