@@ -150,7 +150,8 @@ PoolConfiguration Next(PoolConfiguration pool, const Table<NodeProfile>& profile
                        const Resolution& resolution, Trigger trigger, absl::Time now) {
   if (!resolution.problem.empty()) {
     StageWaiting(pool);
-    const bool kept_apart = pool.has_waiting() && pool.has_pending();
+    const bool kept_apart =
+        pool.spec.strategy == Strategy::kManual && pool.has_waiting() && pool.has_pending();
     pool.spec_unmet = pool.spec_unmet || trigger == Trigger::kSpec || kept_apart;
     pool.problem = resolution.problem;
     pool.problem_of_spec = resolution.of_spec;

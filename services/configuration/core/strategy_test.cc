@@ -318,6 +318,24 @@ TEST(DeliveryTest, ASpecThatIsMetLateTakesNothingsPlaceUnderManual) {
   }
 }
 
+// An upstream release is none of the spec's, whatever it could not be resolved to in between.
+TEST(DeliveryTest, AReleaseAfterAProblemIsPendingBesideWhatWaits) {
+  PoolConfiguration pool = Pool(kOnSpecUpdate, "old");
+  pool.mid_delivery = true;
+  pool.waiting = {"mid", kOld, Facts("old", "mid")};
+  pool.orders.push_back({.number = 1,
+                         .kind = OrderKind::kPromote,
+                         .requested = "mid",
+                         .node_profile = "mid",
+                         .outcome = OrderOutcome::kWaiting});
+  pool.pending = {"next", kOld, Facts("old", "next")};
+  pool = After(pool, {.problem = "No release."}, kUpstream);
+  EXPECT_FALSE(pool.spec_unmet);
+  pool = After(pool, To("new"), kUpstream);
+  EXPECT_EQ(pool.waiting.node_profile, "mid");
+  EXPECT_EQ(pool.pending.node_profile, "new");
+}
+
 // A spec that changes again before the Nodes are there leaves no trace of what never was active.
 TEST(DeliveryTest, OnlyTheLastDecisionIsStaged) {
   PoolConfiguration pool = Pool(kOnSpecUpdate, "old");
