@@ -58,19 +58,20 @@ Availability Judge(int64_t nodes, int64_t free, int64_t spot, int64_t in_service
                                                 : Availability::kNotAvailable;
 }
 
-// Machines that could be granted once all is given back.
+// Machines that could be granted once all is given back; of a rack, once it is repaired.
 int64_t CountToBeHad(const Inventory& inventory) {
   const int64_t size = inventory.nodes_per_rack();
   if (size == 0) return inventory.in_service();
-  int64_t racks = 0;
-  for (const auto& [fabric_name, fabric] : inventory.fabrics()) {
-    for (const auto& [rack_name, rack] : fabric.racks) {
-      int64_t machines = std::ssize(rack.free);
-      for (const auto& [uid, held] : rack.held) machines += held;
-      racks += !rack_name.empty() && machines >= size ? 1 : 0;
+  std::map<Inventory::Place, int64_t> machines;
+  for (const auto& [labels, matching] : inventory.classes()) {
+    for (const auto& [fabric_name, fabric] : matching.fabrics) {
+      for (const auto& [rack_name, rack] : fabric.racks)
+        machines[{fabric_name, rack_name}] += rack.in_service + rack.in_repair;
     }
   }
-  return racks * size;
+  return size * std::count_if(machines.begin(), machines.end(), [&](const auto& rack) {
+           return !rack.first.second.empty() && rack.second >= size;
+         });
 }
 
 // What the request would get; notes what it takes.

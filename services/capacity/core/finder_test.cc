@@ -171,6 +171,17 @@ const Case kCases[] = {
      },
      {Ask(4, ComputeClass::kDefault, World::kRackType)},
      {Label::kNotAvailable}},
+    {"ARackThatIsRepairedIsWhole",
+     [](Scene& s) {
+       s.world().RegisterRack("f", "r1", 4, World::kRackType);
+       s.Claim("p", 4, [](SyncClaim& claim) { claim.instance_type = World::kRackType; });
+       s.Claim("p", 4, [](SyncClaim& claim) {
+         claim.instance_type = World::kRackType;
+         claim.returns = {{"r1-0", ReturnReason::kBroken}};
+       });
+     },
+     {Ask(4, ComputeClass::kDefault, World::kRackType)},
+     {Label::kLimited}},
     {"RacksAreNotOfferedAsSpot",
      [](Scene& s) { s.world().RegisterRack("f", "r1", 4, World::kRackType); },
      {Ask(4, ComputeClass::kSpot, World::kRackType)},

@@ -16,6 +16,7 @@ namespace {
 struct Reach {
   int64_t machines = 0;  // single ones: any, or those that complete racks of its own
   int64_t racks = 0;     // that are, or could be, whole for it
+  int64_t spares = 0;    // of `machines`: beyond racks of its own that are complete
 };
 
 const Rack* FindRack(const Inventory& inventory, const Inventory::Place& place) {
@@ -35,6 +36,11 @@ int64_t CountOwnMatching(const State& state, const ClaimRow& claim, bool in_rack
   });
 }
 
+int64_t HeldIn(const Rack& rack, const std::string& pool_uid) {
+  const auto held = rack.held.find(pool_uid);
+  return held == rack.held.end() ? 0 : held->second;
+}
+
 Reach ReachOfRacks(const State& state, const Inventory& inventory, const ClaimRow& claim) {
   absl::btree_map<Inventory::Place, int64_t> matching;
   for (const auto& [labels, machines] : inventory.classes()) {
@@ -48,8 +54,12 @@ Reach ReachOfRacks(const State& state, const Inventory& inventory, const ClaimRo
   for (const auto& [place, machines] : matching) {
     if (place.second.empty()) continue;
     const Rack* rack = FindRack(inventory, place);
-    if (rack != nullptr && rack->held.contains(claim.pool_uid))
-      reach.machines += machines;
+    const auto own = rack == nullptr ? 0 : HeldIn(*rack, claim.pool_uid);
+    reach.machines += own > 0 ? machines : 0;
+    // Beyond what it holds of a rack, and has lost of it.
+    if (own > 0)
+      reach.spares +=
+          std::max<int64_t>(0, machines - std::max<int64_t>(own, inventory.nodes_per_rack()));
     else if (machines >= inventory.nodes_per_rack())
       ++reach.racks;
   }
@@ -121,7 +131,10 @@ bool CanEverBeMet(const State& state, const Inventory& inventory, const ClaimRow
       if (at_once) return IsEnough(reach, need);
       // Requests of a claim that is no gang make up racks together.
       const int64_t nodes = claim.gang ? one.nodes : Outstanding(claim.parts);
-      return reach.machines > 0 || (NeedOf(inventory, nodes).racks > 0 && reach.racks > 0);
+      const Reach all = NeedOf(inventory, nodes);
+      // A rack's worth is not broken up for a spare (ChooseRefill).
+      const int64_t machines = reach.machines - (all.machines > 0 ? 0 : reach.spares);
+      return machines > 0 || (all.racks > 0 && reach.racks > 0);
     }
     if (!at_once || !IsEnough(reach, need)) continue;
     reach.machines -= need.machines;

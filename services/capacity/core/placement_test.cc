@@ -108,6 +108,12 @@ TEST_F(PlacementTest, WholeRacksOnly) {
   EXPECT_THAT(world_.MachinesOf("q"), ElementsAre("a-0", "a-1", "a-2", "a-3"));
 }
 
+TEST_F(PlacementTest, ASpareThatIsNeverGrantedIsWaitedForByNobody) {
+  AddRack("f1", "a", World::kNodesPerRack + 1);
+  EXPECT_EQ(WantRacks("p", 8).size(), 4u);
+  EXPECT_EQ(world_.View("p").reason, ClaimReason::kPartial);
+}
+
 // A rack may have more machines than are granted of it.
 TEST_F(PlacementTest, ASpareOfItsOwnRackBreaksUpNoRacksWorth) {
   AddRack("f1", "a", World::kNodesPerRack + 1);
@@ -116,6 +122,7 @@ TEST_F(PlacementTest, ASpareOfItsOwnRackBreaksUpNoRacksWorth) {
   EXPECT_EQ(WantRacks("p", 8).size(), 8u);
   // One that is lost is replaced by it.
   EXPECT_EQ(WantRacks("p", 8, {{"a-0", ReturnReason::kBroken}}).size(), 8u);
+  EXPECT_EQ(world_.View("p").reason, ClaimReason::kSufficient);
   // And what is less than a rack is better than nothing.
   EXPECT_EQ(WantRacks("p", 9).size(), 9u);
 }
