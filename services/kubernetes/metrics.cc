@@ -60,7 +60,8 @@ prometheus::Counter& WithheldOf(prometheus::Registry& registry, const char* kind
       .Name("muster_kubernetes_removals_withheld_total")
       .Help(
           "Looks at which something was kept because the history that does not know it is not "
-          "accepted, or more than a few would go. By kind: node, node_pool.")
+          "accepted, more than a few would go, or Muster does not show the cluster. By kind: node, "
+          "node_pool.")
       .Register(registry)
       .Add({{"kind", kind}});
 }

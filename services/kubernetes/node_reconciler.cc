@@ -225,6 +225,16 @@ Outcome NodeReconciler::ReconcileUnknown(const std::string& machine, const NodeO
     case History::Verdict::kObey:
       break;
   }
+  // Before Muster is asked for the Node: of a cluster that it does not show it shows none. What it told the
+  // end of has ended.
+  if (!IsToldToGo(*object) && !parts_.known->SawEndOf(*object)) {
+    const absl::Status shown = parts_.identity->ConfirmCluster();
+    if (absl::IsNotFound(shown)) {
+      parts_.history->CountKept(kNodeKind);
+      return Later(kClusterIsMissing);
+    }
+    RETURN_IF_ERROR(shown);
+  }
   for (const std::string& id : ids) {
     if (id.empty()) continue;
     const auto found = parts_.muster->GetNode(
@@ -234,12 +244,6 @@ Outcome NodeReconciler::ReconcileUnknown(const std::string& machine, const NodeO
     if (found.ok() && !stands) return Later(kWatchIsLate);
     if (!found.ok() && !absl::IsNotFound(found.status())) return found.status();
   }
-  const absl::Status shown = parts_.identity->ConfirmCluster();
-  if (absl::IsNotFound(shown)) {
-    parts_.history->CountKept(kNodeKind);
-    return Later(kClusterIsMissing);
-  }
-  RETURN_IF_ERROR(shown);
   return Delete(*object);
 }
 

@@ -177,16 +177,19 @@ Outcome PoolReconciler::ReconcileDeleting(const NodePoolObject& object,
     if (!view.pool->has_delete_time()) RETURN_IF_ERROR(parts_.muster->DeleteNodePool(*view.pool));
     return ShowStatus(object, view, false);
   }
+  // Before Muster is asked for the pool: a cluster that it does not show may have it, with its Nodes. What it
+  // told the end of has ended.
+  if (ShowsNodes(object) && !parts_.known->SawEndOfPool(object.uid)) {
+    const absl::Status shown = parts_.identity->ConfirmCluster();
+    if (absl::IsNotFound(shown)) {
+      parts_.history->CountKept(kPoolKind);
+      return Later(parts_.refusal_retry);
+    }
+    RETURN_IF_ERROR(shown);
+  }
   const auto found = parts_.muster->GetNodePool(parts_.muster->PoolName(object.name));
   if (found.ok() && found->uid() == object.uid) return Later(kWatchIsLate);
   if (!found.ok() && !absl::IsNotFound(found.status())) return found.status();
-  const absl::Status shown = parts_.identity->ConfirmCluster();
-  if (!shown.ok() && !absl::IsNotFound(shown)) return shown;
-  // A cluster that Muster does not show may have it, with its Nodes.
-  if (!shown.ok() && ShowsNodes(object)) {
-    parts_.history->CountKept(kPoolKind);
-    return Later(parts_.refusal_retry);
-  }
   // In a history that is not accepted its Nodes may run, unknown.
   switch (parts_.history->Judge(object.uid)) {
     case History::Verdict::kWait:

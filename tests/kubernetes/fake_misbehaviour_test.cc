@@ -220,7 +220,7 @@ TEST_F(MisbehaviourTest, LetsWatchesFallSilent) {
                                   if (++bookmarks == 3) fake_->SetHanging(true);
                                   return true;
                                 }),
-              StatusIs(StatusCode::kUnavailable));
+              StatusIs(StatusCode::kDeadlineExceeded));
   EXPECT_EQ(bookmarks, 3);
 }
 
