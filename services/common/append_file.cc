@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <cstring>
@@ -28,6 +29,9 @@ absl::Status AppendFile::Open() {
   MutexLock lock(mutex_);
   if (descriptor_ >= 0) close(descriptor_);
   descriptor_ = opened;
+  struct stat now = {};
+  // Another one, in its place.
+  if (fstat(opened, &now) == 0 && now.st_size == 0) torn_ = false;
   return absl::OkStatus();
 }
 

@@ -102,6 +102,16 @@ TEST(AppendFile, ALineThatWasWrittenInPartIsEndedBeforeTheNext) {
   EXPECT_EQ(file.Write("third\n"), "");
   std::ifstream in(folder.Path("log"));
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), "first\nseco\nthird\n");
+
+  // What is torn stays in the old file.
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &few), 0);
+  EXPECT_NE(file.Write("torn"), "");
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  std::filesystem::rename(folder.Path("log"), folder.Path("log.1"));
+  ASSERT_TRUE(file.Open().ok());
+  EXPECT_EQ(file.Write("fourth\n"), "");
+  std::ifstream again(folder.Path("log"));
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(again), {}), "fourth\n");
 }
 
 TEST_F(LogOutputTest, WhatComesFasterThanItIsReadIsLeftOutAndCounted) {

@@ -180,7 +180,7 @@ class CheckedHandler final : public MethodHandler {
     absl::Status AdmitAnew() {
       try {
         auto caller = handler_.guard_.CallerOf(context(), true);
-        if (caller->unproven.ok() && caller->rights == dispatch_.caller->rights)
+        if (caller->unproven.ok() && *caller->rights == *dispatch_.caller->rights)
           return absl::OkStatus();
         RETURN_IF_ERROR(handler_.guard_.Admit(
             handler_.access_, *caller,

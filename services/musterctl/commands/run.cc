@@ -175,10 +175,11 @@ absl::Status RunSession(const Command& command, Session& session, const std::str
     const absl::Status where = CheckCluster(session);
     if (!where.ok()) status = where;
   }
-  if (IsChosen(session.line) && IsInDoubt(status)) {
+  if (!TakesRequestId(command, session.line) || !IsInDoubt(status)) return status;
+  if (IsChosen(session.line)) {
     session.world.err
         << "note: whether all was done is not known; the same line may be said again\n";
-  } else if (TakesRequestId(command, session.line) && IsInDoubt(status)) {
+  } else {
     session.world.err << "note: whether it was done is not known; with --request-id=" << request_id
                       << " the same again is done once\n";
   }
