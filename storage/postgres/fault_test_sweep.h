@@ -106,6 +106,8 @@ inline std::vector<std::vector<PlannedFault>> CasesFor(
 
 // What reads ask a server that has standbys, which no script has: QuotaStandbyTest.
 inline constexpr absl::string_view kAskedOfPrimaries = "SELECT pg_logical_emit_message(";
+// What is asked where the head was not to be had in time, which no script waits for: QuotaPipelineTest.
+inline constexpr absl::string_view kAskedForTheHead = "journal_end_stalled";
 
 // Those of the sources, and of the store's tables.
 template <class State>
@@ -133,7 +135,7 @@ void EveryCallFailsOnce(const FaultDomain<State>& domain) {
   const SweepResult<State> doubtful =
       RunWith(domain, first, {{"write/commit", 1, FaultKind::kDoneThenLost}});
   for (const std::string& statement : StatementsOf(domain)) {
-    if (absl::StartsWith(statement, kAskedOfPrimaries)) continue;
+    if (absl::StartsWith(statement, kAskedOfPrimaries) || statement == kAskedForTheHead) continue;
     EXPECT_TRUE(std::any_of(doubtful.sites.begin(), doubtful.sites.end(),
                             [&](const auto& site) {
                               return absl::StartsWith(site.first.substr(site.first.find('/') + 1),
