@@ -19,6 +19,7 @@ namespace {
 struct Stock {
   const Inventory* inventory = nullptr;
   std::vector<KeptGang> kept = {};
+  int64_t to_be_had = 0;  // CountToBeHad
   int64_t free_taken = 0;
   int64_t spot_taken = 0;
   int64_t asked = 0;
@@ -62,13 +63,7 @@ Availability Judge(int64_t nodes, int64_t free, int64_t spot, int64_t in_service
 int64_t CountToBeHad(const Inventory& inventory) {
   const int64_t size = inventory.nodes_per_rack();
   if (size == 0) return inventory.in_service();
-  std::map<Inventory::Place, int64_t> machines;
-  for (const auto& [labels, matching] : inventory.classes()) {
-    for (const auto& [fabric_name, fabric] : matching.fabrics) {
-      for (const auto& [rack_name, rack] : fabric.racks)
-        machines[{fabric_name, rack_name}] += rack.in_service + rack.in_repair;
-    }
-  }
+  const auto machines = CountByRack(inventory, Affinity());
   return size * std::count_if(machines.begin(), machines.end(), [&](const auto& rack) {
            return !rack.first.second.empty() && rack.second >= size;
          });
@@ -84,8 +79,7 @@ Placement Take(Stock& stock, const PlacementRequest& request, Spare& spare) {
   placement.free = Grantable(stock, {}) - stock.free_taken;
   placement.reclaimable = reclaims ? stock.inventory->counts().reclaimable - stock.spot_taken : 0;
   placement.queue_ahead = stock.inventory->queue().NodesBefore(place);
-  placement.availability =
-      Judge(nodes, free, placement.reclaimable, CountToBeHad(*stock.inventory) - stock.asked);
+  placement.availability = Judge(nodes, free, placement.reclaimable, stock.to_be_had - stock.asked);
   spare.of = nodes;
   spare.nodes = free - nodes;
   if (placement.availability > Availability::kLikely) spare.nodes += placement.reclaimable;
@@ -110,7 +104,8 @@ Ranked Rank(const State& state, const std::string& zone,
     if (OfferOf(state, zone, request.instance_type, request.compute_class) == Offer::kOffered) {
       const auto [stock, created] = stocks.try_emplace(request.instance_type);
       if (created)
-        stock->second = {&inventory, KeptGangs(state, {zone, request.instance_type}, keeps_after)};
+        stock->second = {&inventory, KeptGangs(state, {zone, request.instance_type}, keeps_after),
+                         CountToBeHad(inventory)};
       placement = Take(stock->second, request, spare);
     }
     placement.in_service = inventory.in_service();

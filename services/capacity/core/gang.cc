@@ -42,26 +42,19 @@ int64_t HeldIn(const Rack& rack, const std::string& pool_uid) {
 }
 
 Reach ReachOfRacks(const State& state, const Inventory& inventory, const ClaimRow& claim) {
-  absl::btree_map<Inventory::Place, int64_t> matching;
-  for (const auto& [labels, machines] : inventory.classes()) {
-    if (!Matches(claim.affinity, labels)) continue;
-    for (const auto& [fabric_name, fabric] : machines.fabrics) {
-      for (const auto& [rack_name, rack] : fabric.racks)
-        matching[{fabric_name, rack_name}] += rack.in_service + rack.in_repair;
-    }
-  }
+  const int64_t size = inventory.nodes_per_rack();
   Reach reach;
-  for (const auto& [place, machines] : matching) {
+  for (const auto& [place, machines] : CountByRack(inventory, claim.affinity)) {
     if (place.second.empty()) continue;
     const Rack* rack = FindRack(inventory, place);
-    const auto own = rack == nullptr ? 0 : HeldIn(*rack, claim.pool_uid);
-    reach.machines += own > 0 ? machines : 0;
-    // Beyond what it holds of a rack, and has lost of it.
-    if (own > 0)
-      reach.spares +=
-          std::max<int64_t>(0, machines - std::max<int64_t>(own, inventory.nodes_per_rack()));
-    else if (machines >= inventory.nodes_per_rack())
+    const int64_t own = rack == nullptr ? 0 : HeldIn(*rack, claim.pool_uid);
+    if (own > 0) {
+      reach.machines += machines;
+      // Beyond what it holds of a rack, and has lost of it.
+      reach.spares += std::max<int64_t>(0, machines - std::max(own, size));
+    } else if (machines >= size) {
       ++reach.racks;
+    }
   }
   reach.machines -= CountOwnMatching(state, claim, /*in_racks=*/true);
   return reach;
@@ -114,6 +107,19 @@ Choice ChoiceOf(const Affinity& affinity, const std::vector<KeptGang>& kept) {
       choice.racks.push_back(&gang.racks);
   }
   return choice;
+}
+
+absl::btree_map<Inventory::Place, int64_t> CountByRack(const Inventory& inventory,
+                                                       const Affinity& affinity) {
+  absl::btree_map<Inventory::Place, int64_t> matching;
+  for (const auto& [labels, machines] : inventory.classes()) {
+    if (!Matches(affinity, labels)) continue;
+    for (const auto& [fabric_name, fabric] : machines.fabrics) {
+      for (const auto& [rack_name, rack] : fabric.racks)
+        matching[{fabric_name, rack_name}] += rack.in_service + rack.in_repair;
+    }
+  }
+  return matching;
 }
 
 int64_t CountElsewhere(const State& state, const Inventory& inventory, const ClaimRow& claim) {

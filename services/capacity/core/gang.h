@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/container/btree_map.h"
 #include "absl/time/time.h"
 #include "services/capacity/core/placement.h"
 #include "services/capacity/core/state.h"
@@ -29,6 +30,10 @@ Choice ChoiceOf(const Affinity& affinity, const std::vector<KeptGang>& kept);
 // Machines in service that match the claim's affinity, less those that it holds itself. Costs
 // O(label classes), and O(machines held) when it has an affinity.
 int64_t CountElsewhere(const State& state, const Inventory& inventory, const ClaimRow& claim);
+
+// Machines in service or in repair that match, of each rack; of the rack "" those that stand in none. Costs O(racks × label classes).
+absl::btree_map<Inventory::Place, int64_t> CountByRack(const Inventory& inventory,
+                                                       const Affinity& affinity);
 
 // Whether what is in service or in repair, and not held by the claim itself, is enough for the part
 // beside the claim's older ones: for all of it if it is at once, else for one Node. Costs as
