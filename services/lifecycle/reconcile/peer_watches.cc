@@ -37,7 +37,8 @@ bool IsSnapshotEnd(const Response& change) {
 }
 
 // True at the end of a snapshot of another history than that of the stream before: the service was restored
-// to a past. `known`: the history, as it was told last.
+// to a past. What it has lost is in no snapshot, and the pools that it was of are to ask for it anew before
+// others take its place. `known`: the history, as it was told last.
 template <class Response>
 bool IsOfAnotherHistory(const Response& change, std::string& known) {
   if (!IsSnapshotEnd(change) || change.incarnation() == known) return false;
@@ -67,6 +68,10 @@ rpc::Watch::Stream StreamOfCapacity(
 
 }  // namespace
 
+void AddAll(const State& state, DelayQueue& due) {
+  for (const auto& [name, pool] : state.table<Pool>().rows()) due.Add(name);
+}
+
 PeerWatches::PeerWatches(const Peers& peers, const Lane* lane, DelayQueue* due)
     : peers_(peers), lane_(*lane), due_(*due) {
   for (auto watch : {&PeerWatches::WatchQuotas, &PeerWatches::WatchClaims,
@@ -94,7 +99,7 @@ rpc::Watch::Options PeerWatches::WatchQuotas() {
     rpc::ForEachMessage(message, [&](const Response& change) {
       if (IsSnapshotEnd(change)) quota_filter_.EndSnapshot();
       if (IsOfAnotherHistory(change, *history))
-        lane_.Peek([&](const State& state, int64_t) { MakeDue(state); });
+        lane_.Peek([&](const State& state, int64_t) { AddAll(state, due_); });
       if (change.key().empty()) return;
       if (!change.has_quota() && !change.has_holding()) {
         quota_filter_.Forget(change.key());  // a deleted one makes room, too
@@ -111,10 +116,6 @@ rpc::Watch::Options PeerWatches::WatchQuotas() {
                            quota::v1::WatchQuotasRequest(),
                            [stub](auto... call) { stub->async()->WatchQuotas(call...); }, take),
                        [this] { quota_filter_.BeginSnapshot(); });
-}
-
-void PeerWatches::MakeDue(const State& state) {
-  for (const auto& [name, pool] : state.table<Pool>().rows()) due_.Add(name);
 }
 
 void PeerWatches::QuotaMoved(absl::string_view quota, bool limit) {
@@ -145,7 +146,7 @@ rpc::Watch::Options PeerWatches::WatchClaims() {
     lane_.Peek([&](const State& state, int64_t) {
       rpc::ForEachMessage(message, [&](const Response& change) {
         if (IsSnapshotEnd(change)) claim_filter_.EndSnapshot();
-        if (IsOfAnotherHistory(change, *history)) MakeDue(state);
+        if (IsOfAnotherHistory(change, *history)) AddAll(state, due_);
         if (!absl::StartsWith(change.key(), kClaims)) return;
         if (!change.has_claim()) {
           claim_filter_.Forget(change.key());
@@ -230,7 +231,7 @@ rpc::Watch::Options PeerWatches::WatchConfigurations() {
     lane_.Peek([&](const State& state, int64_t) {
       rpc::ForEachMessage(message, [&](const Response& change) {
         if (IsSnapshotEnd(change)) configuration_filter_.EndSnapshot();
-        if (IsOfAnotherHistory(change, *history)) MakeDue(state);
+        if (IsOfAnotherHistory(change, *history)) AddAll(state, due_);
         if (!absl::StartsWith(change.key(), kConfigurations)) return;
         if (!change.has_configuration()) return configuration_filter_.Forget(change.key());
         if (!configuration_filter_.IsNews(change.key(),

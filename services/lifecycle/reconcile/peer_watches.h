@@ -22,6 +22,9 @@ class WatchCapacityResponse;
 
 namespace muster::lifecycle {
 
+// Makes all pools due.
+void AddAll(const State& state, DelayQueue& due);
+
 // Hears of changes in quota, capacity and configuration and makes the pools due that they can
 // matter to. Level-triggered: every stream begins with a snapshot, and each of its resources counts
 // as a change; what was told or answered before is no news (change_filter.h, machine_mirror.h).
@@ -49,9 +52,6 @@ class PeerWatches {
   rpc::Watch::Options WatchClaims();
   rpc::Watch::Options WatchMachines();
   rpc::Watch::Options WatchConfigurations();
-  // A service was restored to a past: what it has lost is in no snapshot, and the pools that it was of are
-  // to ask for it anew before others take its place.
-  void MakeDue(const State& state);
   // Where what is in service is not what it was.
   MachineMirror::InventoryKeys MirrorMachines(const capacity::v1::WatchCapacityResponse& message);
   void MachinesMoved(const MachineMirror::InventoryKeys& inventories);

@@ -50,9 +50,7 @@ void AddPoolsOf(const State& state, const std::string& cluster, const TraceConte
 }
 
 void AddAll(const Lane& lane, DelayQueue& due) {
-  lane.Peek([&](const State& state, int64_t) {
-    for (const auto& [name, pool] : state.table<Pool>().rows()) due.Add(name);
-  });
+  lane.Peek([&](const State& state, int64_t) { AddAll(state, due); });
 }
 
 absl::string_view PoolOfNode(absl::string_view node) {
@@ -125,8 +123,9 @@ void Reconciler::Loop() {
     // At the start the catalogue is only a moment away: no need to tell every pool that it is out
     // of reach.
     const bool early = SteadyNow() - started < kCatalogueGrace && !catalogue_->Facts("", "").known;
-    if (epoch() == 0) peer_client_->Forget();
-    if (epoch() == 0 || early) {
+    const bool leads = epoch() != 0;
+    if (!leads) peer_client_->Forget();
+    if (!leads || early) {
       // What comes due meanwhile stays due.
       stopper_.Sleep(kLeadPoll);
       continue;
