@@ -59,7 +59,7 @@ EventMirror::~EventMirror() { Stop(); }
 
 void EventMirror::Put(const Event& event) {
   const absl::Time time = TimeOf(event.last_time());
-  if (absl::Now() - time > options_.keep) return;
+  if (IsOver(event)) return;
   MutexLock lock(mutex_);
   if (IsWritten(event)) return;
   const auto at = waiting_at_.find(event.name());
@@ -173,7 +173,7 @@ bool EventMirror::Take(Event& event) {
     event = std::move(next->second);
     waiting_at_.erase(event.name());
     waiting_.erase(next);
-    if (absl::Now() - TimeOf(event.last_time()) > options_.keep) {
+    if (IsOver(event)) {
       metrics_.EventsDropped(1);
       continue;
     }
@@ -229,11 +229,13 @@ void EventMirror::End(const Event& event, const absl::Status& status) {
       rest_until_ = absl::Now() + std::max(kRetry, ErrorOf(status).retry_after);
   }
   if (status.ok() || refused) return;
-  const absl::Time now = absl::Now();
-  const bool over = now - TimeOf(event.last_time()) > options_.keep;
-  if (over) metrics_.EventsDropped(1);
-  TellOfFailure(status, now);
-  if (!over) Put(event);
+  TellOfFailure(status, absl::Now());
+  if (!IsOver(event)) return Put(event);
+  metrics_.EventsDropped(1);
+}
+
+bool EventMirror::IsOver(const Event& event) const {
+  return absl::Now() - TimeOf(event.last_time()) > options_.keep;
 }
 
 void EventMirror::TellOfFailure(const absl::Status& status, absl::Time now) {

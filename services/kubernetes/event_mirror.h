@@ -81,6 +81,8 @@ class EventMirror {
   absl::Status Write(const lifecycle::v1::Event& event);
   // What has become of one that was taken.
   void End(const lifecycle::v1::Event& event, const absl::Status& status);
+  // The API server would forget it by now.
+  bool IsOver(const lifecycle::v1::Event& event) const;
   // In the log, now and then: what the server refuses.
   void TellOfFailure(const absl::Status& status, absl::Time now);
   // It is there, in this process' time or before it: by its name, and where it is told once by what it says.
