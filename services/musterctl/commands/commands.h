@@ -68,6 +68,8 @@ absl::Status Patch(Session& session);
 absl::Status Apply(Session& session);
 absl::Status Scale(Session& session);
 absl::Status Delete(Session& session);
+// Whether the line deletes what is chosen anew each time: the same one may come to ask for other things.
+bool IsChosen(const CommandLine& line);
 absl::Status Wait(Session& session);
 absl::Status Check(Session& session);
 absl::Status Auth(Session& session);

@@ -88,7 +88,7 @@ absl::StatusOr<std::vector<ResourceId>> OfSelection(Session& session) {
 
 absl::StatusOr<std::vector<ResourceId>> ReadDeletions(Session& session) {
   const CommandLine& line = session.line;
-  const bool chosen = line.Has("all") || line.Has("selector");
+  const bool chosen = IsChosen(line);
   if (line.Has("filename")) {
     if (!line.arguments.empty() || chosen) return WrongUse("delete: either -f or KIND and NAME");
     return OfManifests(session);
@@ -170,6 +170,10 @@ absl::Status AwaitGone(Session& session, std::vector<Deletion>& asked, absl::Dur
 }  // namespace
 
 absl::Span<const Kind> DeletedKinds() { return kDeletable; }
+
+bool IsChosen(const CommandLine& line) {
+  return line.command == "delete" && (line.Has("all") || line.Has("selector"));
+}
 
 absl::Status Delete(Session& session) {
   const CommandLine& line = session.line;

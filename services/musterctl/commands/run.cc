@@ -107,11 +107,6 @@ absl::StatusOr<std::string> ReadReason(const CommandLine& line) {
   return reason;
 }
 
-// What it is about is chosen anew each time: the same line may come to ask for other things.
-bool IsChosen(const CommandLine& line) {
-  return line.command == "delete" && (line.Has("all") || line.Has("selector"));
-}
-
 // It is about NodePools, Nodes or events, named as of the cluster of the scope.
 bool IsAboutCluster(const CommandLine& line) {
   if (line.command == "apply" || line.command == "events") return true;
