@@ -303,37 +303,37 @@ TEST(DeliveryTest, WhatWaitsIsStagedThoughNothingFitsAnyMore) {
   EXPECT_EQ(pool.problem, "No release.");
 }
 
+// Whatever nothing could be resolved to in between: what came then is pending beside what waits.
+void ExpectPendingAfterAProblem(PoolConfiguration pool, Trigger trigger, bool spec_unmet) {
+  pool.mid_delivery = true;
+  pool.waiting = {"mid", kOld, Facts("old", "mid")};
+  pool = After(pool, {.problem = "No release."}, trigger);
+  EXPECT_EQ(pool.spec_unmet, spec_unmet);
+  pool = After(pool, To("new"), kUpstream);
+  EXPECT_EQ(pool.waiting.node_profile, "mid");
+  EXPECT_EQ(pool.pending.node_profile, "new");
+}
+
 // What the spec asks for is kept apart from what waits, whenever it comes to be met.
 TEST(DeliveryTest, ASpecThatIsMetLateTakesNothingsPlaceUnderManual) {
   for (const bool pending : {true, false}) {
     SCOPED_TRACE(pending);
     PoolConfiguration pool = Pool(kManual, "old");
-    pool.mid_delivery = true;
-    pool.waiting = {"mid", kOld, Facts("old", "mid")};
     if (pending) pool.pending = {"next", kOld, Facts("old", "next")};
-    pool = After(pool, {.problem = "No release."}, pending ? kUpstream : kSpec);
-    pool = After(pool, To("new"), kUpstream);
-    EXPECT_EQ(pool.waiting.node_profile, "mid");
-    EXPECT_EQ(pool.pending.node_profile, "new");
+    ExpectPendingAfterAProblem(pool, pending ? kUpstream : kSpec, true);
   }
 }
 
 // An upstream release is none of the spec's, whatever it could not be resolved to in between.
 TEST(DeliveryTest, AReleaseAfterAProblemIsPendingBesideWhatWaits) {
   PoolConfiguration pool = Pool(kOnSpecUpdate, "old");
-  pool.mid_delivery = true;
-  pool.waiting = {"mid", kOld, Facts("old", "mid")};
   pool.orders.push_back({.number = 1,
                          .kind = OrderKind::kPromote,
                          .requested = "mid",
                          .node_profile = "mid",
                          .outcome = OrderOutcome::kWaiting});
   pool.pending = {"next", kOld, Facts("old", "next")};
-  pool = After(pool, {.problem = "No release."}, kUpstream);
-  EXPECT_FALSE(pool.spec_unmet);
-  pool = After(pool, To("new"), kUpstream);
-  EXPECT_EQ(pool.waiting.node_profile, "mid");
-  EXPECT_EQ(pool.pending.node_profile, "new");
+  ExpectPendingAfterAProblem(pool, kUpstream, false);
 }
 
 // A spec that changes again before the Nodes are there leaves no trace of what never was active.
