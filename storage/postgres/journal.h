@@ -78,10 +78,10 @@ void Move(StatementSink& out, const Position& from, int64_t revision, absl::stri
 // Appends `rows`, at least one, to which the head was moved, with who made them (CommitAuthors::Encode).
 void Append(StatementSink& out, absl::Span<const JournalRow> rows, absl::string_view batch,
             absl::string_view authors);
-// Names the history anew.
 // Ends sessions of ours that hold the head and have waited for more to do for longer than `age`: so many.
 // Whoever they are of settles what became of it.
 int EndStalled(Transaction& tx, absl::Duration age);
+// Names the history anew.
 void Rename(Transaction& tx);
 // Changes up to `revision` are forgotten: watches can no longer begin before it. Never beyond the
 // head.
