@@ -54,7 +54,12 @@ std::vector<MetricFamily> Nodes(const Census& census, absl::Time now) {
                      count.older[age]);
     }
   }
-  return {std::move(nodes), std::move(oldest), std::move(older)};
+  MetricFamily awaiting = rpc::Gauges(
+      "muster_lifecycle_nodes_awaiting_agent",
+      "Nodes that have waited for their agents to boot, reboot or end them for more than 15 "
+      "minutes, by zone.");
+  for (const auto& [zone, n] : census.awaiting_agent) rpc::AddSample(awaiting, {{"zone", zone}}, n);
+  return {std::move(nodes), std::move(oldest), std::move(older), std::move(awaiting)};
 }
 
 std::vector<MetricFamily> Pools(const Census& census) {

@@ -2,6 +2,7 @@
 
 #include <prometheus/metric_family.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -14,6 +15,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "services/rpc/metric_family.h"
 
 namespace muster::rpc {
@@ -36,16 +38,17 @@ std::vector<std::string> StatFields() {
   return absl::StrSplit(absl::string_view(text).substr(end + 2), ' ');
 }
 
-std::optional<double> BootTime() {
-  const std::string text = ReadAll("/proc/stat");
-  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
-    const std::vector<absl::string_view> words = absl::StrSplit(line, ' ');
-    double seconds = 0;
-    if (words.size() == 2 && words[0] == "btime" && absl::SimpleAtod(words[1], &seconds)) {
-      return seconds;
-    }
-  }
-  return std::nullopt;
+double Seconds(clockid_t clock) {
+  timespec time = {};
+  clock_gettime(clock, &time);
+  return absl::ToDoubleSeconds(absl::DurationFromTimespec(time));
+}
+
+// Not from /proc/stat: a process may see of /proc only what is about processes (systemd's ProcSubset=pid).
+// Looked at once: the clocks are read one after the other, and may be moved.
+double BootTime() {
+  static const double time = Seconds(CLOCK_REALTIME) - Seconds(CLOCK_BOOTTIME);
+  return time;
 }
 
 std::optional<double> Number(const std::vector<std::string>& fields, size_t field_of_proc) {
@@ -92,7 +95,6 @@ std::vector<prometheus::MetricFamily> ProcessCollector::Collect() const {
   const auto user = Number(stat, 14);
   const auto system = Number(stat, 15);
   const auto started = Number(stat, 22);
-  const auto boot = BootTime();
   rlimit fds = {};
   const bool has_limit = getrlimit(RLIMIT_NOFILE, &fds) == 0 && fds.rlim_cur != RLIM_INFINITY;
 
@@ -106,7 +108,7 @@ std::vector<prometheus::MetricFamily> ProcessCollector::Collect() const {
   out.Add("process_max_fds", "Most file descriptors that may be open.", MetricType::Gauge,
           has_limit ? std::optional<double>(static_cast<double>(fds.rlim_cur)) : std::nullopt);
   out.Add("process_start_time_seconds", "Start of the process since the epoch.", MetricType::Gauge,
-          started && boot ? std::optional<double>(*boot + *started * tick) : std::nullopt);
+          started ? std::optional<double>(BootTime() + *started * tick) : std::nullopt);
   return out.Take();
 }
 

@@ -89,9 +89,8 @@ TEST_F(DatabaseObserverTest, IsToldWhyAnAttemptFailed) {
         IsOk())
         << sqlstate;
   }
-  // Of a class of its own; libpqxx keeps what it was.
   EXPECT_THAT(seen_->failed,
-              ElementsAre(Pair("40001", 1), Pair("40P01", 1), Pair("53000", 1), Pair("57P01", 1)));
+              ElementsAre(Pair("40001", 1), Pair("40P01", 1), Pair("53100", 1), Pair("57P01", 1)));
   EXPECT_EQ(seen_->committed, 4);
   EXPECT_EQ(seen_->in_use, 0);
 }

@@ -52,6 +52,14 @@ std::string SqlStateOf(const pqxx::transaction_rollback& error) {
   return "40000";
 }
 
+// Out of something.
+std::string SqlStateOf(const pqxx::insufficient_resources& error) {
+  if (!error.sqlstate().empty()) return error.sqlstate();
+  if (dynamic_cast<const pqxx::disk_full*>(&error) != nullptr) return "53100";
+  if (dynamic_cast<const pqxx::out_of_memory*>(&error) != nullptr) return "53200";
+  return "53000";
+}
+
 // Waits for 250 ms at most; it is asked again.
 constexpr Statement kEndSession = {"session_end",
                                    "SELECT pg_terminate_backend(pid, 250) FROM pg_stat_activity"
@@ -265,8 +273,7 @@ TransactionRunner::Attempt TransactionRunner::Guard(Connection& connection, cons
   } catch (const pqxx::broken_connection& e) {
     return Lost(connection, committing, e.what());
   } catch (const pqxx::insufficient_resources& e) {
-    // Out of disk or memory. (libpqxx fills in no SQLSTATE for what has a class of its own.)
-    return Lost(connection, committing, e.what(), "53000");
+    return Lost(connection, committing, e.what(), SqlStateOf(e));
   } catch (const pqxx::sql_error& e) {
     return Refused(connection, committing, e.what(), e.sqlstate());
   } catch (const std::exception& e) {

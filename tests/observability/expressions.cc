@@ -23,6 +23,7 @@ constexpr absl::string_view kWords[] = {"absent",
                                         "min_over_time",
                                         "on",
                                         "or",
+                                        "unless",
                                         "rate",
                                         "sum",
                                         "time"};

@@ -206,7 +206,7 @@ TEST_F(FleetFaults, ALifecycleRestoredToBeforeItsPools) {
              restart();
            },
        .alerts = {"MusterOrphansWithheld"},
-       .may_fire = {"MusterDown", "MusterReplicaDown", "MusterAuditViolations"},
+       .may_fire = {"MusterDown", "MusterReplicaDown"},
        .panel = "Fleet: Orphans",
        .runbook = "set `--orphan_mass_percent=100` until it is gone"});
 }

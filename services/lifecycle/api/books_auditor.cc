@@ -13,11 +13,6 @@ namespace {
 
 constexpr size_t kMaxWaiting = 64;
 
-bool IsOrphan(DifferenceKind kind) {
-  return kind == DifferenceKind::kOrphanHolding || kind == DifferenceKind::kOrphanClaim ||
-         kind == DifferenceKind::kOrphanConfiguration;
-}
-
 // Uids that anybody but lifecycle knows.
 int64_t UidsOf(const Books& books) {
   std::set<absl::string_view> uids;

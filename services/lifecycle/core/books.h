@@ -94,6 +94,8 @@ enum class DifferenceKind {
   kNoConfiguration,      // it has Nodes and no configuration
 };
 inline constexpr int kDifferenceKinds = 11;
+// Of a pool that there is not.
+inline bool IsOrphan(DifferenceKind kind) { return kind <= DifferenceKind::kOrphanConfiguration; }
 // `orphan_holding`, ...: for metrics and people.
 absl::string_view DifferenceKindName(DifferenceKind kind);
 

@@ -12,11 +12,6 @@ namespace {
 // By uid: tells one state of what the books say of a pool from another.
 using Marks = absl::flat_hash_map<std::string, size_t>;
 
-bool IsOrphan(DifferenceKind kind) {
-  return kind == DifferenceKind::kOrphanHolding || kind == DifferenceKind::kOrphanClaim ||
-         kind == DifferenceKind::kOrphanConfiguration;
-}
-
 Marks MarksOf(const Books& books) {
   Marks marks;
   const auto mix = [&](const std::string& uid, size_t with) {

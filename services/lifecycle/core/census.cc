@@ -8,13 +8,27 @@
 
 namespace muster::lifecycle {
 
-void Census::Add(const Node& node, absl::Time now) {
+namespace {
+
+bool AwaitsAgent(const Node& node) {
+  const NodeState state = node.state;
+  // Nobody told it to boot yet.
+  if (state == NodeState::kAssigned) return node.desired.phase == Phase::kRunning;
+  return state == NodeState::kBooting || state == NodeState::kRegistered ||
+         state == NodeState::kReconfiguring || state == NodeState::kPreparedForTerminate;
+}
+
+}  // namespace
+
+void Census::Add(const Node& node, absl::string_view zone, absl::Time now) {
   NodeCount& count = nodes[static_cast<size_t>(node.state)];
   ++count.nodes;
   count.oldest = std::min(count.oldest, node.state_time);
   for (size_t i = 0; i < std::size(kCensusAges); ++i) {
     if (now - node.state_time > kCensusAges[i]) ++count.older[i];
   }
+  int64_t& awaiting = awaiting_agent[std::string(zone)];
+  if (AwaitsAgent(node) && now - node.state_time > kAgentPatience) ++awaiting;
   if (IsReturnable(node.state)) return;
   if (node.preempt_time != kNever)
     ++(IsDrainedForPreemption(node) ? preemptions_draining : preemptions_pending);

@@ -8,8 +8,10 @@
 #include <string>
 
 #include "absl/container/btree_map.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "services/common/pieces.h"
+#include "services/lifecycle/core/names.h"
 #include "services/lifecycle/core/state.h"
 
 // Nodes and pools, counted for the metrics.
@@ -19,6 +21,8 @@ namespace muster::lifecycle {
 inline constexpr absl::Duration kCensusAges[] = {absl::Minutes(1),  absl::Minutes(5),
                                                  absl::Minutes(15), absl::Hours(1),
                                                  absl::Hours(4),    absl::Hours(24)};
+// A Node that waits for its agent for longer than this may have none.
+inline constexpr absl::Duration kAgentPatience = absl::Minutes(15);
 
 struct NodeCount {
   int64_t nodes = 0;
@@ -39,6 +43,8 @@ inline constexpr int kReconfigurationStates = 5;
 // Rows are put in one by one, in any order.
 struct Census {
   std::array<NodeCount, kNodeStates> nodes = {};
+  // Nodes that have been for longer than kAgentPatience in a state that their agents end, by zone: of all in which there are Nodes.
+  absl::btree_map<std::string, int64_t> awaiting_agent = {};
   int64_t preemptions_pending = 0;   // Nodes that were warned
   int64_t preemptions_draining = 0;  // Nodes whose work is asked to leave for it
   int64_t drains_blocked = 0;        // Nodes whose agent says that something blocks their drain
@@ -48,7 +54,7 @@ struct Census {
   std::array<int64_t, kReconfigurationStates> reconfigurations = {};  // the last one of each pool
 
   const NodeCount& In(NodeState state) const { return nodes[static_cast<size_t>(state)]; }
-  void Add(const Node& node, absl::Time now);
+  void Add(const Node& node, absl::string_view zone, absl::Time now);
   void Add(const Pool& pool);
 };
 
@@ -57,9 +63,16 @@ template <class Lane>
 Census CensusOf(const Lane& lane, absl::Time now) {
   Census census;
   ForAllInPieces<Pool>(
-      lane, [&](const State&, const std::string&, const Pool& pool) { census.Add(pool); });
-  ForAllInPieces<Node>(
-      lane, [&](const State&, const std::string&, const Node& node) { census.Add(node, now); });
+      lane, [&](const State&, absl::string_view, const Pool& pool) { census.Add(pool); });
+  std::string pool_name, zone;  // of the last one: Nodes come by pool
+  ForAllInPieces<Node>(lane, [&](const State& state, absl::string_view name, const Node& node) {
+    if (const absl::string_view of = PoolNameOf(name); of != pool_name) {
+      pool_name = std::string(of);
+      const Pool* pool = state.table<Pool>().Find(of);
+      zone = pool == nullptr ? "" : pool->zone;
+    }
+    census.Add(node, zone, now);
+  });
   return census;
 }
 

@@ -22,9 +22,9 @@ Node In(NodeState state, absl::Duration since) {
 
 TEST(CensusTest, NodesByStateAndHowLongTheyAreInIt) {
   Census census;
-  census.Add(In(NodeState::kBooting, absl::Seconds(60)), kNow);
-  census.Add(In(NodeState::kBooting, absl::Seconds(61)), kNow);
-  census.Add(In(NodeState::kBooting, absl::Minutes(16)), kNow);
+  census.Add(In(NodeState::kBooting, absl::Seconds(60)), "Z", kNow);
+  census.Add(In(NodeState::kBooting, absl::Seconds(61)), "Z", kNow);
+  census.Add(In(NodeState::kBooting, absl::Minutes(16)), "Z", kNow);
   const NodeCount& booting = census.In(NodeState::kBooting);
   EXPECT_EQ(booting.nodes, 3);
   EXPECT_EQ(booting.oldest, kNow - absl::Minutes(16));
@@ -32,19 +32,35 @@ TEST(CensusTest, NodesByStateAndHowLongTheyAreInIt) {
   EXPECT_EQ(census.In(NodeState::kProduction), NodeCount());
 }
 
+TEST(CensusTest, WhoWaitsForItsAgentByZone) {
+  Census census;
+  for (int state = 0; state < kNodeStates; ++state) {
+    for (const absl::Duration since : {absl::Minutes(15), absl::Minutes(16)}) {
+      Node node = In(static_cast<NodeState>(state), since);
+      node.desired.phase = Phase::kRunning;
+      census.Add(node, "A", kNow);
+    }
+  }
+  census.Add(In(NodeState::kAssigned, absl::Hours(1)), "A", kNow);  // nobody told it to boot
+  census.Add(In(NodeState::kBooting, absl::Minutes(16)), "B", kNow);
+  census.Add(In(NodeState::kBooting, absl::Minutes(14)), "C", kNow);
+  EXPECT_THAT(census.awaiting_agent,
+              UnorderedElementsAre(Pair("A", 5), Pair("B", 1), Pair("C", 0)));
+}
+
 TEST(CensusTest, PreemptionsByPhase) {
   Node node = In(NodeState::kCordoned, absl::Minutes(1));
   node.preempt_time = kNow - absl::Minutes(3);
   Census census;
-  census.Add(node, kNow);
+  census.Add(node, "Z", kNow);
   node.state = NodeState::kDraining;
   StartDrain(node.desired, kNever, kNow);
-  census.Add(node, kNow);
+  census.Add(node, "Z", kNow);
   node.observed.drain_blocked_by = "a budget";
-  census.Add(node, kNow);
+  census.Add(node, "Z", kNow);
   // It is gone, its row is not yet.
   node.state = NodeState::kDeleted;
-  census.Add(node, kNow);
+  census.Add(node, "Z", kNow);
   EXPECT_EQ(census.preemptions_pending, 1);
   EXPECT_EQ(census.preemptions_draining, 2);
   EXPECT_EQ(census.drains_blocked, 1);

@@ -32,10 +32,18 @@ void BooksMetrics::Found(const Books& books, const std::vector<BooksMemory::Stan
   MutexLock lock(mutex_);
   orphans_ = orphans;
   differences_ = {};
-  for (const auto& stood : standing) ++differences_[static_cast<size_t>(stood.difference.kind)];
+  for (const auto& stood : standing) {
+    ++differences_[static_cast<size_t>(stood.difference.kind)];
+    // An orphan is given back, or withheld, which has an alert of its own: nothing is broken.
+    if (!IsOrphan(stood.difference.kind)) ++stats_.violations;
+  }
   withheld_ = withheld;
   ++stats_.audits;
-  stats_.violations += static_cast<int64_t>(standing.size());
+}
+
+void BooksMetrics::NotReleased() {
+  MutexLock lock(mutex_);
+  ++stats_.violations;
 }
 
 void BooksMetrics::Failed() {

@@ -25,10 +25,12 @@ class BooksMetrics final : public prometheus::Collectable {
   void Found(const Books& books, const std::vector<BooksMemory::Standing>& standing, bool withheld);
   void Failed();
   void Released(Keeper keeper);
+  // What was to be released is there still.
+  void NotReleased();
   // Another replica leads.
   void Clear();
 
-  // The rounds as audits; differences that stand are violations.
+  // The rounds as audits; differences that stand are violations, but for orphans: those are where they cannot be given back.
   storage::Auditor::Stats stats() const;
   std::vector<prometheus::MetricFamily> Collect() const override;
 

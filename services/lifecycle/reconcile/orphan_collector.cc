@@ -167,6 +167,7 @@ void OrphanCollector::GiveBack(const Books& books, const std::string& uid) {
     log::Warn("gave back what belonged to no pool",
               {{"uid", uid}, {"pool", pool}, {"machines", machines}, {"charged", charged}});
   } else {
+    metrics_->NotReleased();
     log::Warn("what belongs to no pool could not be given back",
               {{"uid", uid}, {"pool", pool}, {"error", status}});
   }
