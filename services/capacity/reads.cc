@@ -47,7 +47,7 @@ void FillPage(const State& state, const v1::ListMachinesRequest& request, const 
 // The same machines by their rows.
 constexpr auto kSelectMachines = [](const v1::ListMachinesRequest& request, Faults& faults) {
   return rpc::Selection<MachineRow>{
-      "", [filter = ParseRequest(request, faults)](const std::string&, const MachineRow& machine) {
+      "", [filter = ParseRequest(request, faults)](absl::string_view, const MachineRow& machine) {
         return Matches(filter, machine);
       }};
 };

@@ -2,10 +2,13 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
+#include <type_traits>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/hash/hash.h"
+#include "absl/strings/string_view.h"
 #include "services/common/mutex.h"
 
 // What many rows have alike, kept once for all of them.
@@ -27,9 +30,15 @@ class Interned {
   Interned() = default;
   // Implicit: rows are assigned plain values.
   Interned(T value) : value_(Pool::The().Share(std::move(value))) {}
+  // What a T is made of: a text of a string.
+  template <class From>
+  requires(!std::is_same_v<From, T> && !std::is_same_v<From, Interned> &&
+           std::is_constructible_v<T, const From&>) Interned(const From& from)
+      : Interned(T(from)) {}
 
   const T& get() const { return value_ == nullptr ? Pool::Empty() : *value_; }
   operator const T&() const { return get(); }
+  operator absl::string_view() const requires std::is_same_v<T, std::string> { return get(); }
   const T* operator->() const { return &get(); }
   const_iterator begin() const { return get().begin(); }
   const_iterator end() const { return get().end(); }
@@ -49,7 +58,10 @@ class Interned {
   }
 
   bool operator==(const Interned& other) const { return value_ == other.value_; }
-  bool operator==(const T& other) const { return get() == other; }
+  template <class Other>
+  requires(!std::is_same_v<Other, Interned>) bool operator==(const Other& other) const {
+    return get() == other;
+  }
 
   // How many different values are alive, the empty one aside.
   static size_t Alive() { return Pool::The().size(); }

@@ -32,7 +32,7 @@ struct KeptRequest {
       {};  // who has it kept: an organization, or a caller of several; empty: the platform
   std::string later = {};  // see services/common/state.h
 
-  std::string Key() const { return request_id; }
+  const std::string& Key() const { return request_id; }
   bool operator==(const KeptRequest&) const = default;
 };
 

@@ -20,7 +20,7 @@ std::string ForSome(const Table<Row>& table, absl::string_view after, size_t mos
   auto it = after.empty() ? table.rows().begin() : table.rows().upper_bound(after);
   for (; it != table.rows().end(); ++it) {
     f(it->first, *it->second.row);
-    if (++seen == most) return it->first;
+    if (++seen == most) return std::string(it->first);
   }
   return "";
 }
@@ -33,7 +33,7 @@ void ForAllInPieces(const Lane& lane, F f) {
   do {
     after = lane.Peek([&](const auto& state, int64_t) {
       return ForSome(state.template table<Row>(), after, kPiece,
-                     [&](const std::string& key, const Row& row) { f(state, key, row); });
+                     [&](absl::string_view key, const Row& row) { f(state, key, row); });
     });
   } while (!after.empty());
 }

@@ -56,9 +56,9 @@ Orchard::Change Gone(const std::string& name) { return {name, std::shared_ptr<co
 
 std::vector<std::string> KeysOf(const FakeMemory& memory) {
   std::vector<std::string> keys;
-  ForAllInPieces<Apple>(memory, [&](const Orchard&, const std::string& key, const Apple& apple) {
+  ForAllInPieces<Apple>(memory, [&](const Orchard&, absl::string_view key, const Apple& apple) {
     EXPECT_EQ(key, apple.name);
-    keys.push_back(key);
+    keys.emplace_back(key);
   });
   return keys;
 }

@@ -24,7 +24,7 @@ struct ReleasedPool {
   absl::Time release_time = absl::UnixEpoch();
   std::string later = {};  // see services/common/state.h
 
-  std::string Key() const { return pool_uid; }
+  const std::string& Key() const { return pool_uid; }
   bool operator==(const ReleasedPool&) const = default;
 };
 

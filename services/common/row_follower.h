@@ -66,7 +66,7 @@ class RowFollower {
 template <class Row, class Lane>
 void LearnAll(const Lane& lane, RowFollower<Row>& follower) {
   // Learnt while the piece is read: what is changed after it is told after it.
-  ForAllInPieces<Row>(lane, [&](const auto& state, const std::string& key, const Row&) {
+  ForAllInPieces<Row>(lane, [&](const auto& state, absl::string_view key, const Row&) {
     follower.Learn(key, state.template table<Row>().FindVersioned(key)->row);
   });
 }

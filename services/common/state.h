@@ -10,15 +10,15 @@
 #include <variant>
 #include <vector>
 
-#include "absl/container/btree_map.h"
+#include "absl/container/btree_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
 
 // What every domain's state is made of: tables of immutable rows by key, changed by one function,
 // whoever wrote the change.
 //
-// A Row is a plain struct with `std::string Key() const` (its resource name), `operator==`, and
-// `static constexpr char kKind[]` (its name in the journal). It may have `std::string later`: the bytes of what a later release said of
+// A Row is a plain struct with `std::string Key() const` (its resource name; `const std::string&` where a member holds it: a table
+// then keeps no second one), `operator==`, and `static constexpr char kKind[]` (its name in the journal). It may have `std::string later`: the bytes of what a later release said of
 // it and this one does not know, which stay with it as long as it is there (storage/postgres/later_fields.h).
 namespace muster {
 
@@ -59,7 +59,22 @@ struct Revised {
 template <class Row>
 class Table {
  public:
-  using Map = absl::btree_map<std::string, Versioned<Row>>;
+  // As std::pair names them. The key is the row's own where that holds one.
+  struct Entry {
+    using Key = std::conditional_t<std::is_reference_v<decltype(std::declval<const Row&>().Key())>,
+                                   absl::string_view, std::string>;
+
+    // Mutable, for a set shows its elements as they are to be compared: Table::Set alone replaces the row, under a key that is equal.
+    mutable Key first = {};
+    mutable Versioned<Row> second = {};
+  };
+  struct ByKey {
+    using is_transparent = void;
+    bool operator()(const Entry& a, const Entry& b) const { return a.first < b.first; }
+    bool operator()(const Entry& a, absl::string_view b) const { return a.first < b; }
+    bool operator()(absl::string_view a, const Entry& b) const { return a < b.first; }
+  };
+  using Map = absl::btree_set<Entry, ByKey>;
 
   // Null when there is none.
   const Row* Find(absl::string_view key) const {
@@ -70,17 +85,19 @@ class Table {
     const auto it = rows_.find(key);
     return it == rows_.end() ? nullptr : &it->second;
   }
-  // Sets the row, or removes it when null. Returns what was there.
+  // Sets the row, whose key it is, or removes it when null. Returns what was there.
   Versioned<Row> Set(const std::string& key, std::shared_ptr<const Row> row, int64_t revision) {
+    auto it = rows_.lower_bound(absl::string_view(key));
+    const bool found = it != rows_.end() && it->first == key;
     if (row == nullptr) {
-      const auto it = rows_.find(key);
-      if (it == rows_.end()) return {};
+      if (!found) return {};
       Versioned<Row> before = std::move(it->second);
       rows_.erase(it);
       return before;
     }
-    Versioned<Row>& slot = rows_[key];
-    return std::exchange(slot, Versioned<Row>{std::move(row), revision});
+    if (!found) it = rows_.insert(it, Entry{typename Entry::Key(key)});
+    if constexpr (std::is_same_v<typename Entry::Key, absl::string_view>) it->first = row->Key();
+    return std::exchange(it->second, Versioned<Row>{std::move(row), revision});
   }
   // In order of key. For keyset paging: rows().upper_bound(last_key).
   const Map& rows() const { return rows_; }
@@ -144,7 +161,7 @@ class StateBase {
   template <class Row, class F>
   void ForEachOf(F& f) const {
     for (const auto& [key, versioned] : table<Row>().rows()) {
-      f(Revised<Change>{Change{key, versioned.row}, versioned.revision});
+      f(Revised<Change>{Change{std::string(key), versioned.row}, versioned.revision});
     }
   }
 
@@ -154,7 +171,7 @@ class StateBase {
     const auto& rows = table<Row>().rows();
     for (auto it = rows.lower_bound(prefix);
          it != rows.end() && absl::StartsWith(it->first, prefix); ++it) {
-      f(Revised<Change>{Change{it->first, it->second.row}, it->second.revision});
+      f(Revised<Change>{Change{std::string(it->first), it->second.row}, it->second.revision});
     }
   }
 

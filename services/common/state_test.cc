@@ -14,7 +14,7 @@ struct Fruit {
   static constexpr char kKind[] = "Fruit";
   std::string name = {};
   int weight = 0;
-  std::string Key() const { return name; }
+  const std::string& Key() const { return name; }
   bool operator==(const Fruit&) const = default;
 };
 

@@ -36,7 +36,7 @@ constexpr auto kSelectQuotas = [](const v1::ListQuotasRequest& request, error::F
   faults.Require(prefix.has_value(), "parent",
                  "must be `organizations/{organization}`, or `organizations/-` for all.");
   return rpc::Selection<Quota>{prefix.value_or(""), [filter = FilterOf(request, faults)](
-                                                        const std::string& name, const Quota&) {
+                                                        absl::string_view name, const Quota&) {
                                  return Matches(filter, name);
                                }};
 };
@@ -50,7 +50,7 @@ constexpr auto kSelectHoldings = [](const v1::ListHoldingsRequest& request, erro
   faults.Require(uid.empty() || IsPoolUid(uid), "pool_uid", "must be a pool's uid, or empty.");
   return rpc::Selection<Holding>{
       prefix.value_or(""),
-      [filter = FilterOf(request, faults), uid](const std::string&, const Holding& holding) {
+      [filter = FilterOf(request, faults), uid](absl::string_view, const Holding& holding) {
         return Matches(filter, holding.quota) && (uid.empty() || uid == holding.pool_uid);
       }};
 };

@@ -94,10 +94,10 @@ class ChosenPage {
     size_t looked = 0;
     bool more = false;
     const std::string behind = std::move(after);
-    walk_(state, prefix, behind, [&](const std::string& cursor, const auto& entry) {
+    walk_(state, prefix, behind, [&](absl::string_view cursor, const auto& entry) {
       more = ++looked > kAtOnce;
       if (more) return false;
-      after = cursor;
+      after.assign(cursor.data(), cursor.size());
       Look(state, cursor, entry, response);
       return !full_;
     });
@@ -105,7 +105,7 @@ class ChosenPage {
   }
 
   template <class State, class Entry>
-  void Look(const State& state, const std::string& cursor, const Entry& entry, Response& response) {
+  void Look(const State& state, absl::string_view cursor, const Entry& entry, Response& response) {
     const auto& [name, versioned] = entry;
     if (!Sees(scope_, state, name)) return;
     if (wanted_.keep && !wanted_.keep(name, *versioned.row)) return;
@@ -119,7 +119,7 @@ class ChosenPage {
   }
 
   // Of those that come after the page before: the first, and one more.
-  void Keep(const std::string& name, Resource resource) {
+  void Keep(absl::string_view name, Resource resource) {
     std::string key = choice_.order->KeyOf(resource, name);
     if (key <= page_.after) return;
     kept_.emplace(std::move(key), std::move(resource));
@@ -130,12 +130,12 @@ class ChosenPage {
     for (auto& [key, resource] : kept_) Put(key, std::move(resource), response);
   }
 
-  void Put(const std::string& key, Resource resource, Response& response) {
+  void Put(absl::string_view key, Resource resource, Response& response) {
     full_ = full_ || filled_ == page_.size || bytes_ >= kMaxPageBytes;
     if (full_) return;
     ++filled_;
     bytes_ += resource.ByteSizeLong();
-    last_ = key;
+    last_ = std::string(key);
     *add_(response) = std::move(resource);
   }
 

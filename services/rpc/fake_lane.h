@@ -17,7 +17,7 @@ struct Fruit {
   static constexpr char kKind[] = "fruit";
   std::string name = {};
   int64_t weight = 0;
-  std::string Key() const { return name; }
+  const std::string& Key() const { return name; }
   bool operator==(const Fruit&) const = default;
 };
 

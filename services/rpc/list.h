@@ -50,14 +50,14 @@ std::string ListPage(const Request& request, const Page& page, Walk walk, Keep k
   int left = page.size;
   size_t bytes = 0;
   std::string last, token;
-  walk([&](const std::string& cursor, const auto& entry) {
+  walk([&](absl::string_view cursor, const auto& entry) {
     if (!keep(entry)) return true;
     if (left-- == 0 || bytes >= kMaxPageBytes) {
       token = PageToken(request, last);
       return false;
     }
     bytes += emit(entry);
-    last = cursor;
+    last.assign(cursor.data(), cursor.size());
     return true;
   });
   return token;
@@ -94,8 +94,8 @@ grpc::ServerUnaryReactor* ReadPaged(grpc::CallbackServerContext* context, Lane& 
 // Which rows a caller wants to see.
 template <class Row>
 struct Selection {
-  std::string prefix = {};                                            // of their keys
-  std::function<bool(const std::string& key, const Row&)> keep = {};  // empty: all
+  std::string prefix = {};                                           // of their keys
+  std::function<bool(absl::string_view key, const Row&)> keep = {};  // empty: all
 };
 
 // Which rows: all of the kind.
@@ -111,7 +111,7 @@ struct SelectAll {
 // it is.
 template <class State>
 bool Sees(const std::shared_ptr<const access::Scope>& scope, const State& state,
-          const std::string& key) {
+          absl::string_view key) {
   if (scope == nullptr) return true;
   if constexpr (requires { PlaceOf(state, key); }) {
     return scope->Covers(PlaceOf(state, key));

@@ -63,7 +63,7 @@ class ReadTest : public ::testing::Test {
     v1::Quota ignored;
     const auto select = [](const v1::ListQuotasRequest& asked, error::Faults& faults) {
       faults.Require(!asked.parent().empty(), "parent", "is required.");
-      return Selection<Fruit>{asked.parent(), [](const std::string& key, const Fruit& fruit) {
+      return Selection<Fruit>{asked.parent(), [](absl::string_view key, const Fruit& fruit) {
                                 return key != "a/1" && fruit.weight != 2;
                               }};
     };

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "services/common/interned.h"
 #include "storage/postgres/sql_types.h"
 
 // How a C++ value stands in a column: the column's type, the way in (a SqlArray, or a SqlTextArray
@@ -27,6 +28,9 @@ struct SqlValue<std::string> {
   }
   static std::string Read(absl::string_view text) { return std::string(text); }
 };
+
+template <>
+struct SqlValue<Interned<std::string>> : SqlValue<std::string> {};
 
 template <class Int>
 struct SqlInteger {

@@ -137,29 +137,24 @@ void Fill(Memory<quota::State>& memory) {
 }
 
 Families Scrape(const Memory<lifecycle::State>& memory) {
-  lifecycle::Census census;
-  ForAllInPieces<lifecycle::Pool>(
-      memory, [&](const auto&, const std::string&, const auto& pool) { census.Add(pool); });
-  ForAllInPieces<lifecycle::Node>(
-      memory, [&](const auto&, const std::string&, const auto& node) { census.Add(node, kNow); });
-  return lifecycle::FamiliesOf(census, kNow);
+  return lifecycle::FamiliesOf(lifecycle::CensusOf(memory, kNow), kNow);
 }
 
 Families Scrape(const Memory<capacity::State>& memory) {
   capacity::Census census;
   memory.Peek([&](const capacity::State& state, int64_t) { census.AddMachines(state); });
   ForAllInPieces<capacity::ClaimRow>(
-      memory, [&](const auto&, const std::string&, const auto& claim) { census.Add(claim); });
+      memory, [&](const auto&, absl::string_view, const auto& claim) { census.Add(claim); });
   return capacity::FamiliesOf(census, kNow);
 }
 
 Families Scrape(const Memory<quota::State>& memory) {
   quota::Census census;
   ForAllInPieces<quota::Quota>(
-      memory, [&](const quota::State& state, const std::string& name, const auto& quota) {
+      memory, [&](const quota::State& state, absl::string_view name, const auto& quota) {
         census.Add(quota, state.Held(name), kNow);
       });
-  ForAllInPieces<quota::Holding>(memory, [&](const auto&, const std::string&, const auto& holding) {
+  ForAllInPieces<quota::Holding>(memory, [&](const auto&, absl::string_view, const auto& holding) {
     census.Add(holding, true);
   });
   return quota::FamiliesOf(census, 50);
@@ -175,7 +170,7 @@ void Fill(Memory<configuration::State>& memory) {
 Families Scrape(const Memory<configuration::State>& memory) {
   configuration::Census census;
   ForAllInPieces<configuration::PoolConfiguration>(
-      memory, [&](const auto&, const std::string&, const auto& pool) { census.Add(pool); });
+      memory, [&](const auto&, absl::string_view, const auto& pool) { census.Add(pool); });
   return configuration::FamiliesOf(census);
 }
 

@@ -91,7 +91,7 @@ std::string World::SomeBusyPool() {
     for (int i = brief ? 10 : 1; i > 0; --i) busy.emplace_back(lifecycle::PoolNameOf(name));
   }
   for (const auto& [name, pool] : state.table<lifecycle::Pool>().rows()) {
-    if (pool.row->reconfiguring()) busy.push_back(name);
+    if (pool.row->reconfiguring()) busy.push_back(pool.row->name);
   }
   return busy.empty() || dice_.OneIn(3) ? dice_.Pick(PoolNamesEver()) : dice_.Pick(busy);
 }
@@ -143,8 +143,9 @@ void World::ProtectSome(bool validate_only) {
   const auto& nodes = cloud_.lifecycle.state().table<lifecycle::Node>().rows();
   if (nodes.empty()) return;
   const auto it = std::next(nodes.begin(), dice_.Roll(static_cast<int>(nodes.size())));
-  if (dice_.OneIn(5)) return OrderOne(it->first, validate_only);
-  lifecycle::UpdateNode command{.name = it->first, .protect_until_time = lifecycle::kNever};
+  if (dice_.OneIn(5)) return OrderOne(it->second.row->name, validate_only);
+  lifecycle::UpdateNode command{.name = it->second.row->name,
+                                .protect_until_time = lifecycle::kNever};
   if (dice_.OneIn(20)) command.reserved_desired = lifecycle::kControlPlane;
   if (dice_.OneIn(10)) command.reserved_desired = "";
   if (!dice_.OneIn(3)) {

@@ -337,7 +337,8 @@ void InvariantChecker::ConditionsChanged(const std::string& name,
     const bool same = was->status == now.status;
     if (same ? was->last_transition_time != now.last_transition_time
              : was->last_transition_time > now.last_transition_time) {
-      Fail(absl::StrCat(name, ": the transition time of ", now.type, " does not move with status"));
+      Fail(absl::StrCat(name, ": the transition time of ", now.type.get(),
+                        " does not move with status"));
     }
   }
 }

@@ -80,7 +80,7 @@ bool World::DeleteRevived() {
     const bool released = FindReleased(cloud_.quota.state(), uid) != nullptr ||
                           FindReleased(cloud_.capacity.state(), uid) != nullptr ||
                           FindReleased(cloud_.configuration.state(), uid) != nullptr;
-    if (released && !pool.row->deleting()) revived.push_back(name);
+    if (released && !pool.row->deleting()) revived.push_back(pool.row->name);
   }
   for (const std::string& name : revived) {
     survey_.Saw("pool: revived, and deleted");
@@ -185,7 +185,7 @@ void World::CheckAtRest() {
 void World::FailOf(const Pool& pool, absl::string_view fault) {
   std::string text = absl::StrCat(pool.name, ": ", fault);
   for (const lifecycle::Condition& c : pool.status.conditions) {
-    absl::StrAppend(&text, "\n  ", c.type, "=", c.reason, ": ", c.message);
+    absl::StrAppend(&text, "\n  ", c.type.get(), "=", c.reason.get(), ": ", c.message.get());
   }
   absl::StrAppend(&text, "\n  target ", pool.spec.target_nodes, ", granted ",
                   pool.account.granted_nodes, ", requested ", pool.account.requested_nodes,

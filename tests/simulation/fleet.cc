@@ -53,7 +53,7 @@ void Fleet::Restart() {
   views_.clear();
   untold_.clear();
   for (const auto& [name, node] : cloud_.lifecycle.state().table<Node>().rows()) {
-    views_[name] = node.row;
+    views_[node.row->name] = node.row;
   }
 }
 

@@ -165,7 +165,7 @@ class Order {
                       town_.stuck.contains(node->machine) ? " stuck" : "");
     }
     for (const lifecycle::Condition& c : pool->status.conditions)
-      absl::StrAppend(&text, "\n  ", c.type, "=", c.reason, ": ", c.message);
+      absl::StrAppend(&text, "\n  ", c.type.get(), "=", c.reason.get(), ": ", c.message.get());
     return text;
   }
 

@@ -124,7 +124,7 @@ void Replica::Beat() {
   lease_->Beat(trouble_);
   if (epoch() == 0 || epoch() == before) return;
   for (const auto& [name, pool] : around_.cloud.lifecycle.state().table<lifecycle::Pool>().rows())
-    agenda->Add(name, absl::ZeroDuration());
+    agenda->Add(pool.row->name, absl::ZeroDuration());
 }
 
 LeadChecker::Standing Replica::standing() const {

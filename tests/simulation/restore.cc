@@ -79,7 +79,8 @@ void World::Restore(Where where, Point point) {
 void World::LifecycleRestored(const lifecycle::State& lost) {
   const lifecycle::State& state = cloud_.lifecycle.state();
   for (const lifecycle::State* rows : {&lost, &state}) {
-    for (const auto& [name, node] : rows->table<lifecycle::Node>().rows()) fleet_.Changed(name);
+    for (const auto& [name, node] : rows->table<lifecycle::Node>().rows())
+      fleet_.Changed(node.row->name);
   }
   cloud_.lease.Restore(cloud_.lifecycle.TimeBefore(0));
   // Connections to it are not back at the same time.

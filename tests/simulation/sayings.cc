@@ -55,8 +55,7 @@ class Sayings {
     for (const Obstacle& obstacle : obstacles_) check(obstacle.message);
     const auto* events = cloud_.lifecycle.state().EventsOf(pool_.uid);
     if (events == nullptr) return;
-    for (const auto& [time, name] : *events)
-      check(cloud_.lifecycle.state().table<lifecycle::Event>().Find(name)->message);
+    for (const lifecycle::State::Seen& seen : *events) check(seen.event->message);
   }
   std::string Says(absl::string_view type) const {
     return std::string(lifecycle::ReasonOf(pool_.status.conditions, type));

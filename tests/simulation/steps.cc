@@ -33,7 +33,7 @@ void World::MoveClock() {
 std::vector<std::string> World::PoolNames() const {
   std::vector<std::string> names;
   for (const auto& [name, pool] : cloud_.lifecycle.state().table<lifecycle::Pool>().rows()) {
-    names.push_back(name);
+    names.push_back(pool.row->name);
   }
   return names;
 }

@@ -43,7 +43,7 @@ Census CensusOf(const Lane& lane) {
   Census census;
   lane.Peek([&](const State& state, int64_t) { census.AddMachines(state); });
   ForAllInPieces<ClaimRow>(
-      lane, [&](const State&, const std::string&, const ClaimRow& claim) { census.Add(claim); });
+      lane, [&](const State&, absl::string_view, const ClaimRow& claim) { census.Add(claim); });
   return census;
 }
 

@@ -31,10 +31,10 @@ struct Census {
 template <class Lane>
 Census CensusOf(const Lane& lane) {
   Census census;
-  ForAllInPieces<PoolConfiguration>(lane, [&](const State&, const std::string&,
+  ForAllInPieces<PoolConfiguration>(lane, [&](const State&, absl::string_view,
                                               const PoolConfiguration& pool) { census.Add(pool); });
   ForAllInPieces<Release>(
-      lane, [&](const State&, const std::string&, const Release& release) { census.Add(release); });
+      lane, [&](const State&, absl::string_view, const Release& release) { census.Add(release); });
   return census;
 }
 

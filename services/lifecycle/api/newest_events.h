@@ -30,12 +30,12 @@ class NewestEvents {
         pool_uid_.empty() ? state.EventsUnder(prefix) : state.EventsOf(pool_uid_);
     if (events == nullptr) return;
     const auto cursor = ParseCursor(after);
-    auto it = cursor ? events->lower_bound({cursor->first, cursor->second}) : events->end();
+    auto it = cursor ? events->lower_bound(State::Seen(*cursor)) : events->end();
     while (it != events->begin()) {
-      const auto& [time, name] = *--it;
-      if (!absl::StartsWith(name, prefix)) continue;
-      if (!visit(absl::StrCat(absl::ToUnixNanos(time), " ", name),
-                 *state.table<Event>().rows().find(name))) {
+      const State::Seen& seen = *--it;
+      if (!absl::StartsWith(seen.name(), prefix)) continue;
+      if (!visit(absl::StrCat(absl::ToUnixNanos(seen.time()), " ", seen.name()),
+                 *state.table<Event>().rows().find(absl::string_view(seen.name())))) {
         return;
       }
     }
@@ -51,12 +51,14 @@ class NewestEvents {
   }
 
  private:
-  static std::optional<std::pair<absl::Time, std::string>> ParseCursor(absl::string_view text) {
+  // An event that stands where the cursor does.
+  static std::optional<Event> ParseCursor(absl::string_view text) {
     const size_t space = text.find(' ');
     int64_t nanoseconds = 0;
     if (space == absl::string_view::npos || !absl::SimpleAtoi(text.substr(0, space), &nanoseconds))
       return std::nullopt;
-    return std::pair(absl::FromUnixNanos(nanoseconds), std::string(text.substr(space + 1)));
+    return Event{.name = std::string(text.substr(space + 1)),
+                 .last_time = absl::FromUnixNanos(nanoseconds)};
   }
 
   std::string pool_uid_;

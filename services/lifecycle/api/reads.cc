@@ -102,7 +102,7 @@ auto Below(absl::string_view pattern, Keep keep) {
     Parent parent(pattern, request.parent(), faults);
     std::string prefix = parent.prefix();
     return rpc::Selection<Row>{std::move(prefix), [request, keep, parent = std::move(parent)](
-                                                      const std::string& name, const Row& row) {
+                                                      absl::string_view name, const Row& row) {
                                  return parent.Holds(name) && keep(request, row);
                                }};
   };

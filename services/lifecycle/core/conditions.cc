@@ -13,7 +13,7 @@ const Condition* FindCondition(const std::vector<Condition>& conditions, absl::s
 
 absl::string_view ReasonOf(const std::vector<Condition>& conditions, absl::string_view type) {
   const Condition* condition = FindCondition(conditions, type);
-  return condition == nullptr ? absl::string_view() : condition->reason;
+  return condition == nullptr ? absl::string_view() : condition->reason.get();
 }
 
 void SetConditions(std::vector<Condition>& conditions, std::vector<Condition> wanted,

@@ -209,9 +209,9 @@ StatusOrOutcome Decide(StagedState<State>& staged, const TakeLease& command, abs
 StatusOrOutcome Decide(StagedState<State>& staged, const ExpireEvents& command, absl::Time now) {
   const State::EventsByTime& gone = staged.state().EventsOfGone();
   for (size_t i = 0; i < kMaxExpiredEvents && !gone.empty(); ++i) {
-    const auto [time, name] = *gone.begin();
-    if (now - time < command.keep && gone.size() <= command.most) break;
-    staged.Delete<Event>(name);
+    const State::Seen oldest = *gone.begin();
+    if (now - oldest.time() < command.keep && gone.size() <= command.most) break;
+    staged.Delete<Event>(oldest.name());
   }
   return Outcome{.revision = staged.revision()};
 }

@@ -35,7 +35,7 @@ std::vector<absl::string_view> SomePools(const State& state, const std::string& 
   const auto& pools = state.table<Pool>().rows();
   std::vector<absl::string_view> some;
   for (auto it = pools.lower_bound(prefix);
-       it != pools.end() && it->first.starts_with(prefix) && some.size() < kSome; ++it)
+       it != pools.end() && absl::StartsWith(it->first, prefix) && some.size() < kSome; ++it)
     some.push_back(LastIdOf(it->first));
   return some;
 }

@@ -52,8 +52,8 @@ TEST(EventKeeping, TheBoundKeepsThePoolsOwnAndEachNodesNewest) {
   EXPECT_THAT(sim.Reasons(), Contains("CWNodePoolCreated"));
   EXPECT_EQ(sim.CountOf("CWNodeAssigned"), 400);
   std::set<std::string> told;
-  for (const auto& [time, name] : EventsOf(sim)) {
-    const Event& event = *sim.state().table<Event>().Find(name);
+  for (const State::Seen& seen : EventsOf(sim)) {
+    const Event& event = *seen.event;
     if (absl::StrContains(event.message, "cough 4"))
       told.insert(std::string(LastIdOf(event.object)));
   }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -40,17 +39,16 @@ void EventLog::MakeRoom(absl::string_view pool_uid) {
   const State::EventsByTime* all = staged_.state().EventsOf(pool_uid);
   if (all == nullptr || all->size() < kMaxEventsAPool) return;
   enum Rank { kSuperseded, kNewest, kOwn };
-  std::vector<std::tuple<Rank, absl::Time, std::string>> ranked;
+  std::vector<std::pair<Rank, State::Seen>> ranked;
   absl::flat_hash_set<absl::string_view> seen;
-  const Table<Event>& events = staged_.state().table<Event>();
   for (auto it = all->rbegin(); it != all->rend(); ++it) {
-    const std::string& object = events.Find(it->second)->object;
+    const std::string& object = it->event->object;
     const bool own = object.find("/nodes/") == std::string::npos;
     const Rank rank = own ? kOwn : seen.insert(object).second ? kNewest : kSuperseded;
-    ranked.emplace_back(rank, it->first, it->second);
+    ranked.emplace_back(rank, *it);
   }
   std::sort(ranked.begin(), ranked.end());
-  for (size_t i = 0; i < kForgottenEvents; ++i) staged_.Delete<Event>(std::get<2>(ranked[i]));
+  for (size_t i = 0; i < kForgottenEvents; ++i) staged_.Delete<Event>(ranked[i].second.name());
 }
 
 void EventLog::EmitAll(const Pool& pool, const Node* before, const Node& after,

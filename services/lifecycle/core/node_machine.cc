@@ -300,22 +300,26 @@ void UpdateConditions(Node& node, absl::Time now) {
   const bool registered = was_present || IsInService(node.state);
   const bool off = IsReturnable(node.state);
   const bool active = node.observed.active && !off;
-  std::vector<Condition> wanted = {
-      registered && !off
-          ? Condition{condition::kRegistered, "True", reason::kRegistered, "Node is registered."}
-          : Condition{condition::kRegistered, "False", reason::kNotRegistered,
-                      "Node is not registered."},
-      active ? Condition{condition::kActive, "True", reason::kActive,
-                         node.observed.active_pods.empty()
-                             ? "Node is active."
-                             : absl::StrCat("Node is active: ",
-                                            absl::StrJoin(node.observed.active_pods, ", "), ".")}
-             : Condition{condition::kActive, "False", reason::kIdle, "Node is idle."},
-      IsLeaving(node.state) ? Condition{condition::kNodeRemoval, "True", reason::kPendingRemoval,
-                                        "Node is pending removal."}
-                            : Condition{condition::kNodeRemoval, "False",
-                                        reason::kNotPendingRemoval, "Node is not pending removal."},
-  };
+  // Made once: a copy shares its words.
+  static const auto& kRegistered =
+      *new Condition{condition::kRegistered, "True", reason::kRegistered, "Node is registered."};
+  static const auto& kNotRegistered = *new Condition{
+      condition::kRegistered, "False", reason::kNotRegistered, "Node is not registered."};
+  static const auto& kActive =
+      *new Condition{condition::kActive, "True", reason::kActive, "Node is active."};
+  static const auto& kIdle =
+      *new Condition{condition::kActive, "False", reason::kIdle, "Node is idle."};
+  static const auto& kLeaves = *new Condition{condition::kNodeRemoval, "True",
+                                              reason::kPendingRemoval, "Node is pending removal."};
+  static const auto& kStays = *new Condition{
+      condition::kNodeRemoval, "False", reason::kNotPendingRemoval, "Node is not pending removal."};
+  std::vector<Condition> wanted = {registered && !off ? kRegistered : kNotRegistered,
+                                   active ? kActive : kIdle,
+                                   IsLeaving(node.state) ? kLeaves : kStays};
+  if (active && !node.observed.active_pods.empty()) {
+    wanted[1].message =
+        absl::StrCat("Node is active: ", absl::StrJoin(node.observed.active_pods, ", "), ".");
+  }
   SetConditions(node.conditions, std::move(wanted), 0, now);
 }
 

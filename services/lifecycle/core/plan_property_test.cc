@@ -82,7 +82,7 @@ std::string Text(const PoolPlan& plan) {
     }
     if (const auto* status = std::get_if<SetStatus>(&action)) {
       for (const Condition& c : status->status.conditions) {
-        absl::StrAppend(&text, " ", c.type, "=", c.reason, " ", c.message);
+        absl::StrAppend(&text, " ", c.type.get(), "=", c.reason.get(), " ", c.message.get());
       }
     }
   }

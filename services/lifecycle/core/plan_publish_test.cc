@@ -103,7 +103,7 @@ TEST(ReferenceEvents, AnUnknownTypeIsToldAlone) {
   EXPECT_EQ(sim.CountOf("CWInvalidInstanceType"), 1);
   for (const auto& [name, event] : sim.state().table<Event>().rows())
     EXPECT_TRUE(event.row->type != "Warning" || event.row->reason == "CWInvalidInstanceType")
-        << event.row->reason;
+        << event.row->reason.get();
   sim.catalogue = Simulation().catalogue;
   ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.CountOf("CWNodePoolQuotaCheckFailed"), 1);

@@ -259,7 +259,7 @@ TEST(ReferenceConditions, TransitionTimesMoveWithTheStatusOnly) {
 
 std::string NodeSays(const Simulation& sim, const std::string& machine, const char* type) {
   const Condition* c = FindCondition(sim.node(machine)->conditions, type);
-  return absl::StrCat(c->status, ": ", c->message);
+  return absl::StrCat(c->status.get(), ": ", c->message.get());
 }
 
 // "CWActive: true if the Node is active." "CWRegistered: true if the Node is registered. If false,

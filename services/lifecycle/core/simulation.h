@@ -237,7 +237,9 @@ class Simulation : public SimPeers, public SimAgents {
   // The pool's condition: `False/Over: NodePool targetNodes ...`; empty: there is none.
   std::string Says(const std::string& type) const {
     const Condition* c = FindCondition(pool()->status.conditions, type);
-    return c == nullptr ? "" : absl::StrCat(c->status, "/", c->reason, ": ", c->message);
+    return c == nullptr
+               ? ""
+               : absl::StrCat(c->status.get(), "/", c->reason.get(), ": ", c->message.get());
   }
   std::string Reason(const std::string& type) const {
     return std::string(ReasonOf(pool()->status.conditions, type));

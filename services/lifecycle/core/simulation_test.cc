@@ -5,6 +5,7 @@
 
 #include <random>
 
+#include "absl/strings/str_cat.h"
 #include "services/lifecycle/core/conditions.h"
 
 namespace muster::lifecycle {
@@ -16,7 +17,8 @@ using ::testing::SizeIs;
 std::vector<std::string> Rendered(const Status& status) {
   std::vector<std::string> lines;
   for (const Condition& c : status.conditions) {
-    lines.push_back(c.type + "=" + c.status + "/" + c.reason + ": " + c.message);
+    lines.push_back(absl::StrCat(c.type.get(), "=", c.status.get(), "/", c.reason.get(), ": ",
+                                 c.message.get()));
   }
   return lines;
 }

@@ -216,15 +216,15 @@ void State::Reindex(const Node* before, const Node* after) {
 
 void State::Reindex(const Event* before, const Event* after) {
   if (before != nullptr) {
-    const EventsByTime::value_type key(before->last_time, before->name);
+    const Seen key(*before);
     EraseFrom(events_by_pool_, before->pool_uid, key);
     for (const absl::string_view place : PlacesOf(before->name))
       EraseFrom(events_by_place_, place, key);
     events_of_gone_.erase(key);
   }
   if (after != nullptr) {
-    const EventsByTime::value_type key(after->last_time, after->name);
-    events_by_pool_[after->pool_uid].insert(key);
+    const Seen key(*after);
+    events_by_pool_[after->pool_uid.get()].insert(key);
     for (const absl::string_view place : PlacesOf(after->name)) events_by_place_[place].insert(key);
     if (FindPoolByUid(after->pool_uid) == nullptr) events_of_gone_.insert(key);
   }

@@ -27,10 +27,24 @@ class State : public StateBase<State, Cluster, Pool, Node, Event, Lease, KeptReq
   State& operator=(State&&) noexcept;
   ~State();
 
-  // Names of pools by what they are charged on, and names of events, those of the rows, the one seen
-  // longest ago first.
+  // Names of pools by what they are charged on.
   using Names = absl::btree_set<std::string>;
-  using EventsByTime = absl::btree_set<std::pair<absl::Time, absl::string_view>>;
+  // An event's row, and when it was seen last, so that few rows are looked at to find a place in the order: that, then the name.
+  struct Seen {
+    explicit Seen(const Event& row) : micros(absl::ToUnixMicros(row.last_time)), event(&row) {}
+    absl::Time time() const { return event->last_time; }
+    const std::string& name() const { return event->name; }
+    friend bool operator==(const Seen& a, const Seen& b) {
+      return a.micros == b.micros && a.name() == b.name();
+    }
+    friend bool operator<(const Seen& a, const Seen& b) {
+      return a.micros != b.micros ? a.micros < b.micros : a.name() < b.name();
+    }
+
+    int64_t micros = 0;
+    const Event* event = nullptr;
+  };
+  using EventsByTime = absl::btree_set<Seen>;
 
   // Null when there is none.
   const Pool* FindPoolByUid(absl::string_view uid) const;

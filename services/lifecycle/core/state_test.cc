@@ -50,7 +50,7 @@ TEST(State, EventsAreKeptByTimeOfEachPlace) {
   const auto under = [&](const char* prefix) {
     std::string ids;
     if (const State::EventsByTime* events = state.EventsUnder(prefix)) {
-      for (const auto& [time, name] : *events) absl::StrAppend(&ids, LastIdOf(name));
+      for (const State::Seen& seen : *events) absl::StrAppend(&ids, LastIdOf(seen.name()));
     }
     return ids;
   };
@@ -76,7 +76,7 @@ TEST(State, EventsAreKeptByTimeOfEachPlace) {
   EXPECT_EQ(under(""), "3124");
   staged.RollBack();
   EXPECT_EQ(under(""), "");
-  EXPECT_EQ(copy.EventsUnder("")->begin()->second, "organizations/acmes/clusters/c1/events/3");
+  EXPECT_EQ(copy.EventsUnder("")->begin()->name(), "organizations/acmes/clusters/c1/events/3");
 }
 
 TEST(State, IndexesFollowAndGoBack) {

@@ -20,7 +20,8 @@ using ::testing::ElementsAre;
 std::vector<std::string> SummaryOf(const Simulation& sim) {
   std::vector<std::string> told;
   for (const Condition& condition : sim.pool()->status.summary) {
-    told.push_back(absl::StrCat(condition.type, " ", condition.status, " ", condition.reason));
+    told.push_back(absl::StrCat(condition.type.get(), " ", condition.status.get(), " ",
+                                condition.reason.get()));
     EXPECT_EQ(condition.observed_generation, sim.pool()->generation);
   }
   return told;

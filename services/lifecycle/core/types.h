@@ -19,6 +19,8 @@ namespace muster::lifecycle {
 inline constexpr absl::Time kNever = absl::InfiniteFuture();
 
 using StringMap = std::map<std::string, std::string>;
+// A text that many rows have alike.
+using Word = Interned<std::string>;
 
 struct Cluster {
   static constexpr char kKind[] = "cluster";
@@ -38,7 +40,7 @@ struct Cluster {
   Allowance allowance = {};
   std::string later = {};  // see services/common/state.h
 
-  std::string Key() const { return name; }
+  const std::string& Key() const { return name; }
   bool operator==(const Cluster&) const = default;
 };
 
@@ -132,13 +134,13 @@ struct Spec {
 
 // As in Kubernetes. `status` is True, False or Unknown.
 struct Condition {
-  std::string type = {};
-  std::string status = {};
-  std::string reason = {};
-  std::string message = {};
+  Word type = {};
+  Word status = {};
+  Word reason = {};
+  Word message = {};
   absl::Time last_transition_time = kNever;
   int64_t observed_generation = 0;
-  std::string event_reason = {};  // of the event that goes with it; empty: none
+  Word event_reason = {};  // of the event that goes with it; empty: none
   bool operator==(const Condition&) const = default;
 };
 
@@ -240,7 +242,7 @@ struct Pool {
   std::optional<Reconfiguration> reconfiguration = {};
   std::string later = {};  // see services/common/state.h
 
-  std::string Key() const { return name; }
+  const std::string& Key() const { return name; }
   bool deleting() const { return delete_time != kNever; }
   // What the pool should have, replacements that come early aside.
   int64_t target_nodes() const { return deleting() ? 0 : spec.target_nodes; }
@@ -337,7 +339,7 @@ struct Node {
   static constexpr char kKind[] = "node";
   std::string name = {};
   std::string machine = {};
-  std::string pool_uid = {};
+  Word pool_uid = {};
   NodeState state = NodeState::kAssigned;
   absl::Time state_time = kNever;
   absl::Time create_time = kNever;
@@ -356,7 +358,7 @@ struct Node {
   NodeOrders orders = {};
   std::string later = {};  // see services/common/state.h
 
-  std::string Key() const { return name; }
+  const std::string& Key() const { return name; }
   bool operator==(const Node&) const = default;
 };
 
@@ -364,17 +366,17 @@ struct Node {
 struct Event {
   static constexpr char kKind[] = "event";
   std::string name = {};
-  std::string object = {};
-  std::string pool_uid = {};
-  std::string type = {};
-  std::string reason = {};
+  Word object = {};
+  Word pool_uid = {};
+  Word type = {};
+  Word reason = {};
   std::string message = {};
   int64_t count = 1;
   absl::Time first_time = kNever;
   absl::Time last_time = kNever;
   std::string later = {};  // see services/common/state.h
 
-  std::string Key() const { return name; }
+  const std::string& Key() const { return name; }
   bool operator==(const Event&) const = default;
 };
 
@@ -390,7 +392,7 @@ struct Lease {
   int64_t generation_floor = 0;
   std::string later = {};  // see services/common/state.h
 
-  std::string Key() const { return name; }
+  const std::string& Key() const { return name; }
   bool operator==(const Lease&) const = default;
 };
 

@@ -90,7 +90,7 @@ void OrphanCollector::ForgetEvents() {
   const size_t pieces = lane.Peek([&](const State& state, int64_t) {
     const State::EventsByTime& gone = state.EventsOfGone();
     const bool over =
-        !gone.empty() && (gone.size() > command.most || now - gone.begin()->first >= command.keep);
+        !gone.empty() && (gone.size() > command.most || now - gone.begin()->time() >= command.keep);
     return over ? std::min(gone.size() / kMaxExpiredEvents + 1, kMostPieces) : 0;
   });
   for (size_t i = 0; i < pieces; ++i) {

@@ -53,13 +53,12 @@ struct Census {
 template <class Lane>
 Census CensusOf(const Lane& lane, absl::Time now) {
   Census census;
-  ForAllInPieces<Quota>(lane, [&](const State& state, const std::string& name, const Quota& quota) {
+  ForAllInPieces<Quota>(lane, [&](const State& state, absl::string_view name, const Quota& quota) {
     census.Add(quota, state.Held(name), now);
   });
-  ForAllInPieces<Holding>(
-      lane, [&](const State& state, const std::string&, const Holding& holding) {
-        census.Add(holding, state.table<Quota>().Find(holding.quota) != nullptr);
-      });
+  ForAllInPieces<Holding>(lane, [&](const State& state, absl::string_view, const Holding& holding) {
+    census.Add(holding, state.table<Quota>().Find(holding.quota) != nullptr);
+  });
   return census;
 }
 

@@ -132,13 +132,13 @@ TEST_F(CensusTest, InPiecesIsTheSameAsAtOnce) {
     std::string after;
     do {
       after = ForSome(state_.table<Quota>(), after, piece,
-                      [&](const std::string& name, const Quota& quota) {
+                      [&](absl::string_view name, const Quota& quota) {
                         census.Add(quota, state_.Held(name), kNow);
                       });
     } while (!after.empty());
     do {
       after = ForSome(state_.table<Holding>(), after, piece,
-                      [&](const std::string&, const Holding& row) { census.Add(row, true); });
+                      [&](absl::string_view, const Holding& row) { census.Add(row, true); });
     } while (!after.empty());
     EXPECT_EQ(census.keys, Count().keys) << piece;
     EXPECT_EQ(census.organizations, Count().organizations) << piece;
