@@ -1,5 +1,6 @@
 #include "services/rpc/dispatch.h"
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <optional>
@@ -134,9 +135,14 @@ void GiveDispatch(const grpc::ServerContextBase& context, Dispatch dispatch) {
 }
 
 absl::Time DeadlineOf(const grpc::CallbackServerContext& context, const Dispatch& dispatch) {
+  // Not context.deadline(), which overflows with a client's "never" in 300 years.
+  constexpr int64_t kMostSeconds = 10LL * 365 * 24 * 3'600;
   const gpr_timespec raw = context.raw_deadline();
-  if (gpr_time_cmp(raw, gpr_inf_future(raw.clock_type)) < 0)
-    return absl::FromChrono(context.deadline());
+  if (gpr_time_cmp(raw, gpr_inf_future(raw.clock_type)) < 0) {
+    const gpr_timespec left = gpr_time_sub(raw, gpr_now(raw.clock_type));
+    return absl::Now() + absl::Seconds(std::min<int64_t>(left.tv_sec, kMostSeconds)) +
+           absl::Nanoseconds(left.tv_nsec);
+  }
   return dispatch.core != nullptr ? dispatch.arrived + dispatch.core->default_deadline
                                   : absl::Now() + kDefaultDeadline;
 }

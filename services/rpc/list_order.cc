@@ -16,6 +16,7 @@ namespace {
 
 constexpr size_t kMaxFields = 8;
 constexpr size_t kMaxOrderBytes = 1024;
+constexpr size_t kMaxTextBytes = 512;
 
 // Greater bytes for greater numbers.
 std::string BytesOf(uint64_t number) {
@@ -32,10 +33,11 @@ std::string BytesOf(double number) {
   std::memcpy(&bits, &number, sizeof(bits));
   return BytesOf(bits >> 63 != 0 ? ~bits : bits | (uint64_t{1} << 63));
 }
-// Ends below everything that goes on.
+// Ends below everything that goes on. Of long texts the beginning: where a list went to is told in a page token, which is bounded as
+// every field of a request is.
 std::string BytesOf(const std::string& text) {
   std::string bytes;
-  for (const char c : text) {
+  for (const char c : absl::string_view(text).substr(0, kMaxTextBytes)) {
     bytes += c;
     if (c == '\0') bytes += '\1';
   }

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "services/rpc/limits.h"
+
 namespace muster::rpc {
 namespace {
 
@@ -79,6 +81,17 @@ TEST(ListOrder, ATextThatGoesOnComesLaterWhateverItGoesOnWith) {
                                                     Event("c", nul, 0, 0)};
   EXPECT_THAT(Ordered("reason", events), ElementsAre("b", "c", "a"));
   EXPECT_THAT(Ordered("reason desc", events), ElementsAre("a", "c", "b"));
+}
+
+// A page token bears it, and has to fit into a request.
+TEST(ListOrder, OfLongTextsTheBeginningCounts) {
+  std::string by;
+  for (int i = 0; i < 8; ++i) by += i == 0 ? "message" : ",message";
+  const auto order = ListOrder::Parse(by, *lifecycle::v1::Event::descriptor());
+  ASSERT_TRUE(order.ok());
+  lifecycle::v1::Event event;
+  event.set_message(std::string(100'000, '\0'));
+  EXPECT_LE(order->KeyOf(event, std::string(300, 'n')).size() * 4 / 3, kMaxStringBytes);
 }
 
 TEST(ListOrder, SaysWhatIsWrong) {

@@ -192,6 +192,21 @@ TEST_F(UnaryTest, TheClientsDeadlineIsTheCalls) {
   EXPECT_LT(absl::AbsDuration(seen - deadline), absl::Seconds(30));
 }
 
+// What others send for "never".
+TEST_F(UnaryTest, ADeadlineInThreeHundredYearsIsNoPastOne) {
+  absl::Time seen;
+  Handle([&](Responder responder, v1::Quota*) {
+    seen = responder.deadline();
+    responder.Finish(absl::OkStatus());
+  });
+  grpc::ClientContext context;
+  const int64_t then = absl::ToUnixSeconds(absl::Now() + 300 * absl::Hours(365 * 24));
+  context.set_deadline(gpr_timespec{then, 0, GPR_CLOCK_REALTIME});
+  v1::Quota response;
+  EXPECT_TRUE(Get(response, context).ok());
+  EXPECT_GT(seen, absl::Now() + absl::Hours(1));
+}
+
 // Replies that race with the deadline: whoever wins, the call ends once, and nobody writes to a
 // response that is gone (the address sanitizer would tell).
 TEST_F(UnaryTest, RepliesMayRaceWithTheDeadline) {
