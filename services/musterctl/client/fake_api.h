@@ -59,6 +59,7 @@ class FakeApi final : public Api {
   capacity::v1::FindPlacementsResponse placements = {};
   configuration::v1::PoolConfiguration configuration = {};  // after every order
   quota::v1::HoldingAnswer holding = {};                    // what CheckQuota answers
+  google::rpc::Status holding_error = {};                   // in its place, if set
   // What the streams carry, and how each ends. When none is left the watch ends for good.
   struct Stream {
     std::vector<WatchMessage> messages = {};
@@ -202,7 +203,11 @@ class FakeApi final : public Api {
                     std::to_string(request.holdings(0).nodes()));
     if (!refusal.ok()) return refusal;
     quota::v1::CheckQuotaResponse response;
-    *response.add_results()->mutable_answer() = holding;
+    if (holding_error.code() != 0) {
+      *response.add_results()->mutable_error() = holding_error;
+    } else {
+      *response.add_results()->mutable_answer() = holding;
+    }
     return response;
   }
   absl::StatusOr<CellNames> PublishRelease(const std::string& name, bool dry_run) override {

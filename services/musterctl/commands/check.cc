@@ -52,10 +52,16 @@ absl::Status Check(Session& session) {
                                            : field;
     });
   }
+  if (response->results_size() == 1 && response->results(0).has_error()) {
+    const auto& error = response->results(0).error();
+    return absl::Status(static_cast<absl::StatusCode>(error.code()), error.message());
+  }
   if (response->results_size() != 1 || !response->results(0).has_answer())
     return absl::InternalError("the server did not answer the question");
   const quota::v1::HoldingAnswer& answer = response->results(0).answer();
-  const bool fits = answer.nodes() == *nodes;
+  // What does not grow is granted, also of a quota that it is beyond.
+  const bool within = *nodes == 0 || answer.verdict() == quota::v1::HoldingAnswer::VERDICT_UNDER;
+  const bool fits = within && answer.nodes() == *nodes;
   session.world.out << Label(id) << ": " << *nodes
                     << (fits ? " Nodes fit; then " : " Nodes do not fit: ") << Text(answer) << "\n";
   PrintHolders(answer, session);

@@ -87,6 +87,17 @@ absl::StatusOr<Query> ReadQuery(const CommandLine& line) {
   return query;
 }
 
+absl::Status SortItems(const std::string& path, std::vector<Item>& items) {
+  std::vector<nlohmann::json> objects;
+  for (const Item& item : items) objects.push_back(ToObject(item));
+  const auto order = SortedBy(path, objects);
+  if (!order.ok()) return WrongUse(order.status().message());
+  std::vector<Item> sorted;
+  for (const size_t at : *order) sorted.push_back(std::move(items[at]));
+  items = std::move(sorted);
+  return absl::OkStatus();
+}
+
 absl::Status GetAt(Session& session, const Query& query) {
   const CommandLine& line = session.line;
   const Kind kind = query.asked.kinds[0];
@@ -98,12 +109,16 @@ absl::Status GetAt(Session& session, const Query& query) {
     ASSIGN_OR_RETURN(std::vector<Item> items, session.api.ListPast(kind, query.pool, then));
     if (items.empty()) RETURN_IF_ERROR(CheckClusterOf(session, {kind, query.pool}));
     query.selection.Filter(items);
+    if (line.Has("sort-by")) RETURN_IF_ERROR(SortItems(line.Get("sort-by"), items));
     return PrintAll(items, query.format, true, session);
   }
-  ASSIGN_OR_RETURN(const std::vector<ToldPast> past,
-                   session.api.GetPast(query.asked.named[0], then));
+  const ResourceId& named = query.asked.named[0];
+  const absl::StatusOr<std::vector<ToldPast>> past = session.api.GetPast(named, then);
+  if (absl::IsNotFound(past.status()) && line.Has("ignore-not-found"))
+    return CheckClusterOf(session, named);
+  RETURN_IF_ERROR(past.status());
   std::vector<Item> items;
-  for (const ToldPast& told : past) {
+  for (const ToldPast& told : *past) {
     ASSIGN_OR_RETURN(items.emplace_back(), ToItem(told.answer.resource()));
     items.back().cell = told.cell;
   }
@@ -135,17 +150,6 @@ absl::Status GetNamed(Session& session, const Query& query) {
 bool IsWhole(const Session& session, const Query& query, Kind kind) {
   return !query.format.is_rows() || query.asked.kinds.size() > 1 || session.line.Has("sort-by") ||
          kind == Kind::kEvent || query.machines.has_value();
-}
-
-absl::Status SortItems(const std::string& path, std::vector<Item>& items) {
-  std::vector<nlohmann::json> objects;
-  for (const Item& item : items) objects.push_back(ToObject(item));
-  const auto order = SortedBy(path, objects);
-  if (!order.ok()) return WrongUse(order.status().message());
-  std::vector<Item> sorted;
-  for (const size_t at : *order) sorted.push_back(std::move(items[at]));
-  items = std::move(sorted);
-  return absl::OkStatus();
 }
 
 // Nothing was found: that may be because nothing can be there.

@@ -125,6 +125,26 @@ TEST_F(QuestionsTest, CheckSaysWhetherItFitsAndWhoIsInTheWay) {
   EXPECT_THAT(api_.calls.back(), EndsWith("/holdings/u7 9"));
 }
 
+// What does not grow is granted, and yet may be beyond a limit that was lowered, or of none.
+TEST_F(QuestionsTest, CheckSaysWhatIsBeyondTheLimitThoughItWouldBeGranted) {
+  api_.holding.set_nodes(12);
+  for (const auto verdict :
+       {quota::v1::HoldingAnswer::VERDICT_OVER, quota::v1::HoldingAnswer::VERDICT_NOT_SET}) {
+    api_.holding.set_verdict(verdict);
+    EXPECT_EQ(RunLine({"check", "quota", "A-1A~t~default", "--nodes=12"}), kFailed);
+    EXPECT_THAT(out(), HasSubstr("12 Nodes do not fit: "));
+  }
+  api_.holding.set_nodes(0);
+  EXPECT_EQ(RunLine({"check", "quota", "A-1A~t~default", "--nodes=0"}), kDone);
+}
+
+TEST_F(QuestionsTest, CheckSaysWhyTheServerHasNoAnswer) {
+  api_.holding_error.set_code(9);
+  api_.holding_error.set_message("The pool was released.");
+  EXPECT_EQ(RunLine({"check", "quota", "A-1A~t~default", "--nodes=1"}), kFailed);
+  EXPECT_THAT(err(), HasSubstr("The pool was released."));
+}
+
 TEST_F(QuestionsTest, ExplainOfANodePoolSaysWhoMustAct) {
   lifecycle::v1::NodePool& pool = *api_.obstacles.mutable_node_pool();
   pool.mutable_spec()->set_target_nodes(5);
