@@ -4,7 +4,11 @@
 
 #include <array>
 #include <cerrno>
+#include <cstring>
+#include <filesystem>
 #include <fstream>
+#include <optional>
+#include <string>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -34,7 +38,42 @@ std::string Instance() {
   return absl::StrCat(host.data(), "/", getpid());
 }
 
+absl::Status CheckAccess(const std::string& written, const char* flag, const std::string& path) {
+  if (access(written.c_str(), W_OK) == 0) return absl::OkStatus();
+  return error::InvalidField(flag,
+                             absl::StrCat(path, " cannot be written: ", std::strerror(errno), "."));
+}
+
+// nullopt: the file is not there, or says nothing.
+absl::StatusOr<std::optional<log::Level>> LevelIn(const std::string& file) {
+  std::ifstream in(file);
+  std::string line;
+  if (!std::getline(in, line)) return std::nullopt;
+  const auto level = log::ParseLevel(absl::StripAsciiWhitespace(line));
+  if (!level) {
+    return error::InvalidField("--log_level_file",
+                               absl::StrCat(file, " must say debug, info, warning or error."));
+  }
+  return level;
+}
+
 }  // namespace
+
+absl::Status CheckWritable(const char* flag, const std::string& path) {
+  const bool is_there = access(path.c_str(), F_OK) == 0;
+  return is_there ? CheckAccess(path, flag, path) : CheckReplaceable(flag, path);
+}
+
+absl::Status CheckReplaceable(const char* flag, const std::string& path) {
+  if (path.empty()) return absl::OkStatus();
+  return CheckAccess(std::filesystem::absolute(path).parent_path(), flag, path);
+}
+
+absl::Status CheckFiles(const Options& options) {
+  RETURN_IF_ERROR(LevelIn(options.log_level_file).status());
+  RETURN_IF_ERROR(CheckWritable("--log_file", options.log_file));
+  return CheckWritable("--trace_file", options.trace_file);
+}
 
 void Daemon::BlockSignals(std::initializer_list<int> others) {
   sigset_t& signals = Blocked();
@@ -73,16 +112,8 @@ Daemon::~Daemon() {
 
 absl::Status Daemon::ReadLevel() const {
   if (options_.log_level_file.empty()) return absl::OkStatus();
-  std::ifstream in(options_.log_level_file);
-  std::string line;
-  if (!std::getline(in, line)) return absl::OkStatus();
-  const auto level = log::ParseLevel(absl::StripAsciiWhitespace(line));
-  if (!level) {
-    return error::InvalidField(
-        "--log_level_file",
-        absl::StrCat(options_.log_level_file, " must say debug, info, warning or error."));
-  }
-  log::SetLevel(*level);
+  ASSIGN_OR_RETURN(const std::optional<log::Level> level, LevelIn(options_.log_level_file));
+  if (level) log::SetLevel(*level);
   return absl::OkStatus();
 }
 

@@ -24,6 +24,13 @@ struct Options {
   double trace_sample = 1;
 };
 
+// INVALID_ARGUMENT: the file of the flag could not be made or appended to. It is neither; an empty path is none.
+absl::Status CheckWritable(const char* flag, const std::string& path);
+// The same of a file that is replaced.
+absl::Status CheckReplaceable(const char* flag, const std::string& path);
+// What Start would say of the files of `options`, which are left as they are.
+absl::Status CheckFiles(const Options& options);
+
 // A program's log, spans and signals. To be made first, once, and to go last: what the rest logs and
 // records until then goes out.
 class Daemon {

@@ -29,8 +29,10 @@ constexpr char kUsage[] =
 
 // What is wrong with the flags, and with the files that they name.
 absl::Status CheckFlags() {
-  RETURN_IF_ERROR(muster::daemon::OptionsFromFlags().status());
+  ASSIGN_OR_RETURN(const auto of_daemon, muster::daemon::OptionsFromFlags());
+  RETURN_IF_ERROR(muster::daemon::CheckFiles(of_daemon));
   ASSIGN_OR_RETURN(const auto options, muster::kubernetes::OptionsFromFlags());
+  RETURN_IF_ERROR(muster::daemon::CheckReplaceable("--port_file", options.port_file));
   return muster::tls::CertificateFiles::CreateIfAny(options.tls).status();
 }
 

@@ -8,6 +8,7 @@
 #include "services/common/clock.h"
 #include "services/common/error.h"
 #include "services/common/status_macros.h"
+#include "services/daemon/daemon.h"
 #include "services/daemon/flag_file.h"
 #include "services/daemon/flags.h"
 #include "services/musterd/options.h"
@@ -51,10 +52,13 @@ void CheckMigrations(const std::string& schema, Findings& findings) {
 
 absl::Status CheckServe() {
   Findings findings;
-  findings.Add("--log_level", daemon::OptionsFromFlags().status());
+  const auto of_daemon = daemon::OptionsFromFlags();
+  findings.Add("--log_level", of_daemon.status());
+  if (of_daemon.ok()) findings.Add("--log_file", daemon::CheckFiles(*of_daemon));
   const auto options = ServeOptionsFromFlags();
   findings.Add("--services", options.status());
   if (!options.ok()) return findings.status();
+  findings.Add("--port_file", daemon::CheckReplaceable("--port_file", options->port_file));
   CheckDatabase(options->conninfo, findings);
   for (const std::string& service : options->services) CheckMigrations(service, findings);
   findings.Add("--tls_cert_file", tls::CertificateFiles::CreateIfAny(options->tls).status());

@@ -49,6 +49,19 @@ TEST_F(CheckConfigTest, BoundsAreToldWithFileLineAndWhatIsAllowed) {
   EXPECT_THAT(said_.str(), HasSubstr("it.flags:5: --log_level is \"loud\""));
 }
 
+TEST_F(CheckConfigTest, FilesThatCannotBeWrittenAreTold) {
+  std::ofstream(Path("level")) << "loud\n";
+  for (const std::string flag : {"log_file", "trace_file", "port_file"}) {
+    EXPECT_EQ(Check("serve", absl::StrCat(Good(), "--", flag, "=", Path("no-folder/it"), "\n")), 1);
+    EXPECT_THAT(said_.str(), HasSubstr(absl::StrCat("it.flags:4: --", flag, " ")));
+    EXPECT_THAT(said_.str(), HasSubstr("cannot be written: No such file"));
+    EXPECT_EQ(Check("serve", absl::StrCat(Good(), "--", flag, "=", Path("new"), "\n")), 0)
+        << said_.str();
+  }
+  EXPECT_EQ(Check("serve", absl::StrCat(Good(), "--log_level_file=", Path("level"), "\n")), 1);
+  EXPECT_THAT(said_.str(), HasSubstr("must say debug, info, warning or error"));
+}
+
 TEST_F(CheckConfigTest, WhatTheFlagsNameIsLookedAt) {
   std::ofstream(Path("policy.yaml")) << "bindings: [{role: king}]\n";
   EXPECT_EQ(Check("serve", absl::StrCat("--services=quota\n--db_conninfo=host\n--migrations_dir=",
