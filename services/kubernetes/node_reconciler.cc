@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -39,9 +40,11 @@ std::string PoolOf(const std::string& node_name) {
   return parts.size() == 8 ? parts[5] : "";
 }
 
-// What the server says of the budget that stands in the way; empty: something else does.
+// What the server says of the budget that stands in the way, or of several, which it does not support; empty: something else does.
 std::string BudgetOf(const absl::Status& status) {
   const ApiError error = ErrorOf(status);
+  if (error.code == 500 && absl::StrContains(status.message(), "PodDisruptionBudget"))
+    return std::string(status.message());
   for (const auto& [cause, message] : error.causes) {
     if (cause == "DisruptionBudget") return message;
   }

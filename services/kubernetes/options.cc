@@ -57,9 +57,11 @@ ABSL_FLAG(int, removals_unasked_percent, 10, "See --removals_unasked; 0 to 100."
 ABSL_FLAG(int, events_per_minute, 3000,
           "Most writes of events a minute, 1 to 60000; a sixth of them at once after a rest. What "
           "comes faster waits, warnings for less long than others.");
-ABSL_FLAG(absl::Duration, refusal_retry, absl::Seconds(15),
-          "When a NodePool is tried again that is beyond a limit of its organization, or whose "
-          "cluster Muster does not have; 100ms to 1h.");
+ABSL_FLAG(
+    absl::Duration, refusal_retry, absl::Seconds(15),
+    "When a NodePool is tried again that is beyond a limit of its organization, or whose "
+    "cluster Muster does not have; one whose spec is refused after twenty times that. 100ms to "
+    "1h.");
 ABSL_FLAG(int, node_pool_workers, 4, "NodePools that are worked on at a time, 1 to 32.");
 ABSL_FLAG(int, node_workers, 6, "Nodes that are worked on at a time, 1 to 32.");
 ABSL_FLAG(std::string, lease_namespace, "muster-system", "Namespace of the Lease.");

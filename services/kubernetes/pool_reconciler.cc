@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "services/common/condition_names.h"
 #include "services/common/error.h"
 #include "services/common/log.h"
 #include "services/common/status_macros.h"
@@ -95,13 +96,13 @@ Outcome PoolReconciler::Reconcile(const std::string& name) {
   if (!outcome.status.ok()) return outcome;
   // Nothing tells that there is room again.
   const std::optional<Refusal> refusal = Recall(*object).refusal;
-  if (refusal && refusal->may_pass()) outcome.again = std::min(outcome.again, parts_.refusal_retry);
+  if (refusal) outcome.again = std::min(outcome.again, RetryOf(*refusal));
   // Orders out of a past were carried out then, or taken back.
   if (refusal && refusal->kind == Refusal::Kind::kRestored) return outcome;
   if (view.pool == nullptr) return outcome;
   RETURN_IF_ERROR(NoteGrantable(*object, *view.pool));
   bool more = false;
-  RETURN_IF_ERROR(CarryOutOrder(*object, more));
+  RETURN_IF_ERROR(CarryOutOrder(*object, view.pool, more));
   if (more) outcome.again = absl::ZeroDuration();
   return outcome;
 }
@@ -250,11 +251,45 @@ absl::Status PoolReconciler::PatchAnnotation(const NodePoolObject& object, const
   return written.status();
 }
 
-absl::Status PoolReconciler::CarryOutOrder(const NodePoolObject& object, bool& more) {
+namespace {
+
+// Why the catalogue has nothing for the pool; nullopt: it has.
+std::optional<std::string> WhyInvalid(const lifecycle::v1::NodePool& pool) {
+  for (const lifecycle::v1::Condition& condition : pool.status().conditions()) {
+    if (condition.type() == condition::kValidated && condition.reason() == reason::kInvalid)
+      return condition.message();
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+absl::Status PoolReconciler::RefuseOrder(const NodePoolObject& object, const OrderStep& step,
+                                         absl::string_view why) {
+  RETURN_IF_ERROR(PatchAnnotation(object, RemovalOf(step, object)));
+  parts_.events->Tell(object, "Warning",
+                      step.annotation == kPromoteAnnotation ? "CWNodePoolNoPendingConfiguration"
+                                                            : "CWNodePoolNodeConfigRollbackFailed",
+                      absl::StrCat(step.annotation, ": ", why));
+  return absl::OkStatus();
+}
+
+absl::Status PoolReconciler::CarryOutOrder(const NodePoolObject& object, const Pool& pool,
+                                           bool& more) {
   if (!object.promote && !object.rollback) return absl::OkStatus();
   const auto found = parts_.muster->GetConfiguration(object.uid);
-  // Lifecycle has not told configuration of the pool yet.
-  if (absl::IsNotFound(found.status())) return absl::UnavailableError(found.status().message());
+  if (absl::IsNotFound(found.status())) {
+    const std::optional<std::string> invalid = WhyInvalid(*pool);
+    // Lifecycle has not told configuration of the pool yet.
+    if (!invalid) return absl::UnavailableError(found.status().message());
+    more = true;  // the other one may be there, too
+    const bool promotes = object.promote.has_value();
+    return RefuseOrder(
+        object,
+        {.annotation = std::string(promotes ? kPromoteAnnotation : kRollbackAnnotation),
+         .value = promotes ? *object.promote : *object.rollback},
+        absl::StrCat("The pool has no configuration: ", *invalid));
+  }
   RETURN_IF_ERROR(found.status());
   const configuration::v1::PoolConfiguration& configuration = *found;
   const OrderStep step = NextOrder(object, configuration);
@@ -284,15 +319,8 @@ absl::Status PoolReconciler::CarryOutOrder(const NodePoolObject& object, bool& m
   // What does not fit the pool's state Muster has told by an event; what is no order at all not.
   const bool nonsense = absl::IsInvalidArgument(asked);
   if (!asked.ok() && !nonsense && !absl::IsFailedPrecondition(asked)) return asked;
-  RETURN_IF_ERROR(PatchAnnotation(object, RemovalOf(step, object)));
-  if (nonsense) {
-    parts_.events->Tell(object, "Warning",
-                        step.annotation == kPromoteAnnotation
-                            ? "CWNodePoolNoPendingConfiguration"
-                            : "CWNodePoolNodeConfigRollbackFailed",
-                        absl::StrCat(step.annotation, ": ", FaultsOf(asked)));
-  }
-  return absl::OkStatus();
+  if (nonsense) return RefuseOrder(object, step, FaultsOf(asked));
+  return PatchAnnotation(object, RemovalOf(step, object));
 }
 
 void PoolReconciler::CountNodes(const std::string& pool_uid, StatusFacts& facts) const {

@@ -65,6 +65,7 @@ class PoolReconciler {
     int64_t object_generation = 0;                // applied or refused
     int64_t muster_generation = 0;                // that came of it
     std::optional<Refusal> refusal = {};
+    absl::Duration said_time = -absl::InfiniteDuration();    // when it was, by a steady clock
     absl::Duration status_time = -absl::InfiniteDuration();  // of the last write, by a steady clock
     bool noted = false;  // the annotation kGrantable was found or made to say this
     std::optional<std::string> grantable = {};
@@ -84,9 +85,14 @@ class PoolReconciler {
   absl::Status AddFinalizer(const NodePoolObject& object);
   absl::Status RemoveFinalizer(const NodePoolObject& object);
   // One step; `more`: there may be another.
-  absl::Status CarryOutOrder(const NodePoolObject& object, bool& more);
+  absl::Status CarryOutOrder(const NodePoolObject& object, const Pool& pool, bool& more);
+  // Removes what asks for the step, and tells why nothing comes of it.
+  absl::Status RefuseOrder(const NodePoolObject& object, const OrderStep& step,
+                           absl::string_view why);
   absl::Status PatchAnnotation(const NodePoolObject& object, const Json& patch);
-  // Says the spec to Muster unless it was said before. What Muster refuses is remembered.
+  // How long until the spec is said again.
+  absl::Duration RetryOf(const Refusal& refusal) const;
+  // Says the spec to Muster unless it was said before. What Muster refuses is remembered, and said again now and then.
   absl::Status Apply(const NodePoolObject& object, const Pool& pool);
   // Whether the API server has that very generation of it now.
   bool IsStillSo(const NodePoolObject& object) const;

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "services/common/error.h"
 #include "services/common/status_macros.h"
+#include "services/common/steady_clock.h"
 #include "services/kubernetes/core/names.h"
 #include "services/kubernetes/core/node_plan.h"
 #include "services/kubernetes/core/refusal.h"
@@ -77,11 +78,20 @@ bool PoolReconciler::IsStillSo(const NodePoolObject& object) const {
          NumberOf(MemberOf(metadata, "generation")) == object.generation;
 }
 
+absl::Duration PoolReconciler::RetryOf(const Refusal& refusal) const {
+  // What is wrong may be the catalogue, of which nothing tells that it was put right.
+  constexpr int kSeldom = 20;
+  return refusal.may_pass() ? parts_.refusal_retry : kSeldom * parts_.refusal_retry;
+}
+
 absl::Status PoolReconciler::Apply(const NodePoolObject& object, const Pool& pool) {
   Memory memory = Recall(object);
   const bool said = memory.object_generation == object.generation;
   const bool stands = pool != nullptr && pool->generation() <= memory.muster_generation;
-  if (said && (memory.refusal ? !memory.refusal->may_pass() : stands)) return absl::OkStatus();
+  const absl::Duration now = TheSteadyClock()->Now();
+  const bool rests = memory.refusal && !memory.refusal->may_pass() &&
+                     now - memory.said_time < RetryOf(*memory.refusal);
+  if (said && (memory.refusal ? rests : stands)) return absl::OkStatus();
   const auto spec = SpecOf(object.spec);
   if (spec.ok() && pool != nullptr && spec->target_nodes() < pool->spec().target_nodes())
     RETURN_IF_ERROR(ReportMarks(object));
@@ -92,6 +102,7 @@ absl::Status PoolReconciler::Apply(const NodePoolObject& object, const Pool& poo
         Refusal{object.generation, RestoredMessage(object.generation), Refusal::Kind::kRestored};
   if (!applied.ok() && !refusal) return applied.status();
   memory.object_generation = object.generation;
+  memory.said_time = now;
   if (applied.ok()) memory.muster_generation = applied->generation();
   // Not again by another try, or after a restart: then the object says so already.
   if (refusal && refusal != memory.refusal && !SaysRefusal(object.status, *refusal))

@@ -69,6 +69,7 @@ Json Configuration(const v1::NodeConfiguration& configuration, bool revision) {
   if (!revision) return object;
   object["activeNodes"] = configuration.active_nodes();
   if (configuration.disabled()) object["disabled"] = true;
+  if (configuration.enable_count() > 0) object["enableCount"] = configuration.enable_count();
   return object;
 }
 

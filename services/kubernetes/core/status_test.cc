@@ -57,6 +57,7 @@ TEST(Status, NamesConfigurationsAsTheReferenceDoes) {
   revision.set_active_nodes(1);
   *status.add_node_configuration_revisions() = revision;
   status.mutable_node_configuration_revisions(1)->set_disabled(true);
+  status.mutable_node_configuration_revisions(1)->set_enable_count(2);
   const Json json = Desired(MakeObject(1), &pool);
   EXPECT_EQ(json["queuedNodes"], 3);
   EXPECT_EQ(json["inProgress"], 2);
@@ -71,6 +72,7 @@ TEST(Status, NamesConfigurationsAsTheReferenceDoes) {
                                                          {"summary", Json::array()},
                                                          {"activeNodes", 1}}));
   EXPECT_EQ(json["nodeConfigurationRevisions"][1]["disabled"], true);
+  EXPECT_EQ(json["nodeConfigurationRevisions"][1]["enableCount"], 2);
   EXPECT_FALSE(json.contains("waitingNodeConfiguration"));
   *status.mutable_waiting_node_configuration() = pending;
   EXPECT_EQ(Desired(MakeObject(1), &pool)["waitingNodeConfiguration"]["nodeProfile"],

@@ -172,6 +172,25 @@ TEST_F(DrainTest, ADisruptionBudgetHoldsItUntilItIsLifted) {
   EXPECT_GE(CountsOf(pod).evictions_refused, 1);
 }
 
+// The API server evicts no Pod that two budgets are about, and says 500.
+TEST_F(DrainTest, TwoBudgetsOfOnePodHoldItAndAreTold) {
+  const std::string pool = Name();
+  const std::string node = OneNode(pool);
+  const std::string web = Name("web");
+  const std::string more = Name("more");
+  CreatePod(web, node, {{"metadata", {{"labels", {{"app", web}}}}}});
+  Guard(web, web);
+  Guard(more, web);
+  ASSERT_TRUE(AwaitActive(node));
+  PatchSpec(pool, {{"targetNodes", 0}});
+  ASSERT_TRUE(AwaitEvent(pool, "CWNodeDrainingPDBViolation"));
+  EXPECT_THAT(MusterNodesOf(pool).at(0).observed().drain_blocked_by(),
+              HasSubstr("more than one PodDisruptionBudget"));
+  for (const std::string& budget : {web, more})
+    EXPECT_TRUE(stack().client().Delete(absl::StrCat(kBudgetsPath, "/", budget)).ok());
+  EXPECT_TRUE(AwaitGone(node));
+}
+
 TEST_F(DrainTest, UnderIdleOnlyNobodyIsAskedToLeave) {
   const std::string pool = Name();
   const std::string node = OneNode(pool, "IdleOnly");

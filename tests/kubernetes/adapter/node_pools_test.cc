@@ -315,6 +315,21 @@ TEST_F(NodePoolsTest, AnOrderOfNothingIsToldAndForgotten) {
   EXPECT_TRUE(AwaitProfile(name, profile));
 }
 
+// "the adapter removes them once they are carried out or refused"
+TEST_F(NodePoolsTest, OrdersOfAPoolThatNeverWasValidAreRefused) {
+  const std::string name = Name();
+  Json pool = AdapterStack::ExampleNodePool();
+  pool["metadata"]["name"] = name;
+  pool["spec"]["instanceType"] = "gd-none";
+  pool["metadata"]["annotations"] = {{kPromote, "pending"}, {kRollback, "previous"}};
+  stack().Create(pool);
+  EXPECT_TRUE(AwaitEvent(name, "CWNodePoolNoPendingConfiguration"));
+  EXPECT_TRUE(AwaitEvent(name, "CWNodePoolNodeConfigRollbackFailed"));
+  EXPECT_TRUE(stack().AwaitNodePool(name, [&](const Json& object) {
+    return AnnotationOf(object, kPromote).empty() && AnnotationOf(object, kRollback).empty();
+  }));
+}
+
 // What a pool of one Node shows under --condition_edition.
 class EditionTest : public ::testing::Test {
  protected:

@@ -1,3 +1,4 @@
+#include "absl/strings/match.h"
 #include "tests/kubernetes/adapter/adapter_test_base.h"
 #include "tests/testing/patience.h"
 
@@ -52,6 +53,31 @@ TEST_F(PoolLimitTest, OneMoreThanMayBeIsToldAndTakenUpOnceThereIsRoom) {
   EXPECT_TRUE(stack().AwaitHealthy(second, 2));
   EXPECT_TRUE(stack().GetNodePool(first).is_null());
   EXPECT_LE(TimesTold(second, "CWNodePoolNodesRequestFailed"), 2) << "once a wish, not once a try";
+  stack().DeleteNodePool(second);
+}
+
+// What was refused may be right once an operator has corrected the type.
+TEST_F(PoolLimitTest, ACatalogueThatWasWrongIsHeardOfByItself) {
+  const auto trio = [&](int nodes_per_rack) {
+    ApplyToMuster(absl::StrCat(R"(apiVersion: muster/v1
+kind: InstanceType
+metadata: {name: trio-3x}
+spec: {gpus: 2, gpuModel: GB200, vcpus: 72, memoryKib: 468750000, ephemeralStorageKib: 7499362648,
+  architecture: arm64, maxPods: 110, nodesPerRack: )",
+                               nodes_per_rack, "}\n"));
+  };
+  trio(3);
+  const std::string name = Name();
+  CreatePool(name, {{"instanceType", "trio-3x"}, {"targetNodes", 2}});
+  const auto says_multiple = [](const Json& object) {
+    const Json condition = ConditionOf(object, "Validated");
+    return !condition.is_null() &&
+           absl::StrContains(condition.value("message", ""), "must be a multiple of 3 for trio-3x");
+  };
+  ASSERT_TRUE(stack().AwaitNodePool(name, says_multiple));
+  trio(1);
+  EXPECT_TRUE(
+      stack().AwaitNodePool(name, [&](const Json& object) { return !says_multiple(object); }));
 }
 
 }  // namespace
