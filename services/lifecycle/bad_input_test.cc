@@ -111,6 +111,7 @@ std::vector<std::pair<std::string, Spoil>> BadSpecs() {
       {"spec.targetNodes", [](auto& s) { s.set_target_nodes(-1); }},
       {"spec.targetNodes", [](auto& s) { s.set_target_nodes(kHuge); }},
       {"spec.minNodes", [](auto& s) { s.set_min_nodes(-1); }},
+      {"spec.description", [](auto& s) { s.set_description(std::string("a\0b", 3)); }},
       {"spec.minNodes", [](auto& s) { s.set_min_nodes(5); }},
       {"spec.maxNodes", [](auto& s) { s.set_max_nodes(kHuge); }},
       {"spec.maxNodes", [](auto& s) { s.set_autoscaling(true); }},
@@ -119,6 +120,11 @@ std::vector<std::pair<std::string, Spoil>> BadSpecs() {
       {"spec.nodeLabels[a]", [](auto& s) { (*s.mutable_node_labels())["a"] = "not a value"; }},
       {"spec.nodeAnnotations[-]", [](auto& s) { (*s.mutable_node_annotations())["-"] = "y"; }},
       {"spec.nodeTaints[0].key", [](auto& s) { s.add_node_taints()->set_effect("NoSchedule"); }},
+      {"spec.nodeTaints[0].key",
+       [](auto& s) {
+         s.add_node_taints()->set_effect("NoSchedule");
+         s.mutable_node_taints(0)->set_key("node.kubernetes.io/unreachable");
+       }},
       {"spec.nodeTaints[0].effect", [](auto& s) { s.add_node_taints()->set_key("k"); }},
       {"spec.image.releaseTrain", [](auto& s) { s.mutable_image()->set_release_train("nightly"); }},
       {"spec.image.kernel",

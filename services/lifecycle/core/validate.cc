@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -91,6 +92,14 @@ void CheckAnnotations(Faults& faults, const StringMap& annotations) {
   }
 }
 
+// By its node controller, which would take off what we put on, for ever.
+constexpr absl::string_view kKubernetesTaints[] = {
+    "node.kubernetes.io/not-ready",       "node.kubernetes.io/unreachable",
+    "node.kubernetes.io/memory-pressure", "node.kubernetes.io/disk-pressure",
+    "node.kubernetes.io/pid-pressure",    "node.kubernetes.io/network-unavailable",
+    "node.kubernetes.io/unschedulable",
+};
+
 void CheckTaints(Faults& faults, const std::vector<Taint>& taints) {
   if (taints.size() > kMaxNodeTaints) {
     return faults.Add("spec.nodeTaints",
@@ -102,6 +111,8 @@ void CheckTaints(Faults& faults, const std::vector<Taint>& taints) {
     const std::string field = absl::StrCat("spec.nodeTaints[", i, "]");
     if (!IsQualifiedName(taint.key)) faults.Add(field + ".key", kBadKey);
     if (IsReserved(taint.key)) faults.Add(field + ".key", kReservedDomain);
+    if (absl::c_linear_search(kKubernetesTaints, taint.key))
+      faults.Add(field + ".key", "is put on and taken off by Kubernetes itself");
     if (!IsLabelValue(taint.value)) {
       faults.Add(field + ".value", "is not a valid Kubernetes label value");
     }
@@ -214,6 +225,7 @@ void CheckDescription(Faults& faults, const std::string& text) {
   });
   faults.Require(characters <= kMaxDescriptionCharacters, "spec.description",
                  absl::StrCat("must have at most ", kMaxDescriptionCharacters, " characters"));
+  faults.Require(!absl::StrContains(text, '\0'), "spec.description", "must not hold NUL");
 }
 
 void CheckPrefill(Faults& faults, const Spec& spec) {
