@@ -87,10 +87,14 @@ Ordered Conflict(PoolConfiguration pool, Order order) {
 }
 
 // True when the same is asked for again: what waits is pending no more.
-bool IsSame(const Order& waiting, const Order& order, const Choice& choice) {
-  if (order.requested == kPendingWord && choice.profile.empty()) return true;
+bool IsSame(const PoolConfiguration& pool, const Order& waiting, const Order& order,
+            const Choice& choice) {
+  // What is pending and cannot be had, for it is disabled, is another one.
+  const bool none = choice.profile.empty() &&
+                    (order.kind != OrderKind::kPromote || pool.pending.node_profile.empty());
+  if (order.requested == kPendingWord && none) return true;
   // The same word may mean another one by now.
-  const bool same_word = choice.profile.empty() && waiting.requested == order.requested;
+  const bool same_word = none && waiting.requested == order.requested;
   return same_word || waiting.node_profile == order.requested ||
          waiting.node_profile == choice.profile;
 }
@@ -112,7 +116,7 @@ Ordered GiveOrder(PoolConfiguration pool, const Table<NodeProfile>& profiles, Or
   Order* other = WaitingOrder(pool);
   if (other != nullptr && other->kind != kind) return Conflict(std::move(pool), std::move(order));
   const Choice choice = Choose(pool, order);
-  if (other != nullptr && IsSame(*other, order, choice)) return {pool, *other};
+  if (other != nullptr && IsSame(pool, *other, order, choice)) return {pool, *other};
   if (choice.profile.empty()) {
     order.outcome =
         kind == OrderKind::kPromote ? OrderOutcome::kNoPending : OrderOutcome::kRollbackFailed;

@@ -126,6 +126,15 @@ TEST(OrdersTest, APendingOneThatIsDisabledIsNotPromoted) {
   }
 }
 
+TEST(OrdersTest, APendingOneThatIsDisabledIsNotPromotedWhileAnotherWaits) {
+  for (const char* first : {"c", "pending"}) {
+    PoolConfiguration pool = Give(Pool(true), kPromote, first).pool;
+    pool.revisions.front().disabled = true;
+    pool.pending = {"a", kOld, {}};
+    EXPECT_EQ(Give(pool, kPromote, "pending").order.outcome, OrderOutcome::kNoPending) << first;
+  }
+}
+
 TEST(OrdersTest, NothingCameBeforeTheFirst) {
   PoolConfiguration pool = Pool();
   pool.revisions.erase(pool.revisions.begin());
