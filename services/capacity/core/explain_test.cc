@@ -401,5 +401,18 @@ TEST(ExplainProperty, EmptyExactlyWhenNothingIsOutstandingAndTheTypeIsOffered) {
   EXPECT_GT(told, 3'000);
 }
 
+// "from `default` claims behind it only"
+TEST_F(ExplainTest, WhatIsKeptForAGangIsNotKeptFromSpot) {
+  Machines(2);
+  Sync(Want("holder", 2));
+  Machines(3);
+  Sync(Gang("gang", 5));
+  SyncClaim spot = Gang("s", 4);
+  spot.compute_class = ComputeClass::kSpot;
+  Sync(spot);
+  EXPECT_THAT(Obstacles("s"), Contains(Field(&Obstacle::code, Code::kGangIncomplete)));
+  EXPECT_THAT(Obstacles("s"), Not(Contains(Field(&Obstacle::code, Code::kKeptForGang))));
+}
+
 }  // namespace
 }  // namespace muster::capacity

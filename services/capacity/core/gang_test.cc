@@ -315,5 +315,23 @@ TEST_F(GangTest, TheOrderOfABatchDecidesAmongEqualTimes) {
   EXPECT_EQ(world_.View("a").queue->place, 2);
 }
 
+// "A claim without affinity takes machines that the fewest waiting affinities match": whole racks, too.
+TEST_F(GangTest, ARackThatAnotherWaitsForIsLeft) {
+  std::vector<MachineRow> machines;
+  for (int32_t slot = 0; slot < World::kNodesPerRack; ++slot) {
+    machines.push_back(World::Labelled(
+        World::Machine(absl::StrCat("r1-", slot), "f", "r1", slot, World::kRackType), "disk",
+        "nvme"));
+  }
+  world_.Register(machines);
+  world_.RegisterRack("f", "r2", World::kNodesPerRack, World::kRackType);
+  Then(OfRackType(world_.Want("h", 8)));
+  Then(OfRackType(world_.Want("a", 4)));
+  Then(OfRackType(World::Where(world_.Want("n", 4), "disk", {"nvme"})));
+  GiveBack("h", world_.MachinesOf("h"));
+  EXPECT_THAT(world_.MachinesOf("a"), ElementsAre("r2-0", "r2-1", "r2-2", "r2-3"));
+  EXPECT_THAT(world_.MachinesOf("n"), SizeIs(4));
+}
+
 }  // namespace
 }  // namespace muster::capacity

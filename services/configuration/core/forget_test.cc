@@ -48,5 +48,15 @@ TEST(ForgetTest, WhatNodesRunAndWhatIsDisabledStays) {
   EXPECT_EQ(pool.revisions.size(), kMaxRevisions);
 }
 
+TEST(ForgetTest, TheActiveOneStaysThoughNoNodeRunsItYet) {
+  PoolConfiguration pool = Pool(kMaxRevisions + 5);
+  std::vector<std::string> running;
+  for (const Revision& revision : pool.revisions) running.push_back(revision.node_profile);
+  running.pop_back();
+  const PoolConfiguration before = pool;
+  Forget(pool, running, 0);
+  EXPECT_EQ(pool, before);
+}
+
 }  // namespace
 }  // namespace muster::configuration

@@ -174,5 +174,21 @@ TEST(ResolveTest, TellsWhoseProblemItIs) {
   EXPECT_FALSE(Resolve(world.state, WantsOf({.gpu_version = "570", .gpu = true})).of_spec);
 }
 
+// "release train that resolve to nothing"
+TEST(ResolveTest, WhateverANamedTrainLacksIsTheSpecsProblem) {
+  const std::pair<Component, const char*> kOnly[] = {{Component::kNcoreImage, "3.0"},
+                                                     {Component::kGpuDriver, "580.1"},
+                                                     {Component::kKubernetes, "1.34"}};
+  for (const auto& [component, version] : kOnly) {
+    SCOPED_TRACE(version);
+    World world = Upstream();
+    (void)world.Run(WithdrawRelease{Channel::kLatest, component, version});
+    const Resolution told =
+        Resolve(world.state, WantsOf({.release_train = Channel::kLatest, .gpu = true}));
+    EXPECT_NE(told.problem, "");
+    EXPECT_TRUE(told.of_spec);
+  }
+}
+
 }  // namespace
 }  // namespace muster::configuration

@@ -41,5 +41,19 @@ TEST(Victims, Order) {
                                  "idle-short", "busy-new", "busy-old", "busier"));
 }
 
+// "unhealthy, cordoned, idle"
+TEST(Victims, WhatTakesNoWorkGoesBeforeWhatIsIdleForLongest) {
+  std::vector<Node> nodes = {N("idle-long", NodeState::kProduction, false, 1),
+                             N("by-somebody", NodeState::kProduction, false, 8),
+                             N("by-order", NodeState::kProduction, false, 9)};
+  nodes[1].observed.unschedulable = true;
+  nodes[2].orders.cordon_time = absl::FromUnixSeconds(9);
+  std::vector<const Node*> all;
+  for (const Node& node : nodes) all.push_back(&node);
+  std::vector<std::string> names;
+  for (const Node* node : VictimsInOrder(all)) names.push_back(node->name);
+  EXPECT_THAT(names, ElementsAre("by-order", "by-somebody", "idle-long"));
+}
+
 }  // namespace
 }  // namespace muster::lifecycle
