@@ -27,6 +27,7 @@ struct FillExplanation {
     if (claim == nullptr) return muster::error::NotFound(name);
     const absl::Time now = clock.Now();
     *response.mutable_claim() = ToProto(AnswerOf(state, ViewOf(state, *claim), now));
+    response.mutable_claim()->set_revision(revision);
     for (const Obstacle& obstacle : Explain(state, *claim, policy.KeepsAfter(now)))
       *response.add_obstacles() = ToProto(obstacle);
     response.set_revision(revision);

@@ -64,7 +64,10 @@ constexpr auto kParseAllow = [](const v1::AllowRemovalsRequest& request, Faults&
   AllowRemovals command{request.name(), request.node_pools(), request.nodes(), kAllowanceTtl,
                         request.etag()};
   if (request.has_ttl())
-    command.ttl = absl::Seconds(request.ttl().seconds()) + absl::Nanoseconds(request.ttl().nanos());
+    // Whole microseconds: what is written is read back equal.
+    command.ttl = absl::Trunc(
+        absl::Seconds(request.ttl().seconds()) + absl::Nanoseconds(request.ttl().nanos()),
+        absl::Microseconds(1));
   Validate(command, faults);
   return command;
 };

@@ -64,10 +64,9 @@ StatusOrOutcome Decide(StagedState<State>& staged, const ControlReconfiguration&
   const RState wanted = command.verb == Verb::kPause    ? RState::kPaused
                         : command.verb == Verb::kResume ? RState::kRunning
                                                         : RState::kCancelled;
-  if (command.verb == Verb::kResume && IsDisabled(*before)) {
-    return error::ConfigurationDisabled(command.name, before->status.node_profile);
-  }
   const RState is = before->reconfiguration->state;
+  if (command.verb == Verb::kResume && is != wanted && IsDisabled(*before))
+    return error::ConfigurationDisabled(command.name, before->status.node_profile);
   // What is halted is as good as paused, and goes on saying why.
   if (is != wanted && !(is == RState::kHalted && wanted == RState::kPaused)) {
     Pool pool = *before;
