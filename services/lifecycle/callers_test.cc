@@ -16,9 +16,11 @@ namespace {
 using ::muster::testing::HasFieldViolation;
 using ::muster::testing::HasReason;
 using ::muster::testing::IsOk;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 class CallersTest : public LifecycleServiceTest {
@@ -87,6 +89,27 @@ TEST_F(CallersTest, WhatTakesNoMoreIsNotRefusedForQuota) {
   update.mutable_node_pool()->mutable_spec()->set_description("for Mondays");
   update.set_must_fit(true);
   EXPECT_THAT(Call(*replica_->stub, &Stub::UpdateNodePool, update), IsOk());
+}
+
+// "What was taken and will not do what it says, for people"
+TEST_F(CallersTest, WhoChangesTheSpecOfAKubernetesObjectIsTold) {
+  v1::ApplyNodePoolRequest object = Pool(3);
+  object.mutable_node_pool()->set_object_generation(1);
+  const auto of_adapter = Call(*replica_->stub, &Stub::ApplyNodePool, object);
+  ASSERT_THAT(of_adapter, IsOk());
+  EXPECT_THAT(of_adapter->warnings(), Not(Contains(HasSubstr("Kubernetes object"))));
+  v1::UpdateNodePoolRequest update;
+  update.mutable_node_pool()->set_name(kPool);
+  update.mutable_node_pool()->mutable_spec()->set_description("for Mondays");
+  const auto taken = Call(*replica_->stub, &Stub::UpdateNodePool, update);
+  ASSERT_THAT(taken, IsOk());
+  EXPECT_THAT(taken->warnings(), Contains(HasSubstr("is a Kubernetes object, whose spec")));
+  v1::ResizeNodePoolRequest resize;
+  resize.set_name(kPool);
+  resize.set_target_nodes(2);
+  const auto resized = Call(*replica_->stub, &Stub::ResizeNodePool, resize);
+  ASSERT_THAT(resized, IsOk());
+  EXPECT_THAT(resized->warnings(), Contains(HasSubstr("is a Kubernetes object, whose spec")));
 }
 
 TEST_F(CallersTest, WithoutQuotasWordNothingMustFit) {

@@ -26,6 +26,17 @@ namespace muster::lifecycle {
 inline constexpr auto kDecide = [](StagedState<State>& staged, const auto& command,
                                    absl::Time now) { return Decide(staged, command, now); };
 
+// What of the spec will not do what it says.
+inline void WarnOfSpec(const Outcome& outcome, const std::optional<Grantable>& grantable,
+                       v1::NodePool& response) {
+  const std::string of_most = MaxNodesWarning(outcome.pool->spec, grantable);
+  if (!of_most.empty()) response.add_warnings(of_most);
+  if (outcome.set_back) {
+    response.add_warnings(
+        "The NodePool is a Kubernetes object, whose spec will be applied again: change it there.");
+  }
+}
+
 // What came of a command as its response; empty without a row.
 struct RenderOutcome {
   // What else is to be told of a pool; empty: nothing.
@@ -40,11 +51,9 @@ struct RenderOutcome {
     response = ToProto(*outcome.pool);
     for (const std::string& path : outcome.changed_fields)
       response.mutable_changed_fields()->add_paths(path);
-    const Pool& pool = *outcome.pool;
-    const std::string of_most =
-        pool.deleting() ? "" : MaxNodesWarning(pool.spec, pool.status.grantable);
     if (!warning.empty()) response.add_warnings(warning);
-    if (!of_most.empty()) response.add_warnings(of_most);
+    const Pool& pool = *outcome.pool;
+    WarnOfSpec(outcome, pool.deleting() ? std::nullopt : pool.status.grantable, response);
   }
   void operator()(const Outcome& outcome, v1::Node& response) const {
     if (!outcome.node) return;
@@ -57,11 +66,9 @@ struct RenderOutcome {
 inline void RenderPreview(const Outcome& outcome, v1::NodePoolPreview preview,
                           v1::NodePool& response) {
   if (outcome.pool && preview.has_grantable_nodes()) {
-    const std::string warning =
-        MaxNodesWarning(outcome.pool->spec,
-                        Grantable{preview.grantable_nodes(), preview.grantable_nodes_bound_by()});
     response.clear_warnings();
-    if (!warning.empty()) response.add_warnings(warning);
+    WarnOfSpec(outcome, Grantable{preview.grantable_nodes(), preview.grantable_nodes_bound_by()},
+               response);
   }
   *response.mutable_preview() = std::move(preview);
 }

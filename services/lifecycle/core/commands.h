@@ -189,6 +189,8 @@ struct Outcome {
   std::optional<Node> node = {};
   int64_t revision = 0;
   std::vector<std::string> changed_fields = {};  // of a pool's spec, by its owner: ChangedFields
+  // Of them it will not stay so: the pool is a Kubernetes object's, which says otherwise and is applied again.
+  bool set_back = false;
 };
 
 using StatusOrOutcome = absl::StatusOr<Outcome>;

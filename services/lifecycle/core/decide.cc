@@ -145,6 +145,8 @@ StatusOrOutcome Decide(StagedState<State>& staged, const ApplyNodePool& command,
     Replace(staged, *before, command, std::move(spec), now);
   }
   Outcome outcome = PoolOutcome(staged.state(), command.name);
+  outcome.set_back =
+      command.object_generation == 0 && outcome.pool->object_generation > 0 && !changed.empty();
   outcome.changed_fields = std::move(changed);
   return outcome;
 }

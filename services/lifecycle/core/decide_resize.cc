@@ -50,6 +50,7 @@ StatusOrOutcome Decide(StagedState<State>& staged, const ResizeNodePool& command
   if (rises) ForgetVictims(staged, command.name);
   NameVictims(staged, command.name, command.remove_machines);
   Outcome outcome = PoolOutcome(staged.state(), command.name);
+  outcome.set_back = outcome.pool->object_generation > 0 && !changed.empty();
   outcome.changed_fields = std::move(changed);
   return outcome;
 }
