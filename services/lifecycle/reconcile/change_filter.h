@@ -26,30 +26,35 @@ class ChangeFilter {
   };
 
   // `whole`: the watch shows all that an answer does. If not, another change under one generation
-  // is news even if it looks the same.
-  explicit ChangeFilter(bool whole) : whole_(whole) {}
+  // is news even if it looks the same. `names`: EndSnapshot can name what is gone.
+  explicit ChangeFilter(bool whole, bool names = false) : whole_(whole), names_(names) {}
 
   // --- the watch ---
   void BeginSnapshot() {
     MutexLock lock(mutex_);
     ++snapshot_;
   }
-  // What the snapshot did not tell of is forgotten.
-  void EndSnapshot() {
+  // What the snapshot did not tell of is forgotten: it was deleted while nothing was told. Returns its keys, where names are kept.
+  std::vector<std::string> EndSnapshot() {
+    std::vector<std::string> gone;
     MutexLock lock(mutex_);
     for (auto it = known_.begin(); it != known_.end();) {
-      if (it->second.snapshot != snapshot_ && !it->second.asking) {
-        known_.erase(it++);
-      } else {
+      Known& known = it->second;
+      if (known.snapshot == snapshot_ || known.asking) {
         ++it;
+        continue;
       }
+      if (names_ && !known.key.empty()) gone.push_back(std::move(known.key));
+      known_.erase(it++);
     }
+    return gone;
   }
   // False: it says nothing new, or a request is under way whose answer may say so (see Answered).
   bool IsNews(absl::string_view key, const News& news) {
     MutexLock lock(mutex_);
     Known& known = known_[Hash(key)];
     known.snapshot = snapshot_;
+    if (names_ && known.key.empty()) known.key = std::string(key);
     if (known.told.revision == news.revision && known.told.print == news.print) return false;
     const bool same_request = known.told.revision != 0 && known.told.generation == news.generation;
     known.told = news;
@@ -94,6 +99,7 @@ class ChangeFilter {
 
  private:
   struct Known {
+    std::string key = {};  // empty: names are not kept, or none was told
     News told = {};
     size_t answered = 0;
     uint64_t snapshot = 0;     // in which it was told last
@@ -104,6 +110,7 @@ class ChangeFilter {
   static size_t Hash(absl::string_view key) { return absl::Hash<absl::string_view>()(key); }
 
   const bool whole_;
+  const bool names_;
   mutable Mutex mutex_;
   uint64_t snapshot_ MUSTER_GUARDED_BY(mutex_) = 0;
   absl::flat_hash_map<size_t, Known> known_ MUSTER_GUARDED_BY(mutex_);  // by hash of the key

@@ -1,5 +1,6 @@
 #include "services/lifecycle/reconcile/change_filter.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace muster::lifecycle {
@@ -29,6 +30,17 @@ TEST(ChangeFilter, WhatASnapshotLacksIsForgotten) {
   filter.BeginSnapshot();
   filter.EndSnapshot();
   EXPECT_TRUE(filter.IsNews(kKey, {7, 1, 100}));
+}
+
+TEST(ChangeFilter, WhatASnapshotLacksIsNamed) {
+  ChangeFilter filter(true, /*names=*/true);
+  filter.BeginSnapshot();
+  EXPECT_TRUE(filter.IsNews(kKey, {7, 0, 1}));
+  EXPECT_TRUE(filter.IsNews("claims/u2", {8, 0, 1}));
+  EXPECT_THAT(filter.EndSnapshot(), testing::IsEmpty());
+  filter.BeginSnapshot();
+  EXPECT_FALSE(filter.IsNews("claims/u2", {8, 0, 1}));
+  EXPECT_THAT(filter.EndSnapshot(), testing::ElementsAre(kKey));
 }
 
 TEST(ChangeFilter, TheEchoOfAnAnswerIsNoNews) {

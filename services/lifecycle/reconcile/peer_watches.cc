@@ -96,8 +96,15 @@ rpc::Watch::Options PeerWatches::WatchQuotas() {
       quota::v1::QuotaService::NewStub(peers_.quota);
   const auto take = [this, history = std::make_shared<std::string>()](const Response& message) {
     std::map<std::string, bool> moved;  // Quotas, and whether the limit itself did
+    // A Holding's name begins with its Quota's.
+    const auto move = [&](const std::string& key) {
+      const auto end = key.find("/holdings/");
+      moved[key.substr(0, end)] |= end == std::string::npos;
+    };
     rpc::ForEachMessage(message, [&](const Response& change) {
-      if (IsSnapshotEnd(change)) quota_filter_.EndSnapshot();
+      if (IsSnapshotEnd(change)) {
+        for (const std::string& gone : quota_filter_.EndSnapshot()) move(gone);
+      }
       if (IsOfAnotherHistory(change, *history))
         lane_.Peek([&](const State& state, int64_t) { AddAll(state, due_); });
       if (change.key().empty()) return;
@@ -106,9 +113,7 @@ rpc::Watch::Options PeerWatches::WatchQuotas() {
       } else if (!quota_filter_.IsNews(change.key(), {change.revision(), 0, 1})) {
         return;
       }
-      // A Holding's name begins with its Quota's.
-      const auto end = change.key().find("/holdings/");
-      moved[change.key().substr(0, end)] |= end == std::string::npos;
+      move(change.key());
     });
     for (const auto& [quota, limit] : moved) QuotaMoved(quota, limit);
   };

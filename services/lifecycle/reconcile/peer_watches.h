@@ -63,7 +63,7 @@ class PeerWatches {
   const Peers peers_;
   const Lane& lane_;
   DelayQueue& due_;
-  ChangeFilter quota_filter_{true};
+  ChangeFilter quota_filter_{true, /*names=*/true};
   ChangeFilter claim_filter_{false};  // the watch does not show the machines
   ChangeFilter configuration_filter_{true};
   mutable Mutex machines_mutex_;
