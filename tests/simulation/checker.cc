@@ -217,7 +217,8 @@ void InvariantChecker::CheckMove(const Pool& pool, const Node& was, const Node& 
   if (boots && ordered && revision != nullptr && revision->disabled)
     Fail(absl::StrCat(is.name, " is told to boot a disabled configuration"));
   if (was.state == is.state) return;
-  const bool busy = was.observed.active && !pool.deleting();
+  // An operator's reservation drains whatever the Node leaves for.
+  const bool busy = was.observed.active && !pool.deleting() && is.reserved_desired.empty();
   const bool idle_only = pool.spec.scale_down_strategy == lifecycle::ScaleDownStrategy::kIdleOnly;
   if (is.state == NodeState::kDraining && busy && idle_only &&
       is.removal_cause == lifecycle::RemovalCause::kScaleDown)

@@ -24,7 +24,13 @@ const NodeConfiguration* FindRevision(const Pool& pool, const std::string& node_
   return it == revisions.end() ? nullptr : &*it;
 }
 
+bool WasIll(const Node& node) {
+  return node.state == NodeState::kReconfiguring && node.observed.unhealthy &&
+         node.observed.unhealthy_time <= node.desired.phase_time;
+}
+
 void CountBootFailure(Pool& pool, const Node& node, bool of_profile) {
+  if (WasIll(node)) return;
   if (node.state == NodeState::kReconfiguring && pool.reconfiguring() &&
       IsAsked(*pool.reconfiguration, node)) {
     // One more than are allowed is enough to halt it.
@@ -32,10 +38,7 @@ void CountBootFailure(Pool& pool, const Node& node, bool of_profile) {
     const size_t most = std::max(kMaxBootFailures, static_cast<size_t>(asked.allowed_failures) + 1);
     AddOnce(asked.failed_machines, node.machine, most);
   }
-  // A reboot of one that was ill before says nothing of what it was to boot.
-  const bool was_ill = node.state == NodeState::kReconfiguring && node.observed.unhealthy &&
-                       node.observed.unhealthy_time <= node.desired.phase_time;
-  if (!of_profile || was_ill) return;
+  if (!of_profile) return;
   // A Node that registered runs what it booted, whatever was staged since.
   const bool runs = node.state == NodeState::kRegistered && !node.observed.node_profile.empty();
   const std::string& profile = runs ? node.observed.node_profile : node.desired.node_profile;

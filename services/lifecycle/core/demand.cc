@@ -201,7 +201,6 @@ Demand DemandOf(const Pool& pool, const std::vector<const Node*>& nodes,
     demand.configuration = ConfigurationAsk{pool.generation, false, true};
     return demand;
   }
-  const Validity validity = CheckAgainstCatalogue(pool, catalogue).validity;
   // What capacity says of an affinity is learned by asking, also for nothing.
   const bool unmet = !pool.spec.node_affinity.empty() && !pool.deleting() &&
                      ReasonOf(pool.status.conditions, condition::kValidated) == reason::kInvalid;
@@ -214,7 +213,10 @@ Demand DemandOf(const Pool& pool, const std::vector<const Node*>& nodes,
   if (account.requested_nodes > 0 || !nodes.empty() || unmet || unknown) {
     demand.claim = ClaimOf(pool, Size(nodes), gathered);
   }
-  if (validity == Validity::kValid && !pool.deleting()) {
+  // What cannot be had any more keeps its Nodes: what they boot goes on, promotions, rollbacks and failures too.
+  const bool configured = CheckAgainstCatalogue(pool, catalogue).validity == Validity::kValid ||
+                          (catalogue.known && catalogue.type && !nodes.empty());
+  if (configured && !pool.deleting()) {
     const BootFailures& failures = account.boot_failures;
     const bool known = FindRevision(pool, failures.node_profile) != nullptr;
     demand.configuration = ConfigurationAsk{pool.generation,

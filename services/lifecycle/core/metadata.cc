@@ -25,10 +25,7 @@ Taint CpuTaint() { return {"is_cpu_compute", "", "NoSchedule"}; }
 // Nodes that are cordoned, draining or unhealthy still serve the work that is on them: the
 // NoExecute taint of a Node out of production would throw it off past every disruption budget. An
 // unhealthy one without work keeps the taint all the way out.
-bool IsIllAndIdle(const Node& node) {
-  return node.removal_cause == RemovalCause::kRepair && node.observed.unhealthy &&
-         !node.observed.active;
-}
+bool IsIllAndIdle(const Node& node) { return node.observed.unhealthy && !node.observed.active; }
 absl::string_view StateLabel(const Node& node) {
   switch (node.state) {
     case NodeState::kProduction:

@@ -42,6 +42,7 @@ constexpr Edge kEdges[] = {
     {kTriage, E::kCordon, kCordoned},
     {kProduction, E::kCordon, kCordoned},
     {kCordoned, E::kUncordon, kProduction},
+    {kCordoned, E::kUnhealthy, kTriage},
     {kCordoned, E::kDrain, kDraining},
     {kDraining, E::kDrained, kPreparedForTerminate},
     {kDraining, E::kExpire, kPreparedForTerminate},

@@ -26,7 +26,7 @@
 //   PRODUCTION -- kReconfigure --> RECONFIGURING -- kReady --> PRODUCTION
 //   RECONFIGURING -- kBootFailed, kBootTimedOut --> DELIVERY_FAILED; -- kAbort --> PREPARED...
 //   PRODUCTION -- kUnhealthy --> TRIAGE -- kRecovered --> PRODUCTION
-//   TRIAGE -- kReconfigure --> RECONFIGURING; -- kCordon --> CORDONED
+//   TRIAGE -- kReconfigure --> RECONFIGURING; -- kCordon --> CORDONED -- kUnhealthy --> TRIAGE
 //   DRAINING -- kExpire --> PREPARED_FOR_TERMINATE
 //
 // A Node is purged when capacity has its machine back. kDiscard is for Nodes that were never told

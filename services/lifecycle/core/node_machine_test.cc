@@ -37,6 +37,7 @@ const std::map<std::pair<std::string, std::string>, std::string>& Edges() {
       {{"TRIAGE", "RECOVERED"}, "PRODUCTION"},
       {{"TRIAGE", "CORDON"}, "CORDONED"},
       {{"CORDONED", "UNCORDON"}, "PRODUCTION"},
+      {{"CORDONED", "UNHEALTHY"}, "TRIAGE"},
       {{"CORDONED", "DRAIN"}, "DRAINING"},
       {{"DRAINING", "DRAINED"}, "PREPARED_FOR_TERMINATE"},
       {{"DRAINING", "EXPIRE"}, "PREPARED_FOR_TERMINATE"},

@@ -363,5 +363,23 @@ TEST(NodeOrdersProperty, NothingIsLeftOfThem) {
   }
 }
 
+// "cordoned and drained as the pool's disruption budget allows"
+TEST(NodeOrders, AReservationHoldsOnTheWayOut) {
+  Ordered sim;
+  ASSERT_TRUE(sim.Report("g100", Simulation::O::kUnhealthy, "fan").ok());
+  sim.Pass();
+  sim.Advance(sim.policy.triage_grace);
+  sim.Pass();
+  ASSERT_EQ(sim.state_of("g100"), NodeState::kCordoned);
+  sim.SetActive("g100", true);  // disableUnhealthyNodeEviction: it would wait until it is idle
+  sim.Advance(sim.policy.cordon_settle);
+  sim.Pass();
+  ASSERT_EQ(sim.state_of("g100"), NodeState::kCordoned);
+  sim.Must(UpdateNode{.name = sim.node("g100")->name, .reserved_desired = kControlPlane});
+  sim.Pass();
+  EXPECT_EQ(sim.state_of("g100"), NodeState::kDraining);
+  EXPECT_NE(sim.desired("g100").drain_deadline, kNever);
+}
+
 }  // namespace
 }  // namespace muster::lifecycle

@@ -107,6 +107,25 @@ TEST(NodeOrders, AnUnhealthyNodeCanBeRebooted) {
 }
 
 // What a reboot of a sick Node comes to says nothing of its configuration, nor of other reboots.
+TEST(NodeOrders, AFailedRebootOfASickNodeHaltsNoReconfigurationOfAll) {
+  Ordered sim;
+  sim.Stage("np-000000000002");
+  sim.Live();
+  sim.SetActive("g101", true);
+  sim.busy.insert("g101");
+  sim.Must(ReconfigureNodePool{.name = kSimPool});
+  ASSERT_TRUE(sim.Report("g100", Simulation::O::kUnhealthy, "fan").ok());
+  sim.Pass();
+  sim.boot_fails.insert("g100");
+  ASSERT_TRUE(sim.Reboot("g100", Reboot::kForced).ok());
+  sim.Pass();
+  ASSERT_TRUE(sim.Reboots("g100"));
+  sim.Live();
+  EXPECT_EQ(sim.CountOf("CWNodeBootFailed"), 1);
+  EXPECT_THAT(sim.pool()->reconfiguration->failed_machines, IsEmpty());
+  EXPECT_NE(sim.pool()->reconfiguration->state, Reconfiguration::State::kHalted);
+}
+
 TEST(NodeOrders, AFailedRebootOfASickNodeIsNobodyElses) {
   Ordered sim;
   sim.Stage("np-000000000002");

@@ -68,6 +68,9 @@ class Draft {
   // The next plan differs at `at` at the latest.
   void MoveDue(absl::Time at) { plan_.due = std::min(plan_.due, at); }
 
+  // A Node that the rows know as never booted may run for all that: it did in a future that was lost.
+  bool MayRunUnknown() const { return facts_.snapshot.restored; }
+
   // False once the plan is long enough: the rest is for the next one, which is due at once because
   // this one changes rows.
   bool HasStepsLeft() const;

@@ -44,8 +44,10 @@ bool HasReplacement(const PlanFacts& facts, Draft& draft, Node& node, int64_t& r
   const absl::Duration timeout =
       prefill.timeout_seconds == 0 ? kPrefillTimeout : absl::Seconds(prefill.timeout_seconds);
   const absl::Time until = node.replace_time + timeout;
+  // Of a limit that was lowered since, what is granted is not refused.
   const bool refused = facts.answers.holding.here() && draft.account.prefill_nodes > 0 &&
-                       facts.answers.holding.value.verdict != HoldingFacts::Verdict::kUnder;
+                       facts.answers.holding.value.verdict != HoldingFacts::Verdict::kUnder &&
+                       facts.answers.holding.value.nodes < facts.demand.holding->nodes;
   if (replacements > 0) {
     --replacements;
     return true;

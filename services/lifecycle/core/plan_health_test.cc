@@ -303,5 +303,53 @@ TEST(Breaker, ASuccessBetweenFailuresResetsTheCount) {
   EXPECT_EQ(sim.Reason("AtTarget"), "TargetMet");
 }
 
+// "all others through the Eviction API, so that disruption budgets hold"
+TEST(Triage, WhatIsEvictedIsNotThrownOffByATaint) {
+  Sick sim([](Spec& spec) { spec.disable_unhealthy_node_eviction = false; }, /*active=*/true);
+  sim.busy = {"g100"};
+  sim.PassGrace();
+  ASSERT_EQ(sim.node("g100")->state, NodeState::kDraining);
+  ASSERT_TRUE(sim.node("g100")->observed.active);
+  EXPECT_EQ(sim.node("g100")->desired.labels.at("node.coreweave.cloud/state"), "production");
+  for (const Taint& taint : sim.node("g100")->desired.taints)
+    EXPECT_NE(taint.effect, "NoExecute") << taint.key;
+}
+
+// "leaves once its replacement takes work"
+TEST(Triage, ALimitThatFallsSendsNobodyAwayBeforeItsReplacement) {
+  Sick sim(PrefillOn);
+  sim.stuck = {"g102"};
+  sim.PassGrace();
+  ASSERT_EQ(sim.node("g100")->state, NodeState::kTriage);
+  ASSERT_NE(sim.node("g102"), nullptr);
+  sim.limit = 2;
+  sim.Live();
+  EXPECT_EQ(sim.node("g100")->state, NodeState::kTriage);
+}
+
+TEST(Triage, WhoIsLetStayGoesOnBeingLookedAt) {
+  Sick sim;
+  sim.Resize(1);
+  sim.Pass();
+  ASSERT_EQ(sim.node("g100")->state, NodeState::kCordoned);
+  sim.Resize(2);
+  sim.Pass();
+  EXPECT_EQ(sim.node("g100")->state, NodeState::kTriage);
+  EXPECT_TRUE(sim.node("g100")->desired.cordoned);
+}
+
+// "An unhealthy one without work keeps the taint all the way out": whatever it leaves for.
+TEST(Triage, TheTaintStaysOnWhoeverLeaves) {
+  for (const bool deletes : {true, false}) {
+    Sick sim;
+    ASSERT_EQ(sim.node("g100")->desired.labels.at("node.coreweave.cloud/state"), "triage");
+    deletes ? sim.Delete() : sim.Resize(1);
+    sim.Pass();
+    ASSERT_EQ(sim.node("g100")->state, NodeState::kCordoned);
+    EXPECT_EQ(sim.node("g100")->desired.labels.at("node.coreweave.cloud/state"), "triage");
+    EXPECT_EQ(sim.CountOf("CWNodeUntainted"), 0);
+  }
+}
+
 }  // namespace
 }  // namespace muster::lifecycle

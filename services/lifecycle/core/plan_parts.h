@@ -21,6 +21,8 @@ bool FinishDeletion(const PlanFacts& facts, Draft& draft);
 void PurgeReturned(const PlanFacts& facts, Draft& draft);
 // Machines that the claim holds and that have no Node.
 void AssignGranted(const PlanFacts& facts, Draft& draft);
+// A rollback was ordered and takes effect once no Node is in delivery: what is active is being left.
+bool RollbackWaits(const PlanFacts& facts);
 // Boots into a configuration that a rollback leaves and that may never end.
 void AbortBrokenBoots(const PlanFacts& facts, Draft& draft);
 struct BootTimeouts {
@@ -44,6 +46,8 @@ void CancelRemovals(const PlanFacts& facts, Draft& draft);
 void StartRemovals(const PlanFacts& facts, Draft& draft);
 // The first step of a Node's removal, which depends on how far it came.
 void StartRemoval(Draft& draft, Node& node, RemovalCause cause, absl::string_view reason);
+// A cordoned Node stays: in service, or in triage where it is ill or has yet to show that it stays healthy. False: not in this plan.
+bool LetStay(const PlanFacts& facts, Draft& draft, Node& node, absl::string_view reason);
 void DrainNodes(const PlanFacts& facts, Draft& draft);
 
 // --- plan_preemption.cc: spot ---

@@ -34,7 +34,7 @@ void PreemptNodes(const PlanFacts& facts, Draft& draft) {
     const bool begun = node.preempt_time != kNever;
     if (wanted && !begun) BeginPreemption(facts, draft, node);
     if (!wanted && begun && node.state == NodeState::kCordoned && !facts.pool.deleting()) {
-      draft.Step(node, NodeEvent::kUncordon, "its machine is no longer needed elsewhere");
+      LetStay(facts, draft, node, "its machine is no longer needed elsewhere");
     }
   }
 }

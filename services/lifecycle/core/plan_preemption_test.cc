@@ -406,5 +406,22 @@ TEST(ReferenceSpot, NotForSuperchips) {
   EXPECT_EQ(sim.pool(), nullptr);
 }
 
+// It would not be replaced: enough stay.
+TEST(Preemption, NamingAVictimThatIsPreemptedMeanwhileLowersNothingMore) {
+  SpotPool sim(4);
+  sim.Resize(3);
+  sim.Pass();
+  std::string victim;
+  for (const Node* node : sim.state().NodesOf(kSimPool)) {
+    if (node->removal_cause == RemovalCause::kScaleDown) victim = node->machine;
+  }
+  ASSERT_NE(victim, "");
+  sim.Reclaim(victim, sim.now());
+  sim.Pass();
+  ASSERT_EQ(sim.node(victim)->removal_cause, RemovalCause::kPreemption);
+  sim.Must(ResizeNodePool{.name = kSimPool, .remove_machines = {victim}});
+  EXPECT_EQ(sim.pool()->spec.target_nodes, 3);
+}
+
 }  // namespace
 }  // namespace muster::lifecycle

@@ -106,7 +106,7 @@ void ExpectTakesOnlyWhoMayGo(const Snapshot& snapshot, const State& state, const
     const bool scales_down =
         step->cause == RemovalCause::kScaleDown || node->removal_cause == RemovalCause::kScaleDown;
     const bool drains = step->event == NodeEvent::kDrain && node->preempt_time == kNever &&
-                        node->orders.drain_time == kNever;
+                        node->orders.drain_time == kNever && node->reserved_desired.empty();
     if (pool.spec.scale_down_strategy == ScaleDownStrategy::kIdleOnly && scales_down &&
         (takes || drains)) {
       EXPECT_FALSE(node->observed.active) << node->name;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "services/common/condition_names.h"
@@ -70,6 +71,24 @@ void Announce(const PlanFacts& facts, Draft& draft, const Condition& now, const 
     draft.AddEvent(EventReason::kNodePoolMaxNodesUnreachable, now.message);
 }
 
+// Whichever was disabled, though another became active with that; and a disabled one that became active.
+void AnnounceDisabled(const Status& was, const Status& status, Draft& draft) {
+  const auto is_disabled = [](const Status& said, const std::string& profile) {
+    return absl::c_any_of(said.revisions, [&](const NodeConfiguration& revision) {
+      return revision.node_profile == profile && revision.disabled;
+    });
+  };
+  for (const NodeConfiguration& revision : status.revisions) {
+    const std::string& profile = revision.node_profile;
+    const bool became_active = profile == status.node_profile && profile != was.node_profile;
+    if (!revision.disabled || (is_disabled(was, profile) && !became_active)) continue;
+    draft.AddEvent(EventReason::kNodePoolDisabled,
+                   absl::StrCat("Configuration ", profile,
+                                " was disabled because too many boots failed: no further Node "
+                                "boots into it."));
+  }
+}
+
 void AnnounceConfiguration(const PlanFacts& facts, Draft& draft, const Status& status) {
   const Status& was = facts.pool.status;
   const auto profile_of = [](const std::optional<NodeConfiguration>& configuration) {
@@ -89,15 +108,7 @@ void AnnounceConfiguration(const PlanFacts& facts, Draft& draft, const Status& s
                    absl::StrCat("Configuration ", status.waiting->node_profile,
                                 " will be active once Nodes that are mid-delivery have booted."));
   }
-  Pool after = facts.pool;
-  after.status = status;
-  if (IsDisabled(after) && (!IsDisabled(facts.pool) || status.node_profile != was.node_profile)) {
-    draft.AddEvent(
-        EventReason::kNodePoolDisabled,
-        absl::StrCat(
-            "Configuration ", status.node_profile,
-            " was disabled because too many boots failed: no further Node boots into it."));
-  }
+  AnnounceDisabled(was, status, draft);
 }
 
 // It was asked for, and came to a configuration.

@@ -7,7 +7,7 @@
 #include "services/lifecycle/core/machine_cursor.h"
 #include "services/lifecycle/core/metadata.h"
 #include "services/lifecycle/core/node_machine.h"
-#include "services/lifecycle/core/plan_draft.h"
+#include "services/lifecycle/core/plan_parts.h"
 
 namespace muster::lifecycle {
 namespace {
@@ -44,7 +44,7 @@ class QuietTest {
         held_(all_held_ ? None() : *HeldMachines(facts.answers.claim)),
         stages_(!facts.pool.deleting() && !facts.profile.empty()),
         reboots_(!facts.pool.deleting() && facts.pool.reconfiguring()),
-        rolls_back_(RollsBack(facts)),
+        rolls_back_(RollbackWaits(facts)),
         arriving_(facts.pool, NodeState::kBooting, type_ && type_->gpus > 0),
         in_production_(facts.pool, NodeState::kProduction, type_ && type_->gpus > 0) {
     if (!facts.answers.claim.here()) return;
@@ -65,13 +65,6 @@ class QuietTest {
   }
 
  private:
-  static bool RollsBack(const PlanFacts& facts) {
-    const auto& orders = facts.answers.configuration.value.orders;
-    return std::any_of(orders.begin(), orders.end(), [](const ConfigurationOrder& order) {
-      return order.kind == ConfigurationOrder::Kind::kRollback &&
-             order.outcome == ConfigurationOrder::Outcome::kWaiting;
-    });
-  }
   absl::Time BootDeadlineOf(const Node& node) const {
     return node.desired.phase_time + facts_.policy.boot_deadline;
   }

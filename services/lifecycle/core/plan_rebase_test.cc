@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <set>
 #include <string>
 #include <variant>
 
@@ -66,6 +67,30 @@ TEST(RebaseTo, MachinesOfTheLostFutureBecomeNodesAndGo) {
   EXPECT_EQ(sim.machines().size(), 4);
   EXPECT_EQ(sim.NodeMachines(), sim.machines());
   EXPECT_EQ(sim.holding(), 4);
+}
+
+// They may run: their agents switch them off before they are given back.
+TEST(RebaseTo, MachinesOfTheLostFutureAreSwitchedOffFirst) {
+  Simulation sim;
+  sim.Create(3);
+  ASSERT_TRUE(sim.Converge());
+  sim.Must(TakeLease{.holder = "a", .epoch = 2, .incarnation = "restored"});
+  ASSERT_TRUE(sim.Converge());
+  sim.GrowClaim(2);
+  std::set<std::string> switched_off;
+  for (int pass = 0; pass < 10; ++pass) {
+    sim.Pass();
+    for (const Node* node : sim.state().NodesOf(kSimPool)) {
+      if (node->state == NodeState::kPreparedForTerminate) switched_off.insert(node->machine);
+      if (node->state == NodeState::kDeleted) {
+        EXPECT_THAT(switched_off, ::testing::Contains(node->machine));
+      }
+    }
+    sim.Agents();
+  }
+  EXPECT_EQ(switched_off.size(), 2U);
+  ASSERT_TRUE(sim.Converge());
+  EXPECT_EQ(sim.machines().size(), 3U);
 }
 
 // The generation that a plan raises to; 0: it does not.

@@ -68,7 +68,11 @@ bool MayReboot(const PlanFacts& facts, Draft& draft, const std::vector<std::stri
             : FailedBootsText(failed);
     MoveReconfiguration(facts, draft, RState::kHalted, why, "boots failed");
   }
-  if (draft.reconfiguration->state == RState::kRunning) return true;
+  if (draft.reconfiguration->state == RState::kRunning) {
+    if (!RollbackWaits(facts)) return true;
+    ReleaseChosen(draft, "its configuration is being rolled back from");
+    return false;
+  }
   const bool halted = draft.reconfiguration->state == RState::kHalted;
   draft.AddDefer(!halted                  ? DeferReason::kReconfigurationPaused
                  : facts.profile_disabled ? DeferReason::kConfigurationDisabled

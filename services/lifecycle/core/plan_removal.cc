@@ -75,6 +75,8 @@ void StartDrain(const PlanFacts& facts, Draft& draft, Node& node) {
   absl::Time from = node.state_time + facts.policy.cordon_settle;
   absl::Time deadline = facts.ActiveToo() ? forced : kNever;
   const bool ordered = node.orders.drain_time != kNever;
+  // Whatever it leaves for: an operator waits for it, too.
+  const bool reserved = !node.reserved_desired.empty();
   // Nobody waits for the end of a notice who orders the drain by force.
   const bool noticed = preempted && !(ordered && node.orders.drain_forced);
   if (noticed) {
@@ -89,7 +91,7 @@ void StartDrain(const PlanFacts& facts, Draft& draft, Node& node) {
     }
   }
   if (node.removal_cause == RemovalCause::kRepair) {
-    if (node.observed.active && !evict && !ordered) {
+    if (node.observed.active && !evict && !ordered && !reserved) {
       draft.AddDefer(DeferReason::kWaitsUntilIdle, node.name,
                      absl::StrCat("Node ", node.machine,
                                   " is unhealthy and is replaced once it is idle "
@@ -98,9 +100,9 @@ void StartDrain(const PlanFacts& facts, Draft& draft, Node& node) {
     }
     deadline = evict ? forced : kNever;
   }
-  if (node.removal_cause == RemovalCause::kReservation) deadline = forced;
+  if (reserved && !noticed) deadline = forced;
   if (ordered && !noticed) deadline = node.orders.drain_forced ? facts.now : forced;
-  if (IsGivenUp(node) && node.observed.active && !facts.ActiveToo() && !ordered) {
+  if (IsGivenUp(node) && node.observed.active && !facts.ActiveToo() && !ordered && !reserved) {
     draft.AddDefer(DeferReason::kWaitsUntilIdle, node.name,
                    absl::StrCat("Node ", node.machine,
                                 " was marked by the cluster autoscaler and goes once it is idle "
@@ -116,7 +118,7 @@ void StartDrain(const PlanFacts& facts, Draft& draft, Node& node) {
 void FollowStrategy(const PlanFacts& facts, Draft& draft, Node& node) {
   // An order's deadline is its own.
   if (node.removal_cause != RemovalCause::kScaleDown || node.preempt_time != kNever ||
-      node.orders.drain_time != kNever)
+      node.orders.drain_time != kNever || !node.reserved_desired.empty())
     return;
   const bool has = node.desired.drain_deadline != kNever;
   if (has == facts.ActiveToo() || node.desired.force_drain) return;
@@ -157,7 +159,7 @@ void CancelRemovals(const PlanFacts& facts, Draft& draft) {
   for (auto& [name, node] : draft.nodes) {
     if (node.state != NodeState::kCordoned) continue;
     if (node.removal_cause == RemovalCause::kScaleDown && IsProtected(node, facts.now)) {
-      draft.Step(node, NodeEvent::kUncordon, "it is protected");
+      LetStay(facts, draft, node, "it is protected");
     } else if (node.removal_cause == RemovalCause::kScaleDown && !IsGivenUp(node)) {
       cordoned.push_back(&node);
     }
@@ -166,7 +168,7 @@ void CancelRemovals(const PlanFacts& facts, Draft& draft) {
       draft.Step(node, NodeEvent::kUncordon, "it is healthy again");
     }
     if (node.removal_cause == RemovalCause::kReservation && node.reserved_desired.empty())
-      draft.Step(node, NodeEvent::kUncordon, "it stays the organization's");
+      LetStay(facts, draft, node, "it stays the organization's");
   }
   int64_t missing = facts.pool.wanted_nodes() - draft.KeptNodes();
   std::stable_sort(cordoned.begin(), cordoned.end(), [](const Node* a, const Node* b) {
@@ -176,9 +178,18 @@ void CancelRemovals(const PlanFacts& facts, Draft& draft) {
   for (Node* node : cordoned) {
     const bool busy = node->observed.active && !facts.ActiveToo();
     if (!busy && missing <= 0) continue;
-    if (draft.Step(*node, NodeEvent::kUncordon, busy ? "work came to it" : "the target rose"))
-      --missing;
+    if (LetStay(facts, draft, *node, busy ? "work came to it" : "the target rose")) --missing;
   }
+}
+
+bool LetStay(const PlanFacts& facts, Draft& draft, Node& node, absl::string_view reason) {
+  const bool on_probation =
+      HasRelapsed(node) && facts.now < node.observed.healthy_time + facts.policy.triage_grace;
+  if (!node.observed.unhealthy && !on_probation)
+    return draft.Step(node, NodeEvent::kUncordon, reason);
+  if (!draft.Step(node, NodeEvent::kUnhealthy, reason)) return false;
+  draft.budget.FallIll(node.machine);
+  return true;
 }
 
 void StartRemovals(const PlanFacts& facts, Draft& draft) {
@@ -214,7 +225,8 @@ void StartRemovals(const PlanFacts& facts, Draft& draft) {
 }
 
 void StartRemoval(Draft& draft, Node& node, RemovalCause cause, absl::string_view reason) {
-  const bool unbooted = IsInProgress(node.state) && node.desired.phase == Phase::kUndecided;
+  const bool unbooted =
+      IsInProgress(node.state) && node.desired.phase == Phase::kUndecided && !draft.MayRunUnknown();
   for (const NodeEvent event : {NodeEvent::kDiscard, NodeEvent::kAbort, NodeEvent::kCordon}) {
     if (event == NodeEvent::kDiscard && !unbooted) continue;
     if (draft.Step(node, event, reason, cause)) return;

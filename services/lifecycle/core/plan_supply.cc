@@ -3,8 +3,10 @@
 #include <iterator>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "services/lifecycle/core/boot_failures.h"
 #include "services/lifecycle/core/machine_cursor.h"
 #include "services/lifecycle/core/metadata.h"
 #include "services/lifecycle/core/names.h"
@@ -30,8 +32,8 @@ bool IsInRepair(const PlanFacts& facts, const Node& node) {
 void WaitForConfiguration(const PlanFacts& facts, Draft& draft, Node& node, DeferReason reason,
                           const std::string& because) {
   const absl::Time until = node.state_time + kUnbootableGrace;
-  if (facts.now >= until && draft.HasStepsLeft() && draft.Step(node, NodeEvent::kDiscard, because))
-    return;
+  const NodeEvent ends = draft.MayRunUnknown() ? NodeEvent::kAbort : NodeEvent::kDiscard;
+  if (facts.now >= until && draft.HasStepsLeft() && draft.Step(node, ends, because)) return;
   draft.AddDefer(reason, node.name,
                  absl::StrCat("Node ", node.machine, " may not boot: ", because, "."),
                  facts.now < until ? until : kNever);
@@ -135,18 +137,19 @@ void AssignGranted(const PlanFacts& facts, Draft& draft) {
   }
 }
 
+bool RollbackWaits(const PlanFacts& facts) {
+  if (!facts.answers.configuration.here()) return false;
+  return absl::c_any_of(facts.answers.configuration.value.orders,
+                        [](const ConfigurationOrder& order) {
+                          return order.kind == ConfigurationOrder::Kind::kRollback &&
+                                 order.outcome == ConfigurationOrder::Outcome::kWaiting;
+                        });
+}
+
 // A rollback waits until no Node is in delivery. Boots into what it leaves are not waited for when
 // that has failed already, or has yet to boot on any Node: it may never.
 void AbortBrokenBoots(const PlanFacts& facts, Draft& draft) {
-  using Kind = ConfigurationOrder::Kind;
-  if (!facts.answers.configuration.here() || facts.pool.deleting()) return;
-  const std::vector<ConfigurationOrder>& orders = facts.answers.configuration.value.orders;
-  const bool leaves =
-      std::any_of(orders.begin(), orders.end(), [](const ConfigurationOrder& order) {
-        return order.kind == Kind::kRollback &&
-               order.outcome == ConfigurationOrder::Outcome::kWaiting;
-      });
-  if (!leaves) return;
+  if (facts.pool.deleting() || !RollbackWaits(facts)) return;
   const BootFailures& failures = draft.account.boot_failures;
   const bool failed = failures.node_profile == facts.profile && !failures.machines.empty();
   const bool runs = draft.quiet.InServiceOn(facts.profile) > 0 ||
@@ -186,7 +189,7 @@ BootTimeouts TimeOutBoots(const PlanFacts& facts, Draft& draft) {
     }
     CountGivenUp(facts, draft);
     if (node->state == NodeState::kReconfiguring && facts.pool.reconfiguration &&
-        IsAsked(*facts.pool.reconfiguration, *node))
+        IsAsked(*facts.pool.reconfiguration, *node) && !WasIll(*node))
       out.reboots.push_back(node->machine);
     // Many that are late at once tell of a clock or a network, not of what they boot.
     const bool counts = !std::exchange(draft.account.given_up.boot_counted, true);

@@ -234,5 +234,28 @@ TEST(ReconfigureEnds, WhatCouldNotBeStagedIsOverWithTheBootIntoIt) {
   }
 }
 
+// The user has said that he leaves that configuration.
+TEST(Reconfigure, NoneRebootsIntoWhatIsBeingRolledBackFrom) {
+  Outdated sim(3);
+  for (const char* machine : {"g101", "g102"}) {
+    sim.SetActive(machine, true);
+    sim.busy.insert(machine);
+  }
+  sim.Ask();
+  sim.Live();
+  ASSERT_THAT(sim.On("np-000000000002"), ElementsAre("g100"));
+  sim.stuck.insert("g103");
+  sim.Resize(4);
+  sim.Live();
+  sim.RollBackTo(kSimProfile);
+  sim.Live();
+  ASSERT_EQ(sim.pool()->status.node_profile, "np-000000000002") << "it waits for g103";
+  sim.busy.clear();
+  for (const char* machine : {"g101", "g102"}) sim.SetActive(machine, false);
+  sim.Live();
+  EXPECT_THAT(sim.On("np-000000000002"), ElementsAre("g100"));
+  EXPECT_THAT(sim.In(NodeState::kReconfiguring), IsEmpty());
+}
+
 }  // namespace
 }  // namespace muster::lifecycle

@@ -245,5 +245,22 @@ TEST(ReferenceEvents, NodesRemoveErrorOnce) {
               ElementsAre("Node g100 could not be removed: the power does not go off."));
 }
 
+TEST(ReferenceEvents, NodePoolDisabledIsToldThoughAnotherBecameActive) {
+  Telling sim(0);
+  sim.Retire(97);  // g197, g198, g199 are left
+  sim.stuck = sim.boot_fails = {"g197", "g198", "g199"};
+  sim.Resize(3);
+  ASSERT_TRUE(sim.Converge());
+  sim.Stage("np-000000000002");
+  ASSERT_TRUE(sim.Converge());
+  ASSERT_EQ(sim.pool()->status.node_profile, kSimProfile);
+  sim.stuck.clear();
+  ASSERT_TRUE(sim.Converge());
+  ASSERT_EQ(sim.pool()->status.node_profile, "np-000000000002");
+  EXPECT_THAT(sim.PoolSays("CWNodePoolDisabled"),
+              ElementsAre("Configuration np-000000000001 was disabled because too many boots "
+                          "failed: no further Node boots into it."));
+}
+
 }  // namespace
 }  // namespace muster::lifecycle

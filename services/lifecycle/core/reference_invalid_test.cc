@@ -185,5 +185,18 @@ TEST(ReferenceInvalid, ANewOneHasItsCapacityCondition) {
   EXPECT_EQ(sim.CountOf("CWInsufficientCapacity"), 1);
 }
 
+TEST(ReferenceInvalid, ATypeWithdrawnLeavesPromotionsTheirWay) {
+  Running sim(3);
+  sim.Pend("np-000000000002");
+  ASSERT_TRUE(sim.Converge());
+  sim.catalogue.offered = false;
+  ASSERT_TRUE(sim.Converge());
+  sim.Promote();
+  ASSERT_TRUE(sim.Converge());
+  EXPECT_EQ(sim.pool()->status.node_profile, "np-000000000002");
+  EXPECT_EQ(sim.CountOf("CWNodePoolNodeConfigUpdated"), 1);
+  EXPECT_EQ(sim.Reason("NodeReconfigurationRequired"), "StagedNodeConfig");
+}
+
 }  // namespace
 }  // namespace muster::lifecycle

@@ -147,8 +147,9 @@ void RenderCapacity(std::vector<Condition>& out, const Snapshot& snapshot, const
 // Of the target alone: there may be no room for replacements that come early, and yet for that.
 HoldingFacts::Verdict VerdictOfTarget(const Pool& pool, const HoldingFacts& holding) {
   const int64_t room = holding.limit - (holding.held - holding.nodes);
-  const bool fits =
-      !pool.deleting() && pool.account.prefill_nodes > 0 && pool.target_nodes() <= room;
+  // What is held beside the target comes early, or is on its way out.
+  const bool beside = pool.account.prefill_nodes > 0 || holding.nodes > pool.target_nodes();
+  const bool fits = !pool.deleting() && beside && pool.target_nodes() <= room;
   const bool over = holding.verdict == HoldingFacts::Verdict::kOver;
   return over && fits ? HoldingFacts::Verdict::kUnder : holding.verdict;
 }

@@ -132,6 +132,7 @@ class Simulation : public SimPeers, public SimAgents {
                       state_.VersionOf(kSimPool), catalogue};
     const Demand demand = DemandOf(*pool(), snapshot.nodes, catalogue);
     Remember(*pool(), demand);
+    snapshot.restored = SnapshotOf(state_, kSimPool)->restored;
     snapshot.policy = policy;
     snapshot.now = now_;
     snapshot.obtainable = obtainable;

@@ -140,7 +140,8 @@ class SimPeers {
     const bool fits = ask.nodes <= holding_ || ask.nodes <= limit;
     if (fits) holding_ = ask.nodes;
     const V refused = limit == 0 || quota_not_set ? V::kNotSet : V::kOver;
-    answer.value = {fits && !quota_not_set ? V::kUnder : refused, holding_, limit, holding_};
+    const bool within = fits && !quota_not_set && holding_ <= limit;
+    answer.value = {within ? V::kUnder : refused, holding_, limit, holding_};
     return answer;
   }
 

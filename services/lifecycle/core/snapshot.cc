@@ -17,6 +17,8 @@ std::optional<Snapshot> SnapshotOf(const State& state, const std::string& name) 
   snapshot.pool = pool->row.get();
   snapshot.cluster = cluster.row.get();
   snapshot.keeps = {pool->row, cluster.row};
+  const Lease* lease = state.table<Lease>().Find(Lease::kName);
+  snapshot.restored = lease != nullptr && lease->generation_floor > 0;
   snapshot.version = pool->revision;  // State::VersionOf, in the same walk
   state.ForEachNodeOf(name, [&](const Versioned<Node>& node) {
     snapshot.keeps.push_back(node.row);

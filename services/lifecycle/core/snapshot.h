@@ -156,6 +156,8 @@ struct Snapshot {
   // Of an autoscaled pool: machines that it could hold (MachineMirror::Obtainable); nullopt: not known.
   std::optional<int64_t> obtainable = {};
   LoopFacts loop = {};  // only explanations ask
+  // The rows go on from a past (a restore): what they do not know of may be under way.
+  bool restored = false;
   std::vector<std::shared_ptr<const void>> keeps = {};
 };
 

@@ -102,24 +102,27 @@ ApplyNodePool WholeOf(const Pool& pool, const UpdateNodePool& command) {
   return whole;
 }
 
-// Who leaves for another cause, a repair say, would be replaced, and so counts. Who leaves by a scale-down does not; nor who was named
-// before, but where others went in its place: then the target is met without it, and it counts again.
+// Who leaves for another cause, a repair say, would be replaced, and so counts; but where enough stay without it, for then nobody would.
+// Who leaves by a scale-down does not count; nor who was named before, but where others went in its place: then the target is met
+// without it, and it counts again.
 std::optional<int64_t> TargetOf(const State& state, const Pool& pool,
                                 const ResizeNodePool& command) {
   if (command.target_nodes || command.remove_machines.empty()) return command.target_nodes;
   int64_t leaving = 0;
+  int64_t going = 0;  // for another cause
   int64_t named_before = 0;
   for (const std::string& machine : command.remove_machines) {
     const Node& node = *state.table<Node>().Find(NodeName(command.name, machine));
     const bool goes = node.removal_cause == RemovalCause::kScaleDown ||
                       node.removal_cause == RemovalCause::kDeletion || IsReturnable(node.state);
-    if (!goes && !node.removal_requested) ++leaving;
+    if (!goes && !node.removal_requested) ++(Stays(node.state) ? leaving : going);
     if (!goes && node.removal_requested && Stays(node.state)) ++named_before;
   }
   const std::vector<const Node*> nodes = state.NodesOf(command.name);
   const auto surplus = std::count_if(nodes.begin(), nodes.end(),
                                      [](const Node* node) { return Stays(node->state); }) -
                        pool.spec.target_nodes;
+  leaving += std::min<int64_t>(going, std::max<int64_t>(0, -surplus));
   // A pool that is short has nobody to lose yet.
   if (surplus >= 0) leaving += std::max<int64_t>(0, named_before - surplus);
   return std::max<int64_t>(0, pool.spec.target_nodes - leaving);
