@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "services/common/clock.h"
@@ -325,6 +326,35 @@ TEST_F(Leadership, AServiceThatWasRestoredIsAskedAnewForEveryPool) {
   all_are_planned_after(peers_.quota);
   all_are_planned_after(peers_.capacity);
   all_are_planned_after(peers_.configuration);
+}
+
+// "the pools that it was of are to ask for it anew before others take its place": also where the first by name wants more.
+TEST_F(Leadership, ARestoredQuotaHearsOfWhatThereWasBeforeAnybodyGrows) {
+  ASSERT_THAT(a_->StartReconciling(peers_.channels()), IsOk());
+  const std::string pool = Apply("runs", 2);
+  Until([&] { return NodesOf(*a_, pool) == 2; });
+  Apply("a-wants-more", 12);
+  const auto asks_for = [&](int64_t nodes) {
+    const auto asked = peers_.quota.asked();
+    return absl::c_find_if(asked, [&](const auto& ask) { return ask.second == nodes; }) -
+           asked.begin();
+  };
+  const auto is_asked = [&](int64_t nodes) {
+    return asks_for(nodes) < std::ssize(peers_.quota.asked());
+  };
+  Until([&] { return is_asked(12); }, "a pool that is over quota");
+  (void)QuietPlans(*a_);
+  peers_.quota.Restore();
+  Until([&] { return is_asked(12) && is_asked(2); }, "both pools' requests");
+  EXPECT_LT(asks_for(2), asks_for(12));
+  // Whoever takes over cannot know what quota has lost.
+  (void)QuietPlans(*a_);
+  a_->StopReconciling();
+  Until([&] { return a_->epoch() == 0; });
+  peers_.quota.Restore();
+  ASSERT_THAT(b_->StartReconciling(peers_.channels()), IsOk());
+  Until([&] { return is_asked(12) && is_asked(2); }, "both pools' requests");
+  EXPECT_LT(asks_for(2), asks_for(12));
 }
 
 // What it did not get an answer to is another's to ask, who leads now.

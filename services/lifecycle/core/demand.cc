@@ -186,9 +186,13 @@ int64_t OrdersTold(const PoolAccount& account) {
 
 // What is charged for follows from what was published, and so from the generation: a late request
 // must not say less than one of the same generation that was granted.
+int64_t ChargedBefore(const Pool& pool, int64_t nodes) {
+  return std::max({pool.account.granted_nodes, pool.account.requested_nodes, nodes});
+}
+
 int64_t ChargedNodes(const Pool& pool, int64_t nodes) {
   const int64_t target = IsPublishedValid(pool) ? pool.wanted_nodes() : 0;
-  return std::max({target, pool.account.granted_nodes, pool.account.requested_nodes, nodes});
+  return std::max(target, ChargedBefore(pool, nodes));
 }
 
 Demand DemandOf(const Pool& pool, const std::vector<const Node*>& nodes,

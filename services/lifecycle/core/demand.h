@@ -39,6 +39,8 @@ bool UnmetAffinity(const Pool& pool, const PeerReply<ClaimFacts>& claim);
 CatalogueCheck CheckAgainstCatalogue(const Pool& pool, const CatalogueFacts& catalogue,
                                      const PeerReplies& answers);
 
+// How many Nodes a pool that has so many Nodes was charged for, as far as its row knows: what it gets back of a quota that has forgotten.
+int64_t ChargedBefore(const Pool& pool, int64_t nodes);
 // How many Nodes quota is asked to charge a pool that has so many Nodes for.
 int64_t ChargedNodes(const Pool& pool, int64_t nodes);
 

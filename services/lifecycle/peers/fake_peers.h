@@ -10,6 +10,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "services/common/error.h"
@@ -55,7 +56,19 @@ class FakeQuota final : public quota::v1::QuotaService::Service {
     before_check_ = std::move(then);
   }
   // It was restored to a time before it knew anything.
-  void Restore() { feed_.Restore(); }
+  void Restore() {
+    {
+      MutexLock lock(mutex_);
+      holdings_.clear();
+      asked_.clear();
+    }
+    feed_.Restore();
+  }
+  // Since then, in order: holdings, and for how many Nodes.
+  std::vector<std::pair<std::string, int64_t>> asked() {
+    MutexLock lock(mutex_);
+    return asked_;
+  }
   // Nodes charged, by holding.
   std::map<std::string, int64_t> holdings() {
     MutexLock lock(mutex_);
@@ -66,6 +79,7 @@ class FakeQuota final : public quota::v1::QuotaService::Service {
                                  const quota::v1::BatchSyncHoldingsRequest* request,
                                  quota::v1::BatchSyncHoldingsResponse* response) override {
     MutexLock lock(mutex_);
+    for (const auto& ask : request->holdings()) asked_.emplace_back(ask.name(), ask.nodes());
     return Decide(*request, holdings_, *response);
   }
   grpc::Status CheckQuota(grpc::ServerContext*, const quota::v1::CheckQuotaRequest* request,
@@ -117,6 +131,7 @@ class FakeQuota final : public quota::v1::QuotaService::Service {
 
   FakeFeed<quota::v1::WatchQuotasResponse> feed_;
   Mutex mutex_;
+  std::vector<std::pair<std::string, int64_t>> asked_ MUSTER_GUARDED_BY(mutex_);
   int64_t limit_ MUSTER_GUARDED_BY(mutex_) = 10;
   bool away_ MUSTER_GUARDED_BY(mutex_) = false;
   int64_t known_ MUSTER_GUARDED_BY(mutex_) = 0;

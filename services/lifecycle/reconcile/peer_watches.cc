@@ -72,8 +72,9 @@ void AddAll(const State& state, DelayQueue& due) {
   for (const auto& [name, pool] : state.table<Pool>().rows()) due.Add(name);
 }
 
-PeerWatches::PeerWatches(const Peers& peers, const Lane* lane, DelayQueue* due)
-    : peers_(peers), lane_(*lane), due_(*due) {
+PeerWatches::PeerWatches(const Peers& peers, const Lane* lane, DelayQueue* due,
+                         std::function<void()> quota_lost)
+    : peers_(peers), lane_(*lane), due_(*due), quota_lost_(std::move(quota_lost)) {
   for (auto watch : {&PeerWatches::WatchQuotas, &PeerWatches::WatchClaims,
                      &PeerWatches::WatchMachines, &PeerWatches::WatchConfigurations}) {
     watches_.push_back(std::make_unique<rpc::Watch>((this->*watch)()));
@@ -105,8 +106,10 @@ rpc::Watch::Options PeerWatches::WatchQuotas() {
       if (IsSnapshotEnd(change)) {
         for (const std::string& gone : quota_filter_.EndSnapshot()) move(gone);
       }
-      if (IsOfAnotherHistory(change, *history))
+      if (IsOfAnotherHistory(change, *history)) {
+        quota_lost_();
         lane_.Peek([&](const State& state, int64_t) { AddAll(state, due_); });
+      }
       if (change.key().empty()) return;
       if (!change.has_quota() && !change.has_holding()) {
         quota_filter_.Forget(change.key());  // a deleted one makes room, too

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,8 +31,10 @@ void AddAll(const State& state, DelayQueue& due);
 // as a change; what was told or answered before is no news (change_filter.h, machine_mirror.h).
 class PeerWatches {
  public:
-  // `lane` and `due` must outlive it.
-  PeerWatches(const Peers& peers, const Lane* lane, DelayQueue* due);
+  // `lane` and `due` must outlive it. `quota_lost`: called, by any thread, when quota was restored to a past, before pools are made due
+  // for it.
+  PeerWatches(const Peers& peers, const Lane* lane, DelayQueue* due,
+              std::function<void()> quota_lost);
   ~PeerWatches();
 
   void Start();
@@ -63,6 +66,7 @@ class PeerWatches {
   const Peers peers_;
   const Lane& lane_;
   DelayQueue& due_;
+  const std::function<void()> quota_lost_;
   ChangeFilter quota_filter_{true, /*names=*/true};
   ChangeFilter claim_filter_{false};  // the watch does not show the machines
   ChangeFilter configuration_filter_{true};

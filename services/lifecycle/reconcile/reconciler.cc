@@ -5,6 +5,7 @@
 #include <utility>
 #include <variant>
 
+#include "absl/algorithm/container.h"
 #include "absl/hash/hash.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -102,7 +103,7 @@ void Reconciler::Start(const Peers& peers, std::shared_ptr<const CatalogueMirror
                                               });
   metrics_->SetBreakers(peer_client_->breakers());
   catalogue_ = std::move(catalogue);
-  watches_ = std::make_unique<PeerWatches>(peers, &lane_, due_.get());
+  watches_ = std::make_unique<PeerWatches>(peers, &lane_, due_.get(), [this] { restates_ = true; });
   watches_->Start();
   lease_->Start();
   thread_ = std::thread([this] { Loop(); });
@@ -124,13 +125,17 @@ void Reconciler::Loop() {
     // of reach.
     const bool early = SteadyNow() - started < kCatalogueGrace && !catalogue_->Facts("", "").known;
     const bool leads = epoch() != 0;
-    if (!leads) peer_client_->Forget();
+    if (!leads) {
+      peer_client_->Forget();
+      restates_ = true;
+    }
     if (!leads || early) {
       // What comes due meanwhile stays due.
       stopper_.Sleep(kLeadPoll);
       continue;
     }
     peer_client_->Probe();
+    if (restates_.exchange(false)) Restate();
     trace::Causes causes;
     const std::vector<std::string> names = due_->Take(kBatch, &causes);
     if (names.empty()) {
@@ -142,6 +147,35 @@ void Reconciler::Loop() {
     work.Add("muster.node_pools", static_cast<int64_t>(names.size()));
     Pass(names);
     metrics_->PassDone(SteadyNow() - start);
+  }
+}
+
+void Reconciler::Restate() {
+  std::vector<std::string> names;
+  lane_.Peek([&](const State& state, int64_t) {
+    for (const auto& [name, pool] : state.table<Pool>().rows()) names.push_back(pool.row->name);
+  });
+  for (size_t at = 0; at < names.size() && epoch() != 0 && !stopper_.stopped(); at += kBatch) {
+    const auto begin = names.begin() + static_cast<std::ptrdiff_t>(at);
+    const auto end = std::min(begin + kBatch, names.end());
+    std::vector<PoolPass> passes = BeginPasses({begin, end});
+    for (PoolPass& pass : passes) {
+      const auto nodes = static_cast<int64_t>(pass.snapshot.nodes.size());
+      const int64_t charged = ChargedBefore(*pass.snapshot.pool, nodes);
+      const bool releases = pass.demand.holding && pass.demand.holding->release;
+      pass.demand = {};
+      if (!releases && charged > 0)
+        pass.demand.holding = HoldingAsk{charged, pass.snapshot.pool->account.generation, false};
+    }
+    peer_client_->Ask(absl::MakeSpan(passes), options_.ask_timeout);
+    // Nobody is granted more until it is back, and it is to hear of this first then.
+    const bool away = absl::c_any_of(passes, [](const PoolPass& pass) {
+      return pass.snapshot.answers.holding.state == PeerReply<HoldingFacts>::State::kAway;
+    });
+    if (away) {
+      restates_ = true;
+      return;
+    }
   }
 }
 

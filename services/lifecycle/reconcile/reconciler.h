@@ -2,6 +2,7 @@
 
 #include <prometheus/collectable.h>
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -53,6 +54,9 @@ class Reconciler {
 
  private:
   void Loop();
+  // Has quota charge all pools for what they were charged for already. Before any is asked for more: a quota that was restored to a past
+  // would grant to others what those have that it has forgotten.
+  void Restate();
   void Pass(const std::vector<std::string>& names);
   std::vector<PoolPass> BeginPasses(const std::vector<std::string>& names) const;
   void TellRaised(const Pool& pool, const PoolPlan& plan) const;
@@ -72,6 +76,7 @@ class Reconciler {
   std::unique_ptr<PeerClient> peer_client_;
   std::unique_ptr<PeerWatches> watches_;
   std::shared_ptr<const CatalogueMirror> catalogue_;
+  std::atomic<bool> restates_ = true;  // is to be done, by whoever comes to lead
   Stopper stopper_;
   std::thread thread_;
 };
