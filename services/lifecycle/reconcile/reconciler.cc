@@ -1,6 +1,8 @@
 #include "services/lifecycle/reconcile/reconciler.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <optional>
 #include <set>
 #include <utility>
 #include <variant>
@@ -48,6 +50,17 @@ void AddPoolsOf(const State& state, const std::string& cluster, const TraceConte
     if (!absl::StartsWith(it->first, prefix)) return;
     due.Add(it->first, cause);
   }
+}
+
+// What the pool was charged for already, under the generation before its own: a quota that has heard of that refuses it as too old, and
+// so is never told less than it knows. Nothing of a pool that is released, or was never charged.
+std::optional<HoldingAsk> Restatement(const PoolPass& pass) {
+  const Pool& pool = *pass.snapshot.pool;
+  const int64_t charged = ChargedBefore(pool, static_cast<int64_t>(pass.snapshot.nodes.size()));
+  const int64_t before = pool.account.generation - 1;
+  const bool releases = pass.demand.holding && pass.demand.holding->release;
+  if (releases || charged == 0 || before < 1) return std::nullopt;
+  return HoldingAsk{charged, before, false};
 }
 
 void AddAll(const Lane& lane, DelayQueue& due) {
@@ -155,24 +168,24 @@ void Reconciler::Restate() {
   lane_.Peek([&](const State& state, int64_t) {
     for (const auto& [name, pool] : state.table<Pool>().rows()) names.push_back(pool.row->name);
   });
-  for (size_t at = 0; at < names.size() && epoch() != 0 && !stopper_.stopped(); at += kBatch) {
+  for (size_t at = 0; at < names.size() && !stopper_.stopped(); at += kBatch) {
     const auto begin = names.begin() + static_cast<std::ptrdiff_t>(at);
-    const auto end = std::min(begin + kBatch, names.end());
+    const auto end = begin + static_cast<std::ptrdiff_t>(std::min(kBatch, names.size() - at));
     std::vector<PoolPass> passes = BeginPasses({begin, end});
+    size_t asked = 0;
     for (PoolPass& pass : passes) {
-      const auto nodes = static_cast<int64_t>(pass.snapshot.nodes.size());
-      const int64_t charged = ChargedBefore(*pass.snapshot.pool, nodes);
-      const bool releases = pass.demand.holding && pass.demand.holding->release;
-      pass.demand = {};
-      if (!releases && charged > 0)
-        pass.demand.holding = HoldingAsk{charged, pass.snapshot.pool->account.generation, false};
+      pass.demand.holding = Restatement(pass);
+      pass.demand.claim.reset();
+      pass.demand.configuration.reset();
+      asked += pass.demand.holding ? 1 : 0;
     }
     peer_client_->Ask(absl::MakeSpan(passes), options_.ask_timeout);
-    // Nobody is granted more until it is back, and it is to hear of this first then.
-    const bool away = absl::c_any_of(passes, [](const PoolPass& pass) {
+    const auto away = absl::c_count_if(passes, [](const PoolPass& pass) {
       return pass.snapshot.answers.holding.state == PeerReply<HoldingFacts>::State::kAway;
     });
-    if (away) {
+    // Later, from the beginning: it hears of most before anybody grows.
+    const bool is_away = asked > 0 && static_cast<size_t>(away) == asked;
+    if (is_away || epoch() == 0) {
       restates_ = true;
       return;
     }
@@ -270,7 +283,9 @@ void Reconciler::SubmitPlans(const std::vector<PoolPass>& passes, std::vector<Po
 
 void Reconciler::LeadChanged(bool leads) {
   metrics_->SetLeading(leads);
-  if (leads) MakeAllDue();
+  if (!leads) return;
+  restates_ = true;
+  MakeAllDue();
 }
 
 void Reconciler::MakeAllDue() {

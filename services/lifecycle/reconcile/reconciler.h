@@ -55,7 +55,7 @@ class Reconciler {
  private:
   void Loop();
   // Has quota charge all pools for what they were charged for already. Before any is asked for more: a quota that was restored to a past
-  // would grant to others what those have that it has forgotten.
+  // would grant to others what those have that it has forgotten. While it is away it is tried again, and passes go on.
   void Restate();
   void Pass(const std::vector<std::string>& names);
   std::vector<PoolPass> BeginPasses(const std::vector<std::string>& names) const;
