@@ -73,8 +73,8 @@ void AddAll(const State& state, DelayQueue& due) {
 }
 
 PeerWatches::PeerWatches(const Peers& peers, const Lane* lane, DelayQueue* due,
-                         std::function<void()> quota_lost)
-    : peers_(peers), lane_(*lane), due_(*due), quota_lost_(std::move(quota_lost)) {
+                         std::function<void()> quota_begins)
+    : peers_(peers), lane_(*lane), due_(*due), quota_begins_(std::move(quota_begins)) {
   for (auto watch : {&PeerWatches::WatchQuotas, &PeerWatches::WatchClaims,
                      &PeerWatches::WatchMachines, &PeerWatches::WatchConfigurations}) {
     watches_.push_back(std::make_unique<rpc::Watch>((this->*watch)()));
@@ -106,10 +106,8 @@ rpc::Watch::Options PeerWatches::WatchQuotas() {
       if (IsSnapshotEnd(change)) {
         for (const std::string& gone : quota_filter_.EndSnapshot()) move(gone);
       }
-      if (IsOfAnotherHistory(change, *history)) {
-        quota_lost_();
+      if (IsOfAnotherHistory(change, *history))
         lane_.Peek([&](const State& state, int64_t) { AddAll(state, due_); });
-      }
       if (change.key().empty()) return;
       if (!change.has_quota() && !change.has_holding()) {
         quota_filter_.Forget(change.key());  // a deleted one makes room, too
@@ -123,7 +121,10 @@ rpc::Watch::Options PeerWatches::WatchQuotas() {
   return WithSnapshots(rpc::StreamOf<Response>(
                            quota::v1::WatchQuotasRequest(),
                            [stub](auto... call) { stub->async()->WatchQuotas(call...); }, take),
-                       [this] { quota_filter_.BeginSnapshot(); });
+                       [this] {
+                         quota_begins_();
+                         quota_filter_.BeginSnapshot();
+                       });
 }
 
 void PeerWatches::QuotaMoved(absl::string_view quota, bool limit) {

@@ -31,10 +31,10 @@ void AddAll(const State& state, DelayQueue& due);
 // as a change; what was told or answered before is no news (change_filter.h, machine_mirror.h).
 class PeerWatches {
  public:
-  // `lane` and `due` must outlive it. `quota_lost`: called, by any thread, when quota was restored to a past, before pools are made due
-  // for it.
+  // `lane` and `due` must outlive it. `quota_begins`: called, by any thread, before a stream of quota's tells anything: it may have been
+  // restored to a past, which only the end of the snapshot says.
   PeerWatches(const Peers& peers, const Lane* lane, DelayQueue* due,
-              std::function<void()> quota_lost);
+              std::function<void()> quota_begins);
   ~PeerWatches();
 
   void Start();
@@ -66,7 +66,7 @@ class PeerWatches {
   const Peers peers_;
   const Lane& lane_;
   DelayQueue& due_;
-  const std::function<void()> quota_lost_;
+  const std::function<void()> quota_begins_;
   ChangeFilter quota_filter_{true, /*names=*/true};
   ChangeFilter claim_filter_{false};  // the watch does not show the machines
   ChangeFilter configuration_filter_{true};
