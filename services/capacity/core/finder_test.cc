@@ -308,13 +308,17 @@ TEST(FinderFaultsTest, WhatTheCatalogueDoesNotKnowIsNamed) {
   EXPECT_THAT(FaultsOf(world.state(), {{Ask(1)}, {"Z-A"}}), IsEmpty());
 }
 
-// "lent to `spot`"
-TEST(FinderNumbersTest, WhatIsKeptForAGangIsLentToSpot) {
-  Scene scene;
+void KeepThreeForAGang(Scene& scene) {
   scene.Machines(2);
   scene.Claim("p", 2);
   scene.Machines(3);
   scene.Claim("gang", 5, Gang);
+}
+
+// "lent to `spot`"
+TEST(FinderNumbersTest, WhatIsKeptForAGangIsLentToSpot) {
+  Scene scene;
+  KeepThreeForAGang(scene);
   const auto zones = FindPlacements(scene.world().state(), {{Ask(1, ComputeClass::kSpot)}, {}});
   ASSERT_EQ(zones.size(), 1u);
   EXPECT_EQ(zones[0].availability, Label::kLikely);
@@ -323,10 +327,7 @@ TEST(FinderNumbersTest, WhatIsKeptForAGangIsLentToSpot) {
 // "Keeping ends after `--gang_keep`"
 TEST(FinderNumbersTest, WhatIsKeptForAGangNoLongerIsThere) {
   Scene scene;
-  scene.Machines(2);
-  scene.Claim("p", 2);
-  scene.Machines(3);
-  scene.Claim("gang", 5, Gang);
+  KeepThreeForAGang(scene);
   const PlacementQuery query{{Ask(1)}, {}};
   const State& state = scene.world().state();
   EXPECT_EQ(FindPlacements(state, query)[0].availability, Label::kLimited);

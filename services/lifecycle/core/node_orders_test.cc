@@ -207,8 +207,8 @@ TEST(NodeOrders, LateWorkHasTheTimeOfADrain) {
   EXPECT_FALSE(sim.desired("g100").force_drain);
 }
 
-TEST(NodeOrders, ADrainThatWasOrderedHoldsOnTheWayOut) {
-  Ordered sim;
+// g100 is ill and on its way out, and work came to it.
+void LeaveForRepairAtWork(Ordered& sim) {
   ASSERT_TRUE(sim.Report("g100", Simulation::O::kUnhealthy, "fan").ok());
   sim.Pass();
   sim.Advance(sim.policy.triage_grace);
@@ -218,6 +218,11 @@ TEST(NodeOrders, ADrainThatWasOrderedHoldsOnTheWayOut) {
   sim.Advance(sim.policy.cordon_settle);
   sim.Pass();
   ASSERT_EQ(sim.state_of("g100"), NodeState::kCordoned);
+}
+
+TEST(NodeOrders, ADrainThatWasOrderedHoldsOnTheWayOut) {
+  Ordered sim;
+  LeaveForRepairAtWork(sim);
   ASSERT_TRUE(sim.Order("g100", Verb::kDrain, /*force=*/true).ok());
   sim.Pass();
   EXPECT_EQ(sim.state_of("g100"), NodeState::kDraining);
@@ -366,15 +371,7 @@ TEST(NodeOrdersProperty, NothingIsLeftOfThem) {
 // "cordoned and drained as the pool's disruption budget allows"
 TEST(NodeOrders, AReservationHoldsOnTheWayOut) {
   Ordered sim;
-  ASSERT_TRUE(sim.Report("g100", Simulation::O::kUnhealthy, "fan").ok());
-  sim.Pass();
-  sim.Advance(sim.policy.triage_grace);
-  sim.Pass();
-  ASSERT_EQ(sim.state_of("g100"), NodeState::kCordoned);
-  sim.SetActive("g100", true);  // disableUnhealthyNodeEviction: it would wait until it is idle
-  sim.Advance(sim.policy.cordon_settle);
-  sim.Pass();
-  ASSERT_EQ(sim.state_of("g100"), NodeState::kCordoned);
+  LeaveForRepairAtWork(sim);
   sim.Must(UpdateNode{.name = sim.node("g100")->name, .reserved_desired = kControlPlane});
   sim.Pass();
   EXPECT_EQ(sim.state_of("g100"), NodeState::kDraining);

@@ -106,14 +106,7 @@ TEST(NodeOrders, AnUnhealthyNodeCanBeRebooted) {
   EXPECT_EQ(sim.node("g100")->removal_cause, RemovalCause::kNone);
 }
 
-// What a reboot of a sick Node comes to says nothing of its configuration, nor of other reboots.
-TEST(NodeOrders, AFailedRebootOfASickNodeHaltsNoReconfigurationOfAll) {
-  Ordered sim;
-  sim.Stage("np-000000000002");
-  sim.Live();
-  sim.SetActive("g101", true);
-  sim.busy.insert("g101");
-  sim.Must(ReconfigureNodePool{.name = kSimPool});
+void FailToRebootASickNode(Ordered& sim) {
   ASSERT_TRUE(sim.Report("g100", Simulation::O::kUnhealthy, "fan").ok());
   sim.Pass();
   sim.boot_fails.insert("g100");
@@ -122,6 +115,17 @@ TEST(NodeOrders, AFailedRebootOfASickNodeHaltsNoReconfigurationOfAll) {
   ASSERT_TRUE(sim.Reboots("g100"));
   sim.Live();
   EXPECT_EQ(sim.CountOf("CWNodeBootFailed"), 1);
+}
+
+// What a reboot of a sick Node comes to says nothing of its configuration, nor of other reboots.
+TEST(NodeOrders, AFailedRebootOfASickNodeHaltsNoReconfigurationOfAll) {
+  Ordered sim;
+  sim.Stage("np-000000000002");
+  sim.Live();
+  sim.SetActive("g101", true);
+  sim.busy.insert("g101");
+  sim.Must(ReconfigureNodePool{.name = kSimPool});
+  FailToRebootASickNode(sim);
   EXPECT_THAT(sim.pool()->reconfiguration->failed_machines, IsEmpty());
   EXPECT_NE(sim.pool()->reconfiguration->state, Reconfiguration::State::kHalted);
 }
@@ -132,14 +136,7 @@ TEST(NodeOrders, AFailedRebootOfASickNodeIsNobodyElses) {
   sim.Live();
   sim.SetActive("g101", true);
   sim.Must(ReconfigureNodePool{.name = kSimPool, .machines = {"g101"}});
-  ASSERT_TRUE(sim.Report("g100", Simulation::O::kUnhealthy, "fan").ok());
-  sim.Pass();
-  sim.boot_fails.insert("g100");
-  ASSERT_TRUE(sim.Reboot("g100", Reboot::kForced).ok());
-  sim.Pass();
-  ASSERT_TRUE(sim.Reboots("g100"));
-  sim.Live();
-  EXPECT_EQ(sim.CountOf("CWNodeBootFailed"), 1);
+  FailToRebootASickNode(sim);
   EXPECT_THAT(sim.pool()->account.boot_failures.machines, IsEmpty());
   EXPECT_THAT(sim.pool()->reconfiguration->failed_machines, IsEmpty());
 }
