@@ -10,13 +10,16 @@
 namespace muster::lifecycle {
 namespace {
 
-// One that went to and fro shows first that it stays healthy.
+absl::Time EndOfProbation(const PlanFacts& facts, const Node& node) {
+  return node.observed.healthy_time + facts.policy.triage_grace;
+}
+
 void Recover(const PlanFacts& facts, Draft& draft, Node& node) {
-  const absl::Time until = node.observed.healthy_time + facts.policy.triage_grace;
-  if (!HasRelapsed(node) || facts.now >= until) {
+  if (!IsOnProbation(facts, node)) {
     draft.Step(node, NodeEvent::kRecovered, "it is healthy again");
     return;
   }
+  const absl::Time until = EndOfProbation(facts, node);
   draft.AddDefer(DeferReason::kWaitsForRecovery, node.name,
                  absl::StrCat("Node ", node.machine, " was unhealthy ", node.observed.relapses + 1,
                               " times in a row and takes work again at ", TimeText(until),
@@ -91,6 +94,10 @@ bool Replace(const PlanFacts& facts, Draft& draft, Node& node, int64_t& replacem
 }
 
 }  // namespace
+
+bool IsOnProbation(const PlanFacts& facts, const Node& node) {
+  return HasRelapsed(node) && facts.now < EndOfProbation(facts, node);
+}
 
 int64_t ReplaceUnhealthy(const PlanFacts& facts, Draft& draft) {
   int64_t in_triage = 0;

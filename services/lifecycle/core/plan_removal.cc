@@ -183,9 +183,7 @@ void CancelRemovals(const PlanFacts& facts, Draft& draft) {
 }
 
 bool LetStay(const PlanFacts& facts, Draft& draft, Node& node, absl::string_view reason) {
-  const bool on_probation =
-      HasRelapsed(node) && facts.now < node.observed.healthy_time + facts.policy.triage_grace;
-  if (!node.observed.unhealthy && !on_probation)
+  if (!node.observed.unhealthy && !IsOnProbation(facts, node))
     return draft.Step(node, NodeEvent::kUncordon, reason);
   if (!draft.Step(node, NodeEvent::kUnhealthy, reason)) return false;
   draft.budget.FallIll(node.machine);
