@@ -44,6 +44,7 @@ class Interned {
   const_iterator end() const { return get().end(); }
   size_t size() const { return get().size(); }
   bool empty() const { return value_ == nullptr; }
+  void clear() { value_.reset(); }
   template <class Key>
   const auto& at(const Key& key) const {
     return get().at(key);
@@ -129,5 +130,8 @@ class Interned {
 
   std::shared_ptr<const T> value_;
 };
+
+// A text that many rows have alike.
+using Word = Interned<std::string>;
 
 }  // namespace muster

@@ -155,7 +155,7 @@ class Order {
         pool->spec.gang ? ", gang" : "", pool->spec.node_affinity.empty() ? "" : ", affinity");
     for (const Node* node : town_.NodesOf(name_)) {
       absl::StrAppend(&text, "\n  ", node->machine, " ", NodeStateName(node->state), " ",
-                      node->observed.node_profile, node->observed.active ? " active" : "",
+                      node->observed.node_profile.get(), node->observed.active ? " active" : "",
                       node->observed.unhealthy ? " unhealthy" : "",
                       node->removal_requested ? " named" : "",
                       node->protect_until_time == lifecycle::kNever ? "" : " protected",

@@ -21,8 +21,8 @@ absl::Status UnknownInstanceType(absl::string_view instance_type) {
 absl::Status MachineMoved(const MachineRow& machine) {
   return FailedPrecondition(
       "MACHINE_MOVED", machine.Key(),
-      absl::StrCat("Machine ", machine.id, " is registered as ", machine.instance_type, " in ",
-                   machine.zone, "; neither can be changed."));
+      absl::StrCat("Machine ", machine.id, " is registered as ", machine.instance_type.get(),
+                   " in ", machine.zone.get(), "; neither can be changed."));
 }
 
 absl::Status MachineHeld(const MachineRow& machine) {

@@ -37,7 +37,7 @@ std::vector<const Ids*> SetsOf(const State& state, const MachineFilter& filter) 
 
 bool Matches(const MachineFilter& filter, const MachineRow& machine) {
   return (filter.zone.empty() || machine.zone == filter.zone) &&
-         (!filter.zones || filter.zones->contains(machine.zone)) &&
+         (!filter.zones || filter.zones->contains(machine.zone.get())) &&
          (filter.instance_type.empty() || machine.instance_type == filter.instance_type) &&
          (filter.claim.empty() || machine.claim == filter.claim) &&
          (!filter.state || machine.state == *filter.state);

@@ -10,6 +10,7 @@
 #include "absl/time/time.h"
 #include "services/capacity/core/affinity.h"
 #include "services/capacity/core/names.h"
+#include "services/common/interned.h"
 
 // What the capacity service keeps. The meaning of every field stands in
 // muster/capacity/v1/capacity.proto.
@@ -55,10 +56,10 @@ struct InstanceTypeRow {
 struct MachineRow {
   static constexpr char kKind[] = "machine";
   std::string id = {};
-  std::string zone = {};
-  std::string instance_type = {};
-  std::string fabric = {};
-  std::string rack = {};
+  Word zone = {};
+  Word instance_type = {};
+  Word fabric = {};
+  Word rack = {};
   int32_t slot = 0;
   std::map<std::string, std::string> labels = {};
   MachineState state = MachineState::kFree;

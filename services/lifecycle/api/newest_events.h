@@ -1,8 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -26,17 +28,32 @@ class NewestEvents {
   template <class Visit>
   void operator()(const State& state, absl::string_view prefix, const std::string& after,
                   Visit visit) const {
-    const State::EventsByTime* events =
-        pool_uid_.empty() ? state.EventsUnder(prefix) : state.EventsOf(pool_uid_);
-    if (events == nullptr) return;
+    std::vector<const State::EventsByTime*> orders;
+    if (pool_uid_.empty()) {
+      orders = state.EventsUnder(prefix);
+    } else if (const State::EventsByTime* events = state.EventsOf(pool_uid_)) {
+      orders.push_back(events);
+    }
     const auto cursor = ParseCursor(after);
-    auto it = cursor ? events->lower_bound(State::Seen(*cursor)) : events->end();
-    while (it != events->begin()) {
-      const State::Seen& seen = *--it;
-      if (!absl::StartsWith(seen.name(), prefix)) continue;
-      if (!visit(absl::StrCat(absl::ToUnixNanos(seen.time()), " ", seen.name()),
+    std::vector<Place> places;  // a heap, the one seen last on top
+    for (const State::EventsByTime* events : orders) {
+      Place place = {events->begin(),
+                     cursor ? events->lower_bound(State::Seen(*cursor)) : events->end()};
+      if (place.Step()) places.push_back(place);
+    }
+    std::make_heap(places.begin(), places.end());
+    while (!places.empty()) {
+      std::pop_heap(places.begin(), places.end());
+      const State::Seen& seen = *places.back().at;
+      if (absl::StartsWith(seen.name(), prefix) &&
+          !visit(absl::StrCat(absl::ToUnixNanos(seen.time()), " ", seen.name()),
                  *state.table<Event>().rows().find(absl::string_view(seen.name())))) {
         return;
+      }
+      if (places.back().Step()) {
+        std::push_heap(places.begin(), places.end());
+      } else {
+        places.pop_back();
       }
     }
   }
@@ -51,6 +68,20 @@ class NewestEvents {
   }
 
  private:
+  // How far one order was read, from its end.
+  struct Place {
+    // To the one before; false: there is none.
+    bool Step() {
+      if (at == begin) return false;
+      --at;
+      return true;
+    }
+    bool operator<(const Place& other) const { return *at < *other.at; }
+
+    State::EventsByTime::const_iterator begin = {};
+    State::EventsByTime::const_iterator at = {};
+  };
+
   // An event that stands where the cursor does.
   static std::optional<Event> ParseCursor(absl::string_view text) {
     const size_t space = text.find(' ');

@@ -69,7 +69,7 @@ Metadata DesiredMetadata(const Pool& pool, const Node& node, bool gpu) {
   const std::string label(StateLabel(node));
   const bool production = label == kProductionLabel;
   const bool settled = production || IsArriving(node.state);
-  const std::string desired = !node.reserved_desired.empty() ? node.reserved_desired
+  const std::string desired = !node.reserved_desired.empty() ? node.reserved_desired.get()
                               : settled                      ? organization
                                                              : label;
   const std::string reserved =

@@ -96,7 +96,7 @@ class NodeEventDiff {
     if (rebooted || before_.state == NodeState::kRegistered) {
       OnBoth(EventReason::kNodeBootFailed,
              rebooted ? absl::StrCat(" did not come up from its reboot into configuration ",
-                                     after_.desired.node_profile, because)
+                                     after_.desired.node_profile.get(), because)
                       : absl::StrCat(" was registered and did not become ready", because));
       OnPool(EventReason::kNodeDeletionRequestSuccess, " is to be deleted: its boot failed.");
       OnPool(EventReason::kNodeDeleted, " was deleted.");
@@ -220,7 +220,8 @@ class NodeEventDiff {
     }
     if (FromTo(NodeState::kReconfiguring, NodeState::kProduction)) {
       OnNode(EventReason::kReconfigureRebooted,
-             absl::StrCat(" was rebooted into configuration ", after_.observed.node_profile, "."));
+             absl::StrCat(" was rebooted into configuration ", after_.observed.node_profile.get(),
+                          "."));
     }
     if (before_.observed.staging_error.empty() && !after_.observed.staging_error.empty()) {
       OnNode(EventReason::kNodeConfigStagingFailed,

@@ -91,7 +91,7 @@ bool MayEvict(const PlanFacts& facts, const Node& node) {
 // idle ones first.
 void RebootInTurn(const PlanFacts& facts, Draft& draft, Budget& own) {
   std::vector<Node*> waiting;
-  const std::string* rack = nullptr;
+  const Word* rack = nullptr;
   for (auto& [name, node] : draft.nodes) {
     if (IsChosen(node) && !IsOutdated(facts, node)) {
       LetGo(draft, node, "it is up to date");
@@ -119,8 +119,8 @@ void RebootInTurn(const PlanFacts& facts, Draft& draft, Budget& own) {
     const bool a_on = rack != nullptr && a->rack == *rack;
     const bool b_on = rack != nullptr && b->rack == *rack;
     // Whoever is out of service already costs nothing.
-    return std::tuple(!a_on, TakenFor(*a) == nullptr, a->rack, a->observed.active, a->name) <
-           std::tuple(!b_on, TakenFor(*b) == nullptr, b->rack, b->observed.active, b->name);
+    return std::tuple(!a_on, TakenFor(*a) == nullptr, a->rack.get(), a->observed.active, a->name) <
+           std::tuple(!b_on, TakenFor(*b) == nullptr, b->rack.get(), b->observed.active, b->name);
   });
   for (Node* node : waiting) {
     // A rack is finished before the next is begun.
@@ -162,10 +162,10 @@ void StageProfiles(const PlanFacts& facts, Draft& draft) {
       draft.Apply(node, StageProfile{name, facts.profile, "it is the active configuration"});
     }
     if (!node.observed.staging_error.empty()) {
-      draft.AddDefer(
-          DeferReason::kStagingFailed, name,
-          absl::StrCat("Configuration ", node.desired.node_profile, " could not be staged on Node ",
-                       node.machine, BecauseText(node.observed.staging_error)));
+      draft.AddDefer(DeferReason::kStagingFailed, name,
+                     absl::StrCat("Configuration ", node.desired.node_profile.get(),
+                                  " could not be staged on Node ", node.machine,
+                                  BecauseText(node.observed.staging_error)));
     }
   }
 }

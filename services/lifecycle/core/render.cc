@@ -277,7 +277,7 @@ void RenderNodesRemoved(std::vector<Condition>& out, const Snapshot& snapshot,
   std::vector<std::string> failed;
   for (const Node* node : planned.nodes) {
     if (node->observed.removal_error.empty()) continue;
-    failed.push_back(absl::StrCat(node->machine, " (", node->observed.removal_error, ")"));
+    failed.push_back(absl::StrCat(node->machine, " (", node->observed.removal_error.get(), ")"));
   }
   if (!failed.empty()) {
     out.push_back({condition::kNodesRemoved, "Unknown", reason::kInternalError,

@@ -94,7 +94,7 @@ void RenderReconfiguration(std::vector<Condition>& out, const Snapshot& snapshot
   std::vector<std::string> failed;
   for (const Node* node : planned.nodes) {
     if (!node->observed.staging_error.empty() && IsInService(node->state)) {
-      failed.push_back(absl::StrCat(node->machine, " (", node->observed.staging_error, ")"));
+      failed.push_back(absl::StrCat(node->machine, " (", node->observed.staging_error.get(), ")"));
     }
   }
   if (!failed.empty()) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "services/common/condition_names.h"
 #include "services/lifecycle/core/conditions.h"
@@ -30,17 +31,14 @@ std::string CapacityKeyOf(const Pool& pool) {
   return CapacityKey(pool.zone, pool.spec.instance_type);
 }
 
-// All, an organization's, a cluster's: how the name of an event, or a prefix of such names, begins, up to its parts.
-std::vector<absl::string_view> PlacesOf(absl::string_view name) {
-  std::vector<absl::string_view> places = {""};
-  size_t slash = name.find('/');  // `organizations/ID/clusters/ID/...`
-  for (int level = 0; level < 2 && slash != absl::string_view::npos; ++level) {
-    slash = name.find('/', slash + 1);
-    if (slash == absl::string_view::npos) break;
-    places.push_back(name.substr(0, slash + 1));
-    slash = name.find('/', slash + 1);
+// How the name of an event, or a prefix of such names, begins: up to its cluster and the `/` behind it. Empty when it ends before.
+absl::string_view ClusterPart(absl::string_view name) {
+  size_t slash = 0;  // `organizations/ID/clusters/ID/...`
+  for (int part = 0; part < 4; ++part) {
+    slash = name.find('/', part == 0 ? 0 : slash + 1);
+    if (slash == absl::string_view::npos) return "";
   }
-  return places;
+  return name.substr(0, slash + 1);
 }
 
 template <class Map, class Value>
@@ -141,11 +139,9 @@ std::vector<std::string> State::TakenElsewhere(absl::string_view pool_uid,
                                                const std::vector<std::string>& machines) const {
   std::vector<std::string> taken;
   for (const std::string& machine : machines) {
-    const auto it = nodes_by_machine_.find(machine);
-    if (it == nodes_by_machine_.end()) continue;
-    const bool elsewhere = std::any_of(
-        it->second.begin(), it->second.end(),
-        [&](const std::string& name) { return table<Node>().Find(name)->pool_uid != pool_uid; });
+    const auto [begin, end] = staying_.equal_range(absl::string_view(machine));
+    const bool elsewhere =
+        std::any_of(begin, end, [&](const Node* node) { return node->pool_uid != pool_uid; });
     if (elsewhere) taken.push_back(machine);
   }
   return taken;
@@ -156,9 +152,14 @@ const State::EventsByTime* State::EventsOf(absl::string_view pool_uid) const {
   return it == events_by_pool_.end() ? nullptr : &it->second;
 }
 
-const State::EventsByTime* State::EventsUnder(absl::string_view prefix) const {
-  const auto it = events_by_place_.find(PlacesOf(prefix).back());
-  return it == events_by_place_.end() ? nullptr : &it->second;
+std::vector<const State::EventsByTime*> State::EventsUnder(absl::string_view prefix) const {
+  const absl::string_view one = ClusterPart(prefix);
+  const absl::string_view some = one.empty() ? prefix : one;
+  std::vector<const EventsByTime*> clusters;
+  for (auto it = events_by_cluster_.lower_bound(some);
+       it != events_by_cluster_.end() && absl::StartsWith(it->first, some); ++it)
+    clusters.push_back(&it->second);
+  return clusters;
 }
 
 State::Count State::CountOf(absl::string_view organization) const {
@@ -209,23 +210,31 @@ void State::Reindex(const Pool* before, const Pool* after) {
 void State::Reindex(const Node* before, const Node* after) {
   const bool stayed = before != nullptr && !IsReturnable(before->state);
   const bool stays = after != nullptr && !IsReturnable(after->state);
-  if (stayed == stays) return;
-  if (stayed) EraseFrom(nodes_by_machine_, before->machine, before->name);
-  if (stays) nodes_by_machine_[after->machine].insert(after->name);
+  NodesByMachine::node_type entry;
+  if (stayed) {
+    const auto [begin, end] = staying_.equal_range(before);
+    entry = staying_.extract(std::find(begin, end, before));
+  }
+  if (!stays) return;
+  if (entry.empty()) {
+    staying_.insert(after);
+  } else {
+    entry.value() = after;
+    staying_.insert(std::move(entry));
+  }
 }
 
 void State::Reindex(const Event* before, const Event* after) {
   if (before != nullptr) {
     const Seen key(*before);
     EraseFrom(events_by_pool_, before->pool_uid, key);
-    for (const absl::string_view place : PlacesOf(before->name))
-      EraseFrom(events_by_place_, place, key);
+    EraseFrom(events_by_cluster_, ClusterPart(before->name), key);
     events_of_gone_.erase(key);
   }
   if (after != nullptr) {
     const Seen key(*after);
     events_by_pool_[after->pool_uid.get()].insert(key);
-    for (const absl::string_view place : PlacesOf(after->name)) events_by_place_[place].insert(key);
+    events_by_cluster_.try_emplace(ClusterPart(after->name)).first->second.insert(key);
     if (FindPoolByUid(after->pool_uid) == nullptr) events_of_gone_.insert(key);
   }
 }

@@ -1,13 +1,17 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
+#include "absl/container/btree_map.h"
 #include "absl/container/btree_set.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
+#include "absl/hash/hash.h"
 #include "absl/strings/string_view.h"
 #include "services/common/kept_request.h"
 #include "services/common/state.h"
@@ -75,9 +79,8 @@ class State : public StateBase<State, Cluster, Pool, Node, Event, Lease, KeptReq
                                           const std::vector<std::string>& machines) const;
   // Null when there is none.
   const EventsByTime* EventsOf(absl::string_view pool_uid) const;
-  // Events of the cluster, or else of the organization, whose name and a `/` the prefix begins with; else all.
-  // Null when there is none.
-  const EventsByTime* EventsUnder(absl::string_view prefix) const;
+  // Of each cluster that may have an event whose name begins with the prefix: those of the whole cluster.
+  std::vector<const EventsByTime*> EventsUnder(absl::string_view prefix) const;
   // Events of pools that are gone.
   const EventsByTime& EventsOfGone() const { return events_of_gone_; }
   const KeptByTime& kept() const { return kept_; }
@@ -96,14 +99,30 @@ class State : public StateBase<State, Cluster, Pool, Node, Event, Lease, KeptReq
   void Reindex(const KeptRequest* before, const KeptRequest* after);
 
  private:
+  // By machine, of which they may be several for a while, and found by it.
+  struct Machine {
+    using is_transparent = void;
+    static absl::string_view Of(absl::string_view machine) { return machine; }
+    static absl::string_view Of(const Node* node) { return node->machine; }
+    template <class T>
+    size_t operator()(const T& of) const {
+      return absl::Hash<absl::string_view>()(Of(of));
+    }
+    template <class A, class B>
+    bool operator()(const A& a, const B& b) const {
+      return Of(a) == Of(b);
+    }
+  };
+  using NodesByMachine = std::unordered_multiset<const Node*, Machine, Machine>;
+
   absl::flat_hash_map<std::string, std::string> pool_by_uid_;
   absl::flat_hash_map<std::string, Names> pools_by_quota_;
   absl::flat_hash_map<std::string, Names> pools_short_of_quota_;
   absl::flat_hash_map<std::string, Names> autoscaled_by_quota_;
   absl::flat_hash_map<std::string, Names> pools_short_of_capacity_;
-  absl::flat_hash_map<std::string, Names> nodes_by_machine_;  // that are to stay
+  NodesByMachine staying_;  // those that are to stay
   absl::flat_hash_map<std::string, EventsByTime> events_by_pool_;
-  absl::flat_hash_map<std::string, EventsByTime> events_by_place_;  // see EventsUnder
+  absl::btree_map<std::string, EventsByTime> events_by_cluster_;  // by its name and a `/`
   EventsByTime events_of_gone_;
   absl::flat_hash_map<std::string, Count> counts_;  // by organization
   KeptByTime kept_;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "services/lifecycle/core/names.h"
 
 namespace muster::lifecycle {
@@ -39,7 +40,7 @@ TEST(State, CountsWhatAnOrganizationHas) {
   EXPECT_EQ(state.CountOf("acmes").clusters, 0);
 }
 
-TEST(State, EventsAreKeptByTimeOfEachPlace) {
+TEST(State, EventsAreKeptByTimeOfEachCluster) {
   State state;
   StagedState<State> staged(state, 0);
   const auto seen = [&](const std::string& name, int64_t second) {
@@ -48,35 +49,38 @@ TEST(State, EventsAreKeptByTimeOfEachPlace) {
                      .last_time = absl::FromUnixSeconds(second)});
   };
   const auto under = [&](const char* prefix) {
-    std::string ids;
-    if (const State::EventsByTime* events = state.EventsUnder(prefix)) {
-      for (const State::Seen& seen : *events) absl::StrAppend(&ids, LastIdOf(seen.name()));
+    std::vector<std::string> ids;
+    for (const State::EventsByTime* events : state.EventsUnder(prefix)) {
+      ids.emplace_back();
+      for (const State::Seen& seen : *events) absl::StrAppend(&ids.back(), LastIdOf(seen.name()));
     }
-    return ids;
+    return absl::StrJoin(ids, " ");
   };
   seen("acme/clusters/c1/events/1", 10);
   seen("acme/clusters/c2/events/2", 20);
   seen("acmes/clusters/c1/events/3", 5);
   seen("acme/clusters/c1/events/4", 30);
-  for (const char* all : {"", "organizations/", "organizations/acm"}) EXPECT_EQ(under(all), "3124");
-  EXPECT_EQ(under("organizations/acme/"), "124");
-  EXPECT_EQ(under("organizations/acme/clusters/c"), "124");
+  for (const char* all : {"", "organizations/", "organizations/acm"})
+    EXPECT_EQ(under(all), "14 2 3");
+  EXPECT_EQ(under("organizations/acme/"), "14 2");
+  EXPECT_EQ(under("organizations/acme/clusters/c"), "14 2");
   EXPECT_EQ(under("organizations/acme/clusters/c1/"), "14");
   EXPECT_EQ(under("organizations/acme/clusters/c1/events/"), "14");
   EXPECT_EQ(under("organizations/beta/"), "");
 
   const size_t mark = staged.Mark();
   seen("acme/clusters/c1/events/1", 40);
-  EXPECT_EQ(under("organizations/acme/"), "241") << "seen again";
+  EXPECT_EQ(under("organizations/acme/"), "41 2") << "seen again";
   staged.Delete<Event>("organizations/acme/clusters/c2/events/2");
   EXPECT_EQ(under("organizations/acme/clusters/c2/"), "");
-  EXPECT_EQ(under(""), "341");
+  EXPECT_EQ(under(""), "41 3");
   const State copy = state;
   staged.RollBack(mark);
-  EXPECT_EQ(under(""), "3124");
+  EXPECT_EQ(under(""), "14 2 3");
   staged.RollBack();
   EXPECT_EQ(under(""), "");
-  EXPECT_EQ(copy.EventsUnder("")->begin()->name(), "organizations/acmes/clusters/c1/events/3");
+  EXPECT_EQ(copy.EventsUnder("").back()->begin()->name(),
+            "organizations/acmes/clusters/c1/events/3");
 }
 
 TEST(State, IndexesFollowAndGoBack) {

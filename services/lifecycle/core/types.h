@@ -19,8 +19,6 @@ namespace muster::lifecycle {
 inline constexpr absl::Time kNever = absl::InfiniteFuture();
 
 using StringMap = std::map<std::string, std::string>;
-// A text that many rows have alike.
-using Word = Interned<std::string>;
 
 struct Cluster {
   static constexpr char kKind[] = "cluster";
@@ -282,7 +280,7 @@ enum class Phase { kUndecided, kRunning, kTerminated };
 struct Desired {
   Phase phase = Phase::kUndecided;
   absl::Time phase_time = kNever;
-  std::string node_profile = {};
+  Word node_profile = {};
   bool cordoned = false;
   bool drain = false;
   absl::Time drain_deadline = kNever;
@@ -312,14 +310,14 @@ struct NodeOrders {
 
 // What agents last reported.
 struct Observed {
-  std::string node_profile = {};
+  Word node_profile = {};
   bool active = false;
   std::vector<std::string> active_pods = {};
   absl::Time active_time = kNever;
   bool autoscaler_marked = false;
   int64_t active_pod_count = 0;
   bool unhealthy = false;
-  std::string health_message = {};
+  Word health_message = {};
   // Since when, had it been so without a break: see health.h.
   absl::Time unhealthy_time = kNever;
   absl::Time healthy_time =
@@ -327,9 +325,9 @@ struct Observed {
   absl::Time health_window_time = kNever;  // since when relapses are counted
   int64_t relapses = 0;                    // how often it became unhealthy again since
   bool unschedulable = false;
-  std::string drain_blocked_by = {};
-  std::string staging_error = {};
-  std::string removal_error = {};
+  Word drain_blocked_by = {};
+  Word staging_error = {};
+  Word removal_error = {};
   std::string boot_id = {};
   absl::Time boot_time = kNever;  // kNever: not known, or it is to reboot and is not back
   bool operator==(const Observed&) const = default;
@@ -352,9 +350,9 @@ struct Node {
   bool removal_requested = false;
   absl::Time replace_time = kNever;
   absl::Time reconfigure_time = kNever;
-  std::string rack = {};
-  std::string reserved_desired = {};  // empty or kControlPlane
-  absl::Time request_time = kNever;   // when its machine was asked for; kNever: not known
+  Word rack = {};
+  Word reserved_desired = {};        // empty or kControlPlane
+  absl::Time request_time = kNever;  // when its machine was asked for; kNever: not known
   NodeOrders orders = {};
   std::string later = {};  // see services/common/state.h
 
