@@ -297,6 +297,16 @@ TEST(FinderRankTest, TheShorterQueueIsBetterWhereNothingIsFree) {
   EXPECT_THAT(Order(world, {{Ask(2)}, {"Z-A", "Z-B"}}), ElementsAre("Z-B", "Z-A"));
 }
 
+TEST(FinderRankTest, WhereNothingIsFreeWhatCanBeReclaimedCounts) {
+  World world = Zones({5, 9});
+  for (const auto& [zone, nodes] : {std::pair("Z-A", 5), std::pair("Z-B", 9)}) {
+    SyncClaim claim = world.WantSpot(absl::StrCat("s-", zone[2] == 'A' ? "a" : "b"), nodes);
+    claim.zone = zone;
+    ASSERT_TRUE(world.Do(claim).ok());
+  }
+  EXPECT_THAT(Order(world, {{Ask(4)}, {"Z-A", "Z-B"}}), ElementsAre("Z-B", "Z-A"));
+}
+
 TEST(FinderFaultsTest, WhatTheCatalogueDoesNotKnowIsNamed) {
   const World world = Zones({1});
   const auto faults = FaultsOf(world.state(), {{Ask(1), Ask(1, ComputeClass::kDefault, "castle"),

@@ -207,6 +207,21 @@ TEST(NodeOrders, LateWorkHasTheTimeOfADrain) {
   EXPECT_FALSE(sim.desired("g100").force_drain);
 }
 
+// Nothing is left on it to be deleted, however long it stays drained.
+TEST(NodeOrders, ADrainedNodeThatIsIdleIsNotForced) {
+  Ordered sim;
+  ASSERT_TRUE(sim.Order("g100", Verb::kDrain).ok());
+  sim.Live();
+  sim.Advance(absl::Hours(24));
+  sim.Pass();
+  EXPECT_FALSE(sim.desired("g100").force_drain);
+  EXPECT_EQ(sim.CountOf("CWNodeDrainingForceDelete"), 0);
+  sim.busy.insert("g100");
+  sim.SetActive("g100", true);
+  sim.Pass();
+  EXPECT_FALSE(sim.desired("g100").force_drain);
+}
+
 // g100 is ill and on its way out, and work came to it.
 void LeaveForRepairAtWork(Ordered& sim) {
   ASSERT_TRUE(sim.Report("g100", Simulation::O::kUnhealthy, "fan").ok());
@@ -228,6 +243,16 @@ TEST(NodeOrders, ADrainThatWasOrderedHoldsOnTheWayOut) {
   EXPECT_EQ(sim.state_of("g100"), NodeState::kDraining);
   sim.Pass();
   EXPECT_TRUE(sim.desired("g100").force_drain);
+}
+
+TEST(NodeOrders, ADrainThatWasOrderedEndsOnTheWayOut) {
+  Ordered sim;
+  LeaveForRepairAtWork(sim);
+  ASSERT_TRUE(sim.Order("g100", Verb::kDrain).ok());
+  sim.StopClock();
+  sim.Pass();
+  ASSERT_EQ(sim.state_of("g100"), NodeState::kDraining);
+  EXPECT_EQ(sim.desired("g100").drain_deadline, sim.now() + sim.policy.drain_deadline);
 }
 
 // As a replica that knows no orders leaves a row that it writes.

@@ -188,6 +188,23 @@ TEST(PrefillReplacement, NoMoreThanMaxNodesAtATime) {
   EXPECT_THAT(sim.machines(), SizeIs(4));
 }
 
+// spec.prefill.maxNodes: "0 means 1".
+TEST(PrefillReplacement, OneAtATimeUnlessMoreIsSaid) {
+  Simulation sim;
+  sim.Apply([](Spec& spec) {
+    spec.target_nodes = 3;
+    spec.prefill = Prefill{true, 0, 0};
+  });
+  ASSERT_TRUE(sim.Converge());
+  for (const char* machine : {"g100", "g101"})
+    ASSERT_TRUE(sim.Report(machine, Simulation::O::kUnhealthy, "Xid 79").ok());
+  sim.stuck = {"g103"};
+  sim.Advance(sim.policy.triage_grace);
+  sim.Drive();
+  EXPECT_EQ(sim.pool()->account.prefill_nodes, 1);
+  EXPECT_THAT(sim.machines(), SizeIs(4));
+}
+
 TEST(PrefillReplacement, ANodeThatRecoversMakesItSuperfluous) {
   Sick sim(PrefillOn);
   sim.stuck = {"g102"};
@@ -348,6 +365,18 @@ TEST(Triage, TheTaintStaysOnWhoeverLeaves) {
     ASSERT_EQ(sim.node("g100")->state, NodeState::kCordoned);
     EXPECT_EQ(sim.node("g100")->desired.labels.at("node.coreweave.cloud/state"), "triage");
     EXPECT_EQ(sim.CountOf("CWNodeUntainted"), 0);
+  }
+}
+
+// Whatever it leaves for, its machine is given to nobody before it was looked at.
+TEST(Triage, TheMachineOfWhoeverIsIllGoesToRepair) {
+  for (const bool deletes : {true, false}) {
+    SCOPED_TRACE(deletes);
+    Sick sim;
+    deletes ? sim.Delete() : sim.Resize(1);
+    sim.Live();
+    EXPECT_EQ(sim.node("g100"), nullptr);
+    EXPECT_THAT(sim.broken(), ElementsAre("g100"));
   }
 }
 

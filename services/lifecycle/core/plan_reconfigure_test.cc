@@ -69,6 +69,16 @@ TEST(Reconfigure, ThePoolsBudgetHoldsToo) {
   EXPECT_THAT(sim.In(NodeState::kReconfiguring), ElementsAre("g100", "g101"));
 }
 
+// "Empty: the pool's, or 1 when it has none."
+TEST(Reconfigure, ThePoolsBudgetIsThatOfARequestWithoutOne) {
+  Outdated sim(4);
+  sim.Apply([](Spec& spec) { spec.max_unavailable = "2"; });
+  sim.stuck = {"g100", "g101", "g102", "g103"};
+  sim.Ask();
+  sim.Live();
+  EXPECT_THAT(sim.In(NodeState::kReconfiguring), ElementsAre("g100", "g101"));
+}
+
 TEST(Reconfigure, NamedMachinesOnly) {
   Outdated sim(3);
   sim.Ask({.machines = {"g101"}});

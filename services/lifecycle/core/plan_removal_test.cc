@@ -86,6 +86,21 @@ TEST(ReferenceScaleDown, ANodeThatTurnsActiveAtTheLastMomentIsLetGo) {
   EXPECT_THAT(sim.NodeMachines(), ElementsAre("g100"));
 }
 
+// Of those that are cordoned whoever has work is let go first.
+TEST(ReferenceScaleDown, ATargetThatRisesByLessLetsThoseGoThatWork) {
+  Running sim(3, ScaleDownStrategy::kPreferIdle);
+  sim.Busy({"g102"});
+  sim.Resize(0);
+  ASSERT_TRUE(sim.Pass());
+  for (const char* machine : {"g100", "g101", "g102"})
+    ASSERT_EQ(sim.node(machine)->state, NodeState::kCordoned) << machine;
+  sim.Resize(1);
+  ASSERT_TRUE(sim.Pass());
+  EXPECT_EQ(sim.node("g102")->state, NodeState::kProduction);
+  EXPECT_EQ(sim.node("g100")->state, NodeState::kCordoned);
+  EXPECT_EQ(sim.node("g101")->state, NodeState::kCordoned);
+}
+
 TEST(NamedVictims, ExactlyThoseGo) {
   Running sim(4);
   sim.Remove({"g101", "g103"});
@@ -342,6 +357,26 @@ TEST(Deletion, ADrainWithoutADeadlineGetsOne) {
   sim.Advance(sim.policy.drain_deadline);
   sim.Drive();
   EXPECT_EQ(sim.node("g100"), nullptr);
+}
+
+// Nor is the end of work awaited on a Node that was to be repaired (disableUnhealthyNodeEviction).
+TEST(Deletion, AnUnhealthyNodeAtWorkDoesNotHoldItUp) {
+  Running sim(2);
+  ASSERT_TRUE(sim.Report("g100", O::kUnhealthy, "Xid 79").ok());
+  sim.Pass();
+  sim.Advance(sim.policy.triage_grace);
+  sim.Pass();
+  ASSERT_EQ(sim.node("g100")->state, NodeState::kCordoned);
+  ASSERT_EQ(sim.node("g100")->removal_cause, RemovalCause::kRepair);
+  sim.Busy({"g100"});  // work was on its way to it
+  sim.busy = {"g100"};
+  sim.Delete();
+  sim.Live();
+  ASSERT_NE(sim.node("g100"), nullptr);
+  EXPECT_EQ(sim.node("g100")->state, NodeState::kDraining);
+  sim.Advance(sim.policy.drain_deadline);
+  sim.Live();
+  EXPECT_EQ(sim.pool(), nullptr);
 }
 
 }  // namespace

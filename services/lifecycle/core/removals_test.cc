@@ -59,6 +59,20 @@ TEST(AutoscalerMarks, ABusyOneIsWaitedForUntilItIsIdleOrUnmarked) {
   EXPECT_THAT(sim.NodeMachines(), UnorderedElementsAre("g101", "g102"));
 }
 
+TEST(AutoscalerMarks, AProtectedOneIsWaitedForAndNobodyGoesInstead) {
+  Marked sim(3);
+  const absl::Time until = sim.now() + absl::Hours(1);
+  sim.Must(UpdateNode{.name = NodeName(kSimPool, "g102"), .protect_until_time = until});
+  ASSERT_TRUE(sim.Report("g102", O::kAutoscalerMarked).ok());
+  sim.Resize(2);
+  sim.Live();
+  EXPECT_THAT(sim.NodeMachines(), SizeIs(3));
+  EXPECT_THAT(sim.Obstacles(), Contains("PROTECTED"));
+  sim.Advance(until - sim.now());
+  sim.Live();
+  EXPECT_THAT(sim.NodeMachines(), UnorderedElementsAre("g100", "g101"));
+}
+
 // It has given its victims up: nobody takes its taint and its cordon off again. A target that rises
 // before their drain began is filled with others.
 TEST(AutoscalerMarks, ATargetThatRisesAgainIsFilledWithOthers) {

@@ -55,5 +55,19 @@ TEST(Victims, WhatTakesNoWorkGoesBeforeWhatIsIdleForLongest) {
   EXPECT_THAT(names, ElementsAre("by-order", "by-somebody", "idle-long"));
 }
 
+// Who takes no new work and has some is not idle.
+TEST(Victims, WhatIsCordonedAndHasWorkGoesAfterWhatIsIdle) {
+  std::vector<Node> nodes = {N("by-order", NodeState::kProduction, true, 1),
+                             N("by-somebody", NodeState::kProduction, true, 2),
+                             N("idle", NodeState::kProduction, false, 9)};
+  nodes[0].orders.cordon_time = absl::FromUnixSeconds(9);
+  nodes[1].observed.unschedulable = true;
+  std::vector<const Node*> all;
+  for (const Node& node : nodes) all.push_back(&node);
+  std::vector<std::string> names;
+  for (const Node* node : VictimsInOrder(all)) names.push_back(node->name);
+  EXPECT_THAT(names, ElementsAre("idle", "by-somebody", "by-order"));  // of equals the newest first
+}
+
 }  // namespace
 }  // namespace muster::lifecycle

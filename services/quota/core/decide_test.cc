@@ -222,6 +222,14 @@ TEST_F(DecideTest, UpdateHonoursEtagAndAllowMissing) {
   EXPECT_EQ(last_changes_, 0u);
 }
 
+// "or with an etag: who has one saw a Quota"
+TEST_F(DecideTest, AnUpdateWithAnEtagMakesNoQuota) {
+  EXPECT_THAT(Run(UpdateQuota{kKey, 5, "1", true}),
+              AllOf(StatusIs(absl::StatusCode::kNotFound), HasReason("NOT_FOUND")));
+  EXPECT_EQ(last_changes_, 0u);
+  EXPECT_EQ(state_.table<Quota>().Find(QuotaName(kKey)), nullptr);
+}
+
 TEST_F(DecideTest, ADeletedQuotaLeavesItsHoldings) {
   SetLimit(5);
   Sync(Want("a", 3));
