@@ -1,7 +1,8 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
-#include <memory>
+#include <cstdint>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -18,7 +19,7 @@ namespace muster {
 // of pointers and a copy costs next to nothing. Making one hashes the T and takes a lock. T is a
 // container of the standard library that Abseil can hash; an empty one takes no memory.
 //
-// Thread-safe as a shared_ptr is: objects apart may be used at the same time, whatever they share.
+// One pointer in size. Thread-safe as a shared_ptr is: objects apart may be used at the same time, whatever they share.
 template <class T>
 class Interned {
  public:
@@ -28,23 +29,37 @@ class Interned {
   using iterator = const_iterator;
 
   Interned() = default;
+  Interned(const Interned& other) : shared_(other.shared_) {
+    if (shared_ != nullptr) shared_->owners.fetch_add(1, std::memory_order_relaxed);
+  }
+  Interned(Interned&& other) noexcept : shared_(std::exchange(other.shared_, nullptr)) {}
+  Interned& operator=(Interned other) noexcept {
+    std::swap(shared_, other.shared_);
+    return *this;
+  }
+  ~Interned() { clear(); }
   // Implicit: rows are assigned plain values.
-  Interned(T value) : value_(Pool::The().Share(std::move(value))) {}
+  Interned(T value) : shared_(Pool::The().Share(std::move(value))) {}
   // What a T is made of: a text of a string.
   template <class From>
   requires(!std::is_same_v<From, T> && !std::is_same_v<From, Interned> &&
-           std::is_constructible_v<T, const From&>) Interned(const From& from)
+           (std::is_convertible_v<const From&, T> || std::is_same_v<From, absl::string_view>))
+      Interned(const From& from)
       : Interned(T(from)) {}
 
-  const T& get() const { return value_ == nullptr ? Pool::Empty() : *value_; }
+  const T& get() const { return shared_ == nullptr ? Pool::Empty() : shared_->value; }
   operator const T&() const { return get(); }
   operator absl::string_view() const requires std::is_same_v<T, std::string> { return get(); }
   const T* operator->() const { return &get(); }
   const_iterator begin() const { return get().begin(); }
   const_iterator end() const { return get().end(); }
   size_t size() const { return get().size(); }
-  bool empty() const { return value_ == nullptr; }
-  void clear() { value_.reset(); }
+  bool empty() const { return shared_ == nullptr; }
+  void clear() {
+    Shared* const left = std::exchange(shared_, nullptr);
+    if (left != nullptr && left->owners.fetch_sub(1, std::memory_order_acq_rel) == 1)
+      Pool::The().Drop(left);
+  }
   template <class Key>
   const auto& at(const Key& key) const {
     return get().at(key);
@@ -58,7 +73,7 @@ class Interned {
     return get().contains(key);
   }
 
-  bool operator==(const Interned& other) const { return value_ == other.value_; }
+  bool operator==(const Interned& other) const { return shared_ == other.shared_; }
   template <class Other>
   requires(!std::is_same_v<Other, Interned>) bool operator==(const Other& other) const {
     return get() == other;
@@ -68,6 +83,19 @@ class Interned {
   static size_t Alive() { return Pool::The().size(); }
 
  private:
+  struct Shared {
+    const T value;
+    std::atomic<int64_t> owners = 1;
+
+    // One more, unless the last one has gone already.
+    bool Join() {
+      int64_t seen = owners.load(std::memory_order_relaxed);
+      while (seen != 0 && !owners.compare_exchange_weak(seen, seen + 1, std::memory_order_acquire))
+        ;
+      return seen != 0;
+    }
+  };
+
   // All that are alive. It lives as long as the process: rows may be the last to go.
   class Pool {
    public:
@@ -80,19 +108,24 @@ class Interned {
       return empty;
     }
 
-    std::shared_ptr<const T> Share(T value) {
+    Shared* Share(T value) {
       if (value.empty()) return nullptr;
       MutexLock lock(mutex_);
       const auto it = entries_.find(value);
       if (it != entries_.end()) {
-        if (std::shared_ptr<const T> shared = it->shared.lock()) return shared;
+        if ((*it)->Join()) return *it;
         // Its last owner is about to take it out (Drop), and finds that it is not there any more.
         entries_.erase(it);
       }
-      const T* own = new T(std::move(value));
-      std::shared_ptr<const T> shared(own, [](const T* dead) { The().Drop(dead); });
-      entries_.insert({own, shared});
-      return shared;
+      return *entries_.insert(new Shared{std::move(value)}).first;
+    }
+    void Drop(Shared* dead) {
+      {
+        MutexLock lock(mutex_);
+        const auto it = entries_.find(dead->value);
+        if (it != entries_.end() && *it == dead) entries_.erase(it);
+      }
+      delete dead;
     }
     size_t size() {
       MutexLock lock(mutex_);
@@ -100,35 +133,22 @@ class Interned {
     }
 
    private:
-    struct Entry {
-      const T* value = nullptr;
-      std::weak_ptr<const T> shared = {};
-    };
     struct Hash {
       using is_transparent = void;
       size_t operator()(const T& value) const { return absl::Hash<T>()(value); }
-      size_t operator()(const Entry& entry) const { return (*this)(*entry.value); }
+      size_t operator()(const Shared* shared) const { return (*this)(shared->value); }
     };
     struct Equal {
       using is_transparent = void;
-      bool operator()(const Entry& a, const Entry& b) const { return *a.value == *b.value; }
-      bool operator()(const Entry& a, const T& b) const { return *a.value == b; }
+      bool operator()(const Shared* a, const Shared* b) const { return a->value == b->value; }
+      bool operator()(const Shared* a, const T& b) const { return a->value == b; }
     };
 
-    void Drop(const T* dead) {
-      {
-        MutexLock lock(mutex_);
-        const auto it = entries_.find(*dead);
-        if (it != entries_.end() && it->value == dead) entries_.erase(it);
-      }
-      delete dead;
-    }
-
     Mutex mutex_;
-    absl::flat_hash_set<Entry, Hash, Equal> entries_ MUSTER_GUARDED_BY(mutex_);
+    absl::flat_hash_set<Shared*, Hash, Equal> entries_ MUSTER_GUARDED_BY(mutex_);
   };
 
-  std::shared_ptr<const T> value_;
+  Shared* shared_ = nullptr;
 };
 
 // A text that many rows have alike.

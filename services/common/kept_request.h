@@ -11,6 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "services/common/faults.h"
+#include "services/common/interned.h"
 #include "services/common/state.h"
 #include "services/common/status_macros.h"
 
@@ -29,8 +30,8 @@ struct KeptRequest {
   std::string answer = {};  // the response's bytes; with an error google.rpc.Status'
   absl::Time create_time = absl::UnixEpoch();
   std::string account =
-      {};  // who has it kept: an organization, or a caller of several; empty: the platform
-  std::string later = {};  // see services/common/state.h
+      {};           // who has it kept: an organization, or a caller of several; empty: the platform
+  Word later = {};  // see services/common/state.h
 
   const std::string& Key() const { return request_id; }
   bool operator==(const KeptRequest&) const = default;

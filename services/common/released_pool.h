@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "services/common/interned.h"
 #include "services/common/state.h"
 
 // Released is final: a pool that a service has released leaves its uid behind, so that a request
@@ -22,7 +23,7 @@ struct ReleasedPool {
   std::string pool_uid = {};
   int64_t generation = 0;  // of the release
   absl::Time release_time = absl::UnixEpoch();
-  std::string later = {};  // see services/common/state.h
+  Word later = {};  // see services/common/state.h
 
   const std::string& Key() const { return pool_uid; }
   bool operator==(const ReleasedPool&) const = default;

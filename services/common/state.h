@@ -18,7 +18,7 @@
 // whoever wrote the change.
 //
 // A Row is a plain struct with `std::string Key() const` (its resource name; `const std::string&` where a member holds it: a table
-// then keeps no second one), `operator==`, and `static constexpr char kKind[]` (its name in the journal). It may have `std::string later`: the bytes of what a later release said of
+// then keeps no second one), `operator==`, and `static constexpr char kKind[]` (its name in the journal). It may have `Word later`: the bytes of what a later release said of
 // it and this one does not know, which stay with it as long as it is there (storage/postgres/later_fields.h).
 namespace muster {
 

@@ -70,7 +70,7 @@ SqlColumn<Row> LaterColumn(ToProto to_proto, FromProto from_proto,
   return {"later", "bytea",
           [message_of, fields = std::move(fields)](const Row& row, SqlArray& out) {
             std::string bytes = fields.empty() ? "" : FieldsOf(message_of(row), fields);
-            bytes += row.later;
+            bytes += row.later.get();
             bytes.empty() ? out.AddNull() : out.AddBytes(bytes);
           },
           [message_of, from_proto](const char* text, Row& row) {

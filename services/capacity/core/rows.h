@@ -28,7 +28,7 @@ struct ZoneRow {
   std::string id = {};
   ZoneAccess access = ZoneAccess::kGeneral;
   std::vector<std::string> instance_types = {};  // sorted, no id twice
-  std::string later = {};                        // see services/common/state.h
+  Word later = {};                               // see services/common/state.h
 
   std::string Key() const { return ZoneName(id); }
   bool operator==(const ZoneRow&) const = default;
@@ -47,7 +47,7 @@ struct InstanceTypeRow {
   bool superchip = false;
   int32_t nodes_per_rack = 0;
   bool fabric = false;
-  std::string later = {};  // see services/common/state.h
+  Word later = {};  // see services/common/state.h
 
   std::string Key() const { return InstanceTypeName(id); }
   bool operator==(const InstanceTypeRow&) const = default;
@@ -71,7 +71,7 @@ struct MachineRow {
   std::optional<absl::Time> reclaim_time = {};          // set exactly while reclaiming
   std::string earmark = {};  // while reclaiming: the claim that gets it; empty: the queue's first
   std::optional<absl::Time> place_time = {};  // where it is not request_time: see queue.h
-  std::string later = {};                     // see services/common/state.h
+  Word later = {};                            // see services/common/state.h
 
   std::string Key() const { return MachineName(id); }
   bool operator==(const MachineRow&) const = default;
@@ -113,7 +113,7 @@ struct ClaimRow {
   std::vector<ClaimPlace> places = {};  // by time, then asked_by; empty: those of its parts
   // Times of requests that were granted and lost a machine since, with parts of theirs, in order. What counts if it is a gang.
   std::vector<absl::Time> lost = {};
-  std::string later = {};  // see services/common/state.h
+  Word later = {};  // see services/common/state.h
 
   std::string Key() const { return ClaimName(pool_uid); }
   bool operator==(const ClaimRow&) const = default;
@@ -134,7 +134,7 @@ struct ArrivalsRow {
   std::string instance_type = {};
   ComputeClass compute_class = ComputeClass::kDefault;
   std::vector<Burst> bursts = {};  // oldest first; the first only tells since when the others came
-  std::string later = {};          // see services/common/state.h
+  Word later = {};                 // see services/common/state.h
 
   std::string Key() const { return ArrivalsName(zone, instance_type, NameOf(compute_class)); }
   bool operator==(const ArrivalsRow&) const = default;

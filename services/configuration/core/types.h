@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "services/common/interned.h"
 
 // The rows of the configuration domain. Plain values; copyable.
 namespace muster::configuration {
@@ -29,7 +30,7 @@ struct Release {
   std::string version = {};  // see IsReleaseVersion
   absl::Time create_time = absl::UnixEpoch();
   std::optional<absl::Time> withdraw_time = {};  // none: it is in force
-  std::string later = {};                        // see services/common/state.h
+  Word later = {};                               // see services/common/state.h
 
   std::string Key() const;
   bool operator==(const Release&) const = default;
@@ -45,7 +46,7 @@ struct NodeProfile {
   Channel release_train = Channel::kStable;
   std::string gpu_driver = {};  // full version; empty on CPU types
   std::string kubernetes = {};
-  std::string later = {};  // see services/common/state.h
+  Word later = {};  // see services/common/state.h
 
   std::string Key() const;
   bool operator==(const NodeProfile&) const = default;
@@ -117,7 +118,7 @@ struct PoolConfiguration {
   bool spec_unmet = false;               // the problem holds up the spec's own change
   bool problem_of_spec = false;          // the problem is about what the spec names
   std::string pool = {};                 // the pool's name; empty: not told yet
-  std::string later = {};                // see services/common/state.h
+  Word later = {};                       // see services/common/state.h
 
   // Profile id that Nodes should boot; empty until the first resolution.
   std::string active() const { return revisions.empty() ? "" : revisions.back().node_profile; }

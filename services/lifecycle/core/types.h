@@ -36,7 +36,7 @@ struct Cluster {
     bool operator==(const Allowance&) const = default;
   };
   Allowance allowance = {};
-  std::string later = {};  // see services/common/state.h
+  Word later = {};  // see services/common/state.h
 
   const std::string& Key() const { return name; }
   bool operator==(const Cluster&) const = default;
@@ -238,7 +238,7 @@ struct Pool {
   Status status = {};
   PoolAccount account = {};
   std::optional<Reconfiguration> reconfiguration = {};
-  std::string later = {};  // see services/common/state.h
+  Word later = {};  // see services/common/state.h
 
   const std::string& Key() const { return name; }
   bool deleting() const { return delete_time != kNever; }
@@ -312,11 +312,12 @@ struct NodeOrders {
 struct Observed {
   Word node_profile = {};
   bool active = false;
+  bool autoscaler_marked = false;
+  bool unhealthy = false;
+  bool unschedulable = false;
   std::vector<std::string> active_pods = {};
   absl::Time active_time = kNever;
-  bool autoscaler_marked = false;
   int64_t active_pod_count = 0;
-  bool unhealthy = false;
   Word health_message = {};
   // Since when, had it been so without a break: see health.h.
   absl::Time unhealthy_time = kNever;
@@ -324,7 +325,6 @@ struct Observed {
       kNever;  // since when it is healthy again; kNever: it is not, or always was
   absl::Time health_window_time = kNever;  // since when relapses are counted
   int64_t relapses = 0;                    // how often it became unhealthy again since
-  bool unschedulable = false;
   Word drain_blocked_by = {};
   Word staging_error = {};
   Word removal_error = {};
@@ -354,7 +354,7 @@ struct Node {
   Word reserved_desired = {};        // empty or kControlPlane
   absl::Time request_time = kNever;  // when its machine was asked for; kNever: not known
   NodeOrders orders = {};
-  std::string later = {};  // see services/common/state.h
+  Word later = {};  // see services/common/state.h
 
   const std::string& Key() const { return name; }
   bool operator==(const Node&) const = default;
@@ -372,7 +372,7 @@ struct Event {
   int64_t count = 1;
   absl::Time first_time = kNever;
   absl::Time last_time = kNever;
-  std::string later = {};  // see services/common/state.h
+  Word later = {};  // see services/common/state.h
 
   const std::string& Key() const { return name; }
   bool operator==(const Event&) const = default;
@@ -388,7 +388,7 @@ struct Lease {
   std::string incarnation = {};  // the history that it was taken over in
   // Where the generations of accounts begin in it: above all of earlier ones; 0: it is the first.
   int64_t generation_floor = 0;
-  std::string later = {};  // see services/common/state.h
+  Word later = {};  // see services/common/state.h
 
   const std::string& Key() const { return name; }
   bool operator==(const Lease&) const = default;

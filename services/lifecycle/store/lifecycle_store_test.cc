@@ -73,7 +73,7 @@ lifecycle::Node FullNode(const std::string& machine, lifecycle::NodeState state)
                   lifecycle::StringMap{{"a", "b"}},
                   lifecycle::StringMap{{"c", "d"}},
                   std::vector<lifecycle::Taint>{{"k", "v", "NoExecute"}}};
-  node.observed = {"np-1", true, {"default/p"}, kTime, true};
+  node.observed = {"np-1", true, true, false, false, {"default/p"}, kTime};
   node.conditions = {{"CWActive", "True", "Active", "m", kTime, 0}};
   return node;
 }

@@ -107,8 +107,8 @@ TEST(Wire, NodesInEveryStateThereAndBack) {
                     std::vector<Taint>{{"k", "v", "NoExecute"}},
                     true,
                     kTime};
-    node.observed = {"np-1", true,  {"p"}, kTime, true, 12,  true, "h",      kTime,
-                     kTime,  kTime, 2,     true,  "b",  "s", "r",  "boot-1", kTime};
+    node.observed = {"np-1", true,  true,  true, true, {"p"}, kTime, 12,       "h",
+                     kTime,  kTime, kTime, 2,    "b",  "s",   "r",   "boot-1", kTime};
     node.conditions = {{"CWActive", "True", "Active", "m", kTime, 0, "CWSome"}};
     node.removal_cause = static_cast<RemovalCause>(i % 5);
     node.preempt_time = node.protect_until_time = node.replace_time = kTime;

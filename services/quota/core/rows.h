@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "services/common/interned.h"
 #include "services/quota/core/names.h"
 
 // What quota keeps.
@@ -29,7 +30,7 @@ struct Quota {
   // When the row was written: by an update, or when an override came into force or lapsed.
   absl::Time update_time = absl::UnixEpoch();
   std::vector<LimitOverride> overrides = {};  // by time, none within another
-  std::string later = {};                     // see services/common/state.h
+  Word later = {};                            // see services/common/state.h
 
   std::string Key() const { return QuotaName(key); }
   bool operator==(const Quota&) const = default;
@@ -44,7 +45,7 @@ struct Holding {
   int64_t generation = 0;
   std::string pool = {};
   absl::Time update_time = absl::UnixEpoch();
-  std::string later = {};  // see services/common/state.h
+  Word later = {};  // see services/common/state.h
 
   std::string Key() const { return absl::StrCat(quota, "/holdings/", pool_uid); }
   bool operator==(const Holding&) const = default;
