@@ -33,7 +33,7 @@ struct Mutation {
   bool repeated = false;
   const char* why = "";
 };
-constexpr char kGeneration[] = "the same generation again gets the same answer";
+constexpr char kGeneration[] = "it says how things should be; the answer is that of now";
 
 const std::map<std::string, Mutation>& Mutations() {
   static const auto& mutations = *new std::map<std::string, Mutation>{

@@ -71,7 +71,7 @@ struct DeleteCluster {
 
 struct ResizeNodePool {
   std::string name = {};
-  std::optional<int64_t> target_nodes = {};  // nullopt: lowered by the number of machines named
+  std::optional<int64_t> target_nodes = {};  // nullopt: lowered, see TargetOf
   std::string etag = {};
   std::optional<TypeFacts> type = {};
   std::vector<std::string> remove_machines = {};  // none twice
