@@ -39,9 +39,10 @@ Command ScaleCommand() {
           .usage = "scale nodepool/NAME... --replicas N | --remove MACHINE... [--dry-run]",
           .summary = "Sets a NodePool's targetNodes, and may name the Nodes that are to go.",
           .details =
-              "With --remove alone the target falls by the number of Nodes named. Under IdleOnly "
-              "one that\n"
-              "has work goes once it is idle, and no other in its place.",
+              "With --remove alone the target falls by those of the Nodes named that would "
+              "otherwise\n"
+              "stay or be replaced. Under IdleOnly one that has work goes once it is idle, and no\n"
+              "other in its place.",
           .examples =
               "scale nodepool/train --replicas=5\n"
               "scale nodepool train --nodes 5 --dry-run\n"

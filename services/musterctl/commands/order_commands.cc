@@ -97,8 +97,9 @@ std::vector<Command> ClusterCommands() {
        .summary = "Says which Kubernetes a cluster is; its adapter serves no other.",
        .details =
            "UID: kubectl get namespace kube-system -o jsonpath={.metadata.uid}. NodePools that "
-           "are\n"
-           "there already are held against that Kubernetes: where it does not have them they go.",
+           "came\n"
+           "from an object are held against that Kubernetes: where it does not have them they go;\n"
+           "those that were made by Muster's own API stay.",
        .examples =
            "bind cluster example --kubernetes-uid=2c3f1f0e-5a0b-4f3c-9b1d-7a9e0c5d4e21 --dry-run",
        .flags = {{.name = "kubernetes-uid", .value = "UID", .meaning = "Of the Kubernetes."},
