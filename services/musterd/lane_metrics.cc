@@ -56,7 +56,8 @@ constexpr AuditSeries kAuditSeries[] = {
     {"audits_failed_total", "Self-audits that could not be made.",
      &storage::Auditor::Stats::failed},
     {"invariant_violations_total",
-     "Violations that self-audits found, counted again in every audit that finds them.",
+     "Violations that self-audits found, counted again in every audit that finds them; of "
+     "lifecycle also what belongs to no pool and could not be given back.",
      &storage::Auditor::Stats::violations},
 };
 

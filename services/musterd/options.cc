@@ -155,8 +155,10 @@ ABSL_FLAG(
 ABSL_FLAG(absl::Duration, preemption_end, Defaults().lifecycle.loop.policy.preemption_end,
           "How long after the warning a spot Node that is preempted goes at the latest; above "
           "--preemption_notice. Users are promised the default. Up to 24h.");
-ABSL_FLAG(absl::Duration, triage_grace, Defaults().lifecycle.loop.policy.triage_grace,
-          "How long an unhealthy Node may take to recover before it is replaced, 0s to 24h.");
+ABSL_FLAG(
+    absl::Duration, triage_grace, Defaults().lifecycle.loop.policy.triage_grace,
+    "How long an unhealthy Node may take to recover before it is replaced (one that has work, "
+    "by default, once it is idle: disableUnhealthyNodeEviction), 0s to 24h.");
 ABSL_FLAG(int, give_up_percent, static_cast<int>(Defaults().lifecycle.loop.policy.give_up_percent),
           "Most Nodes of a pool, in percent and at least one, that are given up within "
           "--give_up_interval because time went by: boots that did not end, Nodes that did not "
