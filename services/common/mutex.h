@@ -57,15 +57,24 @@ class CondVar {
   std::condition_variable condition_;
 };
 
-// Many readers or one writer.
+// Many readers or one writer. A writer waits for an instant without readers: who reads again and again does so in turn.
 class ABSL_LOCKABLE SharedMutex {
  public:
-  void Lock() ABSL_EXCLUSIVE_LOCK_FUNCTION() { mutex_.lock(); }
+  void Lock() ABSL_EXCLUSIVE_LOCK_FUNCTION() {
+    const std::lock_guard<std::mutex> gate(gate_);
+    mutex_.lock();
+  }
   void Unlock() ABSL_UNLOCK_FUNCTION() { mutex_.unlock(); }
   void ReaderLock() ABSL_SHARED_LOCK_FUNCTION() { mutex_.lock_shared(); }
+  // Behind a writer that waits already; for threads that do not read-lock it yet.
+  void ReaderLockInTurn() ABSL_SHARED_LOCK_FUNCTION() {
+    const std::lock_guard<std::mutex> gate(gate_);
+    mutex_.lock_shared();
+  }
   void ReaderUnlock() ABSL_UNLOCK_FUNCTION() { mutex_.unlock_shared(); }
 
  private:
+  std::mutex gate_;  // held by a writer that waits
   std::shared_mutex mutex_;
 };
 
@@ -73,6 +82,10 @@ class ABSL_SCOPED_LOCKABLE ReaderLock {
  public:
   explicit ReaderLock(SharedMutex& mutex) ABSL_SHARED_LOCK_FUNCTION(mutex) : mutex_(mutex) {
     mutex_.ReaderLock();
+  }
+  enum InTurn { kInTurn };
+  ReaderLock(SharedMutex& mutex, InTurn) ABSL_SHARED_LOCK_FUNCTION(mutex) : mutex_(mutex) {
+    mutex_.ReaderLockInTurn();
   }
   ~ReaderLock() ABSL_UNLOCK_FUNCTION() { mutex_.ReaderUnlock(); }
   ReaderLock(const ReaderLock&) = delete;

@@ -1,4 +1,4 @@
-// What threads wait by: stopper.h, worker_signal.h, latch.h, job_queue.h, coalesced_job.h.
+// What threads wait by: mutex.h, stopper.h, worker_signal.h, latch.h, job_queue.h, coalesced_job.h.
 #include <gmock/gmock.h>
 
 #include <atomic>
@@ -7,10 +7,13 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
+#include "absl/time/clock.h"
 #include "services/common/coalesced_job.h"
 #include "services/common/job_queue.h"
 #include "services/common/latch.h"
+#include "services/common/mutex.h"
 #include "services/common/worker_signal.h"
 
 namespace muster {
@@ -202,6 +205,33 @@ TEST(CoalescedJobTest, TheRestEnds) {
     latch.Wait(kForEver);
     EXPECT_EQ(runs, i);
   }
+}
+
+// One that waits for an instant without readers gets it, though another reader comes before each of them goes.
+TEST(SharedMutexTest, ReadersInTurnLetAWriterIn) {
+  SharedMutex mutex;
+  std::atomic<bool> wrote = false;
+  std::atomic<int> entries = 0;
+  std::vector<std::thread> readers;
+  for (int i = 0; i < 2; ++i) {
+    readers.emplace_back([&] {
+      for (int round = 0; round < 1'000 && !wrote; ++round) {
+        const ReaderLock lock(mutex, ReaderLock::kInTurn);
+        // Until the other one came in, or has to stand behind the writer.
+        const int seen = ++entries;
+        for (int look = 0; look < 100 && entries == seen && !wrote; ++look) absl::SleepFor(kMoment);
+        const ReaderLock again(mutex);  // who reads may read
+      }
+      EXPECT_TRUE(wrote);
+    });
+  }
+  std::thread writer([&] {
+    absl::SleepFor(kMoment);
+    const WriterLock lock(mutex);
+    wrote = true;
+  });
+  writer.join();
+  for (std::thread& reader : readers) reader.join();
 }
 
 }  // namespace

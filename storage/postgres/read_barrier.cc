@@ -156,7 +156,7 @@ void ReadBarrier::AnswerReads(std::vector<PendingRead>& unasked,
   };
   for (PendingRead& read : unasked) keep(read, again);
   for (PendingRead& read : waiting) {
-    ReaderLock lock(memory_.served_mutex());
+    ReaderLock lock(memory_.served_mutex(), ReaderLock::kInTurn);
     if (read.incarnation != memory_.held_at().incarnation) {
       keep(read, again);
     } else if (read.revision <= memory_.held_at().revision) {
