@@ -39,7 +39,7 @@ class Scope {
   std::string CommonPrefix() const;
   // `organizations/{organization}` when all that it covers is one organization's; else empty.
   std::string OnlyOrganization() const;
-  // For people: `everywhere`, or e.g. `organizations acme, beta; zones US-EAST-04A`.
+  // For people, and to tell scopes apart: `everywhere`, or e.g. `organizations acme, beta; zones US-EAST-04A`.
   std::string ToString() const;
 
   const std::set<std::string, std::less<>>& organizations() const { return organizations_; }

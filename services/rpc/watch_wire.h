@@ -30,7 +30,8 @@ absl::StatusOr<WatchOptions> ToWatchOptions(const type::v1::WatchStart& start) {
   return options;
 }
 
-// Narrows a watch to what a caller sees who has `scope`: null is all. `zone_of(key)`: of what it is about.
+// Narrows a watch to what a caller sees who has `scope`: null is all. `zone_of(key)`: of what it is about; the same for all watches of
+// a lane.
 template <class WatchOptions, class ZoneOf>
 void Narrow(WatchOptions& options, const std::shared_ptr<const access::Scope>& scope,
             ZoneOf zone_of) {
@@ -38,6 +39,7 @@ void Narrow(WatchOptions& options, const std::shared_ptr<const access::Scope>& s
   options.sees = [scope, zone_of = std::move(zone_of)](absl::string_view key) {
     return scope->Covers(key) || (scope->has_zones() && scope->Covers(key, zone_of(key)));
   };
+  options.sees_text = scope->ToString();
   const std::string common = scope->CommonPrefix();
   if (IsUnder(common, options.key_prefix)) options.key_prefix = common;
 }

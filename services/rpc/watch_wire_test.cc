@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "tests/testing/status_matchers.h"
 
@@ -15,6 +17,9 @@ using ::muster::testing::IsOk;
 
 struct Options {
   std::optional<int64_t> after_revision = {};
+  std::string key_prefix = {};
+  std::function<bool(absl::string_view key)> sees = {};
+  std::string sees_text = {};
 };
 
 std::shared_ptr<const access::Scope> Of(void (*add)(access::Scope&)) {
@@ -32,6 +37,24 @@ TEST(WatchWireTest, WhoSeesZonesResumesAsFarAsTheyAreKnown) {
   EXPECT_THAT(CheckResume(Options{}, zones, 100), IsOk()) << "a snapshot";
   EXPECT_THAT(CheckResume(Options{99}, organization, 100), IsOk());
   EXPECT_THAT(CheckResume(Options{99}, nullptr, 100), IsOk()) << "he sees all";
+}
+
+TEST(WatchWireTest, NarrowedWatchesAreToldApartByWhatTheySee) {
+  const auto narrowed = [](void (*add)(access::Scope&)) {
+    Options options;
+    Narrow(options, Of(add), [](absl::string_view) { return std::string("US-EAST-04A"); });
+    return options;
+  };
+  const auto acme = [](access::Scope& scope) { scope.AddOrganization("acme"); };
+  const auto beta = [](access::Scope& scope) { scope.AddOrganization("beta"); };
+  const auto zone = [](access::Scope& scope) { scope.AddZone("US-EAST-04A"); };
+  EXPECT_EQ(narrowed(acme).sees_text, narrowed(acme).sees_text);
+  EXPECT_NE(narrowed(acme).sees_text, narrowed(beta).sees_text);
+  EXPECT_NE(narrowed(acme).sees_text, narrowed(zone).sees_text);
+  EXPECT_TRUE(narrowed(acme).sees("organizations/acme/clusters/c1"));
+  EXPECT_FALSE(narrowed(beta).sees("organizations/acme/clusters/c1"));
+  EXPECT_TRUE(narrowed(zone).sees("organizations/acme/clusters/c1"));
+  EXPECT_EQ(narrowed([](access::Scope&) {}).sees_text, "nowhere") << "never that of all";
 }
 
 }  // namespace

@@ -35,6 +35,7 @@ class ChangePublisher {
 
   // `changes` were applied to the working copy and are committed; `rows` are the same.
   void Publish(const std::vector<Revised<Change>>& changes, const std::vector<JournalRow>& rows) {
+    MutexLock turn(watchers_.publishing());
     MutexLock watch_lock(watchers_.mutex());
     memory_.Publish(changes);
     // Before the watchers: what these may see may hang on what subscribers know.
@@ -43,6 +44,7 @@ class ChangePublisher {
   }
   // The working copy was loaded anew, because of `why`: no watch can go on.
   void PublishReload(const Continuity& why) {
+    MutexLock turn(watchers_.publishing());
     MutexLock watch_lock(watchers_.mutex());
     memory_.PublishAll();
     const int64_t at = memory_.at().revision;

@@ -26,6 +26,7 @@ enum class LanePoint {
   kBeforeBarrier,  // reads wait, the head is about to be asked
   kAfterBarrier,   // the head has answered, no read has
   kReadsKept,      // reads are about to wait until memory shows what they must see
+  kNextSnapshot,   // watches are about to begin with a snapshot, all at the one that they share
   kSnapshotTaken,  // of a watch that is not yet sent changes
   kResumeLevel,    // a resumed watch has read the journal as far as memory and is not yet sent
                    // changes

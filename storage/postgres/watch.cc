@@ -17,6 +17,13 @@ WatchItem ItemOf(const JournalRow& change) {
 
 }  // namespace
 
+std::optional<WatchList> Watcher::list() const {
+  if (options_.sees && options_.sees_text.empty()) return std::nullopt;
+  WatchList list{options_.kinds, options_.key_prefix, options_.sees_text};
+  std::sort(list.kinds.begin(), list.kinds.end());
+  return list;
+}
+
 std::optional<WatchItem> Watcher::Next() {
   std::optional<WatchItem> item = Take();
   for (; item.has_value() && !Keeps(*item); item = Take()) Skip(*item);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -36,8 +37,18 @@ struct WatchOptions {
   std::string key_prefix = {};                 // as IsUnder has it; empty: all
   // What the watcher may know of; null: all. Asked under locks of the lane, whose functions it must not call.
   std::function<bool(absl::string_view key)> sees = {};
+  // Two that have the same see the same. Empty where `sees` is set: nobody is known to see the same.
+  std::string sees_text = {};
   // What is told to the watcher, of what has bytes; null: all. Asked by the reader, who is told of progress where nothing is told.
   std::function<bool(const WatchItem& item)> keeps = {};
+};
+
+// Which rows a watch begins with: at one revision, equal ones are of the same rows.
+struct WatchList {
+  std::vector<std::string> kinds = {};  // in order
+  std::string key_prefix = {};
+  std::string sees_text = {};
+  auto operator<=>(const WatchList&) const = default;
 };
 
 // The receiving end of a watch: a bounded queue that the lane fills. Thread-safe.
@@ -47,6 +58,8 @@ class Watcher {
   Watcher(WatchOptions options, size_t limit) : options_(std::move(options)), limit_(limit) {}
 
   const WatchOptions& options() const { return options_; }
+  // What it begins with; nullopt: with what is nobody else's.
+  std::optional<WatchList> list() const;
 
   // The next item, or nullopt when none waits now.
   std::optional<WatchItem> Next();

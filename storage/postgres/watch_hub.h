@@ -27,6 +27,11 @@ class WatchHub {
   // joins under it sees the change there or is sent it, never both. Taken before the memory's
   // mutex.
   Mutex& mutex() const ABSL_LOCK_RETURNED(mutex_) { return mutex_; }
+  // For who publishes, before `mutex` and as long.
+  Mutex& publishing() const ABSL_LOCK_RETURNED(publishing_) { return publishing_; }
+  // Who holds `mutex` for long again and again lets a publisher that waits go first: a mutex itself
+  // may go again to who has just had it.
+  void LetPublish() const ABSL_LOCKS_EXCLUDED(publishing_, mutex_) { MutexLock lock(publishing_); }
 
   void Join(std::shared_ptr<Watcher> watcher) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Send(const std::vector<JournalRow>& rows) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -47,6 +52,7 @@ class WatchHub {
   // Who is to be told of progress now.
   Watchers TakeTurn() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
+  mutable Mutex publishing_;
   mutable Mutex mutex_;
   WatchIndex watchers_ MUSTER_GUARDED_BY(mutex_);
   size_t next_told_ MUSTER_GUARDED_BY(mutex_) = 0;  // of the index's watchers

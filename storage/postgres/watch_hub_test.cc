@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -213,6 +214,25 @@ TEST_F(WatchHubTest, ManyAreToldOfProgressInTurns) {
     EXPECT_EQ(now, watchers.size() / 5);
   }
   EXPECT_THAT(told, ::testing::Each(1));
+}
+
+TEST_F(WatchHubTest, WhoHoldsItAgainAndAgainLetsAPublisherGoFirst) {
+  Awaited<bool> waits;
+  std::atomic<bool> published = false;
+  std::thread publisher;
+  {
+    MutexLock lock(hub_.mutex());
+    publisher = std::thread([&] {
+      MutexLock turn(hub_.publishing());
+      waits.Set(true);
+      MutexLock publishes(hub_.mutex());
+      published = true;
+    });
+    waits.Wait();
+  }
+  hub_.LetPublish();
+  EXPECT_TRUE(published);
+  publisher.join();
 }
 
 TEST_F(WatchHubTest, AllEndTogether) {

@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "services/common/mutex.h"
 #include "services/common/resource_name.h"
@@ -21,8 +20,8 @@
 
 namespace muster::storage {
 
-// What watches begin with. Those that begin at one revision and want the same kinds have one list
-// of rows between them; rows are encoded one by one as a watcher takes them. `memory` and `store`
+// What watches begin with. Those that begin at one revision with the same rows (WatchList) have one
+// list between them; rows are encoded one by one as a watcher takes them. `memory` and `store`
 // must outlive this and what it returned. Not thread-safe.
 template <class State>
 class WatchSnapshots {
@@ -47,6 +46,8 @@ class WatchSnapshots {
   }
 
  private:
+  static constexpr size_t kMostKept = 1'000;
+
   using Change = typename State::Change;
   struct Snapshot {
     Position at = {};
@@ -54,11 +55,12 @@ class WatchSnapshots {
   };
 
   std::shared_ptr<const Snapshot> Take(const Watcher& watcher) {
-    const WatchOptions& options = watcher.options();
+    const std::optional<WatchList> list = watcher.list();
     ReaderLock lock(memory_.served_mutex());
-    // Few rows are not worth to be shared, and beginnings of keys are many.
-    if (!options.key_prefix.empty() || options.sees) return Copy(watcher);
-    std::weak_ptr<const Snapshot>& last = last_[absl::StrJoin(options.kinds, ",")];
+    if (!list.has_value()) return Copy(watcher);
+    // Beginnings of keys are many. Who is forgotten is copied once more.
+    if (last_.size() == kMostKept) last_.clear();
+    std::weak_ptr<const Snapshot>& last = last_[*list];
     std::shared_ptr<const Snapshot> snapshot = last.lock();
     if (snapshot == nullptr || snapshot->at != memory_.held_at()) {
       snapshot = Copy(watcher);
@@ -83,7 +85,7 @@ class WatchSnapshots {
 
   const StateCell<State>& memory_;
   const Store<State>& store_;
-  std::map<std::string, std::weak_ptr<const Snapshot>> last_;  // by kinds
+  std::map<WatchList, std::weak_ptr<const Snapshot>> last_;
 };
 
 }  // namespace muster::storage

@@ -1,6 +1,8 @@
 #include "storage/postgres/watch_starter.h"
 
 #include <algorithm>
+#include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +20,21 @@ namespace {
 constexpr int kResumeThreads = 2;
 
 absl::Status Stopping() { return error::Unavailable("The server stops."); }
+
+// Those that begin with one list are together. In the order of their first ones.
+std::vector<std::vector<std::shared_ptr<Watcher>>> ByList(
+    const std::vector<std::shared_ptr<Watcher>>& watchers) {
+  std::vector<std::vector<std::shared_ptr<Watcher>>> alike;
+  std::map<WatchList, size_t> places;
+  for (const auto& watcher : watchers) {
+    const std::optional<WatchList> list = watcher->list();
+    const size_t place =
+        list.has_value() ? places.try_emplace(*list, alike.size()).first->second : alike.size();
+    if (place == alike.size()) alike.emplace_back();
+    alike[place].push_back(watcher);
+  }
+  return alike;
+}
 
 }  // namespace
 
@@ -98,19 +115,24 @@ bool WatchStarter::stopping() const {
 }
 
 void WatchStarter::BeginWithSnapshots(const std::vector<std::shared_ptr<Watcher>>& watchers) {
-  if (watchers.empty()) return;
-  {
-    // At one revision, so that they share their rows.
-    MutexLock lock(hub_.mutex());
-    for (const auto& watcher : watchers) {
-      if (watcher->cancelled()) continue;
-      watcher->SkipThrough(memory_.served_revision());
-      watcher->StartSnapshot(snapshot_of_(*watcher));
-      options_.Yield(LanePoint::kSnapshotTaken);
-      hub_.Join(watcher);
-    }
+  for (const auto& alike : ByList(watchers)) {
+    options_.Yield(LanePoint::kNextSnapshot);
+    hub_.LetPublish();
+    BeginTogether(alike);
+    for (const auto& watcher : alike) watcher->Wake();
   }
-  for (const auto& watcher : watchers) watcher->Wake();
+}
+
+void WatchStarter::BeginTogether(const std::vector<std::shared_ptr<Watcher>>& watchers) {
+  // At one revision, so that they share their rows.
+  MutexLock lock(hub_.mutex());
+  for (const auto& watcher : watchers) {
+    if (watcher->cancelled()) continue;
+    watcher->SkipThrough(memory_.served_revision());
+    watcher->StartSnapshot(snapshot_of_(*watcher));
+    options_.Yield(LanePoint::kSnapshotTaken);
+    hub_.Join(watcher);
+  }
 }
 
 void WatchStarter::BeginResumed(std::shared_ptr<Watcher> watcher) {

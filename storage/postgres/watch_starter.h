@@ -21,9 +21,10 @@
 
 namespace muster::storage {
 
-// Begins watches: with a snapshot of memory, those that wait together, on a thread of its own; or,
-// where the watcher has a revision, with what the journal tells since, read as its reader takes it,
-// many watches in turn, on threads of their own. Then they are the hub's. Thread-safe.
+// Begins watches: with a snapshot of memory, on a thread of its own, which keeps the lane from
+// publishing for one list at a time; or, where the watcher has a revision, with what the journal
+// tells since, read as its reader takes it, many watches in turn, on threads of their own. Then they
+// are the hub's. Thread-safe.
 class WatchStarter {
  public:
   // Of the rows of memory that a watcher wants; for Watcher::StartSnapshot.
@@ -57,6 +58,8 @@ class WatchStarter {
   // As much of the journal is read ahead of a reader.
   size_t Window() const;
   void BeginWithSnapshots(const std::vector<std::shared_ptr<Watcher>>& watchers);
+  // With one list.
+  void BeginTogether(const std::vector<std::shared_ptr<Watcher>>& watchers);
   void BeginResumed(std::shared_ptr<Watcher> watcher);
   void Resume(Resuming& resuming);
   // A part of the way. An error is how the watch ends.

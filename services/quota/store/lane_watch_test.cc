@@ -189,6 +189,76 @@ TEST_F(QuotaLaneWatchTest, ASnapshotAndTheChangesAfterItLeaveNothingOutAndSendNo
   for (const auto& [key, times] : seen) EXPECT_EQ(times, 1) << key;
 }
 
+TEST_F(QuotaLaneWatchTest, ThoseWhoSeeTheSameHaveOneListBetweenThem) {
+  Lane& lane = NewLane();
+  ASSERT_THAT(Do(lane, quota::UpdateQuota{kKey, 10, "", true}), IsOk());
+  ASSERT_THAT(Do(lane, Want("a", 1)), IsOk());
+  ASSERT_THAT(Do(lane, Want("b", 1)), IsOk());
+  constexpr int kRows = 3;
+  std::vector<std::shared_ptr<Watcher>> unread;
+  // How often watches that begin now ask whether they see a row: once for each row of a list.
+  const auto asked = [&](const std::vector<WatchOptions>& all) {
+    const auto times = std::make_shared<std::atomic<int>>(0);
+    const auto before = static_cast<int64_t>(unread.size());
+    for (WatchOptions options : all) {
+      options.sees = [times](absl::string_view) { return ++*times > 0; };
+      unread.push_back(lane.Watch(std::move(options)));
+    }
+    const auto begun = [&] {
+      return lane.stats().watchers == before + static_cast<int64_t>(all.size());
+    };
+    testing::Until(begun, "the watches");
+    return times->load();
+  };
+  const WatchOptions acme{.kinds = {"quota", "holding"}, .sees_text = "acme"};
+  EXPECT_EQ(asked(std::vector<WatchOptions>(50, acme)), kRows);
+  EXPECT_EQ(asked({{.kinds = {"holding", "quota"}, .sees_text = "acme"}}), 0) << "in any order";
+  EXPECT_EQ(asked({{.kinds = acme.kinds, .sees_text = "beta"}}), kRows) << "it may see others";
+  EXPECT_EQ(asked({{.kinds = acme.kinds}, {.kinds = acme.kinds}}), 2 * kRows) << "nobody knows";
+  const std::string name = QuotaName(kKey);
+  EXPECT_GT(asked({{.kinds = acme.kinds, .key_prefix = name, .sees_text = "acme"}}), 0) << "less";
+  for (const auto& watcher : unread) EXPECT_EQ(MarkOf(*watcher).revision, 3);
+}
+
+TEST_F(QuotaLaneWatchTest, WhatIsCommittedBetweenTwoSnapshotsReachesBothOnce) {
+  std::vector<std::shared_ptr<Watcher>> watchers;
+  Lane* lane = nullptr;
+  int begun = 0;  // on the one thread that begins them
+  LaneOptions options;
+  options.yield = [&](LanePoint point) {
+    if (point != LanePoint::kNextSnapshot) return;
+    // Two lists that wait together, and a change before the second.
+    if (begun == 0) {
+      watchers.push_back(lane->Watch({}));
+      watchers.push_back(lane->Watch({.kinds = {"quota", "holding"}}));
+    } else if (begun == 2) {
+      ASSERT_THAT(Do(*lane, Want("b", 2)), IsOk());
+    }
+    ++begun;
+  };
+  lane = &NewLane(options);
+  ASSERT_THAT(Do(*lane, quota::UpdateQuota{kKey, 10, "", true}), IsOk());
+  ASSERT_THAT(Do(*lane, Want("a", 1)), IsOk());
+  const auto first = lane->Watch({});
+  MarkOf(*first);
+  testing::Until([&] { return lane->stats().watchers == 3; }, "the watches");
+  ASSERT_THAT(Do(*lane, Want("c", 3)), IsOk());
+  std::vector<int64_t> marks;
+  for (const auto& watcher : watchers) {
+    std::map<std::string, int> seen;
+    for (int64_t at = 0; at < 4;) {
+      const auto item = NextOf(*watcher);
+      ASSERT_TRUE(item.has_value());
+      if (item->type == WatchItem::Type::kSnapshotEnd) marks.push_back(item->revision);
+      if (!item->key.empty()) ++seen[item->key];
+      at = std::max(at, item->revision);
+    }
+    EXPECT_EQ(seen.size(), 4u) << "something was left out";
+    for (const auto& [key, times] : seen) EXPECT_EQ(times, 1) << key;
+  }
+  EXPECT_THAT(marks, ::testing::ElementsAre(2, 3));
+}
+
 TEST_F(QuotaLaneWatchTest, AResumedWatchGoesOnWithTheVeryNextChangeWhateverComesMeanwhile) {
   Lane& lane = NewLane(Trapped());
   ASSERT_THAT(Do(lane, quota::UpdateQuota{kKey, 100, "", true}), IsOk());
