@@ -71,17 +71,19 @@ absl::Status KeepZone(storage::WatchOptions& options, const std::string& zone) {
   });
 }
 
-absl::StatusOr<storage::WatchOptions> ToOptions(const v1::WatchClaimsRequest& request) {
+absl::StatusOr<storage::WatchOptions> ToOptions(const v1::WatchClaimsRequest& request,
+                                                uint64_t turn) {
   ASSIGN_OR_RETURN(storage::WatchOptions options,
-                   rpc::ToWatchOptions<storage::WatchOptions>(request.start()));
+                   rpc::ToWatchOptions<storage::WatchOptions>(request.start(), turn));
   options.kinds = {ClaimRow::kKind};
   RETURN_IF_ERROR(KeepZone(options, request.zone()));
   return options;
 }
 
-absl::StatusOr<storage::WatchOptions> ToOptions(const v1::WatchCapacityRequest& request) {
+absl::StatusOr<storage::WatchOptions> ToOptions(const v1::WatchCapacityRequest& request,
+                                                uint64_t turn) {
   ASSIGN_OR_RETURN(storage::WatchOptions options,
-                   rpc::ToWatchOptions<storage::WatchOptions>(request.start()));
+                   rpc::ToWatchOptions<storage::WatchOptions>(request.start(), turn));
   RETURN_IF_ERROR(KeepZone(options, request.zone()));
   for (int i = 0; i < request.kinds_size(); ++i) {
     const int kind = request.kinds(i);
@@ -188,7 +190,7 @@ Handlers::Unary Handlers::ListClaims(Context context, const v1::ListClaimsReques
 
 Handlers::Stream<v1::WatchClaimsResponse> Handlers::WatchClaims(
     Context context, const v1::WatchClaimsRequest* request) {
-  const absl::StatusOr<storage::WatchOptions> options = ToOptions(*request);
+  const absl::StatusOr<storage::WatchOptions> options = ToOptions(*request, rpc::TurnOf(*context));
   if (!options.ok()) return rpc::FailStream<v1::WatchClaimsResponse>(context, options.status());
   return rpc::WatchStream<v1::WatchClaimsResponse>(context, lane_.Watch(*options), &ToClaimResponse,
                                                    request->start().bundle());
@@ -196,7 +198,7 @@ Handlers::Stream<v1::WatchClaimsResponse> Handlers::WatchClaims(
 
 Handlers::Stream<v1::WatchCapacityResponse> Handlers::WatchCapacity(
     Context context, const v1::WatchCapacityRequest* request) {
-  const absl::StatusOr<storage::WatchOptions> options = ToOptions(*request);
+  const absl::StatusOr<storage::WatchOptions> options = ToOptions(*request, rpc::TurnOf(*context));
   if (!options.ok()) return rpc::FailStream<v1::WatchCapacityResponse>(context, options.status());
   return rpc::WatchStream<v1::WatchCapacityResponse>(context, lane_.Watch(*options),
                                                      &ToWatchResponse, request->start().bundle());

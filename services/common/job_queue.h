@@ -1,7 +1,7 @@
 #pragma once
 
 #include <cstddef>
-#include <deque>
+#include <cstdint>
 #include <functional>
 #include <limits>
 #include <thread>
@@ -9,10 +9,12 @@
 #include <vector>
 
 #include "services/common/mutex.h"
+#include "services/common/turn_queue.h"
 
 namespace muster {
 
-// Jobs that wait for threads of their own, and are run in the order of their arrival. Thread-safe.
+// Jobs that wait for threads of their own, and are run in turns of those whose they are (TurnQueue), each one's in the order of their
+// arrival. Thread-safe.
 template <class Job>
 class JobQueue {
  public:
@@ -26,21 +28,21 @@ class JobQueue {
   ~JobQueue() { Stop(); }
 
   // False, and the job stays its caller's: too many wait, or it is stopping.
-  bool Add(Job&& job) {
+  bool Add(uint64_t owner, Job&& job) {
     MutexLock lock(mutex_);
     if (stopping_ || jobs_.size() >= most_) return false;
-    jobs_.push_back(std::move(job));
+    jobs_.Push(owner, std::move(job));
     wakes_.Signal();
     return true;
   }
 
   // Waits for jobs that run; returns those that waited. Idempotent.
-  std::deque<Job> Stop() {
-    std::deque<Job> left;
+  std::vector<Job> Stop() {
+    std::vector<Job> left;
     {
       MutexLock lock(mutex_);
       stopping_ = true;
-      left.swap(jobs_);
+      left = jobs_.TakeAll();
       wakes_.SignalAll();
     }
     for (std::thread& thread : threads_) thread.join();
@@ -51,13 +53,12 @@ class JobQueue {
  private:
   void Work() {
     while (true) {
-      std::deque<Job> job;
+      std::vector<Job> job;
       {
         MutexLock lock(mutex_);
         while (jobs_.empty() && !stopping_) wakes_.Wait(mutex_);
         if (stopping_) return;
-        job.push_back(std::move(jobs_.front()));
-        jobs_.pop_front();
+        job = jobs_.Take(1);
       }
       run_(job.front());
     }
@@ -68,7 +69,7 @@ class JobQueue {
   Mutex mutex_;
   CondVar wakes_;
   bool stopping_ MUSTER_GUARDED_BY(mutex_) = false;
-  std::deque<Job> jobs_ MUSTER_GUARDED_BY(mutex_);
+  TurnQueue<Job> jobs_ MUSTER_GUARDED_BY(mutex_);
   std::vector<std::thread> threads_;
 };
 

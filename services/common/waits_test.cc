@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/time/clock.h"
@@ -112,10 +113,29 @@ TEST(JobQueueTest, RunsWhatComesInItsOrder) {
   });
   for (const char* job : {"a", "b", "c"}) {
     latch.Begin();
-    EXPECT_TRUE(queue.Add(job));
+    EXPECT_TRUE(queue.Add(0, job));
   }
   latch.Wait(kForEver);
   EXPECT_EQ(run, "abc");
+}
+
+TEST(JobQueueTest, RunsWhatIsOfDifferentOwnersInTurns) {
+  Awaited<bool> may_begin;
+  Latch latch;
+  std::string run;
+  JobQueue<std::string> queue(1, [&](std::string& job) {
+    if (run.empty()) may_begin.Wait();
+    run += job;
+    latch.End();
+  });
+  for (const auto& [owner, job] : std::vector<std::pair<uint64_t, std::string>>{
+           {0, "first "}, {1, "a"}, {1, "b"}, {1, "c"}, {2, "A"}, {2, "B"}}) {
+    latch.Begin();
+    EXPECT_TRUE(queue.Add(owner, std::string(job)));
+  }
+  may_begin.Set(true);
+  latch.Wait(kForEver);
+  EXPECT_EQ(run, "first aAbBc");
 }
 
 // A queue whose first job runs until it may end.
@@ -129,7 +149,7 @@ struct Busy {
               may_end.Wait();
             },
             most) {
-    EXPECT_TRUE(queue.Add("first"));
+    EXPECT_TRUE(queue.Add(0, "first"));
     begins.Wait();
   }
   ~Busy() { may_end.Set(true); }
@@ -141,18 +161,18 @@ struct Busy {
 
 TEST(JobQueueTest, TakesNoMoreThanMayWait) {
   Busy busy(1);
-  EXPECT_TRUE(busy.queue.Add("second"));
+  EXPECT_TRUE(busy.queue.Add(0, "second"));
   std::string third = "third";
-  EXPECT_FALSE(busy.queue.Add(std::move(third)));
+  EXPECT_FALSE(busy.queue.Add(0, std::move(third)));
   EXPECT_EQ(third, "third") << "it stays its caller's";
 }
 
 TEST(JobQueueTest, ReturnsWhatWaitsWhenItStops) {
   Busy busy;
-  EXPECT_TRUE(busy.queue.Add("second"));
-  std::deque<std::string> left;
+  EXPECT_TRUE(busy.queue.Add(0, "second"));
+  std::vector<std::string> left;
   std::thread stopper([&] { left = busy.queue.Stop(); });
-  while (busy.queue.Add("late")) {
+  while (busy.queue.Add(0, "late")) {
   }
   busy.may_end.Set(true);
   stopper.join();

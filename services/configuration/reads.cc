@@ -74,7 +74,8 @@ Handlers::Unary Handlers::ListPoolConfigurations(Context context,
 
 Handlers::Stream<v1::WatchConfigurationsResponse> Handlers::WatchConfigurations(
     Context context, const v1::WatchConfigurationsRequest* request) {
-  const auto options = rpc::ToWatchOptions<storage::WatchOptions>(request->start());
+  const auto options =
+      rpc::ToWatchOptions<storage::WatchOptions>(request->start(), rpc::TurnOf(*context));
   if (!options.ok()) {
     return rpc::FailStream<v1::WatchConfigurationsResponse>(context, options.status());
   }

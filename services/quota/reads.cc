@@ -102,7 +102,8 @@ Handlers::Unary Handlers::ListHoldings(Context context, const v1::ListHoldingsRe
 
 Handlers::Stream<v1::WatchQuotasResponse> Handlers::WatchQuotas(
     Context context, const v1::WatchQuotasRequest* request) {
-  auto options = rpc::ToWatchOptions<storage::WatchOptions>(request->start());
+  auto options =
+      rpc::ToWatchOptions<storage::WatchOptions>(request->start(), rpc::TurnOf(*context));
   if (!options.ok()) return rpc::FailStream<v1::WatchQuotasResponse>(context, options.status());
   options->key_prefix = request->name_prefix();
   const auto zone_of = [](absl::string_view key) { return PlaceOf(key).zone; };

@@ -253,4 +253,9 @@ std::shared_ptr<const access::Scope> NarrowedTo(const grpc::ServerContextBase& c
   return internal::t_next.context == &context && caller != nullptr ? caller->narrowed_to : nullptr;
 }
 
+uint64_t TurnOf(const grpc::ServerContextBase& context) {
+  const auto& caller = internal::t_next.dispatch.caller;
+  return internal::t_next.context == &context && caller != nullptr ? access::TurnOf(*caller) : 0;
+}
+
 }  // namespace muster::rpc

@@ -65,6 +65,7 @@ class GuardTest : public ::testing::Test {
     };
     server_->service.watch = [this](Context context) {
       narrowed_to_ = NarrowedTo(*context);
+      turn_ = TurnOf(*context);
       watcher_ = std::make_shared<EndlessWatcher>();
       return WatchStream<v1::WatchQuotasResponse>(
           context, watcher_, [](const EndlessWatcher::Item&) { return v1::WatchQuotasResponse(); });
@@ -87,6 +88,7 @@ class GuardTest : public ::testing::Test {
   std::atomic<int> handled_ = 0;
   std::string principal_;
   std::shared_ptr<const access::Scope> narrowed_to_;
+  uint64_t turn_ = 0;
   std::shared_ptr<EndlessWatcher> watcher_;
 };
 
@@ -302,6 +304,7 @@ TEST_F(GuardTest, AWatchIsToldItsScopeAndDeniedWithoutTheVerb) {
     reader->WaitForInitialMetadata();
     ASSERT_NE(narrowed_to_, nullptr);
     EXPECT_EQ(narrowed_to_->ToString(), "organizations acme");
+    EXPECT_NE(turn_, 0u) << "it is not the process itself";
     context.TryCancel();
     reader->Finish();
   }

@@ -91,6 +91,8 @@ class Responder {
 
 // What the answer is to be narrowed to (access::Caller::narrowed_to). Within the handler, before Unary or WatchStream.
 std::shared_ptr<const access::Scope> NarrowedTo(const grpc::ServerContextBase& context);
+// With whose it takes turns (access::TurnOf). Likewise.
+uint64_t TurnOf(const grpc::ServerContextBase& context);
 
 namespace internal {
 std::shared_ptr<UnaryCall> StartUnary(grpc::CallbackServerContext* context);

@@ -24,7 +24,7 @@
 //   context,
 //                                                              const WatchQuotasRequest* request)
 //                                                              override {
-//     auto options = ToWatchOptions(request->start());
+//     auto options = ToWatchOptions(request->start(), TurnOf(*context));
 //     if (!options.ok()) return rpc::FailStream<WatchQuotasResponse>(context, options.status());
 //     return rpc::WatchStream<WatchQuotasResponse>(context, lane_.Watch(*options),
 //     &ToWatchQuotasResponse, request->start().bundle());

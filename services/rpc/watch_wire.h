@@ -3,6 +3,7 @@
 #include <muster/type/v1/watch.pb.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -18,10 +19,11 @@
 // template arguments, so that this folder does not know storage/.
 namespace muster::rpc {
 
-// Where to begin. INVALID_ARGUMENT start.after_revision.
+// Where to begin, and in whose turn (TurnOf). INVALID_ARGUMENT start.after_revision.
 template <class WatchOptions>
-absl::StatusOr<WatchOptions> ToWatchOptions(const type::v1::WatchStart& start) {
+absl::StatusOr<WatchOptions> ToWatchOptions(const type::v1::WatchStart& start, uint64_t turn) {
   WatchOptions options;
+  options.turn = turn;
   if (!start.has_after_revision()) return options;
   if (start.after_revision() < 0)
     return error::InvalidField("start.after_revision", "must be at least 0.");

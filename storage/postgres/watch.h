@@ -39,6 +39,7 @@ struct WatchOptions {
   std::function<bool(absl::string_view key)> sees = {};
   // Two that have the same see the same. Empty where `sees` is set: nobody is known to see the same.
   std::string sees_text = {};
+  uint64_t turn = 0;  // with whose watches it takes turns to begin (access::TurnOf)
   // What is told to the watcher, of what has bytes; null: all. Asked by the reader, who is told of progress where nothing is told.
   std::function<bool(const WatchItem& item)> keeps = {};
 };

@@ -18,6 +18,8 @@ namespace {
 
 // Readers' connections are few, and readers wait for them, too.
 constexpr int kResumeThreads = 2;
+// As many, of all callers in turns, begin before one that comes meanwhile.
+constexpr size_t kBeginTogether = 250;
 
 absl::Status Stopping() { return error::Unavailable("The server stops."); }
 
@@ -58,7 +60,7 @@ std::shared_ptr<Watcher> WatchStarter::Watch(WatchOptions options) {
   {
     MutexLock lock(mutex_);
     begins = !stopping_;
-    if (begins) new_watches_.push_back(watcher);
+    if (begins) new_watches_.Push(watcher->options().turn, watcher);
     wakes_.Signal();
   }
   if (!begins) watcher->End(Stopping());
@@ -88,20 +90,24 @@ void WatchStarter::Join() {
 void WatchStarter::Run() {
   while (true) {
     std::vector<std::shared_ptr<Watcher>> watchers;
+    bool stops = false;
     {
       MutexLock lock(mutex_);
       while (new_watches_.empty() && !stopping_) wakes_.Wait(mutex_);
-      watchers.swap(new_watches_);
+      stops = stopping_;
+      watchers = stops ? new_watches_.TakeAll() : new_watches_.Take(kBeginTogether);
     }
-    if (stopping()) {
+    if (stops) {
       for (const auto& waiting : watchers) waiting->End(Stopping());
       return;
     }
     const auto resumed = std::stable_partition(
         watchers.begin(), watchers.end(),
         [](const auto& watcher) { return !watcher->options().after_revision.has_value(); });
+    for (auto it = resumed; it != watchers.end(); ++it) {
+      if (!JoinAtOnce(*it)) BeginResumed(*it);
+    }
     BeginWithSnapshots({watchers.begin(), resumed});
-    for (auto it = resumed; it != watchers.end(); ++it) BeginResumed(*it);
   }
 }
 
@@ -135,6 +141,17 @@ void WatchStarter::BeginTogether(const std::vector<std::shared_ptr<Watcher>>& wa
   }
 }
 
+bool WatchStarter::JoinAtOnce(const std::shared_ptr<Watcher>& watcher) {
+  const WatchOptions& options = watcher->options();
+  MutexLock lock(hub_.mutex());
+  const Position served = memory_.served_at();
+  if (served.revision != options.after_revision || served.incarnation != options.incarnation)
+    return false;
+  watcher->SkipThrough(served.revision);
+  hub_.Join(watcher);
+  return true;
+}
+
 void WatchStarter::BeginResumed(std::shared_ptr<Watcher> watcher) {
   Resuming resuming{std::move(watcher)};
   resuming.at = *resuming.watcher->options().after_revision;
@@ -144,7 +161,8 @@ void WatchStarter::BeginResumed(std::shared_ptr<Watcher> watcher) {
 }
 
 void WatchStarter::ResumeLater(Resuming resuming) {
-  if (!resumes_.Add(std::move(resuming))) resuming.watcher->End(Stopping());
+  const uint64_t turn = resuming.watcher->options().turn;
+  if (!resumes_.Add(turn, std::move(resuming))) resuming.watcher->End(Stopping());
 }
 
 void WatchStarter::Resume(Resuming& resuming) {
@@ -169,7 +187,8 @@ void WatchStarter::AwaitRoom(const Resuming& resuming) {
     MutexLock lock(mutex_);
     const auto it = waiting_.find(watcher);
     // Whoever stops this ends it.
-    if (it == waiting_.end() || !resumes_.Add(Resuming(it->second))) return;
+    if (it == waiting_.end() || !resumes_.Add(watcher->options().turn, Resuming(it->second)))
+      return;
     waiting_.erase(it);
   });
 }

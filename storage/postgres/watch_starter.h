@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "services/common/job_queue.h"
 #include "services/common/mutex.h"
+#include "services/common/turn_queue.h"
 #include "storage/postgres/history.h"
 #include "storage/postgres/lane_db.h"
 #include "storage/postgres/served_position.h"
@@ -24,7 +25,7 @@ namespace muster::storage {
 // Begins watches: with a snapshot of memory, on a thread of its own, which keeps the lane from
 // publishing for one list at a time; or, where the watcher has a revision, with what the journal
 // tells since, read as its reader takes it, many watches in turn, on threads of their own. Then they
-// are the hub's. Thread-safe.
+// are the hub's. Both in turns of those whose they are (WatchOptions::turn). Thread-safe.
 class WatchStarter {
  public:
   // Of the rows of memory that a watcher wants; for Watcher::StartSnapshot.
@@ -62,6 +63,9 @@ class WatchStarter {
   void BeginTogether(const std::vector<std::shared_ptr<Watcher>>& watchers);
   void BeginResumed(std::shared_ptr<Watcher> watcher);
   void Resume(Resuming& resuming);
+  // Whether it is in the history that it names, and where memory is: it wants nothing of the journal,
+  // and is the hub's at once.
+  bool JoinAtOnce(const std::shared_ptr<Watcher>& watcher);
   // A part of the way. An error is how the watch ends.
   absl::StatusOr<Step> ResumeSome(Resuming& resuming);
   // Whether the journal goes on from there.
@@ -81,7 +85,7 @@ class WatchStarter {
   const std::function<void()> poke_;
   mutable Mutex mutex_;
   CondVar wakes_;
-  std::vector<std::shared_ptr<Watcher>> new_watches_ MUSTER_GUARDED_BY(mutex_);
+  TurnQueue<std::shared_ptr<Watcher>> new_watches_ MUSTER_GUARDED_BY(mutex_);
   // Those whose readers have much to take.
   std::map<const Watcher*, Resuming> waiting_ MUSTER_GUARDED_BY(mutex_);
   bool stopping_ MUSTER_GUARDED_BY(mutex_) = false;

@@ -65,8 +65,9 @@ const char* KindName(v1::WatchLifecycleRequest::Kind kind) {
   }
 }
 
-absl::StatusOr<storage::WatchOptions> ParseWatch(const v1::WatchLifecycleRequest& request) {
-  auto options = rpc::ToWatchOptions<storage::WatchOptions>(request.start());
+absl::StatusOr<storage::WatchOptions> ParseWatch(const v1::WatchLifecycleRequest& request,
+                                                 uint64_t turn) {
+  auto options = rpc::ToWatchOptions<storage::WatchOptions>(request.start(), turn);
   if (!options.ok()) return options;
   for (int i = 0; i < request.kinds_size(); ++i) {
     const char* kind = KindName(request.kinds(i));
@@ -210,7 +211,7 @@ Handlers::Unary Handlers::ListEvents(Context context, const v1::ListEventsReques
 
 Handlers::Stream<v1::WatchLifecycleResponse> Handlers::WatchLifecycle(
     Context context, const v1::WatchLifecycleRequest* request) {
-  auto options = ParseWatch(*request);
+  auto options = ParseWatch(*request, rpc::TurnOf(*context));
   if (!options.ok()) return rpc::FailStream<v1::WatchLifecycleResponse>(context, options.status());
   const auto zone_of = [zones = zones_](absl::string_view key) { return zones->ZoneOf(key); };
   const auto scope = rpc::NarrowedTo(*context);

@@ -409,11 +409,31 @@ class QuotaLaneResumeTest : public QuotaLaneWatchTest {
  protected:
   static constexpr size_t kWindow = 3;
   static constexpr int64_t kChanges = 30;
+  static constexpr int kAll = 1'000'000;
 
+  // How many reads of the journal may still begin; the others wait.
+  struct ReadsLeft {
+    void Set(int n) {
+      MutexLock lock(mutex);
+      left = n;
+      more.SignalAll();
+    }
+    void Take() {
+      MutexLock lock(mutex);
+      while (left == 0) more.Wait(mutex);
+      --left;
+    }
+    Mutex mutex;
+    CondVar more;
+    int left MUSTER_GUARDED_BY(mutex) = kAll;
+  };
+
+  void TearDown() override { reads_left_->Set(kAll); }
   Lane& NewLongLane() {
     LaneOptions options;
     options.max_watch_queue = kWindow;
-    options.runner.fault = [this](absl::string_view site) -> Fault {
+    options.runner.fault = [this, left = reads_left_](absl::string_view site) -> Fault {
+      if (site == "resume/journal_read") left->Take();
       if (absl::StrContains(site, "journal_read")) ++journal_reads_;
       return {};
     };
@@ -430,6 +450,14 @@ class QuotaLaneResumeTest : public QuotaLaneWatchTest {
       EXPECT_EQ(revisions[i], from + static_cast<int64_t>(i));
   }
 
+  // What wants nothing of what the journal tells, and all of the time that this takes.
+  static WatchOptions Long(uint64_t turn) {
+    return {.after_revision = 0, .kinds = {"none"}, .turn = turn};
+  }
+  // Those that came before it have begun, or wait to be resumed.
+  static void AwaitBegun(Lane& lane) { MarkOf(*lane.Watch({})); }
+
+  const std::shared_ptr<ReadsLeft> reads_left_ = std::make_shared<ReadsLeft>();
   std::atomic<int> journal_reads_ = 0;
 };
 
@@ -453,6 +481,35 @@ TEST_F(QuotaLaneResumeTest, DoesNotWaitForThoseWhoseReadersTakeNothing) {
     EXPECT_FALSE(watcher->ended());
   }
   for (const auto& watcher : unread) ExpectAll(*watcher, 1);
+}
+
+TEST_F(QuotaLaneResumeTest, TakesTurnsWithThoseOfOthers) {
+  Lane& lane = NewLongLane();
+  reads_left_->Set(0);
+  std::vector<std::shared_ptr<Watcher>> many;
+  for (int i = 0; i < 20; ++i) many.push_back(lane.Watch(Long(1)));
+  AwaitBegun(lane);
+  const auto other = lane.Watch({.after_revision = kChanges - 1, .turn = 2});
+  AwaitBegun(lane);
+  // Those that were at work before it came, and one or two.
+  reads_left_->Set(6);
+  EXPECT_EQ(Changes(*other, 1), std::vector<int64_t>{kChanges});
+  reads_left_->Set(kAll);
+  ASSERT_THAT(Do(lane, Want("a", 1, kChanges + 1)), IsOk());
+  EXPECT_EQ(Changes(*other, 1), std::vector<int64_t>{kChanges + 1});
+}
+
+TEST_F(QuotaLaneResumeTest, WaitsForNobodyWhereNothingIsToBeRead) {
+  Lane& lane = NewLongLane();
+  const WatchItem mark = MarkOf(*lane.Watch({}));
+  reads_left_->Set(0);
+  std::vector<std::shared_ptr<Watcher>> many;
+  for (int i = 0; i < 5; ++i) many.push_back(lane.Watch(Long(1)));
+  const auto level =
+      lane.Watch({.after_revision = mark.revision, .incarnation = mark.incarnation, .turn = 1});
+  AwaitBegun(lane);
+  ASSERT_THAT(Do(lane, Want("a", 1, kChanges + 1)), IsOk());
+  EXPECT_EQ(Changes(*level, 1), std::vector<int64_t>{kChanges + 1});
 }
 
 TEST_F(QuotaLaneResumeTest, IsForgottenWhenItsReaderIsGone) {
