@@ -167,6 +167,11 @@ class FakeCapacity final : public capacity::v1::CapacityService::Service {
     MutexLock lock(mutex_);
     return syncs_;
   }
+  // Of them: that were taken in silence, and that the caller has not given up.
+  int waiting() {
+    MutexLock lock(mutex_);
+    return waiting_;
+  }
   // Its watches break, and begin anew with what was told.
   void DropWatches() { feed_.Drop(); }
   void Restore() { feed_.Restore(); }
@@ -194,7 +199,9 @@ class FakeCapacity final : public capacity::v1::CapacityService::Service {
                                capacity::v1::BatchSyncClaimsResponse* response) override {
     MutexLock lock(mutex_);
     ++syncs_;
+    ++waiting_;
     while (silent_ && !context->IsCancelled()) speaks_.WaitFor(mutex_, absl::Milliseconds(20));
+    --waiting_;
     if (context->IsCancelled()) return grpc::Status::CANCELLED;
     if (held_back_)
       return rpc::ToGrpcStatus(muster::error::Make(absl::StatusCode::kResourceExhausted,
@@ -315,6 +322,7 @@ class FakeCapacity final : public capacity::v1::CapacityService::Service {
   CondVar speaks_;
   bool silent_ MUSTER_GUARDED_BY(mutex_) = false;
   int syncs_ MUSTER_GUARDED_BY(mutex_) = 0;
+  int waiting_ MUSTER_GUARDED_BY(mutex_) = 0;
   bool held_back_ MUSTER_GUARDED_BY(mutex_) = false;
   int most_claims_ MUSTER_GUARDED_BY(mutex_) = 1'000;
   std::map<std::string, capacity::v1::Claim> rows_ MUSTER_GUARDED_BY(mutex_);  // by pool

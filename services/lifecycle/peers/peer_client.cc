@@ -219,16 +219,15 @@ Request FirstOf(const Request& all) {
 
 }  // namespace
 
-// The breaker of a service, and what it is probed with: a request that it did not answer. Asking
-// once more does no harm while this replica leads: requests bear their generation, and its pools are
-// its own to ask for.
+// The breaker of a service, and what it is probed with: the newest request that it did not answer,
+// sent or not. An older one may be for what its pool has taken back, and a service that has heard
+// nothing since would carry it out.
 struct PeerClient::Guard {
   explicit Guard(std::shared_ptr<PeerBreaker> its) : breaker(std::move(its)) {}
 
   // `send(call, done)`; `one`: the request that the service is probed with.
   template <class Call, class Request, class Send>
   void Ended(const Call& call, Request one, Send send) {
-    if (!call.sent) return;
     const PeerBreaker::Outcome outcome = OutcomeOf(call.status);
     if (outcome != PeerBreaker::Outcome::kAnswered) {
       probe = [its = breaker, one = std::move(one), send] {
@@ -239,7 +238,7 @@ struct PeerClient::Guard {
              [again, its](const grpc::Status& status) { its->ProbeEnded(OutcomeOf(status)); });
       };
     }
-    breaker->Ended(outcome, call.Names());
+    if (call.sent) breaker->Ended(outcome, call.Names());
   }
   // Once an outage: the loop asks over and over.
   void Log(const absl::Status& ended) {

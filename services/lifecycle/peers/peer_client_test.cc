@@ -19,6 +19,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using ::testing::UnorderedElementsAre;
 using Holding = PeerReply<HoldingFacts>;
@@ -57,6 +58,13 @@ class PeerClientTest : public ::testing::Test {
     return passes;
   }
   PeerBreaker::State Capacity() const { return peer_client_.breakers()[1]->state(); }
+  void ProbeUntilCapacityAnswers() {
+    while (Capacity() != PeerBreaker::State::kClosed) {
+      clock_.Advance(PeerBreaker::kProbeEvery);
+      peer_client_.Probe();
+      std::this_thread::yield();
+    }
+  }
 
   FakeSteadyClock clock_;
   FakePeers peers_;
@@ -98,11 +106,7 @@ TEST_F(PeerClientTest, OneThatAnswersAgainIsAskedAgain) {
   // The probe under way is answered as soon as it can be.
   peers_.capacity.SetSilent(false);
   while (Capacity() == PeerBreaker::State::kHalfOpen) std::this_thread::yield();
-  while (Capacity() != PeerBreaker::State::kClosed) {
-    clock_.Advance(PeerBreaker::kProbeEvery);
-    peer_client_.Probe();
-    std::this_thread::yield();
-  }
+  ProbeUntilCapacityAnswers();
   // Told after the state has changed, by the thread of the call.
   testing::Until(
       [&] {
@@ -115,6 +119,24 @@ TEST_F(PeerClientTest, OneThatAnswersAgainIsAskedAgain) {
     EXPECT_THAT(back_, ElementsAre(HasSubstr("nodePools/a"), HasSubstr("nodePools/b")));
   }
   EXPECT_EQ(Ask(kLong)[1].snapshot.answers.claim.state, Claim::State::kHere);
+}
+
+// It hears of nothing else before: what its pool has taken back meanwhile would be carried out.
+TEST_F(PeerClientTest, AProbeIsWhatIsWantedByNow) {
+  const auto ask = [&](int64_t nodes, int64_t generation) {
+    std::vector<PoolPass> passes = Passes();
+    passes.pop_back();
+    passes[0].demand.claim = ClaimAsk{nodes, generation, {}, false};
+    peer_client_.Ask(absl::MakeSpan(passes), kSoon);
+  };
+  peers_.capacity.SetSilent(true);
+  for (int i = 0; i < PeerBreaker::kTimeoutsToOpen; ++i) ask(20, 7);
+  ASSERT_EQ(Capacity(), PeerBreaker::State::kOpen);
+  ask(0, 8);
+  testing::Until([&] { return peers_.capacity.waiting() == 0; }, "calls to be given up");
+  peers_.capacity.SetSilent(false);
+  ProbeUntilCapacityAnswers();
+  EXPECT_THAT(peers_.capacity.claims().at("uid-a"), IsEmpty());
 }
 
 TEST_F(PeerClientTest, OneThatSaysThatItIsAwayIsAskedEveryTime) {
