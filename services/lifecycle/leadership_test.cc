@@ -336,7 +336,7 @@ TEST_F(Leadership, ARestoredQuotaHearsOfWhatThereWasBeforeAnybodyGrows) {
   Apply("a-wants-more", 12);
   const auto asks_for = [&](int64_t nodes) {
     const auto asked = peers_.quota.asked();
-    return absl::c_find_if(asked, [&](const auto& ask) { return ask.second == nodes; }) -
+    return absl::c_find_if(asked, [&](const auto& ask) { return ask.nodes() == nodes; }) -
            asked.begin();
   };
   const auto is_asked = [&](int64_t nodes) {
@@ -355,6 +355,28 @@ TEST_F(Leadership, ARestoredQuotaHearsOfWhatThereWasBeforeAnybodyGrows) {
   ASSERT_THAT(b_->StartReconciling(peers_.channels()), IsOk());
   Until([&] { return is_asked(12) && is_asked(2); }, "both pools' requests");
   EXPECT_LT(asks_for(2), asks_for(12));
+}
+
+// Quota may know of more than the rows do, as of a grant whose answer was lost.
+TEST_F(Leadership, WhatIsRestatedLowersNothing) {
+  ASSERT_THAT(a_->StartReconciling(peers_.channels()), IsOk());
+  const std::string pool = Apply("runs", 2);
+  Until([&] { return NodesOf(*a_, pool) == 2; });
+  (void)QuietPlans(*a_);
+  a_->StopReconciling();
+  Until([&] { return a_->epoch() == 0; });
+  peers_.quota.Restore();
+  ASSERT_THAT(b_->StartReconciling(peers_.channels()), IsOk());
+  // What the pool wants by now is asked for after it, as ever.
+  std::vector<quota::v1::HoldingRequest> asked;
+  const auto wants = [&] {
+    asked = peers_.quota.asked();
+    return !asked.empty() && !asked.back().at_least();
+  };
+  Until(wants, "the pool's own request");
+  EXPECT_TRUE(asked.front().at_least());
+  EXPECT_EQ(asked.front().nodes(), 2);
+  EXPECT_LT(asked.front().generation(), asked.back().generation());
 }
 
 // What it did not get an answer to is another's to ask, who leads now.

@@ -133,6 +133,7 @@ struct SetAccount {
   int64_t configuration_order = 0;
   int64_t waiting_configuration_order = 0;
   GivenUp given_up = {};
+  bool claim_unknown = false;
   std::string reason = {};
   bool operator==(const SetAccount&) const = default;
 };

@@ -84,6 +84,7 @@ class Executor {
     pool_.account.configuration_order = action.configuration_order;
     pool_.account.waiting_configuration_order = action.waiting_configuration_order;
     pool_.account.given_up = action.given_up;
+    pool_.account.claim_unknown = action.claim_unknown;
     return absl::OkStatus();
   }
   absl::Status Do(const RaiseGeneration& action) {

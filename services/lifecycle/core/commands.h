@@ -178,7 +178,7 @@ struct TakeLease {
   int64_t epoch = 0;  // greater than every earlier one
   // Of the history that it is taken in; empty: the same as before. In another than before nothing
   // that was asked in the future that is lost may win over what is asked from now on: all accounts'
-  // generations are raised.
+  // generations are raised. Nor is known what claims hold.
   std::string incarnation = {};
 };
 

@@ -23,7 +23,8 @@
 namespace muster::lifecycle {
 namespace {
 
-Pool NewPool(const ApplyNodePool& command, const Cluster& cluster, Spec spec, absl::Time now) {
+Pool NewPool(const ApplyNodePool& command, const Cluster& cluster, const Lease* lease, Spec spec,
+             absl::Time now) {
   Pool pool;
   pool.name = command.name;
   pool.uid = command.uid.empty() ? command.new_uid : command.uid;
@@ -32,6 +33,11 @@ Pool NewPool(const ApplyNodePool& command, const Cluster& cluster, Spec spec, ab
   pool.create_time = now;
   pool.spec = std::move(spec);
   SummarizeUnobserved(pool, now);
+  // Its uid may be one of the future that is lost.
+  if (lease != nullptr && lease->generation_floor > 0) {
+    pool.account.generation = std::max(pool.account.generation, lease->generation_floor);
+    pool.account.claim_unknown = !command.uid.empty();
+  }
   return pool;
 }
 
@@ -81,6 +87,7 @@ void RaiseAccounts(StagedState<State>& staged, int64_t floor) {
   for (Pool& pool : pools) {
     int64_t& generation = pool.account.generation;
     generation = generation < floor ? floor : generation + kHistoryJump;
+    pool.account.claim_unknown = true;
     staged.Put(std::move(pool));
   }
 }
@@ -131,10 +138,8 @@ StatusOrOutcome Decide(StagedState<State>& staged, const ApplyNodePool& command,
     const absl::string_view organization = OrganizationOf(command.name);
     if (state.CountOf(organization).pools >= command.limits.pools)
       return error::TooManyPools(organization, command.limits.pools);
-    Pool pool = NewPool(command, *cluster, std::move(spec), now);
-    // Its uid may be one of the future that is lost.
-    if (const Lease* lease = state.table<Lease>().Find(Lease::kName); lease != nullptr)
-      pool.account.generation = std::max(pool.account.generation, lease->generation_floor);
+    const Pool pool =
+        NewPool(command, *cluster, state.table<Lease>().Find(Lease::kName), std::move(spec), now);
     staged.Put(pool);
     EventLog(staged, now)
         .Emit(pool.uid, pool.name, EventReason::kNodePoolCreated,

@@ -209,7 +209,8 @@ Demand DemandOf(const Pool& pool, const std::vector<const Node*>& nodes,
   const bool unmet = !pool.spec.node_affinity.empty() && !pool.deleting() &&
                      ReasonOf(pool.status.conditions, condition::kValidated) == reason::kInvalid;
   Gathered gathered(pool, nodes);
-  demand.holding = HoldingAsk{ChargedNodes(pool, Size(nodes)), account.generation, false};
+  demand.holding =
+      HoldingAsk{ChargedNodes(pool, Size(nodes)), account.generation, false, account.claim_unknown};
   // Also for nothing: a claim that grew in a future which was lost holds what the rows do not know.
   const bool unknown = !pool.deleting()
                            ? IsPublishedValid(pool)

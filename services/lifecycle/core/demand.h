@@ -19,7 +19,9 @@
 // holds always. To grow, the holding is raised first, then granted and requested are committed,
 // then the claim is asked. To shrink, the claim is lowered and machines come back first, then
 // requested and granted are committed, then the holding falls. Every machine that the claim holds
-// gets a Node, also one whose grant was answered to a process that died.
+// gets a Node, also one whose grant was answered to a process that died. Rows that went back to a
+// past may know of less than the claim holds: the holding does not fall until capacity has said what
+// that is.
 namespace muster::lifecycle {
 
 enum class Validity { kValid, kInvalid, kUnknown };
@@ -55,6 +57,7 @@ struct HoldingAsk {
   int64_t nodes = 0;
   int64_t generation = 0;
   bool release = false;
+  bool at_least = false;  // what is charged already stays, if it is more
   bool operator==(const HoldingAsk&) const = default;
 };
 

@@ -153,6 +153,45 @@ TEST(NewHistory, BeginsAboveAllThatWasAskedInTheFutureThatIsLost) {
   EXPECT_EQ(generation(), now);
 }
 
+// What came to the pool in the future that is lost may run: its room in quota is not others' before
+// it is known.
+TEST(NewHistory, LowersNothingBeforeCapacityHasSaidWhatTheClaimHolds) {
+  Simulation sim;
+  sim.Create(3);
+  ASSERT_TRUE(sim.Converge());
+  sim.GrowHolding(2);
+  sim.GrowClaim(2);
+  sim.Must(TakeLease{.holder = "a", .epoch = 2, .incarnation = "restored"});
+  sim.capacity_away = true;
+  sim.Resize(4);
+  for (int pass = 0; pass < 5; ++pass) {
+    sim.Pass();
+    EXPECT_EQ(sim.holding(), 5) << pass;
+  }
+  sim.capacity_away = false;
+  sim.Pass();
+  EXPECT_EQ(sim.NodeMachines().size(), 5U);
+  EXPECT_EQ(sim.holding(), 5);
+  ASSERT_TRUE(sim.Converge());
+  EXPECT_EQ(sim.machines().size(), 4U);
+  EXPECT_EQ(sim.holding(), 4);
+  EXPECT_TRUE(sim.fenced);
+  EXPECT_TRUE(sim.same_twice);
+}
+
+// Then it is charged for no more than what it has, also where nothing else came of the answer.
+TEST(NewHistory, LowersWhatTheClaimDoesNotHold) {
+  Simulation sim;
+  sim.Create(3);
+  ASSERT_TRUE(sim.Converge());
+  sim.GrowHolding(2);
+  sim.Must(TakeLease{.holder = "a", .epoch = 2, .incarnation = "restored"});
+  ASSERT_TRUE(sim.Converge());
+  EXPECT_EQ(sim.holding(), 3);
+  EXPECT_TRUE(sim.fenced);
+  EXPECT_FALSE(sim.pool()->account.claim_unknown);
+}
+
 // The same past three times, with a history between that had begun anew itself.
 TEST(NewHistory, BeginsAboveAllOfTheHistoriesBeforeHoweverOftenTheyWentBack) {
   const auto restored = [](int times, absl::Duration later) {
@@ -181,7 +220,9 @@ TEST(NewHistory, IsWhereNewPoolsBegin) {
   command.spec.instance_type = "gd-8xa100-i128";
   command.target_nodes = 1;
   ASSERT_TRUE(Decide(staged, command, absl::UnixEpoch()).ok());
-  EXPECT_EQ(rows.table<Pool>().Find(kSimPool)->account.generation, 77);
+  const PoolAccount& account = rows.table<Pool>().Find(kSimPool)->account;
+  EXPECT_EQ(account.generation, 77);
+  EXPECT_TRUE(account.claim_unknown);
 }
 
 // The same past once more, an hour later: what was asked in between is lost as well.

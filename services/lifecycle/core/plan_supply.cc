@@ -229,6 +229,7 @@ void UpdateAccount(const PlanFacts& facts, Draft& draft) {
   if (facts.answers.claim.here()) {
     const auto machines = static_cast<int64_t>(facts.answers.claim.value.machines.size());
     draft.account.requested_nodes = std::max(facts.answers.claim.value.nodes, machines);
+    draft.account.claim_unknown = false;
   }
   const bool valid = facts.catalogue_check.validity == Validity::kValid;
   const int64_t covered = facts.answers.holding.here() ? facts.answers.holding.value.nodes
@@ -255,7 +256,7 @@ void UpdateAccount(const PlanFacts& facts, Draft& draft) {
   draft.AddAction(SetAccount{draft.account.granted_nodes, draft.account.requested_nodes,
                              draft.account.prefill_nodes, draft.account.configuration_order,
                              draft.account.waiting_configuration_order, draft.account.given_up,
-                             "what the other services said is new"});
+                             draft.account.claim_unknown, "what the other services said is new"});
 }
 
 }  // namespace muster::lifecycle

@@ -72,6 +72,8 @@ class SimPeers {
     claim_generation_ += of_capacity;
     configuration_generation_ += of_configuration;
   }
+  // In that future the pool was charged for more.
+  void GrowHolding(int64_t more) { holding_ += more; }
   // In that future the claim had grown.
   void GrowClaim(int64_t more) {
     claim_nodes_ += more;
@@ -137,8 +139,9 @@ class SimPeers {
     answer.state = PeerReply<HoldingFacts>::State::kHere;
     has_holding_ = !ask.release;
     holding_generation_ = ask.generation;
-    const bool fits = ask.nodes <= holding_ || ask.nodes <= limit;
-    if (fits) holding_ = ask.nodes;
+    const int64_t nodes = ask.at_least ? std::max(ask.nodes, holding_) : ask.nodes;
+    const bool fits = nodes <= holding_ || nodes <= limit;
+    if (fits) holding_ = nodes;
     const V refused = limit == 0 || quota_not_set ? V::kNotSet : V::kOver;
     const bool within = fits && !quota_not_set && holding_ <= limit;
     answer.value = {within ? V::kUnder : refused, holding_, limit, holding_};

@@ -202,6 +202,7 @@ struct PoolAccount {
   int64_t waiting_configuration_order = 0;
   GivenUp given_up = {};
   int64_t scaled_to = 0;
+  bool claim_unknown = false;
   bool operator==(const PoolAccount&) const = default;
 };
 

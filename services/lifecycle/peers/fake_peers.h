@@ -64,8 +64,8 @@ class FakeQuota final : public quota::v1::QuotaService::Service {
     }
     feed_.Restore();
   }
-  // Since then, in order: holdings, and for how many Nodes.
-  std::vector<std::pair<std::string, int64_t>> asked() {
+  // Since then, in order.
+  std::vector<quota::v1::HoldingRequest> asked() {
     MutexLock lock(mutex_);
     return asked_;
   }
@@ -79,7 +79,7 @@ class FakeQuota final : public quota::v1::QuotaService::Service {
                                  const quota::v1::BatchSyncHoldingsRequest* request,
                                  quota::v1::BatchSyncHoldingsResponse* response) override {
     MutexLock lock(mutex_);
-    for (const auto& ask : request->holdings()) asked_.emplace_back(ask.name(), ask.nodes());
+    asked_.insert(asked_.end(), request->holdings().begin(), request->holdings().end());
     return Decide(*request, holdings_, *response);
   }
   grpc::Status CheckQuota(grpc::ServerContext*, const quota::v1::CheckQuotaRequest* request,
@@ -119,8 +119,9 @@ class FakeQuota final : public quota::v1::QuotaService::Service {
       }
       auto* answer = response.add_results()->mutable_answer();
       int64_t& nodes = holdings[ask.name()];
-      const bool fits = ask.nodes() <= nodes || ask.nodes() <= limit_;
-      if (fits) nodes = ask.nodes();
+      const int64_t wanted = ask.at_least() ? std::max(ask.nodes(), nodes) : ask.nodes();
+      const bool fits = wanted <= nodes || wanted <= limit_;
+      if (fits) nodes = wanted;
       answer->set_nodes(nodes);
       answer->set_verdict(fits ? quota::v1::HoldingAnswer::VERDICT_UNDER
                                : quota::v1::HoldingAnswer::VERDICT_OVER);
@@ -131,7 +132,7 @@ class FakeQuota final : public quota::v1::QuotaService::Service {
 
   FakeFeed<quota::v1::WatchQuotasResponse> feed_;
   Mutex mutex_;
-  std::vector<std::pair<std::string, int64_t>> asked_ MUSTER_GUARDED_BY(mutex_);
+  std::vector<quota::v1::HoldingRequest> asked_ MUSTER_GUARDED_BY(mutex_);
   int64_t limit_ MUSTER_GUARDED_BY(mutex_) = 10;
   bool away_ MUSTER_GUARDED_BY(mutex_) = false;
   int64_t known_ MUSTER_GUARDED_BY(mutex_) = 0;

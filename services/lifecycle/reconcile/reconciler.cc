@@ -52,15 +52,15 @@ void AddPoolsOf(const State& state, const std::string& cluster, const TraceConte
   }
 }
 
-// What the pool was charged for already, under the generation before its own: a quota that has heard of that refuses it as too old, and
-// so is never told less than it knows. Nothing of a pool that is released, or was never charged.
+// What the pool was charged for already: at least that, for its row may know less than quota does, as of a grant whose answer was lost.
+// Under the generation before its own, which is for what it wants now. Nothing of a pool that is released, or was never charged.
 std::optional<HoldingAsk> Restatement(const PoolPass& pass) {
   const Pool& pool = *pass.snapshot.pool;
   const int64_t charged = ChargedBefore(pool, static_cast<int64_t>(pass.snapshot.nodes.size()));
   const int64_t before = pool.account.generation - 1;
   const bool releases = pass.demand.holding && pass.demand.holding->release;
   if (releases || charged == 0 || before < 1) return std::nullopt;
-  return HoldingAsk{charged, before, false};
+  return HoldingAsk{charged, before, false, true};
 }
 
 void AddAll(const Lane& lane, DelayQueue& due) {

@@ -87,7 +87,8 @@ PoolAccount AccountOf(const v1::NodePoolAccount& in) {
           {in.given_up().nodes(),
            in.given_up().has_since_time() ? FromTimestamp(in.given_up().since_time()) : kNever,
            in.given_up().boot_counted()},
-          in.scaled_to()};
+          in.scaled_to(),
+          in.claim_unknown()};
 }
 
 // nullopt: unspecified, or a value of a newer schema.

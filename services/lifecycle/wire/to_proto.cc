@@ -104,6 +104,7 @@ void FillAccount(const PoolAccount& account, v1::NodePoolAccount* out) {
     SetTimestamp(given_up.since, to->mutable_since_time());
   }
   out->set_scaled_to(account.scaled_to);
+  out->set_claim_unknown(account.claim_unknown);
 }
 
 v1::Reconfiguration::State StateOf(Reconfiguration::State state) {

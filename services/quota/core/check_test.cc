@@ -133,6 +133,7 @@ TEST_F(CheckTest, ACheckSaysWhatABatchGets) {
       SyncHolding want = Want(absl::StrCat("p", pool), pick(6), 1 + round + pick(2));
       want.release = pick(10) == 0;
       want.must_fit = pick(3) == 0;
+      want.at_least = pick(8) == 0;
       if (want.release) want.nodes = 0;
       if (pick(10) == 0) want.quota = absl::StrCat(want.quota, "x");
       if (pick(20) == 0) want.generation += kMaxGenerationJump;

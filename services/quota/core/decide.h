@@ -61,6 +61,7 @@ struct SyncHolding {
   std::string pool = {};
   bool release = false;
   bool must_fit = false;  // see OrError
+  bool at_least = false;  // a holding that is larger stays so
 };
 
 // What an operator may set.

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <deque>
 #include <utility>
 
@@ -49,6 +50,8 @@ absl::StatusOr<Step> Next(const Standing& standing, const SyncHolding& command, 
     step.after.nodes = 0;
     return step;
   }
+  if (command.at_least && before != nullptr)
+    step.after.nodes = std::max(command.nodes, before->nodes);
   const int64_t nodes_before = before == nullptr ? 0 : before->nodes;
   step.refused =
       command.nodes > nodes_before && standing.held + command.nodes - nodes_before > standing.limit;

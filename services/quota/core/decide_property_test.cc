@@ -62,6 +62,7 @@ class History {
     SyncHolding wish{QuotaName(Key()), absl::StrCat("p", Pick(5)), Pick(8), 1 + Pick(40), "p"};
     wish.release = Pick(12) == 0;
     wish.must_fit = Pick(4) == 0;
+    wish.at_least = Pick(8) == 0;
     if (wish.release) wish.nodes = 0;
     return wish;
   }

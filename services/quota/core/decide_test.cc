@@ -89,6 +89,38 @@ TEST_F(DecideTest, AnOlderGenerationIsRefusedEvenAfterARefusedGrowth) {
   EXPECT_EQ(Sync(Want("a", 5, 8)).verdict, Verdict::kUnder);
 }
 
+// Whoever knows less than quota does lowers nothing by what it says.
+TEST_F(DecideTest, AtLeastRaisesAndNeverLowers) {
+  SetLimit(30);
+  Sync(Want("a", 20, 7));
+  SyncHolding at_least = Want("a", 10, 7);
+  at_least.at_least = true;
+  const HoldingOutcome stays = Sync(at_least);
+  EXPECT_EQ(stays.verdict, Verdict::kUnder);
+  EXPECT_EQ(stays.nodes, 20);
+  EXPECT_FALSE(stays.refused);
+  EXPECT_EQ(last_changes_, 0u);
+  at_least.generation = 6;
+  EXPECT_THAT(Run(at_least), HasReason("GENERATION_TOO_OLD"));
+  at_least.generation = 8;
+  EXPECT_EQ(Sync(at_least).nodes, 20);
+  at_least.nodes = 25;
+  EXPECT_EQ(Sync(at_least).nodes, 25);
+  at_least.nodes = 31;
+  EXPECT_EQ(Sync(at_least).verdict, Verdict::kOver);
+  EXPECT_EQ(state_.Held(QuotaName(kKey)), 25);
+  // It is no more than that request: the next one says how many.
+  EXPECT_EQ(Sync(Want("a", 10, 9)).nodes, 10);
+  at_least.generation = 10;
+  at_least.nodes = 0;
+  at_least.release = true;
+  EXPECT_EQ(Sync(at_least).held, 0);
+  // Of a quota that has forgotten it all.
+  at_least = Want("b", 5);
+  at_least.at_least = true;
+  EXPECT_EQ(Sync(at_least).nodes, 5);
+}
+
 TEST_F(DecideTest, ALoweredLimitTakesNothingAwayAndNothingGrowsMeanwhile) {
   SetLimit(10);
   Sync(Want("a", 6));

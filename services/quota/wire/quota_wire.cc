@@ -134,8 +134,8 @@ SyncHolding FromProto(const v1::HoldingRequest& request, absl::string_view path,
     faults.Add(error::Below(path, "name"), kHoldingNameShape);
     name.emplace();
   }
-  return SyncHolding{name->quota,    name->pool_uid,    request.nodes(),   request.generation(),
-                     request.pool(), request.release(), request.must_fit()};
+  return SyncHolding{name->quota,    name->pool_uid,    request.nodes(),    request.generation(),
+                     request.pool(), request.release(), request.must_fit(), request.at_least()};
 }
 
 std::vector<LimitOverride> OverridesOf(const v1::Quota& quota, absl::string_view path,

@@ -3,12 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "tests/testing/status_matchers.h"
 
 namespace muster::quota {
 namespace {
 
 using ::muster::testing::HasFieldViolation;
+using ::muster::testing::IsOk;
 using ::muster::testing::IsOkAndHolds;
 using ::muster::testing::StatusIs;
 
@@ -32,6 +34,28 @@ TEST(QuotaWire, QuotaAndHoldingComeBackAsTheyWent) {
 TEST(QuotaWire, RemainingIsNeverNegative) {
   EXPECT_EQ(ToProto(HoldingOutcome{Verdict::kOver, 3, 5, 9, 1}).remaining(), 0);
   EXPECT_EQ(ToProto(HoldingOutcome{Verdict::kUnder, 3, 9, 5, 1}).remaining(), 4);
+}
+
+TEST(QuotaWire, ARequestIsReadWithAll) {
+  v1::HoldingRequest request;
+  request.set_name(absl::StrCat(kQuota.Key(), "/holdings/uid-1"));
+  request.set_nodes(3);
+  request.set_generation(9);
+  request.set_pool("p");
+  request.set_release(true);
+  request.set_must_fit(true);
+  request.set_at_least(true);
+  error::Faults faults;
+  const SyncHolding command = FromProto(request, "holding", faults);
+  EXPECT_THAT(faults.status(), IsOk());
+  EXPECT_EQ(command.quota, kQuota.Key());
+  EXPECT_EQ(command.pool_uid, "uid-1");
+  EXPECT_EQ(command.nodes, 3);
+  EXPECT_EQ(command.generation, 9);
+  EXPECT_EQ(command.pool, "p");
+  EXPECT_TRUE(command.release);
+  EXPECT_TRUE(command.must_fit);
+  EXPECT_TRUE(command.at_least);
 }
 
 TEST(QuotaWire, BadNamesAreNamed) {

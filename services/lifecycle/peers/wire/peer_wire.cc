@@ -146,6 +146,7 @@ qv1::HoldingRequest RequestOf(const Pool& pool, const HoldingAsk& ask) {
   out.set_generation(ask.generation);
   out.set_pool(pool.name);
   out.set_release(ask.release);
+  out.set_at_least(ask.at_least);
   return out;
 }
 

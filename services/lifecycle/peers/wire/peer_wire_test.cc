@@ -59,12 +59,12 @@ void ExpectSays(const Message& message, const std::string& text) {
 }
 
 TEST(PeerWire, AHoldingIsAskedForWithAll) {
-  const quota::v1::HoldingRequest request = RequestOf(Asking(), HoldingAsk{4, 7, true});
+  const quota::v1::HoldingRequest request = RequestOf(Asking(), HoldingAsk{4, 7, true, true});
   // A pool that does not fit waits for its quota.
   EXPECT_THAT(Unset(request), ElementsAre("must_fit"));
   ExpectSays(request,
              R"(name: "organizations/acme/quotas/US-EAST-04A~gd-8xh100ib-i128~spot/holdings/u1"
-                nodes: 4 generation: 7 release: true
+                nodes: 4 generation: 7 release: true at_least: true
                 pool: "organizations/acme/clusters/c1/nodePools/train")");
 }
 
