@@ -93,7 +93,9 @@ std::string ReferenceOf(const std::string& server, const std::string& adapter) {
       "replica: `sum` them.\n"
       "- Labels are of closed sets: states, reasons and phases of the program; zones, instance "
       "types\n"
-      "  and classes of the catalogue. Organizations are there only with\n"
+      "  and classes of the catalogue (`muster_quota_*`: those that a Quota is for), and `other` "
+      "for\n"
+      "  all else that pools name. Organizations are there only with\n"
       "  `--metrics_organizations=N`: N of them, and `other`.\n"
       "- stable: name, labels and meaning stay. evolving: goes with how Muster works inside.\n\n"
       "## musterd\n\n",

@@ -97,6 +97,8 @@ void Fill(Memory<lifecycle::State>& memory) {
 }
 
 void Fill(Memory<capacity::State>& memory) {
+  for (int i = 0; i < kZones; ++i) memory.Put(capacity::ZoneRow{.id = Zone(i)});
+  for (int i = 0; i < kTypes; ++i) memory.Put(capacity::InstanceTypeRow{.id = Type(i * kZones)});
   for (int i = 0; i < kPools; ++i) {
     capacity::ClaimRow claim{
         .pool_uid = absl::StrCat("uid-", i),
@@ -143,8 +145,8 @@ Families Scrape(const Memory<lifecycle::State>& memory) {
 Families Scrape(const Memory<capacity::State>& memory) {
   capacity::Census census;
   memory.Peek([&](const capacity::State& state, int64_t) { census.AddMachines(state); });
-  ForAllInPieces<capacity::ClaimRow>(
-      memory, [&](const auto&, absl::string_view, const auto& claim) { census.Add(claim); });
+  ForAllInPieces<capacity::ClaimRow>(memory, [&](const capacity::State& state, absl::string_view,
+                                                 const auto& claim) { census.Add(state, claim); });
   return capacity::FamiliesOf(census, kNow);
 }
 

@@ -5,13 +5,25 @@
 #include "services/capacity/core/parts.h"
 
 namespace muster::capacity {
+namespace {
 
-void Census::AddMachines(const State& state) {
-  for (const auto& [key, inventory] : state.inventories()) machines[key] += inventory.counts();
+constexpr char kOther[] = "other";
+
+InventoryKey KeyOf(const State& state, const std::string& zone, const std::string& type) {
+  return {state.FindZone(zone) == nullptr ? kOther : zone,
+          state.FindInstanceType(type) == nullptr ? kOther : type};
 }
 
-void Census::Add(const ClaimRow& claim) {
-  ClaimCount& count = claims[{claim.zone, claim.instance_type, claim.compute_class}];
+}  // namespace
+
+void Census::AddMachines(const State& state) {
+  for (const auto& [key, inventory] : state.inventories())
+    machines[KeyOf(state, key.first, key.second)] += inventory.counts();
+}
+
+void Census::Add(const State& state, const ClaimRow& claim) {
+  const auto [zone, type] = KeyOf(state, claim.zone, claim.instance_type);
+  ClaimCount& count = claims[{zone, type, claim.compute_class}];
   ++count.claims;
   if (claim.parts.empty()) return;
   ++count.waiting;

@@ -27,14 +27,15 @@ struct ClaimCount {
   bool operator==(const ClaimCount&) const = default;
 };
 
-// Rows are put in one by one, in any order.
+// Rows are put in one by one, in any order. Zones and types that are not in the catalogue count as
+// one of the name `other`: claims name what they like.
 struct Census {
   absl::btree_map<InventoryKey, MachineCounts> machines = {};
   absl::btree_map<CensusKey, ClaimCount> claims = {};
 
   // Of all machines: the state has counted them. O(inventories).
   void AddMachines(const State& state);
-  void Add(const ClaimRow& claim);
+  void Add(const State& state, const ClaimRow& claim);
 };
 
 // Of all rows of a lane's memory, a piece at a time (services/common/pieces.h).
@@ -42,8 +43,9 @@ template <class Lane>
 Census CensusOf(const Lane& lane) {
   Census census;
   lane.Peek([&](const State& state, int64_t) { census.AddMachines(state); });
-  ForAllInPieces<ClaimRow>(
-      lane, [&](const State&, absl::string_view, const ClaimRow& claim) { census.Add(claim); });
+  ForAllInPieces<ClaimRow>(lane, [&](const State& state, absl::string_view, const ClaimRow& claim) {
+    census.Add(state, claim);
+  });
   return census;
 }
 

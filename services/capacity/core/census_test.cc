@@ -64,6 +64,26 @@ TEST_F(CensusTest, ClassesWaitApart) {
   EXPECT_EQ(claims.at(spot_).nodes, 4);
 }
 
+// A pool of a type that there is not waits too, and names it as it likes.
+TEST_F(CensusTest, WhatIsNotInTheCatalogueIsOther) {
+  for (const char* type : {"made-up-1", "made-up-2"}) {
+    SyncClaim claim = world_.Want(type, 1);
+    claim.instance_type = type;
+    Sync(claim);
+  }
+  SyncClaim elsewhere = world_.Want("elsewhere", 1);
+  elsewhere.zone = "US-MADEUP-01A";
+  Sync(elsewhere);
+  const Census census = Count();
+  EXPECT_THAT(
+      census.claims,
+      ElementsAre(Pair(CensusKey{World::kZone, "other"}, ClaimCount{2, 2, 2, world_.now()}),
+                  Pair(CensusKey{"other", World::kType}, ClaimCount{1, 1, 1, world_.now()})));
+  EXPECT_THAT(census.machines,
+              ElementsAre(Pair(InventoryKey{World::kZone, "other"}, MachineCounts()),
+                          Pair(InventoryKey{"other", World::kType}, MachineCounts())));
+}
+
 // How long a machine's Node was waited for.
 TEST_F(CensusTest, AGrantTellsHowLongItWasWaitedFor) {
   Sync(world_.Want("d", 1));

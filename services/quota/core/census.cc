@@ -9,6 +9,15 @@ namespace {
 
 constexpr char kOther[] = "other";
 
+// Where a holding counts.
+CensusKey KeyOf(const Census& census, const QuotaKey& key) {
+  CensusKey own{key.zone, key.instance_type, key.compute_class};
+  if (census.keys.contains(own)) return own;
+  const auto in_zone = census.keys.lower_bound(CensusKey{.zone = key.zone});
+  const bool known = in_zone != census.keys.end() && in_zone->first.zone == key.zone;
+  return {known ? key.zone : kOther, kOther, key.compute_class};
+}
+
 }  // namespace
 
 void Census::Add(const Quota& quota, int64_t held, absl::Time now) {
@@ -26,7 +35,7 @@ void Census::Add(const Quota& quota, int64_t held, absl::Time now) {
 void Census::Add(const Holding& holding, bool has_quota) {
   const std::optional<QuotaKey> key = ParseQuotaName(holding.quota);
   if (!key.has_value()) return;
-  KeyCount& count = keys[{key->zone, key->instance_type, key->compute_class}];
+  KeyCount& count = keys[KeyOf(*this, *key)];
   count.held += holding.nodes;
   if (!has_quota) count.over += holding.nodes;
   OrganizationCount& organization = organizations[key->organization];

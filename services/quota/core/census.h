@@ -38,14 +38,15 @@ struct OrganizationCount {
   bool operator==(const OrganizationCount&) const = default;
 };
 
-// Rows are put in one by one, in any order.
+// Rows are put in one by one: all quotas, then all holdings.
 struct Census {
   absl::btree_map<CensusKey, KeyCount> keys = {};
   absl::btree_map<std::string, OrganizationCount> organizations = {};
 
   // `held`: State::Held of the row.
   void Add(const Quota& quota, int64_t held, absl::Time now);
-  // One whose name is no quota's is left out.
+  // One whose name is no quota's is left out. Zones and types that no quota is for count as one of
+  // the name `other`: pools name what they like.
   void Add(const Holding& holding, bool has_quota);
 };
 

@@ -32,7 +32,10 @@ class CensusTest : public ::testing::Test {
   }
   void Hold(const std::string& organization, int64_t nodes,
             ComputeClass compute_class = ComputeClass::kDefault) {
-    Put(Holding{.quota = QuotaName(KeyOf(organization, compute_class)),
+    Hold(KeyOf(organization, compute_class), nodes);
+  }
+  void Hold(const QuotaKey& key, int64_t nodes) {
+    Put(Holding{.quota = QuotaName(key),
                 .pool_uid = absl::StrCat("pool-", revision_),
                 .nodes = nodes,
                 .generation = 1});
@@ -85,8 +88,22 @@ TEST_F(CensusTest, AQuotaWithMoreThanItsLimitIsOneOverrun) {
 }
 
 TEST_F(CensusTest, WhatIsHeldWithoutAQuotaIsBeyondIt) {
+  Limit("zeta", 10);
   Hold("acme", 6);
-  EXPECT_THAT(Count().keys, ElementsAre(Pair(kKey, KeyCount{.held = 6, .over = 6})));
+  EXPECT_THAT(Count().keys, ElementsAre(Pair(kKey, KeyCount{.limit = 10, .held = 6, .over = 6})));
+}
+
+// Pools name types and zones as they like, and have holdings of 0 Nodes for what there is not.
+TEST_F(CensusTest, WhatNoQuotaIsForIsOther) {
+  for (const char* type : {"made-up-1", "made-up-2"}) Hold({"acme", kKey.zone, type}, 1);
+  Hold({"acme", "MADE-UP-01A", kKey.instance_type}, 0);
+  EXPECT_THAT(Count().keys,
+              ElementsAre(Pair(CensusKey{"other", "other"}, KeyCount{.held = 2, .over = 2})));
+  Limit("acme", 10);
+  EXPECT_THAT(Count().keys,
+              ElementsAre(Pair(kKey, KeyCount{.limit = 10}),
+                          Pair(CensusKey{kKey.zone, "other"}, KeyCount{.held = 2, .over = 2}),
+                          Pair(CensusKey{"other", "other"}, KeyCount())));
 }
 
 TEST_F(CensusTest, ShowsTheLimitInForce) {
