@@ -25,10 +25,12 @@ absl::StatusOr<std::unique_ptr<CapacityService>> CapacityService::Create(Options
       .service = "capacity",
       .interval = options.audit_interval,
       .audit = [lane = service->lane_.get()] { return lane->Audit(Audit); }});
-  service->handlers_ = std::make_unique<Handlers>(
-      rpc::Writer<Lane>{service->lane_.get(), options.request_keep}, service->auditor_.get(),
-      &service->lane_->clock(),
-      Policy{.released_keep = options.released_keep, .gang_keep = options.gang_keep});
+  service->handlers_ =
+      std::make_unique<Handlers>(rpc::Writer<Lane>{service->lane_.get(), options.request_keep},
+                                 service->auditor_.get(), &service->lane_->clock(),
+                                 Policy{.released_keep = options.released_keep,
+                                        .gang_keep = options.gang_keep,
+                                        .preemption_notice = options.preemption_notice});
   return service;
 }
 

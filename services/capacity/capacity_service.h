@@ -28,9 +28,10 @@ class CapacityService {
     storage::LaneOptions lane = {};  // connect.schema is `capacity`
     const Clock* clock = nullptr;    // null: the database's; outlives the service
     absl::Duration audit_interval = absl::Minutes(5);
-    absl::Duration released_keep = kReleasedKeep;  // at least kMinReleasedKeep
-    KeepPolicy request_keep = {};                  // keep: at least kMinRequestKeep
-    absl::Duration gang_keep = kGangKeep;          // see Policy
+    absl::Duration released_keep = kReleasedKeep;    // at least kMinReleasedKeep
+    KeepPolicy request_keep = {};                    // keep: at least kMinRequestKeep
+    absl::Duration gang_keep = kGangKeep;            // see Policy
+    absl::Duration preemption_notice = kSpotNotice;  // see Policy; lifecycle must be told the same
   };
 
   // Loads the state. UNAVAILABLE: the database is away. INVALID_ARGUMENT: an option.

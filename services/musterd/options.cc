@@ -151,7 +151,8 @@ ABSL_FLAG(
 ABSL_FLAG(
     absl::Duration, preemption_notice, Defaults().lifecycle.loop.policy.preemption_notice,
     "How long the work of a spot Node that is preempted is warned before it is asked to leave. "
-    "Users are promised the default; shorter for trials. 1s to 24h.");
+    "Lifecycle and capacity, which takes a reclaim back until then, both go by it: tell them the "
+    "same where they run apart. Users are promised the default; shorter for trials. 1s to 24h.");
 ABSL_FLAG(absl::Duration, preemption_end, Defaults().lifecycle.loop.policy.preemption_end,
           "How long after the warning a spot Node that is preempted goes at the latest; above "
           "--preemption_notice. Users are promised the default. Up to 24h.");
@@ -242,7 +243,8 @@ void ForEachBounded(Options& options, Visit visit) {
   MUSTER_VISIT(boot_deadline, kSecond, kDay, policy.boot_deadline);
   MUSTER_VISIT(drain_deadline, kSecond, kDay, policy.drain_deadline);
   MUSTER_VISIT(cordon_settle, kNone, absl::Hours(1), policy.cordon_settle);
-  MUSTER_VISIT(preemption_notice, kSecond, kDay, policy.preemption_notice);
+  MUSTER_VISIT(preemption_notice, kSecond, kDay, policy.preemption_notice,
+               capacity.preemption_notice);
   MUSTER_VISIT(preemption_end, policy.preemption_notice + kSecond, kDay, policy.preemption_end);
   MUSTER_VISIT(triage_grace, kNone, kDay, policy.triage_grace);
   MUSTER_VISIT(give_up_percent, 1, 100, policy.give_up_percent);

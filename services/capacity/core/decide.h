@@ -5,26 +5,14 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "services/capacity/core/commands.h"
-#include "services/capacity/core/limits.h"
+#include "services/capacity/core/policy.h"
 #include "services/capacity/core/state.h"
 #include "services/capacity/core/view.h"
-#include "services/common/released_pool.h"
 
 // What the capacity service does with a command, which must have passed Validate. Pure: all is read
 // read from the staged state and written to it; refused commands leave nothing behind.
 // Whatever frees a machine serves the queue at once.
 namespace muster::capacity {
-
-// What an operator may set.
-struct Policy {
-  absl::Duration released_keep = kReleasedKeep;  // how long the uid of a released pool is refused
-  absl::Duration gang_keep = kGangKeep;  // how long a waiting gang keeps what is free; 0: never
-
-  // Gangs that asked then or before keep nothing.
-  absl::Time KeepsAfter(absl::Time now) const {
-    return gang_keep > absl::ZeroDuration() ? now - gang_keep : absl::InfiniteFuture();
-  }
-};
 
 ZoneRow Decide(StagedState<State>& staged, const UpdateZone& command, absl::Time now,
                const Policy& policy = {});

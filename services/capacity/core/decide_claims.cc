@@ -205,9 +205,9 @@ std::vector<absl::StatusOr<ClaimView>> Decide(StagedState<State>& staged, const 
   }
   for (const auto& [key, changed] : inventories) {
     if (changed)
-      Serve(staged, key, now, policy.KeepsAfter(now));
+      Serve(staged, key, now, policy);
     else
-      ServeOverdue(staged, key, now, policy.KeepsAfter(now));
+      ServeOverdue(staged, key, now, policy);
   }
   NoteArrivals(staged, mark, now);
   auto grants = GrantsAfter(staged, mark);

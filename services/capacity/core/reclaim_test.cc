@@ -29,6 +29,11 @@ class ReclaimTest : public testing::Test {
     for (const std::string& id : ids) returns.push_back({id, reason});
     return Sync(world_.Want(uid, nodes, std::move(returns)));
   }
+  void Under(const Policy& policy, const SyncClaim& claim) {
+    world_.Change([&](StagedState<State>& staged) {
+      EXPECT_TRUE(Decide(staged, claim, world_.now(), policy).ok());
+    });
+  }
   // Gets the machines one by one, in the order of their names.
   void Spot(const std::string& uid, const std::vector<std::string>& ids) {
     int64_t nodes = 0;
@@ -166,6 +171,21 @@ TEST_F(ReclaimTest, TheNoticeEndsAtTwoMinutesSharp) {
   ASSERT_TRUE(world_.Do(world_.Want("d", 1)).ok());
   world_.Advance(kSpotNotice);
   ASSERT_TRUE(world_.Do(world_.Want("d", 0)).ok());
+  EXPECT_EQ(world_.StateOf("m1"), MachineState::kReclaiming);
+}
+
+// Whatever users are promised: lifecycle drains after the notice that is set.
+TEST_F(ReclaimTest, WhetherTheDrainBeganGoesByTheNoticeThatIsSet) {
+  Spot("s", {"m1"});
+  const Policy late{.preemption_notice = absl::Minutes(10)};
+  Under(late, world_.Want("d", 1));
+  world_.Advance(absl::Minutes(5));
+  Under(late, world_.Want("d", 0));
+  EXPECT_EQ(world_.StateOf("m1"), MachineState::kHeld);
+  const Policy early{.preemption_notice = absl::Seconds(10)};
+  Under(early, world_.Want("d", 1));
+  world_.Advance(absl::Seconds(11));
+  Under(early, world_.Want("d", 0));
   EXPECT_EQ(world_.StateOf("m1"), MachineState::kReclaiming);
 }
 

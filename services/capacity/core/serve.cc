@@ -24,13 +24,13 @@ namespace {
 class Server {
  public:
   Server(StagedState<State>& staged, const Inventory& inventory, bool spot, absl::Time now,
-         absl::Time keeps_after)
+         const Policy& policy)
       : staged_(staged),
         inventory_(inventory),
         spot_(spot),
         now_(now),
-        keeps_after_(keeps_after),
-        supply_(staged, inventory, now) {}
+        keeps_after_(policy.KeepsAfter(now)),
+        supply_(staged, inventory, now, policy.preemption_notice) {}
 
   void Run() {
     const Queue& queue = inventory_.queue();
@@ -152,19 +152,20 @@ bool Offered(const State& state, const InventoryKey& key, ComputeClass compute_c
 }  // namespace
 
 void Serve(StagedState<State>& staged, const InventoryKey& key, absl::Time now,
-           absl::Time keeps_after) {
+           const Policy& policy) {
   const State& state = staged.state();
   const Inventory* inventory = state.FindInventory(key);
   if (inventory == nullptr || inventory->counts().registered() == 0) return;
   const bool offered = Offered(state, key, ComputeClass::kDefault);
-  if (offered && inventory->nodes_per_rack() > 0) ServeRacks(staged, key, now, keeps_after);
+  if (offered && inventory->nodes_per_rack() > 0)
+    ServeRacks(staged, key, now, policy.KeepsAfter(now));
   if (inventory->free() == 0 && inventory->spot().holdings().empty()) return;
-  Server server(staged, *inventory, Offered(state, key, ComputeClass::kSpot), now, keeps_after);
+  Server server(staged, *inventory, Offered(state, key, ComputeClass::kSpot), now, policy);
   offered && inventory->nodes_per_rack() == 0 ? server.Run() : server.Finish();
 }
 
 void ServeOverdue(StagedState<State>& staged, const InventoryKey& key, absl::Time now,
-                  absl::Time keeps_after) {
+                  const Policy& policy) {
   const Inventory* inventory = staged.state().FindInventory(key);
   // A gang keeps others from what is free, and from what could be reclaimed.
   if (inventory == nullptr || (inventory->free() == 0 && inventory->spot().holdings().empty()))
@@ -172,8 +173,8 @@ void ServeOverdue(StagedState<State>& staged, const InventoryKey& key, absl::Tim
   for (const auto& [selector, line] : inventory->queue().lines()) {
     if (!selector.gang) continue;
     const auto& [compute_class, request_time, uid] = *line.begin();
-    if (compute_class == ComputeClass::kDefault && request_time <= keeps_after)
-      return Serve(staged, key, now, keeps_after);
+    if (compute_class == ComputeClass::kDefault && request_time <= policy.KeepsAfter(now))
+      return Serve(staged, key, now, policy);
   }
 }
 

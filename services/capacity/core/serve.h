@@ -1,6 +1,7 @@
 #pragma once
 
 #include "absl/time/time.h"
+#include "services/capacity/core/policy.h"
 #include "services/capacity/core/state.h"
 
 namespace muster::capacity {
@@ -13,18 +14,18 @@ namespace muster::capacity {
 //  affinity matches nothing that is free is passed over. Of those that it may have a part gets the
 //  ones that the fewest waiting affinities match.
 //  * A gang's part gets all at its turn or nothing. What is free is kept for it from default claims
-//  behind it if it asked after `keeps_after` and what is in service and in repair can complete it;
-//  spot may have it meanwhile, unless what can be reclaimed completes the gang now: then it is.
+//  behind it for the policy's gang_keep, if what is in service and in repair can complete it; spot
+//  may have it meanwhile, unless what can be reclaimed completes the gang now: then it is.
 //  * Who is short otherwise has as many reclaimed as it misses.
 //  * Types with nodes_per_rack > 0 are given in whole racks: serve_racks.h.
 // Costs O(machines granted and being reclaimed), O(lines × label classes) a turn, and O(log) for
 // each request passed over while there is something for one behind it.
 void Serve(StagedState<State>& staged, const InventoryKey& key, absl::Time now,
-           absl::Time keeps_after);
+           const Policy& policy);
 
 // The same if a gang waits that keeps nothing any more, and something is free: no change of the
 // books tells that its time is over.
 void ServeOverdue(StagedState<State>& staged, const InventoryKey& key, absl::Time now,
-                  absl::Time keeps_after);
+                  const Policy& policy);
 
 }  // namespace muster::capacity

@@ -3,19 +3,19 @@
 #include <optional>
 #include <utility>
 
-#include "services/capacity/core/limits.h"
 #include "services/capacity/core/machine_state.h"
 #include "services/capacity/core/victims.h"
 
 namespace muster::capacity {
 
-Supply::Supply(StagedState<State>& staged, const Inventory& inventory, absl::Time now)
-    : staged_(staged), inventory_(inventory), now_(now) {
+Supply::Supply(StagedState<State>& staged, const Inventory& inventory, absl::Time now,
+               absl::Duration notice)
+    : staged_(staged), inventory_(inventory), now_(now), notice_(notice) {
   for (const auto& [uid, reclaims] : inventory_.spot().reclaims()) {
     for (const Reclaimed& reclaim : reclaims) {
       const MachineRow& machine = *staged_.state().FindMachine(reclaim.machine);
       coming_[machine.labels].insert(
-          {now_ < reclaim.time + kSpotNotice, {machine.state_time, machine.id}});
+          {now_ < reclaim.time + notice_, {machine.state_time, machine.id}});
     }
   }
 }
@@ -66,7 +66,7 @@ std::string Supply::Next(const Choice& choice) {
 void Supply::TakeBack(const std::string& id) {
   MachineRow machine = *staged_.state().FindMachine(id);
   machine.earmark.clear();
-  if (now_ < *machine.reclaim_time + kSpotNotice) {
+  if (now_ < *machine.reclaim_time + notice_) {
     machine.state = capacity::Next(machine.state, MachineEvent::kReclaimCancelled).value();
     machine.reclaim_time.reset();
     ++told_[machine.claim];

@@ -18,7 +18,9 @@ namespace muster::capacity {
 // be expected.
 class Supply {
  public:
-  Supply(StagedState<State>& staged, const Inventory& inventory, absl::Time now);
+  // `notice`: for how long after its decision a reclaim can be taken back.
+  Supply(StagedState<State>& staged, const Inventory& inventory, absl::Time now,
+         absl::Duration notice);
 
   // Machines that could still come. Costs O(label classes).
   int64_t Count(const Choice& choice) const;
@@ -28,7 +30,7 @@ class Supply {
   // held for the shortest time; then newly chosen ones (victims.h).
   void Fetch(const std::string& uid, const Choice& choice, int64_t nodes);
 
-  // To be called at the end. What comes for nobody is held again if kSpotNotice is not over, and
+  // To be called at the end. What comes for nobody is held again if its notice is not over, and
   // keeps its state_time; else it goes back all the same and will be free. Every reclaim, and every
   // one taken back, adds one to the spot claim's reclaim_generation.
   void Finish();
@@ -54,6 +56,7 @@ class Supply {
   StagedState<State>& staged_;
   const Inventory& inventory_;
   const absl::Time now_;
+  const absl::Duration notice_;
   absl::btree_map<Labels, absl::btree_set<Coming>> coming_;  // for nobody yet; none empty
   absl::btree_map<Labels, std::vector<Promise>> promised_;
   std::map<std::string, int64_t> told_;  // spot claim → reclaims begun and taken back

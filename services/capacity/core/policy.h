@@ -1,0 +1,22 @@
+#pragma once
+
+#include "absl/time/time.h"
+#include "services/capacity/core/limits.h"
+#include "services/common/released_pool.h"
+
+namespace muster::capacity {
+
+// What an operator may set.
+struct Policy {
+  absl::Duration released_keep = kReleasedKeep;  // how long the uid of a released pool is refused
+  absl::Duration gang_keep = kGangKeep;  // how long a waiting gang keeps what is free; 0: never
+  // From the decision to reclaim a spot machine to its drain: until then it can be taken back.
+  absl::Duration preemption_notice = kSpotNotice;
+
+  // Gangs that asked then or before keep nothing.
+  absl::Time KeepsAfter(absl::Time now) const {
+    return gang_keep > absl::ZeroDuration() ? now - gang_keep : absl::InfiniteFuture();
+  }
+};
+
+}  // namespace muster::capacity
