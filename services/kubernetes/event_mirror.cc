@@ -52,8 +52,12 @@ Event EventOfNode(const std::string& node) {
 
 }  // namespace
 
-EventMirror::EventMirror(Client* api, Metrics* metrics, Options options)
-    : api_(*api), metrics_(*metrics), options_(std::move(options)), pace_(options_.a_minute) {}
+EventMirror::EventMirror(Client* api, Metrics* metrics, Options options, const SteadyClock* clock)
+    : api_(*api),
+      metrics_(*metrics),
+      clock_(*clock),
+      options_(std::move(options)),
+      pace_(options_.a_minute) {}
 
 EventMirror::~EventMirror() { Stop(); }
 
@@ -182,8 +186,9 @@ bool EventMirror::Take(Event& event) {
   }
 }
 
-absl::Duration EventMirror::WaitOf(absl::Time now) {
+absl::Duration EventMirror::WaitOf() {
   MutexLock lock(mutex_);
+  const absl::Duration now = clock_.Now();
   return std::max(pace_.Take(now), rest_until_ - now);
 }
 
@@ -226,10 +231,10 @@ void EventMirror::End(const Event& event, const absl::Status& status) {
     writing_.erase(event.name());
     changed_.SignalAll();
     if (!status.ok() && !refused)
-      rest_until_ = absl::Now() + std::max(kRetry, ErrorOf(status).retry_after);
+      rest_until_ = clock_.Now() + std::max(kRetry, ErrorOf(status).retry_after);
   }
   if (status.ok() || refused) return;
-  TellOfFailure(status, absl::Now());
+  TellOfFailure(status);
   if (!IsOver(event)) return Put(event);
   metrics_.EventsDropped(1);
 }
@@ -238,11 +243,12 @@ bool EventMirror::IsOver(const Event& event) const {
   return absl::Now() - TimeOf(event.last_time()) > options_.keep;
 }
 
-void EventMirror::TellOfFailure(const absl::Status& status, absl::Time now) {
+void EventMirror::TellOfFailure(const absl::Status& status) {
   // What passes is in the metrics.
   if (absl::IsUnavailable(status) || absl::IsCancelled(status) || absl::IsAborted(status)) return;
   {
     MutexLock lock(mutex_);
+    const absl::Duration now = clock_.Now();
     if (now - told_ < kTellAgain) return;
     told_ = now;
   }
@@ -260,7 +266,7 @@ void EventMirror::FindAndWrite() {
 void EventMirror::WriteAll() {
   Event event;
   while (Take(event)) {
-    if (!stopper_.Sleep(WaitOf(absl::Now()))) return;
+    if (!stopper_.Sleep(WaitOf())) return;
     End(event, Write(event));
   }
 }

@@ -13,6 +13,7 @@
 #include "absl/time/time.h"
 #include "muster/lifecycle/v1/lifecycle.pb.h"
 #include "services/common/mutex.h"
+#include "services/common/steady_clock.h"
 #include "services/common/stopper.h"
 #include "services/kubernetes/api/client.h"
 #include "services/kubernetes/core/event.h"
@@ -36,7 +37,9 @@ class EventMirror {
     std::function<EventNode(const std::string& machine)> node_of = {};
   };
 
-  EventMirror(Client* api, Metrics* metrics, Options options);
+  // What it waits for goes by `clock`; how old an event is by the time of day.
+  EventMirror(Client* api, Metrics* metrics, Options options,
+              const SteadyClock* clock = TheSteadyClock());
   ~EventMirror();
 
   // As Muster shows it.
@@ -77,20 +80,21 @@ class EventMirror {
   bool Take(lifecycle::v1::Event& event);
   Waiting::iterator FindNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // How long a write that is asked for now has to wait.
-  absl::Duration WaitOf(absl::Time now);
+  absl::Duration WaitOf();
   absl::Status Write(const lifecycle::v1::Event& event);
   // What has become of one that was taken.
   void End(const lifecycle::v1::Event& event, const absl::Status& status);
   // The API server would forget it by now.
   bool IsOver(const lifecycle::v1::Event& event) const;
   // In the log, now and then: what the server refuses.
-  void TellOfFailure(const absl::Status& status, absl::Time now);
+  void TellOfFailure(const absl::Status& status);
   // It is there, in this process' time or before it: by its name, and where it is told once by what it says.
   bool IsWritten(const lifecycle::v1::Event& event) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Forget(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   Client& api_;
   Metrics& metrics_;
+  const SteadyClock& clock_;
   const Options options_;
   Stopper stopper_;
   Mutex mutex_;
@@ -98,8 +102,8 @@ class EventMirror {
   bool found_ MUSTER_GUARDED_BY(mutex_) = false;  // what is there already
   Pace pace_ MUSTER_GUARDED_BY(mutex_);
   // Nobody writes before: the API server refused.
-  absl::Time rest_until_ MUSTER_GUARDED_BY(mutex_) = absl::InfinitePast();
-  absl::Time told_ MUSTER_GUARDED_BY(mutex_) = absl::InfinitePast();  // of a failure
+  absl::Duration rest_until_ MUSTER_GUARDED_BY(mutex_) = -absl::InfiniteDuration();
+  absl::Duration told_ MUSTER_GUARDED_BY(mutex_) = -absl::InfiniteDuration();  // of a failure
   Waiting waiting_ MUSTER_GUARDED_BY(mutex_);
   absl::flat_hash_map<std::string, Key> waiting_at_ MUSTER_GUARDED_BY(mutex_);   // resource name
   absl::flat_hash_set<std::string> writing_ MUSTER_GUARDED_BY(mutex_);           // resource name

@@ -14,6 +14,7 @@
 #include "absl/time/clock.h"
 #include "prometheus/registry.h"
 #include "services/common/log.h"
+#include "services/common/steady_clock.h"
 #include "services/kubernetes/core/names.h"
 #include "tests/kubernetes/fake_api_server/fake_api_server.h"
 #include "tests/testing/patience.h"
@@ -71,12 +72,13 @@ class EventMirrorTest : public ::testing::Test {
     };
     return MakeReplica(name, options);
   }
-  std::unique_ptr<Replica> MakeReplica(const std::string& name, EventMirror::Options options) {
+  std::unique_ptr<Replica> MakeReplica(const std::string& name, EventMirror::Options options,
+                                       const SteadyClock* clock = TheSteadyClock()) {
     auto replica = std::make_unique<Replica>();
     replica->client = Connect(name);
     options.instance = name;
     replica->mirror =
-        std::make_unique<EventMirror>(replica->client.get(), &replica->metrics, options);
+        std::make_unique<EventMirror>(replica->client.get(), &replica->metrics, options, clock);
     return replica;
   }
   // Waits until the event of that id was counted so often; as it is then.
@@ -277,6 +279,28 @@ TEST_F(EventMirrorTest, OneThatFailedIsTriedAgain) {
   replica->mirror->Start();
   replica->mirror->Put(MakeEvent("e1", 1));
   EXPECT_FALSE(Await("e1", 1).is_null());
+}
+
+// The time of day is five minutes behind then: another event than the one that failed is written at once.
+TEST_F(EventMirrorTest, RestsByTheSteadyClock) {
+  absl::Notification rests;
+  log::SetSink([&](absl::string_view line) {
+    if (absl::StrContains(line, "events cannot be written")) rests.Notify();
+  });
+  FakeSteadyClock clock;
+  EventMirror::Options options{.writers = 2};
+  options.node_of = [](const std::string&) { return kubernetes::EventNode(); };
+  const auto replica = MakeReplica("one", options, &clock);
+  server_.FailNext(
+      {.verb = "POST", .path_prefix = kubernetes::kEventsPath, .code = 403, .retry_after = 300});
+  replica->mirror->Start();
+  replica->mirror->Put(MakeEvent("e1", 1));
+  rests.WaitForNotification();
+  log::SetSink(nullptr);
+  clock.Advance(absl::Minutes(5));
+  replica->mirror->Put(MakeEvent("e2", 1));
+  Until([&] { return Events() > 0; }, "that it writes again");
+  EXPECT_FALSE(Await("e2", 1).is_null());
 }
 
 TEST_F(EventMirrorTest, TellsOfItsOwn) {
