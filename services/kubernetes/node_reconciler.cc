@@ -85,11 +85,12 @@ NodeReconciler::Memory NodeReconciler::Recall(const std::string& machine) {
 
 void NodeReconciler::Remember(const std::string& machine, Memory memory) {
   MutexLock lock(mutex_);
-  if (memory.empty()) {
-    memories_.erase(machine);
-  } else {
-    memories_[machine] = std::move(memory);
-  }
+  memories_[machine] = std::move(memory);
+}
+
+void NodeReconciler::ForgetMachine(const std::string& machine) {
+  MutexLock lock(mutex_);
+  memories_.erase(machine);
 }
 
 Outcome NodeReconciler::Reconcile(const std::string& machine) {
@@ -108,10 +109,11 @@ Outcome NodeReconciler::Reconcile(const std::string& machine) {
   facts.pods = parts_.cluster->PodsOn(name);
 
   Memory memory = Recall(machine);
+  memory.drain.Look(*node, facts.now, steady);
   Outcome outcome;
   // Cordoned first, or new work comes while the old is asked to leave.
   if (object != nullptr && object->unschedulable && CompareLives(*node, *object) == 0)
-    outcome.again = Drain(*node, facts.pods, facts.now, steady, memory);
+    outcome.again = Drain(*node, facts.pods, steady, memory);
   facts.blocked_by = BlockedBy(facts.pods, memory.refused);
   facts.since_work_report = steady - memory.work_report_time;
   NodePlan plan = PlanNode(facts);
@@ -210,7 +212,7 @@ std::optional<Outcome> NodeReconciler::CheckLife(const std::optional<std::string
 
 Outcome NodeReconciler::ReconcileUnknown(const std::string& machine, const NodeObject* object,
                                          const Node* node) {
-  Remember(machine, {});
+  ForgetMachine(machine);
   Turned(parts_.refusals->Forget(machine));
   if (object == nullptr || object->deleting) return {};
   if (OrphanName(*object, machine).empty()) return {};
@@ -298,11 +300,12 @@ absl::Status NodeReconciler::Evict(const PodEviction& eviction) {
 }
 
 absl::Duration NodeReconciler::Drain(const lifecycle::v1::Node& node,
-                                     const std::vector<PodObject>& pods, absl::Time now,
-                                     absl::Duration steady, Memory& memory) {
+                                     const std::vector<PodObject>& pods, absl::Duration steady,
+                                     Memory& memory) {
   Forget(pods, memory.asked, memory.refused);
   absl::Duration again = absl::InfiniteDuration();
-  for (const PodEviction& eviction : PlanDrain(node, pods, memory.asked, now)) {
+  const absl::Duration drained = memory.drain.Since(steady);
+  for (const PodEviction& eviction : PlanDrain(node, pods, memory.asked, drained)) {
     const bool force = eviction.mode == EvictionMode::kForce;
     const auto found = memory.refused.find(eviction.pod->uid);
     // What was refused in one way may be granted in another.

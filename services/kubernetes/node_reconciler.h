@@ -66,10 +66,7 @@ class NodeReconciler {
     absl::flat_hash_map<std::string, RefusedEviction> refused = {};
     absl::Duration work_report_time = -absl::InfiniteDuration();  // of a steady clock
     MetadataState metadata = MetadataState::kNone;
-    bool empty() const {
-      return asked.empty() && refused.empty() && work_report_time == -absl::InfiniteDuration() &&
-             metadata == MetadataState::kNone;
-    }
+    DrainTimer drain = {};
   };
 
   // `node`: of another life than the object, or null.
@@ -96,11 +93,12 @@ class NodeReconciler {
   void Turned(const MetadataRefusals::Turned& pools);
   // Asks Pods to leave that were not asked yet. Again after that time. `steady`: of TheSteadyClock.
   absl::Duration Drain(const lifecycle::v1::Node& node, const std::vector<PodObject>& pods,
-                       absl::Time now, absl::Duration steady, Memory& memory);
+                       absl::Duration steady, Memory& memory);
   absl::Status Evict(const PodEviction& eviction);
 
   Memory Recall(const std::string& machine);
   void Remember(const std::string& machine, Memory memory);
+  void ForgetMachine(const std::string& machine);
 
   const Parts parts_;
   Mutex mutex_;

@@ -26,18 +26,26 @@ bool IsPreempted(const lifecycle::v1::Node& node) {
          TimeOf(node.desired().drain_time()) > TimeOf(node.preempt_time());
 }
 
-// Until the drain's deadline, whole seconds. Our clock is not Muster's: never more than the drain
-// takes, and at least the one second that Kubernetes knows no less than.
-int64_t SecondsLeft(const lifecycle::v1::NodeDesired& desired, absl::Time now) {
-  const absl::Time begin = std::max(now, TimeOf(desired.drain_time()));
-  return std::max<int64_t>(1, (TimeOf(desired.drain_deadline()) - begin) / absl::Seconds(1));
+// Until the drain's deadline, whole seconds: at least the one that Kubernetes knows no less than.
+int64_t SecondsLeft(const lifecycle::v1::NodeDesired& desired, absl::Duration drained) {
+  const absl::Duration in_all = TimeOf(desired.drain_deadline()) - TimeOf(desired.drain_time());
+  return std::max<int64_t>(1, (in_all - drained) / absl::Seconds(1));
 }
 
 }  // namespace
 
+void DrainTimer::Look(const lifecycle::v1::Node& node, absl::Time now, absl::Duration steady) {
+  const absl::Time time = TimeOf(node.desired().drain_time());
+  const bool is_first = !drain_time_.has_value();
+  if (drain_time_ == time) return;
+  drain_time_ = time;
+  began_ = is_first ? steady - std::max(absl::ZeroDuration(), now - time) : steady;
+}
+
 std::vector<PodEviction> PlanDrain(const lifecycle::v1::Node& node,
                                    const std::vector<PodObject>& pods,
-                                   const absl::flat_hash_set<std::string>& asked, absl::Time now) {
+                                   const absl::flat_hash_set<std::string>& asked,
+                                   absl::Duration drained) {
   std::vector<PodEviction> plan;
   const lifecycle::v1::NodeDesired& desired = node.desired();
   if (!desired.drain()) return plan;
@@ -47,8 +55,9 @@ std::vector<PodEviction> PlanDrain(const lifecycle::v1::Node& node,
     if (desired.force_drain()) {
       plan.push_back({EvictionMode::kForce, &pod});
     } else if (!pod.deleting && !asked.contains(pod.uid)) {
-      plan.push_back(preempted ? PodEviction{EvictionMode::kInTime, &pod, SecondsLeft(desired, now)}
-                               : PodEviction{EvictionModeOf(pod.kind), &pod});
+      plan.push_back(preempted
+                         ? PodEviction{EvictionMode::kInTime, &pod, SecondsLeft(desired, drained)}
+                         : PodEviction{EvictionModeOf(pod.kind), &pod});
     }
   }
   std::stable_sort(plan.begin(), plan.end(),

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,15 +27,32 @@ struct PodEviction {
   int64_t grace_seconds = 0;  // for kInTime
 };
 
+// For how long a Node is being drained. A drain that begins before our eyes goes by the steady clock:
+// our time of day is not Muster's, and who is ahead of it would cut the Pods' grace short. What was
+// there at the first look goes by the time of day until then: nothing else tells.
+class DrainTimer {
+ public:
+  // At the Node, whenever it is otherwise. `steady`: of a SteadyClock.
+  void Look(const lifecycle::v1::Node& node, absl::Time now, absl::Duration steady);
+  // At least zero; of a Node that is not drained it says nothing.
+  absl::Duration Since(absl::Duration steady) const { return steady - began_; }
+
+ private:
+  std::optional<absl::Time> drain_time_ = {};  // as Muster has it; nullopt: not looked at yet
+  absl::Duration began_ = absl::ZeroDuration();
+};
+
 // Which Pods of a Node that is to be drained are asked to leave, and how: interruptable ones first
 // and at once, graceful ones with their grace period, all others by eviction. For a preemption, of
 // which they were warned, all alike with the time that is left, budgets or not: the machine leaves
 // anyway. When forced, whatever is left by force, those too that are leaving already. DaemonSets'
 // and mirror Pods, and those that have finished, stay. `asked`: uids of Pods that were asked
-// already; they are asked again by force only. The pointers are into `pods`.
+// already; they are asked again by force only. `drained`: for how long (DrainTimer). The pointers
+// are into `pods`.
 std::vector<PodEviction> PlanDrain(const lifecycle::v1::Node& node,
                                    const std::vector<PodObject>& pods,
-                                   const absl::flat_hash_set<std::string>& asked, absl::Time now);
+                                   const absl::flat_hash_set<std::string>& asked,
+                                   absl::Duration drained);
 
 // The request's body: DeleteOptions, in an Eviction for kEvict. It holds for this Pod only, not for
 // another of the same name.

@@ -31,7 +31,7 @@ using EvictionModes = std::vector<std::pair<std::string, EvictionMode>>;
 EvictionModes Plan(const lifecycle::v1::Node& node, const std::vector<PodObject>& pods,
                    const absl::flat_hash_set<std::string>& asked = {}) {
   EvictionModes plan;
-  for (const PodEviction& eviction : PlanDrain(node, pods, asked, Then()))
+  for (const PodEviction& eviction : PlanDrain(node, pods, asked, absl::ZeroDuration()))
     plan.emplace_back(eviction.pod->name, eviction.mode);
   return plan;
 }
@@ -54,9 +54,10 @@ lifecycle::v1::Node Preempted(int64_t drained_after) {
   return node;
 }
 
-int64_t GraceAt(absl::Duration since, int64_t drained_after = 120) {
+// Of a preemption's drain, which takes five minutes, after so much of it.
+int64_t GraceAfter(absl::Duration drained) {
   const std::vector<PodObject> pods = {MakePod("a", Class::kGuarded)};
-  return PlanDrain(Preempted(drained_after), pods, {}, Then() + since).at(0).grace_seconds;
+  return PlanDrain(Preempted(120), pods, {}, drained).at(0).grace_seconds;
 }
 
 // "Pods labelled interruptable go first and at once; Pods labelled graceful-interruptible are
@@ -114,12 +115,45 @@ TEST(PlanDrain, ADrainFromBeforeTheNoticeGoesOnAsItBegan) {
 }
 
 TEST(PlanDrain, TheGraceOfAPreemptionIsWhatIsLeft) {
-  EXPECT_EQ(GraceAt(absl::Seconds(120)), 300);
-  EXPECT_EQ(GraceAt(absl::Milliseconds(120'001)), 299) << "never past the deadline";
-  EXPECT_EQ(GraceAt(absl::Seconds(300)), 120) << "after a restart";
-  EXPECT_EQ(GraceAt(absl::Seconds(419)), 1);
-  EXPECT_EQ(GraceAt(absl::Seconds(500)), 1) << "0 would be by force";
-  EXPECT_EQ(GraceAt(-absl::Hours(1)), 300) << "our clock is behind Muster's";
+  EXPECT_EQ(GraceAfter(absl::ZeroDuration()), 300);
+  EXPECT_EQ(GraceAfter(absl::Milliseconds(1)), 299) << "never past the deadline";
+  EXPECT_EQ(GraceAfter(absl::Seconds(180)), 120);
+  EXPECT_EQ(GraceAfter(absl::Seconds(299)), 1);
+  EXPECT_EQ(GraceAfter(absl::Seconds(380)), 1) << "0 would be by force";
+}
+
+TEST(DrainTimer, ADrainThatBeginsBeforeOurEyesGoesByTheSteadyClock) {
+  constexpr absl::Duration kSteady = absl::Hours(7);
+  for (const absl::Duration ahead :
+       {absl::ZeroDuration(), absl::Minutes(1), absl::Hours(1), -absl::Hours(1)}) {
+    DrainTimer timer;
+    timer.Look(lifecycle::v1::Node(), Then() + ahead, kSteady);
+    timer.Look(Preempted(120), Then() + ahead + absl::Seconds(120), kSteady + absl::Seconds(120));
+    EXPECT_EQ(GraceAfter(timer.Since(kSteady + absl::Seconds(120))), 300) << ahead;
+    timer.Look(Preempted(120), Then() + absl::Hours(9), kSteady + absl::Seconds(150));
+    EXPECT_EQ(GraceAfter(timer.Since(kSteady + absl::Seconds(150))), 270) << ahead;
+  }
+}
+
+// As it is after a restart.
+TEST(DrainTimer, OneThatWasThereAtTheFirstLookGoesByTheTimeOfDayUntilThen) {
+  constexpr absl::Duration kSteady = absl::Hours(7);
+  DrainTimer timer;
+  timer.Look(Preempted(120), Then() + absl::Seconds(300), kSteady);
+  EXPECT_EQ(timer.Since(kSteady), absl::Seconds(180));
+  timer.Look(Preempted(120), Then() - absl::Hours(1), kSteady + absl::Seconds(10));
+  EXPECT_EQ(timer.Since(kSteady + absl::Seconds(10)), absl::Seconds(190));
+  DrainTimer behind;
+  behind.Look(Preempted(120), Then() - absl::Hours(1), kSteady);
+  EXPECT_EQ(behind.Since(kSteady), absl::ZeroDuration()) << "never more than the drain takes";
+}
+
+TEST(DrainTimer, AnotherDrainBeginsAnew) {
+  constexpr absl::Duration kSteady = absl::Hours(7);
+  DrainTimer timer;
+  timer.Look(Preempted(-60), Then(), kSteady);
+  timer.Look(Preempted(120), Then(), kSteady + absl::Seconds(120));
+  EXPECT_EQ(timer.Since(kSteady + absl::Seconds(125)), absl::Seconds(5));
 }
 
 TEST(PlanDrain, KeepsTheOrderWithinAClass) {
