@@ -72,12 +72,22 @@ class Walk {
     } else if (is_message && count > 1) {
       return Fail("stands there more than once.");
     }
-    if (WireFormatLite::GetTagWireType(tag) != WireFormatLite::WIRETYPE_LENGTH_DELIMITED)
-      return Skip(tag);
+    const auto type = WireFormatLite::GetTagWireType(tag);
+    const bool has_length = type == WireFormatLite::WIRETYPE_LENGTH_DELIMITED;
+    const bool is_packed = has_length && field->is_packable();
+    // Parsers take what comes in another way than the field's for a field that nobody knows.
+    if (!is_packed && type != TypeOf(*field)) return Count(1) && Skip(tag);
+    if (!has_length) return Skip(tag);
     uint32_t length = 0;
     if (!in_.ReadVarint32(&length)) return false;
     if (is_message) return Nested(*field->message_type(), length);
-    return field->cpp_type() == FieldDescriptor::CPPTYPE_STRING ? String(length) : Packed(length);
+    return is_packed ? Packed(length) : String(length);
+  }
+
+  // How an entry of the field comes that is not packed.
+  static WireFormatLite::WireType TypeOf(const FieldDescriptor& field) {
+    return WireFormatLite::WireTypeForFieldType(
+        static_cast<WireFormatLite::FieldType>(field.type()));
   }
 
   bool Nested(const Descriptor& type, uint32_t length) {

@@ -85,6 +85,38 @@ TEST(RequestBounds, FieldsThatNobodyKnowsCountToo) {
   EXPECT_THAT(Says(request), HasSubstr("is one entry too many"));
 }
 
+// Which parsers take for a field that nobody knows, and go on.
+TEST(RequestBounds, ANumberThatComesAsATextEndsNoBound) {
+  std::string holdings;
+  for (int i = 0; i < 2'000; ++i) holdings += std::string("\x0a\x00", 2);
+  const std::string bytes = "\x0a\x03\x12\x01\xff" + holdings;
+  quota::v1::CheckQuotaRequest request;
+  ASSERT_TRUE(request.ParseFromString(bytes));
+  ASSERT_EQ(request.holdings_size(), 2'001);
+  EXPECT_EQ(CheckBounds(*request.GetDescriptor(), bytes).message(),
+            "holdings: has 2001 entries; allowed are at most 1000.");
+}
+
+TEST(RequestBounds, FieldsThatComeInAnotherWayThanTheirsCountToo) {
+  std::string texts, numbers;  // a name that is a number, nodes that are a text
+  for (int i = 0; i <= kMaxRequestEntries; ++i) {
+    texts += "\x08\x01";
+    numbers += "\x12\x01x";
+  }
+  EXPECT_EQ(CheckBounds(*quota::v1::GetQuotaRequest::descriptor(), texts).message(),
+            "name: is one entry too many: allowed are 100000 in a whole request.");
+  EXPECT_EQ(CheckBounds(*quota::v1::HoldingRequest::descriptor(), numbers).message(),
+            "nodes: is one entry too many: allowed are 100000 in a whole request.");
+}
+
+// Then so does its parser.
+TEST(RequestBounds, APackedListThatIsBrokenEndsTheRequest) {
+  const std::string bytes = "\x12\x01\xff" + std::string(2'000, '\0');
+  lifecycle::v1::WatchLifecycleRequest request;
+  EXPECT_FALSE(request.ParseFromString(bytes));
+  EXPECT_TRUE(CheckBounds(*request.GetDescriptor(), bytes).ok());
+}
+
 TEST(RequestBounds, AMessageThatStandsThereTwiceIsRefused) {
   lifecycle::v1::ApplyNodePoolRequest request;
   for (int i = 0; i < 200; ++i)

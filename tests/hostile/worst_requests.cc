@@ -60,12 +60,23 @@ std::string Wrapped(const Path& path, std::string content) {
   return content;
 }
 
+// A number that comes as a text, if the message has one: parsers go on behind it, and so do bounds.
+std::string NumberAsText(const Descriptor& type) {
+  for (int i = 0; i < type.field_count(); ++i) {
+    const FieldDescriptor& field = *type.field(i);
+    const bool is_number = field.cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE &&
+                           field.cpp_type() != FieldDescriptor::CPPTYPE_STRING;
+    if (is_number && !field.is_repeated()) return Entry(field, "\xff");
+  }
+  return "";
+}
+
 // As many small entries as there is room for; of a text, as many bytes.
 std::string Over(const Path& path, size_t room) {
   const FieldDescriptor& last = *path.back();
   if (!last.is_repeated()) return Wrapped(path, Entry(last, std::string(room, '/')));
   const std::string entry = Smallest(last);
-  return Wrapped(path, Repeat(entry, room / entry.size()));
+  return Wrapped(path, NumberAsText(*last.containing_type()) + Repeat(entry, room / entry.size()));
 }
 
 // The same within the bounds: lists on the way as long as they may be, as long as there is room.
