@@ -45,7 +45,10 @@ std::string BytesOf(const std::string& text) {
   bytes += '\0';
   return bytes;
 }
-std::string BytesOf(absl::Time time) { return BytesOf(absl::ToUnixNanos(time)); }
+// Beyond 1677 and 2262 there are no more nanoseconds.
+std::string BytesOf(absl::Time time) {
+  return BytesOf(absl::ToUnixNanos(time)) + BytesOf(absl::ToUnixMicros(time));
+}
 std::string BytesOf(absl::Duration duration) {
   return BytesOf(static_cast<int64_t>(absl::ToInt64Nanoseconds(duration)));
 }

@@ -49,6 +49,15 @@ TEST(ListOrder, OrdersByOneFieldAfterTheOther) {
   EXPECT_THAT(Ordered("last_time asc", events), ElementsAre("d", "c", "b", "a"));
 }
 
+TEST(ListOrder, TimesOfAllCenturiesAreInOrder) {
+  constexpr int64_t kYear = 31'556'952;
+  const std::vector<lifecycle::v1::Event> events = {
+      Event("a", "", 0, 8'000 * kYear), Event("b", "", 0, 300 * kYear), Event("c", "", 0, kYear),
+      Event("d", "", 0, -400 * kYear), Event("e", "", 0, -500 * kYear)};
+  EXPECT_THAT(Ordered("last_time", events), ElementsAre("e", "d", "c", "b", "a"));
+  EXPECT_THAT(Ordered("last_time desc", events), ElementsAre("a", "b", "c", "d", "e"));
+}
+
 TEST(ListOrder, AKeyWithDotsOrSlashesStandsInQuotes) {
   std::vector<lifecycle::v1::NodePool> pools(3);
   const std::vector<std::pair<std::string, std::string>> racks = {

@@ -1,6 +1,7 @@
 #include "services/lifecycle/core/etag.h"
 
 #include <cstdint>
+#include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -22,7 +23,15 @@ class Hash {
     Add(static_cast<int64_t>(text.size()));
     return AddBytes(text);
   }
-  Hash& Add(absl::Time time) { return Add(absl::ToUnixNanos(time)); }
+  Hash& Add(absl::Time time) {
+    using Nanos = std::numeric_limits<int64_t>;
+    const int64_t nanos = absl::ToUnixNanos(time);
+    Add(nanos);
+    // Beyond 1677 and 2262, where there are no more of them; of no time at all nothing else is to be said.
+    const bool beyond = nanos == Nanos::min() || nanos == Nanos::max();
+    const bool finite = time != absl::InfinitePast() && time != absl::InfiniteFuture();
+    return beyond && finite ? Add(absl::ToUnixMicros(time)) : *this;
+  }
   Hash& Add(const StringMap& map) {
     Add(static_cast<int64_t>(map.size()));
     for (const auto& [key, value] : map) Add(key).Add(value);

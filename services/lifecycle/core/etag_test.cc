@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+#include <string>
+
+#include "absl/time/civil_time.h"
+#include "absl/time/time.h"
 #include "services/lifecycle/core/test_decide.h"
 #include "services/lifecycle/core/test_pools.h"
 
@@ -45,6 +50,26 @@ TEST(Etag, OfANodeIsOfWhatItsOwnerWrites) {
   sim.Must(command);
   EXPECT_NE(EtagOf(*sim.node(node.machine)), etag);
   EXPECT_EQ(ReasonOf(sim.Run(command).status()), "ETAG_MISMATCH");
+}
+
+TEST(Etag, OfANodeThatIsProtectedForCenturiesIsItsOwn) {
+  const auto etag = [](absl::Time until) {
+    return EtagOf(Node{.pool_uid = "u", .protect_until_time = until});
+  };
+  const auto at = [](int year) {
+    return absl::FromCivil(absl::CivilSecond(year, 1, 1), absl::UTCTimeZone());
+  };
+  std::set<std::string> etags;
+  for (const absl::Time until :
+       {kNever, at(2300), at(2300) + absl::Seconds(1), at(9999), at(1600), absl::InfinitePast()})
+    etags.insert(etag(until));
+  EXPECT_EQ(etags.size(), 6u);
+}
+
+// Those that clients have stay what they are.
+TEST(Etag, OfANodeIsTheSameInEveryProcess) {
+  EXPECT_EQ(EtagOf(Node{.pool_uid = "u", .create_time = absl::FromUnixSeconds(1'800'000'000)}),
+            "a54c298738cabaa8");
 }
 
 }  // namespace
