@@ -91,6 +91,24 @@ TEST_F(CallersTest, WhatTakesNoMoreIsNotRefusedForQuota) {
   EXPECT_THAT(Call(*replica_->stub, &Stub::UpdateNodePool, update), IsOk());
 }
 
+TEST_F(CallersTest, WhatIsWrongIsToldBeforeQuotaIsAsked) {
+  Reconcile();
+  ASSERT_THAT(Apply(3), IsOk());
+  v1::UpdateNodePoolRequest update;
+  *update.mutable_node_pool() = Pool(1'000'001).node_pool();
+  update.mutable_update_mask()->add_paths("spec.target_nodes");
+  update.set_must_fit(true);
+  const auto say = [&] { return Call(*replica_->stub, &Stub::UpdateNodePool, update).status(); };
+  EXPECT_THAT(say(), HasFieldViolation("spec.targetNodes"));
+  peers_.quota.SetAway(true);
+  EXPECT_THAT(say(), HasFieldViolation("spec.targetNodes"));
+  update.mutable_node_pool()->mutable_spec()->set_target_nodes(5);
+  EXPECT_EQ(say().code(), absl::StatusCode::kUnavailable) << "nothing else is wrong";
+  update.mutable_update_mask()->set_paths(0, "*");
+  update.mutable_node_pool()->mutable_spec()->clear_instance_type();
+  EXPECT_THAT(say(), HasFieldViolation("spec.instanceType"));
+}
+
 // "What was taken and will not do what it says, for people"
 TEST_F(CallersTest, WhoChangesTheSpecOfAKubernetesObjectIsTold) {
   v1::ApplyNodePoolRequest object = Pool(3);

@@ -22,10 +22,18 @@ std::optional<Growth> GrowthOf(const State& state, Pool pool) {
   return Growth{std::move(pool), charge};
 }
 
+// Why, the lane says.
+template <class Command>
+bool IsRefusedIn(const State& state, const Command& command) {
+  Faults faults;
+  ValidateIn(state, command, faults);
+  return !faults.empty();
+}
+
 }  // namespace
 
 std::optional<Growth> GrowthBy(const State& state, const ApplyNodePool& command) {
-  if (!command.target_nodes) return std::nullopt;
+  if (!command.target_nodes || IsRefusedIn(state, command)) return std::nullopt;
   Pool after;
   if (const Pool* before = state.table<Pool>().Find(command.name)) {
     after = *before;
@@ -44,12 +52,16 @@ std::optional<Growth> GrowthBy(const State& state, const ApplyNodePool& command)
 std::optional<Growth> GrowthBy(const State& state, const UpdateNodePool& command) {
   const Pool* before = state.table<Pool>().Find(command.name);
   if (before == nullptr) return std::nullopt;
-  return GrowthBy(state, WholeOf(*before, command));
+  const ApplyNodePool whole = WholeOf(*before, command);
+  Faults faults;
+  Validate(whole, faults);
+  return faults.empty() ? GrowthBy(state, whole) : std::nullopt;
 }
 
 std::optional<Growth> GrowthBy(const State& state, const ResizeNodePool& command) {
   const Pool* before = state.table<Pool>().Find(command.name);
-  if (before == nullptr || !command.target_nodes) return std::nullopt;
+  if (before == nullptr || !command.target_nodes || IsRefusedIn(state, command))
+    return std::nullopt;
   Pool after = *before;
   after.spec.target_nodes = *command.target_nodes;
   return GrowthOf(state, std::move(after));

@@ -15,7 +15,8 @@ struct Growth {
   int64_t charge = 0;
 };
 
-// nullopt: its target does not rise, it is charged for as many already, or it will be refused anyway.
+// nullopt: its target does not rise, it is charged for as many already, or it will be refused anyway. The command is valid as far as
+// Validate says (validate_command.h); of an update that is looked at here.
 std::optional<Growth> GrowthBy(const State& state, const ApplyNodePool& command);
 std::optional<Growth> GrowthBy(const State& state, const UpdateNodePool& command);
 std::optional<Growth> GrowthBy(const State& state, const ResizeNodePool& command);

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <initializer_list>
+
+#include "services/lifecycle/core/limits.h"
 #include "services/lifecycle/core/test_decide.h"
 #include "services/lifecycle/core/test_pools.h"
 
@@ -34,6 +37,34 @@ TEST(Growth, IsWhatGoesBeyondWhatThePoolIsChargedFor) {
   EXPECT_FALSE(GrowthBy(sim.state(), update).has_value());
   sim.Delete();
   EXPECT_FALSE(GrowthBy(sim.state(), To(4)).has_value());
+}
+
+// So that who asks for it is told what is wrong, and nothing of quota.
+TEST(Growth, OfWhatIsInvalidNobodyIsAsked) {
+  Running sim(3);
+  UpdateNodePool good{.name = kSimPool, .paths = {"spec"}, .target_nodes = 5};
+  good.values = sim.pool()->spec;
+  ASSERT_TRUE(GrowthBy(sim.state(), good).has_value());
+  using Row = void (*)(UpdateNodePool&);
+  for (const Row row : std::initializer_list<Row>{
+           [](UpdateNodePool& update) { update.values.instance_type.clear(); },
+           [](UpdateNodePool& update) { update.values.instance_type = "another"; },
+           [](UpdateNodePool& update) { update.values.compute_class = "spot"; },
+           [](UpdateNodePool& update) { update.target_nodes = kMaxTargetNodes + 1; },
+           [](UpdateNodePool& update) { update.type = TypeFacts{.id = "r", .nodes_per_rack = 4}; },
+       }) {
+    UpdateNodePool update = good;
+    row(update);
+    EXPECT_FALSE(GrowthBy(sim.state(), update).has_value());
+  }
+
+  ApplyNodePool whole = PoolOfNodes(5);
+  whole.spec.instance_type = "another";
+  EXPECT_FALSE(GrowthBy(sim.state(), whole).has_value());
+  ResizeNodePool resize = To(5);
+  ASSERT_TRUE(GrowthBy(sim.state(), resize).has_value());
+  resize.type = TypeFacts{.id = "r", .nodes_per_rack = 4};
+  EXPECT_FALSE(GrowthBy(sim.state(), resize).has_value());
 }
 
 // What waits for quota is no growth that was granted.
