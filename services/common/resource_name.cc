@@ -5,6 +5,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 
 namespace muster {
 namespace {
@@ -15,6 +16,7 @@ bool All(absl::string_view text, Predicate predicate) {
                      [&](char c) { return predicate(static_cast<unsigned char>(c)); });
 }
 
+bool IsAlnum(char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)); }
 bool IsLowerAlnum(unsigned char c) { return absl::ascii_islower(c) || absl::ascii_isdigit(c); }
 
 }  // namespace
@@ -47,19 +49,29 @@ bool IsDnsSubdomain(absl::string_view text, size_t max_size) {
   return std::all_of(labels.begin(), labels.end(), IsDnsLabel);
 }
 
+bool IsLabelWord(absl::string_view text) {
+  return !text.empty() && text.size() <= 63 && IsAlnum(text.front()) && IsAlnum(text.back()) &&
+         All(text, [](unsigned char c) {
+           return absl::ascii_isalnum(c) || c == '-' || c == '_' || c == '.';
+         });
+}
+
 bool IsZoneId(absl::string_view text) {
-  return text.size() >= 2 && text.size() <= 32 &&
+  return text.size() >= 2 && text.size() <= 32 && text.front() != '-' &&
          absl::ascii_isupper(static_cast<unsigned char>(text.back())) &&
          All(text, [](unsigned char c) {
            return absl::ascii_isupper(c) || absl::ascii_isdigit(c) || c == '-';
          });
 }
 
-bool IsInstanceTypeId(absl::string_view text) {
-  return !text.empty() && text.size() <= 63 && All(text, [](unsigned char c) {
-    return absl::ascii_isalnum(c) || c == '-' || c == '_' || c == '.';
-  });
+std::string RegionOf(absl::string_view zone_id) {
+  zone_id.remove_suffix(zone_id.empty() ? 0 : 1);
+  while (absl::ConsumeSuffix(&zone_id, "-")) {
+  }
+  return std::string(zone_id);
 }
+
+bool IsInstanceTypeId(absl::string_view text) { return IsLabelWord(text); }
 
 bool IsPoolUid(absl::string_view text) {
   return !text.empty() && text.size() <= 64 &&

@@ -25,11 +25,13 @@ inline absl::string_view ParentOf(absl::string_view name) {
 bool IsDnsLabel(absl::string_view text);
 // A DNS subdomain: labels joined by dots, at most `max_size` bytes in all.
 bool IsDnsSubdomain(absl::string_view text, size_t max_size = 253);
-// A zone id such as `US-EAST-04A`: upper-case letters, digits and `-`, 2 to 32 bytes, ends with a
-// letter.
+// A label's value in Kubernetes that is not empty: 1 to 63 letters, digits, `-`, `_`, `.`, first and last a letter or digit.
+bool IsLabelWord(absl::string_view text);
+// A zone id such as `US-EAST-04A`: upper-case letters, digits and `-`, 2 to 32 bytes, first no `-`, ends with a letter.
 bool IsZoneId(absl::string_view text);
-// An instance type id such as `gd-8xh100ib-i128` or `H100_NVLINK_80GB.8.xeon.128`: 1 to 63 letters,
-// digits, `-`, `_`, `.`.
+// The zone's id without its last letter, nor a `-` before that: a label's value as well.
+std::string RegionOf(absl::string_view zone_id);
+// An instance type id such as `gd-8xh100ib-i128` or `H100_NVLINK_80GB.8.xeon.128`: a label's value.
 bool IsInstanceTypeId(absl::string_view text);
 // A pool uid: 1 to 64 of lower-case letters, digits and `-`.
 bool IsPoolUid(absl::string_view text);

@@ -45,17 +45,26 @@ TEST(ResourceIdTest, DnsSubdomain) {
 }
 
 TEST(ResourceIdTest, ZoneId) {
-  for (const char* good : {"US-EAST-04A", "A1B"}) EXPECT_TRUE(IsZoneId(good)) << good;
-  for (const char* bad : {"", "A", "us-east-04a", "US-EAST-04", "US EAST A"})
+  for (const char* good : {"US-EAST-04A", "A1B", "LAB-A"}) EXPECT_TRUE(IsZoneId(good)) << good;
+  for (const char* bad : {"", "A", "us-east-04a", "US-EAST-04", "US EAST A", "-A"})
     EXPECT_FALSE(IsZoneId(bad)) << bad;
   EXPECT_TRUE(IsZoneId(std::string(32, 'A')));
   EXPECT_FALSE(IsZoneId(std::string(33, 'A')));
 }
 
+TEST(ResourceIdTest, ARegionIsALabelsValue) {
+  EXPECT_EQ(RegionOf("US-EAST-04A"), "US-EAST-04");
+  EXPECT_EQ(RegionOf("LAB-A"), "LAB");
+  EXPECT_EQ(RegionOf("A--B"), "A");
+  EXPECT_EQ(RegionOf("-A"), "");
+  EXPECT_EQ(RegionOf(""), "");
+}
+
 TEST(ResourceIdTest, InstanceTypeId) {
-  for (const char* good : {"gd-8xh100ib-i128", "H100_NVLINK_80GB.8.xeon.128"})
+  for (const char* good : {"gd-8xh100ib-i128", "H100_NVLINK_80GB.8.xeon.128", "a"})
     EXPECT_TRUE(IsInstanceTypeId(good)) << good;
-  for (const char* bad : {"", "a b", "a/b", "a~b"}) EXPECT_FALSE(IsInstanceTypeId(bad)) << bad;
+  for (const char* bad : {"", "a b", "a/b", "a~b", "-a", "a.", "_"})
+    EXPECT_FALSE(IsInstanceTypeId(bad)) << bad;
   EXPECT_TRUE(IsInstanceTypeId(std::string(63, 'a')));
   EXPECT_FALSE(IsInstanceTypeId(std::string(64, 'a')));
 }

@@ -171,6 +171,8 @@ TEST_F(LifecycleBadInputTest, Specs) {
       {"node_pool.name", [](auto& r) { r.clear_node_pool(); }},
       {"node_pool.name", [](auto& r) { r.mutable_node_pool()->set_name(kCluster); }},
       {"node_pool.uid", [](auto& r) { r.mutable_node_pool()->set_uid("A_B"); }},
+      {"node_pool.uid", [](auto& r) { r.mutable_node_pool()->set_uid(std::string(64, 'a')); }},
+      {"node_pool.uid", [](auto& r) { r.mutable_node_pool()->set_uid("a-"); }},
       {"node_pool.object_generation",
        [](auto& r) { r.mutable_node_pool()->set_object_generation(-1); }}};
   for (const auto& [field, spoil] : BadSpecs()) {

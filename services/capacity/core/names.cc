@@ -1,5 +1,6 @@
 #include "services/capacity/core/names.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -16,13 +17,6 @@ std::optional<std::string> ParseId(absl::string_view pattern, absl::string_view 
   std::optional<std::vector<std::string>> parts = MatchName(pattern, name);
   if (!parts || !valid((*parts)[0])) return std::nullopt;
   return std::move((*parts)[0]);
-}
-
-// 1 to 63 letters, digits, `-`, `_`, `.`, first and last a letter or digit.
-bool IsLabelWord(absl::string_view text) {
-  return !text.empty() && text.size() <= kMaxLabelValueBytes &&
-         absl::ascii_isalnum(static_cast<unsigned char>(text.front())) &&
-         absl::ascii_isalnum(static_cast<unsigned char>(text.back())) && IsInstanceTypeId(text);
 }
 
 }  // namespace
@@ -50,7 +44,13 @@ std::optional<std::string> ParseClaimName(absl::string_view name) {
 }
 
 bool IsMachineId(absl::string_view id) { return IsDnsLabel(id); }
-bool IsPlaceName(absl::string_view name) { return IsInstanceTypeId(name); }
+bool IsPlaceName(absl::string_view name) {
+  return !name.empty() && name.size() <= kMaxPlaceNameBytes &&
+         std::all_of(name.begin(), name.end(), [](char c) {
+           return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_' ||
+                  c == '.';
+         });
+}
 
 bool IsLabelKey(absl::string_view key) {
   const size_t slash = key.find('/');
@@ -60,9 +60,5 @@ bool IsLabelKey(absl::string_view key) {
 }
 
 bool IsLabelValue(absl::string_view value) { return value.empty() || IsLabelWord(value); }
-
-std::string RegionOf(absl::string_view zone_id) {
-  return std::string(zone_id.substr(0, zone_id.empty() ? 0 : zone_id.size() - 1));
-}
 
 }  // namespace muster::capacity

@@ -33,7 +33,4 @@ bool IsPlaceName(absl::string_view name);
 bool IsLabelKey(absl::string_view key);
 bool IsLabelValue(absl::string_view value);
 
-// The zone's id without its last letter.
-std::string RegionOf(absl::string_view zone_id);
-
 }  // namespace muster::capacity

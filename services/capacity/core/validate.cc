@@ -36,7 +36,8 @@ class Check {
   }
   void InstanceType(absl::string_view id, absl::string_view field) {
     That(IsInstanceTypeId(id), field,
-         "must be an instance type id: 1 to 63 letters, digits, '-', '_', '.'.");
+         "must be an instance type id: 1 to 63 letters, digits, '-', '_', '.', first and last a "
+         "letter or digit.");
   }
 
  private:

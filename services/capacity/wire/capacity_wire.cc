@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "services/capacity/core/parts.h"
 #include "services/capacity/wire/enums.h"
+#include "services/common/resource_name.h"
 #include "services/common/timestamp.h"
 
 namespace muster::capacity {

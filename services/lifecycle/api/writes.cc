@@ -75,8 +75,9 @@ constexpr auto kParseAllow = [](const v1::AllowRemovalsRequest& request, Faults&
 constexpr auto kParseApply = [](const v1::ApplyNodePoolRequest& request, Faults& faults) {
   const v1::NodePool& pool = request.node_pool();
   faults.Require(ParsePoolName(pool.name()).has_value(), "node_pool.name", kPoolNameShape);
-  faults.Require(pool.uid().empty() || IsPoolUid(pool.uid()), "node_pool.uid",
-                 "must be 1 to 64 of lower-case letters, digits and `-`.");
+  // A label of its Nodes has it.
+  faults.Require(pool.uid().empty() || IsDnsLabel(pool.uid()), "node_pool.uid",
+                 "must be 1 to 63 of lower-case letters, digits and `-`, first and last no `-`.");
   ApplyNodePool command;
   command.name = pool.name();
   command.uid = pool.uid();

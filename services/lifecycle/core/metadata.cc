@@ -9,6 +9,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_format.h"
 #include "services/common/fnv.h"
+#include "services/common/resource_name.h"
 #include "services/lifecycle/core/names.h"
 #include "services/lifecycle/core/node_machine.h"
 #include "services/lifecycle/core/reserved_taint.h"
@@ -74,7 +75,6 @@ Metadata DesiredMetadata(const Pool& pool, const Node& node, bool gpu) {
                                                              : label;
   const std::string reserved =
       production ? organization : (IsArriving(node.state) ? kControlPlane : label);
-  const std::string region = pool.zone.substr(0, pool.zone.empty() ? 0 : pool.zone.size() - 1);
 
   Metadata metadata{pool.spec.node_labels, pool.spec.node_annotations, {}};
   StringMap& labels = metadata.labels;
@@ -85,7 +85,7 @@ Metadata DesiredMetadata(const Pool& pool, const Node& node, bool gpu) {
   labels["node.kubernetes.io/instance-type"] = pool.spec.instance_type;
   labels["node.kubernetes.io/type"] = pool.spec.instance_type;
   labels["topology.kubernetes.io/zone"] = pool.zone;
-  labels["topology.kubernetes.io/region"] = region;
+  labels["topology.kubernetes.io/region"] = RegionOf(pool.zone);
   labels["node.coreweave.cloud/state"] = label;
   labels["node.coreweave.cloud/reserved"] = reserved;
   labels["node.coreweave.cloud/reserved-desired"] = desired;

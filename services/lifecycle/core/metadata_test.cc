@@ -5,6 +5,9 @@
 
 #include <string>
 
+#include "services/common/resource_name.h"
+#include "services/lifecycle/core/validate.h"
+
 namespace muster::lifecycle {
 namespace {
 
@@ -37,6 +40,21 @@ TEST(Metadata, InProduction) {
                           Pair("topology.kubernetes.io/zone", "US-EAST-04A")));
   EXPECT_THAT(metadata.taints, ElementsAre(Taint{"team", "ml", "NoSchedule"},
                                            Taint{"is_gpu", "true", "PreferNoSchedule"}));
+}
+
+// kube-apiserver refuses all that is written with one that is none.
+TEST(Metadata, EveryLabelHasALabelsValue) {
+  const std::string longest(63, 'a');
+  Pool pool{.name = "organizations/" + longest + "/clusters/c1/nodePools/" + longest,
+            .uid = longest};
+  pool.spec.instance_type = longest;
+  for (const char* zone : {"Z-A", "A--B", "1A", "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123-A"}) {
+    ASSERT_TRUE(IsZoneId(zone)) << zone;
+    pool.zone = zone;
+    const Node node{.state = NodeState::kProduction};
+    for (const auto& [key, value] : DesiredMetadata(pool, node, true).labels)
+      EXPECT_TRUE(IsLabelValue(value)) << zone << " " << key << "=" << value;
+  }
 }
 
 // kube-apiserver refuses a list with two taints of a key and effect, and with it all else that is written with it.

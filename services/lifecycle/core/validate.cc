@@ -302,7 +302,8 @@ void ValidateSpec(const Spec& spec, std::optional<int64_t> target, Faults& fault
   if (spec.instance_type.empty()) {
     faults.Add("spec.instanceType", "is required");
   } else if (!IsInstanceTypeId(spec.instance_type)) {
-    faults.Add("spec.instanceType", "must be 1 to 63 letters, digits, `-`, `_`, `.`");
+    faults.Add("spec.instanceType",
+               "must be 1 to 63 letters, digits, `-`, `_`, `.`, first and last a letter or digit");
   }
   CheckCounts(faults, spec, target);
   CheckLabels(faults, spec.node_labels);

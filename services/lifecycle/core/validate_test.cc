@@ -58,7 +58,8 @@ TEST(ValidateSpec, Table) {
       {"no type", [](Spec& s) { s.instance_type = ""; }, {"spec.instanceType: is required"}},
       {"odd type",
        [](Spec& s) { s.instance_type = "a b"; },
-       {"spec.instanceType: must be 1 to 63 letters, digits, `-`, `_`, `.`"}},
+       {"spec.instanceType: must be 1 to 63 letters, digits, `-`, `_`, `.`, first and last a "
+        "letter or digit"}},
       {"negative",
        [](Spec& s) { s.min_nodes = -1; },
        {"spec.minNodes: must be between 0 and 100000"}},
