@@ -28,6 +28,8 @@ inline constexpr size_t kMaxLabelValueBytes = 63;
 inline constexpr size_t kMaxImageBytes = 128;
 // Digits of spec.gpu.version.
 inline constexpr size_t kMaxGpuVersionDigits = 6;
+// Of each of the two numbers; configuration takes no more.
+inline constexpr size_t kMaxKubernetesVersionDigits = 9;
 // What an agent may say of one Node.
 inline constexpr size_t kMaxActivePods = 10;
 inline constexpr int64_t kMaxActivePodCount = 100'000;

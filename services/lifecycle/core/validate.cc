@@ -8,6 +8,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "services/common/resource_name.h"
 #include "services/lifecycle/core/budget.h"
 #include "services/lifecycle/core/limits.h"
@@ -33,6 +34,19 @@ bool IsNamePart(absl::string_view text, size_t max_size) {
   return !text.empty() && text.size() <= max_size && alnum(text.front()) && alnum(text.back()) &&
          std::all_of(text.begin(), text.end(),
                      [&](char c) { return alnum(c) || c == '-' || c == '_' || c == '.'; });
+}
+
+bool IsNumber(absl::string_view text, size_t max_digits) {
+  return !text.empty() && text.size() <= max_digits && absl::c_all_of(text, [](char c) {
+    return absl::ascii_isdigit(static_cast<unsigned char>(c));
+  });
+}
+
+bool IsMinorVersion(absl::string_view text) {
+  const std::vector<absl::string_view> numbers = absl::StrSplit(text, '.');
+  return numbers.size() == 2 && absl::c_all_of(numbers, [](absl::string_view number) {
+           return IsNumber(number, kMaxKubernetesVersionDigits);
+         });
 }
 
 bool IsReserved(absl::string_view key) {
@@ -146,10 +160,7 @@ void CheckImage(Faults& faults, const Spec& spec) {
   }
   if (spec.gpu && !spec.gpu->version.empty()) {
     const std::string& version = spec.gpu->version;
-    const bool digits = std::all_of(version.begin(), version.end(), [](char c) {
-      return absl::ascii_isdigit(static_cast<unsigned char>(c));
-    });
-    if (!digits || version.size() > kMaxGpuVersionDigits || version.front() == '0') {
+    if (!IsNumber(version, kMaxGpuVersionDigits) || version.front() == '0') {
       faults.Add("spec.gpu.version", "must be a bare major version such as `570`");
     }
   }
@@ -343,14 +354,8 @@ void ValidateCluster(const Cluster& cluster, Faults& faults) {
     faults.Add("cluster.zone", "must be a zone id such as `US-EAST-04A`");
   }
   const std::string& version = cluster.kubernetes_version;
-  const bool digits = std::all_of(version.begin(), version.end(), [](char c) {
-    return absl::ascii_isdigit(static_cast<unsigned char>(c)) || c == '.';
-  });
-  const auto dots = std::count(version.begin(), version.end(), '.');
-  if (!version.empty() && (!digits || dots != 1 || version.size() > 16 || version.front() == '.' ||
-                           version.back() == '.')) {
-    faults.Add("cluster.kubernetes_version", "must be a minor version such as `1.33`");
-  }
+  faults.Require(version.empty() || IsMinorVersion(version), "cluster.kubernetes_version",
+                 "must be a minor version such as `1.33`");
 }
 
 }  // namespace muster::lifecycle

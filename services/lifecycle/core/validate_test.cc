@@ -244,6 +244,11 @@ TEST(ValidateCluster, ZoneAndVersion) {
               IsEmpty());
   EXPECT_EQ(ValidateCluster({.name = "n", .zone = "us", .kubernetes_version = "1.33.1"}).size(),
             2U);
+  for (const char* bad :
+       {"1", "1.", ".33", "1.33.", "1..33", "1.x", "1.1234567890", "1234567890.1", "1.-3", "1. 3"})
+    EXPECT_EQ(
+        ValidateCluster({.name = "n", .zone = "US-EAST-04A", .kubernetes_version = bad}).size(), 1U)
+        << bad;
 }
 
 }  // namespace
