@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -12,10 +11,13 @@
 #include "services/common/cut.h"
 #include "services/common/error.h"
 #include "services/common/faults.h"
+#include "services/common/resource_name.h"
 #include "services/common/status_macros.h"
 #include "services/common/timestamp.h"
 #include "services/history/field_changes.h"
+#include "services/lifecycle/core/names.h"
 #include "services/musterd/this_life.h"
+#include "services/quota/core/names.h"
 #include "services/rpc/limits.h"
 #include "services/rpc/page.h"
 
@@ -183,6 +185,14 @@ bool IsOrganizations(absl::string_view collection) {
   return std::find(std::begin(kTheirs), std::end(kTheirs), collection) != std::end(kTheirs);
 }
 
+// Of an organization, a cluster, a NodePool or a Quota; `organizations/-`.
+bool IsParent(absl::string_view name) {
+  if (const auto id = MatchName("organizations/*", name))
+    return id->front() == "-" || IsDnsLabel(id->front());
+  return lifecycle::ParseClusterName(name) || lifecycle::ParsePoolName(name) ||
+         quota::ParseQuotaName(name);
+}
+
 // Where a page of a past list begins: all pages are of the moment that the first one was of.
 struct PastPlace {
   storage::Moment then = {};
@@ -321,8 +331,8 @@ grpc::ServerUnaryReactor* HistoryHandlers::ListPast(grpc::CallbackServerContext*
   return rpc::Unary(context, [&](rpc::Responder responder) {
     error::Faults faults;
     const ServicePart* part = PartOfCollection(request->collection());
-    faults.Require(absl::StartsWith(request->parent(), "organizations/"), "parent",
-                   "must be the name of an organization, a cluster or a NodePool, or "
+    faults.Require(IsParent(request->parent()), "parent",
+                   "must be the name of an organization, a cluster, a NodePool or a Quota, or "
                    "`organizations/-`: all of them.");
     faults.Require(
         part != nullptr && IsOrganizations(request->collection()), "collection",

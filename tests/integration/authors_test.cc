@@ -168,7 +168,14 @@ TEST_F(Authors, WhatMakesNoSenseIsRefused) {
     return history::v1::HistoryService::NewStub(muster_.ChannelAs("ci"))
         ->ListPast(&context, list, &listed);
   };
-  refused(list_past(), "parent");
+  for (const char* parent :
+       {"", "organizations/", "organizations/acme/", "organizations/ACME",
+        "organizations/-/clusters/-", "organizations/acme/clusters/-",
+        "organizations/acme/clusters/c1/nodePools/", "organizations/acme/quotas/-",
+        "organizations/acme/spoons/1", "zones/US-EAST-04A"}) {
+    list.set_parent(parent);
+    refused(list_past(), "parent: must be");
+  }
   list.set_parent("organizations/acme");
   refused(list_past(), "collection");
   list.set_collection("machines");
@@ -177,6 +184,11 @@ TEST_F(Authors, WhatMakesNoSenseIsRefused) {
   refused(list_past(), "time");
   list.set_revision(1'000'000'000);
   EXPECT_EQ(list_past().error_code(), grpc::StatusCode::OUT_OF_RANGE);
+  for (const char* parent : {"organizations/-", "organizations/acme/clusters/c1", MiniMuster::kPool,
+                             "organizations/acme/quotas/US-EAST-04A~gd-8xa100-i128~default"}) {
+    list.set_parent(parent);
+    EXPECT_EQ(list_past().error_code(), grpc::StatusCode::OUT_OF_RANGE) << parent;
+  }
   past.set_revision(1'000'000'000);
   EXPECT_EQ(Past(past, resource).error_code(), grpc::StatusCode::OUT_OF_RANGE);
 }
