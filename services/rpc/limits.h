@@ -74,6 +74,8 @@ inline constexpr absl::Duration kShutdownGrace = absl::Seconds(10);
 // details left away.
 inline constexpr size_t kMaxErrorMessageBytes = 1024;
 inline constexpr size_t kMaxErrorDetailBytes = 4096;
+// Of one field's path, and of what is wrong with it: cut, so that the first always fits.
+inline constexpr size_t kMaxViolationBytes = 1024;
 // A longer `x-request-id` is replaced by one of ours.
 inline constexpr size_t kMaxRequestIdBytes = 128;
 // Of the header `x-muster-reason`; what is longer is cut off.

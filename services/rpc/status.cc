@@ -68,8 +68,8 @@ void AddFields(Packer& packer, const error::Detail& detail) {
   google::rpc::BadRequest bad_request;
   for (const error::FieldViolation& field : detail.fields) {
     auto* violation = bad_request.add_field_violations();
-    violation->set_field(field.field);
-    violation->set_description(field.description);
+    violation->set_field(Cut(field.field, kMaxViolationBytes));
+    violation->set_description(Cut(field.description, kMaxViolationBytes));
     if (bad_request.ByteSizeLong() + kAndMoreBytes > packer.left()) {
       violation->clear_field();
       violation->set_description("and more.");

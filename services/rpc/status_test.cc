@@ -127,6 +127,27 @@ TEST(StatusTest, LargeErrorsAreCutToFitTheTrailers) {
   EXPECT_EQ(detail->fields.back(), (error::FieldViolation{"", "and more."}));
 }
 
+TEST(StatusTest, TheFirstFieldIsNamedHoweverLongItIs) {
+  const std::string key(5'000, 'k');
+  const absl::Status error = error::InvalidFields(
+      {{absl::StrCat("spec.nodeLabels[", key, "]"), key}, {"spec.minNodes", "is bad."}});
+  const auto detail = error::DetailOf(FromGrpcStatus(ToGrpcStatus(error)));
+  ASSERT_TRUE(detail.has_value());
+  EXPECT_EQ(detail->reason, "INVALID_FIELD");
+  ASSERT_EQ(detail->fields.size(), 2u);
+  EXPECT_THAT(detail->fields[0].field, ::testing::StartsWith("spec.nodeLabels[kkk"));
+  EXPECT_THAT(detail->fields[0].description, ::testing::StartsWith("kkk"));
+  EXPECT_EQ(detail->fields[1].field, "spec.minNodes");
+}
+
+TEST(StatusTest, FieldsAreCutBetweenCharacters) {
+  const std::string longest(kMaxViolationBytes - 1, 'x');
+  const absl::Status error = error::InvalidField(longest + "\xc3\xa9", longest + "\xc3\xa9");
+  const auto detail = error::DetailOf(FromGrpcStatus(ToGrpcStatus(error)));
+  ASSERT_TRUE(detail.has_value());
+  EXPECT_THAT(detail->fields, ::testing::ElementsAre(error::FieldViolation{longest, longest}));
+}
+
 TEST(StatusTest, LongMessagesAreCutBetweenCharacters) {
   std::string message(kMaxErrorMessageBytes - 1, 'x');
   message += "\xc3\xa4\xc3\xa4";

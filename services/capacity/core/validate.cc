@@ -9,6 +9,7 @@
 #include "absl/strings/str_replace.h"
 #include "services/capacity/core/limits.h"
 #include "services/capacity/core/names.h"
+#include "services/common/cut.h"
 #include "services/common/resource_name.h"
 
 namespace muster::capacity {
@@ -143,7 +144,7 @@ void Validate(const MachineRow& machine, absl::string_view path, Faults& faults)
   check.That(machine.labels.size() <= kMaxLabels, "labels",
              absl::StrCat("must be at most ", kMaxLabels, "."));
   for (const auto& [key, value] : machine.labels) {
-    const std::string field = absl::StrCat("labels[", key.substr(0, kMaxLabelKeyBytes), "]");
+    const std::string field = absl::StrCat("labels[", Cut(key, kMaxLabelKeyBytes), "]");
     check.That(IsLabelKey(key), field, kLabelKeyShape);
     check.That(IsLabelValue(value), field, "must have a label value as Kubernetes has it.");
   }

@@ -95,6 +95,9 @@ TEST(ValidateTest, Machines) {
       {"machines[0].labels[-a]", [](MachineRow& m) { m.labels["-a"] = "x"; }},
       {"machines[0].labels[a/b/c]", [](MachineRow& m) { m.labels["a/b/c"] = "x"; }},
       {"machines[0].labels[a]", [](MachineRow& m) { m.labels["a"] = std::string(64, 'x'); }},
+      // Cut between characters: what is no UTF-8 no client could read.
+      {absl::StrCat("machines[0].labels[", std::string(316, 'a'), "]"),
+       [](MachineRow& m) { m.labels[std::string(316, 'a') + "\xc3\xa9\xc3\xa9"] = "x"; }},
       {"machines[0].labels",
        [](MachineRow& m) {
          for (size_t i = 0; i <= kMaxLabels; ++i) m.labels[absl::StrCat("k", i)] = "";
