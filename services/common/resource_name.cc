@@ -19,6 +19,18 @@ bool All(absl::string_view text, Predicate predicate) {
 bool IsAlnum(char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)); }
 bool IsLowerAlnum(unsigned char c) { return absl::ascii_islower(c) || absl::ascii_isdigit(c); }
 
+// A DNS label of any length.
+bool IsDnsPart(absl::string_view text) {
+  return !text.empty() && text.front() != '-' && text.back() != '-' &&
+         All(text, [](unsigned char c) { return IsLowerAlnum(c) || c == '-'; });
+}
+
+// Of those between dots, of which there is one at least.
+bool AllParts(absl::string_view text, bool (*predicate)(absl::string_view)) {
+  const std::vector<absl::string_view> parts = absl::StrSplit(text, '.');
+  return std::all_of(parts.begin(), parts.end(), predicate);
+}
+
 }  // namespace
 
 std::optional<std::vector<std::string>> MatchName(absl::string_view pattern,
@@ -38,15 +50,10 @@ std::optional<std::vector<std::string>> MatchName(absl::string_view pattern,
   return parts;
 }
 
-bool IsDnsLabel(absl::string_view text) {
-  return !text.empty() && text.size() <= 63 && text.front() != '-' && text.back() != '-' &&
-         All(text, [](unsigned char c) { return IsLowerAlnum(c) || c == '-'; });
-}
+bool IsDnsLabel(absl::string_view text) { return text.size() <= 63 && IsDnsPart(text); }
 
 bool IsDnsSubdomain(absl::string_view text, size_t max_size) {
-  if (text.empty() || text.size() > max_size) return false;
-  const std::vector<absl::string_view> labels = absl::StrSplit(text, '.');
-  return std::all_of(labels.begin(), labels.end(), IsDnsLabel);
+  return text.size() <= max_size && AllParts(text, &IsDnsLabel);
 }
 
 bool IsLabelWord(absl::string_view text) {
@@ -54,6 +61,15 @@ bool IsLabelWord(absl::string_view text) {
          All(text, [](unsigned char c) {
            return absl::ascii_isalnum(c) || c == '-' || c == '_' || c == '.';
          });
+}
+
+bool IsLabelValue(absl::string_view text) { return text.empty() || IsLabelWord(text); }
+
+bool IsLabelKey(absl::string_view text) {
+  const size_t slash = text.find('/');
+  if (slash == absl::string_view::npos) return IsLabelWord(text);
+  return slash <= 253 && AllParts(text.substr(0, slash), &IsDnsPart) &&
+         IsLabelWord(text.substr(slash + 1));
 }
 
 bool IsZoneId(absl::string_view text) {

@@ -25,8 +25,13 @@ inline absl::string_view ParentOf(absl::string_view name) {
 bool IsDnsLabel(absl::string_view text);
 // A DNS subdomain: labels joined by dots, at most `max_size` bytes in all.
 bool IsDnsSubdomain(absl::string_view text, size_t max_size = 253);
-// A label's value in Kubernetes that is not empty: 1 to 63 letters, digits, `-`, `_`, `.`, first and last a letter or digit.
+// 1 to 63 letters, digits, `-`, `_`, `.`, first and last a letter or digit.
 bool IsLabelWord(absl::string_view text);
+// A label's value in Kubernetes: such a word, or empty.
+bool IsLabelValue(absl::string_view text);
+// A key of labels, annotations and taints in Kubernetes: such a word, before which a prefix and `/` may stand. The prefix is like a DNS
+// subdomain of at most 253 bytes, but any of its parts may be that long.
+bool IsLabelKey(absl::string_view text);
 // A zone id such as `US-EAST-04A`: upper-case letters, digits and `-`, 2 to 32 bytes, first no `-`, ends with a letter.
 bool IsZoneId(absl::string_view text);
 // The zone's id without its last letter, nor a `-` before that: a label's value as well.

@@ -44,6 +44,28 @@ TEST(ResourceIdTest, DnsSubdomain) {
   EXPECT_FALSE(IsDnsSubdomain("ab.cd", 4));
 }
 
+// Kubernetes bounds a prefix as a whole.
+TEST(ResourceIdTest, LabelKey) {
+  const std::string word(63, 'a');
+  for (const std::string& good : {std::string("a"), std::string("node.example.com/Disk_1"),
+                                  word + "/" + word, std::string(64, 'a') + "/b",
+                                  std::string(240, 'a') + ".com/b", std::string(253, 'a') + "/b"})
+    EXPECT_TRUE(IsLabelKey(good)) << good;
+  for (const std::string& bad :
+       {std::string(), std::string("/a"), std::string("a/"), std::string("a/b/c"),
+        std::string("A/b"), std::string("a..b/c"), std::string("-a/b"), std::string("a-/b"),
+        word + "a", "b/" + word + "a", std::string(254, 'a') + "/b",
+        std::string(250, 'a') + ".com/b"})
+    EXPECT_FALSE(IsLabelKey(bad)) << bad;
+}
+
+TEST(ResourceIdTest, LabelValue) {
+  EXPECT_TRUE(IsLabelValue(""));
+  EXPECT_TRUE(IsLabelValue(std::string(63, 'a')));
+  for (const std::string& bad : {std::string(64, 'a'), std::string("-"), std::string("a b")})
+    EXPECT_FALSE(IsLabelValue(bad)) << bad;
+}
+
 TEST(ResourceIdTest, ZoneId) {
   for (const char* good : {"US-EAST-04A", "A1B", "LAB-A"}) EXPECT_TRUE(IsZoneId(good)) << good;
   for (const char* bad : {"", "A", "us-east-04a", "US-EAST-04", "US EAST A", "-A"})

@@ -97,6 +97,8 @@ constexpr Row kRows[] = {
        const std::string prefix = absl::StrCat(Longest(), ".", Longest(), ".", Longest(), ".");
        Want(asked, absl::StrCat(prefix, std::string(61, 'a'), "/", Longest()), Longest());
      }},
+    {"an affinity of a long part",
+     [](Asked& asked) { Want(asked, std::string(253, 'a') + "/" + Longest(), ""); }},
     {"an affinity of short words", [](Asked& asked) { Want(asked, "a", ""); }},
 };
 

@@ -52,13 +52,4 @@ bool IsPlaceName(absl::string_view name) {
          });
 }
 
-bool IsLabelKey(absl::string_view key) {
-  const size_t slash = key.find('/');
-  if (slash == absl::string_view::npos) return IsLabelWord(key);
-  return key.size() <= kMaxLabelKeyBytes && IsDnsSubdomain(key.substr(0, slash)) &&
-         IsLabelWord(key.substr(slash + 1));
-}
-
-bool IsLabelValue(absl::string_view value) { return value.empty() || IsLabelWord(value); }
-
 }  // namespace muster::capacity

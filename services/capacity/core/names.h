@@ -29,8 +29,5 @@ std::optional<std::string> ParseClaimName(absl::string_view name);
 bool IsMachineId(absl::string_view id);
 // A fabric's or a rack's name: 1 to 63 letters, digits, `-`, `_`, `.`.
 bool IsPlaceName(absl::string_view name);
-// A label's key and value as Kubernetes has them.
-bool IsLabelKey(absl::string_view key);
-bool IsLabelValue(absl::string_view value);
 
 }  // namespace muster::capacity

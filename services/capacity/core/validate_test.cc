@@ -105,7 +105,10 @@ TEST(ValidateTest, Machines) {
   };
   for (const Case& c : cases) {
     MachineRow machine = World::Machine("m1", "f1", "r1", 3);
-    machine.labels = {{"node.example.com/disk", "nvme"}, {"empty", ""}};
+    machine.labels = {{"node.example.com/disk", "nvme"},
+                      {"empty", ""},
+                      {std::string(64, 'a') + "/b", ""},
+                      {std::string(253, 'a') + "/b", ""}};
     Faults faults;
     Validate(machine, "machines[0]", faults);
     EXPECT_THAT(faults, IsEmpty());
@@ -143,6 +146,7 @@ TEST(ValidateTest, Affinity) {
       {term + ".expressions[0].key", of(0, [](auto& e) { e.key = ""; })},
       {term + ".expressions[1].key", of(1, [](auto& e) { e.key = "a b"; })},
       {term + ".expressions[2].key", of(2, [](auto& e) { e.key = std::string(64, 'k'); })},
+      {term + ".expressions[3].key", of(3, [](auto& e) { e.key = std::string(254, 'k') + "/b"; })},
       {term + ".expressions[0].values", of(0, [](auto& e) { e.values.clear(); })},
       {term + ".expressions[1].values", of(1, [](auto& e) { e.values.clear(); })},
       {term + ".expressions[2].values", of(2, [](auto& e) { e.values = {"x"}; })},

@@ -19,11 +19,6 @@ inline constexpr size_t kMaxNodeTaints = 32;
 // Bytes of all annotations of one pool, keys and values. Kubernetes allows 256 KiB an object; we
 // keep one copy a Node.
 inline constexpr size_t kMaxAnnotationBytes = 16 * 1024;
-// Kubernetes: bytes of the name part of a label or annotation key, of its prefix, and of a label
-// value.
-inline constexpr size_t kMaxKeyNameBytes = 63;
-inline constexpr size_t kMaxKeyPrefixBytes = 253;
-inline constexpr size_t kMaxLabelValueBytes = 63;
 // Bytes of spec.image.name, spec.image.kernel.
 inline constexpr size_t kMaxImageBytes = 128;
 // Digits of spec.gpu.version.

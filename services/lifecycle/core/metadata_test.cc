@@ -6,7 +6,6 @@
 #include <string>
 
 #include "services/common/resource_name.h"
-#include "services/lifecycle/core/validate.h"
 
 namespace muster::lifecycle {
 namespace {

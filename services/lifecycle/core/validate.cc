@@ -29,13 +29,6 @@ void CheckWord(Faults& faults, absl::string_view field, absl::string_view value,
   faults.Add(field, absl::StrCat("must be ", list));
 }
 
-bool IsNamePart(absl::string_view text, size_t max_size) {
-  const auto alnum = [](char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)); };
-  return !text.empty() && text.size() <= max_size && alnum(text.front()) && alnum(text.back()) &&
-         std::all_of(text.begin(), text.end(),
-                     [&](char c) { return alnum(c) || c == '-' || c == '_' || c == '.'; });
-}
-
 bool IsNumber(absl::string_view text, size_t max_digits) {
   return !text.empty() && text.size() <= max_digits && absl::c_all_of(text, [](char c) {
     return absl::ascii_isdigit(static_cast<unsigned char>(c));
@@ -77,7 +70,7 @@ void CheckLabels(Faults& faults, const StringMap& labels) {
     return faults.Add(kField, absl::StrCat("must have at most ", kMaxNodeLabels, " entries"));
   }
   for (const auto& [key, value] : labels) {
-    if (!IsQualifiedName(key)) faults.Add(At(kField, key), kBadKey);
+    if (!IsLabelKey(key)) faults.Add(At(kField, key), kBadKey);
     if (IsReserved(key)) faults.Add(At(kField, key), kReservedDomain);
     if (!IsLabelValue(value)) {
       faults.Add(At(kField, key), "has a value that is not a valid Kubernetes label value");
@@ -95,7 +88,7 @@ void CheckAnnotations(Faults& faults, const StringMap& annotations) {
     bytes += key.size() + value.size();
     // Kubernetes lower-cases an annotation's key before it judges it.
     const std::string judged = absl::AsciiStrToLower(key);
-    if (!IsQualifiedName(judged)) {
+    if (!IsLabelKey(judged)) {
       faults.Add(At(kField, key), "is not a valid Kubernetes annotation key");
     }
     if (IsReserved(judged)) faults.Add(At(kField, key), kReservedDomain);
@@ -123,7 +116,7 @@ void CheckTaints(Faults& faults, const std::vector<Taint>& taints) {
   for (size_t i = 0; i < taints.size(); ++i) {
     const Taint& taint = taints[i];
     const std::string field = absl::StrCat("spec.nodeTaints[", i, "]");
-    if (!IsQualifiedName(taint.key)) faults.Add(field + ".key", kBadKey);
+    if (!IsLabelKey(taint.key)) faults.Add(field + ".key", kBadKey);
     if (IsReserved(taint.key)) faults.Add(field + ".key", kReservedDomain);
     if (absl::c_linear_search(kKubernetesTaints, taint.key))
       faults.Add(field + ".key", "is put on and taken off by Kubernetes itself");
@@ -211,7 +204,7 @@ void CheckAffinity(Faults& faults, const Affinity& affinity) {
     for (size_t j = 0; j < affinity[i].size(); ++j) {
       const AffinityExpression& expression = affinity[i][j];
       const std::string field = absl::StrCat(term, "[", j, "]");
-      if (!IsQualifiedName(expression.key)) faults.Add(field + ".key", kBadKey);
+      if (!IsLabelKey(expression.key)) faults.Add(field + ".key", kBadKey);
       const bool valued = expression.op == "In" || expression.op == "NotIn";
       if (!valued && expression.op != "Exists" && expression.op != "DoesNotExist") {
         faults.Add(field + ".operator", "must be `In`, `NotIn`, `Exists` or `DoesNotExist`");
@@ -278,17 +271,6 @@ void CheckType(Faults& faults, const Spec& spec, std::optional<int64_t> target,
 }
 
 }  // namespace
-
-bool IsQualifiedName(absl::string_view text) {
-  const size_t slash = text.find('/');
-  if (slash == absl::string_view::npos) return IsNamePart(text, kMaxKeyNameBytes);
-  return IsDnsSubdomain(text.substr(0, slash), kMaxKeyPrefixBytes) &&
-         IsNamePart(text.substr(slash + 1), kMaxKeyNameBytes);
-}
-
-bool IsLabelValue(absl::string_view text) {
-  return text.empty() || IsNamePart(text, kMaxLabelValueBytes);
-}
 
 void ValidateCount(absl::string_view field, int64_t value, Faults& faults) {
   faults.Require(value >= 0 && value <= kMaxTargetNodes, field,

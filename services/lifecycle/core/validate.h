@@ -40,10 +40,4 @@ void ValidateCount(absl::string_view field, int64_t value, Faults& faults);
 // Adds every fault of a cluster's own fields. `name` must be well-formed.
 void ValidateCluster(const Cluster& cluster, Faults& faults);
 
-// A Kubernetes qualified name: an optional DNS subdomain and `/`, then 1 to 63 letters, digits,
-// `-`, `_`, `.`, that begins and ends with a letter or digit.
-bool IsQualifiedName(absl::string_view text);
-// A Kubernetes label value: empty, or the same as the name part above.
-bool IsLabelValue(absl::string_view text);
-
 }  // namespace muster::lifecycle

@@ -91,6 +91,18 @@ TEST(ValidateSpec, Table) {
          s.node_labels = {{"-x", "v"}};
        },
        {"spec.nodeLabels[-x]: is not a valid Kubernetes label key"}},
+      {"long prefixes",
+       [](Spec& s) {
+         s.node_labels = {{std::string(64, 'a') + "/x", ""}};
+         s.node_annotations = {{std::string(240, 'a') + ".com/x", ""}};
+         s.node_taints = {{std::string(253, 'a') + "/x", "", "NoSchedule"}};
+       },
+       {}},
+      {"too long a prefix",
+       [](Spec& s) {
+         s.node_taints = {{std::string(254, 'a') + "/x", "", "NoSchedule"}};
+       },
+       {"spec.nodeTaints[0].key: is not a valid Kubernetes label key"}},
       {"label value",
        [](Spec& s) {
          s.node_labels = {{"x", "a b"}};
