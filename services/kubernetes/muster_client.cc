@@ -153,20 +153,23 @@ absl::StatusOr<configuration::v1::PoolConfiguration> MusterClient::GetConfigurat
 }
 
 absl::Status MusterClient::Promote(const std::string& pool_uid, const std::string& profile,
-                                   const std::string& rollback) {
+                                   const std::string& rollback, const std::string& request_id) {
   configuration::v1::PromoteConfigurationRequest request;
   request.set_name(absl::StrCat("poolConfigurations/", pool_uid));
   request.set_node_profile(profile);
   request.set_rollback(rollback);
+  request.set_request_id(request_id);
   return rpc_
       ->Unary(rpc_->configuration, &ConfigurationService::Stub::PromoteConfiguration, request)
       .status();
 }
 
-absl::Status MusterClient::Rollback(const std::string& pool_uid, const std::string& profile) {
+absl::Status MusterClient::Rollback(const std::string& pool_uid, const std::string& profile,
+                                    const std::string& request_id) {
   configuration::v1::RollbackConfigurationRequest request;
   request.set_name(absl::StrCat("poolConfigurations/", pool_uid));
   request.set_node_profile(profile);
+  request.set_request_id(request_id);
   return rpc_
       ->Unary(rpc_->configuration, &ConfigurationService::Stub::RollbackConfiguration, request)
       .status();

@@ -60,10 +60,12 @@ class MusterClient {
   absl::StatusOr<configuration::v1::PoolConfiguration> GetConfiguration(
       const std::string& pool_uid);
   // `rollback`: empty, or what to roll back to was asked for at the same time. Then neither is
-  // carried out, what waits is dropped, and FAILED_PRECONDITION says that it was told.
+  // carried out, what waits is dropped, and FAILED_PRECONDITION says that it was told. Under one
+  // `request_id` it is carried out once; empty: whenever it is asked for.
   absl::Status Promote(const std::string& pool_uid, const std::string& profile,
-                       const std::string& rollback);
-  absl::Status Rollback(const std::string& pool_uid, const std::string& profile);
+                       const std::string& rollback, const std::string& request_id);
+  absl::Status Rollback(const std::string& pool_uid, const std::string& profile,
+                        const std::string& request_id);
 
   // Pools, Nodes and events of the cluster; `options.stream` is set here. `take` is called by gRPC's
   // threads, one message at a time, and must not block. Stop does not end it.

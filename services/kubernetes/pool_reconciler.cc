@@ -9,6 +9,7 @@
 #include "services/common/condition_names.h"
 #include "services/common/error.h"
 #include "services/common/log.h"
+#include "services/common/random_bits.h"
 #include "services/common/status_macros.h"
 #include "services/common/steady_clock.h"
 #include "services/kubernetes/core/names.h"
@@ -41,6 +42,11 @@ Json Frame(const NodePoolObject& object) {
           {"metadata", {{"name", object.name}, {"uid", object.uid}}}};
 }
 
+std::string NewRequestId() {
+  return absl::StrCat(absl::Hex(RandomBits(), absl::kZeroPad16),
+                      absl::Hex(RandomBits(), absl::kZeroPad16));
+}
+
 // As far as its status tells.
 bool ShowsNodes(const NodePoolObject& object) {
   return NumberOf(MemberOf(object.status, "currentNodes")) > 0 ||
@@ -59,6 +65,11 @@ PoolReconciler::Memory PoolReconciler::Recall(const NodePoolObject& object) {
     memory.object_generation = 0;
     memory.muster_generation = 0;
     memory.refusal = std::nullopt;
+  }
+  if (memory.promote != object.promote || memory.rollback != object.rollback) {
+    memory.promote = object.promote;
+    memory.rollback = object.rollback;
+    memory.order_id = NewRequestId();
   }
   return memory;
 }
@@ -244,7 +255,11 @@ absl::Status PoolReconciler::RemoveFinalizer(const NodePoolObject& object) {
 absl::Status PoolReconciler::PatchAnnotation(const NodePoolObject& object, const Json& patch) {
   const auto written = parts_.writer->Patch(PatchType::kJson, PathOf(object), patch,
                                             {{"fieldManager", kFieldManager}});
-  if (written.ok()) parts_.cluster->node_pools().Put(*written);
+  if (written.ok()) {
+    parts_.cluster->node_pools().Put(*written);
+    // The same once more is another order.
+    Recall(ReadNodePool(*written));
+  }
   // Somebody was quicker: the object says what is asked for now.
   if (absl::IsInvalidArgument(written.status()))
     return absl::AbortedError(written.status().message());
@@ -293,6 +308,8 @@ absl::Status PoolReconciler::CarryOutOrder(const NodePoolObject& object, const P
   RETURN_IF_ERROR(found.status());
   const configuration::v1::PoolConfiguration& configuration = *found;
   const OrderStep step = NextOrder(object, configuration);
+  // Whoever ordered something else since the first try is not overruled by the next.
+  const std::string id = Recall(object).order_id;
   absl::Status asked;
   switch (step.kind) {
     case OrderStep::Kind::kNone:
@@ -301,17 +318,17 @@ absl::Status PoolReconciler::CarryOutOrder(const NodePoolObject& object, const P
       more = true;
       return PatchAnnotation(object, ReplaceAnnotation(step.annotation, step.value, step.profile));
     case OrderStep::Kind::kConflict:
-      asked = parts_.muster->Promote(object.uid, *object.promote, *object.rollback);
+      asked = parts_.muster->Promote(object.uid, *object.promote, *object.rollback, id);
       break;
     case OrderStep::Kind::kNonsense:
       more = true;  // the other one may be meant
       asked = absl::InvalidArgumentError("is empty: it asks for nothing.");
       break;
     case OrderStep::Kind::kPromote:
-      asked = parts_.muster->Promote(object.uid, step.profile, "");
+      asked = parts_.muster->Promote(object.uid, step.profile, "", id);
       break;
     case OrderStep::Kind::kRollback:
-      asked = parts_.muster->Rollback(object.uid, step.profile);
+      asked = parts_.muster->Rollback(object.uid, step.profile, id);
       break;
     case OrderStep::Kind::kRemove:
       break;

@@ -69,6 +69,10 @@ class PoolReconciler {
     absl::Duration status_time = -absl::InfiniteDuration();  // of the last write, by a steady clock
     bool noted = false;  // the annotation kGrantable was found or made to say this
     std::optional<std::string> grantable = {};
+    // What the annotations order, and the request id of it as long as they order it.
+    std::optional<std::string> promote = {};
+    std::optional<std::string> rollback = {};
+    std::string order_id = {};
   };
 
   // There is no object: a pool that came from one goes too.

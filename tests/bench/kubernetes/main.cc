@@ -209,7 +209,7 @@ void MeasurePromotions(AdapterStack& stack, int pools) {
   MeasureLag(stack, "promotions", changes, [&](int change) {
     const std::string& uid = uids[PoolName(change % pools)];
     const bool promote = change / pools % 2 == 0;
-    (void)(promote ? muster.Promote(uid, "pending", "") : muster.Rollback(uid, "previous"));
+    (void)(promote ? muster.Promote(uid, "pending", "", "") : muster.Rollback(uid, "previous", ""));
   });
 }
 

@@ -1,5 +1,11 @@
+#include <grpcpp/grpcpp.h>
+
+#include <stdexcept>
+
 #include "absl/strings/str_cat.h"
+#include "muster/configuration/v1/configuration_service.grpc.pb.h"
 #include "tests/kubernetes/adapter/adapter_test_base.h"
+#include "tests/testing/patience.h"
 
 namespace muster::testing {
 namespace {
@@ -51,6 +57,16 @@ class NodePoolsTest : public AdapterTest<NodePoolsTest> {
       return AnnotationOf(object, kPromote).empty() && AnnotationOf(object, kRollback).empty() &&
              object["status"].value("nodeProfile", "") == profile;
     });
+  }
+  configuration::v1::PoolConfiguration ConfigurationOf(const std::string& uid) {
+    grpc::ClientContext context;
+    configuration::v1::GetPoolConfigurationRequest request;
+    request.set_name(absl::StrCat("poolConfigurations/", uid));
+    configuration::v1::PoolConfiguration pool;
+    const auto stub = configuration::v1::ConfigurationService::NewStub(stack().muster().channel());
+    const grpc::Status status = stub->GetPoolConfiguration(&context, request, &pool);
+    if (!status.ok()) throw std::runtime_error(status.error_message());
+    return pool;
   }
   // Publishes a driver; the profile that is pending for the pool then.
   std::string Publish(const std::string& pool, const std::string& version) {
@@ -273,6 +289,34 @@ TEST_F(NodePoolsTest, AnnotationsPromoteAndRollBackByWordAndByProfile) {
   ASSERT_TRUE(AwaitProfile(name, first)) << stack().GetNodePool(name).dump(2);
   EXPECT_TRUE(AwaitEvent(name, "CWManualUpgradeTrigger"));
   EXPECT_TRUE(AwaitEvent(name, "CWManualRollbackTrigger"));
+}
+
+// The annotation could not be removed; what somebody else ordered meanwhile stands.
+TEST_F(NodePoolsTest, AnOrderIsCarriedOutOnce) {
+  FakeApiServer* fake = stack().server().fake_or_null();
+  if (fake == nullptr) GTEST_SKIP() << "a real API server does not refuse on command";
+  const std::string name = Name();
+  const std::string uid = CreateHealthyPool(name);
+  const std::string first = stack().GetNodePool(name)["status"]["nodeProfile"];
+  const std::string second = Publish(name, "570.158.01");
+  Ctl({"promote", "nodepool", name});
+  ASSERT_TRUE(AwaitProfile(name, second)) << stack().GetNodePool(name).dump(2);
+
+  const std::string path = absl::StrCat("/apis/compute.coreweave.com/v1alpha1/nodepools/", name);
+  fake->FailNext({.verb = "PATCH", .path_prefix = path, .count = 1'000'000});
+  Json object = stack().GetNodePool(name);
+  object["metadata"]["annotations"][kRollback] = first;
+  const auto annotated = stack().client().Replace(path, object);
+  ASSERT_TRUE(annotated.ok()) << annotated.status();
+  Until([&] { return ConfigurationOf(uid).active() == first; }, "the rollback");
+  Ctl({"rollback", "nodepool", name, second});
+  fake->FailNoMore();
+  EXPECT_TRUE(AwaitProfile(name, second)) << stack().GetNodePool(name).dump(2);
+  EXPECT_EQ(ConfigurationOf(uid).orders_size(), 3);
+  EXPECT_EQ(ConfigurationOf(uid).active(), second);
+  // The same once more is another order.
+  Annotate(name, {{kRollback, first}});
+  EXPECT_TRUE(AwaitProfile(name, first)) << stack().GetNodePool(name).dump(2);
 }
 
 TEST_F(NodePoolsTest, WhatCannotBePromotedOrRolledBackIsToldAndForgotten) {
