@@ -263,7 +263,7 @@ void Adapter::Work() {
   absl::Duration identity_look = TheSteadyClock()->Now() + kIdentityLook;
   while (AwaitLook()) {
     history_->Look();
-    brake_->Look(absl::Now());
+    brake_->Look(absl::Now(), TheSteadyClock()->Now());
     if (TheSteadyClock()->Now() < identity_look) continue;
     identity_look = TheSteadyClock()->Now() + kIdentityLook;
     CheckIdentity();

@@ -34,7 +34,7 @@ std::optional<std::string> Brake::HeldAt(const std::string& pool) const {
   return found == shown_.end() ? std::nullopt : std::optional(found->second);
 }
 
-void Brake::Look(absl::Time now) {
+void Brake::Look(absl::Time now, absl::Duration steady) {
   {
     MutexLock lock(mutex_);
     const bool idle = pools_.cleared.empty() && pools_.held.empty() && nodes_.cleared.empty() &&
@@ -43,9 +43,11 @@ void Brake::Look(absl::Time now) {
     asked_ = false;
   }
   const PendingRemovals pending = parts_.look();
+  const Moment moment = {now, steady};
   std::optional<Order> order;
-  const bool pools_go = Decide(&Brake::pools_, pending.node_pools, pending.all_pools, now, order);
-  const bool nodes_go = Decide(&Brake::nodes_, pending.nodes, pending.all_nodes, now, order);
+  const bool pools_go =
+      Decide(&Brake::pools_, pending.node_pools, pending.all_pools, moment, order);
+  const bool nodes_go = Decide(&Brake::nodes_, pending.nodes, pending.all_nodes, moment, order);
   Show(pending);
   const auto names = [](bool go, const std::vector<Candidate>& candidates) {
     std::vector<std::string> all;
@@ -59,13 +61,14 @@ void Brake::Look(absl::Time now) {
 }
 
 Brake::Question Brake::Ask(Kind Brake::*which, const std::vector<Candidate>& candidates,
-                           const Removals& all, absl::Time now) {
+                           const Removals& all, absl::Duration steady) {
   const bool is_pools = which == &Brake::pools_;
   Question question{.facts = {.all = all}};
   BrakeFacts& facts = question.facts;
   MutexLock lock(mutex_);
   Kind& kind = this->*which;
-  while (!kind.went.empty() && kind.went.front().first + kBrakeWindow <= now) kind.went.pop_front();
+  while (!kind.went.empty() && kind.went.front().first + kBrakeWindow <= steady)
+    kind.went.pop_front();
   for (const auto& [time, removals] : kind.went) facts.went = facts.went + removals;
   for (const Candidate& candidate : candidates) {
     question.there.insert(candidate.uid);
@@ -79,8 +82,9 @@ Brake::Question Brake::Ask(Kind Brake::*which, const std::vector<Candidate>& can
 }
 
 bool Brake::Decide(Kind Brake::*which, const std::vector<Candidate>& candidates,
-                   const Removals& all, absl::Time now, std::optional<Order>& order) {
-  Question question = Ask(which, candidates, all, now);
+                   const Removals& all, const Moment& moment, std::optional<Order>& order) {
+  const auto [now, steady] = moment;
+  Question question = Ask(which, candidates, all, steady);
   BrakeFacts& facts = question.facts;
   BrakeVerdict verdict = JudgeRemovals(facts, parts_.limits);
   if (verdict == BrakeVerdict::kHold) {
@@ -96,7 +100,7 @@ bool Brake::Decide(Kind Brake::*which, const std::vector<Candidate>& candidates,
   kind.held.clear();
   if (holds) kind.held = std::move(question.fresh);
   if (holds || facts.would_go.empty()) return false;
-  if (verdict == BrakeVerdict::kPass) kind.went.emplace_back(now, facts.would_go);
+  if (verdict == BrakeVerdict::kPass) kind.went.emplace_back(steady, facts.would_go);
   kind.cleared = std::move(question.there);
   return true;
 }

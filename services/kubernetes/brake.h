@@ -74,16 +74,16 @@ class Brake {
   History::Verdict Judge(const std::string& uid);
   // What is held of the pool of that name, for its condition; nullopt: nothing.
   std::optional<std::string> HeldAt(const std::string& pool) const;
-  // Looks what would go and decides, if somebody asked or something is held. `now`: of the wall, as the
-  // orders have it. By one thread.
-  void Look(absl::Time now);
+  // Looks what would go and decides, if somebody asked or something is held. `now`: of day, as the
+  // orders have it; `steady`: of a SteadyClock, for what went. By one thread.
+  void Look(absl::Time now, absl::Duration steady);
 
  private:
   // What was decided of one kind.
   struct Kind {
-    absl::flat_hash_set<std::string> cleared = {};  // uids
-    absl::flat_hash_set<std::string> held = {};     // uids
-    std::deque<std::pair<absl::Time, Removals>> went = {};
+    absl::flat_hash_set<std::string> cleared = {};              // uids
+    absl::flat_hash_set<std::string> held = {};                 // uids
+    std::deque<std::pair<absl::Duration, Removals>> went = {};  // when, by the steady clock
     Removals holds = {};
   };
 
@@ -105,12 +105,17 @@ class Brake {
     absl::flat_hash_set<std::string> fresh = {};  // those that were not let go before
   };
 
+  struct Moment {
+    absl::Time now = absl::InfinitePast();
+    absl::Duration steady = absl::ZeroDuration();
+  };
+
   Question Ask(Kind Brake::*which, const std::vector<Candidate>& candidates, const Removals& all,
-               absl::Time now);
+               absl::Duration steady);
   // Returns whether its candidates were let go that had not been. `order`: asked for at most once a
   // look.
   bool Decide(Kind Brake::*which, const std::vector<Candidate>& candidates, const Removals& all,
-              absl::Time now, std::optional<Order>& order);
+              const Moment& moment, std::optional<Order>& order);
   Removals AllowedBy(std::optional<Order>& order, absl::Time now) const;
   // False: they may not go by it.
   bool TakeOff(Order& order, const Removals& going) const;

@@ -19,6 +19,7 @@ using ::testing::SizeIs;
 using Verdict = History::Verdict;
 
 const absl::Time kNow = absl::FromUnixSeconds(1'748'626'560);
+constexpr absl::Duration kSteady = absl::Hours(3);
 
 class BrakeTest : public ::testing::Test {
  protected:
@@ -93,12 +94,12 @@ class BrakeTest : public ::testing::Test {
 };
 
 TEST_F(BrakeTest, AllThatWouldGoDecides) {
-  brake_.Look(kNow);
+  brake_.Look(kNow, kSteady);
   EXPECT_EQ(looks_, 0) << "nobody asked";
   Miss(0, 2);
   EXPECT_EQ(brake_.Judge("u0"), Verdict::kWait);
   EXPECT_EQ(wakes_, 1);
-  brake_.Look(kNow);
+  brake_.Look(kNow, kSteady);
   EXPECT_THAT(Again(), ElementsAre("n0", "n1"));
   EXPECT_EQ(brake_.Judge("u0"), Verdict::kObey);
   EXPECT_EQ(brake_.Judge("u1"), Verdict::kObey);
@@ -108,7 +109,7 @@ TEST_F(BrakeTest, AllThatWouldGoDecides) {
 TEST_F(BrakeTest, MoreThanAFewAreHeldAndShown) {
   Miss(0, 3);
   (void)brake_.Judge("u0");
-  brake_.Look(kNow);
+  brake_.Look(kNow, kSteady);
   EXPECT_THAT(Again(), IsEmpty());
   EXPECT_EQ(brake_.Judge("u0"), Verdict::kKeep);
   EXPECT_EQ(brake_.Judge("u2"), Verdict::kKeep);
@@ -118,7 +119,7 @@ TEST_F(BrakeTest, MoreThanAFewAreHeldAndShown) {
   EXPECT_FALSE(brake_.HeldAt("q").has_value());
   // They are known again, all but a few.
   Miss(0, 1);
-  brake_.Look(kNow);
+  brake_.Look(kNow, kSteady);
   EXPECT_THAT(Shown(), ElementsAre("p is over"));
   EXPECT_FALSE(brake_.HeldAt("p").has_value());
   EXPECT_EQ(brake_.Judge("u0"), Verdict::kObey);
@@ -128,10 +129,10 @@ TEST_F(BrakeTest, AnOrderIsForSoMany) {
   Miss(0, 4);
   Allow({0, 3});
   (void)brake_.Judge("u0");
-  brake_.Look(kNow);
+  brake_.Look(kNow, kSteady);
   EXPECT_EQ(brake_.Judge("u0"), Verdict::kKeep) << "one more than was allowed";
   Allow({0, 5});
-  brake_.Look(kNow);
+  brake_.Look(kNow, kSteady);
   EXPECT_THAT(Again(), SizeIs(4));
   EXPECT_EQ(brake_.Judge("u0"), Verdict::kObey);
   EXPECT_EQ(order_.allowed, (Removals{0, 1})) << "what is left of it";
@@ -140,7 +141,7 @@ TEST_F(BrakeTest, AnOrderIsForSoMany) {
   Brake next(MakeParts());
   for (Brake* brake : {&brake_, &next}) {
     (void)brake->Judge("u4");
-    brake->Look(kNow);
+    brake->Look(kNow, kSteady);
     EXPECT_EQ(brake->Judge("u4"), Verdict::kKeep);
   }
 }
@@ -154,7 +155,7 @@ TEST_F(BrakeTest, NothingGoesByAnOrderThatCannotBeTakenOff) {
   };
   Brake brake(std::move(parts));
   (void)brake.Judge("u0");
-  brake.Look(kNow);
+  brake.Look(kNow, kSteady);
   EXPECT_EQ(brake.Judge("u0"), Verdict::kKeep);
 }
 
@@ -162,10 +163,10 @@ TEST_F(BrakeTest, AnOrderEnds) {
   Miss(0, 4);
   Allow({0, 4});
   (void)brake_.Judge("u0");
-  brake_.Look(kNow + absl::Hours(1));
+  brake_.Look(kNow + absl::Hours(1), kSteady);
   EXPECT_EQ(brake_.Judge("u0"), Verdict::kKeep);
   orders_ = absl::UnavailableError("Muster is away");
-  brake_.Look(kNow);
+  brake_.Look(kNow, kSteady);
   EXPECT_EQ(brake_.Judge("u0"), Verdict::kKeep) << "no order is known";
 }
 
@@ -173,14 +174,15 @@ TEST_F(BrakeTest, DropByDropIsNoFew) {
   for (int i = 0; i < 2; ++i) {
     Miss(i, i + 1);
     (void)brake_.Judge(absl::StrCat("u", i));
-    brake_.Look(kNow);
+    brake_.Look(kNow, kSteady);
     EXPECT_EQ(brake_.Judge(absl::StrCat("u", i)), Verdict::kObey);
   }
   Miss(2, 3);
   (void)brake_.Judge("u2");
-  brake_.Look(kNow + absl::Minutes(9));
+  // Whatever is done to the time of day.
+  brake_.Look(kNow + absl::Hours(1), kSteady + absl::Minutes(9));
   EXPECT_EQ(brake_.Judge("u2"), Verdict::kKeep);
-  brake_.Look(kNow + kBrakeWindow);
+  brake_.Look(kNow - absl::Hours(1), kSteady + kBrakeWindow);
   EXPECT_EQ(brake_.Judge("u2"), Verdict::kObey) << "time went by";
 }
 
@@ -189,11 +191,11 @@ TEST_F(BrakeTest, PoolsAndNodesTogetherNeedAnOrderForBoth) {
   pending_.node_pools = {{.uid = "pu", .name = "p", .pool = "p", .pool_uid = "pu", .nodes = 3}};
   pending_.all_pools = {1, 3};
   (void)brake_.Judge("pu");
-  brake_.Look(kNow);
+  brake_.Look(kNow, kSteady);
   EXPECT_EQ(brake_.Judge("pu"), Verdict::kKeep) << "a pool of more than a few Nodes";
   EXPECT_THAT(brake_.HeldAt("p").value_or(""), HasSubstr("--node-pools=1 --nodes=6."));
   Allow({1, 6});
-  brake_.Look(kNow);
+  brake_.Look(kNow, kSteady);
   EXPECT_EQ(brake_.Judge("pu"), Verdict::kObey);
   EXPECT_EQ(brake_.Judge("u0"), Verdict::kObey);
 }
@@ -201,7 +203,7 @@ TEST_F(BrakeTest, PoolsAndNodesTogetherNeedAnOrderForBoth) {
 TEST_F(BrakeTest, TheHistoryHasTheFirstWord) {
   Miss(0, 1);
   (void)brake_.Judge("u0");
-  brake_.Look(kNow);
+  brake_.Look(kNow, kSteady);
   history_.Leave();
   EXPECT_EQ(brake_.Judge("u0"), Verdict::kWait);
   history_.Enter("b");
@@ -211,9 +213,9 @@ TEST_F(BrakeTest, TheHistoryHasTheFirstWord) {
 TEST_F(BrakeTest, WhatIsKnownAgainIsNoLongerCleared) {
   Miss(0, 1);
   (void)brake_.Judge("u0");
-  brake_.Look(kNow);
+  brake_.Look(kNow, kSteady);
   Miss(0, 0);
-  brake_.Look(kNow);
+  brake_.Look(kNow, kSteady);
   EXPECT_EQ(brake_.Judge("u0"), Verdict::kWait);
 }
 
