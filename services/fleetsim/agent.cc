@@ -8,11 +8,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/time/clock.h"
 #include "muster/capacity/v1/capacity_service.grpc.pb.h"
 #include "muster/lifecycle/v1/lifecycle_service.grpc.pb.h"
+#include "services/common/deadline.h"
 #include "services/common/log.h"
 #include "services/common/status_macros.h"
+#include "services/common/steady_clock.h"
 #include "services/common/user_agent.h"
 #include "services/fleetsim/intervals.h"
 #include "services/rpc/client/batches.h"
@@ -201,10 +202,10 @@ void Agent::CatalogueLoop() {
       MutexLock lock(mutex_);
       TellCluster();
       missing = catalogue_.Missing();
-      const absl::Time next = absl::Now() + kCatalogueInterval;
+      const Deadline next(kCatalogueInterval);
       while (status.ok() && !catalogue_.is_waited_for() && !stopper_.stopped() &&
-             absl::Now() < next)
-        changed_.WaitFor(mutex_, next - absl::Now());
+             next.WaitFor(changed_, mutex_)) {
+      }
     }
     if (stopper_.stopped()) return;
     if (!status.ok()) log::Warn("the instance types were not read", {{"status", status}});
@@ -248,7 +249,7 @@ void Agent::RegisterLoop() {
 
 void Agent::ReportLoop() {
   Backoff backoff = NewBackoff();
-  absl::Time next_call = absl::InfinitePast();
+  absl::Duration next_call = -absl::InfiniteDuration();  // by the steady clock
   while (true) {
     std::vector<FleetModel::Due> batch;
     {
@@ -256,7 +257,7 @@ void Agent::ReportLoop() {
       while (!stopper_.stopped()) {
         const absl::Duration wait =
             std::max(model_.NextDue().value_or(absl::InfiniteFuture()) - clock_.Now(),
-                     next_call - absl::Now());
+                     next_call - TheSteadyClock()->Now());
         if (wait <= absl::ZeroDuration()) break;
         changed_.WaitFor(mutex_, std::min(wait, kLongestSleep));
       }
@@ -272,7 +273,7 @@ void Agent::ReportLoop() {
     } else if (!stopper_.Sleep(backoff.Next())) {
       return;
     }
-    next_call = absl::Now() + kBatchInterval;
+    next_call = TheSteadyClock()->Now() + kBatchInterval;
   }
 }
 
@@ -281,7 +282,7 @@ bool Agent::Report(const std::vector<FleetModel::Due>& batch) {
   for (const FleetModel::Due& due : batch) {
     for (const auto& report : due.reports) *request.add_reports() = report;
   }
-  const absl::Time sent = absl::Now();
+  const absl::Duration sent = TheSteadyClock()->Now();
   const auto response = rpc_->Unary(rpc_->lifecycle, &LifecycleService::Stub::ReportNodes, request);
   absl::Status status = response.status();
   if (status.ok() && response->results_size() != request.reports_size()) {
@@ -291,7 +292,7 @@ bool Agent::Report(const std::vector<FleetModel::Due>& batch) {
   {
     MutexLock lock(mutex_);
     ++stats_.calls;
-    stats_.waited += absl::Now() - sent;
+    stats_.waited += TheSteadyClock()->Now() - sent;
   }
   std::vector<int> codes;
   if (status.ok()) {

@@ -153,7 +153,7 @@ void Cluster::Touch(const std::string& machine) {
   if (it->second.busy) {
     it->second.changed = true;
   } else {
-    Enqueue(it->first, it->second, std::max(clock_.Now(), it->second.not_before));
+    Enqueue(it->first, it->second, std::max(steady_.Now(), it->second.not_before));
   }
 }
 
@@ -168,7 +168,7 @@ void Cluster::TendLease(const std::string& machine, const DesiredMachine& desire
   }
 }
 
-void Cluster::Enqueue(const std::string& name, Machine& machine, absl::Time due) {
+void Cluster::Enqueue(const std::string& name, Machine& machine, absl::Duration due) {
   if (machine.queued && machine.due <= due) return;
   if (machine.queued) queue_.erase({machine.due, name});
   machine.due = due;
@@ -197,8 +197,7 @@ std::string Cluster::Take(ClusterPlan& plan) {
   while (!stopped_) {
     // Before everything is listed what is missing cannot be told from what was not heard of.
     const bool known = listed_ == kCollections && !queue_.empty();
-    const absl::Time now = clock_.Now();
-    const absl::Duration wait = known ? queue_.begin()->first - now : kLongestSleep;
+    const absl::Duration wait = known ? queue_.begin()->first - steady_.Now() : kLongestSleep;
     if (wait > absl::ZeroDuration()) {
       changed_.WaitFor(mutex_, std::min(wait, kLongestSleep));
       continue;
@@ -213,7 +212,7 @@ std::string Cluster::Take(ClusterPlan& plan) {
     plan = PlanCluster({.desired = &machine.desired,
                         .node = node.empty() ? nullptr : node[0],
                         .pods = pods_.OnMachine(name),
-                        .now = now},
+                        .now = clock_.Now()},
                        options_.kubelet);
     return name;
   }
@@ -259,9 +258,9 @@ void Cluster::Finish(const std::string& name, const ClusterPlan& plan, const abs
   MutexLock lock(mutex_);
   Machine& machine = machines_.find(name)->second;
   machine.busy = false;
-  const absl::Time now = clock_.Now();
+  const absl::Duration now = steady_.Now();
   machine.rounds = plan.calls.empty() ? 0 : machine.rounds + 1;
-  machine.not_before = absl::InfinitePast();
+  machine.not_before = -absl::InfiniteDuration();
   if (!status.ok()) {
     ++failed_;
     machine.not_before = now + std::max(PauseOf(machine), kubernetes::ErrorOf(status).retry_after);
@@ -275,7 +274,7 @@ void Cluster::Finish(const std::string& name, const ClusterPlan& plan, const abs
   if (!plan.calls.empty() || machine.changed) {
     Enqueue(name, machine, std::max(now, machine.not_before));
   } else if (plan.look_again != absl::InfiniteFuture()) {
-    Enqueue(name, machine, plan.look_again);
+    Enqueue(name, machine, now + (plan.look_again - clock_.Now()));
   } else if (machine.desired.power == DesiredMachine::Power::kOff &&
              nodes_.OnMachine(name).empty() && pods_.OnMachine(name).empty()) {
     machines_.erase(name);

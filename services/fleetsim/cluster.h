@@ -14,6 +14,7 @@
 #include "absl/time/time.h"
 #include "services/common/clock.h"
 #include "services/common/mutex.h"
+#include "services/common/steady_clock.h"
 #include "services/fleetsim/cluster_plan.h"
 #include "services/fleetsim/cluster_view.h"
 #include "services/fleetsim/leases.h"
@@ -71,8 +72,8 @@ class Cluster {
     bool busy = false;     // a thread is at it
     bool changed = false;  // meanwhile
     bool queued = false;
-    absl::Time due = absl::InfiniteFuture();
-    absl::Time not_before = absl::InfinitePast();
+    absl::Duration due = absl::InfiniteDuration();          // by the steady clock
+    absl::Duration not_before = -absl::InfiniteDuration();  // likewise
     int rounds = 0;  // in which there was something to do, without a break
   };
 
@@ -85,12 +86,13 @@ class Cluster {
   void Touch(const std::string& machine) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void TendLease(const std::string& machine, const DesiredMachine& desired)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Enqueue(const std::string& name, Machine& machine, absl::Time due)
+  void Enqueue(const std::string& name, Machine& machine, absl::Duration due)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Duration PauseOf(const Machine& machine) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const ClusterOptions options_;
-  const Clock& clock_;
+  const Clock& clock_;  // for what is written, and what the API server's times say
+  const SteadyClock& steady_ = *TheSteadyClock();
   const std::unique_ptr<kubernetes::Client> client_;
   const std::unique_ptr<kubernetes::Sink> node_inlet_;
   const std::unique_ptr<kubernetes::Sink> pod_inlet_;
@@ -102,10 +104,10 @@ class Cluster {
   ClusterView<NodeSeen> nodes_ MUSTER_GUARDED_BY(mutex_);
   ClusterView<PodSeen> pods_ MUSTER_GUARDED_BY(mutex_);
   absl::node_hash_map<std::string, Machine> machines_ MUSTER_GUARDED_BY(mutex_);
-  absl::btree_set<std::pair<absl::Time, std::string>> queue_ MUSTER_GUARDED_BY(mutex_);
+  absl::btree_set<std::pair<absl::Duration, std::string>> queue_ MUSTER_GUARDED_BY(mutex_);
   int64_t calls_ MUSTER_GUARDED_BY(mutex_) = 0;
   int64_t failed_ MUSTER_GUARDED_BY(mutex_) = 0;
-  absl::Time last_log_ MUSTER_GUARDED_BY(mutex_) = absl::InfinitePast();
+  absl::Duration last_log_ MUSTER_GUARDED_BY(mutex_) = -absl::InfiniteDuration();
   absl::BitGen random_ MUSTER_GUARDED_BY(mutex_);
   kubernetes::Reflector node_reflector_;
   kubernetes::Reflector pod_reflector_;

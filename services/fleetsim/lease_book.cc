@@ -22,7 +22,7 @@ void LeaseBook::Set(Lease& lease, Course course) {
   lease.course = course;
 }
 
-void LeaseBook::Enqueue(const std::string& node, Lease& lease, absl::Time due) {
+void LeaseBook::Enqueue(const std::string& node, Lease& lease, absl::Duration due) {
   Dequeue(node, lease);
   lease.due = due;
   lease.queued = true;
@@ -35,7 +35,7 @@ void LeaseBook::Dequeue(const std::string& node, Lease& lease) {
   lease.queued = false;
 }
 
-void LeaseBook::Renew(const std::string& node, const std::string& uid, absl::Time now) {
+void LeaseBook::Renew(const std::string& node, const std::string& uid, absl::Duration now) {
   Lease& lease = leases_[node];
   if (lease.course == Course::kKept && lease.uid == uid) return;
   Set(lease, Course::kKept);
@@ -50,7 +50,7 @@ void LeaseBook::Leave(const std::string& node) {
   Dequeue(node, it->second);
 }
 
-void LeaseBook::End(const std::string& node, absl::Time now) {
+void LeaseBook::End(const std::string& node, absl::Duration now) {
   const auto it = leases_.find(node);
   if (it == leases_.end() || it->second.course == Course::kEnding) return;
   Lease& lease = it->second;
@@ -63,11 +63,11 @@ void LeaseBook::End(const std::string& node, absl::Time now) {
   }
 }
 
-absl::Time LeaseBook::NextDue() const {
-  return queue_.empty() ? absl::InfiniteFuture() : std::max(queue_.begin()->first, not_before_);
+absl::Duration LeaseBook::NextDue() const {
+  return queue_.empty() ? absl::InfiniteDuration() : std::max(queue_.begin()->first, not_before_);
 }
 
-std::optional<LeaseBook::Task> LeaseBook::Take(absl::Time now) {
+std::optional<LeaseBook::Task> LeaseBook::Take(absl::Duration now) {
   if (NextDue() > now) return std::nullopt;
   const std::string node = queue_.begin()->second;
   Lease& lease = leases_.find(node)->second;
@@ -77,7 +77,7 @@ std::optional<LeaseBook::Task> LeaseBook::Take(absl::Time now) {
   return Task{node, lease.uid, lease.course == Course::kEnding, now};
 }
 
-void LeaseBook::Done(const Task& task, Outcome outcome, absl::Duration pause, absl::Time now) {
+void LeaseBook::Done(const Task& task, Outcome outcome, absl::Duration pause, absl::Duration now) {
   const auto it = leases_.find(task.node);
   Lease& lease = it->second;
   lease.busy = false;
@@ -99,7 +99,7 @@ void LeaseBook::Done(const Task& task, Outcome outcome, absl::Duration pause, ab
     Enqueue(task.node, lease, now);  // it was told another thing meanwhile
   } else {
     // It keeps its place after a delay, unless that was as long as an interval.
-    absl::Time next = task.taken + options_.interval * PlaceOf(task.node);
+    absl::Duration next = task.taken + options_.interval * PlaceOf(task.node);
     if (lease.spread) next = lease.due + options_.interval;
     if (lease.spread && next <= now) next = task.taken + options_.interval;
     lease.spread = true;

@@ -19,8 +19,8 @@ struct LeaseOptions {
 };
 
 // Which Node's lease is to be written or deleted when. Those of many Nodes spread over the
-// interval; where requests take longer than it has room for, it grows for all alike. Pure; not
-// thread-safe.
+// interval; where requests take longer than it has room for, it grows for all alike. Times are of a
+// SteadyClock. Pure; not thread-safe.
 class LeaseBook {
  public:
   // One request. Of one lease there is one at a time.
@@ -28,7 +28,7 @@ class LeaseBook {
     std::string node = {};
     std::string uid = {};  // of the v1 Node
     bool ends = false;     // to be deleted
-    absl::Time taken = absl::InfinitePast();
+    absl::Duration taken = -absl::InfiniteDuration();
   };
   enum class Outcome {
     kDone,
@@ -39,18 +39,18 @@ class LeaseBook {
   explicit LeaseBook(const LeaseOptions& options) : options_(options) {}
 
   // A kubelet speaks for the Node of that uid: its lease is renewed, the first time at once.
-  void Renew(const std::string& node, const std::string& uid, absl::Time now);
+  void Renew(const std::string& node, const std::string& uid, absl::Duration now);
   // None does, for now.
   void Leave(const std::string& node);
   // The Node is gone and will not come back: so goes its lease, if we ever wrote one.
-  void End(const std::string& node, absl::Time now);
+  void End(const std::string& node, absl::Duration now);
 
-  // When there is something to do; InfiniteFuture: nothing is known of.
-  absl::Time NextDue() const;
+  // When there is something to do; infinite: nothing is known of.
+  absl::Duration NextDue() const;
   // What is due by `now`, the longest due first. To be answered with Done.
-  std::optional<Task> Take(absl::Time now);
+  std::optional<Task> Take(absl::Duration now);
   // `pause`: at least so long, if it did not succeed.
-  void Done(const Task& task, Outcome outcome, absl::Duration pause, absl::Time now);
+  void Done(const Task& task, Outcome outcome, absl::Duration pause, absl::Duration now);
 
   // Leases that are kept renewed.
   int64_t kept() const { return kept_; }
@@ -64,21 +64,21 @@ class LeaseBook {
     bool busy = false;
     bool queued = false;
     bool spread = false;  // it has its place in the interval
-    absl::Time due = absl::InfinitePast();
+    absl::Duration due = -absl::InfiniteDuration();
     int failures = 0;  // in a row
   };
   using Leases = absl::node_hash_map<std::string, Lease>;
 
   void Set(Lease& lease, Course course);
-  void Enqueue(const std::string& node, Lease& lease, absl::Time due);
+  void Enqueue(const std::string& node, Lease& lease, absl::Duration due);
   void Dequeue(const std::string& node, Lease& lease);
 
   const LeaseOptions options_;
   Leases leases_;
-  absl::btree_set<std::pair<absl::Time, std::string>> queue_;
+  absl::btree_set<std::pair<absl::Duration, std::string>> queue_;
   int64_t kept_ = 0;
   int unreachable_ = 0;  // in a row
-  absl::Time not_before_ = absl::InfinitePast();
+  absl::Duration not_before_ = -absl::InfiniteDuration();
 };
 
 }  // namespace muster::fleetsim

@@ -39,7 +39,7 @@ void Leases::Stop() {
 
 void Leases::Renew(const NodeSeen& node) {
   MutexLock lock(mutex_);
-  book_.Renew(node.name, node.uid, clock_.Now());
+  book_.Renew(node.name, node.uid, steady_.Now());
   changed_.Signal();
 }
 
@@ -50,7 +50,7 @@ void Leases::Leave(const std::string& node) {
 
 void Leases::End(const std::string& node) {
   MutexLock lock(mutex_);
-  book_.End(node, clock_.Now());
+  book_.End(node, steady_.Now());
   changed_.Signal();
 }
 
@@ -67,7 +67,7 @@ void Leases::Work() {
     {
       MutexLock lock(mutex_);
       while (!stopped_ && !task) {
-        const absl::Time now = clock_.Now();
+        const absl::Duration now = steady_.Now();
         task = book_.Take(now);
         if (!task) changed_.WaitFor(mutex_, std::min(book_.NextDue() - now, kLongestSleep));
       }
@@ -83,7 +83,7 @@ absl::Status Leases::Make(const LeaseBook::Task& task) {
     const absl::Status status = client_.Delete(path);
     return absl::IsNotFound(status) ? absl::OkStatus() : status;
   }
-  const Json lease = NodeLease(task.node, task.uid, task.taken);
+  const Json lease = NodeLease(task.node, task.uid, clock_.Now());
   const absl::Status status = client_.Patch(PatchType::kMerge, path, lease).status();
   if (!absl::IsNotFound(status)) return status;
   return client_.Create(kLeasesPath, lease).status();
@@ -91,7 +91,7 @@ absl::Status Leases::Make(const LeaseBook::Task& task) {
 
 void Leases::Finish(const LeaseBook::Task& task, const absl::Status& status) {
   MutexLock lock(mutex_);
-  const absl::Time now = clock_.Now();
+  const absl::Duration now = steady_.Now();
   if (!status.ok()) {
     ++stats_.failed;
     if (!stopped_ && now - last_log_ >= kLogInterval) {

@@ -9,6 +9,7 @@
 #include "absl/time/time.h"
 #include "services/common/clock.h"
 #include "services/common/mutex.h"
+#include "services/common/steady_clock.h"
 #include "services/fleetsim/cluster_objects.h"
 #include "services/fleetsim/lease_book.h"
 #include "services/kubernetes/api/client.h"
@@ -50,13 +51,14 @@ class Leases {
   void Finish(const LeaseBook::Task& task, const absl::Status& status);
 
   kubernetes::Client& client_;
-  const Clock& clock_;
+  const Clock& clock_;  // for what is written
+  const SteadyClock& steady_ = *TheSteadyClock();
   mutable Mutex mutex_;
   CondVar changed_;
   bool stopped_ MUSTER_GUARDED_BY(mutex_) = false;
   LeaseBook book_ MUSTER_GUARDED_BY(mutex_);
   LeaseStats stats_ MUSTER_GUARDED_BY(mutex_);
-  absl::Time last_log_ MUSTER_GUARDED_BY(mutex_) = absl::InfinitePast();
+  absl::Duration last_log_ MUSTER_GUARDED_BY(mutex_) = -absl::InfiniteDuration();
   std::vector<std::thread> threads_;
 };
 
