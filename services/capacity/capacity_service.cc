@@ -4,6 +4,7 @@
 
 #include "services/capacity/capacity_metrics.h"
 #include "services/capacity/core/audit.h"
+#include "services/capacity/gang_timer.h"
 #include "services/capacity/handlers.h"
 #include "services/common/status_macros.h"
 
@@ -25,12 +26,13 @@ absl::StatusOr<std::unique_ptr<CapacityService>> CapacityService::Create(Options
       .service = "capacity",
       .interval = options.audit_interval,
       .audit = [lane = service->lane_.get()] { return lane->Audit(Audit); }});
+  const Policy policy{.released_keep = options.released_keep,
+                      .gang_keep = options.gang_keep,
+                      .preemption_notice = options.preemption_notice};
+  service->gang_timer_ = std::make_unique<GangTimer>(service->lane_.get(), policy);
   service->handlers_ =
       std::make_unique<Handlers>(rpc::Writer<Lane>{service->lane_.get(), options.request_keep},
-                                 service->auditor_.get(), &service->lane_->clock(),
-                                 Policy{.released_keep = options.released_keep,
-                                        .gang_keep = options.gang_keep,
-                                        .preemption_notice = options.preemption_notice});
+                                 service->auditor_.get(), &service->lane_->clock(), policy);
   return service;
 }
 

@@ -19,9 +19,10 @@ class Collectable;
 namespace muster::capacity {
 
 class CapacityMetrics;
+class GangTimer;
 
-// The capacity service: its state, its lane, and the handlers of
-// muster.capacity.v1.CapacityService.
+// The capacity service: its state, its lane, the handlers of muster.capacity.v1.CapacityService, and
+// what ends the time for which gangs keep machines.
 class CapacityService {
  public:
   struct Options {
@@ -51,6 +52,7 @@ class CapacityService {
   const std::unique_ptr<const storage::Store<capacity::State>> store_ = storage::NewCapacityStore();
   std::unique_ptr<Lane> lane_;
   std::shared_ptr<CapacityMetrics> metrics_;
+  std::unique_ptr<GangTimer> gang_timer_;
   std::unique_ptr<storage::Auditor> auditor_;
   std::unique_ptr<grpc::Service> handlers_;
 };

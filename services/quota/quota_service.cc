@@ -25,8 +25,7 @@ absl::StatusOr<std::unique_ptr<QuotaService>> QuotaService::Create(Options optio
       .service = "quota",
       .interval = options.audit_interval,
       .audit = [lane = service->lane_.get()] { return lane->Audit(Audit); }});
-  service->override_timer_ =
-      std::make_unique<OverrideTimer>(service->lane_.get(), &service->lane_->clock());
+  service->override_timer_ = std::make_unique<OverrideTimer>(service->lane_.get());
   service->handlers_ = std::make_unique<Handlers>(
       rpc::Writer<Lane>{service->lane_.get(), options.request_keep}, service->auditor_.get(),
       &service->lane_->clock(), Policy{.released_keep = options.released_keep});

@@ -69,4 +69,7 @@ struct SyncClaims {
   std::vector<SyncClaim> claims = {};
 };
 
+// "It is so late now": what a gang has kept for long enough is for those behind it.
+struct EndKeeps {};
+
 }  // namespace muster::capacity

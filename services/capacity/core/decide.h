@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -48,7 +49,15 @@ absl::StatusOr<ClaimView> Decide(StagedState<State>& staged, const SyncClaim& co
 std::vector<absl::StatusOr<ClaimView>> Decide(StagedState<State>& staged, const SyncClaims& command,
                                               absl::Time now, const Policy& policy = {});
 
-// What the same decides, with kNewestGeneration for a claim that is to be newer than any. Leaves
+// Serves those behind gangs that keep nothing any more. Returns how many rows changed; the same
+// again changes none.
+size_t Decide(StagedState<State>& staged, const EndKeeps& command, absl::Time now,
+              const Policy& policy = {});
+// When a gang that waits keeps nothing any more for the first time after `after`; InfiniteFuture:
+// never. Costs O(lines).
+absl::Time NextKeepEnd(const State& state, const Policy& policy, absl::Time after);
+
+// What SyncClaims decides, with kNewestGeneration for a claim that is to be newer than any. Leaves
 // its changes on the staged state, where the answers are read: the caller takes them back.
 std::vector<absl::StatusOr<ClaimView>> Check(StagedState<State>& staged, SyncClaims command,
                                              absl::Time now, const Policy& policy = {});

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "services/capacity/core/arrivals.h"
@@ -222,6 +223,32 @@ std::vector<absl::StatusOr<ClaimView>> Decide(StagedState<State>& staged, const 
     views.back()->granted = grants[command.claims[i].pool_uid];
   }
   return views;
+}
+
+size_t Decide(StagedState<State>& staged, const EndKeeps&, absl::Time now, const Policy& policy) {
+  const size_t mark = staged.Mark();
+  std::vector<InventoryKey> keys;
+  for (const auto& [key, inventory] : staged.state().inventories()) keys.push_back(key);
+  for (const InventoryKey& key : keys) ServeOverdue(staged, key, now, policy);
+  return staged.Mark() - mark;
+}
+
+absl::Time NextKeepEnd(const State& state, const Policy& policy, absl::Time after) {
+  absl::Time next = absl::InfiniteFuture();
+  if (policy.gang_keep <= absl::ZeroDuration()) return next;
+  for (const auto& [key, inventory] : state.inventories()) {
+    for (const auto& [selector, line] : inventory.queue().lines()) {
+      if (!selector.gang) continue;
+      for (auto it = line.lower_bound({ComputeClass::kDefault, policy.KeepsAfter(after), ""});
+           it != line.end() && std::get<0>(*it) == ComputeClass::kDefault; ++it) {
+        const absl::Time end = std::get<1>(*it) + policy.gang_keep;
+        if (end <= after) continue;
+        next = std::min(next, end);
+        break;
+      }
+    }
+  }
+  return next;
 }
 
 std::vector<absl::StatusOr<ClaimView>> Check(StagedState<State>& staged, SyncClaims command,

@@ -208,6 +208,44 @@ TEST_F(GangTest, NothingIsKeptForever) {
   EXPECT_THAT(world_.MachinesOf("b"), SizeIs(1));
 }
 
+// Nobody need ask again.
+TEST_F(GangTest, WhoWaitsBehindAGangIsServedOnceItsKeepEnds) {
+  world_.RegisterRack("f", "r", 2);
+  Then(world_.Want("x", 1));
+  Then(world_.WantGang("g", 2));
+  const absl::Time end = world_.now() + absl::Hours(24);
+  Then(world_.Want("b", 1));
+  EXPECT_EQ(NextKeepEnd(world_.state(), Policy(), absl::InfinitePast()), end);
+  world_.Advance(end - world_.now() - absl::Seconds(1));
+  EXPECT_EQ(world_.Do(EndKeeps{}), 0u);
+  world_.Advance(absl::Seconds(1));
+  EXPECT_GT(world_.Do(EndKeeps{}), 0u);
+  EXPECT_THAT(world_.MachinesOf("b"), SizeIs(1));
+  // The gang waits on; nothing is due any more.
+  EXPECT_EQ(world_.Do(EndKeeps{}), 0u);
+  EXPECT_EQ(NextKeepEnd(world_.state(), Policy(), world_.now()), absl::InfiniteFuture());
+}
+
+TEST_F(GangTest, EveryKeepEndsAtItsOwnTime) {
+  Then(world_.WantGang("g", 2));
+  const absl::Time first = world_.now() + absl::Hours(24);
+  Then(world_.WantGang("h", 2));
+  Then(world_.WantGang("g", 5));
+  SyncClaim spot = world_.WantSpot("s", 2);
+  spot.gang = true;
+  Then(spot);
+  Then(world_.Want("b", 1));
+  std::vector<absl::Time> ends;
+  for (absl::Time at = absl::InfinitePast(); at != absl::InfiniteFuture();
+       at = NextKeepEnd(world_.state(), Policy(), at))
+    ends.push_back(at);
+  EXPECT_THAT(ends, ElementsAre(absl::InfinitePast(), first, first + absl::Seconds(1),
+                                first + absl::Seconds(2)));
+  EXPECT_EQ(
+      NextKeepEnd(world_.state(), Policy{.gang_keep = absl::ZeroDuration()}, absl::InfinitePast()),
+      absl::InfiniteFuture());
+}
+
 // "A machine lost to repair is replaced alone, with its old age": also the last one of its request.
 TEST_F(GangTest, WhatIsLostIsReplacedAloneWhateverElseIsLost) {
   world_.RegisterRack("f", "r", 3);

@@ -24,7 +24,7 @@ void Serve(StagedState<State>& staged, const InventoryKey& key, absl::Time now,
            const Policy& policy);
 
 // The same if a gang waits that keeps nothing any more, and something is free: no change of the
-// books tells that its time is over.
+// books tells that its time is over (EndKeeps does).
 void ServeOverdue(StagedState<State>& staged, const InventoryKey& key, absl::Time now,
                   const Policy& policy);
 

@@ -1,0 +1,17 @@
+#pragma once
+
+#include "services/capacity/core/policy.h"
+#include "services/capacity/store/lane.h"
+#include "services/rpc/due_timer.h"
+
+namespace muster::capacity {
+
+// Serves who waits behind a gang once that has waited for the policy's gang_keep: submits EndKeeps
+// then.
+class GangTimer final : public rpc::DueTimer<Lane, State> {
+ public:
+  // See DueTimer.
+  GangTimer(Lane* lane, const Policy& policy);
+};
+
+}  // namespace muster::capacity
