@@ -18,6 +18,7 @@
 #include "absl/time/clock.h"
 #include "services/common/error.h"
 #include "services/common/log.h"
+#include "services/common/steady_clock.h"
 #include "services/page/core/request.h"
 #include "services/page/limits.h"
 #include "services/page/static_files.h"
@@ -254,7 +255,7 @@ void PageListener::StreamTo(mg_connection* connection, const std::string& epoch,
   if (place == Place() &&
       !Write(connection, absl::StrCat(retry, "event: begin\ndata: ", options_.begin, "\n\n")))
     return;
-  absl::Time beat = absl::InfinitePast();
+  absl::Duration beat = -absl::InfiniteDuration();  // the last, by the steady clock
   bool begun = place != Place();
   do {
     // Whoever is so slow that what he missed is not told any more begins anew; so do all when the
@@ -262,9 +263,9 @@ void PageListener::StreamTo(mg_connection* connection, const std::string& epoch,
     const auto frame = board.TellAfter(epoch, place, kMaxRowsAFrame);
     if (!frame) return;
     std::string out;
-    if (const absl::Time now = absl::Now(); now - beat >= kBeatInterval) {
+    if (const absl::Duration now = TheSteadyClock()->Now(); now - beat >= kBeatInterval) {
       beat = now;
-      absl::StrAppend(&out, "event: beat\ndata: {\"now\":", absl::ToUnixMillis(now),
+      absl::StrAppend(&out, "event: beat\ndata: {\"now\":", absl::ToUnixMillis(absl::Now()),
                       ",\"health\":", options_.health(), "}\n\n");
     }
     if (!begun || frame->place.at != place.at) {

@@ -11,8 +11,8 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/time/clock.h"
 #include "services/common/status_macros.h"
+#include "services/common/steady_clock.h"
 #include "services/common/timestamp.h"
 #include "services/page/core/documents.h"
 #include "services/page/limits.h"
@@ -62,10 +62,11 @@ absl::StatusOr<lifecycle::v1::ListEventsResponse> ListEvents(
                     request);
 }
 
-// Tells `take` of each of a collection's resources, of all organizations, as they were.
+// Tells `take` of each of a collection's resources, of all organizations, as they were. `deadline`: of
+// TheSteadyClock.
 template <class Row, class Take>
 absl::Status ListPast(rpc::Calls& calls, history::v1::HistoryService::Stub& stub,
-                      const char* collection, absl::Time then, absl::Time deadline, Take take) {
+                      const char* collection, absl::Time then, absl::Duration deadline, Take take) {
   history::v1::ListPastRequest request;
   request.set_parent("organizations/-");
   request.set_collection(collection);
@@ -73,7 +74,7 @@ absl::Status ListPast(rpc::Calls& calls, history::v1::HistoryService::Stub& stub
   request.set_page_size(1000);
   do {
     ASSIGN_OR_RETURN(const auto response,
-                     calls.Call(deadline - absl::Now(), stub,
+                     calls.Call(deadline - TheSteadyClock()->Now(), stub,
                                 &history::v1::HistoryService::Stub::ListPast, request));
     Row row;
     for (const auto& past : response.resources()) {
@@ -96,7 +97,7 @@ auto Telling(Board& board, Set set) {
 }
 
 absl::Status ReadLifecycle(rpc::Calls& calls, const std::shared_ptr<grpc::Channel>& channel,
-                           absl::Time then, absl::Time deadline, Board& board) {
+                           absl::Time then, absl::Duration deadline, Board& board) {
   using Message = lifecycle::v1::WatchLifecycleResponse;
   using lifecycle::v1::Node;
   using lifecycle::v1::NodePool;
@@ -109,7 +110,7 @@ absl::Status ReadLifecycle(rpc::Calls& calls, const std::shared_ptr<grpc::Channe
 }
 
 absl::Status ReadQuota(rpc::Calls& calls, const std::shared_ptr<grpc::Channel>& channel,
-                       absl::Time then, absl::Time deadline, Board& board) {
+                       absl::Time then, absl::Duration deadline, Board& board) {
   using Message = quota::v1::WatchQuotasResponse;
   const auto stub = history::v1::HistoryService::NewStub(channel);
   RETURN_IF_ERROR(ListPast<quota::v1::Quota>(
@@ -159,7 +160,7 @@ Questions::Answer Questions::Claim(absl::string_view pool_uid) const {
 
 Questions::Answer Questions::Past(absl::Time then, Board board) const {
   if (channels_.lifecycle == nullptr) return NotServed("lifecycle");
-  const absl::Time deadline = absl::Now() + kPastTimeout;
+  const absl::Duration deadline = TheSteadyClock()->Now() + kPastTimeout;
   absl::Status status = ReadLifecycle(calls_, channels_.lifecycle, then, deadline, board);
   if (!status.ok()) return Refusal("Lifecycle", status);
   if (channels_.quota != nullptr) {
