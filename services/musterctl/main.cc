@@ -23,6 +23,7 @@ int main(int argc, char** argv) {
         return value;
       },
       .clock = clock,
+      .steady = *muster::TheSteadyClock(),
       .sleep = absl::SleepFor,
       .terminal = terminal.exists() ? &terminal : nullptr,
       .progress = isatty(STDERR_FILENO) == 1 ? &std::cerr : nullptr,

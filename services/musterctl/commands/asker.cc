@@ -34,7 +34,7 @@ std::optional<top::Reconciler> AskReconciler(FleetLink& link) {
   return top::Reconciler{.holder = leader->holder, .epoch = leader->epoch, .since = leader->since};
 }
 
-Asker::Asker(FleetLink& link, const Clock& clock) : link_(link), clock_(clock) {
+Asker::Asker(FleetLink& link, const SteadyClock& clock) : link_(link), clock_(clock) {
   thread_ = std::thread([this] {
     do {
       if (IsLeaderDue()) KeepLeader(AskReconciler(link_));
@@ -93,7 +93,7 @@ void Asker::Answer(const Question& question, std::optional<top::Verdict> verdict
 
 bool Asker::IsLeaderDue() {
   MutexLock lock(mutex_);
-  const absl::Time now = clock_.Now();
+  const absl::Duration now = clock_.Now();
   if (now - leader_asked_ < kLeaderAge) return false;
   leader_asked_ = now;
   return true;

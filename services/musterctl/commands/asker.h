@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "services/common/clock.h"
 #include "services/common/mutex.h"
+#include "services/common/steady_clock.h"
 #include "services/common/stopper.h"
 #include "services/musterctl/client/fleet_link.h"
 #include "services/musterctl/top/view.h"
@@ -34,7 +34,7 @@ std::optional<top::Reconciler> AskReconciler(FleetLink& link);
 class Asker {
  public:
   // Both must outlive it.
-  Asker(FleetLink& link, const Clock& clock);
+  Asker(FleetLink& link, const SteadyClock& clock);
   // The link was stopped before: no question is under way for long.
   ~Asker();
   Asker(const Asker&) = delete;
@@ -48,7 +48,7 @@ class Asker {
  private:
   struct Known {
     std::string status = {};
-    absl::Time time = {};
+    absl::Duration time = {};
     std::optional<top::Verdict> verdict = {};
   };
 
@@ -59,9 +59,9 @@ class Asker {
   void KeepLeader(std::optional<top::Reconciler> leader);
 
   FleetLink& link_;
-  const Clock& clock_;
+  const SteadyClock& clock_;
   mutable Mutex mutex_;
-  absl::Time leader_asked_ MUSTER_GUARDED_BY(mutex_) = absl::InfinitePast();
+  absl::Duration leader_asked_ MUSTER_GUARDED_BY(mutex_) = -absl::InfiniteDuration();
   std::optional<top::Reconciler> reconciler_ MUSTER_GUARDED_BY(mutex_);
   std::vector<Question> wanted_ MUSTER_GUARDED_BY(mutex_);
   std::map<std::string, Known> known_ MUSTER_GUARDED_BY(mutex_);

@@ -9,6 +9,7 @@
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "services/common/clock.h"
+#include "services/common/steady_clock.h"
 #include "services/musterctl/client/api.h"
 #include "services/musterctl/commands/args.h"
 #include "services/musterctl/commands/terminal.h"
@@ -25,6 +26,7 @@ struct World {
   Environment environment = {};
   std::function<std::shared_ptr<Api>(const ApiOptions&)> connect = Api::Create;
   const Clock& clock;
+  const SteadyClock& steady;  // for what is waited for
   std::function<void(absl::Duration)> sleep = {};
   Terminal* terminal = nullptr;  // null: nobody sits there
   std::ostream* progress =

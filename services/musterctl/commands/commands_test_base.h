@@ -12,6 +12,7 @@
 
 #include "services/common/error.h"
 #include "services/common/fake_clock.h"
+#include "services/common/steady_clock.h"
 #include "services/musterctl/client/errors.h"
 #include "services/musterctl/client/fake_api.h"
 #include "services/musterctl/commands/commands.h"
@@ -45,7 +46,12 @@ class CommandsTest : public ::testing::Test {
                                                   at == servers_.end() ? &api_ : at->second);
                     },
                 .clock = clock_,
-                .sleep = [this](absl::Duration duration) { clock_.Advance(duration); },
+                .steady = steady_,
+                .sleep =
+                    [this](absl::Duration duration) {
+                      steady_.Advance(duration);
+                      clock_.Advance(duration + clock_step_);
+                    },
                 .terminal = terminal_at_,
                 .progress = is_watched_ ? &progress_ : nullptr,
                 .execute = execute_};
@@ -58,6 +64,8 @@ class CommandsTest : public ::testing::Test {
   FakeApi api_;
   std::map<std::string, FakeApi*> servers_;  // by address; all others are api_
   FakeClock clock_{absl::FromUnixSeconds(TimestampOf("2025-06-09T14:58:54Z").seconds())};
+  FakeSteadyClock steady_;
+  absl::Duration clock_step_;  // the time of day is set by so much at every sleep
   std::map<std::string, std::string> environment_;
   ApiOptions options_;
   Terminal* terminal_at_ = nullptr;

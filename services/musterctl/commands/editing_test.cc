@@ -379,6 +379,7 @@ TEST_F(RolloutTest, StatusWaitsUntilItIsOver) {
             "nodepool/train: reconfiguration 2 is DONE, 3 Nodes rebooted\n");
   api_.pools = {In(Reconfiguration::STATE_RUNNING, 0, 3)};
   EXPECT_EQ(RunLine({"rollout", "status", "np/train", "--watch=false"}), kDone);
+  clock_step_ = -absl::Hours(1);
   EXPECT_EQ(RunLine({"rollout", "status", "np/train", "--timeout=3s"}), kFailed);
   EXPECT_THAT(err(), StartsWith("error: timed out; Waiting for reconfiguration 2"));
   // What was undone is on its way, and no Node is at it yet.

@@ -94,15 +94,15 @@ RolloutProgress ProgressOf(const NodePool& pool, const std::string& label) {
   }
 }
 
-// When `--timeout` is over.
-absl::StatusOr<absl::Time> ReadUntil(Session& session) {
-  if (!session.line.Has("timeout")) return absl::InfiniteFuture();
+// When `--timeout` is over, by the world's steady clock.
+absl::StatusOr<absl::Duration> ReadUntil(Session& session) {
+  if (!session.line.Has("timeout")) return absl::InfiniteDuration();
   const auto timeout = ParseTimeout("--timeout", session.line.Get("timeout"));
   if (!timeout.ok()) return WrongUse(timeout.status().message());
-  return session.world.clock.Now() + *timeout;
+  return session.world.steady.Now() + *timeout;
 }
 
-absl::Status RolloutStatus(Session& session, const ResourceId& id, absl::Time until) {
+absl::Status RolloutStatus(Session& session, const ResourceId& id, absl::Duration until) {
   const CommandLine& line = session.line;
   const bool once = line.given.contains("watch") && !line.Has("watch");
   std::string last;
@@ -118,7 +118,7 @@ absl::Status RolloutStatus(Session& session, const ResourceId& id, absl::Time un
     last = progress.line;
     if (progress.is_over) return progress.end;
     if (once) return absl::OkStatus();
-    if (session.world.clock.Now() >= until)
+    if (session.world.steady.Now() >= until)
       return absl::DeadlineExceededError(absl::StrCat("timed out; ", progress.line));
     session.world.sleep(kRolloutPoll);
   }
@@ -195,7 +195,7 @@ absl::Status ControlRollout(Session& session, const ResourceId& id, Reconfigurat
 // One verb over several NodePools.
 absl::Status RolloutOf(Session& session, const std::string& verb,
                        const std::vector<ResourceId>& pools) {
-  ASSIGN_OR_RETURN(const absl::Time until, ReadUntil(session));
+  ASSIGN_OR_RETURN(const absl::Duration until, ReadUntil(session));
   bool first = true;
   const auto one = [&](const ResourceId& id) -> absl::Status {
     if (verb == "status") return RolloutStatus(session, id, until);

@@ -232,6 +232,7 @@ int Run(absl::Span<const std::string> args, World& shown) {
               .environment = shown.environment,
               .connect = shown.connect,
               .clock = shown.clock,
+              .steady = shown.steady,
               .sleep = shown.sleep,
               .terminal = shown.terminal,
               .progress = shown.progress,

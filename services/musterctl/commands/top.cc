@@ -109,10 +109,10 @@ bool AreAllLive(const std::vector<top::CellWatches>& cells) {
 // Waits until every snapshot is complete, for at most so long. How the watches are then.
 std::vector<top::CellWatches> AwaitAll(Session& session, const LiveFleet& fleet,
                                        absl::Duration timeout) {
-  const absl::Time end = session.world.clock.Now() + timeout;
+  const absl::Duration end = session.world.steady.Now() + timeout;
   while (true) {
     std::vector<top::CellWatches> cells = fleet.health();
-    if (AreAllLive(cells) || session.world.clock.Now() >= end) return cells;
+    if (AreAllLive(cells) || session.world.steady.Now() >= end) return cells;
     session.world.sleep(kLookAgain);
   }
 }
@@ -251,7 +251,7 @@ absl::Status Live(Session& session, const TopOptions& options, LiveFleet& fleet)
   Terminal& terminal = *session.world.terminal;
   Askers askers;
   for (size_t cell = 0; cell < fleet.cells(); ++cell)
-    askers.push_back(std::make_unique<Asker>(fleet.link(cell), session.world.clock));
+    askers.push_back(std::make_unique<Asker>(fleet.link(cell), session.world.steady));
   const absl::Cleanup stop = [&] { fleet.Stop(); };
   // Not to show a page that is all empty.
   (void)AwaitAll(session, fleet, kFirstPatience);
@@ -259,15 +259,15 @@ absl::Status Live(Session& session, const TopOptions& options, LiveFleet& fleet)
   const absl::Cleanup leave = [&] { terminal.Leave(); };
   size_t first = 0;
   while (true) {
+    const absl::Duration next = session.world.steady.Now() + options.interval;
     const Looked looked = LookFrom(fleet, options.filter, first);
     top::View view = Look(session, options, fleet, looked, askers);
     view.first_trouble = first =
         std::min(first, looked.troubles - std::min<size_t>(looked.troubles, 1));
     const auto lines = fleet.Read([&](const top::Fleet& now) { return top::Render(now, view); });
     *session.world.screen << OverLast(lines, view, options.colour) << std::flush;
-    const absl::Time next = view.now + options.interval;
     for (bool wait = true; wait;) {
-      const absl::Duration left = next - session.world.clock.Now();
+      const absl::Duration left = next - session.world.steady.Now();
       if (left <= absl::ZeroDuration()) break;
       for (const Key key : terminal.Await(left)) {
         if (key == Key::kQuit) return absl::OkStatus();

@@ -90,7 +90,7 @@ std::vector<std::string> Missing(const absl::StatusOr<lifecycle::v1::NodePool>& 
 
 absl::Status WaitForPool(Session& session, const ResourceId& id, bool deleted,
                          absl::Duration timeout, const std::string& uid) {
-  const absl::Time begin = session.world.clock.Now();
+  const absl::Duration begin = session.world.steady.Now();
   std::string last;
   bool checked_cluster = false;
   while (true) {
@@ -110,7 +110,7 @@ absl::Status WaitForPool(Session& session, const ResourceId& id, bool deleted,
       missing =
           absent.ok() ? *absent : std::vector<std::string>{std::string(absent.status().message())};
     }
-    const absl::Duration passed = session.world.clock.Now() - begin;
+    const absl::Duration passed = session.world.steady.Now() - begin;
     const std::string line = answer.ok() ? Progress(*answer)
                              : away      ? "the server is away, trying again"
                              : deleted   ? "gone"
@@ -222,11 +222,12 @@ absl::StatusOr<std::string> MissingOf(Session& session, const ResourceId& id,
   return found.empty() ? "nothing is there" : absl::StrCat("it is \"", is, "\"");
 }
 
+// `until`: of the world's steady clock.
 absl::Status AwaitOne(Session& session, const ResourceId& id, const Awaited& awaited,
-                      absl::Time until) {
+                      absl::Duration until) {
   if (awaited.type == Awaited::Type::kHealthy || awaited.type == Awaited::Type::kDeleted) {
     return WaitForPool(session, id, awaited.type == Awaited::Type::kDeleted,
-                       until - session.world.clock.Now());
+                       until - session.world.steady.Now());
   }
   std::string last;
   while (true) {
@@ -237,7 +238,7 @@ absl::Status AwaitOne(Session& session, const ResourceId& id, const Awaited& awa
     }
     if (missing != last) session.world.err << Label(id) << ": " << missing << std::endl;
     last = missing;
-    if (session.world.clock.Now() >= until) {
+    if (session.world.steady.Now() >= until) {
       return absl::DeadlineExceededError(
           absl::StrCat("timed out waiting for ", session.line.Get("for"), " of ", Label(id)));
     }
@@ -279,7 +280,7 @@ absl::Status Wait(Session& session) {
     if (of_pools && id.kind != Kind::kNodePool)
       return WrongUse("wait: --for=healthy and --for=deleted are of nodepools");
   }
-  const absl::Time until = session.world.clock.Now() + timeout;
+  const absl::Duration until = session.world.steady.Now() + timeout;
   return ForEach(
       ids, [&](const ResourceId& id) { return AwaitOne(session, id, awaited, until); },
       [&](const absl::Status& error) { session.world.err << RenderError(error); });

@@ -78,12 +78,12 @@ absl::Status WaitForNode(Session& session, const ResourceId& id, NodeVerb verb, 
                          absl::Duration timeout) {
   const std::string label = absl::StrCat("node/", id.id.substr(id.id.rfind('/') + 1));
   const char* wanted = verb == NodeVerb::kDrain ? "drained" : "back";
-  const absl::Time begin = session.world.clock.Now();
+  const absl::Duration begin = session.world.steady.Now();
   std::string last;
   int idle = 0;  // looks in a row at which it was over
   while (true) {
     const NodeProgress progress = ProgressOf(session.api.Get(Kind::kNode, id.id), verb, before);
-    const absl::Duration passed = session.world.clock.Now() - begin;
+    const absl::Duration passed = session.world.steady.Now() - begin;
     if (!progress.line.empty() && progress.line != last) {
       session.world.out << absl::StrFormat("%5.1fs  %s", absl::ToDoubleSeconds(passed),
                                            progress.line)

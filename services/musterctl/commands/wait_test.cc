@@ -57,6 +57,15 @@ TEST_F(CommandsTest, APoolIsNotHealthyBeforeEveryNodeIsInService) {
   EXPECT_EQ(RunLine({"wait", "nodepool", "a", "--timeout=2s"}), kDone);
 }
 
+TEST_F(CommandsTest, WaitGivesUpWhateverIsDoneToTheTimeOfDay) {
+  clock_step_ = -absl::Hours(1);
+  api_.pools = {absl::NotFoundError("x")};
+  EXPECT_EQ(RunLine({"wait", "nodepool", "a", "--timeout=2s"}), kFailed);
+  EXPECT_THAT(err(), HasSubstr("is not healthy after 2s"));
+  EXPECT_EQ(RunLine({"wait", "nodepool", "a", "--for=create", "--timeout=2s"}), kFailed);
+  EXPECT_THAT(err(), HasSubstr("timed out waiting for create"));
+}
+
 TEST_F(CommandsTest, WaitGivesUpAndSaysWhatIsAmiss) {
   lifecycle::v1::NodePool pool = SummedUpPool("False", "Over", "NodePool is over quota.");
   const auto missing = [&](absl::StatusOr<lifecycle::v1::NodePool> answer) {

@@ -52,7 +52,7 @@ class Joint {
       : session_(session),
         watched_(watched),
         printer_(printer),
-        first_until_(session.world.clock.Now() + session.timeout),
+        first_until_(session.world.steady.Now() + session.timeout),
         together_(session.cells, [this](const absl::Status& error) { Say(RenderError(error)); }),
         parts_(session.cells.size()) {}
 
@@ -86,7 +86,8 @@ class Joint {
     is_heard_ = true;
   }
   // Until when a cell's first stream must have begun.
-  absl::Time first_until() const { return first_until_; }
+  // Of the world's steady clock.
+  absl::Duration first_until() const { return first_until_; }
   // Whether any cell was heard.
   bool is_heard() const {
     MutexLock lock(mutex_);
@@ -148,7 +149,7 @@ class Joint {
   Session& session_;
   const Watched& watched_;
   Printer& printer_;
-  const absl::Time first_until_;
+  const absl::Duration first_until_;
   CellsApi together_;  // only of Check
   mutable Mutex mutex_;
   bool is_checking_ MUSTER_GUARDED_BY(mutex_) = false;
@@ -172,7 +173,7 @@ class Streams {
   // Waits until the next one is due. False: there is none, the watch ends as this one did.
   bool AwaitNext(const absl::Status& end) {
     std::optional<absl::Duration> pause =
-        retries_.PauseAfter(end, joint_.first_until() - world_.clock.Now());
+        retries_.PauseAfter(end, joint_.first_until() - world_.steady.Now());
     const bool is_late = !pause && IsAway(end) && joint_.is_heard();
     if (is_late) pause = kLastRetry;
     if (!pause) return false;
