@@ -17,6 +17,9 @@ bool All(absl::string_view text, Predicate predicate) {
 }
 
 bool IsAlnum(char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)); }
+bool IsWordChar(unsigned char c) {
+  return absl::ascii_isalnum(c) || c == '-' || c == '_' || c == '.';
+}
 bool IsLowerAlnum(unsigned char c) { return absl::ascii_islower(c) || absl::ascii_isdigit(c); }
 
 // A DNS label of any length.
@@ -58,9 +61,7 @@ bool IsDnsSubdomain(absl::string_view text, size_t max_size) {
 
 bool IsLabelWord(absl::string_view text) {
   return !text.empty() && text.size() <= 63 && IsAlnum(text.front()) && IsAlnum(text.back()) &&
-         All(text, [](unsigned char c) {
-           return absl::ascii_isalnum(c) || c == '-' || c == '_' || c == '.';
-         });
+         All(text, IsWordChar);
 }
 
 bool IsLabelValue(absl::string_view text) { return text.empty() || IsLabelWord(text); }
@@ -73,7 +74,7 @@ bool IsLabelKey(absl::string_view text) {
 }
 
 bool IsZoneId(absl::string_view text) {
-  return text.size() >= 2 && text.size() <= 32 && text.front() != '-' &&
+  return text.size() >= 2 && text.size() <= 32 &&
          absl::ascii_isupper(static_cast<unsigned char>(text.back())) &&
          All(text, [](unsigned char c) {
            return absl::ascii_isupper(c) || absl::ascii_isdigit(c) || c == '-';
@@ -87,7 +88,9 @@ std::string RegionOf(absl::string_view zone_id) {
   return std::string(zone_id);
 }
 
-bool IsInstanceTypeId(absl::string_view text) { return IsLabelWord(text); }
+bool IsInstanceTypeId(absl::string_view text) {
+  return !text.empty() && text.size() <= 63 && All(text, IsWordChar);
+}
 
 bool IsPoolUid(absl::string_view text) {
   return !text.empty() && text.size() <= 64 &&

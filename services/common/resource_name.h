@@ -32,11 +32,12 @@ bool IsLabelValue(absl::string_view text);
 // A key of labels, annotations and taints in Kubernetes: such a word, before which a prefix and `/` may stand. The prefix is like a DNS
 // subdomain of at most 253 bytes, but any of its parts may be that long.
 bool IsLabelKey(absl::string_view text);
-// A zone id such as `US-EAST-04A`: upper-case letters, digits and `-`, 2 to 32 bytes, first no `-`, ends with a letter.
+// A zone id such as `US-EAST-04A`: upper-case letters, digits and `-`, 2 to 32 bytes, ends with a letter.
 bool IsZoneId(absl::string_view text);
 // The zone's id without its last letter, nor a `-` before that: a label's value as well.
 std::string RegionOf(absl::string_view zone_id);
-// An instance type id such as `gd-8xh100ib-i128` or `H100_NVLINK_80GB.8.xeon.128`: a label's value.
+// An instance type id such as `gd-8xh100ib-i128` or `H100_NVLINK_80GB.8.xeon.128`: 1 to 63 letters, digits, `-`, `_`, `.`. Whoever
+// makes one asks for a label's value (IsLabelWord) besides; there may be others from before that was asked.
 bool IsInstanceTypeId(absl::string_view text);
 // A pool uid: 1 to 64 of lower-case letters, digits and `-`.
 bool IsPoolUid(absl::string_view text);

@@ -68,7 +68,7 @@ TEST(ResourceIdTest, LabelValue) {
 
 TEST(ResourceIdTest, ZoneId) {
   for (const char* good : {"US-EAST-04A", "A1B", "LAB-A"}) EXPECT_TRUE(IsZoneId(good)) << good;
-  for (const char* bad : {"", "A", "us-east-04a", "US-EAST-04", "US EAST A", "-A"})
+  for (const char* bad : {"", "A", "us-east-04a", "US-EAST-04", "US EAST A"})
     EXPECT_FALSE(IsZoneId(bad)) << bad;
   EXPECT_TRUE(IsZoneId(std::string(32, 'A')));
   EXPECT_FALSE(IsZoneId(std::string(33, 'A')));
@@ -85,8 +85,11 @@ TEST(ResourceIdTest, ARegionIsALabelsValue) {
 TEST(ResourceIdTest, InstanceTypeId) {
   for (const char* good : {"gd-8xh100ib-i128", "H100_NVLINK_80GB.8.xeon.128", "a"})
     EXPECT_TRUE(IsInstanceTypeId(good)) << good;
-  for (const char* bad : {"", "a b", "a/b", "a~b", "-a", "a.", "_"})
-    EXPECT_FALSE(IsInstanceTypeId(bad)) << bad;
+  for (const char* bad : {"", "a b", "a/b", "a~b"}) EXPECT_FALSE(IsInstanceTypeId(bad)) << bad;
+  for (const char* of_old : {"-a", "a.", "_"}) {
+    EXPECT_TRUE(IsInstanceTypeId(of_old)) << of_old;
+    EXPECT_FALSE(IsLabelWord(of_old)) << of_old;
+  }
   EXPECT_TRUE(IsInstanceTypeId(std::string(63, 'a')));
   EXPECT_FALSE(IsInstanceTypeId(std::string(64, 'a')));
 }

@@ -1,6 +1,5 @@
 #include "services/capacity/core/names.h"
 
-#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -44,12 +43,6 @@ std::optional<std::string> ParseClaimName(absl::string_view name) {
 }
 
 bool IsMachineId(absl::string_view id) { return IsDnsLabel(id); }
-bool IsPlaceName(absl::string_view name) {
-  return !name.empty() && name.size() <= kMaxPlaceNameBytes &&
-         std::all_of(name.begin(), name.end(), [](char c) {
-           return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_' ||
-                  c == '.';
-         });
-}
+bool IsPlaceName(absl::string_view name) { return IsInstanceTypeId(name); }
 
 }  // namespace muster::capacity

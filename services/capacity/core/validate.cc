@@ -37,8 +37,7 @@ class Check {
   }
   void InstanceType(absl::string_view id, absl::string_view field) {
     That(IsInstanceTypeId(id), field,
-         "must be an instance type id: 1 to 63 letters, digits, '-', '_', '.', first and last a "
-         "letter or digit.");
+         "must be an instance type id: 1 to 63 letters, digits, '-', '_', '.'.");
   }
 
  private:
@@ -120,6 +119,8 @@ void Validate(const ZoneRow& zone, absl::string_view path, Faults& faults) {
 
 void Validate(const InstanceTypeRow& type, absl::string_view path, Faults& faults) {
   Check check(path, faults);
+  check.That(IsLabelWord(type.id), "name",
+             "must have an id that begins and ends with a letter or digit.");
   check.Range(type.gpus, 0, kMaxGpus, "gpus");
   check.That(type.gpus > 0 ? IsModelName(type.gpu_model) : type.gpu_model.empty(), "gpu_model",
              "must be 1 to 63 letters, digits, '-', '_', '.' and spaces inside for a type with "

@@ -178,6 +178,8 @@ TEST(ValidateTest, Catalogue) {
     std::function<void(InstanceTypeRow&)> spoil = {};
   };
   const Case cases[] = {
+      {"t.name", [](InstanceTypeRow& t) { t.id = "_t"; }},
+      {"t.name", [](InstanceTypeRow& t) { t.id = "t."; }},
       {"t.gpus",
        [](InstanceTypeRow& t) {
          t.gpus = -1;

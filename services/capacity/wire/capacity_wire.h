@@ -61,8 +61,7 @@ inline constexpr char kZoneNameShape[] =
     "must be `zones/{id}`, the id 2 to 32 upper-case letters, digits and '-', ending with a "
     "letter.";
 inline constexpr char kInstanceTypeNameShape[] =
-    "must be `instanceTypes/{id}`, the id 1 to 63 letters, digits, '-', '_', '.', first and last a "
-    "letter or digit.";
+    "must be `instanceTypes/{id}`, the id 1 to 63 letters, digits, '-', '_', '.'.";
 inline constexpr char kMachineNameShape[] = "must be `machines/{id}`, the id a DNS label.";
 inline constexpr char kClaimNameShape[] =
     "must be `claims/{pool_uid}`, the uid 1 to 64 lower-case letters, digits and '-'.";

@@ -215,7 +215,7 @@ Demand DemandOf(const Pool& pool, const std::vector<const Node*>& nodes,
   const bool unknown = !pool.deleting()
                            ? IsPublishedValid(pool)
                            : ReasonOf(pool.status.conditions, condition::kNodesRemoved) != "";
-  if (account.requested_nodes > 0 || !nodes.empty() || unmet || unknown) {
+  if (account.requested_nodes > 0 || !nodes.empty() || unmet || unknown || account.claim_unknown) {
     demand.claim = ClaimOf(pool, Size(nodes), gathered);
   }
   // What cannot be had any more keeps its Nodes: what they boot goes on, promotions, rollbacks and failures too.

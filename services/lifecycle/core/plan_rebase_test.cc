@@ -192,6 +192,22 @@ TEST(NewHistory, LowersWhatTheClaimDoesNotHold) {
   EXPECT_FALSE(sim.pool()->account.claim_unknown);
 }
 
+// Of one that is invalid in the past as well: what it got when it was valid is found, and goes.
+TEST(NewHistory, AsksWhatTheClaimOfAnInvalidPoolHolds) {
+  Simulation sim;
+  sim.catalogue.offered = false;
+  sim.Create(3);
+  ASSERT_TRUE(sim.Converge());
+  ASSERT_EQ(sim.NodeMachines().size(), 0U);
+  sim.GrowHolding(2);
+  sim.GrowClaim(2);
+  sim.Must(TakeLease{.holder = "a", .epoch = 2, .incarnation = "restored"});
+  ASSERT_TRUE(sim.Converge());
+  EXPECT_FALSE(sim.pool()->account.claim_unknown);
+  EXPECT_EQ(sim.machines().size(), 0U);
+  EXPECT_EQ(sim.holding(), 0);
+}
+
 // The same past three times, with a history between that had begun anew itself.
 TEST(NewHistory, BeginsAboveAllOfTheHistoriesBeforeHoweverOftenTheyWentBack) {
   const auto restored = [](int times, absl::Duration later) {

@@ -294,7 +294,7 @@ void ValidateSpec(const Spec& spec, std::optional<int64_t> target, Faults& fault
             "`default` or `spot`");
   if (spec.instance_type.empty()) {
     faults.Add("spec.instanceType", "is required");
-  } else if (!IsInstanceTypeId(spec.instance_type)) {
+  } else if (!IsLabelWord(spec.instance_type)) {
     faults.Add("spec.instanceType",
                "must be 1 to 63 letters, digits, `-`, `_`, `.`, first and last a letter or digit");
   }
