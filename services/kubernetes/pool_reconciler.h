@@ -69,7 +69,7 @@ class PoolReconciler {
     absl::Duration status_time = -absl::InfiniteDuration();  // of the last write, by a steady clock
     bool noted = false;  // the annotation kGrantable was found or made to say this
     std::optional<std::string> grantable = {};
-    // What the annotations order, and the request id of it as long as they order it.
+    // What the annotations order, and the request id of it as long as they order it and this process lives.
     std::optional<std::string> promote = {};
     std::optional<std::string> rollback = {};
     std::string order_id = {};

@@ -127,13 +127,7 @@ struct PurgeNode {
 
 // What was agreed on with the other services, and what of their news was told.
 struct SetAccount {
-  int64_t granted_nodes = 0;
-  int64_t requested_nodes = 0;
-  int64_t prefill_nodes = 0;
-  int64_t configuration_order = 0;
-  int64_t waiting_configuration_order = 0;
-  GivenUp given_up = {};
-  bool claim_unknown = false;
+  PoolAccount account = {};  // its generation, and what becomes of Nodes, are others' to set
   std::string reason = {};
   bool operator==(const SetAccount&) const = default;
 };

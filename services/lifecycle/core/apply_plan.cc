@@ -78,13 +78,11 @@ class Executor {
     return absl::OkStatus();
   }
   absl::Status Do(const SetAccount& action) {
-    pool_.account.granted_nodes = action.granted_nodes;
-    pool_.account.requested_nodes = action.requested_nodes;
-    pool_.account.prefill_nodes = action.prefill_nodes;
-    pool_.account.configuration_order = action.configuration_order;
-    pool_.account.waiting_configuration_order = action.waiting_configuration_order;
-    pool_.account.given_up = action.given_up;
-    pool_.account.claim_unknown = action.claim_unknown;
+    PoolAccount before = std::exchange(pool_.account, action.account);
+    pool_.account.generation = before.generation;
+    pool_.account.removed_nodes = before.removed_nodes;
+    pool_.account.boot_failures = std::move(before.boot_failures);
+    pool_.account.scaled_to = before.scaled_to;
     return absl::OkStatus();
   }
   absl::Status Do(const RaiseGeneration& action) {

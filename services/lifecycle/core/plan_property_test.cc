@@ -73,9 +73,9 @@ std::string Text(const PoolPlan& plan) {
     if (const auto* step = std::get_if<StepNode>(&action)) {
       absl::StrAppend(&text, " ", LastIdOf(step->node), " ", NodeEventName(step->event));
     }
-    if (const auto* account = std::get_if<SetAccount>(&action)) {
-      absl::StrAppend(&text, " ", account->granted_nodes, "/", account->requested_nodes, "/",
-                      account->prefill_nodes);
+    if (const auto* set = std::get_if<SetAccount>(&action)) {
+      absl::StrAppend(&text, " ", set->account.granted_nodes, "/", set->account.requested_nodes,
+                      "/", set->account.prefill_nodes);
     }
     if (const auto* event = std::get_if<EmitEvent>(&action)) {
       absl::StrAppend(&text, " ", event->message);

@@ -239,6 +239,12 @@ TEST(NewHistory, IsWhereNewPoolsBegin) {
   const PoolAccount& account = rows.table<Pool>().Find(kSimPool)->account;
   EXPECT_EQ(account.generation, 77);
   EXPECT_TRUE(account.claim_unknown);
+
+  command.name += "-2";
+  command.uid.clear();
+  command.new_uid = "u2";
+  ASSERT_TRUE(Decide(staged, command, absl::UnixEpoch()).ok());
+  EXPECT_FALSE(rows.table<Pool>().Find(command.name)->account.claim_unknown) << "nobody knew of it";
 }
 
 // The same past once more, an hour later: what was asked in between is lost as well.

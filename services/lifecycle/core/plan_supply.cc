@@ -253,10 +253,7 @@ void UpdateAccount(const PlanFacts& facts, Draft& draft) {
                    absl::StrCat("Requested ", CountText(more, "Node"), " of ",
                                 facts.pool.spec.instance_type, "."));
   }
-  draft.AddAction(SetAccount{draft.account.granted_nodes, draft.account.requested_nodes,
-                             draft.account.prefill_nodes, draft.account.configuration_order,
-                             draft.account.waiting_configuration_order, draft.account.given_up,
-                             draft.account.claim_unknown, "what the other services said is new"});
+  draft.AddAction(SetAccount{draft.account, "what the other services said is new"});
 }
 
 }  // namespace muster::lifecycle

@@ -85,8 +85,7 @@ class Joint {
     MutexLock lock(mutex_);
     is_heard_ = true;
   }
-  // Until when a cell's first stream must have begun.
-  // Of the world's steady clock.
+  // Until when, by the world's steady clock, a cell's first stream must have begun.
   absl::Duration first_until() const { return first_until_; }
   // Whether any cell was heard.
   bool is_heard() const {
