@@ -1,3 +1,4 @@
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -30,7 +31,10 @@ int main(int argc, char** argv) {
       // The user's own editor, in the words of the user's environment.
       .execute =
           [](const std::string& command) {
-            return std::system(command.c_str());  // NOLINT(cert-env33-c,concurrency-mt-unsafe)
+            const int status =
+                std::system(command.c_str());  // NOLINT(cert-env33-c,concurrency-mt-unsafe)
+            if (status == -1) return status;
+            return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
           }};
   return muster::musterctl::Run(args, world);
 }

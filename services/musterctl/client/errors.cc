@@ -24,6 +24,10 @@ bool IsAway(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
 }
 
+bool PassesBy(const absl::Status& status) {
+  return IsAway(status) || absl::IsResourceExhausted(status);
+}
+
 bool NoneAnswers(const absl::Status& status) {
   return absl::IsUnavailable(status) ||
          (absl::IsDeadlineExceeded(status) && error::DetailOf(status));
@@ -75,7 +79,9 @@ std::string RenderError(const absl::Status& status) {
     const std::string code = absl::StatusCodeToString(status.code());
     const std::string retry =
         detail->retry_after
-            ? absl::StrCat(", try again in ", absl::ToInt64Seconds(*detail->retry_after), "s")
+            ? absl::StrCat(", try again in ",
+                           absl::ToInt64Seconds(absl::Ceil(*detail->retry_after, absl::Seconds(1))),
+                           "s")
             : "";
     absl::StrAppend(&lines.back(), " (", code,
                     detail->reason == code ? "" : absl::StrCat(", ", detail->reason), retry, ")");

@@ -72,9 +72,11 @@ class CommandsTest : public ::testing::Test {
   bool is_watched_ = false;  // how far things are
   std::function<int(const std::string& command)> execute_;
 
+ protected:
+  std::ostringstream out_;
+
  private:
   std::istringstream in_;
-  std::ostringstream out_;
   std::ostringstream err_;
   std::ostringstream progress_;
 };

@@ -33,10 +33,10 @@ constexpr Kind kDeletable[] = {Kind::kNodePool, Kind::kCluster, Kind::kRelease, 
 constexpr char kUsage[] =
     "delete: say nodepool, quota, cluster, zone, instancetype, machine or release, and NAME";
 
-// By its whole name where the manifest may say another organization than the command line.
+// By its whole name where the manifest may say another place than the command line.
 ResourceId IdIn(const Item& item) {
   const Kind kind = KindOf(item);
-  const bool is_whole = kind == Kind::kCluster || kind == Kind::kQuota;
+  const bool is_whole = kind == Kind::kNodePool || kind == Kind::kCluster || kind == Kind::kQuota;
   return {kind, is_whole ? NameOf(item) : IdOf(item)};
 }
 

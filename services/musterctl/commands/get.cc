@@ -98,6 +98,18 @@ absl::Status SortItems(const std::string& path, std::vector<Item>& items) {
   return absl::OkStatus();
 }
 
+// Nothing was found: that may be because nothing can be there.
+absl::Status TellNone(Session& session, const Query& query, Kind kind) {
+  RETURN_IF_ERROR(CheckClusterOf(session, {kind, query.pool}));
+  if (query.format.is_rows()) session.world.err << "No " << KindPlural(kind) << " found.\n";
+  return absl::OkStatus();
+}
+
+void NoteUnknownField(Session& session, const std::string& field, Kind kind) {
+  if (field.empty()) return;
+  session.world.err << "note: none of the " << KindPlural(kind) << " has a field " << field << "\n";
+}
+
 absl::Status GetAt(Session& session, const Query& query) {
   const CommandLine& line = session.line;
   const Kind kind = query.asked.kinds[0];
@@ -107,8 +119,9 @@ absl::Status GetAt(Session& session, const Query& query) {
   if (kind == Kind::kQuota) session.world.err << "note: what quotas held then is not told\n";
   if (query.asked.named.empty()) {
     ASSIGN_OR_RETURN(std::vector<Item> items, session.api.ListPast(kind, query.pool, then));
-    if (items.empty()) RETURN_IF_ERROR(CheckClusterOf(session, {kind, query.pool}));
+    NoteUnknownField(session, query.selection.UnknownField(items), kind);
     query.selection.Filter(items);
+    if (items.empty()) RETURN_IF_ERROR(TellNone(session, query, kind));
     if (line.Has("sort-by")) RETURN_IF_ERROR(SortItems(line.Get("sort-by"), items));
     return PrintAll(items, query.format, true, session);
   }
@@ -150,18 +163,6 @@ absl::Status GetNamed(Session& session, const Query& query) {
 bool IsWhole(const Session& session, const Query& query, Kind kind) {
   return !query.format.is_rows() || query.asked.kinds.size() > 1 || session.line.Has("sort-by") ||
          kind == Kind::kEvent || query.machines.has_value();
-}
-
-// Nothing was found: that may be because nothing can be there.
-absl::Status TellNone(Session& session, const Query& query, Kind kind) {
-  RETURN_IF_ERROR(CheckClusterOf(session, {kind, query.pool}));
-  if (query.format.is_rows()) session.world.err << "No " << KindPlural(kind) << " found.\n";
-  return absl::OkStatus();
-}
-
-void NoteUnknownField(Session& session, const std::string& field, Kind kind) {
-  if (field.empty()) return;
-  session.world.err << "note: none of the " << KindPlural(kind) << " has a field " << field << "\n";
 }
 
 ListRange RangeOf(const Query& query, Kind kind) {

@@ -130,6 +130,15 @@ TEST_F(KubectlHabitsTest, AllClusters) {
   EXPECT_THAT(out(), HasSubstr("\nbeta           c2        far "));
   EXPECT_EQ(RunLine({"get", "np", "-A", "-o", "name"}), kDone);
   EXPECT_THAT(out(), EndsWith("nodepool/organizations/beta/clusters/c2/nodePools/far\n"));
+  // What is printed is applied where it was.
+  EXPECT_EQ(RunLine({"get", "np", "-A", "-o", "yaml"}), kDone);
+  const std::string all = out();
+  EXPECT_THAT(all, HasSubstr("cluster: c2\n"));
+  EXPECT_EQ(RunLine({"get", "np", "-o", "yaml"}), kDone);
+  EXPECT_THAT(out(), Not(HasSubstr("cluster:")));
+  const auto read = ParseManifests("all.yaml", all, {"acme", "example"});
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(std::get<lifecycle::v1::NodePool>(read->back().resource).name(), other.name());
   EXPECT_EQ(RunLine({"get", "np", "-A", "--organization=acme"}), kDone);
   EXPECT_EQ(options_.scope.organization, "acme");
   EXPECT_EQ(options_.scope.cluster, "-");
@@ -392,6 +401,8 @@ TEST_F(KubectlHabitsTest, FoldersAreReadByNameAndWithRAsAWhole) {
   EXPECT_EQ(out(),
             "nodepool/a would be unchanged\nnodepool/b would be unchanged\nnodepool/c would be "
             "unchanged\n");
+  EXPECT_EQ(RunLine({"apply", "-f", folder, "-f", folder + "/a.yml"}), kFailed);
+  EXPECT_THAT(err(), HasSubstr("nodepool/a is there twice, also in"));
   EXPECT_EQ(RunLine({"apply", "-f", folder, "--dry-run=none"}), kDone);
   EXPECT_EQ(out(), "nodepool/a unchanged\nnodepool/b unchanged\n");
   std::filesystem::remove_all(folder);

@@ -108,6 +108,7 @@ absl::StatusOr<std::vector<Manifest>> ReadManifests(Session& session) {
                      std::make_move_iterator(parsed->end()));
   }
   if (!faults.empty()) return absl::InvalidArgumentError(absl::StrJoin(faults, "\n"));
+  RETURN_IF_ERROR(CheckEachOnce(manifests));
   for (const Manifest& manifest : manifests) RETURN_IF_ERROR(CheckPlace(manifest));
   SortForSending(manifests);
   return manifests;

@@ -54,6 +54,16 @@ std::vector<std::string> PlaceOf(const std::string& name) {
   return place;
 }
 
+// As it is printed: of all clusters with the one that it is of, so that it can be applied there again.
+nlohmann::json Shown(const Item& item, const Session& session) {
+  nlohmann::json object = ToObject(item);
+  const std::vector<std::string> place = PlaceOf(NameOf(item));
+  if (!session.line.Has("all-clusters") || place.size() < 2) return object;
+  object["metadata"]["organization"] = place[0];
+  object["metadata"]["cluster"] = place[1];
+  return object;
+}
+
 std::vector<std::string> PlaceHeaders(Kind kind) {
   if (kind <= Kind::kEvent) return {"ORGANIZATION", "CLUSTER"};
   if (kind <= Kind::kQuota) return {"ORGANIZATION"};
@@ -193,7 +203,7 @@ Printer::Printer(Kind kind, const Format& format, Session& session)
       once_(session.of_cells && !session.line.Has("watch")) {}
 
 std::vector<std::string> Printer::RowOf(const Item& item) const {
-  if (format_.type == Type::kColumns) return CellsOf(format_.columns, ToObject(item));
+  if (format_.type == Type::kColumns) return CellsOf(format_.columns, Shown(item, session_));
   std::vector<std::string> row;
   if (of_cells_) row.push_back(item.cell);
   if (everywhere_) {
@@ -216,12 +226,12 @@ void Printer::Print(const std::vector<Item>& items) {
     StreamFor(session_.world, style_) << table_.Print(rows);
   }
   for (const Item& item : items) {
-    if (format_.type == Type::kJson) out << ToObject(item).dump(2) << "\n";
+    if (format_.type == Type::kJson) out << Shown(item, session_).dump(2) << "\n";
     if (format_.type == Type::kYaml)
-      out << (documents_++ > 0 ? "---\n" : "") << ToYaml(ToObject(item));
+      out << (documents_++ > 0 ? "---\n" : "") << ToYaml(Shown(item, session_));
     if (format_.type == Type::kName) PrintName(Label(item, session_.scope));
     if (format_.type == Type::kJsonPath) {
-      const auto text = format_.path.Render(ToObject(item));
+      const auto text = format_.path.Render(Shown(item, session_));
       if (text.ok()) out << *text;
     }
   }
@@ -255,7 +265,7 @@ absl::Status PrintAll(const std::vector<Item>& items, const Format& format, bool
     return absl::OkStatus();
   }
   std::vector<nlohmann::json> objects;
-  for (const Item& item : items) objects.push_back(ToObject(item));
+  for (const Item& item : items) objects.push_back(Shown(item, session));
   if (!is_list && objects.empty()) return absl::OkStatus();
   const nlohmann::json whole = is_list || objects.size() != 1 ? ToList(objects) : objects[0];
   if (format.type == Type::kJson) out << whole.dump(2) << "\n";

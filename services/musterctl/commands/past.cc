@@ -121,8 +121,9 @@ absl::StatusOr<Moment> ReadMoment(absl::string_view flag, const std::string& tex
 
 absl::Status History(Session& session) {
   ASSIGN_OR_RETURN(const ResourceId resource, ReadResourceId(session.line));
-  ASSIGN_OR_RETURN(const int64_t limit, ParseCount("--limit", session.line.Get("limit")));
-  if (limit < 1 || limit > kMostChanges)
+  const auto limit = ParseCount("--limit", session.line.Get("limit"));
+  if (!limit.ok()) return WrongUse(limit.status().message());
+  if (*limit < 1 || *limit > kMostChanges)
     return WrongUse(absl::StrCat("--limit: must be 1 to ", kMostChanges));
   absl::Time since = absl::InfinitePast();
   if (session.line.Has("since")) {
@@ -133,7 +134,7 @@ absl::Status History(Session& session) {
     since = *time;
   }
   ASSIGN_OR_RETURN(const ToldChanges told,
-                   session.api.ListChanges(resource, static_cast<int>(limit), since));
+                   session.api.ListChanges(resource, static_cast<int>(*limit), since));
   const history::v1::ListChangesResponse& answer = told.answer;
   if (answer.changes().empty()) RETURN_IF_ERROR(CheckClusterOf(session, resource));
   std::ostream& out = session.world.out;

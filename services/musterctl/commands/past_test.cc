@@ -98,9 +98,9 @@ TEST_F(PastTest, GetShowsListsAsTheyWere) {
   EXPECT_EQ(RunLine({"get", "nodepools", "--at=1h", "-o", "name"}), kDone) << err();
   EXPECT_EQ(out(), "nodepool/train\n");
   EXPECT_EQ(RunLine({"get", "nodes", "--at=41", "--nodepool=train"}), kDone) << err();
-  EXPECT_EQ(err(), "");
+  EXPECT_EQ(err(), "No nodes found.\n");
   EXPECT_EQ(RunLine({"get", "quotas", "--at=41"}), kDone);
-  EXPECT_EQ(err(), "note: what quotas held then is not told\n");
+  EXPECT_EQ(err(), "note: what quotas held then is not told\nNo quotas found.\n");
   EXPECT_THAT(api_.calls, ElementsAre("past list nodepool  time", "past list node train revision",
                                       "past list quota  revision"));
 }
@@ -113,6 +113,7 @@ TEST_F(PastTest, RefusesWhatMakesNoSense) {
   expect_wrong({"history", "nodepool"}, "history: KIND and NAME");
   expect_wrong({"history", "spoon", "x"}, "unknown kind \"spoon\"");
   expect_wrong({"history", "np", "x", "--limit=0"}, "--limit: must be 1 to 10000");
+  expect_wrong({"history", "np", "x", "--limit=many"}, "--limit: must be an integer");
   expect_wrong({"history", "np", "x", "--since=7"}, "--since: of history, a time or how long ago");
   expect_wrong({"history", "np", "x", "--since=soon"}, "--since: must be how long ago, such as 1h");
   expect_wrong({"diff", "np", "x"}, "diff: needs --since");

@@ -108,7 +108,7 @@ absl::Status RolloutStatus(Session& session, const ResourceId& id, absl::Duratio
   std::string last;
   while (true) {
     const auto pool = session.api.GetNodePool(id.id);
-    const bool away = IsAway(pool.status());
+    const bool away = PassesBy(pool.status());
     if (!pool.ok() && !(away && !last.empty())) return pool.status();
     const RolloutProgress progress =
         pool.ok() ? ProgressOf(*pool, Label(id))

@@ -86,6 +86,12 @@ std::vector<std::string> Missing(const absl::StatusOr<lifecycle::v1::NodePool>& 
   return {};
 }
 
+// Nothing of one for which no time was left.
+std::string AfterText(absl::Duration timeout) {
+  if (timeout <= absl::ZeroDuration()) return "";
+  return absl::StrCat(" after ", absl::FormatDuration(absl::Ceil(timeout, absl::Milliseconds(1))));
+}
+
 }  // namespace
 
 absl::Status WaitForPool(Session& session, const ResourceId& id, bool deleted,
@@ -97,7 +103,7 @@ absl::Status WaitForPool(Session& session, const ResourceId& id, bool deleted,
     auto answer = session.api.GetNodePool(id.id);
     // Another one of the name: the one that was meant is gone.
     if (answer.ok() && !uid.empty() && answer->uid() != uid) answer = absl::NotFoundError("");
-    const bool away = IsAway(answer.status());
+    const bool away = PassesBy(answer.status());
     const bool awaited = away || (absl::IsNotFound(answer.status()));
     if (!answer.ok() && !awaited) return answer.status();
     if (absl::IsNotFound(answer.status()) && !checked_cluster && uid.empty()) {
@@ -126,8 +132,8 @@ absl::Status WaitForPool(Session& session, const ResourceId& id, bool deleted,
     }
     if (passed >= timeout) {
       return absl::DeadlineExceededError(
-          absl::StrCat(Label(id), " is not ", deleted ? "gone" : "healthy", " after ",
-                       absl::FormatDuration(timeout), ": ", absl::StrJoin(missing, "; ")));
+          absl::StrCat(Label(id), " is not ", deleted ? "gone" : "healthy", AfterText(timeout),
+                       ": ", absl::StrJoin(missing, "; ")));
     }
     session.world.sleep(kPoll);
   }
@@ -209,7 +215,7 @@ absl::StatusOr<std::string> MissingOf(Session& session, const ResourceId& id,
     return "";
   }
   if (is_missing && awaited.type == Type::kCreated) return "it does not exist";
-  if (IsAway(item.status())) return "the server is away, trying again";
+  if (PassesBy(item.status())) return "the server is away, trying again";
   if (!item.ok()) return item.status();
   if (awaited.type == Type::kGone) return "it is there";
   if (awaited.type == Type::kCreated) return "";

@@ -66,7 +66,7 @@ NodeProgress ProgressOf(const absl::StatusOr<Item>& item, NodeVerb verb, const N
     return {"gone", true,
             drains ? absl::OkStatus() : absl::FailedPreconditionError("it left its NodePool")};
   }
-  if (IsAway(item.status())) return {"the server is away, trying again", false, {}};
+  if (PassesBy(item.status())) return {"the server is away, trying again", false, {}};
   if (!item.ok()) return {"", true, item.status()};
   const Node& node = std::get<Node>(*item);
   return drains ? OfDrain(node) : OfReboot(node, before);

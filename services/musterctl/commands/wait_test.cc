@@ -57,6 +57,20 @@ TEST_F(CommandsTest, APoolIsNotHealthyBeforeEveryNodeIsInService) {
   EXPECT_EQ(RunLine({"wait", "nodepool", "a", "--timeout=2s"}), kDone);
 }
 
+// Others of its account ask as well.
+TEST_F(CommandsTest, WaitGoesOnWhereItAskedTooOften) {
+  api_.pools = {absl::ResourceExhaustedError("too fast"), SummedUpPool()};
+  EXPECT_EQ(RunLine({"wait", "nodepool", "a", "--timeout=2s"}), kDone) << err();
+}
+
+// No time is left for the second.
+TEST_F(CommandsTest, WaitTellsOfNoTimeThatNobodyGave) {
+  api_.pools = {absl::NotFoundError("x")};
+  EXPECT_EQ(RunLine({"wait", "nodepool/a", "nodepool/b", "--timeout=2s"}), kFailed);
+  EXPECT_THAT(err(), HasSubstr("nodepool/a is not healthy after 2s: "));
+  EXPECT_THAT(err(), HasSubstr("nodepool/b is not healthy: "));
+}
+
 TEST_F(CommandsTest, WaitGivesUpWhateverIsDoneToTheTimeOfDay) {
   clock_step_ = -absl::Hours(1);
   api_.pools = {absl::NotFoundError("x")};

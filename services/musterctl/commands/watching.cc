@@ -65,7 +65,7 @@ class Joint {
       parts_[cell].is_known |= is_all;
       const bool is_in_doubt = is_all && where_.ok() && IsNothingThere();
       if (!is_in_doubt || is_checking_) {
-        if (where_.ok() && (is_all || !items.empty())) printer_.Print(items);
+        if (where_.ok() && (is_all || !items.empty())) Print(items);
         return where_.ok();
       }
       is_checking_ = true;
@@ -77,7 +77,7 @@ class Joint {
     if (IsNothingThere()) where_ = answer;
     // The others end with their next message: what is the matter is said at once.
     if (!where_.ok() && session_.of_cells) session_.world.err << RenderError(where_) << std::flush;
-    if (where_.ok()) printer_.Print(items);
+    if (where_.ok()) Print(items);
     return where_.ok();
   }
   // A message of a cell came.
@@ -103,6 +103,14 @@ class Joint {
   }
 
  private:
+  // The watch is over once nobody reads it.
+  void Print(const std::vector<Item>& items) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    printer_.Print(items);
+    if (session_.world.out.good()) return;
+    where_ = absl::DataLossError("the output could not be written");
+    if (session_.of_cells) session_.world.err << RenderError(where_) << std::flush;
+  }
+
   // Whether anything can be there. By one at a time; what it says meanwhile is said under the lock.
   absl::Status Check() {
     if (!session_.of_cells) return CheckRange(session_, watched_.range);

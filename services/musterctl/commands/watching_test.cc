@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_split.h"
 #include "services/musterctl/commands/commands_test_base.h"
 
 namespace muster::musterctl {
@@ -55,6 +56,18 @@ TEST_F(CommandsTest, AWatchGoesOnWhereItBrokeAndShowsEveryChangeOnce) {
             "nodepool/example-nodepool\n");
   EXPECT_THAT(err(), HasSubstr("nodepool/other deleted\n"));
   EXPECT_THAT(api_.watched_from, ElementsAre("", "", "6@h", "9@h", ""));
+}
+
+TEST_F(CommandsTest, AWatchEndsOnceItsOutputCannotBeWritten) {
+  using namespace type::v1;  // NOLINT: enumerators only
+  api_.streams = {{{Message(WATCH_EVENT_TYPE_SNAPSHOT, 3, PoolWithTarget(1)),
+                    Message(WATCH_EVENT_TYPE_SNAPSHOT_END, 5)},
+                   absl::UnavailableError("cut")},
+                  {{}, absl::InternalError("stop")}};
+  out_.setstate(std::ios::badbit);
+  EXPECT_EQ(RunLine({"get", "nodepools", "-w"}), kFailed);
+  EXPECT_THAT(err(), HasSubstr("the output could not be written"));
+  EXPECT_EQ(api_.watched_from.size(), 1u);
 }
 
 // What was not shown is not told of when it goes, and what programs read holds no such line.

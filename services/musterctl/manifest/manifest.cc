@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "absl/container/flat_hash_set.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "services/common/quota_name.h"
@@ -263,13 +263,19 @@ absl::StatusOr<std::vector<Manifest>> ParseManifests(absl::string_view file, abs
   if (others > 0) faults.push_back(absl::StrCat("and ", others, " more"));
   if (!faults.empty()) return absl::InvalidArgumentError(absl::StrJoin(faults, "\n"));
   if (manifests.empty()) return absl::InvalidArgumentError(absl::StrCat(file, ": has no document"));
-  absl::flat_hash_set<std::string> names;
-  for (const Manifest& manifest : manifests) {
-    if (names.insert(FullName(manifest.resource)).second) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat(manifest.place, ": ", manifest.label, " is in the file twice"));
-  }
+  RETURN_IF_ERROR(CheckEachOnce(manifests));
   return manifests;
+}
+
+absl::Status CheckEachOnce(const std::vector<Manifest>& manifests) {
+  absl::flat_hash_map<std::string, std::string> places;  // by what is there
+  for (const Manifest& manifest : manifests) {
+    const auto [at, is_new] = places.emplace(FullName(manifest.resource), manifest.place);
+    if (is_new) continue;
+    return absl::InvalidArgumentError(absl::StrCat(manifest.place, ": ", manifest.label,
+                                                   " is there twice, also in ", at->second));
+  }
+  return absl::OkStatus();
 }
 
 void SortForSending(std::vector<Manifest>& manifests) {

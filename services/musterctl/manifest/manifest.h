@@ -25,6 +25,9 @@ struct Manifest {
 absl::StatusOr<std::vector<Manifest>> ParseManifests(absl::string_view file, absl::string_view text,
                                                      const Scope& scope);
 
+// INVALID_ARGUMENT when one thing is there twice.
+absl::Status CheckEachOnce(const std::vector<Manifest>& manifests);
+
 // Sorts by the order of Resource's alternatives, otherwise as they were written.
 void SortForSending(std::vector<Manifest>& manifests);
 

@@ -270,7 +270,8 @@ TEST(ManifestTest, NamesFileDocumentLineAndField) {
       {"twice the same",
        absl::StrCat(Pool("  {instanceType: t, targetNodes: 1}\n"), "---\n",
                     Pool("  {instanceType: t, targetNodes: 2}\n")),
-       "f.yaml: document 2, line 7: nodepool/train is in the file twice"},
+       "f.yaml: document 2, line 7: nodepool/train is there twice, also in f.yaml: document 1, "
+       "line 1"},
   };
   for (const BadInput& bad : cases) {
     SCOPED_TRACE(bad.name);

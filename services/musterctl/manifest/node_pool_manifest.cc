@@ -112,8 +112,9 @@ void ReadMessage(Fields& fields, Problems& problems, Message& message) {
 Resource ReadNodePool(ManifestReader& in) {
   lifecycle::v1::NodePool pool;
   const std::string name = in.Name();
-  pool.set_name(absl::StrCat("organizations/", in.context.scope.organization, "/clusters/",
-                             in.context.scope.cluster, "/nodePools/", name));
+  pool.set_name(absl::StrCat("organizations/", in.Organization(), "/clusters/",
+                             in.metadata.Id("cluster").value_or(in.context.scope.cluster),
+                             "/nodePools/", name));
   ReadMessage(in.spec, in.problems, *pool.mutable_spec());
   for (const absl::string_view field : {"labels", "annotations"}) {
     if (in.metadata.Skip(field))
