@@ -169,24 +169,25 @@ TEST(Crd, HasTheLimitsOfLifecycle) {
   namespace limits = lifecycle;
   const std::string terms = "nodeAffinity.properties.terms";
   const std::string expressions = terms + ".items.properties.expressions";
-  const auto key_bytes =
-      static_cast<int64_t>(limits::kMaxKeyPrefixBytes + 1 + limits::kMaxKeyNameBytes);
+  // As IsLabelKey and IsLabelValue have it.
+  constexpr int64_t kKeyBytes = 253 + 1 + 63;
+  constexpr int64_t kValueBytes = 63;
   const std::map<std::string, int64_t> limits_of = {
       {"targetNodes.maximum", limits::kMaxTargetNodes},
       {"minNodes.maximum", limits::kMaxTargetNodes},
       {"maxNodes.maximum", limits::kMaxTargetNodes},
       {"nodeLabels.maxProperties", limits::kMaxNodeLabels},
-      {"nodeLabels.additionalProperties.maxLength", limits::kMaxLabelValueBytes},
+      {"nodeLabels.additionalProperties.maxLength", kValueBytes},
       {"nodeAnnotations.maxProperties", limits::kMaxNodeAnnotations},
       {"nodeAnnotations.additionalProperties.maxLength", limits::kMaxAnnotationBytes},
       {"nodeTaints.maxItems", limits::kMaxNodeTaints},
-      {"nodeTaints.items.properties.key.maxLength", key_bytes},
-      {"nodeTaints.items.properties.value.maxLength", limits::kMaxLabelValueBytes},
+      {"nodeTaints.items.properties.key.maxLength", kKeyBytes},
+      {"nodeTaints.items.properties.value.maxLength", kValueBytes},
       {"image.properties.kernel.maxLength", limits::kMaxImageBytes},
       {"image.properties.name.maxLength", limits::kMaxImageBytes},
       {terms + ".maxItems", limits::kMaxAffinityTerms},
       {expressions + ".maxItems", limits::kMaxAffinityExpressions},
-      {expressions + ".items.properties.key.maxLength", key_bytes},
+      {expressions + ".items.properties.key.maxLength", kKeyBytes},
       {expressions + ".items.properties.values.maxItems", limits::kMaxAffinityValues},
       {"description.maxLength", 256},
       {"prefill.properties.timeoutSeconds.maximum", limits::kMaxPrefillSeconds},
