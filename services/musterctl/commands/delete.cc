@@ -33,10 +33,13 @@ constexpr Kind kDeletable[] = {Kind::kNodePool, Kind::kCluster, Kind::kRelease, 
 constexpr char kUsage[] =
     "delete: say nodepool, quota, cluster, zone, instancetype, machine or release, and NAME";
 
-// By its whole name where the manifest may say another place than the command line.
-ResourceId IdIn(const Item& item) {
+// By its whole name where the manifest says, or may say, another place than the command line.
+ResourceId IdIn(const Item& item, const Scope& scope) {
   const Kind kind = KindOf(item);
-  const bool is_whole = kind == Kind::kNodePool || kind == Kind::kCluster || kind == Kind::kQuota;
+  const std::string here =
+      absl::StrCat("organizations/", scope.organization, "/clusters/", scope.cluster, "/");
+  const bool is_elsewhere = kind == Kind::kNodePool && !absl::StartsWith(NameOf(item), here);
+  const bool is_whole = is_elsewhere || kind == Kind::kCluster || kind == Kind::kQuota;
   return {kind, is_whole ? NameOf(item) : IdOf(item)};
 }
 
@@ -45,9 +48,10 @@ absl::StatusOr<std::vector<ResourceId>> OfManifests(Session& session) {
   ASSIGN_OR_RETURN(const std::vector<Manifest> manifests, ReadManifests(session));
   for (const Manifest& manifest : manifests) {
     if (const auto* set = std::get_if<MachineSet>(&manifest.resource)) {
-      for (const capacity::v1::Machine& machine : set->machines) ids.push_back(IdIn(machine));
+      for (const capacity::v1::Machine& machine : set->machines)
+        ids.push_back(IdIn(machine, session.scope));
     } else if (const std::optional<Item> item = ItemOf(manifest.resource)) {
-      ids.push_back(IdIn(*item));
+      ids.push_back(IdIn(*item, session.scope));
     }
   }
   const auto turn = [](const ResourceId& id) {

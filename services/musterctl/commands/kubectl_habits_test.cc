@@ -139,6 +139,8 @@ TEST_F(KubectlHabitsTest, AllClusters) {
   const auto read = ParseManifests("all.yaml", all, {"acme", "example"});
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ(std::get<lifecycle::v1::NodePool>(read->back().resource).name(), other.name());
+  EXPECT_EQ(RunLine({"delete", "--wait=false", "-f", "-"}, all), kDone) << err();
+  EXPECT_EQ(api_.calls.back(), absl::StrCat("delete ", other.name()));
   EXPECT_EQ(RunLine({"get", "np", "-A", "--organization=acme"}), kDone);
   EXPECT_EQ(options_.scope.organization, "acme");
   EXPECT_EQ(options_.scope.cluster, "-");
