@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "services/common/error.h"
 #include "services/lifecycle/service_test_base.h"
 #include "tests/testing/watch_messages.h"
@@ -53,6 +54,7 @@ TEST_F(CallersTest, WhatMustFitAndDoesNotIsRefusedAndNothingIsWritten) {
   peers_.quota.SetLimit(kQuota, 4);
   v1::ApplyNodePoolRequest request = Pool(5);
   request.set_must_fit(true);
+  while (replica_->service->epoch() == 0) absl::SleepFor(absl::Milliseconds(1));  // that is written
   const int64_t revision = replica_->service->lane().revision();
   const absl::Status refused = Call(*replica_->stub, &Stub::ApplyNodePool, request).status();
   EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);

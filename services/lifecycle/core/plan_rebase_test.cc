@@ -192,7 +192,7 @@ TEST(NewHistory, LowersWhatTheClaimDoesNotHold) {
   EXPECT_FALSE(sim.pool()->account.claim_unknown);
 }
 
-// Of one that is invalid in the past as well: what it got when it was valid is found, and goes.
+// Of one that is invalid in the past as well: what it got when it was valid is found, and charged for.
 TEST(NewHistory, AsksWhatTheClaimOfAnInvalidPoolHolds) {
   Simulation sim;
   sim.catalogue.offered = false;
@@ -204,6 +204,9 @@ TEST(NewHistory, AsksWhatTheClaimOfAnInvalidPoolHolds) {
   sim.Must(TakeLease{.holder = "a", .epoch = 2, .incarnation = "restored"});
   ASSERT_TRUE(sim.Converge());
   EXPECT_FALSE(sim.pool()->account.claim_unknown);
+  EXPECT_EQ(sim.NodeMachines().size(), 2U);
+  sim.Resize(0);
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.machines().size(), 0U);
   EXPECT_EQ(sim.holding(), 0);
 }
