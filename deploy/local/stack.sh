@@ -23,7 +23,7 @@ export BIN="$MUSTER_ROOT/build/$PRESET/bin"
 # prepare_state: makes the state folder and takes its lock, so that two of these scripts do not meet.
 prepare_state() {
   mkdir -p "$STATE"/{logs,run}
-  STATE="$(cd "$STATE" && pwd)"
+  STATE="$(cd "$STATE" && pwd -P)"
   exec 9>"$STATE/lock"
   flock --nonblock 9 || die "another up or down is at work in $STATE"
 }
@@ -52,25 +52,38 @@ make_for_postgres() {
   fi
 }
 
-# find_postgres_home: sets PGHOME: where it was the last time, or in the state folder, or, where user `postgres` cannot get
-# there, below /var/tmp.
+# far_postgres_home: where it is when user `postgres` cannot get into the state folder.
+far_postgres_home() {
+  printf '/var/tmp/muster-%s' "$(printf '%s' "$STATE" | sha256sum | cut -c1-12)"
+}
+
+# last_postgres_home: where it was the last time; nothing when a state folder that was copied or moved tells of another's.
+last_postgres_home() {
+  local home
+  [[ -f "$STATE/run/postgres-home" ]] || return 0
+  home="$(cat "$STATE/run/postgres-home")"
+  if [[ "$home" == "$STATE/postgres" || "$home" == "$(far_postgres_home)" ]]; then printf '%s' "$home"; fi
+}
+
+# find_postgres_home: sets PGHOME: where it was the last time, or in the state folder, or far.
 find_postgres_home() {
-  if [[ -f "$STATE/run/postgres-home" ]]; then
-    PGHOME="$(cat "$STATE/run/postgres-home")"
-    return
-  fi
+  PGHOME="$(last_postgres_home)"
+  if [[ -n "$PGHOME" ]]; then return; fi
   PGHOME="$STATE/postgres"
   if ! make_for_postgres "$PGHOME" || ! usable_by_postgres "$PGHOME"; then
     rmdir "$PGHOME" 2>/dev/null || true
-    PGHOME="/var/tmp/muster-$(printf '%s' "$STATE" | sha256sum | cut -c1-12)"
+    PGHOME="$(far_postgres_home)"
     say "user $(postgres_owner) cannot work in $STATE: Postgres lives in $PGHOME"
     make_for_postgres "$PGHOME" || die "$PGHOME belongs to somebody else"
   fi
   printf '%s' "$PGHOME" >"$STATE/run/postgres-home"
 }
 
+# postgres_runs: in this very folder; the postmaster.pid of one that was copied names the original's process.
 postgres_runs() {
-  as_postgres "$(postgres_bin)/pg_ctl" status --pgdata="$PGHOME/data" >/dev/null 2>&1
+  # shellcheck disable=SC2016  # the inner shell's
+  as_postgres "$(postgres_bin)/pg_ctl" status --pgdata="$PGHOME/data" >/dev/null 2>&1 &&
+    as_postgres sh -c 'test "/proc/$(head -n 1 "$1/postmaster.pid")/cwd" -ef "$1"' sh "$PGHOME/data"
 }
 
 # sql ROLE DATABASE COMMAND: prints the bare answer.
@@ -101,7 +114,8 @@ start_postgres() {
 
 stop_postgres() {
   [[ -f "$STATE/run/postgres-home" ]] || return 0
-  PGHOME="$(cat "$STATE/run/postgres-home")"
+  PGHOME="$(last_postgres_home)"
+  PGHOME="${PGHOME:-$STATE/postgres}"
   if postgres_runs; then
     say "stopping Postgres"
     as_postgres "$(postgres_bin)/pg_ctl" stop --silent --wait --timeout=60 --mode=fast --pgdata="$PGHOME/data" >/dev/null
@@ -170,9 +184,9 @@ stop_stack() {
 
 # purge_state: deletes everything that the stack ever wrote.
 purge_state() {
-  local home=""
-  if [[ -f "$STATE/run/postgres-home" ]]; then home="$(cat "$STATE/run/postgres-home")"; fi
-  if [[ "$home" == /var/tmp/muster-* || "$home" == "$STATE/postgres" ]]; then rm -rf "$home"; fi
+  local home
+  home="$(last_postgres_home)"
+  if [[ -n "$home" ]]; then rm -rf "$home"; fi
   rm -rf "$STATE/postgres" "$STATE/prometheus" "$STATE/alertmanager" "$STATE/tls" "$STATE/logs" "$STATE/run" "$STATE/lock"
   rmdir "$STATE" 2>/dev/null || true
 }
