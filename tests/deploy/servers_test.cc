@@ -133,6 +133,20 @@ TEST(Servers, MayDoNothingButServe) {
               At(Pod("migrate_job"), "volumes.0.secret.secretName").text);
 }
 
+// How often a selector of Pods has matchLabels, at any depth.
+int MatchLabelsOfPods(const Value& value) {
+  const Value* selector = value.Find("podSelector");
+  int found = selector != nullptr && selector->Find("matchLabels") != nullptr ? 1 : 0;
+  for (const auto& field : value.map) found += MatchLabelsOfPods(field.second);
+  for (const Value& item : value.list) found += MatchLabelsOfPods(item);
+  return found;
+}
+
+// An overlay's labels would be added to them (kustomize, includeSelectors), and kube-dns has none.
+TEST(Servers, NetworkPolicyIsNotNarrowedByAnOverlay) {
+  EXPECT_EQ(MatchLabelsOfPods(Object("network_policy")), 0);
+}
+
 TEST(Servers, AreTwoAndStayApart) {
   EXPECT_EQ(At(Object("deployment"), "spec.replicas").integer, 2);
   EXPECT_EQ(At(Object("deployment"), "spec.strategy.rollingUpdate.maxUnavailable").integer, 0);
