@@ -24,7 +24,9 @@ kubeconfig_part() {
   kube config view --raw --minify --flatten --output="jsonpath={$1}"
 }
 
+# check_kubernetes: a stack that is up with a cluster stays with it.
 check_kubernetes() {
+  if [[ -z "$MUSTER_KUBECONFIG" && -n "$(pid_of muster-kubernetes)" ]]; then MUSTER_KUBECONFIG="$(cat "$STATE/run/kubeconfig")"; fi
   [[ -n "$MUSTER_KUBECONFIG" ]] || return 0
   [[ -r "$MUSTER_KUBECONFIG" ]] || die "MUSTER_KUBECONFIG: $MUSTER_KUBECONFIG cannot be read"
   command -v kubectl >/dev/null || die "MUSTER_KUBECONFIG is set, but there is no kubectl"
