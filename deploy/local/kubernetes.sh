@@ -131,9 +131,15 @@ start_adapter() {
   start_process muster-kubernetes "${command[@]}"
 }
 
-# adapter_metrics_port: nothing where it does not run.
+# adapter_metrics_port: once it has told; nothing where it does not run.
 adapter_metrics_port() {
-  if [[ -n "$(pid_of muster-kubernetes)" ]]; then sed -n 's/^metrics //p' "$STATE/run/adapter-ports"; fi
+  local tries
+  for ((tries = 0; tries < 300; ++tries)); do
+    [[ -n "$(pid_of muster-kubernetes)" ]] || return 0
+    if [[ -s "$STATE/run/adapter-ports" ]]; then break; fi
+    sleep 0.1
+  done
+  sed -n 's/^metrics //p' "$STATE/run/adapter-ports"
 }
 
 apply_pool_by_kubectl() {
