@@ -3,7 +3,7 @@
 # NodePools are that cluster's objects, the fleet's Nodes and Pods are there too, and muster-kubernetes runs between the two, as
 # the ServiceAccount that it has in production, under the same policies.
 #
-# Below run/: kubeconfig (path of the user's own), kubernetes-made (what of deploy/kubernetes was not in the cluster before),
+# Below run/: kubeconfig (path of the user's own), kubernetes-uid (of that cluster's kube-system), kubernetes-made (what of deploy/kubernetes was not in the cluster before),
 # fleetsim.kubeconfig, adapter.kubeconfig and adapter.token (0600; gone when the stack is down).
 
 MUSTER_KUBECONFIG="${MUSTER_KUBECONFIG:-}"
@@ -24,6 +24,15 @@ kubeconfig_part() {
   kube config view --raw --minify --flatten --output="jsonpath={$1}"
 }
 
+# is_its_cluster: the one that the stack was up with, if it was with any.
+is_its_cluster() {
+  [[ ! -f "$STATE/run/kubernetes-uid" || "$(kubernetes_uid)" == "$(cat "$STATE/run/kubernetes-uid")" ]]
+}
+
+kubernetes_uid() {
+  kube get namespace kube-system --output='jsonpath={.metadata.uid}'
+}
+
 # check_kubernetes: a stack that is up with a cluster stays with it.
 check_kubernetes() {
   if [[ -z "$MUSTER_KUBECONFIG" && -n "$(pid_of muster-kubernetes)" ]]; then MUSTER_KUBECONFIG="$(cat "$STATE/run/kubeconfig")"; fi
@@ -31,6 +40,7 @@ check_kubernetes() {
   [[ -r "$MUSTER_KUBECONFIG" ]] || die "MUSTER_KUBECONFIG: $MUSTER_KUBECONFIG cannot be read"
   command -v kubectl >/dev/null || die "MUSTER_KUBECONFIG is set, but there is no kubectl"
   kube get --raw /readyz >/dev/null || die "MUSTER_KUBECONFIG: the API server that it names does not answer"
+  is_its_cluster || die "MUSTER_KUBECONFIG: this stack was up with another cluster: down --purge first"
   case "$(kubeconfig_part '.users[0].user')" in
     *'"exec":'* | *'"auth-provider":'* | *'"as":'*)
       die "MUSTER_KUBECONFIG: its user logs in by a program, or acts as another; one with a token or a certificate is needed" ;;
@@ -119,6 +129,7 @@ start_adapter() {
   mapfile -t flags < <(tls_flags muster-kubernetes)
   command+=("${flags[@]}")
   realpath "$MUSTER_KUBECONFIG" >"$STATE/run/kubeconfig"
+  kubernetes_uid >"$STATE/run/kubernetes-uid"
   put -k crd
   put -f base/namespace.yaml
   put -f base/rbac.yaml
@@ -221,8 +232,8 @@ purge_manifests() {
 purge_kubernetes() {
   [[ -f "$STATE/run/kubeconfig" ]] || return 0
   MUSTER_KUBECONFIG="$(cat "$STATE/run/kubeconfig")"
-  if ! kube get --raw /readyz >/dev/null; then
-    say "what is in the cluster of $MUSTER_KUBECONFIG is left as it is; NodePools that are there wait for their finalizers"
+  if ! kube get --raw /readyz >/dev/null || ! is_its_cluster; then
+    say "what is in the cluster that $MUSTER_KUBECONFIG named is left as it is; NodePools that are there wait for their finalizers"
     return
   fi
   if kube get crd/nodepools.compute.coreweave.com >/dev/null; then purge_pools; fi
