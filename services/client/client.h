@@ -24,8 +24,8 @@
 #include "muster/quota/v1/quota_service.grpc.pb.h"
 #include "services/client/asked_service.h"
 #include "services/client/options.h"
-#include "services/client/request_id.h"
 #include "services/client/watch.h"
+#include "services/common/request_id.h"
 #include "services/rpc/client/calls.h"
 #include "services/rpc/client/channel.h"
 

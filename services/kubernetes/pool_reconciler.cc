@@ -9,7 +9,7 @@
 #include "services/common/condition_names.h"
 #include "services/common/error.h"
 #include "services/common/log.h"
-#include "services/common/random_bits.h"
+#include "services/common/request_id.h"
 #include "services/common/status_macros.h"
 #include "services/common/steady_clock.h"
 #include "services/kubernetes/core/names.h"
@@ -40,11 +40,6 @@ Json Frame(const NodePoolObject& object) {
   return {{"apiVersion", "compute.coreweave.com/v1alpha1"},
           {"kind", "NodePool"},
           {"metadata", {{"name", object.name}, {"uid", object.uid}}}};
-}
-
-std::string NewRequestId() {
-  return absl::StrCat(absl::Hex(RandomBits(), absl::kZeroPad16),
-                      absl::Hex(RandomBits(), absl::kZeroPad16));
 }
 
 // As far as its status tells.

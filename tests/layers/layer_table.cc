@@ -150,9 +150,8 @@ const std::vector<Layer>& Layers() {
        "a client of the API: proto, services/common, contexts, credentials, when watches go on, "
        "what changes are told by, what the page's watches tell to and its own rooms only",
        {"services/common/", "services/client/contexts.h", "services/client/credentials.h",
-        "services/client/request_id.h", "services/client/stream_retries.h", "services/history/",
-        "services/page/watch_sink.h", "services/page/core/source.h", "services/musterctl/",
-        "muster/", "google/"}},
+        "services/client/stream_retries.h", "services/history/", "services/page/watch_sink.h",
+        "services/page/core/source.h", "services/musterctl/", "muster/", "google/"}},
       {"services/fleetsim",
        "a client of the APIs: proto, services/common, services/trace, services/daemon, "
        "services/rpc's client, services/kubernetes/api and its own libraries only",

@@ -7,8 +7,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "services/client/credentials.h"
-#include "services/client/request_id.h"
 #include "services/common/error.h"
+#include "services/common/request_id.h"
 #include "services/common/status_macros.h"
 #include "services/common/trace_context.h"
 #include "services/musterctl/client/cells.h"
@@ -184,8 +184,7 @@ absl::Status RunSession(const Command& command, Session& session, const std::str
 absl::Status Execute(const Command& command, const std::vector<LineOfContext>& lines,
                      World& world) {
   const CommandLine& line = lines.front().line;
-  const std::string request_id =
-      line.Has(kRequestId) ? line.Get(kRequestId) : client::NewRequestId();
+  const std::string request_id = line.Has(kRequestId) ? line.Get(kRequestId) : NewRequestId();
   if (request_id.size() > kMaxGivenId)
     return WrongUse(absl::StrCat("--request-id: at most ", kMaxGivenId, " characters"));
   if (line.Has(kRequestId) && IsChosen(line))
