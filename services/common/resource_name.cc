@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "services/common/label_limits.h"
 
 namespace muster {
 namespace {
@@ -60,8 +61,8 @@ bool IsDnsSubdomain(absl::string_view text, size_t max_size) {
 }
 
 bool IsLabelWord(absl::string_view text) {
-  return !text.empty() && text.size() <= 63 && IsAlnum(text.front()) && IsAlnum(text.back()) &&
-         All(text, IsWordChar);
+  return !text.empty() && text.size() <= kMaxLabelValueBytes && IsAlnum(text.front()) &&
+         IsAlnum(text.back()) && All(text, IsWordChar);
 }
 
 bool IsLabelValue(absl::string_view text) { return text.empty() || IsLabelWord(text); }
@@ -69,7 +70,7 @@ bool IsLabelValue(absl::string_view text) { return text.empty() || IsLabelWord(t
 bool IsLabelKey(absl::string_view text) {
   const size_t slash = text.find('/');
   if (slash == absl::string_view::npos) return IsLabelWord(text);
-  return slash <= 253 && AllParts(text.substr(0, slash), &IsDnsPart) &&
+  return slash <= kMaxLabelPrefixBytes && AllParts(text.substr(0, slash), &IsDnsPart) &&
          IsLabelWord(text.substr(slash + 1));
 }
 

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "muster/lifecycle/v1/lifecycle.pb.h"
+#include "services/common/label_limits.h"
 #include "services/lifecycle/core/limits.h"
 #include "services/lifecycle/core/validate.h"
 #include "services/musterctl/manifest/manifest.h"
@@ -169,25 +170,22 @@ TEST(Crd, HasTheLimitsOfLifecycle) {
   namespace limits = lifecycle;
   const std::string terms = "nodeAffinity.properties.terms";
   const std::string expressions = terms + ".items.properties.expressions";
-  // As IsLabelKey and IsLabelValue have it.
-  constexpr int64_t kKeyBytes = 253 + 1 + 63;
-  constexpr int64_t kValueBytes = 63;
   const std::map<std::string, int64_t> limits_of = {
       {"targetNodes.maximum", limits::kMaxTargetNodes},
       {"minNodes.maximum", limits::kMaxTargetNodes},
       {"maxNodes.maximum", limits::kMaxTargetNodes},
       {"nodeLabels.maxProperties", limits::kMaxNodeLabels},
-      {"nodeLabels.additionalProperties.maxLength", kValueBytes},
+      {"nodeLabels.additionalProperties.maxLength", kMaxLabelValueBytes},
       {"nodeAnnotations.maxProperties", limits::kMaxNodeAnnotations},
       {"nodeAnnotations.additionalProperties.maxLength", limits::kMaxAnnotationBytes},
       {"nodeTaints.maxItems", limits::kMaxNodeTaints},
-      {"nodeTaints.items.properties.key.maxLength", kKeyBytes},
-      {"nodeTaints.items.properties.value.maxLength", kValueBytes},
+      {"nodeTaints.items.properties.key.maxLength", kMaxLabelKeyBytes},
+      {"nodeTaints.items.properties.value.maxLength", kMaxLabelValueBytes},
       {"image.properties.kernel.maxLength", limits::kMaxImageBytes},
       {"image.properties.name.maxLength", limits::kMaxImageBytes},
       {terms + ".maxItems", limits::kMaxAffinityTerms},
       {expressions + ".maxItems", limits::kMaxAffinityExpressions},
-      {expressions + ".items.properties.key.maxLength", kKeyBytes},
+      {expressions + ".items.properties.key.maxLength", kMaxLabelKeyBytes},
       {expressions + ".items.properties.values.maxItems", limits::kMaxAffinityValues},
       {"description.maxLength", 256},
       {"prefill.properties.timeoutSeconds.maximum", limits::kMaxPrefillSeconds},

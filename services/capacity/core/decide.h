@@ -10,7 +10,7 @@
 #include "services/capacity/core/state.h"
 #include "services/capacity/core/view.h"
 
-// What the capacity service does with a command, which must have passed Validate. Pure: all is read
+// What the capacity service does with a command, which must have passed Validate. Pure: all is
 // read from the staged state and written to it; refused commands leave nothing behind.
 // Whatever frees a machine serves the queue at once.
 namespace muster::capacity {

@@ -13,11 +13,10 @@ constexpr size_t kMaxBatch = 1'000;       // machines or claims in one call
 constexpr size_t kMaxReturns = 1'000;     // machines given back in one request
 constexpr size_t kMaxParts =
     64;  // outstanding parts of a claim; beyond it the two youngest become one
-constexpr size_t kMaxZoneTypes = 1'000;    // instance types that a zone offers
-constexpr size_t kMaxPoolBytes = 512;      // a pool's display name
-constexpr size_t kMaxIdBytes = 63;         // a fabric's, a rack's, a GPU model's name
-constexpr size_t kMaxLabels = 64;          // labels a machine
-constexpr size_t kMaxLabelKeyBytes = 317;  // prefix (253), slash, name (63), as Kubernetes has it
+constexpr size_t kMaxZoneTypes = 1'000;  // instance types that a zone offers
+constexpr size_t kMaxPoolBytes = 512;    // a pool's display name
+constexpr size_t kMaxIdBytes = 63;       // a fabric's, a rack's, a GPU model's name
+constexpr size_t kMaxLabels = 64;        // labels a machine
 constexpr size_t kMaxAffinityTerms = 16;
 constexpr size_t kMaxAffinityExpressions = 16;  // a term
 constexpr size_t kMaxAffinityValues = 64;       // an expression

@@ -10,6 +10,7 @@
 #include "services/capacity/core/limits.h"
 #include "services/capacity/core/names.h"
 #include "services/common/cut.h"
+#include "services/common/label_limits.h"
 #include "services/common/resource_name.h"
 
 namespace muster::capacity {
