@@ -71,8 +71,6 @@ class CommandsTest : public ::testing::Test {
   Terminal* terminal_at_ = nullptr;
   bool is_watched_ = false;  // how far things are
   std::function<int(const std::string& command)> execute_;
-
- protected:
   std::ostringstream out_;
 
  private:

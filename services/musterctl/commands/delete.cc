@@ -36,10 +36,8 @@ constexpr char kUsage[] =
 // By its whole name where the manifest says, or may say, another place than the command line.
 ResourceId IdIn(const Item& item, const Scope& scope) {
   const Kind kind = KindOf(item);
-  const std::string here =
-      absl::StrCat("organizations/", scope.organization, "/clusters/", scope.cluster, "/");
-  const bool is_elsewhere = kind == Kind::kNodePool && !absl::StartsWith(NameOf(item), here);
-  const bool is_whole = is_elsewhere || kind == Kind::kCluster || kind == Kind::kQuota;
+  const bool is_whole =
+      kind == Kind::kCluster || kind == Kind::kQuota || !IsInScope(kind, NameOf(item), scope);
   return {kind, is_whole ? NameOf(item) : IdOf(item)};
 }
 

@@ -72,13 +72,6 @@ bool IsOneOf(Kind kind, absl::Span<const Kind> kinds) {
   return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
 }
 
-bool IsInScope(Kind kind, const std::string& name, const Scope& scope) {
-  if (kind > Kind::kQuota) return true;
-  const std::string organization = absl::StrCat("organizations/", scope.organization, "/");
-  if (kind > Kind::kEvent) return absl::StartsWith(name, organization);
-  return absl::StartsWith(name, absl::StrCat(organization, "clusters/", scope.cluster, "/"));
-}
-
 // As people say it: of a Node POOL/MACHINE.
 std::string ShortId(Kind kind, const std::string& name) {
   if (kind == Kind::kNode) {
@@ -176,6 +169,13 @@ absl::StatusOr<NodeName> SplitNodeName(const std::string& id, const std::string&
 std::string Label(const ResourceId& id) {
   const bool whole = WholeName(id.id).has_value();
   return absl::StrCat(KindWord(id.kind), "/", whole ? ShortId(id.kind, id.id) : id.id);
+}
+
+bool IsInScope(Kind kind, const std::string& name, const Scope& scope) {
+  if (kind > Kind::kQuota) return true;
+  const std::string organization = absl::StrCat("organizations/", scope.organization, "/");
+  if (kind > Kind::kEvent) return absl::StartsWith(name, organization);
+  return absl::StartsWith(name, absl::StrCat(organization, "clusters/", scope.cluster, "/"));
 }
 
 std::string Label(const Item& item, const Scope& scope) {

@@ -41,6 +41,8 @@ absl::StatusOr<NodeName> SplitNodeName(const std::string& id, const std::string&
 std::string Label(const ResourceId& id);
 // The same of a resource, in the words that every command takes: with its whole name where it is not in the scope.
 std::string Label(const Item& item, const Scope& scope);
+// Whether that is the name of what is where the scope says, or of what is nobody's in particular.
+bool IsInScope(Kind kind, const std::string& name, const Scope& scope);
 
 // Does one thing to each. An error of one does not keep the others from being done, unless no server answers: all errors but
 // the last are given to `tell`, the last is returned.
