@@ -233,19 +233,27 @@ size_t Decide(StagedState<State>& staged, const EndKeeps&, absl::Time now, const
   return staged.Mark() - mark;
 }
 
+namespace {
+
+// Of one line of gangs, see NextKeepEnd.
+absl::Time KeepEndIn(const Queue::Line& gangs, const Policy& policy, absl::Time after) {
+  const absl::Time over = policy.KeepsAfter(after);  // for those that asked then or before
+  const auto it = std::find_if(
+      gangs.lower_bound({ComputeClass::kDefault, over, ""}), gangs.end(), [&](const auto& place) {
+        return std::get<0>(place) != ComputeClass::kDefault || std::get<1>(place) > over;
+      });
+  const bool is_there = it != gangs.end() && std::get<0>(*it) == ComputeClass::kDefault;
+  return is_there ? std::get<1>(*it) + policy.gang_keep : absl::InfiniteFuture();
+}
+
+}  // namespace
+
 absl::Time NextKeepEnd(const State& state, const Policy& policy, absl::Time after) {
   absl::Time next = absl::InfiniteFuture();
   if (policy.gang_keep <= absl::ZeroDuration()) return next;
   for (const auto& [key, inventory] : state.inventories()) {
     for (const auto& [selector, line] : inventory.queue().lines()) {
-      if (!selector.gang) continue;
-      for (auto it = line.lower_bound({ComputeClass::kDefault, policy.KeepsAfter(after), ""});
-           it != line.end() && std::get<0>(*it) == ComputeClass::kDefault; ++it) {
-        const absl::Time end = std::get<1>(*it) + policy.gang_keep;
-        if (end <= after) continue;
-        next = std::min(next, end);
-        break;
-      }
+      if (selector.gang) next = std::min(next, KeepEndIn(line, policy, after));
     }
   }
   return next;
