@@ -33,12 +33,13 @@ std::string CapacityKeyOf(const Pool& pool) {
 
 // How the name of an event, or a prefix of such names, begins: up to its cluster and the `/` behind it. Empty when it ends before.
 absl::string_view ClusterPart(absl::string_view name) {
-  size_t slash = 0;  // `organizations/ID/clusters/ID/...`
-  for (int part = 0; part < 4; ++part) {
-    slash = name.find('/', part == 0 ? 0 : slash + 1);
+  size_t end = 0;
+  for (int part = 0; part < 4; ++part) {  // `organizations/ID/clusters/ID/...`
+    const size_t slash = name.find('/', end);
     if (slash == absl::string_view::npos) return "";
+    end = slash + 1;
   }
-  return name.substr(0, slash + 1);
+  return name.substr(0, end);
 }
 
 template <class Map, class Value>
