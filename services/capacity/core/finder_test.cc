@@ -255,6 +255,11 @@ World Zones(const std::vector<int>& machines) {
   return world;
 }
 
+void DoIn(const std::string& zone, World& world, SyncClaim claim) {
+  claim.zone = zone;
+  ASSERT_TRUE(world.Do(claim).ok());
+}
+
 std::vector<std::string> Order(const World& world, const PlacementQuery& query) {
   std::vector<std::string> zones;
   for (const ZonePlacements& zone : FindPlacements(world.state(), query))
@@ -289,21 +294,15 @@ TEST(FinderRankTest, TheTightestRequestCountsRelativeToWhatItAsks) {
 
 TEST(FinderRankTest, TheShorterQueueIsBetterWhereNothingIsFree) {
   World world = Zones({3, 3});
-  for (const auto& [zone, nodes] : {std::pair("Z-A", 8), std::pair("Z-B", 6)}) {
-    SyncClaim claim = world.Want(absl::StrCat("p-", zone[2] == 'A' ? "a" : "b"), nodes);
-    claim.zone = zone;
-    ASSERT_TRUE(world.Do(claim).ok());
-  }
+  DoIn("Z-A", world, world.Want("p-a", 8));
+  DoIn("Z-B", world, world.Want("p-b", 6));
   EXPECT_THAT(Order(world, {{Ask(2)}, {"Z-A", "Z-B"}}), ElementsAre("Z-B", "Z-A"));
 }
 
 TEST(FinderRankTest, WhereNothingIsFreeWhatCanBeReclaimedCounts) {
   World world = Zones({5, 9});
-  for (const auto& [zone, nodes] : {std::pair("Z-A", 5), std::pair("Z-B", 9)}) {
-    SyncClaim claim = world.WantSpot(absl::StrCat("s-", zone[2] == 'A' ? "a" : "b"), nodes);
-    claim.zone = zone;
-    ASSERT_TRUE(world.Do(claim).ok());
-  }
+  DoIn("Z-A", world, world.WantSpot("s-a", 5));
+  DoIn("Z-B", world, world.WantSpot("s-b", 9));
   EXPECT_THAT(Order(world, {{Ask(4)}, {"Z-A", "Z-B"}}), ElementsAre("Z-B", "Z-A"));
 }
 

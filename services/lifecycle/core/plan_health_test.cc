@@ -167,19 +167,24 @@ TEST(PrefillReplacement, WithoutQuotaTheNodeGoesFirst) {
   EXPECT_EQ(sim.CountOf("CWOverQuota"), 0);
 }
 
-TEST(PrefillReplacement, NoMoreThanMaxNodesAtATime) {
-  Simulation sim;
-  sim.Apply([](Spec& spec) {
-    spec.target_nodes = 4;
-    spec.prefill = Prefill{true, 0, 2};
+// Of a pool of so many Nodes with that prefill `ill` have been so for long enough; `stuck` do not boot.
+void HaveIll(Simulation& sim, int64_t nodes, const Prefill& prefill,
+             const std::vector<std::string>& ill, const std::set<std::string>& stuck) {
+  sim.Apply([&](Spec& spec) {
+    spec.target_nodes = nodes;
+    spec.prefill = prefill;
   });
   ASSERT_TRUE(sim.Converge());
-  for (const char* machine : {"g100", "g101", "g102"}) {
+  for (const std::string& machine : ill)
     ASSERT_TRUE(sim.Report(machine, O::kUnhealthy, "Xid 79").ok());
-  }
-  sim.stuck = {"g104", "g105"};
+  sim.stuck = stuck;
   sim.Advance(sim.policy.triage_grace);
   sim.Drive();
+}
+
+TEST(PrefillReplacement, NoMoreThanMaxNodesAtATime) {
+  Simulation sim;
+  HaveIll(sim, 4, Prefill{true, 0, 2}, {"g100", "g101", "g102"}, {"g104", "g105"});
   EXPECT_EQ(sim.pool()->account.prefill_nodes, 2);
   EXPECT_THAT(sim.machines(), SizeIs(6));
   sim.stuck.clear();
@@ -191,16 +196,7 @@ TEST(PrefillReplacement, NoMoreThanMaxNodesAtATime) {
 // spec.prefill.maxNodes: "0 means 1".
 TEST(PrefillReplacement, OneAtATimeUnlessMoreIsSaid) {
   Simulation sim;
-  sim.Apply([](Spec& spec) {
-    spec.target_nodes = 3;
-    spec.prefill = Prefill{true, 0, 0};
-  });
-  ASSERT_TRUE(sim.Converge());
-  for (const char* machine : {"g100", "g101"})
-    ASSERT_TRUE(sim.Report(machine, Simulation::O::kUnhealthy, "Xid 79").ok());
-  sim.stuck = {"g103"};
-  sim.Advance(sim.policy.triage_grace);
-  sim.Drive();
+  HaveIll(sim, 3, Prefill{true, 0, 0}, {"g100", "g101"}, {"g103"});
   EXPECT_EQ(sim.pool()->account.prefill_nodes, 1);
   EXPECT_THAT(sim.machines(), SizeIs(4));
 }
