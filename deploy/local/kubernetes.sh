@@ -3,8 +3,9 @@
 # NodePools are that cluster's objects, the fleet's Nodes and Pods are there too, and muster-kubernetes runs between the two, as
 # the ServiceAccount that it has in production, under the same policies.
 #
-# Below run/: kubeconfig (path of the user's own), kubernetes-uid (of that cluster's kube-system), kubernetes-made (what of deploy/kubernetes was not in the cluster before),
-# fleetsim.kubeconfig, adapter.kubeconfig and adapter.token (0600; gone when the stack is down).
+# Below run/: kubeconfig (path of the user's own), kubernetes-uid (of that cluster's kube-system), kubernetes-made (what of
+# deploy/kubernetes was not in the cluster before), fleetsim.kubeconfig, adapter.kubeconfig and adapter.token (0600; gone when the stack
+# is down).
 
 MUSTER_KUBECONFIG="${MUSTER_KUBECONFIG:-}"
 MANIFESTS="$MUSTER_ROOT/deploy/kubernetes"
