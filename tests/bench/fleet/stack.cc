@@ -154,7 +154,11 @@ void Stack::StartApart() {
 bool Stack::IsServing() const {
   // Debian ships no stub of the health service. Its request is empty; field 1 of its answer is 1
   // when it serves.
-  grpc::GenericStub stub(grpc::CreateChannel(target(), grpc::InsecureChannelCredentials()));
+  grpc::ChannelArguments arguments;
+  // A connection of its own: a shared one that was refused waits for seconds before it is tried anew.
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  grpc::GenericStub stub(
+      grpc::CreateCustomChannel(target(), grpc::InsecureChannelCredentials(), arguments));
   grpc::ClientContext context;
   context.set_deadline(absl::ToChronoTime(absl::Now() + absl::Seconds(1)));
   const grpc::Slice empty;
