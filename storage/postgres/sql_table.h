@@ -47,11 +47,11 @@ class SqlTableText {
   // As fault.h sees them: by name, or by text where there is none.
   std::vector<std::string> statements() const { return {sql_.select, names_[0], names_[1]}; }
 
-  // Calls f(const pqxx::row&) for every row. They are fetched some at a time, the next while f looks
-  // at the last: what a statement takes, and what is held of the table, does not grow with it. Once
-  // a transaction.
+  // Calls f(const pqxx::result&) with all rows, some at a time; the next are fetched while f looks at
+  // the last. What a statement takes, and what is held of the table, does not grow with it. Once a
+  // transaction.
   template <class F>
-  void ForEachRow(Transaction& tx, F f) const {
+  void ForEachChunk(Transaction& tx, F f) const {
     constexpr int kFetch = 5'000;
     const std::string cursor = absl::StrCat("all_", name_);
     const std::string fetch = absl::StrCat("FETCH ", kFetch, " FROM ", cursor);
@@ -62,7 +62,7 @@ class SqlTableText {
       std::future<pqxx::result> next;
       if (rows.size() == kFetch)
         next = std::async(std::launch::async, [&] { return tx.ExecAs(cursor, fetch); });
-      for (const auto& row : rows) f(row);
+      f(rows);
       rows = next.valid() ? next.get() : pqxx::result();
     }
   }
@@ -96,6 +96,18 @@ class SqlTableText {
   std::string names_[2];
   SqlStatements sql_;
 };
+
+// What `row` says from its column `at` on, of all that are read.
+template <class Row>
+Row ReadColumns(const std::vector<SqlColumn<Row>>& columns, const pqxx::row& row, int at) {
+  Row read;
+  for (const SqlColumn<Row>& column : columns) {
+    if (column.read == nullptr) continue;
+    column.read(row[at].is_null() ? nullptr : row[at].c_str(), read);
+    ++at;
+  }
+  return read;
+}
 
 // --- lists that have a table of their own ---
 
@@ -142,15 +154,9 @@ class ListTable final : public ElementTable<typename MemberPath<List>::Row> {
 
   std::function<void(absl::string_view, Row&)> Load(Transaction& tx) const override {
     auto lists = std::make_shared<std::map<std::string, std::vector<Element>, std::less<>>>();
-    text_.ForEachRow(tx, [&](const pqxx::row& row) {
-      Element element;
-      int at = 1;
-      for (const SqlColumn<Element>& column : columns_) {
-        if (column.read == nullptr) continue;
-        column.read(row[at].is_null() ? nullptr : row[at].c_str(), element);
-        ++at;
-      }
-      (*lists)[row[0].c_str()].push_back(std::move(element));
+    text_.ForEachChunk(tx, [&](const pqxx::result& rows) {
+      for (const pqxx::row& row : rows)
+        (*lists)[row[0].c_str()].push_back(ReadColumns(columns_, row, 1));
     });
     return [lists](absl::string_view owner, Row& row) {
       const auto it = lists->find(owner);
@@ -239,25 +245,21 @@ class SqlTable {
     return texts;
   }
 
-  // Calls `emit` for every row with its revision. Throws what libpqxx throws, std::runtime_error
-  // for what is no row of ours.
+  // Calls `emit` for every row with its revision, one by one, from another thread: while some are
+  // taken in, the next are read. Throws what libpqxx throws, std::runtime_error for what is no row
+  // of ours.
   void Load(Transaction& tx, absl::FunctionRef<void(Row, int64_t)> emit) const {
-    std::vector<std::function<void(absl::string_view, Row&)>> fill;
+    std::vector<Fill> fill;
     for (const auto& list : lists_) fill.push_back(list->Load(tx));
-    text_.ForEachRow(tx, [&](const pqxx::row& row) {
-      Row loaded;
-      int at = 0;
-      for (const SqlColumn<Row>& column : columns_) {
-        if (column.read == nullptr) continue;
-        column.read(row[at].is_null() ? nullptr : row[at].c_str(), loaded);
-        ++at;
-      }
-      if (!fill.empty()) {
-        const std::string key = loaded.Key();
-        for (const auto& into : fill) into(WithoutKind(key), loaded);
-      }
-      emit(std::move(loaded), SqlValue<int64_t>::Read(row[at].c_str()));
+    std::future<void> taken;
+    text_.ForEachChunk(tx, [&](const pqxx::result& rows) {
+      std::vector<std::pair<Row, int64_t>> loaded = Read(rows, fill);
+      if (taken.valid()) taken.get();
+      taken = std::async(std::launch::async, [&emit, loaded = std::move(loaded)]() mutable {
+        for (auto& [row, revision] : loaded) emit(std::move(row), revision);
+      });
     });
+    if (taken.valid()) taken.get();
   }
 
   // What is to be written: rows to put and keys to remove, each at most once.
@@ -302,6 +304,24 @@ class SqlTable {
   };
 
  private:
+  // Moves what is in a list's table into the row that is called so.
+  using Fill = std::function<void(absl::string_view key, Row& row)>;
+
+  // The rows of `rows`, with their revisions.
+  std::vector<std::pair<Row, int64_t>> Read(const pqxx::result& rows,
+                                            const std::vector<Fill>& fill) const {
+    std::vector<std::pair<Row, int64_t>> loaded;
+    loaded.reserve(rows.size());
+    for (const pqxx::row& row : rows) {
+      loaded.emplace_back(ReadColumns(columns_, row, 0),
+                          SqlValue<int64_t>::Read(row.back().c_str()));
+      if (fill.empty()) continue;
+      const std::string key = loaded.back().first.Key();
+      for (const Fill& into : fill) into(WithoutKind(key), loaded.back().first);
+    }
+    return loaded;
+  }
+
   static SqlTableText TextOf(const std::string& name, const std::vector<SqlColumn<Row>>& columns) {
     std::vector<SqlColumnText> texts;
     for (const SqlColumn<Row>& column : columns)

@@ -26,8 +26,8 @@ class Store {
 
   virtual ~Store() = default;
 
-  // Calls `emit` for every row of every table with its revision. Throws what libpqxx throws: the
-  // runner catches it.
+  // Calls `emit` for every row of every table with its revision, one by one, from threads of its
+  // own. Throws what libpqxx throws: the runner catches it.
   virtual void Load(Transaction& tx, absl::FunctionRef<void(Revised<Change>)> emit) const = 0;
 
   // Writes the rows of `changes` (at most one a key, ordered by kind and key) in a few array
