@@ -1,13 +1,12 @@
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/timestamp.pb.h>
 #include <google/protobuf/util/time_util.h>
+#include <simdjson.h>
 
+#include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
-#include <optional>
 #include <stdexcept>
-#include <utility>
-#include <vector>
+#include <string>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/string_view.h"
@@ -20,6 +19,8 @@ using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Timestamp;
+using Element = simdjson::dom::element;
+using ElementType = simdjson::dom::element_type;
 
 void AppendVarint(uint64_t number, std::string& out) {
   for (; number >= 0x80; number >>= 7) out += static_cast<char>(number | 0x80);
@@ -39,199 +40,128 @@ bool IsTime(const FieldDescriptor& field) {
   return field.message_type() == Timestamp::descriptor();
 }
 
-// What is told of a text by nlohmann's parser becomes a message as it is serialized. Each function
-// that it calls says whether to go on: false is that the text is no such message.
-class MessageWriter {
- public:
-  explicit MessageWriter(const Descriptor& type) : root_(&type) {}
-
-  const std::string& bytes() const { return bytes_; }
-
-  bool null() { return !frames_.empty(); }
-  bool boolean(bool value) {
-    return Put([&](const FieldDescriptor& field, std::string& out) {
-      if (field.type() != FieldDescriptor::TYPE_BOOL) return false;
-      AppendNumber(field.number(), value ? 1 : 0, out);
-      return true;
-    });
-  }
-  bool number_integer(int64_t value) { return PutNumber(value); }
-  bool number_unsigned(uint64_t value) {
-    return value <= INT64_MAX ? PutNumber(static_cast<int64_t>(value)) : IsPassedOver();
-  }
-  bool number_float(double value, const std::string&) {
-    const bool whole = std::abs(value) < 1e15 && std::trunc(value) == value;
-    return whole ? PutNumber(static_cast<int64_t>(value)) : IsPassedOver();
-  }
-  bool string(const std::string& text) {
-    return Put(
-        [&](const FieldDescriptor& field, std::string& out) { return PutText(field, text, out); });
-  }
-  bool binary(const nlohmann::json::binary_t&) { return false; }
-
-  bool start_object(size_t) {
-    if (frames_.empty()) {
-      frames_.push_back({.type = root_});
-      return true;
-    }
-    if (IsPassedOver()) return PassOver();
-    Frame& in = frames_.back();
-    const FieldDescriptor& field = *in.field;
-    if (in.type != nullptr && field.is_map()) {
-      frames_.push_back({.field = field.message_type()->map_value(), .map = &field});
-      return true;
-    }
-    if (field.message_type() == nullptr || IsTime(field) || IsListMissing(in)) return false;
-    frames_.push_back({.type = field.message_type()});
-    return true;
-  }
-  bool key(const std::string& name) {
-    if (passed_over_ > 0) return true;
-    Frame& in = frames_.back();
-    if (in.map != nullptr) {
-      in.key = name;
-    } else {
-      in.field = in.type->FindFieldByCamelcaseName(name);
-      if (in.field == nullptr) in.field = in.type->FindFieldByName(name);
-    }
-    return true;
-  }
-  bool end_object() {
-    if (passed_over_ > 0) return ComeBack();
-    Frame done = std::move(frames_.back());
-    frames_.pop_back();
-    if (frames_.empty()) {
-      bytes_ = std::move(done.bytes);
-      return true;
-    }
-    if (done.map != nullptr) {
-      frames_.back().bytes += done.bytes;
-      return true;
-    }
-    return Put([&](const FieldDescriptor& field, std::string& out) {
-      AppendBytes(field.number(), done.bytes, out);
-      return true;
-    });
-  }
-  bool start_array(size_t) {
-    if (frames_.empty()) return false;
-    if (IsPassedOver()) return PassOver();
-    Frame& in = frames_.back();
-    if (in.map != nullptr || !in.field->is_repeated() || in.field->is_map() || in.in_list)
+bool PutWhole(const FieldDescriptor& field, int64_t value, std::string& out) {
+  const bool fits = static_cast<int32_t>(value) == value;
+  switch (field.type()) {
+    case FieldDescriptor::TYPE_INT64:
+      break;
+    case FieldDescriptor::TYPE_INT32:
+    case FieldDescriptor::TYPE_ENUM:
+      if (!fits) return false;
+      break;
+    default:
       return false;
-    in.in_list = true;
-    return true;
   }
-  bool end_array() {
-    if (passed_over_ > 0) return ComeBack();
-    frames_.back().in_list = false;
-    return true;
-  }
-  bool parse_error(size_t, const std::string&, const nlohmann::json::exception&) { return false; }
+  AppendNumber(field.number(), static_cast<uint64_t>(value), out);
+  return true;
+}
 
- private:
-  // An object that is being read: a message, or a map.
-  struct Frame {
-    const Descriptor* type = nullptr;        // of a message; null: a map
-    const FieldDescriptor* field = nullptr;  // that is being read; null: none that is known
-    const FieldDescriptor* map = nullptr;    // null: a message
-    std::string key = {};                    // of a map's entry that is being read
-    bool in_list = false;
-    std::string bytes = {};
-  };
+bool PutFraction(const FieldDescriptor& field, double value, std::string& out) {
+  const bool is_whole = std::abs(value) < 1e15 && std::trunc(value) == value;
+  return is_whole && PutWhole(field, static_cast<int64_t>(value), out);
+}
 
-  // What is being read is of a field that is not known, or within one.
-  bool IsPassedOver() const {
-    return passed_over_ > 0 || (!frames_.empty() && frames_.back().field == nullptr);
-  }
-  bool PassOver() {
-    ++passed_over_;
-    return true;
-  }
-  bool ComeBack() {
-    --passed_over_;
-    return true;
-  }
-  static bool IsListMissing(const Frame& in) {
-    return in.map == nullptr && in.field->is_repeated() && !in.in_list;
-  }
-
-  // Adds a value of the field that is being read: `append(field, bytes)`.
-  template <class Append>
-  bool Put(Append append) {
-    if (frames_.empty()) return false;
-    if (IsPassedOver()) return true;
-    Frame& in = frames_.back();
-    if (IsListMissing(in)) return false;
-    if (in.map == nullptr) return append(*in.field, in.bytes);
-    std::string entry;
-    AppendBytes(1, in.key, entry);
-    if (!append(*in.field, entry)) return false;
-    AppendBytes(in.map->number(), entry, in.bytes);
-    return true;
-  }
-
-  bool PutNumber(int64_t value) {
-    return Put([&](const FieldDescriptor& field, std::string& out) {
-      return PutWhole(field, value, out);
-    });
-  }
-  static bool PutWhole(const FieldDescriptor& field, int64_t value, std::string& out) {
-    const bool fits = static_cast<int32_t>(value) == value;
-    switch (field.type()) {
-      case FieldDescriptor::TYPE_INT64:
-        break;
-      case FieldDescriptor::TYPE_INT32:
-      case FieldDescriptor::TYPE_ENUM:
-        if (!fits) return false;
-        break;
-      default:
-        return false;
+bool PutText(const FieldDescriptor& field, absl::string_view text, std::string& out) {
+  switch (field.type()) {
+    case FieldDescriptor::TYPE_STRING:
+      AppendBytes(field.number(), text, out);
+      return true;
+    case FieldDescriptor::TYPE_ENUM: {
+      const auto* value = field.enum_type()->FindValueByName(std::string(text));
+      // A later release's.
+      if (value == nullptr) return true;
+      return PutWhole(field, value->number(), out);
     }
-    AppendNumber(field.number(), static_cast<uint64_t>(value), out);
-    return true;
-  }
-  static bool PutText(const FieldDescriptor& field, const std::string& text, std::string& out) {
-    switch (field.type()) {
-      case FieldDescriptor::TYPE_STRING:
-        AppendBytes(field.number(), text, out);
-        return true;
-      case FieldDescriptor::TYPE_ENUM: {
-        const auto* value = field.enum_type()->FindValueByName(text);
-        // A later release's.
-        if (value != nullptr)
-          AppendNumber(field.number(), static_cast<uint64_t>(value->number()), out);
-        return true;
-      }
-      case FieldDescriptor::TYPE_INT64:
-      case FieldDescriptor::TYPE_INT32: {
-        int64_t number = 0;
-        return absl::SimpleAtoi(text, &number) && PutWhole(field, number, out);
-      }
-      case FieldDescriptor::TYPE_MESSAGE: {
-        Timestamp time;
-        if (!IsTime(field) || !google::protobuf::util::TimeUtil::FromString(text, &time))
-          return false;
-        AppendBytes(field.number(), time.SerializeAsString(), out);
-        return true;
-      }
-      default:
-        return false;
+    case FieldDescriptor::TYPE_INT64:
+    case FieldDescriptor::TYPE_INT32: {
+      int64_t number = 0;
+      return absl::SimpleAtoi(text, &number) && PutWhole(field, number, out);
     }
+    case FieldDescriptor::TYPE_MESSAGE: {
+      Timestamp time;
+      if (!IsTime(field) || !google::protobuf::util::TimeUtil::FromString(std::string(text), &time))
+        return false;
+      AppendBytes(field.number(), time.SerializeAsString(), out);
+      return true;
+    }
+    default:
+      return false;
   }
+}
 
-  const Descriptor* const root_;
-  std::vector<Frame> frames_;  // the outermost first
-  int passed_over_ = 0;        // objects and lists that are open within one that is passed over
-  std::string bytes_;
-};
+bool PutMessage(const Descriptor& type, const Element& value, std::string& out);
+
+// One value of `field`, which may be a list of such.
+bool PutValue(const FieldDescriptor& field, const Element& value, std::string& out) {
+  switch (value.type()) {
+    case ElementType::STRING:
+      return PutText(field, absl::string_view(value.get_c_str(), value.get_string_length()), out);
+    case ElementType::INT64:
+      return PutWhole(field, value.get_int64(), out);
+    case ElementType::DOUBLE:
+      return PutFraction(field, value.get_double(), out);
+    case ElementType::BOOL:
+      if (field.type() != FieldDescriptor::TYPE_BOOL) return false;
+      AppendNumber(field.number(), value.get_bool() ? 1 : 0, out);
+      return true;
+    case ElementType::OBJECT: {
+      std::string message;
+      if (field.message_type() == nullptr || IsTime(field) ||
+          !PutMessage(*field.message_type(), value, message))
+        return false;
+      AppendBytes(field.number(), message, out);
+      return true;
+    }
+    default:
+      return false;
+  }
+}
+
+bool PutMap(const FieldDescriptor& map, const Element& value, std::string& out) {
+  simdjson::dom::object entries;
+  if (value.get(entries) != simdjson::SUCCESS) return false;
+  std::string entry;
+  for (const auto& [key, of_key] : entries) {
+    entry.clear();
+    AppendBytes(1, absl::string_view(key.data(), key.size()), entry);
+    if (!PutValue(*map.message_type()->map_value(), of_key, entry)) return false;
+    AppendBytes(map.number(), entry, out);
+  }
+  return true;
+}
+
+bool PutList(const FieldDescriptor& field, const Element& value, std::string& out) {
+  simdjson::dom::array values;
+  if (value.get(values) != simdjson::SUCCESS) return false;
+  return std::all_of(values.begin(), values.end(),
+                     [&](const Element& element) { return PutValue(field, element, out); });
+}
+
+// A message as it is serialized. Each of these functions says whether the value is such a thing.
+bool PutMessage(const Descriptor& type, const Element& value, std::string& out) {
+  simdjson::dom::object fields;
+  if (value.get(fields) != simdjson::SUCCESS) return false;
+  std::string name;
+  for (const auto& [key, element] : fields) {
+    name.assign(key.data(), key.size());
+    const FieldDescriptor* field = type.FindFieldByCamelcaseName(name);
+    if (field == nullptr) field = type.FindFieldByName(name);
+    // A later release's, or nothing.
+    if (field == nullptr || element.is_null()) continue;
+    const auto put = field->is_map() ? PutMap : field->is_repeated() ? PutList : PutValue;
+    if (!put(*field, element, out)) return false;
+  }
+  return true;
+}
 
 }  // namespace
 
 void FromJson(absl::string_view text, Message& message) {
-  MessageWriter writer(*message.GetDescriptor());
-  if (!nlohmann::json::sax_parse(text.begin(), text.end(), &writer) ||
-      !message.ParseFromString(writer.bytes())) {
+  thread_local simdjson::dom::parser parser;  // keeps its buffers
+  Element root;
+  std::string bytes;
+  if (parser.parse(text.data(), text.size()).get(root) != simdjson::SUCCESS ||
+      !PutMessage(*message.GetDescriptor(), root, bytes) || !message.ParseFromString(bytes)) {
     throw std::runtime_error("A jsonb column holds no " + message.GetTypeName());
   }
 }

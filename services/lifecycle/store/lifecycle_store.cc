@@ -79,8 +79,7 @@ lifecycle::v1::Node DetailOf(const Node& node) {
   return detail;
 }
 
-void SetDetail(const lifecycle::v1::Node& stored, Node& node) {
-  lifecycle::v1::Node detail = stored;
+void SetDetail(lifecycle::v1::Node&& detail, Node& node) {
   detail.set_state(lifecycle::v1::Node::STATE_ASSIGNED);  // a valid one; the column's follows
   absl::StatusOr<Node> parsed = lifecycle::FromProto(detail);
   if (!parsed.ok()) throw std::runtime_error(parsed.status().ToString());
@@ -96,7 +95,7 @@ lifecycle::v1::NodePool DetailOf(const Pool& pool) {
   return detail;
 }
 
-void SetDetail(const lifecycle::v1::NodePool& detail, Pool& pool) {
+void SetDetail(lifecycle::v1::NodePool&& detail, Pool& pool) {
   absl::StatusOr<Pool> parsed = lifecycle::FromProto(detail);
   if (!parsed.ok()) throw std::runtime_error(parsed.status().ToString());
   pool.account = std::move(parsed->account);
@@ -108,7 +107,7 @@ template <class Message, class Row>
 SqlColumn<Row> Detail() {
   return Json<Message, Row>(
       "detail", [](const Row& row) { return DetailOf(row); },
-      [](const Message& detail, Row& row) { SetDetail(detail, row); });
+      [](Message&& detail, Row& row) { SetDetail(std::move(detail), row); });
 }
 
 // --- the tables ---
@@ -142,12 +141,12 @@ SqlTable<Pool> Pools() {
        Field<&Pool::spec, &Spec::target_nodes>("target_nodes"),
        Json<lifecycle::v1::NodePoolSpec, Pool>(
            "spec", [](const Pool& pool) { return lifecycle::ToProto(pool.spec); },
-           [](const lifecycle::v1::NodePoolSpec& spec, Pool& pool) {
+           [](lifecycle::v1::NodePoolSpec&& spec, Pool& pool) {
              pool.spec = lifecycle::FromProto(spec);
            }),
        Json<lifecycle::v1::NodePoolStatus, Pool>(
            "status", [](const Pool& pool) { return lifecycle::ToProto(pool.status); },
-           [](const lifecycle::v1::NodePoolStatus& status, Pool& pool) {
+           [](lifecycle::v1::NodePoolStatus&& status, Pool& pool) {
              pool.status = lifecycle::FromProto(status);
            }),
        Field<&Pool::account, &PoolAccount::generation>("ask_generation"),
