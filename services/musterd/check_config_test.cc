@@ -79,6 +79,15 @@ TEST_F(CheckConfigTest, WhatTheFlagsNameIsLookedAt) {
   EXPECT_THAT(said_.str(), HasSubstr("--tls_cert_file"));
 }
 
+TEST_F(CheckConfigTest, TheDatabaseIsNamedOnce) {
+  std::ofstream(Path("conninfo")) << "dbname=muster\n";
+  for (const char* command : {"serve", "migrate"}) {
+    EXPECT_EQ(Check(command, absl::StrCat(Good(), "--db_conninfo_file=", Path("conninfo"), "\n")),
+              1);
+    EXPECT_THAT(said_.str(), HasSubstr("--db_conninfo must not be given beside"));
+  }
+}
+
 TEST_F(CheckConfigTest, MigrateWantsADatabaseAndNoServices) {
   EXPECT_EQ(
       Check("migrate", absl::StrCat("--migrations_dir=", std::getenv("MUSTER_MIGRATIONS"), "\n")),

@@ -126,7 +126,8 @@ ABSL_FLAG(std::string, db_conninfo, "",
           "owner's for `migrate`. Several hosts are allowed: the one that takes writes is used. "
           "Passwords: passfile=.");
 ABSL_FLAG(std::string, db_conninfo_file, "",
-          "File whose first line is --db_conninfo, for connection strings with secrets.");
+          "File whose first line is the connection string, for one with secrets; instead of "
+          "--db_conninfo.");
 ABSL_FLAG(std::string, migrations_dir, "migrations",
           "Folder of the schemas' migrations. A server refuses a schema that lacks one of them "
           "which is not optional, and one of a later release that does not say that this one can "
@@ -313,7 +314,10 @@ absl::Status Validate(const ServeOptions& options) {
 
 absl::StatusOr<std::string> ConninfoFromFlags() {
   const std::string file = absl::GetFlag(FLAGS_db_conninfo_file);
-  if (file.empty()) return absl::GetFlag(FLAGS_db_conninfo);
+  const std::string conninfo = absl::GetFlag(FLAGS_db_conninfo);
+  if (file.empty()) return conninfo;
+  if (!conninfo.empty())
+    return error::InvalidField("--db_conninfo", "must not be given beside --db_conninfo_file.");
   std::ifstream in(file);
   std::string line;
   if (!std::getline(in, line))
