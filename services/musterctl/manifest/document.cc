@@ -3,6 +3,8 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <regex>
 #include <string>
@@ -10,10 +12,12 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "google/protobuf/stubs/common.h"
 #include "services/common/status_macros.h"
 
@@ -215,6 +219,39 @@ std::vector<Piece> Split(absl::string_view text, const DocumentLines& lines) {
   return pieces;
 }
 
+// What `\uXXXX` at the begin of the text stands for; 0: there is none.
+uint32_t EscapedUnit(absl::string_view text) {
+  uint32_t unit = 0;
+  const bool is_escape =
+      absl::StartsWith(text, "\\u") && absl::SimpleHexAtoi(text.substr(2, 4), &unit);
+  return is_escape ? unit : 0;
+}
+
+bool IsIn(uint32_t unit, uint32_t first, uint32_t last) { return first <= unit && unit <= last; }
+
+// The text; of JSON with one escape for each pair of surrogates, as YAML writes what is beyond the BMP.
+std::string WithoutSurrogatePairs(absl::string_view text) {
+  std::string joined;
+  std::string plain(text);  // without surrogates: JSON, also where some are no pairs
+  size_t begin = 0;
+  for (size_t at = text.find('\\'); at != absl::string_view::npos; at = text.find('\\', at + 2)) {
+    const uint32_t high = EscapedUnit(text.substr(at));
+    if (!IsIn(high, 0xD800, 0xDFFF)) continue;
+    plain[at + 2] = '0';
+    const uint32_t low = EscapedUnit(text.substr(at + 6));
+    if (!IsIn(high, 0xD800, 0xDBFF) || !IsIn(low, 0xDC00, 0xDFFF)) continue;
+    const uint32_t whole = 0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00);
+    absl::StrAppend(&joined, text.substr(begin, at - begin), "\\U",
+                    absl::Hex(whole, absl::kZeroPad8));
+    begin = at + 12;
+  }
+  // Elsewhere a backslash may be no escape.
+  const absl::string_view json = absl::StripPrefix(plain, "---");
+  if (begin == 0 || !nlohmann::json::accept(json.begin(), json.end())) return std::string(text);
+  absl::StrAppend(&joined, text.substr(begin));
+  return joined;
+}
+
 absl::Status At(absl::string_view file, absl::string_view text, const Fault& fault) {
   return absl::InvalidArgumentError(absl::StrCat(
       Place(file, DocumentLines(text).DocumentAt(fault.line), fault.line), ": ", fault.what));
@@ -283,7 +320,7 @@ absl::StatusOr<std::vector<Document>> ParseDocuments(absl::string_view file,
     for (const Piece& piece : Split(text, lines)) {
       lines_before = piece.lines_before;
       converter.SetLinesBefore(lines_before);
-      for (const YAML::Node& node : YAML::LoadAll(std::string(piece.text))) {
+      for (const YAML::Node& node : YAML::LoadAll(WithoutSurrogatePairs(piece.text))) {
         Value value = converter.Convert(node, 0);
         if (value.type == Value::Type::kNull) continue;
         const int number = lines.DocumentAt(value.line);

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "services/musterctl/manifest/document.h"
 #include "services/musterctl/manifest/machine_set.h"
@@ -338,6 +339,35 @@ TEST(ManifestTest, NamesLinesOfTheFileInEachOfItsDocuments) {
               StartsWith("f.yaml: document 3, line 8: not YAML"));
   EXPECT_THAT(Faults("a: 1\n...\n%YAML 1.2\n---\nb: 1\nb: 2\n").front(),
               StartsWith("f.yaml: document 2, line 6: \"b\" is there twice"));
+}
+
+// JSON knows no other escape for what is beyond the BMP; Python writes it so.
+TEST(ManifestTest, ReadsSurrogatePairsOfJson) {
+  const auto with = [](const std::string& description) {
+    return absl::StrCat(
+        R"({"apiVersion": "compute.coreweave.com/v1alpha1", "kind": "NodePool",)", "\n",
+        R"("metadata": {"name": "train"}, "spec": {"instanceType": "t", "targetNodes": 1,)", "\n",
+        R"("description": ")", description, "\"}}\n");
+  };
+  const auto read = [](absl::string_view text) {
+    const std::vector<Manifest> manifests = Parse(text);
+    return manifests.empty()
+               ? ""
+               : std::get<lifecycle::v1::NodePool>(manifests[0].resource).spec().description();
+  };
+  EXPECT_EQ(read(with(R"(rocket \ud83d\ude80)")), "rocket \U0001F680");
+  EXPECT_EQ(read(with(R"(\uD83D\uDE80\ud83d\ude80\u00e4)")), "\U0001F680\U0001F680\u00e4");
+  EXPECT_EQ(read(with(R"(\\ud83d\\ude80)")), R"(\ud83d\ude80)") << "no escape";
+  EXPECT_EQ(read(absl::StrCat("---\n", with(R"(\ud83d\ude80)"))), "\U0001F680");
+  EXPECT_EQ(read(Pool("  {instanceType: t, targetNodes: 1, description: '\\ud83d\\ude80'}\n")),
+            R"(\ud83d\ude80)")
+      << "YAML has no escapes there";
+  for (const char* lone : {R"(\ud83d)", R"(\ude80)", R"(\ud83d\n)", R"(\ude80\ud83d)"}) {
+    const std::string text = absl::StrReplaceAll(with(lone), {{"train", R"(\ud83d\ude80)"}});
+    EXPECT_THAT(Faults(text).front(),
+                StartsWith("f.yaml: document 1, line 3: not YAML: invalid unicode: "))
+        << lone;
+  }
 }
 
 TEST(MachineSetTest, IsTheSameEveryTimeAndGrowsAtItsEnd) {
