@@ -2,6 +2,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "services/musterctl/client/connection.h"
@@ -83,7 +84,9 @@ absl::Status ListLifecycle(Connection& connection, Kind kind, const ListRange& r
   lifecycle::v1::ListEventsRequest request;
   request.set_parent(connection.Cluster());
   request.set_filter(filter);
-  if (!range.pool.empty()) {
+  // Several of all clusters may have a NodePool of that id.
+  const bool is_anywhere = !connection.is_one_cluster() && !absl::StrContains(range.pool, "/");
+  if (!range.pool.empty() && !is_anywhere) {
     ASSIGN_OR_RETURN(const Item found, GetItem(connection, Kind::kNodePool, range.pool));
     request.set_parent(Connection::ClusterOf(NameOf(found)));
     request.set_pool_uid(std::get<lifecycle::v1::NodePool>(found).uid());

@@ -15,6 +15,7 @@ namespace muster::musterctl {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 using ::testing::Pair;
 
 // What an organization sees: no machines. Answers lists with what is there, as a server without filters.
@@ -44,6 +45,12 @@ class NarrowServer final : public lifecycle::v1::LifecycleService::Service,
     lists.emplace_back(request->parent(), request->filter());
     return grpc::Status::OK;
   }
+  grpc::Status GetNodePool(grpc::ServerContext*, const lifecycle::v1::GetNodePoolRequest* request,
+                           lifecycle::v1::NodePool* response) override {
+    got.push_back(request->name());
+    response->set_name(request->name());
+    return grpc::Status::OK;
+  }
   grpc::Status ListEvents(grpc::ServerContext*, const lifecycle::v1::ListEventsRequest* request,
                           lifecycle::v1::ListEventsResponse*) override {
     lists.emplace_back(request->parent(), request->filter());
@@ -63,6 +70,7 @@ class NarrowServer final : public lifecycle::v1::LifecycleService::Service,
 
   std::vector<std::string> nodes;
   std::vector<std::pair<std::string, std::string>> lists;  // parents and filters
+  std::vector<std::string> got;                            // NodePools
   std::vector<std::string> prefixes;                       // of watches
 
  private:
@@ -110,6 +118,23 @@ TEST(NarrowApiTest, ListsLeaveOutWhatBeginsOtherwise) {
   // Where ids do not say where they are.
   EXPECT_THAT(list({"acme", "-"}, Kind::kNode, {.begin = "train/g1"}),
               Pair("organizations/acme/clusters/-/nodePools/-", ""));
+}
+
+// A NodePool is got by a name that says where it is.
+TEST(NarrowApiTest, EventsOfANodePoolOfAllClustersAreListedWithoutIt) {
+  NarrowServer server;
+  for (const Scope& scope : {Scope{"-", "-"}, Scope{"acme", "-"}}) {
+    const auto events = server.Connect(scope)->List(Kind::kEvent, "train");
+    EXPECT_TRUE(events.ok()) << events.status();
+  }
+  EXPECT_THAT(server.lists, ElementsAre(Pair("organizations/-/clusters/-", ""),
+                                        Pair("organizations/acme/clusters/-", "")));
+  EXPECT_THAT(server.got, IsEmpty());
+  const std::string train = absl::StrCat(kCluster, "/nodePools/train");
+  ASSERT_TRUE(server.Connect({"-", "-"})->List(Kind::kEvent, train).ok());
+  ASSERT_TRUE(server.Connect()->List(Kind::kEvent, "train").ok());
+  EXPECT_THAT(server.got, ElementsAre(train, train));
+  EXPECT_THAT(server.lists.back(), Pair(kCluster, ""));
 }
 
 TEST(NarrowApiTest, WatchesAskForNoMoreThanTheirRange) {

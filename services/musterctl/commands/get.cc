@@ -192,6 +192,7 @@ absl::Status ListWhole(Session& session, const Query& query) {
     ASSIGN_OR_RETURN(std::vector<Item> items, query.machines
                                                   ? session.api.ListMachines(*query.machines)
                                                   : session.api.List(kind, RangeOf(query, kind)));
+    std::erase_if(items, [&](const Item& item) { return !OfPool(item, query.pool); });
     NoteUnknownField(session, query.selection.UnknownField(items), kind);
     query.selection.Filter(items);
     if (items.empty()) RETURN_IF_ERROR(TellNone(session, query, kind));

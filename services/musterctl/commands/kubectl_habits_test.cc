@@ -385,6 +385,29 @@ TEST_F(KubectlHabitsTest, EventsByObjectTypeAndTimeNewestLast) {
   EXPECT_EQ(err(), "No events found.\n");
 }
 
+// Of all clusters the server tells of the events of others, too.
+TEST_F(KubectlHabitsTest, EventsOfANodePoolOfAllClusters) {
+  const auto about = [](const std::string& reason, const std::string& object) {
+    lifecycle::v1::Event event =
+        PoolEvent(reason, 1, "2025-06-09T14:50:00Z", "2025-06-09T14:50:00Z", "m");
+    event.set_object(object);
+    return event;
+  };
+  api_.items[Kind::kEvent] = {
+      about("Here", absl::StrCat(kCluster, "/nodePools/train")),
+      about("There", "organizations/acme/clusters/c2/nodePools/train/nodes/g1"),
+      about("Other", absl::StrCat(kCluster, "/nodePools/trainer"))};
+  const auto reasons = [&](std::vector<std::string> line) {
+    line.insert(line.end(), {"-A", "--no-headers", "-o", "custom-columns=R:.reason"});
+    EXPECT_EQ(RunLine(line), kDone) << err();
+    return out();
+  };
+  EXPECT_EQ(reasons({"get", "events", "--nodepool=train"}), "Here\nThere\n");
+  EXPECT_EQ(reasons({"events", "--for=nodepool/train"}), "Here\nThere\n");
+  EXPECT_EQ(reasons({"get", "events", "--nodepool=nodepool/eval"}), "");
+  EXPECT_EQ(err(), "No events found.\n");
+}
+
 TEST_F(KubectlHabitsTest, FoldersAreReadByNameAndWithRAsAWhole) {
   const std::string folder = absl::StrCat(::testing::TempDir(), "/manifests.", getpid());
   std::filesystem::create_directories(folder + "/sub");
