@@ -60,8 +60,11 @@ TEST_F(CellsWatchTest, AWatchIsOfAllCellsAndEachGoesOnByItself) {
   EXPECT_EQ(RunLine({"get", "np", "-A", "-w", "--no-headers", "-o",
                      "custom-columns=CELL:.metadata.cell,N:.spec.targetNodes"}),
             kFailed);
-  EXPECT_THAT(Lines(), UnorderedElementsAre("east   3", "east   4", "west   12",
-                                            "nodepool/eval deleted in west"));
+  // By its whole name, as -A names all: cells may have clusters and NodePools of the same ids.
+  EXPECT_THAT(Lines(),
+              UnorderedElementsAre(
+                  "east   3", "east   4", "west   12",
+                  "nodepool/organizations/acme/clusters/c-west/nodePools/eval deleted in west"));
   EXPECT_THAT(east_.watched_from, ElementsAre("", "5@"));
   EXPECT_THAT(west_.watched_from, ElementsAre("", ""));
   EXPECT_THAT(err(),

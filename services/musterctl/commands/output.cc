@@ -245,7 +245,7 @@ void Printer::PrintName(const std::string& label) {
 void Printer::PrintDeleted(const std::string& name, const std::string& cell) {
   const bool for_people = format_.is_rows() && format_.type != Type::kName;
   std::ostream& out = for_people ? session_.world.out : session_.world.err;
-  out << Label(ResourceId{kind_, IdOfName(kind_, name)}) << " deleted"
+  out << Label(kind_, name, session_.scope) << " deleted"
       << (cell.empty() ? "" : absl::StrCat(" in ", cell)) << std::endl;
 }
 

@@ -178,11 +178,13 @@ bool IsInScope(Kind kind, const std::string& name, const Scope& scope) {
   return absl::StartsWith(name, absl::StrCat(organization, "clusters/", scope.cluster, "/"));
 }
 
-std::string Label(const Item& item, const Scope& scope) {
-  const std::string& name = NameOf(item);
-  const Kind kind = KindOf(item);
+std::string Label(Kind kind, const std::string& name, const Scope& scope) {
   return absl::StrCat(KindWord(kind), "/",
                       IsInScope(kind, name, scope) ? ShortId(kind, name) : name);
+}
+
+std::string Label(const Item& item, const Scope& scope) {
+  return Label(KindOf(item), NameOf(item), scope);
 }
 
 absl::Status ForEach(absl::Span<const ResourceId> all,

@@ -39,7 +39,8 @@ absl::StatusOr<NodeName> SplitNodeName(const std::string& id, const std::string&
 
 // `nodepool/train`, `node/train/g1`: what answers say.
 std::string Label(const ResourceId& id);
-// The same of a resource, in the words that every command takes: with its whole name where it is not in the scope.
+// The same of a resource of that whole name, in the words that every command takes: with that name where it is not in the scope.
+std::string Label(Kind kind, const std::string& name, const Scope& scope);
 std::string Label(const Item& item, const Scope& scope);
 // Whether that is the name of what is where the scope says, or of what is nobody's in particular.
 bool IsInScope(Kind kind, const std::string& name, const Scope& scope);

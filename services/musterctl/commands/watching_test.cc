@@ -10,6 +10,7 @@ namespace {
 
 using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -92,6 +93,40 @@ TEST_F(CommandsTest, AWatchTellsOfThoseGoneThatItShowed) {
   api_.streams = streams();
   EXPECT_EQ(RunLine({"get", "nodepools", "-w"}), kFailed);
   EXPECT_THAT(out(), HasSubstr("nodepool/other deleted\n"));
+}
+
+// As -o name says it of those that are there.
+TEST_F(CommandsTest, AWatchSaysWhichOneIsGone) {
+  using namespace type::v1;  // NOLINT: enumerators only
+  const auto gone = [](const std::string& name) {
+    WatchMessage message = Message(WATCH_EVENT_TYPE_DELETED, 6);
+    message.key = name;
+    return message;
+  };
+  const std::string here = "organizations/acme/clusters/example/nodePools/train";
+  const std::string there = "organizations/acme/clusters/c2/nodePools/train";
+  lifecycle::v1::NodePool near = ReferencePool();
+  near.set_name(here);
+  lifecycle::v1::NodePool far = ReferencePool();
+  far.set_name(there);
+  const FakeApi::Stream stream{
+      {Message(WATCH_EVENT_TYPE_SNAPSHOT, 3, near), Message(WATCH_EVENT_TYPE_SNAPSHOT, 4, far),
+       Message(WATCH_EVENT_TYPE_SNAPSHOT_END, 5), gone(there)},
+      absl::InternalError("stop")};
+  api_.streams = {stream, stream};
+  EXPECT_EQ(RunLine({"get", "nodepools", "-A", "-w"}), kFailed);
+  EXPECT_THAT(out(), EndsWith("\nnodepool/" + there + " deleted\n"));
+  EXPECT_EQ(RunLine({"get", "nodepools", "-w", "-o", "name"}), kFailed);
+  EXPECT_EQ(out(), "nodepool/" + there + "\nnodepool/train\n");
+  EXPECT_THAT(err(), HasSubstr("nodepool/" + there + " deleted\n"));
+  lifecycle::v1::Node node;
+  node.set_name(here + "/nodes/g1");
+  api_.streams = {{{Message(WATCH_EVENT_TYPE_SNAPSHOT, 3, node),
+                    Message(WATCH_EVENT_TYPE_SNAPSHOT_END, 5), gone(node.name())},
+                   absl::InternalError("stop")}};
+  EXPECT_EQ(RunLine({"get", "nodes", "-w", "-o", "name"}), kFailed);
+  EXPECT_EQ(out(), "node/train/g1\n");
+  EXPECT_THAT(err(), HasSubstr("node/train/g1 deleted\n"));
 }
 
 // As kubectl does: else what was shown last stays true for whoever looks.
