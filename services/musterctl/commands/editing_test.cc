@@ -357,10 +357,23 @@ class RolloutTest : public EditingTest {
       revision.add_summary("Kubernetes 1.33");
       *revision.mutable_created_at() = TimestampOf("2025-06-09T14:48:54Z");
     }
+    if (behind > 0) {
+      Say(made, "StagedNodeConfig",
+          absl::StrCat(behind, " of ", behind + rebooted,
+                       " Nodes must be reconfigure-rebooted to reach np-0123456789ab."));
+    }
     made.mutable_reconfiguration()->set_number(2);
     made.mutable_reconfiguration()->set_state(state);
     made.mutable_reconfiguration()->set_rebooted_nodes(rebooted);
     return made;
+  }
+  // NodeReconfigurationRequired, which is the last condition of the reference's pool.
+  static void Say(lifecycle::v1::NodePool& pool, const std::string& reason,
+                  const std::string& message) {
+    auto& condition = *pool.mutable_status()->mutable_conditions()->rbegin();
+    ASSERT_EQ(condition.type(), "NodeReconfigurationRequired");
+    condition.set_reason(reason);
+    condition.set_message(message);
   }
 };
 
@@ -399,11 +412,46 @@ TEST_F(RolloutTest, StatusWaitsUntilItIsOver) {
   EXPECT_EQ(RunLine({"rollout", "status", "np/train"}), kFailed);
   EXPECT_EQ(
       err(),
-      "error: 2 Nodes of nodepool/train are not at np-0123456789ab, and no reconfiguration runs; "
-      "musterctl reconfigure nodepool/train begins one\n");
+      "error: nodepool/train: 2 of 3 Nodes must be reconfigure-rebooted to reach np-0123456789ab. "
+      "No reconfiguration runs; musterctl reconfigure nodepool/train begins one\n");
   api_.pools = {ReferencePool()};
   EXPECT_EQ(RunLine({"rollout", "status", "np/train"}), kDone);
   EXPECT_EQ(out(), "nodepool/train is up to date: 1 Nodes at np-0123456789ab\n");
+}
+
+// Revisions count Nodes that leave, and not those at a profile that is none of them.
+TEST_F(RolloutTest, StatusGoesByTheConditionAndNotByTheRevisions) {
+  using Reconfiguration = lifecycle::v1::Reconfiguration;
+  const std::vector<std::string> status = {"rollout", "status", "np/train", "--timeout=3s"};
+  for (const auto state : {Reconfiguration::STATE_DONE, Reconfiguration::STATE_CANCELLED}) {
+    SCOPED_TRACE(state);
+    lifecycle::v1::NodePool leaving = In(state, 2, 1);
+    Say(leaving, "AllNodesUpToDate",
+        "All nodes that stay are on the current configuration; 1 that leaves is not.");
+    api_.pools = {leaving};
+    EXPECT_EQ(RunLine(status), kDone) << err();
+    lifecycle::v1::NodePool restored = In(state, 0, 0);
+    Say(restored, "StagedNodeConfig",
+        "8 of 8 Nodes must be reconfigure-rebooted to reach np-0123456789ab.");
+    api_.pools = {restored};
+    EXPECT_EQ(RunLine(status), kFailed);
+    EXPECT_THAT(err(), StartsWith("error: nodepool/train: 8 of 8 Nodes must be "));
+    // What is not known is waited for.
+    lifecycle::v1::NodePool unknown = In(state, 3, 0);
+    Say(unknown, "InternalError", "The configuration could not be read.");
+    lifecycle::v1::NodePool unseen = In(state, 3, 0);
+    unseen.set_generation(2);
+    api_.pools = {unknown, unseen, leaving};
+    EXPECT_EQ(RunLine(status), kDone) << err();
+    EXPECT_THAT(out(), StartsWith("Waiting for nodepool/train: The configuration could not be "
+                                  "read.\nWaiting for nodepool/train: the server has not looked "
+                                  "at its last generation yet\nnodepool/train"));
+  }
+  // One of certain machines is over without the others.
+  lifecycle::v1::NodePool some = In(Reconfiguration::STATE_DONE, 1, 2);
+  some.mutable_reconfiguration()->add_machines("g1");
+  api_.pools = {some};
+  EXPECT_EQ(RunLine(status), kDone) << err();
 }
 
 TEST_F(RolloutTest, OfSeveralNodePools) {

@@ -15,6 +15,7 @@
 #include "services/musterctl/commands/output.h"
 #include "services/musterctl/commands/references.h"
 #include "services/musterctl/print/preview.h"
+#include "services/musterctl/print/table.h"
 #include "services/musterctl/print/words.h"
 
 // kubectl's rollout over a NodePool's configuration: what is told of it, and the orders that are there.
@@ -27,7 +28,7 @@ using lifecycle::v1::Reconfiguration;
 
 constexpr absl::Duration kRolloutPoll = absl::Milliseconds(500);
 
-// Nodes that are not at the active configuration.
+// Nodes that are not at the active configuration, as far as revisions tell; also those that leave.
 int64_t Behind(const NodePool& pool) {
   int64_t nodes = 0;
   for (const NodeConfiguration& revision : pool.status().node_configuration_revisions()) {
@@ -43,6 +44,7 @@ struct RolloutProgress {
   absl::Status end = {};
 };
 
+// By what the server says of it: revisions do not tell of all Nodes, nor which of them stay.
 RolloutProgress WithoutReconfiguration(const NodePool& pool, const std::string& label) {
   // An order waits for Nodes in delivery.
   if (pool.status().has_waiting_node_configuration()) {
@@ -50,18 +52,25 @@ RolloutProgress WithoutReconfiguration(const NodePool& pool, const std::string& 
                                  pool.status().waiting_node_configuration().node_profile(),
                                  ", once no Node is in delivery...")};
   }
-  const int64_t behind = Behind(pool);
-  if (behind == 0) {
+  const lifecycle::v1::Condition* said =
+      FindCondition(pool, condition::kNodeReconfigurationRequired);
+  const bool is_known = said != nullptr && said->observed_generation() >= pool.generation();
+  if (is_known && said->reason() == reason::kAllNodesUpToDate) {
     return {absl::StrCat(label, " is up to date: ", pool.status().current_nodes(), " Nodes at ",
                          pool.status().node_profile().empty() ? "no configuration yet"
                                                               : pool.status().node_profile()),
             true,
             {}};
   }
-  const std::string what =
-      absl::StrCat(behind, " Nodes of ", label, " are not at ", pool.status().node_profile(),
-                   ", and no reconfiguration runs; musterctl reconfigure ", label, " begins one");
-  return {"", true, absl::FailedPreconditionError(what)};
+  if (is_known && said->reason() == reason::kStagedNodeConfig) {
+    return {"", true,
+            absl::FailedPreconditionError(absl::StrCat(
+                label, ": ", said->message(), " No reconfiguration runs; musterctl reconfigure ",
+                label, " begins one"))};
+  }
+  return {.line = absl::StrCat(
+              "Waiting for ", label, ": ",
+              is_known ? said->message() : "the server has not looked at its last generation yet")};
 }
 
 RolloutProgress ProgressOf(const NodePool& pool, const std::string& label) {
@@ -80,14 +89,16 @@ RolloutProgress ProgressOf(const NodePool& pool, const std::string& label) {
               absl::FailedPreconditionError(
                   absl::StrCat(which, " of ", label, " is halted: ", reconfiguration.halt_reason(),
                                "; musterctl rollout resume ", label, " goes on"))};
-    case Reconfiguration::STATE_DONE:
-      if (pool.status().has_waiting_node_configuration() ||
-          (Behind(pool) > 0 && reconfiguration.machines().empty()))
-        return WithoutReconfiguration(pool, label);
+    case Reconfiguration::STATE_DONE: {
+      const RolloutProgress of_all = WithoutReconfiguration(pool, label);
+      const bool is_of_some =
+          !reconfiguration.machines().empty() && !pool.status().has_waiting_node_configuration();
+      if (!is_of_some && !(of_all.is_over && of_all.end.ok())) return of_all;
       return {absl::StrCat(label, ": ", which, " is DONE, ", reconfiguration.rebooted_nodes(),
                            " Nodes rebooted"),
               true,
               {}};
+    }
     case Reconfiguration::STATE_CANCELLED:
     default:
       return WithoutReconfiguration(pool, label);
