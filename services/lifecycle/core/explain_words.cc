@@ -28,6 +28,7 @@ Actor ActorOf(DeferReason reason) {
     case DeferReason::kWaitsForRecovery:
     case DeferReason::kWaitsForReplacement:
     case DeferReason::kWaitsForReboot:
+    case DeferReason::kWaitsForConfiguration:
     case DeferReason::kPreempting:
     case DeferReason::kGiveUpLimit:
       return Actor::kNobody;
@@ -61,6 +62,8 @@ const char* DeferReasonName(DeferReason reason) {
       return "WAITS_FOR_REPLACEMENT";
     case DeferReason::kWaitsForReboot:
       return "WAITS_FOR_REBOOT";
+    case DeferReason::kWaitsForConfiguration:
+      return "WAITS_FOR_CONFIGURATION";
     case DeferReason::kDrainBlocked:
       return "DRAIN_BLOCKED";
     case DeferReason::kPreempting:

@@ -45,6 +45,25 @@ void ReleaseChosen(Draft& draft, absl::string_view why) {
   }
 }
 
+// Nodes may be outdated yet: what will be active, or became so unseen, is not known as active.
+bool AwaitsConfiguration(const PlanFacts& facts, const Draft& draft) {
+  const PeerReply<ConfigurationFacts>& answer = facts.answers.configuration;
+  if (answer.released() || draft.size() == 0) return false;
+  return !answer.here() || answer.value.waiting.has_value();
+}
+
+// Nothing is left to do, as far as is known.
+void EndOrAwait(const PlanFacts& facts, Draft& draft) {
+  if (AwaitsConfiguration(facts, draft)) {
+    draft.AddDefer(DeferReason::kWaitsForConfiguration, facts.pool.name,
+                   "Reconfigure reboots wait for the configuration that is to be active.");
+    return ReleaseChosen(draft, "it is up to date");
+  }
+  MoveReconfiguration(facts, draft, Reconfiguration::State::kDone, "",
+                      "every Node is on the active configuration");
+  ReleaseChosen(draft, "reconfigure reboots are done");
+}
+
 // Done when nothing is left to do, whatever failed; a failure halts also what is paused.
 bool MayReboot(const PlanFacts& facts, Draft& draft, const std::vector<std::string>& timed_out) {
   using RState = Reconfiguration::State;
@@ -52,9 +71,7 @@ bool MayReboot(const PlanFacts& facts, Draft& draft, const std::vector<std::stri
     return IsAsked(*facts.pool.reconfiguration, entry.second) && IsOutdated(facts, entry.second);
   });
   if (!left) {
-    MoveReconfiguration(facts, draft, RState::kDone, "",
-                        "every Node is on the active configuration");
-    ReleaseChosen(draft, "reconfigure reboots are done");
+    EndOrAwait(facts, draft);
     return false;
   }
   std::vector<std::string> failed = facts.pool.reconfiguration->failed_machines;

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "services/lifecycle/core/test_pools.h"
 
 namespace muster::lifecycle {
@@ -10,6 +11,7 @@ namespace {
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::UnorderedElementsAre;
 using RState = Reconfiguration::State;
 using Verb = ControlReconfiguration::Verb;
@@ -241,6 +243,80 @@ TEST(Reconfigure, ANewReleaseInTheMiddleIsReachedByAll) {
   sim.Live();
   EXPECT_EQ(sim.On(kNewest).size(), 3U);
   EXPECT_EQ(sim.how(), RState::kDone);
+}
+
+// So many Nodes, up to date, and one more that boots and keeps a promotion of np-000000000003
+// waiting.
+struct Promoting : Outdated {
+  explicit Promoting(int64_t nodes) : Outdated(nodes) {
+    Ask();
+    Live();
+    stuck = {absl::StrCat("g", 100 + nodes)};
+    Resize(nodes + 1);
+    Live();
+    Pend(kNewest);
+    Promote();
+    Live();
+  }
+};
+
+// Asked for while a promotion waits, they are of what is promoted.
+TEST(Reconfigure, WaitsForAConfigurationThatIsToBeActive) {
+  Promoting sim(8);
+  ASSERT_EQ(sim.pool()->status.node_profile, kNewer) << "the promotion waits for g108";
+  sim.Ask({.max_unavailable = "100%"});
+  sim.Live();
+  EXPECT_EQ(sim.how(), RState::kRunning);
+  EXPECT_THAT(sim.ObstacleTexts(),
+              Contains("WAITS_FOR_CONFIGURATION nobody: Reconfigure reboots wait for the "
+                       "configuration that is to be active."));
+  sim.stuck.clear();
+  sim.Live();
+  EXPECT_EQ(sim.how(), RState::kDone);
+  EXPECT_EQ(sim.pool()->reconfiguration->rebooted_nodes, 9);
+  EXPECT_EQ(sim.On(kNewest).size(), 9U);
+  EXPECT_THAT(sim.Obstacles(), IsEmpty());
+}
+
+// Who waits for it goes on working.
+TEST(Reconfigure, NoNodeIsKeptFromWorkUntilAConfigurationIsActive) {
+  Promoting sim(2);
+  sim.Ask();
+  sim.Live();
+  EXPECT_FALSE(sim.node("g100")->desired.cordoned);
+  sim.Control(Verb::kCancel);
+  sim.Live();
+  EXPECT_EQ(sim.how(), RState::kCancelled);
+  EXPECT_THAT(sim.Obstacles(), Not(Contains("WAITS_FOR_CONFIGURATION")));
+}
+
+// What became active meanwhile is not known.
+TEST(Reconfigure, IsNotDoneWhileConfigurationIsAway) {
+  Outdated sim(2);
+  sim.Ask();
+  sim.Live();
+  sim.Stage(kNewest);
+  sim.configuration_away = true;
+  sim.Ask();
+  sim.Live();
+  EXPECT_EQ(sim.how(), RState::kRunning);
+  EXPECT_THAT(sim.Obstacles(), Contains("WAITS_FOR_CONFIGURATION"));
+  sim.configuration_away = false;
+  sim.Live();
+  EXPECT_EQ(sim.how(), RState::kDone);
+  EXPECT_EQ(sim.pool()->reconfiguration->rebooted_nodes, 2);
+  EXPECT_THAT(sim.On(kNewest), UnorderedElementsAre("g100", "g101"));
+}
+
+// Where there is no Node none can become outdated: new ones boot straight into what is active.
+TEST(Reconfigure, OfNoNodesIsDoneAtOnce) {
+  Simulation sim;
+  sim.Create(0);
+  ASSERT_TRUE(sim.Converge());
+  sim.configuration_away = true;
+  sim.Must(ReconfigureNodePool{.name = kSimPool});
+  ASSERT_TRUE(sim.Converge());
+  EXPECT_EQ(sim.pool()->reconfiguration->state, RState::kDone);
 }
 
 // A boot that fails after something newer was staged is a failure of what was booted.

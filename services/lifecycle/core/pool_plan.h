@@ -22,9 +22,10 @@ enum class DeferReason {
   kDisruptionBudget,  // the pool's budget keeps a Node from going or rebooting
   kWaitsForRecovery,  // an unhealthy Node may still recover
   kWaitsForReplacement,
-  kWaitsForReboot,  // a Node that was named goes once it is back
-  kDrainBlocked,    // disruption budgets of Pods
-  kPreempting,      // a Node's machine is needed elsewhere
+  kWaitsForReboot,         // a Node that was named goes once it is back
+  kWaitsForConfiguration,  // reboots wait for what is to be active
+  kDrainBlocked,           // disruption budgets of Pods
+  kPreempting,             // a Node's machine is needed elsewhere
   kStagingFailed,
   kRemovalFailed,
   kAgentSilent,  // told what to do with a Node, its agent has let its time pass
@@ -35,7 +36,7 @@ enum class DeferReason {
   kMarked,         // a Node stays that the cluster autoscaler keeps work away from
   kCordonOrdered,  // a Node stays that takes no new work, by an order
 };
-inline constexpr int kDeferReasons = 23;
+inline constexpr int kDeferReasons = 24;
 
 // What is not done although somebody may ask for it, and why.
 struct Defer {

@@ -293,6 +293,16 @@ inline const std::map<std::string, Case>& Cases() {
             s.Must(ResizeNodePool{.name = kSimPool, .remove_machines = {"g100"}});
           });
         }}},
+      {"WAITS_FOR_CONFIGURATION",
+       {Actor::kNobody, When::kOpen,
+        [] {
+          return With(Live(1), [](Simulation& s) {
+            s.stuck = {"g101"};
+            s.Resize(2);
+            EXPECT_TRUE(s.Converge());
+            Reconfigure(s);
+          });
+        }}},
       {"DRAIN_BLOCKED",
        {Actor::kUser, When::kTimed,
         [] {
