@@ -44,22 +44,28 @@ void RebootIdle(const PlanFacts& facts, Draft& draft, Node& node, const std::str
   RebootInto(profile, draft, node, "it is idle");
 }
 
+void WaitToReboot(Draft& draft, Node& node, DeferReason reason, absl::string_view because) {
+  draft.AddDefer(reason, node.name,
+                 absl::StrCat("Node ", node.machine, " is to be rebooted, and ", because, "."));
+  if (node.reconfigure_time != kNever) LetGo(draft, node, "it cannot reboot");
+}
+
 void RebootOrdered(const PlanFacts& facts, Draft& draft, Node& node) {
-  const bool chosen = node.reconfigure_time != kNever;
+  if (RollbackWaits(facts) && node.observed.node_profile == facts.profile) {
+    return WaitToReboot(draft, node, DeferReason::kWaitsForConfiguration,
+                        "waits until what it runs is rolled back from");
+  }
   const std::string profile = ProfileToReboot(facts, node);
   if (profile.empty()) {
-    draft.AddDefer(
-        DeferReason::kNoConfiguration, node.name,
-        absl::StrCat("Node ", node.machine,
-                     " is to be rebooted, and there is no configuration that may boot, or its "
-                     "agent does not tell which boot it runs."));
-    if (chosen) LetGo(draft, node, "it cannot reboot");
-    return;
+    return WaitToReboot(draft, node, DeferReason::kNoConfiguration,
+                        "there is no configuration that may boot, or its agent does not tell "
+                        "which boot it runs");
   }
   if (node.orders.reboot == Reboot::kForced) {
     MayDisrupt(draft, node, /*forced=*/true, "reboot");
     return RebootInto(profile, draft, node, kOrdered);
   }
+  const bool chosen = node.reconfigure_time != kNever;
   const bool active = node.observed.active;
   const bool drains =
       (active && node.orders.reboot == Reboot::kDrained) || node.orders.drain_time != kNever;
@@ -97,7 +103,7 @@ void Follow(const PlanFacts& facts, Draft& draft, Node& node) {
 
 std::string ProfileToReboot(const PlanFacts& facts, const Node& node) {
   const std::string& own = node.observed.node_profile;
-  const std::string active = facts.BootProfile();
+  const std::string active = RollbackWaits(facts) ? "" : facts.BootProfile();
   const std::string profile = active.empty() && !facts.IsDisabled(own) ? own : active;
   return profile == own && node.observed.boot_id.empty() ? "" : profile;
 }

@@ -77,7 +77,8 @@ void ReserveNodes(const PlanFacts& facts, Draft& draft);
 
 // --- plan_orders.cc: what was ordered of single Nodes ---
 void FollowOrders(const PlanFacts& facts, Draft& draft);
-// What a Node that was ordered to reboot is to boot; empty: none may boot, or its agent could not tell that it rebooted.
+// What a Node that was ordered to reboot is to boot; while a rollback waits: what it runs. Empty: none may boot, or its agent could not
+// tell that it rebooted.
 std::string ProfileToReboot(const PlanFacts& facts, const Node& node);
 
 // --- plan_reconfigure.cc: the active configuration reaches running Nodes ---

@@ -234,27 +234,67 @@ TEST(ReconfigureEnds, WhatCouldNotBeStagedIsOverWithTheBootIntoIt) {
   }
 }
 
+// Of three Nodes only g100 runs np-000000000002; a rollback from it waits for g103. g101 and g102
+// are at work.
+struct RollingBack : Outdated {
+  RollingBack() : Outdated(3) {
+    for (const char* machine : {"g101", "g102"}) {
+      SetActive(machine, true);
+      busy.insert(machine);
+    }
+    Ask();
+    Live();
+    stuck.insert("g103");
+    Resize(4);
+    Live();
+    RollBackTo(kSimProfile);
+    Live();
+  }
+  void Reboot(const std::string& machine, lifecycle::Reboot mode) {
+    Must(OrderNode{
+        .name = NodeName(kSimPool, machine), .verb = OrderNode::Verb::kReboot, .reboot = mode});
+  }
+};
+
 // The user has said that he leaves that configuration.
 TEST(Reconfigure, NoneRebootsIntoWhatIsBeingRolledBackFrom) {
-  Outdated sim(3);
-  for (const char* machine : {"g101", "g102"}) {
-    sim.SetActive(machine, true);
-    sim.busy.insert(machine);
-  }
-  sim.Ask();
-  sim.Live();
+  RollingBack sim;
   ASSERT_THAT(sim.On("np-000000000002"), ElementsAre("g100"));
-  sim.stuck.insert("g103");
-  sim.Resize(4);
-  sim.Live();
-  sim.RollBackTo(kSimProfile);
-  sim.Live();
   ASSERT_EQ(sim.pool()->status.node_profile, "np-000000000002") << "it waits for g103";
   sim.busy.clear();
   for (const char* machine : {"g101", "g102"}) sim.SetActive(machine, false);
   sim.Live();
   EXPECT_THAT(sim.On("np-000000000002"), ElementsAre("g100"));
   EXPECT_THAT(sim.In(NodeState::kReconfiguring), IsEmpty());
+}
+
+TEST(Reconfigure, NoOrderRebootsIntoWhatIsBeingRolledBackFrom) {
+  RollingBack sim;
+  for (const char* machine : {"g100", "g101"}) sim.Reboot(machine, Reboot::kForced);
+  sim.Pass();
+  EXPECT_EQ(sim.node("g101")->state, NodeState::kReconfiguring);
+  EXPECT_EQ(sim.node("g101")->desired.node_profile, kSimProfile);
+  sim.Live();
+  EXPECT_EQ(sim.node("g100")->state, NodeState::kProduction);
+  EXPECT_THAT(sim.ObstacleTexts(),
+              Contains("WAITS_FOR_CONFIGURATION nobody: Node g100 is to be rebooted, and waits "
+                       "until what it runs is rolled back from."));
+  sim.stuck.clear();
+  sim.Live();
+  EXPECT_EQ(sim.node("g100")->observed.node_profile, kSimProfile);
+  EXPECT_EQ(sim.node("g100")->orders, NodeOrders());
+}
+
+// "One that is unhealthy is not replaced."
+TEST(Reconfigure, ASickNodeWhoseRebootWaitsForARollbackIsKept) {
+  RollingBack sim;
+  ASSERT_TRUE(sim.Report("g100", ReportNode::Observation::kUnhealthy, "fan").ok());
+  sim.Reboot("g100", Reboot::kForced);
+  sim.Live();
+  sim.Advance(sim.policy.triage_grace);
+  sim.Live();
+  ASSERT_EQ(sim.pool()->status.node_profile, "np-000000000002") << "it waits for g103";
+  EXPECT_EQ(sim.node("g100")->state, NodeState::kTriage);
 }
 
 }  // namespace
