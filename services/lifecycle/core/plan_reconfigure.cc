@@ -104,6 +104,26 @@ bool MayEvict(const PlanFacts& facts, const Node& node) {
   return facts.pool.reconfiguration->evict_active && IsAsked(*facts.pool.reconfiguration, node);
 }
 
+// Those on the rack that is begun first, if there is one.
+void SortByTurn(std::vector<Node*>& waiting, const Word* rack) {
+  std::stable_sort(waiting.begin(), waiting.end(), [&](const Node* a, const Node* b) {
+    const bool a_on = rack != nullptr && a->rack == *rack;
+    const bool b_on = rack != nullptr && b->rack == *rack;
+    // Whoever is out of service already costs nothing.
+    return std::tuple(!a_on, TakenFor(*a) == nullptr, a->rack.get(), a->observed.active, a->name) <
+           std::tuple(!b_on, TakenFor(*b) == nullptr, b->rack.get(), b->observed.active, b->name);
+  });
+}
+
+// Nothing is left to choose on the rack that is begun, and its reboots are not over.
+void DeferNextRack(Draft& draft, const Node& next, const Word& rack) {
+  draft.AddDefer(
+      DeferReason::kWaitsForReboot, next.name,
+      absl::StrCat("Node ", next.machine, " is rebooted once reboots on ",
+                   rack.get().empty() ? "another rack" : absl::StrCat("rack ", rack.get()),
+                   " are over."));
+}
+
 // Chosen Nodes that are idle reboot; others are chosen as far as the budgets go, a rack at a time,
 // idle ones first.
 void RebootInTurn(const PlanFacts& facts, Draft& draft, Budget& own) {
@@ -126,19 +146,17 @@ void RebootInTurn(const PlanFacts& facts, Draft& draft, Budget& own) {
       draft.AddDefer(DeferReason::kWaitsUntilIdle, name,
                      absl::StrCat("Node ", node.machine, " is rebooted once it is idle."));
     }
-    if (IsChosen(node) || node.state == NodeState::kReconfiguring) rack = &node.rack;
+    // One that reboots by an order of its own, and is not asked for, begins no rack.
+    const bool reboots = IsChosen(node) || node.state == NodeState::kReconfiguring;
+    if (reboots && IsAsked(*facts.pool.reconfiguration, node)) rack = &node.rack;
     if (MayBeChosen(node) && !IsChosen(node) && IsAsked(*facts.pool.reconfiguration, node) &&
         IsOutdated(facts, node)) {
       waiting.push_back(&node);
     }
   }
-  std::stable_sort(waiting.begin(), waiting.end(), [&](const Node* a, const Node* b) {
-    const bool a_on = rack != nullptr && a->rack == *rack;
-    const bool b_on = rack != nullptr && b->rack == *rack;
-    // Whoever is out of service already costs nothing.
-    return std::tuple(!a_on, TakenFor(*a) == nullptr, a->rack.get(), a->observed.active, a->name) <
-           std::tuple(!b_on, TakenFor(*b) == nullptr, b->rack.get(), b->observed.active, b->name);
-  });
+  SortByTurn(waiting, rack);
+  if (rack != nullptr && !waiting.empty() && waiting.front()->rack != *rack)
+    DeferNextRack(draft, *waiting.front(), *rack);
   for (Node* node : waiting) {
     // A rack is finished before the next is begun.
     if (rack != nullptr && node->rack != *rack) break;

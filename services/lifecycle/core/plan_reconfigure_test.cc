@@ -57,9 +57,27 @@ TEST(Reconfigure, RackByRack) {
   sim.Live();
   EXPECT_THAT(sim.In(NodeState::kReconfiguring), ElementsAre("g101"));
   EXPECT_THAT(sim.On(kNewer), UnorderedElementsAre("g100", "g102", "g103"));
+  EXPECT_THAT(sim.ObstacleTexts(),
+              Contains("WAITS_FOR_REBOOT nobody: Node g104 is rebooted once reboots on rack "
+                       "rack-25 are over."));
   sim.stuck.clear();
   sim.Live();
   EXPECT_EQ(sim.On(kNewer).size(), 8U);
+}
+
+// It keeps no rack to itself.
+TEST(Reconfigure, ANodeThatRebootsByAnOrderOfItsOwnIsNotWaitedFor) {
+  Outdated sim(8);
+  sim.stuck = {"g100"};
+  sim.Must(OrderNode{.name = NodeName(kSimPool, "g100"),
+                     .verb = OrderNode::Verb::kReboot,
+                     .reboot = Reboot::kForced});
+  sim.Live();
+  sim.Ask({.machines = {"g104"}, .max_unavailable = "100%"});
+  sim.Live();
+  EXPECT_THAT(sim.In(NodeState::kReconfiguring), ElementsAre("g100"));
+  EXPECT_THAT(sim.On(kNewer), ElementsAre("g104"));
+  EXPECT_EQ(sim.how(), RState::kDone);
 }
 
 TEST(Reconfigure, ThePoolsBudgetHoldsToo) {

@@ -22,7 +22,7 @@ enum class DeferReason {
   kDisruptionBudget,  // the pool's budget keeps a Node from going or rebooting
   kWaitsForRecovery,  // an unhealthy Node may still recover
   kWaitsForReplacement,
-  kWaitsForReboot,         // a Node that was named goes once it is back
+  kWaitsForReboot,         // a Node goes once it is back, or reboots once others are
   kWaitsForConfiguration,  // reboots wait for what is to be active
   kDrainBlocked,           // disruption budgets of Pods
   kPreempting,             // a Node's machine is needed elsewhere
