@@ -127,24 +127,26 @@ LifecycleMetrics::LifecycleMetrics(const Lane* lane)
 std::shared_ptr<LifecycleMetrics> LifecycleMetrics::Create(Lane* lane) {
   auto metrics = std::shared_ptr<LifecycleMetrics>(new LifecycleMetrics(lane));
   lane->Subscribe(
-      [metrics](absl::Span<const Revised<State::Change>> changes) { metrics->Follow(changes); });
+      [metrics, &clock = lane->clock()](absl::Span<const Revised<State::Change>> changes) {
+        metrics->Follow(changes, clock.Now());
+      });
   LearnAll(*lane, metrics->nodes_);
   LearnAll(*lane, metrics->pools_);
   return metrics;
 }
 
-void LifecycleMetrics::Follow(absl::Span<const Revised<State::Change>> changes) {
+void LifecycleMetrics::Follow(absl::Span<const Revised<State::Change>> changes, absl::Time now) {
   // Loaded anew: a row is known again once it changes.
   if (changes.empty()) {
     nodes_.Forget();
     pools_.Forget();
+    times_to_target_.Forget();
   }
   nodes_.Follow(changes, [&](const Node& before, const Node* after) {
     if (after != nullptr) Count(before, *after);
   });
   pools_.Follow(changes, [&](const Pool& before, const Pool* after) {
-    if (after == nullptr) return;
-    if (const auto took = TimeToTarget(before, *after)) to_target_.Observe(*took);
+    if (const auto took = times_to_target_.Follow(before, after, now)) to_target_.Observe(*took);
   });
 }
 
@@ -222,9 +224,9 @@ void LifecycleMetrics::AppendHistograms(std::vector<MetricFamily>& families) con
   families.push_back(HistogramOf("muster_lifecycle_preemption_seconds",
                                  "From the warning of a Node's preemption until it is gone.",
                                  preemption_));
-  families.push_back(HistogramOf("muster_lifecycle_time_to_target_seconds",
-                                 "How long a NodePool was under its target until it met it.",
-                                 to_target_));
+  families.push_back(HistogramOf(
+      "muster_lifecycle_time_to_target_seconds",
+      "From when a NodePool was seen to come under its target until it met it.", to_target_));
 }
 
 std::vector<MetricFamily> LifecycleMetrics::Collect() const {

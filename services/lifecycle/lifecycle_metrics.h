@@ -42,7 +42,8 @@ class LifecycleMetrics final : public prometheus::Collectable {
   using Move = std::pair<NodeState, NodeState>;
 
   explicit LifecycleMetrics(const Lane* lane);
-  void Follow(absl::Span<const Revised<State::Change>> changes);
+  // Committed at `now`, as far as the lane's clock tells.
+  void Follow(absl::Span<const Revised<State::Change>> changes, absl::Time now);
   void Count(const Node& before, const Node& after);
   void AppendCounters(std::vector<prometheus::MetricFamily>& families) const;
   void AppendHistograms(std::vector<prometheus::MetricFamily>& families) const;
@@ -50,6 +51,7 @@ class LifecycleMetrics final : public prometheus::Collectable {
   Detachable<Lane> lane_;
   RowFollower<Node> nodes_;
   RowFollower<Pool> pools_;
+  TimesToTarget times_to_target_;  // of the lane's thread
   rpc::Histogram obtaining_;
   rpc::Histogram delivery_;
   rpc::Histogram boot_;

@@ -90,12 +90,23 @@ NodeHappening HappenedTo(const Node& before, const Node& after) {
   return happened;
 }
 
-std::optional<absl::Duration> TimeToTarget(const Pool& before, const Pool& after) {
-  const Condition* was = FindCondition(before.status.conditions, condition::kAtTarget);
-  const Condition* is = FindCondition(after.status.conditions, condition::kAtTarget);
-  if (was == nullptr || is == nullptr) return std::nullopt;
-  if (was->reason != reason::kUnderTarget || is->reason != reason::kTargetMet) return std::nullopt;
-  return is->last_transition_time - was->last_transition_time;
+std::optional<absl::Duration> TimesToTarget::Follow(const Pool& before, const Pool* after,
+                                                    absl::Time now) {
+  const absl::string_view was = ReasonOf(before.status.conditions, condition::kAtTarget);
+  const absl::string_view is =
+      after == nullptr ? "" : ReasonOf(after->status.conditions, condition::kAtTarget);
+  // While it cannot be told it may be as it was.
+  if (is == reason::kInternalError) return std::nullopt;
+  if (is == reason::kUnderTarget) {
+    if (was != reason::kUnderTarget && was != reason::kInternalError)
+      since_.try_emplace(before.uid, now);
+    return std::nullopt;
+  }
+  const auto known = since_.find(before.uid);
+  if (known == since_.end()) return std::nullopt;
+  const absl::Duration took = now - known->second;
+  since_.erase(known);
+  return is == reason::kTargetMet ? std::optional(took) : std::nullopt;
 }
 
 }  // namespace muster::lifecycle

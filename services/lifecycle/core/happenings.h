@@ -1,13 +1,16 @@
 #pragma once
 
+#include <cstddef>
 #include <optional>
+#include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "services/lifecycle/core/types.h"
 
-// What a committed change of a row shows to have happened, for the metrics. Pure; equal rows show
+// What committed changes of rows show to have happened, for the metrics. Pure; equal rows show
 // nothing.
 namespace muster::lifecycle {
 
@@ -44,7 +47,19 @@ struct NodeHappening {
 
 NodeHappening HappenedTo(const Node& before, const Node& after);
 
-// How long the pool was under its target, if it no longer is.
-std::optional<absl::Duration> TimeToTarget(const Pool& before, const Pool& after);
+// How long pools are under their targets, from the changes of their rows; of those that were seen
+// to come under it. Not thread-safe.
+class TimesToTarget {
+ public:
+  // Takes in a change at `now`; `after`: null when the pool is gone. How long it was under its
+  // target, if it met it now.
+  std::optional<absl::Duration> Follow(const Pool& before, const Pool* after, absl::Time now);
+  // Changes were missed.
+  void Forget() { since_.clear(); }
+  size_t size() const { return since_.size(); }
+
+ private:
+  absl::flat_hash_map<std::string, absl::Time> since_;  // by uid
+};
 
 }  // namespace muster::lifecycle

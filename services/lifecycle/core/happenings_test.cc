@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "services/common/row_follower.h"
 #include "services/lifecycle/core/node_machine.h"
@@ -95,38 +98,68 @@ TEST(HappeningsTest, APreemptionThatIsTakenBackIsCancelled) {
   EXPECT_THAT(HappenedTo(warned, kept).preemption, ElementsAre(PreemptionPhase::kCancelled));
 }
 
-TEST(HappeningsTest, TimeToTarget) {
-  const auto pool = [](const char* status, const char* reason, absl::Duration since) {
-    Pool made;
-    made.status.conditions = {{.type = "AtTarget",
-                               .status = status,
-                               .reason = reason,
-                               .last_transition_time = kNow + since}};
-    return made;
-  };
-  const Pool under = pool("False", "UnderTarget", absl::ZeroDuration());
-  const Pool met = pool("True", "TargetMet", absl::Minutes(4));
-  EXPECT_EQ(TimeToTarget(under, met), absl::Minutes(4));
-  EXPECT_EQ(TimeToTarget(met, met), std::nullopt);
-  EXPECT_EQ(TimeToTarget(met, under), std::nullopt);
-  EXPECT_EQ(TimeToTarget(Pool(), met), std::nullopt);
-  EXPECT_EQ(TimeToTarget(pool("False", "OverTarget", absl::ZeroDuration()), met), std::nullopt);
+Pool AtTarget(const char* reason) {
+  Pool made;
+  made.uid = "uid-1";
+  made.status.conditions = {{.type = "AtTarget", .status = "", .reason = reason}};
+  return made;
+}
+// What a pool's way through these reasons, a minute each, is counted as.
+std::optional<absl::Duration> TimeThrough(TimesToTarget& times,
+                                          const std::vector<const char*>& reasons) {
+  std::optional<absl::Duration> took;
+  for (size_t i = 1; i < reasons.size(); ++i) {
+    const Pool after = AtTarget(reasons[i]);
+    const auto now = kNow + absl::Minutes(static_cast<int64_t>(i));
+    took = times.Follow(AtTarget(reasons[i - 1]), &after, now);
+  }
+  return took;
+}
+
+TEST(HappeningsTest, TimeToTargetCountsFromWhenAPoolCameUnderIt) {
+  constexpr char kMet[] = "TargetMet";
+  constexpr char kUnder[] = "UnderTarget";
+  constexpr char kOver[] = "OverTarget";
+  constexpr char kUnknown[] = "InternalError";
+  TimesToTarget times;
+  EXPECT_EQ(TimeThrough(times, {kMet, kUnder, kUnder, kMet}), absl::Minutes(2));
+  EXPECT_EQ(TimeThrough(times, {"", kUnder, kMet}), absl::Minutes(1)) << "a new pool";
+  EXPECT_EQ(TimeThrough(times, {kOver, kOver, kUnder, kMet}), absl::Minutes(1));
+  EXPECT_EQ(TimeThrough(times, {kMet, kUnder, kUnknown, kUnder, kMet}), absl::Minutes(3));
+  // It never was, or nobody saw since when.
+  EXPECT_EQ(TimeThrough(times, {kOver, kMet, kMet}), std::nullopt);
+  EXPECT_EQ(TimeThrough(times, {kUnder, kUnder, kMet}), std::nullopt);
+  EXPECT_EQ(TimeThrough(times, {kUnder, kUnknown, kUnder, kMet}), std::nullopt);
+  // It met another target first, or none.
+  EXPECT_EQ(TimeThrough(times, {kMet, kUnder, kOver, kMet}), std::nullopt);
+  EXPECT_EQ(TimeThrough(times, {kMet, kUnder, "PendingDelete"}), std::nullopt);
+  EXPECT_EQ(times.size(), 0U);
+}
+
+TEST(HappeningsTest, OfAPoolThatIsGoneNoTimeToItsTargetIsKept) {
+  TimesToTarget times;
+  (void)TimeThrough(times, {"TargetMet", "UnderTarget"});
+  ASSERT_EQ(times.size(), 1U);
+  EXPECT_EQ(times.Follow(AtTarget("UnderTarget"), nullptr, kNow), std::nullopt);
+  EXPECT_EQ(times.size(), 0U);
 }
 
 // Everything that happens in a world, told from its commits alone.
 class Told {
  public:
   explicit Told(Simulation& world) {
-    world.on_commit = [this](absl::Span<const Revised<State::Change>> changes) {
+    world.on_commit = [this, &world](absl::Span<const Revised<State::Change>> changes) {
       nodes_.Follow(changes, [this](const Node& before, const Node* after) {
         if (after != nullptr) Add(HappenedTo(before, *after));
       });
-      pools_.Follow(changes, [this](const Pool& before, const Pool* after) {
-        if (after != nullptr && TimeToTarget(before, *after)) ++count["at target"];
+      pools_.Follow(changes, [&](const Pool& before, const Pool* after) {
+        const auto took = times_.Follow(before, after, world.now());
+        if (took) to_target.push_back(*took);
       });
     };
   }
   std::map<std::string, int> count;
+  std::vector<absl::Duration> to_target;
 
  private:
   void Add(const NodeHappening& happened) {
@@ -141,6 +174,7 @@ class Told {
   }
   RowFollower<Node> nodes_;
   RowFollower<Pool> pools_;
+  TimesToTarget times_;
 };
 
 using Counts = std::map<std::string, int>;
@@ -151,8 +185,30 @@ TEST(HappeningsTest, OfAPoolThatGrows) {
   world.boot_fails = {"g100"};
   world.Create(3);
   ASSERT_TRUE(world.Converge());
-  EXPECT_EQ(told.count,
-            (Counts{{"delivered", 3}, {"booted", 3}, {"boot failed", 1}, {"at target", 1}}));
+  EXPECT_EQ(told.count, (Counts{{"delivered", 3}, {"booted", 3}, {"boot failed", 1}}));
+  EXPECT_EQ(told.to_target.size(), 1U);
+}
+
+// The days that its work kept it over its target are no time under it.
+TEST(HappeningsTest, OfAPoolThatWasOverItsTarget) {
+  Running world(2);
+  Told told(world);
+  for (const char* machine : {"g100", "g101"}) world.SetActive(machine, true);
+  world.Resize(1);
+  ASSERT_TRUE(world.Converge());
+  ASSERT_EQ(world.Reason("AtTarget"), "OverTarget");
+  world.Advance(absl::Hours(72));
+  world.stuck = {"g102"};
+  world.Resize(3);
+  world.Drive();
+  ASSERT_EQ(world.Reason("AtTarget"), "UnderTarget");
+  world.Advance(absl::Minutes(4));
+  world.stuck.clear();
+  world.Drive();
+  ASSERT_EQ(world.Reason("AtTarget"), "TargetMet");
+  ASSERT_EQ(told.to_target.size(), 1U);
+  EXPECT_GE(told.to_target[0], absl::Minutes(4));
+  EXPECT_LT(told.to_target[0], absl::Minutes(5));
 }
 
 TEST(HappeningsTest, OfReconfigureReboots) {
