@@ -60,8 +60,11 @@ class Reader {
   absl::StatusOr<std::vector<Binding>> Read(absl::string_view text) {
     std::vector<Binding> bindings;
     try {
-      const YAML::Node root = YAML::Load(std::string(text));
-      if (root.IsMap()) {
+      const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
+      const YAML::Node root = documents.empty() ? YAML::Node() : documents[0];
+      if (documents.size() > 1) {
+        Fault(documents[1], "policy", "must be one document.");
+      } else if (root.IsMap()) {
         CheckKeys(root, "policy", {"bindings"});
         ReadBindings(root["bindings"], bindings);
       } else {
