@@ -107,7 +107,8 @@ Handlers::Stream<v1::WatchQuotasResponse> Handlers::WatchQuotas(
   if (!options.ok()) return rpc::FailStream<v1::WatchQuotasResponse>(context, options.status());
   options->key_prefix = request->name_prefix();
   const auto zone_of = [](absl::string_view key) { return PlaceOf(key).zone; };
-  rpc::Narrow(*options, rpc::NarrowedTo(*context), zone_of);
+  rpc::Narrow(*options, rpc::NarrowedTo(*context),
+              [zone_of](absl::string_view key, int64_t) { return zone_of(key); });
   const absl::Status status =
       rpc::KeepZone(*options, request->zone(),
                     [zone_of](const storage::WatchItem& item) { return zone_of(item.key); });

@@ -32,14 +32,14 @@ absl::StatusOr<WatchOptions> ToWatchOptions(const type::v1::WatchStart& start, u
   return options;
 }
 
-// Narrows a watch to what a caller sees who has `scope`: null is all. `zone_of(key)`: of what it is about; the same for all watches of
-// a lane.
+// Narrows a watch to what a caller sees who has `scope`: null is all. `zone_of(key, revision)`: of what it is about, as it was when that
+// was changed; the same for all watches of a lane.
 template <class WatchOptions, class ZoneOf>
 void Narrow(WatchOptions& options, const std::shared_ptr<const access::Scope>& scope,
             ZoneOf zone_of) {
   if (scope == nullptr) return;
-  options.sees = [scope, zone_of = std::move(zone_of)](absl::string_view key) {
-    return scope->Covers(key) || (scope->has_zones() && scope->Covers(key, zone_of(key)));
+  options.sees = [scope, zone_of = std::move(zone_of)](absl::string_view key, int64_t revision) {
+    return scope->Covers(key) || (scope->has_zones() && scope->Covers(key, zone_of(key, revision)));
   };
   options.sees_text = scope->ToString();
   const std::string common = scope->CommonPrefix();

@@ -18,7 +18,7 @@ using ::muster::testing::IsOk;
 struct Options {
   std::optional<int64_t> after_revision = {};
   std::string key_prefix = {};
-  std::function<bool(absl::string_view key)> sees = {};
+  std::function<bool(absl::string_view key, int64_t revision)> sees = {};
   std::string sees_text = {};
 };
 
@@ -42,7 +42,9 @@ TEST(WatchWireTest, WhoSeesZonesResumesAsFarAsTheyAreKnown) {
 TEST(WatchWireTest, NarrowedWatchesAreToldApartByWhatTheySee) {
   const auto narrowed = [](void (*add)(access::Scope&)) {
     Options options;
-    Narrow(options, Of(add), [](absl::string_view) { return std::string("US-EAST-04A"); });
+    Narrow(options, Of(add), [](absl::string_view, int64_t revision) {
+      return std::string(revision < 100 ? "US-EAST-04A" : "US-WEST-01A");
+    });
     return options;
   };
   const auto acme = [](access::Scope& scope) { scope.AddOrganization("acme"); };
@@ -51,9 +53,10 @@ TEST(WatchWireTest, NarrowedWatchesAreToldApartByWhatTheySee) {
   EXPECT_EQ(narrowed(acme).sees_text, narrowed(acme).sees_text);
   EXPECT_NE(narrowed(acme).sees_text, narrowed(beta).sees_text);
   EXPECT_NE(narrowed(acme).sees_text, narrowed(zone).sees_text);
-  EXPECT_TRUE(narrowed(acme).sees("organizations/acme/clusters/c1"));
-  EXPECT_FALSE(narrowed(beta).sees("organizations/acme/clusters/c1"));
-  EXPECT_TRUE(narrowed(zone).sees("organizations/acme/clusters/c1"));
+  EXPECT_TRUE(narrowed(acme).sees("organizations/acme/clusters/c1", 100));
+  EXPECT_FALSE(narrowed(beta).sees("organizations/acme/clusters/c1", 99));
+  EXPECT_TRUE(narrowed(zone).sees("organizations/acme/clusters/c1", 99));
+  EXPECT_FALSE(narrowed(zone).sees("organizations/acme/clusters/c1", 100)) << "it is elsewhere";
   EXPECT_EQ(narrowed([](access::Scope&) {}).sees_text, "nowhere") << "never that of all";
 }
 

@@ -134,8 +134,9 @@ bool Watcher::MatchesKind(absl::string_view kind) const {
   return kinds.empty() || std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
 }
 
-bool Watcher::Matches(absl::string_view kind, absl::string_view key) const {
-  return MatchesKind(kind) && IsUnder(key, options_.key_prefix) && Sees(key);
+bool Watcher::Matches(const JournalRow& change) const {
+  return MatchesKind(change.kind) && IsUnder(change.key, options_.key_prefix) &&
+         Sees(change.key, change.revision);
 }
 
 void Watcher::StartSnapshot(std::function<std::optional<WatchItem>()> snapshot) {
@@ -147,7 +148,7 @@ bool Watcher::Offer(const std::shared_ptr<const JournalRow>& change) {
   const int64_t revision = change->revision;
   MutexLock lock(mutex_);
   if (cancelled_ || end_.has_value() || revision <= offered_revision_) return false;
-  if (!Matches(change->kind, change->key)) {
+  if (!Matches(*change)) {
     offered_revision_ = revision;
     return false;
   }

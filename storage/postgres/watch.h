@@ -35,8 +35,9 @@ struct WatchOptions {
   std::string incarnation = {};                // of the history that it is of; empty: not known
   std::vector<std::string> kinds = {};         // empty: all
   std::string key_prefix = {};                 // as IsUnder has it; empty: all
-  // What the watcher may know of; null: all. Asked under locks of the lane, whose functions it must not call.
-  std::function<bool(absl::string_view key)> sees = {};
+  // What the watcher may know of, as it was when it was changed at `revision`; null: all. Asked under locks of the lane, whose functions
+  // it must not call.
+  std::function<bool(absl::string_view key, int64_t revision)> sees = {};
   // Two that have the same see the same. Empty where `sees` is set: nobody is known to see the same.
   std::string sees_text = {};
   uint64_t turn = 0;  // with whose watches it takes turns to begin (access::TurnOf)
@@ -76,8 +77,10 @@ class Watcher {
   bool cancelled() const;
   bool ended() const;
   bool MatchesKind(absl::string_view kind) const;
-  bool Matches(absl::string_view kind, absl::string_view key) const;
-  bool Sees(absl::string_view key) const { return !options_.sees || options_.sees(key); }
+  bool Matches(const JournalRow& change) const;
+  bool Sees(absl::string_view key, int64_t revision) const {
+    return !options_.sees || options_.sees(key, revision);
+  }
   // The snapshot, produced one by one as the reader takes it, goes before all queued changes. Wake
   // is to be called thereafter.
   void StartSnapshot(std::function<std::optional<WatchItem>()> snapshot);

@@ -162,7 +162,7 @@ TEST_F(WatchHubTest, NobodyIsForgottenAmongMany) {
     for (const std::string& key : keys) {
       Send(kind, key);
       for (size_t i = 0; i < watchers.size(); ++i) {
-        if (watchers[i]->Matches(kind, key)) expected[i].push_back(key);
+        if (watchers[i]->Matches({.kind = kind, .key = key})) expected[i].push_back(key);
       }
     }
   }

@@ -73,13 +73,13 @@ class WatchSnapshots {
       ABSL_SHARED_LOCKS_REQUIRED(memory_.served_mutex()) {
     auto copy = std::make_shared<Snapshot>();
     copy->at = memory_.held_at();
-    memory_.held().ForEachUnder(
-        [&](absl::string_view kind) { return watcher.MatchesKind(kind); },
-        watcher.options().key_prefix,
-        [&](Revised<Change> row) {
-          if (IsUnder(row.change.key, watcher.options().key_prefix) && watcher.Sees(row.change.key))
-            copy->rows.push_back(std::move(row));
-        });
+    memory_.held().ForEachUnder([&](absl::string_view kind) { return watcher.MatchesKind(kind); },
+                                watcher.options().key_prefix,
+                                [&](Revised<Change> row) {
+                                  if (IsUnder(row.change.key, watcher.options().key_prefix) &&
+                                      watcher.Sees(row.change.key, row.revision))
+                                    copy->rows.push_back(std::move(row));
+                                });
     return copy;
   }
 

@@ -4,9 +4,12 @@
 
 #include <memory>
 #include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "services/rpc/guard.h"
 #include "services/rpc/metrics.h"
 #include "services/rpc/server.h"
 
@@ -15,11 +18,13 @@ namespace muster::testing {
 // The real server on port 0 with real stubs, for one or more services. Header only: link `rpc`.
 class TestServer {
  public:
-  explicit TestServer(std::vector<rpc::NamedService> services) {
+  // `guard`, unless null, must outlive it; null: everybody may call everything.
+  explicit TestServer(std::vector<rpc::NamedService> services, const rpc::Guard* guard = nullptr) {
     rpc::ServerOptions options;
     options.addresses = {"127.0.0.1:0"};
     options.services = std::move(services);
     options.metrics = &metrics_;
+    options.guard = guard;
     options.drain_delay = absl::ZeroDuration();
     auto server = rpc::Server::Create(std::move(options));
     if (!server.ok()) throw std::runtime_error(server.status().ToString());
@@ -31,6 +36,8 @@ class TestServer {
 
   rpc::Server& server() { return *server_; }
   std::shared_ptr<grpc::Channel> channel() { return server_->InProcessChannel(); }
+  // For callers whom the guard asks: `local`.
+  std::string address() const { return absl::StrCat("127.0.0.1:", server_->port()); }
 
  private:
   rpc::Metrics metrics_;

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -13,8 +15,9 @@
 
 namespace muster::lifecycle {
 
-// In which zone each cluster is, for those who may not wait for the state: watches ask while it is being changed. One that is gone is
-// known until there is another of its name: what is still told of it is told to those who saw it. Thread-safe.
+// In which zone each cluster is and was, for those who may not wait for the state: watches ask while it is being changed. One that is
+// gone stays known beside those of its name that came after it in other zones: what is still told of it is told to those who saw it.
+// Thread-safe.
 class ClusterZones {
  public:
   // Before the lane's first Submit.
@@ -24,42 +27,62 @@ class ClusterZones {
       if (changes.empty()) zones->LearnAll(*lane);
       for (const Revised<State::Change>& change : changes) {
         const auto* cluster = std::get_if<std::shared_ptr<const Cluster>>(&change.change.row);
-        if (cluster != nullptr && *cluster != nullptr) zones->Learn(**cluster);
+        if (cluster != nullptr && *cluster != nullptr) zones->Learn(**cluster, change.revision);
       }
     });
     zones->LearnAll(*lane);
     return zones;
   }
 
-  // Of what was deleted up to this revision it is not known where it was, if its cluster is gone, too.
+  // Of what was changed or deleted up to this revision it is not known where it was, if its cluster is gone, too.
   int64_t known_since() const {
     MutexLock lock(mutex_);
     return known_since_;
   }
 
-  // Of the cluster that the name is in; empty: not known.
-  std::string ZoneOf(absl::string_view name) const {
+  // Of the cluster that the name was in when it was changed at `revision`; empty: not known.
+  std::string ZoneOf(absl::string_view name, int64_t revision) const {
     MutexLock lock(mutex_);
     const auto found = zones_.find(ClusterNameOf(name));
-    return found == zones_.end() ? "" : found->second;
+    if (found == zones_.end()) return "";
+    const std::vector<Stay>& stays = found->second;
+    auto stay = stays.rbegin();
+    while (stay->from > revision && stay + 1 != stays.rend()) ++stay;
+    return stay->zone;
   }
 
  private:
+  // Of one name's.
+  static constexpr size_t kMostStays = 8;
+
+  // Where the cluster of a name is from a change on, until the next.
+  struct Stay {
+    int64_t from = 0;
+    std::string zone = {};
+  };
+
   void LearnAll(const Lane& lane) {
-    const int64_t revision = lane.Peek([this](const State& state, int64_t at) {
-      for (const auto& [name, cluster] : state.table<Cluster>().rows()) Learn(*cluster.row);
-      return at;
+    lane.Peek([this](const State& state, int64_t at) {
+      MutexLock lock(mutex_);
+      // What was learnt before may be of another history.
+      zones_.clear();
+      for (const auto& [name, cluster] : state.table<Cluster>().rows())
+        zones_[cluster.row->name] = {{.zone = cluster.row->zone}};
+      known_since_ = at;
     });
-    MutexLock lock(mutex_);
-    known_since_ = revision;
   }
-  void Learn(const Cluster& cluster) {
+  void Learn(const Cluster& cluster, int64_t revision) {
     MutexLock lock(mutex_);
-    zones_.insert_or_assign(cluster.name, cluster.zone);
+    std::vector<Stay>& stays = zones_[cluster.name];
+    if (!stays.empty() && stays.back().zone == cluster.zone) return;
+    stays.push_back({revision, cluster.zone});
+    if (stays.size() <= kMostStays) return;
+    stays.erase(stays.begin());
+    known_since_ = std::max(known_since_, stays.front().from);
   }
 
   mutable Mutex mutex_;
-  std::map<std::string, std::string, std::less<>> zones_ MUSTER_GUARDED_BY(mutex_);
+  std::map<std::string, std::vector<Stay>, std::less<>> zones_ MUSTER_GUARDED_BY(mutex_);
   int64_t known_since_ MUSTER_GUARDED_BY(mutex_) = 0;
 };
 

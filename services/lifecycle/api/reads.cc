@@ -213,15 +213,17 @@ Handlers::Stream<v1::WatchLifecycleResponse> Handlers::WatchLifecycle(
     Context context, const v1::WatchLifecycleRequest* request) {
   auto options = ParseWatch(*request, rpc::TurnOf(*context));
   if (!options.ok()) return rpc::FailStream<v1::WatchLifecycleResponse>(context, options.status());
-  const auto zone_of = [zones = zones_](absl::string_view key) { return zones->ZoneOf(key); };
+  const auto zone_of = [zones = zones_](absl::string_view key, int64_t revision) {
+    return zones->ZoneOf(key, revision);
+  };
   const auto scope = rpc::NarrowedTo(*context);
   const absl::Status resumes = rpc::CheckResume(*options, scope, zones_->known_since());
   if (!resumes.ok()) return rpc::FailStream<v1::WatchLifecycleResponse>(context, resumes);
   rpc::Narrow(*options, scope, zone_of);
   // What is gone may be of a cluster that is, too, and of which there is another by now.
-  const absl::Status status =
-      rpc::KeepZone(*options, request->zone(),
-                    [zone_of](const storage::WatchItem& item) { return zone_of(item.key); });
+  const absl::Status status = rpc::KeepZone(
+      *options, request->zone(),
+      [zone_of](const storage::WatchItem& item) { return zone_of(item.key, item.revision); });
   if (!status.ok()) return rpc::FailStream<v1::WatchLifecycleResponse>(context, status);
   return rpc::WatchStream<v1::WatchLifecycleResponse>(context, lane_.Watch(*options),
                                                       &ToWatchResponse, request->start().bundle());

@@ -201,7 +201,7 @@ TEST_F(QuotaLaneWatchTest, ThoseWhoSeeTheSameHaveOneListBetweenThem) {
     const auto times = std::make_shared<std::atomic<int>>(0);
     const auto before = static_cast<int64_t>(unread.size());
     for (WatchOptions options : all) {
-      options.sees = [times](absl::string_view) { return ++*times > 0; };
+      options.sees = [times](absl::string_view, int64_t) { return ++*times > 0; };
       unread.push_back(lane.Watch(std::move(options)));
     }
     const auto begun = [&] {

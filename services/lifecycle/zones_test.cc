@@ -1,0 +1,156 @@
+// Callers who see one zone alone, while a cluster goes and comes again in another.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <future>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "services/access/policy_file.h"
+#include "services/lifecycle/service_test_base.h"
+#include "services/rpc/client/channel.h"
+#include "services/rpc/guard.h"
+#include "tests/testing/patience.h"
+#include "tests/testing/watch_messages.h"
+
+namespace muster::lifecycle {
+namespace {
+
+using ::muster::testing::HasReason;
+using ::muster::testing::IsOk;
+
+constexpr char kEast[] = "US-EAST-04A";
+constexpr char kWest[] = "US-WEST-01A";
+
+// A replica's server as who may read in one zone sees it.
+class ZoneViewer {
+ public:
+  ZoneViewer(const LifecycleService& service, const std::string& zone)
+      : policy_(*access::PolicyFile::Create(
+            {.fixed = *access::Policy::Parse(absl::StrCat(
+                 "bindings: [{role: viewer, principals: [local], zones: [", zone, "]}]"))})),
+        guard_(policy_.get()),
+        server_({{v1::LifecycleService::service_full_name(), service.grpc_service()}}, &guard_),
+        stub_(v1::LifecycleService::NewStub(rpc::MakeChannel(server_.address()))) {}
+
+  Stub& stub() { return *stub_; }
+
+ private:
+  const std::unique_ptr<access::PolicyFile> policy_;
+  const rpc::Guard guard_;
+  testing::TestServer server_;
+  const std::unique_ptr<Stub> stub_;
+};
+
+// Its clusters, from a revision on or from what there is.
+class ClusterWatch {
+ public:
+  explicit ClusterWatch(Stub& stub, std::optional<int64_t> after = {}) {
+    v1::WatchLifecycleRequest request;
+    request.add_kinds(v1::WatchLifecycleRequest::KIND_CLUSTER);
+    if (after) request.mutable_start()->set_after_revision(*after);
+    stream_ = stub.WatchLifecycle(&context_, request);
+    if (!after) testing::SnapshotKeys(*stream_);
+  }
+  ~ClusterWatch() { context_.TryCancel(); }
+
+  // The next change: what became of which revision and cluster.
+  std::string Next() {
+    const auto message = testing::NextChange(*stream_);
+    return absl::StrCat(message.type() == type::v1::WATCH_EVENT_TYPE_DELETED ? "gone " : "is ",
+                        message.revision(), " ", message.key());
+  }
+  // Why it tells of no change; OK: it tells of one.
+  absl::Status End() {
+    if (!testing::NextChange(*stream_).key().empty()) return absl::OkStatus();
+    return rpc::FromGrpcStatus(stream_->Finish());
+  }
+
+ private:
+  grpc::ClientContext context_;
+  std::unique_ptr<grpc::ClientReader<v1::WatchLifecycleResponse>> stream_;
+};
+
+class ZonesTest : public LifecycleServiceTest {
+ protected:
+  std::string Is(int64_t revision) { return absl::StrCat("is ", revision, " ", kCluster); }
+  std::string Gone(int64_t revision) { return absl::StrCat("gone ", revision, " ", kCluster); }
+
+  // Its revision.
+  int64_t Put(const std::string& name, const char* zone, const char* version = "") {
+    v1::UpdateClusterRequest request;
+    request.mutable_cluster()->set_name(name);
+    request.mutable_cluster()->set_zone(zone);
+    request.mutable_cluster()->set_kubernetes_version(version);
+    const auto put = Call(*replica_->stub, &Stub::UpdateCluster, request);
+    EXPECT_THAT(put, IsOk());
+    return put.ok() ? put->revision() : 0;
+  }
+  int64_t Delete(const std::string& name) {
+    v1::DeleteClusterRequest request;
+    request.set_name(name);
+    EXPECT_THAT(Call(*replica_->stub, &Stub::DeleteCluster, request), IsOk());
+    return replica_->service->lane().revision();
+  }
+};
+
+TEST_F(ZonesTest, WhoResumesIsToldOfWhatWasInItsZoneThen) {
+  const int64_t before = replica_->service->lane().revision();
+  const int64_t changed = Put(kCluster, kEast, "1.34");
+  const int64_t gone = Delete(kCluster);
+  const int64_t elsewhere = Put(kCluster, kWest);
+  ZoneViewer east(*replica_->service, kEast);
+  ZoneViewer west(*replica_->service, kWest);
+  ClusterWatch from_east(east.stub(), before);
+  EXPECT_EQ(from_east.Next(), Is(changed));
+  EXPECT_EQ(from_east.Next(), Gone(gone));
+  EXPECT_EQ(ClusterWatch(west.stub(), before).Next(), Is(elsewhere));
+}
+
+TEST_F(ZonesTest, WhoWatchesAReplicaThatCatchesUpIsToldOfWhatWasInItsZoneThen) {
+  const auto follower = NewReplica();
+  ZoneViewer east(*follower->service, kEast);
+  ZoneViewer west(*follower->service, kWest);
+  ClusterWatch in_east(east.stub());
+  ClusterWatch in_west(west.stub());
+  struct Steps {
+    std::atomic<bool> held = false;
+    std::promise<void> reached, gone_on;
+  };
+  const auto steps = std::make_shared<Steps>();
+  follower->service->lane().Subscribe([steps](absl::Span<const Revised<State::Change>>) {
+    if (steps->held.exchange(true)) return;
+    steps->reached.set_value();
+    steps->gone_on.get_future().wait();
+  });
+  // It shows this one, and then all the others at once.
+  const std::string other = "organizations/acme/clusters/other";
+  const int64_t first = Put(other, kEast);
+  testing::Await(steps->reached.get_future(), "the follower");
+  const int64_t changed = Put(kCluster, kEast, "1.34");
+  const int64_t gone = Delete(kCluster);
+  const int64_t elsewhere = Put(kCluster, kWest);
+  steps->gone_on.set_value();
+  EXPECT_EQ(in_east.Next(), absl::StrCat("is ", first, " ", other));
+  EXPECT_EQ(in_east.Next(), Is(changed));
+  EXPECT_EQ(in_east.Next(), Gone(gone));
+  EXPECT_EQ(in_west.Next(), Is(elsewhere));
+}
+
+// What a name's clusters were is not kept without end.
+TEST_F(ZonesTest, WhoIsFarBehindAClusterThatMovesAboutTakesASnapshot) {
+  const int64_t before = replica_->service->lane().revision();
+  int64_t last = before;
+  for (int i = 0; i < 10; ++i) {
+    Delete(kCluster);
+    last = Put(kCluster, i % 2 == 0 ? kWest : kEast);
+  }
+  ZoneViewer east(*replica_->service, kEast);
+  EXPECT_THAT(ClusterWatch(east.stub(), before).End(), HasReason("REVISION_COMPACTED"));
+  EXPECT_EQ(ClusterWatch(east.stub(), last - 1).Next(), Is(last));
+}
+
+}  // namespace
+}  // namespace muster::lifecycle
