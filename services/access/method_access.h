@@ -11,6 +11,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "services/access/caller.h"
 #include "services/access/scope.h"
 
@@ -18,6 +19,10 @@ namespace muster::access {
 
 // Where a resource is, by the state as it is now.
 using PlaceOf = std::function<Place(absl::string_view name)>;
+// Calls `done` once, perhaps from another thread and with locks held, when that state shows all that was committed before. UNAVAILABLE:
+// it does not.
+using CatchUp =
+    std::function<void(std::function<void(const absl::Status&)> done, absl::Time deadline)>;
 type::v1::Access::Verb ToProto(Verb verb);
 // Names speak for themselves.
 Place PlaceOfName(absl::string_view name);

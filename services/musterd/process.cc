@@ -5,6 +5,7 @@
 #include <muster/lifecycle/v1/lifecycle_service.grpc.pb.h>
 #include <muster/quota/v1/quota_service.grpc.pb.h>
 
+#include <functional>
 #include <future>
 #include <memory>
 #include <utility>
@@ -141,6 +142,11 @@ void Process::AddPart(absl::string_view name, const char* full_name, Service& se
                      [&lane](absl::string_view resource) {
                        return lane.Peek(
                            [&](const auto& state, int64_t) { return PlaceOf(state, resource); });
+                     },
+                     [&lane](std::function<void(const absl::Status&)> done, absl::Time deadline) {
+                       lane.Read([done = std::move(done)](const absl::Status& status, const auto*,
+                                                          int64_t) { done(status); },
+                                 deadline);
                      }},
                     [&lane] { return lane.ready(); },
                     [&lane] { return lane.stats(); },

@@ -11,17 +11,22 @@
 #include <grpcpp/support/server_callback.h>
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <new>
+#include <optional>
 #include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "services/common/current_caller.h"
 #include "services/common/error.h"
+#include "services/common/mutex.h"
 #include "services/common/status_macros.h"
 #include "services/rpc/dispatch.h"
+#include "services/rpc/limits.h"
 #include "services/rpc/request_bounds.h"
 #include "services/rpc/unary.h"
 #include "services/rpc/watch_stream.h"
@@ -69,7 +74,8 @@ class Payload {
 class CheckedHandler final : public MethodHandler {
  public:
   CheckedHandler(const MethodDescriptor& method, MethodHandler& inner, bool closed,
-                 const Guard& guard, const access::PlaceOf& place_of)
+                 const Guard& guard, const access::PlaceOf& place_of,
+                 const access::CatchUp& catch_up)
       : type_(*method.input_type()),
         stream_(method.server_streaming()),
         closed_(closed),
@@ -78,6 +84,7 @@ class CheckedHandler final : public MethodHandler {
         is_debug_(access_.ok() && absl::c_linear_search(access_->verbs(), access::Verb::kDebug)),
         guard_(guard),
         place_of_(place_of),
+        catch_up_(catch_up),
         inner_(inner) {}
 
   void* Deserialize(grpc_call* call, grpc_byte_buffer* bytes, grpc::Status* status,
@@ -104,16 +111,21 @@ class CheckedHandler final : public MethodHandler {
     // What Deserialize made: a message of the method's type; null: it could not.
     const auto* request = static_cast<const google::protobuf::Message*>(param.request);
     Noted noted{.request = request};
-    std::shared_ptr<InLine> in_line;
+    std::shared_ptr<Deferred> deferred;
+    bool unsure = false;
     try {
       std::shared_ptr<access::Caller> caller =
           guard_.CallerOf(*param.server_context, held->refusal.ok());
       if (held->refusal.ok() && held->for_operators && !Guard::IsOperator(*caller))
         held->refusal = guard_.NoMemory();
-      if (held->refusal.ok()) held->refusal = LetIn(*caller, *request, noted.place);
+      if (held->refusal.ok()) held->refusal = LetIn(*caller, *request, noted.place, unsure);
       noted.caller = std::move(caller);
-      if (held->refusal.ok() && !stream_ && !is_debug_ && !guard_.limits().Begin(noted.place))
-        in_line = std::make_shared<InLine>(*this, param, held->inner);
+      if (unsure) {
+        deferred = std::make_shared<Unsure>(*this, param, held->inner);
+      } else if (held->refusal.ok() && !stream_ && !is_debug_ &&
+                 !guard_.limits().Begin(noted.place)) {
+        deferred = std::make_shared<InLine>(*this, param, held->inner);
+      }
     } catch (const std::bad_alloc&) {
       held->refusal = NoMemory();
     }
@@ -124,8 +136,8 @@ class CheckedHandler final : public MethodHandler {
     const absl::Cleanup forget = [] { Forget(); };
     if (!admitted) {
       Refuse(param, held->refusal);
-    } else if (in_line != nullptr) {
-      in_line->Wait(TakeDispatch(*param.server_context));
+    } else if (deferred != nullptr) {
+      deferred->Wait(TakeDispatch(*param.server_context));
     } else {
       RunInner(param, held->inner);
     }
@@ -139,48 +151,29 @@ class CheckedHandler final : public MethodHandler {
     void* inner = nullptr;       // what the inner handler holds
   };
 
-  // A call that is let in, and waits for its turn among its caller's (CallerLimits), or until its deadline.
-  class InLine final : public CallerLimits::CallInLine, public OpenCall {
+  // A call that goes on later.
+  class Deferred : public OpenCall {
    public:
-    InLine(const CheckedHandler& handler, const HandlerParameter& param, void* inner)
+    Deferred(const CheckedHandler& handler, const HandlerParameter& param, void* inner)
         : handler_(handler), param_(param), inner_(inner) {}
 
     void Wait(Dispatch dispatch) {
-      const auto self = std::static_pointer_cast<InLine>(shared_from_this());
       core_ = dispatch.core;
       deadline_ = DeadlineOf(context(), dispatch);
       dispatch_ = std::move(dispatch);
-      place = std::move(dispatch_.place);
       core_->open.Enter();
       core_->open.Enter();  // for what is done here: the call may be over before it is
-      handler_.guard_.limits().Wait(self);
-      LookAgain();
+      Begin();
       core_->open.Leave();
     }
-    void Start() override {
-      core_->calls.Remove(this);
-      if (const absl::Status refusal = AdmitAnew(); refusal.ok()) {
-        Proceed([this] { handler_.RunInner(param_, inner_); });
-      } else {
-        EndRefused(refusal);
-      }
-    }
-    // The time to look again has come, that of its deadline, or that of the server.
-    void Expire(const absl::Status& status) override {
-      CallerLimits& limits = handler_.guard_.limits();
-      if (absl::IsDeadlineExceeded(status) && absl::Now() < deadline_) {
-        if (limits.Nudge(*this)) LookAgain();
-        return;
-      }
-      if (limits.GiveUp(*this)) EndRefused(status);
-    }
 
-   private:
+   protected:
+    virtual void Begin() = 0;
     // What its caller may has perhaps changed while it waited.
-    absl::Status AdmitAnew() {
+    absl::Status AdmitAnew(bool was_let_in) {
       try {
         auto caller = handler_.guard_.CallerOf(context(), true);
-        if (caller->unproven.ok() && *caller->rights == *dispatch_.caller->rights)
+        if (was_let_in && caller->unproven.ok() && *caller->rights == *dispatch_.caller->rights)
           return absl::OkStatus();
         RETURN_IF_ERROR(handler_.guard_.Admit(
             handler_.access_, *caller,
@@ -191,20 +184,14 @@ class CheckedHandler final : public MethodHandler {
         return NoMemory();
       }
     }
-    void EndRefused(const absl::Status& status) {
+    // The call is the handler's again, or refused, and may be gone once it returns; this is not, for whoever calls holds it.
+    void End(const absl::Status& refusal) {
+      if (refusal.ok()) return Proceed([this] { handler_.RunInner(param_, inner_); });
       dispatch_.keeps = handler_.Keep(param_, inner_);
-      Proceed([&] { handler_.Refuse(param_, status); });
+      Proceed([&] { handler_.Refuse(param_, refusal); });
     }
-    void LookAgain() {
-      core_->calls.Add(this, std::min(deadline_, absl::Now() + pause_));
-      pause_ = std::min(2 * pause_, kMostPause);
-      // Whoever starts it from here on finds it there, and removes it.
-      if (!handler_.guard_.limits().IsWaiting(*this)) core_->calls.Remove(this);
-    }
-    // The call is the handler's again, and may be gone once it returns; this is not, for whoever calls holds it.
     template <class Handle>
     void Proceed(const Handle& handle) {
-      dispatch_.place = std::move(place);
       GiveDispatch(context(), std::move(dispatch_));
       handle();
       Forget();
@@ -219,19 +206,123 @@ class CheckedHandler final : public MethodHandler {
     void* const inner_;
     ServerCore* core_ = nullptr;
     absl::Time deadline_ = absl::InfiniteFuture();
-    absl::Duration pause_ = kLookAgain;
     Dispatch dispatch_ = {};
+  };
+
+  // A call that is let in, and waits for its turn among its caller's (CallerLimits), or until its deadline.
+  class InLine final : public CallerLimits::CallInLine, public Deferred {
+   public:
+    using Deferred::Deferred;
+
+    void Start() override {
+      core_->calls.Remove(this);
+      EndWith(AdmitAnew(true));
+    }
+    // The time to look again has come, that of its deadline, or that of the server.
+    void Expire(const absl::Status& status) override {
+      CallerLimits& limits = handler_.guard_.limits();
+      if (absl::IsDeadlineExceeded(status) && absl::Now() < deadline_) {
+        if (limits.Nudge(*this)) LookAgain();
+        return;
+      }
+      if (limits.GiveUp(*this)) EndWith(status);
+    }
+
+   private:
+    void Begin() override {
+      place = std::move(dispatch_.place);
+      handler_.guard_.limits().Wait(std::static_pointer_cast<InLine>(shared_from_this()));
+      LookAgain();
+    }
+    void LookAgain() {
+      core_->calls.Add(this, std::min(deadline_, absl::Now() + pause_));
+      pause_ = std::min(2 * pause_, kMostPause);
+      // Whoever starts it from here on finds it there, and removes it.
+      if (!handler_.guard_.limits().IsWaiting(*this)) core_->calls.Remove(this);
+    }
+    void EndWith(const absl::Status& refusal) {
+      dispatch_.place = std::move(place);
+      End(refusal);
+    }
+
+    absl::Duration pause_ = kLookAgain;
+  };
+
+  // A call for what its caller does not see in a state that may be old: asked for once more when that has caught up.
+  class Unsure final : public Deferred {
+   public:
+    using Deferred::Deferred;
+
+    // It has caught up, or it is the time of its deadline or of the server.
+    void Expire(const absl::Status& status) override {
+      std::optional<absl::Status> caught_up;
+      std::shared_ptr<Deferred> self;
+      {
+        MutexLock lock(mutex_);
+        if (over_) return;
+        over_ = true;
+        core_->calls.Remove(this);
+        caught_up = caught_up_;
+        self = std::move(self_);
+      }
+      if (!caught_up) return End(status);
+      End(caught_up->ok() ? AdmitAnew(false) : *caught_up);
+    }
+
+   private:
+    void Begin() override {
+      const auto self = std::static_pointer_cast<Unsure>(shared_from_this());
+      const auto asks = dispatch_.caller;  // it may be over before it is used
+      {
+        MutexLock lock(mutex_);
+        self_ = self;
+        core_->calls.Add(this, deadline_);
+      }
+      const auto author = [] { return Author(); };
+      const CurrentCaller caller(access::TurnOf(*asks), author);
+      try {
+        handler_.catch_up_([self](const absl::Status& status) { self->GoOn(status); }, deadline_);
+      } catch (const std::bad_alloc&) {
+        GoOn(NoMemory());
+      }
+    }
+    // On another thread: what comes next may wait for what is locked here.
+    void GoOn(const absl::Status& status) {
+      MutexLock lock(mutex_);
+      if (over_) return;
+      caught_up_ = status;
+      core_->calls.Remove(this);
+      core_->calls.Add(this, absl::Now() - kDeadlineTick);
+    }
+
+    Mutex mutex_;
+    bool over_ MUSTER_GUARDED_BY(mutex_) = false;
+    std::optional<absl::Status> caught_up_ MUSTER_GUARDED_BY(mutex_);
+    std::shared_ptr<Deferred> self_ MUSTER_GUARDED_BY(mutex_);
   };
 
   static absl::Status NoMemory() {
     return absl::ResourceExhaustedError("There is no memory left for this request.");
   }
 
+  // `unsure`: it is not, for what it asks for is not seen where the state says who sees it.
   absl::Status LetIn(access::Caller& caller, const google::protobuf::Message& request,
-                     CallerLimits::Place& place) const {
+                     CallerLimits::Place& place, bool& unsure) const {
     ASSIGN_OR_RETURN(place, guard_.Enter(caller, stream_ ? CallerLimits::Kind::kWatch
                                                          : CallerLimits::Kind::kCall));
-    return guard_.Admit(access_, caller, request, place_of_);
+    if (stream_ || catch_up_ == nullptr) return guard_.Admit(access_, caller, request, place_of_);
+    // Whether it exists makes no difference to how long the answer takes.
+    bool by_state = false;
+    const auto place_in_state = [&](absl::string_view name) {
+      Place found = place_of_(name);
+      by_state =
+          by_state || found.name != name || caller.rights->Of(access::Verb::kRead).has_zones();
+      return found;
+    };
+    absl::Status status =
+        guard_.Admit(access_, caller, request, std::ref(place_in_state), &by_state);
+    unsure = by_state && absl::IsNotFound(status);
+    return unsure ? absl::OkStatus() : status;
   }
 
   // Owns what the inner handler's Deserialize made, since that handler, which would destroy it, does not run. It lies in the
@@ -316,6 +407,7 @@ class CheckedHandler final : public MethodHandler {
   const bool is_debug_;  // waits behind nothing: it is asked when nothing moves
   const Guard& guard_;
   const access::PlaceOf& place_of_;
+  const access::CatchUp& catch_up_;
   MethodHandler& inner_;
 };
 
@@ -330,16 +422,18 @@ struct Handlers : grpc::Service {
 
 CheckedService::CheckedService(const google::protobuf::ServiceDescriptor& type,
                                grpc::Service& service, const std::set<std::string>& closed,
-                               const Guard* guard, access::PlaceOf place_of)
-    : place_of_(std::move(place_of)) {
+                               const Guard* guard, access::PlaceOf place_of,
+                               access::CatchUp catch_up)
+    : place_of_(std::move(place_of)), catch_up_(std::move(catch_up)) {
   for (int i = 0; i < type.method_count(); ++i) {
     const MethodDescriptor& method = *type.method(i);
     names_.push_back(absl::StrCat("/", type.full_name(), "/", method.name()));
     AddMethod(new RpcServiceMethod(
         names_.back().c_str(),
         method.server_streaming() ? RpcMethod::SERVER_STREAMING : RpcMethod::NORMAL_RPC, nullptr));
-    MarkMethodCallback(i, new CheckedHandler(method, *Handlers::Of(service, i),
-                                             closed.contains(names_.back()), *guard, place_of_));
+    MarkMethodCallback(
+        i, new CheckedHandler(method, *Handlers::Of(service, i), closed.contains(names_.back()),
+                              *guard, place_of_, catch_up_));
   }
 }
 

@@ -24,12 +24,15 @@ class CheckedService final : public grpc::Service {
  public:
   // `service`: of the callback API, each method unary or a stream of answers; `type`: its own. It
   // and `guard` must outlive this. `closed`: methods, `/package.Service/Method`, that are refused.
-  // `place_of`: of the service's resources.
+  // `place_of`: of the service's resources; `catch_up`: what is not seen where that state may be old is looked for once more when it is
+  // not. Null: it never is.
   CheckedService(const google::protobuf::ServiceDescriptor& type, grpc::Service& service,
-                 const std::set<std::string>& closed, const Guard* guard, access::PlaceOf place_of);
+                 const std::set<std::string>& closed, const Guard* guard, access::PlaceOf place_of,
+                 access::CatchUp catch_up);
 
  private:
   const access::PlaceOf place_of_;
+  const access::CatchUp catch_up_;
   std::deque<std::string> names_;  // of the methods, which gRPC keeps by their address
 };
 

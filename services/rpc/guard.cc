@@ -103,7 +103,7 @@ std::shared_ptr<access::Caller> Guard::CallerOf(const grpc::ServerContextBase& c
 
 absl::Status Guard::Admit(const absl::StatusOr<access::MethodAccess>& method,
                           access::Caller& caller, const google::protobuf::Message& request,
-                          const access::PlaceOf& place_of) const {
+                          const access::PlaceOf& place_of, const bool* unsure) const {
   absl::Status status;
   if (!caller.unproven.ok()) {
     status = caller.unproven;
@@ -115,6 +115,7 @@ absl::Status Guard::Admit(const absl::StatusOr<access::MethodAccess>& method,
   }
   if (status.ok()) return EnterChanges(*method, caller);
   if (absl::IsNotFound(status)) {
+    if (unsure != nullptr && *unsure) return status;
     not_visible_.fetch_add(1, std::memory_order_relaxed);
     return error::WithCause(std::move(status), absl::StrCat("The policy does not let `",
                                                             caller.principal, "` see it."));

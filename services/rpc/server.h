@@ -32,6 +32,7 @@ struct NamedService {
   std::string name = {};
   grpc::Service* service = nullptr;                 // not owned; must outlive the Server
   access::PlaceOf place_of = &access::PlaceOfName;  // of its resources
+  access::CatchUp catch_up = {};  // of what place_of goes by; null: of names alone
 };
 
 struct ServerOptions {
