@@ -1,12 +1,15 @@
 #include "storage/postgres/migrator.h"
 
 #include <algorithm>
+#include <chrono>
 #include <set>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "absl/time/clock.h"
 #include "services/common/cause.h"
 #include "services/common/error.h"
+#include "services/common/log.h"
 #include "services/common/status_macros.h"
 #include "storage/postgres/connection_pool.h"
 #include "storage/postgres/sql_types.h"
@@ -38,7 +41,7 @@ constexpr char kReadApplied[] = R"(
 SELECT version, name, checksum, applied_time, coalesce((to_jsonb(m) ->> 'servers_from')::integer, version)
 FROM $S.schema_migration AS m ORDER BY version)";
 
-// After the first file, which makes the schema.
+// After the first file, which makes the schema. No ALTER where there is nothing to alter: it would wait for whoever reads the table.
 constexpr char kCreateTable[] = R"(
 CREATE TABLE IF NOT EXISTS $S.schema_migration (
   version integer NOT NULL,
@@ -48,7 +51,14 @@ CREATE TABLE IF NOT EXISTS $S.schema_migration (
   CONSTRAINT schema_migration_pk PRIMARY KEY (version),
   CONSTRAINT schema_migration_version_positive CHECK (version > 0)
 );
-ALTER TABLE $S.schema_migration ADD COLUMN IF NOT EXISTS servers_from integer)";
+DO $do$
+BEGIN
+  IF NOT EXISTS (SELECT 1 FROM pg_catalog.pg_attribute
+                 WHERE attrelid = '$S.schema_migration'::regclass AND attname = 'servers_from') THEN
+    ALTER TABLE $S.schema_migration ADD COLUMN servers_from integer;
+  END IF;
+END
+$do$)";
 
 // Roles belong to the cluster, and advisory locks to a database: two migrators may meet here.
 // Whoever comes second finds the role, or its setting, as it should be.
@@ -76,6 +86,19 @@ GRANT USAGE ON SCHEMA $S TO $R;
 GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA $S TO $R;
 GRANT USAGE, SELECT, UPDATE ON ALL SEQUENCES IN SCHEMA $S TO $R;
 REVOKE INSERT, UPDATE, DELETE ON $S.schema_migration FROM $R)";
+
+// Those of long are first. Since when others' sessions hold what they hold is not shown to every role.
+constexpr char kHolders[] = R"(
+SELECT coalesce(string_agg(who, '; '), 'they have gone by now') FROM (
+  SELECT format('process %s (%s of %s), in a transaction since %s', pid, application_name, usename,
+                coalesce(date_trunc('second', xact_start)::text, 'nobody says when')) AS who
+  FROM pg_catalog.pg_stat_activity
+  WHERE pid <> pg_backend_pid() AND pid IN (
+    SELECT l.pid FROM pg_catalog.pg_locks l JOIN pg_catalog.pg_class c ON c.oid = l.relation
+    JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+    WHERE n.nspname = '$S' AND l.granted
+      AND l.database = (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database()))
+  ORDER BY xact_start LIMIT 5) AS holders)";
 
 constexpr char kNewHistory[] = R"(
 UPDATE $S.journal_head SET incarnation = replace(gen_random_uuid()::text, '-', '') RETURNING incarnation)";
@@ -131,11 +154,31 @@ absl::StatusOr<std::vector<AppliedMigration>> ReadAndCompare(Session& session,
   return applied;
 }
 
+// `file` was not applied, because of locks that others hold.
+absl::Status Blocked(Session& session, const Migration& file) {
+  std::string holders;
+  RETURN_IF_ERROR(session.runner.Run([&](Transaction& tx) {
+    holders = tx.Exec(ForSchema(kHolders, file.schema))[0][0].as<std::string>();
+    return absl::OkStatus();
+  }));
+  return error::FailedPrecondition(
+      "MIGRATION_BLOCKED", file.path,
+      absl::StrCat(file.path, " waits for a table, and nothing of it was applied. Tables of ",
+                   file.schema, " are held by: ", holders,
+                   ". Run the migration again when they are through."));
+}
+
+bool IsBlocked(const absl::Status& status) {
+  const auto detail = error::DetailOf(status);
+  return detail.has_value() && detail->reason == "MIGRATION_BLOCKED";
+}
+
 // Applies the first pending file, or only renews the grants when none pends. Returns the file, or
 // null. The lock is taken before the table is read, so that of two migrators the second sees what
 // the first has done.
 absl::StatusOr<const Migration*> ApplyNext(Session& session, const std::string& schema,
-                                           absl::Span<const Migration> files) {
+                                           absl::Span<const Migration> files,
+                                           absl::Duration lock_timeout) {
   const Migration* next = nullptr;
   const auto body = [&](Transaction& tx) -> absl::Status {
     next = nullptr;
@@ -143,6 +186,7 @@ absl::StatusOr<const Migration*> ApplyNext(Session& session, const std::string& 
     ASSIGN_OR_RETURN(const size_t done, CompareMigrations(schema, files, ReadApplied(tx, schema)));
     if (done < files.size()) {
       next = &files[done];
+      tx.Exec(absl::StrCat("SET LOCAL lock_timeout = ", absl::ToInt64Milliseconds(lock_timeout)));
       Apply(tx, *next);
     }
     tx.Exec(ForSchema(kGrant, schema));
@@ -154,11 +198,32 @@ absl::StatusOr<const Migration*> ApplyNext(Session& session, const std::string& 
   };
   const absl::Status status = session.runner.Run(body, settle);
   if (status.ok()) return next;
+  if (next != nullptr && WaitedForLock(status)) return Blocked(session, *next);
   if (next == nullptr || status.code() != absl::StatusCode::kInternal) return status;
   return error::FailedPrecondition(
       "MIGRATION_FAILED", next->path,
       absl::StrCat(next->path, " failed and nothing of it was applied: ",
                    error::ForOperators(status), " Mend it and run the migration again."));
+}
+
+// ApplyNext, again and again while others hold a table that the file wants.
+absl::StatusOr<const Migration*> ApplyNextPatiently(Session& session, const std::string& schema,
+                                                    absl::Span<const Migration> files,
+                                                    const Migrator::Options& options) {
+  std::optional<std::chrono::steady_clock::time_point> give_up;
+  for (;;) {
+    absl::StatusOr<const Migration*> applied =
+        ApplyNext(session, schema, files, options.lock_timeout);
+    if (!IsBlocked(applied.status())) return applied;
+    const auto now = std::chrono::steady_clock::now();
+    if (!give_up) {
+      log::Warn("a migration waits for a table, and is tried again",
+                {{"error", applied.status()}, {"for", options.lock_patience}});
+      give_up = now + absl::ToChronoNanoseconds(options.lock_patience);
+    }
+    if (now >= *give_up) return applied;
+    absl::SleepFor(options.lock_pause);
+  }
 }
 
 void AppendRows(absl::Span<const Migration> files, absl::Span<const AppliedMigration> applied,
@@ -199,7 +264,8 @@ absl::StatusOr<std::vector<MigrationRow>> Migrator::Migrate() const {
     }));
     std::set<int> now;
     for (;;) {
-      ASSIGN_OR_RETURN(const Migration* applied, ApplyNext(session, schema, files));
+      ASSIGN_OR_RETURN(const Migration* applied,
+                       ApplyNextPatiently(session, schema, files, options_));
       if (applied == nullptr) break;
       now.insert(applied->version);
     }

@@ -32,7 +32,7 @@
 //
 // Errors are FAILED_PRECONDITION with a reason and a message that names the file and says what to
 // do: MIGRATION_FILES_INVALID, MIGRATION_CHANGED, MIGRATION_MISSING, SCHEMA_TOO_NEW,
-// SCHEMA_TOO_OLD, MIGRATION_FAILED; or what TransactionRunner::Run returns (UNAVAILABLE: the
+// SCHEMA_TOO_OLD, MIGRATION_FAILED, MIGRATION_BLOCKED; or what TransactionRunner::Run returns (UNAVAILABLE: the
 // database is away).
 namespace muster::storage {
 
@@ -102,6 +102,12 @@ class Migrator {
     std::string dir = {};
     // Which schemas; empty: all in `dir`.
     std::vector<std::string> schemas = {};
+    // How long a file waits for a table that others hold, for whoever writes it waits behind the file; ...
+    absl::Duration lock_timeout = absl::Seconds(2);
+    // ... how long it then lets them pass ...
+    absl::Duration lock_pause = absl::Seconds(3);
+    // ... and for how long it is tried again: then MIGRATION_BLOCKED.
+    absl::Duration lock_patience = absl::Minutes(5);
   };
 
   explicit Migrator(Options options) : options_(std::move(options)) {}

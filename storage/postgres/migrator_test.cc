@@ -5,8 +5,10 @@
 
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <thread>
 
+#include "tests/testing/patience.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/test_database.h"
 
@@ -56,6 +58,12 @@ class MigratorTest : public ::testing::Test {
   absl::Status Check() const { return Migrator::CheckVersion(database_.conninfo(), dir_, "alpha"); }
   std::string Count(const std::string& table) const {
     return database_.Query("SELECT count(*) FROM " + table)[0][0].value();
+  }
+  // A migrator does.
+  bool WaitsForATable() const {
+    return Count(
+               "pg_locks WHERE NOT granted AND locktype = 'relation'"
+               " AND relation = 'alpha.item'::regclass") != "0";
   }
 
   const fs::path dir_ = fs::temp_directory_path() / ("muster-migrator." + std::to_string(getpid()));
@@ -209,6 +217,65 @@ TEST_F(MigratorTest, AFailedFileLeavesNothingBehind) {
   Write("alpha/0004_break_things.sql", "INSERT INTO item (id) VALUES (77);\n");
   EXPECT_THAT(MakeMigrator().Migrate(), IsOk());
   EXPECT_EQ(Count("alpha.item"), "2");
+}
+
+// A backup, say, reads a table that a file wants to alter: whoever writes it does not wait for the reader.
+TEST_F(MigratorTest, AFileThatWaitsForAReaderLetsWritersPass) {
+  ASSERT_THAT(MakeMigrator().Migrate(), IsOk());
+  Write("alpha/0004_add_size.sql", "ALTER TABLE item ADD COLUMN size integer;\n");
+  testing::OpenTransaction reader =
+      testing::HoldSql(database_.conninfo(), "SELECT FROM alpha.item");
+  auto migrated = std::async(std::launch::async, [&] {
+    return Migrator({.conninfo = database_.conninfo(),
+                     .dir = dir_,
+                     .lock_timeout = absl::Milliseconds(100),
+                     .lock_pause = absl::Milliseconds(20)})
+        .Migrate();
+  });
+  for (int i = 10; i < 15; ++i) {
+    testing::Until([&] { return WaitsForATable(); }, "the migration to wait");
+    EXPECT_EQ(
+        StateOf(database_.conninfo(), "SET lock_timeout = '30s'; INSERT INTO alpha.item VALUES (" +
+                                          std::to_string(i) + ")"),
+        "");
+  }
+  reader.reset();
+  EXPECT_THAT(testing::Await(std::move(migrated), "the migration"), IsOkAndHolds(SizeIs(4)));
+  EXPECT_THAT(Check(), IsOk());
+}
+
+TEST_F(MigratorTest, AFileThatWaitsInVainNamesWhomItWaitsFor) {
+  ASSERT_THAT(MakeMigrator().Migrate(), IsOk());
+  Write("alpha/0004_add_size.sql", "ALTER TABLE item ADD COLUMN size integer;\n");
+  const Migrator migrator({.conninfo = database_.conninfo(),
+                           .dir = dir_,
+                           .lock_timeout = absl::Milliseconds(10),
+                           .lock_pause = absl::Milliseconds(1),
+                           .lock_patience = absl::Milliseconds(30)});
+  testing::OpenTransaction reader =
+      testing::HoldSql(database_.conninfo() + " application_name=backup", "SELECT FROM alpha.item");
+  const absl::Status status = migrator.Migrate().status();
+  EXPECT_THAT(status, HasReason("MIGRATION_BLOCKED"));
+  EXPECT_THAT(status,
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       ::testing::ContainsRegex(
+                           "0004_add_size.sql .*process [0-9]+ \\(backup of postgres\\), in a "
+                           "transaction since 20")));
+  EXPECT_EQ(Count("alpha.schema_migration"), "3");
+  reader.reset();
+  EXPECT_THAT(migrator.Migrate(), IsOk());
+}
+
+TEST_F(MigratorTest, WhoReadsWhatWasAppliedHoldsUpNoFile) {
+  ASSERT_THAT(MakeMigrator().Migrate(), IsOk());
+  Write("alpha/0004_create_box.sql", "CREATE TABLE box (id integer);");
+  const testing::OpenTransaction reader =
+      testing::HoldSql(database_.conninfo(), "SELECT FROM alpha.schema_migration, alpha.item");
+  EXPECT_THAT(
+      Migrator(
+          {.conninfo = database_.conninfo(), .dir = dir_, .lock_patience = absl::ZeroDuration()})
+          .Migrate(),
+      IsOkAndHolds(SizeIs(4)));
 }
 
 TEST_F(MigratorTest, OddNamesAreRefused) {

@@ -97,6 +97,10 @@ absl::Status InDoubt(absl::string_view cause) {
 
 }  // namespace
 
+bool WaitedForLock(const absl::Status& status) {
+  return absl::StartsWith(error::CauseOf(status), kLockTimeout);
+}
+
 TransactionRunner::TransactionRunner(ConnectionPool* pool, RunnerOptions options)
     : pool_(pool), options_(std::move(options)) {}
 
@@ -306,7 +310,7 @@ TransactionRunner::Attempt TransactionRunner::Refused(Connection& connection, bo
   }
   if (sqlstate == kLockTimeout) {
     EndFailed(connection);
-    return {Outcome::kFailed, TookTooLong(what)};
+    return {Outcome::kFailed, TookTooLong(absl::StrCat(sqlstate, ": ", what))};
   }
   // A failed statement has rolled the transaction back on the server, even a COMMIT's (deferred
   // constraints).

@@ -36,6 +36,9 @@ struct RunnerOptions {
   FaultHook fault = {};
 };
 
+// Of what Run returned: whether a lock was not to be had within lock_timeout.
+bool WaitedForLock(const absl::Status& status);
+
 // A transaction as a function: the only place that commits, retries, and catches libpqxx's
 // exceptions. Thread-safe.
 class TransactionRunner {
