@@ -82,6 +82,19 @@ absl::Status Fill(const ServicePart& part, const std::string& kind, const Logged
   return absl::OkStatus();
 }
 
+// What a token says of the past: `REVISION@HISTORY`; those of the release before have no history.
+std::string RevisionToken(int64_t revision, absl::string_view incarnation) {
+  return absl::StrCat(revision, "@", incarnation);
+}
+
+absl::Status ReadRevision(absl::string_view token, int64_t& revision, std::string& incarnation) {
+  const std::pair<std::string, std::string> parts = absl::StrSplit(token, absl::MaxSplits('@', 1));
+  if (!absl::SimpleAtoi(parts.first, &revision))
+    return error::InvalidField("page_token", "is not one of this list.");
+  incarnation = parts.second;
+  return absl::OkStatus();
+}
+
 absl::StatusOr<history::v1::ListChangesResponse> ToResponse(
     const history::v1::ListChangesRequest& request, const ServicePart& part, const ChangeLog& log) {
   history::v1::ListChangesResponse response;
@@ -95,7 +108,7 @@ absl::StatusOr<history::v1::ListChangesResponse> ToResponse(
     RETURN_IF_ERROR(Fill(part, log.kind, change, *response.add_changes()));
   }
   if (next > 0) {
-    response.set_next_page_token(rpc::PageToken(request, absl::StrCat(next)));
+    response.set_next_page_token(rpc::PageToken(request, RevisionToken(next, log.incarnation)));
   } else {
     response.set_complete(!log.changes.empty() && log.changes.back().previous == 0);
   }
@@ -126,19 +139,23 @@ bool SeesOneLife(const std::string& name, const rpc::Responder& responder) {
          !caller->rights->Of(access::Verb::kRead).everywhere();
 }
 
-ListLog ListOf(const ServicePart& part, const std::string& name, absl::Time deadline) {
-  return [&part, name, deadline](int64_t newest) {
-    return part.history.list(name, newest, kMostChanges, deadline);
+// `incarnation` as LogStart has it.
+ListLog ListOf(const ServicePart& part, const std::string& name, const std::string& incarnation,
+               absl::Time deadline) {
+  return [&part, name, incarnation, deadline](int64_t newest) {
+    return part.history.list(name, {newest, incarnation}, kMostChanges, deadline);
   };
 }
 
 absl::StatusOr<ChangeLog> ListThisLife(const ServicePart& part, const std::string& name,
-                                       int64_t newest, int64_t size, absl::Time deadline) {
-  if (newest > 0) {
-    ASSIGN_OR_RETURN(const bool its, IsOfThisLife(newest, ListOf(part, name, deadline)));
+                                       const storage::LogStart& start, int64_t size,
+                                       absl::Time deadline) {
+  if (start.newest > 0) {
+    ASSIGN_OR_RETURN(const bool its,
+                     IsOfThisLife(start.newest, ListOf(part, name, start.incarnation, deadline)));
     if (!its) return error::InvalidField("page_token", "is not one of this list.");
   }
-  ASSIGN_OR_RETURN(ChangeLog log, part.history.list(name, newest, size, deadline));
+  ASSIGN_OR_RETURN(ChangeLog log, part.history.list(name, start, size, deadline));
   CutAtCreation(log);
   return log;
 }
@@ -149,7 +166,7 @@ absl::StatusOr<ChangeLog> GetThisLife(const ServicePart& part, const std::string
   // As memory has it: the journal has forgotten when that was written.
   if (log.changes.front().commit_time == absl::UnixEpoch()) return log;
   ASSIGN_OR_RETURN(const bool its,
-                   IsOfThisLife(log.changes.front().revision, ListOf(part, name, deadline)));
+                   IsOfThisLife(log.changes.front().revision, ListOf(part, name, "", deadline)));
   if (!its) return error::NotFound(name);
   return log;
 }
@@ -199,13 +216,12 @@ struct PastPlace {
   std::string after = {};
 };
 
-// Of what a token holds: `REVISION KEY`.
+// Of what a token holds: `REVISION@HISTORY KEY`.
 absl::StatusOr<PastPlace> ReadPlace(const std::string& token, const storage::Moment& then) {
   if (token.empty()) return PastPlace{then};
   const std::pair<std::string, std::string> parts = absl::StrSplit(token, absl::MaxSplits(' ', 1));
   PastPlace place{.after = parts.second};
-  if (!absl::SimpleAtoi(parts.first, &place.then.revision))
-    return error::InvalidField("page_token", "is not one of this list.");
+  RETURN_IF_ERROR(ReadRevision(parts.first, place.then.revision, place.then.incarnation));
   return place;
 }
 
@@ -235,7 +251,8 @@ absl::StatusOr<history::v1::ListPastResponse> PastOf(const ServicePart& part,
   const bool all = static_cast<size_t>(response.resources_size()) == page.rows.size();
   if (page.more || !all) {
     const std::string& after = all ? page.last : last;
-    response.set_next_page_token(rpc::PageToken(request, absl::StrCat(page.revision, " ", after)));
+    response.set_next_page_token(rpc::PageToken(
+        request, absl::StrCat(RevisionToken(page.revision, page.incarnation), " ", after)));
   }
   return response;
 }
@@ -286,17 +303,18 @@ grpc::ServerUnaryReactor* HistoryHandlers::ListChanges(
     if (!faults.empty()) return responder.Finish(faults.status());
     const absl::StatusOr<std::string> token = rpc::ParsePageToken(*request, request->page_token());
     if (!token.ok()) return responder.Finish(token.status());
-    int64_t newest = 0;
-    if (!token->empty() && !absl::SimpleAtoi(*token, &newest))
-      return responder.Finish(error::InvalidField("page_token", "is not one of this list."));
+    storage::LogStart start;
+    if (!token->empty()) {
+      const absl::Status read = ReadRevision(*token, start.newest, start.incarnation);
+      if (!read.ok()) return responder.Finish(read);
+    }
     const bool one_life = SeesOneLife(request->name(), responder);
     Answer(std::move(responder), response,
-           [part, request = *request, size, newest,
+           [part, request = *request, size, start,
             one_life](absl::Time deadline) -> absl::StatusOr<history::v1::ListChangesResponse> {
              ASSIGN_OR_RETURN(const ChangeLog log,
-                              one_life
-                                  ? ListThisLife(*part, request.name(), newest, size, deadline)
-                                  : part->history.list(request.name(), newest, size, deadline));
+                              one_life ? ListThisLife(*part, request.name(), start, size, deadline)
+                                       : part->history.list(request.name(), start, size, deadline));
              return ToResponse(request, *part, log);
            });
   });

@@ -36,9 +36,8 @@ namespace {
 
 template <class Lane>
 History HistoryOf(Lane& lane) {
-  return {[&lane](const std::string& name, int64_t newest, int64_t limit, absl::Time deadline) {
-            return lane.ListChanges(name, newest, limit, deadline);
-          },
+  return {[&lane](const std::string& name, const storage::LogStart& start, int64_t limit,
+                  absl::Time deadline) { return lane.ListChanges(name, start, limit, deadline); },
           [&lane](const std::string& name, const storage::Moment& then, absl::Time deadline) {
             return lane.GetPast(name, then, deadline);
           },

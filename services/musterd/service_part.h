@@ -20,8 +20,8 @@ namespace muster::musterd {
 
 // What a service's journal knows (storage::LaneChanges).
 struct History {
-  std::function<absl::StatusOr<storage::ChangeLog>(const std::string& name, int64_t newest,
-                                                   int64_t limit, absl::Time deadline)>
+  std::function<absl::StatusOr<storage::ChangeLog>(
+      const std::string& name, const storage::LogStart& start, int64_t limit, absl::Time deadline)>
       list = {};
   std::function<absl::StatusOr<storage::ChangeLog>(
       const std::string& name, const storage::Moment& then, absl::Time deadline)>

@@ -35,12 +35,20 @@ struct ChangeLog {
   std::string kind = {};  // of the resource; empty: the journal has nothing of it
   std::vector<LoggedChange> changes = {};
   int64_t next = 0;  // revision of the change after the last of these; 0: the journal has no more
+  std::string incarnation = {};  // of the history that it is of
+};
+
+// Where a log begins: with the change of that revision. 0: with the last one.
+struct LogStart {
+  int64_t newest = 0;
+  std::string incarnation = {};  // of the history that `newest` is of; empty: of that of now
 };
 
 // When: the last change counts that is neither after the revision nor after the time.
 struct Moment {
   int64_t revision = std::numeric_limits<int64_t>::max();
   absl::Time time = absl::InfiniteFuture();
+  std::string incarnation = {};  // of the history that the revision is of; empty: of that of now
 };
 
 // A resource as it was, as the journal or memory has it.
@@ -54,6 +62,7 @@ struct PastRow {
 // Resources as they were at one revision, by key.
 struct PastPage {
   int64_t revision = 0;
+  std::string incarnation = {};  // of the history that the revision is of
   std::vector<PastRow> rows = {};
   bool more = false;
   std::string last = {};  // the key after which the next page begins

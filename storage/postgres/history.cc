@@ -48,6 +48,14 @@ absl::Status HistoryReplaced(absl::string_view why) {
       {.reason = "HISTORY_REPLACED"});
 }
 
+absl::Status CheckSameHistory(absl::string_view theirs, absl::string_view now) {
+  if (theirs.empty() || theirs == now) return absl::OkStatus();
+  return error::Make(
+      absl::StatusCode::kOutOfRange,
+      "The database lost the history that the pages before are of; begin with the first.",
+      {.reason = "HISTORY_REPLACED"});
+}
+
 absl::Time TimeUnder(absl::Time commit_time, absl::Time now, absl::Time estimate) {
   return now >= commit_time ? now : std::max(commit_time, estimate);
 }

@@ -32,6 +32,9 @@ Continuity Judge(const Position& known, const Head& head);
 // OUT_OF_RANGE, HISTORY_REPLACED: a watch cannot go on, or begin, in a history that was replaced.
 absl::Status HistoryReplaced(absl::string_view why);
 
+// The same, of a page: the pages before it are of `theirs`, which is not the history of now. Empty: nobody knows of which.
+absl::Status CheckSameHistory(absl::string_view theirs, absl::string_view now);
+
 // UNAVAILABLE: what was asked was asked in a history that is no more.
 inline absl::Status HistoryLost() {
   return error::Unavailable("The database lost the history that this was asked in.");

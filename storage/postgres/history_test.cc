@@ -20,6 +20,12 @@ Head HeadAt(int64_t revision, const std::string& batch, std::optional<std::strin
   return head;
 }
 
+TEST(HistoryTest, PagesAreOfOneHistory) {
+  EXPECT_TRUE(CheckSameHistory("h1", "h1").ok());
+  EXPECT_TRUE(CheckSameHistory("", "h1").ok()) << "a token of the release before";
+  EXPECT_EQ(CheckSameHistory("h0", "h1").code(), absl::StatusCode::kOutOfRange);
+}
+
 TEST(HistoryTest, JudgesByNameRevisionAndBatch) {
   const struct {
     Head head;

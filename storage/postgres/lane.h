@@ -139,9 +139,9 @@ class CommitLane {
   absl::StatusOr<AuditReport> Audit(const Check& check) { return audit_.Audit(check); }
 
   // What the journal knows of one resource; block. See LaneChanges.
-  absl::StatusOr<ChangeLog> ListChanges(const std::string& key, int64_t newest, int64_t limit,
-                                        absl::Time deadline) {
-    return changes_.List(key, newest, limit, deadline);
+  absl::StatusOr<ChangeLog> ListChanges(const std::string& key, const LogStart& start,
+                                        int64_t limit, absl::Time deadline) {
+    return changes_.List(key, start, limit, deadline);
   }
   absl::StatusOr<ChangeLog> GetPast(const std::string& key, const Moment& then,
                                     absl::Time deadline) {

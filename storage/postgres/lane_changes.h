@@ -21,6 +21,7 @@
 #include "services/common/state.h"
 #include "services/common/status_macros.h"
 #include "storage/postgres/change_log.h"
+#include "storage/postgres/history.h"
 #include "storage/postgres/journal.h"
 #include "storage/postgres/lane_context.h"
 #include "storage/postgres/past_lists.h"
@@ -29,15 +30,16 @@
 namespace muster::storage {
 
 // Tells what a lane's journal knows of one resource, or of many as they were, on the caller's thread and without holding anybody up.
-// Thread-safe. Errors: NOT_FOUND; OUT_OF_RANGE (GetPast, ListPast); UNAVAILABLE the database is away.
+// Thread-safe. Errors: NOT_FOUND; OUT_OF_RANGE (where a history is named that is not that of now, and GetPast, ListPast); UNAVAILABLE the
+// database is away.
 template <class State>
 class LaneChanges {
  public:
   LaneChanges(const LaneContext<State>& lane, ReadBarrier& reads)
       : store_(lane.store), db_(lane.db), memory_(lane.memory), reads_(reads) {}
 
-  // All that was committed before the call: from the change with the revision `newest` back (0: from the last), at most `limit`.
-  absl::StatusOr<ChangeLog> List(const std::string& key, int64_t newest, int64_t limit,
+  // All that was committed before the call: from `start` back, at most `limit`.
+  absl::StatusOr<ChangeLog> List(const std::string& key, const LogStart& start, int64_t limit,
                                  absl::Time deadline);
   // The resource as it was then, as the one change of the log; its author and time are not known when only memory knows it.
   absl::StatusOr<ChangeLog> GetPast(const std::string& key, const Moment& then,
@@ -80,7 +82,7 @@ class LaneChanges {
   // The resource as memory has it, and where memory is.
   struct Now {
     std::optional<Revised<Change>> row = {};
-    int64_t head = 0;
+    Position at = {};
   };
 
   absl::StatusOr<Now> Look(const std::string& key, absl::Time deadline);
@@ -107,24 +109,26 @@ absl::StatusOr<typename LaneChanges<State>::Now> LaneChanges<State>::Look(const 
   RETURN_IF_ERROR(ReadNow(reads_, deadline,
                           // Memory is held for reading.
                           [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-                            now.head = memory_.held_at().revision;
+                            now.at = memory_.held_at();
                             now.row = memory_.held().FindKey(&IsShown, key);
                           }));
   return now;
 }
 
 template <class State>
-absl::StatusOr<ChangeLog> LaneChanges<State>::List(const std::string& key, int64_t newest,
+absl::StatusOr<ChangeLog> LaneChanges<State>::List(const std::string& key, const LogStart& start,
                                                    int64_t limit, absl::Time deadline) {
-  ASSIGN_OR_RETURN(const Now now, Look(key, deadline));
+  ASSIGN_OR_RETURN(Now now, Look(key, deadline));
+  RETURN_IF_ERROR(CheckSameHistory(start.incarnation, now.at.incarnation));
   ChangeLog log;
   RETURN_IF_ERROR(db_.Read([&](Transaction& tx) {
-    int64_t from = newest;
+    int64_t from = start.newest;
     if (from == 0) from = now.row ? now.row->revision : journal::FindDeletion(tx, key);
     log = journal::ReadChanges(tx, key, from, limit);
     return absl::OkStatus();
   }));
   if (log.changes.empty() && !now.row) return NotFound(key);
+  log.incarnation = std::move(now.at.incarnation);
   return log;
 }
 
@@ -132,7 +136,7 @@ template <class State>
 absl::StatusOr<ChangeLog> LaneChanges<State>::GetPast(const std::string& key, const Moment& then,
                                                       absl::Time deadline) {
   ASSIGN_OR_RETURN(const Now now, Look(key, deadline));
-  RETURN_IF_ERROR(CheckNotAhead(then, now.head));
+  RETURN_IF_ERROR(CheckNotAhead(then, now.at.revision));
   ChangeLog log;
   RETURN_IF_ERROR(db_.Read([&](Transaction& tx) {
     log = ChangeLog();
@@ -194,6 +198,7 @@ absl::StatusOr<PastPage> LaneChanges<State>::ListPast(const PastScope& scope, co
     ASSIGN_OR_RETURN(PastLists::Id id, Resolve(tx, then, start.at));
     id.scope = scope;
     page.revision = id.revision;
+    page.incarnation = id.incarnation;
     std::shared_ptr<const PastList> list = start.list;
     if (list == nullptr) {
       ASSIGN_OR_RETURN(list, GoBack(tx, id, start.now));
@@ -228,6 +233,7 @@ absl::Status LaneChanges<State>::Begin(const PastScope& scope, const Moment& the
                     start.now[std::move(row.change.key)] = row.revision;
                 });
               }));
+  RETURN_IF_ERROR(CheckSameHistory(then.incarnation, start.at.incarnation));
   return CheckNotAhead(then, start.at.revision);
 }
 

@@ -11,7 +11,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "services/rpc/page.h"
+#include "services/rpc/status.h"
 #include "tests/integration/mini_muster.h"
+#include "tests/testing/patience.h"
+#include "tests/testing/status_matchers.h"
 
 namespace muster::testing {
 namespace {
@@ -234,6 +238,53 @@ TEST_F(Authors, PagesFollowOneAnother) {
   grpc::ClientContext context;
   EXPECT_EQ(stub->ListChanges(&context, request, &page).error_code(),
             grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+// As after a restore: the same numbers are other changes.
+TEST_F(Authors, ALaterPageIsOfNoOtherHistory) {
+  ResizeAsTenant(2);
+  const auto stub = history::v1::HistoryService::NewStub(muster_.ChannelAs("tenant"));
+  history::v1::ListChangesRequest changes;
+  changes.set_name(MiniMuster::kPool);
+  changes.set_page_size(1);
+  history::v1::ListChangesResponse changed;
+  const auto list_changes = [&] {
+    grpc::ClientContext context;
+    return stub->ListChanges(&context, changes, &changed);
+  };
+  history::v1::ListPastRequest past;
+  past.set_parent(MiniMuster::kPool);
+  past.set_collection("nodes");
+  past.set_page_size(1);
+  past.mutable_time()->set_seconds(absl::ToUnixSeconds(absl::Now()) + 60);
+  history::v1::ListPastResponse listed;
+  const auto list_past = [&] {
+    grpc::ClientContext context;
+    return stub->ListPast(&context, past, &listed);
+  };
+  ASSERT_TRUE(list_changes().ok());
+  ASSERT_TRUE(list_past().ok());
+  changes.set_page_token(changed.next_page_token());
+  past.set_page_token(listed.next_page_token());
+  ASSERT_TRUE(list_changes().ok());
+  ASSERT_TRUE(list_past().ok());
+  const std::string of_before = absl::StrCat(changed.changes(0).revision());
+  muster_.database().Execute("UPDATE lifecycle.journal_head SET incarnation = 'another'");
+  const auto told = [](const auto& list) {
+    grpc::Status status;
+    Until(
+        [&] {
+          status = list();
+          return status.error_code() != grpc::StatusCode::UNAVAILABLE;
+        },
+        "the new history");
+    return rpc::FromGrpcStatus(status);
+  };
+  EXPECT_THAT(told(list_changes), HasReason("HISTORY_REPLACED"));
+  EXPECT_THAT(told(list_past), HasReason("HISTORY_REPLACED"));
+  // The token of a server of the release before.
+  changes.set_page_token(rpc::PageToken(changes, of_before));
+  EXPECT_THAT(told(list_changes), IsOk());
 }
 
 TEST_F(Authors, MusterctlTellsIt) {

@@ -12,11 +12,17 @@
 namespace muster::storage {
 namespace {
 
+using ::muster::testing::HasReason;
 using ::muster::testing::IsOk;
 using ::muster::testing::StatusIs;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
+
+auto IsOfAnotherHistory() {
+  return AllOf(StatusIs(absl::StatusCode::kOutOfRange), HasReason("HISTORY_REPLACED"));
+}
 
 class QuotaChangesTest : public QuotaLaneTest {
  protected:
@@ -34,8 +40,10 @@ class QuotaChangesTest : public QuotaLaneTest {
     const CurrentCaller caller(1, author);
     return Do(*lane_, quota::UpdateQuota{kKey, limit, "", create});
   }
-  absl::StatusOr<ChangeLog> List(int64_t newest = 0, int64_t limit = 10) {
-    return lane_->ListChanges(QuotaName(kKey), newest, limit, absl::InfiniteFuture());
+  absl::StatusOr<ChangeLog> List(int64_t newest = 0, int64_t limit = 10,
+                                 const std::string& incarnation = "") {
+    return lane_->ListChanges(QuotaName(kKey), {newest, incarnation}, limit,
+                              absl::InfiniteFuture());
   }
   absl::StatusOr<ChangeLog> Past(const Moment& then) {
     return lane_->GetPast(QuotaName(kKey), then, absl::InfiniteFuture());
@@ -72,7 +80,7 @@ TEST_F(QuotaChangesTest, TheNewestIsFirstAndEachKnowsItsAuthorAndWhatWasBefore) 
   EXPECT_EQ(log->changes[2].before, nullptr);
   EXPECT_EQ(log->changes[2].previous, 0);
   // What the process does of its own accord is its own.
-  const auto holding = lane_->ListChanges(HoldingOf("p1"), 0, 10, absl::InfiniteFuture());
+  const auto holding = lane_->ListChanges(HoldingOf("p1"), {}, 10, absl::InfiniteFuture());
   ASSERT_THAT(holding, IsOk());
   ASSERT_THAT(holding->changes, SizeIs(1));
   EXPECT_EQ(holding->changes[0].author, (Author{.principal = "self"}));
@@ -298,20 +306,33 @@ TEST_F(QuotaChangesTest, ALaterPageIsOfNoOtherHistoryAndOfNothingForgotten) {
   ASSERT_THAT(Do(*lane_, Want("p2", 1)), IsOk());     // 5
   ASSERT_THAT(Do(*lane_, Want("p1", 6, 2)), IsOk());  // 6
   const PastScope scope{"organizations/acme/", "holdings"};
-  const auto list = [&](const std::string& after) {
-    return lane_->ListPast(scope, {.revision = 5}, after, 1, absl::InfiniteFuture());
+  const auto list = [&](const std::string& after, const std::string& incarnation = "") {
+    return lane_->ListPast(scope, {.revision = 5, .incarnation = incarnation}, after, 1,
+                           absl::InfiniteFuture());
   };
   const auto first = list("");
   ASSERT_THAT(first, IsOk());
   ASSERT_TRUE(first->more);
   const int64_t looked_at = lane_->stats().past_rows;
-  ASSERT_THAT(list(first->last), IsOk());
+  ASSERT_THAT(list(first->last, first->incarnation), IsOk());
   EXPECT_EQ(lane_->stats().past_rows, looked_at);
   database_.Execute("UPDATE quota.journal_head SET incarnation = 'another'");
+  EXPECT_THAT(list(first->last, first->incarnation), IsOfAnotherHistory());
+  // Who does not say of which history the pages before were.
   ASSERT_THAT(list(first->last), IsOk());
   EXPECT_GT(lane_->stats().past_rows, looked_at) << "a list of the history before was told";
   ASSERT_THAT(lane_->Compact(6), IsOk());
   EXPECT_THAT(list(first->last), StatusIs(absl::StatusCode::kOutOfRange));
+}
+
+TEST_F(QuotaChangesTest, ALaterPageOfChangesIsOfNoOtherHistory) {
+  const auto first = List(0, 2);
+  ASSERT_THAT(first, IsOk());
+  ASSERT_THAT(List(first->next, 2, first->incarnation), IsOk());
+  database_.Execute("UPDATE quota.journal_head SET incarnation = 'another'");
+  EXPECT_THAT(List(first->next, 2, first->incarnation), IsOfAnotherHistory());
+  EXPECT_THAT(List(first->next, 2), IsOk());
+  EXPECT_EQ(List(0, 2)->incarnation, "another");
 }
 
 TEST_F(QuotaChangesTest, BeforeTheMigrationNothingIsKnownOfWhatWas) {
@@ -350,7 +371,7 @@ TEST_F(QuotaChangesTest, APageHasItsBytes) {
 }
 
 TEST_F(QuotaChangesTest, WhatNobodyKnowsIsNotFoundNorIsWhatTheServiceKeepsForItself) {
-  EXPECT_THAT(lane_->ListChanges("organizations/acme/quotas/none", 0, 10, absl::InfiniteFuture()),
+  EXPECT_THAT(lane_->ListChanges("organizations/acme/quotas/none", {}, 10, absl::InfiniteFuture()),
               StatusIs(absl::StatusCode::kNotFound));
   ASSERT_THAT(DoDecide(*lane_,
                        [](StagedState<quota::State>& staged, absl::Time) {
@@ -358,7 +379,7 @@ TEST_F(QuotaChangesTest, WhatNobodyKnowsIsNotFoundNorIsWhatTheServiceKeepsForIts
                          return absl::OkStatus();
                        }),
               IsOk());
-  EXPECT_THAT(lane_->ListChanges("secret", 0, 10, absl::InfiniteFuture()),
+  EXPECT_THAT(lane_->ListChanges("secret", {}, 10, absl::InfiniteFuture()),
               StatusIs(absl::StatusCode::kNotFound));
   EXPECT_THAT(lane_->GetPast("secret", {}, absl::InfiniteFuture()),
               StatusIs(absl::StatusCode::kNotFound));
@@ -383,7 +404,7 @@ TEST_F(QuotaChangesTest, AllCommandsOfABatchHaveTheirOwnAuthors) {
   holder.reset();
   for (auto& answer : answers) ASSERT_THAT(testing::Await(std::move(answer), "an answer"), IsOk());
   for (const char* name : {"c1", "c2", "c3"}) {
-    const auto log = lane_->ListChanges(HoldingOf(name), 0, 1, absl::InfiniteFuture());
+    const auto log = lane_->ListChanges(HoldingOf(name), {}, 1, absl::InfiniteFuture());
     ASSERT_THAT(log, IsOk());
     EXPECT_EQ(log->changes.at(0).author.principal, name);
   }
