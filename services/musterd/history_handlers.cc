@@ -151,9 +151,11 @@ absl::StatusOr<ChangeLog> ListThisLife(const ServicePart& part, const std::strin
                                        const storage::LogStart& start, int64_t size,
                                        absl::Time deadline) {
   if (start.newest > 0) {
-    ASSIGN_OR_RETURN(const bool its,
-                     IsOfThisLife(start.newest, ListOf(part, name, start.incarnation, deadline)));
-    if (!its) return error::InvalidField("page_token", "is not one of this list.");
+    ASSIGN_OR_RETURN(const Life life,
+                     LifeOf(start.newest, ListOf(part, name, start.incarnation, deadline)));
+    if (life == Life::kOther) return error::InvalidField("page_token", "is not one of this list.");
+    // Since the page before; what the journal has there may be another life's.
+    if (life == Life::kForgotten) return ChangeLog();
   }
   ASSIGN_OR_RETURN(ChangeLog log, part.history.list(name, start, size, deadline));
   CutAtCreation(log);
@@ -165,9 +167,9 @@ absl::StatusOr<ChangeLog> GetThisLife(const ServicePart& part, const std::string
   ASSIGN_OR_RETURN(ChangeLog log, part.history.get_past(name, then, deadline));
   // As memory has it: the journal has forgotten when that was written.
   if (log.changes.front().commit_time == absl::UnixEpoch()) return log;
-  ASSIGN_OR_RETURN(const bool its,
-                   IsOfThisLife(log.changes.front().revision, ListOf(part, name, "", deadline)));
-  if (!its) return error::NotFound(name);
+  ASSIGN_OR_RETURN(const Life life,
+                   LifeOf(log.changes.front().revision, ListOf(part, name, "", deadline)));
+  if (life != Life::kThis) return error::NotFound(name);
   return log;
 }
 

@@ -5,6 +5,17 @@
 #include "services/common/status_macros.h"
 
 namespace muster::musterd {
+namespace {
+
+// Of a revision that the log of a life does not have, of which `last` is the last page.
+Life AtTheEnd(int64_t revision, const storage::ChangeLog& last) {
+  if (last.changes.empty()) return Life::kForgotten;
+  const storage::LoggedChange& oldest = last.changes.back();
+  const bool is_creation = oldest.previous == 0;
+  return !is_creation && revision < oldest.revision ? Life::kForgotten : Life::kOther;
+}
+
+}  // namespace
 
 void CutAtCreation(storage::ChangeLog& log) {
   const auto creation =
@@ -15,13 +26,14 @@ void CutAtCreation(storage::ChangeLog& log) {
   log.next = 0;
 }
 
-absl::StatusOr<bool> IsOfThisLife(int64_t revision, const ListLog& list) {
+absl::StatusOr<Life> LifeOf(int64_t revision, const ListLog& list) {
   for (int64_t from = 0;;) {
     ASSIGN_OR_RETURN(storage::ChangeLog log, list(from));
     CutAtCreation(log);
     for (const storage::LoggedChange& change : log.changes)
-      if (change.revision == revision) return true;
-    if (log.next == 0 || log.next < revision) return false;
+      if (change.revision == revision) return Life::kThis;
+    if (log.next == 0) return AtTheEnd(revision, log);
+    if (log.next < revision) return Life::kOther;
     from = log.next;
   }
 }

@@ -16,7 +16,12 @@ using ListLog = std::function<absl::StatusOr<storage::ChangeLog>(int64_t newest)
 // Ends the log at the creation of its first change's life.
 void CutAtCreation(storage::ChangeLog& log);
 
-// Whether the revision is one of the life that the resource has now, as far back as the journal reaches.
-absl::StatusOr<bool> IsOfThisLife(int64_t revision, const ListLog& list);
+// Of which life of the resource a revision is: of that which it has now, or of none or an earlier one.
+enum class Life {
+  kThis,
+  kForgotten,  // it is older than all that the journal still has of this life
+  kOther,
+};
+absl::StatusOr<Life> LifeOf(int64_t revision, const ListLog& list);
 
 }  // namespace muster::musterd

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <utility>
+#include <vector>
+
 #include "absl/status/status.h"
 #include "tests/testing/status_matchers.h"
 
@@ -51,11 +54,29 @@ TEST(ThisLife, HasTheRevisionsSinceIt) {
     return Page(newest);
   };
   for (const int64_t revision : {9, 7, 6})
-    EXPECT_THAT(IsOfThisLife(revision, list), IsOkAndHolds(true));
+    EXPECT_THAT(LifeOf(revision, list), IsOkAndHolds(Life::kThis));
   for (const int64_t revision : {1, 2, 4, 5, 8, 10})
-    EXPECT_THAT(IsOfThisLife(revision, list), IsOkAndHolds(false)) << revision;
-  EXPECT_THAT(IsOfThisLife(9, [](int64_t) { return absl::UnavailableError("away"); }),
+    EXPECT_THAT(LifeOf(revision, list), IsOkAndHolds(Life::kOther)) << revision;
+  EXPECT_THAT(LifeOf(9, [](int64_t) { return absl::UnavailableError("away"); }),
               StatusIs(absl::StatusCode::kUnavailable));
+}
+
+// Compacted between two pages.
+TEST(ThisLife, MayBeOlderThanTheJournal) {
+  const auto list = [](int64_t newest) -> absl::StatusOr<storage::ChangeLog> {
+    storage::ChangeLog log = Page(newest);
+    std::erase_if(log.changes, [](const auto& change) { return change.revision < 7; });
+    if (log.next < 7) log.next = 0;
+    return log;
+  };
+  for (const int64_t revision : {9, 7})
+    EXPECT_THAT(LifeOf(revision, list), IsOkAndHolds(Life::kThis));
+  for (const int64_t revision : {6, 4})
+    EXPECT_THAT(LifeOf(revision, list), IsOkAndHolds(Life::kForgotten)) << revision;
+  for (const int64_t revision : {8, 10})
+    EXPECT_THAT(LifeOf(revision, list), IsOkAndHolds(Life::kOther)) << revision;
+  const auto nothing = [](int64_t) { return storage::ChangeLog(); };
+  EXPECT_THAT(LifeOf(9, nothing), IsOkAndHolds(Life::kForgotten)) << "memory alone has it";
 }
 
 }  // namespace

@@ -38,7 +38,8 @@ class LaneChanges {
   LaneChanges(const LaneContext<State>& lane, ReadBarrier& reads)
       : store_(lane.store), db_(lane.db), memory_(lane.memory), reads_(reads) {}
 
-  // All that was committed before the call: from `start` back, at most `limit`.
+  // All that was committed before the call: from `start` back, at most `limit`. NOT_FOUND: nobody knows the resource; but of what the
+  // journal has forgotten since a page before, nothing is told.
   absl::StatusOr<ChangeLog> List(const std::string& key, const LogStart& start, int64_t limit,
                                  absl::Time deadline);
   // The resource as it was then, as the one change of the log; its author and time are not known when only memory knows it.
@@ -127,7 +128,7 @@ absl::StatusOr<ChangeLog> LaneChanges<State>::List(const std::string& key, const
     log = journal::ReadChanges(tx, key, from, limit);
     return absl::OkStatus();
   }));
-  if (log.changes.empty() && !now.row) return NotFound(key);
+  if (start.newest == 0 && log.changes.empty() && !now.row) return NotFound(key);
   log.incarnation = std::move(now.at.incarnation);
   return log;
 }

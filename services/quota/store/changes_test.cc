@@ -179,6 +179,21 @@ TEST_F(QuotaChangesTest, WhatTheJournalHasForgottenIsSaidToBeForgotten) {
   EXPECT_THAT(Past({.time = absl::UnixEpoch()}), StatusIs(absl::StatusCode::kOutOfRange));
 }
 
+TEST_F(QuotaChangesTest, ALaterPageThatIsForgottenByThenIsEmpty) {
+  ASSERT_THAT(Do(*lane_, quota::DeleteQuota{QuotaName(kKey)}), IsOk());
+  const auto first = List(0, 2);
+  ASSERT_THAT(first, IsOk());
+  EXPECT_THAT(RevisionsOf(*first), ElementsAre(5, 4));
+  ASSERT_THAT(lane_->Compact(first->next), IsOk());
+  const auto second = List(first->next, 2, first->incarnation);
+  ASSERT_THAT(second, IsOk());
+  EXPECT_THAT(second->changes, SizeIs(0));
+  EXPECT_EQ(second->next, 0);
+  ASSERT_THAT(lane_->Compact(5), IsOk());
+  EXPECT_THAT(List(first->next, 2), IsOk());
+  EXPECT_THAT(List(), StatusIs(absl::StatusCode::kNotFound));
+}
+
 TEST_F(QuotaChangesTest, WhatIsTooOldIsForgotten) {
   LaneOptions options;
   options.journal_keep_time = absl::Hours(1);
