@@ -72,7 +72,9 @@ int64_t CountToBeHad(const Inventory& inventory) {
 // What the request would get; notes what it takes.
 Placement Take(Stock& stock, const PlacementRequest& request, Spare& spare) {
   const PlaceKey place{request.compute_class, absl::InfiniteFuture()};
-  const bool reclaims = request.compute_class == ComputeClass::kDefault;
+  // Nothing is reclaimed for whole racks, whoever holds them since before they were granted so.
+  const bool reclaims =
+      request.compute_class == ComputeClass::kDefault && stock.inventory->nodes_per_rack() == 0;
   const int64_t nodes = request.nodes;
   const int64_t free = std::max<int64_t>(0, Grantable(stock, place) - stock.free_taken);
   Placement placement;

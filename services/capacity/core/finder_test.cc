@@ -317,6 +317,22 @@ TEST(FinderFaultsTest, WhatTheCatalogueDoesNotKnowIsNamed) {
   EXPECT_THAT(FaultsOf(world.state(), {{Ask(1)}, {"Z-A"}}), IsEmpty());
 }
 
+// Spot may hold machines of a type since before it was granted in whole racks.
+TEST(FinderNumbersTest, NothingIsReclaimedForWholeRacks) {
+  Scene scene;
+  World& world = scene.world();
+  world.RegisterRack("f", "r1", 4);
+  scene.Claim("spot", 4, Spot);
+  world.Do(UpdateInstanceType{
+      {.id = World::kType, .vcpus = 1, .memory_kib = 1, .nodes_per_rack = World::kNodesPerRack}});
+  const auto zones = FindPlacements(world.state(), {{Ask(4)}, {}});
+  ASSERT_EQ(zones.size(), 1u);
+  EXPECT_THAT(zones[0].placements, ElementsAre(Placement{0, 0, 0, 4, Label::kLimited}));
+  scene.Claim("p", 4);
+  for (const std::string& id : world.MachinesOf("spot"))
+    EXPECT_EQ(world.StateOf(id), MachineState::kHeld) << id;
+}
+
 void KeepThreeForAGang(Scene& scene) {
   scene.Machines(2);
   scene.Claim("p", 2);
