@@ -146,6 +146,17 @@ class Explainer {
                                 "these."));
   }
 
+  // Whether it waits for more at once than the `nodes` that stand in whole racks: these are too few,
+  // not in pieces.
+  bool WantsMoreRacksAtOnce(int64_t nodes) const {
+    const int64_t size = inventory_.nodes_per_rack();
+    const Ages& ages = state_.FootprintOf(claim_.pool_uid).ages;
+    return size > 0 &&
+           std::any_of(claim_.parts.begin(), claim_.parts.end(), [&](const ClaimPart& part) {
+             return part.nodes - part.nodes % size > nodes && IsAtOnce(claim_, part, ages);
+           });
+  }
+
   // Machines that match are free, and yet the claim does not get them.
   void Free() {
     const int64_t free = matching_.free();
@@ -167,7 +178,8 @@ class Explainer {
       if (gang.position.request.pool_uid != claim_.pool_uid) kept.push_back(gang);
     }
     const int64_t taken = offered - on_offer(kept);
-    const int64_t left = free - (offered - on_offer(not_left));
+    const bool too_few = WantsMoreRacksAtOnce(offered - taken);
+    const int64_t left = free - offered + (too_few ? 0 : on_offer(not_left));
     if (taken > 0) {
       const int64_t gangs = static_cast<int64_t>(kept.size());
       Add(ObstacleCode::kKeptForGang, taken, gangs,

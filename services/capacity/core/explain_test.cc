@@ -292,6 +292,35 @@ TEST_F(ExplainTest, LessThanARackIsNeverGranted) {
                                    "of 4 only."}));
 }
 
+// Too few whole racks for a gang are whole ones, also where it keeps none of them.
+TEST_F(ExplainTest, AWholeRackIsNotToldToBeInPiecesToAGangThatKeepsNothing) {
+  world_.RegisterRack("f", "r1", World::kNodesPerRack, World::kRackType);
+  SyncClaim gang = Racks("gang", 2 * World::kNodesPerRack);
+  gang.gang = true;
+  Sync(gang);  // which can never be met
+  EXPECT_THAT(Obstacles("gang"), Contains(Field(&Obstacle::code, Code::kGangIncomplete)));
+  EXPECT_THAT(Obstacles("gang"), Not(Contains(Field(&Obstacle::code, Code::kNoWholeRack))));
+  Sync(Racks("holder", World::kNodesPerRack));
+  world_.RegisterRack("f", "r2", World::kNodesPerRack, World::kRackType);
+  EXPECT_THAT(Explain(world_.state(), *world_.state().FindClaim("gang"), world_.now()),
+              Not(Contains(Field(&Obstacle::code, Code::kNoWholeRack))));
+  world_.RegisterRack("f", "r3", 1, World::kRackType);
+  EXPECT_THAT(Obstacles("gang"),
+              Contains(Obstacle{Code::kNoWholeRack, 1, 0,
+                                "1 machine is free, but gb200-4x is granted in whole racks of 4 "
+                                "only."}));
+}
+
+// It has the racks that it wants; what it misses is no rack.
+TEST_F(ExplainTest, PartOfARackIsNeverGrantedToAGangEither) {
+  world_.RegisterRack("f", "r1", World::kNodesPerRack, World::kRackType);
+  world_.RegisterRack("f", "r2", World::kNodesPerRack, World::kRackType);
+  SyncClaim gang = Racks("gang", World::kNodesPerRack + 1);
+  gang.gang = true;
+  Sync(gang);
+  EXPECT_THAT(Obstacles("gang"), Contains(Field(&Obstacle::code, Code::kNoWholeRack)));
+}
+
 // Rows as they are while spot machines are being reclaimed.
 TEST_F(ExplainTest, BeingReclaimed) {
   MachineRow machine = World::Machine("m0");
