@@ -146,6 +146,7 @@ absl::StatusOr<std::optional<ClaimRow>> Apply(StagedState<State>& staged, const 
   claim.returns_digest = DigestOf(command.returns);
   for (const MachineReturn& given : command.returns) TakeBack(staged, given, claim, now);
   RecountParts(state, claim, asked);
+  JoinParts(claim, state.FootprintOf(claim.pool_uid).ages);
   ForgetLost(claim);
   const std::optional<ClaimRow> removed = command.release ? std::optional(claim) : std::nullopt;
   if (command.release) {

@@ -12,7 +12,7 @@ constexpr int64_t kMaxNodes = 1'000'000;  // a claim may want
 constexpr size_t kMaxBatch = 1'000;       // machines or claims in one call
 constexpr size_t kMaxReturns = 1'000;     // machines given back in one request
 constexpr size_t kMaxParts =
-    64;  // outstanding parts of a claim; beyond it the two youngest become one
+    64;  // outstanding parts of a claim; beyond it the two youngest of a kind become one
 constexpr size_t kMaxZoneTypes = 1'000;  // instance types that a zone offers
 constexpr size_t kMaxPoolBytes = 512;    // a pool's display name
 constexpr size_t kMaxIdBytes = 63;       // a fabric's, a rack's, a GPU model's name

@@ -41,11 +41,6 @@ void AddPart(std::vector<ClaimPart>& parts, absl::Time time, int64_t nodes) {
     return;
   }
   parts.insert(at, {time, nodes});
-  if (parts.size() > kMaxParts) {
-    const int64_t older = (parts.end() - 2)->nodes;
-    parts.erase(parts.end() - 2);
-    parts.back().nodes += older;
-  }
 }
 
 void CancelYoungest(std::vector<ClaimPart>& parts, int64_t nodes) {
@@ -143,6 +138,22 @@ void Ask(ClaimRow& claim, absl::Time time, int64_t nodes, absl::Time place) {
 void Cancel(ClaimRow& claim, int64_t nodes) {
   if (!claim.places.empty()) TakeYoungest(claim, nodes);
   CancelYoungest(claim.parts, nodes);
+  TidyPlaces(claim);
+}
+
+void JoinParts(ClaimRow& claim, const Ages& ages) {
+  const auto at_once = [&](const ClaimPart& part) { return IsAtOnce(claim, part, ages); };
+  while (claim.parts.size() > kMaxParts) {
+    // Of the three youngest two are of a kind.
+    auto younger = std::prev(claim.parts.end());
+    auto older = std::prev(younger);
+    if (at_once(*older) != at_once(*younger)) {
+      --older;
+      if (at_once(*older) != at_once(*younger)) --younger;
+    }
+    younger->nodes += older->nodes;
+    claim.parts.erase(older);
+  }
   TidyPlaces(claim);
 }
 
