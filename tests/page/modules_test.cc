@@ -14,6 +14,7 @@ namespace muster::testing {
 namespace {
 
 using nlohmann::json;
+using ::testing::HasSubstr;
 using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
 
@@ -75,6 +76,23 @@ TEST_F(ModulesTest, RefusalsAreThoseOfTheQuotasKey) {
                                         "organizations/a/clusters/c/nodePools/spot 3 by 1"),
                                    Pair("organizations/b/quotas/z~t~default",
                                         "organizations/b/clusters/c/nodePools/other 3 by 1")));
+}
+
+TEST_F(ModulesTest, WhatIsRefusedForWantOfAQuotaIsShown) {
+  Run("quota.js", "QuotaView", R"(
+    return import('/store.js').then(({Store}) => {
+      const store = new Store();
+      store.apply({documents: [['pool', 'organizations/a/clusters/c/nodePools/p',
+        {zone: 'EAST', type: 'gb200', class: 'spot', target: 5, granted: 0, conditions: [{type: 'Quota', reason: 'NotSet'}]}]]});
+      const view = new QuotaView({store});
+      view.draw();
+      document.body.append(view.element);
+      return true;
+    });)");
+  const std::string row =
+      browser_.Text("[data-organization=a] [data-quota='organizations/a/quotas/EAST~gb200~spot']");
+  for (const char* part : {"EAST", "gb200", "spot", "no quota held", "5 refused", "a/c/p"})
+    EXPECT_THAT(row, HasSubstr(part));
 }
 
 TEST_F(ModulesTest, EverySlotIsFoundWhereItIsDrawn) {

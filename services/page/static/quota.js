@@ -2,6 +2,7 @@
 
 import {atMostEvery, dayTime, h, keep, number, serverNow, ticking} from './dom.js';
 import {chip, empty, poolLink} from './parts.js';
+import {organizationOf} from './store.js';
 
 // How much of the future and past an override's line shows, at least.
 const DAY = 24 * 3600 * 1000;
@@ -37,7 +38,10 @@ export class QuotaView {
     const {store} = this.app;
     const groups = new Map();
     const refusals = store.refusals();
-    for (const [name, quota] of store.documents.quota) {
+    const quotas = new Map(store.documents.quota);
+    for (const name of refusals.keys())
+      if (!quotas.has(name)) quotas.set(name, noQuota(name));
+    for (const [name, quota] of quotas) {
       if (text && !name.toLowerCase().includes(text)) continue;
       const organization = quota.organization ?? '';
       if (!groups.has(organization)) groups.set(organization, []);
@@ -61,6 +65,22 @@ export class QuotaView {
       });
     keep(this.list, items);
   }
+}
+
+// As the document of a quota that is not set and of which nothing is held: there is none.
+function noQuota(name) {
+  const [zone, type, computeClass] = name.split('/')[3].split('~');
+  return {
+    organization: organizationOf(name),
+    zone,
+    type,
+    class: computeClass,
+    set: false,
+    held: 0,
+    limit: 0,
+    inForce: 0,
+    overrides: []
+  };
 }
 
 function quotaRow({name, quota, refused}) {
