@@ -20,7 +20,8 @@ inline constexpr int kThreads = kMaxReaders + kMaxQuestions + 4;
 // bounded (about 1 MB) and whoever begins sees something soon.
 inline constexpr absl::Duration kFrameInterval = absl::Milliseconds(100);
 inline constexpr size_t kMaxRowsAFrame = 10'000;
-// How often a reader is told the time and how the services are, also when nothing changes.
+// How often a reader is told the time and how the services are, also when nothing changes. One who
+// hears nothing for four of these takes the connection for lost (static/stream.js).
 inline constexpr absl::Duration kBeatInterval = absl::Seconds(2);
 // A request is said, and a frame is taken, within this time, or the connection is closed; a reader
 // then goes on where he was.

@@ -191,6 +191,30 @@ TEST_F(ModulesTest, APositionIsAskedForOnceItHasSettled) {
   EXPECT_EQ(answer["told"], (json{"as of 5"}));
 }
 
+// As that of a server that is frozen, or behind a network that is gone.
+TEST_F(ModulesTest, AStreamThatFallsSilentIsLostAndOpenedAnew) {
+  const json answer = Run("stream.js", "follow", R"(
+    const sources = [], told = [];
+    globalThis.EventSource = class extends EventTarget {
+      static OPEN = 1;
+      static CLOSED = 2;
+      readyState = 1;
+      constructor() { super(); sources.push(this); }
+      close() { this.readyState = 2; }
+      say(type, data) { this.dispatchEvent(Object.assign(new Event(type), {data: JSON.stringify(data)})); }
+    };
+    return new Promise((done) => {
+      const connected = (is) => {
+        told.push(is);
+        if (!is) setTimeout(() => done({told, states: sources.map((one) => one.readyState)}));
+      };
+      follow({begin: () => {}, frame: () => {}, beat: ({now}) => told.push(now), connected, silence: 1});
+      sources[0].say('open');
+      sources[0].say('beat', {now: 5});
+    });)");
+  EXPECT_EQ(answer, (json{{"told", {true, 5, false}}, {"states", {2, 1}}}));
+}
+
 TEST_F(ModulesTest, EveryStateOfTheServerHasALook) {
   EXPECT_EQ(
       Run("colours.js", "STATES", "return muster.store.states.filter((name) => !STATES[name])"),

@@ -1,19 +1,35 @@
 // The server's events. The browser comes back by itself and says where it was; the server then goes
 // on from there, or sends `begin`.
 
-export function follow({begin, frame, beat, connected}) {
+// Four beats (kBeatInterval) without one. A server that is frozen, or gone without a word, ends nothing.
+const SILENCE = 8000;
+
+export function follow({begin, frame, beat, connected, silence = SILENCE}) {
   let source = null;
+  let timer = 0;
   const open = () => {
+    source?.close();
     source = new EventSource('/events');
-    source.addEventListener('open', () => connected(true));
-    source.addEventListener('begin', (event) => begin(JSON.parse(event.data)));
-    source.addEventListener('frame', (event) => frame(JSON.parse(event.data)));
-    source.addEventListener('beat', (event) => beat(JSON.parse(event.data)));
+    const hear = (type, tell) => source.addEventListener(type, (event) => {
+      clearTimeout(timer);
+      timer = setTimeout(silent, silence);
+      tell(event);
+    });
+    hear('open', () => connected(true));
+    hear('begin', (event) => begin(JSON.parse(event.data)));
+    hear('frame', (event) => frame(JSON.parse(event.data)));
+    hear('beat', (event) => beat(JSON.parse(event.data)));
     source.addEventListener('error', () => {
       connected(false);
       // Refused (too many pages are open) or gone for good: the browser gives up, we do not.
       if (source.readyState === EventSource.CLOSED) setTimeout(open, 3000);
     });
+  };
+  const silent = () => {
+    // Else the browser knows of it, and comes back to where it was.
+    if (source.readyState !== EventSource.OPEN) return;
+    connected(false);
+    open();
   };
   open();
 }
