@@ -154,6 +154,15 @@ TEST_F(FleetTest, AMachineStaysSelectedAndAZoneChosenWhenAllComesAnew) {
   EXPECT_EQ(browser_.Evaluate("muster.view.selected"), 1);
 }
 
+TEST_F(FleetTest, NothingIsPressedAnyMoreWhenAllComesAnew) {
+  OpenWith(200);
+  browser_.Evaluate(
+      "document.querySelector('.legend [data-name=free]').click(); muster.begin(muster.begun)");
+  browser_.Await("!muster.scheduled");
+  EXPECT_EQ(browser_.Evaluate("muster.view.highlighted"), "");
+  EXPECT_EQ(browser_.Evaluate("muster.view.painting.highlight"), nullptr);
+}
+
 TEST_F(FleetTest, AWindowThatNobodyLooksAtKeepsEachChangeOnce) {
   OpenWith(200);
   browser_.Evaluate(
@@ -189,14 +198,19 @@ TEST_F(FleetTest, ShowsAMomentOfThePastAskedForOnce) {
   OpenWith(200);
   browser_.Await("!document.getElementById('moment').disabled");
   EXPECT_EQ(browser_.Evaluate("document.getElementById('to-now').hidden"), true);
+  // As many boot then as now, but others: the legend reads alike.
+  const std::string booting = "document.querySelector('.legend [data-name=booting]')";
+  ASSERT_EQ(browser_.Evaluate(booting + ".dataset.count"), "4");
   page::Board then = fleet_.board().PlacesAlone();
-  lifecycle::v1::WatchLifecycleResponse node;
-  node.set_key(absl::StrCat("organizations/gone/clusters/main/nodePools/old/nodes/",
-                            MadeUpFleet::MachineId(1)));
-  node.mutable_node()->set_name(node.key());
-  node.mutable_node()->set_machine(MadeUpFleet::MachineId(1));
-  node.mutable_node()->set_state(lifecycle::v1::Node::STATE_BOOTING);
-  then.Take(node);
+  for (const int number : {1, 2, 3, 4}) {
+    lifecycle::v1::WatchLifecycleResponse node;
+    node.set_key(absl::StrCat("organizations/gone/clusters/main/nodePools/old/nodes/",
+                              MadeUpFleet::MachineId(number)));
+    node.mutable_node()->set_name(node.key());
+    node.mutable_node()->set_machine(MadeUpFleet::MachineId(number));
+    node.mutable_node()->set_state(lifecycle::v1::Node::STATE_BOOTING);
+    then.Take(node);
+  }
   fleet_.SetPast([frame = then.TellAfter(page::Place(), 1000).json](absl::Time at) {
     return page::Questions::Answer{
         200, absl::StrCat("{\"at\":", absl::ToUnixMillis(at), ",\"frame\":", frame, "}")};
@@ -211,7 +225,11 @@ TEST_F(FleetTest, ShowsAMomentOfThePastAskedForOnce) {
   EXPECT_EQ(browser_.Text("#connection"), "as it was");
   EXPECT_EQ(ColourOf(browser_, MadeUpFleet::MachineId(0)), StateColour(browser_, "nodeless"));
   EXPECT_EQ(ColourOf(browser_, MadeUpFleet::MachineId(1)), StateColour(browser_, "booting"));
-  EXPECT_THAT(browser_.Text("figcaption"), HasSubstr("200, 199 without a Node"));
+  EXPECT_THAT(browser_.Text("figcaption"), HasSubstr("200, 196 without a Node"));
+  ASSERT_EQ(browser_.Evaluate(booting + ".dataset.count"), "4");
+  browser_.Evaluate(booting + ".click()");
+  EXPECT_EQ(ColourOf(browser_, MadeUpFleet::MachineId(1)), StateColour(browser_, "booting"));
+  EXPECT_NE(ColourOf(browser_, MadeUpFleet::MachineId(97)), StateColour(browser_, "nodeless"));
   // What goes on is not mixed in, and not lost.
   const int frames = browser_.Evaluate("muster.frames");
   fleet_.Change(200);

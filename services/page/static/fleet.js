@@ -122,12 +122,16 @@ export class FleetView {
   }
 
   update({cells, moved, kinds, anew}) {
-    if (this.painting.store !== this.app.store) this.changeStore();
+    const {store} = this.app;
+    if (this.painting.store !== store)
+      this.changeStore();
+    else if (this.painting.resets !== store.resets)
+      this.clearHighlight();
     if (anew) this.painting.refresh();
     // While all of it comes in for the first time, once is enough.
-    if (anew || (moved && (this.app.store.caughtUp || this.blocks.length === 0))) {
+    if (anew || (moved && (store.caughtUp || this.blocks.length === 0))) {
       this.layOutSoon(anew || !this.whole ? 'once' : 'soon');
-      this.whole = this.app.store.caughtUp;
+      this.whole = store.caughtUp;
     }
     for (const index of cells) this.viewOf.get(index)?.paintCell(index);
     this.followMachine();

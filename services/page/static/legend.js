@@ -15,8 +15,7 @@ export function stateItems(view) {
     if (count === 0) return;
     const {label, sign} = STATES[name] ?? {label: name, sign: ''};
     const face = faceOf(painting.stateColours[state], sign);
-    const press = () => view.setHighlight((index) => store.state[index] === state, name);
-    items.push(entry(view, name, face, label, count, press));
+    items.push(entry(view, name, face, label, count, () => showOnly(view, 'state', name)));
   });
   return items;
 }
@@ -27,7 +26,7 @@ export function profileItems(view, counts) {
   return mostFrequent(counts).map(([profile, count]) => {
     const name = store.words[profile];
     const face = faceOf(painting.profileColour(profile), painting.profileSign(profile));
-    const press = () => view.setHighlight((index) => store.profile[index] === profile, name);
+    const press = () => showOnly(view, 'profile', name);
     return entry(view, name, face, profileLabel(store, name), count, press);
   });
 }
@@ -66,7 +65,7 @@ function poolItem(view, pool, count) {
     print: colour,
     make: () => h('i', {class: 'ring', style: {'border-color': colour}}),
   };
-  const press = () => view.setHighlight((index) => store.pool[index] === pool, name, pool);
+  const press = () => showOnly(view, 'pool', name);
   const button = entry(view, name, ring, shortPool(name), count, press);
   const open = {
     href: `#/pool/${encodeURIComponent(name)}`,
@@ -77,6 +76,16 @@ function poolItem(view, pool, count) {
     print: button.print,
     make: () => h('div', {class: 'pool-entry'}, button.make(), h('a', open, '›')),
   };
+}
+
+// An entry may be older than what is shown when it is pressed: its name has another number in the
+// store of another moment, and in one that began anew.
+function showOnly(view, column, name) {
+  const {store} = view.app;
+  const names = column === 'state' ? store.states : store.words;
+  const wanted = names.indexOf(name);
+  const test = (index) => store[column][index] === wanted;
+  view.setHighlight(test, name, column === 'pool' ? wanted : 0);
 }
 
 // What an entry begins with: made only where it is shown anew.
