@@ -193,8 +193,7 @@ bool LetStay(const PlanFacts& facts, Draft& draft, Node& node, absl::string_view
 void StartRemovals(const PlanFacts& facts, Draft& draft) {
   const int64_t surplus = draft.KeptNodes() - facts.pool.wanted_nodes();
   if (surplus <= 0) return;
-  const Removals removals = SelectRemovals(facts.pool, draft.Nodes(), facts.answers.claim, surplus,
-                                           draft.budget, facts.now);
+  const Removals removals = SelectRemovals(facts.snapshot, draft.Nodes(), surplus, draft.budget);
   for (const DelayedRemoval& delayed : removals.delayed) {
     DeferRemoval(facts, draft, delayed);
     if (delayed.awaited) draft.awaited.insert(delayed.node->name);

@@ -266,6 +266,23 @@ TEST(Preview, OfVictimsThatWereNamedBefore) {
   EXPECT_EQ(raised.victim_count, 0);
 }
 
+// Of a type that is granted in whole racks: a rack, and not who is idle on the other one.
+TEST(Preview, OfVictimsByRack) {
+  World world;
+  world.rack_size = 4;  // g100 to g103, g104 to g107
+  world.catalogue.type->nodes_per_rack = 4;
+  world.Create(8);
+  ASSERT_TRUE(world.Converge());
+  for (const char* machine : {"g101", "g105", "g106"}) world.SetActive(machine, true);
+  const ResizeNodePool order{.name = kSimPool, .target_nodes = 4};
+  const Preview told = world.Rehearse(order);
+  EXPECT_THAT(told.victims, testing::ElementsAre("g100", "g102", "g103", "g101"));
+  EXPECT_EQ(told.waiting_victims, 1);
+  world.Must(order);
+  ASSERT_TRUE(world.Converge());
+  EXPECT_THAT(world.NodeMachines(), testing::ElementsAre("g101", "g104", "g105", "g106", "g107"));
+}
+
 // What is missing because drains began is asked for at once, and quota has to allow the target.
 TEST(Preview, OfARiseWhileNodesLeave) {
   World world;

@@ -1,9 +1,11 @@
 #include "services/lifecycle/core/removals.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "services/lifecycle/core/node_machine.h"
+#include "services/lifecycle/core/victim_racks.h"
 #include "services/lifecycle/core/victims.h"
 
 namespace muster::lifecycle {
@@ -11,47 +13,49 @@ namespace {
 
 using Why = DelayedRemoval::Why;
 
-// By the caller or the autoscaler.
-bool IsNamed(const Node& node) { return node.removal_requested || node.observed.autoscaler_marked; }
-
 class Selection {
  public:
-  Selection(const Pool& pool, int64_t surplus, Budget& budget, absl::Time now)
-      : pool_(pool), surplus_(surplus), budget_(budget), now_(now) {}
+  Selection(const Pool& pool, VictimRacks racks, int64_t surplus, Budget& budget, absl::Time now)
+      : pool_(pool), racks_(std::move(racks)), surplus_(surplus), budget_(budget), now_(now) {}
 
   Removals Run(const std::vector<const Node*>& nodes) {
     std::vector<const Node*> victims = VictimsInOrder(nodes);
     for (const Node* node : nodes) {
       if (node->state != NodeState::kReconfiguring) continue;
-      // A reboot is awaited, unless all goes.
-      if (pool_.deleting()) victims.push_back(node);
-      if (!pool_.deleting() && IsNamed(*node) && surplus_ > 0) Delay(*node, Why::kReboots, true);
+      if (pool_.deleting() || !IsNamed(*node)) {
+        victims.push_back(node);
+      } else if (surplus_ > 0) {
+        Delay(*node, Why::kReboots, true);
+      }
     }
+    racks_.Sort(victims);
     for (const Node* victim : victims) {
       if (surplus_ == 0) break;
       Take(*victim);
     }
     // Of what is still too much those go that are back from their reboot.
-    for (const Node* node : nodes) {
-      if (surplus_ == 0 || pool_.deleting()) break;
-      if (node->state == NodeState::kReconfiguring && !IsNamed(*node))
-        Delay(*node, Why::kReboots, true);
+    for (const Node* node : rebooting_) {
+      if (surplus_ == 0) break;
+      Delay(*node, Why::kReboots, true);
     }
     out_.open = surplus_;
     return std::move(out_);
   }
 
  private:
-  // Named ones keep their place: nobody goes instead of them. A budget that is used up lets nobody
-  // go; one that works or is protected lets others go.
+  // Named ones, and those of a rack that was begun, keep their place: nobody goes instead of them. A
+  // budget that is used up lets nobody go; one that works or is protected lets others go.
   void Take(const Node& node) {
-    const bool named = IsNamed(node);
-    if (node.observed.active && !ActiveToo(pool_)) return Delay(node, Why::kWorks, named);
+    const bool awaited = IsNamed(node) || racks_.IsBegun(node);
+    // A reboot is awaited, unless all goes.
+    if (node.state == NodeState::kReconfiguring && !pool_.deleting())
+      return awaited ? Delay(node, Why::kReboots, true) : rebooting_.push_back(&node);
+    if (node.observed.active && !ActiveToo(pool_)) return Delay(node, Why::kWorks, awaited);
     if (!pool_.deleting()) {
-      if (IsProtected(node, now_)) return Delay(node, Why::kProtected, named);
+      if (IsProtected(node, now_)) return Delay(node, Why::kProtected, awaited);
       if (IsOutOfBudget(node)) return Delay(node, Why::kBudget, true);
     }
-    --surplus_;
+    Count(node);
     out_.going.push_back(&node);
   }
 
@@ -60,15 +64,23 @@ class Selection {
     return IsUp(node.state) && !out && !budget_.Spend(node.machine, "scale-down");
   }
 
+  // It goes, at once or once it may.
+  void Count(const Node& node) {
+    --surplus_;
+    racks_.Begin(node);
+  }
+
   void Delay(const Node& node, Why why, bool awaited) {
-    if (awaited) --surplus_;
+    if (awaited) Count(node);
     out_.delayed.push_back({&node, why, awaited, why == Why::kBudget ? budget_.Denial() : ""});
   }
 
   const Pool& pool_;
+  VictimRacks racks_;
   int64_t surplus_;
   Budget& budget_;
   const absl::Time now_;
+  std::vector<const Node*> rebooting_;  // that are not awaited so far
   Removals out_;
 };
 
@@ -95,12 +107,15 @@ int64_t KeptNodes(const Pool& pool, const std::vector<const Node*>& nodes,
   });
 }
 
-Removals SelectRemovals(const Pool& pool, std::vector<const Node*> nodes,
-                        const PeerReply<ClaimFacts>& claim, int64_t surplus, Budget& budget,
-                        absl::Time now) {
+Removals SelectRemovals(const Snapshot& snapshot, std::vector<const Node*> nodes, int64_t surplus,
+                        Budget& budget) {
   if (surplus <= 0) return {};
-  std::erase_if(nodes, [&](const Node* node) { return IsUnheld(pool, *node, claim); });
-  return Selection(pool, surplus, budget, now).Run(nodes);
+  const Pool& pool = *snapshot.pool;
+  std::erase_if(nodes,
+                [&](const Node* node) { return IsUnheld(pool, *node, snapshot.answers.claim); });
+  const std::optional<TypeFacts>& type = snapshot.catalogue.type;
+  VictimRacks racks(nodes, type ? type->nodes_per_rack : 0, snapshot.now);
+  return Selection(pool, std::move(racks), surplus, budget, snapshot.now).Run(nodes);
 }
 
 }  // namespace muster::lifecycle

@@ -50,10 +50,9 @@ bool IsGivenUp(const Node& node);
 int64_t KeptNodes(const Pool& pool, const std::vector<const Node*>& nodes,
                   const PeerReply<ClaimFacts>& claim);
 
-// `nodes`: all of the pool. `surplus`: how many more than wanted are kept (KeptNodes); at most 0: nobody goes. Nor do those
+// `nodes`: all of the snapshot's pool, as they are by now. `surplus`: how many more than wanted are kept (KeptNodes); at most 0: nobody goes. Nor do those
 // that are not among these: an unheld Node goes by itself, later. Whoever goes out of service is charged to `budget`.
-Removals SelectRemovals(const Pool& pool, std::vector<const Node*> nodes,
-                        const PeerReply<ClaimFacts>& claim, int64_t surplus, Budget& budget,
-                        absl::Time now);
+Removals SelectRemovals(const Snapshot& snapshot, std::vector<const Node*> nodes, int64_t surplus,
+                        Budget& budget);
 
 }  // namespace muster::lifecycle

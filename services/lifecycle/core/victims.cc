@@ -15,7 +15,7 @@ using Rank = std::tuple<int, int64_t, int64_t>;
 
 Rank RankOf(const Node& node) {
   const Observed& seen = node.observed;
-  if (seen.autoscaler_marked || node.removal_requested) return {0, seen.active ? 1 : 0, 0};
+  if (IsNamed(node)) return {0, seen.active ? 1 : 0, 0};
   if (IsInProgress(node.state) || node.state == NodeState::kRegistered) {
     return {1, static_cast<int64_t>(node.state), -absl::ToUnixMicros(node.create_time)};
   }
@@ -53,6 +53,8 @@ bool MayGo(const Node& node) {
 bool IsProtected(const Node& node, absl::Time now) {
   return node.protect_until_time != kNever && now < node.protect_until_time;
 }
+
+bool IsNamed(const Node& node) { return node.removal_requested || node.observed.autoscaler_marked; }
 
 std::vector<const Node*> VictimsInOrder(const std::vector<const Node*>& candidates) {
   // Ranked before: a sort compares each many times.

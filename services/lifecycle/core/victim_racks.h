@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/time/time.h"
+#include "services/lifecycle/core/types.h"
+
+namespace muster::lifecycle {
+
+// How a pool shrinks whose type is granted in whole racks: one rack after another. The machines of a
+// rack of which the pool keeps a part can be granted to nobody else.
+class VictimRacks {
+ public:
+  // `nodes`: all of the pool. `nodes_per_rack`: of its type; 0: not granted by racks, no rack is
+  // ever begun, and all orders stay as they are.
+  VictimRacks(const std::vector<const Node*>& nodes, int32_t nodes_per_rack, absl::Time now);
+
+  // `victims`, of the pool, first to go first: named ones stay the first; the others go rack by
+  // rack, and in a rack as before, those that would have to be awaited last. First of the rack with
+  // the fewest Nodes, if it is not whole any more, then of that with the fewest that work or have to
+  // be awaited, then of whose first victim came first.
+  void Sort(std::vector<const Node*>& victims) const;
+  // The Node goes: its rack is whole no more.
+  void Begin(const Node& node);
+  // The pool keeps less than all of its rack: no other one is to be begun in its place.
+  bool IsBegun(const Node& node) const;
+
+ private:
+  struct Rack {
+    int64_t staying = 0;  // neither on their way out nor named to go
+    int64_t late = 0;     // of these: work, or have to be awaited
+  };
+
+  const int64_t nodes_per_rack_;
+  const absl::Time now_;
+  absl::flat_hash_map<std::string, Rack> racks_;
+};
+
+}  // namespace muster::lifecycle

@@ -1,0 +1,171 @@
+// Pools of a type that is granted in whole racks: they shrink rack by rack.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <set>
+#include <string>
+
+#include "services/lifecycle/core/simulation.h"
+
+namespace muster::lifecycle {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::IsSupersetOf;
+using ::testing::SizeIs;
+using ::testing::UnorderedElementsAreArray;
+using O = ReportNode::Observation;
+
+constexpr int kRack = 18;
+constexpr int kFirst = 108;  // of its rack
+
+std::string Machine(int i) { return absl::StrCat("g", kFirst + i); }
+
+// So many racks of 18 in production, rack-6 and those after it, each Node idle or at work in turn.
+struct Racks : Simulation {
+  explicit Racks(int racks, ScaleDownStrategy strategy = ScaleDownStrategy::kPreferIdle,
+                 int nodes_per_rack = kRack)
+      : nodes(racks * kRack) {
+    limit = 100;
+    rack_size = kRack;
+    catalogue.type->nodes_per_rack = nodes_per_rack;
+    OthersTake(kFirst - 100);
+    Create(nodes, strategy);
+    Live();
+    for (int i = 0; i < nodes; ++i) SetActive(Machine(i), i % 2 == 0);
+  }
+  void Live() {
+    if (!Converge()) std::abort();
+  }
+  // The pool's machines of its nth rack.
+  std::set<std::string> On(int rack) const {
+    std::set<std::string> machines;
+    for (int i = rack * kRack; i < (rack + 1) * kRack; ++i) {
+      if (node(Machine(i)) != nullptr) machines.insert(Machine(i));
+    }
+    return machines;
+  }
+  const int nodes;
+};
+
+TEST(VictimRacks, WhatStaysIsWholeRacks) {
+  Racks sim(3);
+  sim.Resize(36);
+  sim.Live();
+  EXPECT_THAT(sim.NodeMachines(), SizeIs(36));
+  for (int rack = 0; rack < 3; ++rack) {
+    const size_t held = sim.On(rack).size();
+    EXPECT_TRUE(held == 0 || held == kRack) << rack << " " << held;
+  }
+}
+
+TEST(VictimRacks, OfRacksThatAreWholeTheOneWithTheLeastWorkGoes) {
+  Racks sim(2);
+  sim.SetActive(Machine(kRack), false);
+  sim.Resize(kRack);
+  sim.Live();
+  EXPECT_THAT(sim.On(0), SizeIs(kRack));
+  EXPECT_THAT(sim.On(1), SizeIs(0));
+}
+
+// Also once the idle ones of the begun rack are gone, and others are the idler rack.
+TEST(VictimRacks, UnderIdleOnlyTheRestOfABegunRackIsAwaited) {
+  Racks sim(2, ScaleDownStrategy::kIdleOnly);
+  sim.SetActive(Machine(0), false);
+  sim.Resize(kRack);
+  sim.Live();
+  EXPECT_THAT(sim.On(0), SizeIs(8));
+  EXPECT_THAT(sim.On(1), SizeIs(kRack));
+  EXPECT_THAT(sim.Obstacles(), Contains("WAITS_UNTIL_IDLE"));
+  for (int i = kRack; i < 2 * kRack; ++i) sim.SetActive(Machine(i), false);
+  sim.Live();
+  EXPECT_THAT(sim.On(1), SizeIs(kRack)) << "nobody goes in the place of those at work";
+  for (int i = 0; i < kRack; ++i) sim.SetActive(Machine(i), false);
+  sim.Live();
+  EXPECT_THAT(sim.NodeMachines(), UnorderedElementsAreArray(sim.On(1)));
+  EXPECT_TRUE(sim.never_over && sim.fenced && sim.same_twice);
+}
+
+// One by one, as the disruption budget lets them.
+TEST(VictimRacks, ABudgetBeginsNoOtherRack) {
+  Racks sim(2);
+  sim.Apply([](Spec& spec) { spec.max_unavailable = "1"; });
+  sim.Resize(kRack);
+  sim.Live();
+  EXPECT_THAT(sim.On(0), SizeIs(0));
+  EXPECT_THAT(sim.On(1), SizeIs(kRack));
+}
+
+TEST(VictimRacks, AProtectedNodeMakesAnotherRackGoFirst) {
+  Racks sim(2);
+  // The one that would be first: as for work, the racks are alike.
+  sim.Must(UpdateNode{.name = NodeName(kSimPool, Machine(1)),
+                      .protect_until_time = sim.now() + absl::Hours(1)});
+  sim.Resize(kRack);
+  sim.Live();
+  EXPECT_THAT(sim.On(0), SizeIs(kRack));
+  EXPECT_THAT(sim.On(1), SizeIs(0));
+}
+
+// As is the rest of a rack of which one is rebooted.
+TEST(VictimRacks, AProtectedOrRebootingNodeOfABegunRackIsAwaited) {
+  Racks sim(2);
+  sim.Stage("np-000000000002");
+  sim.Live();
+  sim.stuck = {Machine(3)};
+  sim.Must(ReconfigureNodePool{.name = kSimPool, .machines = {Machine(3)}});
+  sim.Live();
+  ASSERT_EQ(sim.node(Machine(3))->state, NodeState::kReconfiguring);
+  sim.Must(UpdateNode{.name = NodeName(kSimPool, Machine(1)),
+                      .protect_until_time = sim.now() + absl::Minutes(5)});
+  // Named: the rack is begun.
+  sim.Must(
+      ResizeNodePool{.name = kSimPool, .target_nodes = kRack, .remove_machines = {Machine(0)}});
+  sim.Live();
+  EXPECT_THAT(sim.On(0), ElementsAre(Machine(1), Machine(3)));
+  EXPECT_THAT(sim.On(1), SizeIs(kRack));
+  EXPECT_THAT(sim.Obstacles(), IsSupersetOf({"PROTECTED", "WAITS_FOR_REBOOT"}));
+  sim.stuck.clear();
+  sim.Advance(absl::Minutes(5));
+  sim.Live();
+  EXPECT_THAT(sim.NodeMachines(), UnorderedElementsAreArray(sim.On(1)));
+}
+
+// A rack that lacks a Node already is of no use to others as long as the pool has a part of it.
+TEST(VictimRacks, ARackThatIsNotWholeGoesFirst) {
+  Racks sim(2);
+  for (int i = 0; i < kRack; ++i) sim.SetActive(Machine(i), false);
+  sim.stuck = {Machine(kRack)};
+  ASSERT_TRUE(sim.Report(Machine(kRack), O::kUnhealthy, "Xid 79").ok());
+  sim.Apply([](Spec& spec) { spec.disable_unhealthy_node_eviction = false; });
+  sim.Advance(sim.policy.triage_grace);
+  sim.Pass();
+  ASSERT_EQ(sim.node(Machine(kRack))->removal_cause, RemovalCause::kRepair);
+  sim.Resize(kRack);
+  sim.Live();
+  EXPECT_THAT(sim.On(0), SizeIs(kRack)) << "though all of it is idle";
+  EXPECT_THAT(sim.On(1), ElementsAre(Machine(kRack)));
+}
+
+// Who is named goes, whichever rack it is of, and makes its rack the first.
+TEST(VictimRacks, NamedOnesComeFirst) {
+  Racks sim(3);
+  sim.Must(ResizeNodePool{
+      .name = kSimPool, .target_nodes = 36, .remove_machines = {Machine(2 * kRack)}});
+  sim.Live();
+  EXPECT_THAT(sim.On(2), SizeIs(0));
+  EXPECT_THAT(sim.NodeMachines(), SizeIs(36));
+}
+
+TEST(VictimRacks, OfATypeWithoutRacksWhoIsIdleGoes) {
+  Racks sim(2, ScaleDownStrategy::kIdleOnly, /*nodes_per_rack=*/0);
+  sim.Resize(kRack);
+  sim.Live();
+  EXPECT_THAT(sim.On(0), SizeIs(9));
+  EXPECT_THAT(sim.On(1), SizeIs(9));
+}
+
+}  // namespace
+}  // namespace muster::lifecycle
