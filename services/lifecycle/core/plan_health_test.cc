@@ -112,6 +112,28 @@ TEST(Triage, WithEvictionItIsDrainedAndReplaced) {
   EXPECT_THAT(sim.machines(), ElementsAre("g101", "g102"));
 }
 
+// What the field says holds for one that drains already, too: its work has a deadline, or none.
+TEST(Triage, ADrainThatBeganFollowsTheField) {
+  Sick sim;
+  sim.StopClock();
+  sim.busy = {"g100"};
+  for (const absl::Duration wait : {sim.policy.triage_grace, sim.policy.cordon_settle}) {
+    sim.Advance(wait);
+    sim.Pass();
+  }
+  ASSERT_EQ(sim.node("g100")->state, NodeState::kDraining);
+  sim.SetActive("g100", true);  // too late to be let go
+  for (const bool evicts : {false, true, false, true}) {
+    sim.Apply([&](Spec& spec) { spec.disable_unhealthy_node_eviction = !evicts; });
+    sim.Pass();
+    EXPECT_EQ(sim.node("g100")->desired.drain_deadline,
+              evicts ? sim.now() + sim.policy.drain_deadline : kNever);
+  }
+  sim.Advance(sim.policy.drain_deadline);
+  sim.Pass();
+  EXPECT_TRUE(sim.node("g100")->desired.force_drain);
+}
+
 // A Node in triage that still works keeps serving; once idle it is labelled as what it is.
 TEST(Triage, TheLabelSaysTriageOnceNoWorkIsLeft) {
   Sick sim([](Spec&) {}, /*active=*/true);

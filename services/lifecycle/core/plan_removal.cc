@@ -67,13 +67,19 @@ void DeferSilent(const PlanFacts& facts, Draft& draft, const Node& node) {
                               TimeText(desired.phase_time), " and has not said that it did."));
 }
 
+// Whether work that is left on a Node which drains of the pool's own accord is deleted after a while.
+bool HasDeadline(const PlanFacts& facts, const Node& node) {
+  if (node.removal_cause != RemovalCause::kRepair) return facts.ActiveToo();
+  return !facts.pool.spec.disable_unhealthy_node_eviction || facts.pool.deleting();
+}
+
 // The drain of a cordoned Node, when its time has come.
 void StartDrain(const PlanFacts& facts, Draft& draft, Node& node) {
   const bool preempted = node.removal_cause == RemovalCause::kPreemption;
-  const bool evict = !facts.pool.spec.disable_unhealthy_node_eviction || facts.pool.deleting();
+  const bool evict = HasDeadline(facts, node);
   const absl::Time forced = facts.now + facts.policy.drain_deadline;
   absl::Time from = node.state_time + facts.policy.cordon_settle;
-  absl::Time deadline = facts.ActiveToo() ? forced : kNever;
+  absl::Time deadline = evict ? forced : kNever;
   const bool ordered = node.orders.drain_time != kNever;
   // Whatever it leaves for: an operator waits for it, too.
   const bool reserved = !node.reserved_desired.empty();
@@ -90,15 +96,13 @@ void StartDrain(const PlanFacts& facts, Draft& draft, Node& node) {
                      absl::StrCat("Node ", node.machine, " is to be preempted."), from);
     }
   }
-  if (node.removal_cause == RemovalCause::kRepair) {
-    if (node.observed.active && !evict && !ordered && !reserved) {
-      draft.AddDefer(DeferReason::kWaitsUntilIdle, node.name,
-                     absl::StrCat("Node ", node.machine,
-                                  " is unhealthy and is replaced once it is idle "
-                                  "(disableUnhealthyNodeEviction)."));
-      return;
-    }
-    deadline = evict ? forced : kNever;
+  if (node.removal_cause == RemovalCause::kRepair && node.observed.active && !evict && !ordered &&
+      !reserved) {
+    draft.AddDefer(DeferReason::kWaitsUntilIdle, node.name,
+                   absl::StrCat("Node ", node.machine,
+                                " is unhealthy and is replaced once it is idle "
+                                "(disableUnhealthyNodeEviction)."));
+    return;
   }
   if (reserved && !noticed) deadline = forced;
   if (ordered && !noticed) deadline = node.orders.drain_forced ? facts.now : forced;
@@ -114,14 +118,16 @@ void StartDrain(const PlanFacts& facts, Draft& draft, Node& node) {
   draft.Step(node, NodeEvent::kDrain, "it is cordoned", RemovalCause::kNone, deadline);
 }
 
-// The deadline of a scale-down is that of the strategy in force.
+// The deadline of a scale-down and of a repair is that of the strategy in force.
 void FollowStrategy(const PlanFacts& facts, Draft& draft, Node& node) {
+  const RemovalCause cause = node.removal_cause;
+  if (cause != RemovalCause::kScaleDown && cause != RemovalCause::kRepair) return;
   // An order's deadline is its own.
-  if (node.removal_cause != RemovalCause::kScaleDown || node.preempt_time != kNever ||
-      node.orders.drain_time != kNever || !node.reserved_desired.empty())
+  if (node.preempt_time != kNever || node.orders.drain_time != kNever ||
+      !node.reserved_desired.empty())
     return;
   const bool has = node.desired.drain_deadline != kNever;
-  if (has == facts.ActiveToo() || node.desired.force_drain) return;
+  if (has == HasDeadline(facts, node) || node.desired.force_drain) return;
   draft.Apply(node,
               SetDrainDeadline{node.name, has ? kNever : facts.now + facts.policy.drain_deadline,
                                "the pool's strategy changed"});
