@@ -175,8 +175,9 @@ StatusOrOutcome Decide(StagedState<State>& staged, const DeleteNodePool& command
     if (command.allow_missing) return Outcome{};
     return muster::error::NotFound(command.name);
   }
-  RETURN_IF_ERROR(CheckEtag<Pool>(state, command.name, command.etag));
+  // As in IsSo.
   if (!before->deleting()) {
+    RETURN_IF_ERROR(CheckEtag<Pool>(state, command.name, command.etag));
     Pool pool = *before;
     pool.delete_time = now;
     SummarizeUnobserved(pool, now);

@@ -70,9 +70,12 @@ StatusOrOutcome Decide(StagedState<State>& staged, const DeleteCluster& command,
 
 StatusOrOutcome Decide(StagedState<State>& staged, const BindCluster& command, absl::Time /*now*/) {
   const State& state = staged.state();
+  // Of whom the answer was lost and who repeats it, the etag is an old one by now.
+  const Cluster* before = state.table<Cluster>().Find(command.name);
+  if (before != nullptr && before->kubernetes_uid == command.kubernetes_uid)
+    return PutCluster(staged, *before);
   ASSIGN_OR_RETURN(Cluster cluster, FindCluster(state, command.name, command.etag));
   const std::string& bound = cluster.kubernetes_uid;
-  if (bound == command.kubernetes_uid) return PutCluster(staged, std::move(cluster));
   // Nothing replaces what is not there: whoever says so has an old snapshot.
   if (bound != command.replaces)
     return error::ClusterBound(command.name, bound,

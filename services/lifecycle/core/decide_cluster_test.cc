@@ -93,6 +93,17 @@ TEST_F(DecideClusterTest, TheRevisionThatWasSeenCounts) {
       "ETAG_MISMATCH");
 }
 
+// As of whoever's answer was lost.
+TEST_F(DecideClusterTest, WhoeverIsBoundAlreadyNeedsNoRevision) {
+  const auto* row = sim_.state().table<Cluster>().FindVersioned(kEmpty);
+  const BindCluster order{
+      .name = kEmpty, .kubernetes_uid = "k1", .etag = absl::StrCat(row->revision)};
+  sim_.Must(order);
+  const int64_t revision = sim_.revision();
+  sim_.Must(order);
+  EXPECT_EQ(sim_.revision(), revision);
+}
+
 TEST_F(DecideClusterTest, OneWithoutPoolsCanBeRemoved) {
   EXPECT_EQ(ReasonOf(sim_.Run(DeleteCluster{.name = kSimCluster})), "CLUSTER_IN_USE");
   EXPECT_NE(sim_.Run(DeleteCluster{.name = kSimCluster}).status().message().find("e.g. train"),

@@ -43,12 +43,15 @@ StatusOrOutcome Decide(StagedState<State>& staged, const OrderNode& command, abs
   const Node* row = staged.state().table<Node>().Find(command.name);
   const Pool* pool = staged.state().table<Pool>().Find(PoolNameOf(command.name));
   if (row == nullptr || pool == nullptr) return muster::error::NotFound(command.name);
-  RETURN_IF_ERROR(CheckEtag<Node>(staged.state(), command.name, command.etag));
-  if (command.verb == OrderNode::Verb::kReboot && pool->deleting())
-    return error::PoolDeleting(pool->name);
   const Node before = *row;
   Node node = before;
-  RETURN_IF_ERROR(TakeOrder(node, command, now));
+  const absl::Status taken = TakeOrder(node, command, now);
+  // Of whom the answer was lost and who repeats what is so by now, the etag is an old one.
+  if (!taken.ok() || node != before)
+    RETURN_IF_ERROR(CheckEtag<Node>(staged.state(), command.name, command.etag));
+  if (command.verb == OrderNode::Verb::kReboot && pool->deleting())
+    return error::PoolDeleting(pool->name);
+  RETURN_IF_ERROR(taken);
   if (node == before) return NodeOutcome(staged.state(), command.name);
   EventLog log(staged, now);
   staged.Put(node);

@@ -66,6 +66,47 @@ TEST(Etag, OfANodeThatIsProtectedForCenturiesIsItsOwn) {
   EXPECT_EQ(etags.size(), 6u);
 }
 
+// Whose answer was lost repeats what was sent: what is so already is not refused.
+TEST(Etag, OfBeforeIsTakenOfARepetition) {
+  using Verb = OrderNode::Verb;
+  Running sim(1);
+  const Node& node = *sim.state().NodesOf(kSimPool).front();
+  const std::string name = node.name;
+  const std::string machine = node.machine;
+  const auto run_twice = [&](const auto& command) {
+    sim.Must(command);
+    const int64_t revision = sim.revision();
+    EXPECT_EQ(sim.Run(command).status(), absl::OkStatus());
+    EXPECT_EQ(sim.revision(), revision);
+  };
+  for (const Verb verb : {Verb::kCordon, Verb::kDrain, Verb::kUncordon}) {
+    const OrderNode order{.name = name, .etag = EtagOf(*sim.node(machine)), .verb = verb};
+    run_twice(order);
+    EXPECT_NE(EtagOf(*sim.node(machine)), order.etag);
+  }
+  run_twice(DeleteNodePool{.name = kSimPool, .etag = EtagOf(*sim.pool())});
+}
+
+TEST(Etag, OfBeforeIsRefusedOfWhatIsNotSoYet) {
+  using Verb = OrderNode::Verb;
+  Running sim(1);
+  const Node node = *sim.state().NodesOf(kSimPool).front();
+  const std::string of_pool = EtagOf(*sim.pool());
+  const auto reason_of_order = [&](Verb verb, const std::string& etag) {
+    return ReasonOf(sim.Run(OrderNode{.name = node.name, .etag = etag, .verb = verb}).status());
+  };
+  // Somebody else's.
+  sim.Must(UpdateNode{.name = node.name, .protect_until_time = sim.now() + absl::Hours(1)});
+  sim.Resize(2);
+  EXPECT_EQ(reason_of_order(Verb::kCordon, EtagOf(node)), "ETAG_MISMATCH");
+  EXPECT_EQ(reason_of_order(Verb::kDrain, EtagOf(node)), "ETAG_MISMATCH");
+  EXPECT_EQ(reason_of_order(Verb::kCordon, ""), "");
+  EXPECT_EQ(reason_of_order(Verb::kUncordon, EtagOf(node)), "ETAG_MISMATCH");
+  EXPECT_EQ(ReasonOf(sim.Run(DeleteNodePool{.name = kSimPool, .etag = of_pool}).status()),
+            "ETAG_MISMATCH");
+  EXPECT_FALSE(sim.pool()->deleting());
+}
+
 // Those that clients have stay what they are.
 TEST(Etag, OfANodeIsTheSameInEveryProcess) {
   EXPECT_EQ(EtagOf(Node{.pool_uid = "u", .create_time = absl::FromUnixSeconds(1'800'000'000)}),
