@@ -58,15 +58,16 @@ std::string MusterClient::PoolName(absl::string_view id) const {
 
 absl::Status MusterClient::EnsureCluster(const std::string& zone,
                                          const std::string& kubernetes_version) {
+  if (kubernetes_version.empty()) {
+    const auto known = GetCluster();
+    // Its version is somebody else's: written back, it might undo a change of just now.
+    if (known.ok() && known->zone() == zone) return absl::OkStatus();
+    if (!known.ok() && !absl::IsNotFound(known.status())) return known.status();
+  }
   lifecycle::v1::UpdateClusterRequest request;
   request.mutable_cluster()->set_name(cluster_);
   request.mutable_cluster()->set_zone(zone);
   request.mutable_cluster()->set_kubernetes_version(kubernetes_version);
-  if (kubernetes_version.empty()) {
-    const auto known = GetCluster();
-    if (known.ok()) request.mutable_cluster()->set_kubernetes_version(known->kubernetes_version());
-    if (!known.ok() && !absl::IsNotFound(known.status())) return known.status();
-  }
   return rpc_->Unary(rpc_->lifecycle, &LifecycleService::Stub::UpdateCluster, request).status();
 }
 

@@ -36,7 +36,7 @@ class MusterClient {
   // The resource name of a pool.
   std::string PoolName(absl::string_view id) const;
 
-  // The cluster is there and in this zone. `kubernetes_version` empty: whatever it says, or the
+  // The cluster is there and in this zone. `kubernetes_version` empty: it stays as it is, or is the
   // newest. FAILED_PRECONDITION when it is in another zone.
   absl::Status EnsureCluster(const std::string& zone, const std::string& kubernetes_version);
 

@@ -1,0 +1,129 @@
+#include "services/kubernetes/muster_client.h"
+
+#include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "muster/lifecycle/v1/lifecycle_service.grpc.pb.h"
+#include "services/common/mutex.h"
+#include "tests/testing/status_matchers.h"
+
+namespace muster::kubernetes {
+namespace {
+
+using lifecycle::v1::Cluster;
+using ::muster::testing::IsOk;
+using ::muster::testing::StatusIs;
+
+constexpr char kCluster[] = "organizations/acme/clusters/c1";
+
+Cluster MakeCluster(const std::string& version) {
+  Cluster cluster;
+  cluster.set_name(kCluster);
+  cluster.set_zone("RNO2A");
+  cluster.set_kubernetes_version(version);
+  return cluster;
+}
+
+// Has one cluster at most.
+class FakeLifecycle final : public lifecycle::v1::LifecycleService::Service {
+ public:
+  grpc::Status GetCluster(grpc::ServerContext*, const lifecycle::v1::GetClusterRequest*,
+                          Cluster* response) override {
+    MutexLock lock(mutex_);
+    if (!cluster_) return {grpc::StatusCode::NOT_FOUND, "no such cluster"};
+    *response = *cluster_;
+    // Somebody is quicker than what follows from the answer.
+    if (next_) cluster_ = next_;
+    return grpc::Status::OK;
+  }
+  grpc::Status UpdateCluster(grpc::ServerContext*,
+                             const lifecycle::v1::UpdateClusterRequest* request,
+                             Cluster* response) override {
+    MutexLock lock(mutex_);
+    if (cluster_ && cluster_->zone() != request->cluster().zone())
+      return {grpc::StatusCode::FAILED_PRECONDITION, "it is in another zone"};
+    cluster_ = request->cluster();
+    *response = *cluster_;
+    return grpc::Status::OK;
+  }
+
+  void Set(const Cluster& cluster) {
+    MutexLock lock(mutex_);
+    cluster_ = cluster;
+  }
+  void ChangeAfterNextGet(const Cluster& cluster) {
+    MutexLock lock(mutex_);
+    next_ = cluster;
+  }
+  // Empty: there is no cluster, or none was said.
+  std::string version() const {
+    MutexLock lock(mutex_);
+    return cluster_ ? cluster_->kubernetes_version() : "";
+  }
+  bool has_cluster() const {
+    MutexLock lock(mutex_);
+    return cluster_.has_value();
+  }
+
+ private:
+  mutable Mutex mutex_;
+  std::optional<Cluster> cluster_ MUSTER_GUARDED_BY(mutex_);
+  std::optional<Cluster> next_ MUSTER_GUARDED_BY(mutex_);
+};
+
+class EnsureClusterTest : public ::testing::Test {
+ protected:
+  EnsureClusterTest() {
+    int port = 0;
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+    builder.RegisterService(&service_);
+    server_ = builder.BuildAndStart();
+    client_ = std::make_unique<MusterClient>(
+        MusterClient::Options{absl::StrCat("127.0.0.1:", port), "acme", "c1"});
+  }
+  ~EnsureClusterTest() override {
+    client_->Stop();
+    server_->Shutdown();
+  }
+
+  FakeLifecycle service_;
+  std::unique_ptr<MusterClient> client_;
+  std::unique_ptr<grpc::Server> server_;
+};
+
+TEST_F(EnsureClusterTest, MakesTheClusterThatIsNotThere) {
+  EXPECT_THAT(client_->EnsureCluster("RNO2A", ""), IsOk());
+  EXPECT_TRUE(service_.has_cluster());
+}
+
+TEST_F(EnsureClusterTest, AVersionThatChangesMeanwhileStands) {
+  service_.Set(MakeCluster("1.32"));
+  service_.ChangeAfterNextGet(MakeCluster("1.33"));
+  EXPECT_THAT(client_->EnsureCluster("RNO2A", ""), IsOk());
+  EXPECT_EQ(service_.version(), "1.33");
+}
+
+TEST_F(EnsureClusterTest, AVersionThatIsGivenIsWritten) {
+  service_.Set(MakeCluster("1.32"));
+  EXPECT_THAT(client_->EnsureCluster("RNO2A", "1.33"), IsOk());
+  EXPECT_EQ(service_.version(), "1.33");
+}
+
+TEST_F(EnsureClusterTest, OneInAnotherZoneIsRefusedWhateverItsVersion) {
+  service_.Set(MakeCluster("1.32"));
+  for (const char* version : {"", "1.33"}) {
+    EXPECT_THAT(client_->EnsureCluster("LAS1A", version),
+                StatusIs(absl::StatusCode::kFailedPrecondition));
+  }
+  EXPECT_EQ(service_.version(), "1.32");
+}
+
+}  // namespace
+}  // namespace muster::kubernetes
