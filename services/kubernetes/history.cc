@@ -61,7 +61,12 @@ History::Verdict History::Judge(const std::string& uid) const {
 
 void History::Look() {
   const std::optional<std::string> here = current();
-  if (!here || accepted()) return;
+  if (!here) return;
+  if (accepted()) {
+    // Back in it, e.g. by a later backup: what the one between did not know is kept no longer.
+    if (!shown_.empty()) EndShow(shown_);
+    return;
+  }
   const auto word = parts_.read();
   if (!word.ok()) {
     log::Warn("it could not be read which history is accepted", {{"error", word.status()}});
@@ -78,10 +83,14 @@ void History::Look() {
   log::Info("the history of Muster is accepted", {{"incarnation", *here},
                                                   {"nodes_removed", unknown.nodes.size()},
                                                   {"pools_removed", unknown.node_pools.size()}});
+  EndShow(unknown);
+}
+
+void History::EndShow(Unknown kept) {
   parts_.metrics->SetUnknown(0, 0);
   shown_ = {};
   told_.clear();
-  parts_.again(unknown);
+  parts_.again(kept);
 }
 
 bool History::Accept(const std::string& incarnation) {

@@ -73,6 +73,8 @@ class History {
   // False: another history began meanwhile.
   bool Accept(const std::string& incarnation);
   void Show(const Unknown& unknown, const std::string& incarnation);
+  // Nothing stands against the history any more.
+  void EndShow(Unknown kept);
 
   const Parts parts_;
   // Of Look's caller.

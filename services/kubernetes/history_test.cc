@@ -38,6 +38,15 @@ class HistoryTest : public ::testing::Test {
                 }};
   }
   std::vector<std::string> Shown() { return std::exchange(shown_, {}); }
+  // What the alert goes by.
+  double UnknownShown() {
+    double unknown = 0;
+    for (const auto& family : registry_.Collect()) {
+      if (family.name != "muster_kubernetes_unknown") continue;
+      for (const auto& metric : family.metric) unknown += metric.gauge.value;
+    }
+    return unknown;
+  }
 
   prometheus::Registry registry_;
   Metrics metrics_{registry_, "api"};
@@ -83,6 +92,25 @@ TEST_F(HistoryTest, AnotherOneIsNotAcceptedWhateverTheFormerWas) {
   history_.Leave();
   history_.Enter("a");
   EXPECT_EQ(history_.Judge("u"), Verdict::kObey);
+}
+
+TEST_F(HistoryTest, WhatAnotherOneDidNotKnowIsShownNoLongerOnceItIsLeft) {
+  history_.Enter("a");
+  history_.Look();
+  unknown_.nodes = {"n1"};
+  history_.Enter("b");
+  history_.Look();
+  EXPECT_EQ(UnknownShown(), 1);
+  EXPECT_THAT(Shown(), ElementsAre("n1@b"));
+  history_.Enter("a");
+  history_.Look();
+  EXPECT_EQ(UnknownShown(), 0);
+  EXPECT_THAT(again_, ElementsAre("n1"));
+  // There again, it is another matter.
+  history_.Enter("b");
+  history_.Look();
+  EXPECT_EQ(UnknownShown(), 1);
+  EXPECT_THAT(Shown(), ElementsAre("n1@b"));
 }
 
 TEST_F(HistoryTest, APersonsWordCountsForTheHistoryThatItNames) {
