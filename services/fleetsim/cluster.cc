@@ -39,20 +39,15 @@ class Cluster::Inlet final : public kubernetes::Sink {
     MutexLock lock(cluster_.mutex_);
     (cluster_.*view_).BeginAnew();
   }
-  void EndList() override {
+  void PutListed(const Json& json) override { Take(json, &ClusterView<Object>::PutListed); }
+  void EndList(const std::string& version) override {
     MutexLock lock(cluster_.mutex_);
-    (cluster_.*view_).EndList();
+    (cluster_.*view_).EndList(version);
     if (!listed_) ++cluster_.listed_;
     listed_ = true;
     cluster_.changed_.SignalAll();
   }
-  void Put(const Json& json) override {
-    Object object = read_(json);
-    const auto key = object.key();
-    if (key.first.empty()) return;
-    MutexLock lock(cluster_.mutex_);
-    (cluster_.*view_).Put(key, std::move(object));
-  }
+  void Put(const Json& json) override { Take(json, &ClusterView<Object>::Put); }
   void Remove(const Json& json) override {
     const Object object = read_(json);
     MutexLock lock(cluster_.mutex_);
@@ -60,6 +55,15 @@ class Cluster::Inlet final : public kubernetes::Sink {
   }
 
  private:
+  using Key = std::pair<std::string, std::string>;
+  void Take(const Json& json, void (ClusterView<Object>::*put)(const Key& key, Object object)) {
+    Object object = read_(json);
+    const Key key = object.key();
+    if (key.first.empty()) return;
+    MutexLock lock(cluster_.mutex_);
+    ((cluster_.*view_).*put)(key, std::move(object));
+  }
+
   Cluster& cluster_;
   const View view_;
   Object (*const read_)(const Json&);

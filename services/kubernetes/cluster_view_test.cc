@@ -96,11 +96,11 @@ TEST_F(ClusterViewTest, AListTakesAwayWhatItDoesNotName) {
   for (const char* name : {"a", "b", "c"}) pools_.Put(PoolJson(name, 5));
   Told();
   pools_.BeginList();
-  pools_.Put(PoolJson("a", 5));
-  pools_.Put(PoolJson("b", 6));
-  pools_.Put(PoolJson("d", 6));
+  pools_.PutListed(PoolJson("a", 5));
+  pools_.PutListed(PoolJson("b", 6));
+  pools_.PutListed(PoolJson("d", 6));
   EXPECT_THAT(Told(), ElementsAre("pool b", "pool d"));
-  pools_.EndList();
+  pools_.EndList("6");
   EXPECT_THAT(Told(), ElementsAre("pool c"));
   EXPECT_EQ(pools_.size(), 3u);
 }
@@ -109,8 +109,8 @@ TEST_F(ClusterViewTest, AListThatFailedTakesNothingAway) {
   pools_.Put(PoolJson("a", 5));
   pools_.BeginList();
   pools_.BeginList();
-  pools_.Put(PoolJson("a", 5));
-  pools_.EndList();
+  pools_.PutListed(PoolJson("a", 5));
+  pools_.EndList("5");
   EXPECT_EQ(VersionOf("a"), "5");
 }
 
@@ -119,9 +119,9 @@ TEST_F(ClusterViewTest, AStaleListTakesNoObjectBack) {
   pools_.Put(PoolJson("b", 6));
   pools_.Remove(PoolJson("b", 7));
   pools_.BeginList();
-  pools_.Put(PoolJson("a", 3));
-  pools_.Put(PoolJson("b", 6));
-  pools_.EndList();
+  pools_.PutListed(PoolJson("a", 3));
+  pools_.PutListed(PoolJson("b", 6));
+  pools_.EndList("6");
   EXPECT_EQ(VersionOf("a"), "5");
   EXPECT_EQ(VersionOf("b"), "none");
 }
@@ -134,9 +134,9 @@ TEST_F(ClusterViewTest, OfARestoredServerAllIsTakenAsItIs) {
   Told();
   pools_.BeginList();
   pools_.BeginAnew();
-  pools_.Put(PoolJson("a", 3));
-  pools_.Put(PoolJson("c", 4));
-  pools_.EndList();
+  pools_.PutListed(PoolJson("a", 3));
+  pools_.PutListed(PoolJson("c", 4));
+  pools_.EndList("4");
   EXPECT_EQ(VersionOf("a"), "3");
   EXPECT_EQ(VersionOf("b"), "none");
   EXPECT_EQ(VersionOf("c"), "4");
@@ -148,7 +148,7 @@ TEST_F(ClusterViewTest, OfARestoredServerAllIsTakenAsItIs) {
 TEST_F(ClusterViewTest, WhatAWriteAnsweredDuringAListStays) {
   pools_.BeginList();
   pools_.Put(PoolJson("new", 9));
-  pools_.EndList();
+  pools_.EndList("8");
   EXPECT_EQ(VersionOf("new"), "9");
 }
 
@@ -209,7 +209,7 @@ TEST_F(ClusterViewTest, BothNodesAreToldWhenAPodsNamesakeIsElsewhere) {
 TEST_F(ClusterViewTest, PodsThatAListDoesNotNameLeaveTheirNode) {
   view_.pods().Put(PodJson("p", 1, "g7"));
   view_.pods().BeginList();
-  view_.pods().EndList();
+  view_.pods().EndList("2");
   EXPECT_THAT(PodsOn("g7"), IsEmpty());
 }
 

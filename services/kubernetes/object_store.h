@@ -36,16 +36,12 @@ class ObjectStore final : public Sink {
     MutexLock lock(mutex_);
     objects_.BeginAnew();
   }
-  void EndList() override {
+  void PutListed(const Json& json) override { Take(json, &LastSeen<Object>::PutListed); }
+  void EndList(const std::string& version) override {
     MutexLock lock(mutex_);
-    objects_.EndList();
+    objects_.EndList(version);
   }
-  void Put(const Json& json) override {
-    Object object = options_.read(json);
-    const std::string key = options_.key(object);
-    MutexLock lock(mutex_);
-    objects_.Put(key, std::move(object));
-  }
+  void Put(const Json& json) override { Take(json, &LastSeen<Object>::Put); }
   void Remove(const Json& json) override {
     const Object object = options_.read(json);
     MutexLock lock(mutex_);
@@ -72,6 +68,14 @@ class ObjectStore final : public Sink {
   }
 
  private:
+  void Take(const Json& json,
+            void (LastSeen<Object>::*put)(const std::string& key, Object object)) {
+    Object object = options_.read(json);
+    const std::string key = options_.key(object);
+    MutexLock lock(mutex_);
+    (objects_.*put)(key, std::move(object));
+  }
+
   const Options options_;
   mutable Mutex mutex_;
   LastSeen<Object> objects_ MUSTER_GUARDED_BY(mutex_);

@@ -44,4 +44,9 @@ inline bool IsLater(absl::string_view version, absl::string_view other) {
   return a > b;
 }
 
+// Known to be so: not of what is no number.
+inline bool IsOlder(absl::string_view version, absl::string_view than) {
+  return version != than && !IsLater(version, than);
+}
+
 }  // namespace muster::kubernetes

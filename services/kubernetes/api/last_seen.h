@@ -23,32 +23,43 @@ class LastSeen {
 
   explicit LastSeen(Changed changed) : changed_(std::move(changed)) {}
 
-  // As a Sink's. Between the two every object there is is put.
+  // As a Sink's.
   void BeginList() {
     unnamed_.clear();
+    listing_ = true;
     anew_ = false;
     for (const auto& [key, object] : objects_) unnamed_.insert(key);
   }
   void BeginAnew() {
     anew_ = true;
     tombstones_.clear();
+    list_version_.clear();
   }
-  void EndList() {
-    anew_ = false;
-    for (const Key& key : std::exchange(unnamed_, {})) Erase(key);
+  void PutListed(const Key& key, Object object) {
+    const bool first = unnamed_.erase(key) > 0;
+    Take(key, std::move(object), anew_ && first);
+  }
+  void EndList(const std::string& version) {
+    for (const Key& key : std::exchange(unnamed_, {})) {
+      const auto found = objects_.find(key);
+      const bool stays =
+          found != objects_.end() && !anew_ && IsOlder(version, found->second->resource_version);
+      if (!stays) Erase(key);
+    }
     tombstones_.clear();
+    list_version_ = version;
+    listing_ = false;
+    anew_ = false;
   }
 
+  // By a watch, or an answer, which may be of before a list and come during it or after it.
   void Put(const Key& key, Object object) {
-    const bool first = unnamed_.erase(key) > 0;
-    const auto gone = tombstones_.find(key);
-    if (gone != tombstones_.end() && !IsLater(object.resource_version, gone->second)) return;
-    std::shared_ptr<const Object>& slot = objects_[key];
-    const bool measures = slot != nullptr && !(anew_ && first);
-    if (measures && !IsLater(object.resource_version, slot->resource_version)) return;
-    const std::shared_ptr<const Object> before =
-        std::exchange(slot, std::make_shared<const Object>(std::move(object)));
-    changed_(before.get(), slot.get());
+    if (!objects_.contains(key)) {
+      // The list would have named it.
+      if (!IsLater(object.resource_version, list_version_)) return;
+      if (listing_) unnamed_.insert(key);
+    }
+    Take(key, std::move(object), false);
   }
   // `version`: of its deletion.
   void Remove(const Key& key, const std::string& version) {
@@ -74,10 +85,24 @@ class LastSeen {
   // after them is known for what it is.
   static constexpr size_t kMostTombstones = 10'000;
 
+  // `as_it_is`: whatever the version of the one that is known.
+  void Take(const Key& key, Object object, bool as_it_is) {
+    const auto gone = tombstones_.find(key);
+    if (gone != tombstones_.end() && !IsLater(object.resource_version, gone->second)) return;
+    std::shared_ptr<const Object>& slot = objects_[key];
+    const bool measures = slot != nullptr && !as_it_is;
+    if (measures && !IsLater(object.resource_version, slot->resource_version)) return;
+    const std::shared_ptr<const Object> before =
+        std::exchange(slot, std::make_shared<const Object>(std::move(object)));
+    changed_(before.get(), slot.get());
+  }
+
   const Changed changed_;
   Map objects_;
+  bool listing_ = false;
   bool anew_ = false;
-  absl::btree_set<Key> unnamed_;
+  absl::btree_set<Key> unnamed_;  // by the list that is under way
+  std::string list_version_;      // of the last one
   absl::btree_map<Key, std::string> tombstones_;
 };
 

@@ -14,6 +14,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
 
 struct Object {
   std::string name = {};
@@ -24,6 +25,9 @@ class LastSeenTest : public ::testing::Test {
  protected:
   void Put(const std::string& name, const std::string& version) {
     seen_.Put(name, {name, version});
+  }
+  void PutListed(const std::string& name, const std::string& version) {
+    seen_.PutListed(name, {name, version});
   }
   // What was told since the last call: `name before>after`.
   std::vector<std::string> Told() { return std::exchange(told_, {}); }
@@ -60,28 +64,70 @@ TEST_F(LastSeenTest, AListForgetsWhatItDoesNotName) {
   Put("a", "1");
   Put("b", "2");
   seen_.BeginList();
-  Put("a", "1");
+  PutListed("a", "1");
   seen_.BeginList();  // the first one failed
-  Put("b", "2");
+  PutListed("b", "2");
   Told();
-  seen_.EndList();
+  seen_.EndList("2");
   EXPECT_THAT(Told(), ElementsAre("a 1>"));
   EXPECT_EQ(seen_.objects().size(), 1u);
+}
+
+TEST_F(LastSeenTest, AListKnowsNothingOfWhatIsLater) {
+  Put("known", "16");
+  seen_.BeginList();
+  Put("new", "17");
+  Told();
+  seen_.EndList("15");
+  EXPECT_THAT(Told(), IsEmpty());
+}
+
+// It was asked for before its object went, which the list has seen already.
+TEST_F(LastSeenTest, AListForgetsWhatAnAnswerAloneNamed) {
+  Put("known", "1");
+  seen_.BeginList();
+  Put("known", "8");
+  Put("new", "9");
+  PutListed("listed", "3");
+  Put("listed", "10");
+  Told();
+  seen_.EndList("15");
+  EXPECT_THAT(Told(), UnorderedElementsAre("known 8>", "new 9>"));
+  Put("new", "9");
+  Put("new", "15");
+  EXPECT_THAT(Told(), IsEmpty()) << "not after the list either";
+  seen_.BeginList();
+  Put("new", "9");
+  EXPECT_THAT(Told(), IsEmpty());
+  Put("new", "16");
+  EXPECT_THAT(Told(), ElementsAre("new >16"));
+}
+
+TEST_F(LastSeenTest, AListIsRightAboutWhatHasNoNumber) {
+  Put("a", "x");
+  seen_.BeginList();
+  seen_.EndList("y");
+  EXPECT_THAT(Told(), ElementsAre("a >x", "a x>"));
+  Put("a", "x");
+  EXPECT_THAT(Told(), ElementsAre("a >x"));
 }
 
 TEST_F(LastSeenTest, AfterAStepBackInTimeTheListIsRightWhateverItsVersions) {
   Put("a", "9");
   Put("b", "9");
   seen_.Remove("b", "10");
+  Put("c", "9");
   Told();
   seen_.BeginList();
   seen_.BeginAnew();
-  Put("a", "4");
-  Put("a", "3");
-  Put("b", "5");
+  PutListed("a", "4");
+  PutListed("a", "3");
+  PutListed("b", "5");
   EXPECT_THAT(Told(), ElementsAre("a 9>4", "b >5")) << "once each: then versions count again";
-  seen_.EndList();
-  EXPECT_THAT(Told(), IsEmpty());
+  seen_.EndList("5");
+  EXPECT_THAT(Told(), ElementsAre("c 9>"));
+  Put("c", "6");
+  EXPECT_THAT(Told(), ElementsAre("c >6"));
 }
 
 TEST_F(LastSeenTest, IsErasedWhateverItsVersion) {
@@ -102,6 +148,14 @@ TEST(JsonTest, WhatIsMissingOrOfAnotherTypeReadsAsEmpty) {
     EXPECT_EQ(NumberOf(nothing), 0);
     EXPECT_FALSE(IsTrue(nothing));
   }
+}
+
+TEST(IsOlder, IsKnownOfNumbersAlone) {
+  EXPECT_TRUE(IsOlder("9", "10"));
+  EXPECT_FALSE(IsOlder("10", "9"));
+  EXPECT_FALSE(IsOlder("10", "10"));
+  EXPECT_FALSE(IsOlder("", "10"));
+  EXPECT_FALSE(IsOlder("10", "x"));
 }
 
 TEST(IsLater, ComparesNumbers) {

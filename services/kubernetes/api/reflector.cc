@@ -19,10 +19,6 @@ bool CanResume(const absl::Status& status) {
   return status.ok() || absl::IsUnavailable(status) || absl::IsResourceExhausted(status);
 }
 
-bool IsOlder(absl::string_view version, absl::string_view than) {
-  return version != than && !IsLater(version, than);
-}
-
 absl::Duration SteadyNow() { return TheSteadyClock()->Now(); }
 
 }  // namespace
@@ -93,11 +89,12 @@ absl::Status Reflector::ListOnce() {
     sink_.BeginAnew();
     newest_.clear();
   }
-  ASSIGN_OR_RETURN(std::string version, client_.List(options_.path, options_.parameters,
-                                                     [this](Json object) { sink_.Put(object); }));
+  ASSIGN_OR_RETURN(std::string version,
+                   client_.List(options_.path, options_.parameters,
+                                [this](Json object) { sink_.PutListed(object); }));
   RETURN_IF_ERROR(CheckAge(version));
   RETURN_IF_ERROR(Confirm());
-  sink_.EndList();
+  sink_.EndList(version);
   older_since_.reset();
   newest_ = version;
   resource_version_ = std::move(version);

@@ -20,13 +20,14 @@ namespace muster::kubernetes {
 class Sink {
  public:
   virtual ~Sink() = default;
-  // Between the two every object there is arrives by Put; those known before and not named are
-  // gone. BeginList again without an EndList: that list failed, another one begins.
+  // Between the two every object there is arrives by PutListed; others, unless they are later than
+  // the list, are gone. BeginList again without an EndList: that list failed, another one begins.
   virtual void BeginList() = 0;
   // The server's past was restored: versions of objects that are known prove nothing for what comes
   // until EndList. After BeginList.
   virtual void BeginAnew() {}
-  virtual void EndList() = 0;
+  virtual void PutListed(const Json& object) = 0;
+  virtual void EndList(const std::string& version) = 0;
   // The object as it is now, or was a moment ago: repeats and steps back in time do happen.
   virtual void Put(const Json& object) = 0;
   virtual void Remove(const Json& last_state) = 0;

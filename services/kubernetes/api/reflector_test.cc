@@ -25,7 +25,8 @@ class RecordingSink : public Sink {
  public:
   void BeginList() override { Add("begin"); }
   void BeginAnew() override { Add("anew"); }
-  void EndList() override { Add("end"); }
+  void PutListed(const Json& object) override { Put(object); }
+  void EndList(const std::string& version) override { Add(absl::StrCat("end ", version)); }
   void Put(const Json& object) override { Add(absl::StrCat("put ", NameOf(object))); }
   void Remove(const Json& object) override { Add(absl::StrCat("remove ", NameOf(object))); }
 
@@ -160,7 +161,7 @@ TEST_F(ReflectorTest, ListsThenWatchesAndResumesWhereAStreamEnded) {
            Stream({{"MODIFIED", "a", "16"}}, Then::kEnd),
            Stream({{"DELETED", "b", "17"}}, Then::kEnd)});
   EXPECT_THAT(WaitForRequests(5), ElementsAre("list", "10", "15", "16", "17"));
-  EXPECT_THAT(sink_.Wait(6), ElementsAre("begin", "put a", "end", "put b", "put a", "remove b"));
+  EXPECT_THAT(sink_.Wait(6), ElementsAre("begin", "put a", "end 10", "put b", "put a", "remove b"));
   EXPECT_TRUE(reflector_->synced());
   EXPECT_EQ(reflector_->lists(), 1);
 }
@@ -178,8 +179,8 @@ TEST_F(ReflectorTest, ListsAgainWhenItsResumePointIsGone) {
                     "\n"),
            List("30", "c")});
   EXPECT_THAT(WaitForRequests(6), ElementsAre("list", "10", "list", "20", "list", "30"));
-  EXPECT_THAT(sink_.Wait(9), ElementsAre("begin", "put a", "end", "begin", "put b", "end", "begin",
-                                         "put c", "end"));
+  EXPECT_THAT(sink_.Wait(9), ElementsAre("begin", "put a", "end 10", "begin", "put b", "end 20",
+                                         "begin", "put c", "end 30"));
   EXPECT_EQ(reflector_->lists(), 3);
 }
 
@@ -194,14 +195,14 @@ TEST_F(ReflectorTest, AListThatFailedIsTriedUntilItIsWhole) {
   EXPECT_THAT(WaitForRequests(7),
               ElementsAre("list", "list", "list", "list", "list", "list", "20"));
   EXPECT_THAT(sink_.Wait(8),
-              ElementsAre("begin", "begin", "begin", "put a", "begin", "put a", "put b", "end"));
+              ElementsAre("begin", "begin", "begin", "put a", "begin", "put a", "put b", "end 20"));
   EXPECT_EQ(reflector_->lists(), 1);
 }
 
 TEST_F(ReflectorTest, PagesOfTwoSnapshotsAreNone) {
   Reflect({List("10", "a", "next"), List("11", "b"), List("20", "c")});
   EXPECT_THAT(WaitForRequests(4), ElementsAre("list", "list", "list", "20"));
-  EXPECT_THAT(sink_.Wait(6), ElementsAre("begin", "put a", "put b", "begin", "put c", "end"));
+  EXPECT_THAT(sink_.Wait(6), ElementsAre("begin", "put a", "put b", "begin", "put c", "end 20"));
 }
 
 // By the time that the list is there, somebody else answers at that address.
@@ -213,7 +214,7 @@ TEST_F(ReflectorTest, AListIsWholeOnlyFromTheServerThatIsMeant) {
     return call == 2 || call == 3 ? absl::AbortedError("another's") : absl::OkStatus();
   };
   Reflect({List("10", "a"), List("20", "b")}, absl::Milliseconds(1), options);
-  EXPECT_THAT(sink_.Wait(5), ElementsAre("begin", "put a", "begin", "put b", "end"));
+  EXPECT_THAT(sink_.Wait(5), ElementsAre("begin", "put a", "begin", "put b", "end 20"));
   EXPECT_THAT(WaitForRequests(3), ElementsAre("list", "list", "20"));
   EXPECT_EQ(reflector_->lists(), 1);
 }
@@ -232,8 +233,8 @@ TEST_F(ReflectorTest, AListThatIsOlderThanWhatWasSeenIsListedAgain) {
   Reflect({List("10", "a"), Stream({{"ADDED", "b", "20"}}, Then::kCut), Refuse(410),
            List("19", "a"), List("20", "c")});
   EXPECT_THAT(WaitForRequests(6), ElementsAre("list", "10", "20", "list", "list", "20"));
-  EXPECT_THAT(sink_.Wait(9), ElementsAre("begin", "put a", "end", "put b", "begin", "put a",
-                                         "begin", "put c", "end"));
+  EXPECT_THAT(sink_.Wait(9), ElementsAre("begin", "put a", "end 10", "put b", "begin", "put a",
+                                         "begin", "put c", "end 20"));
 }
 
 // The server's database was restored.
@@ -246,8 +247,8 @@ TEST_F(ReflectorTest, AListThatStaysOlderIsWhatTheServerHas) {
   EXPECT_THAT(WaitForRequests(8),
               ElementsAre("list", "20", "list", "list", "10", "11", "list", "12"));
   EXPECT_THAT(sink_.Wait(13),
-              ElementsAre("begin", "put a", "end", "begin", "put b", "begin", "anew", "put b",
-                          "end", "put c", "begin", "put d", "end"));
+              ElementsAre("begin", "put a", "end 20", "begin", "put b", "begin", "anew", "put b",
+                          "end 10", "put c", "begin", "put d", "end 12"));
 }
 
 // The server's database was restored under a watch that goes on: it is silent until it is at that version.
@@ -257,8 +258,8 @@ TEST_F(ReflectorTest, AfterASilenceItListsAnew) {
   Reflect({List("20", "a"), Stream({}, Then::kHold), List("10", "b"), List("10", "b")},
           absl::Milliseconds(1), options, {.watch_silence = absl::Milliseconds(50)});
   EXPECT_THAT(WaitForRequests(5), ElementsAre("list", "20", "list", "list", "10"));
-  EXPECT_THAT(sink_.Wait(9), ElementsAre("begin", "put a", "end", "begin", "put b", "begin", "anew",
-                                         "put b", "end"));
+  EXPECT_THAT(sink_.Wait(9), ElementsAre("begin", "put a", "end 20", "begin", "put b", "begin",
+                                         "anew", "put b", "end 10"));
 }
 
 TEST_F(ReflectorTest, IsNotSyncedBeforeItsFirstList) {
@@ -301,7 +302,7 @@ TEST_F(ReflectorTest, StopEndsAWatchOfAStoppedClient) {
   WaitForRequests(2);
   client_->Stop();
   reflector_->Stop();
-  EXPECT_THAT(sink_.Wait(3), ElementsAre("begin", "put a", "end"));
+  EXPECT_THAT(sink_.Wait(3), ElementsAre("begin", "put a", "end 10"));
 }
 
 }  // namespace

@@ -289,7 +289,8 @@ struct ChangeCounter::Shared {
   struct Inlet : kubernetes::Sink {
     explicit Inlet(Shared* shared_in) : shared(*shared_in) {}
     void BeginList() override {}
-    void EndList() override {}
+    void PutListed(const Json& object) override { Put(object); }
+    void EndList(const std::string& /*version*/) override {}
     void Put(const Json& object) override { shared.Count(object, false); }
     void Remove(const Json& object) override { shared.Count(object, true); }
     Shared& shared;

@@ -71,8 +71,12 @@ class Watched final : public kubernetes::Sink {
   void BeginList() override {
     Change([&] { view_.BeginList(); });
   }
-  void EndList() override {
-    Change([&] { view_.EndList(); });
+  void PutListed(const Json& object) override {
+    const Seen seen(object);
+    Change([&] { view_.PutListed(seen.key(), seen); });
+  }
+  void EndList(const std::string& version) override {
+    Change([&] { view_.EndList(version); });
   }
   void Put(const Json& object) override {
     const Seen seen(object);
