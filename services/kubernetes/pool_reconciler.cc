@@ -263,13 +263,21 @@ absl::Status PoolReconciler::PatchAnnotation(const NodePoolObject& object, const
 
 namespace {
 
-// Why the catalogue has nothing for the pool; nullopt: it has.
-std::optional<std::string> WhyInvalid(const lifecycle::v1::NodePool& pool) {
+// Why the catalogue has nothing for the pool as of that generation; nullopt: it has, or that is not told yet.
+std::optional<std::string> WhyInvalid(const lifecycle::v1::NodePool& pool, int64_t generation) {
   for (const lifecycle::v1::Condition& condition : pool.status().conditions()) {
-    if (condition.type() == condition::kValidated && condition.reason() == reason::kInvalid)
+    if (condition.type() == condition::kValidated && condition.reason() == reason::kInvalid &&
+        condition.observed_generation() >= generation)
       return condition.message();
   }
   return std::nullopt;
+}
+
+// The order that stands on the object, whatever it comes to; of two the promotion.
+OrderStep StandingOrder(const NodePoolObject& object) {
+  const bool promotes = object.promote.has_value();
+  return {.annotation = promotes ? kPromoteAnnotation : kRollbackAnnotation,
+          .value = promotes ? *object.promote : *object.rollback};
 }
 
 }  // namespace
@@ -287,24 +295,30 @@ absl::Status PoolReconciler::RefuseOrder(const NodePoolObject& object, const Ord
 absl::Status PoolReconciler::CarryOutOrder(const NodePoolObject& object, const Pool& pool,
                                            bool& more) {
   if (!object.promote && !object.rollback) return absl::OkStatus();
+  const Memory memory = Recall(object);
+  // What would be pending with that spec is not known.
+  if (memory.refusal && object.promote == "pending" && !object.rollback) {
+    if (memory.refusal->may_pass()) return absl::OkStatus();
+    return RefuseOrder(object, StandingOrder(object),
+                       absl::StrCat("The spec was refused: ", memory.refusal->message));
+  }
   const auto found = parts_.muster->GetConfiguration(object.uid);
-  if (absl::IsNotFound(found.status())) {
-    const std::optional<std::string> invalid = WhyInvalid(*pool);
-    // Lifecycle has not told configuration of the pool yet.
-    if (!invalid) return absl::UnavailableError(found.status().message());
+  // Lifecycle has not told configuration of the pool yet, or not of the spec that came with the order.
+  const bool untold = found.ok() ? found->generation() < memory.muster_generation
+                                 : absl::IsNotFound(found.status());
+  if (untold) {
+    const std::optional<std::string> invalid = WhyInvalid(*pool, memory.muster_generation);
+    if (!invalid) return absl::UnavailableError("configuration does not know the pool's spec yet");
     more = true;  // the other one may be there, too
-    const bool promotes = object.promote.has_value();
-    return RefuseOrder(
-        object,
-        {.annotation = std::string(promotes ? kPromoteAnnotation : kRollbackAnnotation),
-         .value = promotes ? *object.promote : *object.rollback},
-        absl::StrCat("The pool has no configuration: ", *invalid));
+    return RefuseOrder(object, StandingOrder(object),
+                       absl::StrCat("The pool has no configuration: ", *invalid));
   }
   RETURN_IF_ERROR(found.status());
-  const configuration::v1::PoolConfiguration& configuration = *found;
-  const OrderStep step = NextOrder(object, configuration);
-  // Whoever ordered something else since the first try is not overruled by the next.
-  const std::string id = Recall(object).order_id;
+  return TakeStep(object, NextOrder(object, *found), memory.order_id, more);
+}
+
+absl::Status PoolReconciler::TakeStep(const NodePoolObject& object, const OrderStep& step,
+                                      const std::string& id, bool& more) {
   absl::Status asked;
   switch (step.kind) {
     case OrderStep::Kind::kNone:

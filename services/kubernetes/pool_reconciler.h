@@ -90,6 +90,9 @@ class PoolReconciler {
   absl::Status RemoveFinalizer(const NodePoolObject& object);
   // One step; `more`: there may be another.
   absl::Status CarryOutOrder(const NodePoolObject& object, const Pool& pool, bool& more);
+  // `id`: of the request. Whoever ordered something else since the first try is not overruled by the next.
+  absl::Status TakeStep(const NodePoolObject& object, const OrderStep& step, const std::string& id,
+                        bool& more);
   // Removes what asks for the step, and tells why nothing comes of it.
   absl::Status RefuseOrder(const NodePoolObject& object, const OrderStep& step,
                            absl::string_view why);

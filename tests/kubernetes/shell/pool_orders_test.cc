@@ -1,0 +1,238 @@
+#include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "muster/configuration/v1/configuration_service.grpc.pb.h"
+#include "muster/lifecycle/v1/lifecycle_service.grpc.pb.h"
+#include "prometheus/registry.h"
+#include "services/common/mutex.h"
+#include "services/kubernetes/core/names.h"
+#include "services/kubernetes/pool_reconciler.h"
+#include "tests/kubernetes/fake_api_server/fake_api_server.h"
+
+namespace muster::testing {
+namespace {
+
+using configuration::v1::PoolConfiguration;
+using kubernetes::Client;
+using kubernetes::Json;
+using kubernetes::kPromoteAnnotation;
+using lifecycle::v1::NodePool;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr char kPool[] = "a";
+
+// Takes specs, each of a generation of its own, unless it is to answer something else.
+class LifecycleOfPools final : public lifecycle::v1::LifecycleService::Service {
+ public:
+  grpc::Status ApplyNodePool(grpc::ServerContext*,
+                             const lifecycle::v1::ApplyNodePoolRequest* request,
+                             NodePool* response) override {
+    MutexLock lock(mutex_);
+    *response = request->node_pool();
+    response->set_generation(request->node_pool().object_generation());
+    return answer_;
+  }
+
+  void Answer(const grpc::Status& answer) {
+    MutexLock lock(mutex_);
+    answer_ = answer;
+  }
+
+ private:
+  Mutex mutex_;
+  grpc::Status answer_ MUSTER_GUARDED_BY(mutex_);
+};
+
+// What lifecycle has told it, and what was promoted.
+class ConfigurationOfPool final : public configuration::v1::ConfigurationService::Service {
+ public:
+  grpc::Status GetPoolConfiguration(grpc::ServerContext*,
+                                    const configuration::v1::GetPoolConfigurationRequest*,
+                                    PoolConfiguration* response) override {
+    MutexLock lock(mutex_);
+    *response = configuration_;
+    return grpc::Status::OK;
+  }
+  grpc::Status PromoteConfiguration(grpc::ServerContext*,
+                                    const configuration::v1::PromoteConfigurationRequest* request,
+                                    PoolConfiguration* response) override {
+    MutexLock lock(mutex_);
+    promoted_.push_back(request->node_profile());
+    *response = configuration_;
+    return grpc::Status::OK;
+  }
+
+  void Set(int64_t generation, const std::string& pending) {
+    MutexLock lock(mutex_);
+    configuration_.set_generation(generation);
+    configuration_.mutable_pending()->set_node_profile(pending);
+  }
+  std::vector<std::string> promoted() const {
+    MutexLock lock(mutex_);
+    return promoted_;
+  }
+
+ private:
+  mutable Mutex mutex_;
+  PoolConfiguration configuration_ MUSTER_GUARDED_BY(mutex_);
+  std::vector<std::string> promoted_ MUSTER_GUARDED_BY(mutex_);
+};
+
+// One pool, which both sides have, and whose upstream has something pending.
+class PoolOrdersTest : public ::testing::Test {
+ protected:
+  PoolOrdersTest() {
+    int port = 0;
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+    builder.RegisterService(&lifecycle_);
+    builder.RegisterService(&configuration_);
+    server_ = builder.BuildAndStart();
+    muster_ = std::make_unique<kubernetes::MusterClient>(
+        kubernetes::MusterClient::Options{absl::StrCat("127.0.0.1:", port), "acme", "c1"});
+    api_ = *Client::Create({.server = api_server_.url()}, {.user_agent = "adapter"});
+    writer_ = std::make_unique<kubernetes::Writer>(api_.get());
+    events_ = std::make_unique<kubernetes::EventMirror>(api_.get(), &metrics_,
+                                                        kubernetes::EventMirror::Options());
+    identity_ = std::make_unique<kubernetes::Identity>(kubernetes::Identity::Parts{
+        .api = api_.get(), .muster = muster_.get(), .metrics = &metrics_});
+    history_.Enter("h");
+    Restart();
+    MakePool();
+  }
+  ~PoolOrdersTest() override {
+    api_->Stop();
+    muster_->Stop();
+    events_->Stop();
+    server_->Shutdown();
+  }
+
+  // The adapter knows no longer what it did.
+  void Restart() {
+    reconciler_ = std::make_unique<kubernetes::PoolReconciler>(
+        kubernetes::PoolReconciler::Parts{.api = api_.get(),
+                                          .writer = writer_.get(),
+                                          .cluster = &cluster_,
+                                          .muster = muster_.get(),
+                                          .known = &known_,
+                                          .events = events_.get(),
+                                          .metrics = &metrics_,
+                                          .history = &history_,
+                                          .brake = &brake_,
+                                          .identity = identity_.get(),
+                                          .refusals = &refusals_});
+  }
+  absl::Status Reconcile() { return reconciler_->Reconcile(kPool).status; }
+  // One update of the object, as `kubectl apply` sends it.
+  void ChangeSpecAndPromote() {
+    See(api_->Patch(kubernetes::PatchType::kMerge, Path(),
+                    {{"metadata", {{"annotations", {{kPromoteAnnotation, "pending"}}}}},
+                     {"spec", {{"gpu", {{"version", "580"}}}}}}));
+  }
+  // The annotation; null: it is gone.
+  Json Order() {
+    const auto found = api_->Get(Path());
+    EXPECT_TRUE(found.ok()) << found.status();
+    return kubernetes::MemberOf(*found, "metadata", "annotations", kPromoteAnnotation);
+  }
+
+  LifecycleOfPools lifecycle_;
+  ConfigurationOfPool configuration_;
+
+ private:
+  static std::string Path() { return absl::StrCat(kubernetes::kNodePoolsPath, "/", kPool); }
+  Json See(const absl::StatusOr<Json>& object) {
+    EXPECT_TRUE(object.ok()) << object.status();
+    cluster_.node_pools().Put(*object);
+    return *object;
+  }
+  void MakePool() {
+    const Json made = See(api_->Create(
+        kubernetes::kNodePoolsPath,
+        {{"apiVersion", "compute.coreweave.com/v1alpha1"},
+         {"kind", "NodePool"},
+         {"metadata", {{"name", kPool}, {"finalizers", Json::array({kubernetes::kFinalizer})}}},
+         {"spec", {{"instanceType", "gd-8xa100-i128"}, {"targetNodes", 1}}}}));
+    lifecycle::v1::WatchLifecycleResponse told;
+    NodePool& pool = *told.mutable_node_pool();
+    pool.set_name(muster_->PoolName(kPool));
+    pool.set_uid(made["metadata"]["uid"].get<std::string>());
+    pool.set_generation(1);
+    pool.set_object_generation(1);
+    known_.Take(told, absl::Now());
+    configuration_.Set(1, "np-upstream");
+    EXPECT_TRUE(Reconcile().ok());
+  }
+
+  FakeApiServer api_server_;
+  prometheus::Registry registry_;
+  kubernetes::Metrics metrics_{registry_, "host"};
+  kubernetes::ClusterView cluster_{{.node_pool = [](const std::string&) {},
+                                    .machine = [](const std::string&) {},
+                                    .name_space = [](const std::string&) {}}};
+  kubernetes::MusterView known_{{.node_pool = [](const std::string&) {},
+                                 .machine = [](const std::string&) {},
+                                 .event = [](const lifecycle::v1::Event&) {},
+                                 .history = [](const std::optional<std::string>&) {}}};
+  kubernetes::History history_{{.metrics = &metrics_}};
+  kubernetes::Brake brake_{{.metrics = &metrics_, .history = &history_}};
+  kubernetes::MetadataRefusals refusals_;
+  std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<kubernetes::MusterClient> muster_;
+  std::unique_ptr<Client> api_;
+  std::unique_ptr<kubernetes::Writer> writer_;
+  std::unique_ptr<kubernetes::EventMirror> events_;
+  std::unique_ptr<kubernetes::Identity> identity_;
+  std::unique_ptr<kubernetes::PoolReconciler> reconciler_;
+};
+
+TEST_F(PoolOrdersTest, AnOrderIsCarriedOutOnTheSpecThatItCameWith) {
+  ChangeSpecAndPromote();
+  EXPECT_TRUE(absl::IsUnavailable(Reconcile()));
+  Restart();
+  EXPECT_TRUE(absl::IsUnavailable(Reconcile()));
+  EXPECT_EQ(Order(), "pending");
+  EXPECT_THAT(configuration_.promoted(), IsEmpty());
+
+  configuration_.Set(2, "np-of-the-spec");
+  EXPECT_TRUE(Reconcile().ok());
+  EXPECT_EQ(Order(), "np-of-the-spec");
+  EXPECT_TRUE(Reconcile().ok());
+  EXPECT_EQ(Order(), nullptr);
+  EXPECT_THAT(configuration_.promoted(), ElementsAre("np-of-the-spec"));
+}
+
+TEST_F(PoolOrdersTest, AnOrderWithASpecThatIsRefusedIsRefused) {
+  lifecycle_.Answer({grpc::StatusCode::INVALID_ARGUMENT, "no such GPU"});
+  ChangeSpecAndPromote();
+  EXPECT_TRUE(Reconcile().ok());
+  EXPECT_EQ(Order(), nullptr);
+  EXPECT_THAT(configuration_.promoted(), IsEmpty());
+}
+
+TEST_F(PoolOrdersTest, AnOrderWaitsForASpecThatCannotBeTakenNow) {
+  lifecycle_.Answer({grpc::StatusCode::NOT_FOUND, "no such cluster"});
+  ChangeSpecAndPromote();
+  EXPECT_TRUE(Reconcile().ok());
+  EXPECT_EQ(Order(), "pending");
+  EXPECT_THAT(configuration_.promoted(), IsEmpty());
+
+  lifecycle_.Answer(grpc::Status::OK);
+  configuration_.Set(2, "np-of-the-spec");
+  EXPECT_TRUE(Reconcile().ok());
+  EXPECT_EQ(Order(), "np-of-the-spec");
+}
+
+}  // namespace
+}  // namespace muster::testing
