@@ -56,7 +56,8 @@ NodePlan PlanNode(const NodeFacts& facts);
 bool SaysNoWork(const lifecycle::v1::Node& node, const NodeObject* object, const NodePlan& plan);
 
 // Of the v1 Node against Muster's: 0 the same life of the machine, or not marked yet; negative: the
-// v1 Node is left over from an earlier one; positive: Muster's Node is out of date.
+// v1 Node is left over from an earlier one, unless the kubelet of now posts there; positive: Muster's
+// Node is out of date.
 int CompareLives(const lifecycle::v1::Node& node, const NodeObject& object);
 
 // A v1 Node that bears our pool label although Muster has no such Node: to be deleted once Muster

@@ -87,6 +87,7 @@ TEST(PlanNode, OneOfAnotherLifeIsKeptOrGoesOnWhereMusterIsDoubted) {
       const Node node = MakeNode(row.state);
       NodeObject object = OfLife(mark);
       object.labels[kPoolUidLabel] = "of-another-pool";
+      object.heartbeat_time = Then() + absl::Seconds(1);
       NodePlan plan = PlanNode({.node = &node, .object = &object, .doubted = true, .now = Then()});
       EXPECT_TRUE(plan.keep);
       EXPECT_FALSE(plan.writes());
@@ -128,6 +129,36 @@ TEST(PlanNode, OneOfAnEarlierLifeIsRemovedWhateverTheState) {
     EXPECT_FALSE(plan.apply || plan.taints || plan.apply_status);
     EXPECT_LT(CompareLives(node, object), 0);
   }
+}
+
+// A kubelet takes the object that it finds at its start, and makes no other once that is gone.
+TEST(PlanNode, OneOfAnEarlierLifeGoesOnWhereTheKubeletOfNowPosts) {
+  NodeObject object = OfLife("2025-05-30T17:35:59.999999Z");
+  object.heartbeat_time = Then() + absl::Seconds(1);
+  for (const Row& row : Table()) {
+    SCOPED_TRACE(Node::State_Name(row.state));
+    Node node = MakeNode(row.state);
+    const bool runs = node.desired().phase() == lifecycle::v1::NodeDesired::PHASE_RUNNING;
+    const NodePlan plan = Plan(node, &object);
+    EXPECT_EQ(plan.remove, !runs);
+    EXPECT_EQ(Observations(plan), runs ? row.ready : std::vector<NodeReport::Observation>());
+    EXPECT_EQ(plan.apply.has_value(), runs && row.written_ready) << "with the new mark";
+    NodeObject before = object;
+    before.heartbeat_time = Then();
+    EXPECT_TRUE(Plan(node, &before).remove) << "a kubelet of the earlier life's";
+    node.mutable_desired()->clear_node_profile();
+    EXPECT_TRUE(Plan(node, &object).remove) << "no kubelet can run yet";
+  }
+}
+
+TEST(PlanNode, OneOfAnEarlierLifeThatIsNotReadyYetGoesOnToo) {
+  const Node node = MakeNode(Node::STATE_BOOTING);
+  NodeObject object = OfLife("2025-05-30T17:35:59.999999Z");
+  object.heartbeat_time = Then() + absl::Seconds(1);
+  object.ready = false;
+  const NodePlan plan = Plan(node, &object);
+  EXPECT_FALSE(plan.remove);
+  EXPECT_THAT(Observations(plan), ElementsAre(kRegistered));
 }
 
 TEST(PlanNode, OneOfALaterLifeIsLeftAlone) {

@@ -58,8 +58,10 @@ struct NodeObject {
   bool foreign_unschedulable = false;  // somebody else set it
   std::optional<bool> ready = {};      // the condition Ready; nullopt: not there yet
   std::string not_ready_why = {};      // its reason and message when it is not True
-  std::string boot_id = {};            // as its kubelet says
-  Json conditions = Json::array();     // CWRegistered, CWActive, CWNodeRemoval as they are
+  // When its kubelet posted that condition last: at its start, at changes and every five minutes; in between its Lease says that it lives.
+  absl::Time heartbeat_time = absl::InfinitePast();
+  std::string boot_id = {};         // as its kubelet says
+  Json conditions = Json::array();  // CWRegistered, CWActive, CWNodeRemoval as they are
 };
 
 struct PodObject {

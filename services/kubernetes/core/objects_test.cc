@@ -98,6 +98,15 @@ TEST(ReadNode, SaysWhyItIsNotReady) {
   EXPECT_EQ(ReadNode(json).ready, std::nullopt);
 }
 
+TEST(ReadNode, TellsWhenItsKubeletPosted) {
+  Json json = FullNode();
+  EXPECT_EQ(ReadNode(json).heartbeat_time, absl::InfinitePast());
+  json["status"]["conditions"][0]["lastHeartbeatTime"] = "2025-05-30T17:36:00Z";
+  EXPECT_EQ(ReadNode(json).heartbeat_time, Then());
+  json["status"]["conditions"][0]["lastHeartbeatTime"] = "soon";
+  EXPECT_EQ(ReadNode(json).heartbeat_time, absl::InfinitePast());
+}
+
 TEST(ReadNode, MarksADeletion) {
   Json json = FullNode();
   json["metadata"]["deletionTimestamp"] = "2025-06-09T15:00:00Z";

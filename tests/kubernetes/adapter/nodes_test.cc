@@ -1,4 +1,6 @@
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "tests/kubernetes/adapter/adapter_test_base.h"
 #include "tests/testing/patience.h"
 
@@ -17,10 +19,14 @@ class NodesTest : public AdapterTest<NodesTest> {
 
  protected:
   void SetReady(const std::string& node, bool ready) {
-    const Json condition = {{"type", "Ready"},
-                            {"status", ready ? "True" : "False"},
-                            {"reason", ready ? "KubeletReady" : "KubeletNotReady"},
-                            {"message", ready ? "" : "PLEG is not healthy"}};
+    const Json condition = {
+        {"type", "Ready"},
+        {"status", ready ? "True" : "False"},
+        {"reason", ready ? "KubeletReady" : "KubeletNotReady"},
+        {"message", ready ? "" : "PLEG is not healthy"},
+        // After now though the rest of a second is cut off.
+        {"lastHeartbeatTime", absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", absl::Now() + absl::Seconds(1),
+                                               absl::UTCTimeZone())}};
     const auto written = stack().client().Patch(
         kubernetes::PatchType::kApply, absl::StrCat(kNodesPath, "/", node, "/status"),
         {{"apiVersion", "v1"},
@@ -70,6 +76,23 @@ TEST_F(NodesTest, WhatIsLeftOfAnEarlierLifeIsDeleted) {
   EXPECT_EQ(stack().GetNodePool(pool)["status"]["currentNodes"], 0);
   Register(machine, absl::StrCat("muster://RNO2A/", machine));
   EXPECT_TRUE(AwaitState(machine, "production"));
+}
+
+// A kubelet takes the object that it finds at its start, and makes no other once that is gone.
+TEST_F(NodesTest, WhatIsLeftOfAnEarlierLifeIsKeptOnceTheNextOnesKubeletHasIt) {
+  const std::string pool = Name();
+  const std::string machine = Deliver(pool);
+  Until([&] { return !MusterNodesOf(pool).at(0).desired().node_profile().empty(); },
+        "the order to boot");
+  stack().KillAdapter();
+  Register(machine, absl::StrCat("muster://RNO2A/", machine),
+           {{"node.coreweave.cloud/node-create-time", "2020-01-01T00:00:00.000000Z"}});
+  SetReady(machine, true);
+  const Json uid = stack().GetNode(machine)["metadata"]["uid"];
+  stack().StartAdapter();
+  ASSERT_TRUE(AwaitState(machine, "production"));
+  EXPECT_EQ(stack().GetNode(machine)["metadata"]["uid"], uid);
+  EXPECT_TRUE(stack().AwaitHealthy(pool, 1, kSoon));
 }
 
 TEST_F(NodesTest, ANodeOfAPoolThatMusterDoesNotKnowIsDeletedIfWeMadeItOne) {
