@@ -69,7 +69,7 @@ void EventMirror::Put(const Event& event) {
   const auto at = waiting_at_.find(event.name());
   if (at != waiting_at_.end()) {
     const auto waiting = waiting_.find(at->second);
-    if (waiting->second.count() > event.count()) return;
+    if (WrittenBy(event) < WrittenBy(waiting->second)) return;
     waiting_.erase(waiting);
   }
   const Key key = {event.type() != "Warning", time, event.name()};
@@ -129,14 +129,16 @@ void EventMirror::Stop() {
 }
 
 absl::Status EventMirror::FindWritten() {
-  absl::flat_hash_map<std::string, int64_t> found;
+  absl::flat_hash_map<std::string, Written> found;
   const auto listed = api_.List(
       kEventsPath, {{"fieldSelector", absl::StrCat("reportingController=", kReportingController)}},
-      [&](const Json& event) { found[event["metadata"].value("name", "")] = EventCount(event); });
+      [&](const Json& event) {
+        found[event["metadata"].value("name", "")] = {EventLastTime(event), EventCount(event)};
+      });
   RETURN_IF_ERROR(listed.status());
   MutexLock lock(mutex_);
-  for (const auto& [name, count] : found) {
-    written_[name] = {count, absl::Now()};
+  for (const auto& [name, written] : found) {
+    written_[name] = written;
     found_ids_.insert(IdOfName(name));
   }
   for (auto it = waiting_.begin(); it != waiting_.end();) {
@@ -152,7 +154,12 @@ absl::Status EventMirror::FindWritten() {
 bool EventMirror::IsWritten(const Event& event) const {
   if (once_.contains(event.name()) && found_ids_.contains(LastPart(event.name()))) return true;
   const auto written = written_.find(EventName(event));
-  return written != written_.end() && written->second.count >= event.count();
+  return written != written_.end() && !(written->second < WrittenBy(event));
+}
+
+EventMirror::Written EventMirror::WrittenBy(const Event& event) {
+  const absl::Time time = TimeOf(event.last_time());
+  return {absl::FromUnixMicros(absl::ToUnixMicros(time)), event.count()};
 }
 
 void EventMirror::Forget(absl::Time now) {
@@ -215,8 +222,7 @@ absl::Status EventMirror::Write(const Event& event) {
   }
   RETURN_IF_ERROR(status);
   MutexLock lock(mutex_);
-  Written& written = written_[name];
-  written = {std::max(written.count, event.count()), TimeOf(event.last_time())};
+  written_[name] = WrittenBy(event);
   Forget(absl::Now());
   return absl::OkStatus();
 }

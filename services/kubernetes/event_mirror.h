@@ -64,10 +64,16 @@ class EventMirror {
   using Key = std::tuple<bool, absl::Time, std::string>;
   using Waiting = absl::btree_map<Key, lifecycle::v1::Event>;
 
+  // How far an event was told. The time comes first: a count starts anew where Muster's database
+  // was restored.
   struct Written {
+    absl::Time last_time = absl::InfinitePast();  // whole microseconds, as the object has it
     int64_t count = 0;
-    absl::Time last_time = absl::InfinitePast();
+    friend bool operator<(const Written& a, const Written& b) {
+      return std::tie(a.last_time, a.count) < std::tie(b.last_time, b.count);
+    }
   };
+  static Written WrittenBy(const lifecycle::v1::Event& event);
 
   // `id`: what tells it from other events about the object.
   void TellNow(lifecycle::v1::Event event, const std::string& what, absl::string_view type,

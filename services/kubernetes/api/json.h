@@ -5,6 +5,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "nlohmann/json.hpp"
 
 // Reads objects as API servers send them: what is missing or of another type reads as empty.
@@ -33,6 +34,13 @@ inline bool IsTrue(const Json& value) { return value.is_boolean() && value.get<b
 
 inline int64_t NumberOf(const Json& value) {
   return value.is_number_integer() ? value.get<int64_t>() : 0;
+}
+
+// What is no time is before any.
+inline absl::Time TimeOf(const Json& value) {
+  absl::Time time;
+  const bool reads = absl::ParseTime(absl::RFC3339_full, TextOf(value), &time, nullptr);
+  return reads ? time : absl::InfinitePast();
 }
 
 // Whether `version` is later than `other`: resource versions of one collection are numbers that

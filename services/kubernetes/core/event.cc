@@ -72,4 +72,9 @@ int64_t EventCount(const Json& object) {
   return count != series->end() && count->is_number_integer() ? count->get<int64_t>() : 1;
 }
 
+absl::Time EventLastTime(const Json& object) {
+  const absl::Time repeated = TimeOf(MemberOf(object, "series", "lastObservedTime"));
+  return std::max(repeated, TimeOf(MemberOf(object, "eventTime")));
+}
+
 }  // namespace muster::kubernetes

@@ -36,5 +36,7 @@ Json EventSeries(const lifecycle::v1::Event& event);
 
 // `series.count` of an event object, 1 without.
 int64_t EventCount(const Json& object);
+// When it came last: its `series.lastObservedTime`, or `eventTime` without.
+absl::Time EventLastTime(const Json& object);
 
 }  // namespace muster::kubernetes

@@ -151,5 +151,13 @@ TEST(EventCount, ReadsASeries) {
   EXPECT_EQ(EventCount({{"series", {{"count", "4"}}}}), 1);
 }
 
+TEST(EventLastTime, IsThatOfTheSeriesOrOfTheOnly) {
+  Json object = {{"eventTime", "2025-05-30T17:36:00.000001Z"}};
+  EXPECT_EQ(EventLastTime(object), Then() + absl::Microseconds(1));
+  object["series"] = {{"count", 2}, {"lastObservedTime", "2025-05-30T17:36:00.000002Z"}};
+  EXPECT_EQ(EventLastTime(object), Then() + absl::Microseconds(2));
+  EXPECT_EQ(EventLastTime(Json::object()), absl::InfinitePast());
+}
+
 }  // namespace
 }  // namespace muster::kubernetes

@@ -7,7 +7,6 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "absl/time/time.h"
 #include "services/kubernetes/core/names.h"
 
 namespace muster::kubernetes {
@@ -55,12 +54,6 @@ void ReadOwners(const Json& managed, NodeObject& node) {
   }
 }
 
-absl::Time ReadTime(const Json& value) {
-  absl::Time time;
-  const bool reads = absl::ParseTime(absl::RFC3339_full, TextOf(value), &time, nullptr);
-  return reads ? time : absl::InfinitePast();
-}
-
 void ReadConditions(const Json& conditions, NodeObject& node) {
   if (!conditions.is_array()) return;
   for (const Json& condition : conditions) {
@@ -70,7 +63,7 @@ void ReadConditions(const Json& conditions, NodeObject& node) {
       node.not_ready_why = *node.ready ? ""
                                        : absl::StrCat(TextOf(MemberOf(condition, "reason")), ": ",
                                                       TextOf(MemberOf(condition, "message")));
-      node.heartbeat_time = ReadTime(MemberOf(condition, "lastHeartbeatTime"));
+      node.heartbeat_time = TimeOf(MemberOf(condition, "lastHeartbeatTime"));
     }
     if (absl::StartsWith(type, "CW")) node.conditions.push_back(condition);
   }

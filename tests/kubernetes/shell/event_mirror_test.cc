@@ -145,6 +145,37 @@ TEST_F(EventMirrorTest, AnOlderCountDoesNotReplaceALaterOne) {
   EXPECT_EQ(server_.WritesBy("one"), 2);
 }
 
+// Muster's database was restored to a time when it was counted less.
+TEST_F(EventMirrorTest, ALaterTimeIsWrittenWhateverTheCount) {
+  const auto put = [](Replica& replica, int64_t count, absl::Duration later) {
+    auto event = MakeEvent("e1", count);
+    event.mutable_last_time()->set_seconds(event.first_time().seconds() +
+                                           absl::ToInt64Seconds(later));
+    replica.mirror->Put(event);
+  };
+  const auto last_time = [](const Json& event) { return event["series"]["lastObservedTime"]; };
+  Json before;
+  {
+    const auto one = MakeReplica("one");
+    put(*one, 9, absl::ZeroDuration());
+    put(*one, 5, absl::Seconds(1));
+    one->mirror->Start();
+    before = Await("e1", 5);
+    put(*one, 3, absl::Seconds(2));
+    const Json after = Await("e1", 3);
+    EXPECT_LT(last_time(before), last_time(after));
+    before = after;
+    put(*one, 9, absl::ZeroDuration());  // out of the past
+    put(*one, 4, absl::Seconds(2));
+    EXPECT_EQ(last_time(Await("e1", 4)), last_time(before));
+    EXPECT_EQ(server_.WritesBy("one"), 3);
+  }
+  const auto two = MakeReplica("two");
+  two->mirror->Start();
+  put(*two, 2, absl::Seconds(3));
+  EXPECT_LT(last_time(before), last_time(Await("e1", 2)));
+}
+
 TEST_F(EventMirrorTest, OldestFirst) {
   const auto replica = MakeReplica("one");
   replica->mirror->Put(MakeEvent("young", 1, absl::Minutes(1)));
