@@ -83,9 +83,8 @@ Outcome PoolReconciler::Reconcile(const std::string& name) {
   if (object == nullptr) return ReconcileMissing(name, view.pool);
   if (view.pool != nullptr && view.pool->uid() != object->uid) {
     RETURN_IF_ERROR(RemoveFormer(*object, *view.pool));
-    const bool waits = !Recall(*object).refusal.has_value();
     view = {};
-    if (!object->deleting) return waits ? Later(kWatchIsLate) : ShowStatus(*object, view, false);
+    if (!object->deleting) return ShowStatus(*object, view, false);
   }
   if (view.pool != nullptr) parts_.history->See(here, object->uid);
   if (object->deleting) return ReconcileDeleting(*object, view);
@@ -141,9 +140,16 @@ Outcome PoolReconciler::ReconcileMissing(const std::string& name, const Pool& po
 }
 
 absl::Status PoolReconciler::RemoveFormer(const NodePoolObject& object, const NodePool& pool) {
-  if (pool.has_delete_time()) return absl::OkStatus();
-  if (pool.object_generation() == 0) {
-    Refuse(object, "that was not made through Kubernetes.");
+  const bool made_here = pool.object_generation() != 0;
+  const std::string former = made_here ? absl::StrCat("of an earlier object (uid ", pool.uid(), ")")
+                                       : "that was not made through Kubernetes";
+  const auto wait_for_it = [&] {
+    Refuse(object, former + ", whose Nodes are being removed.", Refusal::Kind::kFormer);
+    return absl::OkStatus();
+  };
+  if (pool.has_delete_time()) return wait_for_it();
+  if (!made_here) {
+    Refuse(object, former + ".");
     return absl::OkStatus();
   }
   ASSIGN_OR_RETURN(const Json now, parts_.api->Get(PathOf(object)));
@@ -157,23 +163,24 @@ absl::Status PoolReconciler::RemoveFormer(const NodePoolObject& object, const No
       return absl::UnavailableError("it is not known yet whether the former pool may go");
     case History::Verdict::kKeep:
       parts_.history->CountKept(kPoolKind);
-      Refuse(object, absl::StrCat("of an earlier object (uid ", pool.uid(), "), ",
-                                  parts_.history->accepted()
-                                      ? "and more than a few would go: its removal is held."
-                                      : "from before Muster's database was restored. It goes once "
-                                        "Muster's history is accepted."));
+      Refuse(object, former + (parts_.history->accepted()
+                                   ? ", and more than a few would go: its removal is held."
+                                   : ", from before Muster's database was restored. It goes once "
+                                     "Muster's history is accepted."));
       return absl::OkStatus();
     case History::Verdict::kObey:
       break;
   }
-  return parts_.muster->DeleteNodePool(pool);
+  RETURN_IF_ERROR(parts_.muster->DeleteNodePool(pool));
+  return wait_for_it();
 }
 
-void PoolReconciler::Refuse(const NodePoolObject& object, absl::string_view why) {
+void PoolReconciler::Refuse(const NodePoolObject& object, absl::string_view why,
+                            Refusal::Kind kind) {
   Memory memory = Recall(object);
-  memory.refusal =
-      Refusal{object.generation,
-              absl::StrCat("metadata.name: the cluster has a node pool ", object.name, " ", why)};
+  memory.refusal = Refusal{
+      object.generation,
+      absl::StrCat("metadata.name: the cluster has a node pool ", object.name, " ", why), kind};
   Remember(object.name, std::move(memory));
 }
 

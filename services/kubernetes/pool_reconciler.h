@@ -84,7 +84,8 @@ class PoolReconciler {
   // The pool of that name came from an object that is no more.
   absl::Status RemoveFormer(const NodePoolObject& object, const lifecycle::v1::NodePool& pool);
   // The object will not have it until the pool of its name is gone.
-  void Refuse(const NodePoolObject& object, absl::string_view why);
+  void Refuse(const NodePoolObject& object, absl::string_view why,
+              Refusal::Kind kind = Refusal::Kind::kInvalid);
 
   absl::Status AddFinalizer(const NodePoolObject& object);
   absl::Status RemoveFinalizer(const NodePoolObject& object);

@@ -54,7 +54,8 @@ Summary Summarize(const StatusFacts& facts, const Json& conditions) {
     return NotReady(reason::kPendingDelete, "The NodePool is being deleted.");
   if (facts.held) return NotReady(kRemovalsHeld, *facts.held, true);
   if (facts.refusal) {
-    return NotReady(PlaceOf(*facts.refusal).condition.reason, facts.refusal->message, true);
+    return NotReady(PlaceOf(*facts.refusal).condition.reason, facts.refusal->message,
+                    facts.refusal->stalls());
   }
   if (SummarizedGeneration(facts, conditions) < facts.object->generation)
     return NotReady("Reconciling", "What the NodePool says now is being taken up.");

@@ -100,6 +100,14 @@ TEST_F(ReadyTest, ARefusedSpecIsStalledAndSeen) {
   EXPECT_EQ(Ready(), "False/InternalError Stalled");
 }
 
+TEST_F(ReadyTest, OneThatWaitsForTheFormerOfItsNameIsNotStalled) {
+  facts_.pool = nullptr;
+  facts_.refusal = Refusal{1, "of an earlier object", Refusal::Kind::kFormer};
+  EXPECT_EQ(Ready(), "False/InternalError Reconciling");
+  EXPECT_EQ(Find(Show(), "Validated")["status"], "Unknown");
+  EXPECT_EQ(Show()["observedGeneration"], 1);
+}
+
 // What was said of an earlier spec makes nobody think that the one of now is met.
 TEST_F(ReadyTest, ASpecThatIsNotTakenUpIsNotReady) {
   object_.generation = 2;

@@ -73,6 +73,7 @@ RefusalPlace PlaceOf(const Refusal& refusal) {
       return {{condition::kQuota, reason::kOver}, "False"};
     case Refusal::Kind::kNoCluster:
     case Refusal::Kind::kRestored:
+    case Refusal::Kind::kFormer:
       return {{condition::kValidated, reason::kInternalError}, "Unknown"};
     case Refusal::Kind::kInvalid:
       break;

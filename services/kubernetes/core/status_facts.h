@@ -25,9 +25,13 @@ struct Refusal {
     kNoCluster,
     // Muster took a later generation of the object: the cluster's etcd was restored.
     kRestored,
+    // The pool of an earlier object of its name is on its way out.
+    kFormer,
   };
   Kind kind = Kind::kInvalid;
 
+  // Somebody has to act.
+  bool stalls() const { return kind != Kind::kFormer; }
   bool may_pass() const { return kind != Kind::kInvalid; }
   friend bool operator==(const Refusal&, const Refusal&) = default;
 };

@@ -160,5 +160,30 @@ TEST_F(HistoryTest, APoolThatThePastBringsBackStaysUntilAPersonAcceptsIt) {
   EXPECT_EQ(MusterPool(name).uid(), object["metadata"]["uid"]);
 }
 
+TEST_F(HistoryTest, OneThatWaitsForTheFormerOfItsNameSaysSo) {
+  const std::string name = Name();
+  const std::string node = Join(name);
+  const Past past = Remember();
+  stack().DeleteNodePool(name);
+  ASSERT_TRUE(stack().AwaitNodePool(name, [](const Json& pool) { return pool.is_null(); }));
+  CreatePod("holds", node);
+  const std::string incarnation = Restore(past);
+  CreatePool(name);
+  const auto says = [&](const char* status, const char* message) {
+    return stack().AwaitNodePool(name, [&](const Json& pool) {
+      const Json validated = ConditionOf(pool, "Validated");
+      return !validated.is_null() && validated["status"] == status &&
+             absl::StrContains(validated["message"].get<std::string>(), message);
+    });
+  };
+  EXPECT_TRUE(says("False", "once Muster's history is accepted"));
+  Accept(incarnation);
+  EXPECT_TRUE(says("Unknown", "whose Nodes are being removed"))
+      << stack().GetNodePool(name).dump(2);
+  EXPECT_TRUE(MusterPool(name).has_delete_time());
+  EndPod("holds");
+  EXPECT_TRUE(says("True", "valid")) << stack().GetNodePool(name).dump(2);
+}
+
 }  // namespace
 }  // namespace muster::testing
