@@ -115,15 +115,21 @@ std::string TransitionTime(const StatusFacts& facts, const v1::Condition& condit
 }
 
 // Of two conditions of today that one of the first edition's is made of, in their order: True while
-// both are, else what the first of them says that is not.
-Json Together(const Json& first, Json second) {
+// both are, else what the first of them says that is not. `shown`: as the object has it, or null;
+// its time stays while its status does, whichever part that is of.
+Json Together(const Json* shown, const Json& first, Json second) {
   const bool first_holds = first["status"] == "True";
   const bool second_holds = second["status"] == "True";
   Json both = first_holds && !second_holds ? second : first;
   const std::string times[] = {TextOf(MemberOf(first, "lastTransitionTime")),
                                TextOf(MemberOf(second, "lastTransitionTime"))};
   if (first_holds && second_holds) both["lastTransitionTime"] = std::max(times[0], times[1]);
-  if (!first_holds && !second_holds) both["lastTransitionTime"] = std::min(times[0], times[1]);
+  if (shown == nullptr && !first_holds && !second_holds)
+    both["lastTransitionTime"] = std::min(times[0], times[1]);
+  if (shown != nullptr && MemberOf(*shown, "status") == both["status"]) {
+    const std::string& since = TextOf(MemberOf(*shown, "lastTransitionTime"));
+    if (!since.empty()) both["lastTransitionTime"] = since;
+  }
   return both;
 }
 
@@ -170,7 +176,7 @@ void PutCondition(const StatusFacts& facts, const v1::Condition& condition, absl
   if (there == out.end()) {
     out.push_back(std::move(object));
   } else if (first->type != condition.type()) {
-    *there = Together(*there, std::move(object));
+    *there = Together(FindCondition(facts.object->status, first->type), *there, std::move(object));
   }
 }
 

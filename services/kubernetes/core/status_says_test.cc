@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "services/kubernetes/core/status.h"
 #include "services/kubernetes/core/test_status.h"
@@ -159,6 +160,30 @@ TEST(FirstEdition, AcceptedTurnsWhenTheFirstOfTwoDoesAndBackWithTheLast) {
   EXPECT_EQ(since(true, 1, false, 5), at(5));
   EXPECT_EQ(since(false, 7, true, 5), at(7));
   EXPECT_EQ(since(false, 7, false, 5), at(5));
+}
+
+// "`lastTransitionTime` moves only when `status` changes"
+TEST(FirstEdition, TheTimeOfAcceptedMovesWithItsStatusAlone) {
+  v1::NodePool pool = HealthyPool();
+  Json status = Json::object();
+  const auto turn = [&](const char* type, const char* word, const char* reason, int64_t at) {
+    v1::Condition& condition = ConditionOf(pool, type);
+    condition = MakeCondition(type, word, reason, "");
+    *condition.mutable_last_transition_time() = Stamp(kThen + at);
+    status = Desired(MakeObject(1, status), &pool, Edition::kFirst);
+    const Json accepted = Find(status, "Accepted");
+    return std::pair(accepted["status"].get<std::string>(),
+                     accepted["lastTransitionTime"].get<std::string>());
+  };
+  const auto since = [](const char* word, int64_t seconds) {
+    return std::pair(std::string(word), KubernetesTime(Stamp(kThen + seconds)));
+  };
+  EXPECT_EQ(turn("Quota", "False", "Over", 1), since("False", 1));
+  EXPECT_EQ(turn("Validated", "False", "Invalid", 10), since("False", 1));
+  EXPECT_EQ(turn("Quota", "True", "Under", 20), since("False", 1)) << "of the other part now";
+  EXPECT_EQ(turn("Validated", "True", "Valid", 25), since("True", 25));
+  EXPECT_EQ(turn("Quota", "False", "Over", 30), since("False", 30));
+  EXPECT_EQ(turn("Validated", "Unknown", "InternalError", 40), since("Unknown", 40));
 }
 
 // "Unknown: the current status of the Node Pool is unknown." / "of updating the metadata".
