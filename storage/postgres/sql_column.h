@@ -199,8 +199,7 @@ auto Bytes(const char* name) {
 
 // A message as jsonb: `of` makes it of a row, `into` takes it back.
 template <class Message, class Row>
-SqlColumn<Row> Json(const char* name, Message (*of)(const Row&),
-                    void (*into)(Message&&, Row&)) {
+SqlColumn<Row> Json(const char* name, Message (*of)(const Row&), void (*into)(Message&&, Row&)) {
   return {name, "jsonb", [of](const Row& row, SqlArray& out) { out.Add(ToJson(of(row))); },
           [into](const char* text, Row& row) {
             Message message;
