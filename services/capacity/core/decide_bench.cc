@@ -71,6 +71,36 @@ void TakeFromLabelled() {
   Print("sync that reclaims 1,000, of 1,000 labels beside 100 affinities", Seconds(start), 1);
 }
 
+World WithRacks(int racks) {
+  World world;
+  world.AddCatalogue();
+  for (int rack = 0; rack < racks; ++rack) {
+    world.RegisterRack(absl::StrCat("f", rack % 10), absl::StrCat("r", rack), World::kNodesPerRack,
+                       World::kRackType);
+  }
+  return world;
+}
+SyncClaim OfRacks(SyncClaim claim) {
+  claim.instance_type = World::kRackType;
+  return claim;
+}
+
+// One claim takes them all. `affinities`: for which others wait meanwhile, for less than a rack.
+void TakeRacks(int racks, int affinities) {
+  World world = WithRacks(racks);
+  SyncClaims waiting;
+  for (int i = 0; i < affinities; ++i) {
+    waiting.claims.push_back(
+        OfRacks(World::Where(world.Want(absl::StrCat("w", i), 1), "disk", {absl::StrCat("d", i)})));
+  }
+  (void)world.Do(waiting);
+  const SyncClaim all = OfRacks(world.Want("all", int64_t{racks} * World::kNodesPerRack));
+  const auto start = std::clock();
+  (void)world.Do(all);
+  Print(absl::StrCat("a rack of ", racks, " at once beside ", affinities, " affinities").c_str(),
+        Seconds(start), racks);
+}
+
 int Main() {
   World world;
   world.AddCatalogue();
@@ -110,6 +140,8 @@ int Main() {
   PassOver(1'000);
   TakeFromSpot();
   TakeFromLabelled();
+  for (const int racks : {2'500, 5'000, 10'000}) TakeRacks(racks, 0);
+  for (const int racks : {2'500, 5'000, 10'000}) TakeRacks(racks, 10);
   return 0;
 }
 

@@ -224,18 +224,49 @@ std::vector<std::string> ChooseMachines(const State& state, const Inventory& inv
   return ids;
 }
 
-std::vector<std::string> ChooseWholeRack(const State& state, const Inventory& inventory,
-                                         const Choice& choice, const WaitingAffinities& waiting,
-                                         absl::string_view pool_uid, int64_t racks) {
-  std::vector<std::string> ids;
-  const auto places = LeastWantedRacks(inventory, WholeRacksOf(inventory, choice), waiting);
-  if (places.empty()) return ids;
-  const Sizes fabrics = CountByFabric(places);
+// The same place as with the racks of all: by_whole() counts these by fabric.
+Inventory::Place WholeRacks::NextOfAll(absl::string_view pool_uid, int64_t racks) const {
+  const auto& fabrics = inventory_.fabrics();
+  const auto has_room = [&](const std::string& name) {
+    const auto it = fabrics.find(name);
+    return it != fabrics.end() && !it->second.whole.empty();
+  };
   const std::string name =
-      PickFabric(state.FootprintOf(pool_uid), Sort(fabrics), racks,
-                 [&](const std::string& fabric) { return fabrics.contains(fabric); });
-  const Inventory::Place& place = *places.lower_bound({name, ""});
-  Take(state, choice, RackOf(inventory, place.first, place.second), inventory.nodes_per_rack(),
+      PickFabric(state_.FootprintOf(pool_uid), inventory_.by_whole(), racks, has_room);
+  return {name, *fabrics.find(name)->second.whole.begin()};
+}
+
+Inventory::Place WholeRacks::NextOfLeast(absl::string_view pool_uid, int64_t racks) {
+  const std::string name =
+      PickFabric(state_.FootprintOf(pool_uid), by_size_, racks,
+                 [&](const std::string& fabric) { return by_fabric_.contains(fabric); });
+  const auto first = least_.lower_bound({name, ""});
+  Inventory::Place place = *first;
+  least_.erase(first);
+  int64_t& left = by_fabric_[name];
+  by_size_.erase({left, name});
+  if (--left > 0)
+    by_size_.insert({left, name});
+  else
+    by_fabric_.erase(name);
+  return place;
+}
+
+// A grant makes its own rack whole no more and changes nothing of another. So those that the fewest
+// could have stay the same until the last of them is granted.
+void WholeRacks::FindLeast() {
+  least_ = LeastWantedRacks(inventory_, WholeRacksOf(inventory_, choice_), waiting_);
+  by_fabric_ = CountByFabric(least_);
+  by_size_ = Sort(by_fabric_);
+}
+
+std::vector<std::string> WholeRacks::Next(absl::string_view pool_uid, int64_t racks) {
+  std::vector<std::string> ids;
+  const bool all = choice_.all() && waiting_.empty();
+  if (!all && least_.empty()) FindLeast();
+  if (all ? inventory_.by_whole().empty() : least_.empty()) return ids;
+  const Inventory::Place place = all ? NextOfAll(pool_uid, racks) : NextOfLeast(pool_uid, racks);
+  Take(state_, choice_, RackOf(inventory_, place.first, place.second), inventory_.nodes_per_rack(),
        ids);
   return ids;
 }

@@ -70,15 +70,39 @@ std::vector<std::string> ChooseMachines(const State& state, const Inventory& inv
                                         const Choice& choice, absl::string_view pool_uid,
                                         int64_t nodes);
 
-// The machines of one whole free rack, nodes_per_rack of them, for a pool that is to get `racks`:
-// of those that can be whole for the fewest of the waiting affinities; fabrics are chosen as above
-// by their whole racks. Never empty while the choice has a whole rack.
-std::vector<std::string> ChooseWholeRack(const State& state, const Inventory& inventory,
-                                         const Choice& choice, const WaitingAffinities& waiting,
-                                         absl::string_view pool_uid, int64_t racks);
-
 // The whole racks that could be granted of the choice. Costs as CountWholeRacks.
 absl::btree_set<Inventory::Place> WholeRacksOf(const Inventory& inventory, const Choice& choice);
+
+// The whole racks of a choice one after another, as they are granted: first those that can be whole
+// for the fewest of the waiting affinities; fabrics are chosen as above by their whole racks.
+// What it is given must outlive it; of the inventory's machines meanwhile only those change that it
+// gave.
+class WholeRacks {
+ public:
+  WholeRacks(const State& state, const Inventory& inventory, const Choice& choice,
+             const WaitingAffinities& waiting)
+      : state_(state), inventory_(inventory), choice_(choice), waiting_(waiting) {}
+
+  // The machines of one of them, nodes_per_rack, for a pool that is to get `racks` more. They must
+  // be held before the next call. Never empty while the choice has a whole rack. Costs O(log) when
+  // the choice has all and nobody waits; else that, and once for all racks that equally many of the
+  // affinities could have O(whole racks × label classes × affinities).
+  std::vector<std::string> Next(absl::string_view pool_uid, int64_t racks);
+
+ private:
+  Inventory::Place NextOfAll(absl::string_view pool_uid, int64_t racks) const;
+  Inventory::Place NextOfLeast(absl::string_view pool_uid, int64_t racks);
+  void FindLeast();
+
+  const State& state_;
+  const Inventory& inventory_;
+  const Choice& choice_;
+  const WaitingAffinities& waiting_;
+  // Those that the fewest could have and that are not given yet; how many by fabric.
+  absl::btree_set<Inventory::Place> least_;
+  absl::btree_map<std::string, int64_t> by_fabric_;
+  BySize by_size_;
+};
 
 // Up to `nodes` free machines of racks where this pool and no other holds machines: all that may go
 // to a pool by itself for a type that is granted in whole racks. What a rack has lost is filled first; spares beyond that are taken for

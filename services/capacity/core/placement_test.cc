@@ -1,5 +1,8 @@
 #include "services/capacity/core/placement.h"
 
+#include <algorithm>
+#include <random>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "services/capacity/core/audit.h"
@@ -24,15 +27,30 @@ class PlacementTest : public testing::Test {
   }
   std::vector<std::string> WantRacks(const std::string& uid, int64_t nodes,
                                      std::vector<MachineReturn> returns = {}) {
-    SyncClaim claim = world_.Want(uid, nodes, std::move(returns));
-    claim.instance_type = World::kRackType;
-    const auto view = world_.Do(claim);
+    const auto view = world_.Do(OfRacks(world_.Want(uid, nodes, std::move(returns))));
     world_.Advance(absl::Minutes(1));
     return view.ok() ? view->machines : std::vector<std::string>{};
   }
   void AddRack(const std::string& fabric, const std::string& rack,
                int count = World::kNodesPerRack) {
     world_.RegisterRack(fabric, rack, count, World::kRackType);
+  }
+  static SyncClaim OfRacks(SyncClaim claim) {
+    claim.instance_type = World::kRackType;
+    return claim;
+  }
+  static void AppendRack(const std::string& fabric, const std::string& rack, const Labels& labels,
+                         std::vector<MachineRow>& machines) {
+    for (int32_t slot = 0; slot < World::kNodesPerRack; ++slot) {
+      machines.push_back(
+          World::Machine(absl::StrCat(rack, "-", slot), fabric, rack, slot, World::kRackType));
+      machines.back().labels = labels;
+    }
+  }
+  void AddLabelledRack(const std::string& fabric, const std::string& rack, const Labels& labels) {
+    std::vector<MachineRow> machines;
+    AppendRack(fabric, rack, labels, machines);
+    world_.Register(std::move(machines));
   }
 
   World world_;
@@ -150,12 +168,7 @@ TEST_F(PlacementTest, WhatWasGrantedDoesNotCountForTheNextRack) {
   WantRacks("p", 4);
   WantRacks("p", 6);
   std::vector<MachineRow> machines;
-  for (const char* rack : {"a", "b"}) {
-    for (int32_t slot = 0; slot < World::kNodesPerRack; ++slot) {
-      machines.push_back(
-          World::Machine(absl::StrCat(rack, "-", slot), "f1", rack, slot, World::kRackType));
-    }
-  }
+  for (const char* rack : {"a", "b"}) AppendRack("f1", rack, {}, machines);
   world_.Register(machines);
   EXPECT_THAT(world_.MachinesOf("p"), ElementsAre("a-0", "a-1", "a-2", "a-3"));
   EXPECT_EQ(world_.View("p").claim.parts[0].nodes, 2);
@@ -187,6 +200,72 @@ TEST_F(PlacementTest, RacksStayOnOneFabric) {
   EXPECT_EQ(WantRacks("q", 4), (std::vector<std::string>{"a-0", "a-1", "a-2", "a-3"}))
       << "the tightest fabric";
   EXPECT_EQ(WantRacks("p", 12).back(), "d-3");
+}
+
+// Whoever waits for less than a rack goes on waiting beside whole ones.
+TEST_F(PlacementTest, RacksThatFewerWaitForGoFirst) {
+  const Labels labels = {{"disk", "nvme"}, {"net", "ib"}};
+  AddLabelledRack("f1", "a", labels);
+  AddLabelledRack("f2", "b", {*labels.begin()});
+  AddRack("f1", "c");
+  for (const auto& [key, value] : labels)
+    (void)world_.Do(OfRacks(World::Where(world_.Want(key, 1), key, {value})));
+  EXPECT_EQ(WantRacks("p", 8),
+            (std::vector<std::string>{"b-0", "b-1", "b-2", "b-3", "c-0", "c-1", "c-2", "c-3"}))
+      << "its own fabric comes after that";
+  EXPECT_EQ(WantRacks("p", 12).front(), "a-0");
+}
+
+// Looking at them all anew for every rack would take many minutes.
+TEST_F(PlacementTest, ThousandsOfRacksAreGrantedAtOnce) {
+  constexpr int kRacks = 10'000;
+  constexpr int kWaiting = 40;
+  constexpr int64_t kHalf = int64_t{kRacks} / 2 * World::kNodesPerRack;
+  std::vector<MachineRow> machines;
+  for (int rack = 0; rack < kRacks; ++rack) {
+    const Labels labels = rack % 2 == 0 ? Labels() : Labels{{"disk", "nvme"}};
+    AppendRack(absl::StrCat("f", rack / 2 % 10), absl::StrCat("r", rack), labels, machines);
+  }
+  world_.Register(std::move(machines));
+  SyncClaims waiting;
+  for (int i = 0; i < kWaiting; ++i) {
+    waiting.claims.push_back(OfRacks(World::Where(world_.Want(absl::StrCat("waits", i), 1), "disk",
+                                                  {"nvme", absl::StrCat("d", i)})));
+  }
+  (void)world_.Do(waiting);
+  const std::vector<std::string> first = WantRacks("first", kHalf);
+  EXPECT_EQ(std::ssize(first), kHalf);
+  EXPECT_TRUE(std::all_of(first.begin(), first.end(), [&](const std::string& id) {
+    return world_.state().FindMachine(id)->labels.empty();
+  }));
+  EXPECT_EQ(std::ssize(WantRacks("second", kHalf)), kHalf);
+}
+
+// Racks are chosen in one way while nobody waits with an affinity, and in another while somebody does.
+TEST_F(PlacementTest, WhoWaitsForNoneOfTheRacksChangesNoChoice) {
+  for (uint32_t seed = 0; seed < 300 && !HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937 random(seed);
+    World alone;
+    World beside;
+    for (World* world : {&alone, &beside}) world->AddCatalogue();
+    for (int rack = 0; rack < 12; ++rack) {
+      const std::string fabric = absl::StrCat("f", random() % 3);
+      for (World* world : {&alone, &beside})
+        world->RegisterRack(fabric, absl::StrCat("r", rack), World::kNodesPerRack,
+                            World::kRackType);
+    }
+    (void)beside.Do(OfRacks(World::Where(beside.Want("waits", 1), "disk", {"none"})));
+    for (int step = 0; step < 8; ++step) {
+      const std::string uid = absl::StrCat("p", random() % 3);
+      const auto nodes = static_cast<int64_t>(random() % 7) * World::kNodesPerRack;
+      for (World* world : {&alone, &beside}) {
+        world->Advance(absl::Minutes(1));
+        ASSERT_TRUE(world->Do(OfRacks(world->Want(uid, nodes))).ok());
+      }
+      EXPECT_EQ(alone.MachinesOf(uid), beside.MachinesOf(uid));
+    }
+  }
 }
 
 TEST_F(PlacementTest, ARepairedMachineGoesBackToTheClaimThatHoldsItsRack) {

@@ -81,11 +81,11 @@ class RackServer {
   void Grant(ClaimRow& claim, const Choice& choice, int64_t racks, std::optional<absl::Time> part,
              const std::vector<PlaceUse>& turn) {
     const WaitingAffinities waiting(inventory().queue(), false);
+    WholeRacks whole(staged_.state(), inventory(), choice, waiting);
     const auto places = Spend(staged_, claim, turn, racks * inventory().nodes_per_rack());
     auto place = places.begin();
     for (; racks > 0; --racks) {
-      for (const std::string& id :
-           ChooseWholeRack(staged_.state(), inventory(), choice, waiting, claim.pool_uid, racks))
+      for (const std::string& id : whole.Next(claim.pool_uid, racks))
         Hold(staged_, id, claim, part.value_or(claim.parts.front().request_time), *place++, now_);
     }
   }
