@@ -101,6 +101,22 @@ void TakeRacks(int racks, int affinities) {
         Seconds(start), racks);
 }
 
+// A gang keeps all racks but one, and others wait behind it.
+void PassKeptRacks(int racks, int waiting) {
+  World world = WithRacks(racks);
+  (void)world.Do(OfRacks(world.Want("holder", World::kNodesPerRack)));
+  (void)world.Do(OfRacks(world.WantGang("gang", int64_t{racks} * World::kNodesPerRack)));
+  SyncClaims claims;
+  for (int i = 0; i < waiting; ++i)
+    claims.claims.push_back(OfRacks(world.Want(absl::StrCat("w", i), World::kNodesPerRack)));
+  (void)world.Do(claims);
+  const auto start = std::clock();
+  for (int i = 0; i < 100; ++i)
+    world.RegisterRack("f", absl::StrCat("part", i), 1, World::kRackType);
+  Print(absl::StrCat("register past ", waiting, " behind ", racks, " kept racks").c_str(),
+        Seconds(start), 100);
+}
+
 int Main() {
   World world;
   world.AddCatalogue();
@@ -142,6 +158,7 @@ int Main() {
   TakeFromLabelled();
   for (const int racks : {2'500, 5'000, 10'000}) TakeRacks(racks, 0);
   for (const int racks : {2'500, 5'000, 10'000}) TakeRacks(racks, 10);
+  for (const int racks : {500, 1'000, 2'000}) PassKeptRacks(racks, racks);
   return 0;
 }
 

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -38,13 +40,19 @@ class RackServer {
   // Whether anything was granted.
   bool ServeWhole() {
     const int64_t free = inventory().free();
+    std::set<Selector> open = DefaultSelectors();  // for which there may be whole racks
     QueueCursor cursor(inventory().queue());
     while (const std::optional<Turn> turn =
-               inventory().by_whole().empty() ? std::nullopt : cursor.Next()) {
+               open.empty() || inventory().by_whole().empty() ? std::nullopt : cursor.Next()) {
       if (turn->key.compute_class == ComputeClass::kSpot) break;
+      if (!open.contains(turn->selector)) continue;
       const Choice choice = ChoiceOf(turn->selector.affinity, kept_);
       const int64_t whole = CountWholeRacks(inventory(), choice);
-      if (whole == 0) continue;
+      // It stays so: racks are granted and kept here, and none becomes whole.
+      if (whole == 0) {
+        open.erase(turn->selector);
+        continue;
+      }
       turn->selector.gang ? ServeGang(*turn, choice, whole) : ServePart(*turn, choice, whole);
     }
     return inventory().free() < free;
@@ -53,6 +61,18 @@ class RackServer {
  private:
   // All changes are to rows of this inventory, which stays: it has machines.
   const Inventory& inventory() const { return *staged_.state().FindInventory(key_); }
+
+  // Of those who wait. What is granted meanwhile adds none: a gang's part stays at once or not.
+  std::set<Selector> DefaultSelectors() const {
+    std::set<Selector> selectors;
+    if (inventory().by_whole().empty()) return selectors;
+    for (const auto& [selector, line] : inventory().queue().lines()) {
+      // Default claims stand before spot.
+      if (std::get<ComputeClass>(*line.begin()) == ComputeClass::kDefault)
+        selectors.insert(selector);
+    }
+    return selectors;
+  }
 
   std::vector<std::string> Refill(const ClaimRow& claim, int64_t nodes) const {
     const int64_t outstanding = claim.gang ? nodes : Outstanding(claim.parts);

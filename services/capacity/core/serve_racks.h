@@ -9,8 +9,9 @@ namespace muster::capacity {
 // makes up a rack's worth (of a gang: by itself); a single machine only completes a rack whose
 // other machines the same claim holds. An affinity holds for a rack when nodes_per_rack free
 // machines of it match, and only these are granted. Spot is not offered. A gang's part of
-// `keeps_after` or before keeps nothing. Costs O(machines granted), and the claims passed over
-// while whole racks are free.
+// `keeps_after` or before keeps nothing. Costs O(machines granted), CountWholeRacks and WholeRacks
+// for each turn whose selector may have whole racks, and O(log) for each request passed over while
+// there may be some for one behind it.
 void ServeRacks(StagedState<State>& staged, const InventoryKey& key, absl::Time now,
                 absl::Time keeps_after);
 

@@ -229,6 +229,52 @@ TEST_F(ServeTest, AGangOfRacksGetsAllRacksAtOnce) {
   EXPECT_EQ(Held("g").size(), 8u);
 }
 
+// Looking at every kept rack for everyone who waits would take many minutes.
+TEST_F(ServeTest, ThousandsWaitBesideThousandsOfRacksThatAGangKeeps) {
+  constexpr int kRacks = 5'000;
+  constexpr int kWaiting = 10'000;
+  SyncClaims claims{{OfRacks(world_.Want("holder", 4)), OfRacks(world_.WantGang("g", 4 * kRacks))}};
+  for (int i = 0; i < kWaiting; ++i)
+    claims.claims.push_back(OfRacks(world_.Want(absl::StrCat("w", i), 4)));
+  (void)world_.Do(claims);
+  std::vector<MachineRow> machines;
+  for (int i = 0; i < 4 * kRacks; ++i) {
+    machines.push_back(World::Machine(absl::StrCat("m", i), "f", absl::StrCat("r", i / 4), i % 4,
+                                      World::kRackType));
+  }
+  world_.Register(std::move(machines));
+  for (int i = 0; i < 100; ++i)
+    world_.RegisterRack("f", absl::StrCat("part", i), 1, World::kRackType);
+  EXPECT_THAT(Held("g"), IsEmpty());
+  EXPECT_THAT(Held("w0"), IsEmpty());
+  Give("holder", 0, Held("holder"));
+  EXPECT_EQ(std::ssize(Held("g")), 4 * kRacks);
+  EXPECT_THAT(Held("w0"), IsEmpty());
+}
+
+TEST_F(ServeTest, ARackThatAGangDoesNotKeepGoesPastThoseWhoCannotHaveIt) {
+  std::vector<MachineRow> machines;
+  for (const char* rack : {"a", "b", "c"}) {
+    for (int slot = 0; slot < 4; ++slot) {
+      machines.push_back(World::Labelled(
+          World::Machine(absl::StrCat(rack, slot), "f", rack, slot, World::kRackType), "disk",
+          *rack == 'c' ? "hdd" : "nvme"));
+    }
+  }
+  world_.Register(std::move(machines));
+  const auto of = [](SyncClaim claim, const char* disk) {
+    return OfRacks(World::Where(std::move(claim), "disk", {disk}));
+  };
+  Sync(of(world_.Want("holder", 4), "nvme"));
+  Sync(of(world_.WantGang("g", 8), "nvme"));
+  (void)world_.Do(
+      SyncClaims{{of(world_.Want("first", 4), "nvme"), of(world_.Want("second", 4), "nvme"),
+                  of(world_.Want("third", 4), "hdd")}});
+  EXPECT_THAT(Held("first"), IsEmpty());
+  EXPECT_THAT(Held("second"), IsEmpty());
+  EXPECT_THAT(Held("third"), ElementsAre("c0", "c1", "c2", "c3"));
+}
+
 TEST_F(ServeTest, AGangOfRacksThatCannotBeMetIsPassedOver) {
   world_.RegisterRack("f", "x", 4, World::kRackType);
   world_.RegisterRack("f", "y", 3, World::kRackType);
