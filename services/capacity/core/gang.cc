@@ -78,6 +78,18 @@ bool IsEnough(const Reach& reach, const Reach& need) {
   return reach.machines >= need.machines && reach.racks >= need.racks;
 }
 
+// Whether so much is enough for the part: for all of it if it is at once, else for one Node.
+bool IsEnoughFor(const Inventory& inventory, const ClaimRow& claim, const ClaimPart& part,
+                 const Ages& ages, const Reach& reach) {
+  if (IsAtOnce(claim, part, ages)) return IsEnough(reach, NeedOf(inventory, part.nodes));
+  // Requests of a claim that is no gang make up racks together.
+  const int64_t nodes = claim.gang ? part.nodes : Outstanding(claim.parts);
+  const Reach all = NeedOf(inventory, nodes);
+  // A rack's worth is not broken up for a spare (ChooseRefill).
+  const int64_t machines = reach.machines - (all.machines > 0 ? 0 : reach.spares);
+  return machines > 0 || (all.racks > 0 && reach.racks > 0);
+}
+
 // The gang at its turn, if it keeps what the choice has.
 std::optional<KeptGang> Kept(const State& state, const Inventory& inventory, const Choice& choice,
                              const Turn& turn) {
@@ -131,22 +143,23 @@ bool CanEverBeMet(const State& state, const Inventory& inventory, const ClaimRow
   const Ages& ages = state.FootprintOf(claim.pool_uid).ages;
   Reach reach = ReachOf(state, inventory, claim);
   for (const ClaimPart& one : claim.parts) {
+    if (one.request_time == part.request_time)
+      return IsEnoughFor(inventory, claim, one, ages, reach);
     const Reach need = NeedOf(inventory, one.nodes);
-    const bool at_once = IsAtOnce(claim, one, ages);
-    if (one.request_time == part.request_time) {
-      if (at_once) return IsEnough(reach, need);
-      // Requests of a claim that is no gang make up racks together.
-      const int64_t nodes = claim.gang ? one.nodes : Outstanding(claim.parts);
-      const Reach all = NeedOf(inventory, nodes);
-      // A rack's worth is not broken up for a spare (ChooseRefill).
-      const int64_t machines = reach.machines - (all.machines > 0 ? 0 : reach.spares);
-      return machines > 0 || (all.racks > 0 && reach.racks > 0);
-    }
-    if (!at_once || !IsEnough(reach, need)) continue;
+    if (!IsAtOnce(claim, one, ages) || !IsEnough(reach, need)) continue;
     reach.machines -= need.machines;
     reach.racks -= need.racks;
   }
   return false;
+}
+
+bool CanAnyBeMet(const State& state, const Inventory& inventory, const ClaimRow& claim) {
+  const Ages& ages = state.FootprintOf(claim.pool_uid).ages;
+  const Reach reach = ReachOf(state, inventory, claim);
+  // As CanEverBeMet of each: only a part that can be met takes anything from younger ones.
+  return std::any_of(claim.parts.begin(), claim.parts.end(), [&](const ClaimPart& part) {
+    return IsEnoughFor(inventory, claim, part, ages, reach);
+  });
 }
 
 std::vector<KeptGang> KeptGangs(const State& state, const InventoryKey& key,

@@ -41,6 +41,9 @@ absl::btree_map<Inventory::Place, int64_t> CountByRack(const Inventory& inventor
 bool CanEverBeMet(const State& state, const Inventory& inventory, const ClaimRow& claim,
                   const ClaimPart& part);
 
+// Whether one of the claim's parts can ever be met. Costs as one part does, however many there are.
+bool CanAnyBeMet(const State& state, const Inventory& inventory, const ClaimRow& claim);
+
 // The gangs for which free machines are kept now, in the order of the queue; the inventory must have
 // been served. Those that asked at `keeps_after` or before keep nothing any more. Costs O(lines ×
 // label classes), and the gangs passed over; O(1) when nothing is free.

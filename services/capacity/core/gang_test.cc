@@ -371,5 +371,36 @@ TEST_F(GangTest, ARackThatAnotherWaitsForIsLeft) {
   EXPECT_THAT(world_.MachinesOf("n"), SizeIs(4));
 }
 
+// It would take minutes if the racks were counted for each part.
+TEST_F(GangTest, ManyRacksAreCountedForManyClaimsOfManyParts) {
+  constexpr int kClaims = 400;
+  for (int rack = 0; rack < 12'500; ++rack)
+    world_.RegisterRack("f", absl::StrCat("r", rack), 1, World::kRackType);
+  Then(OfRackType(world_.WantGang("g", World::kNodesPerRack)));
+  ClaimRow claim = *world_.state().FindClaim("g");
+  for (size_t i = 1; i < kMaxParts; ++i)
+    claim.parts.push_back({world_.now() + absl::Microseconds(i), World::kNodesPerRack});
+  claim.nodes = int64_t{kMaxParts} * World::kNodesPerRack;
+  world_.Change([&](StagedState<State>& staged) {
+    for (int i = 0; i < kClaims; ++i) {
+      claim.pool_uid = absl::StrCat("g", i);
+      staged.Put(claim);
+    }
+  });
+  SyncClaims more;
+  for (int i = 0; i < kClaims; ++i)
+    more.claims.push_back(
+        world_.Want(absl::StrCat("g", i), claim.nodes + int64_t{World::kNodesPerRack}));
+  world_.Advance(absl::Seconds(1));
+  for (const absl::StatusOr<ClaimView>& view : world_.Do(more)) {
+    ASSERT_TRUE(view.ok()) << view.status();
+    EXPECT_EQ(view->reason, ClaimReason::kNoneAvailable);
+  }
+  // A rack that is whole is enough for one part.
+  world_.RegisterRack("f", "whole", World::kNodesPerRack, World::kRackType);
+  EXPECT_THAT(world_.MachinesOf("g"), SizeIs(World::kNodesPerRack));
+  EXPECT_EQ(world_.View("g7").reason, ClaimReason::kQueued);
+}
+
 }  // namespace
 }  // namespace muster::capacity

@@ -1,7 +1,5 @@
 #include "services/capacity/core/view.h"
 
-#include <algorithm>
-
 #include "services/capacity/core/gang.h"
 #include "services/capacity/core/offer.h"
 #include "services/capacity/core/parts.h"
@@ -12,16 +10,11 @@ namespace {
 // Of a claim whose parts are granted as a whole, or in whole racks: what can never be met does not
 // wait.
 ClaimReason ReasonOfWhole(const State& state, const Inventory& inventory, const ClaimView& view) {
-  const auto can = [&](const ClaimRow& claim) {
-    return std::any_of(claim.parts.begin(), claim.parts.end(), [&](const ClaimPart& part) {
-      return CanEverBeMet(state, inventory, claim, part);
-    });
-  };
-  if (can(view.claim)) return ClaimReason::kQueued;
+  if (CanAnyBeMet(state, inventory, view.claim)) return ClaimReason::kQueued;
+  const bool partial = !view.machines.empty();
   ClaimRow anywhere = view.claim;
   anywhere.affinity = {};
-  const bool partial = !view.machines.empty();
-  if (can(anywhere)) {
+  if (!view.claim.affinity.empty() && CanAnyBeMet(state, inventory, anywhere)) {
     return partial ? ClaimReason::kPartialNodeAffinity : ClaimReason::kNoneAvailableNodeAffinity;
   }
   return partial ? ClaimReason::kPartial : ClaimReason::kNoneAvailable;
