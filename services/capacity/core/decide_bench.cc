@@ -117,6 +117,36 @@ void PassKeptRacks(int racks, int waiting) {
         Seconds(start), 100);
 }
 
+// One claim takes all of so many racks while another waits for what there is not.
+void TakeManyRacks(int racks) {
+  World world;
+  world.AddCatalogue();
+  for (int rack = 0; rack < racks; ++rack) world.RegisterRack("", absl::StrCat("r", rack), 8);
+  (void)world.Do(World::Where(world.Want("waits", 1), "disk", {"tape"}));
+  const auto start = std::clock();
+  (void)world.Do(world.Want("all", racks * 8));
+  Print(absl::StrCat("grant of a machine, of ", racks, " racks").c_str(), Seconds(start),
+        racks * 8);
+}
+
+// The answer to a claim of so many parts that waits for whole racks, of which there are none.
+void WaitForRacks(int parts) {
+  World world;
+  world.AddCatalogue();
+  for (int rack = 0; rack < 12'500; ++rack)
+    world.RegisterRack("f", absl::StrCat("r", rack), 1, World::kRackType);
+  for (int i = 1; i <= parts; ++i) {
+    world.Advance(absl::Microseconds(1));
+    SyncClaim claim = world.WantGang("g", i * World::kNodesPerRack);
+    claim.instance_type = World::kRackType;
+    (void)world.Do(claim);
+  }
+  const auto start = std::clock();
+  for (int i = 0; i < 10; ++i) (void)world.View("g");
+  Print(absl::StrCat("view of a claim of ", parts, " parts, 12,500 racks").c_str(), Seconds(start),
+        10);
+}
+
 int Main() {
   World world;
   world.AddCatalogue();
@@ -159,6 +189,8 @@ int Main() {
   for (const int racks : {2'500, 5'000, 10'000}) TakeRacks(racks, 0);
   for (const int racks : {2'500, 5'000, 10'000}) TakeRacks(racks, 10);
   for (const int racks : {500, 1'000, 2'000}) PassKeptRacks(racks, racks);
+  for (const int racks : {3'125, 6'250, 12'500}) TakeManyRacks(racks);
+  for (const int parts : {1, 8, 64}) WaitForRacks(parts);
   return 0;
 }
 

@@ -4,12 +4,12 @@
 #include <iterator>
 #include <limits>
 #include <map>
+#include <utility>
 
 namespace muster::capacity {
 namespace {
 
-// What fabrics, or the racks of one, have to give; none that has nothing.
-using Sizes = absl::btree_map<std::string, int64_t>;
+using Sizes = Rooms::Sizes;
 using Classes = std::vector<const LabelClass*>;
 
 Classes FreeClasses(const Inventory& inventory, const Choice& choice) {
@@ -130,15 +130,11 @@ void Take(const State& state, const Choice& choice, const Rack& rack, int64_t no
   }
 }
 
-// `has_room`: whether a rack of the fabric, by name, has anything to give.
-template <class HasRoom>
 const std::string& PickRack(const Inventory& inventory, const std::string& fabric,
-                            const BySize& racks, absl::string_view pool_uid, int64_t nodes,
-                            HasRoom has_room) {
+                            const BySize& racks, absl::string_view pool_uid, int64_t nodes) {
   if (const Inventory::Places* own = inventory.PartlyHeld(pool_uid)) {
-    for (auto it = own->lower_bound({fabric, ""}); it != own->end() && it->first == fabric; ++it) {
-      if (has_room(it->second)) return it->second;
-    }
+    const auto it = own->lower_bound({fabric, ""});
+    if (it != own->end() && it->first == fabric) return it->second;
   }
   return PickBySize(racks, nodes);
 }
@@ -152,9 +148,8 @@ std::vector<std::string> ChooseOfAll(const State& state, const Inventory& invent
   };
   const std::string fabric =
       PickFabric(state.FootprintOf(pool_uid), inventory.by_free(), nodes, fabric_has_room);
-  const std::string& rack =
-      PickRack(inventory, fabric, inventory.fabrics().find(fabric)->second.by_free, pool_uid, nodes,
-               [](const std::string&) { return true; });
+  const std::string& rack = PickRack(
+      inventory, fabric, inventory.fabrics().find(fabric)->second.by_free, pool_uid, nodes);
   std::vector<std::string> ids;
   Take(state, choice, RackOf(inventory, fabric, rack), nodes, ids);
   return ids;
@@ -204,24 +199,66 @@ int64_t CountWholeRacks(const Inventory& inventory, const Choice& choice) {
   return racks;
 }
 
-std::vector<std::string> ChooseMachines(const State& state, const Inventory& inventory,
-                                        const Choice& choice, absl::string_view pool_uid,
-                                        int64_t nodes) {
-  if (inventory.free() == 0) return {};
-  if (choice.all()) return ChooseOfAll(state, inventory, choice, pool_uid, nodes);
-  const Classes classes = FreeClasses(inventory, choice);
-  if (classes.empty()) return {};
-  const Sizes fabrics = FabricSizes(classes);
-  const std::string fabric =
-      PickFabric(state.FootprintOf(pool_uid), Sort(fabrics), nodes,
-                 [&](const std::string& name) { return fabrics.contains(name); });
-  const Sizes racks = RackSizes(classes, fabric);
-  const BySize by_size = Sort(racks);
-  const std::string& rack = PickRack(inventory, fabric, by_size, pool_uid, nodes,
-                                     [&](const std::string& name) { return racks.contains(name); });
+Rooms::Rooms(Sizes sizes) : sizes_(std::move(sizes)), by_size_(Sort(sizes_)) {}
+
+void Rooms::Take(const std::string& name, int64_t nodes) {
+  const auto it = sizes_.find(name);
+  by_size_.erase({it->second, name});
+  it->second -= nodes;
+  if (it->second > 0)
+    by_size_.insert({it->second, name});
+  else
+    sizes_.erase(it);
+}
+
+MachineChooser::MachineChooser(const State& state, const Inventory& inventory, const Choice& choice,
+                               const WaitingAffinities& waiting, std::string pool_uid)
+    : state_(state),
+      inventory_(inventory),
+      choice_(choice),
+      waiting_(waiting),
+      pool_uid_(std::move(pool_uid)) {}
+
+// What was chosen alone leaves the level: until that is empty it stays the least wanted, and a
+// fabric, once entered, the one where the pool has most. A rack that it leaves machines in is its
+// last, so that none becomes the pool's own meanwhile. So nothing need be looked at anew.
+std::vector<std::string> MachineChooser::Next(int64_t nodes) {
+  if (inventory_.free() == 0) return {};
+  if (choice_.all() && waiting_.empty())
+    return ChooseOfAll(state_, inventory_, choice_, pool_uid_, nodes);
+  if (free_ == 0) NextLevel();
+  nodes = std::min(nodes, free_);
   std::vector<std::string> ids;
-  Take(state, choice, RackOf(inventory, fabric, rack), nodes, ids);
+  if (nodes == 0) return ids;
+  if (racks_.empty()) EnterFabric(nodes);
+  const std::string rack = own_.empty() ? PickBySize(racks_.by_size(), nodes) : *own_.begin();
+  Take(state_, level_, RackOf(inventory_, fabric_, rack), nodes, ids);
+  const int64_t taken = std::ssize(ids);
+  free_ -= taken;
+  fabrics_.Take(fabric_, taken);
+  racks_.Take(rack, taken);
+  own_.erase(rack);
   return ids;
+}
+
+void MachineChooser::NextLevel() {
+  level_ = LeastWanted(
+      inventory_, choice_, waiting_,
+      [](const Labels&, const LabelClass& machines) { return machines.counts.free() > 0; });
+  free_ = CountFree(inventory_, level_);
+  fabrics_ = Rooms(FabricSizes(FreeClasses(inventory_, level_)));
+}
+
+void MachineChooser::EnterFabric(int64_t nodes) {
+  fabric_ = PickFabric(state_.FootprintOf(pool_uid_), fabrics_.by_size(), nodes,
+                       [&](const std::string& name) { return fabrics_.Has(name); });
+  racks_ = Rooms(RackSizes(FreeClasses(inventory_, level_), fabric_));
+  own_.clear();
+  const Inventory::Places* own = inventory_.PartlyHeld(pool_uid_);
+  if (own == nullptr) return;
+  for (auto it = own->lower_bound({fabric_, ""}); it != own->end() && it->first == fabric_; ++it) {
+    if (racks_.Has(it->second)) own_.insert(it->second);
+  }
 }
 
 // The same place as with the racks of all: by_whole() counts these by fabric.
@@ -238,17 +275,12 @@ Inventory::Place WholeRacks::NextOfAll(absl::string_view pool_uid, int64_t racks
 
 Inventory::Place WholeRacks::NextOfLeast(absl::string_view pool_uid, int64_t racks) {
   const std::string name =
-      PickFabric(state_.FootprintOf(pool_uid), by_size_, racks,
-                 [&](const std::string& fabric) { return by_fabric_.contains(fabric); });
+      PickFabric(state_.FootprintOf(pool_uid), fabrics_.by_size(), racks,
+                 [&](const std::string& fabric) { return fabrics_.Has(fabric); });
   const auto first = least_.lower_bound({name, ""});
   Inventory::Place place = *first;
   least_.erase(first);
-  int64_t& left = by_fabric_[name];
-  by_size_.erase({left, name});
-  if (--left > 0)
-    by_size_.insert({left, name});
-  else
-    by_fabric_.erase(name);
+  fabrics_.Take(name, 1);
   return place;
 }
 
@@ -256,8 +288,7 @@ Inventory::Place WholeRacks::NextOfLeast(absl::string_view pool_uid, int64_t rac
 // could have stay the same until the last of them is granted.
 void WholeRacks::FindLeast() {
   least_ = LeastWantedRacks(inventory_, WholeRacksOf(inventory_, choice_), waiting_);
-  by_fabric_ = CountByFabric(least_);
-  by_size_ = Sort(by_fabric_);
+  fabrics_ = Rooms(CountByFabric(least_));
 }
 
 std::vector<std::string> WholeRacks::Next(absl::string_view pool_uid, int64_t racks) {

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/btree_map.h"
+#include "absl/container/btree_set.h"
 #include "absl/strings/string_view.h"
 #include "services/capacity/core/inventory.h"
 #include "services/capacity/core/state.h"
@@ -56,19 +58,61 @@ int64_t CountFree(const Inventory& inventory, const Choice& choice);
 // when it has all.
 int64_t CountWholeRacks(const Inventory& inventory, const Choice& choice);
 
-// The next machines for a pool that is to get `nodes` more, all of one rack, at most `nodes`, never
-// empty while the choice has free machines. Called again for the rest once these are held.
-//  * fabric: the one where the pool has most machines; else the one with least room that holds all
-//  of `nodes`; else the one
-//    with most room;
-//  * rack within it: one where the pool has machines; else, as with fabrics, the tightest that
-//  holds them all, else the roomiest;
-//  * machines within it: lowest slot, then id. Every tie goes to the lower name.
-// Room is what the choice has there. Costs O(log), and O(label classes × (fabrics + racks of one))
-// when the choice does not have all.
-std::vector<std::string> ChooseMachines(const State& state, const Inventory& inventory,
-                                        const Choice& choice, absl::string_view pool_uid,
-                                        int64_t nodes);
+// Fabrics, or the racks of one, by what they have to give; none that has nothing.
+class Rooms {
+ public:
+  using Sizes = absl::btree_map<std::string, int64_t>;
+
+  Rooms() = default;
+  explicit Rooms(Sizes sizes);
+
+  bool empty() const { return sizes_.empty(); }
+  bool Has(const std::string& name) const { return sizes_.contains(name); }
+  const BySize& by_size() const { return by_size_; }
+  // There must be as much.
+  void Take(const std::string& name, int64_t nodes);
+
+ private:
+  Sizes sizes_;
+  BySize by_size_;
+};
+
+// Chooses the machines of one grant, rack by rack: of those that the choice has, first the ones
+// that the fewest of the waiting affinities match. What it is made of must outlive it.
+class MachineChooser {
+ public:
+  MachineChooser(const State& state, const Inventory& inventory, const Choice& choice,
+                 const WaitingAffinities& waiting, std::string pool_uid);
+
+  // The next machines for the pool, which is to get `nodes` more, all of one rack, at most `nodes`,
+  // never empty while the choice has free machines. To be called again for the rest, and only for
+  // that, once these are held and with nothing else changed.
+  //  * fabric: the one where the pool has most machines; else the one with least room that holds all
+  //    of `nodes`; else the one with most room;
+  //  * rack within it: one where the pool has machines; else, as with fabrics, the tightest that
+  //    holds them all, else the roomiest;
+  //  * machines within it: lowest slot, then id. Every tie goes to the lower name.
+  // Room is what the choice has there. Costs O(log); when the choice does not have all, also O(label
+  // classes × (fabrics + racks of one)) for each fabric, and each time that machines which more of
+  // the affinities match have their turn.
+  std::vector<std::string> Next(int64_t nodes);
+
+ private:
+  void NextLevel();
+  void EnterFabric(int64_t nodes);
+
+  const State& state_;
+  const Inventory& inventory_;
+  const Choice& choice_;
+  const WaitingAffinities& waiting_;
+  const std::string pool_uid_;
+  Choice level_;      // what of the choice is least wanted
+  int64_t free_ = 0;  // of the level, as all below
+  Rooms fabrics_;
+  std::string fabric_;                // from which it takes
+  Rooms racks_;                       // of that fabric
+  absl::btree_set<std::string> own_;  // of these, where the pool had machines before
+};
 
 // The whole racks that could be granted of the choice. Costs as CountWholeRacks.
 absl::btree_set<Inventory::Place> WholeRacksOf(const Inventory& inventory, const Choice& choice);
@@ -98,10 +142,9 @@ class WholeRacks {
   const Inventory& inventory_;
   const Choice& choice_;
   const WaitingAffinities& waiting_;
-  // Those that the fewest could have and that are not given yet; how many by fabric.
+  // Those that the fewest could have and that are not given yet.
   absl::btree_set<Inventory::Place> least_;
-  absl::btree_map<std::string, int64_t> by_fabric_;
-  BySize by_size_;
+  Rooms fabrics_;
 };
 
 // Up to `nodes` free machines of racks where this pool and no other holds machines: all that may go

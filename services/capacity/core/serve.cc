@@ -119,12 +119,9 @@ class Server {
     ClaimRow claim = *staged_.state().FindClaim(uid);
     const std::vector<absl::Time> places = Spend(staged_, claim, turn.places, nodes);
     auto place = places.begin();
+    MachineChooser chooser(staged_.state(), inventory_, choice, waiting, uid);
     while (nodes > 0) {
-      const Choice least = LeastWanted(
-          inventory_, choice, waiting,
-          [](const Labels&, const LabelClass& machines) { return machines.counts.free() > 0; });
-      const std::vector<std::string> ids = ChooseMachines(
-          staged_.state(), inventory_, least, uid, std::min(nodes, CountFree(inventory_, least)));
+      const std::vector<std::string> ids = chooser.Next(nodes);
       for (const std::string& id : ids)
         Hold(staged_, id, claim, turn.key.request_time, *place++, now_);
       nodes -= static_cast<int64_t>(ids.size());

@@ -9,8 +9,10 @@
 namespace muster::capacity {
 namespace {
 
+using testing::Each;
 using testing::ElementsAre;
 using testing::IsEmpty;
+using testing::StartsWith;
 
 class ServeTest : public testing::Test {
  protected:
@@ -299,6 +301,37 @@ TEST_F(ServeTest, GrantedNamesWhatTheCommandBroughtAndNothingWhenRepeated) {
       SyncClaims{{world_.Want("q", 1), world_.Want("p", 2, {{"r-1", ReturnReason::kReleased}})}});
   EXPECT_THAT(views[0]->granted, ElementsAre("r-1"));
   EXPECT_THAT(views[1]->granted, IsEmpty());
+}
+
+TEST_F(ServeTest, WhatOthersWaitForComesLastAndFromTheFabricThatIsUsedMost) {
+  Sync(world_.Want("any", 4));
+  Sync(World::Where(world_.Want("nvme", 1), "disk", {"nvme"}));
+  std::vector<MachineRow> machines;
+  for (int i = 0; i < 3; ++i) {
+    machines.push_back(World::Labelled(World::Machine(absl::StrCat("a-", i), "f1", "a", i), "disk",
+                                       i < 2 ? "nvme" : "hdd"));
+    machines.push_back(World::Labelled(World::Machine(absl::StrCat("b-", i), "f2", "b", i), "disk",
+                                       i < 1 ? "nvme" : "hdd"));
+  }
+  world_.Register(machines);
+  EXPECT_THAT(Held("any"), ElementsAre("a-2", "b-0", "b-1", "b-2"));
+  EXPECT_THAT(Held("nvme"), ElementsAre("a-0"));
+}
+
+// It would take minutes if all racks were looked at anew for each that is taken from.
+TEST_F(ServeTest, AClaimTakesWhatItMayHaveOfVeryManyRacks) {
+  constexpr int kRacks = 25'000;
+  for (int rack = 0; rack < kRacks; ++rack) {
+    const std::string name = absl::StrCat("r", rack);
+    world_.Register({World::Labelled(World::Machine("nvme-" + name, "", name, 0), "disk", "nvme"),
+                     World::Labelled(World::Machine("hdd-" + name, "", name, 1), "disk", "hdd")});
+  }
+  const ClaimView view = Sync(World::Where(world_.Want("p", kRacks), "disk", {"nvme"}));
+  EXPECT_EQ(view.machines.size(), size_t{kRacks});
+  EXPECT_THAT(view.machines, Each(StartsWith("nvme-")));
+  // Nor for one without affinity while others wait.
+  Sync(World::Where(world_.Want("waits", 1), "disk", {"tape"}));
+  EXPECT_EQ(Sync(world_.Want("q", kRacks)).machines.size(), size_t{kRacks});
 }
 
 }  // namespace
