@@ -125,7 +125,8 @@ void Adapter::FindNodesToGo(Brake::PendingRemovals& pending) const {
     const bool ours = !OrphanName(*object, "").empty();
     if (ours || node != nullptr) ++pending.all_nodes.nodes;
     // One that bears the mark of another life need not be ours otherwise.
-    const bool goes = node == nullptr ? ours : CompareLives(*node, *object) != 0;
+    const bool goes =
+        node == nullptr ? ours : CompareLives(*node, *object) != 0 && !IsTakenOver(*node, *object);
     if (!goes || object->deleting) continue;
     if (IsToldToGo(*object) || known_->SawEndOf(*object)) continue;
     if (history_->Judge(object->uid) != History::Verdict::kObey) continue;

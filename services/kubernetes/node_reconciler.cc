@@ -196,7 +196,8 @@ std::optional<Outcome> NodeReconciler::CheckLife(const std::optional<std::string
     parts_.history->See(here, object.uid);
     return std::nullopt;
   }
-  switch (Judge(object)) {
+  // One that is taken over does not go: that is no removal to be held.
+  switch (IsTakenOver(*facts.node, object) ? parts_.history->Judge(object.uid) : Judge(object)) {
     case History::Verdict::kWait:
       return Later(kWatchIsLate);
     case History::Verdict::kKeep:

@@ -40,6 +40,11 @@ bool IsOver(Node::State state) {
   return state == Node::STATE_DELETED || state == Node::STATE_DELIVERY_FAILED;
 }
 
+bool IsToldToRun(const Node& node) {
+  return node.desired().phase() == v1::NodeDesired::PHASE_RUNNING &&
+         !node.desired().node_profile().empty();
+}
+
 class Planner {
  public:
   explicit Planner(const NodeFacts& facts)
@@ -57,7 +62,7 @@ class Planner {
       // The same machine in the same pool: the v1 Node goes on as that Node's.
       age = 0;
     }
-    if (age < 0 && IsTakenOver()) age = 0;
+    if (IsTakenOver(node_, *facts_.object)) age = 0;
     if (age < 0 || (age == 0 && IsOver(node_.state()))) plan_.remove = !facts_.object->deleting;
     // A mark that is later than the Node that is known: what is known is out of date.
     if (age != 0 || IsOver(node_.state())) return std::move(plan_);
@@ -83,17 +88,6 @@ class Planner {
   bool IsOfItsPool() const {
     const auto uid = facts_.object->labels.find(kPoolUidLabel);
     return uid != facts_.object->labels.end() && uid->second == node_.pool_uid();
-  }
-
-  bool IsToldToRun() const {
-    return node_.desired().phase() == v1::NodeDesired::PHASE_RUNNING &&
-           !node_.desired().node_profile().empty();
-  }
-
-  // Of a v1 Node of an earlier life: the kubelet of this one posts there. It found the object at
-  // its start, and makes none of its own once that is gone. The mark is old until the first patch.
-  bool IsTakenOver() const {
-    return IsToldToRun() && facts_.object->heartbeat_time > TimeOf(node_.create_time());
   }
 
   NodeReport& Report(NodeReport::Observation observation, const std::string& message = "") {
@@ -126,7 +120,7 @@ class Planner {
     const bool ready = facts_.object->ready.value_or(false);
     bool arrived = state == Node::STATE_REGISTERED;
     if (state == Node::STATE_ASSIGNED || state == Node::STATE_BOOTING) {
-      if (!IsToldToRun()) return false;
+      if (!IsToldToRun(node_)) return false;
       // One that does not say what it runs: what is desired does not change in delivery.
       ReportRegistered(RunsProfile().empty() ? node_.desired().node_profile() : RunsProfile());
       arrived = true;
@@ -268,6 +262,11 @@ class Planner {
 int CompareLives(const Node& node, const NodeObject& object) {
   const auto mark = object.annotations.find(kLifeAnnotation);
   return mark == object.annotations.end() ? 0 : mark->second.compare(LifeMark(node));
+}
+
+bool IsTakenOver(const Node& node, const NodeObject& object) {
+  return CompareLives(node, object) < 0 && IsToldToRun(node) &&
+         object.heartbeat_time > TimeOf(node.create_time());
 }
 
 NodePlan PlanNode(const NodeFacts& facts) {

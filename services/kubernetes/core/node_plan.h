@@ -56,9 +56,14 @@ NodePlan PlanNode(const NodeFacts& facts);
 bool SaysNoWork(const lifecycle::v1::Node& node, const NodeObject* object, const NodePlan& plan);
 
 // Of the v1 Node against Muster's: 0 the same life of the machine, or not marked yet; negative: the
-// v1 Node is left over from an earlier one, unless the kubelet of now posts there; positive: Muster's
-// Node is out of date.
+// v1 Node is left over from an earlier one, unless it is taken over; positive: Muster's Node is out
+// of date.
 int CompareLives(const lifecycle::v1::Node& node, const NodeObject& object);
+
+// Of a v1 Node of an earlier life: the kubelet of this one posts there, so that it is to stay. The
+// kubelet found it at its start, and makes none of its own once that is gone. The mark is old until
+// the first patch.
+bool IsTakenOver(const lifecycle::v1::Node& node, const NodeObject& object);
 
 // A v1 Node that bears our pool label although Muster has no such Node: to be deleted once Muster
 // has confirmed it. Empty, or the Muster Node's name below the cluster's:

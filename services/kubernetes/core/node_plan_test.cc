@@ -139,6 +139,7 @@ TEST(PlanNode, OneOfAnEarlierLifeGoesOnWhereTheKubeletOfNowPosts) {
     SCOPED_TRACE(Node::State_Name(row.state));
     Node node = MakeNode(row.state);
     const bool runs = node.desired().phase() == lifecycle::v1::NodeDesired::PHASE_RUNNING;
+    EXPECT_EQ(IsTakenOver(node, object), runs);
     const NodePlan plan = Plan(node, &object);
     EXPECT_EQ(plan.remove, !runs);
     EXPECT_EQ(Observations(plan), runs ? row.ready : std::vector<NodeReport::Observation>());
@@ -162,9 +163,11 @@ TEST(PlanNode, OneOfAnEarlierLifeThatIsNotReadyYetGoesOnToo) {
 }
 
 TEST(PlanNode, OneOfALaterLifeIsLeftAlone) {
-  const NodeObject object = OfLife("2025-05-30T17:36:00.123457Z");
+  NodeObject object = OfLife("2025-05-30T17:36:00.123457Z");
+  object.heartbeat_time = Then() + absl::Seconds(1);
   for (const Row& row : Table()) {
     const Node node = MakeNode(row.state);
+    EXPECT_FALSE(IsTakenOver(node, object));
     const NodePlan plan = Plan(node, &object, {MakePod("a", Class::kGuarded)});
     EXPECT_FALSE(plan.writes());
     EXPECT_THAT(plan.reports, IsEmpty());

@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "tests/testing/patience.h"
 
 namespace muster::testing {
@@ -135,6 +136,41 @@ void AdapterTestBase::Register(const std::string& name, const std::string& provi
                    {"status", {{"conditions", Json::array({ready})}}}});
   ASSERT_TRUE(made.ok()) << made.status();
   registered_.push_back(name);
+}
+
+void AdapterTestBase::SetReady(const std::string& node, bool ready) {
+  const Json condition = {
+      {"type", "Ready"},
+      {"status", ready ? "True" : "False"},
+      {"reason", ready ? "KubeletReady" : "KubeletNotReady"},
+      {"message", ready ? "" : "PLEG is not healthy"},
+      // After now though the rest of a second is cut off.
+      {"lastHeartbeatTime", absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", absl::Now() + absl::Seconds(1),
+                                             absl::UTCTimeZone())}};
+  const auto written = stack().client().Patch(
+      kubernetes::PatchType::kApply, absl::StrCat(kNodesPath, "/", node, "/status"),
+      {{"apiVersion", "v1"},
+       {"kind", "Node"},
+       {"metadata", {{"name", node}}},
+       {"status", {{"conditions", Json::array({condition})}}}},
+      {{"fieldManager", "kubelet"}, {"force", "true"}});
+  ASSERT_TRUE(written.ok()) << written.status();
+}
+
+std::vector<std::string> AdapterTestBase::TakeOver(const std::vector<std::string>& pools) {
+  std::vector<std::string> machines;
+  for (const std::string& pool : pools) {
+    machines.push_back(Deliver(pool));
+    Until([&] { return !MusterNodesOf(pool).at(0).desired().node_profile().empty(); },
+          "the order to boot");
+  }
+  stack().KillAdapter();
+  for (const std::string& machine : machines) {
+    Register(machine, absl::StrCat("muster://RNO2A/", machine),
+             {{"node.coreweave.cloud/node-create-time", "2020-01-01T00:00:00.000000Z"}});
+    SetReady(machine, true);
+  }
+  return machines;
 }
 
 bool AdapterTestBase::AwaitState(const std::string& node, const std::string& state) {

@@ -60,9 +60,14 @@ class AdapterTestBase : public ::testing::Test {
   static AdapterStack::Options WithoutKubelets();
   // A pool of one Node; the machine that is to become it.
   std::string Deliver(const std::string& pool, const Json& spec = Json::object());
+  // While no adapter looks, and once they are told to boot, their kubelets come up and find the v1
+  // Nodes of an earlier life. The machines, one of each pool.
+  std::vector<std::string> TakeOver(const std::vector<std::string>& pools);
   // As a kubelet does. The v1 Node is gone when the test ends.
   void Register(const std::string& name, const std::string& provider_id,
                 const Json& annotations = Json::object());
+  // As its kubelet says, from now on.
+  void SetReady(const std::string& node, bool ready);
   bool AwaitState(const std::string& node, const std::string& state);
   // A machine of that pool joins as a v1 Node of its name, until that is in production.
   void JoinAs(const std::string& machine);

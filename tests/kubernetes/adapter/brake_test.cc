@@ -125,5 +125,14 @@ TEST_F(BrakeTest, OrdinaryDeletionsAreNotHeld) {
   for (const std::string& pool : pools) Until([&] { return !MusterHas(pool); }, pool);
 }
 
+// They stay, though their marks are of an earlier life.
+TEST_F(BrakeTest, NodesThatTheirKubeletsOfNowTookOverAreNoRemovals) {
+  const std::vector<std::string> nodes = TakeOver({Name(), Name()});
+  stack().StartAdapter();
+  for (const std::string& node : nodes) EXPECT_TRUE(AwaitState(node, "production"));
+  EXPECT_EQ(There(nodes), 2U);
+  AwaitHeld("node", 0);
+}
+
 }  // namespace
 }  // namespace muster::testing

@@ -1,5 +1,4 @@
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "tests/kubernetes/adapter/adapter_test_base.h"
 #include "tests/testing/patience.h"
@@ -16,26 +15,6 @@ constexpr absl::Duration kSoon = absl::Seconds(20);
 class NodesTest : public AdapterTest<NodesTest> {
  public:
   static AdapterStack::Options MakeOptions() { return WithoutKubelets(); }
-
- protected:
-  void SetReady(const std::string& node, bool ready) {
-    const Json condition = {
-        {"type", "Ready"},
-        {"status", ready ? "True" : "False"},
-        {"reason", ready ? "KubeletReady" : "KubeletNotReady"},
-        {"message", ready ? "" : "PLEG is not healthy"},
-        // After now though the rest of a second is cut off.
-        {"lastHeartbeatTime", absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", absl::Now() + absl::Seconds(1),
-                                               absl::UTCTimeZone())}};
-    const auto written = stack().client().Patch(
-        kubernetes::PatchType::kApply, absl::StrCat(kNodesPath, "/", node, "/status"),
-        {{"apiVersion", "v1"},
-         {"kind", "Node"},
-         {"metadata", {{"name", node}}},
-         {"status", {{"conditions", Json::array({condition})}}}},
-        {{"fieldManager", "kubelet"}, {"force", "true"}});
-    ASSERT_TRUE(written.ok()) << written.status();
-  }
 };
 
 TEST_F(NodesTest, IsMatchedByItsProviderIdWhateverItsName) {
@@ -81,13 +60,7 @@ TEST_F(NodesTest, WhatIsLeftOfAnEarlierLifeIsDeleted) {
 // A kubelet takes the object that it finds at its start, and makes no other once that is gone.
 TEST_F(NodesTest, WhatIsLeftOfAnEarlierLifeIsKeptOnceTheNextOnesKubeletHasIt) {
   const std::string pool = Name();
-  const std::string machine = Deliver(pool);
-  Until([&] { return !MusterNodesOf(pool).at(0).desired().node_profile().empty(); },
-        "the order to boot");
-  stack().KillAdapter();
-  Register(machine, absl::StrCat("muster://RNO2A/", machine),
-           {{"node.coreweave.cloud/node-create-time", "2020-01-01T00:00:00.000000Z"}});
-  SetReady(machine, true);
+  const std::string machine = TakeOver({pool}).at(0);
   const Json uid = stack().GetNode(machine)["metadata"]["uid"];
   stack().StartAdapter();
   ASSERT_TRUE(AwaitState(machine, "production"));
