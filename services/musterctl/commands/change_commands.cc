@@ -152,9 +152,11 @@ Command RolloutCommand() {
       .details =
           "status: until the reconfiguration that was last asked for is over; exit code 1 when "
           "it halted or was\n"
-          "cancelled, or Nodes are left. history: the configurations that it had. undo: back to "
-          "the one before\n"
-          "(rollback). To begin one: reconfigure; to take a pending configuration: promote.\n"
+          "cancelled, Nodes are left, or the configuration is disabled. history: the "
+          "configurations "
+          "that it had.\n"
+          "undo: back to the one before (rollback). To begin one: reconfigure; to take a pending\n"
+          "configuration: promote.\n"
           "--dry-run is of undo, pause and resume.",
       .examples =
           "rollout status nodepool/train --timeout=1h\n"

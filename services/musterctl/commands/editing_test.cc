@@ -454,6 +454,33 @@ TEST_F(RolloutTest, StatusGoesByTheConditionAndNotByTheRevisions) {
   EXPECT_EQ(RunLine(status), kDone) << err();
 }
 
+// Nothing gets there any more: it is not waited for.
+TEST_F(RolloutTest, StatusFailsWhereTheActiveConfigurationIsDisabled) {
+  using Reconfiguration = lifecycle::v1::Reconfiguration;
+  const auto disable = [](lifecycle::v1::NodePool& pool, int revision) {
+    pool.mutable_status()->mutable_node_configuration_revisions(revision)->set_disabled(true);
+  };
+  for (const auto state : {Reconfiguration::STATE_DONE, Reconfiguration::STATE_CANCELLED}) {
+    SCOPED_TRACE(state);
+    lifecycle::v1::NodePool disabled = In(state, 1, 2);
+    Say(disabled, "InternalError",
+        "Configuration np-0123456789ab is disabled: too many boots failed.");
+    lifecycle::v1::NodePool former = disabled;
+    disable(former, 0);
+    disable(disabled, 1);
+    api_.pools = {former, disabled};
+    EXPECT_EQ(RunLine({"rollout", "status", "np/train"}), kFailed);
+    EXPECT_THAT(out(), StartsWith("Waiting for nodepool/train: ")) << "a former one is no obstacle";
+    EXPECT_EQ(err(),
+              "error: nodepool/train: Configuration np-0123456789ab is disabled: too many boots "
+              "failed.\n");
+    // All that stay may be at it.
+    Say(disabled, "AllNodesUpToDate", "All nodes are on the current configuration.");
+    api_.pools = {disabled};
+    EXPECT_EQ(RunLine({"rollout", "status", "np/train"}), kDone) << err();
+  }
+}
+
 TEST_F(RolloutTest, OfSeveralNodePools) {
   using Reconfiguration = lifecycle::v1::Reconfiguration;
   api_.pools = {In(Reconfiguration::STATE_DONE, 3, 0)};

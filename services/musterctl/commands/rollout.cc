@@ -37,6 +37,14 @@ int64_t Behind(const NodePool& pool) {
   return nodes;
 }
 
+// Too many boots failed: no further Node boots into the active configuration.
+bool IsDisabled(const NodePool& pool) {
+  const auto& revisions = pool.status().node_configuration_revisions();
+  return std::any_of(revisions.begin(), revisions.end(), [&](const NodeConfiguration& revision) {
+    return revision.disabled() && revision.node_profile() == pool.status().node_profile();
+  });
+}
+
 // How far it is, and whether that is the end: an error where it ended otherwise than well.
 struct RolloutProgress {
   std::string line = {};
@@ -67,6 +75,9 @@ RolloutProgress WithoutReconfiguration(const NodePool& pool, const std::string& 
             absl::FailedPreconditionError(absl::StrCat(
                 label, ": ", said->message(), " No reconfiguration runs; musterctl reconfigure ",
                 label, " begins one"))};
+  }
+  if (is_known && said->reason() == reason::kInternalError && IsDisabled(pool)) {
+    return {"", true, absl::FailedPreconditionError(absl::StrCat(label, ": ", said->message()))};
   }
   return {.line = absl::StrCat(
               "Waiting for ", label, ": ",
