@@ -67,6 +67,10 @@ class Connection {
 
   // Whether a name of the scope says where it is: neither all organizations nor all clusters.
   bool is_one_cluster() const { return scope_.organization != "-" && scope_.cluster != "-"; }
+  // Whether PoolName says where it is: several of all clusters may have a NodePool of an id. Empty: none is meant.
+  bool IsPlaced(const std::string& pool) const {
+    return !pool.empty() && (is_one_cluster() || absl::StrContains(pool, "/"));
+  }
 
   client::Client& client() { return client_; }
   const std::shared_ptr<grpc::Channel>& channel() const { return client_.channel(); }

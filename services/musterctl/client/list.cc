@@ -2,7 +2,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "services/musterctl/client/connection.h"
@@ -84,9 +83,7 @@ absl::Status ListLifecycle(Connection& connection, Kind kind, const ListRange& r
   lifecycle::v1::ListEventsRequest request;
   request.set_parent(connection.Cluster());
   request.set_filter(filter);
-  // Several of all clusters may have a NodePool of that id.
-  const bool is_anywhere = !connection.is_one_cluster() && !absl::StrContains(range.pool, "/");
-  if (!range.pool.empty() && !is_anywhere) {
+  if (connection.IsPlaced(range.pool)) {
     ASSIGN_OR_RETURN(const Item found, GetItem(connection, Kind::kNodePool, range.pool));
     request.set_parent(Connection::ClusterOf(NameOf(found)));
     request.set_pool_uid(std::get<lifecycle::v1::NodePool>(found).uid());

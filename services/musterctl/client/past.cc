@@ -82,9 +82,9 @@ absl::StatusOr<std::vector<Item>> ListPast(Connection& connection, Kind kind,
   history::v1::ListPastRequest request;
   // Of all clusters (`-`): what an organization has, or all of them have.
   const bool of_cluster = kind <= Kind::kEvent && !absl::EndsWith(connection.Cluster(), "/-");
-  request.set_parent(!pool.empty() ? connection.PoolName(pool)
-                     : of_cluster  ? connection.Cluster()
-                                   : connection.Organization());
+  request.set_parent(connection.IsPlaced(pool) ? connection.PoolName(pool)
+                     : of_cluster              ? connection.Cluster()
+                                               : connection.Organization());
   switch (kind) {
     case Kind::kCluster:
       request.set_collection("clusters");

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
+#include "muster/history/v1/history_service.grpc.pb.h"
 #include "muster/lifecycle/v1/lifecycle_service.grpc.pb.h"
 #include "muster/quota/v1/quota_service.grpc.pb.h"
 #include "services/musterctl/client/api.h"
@@ -20,13 +21,15 @@ using ::testing::Pair;
 
 // What an organization sees: no machines. Answers lists with what is there, as a server without filters.
 class NarrowServer final : public lifecycle::v1::LifecycleService::Service,
-                           public quota::v1::QuotaService::Service {
+                           public quota::v1::QuotaService::Service,
+                           public history::v1::HistoryService::Service {
  public:
   NarrowServer() {
     grpc::ServerBuilder builder;
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
     builder.RegisterService(static_cast<lifecycle::v1::LifecycleService::Service*>(this));
     builder.RegisterService(static_cast<quota::v1::QuotaService::Service*>(this));
+    builder.RegisterService(static_cast<history::v1::HistoryService::Service*>(this));
     server_ = builder.BuildAndStart();
   }
   std::unique_ptr<Api> Connect(const Scope& scope = {"acme", "example"}) const {
@@ -56,6 +59,11 @@ class NarrowServer final : public lifecycle::v1::LifecycleService::Service,
     lists.emplace_back(request->parent(), request->filter());
     return grpc::Status::OK;
   }
+  grpc::Status ListPast(grpc::ServerContext*, const history::v1::ListPastRequest* request,
+                        history::v1::ListPastResponse*) override {
+    lists.emplace_back(request->parent(), request->collection());
+    return grpc::Status::OK;
+  }
   grpc::Status WatchLifecycle(grpc::ServerContext*,
                               const lifecycle::v1::WatchLifecycleRequest* request,
                               grpc::ServerWriter<lifecycle::v1::WatchLifecycleResponse>*) override {
@@ -69,7 +77,7 @@ class NarrowServer final : public lifecycle::v1::LifecycleService::Service,
   }
 
   std::vector<std::string> nodes;
-  std::vector<std::pair<std::string, std::string>> lists;  // parents and filters
+  std::vector<std::pair<std::string, std::string>> lists;  // parents and filters, or collections
   std::vector<std::string> got;                            // NodePools
   std::vector<std::string> prefixes;                       // of watches
 
@@ -135,6 +143,22 @@ TEST(NarrowApiTest, EventsOfANodePoolOfAllClustersAreListedWithoutIt) {
   ASSERT_TRUE(server.Connect()->List(Kind::kEvent, "train").ok());
   EXPECT_THAT(server.got, ElementsAre(train, train));
   EXPECT_THAT(server.lists.back(), Pair(kCluster, ""));
+}
+
+// History takes no name of a NodePool that may be anywhere.
+TEST(NarrowApiTest, NodesThatANodePoolHadAreListedOfAllClustersWithoutIt) {
+  NarrowServer server;
+  const auto parent = [&](const Scope& scope, const std::string& pool) {
+    const auto nodes = server.Connect(scope)->ListPast(Kind::kNode, pool, int64_t{41});
+    EXPECT_TRUE(nodes.ok()) << nodes.status();
+    EXPECT_EQ(server.lists.back().second, "nodes");
+    return server.lists.back().first;
+  };
+  const std::string train = absl::StrCat(kCluster, "/nodePools/train");
+  EXPECT_EQ(parent({"-", "-"}, "train"), "organizations/-");
+  EXPECT_EQ(parent({"acme", "-"}, "train"), "organizations/acme");
+  EXPECT_EQ(parent({"acme", "-"}, train), train);
+  EXPECT_EQ(parent({"acme", "example"}, "train"), train);
 }
 
 TEST(NarrowApiTest, WatchesAskForNoMoreThanTheirRange) {

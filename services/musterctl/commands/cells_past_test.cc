@@ -119,6 +119,31 @@ TEST_F(CellsPastTest, GetShowsWhatWas) {
   EXPECT_EQ(err(), "error: cell east: nobody is there (UNAVAILABLE)\n");
 }
 
+// Of all clusters the server tells of the Nodes of others, too.
+TEST_F(CellsPastTest, GetShowsTheNodesThatANodePoolHad) {
+  const auto node = [](const std::string& path) {
+    lifecycle::v1::Node made;
+    made.set_name("organizations/acme/clusters/" + path);
+    return made;
+  };
+  east_.items[Kind::kNode] = {node("c-east/nodePools/train/nodes/g1"),
+                              node("c-east/nodePools/trainer/nodes/g2")};
+  west_.items[Kind::kNode] = {node("c-west/nodePools/eval/nodes/g3"),
+                              node("c-west/nodePools/train/nodes/g4")};
+  const auto names = [&](const std::string& pool) {
+    EXPECT_EQ(
+        RunLine({"get", "nodes", "-A", absl::StrCat("--nodepool=", pool), "--at=1h", "-o", "name"}),
+        kDone)
+        << err();
+    return out();
+  };
+  EXPECT_EQ(names("train"),
+            "node/organizations/acme/clusters/c-east/nodePools/train/nodes/g1\n"
+            "node/organizations/acme/clusters/c-west/nodePools/train/nodes/g4\n");
+  EXPECT_EQ(names("nodepool/eval"),
+            "node/organizations/acme/clusters/c-west/nodePools/eval/nodes/g3\n");
+}
+
 TEST_F(CellsPastTest, DiffIsOfTheCellThatHadIt) {
   west_.past = {Past("c-west", 7), Past("c-west", 9)};
   EXPECT_EQ(RunLine({"diff", "np/train", "--since=1h"}), kDone) << err();

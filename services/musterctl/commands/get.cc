@@ -110,6 +110,13 @@ void NoteUnknownField(Session& session, const std::string& field, Kind kind) {
   session.world.err << "note: none of the " << KindPlural(kind) << " has a field " << field << "\n";
 }
 
+// Of a whole list. The server may have told of more NodePools than the one that is asked for.
+void KeepAsked(Session& session, const Query& query, Kind kind, std::vector<Item>& items) {
+  std::erase_if(items, [&](const Item& item) { return !OfPool(item, query.pool); });
+  NoteUnknownField(session, query.selection.UnknownField(items), kind);
+  query.selection.Filter(items);
+}
+
 absl::Status GetAt(Session& session, const Query& query) {
   const CommandLine& line = session.line;
   const Kind kind = query.asked.kinds[0];
@@ -119,8 +126,7 @@ absl::Status GetAt(Session& session, const Query& query) {
   if (kind == Kind::kQuota) session.world.err << "note: what quotas held then is not told\n";
   if (query.asked.named.empty()) {
     ASSIGN_OR_RETURN(std::vector<Item> items, session.api.ListPast(kind, query.pool, then));
-    NoteUnknownField(session, query.selection.UnknownField(items), kind);
-    query.selection.Filter(items);
+    KeepAsked(session, query, kind, items);
     if (items.empty()) RETURN_IF_ERROR(TellNone(session, query, kind));
     if (line.Has("sort-by")) RETURN_IF_ERROR(SortItems(line.Get("sort-by"), items));
     return PrintAll(items, query.format, true, session);
@@ -192,9 +198,7 @@ absl::Status ListWhole(Session& session, const Query& query) {
     ASSIGN_OR_RETURN(std::vector<Item> items, query.machines
                                                   ? session.api.ListMachines(*query.machines)
                                                   : session.api.List(kind, RangeOf(query, kind)));
-    std::erase_if(items, [&](const Item& item) { return !OfPool(item, query.pool); });
-    NoteUnknownField(session, query.selection.UnknownField(items), kind);
-    query.selection.Filter(items);
+    KeepAsked(session, query, kind, items);
     if (items.empty()) RETURN_IF_ERROR(TellNone(session, query, kind));
     if (session.line.Has("sort-by")) {
       RETURN_IF_ERROR(SortItems(session.line.Get("sort-by"), items));
