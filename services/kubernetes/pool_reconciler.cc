@@ -303,8 +303,9 @@ absl::Status PoolReconciler::CarryOutOrder(const NodePoolObject& object, const P
                                            bool& more) {
   if (!object.promote && !object.rollback) return absl::OkStatus();
   const Memory memory = Recall(object);
-  // What would be pending with that spec is not known.
-  if (memory.refusal && object.promote == "pending" && !object.rollback) {
+  // What would be pending with a spec that nobody took is not known.
+  const bool of_spec = object.promote == "pending" && !object.rollback;
+  if (memory.refusal && of_spec) {
     if (memory.refusal->may_pass()) return absl::OkStatus();
     return RefuseOrder(object, StandingOrder(object),
                        absl::StrCat("The spec was refused: ", memory.refusal->message));
@@ -316,9 +317,14 @@ absl::Status PoolReconciler::CarryOutOrder(const NodePoolObject& object, const P
   if (untold) {
     const std::optional<std::string> invalid = WhyInvalid(*pool, memory.muster_generation);
     if (!invalid) return absl::UnavailableError("configuration does not know the pool's spec yet");
-    more = true;  // the other one may be there, too
-    return RefuseOrder(object, StandingOrder(object),
-                       absl::StrCat("The pool has no configuration: ", *invalid));
+    // All else is of the configurations that it had with earlier specs.
+    if (!found.ok() || of_spec) {
+      more = true;  // the other one may be there, too
+      return RefuseOrder(object, StandingOrder(object),
+                         absl::StrCat(found.ok() ? "Configuration has not taken this spec: "
+                                                 : "The pool has no configuration: ",
+                                      *invalid));
+    }
   }
   RETURN_IF_ERROR(found.status());
   return TakeStep(object, NextOrder(object, *found), memory.order_id, more);

@@ -14,10 +14,12 @@
 #include "muster/configuration/v1/configuration_service.grpc.pb.h"
 #include "muster/lifecycle/v1/lifecycle_service.grpc.pb.h"
 #include "prometheus/registry.h"
+#include "services/common/condition_names.h"
 #include "services/common/mutex.h"
 #include "services/kubernetes/core/names.h"
 #include "services/kubernetes/pool_reconciler.h"
 #include "tests/kubernetes/fake_api_server/fake_api_server.h"
+#include "tests/testing/patience.h"
 
 namespace muster::testing {
 namespace {
@@ -26,6 +28,7 @@ using configuration::v1::PoolConfiguration;
 using kubernetes::Client;
 using kubernetes::Json;
 using kubernetes::kPromoteAnnotation;
+using kubernetes::kRollbackAnnotation;
 using lifecycle::v1::NodePool;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
@@ -54,7 +57,7 @@ class LifecycleOfPools final : public lifecycle::v1::LifecycleService::Service {
   grpc::Status answer_ MUSTER_GUARDED_BY(mutex_);
 };
 
-// What lifecycle has told it, and what was promoted.
+// What lifecycle has told it, and what was promoted and rolled back to.
 class ConfigurationOfPool final : public configuration::v1::ConfigurationService::Service {
  public:
   grpc::Status GetPoolConfiguration(grpc::ServerContext*,
@@ -72,6 +75,14 @@ class ConfigurationOfPool final : public configuration::v1::ConfigurationService
     *response = configuration_;
     return grpc::Status::OK;
   }
+  grpc::Status RollbackConfiguration(grpc::ServerContext*,
+                                     const configuration::v1::RollbackConfigurationRequest* request,
+                                     PoolConfiguration* response) override {
+    MutexLock lock(mutex_);
+    rolled_back_.push_back(request->node_profile());
+    *response = configuration_;
+    return grpc::Status::OK;
+  }
 
   void Set(int64_t generation, const std::string& pending) {
     MutexLock lock(mutex_);
@@ -82,11 +93,16 @@ class ConfigurationOfPool final : public configuration::v1::ConfigurationService
     MutexLock lock(mutex_);
     return promoted_;
   }
+  std::vector<std::string> rolled_back() const {
+    MutexLock lock(mutex_);
+    return rolled_back_;
+  }
 
  private:
   mutable Mutex mutex_;
   PoolConfiguration configuration_ MUSTER_GUARDED_BY(mutex_);
   std::vector<std::string> promoted_ MUSTER_GUARDED_BY(mutex_);
+  std::vector<std::string> rolled_back_ MUSTER_GUARDED_BY(mutex_);
 };
 
 // One pool, which both sides have, and whose upstream has something pending.
@@ -103,8 +119,9 @@ class PoolOrdersTest : public ::testing::Test {
         kubernetes::MusterClient::Options{absl::StrCat("127.0.0.1:", port), "acme", "c1"});
     api_ = *Client::Create({.server = api_server_.url()}, {.user_agent = "adapter"});
     writer_ = std::make_unique<kubernetes::Writer>(api_.get());
-    events_ = std::make_unique<kubernetes::EventMirror>(api_.get(), &metrics_,
-                                                        kubernetes::EventMirror::Options());
+    kubernetes::EventMirror::Options options;
+    options.node_of = [](const std::string&) { return kubernetes::EventNode(); };
+    events_ = std::make_unique<kubernetes::EventMirror>(api_.get(), &metrics_, options);
     identity_ = std::make_unique<kubernetes::Identity>(kubernetes::Identity::Parts{
         .api = api_.get(), .muster = muster_.get(), .metrics = &metrics_});
     history_.Enter("h");
@@ -135,16 +152,41 @@ class PoolOrdersTest : public ::testing::Test {
   }
   absl::Status Reconcile() { return reconciler_->Reconcile(kPool).status; }
   // One update of the object, as `kubectl apply` sends it.
-  void ChangeSpecAndPromote() {
+  void ChangeSpecAndOrder(const char* annotation, const std::string& value) {
     See(api_->Patch(kubernetes::PatchType::kMerge, Path(),
-                    {{"metadata", {{"annotations", {{kPromoteAnnotation, "pending"}}}}},
+                    {{"metadata", {{"annotations", {{annotation, value}}}}},
                      {"spec", {{"gpu", {{"version", "580"}}}}}}));
   }
+  void ChangeSpecAndPromote() { ChangeSpecAndOrder(kPromoteAnnotation, "pending"); }
+  // Lifecycle finds the spec of that generation invalid.
+  void Invalidate(int64_t generation) {
+    NodePool& pool = *told_.mutable_node_pool();
+    pool.set_generation(generation);
+    lifecycle::v1::Condition& validated = *pool.mutable_status()->add_conditions();
+    validated.set_type(condition::kValidated);
+    validated.set_status("False");
+    validated.set_reason(reason::kInvalid);
+    validated.set_message("no such GPU");
+    validated.set_observed_generation(generation);
+    known_.Take(told_, absl::Now());
+  }
   // The annotation; null: it is gone.
-  Json Order() {
+  Json Order(const char* annotation = kPromoteAnnotation) {
     const auto found = api_->Get(Path());
     EXPECT_TRUE(found.ok()) << found.status();
-    return kubernetes::MemberOf(*found, "metadata", "annotations", kPromoteAnnotation);
+    return kubernetes::MemberOf(*found, "metadata", "annotations", annotation);
+  }
+  // What the one event says that was told.
+  std::string Told() {
+    events_->Start();
+    std::string note;
+    const auto is_there = [&] {
+      (void)api_->List(kubernetes::kEventsPath, {},
+                       [&](const Json& event) { note = event["note"].get<std::string>(); });
+      return !note.empty();
+    };
+    Until(is_there, "the event");
+    return note;
   }
 
   LifecycleOfPools lifecycle_;
@@ -164,17 +206,17 @@ class PoolOrdersTest : public ::testing::Test {
          {"kind", "NodePool"},
          {"metadata", {{"name", kPool}, {"finalizers", Json::array({kubernetes::kFinalizer})}}},
          {"spec", {{"instanceType", "gd-8xa100-i128"}, {"targetNodes", 1}}}}));
-    lifecycle::v1::WatchLifecycleResponse told;
-    NodePool& pool = *told.mutable_node_pool();
+    NodePool& pool = *told_.mutable_node_pool();
     pool.set_name(muster_->PoolName(kPool));
     pool.set_uid(made["metadata"]["uid"].get<std::string>());
     pool.set_generation(1);
     pool.set_object_generation(1);
-    known_.Take(told, absl::Now());
+    known_.Take(told_, absl::Now());
     configuration_.Set(1, "np-upstream");
     EXPECT_TRUE(Reconcile().ok());
   }
 
+  lifecycle::v1::WatchLifecycleResponse told_;  // of the pool
   FakeApiServer api_server_;
   prometheus::Registry registry_;
   kubernetes::Metrics metrics_{registry_, "host"};
@@ -232,6 +274,23 @@ TEST_F(PoolOrdersTest, AnOrderWaitsForASpecThatCannotBeTakenNow) {
   configuration_.Set(2, "np-of-the-spec");
   EXPECT_TRUE(Reconcile().ok());
   EXPECT_EQ(Order(), "np-of-the-spec");
+}
+
+// Nobody tells configuration of a spec that is invalid: it keeps what the pool had.
+TEST_F(PoolOrdersTest, WithASpecThatIsInvalidOnlyWhatWouldBePendingIsRefused) {
+  ChangeSpecAndOrder(kRollbackAnnotation, "np-former");
+  EXPECT_TRUE(absl::IsUnavailable(Reconcile()));
+  Invalidate(2);
+  EXPECT_TRUE(Reconcile().ok());
+  EXPECT_EQ(Order(kRollbackAnnotation), nullptr);
+  EXPECT_THAT(configuration_.rolled_back(), ElementsAre("np-former"));
+
+  ChangeSpecAndPromote();
+  EXPECT_TRUE(Reconcile().ok());
+  EXPECT_EQ(Order(), nullptr);
+  EXPECT_THAT(configuration_.promoted(), IsEmpty());
+  EXPECT_EQ(Told(), absl::StrCat(kPromoteAnnotation,
+                                 ": Configuration has not taken this spec: no such GPU"));
 }
 
 }  // namespace
