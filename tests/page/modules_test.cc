@@ -191,10 +191,9 @@ TEST_F(ModulesTest, APositionIsAskedForOnceItHasSettled) {
   EXPECT_EQ(answer["told"], (json{"as of 5"}));
 }
 
-// As that of a server that is frozen, or behind a network that is gone.
-TEST_F(ModulesTest, AStreamThatFallsSilentIsLostAndOpenedAnew) {
-  const json answer = Run("stream.js", "follow", R"(
-    const sources = [], told = [];
+// A stream that says what the test makes it say, and what the page hears: beats, and whether it is connected.
+constexpr char kToldStream[] = R"(
+    const sources = [], told = [], silence = 40;
     globalThis.EventSource = class extends EventTarget {
       static OPEN = 1;
       static CLOSED = 2;
@@ -203,16 +202,33 @@ TEST_F(ModulesTest, AStreamThatFallsSilentIsLostAndOpenedAnew) {
       close() { this.readyState = 2; }
       say(type, data) { this.dispatchEvent(Object.assign(new Event(type), {data: JSON.stringify(data)})); }
     };
+    let lost = () => {};
+    const connected = (is) => { told.push(is); if (!is) setTimeout(lost); };
+    follow({begin: () => {}, frame: () => {}, beat: ({now}) => told.push(now), connected, silence});
+    sources[0].say('open');)";
+
+// As that of a server that is frozen, or behind a network that is gone. Until then it may be slow.
+TEST_F(ModulesTest, AStreamThatFallsSilentIsLostAndOpenedAnew) {
+  const json answer = Run("stream.js", "follow", absl::StrCat(kToldStream, R"(
     return new Promise((done) => {
-      const connected = (is) => {
-        told.push(is);
-        if (!is) setTimeout(() => done({told, states: sources.map((one) => one.readyState)}));
+      let live = 0;
+      lost = () => done({told, live, states: sources.map((one) => one.readyState)});
+      const beat = (now) => {
+        sources[0].say('beat', {now});
+        live = sources.length;
+        if (now < 4) setTimeout(() => beat(now + 1), silence / 2);
       };
-      follow({begin: () => {}, frame: () => {}, beat: ({now}) => told.push(now), connected, silence: 1});
-      sources[0].say('open');
-      sources[0].say('beat', {now: 5});
-    });)");
-  EXPECT_EQ(answer, (json{{"told", {true, 5, false}}, {"states", {2, 1}}}));
+      beat(1);
+    });)"));
+  EXPECT_EQ(answer, (json{{"told", {true, 1, 2, 3, 4, false}}, {"live", 1}, {"states", {2, 1}}}));
+}
+
+// The browser knows that it is lost, and comes back to where it was.
+TEST_F(ModulesTest, AStreamThatTheBrowserOpensIsNotOpenedAnew) {
+  const json answer = Run("stream.js", "follow", absl::StrCat(kToldStream, R"(
+    sources[0].readyState = 0;
+    return new Promise((done) => setTimeout(() => done({told, sources: sources.length}), 3 * silence));)"));
+  EXPECT_EQ(answer, (json{{"told", json::array({true})}, {"sources", 1}}));
 }
 
 TEST_F(ModulesTest, EveryStateOfTheServerHasALook) {
