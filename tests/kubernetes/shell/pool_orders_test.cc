@@ -276,6 +276,15 @@ TEST_F(PoolOrdersTest, AnOrderWaitsForASpecThatCannotBeTakenNow) {
   EXPECT_EQ(Order(), "np-of-the-spec");
 }
 
+// What was wrong with the spec before says nothing of the one that the order came with.
+TEST_F(PoolOrdersTest, AnOrderWaitsForWhatIsSaidOfItsSpecThoughTheFormerWasInvalid) {
+  Invalidate(1);
+  ChangeSpecAndPromote();
+  EXPECT_TRUE(absl::IsUnavailable(Reconcile()));
+  EXPECT_EQ(Order(), "pending");
+  EXPECT_THAT(configuration_.promoted(), IsEmpty());
+}
+
 // Nobody tells configuration of a spec that is invalid: it keeps what the pool had.
 TEST_F(PoolOrdersTest, WithASpecThatIsInvalidOnlyWhatWouldBePendingIsRefused) {
   ChangeSpecAndOrder(kRollbackAnnotation, "np-former");
