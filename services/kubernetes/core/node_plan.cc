@@ -310,7 +310,7 @@ MetadataState MetadataStateOf(const Node& node, const NodeObject* object) {
     const bool left = node.state() == Node::STATE_PREPARED_FOR_TERMINATE;
     return left ? MetadataState::kNone : MetadataState::kPending;
   }
-  // One of an earlier life is about to go.
+  // One of an earlier life is about to go, or to be marked anew.
   const int age = CompareLives(node, *object);
   if (age != 0) return age < 0 ? MetadataState::kPending : MetadataState::kUnknown;
   return MetadataPatch(node, *object) || TaintsPatch(node, *object) ? MetadataState::kPending
