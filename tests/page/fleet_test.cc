@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -47,6 +48,8 @@ void ExpectCount(Browser& browser, const std::string& state) {
             absl::StrCat(counted));
 }
 
+constexpr char kOldPool[] = "organizations/gone/clusters/main/nodePools/old";
+
 class FleetTest : public BrowserTest {
  protected:
   void OpenWith(int machines) {
@@ -55,6 +58,25 @@ class FleetTest : public BrowserTest {
     browser_.Await(absl::StrCat("muster.store.caughtUp && muster.store.machines === ", machines));
     browser_.Await(
         "muster.view.blocks.length > 0 && muster.view.viewOf.size === muster.store.machines");
+  }
+  // A Node that boots on the machine of that number.
+  static void TakeNode(page::Board& board, const std::string& pool, int number,
+                       const std::string& profile = "") {
+    const std::string machine = MadeUpFleet::MachineId(number);
+    lifecycle::v1::WatchLifecycleResponse node;
+    node.set_key(absl::StrCat(pool, "/nodes/", machine));
+    node.mutable_node()->set_name(node.key());
+    node.mutable_node()->set_machine(machine);
+    node.mutable_node()->set_state(lifecycle::v1::Node::STATE_BOOTING);
+    node.mutable_node()->mutable_observed()->set_node_profile(profile);
+    board.Take(node);
+  }
+  // Whatever moment is asked for, it was so.
+  void SetPast(const page::Board& then) {
+    fleet_.SetPast([frame = then.TellAfter(page::Place(), 1000).json](absl::Time at) {
+      return page::Questions::Answer{
+          200, absl::StrCat("{\"at\":", absl::ToUnixMillis(at), ",\"frame\":", frame, "}")};
+    });
   }
 
   MadeUpFleet fleet_;
@@ -202,19 +224,8 @@ TEST_F(FleetTest, ShowsAMomentOfThePastAskedForOnce) {
   const std::string booting = "document.querySelector('.legend [data-name=booting]')";
   ASSERT_EQ(browser_.Evaluate(booting + ".dataset.count"), "4");
   page::Board then = fleet_.board().PlacesAlone();
-  for (const int number : {1, 2, 3, 4}) {
-    lifecycle::v1::WatchLifecycleResponse node;
-    node.set_key(absl::StrCat("organizations/gone/clusters/main/nodePools/old/nodes/",
-                              MadeUpFleet::MachineId(number)));
-    node.mutable_node()->set_name(node.key());
-    node.mutable_node()->set_machine(MadeUpFleet::MachineId(number));
-    node.mutable_node()->set_state(lifecycle::v1::Node::STATE_BOOTING);
-    then.Take(node);
-  }
-  fleet_.SetPast([frame = then.TellAfter(page::Place(), 1000).json](absl::Time at) {
-    return page::Questions::Answer{
-        200, absl::StrCat("{\"at\":", absl::ToUnixMillis(at), ",\"frame\":", frame, "}")};
-  });
+  for (const int number : {1, 2, 3, 4}) TakeNode(then, kOldPool, number);
+  SetPast(then);
   browser_.Evaluate(MoveTo(absl::Minutes(50)));
   browser_.Evaluate(MoveTo(absl::Minutes(40)));
   browser_.Evaluate(MoveTo(absl::Minutes(30)));
@@ -241,6 +252,51 @@ TEST_F(FleetTest, ShowsAMomentOfThePastAskedForOnce) {
   EXPECT_EQ(ColourOf(browser_, MadeUpFleet::MachineId(10)), StateColour(browser_, "free"));
   EXPECT_EQ(browser_.Text("#connection"), "live");
   EXPECT_EQ(fleet_.pasts().size(), 1U);
+}
+
+// The words that they name have other numbers then, and other machines.
+TEST_F(FleetTest, AProfileAndAPoolThatReadAlikeAreThoseOfTheMomentThatIsShown) {
+  OpenWith(200);
+  browser_.Await("!document.getElementById('moment').disabled");
+  browser_.Evaluate("document.getElementById('by-profile').click()");
+  const std::string pool = "organizations/org0/clusters/main/nodePools/pool-0";
+  const std::string profile = "np-000000000000";
+  const std::string profile_entry =
+      absl::StrCat("document.querySelector('.legend [data-name=\"", profile, "\"]')");
+  const std::string pool_entry =
+      absl::StrCat("document.querySelector('.pool-entry [data-name=\"", pool, "\"]')");
+  browser_.Evaluate(
+      absl::StrCat("void (globalThis.entriesOfNow = [", profile_entry, ", ", pool_entry, "])"));
+  const int count = std::stoi(browser_.Evaluate(pool_entry + ".dataset.count").get<std::string>());
+  const size_t now = browser_.Evaluate(absl::StrCat("muster.store.words.indexOf('", pool, "')"));
+
+  page::Board then = fleet_.board().PlacesAlone();
+  const auto next_word = [&] {
+    const auto frame = nlohmann::json::parse(then.TellAfter(page::Place(), 1000).json);
+    return frame["words"][0].get<size_t>() + frame["words"][1].size();
+  };
+  // The colour of a pool's outline, one of eight, goes by the number of its word.
+  for (int i = 0; next_word() % 8 != now % 8; ++i)
+    TakeNode(then, kOldPool, 199, absl::StrCat("np-old-", i));
+  ASSERT_NE(next_word(), now);
+  for (int number = 1; number <= count; ++number) TakeNode(then, pool, number, profile);
+  SetPast(then);
+  browser_.Evaluate(MoveTo(absl::Minutes(30)));
+  browser_.AwaitText("figcaption", "without a Node");
+  ASSERT_EQ(browser_.Evaluate(absl::StrCat("globalThis.entriesOfNow[0] === ", profile_entry)),
+            true);
+  ASSERT_EQ(browser_.Evaluate(absl::StrCat("globalThis.entriesOfNow[1] === ", pool_entry)), true);
+  const auto dims = [&](int number) {
+    return browser_.Evaluate(absl::StrCat("muster.view.painting.dims(muster.store.indexOf.get('",
+                                          MadeUpFleet::MachineId(number), "'))"));
+  };
+  for (const std::string& entry : {profile_entry, pool_entry}) {
+    SCOPED_TRACE(entry);
+    browser_.Evaluate(entry + ".click()");
+    EXPECT_EQ(dims(11), false) << "free now";
+    EXPECT_EQ(dims(190), true) << "without a Node then";
+  }
+  EXPECT_EQ(browser_.Evaluate("muster.store.words[muster.view.painting.highlightPool]"), pool);
 }
 
 TEST_F(FleetTest, WhatIsNotKeptIsSaidAndNowIsShown) {
