@@ -145,7 +145,7 @@ absl::Status NodeReconciler::Confirm(const Node& node, const NodeObject* object,
                                      const std::string& name, const NodePlan& plan) {
   if (plan.reports.empty()) return absl::OkStatus();
   if (object == nullptr) RETURN_IF_ERROR(ConfirmAbsent(node, name));
-  return SaysNoWork(node, object, plan) ? ConfirmNoWork(name) : absl::OkStatus();
+  return SaysNoWork(node, object, plan) ? ConfirmNoWork(object, name) : absl::OkStatus();
 }
 
 absl::Status NodeReconciler::ConfirmAbsent(const Node& node, const std::string& name) {
@@ -168,14 +168,14 @@ absl::Status NodeReconciler::ConfirmAbsent(const Node& node, const std::string& 
   return there ? absl::AbortedError("the Node is there") : parts_.identity->Confirm();
 }
 
-absl::Status NodeReconciler::ConfirmNoWork(const std::string& node) {
+absl::Status NodeReconciler::ConfirmNoWork(const NodeObject* object, const std::string& name) {
   bool work = false;
-  const std::string selector = absl::StrCat("spec.nodeName=", node);
+  const std::string selector = absl::StrCat("spec.nodeName=", name);
   RETURN_IF_ERROR(parts_.api
                       ->List(kPodsPath, {{"fieldSelector", selector}},
                              [&](const Json& pod) {
                                parts_.cluster->pods().Put(pod);
-                               work |= ReadPod(pod).IsWork();
+                               work |= IsWorkOn(object, ReadPod(pod), absl::Now());
                              })
                       .status());
   return work ? absl::AbortedError("there is work on the Node") : absl::OkStatus();

@@ -84,7 +84,7 @@ class NodeReconciler {
   absl::Status Confirm(const lifecycle::v1::Node& node, const NodeObject* object,
                        const std::string& name, const NodePlan& plan);
   absl::Status ConfirmAbsent(const lifecycle::v1::Node& node, const std::string& name);
-  absl::Status ConfirmNoWork(const std::string& node);
+  absl::Status ConfirmNoWork(const NodeObject* object, const std::string& name);
   absl::Status Write(const lifecycle::v1::Node& node, const NodeObject& object,
                      const NodePlan& plan);
   absl::Status WriteMetadata(const NodeObject& object, const NodePlan& plan);

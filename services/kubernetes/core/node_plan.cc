@@ -191,7 +191,7 @@ class Planner {
   std::vector<const PodObject*> Work() const {
     std::vector<const PodObject*> work;
     for (const PodObject& pod : facts_.pods) {
-      if (pod.IsWork()) work.push_back(&pod);
+      if (IsWorkOn(facts_.object, pod, facts_.now)) work.push_back(&pod);
     }
     std::sort(work.begin(), work.end(),
               [](const PodObject* a, const PodObject* b) { return a->key() < b->key(); });
@@ -201,6 +201,7 @@ class Planner {
   void PlanWork() {
     if (!CanHaveWork(node_.state())) return;
     const std::vector<const PodObject*> work = Work();
+    LookAgainAtEnds(work);
     if (work.empty()) {
       if (seen_.active()) Report(NodeReport::OBSERVATION_IDLE);
       return;
@@ -220,6 +221,14 @@ class Planner {
     NodeReport& report = Report(NodeReport::OBSERVATION_ACTIVE);
     report.set_active_pod_count(count);
     for (std::string& name : names) report.add_active_pods(std::move(name));
+  }
+
+  // Nothing may tell when what is leaving a Node that is not ready is work no more.
+  void LookAgainAtEnds(const std::vector<const PodObject*>& work) {
+    for (const PodObject* pod : work) {
+      if (IsWorkOn(facts_.object, *pod, pod->deletion_time)) continue;
+      plan_.look_again = std::min(plan_.look_again, pod->deletion_time - facts_.now);
+    }
   }
 
   // What others did to the v1 Node.
@@ -272,6 +281,11 @@ bool IsTakenOver(const Node& node, const NodeObject& object) {
 NodePlan PlanNode(const NodeFacts& facts) {
   if (facts.node == nullptr) return {};
   return Planner(facts).Run();
+}
+
+bool IsWorkOn(const NodeObject* object, const PodObject& pod, absl::Time now) {
+  const bool confirmed = object == nullptr || object->ready.value_or(false);
+  return pod.IsWork() && (confirmed || !pod.deleting || now < pod.deletion_time);
 }
 
 bool SaysNoWork(const Node& node, const NodeObject* object, const NodePlan& plan) {

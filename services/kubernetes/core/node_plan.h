@@ -50,6 +50,10 @@ struct NodePlan {
 // that was carried out gives an empty one.
 NodePlan PlanNode(const NodeFacts& facts);
 
+// Whether the Pod is work of its v1 Node (null: there is none). Where that is not ready nobody may be
+// left to confirm the end of a Pod that is leaving: it is none once its grace is over.
+bool IsWorkOn(const NodeObject* object, const PodObject& pod, absl::Time now);
+
 // Whether its reports say that no work is left on the Node, of one that is away or whose machine is
 // switched off because of it: that is to be looked up anew. Not so once a drain is forced: it ends
 // whatever is left.

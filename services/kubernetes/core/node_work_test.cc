@@ -130,6 +130,54 @@ TEST(PlanWork, ChangesOfWorkAreToldWithAPauseAndFallingIdleAtOnce) {
               ElementsAre(kActive));
 }
 
+// Its kubelet, which confirms that a Pod has ended, may be dead: the object stays for ever.
+TEST(PlanWork, WhatIsLeavingADeadNodeIsNoWork) {
+  Node node = MakeNode(Node::STATE_PRODUCTION);
+  node.mutable_observed()->set_active(true);
+  node.mutable_observed()->set_unhealthy(true);
+  NodeObject object = Joined(false);
+  std::vector<PodObject> pods = Work(1);
+  pods[0].deleting = true;
+  pods[0].deletion_time = Then();
+  EXPECT_THAT(Observations(Plan(node, &object, pods)), ElementsAre(kIdle));
+  EXPECT_EQ(Plan(node, &object, pods).look_again, absl::InfiniteDuration());
+  EXPECT_FALSE(IsWorkOn(&object, pods[0], Then()));
+  object.ready = std::nullopt;
+  EXPECT_THAT(Observations(Plan(node, &object, pods)), ElementsAre(kIdle))
+      << "no kubelet has spoken";
+  EXPECT_THAT(Observations(Plan(node, nullptr, pods)), IsEmpty()) << "it may come back";
+  const NodeObject ready = Joined(true);
+  EXPECT_THAT(Observations(Plan(node, &ready, pods)), ElementsAre(kActive)) << "until it is gone";
+  EXPECT_EQ(Plan(node, &ready, pods).look_again, absl::InfiniteDuration());
+  EXPECT_TRUE(IsWorkOn(&ready, pods[0], Then()));
+}
+
+TEST(PlanWork, WhatIsLeavingADeadNodeIsWorkUntilItsGraceIsOver) {
+  Node node = MakeNode(Node::STATE_PRODUCTION);
+  node.mutable_observed()->set_active(true);
+  node.mutable_observed()->set_unhealthy(true);
+  const NodeObject object = Joined(false);
+  std::vector<PodObject> pods = Work(2);
+  pods[0].deleting = true;
+  pods[0].deletion_time = Then() + absl::Seconds(30);
+  const NodePlan plan = Plan(node, &object, pods);
+  ASSERT_THAT(Observations(plan), ElementsAre(kActive));
+  EXPECT_EQ(plan.reports[0].active_pod_count(), 2);
+  EXPECT_EQ(plan.look_again, absl::Seconds(30));
+  pods[0].deletion_time = Then();
+  EXPECT_EQ(Plan(node, &object, pods).reports.at(0).active_pod_count(), 1) << "that stays";
+}
+
+TEST(PlanDrain, OfADeadNodeEndsWhenTheGraceIsOver) {
+  const Node node = MakeNode(Node::STATE_DRAINING);
+  NodeObject object = Joined(false);
+  object.unschedulable = true;
+  std::vector<PodObject> pods = Work(1);
+  pods[0].deleting = true;
+  pods[0].deletion_time = Then();
+  EXPECT_THAT(Observations(Plan(node, &object, pods)), Contains(kDrained));
+}
+
 TEST(PlanDrain, TellsWhatBlocksIt) {
   Node node = MakeNode(Node::STATE_DRAINING);
   NodeObject object = Joined(true);

@@ -151,6 +151,7 @@ PodObject ReadPod(const Json& object) {
   pod.node = TextOf(MemberOf(object, "spec", "nodeName"));
   pod.kind = ClassOf(object, Strings(MemberOf(metadata, "labels")));
   pod.deleting = !MemberOf(metadata, "deletionTimestamp").is_null();
+  pod.deletion_time = TimeOf(MemberOf(metadata, "deletionTimestamp"));
   pod.finished = phase == "Succeeded" || phase == "Failed";
   return pod;
 }

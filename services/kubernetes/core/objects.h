@@ -78,7 +78,8 @@ struct PodObject {
   std::string node = {};  // empty: not scheduled
   Class kind = Class::kGuarded;
   bool deleting = false;
-  bool finished = false;  // Succeeded or Failed
+  absl::Time deletion_time = absl::InfinitePast();  // where it is deleting: the end of its grace
+  bool finished = false;                            // Succeeded or Failed
 
   // Counts as work: what keeps a Node active and what a drain moves.
   bool IsWork() const { return kind != Class::kFixed && !finished; }

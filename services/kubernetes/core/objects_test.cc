@@ -180,6 +180,7 @@ TEST(ReadPod, OneThatHasFinishedIsNoWork) {
   EXPECT_TRUE(ReadPod(pod).IsWork());
   pod["metadata"]["deletionTimestamp"] = "2025-06-09T15:00:00Z";
   EXPECT_TRUE(ReadPod(pod).IsWork()) << "until it is gone";
+  EXPECT_EQ(ReadPod(pod).deletion_time, absl::FromUnixSeconds(1'749'481'200));
 }
 
 TEST(ReadNamespace, TakesItsOrganization) {
