@@ -21,7 +21,9 @@ class Planner {
       for (const PodSeen* pod : facts_.pods) Finish(*pod);
       return std::move(plan_);
     }
-    for (const PodSeen* pod : facts_.pods) Tend(*pod);
+    if (!IsSilent(desired_)) {
+      for (const PodSeen* pod : facts_.pods) Tend(*pod);
+    }
     if (desired_.power == DesiredMachine::Power::kOff) return std::move(plan_);
     if (PlanNode()) {
       PlanMark();
@@ -50,13 +52,10 @@ class Planner {
           {"preconditions", {{"uid", pod.uid}}}});
   }
 
-  // What a kubelet does for every Pod on its Node, whoever made it.
+  // What a kubelet that lives does for every Pod on its Node, whoever made it.
   void Tend(const PodSeen& pod) {
     if (!pod.deleting) {
-      const bool starts = pod.pending && facts_.node != nullptr &&
-                          (desired_.power == DesiredMachine::Power::kArriving ||
-                           desired_.power == DesiredMachine::Power::kRunning);
-      if (starts)
+      if (pod.pending && facts_.node != nullptr)
         Call(Verb::kMerge, absl::StrCat(pod.path(), "/status"), RunningPatch(pod, facts_.now));
       return;
     }

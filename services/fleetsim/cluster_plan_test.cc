@@ -325,15 +325,41 @@ TEST(ClusterPlanTest, APodEndsAfterItsGracePeriodInTheFleetsTime) {
   const ClusterPlan waits = objects.Plan(Up());
   EXPECT_THAT(waits.calls, IsEmpty());
   EXPECT_EQ(waits.look_again, kNow + absl::Seconds(3));
-  DesiredMachine off = Up();
-  off.power = DesiredMachine::Power::kOff;
-  EXPECT_EQ(objects.Plan(off).look_again, kNow + absl::Seconds(3)) << "while the Node is there";
   objects.now += absl::Seconds(3);
   const std::vector<ClusterCall> calls = objects.Step(Up());
   ASSERT_THAT(calls, SizeIs(1));
   EXPECT_EQ(calls[0].verb, Verb::kDelete);
   EXPECT_EQ(calls[0].body["gracePeriodSeconds"], 0);
   EXPECT_EQ(calls[0].body["preconditions"]["uid"], "foreign");
+}
+
+TEST(ClusterPlanTest, ASilentKubeletNeitherEndsNorStartsPods) {
+  DesiredMachine stopped = Up();
+  stopped.ready = false;
+  stopped.reason = kKubeletStopped;
+  DesiredMachine rebooting = Up();
+  rebooting.power = DesiredMachine::Power::kRebooting;
+  rebooting.ready = false;
+  rebooting.reason = "KubeletNotReady";
+  DesiredMachine off = Up();
+  off.power = DesiredMachine::Power::kOff;
+  for (const DesiredMachine& desired : {stopped, rebooting, off}) {
+    Objects objects;
+    objects.Converge(Up());
+    objects.Converge(desired);
+    objects.AddPod("pending");
+    for (const char* name : {"leaving", "overdue"}) {
+      Json& metadata = objects.AddPod(name)["metadata"];
+      metadata["deletionTimestamp"] = "2036-01-01T00:00:00Z";
+      metadata["deletionGracePeriodSeconds"] = 30;
+    }
+    objects.at[absl::StrCat(PodsPath("users"), "/overdue")]["metadata"]["deletionTimestamp"] =
+        "2025-01-01T00:00:00Z";
+    const ClusterPlan plan = objects.Plan(desired);
+    EXPECT_THAT(plan.calls, IsEmpty()) << desired.reason;
+    EXPECT_EQ(plan.look_again, absl::InfiniteFuture());
+    EXPECT_THAT(objects.Plan(Up()).calls, SizeIs(desired == off ? 2 : 3)) << "it is back";
+  }
 }
 
 TEST(ClusterPlanTest, APodWithNoTimeToGoEndsAtOnceAndIsNotEndedTwice) {
