@@ -122,6 +122,10 @@ TEST(GoModule, IsAModule) {
   EXPECT_EQ(read.exit_code, 0) << read.output;
   EXPECT_THAT(read.output, HasSubstr("\"Path\": \"muster.example/api\""));
   EXPECT_THAT(read.output, HasSubstr("\"Path\": \"google.golang.org/grpc\""));
+  // Before it was divided it had the same packages: beside gRPC of today they would be there twice.
+  EXPECT_THAT(read.output, HasSubstr("\"google.golang.org/genproto/googleapis/api\""));
+  EXPECT_THAT(read.output, HasSubstr("\"google.golang.org/genproto/googleapis/rpc\""));
+  EXPECT_THAT(read.output, Not(HasSubstr("\"google.golang.org/genproto\"")));
 }
 
 }  // namespace
