@@ -16,6 +16,7 @@
 #include "services/common/error.h"
 #include "services/common/log_output.h"
 #include "services/common/status_macros.h"
+#include "services/daemon/findings.h"
 #include "services/trace/span.h"
 
 namespace muster::daemon {
@@ -70,9 +71,11 @@ absl::Status CheckReplaceable(const char* flag, const std::string& path) {
 }
 
 absl::Status CheckFiles(const Options& options) {
-  RETURN_IF_ERROR(LevelIn(options.log_level_file).status());
-  RETURN_IF_ERROR(CheckWritable("--log_file", options.log_file));
-  return CheckWritable("--trace_file", options.trace_file);
+  Findings findings;
+  findings.Add("--log_level_file", LevelIn(options.log_level_file).status());
+  findings.Add("--log_file", CheckWritable("--log_file", options.log_file));
+  findings.Add("--trace_file", CheckWritable("--trace_file", options.trace_file));
+  return findings.status();
 }
 
 void Daemon::BlockSignals(std::initializer_list<int> others) {

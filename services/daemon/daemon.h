@@ -28,7 +28,7 @@ struct Options {
 absl::Status CheckWritable(const char* flag, const std::string& path);
 // The same of a file that is replaced.
 absl::Status CheckReplaceable(const char* flag, const std::string& path);
-// What Start would say of the files of `options`, which are left as they are.
+// All that Start would say of the files of `options`, one after the other; they are left as they are.
 absl::Status CheckFiles(const Options& options);
 
 // A program's log, spans and signals. To be made first, once, and to go last: what the rest logs and

@@ -58,6 +58,16 @@ TEST_F(DaemonTest, ALevelsFileThatIsNotThereSaysNothing) {
   EXPECT_EQ(log::CurrentLevel(), log::Level::kWarn);
 }
 
+TEST_F(DaemonTest, AllFilesAreLookedAtBeforehand) {
+  Say("level", "loud");
+  const absl::Status status = CheckFiles({.log_level_file = Path("level"),
+                                          .log_file = Path("nowhere/log"),
+                                          .trace_file = Path("nowhere/spans")});
+  for (const char* flag : {"--log_level_file", "--log_file", "--trace_file"})
+    EXPECT_THAT(std::string(status.message()), HasSubstr(flag));
+  EXPECT_TRUE(CheckFiles({.log_file = Path("log"), .trace_file = Path("spans")}).ok());
+}
+
 TEST_F(DaemonTest, AHangUpReloadsAndEndsNothing) {
   Daemon::BlockSignals({SIGUSR1});
   auto daemon = Daemon::Start({.log_file = Path("log")});

@@ -9,7 +9,6 @@
 #include "absl/flags/usage.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
-#include "services/common/status_macros.h"
 #include "services/daemon/daemon.h"
 #include "services/daemon/flag_file.h"
 #include "services/daemon/flags.h"
@@ -26,15 +25,6 @@ constexpr char kUsage[] =
   muster-kubernetes check-config FILE...  says all that is wrong with files of flags; exit code 0 or 1
   muster-kubernetes version          release, commit and build
 )";
-
-// What is wrong with the flags, and with the files that they name.
-absl::Status CheckFlags() {
-  ASSIGN_OR_RETURN(const auto of_daemon, muster::daemon::OptionsFromFlags());
-  RETURN_IF_ERROR(muster::daemon::CheckFiles(of_daemon));
-  ASSIGN_OR_RETURN(const auto options, muster::kubernetes::OptionsFromFlags());
-  RETURN_IF_ERROR(muster::daemon::CheckReplaceable("--port_file", options.port_file));
-  return muster::tls::CertificateFiles::CreateIfAny(options.tls).status();
-}
 
 int Fail(const absl::Status& status) {
   std::cerr << "muster-kubernetes: " << status.message() << "\n";
@@ -73,7 +63,8 @@ int main(int argc, char** argv) {
     return 0;
   }
   if (verb == "check-config")
-    return muster::daemon::CheckConfig({words.begin() + 2, words.end()}, CheckFlags, std::cout);
+    return muster::daemon::CheckConfig({words.begin() + 2, words.end()},
+                                       muster::kubernetes::CheckFlags, std::cout);
   if (words.size() > 1) {
     std::cerr << kUsage << "\nmuster-kubernetes --help shows all flags.\n";
     return 2;

@@ -13,9 +13,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "services/common/error.h"
 #include "services/common/resource_name.h"
 #include "services/common/status_macros.h"
+#include "services/daemon/daemon.h"
+#include "services/daemon/findings.h"
+#include "services/daemon/flags.h"
 #include "services/kubernetes/api/kubeconfig.h"
 #include "services/tls/flags.h"
 
@@ -89,14 +91,14 @@ ABSL_FLAG(std::string, port_file, "",
 namespace muster::kubernetes {
 namespace {
 
-using Faults = std::vector<error::FieldViolation>;
+using Faults = daemon::Findings;
 
 constexpr std::array kEditions = {std::pair("current", Edition::kCurrent),
                                   std::pair("first", Edition::kFirst),
                                   std::pair("both", Edition::kBoth)};
 
 void Need(bool holds, absl::string_view flag, absl::string_view allowed, Faults& faults) {
-  if (!holds) faults.push_back({std::string(flag), std::string(allowed)});
+  if (!holds) faults.Add({std::string(flag), std::string(allowed)});
 }
 
 std::string MakeIdentity() {
@@ -191,14 +193,16 @@ absl::Status Read(Options& options) {
        faults);
   Need(absl::StrContains(options.health_listen, ':'), "--health_listen", "must be host:port.",
        faults);
-  if (!faults.empty()) return error::InvalidFields(std::move(faults));
   const std::string kubeconfig = absl::GetFlag(FLAGS_kubeconfig);
   auto endpoint = kubeconfig.empty()
                       ? InCluster()
                       : LoadKubeconfig(kubeconfig, absl::GetFlag(FLAGS_kube_context));
-  RETURN_IF_ERROR(endpoint.status());
-  options.adapter.endpoint = *std::move(endpoint);
-  return absl::OkStatus();
+  faults.Add("--kubeconfig", endpoint.status());
+  if (endpoint.ok()) options.adapter.endpoint = *std::move(endpoint);
+  auto tls = tls::FilesFromFlags(tls::Use::kClient);
+  faults.Add("--tls_cert_file", tls.status());
+  if (tls.ok()) options.tls = *std::move(tls);
+  return faults.status();
 }
 
 }  // namespace
@@ -207,8 +211,21 @@ absl::StatusOr<Options> OptionsFromFlags() {
   // Not on the stack: there g++ 12 warns of members that were never set.
   const auto options = std::make_unique<Options>();
   RETURN_IF_ERROR(Read(*options));
-  ASSIGN_OR_RETURN(options->tls, tls::FilesFromFlags(tls::Use::kClient));
   return *options;
+}
+
+absl::Status CheckFlags() {
+  Faults faults;
+  const auto of_daemon = daemon::OptionsFromFlags();
+  faults.Add("--log_level", of_daemon.status());
+  if (of_daemon.ok()) faults.Add("--log_file", daemon::CheckFiles(*of_daemon));
+  faults.Add("--organization", OptionsFromFlags().status());
+  faults.Add("--port_file",
+             daemon::CheckReplaceable("--port_file", absl::GetFlag(FLAGS_port_file)));
+  // What is wrong with its flags was said.
+  const auto tls = tls::FilesFromFlags(tls::Use::kClient);
+  if (tls.ok()) faults.Add("--tls_cert_file", tls::CertificateFiles::CreateIfAny(*tls).status());
+  return faults.status();
 }
 
 }  // namespace muster::kubernetes

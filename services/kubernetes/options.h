@@ -18,8 +18,11 @@ struct Options {
   std::string port_file = {};
 };
 
-// The flags' values. INVALID_ARGUMENT with every fault, naming the flag and what is allowed; errors
-// of the kubeconfig file.
+// The flags' values. INVALID_ARGUMENT with every fault, naming the flag and what is allowed, or what
+// is wrong with the kubeconfig file.
 absl::StatusOr<Options> OptionsFromFlags();
+
+// Likewise all that is wrong with the program's flags and with the files that they name, which are left as they are.
+absl::Status CheckFlags();
 
 }  // namespace muster::kubernetes

@@ -6,6 +6,7 @@
 
 #include <fstream>
 #include <functional>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -13,7 +14,9 @@
 #include "absl/flags/flag.h"
 #include "absl/flags/reflection.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "services/common/error.h"
+#include "services/daemon/flag_file.h"
 
 ABSL_DECLARE_FLAG(std::string, organization);
 ABSL_DECLARE_FLAG(std::string, cluster);
@@ -28,6 +31,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::StartsWith;
 
 class OptionsTest : public ::testing::Test {
  protected:
@@ -137,6 +141,21 @@ TEST_F(OptionsTest, AKubeconfigThatIsNotThereIsNamed) {
   const auto options = OptionsFromFlags();
   ASSERT_FALSE(options.ok());
   EXPECT_THAT(std::string(options.status().message()), testing::HasSubstr("/nowhere/config"));
+}
+
+TEST_F(OptionsTest, FaultsOfEveryKindAreToldAtOnce) {
+  const std::string file = absl::StrCat(::testing::TempDir(), "/options_test_flags_", getpid());
+  std::ofstream(file) << "--log_level=loud\n--organization=\n--kubeconfig=/nowhere/config\n"
+                         "--tls_cert_file=/nowhere/cert\n--tls_key_file=/nowhere/key\n"
+                         "--tls_ca_file=/nowhere/ca\n--trust_domain=muster.test\n";
+  std::ostringstream said;
+  EXPECT_EQ(daemon::CheckConfig({file}, CheckFlags, said), 1);
+  unlink(file.c_str());
+  const std::vector<std::string> lines = absl::StrSplit(said.str(), '\n', absl::SkipEmpty());
+  EXPECT_THAT(lines, ElementsAre(StartsWith(file + ":1: --log_level is \"loud\""),
+                                 StartsWith(file + ":2: --organization is required"),
+                                 StartsWith(file + ":3: --kubeconfig "),
+                                 StartsWith(file + ":4: --tls_cert_file /nowhere/cert ")));
 }
 
 }  // namespace

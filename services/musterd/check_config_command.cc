@@ -1,14 +1,11 @@
 #include "services/musterd/check_config_command.h"
 
-#include <utility>
-
 #include "absl/status/status.h"
 #include "services/access/policy_file.h"
-#include "services/common/cause.h"
 #include "services/common/clock.h"
 #include "services/common/error.h"
-#include "services/common/status_macros.h"
 #include "services/daemon/daemon.h"
+#include "services/daemon/findings.h"
 #include "services/daemon/flag_file.h"
 #include "services/daemon/flags.h"
 #include "services/musterd/options.h"
@@ -20,26 +17,7 @@
 namespace muster::musterd {
 namespace {
 
-// All that is wrong, from several checks.
-class Findings {
- public:
-  // `flag`: what is wrong where the status does not say.
-  void Add(const char* flag, const absl::Status& status) {
-    if (status.ok()) return;
-    auto detail = error::DetailOf(status);
-    if (!detail || detail->fields.empty()) {
-      faults_.push_back({flag, error::ForOperators(status)});
-      return;
-    }
-    for (error::FieldViolation& fault : detail->fields) faults_.push_back(std::move(fault));
-  }
-  absl::Status status() const {
-    return faults_.empty() ? absl::OkStatus() : error::InvalidFields(faults_);
-  }
-
- private:
-  std::vector<error::FieldViolation> faults_;
-};
+using daemon::Findings;
 
 void CheckDatabase(const std::string& conninfo, Findings& findings) {
   findings.Add("--db_conninfo", storage::CheckConninfo(conninfo));
