@@ -87,30 +87,48 @@ void Exporter::Record(Span span) {
 
 void Exporter::Run() {
   while (true) {
-    std::vector<Span> spans;
     bool last = false;
     {
       MutexLock lock(mutex_);
       if (waiting_.size() < kBatch && !stopping_) wakes_.WaitFor(mutex_, options_.interval);
-      spans.swap(waiting_);
       last = stopping_;
     }
-    for (size_t i = 0; i < spans.size(); i += kBatch) {
-      const auto end = spans.begin() + static_cast<long>(std::min(i + kBatch, spans.size()));
-      Send({std::make_move_iterator(spans.begin() + static_cast<long>(i)),
-            std::make_move_iterator(end)});
+    TakeWaiting();
+    if (last && posts_.empty()) return;
+    while (!posts_.empty()) {
+      const Batch batch = std::move(posts_.front());
+      posts_.pop_front();
+      Count(batch, Post(batch.request));
+      posting_ -= batch.spans;
     }
-    if (last && spans.empty()) return;
   }
 }
 
-void Exporter::Send(const std::vector<Span>& spans) {
-  const std::string request = ToOtlp(options_.service, spans);
-  bool sent = true;
-  if (!options_.file.empty()) sent = file_.Write(absl::StrCat(request, "\n")).empty();
-  if (!options_.endpoint.empty()) sent = Post(request) && sent;
-  auto& count = sent ? TheCounts().sent : TheCounts().left_out;
-  count.fetch_add(static_cast<int64_t>(spans.size()), std::memory_order_relaxed);
+void Exporter::TakeWaiting() {
+  std::vector<Span> spans;
+  {
+    MutexLock lock(mutex_);
+    spans.swap(waiting_);
+  }
+  for (size_t i = 0; i < spans.size(); i += kBatch) {
+    const auto begin = spans.begin() + static_cast<long>(i);
+    const auto end = spans.begin() + static_cast<long>(std::min(i + kBatch, spans.size()));
+    const std::vector<Span> some(std::make_move_iterator(begin), std::make_move_iterator(end));
+    Batch batch{.request = ToOtlp(options_.service, some), .spans = some.size()};
+    if (!options_.file.empty())
+      batch.in_file = file_.Write(absl::StrCat(batch.request, "\n")).empty();
+    if (options_.endpoint.empty() || posting_ + batch.spans > options_.max_waiting) {
+      Count(batch, false);
+      continue;
+    }
+    posting_ += batch.spans;
+    posts_.push_back(std::move(batch));
+  }
+}
+
+void Exporter::Count(const Batch& batch, bool posted) {
+  auto& count = batch.in_file || posted ? TheCounts().sent : TheCounts().left_out;
+  count.fetch_add(static_cast<int64_t>(batch.spans), std::memory_order_relaxed);
 }
 
 absl::Duration Exporter::TimeLeft() {
@@ -119,8 +137,11 @@ absl::Duration Exporter::TimeLeft() {
 }
 
 bool Exporter::Pause(absl::Duration pause) {
+  const absl::Time until = absl::Now() + pause;
   MutexLock lock(mutex_);
-  if (!stopping_) wakes_.WaitFor(mutex_, pause);
+  // What is recorded wakes it, too.
+  for (absl::Time now = absl::Now(); !stopping_ && now < until; now = absl::Now())
+    wakes_.WaitFor(mutex_, until - now);
   return end_ > absl::Now();
 }
 
@@ -128,6 +149,8 @@ bool Exporter::Post(const std::string& request) {
   Outcome outcome{.error = "the program ends"};
   absl::Duration pause = options_.pause;
   for (int attempt = 1; attempt <= kAttempts; ++attempt) {
+    // A collector that hangs does not keep spans from the file.
+    if (!options_.file.empty()) TakeWaiting();
     const absl::Duration left = TimeLeft();
     if (left <= absl::ZeroDuration()) break;
     outcome = PostOnce(options_.endpoint, request, std::min(left, options_.timeout));

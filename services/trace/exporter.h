@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <thread>
@@ -47,8 +48,17 @@ class Exporter final : public Recorder {
  private:
   explicit Exporter(Options options);
 
+  // A request, and what it is made of.
+  struct Batch {
+    std::string request = {};
+    size_t spans = 0;
+    bool in_file = false;
+  };
+
   void Run();
-  void Send(const std::vector<Span>& spans);
+  // What waits goes to the file, and to those that are to be posted, as far as there is room.
+  void TakeWaiting();
+  static void Count(const Batch& batch, bool posted);
   // Until it is taken, or not to be; false when it was not.
   bool Post(const std::string& request);
   // False: there is no time left.
@@ -57,7 +67,10 @@ class Exporter final : public Recorder {
 
   const Options options_;
   AppendFile file_;
-  bool failing_ = false;  // of the thread: so that a failure is told once
+  // Of the thread.
+  bool failing_ = false;  // so that a failure is told once
+  std::deque<Batch> posts_;
+  size_t posting_ = 0;  // spans in these, and in the one that is being posted
   Mutex mutex_;
   CondVar wakes_;
   std::vector<Span> waiting_ MUSTER_GUARDED_BY(mutex_);

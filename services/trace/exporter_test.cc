@@ -146,6 +146,26 @@ TEST_F(ExporterTest, WhatIsWrongForTheCollectorIsLeftOutAndCounted) {
   EXPECT_EQ(TheCounts().left_out - left_out_, 1);
 }
 
+TEST_F(ExporterTest, ACollectorThatTakesNothingKeepsNothingFromTheFile) {
+  FakeCollector collector({503});
+  auto exporter = Exporter::Create({.file = Path("spans"),
+                                    .endpoint = collector.endpoint(),
+                                    .interval = absl::Milliseconds(1),
+                                    .pause = absl::Hours(1)});
+  ASSERT_TRUE(exporter.ok());
+  (*exporter)->Record(Named("one"));
+  while (collector.requests().empty()) std::this_thread::yield();
+  // More than a batch: it wakes the thread, and ends no pause.
+  for (int i = 0; i < 600; ++i) (*exporter)->Record(Named("many"));
+  EXPECT_EQ(collector.requests().size(), 1u);
+  exporter->reset();
+  size_t names = 0;
+  for (const std::string& line : LinesOf("spans")) names += NamesIn(line).size();
+  EXPECT_EQ(names, 601u);
+  EXPECT_EQ(TheCounts().sent - sent_, 601);
+  EXPECT_EQ(TheCounts().left_out - left_out_, 0);
+}
+
 TEST_F(ExporterTest, ACollectorThatIsAwayHoldsNobodyUp) {
   std::string endpoint;
   {
