@@ -1,7 +1,6 @@
 #include "services/lifecycle/core/removals.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "services/lifecycle/core/node_machine.h"
@@ -113,9 +112,7 @@ Removals SelectRemovals(const Snapshot& snapshot, std::vector<const Node*> nodes
   const Pool& pool = *snapshot.pool;
   std::erase_if(nodes,
                 [&](const Node* node) { return IsUnheld(pool, *node, snapshot.answers.claim); });
-  const std::optional<TypeFacts>& type = snapshot.catalogue.type;
-  VictimRacks racks(nodes, type ? type->nodes_per_rack : 0, snapshot.now);
-  return Selection(pool, std::move(racks), surplus, budget, snapshot.now).Run(nodes);
+  return Selection(pool, VictimRacks(snapshot, nodes), surplus, budget, snapshot.now).Run(nodes);
 }
 
 }  // namespace muster::lifecycle

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "services/lifecycle/core/node_machine.h"
+#include "services/lifecycle/core/removals.h"
 #include "services/lifecycle/core/victims.h"
 
 namespace muster::lifecycle {
@@ -18,9 +19,10 @@ bool IsAwaited(const Node& node, absl::Time now) {
 
 }  // namespace
 
-VictimRacks::VictimRacks(const std::vector<const Node*>& nodes, int32_t nodes_per_rack,
-                         absl::Time now)
-    : nodes_per_rack_(nodes_per_rack), now_(now) {
+VictimRacks::VictimRacks(const Snapshot& snapshot, const std::vector<const Node*>& nodes)
+    : nodes_per_rack_(snapshot.catalogue.type ? snapshot.catalogue.type->nodes_per_rack : 0),
+      awaits_work_(!ActiveToo(*snapshot.pool)),
+      now_(snapshot.now) {
   if (nodes_per_rack_ == 0) return;
   for (const Node* node : nodes) {
     if (!Stays(node->state) || IsNamed(*node)) continue;
@@ -32,7 +34,7 @@ VictimRacks::VictimRacks(const std::vector<const Node*>& nodes, int32_t nodes_pe
 
 void VictimRacks::Sort(std::vector<const Node*>& victims) const {
   if (nodes_per_rack_ == 0) return;
-  using Place = std::tuple<bool, int64_t, int64_t, size_t, bool>;
+  using Place = std::tuple<bool, int64_t, int64_t, size_t, int>;
   std::vector<std::pair<Place, const Node*>> placed;
   absl::flat_hash_map<std::string, size_t> firsts;  // by rack
   for (const Node* node : victims) {
@@ -40,8 +42,7 @@ void VictimRacks::Sort(std::vector<const Node*>& victims) const {
     if (!IsNamed(*node)) {
       const Rack& rack = racks_.at(node->rack.get());
       const size_t first = firsts.try_emplace(node->rack.get(), placed.size()).first->second;
-      place = {true, std::min(rack.staying, nodes_per_rack_), rack.late, first,
-               IsAwaited(*node, now_)};
+      place = {true, std::min(rack.staying, nodes_per_rack_), rack.late, first, TurnOf(*node)};
     }
     placed.emplace_back(place, node);
   }
@@ -49,6 +50,11 @@ void VictimRacks::Sort(std::vector<const Node*>& victims) const {
                    [](const auto& a, const auto& b) { return a.first < b.first; });
   std::transform(placed.begin(), placed.end(), victims.begin(),
                  [](const auto& node) { return node.second; });
+}
+
+int VictimRacks::TurnOf(const Node& node) const {
+  if (IsAwaited(node, now_)) return 2;
+  return node.observed.active && awaits_work_ ? 1 : 0;
 }
 
 void VictimRacks::Begin(const Node& node) {

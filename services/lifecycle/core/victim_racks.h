@@ -6,6 +6,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/time/time.h"
+#include "services/lifecycle/core/snapshot.h"
 #include "services/lifecycle/core/types.h"
 
 namespace muster::lifecycle {
@@ -14,9 +15,9 @@ namespace muster::lifecycle {
 // rack of which the pool keeps a part can be granted to nobody else.
 class VictimRacks {
  public:
-  // `nodes`: all of the pool. `nodes_per_rack`: of its type; 0: not granted by racks, no rack is
-  // ever begun, and all orders stay as they are.
-  VictimRacks(const std::vector<const Node*>& nodes, int32_t nodes_per_rack, absl::Time now);
+  // `nodes`: all of the snapshot's pool, as they are by now. Of a type that is not granted by racks
+  // no rack is ever begun, and all orders stay as they are.
+  VictimRacks(const Snapshot& snapshot, const std::vector<const Node*>& nodes);
 
   // `victims`, of the pool, first to go first: named ones stay the first; the others go rack by
   // rack, and in a rack as before, those that would have to be awaited last. First of the rack with
@@ -34,7 +35,11 @@ class VictimRacks {
     int64_t late = 0;     // of these: work, or have to be awaited
   };
 
+  // In its rack; 0: it can go at once.
+  int TurnOf(const Node& node) const;
+
   const int64_t nodes_per_rack_;
+  const bool awaits_work_;  // whoever works is left alone
   const absl::Time now_;
   absl::flat_hash_map<std::string, Rack> racks_;
 };

@@ -88,6 +88,19 @@ TEST(VictimRacks, UnderIdleOnlyTheRestOfABegunRackIsAwaited) {
   EXPECT_TRUE(sim.never_over && sim.fenced && sim.same_twice);
 }
 
+// Elsewhere the sick one is before those that are idle.
+TEST(VictimRacks, UnderIdleOnlyASickNodeAtWorkMakesNoOtherRackBegin) {
+  Racks sim(2, ScaleDownStrategy::kIdleOnly);
+  for (int i = 0; i < 2 * kRack; ++i) sim.SetActive(Machine(i), i == 0 || i >= 2 * kRack - 2);
+  ASSERT_TRUE(sim.Report(Machine(0), O::kUnhealthy, "Xid 79").ok());
+  sim.Live();
+  ASSERT_EQ(sim.node(Machine(0))->state, NodeState::kTriage);
+  sim.Resize(kRack);
+  sim.Live();
+  EXPECT_THAT(sim.On(0), ElementsAre(Machine(0)));
+  EXPECT_THAT(sim.On(1), SizeIs(kRack));
+}
+
 // One by one, as the disruption budget lets them.
 TEST(VictimRacks, ABudgetBeginsNoOtherRack) {
   Racks sim(2);
