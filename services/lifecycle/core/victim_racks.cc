@@ -28,7 +28,7 @@ VictimRacks::VictimRacks(const Snapshot& snapshot, const std::vector<const Node*
     if (!Stays(node->state) || IsNamed(*node)) continue;
     Rack& rack = racks_[node->rack.get()];
     ++rack.staying;
-    if (node->observed.active || IsAwaited(*node, now)) ++rack.late;
+    if (node->observed.active || IsAwaited(*node, now_)) ++rack.late;
   }
 }
 
