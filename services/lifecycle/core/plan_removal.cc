@@ -1,6 +1,7 @@
 // Scale-down and deletion: who goes, who is let go again, and drains.
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "services/lifecycle/core/health.h"
@@ -8,6 +9,7 @@
 #include "services/lifecycle/core/plan_parts.h"
 #include "services/lifecycle/core/removals.h"
 #include "services/lifecycle/core/text.h"
+#include "services/lifecycle/core/victim_racks.h"
 #include "services/lifecycle/core/victims.h"
 
 namespace muster::lifecycle {
@@ -155,6 +157,25 @@ void EnforceDeadline(const PlanFacts& facts, Draft& draft, Node& node) {
   if (preempted) draft.Step(node, NodeEvent::kExpire, "its preemption is at its end");
 }
 
+// Of the Nodes that are cordoned to go: work came to some, and as many of the others as are missing
+// stay.
+void CancelScaleDown(const PlanFacts& facts, Draft& draft, std::vector<Node*> cordoned) {
+  std::erase_if(cordoned, [&](Node* node) {
+    return node->observed.active && !facts.ActiveToo() &&
+           LetStay(facts, draft, *node, "work came to it");
+  });
+  int64_t missing = facts.pool.wanted_nodes() - draft.KeptNodes();
+  if (missing <= 0 || cordoned.empty()) return;
+  std::stable_sort(cordoned.begin(), cordoned.end(), [](const Node* a, const Node* b) {
+    return std::tuple(a->observed.active, !a->observed.unhealthy) >
+           std::tuple(b->observed.active, !b->observed.unhealthy);
+  });
+  VictimRacks(facts.snapshot, draft.Nodes()).SortBack(cordoned);
+  for (Node* node : cordoned) {
+    if (missing > 0 && LetStay(facts, draft, *node, "the target rose")) --missing;
+  }
+}
+
 }  // namespace
 
 // Removals that did not reach their drain and are no longer right: the target rose, work came, or
@@ -176,16 +197,7 @@ void CancelRemovals(const PlanFacts& facts, Draft& draft) {
     if (node.removal_cause == RemovalCause::kReservation && node.reserved_desired.empty())
       LetStay(facts, draft, node, "it stays the organization's");
   }
-  int64_t missing = facts.pool.wanted_nodes() - draft.KeptNodes();
-  std::stable_sort(cordoned.begin(), cordoned.end(), [](const Node* a, const Node* b) {
-    return std::tuple(a->observed.active, !a->observed.unhealthy) >
-           std::tuple(b->observed.active, !b->observed.unhealthy);
-  });
-  for (Node* node : cordoned) {
-    const bool busy = node->observed.active && !facts.ActiveToo();
-    if (!busy && missing <= 0) continue;
-    if (LetStay(facts, draft, *node, busy ? "work came to it" : "the target rose")) --missing;
-  }
+  CancelScaleDown(facts, draft, std::move(cordoned));
 }
 
 bool LetStay(const PlanFacts& facts, Draft& draft, Node& node, absl::string_view reason) {

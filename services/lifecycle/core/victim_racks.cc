@@ -17,6 +17,15 @@ bool IsAwaited(const Node& node, absl::Time now) {
   return node.state == NodeState::kReconfiguring || IsProtected(node, now);
 }
 
+// Puts `nodes` in the order of their places.
+template <class Place, class N>
+void SortByPlace(std::vector<std::pair<Place, N*>> placed, std::vector<N*>& nodes) {
+  std::stable_sort(placed.begin(), placed.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::transform(placed.begin(), placed.end(), nodes.begin(),
+                 [](const auto& node) { return node.second; });
+}
+
 }  // namespace
 
 VictimRacks::VictimRacks(const Snapshot& snapshot, const std::vector<const Node*>& nodes)
@@ -46,10 +55,26 @@ void VictimRacks::Sort(std::vector<const Node*>& victims) const {
     }
     placed.emplace_back(place, node);
   }
-  std::stable_sort(placed.begin(), placed.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::transform(placed.begin(), placed.end(), victims.begin(),
-                 [](const auto& node) { return node.second; });
+  SortByPlace(std::move(placed), victims);
+}
+
+void VictimRacks::SortBack(std::vector<Node*>& cordoned) const {
+  if (nodes_per_rack_ == 0) return;
+  struct Part {
+    int64_t nodes = 0;
+    size_t first = 0;
+  };
+  absl::flat_hash_map<std::string, Part> parts;  // by rack
+  for (size_t i = 0; i < cordoned.size(); ++i)
+    ++parts.try_emplace(cordoned[i]->rack.get(), Part{.first = i}).first->second.nodes;
+  std::vector<std::pair<std::tuple<int64_t, int64_t, size_t>, Node*>> placed;
+  for (Node* node : cordoned) {
+    const Part& part = parts.at(node->rack.get());
+    const auto rack = racks_.find(node->rack.get());
+    const int64_t whole = part.nodes + (rack == racks_.end() ? 0 : rack->second.staying);
+    placed.emplace_back(std::tuple(-whole, part.nodes, part.first), node);
+  }
+  SortByPlace(std::move(placed), cordoned);
 }
 
 int VictimRacks::TurnOf(const Node& node) const {

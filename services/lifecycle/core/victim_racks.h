@@ -24,6 +24,10 @@ class VictimRacks {
   // the fewest Nodes, if it is not whole any more, then of that with the fewest that work or have to
   // be awaited, then of whose first victim came first.
   void Sort(std::vector<const Node*>& victims) const;
+  // `cordoned`, Nodes that were to go, first to stay after all first: they stay rack by rack, and in
+  // a rack as before. First those of the rack of which the pool keeps the most with them, then of
+  // that of which fewest are cordoned.
+  void SortBack(std::vector<Node*>& cordoned) const;
   // The Node goes: its rack is whole no more.
   void Begin(const Node& node);
   // The pool keeps less than all of its rack: no other one is to be begun in its place.

@@ -11,6 +11,7 @@
 namespace muster::lifecycle {
 namespace {
 
+using ::testing::AnyOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsSupersetOf;
@@ -99,6 +100,19 @@ TEST(VictimRacks, UnderIdleOnlyASickNodeAtWorkMakesNoOtherRackBegin) {
   sim.Live();
   EXPECT_THAT(sim.On(0), ElementsAre(Machine(0)));
   EXPECT_THAT(sim.On(1), SizeIs(kRack));
+}
+
+// All of two racks was to go, or of one and a half: not those at work stay, but those of one rack.
+TEST(VictimRacks, WhatStaysOfAShrinkThatIsTakenBackIsWholeRacks) {
+  for (const bool half : {false, true}) {
+    SCOPED_TRACE(half);
+    Racks sim(3);
+    sim.Resize(half ? 27 : kRack);
+    ASSERT_TRUE(sim.Pass());
+    sim.Resize(36);
+    sim.Live();
+    for (int rack = 0; rack < 3; ++rack) EXPECT_THAT(sim.On(rack), AnyOf(SizeIs(0), SizeIs(kRack)));
+  }
 }
 
 // One by one, as the disruption budget lets them.
