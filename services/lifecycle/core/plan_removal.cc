@@ -157,6 +157,26 @@ void EnforceDeadline(const PlanFacts& facts, Draft& draft, Node& node) {
   if (preempted) draft.Step(node, NodeEvent::kExpire, "its preemption is at its end");
 }
 
+// Those of the surplus that nobody else goes for.
+void DeferSurplus(const PlanFacts& facts, Draft& draft, const Removals& removals) {
+  const auto busy = std::count_if(
+      removals.delayed.begin(), removals.delayed.end(), [](const DelayedRemoval& delayed) {
+        return delayed.why == DelayedRemoval::Why::kWorks && delayed.awaited;
+      });
+  const bool known = KnowsRacks(facts.snapshot);
+  if (!known && removals.open > 0) {
+    draft.AddDefer(DeferReason::kCatalogueUnknown, facts.pool.name,
+                   absl::StrCat(CountText(removals.open, "Node"),
+                                " more than wanted wait until the catalogue can be read."));
+  }
+  const int64_t waiting = busy + (known ? removals.open : 0);
+  if (waiting == 0) return;
+  draft.AddDefer(DeferReason::kWaitsUntilIdle, facts.pool.name,
+                 absl::StrCat(CountText(waiting, "Node"),
+                              " more than wanted stay until they are idle (scaleDownStrategy ",
+                              TextOf(facts.pool.spec.scale_down_strategy), ") or unprotected."));
+}
+
 // Of the Nodes that are cordoned to go: work came to some, and as many of the others as are missing
 // stay.
 void CancelScaleDown(const PlanFacts& facts, Draft& draft, std::vector<Node*> cordoned) {
@@ -216,16 +236,7 @@ void StartRemovals(const PlanFacts& facts, Draft& draft) {
     DeferRemoval(facts, draft, delayed);
     if (delayed.awaited) draft.awaited.insert(delayed.node->name);
   }
-  const auto busy = std::count_if(
-      removals.delayed.begin(), removals.delayed.end(), [](const DelayedRemoval& delayed) {
-        return delayed.why == DelayedRemoval::Why::kWorks && delayed.awaited;
-      });
-  if (busy + removals.open > 0) {
-    draft.AddDefer(DeferReason::kWaitsUntilIdle, facts.pool.name,
-                   absl::StrCat(CountText(busy + removals.open, "Node"),
-                                " more than wanted stay until they are idle (scaleDownStrategy ",
-                                TextOf(facts.pool.spec.scale_down_strategy), ") or unprotected."));
-  }
+  DeferSurplus(facts, draft, removals);
   if (removals.going.empty()) return;
   const size_t now_going = std::min(removals.going.size(), kMaxStepsAPlan);
   draft.AddEvent(

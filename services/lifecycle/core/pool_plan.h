@@ -13,7 +13,7 @@ namespace muster::lifecycle {
 enum class DeferReason {
   kReleasing,         // a deleted pool's holding, claim or configuration is still there
   kMachineNotHeld,    // a Node's machine is not held by the pool's claim
-  kCatalogueUnknown,  // machines were granted, and the catalogue cannot be read
+  kCatalogueUnknown,  // machines were granted or are too many, and the catalogue cannot be read
   kNoConfiguration,   // no profile to boot is known
   kConfigurationDisabled,
   kMoreThanWanted,    // a Node that was never booted waits until it is wanted or goes

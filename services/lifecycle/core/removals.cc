@@ -106,12 +106,18 @@ int64_t KeptNodes(const Pool& pool, const std::vector<const Node*>& nodes,
   });
 }
 
+bool KnowsRacks(const Snapshot& snapshot) {
+  return snapshot.catalogue.known || snapshot.pool->deleting();
+}
+
 Removals SelectRemovals(const Snapshot& snapshot, std::vector<const Node*> nodes, int64_t surplus,
                         Budget& budget) {
   if (surplus <= 0) return {};
   const Pool& pool = *snapshot.pool;
-  std::erase_if(nodes,
-                [&](const Node* node) { return IsUnheld(pool, *node, snapshot.answers.claim); });
+  const bool any = KnowsRacks(snapshot);
+  std::erase_if(nodes, [&](const Node* node) {
+    return IsUnheld(pool, *node, snapshot.answers.claim) || !(any || IsNamed(*node));
+  });
   return Selection(pool, VictimRacks(snapshot, nodes), surplus, budget, snapshot.now).Run(nodes);
 }
 

@@ -50,8 +50,13 @@ bool IsGivenUp(const Node& node);
 int64_t KeptNodes(const Pool& pool, const std::vector<const Node*>& nodes,
                   const PeerReply<ClaimFacts>& claim);
 
-// `nodes`: all of the snapshot's pool, as they are by now. `surplus`: how many more than wanted are kept (KeptNodes); at most 0: nobody goes. Nor do those
-// that are not among these: an unheld Node goes by itself, later. Whoever goes out of service is charged to `budget`.
+// Whether it is known if a scale-down goes rack by rack, or it does not matter.
+bool KnowsRacks(const Snapshot& snapshot);
+
+// `nodes`: all of the snapshot's pool, as they are by now. `surplus`: how many more than wanted are
+// kept (KeptNodes); at most 0: nobody goes. Nor do those that are not among these: an unheld Node
+// goes by itself, later. Unless KnowsRacks only named ones go. Whoever goes out of service is
+// charged to `budget`.
 Removals SelectRemovals(const Snapshot& snapshot, std::vector<const Node*> nodes, int64_t surplus,
                         Budget& budget);
 

@@ -15,6 +15,7 @@ using ::testing::AnyOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsSupersetOf;
+using ::testing::Not;
 using ::testing::SizeIs;
 using ::testing::UnorderedElementsAreArray;
 using O = ReportNode::Observation;
@@ -113,6 +114,41 @@ TEST(VictimRacks, WhatStaysOfAShrinkThatIsTakenBackIsWholeRacks) {
     sim.Live();
     for (int rack = 0; rack < 3; ++rack) EXPECT_THAT(sim.On(rack), AnyOf(SizeIs(0), SizeIs(kRack)));
   }
+}
+
+// Until the catalogue is read nobody knows of racks: the rest of the begun one is still awaited. Who
+// is named goes all the same.
+TEST(VictimRacks, WhileTheCatalogueIsNotReadNoOtherRackIsBegun) {
+  Racks sim(2, ScaleDownStrategy::kIdleOnly);
+  sim.SetActive(Machine(0), false);
+  sim.Resize(kRack);
+  sim.Live();
+  ASSERT_THAT(sim.On(0), SizeIs(8));
+  const CatalogueFacts read = sim.catalogue;
+  sim.catalogue = {};
+  for (int i = 0; i < 2 * kRack; ++i) sim.SetActive(Machine(i), i < kRack);
+  sim.Live();
+  EXPECT_THAT(sim.On(1), SizeIs(kRack));
+  EXPECT_THAT(sim.ObstacleTexts(), Contains("CATALOGUE_UNKNOWN operator: 8 Nodes more than wanted "
+                                            "wait until the catalogue can be read."));
+  sim.Must(
+      ResizeNodePool{.name = kSimPool, .target_nodes = 25, .remove_machines = {Machine(kRack)}});
+  sim.Live();
+  EXPECT_THAT(sim.NodeMachines(), Not(Contains(Machine(kRack))));
+  sim.catalogue = read;
+  sim.Resize(kRack);
+  for (int i = 0; i < kRack; ++i) sim.SetActive(Machine(i), false);
+  sim.Live();
+  EXPECT_THAT(sim.NodeMachines(), SizeIs(kRack));
+}
+
+// Its type is known to be none: there is nothing to wait for.
+TEST(VictimRacks, APoolWhoseTypeIsGoneShrinks) {
+  Racks sim(2);
+  sim.catalogue = {.known = true};
+  sim.Resize(kRack);
+  sim.Live();
+  EXPECT_THAT(sim.NodeMachines(), SizeIs(kRack));
 }
 
 // One by one, as the disruption budget lets them.
