@@ -52,13 +52,15 @@ bool AwaitsConfiguration(const PlanFacts& facts, const Draft& draft) {
   return !answer.here() || answer.value.waiting.has_value();
 }
 
+void AwaitConfiguration(const PlanFacts& facts, Draft& draft) {
+  draft.AddDefer(DeferReason::kWaitsForConfiguration, facts.pool.name,
+                 "Reconfigure reboots wait for the configuration that is to be active.");
+  ReleaseChosen(draft, "reconfigure reboots wait for a configuration");
+}
+
 // Nothing is left to do, as far as is known.
 void EndOrAwait(const PlanFacts& facts, Draft& draft) {
-  if (AwaitsConfiguration(facts, draft)) {
-    draft.AddDefer(DeferReason::kWaitsForConfiguration, facts.pool.name,
-                   "Reconfigure reboots wait for the configuration that is to be active.");
-    return ReleaseChosen(draft, "it is up to date");
-  }
+  if (AwaitsConfiguration(facts, draft)) return AwaitConfiguration(facts, draft);
   MoveReconfiguration(facts, draft, Reconfiguration::State::kDone, "",
                       "every Node is on the active configuration");
   ReleaseChosen(draft, "reconfigure reboots are done");
@@ -86,8 +88,9 @@ bool MayReboot(const PlanFacts& facts, Draft& draft, const std::vector<std::stri
     MoveReconfiguration(facts, draft, RState::kHalted, why, "boots failed");
   }
   if (draft.reconfiguration->state == RState::kRunning) {
-    if (!RollbackWaits(facts)) return true;
-    ReleaseChosen(draft, "its configuration is being rolled back from");
+    // Else all would reboot twice, or into what is rolled back from.
+    if (!facts.answers.configuration.value.waiting) return true;
+    AwaitConfiguration(facts, draft);
     return false;
   }
   const bool halted = draft.reconfiguration->state == RState::kHalted;

@@ -296,6 +296,28 @@ TEST(Reconfigure, WaitsForAConfigurationThatIsToBeActive) {
   EXPECT_THAT(sim.Obstacles(), IsEmpty());
 }
 
+// Also where all are outdated already: each reboots once, and as its preview told.
+TEST(Reconfigure, NoNodeRebootsTwiceBecauseAPromotionWaits) {
+  Outdated sim(8);
+  sim.stuck = {"g108"};
+  sim.Resize(9);
+  sim.Live();
+  sim.Pend(kNewest);
+  sim.Promote();
+  sim.Live();
+  ASSERT_EQ(sim.pool()->status.node_profile, kNewer) << "the promotion waits for g108";
+  sim.Ask({.max_unavailable = "100%"});
+  sim.Live();
+  EXPECT_THAT(sim.In(NodeState::kReconfiguring), IsEmpty());
+  EXPECT_EQ(sim.On(kSimProfile).size(), 8U);
+  EXPECT_THAT(sim.Obstacles(), Contains("WAITS_FOR_CONFIGURATION"));
+  sim.stuck.clear();
+  sim.Live();
+  EXPECT_EQ(sim.how(), RState::kDone);
+  EXPECT_EQ(sim.pool()->reconfiguration->rebooted_nodes, 9);
+  EXPECT_EQ(sim.On(kNewest).size(), 9U);
+}
+
 // Who waits for it goes on working.
 TEST(Reconfigure, NoNodeIsKeptFromWorkUntilAConfigurationIsActive) {
   Promoting sim(2);

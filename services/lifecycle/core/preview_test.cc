@@ -326,25 +326,31 @@ TEST(Preview, OfRebootsCountsThoseThatStayAndAreAsked) {
       << "it is on the active configuration; the others are not asked";
 }
 
-// Also of what is active only once Nodes that are mid-delivery have booted.
+// Also of what is active only once Nodes that are mid-delivery have booted, whether or not the others
+// are outdated already.
 TEST(Preview, OfRebootsWhileAPromotionWaits) {
-  World world;
-  world.Create(3);
-  ASSERT_TRUE(world.Converge());
-  world.stuck = {"g103"};
-  world.Resize(4);
-  ASSERT_TRUE(world.Converge());
-  world.Pend("np-000000000002");
-  world.Promote();
-  ASSERT_TRUE(world.Converge());
-  const ReconfigureNodePool order{.name = kSimPool};
-  const Preview told = world.Rehearse(order);
-  EXPECT_EQ(told.nodes_to_reboot, 4);
-  world.Must(order);
-  ASSERT_TRUE(world.Converge());
-  world.stuck.clear();
-  ASSERT_TRUE(world.Converge());
-  EXPECT_EQ(world.pool()->reconfiguration->rebooted_nodes, told.nodes_to_reboot);
+  for (const bool outdated : {false, true}) {
+    SCOPED_TRACE(outdated);
+    World world;
+    world.Create(3);
+    ASSERT_TRUE(world.Converge());
+    if (outdated) world.Stage("np-000000000002");
+    ASSERT_TRUE(world.Converge());
+    world.stuck = {"g103"};
+    world.Resize(4);
+    ASSERT_TRUE(world.Converge());
+    world.Pend("np-000000000003");
+    world.Promote();
+    ASSERT_TRUE(world.Converge());
+    const ReconfigureNodePool order{.name = kSimPool};
+    const Preview told = world.Rehearse(order);
+    EXPECT_EQ(told.nodes_to_reboot, 4);
+    world.Must(order);
+    ASSERT_TRUE(world.Converge());
+    world.stuck.clear();
+    ASSERT_TRUE(world.Converge());
+    EXPECT_EQ(world.pool()->reconfiguration->rebooted_nodes, told.nodes_to_reboot);
+  }
 }
 
 }  // namespace

@@ -266,6 +266,7 @@ TEST(Reconfigure, NoneRebootsIntoWhatIsBeingRolledBackFrom) {
   sim.Live();
   EXPECT_THAT(sim.On("np-000000000002"), ElementsAre("g100"));
   EXPECT_THAT(sim.In(NodeState::kReconfiguring), IsEmpty());
+  EXPECT_THAT(sim.Obstacles(), Contains("WAITS_FOR_CONFIGURATION"));
 }
 
 TEST(Reconfigure, NoOrderRebootsIntoWhatIsBeingRolledBackFrom) {
