@@ -144,6 +144,20 @@ TEST(HappeningsTest, OfAPoolThatIsGoneNoTimeToItsTargetIsKept) {
   EXPECT_EQ(times.size(), 0U);
 }
 
+// It may have met it meanwhile.
+TEST(HappeningsTest, ATimeToATargetDoesNotGoOnOverChangesThatWereMissed) {
+  const Pool met = AtTarget("TargetMet");
+  const Pool under = AtTarget("UnderTarget");
+  TimesToTarget times;
+  times.Follow(met, &under, kNow);
+  times.Forget();
+  EXPECT_EQ(times.Follow(under, &met, kNow + absl::Minutes(1)), std::nullopt);
+  times.Follow(met, &under, kNow + absl::Minutes(2));
+  times.Forget();
+  times.Follow(met, &under, kNow + absl::Minutes(5));
+  EXPECT_EQ(times.Follow(under, &met, kNow + absl::Minutes(7)), absl::Minutes(2));
+}
+
 // Everything that happens in a world, told from its commits alone.
 class Told {
  public:
