@@ -120,27 +120,27 @@ void StartDrain(const PlanFacts& facts, Draft& draft, Node& node) {
   draft.Step(node, NodeEvent::kDrain, "it is cordoned", RemovalCause::kNone, deadline);
 }
 
-// The deadline of a scale-down and of a repair is that of the strategy in force.
-void FollowStrategy(const PlanFacts& facts, Draft& draft, Node& node) {
+// Whether a drain has its deadline by the pool's strategy: one of an order or a notice is its own.
+bool IsOfStrategy(const Node& node) {
   const RemovalCause cause = node.removal_cause;
-  if (cause != RemovalCause::kScaleDown && cause != RemovalCause::kRepair) return;
-  // An order's deadline is its own.
-  if (node.preempt_time != kNever || node.orders.drain_time != kNever ||
-      !node.reserved_desired.empty())
-    return;
+  return (cause == RemovalCause::kScaleDown || cause == RemovalCause::kRepair) &&
+         node.preempt_time == kNever && node.orders.drain_time == kNever &&
+         node.reserved_desired.empty();
+}
+
+// A drain that began follows the strategy in force; of a deleted pool all have a deadline.
+void FollowStrategy(const PlanFacts& facts, Draft& draft, Node& node) {
   const bool has = node.desired.drain_deadline != kNever;
   if (has == HasDeadline(facts, node) || node.desired.force_drain) return;
+  if (has && !IsOfStrategy(node)) return;
   draft.Apply(node,
               SetDrainDeadline{node.name, has ? kNever : facts.now + facts.policy.drain_deadline,
-                               "the pool's strategy changed"});
+                               facts.pool.deleting() ? "the pool is being deleted"
+                                                     : "the pool's strategy changed"});
 }
 
 // Past the deadline of a drain what is left is deleted; a preempted Node then goes at once.
 void EnforceDeadline(const PlanFacts& facts, Draft& draft, Node& node) {
-  if (facts.pool.deleting() && node.desired.drain_deadline == kNever) {
-    draft.Apply(node, SetDrainDeadline{node.name, facts.now + facts.policy.drain_deadline,
-                                       "the pool is being deleted"});
-  }
   absl::Time deadline = node.desired.drain_deadline;
   // Work that came to a Node which stays drained has as long as it would have had before.
   if (IsUp(node.state) && node.observed.active && !node.orders.drain_forced)
