@@ -10,8 +10,10 @@
 #include "services/lifecycle/core/conditions.h"
 #include "services/lifecycle/core/explain.h"
 #include "services/lifecycle/core/node_machine.h"
+#include "services/lifecycle/core/removals.h"
 #include "services/lifecycle/core/simulation.h"
 #include "services/lifecycle/core/test_random_world.h"
+#include "services/lifecycle/core/victims.h"
 #include "tests/testing/wording.h"
 
 namespace muster::lifecycle {
@@ -114,6 +116,31 @@ void ExpectTakesOnlyWhoMayGo(const Snapshot& snapshot, const State& state, const
   }
 }
 
+// Of a type that is granted in racks: once all have gone that go or are awaited, the pool keeps a
+// part of one at most of the racks from which it takes whom nobody named.
+void ExpectRackByRack(const Snapshot& snapshot) {
+  if (!snapshot.catalogue.type || snapshot.catalogue.type->nodes_per_rack == 0) return;
+  const Pool& pool = *snapshot.pool;
+  const PeerReply<ClaimFacts>& claim = snapshot.answers.claim;
+  Budget budget(pool.spec.max_unavailable, pool.spec.target_nodes, snapshot.nodes);
+  const int64_t surplus = KeptNodes(pool, snapshot.nodes, claim) - pool.wanted_nodes();
+  const Removals removals = SelectRemovals(snapshot, snapshot.nodes, surplus, budget);
+  std::set<const Node*> go(removals.going.begin(), removals.going.end());
+  for (const DelayedRemoval& delayed : removals.delayed) {
+    if (delayed.awaited) go.insert(delayed.node);
+  }
+  std::set<std::string> begun;
+  for (const Node* node : removals.going) {
+    if (!IsNamed(*node)) begun.insert(node->rack);
+  }
+  std::set<std::string> in_part;
+  for (const Node* node : snapshot.nodes) {
+    const bool keeps = Stays(node->state) && !IsNamed(*node) && !IsUnheld(pool, *node, claim);
+    if (keeps && !go.contains(node) && begun.contains(node->rack)) in_part.insert(node->rack);
+  }
+  EXPECT_LE(in_part.size(), 1U) << absl::StrJoin(in_part, " ");
+}
+
 std::set<std::string> NodesThat(const State& state, const char* (*are)(const Node&)) {
   std::set<std::string> names;
   for (const Node* node : state.NodesOf(RandomWorld::kPool)) {
@@ -169,6 +196,7 @@ TEST(PlanProperty, HoldsForEverySnapshot) {
       ExpectSaysWhy(snapshot, plan);
       ExpectWellSaid(snapshot, plan);
       ExpectTakesOnlyWhoMayGo(snapshot, world.state, plan);
+      ExpectRackByRack(snapshot);
       if (HasFailure()) return;
       if (plan.actions.empty()) break;
       const Spec& spec = snapshot.pool->spec;

@@ -16,12 +16,12 @@
 #include "services/lifecycle/core/plan.h"
 
 // For tests: a random pool with Nodes in all states and random marks, and other services that
-// always answer the same.
+// always answer the same. Of every second seed its type is granted in racks.
 namespace muster::lifecycle {
 
 class RandomWorld {
  public:
-  explicit RandomWorld(uint64_t seed) : random_(seed) {
+  explicit RandomWorld(uint64_t seed) : random_(seed), nodes_per_rack_(seed % 2 == 0 ? kRack : 0) {
     StagedState<State> staged(state, 0);
     staged.Put(Cluster{.name = kCluster, .zone = "US-EAST-04A"});
     staged.Put(Lease{.holder = "a", .epoch = 1});
@@ -62,6 +62,8 @@ class RandomWorld {
   absl::Time now = absl::FromUnixSeconds(1'750'000'000);
 
  private:
+  static constexpr int kRack = 3;
+
   int Dice(int sides) { return static_cast<int>(random_() % static_cast<uint64_t>(sides)); }
   bool OneIn(int n) { return Dice(n) == 0; }
   template <class T>
@@ -83,6 +85,7 @@ class RandomWorld {
     Spec& spec = pool_.spec;
     spec.instance_type = "gd-8xa100-i128";
     spec.target_nodes = Dice(9);
+    if (nodes_per_rack_ > 0) spec.target_nodes -= spec.target_nodes % nodes_per_rack_;
     spec.scale_down_strategy =
         Pick<ScaleDownStrategy>({ScaleDownStrategy::kIdleOnly, ScaleDownStrategy::kPreferIdle});
     spec.disable_unhealthy_node_eviction = OneIn(2);
@@ -113,7 +116,7 @@ class RandomWorld {
     node.machine = absl::StrCat("g", i);
     node.name = NodeName(kPool, node.machine);
     node.pool_uid = pool_.uid;
-    node.rack = absl::StrCat("rack-", i / 3);
+    node.rack = absl::StrCat("rack-", i / kRack);
     node.state = static_cast<NodeState>(Dice(kNodeStates));
     if (OneIn(3)) node.state = NodeState::kProduction;
     node.create_time = now - absl::Hours(2) + absl::Seconds(Dice(100));
@@ -204,7 +207,8 @@ class RandomWorld {
   }
 
   void MakeAnswers() {
-    catalogue_ = {!OneIn(8), TypeFacts{"gd-8xa100-i128", 8, false, 0}, !OneIn(10), !OneIn(10)};
+    catalogue_ = {!OneIn(8), TypeFacts{"gd-8xa100-i128", 8, false, nodes_per_rack_}, !OneIn(10),
+                  !OneIn(10)};
     if (OneIn(12)) catalogue_.type.reset();
     quota_away_ = OneIn(6);
     limit_ = Dice(14);
@@ -265,6 +269,7 @@ class RandomWorld {
   }
 
   std::mt19937_64 random_;
+  const int nodes_per_rack_;  // 0: it has no racks
   Pool pool_;
   std::vector<Node> nodes_;
   CatalogueFacts catalogue_;
