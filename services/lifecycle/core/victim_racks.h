@@ -12,7 +12,8 @@
 namespace muster::lifecycle {
 
 // How a pool shrinks whose type is granted in whole racks: one rack after another. The machines of a
-// rack of which the pool keeps a part can be granted to nobody else.
+// rack of which the pool keeps a part can be granted to nobody else. Racks are known by name: those
+// of one name in two fabrics count as one.
 class VictimRacks {
  public:
   // `nodes`: all of the snapshot's pool, as they are by now. Of a type that is not granted by racks
