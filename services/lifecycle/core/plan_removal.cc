@@ -167,7 +167,7 @@ void DeferSurplus(const PlanFacts& facts, Draft& draft, const Removals& removals
   if (!known && removals.open > 0) {
     draft.AddDefer(DeferReason::kCatalogueUnknown, facts.pool.name,
                    absl::StrCat(CountText(removals.open, "Node"),
-                                " more than wanted wait until the catalogue can be read."));
+                                " more than wanted can go only once the catalogue is read."));
   }
   const int64_t waiting = busy + (known ? removals.open : 0);
   if (waiting == 0) return;

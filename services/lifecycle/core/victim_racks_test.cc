@@ -130,7 +130,7 @@ TEST(VictimRacks, WhileTheCatalogueIsNotReadNoOtherRackIsBegun) {
   sim.Live();
   EXPECT_THAT(sim.On(1), SizeIs(kRack));
   EXPECT_THAT(sim.ObstacleTexts(), Contains("CATALOGUE_UNKNOWN operator: 8 Nodes more than wanted "
-                                            "wait until the catalogue can be read."));
+                                            "can go only once the catalogue is read."));
   sim.Must(
       ResizeNodePool{.name = kSimPool, .target_nodes = 25, .remove_machines = {Machine(kRack)}});
   sim.Live();
