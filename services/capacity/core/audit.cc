@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "services/capacity/core/arrivals.h"
 #include "services/capacity/core/gang.h"
+#include "services/capacity/core/limits.h"
 #include "services/capacity/core/machine_state.h"
 #include "services/capacity/core/offer.h"
 #include "services/capacity/core/parts.h"
@@ -113,6 +114,10 @@ void AuditClaim(const State& state, const ClaimRow& claim, Faults& faults) {
   if (places != Outstanding(claim.parts)) {
     faults.push_back(absl::StrCat("Claim ", claim.pool_uid, " waits for ", Outstanding(claim.parts),
                                   " Nodes with ", places, " places."));
+  }
+  if (claim.parts.size() > kMaxParts) {
+    faults.push_back(absl::StrCat("Claim ", claim.pool_uid, " has ", claim.parts.size(),
+                                  " parts, more than ", kMaxParts, "."));
   }
   for (size_t i = 0; i < claim.parts.size(); ++i) {
     const bool ordered = i == 0 || claim.parts[i - 1].request_time < claim.parts[i].request_time;
