@@ -17,7 +17,7 @@
 namespace muster::lifecycle {
 
 struct UpdateCluster {
-  Cluster cluster = {};   // create_time is not read
+  Cluster cluster = {};   // name, zone, kubernetes_version are read
   std::string etag = {};  // empty: any
   OrganizationLimits limits = {};
 };

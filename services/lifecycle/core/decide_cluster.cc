@@ -43,17 +43,19 @@ std::vector<absl::string_view> SomePools(const State& state, const std::string& 
 }  // namespace
 
 StatusOrOutcome Decide(StagedState<State>& staged, const UpdateCluster& command, absl::Time now) {
-  Cluster cluster = command.cluster;
-  RETURN_IF_ERROR(CheckEtag<Cluster>(staged.state(), cluster.name, command.etag));
-  const Cluster* before = staged.state().table<Cluster>().Find(cluster.name);
+  const Cluster& asked = command.cluster;
+  const Cluster* before = staged.state().table<Cluster>().Find(asked.name);
+  // All else has orders of its own.
+  Cluster cluster = before == nullptr ? Cluster{.name = asked.name, .create_time = now} : *before;
+  cluster.zone = asked.zone;
+  cluster.kubernetes_version = asked.kubernetes_version;
+  // As of BindCluster.
+  if (before == nullptr || cluster != *before)
+    RETURN_IF_ERROR(CheckEtag<Cluster>(staged.state(), asked.name, command.etag));
   if (before != nullptr && before->zone != cluster.zone) return error::ZoneChanged(cluster.name);
   const absl::string_view organization = OrganizationOf(cluster.name);
   if (before == nullptr && staged.state().CountOf(organization).clusters >= command.limits.clusters)
     return error::TooManyClusters(organization, command.limits.clusters);
-  cluster.create_time = before == nullptr ? now : before->create_time;
-  // These have orders of their own.
-  cluster.kubernetes_uid = before == nullptr ? "" : before->kubernetes_uid;
-  cluster.allowance = before == nullptr ? Cluster::Allowance() : before->allowance;
   return PutCluster(staged, std::move(cluster));
 }
 

@@ -104,6 +104,28 @@ TEST_F(DecideClusterTest, WhoeverIsBoundAlreadyNeedsNoRevision) {
   EXPECT_EQ(sim_.revision(), revision);
 }
 
+TEST_F(DecideClusterTest, WhatIsSoAlreadyNeedsNoRevision) {
+  const auto* row = sim_.state().table<Cluster>().FindVersioned(kEmpty);
+  UpdateCluster update{
+      .cluster = {.name = kEmpty, .zone = "US-EAST-04A", .kubernetes_version = "1.34"},
+      .etag = absl::StrCat(row->revision)};
+  sim_.Must(update);
+  const int64_t revision = sim_.revision();
+  sim_.Must(update);
+  EXPECT_EQ(sim_.revision(), revision);
+  UpdateCluster another = update;
+  another.cluster.kubernetes_version = "1.35";
+  EXPECT_EQ(ReasonOf(sim_.Run(another)), "ETAG_MISMATCH");
+  another.etag.clear();
+  sim_.Must(another);
+  EXPECT_EQ(ReasonOf(sim_.Run(update)), "ETAG_MISMATCH");
+  EXPECT_EQ(Get(kEmpty).kubernetes_version, "1.35");
+  update.cluster.zone = "US-EAST-04B";
+  EXPECT_EQ(ReasonOf(sim_.Run(update)), "ETAG_MISMATCH");
+  update.cluster.name = "organizations/acme/clusters/none";
+  EXPECT_EQ(ReasonOf(sim_.Run(update)), "ETAG_MISMATCH");
+}
+
 TEST_F(DecideClusterTest, OneWithoutPoolsCanBeRemoved) {
   EXPECT_EQ(ReasonOf(sim_.Run(DeleteCluster{.name = kSimCluster})), "CLUSTER_IN_USE");
   EXPECT_NE(sim_.Run(DeleteCluster{.name = kSimCluster}).status().message().find("e.g. train"),

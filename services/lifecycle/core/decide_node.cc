@@ -19,13 +19,7 @@ Outcome NodeOutcome(const State& state, const std::string& name) {
   return Outcome{.node = *row->row, .revision = row->revision};
 }
 
-}  // namespace
-
-StatusOrOutcome Decide(StagedState<State>& staged, const UpdateNode& command, absl::Time now) {
-  const Node* before = staged.state().table<Node>().Find(command.name);
-  if (before == nullptr) return muster::error::NotFound(command.name);
-  RETURN_IF_ERROR(CheckEtag<Node>(staged.state(), command.name, command.etag));
-  Node node = *before;
+absl::Status Change(Node& node, const UpdateNode& command, absl::Time now) {
   if (command.protect_until_time) {
     node.protect_until_time = *command.protect_until_time;
     if (IsProtected(node, now)) node.removal_requested = false;
@@ -35,6 +29,20 @@ StatusOrOutcome Decide(StagedState<State>& staged, const UpdateNode& command, ab
       return error::DoesNotFit(node.name, NodeStateName(node.state), "reserved_desired");
     node.reserved_desired = *command.reserved_desired;
   }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+StatusOrOutcome Decide(StagedState<State>& staged, const UpdateNode& command, absl::Time now) {
+  const Node* before = staged.state().table<Node>().Find(command.name);
+  if (before == nullptr) return muster::error::NotFound(command.name);
+  Node node = *before;
+  const absl::Status changed = Change(node, command, now);
+  // As of OrderNode.
+  if (!changed.ok() || node != *before)
+    RETURN_IF_ERROR(CheckEtag<Node>(staged.state(), command.name, command.etag));
+  RETURN_IF_ERROR(changed);
   staged.Put(std::move(node));
   return NodeOutcome(staged.state(), command.name);
 }

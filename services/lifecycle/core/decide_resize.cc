@@ -1,4 +1,5 @@
 // Decide of ResizeNodePool: how many Nodes, which go first, and which may not.
+#include <algorithm>
 #include <utility>
 
 #include "services/common/error.h"
@@ -24,16 +25,28 @@ absl::Status CheckUnprotected(const State& state, const ResizeNodePool& command,
   return absl::OkStatus();
 }
 
+// As in IsSo of ApplyNodePool. By how many a target that is left out is lowered follows from what is
+// there now, so that is never so already. The machines must be the pool's.
+bool IsSo(const State& state, const Pool& before, const ResizeNodePool& command) {
+  return !before.deleting() && command.target_nodes == before.spec.target_nodes &&
+         std::all_of(command.remove_machines.begin(), command.remove_machines.end(),
+                     [&](const std::string& machine) {
+                       const std::string name = NodeName(command.name, machine);
+                       return state.table<Node>().Find(name)->removal_requested;
+                     });
+}
+
 }  // namespace
 
 StatusOrOutcome Decide(StagedState<State>& staged, const ResizeNodePool& command, absl::Time now) {
   const State& state = staged.state();
   const Pool* before = state.table<Pool>().Find(command.name);
   if (before == nullptr) return muster::error::NotFound(command.name);
-  RETURN_IF_ERROR(CheckEtag<Pool>(state, command.name, command.etag));
-  if (before->deleting()) return error::PoolDeleting(command.name);
   Faults faults;
   ValidateIn(state, command, faults);
+  if (!faults.empty() || !IsSo(state, *before, command))
+    RETURN_IF_ERROR(CheckEtag<Pool>(state, command.name, command.etag));
+  if (before->deleting()) return error::PoolDeleting(command.name);
   RETURN_IF_ERROR(faults.status());
   RETURN_IF_ERROR(CheckUnprotected(state, command, now));
   const int64_t target = TargetOf(state, *before, command).value();

@@ -22,6 +22,9 @@ TEST(Etag, OfAPoolStaysWhileOnlyItsStatusMoves) {
   ResizeNodePool command{.name = kSimPool, .target_nodes = 3, .etag = etag};
   sim.Must(command);
   EXPECT_NE(EtagOf(*sim.pool()), etag);
+  EXPECT_EQ(ReasonOf(sim.Run(command).status()), "")
+      << "it is so, see OfBeforeIsTakenOfARepetition";
+  command.target_nodes = 4;
   EXPECT_EQ(ReasonOf(sim.Run(command).status()), "ETAG_MISMATCH");
 }
 
@@ -49,6 +52,9 @@ TEST(Etag, OfANodeIsOfWhatItsOwnerWrites) {
       .name = node.name, .etag = etag, .protect_until_time = sim.now() + absl::Hours(1)};
   sim.Must(command);
   EXPECT_NE(EtagOf(*sim.node(node.machine)), etag);
+  EXPECT_EQ(ReasonOf(sim.Run(command).status()), "")
+      << "it is so, see OfBeforeIsTakenOfARepetition";
+  command.protect_until_time = kNever;
   EXPECT_EQ(ReasonOf(sim.Run(command).status()), "ETAG_MISMATCH");
 }
 
@@ -69,10 +75,11 @@ TEST(Etag, OfANodeThatIsProtectedForCenturiesIsItsOwn) {
 // Whose answer was lost repeats what was sent: what is so already is not refused.
 TEST(Etag, OfBeforeIsTakenOfARepetition) {
   using Verb = OrderNode::Verb;
-  Running sim(1);
+  Running sim(2);
   const Node& node = *sim.state().NodesOf(kSimPool).front();
   const std::string name = node.name;
   const std::string machine = node.machine;
+  const std::string other = sim.state().NodesOf(kSimPool).back()->machine;
   const auto run_twice = [&](const auto& command) {
     sim.Must(command);
     const int64_t revision = sim.revision();
@@ -84,7 +91,76 @@ TEST(Etag, OfBeforeIsTakenOfARepetition) {
     run_twice(order);
     EXPECT_NE(EtagOf(*sim.node(machine)), order.etag);
   }
+  run_twice(UpdateNode{.name = name,
+                       .etag = EtagOf(*sim.node(machine)),
+                       .protect_until_time = sim.now() + absl::Hours(1),
+                       .reserved_desired = kControlPlane});
+  run_twice(ResizeNodePool{.name = kSimPool, .target_nodes = 3, .etag = EtagOf(*sim.pool())});
+  run_twice(ResizeNodePool{.name = kSimPool,
+                           .target_nodes = 1,
+                           .etag = EtagOf(*sim.pool()),
+                           .remove_machines = {other}});
   run_twice(DeleteNodePool{.name = kSimPool, .etag = EtagOf(*sim.pool())});
+}
+
+TEST(Etag, OfBeforeIsRefusedOfARepetitionOnceSomebodyElseWrote) {
+  Running sim(2);
+  const Node node = *sim.state().NodesOf(kSimPool).front();
+  const Node other = *sim.state().NodesOf(kSimPool).back();
+  const absl::Time until = sim.now() + absl::Hours(1);
+  const auto refused_after = [&](const auto& another, const auto& command) {
+    sim.Must(command);
+    sim.Must(another);
+    const int64_t revision = sim.revision();
+    EXPECT_EQ(ReasonOf(sim.Run(command).status()), "ETAG_MISMATCH");
+    EXPECT_EQ(sim.revision(), revision);
+  };
+  refused_after(UpdateNode{.name = node.name, .protect_until_time = until + absl::Hours(1)},
+                UpdateNode{.name = node.name, .etag = EtagOf(node), .protect_until_time = until});
+  refused_after(ResizeNodePool{.name = kSimPool, .target_nodes = 4},
+                ResizeNodePool{.name = kSimPool, .target_nodes = 3, .etag = EtagOf(*sim.pool())});
+  // It is named no more.
+  refused_after(UpdateNode{.name = other.name, .protect_until_time = until},
+                ResizeNodePool{.name = kSimPool,
+                               .target_nodes = 1,
+                               .etag = EtagOf(*sim.pool()),
+                               .remove_machines = {other.machine}});
+}
+
+TEST(Etag, OfBeforeIsRefusedOfWhatIsRefusedAnyway) {
+  Running sim(2);
+  const std::string machine = *sim.machines().begin();
+  const std::string name = sim.node(machine)->name;
+  ResizeNodePool resize{.name = kSimPool, .target_nodes = 1, .etag = EtagOf(*sim.pool())};
+  sim.Must(resize);
+  resize.remove_machines = {"nobody"};
+  EXPECT_EQ(ReasonOf(sim.Run(resize).status()), "ETAG_MISMATCH");
+  sim.SetActive(machine, true);
+  sim.Delete();
+  resize.remove_machines.clear();
+  EXPECT_EQ(ReasonOf(sim.Run(resize).status()), "ETAG_MISMATCH");
+  const auto reserve = [&](const std::string& etag) {
+    return ReasonOf(
+        sim.Run(UpdateNode{.name = name, .etag = etag, .reserved_desired = kControlPlane})
+            .status());
+  };
+  while (sim.node(machine)->state != NodeState::kDraining) {
+    sim.Advance(sim.policy.cordon_settle);
+    sim.Pass();
+  }
+  EXPECT_EQ(reserve("old"), "ETAG_MISMATCH");
+  EXPECT_EQ(reserve(""), "NODE_STATE");
+}
+
+// By how many it lowers the target follows from what is there: the second time it may be another number.
+TEST(Etag, OfBeforeIsRefusedOfARepeatedResizeWithoutATarget) {
+  Running sim(2);
+  ResizeNodePool resize{
+      .name = kSimPool, .etag = EtagOf(*sim.pool()), .remove_machines = {*sim.machines().begin()}};
+  sim.Must(resize);
+  EXPECT_EQ(ReasonOf(sim.Run(resize).status()), "ETAG_MISMATCH");
+  resize.target_nodes = 1;
+  EXPECT_EQ(ReasonOf(sim.Run(resize).status()), "") << "with one it is so already";
 }
 
 TEST(Etag, OfBeforeIsRefusedOfWhatIsNotSoYet) {

@@ -35,13 +35,16 @@ absl::Status Decide(StagedState<State>& staged, const UpdateQuota& command, absl
   if (before == nullptr) {
     if (!command.allow_missing || !command.etag.empty()) return error::NotFound(name);
   } else {
-    if (absl::Status status = CheckEtag(name, command.etag, *before); !status.ok()) return status;
     after = *before->row;
   }
   after.limit = command.limit.value_or(after.limit);
   after.overrides = command.overrides.value_or(after.overrides);
   DropLapsed(after, now);
-  if (before != nullptr && after == *before->row) return absl::OkStatus();
+  if (before != nullptr) {
+    // Of whom the answer was lost and who repeats it, the etag is an old one by now.
+    if (after == *before->row) return absl::OkStatus();
+    if (absl::Status status = CheckEtag(name, command.etag, *before); !status.ok()) return status;
+  }
   after.update_time = now;
   staged.Put(std::move(after));
   return absl::OkStatus();

@@ -254,6 +254,21 @@ TEST_F(DecideTest, UpdateHonoursEtagAndAllowMissing) {
   EXPECT_EQ(last_changes_, 0u);
 }
 
+// As of whoever's answer was lost.
+TEST_F(DecideTest, AnUpdateThatIsSoAlreadyNeedsNoEtag) {
+  SetLimit(5);
+  const std::string etag = Etag(state_.table<Quota>().FindVersioned(QuotaName(kKey))->revision);
+  const UpdateQuota update{kKey, 6, etag};
+  EXPECT_THAT(Run(update), IsOk());
+  EXPECT_EQ(last_changes_, 1u);
+  EXPECT_THAT(Run(update, kNow + absl::Seconds(1)), IsOk());
+  EXPECT_EQ(last_changes_, 0u);
+  SetLimit(7);
+  EXPECT_THAT(Run(update), AllOf(StatusIs(absl::StatusCode::kAborted), HasReason("ETAG_MISMATCH")));
+  EXPECT_EQ(last_changes_, 0u);
+  EXPECT_EQ(state_.table<Quota>().Find(QuotaName(kKey))->limit, 7);
+}
+
 // "or with an etag: who has one saw a Quota"
 TEST_F(DecideTest, AnUpdateWithAnEtagMakesNoQuota) {
   EXPECT_THAT(Run(UpdateQuota{kKey, 5, "1", true}),
