@@ -13,6 +13,8 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "services/access/scope.h"
 #include "services/common/faults.h"
 #include "services/common/state.h"
@@ -49,6 +51,29 @@ Choice ParseChoice(const Request& request, const google::protobuf::Descriptor& t
 }
 
 namespace internal {
+
+// Whether a list with this parent may pass by many rows that it does not show: those of other names, where an id is asked for behind a
+// `-`, which no prefix of keys can say; those that are not the caller's, whose scope is in many places.
+inline bool MayPassByManyBelow(absl::string_view parent, const access::Scope* scope) {
+  bool any = false;
+  bool is_id = false;
+  for (absl::string_view part : absl::StrSplit(parent, '/')) {
+    if (is_id && any && part != "-") return true;
+    any |= is_id && part == "-";
+    is_id = !is_id;
+  }
+  return scope != nullptr && scope->CommonPrefix().empty() && !scope->Covers(parent);
+}
+
+// Likewise; what has no parent is looked for among all.
+template <class Request>
+bool MayPassByMany(const Request& request, const access::Scope* scope) {
+  if constexpr (requires { request.parent(); }) {
+    return MayPassByManyBelow(request.parent(), scope);
+  } else {
+    return scope != nullptr;
+  }
+}
 
 // One page of rows that are gone through a few at a time, so that no commit waits long for the lane's memory.
 template <class Row, class Lane, class Request, class Response, class Add, class Render, class Walk>
@@ -157,14 +182,16 @@ class ChosenPage {
 
 }  // namespace internal
 
-// As ListRows, of a request that may also have a `filter` and an `order_by`: what has is answered by one of `slow`'s threads.
+// As ListRows, of a request that may also have a `filter` and an `order_by`. What has, and what MayPassByMany rows, is answered by one of
+// `slow`'s threads, a few rows at a time.
 template <class Row, class Lane, class Request, class Response, class Select, class Add,
           class Render, class Walk = ByName<Row>>
 grpc::ServerUnaryReactor* ChooseRows(grpc::CallbackServerContext* context,
                                      const std::shared_ptr<SlowCalls>& slow, Lane& lane,
                                      const Request& request, Response* response, Select select,
                                      Add add, Render render, Walk walk = {}) {
-  if (request.filter().empty() && request.order_by().empty()) {
+  if (request.filter().empty() && request.order_by().empty() &&
+      !internal::MayPassByMany(request, NarrowedTo(*context).get())) {
     return ListRows<Row>(context, lane, request, response, std::move(select), std::move(add),
                          std::move(render), std::move(walk));
   }

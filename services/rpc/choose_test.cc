@@ -25,6 +25,8 @@ constexpr auto kRenderFruit = [](const Orchard&, const Versioned<Fruit>& fruit) 
   return quota;
 };
 
+constexpr auto kIsHeavy = [](absl::string_view, const Fruit& fruit) { return fruit.weight > 9; };
+
 // Fruits a/000 to a/299 of weights 0 to 9, over and over.
 class ChooseTest : public ::testing::Test {
  protected:
@@ -42,7 +44,10 @@ class ChooseTest : public ::testing::Test {
     server_.service.get = [&](grpc::CallbackServerContext* context, const v1::GetQuotaRequest*,
                               v1::Quota*) {
       const auto select = [](const v1::ListQuotasRequest& asked, error::Faults&) {
-        return Selection<Fruit>{asked.parent(), {}};
+        // As of names with parts, of which a `-` says nothing.
+        const size_t any = asked.parent().find('-');
+        return any == std::string::npos ? Selection<Fruit>{asked.parent(), {}}
+                                        : Selection<Fruit>{asked.parent().substr(0, any), kIsHeavy};
       };
       return ChooseRows<Fruit>(
           context, slow_, lane_, request, &page_, select,
@@ -103,6 +108,68 @@ TEST_F(ChooseTest, OrdersPageByPageWhateverThePagesAre) {
     EXPECT_EQ(ListAll(Request("", "limit desc", page_size)), all) << page_size;
   EXPECT_THAT(ListAll(Request("name = a/00* limit > 6", "limit desc", 2)),
               ElementsAre("a/009", "a/008", "a/007"));
+}
+
+// Nothing of what is there is shown: a commit that comes meanwhile does not wait for the end, where it stands.
+TEST_F(ChooseTest, AListThatPassesByManyRowsLetsCommitsIn) {
+  int pieces = 0;
+  lane_.before_peek = [&] {
+    if (++pieces != 2) return;
+    StagedState<Orchard> staged(lane_.state, lane_.revision);
+    staged.Put(Fruit{"a/last", 10});
+    lane_.revision = staged.revision();
+  };
+  const int64_t before = lane_.revision;
+  v1::ListQuotasRequest request;
+  request.set_parent("a/-/clusters/c1");
+  std::vector<std::string> names;
+  ASSERT_TRUE(List(request, names).ok());
+  EXPECT_EQ(pieces, 2);
+  EXPECT_THAT(names, ElementsAre("a/last"));
+  EXPECT_EQ(page_.revision(), before) << "a watch after it tells of what came meanwhile";
+}
+
+TEST_F(ChooseTest, AListOfAllBelowItsParentIsThePlainOne) {
+  lane_.before_peek = [] { ADD_FAILURE() << "in pieces"; };
+  EXPECT_EQ(ListAll(Request("", "", 100)).size(), 300);
+}
+
+TEST(MayPassByMany, WhereNoPrefixSaysWhatIsAskedFor) {
+  const auto by_parent = [](absl::string_view parent) {
+    return internal::MayPassByManyBelow(parent, nullptr);
+  };
+  for (const char* parent :
+       {"organizations/-/clusters/c1", "organizations/-/clusters/c1/nodePools/-",
+        "organizations/acme/clusters/-/nodePools/train"})
+    EXPECT_TRUE(by_parent(parent)) << parent;
+  for (const char* parent :
+       {"", "organizations/acme", "organizations/-", "organizations/-/clusters/-",
+        "organizations/acme/clusters/-/nodePools/-", "organizations/acme/clusters/c1/nodePools/-"})
+    EXPECT_FALSE(by_parent(parent)) << parent;
+}
+
+TEST(MayPassByMany, WhereACallerSeesAFewPlaces) {
+  access::Scope zone, organization, two;
+  zone.AddZone("US-EAST-04A");
+  organization.AddOrganization("acme");
+  two.AddOrganization("acme");
+  two.AddOrganization("other");
+  constexpr char kAll[] = "organizations/-/clusters/-";
+  constexpr char kOwn[] = "organizations/acme/clusters/-";
+  EXPECT_TRUE(internal::MayPassByManyBelow(kAll, &zone));
+  EXPECT_TRUE(internal::MayPassByManyBelow(kOwn, &zone));
+  EXPECT_TRUE(internal::MayPassByManyBelow(kAll, &two));
+  EXPECT_FALSE(internal::MayPassByManyBelow(kOwn, &two)) << "all of it is theirs";
+  EXPECT_FALSE(internal::MayPassByManyBelow(kAll, &organization))
+      << "the list begins where theirs does";
+}
+
+// As capacity's claims, whose names do not tell whose they are.
+TEST(MayPassByMany, WhereARequestHasNoParent) {
+  access::Scope organization;
+  organization.AddOrganization("acme");
+  EXPECT_FALSE(internal::MayPassByMany(v1::GetQuotaRequest(), nullptr));
+  EXPECT_TRUE(internal::MayPassByMany(v1::GetQuotaRequest(), &organization));
 }
 
 TEST_F(ChooseTest, ATokenIsOfItsRequestAlone) {

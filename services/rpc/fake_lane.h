@@ -61,6 +61,7 @@ class FakeLane {
 
   template <class F>
   auto Peek(F f) const {
+    if (before_peek) before_peek();
     return f(state, revision);
   }
 
@@ -69,6 +70,7 @@ class FakeLane {
   absl::Time now = absl::FromUnixSeconds(1'760'000'000);
   absl::Status lost = {};
   absl::Status lost_answer = {};
+  std::function<void()> before_peek = {};
 };
 
 }  // namespace muster::rpc
