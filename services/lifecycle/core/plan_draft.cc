@@ -37,7 +37,8 @@ PlanFacts::PlanFacts(const Snapshot& s)
       demand(DemandOf(pool, s.nodes, s.catalogue)),
       catalogue_check(CheckAgainstCatalogue(pool, s.catalogue, answers)),
       profile(ActiveProfile(pool, answers.configuration)),
-      profile_disabled(IsProfileDisabled(pool, answers.configuration, profile)) {}
+      profile_disabled(IsProfileDisabled(pool, answers.configuration, profile)),
+      asked(pool.reconfiguration) {}
 
 bool PlanFacts::IsDisabled(absl::string_view which) const {
   return IsProfileDisabled(pool, answers.configuration, which);

@@ -14,6 +14,7 @@
 #include "services/lifecycle/core/event_reasons.h"
 #include "services/lifecycle/core/pool_plan.h"
 #include "services/lifecycle/core/quiet_nodes.h"
+#include "services/lifecycle/core/reconfiguration.h"
 #include "services/lifecycle/core/snapshot.h"
 
 // The two things that every part of a plan is given (plan_parts.h): what is known, which does not
@@ -43,6 +44,7 @@ struct PlanFacts {
   const CatalogueCheck catalogue_check;
   const std::string profile;  // the active one; empty: not known yet
   const bool profile_disabled;
+  const AskedNodes asked;  // for reconfigure reboots
 };
 
 // The Nodes of a snapshot, by whether the plan looks at them.

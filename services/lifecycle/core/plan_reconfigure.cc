@@ -70,7 +70,7 @@ void EndOrAwait(const PlanFacts& facts, Draft& draft) {
 bool MayReboot(const PlanFacts& facts, Draft& draft, const std::vector<std::string>& timed_out) {
   using RState = Reconfiguration::State;
   const bool left = std::any_of(draft.nodes.begin(), draft.nodes.end(), [&](const auto& entry) {
-    return IsAsked(*facts.pool.reconfiguration, entry.second) && IsOutdated(facts, entry.second);
+    return facts.asked.Has(entry.second) && IsOutdated(facts, entry.second);
   });
   if (!left) {
     EndOrAwait(facts, draft);
@@ -104,7 +104,7 @@ bool MayReboot(const PlanFacts& facts, Draft& draft, const std::vector<std::stri
 }
 
 bool MayEvict(const PlanFacts& facts, const Node& node) {
-  return facts.pool.reconfiguration->evict_active && IsAsked(*facts.pool.reconfiguration, node);
+  return facts.pool.reconfiguration->evict_active && facts.asked.Has(node);
 }
 
 // Those on the rack that is begun first, if there is one.
@@ -135,7 +135,7 @@ void RebootInTurn(const PlanFacts& facts, Draft& draft, Budget& own) {
   for (auto& [name, node] : draft.nodes) {
     if (IsChosen(node) && !IsOutdated(facts, node)) {
       LetGo(draft, node, "it is up to date");
-    } else if (IsChosen(node) && !IsAsked(*facts.pool.reconfiguration, node)) {
+    } else if (IsChosen(node) && !facts.asked.Has(node)) {
       // By an order that is over, and no plan came between.
       LetGo(draft, node, "no reboot of it is asked for any more");
     } else if (IsChosen(node) && !node.observed.active) {
@@ -151,9 +151,8 @@ void RebootInTurn(const PlanFacts& facts, Draft& draft, Budget& own) {
     }
     // One that reboots by an order of its own, and is not asked for, begins no rack.
     const bool reboots = IsChosen(node) || node.state == NodeState::kReconfiguring;
-    if (reboots && IsAsked(*facts.pool.reconfiguration, node)) rack = &node.rack;
-    if (MayBeChosen(node) && !IsChosen(node) && IsAsked(*facts.pool.reconfiguration, node) &&
-        IsOutdated(facts, node)) {
+    if (reboots && facts.asked.Has(node)) rack = &node.rack;
+    if (MayBeChosen(node) && !IsChosen(node) && facts.asked.Has(node) && IsOutdated(facts, node)) {
       waiting.push_back(&node);
     }
   }

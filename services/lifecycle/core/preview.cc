@@ -165,8 +165,9 @@ int64_t Rehearsal::NodesToReboot() const {
   const std::string& profile = told_.active.empty() ? last_.status.node_profile : told_.active;
   if (profile.empty() || last_.deleting()) return 0;
   const std::vector<const Node*> nodes = Staying();
+  const AskedNodes reboots(reboots_);
   return std::count_if(nodes.begin(), nodes.end(), [&](const Node* node) {
-    const bool asked = !reboots_ || IsAsked(*reboots_, *node);
+    const bool asked = reboots.Has(*node);
     const bool begun =
         node->state == NodeState::kReconfiguring && !rebooting_before_.contains(node->machine);
     return asked && (begun || ProfileOf(*node) != profile);

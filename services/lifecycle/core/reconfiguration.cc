@@ -53,6 +53,15 @@ bool IsAsked(const Reconfiguration& reconfiguration, const Node& node) {
   return asked.empty() || std::find(asked.begin(), asked.end(), node.machine) != asked.end();
 }
 
+AskedNodes::AskedNodes(const std::optional<Reconfiguration>& reconfiguration) {
+  if (!reconfiguration) return;
+  machines_.insert(reconfiguration->machines.begin(), reconfiguration->machines.end());
+}
+
+bool AskedNodes::Has(const Node& node) const {
+  return machines_.empty() || machines_.contains(node.machine);
+}
+
 std::string SayReconfiguration(const Reconfiguration& reconfiguration) {
   switch (reconfiguration.state) {
     case RState::kRunning:

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "services/lifecycle/core/events.h"
 #include "services/lifecycle/core/types.h"
@@ -16,6 +19,18 @@ void MoveTo(Reconfiguration& reconfiguration, Reconfiguration::State state,
 
 // Whether a Node is among those that it was asked for.
 bool IsAsked(const Reconfiguration& reconfiguration, const Node& node);
+
+// The same of many Nodes: machines are named once, and looked up.
+class AskedNodes {
+ public:
+  // The reconfiguration must outlive it. Without one all are.
+  explicit AskedNodes(const std::optional<Reconfiguration>& reconfiguration);
+
+  bool Has(const Node& node) const;
+
+ private:
+  absl::flat_hash_set<absl::string_view> machines_;  // empty: all
+};
 
 // What the condition NodeReconfigurationRequired says of it: "Reconfigure reboots are paused.";
 // empty: nothing, it has ended.

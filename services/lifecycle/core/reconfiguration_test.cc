@@ -1,9 +1,15 @@
 // Reconfigure reboots, from another side: how they end, what is told of them and by whom they are
 // known to be needed.
+#include "services/lifecycle/core/reconfiguration.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
+#include <string>
+
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "services/lifecycle/core/test_pools.h"
 
 namespace muster::lifecycle {
@@ -29,6 +35,31 @@ std::vector<std::string> Told(const Simulation& sim, const std::string& reason, 
 }
 
 constexpr char kUpToDate[] = "False/AllNodesUpToDate: All nodes are on the current configuration.";
+
+TEST(AskedNodes, AreThoseWhoseMachinesAreNamed) {
+  Reconfiguration some;
+  some.machines = {"g100", "g102"};
+  for (const std::optional<Reconfiguration>& asked :
+       {std::optional(some), std::optional(Reconfiguration())}) {
+    const AskedNodes nodes(asked);
+    for (const char* machine : {"g100", "g101", "g102", ""}) {
+      const Node node{.machine = machine};
+      EXPECT_EQ(nodes.Has(node), IsAsked(*asked, node)) << machine;
+    }
+  }
+  EXPECT_TRUE(AskedNodes(std::nullopt).Has(Node{.machine = "g100"}));
+}
+
+// Compared one by one so many would take until the test is given up.
+TEST(AskedNodes, ManyAreFoundAmongMany) {
+  std::optional<Reconfiguration> asked = Reconfiguration();
+  const auto machine = [](int i) { return absl::StrCat("machine-of-a-large-cluster-", i); };
+  for (int i = 0; i < 400'000; i += 2) asked->machines.push_back(machine(i));
+  const AskedNodes nodes(asked);
+  int64_t found = 0;
+  for (int i = 0; i < 400'000; ++i) found += nodes.Has(Node{.machine = machine(i)}) ? 1 : 0;
+  EXPECT_EQ(found, 200'000);
+}
 
 // Nothing is left that a halt would protect.
 TEST(ReconfigureEnds, DoneThoughARebootFailedOnceNoOtherIsLeft) {
