@@ -91,12 +91,13 @@ class Leadership : public ::testing::Test {
     Until([&] { return done.load(); });
   }
   // Through the healthy replica.
-  std::string Apply(const std::string& id, int64_t target) {
+  std::string Apply(const std::string& id, int64_t target,
+                    const std::string& instance_type = "gd-8xa100-i128") {
     const std::string name = absl::StrCat(kCluster, "/nodePools/", id);
     ApplyNodePool command{.name = name,
                           .new_uid = absl::StrCat("uid-", id),
-                          .type = TypeFacts{"gd-8xa100-i128", 8, false, 0}};
-    command.spec.instance_type = "gd-8xa100-i128";
+                          .type = TypeFacts{instance_type, 8, false, 0}};
+    command.spec.instance_type = instance_type;
     command.spec.target_nodes = target;
     command.target_nodes = target;
     Submit(*b_, command);
@@ -309,6 +310,37 @@ TEST_F(Leadership, AQuietReconnectMakesNoPoolDue) {
   peers_.capacity.Touch("uid-p3");
   Until([&] { return Metric(*a_, "muster_lifecycle_plans_total") > before; });
   EXPECT_EQ(QuietPlans(*a_), before + 1);
+}
+
+// Another pool's holding is asked for anew as its Node is replaced, or grows: no room for who waits for some. One after the other the same
+// stream tells of a pool of another Quota, which is short too, and of whose others one leaves.
+TEST_F(Leadership, OnlyAHoldingThatFallsWakesWhoIsShortOfQuota) {
+  const auto holding = [](absl::string_view type) {
+    return absl::StrCat("organizations/acme/quotas/US-EAST-04A~", type,
+                        "~default/holdings/uid-other");
+  };
+  const std::string full = holding("gd-8xa100-i128"), other = holding("other");
+  ASSERT_THAT(a_->StartReconciling(peers_.channels()), IsOk());
+  Apply("short", 12);  // of a limit of 10
+  Apply("short-too", 12, "other");
+  const auto is_short = [&](const char* type) {
+    return a_->lane().Peek([&](const State& state, int64_t) {
+      return state.PoolsShortOfQuota("acme", "US-EAST-04A", type, "default") != nullptr;
+    });
+  };
+  Until([&] { return is_short("gd-8xa100-i128") && is_short("other"); });
+  peers_.quota.TellHolding(full, 2, 1);
+  peers_.quota.TellHolding(other, 2, 1);
+  const double before = QuietPlans(*a_);
+  const auto plans = [&] { return Metric(*a_, "muster_lifecycle_plans_total"); };
+  peers_.quota.TellHolding(full, 2, 2);   // a generation
+  peers_.quota.TellHolding(full, 3, 3);   // it grew
+  peers_.quota.TellHolding(other, 1, 2);  // room for "short-too"
+  Until([&] { return plans() > before; });
+  EXPECT_EQ(QuietPlans(*a_), before + 1);
+  peers_.quota.TellHolding(full, 1, 4);
+  Until([&] { return plans() > before + 1; });
+  EXPECT_EQ(QuietPlans(*a_), before + 2);
 }
 
 // "A history has a name": what a restored service has lost is in no snapshot of its watch.

@@ -65,6 +65,12 @@ class ChangeFilter {
     }
     return known.answered != news.print || (same_request && !whole_);
   }
+  // As it was told last; 0: it was not.
+  size_t PrintOf(absl::string_view key) const {
+    MutexLock lock(mutex_);
+    const auto it = known_.find(Hash(key));
+    return it == known_.end() ? 0 : it->second.told.print;
+  }
   void Forget(absl::string_view key) {
     MutexLock lock(mutex_);
     known_.erase(Hash(key));

@@ -93,6 +93,16 @@ TEST(ChangeFilter, WhereAWatchShowsEverythingTheSameIsTheSame) {
   EXPECT_TRUE(filter.IsNews(kKey, {10, 2, 300}));
 }
 
+TEST(ChangeFilter, SaysHowAResourceWasToldLast) {
+  ChangeFilter filter(true);
+  EXPECT_EQ(filter.PrintOf(kKey), 0U);
+  EXPECT_TRUE(filter.IsNews(kKey, {8, 2, 200}));
+  EXPECT_TRUE(filter.IsNews(kKey, {9, 2, 300}));
+  EXPECT_EQ(filter.PrintOf(kKey), 300U);
+  filter.Forget(kKey);
+  EXPECT_EQ(filter.PrintOf(kKey), 0U);
+}
+
 TEST(ChangeFilter, NothingIsKeptOfWhatIsGone) {
   ChangeFilter filter(false);
   filter.Asking(kKey);

@@ -4,6 +4,7 @@
 #include <muster/configuration/v1/configuration_service.grpc.pb.h>
 #include <muster/quota/v1/quota_service.grpc.pb.h>
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -27,6 +28,7 @@ constexpr absl::Duration kStockSettles = absl::Milliseconds(200);
 // be many, and each moves all the time.
 constexpr absl::Duration kRoomSettles = absl::Seconds(30);
 
+constexpr char kHoldings[] = "/holdings/";
 constexpr char kClaims[] = "claims/";
 constexpr char kMachines[] = "machines/";
 constexpr char kConfigurations[] = "poolConfigurations/";
@@ -35,6 +37,8 @@ template <class Response>
 bool IsSnapshotEnd(const Response& change) {
   return change.type() == type::v1::WATCH_EVENT_TYPE_SNAPSHOT_END;
 }
+
+bool IsHolding(absl::string_view key) { return absl::StrContains(key, kHoldings); }
 
 // True at the end of a snapshot of another history than that of the stream before: the service was restored
 // to a past. What it has lost is in no snapshot, and the pools that it was of are to ask for it anew before
@@ -91,32 +95,46 @@ void PeerWatches::Stop() {
   for (const auto& watch : watches_) watch->Stop();
 }
 
+PeerWatches::QuotaMove PeerWatches::MoveOf(const quota::v1::WatchQuotasResponse& change) {
+  const std::string& key = change.key();
+  if (!change.has_quota() && !change.has_holding()) {
+    quota_filter_.Forget(key);
+    return IsHolding(key) ? QuotaMove::kMoreRoom : QuotaMove::kLimit;
+  }
+  if (change.has_quota()) {
+    const bool news = quota_filter_.IsNews(key, {change.revision(), 0, 1});
+    return news ? QuotaMove::kLimit : QuotaMove::kNone;
+  }
+  // What others are charged for is all that matters of it, and not which request that came of.
+  const size_t before = quota_filter_.PrintOf(key);
+  const size_t now = static_cast<size_t>(change.holding().nodes()) + 1;
+  if (!quota_filter_.IsNews(key, {1, 0, now})) return QuotaMove::kNone;
+  // One that a snapshot is the first to tell of may have been larger; one that is told later was not there.
+  const bool unknown = before == 0 && change.type() == type::v1::WATCH_EVENT_TYPE_SNAPSHOT;
+  return unknown || now < before ? QuotaMove::kMoreRoom : QuotaMove::kLessRoom;
+}
+
 rpc::Watch::Options PeerWatches::WatchQuotas() {
   using Response = quota::v1::WatchQuotasResponse;
   const std::shared_ptr<quota::v1::QuotaService::Stub> stub =
       quota::v1::QuotaService::NewStub(peers_.quota);
   const auto take = [this, history = std::make_shared<std::string>()](const Response& message) {
-    std::map<std::string, bool> moved;  // Quotas, and whether the limit itself did
-    // A Holding's name begins with its Quota's.
-    const auto move = [&](const std::string& key) {
-      const auto end = key.find("/holdings/");
-      moved[key.substr(0, end)] |= end == std::string::npos;
+    std::map<std::string, QuotaMove> moved;  // Quotas, by all that moved them
+    const auto note = [&](const std::string& key, QuotaMove move) {
+      // A Holding's name begins with its Quota's.
+      QuotaMove& of = moved[key.substr(0, key.find(kHoldings))];
+      of = std::max(of, move);
     };
     rpc::ForEachMessage(message, [&](const Response& change) {
       if (IsSnapshotEnd(change)) {
-        for (const std::string& gone : quota_filter_.EndSnapshot()) move(gone);
+        for (const std::string& gone : quota_filter_.EndSnapshot())
+          note(gone, IsHolding(gone) ? QuotaMove::kMoreRoom : QuotaMove::kLimit);
       }
       if (IsOfAnotherHistory(change, *history))
         lane_.Peek([&](const State& state, int64_t) { AddAll(state, due_); });
-      if (change.key().empty()) return;
-      if (!change.has_quota() && !change.has_holding()) {
-        quota_filter_.Forget(change.key());  // a deleted one makes room, too
-      } else if (!quota_filter_.IsNews(change.key(), {change.revision(), 0, 1})) {
-        return;
-      }
-      move(change.key());
+      if (!change.key().empty()) note(change.key(), MoveOf(change));
     });
-    for (const auto& [quota, limit] : moved) QuotaMoved(quota, limit);
+    for (const auto& [quota, move] : moved) QuotaMoved(quota, move);
   };
   return WithSnapshots(rpc::StreamOf<Response>(
                            quota::v1::WatchQuotasRequest(),
@@ -127,16 +145,20 @@ rpc::Watch::Options PeerWatches::WatchQuotas() {
                        });
 }
 
-void PeerWatches::QuotaMoved(absl::string_view quota, bool limit) {
+void PeerWatches::QuotaMoved(absl::string_view quota, QuotaMove move) {
   const auto key = ParseQuotaName(quota);
-  if (!key) return;
+  if (!key || move == QuotaMove::kNone) return;
+  const bool limit = move == QuotaMove::kLimit;
   lane_.Peek([&](const State& state, int64_t) {
-    // More room is nothing to those that have what they want. A limit may have fallen below it.
+    // More room is nothing to those that have what they want. A limit may have fallen below it. Less room is nothing to those that got
+    // nothing while there was more.
     const State::Names* pools =
         limit ? state.PoolsOnQuota(key->organization, key->zone, key->instance_type,
                                    key->compute_class)
-              : state.PoolsShortOfQuota(key->organization, key->zone, key->instance_type,
-                                        key->compute_class);
+        : move == QuotaMove::kMoreRoom
+            ? state.PoolsShortOfQuota(key->organization, key->zone, key->instance_type,
+                                      key->compute_class)
+            : nullptr;
     if (pools != nullptr) {
       for (const std::string& name : *pools) due_.Add(name);
     }

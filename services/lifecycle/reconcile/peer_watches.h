@@ -20,6 +20,9 @@
 namespace muster::capacity::v1 {
 class WatchCapacityResponse;
 }
+namespace muster::quota::v1 {
+class WatchQuotasResponse;
+}
 
 namespace muster::lifecycle {
 
@@ -60,8 +63,10 @@ class PeerWatches {
   void MachinesMoved(const MachineMirror::InventoryKeys& inventories);
   // A snapshot is complete: what autoscaled pools could have is known.
   void MachinesAreKnown();
-  // There may be more room under the Quota of this name; with `limit` it may have less.
-  void QuotaMoved(absl::string_view quota, bool limit);
+  // What a change means to the other pools of its Quota.
+  enum class QuotaMove { kNone, kLessRoom, kMoreRoom, kLimit };  // the limit: more or less
+  QuotaMove MoveOf(const quota::v1::WatchQuotasResponse& change);
+  void QuotaMoved(absl::string_view quota, QuotaMove move);
 
   const Peers peers_;
   const Lane& lane_;
