@@ -87,6 +87,10 @@ class LaneChanges {
   };
 
   absl::StatusOr<Now> Look(const std::string& key, absl::Time deadline);
+  // Whether the journal is of the history that memory was of.
+  static bool IsStillOf(Transaction& tx, const Position& seen) {
+    return journal::Peek(tx, 0).incarnation == seen.incarnation;
+  }
   ChangeLog FromMemory(const Revised<Change>& row) const;
   absl::Status ReadPast(Transaction& tx, const std::string& key, const Now& now, const Moment& then,
                         ChangeLog& log) const;
@@ -123,6 +127,7 @@ absl::StatusOr<ChangeLog> LaneChanges<State>::List(const std::string& key, const
   RETURN_IF_ERROR(CheckSameHistory(start.incarnation, now.at.incarnation));
   ChangeLog log;
   RETURN_IF_ERROR(db_.Read([&](Transaction& tx) {
+    if (!IsStillOf(tx, now.at)) return HistoryLost();
     int64_t from = start.newest;
     if (from == 0) from = now.row ? now.row->revision : journal::FindDeletion(tx, key);
     log = journal::ReadChanges(tx, key, from, limit);
@@ -140,6 +145,7 @@ absl::StatusOr<ChangeLog> LaneChanges<State>::GetPast(const std::string& key, co
   RETURN_IF_ERROR(CheckNotAhead(then, now.at.revision));
   ChangeLog log;
   RETURN_IF_ERROR(db_.Read([&](Transaction& tx) {
+    if (!IsStillOf(tx, now.at)) return HistoryLost();
     log = ChangeLog();
     return ReadPast(tx, key, now, then, log);
   }));

@@ -350,6 +350,32 @@ TEST_F(QuotaChangesTest, ALaterPageOfChangesIsOfNoOtherHistory) {
   EXPECT_EQ(List(0, 2)->incarnation, "another");
 }
 
+// Restored after memory was looked at, and before the journal is.
+TEST_F(QuotaChangesTest, WhatIsToldIsOfTheHistoryThatItNames) {
+  std::atomic<bool> armed = false;
+  LaneOptions options;
+  options.runner.fault = [&](absl::string_view site) -> Fault {
+    if (absl::StartsWith(site, "read/") && armed.exchange(false)) {
+      database_.Execute(
+          "UPDATE quota.journal_head SET incarnation = replace(gen_random_uuid()::text, '-', '')");
+    }
+    return {};
+  };
+  Lane& reader = NewLane(options);
+  const std::string name = QuotaName(kKey);
+  const auto list = [&] { return reader.ListChanges(name, {}, 10, absl::InfiniteFuture()); };
+  const auto past = [&] { return reader.GetPast(name, {.revision = 4}, absl::InfiniteFuture()); };
+  ASSERT_THAT(list(), IsOk()) << "memory is there";
+  armed = true;
+  EXPECT_THAT(list(), StatusIs(absl::StatusCode::kUnavailable));
+  EXPECT_FALSE(armed);
+  ASSERT_THAT(list(), IsOk());
+  armed = true;
+  EXPECT_THAT(past(), StatusIs(absl::StatusCode::kUnavailable));
+  EXPECT_FALSE(armed);
+  EXPECT_THAT(past(), IsOk());
+}
+
 TEST_F(QuotaChangesTest, BeforeTheMigrationNothingIsKnownOfWhatWas) {
   database_.Execute("UPDATE quota.journal SET previous = NULL WHERE revision = 2");
   // Revision 2 by who keeps no authors; the next that there are, are of another batch.
