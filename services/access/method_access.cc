@@ -67,6 +67,14 @@ Access::Verb ToProto(Verb verb) {
 
 Place PlaceOfName(absl::string_view name) { return {.name = std::string(name)}; }
 
+PlaceOf NotingState(const PlaceOf& place_of, const Caller& caller, bool& by_state) {
+  return [&](absl::string_view name) {
+    Place place = place_of(name);
+    by_state = by_state || place.name != name || caller.rights->Of(Verb::kRead).has_zones();
+    return place;
+  };
+}
+
 absl::StatusOr<MethodAccess> MethodAccess::Of(const MethodDescriptor& method) {
   if (!method.options().HasExtension(type::v1::access))
     return Fault(method, "has no option muster.type.v1.access: nobody is let in.");

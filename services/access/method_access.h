@@ -26,6 +26,8 @@ using CatchUp =
 type::v1::Access::Verb ToProto(Verb verb);
 // Names speak for themselves.
 Place PlaceOfName(absl::string_view name);
+// `place_of`, which sets `by_state` where it goes by more than the name for this caller. All must outlive it.
+PlaceOf NotingState(const PlaceOf& place_of, const Caller& caller, bool& by_state);
 
 // What one method asks of its callers: its option muster.type.v1.access, checked against its request's fields.
 // Thread-safe.

@@ -129,12 +129,12 @@ class CheckedHandler final : public MethodHandler {
     } catch (const std::bad_alloc&) {
       held->refusal = NoMemory();
     }
-    const bool admitted = held->refusal.ok();
-    if (!admitted) noted.keeps = Keep(param, held->inner);
+    const bool refused = deferred == nullptr && !held->refusal.ok();
+    if (refused) noted.keeps = Keep(param, held->inner);
     Note(*param.server_context, std::move(noted));
     // Whoever threw before it took what was noted leaves nothing behind.
     const absl::Cleanup forget = [] { Forget(); };
-    if (!admitted) {
+    if (refused) {
       Refuse(param, held->refusal);
     } else if (deferred != nullptr) {
       deferred->Wait(TakeDispatch(*param.server_context));
@@ -175,9 +175,10 @@ class CheckedHandler final : public MethodHandler {
         auto caller = handler_.guard_.CallerOf(context(), true);
         if (was_let_in && caller->unproven.ok() && *caller->rights == *dispatch_.caller->rights)
           return absl::OkStatus();
-        RETURN_IF_ERROR(handler_.guard_.Admit(
+        absl::Status status = handler_.guard_.Admit(
             handler_.access_, *caller,
-            *static_cast<const google::protobuf::Message*>(param_.request), handler_.place_of_));
+            *static_cast<const google::protobuf::Message*>(param_.request), handler_.place_of_);
+        if (!status.ok()) return handler_.guard_.Refused(*caller, std::move(status));
         dispatch_.caller = std::move(caller);
         return absl::OkStatus();
       } catch (const std::bad_alloc&) {
@@ -305,24 +306,18 @@ class CheckedHandler final : public MethodHandler {
     return absl::ResourceExhaustedError("There is no memory left for this request.");
   }
 
-  // `unsure`: it is not, for what it asks for is not seen where the state says who sees it.
+  // `unsure`: it is refused by a state that may be old.
   absl::Status LetIn(access::Caller& caller, const google::protobuf::Message& request,
                      CallerLimits::Place& place, bool& unsure) const {
     ASSIGN_OR_RETURN(place, guard_.Enter(caller, stream_ ? CallerLimits::Kind::kWatch
                                                          : CallerLimits::Kind::kCall));
-    if (stream_ || catch_up_ == nullptr) return guard_.Admit(access_, caller, request, place_of_);
     // Whether it exists makes no difference to how long the answer takes.
     bool by_state = false;
-    const auto place_in_state = [&](absl::string_view name) {
-      Place found = place_of_(name);
-      by_state =
-          by_state || found.name != name || caller.rights->Of(access::Verb::kRead).has_zones();
-      return found;
-    };
     absl::Status status =
-        guard_.Admit(access_, caller, request, std::ref(place_in_state), &by_state);
-    unsure = by_state && absl::IsNotFound(status);
-    return unsure ? absl::OkStatus() : status;
+        guard_.Admit(access_, caller, request, access::NotingState(place_of_, caller, by_state));
+    if (status.ok()) return status;
+    unsure = by_state && absl::IsNotFound(status) && !stream_ && catch_up_ != nullptr;
+    return unsure ? status : guard_.Refused(caller, std::move(status));
   }
 
   // Owns what the inner handler's Deserialize made, since that handler, which would destroy it, does not run. It lies in the

@@ -103,24 +103,25 @@ std::shared_ptr<access::Caller> Guard::CallerOf(const grpc::ServerContextBase& c
 
 absl::Status Guard::Admit(const absl::StatusOr<access::MethodAccess>& method,
                           access::Caller& caller, const google::protobuf::Message& request,
-                          const access::PlaceOf& place_of, const bool* unsure) const {
-  absl::Status status;
-  if (!caller.unproven.ok()) {
-    status = caller.unproven;
-  } else if (method.ok()) {
-    status = method->Admit(caller, request, place_of);
-  } else {
-    status = error::WithCause(absl::PermissionDeniedError("Nobody may call this method."),
-                              method.status().message());
+                          const access::PlaceOf& place_of) const {
+  RETURN_IF_ERROR(caller.unproven);
+  if (!method.ok()) {
+    return error::WithCause(absl::PermissionDeniedError("Nobody may call this method."),
+                            method.status().message());
   }
-  if (status.ok()) return EnterChanges(*method, caller);
-  if (absl::IsNotFound(status)) {
-    if (unsure != nullptr && *unsure) return status;
+  RETURN_IF_ERROR(method->Admit(caller, request, place_of));
+  return EnterChanges(*method, caller);
+}
+
+absl::Status Guard::Refused(const access::Caller& caller, absl::Status refusal) const {
+  if (absl::IsNotFound(refusal)) {
     not_visible_.fetch_add(1, std::memory_order_relaxed);
-    return error::WithCause(std::move(status), absl::StrCat("The policy does not let `",
-                                                            caller.principal, "` see it."));
+    return error::WithCause(std::move(refusal), absl::StrCat("The policy does not let `",
+                                                             caller.principal, "` see it."));
   }
-  return Counted(std::move(status));
+  // Else it has changed too much.
+  const bool by_policy = absl::IsUnauthenticated(refusal) || absl::IsPermissionDenied(refusal);
+  return by_policy ? Counted(std::move(refusal)) : refusal;
 }
 
 absl::Status Guard::EnterChanges(const access::MethodAccess& method, access::Caller& caller) const {

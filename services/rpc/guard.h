@@ -44,11 +44,13 @@ class Guard {
   std::shared_ptr<access::Caller> CallerOf(const grpc::ServerContextBase& context,
                                            bool proves = true) const;
   // access::MethodAccess::Admit; a method that does not say what it asks for lets nobody in. One that takes a role with `write`:
-  // ChangeLimits::Enter, too. What is not to be seen while `*unsure` is not counted: it is asked for once more.
+  // ChangeLimits::Enter, too.
   absl::Status Admit(const absl::StatusOr<access::MethodAccess>& method, access::Caller& caller,
-                     const google::protobuf::Message& request, const access::PlaceOf& place_of,
-                     const bool* unsure = nullptr) const;
-  // The same of a method of gRPC's own (standard_methods.h) that takes a role, whichever.
+                     const google::protobuf::Message& request,
+                     const access::PlaceOf& place_of) const;
+  // What Admit refused a caller with, once it is the answer: it is counted.
+  absl::Status Refused(const access::Caller& caller, absl::Status refusal) const;
+  // Admit, and Refused, of a method of gRPC's own (standard_methods.h) that takes a role, whichever.
   absl::Status AdmitWithAnyRole(const access::Caller& caller, absl::string_view method) const;
   // While memory is short nothing new is taken, but from the process itself: calls are answered UNAVAILABLE (NO_MEMORY) before they are
   // parsed, so that their callers go to another replica, or wait. But operators may call what IsSpared.
