@@ -249,7 +249,7 @@ class CheckedHandler final : public MethodHandler {
     absl::Duration pause_ = kLookAgain;
   };
 
-  // A call for what its caller does not see in a state that may be old: asked for once more when that has caught up.
+  // A call for what its caller does not see, or may not, in a state that may be old: asked for once more when that has caught up.
   class Unsure final : public Deferred {
    public:
     using Deferred::Deferred;
@@ -316,7 +316,8 @@ class CheckedHandler final : public MethodHandler {
     absl::Status status =
         guard_.Admit(access_, caller, request, access::NotingState(place_of_, caller, by_state));
     if (status.ok()) return status;
-    unsure = by_state && absl::IsNotFound(status) && !stream_ && catch_up_ != nullptr;
+    const bool by_place = absl::IsNotFound(status) || absl::IsPermissionDenied(status);
+    unsure = by_state && by_place && !stream_ && catch_up_ != nullptr;
     return unsure ? status : guard_.Refused(caller, std::move(status));
   }
 

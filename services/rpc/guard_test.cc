@@ -76,28 +76,6 @@ class GuardTest : public ::testing::Test {
     stub_ = v1::QuotaService::NewStub(MakeChannel(server_->address()));
   }
 
-  // After Serve: of a service whose state tells where things are: `claims/own` of acme, once that is `known`, `claims/foreign` of another.
-  // It catches up by `catch_up`.
-  std::unique_ptr<FakeServer> ServeState(const std::function<absl::Status()>& catch_up) {
-    const auto get = server_->service.get;
-    server_.reset();
-    auto server = std::make_unique<FakeServer>([&](ServerOptions& options) {
-      options.guard = guard_.get();
-      options.services[0].place_of = [this](absl::string_view name) -> Place {
-        if (name == "claims/foreign") return {.name = "organizations/beta/clusters/c"};
-        if (name == "claims/own" && known_) return {.name = "organizations/acme/clusters/c"};
-        return name == kForeign ? Place{.name = kForeign} : Place();
-      };
-      options.services[0].catch_up = [this, catch_up](const auto& done, absl::Time) {
-        ++caught_up_;
-        done(catch_up());
-      };
-    });
-    server->service.get = get;
-    stub_ = v1::QuotaService::NewStub(MakeChannel(server->address()));
-    return server;
-  }
-
   absl::Status Get(v1::QuotaService::Stub& stub, const std::string& name) {
     grpc::ClientContext context;
     v1::GetQuotaRequest request;
@@ -115,8 +93,6 @@ class GuardTest : public ::testing::Test {
   std::shared_ptr<const access::Scope> narrowed_to_;
   uint64_t turn_ = 0;
   std::shared_ptr<EndlessWatcher> watcher_;
-  std::atomic<bool> known_ = false;
-  std::atomic<int> caught_up_ = 0;
 };
 
 TEST_F(GuardTest, WhatIsBeyondTheScopeDoesNotExistAndTheLogSaysWhy) {
@@ -374,55 +350,6 @@ TEST_F(GuardTest, OutdatedWatchesEndAndOthersStay) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("The policy has changed"));
   own_context.TryCancel();
   EXPECT_EQ(own->Finish().error_code(), grpc::StatusCode::CANCELLED) << "it stayed until then";
-}
-
-TEST_F(GuardTest, WhatIsNotSeenInAnOldStateIsLookedForOnceItHasCaughtUp) {
-  Serve("viewer");
-  std::atomic<bool> away = false;
-  const auto server = ServeState([&] {
-    if (away) return error::Unavailable("The database is away.");
-    known_ = true;
-    return absl::OkStatus();
-  });
-  EXPECT_EQ(Get(*stub_, "claims/own"), absl::OkStatus());
-  EXPECT_EQ(principal_, "local");
-  EXPECT_EQ(Get(*stub_, "claims/own"), absl::OkStatus());
-  EXPECT_EQ(caught_up_, 1) << "then it is known";
-  for (const char* name : {"claims/foreign", "claims/none"}) {
-    const absl::Status status = Get(*stub_, name);
-    EXPECT_EQ(status.code(), absl::StatusCode::kNotFound) << name;
-    EXPECT_EQ(status.message(), error::NotFound(name).message());
-  }
-  EXPECT_EQ(caught_up_, 3) << "whether it exists makes no difference";
-  EXPECT_TRUE(absl::IsNotFound(Get(*stub_, kForeign)));
-  EXPECT_EQ(caught_up_, 3) << "its name says whose it is";
-  EXPECT_EQ(guard_->stats().not_visible, 3) << "once each";
-  EXPECT_EQ(handled_, 2);
-  away = true;
-  for (const char* name : {"claims/foreign", "claims/none"})
-    EXPECT_TRUE(absl::IsUnavailable(Get(*stub_, name))) << name;
-  EXPECT_EQ(Get(*stub_, "claims/own"), absl::OkStatus());
-}
-
-TEST_F(GuardTest, WhoseRightsAreGoneWhileTheStateCatchesUpIsNotLetIn) {
-  testing::TempFolder folder;
-  const std::string path = folder.Path("policy.yaml");
-  std::ofstream(path) << "bindings: [{role: viewer, principals: [local], organizations: [acme]}]";
-  Serve("viewer");
-  const auto get = server_->service.get;
-  server_.reset();
-  policy_ = *access::PolicyFile::Create({.path = path, .interval = absl::Hours(1)});
-  guard_ = std::make_unique<Guard>(policy_.get());
-  server_ = std::make_unique<FakeServer>();
-  server_->service.get = get;
-  const auto server = ServeState([&] {
-    std::ofstream(path)
-        << "bindings: [{role: viewer, principals: [\"spiffe://a/b\"], everywhere: true}]";
-    known_ = true;
-    return policy_->Reload();
-  });
-  EXPECT_TRUE(absl::IsPermissionDenied(Get(*stub_, "claims/own")));
-  EXPECT_EQ(handled_, 0);
 }
 
 TEST_F(GuardTest, ItsFiguresAreMetrics) {

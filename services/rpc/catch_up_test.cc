@@ -1,0 +1,234 @@
+// Who is refused by a state that may be old is asked about once more when that has caught up.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <fstream>
+#include <functional>
+#include <future>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "services/access/policy_file.h"
+#include "services/common/error.h"
+#include "services/common/steady_clock.h"
+#include "services/rpc/client/unretried_channel.h"
+#include "services/rpc/fake_quota_service.h"
+#include "services/rpc/guard.h"
+#include "services/rpc/status.h"
+#include "services/rpc/unary.h"
+#include "tests/testing/patience.h"
+#include "tests/testing/status_matchers.h"
+#include "tests/testing/temp_folder.h"
+
+namespace muster::rpc {
+namespace {
+
+using ::muster::testing::Await;
+using ::muster::testing::IsOk;
+using ::muster::testing::StatusIs;
+using ::muster::testing::Until;
+
+constexpr char kOwn[] = "organizations/acme/quotas/US-EAST-04A~t~default";
+constexpr char kForeign[] = "organizations/beta/quotas/US-EAST-04A~t~default";
+constexpr char kViewer[] = "{role: viewer, principals: [local], organizations: [acme]}";
+
+using Done = std::function<void(const absl::Status&)>;
+
+access::CatchUp AtOnce(std::function<absl::Status()> catch_up) {
+  return [catch_up = std::move(catch_up)](const Done& done, absl::Time) { done(catch_up()); };
+}
+
+class CatchUpTest : public ::testing::Test {
+ protected:
+  ~CatchUpTest() override { FinishAll(); }
+
+  // The caller of this machine has what the bindings give.
+  void Serve(const std::string& bindings, const access::CatchUp& catch_up,
+             const CallerLimitOptions& limits = {}) {
+    const auto policy = access::Policy::Parse("bindings: [" + bindings + "]");
+    ASSERT_THAT(policy.status(), IsOk());
+    Serve(*access::PolicyFile::Create({.fixed = *policy}), catch_up, limits);
+  }
+  void Serve(std::unique_ptr<access::PolicyFile> policy, const access::CatchUp& catch_up,
+             const CallerLimitOptions& limits = {}) {
+    policy_ = std::move(policy);
+    guard_ = std::make_unique<Guard>(policy_.get(), limits, nullptr, nullptr, &clock_);
+    server_ = std::make_unique<FakeServer>([&](ServerOptions& options) {
+      options.guard = guard_.get();
+      options.default_deadline = default_deadline_;
+      options.services[0].place_of = [this](absl::string_view name) { return PlaceOf(name); };
+      options.services[0].catch_up = [this, catch_up](Done done, absl::Time deadline) {
+        ++caught_up_;
+        catch_up(std::move(done), deadline);
+      };
+    });
+    server_->service.get = [this](auto* context, const auto*, auto*) { return Answer(context); };
+    server_->service.create = [this](auto* context, const auto*, auto*) { return Answer(context); };
+    stub_ = v1::QuotaService::NewStub(MakeUnretriedChannel(server_->address()));
+  }
+
+  // The state tells where things are: `claims/own` of acme, and in which zone what has a name is, once that is `known`.
+  Place PlaceOf(absl::string_view name) {
+    MutexLock lock(state_);
+    if (name == "claims/foreign") return {.name = "organizations/beta/clusters/c"};
+    if (absl::StartsWith(name, "organizations/"))
+      return {.name = std::string(name), .zone = known_ ? "US-EAST-04A" : ""};
+    if (name == "claims/own" && known_) return {.name = "organizations/acme/clusters/c"};
+    return {};
+  }
+
+  grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context) {
+    return Unary(context, [&](Responder responder) {
+      ++handled_;
+      if (!holds_) return responder.Finish(absl::OkStatus());
+      MutexLock lock(mutex_);
+      at_work_.push_back(std::move(responder));
+    });
+  }
+  void FinishAll() {
+    MutexLock lock(mutex_);
+    for (Responder& responder : at_work_) responder.Finish(absl::OkStatus());
+    at_work_.clear();
+  }
+
+  absl::Status Get(const std::string& name, absl::Duration time = absl::InfiniteDuration()) {
+    grpc::ClientContext context;
+    if (time < absl::InfiniteDuration())
+      context.set_deadline(absl::ToChronoTime(absl::Now() + time));
+    v1::GetQuotaRequest request;
+    request.set_name(name);
+    v1::Quota response;
+    return FromGrpcStatus(stub_->GetQuota(&context, request, &response));
+  }
+  std::future<absl::Status> GetLater(const std::string& name) {
+    return std::async(std::launch::async, [this, name] { return Get(name); });
+  }
+  absl::Status Create(const std::string& parent) {
+    grpc::ClientContext context;
+    v1::CreateQuotaRequest request;
+    request.set_parent(parent);
+    v1::Quota response;
+    return FromGrpcStatus(stub_->CreateQuota(&context, request, &response));
+  }
+  absl::Status Delete(const std::string& name) {
+    grpc::ClientContext context;
+    v1::DeleteQuotaRequest request;
+    request.set_name(name);
+    google::protobuf::Empty response;
+    return FromGrpcStatus(stub_->DeleteQuota(&context, request, &response));
+  }
+
+  // Catches up when the test says so.
+  access::CatchUp Kept() {
+    return [this](Done done, absl::Time) {
+      MutexLock lock(mutex_);
+      kept_.push_back(std::move(done));
+    };
+  }
+  std::vector<Done> AwaitKept(size_t count) {
+    std::vector<Done> kept;
+    Until(
+        [&] {
+          MutexLock lock(mutex_);
+          if (kept_.size() < count) return false;
+          kept.swap(kept_);
+          return true;
+        },
+        "calls that are not sure");
+    return kept;
+  }
+
+  Mutex state_;  // where it is locked, whoever asks for a place waits
+  std::atomic<bool> known_ = false;
+  std::atomic<bool> holds_ = false;  // what is begun is at work until FinishAll
+  std::atomic<int> caught_up_ = 0;
+  std::atomic<int> handled_ = 0;
+  absl::Duration default_deadline_ = kDefaultDeadline;
+  Mutex mutex_;
+  std::vector<Done> kept_ MUSTER_GUARDED_BY(mutex_);
+  std::vector<Responder> at_work_ MUSTER_GUARDED_BY(mutex_);
+  FakeSteadyClock clock_;
+  std::unique_ptr<access::PolicyFile> policy_;
+  std::unique_ptr<Guard> guard_;
+  std::unique_ptr<FakeServer> server_;
+  std::unique_ptr<v1::QuotaService::Stub> stub_;
+};
+
+TEST_F(CatchUpTest, WhatIsNotSeenInAnOldStateIsLookedForOnceItHasCaughtUp) {
+  std::atomic<bool> away = false;
+  Serve(kViewer, AtOnce([&] {
+          if (away) return error::Unavailable("The database is away.");
+          known_ = true;
+          return absl::OkStatus();
+        }));
+  EXPECT_THAT(Get("claims/own"), IsOk());
+  EXPECT_THAT(Get("claims/own"), IsOk());
+  EXPECT_EQ(caught_up_, 1) << "then it is known";
+  for (const char* name : {"claims/foreign", "claims/none"}) {
+    const absl::Status status = Get(name);
+    EXPECT_THAT(status, StatusIs(absl::StatusCode::kNotFound)) << name;
+    EXPECT_EQ(status.message(), error::NotFound(name).message());
+  }
+  EXPECT_EQ(caught_up_, 3) << "whether it exists makes no difference";
+  EXPECT_THAT(Get(kForeign), StatusIs(absl::StatusCode::kNotFound));
+  EXPECT_EQ(caught_up_, 3) << "its name says whose it is";
+  EXPECT_EQ(guard_->stats().not_visible, 3) << "once each";
+  EXPECT_EQ(handled_, 2);
+  away = true;
+  for (const char* name : {"claims/foreign", "claims/none"})
+    EXPECT_THAT(Get(name), StatusIs(absl::StatusCode::kUnavailable)) << name;
+  EXPECT_EQ(guard_->stats().not_visible, 3);
+  EXPECT_THAT(Get("claims/own"), IsOk());
+}
+
+TEST_F(CatchUpTest, WhoseRightsAreGoneMeanwhileIsNotLetIn) {
+  testing::TempFolder folder;
+  const std::string path = folder.Path("policy.yaml");
+  std::ofstream(path) << "bindings: [" << kViewer << "]";
+  Serve(*access::PolicyFile::Create({.path = path, .interval = absl::Hours(1)}), AtOnce([&] {
+    std::ofstream(path)
+        << "bindings: [{role: viewer, principals: [\"spiffe://a/b\"], everywhere: true}]";
+    known_ = true;
+    return policy_->Reload();
+  }));
+  EXPECT_THAT(Get("claims/own"), StatusIs(absl::StatusCode::kPermissionDenied));
+  EXPECT_EQ(handled_, 0);
+}
+
+// In a zone that an old state does not tell.
+TEST_F(CatchUpTest, WhatMayNotBeDoneInAnOldStateIsAskedOnceMore) {
+  std::atomic<bool> away = true;
+  Serve(absl::StrCat(kViewer, ", {role: operator, principals: [local], zones: [US-EAST-04A]}"),
+        AtOnce([&] {
+          if (away) return error::Unavailable("The database is away.");
+          known_ = true;
+          return absl::OkStatus();
+        }));
+  const auto create = [&] { return Create("organizations/beta"); };  // what it does not see
+  const auto remove = [&] { return Delete(kOwn); };                  // what it does
+  EXPECT_THAT(create(), StatusIs(absl::StatusCode::kUnavailable));
+  EXPECT_THAT(remove(), StatusIs(absl::StatusCode::kUnavailable));
+  EXPECT_EQ(guard_->stats().denied, 0);
+  away = false;
+  EXPECT_THAT(create(), IsOk());
+  known_ = false;
+  EXPECT_THAT(remove(), StatusIs(absl::StatusCode::kUnimplemented)) << "the service's own answer";
+  EXPECT_EQ(caught_up_, 4);
+}
+
+TEST_F(CatchUpTest, WhoMayNothingOfTheKindIsToldSoAtOnce) {
+  Serve(kViewer, AtOnce([] { return absl::OkStatus(); }));
+  EXPECT_THAT(Create("claims/own"), StatusIs(absl::StatusCode::kPermissionDenied));
+  EXPECT_EQ(caught_up_, 0);
+  EXPECT_EQ(guard_->stats().denied, 1);
+}
+
+}  // namespace
+}  // namespace muster::rpc
