@@ -86,16 +86,23 @@ class CatchUpTest : public ::testing::Test {
 
   grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context) {
     return Unary(context, [&](Responder responder) {
-      ++handled_;
-      if (!holds_) return responder.Finish(absl::OkStatus());
-      MutexLock lock(mutex_);
-      at_work_.push_back(std::move(responder));
+      if (holds_) {
+        MutexLock lock(mutex_);
+        at_work_.push_back(std::move(responder));
+        ++handled_;
+      } else {
+        ++handled_;
+        responder.Finish(absl::OkStatus());
+      }
     });
   }
   void FinishAll() {
-    MutexLock lock(mutex_);
-    for (Responder& responder : at_work_) responder.Finish(absl::OkStatus());
-    at_work_.clear();
+    std::vector<Responder> at_work;
+    {
+      MutexLock lock(mutex_);
+      at_work.swap(at_work_);
+    }
+    for (Responder& responder : at_work) responder.Finish(absl::OkStatus());
   }
 
   absl::Status Get(const std::string& name, absl::Duration time = absl::InfiniteDuration()) {
@@ -228,6 +235,29 @@ TEST_F(CatchUpTest, WhoMayNothingOfTheKindIsToldSoAtOnce) {
   EXPECT_THAT(Create("claims/own"), StatusIs(absl::StatusCode::kPermissionDenied));
   EXPECT_EQ(caught_up_, 0);
   EXPECT_EQ(guard_->stats().denied, 1);
+}
+
+// All of them at once, perhaps: they take turns with their caller's other calls, and leave room for others.
+TEST_F(CatchUpTest, WhatIsLetInThenWaitsForItsTurn) {
+  Serve(kViewer, Kept(), {.running_calls = 1});
+  holds_ = true;
+  auto one = GetLater("claims/own");
+  auto two = GetLater("claims/own");
+  const std::vector<Done> kept = AwaitKept(2);
+  access::Caller other;
+  other.principal = "other";
+  auto place = guard_->Enter(other, CallerLimits::Kind::kCall);
+  ASSERT_THAT(place.status(), IsOk());
+  ASSERT_TRUE(guard_->limits().Begin(*place));
+  known_ = true;
+  for (const Done& done : kept) done(absl::OkStatus());
+  Until([&] { return handled_ == 1 && guard_->waiting() == 1; }, "one in line");
+  FinishAll();
+  Until([&] { return handled_ == 2; }, "its turn");
+  EXPECT_EQ(guard_->waiting(), 0);
+  FinishAll();
+  EXPECT_THAT(Await(std::move(one), "the first"), IsOk());
+  EXPECT_THAT(Await(std::move(two), "the second"), IsOk());
 }
 
 }  // namespace

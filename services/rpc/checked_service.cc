@@ -122,8 +122,7 @@ class CheckedHandler final : public MethodHandler {
       noted.caller = std::move(caller);
       if (unsure) {
         deferred = std::make_shared<Unsure>(*this, param, held->inner);
-      } else if (held->refusal.ok() && !stream_ && !is_debug_ &&
-                 !guard_.limits().Begin(noted.place)) {
+      } else if (held->refusal.ok() && !Begins(noted.place)) {
         deferred = std::make_shared<InLine>(*this, param, held->inner);
       }
     } catch (const std::bad_alloc&) {
@@ -267,7 +266,10 @@ class CheckedHandler final : public MethodHandler {
         self = std::move(self_);
       }
       if (!caught_up) return End(status);
-      End(caught_up->ok() ? AdmitAnew(false) : *caught_up);
+      if (!caught_up->ok()) return End(*caught_up);
+      const absl::Status refusal = AdmitAnew(false);
+      if (refusal.ok() && !handler_.Begins(dispatch_.place)) return StandInLine();
+      End(refusal);
     }
 
    private:
@@ -287,6 +289,17 @@ class CheckedHandler final : public MethodHandler {
         GoOn(NoMemory());
       }
     }
+    // As any other call of its caller's that is let in.
+    void StandInLine() {
+      std::shared_ptr<InLine> in_line;
+      try {
+        in_line = std::make_shared<InLine>(handler_, param_, inner_);
+      } catch (const std::bad_alloc&) {
+        return End(NoMemory());
+      }
+      in_line->Wait(std::move(dispatch_));
+      core_->open.Leave();
+    }
     // On another thread: what comes next may wait for what is locked here.
     void GoOn(const absl::Status& status) {
       MutexLock lock(mutex_);
@@ -304,6 +317,11 @@ class CheckedHandler final : public MethodHandler {
 
   static absl::Status NoMemory() {
     return absl::ResourceExhaustedError("There is no memory left for this request.");
+  }
+
+  // Whether it is its turn, once it is let in; else it is to be InLine.
+  bool Begins(CallerLimits::Place& place) const {
+    return stream_ || is_debug_ || guard_.limits().Begin(place);
   }
 
   // `unsure`: it is refused by a state that may be old.
