@@ -63,6 +63,7 @@ class CatchUpTest : public ::testing::Test {
     server_ = std::make_unique<FakeServer>([&](ServerOptions& options) {
       options.guard = guard_.get();
       options.default_deadline = default_deadline_;
+      options.shutdown_grace = absl::Milliseconds(200);
       options.services[0].place_of = [this](absl::string_view name) { return PlaceOf(name); };
       options.services[0].catch_up = [this, catch_up](Done done, absl::Time deadline) {
         ++caught_up_;
@@ -235,6 +236,54 @@ TEST_F(CatchUpTest, WhoMayNothingOfTheKindIsToldSoAtOnce) {
   EXPECT_THAT(Create("claims/own"), StatusIs(absl::StatusCode::kPermissionDenied));
   EXPECT_EQ(caught_up_, 0);
   EXPECT_EQ(guard_->stats().denied, 1);
+}
+
+TEST_F(CatchUpTest, AfterItsDeadlineItIsAnsweredAndNothingElse) {
+  default_deadline_ = absl::Milliseconds(200);
+  Serve(kViewer, Kept());
+  EXPECT_THAT(Get("claims/own"), StatusIs(absl::StatusCode::kDeadlineExceeded));
+  known_ = true;
+  for (const Done& done : AwaitKept(1)) done(absl::OkStatus());
+  // Whoever asks with a deadline of its own hears of it without the server, which is to answer all the same.
+  known_ = false;
+  EXPECT_THAT(Get("claims/own", absl::Milliseconds(100)),
+              StatusIs(absl::StatusCode::kDeadlineExceeded));
+  Until(
+      [&] {
+        return absl::StrContains(server_->metrics.Text(),
+                                 "grpc_method=\"GetQuota\",grpc_code=\"DeadlineExceeded\"} 2");
+      },
+      "the server's answer");
+  known_ = true;
+  const std::vector<Done> late = AwaitKept(1);
+  server_.reset();
+  for (const Done& done : late) done(absl::OkStatus());
+  EXPECT_EQ(handled_, 0);
+}
+
+// As a lane does, which holds its memory for reading.
+TEST_F(CatchUpTest, WhoSaysThatItHasCaughtUpMayHoldWhatTellsPlaces) {
+  Serve(kViewer, Kept());
+  auto answer = GetLater("claims/own");
+  const std::vector<Done> kept = AwaitKept(1);
+  auto told = std::async(std::launch::async, [&] {
+    MutexLock lock(state_);
+    known_ = true;
+    for (const Done& done : kept) done(absl::OkStatus());
+  });
+  Await(std::move(told), "what was locked");
+  EXPECT_THAT(Await(std::move(answer), "the answer"), IsOk());
+  EXPECT_EQ(handled_, 1);
+}
+
+TEST_F(CatchUpTest, AServerThatStopsAnswersThoseThatAreNotSure) {
+  Serve(kViewer, Kept());
+  auto answer = GetLater("claims/own");
+  const std::vector<Done> kept = AwaitKept(1);
+  server_->server->Shutdown();
+  EXPECT_FALSE(Await(std::move(answer), "the answer").ok());
+  for (const Done& done : kept) done(absl::OkStatus());
+  EXPECT_EQ(handled_, 0);
 }
 
 // All of them at once, perhaps: they take turns with their caller's other calls, and leave room for others.
