@@ -3,6 +3,8 @@
 #include <google/protobuf/descriptor.h>
 
 #include <algorithm>
+#include <future>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -50,21 +52,41 @@ std::pair<const rpc::NamedService*, const MethodDescriptor*> Find(
   return {};
 }
 
+// What is asked about.
+struct Question {
+  const rpc::NamedService* service = nullptr;
+  access::MethodAccess access;
+};
+
 // INVALID_ARGUMENT: what is asked is no question.
-absl::Status Check(const std::vector<rpc::NamedService>& services, const access::Caller& caller,
-                   const access::v1::CheckAccessRequest& request,
-                   access::v1::CheckAccessResponse& response) {
+absl::StatusOr<Question> Read(const std::vector<rpc::NamedService>& services,
+                              const access::v1::CheckAccessRequest& request) {
   const auto [service, method] = Find(services, request.method());
   if (method == nullptr)
     return error::InvalidField("method", "must be a method of a service that is served here.");
-  ASSIGN_OR_RETURN(const access::MethodAccess access, access::MethodAccess::Of(*method));
+  ASSIGN_OR_RETURN(access::MethodAccess access, access::MethodAccess::Of(*method));
   if (access.reach() == type::v1::Access::REACH_RESOURCE && request.resource().empty())
     return error::InvalidField(
         "resource", absl::StrCat("is required: ", method->name(), " is about a resource."));
-  const absl::Status admitted = access.AdmitAt(caller, request.resource(), service->place_of);
+  return Question{service, std::move(access)};
+}
+
+// False: `response` goes by a state that may be old.
+bool Answer(const Question& question, const access::Caller& caller, const std::string& resource,
+            access::v1::CheckAccessResponse& response) {
+  bool by_state = false;
+  const absl::Status admitted = question.access.AdmitAt(
+      caller, resource, access::NotingState(question.service->place_of, caller, by_state));
   response.set_allowed(admitted.ok());
   response.set_reason(std::string(admitted.message()));
-  return absl::OkStatus();
+  return admitted.ok() || !by_state || question.service->catch_up == nullptr;
+}
+
+absl::Status CatchUp(const rpc::NamedService& service, absl::Time deadline) {
+  const auto caught_up = std::make_shared<std::promise<absl::Status>>();
+  service.catch_up([caught_up](const absl::Status& status) { caught_up->set_value(status); },
+                   deadline);
+  return caught_up->get_future().get();
 }
 
 }  // namespace
@@ -87,7 +109,20 @@ grpc::ServerUnaryReactor* AccessHandlers::CheckAccess(grpc::CallbackServerContex
                                                       const access::v1::CheckAccessRequest* request,
                                                       access::v1::CheckAccessResponse* response) {
   return rpc::Unary(context, [&](rpc::Responder responder) {
-    responder.Finish(Check(services_, *responder.caller(), *request, *response));
+    absl::StatusOr<Question> question = Read(services_, *request);
+    if (!question.ok()) return responder.Finish(question.status());
+    const std::shared_ptr<const access::Caller> caller = responder.caller();
+    if (Answer(*question, *caller, request->resource(), *response))
+      return responder.Finish(absl::OkStatus());
+    calls_.Add(std::move(responder),
+               [question = *std::move(question), caller, resource = request->resource(),
+                response](rpc::Responder& waiting) {
+                 const absl::Status caught_up = CatchUp(*question.service, waiting.deadline());
+                 waiting.Reply([&] {
+                   if (caught_up.ok()) Answer(question, *caller, resource, *response);
+                   return caught_up;
+                 });
+               });
   });
 }
 

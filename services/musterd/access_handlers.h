@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "services/rpc/server.h"
+#include "services/rpc/slow_calls.h"
 #include "services/rpc/unary.h"
 
 namespace muster::musterd {
@@ -26,6 +27,7 @@ class AccessHandlers final : public access::v1::AccessService::CallbackService {
 
  private:
   const std::vector<rpc::NamedService> services_;
+  rpc::SlowCalls calls_{{.threads = 1}};
 };
 
 }  // namespace muster::musterd

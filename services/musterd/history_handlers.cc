@@ -1,6 +1,8 @@
 #include "services/musterd/history_handlers.h"
 
 #include <algorithm>
+#include <iterator>
+#include <memory>
 #include <utility>
 
 #include "absl/strings/numbers.h"
@@ -11,6 +13,7 @@
 #include "services/common/cut.h"
 #include "services/common/error.h"
 #include "services/common/faults.h"
+#include "services/common/mutex.h"
 #include "services/common/resource_name.h"
 #include "services/common/status_macros.h"
 #include "services/common/timestamp.h"
@@ -128,9 +131,36 @@ absl::StatusOr<history::v1::GetPastResponse> ToPast(const ServicePart& part, con
   return past;
 }
 
+// A pool's own, named by its uid.
+constexpr absl::string_view kOfAPool[] = {"claims", "poolConfigurations"};
+
 bool IsOfAPool(absl::string_view collection) {
-  return collection == "claims" || collection == "poolConfigurations";
+  return std::find(std::begin(kOfAPool), std::end(kOfAPool), collection) != std::end(kOfAPool);
 }
+
+// Answers once some have, as the last of those that failed.
+class Joint {
+ public:
+  Joint(size_t left, std::function<void(const absl::Status&)> done)
+      : done_(std::move(done)), left_(left) {}
+
+  void Take(const absl::Status& status) {
+    absl::Status joint;
+    {
+      MutexLock lock(mutex_);
+      if (!status.ok()) status_ = status;
+      if (--left_ > 0) return;
+      joint = status_;
+    }
+    done_(joint);
+  }
+
+ private:
+  const std::function<void(const absl::Status&)> done_;
+  Mutex mutex_;
+  size_t left_ MUSTER_GUARDED_BY(mutex_);
+  absl::Status status_ MUSTER_GUARDED_BY(mutex_);
+};
 
 // Whoever may not see everything sees no life but the one that it has now of what is named by a uid.
 bool SeesOneLife(const std::string& name, const rpc::Responder& responder) {
@@ -269,6 +299,18 @@ Place HistoryHandlers::PlaceOf(absl::string_view name) const {
   // A pool's own: whose it is now (SeesOneLife).
   return IsOfAPool(collection) && part != nullptr ? part->rpc.place_of(name)
                                                   : access::PlaceOfName(name);
+}
+
+void HistoryHandlers::CatchUp(std::function<void(const absl::Status&)> done,
+                              absl::Time deadline) const {
+  std::vector<const ServicePart*> owners;
+  for (const absl::string_view collection : kOfAPool) {
+    if (const ServicePart* part = PartOfCollection(collection)) owners.push_back(part);
+  }
+  if (owners.empty()) return done(absl::OkStatus());
+  const auto joint = std::make_shared<Joint>(owners.size(), std::move(done));
+  for (const ServicePart* part : owners)
+    part->rpc.catch_up([joint](const absl::Status& status) { joint->Take(status); }, deadline);
 }
 
 const ServicePart* HistoryHandlers::PartOf(absl::string_view name) const {

@@ -2,9 +2,12 @@
 
 #include <muster/history/v1/history_service.grpc.pb.h>
 
+#include <functional>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "services/common/place.h"
 #include "services/musterd/service_part.h"
 #include "services/rpc/slow_calls.h"
@@ -30,6 +33,8 @@ class HistoryHandlers final : public history::v1::HistoryService::CallbackServic
   // Where a resource is for who asks for its past: machines, zones and what is in them pass from hand to hand, so their name alone
   // counts.
   Place PlaceOf(absl::string_view name) const;
+  // access::CatchUp of what PlaceOf goes by.
+  void CatchUp(std::function<void(const absl::Status&)> done, absl::Time deadline) const;
 
  private:
   // The service that keeps resources of such names; null: none of this process does.

@@ -1,4 +1,5 @@
 // What a process listens on: its servers, the page and health, and what watches over them.
+#include <functional>
 #include <iterator>
 #include <utility>
 
@@ -78,7 +79,10 @@ absl::Status Process::StartServer() {
 
 rpc::NamedService Process::History() const {
   return {history::v1::HistoryService::service_full_name(), history_.get(),
-          [this](absl::string_view name) { return history_->PlaceOf(name); }};
+          [this](absl::string_view name) { return history_->PlaceOf(name); },
+          [this](std::function<void(const absl::Status&)> done, absl::Time deadline) {
+            history_->CatchUp(std::move(done), deadline);
+          }};
 }
 
 absl::Status Process::StartOperatorServer() {

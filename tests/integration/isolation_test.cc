@@ -6,10 +6,10 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 #include <muster/access/v1/access_service.grpc.pb.h>
-#include <muster/capacity/v1/capacity_service.pb.h>
-#include <muster/configuration/v1/configuration_service.pb.h>
+#include <muster/capacity/v1/capacity_service.grpc.pb.h>
+#include <muster/configuration/v1/configuration_service.grpc.pb.h>
 #include <muster/debug/v1/debug_service.pb.h>
-#include <muster/history/v1/history_service.pb.h>
+#include <muster/history/v1/history_service.grpc.pb.h>
 
 #include <algorithm>
 #include <fstream>
@@ -394,6 +394,70 @@ TEST_F(Isolation, APolicyThatChangesEndsTheWatchesOfThoseItTakesFrom) {
   lifecycle::v1::NodePool pool;
   EXPECT_EQ(tenant_stub->GetNodePool(&again, get, &pool).error_code(),
             grpc::StatusCode::PERMISSION_DENIED);
+}
+
+// Whether a uid is one of its own pools' nobody knows while the database is away: a replica that was started before the pool was made
+// has not heard of it, perhaps.
+TEST(IsolationWithoutADatabase, WhatIsNotSeenIsNotSaidToBeMissing) {
+  MiniMuster muster({.own_cluster = true,
+                     .audit_books = false,
+                     .tls = true,
+                     .callers = {"tenant"},
+                     .bindings = {"- {role: editor, principals: [\"spiffe://muster.test/tenant\"], "
+                                  "organizations: [acme]}"}});
+  const auto channel = muster.ChannelAs("tenant");
+  const std::string uid = "11111111-2222-3333-4444-555555555555";
+  const auto get_claim = [&] {
+    grpc::ClientContext context;
+    capacity::v1::GetClaimRequest request;
+    request.set_name("claims/" + uid);
+    capacity::v1::Claim claim;
+    return capacity::v1::CapacityService::NewStub(channel)
+        ->GetClaim(&context, request, &claim)
+        .error_code();
+  };
+  const auto get_configuration = [&] {
+    grpc::ClientContext context;
+    configuration::v1::GetPoolConfigurationRequest request;
+    request.set_name("poolConfigurations/" + uid);
+    configuration::v1::PoolConfiguration configuration;
+    return configuration::v1::ConfigurationService::NewStub(channel)
+        ->GetPoolConfiguration(&context, request, &configuration)
+        .error_code();
+  };
+  const auto list_changes = [&](const std::string& name) {
+    grpc::ClientContext context;
+    history::v1::ListChangesRequest request;
+    request.set_name(name);
+    history::v1::ListChangesResponse changes;
+    return history::v1::HistoryService::NewStub(channel)
+        ->ListChanges(&context, request, &changes)
+        .error_code();
+  };
+  access::v1::CheckAccessResponse checked;
+  const auto check_access = [&](const std::string& method, const std::string& resource) {
+    grpc::ClientContext context;
+    access::v1::CheckAccessRequest request;
+    request.set_method(method);
+    request.set_resource(resource);
+    return access::v1::AccessService::NewStub(channel)
+        ->CheckAccess(&context, request, &checked)
+        .error_code();
+  };
+  const auto all = [&](grpc::StatusCode code, grpc::StatusCode check_code) {
+    EXPECT_EQ(get_claim(), code);
+    EXPECT_EQ(get_configuration(), code);
+    EXPECT_EQ(list_changes("claims/" + uid), code);
+    EXPECT_EQ(list_changes("poolConfigurations/" + uid), code);
+    EXPECT_EQ(check_access("GetClaim", "claims/" + uid), check_code);
+    // What its name places is known at once.
+    EXPECT_EQ(check_access("ApplyNodePool", kRivalPool), grpc::StatusCode::OK);
+    EXPECT_FALSE(checked.allowed());
+  };
+  all(grpc::StatusCode::NOT_FOUND, grpc::StatusCode::OK);
+  muster.cluster().Stop(PostgresCluster::StopMode::kImmediate);
+  all(grpc::StatusCode::UNAVAILABLE, grpc::StatusCode::UNAVAILABLE);
+  muster.cluster().Start();
 }
 
 }  // namespace
