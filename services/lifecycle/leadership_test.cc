@@ -329,18 +329,22 @@ TEST_F(Leadership, OnlyAHoldingThatFallsWakesWhoIsShortOfQuota) {
     });
   };
   Until([&] { return is_short("gd-8xa100-i128") && is_short("other"); });
-  peers_.quota.TellHolding(full, 2, 1);
-  peers_.quota.TellHolding(other, 2, 1);
+  peers_.quota.TellHolding(full, 2, 1, 1);
+  peers_.quota.TellHolding(other, 2, 1, 1);
   const double before = QuietPlans(*a_);
   const auto plans = [&] { return Metric(*a_, "muster_lifecycle_plans_total"); };
-  peers_.quota.TellHolding(full, 2, 2);   // a generation
-  peers_.quota.TellHolding(full, 3, 3);   // it grew
-  peers_.quota.TellHolding(other, 1, 2);  // room for "short-too"
+  peers_.quota.TellHolding(full, 2, 2, 1);   // a generation
+  peers_.quota.TellHolding(full, 3, 3, 2);   // it grew
+  peers_.quota.TellHolding(other, 1, 2, 2);  // room for "short-too"
   Until([&] { return plans() > before; });
   EXPECT_EQ(QuietPlans(*a_), before + 1);
-  peers_.quota.TellHolding(full, 1, 4);
+  peers_.quota.TellHolding(full, 1, 4, 3);
   Until([&] { return plans() > before + 1; });
   EXPECT_EQ(QuietPlans(*a_), before + 2);
+  // It was larger for a while that nobody told of.
+  peers_.quota.DropWatches();
+  peers_.quota.TellHolding(full, 1, 6, 5);
+  Until([&] { return plans() > before + 2; });
 }
 
 // "A history has a name": what a restored service has lost is in no snapshot of its watch.

@@ -41,16 +41,18 @@ class FakeQuota final : public quota::v1::QuotaService::Service {
     message.mutable_quota()->set_name(quota);
     feed_.Push(message);
   }
-  // The watches tell of a Holding; what is decided stays as it is.
-  void TellHolding(const std::string& name, int64_t nodes, int64_t generation) {
+  // The watches tell of a Holding whose number changed last at that second; what is decided stays as it is.
+  void TellHolding(const std::string& name, int64_t nodes, int64_t generation, int64_t moved) {
     quota::v1::WatchQuotasResponse message;
     message.set_type(type::v1::WATCH_EVENT_TYPE_CHANGED);
     message.set_key(name);
     message.mutable_holding()->set_name(name);
     message.mutable_holding()->set_nodes(nodes);
     message.mutable_holding()->set_generation(generation);
+    message.mutable_holding()->mutable_update_time()->set_seconds(moved);
     feed_.Push(message);
   }
+  void DropWatches() { feed_.Drop(); }
   void SetAway(bool away) {
     MutexLock lock(mutex_);
     away_ = away;

@@ -11,6 +11,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "absl/time/time.h"
+#include "services/common/timestamp.h"
 #include "services/lifecycle/peers/wire/peer_wire.h"
 #include "services/lifecycle/reconcile/machine_mirror_wire.h"
 #include "services/rpc/client/bundle.h"
@@ -108,10 +110,11 @@ PeerWatches::QuotaMove PeerWatches::MoveOf(const quota::v1::WatchQuotasResponse&
   // What others are charged for is all that matters of it, and not which request that came of.
   const size_t before = quota_filter_.PrintOf(key);
   const size_t now = static_cast<size_t>(change.holding().nodes()) + 1;
-  if (!quota_filter_.IsNews(key, {1, 0, now})) return QuotaMove::kNone;
-  // One that a snapshot is the first to tell of may have been larger; one that is told later was not there.
-  const bool unknown = before == 0 && change.type() == type::v1::WATCH_EVENT_TYPE_SNAPSHOT;
-  return unknown || now < before ? QuotaMove::kMoreRoom : QuotaMove::kLessRoom;
+  const int64_t moved = absl::ToUnixMicros(FromTimestamp(change.holding().update_time()));
+  if (!quota_filter_.IsNews(key, {moved, 0, now})) return QuotaMove::kNone;
+  // What went on before a snapshot was not told: it may have been larger meanwhile.
+  const bool unseen = change.type() == type::v1::WATCH_EVENT_TYPE_SNAPSHOT;
+  return unseen || now <= before ? QuotaMove::kMoreRoom : QuotaMove::kLessRoom;
 }
 
 rpc::Watch::Options PeerWatches::WatchQuotas() {
