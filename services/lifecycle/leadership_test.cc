@@ -321,6 +321,7 @@ TEST_F(Leadership, OnlyAHoldingThatFallsWakesWhoIsShortOfQuota) {
   };
   const std::string full = holding("gd-8xa100-i128"), other = holding("other");
   ASSERT_THAT(a_->StartReconciling(peers_.channels()), IsOk());
+  Until([&] { return a_->epoch() != 0; });
   Apply("short", 12);  // of a limit of 10
   Apply("short-too", 12, "other");
   const auto is_short = [&](const char* type) {
