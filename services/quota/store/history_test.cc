@@ -45,6 +45,8 @@ TEST_F(QuotaHistoryTest, AWriterForgetsWhatTheDatabaseLost) {
   // It may have been asked because of what is lost.
   EXPECT_THAT(Do(lane, Want("b", 8)), StatusIs(absl::StatusCode::kUnavailable));
   EXPECT_EQ(CountOf("holding"), 0);
+  // Who asks now may still ask in the history that is left.
+  EXPECT_EQ(ReadHeld(lane).value_or(-1), 0);
   ASSERT_THAT(Do(lane, Want("b", 8)), IsOk());
   EXPECT_EQ(database_.QueryValue("SELECT sum(nodes) FROM quota.holding"), "8");
   EXPECT_EQ(ReadHeld(lane).value_or(-1), 8);

@@ -119,7 +119,7 @@ class PoolOrdersTest : public ::testing::Test {
         kubernetes::MusterClient::Options{absl::StrCat("127.0.0.1:", port), "acme", "c1"});
     api_ = *Client::Create({.server = api_server_.url()}, {.user_agent = "adapter"});
     writer_ = std::make_unique<kubernetes::Writer>(api_.get());
-    kubernetes::EventMirror::Options options;
+    kubernetes::EventMirror::Options options{.instance = "adapter"};
     options.node_of = [](const std::string&) { return kubernetes::EventNode(); };
     events_ = std::make_unique<kubernetes::EventMirror>(api_.get(), &metrics_, options);
     identity_ = std::make_unique<kubernetes::Identity>(kubernetes::Identity::Parts{
