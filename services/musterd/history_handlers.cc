@@ -138,7 +138,7 @@ bool IsOfAPool(absl::string_view collection) {
   return std::find(std::begin(kOfAPool), std::end(kOfAPool), collection) != std::end(kOfAPool);
 }
 
-// Answers once some have, as the last of those that failed.
+// Answers once all have, as the last of those that failed.
 class Joint {
  public:
   Joint(size_t left, std::function<void(const absl::Status&)> done)
