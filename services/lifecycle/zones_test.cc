@@ -8,11 +8,10 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "services/access/policy_file.h"
 #include "services/lifecycle/service_test_base.h"
 #include "services/rpc/client/channel.h"
-#include "services/rpc/guard.h"
 #include "tests/testing/patience.h"
+#include "tests/testing/test_policy.h"
 #include "tests/testing/watch_messages.h"
 
 namespace muster::lifecycle {
@@ -28,18 +27,16 @@ constexpr char kWest[] = "US-WEST-01A";
 class ZoneViewer {
  public:
   ZoneViewer(const LifecycleService& service, const std::string& zone)
-      : policy_(*access::PolicyFile::Create(
-            {.fixed = *access::Policy::Parse(absl::StrCat(
-                 "bindings: [{role: viewer, principals: [local], zones: [", zone, "]}]"))})),
-        guard_(policy_.get()),
-        server_({{v1::LifecycleService::service_full_name(), service.grpc_service()}}, &guard_),
+      : policy_(
+            absl::StrCat("bindings: [{role: viewer, principals: [local], zones: [", zone, "]}]")),
+        server_({{v1::LifecycleService::service_full_name(), service.grpc_service()}},
+                policy_.guard()),
         stub_(v1::LifecycleService::NewStub(rpc::MakeChannel(server_.address()))) {}
 
   Stub& stub() { return *stub_; }
 
  private:
-  const std::unique_ptr<access::PolicyFile> policy_;
-  const rpc::Guard guard_;
+  const testing::TestPolicy policy_;
   testing::TestServer server_;
   const std::unique_ptr<Stub> stub_;
 };

@@ -123,8 +123,8 @@ const std::vector<Layer>& Layers() {
        {"services/common/", "services/trace/", "services/daemon/", "services/rpc/", "services/tls/",
         "muster/", "google/", "grpc/", "grpcpp/", "prometheus/", "nlohmann/"}},
       {"services/musterctl/manifest",
-       "musterctl's manifests: proto, services/common and yaml-cpp only",
-       {"services/common/", "muster/", "google/protobuf/", "yaml-cpp/"}},
+       "musterctl's manifests: proto, services/common and their libraries only",
+       {"services/common/", "muster/", "google/protobuf/", "yaml-cpp/", "nlohmann/"}},
       {"services/musterctl/client",
        "musterctl's calls: proto, services/common, services/client, services/rpc's client, the "
        "page's watches (top follows the same four), its manifests and gRPC only",

@@ -6,6 +6,7 @@
 #include "services/capacity/core/arrivals.h"
 #include "services/capacity/core/decide.h"
 #include "services/capacity/core/errors.h"
+#include "services/capacity/core/gang.h"
 #include "services/capacity/core/machine_state.h"
 #include "services/capacity/core/parts.h"
 #include "services/capacity/core/serve.h"

@@ -1,10 +1,12 @@
 #include "services/capacity/core/gang.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <utility>
 
+#include "services/capacity/core/limits.h"
 #include "services/capacity/core/offer.h"
 #include "services/capacity/core/parts.h"
 #include "services/capacity/core/turns.h"
@@ -151,6 +153,22 @@ bool CanEverBeMet(const State& state, const Inventory& inventory, const ClaimRow
     reach.racks -= need.racks;
   }
   return false;
+}
+
+void JoinParts(ClaimRow& claim, const Ages& ages) {
+  const auto at_once = [&](const ClaimPart& part) { return IsAtOnce(claim, part, ages); };
+  while (claim.parts.size() > kMaxParts) {
+    // Of the three youngest two are of a kind.
+    auto younger = std::prev(claim.parts.end());
+    auto older = std::prev(younger);
+    if (at_once(*older) != at_once(*younger)) {
+      --older;
+      if (at_once(*older) != at_once(*younger)) --younger;
+    }
+    younger->nodes += older->nodes;
+    claim.parts.erase(older);
+  }
+  TidyPlaces(claim);
 }
 
 bool CanAnyBeMet(const State& state, const Inventory& inventory, const ClaimRow& claim) {

@@ -44,6 +44,10 @@ bool CanEverBeMet(const State& state, const Inventory& inventory, const ClaimRow
 // Whether one of the claim's parts can ever be met. Costs as one part does, however many there are.
 bool CanAnyBeMet(const State& state, const Inventory& inventory, const ClaimRow& claim);
 
+// Of more than kMaxParts the two youngest of a kind (IsAtOnce) become one, with the younger's time,
+// until there are as many. `ages`: of the machines that the claim holds.
+void JoinParts(ClaimRow& claim, const Ages& ages);
+
 // The gangs for which free machines are kept now, in the order of the queue; the inventory must have
 // been served. Those that asked at `keeps_after` or before keep nothing any more. Costs O(lines ×
 // label classes), and the gangs passed over; O(1) when nothing is free.

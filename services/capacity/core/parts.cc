@@ -141,20 +141,4 @@ void Cancel(ClaimRow& claim, int64_t nodes) {
   TidyPlaces(claim);
 }
 
-void JoinParts(ClaimRow& claim, const Ages& ages) {
-  const auto at_once = [&](const ClaimPart& part) { return IsAtOnce(claim, part, ages); };
-  while (claim.parts.size() > kMaxParts) {
-    // Of the three youngest two are of a kind.
-    auto younger = std::prev(claim.parts.end());
-    auto older = std::prev(younger);
-    if (at_once(*older) != at_once(*younger)) {
-      --older;
-      if (at_once(*older) != at_once(*younger)) --younger;
-    }
-    younger->nodes += older->nodes;
-    claim.parts.erase(older);
-  }
-  TidyPlaces(claim);
-}
-
 }  // namespace muster::capacity

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "services/capacity/core/queue.h"
 #include "services/capacity/core/rows.h"
 
 // The outstanding parts of a claim: asked for at different times, served oldest first, cancelled
@@ -48,9 +47,5 @@ std::vector<ClaimPlace> TakeOldest(ClaimRow& claim, int64_t nodes);
 void Ask(ClaimRow& claim, absl::Time time, int64_t nodes, absl::Time place);
 // CancelYoungest with the claim's youngest places.
 void Cancel(ClaimRow& claim, int64_t nodes);
-
-// Of more than kMaxParts the two youngest of a kind (IsAtOnce) become one, with the younger's time,
-// until there are as many. `ages`: of the machines that the claim holds.
-void JoinParts(ClaimRow& claim, const Ages& ages);
 
 }  // namespace muster::capacity

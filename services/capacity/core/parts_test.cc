@@ -4,6 +4,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "services/capacity/core/gang.h"
 #include "services/capacity/core/limits.h"
 
 namespace muster::capacity {

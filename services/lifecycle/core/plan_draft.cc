@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "services/lifecycle/core/node_machine.h"
 #include "services/lifecycle/core/removals.h"
+#include "services/lifecycle/core/victims.h"
 
 namespace muster::lifecycle {
 namespace {

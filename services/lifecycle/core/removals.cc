@@ -85,10 +85,6 @@ class Selection {
 
 }  // namespace
 
-bool ActiveToo(const Pool& pool) {
-  return pool.deleting() || pool.spec.scale_down_strategy == ScaleDownStrategy::kPreferIdle;
-}
-
 bool IsUnheld(const Pool& pool, const Node& node, const PeerReply<ClaimFacts>& claim) {
   const std::vector<std::string>* held = HeldMachines(claim);
   if (pool.deleting() || held == nullptr || IsReturnable(node.state)) return false;

@@ -35,9 +35,6 @@ struct Removals {
   int64_t open = 0;
 };
 
-// Whether Nodes that have work go as well.
-bool ActiveToo(const Pool& pool);
-
 // Whether the pool's claim does not hold the Node's machine, though it is not on its way back. Of a
 // deleted pool all go as they do.
 bool IsUnheld(const Pool& pool, const Node& node, const PeerReply<ClaimFacts>& claim);

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "services/lifecycle/core/node_machine.h"
-#include "services/lifecycle/core/removals.h"
 #include "services/lifecycle/core/victims.h"
 
 namespace muster::lifecycle {

@@ -50,6 +50,10 @@ bool MayGo(const Node& node) {
 
 }  // namespace
 
+bool ActiveToo(const Pool& pool) {
+  return pool.deleting() || pool.spec.scale_down_strategy == ScaleDownStrategy::kPreferIdle;
+}
+
 bool IsProtected(const Node& node, absl::Time now) {
   return node.protect_until_time != kNever && now < node.protect_until_time;
 }

@@ -7,6 +7,9 @@
 
 namespace muster::lifecycle {
 
+// Whether Nodes that have work go as well.
+bool ActiveToo(const Pool& pool);
+
 // Whether its owner keeps it from being removed.
 bool IsProtected(const Node& node, absl::Time now);
 
