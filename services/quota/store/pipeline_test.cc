@@ -489,13 +489,14 @@ TEST_P(QuotaPipelineTest, FewAreDecidedBeforeTheLaneLooksForAnAnswer) {
   }
   Await(blocks.get_future(), "the lane at its next decision");
   head.reset();
-  // A commit is seen before its session has answered: it has when it waits for the next word.
+  // A commit is seen before its session has answered: it has when it waits for the next word. The
+  // session of the load has said COMMIT, too, without a semicolon.
   testing::Until(
       [&] {
         return CountOf("journal") == 1 &&
                database_.QueryValue(
                    "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND "
-                   "query ILIKE 'COMMIT%' AND state = 'idle' AND wait_event = 'ClientRead'") == "1";
+                   "query = 'COMMIT;' AND state = 'idle' AND wait_event = 'ClientRead'") == "1";
       },
       "the answer to the first");
   goes_on.set_value();
