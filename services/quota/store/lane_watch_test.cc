@@ -410,22 +410,41 @@ class QuotaLaneResumeTest : public QuotaLaneWatchTest {
   static constexpr size_t kWindow = 3;
   static constexpr int64_t kChanges = 30;
   static constexpr int kAll = 1'000'000;
+  static constexpr int kAtOnce = 2;  // watches that are resumed side by side
 
-  // How many reads of the journal may still begin; the others wait.
+  // How many reads of the journal may still begin; the others wait, in the order of their arrival.
   struct ReadsLeft {
     void Set(int n) {
       MutexLock lock(mutex);
-      left = n;
+      begin_until = begun + n;
       more.SignalAll();
     }
     void Take() {
       MutexLock lock(mutex);
-      while (left == 0) more.Wait(mutex);
-      --left;
+      const int place = arrived++;
+      more.SignalAll();
+      while (place >= begin_until) more.Wait(mutex);
+      ++begun;
+    }
+    // One begins when so many wait, and then as many wait again.
+    void LetOneOf(int waiting) {
+      Await(waiting);
+      {
+        MutexLock lock(mutex);
+        ++begin_until;
+        more.SignalAll();
+      }
+      Await(waiting);
+    }
+    void Await(int waiting) {
+      MutexLock lock(mutex);
+      while (arrived - begin_until < waiting) more.Wait(mutex);
     }
     Mutex mutex;
     CondVar more;
-    int left MUSTER_GUARDED_BY(mutex) = kAll;
+    int arrived MUSTER_GUARDED_BY(mutex) = 0;
+    int begun MUSTER_GUARDED_BY(mutex) = 0;
+    int begin_until MUSTER_GUARDED_BY(mutex) = kAll;
   };
 
   void TearDown() override { reads_left_->Set(kAll); }
@@ -489,10 +508,11 @@ TEST_F(QuotaLaneResumeTest, TakesTurnsWithThoseOfOthers) {
   std::vector<std::shared_ptr<Watcher>> many;
   for (int i = 0; i < 20; ++i) many.push_back(lane.Watch(Long(1)));
   AwaitBegun(lane);
+  reads_left_->Await(kAtOnce);
   const auto other = lane.Watch({.after_revision = kChanges - 1, .turn = 2});
   AwaitBegun(lane);
-  // Those that were at work before it came, and one or two.
-  reads_left_->Set(6);
+  // Those that were at work before it came, one whose turn it was, and it.
+  for (int i = 0; i < kAtOnce + 2; ++i) reads_left_->LetOneOf(kAtOnce);
   EXPECT_EQ(Changes(*other, 1), std::vector<int64_t>{kChanges});
   reads_left_->Set(kAll);
   ASSERT_THAT(Do(lane, Want("a", 1, kChanges + 1)), IsOk());
