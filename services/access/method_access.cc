@@ -67,12 +67,10 @@ Access::Verb ToProto(Verb verb) {
 
 Place PlaceOfName(absl::string_view name) { return {.name = std::string(name)}; }
 
-PlaceOf NotingState(const PlaceOf& place_of, const Caller& caller, bool& by_state) {
-  return [&](absl::string_view name) {
-    Place place = place_of(name);
-    by_state = by_state || place.name != name || caller.rights->Of(Verb::kRead).has_zones();
-    return place;
-  };
+Place NotingState::operator()(absl::string_view name) {
+  Place place = place_of_(name);
+  by_state_ = by_state_ || place.name != name || caller_.rights->Of(Verb::kRead).has_zones();
+  return place;
 }
 
 absl::StatusOr<MethodAccess> MethodAccess::Of(const MethodDescriptor& method) {

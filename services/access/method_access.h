@@ -26,8 +26,21 @@ using CatchUp =
 type::v1::Access::Verb ToProto(Verb verb);
 // Names speak for themselves.
 Place PlaceOfName(absl::string_view name);
-// `place_of`, which sets `by_state` where it goes by more than the name for this caller. All must outlive it.
-PlaceOf NotingState(const PlaceOf& place_of, const Caller& caller, bool& by_state);
+
+// A PlaceOf, by std::ref, that asks another and notes whether it went by more than the name for this caller. Both must outlive it.
+class NotingState {
+ public:
+  NotingState(const PlaceOf& place_of, const Caller& caller)
+      : place_of_(place_of), caller_(caller) {}
+
+  Place operator()(absl::string_view name);
+  bool by_state() const { return by_state_; }
+
+ private:
+  const PlaceOf& place_of_;
+  const Caller& caller_;
+  bool by_state_ = false;
+};
 
 // What one method asks of its callers: its option muster.type.v1.access, checked against its request's fields.
 // Thread-safe.

@@ -3,6 +3,7 @@
 #include <google/protobuf/descriptor.h>
 
 #include <algorithm>
+#include <functional>
 #include <future>
 #include <memory>
 #include <string>
@@ -74,12 +75,11 @@ absl::StatusOr<Question> Read(const std::vector<rpc::NamedService>& services,
 // False: `response` goes by a state that may be old.
 bool Answer(const Question& question, const access::Caller& caller, const std::string& resource,
             access::v1::CheckAccessResponse& response) {
-  bool by_state = false;
-  const absl::Status admitted = question.access.AdmitAt(
-      caller, resource, access::NotingState(question.service->place_of, caller, by_state));
+  access::NotingState noting(question.service->place_of, caller);
+  const absl::Status admitted = question.access.AdmitAt(caller, resource, std::ref(noting));
   response.set_allowed(admitted.ok());
   response.set_reason(std::string(admitted.message()));
-  return admitted.ok() || !by_state || question.service->catch_up == nullptr;
+  return admitted.ok() || !noting.by_state() || question.service->catch_up == nullptr;
 }
 
 absl::Status CatchUp(const rpc::NamedService& service, absl::Time deadline) {

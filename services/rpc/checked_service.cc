@@ -330,12 +330,11 @@ class CheckedHandler final : public MethodHandler {
     ASSIGN_OR_RETURN(place, guard_.Enter(caller, stream_ ? CallerLimits::Kind::kWatch
                                                          : CallerLimits::Kind::kCall));
     // Whether it exists makes no difference to how long the answer takes.
-    bool by_state = false;
-    absl::Status status =
-        guard_.Admit(access_, caller, request, access::NotingState(place_of_, caller, by_state));
+    access::NotingState noting(place_of_, caller);
+    absl::Status status = guard_.Admit(access_, caller, request, std::ref(noting));
     if (status.ok()) return status;
     const bool by_place = absl::IsNotFound(status) || absl::IsPermissionDenied(status);
-    unsure = by_state && by_place && !stream_ && catch_up_ != nullptr;
+    unsure = noting.by_state() && by_place && !stream_ && catch_up_ != nullptr;
     return unsure ? status : guard_.Refused(caller, std::move(status));
   }
 
