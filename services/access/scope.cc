@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "services/common/sha256.h"
 
 namespace muster::access {
 namespace {
@@ -64,6 +65,10 @@ std::string Scope::ToString() const {
   Describe("clusters", clusters_, parts);
   Describe("zones", zones_, parts);
   return parts.empty() ? "nowhere" : absl::StrJoin(parts, "; ");
+}
+
+std::string ViewOf(const Scope* narrowed_to) {
+  return narrowed_to == nullptr ? "all" : Sha256Hex(narrowed_to->ToString()).substr(0, 16);
 }
 
 }  // namespace muster::access

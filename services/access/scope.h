@@ -55,4 +55,7 @@ class Scope {
   std::set<std::string, std::less<>> zones_;
 };
 
+// A name for what is seen by whom answers are narrowed to `narrowed_to`; null: all. Equal on all replicas, and for equal scopes alone.
+std::string ViewOf(const Scope* narrowed_to);
+
 }  // namespace muster::access

@@ -55,6 +55,20 @@ TEST(Scope, KnowsWhenItIsOneOrganizations) {
   EXPECT_EQ(Scope::Everywhere().OnlyOrganization(), "");
 }
 
+TEST(Scope, EqualOnesAloneShareAView) {
+  Scope acme;
+  acme.AddOrganization("acme");
+  Scope both = acme;
+  both.AddOrganization("beta");
+  Scope again;
+  again.AddOrganization("beta");
+  again.AddOrganization("acme");
+  EXPECT_EQ(ViewOf(&again), ViewOf(&both));
+  EXPECT_NE(ViewOf(&acme), ViewOf(&both));
+  EXPECT_NE(ViewOf(nullptr), ViewOf(&both));
+  EXPECT_NE(ViewOf(nullptr), "");
+}
+
 TEST(Scope, TwoAreWhatEitherCovers) {
   Scope scope;
   scope.AddOrganization("acme");

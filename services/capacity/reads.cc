@@ -193,7 +193,7 @@ Handlers::Stream<v1::WatchClaimsResponse> Handlers::WatchClaims(
   const absl::StatusOr<storage::WatchOptions> options = ToOptions(*request, rpc::TurnOf(*context));
   if (!options.ok()) return rpc::FailStream<v1::WatchClaimsResponse>(context, options.status());
   return rpc::WatchStream<v1::WatchClaimsResponse>(context, lane_.Watch(*options), &ToClaimResponse,
-                                                   request->start().bundle());
+                                                   request->start());
 }
 
 Handlers::Stream<v1::WatchCapacityResponse> Handlers::WatchCapacity(
@@ -201,7 +201,7 @@ Handlers::Stream<v1::WatchCapacityResponse> Handlers::WatchCapacity(
   const absl::StatusOr<storage::WatchOptions> options = ToOptions(*request, rpc::TurnOf(*context));
   if (!options.ok()) return rpc::FailStream<v1::WatchCapacityResponse>(context, options.status());
   return rpc::WatchStream<v1::WatchCapacityResponse>(context, lane_.Watch(*options),
-                                                     &ToWatchResponse, request->start().bundle());
+                                                     &ToWatchResponse, request->start());
 }
 
 }  // namespace muster::capacity

@@ -168,6 +168,7 @@ class Watch {
     point_.Forget();
     start_.clear_after_revision();
     start_.clear_incarnation();
+    start_.clear_view();
   }
 
   type::v1::WatchStart start_;

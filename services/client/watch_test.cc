@@ -46,6 +46,7 @@ TEST(WatchTest, GoesOnAfterTheLastRevisionAndTellsBundlesApart) {
   *bundle.add_bundle() = WatchMessage(kChanged, 7);
   *bundle.add_bundle() = WatchMessage(kChanged, 8);
   bundle.mutable_bundle(1)->set_incarnation("h");
+  bundle.mutable_bundle(1)->set_view("v");
   FakeServer server({{{WatchMessage(kSnapshot, 3), WatchMessage(kEnd, 5), bundle},
                       {grpc::StatusCode::UNAVAILABLE, "going down"}},
                      {},
@@ -57,9 +58,10 @@ TEST(WatchTest, GoesOnAfterTheLastRevisionAndTellsBundlesApart) {
   auto watch = client.Watch(&Stub::WatchQuotas, v1::WatchQuotasRequest(), options);
   EXPECT_THAT(Revisions(watch, 6), ElementsAre(3, 5, 6, 7, 8, 9));
   EXPECT_TRUE(watch.status().ok());
-  EXPECT_THAT(server.AwaitStarts(),
-              ElementsAre("bundle: true", "after_revision: 8 bundle: true incarnation: \"h\"",
-                          "after_revision: 8 bundle: true incarnation: \"h\""));
+  EXPECT_THAT(
+      server.AwaitStarts(),
+      ElementsAre("bundle: true", "after_revision: 8 bundle: true incarnation: \"h\" view: \"v\"",
+                  "after_revision: 8 bundle: true incarnation: \"h\" view: \"v\""));
   EXPECT_THAT(broke, ElementsAre("going down")) << "once until something came again";
 }
 

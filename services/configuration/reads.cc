@@ -79,8 +79,8 @@ Handlers::Stream<v1::WatchConfigurationsResponse> Handlers::WatchConfigurations(
   if (!options.ok()) {
     return rpc::FailStream<v1::WatchConfigurationsResponse>(context, options.status());
   }
-  return rpc::WatchStream<v1::WatchConfigurationsResponse>(
-      context, lane_.Watch(*options), &ToWatchResponse, request->start().bundle());
+  return rpc::WatchStream<v1::WatchConfigurationsResponse>(context, lane_.Watch(*options),
+                                                           &ToWatchResponse, request->start());
 }
 
 }  // namespace muster::configuration

@@ -114,7 +114,7 @@ Handlers::Stream<v1::WatchQuotasResponse> Handlers::WatchQuotas(
                     [zone_of](const storage::WatchItem& item) { return zone_of(item.key); });
   if (!status.ok()) return rpc::FailStream<v1::WatchQuotasResponse>(context, status);
   return rpc::WatchStream<v1::WatchQuotasResponse>(context, lane_.Watch(*options), &ToWatchResponse,
-                                                   request->start().bundle());
+                                                   request->start());
 }
 
 }  // namespace muster::quota

@@ -37,11 +37,12 @@ using Context = grpc::CallbackServerContext*;
 // Ends when it is told to.
 struct EndlessWatcher {
   struct Item {};
-  std::optional<Item> Next() { return std::nullopt; }
+  std::optional<Item> Next() { return std::exchange(next, std::nullopt); }
   std::optional<absl::Status> Ended() { return std::nullopt; }
   void NotifyWhenReady(const std::function<void()>&) {}
   void Cancel() { cancelled = true; }
   std::atomic<bool> cancelled = false;
+  std::optional<Item> next = std::nullopt;
 };
 
 constexpr char kOwn[] = "organizations/acme/quotas/US-EAST-04A~t~default";
@@ -350,6 +351,41 @@ TEST_F(GuardTest, OutdatedWatchesEndAndOthersStay) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("The policy has changed"));
   own_context.TryCancel();
   EXPECT_EQ(own->Finish().error_code(), grpc::StatusCode::CANCELLED) << "it stayed until then";
+}
+
+// What came into its sight while it was broken off no change would tell.
+TEST_F(GuardTest, AWatchIsNotResumedByWhoSeesSomethingElseThanWhereItBegan) {
+  const auto open = [&](const std::string& scope, const std::string& view) {
+    Serve("viewer", scope);
+    type::v1::WatchStart start;
+    start.set_view(view);
+    server_->service.watch = [start](Context context) {
+      const auto watcher = std::make_shared<EndlessWatcher>();
+      watcher->next = EndlessWatcher::Item();
+      const auto mark = [](const EndlessWatcher::Item&) {
+        v1::WatchQuotasResponse message;
+        message.set_incarnation("h");
+        return message;
+      };
+      return WatchStream<v1::WatchQuotasResponse>(context, watcher, mark, start);
+    };
+    grpc::ClientContext context;
+    const auto reader = stub_->WatchQuotas(&context, {});
+    v1::WatchQuotasResponse message;
+    if (!reader->Read(&message))
+      return error::DetailOf(FromGrpcStatus(reader->Finish())).value_or(error::Detail()).reason;
+    context.TryCancel();
+    reader->Finish();
+    return message.view();
+  };
+  const std::string acme = open("organizations: [acme]", "");
+  const std::string all = open("everywhere: true", "");
+  EXPECT_NE(acme, all);
+  EXPECT_EQ(open("organizations: [acme]", acme), acme);
+  EXPECT_EQ(open("everywhere: true", all), all);
+  EXPECT_EQ(open("organizations: [acme, beta]", acme), "POLICY_CHANGED");
+  EXPECT_EQ(open("everywhere: true", acme), "POLICY_CHANGED");
+  EXPECT_EQ(open("organizations: [acme]", all), "POLICY_CHANGED");
 }
 
 TEST_F(GuardTest, ItsFiguresAreMetrics) {

@@ -2,13 +2,16 @@
 
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/server_callback.h>
+#include <muster/type/v1/watch.pb.h>
 
 #include <exception>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "absl/status/status.h"
+#include "services/access/caller.h"
 #include "services/common/cause.h"
 #include "services/common/mutex.h"
 #include "services/common/steady_clock.h"
@@ -27,7 +30,7 @@
 //     auto options = ToWatchOptions(request->start(), TurnOf(*context));
 //     if (!options.ok()) return rpc::FailStream<WatchQuotasResponse>(context, options.status());
 //     return rpc::WatchStream<WatchQuotasResponse>(context, lane_.Watch(*options),
-//     &ToWatchQuotasResponse, request->start().bundle());
+//     &ToWatchQuotasResponse, request->start());
 //   }
 namespace muster::rpc {
 namespace internal {
@@ -47,14 +50,17 @@ class WatchReactor final
       public std::enable_shared_from_this<WatchReactor<Response, Watcher, Convert>> {
  public:
   WatchReactor(grpc::CallbackServerContext& context, Dispatch dispatch,
-               std::shared_ptr<Watcher> watcher, Convert convert, bool bundle)
+               std::shared_ptr<Watcher> watcher, Convert convert, const type::v1::WatchStart& start)
       : core_(dispatch.core),
         place_(std::move(dispatch.place)),
         accounting_(context, dispatch),
         write_(dispatch.method == nullptr ? nullptr : &dispatch.method->writes()),
         watcher_(std::move(watcher)),
         convert_(std::move(convert)),
-        bundle_(bundle) {}
+        bundle_(start.bundle()),
+        view_(access::ViewOf(caller() == nullptr ? nullptr : caller()->narrowed_to.get())) {
+    if (!start.view().empty() && start.view() != view_) end_ = Guard::Outdated();
+  }
 
   void Start() {
     self_ = this->shared_from_this();
@@ -135,7 +141,7 @@ class WatchReactor final
   void Step() {
     try {
       if (auto item = watcher_->Next()) {
-        Response response = convert_(*item);
+        Response response = ToResponse(*item);
         if (bundle_) Bundle(response);
         return Write(std::move(response));
       }
@@ -148,6 +154,13 @@ class WatchReactor final
     });
   }
 
+  template <class Item>
+  Response ToResponse(const Item& item) {
+    Response response = convert_(item);
+    if (!response.incarnation().empty()) response.set_view(view_);
+    return response;
+  }
+
   // Adds what else is ready.
   void Bundle(Response& response) {
     size_t bytes = response.ByteSizeLong();
@@ -155,7 +168,7 @@ class WatchReactor final
       const auto item = watcher_->Next();
       if (!item) return;
       Response& next = *response.add_bundle();
-      next = convert_(*item);
+      next = ToResponse(*item);
       bytes += next.ByteSizeLong();
     }
   }
@@ -191,6 +204,7 @@ class WatchReactor final
   const std::shared_ptr<Watcher> watcher_;
   Convert convert_;
   const bool bundle_;
+  const std::string view_;
   Response response_;  // of the pumping thread while no write is under way, then gRPC's
 
   Mutex mutex_;
@@ -219,16 +233,16 @@ class FailedReactor final : public grpc::ServerWriteReactor<Response> {
 }  // namespace internal
 
 // Shows `watcher` (storage::Watcher, or anything with its Next, Ended, NotifyWhenReady and Cancel)
-// as a stream: `convert(const Item&)` makes the message of each item; with `bundle` (WatchStart)
-// those that are ready at the same time are one message. The stream ends with the
-// watcher's status; with UNAVAILABLE when the server stops; when the client goes the watcher is
-// cancelled. The initial metadata is sent at once.
+// as a stream: `convert(const Item&)` makes the message of each item; with `start.bundle` those that
+// are ready at the same time are one message. The stream ends with the watcher's status; with
+// OUT_OF_RANGE where the caller sees something else than `start.view`; with UNAVAILABLE when the
+// server stops; when the client goes the watcher is cancelled. The initial metadata is sent at once.
 template <class Response, class Watcher, class Convert>
 grpc::ServerWriteReactor<Response>* WatchStream(grpc::CallbackServerContext* context,
                                                 std::shared_ptr<Watcher> watcher, Convert convert,
-                                                bool bundle = false) {
+                                                const type::v1::WatchStart& start = {}) {
   auto reactor = std::make_shared<internal::WatchReactor<Response, Watcher, Convert>>(
-      *context, internal::TakeDispatch(*context), std::move(watcher), std::move(convert), bundle);
+      *context, internal::TakeDispatch(*context), std::move(watcher), std::move(convert), start);
   reactor->Start();
   return reactor.get();
 }

@@ -101,6 +101,12 @@ Response ToResponse(int64_t item) {
   return response;
 }
 
+type::v1::WatchStart Bundled() {
+  type::v1::WatchStart start;
+  start.set_bundle(true);
+  return start;
+}
+
 class WatchStreamTest : public ::testing::Test {
  protected:
   WatchStreamTest() { Convert(&ToResponse); }
@@ -174,7 +180,7 @@ TEST_F(WatchStreamTest, ASlowReaderFillsTheWatcherNotOurMemory) {
 
 TEST_F(WatchStreamTest, WhatIsReadyAtTheSameTimeMayComeAsOneMessage) {
   server_.service.watch = [this](grpc::CallbackServerContext* context) {
-    return WatchStream<Response>(context, watcher_, &ToResponse, /*bundle=*/true);
+    return WatchStream<Response>(context, watcher_, &ToResponse, Bundled());
   };
   constexpr int kItems = 2 * kMaxBundle;
   for (int i = 0; i < kItems; ++i) watcher_->Push(i);
@@ -199,7 +205,7 @@ TEST_F(WatchStreamTest, ABundleOfLargeMessagesIsCutShort) {
       response.set_key(std::string(kMaxBundleBytes / 2, 'x'));
       return response;
     };
-    return WatchStream<Response>(context, watcher_, large, /*bundle=*/true);
+    return WatchStream<Response>(context, watcher_, large, Bundled());
   };
   for (int i = 0; i < 6; ++i) watcher_->Push(i);
   watcher_->End(absl::UnavailableError("x"));

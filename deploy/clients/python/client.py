@@ -14,6 +14,7 @@ def states(revision):  # of the pool after that revision; None: it is gone. A st
             for message in stub.WatchLifecycle(request):
                 request.start.after_revision = message.revision
                 request.start.incarnation = message.incarnation or request.start.incarnation
+                request.start.view = message.view or request.start.view
                 if message.key == NAME:
                     yield message.node_pool if message.HasField("node_pool") else None
         except grpc.RpcError as error:

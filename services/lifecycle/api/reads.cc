@@ -226,7 +226,7 @@ Handlers::Stream<v1::WatchLifecycleResponse> Handlers::WatchLifecycle(
       [zone_of](const storage::WatchItem& item) { return zone_of(item.key, item.revision); });
   if (!status.ok()) return rpc::FailStream<v1::WatchLifecycleResponse>(context, status);
   return rpc::WatchStream<v1::WatchLifecycleResponse>(context, lane_.Watch(*options),
-                                                      &ToWatchResponse, request->start().bundle());
+                                                      &ToWatchResponse, request->start());
 }
 
 }  // namespace muster::lifecycle

@@ -126,6 +126,7 @@ struct WatchMessage {
   type::v1::WatchEventType type = {};
   int64_t revision = 0;
   std::string incarnation = {};  // of the history that `revision` is of; empty: as before
+  std::string view = {};         // what the caller sees; likewise
   std::string key = {};
   std::optional<Item> item = {};
 };

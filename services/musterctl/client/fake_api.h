@@ -290,9 +290,10 @@ class FakeApi final : public Api {
                      const WatchReceiver& receive) override {
     before_watch();
     watched = range;
-    watched_from.push_back(start.has_after_revision()
-                               ? absl::StrCat(start.after_revision(), "@", start.incarnation())
-                               : "");
+    watched_from.push_back(
+        start.has_after_revision()
+            ? absl::StrCat(start.after_revision(), "@", start.incarnation(), start.view())
+            : "");
     if (streams.empty()) return absl::CancelledError("the test ends");
     const Stream stream = streams.front();
     streams.pop_front();

@@ -26,6 +26,7 @@ absl::Status Stream(Connection& connection,
     WatchMessage message{.type = response.type(),
                          .revision = response.revision(),
                          .incarnation = response.incarnation(),
+                         .view = response.view(),
                          .key = response.key()};
     message.item = convert(response);
     if (!receive(message)) return absl::OkStatus();

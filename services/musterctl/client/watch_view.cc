@@ -29,6 +29,7 @@ type::v1::WatchStart WatchView::Begin() {
 void WatchView::GoOnAfter(const WatchMessage& message) {
   start_.set_after_revision(message.revision);
   if (!message.incarnation.empty()) start_.set_incarnation(message.incarnation);
+  if (!message.view.empty()) start_.set_view(message.view);
 }
 
 bool WatchView::Remember(const Item& item) {

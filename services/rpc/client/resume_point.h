@@ -26,6 +26,7 @@ class ResumePoint {
     if (empty()) return;
     start.set_after_revision(*revision_);
     start.set_incarnation(incarnation_);
+    start.set_view(view_);
   }
 
  private:
@@ -35,10 +36,12 @@ class ResumePoint {
     if (message.type() == type::v1::WATCH_EVENT_TYPE_SNAPSHOT) return;
     revision_ = message.revision();
     if (!message.incarnation().empty()) incarnation_ = message.incarnation();
+    if (!message.view().empty()) view_ = message.view();
   }
 
   std::optional<int64_t> revision_;
   std::string incarnation_;
+  std::string view_;
 };
 
 }  // namespace muster::rpc

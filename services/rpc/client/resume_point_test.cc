@@ -26,16 +26,18 @@ TEST(ResumePointTest, ASnapshotCutShortIsNowhereToGoOnFrom) {
   EXPECT_FALSE(start.has_after_revision());
 }
 
-TEST(ResumePointTest, KeepsTheHistoryThatTheLastMarkNamed) {
+TEST(ResumePointTest, KeepsTheHistoryAndTheViewThatTheLastMarkNamed) {
   ResumePoint point;
   WatchQuotasResponse message = Message(type::v1::WATCH_EVENT_TYPE_SNAPSHOT, 3);
   *message.add_bundle() = Message(type::v1::WATCH_EVENT_TYPE_SNAPSHOT_END, 5, "h1");
+  message.mutable_bundle(0)->set_view("v1");
   *message.add_bundle() = Message(type::v1::WATCH_EVENT_TYPE_CHANGED, 6);
   point.Take(message);
   type::v1::WatchStart start;
   point.WriteTo(start);
   EXPECT_EQ(start.after_revision(), 6);
   EXPECT_EQ(start.incarnation(), "h1");
+  EXPECT_EQ(start.view(), "v1");
   point.Forget();
   EXPECT_TRUE(point.empty());
 }
