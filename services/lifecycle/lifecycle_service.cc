@@ -70,7 +70,9 @@ absl::Status LifecycleService::StartReconciling(const Peers& peers) {
   handlers_->SetPeers(
       catalogue_, std::make_shared<Advisor>(peers, catalogue_, lane_.get(), options_.loop.policy,
                                             reconciler_->loop_facts()));
-  catalogue_->Start([reconciler = reconciler_.get()] { reconciler->CatalogueChanged(); });
+  catalogue_->Start([reconciler = reconciler_.get()](const CatalogueMirror::Concerns& concerns) {
+    reconciler->CatalogueChanged(concerns);
+  });
   reconciler_->Start(peers, catalogue_);
   orphans_->Start(peers);
   auditor_->Start(peers);

@@ -24,6 +24,7 @@ struct CatalogueFacts {
   std::optional<TypeFacts> type = {};  // nullopt: there is no such type
   bool offered = false;                // the zone exists and offers the type
   bool general_access = false;         // the zone serves all customers
+  bool operator==(const CatalogueFacts&) const = default;
 };
 
 // What another service said. An answer that did not come is a fact too, and so is a refusal.

@@ -22,24 +22,29 @@ CatalogueMirror::CatalogueMirror(std::shared_ptr<grpc::Channel> capacity, const 
 
 CatalogueMirror::~CatalogueMirror() { Stop(); }
 
-void CatalogueMirror::Start(std::function<void()> changed) {
+void CatalogueMirror::Start(std::function<void(const Concerns&)> changed) {
   changed_ = std::move(changed);
   watch_.Start();
 }
 
 void CatalogueMirror::Stop() { watch_.Stop(); }
 
-CatalogueFacts CatalogueMirror::Facts(absl::string_view instance_type,
-                                      absl::string_view zone) const {
-  MutexLock lock(mutex_);
+CatalogueFacts CatalogueMirror::Catalogue::Facts(absl::string_view instance_type,
+                                                 absl::string_view zone) const {
   CatalogueFacts facts;
-  facts.known = known_;
-  if (const auto it = catalogue_.types.find(instance_type); it != catalogue_.types.end())
-    facts.type = it->second;
-  if (const auto it = catalogue_.zones.find(zone); it != catalogue_.zones.end()) {
+  if (const auto it = types.find(instance_type); it != types.end()) facts.type = it->second;
+  if (const auto it = zones.find(zone); it != zones.end()) {
     facts.offered = it->second.instance_types.count(std::string(instance_type)) != 0;
     facts.general_access = it->second.general_access;
   }
+  return facts;
+}
+
+CatalogueFacts CatalogueMirror::Facts(absl::string_view instance_type,
+                                      absl::string_view zone) const {
+  MutexLock lock(mutex_);
+  CatalogueFacts facts = catalogue_.Facts(instance_type, zone);
+  facts.known = known_;
   return facts;
 }
 
@@ -96,15 +101,19 @@ void CatalogueMirror::Take(const capacity::v1::WatchCapacityResponse& message,
   }
 }
 
-void CatalogueMirror::Install(Catalogue catalogue) {
+void CatalogueMirror::Install(const Catalogue& catalogue) {
+  Catalogue before = catalogue;
+  bool was_known = false;
   {
     MutexLock lock(mutex_);
     lost_since_ = absl::InfiniteDuration();
     if (known_ && catalogue_ == catalogue) return;
-    catalogue_ = std::move(catalogue);
-    known_ = true;
+    std::swap(catalogue_, before);
+    was_known = std::exchange(known_, true);
   }
-  changed_();
+  changed_([&](absl::string_view instance_type, absl::string_view zone) {
+    return !was_known || before.Facts(instance_type, zone) != catalogue.Facts(instance_type, zone);
+  });
 }
 
 void CatalogueMirror::NoteLost() {
@@ -116,7 +125,7 @@ void CatalogueMirror::NoteLost() {
     known_ = false;
   }
   log::Warn("the catalogue is out of reach");
-  changed_();
+  changed_([](absl::string_view, absl::string_view) { return true; });
 }
 
 }  // namespace muster::lifecycle

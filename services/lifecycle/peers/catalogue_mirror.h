@@ -23,12 +23,15 @@ namespace muster::lifecycle {
 // after a lost connection it takes a new snapshot. Thread-safe.
 class CatalogueMirror {
  public:
-  // `changed` is called from the mirror's thread after every change that can matter to a pool.
+  // Whether a change matters to the pools of this type in this zone: their Facts are others.
+  using Concerns = std::function<bool(absl::string_view instance_type, absl::string_view zone)>;
+
   explicit CatalogueMirror(std::shared_ptr<grpc::Channel> capacity,
                            const SteadyClock* steady = TheSteadyClock());
   ~CatalogueMirror();
 
-  void Start(std::function<void()> changed);
+  // `changed` is called from the mirror's thread after every change.
+  void Start(std::function<void(const Concerns& concerns)> changed);
   // Ends the watch and the thread. Idempotent.
   void Stop();
 
@@ -51,16 +54,18 @@ class CatalogueMirror {
     absl::flat_hash_map<std::string, TypeFacts> types = {};
     absl::flat_hash_map<std::string, Zone> zones = {};
     bool operator==(const Catalogue&) const = default;
+
+    CatalogueFacts Facts(absl::string_view instance_type, absl::string_view zone) const;
   };
 
   rpc::Watch::Options WatchOptions();
   static void Take(const capacity::v1::WatchCapacityResponse& message, Catalogue& catalogue);
-  void Install(Catalogue catalogue);
+  void Install(const Catalogue& catalogue);
   void NoteLost();
 
   const std::shared_ptr<grpc::Channel> channel_;
   const SteadyClock& steady_;
-  std::function<void()> changed_;
+  std::function<void(const Concerns&)> changed_;
   mutable Mutex mutex_;
   Catalogue catalogue_ MUSTER_GUARDED_BY(mutex_);
   bool known_ MUSTER_GUARDED_BY(mutex_) = false;

@@ -193,6 +193,23 @@ class FakeCapacity final : public capacity::v1::CapacityService::Service {
     catalogue_away_ = away;
     catalogue_.Drop();
   }
+  void ChangeType(const std::string& id, int32_t gpus) {
+    capacity::v1::WatchCapacityResponse message;
+    message.set_type(type::v1::WATCH_EVENT_TYPE_CHANGED);
+    message.set_key("instanceTypes/" + id);
+    message.mutable_instance_type()->set_name(message.key());
+    message.mutable_instance_type()->set_gpus(gpus);
+    catalogue_.Push(message);
+  }
+  void ChangeZone(const std::string& id, const std::vector<std::string>& instance_types) {
+    capacity::v1::WatchCapacityResponse message;
+    message.set_type(type::v1::WATCH_EVENT_TYPE_CHANGED);
+    message.set_key("zones/" + id);
+    message.mutable_zone()->set_name(message.key());
+    message.mutable_zone()->set_access(capacity::v1::Zone::ACCESS_GENERAL);
+    for (const std::string& type : instance_types) message.mutable_zone()->add_instance_types(type);
+    catalogue_.Push(message);
+  }
   int refused_watches() const { return refused_watches_; }
   int watches() { return feed_.watches(); }
   // A claim changed for a reason of capacity's own.

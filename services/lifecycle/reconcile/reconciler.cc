@@ -14,6 +14,7 @@
 #include "services/common/error.h"
 #include "services/common/latch.h"
 #include "services/common/log.h"
+#include "services/common/pieces.h"
 #include "services/common/steady_clock.h"
 #include "services/lifecycle/core/decide.h"
 #include "services/lifecycle/core/explain.h"
@@ -285,11 +286,14 @@ void Reconciler::LeadChanged(bool leads) {
   metrics_->SetLeading(leads);
   if (!leads) return;
   restates_ = true;
-  MakeAllDue();
+  AddAll(lane_, *due_);
+  due_->Wake();
 }
 
-void Reconciler::MakeAllDue() {
-  AddAll(lane_, *due_);
+void Reconciler::CatalogueChanged(const CatalogueMirror::Concerns& concerns) {
+  ForAllInPieces<Pool>(lane_, [&](const State&, absl::string_view name, const Pool& pool) {
+    if (concerns(pool.spec.instance_type, pool.zone)) due_->Add(name);
+  });
   due_->Wake();
 }
 

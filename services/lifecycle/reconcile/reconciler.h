@@ -41,7 +41,7 @@ class Reconciler {
   // Ends the threads, gives up the lease. Idempotent.
   void Stop();
 
-  void CatalogueChanged() { MakeAllDue(); }
+  void CatalogueChanged(const CatalogueMirror::Concerns& concerns);
   std::shared_ptr<prometheus::Collectable> collectable() const { return metrics_; }
   // 0: another replica holds the lease.
   int64_t epoch() const { return lease_->epoch(); }
@@ -64,7 +64,6 @@ class Reconciler {
   void SubmitPlans(const std::vector<PoolPass>& passes, std::vector<PoolPlan>& plans);
 
   void LeadChanged(bool leads);
-  void MakeAllDue();
   // The resync of pools is spread, so that they do not come all at once.
   absl::Duration Spread(absl::string_view pool) const;
 
