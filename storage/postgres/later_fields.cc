@@ -7,6 +7,7 @@
 namespace muster::storage {
 namespace {
 
+using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
@@ -17,8 +18,10 @@ std::vector<const FieldDescriptor*> SetFields(const Message& message) {
   return fields;
 }
 
+// With parts of their own: a time, or another of the well-known types, is one value.
 bool IsMessage(const FieldDescriptor& field) {
-  return !field.is_repeated() && field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
+  return !field.is_repeated() && field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE &&
+         field.message_type()->well_known_type() == Descriptor::WELLKNOWNTYPE_UNSPECIFIED;
 }
 
 bool HasUnknown(const Message& message) {
@@ -54,11 +57,11 @@ bool HasKnown(const Message& message) {
 void Prepare(Message& later, Message& message) {
   const Reflection& reflection = *later.GetReflection();
   for (const FieldDescriptor* field : SetFields(later)) {
-    if (!IsMessage(*field) || HasKnown(reflection.GetMessage(later, field))) {
-      reflection.ClearField(&message, field);
-    } else if (reflection.HasField(message, field)) {
+    if (IsMessage(*field) && reflection.HasField(message, field)) {
       Prepare(*reflection.MutableMessage(&later, field),
               *reflection.MutableMessage(&message, field));
+    } else if (!IsMessage(*field) || HasKnown(reflection.GetMessage(later, field))) {
+      reflection.ClearField(&message, field);
     } else {
       reflection.ClearField(&later, field);
     }

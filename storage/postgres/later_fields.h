@@ -16,8 +16,8 @@ std::string UnknownFieldsOf(const google::protobuf::Message& message);
 // Of the message only these fields of its own, serialized.
 std::string FieldsOf(const google::protobuf::Message& message, absl::Span<const std::string> names);
 
-// Puts what the two above gave into the message: known fields in the place of its own, unknown ones of a message within only where
-// that is there still. False: `later` is no such message.
+// Puts what the two above gave into the message: known fields in the place of its own, those of a message within one by one (the release
+// that wrote them may have known no others of it), unknown ones of a message within only where that is there still. False: `later` is no such message.
 bool MergeLater(absl::string_view later, google::protobuf::Message& message);
 
 }  // namespace muster::storage

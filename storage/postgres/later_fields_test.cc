@@ -2,6 +2,7 @@
 
 #include <google/protobuf/descriptor.pb.h>
 #include <gtest/gtest.h>
+#include <muster/type/v1/kept_request.pb.h>
 
 namespace muster::storage {
 namespace {
@@ -69,10 +70,20 @@ TEST(LaterFields, WhatIsKnownByNowIsNotThereTwice) {
   DescriptorProto message = Known();
   ASSERT_TRUE(MergeLater(later.SerializeAsString(), message));
   EXPECT_TRUE(message.options().map_entry());
-  EXPECT_FALSE(message.options().has_deprecated());
+  EXPECT_TRUE(message.options().deprecated()) << "who wrote the other may not have known of it";
   ASSERT_EQ(message.field_size(), 1);
   EXPECT_EQ(message.field(0).name(), "new");
   EXPECT_EQ(message.name(), "n");
+}
+
+TEST(LaterFields, ATimeIsOneValue) {
+  type::v1::KeptRequest later;
+  later.mutable_create_time()->set_seconds(20);
+  type::v1::KeptRequest message;
+  message.mutable_create_time()->set_seconds(10);
+  message.mutable_create_time()->set_nanos(5);
+  ASSERT_TRUE(MergeLater(later.SerializeAsString(), message));
+  EXPECT_EQ(message.SerializeAsString(), later.SerializeAsString());
 }
 
 TEST(LaterFields, FieldsByName) {

@@ -232,6 +232,24 @@ TEST_F(LifecycleStoreTest, FieldsOfALaterReleaseAreKept) {
   EXPECT_EQ(replayed, pool);
 }
 
+// As the release before hands on what it does not know within spec and account, whose columns hold the rest.
+TEST_F(LifecycleStoreTest, WhatIsKnownByNowWithinAMessageLeavesTheRestOfIt) {
+  ASSERT_THAT(Do([](StagedState<State>& o) {
+                o.Put(lifecycle::Cluster{kCluster, "US-EAST-04A", "1.33", kTime});
+                o.Put(FullPool());
+              }),
+              IsOk());
+  lifecycle::v1::NodePool later;
+  later.mutable_spec()->set_description("d");
+  later.mutable_account()->set_claim_unknown(true);
+  database_.Query(absl::StrCat("UPDATE lifecycle.node_pool SET later = decode('",
+                               absl::BytesToHexString(later.SerializeAsString()), "', 'hex')"));
+  lifecycle::Pool expected = FullPool();
+  expected.spec.description = "d";
+  expected.account.claim_unknown = true;
+  EXPECT_EQ(*Loaded().table<lifecycle::Pool>().Find(kPool), expected);
+}
+
 TEST_F(LifecycleStoreTest, APoolGoesWithItsNodesAndComesAgainInOneBatch) {
   ASSERT_THAT(Do([](StagedState<State>& o) {
                 o.Put(lifecycle::Cluster{kCluster, "US-EAST-04A", "", kTime});
