@@ -53,19 +53,32 @@ bool HasKnown(const Message& message) {
   });
 }
 
-// Leaves in `later` what is to be merged, and clears in `message` what that replaces.
-void Prepare(Message& later, Message& message) {
+bool IsUnknown(const Message& message) { return HasUnknown(message) && !HasKnown(message); }
+
+// The message within. Null: it is gone, and would say something by being there.
+Message* FindOrMake(const FieldDescriptor& field, Message& message, LaterReading reading) {
+  const Reflection& reflection = *message.GetReflection();
+  if (reflection.HasField(message, &field)) return reflection.MutableMessage(&message, &field);
+  const std::string before = reading();
+  Message* const within = reflection.MutableMessage(&message, &field);
+  if (reading() == before) return within;
+  reflection.ClearField(&message, &field);
+  return nullptr;
+}
+
+// Moves what is in `later` to its place in `message`.
+void Merge(Message& later, Message& message, LaterReading reading) {
   const Reflection& reflection = *later.GetReflection();
   for (const FieldDescriptor* field : SetFields(later)) {
-    if (IsMessage(*field) && reflection.HasField(message, field)) {
-      Prepare(*reflection.MutableMessage(&later, field),
-              *reflection.MutableMessage(&message, field));
-    } else if (!IsMessage(*field) || HasKnown(reflection.GetMessage(later, field))) {
-      reflection.ClearField(&message, field);
-    } else {
-      reflection.ClearField(&later, field);
+    const bool in_parts = IsMessage(*field) && (reflection.HasField(message, field) ||
+                                                IsUnknown(reflection.GetMessage(later, field)));
+    if (!in_parts) {
+      reflection.SwapFields(&message, &later, {field});
+    } else if (Message* within = FindOrMake(*field, message, reading)) {
+      Merge(*reflection.MutableMessage(&later, field), *within, reading);
     }
   }
+  reflection.MutableUnknownFields(&message)->MergeFrom(reflection.GetUnknownFields(later));
 }
 
 }  // namespace
@@ -90,11 +103,10 @@ std::string FieldsOf(const Message& message, absl::Span<const std::string> names
   return some->SerializeAsString();
 }
 
-bool MergeLater(absl::string_view later, Message& message) {
+bool MergeLater(absl::string_view later, Message& message, LaterReading reading) {
   const std::unique_ptr<Message> told(message.New());
   if (!told->ParseFromArray(later.data(), static_cast<int>(later.size()))) return false;
-  Prepare(*told, message);
-  message.MergeFrom(*told);
+  Merge(*told, message, reading);
   return true;
 }
 

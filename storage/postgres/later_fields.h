@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 
@@ -16,8 +17,12 @@ std::string UnknownFieldsOf(const google::protobuf::Message& message);
 // Of the message only these fields of its own, serialized.
 std::string FieldsOf(const google::protobuf::Message& message, absl::Span<const std::string> names);
 
+// What this release reads in a message that is being put together, in bytes: equal ones say the same.
+using LaterReading = absl::FunctionRef<std::string()>;
+
 // Puts what the two above gave into the message: known fields in the place of its own, those of a message within one by one (the release
-// that wrote them may have known no others of it), unknown ones of a message within only where that is there still. False: `later` is no such message.
-bool MergeLater(absl::string_view later, google::protobuf::Message& message);
+// that wrote them may have known no others of it). A message within that is gone comes back for what is unknown in it only where
+// `reading` is the same then: where it says something by being there, it stays away. False: `later` is no such message.
+bool MergeLater(absl::string_view later, google::protobuf::Message& message, LaterReading reading);
 
 }  // namespace muster::storage

@@ -19,6 +19,11 @@ std::string UnknownIn(const google::protobuf::Message& message) {
   return fields.empty() ? "" : fields.field(0).length_delimited();
 }
 
+// As a release merges that reads all of a message.
+bool MergeAll(absl::string_view later, google::protobuf::Message& message) {
+  return MergeLater(later, message, [&] { return message.SerializeAsString(); });
+}
+
 DescriptorProto Known() {
   DescriptorProto message;
   message.set_name("n");
@@ -41,14 +46,14 @@ TEST(LaterFields, WithWhatIsKnownTheyMakeUpTheWhole) {
   const std::string unknown = UnknownFieldsOf(message);
 
   DescriptorProto rebuilt = Known();
-  ASSERT_TRUE(MergeLater(unknown, rebuilt));
+  ASSERT_TRUE(MergeAll(unknown, rebuilt));
   EXPECT_EQ(UnknownIn(rebuilt), "top");
   EXPECT_EQ(UnknownIn(rebuilt.options()), "within");
   EXPECT_TRUE(rebuilt.options().deprecated());
   EXPECT_EQ(rebuilt.reserved_name_size(), 1);
   ASSERT_EQ(rebuilt.field_size(), 1) << "lists do not grow";
   EXPECT_EQ(UnknownIn(rebuilt.field(0)), "") << "which is the price";
-  EXPECT_FALSE(MergeLater("\xff", rebuilt));
+  EXPECT_FALSE(MergeAll("\xff", rebuilt));
 }
 
 TEST(LaterFields, DoNotBringBackAMessageThatIsGone) {
@@ -57,9 +62,30 @@ TEST(LaterFields, DoNotBringBackAMessageThatIsGone) {
   AddUnknown(message, "top");
   DescriptorProto without = Known();
   without.clear_options();
-  ASSERT_TRUE(MergeLater(UnknownFieldsOf(message), without));
+  ASSERT_TRUE(MergeAll(UnknownFieldsOf(message), without));
   EXPECT_FALSE(without.has_options());
   EXPECT_EQ(UnknownIn(without), "top");
+}
+
+// Else the journal, which is written with what is there, would lose what the tables keep.
+TEST(LaterFields, BringBackAMessageThatSaysNothingByBeingThere) {
+  DescriptorProto message = Known();
+  AddUnknown(*message.mutable_options(), "within");
+  DescriptorProto without = Known();
+  without.clear_options();
+  ASSERT_TRUE(MergeLater(UnknownFieldsOf(message), without,
+                         [&] { return without.options().deprecated() ? "deprecated" : ""; }));
+  EXPECT_EQ(UnknownIn(without.options()), "within");
+  EXPECT_FALSE(without.options().has_deprecated());
+}
+
+// As a release hands on a message that is new to the one that wrote it.
+TEST(LaterFields, AMessageThatIsKnownByNowMayBeEmpty) {
+  DescriptorProto later;
+  later.mutable_options();
+  DescriptorProto message;
+  ASSERT_TRUE(MergeAll(later.SerializeAsString(), message));
+  EXPECT_TRUE(message.has_options());
 }
 
 // As a release reads a field that the one before it did not know: in the place of what other columns say.
@@ -68,7 +94,7 @@ TEST(LaterFields, WhatIsKnownByNowIsNotThereTwice) {
   later.mutable_options()->set_map_entry(true);
   later.add_field()->set_name("new");
   DescriptorProto message = Known();
-  ASSERT_TRUE(MergeLater(later.SerializeAsString(), message));
+  ASSERT_TRUE(MergeAll(later.SerializeAsString(), message));
   EXPECT_TRUE(message.options().map_entry());
   EXPECT_TRUE(message.options().deprecated()) << "who wrote the other may not have known of it";
   ASSERT_EQ(message.field_size(), 1);
@@ -82,7 +108,7 @@ TEST(LaterFields, ATimeIsOneValue) {
   type::v1::KeptRequest message;
   message.mutable_create_time()->set_seconds(10);
   message.mutable_create_time()->set_nanos(5);
-  ASSERT_TRUE(MergeLater(later.SerializeAsString(), message));
+  ASSERT_TRUE(MergeAll(later.SerializeAsString(), message));
   EXPECT_EQ(message.SerializeAsString(), later.SerializeAsString());
 }
 

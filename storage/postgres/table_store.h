@@ -56,29 +56,51 @@ absl::Status NotA(absl::string_view key) {
   return absl::InternalError(absl::StrCat("Not a ", Row::kKind, ": ", key));
 }
 
-// The column `later`: what the others do not hold of the row's message. Those are fields that only a later release knows, which wrote
-// the row, and `fields`, which this one is the first to know, or in which it is the first to know something: so the one before it loads
-// them as what it does not know, and they stay. What stands here counts more than what other columns say of the same field.
+// Rows of a kind as messages and back, with what a later release said of them.
 template <class Message, class Row, class ToProto, class FromProto>
-SqlColumn<Row> LaterColumn(ToProto to_proto, FromProto from_proto,
-                           std::vector<std::string> fields) {
-  const auto message_of = [to_proto](const Row& row) -> Message {
+struct MessagesOf {
+  ToProto to_proto;
+  FromProto from_proto;
+
+  // Without that.
+  Message Plain(const Row& row) const {
     // Borrowed, not copied.
     return to_proto(
         Versioned<Row>{std::shared_ptr<const Row>(std::shared_ptr<void>(), &row), int64_t{0}});
-  };
+  }
+  // Whether `later` could be put into the message.
+  bool Merge(absl::string_view later, Message& message) const {
+    return MergeLater(later, message, [&]() -> std::string {
+      const absl::StatusOr<Row> row = from_proto(message);
+      return row.ok() ? SerializeAlike(Plain(*row)) : "";
+    });
+  }
+  // What of `later` is still said of the row: the same for the journal and the tables.
+  std::string LaterOf(const Row& row) const {
+    if (row.later.empty()) return "";
+    Message message = Plain(row);
+    Merge(row.later, message);
+    return UnknownFieldsOf(message);
+  }
+};
+
+// The column `later`: what the others do not hold of the row's message. Those are fields that only a later release knows, which wrote
+// the row, and `fields`, which this one is the first to know, or in which it is the first to know something: so the one before it loads
+// them as what it does not know, and they stay. What stands here counts more than what other columns say of the same field.
+template <class Row, class Messages>
+SqlColumn<Row> LaterColumn(Messages messages, std::vector<std::string> fields) {
   return {"later", "bytea",
-          [message_of, fields = std::move(fields)](const Row& row, SqlArray& out) {
-            std::string bytes = fields.empty() ? "" : FieldsOf(message_of(row), fields);
-            bytes += row.later.get();
+          [messages, fields = std::move(fields)](const Row& row, SqlArray& out) {
+            std::string bytes = fields.empty() ? "" : FieldsOf(messages.Plain(row), fields);
+            bytes += messages.LaterOf(row);
             bytes.empty() ? out.AddNull() : out.AddBytes(bytes);
           },
-          [message_of, from_proto](const char* text, Row& row) {
+          [messages](const char* text, Row& row) {
             if (text == nullptr) return;
-            Message message = message_of(row);
-            if (!MergeLater(FromSqlBytes(text), message))
+            auto message = messages.Plain(row);
+            if (!messages.Merge(FromSqlBytes(text), message))
               throw std::runtime_error(absl::StrCat("Not of a ", Row::kKind, ": later"));
-            absl::StatusOr<Row> whole = from_proto(message);
+            absl::StatusOr<Row> whole = messages.from_proto(message);
             if (!whole.ok()) throw std::runtime_error(whole.status().ToString());
             row = *std::move(whole);
             row.later = UnknownFieldsOf(message);
@@ -94,11 +116,11 @@ Stored<Row> StoredAs(const SqlTable<Row>& table, ToProto to_proto, FromProto fro
     if (Message::descriptor()->FindFieldByName(field) == nullptr)
       throw std::logic_error(absl::StrCat(Row::kKind, " has no field ", field));
   }
-  return {table.With(LaterColumn<Message, Row>(to_proto, from_proto, std::move(later))),
-          [to_proto](const Versioned<Row>& row) {
-            if (row.row->later.empty()) return SerializeAlike(to_proto(row));
-            Message message = to_proto(row);
-            MergeLater(row.row->later, message);
+  const MessagesOf<Message, Row, ToProto, FromProto> messages{to_proto, from_proto};
+  return {table.With(LaterColumn<Row>(messages, std::move(later))),
+          [messages](const Versioned<Row>& row) {
+            Message message = messages.to_proto(row);
+            if (!row.row->later.empty()) messages.Merge(row.row->later, message);
             return SerializeAlike(message);
           },
           [from_proto](absl::string_view key, absl::string_view bytes) -> absl::StatusOr<Row> {

@@ -9,6 +9,7 @@
 #include "services/lifecycle/core/names.h"
 #include "services/lifecycle/core/node_machine.h"
 #include "services/lifecycle/store/lease_store.h"
+#include "services/lifecycle/wire/lifecycle_wire.h"
 #include "storage/postgres/schema_test_base.h"
 #include "storage/postgres/transaction_runner.h"
 #include "tests/testing/cause_matchers.h"
@@ -230,6 +231,60 @@ TEST_F(LifecycleStoreTest, FieldsOfALaterReleaseAreKept) {
   ASSERT_THAT(change, IsOk());
   const auto& replayed = *std::get<std::shared_ptr<const lifecycle::Pool>>(change->row);
   EXPECT_EQ(replayed, pool);
+}
+
+// A Node's orders are not in its message where it has none that this release knows.
+TEST_F(LifecycleStoreTest, AFieldOfALaterReleaseStaysInAMessageOfWhichNothingElseIsThere) {
+  const auto node_of = [](const State::Change& change) {
+    return *std::get<std::shared_ptr<const lifecycle::Node>>(change.row);
+  };
+  lifecycle::v1::Node told = lifecycle::ToProto(Versioned<lifecycle::Node>{
+      std::make_shared<const lifecycle::Node>(FullNode("g1", lifecycle::NodeState::kProduction)),
+      1});
+  told.GetReflection()
+      ->MutableUnknownFields(told.mutable_orders())
+      ->AddLengthDelimited(900, "of the orders");
+  const std::string name = told.name();
+  const std::string bytes = told.SerializeAsString();
+  const auto decoded = store_->Decode("node", name, &bytes);
+  ASSERT_THAT(decoded, IsOk());
+  lifecycle::Node node = node_of(*decoded);
+  EXPECT_FALSE(node.orders.any());
+  node.rack = "r2";
+  ASSERT_THAT(Do([&](StagedState<State>& o) {
+                o.Put(lifecycle::Cluster{kCluster, "US-EAST-04A", "1.33", kTime});
+                o.Put(FullPool());
+                o.Put(node);
+              }),
+              IsOk());
+  const std::string written = store_->Encode(journal_.back());
+  EXPECT_THAT(written, ::testing::HasSubstr("of the orders"));
+  const auto replayed = store_->Decode("node", name, &written);
+  ASSERT_THAT(replayed, IsOk());
+  EXPECT_EQ(node_of(*replayed), node);
+  EXPECT_EQ(*Loaded().table<lifecycle::Node>().Find(name), node);
+}
+
+// A spec's gpu says something by being there: once it was taken away, it does not come back by a field of a later release.
+TEST_F(LifecycleStoreTest, AMessageThatWasTakenAwayStaysAwayInJournalAndTables) {
+  lifecycle::v1::NodePool later;
+  later.GetReflection()
+      ->MutableUnknownFields(later.mutable_spec()->mutable_gpu())
+      ->AddLengthDelimited(900, "of the gpu");
+  lifecycle::Pool pool = FullPool();
+  pool.spec.gpu = std::nullopt;
+  const lifecycle::Pool without = pool;
+  pool.later = later.SerializeAsString();
+  ASSERT_THAT(Do([&](StagedState<State>& o) {
+                o.Put(lifecycle::Cluster{kCluster, "US-EAST-04A", "1.33", kTime});
+                o.Put(pool);
+              }),
+              IsOk());
+  const std::string bytes = store_->Encode(journal_.back());
+  EXPECT_THAT(bytes, ::testing::Not(::testing::HasSubstr("of the gpu")));
+  EXPECT_EQ(*Loaded().table<lifecycle::Pool>().Find(kPool), without);
+  EXPECT_EQ(database_.QueryValue("SELECT count(*) FROM lifecycle.node_pool WHERE later IS NULL"),
+            "1");
 }
 
 // As the release before hands on what it does not know within spec and account, whose columns hold the rest.
