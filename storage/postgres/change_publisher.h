@@ -33,13 +33,14 @@ class ChangePublisher {
     subscribers_.push_back(std::move(subscriber));
   }
 
-  // `changes` were applied to the working copy and are committed; `rows` are the same.
+  // `changes` were applied to the working copy and are committed; `rows` are the same, and what of the journal only a later release
+  // knows.
   void Publish(const std::vector<Revised<Change>>& changes, const std::vector<JournalRow>& rows) {
     MutexLock turn(watchers_.publishing());
     MutexLock watch_lock(watchers_.mutex());
     memory_.Publish(changes);
-    // Before the watchers: what these may see may hang on what subscribers know.
-    Tell(changes);
+    // Before the watchers: what these may see may hang on what subscribers know, to whom none would be everything.
+    changes.empty() ? reads_.Wake() : Tell(changes);
     watchers_.Send(rows);
   }
   // The working copy was loaded anew, because of `why`: no watch can go on.

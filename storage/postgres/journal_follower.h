@@ -169,6 +169,8 @@ absl::Status JournalFollower<State>::Show(const std::vector<JournalRow>& rows) {
   if (rows.empty()) return absl::OkStatus();
   std::vector<Revised<Change>> changes;
   for (const JournalRow& row : rows) {
+    // What only a later release keeps is nothing to this one.
+    if (!store_.Knows(row.kind)) continue;
     absl::StatusOr<Change> change = store_.Decode(row.kind, row.key, row.bytes.get());
     // No command is to blame for it, nor is it its caller's to know whose it is.
     if (!change.ok()) {

@@ -113,6 +113,8 @@ class CommitLane {
 
   // Begins a watch; see muster.type.v1.WatchStart. It ends by its own status; nothing fails here.
   std::shared_ptr<Watcher> Watch(WatchOptions options) {
+    // Who wants all is not told of what only a later release knows.
+    if (options.kinds.empty()) options.kinds = store_.Kinds();
     return watch_starts_.Watch(std::move(options));
   }
 

@@ -96,6 +96,7 @@ absl::Status LaneAudit<State>::Replay(Transaction& tx, Snapshot& snapshot) const
       return absl::OkStatus();
     }
     for (const JournalRow& row : rows) {
+      if (!store_.Knows(row.kind)) continue;
       ASSIGN_OR_RETURN(const Change change, store_.Decode(row.kind, row.key, row.bytes.get()));
       snapshot.replayed.Apply(change, row.revision);
     }
@@ -114,6 +115,7 @@ absl::Status LaneAudit<State>::Advance(Snapshot& snapshot, const Position& to) {
     if (rows.empty() || rows.front().revision != snapshot.at.revision + 1)
       return error::Unavailable("The journal was compacted meanwhile.");
     for (const JournalRow& row : rows) {
+      if (!store_.Knows(row.kind)) continue;
       ASSIGN_OR_RETURN(const Change change, store_.Decode(row.kind, row.key, row.bytes.get()));
       snapshot.tables.Apply(change, row.revision);
       snapshot.replayed.Apply(change, row.revision);

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
@@ -25,6 +26,10 @@ class Store {
   using Change = typename State::Change;
 
   virtual ~Store() = default;
+
+  // Of its rows, internal ones too. The journal may have others, which only a later release knows.
+  virtual std::vector<std::string> Kinds() const = 0;
+  virtual bool Knows(absl::string_view kind) const = 0;
 
   // Calls `emit` for every row of every table with its revision, one by one, from threads of its
   // own. Throws what libpqxx throws: the runner catches it.

@@ -146,6 +146,10 @@ class TableStore<State, ChangeOf<Rows...>> : public Store<State> {
 
   explicit TableStore(Stored<Rows>... kinds) : kinds_(std::move(kinds)...) {}
 
+  std::vector<std::string> Kinds() const override { return {Rows::kKind...}; }
+
+  bool Knows(absl::string_view kind) const override { return ((kind == Rows::kKind) || ...); }
+
   void Load(Transaction& tx, absl::FunctionRef<void(Revised<Change>)> emit) const override {
     (LoadKind<Rows>(tx, emit), ...);
   }

@@ -31,6 +31,8 @@ inline const quota::QuotaKey kKey{"acme", "US-EAST-04A", "gd-8xa100-i128",
 // The quota service's store, of which a test overrides what it is about.
 class ForwardingStore : public Store<quota::State> {
  public:
+  std::vector<std::string> Kinds() const override { return store_->Kinds(); }
+  bool Knows(absl::string_view kind) const override { return store_->Knows(kind); }
   void Load(Transaction& tx, absl::FunctionRef<void(Revised<Change>)> emit) const override {
     store_->Load(tx, emit);
   }

@@ -2,6 +2,7 @@
 #include <google/protobuf/unknown_field_set.h>
 #include <muster/quota/v1/quota.pb.h>
 
+#include <atomic>
 #include <thread>
 
 #include "absl/strings/escaping.h"
@@ -31,6 +32,13 @@ class TwoReleasesTest : public QuotaLaneTest {
       staged.Put(std::move(quota));
       return absl::OkStatus();
     });
+  }
+  // A change of a row of which only the later release has a table.
+  void AddLaterKind() {
+    database_.Execute(
+        "WITH head AS (UPDATE quota.journal_head SET revision = revision + 1, batch = 'later' "
+        "RETURNING revision) INSERT INTO quota.journal (revision, batch, kind, key, change) "
+        "SELECT revision, 'later', 'later_kind', 'organizations/acme/laterKinds/a', 'x' FROM head");
   }
   static quota::Quota QuotaIn(Lane& lane) {
     std::promise<quota::Quota> quota;
@@ -74,6 +82,41 @@ TEST_F(TwoReleasesTest, AlsoWhenBothWriteAtOnce) {
     EXPECT_EQ(QuotaIn(*lane).limit, kRounds + 1);
     EXPECT_EQ(QuotaIn(*lane).later, Note(std::to_string(kRounds)));
   }
+}
+
+TEST_F(TwoReleasesTest, WhatOnlyTheLaterOneKeepsHoldsNothingUp) {
+  Lane& lane = NewLane();
+  ASSERT_THAT(Do(lane, quota::UpdateQuota{kKey, 9, "", true}), IsOk());
+  const auto watcher = lane.Watch({});
+  EXPECT_EQ(MarkOf(*watcher).revision, 1);
+  const auto reloads = std::make_shared<std::atomic<int>>(0);
+  lane.Subscribe([reloads](const auto& changes) { *reloads += changes.empty() ? 1 : 0; });
+  AddLaterKind();
+  EXPECT_EQ(ReadHeld(lane).value_or(-1), 0);
+  AddLaterKind();
+  ASSERT_THAT(Do(lane, Want("a", 2)), IsOk());
+  EXPECT_EQ(*reloads, 0) << "nothing that is known may have changed";
+  AddLaterKind();
+  EXPECT_EQ(ReadHeld(NewLane()).value_or(-1), 2);
+  ASSERT_THAT(Do(lane, Want("b", 3)), IsOk());
+
+  const auto resumed = lane.Watch({.after_revision = 1});
+  for (Watcher* each : {watcher.get(), resumed.get()}) {
+    std::vector<std::string> kinds;
+    std::vector<int64_t> revisions;
+    while (revisions.size() < 2) {
+      const auto item = NextOf(*each, revisions);
+      ASSERT_TRUE(item.has_value());
+      if (item->type == WatchItem::Type::kProgress) continue;
+      kinds.push_back(item->kind);
+      revisions.push_back(item->revision);
+    }
+    EXPECT_THAT(kinds, ::testing::Each("holding"));
+    EXPECT_THAT(revisions, ::testing::ElementsAre(4, 6));
+  }
+  const auto audit = lane.Audit([](const quota::State&) { return std::vector<std::string>(); });
+  ASSERT_THAT(audit, IsOk());
+  EXPECT_THAT(audit->violations, ::testing::IsEmpty());
 }
 
 // Back to an older release and up again: what was not known then is known.
