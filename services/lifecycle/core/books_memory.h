@@ -70,7 +70,7 @@ class OrphanMemory {
     int64_t uids = 0;         // that quota, capacity or configuration know
   };
 
-  // Uids that lifecycle asked for in an earlier history and has not since.
+  // Uids that lifecycle asked for in an earlier history and has not since; where there was one, those that only configuration knows, too.
   static std::set<std::string> OfThePast(const Books& books, const OrphanPolicy& policy);
   // So many that lifecycle rather forgot.
   static bool IsMass(int64_t orphans, int64_t uids, const OrphanPolicy& policy) {

@@ -181,6 +181,23 @@ TEST(OrphanMemory, WhatWasAskedForInAnEarlierHistoryIsKeptForAPerson) {
   EXPECT_FALSE(verdict.withheld);
 }
 
+// Its holding and its claim went; nothing tells when lifecycle asked for what is left.
+TEST(OrphanMemory, WhatOnlyConfigurationKnowsAfterARestoreIsKeptForAPerson) {
+  Books books = WithGhosts({"g"});
+  books.history_floor = 1;
+  OrphanMemory memory;
+  OrphanPolicy policy;
+  EXPECT_FALSE(memory.Judge(books, policy, absl::Minutes(0)).withheld) << "nothing is due yet";
+  Verdict verdict = memory.Judge(books, policy, kGrace);
+  EXPECT_THAT(verdict.release, IsEmpty());
+  EXPECT_TRUE(verdict.withheld);
+  EXPECT_EQ(verdict.of_the_past, 1);
+  policy.mass_percent = 100;
+  verdict = memory.Judge(books, policy, kGrace);
+  EXPECT_THAT(verdict.release, ElementsAre("g"));
+  EXPECT_FALSE(verdict.withheld);
+}
+
 struct Mass {
   size_t ghosts = 0;
   size_t pools = 0;
