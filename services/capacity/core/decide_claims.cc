@@ -122,11 +122,15 @@ absl::Status CheckNew(const State& state, const SyncClaim& command) {
   return muster::error::PoolReleased(ClaimName(command.pool_uid), *released);
 }
 
-// Carries the command out; nobody is served yet. Returns the claim as it was last when the command
-// removed it. `asked`: when what it adds counts as asked for.
-absl::StatusOr<std::optional<ClaimRow>> Apply(StagedState<State>& staged, const SyncClaim& command,
-                                              absl::Time now, absl::Time asked,
-                                              const Policy& policy) {
+// What became of a command that is not refused.
+struct Applied {
+  bool repeated = false;
+  std::optional<ClaimRow> removed = {};  // the claim as it was last, of a release
+};
+
+// Carries the command out; nobody is served yet. `asked`: when what it adds counts as asked for.
+absl::StatusOr<Applied> Apply(StagedState<State>& staged, const SyncClaim& command, absl::Time now,
+                              absl::Time asked, const Policy& policy) {
   const State& state = staged.state();
   const ClaimRow* known = state.FindClaim(command.pool_uid);
   ClaimRow claim = NewClaim(command);
@@ -134,11 +138,11 @@ absl::StatusOr<std::optional<ClaimRow>> Apply(StagedState<State>& staged, const 
     RETURN_IF_ERROR(CheckNew(state, command));
     if (command.release) {
       Remember(staged, command, now, policy);
-      return claim;
+      return Applied{.removed = std::move(claim)};
     }
   } else {
     RETURN_IF_ERROR(CheckKnown(state, *known, command));
-    if (known->generation == command.generation) return std::nullopt;
+    if (known->generation == command.generation) return Applied{.repeated = true};
     claim.parts = known->parts;
     claim.places = known->places;
     claim.lost = known->lost;
@@ -149,14 +153,13 @@ absl::StatusOr<std::optional<ClaimRow>> Apply(StagedState<State>& staged, const 
   RecountParts(state, claim, asked);
   JoinParts(claim, state.FootprintOf(claim.pool_uid).ages);
   ForgetLost(claim);
-  const std::optional<ClaimRow> removed = command.release ? std::optional(claim) : std::nullopt;
   if (command.release) {
     staged.Delete<ClaimRow>(claim.Key());
     Remember(staged, command, now, policy);
-  } else {
-    staged.Put(claim);
+    return Applied{.removed = std::move(claim)};
   }
-  return removed;
+  staged.Put(std::move(claim));
+  return Applied{};
 }
 
 ClaimView ViewAfter(const State& state, const SyncClaim& command,
@@ -195,7 +198,7 @@ absl::StatusOr<ClaimView> Decide(StagedState<State>& staged, const SyncClaim& co
 std::vector<absl::StatusOr<ClaimView>> Decide(StagedState<State>& staged, const SyncClaims& command,
                                               absl::Time now, const Policy& policy) {
   const size_t mark = staged.Mark();
-  std::vector<absl::StatusOr<std::optional<ClaimRow>>> applied;
+  std::vector<absl::StatusOr<Applied>> applied;
   applied.reserve(command.claims.size());
   std::map<InventoryKey, bool> inventories;  // whether anything changed
   absl::Time asked = now;
@@ -221,8 +224,9 @@ std::vector<absl::StatusOr<ClaimView>> Decide(StagedState<State>& staged, const 
       views.emplace_back(applied[i].status());
       continue;
     }
-    views.emplace_back(ViewAfter(staged.state(), command.claims[i], *applied[i]));
-    views.back()->granted = grants[command.claims[i].pool_uid];
+    views.emplace_back(ViewAfter(staged.state(), command.claims[i], applied[i]->removed));
+    // What a repeated request's claim got another one of the batch brought, or the time.
+    if (!applied[i]->repeated) views.back()->granted = grants[command.claims[i].pool_uid];
   }
   return views;
 }

@@ -303,6 +303,17 @@ TEST_F(ServeTest, GrantedNamesWhatTheCommandBroughtAndNothingWhenRepeated) {
   EXPECT_THAT(views[1]->granted, IsEmpty());
 }
 
+TEST_F(ServeTest, ARepeatedRequestBringsNothingThoughAnotherOfItsBatchDoes) {
+  world_.RegisterRack("f", "r", 2);
+  Sync(world_.Want("p", 2));
+  const SyncClaim waits = world_.Want("q", 1);
+  Sync(waits);
+  const auto views =
+      world_.Do(SyncClaims{{waits, world_.Want("p", 1, {{"r-1", ReturnReason::kReleased}})}});
+  EXPECT_THAT(views[0]->machines, ElementsAre("r-1"));
+  EXPECT_THAT(views[0]->granted, IsEmpty());
+}
+
 TEST_F(ServeTest, WhatOthersWaitForComesLastAndFromTheFabricThatIsUsedMost) {
   Sync(world_.Want("any", 4));
   Sync(World::Where(world_.Want("nvme", 1), "disk", {"nvme"}));

@@ -28,7 +28,7 @@ struct ClaimView {
   ClaimReason reason = ClaimReason::kSufficient;
   int64_t in_service = 0;
   int64_t matching = 0;                        // machines in service that match the affinity
-  std::vector<std::string> granted = {};       // ids of what the command brought, sorted
+  std::vector<std::string> granted = {};       // ids of what the request brought, sorted
   std::optional<QueuePlace> queue = {};        // set while something is outstanding
   std::vector<Reclaimed> reclaims = {};        // its machines that are to be given back, by machine
   std::vector<std::string> racks = {};         // of `machines`, in the same order
