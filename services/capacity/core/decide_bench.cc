@@ -71,6 +71,26 @@ void TakeFromLabelled() {
   Print("sync that reclaims 1,000, of 1,000 labels beside 100 affinities", Seconds(start), 1);
 }
 
+// One command serves claims, each with an affinity of its own.
+void ServeAffinities(int claims) {
+  constexpr int kLabels = 100;
+  World world;
+  world.AddCatalogue();
+  SyncClaims waiting;
+  std::vector<MachineRow> machines;
+  for (int i = 0; i < claims; ++i) {
+    const std::string disk = absl::StrCat("d", i % kLabels);
+    waiting.claims.push_back(
+        World::Where(world.Want(absl::StrCat("p", i), 1), "disk", {disk, absl::StrCat("own", i)}));
+    machines.push_back(
+        World::Labelled(World::Machine(absl::StrCat("m", i), "f", disk), "disk", disk));
+  }
+  (void)world.Do(waiting);
+  const auto start = std::clock();
+  world.Register(std::move(machines));
+  Print(absl::StrCat("grant to one of ", claims, " affinities").c_str(), Seconds(start), claims);
+}
+
 World WithRacks(int racks) {
   World world;
   world.AddCatalogue();
@@ -186,6 +206,7 @@ int Main() {
   PassOver(1'000);
   TakeFromSpot();
   TakeFromLabelled();
+  for (const int claims : {2'500, 5'000, 10'000}) ServeAffinities(claims);
   for (const int racks : {2'500, 5'000, 10'000}) TakeRacks(racks, 0);
   for (const int racks : {2'500, 5'000, 10'000}) TakeRacks(racks, 10);
   for (const int racks : {500, 1'000, 2'000}) PassKeptRacks(racks, racks);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
-#include <map>
 #include <utility>
 
 namespace muster::capacity {
@@ -64,28 +63,6 @@ Sizes CountByFabric(const absl::btree_set<Inventory::Place>& racks) {
   Sizes sizes;
   for (const auto& [fabric, rack] : racks) ++sizes[fabric];
   return sizes;
-}
-
-// Those which the fewest of the affinities could have whole.
-absl::btree_set<Inventory::Place> LeastWantedRacks(const Inventory& inventory,
-                                                   absl::btree_set<Inventory::Place> racks,
-                                                   const WaitingAffinities& waiting) {
-  if (waiting.empty()) return racks;
-  std::map<Inventory::Place, int64_t> wanted;
-  for (const Affinity& affinity : waiting.affinities()) {
-    const Classes classes = FreeClasses(inventory, Choice{&affinity});
-    for (const Inventory::Place& place : racks) {
-      if (FreeInRack(classes, place.first, place.second) >= inventory.nodes_per_rack())
-        ++wanted[place];
-    }
-  }
-  int64_t least = std::numeric_limits<int64_t>::max();
-  for (const Inventory::Place& place : racks) least = std::min(least, wanted[place]);
-  absl::btree_set<Inventory::Place> kept;
-  for (const Inventory::Place& place : racks) {
-    if (wanted[place] == least) kept.insert(place);
-  }
-  return kept;
 }
 
 BySize Sort(const Sizes& sizes) {
@@ -199,6 +176,35 @@ int64_t CountWholeRacks(const Inventory& inventory, const Choice& choice) {
   return racks;
 }
 
+// What was granted since it was counted is asked for no more.
+void WantedRacks::Count(const Affinity& affinity, int64_t by) {
+  const Classes classes = FreeClasses(inventory_, Choice{&affinity});
+  for (auto& [place, count] : counts_) {
+    if (FreeInRack(classes, place.first, place.second) >= inventory_.nodes_per_rack()) count += by;
+  }
+}
+
+absl::btree_set<Inventory::Place> WantedRacks::LeastOf(absl::btree_set<Inventory::Place> racks) {
+  if (empty()) return racks;
+  if (counts_.empty()) {
+    const Affinity every = {};
+    for (const Inventory::Place& place : WholeRacksOf(inventory_, Choice{&every}))
+      counts_.emplace(place, 0);
+    for (const Affinity& affinity : waiting_.affinities()) Count(affinity, 1);
+  }
+  int64_t least = std::numeric_limits<int64_t>::max();
+  for (const Inventory::Place& place : racks) least = std::min(least, counts_.at(place));
+  absl::btree_set<Inventory::Place> kept;
+  for (const Inventory::Place& place : racks) {
+    if (counts_.at(place) == least) kept.insert(place);
+  }
+  return kept;
+}
+
+void WantedRacks::Recheck(const Affinity& affinity) {
+  if (waiting_.Recheck(affinity)) Count(affinity, -1);
+}
+
 Rooms::Rooms(Sizes sizes) : sizes_(std::move(sizes)), by_size_(Sort(sizes_)) {}
 
 void Rooms::Take(const std::string& name, int64_t nodes) {
@@ -287,13 +293,13 @@ Inventory::Place WholeRacks::NextOfLeast(absl::string_view pool_uid, int64_t rac
 // A grant makes its own rack whole no more and changes nothing of another. So those that the fewest
 // could have stay the same until the last of them is granted.
 void WholeRacks::FindLeast() {
-  least_ = LeastWantedRacks(inventory_, WholeRacksOf(inventory_, choice_), waiting_);
+  least_ = wanted_.LeastOf(WholeRacksOf(inventory_, choice_));
   fabrics_ = Rooms(CountByFabric(least_));
 }
 
 std::vector<std::string> WholeRacks::Next(absl::string_view pool_uid, int64_t racks) {
   std::vector<std::string> ids;
-  const bool all = choice_.all() && waiting_.empty();
+  const bool all = choice_.all() && wanted_.empty();
   if (!all && least_.empty()) FindLeast();
   if (all ? inventory_.by_whole().empty() : least_.empty()) return ids;
   const Inventory::Place place = all ? NextOfAll(pool_uid, racks) : NextOfLeast(pool_uid, racks);

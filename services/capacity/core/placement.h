@@ -117,6 +117,29 @@ class MachineChooser {
 // The whole racks that could be granted of the choice. Costs as CountWholeRacks.
 absl::btree_set<Inventory::Place> WholeRacksOf(const Inventory& inventory, const Choice& choice);
 
+// How many of the waiting affinities could have a rack whole. For the turns of one decision, as
+// WaitingAffinities: whole racks may be granted meanwhile, else they must stay as they are.
+class WantedRacks {
+ public:
+  explicit WantedRacks(const Inventory& inventory)
+      : inventory_(inventory), waiting_(inventory.queue(), /*spot=*/false) {}
+
+  // Nobody waits with an affinity.
+  bool empty() const { return waiting_.empty(); }
+  // Those of the racks, which are whole, that the fewest could have. Costs O(racks × log), and once
+  // O(whole racks × label classes × affinities).
+  absl::btree_set<Inventory::Place> LeastOf(absl::btree_set<Inventory::Place> racks);
+  // See WaitingAffinities. Costs O(whole racks × label classes) if the affinity counts no more.
+  void Recheck(const Affinity& affinity);
+
+ private:
+  void Count(const Affinity& affinity, int64_t by);
+
+  const Inventory& inventory_;
+  WaitingAffinities waiting_;
+  absl::btree_map<Inventory::Place, int64_t> counts_;  // of all that were whole when first asked
+};
+
 // The whole racks of a choice one after another, as they are granted: first those that can be whole
 // for the fewest of the waiting affinities; fabrics are chosen as above by their whole racks.
 // What it is given must outlive it; of the inventory's machines meanwhile only those change that it
@@ -124,13 +147,13 @@ absl::btree_set<Inventory::Place> WholeRacksOf(const Inventory& inventory, const
 class WholeRacks {
  public:
   WholeRacks(const State& state, const Inventory& inventory, const Choice& choice,
-             const WaitingAffinities& waiting)
-      : state_(state), inventory_(inventory), choice_(choice), waiting_(waiting) {}
+             WantedRacks& wanted)
+      : state_(state), inventory_(inventory), choice_(choice), wanted_(wanted) {}
 
   // The machines of one of them, nodes_per_rack, for a pool that is to get `racks` more. They must
   // be held before the next call. Never empty while the choice has a whole rack. Costs O(log) when
   // the choice has all and nobody waits; else that, and once for all racks that equally many of the
-  // affinities could have O(whole racks × label classes × affinities).
+  // affinities could have as CountWholeRacks and LeastOf.
   std::vector<std::string> Next(absl::string_view pool_uid, int64_t racks);
 
  private:
@@ -141,7 +164,7 @@ class WholeRacks {
   const State& state_;
   const Inventory& inventory_;
   const Choice& choice_;
-  const WaitingAffinities& waiting_;
+  WantedRacks& wanted_;
   // Those that the fewest could have and that are not given yet.
   absl::btree_set<Inventory::Place> least_;
   Rooms fabrics_;

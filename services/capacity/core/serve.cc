@@ -16,6 +16,7 @@
 #include "services/capacity/core/serve_racks.h"
 #include "services/capacity/core/supply.h"
 #include "services/capacity/core/turns.h"
+#include "services/capacity/core/waiting.h"
 
 namespace muster::capacity {
 namespace {
@@ -30,6 +31,7 @@ class Server {
         spot_(spot),
         now_(now),
         keeps_after_(policy.KeepsAfter(now)),
+        waiting_(inventory.queue(), spot),
         supply_(staged, inventory, now, policy.preemption_notice) {}
 
   void Run() {
@@ -115,11 +117,10 @@ class Server {
   void Grant(const Turn& turn, const Choice& choice, int64_t nodes) {
     if (nodes == 0) return;
     const std::string& uid = turn.key.pool_uid;
-    const WaitingAffinities waiting(inventory_.queue(), spot_);
     ClaimRow claim = *staged_.state().FindClaim(uid);
     const std::vector<absl::Time> places = Spend(staged_, claim, turn.places, nodes);
     auto place = places.begin();
-    MachineChooser chooser(staged_.state(), inventory_, choice, waiting, uid);
+    MachineChooser chooser(staged_.state(), inventory_, choice, waiting_, uid);
     while (nodes > 0) {
       const std::vector<std::string> ids = chooser.Next(nodes);
       for (const std::string& id : ids)
@@ -128,6 +129,8 @@ class Server {
     }
     TidyPlaces(claim);
     staged_.Put(std::move(claim));
+    waiting_.Recheck(turn.selector.affinity);
+    supply_.Recheck(turn.selector.affinity);
   }
 
   StagedState<State>& staged_;
@@ -135,6 +138,7 @@ class Server {
   const bool spot_;             // is offered
   const absl::Time now_;
   const absl::Time keeps_after_;
+  WaitingAffinities waiting_;
   Supply supply_;
   std::list<Affinity> affinities_;  // of the gangs below
   Gangs kept_;                      // get what is free before default claims behind them

@@ -22,7 +22,7 @@ class RackServer {
  public:
   RackServer(StagedState<State>& staged, const InventoryKey& key, absl::Time now,
              absl::Time keeps_after)
-      : staged_(staged), key_(key), now_(now), keeps_after_(keeps_after) {}
+      : staged_(staged), key_(key), now_(now), keeps_after_(keeps_after), wanted_(inventory()) {}
 
   // Completes racks that are held in part. Nobody else may have these machines, so the queue's
   // order has no say.
@@ -87,8 +87,7 @@ class RackServer {
     if (!all && IsAtOnce(claim, part, staged_.state().FootprintOf(uid).ages)) return;
     HoldAll(ids, claim, part.request_time,
             SpendOwn(claim, part.request_time, static_cast<int64_t>(ids.size())));
-    TidyPlaces(claim);
-    staged_.Put(std::move(claim));
+    Put(std::move(claim));
   }
 
   void HoldAll(const std::vector<std::string>& ids, ClaimRow& claim, absl::Time part,
@@ -96,12 +95,19 @@ class RackServer {
     for (size_t i = 0; i < ids.size(); ++i) Hold(staged_, ids[i], claim, part, places[i], now_);
   }
 
+  // Of a claim that got something.
+  void Put(ClaimRow claim) {
+    TidyPlaces(claim);
+    const Affinity affinity = claim.affinity;
+    staged_.Put(std::move(claim));
+    wanted_.Recheck(affinity);
+  }
+
   // Racks that use up the first of `turn`, in this order. `part`: for which; nullopt: for the
   // oldest.
   void Grant(ClaimRow& claim, const Choice& choice, int64_t racks, std::optional<absl::Time> part,
              const std::vector<PlaceUse>& turn) {
-    const WaitingAffinities waiting(inventory().queue(), false);
-    WholeRacks whole(staged_.state(), inventory(), choice, waiting);
+    WholeRacks whole(staged_.state(), inventory(), choice, wanted_);
     const auto places = Spend(staged_, claim, turn, racks * inventory().nodes_per_rack());
     auto place = places.begin();
     for (; racks > 0; --racks) {
@@ -123,8 +129,7 @@ class RackServer {
     passed.nodes -= racks * size;
     Grant(claim, choice, racks, part, passed.places);
     Forget(passed.places, racks * size);
-    TidyPlaces(claim);
-    staged_.Put(std::move(claim));
+    Put(std::move(claim));
   }
 
   static void Forget(std::vector<PlaceUse>& places, int64_t nodes) {
@@ -146,8 +151,7 @@ class RackServer {
       TidyPlaces(claim);
       staged_.Put(claim);
       Grant(claim, choice, racks, turn.key.request_time, places);
-      TidyPlaces(claim);
-      staged_.Put(std::move(claim));
+      Put(std::move(claim));
       return;
     }
     const ClaimPart part{turn.key.request_time, turn.nodes};
@@ -162,6 +166,7 @@ class RackServer {
   const InventoryKey key_;
   const absl::Time now_;
   const absl::Time keeps_after_;
+  WantedRacks wanted_;
   // By pool uid, and part of a gang: what stands up to here and was not granted.
   struct Passed {
     int64_t nodes = 0;

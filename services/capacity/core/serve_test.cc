@@ -329,6 +329,90 @@ TEST_F(ServeTest, WhatOthersWaitForComesLastAndFromTheFabricThatIsUsedMost) {
   EXPECT_THAT(Held("nvme"), ElementsAre("a-0"));
 }
 
+TEST_F(ServeTest, WhoseAffinityWasServedCountsNoMoreForThoseBehind) {
+  Sync(World::Where(world_.Want("nvme", 1), "disk", {"nvme"}));
+  Sync(world_.Want("any", 1));
+  Sync(World::Where(world_.Want("hdd", 1), "disk", {"hdd"}));
+  world_.Register({World::Labelled(World::Machine("a"), "disk", "hdd"),
+                   World::Labelled(World::Machine("b"), "disk", "nvme"),
+                   World::Labelled(World::Machine("c"), "disk", "nvme")});
+  EXPECT_THAT(Held("nvme"), ElementsAre("b"));
+  EXPECT_THAT(Held("any"), ElementsAre("c"));
+  EXPECT_THAT(Held("hdd"), ElementsAre("a"));
+}
+
+TEST_F(ServeTest, AnAffinityCountsUntilTheLastWhoWaitsWithItIsServed) {
+  Sync(World::Where(world_.Want("nvme", 1), "disk", {"nvme"}));
+  Sync(world_.Want("any", 1));
+  Sync(World::Where(world_.Want("hdd", 1), "disk", {"hdd"}));
+  Sync(World::Where(world_.WantSpot("spot", 1), "disk", {"nvme"}));
+  world_.Register({World::Labelled(World::Machine("a"), "disk", "hdd"),
+                   World::Labelled(World::Machine("b"), "disk", "nvme"),
+                   World::Labelled(World::Machine("c"), "disk", "nvme")});
+  EXPECT_THAT(Held("any"), ElementsAre("a"));
+  EXPECT_THAT(Held("hdd"), IsEmpty());
+  EXPECT_THAT(Held("spot"), ElementsAre("c"));
+}
+
+TEST_F(ServeTest, AnAffinityCountsOfRacksUntilTheLastWhoWaitsWithItIsServed) {
+  const auto wait = [&](const std::string& uid, const char* disk) {
+    Sync(OfRacks(World::Where(world_.Want(uid, 4), "disk", {disk})));
+  };
+  wait("nvme", "nvme");
+  Sync(OfRacks(world_.Want("any", 4)));
+  wait("hdd", "hdd");
+  std::vector<MachineRow> machines;
+  for (const char* rack : {"a", "b", "c"}) {
+    for (int slot = 0; slot < 4; ++slot) {
+      machines.push_back(World::Labelled(
+          World::Machine(absl::StrCat(rack, slot), "f", rack, slot, World::kRackType), "disk",
+          *rack == 'a' ? "hdd" : "nvme"));
+    }
+  }
+  world_.Register(machines);
+  EXPECT_THAT(Held("nvme"), ElementsAre("b0", "b1", "b2", "b3"));
+  EXPECT_THAT(Held("any"), ElementsAre("c0", "c1", "c2", "c3"));
+  EXPECT_THAT(Held("hdd"), ElementsAre("a0", "a1", "a2", "a3"));
+}
+
+// It would take many minutes if all affinities were judged anew for each who is served.
+TEST_F(ServeTest, ThousandsAreServedAtOnceEachWithItsOwnAffinity) {
+  constexpr int kClaims = 5'000;
+  constexpr int kLabels = 250;
+  SyncClaims claims;
+  for (int i = 0; i < kClaims; ++i) {
+    claims.claims.push_back(World::Where(world_.Want(absl::StrCat("p", i), 1), "disk",
+                                         {absl::StrCat("d", i % kLabels), absl::StrCat("own", i)}));
+  }
+  (void)world_.Do(claims);
+  std::vector<MachineRow> machines;
+  for (int i = 0; i < kClaims; ++i) {
+    const std::string disk = absl::StrCat("d", i % kLabels);
+    machines.push_back(
+        World::Labelled(World::Machine(absl::StrCat("m", i), "f", disk), "disk", disk));
+  }
+  world_.Register(std::move(machines));
+  for (int i = 0; i < kClaims; ++i) EXPECT_EQ(Held(absl::StrCat("p", i)).size(), 1u);
+}
+
+TEST_F(ServeTest, ThousandsAreServedRacksAtOnceEachWithItsOwnAffinity) {
+  constexpr int kClaims = 1'500;
+  SyncClaims claims;
+  for (int i = 0; i < kClaims; ++i) {
+    claims.claims.push_back(OfRacks(World::Where(world_.Want(absl::StrCat("p", i), 4), "disk",
+                                                 {"nvme", absl::StrCat("own", i)})));
+  }
+  (void)world_.Do(claims);
+  std::vector<MachineRow> machines;
+  for (int i = 0; i < 4 * kClaims; ++i) {
+    const std::string rack = absl::StrCat("r", i / 4);
+    machines.push_back(World::Labelled(
+        World::Machine(absl::StrCat("m", i), "f", rack, i % 4, World::kRackType), "disk", "nvme"));
+  }
+  world_.Register(std::move(machines));
+  for (int i = 0; i < kClaims; ++i) EXPECT_EQ(Held(absl::StrCat("p", i)).size(), 4u);
+}
+
 // It would take minutes if all racks were looked at anew for each that is taken from.
 TEST_F(ServeTest, AClaimTakesWhatItMayHaveOfVeryManyRacks) {
   constexpr int kRacks = 25'000;

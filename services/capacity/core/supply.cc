@@ -10,7 +10,11 @@ namespace muster::capacity {
 
 Supply::Supply(StagedState<State>& staged, const Inventory& inventory, absl::Time now,
                absl::Duration notice)
-    : staged_(staged), inventory_(inventory), now_(now), notice_(notice) {
+    : staged_(staged),
+      inventory_(inventory),
+      now_(now),
+      notice_(notice),
+      waiting_(inventory.queue(), false) {
   for (const auto& [uid, reclaims] : inventory_.spot().reclaims()) {
     for (const Reclaimed& reclaim : reclaims) {
       const MachineRow& machine = *staged_.state().FindMachine(reclaim.machine);
@@ -33,11 +37,9 @@ int64_t Supply::Count(const Choice& choice) const {
 }
 
 void Supply::Fetch(const std::string& uid, const Choice& choice, int64_t nodes) {
-  if (nodes <= 0) return;
-  const WaitingAffinities waiting(inventory_.queue(), false);
   for (; nodes > 0; --nodes) {
     const std::string id = Next(LeastWanted(
-        inventory_, choice, waiting, [&](const Labels& labels, const LabelClass& machines) {
+        inventory_, choice, waiting_, [&](const Labels& labels, const LabelClass& machines) {
           return machines.counts.reclaimable > 0 || coming_.contains(labels);
         }));
     MachineRow machine = *staged_.state().FindMachine(id);

@@ -8,6 +8,7 @@
 #include "absl/time/time.h"
 #include "services/capacity/core/placement.h"
 #include "services/capacity/core/state.h"
+#include "services/capacity/core/waiting.h"
 
 namespace muster::capacity {
 
@@ -29,6 +30,9 @@ class Supply {
   // waiting affinities match: what comes already, first what cannot be taken back, then what is
   // held for the shortest time; then newly chosen ones (victims.h).
   void Fetch(const std::string& uid, const Choice& choice, int64_t nodes);
+
+  // See WaitingAffinities.
+  void Recheck(const Affinity& affinity) { waiting_.Recheck(affinity); }
 
   // To be called at the end. What comes for nobody is held again if its notice is not over, and
   // keeps its state_time; else it goes back all the same and will be free. Every reclaim, and every
@@ -57,6 +61,7 @@ class Supply {
   const Inventory& inventory_;
   const absl::Time now_;
   const absl::Duration notice_;
+  WaitingAffinities waiting_;                                // of class default
   absl::btree_map<Labels, absl::btree_set<Coming>> coming_;  // for nobody yet; none empty
   absl::btree_map<Labels, std::vector<Promise>> promised_;
   std::map<std::string, int64_t> told_;  // spot claim → reclaims begun and taken back

@@ -5,24 +5,46 @@
 
 namespace muster::capacity {
 
-WaitingAffinities::WaitingAffinities(const Queue& queue, bool spot) {
-  for (const auto& [selector, line] : queue.lines()) {
-    if (selector.affinity.empty()) continue;
-    // Default claims stand before spot.
-    if (!spot && std::get<ComputeClass>(*line.begin()) == ComputeClass::kSpot) continue;
-    if (affinities_.empty() || affinities_.back() != selector.affinity)
-      affinities_.push_back(selector.affinity);
+// Default claims stand before spot.
+bool WaitingAffinities::Counts(const Queue::Line& line) const {
+  return spot_ || std::get<ComputeClass>(*line.begin()) == ComputeClass::kDefault;
+}
+
+const absl::btree_set<Affinity>& WaitingAffinities::affinities() const {
+  if (affinities_) return *affinities_;
+  affinities_.emplace();
+  for (const auto& [selector, line] : queue_.lines()) {
+    if (!selector.affinity.empty() && Counts(line))
+      affinities_->insert(affinities_->end(), selector.affinity);
   }
+  return *affinities_;
 }
 
 int64_t WaitingAffinities::CountMatching(const Labels& labels) const {
   const auto known = counts_.find(labels);
   if (known != counts_.end()) return known->second;
   const int64_t count =
-      std::count_if(affinities_.begin(), affinities_.end(),
+      std::count_if(affinities().begin(), affinities().end(),
                     [&](const Affinity& affinity) { return Matches(affinity, labels); });
   counts_.emplace(labels, count);
   return count;
+}
+
+bool WaitingAffinities::IsWaitedFor(const Affinity& affinity) const {
+  for (const bool gang : {false, true}) {
+    const auto line = queue_.lines().find({affinity, gang});
+    if (line != queue_.lines().end() && Counts(line->second)) return true;
+  }
+  return false;
+}
+
+bool WaitingAffinities::Recheck(const Affinity& affinity) {
+  if (!affinities_ || !affinities_->contains(affinity) || IsWaitedFor(affinity)) return false;
+  affinities_->erase(affinity);
+  for (auto& [labels, count] : counts_) {
+    if (Matches(affinity, labels)) --count;
+  }
+  return true;
 }
 
 }  // namespace muster::capacity
