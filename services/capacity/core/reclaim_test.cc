@@ -231,6 +231,30 @@ TEST_F(ReclaimTest, ANewAffinityLetsGoOfWhatDoesNotMatch) {
   EXPECT_THAT(Reclaiming("s"), IsEmpty());
 }
 
+TEST_F(ReclaimTest, WhatOthersWaitForComesLast) {
+  Spot("s", {"m1", "m2", "m3", "m4"});
+  world_.RegisterLabelled({"m1", "m3"}, "disk", "hdd");
+  world_.RegisterLabelled({"m2", "m4"}, "disk", "nvme");
+  Sync(world_.Want("d", 3));
+  EXPECT_THAT(Reclaiming("s"), ElementsAre("m2", "m3", "m4"));
+  // Of those that it does not wait for one comes already, the other anew; then that held last.
+  Sync(World::Where(world_.Want("e", 1), "disk", {"nvme"}));
+  EXPECT_THAT(Reclaiming("s"), ElementsAre("m1", "m2", "m3", "m4"));
+  for (const char* id : {"m1", "m3", "m4"}) EXPECT_EQ(Row(id).earmark, "d") << id;
+  EXPECT_EQ(Row("m2").earmark, "e");
+}
+
+TEST_F(ReclaimTest, WhatComesOfManyLabelsIsTakenBackInTheOrderOfAll) {
+  Spot("s", {"m1", "m2", "m3", "m4"});
+  for (const std::string id : {"m1", "m2", "m3"}) world_.RegisterLabelled({id}, "rack", id);
+  world_.RegisterLabelled({"m4"}, "rack", "m1");
+  Sync(world_.Want("d", 4));
+  Sync(world_.Want("d", 3));
+  EXPECT_THAT(Reclaiming("s"), ElementsAre("m2", "m3", "m4"));
+  Sync(world_.Want("d", 1));
+  EXPECT_THAT(Reclaiming("s"), ElementsAre("m4"));
+}
+
 TEST_F(ReclaimTest, AGangReclaimsOnlyIfThatCompletesIt) {
   Spot("s", {"m1", "m2"});
   Sync(world_.Want("holder", 1));

@@ -37,32 +37,45 @@ int64_t Supply::Count(const Choice& choice) const {
 }
 
 void Supply::Fetch(const std::string& uid, const Choice& choice, int64_t nodes) {
-  for (; nodes > 0; --nodes) {
-    const std::string id = Next(LeastWanted(
-        inventory_, choice, waiting_, [&](const Labels& labels, const LabelClass& machines) {
-          return machines.counts.reclaimable > 0 || coming_.contains(labels);
-        }));
-    MachineRow machine = *staged_.state().FindMachine(id);
+  Level level;
+  for (; nodes > 0; --nodes, --level.left) {
+    if (level.left == 0) level = LeastOf(choice);
+    const std::string id = Next(level);
+    const MachineRow& machine = *staged_.state().FindMachine(id);
     promised_[machine.labels].push_back({id, uid});
-    if (machine.state == MachineState::kReclaiming) continue;
-    machine.state = capacity::Next(machine.state, MachineEvent::kReclaimed).value();
-    machine.reclaim_time = now_;
-    ++told_[machine.claim];
-    staged_.Put(std::move(machine));
+    if (machine.state != MachineState::kReclaiming) Reclaim(machine);
   }
 }
 
-std::string Supply::Next(const Choice& choice) {
-  auto first = coming_.end();
+Supply::Level Supply::LeastOf(const Choice& choice) {
+  Level level{LeastWanted(inventory_, choice, waiting_,
+                          [&](const Labels& labels, const LabelClass& machines) {
+                            return machines.counts.reclaimable > 0 || coming_.contains(labels);
+                          })};
+  level.left = Count(level.choice);
   for (auto it = coming_.begin(); it != coming_.end(); ++it) {
-    if (!choice.Has(it->first)) continue;
-    if (first == coming_.end() || *it->second.begin() < *first->second.begin()) first = it;
+    if (level.choice.Has(it->first)) level.coming.emplace(*it->second.begin(), it);
   }
-  if (first == coming_.end()) return *NextVictim(inventory_, choice);
-  std::string id = first->second.begin()->held.id;
-  first->second.erase(first->second.begin());
-  if (first->second.empty()) coming_.erase(first);
-  return id;
+  return level;
+}
+
+std::string Supply::Next(Level& level) {
+  if (level.coming.empty()) return *NextVictim(inventory_, level.choice);
+  const auto [first, machines] = *level.coming.begin();
+  level.coming.erase(level.coming.begin());
+  machines->second.erase(first);
+  if (machines->second.empty())
+    coming_.erase(machines);
+  else
+    level.coming.emplace(*machines->second.begin(), machines);
+  return first.held.id;
+}
+
+void Supply::Reclaim(MachineRow machine) {
+  machine.state = capacity::Next(machine.state, MachineEvent::kReclaimed).value();
+  machine.reclaim_time = now_;
+  ++told_[machine.claim];
+  staged_.Put(std::move(machine));
 }
 
 void Supply::TakeBack(const std::string& id) {

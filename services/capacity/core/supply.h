@@ -28,7 +28,9 @@ class Supply {
 
   // Lets `nodes` of them come for the claim; there must be as many. Of those that the fewest
   // waiting affinities match: what comes already, first what cannot be taken back, then what is
-  // held for the shortest time; then newly chosen ones (victims.h).
+  // held for the shortest time; then newly chosen ones (victims.h). Costs O(label classes) and
+  // O(log) for each that comes already, and O(label classes) for each new one and each time that
+  // machines which more of the affinities match have their turn.
   void Fetch(const std::string& uid, const Choice& choice, int64_t nodes);
 
   // See WaitingAffinities.
@@ -52,8 +54,18 @@ class Supply {
     std::string uid = {};
   };
 
+  using ByLabels = std::map<Labels, absl::btree_set<Coming>>;
+  // What is least wanted of a choice: it stays so until the last of it is fetched.
+  struct Level {
+    Choice choice = {};
+    int64_t left = 0;
+    absl::btree_map<Coming, ByLabels::iterator> coming = {};  // the first of each labels
+  };
+
+  Level LeastOf(const Choice& choice);
   // The id of the next one that comes; it comes for nobody else.
-  std::string Next(const Choice& choice);
+  std::string Next(Level& level);
+  void Reclaim(MachineRow machine);
   void TakeBack(const std::string& id);
   void Earmark(const std::vector<Promise>& promises);
 
@@ -61,8 +73,8 @@ class Supply {
   const Inventory& inventory_;
   const absl::Time now_;
   const absl::Duration notice_;
-  WaitingAffinities waiting_;                                // of class default
-  absl::btree_map<Labels, absl::btree_set<Coming>> coming_;  // for nobody yet; none empty
+  WaitingAffinities waiting_;  // of class default
+  ByLabels coming_;            // for nobody yet; none empty
   absl::btree_map<Labels, std::vector<Promise>> promised_;
   std::map<std::string, int64_t> told_;  // spot claim → reclaims begun and taken back
 };
