@@ -27,15 +27,16 @@ lifecycle::HoldingEntry EntryOf(const quota::Holding& holding) {
 }
 
 lifecycle::ClaimEntry EntryOf(const capacity::State& state, const capacity::ClaimRow& claim) {
-  const auto& machines = state.FootprintOf(claim.pool_uid).machines;
-  return {.pool_uid = claim.pool_uid,
-          .zone = claim.zone,
-          .instance_type = claim.instance_type,
-          .compute_class = kClasses[static_cast<size_t>(claim.compute_class)],
-          .machines = {machines.begin(), machines.end()},
-          .generation = claim.generation,
-          .pool = claim.pool,
-          .organization = claim.organization};
+  lifecycle::ClaimEntry entry{.pool_uid = claim.pool_uid,
+                              .zone = claim.zone,
+                              .instance_type = claim.instance_type,
+                              .compute_class = kClasses[static_cast<size_t>(claim.compute_class)],
+                              .generation = claim.generation,
+                              .pool = claim.pool,
+                              .organization = claim.organization};
+  for (const capacity::MachineRow* machine : state.FootprintOf(claim.pool_uid).machines)
+    entry.machines.push_back(machine->id);
+  return entry;
 }
 
 }  // namespace

@@ -54,6 +54,10 @@ void AuditMachine(const State& state, const MachineRow& machine, Faults& faults)
     faults.push_back(absl::StrCat(machine.id, " is held by claim '", machine.claim,
                                   "', which is not there or for others."));
   }
+  const auto& holding = state.FootprintOf(machine.claim).machines;
+  const auto row = holding.find(machine.id);
+  if (row == holding.end() || *row != &machine)
+    faults.push_back(absl::StrCat(machine.id, " is not held as its row is."));
 }
 
 // Of the part and those that can be granted with it: of a gang each is by itself.

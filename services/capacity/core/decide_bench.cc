@@ -201,7 +201,8 @@ int Main() {
   for (int i = 0; i < 10'000; ++i) {
     const std::string uid = absl::StrCat("p", i);
     (void)world.Do(world.Want(
-        uid, 7, {{*world.state().FootprintOf(uid).machines.begin(), ReturnReason::kReleased}}));
+        uid, 7,
+        {{(*world.state().FootprintOf(uid).machines.begin())->id, ReturnReason::kReleased}}));
   }
   Print("release of a machine, granted to the next", Seconds(start), 10'000);
   for (const std::string& fault : Audit(world.state())) std::printf("%s\n", fault.c_str());

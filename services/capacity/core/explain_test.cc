@@ -397,10 +397,10 @@ class History {
     if (Pick(3) == 0) claim.affinity = {{{{{"disk", AffinityOperator::kExists, {}}}}}};
     claim.gang = Pick(3) == 0;
     claim.priority = Pick(3);
-    for (const std::string& id : world_.state().FootprintOf(uid).machines) {
+    for (const MachineRow* machine : world_.state().FootprintOf(uid).machines) {
       if (Pick(3) == 0)
         claim.returns.push_back(
-            {id, Pick(2) == 0 ? ReturnReason::kBroken : ReturnReason::kReleased});
+            {machine->id, Pick(2) == 0 ? ReturnReason::kBroken : ReturnReason::kReleased});
     }
     (void)world_.Do(claim);
   }

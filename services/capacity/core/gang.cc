@@ -32,9 +32,8 @@ const Rack* FindRack(const Inventory& inventory, const Inventory::Place& place) 
 int64_t CountOwnMatching(const State& state, const ClaimRow& claim, bool in_racks = false) {
   const Footprint& own = state.FootprintOf(claim.pool_uid);
   if (claim.affinity.empty() && !in_racks) return own.held();
-  return std::count_if(own.machines.begin(), own.machines.end(), [&](const std::string& id) {
-    const MachineRow& machine = *state.FindMachine(id);
-    return Matches(claim.affinity, machine.labels) && !(in_racks && machine.rack.empty());
+  return std::count_if(own.machines.begin(), own.machines.end(), [&](const MachineRow* machine) {
+    return Matches(claim.affinity, machine->labels) && !(in_racks && machine->rack.empty());
   });
 }
 

@@ -21,9 +21,18 @@ bool MayHold(const State& state, const InventoryKey& key, const MachineFilter& f
   return !filter.state || state.FindInventory(key)->count(*filter.state) > 0;
 }
 
+std::vector<const MachineRow*> ListHeld(const Footprint& footprint, const MachineFilter& filter,
+                                        absl::string_view after, size_t limit) {
+  const auto& held = footprint.machines;
+  std::vector<const MachineRow*> machines;
+  for (auto it = held.upper_bound(after); it != held.end() && machines.size() < limit; ++it) {
+    if (Matches(filter, **it)) machines.push_back(*it);
+  }
+  return machines;
+}
+
 // The sets of ids that may hold machines that match.
 std::vector<const Ids*> SetsOf(const State& state, const MachineFilter& filter) {
-  if (!filter.claim.empty()) return {&state.FootprintOf(filter.claim).machines};
   std::vector<const Ids*> sets;
   const auto& all = state.machine_ids();
   auto it = filter.zone.empty() ? all.begin() : all.lower_bound(InventoryKey(filter.zone, ""));
@@ -45,6 +54,7 @@ bool Matches(const MachineFilter& filter, const MachineRow& machine) {
 
 std::vector<const MachineRow*> ListMachines(const State& state, const MachineFilter& filter,
                                             absl::string_view after, size_t limit) {
+  if (!filter.claim.empty()) return ListHeld(state.FootprintOf(filter.claim), filter, after, limit);
   std::priority_queue<Cursor> cursors;
   for (const Ids* ids : SetsOf(state, filter)) {
     const auto next = after.empty() ? ids->begin() : ids->upper_bound(after);

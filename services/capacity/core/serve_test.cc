@@ -97,6 +97,22 @@ TEST_F(ServeTest, ANewAffinityKeepsWhatIsHeld) {
   EXPECT_EQ(world_.View("p").reason, ClaimReason::kSufficient);
 }
 
+TEST_F(ServeTest, AHeldMachineIsToldOfAsItIsNow) {
+  world_.RegisterRack("f", "r", 2);
+  Sync(world_.Want("p", 2));
+  world_.Register({World::Machine("r-1", "f", "other", 1)});
+  EXPECT_THAT(world_.View("p").racks, ElementsAre("r", "other"));
+  // The same when that is taken back.
+  State state = world_.state();
+  StagedState<State> staged(state, world_.revision());
+  ASSERT_TRUE(
+      Decide(staged, RegisterMachines{{World::Machine("r-0", "f", "third")}}, world_.now()).ok());
+  EXPECT_THAT(ViewOf(state, *state.FindClaim("p")).racks, ElementsAre("third", "other"));
+  staged.RollBack();
+  EXPECT_THAT(ViewOf(state, *state.FindClaim("p")).racks, ElementsAre("r", "other"));
+  EXPECT_THAT(Audit(state), IsEmpty());
+}
+
 TEST_F(ServeTest, ANewLabelServesTheQueue) {
   world_.RegisterLabelled({"a1"}, "disk", "nvme");
   Sync(World::Where(world_.Want("p", 1), "disk", {"hdd"}));

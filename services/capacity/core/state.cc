@@ -1,5 +1,7 @@
 #include "services/capacity/core/state.h"
 
+#include <algorithm>
+
 namespace muster::capacity {
 namespace {
 
@@ -14,6 +16,13 @@ bool WaitsAsGang(const ClaimRow* claim) {
 }
 
 }  // namespace
+
+// By what the machines are: their rows may be others.
+bool Footprint::operator==(const Footprint& other) const {
+  return std::equal(machines.begin(), machines.end(), other.machines.begin(), other.machines.end(),
+                    [](const MachineRow* a, const MachineRow* b) { return a->id == b->id; }) &&
+         fabrics == other.fabrics && ages == other.ages;
+}
 
 State::State() = default;
 State::State(const State&) = default;
@@ -82,7 +91,7 @@ void State::Requeue(const std::string& pool_uid) {
 void State::Leave(const MachineRow& machine) {
   const auto it = footprints_.find(machine.claim);
   if (it == footprints_.end()) return;
-  it->second.machines.erase(machine.id);
+  it->second.machines.erase(&machine);
   if (--it->second.fabrics[machine.fabric] == 0) it->second.fabrics.erase(machine.fabric);
   const auto age = it->second.ages.find(machine.request_time.value_or(absl::InfinitePast()));
   if (--age->second == 0) it->second.ages.erase(age);
@@ -92,9 +101,16 @@ void State::Leave(const MachineRow& machine) {
 void State::Enter(const MachineRow& machine) {
   if (machine.claim.empty()) return;
   Footprint& footprint = footprints_[machine.claim];
-  footprint.machines.insert(machine.id);
+  footprint.machines.insert(&machine);
   ++footprint.fabrics[machine.fabric];
   ++footprint.ages[machine.request_time.value_or(absl::InfinitePast())];
+}
+
+void State::Replace(const MachineRow& before, const MachineRow& after) {
+  const auto it = footprints_.find(after.claim);
+  if (it == footprints_.end()) return;
+  it->second.machines.erase(&before);
+  it->second.machines.insert(&after);
 }
 
 // Between holders.
@@ -121,6 +137,8 @@ void State::Reindex(const MachineRow* before, const MachineRow* after) {
   if (before == nullptr || after == nullptr || before->claim != after->claim ||
       before->fabric != after->fabric || before->request_time != after->request_time) {
     Move(before, after);
+  } else {
+    Replace(*before, *after);
   }
   if (before != nullptr) DropIfEmpty(before->zone, before->instance_type);
 }

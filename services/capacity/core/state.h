@@ -15,14 +15,21 @@
 
 namespace muster::capacity {
 
+struct ById {
+  using is_transparent = void;
+  bool operator()(const MachineRow* a, const MachineRow* b) const { return a->id < b->id; }
+  bool operator()(const MachineRow* a, absl::string_view b) const { return a->id < b; }
+  bool operator()(absl::string_view a, const MachineRow* b) const { return a < b->id; }
+};
+
 // The machines that a claim holds.
 struct Footprint {
-  absl::btree_set<std::string> machines = {};          // ids
-  absl::btree_map<std::string, int64_t> fabrics = {};  // fabric → machines there
+  absl::btree_set<const MachineRow*, ById> machines = {};  // rows of the state's table
+  absl::btree_map<std::string, int64_t> fabrics = {};      // fabric → machines there
   Ages ages = {};
 
   int64_t held() const { return static_cast<int64_t>(machines.size()); }
-  bool operator==(const Footprint&) const = default;
+  bool operator==(const Footprint& other) const;
 };
 
 // Zone id and instance type id.
@@ -88,6 +95,8 @@ class State : public StateBase<State, ZoneRow, InstanceTypeRow, MachineRow, Clai
   // The footprint of the machine's holder, if it has one.
   void Leave(const MachineRow& machine);
   void Enter(const MachineRow& machine);
+  // The same with another row for one that it holds on.
+  void Replace(const MachineRow& before, const MachineRow& after);
   // What the claim holds is about to change, and with it how its parts wait: out of the queue with
   // it, and in again.
   void Unqueue(const std::string& pool_uid);

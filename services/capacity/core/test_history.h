@@ -75,10 +75,10 @@ class RandomHistory {
 
   std::vector<MachineReturn> SomeReturns(const std::string& uid, bool all) {
     std::vector<MachineReturn> returns;
-    for (const std::string& id : world_.state().FootprintOf(uid).machines) {
-      const bool due = world_.state().FindMachine(id)->reclaim_time.has_value();
+    for (const MachineRow* machine : world_.state().FootprintOf(uid).machines) {
+      const bool due = machine->reclaim_time.has_value();
       if (all || Roll(due ? 2 : 5) == 0)
-        returns.push_back({id, static_cast<ReturnReason>(Roll(3))});
+        returns.push_back({machine->id, static_cast<ReturnReason>(Roll(3))});
     }
     if (Roll(8) == 0) returns.push_back({"not-there", ReturnReason::kBroken});
     return returns;

@@ -39,15 +39,14 @@ ClaimReason ReasonOf(const State& state, const Inventory* inventory, const Claim
   return view.in_service >= claim.nodes ? ClaimReason::kPartialNodeAffinity : ClaimReason::kPartial;
 }
 
-std::vector<Reclaimed> ReclaimsOf(const State& state, const Inventory& inventory,
-                                  const Footprint& footprint, const std::string& uid) {
+std::vector<Reclaimed> ReclaimsOf(const Inventory& inventory, const Footprint& footprint,
+                                  const std::string& uid) {
   std::vector<Reclaimed> reclaims;
   const auto holding = inventory.spot().holdings().find(uid);
   if (holding == inventory.spot().holdings().end() || holding->second.reclaiming == 0)
     return reclaims;
-  for (const std::string& id : footprint.machines) {
-    const std::optional<absl::Time> time = state.FindMachine(id)->reclaim_time;
-    if (time) reclaims.push_back({*time, id});
+  for (const MachineRow* machine : footprint.machines) {
+    if (machine->reclaim_time) reclaims.push_back({*machine->reclaim_time, machine->id});
   }
   return reclaims;
 }
@@ -59,19 +58,19 @@ ClaimView ViewOf(const State& state, const ClaimRow& claim) {
   const Inventory* inventory = state.FindInventory({claim.zone, claim.instance_type});
   ClaimView view;
   view.claim = claim;
-  view.machines.assign(footprint.machines.begin(), footprint.machines.end());
-  view.racks.reserve(view.machines.size());
-  view.request_times.reserve(view.machines.size());
-  for (const std::string& id : view.machines) {
-    const MachineRow& machine = *state.FindMachine(id);
-    view.racks.push_back(machine.rack);
-    view.request_times.push_back(machine.request_time.value_or(machine.state_time));
+  view.machines.reserve(footprint.machines.size());
+  view.racks.reserve(footprint.machines.size());
+  view.request_times.reserve(footprint.machines.size());
+  for (const MachineRow* machine : footprint.machines) {
+    view.machines.push_back(machine->id);
+    view.racks.push_back(machine->rack);
+    view.request_times.push_back(machine->request_time.value_or(machine->state_time));
   }
   if (inventory != nullptr) {
     view.in_service = inventory->in_service();
     view.matching = inventory->Matching(claim.affinity).in_service();
     if (!claim.parts.empty()) view.queue = inventory->queue().PlaceOf(claim);
-    view.reclaims = ReclaimsOf(state, *inventory, footprint, claim.pool_uid);
+    view.reclaims = ReclaimsOf(*inventory, footprint, claim.pool_uid);
   }
   view.reason = ReasonOf(state, inventory, view);
   return view;
