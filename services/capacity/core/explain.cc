@@ -222,18 +222,9 @@ class Explainer {
   // Other claims that hold machines that match.
   int64_t CountHolders() const {
     absl::flat_hash_set<absl::string_view> holders;
-    if (claim_.affinity.empty()) {
-      for (const auto& [fabric_name, fabric] : inventory_.fabrics()) {
-        for (const auto& [rack_name, rack] : fabric.racks) {
-          for (const auto& [uid, machines] : rack.held) holders.insert(uid);
-        }
-      }
-    } else {
-      for (const std::string& id : state_.machine_ids().at({claim_.zone, claim_.instance_type})) {
-        const MachineRow& machine = *state_.FindMachine(id);
-        if (!machine.claim.empty() && Matches(claim_.affinity, machine.labels))
-          holders.insert(machine.claim);
-      }
+    for (const auto& [labels, machines] : inventory_.classes()) {
+      if (!Matches(claim_.affinity, labels)) continue;
+      for (const auto& [uid, held] : machines.held) holders.insert(uid);
     }
     holders.erase(claim_.pool_uid);
     return static_cast<int64_t>(holders.size());

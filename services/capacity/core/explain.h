@@ -41,9 +41,9 @@ struct Obstacle {
 inline constexpr int64_t kMaxReclaimsTold = 100;
 
 // All that stands in the claim's way, in the order of the codes. Empty exactly when nothing is
-// outstanding and the zone offers the type. For people: costs O(waiting claims + racks), and
-// O(machines of the zone and type) when the claim has an affinity. Of gangs that asked at
-// `keeps_after` or before nothing is kept any more (serve.h).
+// outstanding and the zone offers the type. For people: costs O(requests ahead in the queue), and
+// of each label class O(holders), or O(racks) for a type that is granted in whole ones. Of gangs
+// that asked at `keeps_after` or before nothing is kept any more (serve.h).
 std::vector<Obstacle> Explain(const State& state, const ClaimRow& claim,
                               absl::Time keeps_after = absl::InfinitePast());
 

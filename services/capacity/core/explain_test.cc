@@ -321,6 +321,24 @@ TEST_F(ExplainTest, PartOfARackIsNeverGrantedToAGangEither) {
   EXPECT_THAT(Obstacles("gang"), Contains(Field(&Obstacle::code, Code::kNoWholeRack)));
 }
 
+TEST_F(ExplainTest, WhoHoldsMachinesOfSeveralLabelsCountsOnce) {
+  world_.RegisterLabelled({"a1", "a2"}, "disk", "nvme");
+  world_.RegisterLabelled({"b1"}, "disk", "ssd");
+  world_.RegisterLabelled({"c1"}, "disk", "hdd");
+  Sync(Want("both", 3));
+  Sync(Want("hdd", 1));
+  Sync(World::Where(Want("p", 1), "disk", {"nvme", "ssd"}));
+  EXPECT_THAT(Obstacles("p"), ElementsAre(Obstacle{Code::kHeldByOthers, 3, 1,
+                                                   "3 machines are held by 1 other claim."}));
+  world_.RegisterLabelled({"c1"}, "disk", "ssd");
+  EXPECT_THAT(Obstacles("p"), ElementsAre(Obstacle{Code::kHeldByOthers, 4, 2,
+                                                   "4 machines are held by 2 other claims."}));
+  Sync(world_.Want("hdd", 0, {{"c1", ReturnReason::kReleased}}));  // now p's
+  Sync(Want("p", 2));
+  EXPECT_THAT(Obstacles("p"), ElementsAre(Obstacle{Code::kHeldByOthers, 3, 1,
+                                                   "3 machines are held by 1 other claim."}));
+}
+
 // Rows as they are while spot machines are being reclaimed.
 TEST_F(ExplainTest, BeingReclaimed) {
   MachineRow machine = World::Machine("m0");

@@ -3,16 +3,6 @@
 #include "services/capacity/core/machine_state.h"
 
 namespace muster::capacity {
-namespace {
-
-// Adds to a counter in a map that keeps no zeroes.
-void Count(absl::btree_map<std::string, int64_t>& counts, const std::string& key, int64_t by) {
-  const auto it = counts.try_emplace(key, 0).first;
-  it->second += by;
-  if (it->second == 0) counts.erase(it);
-}
-
-}  // namespace
 
 MachineCounts Inventory::Matching(const Affinity& affinity) const {
   if (affinity.empty()) return counts_;
@@ -75,7 +65,7 @@ void Inventory::ChangeRack(const MachineRow* before, const MachineRow* after) {
 
 void Inventory::CountRack(Rack& rack, const MachineRow& machine, int64_t by) {
   if (machine.state != MachineState::kFree) {
-    Count(rack.held, machine.claim, by);
+    CountHeld(rack.held, machine.claim, by);
   } else if (by > 0) {
     rack.free.emplace(machine.slot, machine.id);
   } else {

@@ -31,7 +31,7 @@ using BySize = absl::btree_set<Sized>;
 // The machines in service of one rack.
 struct Rack {
   absl::btree_set<std::pair<int32_t, std::string>> free = {};  // slot, id
-  absl::btree_map<std::string, int64_t> held = {};             // pool uid → machines
+  Holders held = {};
 
   bool operator==(const Rack&) const = default;
 };

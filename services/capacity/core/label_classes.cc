@@ -19,6 +19,7 @@ struct ClassChange {
 
   void Add(LabelClass& machines, const MachineRow& machine, int64_t by) {
     machines.counts.Add(machine, by);
+    if (!machine.claim.empty()) CountHeld(machines.held, machine.claim, by);
     if (machine.state == MachineState::kFree) free += by;
     if (InService(machine.state)) in_service += by;
     if (machine.state == MachineState::kInRepair) in_repair += by;
@@ -37,6 +38,12 @@ struct ClassChange {
 
 int64_t MachineCounts::registered() const {
   return std::accumulate(by_state.begin(), by_state.end(), int64_t{0});
+}
+
+void CountHeld(Holders& holders, const std::string& pool_uid, int64_t by) {
+  const auto it = holders.try_emplace(pool_uid, 0).first;
+  it->second += by;
+  if (it->second == 0) holders.erase(it);
 }
 
 void MachineCounts::Add(const MachineRow& machine, int64_t by) {

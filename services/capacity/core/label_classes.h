@@ -31,6 +31,10 @@ struct MachineCounts {
   bool operator==(const MachineCounts&) const = default;
 };
 
+// Machines held, by pool uid; no zeroes.
+using Holders = absl::btree_map<std::string, int64_t>;
+void CountHeld(Holders& holders, const std::string& pool_uid, int64_t by);
+
 // A machine by the time since which it is held, newest first.
 struct Newest {
   absl::Time time = absl::UnixEpoch();
@@ -58,6 +62,7 @@ struct ClassFabric {
 // The machines of an inventory that have the same labels: an affinity holds for all of them or for none.
 struct LabelClass {
   MachineCounts counts = {};
+  Holders held = {};
   absl::btree_map<std::string, ClassFabric> fabrics = {};  // with machines that are not retired
   absl::btree_map<std::string, absl::btree_set<Newest>> reclaimable = {};  // by pool uid
 
