@@ -52,6 +52,15 @@ TEST_F(ServeTest, OnlyMachinesThatMatchAreGranted) {
   EXPECT_EQ(view.reason, ClaimReason::kPartialNodeAffinity);
 }
 
+TEST_F(ServeTest, WhatMatchesIsCountedAlsoInRepair) {
+  world_.RegisterLabelled({"a1"}, "disk", "nvme");
+  world_.RegisterLabelled({"b1"}, "disk", "hdd");
+  EXPECT_EQ(Sync(World::Where(world_.Want("p", 1), "disk", {"hdd"})).matching_in_repair, 0);
+  const ClaimView view = Give("p", 1, {"b1"}, ReturnReason::kBroken);
+  EXPECT_EQ(view.matching, 0);
+  EXPECT_EQ(view.matching_in_repair, 1);
+}
+
 TEST_F(ServeTest, AClaimThatNothingFreeMatchesHoldsUpNobody) {
   world_.RegisterLabelled({"a1"}, "disk", "nvme");
   Sync(World::Where(world_.Want("first", 1), "disk", {"hdd"}));

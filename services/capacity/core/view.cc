@@ -68,7 +68,9 @@ ClaimView ViewOf(const State& state, const ClaimRow& claim) {
   }
   if (inventory != nullptr) {
     view.in_service = inventory->in_service();
-    view.matching = inventory->Matching(claim.affinity).in_service();
+    const MachineCounts matching = inventory->Matching(claim.affinity);
+    view.matching = matching.in_service();
+    view.matching_in_repair = matching.count(MachineState::kInRepair);
     if (!claim.parts.empty()) view.queue = inventory->queue().PlaceOf(claim);
     view.reclaims = ReclaimsOf(*inventory, footprint, claim.pool_uid);
   }

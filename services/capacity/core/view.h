@@ -28,6 +28,7 @@ struct ClaimView {
   ClaimReason reason = ClaimReason::kSufficient;
   int64_t in_service = 0;
   int64_t matching = 0;                        // machines in service that match the affinity
+  int64_t matching_in_repair = 0;              // machines in repair that do
   std::vector<std::string> granted = {};       // ids of what the request brought, sorted
   std::optional<QueuePlace> queue = {};        // set while something is outstanding
   std::vector<Reclaimed> reclaims = {};        // its machines that are to be given back, by machine

@@ -127,6 +127,7 @@ v1::Claim ToProto(const ClaimAnswer& answer) {
   out.set_reason(wire::ToProto(view.reason));
   out.set_in_service(view.in_service);
   out.set_matching(view.matching);
+  out.set_matching_in_repair(view.matching_in_repair);
   out.mutable_granted()->Assign(view.granted.begin(), view.granted.end());
   AddReclaims(view.reclaims, out);
   if (!view.queue) return out;

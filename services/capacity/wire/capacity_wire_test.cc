@@ -84,6 +84,7 @@ TEST(CapacityWireTest, AClaimIsAnsweredWithWhatFollows) {
   ClaimAnswer answer{{SomeClaim(), {"m1", "m2"}, ClaimReason::kPartial, 8}};
   ClaimView& view = answer.view;
   view.matching = 6;
+  view.matching_in_repair = 7;
   view.granted = {"m2"};
   view.racks = {"r1", ""};
   view.request_times = {kTime, kTime};
@@ -140,6 +141,7 @@ TEST(CapacityWireTest, AClaimIsAnsweredWithWhatFollows) {
                   reclaim_time { seconds: 1750000000 nanos: 1000 }
                 }
                 matching: 6
+                matching_in_repair: 7
                 reclaim_generation: 4
                 racks: "r1"
                 racks: ""

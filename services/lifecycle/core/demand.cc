@@ -93,7 +93,8 @@ ClaimAsk ClaimOf(const Pool& pool, int64_t nodes, Gathered& gathered) {
 
 bool UnmetAffinity(const Pool& pool, const PeerReply<ClaimFacts>& claim) {
   return !pool.spec.node_affinity.empty() && !pool.deleting() && claim.here() &&
-         claim.value.in_service > 0 && claim.value.matching == 0;
+         claim.value.in_service > 0 && claim.value.matching == 0 &&
+         claim.value.matching_in_repair == 0;
 }
 
 CatalogueCheck CheckAgainstCatalogue(const Pool& pool, const CatalogueFacts& catalogue) {

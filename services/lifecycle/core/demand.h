@@ -34,7 +34,8 @@ struct CatalogueCheck {
   bool of_zone = false;                   // kInvalid: the zone does not offer what the pool is of
 };
 CatalogueCheck CheckAgainstCatalogue(const Pool& pool, const CatalogueFacts& catalogue);
-// True when capacity says that no machine of the type and zone satisfies the pool's node affinity.
+// True when capacity says that no machine of the type and zone satisfies the pool's node affinity,
+// also none in repair.
 bool UnmetAffinity(const Pool& pool, const PeerReply<ClaimFacts>& claim);
 // With what capacity said of the node affinity, and configuration of the releases that the spec
 // names. While configuration does not answer, a pool that is published as invalid stays so.

@@ -61,6 +61,27 @@ TEST(ReferenceValidated, InvalidWithANodeAffinityThatNothingSatisfies) {
   EXPECT_TRUE(sim.fenced);
 }
 
+// "Node affinity that no machine of the zone can satisfy": one in repair can, once it is back. What
+// was lost to it is asked for all the while; asked for anew, it would lose its age.
+TEST(ReferenceValidated, ValidWhileTheOnlyMachineThatMatchesIsInRepair) {
+  Simulation sim;
+  sim.matching = {"g150"};
+  sim.boot_fails = {"g150"};
+  sim.Apply([](Spec& spec) { WantRowSeven(spec, 1); });
+  ASSERT_TRUE(sim.Converge());
+  EXPECT_THAT(sim.broken(), ElementsAre("g150"));
+  EXPECT_EQ(sim.Says("Validated"), kValid);
+  EXPECT_EQ(sim.Reason("Capacity"), "NoneAvailableNodeAffinity");
+  EXPECT_EQ(sim.claimed(), 1);
+  sim.boot_fails.clear();
+  sim.Repair();
+  ASSERT_TRUE(sim.Converge());
+  EXPECT_THAT(sim.machines(), ElementsAre("g150"));
+  EXPECT_EQ(sim.Reason("AtTarget"), "TargetMet");
+  EXPECT_EQ(sim.CountOf("CWNodeRequestQueued"), 1);
+  EXPECT_TRUE(sim.fenced);
+}
+
 // "InternalError: A system error occurred during validation, so the Node Pool couldn't be fully
 // checked."
 TEST(ReferenceValidated, InternalErrorWhileTheCatalogueCannotBeRead) {

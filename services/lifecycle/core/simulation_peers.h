@@ -48,6 +48,8 @@ class SimPeers {
   const std::set<std::string>& broken() const { return broken_; }
   const std::set<std::string>& others() const { return others_; }
   bool has_claim() const { return has_claim_; }
+  // That the claim wants in all.
+  int64_t claimed() const { return claim_nodes_; }
 
   // Capacity serves its queue at any time, not only when it is asked.
   void Serve() {
@@ -79,6 +81,8 @@ class SimPeers {
     claim_nodes_ += more;
     Serve();
   }
+  // Machines come back from repair, as free ones.
+  void Repair() { free_.merge(broken_); }
   // Free machines go out of service.
   void Retire(size_t n) {
     while (n-- > 0 && !free_.empty()) free_.erase(free_.begin());
@@ -208,6 +212,10 @@ class SimPeers {
   bool Matches(const std::string& machine) const {
     return !with_affinity_ || !matching || matching->contains(machine);
   }
+  int64_t CountMatching(const std::set<std::string>& of) const {
+    return std::count_if(of.begin(), of.end(),
+                         [&](const std::string& machine) { return Matches(machine); });
+  }
 
   void TakeIn(const MachineReturn& back) {
     using R = MachineReturn::Reason;
@@ -225,9 +233,9 @@ class SimPeers {
     now.outstanding = std::max<int64_t>(0, claim_nodes_ - held);
     for (const auto* all : {&held_, &free_, &others_}) {
       now.in_service += static_cast<int64_t>(all->size());
-      now.matching += std::count_if(all->begin(), all->end(),
-                                    [&](const std::string& machine) { return Matches(machine); });
+      now.matching += CountMatching(*all);
     }
+    now.matching_in_repair = CountMatching(broken_);
     now.reason = ReasonNow(now);
     if (now.reason == ClaimFacts::Reason::kQueued) now.queue = QueuePlace{1, 0, wait, wait};
     if (now.outstanding > 0) now.reclaimed = reclaimed;

@@ -96,6 +96,7 @@ struct ClaimFacts {
   int64_t outstanding = 0;
   int64_t in_service = 0;
   int64_t matching = 0;                                  // of these: match the node affinity
+  int64_t matching_in_repair = 0;                        // of those in repair
   std::map<std::string, std::string> racks = {};         // of the machines, where known
   std::map<std::string, absl::Time> request_times = {};  // likewise
   std::vector<MachineReclaim> reclaims = {};             // by machine

@@ -316,6 +316,7 @@ class FakeCapacity final : public capacity::v1::CapacityService::Service {
     row.clear_reason();
     row.clear_in_service();
     row.clear_matching();
+    row.clear_matching_in_repair();
     Tell(row);
   }
 

@@ -236,6 +236,7 @@ ClaimFacts FactsOf(const cv1::Claim& in) {
   out.outstanding = in.outstanding();
   out.in_service = in.in_service();
   out.matching = in.matching();
+  out.matching_in_repair = in.matching_in_repair();
   for (int i = 0; i < std::min(in.racks_size(), in.machines_size()); ++i) {
     out.racks.emplace(in.machines(i), in.racks(i));
   }

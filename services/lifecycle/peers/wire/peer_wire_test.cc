@@ -141,6 +141,17 @@ TEST(PeerWire, WhatIsKnownOfMachinesStandsInTheirOrder) {
   EXPECT_TRUE(FactsOf(claim).request_times.empty());
 }
 
+TEST(PeerWire, WhatMatchesIsToldAlsoOfRepair) {
+  capacity::v1::Claim claim;
+  claim.set_in_service(3);
+  claim.set_matching(1);
+  claim.set_matching_in_repair(2);
+  const ClaimFacts facts = FactsOf(claim);
+  EXPECT_EQ(facts.in_service, 3);
+  EXPECT_EQ(facts.matching, 1);
+  EXPECT_EQ(facts.matching_in_repair, 2);
+}
+
 TEST(PeerWire, WhatIsReclaimedIsTakenFromItsObstacleAlone) {
   capacity::v1::ExplainClaimResponse response;
   ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
