@@ -131,6 +131,11 @@ std::string Unresolved(const Pool& pool, const PeerReply<ConfigurationFacts>& co
   return answer.problem_of_spec || none ? answer.problem : "";
 }
 
+// One who could say something against the pool does not answer.
+bool IsAnyoneSilent(const Pool& pool, const PeerReplies& answers) {
+  return answers.configuration.away() || (answers.claim.away() && !pool.spec.node_affinity.empty());
+}
+
 }  // namespace
 
 CatalogueCheck CheckAgainstCatalogue(const Pool& pool, const CatalogueFacts& catalogue,
@@ -139,7 +144,7 @@ CatalogueCheck CheckAgainstCatalogue(const Pool& pool, const CatalogueFacts& cat
   if (catalogue_check.validity != Validity::kValid) return catalogue_check;
   constexpr EventReason kEvent = EventReason::kNodePoolNodesRequestFailed;
   const Condition* said = FindCondition(pool.status.conditions, condition::kValidated);
-  if (answers.configuration.away() && !pool.deleting() && said != nullptr &&
+  if (IsAnyoneSilent(pool, answers) && !pool.deleting() && said != nullptr &&
       said->reason == reason::kInvalid) {
     return {Validity::kInvalid, kEvent, said->message};
   }

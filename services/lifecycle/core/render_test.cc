@@ -61,6 +61,31 @@ TEST(ReferenceValidated, InvalidWithANodeAffinityThatNothingSatisfies) {
   EXPECT_TRUE(sim.fenced);
 }
 
+// Silence is no news: what capacity said of the affinity holds until it says something else.
+TEST(ReferenceValidated, InvalidByItsNodeAffinityAlsoWhileCapacityIsAway) {
+  Simulation sim;
+  sim.matching.emplace();
+  sim.Apply([](Spec& spec) { WantRowSeven(spec, 2); });
+  ASSERT_TRUE(sim.Converge());
+  const std::string said = sim.Says("Validated");
+  const int64_t queued = sim.CountOf("CWNodeRequestQueued");
+  ASSERT_EQ(sim.Reason("Validated"), "Invalid");
+  sim.capacity_away = true;
+  ASSERT_TRUE(sim.Converge());
+  EXPECT_EQ(sim.Says("Validated"), said);
+  EXPECT_EQ(sim.holding(), 0);
+  const int64_t failed = sim.CountOf("CWNodePoolNodesRequestFailed");
+  sim.capacity_away = false;
+  ASSERT_TRUE(sim.Converge());
+  EXPECT_EQ(sim.Says("Validated"), said);
+  EXPECT_EQ(sim.CountOf("CWNodePoolNodesRequestFailed"), failed) << "it was told";
+  EXPECT_EQ(sim.CountOf("CWNodeRequestQueued"), queued);
+  sim.matching = {"g150", "g160"};
+  ASSERT_TRUE(sim.Converge());
+  EXPECT_EQ(sim.Says("Validated"), kValid);
+  EXPECT_THAT(sim.machines(), SizeIs(2));
+}
+
 // "Node affinity that no machine of the zone can satisfy": one in repair can, once it is back. What
 // was lost to it is asked for all the while; asked for anew, it would lose its age.
 TEST(ReferenceValidated, ValidWhileTheOnlyMachineThatMatchesIsInRepair) {
