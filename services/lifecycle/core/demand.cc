@@ -89,6 +89,27 @@ ClaimAsk ClaimOf(const Pool& pool, int64_t nodes, Gathered& gathered) {
   return ask;
 }
 
+// What of the pool its zone does not offer. Of types the words are those of validate.cc.
+std::vector<std::string> FaultsOfZone(const Pool& pool, const CatalogueFacts& catalogue) {
+  const TypeFacts& type = *catalogue.type;
+  std::vector<std::string> faults;
+  if (!catalogue.offered) {
+    faults.push_back(absl::StrCat("Instance type ", pool.spec.instance_type,
+                                  " is not available in zone ", pool.zone, "."));
+  }
+  if (!pool.spec.spot()) return faults;
+  if (!catalogue.general_access) {
+    faults.push_back(absl::StrCat("Zone ", pool.zone, " does not serve spot pools."));
+  }
+  if (type.superchip) {
+    faults.push_back(absl::StrCat("`spot` is not available for superchip type ", type.id, "."));
+  } else if (type.nodes_per_rack > 0) {
+    faults.push_back(absl::StrCat("`spot` is not available for ", type.id,
+                                  ", which is granted in whole racks."));
+  }
+  return faults;
+}
+
 }  // namespace
 
 bool UnmetAffinity(const Pool& pool, const PeerReply<ClaimFacts>& claim) {
@@ -99,25 +120,14 @@ bool UnmetAffinity(const Pool& pool, const PeerReply<ClaimFacts>& claim) {
 
 CatalogueCheck CheckAgainstCatalogue(const Pool& pool, const CatalogueFacts& catalogue) {
   if (!catalogue.known) return {};
-  const Spec& spec = pool.spec;
   if (!catalogue.type) {
     return {Validity::kInvalid, EventReason::kInvalidInstanceType,
-            absl::StrCat("Instance type ", spec.instance_type, " does not exist."), true};
+            absl::StrCat("Instance type ", pool.spec.instance_type, " does not exist."), true};
   }
-  CatalogueCheck catalogue_check{.validity = Validity::kValid};
-  std::vector<std::string> faults;
-  if (!catalogue.offered) {
-    catalogue_check.event = EventReason::kInstanceTypeNotInZone;
-    faults.push_back(absl::StrCat("Instance type ", spec.instance_type,
-                                  " is not available in zone ", pool.zone, "."));
-  } else if (spec.compute_class == "spot" && !catalogue.general_access) {
-    catalogue_check.event = EventReason::kInstanceTypeNotInZone;
-    faults.push_back(absl::StrCat("Zone ", pool.zone, " does not serve spot pools."));
-  }
-  if (!faults.empty()) catalogue_check.validity = Validity::kInvalid;
-  catalogue_check.of_zone = !faults.empty();
-  catalogue_check.message = absl::StrJoin(faults, " ");
-  return catalogue_check;
+  const std::vector<std::string> faults = FaultsOfZone(pool, catalogue);
+  if (faults.empty()) return {.validity = Validity::kValid};
+  return {Validity::kInvalid, EventReason::kInstanceTypeNotInZone, absl::StrJoin(faults, " "),
+          true};
 }
 
 namespace {

@@ -161,6 +161,36 @@ TEST(ReferenceInvalid, SpotWithdrawnFromUnderItsNodes) {
               ElementsAre("INVALID_SPEC operator: Zone US-EAST-04A does not serve spot pools."));
 }
 
+// What the API refuses may become so later, when the catalogue is set right.
+TEST(ReferenceInvalid, ATypeThatIsNotServedAsSpotAnyMore) {
+  Simulation sim;
+  sim.Apply([](Spec& spec) {
+    spec.compute_class = "spot";
+    spec.target_nodes = 2;
+  });
+  ASSERT_TRUE(sim.Converge());
+  sim.catalogue.type->superchip = true;
+  ASSERT_TRUE(sim.Converge());
+  EXPECT_EQ(sim.Says("Validated"),
+            "False/Invalid: `spot` is not available for superchip type gd-8xa100-i128.");
+  EXPECT_EQ(sim.Reason("Capacity"), "Sufficient");
+  EXPECT_EQ(sim.CountOf("CWInstanceTypeNotInZone"), 1);
+  EXPECT_THAT(sim.machines(), SizeIs(2));
+  EXPECT_THAT(sim.ObstacleTexts(),
+              ElementsAre("INVALID_SPEC operator: `spot` is not available for superchip type "
+                          "gd-8xa100-i128."));
+  sim.catalogue.type->superchip = false;
+  sim.catalogue.type->nodes_per_rack = 2;
+  ASSERT_TRUE(sim.Converge());
+  EXPECT_EQ(sim.Says("Validated"),
+            "False/Invalid: `spot` is not available for gd-8xa100-i128, which is granted in whole "
+            "racks.");
+  sim.catalogue.type->nodes_per_rack = 0;
+  ASSERT_TRUE(sim.Converge());
+  EXPECT_EQ(sim.Reason("Validated"), "Valid");
+  EXPECT_THAT(sim.machines(), SizeIs(2));
+}
+
 // "a new invalid pool has its Capacity condition"
 TEST(ReferenceInvalid, ANewOneHasItsCapacityCondition) {
   constexpr char kNone[] =
