@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "services/common/condition_names.h"
@@ -150,23 +151,24 @@ bool IsAnyoneSilent(const Pool& pool, const PeerReplies& answers) {
 
 CatalogueCheck CheckAgainstCatalogue(const Pool& pool, const CatalogueFacts& catalogue,
                                      const PeerReplies& answers) {
-  CatalogueCheck catalogue_check = CheckAgainstCatalogue(pool, catalogue);
-  if (catalogue_check.validity != Validity::kValid) return catalogue_check;
-  constexpr EventReason kEvent = EventReason::kNodePoolNodesRequestFailed;
+  const CatalogueCheck check = CheckAgainstCatalogue(pool, catalogue);
+  if (!catalogue.known || !catalogue.type) return check;
+  const EventReason event = check.event.value_or(EventReason::kNodePoolNodesRequestFailed);
   const Condition* said = FindCondition(pool.status.conditions, condition::kValidated);
   if (IsAnyoneSilent(pool, answers) && !pool.deleting() && said != nullptr &&
-      said->reason == reason::kInvalid) {
-    return {Validity::kInvalid, kEvent, said->message};
+      said->reason == reason::kInvalid && absl::StartsWith(said->message.get(), check.message)) {
+    return {Validity::kInvalid, event, said->message, check.of_zone};
   }
   std::vector<std::string> faults;
+  if (!check.message.empty()) faults.push_back(check.message);
   if (UnmetAffinity(pool, answers.claim)) {
     faults.push_back(absl::StrCat("No machine of ", pool.spec.instance_type, " in zone ", pool.zone,
                                   " satisfies the node affinity."));
   }
   const std::string unresolved = Unresolved(pool, answers.configuration);
   if (!unresolved.empty()) faults.push_back(unresolved);
-  if (faults.empty()) return catalogue_check;
-  return {Validity::kInvalid, kEvent, absl::StrJoin(faults, " ")};
+  if (faults.empty()) return check;
+  return {Validity::kInvalid, event, absl::StrJoin(faults, " "), check.of_zone};
 }
 
 bool IsPublishedValid(const Pool& pool) {

@@ -161,6 +161,39 @@ TEST(ReferenceInvalid, SpotWithdrawnFromUnderItsNodes) {
               ElementsAre("INVALID_SPEC operator: Zone US-EAST-04A does not serve spot pools."));
 }
 
+// "the message lists every fault": of the zone, of the node affinity, of the releases.
+TEST(ReferenceInvalid, AllThatIsWrongIsSaidAtOnce) {
+  Simulation sim;
+  sim.Apply([](Spec& spec) {
+    WantRowSeven(spec, 2);
+    spec.compute_class = "spot";
+  });
+  ASSERT_TRUE(sim.Converge());
+  sim.catalogue.offered = sim.catalogue.general_access = false;
+  sim.matching.emplace();
+  sim.configuration.problem = kMissing;
+  sim.configuration.problem_of_spec = true;
+  ASSERT_TRUE(sim.Converge());
+  const std::string all = absl::StrCat(
+      "False/Invalid: Instance type gd-8xa100-i128 is not available in zone US-EAST-04A. Zone "
+      "US-EAST-04A does not serve spot pools. No machine of gd-8xa100-i128 in zone US-EAST-04A "
+      "satisfies the node affinity. ",
+      kMissing);
+  EXPECT_EQ(sim.Says("Validated"), all);
+  EXPECT_EQ(sim.CountOf("CWInstanceTypeNotInZone"), 1);
+  sim.configuration_away = true;
+  ASSERT_TRUE(sim.Converge());
+  EXPECT_EQ(sim.Says("Validated"), all) << "silence is no news";
+  EXPECT_EQ(sim.CountOf("CWInstanceTypeNotInZone"), 1);
+  sim.configuration_away = false;
+  sim.catalogue = Simulation().catalogue;
+  sim.matching.reset();
+  sim.configuration.problem.clear();
+  sim.configuration.problem_of_spec = false;
+  ASSERT_TRUE(sim.Converge());
+  EXPECT_EQ(sim.Reason("Validated"), "Valid");
+}
+
 // What the API refuses may become so later, when the catalogue is set right.
 TEST(ReferenceInvalid, ATypeThatIsNotServedAsSpotAnyMore) {
   Simulation sim;
