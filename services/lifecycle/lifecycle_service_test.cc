@@ -57,6 +57,28 @@ TEST_F(LifecycleServiceTest, CapacitysWordsOnNodeAffinityAreShown) {
   ASSERT_TRUE(AwaitReason("Capacity", "PartialNodeAffinity").has_value());
 }
 
+// "Why not all of them can come however long they wait": it stands in the queue all the same.
+TEST_F(LifecycleServiceTest, APreviewSaysWhatCanNeverCome) {
+  peers_.capacity.SetShort(3, capacity::v1::Claim::REASON_PARTIAL);
+  Reconcile();
+  ASSERT_THAT(Apply(3), IsOk());
+  ASSERT_TRUE(AwaitReason("AtTarget", "TargetMet", 3).has_value());
+  v1::ApplyNodePoolRequest only = Pool(5);
+  only.set_validate_only(true);
+  const auto tried = Call(*replica_->stub, &Stub::ApplyNodePool, only);
+  ASSERT_THAT(tried, IsOk());
+  EXPECT_EQ(tried->preview().capacity().nodes(), 2);
+  EXPECT_EQ(tried->preview().capacity().place(), 1);
+  ASSERT_THAT(Apply(5), IsOk());
+  const auto partial = AwaitReason("Capacity", "Partial");
+  ASSERT_TRUE(partial.has_value());
+  for (const auto& condition : partial->status().conditions()) {
+    if (condition.type() == "Capacity") {
+      EXPECT_EQ(tried->preview().capacity().problem(), condition.message());
+    }
+  }
+}
+
 TEST_F(LifecycleServiceTest, AConvergedFleetWritesNothing) {
   replica_ = NewReplica(/*resync=*/absl::Milliseconds(10));
   Reconcile();

@@ -37,9 +37,11 @@ void TellClaim(const Preview& told, v1::NodePoolPreview::Capacity& out) {
   if (claim.queue) {
     out.set_place(claim.queue->place);
     out.set_nodes_ahead(claim.queue->nodes_ahead);
-  } else {
-    out.set_problem(told.capacity);
   }
+  // Also what can never come has a place; sufficient is what a newer capacity has another word for.
+  using Reason = ClaimFacts::Reason;
+  if (claim.reason != Reason::kQueued && claim.reason != Reason::kSufficient)
+    out.set_problem(told.capacity);
 }
 
 // How often a pool in motion is looked at anew.

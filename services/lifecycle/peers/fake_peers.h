@@ -315,6 +315,7 @@ class FakeCapacity final : public capacity::v1::CapacityService::Service {
     row.clear_machines();  // as the proto says of the watches
     row.clear_reason();
     row.clear_in_service();
+    row.clear_queue();
     row.clear_matching();
     row.clear_matching_in_repair();
     Tell(row);
@@ -337,6 +338,7 @@ class FakeCapacity final : public capacity::v1::CapacityService::Service {
       claim->set_nodes(ask.nodes());
       claim->mutable_machines()->Assign(held.begin(), held.end());
       claim->set_outstanding(ask.nodes() - static_cast<int64_t>(held.size()));
+      if (claim->outstanding() > 0) claim->mutable_queue()->set_place(1);
       claim->set_in_service(9);
       claim->set_matching(most_);
       claim->set_reason(claim->outstanding() == 0 ? capacity::v1::Claim::REASON_SUFFICIENT
