@@ -193,6 +193,30 @@ TEST_F(Leadership, WhatHappensIsCountedByEveryReplica) {
   }
 }
 
+// What comes due at a follower is the leader's work: nothing of it is kept, and nothing missed when
+// the follower comes to lead.
+TEST_F(Leadership, AFollowerKeepsNothingThatIsDue) {
+  LeadWithA();
+  for (int i = 0; i < 5; ++i) {
+    const std::string pool = Apply(absl::StrCat("brief-", i), 0);
+    Submit(*b_, DeleteNodePool{.name = pool});
+    Until(
+        [&] {
+          return b_->lane().Peek([&](const State& state, int64_t) {
+            return state.table<Pool>().Find(pool) == nullptr;
+          });
+        },
+        "the end of a pool");
+  }
+  // On a busy machine it may come to lead.
+  Until([&] { return b_->epoch() != 0 || Metric(*b_, "muster_lifecycle_scheduled_pools") == 0; },
+        "an empty queue");
+  a_->StopReconciling();
+  const std::string pool = Apply("between", 1);
+  Until([&] { return NodesOf(*b_, pool) == 1; });
+  ExpectBTakesOver();
+}
+
 TEST_F(Leadership, WhoseWritesFailDoesNotLead) {
   LeadWithA();
   trouble_.fails_all = true;

@@ -44,6 +44,12 @@ class DelayQueue {
     const auto at = order_.emplace(place, it->first).first;
     if (at == order_.begin()) wakes_.Signal();
   }
+  // No pool is to be looked at any more.
+  void Clear() {
+    MutexLock lock(mutex_);
+    waiting_.clear();
+    order_.clear();
+  }
   // Everybody who waits looks again.
   void Wake() {
     MutexLock lock(mutex_);

@@ -106,6 +106,17 @@ TEST_F(DelayQueueTest, TellsHowManyAreDueAndSinceWhen) {
   EXPECT_EQ(stats.oldest_due, absl::Seconds(7));
 }
 
+TEST_F(DelayQueueTest, ClearedItHasNobody) {
+  due_.Add("now");
+  due_.AddIn("later", absl::Seconds(5));
+  due_.Clear();
+  EXPECT_EQ(due_.stats().scheduled, 0);
+  clock_.Advance(absl::Seconds(5));
+  EXPECT_THAT(due_.Take(9), IsEmpty());
+  due_.Add("later");
+  EXPECT_THAT(due_.Take(9), ElementsAre("later"));
+}
+
 // 300 changes a pass to 1,000 busy pools, batches of 200: a pool of an organization late in the
 // alphabet, and one with a time of its own, are looked at like every other.
 TEST_F(DelayQueueTest, AFlowOfChangesStarvesNobody) {

@@ -36,7 +36,7 @@ MetricFamily ReconcileMetrics::CollectUnanswered() const {
 std::vector<MetricFamily> ReconcileMetrics::Collect() const {
   DelayQueue::Stats due;
   if (!due_.Read([&](const DelayQueue& queue) { due = queue.stats(); })) return {};
-  // What comes due at others stays there until they lead.
+  // What comes due at others is soon forgotten there.
   if (!leading_) due = {.scheduled = due.scheduled};
   MetricFamily plans =
       rpc::Counters("muster_lifecycle_plans_total", "Plans made, by what came of them.");

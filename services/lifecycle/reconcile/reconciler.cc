@@ -142,6 +142,7 @@ void Reconciler::Loop() {
     if (!leads) {
       peer_client_->Forget();
       restates_ = true;
+      ForgetDue();
     }
     if (!leads || early) {
       // What comes due meanwhile stays due.
@@ -286,14 +287,24 @@ void Reconciler::LeadChanged(bool leads) {
   metrics_->SetLeading(leads);
   if (!leads) return;
   restates_ = true;
-  AddAll(lane_, *due_);
-  due_->Wake();
+  MakeAllDue();
 }
 
 void Reconciler::CatalogueChanged(const CatalogueMirror::Concerns& concerns) {
   ForAllInPieces<Pool>(lane_, [&](const State&, absl::string_view name, const Pool& pool) {
     if (concerns(pool.spec.instance_type, pool.zone)) due_->Add(name);
   });
+  due_->Wake();
+}
+
+void Reconciler::ForgetDue() {
+  due_->Clear();
+  // It came to lead just now: what was made due by that may be gone again.
+  if (epoch() != 0) MakeAllDue();
+}
+
+void Reconciler::MakeAllDue() {
+  AddAll(lane_, *due_);
   due_->Wake();
 }
 

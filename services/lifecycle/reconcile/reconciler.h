@@ -64,6 +64,9 @@ class Reconciler {
   void SubmitPlans(const std::vector<PoolPass>& passes, std::vector<PoolPlan>& plans);
 
   void LeadChanged(bool leads);
+  void MakeAllDue();
+  // While it does not lead: whoever comes to lead makes all due, and nobody takes anything until then.
+  void ForgetDue();
   // The resync of pools is spread, so that they do not come all at once.
   absl::Duration Spread(absl::string_view pool) const;
 
