@@ -29,9 +29,10 @@ Grantable GrantableOf(const HoldingFacts& holding, std::optional<int64_t> obtain
 }
 
 Grantable Steady(const Grantable& before, const Grantable& now, int64_t granted) {
-  const bool exact = before.bound_by == kBoundByQuota && now.bound_by == kBoundByQuota;
   const bool near = std::abs(now.nodes - before.nodes) <= before.nodes / kSteadyShare;
-  return !exact && near && before.nodes <= granted ? before : now;
+  const bool is_so_still =
+      before.bound_by == kBoundByQuota ? before.nodes == granted : before.nodes <= granted;
+  return near && is_so_still ? before : now;
 }
 
 std::optional<Grantable> GrantableOf(const Snapshot& snapshot) {

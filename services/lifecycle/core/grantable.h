@@ -21,10 +21,10 @@ inline constexpr char kBoundByCapacity[] = "Capacity";
 // binds only where it is the lower. Between 0 and the most Nodes that a pool can have.
 Grantable GrantableOf(const HoldingFacts& holding, std::optional<int64_t> obtainable);
 
-// What is shown after `before` was: `now`, unless they differ by no more than an eighth, quota
-// grants what was shown too, and capacity has a say in either. What is free changes all the time,
-// and a pool that asks for a little more than there is gets what there is; quota grants all or
-// nothing, so its bound is shown as it is. `granted`: what quota alone lets the pool have.
+// What is shown after `before` was: `now`, unless they differ by no more than an eighth and quota
+// grants what was shown too, and just that where it is shown as the bound. What is free changes all
+// the time, and a pool that asks for a little more than there is gets what there is; quota grants
+// all or nothing, so its bound is shown as it is. `granted`: what quota alone lets the pool have.
 Grantable Steady(const Grantable& before, const Grantable& now, int64_t granted);
 
 // What the pool's status is to say: nullopt of one that is not autoscaled or is being deleted. What

@@ -57,6 +57,8 @@ TEST(GrantableTest, WhatQuotaGrantsIsShownAsItIs) {
   EXPECT_EQ(Steady({80, "Capacity"}, {85, "Quota"}, 85), (Grantable{80, "Capacity"}));
   EXPECT_EQ(Steady({80, "Quota"}, {75, "Capacity"}, 80), (Grantable{80, "Quota"}));
   EXPECT_EQ(Steady({80, "Quota"}, {75, "Capacity"}, 79), (Grantable{75, "Capacity"}));
+  EXPECT_EQ(Steady({100, "Quota"}, {105, "Capacity"}, 110), (Grantable{105, "Capacity"}))
+      << "the limit was raised";
 }
 
 TEST(GrantableTest, AWarningNamesWhatBinds) {
