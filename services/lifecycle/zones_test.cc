@@ -8,6 +8,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "services/lifecycle/api/cluster_zones.h"
 #include "services/lifecycle/service_test_base.h"
 #include "services/rpc/client/channel.h"
 #include "tests/testing/patience.h"
@@ -92,6 +93,29 @@ class ZonesTest : public LifecycleServiceTest {
     return replica_->service->lane().revision();
   }
 };
+
+Revised<State::Change> CameTo(int64_t revision, const std::string& cluster, const char* zone) {
+  return {{cluster, std::make_shared<const Cluster>(Cluster{.name = cluster, .zone = zone})},
+          revision};
+}
+Revised<State::Change> Went(int64_t revision, const std::string& cluster) {
+  return {{cluster, std::shared_ptr<const Cluster>()}, revision};
+}
+
+// Of clusters that are gone the last are remembered; one that came again is not gone.
+TEST(ClusterZonesTest, NamesAreNotKeptWithoutEnd) {
+  const auto name = [](int64_t i) { return absl::StrCat("organizations/acme/clusters/c", i); };
+  ClusterZones zones(/*most_gone=*/2);
+  zones.Learn({CameTo(1, name(0), kEast), Went(2, name(0)), CameTo(3, name(0), kWest)});
+  for (int64_t i = 1; i <= 5; ++i)
+    zones.Learn({CameTo(10 * i, name(i), kEast), Went(10 * i + 1, name(i))});
+  EXPECT_EQ(zones.size(), 3);
+  EXPECT_EQ(zones.known_since(), 31);
+  EXPECT_EQ(zones.ZoneOf(name(3), 31), "");
+  EXPECT_EQ(zones.ZoneOf(name(4), 41), kEast);
+  EXPECT_EQ(zones.ZoneOf(name(0), 2), kEast);
+  EXPECT_EQ(zones.ZoneOf(name(0), 51), kWest);
+}
 
 TEST_F(ZonesTest, WhoResumesIsToldOfWhatWasInItsZoneThen) {
   const int64_t before = replica_->service->lane().revision();

@@ -5,6 +5,8 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/strings/string_view.h"
@@ -17,21 +19,34 @@ namespace muster::lifecycle {
 
 // In which zone each cluster is and was, for those who may not wait for the state: watches ask while it is being changed. One that is
 // gone stays known beside those of its name that came after it in other zones: what is still told of it is told to those who saw it.
-// Thread-safe.
+// Of those that are gone the last are remembered. Thread-safe.
 class ClusterZones {
  public:
+  explicit ClusterZones(size_t most_gone = kMostGone) : most_gone_(most_gone) {}
+
   // Before the lane's first Submit.
   static std::shared_ptr<const ClusterZones> Of(Lane* lane) {
     auto zones = std::make_shared<ClusterZones>();
     lane->Subscribe([lane, zones](absl::Span<const Revised<State::Change>> changes) {
       if (changes.empty()) zones->LearnAll(*lane);
-      for (const Revised<State::Change>& change : changes) {
-        const auto* cluster = std::get_if<std::shared_ptr<const Cluster>>(&change.change.row);
-        if (cluster != nullptr && *cluster != nullptr) zones->Learn(**cluster, change.revision);
-      }
+      zones->Learn(changes);
     });
     zones->LearnAll(*lane);
     return zones;
+  }
+
+  // In the order of their revisions.
+  void Learn(absl::Span<const Revised<State::Change>> changes) {
+    MutexLock lock(mutex_);
+    for (const Revised<State::Change>& change : changes) {
+      const auto* cluster = std::get_if<std::shared_ptr<const Cluster>>(&change.change.row);
+      if (cluster == nullptr) continue;
+      if (*cluster == nullptr) {
+        Leave(change.change.key, change.revision);
+      } else {
+        Come(**cluster, change.revision);
+      }
+    }
   }
 
   // Of what was changed or deleted up to this revision it is not known where it was, if its cluster is gone, too.
@@ -45,20 +60,32 @@ class ClusterZones {
     MutexLock lock(mutex_);
     const auto found = zones_.find(ClusterNameOf(name));
     if (found == zones_.end()) return "";
-    const std::vector<Stay>& stays = found->second;
+    const std::vector<Stay>& stays = found->second.stays;
     auto stay = stays.rbegin();
     while (stay->from > revision && stay + 1 != stays.rend()) ++stay;
     return stay->zone;
   }
 
+  // Clusters that are remembered, by their names.
+  size_t size() const {
+    MutexLock lock(mutex_);
+    return zones_.size();
+  }
+
  private:
   // Of one name's.
   static constexpr size_t kMostStays = 8;
+  // Names whose clusters are gone.
+  static constexpr size_t kMostGone = 10'000;
 
   // Where the cluster of a name is from a change on, until the next.
   struct Stay {
     int64_t from = 0;
     std::string zone = {};
+  };
+  struct Stays {
+    std::vector<Stay> stays = {};
+    int64_t gone_at = 0;  // the revision of its deletion; 0: it is there
   };
 
   void LearnAll(const Lane& lane) {
@@ -66,23 +93,37 @@ class ClusterZones {
       MutexLock lock(mutex_);
       // What was learnt before may be of another history.
       zones_.clear();
+      gone_.clear();
       for (const auto& [name, cluster] : state.table<Cluster>().rows())
-        zones_[cluster.row->name] = {{.zone = cluster.row->zone}};
+        zones_[cluster.row->name].stays = {{.zone = cluster.row->zone}};
       known_since_ = at;
     });
   }
-  void Learn(const Cluster& cluster, int64_t revision) {
-    MutexLock lock(mutex_);
-    std::vector<Stay>& stays = zones_[cluster.name];
+  void Come(const Cluster& cluster, int64_t revision) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    auto& [stays, gone_at] = zones_[cluster.name];
+    gone_.erase(std::exchange(gone_at, 0));
     if (!stays.empty() && stays.back().zone == cluster.zone) return;
     stays.push_back({revision, cluster.zone});
     if (stays.size() <= kMostStays) return;
     stays.erase(stays.begin());
     known_since_ = std::max(known_since_, stays.front().from);
   }
+  void Leave(const std::string& name, int64_t revision) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    const auto found = zones_.find(name);
+    if (found == zones_.end() || found->second.gone_at != 0) return;
+    found->second.gone_at = revision;
+    gone_.emplace(revision, name);
+    if (gone_.size() <= most_gone_) return;
+    const auto oldest = gone_.begin();
+    known_since_ = std::max(known_since_, oldest->first);
+    zones_.erase(oldest->second);
+    gone_.erase(oldest);
+  }
 
+  const size_t most_gone_;
   mutable Mutex mutex_;
-  std::map<std::string, std::vector<Stay>, std::less<>> zones_ MUSTER_GUARDED_BY(mutex_);
+  std::map<std::string, Stays, std::less<>> zones_ MUSTER_GUARDED_BY(mutex_);
+  std::map<int64_t, std::string> gone_ MUSTER_GUARDED_BY(mutex_);  // their names, by `gone_at`
   int64_t known_since_ MUSTER_GUARDED_BY(mutex_) = 0;
 };
 
