@@ -22,6 +22,7 @@ void PurgeReturned(const PlanFacts& facts, Draft& draft);
 // Machines that the claim holds and that have no Node.
 void AssignGranted(const PlanFacts& facts, Draft& draft);
 // A rollback was ordered and takes effect once no Node is in delivery: what is active is being left.
+// As far as is known, when configuration does not answer.
 bool RollbackWaits(const PlanFacts& facts);
 // Boots into a configuration that a rollback leaves and that may never end.
 void AbortBrokenBoots(const PlanFacts& facts, Draft& draft);

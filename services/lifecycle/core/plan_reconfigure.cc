@@ -45,11 +45,18 @@ void ReleaseChosen(Draft& draft, absl::string_view why) {
   }
 }
 
+// Something is to become active, as far as is known: an answer that is lost takes nothing back.
+bool AnyWaits(const PlanFacts& facts) {
+  const PeerReply<ConfigurationFacts>& answer = facts.answers.configuration;
+  if (answer.released()) return false;
+  return (answer.here() ? answer.value.waiting : facts.pool.status.waiting).has_value();
+}
+
 // Nodes may be outdated yet: what will be active, or became so unseen, is not known as active.
 bool AwaitsConfiguration(const PlanFacts& facts, const Draft& draft) {
   const PeerReply<ConfigurationFacts>& answer = facts.answers.configuration;
   if (answer.released() || draft.size() == 0) return false;
-  return !answer.here() || answer.value.waiting.has_value();
+  return !answer.here() || AnyWaits(facts);
 }
 
 void AwaitConfiguration(const PlanFacts& facts, Draft& draft) {
@@ -89,7 +96,7 @@ bool MayReboot(const PlanFacts& facts, Draft& draft, const std::vector<std::stri
   }
   if (draft.reconfiguration->state == RState::kRunning) {
     // Else all would reboot twice, or into what is rolled back from.
-    if (!facts.answers.configuration.value.waiting) return true;
+    if (!AnyWaits(facts)) return true;
     AwaitConfiguration(facts, draft);
     return false;
   }

@@ -1,6 +1,7 @@
 // Machines become Nodes, boot, and go back; what is agreed on with quota and capacity.
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -56,6 +57,14 @@ int64_t PrefillNodes(const PlanFacts& facts, Draft& draft) {
       });
   // The claim holds their machines: what is asked for beside them comes.
   return replaced + (draft.KeptNodes() < facts.pool.target_nodes() ? leaving : 0);
+}
+
+// By the rows: an order waited when configuration answered last, for what the pool had before.
+bool RollbackWaited(const PlanFacts& facts) {
+  if (facts.answers.configuration.released()) return false;
+  const std::optional<NodeConfiguration>& waiting = facts.pool.status.waiting;
+  return facts.pool.account.waiting_configuration_order != 0 && waiting &&
+         FindRevision(facts.pool, waiting->node_profile) != nullptr;
 }
 
 }  // namespace
@@ -138,7 +147,7 @@ void AssignGranted(const PlanFacts& facts, Draft& draft) {
 }
 
 bool RollbackWaits(const PlanFacts& facts) {
-  if (!facts.answers.configuration.here()) return false;
+  if (!facts.answers.configuration.here()) return RollbackWaited(facts);
   return absl::c_any_of(facts.answers.configuration.value.orders,
                         [](const ConfigurationOrder& order) {
                           return order.kind == ConfigurationOrder::Kind::kRollback &&
@@ -149,7 +158,8 @@ bool RollbackWaits(const PlanFacts& facts) {
 // A rollback waits until no Node is in delivery. Boots into what it leaves are not waited for when
 // that has failed already, or has yet to boot on any Node: it may never.
 void AbortBrokenBoots(const PlanFacts& facts, Draft& draft) {
-  if (facts.pool.deleting() || !RollbackWaits(facts)) return;
+  // Away, configuration would take no notice: each machine that comes next would go the same way.
+  if (facts.pool.deleting() || !facts.answers.configuration.here() || !RollbackWaits(facts)) return;
   const BootFailures& failures = draft.account.boot_failures;
   const bool failed = failures.node_profile == facts.profile && !failures.machines.empty();
   const bool runs = draft.quiet.InServiceOn(facts.profile) > 0 ||

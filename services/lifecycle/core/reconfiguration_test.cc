@@ -317,6 +317,62 @@ TEST(Reconfigure, NoOrderRebootsIntoWhatIsBeingRolledBackFrom) {
   EXPECT_EQ(sim.node("g100")->orders, NodeOrders());
 }
 
+// It waits as well while configuration does not say so.
+TEST(Reconfigure, NoneRebootsIntoWhatIsRolledBackFromWhileConfigurationIsAway) {
+  RollingBack sim;
+  sim.configuration_away = true;
+  sim.busy.clear();
+  for (const char* machine : {"g101", "g102"}) sim.SetActive(machine, false);
+  for (const char* machine : {"g100", "g101"}) sim.Reboot(machine, Reboot::kForced);
+  sim.Pass();
+  EXPECT_THAT(sim.In(NodeState::kReconfiguring), ElementsAre("g101"));
+  EXPECT_EQ(sim.node("g101")->desired.node_profile, kSimProfile);
+  sim.Live();
+  EXPECT_EQ(sim.node("g101")->state, NodeState::kProduction);
+  EXPECT_THAT(sim.On(kNewer), ElementsAre("g100"));
+  EXPECT_THAT(sim.On(kSimProfile), ElementsAre("g101", "g102"));
+  EXPECT_THAT(sim.ObstacleTexts(),
+              Contains("WAITS_FOR_CONFIGURATION nobody: Node g100 is to be rebooted, and waits "
+                       "until what it runs is rolled back from."));
+  sim.configuration_away = false;
+  sim.stuck.clear();
+  sim.Live();
+  EXPECT_THAT(sim.On(kNewer), IsEmpty());
+}
+
+// What waits to be promoted is not left by anybody: the active one boots.
+TEST(Reconfigure, AnOrderRebootsIntoTheActiveOneWhileAPromotionWaits) {
+  Outdated sim(1);
+  sim.stuck.insert("g101");
+  sim.Resize(2);
+  sim.Live();
+  sim.Pend("np-000000000003");
+  sim.Promote();
+  sim.Live();
+  sim.configuration_away = true;
+  sim.Must(OrderNode{.name = NodeName(kSimPool, "g100"),
+                     .verb = OrderNode::Verb::kReboot,
+                     .reboot = Reboot::kForced});
+  sim.Live();
+  EXPECT_THAT(sim.On(kNewer), ElementsAre("g100"));
+}
+
+// Else one machine after the other would be given back until it is there again.
+TEST(Reconfigure, NoBootIsEndedForARollbackWhileConfigurationIsAway) {
+  RollingBack sim;
+  sim.configuration_away = true;
+  sim.boot_fails.insert("g104");
+  sim.Resize(5);
+  sim.Live();
+  ASSERT_THAT(sim.pool()->account.boot_failures.machines, ElementsAre("g104"));
+  ASSERT_NE(sim.node("g103"), nullptr);
+  EXPECT_EQ(sim.node("g103")->state, NodeState::kAssigned);
+  sim.configuration_away = false;
+  sim.Live();
+  EXPECT_EQ(sim.node("g103"), nullptr);
+  EXPECT_EQ(sim.pool()->status.node_profile, kSimProfile);
+}
+
 // "One that is unhealthy is not replaced."
 TEST(Reconfigure, ASickNodeWhoseRebootWaitsForARollbackIsKept) {
   RollingBack sim;
