@@ -4,6 +4,7 @@
 
 #include "services/common/error.h"
 #include "services/common/status_macros.h"
+#include "services/lifecycle/core/health.h"
 #include "services/lifecycle/core/metadata.h"
 #include "services/lifecycle/core/names.h"
 
@@ -18,6 +19,12 @@ void SetBoot(Desired& desired, const std::string& profile, absl::Time now) {
 
 absl::Status DoesNotFit(const Node& node, absl::string_view why) {
   return error::FailedPrecondition("NODE_STATE", node.name, why);
+}
+
+// Its machine goes to repair whatever is seen of its health from now on.
+bool IsBoundForRepair(const Node& node) {
+  return node.removal_cause == RemovalCause::kRepair &&
+         (node.state == NodeState::kDraining || HasRelapsed(node));
 }
 
 }  // namespace
@@ -75,7 +82,8 @@ absl::Status CarryOut(Node& node, const Pool&, const ForceDrain&, absl::Time) {
 
 absl::Status CarryOut(Node& node, const Pool& pool, const SetPreemption& action, absl::Time) {
   node.preempt_time = action.time;
-  if (node.removal_cause != RemovalCause::kNone) node.removal_cause = RemovalCause::kPreemption;
+  const bool leaves = node.removal_cause != RemovalCause::kNone;
+  if (leaves && !IsBoundForRepair(node)) node.removal_cause = RemovalCause::kPreemption;
   UpdateMetadata(node, pool, HasGpus(node));
   return absl::OkStatus();
 }

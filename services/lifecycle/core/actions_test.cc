@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "services/lifecycle/core/names.h"
 #include "services/lifecycle/core/test_decide.h"
 
@@ -85,6 +87,22 @@ TEST_F(ActionsTest, APreemptionTakesOverARemovalThatHadBegun) {
   ASSERT_TRUE(CarryOut(node, pool_, SetPreemption{node.name, kNow}, kNow).ok());
   EXPECT_EQ(node.removal_cause, RemovalCause::kPreemption);
   EXPECT_EQ(node.preempt_time, kNow);
+}
+
+// One that may still be let stay once it is healthy is preempted as any other.
+TEST_F(ActionsTest, APreemptionTakesNothingFromRepair) {
+  for (const auto& [state, relapses, expected] :
+       {std::tuple(NodeState::kCordoned, 0, RemovalCause::kPreemption),
+        std::tuple(NodeState::kCordoned, 1, RemovalCause::kRepair),
+        std::tuple(NodeState::kDraining, 0, RemovalCause::kRepair)}) {
+    SCOPED_TRACE(NodeStateName(state));
+    Node node = In(state);
+    node.removal_cause = RemovalCause::kRepair;
+    node.observed.relapses = relapses;
+    ASSERT_TRUE(CarryOut(node, pool_, SetPreemption{node.name, kNow}, kNow).ok());
+    EXPECT_EQ(node.removal_cause, expected);
+    EXPECT_EQ(node.preempt_time, kNow);
+  }
 }
 
 TEST_F(ActionsTest, WhatCouldNotBeStagedIsForgottenWithTheNextProfile) {

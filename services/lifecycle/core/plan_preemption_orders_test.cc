@@ -7,13 +7,16 @@
 namespace muster::lifecycle {
 namespace {
 
+using ::testing::Contains;
+using ::testing::Not;
+
 // A spot pool of one busy Node, g100.
 struct BusySpot : Simulation {
-  BusySpot() {
-    Apply([](Spec& spec) {
+  explicit BusySpot(bool keeps_unhealthy = true) {
+    Apply([&](Spec& spec) {
       spec.compute_class = "spot";
       spec.target_nodes = 1;
-      spec.disable_unhealthy_node_eviction = true;
+      spec.disable_unhealthy_node_eviction = keeps_unhealthy;
     });
     if (!Converge()) std::abort();
     SetActive("g100", true);
@@ -49,6 +52,48 @@ TEST(PreemptedMeanwhile, ADepartureThatWasToldForAnotherCauseIsNotToldAgain) {
   ASSERT_EQ(sim.node("g100")->state, NodeState::kDraining);
   EXPECT_EQ(sim.CountOf("CWNodeMarkedPrepareForTerminate"), told);
   EXPECT_EQ(sim.CountOf("CWNodeDeletionRequestSuccess"), asked);
+}
+
+// A kubelet that is ready again says nothing of the disk for which the Node was given up.
+TEST(PreemptedMeanwhile, ANodeThatDrainsForRepairGoesToRepair) {
+  BusySpot sim(/*keeps_unhealthy=*/false);
+  ASSERT_TRUE(sim.Report("g100", Simulation::O::kUnhealthy, "fan").ok());
+  sim.Pass();
+  sim.After(sim.policy.triage_grace);
+  sim.After(sim.policy.cordon_settle);
+  ASSERT_EQ(sim.node("g100")->state, NodeState::kDraining);
+  ASSERT_EQ(sim.node("g100")->removal_cause, RemovalCause::kRepair);
+  sim.Reclaim("g100", sim.now());
+  sim.Pass();
+  ASSERT_NE(sim.node("g100")->preempt_time, kNever);
+  ASSERT_TRUE(sim.Report("g100", Simulation::O::kRecovered).ok());
+  sim.After(sim.policy.preemption_end);
+  sim.Converge();
+  EXPECT_THAT(sim.broken(), Contains("g100"));
+  EXPECT_THAT(sim.others(), Not(Contains("g100")));
+}
+
+// It is not let stay when it recovers; its work is warned as that of any other.
+TEST(PreemptedMeanwhile, ACordonedNodeThatGoesToAndFroGoesToRepairAfterItsNotice) {
+  BusySpot sim(/*keeps_unhealthy=*/false);
+  for (const auto seen :
+       {Simulation::O::kUnhealthy, Simulation::O::kRecovered, Simulation::O::kUnhealthy}) {
+    ASSERT_TRUE(sim.Report("g100", seen, "fan").ok());
+    sim.Pass();
+  }
+  sim.After(sim.policy.triage_grace);
+  ASSERT_EQ(sim.node("g100")->state, NodeState::kCordoned);
+  sim.Reclaim("g100", sim.now());
+  sim.Pass();
+  ASSERT_TRUE(sim.Report("g100", Simulation::O::kRecovered).ok());
+  sim.After(sim.policy.preemption_notice - absl::Seconds(1));
+  ASSERT_EQ(sim.node("g100")->state, NodeState::kCordoned);
+  sim.After(absl::Seconds(1));
+  ASSERT_EQ(sim.node("g100")->state, NodeState::kDraining);
+  sim.After(sim.policy.preemption_end - sim.policy.preemption_notice);
+  sim.Converge();
+  EXPECT_THAT(sim.broken(), Contains("g100"));
+  EXPECT_THAT(sim.others(), Not(Contains("g100")));
 }
 
 // DrainNodeRequest.force: "at once".

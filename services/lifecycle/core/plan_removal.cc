@@ -77,7 +77,7 @@ bool HasDeadline(const PlanFacts& facts, const Node& node) {
 
 // The drain of a cordoned Node, when its time has come.
 void StartDrain(const PlanFacts& facts, Draft& draft, Node& node) {
-  const bool preempted = node.removal_cause == RemovalCause::kPreemption;
+  const bool preempted = node.preempt_time != kNever;
   const bool evict = HasDeadline(facts, node);
   const absl::Time forced = facts.now + facts.policy.drain_deadline;
   absl::Time from = node.state_time + facts.policy.cordon_settle;
@@ -98,8 +98,8 @@ void StartDrain(const PlanFacts& facts, Draft& draft, Node& node) {
                      absl::StrCat("Node ", node.machine, " is to be preempted."), from);
     }
   }
-  if (node.removal_cause == RemovalCause::kRepair && node.observed.active && !evict && !ordered &&
-      !reserved) {
+  if (node.removal_cause == RemovalCause::kRepair && !preempted && node.observed.active && !evict &&
+      !ordered && !reserved) {
     draft.AddDefer(DeferReason::kWaitsUntilIdle, node.name,
                    absl::StrCat("Node ", node.machine,
                                 " is unhealthy and is replaced once it is idle "
@@ -210,8 +210,8 @@ void CancelRemovals(const PlanFacts& facts, Draft& draft) {
     } else if (node.removal_cause == RemovalCause::kScaleDown && !IsGivenUp(node)) {
       cordoned.push_back(&node);
     }
-    if (node.removal_cause == RemovalCause::kRepair && !node.observed.unhealthy &&
-        !HasRelapsed(node) && !facts.IsUnheld(node)) {
+    if (node.removal_cause == RemovalCause::kRepair && node.preempt_time == kNever &&
+        !node.observed.unhealthy && !HasRelapsed(node) && !facts.IsUnheld(node)) {
       draft.Step(node, NodeEvent::kUncordon, "it is healthy again");
     }
     if (node.removal_cause == RemovalCause::kReservation && node.reserved_desired.empty())
