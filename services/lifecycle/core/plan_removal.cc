@@ -177,6 +177,17 @@ void DeferSurplus(const PlanFacts& facts, Draft& draft, const Removals& removals
                               TextOf(facts.pool.spec.scale_down_strategy), ") or unprotected."));
 }
 
+// Of one that is cordoned: it is well, and its machine is the pool's. While capacity does not say
+// that, one that recovered since was cordoned for its health.
+bool NeedsNoRepair(const PlanFacts& facts, const Node& node) {
+  const Observed& seen = node.observed;
+  const bool well = !seen.unhealthy && !HasRelapsed(node);
+  if (node.removal_cause != RemovalCause::kRepair || node.preempt_time != kNever || !well)
+    return false;
+  if (HeldMachines(facts.answers.claim) != nullptr) return !facts.IsUnheld(node);
+  return seen.healthy_time != kNever && seen.healthy_time >= node.state_time;
+}
+
 // Of the Nodes that are cordoned to go: work came to some, and as many of the others as are missing
 // stay.
 void CancelScaleDown(const PlanFacts& facts, Draft& draft, std::vector<Node*> cordoned) {
@@ -210,10 +221,7 @@ void CancelRemovals(const PlanFacts& facts, Draft& draft) {
     } else if (node.removal_cause == RemovalCause::kScaleDown && !IsGivenUp(node)) {
       cordoned.push_back(&node);
     }
-    if (node.removal_cause == RemovalCause::kRepair && node.preempt_time == kNever &&
-        !node.observed.unhealthy && !HasRelapsed(node) && !facts.IsUnheld(node)) {
-      draft.Step(node, NodeEvent::kUncordon, "it is healthy again");
-    }
+    if (NeedsNoRepair(facts, node)) draft.Step(node, NodeEvent::kUncordon, "it is healthy again");
     if (node.removal_cause == RemovalCause::kReservation && node.reserved_desired.empty())
       LetStay(facts, draft, node, "it stays the organization's");
   }
@@ -230,7 +238,8 @@ bool LetStay(const PlanFacts& facts, Draft& draft, Node& node, absl::string_view
 
 void StartRemovals(const PlanFacts& facts, Draft& draft) {
   const int64_t surplus = draft.KeptNodes() - facts.pool.wanted_nodes();
-  if (surplus <= 0) return;
+  // Else others would go for Nodes that are not the pool's.
+  if (surplus <= 0 || MayHaveUnheld(facts.pool, facts.answers.claim)) return;
   const Removals removals = SelectRemovals(facts.snapshot, draft.Nodes(), surplus, draft.budget);
   for (const DelayedRemoval& delayed : removals.delayed) {
     DeferRemoval(facts, draft, delayed);

@@ -88,6 +88,54 @@ TEST_F(Unheld, AScaleDownTakesNoneOfThem) {
   EXPECT_EQ(sim_.NodeMachines().size(), 14U);
 }
 
+// What was shown stays so, from when it was: nobody else goes, and the grace does not begin anew.
+TEST_F(Unheld, ACallThatIsNotAnsweredTakesNothingBack) {
+  Run(3);
+  sim_.Forget("g101");
+  ASSERT_TRUE(sim_.Converge());
+  sim_.Advance(absl::Minutes(10));
+  sim_.capacity_away = true;
+  sim_.Pass();
+  EXPECT_EQ(sim_.Reason("AtTarget"), "InternalError");
+  for (const std::string& machine : sim_.NodeMachines())
+    EXPECT_EQ(sim_.node(machine)->state, NodeState::kProduction) << machine;
+  sim_.capacity_away = false;
+  ASSERT_TRUE(sim_.Converge());
+  sim_.Advance(kUnheldGrace - absl::Minutes(10));
+  ASSERT_TRUE(sim_.Converge());
+  EXPECT_EQ(sim_.node("g101"), nullptr);
+  ExpectLevel(3);
+}
+
+TEST_F(Unheld, ANodeThatWasGivenUpIsNotBackBecauseACallIsNotAnswered) {
+  Run(3);
+  sim_.Forget("g101");
+  ASSERT_TRUE(sim_.Converge());
+  sim_.Advance(kUnheldGrace);
+  sim_.Pass();
+  ASSERT_EQ(sim_.node("g101")->state, NodeState::kCordoned);
+  sim_.capacity_away = true;
+  sim_.Pass();
+  EXPECT_EQ(sim_.node("g101")->state, NodeState::kCordoned);
+  sim_.capacity_away = false;
+  ASSERT_TRUE(sim_.Converge());
+  EXPECT_EQ(sim_.node("g101"), nullptr);
+  EXPECT_EQ(sim_.pool()->account.given_up.nodes, 1);
+}
+
+TEST_F(Unheld, ANodeThatRecoversIsBackThoughACallIsNotAnswered) {
+  Run(2);
+  ASSERT_TRUE(sim_.Report("g100", Simulation::O::kUnhealthy, "fan").ok());
+  sim_.Pass();
+  sim_.Advance(sim_.policy.triage_grace);
+  sim_.Pass();
+  ASSERT_EQ(sim_.node("g100")->state, NodeState::kCordoned);
+  ASSERT_TRUE(sim_.Report("g100", Simulation::O::kRecovered).ok());
+  sim_.capacity_away = true;
+  sim_.Pass();
+  EXPECT_EQ(sim_.node("g100")->state, NodeState::kProduction);
+}
+
 // Capacity that forgot a pool's claim does not cost it all its Nodes at once.
 TEST_F(Unheld, NotManyGoAtOnce) {
   Run(20);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "services/common/condition_names.h"
+#include "services/lifecycle/core/conditions.h"
 #include "services/lifecycle/core/node_machine.h"
 #include "services/lifecycle/core/victim_racks.h"
 #include "services/lifecycle/core/victims.h"
@@ -89,6 +91,12 @@ bool IsUnheld(const Pool& pool, const Node& node, const PeerReply<ClaimFacts>& c
   const std::vector<std::string>* held = HeldMachines(claim);
   if (pool.deleting() || held == nullptr || IsReturnable(node.state)) return false;
   return !std::binary_search(held->begin(), held->end(), node.machine);
+}
+
+bool MayHaveUnheld(const Pool& pool, const PeerReply<ClaimFacts>& claim) {
+  if (pool.deleting() || !claim.away() || HeldMachines(claim) != nullptr) return false;
+  const Condition* shown = FindCondition(pool.status.conditions, condition::kAtTarget);
+  return shown != nullptr && shown->status == "Unknown";
 }
 
 bool IsGivenUp(const Node& node) {

@@ -39,6 +39,9 @@ struct Removals {
 // deleted pool all go as they do.
 bool IsUnheld(const Pool& pool, const Node& node, const PeerReply<ClaimFacts>& claim);
 
+// Whether AtTarget shows such Nodes (RenderAtTarget), and capacity does not say which they are now.
+bool MayHaveUnheld(const Pool& pool, const PeerReply<ClaimFacts>& claim);
+
 // Whether the cluster autoscaler chose the Node to leave by a scale-down that is under way. It
 // takes its taint off no more: back in service the Node would be of no use.
 bool IsGivenUp(const Node& node);

@@ -255,6 +255,8 @@ void RenderAtTarget(std::vector<Condition>& out, const Snapshot& snapshot,
     out.push_back({condition::kAtTarget, "Unknown", reason::kInternalError,
                    absl::StrCat("Nodes could not be read: capacity does not know machine ",
                                 ListText(lost), " as the NodePool's.")});
+  } else if (MayHaveUnheld(pool, snapshot.answers.claim)) {
+    Keep(out, snapshot, condition::kAtTarget);  // its time counts (LeaveUnheld)
   } else if (counts.present > target) {
     out.push_back(
         {condition::kAtTarget, "False", reason::kOverTarget,
