@@ -9,7 +9,6 @@
 #include "services/common/mutex.h"
 #include "services/configuration/core/decide.h"
 #include "services/configuration/core/limits.h"
-#include "services/configuration/core/settle.h"
 #include "services/configuration/release_rollout_metrics.h"
 #include "services/rpc/metric_family.h"
 #include "services/trace/span.h"
@@ -30,10 +29,7 @@ bool IsOfReleases(absl::Span<const Revised<State::Change>> changes) {
 
 std::vector<prometheus::MetricFamily> ReleaseRolloutMetrics::Collect() const {
   size_t unsettled = 0;
-  const auto count = [&](const Lane& lane) {
-    unsettled = lane.Peek([](const State& state, int64_t) { return UnsettledPools(state); }).size();
-  };
-  if (!lane_.Read(count)) return {};
+  if (!lane_.Read([&](const Lane& lane) { unsettled = unsettled_.Of(lane); })) return {};
   return {
       rpc::Gauge("muster_configuration_unsettled_pools",
                  "Pools that have yet to be looked at after a release came or went.", unsettled),
@@ -48,9 +44,12 @@ ReleaseRollout::ReleaseRollout(Lane* lane)
     : lane_(*lane),
       signal_(std::make_shared<WorkerSignal>()),
       metrics_(std::make_shared<ReleaseRolloutMetrics>(lane)) {
-  lane_.Subscribe([signal = signal_](absl::Span<const Revised<State::Change>> changes) {
-    if (IsOfReleases(changes)) signal->Wake();
-  });
+  lane_.Subscribe(
+      [signal = signal_, metrics = metrics_](absl::Span<const Revised<State::Change>> changes) {
+        if (!IsOfReleases(changes)) return;
+        metrics->ReleasesChanged();
+        signal->Wake();
+      });
   thread_ = std::thread([this] { Run(); });
 }
 
@@ -68,8 +67,7 @@ void ReleaseRollout::Run() {
 }
 
 bool ReleaseRollout::RollOut() {
-  const std::vector<std::string> keys =
-      lane_.Peek([](const State& state, int64_t) { return UnsettledPools(state); });
+  const std::vector<std::string> keys = UnsettledPools(lane_);
   if (keys.empty()) return true;
   const trace::Work work("configuration settle");
   for (size_t at = 0; at < keys.size(); at += kMaxSettled) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "services/common/detachable.h"
+#include "services/configuration/core/settle.h"
 #include "services/configuration/store/lane.h"
 
 namespace muster::configuration {
@@ -20,6 +21,7 @@ class ReleaseRolloutMetrics final : public prometheus::Collectable {
 
   // The lane is going away: from here on nothing is shown.
   void Detach() { lane_.Detach(); }
+  void ReleasesChanged() { unsettled_.ReleasesChanged(); }
   void BatchDone(size_t changed) {
     ++batches_;
     changed_ += static_cast<int64_t>(changed);
@@ -29,6 +31,7 @@ class ReleaseRolloutMetrics final : public prometheus::Collectable {
 
  private:
   Detachable<Lane> lane_;
+  mutable UnsettledCount unsettled_;
   std::atomic<int64_t> batches_ = 0;
   std::atomic<int64_t> changed_ = 0;
 };

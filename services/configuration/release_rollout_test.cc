@@ -89,9 +89,7 @@ TEST_F(ReleaseRolloutTest, GoesOnAfterARestart) {
         },
         [&](const absl::Status& status, int64_t) { done.set_value(status); });
     ASSERT_THAT(done.get_future().get(), IsOk());
-    EXPECT_EQ(
-        (*lane)->Peek([](const State& state, int64_t) { return UnsettledPools(state); }).size(),
-        20u);
+    EXPECT_EQ(UnsettledPools(**lane).size(), 20u);
   }
   Start();
   AwaitPending(20);

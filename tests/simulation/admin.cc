@@ -3,6 +3,7 @@
 #include <iterator>
 #include <limits>
 
+#include "services/common/fake_memory.h"
 #include "services/configuration/core/settle.h"
 #include "services/lifecycle/core/names.h"
 #include "tests/simulation/scene.h"
@@ -198,7 +199,7 @@ void World::Withdraw() {
 }
 
 bool World::SettleConfigurations(bool all) {
-  configuration::SettlePools command{UnsettledPools(cloud_.configuration.state())};
+  configuration::SettlePools command{UnsettledPools(FakeMemory(cloud_.configuration.state()))};
   if (command.keys.empty()) return false;
   if (!all) command.keys.resize(static_cast<size_t>(dice_.Roll(2)) + command.keys.size() / 2);
   cloud_.configuration.Run(command, cloud_.now);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "services/common/fake_memory.h"
 #include "services/common/generation.h"
 #include "services/configuration/core/settle.h"
 #include "services/lifecycle/core/names.h"
@@ -199,7 +200,7 @@ bool Town::ActAsAgents() {
     }
     for (const auto& report : reports) moved |= Run(report).ok();
   }
-  configuration::SettlePools settle{UnsettledPools(cloud.configuration.state())};
+  configuration::SettlePools settle{UnsettledPools(FakeMemory(cloud.configuration.state()))};
   if (!settle.keys.empty()) cloud.configuration.Run(settle, cloud.now);
   return moved || !settle.keys.empty();
 }

@@ -1,6 +1,5 @@
 #include "services/configuration/core/decide.h"
 
-#include <map>
 #include <string>
 #include <utility>
 
@@ -76,15 +75,14 @@ absl::Status Decide(StagedState<State>& staged, const DeleteRelease& command, ab
 }
 
 size_t Decide(StagedState<State>& staged, const SettlePools& command, absl::Time now) {
-  std::map<Wants, Resolution> resolved;
+  Resolutions resolutions;
   size_t changed = 0;
   for (const std::string& key : command.keys) {
     const PoolConfiguration* pool = staged.state().table<PoolConfiguration>().Find(key);
     if (pool == nullptr) continue;
-    const auto [entry, fresh] = resolved.try_emplace(WantsOf(pool->spec));
-    if (fresh) entry->second = Resolve(staged.state(), entry->first);
-    if (IsSettled(staged.state(), *pool, entry->second)) continue;
-    Settle(staged, *pool, entry->second, Trigger::kUpstream, now);
+    const Resolution& resolution = resolutions.Of(staged.state(), *pool);
+    if (IsSettled(staged.state(), *pool, resolution)) continue;
+    Settle(staged, *pool, resolution, Trigger::kUpstream, now);
     ++changed;
   }
   return changed;

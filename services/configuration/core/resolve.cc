@@ -108,4 +108,10 @@ Resolution Resolve(const State& state, const Wants& wants) {
   return answer;
 }
 
+const Resolution& Resolutions::Of(const State& state, const PoolConfiguration& pool) {
+  const auto [entry, fresh] = resolved_.try_emplace(WantsOf(pool.spec));
+  if (fresh) entry->second = Resolve(state, entry->first);
+  return entry->second;
+}
+
 }  // namespace muster::configuration

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 
 #include "services/configuration/core/state.h"
@@ -20,5 +21,14 @@ struct Resolution {
 // The newest release of each component that fits; an image and a kernel that are named, by that
 // name. A problem names what there is instead. Pure; O(log releases).
 Resolution Resolve(const State& state, const Wants& wants);
+
+// What many pools' wants come to: each distinct one is resolved once, with the releases of then.
+class Resolutions {
+ public:
+  const Resolution& Of(const State& state, const PoolConfiguration& pool);
+
+ private:
+  std::map<Wants, Resolution> resolved_;
+};
 
 }  // namespace muster::configuration

@@ -33,16 +33,4 @@ bool IsSettled(const State& state, const PoolConfiguration& pool, const Resoluti
               absl::InfinitePast()) == pool;
 }
 
-std::vector<std::string> UnsettledPools(const State& state) {
-  std::vector<std::string> keys;
-  const Table<PoolConfiguration>& pools = state.table<PoolConfiguration>();
-  for (const auto& [wants, followers] : state.followers()) {
-    const Resolution resolution = Resolve(state, wants);
-    for (const std::string& key : followers) {
-      if (!IsSettled(state, *pools.Find(key), resolution)) keys.push_back(key);
-    }
-  }
-  return keys;
-}
-
 }  // namespace muster::configuration

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "services/common/fake_memory.h"
 #include "services/configuration/core/test_world.h"
 
 namespace muster::configuration {
@@ -29,10 +30,10 @@ TEST(SettleTest, TenThousandPoolsInBoundedBatches) {
     (void)world.Run(Sync(absl::StrCat("cpu-", i), {}));
     (void)world.Run(Sync(absl::StrCat("named-", i), {.image_name = "mine"}));
   }
-  EXPECT_TRUE(UnsettledPools(world.state).empty());
+  EXPECT_TRUE(UnsettledPools(FakeMemory(world.state)).empty());
   (void)world.Run(PublishRelease{Channel::kStable, Component::kGpuDriver, "580.1"});
   EXPECT_EQ(world.written, 1u);
-  EXPECT_EQ(UnsettledPools(world.state).size(), 2'500u);
+  EXPECT_EQ(UnsettledPools(FakeMemory(world.state)).size(), 2'500u);
   EXPECT_EQ(world.SettleAll(), 5u);
   EXPECT_EQ(world.written, 2'501u);  // the pools and one profile
   EXPECT_EQ(world.SettleAll(), 0u);
@@ -61,7 +62,7 @@ TEST(SettleTest, PiecesComeToTheSame) {
   (void)whole.Run(release);
   (void)pieces.Run(release);
   EXPECT_EQ(whole.SettleAll(), 1u);
-  const std::vector<std::string> keys = UnsettledPools(pieces.state);
+  const std::vector<std::string> keys = UnsettledPools(FakeMemory(pieces.state));
   ASSERT_EQ(keys.size(), 50u);
   for (size_t i = keys.size(); i-- > 0;) (void)pieces.Run(SettlePools{{keys[i], keys[49]}});
   for (int i = 0; i < 50; ++i) {
@@ -74,6 +75,68 @@ TEST(SettleTest, APoolThatIsGoneIsLeftOut) {
   World world = Basics();
   EXPECT_EQ(world.Run(SettlePools{{"poolConfigurations/gone"}}), 0u);
   EXPECT_EQ(world.written, 0u);
+}
+
+// Counts how often it is looked at.
+struct CountedMemory {
+  const State& state;
+  mutable int looks = 0;
+
+  template <class F>
+  auto Peek(F f) const {
+    ++looks;
+    return f(state, int64_t{0});
+  }
+};
+
+TEST(UnsettledCountTest, LooksForThemOnlyWhileThereMayBeSome) {
+  World world = Basics();
+  for (const char* uid : {"a", "b", "c"}) (void)world.Run(Sync(uid, {.gpu = true}));
+  CountedMemory memory{world.state};
+  UnsettledCount count;
+  EXPECT_EQ(count.Of(memory), 0u);
+  EXPECT_EQ(memory.looks, 1);
+
+  (void)world.Run(PublishRelease{Channel::kStable, Component::kGpuDriver, "580.1"});
+  count.ReleasesChanged();
+  EXPECT_EQ(count.Of(memory), 3u);
+  (void)world.Run(SettlePools{{PoolConfigurationName("a"), PoolConfigurationName("b")}});
+  EXPECT_EQ(count.Of(memory), 1u);
+  (void)world.SettleAll();
+  EXPECT_EQ(count.Of(memory), 0u);
+  EXPECT_EQ(memory.looks, 4);
+
+  // What else becomes of a pool leaves it settled: nobody has to look.
+  (void)world.Run(OrderPool{"a", OrderKind::kPromote, "pending"});
+  (void)world.Run(OrderPool{"a", OrderKind::kRollback, "previous"});
+  EXPECT_FALSE(world.Pool("a")->pinned.empty());
+  (void)world.Run(Sync("b", {.strategy = Strategy::kAlways}));
+  (void)world.Run(SyncPool{.pool_uid = "c", .generation = 1, .release = true});
+  EXPECT_EQ(count.Of(memory), 0u);
+  EXPECT_EQ(memory.looks, 4);
+  EXPECT_TRUE(UnsettledPools(memory).empty());
+}
+
+// A release comes once it was looked through.
+struct ChangingMemory {
+  World& world;
+  UnsettledCount& count;
+
+  template <class F>
+  auto Peek(F f) const {
+    std::string after = f(world.state, int64_t{0});
+    (void)world.Run(PublishRelease{Channel::kStable, Component::kGpuDriver, "580.1"});
+    count.ReleasesChanged();
+    return after;
+  }
+};
+
+TEST(UnsettledCountTest, AReleaseThatComesMeanwhileIsForTheNextLook) {
+  World world = Basics();
+  (void)world.Run(Sync("a", {.gpu = true}));
+  UnsettledCount count;
+  EXPECT_EQ(count.Of(ChangingMemory{world, count}), 0u);
+  EXPECT_EQ(count.Of(FakeMemory(world.state)), 1u);
 }
 
 }  // namespace

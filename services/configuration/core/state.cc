@@ -78,17 +78,7 @@ void State::Reindex(const Release* before, const Release* after) {
 
 void State::Reindex(const NodeProfile*, const NodeProfile*) {}
 
-void State::Reindex(const PoolConfiguration* before, const PoolConfiguration* after) {
-  if (before != nullptr && after != nullptr && before->spec == after->spec) return;
-  if (before != nullptr) {
-    const auto it = followers_.find(WantsOf(before->spec));
-    if (it != followers_.end()) {
-      it->second.erase(before->Key());
-      if (it->second.empty()) followers_.erase(it);
-    }
-  }
-  if (after != nullptr) followers_[WantsOf(after->spec)].insert(after->Key());
-}
+void State::Reindex(const PoolConfiguration*, const PoolConfiguration*) {}
 
 void State::Reindex(const ReleasedPool* before, const ReleasedPool* after) {
   released_.Reindex(before, after);

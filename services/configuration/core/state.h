@@ -13,7 +13,6 @@
 #include "services/common/state.h"
 #include "services/configuration/core/types.h"
 #include "services/configuration/core/version.h"
-#include "services/configuration/core/wants.h"
 
 namespace muster::configuration {
 
@@ -29,9 +28,6 @@ class State
   State& operator=(State&&) noexcept;
   ~State();
 
-  // The pools that want the same: their keys, in order.
-  using Followers = std::map<Wants, std::set<std::string>>;
-
   // The newest release in force of the component whose version begins with `prefix`; null when
   // there is none. O(log releases).
   const Version* Newest(Channel channel, Component component,
@@ -41,9 +37,6 @@ class State
   // of versions, each once; with 0 their texts, and then the names. O(most log releases).
   std::vector<std::string> Offered(Channel channel, Component component, size_t numbers,
                                    size_t most) const;
-
-  // Each distinct want with its pools; none without a pool.
-  const Followers& followers() const { return followers_; }
 
   const ReleasedByTime& released() const { return released_; }
   const KeptByTime& kept() const { return kept_; }
@@ -57,7 +50,6 @@ class State
  private:
   std::map<std::pair<Channel, Component>, std::set<Version>> versions_;
   std::map<std::pair<Channel, Component>, std::set<std::string>> labels_;  // that are no versions
-  Followers followers_;
   ReleasedByTime released_;
   KeptByTime kept_;
 };

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "services/common/fake_memory.h"
 #include "services/common/state.h"
 #include "services/configuration/core/decide.h"
 #include "services/configuration/core/limits.h"
@@ -44,7 +45,7 @@ struct World {
   // Settles all pools in batches of `batch`. Returns how many batches there were; `written` is what
   // they wrote.
   size_t SettleAll(size_t batch = kMaxSettled) {
-    const std::vector<std::string> keys = UnsettledPools(state);
+    const std::vector<std::string> keys = UnsettledPools(FakeMemory(state));
     size_t batches = 0;
     size_t sum = 0;
     for (size_t at = 0; at < keys.size(); at += batch, ++batches) {
@@ -104,12 +105,12 @@ inline bool SameRow(const Revised<State::Change>& a, const Revised<State::Change
       a.change.row);
 }
 
-// Equal rows, equal revisions, equal followers.
+// Equal rows, equal revisions.
 inline bool SameState(const State& a, const State& b) {
   const auto rows = Rows(a);
   const auto others = Rows(b);
   return std::equal(rows.begin(), rows.end(), others.begin(), others.end(), SameRow) &&
-         a.followers() == b.followers() && a.released() == b.released();
+         a.released() == b.released();
 }
 
 }  // namespace muster::configuration
