@@ -4,13 +4,12 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
-#include <memory>
 #include <optional>
 #include <string>
 
-#include "absl/strings/str_cat.h"
 #include "muster/lifecycle/v1/lifecycle_service.grpc.pb.h"
 #include "services/common/mutex.h"
+#include "services/kubernetes/fake_muster.h"
 #include "tests/testing/status_matchers.h"
 
 namespace muster::kubernetes {
@@ -79,47 +78,32 @@ class FakeLifecycle final : public lifecycle::v1::LifecycleService::Service {
 
 class EnsureClusterTest : public ::testing::Test {
  protected:
-  EnsureClusterTest() {
-    int port = 0;
-    grpc::ServerBuilder builder;
-    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
-    builder.RegisterService(&service_);
-    server_ = builder.BuildAndStart();
-    client_ = std::make_unique<MusterClient>(
-        MusterClient::Options{absl::StrCat("127.0.0.1:", port), "acme", "c1"});
-  }
-  ~EnsureClusterTest() override {
-    client_->Stop();
-    server_->Shutdown();
-  }
-
   FakeLifecycle service_;
-  std::unique_ptr<MusterClient> client_;
-  std::unique_ptr<grpc::Server> server_;
+  FakeMuster muster_{&service_};
 };
 
 TEST_F(EnsureClusterTest, MakesTheClusterThatIsNotThere) {
-  EXPECT_THAT(client_->EnsureCluster("RNO2A", ""), IsOk());
+  EXPECT_THAT(muster_.client().EnsureCluster("RNO2A", ""), IsOk());
   EXPECT_TRUE(service_.has_cluster());
 }
 
 TEST_F(EnsureClusterTest, AVersionThatChangesMeanwhileStands) {
   service_.Set(MakeCluster("1.32"));
   service_.ChangeAfterNextGet(MakeCluster("1.33"));
-  EXPECT_THAT(client_->EnsureCluster("RNO2A", ""), IsOk());
+  EXPECT_THAT(muster_.client().EnsureCluster("RNO2A", ""), IsOk());
   EXPECT_EQ(service_.version(), "1.33");
 }
 
 TEST_F(EnsureClusterTest, AVersionThatIsGivenIsWritten) {
   service_.Set(MakeCluster("1.32"));
-  EXPECT_THAT(client_->EnsureCluster("RNO2A", "1.33"), IsOk());
+  EXPECT_THAT(muster_.client().EnsureCluster("RNO2A", "1.33"), IsOk());
   EXPECT_EQ(service_.version(), "1.33");
 }
 
 TEST_F(EnsureClusterTest, OneInAnotherZoneIsRefusedWhateverItsVersion) {
   service_.Set(MakeCluster("1.32"));
   for (const char* version : {"", "1.33"}) {
-    EXPECT_THAT(client_->EnsureCluster("LAS1A", version),
+    EXPECT_THAT(muster_.client().EnsureCluster("LAS1A", version),
                 StatusIs(absl::StatusCode::kFailedPrecondition));
   }
   EXPECT_EQ(service_.version(), "1.32");

@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "muster/lifecycle/v1/lifecycle_service.grpc.pb.h"
+#include "services/kubernetes/fake_muster.h"
 
 namespace muster::kubernetes {
 namespace {
@@ -65,15 +66,8 @@ class ReporterTest : public ::testing::Test {
   using Told = std::vector<std::pair<std::string, absl::Duration>>;
 
   ReporterTest() {
-    int port = 0;
-    grpc::ServerBuilder builder;
-    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
-    builder.RegisterService(&service_);
-    server_ = builder.BuildAndStart();
-    client_ = std::make_unique<MusterClient>(
-        MusterClient::Options{absl::StrCat("127.0.0.1:", port), "acme", "c1"});
     reporter_ = std::make_unique<Reporter>(
-        client_.get(), [this](const std::string& machine, absl::Duration pause) {
+        &muster_.client(), [this](const std::string& machine, absl::Duration pause) {
           MutexLock lock(mutex_);
           told_.emplace_back(machine, pause);
           changed_.SignalAll();
@@ -81,9 +75,8 @@ class ReporterTest : public ::testing::Test {
   }
   ~ReporterTest() override {
     service_.Set(true);
-    client_->Stop();
+    muster_.client().Stop();
     reporter_->Stop();
-    server_->Shutdown();
   }
 
   static std::vector<NodeReport> MakeReports(const std::string& node,
@@ -107,10 +100,9 @@ class ReporterTest : public ::testing::Test {
 
   FakeLifecycle service_;
   std::unique_ptr<Reporter> reporter_;
-  std::unique_ptr<MusterClient> client_;
 
  private:
-  std::unique_ptr<grpc::Server> server_;
+  FakeMuster muster_{&service_};
   Mutex mutex_;
   CondVar changed_;
   Told told_ MUSTER_GUARDED_BY(mutex_);

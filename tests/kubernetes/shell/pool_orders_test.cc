@@ -17,6 +17,7 @@
 #include "services/common/condition_names.h"
 #include "services/common/mutex.h"
 #include "services/kubernetes/core/names.h"
+#include "services/kubernetes/fake_muster.h"
 #include "services/kubernetes/pool_reconciler.h"
 #include "tests/kubernetes/fake_api_server/fake_api_server.h"
 #include "tests/testing/patience.h"
@@ -109,30 +110,21 @@ class ConfigurationOfPool final : public configuration::v1::ConfigurationService
 class PoolOrdersTest : public ::testing::Test {
  protected:
   PoolOrdersTest() {
-    int port = 0;
-    grpc::ServerBuilder builder;
-    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
-    builder.RegisterService(&lifecycle_);
-    builder.RegisterService(&configuration_);
-    server_ = builder.BuildAndStart();
-    muster_ = std::make_unique<kubernetes::MusterClient>(
-        kubernetes::MusterClient::Options{absl::StrCat("127.0.0.1:", port), "acme", "c1"});
     api_ = *Client::Create({.server = api_server_.url()}, {.user_agent = "adapter"});
     writer_ = std::make_unique<kubernetes::Writer>(api_.get());
     kubernetes::EventMirror::Options options{.instance = "adapter"};
     options.node_of = [](const std::string&) { return kubernetes::EventNode(); };
     events_ = std::make_unique<kubernetes::EventMirror>(api_.get(), &metrics_, options);
     identity_ = std::make_unique<kubernetes::Identity>(kubernetes::Identity::Parts{
-        .api = api_.get(), .muster = muster_.get(), .metrics = &metrics_});
+        .api = api_.get(), .muster = &muster_.client(), .metrics = &metrics_});
     history_.Enter("h");
     Restart();
     MakePool();
   }
   ~PoolOrdersTest() override {
     api_->Stop();
-    muster_->Stop();
+    muster_.client().Stop();
     events_->Stop();
-    server_->Shutdown();
   }
 
   // The adapter knows no longer what it did.
@@ -141,7 +133,7 @@ class PoolOrdersTest : public ::testing::Test {
         kubernetes::PoolReconciler::Parts{.api = api_.get(),
                                           .writer = writer_.get(),
                                           .cluster = &cluster_,
-                                          .muster = muster_.get(),
+                                          .muster = &muster_.client(),
                                           .known = &known_,
                                           .events = events_.get(),
                                           .metrics = &metrics_,
@@ -207,7 +199,7 @@ class PoolOrdersTest : public ::testing::Test {
          {"metadata", {{"name", kPool}, {"finalizers", Json::array({kubernetes::kFinalizer})}}},
          {"spec", {{"instanceType", "gd-8xa100-i128"}, {"targetNodes", 1}}}}));
     NodePool& pool = *told_.mutable_node_pool();
-    pool.set_name(muster_->PoolName(kPool));
+    pool.set_name(muster_.client().PoolName(kPool));
     pool.set_uid(made["metadata"]["uid"].get<std::string>());
     pool.set_generation(1);
     pool.set_object_generation(1);
@@ -230,8 +222,7 @@ class PoolOrdersTest : public ::testing::Test {
   kubernetes::History history_{{.metrics = &metrics_}};
   kubernetes::Brake brake_{{.metrics = &metrics_, .history = &history_}};
   kubernetes::MetadataRefusals refusals_;
-  std::unique_ptr<grpc::Server> server_;
-  std::unique_ptr<kubernetes::MusterClient> muster_;
+  kubernetes::FakeMuster muster_{&lifecycle_, &configuration_};
   std::unique_ptr<Client> api_;
   std::unique_ptr<kubernetes::Writer> writer_;
   std::unique_ptr<kubernetes::EventMirror> events_;
