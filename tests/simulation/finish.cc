@@ -220,7 +220,8 @@ void World::CheckPool(const Pool& pool) {
   fail("queued_nodes", pool.status.queued_nodes, std::max(outstanding, unasked));
   fail("machines held", static_cast<int64_t>(view.machines.size()), size);
   if (ReasonOf(pool.status.conditions, "Validated") != "Valid") {
-    const bool unmet = !pool.spec.node_affinity.empty() && view.matching == 0;
+    const bool unmet =
+        !pool.spec.node_affinity.empty() && view.matching == 0 && view.matching_in_repair == 0;
     return fail("valid", pool.spec.instance_type == "unknown-type" || unmet ? 1 : 0, 1);
   }
   if (pool.deleting()) return checker_.Fail(absl::StrCat("at rest, ", pool.name, ": still there"));

@@ -99,11 +99,11 @@ class Sayings {
     return cloud_.configuration.state().table<configuration::PoolConfiguration>().Find(
         configuration::PoolConfiguration{.pool_uid = pool_.uid}.Key());
   }
-  // No machine in service matches.
+  // No machine matches, in service or in repair.
   bool IsUnmet() const {
     if (pool_.spec.node_affinity.empty() || claim_ == nullptr) return false;
     const capacity::ClaimView view = ViewOf(cloud_.capacity.state(), *claim_);
-    return view.in_service > 0 && view.matching == 0;
+    return view.in_service > 0 && view.matching == 0 && view.matching_in_repair == 0;
   }
 
   void Validated() {
