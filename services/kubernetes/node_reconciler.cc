@@ -11,7 +11,6 @@
 #include "absl/time/clock.h"
 #include "services/common/log.h"
 #include "services/common/status_macros.h"
-#include "services/common/steady_clock.h"
 #include "services/kubernetes/core/names.h"
 #include "services/kubernetes/core/node_metadata.h"
 
@@ -101,7 +100,7 @@ Outcome NodeReconciler::Reconcile(const std::string& machine) {
   const auto node = parts_.known->NodeOf(machine);
   if (node == nullptr) return ReconcileUnknown(machine, object.get(), nullptr);
   NodeFacts facts{.node = node.get(), .object = object.get(), .now = absl::Now()};
-  const absl::Duration steady = TheSteadyClock()->Now();
+  const absl::Duration steady = parts_.steady->Now();
   if (object != nullptr) {
     if (const auto done = CheckLife(here, machine, facts)) return *done;
   }
@@ -149,23 +148,36 @@ absl::Status NodeReconciler::Confirm(const Node& node, const NodeObject* object,
 }
 
 absl::Status NodeReconciler::ConfirmAbsent(const Node& node, const std::string& name) {
+  const std::string& machine = node.machine();
   bool there = false;
-  const auto take = [&](const Json& json) {
-    const NodeObject found = ReadNode(json);
-    if (ProviderMachine(found) != node.machine() && found.name != node.machine()) return;
-    parts_.cluster->nodes().Put(json);
-    there = true;
-  };
-  for (const std::string& each : std::set<std::string>{node.machine(), name}) {
+  for (const std::string& each : std::set<std::string>{machine, name}) {
     const auto named = parts_.api->Get(absl::StrCat(kNodesPath, "/", each));
-    if (named.ok()) take(*named);
     if (!named.ok() && !absl::IsNotFound(named.status())) return named.status();
+    if (!named.ok()) continue;
+    const NodeObject found = ReadNode(*named);
+    if (ProviderMachine(found) != machine && found.name != machine) continue;
+    parts_.cluster->nodes().Put(*named);
+    there = true;
   }
+  // Under a name that nobody knows.
   if (!there) {
-    const std::string selector = absl::StrCat(kPoolUidLabel, "=", node.pool_uid());
-    RETURN_IF_ERROR(parts_.api->List(kNodesPath, {{"labelSelector", selector}}, take).status());
+    ASSIGN_OR_RETURN(there, lists_.Has(node.pool_uid(), machine));
   }
   return there ? absl::AbortedError("the Node is there") : parts_.identity->Confirm();
+}
+
+absl::StatusOr<NodeLists::Machines> NodeReconciler::ListNodes(const std::string& pool_uid) {
+  NodeLists::Machines machines;
+  const auto take = [&](const Json& json) {
+    const NodeObject node = ReadNode(json);
+    machines.insert({ProviderMachine(node), node.name});
+    parts_.cluster->nodes().Put(json);
+  };
+  const std::string selector = absl::StrCat(kPoolUidLabel, "=", pool_uid);
+  RETURN_IF_ERROR(parts_.api->List(kNodesPath, {{"labelSelector", selector}}, take).status());
+  // By the end of it the server may be another one than those who use it then ask.
+  RETURN_IF_ERROR(parts_.identity->Confirm());
+  return machines;
 }
 
 absl::Status NodeReconciler::ConfirmNoWork(const NodeObject* object, const std::string& name) {

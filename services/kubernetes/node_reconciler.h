@@ -8,9 +8,11 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "muster/lifecycle/v1/lifecycle.pb.h"
 #include "services/common/mutex.h"
+#include "services/common/steady_clock.h"
 #include "services/kubernetes/brake.h"
 #include "services/kubernetes/cluster_view.h"
 #include "services/kubernetes/controller.h"
@@ -21,6 +23,7 @@
 #include "services/kubernetes/metadata_refusals.h"
 #include "services/kubernetes/muster_client.h"
 #include "services/kubernetes/muster_view.h"
+#include "services/kubernetes/node_lists.h"
 #include "services/kubernetes/reporter.h"
 #include "services/kubernetes/writer.h"
 
@@ -47,8 +50,12 @@ class NodeReconciler {
     std::function<void(const std::string& pool)> refusals_turned = {};
     // A v1 Node shows otherwise whether it has work.
     std::function<void(const std::string& node, const std::string& message)> work_turned = {};
+    const SteadyClock* steady = TheSteadyClock();
   };
-  explicit NodeReconciler(Parts parts) : parts_(std::move(parts)) {}
+  explicit NodeReconciler(Parts parts)
+      : parts_(std::move(parts)),
+        lists_([this](const std::string& pool_uid) { return ListNodes(pool_uid); }, parts_.steady) {
+  }
 
   Outcome Reconcile(const std::string& machine);
 
@@ -84,6 +91,8 @@ class NodeReconciler {
   absl::Status Confirm(const lifecycle::v1::Node& node, const NodeObject* object,
                        const std::string& name, const NodePlan& plan);
   absl::Status ConfirmAbsent(const lifecycle::v1::Node& node, const std::string& name);
+  // Shows what it lists to the cluster's view.
+  absl::StatusOr<NodeLists::Machines> ListNodes(const std::string& pool_uid);
   absl::Status ConfirmNoWork(const NodeObject* object, const std::string& name);
   absl::Status Write(const lifecycle::v1::Node& node, const NodeObject& object,
                      const NodePlan& plan);
@@ -91,7 +100,7 @@ class NodeReconciler {
   absl::Status Patch(PatchType type, const std::string& path, const Json& patch);
   absl::Status Delete(const NodeObject& object);
   void Turned(const MetadataRefusals::Turned& pools);
-  // Asks Pods to leave that were not asked yet. Again after that time. `steady`: of TheSteadyClock.
+  // Asks Pods to leave that were not asked yet. Again after that time. `steady`: of the steady clock.
   absl::Duration Drain(const lifecycle::v1::Node& node, const std::vector<PodObject>& pods,
                        absl::Duration steady, Memory& memory);
   absl::Status Evict(const PodEviction& eviction);
@@ -101,6 +110,7 @@ class NodeReconciler {
   void ForgetMachine(const std::string& machine);
 
   const Parts parts_;
+  NodeLists lists_;
   Mutex mutex_;
   absl::flat_hash_map<std::string, Memory> memories_ MUSTER_GUARDED_BY(mutex_);
 };

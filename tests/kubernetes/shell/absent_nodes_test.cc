@@ -1,0 +1,170 @@
+#include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "muster/lifecycle/v1/lifecycle_service.grpc.pb.h"
+#include "prometheus/registry.h"
+#include "services/common/mutex.h"
+#include "services/common/steady_clock.h"
+#include "services/kubernetes/core/names.h"
+#include "services/kubernetes/fake_muster.h"
+#include "services/kubernetes/node_reconciler.h"
+#include "tests/kubernetes/fake_api_server/fake_api_server.h"
+#include "tests/testing/patience.h"
+
+namespace muster::testing {
+namespace {
+
+using lifecycle::v1::LifecycleService;
+
+constexpr int kLost = 100;
+
+// Has no cluster, and takes every report.
+class LifecycleOfReports final : public LifecycleService::Service {
+ public:
+  grpc::Status GetCluster(grpc::ServerContext*, const lifecycle::v1::GetClusterRequest*,
+                          lifecycle::v1::Cluster*) override {
+    return {grpc::StatusCode::NOT_FOUND, "no such cluster"};
+  }
+  grpc::Status ReportNodes(grpc::ServerContext*, const lifecycle::v1::ReportNodesRequest* request,
+                           lifecycle::v1::ReportNodesResponse* response) override {
+    MutexLock lock(mutex_);
+    for (const lifecycle::v1::NodeReport& report : request->reports()) {
+      if (report.observation() == lifecycle::v1::NodeReport::OBSERVATION_UNHEALTHY)
+        unhealthy_.insert(report.node());
+      response->add_results();
+    }
+    return grpc::Status::OK;
+  }
+
+  // Names of Nodes.
+  std::set<std::string> unhealthy() const {
+    MutexLock lock(mutex_);
+    return unhealthy_;
+  }
+
+ private:
+  mutable Mutex mutex_;
+  std::set<std::string> unhealthy_ MUSTER_GUARDED_BY(mutex_);
+};
+
+// A pool of machines in production, m0 and so on, none of which is seen in the cluster.
+class AbsentNodesTest : public ::testing::Test {
+ protected:
+  AbsentNodesTest() {
+    history_.Enter("h");
+    reporter_.Start();
+    EXPECT_TRUE(identity_.Admit().ok());
+    for (int i = 0; i < kLost; ++i) {
+      lifecycle::v1::WatchLifecycleResponse told;
+      told.mutable_node()->set_name(NameOf(i));
+      told.mutable_node()->set_machine(MachineOf(i));
+      told.mutable_node()->set_pool_uid("a-uid");
+      told.mutable_node()->set_state(lifecycle::v1::Node::STATE_PRODUCTION);
+      known_.Take(told, absl::Now());
+    }
+  }
+  ~AbsentNodesTest() override {
+    api_->Stop();
+    muster_.client().Stop();
+    reporter_.Stop();
+  }
+
+  static std::string MachineOf(int i) { return absl::StrCat("m", i); }
+  std::string NameOf(int i) {
+    return absl::StrCat(muster_.client().PoolName("a"), "/nodes/", MachineOf(i));
+  }
+  // A v1 Node of the pool that no watch has told of.
+  void Register(const std::string& name, const std::string& machine) {
+    const auto made = api_->Create(
+        kubernetes::kNodesPath,
+        {{"apiVersion", "v1"},
+         {"kind", "Node"},
+         {"metadata", {{"name", name}, {"labels", {{kubernetes::kPoolUidLabel, "a-uid"}}}}},
+         {"spec", {{"providerID", absl::StrCat("muster://RNO2A/", machine)}}}});
+    ASSERT_TRUE(made.ok()) << made.status();
+  }
+  absl::Status Reconcile(int i) { return reconciler_.Reconcile(MachineOf(i)).status; }
+  // Of v1 Nodes.
+  int64_t Lists() const {
+    const auto requests = api_server_.requests();
+    return std::count_if(requests.begin(), requests.end(), [](const RecordedRequest& request) {
+      return request.verb == "LIST" && request.path == kubernetes::kNodesPath;
+    });
+  }
+  void AwaitUnhealthy(size_t nodes) {
+    Until([&] { return lifecycle_.unhealthy().size() >= nodes; }, "the reports");
+  }
+
+  LifecycleOfReports lifecycle_;
+  kubernetes::FakeMuster muster_{&lifecycle_};
+  FakeApiServer api_server_;
+  std::unique_ptr<kubernetes::Client> api_ =
+      *kubernetes::Client::Create({.server = api_server_.url()}, {.user_agent = "adapter"});
+  FakeSteadyClock clock_;
+  prometheus::Registry registry_;
+  kubernetes::Metrics metrics_{registry_, "host"};
+  kubernetes::ClusterView cluster_{{.node_pool = [](const std::string&) {},
+                                    .machine = [](const std::string&) {},
+                                    .name_space = [](const std::string&) {}}};
+  kubernetes::MusterView known_{{.node_pool = [](const std::string&) {},
+                                 .machine = [](const std::string&) {},
+                                 .event = [](const lifecycle::v1::Event&) {},
+                                 .history = [](const std::optional<std::string>&) {}}};
+  kubernetes::History history_{{.metrics = &metrics_}};
+  kubernetes::Identity identity_{
+      {.api = api_.get(), .muster = &muster_.client(), .metrics = &metrics_}};
+  kubernetes::Reporter reporter_{&muster_.client(), [](const std::string&, absl::Duration) {}};
+  kubernetes::MetadataRefusals refusals_;
+  kubernetes::NodeReconciler reconciler_{{.api = api_.get(),
+                                          .cluster = &cluster_,
+                                          .muster = &muster_.client(),
+                                          .known = &known_,
+                                          .reporter = &reporter_,
+                                          .history = &history_,
+                                          .identity = &identity_,
+                                          .refusals = &refusals_,
+                                          .metadata_turned = [](const std::string&) {},
+                                          .refusals_turned = [](const std::string&) {},
+                                          .steady = &clock_}};
+};
+
+TEST_F(AbsentNodesTest, ManyOfAPoolAreLookedUpInOneList) {
+  for (int i = 0; i < 3; ++i) Register(absl::StrCat("other", i), absl::StrCat("o", i));
+  for (int i = 0; i < kLost; ++i) EXPECT_TRUE(Reconcile(i).ok()) << i;
+  AwaitUnhealthy(kLost);
+  EXPECT_EQ(Lists(), 1);
+}
+
+TEST_F(AbsentNodesTest, OneThatIsThereUnderANewNameIsNotReported) {
+  Register("ip-10-0-0-7", MachineOf(7));
+  EXPECT_TRUE(absl::IsAborted(Reconcile(7)));
+  const auto seen = cluster_.NodeOf(MachineOf(7));
+  ASSERT_NE(seen, nullptr);
+  EXPECT_EQ(seen->name, "ip-10-0-0-7");
+  EXPECT_TRUE(Reconcile(0).ok());
+  AwaitUnhealthy(1);
+  EXPECT_EQ(lifecycle_.unhealthy(), std::set<std::string>{NameOf(0)});
+}
+
+// What was listed before says nothing of what came since.
+TEST_F(AbsentNodesTest, AListDoesNotStandForLong) {
+  EXPECT_TRUE(Reconcile(0).ok());
+  Register("ip-10-0-0-7", MachineOf(7));
+  clock_.Advance(kubernetes::NodeLists::kStands);
+  EXPECT_TRUE(absl::IsAborted(Reconcile(7)));
+  EXPECT_EQ(Lists(), 2);
+}
+
+}  // namespace
+}  // namespace muster::testing
