@@ -63,15 +63,8 @@ class CallerLineTest : public ::testing::Test {
   std::future<absl::Status> Ask(const std::string& name,
                                 absl::Duration time = absl::InfiniteDuration()) {
     OthersCall();
-    return std::async(std::launch::async, [this, name, time] {
-      grpc::ClientContext context;
-      if (time < absl::InfiniteDuration())
-        context.set_deadline(absl::ToChronoTime(absl::Now() + time));
-      v1::GetQuotaRequest request;
-      request.set_name(name);
-      v1::Quota response;
-      return FromGrpcStatus(stub_->GetQuota(&context, request, &response));
-    });
+    return std::async(std::launch::async,
+                      [this, name, time] { return GetQuota(*stub_, name, time).status(); });
   }
   // Whoever calls next is not alone.
   void OthersCall() {

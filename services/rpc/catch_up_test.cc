@@ -14,7 +14,6 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "services/access/policy_file.h"
 #include "services/common/error.h"
 #include "services/common/steady_clock.h"
@@ -107,13 +106,7 @@ class CatchUpTest : public ::testing::Test {
   }
 
   absl::Status Get(const std::string& name, absl::Duration time = absl::InfiniteDuration()) {
-    grpc::ClientContext context;
-    if (time < absl::InfiniteDuration())
-      context.set_deadline(absl::ToChronoTime(absl::Now() + time));
-    v1::GetQuotaRequest request;
-    request.set_name(name);
-    v1::Quota response;
-    return FromGrpcStatus(stub_->GetQuota(&context, request, &response));
+    return GetQuota(*stub_, name, time).status();
   }
   std::future<absl::Status> GetLater(const std::string& name) {
     return std::async(std::launch::async, [this, name] { return Get(name); });

@@ -9,11 +9,15 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "services/common/log.h"
 #include "services/common/mutex.h"
 #include "services/rpc/metrics.h"
 #include "services/rpc/server.h"
+#include "services/rpc/status.h"
 
 // For the tests of this folder: a service whose methods do what the test says, and a
 // server around it.
@@ -70,6 +74,19 @@ class FakeServer {
   std::unique_ptr<Server> server;
   std::unique_ptr<v1::QuotaService::Stub> stub;
 };
+
+// Waits for the answer, so long at most.
+inline absl::StatusOr<v1::Quota> GetQuota(v1::QuotaService::Stub& stub, const std::string& name,
+                                          absl::Duration time = absl::InfiniteDuration()) {
+  grpc::ClientContext context;
+  if (time < absl::InfiniteDuration()) context.set_deadline(absl::ToChronoTime(absl::Now() + time));
+  v1::GetQuotaRequest request;
+  request.set_name(name);
+  v1::Quota response;
+  const absl::Status status = FromGrpcStatus(stub.GetQuota(&context, request, &response));
+  if (!status.ok()) return status;
+  return response;
+}
 
 // Catches the log's lines while it lives.
 class CaughtLog {

@@ -78,11 +78,7 @@ class GuardTest : public ::testing::Test {
   }
 
   absl::Status Get(v1::QuotaService::Stub& stub, const std::string& name) {
-    grpc::ClientContext context;
-    v1::GetQuotaRequest request;
-    request.set_name(name);
-    v1::Quota response;
-    return FromGrpcStatus(stub.GetQuota(&context, request, &response));
+    return GetQuota(stub, name).status();
   }
 
   std::unique_ptr<access::PolicyFile> policy_;

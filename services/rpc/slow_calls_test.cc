@@ -16,9 +16,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "services/common/error.h"
+#include "services/common/status_macros.h"
 #include "services/rpc/fake_lane.h"
 #include "services/rpc/fake_quota_service.h"
-#include "services/rpc/status.h"
 
 namespace muster::rpc {
 namespace {
@@ -48,15 +48,8 @@ class SlowCallsTest : public ::testing::Test {
   // One that is under way on a thread of its own.
   Answer Ask(int turn = 1, absl::Duration timeout = absl::Seconds(30)) {
     return std::async(std::launch::async, [this, turn, timeout]() -> absl::StatusOr<int64_t> {
-      grpc::ClientContext context;
-      context.set_deadline(absl::ToChronoTime(absl::Now() + timeout));
-      v1::GetQuotaRequest request;
-      request.set_name(absl::StrCat(turn));
-      v1::Quota response;
-      const absl::Status status =
-          FromGrpcStatus(server_.stub->GetQuota(&context, request, &response));
-      if (!status.ok()) return status;
-      return response.limit();
+      ASSIGN_OR_RETURN(const v1::Quota quota, GetQuota(*server_.stub, absl::StrCat(turn), timeout));
+      return quota.limit();
     });
   }
   void AwaitBegun(int64_t count) {
@@ -214,14 +207,7 @@ class ReadSlowlyTest : public ::testing::Test {
             return absl::OkStatus();
           });
     };
-    grpc::ClientContext context;
-    v1::GetQuotaRequest request;
-    request.set_name(name);
-    v1::Quota response;
-    const absl::Status status =
-        FromGrpcStatus(server_.stub->GetQuota(&context, request, &response));
-    if (!status.ok()) return status;
-    return response;
+    return GetQuota(*server_.stub, name);
   }
 
   FakeLane<Orchard> lane_;
