@@ -45,6 +45,11 @@ Node NodeOf(const Pool& pool, const AssignNode& action, absl::Time now) {
   return node;
 }
 
+absl::Status CarryOut(Node& node, const Pool&, const SetRack& action, absl::Time) {
+  node.rack = action.rack;
+  return absl::OkStatus();
+}
+
 absl::Status CarryOut(Node& node, const Pool&, const OrderBoot& action, absl::Time now) {
   if (node.state != NodeState::kAssigned || node.desired.phase != Phase::kUndecided) {
     return DoesNotFit(node, "Node was told to boot before.");

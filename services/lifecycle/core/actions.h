@@ -24,6 +24,14 @@ struct AssignNode {
   bool operator==(const AssignNode&) const = default;
 };
 
+// The Node's machine stands in another rack than it did.
+struct SetRack {
+  std::string node = {};
+  std::string rack = {};
+  std::string reason = {};
+  bool operator==(const SetRack&) const = default;
+};
+
 // An assigned Node is told to boot.
 struct OrderBoot {
   std::string node = {};
@@ -167,14 +175,15 @@ struct RemovePool {
   bool operator==(const RemovePool&) const = default;
 };
 
-using Action = std::variant<AssignNode, OrderBoot, StepNode, SetDrainDeadline, RestartDrain,
-                            ForceDrain, SetPreemption, AskReplacement, StageProfile,
+using Action = std::variant<AssignNode, SetRack, OrderBoot, StepNode, SetDrainDeadline,
+                            RestartDrain, ForceDrain, SetPreemption, AskReplacement, StageProfile,
                             ChooseForReboot, DrainInPlace, RefreshMetadata, PurgeNode, SetAccount,
                             RaiseGeneration, SetReconfiguration, SetStatus, EmitEvent, RemovePool>;
 
 // The rows that an action makes. FAILED_PRECONDITION when it does not fit the Node; the Node is
 // then as it was.
 Node NodeOf(const Pool& pool, const AssignNode& action, absl::Time now);
+absl::Status CarryOut(Node& node, const Pool& pool, const SetRack& action, absl::Time now);
 absl::Status CarryOut(Node& node, const Pool& pool, const OrderBoot& action, absl::Time now);
 absl::Status CarryOut(Node& node, const Pool& pool, const StepNode& action, absl::Time now);
 absl::Status CarryOut(Node& node, const Pool& pool, const SetDrainDeadline& action, absl::Time now);

@@ -51,6 +51,7 @@ class Executor {
     asks_anew_ |= AsksForNoMore(pool_) || GivesBack();
     return absl::OkStatus();
   }
+  absl::Status Do(const SetRack& action) { return Change(action); }
   absl::Status Do(const OrderBoot& action) { return Change(action); }
   absl::Status Do(const SetDrainDeadline& action) { return Change(action); }
   absl::Status Do(const RestartDrain& action) { return Change(action); }

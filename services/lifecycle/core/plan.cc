@@ -30,6 +30,7 @@ PoolPlan PlanOf(const Snapshot& snapshot, bool look_at_all) {
   PurgeReturned(facts, draft);
   PreemptNodes(facts, draft);
   AssignGranted(facts, draft);
+  MoveRacks(facts, draft);
 
   // Who is given up, all against one limit: what contradicts capacity, then boots, then the
   // unhealthy. Boots that a rollback ends have not failed, so they end before any times out.

@@ -21,6 +21,8 @@ bool FinishDeletion(const PlanFacts& facts, Draft& draft);
 void PurgeReturned(const PlanFacts& facts, Draft& draft);
 // Machines that the claim holds and that have no Node.
 void AssignGranted(const PlanFacts& facts, Draft& draft);
+// Nodes whose machine stands in another rack than it did.
+void MoveRacks(const PlanFacts& facts, Draft& draft);
 // A rollback was ordered and takes effect once no Node is in delivery: what is active is being left.
 // As far as is known, when configuration does not answer.
 bool RollbackWaits(const PlanFacts& facts);

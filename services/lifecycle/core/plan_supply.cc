@@ -1,7 +1,9 @@
 // Machines become Nodes, boot, and go back; what is agreed on with quota and capacity.
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -143,6 +145,22 @@ void AssignGranted(const PlanFacts& facts, Draft& draft) {
     draft.Assign({machine, rack == claim.racks.end() ? "" : rack->second,
                   wanted ? facts.BootProfile() : "", gpu, "capacity granted it",
                   asked == claim.request_times.end() ? kNever : asked->second});
+  }
+}
+
+// Also of quiet Nodes. A rack that is not known is as it was.
+void MoveRacks(const PlanFacts& facts, Draft& draft) {
+  if (!facts.answers.claim.here()) return;
+  const std::map<std::string, std::string>& racks = facts.answers.claim.value.racks;
+  auto rack = racks.begin();
+  for (const Node* node : facts.snapshot.nodes) {
+    while (rack != racks.end() && rack->first < node->machine) ++rack;
+    if (rack == racks.end() || !draft.HasStepsLeft()) return;
+    if (rack->first != node->machine || rack->second.empty() || node->rack == rack->second)
+      continue;
+    if (draft.IsPurged(node->machine)) continue;
+    draft.Apply(draft.LookAt(node->name),
+                SetRack{node->name, rack->second, "its machine was moved"});
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include "services/lifecycle/core/names.h"
 #include "services/lifecycle/core/plan.h"
+#include "services/lifecycle/core/simulation.h"
 
 namespace muster::lifecycle {
 namespace {
@@ -28,6 +29,26 @@ TEST(Plan, AMachineThatWasRepairedAndGrantedAgainBecomesANewNode) {
   EXPECT_TRUE(std::holds_alternative<PurgeNode>(actions[0]));
   ASSERT_TRUE(std::holds_alternative<AssignNode>(actions[1]));
   EXPECT_EQ(std::get<AssignNode>(actions[1]).request_time, snapshot.now - absl::Minutes(5));
+}
+
+TEST(Plan, ANodeStandsWhereItsMachineWasMovedTo) {
+  Simulation sim;
+  sim.rack_size = 2;
+  sim.Create(3);
+  ASSERT_TRUE(sim.Converge());
+  ASSERT_EQ(sim.node("g101")->rack, "rack-50");
+  EXPECT_TRUE(Plan(sim.Look()).actions.empty());
+  sim.stands_in = {{"g101", "rack-7"}};
+  const std::vector<Action> actions = Plan(sim.Look()).actions;
+  ASSERT_EQ(actions.size(), 1U);
+  EXPECT_TRUE(std::holds_alternative<SetRack>(actions[0]));
+  ASSERT_TRUE(sim.Converge());
+  EXPECT_EQ(sim.node("g101")->rack, "rack-7");
+  EXPECT_EQ(sim.node("g100")->rack, "rack-50");
+  // Not known any more.
+  sim.stands_in = {{"g101", ""}};
+  EXPECT_TRUE(Plan(sim.Look()).actions.empty());
+  EXPECT_TRUE(sim.same_twice);
 }
 
 }  // namespace

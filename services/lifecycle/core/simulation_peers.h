@@ -39,11 +39,12 @@ class SimPeers {
   bool capacity_away = false;
   // Machines that match the pool's node affinity; nullopt: all.
   std::optional<std::set<std::string>> matching = {};
-  int rack_size = 0;                        // 0: machines have no racks
-  bool whole = false;                       // it says so of a gang
-  ReclaimedFor reclaimed = {};              // from spot, for this pool
-  std::vector<std::string> taken = {};      // Nodes of other pools
-  std::optional<absl::Duration> wait = {};  // that capacity estimates
+  int rack_size = 0;                                  // 0: machines have no racks
+  std::map<std::string, std::string> stands_in = {};  // machines that stand in another rack by now
+  bool whole = false;                                 // it says so of a gang
+  ReclaimedFor reclaimed = {};                        // from spot, for this pool
+  std::vector<std::string> taken = {};                // Nodes of other pools
+  std::optional<absl::Duration> wait = {};            // that capacity estimates
   const std::set<std::string>& machines() const { return held_; }
   const std::set<std::string>& broken() const { return broken_; }
   const std::set<std::string>& others() const { return others_; }
@@ -243,7 +244,9 @@ class SimPeers {
     for (const std::string& machine : held_) {
       if (rack_size == 0) break;
       const int number = std::atoi(machine.c_str() + 1);
-      now.racks[machine] = absl::StrCat("rack-", number / rack_size);
+      const auto other = stands_in.find(machine);
+      now.racks[machine] =
+          other != stands_in.end() ? other->second : absl::StrCat("rack-", number / rack_size);
     }
     for (const auto& [machine, at] : reclaims_) {
       if (held_.contains(machine)) now.reclaims.push_back({machine, at});

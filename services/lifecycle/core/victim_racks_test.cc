@@ -72,6 +72,18 @@ TEST(VictimRacks, OfRacksThatAreWholeTheOneWithTheLeastWorkGoes) {
   EXPECT_THAT(sim.On(1), SizeIs(0));
 }
 
+TEST(VictimRacks, AMachineThatWasMovedCountsWhereItStands) {
+  Simulation sim;
+  sim.rack_size = 2;
+  sim.catalogue.type->nodes_per_rack = 2;
+  sim.Create(4, ScaleDownStrategy::kPreferIdle);
+  ASSERT_TRUE(sim.Converge());
+  sim.stands_in = {{"g101", "rack-51"}, {"g102", "rack-50"}};
+  sim.Resize(2);
+  ASSERT_TRUE(sim.Converge());
+  EXPECT_THAT(sim.NodeMachines(), AnyOf(ElementsAre("g100", "g102"), ElementsAre("g101", "g103")));
+}
+
 // Also once the idle ones of the begun rack are gone, and others are the idler rack.
 TEST(VictimRacks, UnderIdleOnlyTheRestOfABegunRackIsAwaited) {
   Racks sim(2, ScaleDownStrategy::kIdleOnly);
