@@ -164,6 +164,7 @@ StatusOrOutcome Decide(StagedState<State>& staged, const UpdateNodePool& command
   if (!IsSo(*before, whole))
     RETURN_IF_ERROR(CheckEtag<Pool>(staged.state(), command.name, command.etag));
   Validate(whole, faults);
+  ValidateIn(staged.state(), whole, faults);
   RETURN_IF_ERROR(faults.status());
   return Decide(staged, whole, now);
 }

@@ -126,6 +126,20 @@ TEST(UpdateNodePool, IsJudgedAsTheWholeThatComesOfIt) {
   EXPECT_EQ(ReasonOf(sim.Run(command).status()), "POOL_DELETING");
 }
 
+// Those of the fields alone, and those beside what the pool is.
+TEST(UpdateNodePool, IsToldOfEveryFault) {
+  Simulation sim;
+  sim.Create(2);
+  UpdateNodePool command{.name = kSimPool, .paths = {"spec.instance_type", "spec.min_nodes"}};
+  command.values.instance_type = "gd-8xh100ib-i128";
+  command.values.min_nodes = -1;
+  const auto detail = muster::error::DetailOf(sim.Run(command).status());
+  ASSERT_TRUE(detail.has_value());
+  std::vector<std::string> fields;
+  for (const auto& fault : detail->fields) fields.push_back(fault.field);
+  EXPECT_THAT(fields, ElementsAre("spec.minNodes", "spec.instanceType"));
+}
+
 TEST(ChangedFields, AreToldOfEveryMutationOfTheSpec) {
   Simulation sim;
   EXPECT_THAT(sim.Run(PoolOfNodes(2))->changed_fields, ElementsAre("spec")) << "it is new";
