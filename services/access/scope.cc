@@ -1,9 +1,11 @@
 #include "services/access/scope.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "services/common/resource_name.h"
 #include "services/common/sha256.h"
 
 namespace muster::access {
@@ -48,6 +50,20 @@ std::string Scope::CommonPrefix() const {
   if (organizations_.size() + clusters_.size() != 1) return "";
   return organizations_.empty() ? *clusters_.begin()
                                 : absl::StrCat(kOrganizations, *organizations_.begin(), "/");
+}
+
+std::optional<std::string> Scope::Narrowed(absl::string_view prefix) const {
+  // Names do not tell what is in a zone.
+  if (everywhere_ || !zones_.empty()) return std::string(prefix);
+  std::vector<std::string> own(clusters_.begin(), clusters_.end());
+  for (const std::string& id : organizations_) own.push_back(absl::StrCat(kOrganizations, id, "/"));
+  if (std::any_of(own.begin(), own.end(),
+                  [&](const std::string& all) { return IsUnder(prefix, all); })) {
+    return std::string(prefix);
+  }
+  std::erase_if(own, [&](const std::string& part) { return !IsUnder(part, prefix); });
+  if (own.empty()) return std::nullopt;
+  return own.size() == 1 ? own.front() : std::string(prefix);
 }
 
 std::string Scope::OnlyOrganization() const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <set>
 #include <string>
 
@@ -37,6 +38,8 @@ class Scope {
   bool Covers(absl::string_view name, absl::string_view zone = "") const;
   // What all names that it covers begin with; empty: nothing in common.
   std::string CommonPrefix() const;
+  // What those names under `prefix` (IsUnder) that it may cover are under; nullopt: it covers none there.
+  std::optional<std::string> Narrowed(absl::string_view prefix) const;
   // `organizations/{organization}` when all that it covers is one organization's; else empty.
   std::string OnlyOrganization() const;
   // For people, and to tell scopes apart: `everywhere`, or e.g. `organizations acme, beta; zones US-EAST-04A`.

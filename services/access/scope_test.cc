@@ -42,6 +42,35 @@ TEST(Scope, AZoneCoversWhatIsInIt) {
   EXPECT_EQ(scope.CommonPrefix(), "");
 }
 
+TEST(Scope, TellsWhereItsOwnIsAmongNames) {
+  constexpr char kAcme[] = "organizations/acme/";
+  constexpr char kProd[] = "organizations/acme/clusters/prod";
+  constexpr char kNodes[] = "organizations/acme/clusters/prod/nodePools/a/";
+  Scope organization, cluster, two, zone;
+  organization.AddOrganization("acme");
+  cluster.AddCluster(kProd);
+  two.AddCluster(kProd);
+  two.AddOrganization("beta");
+  zone.AddZone("US-EAST-04A");
+  for (const char* all : {"", "organizations", "organizations/", "organizations/acme"})
+    EXPECT_EQ(organization.Narrowed(all), kAcme) << all;
+  for (const char* own : {kAcme, kProd, kNodes}) EXPECT_EQ(organization.Narrowed(own), own);
+  for (const char* all : {"", kAcme, "organizations/acme/clusters/", kProd})
+    EXPECT_EQ(cluster.Narrowed(all), kProd) << all;
+  EXPECT_EQ(cluster.Narrowed(kNodes), kNodes);
+  for (const char* foreign :
+       {"organizations/other/", "organizations/acme-2/", "organizations/acm",
+        "organizations/acme/clusters/prod-2/", "organizations/acme/quotas/", "zones/"})
+    EXPECT_EQ(cluster.Narrowed(foreign), std::nullopt) << foreign;
+  EXPECT_EQ(organization.Narrowed("organizations/other/clusters/c1"), std::nullopt);
+  EXPECT_EQ(two.Narrowed("organizations/"), "organizations/") << "both are there";
+  EXPECT_EQ(two.Narrowed(kAcme), kProd);
+  EXPECT_EQ(two.Narrowed("organizations/other/"), std::nullopt);
+  EXPECT_EQ(zone.Narrowed("organizations/other/"), "organizations/other/") << "it may be there";
+  EXPECT_EQ(Scope::Everywhere().Narrowed(kAcme), kAcme);
+  EXPECT_EQ(Scope().Narrowed(""), std::nullopt);
+}
+
 TEST(Scope, KnowsWhenItIsOneOrganizations) {
   Scope scope;
   EXPECT_EQ(scope.OnlyOrganization(), "");

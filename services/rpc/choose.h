@@ -96,12 +96,11 @@ class ChosenPage {
         walk_(std::move(walk)) {}
 
   void Fill(const Responder& waiting, Response& response) {
-    const std::string prefix = NarrowedPrefix(scope_, wanted_.prefix);
     std::string after = choice_.order ? "" : page_.after;
     for (bool more = true; more && !full_ && !waiting.gone();) {
       more = lane_.Peek([&](const auto& state, int64_t revision) {
         if (!response.revision()) response.set_revision(revision);
-        return GoOn(state, prefix, after, response);
+        return GoOn(state, after, response);
       });
     }
     if (choice_.order) FillInOrder(response);
@@ -115,17 +114,18 @@ class ChosenPage {
 
   // Looks at some rows behind `after`, which it moves. False: there are no more.
   template <class State>
-  bool GoOn(const State& state, const std::string& prefix, std::string& after, Response& response) {
+  bool GoOn(const State& state, std::string& after, Response& response) {
     size_t looked = 0;
     bool more = false;
     const std::string behind = std::move(after);
-    walk_(state, prefix, behind, [&](absl::string_view cursor, const auto& entry) {
-      more = ++looked > kAtOnce;
-      if (more) return false;
-      after.assign(cursor.data(), cursor.size());
-      Look(state, cursor, entry, response);
-      return !full_;
-    });
+    WalkNarrowed<Row>(scope_, walk_, state, wanted_.prefix, behind,
+                      [&](absl::string_view cursor, const auto& entry) {
+                        more = ++looked > kAtOnce;
+                        if (more) return false;
+                        after.assign(cursor.data(), cursor.size());
+                        Look(state, cursor, entry, response);
+                        return !full_;
+                      });
     return more;
   }
 

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -120,12 +121,19 @@ bool Sees(const std::shared_ptr<const access::Scope>& scope, const State& state,
   }
 }
 
-// Where a caller who sees `scope` has to begin to look, of keys that begin with `prefix`.
-inline std::string NarrowedPrefix(const std::shared_ptr<const access::Scope>& scope,
-                                  const std::string& prefix) {
-  const std::string common = scope == nullptr ? "" : scope->CommonPrefix();
-  const bool is_below = !prefix.empty() && absl::StartsWith(common, prefix);
-  return is_below ? common : prefix;
+// `walk(state, prefix, after, visit)`, but not of what is somebody else's by its key, of which there may be much. `prefix` ends with a
+// `/`; empty: keys need not tell whose the Rows are.
+template <class Row, class State, class Walk, class Visit>
+void WalkNarrowed(const std::shared_ptr<const access::Scope>& scope, const Walk& walk,
+                  const State& state, const std::string& prefix, const std::string& after,
+                  Visit visit) {
+  if (scope == nullptr || prefix.empty()) return walk(state, prefix, after, std::move(visit));
+  std::optional<std::string> own = scope->Narrowed(prefix);
+  if (!own) return;
+  // What is in a cluster sorts behind what is in those whose names are longer: `c-2/` before `c/`.
+  const bool ends = absl::EndsWith(*own, "/");
+  if (!ends && state.template table<Row>().Find(*own) == nullptr) own->push_back('/');
+  walk(state, *own, after, std::move(visit));
 }
 
 // A whole handler: one page of the Rows that `select(request, faults)` selects.
@@ -142,8 +150,8 @@ grpc::ServerUnaryReactor* ListRows(grpc::CallbackServerContext* context, Lane& l
                      out.set_next_page_token(ListPage(
                          asked, page,
                          [&](auto visit) {
-                           walk(state, NarrowedPrefix(scope, wanted.prefix), page.after,
-                                std::move(visit));
+                           WalkNarrowed<Row>(scope, walk, state, wanted.prefix, page.after,
+                                             std::move(visit));
                          },
                          [&](const auto& row) {
                            return Sees(scope, state, row.first) &&

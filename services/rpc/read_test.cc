@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -113,6 +115,56 @@ TEST_F(ReadTest, ListsWhatIsSelectedPageByPage) {
     ASSERT_TRUE(List(request, names).ok());
   } while (!request.page_token().empty());
   EXPECT_THAT(names, ElementsAre("a/0", "a/3"));
+}
+
+// What a caller with `scope` has a list look at below `prefix`.
+std::vector<std::string> LookedAt(const Orchard& state, void (*add)(access::Scope&),
+                                  const std::string& prefix, const std::string& after = "") {
+  const auto scope = std::make_shared<access::Scope>();
+  add(*scope);
+  std::vector<std::string> names;
+  WalkNarrowed<Fruit>(std::shared_ptr<const access::Scope>(scope), ByName<Fruit>(), state, prefix,
+                      after, [&](absl::string_view name, const auto&) {
+                        names.emplace_back(name);
+                        return true;
+                      });
+  return names;
+}
+
+TEST_F(ReadTest, AListLooksAtNothingThatIsAnothers) {
+  const auto acme = [](access::Scope& scope) { scope.AddOrganization("acme"); };
+  const auto zone = [](access::Scope& scope) { scope.AddZone("US-EAST-04A"); };
+  StagedState<Orchard> staged(lane_.state, lane_.revision);
+  const std::string own = "organizations/acme/clusters/c1";
+  const std::string foreign = "organizations/other/clusters/c1";
+  for (const std::string& name : {own, foreign}) staged.Put(Fruit{name});
+  EXPECT_THAT(LookedAt(lane_.state, acme, "organizations/other/"), ElementsAre());
+  EXPECT_THAT(LookedAt(lane_.state, acme, "organizations/acme/"), ElementsAre(own));
+  EXPECT_THAT(LookedAt(lane_.state, acme, "organizations/"), ElementsAre(own));
+  EXPECT_THAT(LookedAt(lane_.state, acme, "", "b"), ElementsAre("b/4", "b/5", own, foreign))
+      << "as capacity's claims, whose keys do not say whose they are";
+  EXPECT_THAT(LookedAt(lane_.state, zone, "organizations/other/"), ElementsAre(foreign));
+  lane_.revision = staged.revision();
+}
+
+// `-` sorts before `/`.
+TEST_F(ReadTest, AClustersListLooksAtNoneWhoseNameIsLonger) {
+  const auto prod = [](access::Scope& scope) {
+    scope.AddCluster("organizations/acme/clusters/prod");
+  };
+  const std::string clusters = "organizations/acme/clusters/";
+  StagedState<Orchard> staged(lane_.state, lane_.revision);
+  for (const char* name : {"prod-2/a", "prod/a", "prod/b", "prod0/a"})
+    staged.Put(Fruit{clusters + name});
+  EXPECT_THAT(LookedAt(lane_.state, prod, clusters),
+              ElementsAre(clusters + "prod/a", clusters + "prod/b"));
+  EXPECT_THAT(LookedAt(lane_.state, prod, clusters, clusters + "prod/a"),
+              ElementsAre(clusters + "prod/b"));
+  EXPECT_THAT(LookedAt(lane_.state, prod, clusters + "prod-2/"), ElementsAre());
+  staged.Put(Fruit{clusters + "prod"});
+  EXPECT_EQ(LookedAt(lane_.state, prod, clusters).front(), clusters + "prod")
+      << "where clusters themselves are listed";
+  lane_.revision = staged.revision();
 }
 
 TEST_F(ReadTest, ListRefusesBadSelectionsAndPages) {

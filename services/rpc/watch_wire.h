@@ -32,6 +32,9 @@ absl::StatusOr<WatchOptions> ToWatchOptions(const type::v1::WatchStart& start, u
   return options;
 }
 
+// What no key is under: in requests `-` stands for any id, and none is called so.
+inline constexpr char kNoKey[] = "-";
+
 // Narrows a watch to what a caller sees who has `scope`: null is all. `zone_of(key, revision)`: of what it is about, as it was when that
 // was changed; the same for all watches of a lane.
 template <class WatchOptions, class ZoneOf>
@@ -42,8 +45,7 @@ void Narrow(WatchOptions& options, const std::shared_ptr<const access::Scope>& s
     return scope->Covers(key) || (scope->has_zones() && scope->Covers(key, zone_of(key, revision)));
   };
   options.sees_text = scope->ToString();
-  const std::string common = scope->CommonPrefix();
-  if (IsUnder(common, options.key_prefix)) options.key_prefix = common;
+  options.key_prefix = scope->Narrowed(options.key_prefix).value_or(kNoKey);
 }
 
 // Whether a watch that Narrow leaves zones to may go on where it was: what is gone names no zone, and where it was is known of what

@@ -60,5 +60,20 @@ TEST(WatchWireTest, NarrowedWatchesAreToldApartByWhatTheySee) {
   EXPECT_EQ(narrowed([](access::Scope&) {}).sees_text, "nowhere") << "never that of all";
 }
 
+TEST(WatchWireTest, ANarrowedWatchBeginsWithNothingThatIsAnothers) {
+  const auto narrowed = [](void (*add)(access::Scope&), const std::string& prefix) {
+    Options options{.key_prefix = prefix};
+    Narrow(options, Of(add), [](absl::string_view, int64_t) { return std::string(); });
+    return options.key_prefix;
+  };
+  const auto acme = [](access::Scope& scope) { scope.AddOrganization("acme"); };
+  const auto zone = [](access::Scope& scope) { scope.AddZone("US-EAST-04A"); };
+  EXPECT_EQ(narrowed(acme, ""), "organizations/acme/");
+  EXPECT_EQ(narrowed(acme, "organizations/acme/clusters/c1"), "organizations/acme/clusters/c1");
+  for (const char* foreign : {"organizations/other/", "organizations/acme-2", "zones/"})
+    EXPECT_EQ(narrowed(acme, foreign), kNoKey) << foreign;
+  EXPECT_EQ(narrowed(zone, "organizations/other/"), "organizations/other/");
+}
+
 }  // namespace
 }  // namespace muster::rpc

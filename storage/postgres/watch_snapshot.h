@@ -11,7 +11,6 @@
 
 #include "absl/strings/string_view.h"
 #include "services/common/mutex.h"
-#include "services/common/resource_name.h"
 #include "services/common/state.h"
 #include "storage/postgres/history.h"
 #include "storage/postgres/state_cell.h"
@@ -73,13 +72,17 @@ class WatchSnapshots {
       ABSL_SHARED_LOCKS_REQUIRED(memory_.served_mutex()) {
     auto copy = std::make_shared<Snapshot>();
     copy->at = memory_.held_at();
-    memory_.held().ForEachUnder([&](absl::string_view kind) { return watcher.MatchesKind(kind); },
-                                watcher.options().key_prefix,
-                                [&](Revised<Change> row) {
-                                  if (IsUnder(row.change.key, watcher.options().key_prefix) &&
-                                      watcher.Sees(row.change.key, row.revision))
-                                    copy->rows.push_back(std::move(row));
-                                });
+    const auto wanted = [&](absl::string_view kind) { return watcher.MatchesKind(kind); };
+    const auto add = [&](Revised<Change> row) {
+      if (watcher.Sees(row.change.key, row.revision)) copy->rows.push_back(std::move(row));
+    };
+    std::string below = watcher.options().key_prefix;
+    if (!below.empty() && below.back() != '/') {
+      // Between a cluster and what is in it stand those whose names are longer: `c`, `c-2/...`, `c/...`.
+      if (auto own = memory_.held().FindKey(wanted, below)) add(*std::move(own));
+      below.push_back('/');
+    }
+    memory_.held().ForEachUnder(wanted, below, add);
     return copy;
   }
 

@@ -220,6 +220,33 @@ TEST_F(QuotaLaneWatchTest, ThoseWhoSeeTheSameHaveOneListBetweenThem) {
   for (const auto& watcher : unread) EXPECT_EQ(MarkOf(*watcher).revision, 3);
 }
 
+TEST_F(QuotaLaneWatchTest, ASnapshotIsOfWhatIsUnderItsPrefix) {
+  Lane& lane = NewLane();
+  quota::QuotaKey longer = kKey;
+  longer.organization += "-2";
+  for (const quota::QuotaKey& key : {kKey, longer})
+    ASSERT_THAT(Do(lane, quota::UpdateQuota{key, 10, "", true}), IsOk());
+  ASSERT_THAT(Do(lane, Want("a", 1)), IsOk());
+  const auto keys = [&](const std::string& prefix) {
+    const auto watcher = lane.Watch({.key_prefix = prefix});
+    std::vector<std::string> found;
+    while (const auto item = NextOf(*watcher)) {
+      if (item->type == WatchItem::Type::kSnapshotEnd) break;
+      found.push_back(item->key);
+    }
+    return found;
+  };
+  using Keys = std::vector<std::string>;
+  const std::string quota = QuotaName(kKey);
+  const std::string holding = quota + "/holdings/a";
+  EXPECT_EQ(keys(quota), (Keys{quota, holding}));
+  EXPECT_EQ(keys("organizations/acme"), (Keys{quota, holding}));
+  EXPECT_EQ(keys("organizations/acme/"), (Keys{quota, holding}));
+  EXPECT_EQ(keys("organizations/acme-2"), Keys{QuotaName(longer)});
+  EXPECT_EQ(keys("organizations/acm"), Keys{});
+  EXPECT_EQ(keys("").size(), 3u);
+}
+
 TEST_F(QuotaLaneWatchTest, WhatIsCommittedBetweenTwoSnapshotsReachesBothOnce) {
   std::vector<std::shared_ptr<Watcher>> watchers;
   Lane* lane = nullptr;
