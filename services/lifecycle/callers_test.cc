@@ -326,6 +326,38 @@ TEST_F(CallersTest, ListsAreFilteredAndOrdered) {
   EXPECT_THAT(all->events(0).object(), HasSubstr("nodePools/c")) << "the newest first";
 }
 
+// The next change gets the etag that the one that was tried would have got.
+TEST_F(CallersTest, AClusterThatIsOnlyTriedHasTheEtagOfWhatIsThere) {
+  v1::UpdateClusterRequest request;
+  v1::Cluster& cluster = *request.mutable_cluster();
+  cluster.set_name("organizations/acme/clusters/tried");
+  cluster.set_zone("US-EAST-04A");
+  const auto update = [&](const std::string& version, bool tries) {
+    cluster.set_kubernetes_version(version);
+    request.set_validate_only(tries);
+    return Call(*replica_->stub, &Stub::UpdateCluster, request);
+  };
+  auto tried = update("1.32", true);
+  ASSERT_THAT(tried, IsOk());
+  EXPECT_EQ(tried->etag(), "") << "there is none";
+  const auto made = update("1.32", false);
+  ASSERT_THAT(made, IsOk());
+  tried = update("1.33", true);
+  ASSERT_THAT(tried, IsOk());
+  EXPECT_EQ(tried->kubernetes_version(), "1.33");
+  EXPECT_EQ(tried->etag(), made->etag());
+  v1::BindClusterRequest bind;
+  bind.set_name(cluster.name());
+  bind.set_kubernetes_uid("uid-1");
+  bind.set_validate_only(true);
+  const auto bound = Call(*replica_->stub, &Stub::BindCluster, bind);
+  ASSERT_THAT(bound, IsOk());
+  EXPECT_EQ(bound->etag(), made->etag());
+  ASSERT_THAT(update("1.31", false), IsOk());
+  cluster.set_etag(tried->etag());
+  EXPECT_THAT(update("1.33", false).status(), HasReason("ETAG_MISMATCH"));
+}
+
 TEST_F(CallersTest, AClusterGoesOnceItHasNoPools) {
   ASSERT_THAT(Apply(1), IsOk());
   v1::DeleteClusterRequest request;

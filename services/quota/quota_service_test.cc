@@ -129,6 +129,29 @@ TEST_F(QuotaServiceTest, ValidateOnlyWritesNothing) {
   EXPECT_EQ(service_->lane().revision(), 0);
 }
 
+// The next change gets the etag that the one that was tried would have got.
+TEST_F(QuotaServiceTest, WhatIsOnlyTriedHasTheEtagOfWhatIsThere) {
+  v1::UpdateQuotaRequest request;
+  request.mutable_quota()->set_name(kName);
+  request.mutable_quota()->set_limit(6);
+  request.set_allow_missing(true);
+  request.set_validate_only(true);
+  auto tried = Call(&Stub::UpdateQuota, request);
+  ASSERT_THAT(tried, IsOk());
+  EXPECT_EQ(tried->etag(), "") << "there is none";
+  const auto first = SetLimit(4);
+  ASSERT_THAT(first, IsOk());
+  tried = Call(&Stub::UpdateQuota, request);
+  ASSERT_THAT(tried, IsOk());
+  EXPECT_EQ(tried->limit(), 6);
+  EXPECT_EQ(tried->etag(), first->etag());
+  ASSERT_THAT(SetLimit(5), IsOk());
+  request.set_validate_only(false);
+  request.mutable_quota()->set_etag(tried->etag());
+  EXPECT_THAT(Call(&Stub::UpdateQuota, request),
+              AllOf(StatusIs(absl::StatusCode::kAborted), HasReason("ETAG_MISMATCH")));
+}
+
 TEST_F(QuotaServiceTest, EtagGuardsUpdatesAndDeletes) {
   const auto first = SetLimit(4);
   ASSERT_THAT(first, IsOk());

@@ -62,13 +62,24 @@ constexpr auto kParseDelete = [](const v1::DeleteQuotaRequest& request, error::F
   return DeleteQuota{request.name(), request.etag(), request.allow_missing()};
 };
 
-// Answers with the Quota that is left.
-constexpr auto kDecide = [](StagedState<State>& staged, const auto& command,
-                            absl::Time now) -> absl::StatusOr<v1::Quota> {
-  RETURN_IF_ERROR(Decide(staged, command, now));
-  const std::string name = QuotaName(command.key);
-  const State& state = staged.state();
-  return ToProto(*state.table<Quota>().FindVersioned(name), state.Held(name));
+// Answers with the Quota that is left. One that is only tried has the etag of what is there: the next change gets the one that it would.
+struct DecideQuota {
+  bool tries = false;
+
+  template <class Command>
+  absl::StatusOr<v1::Quota> operator()(StagedState<State>& staged, const Command& command,
+                                       absl::Time now) const {
+    const size_t mark = staged.Mark();
+    RETURN_IF_ERROR(Decide(staged, command, now));
+    const std::string name = QuotaName(command.key);
+    const State& state = staged.state();
+    v1::Quota quota = ToProto(*state.table<Quota>().FindVersioned(name), state.Held(name));
+    if (!tries) return quota;
+    staged.RollBack(mark);
+    const Versioned<Quota>* there = state.table<Quota>().FindVersioned(name);
+    quota.set_etag(there == nullptr ? "" : Etag(there->revision));
+    return quota;
+  }
 };
 constexpr auto kRender = [](const v1::Quota& quota, v1::Quota& response) { response = quota; };
 
@@ -80,12 +91,14 @@ constexpr auto kRenderNothing = [](const auto&, google::protobuf::Empty&) {};
 
 Handlers::Unary Handlers::CreateQuota(Context context, const v1::CreateQuotaRequest* request,
                                       v1::Quota* response) {
-  return rpc::Write(context, writer_, *request, response, kParseCreate, kDecide, kRender);
+  return rpc::Write(context, writer_, *request, response, kParseCreate,
+                    DecideQuota{request->validate_only()}, kRender);
 }
 
 Handlers::Unary Handlers::UpdateQuota(Context context, const v1::UpdateQuotaRequest* request,
                                       v1::Quota* response) {
-  return rpc::Write(context, writer_, *request, response, kParseUpdate, kDecide, kRender);
+  return rpc::Write(context, writer_, *request, response, kParseUpdate,
+                    DecideQuota{request->validate_only()}, kRender);
 }
 
 Handlers::Unary Handlers::DeleteQuota(Context context, const v1::DeleteQuotaRequest* request,

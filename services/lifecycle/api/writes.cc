@@ -153,6 +153,24 @@ constexpr auto kParseNode = [](const v1::UpdateNodeRequest& request, Faults& fau
   return command;
 };
 
+// Of a cluster. One that is only tried has the etag of what is there: the next change gets the one that it would.
+struct DecideCluster {
+  bool tries = false;
+
+  template <class Command>
+  StatusOrOutcome operator()(StagedState<State>& staged, const Command& command,
+                             absl::Time now) const {
+    const size_t mark = staged.Mark();
+    StatusOrOutcome outcome = Decide(staged, command, now);
+    if (!tries || !outcome.ok()) return outcome;
+    staged.RollBack(mark);
+    const Versioned<Cluster>* there =
+        staged.state().table<Cluster>().FindVersioned(outcome->cluster->name);
+    outcome->revision = there == nullptr ? 0 : there->revision;
+    return outcome;
+  }
+};
+
 using Reports = std::vector<ReportNode>;
 
 constexpr auto kParseReports = [](const v1::ReportNodesRequest& request, Faults& faults) {
@@ -222,17 +240,20 @@ Handlers::Unary Handlers::UpdateCluster(Context context, const v1::UpdateCluster
     command.limits = limits_;
     return command;
   };
-  return rpc::Write(context, writer_, *request, response, parse, kDecide, RenderOutcome());
+  return rpc::Write(context, writer_, *request, response, parse,
+                    DecideCluster{request->validate_only()}, RenderOutcome());
 }
 
 Handlers::Unary Handlers::BindCluster(Context context, const v1::BindClusterRequest* request,
                                       v1::Cluster* response) {
-  return rpc::Write(context, writer_, *request, response, kParseBind, kDecide, RenderOutcome());
+  return rpc::Write(context, writer_, *request, response, kParseBind,
+                    DecideCluster{request->validate_only()}, RenderOutcome());
 }
 
 Handlers::Unary Handlers::AllowRemovals(Context context, const v1::AllowRemovalsRequest* request,
                                         v1::Cluster* response) {
-  return rpc::Write(context, writer_, *request, response, kParseAllow, kDecide, RenderOutcome());
+  return rpc::Write(context, writer_, *request, response, kParseAllow,
+                    DecideCluster{request->validate_only()}, RenderOutcome());
 }
 
 Handlers::Unary Handlers::ApplyNodePool(Context context, const v1::ApplyNodePoolRequest* request,

@@ -22,7 +22,7 @@ v1::Node ToProto(const Versioned<Node>& node);
 v1::Event ToProto(const Versioned<Event>& event);
 v1::Lease ToProto(const Versioned<Lease>& lease);
 v1::NodePool ToProto(const Pool& pool);
-v1::Cluster ToProto(const Cluster& cluster, int64_t revision);
+v1::Cluster ToProto(const Cluster& cluster, int64_t revision);  // 0: of one that is not there
 v1::NodePoolSpec ToProto(const Spec& spec);
 v1::NodePoolStatus ToProto(const Status& status);
 v1::NodePoolObstacle ToProto(const Obstacle& obstacle);

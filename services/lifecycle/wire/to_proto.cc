@@ -248,7 +248,7 @@ v1::Cluster ToProto(const Cluster& cluster, int64_t revision) {
   out.set_zone(cluster.zone);
   out.set_kubernetes_version(cluster.kubernetes_version);
   MUSTER_SET_TIME(out, create_time, cluster.create_time);
-  out.set_etag(absl::StrCat(revision));
+  if (revision > 0) out.set_etag(absl::StrCat(revision));
   out.set_kubernetes_uid(cluster.kubernetes_uid);
   if (cluster.allowance == Cluster::Allowance()) return out;
   v1::RemovalAllowance& allowance = *out.mutable_removal_allowance();
