@@ -71,7 +71,9 @@ inline constexpr absl::Duration kDrainDelay = absl::Seconds(5);
 inline constexpr absl::Duration kShutdownGrace = absl::Seconds(10);
 
 // An error goes out in the trailers, where clients take 8 KiB: longer messages are cut, more
-// details left away.
+// details left away. The message is there twice, once as gRPC encodes it: that is what counts, three
+// bytes for each that is no printable ASCII. The details count with what wraps them; some clients
+// take them as base64.
 inline constexpr size_t kMaxErrorMessageBytes = 1024;
 inline constexpr size_t kMaxErrorDetailBytes = 4096;
 // Of one field's path, and of what is wrong with it: cut, so that the first always fits.

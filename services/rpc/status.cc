@@ -2,10 +2,12 @@
 
 #include <google/rpc/error_details.pb.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "services/common/cut.h"
 #include "services/common/error.h"
@@ -17,6 +19,20 @@ namespace {
 constexpr char kDomain[] = "muster";
 // What it takes to say that not all fields are named.
 constexpr size_t kAndMoreBytes = 16;
+// Most that a detail takes besides itself: an Any, with its type's URL.
+constexpr size_t kWrapperBytes = 64;
+
+// What of a message is sent.
+std::string CutMessage(absl::string_view message) {
+  size_t encoded = 0;
+  size_t end = 0;
+  for (; end < message.size(); ++end) {
+    const char c = message[end];
+    encoded += absl::ascii_isprint(static_cast<unsigned char>(c)) && c != '%' ? 1 : 3;
+    if (encoded > kMaxErrorMessageBytes) break;
+  }
+  return Cut(message, end);
+}
 
 // Adds details as long as they fit into the trailers.
 class Packer {
@@ -25,11 +41,11 @@ class Packer {
 
   void Add(const google::protobuf::Message& detail) {
     const size_t size = detail.ByteSizeLong();
-    if (size > left_) return;
-    left_ -= size;
+    if (size > left()) return;
+    left_ -= size + kWrapperBytes;
     out_.add_details()->PackFrom(detail);
   }
-  size_t left() const { return left_; }
+  size_t left() const { return left_ - std::min(left_, kWrapperBytes); }
 
  private:
   google::rpc::Status& out_;
@@ -56,7 +72,7 @@ void AddResource(Packer& packer, const absl::Status& status, const error::Detail
     google::rpc::QuotaFailure failure;
     auto* violation = failure.add_violations();
     violation->set_subject(detail.resource);
-    violation->set_description(Cut(status.message(), kMaxErrorMessageBytes));
+    violation->set_description(CutMessage(status.message()));
     packer.Add(failure);
   }
   google::rpc::ResourceInfo resource;
@@ -124,7 +140,7 @@ google::rpc::Status ToRpcStatus(const absl::Status& status) {
   google::rpc::Status out;
   out.set_code(static_cast<int>(status.code()));
   if (status.ok()) return out;
-  out.set_message(Cut(status.message(), kMaxErrorMessageBytes));
+  out.set_message(CutMessage(status.message()));
   error::Detail detail = error::DetailOf(status).value_or(error::Detail{});
   if (detail.reason.empty()) detail.reason = absl::StatusCodeToString(status.code());
   Packer packer(out);

@@ -127,6 +127,42 @@ TEST(StatusTest, LargeErrorsAreCutToFitTheTrailers) {
   EXPECT_EQ(detail->fields.back(), (error::FieldViolation{"", "and more."}));
 }
 
+// What the trailers of an error count for, with the binary one as base64.
+size_t TrailerBytes(const grpc::Status& status) {
+  size_t message = 0;
+  for (const char c : status.error_message()) message += c >= ' ' && c <= '~' && c != '%' ? 1 : 3;
+  const size_t details = (status.error_details().size() + 2) / 3 * 4;
+  constexpr size_t kEach = 32;
+  return sizeof("grpc-status") + 1 + sizeof("grpc-message") + message +
+         sizeof("grpc-status-details-bin") + details + 3 * kEach;
+}
+
+TEST(StatusTest, WhateverIsInItAnErrorFitsTheTrailers) {
+  for (const char* character : {"x", "\xc3\xa4", "%", "\n", "\xe2\x82\xac"}) {
+    for (const size_t size : {10, 300, 1'008, 5'000}) {
+      std::string key;
+      while (key.size() < size) key += character;
+      std::vector<error::FieldViolation> fields;
+      for (int i = 0; i < 5; ++i)
+        fields.push_back({absl::StrCat("spec.nodeLabels[", key, "]"), "must be a label's key."});
+      EXPECT_LT(TrailerBytes(ToGrpcStatus(error::InvalidFields(fields))), 8'192u)
+          << character << " " << size;
+      const absl::Status full =
+          error::Make(absl::StatusCode::kResourceExhausted, key,
+                      {.reason = "R", .metadata = {{"a", key}}, .fields = fields, .resource = key});
+      EXPECT_LT(TrailerBytes(ToGrpcStatus(full)), 8'192u) << character << " " << size;
+    }
+  }
+}
+
+TEST(StatusTest, MessagesAreCutAsTheyAreSent) {
+  std::string message;
+  while (message.size() < kMaxErrorMessageBytes) message += "\xc3\xa4";
+  const std::string cut = ToGrpcStatus(absl::AbortedError(message)).error_message();
+  EXPECT_EQ(cut, message.substr(0, kMaxErrorMessageBytes / 6 * 2)) << "six bytes a letter";
+  EXPECT_EQ(ToGrpcStatus(absl::AbortedError("100 %")).error_message(), "100 %");
+}
+
 TEST(StatusTest, TheFirstFieldIsNamedHoweverLongItIs) {
   const std::string key(5'000, 'k');
   const absl::Status error = error::InvalidFields(
