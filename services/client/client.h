@@ -12,7 +12,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "muster/access/v1/access_service.grpc.pb.h"
@@ -144,8 +143,7 @@ class Client {
   auto CallOnce(F call, Request request, absl::Time deadline) -> decltype(call(request)) {
     if (IsOnlyTried(request)) return call(request);
     if (request.request_id().empty()) {
-      const int number = ++requests_;
-      request.set_request_id(number == 1 ? request_id_ : absl::StrCat(request_id_, ".", number));
+      request.set_request_id(NumberedId(request_id_, ++requests_));
     }
     auto answer = call(request);
     for (const absl::Duration pause : kPauses) {

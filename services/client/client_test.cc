@@ -110,6 +110,28 @@ TEST_F(ClientTest, AMutationIsRepeatedUnderOneId) {
   EXPECT_THAT(server_.asked, ElementsAre("id", "id", "id", "id.2", "mine", ""));
 }
 
+// Servers take no longer ones.
+TEST_F(ClientTest, TheLongestIdLeavesRoomForNumbers) {
+  const auto ids_of = [&](const std::string& id) {
+    Options options = server_.options();
+    options.request_id = id;
+    Client client(options);
+    server_.asked.clear();
+    for (int i = 0; i < 2; ++i)
+      EXPECT_TRUE(client.Call(&Stub::ResizeNodePool, v1::ResizeNodePoolRequest()).ok());
+    return server_.asked;
+  };
+  const std::string longest(64, 'x');
+  const std::vector<std::string> ids = ids_of(longest);
+  ASSERT_EQ(ids.size(), 2u);
+  EXPECT_EQ(ids[0], longest);
+  EXPECT_LE(ids[1].size(), 64u);
+  EXPECT_EQ(ids_of(longest), ids) << "the same again is done once";
+  EXPECT_NE(ids_of(std::string(63, 'x') + "y")[1], ids[1]);
+  EXPECT_THAT(ids_of(std::string(62, 'x')),
+              ElementsAre(std::string(62, 'x'), std::string(62, 'x') + ".2"));
+}
+
 TEST_F(ClientTest, AnAnswerSaysWhichRevisionItShows) {
   v1::DeleteClusterRequest request;
   int64_t revision = 7;

@@ -8,6 +8,8 @@
 #include "services/client/contexts.h"
 #include "services/client/credentials.h"
 #include "services/common/error.h"
+#include "services/common/kept_request.h"
+#include "services/common/sha256.h"
 #include "services/common/status_macros.h"
 
 namespace muster::client {
@@ -19,6 +21,14 @@ std::optional<std::string> ProcessEnvironment(const std::string& variable) {
 }
 
 }  // namespace
+
+std::string NumberedId(const std::string& id, int number) {
+  constexpr size_t kDigits = 32;
+  if (number == 1) return id;
+  const std::string end = absl::StrCat(".", number);
+  const bool fits = id.size() + end.size() <= kMaxRequestIdBytes;
+  return absl::StrCat(fits ? id : Sha256Hex(id).substr(0, kDigits), end);
+}
 
 absl::StatusOr<Options> OptionsFromContext(const std::string& name) {
   ASSIGN_OR_RETURN(const Contexts contexts, ReadContexts(ConfigPath(ProcessEnvironment)));

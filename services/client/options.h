@@ -19,14 +19,17 @@ struct Options {
   std::shared_ptr<grpc::ChannelCredentials> credentials =
       {};                                      // see credentials.h; null: plain text
   absl::Duration timeout = absl::Seconds(10);  // of each call, with its repetitions
-  // What the first mutation that takes a request_id is named by; the next ones `ID.2`, `ID.3`, ...
-  // Empty: a random one.
+  // What the first mutation that takes a request_id is named by, at most 64 bytes; the next ones `ID.2`, `ID.3`, ..., of an ID that
+  // leaves no room for that with half of its SHA-256 instead. Empty: a random one.
   std::string request_id = {};
   // Why, for the history of what is changed: printable ASCII; empty: not said.
   std::string reason = {};
   // Between a call and its repetition; null: really.
   std::function<void(absl::Duration)> sleep = {};
 };
+
+// The request_id of the `number`th mutation, from 1, of a client with Options::request_id `id`.
+std::string NumberedId(const std::string& id, int number);
 
 // What a context says of its server: the one named; empty: of $MUSTER_CONTEXT, else the current one. See contexts.h.
 // INVALID_ARGUMENT: there is no such context, it names no server, or its files cannot be used.

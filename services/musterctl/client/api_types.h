@@ -31,8 +31,7 @@ struct ApiOptions {
   std::shared_ptr<grpc::ChannelCredentials> credentials = {};  // null: plain text
   Scope scope = {};
   absl::Duration timeout = absl::Seconds(10);  // of each call, and until a watch begins
-  // What the first mutation that takes a request_id is named by; the next ones `ID.2`, `ID.3`, ...
-  // Empty: a random one.
+  // As client::Options has it. Empty: a random one.
   std::string request_id = {};
   std::string reason = {};  // why, for the history of what is changed; empty: not said
   std::function<void(absl::Duration)> sleep =

@@ -367,7 +367,7 @@ TEST_F(CommandsTest, OrdersHaveAName) {
   EXPECT_EQ(RunLine({"scale", "nodepool", "train", "--nodes=5"}), kDone);
   EXPECT_NE(options_.request_id, random);
   EXPECT_EQ(
-      RunLine({"scale", "nodepool", "train", "--nodes=5", "--request-id", std::string(61, 'x')}),
+      RunLine({"scale", "nodepool", "train", "--nodes=5", "--request-id", std::string(65, 'x')}),
       kWrongUse);
   // Whoever does not know what became of it is told how to find out.
   api_.refusal = absl::UnavailableError("away");

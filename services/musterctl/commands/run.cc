@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "services/client/credentials.h"
 #include "services/common/error.h"
+#include "services/common/kept_request.h"
 #include "services/common/request_id.h"
 #include "services/common/status_macros.h"
 #include "services/common/trace_context.h"
@@ -24,7 +25,6 @@ constexpr char kSaidUrl[] = "musterctl/said-already";
 
 constexpr absl::string_view kRequestId = "request-id";
 constexpr size_t kMaxReason = 256;
-constexpr size_t kMaxGivenId = 60;  // leaves room for the numbers of the next ones
 
 bool TakesRequestId(const Command& command, const CommandLine& line) {
   for (const Flag& flag : command.flags) {
@@ -185,8 +185,8 @@ absl::Status Execute(const Command& command, const std::vector<LineOfContext>& l
                      World& world) {
   const CommandLine& line = lines.front().line;
   const std::string request_id = line.Has(kRequestId) ? line.Get(kRequestId) : NewRequestId();
-  if (request_id.size() > kMaxGivenId)
-    return WrongUse(absl::StrCat("--request-id: at most ", kMaxGivenId, " characters"));
+  if (request_id.size() > kMaxRequestIdBytes)
+    return WrongUse(absl::StrCat("--request-id: at most ", kMaxRequestIdBytes, " characters"));
   if (line.Has(kRequestId) && IsChosen(line))
     return WrongUse(
         "--request-id: not with --all or -l, which may choose others the next time; the same line "
