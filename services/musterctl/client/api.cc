@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "services/musterctl/client/connection.h"
 
 namespace muster::musterctl {
