@@ -1,5 +1,7 @@
 #include "services/kubernetes/node_lists.h"
 
+#include "absl/cleanup/cleanup.h"
+#include "services/common/error.h"
 #include "services/common/status_macros.h"
 
 namespace muster::kubernetes {
@@ -22,12 +24,16 @@ std::shared_ptr<const NodeLists::Run> NodeLists::RunOf(const std::string& pool_u
       return others;
     }
   }
-  absl::StatusOr<Machines> machines = list_(pool_uid);
-  MutexLock lock(mutex_);
-  run->machines = std::move(machines);
-  run->end_time = clock_.Now();
-  run->ended = true;
-  ended_.SignalAll();
+  absl::StatusOr<Machines> machines = error::Unavailable("The list was broken off.");
+  // Others wait for it, also where it throws.
+  const absl::Cleanup ends = [&] {
+    MutexLock lock(mutex_);
+    run->machines = std::move(machines);
+    run->end_time = clock_.Now();
+    run->ended = true;
+    ended_.SignalAll();
+  };
+  machines = list_(pool_uid);
   return run;
 }
 

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <future>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -69,8 +70,10 @@ TEST_F(NodeListsTest, WhoComesWhileItRunsWaitsForItsEnd) {
 TEST_F(NodeListsTest, OneThatFailsDoesNotStand) {
   answer_ = [] { return absl::UnavailableError("away"); };
   EXPECT_THAT(lists_.Has("a", "m1"), StatusIs(absl::StatusCode::kUnavailable));
+  answer_ = []() -> NodeLists::Machines { throw std::runtime_error("no JSON"); };
+  EXPECT_THROW((void)lists_.Has("a", "m1"), std::runtime_error);
   answer_ = [] { return NodeLists::Machines(); };
-  EXPECT_THAT(lists_.Has("a", "m1"), IsOkAndHolds(false));
+  EXPECT_THAT(lists_.Has("a", "m1"), IsOkAndHolds(false)) << "nobody waits for those";
 }
 
 }  // namespace
