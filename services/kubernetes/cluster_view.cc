@@ -1,6 +1,6 @@
 #include "services/kubernetes/cluster_view.h"
 
-#include <set>
+#include <tuple>
 #include <utility>
 
 namespace muster::kubernetes {
@@ -12,6 +12,21 @@ std::string NameOf(const Object& object) {
 }
 
 std::string KeyOf(const PodObject& pod) { return pod.key(); }
+
+std::string MachineOf(const NodeObject& node) {
+  const std::string machine = ProviderMachine(node);
+  return machine.empty() ? node.name : machine;
+}
+
+// Of two v1 Nodes of one machine. Work runs where its kubelet posts; that others write to the one
+// that it left says nothing.
+bool CountsMore(const NodeObject& one, const NodeObject& other) {
+  const auto rank = [](const NodeObject& node) {
+    return std::tuple(!ProviderMachine(node).empty(), node.ready.value_or(false),
+                      node.heartbeat_time);
+  };
+  return rank(one) == rank(other) ? one.name < other.name : rank(one) > rank(other);
+}
 
 }  // namespace
 
@@ -44,39 +59,50 @@ void ClusterView::TellOfNode(const NodeObject& node) const {
 }
 
 void ClusterView::NodeChanged(const NodeObject* before, const NodeObject* after) {
-  {
+  const std::string left = before == nullptr ? "" : MachineOf(*before);
+  const std::string joined = after == nullptr ? "" : MachineOf(*after);
+  if (left != joined) {
+    const std::string& name = (after != nullptr ? after : before)->name;
     MutexLock lock(mutex_);
-    if (before != nullptr) {
-      const auto found = by_machine_.find(ProviderMachine(*before));
-      if (found != by_machine_.end() && found->second == before->name) by_machine_.erase(found);
-      machine_of_.erase(before->name);
-    }
-    const std::string machine = after == nullptr ? "" : ProviderMachine(*after);
-    if (after != nullptr) ForgetLast(machine, after->name);
-    if (!machine.empty()) {
-      by_machine_[machine] = after->name;
-      machine_of_[after->name] = machine;
-    }
-    const std::string left = before == nullptr ? "" : ProviderMachine(*before);
-    if (after == nullptr && !left.empty() && !by_machine_.contains(left)) {
-      ForgetLast(left, before->name);
-      last_name_[left] = before->name;
-      last_machine_[before->name] = left;
+    there_.Erase(name);
+    gone_.Erase(name);
+    if (after != nullptr) {
+      there_.Add(joined, name);
+      gone_.EraseOf(joined);
+    } else if (left != name) {
+      gone_.Add(left, name);
     }
   }
   if (before != nullptr) TellOfNode(*before);
   if (after != nullptr) TellOfNode(*after);
 }
 
-void ClusterView::ForgetLast(const std::string& machine, const std::string& name) {
-  if (const auto found = last_name_.find(machine); found != last_name_.end()) {
-    last_machine_.erase(found->second);
-    last_name_.erase(found);
-  }
-  if (const auto found = last_machine_.find(name); found != last_machine_.end()) {
-    last_name_.erase(found->second);
-    last_machine_.erase(found);
-  }
+void ClusterView::Names::Add(const std::string& machine, const std::string& name) {
+  names_[machine].push_back(name);
+  machines_[name] = machine;
+}
+
+void ClusterView::Names::Erase(const std::string& name) {
+  const auto machine = machines_.find(name);
+  if (machine == machines_.end()) return;
+  const auto names = names_.find(machine->second);
+  std::erase(names->second, name);
+  if (names->second.empty()) names_.erase(names);
+  machines_.erase(machine);
+}
+
+void ClusterView::Names::EraseOf(const std::string& machine) {
+  for (const std::string& name : Of(machine)) Erase(name);
+}
+
+std::vector<std::string> ClusterView::Names::Of(const std::string& machine) const {
+  const auto found = names_.find(machine);
+  return found == names_.end() ? std::vector<std::string>() : found->second;
+}
+
+std::string ClusterView::Names::MachineOf(const std::string& name) const {
+  const auto found = machines_.find(name);
+  return found == machines_.end() ? "" : found->second;
 }
 
 void ClusterView::PodChanged(const PodObject* before, const PodObject* after) {
@@ -93,9 +119,9 @@ void ClusterView::PodChanged(const PodObject* before, const PodObject* after) {
     for (const PodObject* pod : {before, after}) {
       if (pod == nullptr || pod->node.empty()) continue;
       machines.insert(pod->node);
-      for (const auto* known : {&machine_of_, &last_machine_}) {
-        const auto found = known->find(pod->node);
-        if (found != known->end()) machines.insert(found->second);
+      for (const Names* known : {&there_, &gone_}) {
+        const std::string machine = known->MachineOf(pod->node);
+        if (!machine.empty()) machines.insert(machine);
       }
     }
   }
@@ -103,22 +129,35 @@ void ClusterView::PodChanged(const PodObject* before, const PodObject* after) {
 }
 
 std::shared_ptr<const NodeObject> ClusterView::NodeOf(const std::string& machine) const {
-  std::string name = machine;
+  std::vector<std::string> names;
   {
     MutexLock lock(mutex_);
-    const auto found = by_machine_.find(machine);
-    if (found != by_machine_.end()) name = found->second;
+    names = there_.Of(machine);
   }
-  return nodes_.Find(name);
+  if (names.empty()) names.push_back(machine);
+  std::shared_ptr<const NodeObject> counts;
+  for (const std::string& name : names) {
+    auto node = nodes_.Find(name);
+    if (node == nullptr || (counts != nullptr && CountsMore(*counts, *node))) continue;
+    counts = std::move(node);
+  }
+  return counts;
 }
 
 std::string ClusterView::NodeNameOf(const std::string& machine) const {
+  if (const auto node = NodeOf(machine)) return node->name;
   MutexLock lock(mutex_);
-  for (const auto* known : {&by_machine_, &last_name_}) {
-    const auto found = known->find(machine);
-    if (found != known->end()) return found->second;
+  const std::vector<std::string> gone = gone_.Of(machine);
+  return gone.empty() ? machine : gone.back();
+}
+
+std::set<std::string> ClusterView::NodeNamesOf(const std::string& machine) const {
+  std::set<std::string> names = {NodeNameOf(machine)};
+  MutexLock lock(mutex_);
+  for (const Names* known : {&there_, &gone_}) {
+    for (std::string& name : known->Of(machine)) names.insert(std::move(name));
   }
-  return machine;
+  return names;
 }
 
 std::vector<PodObject> ClusterView::PodsOn(const std::string& node) const {
@@ -131,6 +170,14 @@ std::vector<PodObject> ClusterView::PodsOn(const std::string& node) const {
   std::vector<PodObject> pods;
   for (const std::string& key : keys) {
     if (const auto pod = pods_.Find(key); pod != nullptr && pod->node == node) pods.push_back(*pod);
+  }
+  return pods;
+}
+
+std::vector<PodObject> ClusterView::PodsOf(const std::string& machine) const {
+  std::vector<PodObject> pods;
+  for (const std::string& name : NodeNamesOf(machine)) {
+    for (PodObject& pod : PodsOn(name)) pods.push_back(std::move(pod));
   }
   return pods;
 }

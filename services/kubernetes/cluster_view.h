@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,29 +31,45 @@ class ClusterView {
   ObjectStore<PodObject>& pods() { return pods_; }
   ObjectStore<NamespaceObject>& namespaces() { return namespaces_; }
 
-  // The v1 Node that is this machine: the one whose provider id names it, else the one of its name.
+  // The v1 Node that is this machine: one whose provider id names it, else the one of its name. Of
+  // several the one that is ready, else the one whose kubelet posted last, whichever changed last.
   std::shared_ptr<const NodeObject> NodeOf(const std::string& machine) const;
   // Its v1 Node's name, or that of the last one that was seen of it; else its own.
   std::string NodeNameOf(const std::string& machine) const;
+  // Those of all of its v1 Nodes, there or gone: its Pods may be on each.
+  std::set<std::string> NodeNamesOf(const std::string& machine) const;
   // On the v1 Node of that name.
   std::vector<PodObject> PodsOn(const std::string& node) const;
+  // On any of the machine's.
+  std::vector<PodObject> PodsOf(const std::string& machine) const;
 
  private:
+  // Which v1 Nodes are whose: of the machine of their provider id, without one of that of their name.
+  class Names {
+   public:
+    void Add(const std::string& machine, const std::string& name);
+    void Erase(const std::string& name);
+    void EraseOf(const std::string& machine);
+    // In the order in which they were added.
+    std::vector<std::string> Of(const std::string& machine) const;
+    // Empty: it is not known.
+    std::string MachineOf(const std::string& name) const;
+
+   private:
+    absl::flat_hash_map<std::string, std::vector<std::string>> names_ = {};
+    absl::flat_hash_map<std::string, std::string> machines_ = {};
+  };
+
   void NodeChanged(const NodeObject* before, const NodeObject* after);
   void PodChanged(const PodObject* before, const PodObject* after);
-  void ForgetLast(const std::string& machine, const std::string& name)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Whoever the v1 Node may be.
   void TellOfNode(const NodeObject& node) const;
 
   const Listeners listeners_;
   mutable Mutex mutex_;
-  absl::flat_hash_map<std::string, std::string> by_machine_
-      MUSTER_GUARDED_BY(mutex_);  // provider id's machine -> name
-  absl::flat_hash_map<std::string, std::string> machine_of_ MUSTER_GUARDED_BY(mutex_);
-  // The same of v1 Nodes that are gone: their Pods may still be there, by that name.
-  absl::flat_hash_map<std::string, std::string> last_name_ MUSTER_GUARDED_BY(mutex_);
-  absl::flat_hash_map<std::string, std::string> last_machine_ MUSTER_GUARDED_BY(mutex_);
+  Names there_ MUSTER_GUARDED_BY(mutex_);
+  // Since the last one of the machine came: their Pods may still be there, by that name.
+  Names gone_ MUSTER_GUARDED_BY(mutex_);
   absl::flat_hash_map<std::string, absl::flat_hash_set<std::string>> on_node_
       MUSTER_GUARDED_BY(mutex_);  // keys of Pods
   ObjectStore<NodePoolObject> node_pools_;

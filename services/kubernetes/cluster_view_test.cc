@@ -25,6 +25,17 @@ Json NodeJson(const std::string& name, int version, const std::string& provider_
   return json;
 }
 
+// As its kubelet, or who speaks for it, says; `heartbeat`: seconds of some minute, its own word.
+Json NodeJson(const std::string& name, int version, const std::string& provider_id,
+              const std::string& ready, int heartbeat) {
+  Json json = NodeJson(name, version, provider_id);
+  json["status"]["conditions"] = Json::array(
+      {{{"type", "Ready"},
+        {"status", ready},
+        {"lastHeartbeatTime", absl::StrCat("2025-05-30T17:36:", 10 + heartbeat, "Z")}}});
+  return json;
+}
+
 Json PodJson(const std::string& name, int version, const std::string& node) {
   Json json = PoolJson(name, version);
   json["metadata"]["namespace"] = "team";
@@ -39,6 +50,11 @@ class ClusterViewTest : public ::testing::Test {
   std::vector<std::string> PodsOn(const std::string& node) {
     std::vector<std::string> names;
     for (const PodObject& pod : view_.PodsOn(node)) names.push_back(pod.name);
+    return names;
+  }
+  std::vector<std::string> PodsOf(const std::string& machine) {
+    std::vector<std::string> names;
+    for (const PodObject& pod : view_.PodsOf(machine)) names.push_back(pod.name);
     return names;
   }
   std::string VersionOf(const std::string& pool) {
@@ -175,6 +191,50 @@ TEST_F(ClusterViewTest, FollowsAProviderIdThatChanges) {
   view_.nodes().Remove(NodeJson("node-7", 4, "muster://Z/g8"));
   EXPECT_THAT(Told(), testing::IsSupersetOf({"g8"}));
   EXPECT_EQ(NodeOf("g8"), "none");
+}
+
+// Its kubelet came up under another name; the object of the former stays, and changes.
+TEST_F(ClusterViewTest, OfTwoNodesOfAMachineTheOneWithAKubeletCounts) {
+  view_.nodes().Put(NodeJson("old", 1, "muster://Z/g7", "True", 1));
+  view_.nodes().Put(NodeJson("new", 2, "muster://Z/g7", "True", 2));
+  EXPECT_EQ(NodeOf("g7"), "new") << "it posted last";
+  view_.nodes().Put(NodeJson("old", 3, "muster://Z/g7", "Unknown", 1));
+  EXPECT_EQ(NodeOf("g7"), "new") << "whichever changed last";
+  EXPECT_EQ(view_.NodeNameOf("g7"), "new");
+  view_.nodes().Put(NodeJson("new", 4, "muster://Z/g7", "False", 3));
+  EXPECT_EQ(NodeOf("g7"), "new") << "neither is ready";
+  view_.nodes().Put(NodeJson("old", 5, "muster://Z/g7", "True", 2));
+  EXPECT_EQ(NodeOf("g7"), "old") << "ready again";
+  view_.nodes().Remove(NodeJson("old", 6, "muster://Z/g7"));
+  EXPECT_EQ(NodeOf("g7"), "new") << "what is left";
+  view_.nodes().Remove(NodeJson("new", 7, "muster://Z/g7"));
+  EXPECT_EQ(NodeOf("g7"), "none");
+  EXPECT_EQ(view_.NodeNameOf("g7"), "new") << "the last one";
+}
+
+TEST_F(ClusterViewTest, OneThatNamesTheMachineCountsBeforeOneThatBearsItsName) {
+  view_.nodes().Put(NodeJson("g7", 1, "", "True", 2));
+  view_.nodes().Put(NodeJson("new", 2, "muster://Z/g7", "False", 1));
+  EXPECT_EQ(NodeOf("g7"), "new");
+  view_.nodes().Put(NodeJson("new", 3, "muster://Z/g8", "False", 1));
+  EXPECT_EQ(NodeOf("g7"), "g7");
+}
+
+TEST_F(ClusterViewTest, AMachinesPodsAreThoseOfAllOfItsNodes) {
+  for (const char* name : {"old", "new"}) view_.nodes().Put(NodeJson(name, 1, "muster://Z/g7"));
+  view_.nodes().Put(NodeJson("g8", 1));
+  view_.pods().Put(PodJson("p", 2, "old"));
+  view_.pods().Put(PodJson("q", 3, "new"));
+  view_.pods().Put(PodJson("r", 4, "g8"));
+  EXPECT_THAT(PodsOf("g7"), UnorderedElementsAre("p", "q"));
+  EXPECT_THAT(PodsOf("g8"), ElementsAre("r"));
+  view_.nodes().Remove(NodeJson("new", 5, "muster://Z/g7"));
+  view_.nodes().Put(NodeJson("old", 6, "muster://Z/g7"));
+  EXPECT_THAT(PodsOf("g7"), UnorderedElementsAre("p", "q")) << "they outlive it";
+  Told();
+  view_.pods().Remove(PodJson("q", 7, "new"));
+  EXPECT_THAT(Told(), UnorderedElementsAre("g7", "new"));
+  EXPECT_THAT(PodsOf("g7"), ElementsAre("p"));
 }
 
 TEST_F(ClusterViewTest, KnowsThePodsOfANode) {

@@ -104,8 +104,7 @@ Outcome NodeReconciler::Reconcile(const std::string& machine) {
   if (object != nullptr) {
     if (const auto done = CheckLife(here, machine, facts)) return *done;
   }
-  const std::string name = object == nullptr ? parts_.cluster->NodeNameOf(machine) : object->name;
-  facts.pods = parts_.cluster->PodsOn(name);
+  facts.pods = parts_.cluster->PodsOf(machine);
 
   Memory memory = Recall(machine);
   memory.drain.Look(*node, facts.now, steady);
@@ -132,7 +131,7 @@ Outcome NodeReconciler::Reconcile(const std::string& machine) {
   if (facts.pods.empty() && !node->observed().active())
     memory.work_report_time = -absl::InfiniteDuration();
   Remember(machine, std::move(memory));
-  RETURN_IF_ERROR(Confirm(*node, object.get(), name, plan));
+  RETURN_IF_ERROR(Confirm(*node, object.get(), plan));
   if (!plan.reports.empty()) parts_.reporter->Report(machine, std::move(plan.reports));
   if (object == nullptr || !plan.writes()) return outcome;
   RETURN_IF_ERROR(Write(*node, *object, plan));
@@ -141,10 +140,11 @@ Outcome NodeReconciler::Reconcile(const std::string& machine) {
 }
 
 absl::Status NodeReconciler::Confirm(const Node& node, const NodeObject* object,
-                                     const std::string& name, const NodePlan& plan) {
+                                     const NodePlan& plan) {
   if (plan.reports.empty()) return absl::OkStatus();
-  if (object == nullptr) RETURN_IF_ERROR(ConfirmAbsent(node, name));
-  return SaysNoWork(node, object, plan) ? ConfirmNoWork(object, name) : absl::OkStatus();
+  const std::string& machine = node.machine();
+  if (object == nullptr) RETURN_IF_ERROR(ConfirmAbsent(node, parts_.cluster->NodeNameOf(machine)));
+  return SaysNoWork(node, object, plan) ? ConfirmNoWork(machine, object) : absl::OkStatus();
 }
 
 absl::Status NodeReconciler::ConfirmAbsent(const Node& node, const std::string& name) {
@@ -180,16 +180,18 @@ absl::StatusOr<NodeLists::Machines> NodeReconciler::ListNodes(const std::string&
   return machines;
 }
 
-absl::Status NodeReconciler::ConfirmNoWork(const NodeObject* object, const std::string& name) {
+absl::Status NodeReconciler::ConfirmNoWork(const std::string& machine, const NodeObject* object) {
   bool work = false;
-  const std::string selector = absl::StrCat("spec.nodeName=", name);
-  RETURN_IF_ERROR(parts_.api
-                      ->List(kPodsPath, {{"fieldSelector", selector}},
-                             [&](const Json& pod) {
-                               parts_.cluster->pods().Put(pod);
-                               work |= IsWorkOn(object, ReadPod(pod), absl::Now());
-                             })
-                      .status());
+  for (const std::string& name : parts_.cluster->NodeNamesOf(machine)) {
+    const std::string selector = absl::StrCat("spec.nodeName=", name);
+    RETURN_IF_ERROR(parts_.api
+                        ->List(kPodsPath, {{"fieldSelector", selector}},
+                               [&](const Json& pod) {
+                                 parts_.cluster->pods().Put(pod);
+                                 work |= IsWorkOn(object, ReadPod(pod), absl::Now());
+                               })
+                        .status());
+  }
   return work ? absl::AbortedError("there is work on the Node") : absl::OkStatus();
 }
 

@@ -87,13 +87,13 @@ class NodeReconciler {
                                    const std::string& machine, NodeFacts& facts);
   // What is reported of a Node that is away, or drained, is looked up anew: what was last seen may
   // be out of date, and a machine is switched off because of it. ABORTED: it is otherwise.
-  // `name`: of its v1 Node, there or gone.
   absl::Status Confirm(const lifecycle::v1::Node& node, const NodeObject* object,
-                       const std::string& name, const NodePlan& plan);
+                       const NodePlan& plan);
+  // `name`: of its v1 Node that was there last.
   absl::Status ConfirmAbsent(const lifecycle::v1::Node& node, const std::string& name);
   // Shows what it lists to the cluster's view.
   absl::StatusOr<NodeLists::Machines> ListNodes(const std::string& pool_uid);
-  absl::Status ConfirmNoWork(const NodeObject* object, const std::string& name);
+  absl::Status ConfirmNoWork(const std::string& machine, const NodeObject* object);
   absl::Status Write(const lifecycle::v1::Node& node, const NodeObject& object,
                      const NodePlan& plan);
   absl::Status WriteMetadata(const NodeObject& object, const NodePlan& plan);

@@ -31,9 +31,9 @@ absl::Status PoolReconciler::ReportMarks(const NodePoolObject& object) {
                       .status());
   std::vector<NodeReport> reports;
   for (const auto& node : parts_.known->NodesOf(object.uid)) {
-    const auto seen = std::find_if(nodes.begin(), nodes.end(), [&](const NodeObject& it) {
-      return ProviderMachine(it) == node->machine() || it.name == node->machine();
-    });
+    const std::string name = parts_.cluster->NodeNameOf(node->machine());
+    const auto seen = std::find_if(nodes.begin(), nodes.end(),
+                                   [&](const NodeObject& it) { return it.name == name; });
     if (seen == nodes.end() || CompareLives(*node, *seen) != 0) continue;
     const bool marked = IsMarkedByAutoscaler(*seen);
     if (marked == node->observed().autoscaler_marked()) continue;

@@ -284,7 +284,8 @@ NodePlan PlanNode(const NodeFacts& facts) {
 }
 
 bool IsWorkOn(const NodeObject* object, const PodObject& pod, absl::Time now) {
-  const bool confirmed = object == nullptr || object->ready.value_or(false);
+  const bool confirmed =
+      object == nullptr || (object->name == pod.node && object->ready.value_or(false));
   return pod.IsWork() && (confirmed || !pod.deleting || now < pod.deletion_time);
 }
 

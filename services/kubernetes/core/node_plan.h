@@ -14,7 +14,8 @@ namespace muster::kubernetes {
 struct NodeFacts {
   const lifecycle::v1::Node* node = nullptr;  // Muster's; null: no pool has the machine
   const NodeObject* object = nullptr;         // v1; null: it is not in the cluster
-  std::vector<PodObject> pods = {};           // on it, whether it is in the cluster or not
+  // On it, whether it is in the cluster or not, and on others that the machine has there or had.
+  std::vector<PodObject> pods = {};
   // Pods whose eviction disruption budgets refused, with what the server said; empty: none.
   std::string blocked_by = {};
   // Since its work was last reported; names and counts of work are told again after kWorkInterval.
@@ -50,8 +51,9 @@ struct NodePlan {
 // that was carried out gives an empty one.
 NodePlan PlanNode(const NodeFacts& facts);
 
-// Whether the Pod is work of its v1 Node (null: there is none). Where that is not ready nobody may be
-// left to confirm the end of a Pod that is leaving: it is none once its grace is over.
+// Whether the Pod is work of the machine; `object`: its v1 Node, null: there is none. Where that is
+// not ready, or not the Pod's (the machine has several), nobody may be left to confirm the end of a
+// Pod that is leaving: it is none once its grace is over.
 bool IsWorkOn(const NodeObject* object, const PodObject& pod, absl::Time now);
 
 // Whether its reports say that no work is left on the Node, of one that is away or whose machine is

@@ -152,6 +152,17 @@ TEST(PlanWork, WhatIsLeavingADeadNodeIsNoWork) {
   EXPECT_TRUE(IsWorkOn(&ready, pods[0], Then()));
 }
 
+// A kubelet that came up under another name confirms no end of what it ran before.
+TEST(PlanWork, WhatIsLeavingAnotherNodeOfTheMachineIsNoWork) {
+  const NodeObject object = Joined(true);
+  std::vector<PodObject> pods = Work(1);
+  pods[0].node = "former-name";
+  EXPECT_TRUE(IsWorkOn(&object, pods[0], Then()));
+  pods[0].deleting = true;
+  pods[0].deletion_time = Then();
+  EXPECT_FALSE(IsWorkOn(&object, pods[0], Then()));
+}
+
 TEST(PlanWork, WhatIsLeavingADeadNodeIsWorkUntilItsGraceIsOver) {
   Node node = MakeNode(Node::STATE_PRODUCTION);
   node.mutable_observed()->set_active(true);

@@ -13,13 +13,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "muster/lifecycle/v1/lifecycle_service.grpc.pb.h"
-#include "prometheus/registry.h"
 #include "services/common/mutex.h"
 #include "services/common/steady_clock.h"
 #include "services/kubernetes/core/names.h"
-#include "services/kubernetes/fake_muster.h"
 #include "services/kubernetes/node_reconciler.h"
-#include "tests/kubernetes/fake_api_server/fake_api_server.h"
+#include "tests/kubernetes/shell/reconciler_test_base.h"
 #include "tests/testing/patience.h"
 
 namespace muster::testing {
@@ -59,12 +57,26 @@ class LifecycleOfReports final : public LifecycleService::Service {
 };
 
 // A pool of machines in production, m0 and so on, none of which is seen in the cluster.
-class AbsentNodesTest : public ::testing::Test {
+class AbsentNodesTest : public ReconcilerTestBase {
  protected:
   AbsentNodesTest() {
-    history_.Enter("h");
-    reporter_.Start();
-    EXPECT_TRUE(identity_.Admit().ok());
+    Serve({&lifecycle_});
+    reporter_ = std::make_unique<kubernetes::Reporter>(&muster_->client(),
+                                                       [](const std::string&, absl::Duration) {});
+    reporter_->Start();
+    EXPECT_TRUE(identity_->Admit().ok());
+    reconciler_ = std::make_unique<kubernetes::NodeReconciler>(
+        kubernetes::NodeReconciler::Parts{.api = api_.get(),
+                                          .cluster = &cluster_,
+                                          .muster = &muster_->client(),
+                                          .known = &known_,
+                                          .reporter = reporter_.get(),
+                                          .history = &history_,
+                                          .identity = identity_.get(),
+                                          .refusals = &refusals_,
+                                          .metadata_turned = [](const std::string&) {},
+                                          .refusals_turned = [](const std::string&) {},
+                                          .steady = &clock_});
     for (int i = 0; i < kLost; ++i) {
       lifecycle::v1::WatchLifecycleResponse told;
       told.mutable_node()->set_name(NameOf(i));
@@ -75,14 +87,13 @@ class AbsentNodesTest : public ::testing::Test {
     }
   }
   ~AbsentNodesTest() override {
-    api_->Stop();
-    muster_.client().Stop();
-    reporter_.Stop();
+    Stop();
+    reporter_->Stop();
   }
 
   static std::string MachineOf(int i) { return absl::StrCat("m", i); }
   std::string NameOf(int i) {
-    return absl::StrCat(muster_.client().PoolName("a"), "/nodes/", MachineOf(i));
+    return absl::StrCat(muster_->client().PoolName("a"), "/nodes/", MachineOf(i));
   }
   // A v1 Node of the pool that no watch has told of.
   void Register(const std::string& name, const std::string& machine) {
@@ -94,7 +105,7 @@ class AbsentNodesTest : public ::testing::Test {
          {"spec", {{"providerID", absl::StrCat("muster://RNO2A/", machine)}}}});
     ASSERT_TRUE(made.ok()) << made.status();
   }
-  absl::Status Reconcile(int i) { return reconciler_.Reconcile(MachineOf(i)).status; }
+  absl::Status Reconcile(int i) { return reconciler_->Reconcile(MachineOf(i)).status; }
   // Of v1 Nodes.
   int64_t Lists() const {
     const auto requests = api_server_.requests();
@@ -107,36 +118,9 @@ class AbsentNodesTest : public ::testing::Test {
   }
 
   LifecycleOfReports lifecycle_;
-  kubernetes::FakeMuster muster_{&lifecycle_};
-  FakeApiServer api_server_;
-  std::unique_ptr<kubernetes::Client> api_ =
-      *kubernetes::Client::Create({.server = api_server_.url()}, {.user_agent = "adapter"});
   FakeSteadyClock clock_;
-  prometheus::Registry registry_;
-  kubernetes::Metrics metrics_{registry_, "host"};
-  kubernetes::ClusterView cluster_{{.node_pool = [](const std::string&) {},
-                                    .machine = [](const std::string&) {},
-                                    .name_space = [](const std::string&) {}}};
-  kubernetes::MusterView known_{{.node_pool = [](const std::string&) {},
-                                 .machine = [](const std::string&) {},
-                                 .event = [](const lifecycle::v1::Event&) {},
-                                 .history = [](const std::optional<std::string>&) {}}};
-  kubernetes::History history_{{.metrics = &metrics_}};
-  kubernetes::Identity identity_{
-      {.api = api_.get(), .muster = &muster_.client(), .metrics = &metrics_}};
-  kubernetes::Reporter reporter_{&muster_.client(), [](const std::string&, absl::Duration) {}};
-  kubernetes::MetadataRefusals refusals_;
-  kubernetes::NodeReconciler reconciler_{{.api = api_.get(),
-                                          .cluster = &cluster_,
-                                          .muster = &muster_.client(),
-                                          .known = &known_,
-                                          .reporter = &reporter_,
-                                          .history = &history_,
-                                          .identity = &identity_,
-                                          .refusals = &refusals_,
-                                          .metadata_turned = [](const std::string&) {},
-                                          .refusals_turned = [](const std::string&) {},
-                                          .steady = &clock_}};
+  std::unique_ptr<kubernetes::Reporter> reporter_;
+  std::unique_ptr<kubernetes::NodeReconciler> reconciler_;
 };
 
 TEST_F(AbsentNodesTest, ManyOfAPoolAreLookedUpInOneList) {

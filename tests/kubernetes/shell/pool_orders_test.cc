@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,20 +12,17 @@
 #include "absl/time/clock.h"
 #include "muster/configuration/v1/configuration_service.grpc.pb.h"
 #include "muster/lifecycle/v1/lifecycle_service.grpc.pb.h"
-#include "prometheus/registry.h"
 #include "services/common/condition_names.h"
 #include "services/common/mutex.h"
 #include "services/kubernetes/core/names.h"
-#include "services/kubernetes/fake_muster.h"
 #include "services/kubernetes/pool_reconciler.h"
-#include "tests/kubernetes/fake_api_server/fake_api_server.h"
+#include "tests/kubernetes/shell/reconciler_test_base.h"
 #include "tests/testing/patience.h"
 
 namespace muster::testing {
 namespace {
 
 using configuration::v1::PoolConfiguration;
-using kubernetes::Client;
 using kubernetes::Json;
 using kubernetes::kPromoteAnnotation;
 using kubernetes::kRollbackAnnotation;
@@ -107,23 +103,18 @@ class ConfigurationOfPool final : public configuration::v1::ConfigurationService
 };
 
 // One pool, which both sides have, and whose upstream has something pending.
-class PoolOrdersTest : public ::testing::Test {
+class PoolOrdersTest : public ReconcilerTestBase {
  protected:
   PoolOrdersTest() {
-    api_ = *Client::Create({.server = api_server_.url()}, {.user_agent = "adapter"});
-    writer_ = std::make_unique<kubernetes::Writer>(api_.get());
+    Serve({&lifecycle_, &configuration_});
     kubernetes::EventMirror::Options options{.instance = "adapter"};
     options.node_of = [](const std::string&) { return kubernetes::EventNode(); };
     events_ = std::make_unique<kubernetes::EventMirror>(api_.get(), &metrics_, options);
-    identity_ = std::make_unique<kubernetes::Identity>(kubernetes::Identity::Parts{
-        .api = api_.get(), .muster = &muster_.client(), .metrics = &metrics_});
-    history_.Enter("h");
     Restart();
     MakePool();
   }
   ~PoolOrdersTest() override {
-    api_->Stop();
-    muster_.client().Stop();
+    Stop();
     events_->Stop();
   }
 
@@ -133,7 +124,7 @@ class PoolOrdersTest : public ::testing::Test {
         kubernetes::PoolReconciler::Parts{.api = api_.get(),
                                           .writer = writer_.get(),
                                           .cluster = &cluster_,
-                                          .muster = &muster_.client(),
+                                          .muster = &muster_->client(),
                                           .known = &known_,
                                           .events = events_.get(),
                                           .metrics = &metrics_,
@@ -199,7 +190,7 @@ class PoolOrdersTest : public ::testing::Test {
          {"metadata", {{"name", kPool}, {"finalizers", Json::array({kubernetes::kFinalizer})}}},
          {"spec", {{"instanceType", "gd-8xa100-i128"}, {"targetNodes", 1}}}}));
     NodePool& pool = *told_.mutable_node_pool();
-    pool.set_name(muster_.client().PoolName(kPool));
+    pool.set_name(muster_->client().PoolName(kPool));
     pool.set_uid(made["metadata"]["uid"].get<std::string>());
     pool.set_generation(1);
     pool.set_object_generation(1);
@@ -209,24 +200,7 @@ class PoolOrdersTest : public ::testing::Test {
   }
 
   lifecycle::v1::WatchLifecycleResponse told_;  // of the pool
-  FakeApiServer api_server_;
-  prometheus::Registry registry_;
-  kubernetes::Metrics metrics_{registry_, "host"};
-  kubernetes::ClusterView cluster_{{.node_pool = [](const std::string&) {},
-                                    .machine = [](const std::string&) {},
-                                    .name_space = [](const std::string&) {}}};
-  kubernetes::MusterView known_{{.node_pool = [](const std::string&) {},
-                                 .machine = [](const std::string&) {},
-                                 .event = [](const lifecycle::v1::Event&) {},
-                                 .history = [](const std::optional<std::string>&) {}}};
-  kubernetes::History history_{{.metrics = &metrics_}};
-  kubernetes::Brake brake_{{.metrics = &metrics_, .history = &history_}};
-  kubernetes::MetadataRefusals refusals_;
-  kubernetes::FakeMuster muster_{&lifecycle_, &configuration_};
-  std::unique_ptr<Client> api_;
-  std::unique_ptr<kubernetes::Writer> writer_;
   std::unique_ptr<kubernetes::EventMirror> events_;
-  std::unique_ptr<kubernetes::Identity> identity_;
   std::unique_ptr<kubernetes::PoolReconciler> reconciler_;
 };
 

@@ -1,0 +1,169 @@
+#include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "muster/lifecycle/v1/lifecycle_service.grpc.pb.h"
+#include "services/common/mutex.h"
+#include "services/kubernetes/core/names.h"
+#include "services/kubernetes/core/test_node_plan.h"
+#include "services/kubernetes/node_reconciler.h"
+#include "services/kubernetes/reporter.h"
+#include "tests/kubernetes/shell/reconciler_test_base.h"
+#include "tests/testing/patience.h"
+
+namespace muster::testing {
+namespace {
+
+using kubernetes::Json;
+using lifecycle::v1::Node;
+using lifecycle::v1::NodeReport;
+using ::testing::AllOf;
+using ::testing::AnyOf;
+using ::testing::Contains;
+using ::testing::Each;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+constexpr char kPods[] = "/api/v1/namespaces/default/pods";
+
+// Takes every report.
+class LifecycleOfNodes final : public lifecycle::v1::LifecycleService::Service {
+ public:
+  grpc::Status ReportNodes(grpc::ServerContext*, const lifecycle::v1::ReportNodesRequest* request,
+                           lifecycle::v1::ReportNodesResponse* response) override {
+    MutexLock lock(mutex_);
+    for (const NodeReport& report : request->reports()) {
+      reported_.push_back(report.observation());
+      response->add_results();
+    }
+    return grpc::Status::OK;
+  }
+
+  std::vector<NodeReport::Observation> reported() const {
+    MutexLock lock(mutex_);
+    return reported_;
+  }
+
+ private:
+  mutable Mutex mutex_;
+  std::vector<NodeReport::Observation> reported_ MUSTER_GUARDED_BY(mutex_);
+};
+
+// A machine whose kubelet came up under another name: the v1 Nodes `old` and `new` are both its,
+// and `old` changed last, when the cluster noticed that nobody posts there.
+class NodeNamesTest : public ReconcilerTestBase {
+ protected:
+  NodeNamesTest() {
+    Serve({&lifecycle_});
+    reporter_ = std::make_unique<kubernetes::Reporter>(&muster_->client(),
+                                                       [](const std::string&, absl::Duration) {});
+    reporter_->Start();
+    reconciler_ = std::make_unique<kubernetes::NodeReconciler>(kubernetes::NodeReconciler::Parts{
+        .api = api_.get(),
+        .writer = writer_.get(),
+        .cluster = &cluster_,
+        .muster = &muster_->client(),
+        .known = &known_,
+        .reporter = reporter_.get(),
+        .history = &history_,
+        .brake = &brake_,
+        .identity = identity_.get(),
+        .refusals = &refusals_,
+        .metadata_turned = [](const std::string&) {},
+        .refusals_turned = [](const std::string&) {},
+        .work_turned = [](const std::string&, const std::string&) {}});
+    for (const char* name : {"old", "new"}) cluster_.nodes().Put(Register(name));
+    const auto left = api_->Patch(kubernetes::PatchType::kMerge,
+                                  absl::StrCat(kubernetes::kNodesPath, "/old/status"),
+                                  {{"status", {{"conditions", Ready("Unknown")}}}});
+    EXPECT_TRUE(left.ok()) << left.status();
+    cluster_.nodes().Put(*left);
+  }
+  ~NodeNamesTest() override {
+    Stop();
+    reporter_->Stop();
+  }
+
+  // Muster's Node, which is thought to have other work than it has.
+  void Know(Node::State state) {
+    lifecycle::v1::WatchLifecycleResponse told;
+    *told.mutable_node() = kubernetes::MakeNode(state);
+    told.mutable_node()->mutable_observed()->set_active(true);
+    machine_ = told.node().machine();
+    known_.Take(told, absl::Now());
+  }
+  // Of which no view knows yet.
+  Json CreatePod(const std::string& node) {
+    const Json container = {{"name", "main"}, {"image", "none"}};
+    const auto made = api_->Create(
+        kPods, {{"apiVersion", "v1"},
+                {"kind", "Pod"},
+                {"metadata", {{"name", "work"}, {"namespace", "default"}}},
+                {"spec", {{"nodeName", node}, {"containers", Json::array({container})}}}});
+    EXPECT_TRUE(made.ok()) << made.status();
+    return *made;
+  }
+  absl::Status Reconcile() { return reconciler_->Reconcile(machine_).status; }
+  std::vector<NodeReport::Observation> AwaitReports() {
+    Until([&] { return !lifecycle_.reported().empty(); }, "the reports");
+    return lifecycle_.reported();
+  }
+  static auto SaysThatItWorks() {
+    return AllOf(Contains(kubernetes::kActive),
+                 Each(Not(AnyOf(kubernetes::kIdle, kubernetes::kDrained, kubernetes::kUnhealthy))));
+  }
+
+  LifecycleOfNodes lifecycle_;
+
+ private:
+  static Json Ready(const std::string& status) {
+    return Json::array({{{"type", "Ready"}, {"status", status}}});
+  }
+  Json Register(const std::string& name) {
+    const auto made =
+        api_->Create(kubernetes::kNodesPath,
+                     {{"apiVersion", "v1"},
+                      {"kind", "Node"},
+                      {"metadata", {{"name", name}}},
+                      {"spec", {{"providerID", "muster://Z/g8fd930"}, {"unschedulable", true}}},
+                      {"status", {{"conditions", Ready("True")}}}});
+    EXPECT_TRUE(made.ok()) << made.status();
+    return *made;
+  }
+
+  std::string machine_;
+  std::unique_ptr<kubernetes::Reporter> reporter_;
+  std::unique_ptr<kubernetes::NodeReconciler> reconciler_;
+};
+
+TEST_F(NodeNamesTest, ItsWorkIsWhereItsKubeletIs) {
+  Know(Node::STATE_PRODUCTION);
+  cluster_.pods().Put(CreatePod("new"));
+  EXPECT_TRUE(Reconcile().ok());
+  EXPECT_THAT(AwaitReports(), SaysThatItWorks());
+}
+
+TEST_F(NodeNamesTest, ItIsNotDrainedWhileThereIsWork) {
+  Know(Node::STATE_DRAINING);
+  cluster_.pods().Put(CreatePod("new"));
+  EXPECT_TRUE(Reconcile().ok());
+  EXPECT_THAT(AwaitReports(), SaysThatItWorks());
+}
+
+// The watch of Pods is late.
+TEST_F(NodeNamesTest, WhetherItIsDrainedIsLookedUpByAllOfItsNames) {
+  Know(Node::STATE_DRAINING);
+  CreatePod("old");
+  EXPECT_TRUE(absl::IsAborted(Reconcile()));
+  EXPECT_THAT(lifecycle_.reported(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace muster::testing

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "prometheus/registry.h"
+#include "services/kubernetes/brake.h"
+#include "services/kubernetes/cluster_view.h"
+#include "services/kubernetes/fake_muster.h"
+#include "services/kubernetes/history.h"
+#include "services/kubernetes/identity.h"
+#include "services/kubernetes/metadata_refusals.h"
+#include "services/kubernetes/metrics.h"
+#include "services/kubernetes/muster_view.h"
+#include "services/kubernetes/writer.h"
+#include "tests/kubernetes/fake_api_server/fake_api_server.h"
+
+namespace muster::testing {
+
+// What a reconciler works with: a cluster, and of Muster the services that the test plays. Nothing
+// comes by watches: a test puts what was seen into the views.
+class ReconcilerTestBase : public ::testing::Test {
+ protected:
+  ReconcilerTestBase() {
+    api_ = *kubernetes::Client::Create({.server = api_server_.url()}, {.user_agent = "adapter"});
+    writer_ = std::make_unique<kubernetes::Writer>(api_.get());
+    history_.Enter("h");
+  }
+  // What Muster is; in the test's constructor, as Stop is in its destructor.
+  void Serve(std::initializer_list<grpc::Service*> services) {
+    muster_.emplace(services);
+    identity_ = std::make_unique<kubernetes::Identity>(kubernetes::Identity::Parts{
+        .api = api_.get(), .muster = &muster_->client(), .metrics = &metrics_});
+  }
+  void Stop() {
+    api_->Stop();
+    muster_->client().Stop();
+  }
+
+  FakeApiServer api_server_;
+  prometheus::Registry registry_;
+  kubernetes::Metrics metrics_{registry_, "host"};
+  kubernetes::ClusterView cluster_{{.node_pool = [](const std::string&) {},
+                                    .machine = [](const std::string&) {},
+                                    .name_space = [](const std::string&) {}}};
+  kubernetes::MusterView known_{{.node_pool = [](const std::string&) {},
+                                 .machine = [](const std::string&) {},
+                                 .event = [](const lifecycle::v1::Event&) {},
+                                 .history = [](const std::optional<std::string>&) {}}};
+  kubernetes::History history_{{.metrics = &metrics_}};
+  kubernetes::Brake brake_{{.metrics = &metrics_, .history = &history_}};
+  kubernetes::MetadataRefusals refusals_;
+  std::optional<kubernetes::FakeMuster> muster_;
+  std::unique_ptr<kubernetes::Client> api_;
+  std::unique_ptr<kubernetes::Writer> writer_;
+  std::unique_ptr<kubernetes::Identity> identity_;
+};
+
+}  // namespace muster::testing
