@@ -102,12 +102,14 @@ Outcome PoolReconciler::Reconcile(const std::string& name) {
   // Nothing tells that there is room again.
   const std::optional<Refusal> refusal = Recall(*object).refusal;
   if (refusal) outcome.again = std::min(outcome.again, RetryOf(*refusal));
-  // Orders out of a past were carried out then, or taken back.
-  if (refusal && refusal->kind == Refusal::Kind::kRestored) return outcome;
-  if (view.pool == nullptr) return outcome;
-  RETURN_IF_ERROR(NoteGrantable(*object, *view.pool));
   bool more = false;
-  RETURN_IF_ERROR(CarryOutOrder(*object, view.pool, more));
+  // Orders out of a past were carried out then, or taken back.
+  if (refusal && refusal->kind == Refusal::Kind::kRestored) {
+    RETURN_IF_ERROR(RefuseOrders(*object, refusal, more));
+  } else if (view.pool != nullptr) {
+    RETURN_IF_ERROR(NoteGrantable(*object, *view.pool));
+    RETURN_IF_ERROR(CarryOutOrder(*object, view.pool, more));
+  }
   if (more) outcome.again = absl::ZeroDuration();
   return outcome;
 }
@@ -299,17 +301,22 @@ absl::Status PoolReconciler::RefuseOrder(const NodePoolObject& object, const Ord
   return absl::OkStatus();
 }
 
+absl::Status PoolReconciler::RefuseOrders(const NodePoolObject& object,
+                                          const std::optional<Refusal>& refusal, bool& more) {
+  if (!object.promote && !object.rollback) return absl::OkStatus();
+  if (!refusal || !refusal->ends_orders()) return absl::OkStatus();
+  more = object.promote && object.rollback;
+  return RefuseOrder(object, StandingOrder(object),
+                     absl::StrCat("The spec was refused: ", refusal->message));
+}
+
 absl::Status PoolReconciler::CarryOutOrder(const NodePoolObject& object, const Pool& pool,
                                            bool& more) {
   if (!object.promote && !object.rollback) return absl::OkStatus();
   const Memory memory = Recall(object);
   // What would be pending with a spec that nobody took is not known.
   const bool of_spec = object.promote == "pending" && !object.rollback;
-  if (memory.refusal && of_spec) {
-    if (memory.refusal->may_pass()) return absl::OkStatus();
-    return RefuseOrder(object, StandingOrder(object),
-                       absl::StrCat("The spec was refused: ", memory.refusal->message));
-  }
+  if (memory.refusal && of_spec) return RefuseOrders(object, memory.refusal, more);
   const auto found = parts_.muster->GetConfiguration(object.uid);
   // Lifecycle has not told configuration of the pool yet, or not of the spec that came with the order.
   const bool untold = found.ok() ? found->generation() < memory.muster_generation

@@ -94,6 +94,9 @@ class PoolReconciler {
   // `id`: of the request. Whoever ordered something else since the first try is not overruled by the next.
   absl::Status TakeStep(const NodePoolObject& object, const OrderStep& step, const std::string& id,
                         bool& more);
+  // Likewise of orders that nothing comes of while Muster has not taken the spec; others wait.
+  absl::Status RefuseOrders(const NodePoolObject& object, const std::optional<Refusal>& refusal,
+                            bool& more);
   // Removes what asks for the step, and tells why nothing comes of it.
   absl::Status RefuseOrder(const NodePoolObject& object, const OrderStep& step,
                            absl::string_view why);

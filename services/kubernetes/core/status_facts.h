@@ -33,6 +33,8 @@ struct Refusal {
   // Somebody has to act.
   bool stalls() const { return kind != Kind::kFormer; }
   bool may_pass() const { return kind != Kind::kInvalid; }
+  // What is ordered does not wait for the spec: somebody has to write another one, or the order is out of a past as well.
+  bool ends_orders() const { return kind == Kind::kInvalid || kind == Kind::kRestored; }
   friend bool operator==(const Refusal&, const Refusal&) = default;
 };
 

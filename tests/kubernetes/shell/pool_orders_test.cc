@@ -13,9 +13,11 @@
 #include "muster/configuration/v1/configuration_service.grpc.pb.h"
 #include "muster/lifecycle/v1/lifecycle_service.grpc.pb.h"
 #include "services/common/condition_names.h"
+#include "services/common/error.h"
 #include "services/common/mutex.h"
 #include "services/kubernetes/core/names.h"
 #include "services/kubernetes/pool_reconciler.h"
+#include "services/rpc/status.h"
 #include "tests/kubernetes/shell/reconciler_test_base.h"
 #include "tests/testing/patience.h"
 
@@ -27,8 +29,12 @@ using kubernetes::Json;
 using kubernetes::kPromoteAnnotation;
 using kubernetes::kRollbackAnnotation;
 using lifecycle::v1::NodePool;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::StartsWith;
+using ::testing::UnorderedElementsAre;
 
 constexpr char kPool[] = "a";
 
@@ -140,6 +146,10 @@ class PoolOrdersTest : public ReconcilerTestBase {
                     {{"metadata", {{"annotations", {{annotation, value}}}}},
                      {"spec", {{"gpu", {{"version", "580"}}}}}}));
   }
+  void ChangeSpec(const std::string& version) {
+    See(api_->Patch(kubernetes::PatchType::kMerge, Path(),
+                    {{"spec", {{"gpu", {{"version", version}}}}}}));
+  }
   void ChangeSpecAndPromote() { ChangeSpecAndOrder(kPromoteAnnotation, "pending"); }
   // Lifecycle finds the spec of that generation invalid.
   void Invalidate(int64_t generation) {
@@ -159,17 +169,20 @@ class PoolOrdersTest : public ReconcilerTestBase {
     EXPECT_TRUE(found.ok()) << found.status();
     return kubernetes::MemberOf(*found, "metadata", "annotations", annotation);
   }
-  // What the one event says that was told.
-  std::string Told() {
+  // What the events say of orders, once there are so many.
+  std::vector<std::string> Told(size_t count) {
     events_->Start();
-    std::string note;
-    const auto is_there = [&] {
-      (void)api_->List(kubernetes::kEventsPath, {},
-                       [&](const Json& event) { note = event["note"].get<std::string>(); });
-      return !note.empty();
+    std::vector<std::string> notes;
+    const auto are_there = [&] {
+      notes.clear();
+      (void)api_->List(kubernetes::kEventsPath, {}, [&](const Json& event) {
+        if (event["reason"] != "CWNodePoolNodesRequestFailed")
+          notes.push_back(event["note"].get<std::string>());
+      });
+      return notes.size() >= count;
     };
-    Until(is_there, "the event");
-    return note;
+    Until(are_there, "the events");
+    return notes;
   }
 
   LifecycleOfPools lifecycle_;
@@ -241,6 +254,27 @@ TEST_F(PoolOrdersTest, AnOrderWaitsForASpecThatCannotBeTakenNow) {
   EXPECT_EQ(Order(), "np-of-the-spec");
 }
 
+// The cluster's etcd was restored: what was pending then is not what is pending now.
+TEST_F(PoolOrdersTest, OrdersOutOfAPastAreRefused) {
+  lifecycle_.Answer(rpc::ToGrpcStatus(error::GenerationTooOld(kPool, 2, 8)));
+  ChangeSpecAndOrder(kRollbackAnnotation, "previous");
+  ChangeSpecAndPromote();
+  EXPECT_TRUE(Reconcile().ok());
+  EXPECT_TRUE(Reconcile().ok());
+  EXPECT_EQ(Order(), nullptr);
+  EXPECT_EQ(Order(kRollbackAnnotation), nullptr);
+
+  lifecycle_.Answer(grpc::Status::OK);
+  ChangeSpec("590");
+  configuration_.Set(3, "np-of-today");
+  EXPECT_TRUE(Reconcile().ok());
+  EXPECT_THAT(configuration_.promoted(), IsEmpty());
+  EXPECT_THAT(configuration_.rolled_back(), IsEmpty());
+  EXPECT_THAT(Told(2), UnorderedElementsAre(
+                           AllOf(StartsWith(kPromoteAnnotation), HasSubstr("was restored")),
+                           AllOf(StartsWith(kRollbackAnnotation), HasSubstr("was restored"))));
+}
+
 // What was wrong with the spec before says nothing of the one that the order came with.
 TEST_F(PoolOrdersTest, AnOrderWaitsForWhatIsSaidOfItsSpecThoughTheFormerWasInvalid) {
   Invalidate(1);
@@ -263,8 +297,9 @@ TEST_F(PoolOrdersTest, WithASpecThatIsInvalidOnlyWhatWouldBePendingIsRefused) {
   EXPECT_TRUE(Reconcile().ok());
   EXPECT_EQ(Order(), nullptr);
   EXPECT_THAT(configuration_.promoted(), IsEmpty());
-  EXPECT_EQ(Told(), absl::StrCat(kPromoteAnnotation,
-                                 ": Configuration has not taken this spec: no such GPU"));
+  EXPECT_THAT(Told(1),
+              ElementsAre(absl::StrCat(kPromoteAnnotation,
+                                       ": Configuration has not taken this spec: no such GPU")));
 }
 
 }  // namespace
