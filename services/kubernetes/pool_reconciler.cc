@@ -103,10 +103,10 @@ Outcome PoolReconciler::Reconcile(const std::string& name) {
   const std::optional<Refusal> refusal = Recall(*object).refusal;
   if (refusal) outcome.again = std::min(outcome.again, RetryOf(*refusal));
   bool more = false;
-  // Orders out of a past were carried out then, or taken back.
-  if (refusal && refusal->kind == Refusal::Kind::kRestored) {
+  // Orders out of a past were carried out then, or taken back; without a pool nothing comes of any.
+  if (view.pool == nullptr || (refusal && refusal->kind == Refusal::Kind::kRestored)) {
     RETURN_IF_ERROR(RefuseOrders(*object, refusal, more));
-  } else if (view.pool != nullptr) {
+  } else {
     RETURN_IF_ERROR(NoteGrantable(*object, *view.pool));
     RETURN_IF_ERROR(CarryOutOrder(*object, view.pool, more));
   }
@@ -303,8 +303,11 @@ absl::Status PoolReconciler::RefuseOrder(const NodePoolObject& object, const Ord
 
 absl::Status PoolReconciler::RefuseOrders(const NodePoolObject& object,
                                           const std::optional<Refusal>& refusal, bool& more) {
-  if (!object.promote && !object.rollback) return absl::OkStatus();
-  if (!refusal || !refusal->ends_orders()) return absl::OkStatus();
+  // What configuration has plays no part in whether it is an order at all.
+  const OrderStep step = NextOrder(object, {});
+  if (step.kind == OrderStep::Kind::kNonsense) return TakeStep(object, step, "", more);
+  const bool waits = !refusal || !refusal->ends_orders();
+  if (step.kind == OrderStep::Kind::kNone || waits) return absl::OkStatus();
   more = object.promote && object.rollback;
   return RefuseOrder(object, StandingOrder(object),
                      absl::StrCat("The spec was refused: ", refusal->message));

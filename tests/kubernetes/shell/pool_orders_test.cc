@@ -163,6 +163,14 @@ class PoolOrdersTest : public ReconcilerTestBase {
     validated.set_observed_generation(generation);
     known_.Take(told_, absl::Now());
   }
+  // Muster never took a spec of the object.
+  void ForgetPool() {
+    known_.BeginSnapshot();
+    lifecycle::v1::WatchLifecycleResponse end;
+    end.set_type(type::v1::WATCH_EVENT_TYPE_SNAPSHOT_END);
+    known_.Take(end, absl::Now());
+    Restart();
+  }
   // The annotation; null: it is gone.
   Json Order(const char* annotation = kPromoteAnnotation) {
     const auto found = api_->Get(Path());
@@ -273,6 +281,33 @@ TEST_F(PoolOrdersTest, OrdersOutOfAPastAreRefused) {
   EXPECT_THAT(Told(2), UnorderedElementsAre(
                            AllOf(StartsWith(kPromoteAnnotation), HasSubstr("was restored")),
                            AllOf(StartsWith(kRollbackAnnotation), HasSubstr("was restored"))));
+}
+
+TEST_F(PoolOrdersTest, WithASpecThatIsRefusedAndNoneBeforeEveryOrderIsRefused) {
+  ForgetPool();
+  lifecycle_.Answer({grpc::StatusCode::INVALID_ARGUMENT, "no such GPU"});
+  ChangeSpecAndOrder(kRollbackAnnotation, "np-former");
+  ChangeSpecAndOrder(kPromoteAnnotation, "np-upstream");
+  EXPECT_TRUE(Reconcile().ok());
+  EXPECT_TRUE(Reconcile().ok());
+  EXPECT_EQ(Order(), nullptr);
+  EXPECT_EQ(Order(kRollbackAnnotation), nullptr);
+  EXPECT_THAT(configuration_.promoted(), IsEmpty());
+  EXPECT_THAT(configuration_.rolled_back(), IsEmpty());
+  const std::string why = ": The spec was refused: no such GPU";
+  EXPECT_THAT(Told(2), UnorderedElementsAre(kPromoteAnnotation + why, kRollbackAnnotation + why));
+}
+
+TEST_F(PoolOrdersTest, WithoutAPoolAnEmptyOrderIsRefusedWhateverTheSpecWaitsFor) {
+  ForgetPool();
+  lifecycle_.Answer({grpc::StatusCode::NOT_FOUND, "no such cluster"});
+  ChangeSpecAndOrder(kRollbackAnnotation, "");
+  ChangeSpecAndPromote();
+  EXPECT_TRUE(Reconcile().ok());
+  EXPECT_TRUE(Reconcile().ok());
+  EXPECT_EQ(Order(kRollbackAnnotation), nullptr);
+  EXPECT_EQ(Order(), "pending") << "it waits with its spec";
+  EXPECT_THAT(Told(1), ElementsAre(StartsWith(kRollbackAnnotation)));
 }
 
 // What was wrong with the spec before says nothing of the one that the order came with.
