@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "services/common/detachable.h"
-#include "services/configuration/core/settle.h"
 #include "services/configuration/store/lane.h"
+#include "services/configuration/unsettled_count.h"
 
 namespace muster::configuration {
 
