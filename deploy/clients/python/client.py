@@ -5,6 +5,7 @@ import grpc
 import muster
 from muster.lifecycle.v1.lifecycle_service_pb2 import *
 from muster.lifecycle.v1.lifecycle_service_pb2_grpc import LifecycleServiceStub
+from muster.type.v1.watch_pb2 import WatchStart
 NAME = "organizations/acme/clusters/example/nodePools/python"
 
 def states(revision):  # of the pool after that revision; None: it is gone. A stream that broke goes on after its last revision
@@ -12,9 +13,7 @@ def states(revision):  # of the pool after that revision; None: it is gone. A st
     while True:
         try:
             for message in stub.WatchLifecycle(request):
-                request.start.after_revision = message.revision
-                request.start.incarnation = message.incarnation or request.start.incarnation
-                request.start.view = message.view or request.start.view
+                request.start.MergeFrom(WatchStart(after_revision=message.revision, incarnation=message.incarnation, view=message.view))
                 if message.key == NAME:
                     yield message.node_pool if message.HasField("node_pool") else None
         except grpc.RpcError as error:
