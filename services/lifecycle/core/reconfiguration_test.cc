@@ -370,8 +370,10 @@ TEST(Reconfigure, NoBootIsEndedForARollbackWhileConfigurationIsAway) {
   EXPECT_EQ(sim.node("g103")->state, NodeState::kAssigned);
   sim.configuration_away = false;
   sim.Live();
-  EXPECT_EQ(sim.node("g103"), nullptr);
   EXPECT_EQ(sim.pool()->status.node_profile, kSimProfile);
+  // Now its boot is ended, for the rollback.
+  ASSERT_NE(sim.node("g103"), nullptr);
+  EXPECT_EQ(sim.node("g103")->state, NodeState::kPreparedForTerminate);
 }
 
 // "One that is unhealthy is not replaced."
