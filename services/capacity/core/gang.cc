@@ -28,18 +28,26 @@ const Rack* FindRack(const Inventory& inventory, const Inventory::Place& place) 
   return rack == fabric->second.racks.end() ? nullptr : &rack->second;
 }
 
-// `in_racks`: not those that stand in none.
-int64_t CountOwnMatching(const State& state, const ClaimRow& claim, bool in_racks = false) {
-  const Footprint& own = state.FootprintOf(claim.pool_uid);
-  if (claim.affinity.empty() && !in_racks) return own.held();
-  return std::count_if(own.machines.begin(), own.machines.end(), [&](const MachineRow* machine) {
-    return Matches(claim.affinity, machine->labels) && !(in_racks && machine->rack.empty());
-  });
+int64_t HeldBy(const std::string& pool_uid, const Holders& holders) {
+  const auto held = holders.find(pool_uid);
+  return held == holders.end() ? 0 : held->second;
 }
 
-int64_t HeldIn(const Rack& rack, const std::string& pool_uid) {
-  const auto held = rack.held.find(pool_uid);
-  return held == rack.held.end() ? 0 : held->second;
+int64_t CountOwnMatching(const State& state, const Inventory& inventory, const ClaimRow& claim) {
+  if (claim.affinity.empty()) return state.FootprintOf(claim.pool_uid).held();
+  int64_t count = 0;
+  for (const auto& [labels, machines] : inventory.classes()) {
+    if (Matches(claim.affinity, labels)) count += HeldBy(claim.pool_uid, machines.held);
+  }
+  return count;
+}
+
+// Not those that stand in none.
+int64_t CountOwnMatchingInRacks(const State& state, const ClaimRow& claim) {
+  const Footprint& own = state.FootprintOf(claim.pool_uid);
+  return std::count_if(own.machines.begin(), own.machines.end(), [&](const MachineRow* machine) {
+    return Matches(claim.affinity, machine->labels) && !machine->rack.empty();
+  });
 }
 
 Reach ReachOfRacks(const State& state, const Inventory& inventory, const ClaimRow& claim) {
@@ -48,7 +56,7 @@ Reach ReachOfRacks(const State& state, const Inventory& inventory, const ClaimRo
   for (const auto& [place, machines] : CountByRack(inventory, claim.affinity)) {
     if (place.second.empty()) continue;
     const Rack* rack = FindRack(inventory, place);
-    const int64_t own = rack == nullptr ? 0 : HeldIn(*rack, claim.pool_uid);
+    const int64_t own = rack == nullptr ? 0 : HeldBy(claim.pool_uid, rack->held);
     if (own > 0) {
       reach.machines += machines;
       // Beyond what it holds of a rack, and has lost of it.
@@ -57,7 +65,7 @@ Reach ReachOfRacks(const State& state, const Inventory& inventory, const ClaimRo
       ++reach.racks;
     }
   }
-  reach.machines -= CountOwnMatching(state, claim, /*in_racks=*/true);
+  reach.machines -= CountOwnMatchingInRacks(state, claim);
   return reach;
 }
 
@@ -65,7 +73,7 @@ Reach ReachOf(const State& state, const Inventory& inventory, const ClaimRow& cl
   if (inventory.nodes_per_rack() > 0) return ReachOfRacks(state, inventory, claim);
   const MachineCounts matching = inventory.Matching(claim.affinity);
   return {matching.in_service() + matching.count(MachineState::kInRepair) -
-              CountOwnMatching(state, claim),
+              CountOwnMatching(state, inventory, claim),
           0};
 }
 
@@ -136,7 +144,8 @@ absl::btree_map<Inventory::Place, int64_t> CountByRack(const Inventory& inventor
 }
 
 int64_t CountElsewhere(const State& state, const Inventory& inventory, const ClaimRow& claim) {
-  return inventory.Matching(claim.affinity).in_service() - CountOwnMatching(state, claim);
+  return inventory.Matching(claim.affinity).in_service() -
+         CountOwnMatching(state, inventory, claim);
 }
 
 bool CanEverBeMet(const State& state, const Inventory& inventory, const ClaimRow& claim,

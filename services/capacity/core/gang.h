@@ -28,7 +28,7 @@ int64_t CountOnOffer(const Inventory& inventory, const Choice& choice);
 Choice ChoiceOf(const Affinity& affinity, const std::vector<KeptGang>& kept);
 
 // Machines in service that match the claim's affinity, less those that it holds itself. Costs
-// O(label classes), and O(machines held) when it has an affinity.
+// O(label classes).
 int64_t CountElsewhere(const State& state, const Inventory& inventory, const ClaimRow& claim);
 
 // Machines in service or in repair that match, of each rack; of the rack "" those that stand in none. Costs O(racks × label classes).
