@@ -12,16 +12,6 @@
 namespace muster::configuration {
 namespace {
 
-World Basics() {
-  World world;
-  world.PublishBasics();
-  return world;
-}
-
-SyncPool Sync(const std::string& uid, Spec spec) {
-  return {.pool_uid = uid, .generation = 1, .spec = std::move(spec)};
-}
-
 // Counts how often it is looked at.
 struct CountedMemory {
   const State& state;

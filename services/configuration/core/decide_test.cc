@@ -17,12 +17,6 @@ SyncPool Sync(int64_t generation, Spec spec = {.gpu = true}, std::string uid = "
   return {.pool_uid = std::move(uid), .generation = generation, .spec = std::move(spec)};
 }
 
-World Basics() {
-  World world;
-  world.PublishBasics();
-  return world;
-}
-
 TEST(PublishReleaseTest, TwiceIsOnce) {
   World world;
   const PublishRelease command = {Channel::kStable, Component::kGpuDriver, "570.1"};

@@ -9,16 +9,6 @@
 namespace muster::configuration {
 namespace {
 
-SyncPool Sync(const std::string& uid, Spec spec) {
-  return {.pool_uid = uid, .generation = 1, .spec = std::move(spec)};
-}
-
-World Basics() {
-  World world;
-  world.PublishBasics();
-  return world;
-}
-
 // 10,000 pools, four wants. A release that a quarter of them follow: so many rows, in so many
 // batches, and no row for the others.
 TEST(SettleTest, TenThousandPoolsInBoundedBatches) {

@@ -85,6 +85,16 @@ struct World {
   }
 };
 
+inline World Basics() {
+  World world;
+  world.PublishBasics();
+  return world;
+}
+
+inline SyncPool Sync(const std::string& uid, Spec spec) {
+  return {.pool_uid = uid, .generation = 1, .spec = std::move(spec)};
+}
+
 // All rows with their revisions, for comparing two states.
 inline std::vector<Revised<State::Change>> Rows(const State& state) {
   std::vector<Revised<State::Change>> rows;
