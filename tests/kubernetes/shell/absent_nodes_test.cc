@@ -61,22 +61,8 @@ class AbsentNodesTest : public ReconcilerTestBase {
  protected:
   AbsentNodesTest() {
     Serve({&lifecycle_});
-    reporter_ = std::make_unique<kubernetes::Reporter>(&muster_->client(),
-                                                       [](const std::string&, absl::Duration) {});
-    reporter_->Start();
+    ReconcileNodes(&clock_);
     EXPECT_TRUE(identity_->Admit().ok());
-    reconciler_ = std::make_unique<kubernetes::NodeReconciler>(
-        kubernetes::NodeReconciler::Parts{.api = api_.get(),
-                                          .cluster = &cluster_,
-                                          .muster = &muster_->client(),
-                                          .known = &known_,
-                                          .reporter = reporter_.get(),
-                                          .history = &history_,
-                                          .identity = identity_.get(),
-                                          .refusals = &refusals_,
-                                          .metadata_turned = [](const std::string&) {},
-                                          .refusals_turned = [](const std::string&) {},
-                                          .steady = &clock_});
     for (int i = 0; i < kLost; ++i) {
       lifecycle::v1::WatchLifecycleResponse told;
       told.mutable_node()->set_name(NameOf(i));
@@ -86,10 +72,7 @@ class AbsentNodesTest : public ReconcilerTestBase {
       known_.Take(told, absl::Now());
     }
   }
-  ~AbsentNodesTest() override {
-    Stop();
-    reporter_->Stop();
-  }
+  ~AbsentNodesTest() override { Stop(); }
 
   static std::string MachineOf(int i) { return absl::StrCat("m", i); }
   std::string NameOf(int i) {
@@ -105,7 +88,7 @@ class AbsentNodesTest : public ReconcilerTestBase {
          {"spec", {{"providerID", absl::StrCat("muster://RNO2A/", machine)}}}});
     ASSERT_TRUE(made.ok()) << made.status();
   }
-  absl::Status Reconcile(int i) { return reconciler_->Reconcile(MachineOf(i)).status; }
+  absl::Status Reconcile(int i) { return nodes_->Reconcile(MachineOf(i)).status; }
   // Of v1 Nodes.
   int64_t Lists() const {
     const auto requests = api_server_.requests();
@@ -119,8 +102,6 @@ class AbsentNodesTest : public ReconcilerTestBase {
 
   LifecycleOfReports lifecycle_;
   FakeSteadyClock clock_;
-  std::unique_ptr<kubernetes::Reporter> reporter_;
-  std::unique_ptr<kubernetes::NodeReconciler> reconciler_;
 };
 
 TEST_F(AbsentNodesTest, ManyOfAPoolAreLookedUpInOneList) {

@@ -62,23 +62,7 @@ class NodeNamesTest : public ReconcilerTestBase {
  protected:
   NodeNamesTest() {
     Serve({&lifecycle_});
-    reporter_ = std::make_unique<kubernetes::Reporter>(&muster_->client(),
-                                                       [](const std::string&, absl::Duration) {});
-    reporter_->Start();
-    reconciler_ = std::make_unique<kubernetes::NodeReconciler>(kubernetes::NodeReconciler::Parts{
-        .api = api_.get(),
-        .writer = writer_.get(),
-        .cluster = &cluster_,
-        .muster = &muster_->client(),
-        .known = &known_,
-        .reporter = reporter_.get(),
-        .history = &history_,
-        .brake = &brake_,
-        .identity = identity_.get(),
-        .refusals = &refusals_,
-        .metadata_turned = [](const std::string&) {},
-        .refusals_turned = [](const std::string&) {},
-        .work_turned = [](const std::string&, const std::string&) {}});
+    ReconcileNodes();
     for (const char* name : {"old", "new"}) cluster_.nodes().Put(Register(name));
     const auto left = api_->Patch(kubernetes::PatchType::kMerge,
                                   absl::StrCat(kubernetes::kNodesPath, "/old/status"),
@@ -86,10 +70,7 @@ class NodeNamesTest : public ReconcilerTestBase {
     EXPECT_TRUE(left.ok()) << left.status();
     cluster_.nodes().Put(*left);
   }
-  ~NodeNamesTest() override {
-    Stop();
-    reporter_->Stop();
-  }
+  ~NodeNamesTest() override { Stop(); }
 
   // Muster's Node, which is thought to have other work than it has.
   void Know(Node::State state) {
@@ -110,7 +91,7 @@ class NodeNamesTest : public ReconcilerTestBase {
     EXPECT_TRUE(made.ok()) << made.status();
     return *made;
   }
-  absl::Status Reconcile() { return reconciler_->Reconcile(machine_).status; }
+  absl::Status Reconcile() { return nodes_->Reconcile(machine_).status; }
   std::vector<NodeReport::Observation> AwaitReports() {
     Until([&] { return !lifecycle_.reported().empty(); }, "the reports");
     return lifecycle_.reported();
@@ -139,8 +120,6 @@ class NodeNamesTest : public ReconcilerTestBase {
   }
 
   std::string machine_;
-  std::unique_ptr<kubernetes::Reporter> reporter_;
-  std::unique_ptr<kubernetes::NodeReconciler> reconciler_;
 };
 
 TEST_F(NodeNamesTest, ItsWorkIsWhereItsKubeletIs) {

@@ -17,6 +17,8 @@
 #include "services/kubernetes/metadata_refusals.h"
 #include "services/kubernetes/metrics.h"
 #include "services/kubernetes/muster_view.h"
+#include "services/kubernetes/node_reconciler.h"
+#include "services/kubernetes/reporter.h"
 #include "services/kubernetes/writer.h"
 #include "tests/kubernetes/fake_api_server/fake_api_server.h"
 
@@ -37,9 +39,30 @@ class ReconcilerTestBase : public ::testing::Test {
     identity_ = std::make_unique<kubernetes::Identity>(kubernetes::Identity::Parts{
         .api = api_.get(), .muster = &muster_->client(), .metrics = &metrics_});
   }
+  // With which Nodes are reconciled, too. After Serve.
+  void ReconcileNodes(const SteadyClock* clock = TheSteadyClock()) {
+    reporter_.emplace(&muster_->client(), [](const std::string&, absl::Duration) {});
+    reporter_->Start();
+    nodes_.emplace(kubernetes::NodeReconciler::Parts{
+        .api = api_.get(),
+        .writer = writer_.get(),
+        .cluster = &cluster_,
+        .muster = &muster_->client(),
+        .known = &known_,
+        .reporter = &*reporter_,
+        .history = &history_,
+        .brake = &brake_,
+        .identity = identity_.get(),
+        .refusals = &refusals_,
+        .metadata_turned = [](const std::string&) {},
+        .refusals_turned = [](const std::string&) {},
+        .work_turned = [](const std::string&, const std::string&) {},
+        .steady = clock});
+  }
   void Stop() {
     api_->Stop();
     muster_->client().Stop();
+    if (reporter_) reporter_->Stop();
   }
 
   FakeApiServer api_server_;
@@ -59,6 +82,8 @@ class ReconcilerTestBase : public ::testing::Test {
   std::unique_ptr<kubernetes::Client> api_;
   std::unique_ptr<kubernetes::Writer> writer_;
   std::unique_ptr<kubernetes::Identity> identity_;
+  std::optional<kubernetes::Reporter> reporter_;
+  std::optional<kubernetes::NodeReconciler> nodes_;
 };
 
 }  // namespace muster::testing
