@@ -90,7 +90,7 @@ ClaimAsk ClaimOf(const Pool& pool, int64_t nodes, Gathered& gathered) {
   return ask;
 }
 
-// What of the pool its zone does not offer. Of types the words are those of validate.cc.
+// What of the pool its zone does not offer.
 std::vector<std::string> FaultsOfZone(const Pool& pool, const CatalogueFacts& catalogue) {
   const TypeFacts& type = *catalogue.type;
   std::vector<std::string> faults;
@@ -103,7 +103,7 @@ std::vector<std::string> FaultsOfZone(const Pool& pool, const CatalogueFacts& ca
     faults.push_back(absl::StrCat("Zone ", pool.zone, " does not serve spot pools."));
   }
   if (type.superchip) {
-    faults.push_back(absl::StrCat("`spot` is not available for superchip type ", type.id, "."));
+    faults.push_back(absl::StrCat(NoSpotOnSuperchip(type), "."));
   } else if (type.nodes_per_rack > 0) {
     faults.push_back(absl::StrCat("`spot` is not available for ", type.id,
                                   ", which is granted in whole racks."));

@@ -254,8 +254,7 @@ void CheckPrefill(Faults& faults, const Spec& spec) {
 void CheckType(Faults& faults, const Spec& spec, std::optional<int64_t> target,
                const TypeFacts& type) {
   if (spec.compute_class == "spot" && type.superchip) {
-    faults.Add("spec.computeClass",
-               absl::StrCat("`spot` is not available for superchip type ", type.id));
+    faults.Add("spec.computeClass", NoSpotOnSuperchip(type));
   }
   if (type.nodes_per_rack == 0) return;
   if (spec.autoscaling) {
@@ -287,6 +286,10 @@ void ValidateAutoscaledTarget(const Spec& spec, int64_t target, Faults& faults) 
   faults.Add("spec.targetNodes",
              absl::StrCat("must be between spec.minNodes (", spec.min_nodes,
                           ") and spec.maxNodes (", spec.max_nodes, ") with spec.autoscaling"));
+}
+
+std::string NoSpotOnSuperchip(const TypeFacts& type) {
+  return absl::StrCat("`spot` is not available for superchip type ", type.id);
 }
 
 void ValidateSpec(const Spec& spec, std::optional<int64_t> target, Faults& faults) {

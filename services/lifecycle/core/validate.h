@@ -18,6 +18,9 @@ struct TypeFacts {
   bool operator==(const TypeFacts&) const = default;
 };
 
+// What is said of a spot pool of a superchip type.
+std::string NoSpotOnSuperchip(const TypeFacts& type);
+
 using Faults = muster::error::Faults;
 
 // Adds what is wrong with a spec whatever the state is, in the order of its fields; paths as
