@@ -154,10 +154,7 @@ TEST(Causes, WhatHoldsLeavingNodesIsTold) {
 
 struct Spot : Simulation {
   explicit Spot(int64_t nodes) {
-    Apply([&](Spec& spec) {
-      spec.compute_class = "spot";
-      spec.target_nodes = nodes;
-    });
+    ApplySpot(nodes);
     if (!Converge()) std::abort();
     StopClock();
     OthersTake(200);

@@ -236,10 +236,7 @@ TEST(HappeningsTest, OfReconfigureReboots) {
 
 TEST(HappeningsTest, OfAPreemption) {
   Simulation world;
-  world.Apply([](Spec& spec) {
-    spec.compute_class = "spot";
-    spec.target_nodes = 1;
-  });
+  world.ApplySpot(1);
   ASSERT_TRUE(world.Converge());
   Told told(world);
   world.SetActive("g100", true);

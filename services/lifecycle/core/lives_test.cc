@@ -103,10 +103,7 @@ TEST(Lives, Replaced) {
 
 TEST(Lives, Preempted) {
   Restless sim;
-  sim.Apply([](Spec& spec) {
-    spec.compute_class = "spot";
-    spec.target_nodes = 1;
-  });
+  sim.ApplySpot(1);
   sim.Live();
   sim.Begin();
   sim.OthersTake(200);

@@ -20,10 +20,7 @@ using O = ReportNode::Observation;
 // A spot pool with one busy Node, g100, whose Pods end by force only, and a clock that stands.
 struct SpotPool : Simulation {
   explicit SpotPool(int64_t nodes = 1) {
-    Apply([&](Spec& spec) {
-      spec.compute_class = "spot";
-      spec.target_nodes = nodes;
-    });
+    ApplySpot(nodes);
     settled = Converge();
     SetActive("g100", true);
     busy.insert("g100");
@@ -279,10 +276,7 @@ TEST(ReferenceSpot, PreemptedOnItsWayIn) {
     SCOPED_TRACE(std::string(NodeStateName(state)));
     Simulation sim;
     sim.configuration_away = state == NodeState::kAssigned;
-    sim.Apply([](Spec& spec) {
-      spec.compute_class = "spot";
-      spec.target_nodes = 1;
-    });
+    sim.ApplySpot(1);
     for (int i = 0; i < 9 && (sim.node("g100") == nullptr || sim.node("g100")->state != state);
          ++i) {
       sim.Pass();
@@ -380,10 +374,7 @@ TEST(ReferenceSpot, PreemptedOnceItIsOffItJustGoes) {
 TEST(ReferenceSpot, OnlyInGeneralAccessZones) {
   Simulation sim;
   sim.catalogue.general_access = false;
-  sim.Apply([](Spec& spec) {
-    spec.compute_class = "spot";
-    spec.target_nodes = 1;
-  });
+  sim.ApplySpot(1);
   ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(ReasonOf(sim.pool()->status.conditions, "Validated"), "Invalid");
   EXPECT_THAT(sim.machines(), IsEmpty());

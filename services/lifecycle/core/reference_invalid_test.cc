@@ -149,10 +149,7 @@ TEST(ReferenceInvalid, ATypeWithdrawnFromUnderItsNodes) {
 
 TEST(ReferenceInvalid, SpotWithdrawnFromUnderItsNodes) {
   Simulation sim;
-  sim.Apply([](Spec& spec) {
-    spec.compute_class = "spot";
-    spec.target_nodes = 2;
-  });
+  sim.ApplySpot(2);
   ASSERT_TRUE(sim.Converge());
   sim.catalogue.general_access = false;
   ASSERT_TRUE(sim.Converge());
@@ -197,10 +194,7 @@ TEST(ReferenceInvalid, AllThatIsWrongIsSaidAtOnce) {
 // What the API refuses may become so later, when the catalogue is set right.
 TEST(ReferenceInvalid, ATypeThatIsNotServedAsSpotAnyMore) {
   Simulation sim;
-  sim.Apply([](Spec& spec) {
-    spec.compute_class = "spot";
-    spec.target_nodes = 2;
-  });
+  sim.ApplySpot(2);
   ASSERT_TRUE(sim.Converge());
   sim.catalogue.type->superchip = true;
   ASSERT_TRUE(sim.Converge());

@@ -108,6 +108,12 @@ class Simulation : public SimPeers, public SimAgents {
     command.target_nodes = command.spec.target_nodes;
     return command;
   }
+  void ApplySpot(int64_t nodes) {
+    Apply([nodes](Spec& spec) {
+      spec.compute_class = "spot";
+      spec.target_nodes = nodes;
+    });
+  }
   void Resize(int64_t target) { Must(ResizeNodePool{.name = kSimPool, .target_nodes = target}); }
   void Delete() { Must(DeleteNodePool{.name = kSimPool}); }
   void Advance(absl::Duration by) { now_ += by; }
