@@ -75,9 +75,8 @@ struct DecideQuota {
     const State& state = staged.state();
     v1::Quota quota = ToProto(*state.table<Quota>().FindVersioned(name), state.Held(name));
     if (!tries) return quota;
-    staged.RollBack(mark);
-    const Versioned<Quota>* there = state.table<Quota>().FindVersioned(name);
-    quota.set_etag(there == nullptr ? "" : Etag(there->revision));
+    const int64_t revision = rpc::TakeBack<Quota>(staged, mark, name);
+    quota.set_etag(revision == 0 ? "" : Etag(revision));
     return quota;
   }
 };

@@ -140,6 +140,15 @@ absl::Status Rendered(Render& render, const Outcome& outcome, Response& response
 
 }  // namespace internal
 
+// Of a decision that is only tried: takes it back to `mark`, and returns the revision of the row of that key that is there, 0: none.
+// The answer's etag is of that one; the next change gets the revision that this one would have had.
+template <class Row, class StagedState>
+int64_t TakeBack(StagedState& staged, size_t mark, absl::string_view key) {
+  staged.RollBack(mark);
+  const auto* there = staged.state().template table<Row>().FindVersioned(key);
+  return there == nullptr ? 0 : there->revision;
+}
+
 // Has `lane` decide and commit. `decide(staged state, now)` may run again; it gives a StatusOr<Outcome>,
 // an Outcome or a Status. `then(StatusOr<Outcome>, revision)` is called once, after the commit, on the lane's
 // threads, and must not block; `revision`: that of the state in which the outcome was found, no later one.

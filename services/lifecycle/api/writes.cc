@@ -162,11 +162,8 @@ struct DecideCluster {
                              absl::Time now) const {
     const size_t mark = staged.Mark();
     StatusOrOutcome outcome = Decide(staged, command, now);
-    if (!tries || !outcome.ok()) return outcome;
-    staged.RollBack(mark);
-    const Versioned<Cluster>* there =
-        staged.state().table<Cluster>().FindVersioned(outcome->cluster->name);
-    outcome->revision = there == nullptr ? 0 : there->revision;
+    if (tries && outcome.ok())
+      outcome->revision = rpc::TakeBack<Cluster>(staged, mark, outcome->cluster->name);
     return outcome;
   }
 };
