@@ -45,13 +45,6 @@ bool Scope::Covers(absl::string_view name, absl::string_view zone) const {
          clusters_.contains(Front(name, 4));
 }
 
-std::string Scope::CommonPrefix() const {
-  if (everywhere_ || !zones_.empty()) return "";
-  if (organizations_.size() + clusters_.size() != 1) return "";
-  return organizations_.empty() ? *clusters_.begin()
-                                : absl::StrCat(kOrganizations, *organizations_.begin(), "/");
-}
-
 std::optional<std::string> Scope::Narrowed(absl::string_view prefix) const {
   // Names do not tell what is in a zone.
   if (everywhere_ || !zones_.empty()) return std::string(prefix);

@@ -36,8 +36,6 @@ class Scope {
   // An organization covers what has its name in front, a cluster likewise, a zone what is in it.
   bool Covers(const Place& place) const { return Covers(place.name, place.zone); }
   bool Covers(absl::string_view name, absl::string_view zone = "") const;
-  // What all names that it covers begin with; empty: nothing in common.
-  std::string CommonPrefix() const;
   // What those names under `prefix` (IsUnder) that it may cover are under; nullopt: it covers none there.
   std::optional<std::string> Narrowed(absl::string_view prefix) const;
   // `organizations/{organization}` when all that it covers is one organization's; else empty.

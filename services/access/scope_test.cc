@@ -17,7 +17,7 @@ TEST(Scope, AnOrganizationCoversWhatHasItsNameInFront) {
         "organizations/beta/clusters/acme", "organizations/", "organizations/-", "acme", "",
         "zones/acme", "Organizations/acme", "/organizations/acme"})
     EXPECT_FALSE(scope.Covers(foreign)) << foreign;
-  EXPECT_EQ(scope.CommonPrefix(), "organizations/acme/");
+  EXPECT_EQ(scope.Narrowed(""), "organizations/acme/");
 }
 
 TEST(Scope, AClusterCoversItselfAndWhatIsInIt) {
@@ -29,7 +29,7 @@ TEST(Scope, AClusterCoversItselfAndWhatIsInIt) {
   for (const char* foreign : {"organizations/acme/clusters/c10", "organizations/acme",
                               "organizations/acme/quotas/c1", "organizations/beta/clusters/c1"})
     EXPECT_FALSE(scope.Covers(foreign)) << foreign;
-  EXPECT_EQ(scope.CommonPrefix(), "organizations/acme/clusters/c1");
+  EXPECT_EQ(scope.Narrowed(""), "organizations/acme/clusters/c1");
 }
 
 TEST(Scope, AZoneCoversWhatIsInIt) {
@@ -39,7 +39,7 @@ TEST(Scope, AZoneCoversWhatIsInIt) {
   EXPECT_TRUE(scope.Covers("", "US-EAST-04A"));
   EXPECT_FALSE(scope.Covers("organizations/acme/clusters/c1", "US-EAST-04B"));
   EXPECT_FALSE(scope.Covers("organizations/acme/clusters/c1"));
-  EXPECT_EQ(scope.CommonPrefix(), "");
+  EXPECT_EQ(scope.Narrowed(""), "");
 }
 
 TEST(Scope, TellsWhereItsOwnIsAmongNames) {
@@ -107,7 +107,7 @@ TEST(Scope, TwoAreWhatEitherCovers) {
   EXPECT_TRUE(scope.Covers("organizations/acme/clusters/c1"));
   EXPECT_TRUE(scope.Covers("organizations/beta/clusters/b1"));
   EXPECT_FALSE(scope.Covers("organizations/beta/clusters/b2"));
-  EXPECT_EQ(scope.CommonPrefix(), "");
+  EXPECT_EQ(scope.Narrowed(""), "");
   EXPECT_EQ(scope.ToString(), "organizations acme; clusters organizations/beta/clusters/b1");
   scope.Add(Scope::Everywhere());
   EXPECT_TRUE(scope.Covers("anything"));

@@ -62,7 +62,7 @@ inline bool MayPassByManyBelow(absl::string_view parent, const access::Scope* sc
     any |= is_id && part == "-";
     is_id = !is_id;
   }
-  return scope != nullptr && scope->CommonPrefix().empty() && !scope->Covers(parent);
+  return scope != nullptr && scope->Narrowed("").value_or("").empty() && !scope->Covers(parent);
 }
 
 // Likewise; what has no parent is looked for among all.
@@ -96,11 +96,12 @@ class ChosenPage {
         walk_(std::move(walk)) {}
 
   void Fill(const Responder& waiting, Response& response) {
+    const std::optional<std::string> prefix = NarrowedPrefix(scope_, wanted_.prefix);
     std::string after = choice_.order ? "" : page_.after;
     for (bool more = true; more && !full_ && !waiting.gone();) {
       more = lane_.Peek([&](const auto& state, int64_t revision) {
         if (!response.revision()) response.set_revision(revision);
-        return GoOn(state, after, response);
+        return GoOn(state, prefix, after, response);
       });
     }
     if (choice_.order) FillInOrder(response);
@@ -114,11 +115,12 @@ class ChosenPage {
 
   // Looks at some rows behind `after`, which it moves. False: there are no more.
   template <class State>
-  bool GoOn(const State& state, std::string& after, Response& response) {
+  bool GoOn(const State& state, const std::optional<std::string>& prefix, std::string& after,
+            Response& response) {
     size_t looked = 0;
     bool more = false;
     const std::string behind = std::move(after);
-    WalkNarrowed<Row>(scope_, walk_, state, wanted_.prefix, behind,
+    WalkNarrowed<Row>(prefix, walk_, state, behind,
                       [&](absl::string_view cursor, const auto& entry) {
                         more = ++looked > kAtOnce;
                         if (more) return false;

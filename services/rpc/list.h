@@ -121,19 +121,22 @@ bool Sees(const std::shared_ptr<const access::Scope>& scope, const State& state,
   }
 }
 
-// `walk(state, prefix, after, visit)`, but not of what is somebody else's by its key, of which there may be much. `prefix` ends with a
-// `/`; empty: keys need not tell whose the Rows are.
+// What of the keys under `prefix` is not somebody else's, of which there may be much; nullopt: nothing is. `prefix` ends with a `/`;
+// empty: keys need not tell whose the rows are.
+inline std::optional<std::string> NarrowedPrefix(const std::shared_ptr<const access::Scope>& scope,
+                                                 const std::string& prefix) {
+  return scope == nullptr || prefix.empty() ? prefix : scope->Narrowed(prefix);
+}
+
+// `walk(state, prefix, after, visit)` of a NarrowedPrefix.
 template <class Row, class State, class Walk, class Visit>
-void WalkNarrowed(const std::shared_ptr<const access::Scope>& scope, const Walk& walk,
-                  const State& state, const std::string& prefix, const std::string& after,
-                  Visit visit) {
-  if (scope == nullptr || prefix.empty()) return walk(state, prefix, after, std::move(visit));
-  std::optional<std::string> own = scope->Narrowed(prefix);
-  if (!own) return;
+void WalkNarrowed(std::optional<std::string> prefix, const Walk& walk, const State& state,
+                  const std::string& after, Visit visit) {
+  if (!prefix) return;
   // What is in a cluster sorts behind what is in those whose names are longer: `c-2/` before `c/`.
-  const bool ends = absl::EndsWith(*own, "/");
-  if (!ends && state.template table<Row>().Find(*own) == nullptr) own->push_back('/');
-  walk(state, *own, after, std::move(visit));
+  const bool is_row = !prefix->empty() && !absl::EndsWith(*prefix, "/");
+  if (is_row && state.template table<Row>().Find(*prefix) == nullptr) prefix->push_back('/');
+  walk(state, *prefix, after, std::move(visit));
 }
 
 // A whole handler: one page of the Rows that `select(request, faults)` selects.
@@ -150,8 +153,8 @@ grpc::ServerUnaryReactor* ListRows(grpc::CallbackServerContext* context, Lane& l
                      out.set_next_page_token(ListPage(
                          asked, page,
                          [&](auto visit) {
-                           WalkNarrowed<Row>(scope, walk, state, wanted.prefix, page.after,
-                                             std::move(visit));
+                           WalkNarrowed<Row>(NarrowedPrefix(scope, wanted.prefix), walk, state,
+                                             page.after, std::move(visit));
                          },
                          [&](const auto& row) {
                            return Sees(scope, state, row.first) &&

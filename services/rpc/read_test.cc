@@ -123,8 +123,8 @@ std::vector<std::string> LookedAt(const Orchard& state, void (*add)(access::Scop
   const auto scope = std::make_shared<access::Scope>();
   add(*scope);
   std::vector<std::string> names;
-  WalkNarrowed<Fruit>(std::shared_ptr<const access::Scope>(scope), ByName<Fruit>(), state, prefix,
-                      after, [&](absl::string_view name, const auto&) {
+  WalkNarrowed<Fruit>(NarrowedPrefix(scope, prefix), ByName<Fruit>(), state, after,
+                      [&](absl::string_view name, const auto&) {
                         names.emplace_back(name);
                         return true;
                       });
