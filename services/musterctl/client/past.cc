@@ -56,7 +56,10 @@ absl::StatusOr<history::v1::ListChangesResponse> ListChanges(Connection& connect
     all.set_complete(page.complete());
     all.set_next_page_token(page.next_page_token());
     for (history::v1::Change& change : *page.mutable_changes()) {
-      if (FromTimestamp(change.change_time()) < since) return all;
+      if (FromTimestamp(change.change_time()) < since) {
+        all.set_complete(true);  // of what was asked for
+        return all;
+      }
       if (all.changes_size() == limit) {
         all.set_next_page_token("there are more");
         return all;

@@ -14,6 +14,7 @@
 #include "services/musterctl/client/errors.h"
 #include "services/musterctl/commands/commands.h"
 #include "services/musterctl/commands/editing.h"
+#include "services/musterctl/commands/output.h"
 #include "services/musterctl/commands/references.h"
 #include "services/musterctl/print/objects.h"
 #include "services/musterctl/print/preview.h"
@@ -65,12 +66,13 @@ std::string TextOf(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
-absl::Status KeptFor(const absl::Status& status, const std::string& path) {
-  const bool conflict = absl::IsAborted(status);
-  return absl::Status(
-      status.code(),
-      absl::StrCat(status.message(), conflict ? "\nit was changed by somebody else meanwhile" : "",
-                   "\nyour edit is kept in ", path, "; see musterctl diff -f and apply -f"));
+// The status stays as it is: its details are told, too.
+absl::Status KeptFor(Session& session, const absl::Status& status, const std::string& path) {
+  session.world.err << "note: "
+                    << (absl::IsAborted(status) ? "it was changed by somebody else meanwhile; "
+                                                : "")
+                    << "your edit is kept in " << path << "; see musterctl diff -f and apply -f\n";
+  return status;
 }
 
 absl::StatusOr<Manifest> ReadEdited(const std::string& path, const Item& item) {
@@ -88,9 +90,9 @@ absl::Status SendEdited(Session& session, const ResourceId& id, const Item& item
     manifest = absl::InvalidArgumentError(
         absl::StrCat(path, ": what its name is made of cannot be changed"));
   }
-  if (!manifest.ok()) return KeptFor(manifest.status(), path);
+  if (!manifest.ok()) return KeptFor(session, manifest.status(), path);
   const auto applied = SendChanged(session, *manifest, item, Conflict::kSameField);
-  if (!applied.ok()) return KeptFor(AtManifest(applied.status(), *manifest), path);
+  if (!applied.ok()) return KeptFor(session, AtManifest(applied.status(), *manifest), path);
   TellApplied(session, Label(id), "edited", *applied);
   unlink(path.c_str());
   return absl::OkStatus();
@@ -136,10 +138,13 @@ absl::Status Edit(Session& session) {
   if (session.world.execute == nullptr)
     return absl::UnimplementedError("no editor can be run here");
   ASSIGN_OR_RETURN(const Item item, session.api.Get(id.kind, id.id));
+  nlohmann::json object = OwnersPart(item);
+  // The file may be kept, and be applied by a line of another place.
+  AddPlace(NameOf(item), object);
   const std::string before = absl::StrCat(
       "# Change what is below, save and leave the editor. Nothing changed: nothing is sent.\n"
       "# If it is refused, or somebody else changed it meanwhile, this file is kept.\n",
-      ToYaml(OwnersPart(item)));
+      ToYaml(object));
   ASSIGN_OR_RETURN(const std::string path, NewFile(session, before));
   const std::string editor = EditorOf(session.world.environment);
   const int code = session.world.execute(absl::StrCat(editor, " ", Quoted(path)));

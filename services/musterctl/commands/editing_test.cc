@@ -8,7 +8,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "services/common/error.h"
 #include "services/musterctl/commands/commands_test_base.h"
+#include "services/musterctl/manifest/manifest.h"
+#include "tests/testing/temp_folder.h"
 
 // edit, patch, diff -f and rollout.
 namespace muster::musterctl {
@@ -192,6 +195,25 @@ TEST_F(EditingTest, AConflictKeepsTheFileAndSaysSo) {
   EXPECT_EQ(RunLine({"edit", "nodepool/example-nodepool"}), kFailed);
   EXPECT_THAT(err(), HasSubstr("the editor (myedit -x) ended with 3"));
   EXPECT_EQ(api_.resources.size(), 1u);
+}
+
+TEST_F(EditingTest, AFileThatIsKeptIsOfWhereItWas) {
+  pool().set_name("organizations/beta/clusters/c2/nodePools/train");
+  EditorReplaces("targetNodes: 1", "targetNodes: 7");
+  api_.apply_answers = {[] {
+    error::Detail detail{.reason = "INVALID_FIELD"};
+    detail.fields = {{"node_pool.spec.targetNodes", "must not be 7."},
+                     {"node_pool.spec.maxNodes", "must be more."}};
+    return error::Make(absl::StatusCode::kInvalidArgument, "two faults", detail);
+  }};
+  EXPECT_EQ(RunLine({"edit", "nodepool/organizations/beta/clusters/c2/nodePools/train"}), kFailed);
+  EXPECT_THAT(err(), HasSubstr("spec.targetNodes: must not be 7.")) << "each by its field";
+  EXPECT_THAT(err(), HasSubstr("spec.maxNodes: must be more."));
+  EXPECT_THAT(err(), HasSubstr(file_));
+  const auto kept = ParseManifests(file_, testing::ReadFile(file_), {"acme", "example"});
+  ASSERT_TRUE(kept.ok()) << kept.status();
+  EXPECT_EQ(std::get<lifecycle::v1::NodePool>(kept->front().resource).name(), pool().name());
+  unlink(file_.c_str());
 }
 
 // A zone has no etag: it is looked at once more before it is written.

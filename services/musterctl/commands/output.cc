@@ -54,13 +54,12 @@ std::vector<std::string> PlaceOf(const std::string& name) {
   return place;
 }
 
-// As it is printed: of all clusters with the one that it is of, so that it can be applied there again.
+// As it is printed: of all clusters, or of another than the line's, with the one that it is of.
 nlohmann::json Shown(const Item& item, const Session& session) {
   nlohmann::json object = ToObject(item);
-  const std::vector<std::string> place = PlaceOf(NameOf(item));
-  if (!session.line.Has("all-clusters") || place.size() < 2) return object;
-  object["metadata"]["organization"] = place[0];
-  object["metadata"]["cluster"] = place[1];
+  const std::string name = NameOf(item);
+  if (session.line.Has("all-clusters") || !IsInScope(KindOf(item), name, session.scope))
+    AddPlace(name, object);
   return object;
 }
 
@@ -90,6 +89,13 @@ std::ostream& StreamFor(const World& world, const TableStyle& style) {
 }
 
 }  // namespace
+
+void AddPlace(const std::string& name, nlohmann::json& object) {
+  const std::vector<std::string> place = PlaceOf(name);
+  if (place.size() < 2) return;
+  object["metadata"]["organization"] = place[0];
+  object["metadata"]["cluster"] = place[1];
+}
 
 absl::StatusOr<Format> ParseFormat(const std::string& text) {
   constexpr std::pair<absl::string_view, Type> kWords[] = {{"", Type::kTable},

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <string>
@@ -58,6 +59,9 @@ void PrintTable(std::vector<std::string> headers, const std::vector<std::vector<
                 bool wide, Session& session);
 // Whether --output of a command that knows no other says `wide`.
 absl::StatusOr<bool> ReadWide(const CommandLine& line);
+
+// Says of what is in a cluster in which one: so it is applied there, whatever place the line names.
+void AddPlace(const std::string& name, nlohmann::json& object);
 
 // Prints resources of one kind, one batch after the other.
 class Printer {

@@ -143,7 +143,7 @@ absl::Status History(Session& session) {
   const bool at_the_end = answer.next_page_token().empty();
   if (answer.changes().empty()) {
     out << "No change of it is known" << (session.line.Has("since") ? " since then" : "") << ".\n";
-  } else if (at_the_end && !answer.complete() && since == absl::InfinitePast()) {
+  } else if (at_the_end && !answer.complete()) {
     out << "What was before is no longer known.\n";
   }
   return absl::OkStatus();

@@ -313,6 +313,25 @@ TEST(PageTest, WhatDoesNotPassWithTimeStandsFirstThenTheOldest) {
                                  "uid-d Deleting"));
 }
 
+// As of one that was scaled while nobody leads, or has a Node that is looked into.
+TEST(PageTest, APoolThatIsNotReadyIsNotWell) {
+  const auto with_ready = [](const std::string& id, const std::string& status) {
+    Lifecycle message = PoolIs(id, 1);
+    auto& ready = *message.mutable_node_pool()->mutable_status()->add_conditions();
+    ready.set_type("Ready");
+    ready.set_status(status);
+    ready.set_reason("NotObserved");
+    return message;
+  };
+  Fleet fleet;
+  fleet.Take(with_ready("a", "True"), kNow);
+  fleet.Take(with_ready("b", "False"), kNow);
+  const std::vector<Trouble> troubles = TroublesOf(fleet, {});
+  ASSERT_EQ(troubles.size(), 1u);
+  EXPECT_EQ(troubles[0].pool->uid(), "uid-b");
+  EXPECT_EQ(troubles[0].condition, "Ready: NotObserved");
+}
+
 TEST(SectionTest, WhoWantsLessLeavesTheRestToTheOthers) {
   EXPECT_THAT(Share({10, 2, 10}, 12), ElementsAre(5, 2, 5));
   EXPECT_THAT(Share({10, 2, 10}, 100), ElementsAre(10, 2, 10));

@@ -20,7 +20,7 @@ Trouble Of(const lifecycle::v1::NodePool& pool, const lifecycle::v1::Condition& 
 }
 
 // nullopt: the pool is where it should be. Of several what does not pass with time, else the first
-// that others follow from.
+// that others follow from. Where nobody acts on it they say what was so before: Ready does not.
 std::optional<Trouble> TroubleOf(const lifecycle::v1::NodePool& pool) {
   if (pool.has_delete_time())
     return Trouble{&pool, "Deleting", "Its Nodes leave.", TimeOf(pool.delete_time())};
@@ -39,6 +39,8 @@ std::optional<Trouble> TroubleOf(const lifecycle::v1::NodePool& pool) {
       FindCondition(pool, condition::kMaxNodesUnreachable);
   if (!found && unreachable != nullptr && unreachable->status() == "True")
     found = Of(pool, *unreachable, true);
+  const lifecycle::v1::Condition* ready = FindCondition(pool, condition::kReady);
+  if (!found && ready != nullptr && ready->status() != "True") found = Of(pool, *ready, false);
   return found;
 }
 

@@ -41,12 +41,16 @@ export function chip(mood, text, title) {
       text);
 }
 
-// Of a pool: what is not as it should be; one chip that says so where all is.
+// Of a pool: what is not as it should be; one chip that says so where all is. Ready says that all is: where nobody acts the others
+// say what was so before.
 export function poolChips(pool) {
   if (pool.deleting) return [chip('waits', 'Deleting')];
   const troubled = pool.conditions.filter((one) => ['waits', 'ill'].includes(conditionMood(one)));
-  if (troubled.length === 0) return [chip('well', 'Healthy')];
-  return troubled.map((one) => chip(conditionMood(one), `${one.type}: ${one.reason}`, one.message));
+  if (troubled.length > 0)
+    return troubled.map((one) => chip(conditionMood(one), `${one.type}: ${one.reason}`, one.message));
+  const ready = pool.conditions.find((one) => one.type === 'Ready');
+  if (ready?.status === 'True') return [chip('well', 'Healthy')];
+  return [chip('waits', `Ready: ${ready?.reason ?? 'not told yet'}`, ready?.message)];
 }
 
 // Parts of a whole as one bar: [[class, value, words], ...].
