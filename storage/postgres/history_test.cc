@@ -131,5 +131,39 @@ TEST(LaneClockTest, IsNeverBeforeWhatItSaid) {
   EXPECT_EQ(clock.Now(), planned_at);
 }
 
+TEST(LaneClockTest, GoesOnWhereTheDatabaseStepsBackAndNothingWasCommitted) {
+  FakeSteadyClock steady;
+  LaneClock clock(nullptr, &steady);
+  Head head = HeadAt(1, "b1");
+  head.commit_time = absl::FromUnixSeconds(1'000);
+  head.now = absl::FromUnixSeconds(10'000);
+  clock.Take(head);
+  steady.Advance(absl::Seconds(2));
+  const absl::Time planned_at = clock.Now();
+  head.now -= absl::Minutes(2);
+  for (int i = 0; i < 60; ++i) {
+    steady.Advance(absl::Seconds(1));
+    head.now += absl::Seconds(1);
+    clock.Take(head);
+  }
+  EXPECT_EQ(clock.Now(), planned_at + absl::Minutes(1));
+  // Another process, whose clock is further ahead, commits.
+  head.commit_time = planned_at + absl::Hours(1);
+  EXPECT_EQ(clock.Take(head), head.commit_time);
+}
+
+// Else each head that was long on its way would leave it ahead of the database for good.
+TEST(LaneClockTest, WaitsForADatabaseThatIsALittleBehind) {
+  FakeSteadyClock steady;
+  LaneClock clock(nullptr, &steady);
+  Head head = HeadAt(1, "b1");
+  head.commit_time = absl::FromUnixSeconds(1'000);
+  head.now = absl::FromUnixSeconds(10'000);
+  const absl::Time said = clock.Take(head);
+  steady.Advance(absl::Milliseconds(100));
+  head.now -= absl::Milliseconds(500);
+  EXPECT_EQ(clock.Take(head), said);
+}
+
 }  // namespace
 }  // namespace muster::storage

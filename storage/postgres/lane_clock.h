@@ -29,7 +29,9 @@ class LaneClock final : public Clock {
     const absl::Time estimate = Estimate();
     base_at_ = steady_.Now();
     if (instead_ != nullptr) return std::max(instead_->Now(), last_commit_);
-    base_ = std::max(said_, TimeUnder(head.commit_time, head.now, estimate));
+    // Set back since it said so, whether or not anything was committed: it goes on as it would have.
+    const bool set_back = head.now < said_ - kStep;
+    base_ = std::max(set_back ? estimate : said_, TimeUnder(head.commit_time, head.now, estimate));
     said_ = base_;
     return base_;
   }
@@ -54,6 +56,9 @@ class LaneClock final : public Clock {
   }
 
  private:
+  // A head that is older by less was only long on its way: this waits for the database then.
+  static constexpr absl::Duration kStep = absl::Seconds(1);
+
   absl::Time Estimate() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     // Whole microseconds, as Postgres keeps them.
     return base_ + absl::Trunc(steady_.Now() - base_at_, absl::Microseconds(1));
