@@ -304,24 +304,27 @@ class Explainer {
     return node.removal_cause != RemovalCause::kNone || IsReturnable(node.state) ||
            node.state == NodeState::kPreparedForTerminate;
   }
-  // When the last of those that boot has booted or is given up; kNever: none boots.
+  // What should be over by now and is not: nobody knows when it will be.
+  absl::Time Expected(absl::Time until) const { return until <= snapshot_.now ? kNever : until; }
+  // When the last of those that boot has booted or is given up; kNever: none boots, or one
+  // is late.
   absl::Time BootedBy() const {
-    absl::Time latest = kNever;
+    absl::Time latest = absl::InfinitePast();
     for (const Node* node : snapshot_.nodes) {
       if (!Boots(*node)) continue;
       const absl::Time until = node->desired.phase_time + snapshot_.policy.boot_deadline;
-      latest = latest == kNever ? until : std::max(latest, until);
+      latest = std::max(latest, Expected(until));
     }
-    return latest;
+    return Expected(latest);
   }
   // When a Node on its way out is gone, as far as time decides it.
   absl::Time GoneBy(const Node& node) const {
     if (IsReturnable(node.state)) return snapshot_.now + snapshot_.policy.retry;
     if (node.state == NodeState::kPreparedForTerminate)
-      return node.desired.phase_time + kTerminationGrace;
-    if (node.preempt_time != kNever) return node.preempt_time + snapshot_.policy.preemption_end;
-    return node.desired.drain_deadline == kNever ? kNever
-                                                 : node.desired.drain_deadline + kTerminationGrace;
+      return Expected(node.desired.phase_time + kTerminationGrace);
+    if (node.preempt_time != kNever)
+      return Expected(node.preempt_time + snapshot_.policy.preemption_end);
+    return Expected(node.desired.drain_deadline + kTerminationGrace);
   }
 
   // Nodes that are where they should be, only not yet.

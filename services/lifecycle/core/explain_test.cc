@@ -69,5 +69,33 @@ TEST(Obstacles, EachNamesWhoMustActAndByWhen) {
   }
 }
 
+// Whoever waits is not told of a time that is over.
+TEST(Obstacles, WhatIsOverdueHasNoTime) {
+  const Policy policy;
+  const struct {
+    std::string made_as;  // see Cases
+    absl::Duration later;
+    std::string reason;
+  } cases[] = {
+      {"BOOTING", policy.boot_deadline, "BOOTING"},
+      {"GIVE_UP_LIMIT", absl::ZeroDuration(), "BOOTING"},
+      {"CONFIGURATION_WAITS", policy.boot_deadline, "CONFIGURATION_WAITS"},
+      {"AGENT_SILENT", kTerminationGrace, "LEAVING"},
+      {"REMOVAL_FAILED", kTerminationGrace, "LEAVING"},
+      {"PREEMPTING", policy.preemption_end, "LEAVING"},
+  };
+  for (const auto& [made_as, later, reason] : cases) {
+    SCOPED_TRACE(made_as);
+    const Sim sim = Cases().at(made_as).make();
+    sim->Advance(later);
+    const Snapshot snapshot = sim->Look();
+    const std::vector<Obstacle> obstacles = Explain(snapshot, Plan(snapshot));
+    EXPECT_THAT(obstacles,
+                ::testing::Contains(::testing::AllOf(::testing::Field(&Obstacle::reason, reason),
+                                                     ::testing::Field(&Obstacle::latest, kNever))))
+        << ::testing::PrintToString(sim->ObstacleTexts());
+  }
+}
+
 }  // namespace
 }  // namespace muster::lifecycle
