@@ -15,7 +15,7 @@ absl::Time EndOfProbation(const PlanFacts& facts, const Node& node) {
 }
 
 void Recover(const PlanFacts& facts, Draft& draft, Node& node) {
-  if (!IsOnProbation(facts, node)) {
+  if (!IsOnProbation(facts, node, facts.now)) {
     draft.Step(node, NodeEvent::kRecovered, "it is healthy again");
     return;
   }
@@ -95,8 +95,8 @@ bool Replace(const PlanFacts& facts, Draft& draft, Node& node, int64_t& replacem
 
 }  // namespace
 
-bool IsOnProbation(const PlanFacts& facts, const Node& node) {
-  return HasRelapsed(node) && facts.now < EndOfProbation(facts, node);
+bool IsOnProbation(const PlanFacts& facts, const Node& node, absl::Time at) {
+  return HasRelapsed(node) && at < EndOfProbation(facts, node);
 }
 
 int64_t ReplaceUnhealthy(const PlanFacts& facts, Draft& draft) {

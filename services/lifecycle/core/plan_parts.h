@@ -70,8 +70,8 @@ void CountGivenUp(const PlanFacts& facts, Draft& draft);
 void DeferGivingUp(const PlanFacts& facts, Draft& draft, const LateNodes& nodes);
 
 // --- plan_health.cc: triage, repair, replacements that come early ---
-// It is healthy, went to and fro before, and has yet to show that it stays so.
-bool IsOnProbation(const PlanFacts& facts, const Node& node);
+// It went to and fro, and at that time has yet to show that it stays healthy.
+bool IsOnProbation(const PlanFacts& facts, const Node& node, absl::Time at);
 // PeerReplies how many would be given up, were those not too many.
 int64_t ReplaceUnhealthy(const PlanFacts& facts, Draft& draft);
 

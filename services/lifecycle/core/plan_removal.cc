@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "services/lifecycle/core/health.h"
 #include "services/lifecycle/core/node_machine.h"
 #include "services/lifecycle/core/plan_parts.h"
 #include "services/lifecycle/core/removals.h"
@@ -181,7 +180,8 @@ void DeferSurplus(const PlanFacts& facts, Draft& draft, const Removals& removals
 // that, one that recovered since was cordoned for its health.
 bool NeedsNoRepair(const PlanFacts& facts, const Node& node) {
   const Observed& seen = node.observed;
-  const bool well = !seen.unhealthy && !HasRelapsed(node);
+  // A relapse that was over when it was cordoned is not what it was cordoned for.
+  const bool well = !seen.unhealthy && !IsOnProbation(facts, node, node.state_time);
   if (node.removal_cause != RemovalCause::kRepair || node.preempt_time != kNever || !well)
     return false;
   if (HeldMachines(facts.answers.claim) != nullptr) return !facts.IsUnheld(node);
@@ -229,7 +229,7 @@ void CancelRemovals(const PlanFacts& facts, Draft& draft) {
 }
 
 bool LetStay(const PlanFacts& facts, Draft& draft, Node& node, absl::string_view reason) {
-  if (!node.observed.unhealthy && !IsOnProbation(facts, node))
+  if (!node.observed.unhealthy && !IsOnProbation(facts, node, facts.now))
     return draft.Step(node, NodeEvent::kUncordon, reason);
   if (!draft.Step(node, NodeEvent::kUnhealthy, reason)) return false;
   draft.budget.FallIll(node.machine);

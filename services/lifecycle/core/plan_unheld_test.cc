@@ -11,12 +11,18 @@ namespace {
 
 using ::testing::Contains;
 using ::testing::Not;
+using O = ReportNode::Observation;
 
 class Unheld : public ::testing::Test {
  protected:
   void Run(int64_t nodes) {
     sim_.Create(nodes);
     ASSERT_TRUE(sim_.Converge());
+  }
+  // The agent of g101 says it.
+  void Say(O observation) {
+    ASSERT_TRUE(sim_.Report("g101", observation).ok());
+    sim_.Pass();
   }
   void ExpectLevel(size_t nodes) {
     EXPECT_EQ(sim_.Reason("AtTarget"), "TargetMet");
@@ -72,6 +78,42 @@ TEST_F(Unheld, ANodeStaysWhenItsMachineIsHeldAgain) {
   ExpectLevel(2);
 }
 
+// It was cordoned for its machine and not for its health, which was good again long before.
+TEST_F(Unheld, ANodeThatRelapsedLongAgoStaysWhenItsMachineIsHeldAgain) {
+  Run(2);
+  for (const O seen : {O::kUnhealthy, O::kRecovered, O::kUnhealthy, O::kRecovered}) Say(seen);
+  sim_.Advance(sim_.policy.triage_grace);
+  ASSERT_TRUE(sim_.Converge());
+  ASSERT_EQ(sim_.node("g101")->state, NodeState::kProduction);
+  ASSERT_EQ(sim_.node("g101")->observed.relapses, 1);
+  sim_.Advance(absl::Hours(24));
+  sim_.OthersTake(200);
+  sim_.Forget("g101");
+  ASSERT_TRUE(sim_.Converge());
+  sim_.Advance(kUnheldGrace);
+  sim_.Pass();
+  ASSERT_EQ(sim_.node("g101")->state, NodeState::kCordoned);
+  sim_.Recall("g101");
+  sim_.Pass();
+  EXPECT_EQ(sim_.node("g101")->state, NodeState::kProduction);
+  ASSERT_TRUE(sim_.Converge());
+  EXPECT_TRUE(sim_.broken().empty());
+  ExpectLevel(2);
+}
+
+// One that was cordoned for a relapse is bound for repair, whatever is seen since.
+TEST_F(Unheld, ANodeThatRelapsedAndWasCordonedForItGoesToRepair) {
+  Run(2);
+  for (const O seen : {O::kUnhealthy, O::kRecovered, O::kUnhealthy}) Say(seen);
+  sim_.Advance(sim_.policy.triage_grace);
+  sim_.Pass();
+  ASSERT_EQ(sim_.node("g101")->state, NodeState::kCordoned);
+  Say(O::kRecovered);
+  EXPECT_EQ(sim_.node("g101")->state, NodeState::kCordoned);
+  ASSERT_TRUE(sim_.Converge());
+  EXPECT_TRUE(sim_.broken().contains("g101"));
+}
+
 // They go by themselves, or stay: a target that falls by one takes one that is held.
 TEST_F(Unheld, AScaleDownTakesNoneOfThem) {
   Run(10);
@@ -125,12 +167,12 @@ TEST_F(Unheld, ANodeThatWasGivenUpIsNotBackBecauseACallIsNotAnswered) {
 
 TEST_F(Unheld, ANodeThatRecoversIsBackThoughACallIsNotAnswered) {
   Run(2);
-  ASSERT_TRUE(sim_.Report("g100", Simulation::O::kUnhealthy, "fan").ok());
+  ASSERT_TRUE(sim_.Report("g100", O::kUnhealthy, "fan").ok());
   sim_.Pass();
   sim_.Advance(sim_.policy.triage_grace);
   sim_.Pass();
   ASSERT_EQ(sim_.node("g100")->state, NodeState::kCordoned);
-  ASSERT_TRUE(sim_.Report("g100", Simulation::O::kRecovered).ok());
+  ASSERT_TRUE(sim_.Report("g100", O::kRecovered).ok());
   sim_.capacity_away = true;
   sim_.Pass();
   EXPECT_EQ(sim_.node("g100")->state, NodeState::kProduction);
