@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "services/common/read_file.h"
 #include "services/common/status_macros.h"
 #include "services/musterctl/client/errors.h"
 #include "services/musterctl/commands/commands.h"
@@ -61,9 +62,10 @@ absl::StatusOr<std::string> NewFile(Session& session, const std::string& text) {
   return path;
 }
 
-std::string TextOf(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+absl::StatusOr<std::string> TextOf(const std::string& path) {
+  std::optional<std::string> text = ReadFile(path);
+  if (!text) return absl::InvalidArgumentError(absl::StrCat(path, ": cannot be read"));
+  return *std::move(text);
 }
 
 // The status stays as it is: its details are told, too.
@@ -75,17 +77,17 @@ absl::Status KeptFor(Session& session, const absl::Status& status, const std::st
   return status;
 }
 
-absl::StatusOr<Manifest> ReadEdited(const std::string& path, const Item& item) {
-  ASSIGN_OR_RETURN(std::vector<Manifest> manifests,
-                   ParseManifests(path, TextOf(path), ScopeOf(item)));
+absl::StatusOr<Manifest> ReadEdited(const std::string& path, const std::string& text,
+                                    const Item& item) {
+  ASSIGN_OR_RETURN(std::vector<Manifest> manifests, ParseManifests(path, text, ScopeOf(item)));
   if (manifests.size() != 1)
     return absl::InvalidArgumentError(absl::StrCat(path, ": must have one document"));
   return std::move(manifests[0]);
 }
 
 absl::Status SendEdited(Session& session, const ResourceId& id, const Item& item,
-                        const std::string& path) {
-  auto manifest = ReadEdited(path, item);
+                        const std::string& path, const std::string& text) {
+  auto manifest = ReadEdited(path, text, item);
   if (manifest.ok() && ResourceName(manifest->resource) != NameOf(item)) {
     manifest = absl::InvalidArgumentError(
         absl::StrCat(path, ": what its name is made of cannot be changed"));
@@ -106,10 +108,7 @@ absl::StatusOr<std::string> ReadPatch(Session& session) {
   if (line.Get("patch-file") == "-")
     return std::string(std::istreambuf_iterator<char>(session.world.in),
                        std::istreambuf_iterator<char>());
-  std::ifstream in(line.Get("patch-file"), std::ios::binary);
-  if (!in)
-    return absl::InvalidArgumentError(absl::StrCat(line.Get("patch-file"), ": cannot be read"));
-  return std::string(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
+  return TextOf(line.Get("patch-file"));
 }
 
 absl::Status PatchOne(Session& session, const ResourceId& id, const std::string& patch) {
@@ -152,12 +151,13 @@ absl::Status Edit(Session& session) {
     return absl::AbortedError(absl::StrCat("the editor (", editor, ") ended with ", code,
                                            "; the file is kept in ", path));
   }
-  if (TextOf(path) == before) {
+  ASSIGN_OR_RETURN(const std::string edited, TextOf(path));
+  if (edited == before) {
     unlink(path.c_str());
     session.world.out << "Edit cancelled, no changes made.\n";
     return absl::OkStatus();
   }
-  return SendEdited(session, id, item, path);
+  return SendEdited(session, id, item, path, edited);
 }
 
 absl::Status Patch(Session& session) {

@@ -194,6 +194,14 @@ TEST_F(EditingTest, AConflictKeepsTheFileAndSaysSo) {
   execute_ = [](const std::string&) { return 3; };
   EXPECT_EQ(RunLine({"edit", "nodepool/example-nodepool"}), kFailed);
   EXPECT_THAT(err(), HasSubstr("the editor (myedit -x) ended with 3"));
+  EditorReplaces("targetNodes: 1", "targetNodes: 7");
+  execute_ = [edit = execute_, this](const std::string& command) {
+    const int code = edit(command);
+    unlink(file_.c_str());
+    return code;
+  };
+  EXPECT_EQ(RunLine({"edit", "nodepool/example-nodepool"}), kFailed);
+  EXPECT_THAT(err(), HasSubstr(absl::StrCat(file_, ": cannot be read")));
   EXPECT_EQ(api_.resources.size(), 1u);
 }
 
@@ -279,6 +287,9 @@ TEST_F(EditingTest, PatchChangesFieldsAndNothingElse) {
     EXPECT_EQ(RunLine(line), kWrongUse) << text;
     EXPECT_THAT(err(), HasSubstr(text));
   }
+  const std::string folder = ::testing::TempDir();
+  EXPECT_EQ(RunLine({"patch", "np/example-nodepool", "--patch-file", folder}), kFailed);
+  EXPECT_THAT(err(), HasSubstr(absl::StrCat(folder, ": cannot be read")));
   // An object that has no such path has failed, and the others' turn comes.
   EXPECT_EQ(RunLine({"patch", "np/example-nodepool", "np/b", "--type=json", "-p",
                      R"([{"op":"remove","path":"/spec/nosuch"}])"}),
