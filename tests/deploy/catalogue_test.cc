@@ -1,7 +1,5 @@
 #include <gmock/gmock.h>
 
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <set>
 
@@ -9,6 +7,7 @@
 #include "absl/strings/str_split.h"
 #include "services/musterctl/manifest/manifest.h"
 #include "tests/testing/status_matchers.h"
+#include "tests/testing/temp_folder.h"
 
 namespace muster::musterctl {
 namespace {
@@ -50,8 +49,8 @@ struct Catalogue {
 };
 
 Catalogue Read(const std::string& file) {
-  std::ifstream in(absl::StrCat(MUSTER_SOURCE_DIR, "/deploy/local/", file));
-  const std::string text(std::istreambuf_iterator<char>(in), {});
+  const std::string text =
+      testing::ReadFile(absl::StrCat(MUSTER_SOURCE_DIR, "/deploy/local/", file));
   const auto manifests = ParseManifests(file, text, {.organization = "acme", .cluster = "example"});
   EXPECT_THAT(manifests, IsOk());
   Catalogue catalogue;

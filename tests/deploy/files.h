@@ -4,8 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "services/common/read_file.h"
 #include "services/musterctl/manifest/document.h"
 #include "tests/testing/status_matchers.h"
 
@@ -26,9 +26,9 @@ inline std::string PathOf(absl::string_view file) {
 }
 
 inline std::string TextOf(absl::string_view file) {
-  std::ifstream in(PathOf(file));
-  EXPECT_TRUE(in.good()) << file;
-  return std::string(std::istreambuf_iterator<char>(in), {});
+  const std::optional<std::string> text = ReadFile(PathOf(file));
+  EXPECT_TRUE(text) << file;
+  return text.value_or("");
 }
 
 // The documents of a file; the test fails when they cannot be read or there are none.

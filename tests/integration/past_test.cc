@@ -5,13 +5,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <sstream>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "tests/integration/mini_muster.h"
+#include "tests/testing/temp_folder.h"
 
 namespace muster::testing {
 namespace {
@@ -68,10 +67,7 @@ TEST_F(PastTest, APoolThatWasDeletedAfterItSaysSoAndCanBeDeletedAgain) {
 
 // The statements of the runbook, for a pool.
 std::string Runbook(const std::string& uid) {
-  std::ifstream in(absl::StrCat(MigrationsDir(), "/../deploy/after-a-restore.md"));
-  std::stringstream text;
-  text << in.rdbuf();
-  const std::string all = text.str();
+  const std::string all = ReadFile(absl::StrCat(MigrationsDir(), "/../deploy/after-a-restore.md"));
   const size_t begin = all.find("```sql\n") + 7;
   return absl::StrReplaceAll(all.substr(begin, all.find("```", begin) - begin),
                              {{":'uid'", absl::StrCat("'", uid, "'")}});

@@ -1,12 +1,12 @@
 #include "tests/kubernetes/manifests.h"
 
-#include <fstream>
-#include <iterator>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "services/common/read_file.h"
 #include "services/musterctl/manifest/document.h"
 
 namespace muster::testing {
@@ -48,10 +48,9 @@ Json ToJson(const Value& value) {
 }  // namespace
 
 std::vector<Json> ReadManifests(absl::string_view file) {
-  std::ifstream in{std::string(file)};
-  if (!in.good()) throw std::runtime_error(absl::StrCat("cannot read ", file));
-  const auto documents =
-      musterctl::ParseDocuments(file, std::string(std::istreambuf_iterator<char>(in), {}));
+  const std::optional<std::string> text = muster::ReadFile(std::string(file));
+  if (!text) throw std::runtime_error(absl::StrCat("cannot read ", file));
+  const auto documents = musterctl::ParseDocuments(file, *text);
   if (!documents.ok()) throw std::runtime_error(std::string(documents.status().message()));
   std::vector<Json> manifests;
   for (const musterctl::Document& document : *documents)

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <fstream>
-#include <iterator>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -17,6 +16,7 @@
 #include "absl/time/clock.h"
 #include "tests/integration/child.h"
 #include "tests/kubernetes/manifests.h"
+#include "tests/testing/temp_folder.h"
 
 namespace muster::testing {
 namespace {
@@ -49,8 +49,7 @@ std::vector<int> FreePorts(size_t count) {
 }
 
 std::string TailOf(const std::string& file) {
-  std::ifstream in(file);
-  const std::string text(std::istreambuf_iterator<char>(in), {});
+  const std::string text = ReadFile(file);
   return text.size() <= kLogTail ? text : text.substr(text.size() - kLogTail);
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <initializer_list>
 #include <iterator>
 #include <map>
@@ -16,11 +15,13 @@
 #include "absl/strings/strip.h"
 #include "tests/layers/include_loops.h"
 #include "tests/layers/layer_table.h"
+#include "tests/testing/temp_folder.h"
 
 namespace muster::layers {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::ReadFile;
 
 // A single file that may include a library that its folder may not.
 struct Exception {
@@ -162,11 +163,6 @@ bool BearsItsDomainInVain(absl::string_view path, absl::string_view domain) {
   name = name.substr(0, name.rfind('.'));
   absl::ConsumeSuffix(&name, "_test");
   return name != "service" && name != "store" && name != "wire" && name != "metrics";
-}
-
-std::string ReadFile(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
 void Append(std::vector<Violation>& all, std::vector<Violation> more) {

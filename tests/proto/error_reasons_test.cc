@@ -7,11 +7,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <regex>
 #include <set>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -21,12 +19,14 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "tests/proto/lint.h"
+#include "tests/testing/temp_folder.h"
 
 namespace muster::proto_lint {
 namespace {
 
 using google::protobuf::DescriptorPool;
 using google::protobuf::EnumDescriptor;
+using testing::ReadFile;
 
 constexpr char kRegenerate[] =
     "MUSTER_WRITE_GOLDEN=1 ctest --preset dev -R proto_error_reasons_test";
@@ -56,12 +56,6 @@ constexpr const char* kOtherWords[] = {"services/capacity/core/machine_state.cc"
                                        "storage/postgres/migration_files.cc",
                                        "storage/postgres/transaction.h",
                                        "storage/postgres/transaction_runner.cc"};
-
-std::string Text(const std::string& path) {
-  std::stringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
 
 bool IsOfATest(const std::string& path) {
   return absl::EndsWith(path, "_test.cc") || absl::StrContains(path, "/fake_") ||
@@ -141,7 +135,7 @@ class ErrorReasonsTest : public ::testing::Test {
             std::filesystem::relative(entry.path(), MUSTER_SOURCES).generic_string();
         if (!absl::EndsWith(path, ".cc") && !absl::EndsWith(path, ".h")) continue;
         if (IsOfATest(path)) continue;
-        for (const std::string& reason : ReasonsIn(path, Text(entry.path())))
+        for (const std::string& reason : ReasonsIn(path, ReadFile(entry.path())))
           found.emplace(reason, path);
       }
     }
@@ -184,7 +178,7 @@ TEST_F(ErrorReasonsTest, HasWhatTheApiPromises) {
   for (const auto& entry : std::filesystem::recursive_directory_iterator(MUSTER_SOURCES "/proto")) {
     if (entry.path().extension() != ".proto") continue;
     std::set<std::string> words;
-    AddMatches(Text(entry.path()),
+    AddMatches(ReadFile(entry.path()),
                "(?:INVALID_ARGUMENT|NOT_FOUND|ALREADY_EXISTS|ABORTED|FAILED_PRECONDITION|"
                R"(RESOURCE_EXHAUSTED|OUT_OF_RANGE|UNAVAILABLE) \(([A-Z][A-Z0-9_]+))",
                words);
@@ -220,7 +214,7 @@ TEST_F(ErrorReasonsTest, AreToldInThePage) {
     absl::StrAppend(&page, "| `", name, "` | ", parts[0], " | ", parts[1], " | ", parts[2], " |\n");
   }
   if (getenv("MUSTER_WRITE_GOLDEN") != nullptr) std::ofstream(MUSTER_ERRORS_PAGE) << page;
-  EXPECT_TRUE(Text(MUSTER_ERRORS_PAGE) == page)
+  EXPECT_TRUE(ReadFile(MUSTER_ERRORS_PAGE) == page)
       << MUSTER_ERRORS_PAGE " is out of date: " << kRegenerate;
 }
 

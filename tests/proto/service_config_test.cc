@@ -7,13 +7,13 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tests/proto/lint.h"
+#include "tests/testing/temp_folder.h"
 
 namespace muster::proto_lint {
 namespace {
@@ -22,6 +22,7 @@ using google::protobuf::DescriptorPool;
 using google::protobuf::FileDescriptor;
 using google::protobuf::MethodDescriptor;
 using nlohmann::json;
+using testing::ReadFile;
 
 constexpr char kRegenerate[] =
     "MUSTER_WRITE_GOLDEN=1 ctest --preset dev -R proto_service_config_test";
@@ -67,12 +68,6 @@ bool HasRequestId(const MethodDescriptor& method) {
   return method.input_type()->FindFieldByName("request_id") != nullptr;
 }
 
-std::string Text(const char* path) {
-  std::stringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
-
 class ServiceConfigTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -90,7 +85,7 @@ class ServiceConfigTest : public ::testing::Test {
       }
     }
     ASSERT_FALSE(methods_.empty());
-    config_ = json::parse(Text(MUSTER_SERVICE_CONFIG));
+    config_ = json::parse(ReadFile(MUSTER_SERVICE_CONFIG));
     for (const json& entry : config_.at("methodConfig")) {
       for (const json& name : entry.at("name")) {
         const std::string method = absl::StrCat(name.at("service").get<std::string>(), ".",
@@ -203,7 +198,7 @@ TEST_F(ServiceConfigTest, IsToldInThePage) {
     absl::StrAppend(&page, Row(*method, entries_[method->full_name()]));
   page += kMetadata;
   if (getenv("MUSTER_WRITE_GOLDEN") != nullptr) std::ofstream(MUSTER_CALLS_PAGE) << page;
-  EXPECT_TRUE(Text(MUSTER_CALLS_PAGE) == page)
+  EXPECT_TRUE(ReadFile(MUSTER_CALLS_PAGE) == page)
       << MUSTER_CALLS_PAGE " is out of date: " << kRegenerate;
 }
 

@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -18,6 +17,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/time/clock.h"
 #include "services/rpc/client/health.h"
+#include "tests/testing/temp_folder.h"
 
 namespace muster::testing {
 namespace {
@@ -88,11 +88,10 @@ void AdapterStack::Deploy() {
        absl::StrCat("--token=", absl::StripAsciiWhitespace(token))});
   // As deploy/local has it.
   fleet_kubeconfig_ = File("fleetsim.kubeconfig");
-  std::ifstream in(server_->kubeconfig());
-  const std::string own(std::istreambuf_iterator<char>(in), {});
   std::ofstream(fleet_kubeconfig_) << absl::StrReplaceAll(
-      own, {{"user: {",
-             "user: {as: muster-fleetsim, as-groups: [\"system:masters\", \"system:nodes\"], "}});
+      ReadFile(server_->kubeconfig()),
+      {{"user: {",
+        "user: {as: muster-fleetsim, as-groups: [\"system:masters\", \"system:nodes\"], "}});
 }
 
 std::string AdapterStack::File(absl::string_view name) const {
