@@ -42,13 +42,6 @@ struct SumPolicy {
       return sum;
     }
 
-    // The first entry after `after` (null: from the start) of which `counts` holds, by its value.
-    // `counts` must hold of a sum exactly when it holds of one of its terms.
-    template <class Key, class Counts>
-    const std::pair<const Key, Sum>* First(const Key* after, const Counts& counts) const {
-      return FirstIn<Key>(node_begin(), after, counts);
-    }
-
     // The first entry up to which, itself included, the sum of `size` is more than `nth`.
     template <class Key, class Size>
     const std::pair<const Key, Sum>* At(int64_t nth, const Size& size) const {
@@ -74,20 +67,6 @@ struct SumPolicy {
 
     Sum SumOf(ConstNode node) const {
       return node == node_end() ? Sum{} : Sum(node.get_metadata());
-    }
-
-    template <class Key, class Counts>
-    const std::pair<const Key, Sum>* FirstIn(ConstNode node, const Key* after,
-                                             const Counts& counts) const {
-      if (node == node_end() || !counts(node.get_metadata())) return nullptr;
-      const std::pair<const Key, Sum>& entry = **node;
-      if (after == nullptr || *after < entry.first) {
-        const auto* first = FirstIn(node.get_l_child(), after, counts);
-        if (first != nullptr) return first;
-        if (counts(entry.second)) return &entry;
-        after = nullptr;
-      }
-      return FirstIn(node.get_r_child(), after, counts);
     }
   };
 };
@@ -121,13 +100,6 @@ class RankTree {
     const auto it = after == nullptr ? tree_.begin() : tree_.upper_bound(*after);
     return it == tree_.end() ? nullptr : &*it;
   }
-  // As First, of those of which `counts` holds. It must hold of a sum exactly when it holds of one
-  // of its terms.
-  template <class Counts>
-  const Entry* FirstWhere(const Counts& counts, const Key* after = nullptr) const {
-    return tree_.template First<Key>(after, counts);
-  }
-
   // The first entry up to which, itself included, the sum of `size` (int64_t, of a Sum) is more
   // than `nth`. Null: there is none.
   template <class Size>
