@@ -77,10 +77,6 @@ absl::string_view Print(Strategy strategy) {
   return "";
 }
 
-std::optional<Strategy> ParseStrategy(absl::string_view text) {
-  return Find(text, {Strategy::kManual, Strategy::kOnSpecUpdate, Strategy::kAlways});
-}
-
 absl::string_view Print(OrderKind kind) {
   switch (kind) {
     case OrderKind::kPromote:
@@ -89,10 +85,6 @@ absl::string_view Print(OrderKind kind) {
       return "ROLLBACK";
   }
   return "";
-}
-
-std::optional<OrderKind> ParseOrderKind(absl::string_view text) {
-  return Find(text, {OrderKind::kPromote, OrderKind::kRollback});
 }
 
 absl::string_view Print(OrderOutcome outcome) {
@@ -111,12 +103,6 @@ absl::string_view Print(OrderOutcome outcome) {
       return "REPLACED";
   }
   return "";
-}
-
-std::optional<OrderOutcome> ParseOrderOutcome(absl::string_view text) {
-  return Find(text,
-              {OrderOutcome::kWaiting, OrderOutcome::kDone, OrderOutcome::kNoPending,
-               OrderOutcome::kRollbackFailed, OrderOutcome::kConflict, OrderOutcome::kReplaced});
 }
 
 std::string ReleaseName(Channel channel, Component component, absl::string_view version) {

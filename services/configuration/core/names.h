@@ -18,13 +18,10 @@ absl::string_view Print(Component component);
 std::optional<Component> ParseComponent(absl::string_view text);
 // `Manual`, `OnSpecUpdate`, `Always`.
 absl::string_view Print(Strategy strategy);
-std::optional<Strategy> ParseStrategy(absl::string_view text);
 // `PROMOTE`, `ROLLBACK`.
 absl::string_view Print(OrderKind kind);
-std::optional<OrderKind> ParseOrderKind(absl::string_view text);
 // `WAITING`, `DONE`, `NO_PENDING`, `ROLLBACK_FAILED`, `CONFLICT`, `REPLACED`.
 absl::string_view Print(OrderOutcome outcome);
-std::optional<OrderOutcome> ParseOrderOutcome(absl::string_view text);
 
 // `channels/{channel}/components/{component}/releases/{version}`.
 std::string ReleaseName(Channel channel, Component component, absl::string_view version);

@@ -51,12 +51,5 @@ TEST(NamesTest, ProfilesAndPools) {
   }
 }
 
-TEST(NamesTest, WordsGoBothWays) {
-  for (const Strategy strategy : {Strategy::kManual, Strategy::kOnSpecUpdate, Strategy::kAlways}) {
-    EXPECT_EQ(ParseStrategy(Print(strategy)), strategy);
-  }
-  EXPECT_FALSE(ParseStrategy("manual").has_value());
-}
-
 }  // namespace
 }  // namespace muster::configuration
