@@ -74,10 +74,9 @@ void MadeUpFleet::Listen(const std::string& address) {
         R"({"service":"lifecycle","ready":true,"oldest":)",
         absl::ToUnixMillis(absl::Now() - absl::Hours(2)), "}]}");
   };
-  options.pool = [this](const std::string&) { return page::Questions::Answer{200, pool_answer_}; };
-  options.claim = [this](const std::string&) {
-    return page::Questions::Answer{200, claim_answer_};
-  };
+  const auto nothing = [](const std::string&) { return page::Questions::Answer{200, "{}"}; };
+  options.pool = nothing;
+  options.claim = nothing;
   options.past = [this](absl::Time then) {
     MutexLock lock(mutex_);
     pasts_.push_back(then);
@@ -106,11 +105,6 @@ void MadeUpFleet::SetPast(std::function<page::Questions::Answer(absl::Time)> pas
 std::vector<absl::Time> MadeUpFleet::pasts() const {
   MutexLock lock(mutex_);
   return pasts_;
-}
-
-void MadeUpFleet::SetAnswers(std::string pool, std::string claim) {
-  pool_answer_ = std::move(pool);
-  claim_answer_ = std::move(claim);
 }
 
 std::string MadeUpFleet::MachineId(int number) { return absl::StrFormat("g%06x", number); }

@@ -29,8 +29,6 @@ class MadeUpFleet {
   std::string url() const;
   page::LiveBoard& board() { return board_; }
   int readers() const { return listener_->readers(); }
-  // What /api/pool and /api/claim answer from now on.
-  void SetAnswers(std::string pool, std::string claim);
   // What /api/past answers from now on; how often it was asked for which moments.
   void SetPast(std::function<page::Questions::Answer(absl::Time)> past);
   std::vector<absl::Time> pasts() const;
@@ -46,8 +44,6 @@ class MadeUpFleet {
   void Listen(const std::string& address);
 
   page::LiveBoard board_{"made-up"};
-  std::string pool_answer_ = "{}";
-  std::string claim_answer_ = "{}";
   mutable Mutex mutex_;
   std::function<page::Questions::Answer(absl::Time)> past_ MUSTER_GUARDED_BY(mutex_);
   std::vector<absl::Time> pasts_ MUSTER_GUARDED_BY(mutex_);
