@@ -10,8 +10,10 @@ namespace {
 
 using ::absl::StatusCode;
 using kubernetes::ErrorOf;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Key;
 using ::testing::Pair;
 
 class PodsTest : public ServerTest {
@@ -125,7 +127,7 @@ TEST_F(PodsTest, StayWhereABudgetForbidsIt) {
     const absl::Status refused = Evict(names[1]);
     EXPECT_THAT(refused, StatusIs(StatusCode::kResourceExhausted,
                                   HasSubstr("would violate the pod's disruption budget")));
-    EXPECT_TRUE(ErrorOf(refused).HasCause("DisruptionBudget"));
+    EXPECT_THAT(ErrorOf(refused).causes, Contains(Key("DisruptionBudget")));
     EXPECT_EQ(ErrorOf(refused).retry_after, absl::ZeroDuration());
     EXPECT_FALSE(IsEnding(names[1]));
     // On its way out already: no budget is asked.

@@ -148,11 +148,6 @@ absl::Status HeldBack(absl::string_view what, absl::Duration pause) {
   return status;
 }
 
-bool ApiError::HasCause(absl::string_view cause) const {
-  return std::any_of(causes.begin(), causes.end(),
-                     [&](const auto& each) { return each.first == cause; });
-}
-
 ApiError ErrorOf(const absl::Status& status) {
   ApiError error;
   const auto payload = status.GetPayload(kPayload);

@@ -17,7 +17,6 @@ struct ApiError {
   std::string reason = {};                                       // e.g. `Invalid`, `Conflict`
   absl::Duration retry_after = absl::ZeroDuration();             // 0: it did not say
   std::vector<std::pair<std::string, std::string>> causes = {};  // details.causes: reason, message
-  bool HasCause(absl::string_view cause) const;
 };
 ApiError ErrorOf(const absl::Status& status);
 
