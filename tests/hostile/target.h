@@ -72,9 +72,8 @@ std::vector<Attack> FloodAttacks();
 
 // A connection of its own: who shares one with an attack waits behind its bytes, and notices
 // nothing of a listener that is dead.
-// With tls: as who shows the certificate `caller`.
-std::shared_ptr<grpc::Channel> OwnChannel(const MiniMuster& muster,
-                                          const std::string& caller = "ci");
+// With tls: as who shows the certificate `ci`.
+std::shared_ptr<grpc::Channel> OwnChannel(const MiniMuster& muster);
 
 // `call(i)` for each i below `count`, all at once; returns when all are done.
 void AtOnce(int count, const std::function<void(int)>& call);

@@ -261,10 +261,10 @@ void MiniMuster::ApplyExample() {
     throw std::runtime_error("the example was refused:\n" + applied.output + LogEnds());
 }
 
-bool MiniMuster::IsServing(size_t process) const {
+bool MiniMuster::IsServing() const {
   // Debian ships no stub of the health service. Its request is empty; field 1 of its answer is 1
   // when it serves.
-  grpc::GenericStub stub(channel(process));
+  grpc::GenericStub stub(channel());
   grpc::ClientContext context;
   context.set_deadline(absl::ToChronoTime(absl::Now() + kHealthTimeout));
   const grpc::Slice empty;

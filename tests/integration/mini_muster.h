@@ -106,7 +106,7 @@ class MiniMuster {
   PostgresCluster& cluster() { return *own_cluster_; }
 
   // What grpc.health.v1 says of the server as a whole.
-  bool IsServing(size_t process = 0) const;
+  bool IsServing() const;
   // NOT_FOUND, UNAVAILABLE, ...
   absl::StatusOr<lifecycle::v1::NodePool> GetPool() const;
   absl::StatusOr<lifecycle::v1::NodePool> Resize(int64_t nodes) const;
@@ -124,7 +124,7 @@ class MiniMuster {
                  absl::Duration patience = absl::Seconds(90)) const;
   // Until every condition is as in a healthy pool with `nodes` Nodes, for the spec's last
   // generation, and nothing is left over.
-  bool AwaitSettled(int64_t nodes, absl::Duration patience = absl::Seconds(90)) const;
+  bool AwaitSettled(int64_t nodes) const;
 
   // What must hold once all is settled, as text for people; empty: all is well. Machines held =
   // Nodes = holding = `nodes`; no machine held twice; memory = tables = journal in every process.

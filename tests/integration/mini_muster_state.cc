@@ -14,6 +14,7 @@ namespace muster::testing {
 namespace {
 
 constexpr absl::Duration kAnswerPatience = absl::Seconds(20);
+constexpr absl::Duration kSettlePatience = absl::Seconds(90);
 
 absl::Status ToStatus(const grpc::Status& status) {
   return {static_cast<absl::StatusCode>(status.error_code()), status.error_message()};
@@ -125,12 +126,12 @@ bool MiniMuster::AwaitPool(const std::string& name,
   return false;
 }
 
-bool MiniMuster::AwaitSettled(int64_t nodes, absl::Duration patience) const {
+bool MiniMuster::AwaitSettled(int64_t nodes) const {
   // Status is published before the last machine is given back: the books are closed when capacity
   // and quota agree too.
-  const absl::Time give_up = absl::Now() + patience;
+  const absl::Time give_up = absl::Now() + kSettlePatience;
   if (!Await([&](const auto* pool) { return pool != nullptr && IsHealthy(*pool, nodes); },
-             patience))
+             kSettlePatience))
     return false;
   while (absl::Now() < give_up) {
     if (database_->QueryValue(

@@ -24,14 +24,14 @@ inline google::protobuf::Timestamp Stamp(int64_t seconds, int32_t nanos = 0) {
 }
 
 inline lifecycle::v1::Condition MakeCondition(const std::string& type, const std::string& status,
-                                              const std::string& reason, const std::string& message,
-                                              int64_t generation = 1) {
+                                              const std::string& reason,
+                                              const std::string& message) {
   lifecycle::v1::Condition condition;
   condition.set_type(type);
   condition.set_status(status);
   condition.set_reason(reason);
   condition.set_message(message);
-  condition.set_observed_generation(generation);
+  condition.set_observed_generation(1);
   *condition.mutable_last_transition_time() = Stamp(kThen);
   return condition;
 }

@@ -18,8 +18,8 @@ inline constexpr char kZone[] = "A-1A";
 inline constexpr char kType[] = "gd-8";
 inline const absl::Time kNow = absl::FromUnixSeconds(1'750'000'000);
 
-inline std::string PoolNamed(const std::string& id, const std::string& organization = "acme") {
-  return absl::StrCat("organizations/", organization, "/clusters/c1/nodePools/", id);
+inline std::string PoolNamed(const std::string& id) {
+  return absl::StrCat("organizations/acme/clusters/c1/nodePools/", id);
 }
 
 template <class Message>
@@ -59,9 +59,8 @@ inline Capacity MachineIs(const std::string& id, const std::string& rack, int sl
 }
 
 inline Lifecycle NodeIs(const std::string& machine, const std::string& pool,
-                        lifecycle::v1::Node::State state,
-                        type::v1::WatchEventType type = kSnapshot) {
-  auto message = Base<Lifecycle>(type, absl::StrCat(PoolNamed(pool), "/nodes/", machine));
+                        lifecycle::v1::Node::State state) {
+  auto message = Base<Lifecycle>(kSnapshot, absl::StrCat(PoolNamed(pool), "/nodes/", machine));
   message.mutable_node()->set_name(message.key());
   message.mutable_node()->set_machine(machine);
   message.mutable_node()->set_state(state);

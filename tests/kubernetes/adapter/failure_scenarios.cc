@@ -24,6 +24,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr absl::Duration kPatience = absl::Seconds(60);
+constexpr absl::Duration kLull = absl::Seconds(2);  // after which no more changes are waited for
 constexpr auto kPoll = std::chrono::milliseconds(20);
 
 constexpr char kAdapter[] = "muster-kubernetes";
@@ -242,17 +243,14 @@ std::string AwaitEvents(AdapterStack& stack) {
   return wrong;
 }
 
-bool AwaitRenewals(AdapterStack& stack, int renewals, absl::Duration patience) {
+bool AwaitRenewals(AdapterStack& stack, int renewals) {
   std::set<std::string> seen;
-  return stack.Await(
-      kLeases,
-      [&](const AdapterStack::Objects& leases) {
-        const auto found = leases.find("muster-system/muster-kubernetes");
-        if (found == leases.end()) return false;
-        seen.insert(found->second["spec"].value("renewTime", ""));
-        return seen.size() > static_cast<size_t>(renewals);
-      },
-      patience);
+  return stack.Await(kLeases, [&](const AdapterStack::Objects& leases) {
+    const auto found = leases.find("muster-system/muster-kubernetes");
+    if (found == leases.end()) return false;
+    seen.insert(found->second["spec"].value("renewTime", ""));
+    return seen.size() > static_cast<size_t>(renewals);
+  });
 }
 
 std::map<std::string, std::string> Versions(AdapterStack& stack) {
@@ -330,15 +328,14 @@ ChangeCounter::~ChangeCounter() {
 }
 
 void ChangeCounter::AwaitChanges(int changes, const std::string& pool,
-                                 const std::function<bool(const Json&)>& over,
-                                 absl::Duration calm) {
+                                 const std::function<bool(const Json&)>& over) {
   MutexLock lock(shared_->mutex);
   const int wanted = shared_->changes + changes;
   int seen = shared_->changes;
-  absl::Time give_up = absl::Now() + calm;
+  absl::Time give_up = absl::Now() + kLull;
   while (shared_->changes < wanted && !over(shared_->pools[pool]) && absl::Now() < give_up) {
     shared_->changed.WaitFor(shared_->mutex, give_up - absl::Now());
-    if (shared_->changes != std::exchange(seen, shared_->changes)) give_up = absl::Now() + calm;
+    if (shared_->changes != std::exchange(seen, shared_->changes)) give_up = absl::Now() + kLull;
   }
 }
 

@@ -49,7 +49,7 @@ int64_t GrantedEvictions(AdapterStack& stack);
 std::string AwaitEvents(AdapterStack& stack);
 
 // The clock of these tests: so many renewals of the adapter's Lease.
-bool AwaitRenewals(AdapterStack& stack, int renewals, absl::Duration patience = absl::Seconds(60));
+bool AwaitRenewals(AdapterStack& stack, int renewals);
 
 // The version of every NodePool, Node, Pod, Namespace and event, by path and name.
 std::map<std::string, std::string> Versions(AdapterStack& stack);
@@ -68,10 +68,9 @@ class ChangeCounter {
   ~ChangeCounter();
 
   // Until so many changes came from now on, `over` holds for that NodePool (null: there is none),
-  // or nothing came for `calm`.
+  // or nothing came for a while.
   void AwaitChanges(int changes, const std::string& pool,
-                    const std::function<bool(const nlohmann::json&)>& over,
-                    absl::Duration calm = absl::Seconds(2));
+                    const std::function<bool(const nlohmann::json&)>& over);
   // How often Nodes were deleted, once it was so often: the watch hears of it later than a list,
   // above all when it was cut. When patience is over, as often as was heard.
   int AwaitDeletedNodes(int wanted) const;
