@@ -208,5 +208,6 @@ TEST_F(RolloutTest, HistoryUndoPauseResume) {
   EXPECT_EQ(RunLine({"rollout", "stats", "np/train"}), kWrongUse);
   EXPECT_THAT(err(), HasSubstr("did you mean status?"));
 }
+
 }  // namespace
 }  // namespace muster::musterctl
