@@ -21,9 +21,7 @@ Brake::Order OrderOf(const lifecycle::v1::Cluster& cluster) {
 }  // namespace
 
 void Adapter::MakeHistory() {
-  const std::string lease =
-      absl::StrCat("/apis/coordination.k8s.io/v1/namespaces/", options_.lease.name_space,
-                   "/leases/", options_.lease.lease);
+  const std::string lease = options_.lease.path();
   History::Parts parts{.metrics = metrics_.get()};
   parts.read = [this, lease]() -> absl::StatusOr<std::string> {
     ASSIGN_OR_RETURN(const Json found, api_->Get(lease));

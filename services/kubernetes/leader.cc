@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "services/common/log.h"
 #include "services/common/status_macros.h"
@@ -44,11 +43,8 @@ absl::Duration Leader::Begin() {
 }
 
 absl::Status Leader::Write(const Json& lease, bool exists, absl::Duration begin) {
-  const std::string collection =
-      absl::StrCat("/apis/coordination.k8s.io/v1/namespaces/", options_.name_space, "/leases");
-  const auto written = exists
-                           ? client_.Replace(absl::StrCat(collection, "/", options_.lease), lease)
-                           : client_.Create(collection, lease);
+  const auto written = exists ? client_.Replace(options_.path(), lease)
+                              : client_.Create(options_.collection(), lease);
   RETURN_IF_ERROR(written.status());
   MutexLock lock(mutex_);
   renewed_ = begin;
@@ -57,9 +53,7 @@ absl::Status Leader::Write(const Json& lease, bool exists, absl::Duration begin)
 
 absl::Status Leader::Try() {
   const absl::Duration begin = Begin();
-  const std::string path = absl::StrCat("/apis/coordination.k8s.io/v1/namespaces/",
-                                        options_.name_space, "/leases/", options_.lease);
-  auto found = client_.Get(path);
+  auto found = client_.Get(options_.path());
   if (!found.ok() && !absl::IsNotFound(found.status())) return found.status();
   const bool exists = found.ok();
   if (!exists && options_.may_create) RETURN_IF_ERROR(options_.may_create());
@@ -141,16 +135,14 @@ void Leader::GiveBack() {
     renewed_.reset();
   }
   Begin();
-  const std::string path = absl::StrCat("/apis/coordination.k8s.io/v1/namespaces/",
-                                        options_.name_space, "/leases/", options_.lease);
-  auto lease = client_.Get(path);
+  auto lease = client_.Get(options_.path());
   if (!lease.ok()) return;
   Json& spec = (*lease)["spec"];
   if (TextOf(MemberOf(spec, "holderIdentity")) != options_.identity) return;
   spec.erase("holderIdentity");
   spec["leaseDurationSeconds"] = 1;
   spec["renewTime"] = MicroTime(absl::Now());
-  (void)client_.Replace(path, *lease);
+  (void)client_.Replace(options_.path(), *lease);
 }
 
 void Leader::Stop() {

@@ -7,6 +7,7 @@
 
 #include "absl/random/random.h"
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "services/common/mutex.h"
 #include "services/common/stopper.h"
@@ -28,6 +29,12 @@ class Leader {
     absl::Duration retry_period = absl::Seconds(2);     // between renewals, and between attempts
     // Asked before the Lease is made where there is none; not OK: it is not made.
     std::function<absl::Status()> may_create = {};
+
+    // Where Leases of the namespace are in the API, and where this one is.
+    std::string collection() const {
+      return absl::StrCat("/apis/coordination.k8s.io/v1/namespaces/", name_space, "/leases");
+    }
+    std::string path() const { return absl::StrCat(collection(), "/", lease); }
   };
 
   // `client` is its own: the others' may write only while this one leads, and this one by MayWrite. Must outlive it.
