@@ -6,9 +6,12 @@
 
 #include <string>
 
+#include "tests/testing/status_matchers.h"
+
 namespace muster::rpc {
 namespace {
 
+using ::muster::testing::FieldsOf;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
@@ -23,12 +26,6 @@ std::vector<int64_t> Parse(const Request& request, error::Faults& faults, size_t
         return holding.nodes();
       },
       faults);
-}
-
-std::vector<std::string> FieldsOf(const error::Faults& faults) {
-  std::vector<std::string> fields;
-  for (const auto& fault : faults.named()) fields.push_back(fault.field);
-  return fields;
 }
 
 Request Of(std::initializer_list<const char*> names) {

@@ -5,10 +5,12 @@
 #include <ostream>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "services/common/error.h"
+#include "services/common/faults.h"
 
 // Matchers for absl::Status and absl::StatusOr<T>:
 //   EXPECT_THAT(result, IsOk());
@@ -112,6 +114,13 @@ MATCHER_P2(HasFieldViolation, field, description,
 template <class Field>
 auto HasFieldViolation(Field field) {
   return HasFieldViolation(field, ::testing::A<const std::string&>());
+}
+
+// The fields of faults that are named, in their order.
+inline std::vector<std::string> FieldsOf(const error::Faults& faults) {
+  std::vector<std::string> fields;
+  for (const error::FieldViolation& fault : faults) fields.push_back(fault.field);
+  return fields;
 }
 
 }  // namespace muster::testing

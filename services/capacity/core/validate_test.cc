@@ -7,18 +7,14 @@
 #include "gtest/gtest.h"
 #include "services/capacity/core/limits.h"
 #include "services/capacity/core/test_world.h"
+#include "tests/testing/status_matchers.h"
 
 namespace muster::capacity {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
-
-std::vector<std::string> FieldsOf(const Faults& faults) {
-  std::vector<std::string> fields;
-  for (const auto& fault : faults) fields.push_back(fault.field);
-  return fields;
-}
+using ::muster::testing::FieldsOf;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 SyncClaim GoodClaim() {
   SyncClaim claim;

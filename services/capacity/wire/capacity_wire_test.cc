@@ -13,17 +13,12 @@ namespace muster::capacity {
 namespace {
 
 using ::muster::testing::EqualsProto;
+using ::muster::testing::FieldsOf;
 using ::muster::testing::IsOkAndHolds;
 using ::muster::testing::StatusIs;
 using ::testing::ElementsAre;
 
 const absl::Time kTime = absl::FromUnixMicros(1'750'000'000'000'001);
-
-std::vector<std::string> FieldsOf(const Faults& faults) {
-  std::vector<std::string> fields;
-  for (const auto& fault : faults) fields.push_back(fault.field);
-  return fields;
-}
 
 ClaimRow SomeClaim() {
   ClaimRow claim;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "services/lifecycle/core/test_pools.h"
+#include "tests/testing/status_matchers.h"
 
 namespace muster::lifecycle {
 namespace {
@@ -15,17 +16,13 @@ template <class Command>
 std::vector<std::string> FieldsOf(const Command& command) {
   Faults faults;
   Validate(command, faults);
-  std::vector<std::string> fields;
-  for (const auto& fault : faults) fields.push_back(fault.field);
-  return fields;
+  return testing::FieldsOf(faults);
 }
 template <class Command>
 std::vector<std::string> FieldsIn(const State& state, const Command& command) {
   Faults faults;
   ValidateIn(state, command, faults);
-  std::vector<std::string> fields;
-  for (const auto& fault : faults) fields.push_back(fault.field);
-  return fields;
+  return testing::FieldsOf(faults);
 }
 
 TEST(ValidateCommand, BindCluster) {
