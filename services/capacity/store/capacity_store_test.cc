@@ -5,10 +5,8 @@
 
 #include "services/capacity/core/audit.h"
 #include "services/capacity/core/test_world.h"
-#include "storage/postgres/connection_pool.h"
 #include "storage/postgres/schema_test_base.h"
-#include "storage/postgres/transaction.h"
-#include "storage/postgres/transaction_runner.h"
+#include "storage/postgres/store_test_base.h"
 #include "tests/testing/cause_matchers.h"
 #include "tests/testing/kept_requests.h"
 #include "tests/testing/status_matchers.h"
@@ -49,29 +47,12 @@ ClaimRow Picky(const std::string& uid) {
   return claim;
 }
 
-class CapacityStoreTest : public ::testing::Test {
+class CapacityStoreTest : public StoreTest<State> {
  protected:
-  CapacityStoreTest()
-      : pool_({.conninfo = database_.conninfo("capacity"), .schema = "capacity"}, 1),
-        runner_(&pool_, {}) {}
+  CapacityStoreTest() : StoreTest("capacity", NewCapacityStore()) {}
 
   // Stores what the last command of world_ changed, and remembers it.
-  void StoreChanges() {
-    std::map<std::string, Revised<State::Change>> last;  // at most one a key, as the lane writes
-    for (const auto& change : world_.changes()) {
-      last[change.change.key] = change;
-      journal_.push_back(change);
-    }
-    std::vector<Revised<State::Change>> changes;
-    for (const auto& [key, change] : last) changes.push_back(change);
-    ASSERT_THAT(Write(changes), IsOk());
-  }
-  absl::Status Write(const std::vector<Revised<State::Change>>& changes) {
-    return runner_.Run([&](Transaction& tx) {
-      store_->Write(tx, changes);
-      return absl::OkStatus();
-    });
-  }
+  void StoreChanges() { ASSERT_THAT(Commit(world_.changes()), IsOk()); }
   template <class Command>
   void Do(const Command& command) {
     (void)world_.Do(command);
@@ -79,38 +60,9 @@ class CapacityStoreTest : public ::testing::Test {
     StoreChanges();
   }
 
-  State Load() {
-    State loaded;
-    EXPECT_THAT(runner_.Run([&](Transaction& tx) {
-      store_->Load(tx, [&](Revised<State::Change> row) { loaded.Apply(row.change, row.revision); });
-      return absl::OkStatus();
-    }),
-                IsOk());
-    return loaded;
-  }
-  State Replay() {
-    State replayed;
-    for (const auto& entry : journal_) {
-      const std::string bytes = entry.change.deleted() ? "" : store_->Encode(entry);
-      const auto change = store_->Decode(entry.change.kind(), entry.change.key,
-                                         entry.change.deleted() ? nullptr : &bytes);
-      EXPECT_THAT(change, IsOk());
-      if (change.ok()) replayed.Apply(*change, entry.revision);
-    }
-    return replayed;
-  }
-  // Every row as it is stored, with its revision.
-  std::map<std::string, std::pair<int64_t, std::string>> Contents(const State& state) {
-    std::map<std::string, std::pair<int64_t, std::string>> contents;
-    state.ForEach([&](const Revised<State::Change>& row) {
-      contents[absl::StrCat(row.change.kind(), " ", row.change.key)] = {row.revision,
-                                                                        store_->Encode(row)};
-    });
-    return contents;
-  }
   void ExpectSame() {
-    for (const State& other : {Load(), Replay()}) {
-      EXPECT_EQ(Contents(other), Contents(world_.state()));
+    for (const State& other : {Loaded(), Replayed()}) {
+      EXPECT_EQ(ContentsOf(other), ContentsOf(world_.state()));
       EXPECT_TRUE(other.SameIndexes(world_.state()));
       EXPECT_THAT(Audit(other), IsEmpty());
     }
@@ -125,12 +77,7 @@ class CapacityStoreTest : public ::testing::Test {
     Do(capacity::UpdateZone{{"US-WEST-01A", capacity::ZoneAccess::kDedicated, {}}});
   }
 
-  testing::TestDatabase database_;
-  ConnectionPool pool_;
-  TransactionRunner runner_;
-  const std::unique_ptr<const Store<State>> store_ = NewCapacityStore();
   World world_;
-  std::vector<Revised<State::Change>> journal_;
 };
 
 TEST_F(CapacityStoreTest, TablesAndJournalGiveBackTheState) {
@@ -162,9 +109,9 @@ TEST_F(CapacityStoreTest, TablesAndJournalGiveBackTheState) {
   EXPECT_EQ(world_.state().table<MachineRow>().size(), 3u);
   const ReleasedPool released = *FindReleased(world_.state(), "p");
   EXPECT_EQ(released.generation, release.generation);
-  EXPECT_EQ(*FindReleased(Load(), "p"), released);
+  EXPECT_EQ(*FindReleased(Loaded(), "p"), released);
   ASSERT_THAT(Write({{State::Change{"p", std::shared_ptr<const ReleasedPool>()}, 100}}), IsOk());
-  EXPECT_EQ(FindReleased(Load(), "p"), nullptr);
+  EXPECT_EQ(FindReleased(Loaded(), "p"), nullptr);
 }
 
 TEST_F(CapacityStoreTest, KeptAnswersComeBack) {
@@ -174,12 +121,12 @@ TEST_F(CapacityStoreTest, KeptAnswersComeBack) {
     StoreChanges();
   }
   ExpectSame();
-  EXPECT_EQ(Load().kept().ids().size(), 4u);
+  EXPECT_EQ(Loaded().kept().ids().size(), 4u);
   world_.Change([](auto& staged) { staged.template Delete<KeptRequest>("gone"); });
   StoreChanges();
   ExpectSame();
-  EXPECT_EQ(Load().kept().ids().size(), 3u);
-  EXPECT_TRUE(Load().kept() == world_.state().kept());
+  EXPECT_EQ(Loaded().kept().ids().size(), 3u);
+  EXPECT_TRUE(Loaded().kept() == world_.state().kept());
 }
 
 TEST_F(CapacityStoreTest, ArrivalsComeBack) {
@@ -194,14 +141,14 @@ TEST_F(CapacityStoreTest, ArrivalsComeBack) {
     StoreChanges();
   }
   ExpectSame();
-  EXPECT_EQ(Load().table<capacity::ArrivalsRow>().size(), 2u);
+  EXPECT_EQ(Loaded().table<capacity::ArrivalsRow>().size(), 2u);
   world_.Change([&](auto& staged) {
     staged.template Delete<capacity::ArrivalsRow>(
         capacity::ArrivalsName(World::kZone, World::kType, "default"));
   });
   StoreChanges();
   ExpectSame();
-  EXPECT_EQ(*Load().FindArrivals({World::kZone, World::kType}, capacity::ComputeClass::kSpot),
+  EXPECT_EQ(*Loaded().FindArrivals({World::kZone, World::kType}, capacity::ComputeClass::kSpot),
             arrivals);
 }
 
@@ -229,7 +176,7 @@ TEST_F(CapacityStoreTest, EveryMachineStateComesBack) {
         {State::Change{machine.Key(), std::make_shared<const MachineRow>(machine)}, 100});
   }
   ASSERT_THAT(Write(changes), IsOk());
-  const State loaded = Load();
+  const State loaded = Loaded();
   for (const auto& change : changes) {
     const auto& written = *std::get<std::shared_ptr<const MachineRow>>(change.change.row);
     ASSERT_NE(loaded.FindMachine(written.id), nullptr);
@@ -243,8 +190,8 @@ TEST_F(CapacityStoreTest, WhatAClaimAsksForComesBackAndCanBeRead) {
   ASSERT_THAT(Write({{State::Change{picky.Key(), std::make_shared<const ClaimRow>(picky)}, 1},
                      {State::Change{easy.Key(), std::make_shared<const ClaimRow>(easy)}, 2}}),
               IsOk());
-  EXPECT_EQ(*Load().FindClaim("p"), picky);
-  EXPECT_EQ(*Load().FindClaim("q"), easy);
+  EXPECT_EQ(*Loaded().FindClaim("p"), picky);
+  EXPECT_EQ(*Loaded().FindClaim("q"), easy);
   EXPECT_EQ(database_.QueryValue("SELECT affinity #>> '{terms,0,expressions,1,operator}' FROM "
                                  "capacity.claim WHERE affinity IS NOT NULL"),
             "OPERATOR_NOT_IN");
@@ -253,7 +200,7 @@ TEST_F(CapacityStoreTest, WhatAClaimAsksForComesBackAndCanBeRead) {
   easy.gang = false;
   ASSERT_THAT(Write({{State::Change{easy.Key(), std::make_shared<const ClaimRow>(easy)}, 3}}),
               IsOk());
-  EXPECT_EQ(*Load().FindClaim("p"), easy);
+  EXPECT_EQ(*Loaded().FindClaim("p"), easy);
 }
 
 TEST_F(CapacityStoreTest, TheTablesAreASecondFence) {

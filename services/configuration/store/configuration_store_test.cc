@@ -13,7 +13,7 @@
 #include "services/configuration/core/names.h"
 #include "services/configuration/core/settle.h"
 #include "storage/postgres/schema_test_base.h"
-#include "storage/postgres/transaction_runner.h"
+#include "storage/postgres/store_test_base.h"
 #include "tests/testing/cause_matchers.h"
 #include "tests/testing/kept_requests.h"
 #include "tests/testing/status_matchers.h"
@@ -39,37 +39,25 @@ using configuration::SyncPool;
 
 const absl::Time kNow = absl::FromUnixSeconds(1'760'000'000);
 
-class ConfigurationStoreTest : public ::testing::Test {
+class ConfigurationStoreTest : public StagedStoreTest<configuration::State> {
  protected:
-  ConfigurationStoreTest()
-      : pool_({.conninfo = database_.conninfo("configuration"), .schema = "configuration"}, 1),
-        runner_(&pool_, {}) {}
+  ConfigurationStoreTest() : StagedStoreTest("configuration", NewConfigurationStore()) {}
 
   // Decides on state_, stores what changed, and remembers it.
   template <class Command>
   void Do(const Command& command) {
-    StagedState<configuration::State> staged(state_, revision_);
     const absl::Time now = absl::FromUnixMicros(1'750'000'000'000'001 + revision_);
-    if constexpr (requires { configuration::Decide(staged, command, now, Policy{}); }) {
-      ASSERT_THAT(
-          configuration::Decide(staged, command, now, Policy{.boot_failures_to_disable = 1}),
-          IsOk());
-    } else {
-      ASSERT_THAT(configuration::Decide(staged, command, now), IsOk());
-    }
-    ASSERT_THAT(Write(staged.changes()), IsOk());
-    for (const auto& change : staged.changes()) journal_.push_back(change);
-    revision_ = staged.revision();
-  }
-
-  // Stores what `change` does to the staged state, and remembers it.
-  template <class F>
-  void Put(F change) {
-    StagedState<configuration::State> staged(state_, revision_);
-    change(staged);
-    ASSERT_THAT(Write(staged.changes()), IsOk());
-    for (const auto& entry : staged.changes()) journal_.push_back(entry);
-    revision_ = staged.revision();
+    ASSERT_THAT(
+        Put([&](auto& staged) {
+          if constexpr (requires { configuration::Decide(staged, command, now, Policy{}); }) {
+            ASSERT_THAT(
+                configuration::Decide(staged, command, now, Policy{.boot_failures_to_disable = 1}),
+                IsOk());
+          } else {
+            ASSERT_THAT(configuration::Decide(staged, command, now), IsOk());
+          }
+        }),
+        IsOk());
   }
 
   // A release comes, and the pools are settled.
@@ -78,54 +66,9 @@ class ConfigurationStoreTest : public ::testing::Test {
     Converge();
   }
   void Converge() {
-    StagedState<configuration::State> staged(state_, revision_);
-    (void)configuration::Decide(
-        staged, configuration::SettlePools{configuration::UnsettledPools(FakeMemory(state_))},
-        kNow);
-    ASSERT_THAT(Write(staged.changes()), IsOk());
-    for (const auto& change : staged.changes()) journal_.push_back(change);
-    revision_ = staged.revision();
-  }
-
-  absl::Status Write(absl::Span<const Revised<configuration::State::Change>> changes) {
-    return runner_.Run([&](Transaction& tx) {
-      store_->Write(tx, changes);
-      return absl::OkStatus();
-    });
-  }
-
-  using Contents = std::map<std::string, std::pair<int64_t, std::string>>;
-  Contents ContentsOf(const configuration::State& state) const {
-    Contents contents;
-    state.ForEach([&](const Revised<configuration::State::Change>& row) {
-      contents[absl::StrCat(row.change.kind(), " ", row.change.key)] = {row.revision,
-                                                                        store_->Encode(row)};
-    });
-    return contents;
-  }
-
-  configuration::State Loaded() {
-    configuration::State loaded;
-    EXPECT_THAT(runner_.Run([&](Transaction& tx) {
-      store_->Load(tx, [&](Revised<configuration::State::Change> row) {
-        loaded.Apply(row.change, row.revision);
-      });
-      return absl::OkStatus();
-    }),
+    const configuration::SettlePools command{configuration::UnsettledPools(FakeMemory(state_))};
+    ASSERT_THAT(Put([&](auto& staged) { (void)configuration::Decide(staged, command, kNow); }),
                 IsOk());
-    return loaded;
-  }
-
-  configuration::State Replayed() const {
-    configuration::State replayed;
-    for (const auto& entry : journal_) {
-      const std::string bytes = entry.change.deleted() ? "" : store_->Encode(entry);
-      const auto change = store_->Decode(entry.change.kind(), entry.change.key,
-                                         entry.change.deleted() ? nullptr : &bytes);
-      EXPECT_THAT(change, IsOk());
-      if (change.ok()) replayed.Apply(*change, entry.revision);
-    }
-    return replayed;
   }
 
   void ExpectAllTheSame() {
@@ -148,14 +91,6 @@ class ConfigurationStoreTest : public ::testing::Test {
   const PoolConfiguration& Pool(absl::string_view uid) const {
     return *state_.table<PoolConfiguration>().Find(configuration::PoolConfigurationName(uid));
   }
-
-  testing::TestDatabase database_;
-  ConnectionPool pool_;
-  TransactionRunner runner_;
-  const std::unique_ptr<const Store<configuration::State>> store_ = NewConfigurationStore();
-  configuration::State state_;
-  int64_t revision_ = 0;
-  std::vector<Revised<configuration::State::Change>> journal_;
 };
 
 TEST_F(ConfigurationStoreTest, TablesAndJournalGiveBackTheState) {
@@ -189,11 +124,11 @@ TEST_F(ConfigurationStoreTest, KeptAnswersComeBack) {
   PublishBasics();
   const std::string release = "channels/stable/components/kubernetes/releases/1.33";
   for (const KeptRequest& kept : testing::OddKeptRequests(release)) {
-    Put([&](auto& staged) { staged.Put(kept); });
+    ASSERT_THAT(Put([&](auto& staged) { staged.Put(kept); }), IsOk());
   }
   ExpectAllTheSame();
   EXPECT_EQ(Loaded().kept().ids().size(), 4u);
-  Put([&](auto& staged) { staged.template Delete<KeptRequest>("gone"); });
+  ASSERT_THAT(Put([&](auto& staged) { staged.template Delete<KeptRequest>("gone"); }), IsOk());
   ExpectAllTheSame();
   EXPECT_EQ(Loaded().kept().ids().size(), 3u);
 }
@@ -345,7 +280,7 @@ TEST_F(ConfigurationStoreTest, EveryKindCanGo) {
   PublishBasics();
   Do(SyncPool{"p", 1, {}});
   Do(SyncPool{"gone", 1, {}, true});
-  Put([](auto& staged) { staged.Put(KeptRequest{.request_id = "r"}); });
+  ASSERT_THAT(Put([](auto& staged) { staged.Put(KeptRequest{.request_id = "r"}); }), IsOk());
   std::vector<std::string> keys;
   state_.ForEach([&](const auto& row) { keys.push_back(row.change.key); });
   StagedState<configuration::State> staged(state_, revision_);

@@ -11,7 +11,7 @@
 #include "services/lifecycle/store/lease_store.h"
 #include "services/lifecycle/wire/lifecycle_wire.h"
 #include "storage/postgres/schema_test_base.h"
-#include "storage/postgres/transaction_runner.h"
+#include "storage/postgres/store_test_base.h"
 #include "tests/testing/cause_matchers.h"
 #include "tests/testing/kept_requests.h"
 #include "tests/testing/status_matchers.h"
@@ -79,67 +79,13 @@ lifecycle::Node FullNode(const std::string& machine, lifecycle::NodeState state)
   return node;
 }
 
-class LifecycleStoreTest : public ::testing::Test {
+class LifecycleStoreTest : public StagedStoreTest<State> {
  protected:
-  LifecycleStoreTest()
-      : pool_({.conninfo = database_.conninfo("lifecycle"), .schema = "lifecycle"}, 1),
-        runner_(&pool_, {}) {}
-
-  // Stores what `change` does to the staged state.
-  template <class F>
-  absl::Status Do(F change) {
-    StagedState<State> staged(state_, revision_);
-    change(staged);
-    const absl::Status status = runner_.Run([&](Transaction& tx) {
-      // As the lane: the last change of each key.
-      std::map<std::pair<std::string, std::string>, Revised<State::Change>> last;
-      for (const auto& c : staged.changes()) {
-        last[{std::string(c.change.kind()), c.change.key}] = c;
-      }
-      std::vector<Revised<State::Change>> changes;
-      for (auto& [key, c] : last) changes.push_back(c);
-      store_->Write(tx, changes);
-      return absl::OkStatus();
-    });
-    if (!status.ok()) {
-      staged.RollBack();
-      return status;
-    }
-    for (const auto& c : staged.changes()) journal_.push_back(c);
-    revision_ = staged.revision();
-    return status;
-  }
-
-  std::map<std::string, std::pair<int64_t, std::string>> Contents(const State& state) const {
-    std::map<std::string, std::pair<int64_t, std::string>> contents;
-    state.ForEach([&](const Revised<State::Change>& row) {
-      contents[absl::StrCat(row.change.kind(), " ", row.change.key)] = {row.revision,
-                                                                        store_->Encode(row)};
-    });
-    return contents;
-  }
-
-  State Loaded() {
-    State loaded;
-    EXPECT_THAT(runner_.Run([&](Transaction& tx) {
-      store_->Load(tx, [&](Revised<State::Change> row) { loaded.Apply(row.change, row.revision); });
-      return absl::OkStatus();
-    }),
-                IsOk());
-    return loaded;
-  }
-
-  testing::TestDatabase database_;
-  ConnectionPool pool_;
-  TransactionRunner runner_;
-  const std::unique_ptr<const Store<lifecycle::State>> store_ = NewLifecycleStore();
-  State state_;
-  int64_t revision_ = 0;
-  std::vector<Revised<State::Change>> journal_;
+  LifecycleStoreTest() : StagedStoreTest("lifecycle", NewLifecycleStore()) {}
 };
 
 TEST_F(LifecycleStoreTest, TablesAndJournalGiveBackTheState) {
-  ASSERT_THAT(Do([](StagedState<State>& o) {
+  ASSERT_THAT(Put([](StagedState<State>& o) {
                 o.Put(lifecycle::Cluster{kCluster, "US-EAST-04A", "1.33", kTime});
                 o.Put(lifecycle::Cluster{std::string(kCluster) + "2",
                                          "US-EAST-04A",
@@ -163,7 +109,7 @@ TEST_F(LifecycleStoreTest, TablesAndJournalGiveBackTheState) {
                 for (const KeptRequest& kept : testing::OddKeptRequests(kPool)) o.Put(kept);
               }),
               IsOk());
-  ASSERT_THAT(Do([](StagedState<State>& o) {
+  ASSERT_THAT(Put([](StagedState<State>& o) {
                 lifecycle::Pool pool = FullPool();
                 pool.delete_time = lifecycle::kNever;
                 pool.object_generation = 8;
@@ -175,16 +121,9 @@ TEST_F(LifecycleStoreTest, TablesAndJournalGiveBackTheState) {
                 o.Delete<lifecycle::Event>(std::string(kCluster) + "/events/e1");
               }),
               IsOk());
-  State replayed;
-  for (const auto& entry : journal_) {
-    const std::string bytes = entry.change.deleted() ? "" : store_->Encode(entry);
-    const auto change = store_->Decode(entry.change.kind(), entry.change.key,
-                                       entry.change.deleted() ? nullptr : &bytes);
-    ASSERT_THAT(change, IsOk());
-    replayed.Apply(*change, entry.revision);
-  }
-  EXPECT_EQ(Contents(Loaded()), Contents(state_));
-  EXPECT_EQ(Contents(replayed), Contents(state_));
+  const State replayed = Replayed();
+  EXPECT_EQ(ContentsOf(Loaded()), ContentsOf(state_));
+  EXPECT_EQ(ContentsOf(replayed), ContentsOf(state_));
   EXPECT_EQ(Loaded().size(), static_cast<size_t>(lifecycle::kNodeStates) + 4U + 3U);
   EXPECT_EQ(Loaded().kept().ids().size(), 3U);
   EXPECT_TRUE(Loaded().kept() == state_.kept());
@@ -193,7 +132,7 @@ TEST_F(LifecycleStoreTest, TablesAndJournalGiveBackTheState) {
 
 // What a later release wrote, also within the spec, is no obstacle, and stays.
 TEST_F(LifecycleStoreTest, FieldsOfALaterReleaseAreKept) {
-  ASSERT_THAT(Do([](StagedState<State>& o) {
+  ASSERT_THAT(Put([](StagedState<State>& o) {
                 o.Put(lifecycle::Cluster{kCluster, "US-EAST-04A", "1.33", kTime});
                 o.Put(FullPool());
                 o.Put(FullNode("g1", lifecycle::NodeState::kProduction));
@@ -224,7 +163,7 @@ TEST_F(LifecycleStoreTest, FieldsOfALaterReleaseAreKept) {
 
   pool.later = kept;
   pool.spec.target_nodes = 8;
-  ASSERT_THAT(Do([&](StagedState<State>& o) { o.Put(pool); }), IsOk());
+  ASSERT_THAT(Put([&](StagedState<State>& o) { o.Put(pool); }), IsOk());
   EXPECT_EQ(Loaded().table<lifecycle::Pool>().Find(kPool)->later, kept);
   const std::string bytes = store_->Encode(journal_.back());
   const auto change = store_->Decode("node_pool", kPool, &bytes);
@@ -251,7 +190,7 @@ TEST_F(LifecycleStoreTest, AFieldOfALaterReleaseStaysInAMessageOfWhichNothingEls
   lifecycle::Node node = node_of(*decoded);
   EXPECT_FALSE(node.orders.any());
   node.rack = "r2";
-  ASSERT_THAT(Do([&](StagedState<State>& o) {
+  ASSERT_THAT(Put([&](StagedState<State>& o) {
                 o.Put(lifecycle::Cluster{kCluster, "US-EAST-04A", "1.33", kTime});
                 o.Put(FullPool());
                 o.Put(node);
@@ -275,7 +214,7 @@ TEST_F(LifecycleStoreTest, AMessageThatWasTakenAwayStaysAwayInJournalAndTables) 
   pool.spec.gpu = std::nullopt;
   const lifecycle::Pool without = pool;
   pool.later = later.SerializeAsString();
-  ASSERT_THAT(Do([&](StagedState<State>& o) {
+  ASSERT_THAT(Put([&](StagedState<State>& o) {
                 o.Put(lifecycle::Cluster{kCluster, "US-EAST-04A", "1.33", kTime});
                 o.Put(pool);
               }),
@@ -289,7 +228,7 @@ TEST_F(LifecycleStoreTest, AMessageThatWasTakenAwayStaysAwayInJournalAndTables) 
 
 // As the release before hands on what it does not know within spec and account, whose columns hold the rest.
 TEST_F(LifecycleStoreTest, WhatIsKnownByNowWithinAMessageLeavesTheRestOfIt) {
-  ASSERT_THAT(Do([](StagedState<State>& o) {
+  ASSERT_THAT(Put([](StagedState<State>& o) {
                 o.Put(lifecycle::Cluster{kCluster, "US-EAST-04A", "1.33", kTime});
                 o.Put(FullPool());
               }),
@@ -306,13 +245,13 @@ TEST_F(LifecycleStoreTest, WhatIsKnownByNowWithinAMessageLeavesTheRestOfIt) {
 }
 
 TEST_F(LifecycleStoreTest, APoolGoesWithItsNodesAndComesAgainInOneBatch) {
-  ASSERT_THAT(Do([](StagedState<State>& o) {
+  ASSERT_THAT(Put([](StagedState<State>& o) {
                 o.Put(lifecycle::Cluster{kCluster, "US-EAST-04A", "", kTime});
                 o.Put(FullPool());
                 o.Put(FullNode("g1", lifecycle::NodeState::kDeleted));
               }),
               IsOk());
-  ASSERT_THAT(Do([](StagedState<State>& o) {
+  ASSERT_THAT(Put([](StagedState<State>& o) {
                 o.Delete<lifecycle::Node>(lifecycle::NodeName(kPool, "g1"));
                 o.Delete<lifecycle::Pool>(kPool);
                 lifecycle::Pool again = FullPool();
@@ -320,15 +259,15 @@ TEST_F(LifecycleStoreTest, APoolGoesWithItsNodesAndComesAgainInOneBatch) {
                 o.Put(again);
               }),
               IsOk());
-  EXPECT_EQ(Contents(Loaded()), Contents(state_));
+  EXPECT_EQ(ContentsOf(Loaded()), ContentsOf(state_));
 }
 
 TEST_F(LifecycleStoreTest, TheTablesAreASecondFence) {
   const auto refuses = [&](const char* constraint, auto change) {
-    EXPECT_THAT(Do(change), IsRefusedBy(constraint));
+    EXPECT_THAT(Put(change), IsRefusedBy(constraint));
   };
   refuses("node_pool_cluster_exists", [](StagedState<State>& o) { o.Put(FullPool()); });
-  ASSERT_THAT(Do([](StagedState<State>& o) {
+  ASSERT_THAT(Put([](StagedState<State>& o) {
                 o.Put(lifecycle::Cluster{kCluster, "US-EAST-04A", "", kTime});
               }),
               IsOk());

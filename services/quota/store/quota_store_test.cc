@@ -9,6 +9,7 @@
 #include "storage/postgres/lane.h"
 #include "storage/postgres/released_pool_table.h"
 #include "storage/postgres/schema_test_base.h"
+#include "storage/postgres/store_test_base.h"
 #include "tests/testing/cause_matchers.h"
 #include "tests/testing/kept_requests.h"
 #include "tests/testing/status_matchers.h"
@@ -24,59 +25,18 @@ using ::testing::IsEmpty;
 
 const quota::QuotaKey kKey{"acme", "US-EAST-04A", "gd-8xa100-i128", quota::ComputeClass::kDefault};
 
-class QuotaStoreTest : public ::testing::Test {
+class QuotaStoreTest : public StagedStoreTest<quota::State> {
  protected:
-  QuotaStoreTest()
-      : pool_({.conninfo = database_.conninfo("quota"), .schema = "quota"}, 1),
-        runner_(&pool_, {}) {}
+  QuotaStoreTest() : StagedStoreTest("quota", NewQuotaStore()) {}
 
   // Decides on state_, stores what changed, and remembers it.
   template <class Command>
   void Do(const Command& command) {
-    StagedState<quota::State> staged(state_, revision_);
-    const auto status =
-        quota::Decide(staged, command, absl::FromUnixMicros(1'750'000'000'000'001 + revision_));
-    ASSERT_THAT(status, IsOk());
-    ASSERT_THAT(runner_.Run([&](Transaction& tx) {
-      store_->Write(tx, staged.changes());
-      return absl::OkStatus();
-    }),
-                IsOk());
-    for (const auto& change : staged.changes()) journal_.push_back(change);
-    revision_ = staged.revision();
+    const absl::Time now = absl::FromUnixMicros(1'750'000'000'000'001 + revision_);
+    ASSERT_THAT(
+        Put([&](auto& staged) { ASSERT_THAT(quota::Decide(staged, command, now), IsOk()); }),
+        IsOk());
   }
-
-  // The same with what `change` does to the staged state.
-  template <class F>
-  void Put(F change) {
-    StagedState<quota::State> staged(state_, revision_);
-    change(staged);
-    ASSERT_THAT(runner_.Run([&](Transaction& tx) {
-      store_->Write(tx, staged.changes());
-      return absl::OkStatus();
-    }),
-                IsOk());
-    for (const auto& entry : staged.changes()) journal_.push_back(entry);
-    revision_ = staged.revision();
-  }
-
-  static std::map<std::string, std::pair<int64_t, std::string>> Contents(
-      const quota::State& state, const Store<quota::State>& store) {
-    std::map<std::string, std::pair<int64_t, std::string>> contents;
-    state.ForEach([&](const Revised<quota::State::Change>& row) {
-      contents[absl::StrCat(row.change.kind(), " ", row.change.key)] = {row.revision,
-                                                                        store.Encode(row)};
-    });
-    return contents;
-  }
-
-  testing::TestDatabase database_;
-  ConnectionPool pool_;
-  TransactionRunner runner_;
-  const std::unique_ptr<const Store<quota::State>> store_ = NewQuotaStore();
-  quota::State state_;
-  int64_t revision_ = 0;
-  std::vector<Revised<quota::State::Change>> journal_;
 };
 
 TEST_F(QuotaStoreTest, TablesAndJournalGiveBackTheState) {
@@ -97,27 +57,13 @@ TEST_F(QuotaStoreTest, TablesAndJournalGiveBackTheState) {
   Do(quota::UpdateQuota{spot, 1, "", true, {{{4, hour, hour + absl::Hours(1), ""}}}});
   Do(quota::DeleteQuota{QuotaName(spot)});
   for (const KeptRequest& kept : testing::OddKeptRequests(QuotaName(kKey))) {
-    Put([&](auto& staged) { staged.Put(kept); });
+    ASSERT_THAT(Put([&](auto& staged) { staged.Put(kept); }), IsOk());
   }
-  Put([&](auto& staged) { staged.template Delete<KeptRequest>("gone"); });
+  ASSERT_THAT(Put([&](auto& staged) { staged.template Delete<KeptRequest>("gone"); }), IsOk());
 
-  quota::State loaded;
-  ASSERT_THAT(runner_.Run([&](Transaction& tx) {
-    store_->Load(
-        tx, [&](Revised<quota::State::Change> row) { loaded.Apply(row.change, row.revision); });
-    return absl::OkStatus();
-  }),
-              IsOk());
-  quota::State replayed;
-  for (const auto& entry : journal_) {
-    const std::string bytes = entry.change.deleted() ? "" : store_->Encode(entry);
-    const auto change = store_->Decode(entry.change.kind(), entry.change.key,
-                                       entry.change.deleted() ? nullptr : &bytes);
-    ASSERT_THAT(change, IsOk());
-    replayed.Apply(*change, entry.revision);
-  }
-  EXPECT_EQ(Contents(loaded, *store_), Contents(state_, *store_));
-  EXPECT_EQ(Contents(replayed, *store_), Contents(state_, *store_));
+  const quota::State loaded = Loaded();
+  EXPECT_EQ(ContentsOf(loaded), ContentsOf(state_));
+  EXPECT_EQ(ContentsOf(Replayed()), ContentsOf(state_));
   EXPECT_EQ(loaded.size(), 3u + 3u);
   EXPECT_EQ(FindReleased(loaded, "b")->generation, 2);
   EXPECT_EQ(*FindReleased(loaded, "b"), *FindReleased(state_, "b"));
@@ -132,11 +78,7 @@ TEST_F(QuotaStoreTest, TablesAndJournalGiveBackTheState) {
 TEST_F(QuotaStoreTest, TheTablesAreASecondFence) {
   StagedState<quota::State> staged(state_, 0);
   staged.Put(quota::Holding{QuotaName(kKey), "a", -1, 1, ""});
-  const absl::Status status = runner_.Run([&](Transaction& tx) {
-    store_->Write(tx, staged.changes());
-    return absl::OkStatus();
-  });
-  EXPECT_THAT(status, IsRefusedBy("holding_nodes_in_range"));
+  EXPECT_THAT(Write(staged.changes()), IsRefusedBy("holding_nodes_in_range"));
   EXPECT_EQ(database_.QueryValue("SELECT count(*) FROM quota.holding"), "0");
 }
 
