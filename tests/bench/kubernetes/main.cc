@@ -103,11 +103,10 @@ void AwaitMirrored(AdapterStack& stack, int pools, int nodes) {
   const absl::Time give_up = begin + absl::GetFlag(FLAGS_limit);
   for (int looks = 0; absl::Now() < give_up; ++looks) {
     AdapterStack::Objects objects;
-    const auto listed =
-        stack.client().List("/apis/compute.coreweave.com/v1alpha1/nodepools", {}, [&](Json object) {
-          const std::string name = object["metadata"]["name"];
-          objects[name] = std::move(object);
-        });
+    const auto listed = stack.client().List(testing::kNodePoolsPath, {}, [&](Json object) {
+      const std::string name = object["metadata"]["name"];
+      objects[name] = std::move(object);
+    });
     if (looks % 15 == 14) Tell(begin, objects);
     if (listed.ok() && AllMet(objects, static_cast<size_t>(pools))) {
       int ready = 0;
@@ -192,7 +191,7 @@ void MeasurePromotions(AdapterStack& stack, int pools) {
   if (published.exit_code != 0) throw std::runtime_error(published.output);
   std::map<std::string, std::string> uids;
   const bool pending = stack.Await(
-      "/apis/compute.coreweave.com/v1alpha1/nodepools",
+      testing::kNodePoolsPath,
       [&](const AdapterStack::Objects& objects) {
         uids.clear();
         for (const auto& [name, object] : objects) {

@@ -34,7 +34,7 @@ AdapterStack::AdapterStack(Options options) : options_(std::move(options)) {
   client_ = server_->Connect("test");
   for (const char* name : {"default", "kube-system", "muster-system"}) {
     const auto made = client_->Create(
-        "/api/v1/namespaces",
+        kNamespacesPath,
         {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", name}}}});
     if (!made.ok() && !absl::IsAlreadyExists(made.status()))
       throw std::runtime_error(made.status().ToString());

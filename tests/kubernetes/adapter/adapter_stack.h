@@ -12,6 +12,7 @@
 #include "services/kubernetes/api/client.h"
 #include "tests/integration/child.h"
 #include "tests/integration/mini_muster.h"
+#include "tests/kubernetes/api_paths.h"
 #include "tests/kubernetes/api_server.h"
 
 namespace muster::testing {

@@ -17,9 +17,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr char kNodePools[] = "/apis/compute.coreweave.com/v1alpha1/nodepools";
-constexpr char kNodes[] = "/api/v1/nodes";
-
 Json OrThrow(absl::StatusOr<Json> answer) {
   if (!answer.ok()) throw std::runtime_error(answer.status().ToString());
   return *std::move(answer);
@@ -84,66 +81,66 @@ Json AdapterStack::ExampleNodePool() {
 }
 
 Json AdapterStack::Create(const Json& node_pool) {
-  return OrThrow(client_->Create(kNodePools, node_pool));
+  return OrThrow(client_->Create(kNodePoolsPath, node_pool));
 }
 
 Json AdapterStack::GetNodePool(const std::string& name) {
-  auto found = client_->Get(absl::StrCat(kNodePools, "/", name));
+  auto found = client_->Get(absl::StrCat(kNodePoolsPath, "/", name));
   if (absl::IsNotFound(found.status())) return nullptr;
   return OrThrow(std::move(found));
 }
 
 Json AdapterStack::PatchNodePool(const std::string& name, const Json& merge_patch) {
-  return OrThrow(client_->Patch(kubernetes::PatchType::kMerge, absl::StrCat(kNodePools, "/", name),
-                                merge_patch));
+  return OrThrow(client_->Patch(kubernetes::PatchType::kMerge,
+                                absl::StrCat(kNodePoolsPath, "/", name), merge_patch));
 }
 
 void AdapterStack::DeleteNodePool(const std::string& name) {
-  const absl::Status status = client_->Delete(absl::StrCat(kNodePools, "/", name));
+  const absl::Status status = client_->Delete(absl::StrCat(kNodePoolsPath, "/", name));
   if (!status.ok()) throw std::runtime_error(status.ToString());
 }
 
 std::vector<Json> AdapterStack::Nodes() {
   std::vector<Json> nodes;
   const auto listed =
-      client_->List(kNodes, {}, [&](Json node) { nodes.push_back(std::move(node)); });
+      client_->List(kNodesPath, {}, [&](Json node) { nodes.push_back(std::move(node)); });
   if (!listed.ok()) throw std::runtime_error(listed.status().ToString());
   return nodes;
 }
 
 Json AdapterStack::GetNode(const std::string& name) {
-  auto found = client_->Get(absl::StrCat(kNodes, "/", name));
+  auto found = client_->Get(absl::StrCat(kNodesPath, "/", name));
   if (absl::IsNotFound(found.status())) return nullptr;
   return OrThrow(std::move(found));
 }
 
 Json AdapterStack::PatchNode(const std::string& name, const Json& merge_patch) {
-  return OrThrow(
-      client_->Patch(kubernetes::PatchType::kMerge, absl::StrCat(kNodes, "/", name), merge_patch));
+  return OrThrow(client_->Patch(kubernetes::PatchType::kMerge, absl::StrCat(kNodesPath, "/", name),
+                                merge_patch));
 }
 
 std::vector<Json> AdapterStack::Events() {
   std::vector<Json> events;
-  const auto listed = client_->List("/apis/events.k8s.io/v1/events", {},
-                                    [&](Json event) { events.push_back(std::move(event)); });
+  const auto listed =
+      client_->List(kEventsPath, {}, [&](Json event) { events.push_back(std::move(event)); });
   if (!listed.ok()) throw std::runtime_error(listed.status().ToString());
   return events;
 }
 
 Json AdapterStack::CreatePod(const std::string& name, const std::string& node, const Json& labels) {
-  const std::string pods = "/api/v1/namespaces/default/pods";
   const Json container = {{"name", "main"}, {"image", "none"}};
-  const Json made = OrThrow(client_->Create(
-      pods, {{"apiVersion", "v1"},
-             {"kind", "Pod"},
-             {"metadata", {{"name", name}, {"namespace", "default"}, {"labels", labels}}},
-             {"spec",
-              {{"nodeName", node},
-               {"terminationGracePeriodSeconds", 1},
-               {"containers", Json::array({container})}}}}));
-  const auto running =
-      client_->Patch(kubernetes::PatchType::kMerge, absl::StrCat(pods, "/", name, "/status"),
-                     {{"status", {{"phase", "Running"}}}});
+  const Json made = OrThrow(
+      client_->Create(kDefaultPodsPath,
+                      {{"apiVersion", "v1"},
+                       {"kind", "Pod"},
+                       {"metadata", {{"name", name}, {"namespace", "default"}, {"labels", labels}}},
+                       {"spec",
+                        {{"nodeName", node},
+                         {"terminationGracePeriodSeconds", 1},
+                         {"containers", Json::array({container})}}}}));
+  const auto running = client_->Patch(kubernetes::PatchType::kMerge,
+                                      absl::StrCat(kDefaultPodsPath, "/", name, "/status"),
+                                      {{"status", {{"phase", "Running"}}}});
   return running.ok() ? *running : made;
 }
 
@@ -186,7 +183,7 @@ bool AdapterStack::AwaitNodePool(const std::string& name,
                                  const std::function<bool(const Json&)>& wanted,
                                  absl::Duration patience) {
   return Await(
-      kNodePools,
+      kNodePoolsPath,
       [&](const Objects& objects) {
         const auto found = objects.find(name);
         return wanted(found == objects.end() ? Json(nullptr) : found->second);
@@ -218,7 +215,7 @@ bool AdapterStack::AwaitHealthy(const std::string& name, int64_t nodes, absl::Du
       patience);
   if (!shown) return false;
   return Await(
-      kNodes,
+      kNodesPath,
       [&](const Objects& objects) {
         int64_t settled = 0;
         for (const auto& [node_name, node] : objects) {

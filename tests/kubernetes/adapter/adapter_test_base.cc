@@ -15,8 +15,6 @@
 namespace muster::testing {
 namespace {
 
-constexpr char kNodePoolsPath[] = "/apis/compute.coreweave.com/v1alpha1/nodepools";
-
 constexpr char kPools[] = "organizations/acme/clusters/example/nodePools/";
 
 std::string PodPath(const std::string& name) { return absl::StrCat(kDefaultPodsPath, "/", name); }
@@ -76,7 +74,7 @@ bool AdapterTestBase::AwaitReason(const std::string& pool, const std::string& ty
 }
 
 bool AdapterTestBase::AwaitEvent(const std::string& object, const std::string& reason) {
-  return stack().Await("/apis/events.k8s.io/v1/events", [&](const AdapterStack::Objects& events) {
+  return stack().Await(kEventsPath, [&](const AdapterStack::Objects& events) {
     return std::any_of(events.begin(), events.end(), [&](const auto& event) {
       // The API server has events of its own, with less in them.
       return event.second.value(Json::json_pointer("/regarding/name"), "") == object &&

@@ -18,10 +18,6 @@ namespace muster::testing {
 
 using Json = nlohmann::json;
 
-inline constexpr char kNodesPath[] = "/api/v1/nodes";
-inline constexpr char kPodsPath[] = "/api/v1/pods";
-inline constexpr char kDefaultPodsPath[] = "/api/v1/namespaces/default/pods";
-inline constexpr char kBudgetsPath[] = "/apis/policy/v1/namespaces/default/poddisruptionbudgets";
 inline constexpr char kPoolUidLabel[] = "compute.coreweave.com/node-pool-uid";
 inline constexpr char kState[] = "node.coreweave.cloud/state";
 

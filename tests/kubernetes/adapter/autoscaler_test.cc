@@ -11,7 +11,6 @@ namespace {
 
 using ::testing::ElementsAre;
 
-constexpr char kNodePoolsPath[] = "/apis/compute.coreweave.com/v1alpha1/nodepools";
 constexpr char kVictim[] = "ToBeDeletedByClusterAutoscaler";
 constexpr char kCandidate[] = "DeletionCandidateOfClusterAutoscaler";
 

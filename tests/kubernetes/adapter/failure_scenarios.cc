@@ -28,12 +28,6 @@ constexpr absl::Duration kLull = absl::Seconds(2);  // after which no more chang
 constexpr auto kPoll = std::chrono::milliseconds(20);
 
 constexpr char kAdapter[] = "muster-kubernetes";
-constexpr char kEventsPath[] = "/apis/events.k8s.io/v1/events";
-constexpr char kNamespacesPath[] = "/api/v1/namespaces";
-constexpr char kDefaultPods[] = "/api/v1/namespaces/default/pods";
-constexpr char kBudget[] = "/apis/policy/v1/namespaces/default/poddisruptionbudgets/web";
-constexpr char kBudgets[] = "/apis/policy/v1/namespaces/default/poddisruptionbudgets";
-constexpr char kLeases[] = "/apis/coordination.k8s.io/v1/namespaces/muster-system/leases";
 constexpr char kPoolLabel[] = "compute.coreweave.com/node-pool";
 
 // Renewals without a write that count as quiet: longer than any of the adapter's first retries.
@@ -153,7 +147,7 @@ std::vector<std::string> FillNode(AdapterStack& stack, const std::string& node,
   std::vector<std::string> moved;
   for (const Json& pod : pods) {
     RetryUntilOk([&] {
-      const absl::Status status = stack.client().Create(kDefaultPods, pod).status();
+      const absl::Status status = stack.client().Create(kDefaultPodsPath, pod).status();
       return absl::IsAlreadyExists(status) ? absl::OkStatus() : status;
     });
     moved.push_back(pod["metadata"]["name"]);
@@ -177,7 +171,7 @@ void BlockDrains(AdapterStack& stack) {
       {"metadata", {{"name", "web"}, {"namespace", "default"}}},
       {"spec", {{"maxUnavailable", 0}, {"selector", {{"matchLabels", {{"app", "web"}}}}}}}};
   RetryUntilOk([&] {
-    const absl::Status status = stack.client().Create(kBudgets, budget).status();
+    const absl::Status status = stack.client().Create(kBudgetsPath, budget).status();
     return absl::IsAlreadyExists(status) ? absl::OkStatus() : status;
   });
   if (stack.server().is_real()) stack.server().SettleBudgets();
@@ -185,7 +179,7 @@ void BlockDrains(AdapterStack& stack) {
 
 void AllowDrains(AdapterStack& stack) {
   RetryUntilOk([&] {
-    const absl::Status status = stack.client().Delete(kBudget);
+    const absl::Status status = stack.client().Delete(absl::StrCat(kBudgetsPath, "/web"));
     return absl::IsNotFound(status) ? absl::OkStatus() : status;
   });
 }
@@ -197,7 +191,7 @@ std::map<std::string, int> EvictionModes(AdapterStack& stack,
   for (const RecordedRequest& request : stack.server().fake_or_null()->requests()) {
     if (!absl::StartsWith(request.user_agent, kAdapter) || request.code > 299) continue;
     absl::string_view path = request.path;
-    if (!absl::ConsumePrefix(&path, absl::StrCat(kDefaultPods, "/"))) continue;
+    if (!absl::ConsumePrefix(&path, absl::StrCat(kDefaultPodsPath, "/"))) continue;
     const bool evicted = absl::ConsumeSuffix(&path, "/eviction");
     if (!evicted && request.verb != "DELETE") continue;
     const auto found = modes.find(std::string(path));
@@ -245,7 +239,7 @@ std::string AwaitEvents(AdapterStack& stack) {
 
 bool AwaitRenewals(AdapterStack& stack, int renewals) {
   std::set<std::string> seen;
-  return stack.Await(kLeases, [&](const AdapterStack::Objects& leases) {
+  return stack.Await(kAdapterLeasesPath, [&](const AdapterStack::Objects& leases) {
     const auto found = leases.find("muster-system/muster-kubernetes");
     if (found == leases.end()) return false;
     seen.insert(found->second["spec"].value("renewTime", ""));

@@ -16,10 +16,6 @@
 // hold of a cluster whatever happened to it.
 namespace muster::testing {
 
-inline constexpr char kNodePoolsPath[] = "/apis/compute.coreweave.com/v1alpha1/nodepools";
-inline constexpr char kNodesPath[] = "/api/v1/nodes";
-inline constexpr char kPodsPath[] = "/api/v1/pods";
-
 // A NodePool that may drain Nodes with work when it is scaled down.
 nlohmann::json WorkingPool(const std::string& name, int64_t nodes);
 

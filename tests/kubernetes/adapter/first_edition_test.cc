@@ -60,7 +60,7 @@ TEST_F(FirstEditionTest, MetadataIsPendingUntilTheNodeIsThereWithAllOfIt) {
 TEST_F(FirstEditionTest, ANodeThatTurnsActiveIsAnEventEachTime) {
   const std::string node = Join(Name());
   const auto await_turns = [&](int64_t turns) {
-    return stack().Await("/apis/events.k8s.io/v1/events", [&](const AdapterStack::Objects& events) {
+    return stack().Await(kEventsPath, [&](const AdapterStack::Objects& events) {
       return std::count_if(events.begin(), events.end(), [&](const auto& event) {
                return event.second.value("reason", "") == "NodeCWActive" &&
                       event.second.value(Json::json_pointer("/regarding/name"), "") == node;

@@ -9,7 +9,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr char kLeases[] = "/apis/coordination.k8s.io/v1/namespaces/muster-system/leases";
 constexpr char kLease[] = "muster-kubernetes";
 constexpr char kHistory[] = "compute.coreweave.com/history";
 
@@ -35,12 +34,12 @@ class HistoryTest : public AdapterTest<HistoryTest> {
   // As an operator does.
   void Accept(const std::string& incarnation) {
     const auto written =
-        stack().client().Patch(kubernetes::PatchType::kMerge, absl::StrCat(kLeases, "/", kLease),
+        stack().client().Patch(kubernetes::PatchType::kMerge, kAdapterLease,
                                {{"metadata", {{"annotations", {{kHistory, incarnation}}}}}});
     ASSERT_TRUE(written.ok()) << written.status();
   }
   bool AwaitAccepted(const std::string& incarnation) {
-    return stack().Await(kLeases, [&](const AdapterStack::Objects& leases) {
+    return stack().Await(kAdapterLeasesPath, [&](const AdapterStack::Objects& leases) {
       const auto lease = leases.find(absl::StrCat("muster-system/", kLease));
       return lease != leases.end() && AnnotationOf(lease->second, kHistory) == incarnation;
     });

@@ -61,10 +61,7 @@ TEST_F(IdentityTest, AnotherKubernetesOfThatNameIsRefusedAndNothingGoes) {
   Until([&] { return StatusMatches(kRefused); }, "the refusal");
   EXPECT_FALSE(MusterPool(pool).has_delete_time());
   EXPECT_EQ(MusterNodesOf(pool).size(), 2U);
-  EXPECT_TRUE(absl::IsNotFound(other->Connect()
-                                   ->Get("/apis/coordination.k8s.io/v1/namespaces/muster-system/"
-                                         "leases/muster-kubernetes")
-                                   .status()));
+  EXPECT_TRUE(absl::IsNotFound(other->Connect()->Get(kAdapterLease).status()));
   if (other->fake_or_null() != nullptr) {
     EXPECT_EQ(other->fake_or_null()->WritesBy("muster-kubernetes"), 0) << "no Lease either";
   }
@@ -88,9 +85,9 @@ TEST_F(IdentityTest, AnOrderHealsARefusal) {
   StartAt(*other);
   Until([&] { return StatusMatches(kRefused); }, "the refusal");
   ASSERT_TRUE(other->Connect()
-                  ->Create("/api/v1/namespaces", {{"apiVersion", "v1"},
-                                                  {"kind", "Namespace"},
-                                                  {"metadata", {{"name", "muster-system"}}}})
+                  ->Create(kNamespacesPath, {{"apiVersion", "v1"},
+                                             {"kind", "Namespace"},
+                                             {"metadata", {{"name", "muster-system"}}}})
                   .ok());
   Ctl({"bind", "cluster", "example", absl::StrCat("--kubernetes-uid=", KubernetesOf(*other)),
        absl::StrCat("--replaces=", first)});
@@ -180,11 +177,7 @@ TEST_F(IdentityTest, ARunningAdapterThatFindsItselfElsewhereEnds) {
   const auto before = server.Save();
   server.Restore(FakeApiServer().Save());
   Until([&] { return !stack_.AdapterRuns(); }, "its end");
-  EXPECT_EQ(UidOf(stack_.client(),
-                  "/apis/coordination.k8s.io/v1/namespaces/muster-system/leases/"
-                  "muster-kubernetes"),
-            "none")
-      << "not even a Lease was made there";
+  EXPECT_EQ(UidOf(stack_.client(), kAdapterLease), "none") << "not even a Lease was made there";
   EXPECT_FALSE(MusterPool(pool).has_delete_time());
   EXPECT_EQ(MusterNodesOf(pool).size(), 2U);
   server.Restore(before);

@@ -346,7 +346,7 @@ TEST_F(KubectlTest, NamespacesOfTheControlPlaneAreNotTheCustomers) {
        "--group=customers"});
   Run({"create", "namespace", "hpc-verification"});
   const auto await_owner = [&](const std::string& name, const std::string& owner) {
-    return stack().Await("/api/v1/namespaces", [&](const AdapterStack::Objects& all) {
+    return stack().Await(kNamespacesPath, [&](const AdapterStack::Objects& all) {
       const auto found = all.find(name);
       return found != all.end() && LabelOf(found->second, "ns.coreweave.cloud/org") == owner;
     });

@@ -4,7 +4,6 @@
 namespace muster::testing {
 namespace {
 
-constexpr char kNamespacesPath[] = "/api/v1/namespaces";
 constexpr char kOrganization[] = "ns.coreweave.cloud/org";
 
 class NamespacesTest : public AdapterTest<NamespacesTest> {

@@ -260,8 +260,7 @@ TEST_F(NodePoolsTest, ADeletedPoolDrainsItsNodesFirst) {
 TEST_F(NodePoolsTest, ItsScaleIsItsTarget) {
   const std::string name = Name();
   CreateHealthyPool(name);
-  const std::string path =
-      absl::StrCat("/apis/compute.coreweave.com/v1alpha1/nodepools/", name, "/scale");
+  const std::string path = absl::StrCat(kNodePoolsPath, "/", name, "/scale");
   const auto scaled =
       stack().client().Patch(kubernetes::PatchType::kMerge, path, {{"spec", {{"replicas", 2}}}});
   ASSERT_TRUE(scaled.ok()) << scaled.status();
@@ -302,7 +301,7 @@ TEST_F(NodePoolsTest, AnOrderIsCarriedOutOnce) {
   Ctl({"promote", "nodepool", name});
   ASSERT_TRUE(AwaitProfile(name, second)) << stack().GetNodePool(name).dump(2);
 
-  const std::string path = absl::StrCat("/apis/compute.coreweave.com/v1alpha1/nodepools/", name);
+  const std::string path = absl::StrCat(kNodePoolsPath, "/", name);
   fake->FailNext({.verb = "PATCH", .path_prefix = path, .count = 1'000'000});
   Json object = stack().GetNodePool(name);
   object["metadata"]["annotations"][kRollback] = first;
@@ -334,16 +333,15 @@ TEST_F(NodePoolsTest, WhatCannotBePromotedOrRolledBackIsToldAndForgotten) {
   EXPECT_TRUE(AwaitProfile(name, profile));
   // Muster tells it: once more is counted, not told beside it.
   Annotate(name, {{kPromote, "pending"}, {kRollback, "previous"}});
-  EXPECT_TRUE(
-      stack().Await("/apis/events.k8s.io/v1/events", [&](const AdapterStack::Objects& events) {
-        std::vector<int64_t> counts;
-        for (const auto& [key, event] : events) {
-          if (event.value(Json::json_pointer("/regarding/name"), "") == name &&
-              event.value("reason", "") == "CWNodePoolNodeConfigUpdateConflict")
-            counts.push_back(event.value(Json::json_pointer("/series/count"), int64_t{1}));
-        }
-        return counts == std::vector<int64_t>{2};
-      }));
+  EXPECT_TRUE(stack().Await(kEventsPath, [&](const AdapterStack::Objects& events) {
+    std::vector<int64_t> counts;
+    for (const auto& [key, event] : events) {
+      if (event.value(Json::json_pointer("/regarding/name"), "") == name &&
+          event.value("reason", "") == "CWNodePoolNodeConfigUpdateConflict")
+        counts.push_back(event.value(Json::json_pointer("/series/count"), int64_t{1}));
+    }
+    return counts == std::vector<int64_t>{2};
+  }));
   EXPECT_TRUE(AwaitProfile(name, profile));
 }
 
@@ -395,7 +393,7 @@ class EditionTest : public ::testing::Test {
         << stack_.GetNodePool(kPool).dump(2) << stack_.LogEnds();
   }
   bool AwaitEvent(const std::string& reason) {
-    return stack_.Await("/apis/events.k8s.io/v1/events", [&](const AdapterStack::Objects& events) {
+    return stack_.Await(kEventsPath, [&](const AdapterStack::Objects& events) {
       return std::any_of(events.begin(), events.end(), [&](const auto& event) {
         return event.second.value("reason", "") == reason;
       });

@@ -9,7 +9,6 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr char kPool[] = "example-nodepool";
-constexpr char kLeases[] = "/apis/coordination.k8s.io/v1/namespaces/muster-system/leases";
 constexpr int64_t kNodes = 3;
 
 std::string UserAgent(size_t replica) {
@@ -49,7 +48,7 @@ class Replicas : public ::testing::Test {
   }
 
   bool AwaitLeader(size_t replica) {
-    return stack_->Await(kLeases, [&](const AdapterStack::Objects& leases) {
+    return stack_->Await(kAdapterLeasesPath, [&](const AdapterStack::Objects& leases) {
       const auto found = leases.find("muster-system/muster-kubernetes");
       return found != leases.end() &&
              found->second["spec"].value("holderIdentity", "") == absl::StrCat("replica-", replica);
