@@ -106,6 +106,16 @@ bool AdapterTestBase::AwaitNode(const std::string& name,
   });
 }
 
+bool AdapterTestBase::AwaitGone(const std::string& node) {
+  return AwaitNode(node, [](const Json& object) { return object.is_null(); });
+}
+
+bool AdapterTestBase::AwaitActive(const std::string& node, bool active) {
+  return AwaitNode(node, [&](const Json& object) {
+    return ConditionOf(object, "CWActive").value("status", "") == (active ? "True" : "False");
+  });
+}
+
 AdapterStack::Options AdapterTestBase::WithoutKubelets() {
   AdapterStack::Options options;
   options.muster.fleetsim_flags = {"--boot_time=1h", "--terminate_time=100ms",

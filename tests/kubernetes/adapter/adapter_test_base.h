@@ -48,6 +48,9 @@ class AdapterTestBase : public ::testing::Test {
   std::vector<std::string> NodeNamesOf(const std::string& pool_uid);  // sorted
   // Null: it is gone.
   bool AwaitNode(const std::string& name, const std::function<bool(const Json&)>& wanted);
+  bool AwaitGone(const std::string& node);
+  // Whether it has work, as its condition CWActive says.
+  bool AwaitActive(const std::string& node, bool active = true);
   // Until the pool's v1 Nodes are just these.
   bool AwaitNodeNames(const std::string& pool_uid, const std::vector<std::string>& names);
 

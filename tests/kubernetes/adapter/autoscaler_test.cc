@@ -76,14 +76,9 @@ class AutoscalerTest : public AdapterTest<AutoscalerTest> {
       pods.push_back(Name("work"));
       CreatePod(pods.back(), node);
     }
-    for (const std::string& node : nodes) ASSERT_TRUE(AwaitActive(node, "True"));
+    for (const std::string& node : nodes) ASSERT_TRUE(AwaitActive(node));
     for (const std::string& pod : pods) EndPod(pod);
-    for (const std::string& node : nodes) ASSERT_TRUE(AwaitActive(node, "False"));
-  }
-  bool AwaitActive(const std::string& node, const std::string& status) {
-    return AwaitNode(node, [&](const Json& object) {
-      return ConditionOf(object, "CWActive").value("status", "") == status;
-    });
+    for (const std::string& node : nodes) ASSERT_TRUE(AwaitActive(node, false));
   }
   static std::vector<std::string> Without(std::vector<std::string> all,
                                           const std::vector<std::string>& some) {

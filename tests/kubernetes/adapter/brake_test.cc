@@ -28,7 +28,7 @@ class BrakeTest : public AdapterTest<BrakeTest> {
   }
   bool AwaitGone(const std::vector<std::string>& nodes) {
     for (const std::string& node : nodes) {
-      if (!AwaitNode(node, [](const Json& object) { return object.is_null(); })) return false;
+      if (!AdapterTestBase::AwaitGone(node)) return false;
     }
     return true;
   }

@@ -39,14 +39,6 @@ class DrainTestOn : public AdapterTest<Suite> {
                              {"controller", true}};
     Base::CreatePod(name, node, {{"metadata", {{"ownerReferences", Json::array({daemon_set})}}}});
   }
-  bool AwaitActive(const std::string& node) {
-    return Base::AwaitNode(node, [](const Json& object) {
-      return ConditionOf(object, "CWActive").value("status", "") == "True";
-    });
-  }
-  bool AwaitGone(const std::string& node) {
-    return Base::AwaitNode(node, [](const Json& object) { return object.is_null(); });
-  }
   PodCounts CountsOf(const Json& pod) {
     return stack().server().fake_or_null()->CountsOf(
         pod["metadata"]["uid"].template get_ref<const std::string&>());

@@ -75,12 +75,11 @@ TEST_F(HistoryTest, NodesThatThePastDoesNotKnowStayUntilAPersonAcceptsIt) {
   EXPECT_EQ(UidOf(node), uid);
   EXPECT_THAT(stack().AdapterMetrics(), HasSubstr("muster_kubernetes_unknown{kind=\"node\"} 1\n"));
   stack().DeleteNodePool(late);
-  EXPECT_TRUE(AwaitNode(known, [](const Json& object) { return object.is_null(); }))
-      << "both sides knew it in this history";
+  EXPECT_TRUE(AwaitGone(known)) << "both sides knew it in this history";
   EXPECT_EQ(UidOf(node), uid);
 
   Accept(incarnation);
-  EXPECT_TRUE(AwaitNode(node, [](const Json& object) { return object.is_null(); }));
+  EXPECT_TRUE(AwaitGone(node));
 }
 
 // Its Nodes and their work run on, whatever the past knows of them.

@@ -27,7 +27,7 @@ TEST_F(NodesTest, IsMatchedByItsProviderIdWhateverItsName) {
   ASSERT_TRUE(stack().AwaitHealthy(pool, 1, kSoon));
   EXPECT_TRUE(AwaitEvent(name, "CWNodeRegistered")) << "what `kubectl describe node` shows";
   stack().DeleteNodePool(pool);
-  EXPECT_TRUE(AwaitNode(name, [](const Json& object) { return object.is_null(); }));
+  EXPECT_TRUE(AwaitGone(name));
 }
 
 TEST_F(NodesTest, IsMatchedByItsNameWhenItsProviderIdIsOfNoMachine) {
@@ -51,7 +51,7 @@ TEST_F(NodesTest, WhatIsLeftOfAnEarlierLifeIsDeleted) {
   const std::string machine = Deliver(pool);
   Register(machine, absl::StrCat("muster://RNO2A/", machine),
            {{"node.coreweave.cloud/node-create-time", "2020-01-01T00:00:00.000000Z"}});
-  ASSERT_TRUE(AwaitNode(machine, [](const Json& object) { return object.is_null(); }));
+  ASSERT_TRUE(AwaitGone(machine));
   EXPECT_EQ(stack().GetNodePool(pool)["status"]["currentNodes"], 0);
   Register(machine, absl::StrCat("muster://RNO2A/", machine));
   EXPECT_TRUE(AwaitState(machine, "production"));
@@ -82,7 +82,7 @@ TEST_F(NodesTest, ANodeOfAPoolThatMusterDoesNotKnowIsDeletedIfWeMadeItOne) {
         {{"fieldManager", name == ours ? "muster" : "somebody"}});
     ASSERT_TRUE(labelled.ok()) << labelled.status();
   }
-  EXPECT_TRUE(AwaitNode(ours, [](const Json& object) { return object.is_null(); }));
+  EXPECT_TRUE(AwaitGone(ours));
   EXPECT_FALSE(stack().GetNode(foreign).is_null());
 }
 
@@ -210,9 +210,7 @@ TEST_F(NodesTest, PodsMakeItActiveAndThoseOfDaemonSetsAndMirrorsDoNot) {
   CreatePod(mirror, node,
             {{"metadata", {{"annotations", {{"kubernetes.io/config.mirror", "x"}}}}}});
   CreatePod(work, node);
-  ASSERT_TRUE(AwaitNode(node, [](const Json& object) {
-    return ConditionOf(object, "CWActive")["status"] == "True";
-  }));
+  ASSERT_TRUE(AwaitActive(node));
   const std::string message = ConditionOf(stack().GetNode(node), "CWActive")["message"];
   EXPECT_THAT(message, HasSubstr("default/" + work));
   EXPECT_THAT(message, Not(HasSubstr(daemon)));
@@ -222,9 +220,7 @@ TEST_F(NodesTest, PodsMakeItActiveAndThoseOfDaemonSetsAndMirrorsDoNot) {
                                             absl::StrCat(kDefaultPodsPath, "/", work, "/status"),
                                             {{"status", {{"phase", "Succeeded"}}}});
   ASSERT_TRUE(ended.ok()) << ended.status();
-  EXPECT_TRUE(AwaitNode(node, [](const Json& object) {
-    return ConditionOf(object, "CWActive")["status"] == "False";
-  }));
+  EXPECT_TRUE(AwaitActive(node, false));
 }
 
 TEST_F(NodesTest, ACordonOfSomebodyElseIsLeftAlone) {

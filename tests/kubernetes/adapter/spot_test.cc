@@ -126,11 +126,6 @@ class SpotTestOn : public AdapterTest<Suite> {
     ASSERT_TRUE(made.ok() || absl::IsAlreadyExists(made.status())) << made.status();
     stack().server().SettleBudgets();
   }
-  bool AwaitActive(const std::string& node) {
-    return Base::AwaitNode(node, [](const Json& object) {
-      return ConditionOf(object, "CWActive").value("status", "") == "True";
-    });
-  }
   // Until all of them are asked to leave; as they were when they first were.
   std::map<std::string, Json> AwaitEviction(const std::vector<std::string>& pods) {
     std::map<std::string, Json> leaving;
@@ -142,9 +137,6 @@ class SpotTestOn : public AdapterTest<Suite> {
       return leaving.size() == pods.size();
     }));
     return leaving;
-  }
-  bool AwaitGone(const std::string& node) {
-    return Base::AwaitNode(node, [](const Json& object) { return object.is_null(); });
   }
   void Restart() {
     stack().KillAdapter();
