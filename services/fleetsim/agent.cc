@@ -46,14 +46,6 @@ struct Agent::Rpc {
     capacity = CapacityService::NewStub(channel);
   }
 
-  template <class Stub, class Request, class Response>
-  absl::StatusOr<Response> Unary(const std::shared_ptr<Stub>& stub,
-                                 grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
-                                                              Response*),
-                                 const Request& request) {
-    return calls.Call(kCallTimeout, *stub, method, request);
-  }
-
   rpc::Calls calls;
   std::shared_ptr<LifecycleService::Stub> lifecycle;
   std::shared_ptr<CapacityService::Stub> capacity;
@@ -182,9 +174,9 @@ absl::Status Agent::ReadCatalogue() {
   capacity::v1::ListInstanceTypesRequest request;
   request.set_page_size(kCataloguePage);
   do {
-    ASSIGN_OR_RETURN(
-        const capacity::v1::ListInstanceTypesResponse response,
-        rpc_->Unary(rpc_->capacity, &CapacityService::Stub::ListInstanceTypes, request));
+    ASSIGN_OR_RETURN(const capacity::v1::ListInstanceTypesResponse response,
+                     rpc_->calls.Call(kCallTimeout, *rpc_->capacity,
+                                      &CapacityService::Stub::ListInstanceTypes, request));
     request.set_page_token(response.next_page_token());
     MutexLock lock(mutex_);
     for (const auto& type : response.instance_types()) catalogue_.Learn(type);
@@ -227,9 +219,9 @@ void Agent::RegisterLoop() {
     const size_t end = rpc::BatchEnd(options_.machines, begin, rpc::kRegisterChunk);
     capacity::v1::BatchRegisterMachinesRequest request;
     for (size_t i = begin; i < end; ++i) *request.add_machines() = options_.machines[i];
-    const absl::Status status =
-        rpc_->Unary(rpc_->capacity, &CapacityService::Stub::BatchRegisterMachines, request)
-            .status();
+    const auto response = rpc_->calls.Call(kCallTimeout, *rpc_->capacity,
+                                           &CapacityService::Stub::BatchRegisterMachines, request);
+    const absl::Status& status = response.status();
     if (status.ok()) {
       MutexLock lock(mutex_);
       stats_.registered += static_cast<int64_t>(end - begin);
@@ -283,7 +275,8 @@ bool Agent::Report(const std::vector<FleetModel::Due>& batch) {
     for (const auto& report : due.reports) *request.add_reports() = report;
   }
   const absl::Duration sent = TheSteadyClock()->Now();
-  const auto response = rpc_->Unary(rpc_->lifecycle, &LifecycleService::Stub::ReportNodes, request);
+  const auto response = rpc_->calls.Call(kCallTimeout, *rpc_->lifecycle,
+                                         &LifecycleService::Stub::ReportNodes, request);
   absl::Status status = response.status();
   if (status.ok() && response->results_size() != request.reports_size()) {
     status = absl::InternalError(

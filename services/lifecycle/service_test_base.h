@@ -17,7 +17,7 @@
 #include "services/common/clock.h"
 #include "services/lifecycle/lifecycle_service.h"
 #include "services/lifecycle/peers/fake_peers.h"
-#include "services/rpc/status.h"
+#include "tests/testing/call.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/test_database.h"
 #include "tests/testing/test_server.h"
@@ -31,17 +31,7 @@ inline constexpr char kCluster[] = "organizations/acme/clusters/c1";
 inline constexpr char kPool[] = "organizations/acme/clusters/c1/nodePools/train";
 inline constexpr char kQuota[] = "organizations/acme/quotas/US-EAST-04A~gd-8xa100-i128~default";
 
-template <class Request, class Response>
-absl::StatusOr<Response> Call(Stub& stub,
-                              grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
-                                                           Response*),
-                              const Request& request) {
-  grpc::ClientContext context;
-  Response response;
-  const grpc::Status status = (stub.*method)(&context, request, &response);
-  if (!status.ok()) return rpc::FromGrpcStatus(status);
-  return response;
-}
+using testing::Call;
 
 // The wall clock, which somebody sets.
 class JumpingClock final : public Clock {

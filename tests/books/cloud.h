@@ -23,7 +23,7 @@
 #include "services/lifecycle/lifecycle_service.h"
 #include "services/lifecycle/reconcile/orphan_collector.h"
 #include "services/quota/quota_service.h"
-#include "services/rpc/status.h"
+#include "tests/testing/call.h"
 #include "tests/testing/lane_trap.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/test_database.h"
@@ -74,17 +74,6 @@ class Cloud : public ::testing::Test {
     return *std::move(service);
   }
 
-  template <class Stub, class Request, class Response>
-  static absl::StatusOr<Response> Call(const std::unique_ptr<Stub>& stub,
-                                       grpc::Status (Stub::*method)(grpc::ClientContext*,
-                                                                    const Request&, Response*),
-                                       const Request& request) {
-    grpc::ClientContext context;
-    Response response;
-    const grpc::Status status = ((*stub).*method)(&context, request, &response);
-    if (!status.ok()) return rpc::FromGrpcStatus(status);
-    return response;
-  }
   template <class T>
   static T Must(absl::StatusOr<T> answer) {
     if (!answer.ok()) throw std::runtime_error(answer.status().ToString());
@@ -104,7 +93,7 @@ class Cloud : public ::testing::Test {
         machine->set_zone(kZone);
         machine->set_instance_type(kType);
       }
-      Must(Call(machines_, &capacity::v1::CapacityService::Stub::BatchRegisterMachines, request));
+      Must(Call(*machines_, &capacity::v1::CapacityService::Stub::BatchRegisterMachines, request));
     }
   }
 
@@ -113,7 +102,7 @@ class Cloud : public ::testing::Test {
     request.mutable_node_pool()->set_name(absl::StrCat(kCluster, "/nodePools/", id));
     request.mutable_node_pool()->mutable_spec()->set_instance_type(kType);
     request.mutable_node_pool()->mutable_spec()->set_target_nodes(target);
-    return Must(Call(pools_, &lifecycle::v1::LifecycleService::Stub::ApplyNodePool, request));
+    return Must(Call(*pools_, &lifecycle::v1::LifecycleService::Stub::ApplyNodePool, request));
   }
 
   // What lifecycle would ask for a pool of that uid.
@@ -122,7 +111,7 @@ class Cloud : public ::testing::Test {
     request.mutable_holding()->set_name(absl::StrCat(kQuota, "/holdings/", uid));
     request.mutable_holding()->set_nodes(nodes);
     request.mutable_holding()->set_generation(generation);
-    return Call(quotas_, &quota::v1::QuotaService::Stub::SyncHolding, request).status();
+    return Call(*quotas_, &quota::v1::QuotaService::Stub::SyncHolding, request).status();
   }
   absl::Status SyncClaim(const std::string& uid, int64_t nodes, int64_t generation = 1) {
     capacity::v1::SyncClaimRequest request;
@@ -132,14 +121,14 @@ class Cloud : public ::testing::Test {
     request.mutable_claim()->set_zone(kZone);
     request.mutable_claim()->set_instance_type(kType);
     request.mutable_claim()->set_nodes(nodes);
-    return Call(machines_, &capacity::v1::CapacityService::Stub::SyncClaim, request).status();
+    return Call(*machines_, &capacity::v1::CapacityService::Stub::SyncClaim, request).status();
   }
   absl::Status SyncConfiguration(const std::string& uid, int64_t generation = 1) {
     configuration::v1::SyncPoolConfigurationRequest request;
     request.mutable_configuration()->set_pool_uid(uid);
     request.mutable_configuration()->set_generation(generation);
     request.mutable_configuration()->mutable_spec()->set_gpu(true);
-    return Call(profiles_, &configuration::v1::ConfigurationService::Stub::SyncPoolConfiguration,
+    return Call(*profiles_, &configuration::v1::ConfigurationService::Stub::SyncPoolConfiguration,
                 request)
         .status();
   }
@@ -155,7 +144,7 @@ class Cloud : public ::testing::Test {
     quota::v1::ListHoldingsRequest request;
     request.set_parent("organizations/-/quotas/-");
     request.set_page_size(1000);
-    const auto all = Must(Call(quotas_, &quota::v1::QuotaService::Stub::ListHoldings, request));
+    const auto all = Must(Call(*quotas_, &quota::v1::QuotaService::Stub::ListHoldings, request));
     std::vector<std::string> uids;
     for (const auto& holding : all.holdings())
       uids.push_back(holding.name().substr(holding.name().rfind('/') + 1));
@@ -165,7 +154,7 @@ class Cloud : public ::testing::Test {
     capacity::v1::ListClaimsRequest request;
     request.set_page_size(1000);
     const auto all =
-        Must(Call(machines_, &capacity::v1::CapacityService::Stub::ListClaims, request));
+        Must(Call(*machines_, &capacity::v1::CapacityService::Stub::ListClaims, request));
     std::vector<std::string> uids;
     for (const auto& claim : all.claims())
       uids.emplace_back(absl::StripPrefix(claim.name(), "claims/"));
@@ -175,8 +164,8 @@ class Cloud : public ::testing::Test {
     configuration::v1::ListPoolConfigurationsRequest request;
     request.set_page_size(1000);
     const auto all =
-        Must(Call(profiles_, &configuration::v1::ConfigurationService::Stub::ListPoolConfigurations,
-                  request));
+        Must(Call(*profiles_,
+                  &configuration::v1::ConfigurationService::Stub::ListPoolConfigurations, request));
     std::vector<std::string> uids;
     for (const auto& of : all.configurations())
       uids.emplace_back(absl::StripPrefix(of.name(), "poolConfigurations/"));
@@ -192,7 +181,7 @@ class Cloud : public ::testing::Test {
     zone.mutable_zone()->set_name(absl::StrCat("zones/", kZone));
     zone.mutable_zone()->set_access(capacity::v1::Zone::ACCESS_GENERAL);
     zone.mutable_zone()->add_instance_types(kType);
-    Must(Call(machines_, &capacity::v1::CapacityService::Stub::UpdateZone, zone));
+    Must(Call(*machines_, &capacity::v1::CapacityService::Stub::UpdateZone, zone));
     capacity::v1::UpdateInstanceTypeRequest update;
     capacity::v1::InstanceType* type = update.mutable_instance_type();
     type->set_name(absl::StrCat("instanceTypes/", kType));
@@ -203,23 +192,23 @@ class Cloud : public ::testing::Test {
     type->set_ephemeral_storage_kib(7499362648);
     type->set_architecture("amd64");
     type->set_max_pods(110);
-    Must(Call(machines_, &capacity::v1::CapacityService::Stub::UpdateInstanceType, update));
+    Must(Call(*machines_, &capacity::v1::CapacityService::Stub::UpdateInstanceType, update));
     quota::v1::UpdateQuotaRequest limit;
     limit.mutable_quota()->set_name(kQuota);
     limit.mutable_quota()->set_limit(3000);
     limit.set_allow_missing(true);
-    Must(Call(quotas_, &quota::v1::QuotaService::Stub::UpdateQuota, limit));
+    Must(Call(*quotas_, &quota::v1::QuotaService::Stub::UpdateQuota, limit));
     for (const char* release : {"ncore-image/releases/2.10.1", "gpu-driver/releases/570.86.15",
                                 "kubernetes/releases/1.33"}) {
       configuration::v1::PublishReleaseRequest publish;
       publish.mutable_release()->set_name(absl::StrCat("channels/stable/components/", release));
-      Must(
-          Call(profiles_, &configuration::v1::ConfigurationService::Stub::PublishRelease, publish));
+      Must(Call(*profiles_, &configuration::v1::ConfigurationService::Stub::PublishRelease,
+                publish));
     }
     lifecycle::v1::UpdateClusterRequest cluster;
     cluster.mutable_cluster()->set_name(kCluster);
     cluster.mutable_cluster()->set_zone(kZone);
-    Must(Call(pools_, &lifecycle::v1::LifecycleService::Stub::UpdateCluster, cluster));
+    Must(Call(*pools_, &lifecycle::v1::LifecycleService::Stub::UpdateCluster, cluster));
   }
 
  protected:

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
-#include "services/rpc/status.h"
+#include "absl/time/time.h"
+#include "services/rpc/client/calls.h"
 #include "tests/integration/mini_muster.h"
 #include "tests/testing/status_matchers.h"
 
@@ -40,12 +40,7 @@ class ExamplePoolTest : public ::testing::Test {
                                 grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
                                                              Response*),
                                 const Request& request) {
-    grpc::ClientContext context;
-    context.set_deadline(absl::ToChronoTime(absl::Now() + absl::Seconds(30)));
-    Response response;
-    const grpc::Status status = (stub.*method)(&context, request, &response);
-    if (!status.ok()) return rpc::FromGrpcStatus(status);
-    return response;
+    return rpc::Call(absl::Seconds(30), stub, method, request);
   }
   lifecycle::v1::NodePool Pool() { return muster_.GetPool().value(); }
   std::vector<lifecycle::v1::Node> Nodes() {

@@ -19,7 +19,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "services/rpc/status.h"
+#include "services/rpc/client/calls.h"
 #include "tests/integration/mini_muster.h"
 #include "tests/testing/status_matchers.h"
 
@@ -71,10 +71,7 @@ absl::StatusOr<Response> Ask(Stub& stub,
   grpc::ClientContext context;
   context.set_deadline(absl::ToChronoTime(absl::Now() + absl::Seconds(20)));
   context.set_wait_for_ready(true);
-  Response response;
-  const grpc::Status status = (stub.*method)(&context, request, &response);
-  if (!status.ok()) return rpc::FromGrpcStatus(status);
-  return response;
+  return rpc::Call(context, stub, method, request);
 }
 
 // A pool, and what lifecycle asks of the others for it: the messages that may come late.

@@ -3,6 +3,7 @@
 
 #include "absl/time/clock.h"
 #include "services/common/fake_clock.h"
+#include "services/rpc/client/calls.h"
 #include "tests/repeats/line.h"
 #include "tests/repeats/replica.h"
 #include "tests/testing/patience.h"
@@ -32,10 +33,7 @@ class LostAnswerTest : public ::testing::Test {
     grpc::ClientContext context;
     context.set_wait_for_ready(true);
     context.set_deadline(absl::ToChronoTime(absl::Now() + absl::Minutes(1)));
-    Response response;
-    const absl::Status status = rpc::FromGrpcStatus((stub.*method)(&context, request, &response));
-    if (!status.ok()) return status;
-    return response;
+    return rpc::Call(context, stub, method, request);
   }
 
   // Calls over the line, which loses the answer and is cut once `is_done` gives "t".

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "services/common/fake_clock.h"
-#include "services/rpc/status.h"
+#include "tests/testing/call.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/test_database.h"
 #include "tests/testing/test_server.h"
@@ -70,11 +70,7 @@ class ServiceTest : public ::testing::Test {
   absl::StatusOr<Response> Call(grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
                                                              Response*),
                                 const Request& request) {
-    grpc::ClientContext context;
-    Response response;
-    const grpc::Status status = ((*stub_).*method)(&context, request, &response);
-    if (!status.ok()) return rpc::FromGrpcStatus(status);
-    return response;
+    return testing::Call(*stub_, method, request);
   }
 
   // Spoils `good` in every way: INVALID_ARGUMENT names the field, and nothing is written. Contents
