@@ -52,9 +52,7 @@ class ArrivalsTest : public ::testing::Test {
   }
   void Give(const std::string& uid, int64_t nodes, const std::vector<std::string>& machines,
             ReturnReason reason = ReturnReason::kReleased) {
-    std::vector<MachineReturn> returns;
-    for (const std::string& machine : machines) returns.push_back({machine, reason});
-    Sync(world_.Want(uid, nodes, returns));
+    Sync(world_.Want(uid, nodes, World::Returns(machines, reason)));
   }
   std::vector<Burst> Bursts(ComputeClass compute_class = ComputeClass::kDefault) {
     const ArrivalsRow* row =

@@ -3,6 +3,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "services/capacity/core/audit.h"
+#include "services/capacity/core/claims_test_base.h"
 #include "services/capacity/core/limits.h"
 #include "services/capacity/core/parts.h"
 #include "services/capacity/core/test_world.h"
@@ -14,18 +15,8 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-class DecideClaimsTest : public testing::Test {
+class DecideClaimsTest : public ClaimsTest {
  protected:
-  DecideClaimsTest() { world_.AddCatalogue(); }
-  ~DecideClaimsTest() override { EXPECT_THAT(Audit(world_.state()), IsEmpty()); }
-
-  // Each request a minute after the one before.
-  ClaimView Sync(const SyncClaim& claim) {
-    const absl::StatusOr<ClaimView> view = world_.Do(claim);
-    EXPECT_TRUE(view.ok()) << view.status();
-    world_.Advance(absl::Minutes(1));
-    return view.ok() ? *view : ClaimView{};
-  }
   ClaimView Want(const std::string& uid, int64_t nodes, std::vector<MachineReturn> returns = {}) {
     return Sync(world_.Want(uid, nodes, std::move(returns)));
   }
@@ -42,8 +33,6 @@ class DecideClaimsTest : public testing::Test {
       machines.push_back(World::Machine(absl::StrCat("m", i)));
     world_.Register(std::move(machines));
   }
-
-  World world_;
 };
 
 TEST_F(DecideClaimsTest, GrantsWhatIsFreeAndQueuesTheRest) {

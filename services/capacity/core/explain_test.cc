@@ -24,33 +24,18 @@ class ExplainTest : public ::testing::Test {
  protected:
   ExplainTest() { world_.AddCatalogue(); }
 
-  void Machines(int count, const Labels& labels = {}) {
-    std::vector<MachineRow> machines;
-    for (int i = 0; i < count; ++i) {
-      machines.push_back(World::Machine(absl::StrCat("m", made_++)));
-      machines.back().labels = labels;
-    }
-    world_.Register(std::move(machines));
-  }
+  void Machines(int count, const Labels& labels = {}) { world_.RegisterSome(count, labels); }
   void Sync(const SyncClaim& claim) {
     ASSERT_TRUE(world_.Do(claim).ok());
     world_.Advance(absl::Minutes(1));
   }
   SyncClaim Want(const std::string& uid, int64_t nodes) { return world_.Want(uid, nodes); }
-  SyncClaim Gang(const std::string& uid, int64_t nodes) {
-    SyncClaim claim = world_.Want(uid, nodes);
-    claim.gang = true;
-    return claim;
-  }
+  SyncClaim Gang(const std::string& uid, int64_t nodes) { return world_.WantGang(uid, nodes); }
   SyncClaim Fast(const std::string& uid, int64_t nodes) {
-    SyncClaim claim = world_.Want(uid, nodes);
-    claim.affinity = {{{{{"disk", AffinityOperator::kIn, {"nvme"}}}}}};
-    return claim;
+    return World::Where(world_.Want(uid, nodes), "disk", {"nvme"});
   }
   SyncClaim Racks(const std::string& uid, int64_t nodes) {
-    SyncClaim claim = world_.Want(uid, nodes);
-    claim.instance_type = World::kRackType;
-    return claim;
+    return World::OfRacks(world_.Want(uid, nodes));
   }
   std::vector<Obstacle> Obstacles(const std::string& uid) {
     return Explain(world_.state(), *world_.state().FindClaim(uid));
@@ -58,7 +43,6 @@ class ExplainTest : public ::testing::Test {
 
   const Labels fast_ = {{"disk", "nvme"}};
   World world_;
-  int made_ = 0;
 };
 
 TEST_F(ExplainTest, NothingIsSaidOfWhoHasAll) {

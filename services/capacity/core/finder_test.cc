@@ -25,14 +25,7 @@ class Scene {
  public:
   Scene() { world_.AddCatalogue(); }
 
-  void Machines(int count, const Labels& labels = {}) {
-    std::vector<MachineRow> machines;
-    for (int i = 0; i < count; ++i) {
-      machines.push_back(World::Machine(absl::StrCat("m", made_++)));
-      machines.back().labels = labels;
-    }
-    world_.Register(std::move(machines));
-  }
+  void Machines(int count, const Labels& labels = {}) { world_.RegisterSome(count, labels); }
   void Claim(const std::string& uid, int64_t nodes, std::function<void(SyncClaim&)> change = {}) {
     SyncClaim claim = world_.Want(uid, nodes);
     if (change) change(claim);
@@ -43,7 +36,6 @@ class Scene {
 
  private:
   World world_;
-  int made_ = 0;
 };
 
 void Spot(SyncClaim& claim) { claim.compute_class = ComputeClass::kSpot; }

@@ -26,20 +26,14 @@ class GangTest : public testing::Test {
   // The claim gives back `ids` and wants that many fewer.
   void GiveBack(const std::string& uid, const std::vector<std::string>& ids,
                 ReturnReason reason = ReturnReason::kReleased) {
-    std::vector<MachineReturn> returns;
-    for (const std::string& id : ids) returns.push_back({id, reason});
     const int64_t nodes = world_.View(uid).claim.nodes - static_cast<int64_t>(ids.size());
-    Then(world_.Want(uid, nodes, returns));
+    Then(world_.Want(uid, nodes, World::Returns(ids, reason)));
   }
   // The same request once more.
   void Repeat(const std::string& uid, int64_t nodes) {
     SyncClaim again = world_.Want(uid, nodes);
     --again.generation;
     Then(again);
-  }
-  SyncClaim OfRackType(SyncClaim claim) const {
-    claim.instance_type = World::kRackType;
-    return claim;
   }
 
   World world_;
@@ -100,8 +94,8 @@ TEST_F(GangTest, AMachineLostIsReplacedAlone) {
 // What can be met once a rack is free waits for it, however many requests it takes.
 TEST_F(GangTest, RequestsThatMakeUpARackTogetherAreQueued) {
   world_.RegisterRack("f", "r1", 4, World::kRackType);
-  Then(OfRackType(world_.Want("x", 4)));
-  Then(OfRackType(world_.Want("p", 2)));
+  Then(World::OfRacks(world_.Want("x", 4)));
+  Then(World::OfRacks(world_.Want("p", 2)));
   EXPECT_EQ(world_.View("p").reason, ClaimReason::kNoneAvailable) << "half a rack is never granted";
   Then(world_.Want("p", 4));
   EXPECT_EQ(world_.View("p").reason, ClaimReason::kQueued);
@@ -112,14 +106,14 @@ TEST_F(GangTest, RequestsThatMakeUpARackTogetherAreQueued) {
 // It is none that a rack could be made whole by, nor one that is missing.
 TEST_F(GangTest, AMachineThatStandsInNoRackTakesNothingFromARackGang) {
   for (const char* rack : {"r1", "r2", "r3"}) world_.RegisterRack("f", rack, 4, World::kRackType);
-  Then(OfRackType(world_.WantGang("g", 4)));
-  Then(OfRackType(world_.Want("x", 4)));
+  Then(World::OfRacks(world_.WantGang("g", 4)));
+  Then(World::OfRacks(world_.Want("x", 4)));
   const std::string first = world_.MachinesOf("g")[0];
   MachineRow moved = *world_.state().FindMachine(first);
   world_.Register({World::Machine(first, moved.fabric, "", moved.slot, World::kRackType)});
   Then(world_.WantGang("g", 12));
   EXPECT_EQ(world_.View("g").reason, ClaimReason::kQueued);
-  Then(OfRackType(world_.Want("b", 4)));
+  Then(World::OfRacks(world_.Want("b", 4)));
   EXPECT_THAT(world_.MachinesOf("b"), IsEmpty()) << "the free rack is kept for the gang";
   GiveBack("x", world_.MachinesOf("x"));
   EXPECT_THAT(world_.MachinesOf("g"), SizeIs(12));
@@ -127,11 +121,11 @@ TEST_F(GangTest, AMachineThatStandsInNoRackTakesNothingFromARackGang) {
 
 TEST_F(GangTest, ARackGangWithABrokenMachineGrows) {
   world_.RegisterRack("f", "r1", 4, World::kRackType);
-  Then(OfRackType(world_.WantGang("g", 4)));
+  Then(World::OfRacks(world_.WantGang("g", 4)));
   SyncClaim raised = world_.WantGang("g", 8);
   raised.returns = {{"r1-2", ReturnReason::kBroken}};
   Then(raised);
-  Then(OfRackType(world_.Want("b", 4)));
+  Then(World::OfRacks(world_.Want("b", 4)));
   world_.RegisterRack("f", "r2", 4, World::kRackType);
   EXPECT_THAT(world_.MachinesOf("g"), SizeIs(7)) << "one whole rack is all that the raise needs";
   EXPECT_THAT(world_.MachinesOf("b"), IsEmpty());
@@ -363,9 +357,9 @@ TEST_F(GangTest, ARackThatAnotherWaitsForIsLeft) {
   }
   world_.Register(machines);
   world_.RegisterRack("f", "r2", World::kNodesPerRack, World::kRackType);
-  Then(OfRackType(world_.Want("h", 8)));
-  Then(OfRackType(world_.Want("a", 4)));
-  Then(OfRackType(World::Where(world_.Want("n", 4), "disk", {"nvme"})));
+  Then(World::OfRacks(world_.Want("h", 8)));
+  Then(World::OfRacks(world_.Want("a", 4)));
+  Then(World::OfRacks(World::Where(world_.Want("n", 4), "disk", {"nvme"})));
   GiveBack("h", world_.MachinesOf("h"));
   EXPECT_THAT(world_.MachinesOf("a"), ElementsAre("r2-0", "r2-1", "r2-2", "r2-3"));
   EXPECT_THAT(world_.MachinesOf("n"), SizeIs(4));
@@ -376,7 +370,7 @@ TEST_F(GangTest, ManyRacksAreCountedForManyClaimsOfManyParts) {
   constexpr int kClaims = 400;
   for (int rack = 0; rack < 12'500; ++rack)
     world_.RegisterRack("f", absl::StrCat("r", rack), 1, World::kRackType);
-  Then(OfRackType(world_.WantGang("g", World::kNodesPerRack)));
+  Then(World::OfRacks(world_.WantGang("g", World::kNodesPerRack)));
   ClaimRow claim = *world_.state().FindClaim("g");
   for (size_t i = 1; i < kMaxParts; ++i)
     claim.parts.push_back({world_.now() + absl::Microseconds(i), World::kNodesPerRack});

@@ -1,6 +1,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "services/capacity/core/audit.h"
+#include "services/capacity/core/claims_test_base.h"
 #include "services/capacity/core/limits.h"
 #include "services/capacity/core/test_world.h"
 
@@ -10,24 +11,17 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-class ReclaimTest : public testing::Test {
+class ReclaimTest : public ClaimsTest {
  protected:
-  ReclaimTest() { world_.AddCatalogue(); }
-  ~ReclaimTest() override { EXPECT_THAT(Audit(world_.state()), IsEmpty()); }
-
-  // Each request a second after the one before.
+  // Each request a second after the one before, with the books right after it.
   ClaimView Sync(const SyncClaim& claim) {
-    const absl::StatusOr<ClaimView> view = world_.Do(claim);
-    EXPECT_TRUE(view.ok()) << view.status();
+    ClaimView view = ClaimsTest::Sync(claim, absl::Seconds(1));
     EXPECT_THAT(Audit(world_.state()), IsEmpty());
-    world_.Advance(absl::Seconds(1));
-    return view.ok() ? *view : ClaimView{};
+    return view;
   }
   ClaimView Give(const std::string& uid, int64_t nodes, const std::vector<std::string>& ids,
                  ReturnReason reason = ReturnReason::kPreempted) {
-    std::vector<MachineReturn> returns;
-    for (const std::string& id : ids) returns.push_back({id, reason});
-    return Sync(world_.Want(uid, nodes, std::move(returns)));
+    return Sync(world_.Want(uid, nodes, World::Returns(ids, reason)));
   }
   void Under(const Policy& policy, const SyncClaim& claim) {
     world_.Change([&](StagedState<State>& staged) {
@@ -49,8 +43,6 @@ class ReclaimTest : public testing::Test {
     return ids;
   }
   const MachineRow& Row(const std::string& id) { return *world_.state().FindMachine(id); }
-
-  World world_;
 };
 
 TEST_F(ReclaimTest, AShortDefaultClaimReclaimsOnlyWhatIsMissingNewestHeldFirst) {

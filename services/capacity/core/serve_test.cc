@@ -3,6 +3,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "services/capacity/core/audit.h"
+#include "services/capacity/core/claims_test_base.h"
 #include "services/capacity/core/gang.h"
 #include "services/capacity/core/test_world.h"
 
@@ -14,31 +15,13 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::StartsWith;
 
-class ServeTest : public testing::Test {
+class ServeTest : public ClaimsTest {
  protected:
-  ServeTest() { world_.AddCatalogue(); }
-  ~ServeTest() override { EXPECT_THAT(Audit(world_.state()), IsEmpty()); }
-
-  // Each request a minute after the one before.
-  ClaimView Sync(const SyncClaim& claim) {
-    const absl::StatusOr<ClaimView> view = world_.Do(claim);
-    EXPECT_TRUE(view.ok()) << view.status();
-    world_.Advance(absl::Minutes(1));
-    return view.ok() ? *view : ClaimView{};
-  }
-  ClaimView Give(const std::string& uid, int64_t nodes, std::vector<std::string> ids,
+  ClaimView Give(const std::string& uid, int64_t nodes, const std::vector<std::string>& ids,
                  ReturnReason reason = ReturnReason::kReleased) {
-    std::vector<MachineReturn> returns;
-    for (const std::string& id : ids) returns.push_back({id, reason});
-    return Sync(world_.Want(uid, nodes, std::move(returns)));
-  }
-  static SyncClaim OfRacks(SyncClaim claim) {
-    claim.instance_type = World::kRackType;
-    return claim;
+    return Sync(world_.Want(uid, nodes, World::Returns(ids, reason)));
   }
   auto Held(const std::string& uid) { return world_.MachinesOf(uid); }
-
-  World world_;
 };
 
 TEST_F(ServeTest, OnlyMachinesThatMatchAreGranted) {
@@ -237,17 +220,17 @@ TEST_F(ServeTest, RacksAreGrantedWhereEnoughOfThemMatches) {
                         i < 2 ? "hdd" : "nvme"));
   }
   world_.Register(machines);
-  const SyncClaim claim = OfRacks(World::Where(world_.Want("p", 8), "disk", {"nvme"}));
+  const SyncClaim claim = World::OfRacks(World::Where(world_.Want("p", 8), "disk", {"nvme"}));
   EXPECT_THAT(Sync(claim).machines, ElementsAre("x1", "x2", "x3", "x4"));
 }
 
 TEST_F(ServeTest, AGangOfRacksGetsAllRacksAtOnce) {
   world_.RegisterRack("f", "x", 4, World::kRackType);
   world_.RegisterRack("f", "y", 4, World::kRackType);
-  Sync(OfRacks(world_.Want("holder", 4)));
-  Sync(OfRacks(world_.WantGang("g", 8)));
-  EXPECT_THAT(Sync(OfRacks(world_.Want("behind", 4))).machines, IsEmpty());
-  Sync(OfRacks(world_.WantGang("never", 16)));
+  Sync(World::OfRacks(world_.Want("holder", 4)));
+  Sync(World::OfRacks(world_.WantGang("g", 8)));
+  EXPECT_THAT(Sync(World::OfRacks(world_.Want("behind", 4))).machines, IsEmpty());
+  Sync(World::OfRacks(world_.WantGang("never", 16)));
   Give("holder", 0, {"x-0", "x-1", "x-2", "x-3"});
   EXPECT_EQ(Held("g").size(), 8u);
   // One breaks: that one alone completes the rack again.
@@ -260,9 +243,10 @@ TEST_F(ServeTest, AGangOfRacksGetsAllRacksAtOnce) {
 TEST_F(ServeTest, ThousandsWaitBesideThousandsOfRacksThatAGangKeeps) {
   constexpr int kRacks = 5'000;
   constexpr int kWaiting = 10'000;
-  SyncClaims claims{{OfRacks(world_.Want("holder", 4)), OfRacks(world_.WantGang("g", 4 * kRacks))}};
+  SyncClaims claims{
+      {World::OfRacks(world_.Want("holder", 4)), World::OfRacks(world_.WantGang("g", 4 * kRacks))}};
   for (int i = 0; i < kWaiting; ++i)
-    claims.claims.push_back(OfRacks(world_.Want(absl::StrCat("w", i), 4)));
+    claims.claims.push_back(World::OfRacks(world_.Want(absl::StrCat("w", i), 4)));
   (void)world_.Do(claims);
   std::vector<MachineRow> machines;
   for (int i = 0; i < 4 * kRacks; ++i) {
@@ -290,7 +274,7 @@ TEST_F(ServeTest, ARackThatAGangDoesNotKeepGoesPastThoseWhoCannotHaveIt) {
   }
   world_.Register(std::move(machines));
   const auto of = [](SyncClaim claim, const char* disk) {
-    return OfRacks(World::Where(std::move(claim), "disk", {disk}));
+    return World::OfRacks(World::Where(std::move(claim), "disk", {disk}));
   };
   Sync(of(world_.Want("holder", 4), "nvme"));
   Sync(of(world_.WantGang("g", 8), "nvme"));
@@ -305,13 +289,13 @@ TEST_F(ServeTest, ARackThatAGangDoesNotKeepGoesPastThoseWhoCannotHaveIt) {
 TEST_F(ServeTest, AGangOfRacksThatCannotBeMetIsPassedOver) {
   world_.RegisterRack("f", "x", 4, World::kRackType);
   world_.RegisterRack("f", "y", 3, World::kRackType);
-  Sync(OfRacks(world_.WantGang("g", 8)));
-  EXPECT_EQ(Sync(OfRacks(world_.Want("behind", 4))).machines.size(), 4u);
+  Sync(World::OfRacks(world_.WantGang("g", 8)));
+  EXPECT_EQ(Sync(World::OfRacks(world_.Want("behind", 4))).machines.size(), 4u);
 }
 
 TEST_F(ServeTest, SpotIsNotOfferedOnTypesGrantedInWholeRacks) {
   world_.RegisterRack("f", "x", 4, World::kRackType);
-  const ClaimView view = Sync(OfRacks(world_.WantSpot("s", 4)));
+  const ClaimView view = Sync(World::OfRacks(world_.WantSpot("s", 4)));
   EXPECT_THAT(view.machines, IsEmpty());
   EXPECT_EQ(view.reason, ClaimReason::kNotInZone);
 }
@@ -381,10 +365,10 @@ TEST_F(ServeTest, AnAffinityCountsUntilTheLastWhoWaitsWithItIsServed) {
 
 TEST_F(ServeTest, AnAffinityCountsOfRacksUntilTheLastWhoWaitsWithItIsServed) {
   const auto wait = [&](const std::string& uid, const char* disk) {
-    Sync(OfRacks(World::Where(world_.Want(uid, 4), "disk", {disk})));
+    Sync(World::OfRacks(World::Where(world_.Want(uid, 4), "disk", {disk})));
   };
   wait("nvme", "nvme");
-  Sync(OfRacks(world_.Want("any", 4)));
+  Sync(World::OfRacks(world_.Want("any", 4)));
   wait("hdd", "hdd");
   std::vector<MachineRow> machines;
   for (const char* rack : {"a", "b", "c"}) {
@@ -424,8 +408,8 @@ TEST_F(ServeTest, ThousandsAreServedRacksAtOnceEachWithItsOwnAffinity) {
   constexpr int kClaims = 1'500;
   SyncClaims claims;
   for (int i = 0; i < kClaims; ++i) {
-    claims.claims.push_back(OfRacks(World::Where(world_.Want(absl::StrCat("p", i), 4), "disk",
-                                                 {"nvme", absl::StrCat("own", i)})));
+    claims.claims.push_back(World::OfRacks(World::Where(world_.Want(absl::StrCat("p", i), 4),
+                                                        "disk", {"nvme", absl::StrCat("own", i)})));
   }
   (void)world_.Do(claims);
   std::vector<MachineRow> machines;

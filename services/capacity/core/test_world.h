@@ -79,6 +79,23 @@ class World {
     Register(std::move(machines));
   }
 
+  // `count` machines of any labels: m0, m1, ..., and on from there at the next call.
+  void RegisterSome(int count, const Labels& labels = {}) {
+    std::vector<MachineRow> machines;
+    for (int i = 0; i < count; ++i) {
+      machines.push_back(Machine(absl::StrCat("m", made_++)));
+      machines.back().labels = labels;
+    }
+    Register(std::move(machines));
+  }
+
+  static std::vector<MachineReturn> Returns(const std::vector<std::string>& ids,
+                                            ReturnReason reason = ReturnReason::kReleased) {
+    std::vector<MachineReturn> returns;
+    for (const std::string& id : ids) returns.push_back({id, reason});
+    return returns;
+  }
+
   // A request of the next generation.
   SyncClaim Want(const std::string& uid, int64_t nodes,
                  std::vector<MachineReturn> returns = {}) const {
@@ -109,6 +126,10 @@ class World {
   SyncClaim WantGang(const std::string& uid, int64_t nodes) const {
     SyncClaim claim = Want(uid, nodes);
     claim.gang = true;
+    return claim;
+  }
+  static SyncClaim OfRacks(SyncClaim claim) {
+    claim.instance_type = kRackType;
     return claim;
   }
   static Affinity With(const std::string& key, std::vector<std::string> values) {
@@ -147,6 +168,7 @@ class World {
   int64_t revision_ = 0;
   absl::Time now_ = absl::FromUnixSeconds(1'750'000'000);
   std::vector<Revised<State::Change>> changes_;
+  int made_ = 0;  // by RegisterSome
 };
 
 }  // namespace muster::capacity
