@@ -34,9 +34,6 @@ std::string SourceFile(const std::string& path) {
 
 MiniMuster::MiniMuster(Options options)
     : options_(std::move(options)), ports_(options_.processes.size()) {
-  char folder[] = "/tmp/muster-muster.XXXXXX";
-  if (mkdtemp(folder) == nullptr) throw std::runtime_error("mkdtemp failed");
-  folder_ = folder;
   if (options_.own_cluster) own_cluster_ = PostgresCluster::StartOwn();
   database_ = own_cluster_
                   ? std::make_unique<TestDatabase>(std::vector<std::string>{}, *own_cluster_)
@@ -65,8 +62,6 @@ MiniMuster::~MiniMuster() {
   musterds_.clear();
   database_.reset();
   own_cluster_.reset();
-  std::error_code ignored;
-  std::filesystem::remove_all(folder_, ignored);
 }
 
 void MiniMuster::Start() {
@@ -289,7 +284,7 @@ std::string MiniMuster::MusterdLogs() const {
 
 std::string MiniMuster::LogEnds() const {
   std::string logs;
-  for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
+  for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
     if (entry.path().extension() != ".log") continue;
     const std::string text = ReadFile(entry.path());
     absl::StrAppend(&logs, "--- ", entry.path().filename().string(), "\n",

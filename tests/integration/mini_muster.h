@@ -18,6 +18,7 @@
 #include "tests/integration/child.h"
 #include "tests/testing/authority.h"
 #include "tests/testing/reserved_port.h"
+#include "tests/testing/temp_folder.h"
 #include "tests/testing/test_database.h"
 
 namespace muster::testing {
@@ -155,10 +156,10 @@ class MiniMuster {
   size_t LifecycleProcess() const;
   bool AllRun() const;
   void StartMusterd(size_t process);
-  std::string File(const std::string& name) const { return folder_ + "/" + name; }
+  std::string File(const std::string& name) const { return folder_.Path(name); }
 
+  const TempFolder folder_;  // goes last
   Options options_;
-  std::string folder_;
   std::unique_ptr<Authority> authority_;
   std::unique_ptr<PostgresCluster> own_cluster_;
   std::unique_ptr<TestDatabase> database_;

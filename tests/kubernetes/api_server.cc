@@ -1,7 +1,5 @@
 #include "tests/kubernetes/api_server.h"
 
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <stdexcept>
 #include <utility>
@@ -13,12 +11,6 @@
 
 namespace muster::testing {
 namespace {
-
-std::string MakeFolder() {
-  std::string path = std::filesystem::temp_directory_path() / "muster-kubernetes-XXXXXX";
-  if (mkdtemp(path.data()) == nullptr) throw std::runtime_error("cannot make a temporary folder");
-  return path;
-}
 
 template <class T>
 T Need(absl::StatusOr<T> result) {
@@ -34,12 +26,7 @@ std::vector<Json> All(kubernetes::Client& client, absl::string_view path) {
 
 }  // namespace
 
-ApiServer::ApiServer() : folder_(MakeFolder()), kubeconfig_(absl::StrCat(folder_, "/kubeconfig")) {}
-
-ApiServer::~ApiServer() {
-  std::error_code ignored;
-  std::filesystem::remove_all(folder_, ignored);
-}
+ApiServer::ApiServer() : kubeconfig_(folder_.Path("kubeconfig")) {}
 
 void ApiServer::WriteKubeconfig(absl::string_view cluster, absl::string_view user) {
   std::ofstream(kubeconfig_) << "apiVersion: v1\nkind: Config\ncurrent-context: test\n"

@@ -7,6 +7,7 @@
 #include "services/kubernetes/api/client.h"
 #include "services/kubernetes/api/endpoint.h"
 #include "tests/kubernetes/fake_api_server/fake_api_server.h"
+#include "tests/testing/temp_folder.h"
 
 namespace muster::testing {
 
@@ -17,7 +18,7 @@ class ApiServer {
  public:
   // Ready to serve. Throws std::runtime_error, with the end of the server's log.
   static std::unique_ptr<ApiServer> Start();
-  virtual ~ApiServer();
+  virtual ~ApiServer() = default;
   ApiServer(const ApiServer&) = delete;
   ApiServer& operator=(const ApiServer&) = delete;
 
@@ -40,12 +41,12 @@ class ApiServer {
  protected:
   // Makes a folder for it.
   ApiServer();
-  const std::string& folder() const { return folder_; }
+  const std::string& folder() const { return folder_.path(); }
   // `user`: what the file's user consists of, e.g. `token: x`. `cluster`: likewise, of the cluster.
   void WriteKubeconfig(absl::string_view cluster, absl::string_view user);
 
  private:
-  std::string folder_;
+  const TempFolder folder_;
   std::string kubeconfig_;
 };
 

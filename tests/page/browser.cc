@@ -50,9 +50,6 @@ std::string TextOf(const std::string& selector) {
 }  // namespace
 
 Browser::Browser() {
-  char folder[] = "/tmp/muster-browser.XXXXXX";
-  if (mkdtemp(folder) == nullptr) throw std::runtime_error("mkdtemp failed");
-  folder_ = folder;
   Start();
   const std::string target =
       Call("Target.createTarget", {{"url", "about:blank"}})["targetId"].get<std::string>();
@@ -69,9 +66,6 @@ Browser::~Browser() {
     kill(pid_, SIGKILL);
     waitpid(pid_, nullptr, 0);
   }
-  // Its helpers end by themselves, and may write a last time.
-  std::error_code ignored;
-  std::filesystem::remove_all(folder_, ignored);
 }
 
 void Browser::Start() {
@@ -91,7 +85,7 @@ void Browser::Start() {
                                             "--disable-dev-shm-usage",
                                             "--force-device-scale-factor=1",
                                             "--remote-debugging-pipe",
-                                            "--user-data-dir=" + folder_};
+                                            "--user-data-dir=" + folder_.path()};
   if (!std::filesystem::exists(command[0]))
     throw std::runtime_error("no Chromium: run deploy/install-packages");
   pid_ = fork();

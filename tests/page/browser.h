@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "tests/testing/temp_folder.h"
 
 namespace muster::testing {
 
@@ -48,7 +49,8 @@ class Browser {
   nlohmann::json Read();
   void Note(const nlohmann::json& event);
 
-  std::string folder_;
+  // Goes last; its helpers end by themselves, and may still write.
+  const TempFolder folder_;
   pid_t pid_ = -1;
   int to_ = -1;
   int from_ = -1;

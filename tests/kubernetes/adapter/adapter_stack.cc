@@ -27,9 +27,6 @@ constexpr absl::Duration kStartPatience = absl::Seconds(30);
 }  // namespace
 
 AdapterStack::AdapterStack(Options options) : options_(std::move(options)) {
-  char folder[] = "/tmp/muster-stack.XXXXXX";
-  if (mkdtemp(folder) == nullptr) throw std::runtime_error("mkdtemp failed");
-  folder_ = folder;
   server_ = ApiServer::Start();
   client_ = server_->Connect("test");
   for (const char* name : {"default", "kube-system", "muster-system"}) {
@@ -57,8 +54,6 @@ AdapterStack::~AdapterStack() {
   muster_.reset();
   client_.reset();
   server_.reset();
-  std::error_code ignored;
-  std::filesystem::remove_all(folder_, ignored);
 }
 
 Finished AdapterStack::Kubectl(const std::vector<std::string>& words) {
@@ -95,7 +90,7 @@ void AdapterStack::Deploy() {
 }
 
 std::string AdapterStack::File(absl::string_view name) const {
-  return absl::StrCat(folder_, "/", name);
+  return folder_.Path(std::string(name));
 }
 
 void AdapterStack::StartAdapter(size_t replica, const std::vector<std::string>& flags) {

@@ -14,6 +14,7 @@
 #include "tests/integration/mini_muster.h"
 #include "tests/kubernetes/api_paths.h"
 #include "tests/kubernetes/api_server.h"
+#include "tests/testing/temp_folder.h"
 
 namespace muster::testing {
 
@@ -107,8 +108,8 @@ class AdapterStack {
   std::string AddressOf(size_t replica, const std::string& name) const;
   void Deploy();
 
+  const TempFolder folder_;  // goes last
   const Options options_;
-  std::string folder_;
   std::unique_ptr<ApiServer> server_;
   std::string adapter_kubeconfig_;
   std::string fleet_kubeconfig_;
