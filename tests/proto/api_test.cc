@@ -11,7 +11,6 @@
 namespace muster::proto_lint {
 namespace {
 
-using google::protobuf::DescriptorPool;
 using google::protobuf::FileDescriptor;
 
 constexpr char kRegenerate[] = "MUSTER_WRITE_GOLDEN=1 ctest --preset dev -R proto_api_test";
@@ -20,15 +19,8 @@ constexpr char kRegenerate[] = "MUSTER_WRITE_GOLDEN=1 ctest --preset dev -R prot
 class ApiTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    google::protobuf::FileDescriptorSet set;
-    std::ifstream in(MUSTER_DESCRIPTORS, std::ios::binary);
-    ASSERT_TRUE(set.ParseFromIstream(&in)) << MUSTER_DESCRIPTORS;
-    std::string error;
-    pool_ = Link(set, &error);
-    ASSERT_NE(pool_, nullptr) << error;
-    for (const auto& file : set.file()) {
-      if (absl::StartsWith(file.name(), "muster/"))
-        files_.push_back(pool_->FindFileByName(file.name()));
+    for (const FileDescriptor* file : api_.files) {
+      if (absl::StartsWith(file->name(), "muster/")) files_.push_back(file);
     }
     ASSERT_FALSE(files_.empty());
   }
@@ -43,7 +35,7 @@ class ApiTest : public ::testing::Test {
     return lines;
   }
 
-  std::unique_ptr<DescriptorPool> pool_ = {};
+  const BuiltApi api_ = LoadApi(MUSTER_DESCRIPTORS);
   std::vector<const FileDescriptor*> files_ = {};
 };
 

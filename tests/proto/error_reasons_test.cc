@@ -24,7 +24,6 @@
 namespace muster::proto_lint {
 namespace {
 
-using google::protobuf::DescriptorPool;
 using google::protobuf::EnumDescriptor;
 using testing::ReadFile;
 
@@ -107,13 +106,7 @@ std::set<std::string> ReasonsIn(const std::string& path, const std::string& with
 class ErrorReasonsTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    google::protobuf::FileDescriptorSet set;
-    std::ifstream in(MUSTER_DESCRIPTORS, std::ios::binary);
-    ASSERT_TRUE(set.ParseFromIstream(&in)) << MUSTER_DESCRIPTORS;
-    std::string error;
-    pool_ = Link(set, &error);
-    ASSERT_NE(pool_, nullptr) << error;
-    const EnumDescriptor* type = pool_->FindEnumTypeByName("muster.type.v1.ErrorReason");
+    const EnumDescriptor* type = api_.pool->FindEnumTypeByName("muster.type.v1.ErrorReason");
     ASSERT_NE(type, nullptr);
     for (int i = 1; i < type->value_count(); ++i) {  // 0 is none
       google::protobuf::SourceLocation location;
@@ -142,7 +135,7 @@ class ErrorReasonsTest : public ::testing::Test {
     return found;
   }
 
-  std::unique_ptr<DescriptorPool> pool_ = {};
+  const BuiltApi api_ = LoadApi(MUSTER_DESCRIPTORS);
   std::vector<std::string> names_ = {};
   std::map<std::string, std::string> comments_ = {};
 };

@@ -1,8 +1,10 @@
 #include "tests/proto/lint.h"
 
 #include <algorithm>
+#include <fstream>
 #include <iterator>
 #include <map>
+#include <stdexcept>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -276,6 +278,17 @@ std::unique_ptr<DescriptorPool> Link(const google::protobuf::FileDescriptorSet& 
     if (pool->BuildFileCollectingErrors(file, &collector) == nullptr) return nullptr;
   }
   return pool;
+}
+
+BuiltApi LoadApi(const std::string& path) {
+  google::protobuf::FileDescriptorSet set;
+  std::ifstream in(path, std::ios::binary);
+  if (!set.ParseFromIstream(&in)) throw std::runtime_error(path + " is no set of descriptors");
+  std::string error;
+  BuiltApi api = {.pool = Link(set, &error)};
+  if (api.pool == nullptr) throw std::runtime_error(error);
+  for (const auto& file : set.file()) api.files.push_back(api.pool->FindFileByName(file.name()));
+  return api;
 }
 
 bool Changes(const MethodDescriptor& rpc) {

@@ -14,6 +14,14 @@ namespace muster::proto_lint {
 std::unique_ptr<google::protobuf::DescriptorPool> Link(
     const google::protobuf::FileDescriptorSet& set, std::string* error);
 
+// The API as it was built, with all that it imports.
+struct BuiltApi {
+  std::unique_ptr<google::protobuf::DescriptorPool> pool = {};
+  std::vector<const google::protobuf::FileDescriptor*> files = {};
+};
+// Throws when the file at `path` is no such set.
+BuiltApi LoadApi(const std::string& path);
+
 // Whether an RPC changes something, by its verb.
 bool Changes(const google::protobuf::MethodDescriptor& rpc);
 

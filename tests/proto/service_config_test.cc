@@ -18,7 +18,6 @@
 namespace muster::proto_lint {
 namespace {
 
-using google::protobuf::DescriptorPool;
 using google::protobuf::FileDescriptor;
 using google::protobuf::MethodDescriptor;
 using nlohmann::json;
@@ -71,17 +70,10 @@ bool HasRequestId(const MethodDescriptor& method) {
 class ServiceConfigTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    google::protobuf::FileDescriptorSet set;
-    std::ifstream in(MUSTER_DESCRIPTORS, std::ios::binary);
-    ASSERT_TRUE(set.ParseFromIstream(&in)) << MUSTER_DESCRIPTORS;
-    std::string error;
-    pool_ = Link(set, &error);
-    ASSERT_NE(pool_, nullptr) << error;
-    for (const auto& name : set.file()) {
-      const FileDescriptor& file = *pool_->FindFileByName(name.name());
-      for (int i = 0; i < file.service_count(); ++i) {
-        for (int j = 0; j < file.service(i)->method_count(); ++j)
-          methods_.push_back(file.service(i)->method(j));
+    for (const FileDescriptor* file : api_.files) {
+      for (int i = 0; i < file->service_count(); ++i) {
+        for (int j = 0; j < file->service(i)->method_count(); ++j)
+          methods_.push_back(file->service(i)->method(j));
       }
     }
     ASSERT_FALSE(methods_.empty());
@@ -90,13 +82,13 @@ class ServiceConfigTest : public ::testing::Test {
       for (const json& name : entry.at("name")) {
         const std::string method = absl::StrCat(name.at("service").get<std::string>(), ".",
                                                 name.at("method").get<std::string>());
-        EXPECT_NE(pool_->FindMethodByName(method), nullptr) << method << " is no method";
+        EXPECT_NE(api_.pool->FindMethodByName(method), nullptr) << method << " is no method";
         EXPECT_TRUE(entries_.emplace(method, entry).second) << method << " stands there twice";
       }
     }
   }
 
-  std::unique_ptr<DescriptorPool> pool_ = {};
+  const BuiltApi api_ = LoadApi(MUSTER_DESCRIPTORS);
   std::vector<const MethodDescriptor*> methods_ = {};
   json config_ = {};
   std::map<std::string, json> entries_ = {};  // by method
