@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "tests/testing/metric_value.h"
+
 namespace muster::kubernetes {
 namespace {
 
@@ -39,14 +41,7 @@ class HistoryTest : public ::testing::Test {
   }
   std::vector<std::string> Shown() { return std::exchange(shown_, {}); }
   // What the alert goes by.
-  double UnknownShown() {
-    double unknown = 0;
-    for (const auto& family : registry_.Collect()) {
-      if (family.name != "muster_kubernetes_unknown") continue;
-      for (const auto& metric : family.metric) unknown += metric.gauge.value;
-    }
-    return unknown;
-  }
+  double UnknownShown() { return testing::MetricSum(registry_, "muster_kubernetes_unknown"); }
 
   prometheus::Registry registry_;
   Metrics metrics_{registry_, "api"};

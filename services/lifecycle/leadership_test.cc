@@ -2,7 +2,6 @@
 // played.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <prometheus/metric_family.h>
 
 #include <algorithm>
 #include <atomic>
@@ -22,6 +21,7 @@
 #include "services/lifecycle/core/decide.h"
 #include "services/lifecycle/lifecycle_service.h"
 #include "services/lifecycle/peers/fake_peers.h"
+#include "tests/testing/metric_value.h"
 #include "tests/testing/patience.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/test_database.h"
@@ -129,15 +129,7 @@ class Leadership : public ::testing::Test {
   }
   // The value of a metric, all labels added up.
   static double Metric(LifecycleService& service, const std::string& name) {
-    return Sum(*service.collectable(), name);
-  }
-  static double Sum(const prometheus::Collectable& collectable, const std::string& name) {
-    double sum = 0;
-    for (const auto& family : collectable.Collect()) {
-      if (family.name != name) continue;
-      for (const auto& metric : family.metric) sum += metric.gauge.value + metric.counter.value;
-    }
-    return sum;
+    return testing::MetricSum(*service.collectable(), name);
   }
   // Plans made once nothing more is to do.
   double QuietPlans(LifecycleService& service) {
@@ -187,7 +179,8 @@ TEST_F(Leadership, WhatHappensIsCountedByEveryReplica) {
   for (LifecycleService* service : {a_.get(), b_.get()}) {
     Until(
         [&] {
-          return Sum(*service->census_collectable(), "muster_lifecycle_node_moves_total") == 1;
+          return testing::MetricSum(*service->census_collectable(),
+                                    "muster_lifecycle_node_moves_total") == 1;
         },
         "a Node that moved");
   }

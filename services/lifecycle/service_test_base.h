@@ -18,6 +18,7 @@
 #include "services/lifecycle/lifecycle_service.h"
 #include "services/lifecycle/peers/fake_peers.h"
 #include "tests/testing/call.h"
+#include "tests/testing/metric_value.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/test_database.h"
 #include "tests/testing/test_server.h"
@@ -69,15 +70,7 @@ class Replica {
 
   // The value of a metric with that one label, 0 when there is none.
   double Metric(const std::string& name, const std::string& label) const {
-    for (const auto& family : service->collectable()->Collect()) {
-      if (family.name != name) continue;
-      for (const auto& metric : family.metric) {
-        if (metric.label.empty() ? label.empty() : metric.label[0].value == label) {
-          return metric.gauge.value + metric.counter.value;
-        }
-      }
-    }
-    return 0;
+    return testing::MetricValue(*service->collectable(), name, label).value_or(0);
   }
 
   std::unique_ptr<LifecycleService> service;

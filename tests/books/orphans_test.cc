@@ -4,11 +4,13 @@
 
 #include <atomic>
 #include <future>
+#include <optional>
 #include <set>
 #include <thread>
 
 #include "services/lifecycle/core/decide.h"
 #include "tests/books/cloud.h"
+#include "tests/testing/metric_value.h"
 #include "tests/testing/patience.h"
 
 namespace muster::testing {
@@ -42,15 +44,9 @@ class Orphans : public Cloud {
   // The value of a metric with that one label.
   static double Metric(const OrphanCollector& collector, const std::string& name,
                        const std::string& label = "") {
-    for (const auto& family : collector.collectable()->Collect()) {
-      if (family.name != name) continue;
-      for (const auto& metric : family.metric) {
-        if (metric.label.empty() ? label.empty() : metric.label[0].value == label)
-          return metric.gauge.value + metric.counter.value;
-      }
-    }
-    ADD_FAILURE() << "no metric " << name << " " << label;
-    return -1;
+    const std::optional<double> value = MetricValue(*collector.collectable(), name, label);
+    EXPECT_TRUE(value) << "no metric " << name << " " << label;
+    return value.value_or(-1);
   }
   static void ExpectMetrics(const OrphanCollector& collector, const std::string& name,
                             double value) {
@@ -317,12 +313,7 @@ TEST_F(Orphans, TheServiceItselfFindsThem) {
   while (lifecycle_->audit_stats().audits == 0) std::this_thread::yield();
   EXPECT_NE(lifecycle_->epoch(), 0);
   lifecycle_->StopReconciling();
-  double orphans = 0;
-  for (const auto& family : lifecycle_->books_collectable()->Collect()) {
-    if (family.name != "muster_lifecycle_orphans") continue;
-    for (const auto& metric : family.metric) orphans += metric.gauge.value;
-  }
-  EXPECT_EQ(orphans, 3);
+  EXPECT_EQ(MetricSum(*lifecycle_->books_collectable(), "muster_lifecycle_orphans"), 3);
 }
 
 }  // namespace
