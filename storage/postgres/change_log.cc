@@ -63,9 +63,9 @@ constexpr Statement kFirstChangesAfter = {
     "journal_first_changes_after",
     "SELECT DISTINCT ON (key) key, previous FROM journal"
     " WHERE revision > $1 AND starts_with(key, $2) AND " MUSTER_SHOWN " ORDER BY key, revision"};
-constexpr Statement kReadRevisions = {
-    "journal_read_revisions",
-    "SELECT revision, kind, key, change FROM journal WHERE revision = ANY ($1::bigint[])"};
+constexpr Statement kReadRevisions = {"journal_read_revisions",
+                                      "SELECT revision, kind, key, change FROM journal"
+                                      " WHERE revision IN (SELECT * FROM unnest($1::bigint[]))"};
 constexpr Statement kLastOlderThan = {
     "journal_last_older_than",
     "SELECT coalesce(max(revision), $1::bigint) FROM (SELECT revision, commit_time FROM journal"

@@ -74,16 +74,18 @@ std::vector<SqlColumnText> OnlyKeys(Columns columns) {
   return keys;
 }
 
+// Not `= ANY`: a plan that was made while a table was small reads it whole, and compares each row with
+// each key in turn.
+std::string InOneOf(Columns keys, int first = 1) {
+  return absl::StrCat("IN (SELECT * FROM ", Unnest(keys, first), ")");
+}
+
 }  // namespace
 
 SqlStatements ResourceStatements(const std::string& table, Columns columns) {
-  const std::vector<std::string> keys = KeysOf(columns);
-  const std::vector<SqlColumnText> gone = OnlyKeys(columns);
   return {Select(table, columns), Put(table, columns),
-          keys.size() == 1
-              ? absl::StrCat("DELETE FROM ", table, " WHERE ", keys[0], " = ANY ($1::text[])")
-              : absl::StrCat("DELETE FROM ", table, " WHERE (", List(keys), ") IN (SELECT * FROM ",
-                             Unnest(gone), ")")};
+          absl::StrCat("DELETE FROM ", table, " WHERE (", List(KeysOf(columns)), ") ",
+                       InOneOf(OnlyKeys(columns)))};
 }
 
 SqlStatements ElementStatements(const std::string& table, Columns columns) {
@@ -93,11 +95,12 @@ SqlStatements ElementStatements(const std::string& table, Columns columns) {
   for (const SqlColumnText& column : columns) {
     if (!column.is_key) values.push_back(column.name);
   }
-  return {absl::StrCat(Select(table, columns), " ORDER BY ", List(keys)),
-          absl::StrCat(Put(table, columns), " WHERE (", List(values, "had."),
-                       ") IS DISTINCT FROM (", List(values, "excluded."), ")"),
-          absl::StrCat("DELETE FROM ", table, " WHERE ", keys[0], " = ANY ($1::text[]) AND (",
-                       List(keys), ") NOT IN (SELECT * FROM ", Unnest(kept, 2), ")")};
+  return {
+      absl::StrCat(Select(table, columns), " ORDER BY ", List(keys)),
+      absl::StrCat(Put(table, columns), " WHERE (", List(values, "had."), ") IS DISTINCT FROM (",
+                   List(values, "excluded."), ")"),
+      absl::StrCat("DELETE FROM ", table, " WHERE ", keys[0], " ", InOneOf(Columns(kept).first(1)),
+                   " AND (", List(keys), ") NOT ", InOneOf(kept, 2))};
 }
 
 }  // namespace muster::storage
