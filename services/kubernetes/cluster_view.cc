@@ -69,7 +69,7 @@ void ClusterView::NodeChanged(const NodeObject* before, const NodeObject* after)
     if (after != nullptr) {
       there_.Add(joined, name);
       gone_.EraseOf(joined);
-    } else if (left != name) {
+    } else {
       gone_.Add(left, name);
     }
   }

@@ -237,6 +237,20 @@ TEST_F(ClusterViewTest, AMachinesPodsAreThoseOfAllOfItsNodes) {
   EXPECT_THAT(PodsOf("g7"), ElementsAre("p"));
 }
 
+// It was found by that, as it has no provider id.
+TEST_F(ClusterViewTest, ANodeThatBearsTheMachinesNameIsKnownAfterItIsGoneToo) {
+  view_.nodes().Put(NodeJson("g7", 1));
+  view_.nodes().Put(NodeJson("new", 2, "muster://Z/g7"));
+  view_.pods().Put(PodJson("p", 3, "g7"));
+  view_.nodes().Remove(NodeJson("g7", 4));
+  EXPECT_THAT(PodsOf("g7"), ElementsAre("p")) << "another one is there";
+  view_.nodes().Put(NodeJson("g7", 5));
+  view_.nodes().Remove(NodeJson("new", 6, "muster://Z/g7"));
+  view_.nodes().Remove(NodeJson("g7", 7));
+  EXPECT_THAT(PodsOf("g7"), ElementsAre("p")) << "another one is gone, too";
+  EXPECT_EQ(view_.NodeNameOf("g7"), "g7") << "the last one";
+}
+
 TEST_F(ClusterViewTest, KnowsThePodsOfANode) {
   view_.nodes().Put(NodeJson("node-7", 1, "muster://Z/g7"));
   Told();
