@@ -9,20 +9,22 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "services/common/error.h"
 #include "services/common/mutex.h"
 #include "services/common/steady_clock.h"
 
 namespace muster::kubernetes {
 
 // Whether pools have the v1 Nodes of machines that are missed, by lists of the API server. v1 Nodes go many at a time: one list
-// answers for all of a pool that are asked about while it runs or soon after. Thread-safe.
+// answers for all of a pool that are asked about soon after it began. Thread-safe.
 class NodeLists {
  public:
   // All machines that the pool's v1 Nodes may be: of their provider ids, and their names.
   using Machines = absl::flat_hash_set<std::string>;
   using List = std::function<absl::StatusOr<Machines>(const std::string& pool_uid)>;
 
-  // So long a list stands after it ended. One that failed does not.
+  // Who comes within this of a list's beginning takes what it says: it may miss what came since. Who comes later waits for the
+  // next one. One that failed is taken by those alone who waited for it.
   static constexpr absl::Duration kStands = absl::Seconds(1);
 
   explicit NodeLists(List list, const SteadyClock* clock = TheSteadyClock())
@@ -32,16 +34,15 @@ class NodeLists {
   absl::StatusOr<bool> Has(const std::string& pool_uid, const std::string& machine);
 
  private:
-  // Guarded by the mutex until it has ended; then it never changes.
+  // Its end is guarded by the mutex. What it says is its maker's until then, and never changes after.
   struct Run {
+    absl::Duration begin_time = -absl::InfiniteDuration();
     bool ended = false;
-    absl::Duration end_time = -absl::InfiniteDuration();
-    absl::StatusOr<Machines> machines = Machines();
+    absl::StatusOr<Machines> machines = error::Unavailable("The list was broken off.");
   };
 
   // Ended.
   std::shared_ptr<const Run> RunOf(const std::string& pool_uid);
-  bool Stands(const Run& run) const;
 
   const List list_;
   const SteadyClock& clock_;

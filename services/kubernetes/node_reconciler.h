@@ -86,7 +86,9 @@ class NodeReconciler {
   std::optional<Outcome> CheckLife(const std::optional<std::string>& here,
                                    const std::string& machine, NodeFacts& facts);
   // What is reported of a Node that is away, or drained, is looked up anew: what was last seen may
-  // be out of date, and a machine is switched off because of it. ABORTED: it is otherwise.
+  // be out of date, and a machine is switched off because of it. ABORTED: it is otherwise. Whether
+  // it is there under a name that nobody knows is asked once for many: that answer may be as old as
+  // NodeLists::kStands.
   absl::Status Confirm(const lifecycle::v1::Node& node, const NodeObject* object,
                        const NodePlan& plan);
   // `name`: of its v1 Node that was there last.
