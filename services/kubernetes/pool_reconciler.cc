@@ -84,7 +84,7 @@ Outcome PoolReconciler::Reconcile(const std::string& name) {
   if (view.pool != nullptr && view.pool->uid() != object->uid) {
     RETURN_IF_ERROR(RemoveFormer(*object, *view.pool));
     view = {};
-    if (!object->deleting) return ShowStatus(*object, view, false);
+    if (!object->deleting) return Answer(*object, view);
   }
   if (view.pool != nullptr) parts_.history->See(here, object->uid);
   if (object->deleting) return ReconcileDeleting(*object, view);
@@ -97,18 +97,23 @@ Outcome PoolReconciler::Reconcile(const std::string& name) {
     if (object == nullptr || object->deleting) return Later(absl::ZeroDuration());
   }
   RETURN_IF_ERROR(Apply(*object, view.pool));
-  Outcome outcome = ShowStatus(*object, view, false);
+  return Answer(*object, view);
+}
+
+Outcome PoolReconciler::Answer(const NodePoolObject& object, const MusterView::PoolView& view) {
+  Outcome outcome = ShowStatus(object, view, false);
   if (!outcome.status.ok()) return outcome;
   // Nothing tells that there is room again.
-  const std::optional<Refusal> refusal = Recall(*object).refusal;
+  const std::optional<Refusal> refusal = Recall(object).refusal;
   if (refusal) outcome.again = std::min(outcome.again, RetryOf(*refusal));
   bool more = false;
-  // Orders out of a past were carried out then, or taken back; without a pool nothing comes of any.
+  // Orders out of a past were carried out then, or taken back; without a pool of its own nothing
+  // comes of any.
   if (view.pool == nullptr || (refusal && refusal->kind == Refusal::Kind::kRestored)) {
-    RETURN_IF_ERROR(RefuseOrders(*object, refusal, more));
+    RETURN_IF_ERROR(RefuseOrders(object, refusal, more));
   } else {
-    RETURN_IF_ERROR(NoteGrantable(*object, *view.pool));
-    RETURN_IF_ERROR(CarryOutOrder(*object, view.pool, more));
+    RETURN_IF_ERROR(NoteGrantable(object, *view.pool));
+    RETURN_IF_ERROR(CarryOutOrder(object, view.pool, more));
   }
   if (more) outcome.again = absl::ZeroDuration();
   return outcome;

@@ -78,6 +78,8 @@ class PoolReconciler {
   // There is no object: a pool that came from one goes too.
   Outcome ReconcileMissing(const std::string& name, const Pool& pool);
   Outcome ReconcileDeleting(const NodePoolObject& object, const MusterView::PoolView& view);
+  // Shows what came of the spec, and sees to the orders. `view.pool`: of the object's uid, or null.
+  Outcome Answer(const NodePoolObject& object, const MusterView::PoolView& view);
   // Its pool was deleted by Muster's own API, which Muster told: the object goes with it, since no pool of its uid comes back. That Muster
   // only does not show the pool is no such word.
   Outcome FollowDeletion(const NodePoolObject& object, const MusterView::PoolView& view);

@@ -171,6 +171,17 @@ class PoolOrdersTest : public ReconcilerTestBase {
     known_.Take(end, absl::Now());
     Restart();
   }
+  // The pool of that name is none of the object's: it was not made through Kubernetes.
+  void KnowAnother() {
+    NodePool& pool = *told_.mutable_node_pool();
+    pool.set_uid("another");
+    pool.set_object_generation(0);
+    known_.Take(told_, absl::Now());
+  }
+  void KnowThatItGoes() {
+    told_.mutable_node_pool()->mutable_delete_time()->set_seconds(1);
+    known_.Take(told_, absl::Now());
+  }
   // The annotation; null: it is gone.
   Json Order(const char* annotation = kPromoteAnnotation) {
     const auto found = api_->Get(Path());
@@ -296,6 +307,32 @@ TEST_F(PoolOrdersTest, WithASpecThatIsRefusedAndNoneBeforeEveryOrderIsRefused) {
   EXPECT_THAT(configuration_.rolled_back(), IsEmpty());
   const std::string why = ": The spec was refused: no such GPU";
   EXPECT_THAT(Told(2), UnorderedElementsAre(kPromoteAnnotation + why, kRollbackAnnotation + why));
+}
+
+TEST_F(PoolOrdersTest, WhereAnotherPoolHasItsNameEveryOrderIsRefused) {
+  KnowAnother();
+  ChangeSpecAndOrder(kRollbackAnnotation, "np-former");
+  ChangeSpecAndPromote();
+  EXPECT_TRUE(Reconcile().ok());
+  EXPECT_TRUE(Reconcile().ok());
+  EXPECT_EQ(Order(), nullptr);
+  EXPECT_EQ(Order(kRollbackAnnotation), nullptr);
+  EXPECT_THAT(configuration_.promoted(), IsEmpty());
+  EXPECT_THAT(configuration_.rolled_back(), IsEmpty());
+  const auto why = HasSubstr("that was not made through Kubernetes");
+  EXPECT_THAT(Told(2), UnorderedElementsAre(AllOf(StartsWith(kPromoteAnnotation), why),
+                                            AllOf(StartsWith(kRollbackAnnotation), why)));
+}
+
+TEST_F(PoolOrdersTest, UntilTheFormerPoolOfItsNameIsGoneOrdersWait) {
+  KnowAnother();
+  KnowThatItGoes();
+  ChangeSpecAndOrder(kRollbackAnnotation, "");
+  ChangeSpecAndPromote();
+  EXPECT_TRUE(Reconcile().ok());
+  EXPECT_TRUE(Reconcile().ok());
+  EXPECT_EQ(Order(kRollbackAnnotation), nullptr);
+  EXPECT_EQ(Order(), "pending") << "it waits with its spec";
 }
 
 TEST_F(PoolOrdersTest, WithoutAPoolAnEmptyOrderIsRefusedWhateverTheSpecWaitsFor) {
