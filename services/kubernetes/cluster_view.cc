@@ -128,18 +128,25 @@ void ClusterView::PodChanged(const PodObject* before, const PodObject* after) {
   for (const std::string& machine : machines) listeners_.machine(machine);
 }
 
-std::shared_ptr<const NodeObject> ClusterView::NodeOf(const std::string& machine) const {
+std::vector<std::shared_ptr<const NodeObject>> ClusterView::NodesOf(
+    const std::string& machine) const {
   std::vector<std::string> names;
   {
     MutexLock lock(mutex_);
     names = there_.Of(machine);
   }
   if (names.empty()) names.push_back(machine);
-  std::shared_ptr<const NodeObject> counts;
+  std::vector<std::shared_ptr<const NodeObject>> nodes;
   for (const std::string& name : names) {
-    auto node = nodes_.Find(name);
-    if (node == nullptr || (counts != nullptr && CountsMore(*counts, *node))) continue;
-    counts = std::move(node);
+    if (auto node = nodes_.Find(name)) nodes.push_back(std::move(node));
+  }
+  return nodes;
+}
+
+std::shared_ptr<const NodeObject> ClusterView::NodeOf(const std::string& machine) const {
+  std::shared_ptr<const NodeObject> counts;
+  for (auto& node : NodesOf(machine)) {
+    if (counts == nullptr || CountsMore(*node, *counts)) counts = std::move(node);
   }
   return counts;
 }
@@ -151,12 +158,14 @@ std::string ClusterView::NodeNameOf(const std::string& machine) const {
   return gone.empty() ? machine : gone.back();
 }
 
-std::set<std::string> ClusterView::NodeNamesOf(const std::string& machine) const {
+std::set<std::string> ClusterView::NodeNamesOf(const std::string& machine,
+                                               const std::set<std::string>& without) const {
   std::set<std::string> names = {NodeNameOf(machine)};
   MutexLock lock(mutex_);
   for (const Names* known : {&there_, &gone_}) {
     for (std::string& name : known->Of(machine)) names.insert(std::move(name));
   }
+  for (const std::string& name : without) names.erase(name);
   return names;
 }
 
@@ -174,9 +183,10 @@ std::vector<PodObject> ClusterView::PodsOn(const std::string& node) const {
   return pods;
 }
 
-std::vector<PodObject> ClusterView::PodsOf(const std::string& machine) const {
+std::vector<PodObject> ClusterView::PodsOf(const std::string& machine,
+                                           const std::set<std::string>& without) const {
   std::vector<PodObject> pods;
-  for (const std::string& name : NodeNamesOf(machine)) {
+  for (const std::string& name : NodeNamesOf(machine, without)) {
     for (PodObject& pod : PodsOn(name)) pods.push_back(std::move(pod));
   }
   return pods;

@@ -31,17 +31,21 @@ class ClusterView {
   ObjectStore<PodObject>& pods() { return pods_; }
   ObjectStore<NamespaceObject>& namespaces() { return namespaces_; }
 
-  // The v1 Node that is this machine: one whose provider id names it, else the one of its name. Of
-  // several the one that is ready, else the one whose kubelet posted last, whichever changed last.
+  // The v1 Nodes that are this machine: those whose provider id names it, and the one of its name.
+  std::vector<std::shared_ptr<const NodeObject>> NodesOf(const std::string& machine) const;
+  // Of several one with a provider id; the one that is ready, else the one whose kubelet posted last,
+  // whichever changed last.
   std::shared_ptr<const NodeObject> NodeOf(const std::string& machine) const;
   // Its v1 Node's name, or that of the last one that was seen of it; else its own.
   std::string NodeNameOf(const std::string& machine) const;
-  // Those of all of its v1 Nodes, there or gone: its Pods may be on each.
-  std::set<std::string> NodeNamesOf(const std::string& machine) const;
+  // Those of all of its v1 Nodes, there or gone, but for some: its Pods may be on each.
+  std::set<std::string> NodeNamesOf(const std::string& machine,
+                                    const std::set<std::string>& without = {}) const;
   // On the v1 Node of that name.
   std::vector<PodObject> PodsOn(const std::string& node) const;
-  // On any of the machine's.
-  std::vector<PodObject> PodsOf(const std::string& machine) const;
+  // On any of the machine's, but for some.
+  std::vector<PodObject> PodsOf(const std::string& machine,
+                                const std::set<std::string>& without = {}) const;
 
  private:
   // Which v1 Nodes are whose: of the machine of their provider id, without one of that of their name.

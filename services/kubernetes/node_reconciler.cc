@@ -100,12 +100,23 @@ Outcome NodeReconciler::Reconcile(const std::string& machine) {
   const auto node = parts_.known->NodeOf(machine);
   if (node == nullptr) return ReconcileUnknown(machine, object.get(), nullptr);
   NodeFacts facts{.node = node.get(), .object = object.get(), .now = absl::Now()};
-  const absl::Duration steady = parts_.steady->Now();
   if (object != nullptr) {
     if (const auto done = CheckLife(here, machine, facts)) return *done;
   }
-  facts.pods = parts_.cluster->PodsOf(machine);
+  const Former former = FindFormer(machine, facts);
+  Outcome outcome = ReconcileLife(machine, facts, former.names);
+  if (!outcome.status.ok()) return outcome;
+  for (const auto& each : former.nodes) RETURN_IF_ERROR(Delete(*each));
+  outcome.again = std::min(outcome.again, former.again);
+  return outcome;
+}
 
+Outcome NodeReconciler::ReconcileLife(const std::string& machine, NodeFacts& facts,
+                                      const std::set<std::string>& former) {
+  const Node* node = facts.node;
+  const NodeObject* object = facts.object;
+  const absl::Duration steady = parts_.steady->Now();
+  facts.pods = parts_.cluster->PodsOf(machine, former);
   Memory memory = Recall(machine);
   memory.drain.Look(*node, facts.now, steady);
   Outcome outcome;
@@ -122,7 +133,7 @@ Outcome NodeReconciler::Reconcile(const std::string& machine) {
         return report.observation() == NodeReport::OBSERVATION_ACTIVE;
       });
   if (tells_work) memory.work_report_time = steady;
-  const MetadataState metadata = MetadataStateOf(*node, object.get());
+  const MetadataState metadata = MetadataStateOf(*node, object);
   if (std::exchange(memory.metadata, metadata) != metadata)
     parts_.metadata_turned(PoolOf(node->name()));
   // A v1 Node that is gone is written to no more.
@@ -131,7 +142,7 @@ Outcome NodeReconciler::Reconcile(const std::string& machine) {
   if (facts.pods.empty() && !node->observed().active())
     memory.work_report_time = -absl::InfiniteDuration();
   Remember(machine, std::move(memory));
-  RETURN_IF_ERROR(Confirm(*node, object.get(), plan));
+  RETURN_IF_ERROR(Confirm(facts, former, plan));
   if (!plan.reports.empty()) parts_.reporter->Report(machine, std::move(plan.reports));
   if (object == nullptr || !plan.writes()) return outcome;
   RETURN_IF_ERROR(Write(*node, *object, plan));
@@ -139,12 +150,13 @@ Outcome NodeReconciler::Reconcile(const std::string& machine) {
   return outcome;
 }
 
-absl::Status NodeReconciler::Confirm(const Node& node, const NodeObject* object,
+absl::Status NodeReconciler::Confirm(const NodeFacts& facts, const std::set<std::string>& former,
                                      const NodePlan& plan) {
   if (plan.reports.empty()) return absl::OkStatus();
-  const std::string& machine = node.machine();
-  if (object == nullptr) RETURN_IF_ERROR(ConfirmAbsent(node, parts_.cluster->NodeNameOf(machine)));
-  return SaysNoWork(node, object, plan) ? ConfirmNoWork(machine, object) : absl::OkStatus();
+  const Node& node = *facts.node;
+  if (facts.object == nullptr)
+    RETURN_IF_ERROR(ConfirmAbsent(node, parts_.cluster->NodeNameOf(node.machine())));
+  return SaysNoWork(node, facts.object, plan) ? ConfirmNoWork(facts, former) : absl::OkStatus();
 }
 
 absl::Status NodeReconciler::ConfirmAbsent(const Node& node, const std::string& name) {
@@ -180,15 +192,16 @@ absl::StatusOr<NodeLists::Machines> NodeReconciler::ListNodes(const std::string&
   return machines;
 }
 
-absl::Status NodeReconciler::ConfirmNoWork(const std::string& machine, const NodeObject* object) {
+absl::Status NodeReconciler::ConfirmNoWork(const NodeFacts& facts,
+                                           const std::set<std::string>& former) {
   bool work = false;
-  for (const std::string& name : parts_.cluster->NodeNamesOf(machine)) {
+  for (const std::string& name : parts_.cluster->NodeNamesOf(facts.node->machine(), former)) {
     const std::string selector = absl::StrCat("spec.nodeName=", name);
     RETURN_IF_ERROR(parts_.api
                         ->List(kPodsPath, {{"fieldSelector", selector}},
                                [&](const Json& pod) {
                                  parts_.cluster->pods().Put(pod);
-                                 work |= IsWorkOn(object, ReadPod(pod), absl::Now());
+                                 work |= IsWorkOn(facts.object, ReadPod(pod), absl::Now());
                                })
                         .status());
   }
@@ -223,6 +236,28 @@ std::optional<Outcome> NodeReconciler::CheckLife(const std::optional<std::string
   // What is known may be out of date.
   if (age > 0) return ReconcileUnknown(machine, &object, facts.node);
   return std::nullopt;
+}
+
+NodeReconciler::Former NodeReconciler::FindFormer(const std::string& machine,
+                                                  const NodeFacts& facts) const {
+  Former former;
+  for (const auto& object : parts_.cluster->NodesOf(machine)) {
+    if (facts.object == nullptr || object->name == facts.object->name) continue;
+    if (CompareLives(*facts.node, *object) >= 0 || IsTakenOver(*facts.node, *object)) continue;
+    switch (Judge(*object)) {
+      case History::Verdict::kWait:
+        former.again = kWatchIsLate;
+        break;
+      case History::Verdict::kKeep:
+        parts_.history->CountKept(kNodeKind);
+        break;
+      case History::Verdict::kObey:
+        former.names.insert(object->name);
+        if (!object->deleting) former.nodes.push_back(object);
+        break;
+    }
+  }
+  return former;
 }
 
 Outcome NodeReconciler::ReconcileUnknown(const std::string& machine, const NodeObject* object,

@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -75,6 +76,13 @@ class NodeReconciler {
     MetadataState metadata = MetadataState::kNone;
     DrainTimer drain = {};
   };
+  // v1 Nodes that an earlier life of the machine left beside the one that counts, and that may go.
+  struct Former {
+    std::vector<std::shared_ptr<const NodeObject>> nodes = {};
+    std::set<std::string> names = {};
+    // When to look again, as it is not known yet whether another may go; infinite: no need.
+    absl::Duration again = absl::InfiniteDuration();
+  };
 
   // `node`: of another life than the object, or null.
   Outcome ReconcileUnknown(const std::string& machine, const NodeObject* object,
@@ -85,17 +93,22 @@ class NodeReconciler {
   // is Muster's to doubt. `here`: the history that both were looked up in.
   std::optional<Outcome> CheckLife(const std::optional<std::string>& here,
                                    const std::string& machine, NodeFacts& facts);
+  // Those that are to be kept count like the machine's others.
+  Former FindFormer(const std::string& machine, const NodeFacts& facts) const;
+  // `former`: names of v1 Nodes whose Pods are none of this life's work.
+  Outcome ReconcileLife(const std::string& machine, NodeFacts& facts,
+                        const std::set<std::string>& former);
   // What is reported of a Node that is away, or drained, is looked up anew: what was last seen may
   // be out of date, and a machine is switched off because of it. ABORTED: it is otherwise. Whether
   // it is there under a name that nobody knows is asked once for many: that answer may be as old as
   // NodeLists::kStands.
-  absl::Status Confirm(const lifecycle::v1::Node& node, const NodeObject* object,
+  absl::Status Confirm(const NodeFacts& facts, const std::set<std::string>& former,
                        const NodePlan& plan);
   // `name`: of its v1 Node that was there last.
   absl::Status ConfirmAbsent(const lifecycle::v1::Node& node, const std::string& name);
   // Shows what it lists to the cluster's view.
   absl::StatusOr<NodeLists::Machines> ListNodes(const std::string& pool_uid);
-  absl::Status ConfirmNoWork(const std::string& machine, const NodeObject* object);
+  absl::Status ConfirmNoWork(const NodeFacts& facts, const std::set<std::string>& former);
   absl::Status Write(const lifecycle::v1::Node& node, const NodeObject& object,
                      const NodePlan& plan);
   absl::Status WriteMetadata(const NodeObject& object, const NodePlan& plan);

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "muster/lifecycle/v1/lifecycle_service.grpc.pb.h"
+#include "services/common/condition_names.h"
 #include "services/common/mutex.h"
 #include "services/kubernetes/core/names.h"
 #include "services/kubernetes/core/test_node_plan.h"
@@ -64,11 +65,7 @@ class NodeNamesTest : public ReconcilerTestBase {
     Serve({&lifecycle_});
     ReconcileNodes();
     for (const char* name : {"old", "new"}) cluster_.nodes().Put(Register(name));
-    const auto left = api_->Patch(kubernetes::PatchType::kMerge,
-                                  absl::StrCat(kubernetes::kNodesPath, "/old/status"),
-                                  {{"status", {{"conditions", Ready("Unknown")}}}});
-    EXPECT_TRUE(left.ok()) << left.status();
-    cluster_.nodes().Put(*left);
+    ChangeOld("/status", {{"status", {{"conditions", Ready("Unknown")}}}});
   }
   ~NodeNamesTest() override { Stop(); }
 
@@ -79,6 +76,23 @@ class NodeNamesTest : public ReconcilerTestBase {
     told.mutable_node()->mutable_observed()->set_active(true);
     machine_ = told.node().machine();
     known_.Take(told, absl::Now());
+  }
+  // `old` was left by an earlier life of the machine, in which it was told to go. Its kubelet posted
+  // there last at that time.
+  void EndOld(const std::string& heartbeat_time = "2025-05-30T17:35:00Z") {
+    Json conditions = Ready("Unknown");
+    conditions[0]["lastHeartbeatTime"] = heartbeat_time;
+    conditions.push_back({{"type", condition::kNodeRemoval}, {"status", "True"}});
+    ChangeOld("/status", {{"status", {{"conditions", conditions}}}});
+    const Json life = {{kubernetes::kLifeAnnotation, "2025-05-30T17:35:59.999999Z"}};
+    ChangeOld("", {{"metadata", {{"annotations", life}}}});
+  }
+  // As one that Muster knew it may go.
+  void LetOldGo() { history_.See("h", cluster_.nodes().Find("old")->uid); }
+  bool IsThere(const std::string& node) {
+    const auto found = api_->Get(absl::StrCat(kubernetes::kNodesPath, "/", node));
+    EXPECT_TRUE(found.ok() || absl::IsNotFound(found.status())) << found.status();
+    return found.ok();
   }
   // Of which no view knows yet.
   Json CreatePod(const std::string& node) {
@@ -106,6 +120,12 @@ class NodeNamesTest : public ReconcilerTestBase {
  private:
   static Json Ready(const std::string& status) {
     return Json::array({{{"type", "Ready"}, {"status", status}}});
+  }
+  void ChangeOld(const std::string& part, const Json& patch) {
+    const auto changed = api_->Patch(kubernetes::PatchType::kMerge,
+                                     absl::StrCat(kubernetes::kNodesPath, "/old", part), patch);
+    EXPECT_TRUE(changed.ok()) << changed.status();
+    cluster_.nodes().Put(*changed);
   }
   Json Register(const std::string& name) {
     const auto made =
@@ -142,6 +162,39 @@ TEST_F(NodeNamesTest, WhetherItIsDrainedIsLookedUpByAllOfItsNames) {
   CreatePod("old");
   EXPECT_TRUE(absl::IsAborted(Reconcile()));
   EXPECT_THAT(lifecycle_.reported(), IsEmpty());
+}
+
+TEST_F(NodeNamesTest, WhatAnEarlierLifeLeftGoesAndItsPodsAreNoWork) {
+  EndOld();
+  LetOldGo();
+  Know(Node::STATE_DRAINING);
+  cluster_.pods().Put(CreatePod("old"));
+  EXPECT_TRUE(Reconcile().ok());
+  EXPECT_THAT(AwaitReports(),
+              AllOf(Contains(kubernetes::kDrained), Not(Contains(kubernetes::kActive))));
+  EXPECT_FALSE(IsThere("old"));
+  EXPECT_TRUE(IsThere("new"));
+}
+
+// In a history that is not accepted what Muster says of lives proves nothing.
+TEST_F(NodeNamesTest, WhatAnEarlierLifeLeftCountsWhileItIsKept) {
+  EndOld();
+  Know(Node::STATE_DRAINING);
+  cluster_.pods().Put(CreatePod("old"));
+  EXPECT_TRUE(Reconcile().ok());
+  EXPECT_THAT(AwaitReports(), SaysThatItWorks());
+  EXPECT_TRUE(IsThere("old"));
+}
+
+// A kubelet of this life has posted there: it may run what is there.
+TEST_F(NodeNamesTest, WhatThisLifeTookOverStaysAndItsPodsAreWork) {
+  EndOld("2025-05-31T00:00:00Z");
+  LetOldGo();
+  Know(Node::STATE_PRODUCTION);
+  cluster_.pods().Put(CreatePod("old"));
+  EXPECT_TRUE(Reconcile().ok());
+  EXPECT_THAT(AwaitReports(), SaysThatItWorks());
+  EXPECT_TRUE(IsThere("old"));
 }
 
 }  // namespace
