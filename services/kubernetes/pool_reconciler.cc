@@ -6,8 +6,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "services/common/condition_names.h"
-#include "services/common/error.h"
 #include "services/common/log.h"
 #include "services/common/request_id.h"
 #include "services/common/status_macros.h"
@@ -15,14 +13,12 @@
 #include "services/kubernetes/core/names.h"
 #include "services/kubernetes/core/node_metadata.h"
 #include "services/kubernetes/core/node_plan.h"
-#include "services/kubernetes/core/refusal.h"
 #include "services/kubernetes/core/text.h"
 
 namespace muster::kubernetes {
 namespace {
 
 using lifecycle::v1::NodePool;
-using lifecycle::v1::NodeReport;
 
 constexpr char kPoolKind[] = "node_pool";
 
@@ -273,108 +269,6 @@ absl::Status PoolReconciler::PatchAnnotation(const NodePoolObject& object, const
   if (absl::IsInvalidArgument(written.status()))
     return absl::AbortedError(written.status().message());
   return written.status();
-}
-
-namespace {
-
-// Why the catalogue has nothing for the pool as of that generation; nullopt: it has, or that is not told yet.
-std::optional<std::string> WhyInvalid(const lifecycle::v1::NodePool& pool, int64_t generation) {
-  for (const lifecycle::v1::Condition& condition : pool.status().conditions()) {
-    if (condition.type() == condition::kValidated && condition.reason() == reason::kInvalid &&
-        condition.observed_generation() >= generation)
-      return condition.message();
-  }
-  return std::nullopt;
-}
-
-// The order that stands on the object, whatever it comes to; of two the promotion.
-OrderStep StandingOrder(const NodePoolObject& object) {
-  const bool promotes = object.promote.has_value();
-  return {.annotation = promotes ? kPromoteAnnotation : kRollbackAnnotation,
-          .value = promotes ? *object.promote : *object.rollback};
-}
-
-}  // namespace
-
-absl::Status PoolReconciler::RefuseOrder(const NodePoolObject& object, const OrderStep& step,
-                                         absl::string_view why) {
-  RETURN_IF_ERROR(PatchAnnotation(object, RemovalOf(step, object)));
-  parts_.events->Tell(object, "Warning",
-                      step.annotation == kPromoteAnnotation ? "CWNodePoolNoPendingConfiguration"
-                                                            : "CWNodePoolNodeConfigRollbackFailed",
-                      absl::StrCat(step.annotation, ": ", why));
-  return absl::OkStatus();
-}
-
-absl::Status PoolReconciler::RefuseOrders(const NodePoolObject& object,
-                                          const std::optional<Refusal>& refusal, bool& more) {
-  // What configuration has plays no part in whether it is an order at all.
-  const OrderStep step = NextOrder(object, {});
-  if (step.kind == OrderStep::Kind::kNonsense) return TakeStep(object, step, "", more);
-  const bool waits = !refusal || !refusal->ends_orders();
-  if (step.kind == OrderStep::Kind::kNone || waits) return absl::OkStatus();
-  more = object.promote && object.rollback;
-  return RefuseOrder(object, StandingOrder(object),
-                     absl::StrCat("The spec was refused: ", refusal->message));
-}
-
-absl::Status PoolReconciler::CarryOutOrder(const NodePoolObject& object, const Pool& pool,
-                                           bool& more) {
-  if (!object.promote && !object.rollback) return absl::OkStatus();
-  const Memory memory = Recall(object);
-  // What would be pending with a spec that nobody took is not known.
-  const bool of_spec = object.promote == "pending" && !object.rollback;
-  if (memory.refusal && of_spec) return RefuseOrders(object, memory.refusal, more);
-  const auto found = parts_.muster->GetConfiguration(object.uid);
-  // Lifecycle has not told configuration of the pool yet, or not of the spec that came with the order.
-  const bool untold = found.ok() ? found->generation() < memory.muster_generation
-                                 : absl::IsNotFound(found.status());
-  if (untold) {
-    const std::optional<std::string> invalid = WhyInvalid(*pool, memory.muster_generation);
-    if (!invalid) return absl::UnavailableError("configuration does not know the pool's spec yet");
-    // All else is of the configurations that it had with earlier specs.
-    if (!found.ok() || of_spec) {
-      more = true;  // the other one may be there, too
-      return RefuseOrder(object, StandingOrder(object),
-                         absl::StrCat(found.ok() ? "Configuration has not taken this spec: "
-                                                 : "The pool has no configuration: ",
-                                      *invalid));
-    }
-  }
-  RETURN_IF_ERROR(found.status());
-  return TakeStep(object, NextOrder(object, *found), memory.order_id, more);
-}
-
-absl::Status PoolReconciler::TakeStep(const NodePoolObject& object, const OrderStep& step,
-                                      const std::string& id, bool& more) {
-  absl::Status asked;
-  switch (step.kind) {
-    case OrderStep::Kind::kNone:
-      return absl::OkStatus();
-    case OrderStep::Kind::kReplace:
-      more = true;
-      return PatchAnnotation(object, ReplaceAnnotation(step.annotation, step.value, step.profile));
-    case OrderStep::Kind::kConflict:
-      asked = parts_.muster->Promote(object.uid, *object.promote, *object.rollback, id);
-      break;
-    case OrderStep::Kind::kNonsense:
-      more = true;  // the other one may be meant
-      asked = absl::InvalidArgumentError("is empty: it asks for nothing.");
-      break;
-    case OrderStep::Kind::kPromote:
-      asked = parts_.muster->Promote(object.uid, step.profile, "", id);
-      break;
-    case OrderStep::Kind::kRollback:
-      asked = parts_.muster->Rollback(object.uid, step.profile, id);
-      break;
-    case OrderStep::Kind::kRemove:
-      break;
-  }
-  // What does not fit the pool's state Muster has told by an event; what is no order at all not.
-  const bool nonsense = absl::IsInvalidArgument(asked);
-  if (!asked.ok() && !nonsense && !absl::IsFailedPrecondition(asked)) return asked;
-  if (nonsense) return RefuseOrder(object, step, FaultsOf(asked));
-  return PatchAnnotation(object, RemovalOf(step, object));
 }
 
 void PoolReconciler::CountNodes(const std::string& pool_uid, StatusFacts& facts) const {
