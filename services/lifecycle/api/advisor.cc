@@ -137,12 +137,18 @@ Snapshot Advisor::Complete(Snapshot snapshot, absl::Time deadline) const {
   return std::move(pass.snapshot);
 }
 
+v1::NodePoolPreview::Capacity Advisor::AskPlaces(const Pool& pool, int64_t nodes,
+                                                 absl::Time deadline) const {
+  const std::optional<TypeFacts> type = catalogue_->Type(pool.spec.instance_type);
+  return what_if_.AskPlaces(pool, nodes, type ? type->nodes_per_rack : 0, TimeoutOf(deadline));
+}
+
 std::optional<Grantable> Advisor::GrantableNow(const DryRun& dry_run,
                                                const PeerReply<HoldingFacts>& holding,
                                                absl::Time deadline) const {
   const Pool& pool = dry_run.after;
   if (!pool.spec.autoscaling || pool.deleting() || !holding.here()) return std::nullopt;
-  const v1::NodePoolPreview::Capacity places = what_if_.AskPlaces(pool, 1, TimeoutOf(deadline));
+  const v1::NodePoolPreview::Capacity places = AskPlaces(pool, 1, deadline);
   if (!places.problem().empty()) return lifecycle::GrantableOf(holding.value, std::nullopt);
   const int64_t own = std::count_if(
       dry_run.nodes.begin(), dry_run.nodes.end(),
@@ -163,8 +169,7 @@ v1::NodePoolPreview Advisor::PreviewNow(const DryRun& dry_run, absl::Time deadli
   *out.mutable_quota() = what_if_.AskQuota(dry_run.after, told.charge, TimeoutOf(deadline));
   out.mutable_quota()->set_delta(told.charge_delta);
   if (told.more_nodes > 0) {
-    *out.mutable_capacity() =
-        what_if_.AskPlaces(dry_run.after, told.more_nodes, TimeoutOf(deadline));
+    *out.mutable_capacity() = AskPlaces(dry_run.after, told.more_nodes, deadline);
     TellClaim(told, *out.mutable_capacity());
   }
   for (const std::string& machine : told.victims) out.add_victims(machine);

@@ -44,6 +44,9 @@ class Advisor {
   // Fills in what a pool's next pass sees besides its rows; the other services say what they would
   // answer.
   Snapshot Complete(Snapshot snapshot, absl::Time deadline) const;
+  // What there is for so many more Nodes of a pool.
+  v1::NodePoolPreview::Capacity AskPlaces(const Pool& pool, int64_t nodes,
+                                          absl::Time deadline) const;
   // Of an autoscaled pool whose holding quota answered so; nullopt: of another, or not known.
   std::optional<Grantable> GrantableNow(const DryRun& dry_run,
                                         const PeerReply<HoldingFacts>& holding,

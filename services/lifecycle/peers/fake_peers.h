@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -250,10 +251,22 @@ class FakeCapacity final : public capacity::v1::CapacityService::Service {
     Decide(*request, copy, next_machine, *response);
     return grpc::Status::OK;
   }
-  // What is free anywhere is not played.
-  grpc::Status FindPlacements(grpc::ServerContext*, const capacity::v1::FindPlacementsRequest*,
-                              capacity::v1::FindPlacementsResponse*) override {
-    return NobodyThere();
+  // So many machines are free, of a type that is granted in racks of so many; 0: not by racks.
+  void SetFree(int64_t free, int32_t nodes_per_rack = 0) {
+    MutexLock lock(mutex_);
+    free_ = free;
+    nodes_per_rack_ = nodes_per_rack;
+  }
+  // What is free anywhere is not told before it was set.
+  grpc::Status FindPlacements(grpc::ServerContext*,
+                              const capacity::v1::FindPlacementsRequest* request,
+                              capacity::v1::FindPlacementsResponse* response) override {
+    MutexLock lock(mutex_);
+    if (!free_) return NobodyThere();
+    if (nodes_per_rack_ > 0 && request->requests(0).nodes() % nodes_per_rack_ != 0)
+      return {grpc::StatusCode::INVALID_ARGUMENT, "no whole racks"};
+    response->add_zones()->add_placements()->set_free(*free_);
+    return grpc::Status::OK;
   }
   // So many machines are being reclaimed for every claim.
   void SetReclaimed(int64_t nodes) {
@@ -363,6 +376,8 @@ class FakeCapacity final : public capacity::v1::CapacityService::Service {
   Claims claims_ MUSTER_GUARDED_BY(mutex_);
   int64_t most_ MUSTER_GUARDED_BY(mutex_) = 1'000'000;
   int64_t reclaimed_ MUSTER_GUARDED_BY(mutex_) = 0;
+  std::optional<int64_t> free_ MUSTER_GUARDED_BY(mutex_);
+  int32_t nodes_per_rack_ MUSTER_GUARDED_BY(mutex_) = 0;
   capacity::v1::Claim::Reason reason_ MUSTER_GUARDED_BY(mutex_) = {};
 };
 

@@ -197,7 +197,7 @@ TEST_F(PeerClientTest, WhereAServiceIsIsLoggedOnceAnOutageAndNotTold) {
   EXPECT_THAT(lines, SizeIs(2)) << "another outage";
 
   const WhatIfClient client(peers_.channels());
-  EXPECT_EQ(client.AskPlaces(*Passes()[0].snapshot.pool, 1, kLong).problem(),
+  EXPECT_EQ(client.AskPlaces(*Passes()[0].snapshot.pool, 1, 0, kLong).problem(),
             "Capacity does not answer.");
   EXPECT_THAT(lines.back(), HasSubstr("ipv4:10.0.0.2"));
 }
@@ -214,11 +214,24 @@ TEST_F(PeerClientTest, WhoAsksForCallersLogsAnOutageOnce) {
     std::vector<PoolPass> passes = Passes();
     asked.Check(absl::MakeSpan(passes), kLong);
     EXPECT_EQ(passes[0].snapshot.answers.holding.error, "It does not answer.");
-    EXPECT_EQ(what_if.AskPlaces(*passes[0].snapshot.pool, 1, kLong).problem(),
+    EXPECT_EQ(what_if.AskPlaces(*passes[0].snapshot.pool, 1, 0, kLong).problem(),
               "Capacity does not answer.");
   }
   EXPECT_THAT(lines, UnorderedElementsAre(HasSubstr(R"("service":"quota")"),
                                           HasSubstr(R"("service":"capacity")")));
+}
+
+// A rack that a pool has begun may lack any number of Nodes.
+TEST_F(PeerClientTest, PlacesOfATypeInRacksAreAskedForInWholeOnes) {
+  peers_.capacity.SetFree(36, 18);
+  const WhatIfClient client(peers_.channels());
+  for (const int64_t nodes : {1, 9, 18, 27}) {
+    SCOPED_TRACE(nodes);
+    const auto told = client.AskPlaces(*Passes()[0].snapshot.pool, nodes, 18, kLong);
+    EXPECT_EQ(told.problem(), "");
+    EXPECT_EQ(told.nodes(), nodes);
+    EXPECT_EQ(told.free_nodes(), 36);
+  }
 }
 
 TEST_F(PeerClientTest, WhatIsReclaimedForAPoolIsToldByCapacity) {

@@ -14,6 +14,12 @@ namespace {
 namespace qv1 = quota::v1;
 namespace cv1 = capacity::v1;
 
+// A pool may lack a part of a rack that it has begun, and capacity is asked for whole ones alone.
+int64_t InWholeRacks(int64_t nodes, int32_t nodes_per_rack) {
+  if (nodes_per_rack <= 0) return nodes;
+  return (nodes + nodes_per_rack - 1) / nodes_per_rack * nodes_per_rack;
+}
+
 qv1::CheckQuotaRequest QuestionOf(const Pool& pool, int64_t charge) {
   qv1::CheckQuotaRequest request;
   *request.add_holdings() = RequestOf(pool, HoldingAsk{charge, 0, false});
@@ -91,13 +97,14 @@ void WhatIfClient::AskQuota(const Pool& pool, int64_t charge, absl::Duration tim
 }
 
 v1::NodePoolPreview::Capacity WhatIfClient::AskPlaces(const Pool& pool, int64_t nodes,
+                                                      int32_t nodes_per_rack,
                                                       absl::Duration timeout) const {
   v1::NodePoolPreview::Capacity out;
   out.set_nodes(nodes);
   cv1::FindPlacementsRequest request;
   request.add_zones(pool.zone);
   request.add_requests()->set_instance_type(pool.spec.instance_type);
-  request.mutable_requests(0)->set_nodes(nodes);
+  request.mutable_requests(0)->set_nodes(InWholeRacks(nodes, nodes_per_rack));
   request.mutable_requests(0)->set_compute_class(ComputeClassOf(pool));
   const auto response =
       rpc::Call(timeout, *capacity_, &cv1::CapacityService::Stub::FindPlacements, request);

@@ -32,7 +32,8 @@ class WhatIfClient {
   using Told = absl::AnyInvocable<void(v1::NodePoolPreview::Quota)>;
   void AskQuota(const Pool& pool, int64_t charge, absl::Duration timeout, Told then) const;
   // What there is for so many more Nodes of a pool, whoever waits for it; no place is told.
-  v1::NodePoolPreview::Capacity AskPlaces(const Pool& pool, int64_t nodes,
+  // `nodes_per_rack`: of its type, 0: not granted by racks.
+  v1::NodePoolPreview::Capacity AskPlaces(const Pool& pool, int64_t nodes, int32_t nodes_per_rack,
                                           absl::Duration timeout) const;
   // What is being reclaimed from spot for a pool's claim; nothing as well when it is not told.
   ReclaimedFor AskReclaimed(const std::string& pool_uid, absl::Duration timeout) const;
