@@ -84,6 +84,13 @@ RolloutProgress WithoutReconfiguration(const NodePool& pool, const std::string& 
               is_known ? said->message() : "the server has not looked at its last generation yet")};
 }
 
+// What a halted reconfiguration goes on by: it cannot be resumed into what may not boot.
+std::string WayOn(const NodePool& pool, const std::string& label) {
+  if (!IsDisabled(pool)) return absl::StrCat("musterctl rollout resume ", label, " goes on");
+  return absl::StrCat("musterctl enable revision ", label, " ", pool.status().node_profile(),
+                      " lets it be booted again, musterctl rollout undo ", label, " leaves it");
+}
+
 RolloutProgress ProgressOf(const NodePool& pool, const std::string& label) {
   const Reconfiguration& reconfiguration = pool.reconfiguration();
   const std::string which = absl::StrCat("reconfiguration ", reconfiguration.number());
@@ -99,7 +106,7 @@ RolloutProgress ProgressOf(const NodePool& pool, const std::string& label) {
       return {waiting, true,
               absl::FailedPreconditionError(
                   absl::StrCat(which, " of ", label, " is halted: ", reconfiguration.halt_reason(),
-                               "; musterctl rollout resume ", label, " goes on"))};
+                               "; ", WayOn(pool, label)))};
     case Reconfiguration::STATE_DONE: {
       const RolloutProgress of_all = WithoutReconfiguration(pool, label);
       const bool is_of_some =

@@ -7,9 +7,11 @@
 namespace muster::musterctl {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 class RolloutTest : public CommandsTest {
@@ -79,6 +81,13 @@ TEST_F(RolloutTest, StatusWaitsUntilItIsOver) {
   EXPECT_EQ(RunLine({"rollout", "status", "np/train"}), kFailed);
   EXPECT_THAT(err(),
               HasSubstr("is halted: 2 boots failed; musterctl rollout resume nodepool/train"));
+  // It is not resumed into what may not boot.
+  halted.mutable_status()->mutable_node_configuration_revisions(1)->set_disabled(true);
+  api_.pools = {halted};
+  EXPECT_EQ(RunLine({"rollout", "status", "np/train"}), kFailed);
+  EXPECT_THAT(err(), AllOf(HasSubstr("musterctl enable revision nodepool/train np-0123456789ab "),
+                           HasSubstr("musterctl rollout undo nodepool/train"),
+                           Not(HasSubstr("rollout resume"))));
   api_.pools = {In(Reconfiguration::STATE_CANCELLED, 1, 2)};
   EXPECT_EQ(RunLine({"rollout", "status", "np/train"}), kFailed);
   EXPECT_EQ(
