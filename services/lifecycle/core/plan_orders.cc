@@ -99,6 +99,14 @@ void Follow(const PlanFacts& facts, Draft& draft, Node& node) {
   if (node.orders.drain_time != kNever && IsUp(node.state)) Drain(facts, draft, node);
 }
 
+// One that is on its way up; a plan to come drains it.
+void DeferDrain(const PlanFacts& facts, Draft& draft, const Node& node) {
+  if (node.orders.drain_time == kNever || !Stays(node.state) || facts.pool.deleting()) return;
+  draft.AddDefer(DeferReason::kWaitsForReboot, node.name,
+                 absl::StrCat("Node ", node.machine, " is drained once it is up."),
+                 BootsUntil(facts, node));
+}
+
 }  // namespace
 
 std::string ProfileToReboot(const PlanFacts& facts, const Node& node) {
@@ -112,7 +120,12 @@ std::string ProfileToReboot(const PlanFacts& facts, const Node& node) {
 void FollowOrders(const PlanFacts& facts, Draft& draft) {
   for (const bool forced : {true, false}) {
     for (auto& [name, node] : draft.nodes) {
-      if (IsUp(node.state) && IsForced(node.orders) == forced) Follow(facts, draft, node);
+      if (IsForced(node.orders) != forced) continue;
+      if (IsUp(node.state)) {
+        Follow(facts, draft, node);
+      } else {
+        DeferDrain(facts, draft, node);
+      }
     }
   }
 }

@@ -32,6 +32,9 @@ struct BootTimeouts {
   std::vector<std::string> reboots = {};  // machines whose reconfigure reboot was given up
   int64_t late = 0;                       // Nodes that would be given up, were those not too many
 };
+// When a Node on its way up has booted or is given up at the latest; kNever: it was not told to boot, or is overdue and given up as
+// soon as the limit of those allows.
+absl::Time BootsUntil(const PlanFacts& facts, const Node& node);
 BootTimeouts TimeOutBoots(const PlanFacts& facts, Draft& draft);
 // Nodes that were assigned while no profile was known, or while they were too many.
 void OrderBoots(const PlanFacts& facts, Draft& draft);

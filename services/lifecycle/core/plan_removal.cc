@@ -17,13 +17,10 @@ namespace {
 void DeferRemoval(const PlanFacts& facts, Draft& draft, const DelayedRemoval& delayed) {
   const Node& node = *delayed.node;
   switch (delayed.why) {
-    case DelayedRemoval::Why::kReboots: {
-      // One that is overdue is given up as soon as the limit of those allows.
-      const absl::Time until = node.desired.phase_time + facts.policy.boot_deadline;
+    case DelayedRemoval::Why::kReboots:
       return draft.AddDefer(DeferReason::kWaitsForReboot, node.name,
                             absl::StrCat("Node ", node.machine, " goes once its reboot is over."),
-                            facts.now < until ? until : kNever);
-    }
+                            BootsUntil(facts, node));
     case DelayedRemoval::Why::kWorks:
       return;  // told of all of them at once
     case DelayedRemoval::Why::kProtected:

@@ -193,6 +193,12 @@ void AbortBrokenBoots(const PlanFacts& facts, Draft& draft) {
   }
 }
 
+absl::Time BootsUntil(const PlanFacts& facts, const Node& node) {
+  if (node.desired.phase != Phase::kRunning) return kNever;
+  const absl::Time until = node.desired.phase_time + facts.policy.boot_deadline;
+  return facts.now < until ? until : kNever;
+}
+
 BootTimeouts TimeOutBoots(const PlanFacts& facts, Draft& draft) {
   BootTimeouts out;
   draft.MoveDue(draft.quiet.due());

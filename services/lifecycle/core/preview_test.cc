@@ -234,6 +234,33 @@ TEST(Preview, OfAnOrderToANodeIsWhatThenHappens) {
     EXPECT_GT(seen[kind], 3) << kind;
 }
 
+// An order is taken of a Node that is on its way up, and waits for that, also one by force.
+TEST(Preview, OfADrainOfANodeThatBoots) {
+  for (const bool force : {false, true}) {
+    SCOPED_TRACE(force);
+    World world;
+    world.Create(1);
+    ASSERT_TRUE(world.Converge());
+    world.StopClock();
+    world.stuck = {"g101"};
+    world.Resize(2);
+    world.Drive();
+    const OrderNode drain{
+        .name = NodeName(kSimPool, "g101"), .verb = OrderNode::Verb::kDrain, .force = force};
+    const NodePreview told = world.RehearseNode(drain);
+    ASSERT_EQ(told.obstacles.size(), 1);
+    EXPECT_EQ(told.obstacles[0].reason, "WAITS_FOR_REBOOT");
+    EXPECT_EQ(told.obstacles[0].message, "Node g101 is drained once it is up.");
+    EXPECT_EQ(told.obstacles[0].latest,
+              world.node("g101")->desired.phase_time + world.policy.boot_deadline);
+    EXPECT_FALSE(told.node.desired.drain);
+    world.Must(drain);
+    world.stuck.clear();
+    world.Drive();
+    EXPECT_TRUE(world.node("g101")->desired.drain);
+  }
+}
+
 TEST(Preview, OfAnOrderToANodeWhereNobodyReconciles) {
   World world;
   world.Create(1);
