@@ -323,7 +323,7 @@ class Explainer {
     if (node.state == NodeState::kPreparedForTerminate)
       return Expected(node.desired.phase_time + kTerminationGrace);
     if (node.preempt_time != kNever)
-      return Expected(node.preempt_time + snapshot_.policy.preemption_end);
+      return Expected(node.preempt_time + snapshot_.policy.preemption_end + kTerminationGrace);
     return Expected(node.desired.drain_deadline + kTerminationGrace);
   }
 

@@ -69,6 +69,17 @@ TEST(Obstacles, EachNamesWhoMustActAndByWhen) {
   }
 }
 
+// At the end of its notice a preempted Node is only told to go: its agent then has its time.
+TEST(Obstacles, WhatIsPreemptedIsNotPromisedToBeGoneTooEarly) {
+  const Sim sim = Cases().at("PREEMPTING").make();
+  const absl::Time gone =
+      sim->node("g100")->preempt_time + sim->policy.preemption_end + kTerminationGrace;
+  const Snapshot snapshot = sim->Look();
+  EXPECT_THAT(Explain(snapshot, Plan(snapshot)),
+              ::testing::Contains(::testing::AllOf(::testing::Field(&Obstacle::reason, "LEAVING"),
+                                                   ::testing::Field(&Obstacle::latest, gone))));
+}
+
 // Whoever waits is not told of a time that is over.
 TEST(Obstacles, WhatIsOverdueHasNoTime) {
   const Policy policy;
@@ -82,7 +93,7 @@ TEST(Obstacles, WhatIsOverdueHasNoTime) {
       {"CONFIGURATION_WAITS", policy.boot_deadline, "CONFIGURATION_WAITS"},
       {"AGENT_SILENT", kTerminationGrace, "LEAVING"},
       {"REMOVAL_FAILED", kTerminationGrace, "LEAVING"},
-      {"PREEMPTING", policy.preemption_end, "LEAVING"},
+      {"PREEMPTING", policy.preemption_end + kTerminationGrace, "LEAVING"},
   };
   for (const auto& [made_as, later, reason] : cases) {
     SCOPED_TRACE(made_as);
