@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "services/lifecycle/core/budget.h"
 #include "services/lifecycle/core/node_machine.h"
-#include "services/lifecycle/core/render.h"
+#include "services/lifecycle/core/render_parts.h"
 #include "services/lifecycle/core/text.h"
 
 namespace muster::lifecycle {
@@ -103,7 +103,8 @@ class Explainer {
   }
 
   void Catalogue() {
-    if (catalogue_check_.validity == Validity::kInvalid) {
+    // What is deleted goes, whatever it is.
+    if (catalogue_check_.validity == Validity::kInvalid && !pool_.deleting()) {
       Add(ObstacleReason::kInvalidSpec, catalogue_check_.message, WhoMadeItInvalid());
     }
     if (catalogue_check_.validity == Validity::kUnknown) {
@@ -135,6 +136,12 @@ class Explainer {
     if (!pool_.deleting()) Add(ObstacleReason::kPoolReleased, ReleasedText(service), Actor::kUser);
   }
 
+  // Of a quota that is used up: what the pool holds and gives back needs none.
+  bool AsksForMoreThanThereIs(const HoldingFacts& answer) const {
+    return pool_.wanted_nodes() > answer.nodes ||
+           VerdictOfTarget(pool_, answer) == HoldingFacts::Verdict::kOver;
+  }
+
   void Quota() {
     const PeerReply<HoldingFacts>& holding = answers().holding;
     if (holding.released()) {
@@ -143,9 +150,9 @@ class Explainer {
       Add(ObstacleReason::kQuotaOutOfReach,
           absl::StrCat("Quota could not be asked", BecauseText(holding.error)), Actor::kOperator);
     }
-    if (!holding.here()) return;
+    if (!holding.here() || pool_.deleting()) return;
     const HoldingFacts& answer = holding.value;
-    if (answer.verdict == HoldingFacts::Verdict::kOver) {
+    if (answer.verdict == HoldingFacts::Verdict::kOver && AsksForMoreThanThereIs(answer)) {
       Add(ObstacleReason::kOverQuota,
           absl::StrCat(
               "The quota of ", Where(), " is ", CountText(answer.limit, "Node"), ", ", answer.held,

@@ -69,6 +69,41 @@ TEST(Obstacles, EachNamesWhoMustActAndByWhen) {
   }
 }
 
+// Nobody is sent after what a pool does not need in order to become smaller.
+TEST(Obstacles, WhatIsDeletedNeedsNeitherQuotaNorAValidSpec) {
+  const auto deleted = [](const std::function<void(Simulation&)>& act) {
+    const Sim sim = Live(3);
+    for (const std::string& machine : sim->NodeMachines()) {
+      sim->SetActive(machine, true);
+      sim->blocked_by[machine] = "default/web-pdb";
+    }
+    act(*sim);
+    sim->Delete();
+    EXPECT_TRUE(sim->Converge());
+    EXPECT_FALSE(sim->NodeMachines().empty());
+    return sim->Obstacles();
+  };
+  const std::vector<std::string> wanted = deleted([](Simulation&) {});
+  EXPECT_THAT(wanted, ::testing::Contains("DRAIN_BLOCKED"));
+  EXPECT_EQ(deleted([](Simulation& sim) { sim.quota_not_set = true; }), wanted);
+  EXPECT_EQ(deleted([](Simulation& sim) { sim.limit = 1; }), wanted);
+  EXPECT_EQ(deleted([](Simulation& sim) { sim.catalogue.offered = false; }), wanted);
+}
+
+TEST(Obstacles, WhatShrinksBelowItsQuotaIsNotOverIt) {
+  const Sim sim = Live(12);
+  for (const std::string& machine : sim->NodeMachines()) sim->SetActive(machine, true);
+  sim->Resize(5);
+  sim->limit = 10;
+  ASSERT_TRUE(sim->Converge());
+  EXPECT_THAT(sim->Says("Quota"), ::testing::StartsWith("True/Under"));
+  EXPECT_THAT(sim->Obstacles(), ::testing::ElementsAre("WAITS_UNTIL_IDLE"));
+  sim->limit = 4;
+  ASSERT_TRUE(sim->Converge());
+  EXPECT_THAT(sim->Says("Quota"), ::testing::StartsWith("False/Over"));
+  EXPECT_THAT(sim->Obstacles(), ::testing::Contains("OVER_QUOTA"));
+}
+
 // At the end of its notice a preempted Node is only told to go: its agent then has its time.
 TEST(Obstacles, WhatIsPreemptedIsNotPromisedToBeGoneTooEarly) {
   const Sim sim = Cases().at("PREEMPTING").make();

@@ -32,6 +32,15 @@ NodeCounts CountNodes(const PlannedState& planned) {
   return counts;
 }
 
+HoldingFacts::Verdict VerdictOfTarget(const Pool& pool, const HoldingFacts& holding) {
+  const int64_t room = holding.limit - (holding.held - holding.nodes);
+  // What is held beside the target comes early, or is on its way out.
+  const bool beside = pool.account.prefill_nodes > 0 || holding.nodes > pool.target_nodes();
+  const bool fits = !pool.deleting() && beside && pool.target_nodes() <= room;
+  const bool over = holding.verdict == HoldingFacts::Verdict::kOver;
+  return over && fits ? HoldingFacts::Verdict::kUnder : holding.verdict;
+}
+
 namespace {
 
 // The condition as it was; one that nothing is known of yet stays away.
@@ -142,16 +151,6 @@ void RenderCapacity(std::vector<Condition>& out, const Snapshot& snapshot, const
     return;
   }
   out.push_back(CapacityOf(snapshot, claim.value, demand.claim.value_or(ClaimAsk{})));
-}
-
-// Of the target alone: there may be no room for replacements that come early, and yet for that.
-HoldingFacts::Verdict VerdictOfTarget(const Pool& pool, const HoldingFacts& holding) {
-  const int64_t room = holding.limit - (holding.held - holding.nodes);
-  // What is held beside the target comes early, or is on its way out.
-  const bool beside = pool.account.prefill_nodes > 0 || holding.nodes > pool.target_nodes();
-  const bool fits = !pool.deleting() && beside && pool.target_nodes() <= room;
-  const bool over = holding.verdict == HoldingFacts::Verdict::kOver;
-  return over && fits ? HoldingFacts::Verdict::kUnder : holding.verdict;
 }
 
 void RenderQuota(std::vector<Condition>& out, const Snapshot& snapshot) {

@@ -8,7 +8,7 @@
 #include "services/lifecycle/core/snapshot.h"
 #include "services/lifecycle/core/types.h"
 
-// What the files that render a pool's status share.
+// What the files that render a pool's status, and explain it, share.
 namespace muster::lifecycle {
 
 // As `2 of 3 Nodes`.
@@ -23,6 +23,9 @@ struct NodeCounts {
 };
 
 NodeCounts CountNodes(const PlannedState& planned);
+
+// Of the target alone: there may be no room for replacements that come early, and yet for that.
+HoldingFacts::Verdict VerdictOfTarget(const Pool& pool, const HoldingFacts& holding);
 
 // --- render_configuration.cc: what the Nodes boot, and what they should ---
 // All of the status but its conditions.
