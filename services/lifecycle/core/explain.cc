@@ -167,6 +167,11 @@ class Explainer {
     }
   }
 
+  // Of so many machines, where their number is not why.
+  std::string TooFew(int64_t machines) const {
+    return machines < answers().claim.value.nodes ? "" : TooFewText(snapshot_.catalogue);
+  }
+
   void Capacity() {
     const PeerReply<ClaimFacts>& claim = answers().claim;
     if (claim.released()) {
@@ -188,15 +193,17 @@ class Explainer {
         return Add(
             ObstacleReason::kNotEnoughMachines,
             absl::StrCat(missing, " cannot come: ", CountText(claim.value.in_service, "machine"),
-                         claim.value.in_service == 1 ? " is" : " are", " in service."),
+                         claim.value.in_service == 1 ? " is" : " are", " in service",
+                         TooFew(claim.value.in_service), "."),
             Actor::kCapacity);
       case ClaimFacts::Reason::kPartialNodeAffinity:
       case ClaimFacts::Reason::kNoneAvailableNodeAffinity:
-        return Add(ObstacleReason::kNodeAffinity,
-                   absl::StrCat(missing, " cannot come: ", claim.value.matching, " of ",
-                                CountText(claim.value.in_service, "machine"),
-                                " in service match the node affinity."),
-                   Actor::kUser);
+        return Add(
+            ObstacleReason::kNodeAffinity,
+            absl::StrCat(missing, " cannot come: ", claim.value.matching, " of ",
+                         CountText(claim.value.in_service, "machine"),
+                         " in service match the node affinity", TooFew(claim.value.matching), "."),
+            Actor::kUser);
     }
   }
 

@@ -14,6 +14,7 @@ namespace muster::lifecycle {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using O = ReportNode::Observation;
@@ -65,6 +66,50 @@ TEST(ReferenceCapacity, NoneAvailableForAGangSaysHowManyAreInService) {
       sim.Says("Capacity"),
       "False/NoneAvailable: No Node granted: 3 machines of gd-8xa100-i128 in zone US-EAST-04A "
       "are in service, too few for the gang.");
+}
+
+// As many as are asked for are in service, and yet make up no further whole rack: their number is not
+// the reason.
+TEST(ReferenceCapacity, PartialOfRacksDoesNotBlameTheNumberOfMachines) {
+  for (const bool affinity : {false, true}) {
+    SCOPED_TRACE(affinity);
+    Simulation sim;
+    sim.catalogue.type->nodes_per_rack = 4;
+    sim.rack_size = 4;
+    sim.no_whole_rack = true;
+    sim.Retire(60);
+    sim.OthersTake(36);
+    if (affinity) {
+      sim.matching.emplace();
+      for (int i = 188; i < 200; ++i) sim.matching->insert(absl::StrCat("g", i));
+      sim.Apply([](Spec& spec) { WantRowSeven(spec, 8); });
+    } else {
+      sim.Create(8);
+    }
+    ASSERT_TRUE(sim.Converge());
+    EXPECT_EQ(sim.Says("Capacity"),
+              affinity
+                  ? "False/PartialNodeAffinity: 4 of 8 Nodes granted: 12 of 40 machines of "
+                    "gd-8xa100-i128 in zone US-EAST-04A in service match the node affinity, too "
+                    "few for the whole racks that are asked for."
+                  : "False/Partial: 4 of 8 Nodes granted: 40 machines of gd-8xa100-i128 in zone "
+                    "US-EAST-04A are in service, too few for the whole racks that are asked for.");
+    EXPECT_THAT(sim.ObstacleTexts(), ElementsAre(HasSubstr("too few for the whole racks")));
+  }
+}
+
+TEST(ReferenceCapacity, NoneOfRacksDoesNotBlameTheNumberOfMachines) {
+  Simulation sim;
+  sim.catalogue.type->nodes_per_rack = 4;
+  sim.no_whole_rack = true;
+  sim.matching = {"g100", "g101", "g102", "g103"};
+  sim.OthersTake(100);
+  sim.Apply([](Spec& spec) { WantRowSeven(spec, 4); });
+  ASSERT_TRUE(sim.Converge());
+  EXPECT_EQ(sim.Says("Capacity"),
+            "False/NoneAvailableNodeAffinity: No Node granted: 4 of 100 machines of gd-8xa100-i128 "
+            "in zone US-EAST-04A in service match the node affinity, too few for the whole racks "
+            "that are asked for.");
 }
 
 // "NoneAvailableNodeAffinity: No Nodes are available for the requested instance type due to

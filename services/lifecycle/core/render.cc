@@ -32,6 +32,11 @@ NodeCounts CountNodes(const PlannedState& planned) {
   return counts;
 }
 
+std::string TooFewText(const CatalogueFacts& catalogue) {
+  const bool racks = catalogue.type && catalogue.type->nodes_per_rack > 0;
+  return absl::StrCat(", too few for ", racks ? "the whole racks that are asked for" : "the gang");
+}
+
 HoldingFacts::Verdict VerdictOfTarget(const Pool& pool, const HoldingFacts& holding) {
   const int64_t room = holding.limit - (holding.held - holding.nodes);
   // What is held beside the target comes early, or is on its way out.
@@ -70,14 +75,39 @@ void RenderValidated(std::vector<Condition>& out, const CatalogueCheck& catalogu
   }
 }
 
+// `8 machines of T in zone Z are in service`.
+std::string InServiceText(const ClaimFacts& claim, absl::string_view where) {
+  return absl::StrCat(CountText(claim.in_service, "machine"), " of ", where,
+                      claim.in_service == 1 ? " is" : " are", " in service");
+}
+
 // Machines may be in service that are too few for a gang, or make up no whole rack.
 std::string NoneAvailableText(const Snapshot& snapshot, const ClaimFacts& claim,
                               absl::string_view where) {
   if (claim.in_service == 0) return absl::StrCat("No machine of ", where, " is in service.");
-  const bool racks = snapshot.catalogue.type && snapshot.catalogue.type->nodes_per_rack > 0;
-  return absl::StrCat("No Node granted: ", CountText(claim.in_service, "machine"), " of ", where,
-                      claim.in_service == 1 ? " is" : " are", " in service, too few for ",
-                      racks ? "the whole racks that are asked for." : "the gang.");
+  return absl::StrCat("No Node granted: ", InServiceText(claim, where),
+                      TooFewText(snapshot.catalogue), ".");
+}
+
+// `machines`: of those that are there, in words: they are fewer than are asked for, or do not do.
+std::string ShortText(const Snapshot& snapshot, int64_t there, int64_t asked,
+                      absl::string_view machines) {
+  const bool fewer = there < asked;
+  return absl::StrCat(fewer ? "only " : "", machines, fewer ? "" : TooFewText(snapshot.catalogue),
+                      ".");
+}
+
+// Machines may match that make up no gang, or no whole rack.
+std::string AffinityText(const Snapshot& snapshot, const ClaimFacts& claim, int64_t asked,
+                         absl::string_view where) {
+  const std::string all =
+      absl::StrCat(CountText(claim.in_service, "machine"), " of ", where, " in service");
+  if (claim.matching == 0) return absl::StrCat("None of ", all, " matches the node affinity.");
+  const auto held = static_cast<int64_t>(claim.machines.size());
+  return absl::StrCat(
+      held > 0 ? ShareText(held, asked) : "No Node", " granted: ",
+      ShortText(snapshot, claim.matching, asked,
+                absl::StrCat(claim.matching, " of ", all, " match the node affinity")));
 }
 
 Condition CapacityOf(const Snapshot& snapshot, const ClaimFacts& claim, const ClaimAsk& ask) {
@@ -93,21 +123,18 @@ Condition CapacityOf(const Snapshot& snapshot, const ClaimFacts& claim, const Cl
                            " queued, awaiting capacity of ", where, ".")};
     case ClaimFacts::Reason::kPartial:
       return {condition::kCapacity, "False", reason::kPartial,
-              absl::StrCat(ShareText(held, ask.nodes), " granted: only ",
-                           CountText(claim.in_service, "machine"), " of ", where,
-                           claim.in_service == 1 ? " is" : " are", " in service.")};
+              absl::StrCat(
+                  ShareText(held, ask.nodes), " granted: ",
+                  ShortText(snapshot, claim.in_service, ask.nodes, InServiceText(claim, where)))};
     case ClaimFacts::Reason::kNoneAvailable:
       return {condition::kCapacity, "False", reason::kNoneAvailable,
               NoneAvailableText(snapshot, claim, where)};
     case ClaimFacts::Reason::kPartialNodeAffinity:
       return {condition::kCapacity, "False", reason::kPartialNodeAffinity,
-              absl::StrCat(ShareText(held, ask.nodes), " granted: only ", claim.matching, " of ",
-                           CountText(claim.in_service, "machine"), " of ", where,
-                           " in service match the node affinity.")};
+              AffinityText(snapshot, claim, ask.nodes, where)};
     case ClaimFacts::Reason::kNoneAvailableNodeAffinity:
       return {condition::kCapacity, "False", reason::kNoneAvailableNodeAffinity,
-              absl::StrCat("None of ", CountText(claim.in_service, "machine"), " of ", where,
-                           " in service matches the node affinity.")};
+              AffinityText(snapshot, claim, ask.nodes, where)};
   }
   return {condition::kCapacity, "True", reason::kSufficient,
           "Sufficient capacity available for the requested instance type."};

@@ -24,6 +24,9 @@ struct NodeCounts {
 
 NodeCounts CountNodes(const PlannedState& planned);
 
+// Why machines that are as many as are asked for do not do: they make up no gang, or no whole rack.
+std::string TooFewText(const CatalogueFacts& catalogue);
+
 // Of the target alone: there may be no room for replacements that come early, and yet for that.
 HoldingFacts::Verdict VerdictOfTarget(const Pool& pool, const HoldingFacts& holding);
 

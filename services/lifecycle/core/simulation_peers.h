@@ -42,6 +42,7 @@ class SimPeers {
   int rack_size = 0;                                  // 0: machines have no racks
   std::map<std::string, std::string> stands_in = {};  // machines that stand in another rack by now
   bool whole = false;                                 // it says so of a gang
+  bool no_whole_rack = false;                         // that is not held, of however many machines
   ReclaimedFor reclaimed = {};                        // from spot, for this pool
   std::vector<std::string> taken = {};                // Nodes of other pools
   std::optional<absl::Duration> wait = {};            // that capacity estimates
@@ -261,6 +262,9 @@ class SimPeers {
     if (now.in_service == 0) return R::kNoneAvailable;
     if (now.matching == 0) return R::kNoneAvailableNodeAffinity;
     if (whole && now.matching < now.nodes && now.machines.empty()) return R::kNoneAvailable;
+    if (no_whole_rack && affinity_matters)
+      return now.machines.empty() ? R::kNoneAvailableNodeAffinity : R::kPartialNodeAffinity;
+    if (no_whole_rack) return now.machines.empty() ? R::kNoneAvailable : R::kPartial;
     if (now.matching >= now.nodes || now.machines.empty()) return R::kQueued;
     return affinity_matters && now.in_service >= now.nodes ? R::kPartialNodeAffinity : R::kPartial;
   }
