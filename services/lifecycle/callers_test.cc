@@ -80,6 +80,36 @@ TEST_F(CallersTest, WhatMustFitAndDoesNotIsRefusedAndNothingIsWritten) {
   EXPECT_EQ(Get().spec().target_nodes(), 4);
 }
 
+// Also where the pool is invalid, and asks for nothing until it is not: the same is judged.
+TEST_F(CallersTest, ADryRunSaysOfQuotaWhatTheCallSays) {
+  Reconcile();
+  ASSERT_THAT(Apply(3), IsOk());
+  ASSERT_TRUE(AwaitReason("Ready", "Ready", 3).has_value());
+  peers_.quota.SetLimit(kQuota, 4);
+  peers_.capacity.ChangeZone("US-EAST-04A", {});
+  ASSERT_TRUE(AwaitReason("Validated", "Invalid").has_value());
+  const auto call = [&](bool must_fit, bool validate_only) {
+    v1::ResizeNodePoolRequest request = To(5, must_fit);
+    request.set_validate_only(validate_only);
+    return Call(*replica_->stub, &Stub::ResizeNodePool, request);
+  };
+  EXPECT_THAT(call(true, true).status(), HasReason("QUOTA_EXCEEDED"));
+  EXPECT_THAT(call(true, false).status(), HasReason("QUOTA_EXCEEDED"));
+  v1::ApplyNodePoolRequest other = Pool(5);
+  other.mutable_node_pool()->set_name(absl::StrCat(kPool, "-2"));
+  other.set_must_fit(true);
+  other.set_validate_only(true);
+  EXPECT_THAT(Call(*replica_->stub, &Stub::ApplyNodePool, other).status(),
+              HasReason("QUOTA_EXCEEDED"));
+  const auto tried = call(false, true);
+  const auto taken = call(false, false);
+  ASSERT_THAT(tried, IsOk());
+  ASSERT_THAT(taken, IsOk());
+  EXPECT_NE(tried->preview().invalid(), "");
+  ASSERT_THAT(taken->warnings(), SizeIs(1));
+  EXPECT_THAT(tried->warnings(), ElementsAre(taken->warnings(0)));
+}
+
 TEST_F(CallersTest, WhatTakesNoMoreIsNotRefusedForQuota) {
   Reconcile();
   ASSERT_THAT(Apply(3), IsOk());

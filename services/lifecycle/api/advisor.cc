@@ -77,12 +77,12 @@ void Advisor::Explain(Snapshot rows, rpc::Responder responder,
   });
 }
 
-void Advisor::Preview(DryRun dry_run, rpc::Responder responder,
-                      absl::AnyInvocable<absl::Status(v1::NodePoolPreview)> fill) {
+void Advisor::Preview(DryRun dry_run, rpc::Responder responder, Previewed fill) {
   calls_.Add(std::move(responder), [this, dry_run = std::move(dry_run),
                                     fill = std::move(fill)](rpc::Responder& waiting) mutable {
     v1::NodePoolPreview told = PreviewNow(dry_run, waiting.deadline());
-    waiting.Reply([&] { return fill(std::move(told)); });
+    const auto growth = GrowthNow(dry_run, told.quota(), waiting.deadline());
+    waiting.Reply([&] { return fill(std::move(told), growth); });
   });
 }
 
@@ -184,6 +184,17 @@ v1::NodePoolPreview Advisor::PreviewNow(const DryRun& dry_run, absl::Time deadli
   out.set_pending_node_profile(told.pending);
   out.set_nodes_to_reboot(told.nodes_to_reboot);
   return out;
+}
+
+std::optional<v1::NodePoolPreview::Quota> Advisor::GrowthNow(
+    const DryRun& dry_run, const v1::NodePoolPreview::Quota& in_the_end,
+    absl::Time deadline) const {
+  const Pool* before = dry_run.before ? &*dry_run.before : nullptr;
+  const std::optional<Growth> growth =
+      GrowthBetween(before, dry_run.after, std::ssize(dry_run.nodes));
+  if (!growth) return std::nullopt;
+  if (growth->charge == in_the_end.nodes()) return in_the_end;
+  return what_if_.AskQuota(growth->pool, growth->charge, TimeoutOf(deadline));
 }
 
 v1::NodePreview Advisor::PreviewNodeNow(const DryRun& dry_run, const Node& node,

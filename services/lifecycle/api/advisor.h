@@ -31,8 +31,10 @@ class Advisor {
   // `fill` writes the response, or says with what the call ends instead, on one of the advisor's threads, unless nobody waits for it by then. `rows`: as SnapshotOf made them.
   void Explain(Snapshot rows, rpc::Responder responder,
                absl::AnyInvocable<void(std::vector<v1::NodePoolObstacle>)> fill);
-  void Preview(DryRun dry_run, rpc::Responder responder,
-               absl::AnyInvocable<absl::Status(v1::NodePoolPreview)> fill);
+  // `growth`: what quota says of what the mutation asks of it; nullopt: it asks for nothing.
+  using Previewed = absl::AnyInvocable<absl::Status(
+      v1::NodePoolPreview preview, const std::optional<v1::NodePoolPreview::Quota>& growth)>;
+  void Preview(DryRun dry_run, rpc::Responder responder, Previewed fill);
   // Of what `node`, which is as the command left it, was told.
   void PreviewNode(DryRun dry_run, Node node, rpc::Responder responder,
                    absl::AnyInvocable<void(v1::NodePreview)> fill);
@@ -53,6 +55,10 @@ class Advisor {
                                         absl::Time deadline) const;
   std::vector<v1::NodePoolObstacle> ExplainNow(Snapshot rows, absl::Time deadline) const;
   v1::NodePoolPreview PreviewNow(const DryRun& dry_run, absl::Time deadline) const;
+  // As it is judged of a mutation that is carried out, however the pool's charge ends. `in_the_end`: what was told of that.
+  std::optional<v1::NodePoolPreview::Quota> GrowthNow(const DryRun& dry_run,
+                                                      const v1::NodePoolPreview::Quota& in_the_end,
+                                                      absl::Time deadline) const;
   v1::NodePreview PreviewNodeNow(const DryRun& dry_run, const Node& node,
                                  absl::Time deadline) const;
 

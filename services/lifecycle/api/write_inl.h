@@ -98,17 +98,13 @@ void AnswerPreview(Lane& lane, rpc::Responder responder, std::shared_ptr<Advisor
                    v1::NodePool* response) {
   const auto answer = [advisor = std::move(advisor), must_fit, response](
                           Tried tried, int64_t revision, rpc::Responder waiting) {
-    const std::optional<Pool>& before = tried.dry_run->before;
-    const bool rises =
-        !before || tried.dry_run->after.spec.target_nodes > before->spec.target_nodes;
     advisor->Preview(std::move(*tried.dry_run), std::move(waiting),
-                     [outcome = std::move(tried.outcome), must_fit, rises, revision,
-                      response](v1::NodePoolPreview preview) -> absl::Status {
-                       const bool grows = rises && preview.quota().delta() > 0;
-                       if (must_fit && grows)
-                         RETURN_IF_ERROR(CheckFits(*outcome.pool, preview.quota()));
+                     [outcome = std::move(tried.outcome), must_fit, revision, response](
+                         v1::NodePoolPreview preview,
+                         const std::optional<v1::NodePoolPreview::Quota>& growth) -> absl::Status {
+                       if (must_fit && growth) RETURN_IF_ERROR(CheckFits(*outcome.pool, *growth));
                        const std::string warning =
-                           grows ? QuotaWarning(*outcome.pool, preview.quota()) : "";
+                           growth ? QuotaWarning(*outcome.pool, *growth) : "";
                        RenderOutcome()(outcome, *response);
                        RenderPreview(outcome, std::move(preview), *response);
                        if (!warning.empty()) response->add_warnings(warning);

@@ -10,16 +10,11 @@
 namespace muster::lifecycle {
 namespace {
 
-// Nodes that leave are charged until they are gone.
-std::optional<Growth> GrowthOf(const State& state, Pool pool) {
-  const Pool* before = state.table<Pool>().Find(pool.name);
-  const bool rises = before == nullptr || pool.spec.target_nodes > before->spec.target_nodes;
-  if (pool.deleting() || !rises) return std::nullopt;
+std::optional<Growth> GrowthIn(const State& state, Pool after) {
   int64_t nodes = 0;
-  state.ForEachNodeOf(pool.name, [&](const Versioned<Node>&) { ++nodes; });
-  const int64_t charge = std::max(pool.spec.target_nodes, nodes);
-  if (charge <= pool.account.granted_nodes) return std::nullopt;
-  return Growth{std::move(pool), charge};
+  state.ForEachNodeOf(after.name, [&](const Versioned<Node>&) { ++nodes; });
+  const Pool* before = state.table<Pool>().Find(after.name);
+  return GrowthBetween(before, std::move(after), nodes);
 }
 
 // Why, the lane says.
@@ -31,6 +26,15 @@ bool IsRefusedIn(const State& state, const Command& command) {
 }
 
 }  // namespace
+
+// Nodes that leave are charged until they are gone.
+std::optional<Growth> GrowthBetween(const Pool* before, Pool after, int64_t nodes) {
+  const bool rises = before == nullptr || after.spec.target_nodes > before->spec.target_nodes;
+  if (after.deleting() || !rises) return std::nullopt;
+  const int64_t charge = std::max(after.spec.target_nodes, nodes);
+  if (charge <= after.account.granted_nodes) return std::nullopt;
+  return Growth{std::move(after), charge};
+}
 
 std::optional<Growth> GrowthBy(const State& state, const ApplyNodePool& command) {
   if (!command.target_nodes || IsRefusedIn(state, command)) return std::nullopt;
@@ -46,7 +50,7 @@ std::optional<Growth> GrowthBy(const State& state, const ApplyNodePool& command)
   }
   after.spec = command.spec;
   after.spec.target_nodes = *command.target_nodes;
-  return GrowthOf(state, std::move(after));
+  return GrowthIn(state, std::move(after));
 }
 
 std::optional<Growth> GrowthBy(const State& state, const UpdateNodePool& command) {
@@ -64,7 +68,7 @@ std::optional<Growth> GrowthBy(const State& state, const ResizeNodePool& command
     return std::nullopt;
   Pool after = *before;
   after.spec.target_nodes = *command.target_nodes;
-  return GrowthOf(state, std::move(after));
+  return GrowthIn(state, std::move(after));
 }
 
 }  // namespace muster::lifecycle

@@ -21,4 +21,7 @@ std::optional<Growth> GrowthBy(const State& state, const ApplyNodePool& command)
 std::optional<Growth> GrowthBy(const State& state, const UpdateNodePool& command);
 std::optional<Growth> GrowthBy(const State& state, const ResizeNodePool& command);
 
+// Of a mutation that was decided, by the same rule: of the pool before it (null: there was none) and after it, which has so many Nodes.
+std::optional<Growth> GrowthBetween(const Pool* before, Pool after, int64_t nodes);
+
 }  // namespace muster::lifecycle
