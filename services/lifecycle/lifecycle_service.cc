@@ -67,13 +67,13 @@ absl::Status LifecycleService::StartReconciling(const Peers& peers) {
     return absl::InvalidArgumentError("Lifecycle needs channels to its three peers.");
   }
   catalogue_ = std::make_shared<CatalogueMirror>(peers.capacity);
-  handlers_->SetPeers(
-      catalogue_, std::make_shared<Advisor>(peers, catalogue_, lane_.get(), options_.loop.policy,
-                                            reconciler_->loop_facts()));
   catalogue_->Start([reconciler = reconciler_.get()](const CatalogueMirror::Concerns& concerns) {
     reconciler->CatalogueChanged(concerns);
   });
   reconciler_->Start(peers, catalogue_);
+  handlers_->SetPeers(
+      catalogue_, std::make_shared<Advisor>(peers, catalogue_, lane_.get(), options_.loop.policy,
+                                            reconciler_->loop_facts(), reconciler_->obtainable()));
   orphans_->Start(peers);
   auditor_->Start(peers);
   return absl::OkStatus();

@@ -41,7 +41,8 @@ class AutoscaledTest : public ::testing::Test {
     const grpc::Status status = stub->UpdateQuota(&context, request, &quota);
     EXPECT_TRUE(status.ok()) << status.error_message();
   }
-  lv1::NodePool Apply(int64_t target, int64_t max, bool validate_only = false) {
+  lv1::NodePool Apply(int64_t target, int64_t max, bool validate_only = false,
+                      const std::string& gpu_version = "") {
     lv1::ApplyNodePoolRequest request;
     *request.mutable_node_pool() = muster_.GetPool().value();
     request.mutable_node_pool()->clear_etag();
@@ -49,6 +50,7 @@ class AutoscaledTest : public ::testing::Test {
     spec.set_autoscaling(true);
     spec.set_target_nodes(target);
     spec.set_max_nodes(max);
+    if (!gpu_version.empty()) spec.mutable_gpu()->set_version(gpu_version);
     request.set_validate_only(validate_only);
     grpc::ClientContext context;
     lv1::NodePool answer;
@@ -101,6 +103,15 @@ TEST_F(AutoscaledTest, MachinesAreTheOtherBound) {
   EXPECT_TRUE(AwaitGrantable(tried.preview().grantable_nodes(), true)) << muster_.LogEnds();
   EXPECT_EQ(muster_.GetPool()->status().grantable_nodes_bound_by(), "Capacity");
   EXPECT_TRUE(muster_.AwaitSettled(1)) << muster_.LogEnds();
+}
+
+TEST_F(AutoscaledTest, OfAnInvalidPoolADryRunSaysNoNumber) {
+  Apply(1, 6);
+  ASSERT_TRUE(AwaitGrantable(4, true)) << muster_.LogEnds();
+  const lv1::NodePool tried = Apply(1, 6, true, "999.9");
+  EXPECT_NE(tried.preview().invalid(), "");
+  EXPECT_FALSE(tried.preview().has_grantable_nodes());
+  EXPECT_THAT(tried.warnings(), IsEmpty());
 }
 
 }  // namespace

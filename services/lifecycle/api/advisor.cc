@@ -7,7 +7,6 @@
 #include "absl/time/clock.h"
 #include "services/lifecycle/api/on_behalf.h"
 #include "services/lifecycle/core/explain.h"
-#include "services/lifecycle/core/grantable.h"
 #include "services/lifecycle/core/node_machine.h"
 #include "services/lifecycle/wire/lifecycle_wire.h"
 #include "services/lifecycle/wire/times.h"
@@ -60,13 +59,15 @@ bool WereOvertaken(const PeerReplies& answers) {
 }  // namespace
 
 Advisor::Advisor(const Peers& peers, std::shared_ptr<const CatalogueMirror> catalogue,
-                 const Lane* lane, Policy policy, std::function<LoopFacts()> loop)
+                 const Lane* lane, Policy policy, std::function<LoopFacts()> loop,
+                 Obtainable obtainable)
     : peer_client_(peers),
       what_if_(peers),
       catalogue_(std::move(catalogue)),
       lane_(*lane),
       policy_(policy),
-      loop_(std::move(loop)) {}
+      loop_(std::move(loop)),
+      obtainable_(std::move(obtainable)) {}
 
 void Advisor::Explain(Snapshot rows, rpc::Responder responder,
                       absl::AnyInvocable<void(std::vector<v1::NodePoolObstacle>)> fill) {
@@ -143,25 +144,22 @@ v1::NodePoolPreview::Capacity Advisor::AskPlaces(const Pool& pool, int64_t nodes
   return what_if_.AskPlaces(pool, nodes, type ? type->nodes_per_rack : 0, TimeoutOf(deadline));
 }
 
-std::optional<Grantable> Advisor::GrantableNow(const DryRun& dry_run,
-                                               const PeerReply<HoldingFacts>& holding,
-                                               absl::Time deadline) const {
-  const Pool& pool = dry_run.after;
-  if (!pool.spec.autoscaling || pool.deleting() || !holding.here()) return std::nullopt;
+std::optional<int64_t> Advisor::ObtainableNow(const Snapshot& snapshot, absl::Time deadline) const {
+  const Pool& pool = *snapshot.pool;
+  if (!pool.spec.autoscaling || pool.deleting()) return std::nullopt;
+  if (const std::optional<int64_t> known = obtainable_(pool)) return known;
   const v1::NodePoolPreview::Capacity places = AskPlaces(pool, 1, deadline);
-  if (!places.problem().empty()) return lifecycle::GrantableOf(holding.value, std::nullopt);
+  if (!places.problem().empty()) return std::nullopt;
   const int64_t own = std::count_if(
-      dry_run.nodes.begin(), dry_run.nodes.end(),
-      [](const Node& node) { return !IsReturnable(node.state) && node.preempt_time == kNever; });
-  return lifecycle::GrantableOf(holding.value,
-                                own + places.free_nodes() + places.reclaimable_nodes());
+      snapshot.nodes.begin(), snapshot.nodes.end(),
+      [](const Node* node) { return !IsReturnable(node->state) && node->preempt_time == kNever; });
+  return own + places.free_nodes() + places.reclaimable_nodes();
 }
 
 v1::NodePoolPreview Advisor::PreviewNow(const DryRun& dry_run, absl::Time deadline) const {
-  PeerReply<HoldingFacts> holding;
   const lifecycle::Preview told = Rehearse(dry_run, [&](const State& state) {
     Snapshot snapshot = Complete(*SnapshotOf(state, dry_run.after.name), deadline);
-    holding = snapshot.answers.holding;
+    snapshot.obtainable = ObtainableNow(snapshot, deadline);
     return snapshot;
   });
   v1::NodePoolPreview out;
@@ -175,9 +173,9 @@ v1::NodePoolPreview Advisor::PreviewNow(const DryRun& dry_run, absl::Time deadli
   for (const std::string& machine : told.victims) out.add_victims(machine);
   out.set_victim_count(told.victim_count);
   out.set_waiting_victims(told.waiting_victims);
-  if (const auto grantable = GrantableNow(dry_run, holding, deadline)) {
-    out.set_grantable_nodes(grantable->nodes);
-    out.set_grantable_nodes_bound_by(grantable->bound_by);
+  if (told.grantable) {
+    out.set_grantable_nodes(told.grantable->nodes);
+    out.set_grantable_nodes_bound_by(told.grantable->bound_by);
   }
   const std::string known = dry_run.before ? dry_run.before->status.node_profile : "";
   if (told.active != known) out.set_node_profile(told.active);

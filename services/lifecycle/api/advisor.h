@@ -24,9 +24,10 @@ namespace muster::lifecycle {
 // do. On two threads of its own, because it waits for answers. Thread-safe.
 class Advisor {
  public:
-  // `lane` outlives the advisor. `loop` says at any time whether somebody reconciles.
+  // `lane` outlives the advisor. `loop` says at any time whether somebody reconciles, `obtainable` what Snapshot says of machines.
+  using Obtainable = std::function<std::optional<int64_t>(const Pool&)>;
   Advisor(const Peers& peers, std::shared_ptr<const CatalogueMirror> catalogue, const Lane* lane,
-          Policy policy, std::function<LoopFacts()> loop);
+          Policy policy, std::function<LoopFacts()> loop, Obtainable obtainable);
 
   // `fill` writes the response, or says with what the call ends instead, on one of the advisor's threads, unless nobody waits for it by then. `rows`: as SnapshotOf made them.
   void Explain(Snapshot rows, rpc::Responder responder,
@@ -49,10 +50,8 @@ class Advisor {
   // What there is for so many more Nodes of a pool.
   v1::NodePoolPreview::Capacity AskPlaces(const Pool& pool, int64_t nodes,
                                           absl::Time deadline) const;
-  // Of an autoscaled pool whose holding quota answered so; nullopt: of another, or not known.
-  std::optional<Grantable> GrantableNow(const DryRun& dry_run,
-                                        const PeerReply<HoldingFacts>& holding,
-                                        absl::Time deadline) const;
+  // See Snapshot; also while this replica has not heard of all machines.
+  std::optional<int64_t> ObtainableNow(const Snapshot& snapshot, absl::Time deadline) const;
   std::vector<v1::NodePoolObstacle> ExplainNow(Snapshot rows, absl::Time deadline) const;
   v1::NodePoolPreview PreviewNow(const DryRun& dry_run, absl::Time deadline) const;
   // As it is judged of a mutation that is carried out, however the pool's charge ends. `in_the_end`: what was told of that.
@@ -68,6 +67,7 @@ class Advisor {
   const Lane& lane_;
   const Policy policy_;
   const std::function<LoopFacts()> loop_;
+  const Obtainable obtainable_;
   rpc::SlowCalls calls_{{.threads = 2}};
 };
 

@@ -65,10 +65,12 @@ struct RenderOutcome {
 // What the preview says of max_nodes is newer than what the status told last.
 inline void RenderPreview(const Outcome& outcome, v1::NodePoolPreview preview,
                           v1::NodePool& response) {
-  if (outcome.pool && preview.has_grantable_nodes()) {
+  std::optional<Grantable> grantable;
+  if (preview.has_grantable_nodes())
+    grantable = Grantable{preview.grantable_nodes(), preview.grantable_nodes_bound_by()};
+  if (outcome.pool && (grantable || !preview.invalid().empty())) {
     response.clear_warnings();
-    WarnOfSpec(outcome, Grantable{preview.grantable_nodes(), preview.grantable_nodes_bound_by()},
-               response);
+    WarnOfSpec(outcome, grantable, response);
   }
   *response.mutable_preview() = std::move(preview);
 }

@@ -183,6 +183,7 @@ Preview Rehearsal::Told() const {
   out.charge_delta = out.charge - charged_before_;
   out.more_nodes = std::max<int64_t>(0, asked_ - asked_before_);
   if (out.more_nodes == 0) out.claim = {};
+  if (!last_.deleting()) out.grantable = last_.status.grantable;
   const Condition* capacity = FindCondition(last_.status.conditions, condition::kCapacity);
   if (capacity != nullptr) out.capacity = capacity->message;
   const Condition* validated = FindCondition(last_.status.conditions, condition::kValidated);

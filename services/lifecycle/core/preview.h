@@ -32,6 +32,7 @@ struct Preview {
   std::string active = {};      // profile ids; empty: none or not known
   std::string pending = {};
   int64_t nodes_to_reboot = 0;
+  std::optional<Grantable> grantable = {};  // as the pool's status tells it then
 };
 
 // What an order to a Node would begin. See muster.lifecycle.v1.NodePreview.

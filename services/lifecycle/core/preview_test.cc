@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "services/lifecycle/core/simulation.h"
+#include "services/lifecycle/core/test_pools.h"
 
 namespace muster::lifecycle {
 namespace {
@@ -96,6 +96,7 @@ class World : public Simulation {
     snapshot.policy = policy;
     snapshot.now = now();
     snapshot.loop.leaderless = leaderless;
+    snapshot.obtainable = obtainable;
     snapshot.answers = peers.Answer(DemandOf(*snapshot.pool, snapshot.nodes, catalogue),
                                     !snapshot.pool->spec.node_affinity.empty());
     return snapshot;
@@ -332,6 +333,28 @@ TEST(Preview, OfARiseWhileNodesLeave) {
   ASSERT_TRUE(world.Converge());
   EXPECT_EQ(told.more_nodes, std::ssize(world.machines()) - before);
   EXPECT_GT(told.more_nodes, 0);
+}
+
+// As the status tells it then: of the machines that match, and of a valid pool alone.
+TEST(Preview, OfWhatAnAutoscaledPoolWouldBeGranted) {
+  World world;
+  world.obtainable = 40;
+  world.matching = {"g100", "g101", "g102"};
+  const ApplyNodePool order = world.Applied([](Spec& spec) {
+    WantRowSeven(spec, 1);
+    spec.autoscaling = true;
+    spec.max_nodes = 30;
+  });
+  const Preview told = world.Rehearse(order);
+  EXPECT_EQ(told.grantable, (Grantable{3, "Capacity"}));
+  world.Must(order);
+  ASSERT_TRUE(world.Converge());
+  EXPECT_EQ(world.pool()->status.grantable, told.grantable);
+  EXPECT_EQ(world.Rehearse(DeleteNodePool{.name = kSimPool}).grantable, std::nullopt);
+  world.catalogue.offered = false;
+  const Preview invalid = world.Rehearse(ResizeNodePool{.name = kSimPool, .target_nodes = 2});
+  EXPECT_NE(invalid.invalid, "");
+  EXPECT_EQ(invalid.grantable, std::nullopt);
 }
 
 // Nodes that go are not rebooted, nor those that no one names.

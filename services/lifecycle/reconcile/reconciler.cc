@@ -117,7 +117,7 @@ void Reconciler::Start(const Peers& peers, std::shared_ptr<const CatalogueMirror
                                               });
   metrics_->SetBreakers(peer_client_->breakers());
   catalogue_ = std::move(catalogue);
-  watches_ = std::make_unique<PeerWatches>(peers, &lane_, due_.get(), [this] { restates_ = true; });
+  watches_ = std::make_shared<PeerWatches>(peers, &lane_, due_.get(), [this] { restates_ = true; });
   watches_->Start();
   lease_->Start();
   thread_ = std::thread([this] { Loop(); });

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -51,6 +52,10 @@ class Reconciler {
   std::function<LoopFacts()> loop_facts() const {
     return [lease = lease_] { return lease->facts(); };
   }
+  // Once it is started: what Snapshot says of machines that a pool could hold. Any thread, also after this ended.
+  std::function<std::optional<int64_t>(const Pool&)> obtainable() const {
+    return [watches = watches_](const Pool& pool) { return watches->Obtainable(pool); };
+  }
 
  private:
   void Loop();
@@ -76,7 +81,7 @@ class Reconciler {
   const std::shared_ptr<ReconcileMetrics> metrics_;
   const std::shared_ptr<LeaseHolder> lease_;
   std::unique_ptr<PeerClient> peer_client_;
-  std::unique_ptr<PeerWatches> watches_;
+  std::shared_ptr<PeerWatches> watches_;
   std::shared_ptr<const CatalogueMirror> catalogue_;
   std::atomic<bool> restates_ = true;  // is to be done, by whoever comes to lead
   Stopper stopper_;
