@@ -13,7 +13,7 @@ TEST(Cause, IsForOperatorsOnly) {
   EXPECT_EQ(status.message(), "The database is away.");
   EXPECT_EQ(CauseOf(status), "FATAL: no user \"muster\"");
   EXPECT_EQ(ForOperators(status), "The database is away. (FATAL: no user \"muster\")");
-  EXPECT_EQ(DetailOf(status)->reason, "UNAVAILABLE") << "beside it";
+  EXPECT_EQ(ReasonOf(status), "UNAVAILABLE") << "beside it";
   EXPECT_EQ(ForOperators(NotFound("a")), "a does not exist.");
   EXPECT_TRUE(WithCause(absl::OkStatus(), "all is well").ok());
 }

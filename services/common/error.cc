@@ -77,6 +77,10 @@ std::optional<Detail> DetailOf(const absl::Status& status) {
   return detail;
 }
 
+std::string ReasonOf(const absl::Status& status) {
+  return DetailOf(status).value_or(Detail()).reason;
+}
+
 absl::Status InvalidField(absl::string_view field, absl::string_view description) {
   return InvalidFields({{std::string(field), std::string(description)}});
 }

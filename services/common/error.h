@@ -36,6 +36,8 @@ absl::Status Make(absl::StatusCode code, absl::string_view message, const Detail
 
 // The detail of a status made here; nullopt for any other.
 std::optional<Detail> DetailOf(const absl::Status& status);
+// The reason of its detail; empty without one.
+std::string ReasonOf(const absl::Status& status);
 
 // INVALID_ARGUMENT, INVALID_FIELD: "`field` description". Several faults: one status that lists
 // them all.

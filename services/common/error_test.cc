@@ -37,6 +37,7 @@ TEST(ErrorTest, EmptyDetailComesBackEmpty) {
 
 TEST(ErrorTest, OtherStatusesHaveNoDetail) {
   EXPECT_FALSE(DetailOf(absl::InternalError("x")).has_value());
+  EXPECT_EQ(ReasonOf(absl::InternalError("x")), "");
   EXPECT_FALSE(DetailOf(absl::OkStatus()).has_value());
 }
 
@@ -70,7 +71,7 @@ TEST(ErrorTest, FactoriesHaveTheirCodesAndReasons) {
     SCOPED_TRACE(reason);
     EXPECT_EQ(status.code(), code);
     ASSERT_TRUE(DetailOf(status).has_value());
-    EXPECT_EQ(DetailOf(status)->reason, reason);
+    EXPECT_EQ(ReasonOf(status), reason);
   }
   EXPECT_EQ(NotFound("a/b").message(), "a/b does not exist.");
   EXPECT_EQ(DetailOf(Unavailable("m"))->retry_after, absl::Seconds(1));

@@ -24,7 +24,7 @@ TEST(Faults, AreToldInTheirOrder) {
   const absl::Status status = faults.status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(status.message(), "nodes: must be 0 to 9. pool: is required.");
-  EXPECT_EQ(DetailOf(status)->reason, "INVALID_FIELD");
+  EXPECT_EQ(ReasonOf(status), "INVALID_FIELD");
   EXPECT_THAT(DetailOf(status)->fields, ElementsAre(FieldViolation{"nodes", "must be 0 to 9."},
                                                     FieldViolation{"pool", "is required."}));
 }

@@ -31,7 +31,7 @@ TEST(GenerationTest, GrowsByBoundedJumps) {
     SCOPED_TRACE(testing::Message() << test.given << " after " << test.last);
     const absl::Status status = CheckGeneration("a/b", test.given, test.last);
     const auto detail = error::DetailOf(status);
-    EXPECT_EQ(detail ? detail->reason : "", test.reason);
+    EXPECT_EQ(error::ReasonOf(status), test.reason);
     if (status.ok()) continue;
     EXPECT_EQ(detail->metadata.at("last_generation"), std::to_string(test.last));
     EXPECT_EQ(detail->metadata.at("generation"), std::to_string(test.given));

@@ -74,7 +74,7 @@ TEST(KeptRequest, TheOldestGoWhenThereIsNoRoomButNoneTooEarly) {
   const absl::Time early = kNow + kMinRequestKeep;
   const absl::Status refused = Keep(staged, Answer("id98", early), policy);
   EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_EQ(error::DetailOf(refused)->reason, "REQUEST_IDS_EXHAUSTED");
+  EXPECT_EQ(error::ReasonOf(refused), "REQUEST_IDS_EXHAUSTED");
   EXPECT_EQ(error::DetailOf(refused)->retry_after, absl::Seconds(10));
   staged.RollBack(full);
   EXPECT_EQ(state.size(), 10u);
@@ -107,7 +107,7 @@ TEST(KeptRequest, NobodyTakesMoreThanHisShareOfTheRoom) {
   const size_t full = staged.Mark();
   const absl::Status refused = Keep(staged, of(acme, 15, kNow + absl::Minutes(1)), policy);
   EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_EQ(error::DetailOf(refused)->reason, "REQUEST_IDS_EXHAUSTED");
+  EXPECT_EQ(error::ReasonOf(refused), "REQUEST_IDS_EXHAUSTED");
   EXPECT_EQ(error::DetailOf(refused)->retry_after,
             kMinRequestKeep + absl::Seconds(10) - absl::Minutes(1));
   staged.RollBack(full);
@@ -181,7 +181,7 @@ TEST(KeptRequest, OnlyTheSameRequestGetsItsAnswer) {
   for (const absl::Status& status : {CheckSameRequest(kept, "muster.Request", "other"),
                                      CheckSameRequest(kept, "muster.Other", "digest")}) {
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-    EXPECT_EQ(error::DetailOf(status)->reason, "REQUEST_ID_REUSED");
+    EXPECT_EQ(error::ReasonOf(status), "REQUEST_ID_REUSED");
   }
 }
 

@@ -97,7 +97,7 @@ absl::Status PoolReconciler::Apply(const NodePoolObject& object, const Pool& poo
     RETURN_IF_ERROR(ReportMarks(object));
   const auto applied = spec.ok() ? Say(object, *spec) : spec.status();
   std::optional<Refusal> refusal = RefusalOf(object, applied.status());
-  if (!refusal && ReasonOf(applied.status()) == "GENERATION_TOO_OLD" && IsStillSo(object))
+  if (!refusal && error::ReasonOf(applied.status()) == "GENERATION_TOO_OLD" && IsStillSo(object))
     refusal =
         Refusal{object.generation, RestoredMessage(object.generation), Refusal::Kind::kRestored};
   if (!applied.ok() && !refusal) return applied.status();

@@ -35,7 +35,7 @@ TEST_F(ChangeLimitsTest, SoManyAtOnceThenAsTheyAreDealtOut) {
   const absl::Status refused = Change("acme", 1);
   EXPECT_THAT(refused, StatusIs(absl::StatusCode::kResourceExhausted,
                                 HasSubstr("`acme` may change 60 things a minute.")));
-  EXPECT_EQ(error::DetailOf(refused)->reason, "TOO_FAST");
+  EXPECT_EQ(error::ReasonOf(refused), "TOO_FAST");
   EXPECT_EQ(error::DetailOf(refused)->retry_after, absl::Seconds(1));
   EXPECT_THAT(Change("beta", 1), IsOk());
   clock_.Advance(absl::Seconds(1));

@@ -142,7 +142,7 @@ TEST_F(GuardTest, WhoHasTooMuchUnderWayIsToldToWait) {
   Responder responder = held.get_future().get();
   const absl::Status refused = Get(*stub, kOwn);
   EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_EQ(error::DetailOf(refused)->reason, "TOO_MANY_CALLS");
+  EXPECT_EQ(error::ReasonOf(refused), "TOO_MANY_CALLS");
   EXPECT_EQ(error::DetailOf(refused)->retry_after, absl::Milliseconds(100));
   responder.Finish(absl::OkStatus());
   first.join();
@@ -182,7 +182,7 @@ TEST_F(GuardTest, WhileMemoryIsShortNothingNewIsTakenButFromItself) {
   const auto stub = v1::QuotaService::NewStub(MakeChannel(server.address()));
   const absl::Status refused = Get(*stub, kOwn);
   EXPECT_EQ(refused.code(), absl::StatusCode::kUnavailable);
-  EXPECT_EQ(error::DetailOf(refused)->reason, "NO_MEMORY");
+  EXPECT_EQ(error::ReasonOf(refused), "NO_MEMORY");
   EXPECT_EQ(error::DetailOf(refused)->retry_after, absl::Seconds(1));
   grpc::ClientContext context;
   EXPECT_EQ(stub->WatchQuotas(&context, {})->Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
@@ -222,16 +222,15 @@ TEST_F(GuardTest, WhileMemoryIsShortOperatorsMayLookAndFreeSome) {
   v1::Quota response;
   v1::CreateQuotaRequest request;
   request.set_parent("organizations/acme");
-  EXPECT_EQ(
-      error::DetailOf(FromGrpcStatus(stub_->CreateQuota(&context, request, &response)))->reason,
-      "NO_MEMORY")
+  EXPECT_EQ(error::ReasonOf(FromGrpcStatus(stub_->CreateQuota(&context, request, &response))),
+            "NO_MEMORY")
       << "nothing new";
   EXPECT_EQ(guard_->stats().no_memory, 2);
   // Whoever operates for one organization, or only looks, waits like all others.
   serve("operator", "organizations: [acme]", &memory);
-  EXPECT_EQ(error::DetailOf(Get(*stub_, kOwn))->reason, "NO_MEMORY");
+  EXPECT_EQ(error::ReasonOf(Get(*stub_, kOwn)), "NO_MEMORY");
   serve("viewer", "everywhere: true", &memory);
-  EXPECT_EQ(error::DetailOf(Get(*stub_, kOwn))->reason, "NO_MEMORY");
+  EXPECT_EQ(error::ReasonOf(Get(*stub_, kOwn)), "NO_MEMORY");
   server_.reset();  // before what it looks at
 }
 
@@ -273,7 +272,7 @@ TEST_F(GuardTest, WhatAnOrganizationAsksForIsCounted) {
   editor.pace->Add(2);
   const absl::Status refused = admit(editor, apply);
   EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_EQ(error::DetailOf(refused)->reason, "TOO_FAST");
+  EXPECT_EQ(error::ReasonOf(refused), "TOO_FAST");
   EXPECT_EQ(guard_->too_many_changes(), 1);
   access::Caller adapter = caller(access::Role::kAdapter, acme);
   EXPECT_FALSE(admit(adapter, apply).ok()) << "of the same organization";
@@ -368,8 +367,7 @@ TEST_F(GuardTest, AWatchIsNotResumedByWhoSeesSomethingElseThanWhereItBegan) {
     grpc::ClientContext context;
     const auto reader = stub_->WatchQuotas(&context, {});
     v1::WatchQuotasResponse message;
-    if (!reader->Read(&message))
-      return error::DetailOf(FromGrpcStatus(reader->Finish())).value_or(error::Detail()).reason;
+    if (!reader->Read(&message)) return error::ReasonOf(FromGrpcStatus(reader->Finish()));
     context.TryCancel();
     reader->Finish();
     return message.view();

@@ -10,10 +10,7 @@
 namespace muster::rpc {
 namespace {
 
-std::string ReasonOf(const absl::Status& status) {
-  const auto detail = error::DetailOf(status);
-  return detail ? detail->reason : "";
-}
+using error::ReasonOf;
 
 class RequestIdTest : public WriteTest {
  protected:

@@ -106,7 +106,7 @@ TEST_F(SlowCallsTest, NobodyHasMoreThanHisShareAndOthersHaveTheirTurn) {
   const absl::Status refused = Ask(1).get().status();
   EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
   ASSERT_TRUE(error::DetailOf(refused).has_value());
-  EXPECT_EQ(error::DetailOf(refused)->reason, "TOO_MANY_CALLS");
+  EXPECT_EQ(error::ReasonOf(refused), "TOO_MANY_CALLS");
   EXPECT_EQ(error::DetailOf(refused)->retry_after, absl::Seconds(1));
   EXPECT_THAT(std::string(refused.message()), HasSubstr("Of you, or of your organization, 2"));
   Answer others = Ask(2);

@@ -67,7 +67,7 @@ TEST_F(StandardMethodsTest, HealthIsOpenToAllAndReflectionTakesARole) {
   CaughtLog log;
   const absl::Status refused = FromGrpcStatus(Call(kReflection, kListServices));
   EXPECT_EQ(refused.code(), absl::StatusCode::kPermissionDenied);
-  EXPECT_EQ(error::DetailOf(refused)->reason, "PERMISSION_DENIED");
+  EXPECT_EQ(error::ReasonOf(refused), "PERMISSION_DENIED");
   EXPECT_THAT(answers_, Not(HasSubstr("QuotaService"))) << "nothing is told before the status";
   EXPECT_THAT(answers_, HasSubstr("it takes a role, whichever"));
   EXPECT_EQ(guard_->stats().denied, 1);
@@ -80,7 +80,7 @@ TEST_F(StandardMethodsTest, HealthIsOpenToAllAndReflectionTakesARole) {
 TEST_F(StandardMethodsTest, ReflectionCountsAsAWatchOfItsCaller) {
   ServeBinding("role: agent, principals: [local], zones: [US-EAST-04A]", {.watches = 0});
   const absl::Status refused = FromGrpcStatus(Call(kReflection, kListServices));
-  EXPECT_EQ(error::DetailOf(refused)->reason, "TOO_MANY_WATCHES");
+  EXPECT_EQ(error::ReasonOf(refused), "TOO_MANY_WATCHES");
   EXPECT_THAT(answers_, Not(HasSubstr("QuotaService")));
 }
 

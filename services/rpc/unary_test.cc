@@ -103,7 +103,7 @@ TEST_F(UnaryTest, ErrorsArriveWithTheirDetails) {
   const absl::Status status = Get();
   EXPECT_EQ(status.code(), absl::StatusCode::kAborted);
   ASSERT_TRUE(error::DetailOf(status).has_value());
-  EXPECT_EQ(error::DetailOf(status)->reason, "ETAG_MISMATCH");
+  EXPECT_EQ(error::ReasonOf(status), "ETAG_MISMATCH");
   EXPECT_EQ(error::DetailOf(status)->resource, "organizations/acme");
 }
 

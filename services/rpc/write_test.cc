@@ -37,7 +37,7 @@ TEST_F(WriteTest, WhatIsDecidedAgainstIsTheAnswer) {
   ASSERT_TRUE(Create("apple", 7).ok());
   const auto answer = Create("apple", 8);
   EXPECT_EQ(answer.status().code(), absl::StatusCode::kAlreadyExists);
-  EXPECT_EQ(error::DetailOf(answer.status())->reason, "ALREADY_EXISTS");
+  EXPECT_EQ(error::ReasonOf(answer.status()), "ALREADY_EXISTS");
   EXPECT_EQ(Find("apple")->weight, 7);
 }
 

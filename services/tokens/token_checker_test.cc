@@ -40,7 +40,7 @@ class TokenCheckerTest : public ::testing::Test {
     const auto principal = checker_->PrincipalOf(header);
     if (principal.ok()) return *principal;
     EXPECT_EQ(principal.status().code(), absl::StatusCode::kUnauthenticated);
-    EXPECT_EQ(error::DetailOf(principal.status())->reason, "TOKEN_REFUSED");
+    EXPECT_EQ(error::ReasonOf(principal.status()), "TOKEN_REFUSED");
     return std::string(principal.status().message());
   }
   std::string ToldOf(const std::string& claims) {

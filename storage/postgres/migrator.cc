@@ -169,8 +169,7 @@ absl::Status Blocked(Session& session, const Migration& file) {
 }
 
 bool IsBlocked(const absl::Status& status) {
-  const auto detail = error::DetailOf(status);
-  return detail.has_value() && detail->reason == "MIGRATION_BLOCKED";
+  return error::ReasonOf(status) == "MIGRATION_BLOCKED";
 }
 
 // Applies the first pending file, or only renews the grants when none pends. Returns the file, or

@@ -111,7 +111,7 @@ TEST(HostileRequests, NearTheLimitOfItsMemoryAServerTakesNothingNewAndLives) {
     status = stub->BatchRegisterMachines(&context, request, &response);
   }
   ASSERT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE) << status.error_message();
-  EXPECT_EQ(error::DetailOf(rpc::FromGrpcStatus(status))->reason, "NO_MEMORY");
+  EXPECT_EQ(error::ReasonOf(rpc::FromGrpcStatus(status)), "NO_MEMORY");
   EXPECT_TRUE(muster.IsServing());
   const int64_t peak = Meter::PeakOf(muster.pid());
   std::cout << absl::StrFormat("%d batches of about 0.6 MB; at most %.1f MB of %.1f MB\n", batches,

@@ -92,7 +92,7 @@ class QuotaHistory {
 
   static QuotaTold Told(const absl::StatusOr<quota::HoldingOutcome>& answer) {
     constexpr const char* kVerdicts[] = {"UNDER", "OVER", "NOT_SET"};
-    if (!answer.ok()) return {error::DetailOf(answer.status())->reason};
+    if (!answer.ok()) return {error::ReasonOf(answer.status())};
     return {"", kVerdicts[static_cast<int>(answer->verdict)], answer->nodes, answer->held};
   }
   static std::string Say(const QuotaTold& told) {

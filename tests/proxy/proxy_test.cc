@@ -159,7 +159,7 @@ TEST_F(ProxyTest, AnErrorComesWithAllItsDetails) {
   const absl::Status missing = AskQuota(name);
   EXPECT_EQ(missing.code(), absl::StatusCode::kNotFound);
   ASSERT_TRUE(error::DetailOf(missing).has_value()) << missing;
-  EXPECT_EQ(error::DetailOf(missing)->reason, "NOT_FOUND");
+  EXPECT_EQ(error::ReasonOf(missing), "NOT_FOUND");
   EXPECT_EQ(error::DetailOf(missing)->resource, name);
 
   // About as much as an error may have: more than fits where nginx has its own way.

@@ -13,14 +13,10 @@
 namespace muster::simulation {
 namespace {
 
-bool IsStale(const absl::Status& status) {
-  const auto detail = error::DetailOf(status);
-  return detail && detail->reason == "STALE_LEADER";
-}
+bool IsStale(const absl::Status& status) { return error::ReasonOf(status) == "STALE_LEADER"; }
 
 bool IsRace(const absl::Status& status) {
-  const auto detail = error::DetailOf(status);
-  return IsStale(status) || (detail && detail->reason == "PLAN_OUTDATED");
+  return IsStale(status) || error::ReasonOf(status) == "PLAN_OUTDATED";
 }
 
 bool Raises(const lifecycle::ApplyPlan& command) {

@@ -25,7 +25,7 @@ class DecideClaimsTest : public ClaimsTest {
     const absl::StatusOr<ClaimView> view = world_.Do(claim);
     EXPECT_FALSE(view.ok());
     EXPECT_THAT(world_.changes(), IsEmpty());
-    return error::DetailOf(view.status()).value_or(error::Detail{}).reason;
+    return error::ReasonOf(view.status());
   }
   void Machines(int first, int count) {
     std::vector<MachineRow> machines;
@@ -293,7 +293,7 @@ TEST_F(DecideClaimsTest, ReleasedIsFinal) {
   EXPECT_THAT(Audit(world_.state()), IsEmpty());
   // A whole batch: only what is late is refused.
   const auto views = world_.Do(SyncClaims{{world_.Want("gone", 1), world_.Want("held", 2)}});
-  EXPECT_EQ(muster::error::DetailOf(views[0].status())->reason, "POOL_RELEASED");
+  EXPECT_EQ(muster::error::ReasonOf(views[0].status()), "POOL_RELEASED");
   ASSERT_TRUE(views[1].ok());
   EXPECT_THAT(world_.MachinesOf("held"), ElementsAre("m1", "m2"));
 }

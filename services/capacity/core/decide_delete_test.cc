@@ -7,6 +7,7 @@
 namespace muster::capacity {
 namespace {
 
+using error::ReasonOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
@@ -15,9 +16,6 @@ class DecideDeleteTest : public testing::Test {
   DecideDeleteTest() { world_.AddCatalogue(); }
   ~DecideDeleteTest() override { EXPECT_THAT(Audit(world_.state()), IsEmpty()); }
 
-  std::string ReasonOf(const absl::Status& status) {
-    return status.ok() ? "" : error::DetailOf(status).value_or(error::Detail{}).reason;
-  }
   void Retire(const std::string& machine) {
     ASSERT_TRUE(world_.Do(SetMachineState{machine, MachineState::kRetired}).ok());
   }

@@ -7,6 +7,7 @@
 namespace muster::capacity {
 namespace {
 
+using error::ReasonOf;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
@@ -14,10 +15,6 @@ class DecideMachinesTest : public testing::Test {
  protected:
   DecideMachinesTest() { world_.AddCatalogue(); }
   ~DecideMachinesTest() override { EXPECT_THAT(Audit(world_.state()), IsEmpty()); }
-
-  std::string ReasonOf(const absl::Status& status) {
-    return error::DetailOf(status).value_or(error::Detail{}).reason;
-  }
 
   World world_;
 };

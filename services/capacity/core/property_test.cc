@@ -94,8 +94,7 @@ bool IsLate(const State& state, const Command& command) {
 }
 template <class Outcome>
 bool Accepted(const absl::StatusOr<Outcome>& outcome) {
-  const auto detail = muster::error::DetailOf(outcome.status());
-  return outcome.ok() || !detail || detail->reason != "POOL_RELEASED";
+  return muster::error::ReasonOf(outcome.status()) != "POOL_RELEASED";
 }
 template <class Outcome>
 bool Accepted(const Outcome&) {

@@ -35,7 +35,7 @@ TEST(DeleteReleaseTest, OnlyOneThatIsWithdrawnIsForgotten) {
   EXPECT_EQ(world.Run(order).code(), absl::StatusCode::kNotFound);
   EXPECT_TRUE(world.Run(DeleteRelease{order.channel, order.component, "999", true}).ok());
   ASSERT_TRUE(world.Run(release).ok());
-  EXPECT_EQ(error::DetailOf(world.Run(order))->reason, "RELEASE_IN_FORCE");
+  EXPECT_EQ(error::ReasonOf(world.Run(order)), "RELEASE_IN_FORCE");
   ASSERT_TRUE(world.Run(WithdrawRelease{release.channel, release.component, "999"}).ok());
   EXPECT_TRUE(world.Run(order).ok());
   EXPECT_EQ(world.Run(order).code(), absl::StatusCode::kNotFound);
@@ -76,7 +76,7 @@ TEST(SyncPoolTest, FencedByGeneration) {
   (void)world.Run(Sync(5));
   const auto older = world.Run(Sync(4, {.image_name = "late"}));
   EXPECT_EQ(older.status().code(), absl::StatusCode::kAborted);
-  EXPECT_EQ(error::DetailOf(older.status())->reason, "GENERATION_TOO_OLD");
+  EXPECT_EQ(error::ReasonOf(older.status()), "GENERATION_TOO_OLD");
   EXPECT_EQ(world.written, 0u);
 
   // Newer and otherwise the same: only the generation is written, and it fences.
@@ -104,10 +104,6 @@ TEST(SyncPoolTest, ReleaseRemoves) {
   EXPECT_EQ(world.written, 0u);
 }
 
-std::string ReasonOf(const absl::Status& status) {
-  return error::DetailOf(status).value_or(error::Detail{}).reason;
-}
-
 // Every request at every state that a pool's uid can be in.
 TEST(SyncPoolTest, ReleasedIsFinal) {
   World world = Basics();
@@ -119,7 +115,7 @@ TEST(SyncPoolTest, ReleasedIsFinal) {
   const auto unwritten = [&](const absl::Status& status) {
     EXPECT_EQ(world.written, 0u);
     EXPECT_EQ(world.state.table<PoolConfiguration>().size(), 0u);
-    return ReasonOf(status);
+    return error::ReasonOf(status);
   };
   for (const char* uid : {"gone", "never"}) {
     for (const int64_t generation : {1, 3, 4, 1'000}) {
@@ -142,11 +138,11 @@ TEST(OrderPoolTest, TooManyThatWereNotToldAreRefusedUntilTheyAre) {
   ASSERT_TRUE(world.Run(Sync(1, {.gpu = true}, "a")).ok());
   const OrderPool order{"a", OrderKind::kRollback, "np-000000000000"};
   for (size_t i = 0; i < kMostOrders; ++i)
-    ASSERT_NE(ReasonOf(world.Run(order).status()), "TOO_MANY_ORDERS") << i;
+    ASSERT_NE(error::ReasonOf(world.Run(order).status()), "TOO_MANY_ORDERS") << i;
   for (const OrderKind kind : {OrderKind::kPromote, OrderKind::kRollback}) {
     const absl::Status refused = world.Run(OrderPool{"a", kind, "previous"}).status();
     EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
-    EXPECT_EQ(ReasonOf(refused), "TOO_MANY_ORDERS");
+    EXPECT_EQ(error::ReasonOf(refused), "TOO_MANY_ORDERS");
     EXPECT_EQ(world.written, 0u);
   }
   const auto orders = [&] {
@@ -157,7 +153,7 @@ TEST(OrderPoolTest, TooManyThatWereNotToldAreRefusedUntilTheyAre) {
   told.orders_told = orders().back().number;
   ASSERT_TRUE(world.Run(told).ok());
   EXPECT_LT(orders().size(), kMostOrders);
-  EXPECT_NE(ReasonOf(world.Run(order).status()), "TOO_MANY_ORDERS");
+  EXPECT_NE(error::ReasonOf(world.Run(order).status()), "TOO_MANY_ORDERS");
 }
 
 // A check answers what the same request gets, and once it is taken back nothing is left of it.
@@ -184,7 +180,7 @@ TEST(CheckTest, SaysWhatASyncGets) {
     EXPECT_EQ(told[i].status(), got[i].status()) << i;
     EXPECT_TRUE(!got[i].ok() || *told[i] == *got[i]) << i;
   }
-  EXPECT_EQ(ReasonOf(told[3].status()), "POOL_RELEASED");
+  EXPECT_EQ(error::ReasonOf(told[3].status()), "POOL_RELEASED");
 }
 
 TEST(SyncPoolTest, AReleasedPoolIsForgottenAfterItsTime) {
@@ -206,9 +202,9 @@ TEST(SyncPoolTest, AReleasedPoolIsForgottenAfterItsTime) {
 TEST(SyncPoolTest, AGenerationOfTheFarFutureIsRefused) {
   World world = Basics();
   constexpr int64_t kGreatest = std::numeric_limits<int64_t>::max();
-  EXPECT_EQ(ReasonOf(world.Run(Sync(kGreatest)).status()), "GENERATION_OUT_OF_RANGE");
+  EXPECT_EQ(error::ReasonOf(world.Run(Sync(kGreatest)).status()), "GENERATION_OUT_OF_RANGE");
   EXPECT_TRUE(world.Run(Sync(1)).ok());
-  EXPECT_EQ(ReasonOf(world.Run(Sync(kGreatest)).status()), "GENERATION_OUT_OF_RANGE");
+  EXPECT_EQ(error::ReasonOf(world.Run(Sync(kGreatest)).status()), "GENERATION_OUT_OF_RANGE");
   EXPECT_EQ(world.written, 0u);
   EXPECT_TRUE(world.Run(Sync(2)).ok());
 }

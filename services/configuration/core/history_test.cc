@@ -269,7 +269,7 @@ class History {
       EXPECT_TRUE(answer.ok());
     } else {
       ++late_;
-      EXPECT_EQ(error::DetailOf(answer.status())->reason, "POOL_RELEASED");
+      EXPECT_EQ(error::ReasonOf(answer.status()), "POOL_RELEASED");
     }
     EXPECT_FALSE(world_.Run(OrderPool{late.pool_uid, OrderKind::kPromote, "pending"}).ok());
     EXPECT_FALSE(world_.Run(EnableRevision{late.pool_uid, "np-000000000000"}).ok());

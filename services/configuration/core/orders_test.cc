@@ -110,11 +110,11 @@ TEST(OrdersTest, RefusalsNameTheirReason) {
   Ordered given = Give(pool, kPromote, "pending");
   absl::Status refusal = Refusal(given.pool, given.order);
   EXPECT_EQ(refusal.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_EQ(error::DetailOf(refusal)->reason, "NO_PENDING_CONFIGURATION");
+  EXPECT_EQ(error::ReasonOf(refusal), "NO_PENDING_CONFIGURATION");
   given = Give(pool, kRollback, "d");
-  EXPECT_EQ(error::DetailOf(Refusal(given.pool, given.order))->reason, "ROLLBACK_FAILED");
+  EXPECT_EQ(error::ReasonOf(Refusal(given.pool, given.order)), "ROLLBACK_FAILED");
   given = Give(Give(Pool(true), kPromote, "pending").pool, kRollback, "previous");
-  EXPECT_EQ(error::DetailOf(Refusal(given.pool, given.order))->reason, "CONFIGURATION_CONFLICT");
+  EXPECT_EQ(error::ReasonOf(Refusal(given.pool, given.order)), "CONFIGURATION_CONFLICT");
 }
 
 TEST(OrdersTest, APendingOneThatIsDisabledIsNotPromoted) {
@@ -204,7 +204,7 @@ TEST(OrdersTest, BothAtOnceAreDroppedAndTheOneThatWaits) {
     EXPECT_NE(given.pool.orders[0].kind, given.pool.orders[1].kind);
     for (const Order& order : given.pool.orders) EXPECT_EQ(order.outcome, OrderOutcome::kConflict);
     EXPECT_EQ(given.order, given.pool.orders.back());
-    EXPECT_EQ(error::DetailOf(Refusal(given.pool, given.order))->reason, "CONFIGURATION_CONFLICT");
+    EXPECT_EQ(error::ReasonOf(Refusal(given.pool, given.order)), "CONFIGURATION_CONFLICT");
   }
   // What the strategy made wait was ordered by nobody.
   PoolConfiguration staged = calm;

@@ -81,9 +81,4 @@ RefusalPlace PlaceOf(const Refusal& refusal) {
   return {{condition::kValidated, reason::kInvalid}, "False"};
 }
 
-std::string ReasonOf(const absl::Status& status) {
-  const auto detail = error::DetailOf(status);
-  return detail ? detail->reason : "";
-}
-
 }  // namespace muster::kubernetes

@@ -33,7 +33,4 @@ struct RefusalPlace {
 };
 RefusalPlace PlaceOf(const Refusal& refusal);
 
-// Its reason, e.g. `UID_MISMATCH`; empty without.
-std::string ReasonOf(const absl::Status& status);
-
 }  // namespace muster::kubernetes

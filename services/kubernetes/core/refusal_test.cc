@@ -53,11 +53,5 @@ TEST(LimitOf, IsNothingOfWhatPassesByItself) {
   EXPECT_EQ(LimitOf(absl::OkStatus()), std::nullopt);
 }
 
-TEST(ReasonOf, IsTheDetails) {
-  EXPECT_EQ(ReasonOf(error::FailedPrecondition("UID_MISMATCH", "x", "y")), "UID_MISMATCH");
-  EXPECT_EQ(ReasonOf(absl::InternalError("x")), "");
-  EXPECT_EQ(ReasonOf(absl::OkStatus()), "");
-}
-
 }  // namespace
 }  // namespace muster::kubernetes

@@ -10,8 +10,7 @@ namespace {
 constexpr char kEmpty[] = "organizations/acme/clusters/c0";  // sorts beside the simulation's
 
 std::string ReasonOf(const StatusOrOutcome& outcome) {
-  const auto detail = muster::error::DetailOf(outcome.status());
-  return detail ? detail->reason : "";
+  return muster::error::ReasonOf(outcome.status());
 }
 
 class DecideClusterTest : public ::testing::Test {

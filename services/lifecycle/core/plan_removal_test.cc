@@ -311,10 +311,7 @@ TEST(Deletion, ASecondOneChangesNothingAndWritesAreRefused) {
   const int64_t revision = sim.revision();
   sim.Delete();
   EXPECT_EQ(sim.revision(), revision);
-  const auto reason = [](const absl::Status& status) {
-    const auto detail = muster::error::DetailOf(status);
-    return detail ? detail->reason : "";
-  };
+  const auto reason = [](const absl::Status& status) { return muster::error::ReasonOf(status); };
   EXPECT_EQ(reason(sim.Run(ResizeNodePool{.name = kSimPool, .target_nodes = 2}).status()),
             "POOL_DELETING");
   EXPECT_EQ(reason(sim.Run(sim.Applied([](Spec& spec) { spec.target_nodes = 3; })).status()),

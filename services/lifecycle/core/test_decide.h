@@ -9,10 +9,7 @@
 // For the tests of commands.
 namespace muster::lifecycle {
 
-inline std::string ReasonOf(const absl::Status& status) {
-  const auto detail = muster::error::DetailOf(status);
-  return detail ? detail->reason : "";
-}
+using muster::error::ReasonOf;
 
 // The simulated pool with so many Nodes.
 inline ApplyNodePool PoolOfNodes(int64_t target) {

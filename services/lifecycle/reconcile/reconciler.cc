@@ -39,8 +39,7 @@ constexpr size_t kBatch = 200;
 absl::Duration SteadyNow() { return TheSteadyClock()->Now(); }
 
 bool HasReason(const absl::Status& status, absl::string_view reason) {
-  const auto detail = muster::error::DetailOf(status);
-  return detail && detail->reason == reason;
+  return muster::error::ReasonOf(status) == reason;
 }
 
 void AddPoolsOf(const State& state, const std::string& cluster, const TraceContext& cause,

@@ -233,7 +233,7 @@ TEST(QuotaProperties, WhatWasReleasedDoesNotComeBack) {
     }
     if (!released || wish.release) return;
     ++late;
-    ASSERT_EQ(error::DetailOf(request.answer.status())->reason, "POOL_RELEASED");
+    ASSERT_EQ(error::ReasonOf(request.answer.status()), "POOL_RELEASED");
     ASSERT_EQ(request.changes, 0u);
     ASSERT_EQ(request.before, request.after);
   });
