@@ -358,7 +358,7 @@ TEST_F(QuotaServiceTest, AWatchFromTheFutureOrTheCompactedPastIsOutOfRange) {
   }
 }
 
-// --- the sentences of semantics 4 ---
+// --- what is promised, sentence by sentence ---
 
 TEST_F(QuotaServiceTest,
        ALimitLoweredBelowWhatIsHeldIsOverUntilItHasShrunkAndNothingGrowsMeanwhile) {

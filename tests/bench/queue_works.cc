@@ -88,7 +88,7 @@ class Queue {
 
   // Fills the queue, has it served, empties it. An operation is a grant, which ends when a watcher
   // has been told of it; its latency begins when the call that freed the machine was sent.
-  // INTERNAL: not served in the order of semantics.md 5, or not all, or a machine granted twice.
+  // INTERNAL: not served in the order of the queue, or not all, or a machine granted twice.
   absl::StatusOr<Rate> Measure(CpuMeter& meter);
 
  private:

@@ -4,7 +4,7 @@
 
 namespace muster::model {
 
-// The rules of semantics.md 5, 11 and 12 for one zone and one instance type, in the plainest code:
+// The rules of queue, gangs, racks and spot for one zone and one instance type, in the plainest code:
 // everything is worked out anew from lists. Slow.
 class Model {
  public:

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-// The rules of semantics.md 4 in the plainest code: limits and holdings in lists that are added up
+// The rules of quota in the plainest code: limits and holdings in lists that are added up
 // anew for every request.
 namespace muster::model {
 

@@ -4,7 +4,7 @@
 #include "services/capacity/core/limits.h"
 #include "tests/model/round.h"
 
-// What is reclaimed from spot, and what is not (semantics.md 5 and 12).
+// What is reclaimed from spot, and what is not.
 namespace muster::model {
 
 bool Round::DrainBegan(const Machine& machine) const {

@@ -4,8 +4,7 @@
 #include "gtest/gtest.h"
 #include "services/capacity/core/test_world.h"
 
-// Queue, gangs and earmarks as semantics.md 12 rules. tests/model finds the same over random
-// histories.
+// Queue, gangs and earmarks. tests/model finds the same over random histories.
 namespace muster::capacity {
 namespace {
 

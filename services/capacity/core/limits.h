@@ -28,10 +28,10 @@ constexpr int32_t kMaxVcpus = 1'000'000;        // vCPUs a machine
 constexpr int32_t kMaxPods = 10'000;            // Pods a Node
 constexpr int64_t kMaxKib = int64_t{1} << 50;   // memory or disk of a machine, in KiB
 
-// From the decision to reclaim a spot machine to its drain, as users are promised (semantics.md 6).
+// From the decision to reclaim a spot machine to its drain, as users are promised.
 constexpr absl::Duration kSpotNotice = absl::Minutes(2);
 
-// How long a waiting gang keeps what is free from those behind it (semantics.md 12).
+// How long a waiting gang keeps what is free from those behind it.
 constexpr absl::Duration kGangKeep = absl::Hours(24);
 
 // How far apart the requests of one batch count as asked for: its order decides among them.

@@ -12,7 +12,7 @@
 #include "services/common/error.h"
 #include "services/common/generation.h"
 
-// Random histories. After every step InvariantChecker holds the rows against semantics.md 5 and 12, Audit the
+// Random histories. After every step InvariantChecker holds the rows against the rules, Audit the
 // indexes against the rows.
 namespace muster::capacity {
 namespace {

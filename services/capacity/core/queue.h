@@ -13,7 +13,7 @@
 #include "services/capacity/core/rank_tree.h"
 #include "services/capacity/core/rows.h"
 
-// Who waits for the machines of one zone and type, and in which order (semantics.md 5, 11).
+// Who waits for the machines of one zone and type, and in which order.
 //
 // Every Node that is waited for has a place: whoever asks for n Nodes brings n places of that time.
 // The queue is the order of the places: class default before spot, then by time. So what priorities

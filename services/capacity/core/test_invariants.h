@@ -17,7 +17,7 @@
 namespace muster::capacity {
 
 // What one step of a random history did, and the world after it: by naive counting, the rows alone
-// show whether semantics.md 5 and 12 were kept.
+// show whether the rules of queue, racks and spot were kept.
 class InvariantChecker {
  public:
   using Rows = std::map<std::string, MachineRow>;

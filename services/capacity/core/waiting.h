@@ -11,8 +11,7 @@
 namespace muster::capacity {
 
 // The affinities, each once, for which somebody waits. Machines that few of them match are given
-// away first (semantics.md 12). For the turns of one decision: they are found when first asked for,
-// nobody may come to wait after that, and who goes is told by Recheck. Not thread-safe.
+// away first. For the turns of one decision: they are found when first asked for, nobody may come to wait after that, and who goes is told by Recheck. Not thread-safe.
 class WaitingAffinities {
  public:
   // `spot`: those for which only spot claims wait count too. The queue must outlive it.

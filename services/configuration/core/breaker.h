@@ -6,8 +6,7 @@
 #include "services/configuration/core/commands.h"
 #include "services/configuration/core/types.h"
 
-// The breaker: a profile that different machines fail to boot, one after the other, is disabled
-// (semantics.md 7).
+// The breaker: a profile that different machines fail to boot, one after the other, is disabled.
 namespace muster::configuration {
 
 // What an operator may set.

@@ -8,7 +8,7 @@
 #include "services/common/state.h"
 #include "services/configuration/core/types.h"
 
-// Promotions and rollbacks (semantics.md 7).
+// Promotions and rollbacks.
 namespace muster::configuration {
 
 // A pool after an order, and the order as it stands.

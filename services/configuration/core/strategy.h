@@ -14,7 +14,7 @@ enum class Trigger {
   kUpstream,  // anything else: a release, the cluster's Kubernetes version, another strategy
 };
 
-// What becomes of a pool's configuration, given what it now resolves to (semantics.md 7):
+// What becomes of a pool's configuration, given what it now resolves to:
 //  * nothing fits: `problem`; the active one and what waits stay, nothing is pending;
 //  * the answer is the active one, or the one that waits: nothing is pending;
 //  * the first answer is always staged: a new pool needs one;

@@ -3,7 +3,7 @@
 #include "services/lifecycle/core/types.h"
 
 // Boots that failed one after the other: what the configuration service's breaker goes by, and what
-// halts reconfigure reboots (semantics 7).
+// halts reconfigure reboots.
 namespace muster::lifecycle {
 
 // The revision that says it is active or was; null: the pool never had it.

@@ -18,7 +18,7 @@
 namespace muster::lifecycle {
 namespace {
 
-// reference/node-pool-reference.txt, "Events", with its "Resource" column; the three of
+// the public reference of NodePools, "Events", with its "Resource" column; the three of
 // spot-node-pools.txt; ours.
 struct EventRow {
   const char* reason;

@@ -157,7 +157,7 @@ constexpr absl::string_view TextOf(EventReason reason) {
   return kEventReasons[static_cast<size_t>(reason)].text;
 }
 
-// `Warning` or `Normal` (semantics 8).
+// `Warning` or `Normal`.
 constexpr EventType TypeOf(EventReason reason) {
   return kEventReasons[static_cast<size_t>(reason)].type;
 }

@@ -67,7 +67,7 @@ inline constexpr absl::Duration kAllowanceTtl = absl::Hours(1);
 inline constexpr int64_t kMaxPrefillSeconds = 86'400;
 inline constexpr int64_t kMaxPrefillNodes = 4;
 inline constexpr absl::Duration kPrefillTimeout = absl::Minutes(30);
-// Spot preemption, from T+0 (semantics 6), as users are promised: the drain begins, the Node is
+// Spot preemption, from T+0, as users are promised: the drain begins, the Node is
 // removed whatever is on it.
 inline constexpr absl::Duration kPreemptionDrain = absl::Minutes(2);
 inline constexpr absl::Duration kPreemptionEnd = absl::Minutes(7);

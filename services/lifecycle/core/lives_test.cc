@@ -1,5 +1,5 @@
 // Whole lives: what is told of the pool and of the Node, in order, each once, however many passes
-// are made, restarts happen and reports are repeated (semantics 8).
+// are made, restarts happen and reports are repeated.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 #include "absl/strings/string_view.h"
 #include "services/lifecycle/core/types.h"
 
-// What a Node of a pool carries in Kubernetes: computed here and nowhere else (semantics 6).
+// What a Node of a pool carries in Kubernetes: computed here and nowhere else.
 namespace muster::lifecycle {
 
 struct Metadata {

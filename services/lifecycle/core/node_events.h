@@ -16,8 +16,8 @@ struct NodeEventTold {
   bool operator==(const NodeEventTold&) const = default;
 };
 
-// What a change of a Node is told as, in order: the same change is told the same, whoever made it
-// (semantics 8). `before` is null when the Node came to be. `why`: said by the agent; may be empty.
+// What a change of a Node is told as, in order: the same change is told the same, whoever made it.
+// `before` is null when the Node came to be. `why`: said by the agent; may be empty.
 // `timed_out`: it failed because nothing was heard of it in time. Pure; equal rows tell nothing.
 std::vector<NodeEventTold> EventsOf(const Node* before, const Node& after, absl::string_view why,
                                     bool timed_out = false);

@@ -1,4 +1,4 @@
-// Spot preemption: T+0 cordon, T+2 min drain, T+7 min removal at the latest (semantics 6). T+0 is
+// Spot preemption: T+0 cordon, T+2 min drain, T+7 min removal at the latest. T+0 is
 // when the Node is cordoned, so that the notice is whole whatever happened before.
 #include <algorithm>
 

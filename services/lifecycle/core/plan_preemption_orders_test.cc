@@ -30,7 +30,7 @@ struct BusySpot : Simulation {
   }
 };
 
-// Each once a Node (semantics.md 8), whichever cause ends it.
+// Each once a Node, whichever cause ends it.
 TEST(PreemptedMeanwhile, ADepartureThatWasToldForAnotherCauseIsNotToldAgain) {
   BusySpot sim;
   sim.SetActive("g100", false);

@@ -131,7 +131,7 @@ TEST(ReferenceSpot, WhenTheSevenMinuteWindowExpiresItGoesWhateverIsLeft) {
 }
 
 // "CoreWeave may reclaim them when capacity is needed elsewhere": what is no longer needed before
-// the drain stays (semantics 6).
+// the drain stays.
 TEST(ReferenceSpot, TakenBackBeforeTheDrainTheNodeStays) {
   SpotPool sim;
   sim.Begin();

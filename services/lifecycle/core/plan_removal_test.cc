@@ -1,4 +1,4 @@
-// Who goes when a pool shrinks (semantics 6, "Scale-down"), and deletion from every state.
+// Who goes when a pool shrinks, and deletion from every state.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

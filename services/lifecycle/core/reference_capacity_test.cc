@@ -1,5 +1,4 @@
-// The sentences of reference/node-pool-reference.txt, "Conditions"; messages as semantics 3 has
-// them.
+// The sentences of the public reference of NodePools, "Conditions".
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -232,7 +231,7 @@ TEST(ReferenceCapacity, InternalErrorWhileCapacityIsOutOfReach) {
 // --- Quota ---
 
 // "Under: The organization is under quota for the Node Pool's instance type." "Over: ... over
-// quota". All or nothing, and no Node is taken away because a limit fell (semantics 4).
+// quota". All or nothing, and no Node is taken away because a limit fell.
 TEST(ReferenceQuota, UnderThenOverThenUnder) {
   Running sim(2);
   EXPECT_EQ(sim.Says("Quota"), "True/Under: NodePool is within instance type quota.");
@@ -265,7 +264,7 @@ TEST(ReferenceQuota, NotSetWithoutALimit) {
 }
 
 // "InternalError: An internal error has occurred attempting to check the quota." The last granted
-// holding stays in force (semantics 3).
+// holding stays in force.
 TEST(ReferenceQuota, InternalErrorWhileQuotaIsOutOfReach) {
   Running sim(2);
   sim.quota_away = true;

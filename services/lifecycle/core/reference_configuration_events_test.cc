@@ -1,4 +1,4 @@
-// The sentences of reference/node-pool-reference.txt, "Events", about configurations: each told
+// The sentences of the public reference of NodePools, "Events", about configurations: each told
 // when it says, once, about what it says.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -5,7 +5,7 @@
 #include "services/lifecycle/core/snapshot.h"
 #include "services/lifecycle/core/types.h"
 
-// The status of a pool: counters, configuration, conditions with the messages of semantics 3.
+// The status of a pool: counters, configuration, conditions with their messages.
 namespace muster::lifecycle {
 
 // Pure. Equal to the pool's status when nothing changed.

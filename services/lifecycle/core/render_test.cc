@@ -1,5 +1,4 @@
-// The sentences of reference/node-pool-reference.txt, "Conditions"; messages as semantics 3 has
-// them.
+// The sentences of the public reference of NodePools, "Conditions".
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,7 +24,7 @@ TEST(ReferenceValidated, ValidWhenTheConfigurationIsCorrect) {
 }
 
 // "Invalid: The Node Pool configuration has errors, such as an unsupported instance type or
-// incorrect Node affinity." An invalid pool keeps the Nodes it has and requests none (semantics 2).
+// incorrect Node affinity." An invalid pool keeps the Nodes it has and requests none.
 TEST(ReferenceValidated, InvalidWithAnUnsupportedInstanceType) {
   Running sim(2);
   const std::set<std::string> machines = sim.machines();

@@ -6,7 +6,7 @@
 #include "services/common/faults.h"
 #include "services/lifecycle/core/types.h"
 
-// What is refused at the API (semantics 2).
+// What is refused at the API.
 namespace muster::lifecycle {
 
 // What the catalogue says of an instance type, as far as pools care.

@@ -16,7 +16,7 @@ bool IsProtected(const Node& node, absl::Time now);
 // Whether it was named to go: by the caller or the autoscaler.
 bool IsNamed(const Node& node);
 
-// The Nodes of `candidates` that may be removed, first to go first (semantics 6): marked by the
+// The Nodes of `candidates` that may be removed, first to go first: marked by the
 // cluster autoscaler or named by the caller; not in production yet, the least advanced first;
 // unhealthy; idle and made unschedulable by somebody else; idle, longest idle first; active ones,
 // fewest Pods first, then newest. Nodes already on their way out are not among them. Ties go by

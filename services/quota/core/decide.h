@@ -12,7 +12,7 @@
 #include "services/common/released_pool.h"
 #include "services/quota/core/state.h"
 
-// The decisions of quota (semantics.md 4). Pure but for the staged state; a refused command leaves
+// The decisions of quota. Pure but for the staged state; a refused command leaves
 // nothing on it.
 namespace muster::quota {
 
