@@ -30,10 +30,11 @@ class FakeApi final : public Api {
   absl::Status refusal = {};            // of every change
   absl::Status refusal_of_reads = {};   // of lists and Gets, also of the past, and of placements
   absl::Status refusal_of_placements = {};
-  absl::Status refusal_of_items = {};  // of deletions of what is no NodePool
-  size_t page_size = 1000;             // of lists
-  int lists = 0;                       // that were asked for
-  ListRange listed = {};               // by the last list
+  std::map<Kind, absl::Status> refusals_of_lists = {};  // of these kinds
+  absl::Status refusal_of_items = {};                   // of deletions of what is no NodePool
+  size_t page_size = 1000;                              // of lists
+  int lists = 0;                                        // that were asked for
+  ListRange listed = {};                                // by the last list
   int gets = 0;
   std::function<void()> before_get = [] {};    // the world goes on
   std::function<void()> before_list = [] {};   // likewise
@@ -74,6 +75,8 @@ class FakeApi final : public Api {
     before_list();
     listed = range;
     if (!refusal_of_reads.ok()) return refusal_of_reads;
+    if (const auto of = refusals_of_lists.find(kind); of != refusals_of_lists.end())
+      return of->second;
     const std::vector<Item>& all = items[kind];
     for (size_t begin = 0; begin == 0 || begin < all.size(); begin += page_size) {
       const size_t end = std::min(all.size(), begin + page_size);

@@ -192,23 +192,37 @@ absl::Status ListByPages(Session& session, const Query& query, Kind kind) {
   return shown == 0 ? TellNone(session, query, kind) : absl::OkStatus();
 }
 
+// All of one kind, behind those that are there. `where`: why none can be, as the first kind found it.
+absl::Status ListKind(Session& session, const Query& query, Kind kind, std::vector<Item>& all,
+                      absl::Status& where) {
+  ASSIGN_OR_RETURN(std::vector<Item> items, query.machines
+                                                ? session.api.ListMachines(*query.machines)
+                                                : session.api.List(kind, RangeOf(query, kind)));
+  KeepAsked(session, query, kind, items);
+  if (items.empty()) where.Update(TellNone(session, query, kind));
+  if (session.line.Has("sort-by")) {
+    RETURN_IF_ERROR(SortItems(session.line.Get("sort-by"), items));
+  } else if (kind == Kind::kEvent) {
+    SortEvents(items);
+  }
+  absl::c_move(items, std::back_inserter(all));
+  return absl::OkStatus();
+}
+
+// A kind that is refused does not keep the others from being shown.
 absl::Status ListWhole(Session& session, const Query& query) {
   std::vector<Item> all;
-  for (const Kind kind : query.asked.kinds) {
-    ASSIGN_OR_RETURN(std::vector<Item> items, query.machines
-                                                  ? session.api.ListMachines(*query.machines)
-                                                  : session.api.List(kind, RangeOf(query, kind)));
-    KeepAsked(session, query, kind, items);
-    if (items.empty()) RETURN_IF_ERROR(TellNone(session, query, kind));
-    if (session.line.Has("sort-by")) {
-      RETURN_IF_ERROR(SortItems(session.line.Get("sort-by"), items));
-    } else if (kind == Kind::kEvent) {
-      SortEvents(items);
-    }
-    all.insert(all.end(), std::make_move_iterator(items.begin()),
-               std::make_move_iterator(items.end()));
-  }
-  return PrintAll(all, query.format, true, session);
+  absl::Status where;
+  std::vector<ResourceId> lists;
+  for (const Kind kind : query.asked.kinds) lists.push_back({kind, query.pool});
+  absl::Status status = ForEach(
+      lists,
+      [&](const ResourceId& list) { return ListKind(session, query, list.kind, all, where); },
+      [&](const absl::Status& error) { session.world.err << RenderError(error); });
+  if (IsWrongUse(status)) return status;
+  if (status.ok()) status = where;
+  if (status.ok() || !all.empty()) RETURN_IF_ERROR(PrintAll(all, query.format, true, session));
+  return status;
 }
 
 absl::Status WatchAsked(Session& session, const Query& query) {

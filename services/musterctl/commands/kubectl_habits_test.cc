@@ -73,6 +73,24 @@ TEST_F(KubectlHabitsTest, SeveralNamesOfOneKindOrOfSeveral) {
   EXPECT_EQ(err(), "error: away\n");
 }
 
+TEST_F(KubectlHabitsTest, OfSeveralKindsTheOthersAreShownWhereOneIsRefused) {
+  api_.refusals_of_lists = {{Kind::kQuota, absl::PermissionDeniedError("not for you")}};
+  EXPECT_EQ(RunLine({"get", "quotas,np", "-o", "name"}), kFailed);
+  EXPECT_EQ(out(), "nodepool/eval\nnodepool/train\n");
+  EXPECT_EQ(err(), "error: not for you\n");
+  EXPECT_EQ(RunLine({"get", "np,quotas", "-o", "jsonpath={.items[*].metadata.name}"}), kFailed);
+  EXPECT_EQ(out(), "eval train");
+  EXPECT_EQ(err(), "error: not for you\n");
+  api_.refusals_of_lists[Kind::kNodePool] = absl::InternalError("broken");
+  EXPECT_EQ(RunLine({"get", "np,quotas", "-o", "json"}), kFailed);
+  EXPECT_EQ(out(), "");
+  EXPECT_EQ(err(), "error: broken\nerror: not for you\n");
+  // Wrong use is told alone.
+  api_.refusals_of_lists.clear();
+  EXPECT_EQ(RunLine({"get", "np,nodes", "--sort-by=.spec.targetNodes"}), kWrongUse);
+  EXPECT_EQ(out(), "");
+}
+
 TEST_F(KubectlHabitsTest, WhatOneNamedIsFetchedByItsGet) {
   for (const std::vector<std::string>& line :
        std::vector<std::vector<std::string>>{{"get", "node", "g1"},
