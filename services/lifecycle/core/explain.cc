@@ -198,13 +198,26 @@ class Explainer {
             Actor::kCapacity);
       case ClaimFacts::Reason::kPartialNodeAffinity:
       case ClaimFacts::Reason::kNoneAvailableNodeAffinity:
-        return Add(
-            ObstacleReason::kNodeAffinity,
-            absl::StrCat(missing, " cannot come: ", claim.value.matching, " of ",
-                         CountText(claim.value.in_service, "machine"),
-                         " in service match the node affinity", TooFew(claim.value.matching), "."),
-            Actor::kUser);
+        return NodeAffinity(missing);
     }
+  }
+
+  // What is in repair matches once it is back: whoever repairs is to act, unless too few match even then.
+  void NodeAffinity(const std::string& missing) {
+    const ClaimFacts& claim = answers().claim.value;
+    const int64_t in_repair = claim.matching_in_repair;
+    const bool repairs_help =
+        in_repair > 0 && (claim.matching == 0 || claim.matching + in_repair >= claim.nodes);
+    std::string message = absl::StrCat(missing, " cannot come: ", claim.matching, " of ",
+                                       CountText(claim.in_service, "machine"),
+                                       " in service match the node affinity",
+                                       TooFew(claim.matching), ".");
+    if (in_repair > 0) {
+      absl::StrAppend(&message, " In repair: ", CountText(in_repair, "machine"), " that ",
+                      in_repair == 1 ? "matches." : "match.");
+    }
+    Add(ObstacleReason::kNodeAffinity, std::move(message),
+        repairs_help ? Actor::kCapacity : Actor::kUser);
   }
 
   // What is reclaimed is shut down at the end of its notice, whatever becomes of its drain, and its

@@ -115,6 +115,31 @@ TEST(Obstacles, WhatIsPreemptedIsNotPromisedToBeGoneTooEarly) {
                                                    ::testing::Field(&Obstacle::latest, gone))));
 }
 
+// The owner has nothing to change where repairs alone are missing.
+TEST(Obstacles, ANodeAffinityThatMachinesInRepairMatchIsForWhoeverRepairs) {
+  const Sim sim = Cases().at("NODE_AFFINITY").make();  // 2 Nodes, one of which it has
+  Snapshot snapshot = sim->Look();
+  const auto told = [&](int64_t matching, int64_t in_repair) {
+    ClaimFacts& claim = snapshot.answers.claim.value;
+    claim.matching = matching;
+    claim.matching_in_repair = in_repair;
+    for (const Obstacle& obstacle : Explain(snapshot, Plan(snapshot))) {
+      if (obstacle.reason == "NODE_AFFINITY") return obstacle;
+    }
+    return Obstacle();
+  };
+  EXPECT_EQ(told(1, 0).actor, Actor::kUser);
+  EXPECT_THAT(told(1, 0).message, ::testing::Not(::testing::HasSubstr("repair")));
+  EXPECT_EQ(told(1, 1).actor, Actor::kCapacity);
+  EXPECT_THAT(told(1, 1).message,
+              ::testing::EndsWith("1 of 100 machines in service match the node affinity. In "
+                                  "repair: 1 machine that matches."));
+  EXPECT_EQ(told(0, 1).actor, Actor::kCapacity) << "none else matches";
+  EXPECT_THAT(told(0, 2).message, ::testing::EndsWith("In repair: 2 machines that match."));
+  snapshot.answers.claim.value.nodes = 4;
+  EXPECT_EQ(told(1, 2).actor, Actor::kUser) << "too few match even then";
+}
+
 // Whoever waits is not told of a time that is over.
 TEST(Obstacles, WhatIsOverdueHasNoTime) {
   const Policy policy;
