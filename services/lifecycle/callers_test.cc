@@ -388,6 +388,54 @@ TEST_F(CallersTest, AClusterThatIsOnlyTriedHasTheEtagOfWhatIsThere) {
   EXPECT_THAT(update("1.33", false).status(), HasReason("ETAG_MISMATCH"));
 }
 
+// With it, what was tried is done only if nobody wrote meanwhile.
+TEST_F(CallersTest, ANodePoolThatIsOnlyTriedHasTheEtagOfWhatIsThere) {
+  const auto ask = [&](int64_t target, bool tries, const std::string& etag) {
+    v1::ApplyNodePoolRequest request = Pool(target);
+    request.mutable_node_pool()->set_etag(etag);
+    request.set_validate_only(tries);
+    return Call(*replica_->stub, &Stub::ApplyNodePool, request);
+  };
+  // Without the other services, and with them.
+  auto tried = ask(1, true, "");
+  ASSERT_THAT(tried, IsOk());
+  EXPECT_EQ(tried->etag(), "") << "there is none";
+  const auto made = ask(1, false, "");
+  ASSERT_THAT(made, IsOk());
+  tried = ask(2, true, "");
+  ASSERT_THAT(tried, IsOk());
+  EXPECT_EQ(tried->etag(), made->etag());
+  Reconcile();
+  tried = ask(2, true, "");
+  ASSERT_THAT(tried, IsOk());
+  EXPECT_TRUE(tried->has_preview());
+  EXPECT_EQ(tried->etag(), made->etag());
+  ASSERT_THAT(ask(2, false, tried->etag()), IsOk());
+  EXPECT_THAT(ask(3, false, tried->etag()).status(), HasReason("ETAG_MISMATCH"));
+}
+
+TEST_F(CallersTest, ANodeThatIsOnlyTriedHasTheEtagOfWhatIsThere) {
+  Reconcile();
+  ASSERT_THAT(Apply(1), IsOk());
+  ASSERT_TRUE(AwaitReason("AtTarget", "TargetMet", 1).has_value());
+  v1::ListNodesRequest list;
+  list.set_parent(kPool);
+  const auto nodes = Call(*replica_->stub, &Stub::ListNodes, list);
+  ASSERT_THAT(nodes, IsOk());
+  ASSERT_THAT(nodes->nodes(), SizeIs(1));
+  v1::CordonNodeRequest cordon;
+  cordon.set_name(nodes->nodes(0).name());
+  cordon.set_validate_only(true);
+  const auto tried = Call(*replica_->stub, &Stub::CordonNode, cordon);
+  ASSERT_THAT(tried, IsOk());
+  EXPECT_EQ(tried->etag(), nodes->nodes(0).etag());
+  cordon.set_validate_only(false);
+  cordon.set_etag(tried->etag());
+  const auto cordoned = Call(*replica_->stub, &Stub::CordonNode, cordon);
+  ASSERT_THAT(cordoned, IsOk());
+  EXPECT_NE(cordoned->etag(), tried->etag());
+}
+
 TEST_F(CallersTest, AClusterGoesOnceItHasNoPools) {
   ASSERT_THAT(Apply(1), IsOk());
   v1::DeleteClusterRequest request;

@@ -26,6 +26,19 @@ namespace muster::lifecycle {
 inline constexpr auto kDecide = [](StagedState<State>& staged, const auto& command,
                                    absl::Time now) { return Decide(staged, command, now); };
 
+// Of a pool or a Node. One that is only tried has the etag of what is there.
+struct DecideOrTry {
+  bool tries = false;
+
+  template <class Command>
+  StatusOrOutcome operator()(StagedState<State>& staged, const Command& command,
+                             absl::Time now) const {
+    if (!tries) return Decide(staged, command, now);
+    ASSIGN_OR_RETURN(Tried tried, Try(staged, command, now));
+    return std::move(tried.outcome);
+  }
+};
+
 // What of the spec will not do what it says.
 inline void WarnOfSpec(const Outcome& outcome, const std::optional<Grantable>& grantable,
                        v1::NodePool& response) {
@@ -49,6 +62,7 @@ struct RenderOutcome {
   void operator()(const Outcome& outcome, v1::NodePool& response) const {
     if (!outcome.pool) return;
     response = ToProto(*outcome.pool);
+    if (outcome.etag_there) response.set_etag(*outcome.etag_there);
     for (const std::string& path : outcome.changed_fields)
       response.mutable_changed_fields()->add_paths(path);
     if (!warning.empty()) response.add_warnings(warning);
@@ -59,6 +73,7 @@ struct RenderOutcome {
     if (!outcome.node) return;
     response =
         ToProto(Versioned<Node>{std::make_shared<const Node>(*outcome.node), outcome.revision});
+    if (outcome.etag_there) response.set_etag(*outcome.etag_there);
   }
 };
 
@@ -210,8 +225,9 @@ Handlers::Unary Handlers::WritePool(Context context, const Request& request, v1:
     }
     const auto commit = [writer = writer_, options, response, command](rpc::Responder waiting,
                                                                        std::string warning) {
-      const auto decide = [command](StagedState<State>& staged, absl::Time now) {
-        return Decide(staged, command, now);
+      const auto decide = [command, decides = DecideOrTry{options.validate_only}](
+                              StagedState<State>& staged, absl::Time now) {
+        return decides(staged, command, now);
       };
       rpc::CommitTo(writer, std::move(waiting), options, response, decide,
                     RenderOutcome{std::move(warning)});
@@ -236,7 +252,8 @@ Handlers::Unary Handlers::WriteNode(Context context, const Request& request, v1:
                                     Parse parse) {
   const std::shared_ptr<Advisor> asked = advisor();
   if (!request.validate_only() || asked == nullptr)
-    return rpc::Write(context, writer_, request, response, parse, kDecide, RenderOutcome());
+    return rpc::Write(context, writer_, request, response, parse,
+                      DecideOrTry{request.validate_only()}, RenderOutcome());
   return rpc::Unary(context, [&](rpc::Responder responder) {
     Faults faults;
     auto command = parse(request, faults);

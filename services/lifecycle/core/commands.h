@@ -191,6 +191,8 @@ struct Outcome {
   std::vector<std::string> changed_fields = {};  // of a pool's spec, by its owner: ChangedFields
   // Of them it will not stay so: the pool is a Kubernetes object's, which says otherwise and is applied again.
   bool set_back = false;
+  // Of a pool or Node where it is only tried (Try): the etag of what is there, empty: nothing.
+  std::optional<std::string> etag_there = {};
 };
 
 using StatusOrOutcome = absl::StatusOr<Outcome>;

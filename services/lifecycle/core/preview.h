@@ -11,6 +11,7 @@
 #include "services/common/state.h"
 #include "services/common/status_macros.h"
 #include "services/lifecycle/core/decide.h"
+#include "services/lifecycle/core/etag.h"
 #include "services/lifecycle/core/explain.h"
 #include "services/lifecycle/core/snapshot.h"
 #include "services/lifecycle/core/state.h"
@@ -62,7 +63,10 @@ template <class Command>
 absl::StatusOr<Tried> Try(StagedState<State>& staged, const Command& command, absl::Time now) {
   const Pool* found = staged.state().table<Pool>().Find(command.name);
   std::optional<Pool> before = found == nullptr ? std::nullopt : std::optional(*found);
+  const Node* node = staged.state().table<Node>().Find(command.name);
+  std::string etag = before ? EtagOf(*before) : node != nullptr ? EtagOf(*node) : "";
   ASSIGN_OR_RETURN(Outcome outcome, Decide(staged, command, now));
+  outcome.etag_there = std::move(etag);
   std::optional<DryRun> dry_run = DryRunOf(staged.state(), std::move(before), outcome);
   return Tried{std::move(dry_run), std::move(outcome)};
 }
