@@ -191,6 +191,48 @@ TEST_F(ModulesTest, APositionIsAskedForOnceItHasSettled) {
   EXPECT_EQ(answer["told"], (json{"as of 5"}));
 }
 
+// The queue goes on below an answer.
+TEST_F(ModulesTest, WhyAClaimWaitsIsAskedAgain) {
+  const json answer = Run("queue.js", "QueueView", R"(
+    const asked = [];
+    const fetched = window.fetch;
+    window.fetch = async (path) => {
+      asked.push(path);
+      return {ok: true, text: async () => JSON.stringify({obstacles: [{code: 'CODE_A', message: `answer ${asked.length}`}]})};
+    };
+    const claim = {zone: 'z', type: 't', class: 'default', turn: 1, pool: 'p', outstanding: 1, nodes: 2, since: 0, priority: 0};
+    const documents = {claim: new Map([['u', claim], ['v', claim]]), clock: new Map()};
+    const view = new QueueView({moment: null, store: {documents, caughtUp: true, poolOfUid: () => 'p', notice: 1, end: 2}});
+    const whys = () => [...view.element.querySelectorAll('.why')].map((one) => one.textContent);
+    const look = async () => { view.asker.asked = -Infinity; await view.asker.look(); };
+    return (async () => {
+      view.draw();
+      await look();
+      const unasked = asked.length;
+      await view.explain('u');
+      const first = whys();
+      view.asker.changed();
+      await look();
+      const again = whys();
+      documents.claim.delete('u');
+      view.asker.changed();
+      await look();
+      view.draw();
+      const gone = whys();
+      await view.explain('v');
+      view.app.moment = 5;
+      view.asker.changed();
+      await look();
+      window.fetch = fetched;
+      return {unasked, first, again, gone, asked};
+    })();)");
+  EXPECT_EQ(answer["unasked"], 0);
+  EXPECT_EQ(answer["first"], (json{"A answer 1"}));
+  EXPECT_EQ(answer["again"], (json{"A answer 2"}));
+  EXPECT_EQ(answer["gone"], json::array());
+  EXPECT_EQ(answer["asked"], (json{"/api/claim?uid=u", "/api/claim?uid=u", "/api/claim?uid=v"}));
+}
+
 // A stream that says what the test makes it say, and what the page hears: beats, and whether it is connected.
 constexpr char kToldStream[] = R"(
     const sources = [], told = [], silence = 40;

@@ -5,11 +5,8 @@ import {chip, conditionMood, empty, poolChips} from './parts.js';
 import {poolBar} from './pools.js';
 import {racksOf, rolloutElement} from './rollout.js';
 import {shortPool} from './store.js';
-import {ask} from './stream.js';
+import {ask, Asker} from './stream.js';
 
-// How often the services are asked again while the pool changes.
-const ASK_EVERY = 2000;
-const ASK_ANYWAY = 15000;
 const DRAW_EVERY = 400;
 
 export class PoolView {
@@ -17,9 +14,8 @@ export class PoolView {
     this.app = app;
     this.name = name;
     this.title = shortPool(name);
-    this.asked = 0;
-    this.stale = true;
-    this.asking = false;
+    this.asker = new Asker(
+        {ask: () => this.ask(), may: () => this.app.moment === null && this.app.store.caughtUp});
     this.answer = null;
     this.failure = '';
     this.drawSoon = atMostEvery(DRAW_EVERY, () => this.draw());
@@ -33,30 +29,22 @@ export class PoolView {
   }
 
   update({cells, kinds, anew}) {
-    if (anew || kinds.has('pool')) this.stale = true;
+    if (anew || kinds.has('pool')) this.asker.changed();
     if (anew || kinds.has('pool') || cells.size > 0) this.drawSoon(anew && 'once');
-    this.askAgain();
+    this.asker.look();
   }
 
   second() {
-    if (performance.now() - this.asked > ASK_ANYWAY) this.stale = true;
-    this.askAgain();
+    this.asker.look();
   }
 
-  async askAgain() {
-    if (this.app.moment !== null || !this.stale || this.asking ||
-        performance.now() - this.asked < ASK_EVERY || !this.app.store.caughtUp)
-      return;
-    this.stale = false;
-    this.asking = true;
+  async ask() {
     try {
       this.answer = await ask('/api/pool', {name: this.name});
       this.failure = '';
     } catch (error) {
       this.failure = error.message;
     }
-    this.asking = false;
-    this.asked = performance.now();
     if (!this.left) this.draw();
   }
 

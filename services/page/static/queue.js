@@ -2,7 +2,7 @@
 
 import {atMostEvery, duration, h, keep, number, serverNow, ticking} from './dom.js';
 import {chip, empty, poolLink} from './parts.js';
-import {ask} from './stream.js';
+import {ask, Asker} from './stream.js';
 
 const MOST = 200;
 const DRAW_EVERY = 400;
@@ -16,6 +16,10 @@ export class QueueView {
     this.queues = h('div', {class: 'queues'});
     this.clockSum = h('span', {class: 'muted'});
     this.open = new Map();  // pool uid: what capacity explained
+    this.asker = new Asker({
+      ask: () => this.askAgain(),
+      may: () => this.open.size > 0 && this.app.moment === null && this.app.store.caughtUp
+    });
     this.element =
         h('div', {class: 'page'},
           h('section', {class: 'panel'}, h('h2', {}, 'Spot clocks ', this.clockSum), this.clocks),
@@ -23,13 +27,21 @@ export class QueueView {
   }
 
   update({kinds, anew}) {
-    if (anew || ['claim', 'clock', 'pool'].some((kind) => kinds.has(kind)))
+    if (anew || ['claim', 'clock', 'pool'].some((kind) => kinds.has(kind))) {
+      this.asker.changed();
       this.drawSoon(anew && 'once');
+    }
+    this.asker.look();
   }
 
   second() {
     // Phases begin and bars move as time goes by.
     this.drawClocks();
+    this.asker.look();
+  }
+
+  leave() {
+    this.open.clear();
   }
 
   draw() {
@@ -102,12 +114,28 @@ export class QueueView {
     if (this.open.delete(uid)) return this.draw();
     this.open.set(uid, {loading: true});
     this.draw();
-    try {
-      this.open.set(uid, await ask('/api/claim', {uid}));
-    } catch (error) {
-      this.open.set(uid, {error: error.message});
-    }
+    await this.ask(uid);
     this.draw();
+  }
+
+  async ask(uid) {
+    let explained;
+    try {
+      explained = await ask('/api/claim', {uid});
+    } catch (error) {
+      explained = {error: error.message};
+    }
+    // It may have been closed meanwhile.
+    if (this.open.has(uid)) this.open.set(uid, explained);
+  }
+
+  // One after the other. Of whom nothing waits any more nothing is to be said.
+  async askAgain() {
+    for (const uid of [...this.open.keys()]) {
+      if (!this.app.store.documents.claim.has(uid)) this.open.delete(uid);
+      if (this.open.has(uid)) await this.ask(uid);
+    }
+    if (this.open.size > 0) this.draw();
   }
 
   drawClocks() {

@@ -47,3 +47,37 @@ export async function ask(path, parameters) {
   if (!response.ok) throw new Error(answer.error ?? response.statusText);
   return answer;
 }
+
+// How often what changes is asked about again, and what does not seem to.
+const ASK_EVERY = 2000;
+const ASK_ANYWAY = 15000;
+
+// Asks again while things change, never two at a time: `ask()`, where `may()`.
+export class Asker {
+  constructor({ask, may}) {
+    Object.assign(this, {ask, may});
+    this.asked = -Infinity;
+    this.stale = true;
+    this.asking = false;
+  }
+
+  // What was answered may not be so any more.
+  changed() {
+    this.stale = true;
+  }
+
+  // To be called now and then.
+  async look() {
+    const since = performance.now() - this.asked;
+    if (this.asking || since < ASK_EVERY || !(this.stale || since > ASK_ANYWAY) || !this.may())
+      return;
+    this.stale = false;
+    this.asking = true;
+    try {
+      await this.ask();
+    } finally {
+      this.asking = false;
+      this.asked = performance.now();
+    }
+  }
+}
