@@ -19,7 +19,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Pair;
 
-// What an organization sees: no machines. Answers lists with what is there, as a server without filters.
+// What an organization sees: no machines. Answers lists with what is there, as a server without filters; the past in pages of one.
 class NarrowServer final : public lifecycle::v1::LifecycleService::Service,
                            public quota::v1::QuotaService::Service,
                            public history::v1::HistoryService::Service {
@@ -60,8 +60,15 @@ class NarrowServer final : public lifecycle::v1::LifecycleService::Service,
     return grpc::Status::OK;
   }
   grpc::Status ListPast(grpc::ServerContext*, const history::v1::ListPastRequest* request,
-                        history::v1::ListPastResponse*) override {
+                        history::v1::ListPastResponse* response) override {
     lists.emplace_back(request->parent(), request->collection());
+    const std::string& token = request->page_token();
+    const size_t at = token.empty() ? 0 : std::stoul(token);
+    if (at >= nodes.size()) return grpc::Status::OK;
+    lifecycle::v1::Node node;
+    node.set_name(nodes[at]);
+    response->add_resources()->mutable_resource()->PackFrom(node);
+    if (at + 1 < nodes.size()) response->set_next_page_token(absl::StrCat(at + 1));
     return grpc::Status::OK;
   }
   grpc::Status WatchLifecycle(grpc::ServerContext*,
@@ -159,6 +166,17 @@ TEST(NarrowApiTest, NodesThatANodePoolHadAreListedOfAllClustersWithoutIt) {
   EXPECT_EQ(parent({"acme", "-"}, "train"), "organizations/acme");
   EXPECT_EQ(parent({"acme", "-"}, train), train);
   EXPECT_EQ(parent({"acme", "example"}, "train"), train);
+}
+
+TEST(NarrowApiTest, ThePastIsListedToItsLastPage) {
+  NarrowServer server;
+  server.nodes = {"a", "b", "c"};
+  const auto nodes = server.Connect()->ListPast(Kind::kNode, "", int64_t{41});
+  ASSERT_TRUE(nodes.ok()) << nodes.status();
+  std::vector<std::string> names;
+  for (const Item& node : *nodes) names.push_back(NameOf(node));
+  EXPECT_EQ(names, server.nodes);
+  EXPECT_EQ(server.lists.size(), 3U);
 }
 
 TEST(NarrowApiTest, WatchesAskForNoMoreThanTheirRange) {
