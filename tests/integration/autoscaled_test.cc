@@ -108,7 +108,7 @@ TEST_F(AutoscaledTest, MachinesAreTheOtherBound) {
 TEST_F(AutoscaledTest, OfAnInvalidPoolADryRunSaysNoNumber) {
   Apply(1, 6);
   ASSERT_TRUE(AwaitGrantable(4, true)) << muster_.LogEnds();
-  const lv1::NodePool tried = Apply(1, 6, true, "999.9");
+  const lv1::NodePool tried = Apply(1, 6, true, "999");
   EXPECT_NE(tried.preview().invalid(), "");
   EXPECT_FALSE(tried.preview().has_grantable_nodes());
   EXPECT_THAT(tried.warnings(), IsEmpty());

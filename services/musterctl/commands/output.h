@@ -1,6 +1,5 @@
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <string>
@@ -9,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "services/musterctl/commands/commands.h"
+#include "services/musterctl/print/objects.h"
 #include "services/musterctl/print/table.h"
 #include "services/musterctl/query/columns.h"
 #include "services/musterctl/query/json_path.h"
