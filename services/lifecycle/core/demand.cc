@@ -142,9 +142,21 @@ std::string Unresolved(const Pool& pool, const PeerReply<ConfigurationFacts>& co
   return answer.problem_of_spec || none ? answer.problem : "";
 }
 
-// One who could say something against the pool does not answer.
-bool IsAnyoneSilent(const Pool& pool, const PeerReplies& answers) {
-  return answers.configuration.away() || (answers.claim.away() && !pool.spec.node_affinity.empty());
+// What is published against the pool; empty: nothing.
+std::string PublishedFaults(const Pool& pool) {
+  const Condition* said = FindCondition(pool.status.conditions, condition::kValidated);
+  const bool invalid = said != nullptr && said->reason == reason::kInvalid && !pool.deleting();
+  return invalid ? said->message.get() : "";
+}
+
+// What capacity says against the pool, or said before it fell silent; empty: nothing.
+std::string Unsatisfied(const Pool& pool, const PeerReply<ClaimFacts>& claim,
+                        absl::string_view published) {
+  std::string fault = absl::StrCat("No machine of ", pool.spec.instance_type, " in zone ",
+                                   pool.zone, " satisfies the node affinity.");
+  const bool said =
+      claim.away() && !pool.spec.node_affinity.empty() && absl::StrContains(published, fault);
+  return said || UnmetAffinity(pool, claim) ? fault : "";
 }
 
 }  // namespace
@@ -154,19 +166,14 @@ CatalogueCheck CheckAgainstCatalogue(const Pool& pool, const CatalogueFacts& cat
   const CatalogueCheck check = CheckAgainstCatalogue(pool, catalogue);
   if (!catalogue.known || !catalogue.type) return check;
   const EventReason event = check.event.value_or(EventReason::kNodePoolNodesRequestFailed);
-  const Condition* said = FindCondition(pool.status.conditions, condition::kValidated);
-  if (IsAnyoneSilent(pool, answers) && !pool.deleting() && said != nullptr &&
-      said->reason == reason::kInvalid && absl::StartsWith(said->message.get(), check.message)) {
-    return {Validity::kInvalid, event, said->message, check.of_zone};
+  std::string published = PublishedFaults(pool);
+  if (answers.configuration.away() && !published.empty() &&
+      absl::StartsWith(published, check.message)) {
+    return {Validity::kInvalid, event, std::move(published), check.of_zone};
   }
-  std::vector<std::string> faults;
-  if (!check.message.empty()) faults.push_back(check.message);
-  if (UnmetAffinity(pool, answers.claim)) {
-    faults.push_back(absl::StrCat("No machine of ", pool.spec.instance_type, " in zone ", pool.zone,
-                                  " satisfies the node affinity."));
-  }
-  const std::string unresolved = Unresolved(pool, answers.configuration);
-  if (!unresolved.empty()) faults.push_back(unresolved);
+  std::vector<std::string> faults = {check.message, Unsatisfied(pool, answers.claim, published),
+                                     Unresolved(pool, answers.configuration)};
+  std::erase(faults, "");
   if (faults.empty()) return check;
   return {Validity::kInvalid, event, absl::StrJoin(faults, " "), check.of_zone};
 }

@@ -38,8 +38,8 @@ CatalogueCheck CheckAgainstCatalogue(const Pool& pool, const CatalogueFacts& cat
 // also none in repair.
 bool UnmetAffinity(const Pool& pool, const PeerReply<ClaimFacts>& claim);
 // With what capacity said of the node affinity, and configuration of the releases that the spec
-// names: every fault. While one of them does not answer, a pool that is published as invalid stays
-// so.
+// names: every fault. While capacity does not answer, an affinity that is published as unmet stays
+// so; while configuration does not, all that is published.
 CatalogueCheck CheckAgainstCatalogue(const Pool& pool, const CatalogueFacts& catalogue,
                                      const PeerReplies& answers);
 

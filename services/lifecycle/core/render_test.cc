@@ -85,6 +85,28 @@ TEST(ReferenceValidated, InvalidByItsNodeAffinityAlsoWhileCapacityIsAway) {
   EXPECT_THAT(sim.machines(), SizeIs(2));
 }
 
+// It is silent about the affinity alone: what else is wrong comes and goes.
+TEST(ReferenceValidated, FaultsOfTheSpecComeAndGoWhileCapacityIsAway) {
+  constexpr char kMissing[] = "There is no gpu-driver 999.";
+  for (const bool unmet : {false, true}) {
+    SCOPED_TRACE(unmet);
+    Simulation sim;
+    if (unmet) sim.matching.emplace();
+    sim.Apply([](Spec& spec) { WantRowSeven(spec, 2); });
+    ASSERT_TRUE(sim.Converge());
+    const std::string said = sim.Says("Validated");
+    sim.configuration.problem_of_spec = true;
+    sim.capacity_away = true;
+    sim.configuration.problem = kMissing;
+    ASSERT_TRUE(sim.Converge());
+    EXPECT_EQ(sim.Says("Validated"), unmet ? absl::StrCat(said, " ", kMissing)
+                                           : absl::StrCat("False/Invalid: ", kMissing));
+    sim.configuration.problem.clear();
+    ASSERT_TRUE(sim.Converge());
+    EXPECT_EQ(sim.Says("Validated"), said);
+  }
+}
+
 // "Node affinity that no machine of the zone can satisfy": one in repair can, once it is back. What
 // was lost to it is asked for all the while; asked for anew, it would lose its age.
 TEST(ReferenceValidated, ValidWhileTheOnlyMachineThatMatchesIsInRepair) {
