@@ -174,15 +174,13 @@ void DeferSurplus(const PlanFacts& facts, Draft& draft, const Removals& removals
 }
 
 // Of one that is cordoned: it is well, and its machine is the pool's. While capacity does not say
-// that, one that recovered since was cordoned for its health.
+// that, any may be one whose machine is not, unless none such is shown.
 bool NeedsNoRepair(const PlanFacts& facts, const Node& node) {
-  const Observed& seen = node.observed;
   // A relapse that was over when it was cordoned is not what it was cordoned for.
-  const bool well = !seen.unhealthy && !IsOnProbation(facts, node, node.state_time);
+  const bool well = !node.observed.unhealthy && !IsOnProbation(facts, node, node.state_time);
   if (node.removal_cause != RemovalCause::kRepair || node.preempt_time != kNever || !well)
     return false;
-  if (HeldMachines(facts.answers.claim) != nullptr) return !facts.IsUnheld(node);
-  return seen.healthy_time != kNever && seen.healthy_time >= node.state_time;
+  return !facts.IsUnheld(node) && !MayHaveUnheld(facts.pool, facts.answers.claim);
 }
 
 // Of the Nodes that are cordoned to go: work came to some, and as many of the others as are missing
@@ -235,8 +233,7 @@ bool LetStay(const PlanFacts& facts, Draft& draft, Node& node, absl::string_view
 
 void StartRemovals(const PlanFacts& facts, Draft& draft) {
   const int64_t surplus = draft.KeptNodes() - facts.pool.wanted_nodes();
-  // Else others would go for Nodes that are not the pool's.
-  if (surplus <= 0 || MayHaveUnheld(facts.pool, facts.answers.claim)) return;
+  if (surplus <= 0) return;
   const Removals removals = SelectRemovals(facts.snapshot, draft.Nodes(), surplus, draft.budget);
   for (const DelayedRemoval& delayed : removals.delayed) {
     DeferRemoval(facts, draft, delayed);

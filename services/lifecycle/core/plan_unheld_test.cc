@@ -165,6 +165,18 @@ TEST_F(Unheld, ANodeThatWasGivenUpIsNotBackBecauseACallIsNotAnswered) {
   EXPECT_EQ(sim_.pool()->account.given_up.nodes, 1);
 }
 
+TEST_F(Unheld, NorBecauseItWasIllForAWhileMeanwhile) {
+  Run(3);
+  sim_.Forget("g101");
+  ASSERT_TRUE(sim_.Converge());
+  sim_.Advance(kUnheldGrace);
+  sim_.Pass();
+  ASSERT_EQ(sim_.node("g101")->state, NodeState::kCordoned);
+  sim_.capacity_away = true;
+  for (const O seen : {O::kUnhealthy, O::kRecovered}) Say(seen);
+  EXPECT_EQ(sim_.node("g101")->state, NodeState::kCordoned);
+}
+
 TEST_F(Unheld, ANodeThatRecoversIsBackThoughACallIsNotAnswered) {
   Run(2);
   ASSERT_TRUE(sim_.Report("g100", O::kUnhealthy, "fan").ok());

@@ -19,7 +19,9 @@
 namespace muster::lifecycle {
 namespace {
 
+using ::testing::IsEmpty;
 using ::testing::IsSubsetOf;
+using ::testing::SizeIs;
 
 // The other services as they are, asked what they would answer: on a copy.
 class PeersCopy : public SimPeers {
@@ -309,6 +311,25 @@ TEST(Preview, OfVictimsByRack) {
   world.Must(order);
   ASSERT_TRUE(world.Converge());
   EXPECT_THAT(world.NodeMachines(), testing::ElementsAre("g101", "g104", "g105", "g106", "g107"));
+}
+
+// Nobody goes for Nodes that are not the pool's, while capacity does not say which these are.
+TEST(Preview, OfVictimsWhileAMachineIsNotHeldAndCapacityIsAway) {
+  World world;
+  world.Create(3);
+  ASSERT_TRUE(world.Converge());
+  world.Forget("g101");
+  ASSERT_TRUE(world.Converge());
+  world.capacity_away = true;
+  const std::set<std::string> before = world.NodeMachines();
+  ASSERT_THAT(before, SizeIs(4));
+  const ResizeNodePool order{.name = kSimPool, .target_nodes = 2};
+  const Preview told = world.Rehearse(order);
+  EXPECT_THAT(told.victims, IsEmpty());
+  EXPECT_EQ(told.victim_count, 0);
+  world.Must(order);
+  ASSERT_TRUE(world.Converge());
+  EXPECT_EQ(world.NodeMachines(), before);
 }
 
 // What is missing because drains began is asked for at once, and quota has to allow the target.
