@@ -116,9 +116,9 @@ bool KnowsRacks(const Snapshot& snapshot) {
 
 Removals SelectRemovals(const Snapshot& snapshot, std::vector<const Node*> nodes, int64_t surplus,
                         Budget& budget) {
-  const Pool& pool = *snapshot.pool;
   // Else others would go for Nodes that are not the pool's.
-  if (surplus <= 0 || MayHaveUnheld(pool, snapshot.answers.claim)) return {};
+  if (surplus <= 0 || MayHaveUnheld(*snapshot.pool, snapshot.answers.claim)) return {};
+  const Pool& pool = *snapshot.pool;
   const bool any = KnowsRacks(snapshot);
   std::erase_if(nodes, [&](const Node* node) {
     return IsUnheld(pool, *node, snapshot.answers.claim) || !(any || IsNamed(*node));
