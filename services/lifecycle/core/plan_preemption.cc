@@ -22,6 +22,16 @@ void BeginPreemption(const PlanFacts& facts, Draft& draft, Node& node) {
     StartRemoval(draft, node, RemovalCause::kPreemption, reason);
 }
 
+// A cordoned Node stays, unless it was bound for repair before.
+void EndPreemption(const PlanFacts& facts, Draft& draft, Node& node) {
+  const std::string reason = "its machine is no longer needed elsewhere";
+  if (node.removal_cause == RemovalCause::kRepair) {
+    draft.Apply(node, SetPreemption{node.name, kNever, reason});
+  } else {
+    LetStay(facts, draft, node, reason);
+  }
+}
+
 }  // namespace
 
 void PreemptNodes(const PlanFacts& facts, Draft& draft) {
@@ -33,9 +43,8 @@ void PreemptNodes(const PlanFacts& facts, Draft& draft) {
     const bool wanted = reclaimed.contains(node.machine);
     const bool begun = node.preempt_time != kNever;
     if (wanted && !begun) BeginPreemption(facts, draft, node);
-    if (!wanted && begun && node.state == NodeState::kCordoned && !facts.pool.deleting()) {
-      LetStay(facts, draft, node, "its machine is no longer needed elsewhere");
-    }
+    if (!wanted && begun && node.state == NodeState::kCordoned && !facts.pool.deleting())
+      EndPreemption(facts, draft, node);
   }
 }
 

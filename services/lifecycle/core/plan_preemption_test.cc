@@ -397,6 +397,33 @@ TEST(ReferenceSpot, NotForSuperchips) {
   EXPECT_EQ(sim.pool(), nullptr);
 }
 
+// One that was cordoned for a relapse goes to repair, with nothing of the preemption left.
+TEST(Preemption, TakenBackANodeThatIsBoundForRepairGoesThere) {
+  SpotPool sim(2);
+  sim.busy.clear();
+  sim.SetActive("g100", false);
+  for (const O seen : {O::kUnhealthy, O::kRecovered, O::kUnhealthy}) {
+    ASSERT_TRUE(sim.Report("g100", seen).ok());
+    sim.Drive();
+  }
+  sim.Advance(sim.policy.triage_grace);
+  sim.Drive();
+  ASSERT_EQ(sim.node("g100")->removal_cause, RemovalCause::kRepair);
+  sim.Begin();
+  ASSERT_NE(sim.node("g100")->preempt_time, kNever);
+  ASSERT_TRUE(sim.Report("g100", O::kRecovered).ok());
+  sim.TakeBack("g100");
+  sim.Drive();
+  const Node& node = *sim.node("g100");
+  EXPECT_EQ(node.state, NodeState::kCordoned);
+  EXPECT_EQ(node.removal_cause, RemovalCause::kRepair);
+  EXPECT_EQ(node.preempt_time, kNever);
+  EXPECT_FALSE(node.desired.labels.contains("qos.coreweave.cloud/pending-preemption"));
+  ASSERT_TRUE(sim.Converge());
+  EXPECT_TRUE(sim.broken().contains("g100"));
+  EXPECT_EQ(sim.node("g100"), nullptr);
+}
+
 // It would not be replaced: enough stay.
 TEST(Preemption, NamingAVictimThatIsPreemptedMeanwhileLowersNothingMore) {
   SpotPool sim(4);
