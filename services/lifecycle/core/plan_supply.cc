@@ -61,14 +61,6 @@ int64_t PrefillNodes(const PlanFacts& facts, Draft& draft) {
   return replaced + (draft.KeptNodes() < facts.pool.target_nodes() ? leaving : 0);
 }
 
-// By the rows: an order waited when configuration answered last, for what the pool had before.
-bool RollbackWaited(const PlanFacts& facts) {
-  if (facts.answers.configuration.released()) return false;
-  const std::optional<NodeConfiguration>& waiting = facts.pool.status.waiting;
-  return facts.pool.account.waiting_configuration_order != 0 && waiting &&
-         FindRevision(facts.pool, waiting->node_profile) != nullptr;
-}
-
 }  // namespace
 
 // Everything is released: the pool goes.
@@ -165,12 +157,12 @@ void MoveRacks(const PlanFacts& facts, Draft& draft) {
 }
 
 bool RollbackWaits(const PlanFacts& facts) {
-  if (!facts.answers.configuration.here()) return RollbackWaited(facts);
-  return absl::c_any_of(facts.answers.configuration.value.orders,
-                        [](const ConfigurationOrder& order) {
-                          return order.kind == ConfigurationOrder::Kind::kRollback &&
-                                 order.outcome == ConfigurationOrder::Outcome::kWaiting;
-                        });
+  const PeerReply<ConfigurationFacts>& configuration = facts.answers.configuration;
+  if (!configuration.here()) return facts.pool.account.rollback_waits && !configuration.released();
+  return absl::c_any_of(configuration.value.orders, [](const ConfigurationOrder& order) {
+    return order.kind == ConfigurationOrder::Kind::kRollback &&
+           order.outcome == ConfigurationOrder::Outcome::kWaiting;
+  });
 }
 
 // A rollback waits until no Node is in delivery. Boots into what it leaves are not waited for when

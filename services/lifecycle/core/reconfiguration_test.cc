@@ -340,21 +340,25 @@ TEST(Reconfigure, NoneRebootsIntoWhatIsRolledBackFromWhileConfigurationIsAway) {
   EXPECT_EQ(sim.node("g100")->observed.node_profile, kSimProfile);
 }
 
-// What waits to be promoted is not left by anybody: the active one boots.
+// What waits to be promoted is not left by anybody, also when the pool had it before: the active one
+// boots.
 TEST(Reconfigure, AnOrderRebootsIntoTheActiveOneWhileAPromotionWaits) {
-  Outdated sim(1);
-  sim.stuck.insert("g101");
-  sim.Resize(2);
-  sim.Live();
-  sim.Pend("np-000000000003");
-  sim.Promote();
-  sim.Live();
-  sim.configuration_away = true;
-  sim.Must(OrderNode{.name = NodeName(kSimPool, "g100"),
-                     .verb = OrderNode::Verb::kReboot,
-                     .reboot = Reboot::kForced});
-  sim.Live();
-  EXPECT_THAT(sim.On(kNewer), ElementsAre("g100"));
+  for (const char* promoted : {"np-000000000003", kSimProfile}) {
+    SCOPED_TRACE(promoted);
+    Outdated sim(1);
+    sim.stuck.insert("g101");
+    sim.Resize(2);
+    sim.Live();
+    sim.Pend(promoted);
+    sim.Promote();
+    sim.Live();
+    sim.configuration_away = true;
+    sim.Must(OrderNode{.name = NodeName(kSimPool, "g100"),
+                       .verb = OrderNode::Verb::kReboot,
+                       .reboot = Reboot::kForced});
+    sim.Live();
+    EXPECT_THAT(sim.On(kNewer), ElementsAre("g100"));
+  }
 }
 
 // Else one machine after the other would be given back until it is there again.

@@ -203,6 +203,7 @@ struct PoolAccount {
   GivenUp given_up = {};
   int64_t scaled_to = 0;
   bool claim_unknown = false;
+  bool rollback_waits = false;
   bool operator==(const PoolAccount&) const = default;
 };
 

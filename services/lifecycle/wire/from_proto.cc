@@ -88,7 +88,8 @@ PoolAccount AccountOf(const v1::NodePoolAccount& in) {
            in.given_up().has_since_time() ? FromTimestamp(in.given_up().since_time()) : kNever,
            in.given_up().boot_counted()},
           in.scaled_to(),
-          in.claim_unknown()};
+          in.claim_unknown(),
+          in.rollback_waits()};
 }
 
 // nullopt: unspecified, or a value of a newer schema.

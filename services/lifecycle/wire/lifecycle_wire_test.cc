@@ -65,7 +65,7 @@ Pool FullPool() {
                  {{"Quota", "True", "Under", "m", kTime, 3}},
                  {{"Ready", "False", "Over", "m", kTime, 3}},
                  configuration};
-  pool.account = {4, 3, 2, 1, 5, {"np-1", 2, {"g1"}}, 6, true, {3, kTime, true}, 4, true};
+  pool.account = {4, 3, 2, 1, 5, {"np-1", 2, {"g1"}}, 6, true, {3, kTime, true}, 4, true, true};
   pool.reconfiguration = Reconfiguration{2,
                                          Reconfiguration::State::kHalted,
                                          {"g1"},

@@ -105,6 +105,7 @@ void FillAccount(const PoolAccount& account, v1::NodePoolAccount* out) {
   }
   out->set_scaled_to(account.scaled_to);
   out->set_claim_unknown(account.claim_unknown);
+  out->set_rollback_waits(account.rollback_waits);
 }
 
 v1::Reconfiguration::State StateOf(Reconfiguration::State state) {
