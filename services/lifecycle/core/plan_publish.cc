@@ -184,12 +184,12 @@ void AnnounceOrders(const PlanFacts& facts, Draft& draft) {
   using Outcome = ConfigurationOrder::Outcome;
   if (!facts.answers.configuration.here()) return;
   const int64_t waiting = std::exchange(draft.account.waiting_configuration_order, 0);
-  draft.account.rollback_waits = RollbackWaits(facts);
   // Of a configuration that was restored to a past: it gives these numbers anew.
   int64_t newest = 0;
   for (const ConfigurationOrder& order : facts.answers.configuration.value.orders)
     newest = std::max(newest, order.number);
   draft.account.configuration_order = std::min(draft.account.configuration_order, newest);
+  draft.account.rollback_waits = RollbackWaits(facts);
   bool second_of_conflict = false;
   for (const ConfigurationOrder& order : facts.answers.configuration.value.orders) {
     const bool waited = order.number == waiting;
