@@ -295,6 +295,17 @@ TEST(TableTest, AConfigurationShowsWhatIsDecided) {
   EXPECT_EQ(object["status"]["waiting"]["nodeProfile"], "np-c");
 }
 
+TEST(ObjectsTest, AClaimShowsWhatMatchesInServiceAndInRepair) {
+  capacity::v1::Claim claim;
+  claim.set_in_service(4);
+  claim.set_matching(2);
+  claim.set_matching_in_repair(1);
+  const nlohmann::json status = ToObject(claim)["status"];
+  EXPECT_EQ(status["inService"], 4);
+  EXPECT_EQ(status["matching"], 2);
+  EXPECT_EQ(status["matchingInRepair"], 1);
+}
+
 TEST(TableTest, DurationsReadAsKubectls) {
   const std::pair<absl::Duration, const char*> cases[] = {
       {-absl::Seconds(5), "<invalid>"},
