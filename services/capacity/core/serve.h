@@ -19,7 +19,8 @@ namespace muster::capacity {
 //  * Who is short otherwise has as many reclaimed as it misses.
 //  * Types with nodes_per_rack > 0 are given in whole racks: serve_racks.h.
 // Costs O(machines granted and being reclaimed), O(lines × label classes) once, O(label classes) a
-// turn, and O(log) for each request passed over while there is something for one behind it.
+// turn beside what MachineChooser and Supply::Fetch cost, and O(log) for each request passed over
+// while there is something for one behind it.
 void Serve(StagedState<State>& staged, const InventoryKey& key, absl::Time now,
            const Policy& policy);
 

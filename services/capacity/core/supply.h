@@ -27,9 +27,9 @@ class Supply {
 
   // Lets `nodes` of them come for the claim; there must be as many. Of those that the fewest
   // waiting affinities match: what comes already, first what cannot be taken back, then what is
-  // held for the shortest time; then newly chosen ones (victims.h). Costs O(label classes) and
-  // O(log) for each that comes already, and O(label classes) for each new one and each time that
-  // machines which more of the affinities match have their turn.
+  // held for the shortest time; then newly chosen ones (victims.h). Costs O(label classes) at first
+  // and each time that machines which more of the affinities match have their turn, O(log) for each
+  // that comes already, and NextVictim for each new one.
   void Fetch(const std::string& uid, const Choice& choice, int64_t nodes);
 
   // See WaitingAffinities.
