@@ -236,6 +236,24 @@ TEST_F(ReclaimTest, WhatOthersWaitForComesLast) {
   EXPECT_EQ(Row("m2").earmark, "e");
 }
 
+// The first of the queue has one come before the second is served, and the affinities are known.
+TEST_F(ReclaimTest, WhoseAffinityWasServedCountsNoMoreForThoseBehind) {
+  Spot("s", {"t1", "n1", "h1"});
+  world_.RegisterLabelled({"t1"}, "disk", "tape");
+  world_.RegisterLabelled({"n1"}, "disk", "nvme");
+  world_.RegisterLabelled({"h1"}, "disk", "hdd");
+  Sync(World::Where(world_.Want("tape", 1), "disk", {"tape"}));
+  Sync(World::Where(world_.Want("nvme", 1), "disk", {"nvme"}));
+  Sync(world_.Want("any", 1));
+  Sync(World::Where(world_.Want("hdd", 1), "disk", {"hdd"}));
+  ASSERT_EQ(Row("h1").earmark, "any");
+  world_.RegisterLabelled({"n2"}, "disk", "nvme");
+  EXPECT_THAT(world_.MachinesOf("nvme"), ElementsAre("n2"));
+  EXPECT_THAT(Reclaiming("s"), ElementsAre("h1", "n1", "t1"));
+  EXPECT_EQ(Row("n1").earmark, "any");
+  EXPECT_EQ(Row("h1").earmark, "hdd");
+}
+
 TEST_F(ReclaimTest, WhatComesOfManyLabelsIsTakenBackInTheOrderOfAll) {
   Spot("s", {"m1", "m2", "m3", "m4"});
   for (const std::string id : {"m1", "m2", "m3"}) world_.RegisterLabelled({id}, "rack", id);

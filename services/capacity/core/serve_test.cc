@@ -22,6 +22,22 @@ class ServeTest : public ClaimsTest {
     return Sync(world_.Want(uid, nodes, World::Returns(ids, reason)));
   }
   auto Held(const std::string& uid) { return world_.MachinesOf(uid); }
+  // Waits for a rack whose machines have such disks.
+  void WaitForRack(const std::string& uid, const char* disk) {
+    Sync(World::OfRacks(World::Where(world_.Want(uid, 4), "disk", {disk})));
+  }
+  // Racks of four machines: a has hdd, b and c have nvme.
+  void RegisterRacksWithDisks() {
+    std::vector<MachineRow> machines;
+    for (const char* rack : {"a", "b", "c"}) {
+      for (int slot = 0; slot < 4; ++slot) {
+        machines.push_back(World::Labelled(
+            World::Machine(absl::StrCat(rack, slot), "f", rack, slot, World::kRackType), "disk",
+            *rack == 'a' ? "hdd" : "nvme"));
+      }
+    }
+    world_.Register(machines);
+  }
 };
 
 TEST_F(ServeTest, OnlyMachinesThatMatchAreGranted) {
@@ -36,8 +52,10 @@ TEST_F(ServeTest, OnlyMachinesThatMatchAreGranted) {
 }
 
 TEST_F(ServeTest, WhatMatchesIsCountedAlsoInRepair) {
-  world_.RegisterLabelled({"a1"}, "disk", "nvme");
+  world_.RegisterLabelled({"a1", "a2"}, "disk", "nvme");
   world_.RegisterLabelled({"b1"}, "disk", "hdd");
+  for (const char* other : {"a1", "a2"})
+    ASSERT_TRUE(world_.Do(SetMachineState{other, MachineState::kInRepair}).ok());
   EXPECT_EQ(Sync(World::Where(world_.Want("p", 1), "disk", {"hdd"})).matching_in_repair, 0);
   const ClaimView view = Give("p", 1, {"b1"}, ReturnReason::kBroken);
   EXPECT_EQ(view.matching, 0);
@@ -363,25 +381,40 @@ TEST_F(ServeTest, AnAffinityCountsUntilTheLastWhoWaitsWithItIsServed) {
   EXPECT_THAT(Held("spot"), ElementsAre("c"));
 }
 
+TEST_F(ServeTest, AnAffinityCountsWhileAGangWaitsWithIt) {
+  Sync(World::Where(world_.Want("nvme", 1), "disk", {"nvme"}));
+  Sync(world_.Want("any", 1));
+  Sync(World::Where(world_.Want("hdd", 1), "disk", {"hdd"}));
+  Sync(World::Where(world_.WantGang("gang", 2), "disk", {"nvme"}));
+  world_.Register({World::Labelled(World::Machine("a"), "disk", "hdd"),
+                   World::Labelled(World::Machine("b"), "disk", "nvme"),
+                   World::Labelled(World::Machine("c"), "disk", "nvme")});
+  EXPECT_THAT(Held("nvme"), ElementsAre("b"));
+  EXPECT_THAT(Held("any"), ElementsAre("a"));
+  EXPECT_THAT(Held("hdd"), IsEmpty());
+  EXPECT_THAT(Held("gang"), IsEmpty());
+}
+
 TEST_F(ServeTest, AnAffinityCountsOfRacksUntilTheLastWhoWaitsWithItIsServed) {
-  const auto wait = [&](const std::string& uid, const char* disk) {
-    Sync(World::OfRacks(World::Where(world_.Want(uid, 4), "disk", {disk})));
-  };
-  wait("nvme", "nvme");
+  WaitForRack("nvme", "nvme");
   Sync(World::OfRacks(world_.Want("any", 4)));
-  wait("hdd", "hdd");
-  std::vector<MachineRow> machines;
-  for (const char* rack : {"a", "b", "c"}) {
-    for (int slot = 0; slot < 4; ++slot) {
-      machines.push_back(World::Labelled(
-          World::Machine(absl::StrCat(rack, slot), "f", rack, slot, World::kRackType), "disk",
-          *rack == 'a' ? "hdd" : "nvme"));
-    }
-  }
-  world_.Register(machines);
+  WaitForRack("hdd", "hdd");
+  RegisterRacksWithDisks();
   EXPECT_THAT(Held("nvme"), ElementsAre("b0", "b1", "b2", "b3"));
   EXPECT_THAT(Held("any"), ElementsAre("c0", "c1", "c2", "c3"));
   EXPECT_THAT(Held("hdd"), ElementsAre("a0", "a1", "a2", "a3"));
+}
+
+TEST_F(ServeTest, AnAffinityCountsOfRacksWhileAnotherWaitsWithIt) {
+  WaitForRack("nvme", "nvme");
+  Sync(World::OfRacks(world_.Want("any", 4)));
+  WaitForRack("hdd", "hdd");
+  WaitForRack("another", "nvme");
+  RegisterRacksWithDisks();
+  EXPECT_THAT(Held("nvme"), ElementsAre("b0", "b1", "b2", "b3"));
+  EXPECT_THAT(Held("any"), ElementsAre("a0", "a1", "a2", "a3"));
+  EXPECT_THAT(Held("hdd"), IsEmpty());
+  EXPECT_THAT(Held("another"), ElementsAre("c0", "c1", "c2", "c3"));
 }
 
 // It would take many minutes if all affinities were judged anew for each who is served.
