@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "absl/functional/any_invocable.h"
+#include "services/access/scope.h"
 #include "services/common/error.h"
 #include "services/rpc/client/bundle.h"
 #include "services/rpc/client/read_stream.h"
@@ -196,6 +197,26 @@ TEST_F(WatchStreamTest, WhatIsReadyAtTheSameTimeMayComeAsOneMessage) {
   EXPECT_EQ(messages, 2);
   ASSERT_EQ(seen.size(), static_cast<size_t>(kItems));
   EXPECT_TRUE(std::is_sorted(seen.begin(), seen.end()));
+}
+
+// A snapshot's end says to whom it was shown, wherever it stands.
+TEST_F(WatchStreamTest, WhatNamesAHistoryNamesTheViewAlsoInABundle) {
+  server_.service.watch = [this](grpc::CallbackServerContext* context) {
+    const auto marked = [](int64_t item) {
+      Response response = ToResponse(item);
+      if (item > 0) response.set_incarnation("h");
+      return response;
+    };
+    return WatchStream<Response>(context, watcher_, marked, Bundled());
+  };
+  for (int i = 0; i < 2; ++i) watcher_->Push(i);
+  watcher_->End(absl::UnavailableError("x"));
+  auto stream = Open();
+  Response response;
+  ASSERT_TRUE(stream->Read(&response));
+  EXPECT_EQ(response.view(), "");
+  ASSERT_EQ(response.bundle_size(), 1);
+  EXPECT_EQ(response.bundle(0).view(), access::ViewOf(nullptr));
 }
 
 TEST_F(WatchStreamTest, ABundleOfLargeMessagesIsCutShort) {
