@@ -383,6 +383,13 @@ TEST_F(CallersTest, AClusterThatIsOnlyTriedHasTheEtagOfWhatIsThere) {
   const auto bound = Call(*replica_->stub, &Stub::BindCluster, bind);
   ASSERT_THAT(bound, IsOk());
   EXPECT_EQ(bound->etag(), made->etag());
+  v1::AllowRemovalsRequest allow;
+  allow.set_name(cluster.name());
+  allow.set_nodes(3);
+  allow.set_validate_only(true);
+  const auto allowed = Call(*replica_->stub, &Stub::AllowRemovals, allow);
+  ASSERT_THAT(allowed, IsOk());
+  EXPECT_EQ(allowed->etag(), made->etag());
   ASSERT_THAT(update("1.31", false), IsOk());
   cluster.set_etag(tried->etag());
   EXPECT_THAT(update("1.33", false).status(), HasReason("ETAG_MISMATCH"));

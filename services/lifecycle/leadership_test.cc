@@ -329,6 +329,26 @@ TEST_F(Leadership, AQuietReconnectMakesNoPoolDue) {
   EXPECT_EQ(QuietPlans(*a_), before + 1);
 }
 
+// What a zone offers anew concerns the pools of that type, and what it offers no more the others.
+TEST_F(Leadership, AZoneThatChangesMakesThePoolsDueThatItConcerns) {
+  constexpr char kZone[] = "US-EAST-04A";
+  ASSERT_THAT(a_->StartReconciling(peers_.channels()), IsOk());
+  const std::string pool = Apply("first", 1);
+  Until([&] { return NodesOf(*a_, pool) == 1; });
+  Apply("of-another-type", 0, "other");
+  const double before = QuietPlans(*a_);
+  peers_.capacity.ChangeZone(kZone, {"gd-8xa100-i128", "other"});
+  Until([&] { return Metric(*a_, "muster_lifecycle_plans_total") > before; });
+  EXPECT_EQ(QuietPlans(*a_), before + 1);
+  peers_.capacity.ChangeZone(kZone, {"other"});
+  const auto validated = [&] {
+    return a_->lane().Peek([&](const State& state, int64_t) {
+      return std::string(ReasonOf(state.table<Pool>().Find(pool)->status.conditions, "Validated"));
+    });
+  };
+  Until([&] { return validated() == "Invalid"; }, "word that the zone has it no more");
+}
+
 // Another pool's holding is asked for anew as its Node is replaced, or grows: no room for who waits for some. One after the other the same
 // stream tells of a pool of another Quota, which is short too, and of whose others one leaves.
 TEST_F(Leadership, OnlyAHoldingThatFallsWakesWhoIsShortOfQuota) {
