@@ -3,12 +3,15 @@
 #include <prometheus/collectable.h>
 
 #include <algorithm>
+#include <atomic>
 #include <future>
 #include <map>
+#include <memory>
 
 #include "services/configuration/core/decide.h"
 #include "services/configuration/core/settle.h"
 #include "services/configuration/service_test_base.h"
+#include "tests/testing/metric_value.h"
 
 namespace muster::configuration {
 namespace {
@@ -66,6 +69,23 @@ TEST_F(ReleaseRolloutTest, TenThousandPoolsInBoundedBatches) {
   EXPECT_EQ(metrics.at("muster_configuration_settled_pools_total"), 5'000);
   EXPECT_EQ(metrics.at("muster_configuration_unsettled_pools"), 0);
   EXPECT_EQ(metrics.at("muster_configuration_settle_batches_total"), 10);
+}
+
+// All that is there was looked through, and nothing counted, when the release comes.
+TEST_F(ReleaseRolloutTest, WhatAReleaseLeavesToBeLookedAtIsCounted) {
+  CreatePools(5);
+  const auto unsettled = [metrics = service_->collectable()] {
+    return testing::MetricSum(*metrics, "muster_configuration_unsettled_pools");
+  };
+  EXPECT_EQ(unsettled(), 0);
+  const auto most = std::make_shared<std::atomic<double>>(0);
+  // The rollout is told first, and commits nothing before this returns.
+  service_->lane().Subscribe(
+      [most, unsettled](const auto&) { *most = std::max(most->load(), unsettled()); });
+  ASSERT_THAT(Publish(kRelease), IsOk());
+  AwaitPending(5);
+  EXPECT_EQ(*most, 5);
+  EXPECT_EQ(unsettled(), 0);
 }
 
 // Whatever a replica left undone is found at the next start: here the release came while
