@@ -84,9 +84,7 @@ class GrpcApi final : public Api {
   }
   absl::StatusOr<std::vector<Item>> ListMachines(
       const capacity::v1::ListMachinesRequest& filter) override {
-    std::vector<Item> items;
-    RETURN_IF_ERROR(connection_.ListMachines(filter, items));
-    return items;
+    return connection_.ListMachines(filter);
   }
   absl::StatusOr<capacity::v1::ExplainClaimResponse> ExplainClaim(
       const std::string& pool_uid) override {

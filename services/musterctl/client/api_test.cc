@@ -11,7 +11,6 @@ namespace muster::musterctl {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 TEST_F(ApiTest, ReadsEveryPage) {
   for (const char* zone : {"A-1A", "B-1A", "C-1A", "D-1A", "E-1A"}) {
@@ -26,44 +25,6 @@ TEST_F(ApiTest, TellsCreatedConfiguredAndUnchangedApart) {
   EXPECT_EQ(ApplyOutcome(Quota("A-1A", 1)), Outcome::kCreated);
   EXPECT_EQ(ApplyOutcome(Quota("A-1A", 2)), Outcome::kConfigured);
   EXPECT_EQ(ApplyOutcome(Quota("A-1A", 2)), Outcome::kUnchanged);
-}
-
-TEST_F(ApiTest, RegistersMachinesInChunksAndOnlyWhatIsNew) {
-  absl::flat_hash_set<std::string> used;
-  MachineSetSpec spec{.prefix = "a", .zone = "A-1A", .instance_type = "t", .count = 1200};
-  EXPECT_EQ(ApplyOutcome(MachineSet{"a", Expand(spec, used)}), Outcome::kCreated);
-  EXPECT_THAT(server_.batches, ElementsAre(500, 500, 200));
-  used.clear();
-  EXPECT_EQ(ApplyOutcome(MachineSet{"a", Expand(spec, used)}), Outcome::kUnchanged);
-  EXPECT_EQ(server_.batches.size(), 3u);
-  used.clear();
-  spec.count = 1203;
-  std::vector<std::string> told;
-  const auto tell = [&](size_t done, size_t all) { told.push_back(absl::StrCat(done, "/", all)); };
-  const auto applied = api_->Apply(MachineSet{"a", Expand(spec, used)}, {.progress = tell});
-  ASSERT_TRUE(applied.ok());
-  EXPECT_EQ(applied->outcome, Outcome::kConfigured);
-  EXPECT_THAT(server_.batches, ElementsAre(500, 500, 200, 3));
-  EXPECT_THAT(told, ElementsAre()) << "of one call there is nothing to tell";
-  used.clear();
-  spec = {.prefix = "c", .zone = "A-1A", .instance_type = "t", .count = 1100};
-  EXPECT_TRUE(api_->Apply(MachineSet{"c", Expand(spec, used)}, {.progress = tell}).ok());
-  EXPECT_THAT(told, ElementsAre("500/1100", "1000/1100", "1100/1100"));
-}
-
-// Ids have 24 bits, and sets of several files know nothing of each other.
-TEST_F(ApiTest, NoMachineOfAnotherSetIsTaken) {
-  absl::flat_hash_set<std::string> used;
-  const MachineSetSpec spec{.prefix = "a", .zone = "A-1A", .instance_type = "t", .count = 3};
-  EXPECT_EQ(ApplyOutcome(MachineSet{"a", Expand(spec, used)}), Outcome::kCreated);
-  used.clear();
-  MachineSet other{"b", Expand(spec, used)};
-  for (auto& machine : other.machines) machine.set_rack("b-r000");
-  const auto applied = api_->Apply(other, {});
-  EXPECT_EQ(applied.status().code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(applied.status().message(),
-              HasSubstr("is a machine of the MachineSet a (rack a-r000)"));
-  EXPECT_EQ(server_.batches.size(), 1u);
 }
 
 TEST_F(ApiTest, ADryRunChangesNothing) {
@@ -136,18 +97,6 @@ TEST_F(ApiTest, AChangeOfANodePoolTellsItsFields) {
   ASSERT_TRUE(applied.ok()) << applied.status();
   EXPECT_EQ(applied->outcome, Outcome::kUnchanged);
   EXPECT_EQ(applied->detail, "");
-}
-
-TEST_F(ApiTest, AMachineInUseIsUnchanged) {
-  absl::flat_hash_set<std::string> used;
-  const MachineSetSpec spec{.prefix = "a", .zone = "A-1A", .instance_type = "t", .count = 1};
-  const MachineSet set{"a", Expand(spec, used)};
-  EXPECT_EQ(ApplyOutcome(set), Outcome::kCreated);
-  capacity::v1::Machine& machine = server_.machines.begin()->second;
-  machine.set_claim("u-1");
-  machine.mutable_request_time()->set_seconds(1);
-  machine.set_compute_class(type::v1::COMPUTE_CLASS_SPOT);
-  EXPECT_EQ(ApplyOutcome(set), Outcome::kUnchanged);
 }
 
 TEST_F(ApiTest, ErrorsKeepTheServersDetails) {

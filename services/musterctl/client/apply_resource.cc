@@ -1,15 +1,13 @@
 #include <google/protobuf/util/message_differencer.h>
 
-#include <algorithm>
-#include <map>
-#include <optional>
+#include <string>
+#include <vector>
 
-#include "absl/algorithm/container.h"
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/types/span.h"
 #include "services/musterctl/client/connection.h"
+#include "services/musterctl/client/set_members.h"
 #include "services/rpc/client/batches.h"
 
 // Sends one resource, and finds out by a look before it what that changed or, with `dry_run`,
@@ -87,50 +85,22 @@ absl::Status Register(Connection& connection, absl::Span<const capacity::v1::Mac
   return absl::OkStatus();
 }
 
-// `a-r017`: `a`; nullopt: no MachineSet calls a rack so.
-std::optional<absl::string_view> SetOfRack(absl::string_view rack) {
-  const size_t mark = rack.rfind("-r");
-  if (mark == absl::string_view::npos) return std::nullopt;
-  const absl::string_view number = rack.substr(mark + 2);
-  const bool is_one = number.size() >= 3 && absl::c_all_of(number, absl::ascii_isdigit);
-  return is_one ? std::optional(rack.substr(0, mark)) : std::nullopt;
-}
-
-// Ids are short: sets that were not written in one file may want the same.
-absl::Status CheckOwner(const capacity::v1::Machine& known, const MachineSet& set) {
-  const std::optional<absl::string_view> owner = SetOfRack(known.rack());
-  if (!owner || *owner == set.name) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(
-      known.name(), " is a machine of the MachineSet ", *owner, " (rack ", known.rack(),
-      "), and by chance has an id of this one too; nothing was registered. Give this set another "
-      "name, or write both in one file"));
-}
-
 absl::StatusOr<Applied> ApplyOne(Connection& connection, const MachineSet& set,
                                  const WriteMode& mode) {
-  const auto& first = set.machines.front();
-  std::vector<Item> items;
-  capacity::v1::ListMachinesRequest filter;
-  filter.set_zone(first.zone());
-  filter.set_instance_type(first.instance_type());
-  RETURN_IF_ERROR(connection.ListMachines(filter, items));
-  std::map<std::string, capacity::v1::Machine> known;
-  for (Item& item : items) {
-    auto& machine = std::get<capacity::v1::Machine>(item);
-    known[machine.name()] = std::move(machine);
-  }
+  ASSIGN_OR_RETURN(const std::vector<SetMember> members,
+                   FindMembers(set, [&](const capacity::v1::ListMachinesRequest& filter) {
+                     return connection.ListMachines(filter);
+                   }));
   std::vector<capacity::v1::Machine> news;
   size_t created = 0;
-  for (const capacity::v1::Machine& machine : set.machines) {
-    const auto it = known.find(machine.name());
-    if (it != known.end() && SameFacts(it->second, machine)) continue;
-    if (it != known.end()) RETURN_IF_ERROR(CheckOwner(it->second, set));
-    if (it == known.end()) ++created;
-    news.push_back(machine);
+  for (const SetMember& member : members) {
+    if (member.known && SameFacts(*member.known, member.machine)) continue;
+    if (!member.known) ++created;
+    news.push_back(member.machine);
   }
   RETURN_IF_ERROR(Register(connection, news, mode));
-  Applied applied = Compared(created < set.machines.size(), news.empty());
-  applied.detail = absl::StrCat(set.machines.size(), " machines, ", created, " new, ",
+  Applied applied = Compared(created < members.size(), news.empty());
+  applied.detail = absl::StrCat(members.size(), " machines, ", created, " new, ",
                                 news.size() - created, " changed");
   return applied;
 }

@@ -109,11 +109,12 @@ class Connection {
     }));
   }
 
-  absl::Status ListMachines(const capacity::v1::ListMachinesRequest& filter,
-                            std::vector<Item>& out) {
-    return Pages(
+  absl::StatusOr<std::vector<Item>> ListMachines(const capacity::v1::ListMachinesRequest& filter) {
+    std::vector<Item> items;
+    RETURN_IF_ERROR(Pages(
         &Capacity::ListMachines, filter, [](auto& response) { return response.mutable_machines(); },
-        CollectInto(out));
+        CollectInto(items)));
+    return items;
   }
 
   static PageReceiver CollectInto(std::vector<Item>& out) {

@@ -273,6 +273,7 @@ TEST_F(CommandsTest, DeleteOfAFileTakesWhatAppliesBackwards) {
   EXPECT_EQ(RunLine({"delete", "-f", "-"}, all), kDone) << err();
   EXPECT_THAT(out(), StartsWith("nodepool/train deleted\n  0.0s  gone\nnodepool/train is gone\n"
                                 "cluster/c1 deleted\nrelease/stable~kernel~6 deleted\n"));
+  std::erase_if(api_.calls, [](const std::string& call) { return call.starts_with("machines "); });
   ASSERT_EQ(api_.calls.size(), 8u);
   EXPECT_THAT(api_.calls[4], StartsWith("delete g"));
   EXPECT_THAT(api_.calls[5], StartsWith("delete g"));
@@ -281,6 +282,24 @@ TEST_F(CommandsTest, DeleteOfAFileTakesWhatAppliesBackwards) {
       api_.calls,
       ElementsAre("delete train", "delete organizations/beta/clusters/c1", "delete stable~kernel~6",
                   "delete organizations/acme/quotas/A-1A~t~default", "delete A-1A", "delete t"));
+}
+
+// Of the server's machines that by chance have its ids none goes.
+TEST_F(CommandsTest, DeleteOfAMachineSetTakesItsMachinesByTheirPlaces) {
+  const std::string set =
+      "apiVersion: muster/v1\nkind: MachineSet\nmetadata: {name: m}\n"
+      "spec: {zone: A-1A, instanceType: t, count: 1}\n";
+  EXPECT_EQ(RunLine({"delete", "-f", "-"}, set), kDone) << err();
+  const std::string id = api_.calls.back().substr(std::string("delete ").size());
+  capacity::v1::Machine others;
+  others.set_name("machines/" + id);
+  others.set_rack("other-r000");
+  capacity::v1::Machine its_own;
+  its_own.set_name("machines/dgx-17");
+  its_own.set_rack("m-r000");
+  api_.items[Kind::kMachine] = {others, its_own};
+  EXPECT_EQ(RunLine({"delete", "-f", "-"}, set), kDone) << err();
+  EXPECT_EQ(api_.calls.back(), "delete dgx-17");
 }
 
 TEST_F(CommandsTest, WhatNodePoolsNeedIsNotTakenFromUnderThem) {

@@ -12,6 +12,7 @@
 #include "services/common/error.h"
 #include "services/common/status_macros.h"
 #include "services/musterctl/client/errors.h"
+#include "services/musterctl/client/set_members.h"
 #include "services/musterctl/commands/editing.h"
 #include "services/musterctl/commands/output.h"
 #include "services/musterctl/commands/references.h"
@@ -46,8 +47,11 @@ absl::StatusOr<std::vector<ResourceId>> OfManifests(Session& session) {
   ASSIGN_OR_RETURN(const std::vector<Manifest> manifests, ReadManifests(session));
   for (const Manifest& manifest : manifests) {
     if (const auto* set = std::get_if<MachineSet>(&manifest.resource)) {
-      for (const capacity::v1::Machine& machine : set->machines)
-        ids.push_back(IdIn(machine, session.scope));
+      ASSIGN_OR_RETURN(const std::vector<SetMember> members,
+                       FindMembers(*set, [&](const capacity::v1::ListMachinesRequest& filter) {
+                         return session.api.ListMachines(filter);
+                       }));
+      for (const SetMember& member : members) ids.push_back(IdIn(member.machine, session.scope));
     } else if (const std::optional<Item> item = ItemOf(manifest.resource)) {
       ids.push_back(IdIn(*item, session.scope));
     }

@@ -1,7 +1,11 @@
 #include "services/musterctl/manifest/machine_set.h"
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/strip.h"
 #include "services/common/fnv.h"
 
 namespace muster::musterctl {
@@ -15,11 +19,34 @@ uint64_t Hash(absl::string_view text) {
   return hash ^ (hash >> 29);
 }
 
+// Of a million machines less than 20 take more.
+constexpr int kAttempts = 4;
+
+}  // namespace
+
 std::string MachineId(absl::string_view prefix, int64_t index, int attempt) {
   return absl::StrFormat("g%06x", Hash(absl::StrCat(prefix, "/", index, "/", attempt)) & 0xffffffu);
 }
 
-}  // namespace
+bool IsNameOf(absl::string_view name, absl::string_view prefix, int64_t index) {
+  const absl::string_view id = absl::StripPrefix(name, "machines/");
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    if (MachineId(prefix, index, attempt) == id) return true;
+  }
+  return false;
+}
+
+std::optional<SetRack> ParseRack(absl::string_view rack) {
+  const size_t mark = rack.rfind("-r");
+  if (mark == absl::string_view::npos) return std::nullopt;
+  const absl::string_view digits = rack.substr(mark + 2);
+  SetRack parsed{.prefix = rack.substr(0, mark)};
+  if (digits.size() < 3 || !absl::c_all_of(digits, absl::ascii_isdigit) ||
+      !absl::SimpleAtoi(digits, &parsed.number)) {
+    return std::nullopt;
+  }
+  return parsed;
+}
 
 std::vector<capacity::v1::Machine> Expand(const MachineSetSpec& spec,
                                           absl::flat_hash_set<std::string>& used) {

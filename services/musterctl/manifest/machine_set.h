@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,10 +24,24 @@ struct MachineSetSpec {
   int64_t racks = 0;  // 0: kMachinesARack a rack
 };
 
-// The machines of a set, always the same for the same spec: ids are `g` and six hex digits of a
-// hash of prefix and index, so that a larger count only adds machines. `used` holds the ids that
-// are taken and gets the new ones; one that is taken is passed over.
+// The machines of a set by their index. Ids are `g` and six hex digits of a hash of prefix and index,
+// so that a larger count only adds machines. `used` holds the ids that are taken and gets the new
+// ones; one that is taken is passed over, so an id may change with what else is in the file: what a
+// machine that is registered is called client/set_members.h says.
 std::vector<capacity::v1::Machine> Expand(const MachineSetSpec& spec,
                                           absl::flat_hash_set<std::string>& used);
+
+// The id of a machine for which so many were taken already.
+std::string MachineId(absl::string_view prefix, int64_t index, int attempt);
+// Whether the name (`machines/...`) has one of its first ids; hardly a machine takes another.
+bool IsNameOf(absl::string_view name, absl::string_view prefix, int64_t index);
+
+// A rack as a set calls it: `a-r017`.
+struct SetRack {
+  absl::string_view prefix = {};
+  int64_t number = 0;
+};
+// nullopt: no set calls a rack so.
+std::optional<SetRack> ParseRack(absl::string_view rack);
 
 }  // namespace muster::musterctl

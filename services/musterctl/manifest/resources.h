@@ -21,7 +21,7 @@ struct Scope {
 // A `MachineSet` is not known to the server: it stands for the machines that it expands to.
 struct MachineSet {
   std::string name = {};
-  std::vector<capacity::v1::Machine> machines = {};
+  std::vector<capacity::v1::Machine> machines = {};  // by index; at least one
 };
 
 // The alternatives are in the order in which resources are sent: what others refer to comes first.
