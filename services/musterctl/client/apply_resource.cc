@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "absl/types/span.h"
 #include "services/musterctl/client/connection.h"
 #include "services/musterctl/client/set_members.h"
@@ -93,7 +94,12 @@ absl::StatusOr<Applied> ApplyOne(Connection& connection, const MachineSet& set,
                    }));
   std::vector<capacity::v1::Machine> news;
   size_t created = 0;
+  std::vector<absl::string_view> moved;
   for (const SetMember& member : members) {
+    if (member.is_moved) {
+      moved.push_back(absl::StripPrefix(member.machine.name(), "machines/"));
+      continue;
+    }
     if (member.known && SameFacts(*member.known, member.machine)) continue;
     if (!member.known) ++created;
     news.push_back(member.machine);
@@ -102,6 +108,11 @@ absl::StatusOr<Applied> ApplyOne(Connection& connection, const MachineSet& set,
   Applied applied = Compared(created < members.size(), news.empty());
   applied.detail = absl::StrCat(members.size(), " machines, ", created, " new, ",
                                 news.size() - created, " changed");
+  if (!moved.empty()) {
+    applied.warnings.push_back(absl::StrCat(
+        moved.size(), " of its machines stand in racks of other sets, and stay there, e.g. ",
+        moved.front()));
+  }
   return applied;
 }
 

@@ -153,5 +153,21 @@ TEST_F(MachineSetsTest, WhatStandsInASetsPlaceUnderAnotherNameIsThatMachine) {
   EXPECT_EQ(NameAt("a-r000", 1), "machines/dgx-17");
 }
 
+TEST_F(MachineSetsTest, AMachineThatWasMovedToAnotherSetsRackStaysThere) {
+  EXPECT_EQ(ApplyOutcome(SetOf("a", 3)), Outcome::kCreated);
+  capacity::v1::Machine& moved = server_.machines[SetOf("a", 3).machines[1].name()];
+  moved.set_rack("b-r000");
+  moved.set_slot(5);
+  const auto applied = api_->Apply(SetOf("a", 4), {});
+  ASSERT_TRUE(applied.ok()) << applied.status();
+  EXPECT_EQ(applied->detail, "4 machines, 1 new, 0 changed");
+  EXPECT_THAT(applied->warnings,
+              ElementsAre("1 of its machines stand in racks of other sets, and stay there, e.g. "
+                          "gfaf50f"));
+  EXPECT_EQ(NameAt("b-r000", 5), "machines/gfaf50f");
+  EXPECT_EQ(server_.machines.size(), 4u);
+  EXPECT_EQ(ApplyOutcome(SetOf("a", 4)), Outcome::kUnchanged);
+}
+
 }  // namespace
 }  // namespace muster::musterctl

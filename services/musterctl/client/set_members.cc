@@ -37,6 +37,7 @@ class Recognition {
     Recognise([&](size_t index) { return AtItsPlace(index, true); });
     Recognise([&](size_t index) { return ByItsName(index); });
     Recognise([&](size_t index) { return AtItsPlace(index, false); });
+    Recognise([&](size_t index) { return InAnothersRack(index); });
     for (size_t index = 0; index < members_.size(); ++index) {
       if (members_[index].machine.name().empty()) Name(index);
     }
@@ -50,6 +51,9 @@ class Recognition {
   }
   bool IsInAnothersRacks(const Machine& machine) const {
     return ParseRack(machine.rack()) && !IsInItsRacks(machine);
+  }
+  std::string NameOf(size_t index, int attempt) const {
+    return absl::StrCat("machines/", MachineId(set_.name, static_cast<int64_t>(index), attempt));
   }
   const Machine* Find(const std::string& name) const {
     const auto it = registered_.find(name);
@@ -73,6 +77,21 @@ class Recognition {
     const Machine* known = Find(set_.machines[index].name());
     return known != nullptr && !IsInAnothersRacks(*known) ? known : nullptr;
   }
+  // One that was moved by hand: the set of that rack does not expand to it.
+  const Machine* InAnothersRack(size_t index) const {
+    for (int attempt = 0; attempt < kAttempts; ++attempt) {
+      const Machine* known = Find(NameOf(index, attempt));
+      if (known != nullptr && IsInAnothersRacks(*known) && IsAlike(*known, index) &&
+          !IsOfItsRack(*known))
+        return known;
+    }
+    return nullptr;
+  }
+  // A machine neither comes from zone to zone nor becomes another type.
+  bool IsAlike(const Machine& machine, size_t index) const {
+    const Machine& own = set_.machines[index];
+    return machine.zone() == own.zone() && machine.instance_type() == own.instance_type();
+  }
   void Recognise(absl::FunctionRef<const Machine*(size_t index)> find) {
     for (size_t index = 0; index < members_.size(); ++index) {
       if (!members_[index].machine.name().empty()) continue;
@@ -84,7 +103,10 @@ class Recognition {
     SetMember& member = members_[index];
     member.machine = set_.machines[index];
     member.machine.set_name(name);
-    if (const Machine* known = Find(name)) member.known = *known;
+    if (const Machine* known = Find(name)) {
+      member.known = *known;
+      member.is_moved = IsInAnothersRacks(*known);
+    }
     taken_.insert(name);
   }
 
@@ -94,8 +116,7 @@ class Recognition {
     int attempt = 0;
     while (taken_.contains(name) || IsOfAnother(name)) {
       do {
-        name =
-            absl::StrCat("machines/", MachineId(set_.name, static_cast<int64_t>(index), attempt++));
+        name = NameOf(index, attempt++);
       } while (wanted_.contains(name));
     }
     Take(index, name);

@@ -16,6 +16,7 @@ namespace muster::musterctl {
 struct SetMember {
   capacity::v1::Machine machine = {};  // as the set has it, under the name that it bears
   std::optional<capacity::v1::Machine> known = {};  // as it is registered; nullopt: it is new
+  bool is_moved = false;  // somebody said that it stands in a rack of another set
 };
 
 // Api::ListMachines.

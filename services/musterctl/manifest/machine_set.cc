@@ -19,8 +19,8 @@ uint64_t Hash(absl::string_view text) {
   return hash ^ (hash >> 29);
 }
 
-// Of a million machines less than 20 take more.
-constexpr int kAttempts = 4;
+// Of a set of which nobody knows how many racks it has so many are thought of; more would find each id somewhere.
+constexpr int64_t kRacksThoughtOf = 10'000;
 
 }  // namespace
 
@@ -46,6 +46,19 @@ std::optional<SetRack> ParseRack(absl::string_view rack) {
     return std::nullopt;
   }
   return parsed;
+}
+
+bool IsOfItsRack(const capacity::v1::Machine& machine) {
+  const std::optional<SetRack> rack = ParseRack(machine.rack());
+  if (!rack || rack->number >= kMaxMachinesASet) return false;
+  const auto is_at = [&](int64_t index) { return IsNameOf(machine.name(), rack->prefix, index); };
+  if (machine.slot() < kMachinesARack && is_at(rack->number * kMachinesARack + machine.slot()))
+    return true;
+  if (machine.slot() == 0) return is_at(rack->number);
+  for (int64_t racks = rack->number + 1; racks <= kRacksThoughtOf; ++racks) {
+    if (is_at(machine.slot() * racks + rack->number)) return true;
+  }
+  return false;
 }
 
 std::vector<capacity::v1::Machine> Expand(const MachineSetSpec& spec,

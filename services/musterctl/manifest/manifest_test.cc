@@ -396,6 +396,25 @@ TEST(MachineSetTest, IsTheSameEveryTimeAndGrowsAtItsEnd) {
   EXPECT_EQ(small[0].rack(), "a100-r000");
 }
 
+TEST(MachineSetTest, KnowsWhatASetExpandsToByIdAndPlace) {
+  absl::flat_hash_set<std::string> used;
+  for (const int64_t racks : {0, 7, 300}) {
+    SCOPED_TRACE(racks);
+    used.clear();
+    std::vector<capacity::v1::Machine> machines =
+        Expand({.prefix = "a", .count = 40, .racks = racks}, used);
+    for (const capacity::v1::Machine& machine : machines) EXPECT_TRUE(IsOfItsRack(machine));
+    machines[1].set_rack("b-r000");
+    machines[1].set_slot(5);
+    EXPECT_FALSE(IsOfItsRack(machines[1]));
+  }
+  capacity::v1::Machine machine;
+  for (const char* rack : {"", "r001", "a-r01", "a-r0x1", "a-r99999999999999999999"}) {
+    machine.set_rack(rack);
+    EXPECT_FALSE(IsOfItsRack(machine)) << rack;
+  }
+}
+
 TEST(MachineSetTest, SetsOfOneFileShareNoMachine) {
   absl::flat_hash_set<std::string> used;
   for (const char* prefix : {"a", "b", "c", "d"}) {
