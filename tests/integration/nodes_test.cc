@@ -157,6 +157,37 @@ TEST_F(NodesTest, OneNodeIsCordonedDrainedAndRebooted) {
   EXPECT_THAT(Reasons(), IsEmpty());
 }
 
+TEST_F(NodesTest, AMachineThatIsMendedIsGrantedAgain) {
+  const auto capacity = kv1::CapacityService::NewStub(muster_.channel());
+  using Stub = kv1::CapacityService::Stub;
+  const std::string broken = *Machines().begin();
+  ASSERT_EQ(muster_.Ctl({"reserve", "node", "example-nodepool/" + broken}).exit_code, 0);
+  ASSERT_TRUE(muster_.Await([&](const auto*) {
+    kv1::GetMachineRequest get;
+    get.set_name("machines/" + broken);
+    const auto machine = Call(*capacity, &Stub::GetMachine, get);
+    return machine.ok() && machine->state() == kv1::Machine::STATE_IN_REPAIR;
+  })) << muster_.LogEnds();
+  ASSERT_TRUE(muster_.AwaitSettled(1)) << muster_.LogEnds();
+
+  kv1::ListMachinesRequest list;
+  list.set_page_size(1000);
+  list.set_zone("RNO2A");
+  list.set_instance_type("gd-8xa100-i128");
+  list.set_state(kv1::Machine::STATE_FREE);
+  const auto spare = Call(*capacity, &Stub::ListMachines, list);
+  ASSERT_THAT(spare, IsOk());
+  std::vector<std::string> words = {"set-state"};
+  for (const kv1::Machine& machine : spare->machines()) words.push_back(machine.name());
+  words.emplace_back("in-repair");
+  ASSERT_EQ(muster_.Ctl(words).exit_code, 0);
+  ASSERT_THAT(muster_.Resize(2), IsOk());
+  ASSERT_TRUE(AwaitReason("Capacity", "Partial")) << muster_.LogEnds();
+  ASSERT_EQ(muster_.Ctl({"set-state", "machine/" + broken, "free"}).exit_code, 0);
+  ASSERT_TRUE(muster_.AwaitSettled(2)) << muster_.LogEnds();
+  EXPECT_THAT(Machines(), ::testing::Contains(broken));
+}
+
 // Its claim does not change: only what is in service does.
 TEST_F(NodesTest, AWaitingPoolIsToldAtOnceWhatIsInServiceNow) {
   const auto capacity = kv1::CapacityService::NewStub(muster_.channel());

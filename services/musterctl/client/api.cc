@@ -59,6 +59,15 @@ class GrpcApi final : public Api {
                                                  const std::string& field, bool dry_run) override;
   absl::StatusOr<lifecycle::v1::Node> OrderNode(const std::string& pool, const std::string& machine,
                                                 const NodeOrder& order) override;
+  absl::StatusOr<capacity::v1::Machine> SetMachineState(const std::string& machine,
+                                                        capacity::v1::Machine::State state,
+                                                        bool dry_run) override {
+    capacity::v1::SetMachineStateRequest request;
+    ASSIGN_OR_RETURN(*request.mutable_name(), ResolveName(connection_, {Kind::kMachine, machine}));
+    request.set_state(state);
+    request.set_validate_only(dry_run);
+    return connection_.Call(&Connection::Capacity::SetMachineState, request);
+  }
   absl::StatusOr<lifecycle::v1::Cluster> BindCluster(
       lifecycle::v1::BindClusterRequest request) override {
     request.set_name(connection_.ClusterName(request.name()));

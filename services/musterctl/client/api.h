@@ -79,6 +79,10 @@ class Api {
   virtual absl::StatusOr<lifecycle::v1::Node> OrderNode(const std::string& pool,
                                                         const std::string& machine,
                                                         const NodeOrder& order) = 0;
+  // By its id. The answer is the machine as it is then: one that became free may be held at once.
+  virtual absl::StatusOr<capacity::v1::Machine> SetMachineState(const std::string& machine,
+                                                                capacity::v1::Machine::State state,
+                                                                bool dry_run) = 0;
   // `name` of these requests is the cluster's id.
   virtual absl::StatusOr<lifecycle::v1::Cluster> BindCluster(
       lifecycle::v1::BindClusterRequest request) = 0;

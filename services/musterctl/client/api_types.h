@@ -106,7 +106,7 @@ struct Applied {
   // E.g. `16 machines, 16 new`; of a NodePool that was there the fields that changed, `spec.target_nodes`.
   std::string detail = {};
   std::optional<lifecycle::v1::NodePoolPreview> preview = {};  // of a NodePool that was only tried
-  std::vector<std::string> warnings = {};                      // of a NodePool or MachineSet
+  std::vector<std::string> warnings = {};                      // of NodePools and machines
 };
 
 enum class ReconfigurationVerb { kPause, kResume, kCancel };

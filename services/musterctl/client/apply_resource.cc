@@ -86,6 +86,24 @@ absl::Status Register(Connection& connection, absl::Span<const capacity::v1::Mac
   return absl::OkStatus();
 }
 
+// Machines of a set of which there is something to say.
+struct Remarkable {
+  size_t count = 0;
+  std::string first = {};
+
+  void Add(const capacity::v1::Machine& machine) {
+    if (count++ == 0) first = std::string(absl::StripPrefix(machine.name(), "machines/"));
+  }
+  void Warn(absl::string_view what, Applied& applied) const {
+    if (count == 0) return;
+    applied.warnings.push_back(absl::StrCat(count, " of its machines ", what, ", e.g. ", first));
+  }
+};
+
+bool IsRetired(const capacity::v1::Machine& machine) {
+  return machine.state() == capacity::v1::Machine::STATE_RETIRED;
+}
+
 absl::StatusOr<Applied> ApplyOne(Connection& connection, const MachineSet& set,
                                  const WriteMode& mode) {
   ASSIGN_OR_RETURN(const std::vector<SetMember> members,
@@ -94,10 +112,11 @@ absl::StatusOr<Applied> ApplyOne(Connection& connection, const MachineSet& set,
                    }));
   std::vector<capacity::v1::Machine> news;
   size_t created = 0;
-  std::vector<absl::string_view> moved;
+  Remarkable moved, retired;
   for (const SetMember& member : members) {
+    if (member.known && IsRetired(*member.known)) retired.Add(member.machine);
     if (member.is_moved) {
-      moved.push_back(absl::StripPrefix(member.machine.name(), "machines/"));
+      moved.Add(member.machine);
       continue;
     }
     if (member.known && SameFacts(*member.known, member.machine)) continue;
@@ -108,11 +127,9 @@ absl::StatusOr<Applied> ApplyOne(Connection& connection, const MachineSet& set,
   Applied applied = Compared(created < members.size(), news.empty());
   applied.detail = absl::StrCat(members.size(), " machines, ", created, " new, ",
                                 news.size() - created, " changed");
-  if (!moved.empty()) {
-    applied.warnings.push_back(absl::StrCat(
-        moved.size(), " of its machines stand in racks of other sets, and stay there, e.g. ",
-        moved.front()));
-  }
+  moved.Warn("stand in racks of other sets, and stay there", applied);
+  retired.Warn("are retired: they serve nobody until they are deleted and registered anew",
+               applied);
   return applied;
 }
 
@@ -121,7 +138,12 @@ absl::StatusOr<Applied> ApplyOne(Connection& connection, const capacity::v1::Mac
   ASSIGN_OR_RETURN(const auto before,
                    connection.Find(&Connection::Capacity::GetMachine, machine.name()));
   RETURN_IF_ERROR(Register(connection, {machine}, mode));
-  return Compared(before.has_value(), before && SameFacts(*before, machine));
+  Applied applied = Compared(before.has_value(), before && SameFacts(*before, machine));
+  if (before && IsRetired(*before)) {
+    applied.warnings.emplace_back(
+        "is retired: it serves nobody until it is deleted and registered anew");
+  }
+  return applied;
 }
 
 absl::StatusOr<Applied> ApplyOne(Connection& connection, const quota::v1::Quota& quota,

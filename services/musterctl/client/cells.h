@@ -64,6 +64,9 @@ class CellsApi final : public Api {
                                                  const std::string& field, bool dry_run) override;
   absl::StatusOr<lifecycle::v1::Node> OrderNode(const std::string& pool, const std::string& machine,
                                                 const NodeOrder& order) override;
+  absl::StatusOr<capacity::v1::Machine> SetMachineState(const std::string& machine,
+                                                        capacity::v1::Machine::State state,
+                                                        bool dry_run) override;
   absl::StatusOr<lifecycle::v1::Cluster> BindCluster(
       lifecycle::v1::BindClusterRequest request) override;
   absl::StatusOr<lifecycle::v1::Cluster> AllowRemovals(

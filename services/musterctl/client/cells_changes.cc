@@ -155,6 +155,13 @@ absl::StatusOr<lifecycle::v1::Node> CellsApi::OrderNode(const std::string& pool,
   return api->OrderNode(pool, machine, order);
 }
 
+absl::StatusOr<capacity::v1::Machine> CellsApi::SetMachineState(const std::string& machine,
+                                                                capacity::v1::Machine::State state,
+                                                                bool dry_run) {
+  ASSIGN_OR_RETURN(Api* const api, ToChange({Kind::kMachine, machine}));
+  return api->SetMachineState(machine, state, dry_run);
+}
+
 absl::StatusOr<lifecycle::v1::Cluster> CellsApi::BindCluster(
     lifecycle::v1::BindClusterRequest request) {
   ASSIGN_OR_RETURN(Api* const api, ToChange({Kind::kCluster, request.name()}));

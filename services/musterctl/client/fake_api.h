@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,7 @@ class FakeApi final : public Api {
   std::function<void()> before_watch = [] {};  // before each stream
   lifecycle::v1::Node tried_node = {};         // what an order to a Node that is only tried answers
   lifecycle::v1::Node ordered_node = {};       // and one that is done
+  std::optional<capacity::v1::Machine::State> state_of_machines = {};  // nullopt: as it was set
   Applied applied = {};
   std::vector<Resource> resources = {};                          // that were to be applied
   std::deque<std::function<absl::Status()>> apply_answers = {};  // of the next ones
@@ -174,6 +176,16 @@ class FakeApi final : public Api {
                                  order.validate_only ? " tried" : ""));
     if (!refusal.ok()) return refusal;
     return order.validate_only ? tried_node : ordered_node;
+  }
+  absl::StatusOr<capacity::v1::Machine> SetMachineState(const std::string& machine,
+                                                        capacity::v1::Machine::State state,
+                                                        bool dry_run) override {
+    calls.push_back(absl::StrCat(Tried(dry_run), "set ", machine, " ",
+                                 capacity::v1::Machine::State_Name(state)));
+    if (!refusal.ok()) return refusal;
+    capacity::v1::Machine changed_machine;
+    changed_machine.set_state(state_of_machines.value_or(state));
+    return changed_machine;
   }
   absl::StatusOr<lifecycle::v1::Cluster> BindCluster(
       lifecycle::v1::BindClusterRequest request) override {

@@ -124,6 +124,11 @@ class FakeServer final : public quota::v1::QuotaService::Service,
     }
     return grpc::Status::OK;
   }
+  grpc::Status SetMachineState(grpc::ServerContext*,
+                               const capacity::v1::SetMachineStateRequest* request,
+                               capacity::v1::Machine*) override {
+    return Heard("set", *request);
+  }
 
   grpc::Status GetNodePool(grpc::ServerContext*, const lifecycle::v1::GetNodePoolRequest*,
                            lifecycle::v1::NodePool* response) override {
@@ -230,7 +235,7 @@ class FakeServer final : public quota::v1::QuotaService::Service,
     return Heard("enable", *request);
   }
 
-  std::vector<std::string> heard;          // requests to lifecycle and configuration, without ids
+  std::vector<std::string> heard;          // orders to any of them, without ids
   std::vector<std::string> ids;            // of requests that have the field
   std::vector<grpc::StatusCode> failures;  // what lifecycle answers next, the last first
   std::optional<lifecycle::v1::NodePool> pool;

@@ -169,5 +169,24 @@ TEST_F(MachineSetsTest, AMachineThatWasMovedToAnotherSetsRackStaysThere) {
   EXPECT_EQ(ApplyOutcome(SetOf("a", 4)), Outcome::kUnchanged);
 }
 
+TEST_F(MachineSetsTest, WhoseMachinesAreRetiredIsTold) {
+  const MachineSet set = SetOf("a", 3);
+  EXPECT_EQ(ApplyOutcome(set), Outcome::kCreated);
+  server_.machines[set.machines[1].name()].set_state(capacity::v1::Machine::STATE_RETIRED);
+  auto applied = api_->Apply(set, {});
+  ASSERT_TRUE(applied.ok()) << applied.status();
+  EXPECT_EQ(applied->outcome, Outcome::kUnchanged);
+  EXPECT_THAT(applied->warnings,
+              ElementsAre("1 of its machines are retired: they serve nobody until they are deleted "
+                          "and registered anew, e.g. gfaf50f"));
+  applied = api_->Apply(set.machines[0], {});
+  ASSERT_TRUE(applied.ok()) << applied.status();
+  EXPECT_THAT(applied->warnings, ElementsAre());
+  applied = api_->Apply(set.machines[1], {});
+  ASSERT_TRUE(applied.ok()) << applied.status();
+  EXPECT_THAT(applied->warnings,
+              ElementsAre("is retired: it serves nobody until it is deleted and registered anew"));
+}
+
 }  // namespace
 }  // namespace muster::musterctl

@@ -72,6 +72,16 @@ TEST_F(ApiTest, OrdersOfNodes) {
                   "drain " + node + " force: true", "reboot " + node + " mode: REBOOT_DRAINED"));
 }
 
+TEST_F(ApiTest, StatesOfMachines) {
+  EXPECT_TRUE(api_->SetMachineState("g1", capacity::v1::Machine::STATE_FREE, false).ok());
+  EXPECT_TRUE(api_->SetMachineState("g1", capacity::v1::Machine::STATE_RETIRED, true).ok());
+  EXPECT_THAT(server_.heard,
+              ElementsAre("set name: \"machines/g1\" state: STATE_FREE",
+                          "set name: \"machines/g1\" state: STATE_RETIRED validate_only: true"));
+  EXPECT_THAT(server_.ids, SizeIs(2));
+  EXPECT_NE(server_.ids[0], "");
+}
+
 TEST_F(ApiTest, OrdersOfReleasesAndConfigurations) {
   const std::string release = "channels/stable/components/gpu-driver/releases/570";
   EXPECT_TRUE(api_->PublishRelease(release, false).ok());

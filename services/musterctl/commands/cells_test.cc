@@ -212,6 +212,15 @@ TEST_F(CellsTest, AReleaseGoesToAllCells) {
             "release/stable~kernel~6.1 configured (in east, west)\n");
 }
 
+TEST_F(CellsTest, AMachinesStateIsSetInTheCellThatHasIt) {
+  capacity::v1::Machine machine;
+  machine.set_name("machines/g1");
+  west_.items[Kind::kMachine] = {machine};
+  EXPECT_EQ(RunLine({"set-state", "machine/g1", "free"}), kDone) << err();
+  EXPECT_THAT(west_.calls, ElementsAre("set g1 STATE_FREE"));
+  EXPECT_THAT(east_.calls, IsEmpty());
+}
+
 TEST_F(CellsTest, AReleaseThatACellDidNotGetIsToldOf) {
   Away(west_);
   EXPECT_EQ(RunLine({"publish", "release", "stable~gpu-driver~580.1"}), kFailed);

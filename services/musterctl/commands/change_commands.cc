@@ -67,8 +67,8 @@ Command DeleteCommand() {
       .details =
           "A NodePool disappears once its Nodes are drained and gone; --wait=false does not wait "
           "for that.\n"
-          "Quotas, clusters, zones, instance types, retired machines and withdrawn releases go by "
-          "KIND/NAME;\n"
+          "Quotas, clusters, zones, instance types, machines (`set-state ... retired` first) and\n"
+          "withdrawn releases go by KIND/NAME;\n"
           "what is still used is refused with the reason, but for quotas: nothing grows without.\n"
           "Deleting what is not there is an error unless --ignore-not-found. A quota's NAME is\n"
           "ZONE~INSTANCETYPE~CLASS. --timeout is how long to wait for a NodePool, as "

@@ -99,6 +99,7 @@ absl::Status Cordon(Session& session);
 absl::Status Uncordon(Session& session);
 absl::Status Drain(Session& session);
 absl::Status Reboot(Session& session);
+absl::Status SetState(Session& session);
 absl::Status Bind(Session& session);
 absl::Status Allow(Session& session);
 

@@ -174,6 +174,8 @@ class Completer {
       if (const auto known = ParseKind(kind)) return WithKind(kind, *known, last);
     }
     if (arguments.empty()) return KindsOf(command.name, last);
+    if (command.name == "set-state" && absl::StrContains(arguments[0], "/"))
+      return {"free", "in-repair", "retired"};
     const auto kind = ParseKind(arguments[0]);
     return kind ? NamesOf(*kind, last) : Words();
   }
@@ -200,6 +202,7 @@ class Completer {
     static const std::set<std::string> kOfNodes = {"protect", "unprotect", "reserve", "unreserve",
                                                    "cordon",  "uncordon",  "drain",   "reboot"};
     if (kOfNodes.contains(command)) return WithKind("node", Kind::kNode, last);
+    if (command == "set-state") return WithKind("machine", Kind::kMachine, last);
     if (command == "bind") return WithKind("cluster", Kind::kCluster, last);
     if (command == "allow") return {"removals"};
     if (command == "check") return WithKind("quota", Kind::kQuota, last);

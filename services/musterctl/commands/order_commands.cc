@@ -3,7 +3,7 @@
 #include "services/musterctl/commands/commands.h"
 #include "services/musterctl/commands/flags.h"
 
-// Orders to NodePools, Nodes and clusters, as data.
+// Orders to NodePools, Nodes, machines and clusters, as data.
 namespace muster::musterctl {
 namespace {
 
@@ -87,6 +87,22 @@ std::vector<Command> NodeCommands() {
                  WaitFlag("back"),
                  DryRunFlag(),
                  RequestIdFlag()}}};
+}
+
+Command SetStateCommand() {
+  return {.name = "set-state",
+          .run = SetState,
+          .usage = "set-state machine/MACHINE... free|in-repair|retired [--dry-run]",
+          .summary = "Says that a machine is mended, broken, or gone for good.",
+          .details =
+              "free: what was in repair may be granted again, and is at once where somebody "
+              "waits.\n"
+              "in-repair: nobody gets it. retired: the same for ever; it may be deleted then.\n"
+              "One that a NodePool holds is refused: `reserve node` moves it out, to repair.",
+          .examples =
+              "set-state machine/g1a2b3c free\n"
+              "set-state machine/g1a2b3c machine/g4d5e6f retired --dry-run",
+          .flags = {DryRunFlag(), RequestIdFlag()}};
 }
 
 std::vector<Command> ClusterCommands() {
@@ -185,6 +201,7 @@ std::vector<Command> OrderCommands() {
        .examples = "unreserve node/train/g1a2b3c",
        .flags = {DryRunFlag(), RequestIdFlag()}}};
   for (Command& command : NodeCommands()) all.push_back(std::move(command));
+  all.push_back(SetStateCommand());
   for (Command& command : ClusterCommands()) all.push_back(std::move(command));
   return all;
 }
