@@ -27,17 +27,36 @@ void Recover(const PlanFacts& facts, Draft& draft, Node& node) {
                  until);
 }
 
+// A reboot that may mend it is ordered.
+bool IsBeingMended(const PlanFacts& facts, const Node& node) {
+  return node.orders.reboot != Reboot::kNone && !ProfileToReboot(facts, node).empty();
+}
+
+// Its work keeps it, whoever comes in its place.
+bool IsKeptByWork(const PlanFacts& facts, const Node& node) {
+  return node.observed.active && facts.pool.spec.disable_unhealthy_node_eviction;
+}
+
+// Those that wait for their replacements, but for those that would not go for them now.
+int64_t CountAsked(const PlanFacts& facts, const Draft& draft) {
+  return std::count_if(draft.nodes.begin(), draft.nodes.end(), [&](const auto& entry) {
+    const Node& node = entry.second;
+    return node.replace_time != kNever && !IsBeingMended(facts, node) && !IsKeptByWork(facts, node);
+  });
+}
+
 // True without prefill, once a replacement takes work, when none may come, and when it took too
 // long.
 bool HasReplacement(const PlanFacts& facts, Draft& draft, Node& node, int64_t& replacements) {
   if (!facts.pool.spec.prefill || !facts.pool.spec.prefill->enabled) return true;
   const Prefill& prefill = *facts.pool.spec.prefill;
+  if (replacements > 0) {
+    --replacements;
+    return true;
+  }
   if (node.replace_time == kNever) {
     const int64_t most = std::max<int64_t>(1, prefill.max_nodes);
-    const int64_t asked =
-        std::count_if(draft.nodes.begin(), draft.nodes.end(),
-                      [](const auto& entry) { return entry.second.replace_time != kNever; });
-    if (asked < most) draft.Apply(node, AskReplacement{node.name, "spec.prefill"});
+    if (CountAsked(facts, draft) < most) draft.Apply(node, AskReplacement{node.name, "spec.prefill"});
     draft.AddDefer(DeferReason::kWaitsForReplacement, node.name,
                    absl::StrCat("Node ", node.machine,
                                 " is unhealthy and stays until its replacement is asked for ",
@@ -51,10 +70,6 @@ bool HasReplacement(const PlanFacts& facts, Draft& draft, Node& node, int64_t& r
   const bool refused = facts.answers.holding.here() && draft.account.prefill_nodes > 0 &&
                        facts.answers.holding.value.verdict != HoldingFacts::Verdict::kUnder &&
                        facts.answers.holding.value.nodes < facts.demand.holding->nodes;
-  if (replacements > 0) {
-    --replacements;
-    return true;
-  }
   if (refused || facts.now >= until) return true;
   draft.AddDefer(DeferReason::kWaitsForReplacement, node.name,
                  absl::StrCat("Node ", node.machine,
@@ -65,8 +80,7 @@ bool HasReplacement(const PlanFacts& facts, Draft& draft, Node& node, int64_t& r
 
 // True: it would be given up, were those not too many already.
 bool Replace(const PlanFacts& facts, Draft& draft, Node& node, int64_t& replacements) {
-  // A reboot may mend it.
-  if (node.orders.reboot != Reboot::kNone && !ProfileToReboot(facts, node).empty()) return false;
+  if (IsBeingMended(facts, node)) return false;
   const absl::Time from = UnhealthySince(node) + facts.policy.triage_grace;
   const std::string which = absl::StrCat("Node ", node.machine, " is unhealthy");
   if (facts.now < from) {
@@ -76,7 +90,7 @@ bool Replace(const PlanFacts& facts, Draft& draft, Node& node, int64_t& replacem
                    from);
     return false;
   }
-  if (node.observed.active && facts.pool.spec.disable_unhealthy_node_eviction) {
+  if (IsKeptByWork(facts, node)) {
     draft.AddDefer(
         DeferReason::kWaitsUntilIdle, node.name,
         absl::StrCat(which, " and is replaced once it is idle (disableUnhealthyNodeEviction)."));

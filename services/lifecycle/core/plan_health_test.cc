@@ -215,6 +215,29 @@ TEST(PrefillReplacement, NoMoreThanMaxNodesAtATime) {
   EXPECT_THAT(sim.machines(), SizeIs(4));
 }
 
+// Work came to one that waits for its replacement: nobody waits for it.
+TEST(PrefillReplacement, OneThatWorkCameToIsInNobodysWay) {
+  for (const bool comes : {true, false}) {
+    SCOPED_TRACE(comes);
+    Simulation sim;
+    HaveIll(sim, 3, Prefill{true, 600, 1}, {"g100"}, {"g103"});
+    ASSERT_NE(sim.node("g100")->replace_time, kNever);
+    sim.SetActive("g100", true);
+    if (comes) sim.stuck.clear();
+    ASSERT_TRUE(sim.Report("g101", O::kUnhealthy, "Xid 79").ok());
+    sim.Advance(sim.policy.triage_grace);
+    sim.Drive();
+    if (!comes) {
+      EXPECT_THAT(sim.broken(), IsEmpty());
+      ASSERT_NE(sim.node("g101")->replace_time, kNever);
+      sim.Advance(absl::Seconds(600));
+      sim.Drive();
+    }
+    EXPECT_THAT(sim.broken(), ElementsAre("g101"));
+    EXPECT_EQ(sim.node("g100")->state, NodeState::kTriage);
+  }
+}
+
 // spec.prefill.maxNodes: "0 means 1".
 TEST(PrefillReplacement, OneAtATimeUnlessMoreIsSaid) {
   Simulation sim;
