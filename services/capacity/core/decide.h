@@ -54,7 +54,7 @@ std::vector<absl::StatusOr<ClaimView>> Decide(StagedState<State>& staged, const 
 size_t Decide(StagedState<State>& staged, const EndKeeps& command, absl::Time now,
               const Policy& policy = {});
 // When a gang that waits keeps nothing any more for the first time after `after`; InfiniteFuture:
-// never. Costs O(lines).
+// never. With a policy that keeps nothing: when one asked, after InfinitePast alone. Costs O(lines).
 absl::Time NextKeepEnd(const State& state, const Policy& policy, absl::Time after);
 
 // What SyncClaims decides, with kNewestGeneration for a claim that is to be newer than any. Leaves

@@ -243,7 +243,9 @@ namespace {
 
 // Of one line of gangs, see NextKeepEnd.
 absl::Time KeepEndIn(const Queue::Line& gangs, const Policy& policy, absl::Time after) {
-  const absl::Time over = policy.KeepsAfter(after);  // for those that asked then or before
+  const bool keeps = policy.gang_keep > absl::ZeroDuration();
+  // For those that asked then or before.
+  const absl::Time over = keeps ? policy.KeepsAfter(after) : after;
   const auto it = std::find_if(
       gangs.lower_bound({ComputeClass::kDefault, over, ""}), gangs.end(), [&](const auto& place) {
         return std::get<0>(place) != ComputeClass::kDefault || std::get<1>(place) > over;
@@ -256,7 +258,8 @@ absl::Time KeepEndIn(const Queue::Line& gangs, const Policy& policy, absl::Time 
 
 absl::Time NextKeepEnd(const State& state, const Policy& policy, absl::Time after) {
   absl::Time next = absl::InfiniteFuture();
-  if (policy.gang_keep <= absl::ZeroDuration()) return next;
+  // Nothing is kept: what was, while the policy was another, is seen to once.
+  if (policy.gang_keep <= absl::ZeroDuration() && after != absl::InfinitePast()) return next;
   for (const auto& [key, inventory] : state.inventories()) {
     for (const auto& [selector, line] : inventory.queue().lines()) {
       if (selector.gang) next = std::min(next, KeepEndIn(line, policy, after));

@@ -234,9 +234,15 @@ TEST_F(GangTest, EveryKeepEndsAtItsOwnTime) {
     ends.push_back(at);
   EXPECT_THAT(ends, ElementsAre(absl::InfinitePast(), first, first + absl::Seconds(1),
                                 first + absl::Seconds(2)));
-  EXPECT_EQ(
-      NextKeepEnd(world_.state(), Policy{.gang_keep = absl::ZeroDuration()}, absl::InfinitePast()),
-      absl::InfiniteFuture());
+}
+
+// What was kept while the policy was another is for others now.
+TEST_F(GangTest, WhereNothingIsKeptThatIsSeenToOnce) {
+  const Policy none{.gang_keep = absl::ZeroDuration()};
+  EXPECT_EQ(NextKeepEnd(world_.state(), none, absl::InfinitePast()), absl::InfiniteFuture());
+  Then(world_.WantGang("g", 2));
+  EXPECT_LE(NextKeepEnd(world_.state(), none, absl::InfinitePast()), world_.now());
+  EXPECT_EQ(NextKeepEnd(world_.state(), none, world_.now()), absl::InfiniteFuture());
 }
 
 // "A machine lost to repair is replaced alone, with its old age": also the last one of its request.
