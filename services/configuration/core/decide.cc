@@ -1,5 +1,6 @@
 #include "services/configuration/core/decide.h"
 
+#include <set>
 #include <string>
 #include <utility>
 
@@ -153,9 +154,10 @@ absl::StatusOr<OrderResult> Decide(StagedState<State>& staged, const OrderPool& 
         "TOO_MANY_ORDERS", pool.Key(),
         absl::StrCat(kMostOrders, " orders were given whose end nobody was told of yet."));
   }
+  const std::set<std::string> withdrawn = WithdrawnOf(staged.state(), pool);
   Ordered ordered = command.rollback.empty()
                         ? GiveOrder(std::move(pool), staged.state().table<NodeProfile>(),
-                                    command.kind, command.requested, now)
+                                    command.kind, command.requested, now, withdrawn)
                         : GiveBoth(std::move(pool), command.requested, command.rollback, now);
   OrderResult answer = {.refusal = Refusal(ordered.pool, ordered.order)};
   answer.pool = SettleNow(staged, std::move(ordered.pool), Trigger::kUpstream, now);

@@ -1,6 +1,7 @@
 #include "services/configuration/core/orders.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -28,13 +29,17 @@ Choice ChoosePromotion(const PoolConfiguration& pool, const std::string& request
   return {.profile = pending};
 }
 
-Choice ChooseRollback(const PoolConfiguration& pool, const std::string& requested) {
-  const size_t known = pool.revisions.size();
-  if (requested == kPreviousWord && known < 2) {
-    return {.fault = "No configuration was active before."};
+// The last one before the active one that may be had.
+Choice ChoosePrevious(const PoolConfiguration& pool, const std::set<std::string>& withdrawn) {
+  if (pool.revisions.size() < 2) return {.fault = "No configuration was active before."};
+  for (auto it = std::next(pool.revisions.rbegin()); it != pool.revisions.rend(); ++it) {
+    if (!it->disabled && !withdrawn.contains(it->node_profile))
+      return {.profile = it->node_profile};
   }
-  const std::string profile =
-      requested == kPreviousWord ? pool.revisions[known - 2].node_profile : requested;
+  return {.fault = "All that were active before are disabled or withdrawn."};
+}
+
+Choice ChooseRollback(const PoolConfiguration& pool, const std::string& profile) {
   if (profile == pool.active()) return {.fault = absl::StrCat(profile, " is the active one.")};
   const Revision* revision = FindRevision(pool, profile);
   if (revision == nullptr) {
@@ -44,12 +49,14 @@ Choice ChooseRollback(const PoolConfiguration& pool, const std::string& requeste
   return {.profile = profile};
 }
 
-Choice Choose(const PoolConfiguration& pool, const Order& order) {
+Choice Choose(const PoolConfiguration& pool, const std::set<std::string>& withdrawn,
+              const Order& order) {
   switch (order.kind) {
     case OrderKind::kPromote:
       return ChoosePromotion(pool, order.requested);
     case OrderKind::kRollback:
-      return ChooseRollback(pool, order.requested);
+      return order.requested == kPreviousWord ? ChoosePrevious(pool, withdrawn)
+                                              : ChooseRollback(pool, order.requested);
   }
   return {};
 }
@@ -111,11 +118,12 @@ void PinActive(PoolConfiguration& pool, bool ordered, const std::string& to) {
 }  // namespace
 
 Ordered GiveOrder(PoolConfiguration pool, const Table<NodeProfile>& profiles, OrderKind kind,
-                  absl::string_view requested, absl::Time now) {
+                  absl::string_view requested, absl::Time now,
+                  const std::set<std::string>& withdrawn) {
   Order order = NewOrder(pool, kind, requested, now);
   Order* other = WaitingOrder(pool);
   if (other != nullptr && other->kind != kind) return Conflict(std::move(pool), std::move(order));
-  const Choice choice = Choose(pool, order);
+  const Choice choice = Choose(pool, withdrawn, order);
   if (other != nullptr && IsSame(pool, *other, order, choice)) return {pool, *other};
   if (choice.profile.empty()) {
     order.outcome =

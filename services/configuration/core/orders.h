@@ -1,5 +1,6 @@
 #pragma once
 
+#include <set>
 #include <string>
 
 #include "absl/status/status.h"
@@ -24,11 +25,13 @@ struct Ordered {
 //  * another one of its kind waits: that one is kReplaced;
 //  * promote: what is pending, unless it is disabled, else kNoPending;
 //  * rollback: a revision that is neither the active one nor disabled, else kRollbackFailed. The
-//  active one is pinned, and what the strategy made wait too.
+//  active one is pinned, and what the strategy made wait too. `previous` passes over those that are
+//  disabled and those of `withdrawn`, profile ids (see WithdrawnOf).
 // What it comes to becomes active at once, or waits while Nodes are in delivery. The order is kept
 // in pool.orders, whatever its outcome. Pure; what is pending afterwards is for Next.
 Ordered GiveOrder(PoolConfiguration pool, const Table<NodeProfile>& profiles, OrderKind kind,
-                  absl::string_view requested, absl::Time now);
+                  absl::string_view requested, absl::Time now,
+                  const std::set<std::string>& withdrawn = {});
 
 // A promotion and a rollback that were ordered at the same time: both are dropped, and the order
 // that waits, too: kConflict. Two orders tell of it, of which the one that waited may be one. What

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <set>
+#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "services/common/error.h"
@@ -102,6 +104,21 @@ TEST(OrdersTest, Table) {
     const bool pins = done && row.kind == kRollback;
     EXPECT_EQ(given.pool.pinned, pins ? std::vector<std::string>{"b"} : std::vector<std::string>());
   }
+}
+
+TEST(OrdersTest, PreviousIsTheLastOneThatMayBeHad) {
+  PoolConfiguration pool = Pool();
+  pool.revisions = {{"a", kOld, {}}, {"c", kOld, {}}, {"d", kOld, {}}, {"b", kOld, {}}};
+  const auto previous = [&](const std::set<std::string>& withdrawn) {
+    return GiveOrder(pool, AllProfiles(), kRollback, "previous", kNow, withdrawn);
+  };
+  EXPECT_EQ(previous({}).pool.active(), "d");
+  EXPECT_EQ(previous({"d", "b"}).pool.active(), "c");
+  FindRevision(pool, "c")->disabled = true;
+  EXPECT_EQ(previous({"d"}).pool.active(), "a");
+  EXPECT_EQ(previous({"d", "a"}).order.outcome, OrderOutcome::kRollbackFailed);
+  EXPECT_EQ(GiveOrder(pool, AllProfiles(), kRollback, "d", kNow, {"d"}).pool.active(), "d")
+      << "whoever names one gets it";
 }
 
 TEST(OrdersTest, RefusalsNameTheirReason) {

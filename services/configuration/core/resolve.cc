@@ -1,5 +1,6 @@
 #include "services/configuration/core/resolve.h"
 
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -106,6 +107,26 @@ Resolution Resolve(const State& state, const Wants& wants) {
     return {.problem = absl::StrCat("The id ", profile.id, " already stands for another content.")};
   }
   return answer;
+}
+
+std::set<std::string> WithdrawnOf(const State& state, const PoolConfiguration& pool) {
+  std::set<std::string> withdrawn;
+  for (const Revision& revision : pool.revisions) {
+    const NodeProfile* profile =
+        state.table<NodeProfile>().Find(NodeProfileName(revision.node_profile));
+    if (profile == nullptr) continue;
+    const std::pair<Component, const std::string*> parts[] = {
+        {Component::kNcoreImage, &profile->image},
+        {Component::kKernel, &profile->kernel},
+        {Component::kGpuDriver, &profile->gpu_driver},
+        {Component::kKubernetes, &profile->kubernetes}};
+    for (const auto& [component, version] : parts) {
+      const Release* release =
+          state.table<Release>().Find(ReleaseName(profile->release_train, component, *version));
+      if (release != nullptr && release->withdraw_time) withdrawn.insert(profile->id);
+    }
+  }
+  return withdrawn;
 }
 
 const Resolution& Resolutions::Of(const State& state, const PoolConfiguration& pool) {

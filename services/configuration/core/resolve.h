@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 
 #include "services/configuration/core/state.h"
@@ -21,6 +22,9 @@ struct Resolution {
 // The newest release of each component that fits; an image and a kernel that are named, by that
 // name. A problem names what there is instead. Pure; O(log releases).
 Resolution Resolve(const State& state, const Wants& wants);
+
+// The profiles among the pool's revisions of which a part is withdrawn. O(revisions).
+std::set<std::string> WithdrawnOf(const State& state, const PoolConfiguration& pool);
 
 // What many pools' wants come to: each distinct one is resolved once, with the releases of then.
 class Resolutions {

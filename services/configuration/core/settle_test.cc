@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "services/common/error.h"
 #include "services/common/fake_memory.h"
 #include "services/configuration/core/test_world.h"
 
@@ -58,6 +59,23 @@ TEST(SettleTest, PiecesComeToTheSame) {
   for (int i = 0; i < 50; ++i) {
     const std::string uid = absl::StrCat("p-", i);
     EXPECT_EQ(*pieces.Pool(uid), *whole.Pool(uid));
+  }
+}
+
+// The withdrawal led the pool back: "previous" does not lead it to what was withdrawn.
+TEST(SettleTest, ARollbackAfterAWithdrawalIsNotToWhatWasWithdrawn) {
+  for (const Component component : {Component::kNcoreImage, Component::kGpuDriver}) {
+    World world = Basics();
+    (void)world.Run(Sync("any", {.gpu = true, .strategy = Strategy::kAlways}));
+    const std::string good = world.Pool("any")->active();
+    world.Publish(component, "999.1");
+    ASSERT_NE(world.Pool("any")->active(), good);
+    world.Withdraw(component, "999.1");
+    ASSERT_EQ(world.Pool("any")->active(), good);
+    const auto order = world.Run(OrderPool{"any", OrderKind::kRollback, "previous"});
+    ASSERT_TRUE(order.ok());
+    EXPECT_EQ(error::ReasonOf(order->refusal), "ROLLBACK_FAILED");
+    EXPECT_EQ(world.Pool("any")->active(), good);
   }
 }
 

@@ -23,7 +23,7 @@ std::vector<Command> ConfigurationCommands() {
           {.name = "withdraw",
            .run = Withdraw,
            .usage = "withdraw release CHANNEL~COMPONENT~VERSION... | release/... [--dry-run]",
-           .summary = "Takes a release back: no NodePool comes to it any more.",
+           .summary = "Takes a release back: no NodePool comes to it by itself any more.",
            .details = kReleaseDetails,
            .examples = "withdraw release stable~gpu-driver~580.65.06",
            .flags = {DryRunFlag(), RequestIdFlag()}},
