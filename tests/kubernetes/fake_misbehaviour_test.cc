@@ -68,6 +68,13 @@ TEST_F(MisbehaviourTest, FailsTheNextRequestsThatMatch) {
   EXPECT_THAT(mine_->List(kNodes, {}, [](Json) {}), IsOk());
 }
 
+TEST_F(MisbehaviourTest, FailsBodiesWithAWord) {
+  fake_->FailNext({.verb = "POST", .code = 403, .body_contains = "bad"});
+  EXPECT_THAT(mine_->Create(kNodes, Node("good")), IsOk());
+  EXPECT_THAT(mine_->Create(kNodes, Node("bad")), StatusIs(StatusCode::kPermissionDenied));
+  EXPECT_THAT(mine_->Create(kNodes, Node("bad")), IsOk());
+}
+
 TEST_F(MisbehaviourTest, FailsWhatItCarriedOut) {
   fake_->FailNext({.verb = "POST", .code = 500, .is_carried_out = true});
   EXPECT_THAT(mine_->Create(kNodes, Node("a")), StatusIs(StatusCode::kUnavailable));

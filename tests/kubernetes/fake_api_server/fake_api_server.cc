@@ -79,7 +79,7 @@ struct FakeApiServer::Impl {
                    httplib::Response& response);
   Reply CarryOut(const Call& call, const Target& target, const std::string& verb)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
-  std::optional<Failure> NextFailure(const std::string& verb, const std::string& path)
+  std::optional<Failure> NextFailure(const std::string& verb, const Call& call)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
   // As long as the misbehaviour has it.
   void HoldUp(const std::string& verb, const std::string& path)
@@ -157,7 +157,7 @@ void FakeApiServer::Impl::AnswerKnown(const Call& call, const Target& target,
   std::optional<Failure> failure;
   {
     const MutexLock lock(mutex);
-    failure = NextFailure(verb, call.path);
+    failure = NextFailure(verb, call);
   }
   if (failure && !failure->is_carried_out) throw RefusalOf(failure->code, failure->retry_after);
   if (verb == "LIST") {
@@ -187,11 +187,11 @@ Reply FakeApiServer::Impl::CarryOut(const Call& call, const Target& target,
   return registry.Write(call, target);
 }
 
-std::optional<Failure> FakeApiServer::Impl::NextFailure(const std::string& verb,
-                                                        const std::string& path) {
+std::optional<Failure> FakeApiServer::Impl::NextFailure(const std::string& verb, const Call& call) {
   for (auto failure = failures.begin(); failure != failures.end(); ++failure) {
     if (!failure->verb.empty() && failure->verb != verb) continue;
-    if (!absl::StartsWith(path, failure->path_prefix)) continue;
+    if (!absl::StartsWith(call.path, failure->path_prefix)) continue;
+    if (!absl::StrContains(call.body, failure->body_contains)) continue;
     Failure found = *failure;
     if (--failure->count <= 0) failures.erase(failure);
     return found;

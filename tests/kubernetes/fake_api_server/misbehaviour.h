@@ -34,9 +34,10 @@ struct Failure {
   std::string verb = {};
   std::string path_prefix = {};  // e.g. `/api/v1/nodes`
   int code = 500;
-  int count = 1;                // of requests
-  int retry_after = 0;          // seconds; 0: not said
-  bool is_carried_out = false;  // before the error is answered
+  int count = 1;                   // of requests
+  int retry_after = 0;             // seconds; 0: not said
+  bool is_carried_out = false;     // before the error is answered
+  std::string body_contains = {};  // empty: any
 };
 
 // A request that was answered. Watches are told of when they begin.
