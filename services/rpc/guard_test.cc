@@ -350,10 +350,11 @@ TEST_F(GuardTest, OutdatedWatchesEndAndOthersStay) {
 
 // What came into its sight while it was broken off no change would tell.
 TEST_F(GuardTest, AWatchIsNotResumedByWhoSeesSomethingElseThanWhereItBegan) {
-  const auto open = [&](const std::string& scope, const std::string& view) {
+  const auto open = [&](const std::string& scope, const std::string& view, bool resumes = true) {
     Serve("viewer", scope);
     type::v1::WatchStart start;
     start.set_view(view);
+    if (resumes) start.set_after_revision(1);
     server_->service.watch = [start](Context context) {
       const auto watcher = std::make_shared<EndlessWatcher>();
       watcher->next = EndlessWatcher::Item();
@@ -380,6 +381,7 @@ TEST_F(GuardTest, AWatchIsNotResumedByWhoSeesSomethingElseThanWhereItBegan) {
   EXPECT_EQ(open("organizations: [acme, beta]", acme), "POLICY_CHANGED");
   EXPECT_EQ(open("everywhere: true", acme), "POLICY_CHANGED");
   EXPECT_EQ(open("organizations: [acme]", all), "POLICY_CHANGED");
+  EXPECT_EQ(open("everywhere: true", acme, /*resumes=*/false), all) << "a snapshot tells it";
 }
 
 TEST_F(GuardTest, ItsFiguresAreMetrics) {

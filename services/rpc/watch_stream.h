@@ -59,7 +59,9 @@ class WatchReactor final
         convert_(std::move(convert)),
         bundle_(start.bundle()),
         view_(access::ViewOf(caller() == nullptr ? nullptr : caller()->narrowed_to.get())) {
-    if (!start.view().empty() && start.view() != view_) end_ = Guard::Outdated();
+    // Without it a snapshot tells what is seen now.
+    const bool resumes = start.has_after_revision();
+    if (resumes && !start.view().empty() && start.view() != view_) end_ = Guard::Outdated();
   }
 
   void Start() {
