@@ -134,7 +134,8 @@ bool OrphanCollector::Release(const Books& books, const std::string& uid) {
   return true;
 }
 
-// As a pool's end does: machines first, then what they are charged for.
+// As a pool's end does: machines first, then what they are charged for. Before both what no Node boots any more: it
+// alone does not tell when it was asked for, and so could not be told from what is kept after a restore.
 void OrphanCollector::GiveBack(const Books& books, const std::string& uid) {
   int64_t machines = 0;
   int64_t charged = 0;
@@ -145,6 +146,10 @@ void OrphanCollector::GiveBack(const Books& books, const std::string& uid) {
     return status;
   };
   const absl::Status status = [&]() -> absl::Status {
+    for (const ConfigurationEntry& configuration : books.configurations) {
+      if (configuration.pool_uid == uid)
+        RETURN_IF_ERROR(release(configuration, Keeper::kConfiguration));
+    }
     for (const ClaimEntry& claim : books.claims) {
       if (claim.pool_uid != uid) continue;
       RETURN_IF_ERROR(release(claim, Keeper::kCapacity));
@@ -156,10 +161,6 @@ void OrphanCollector::GiveBack(const Books& books, const std::string& uid) {
       RETURN_IF_ERROR(release(holding, Keeper::kQuota));
       charged += holding.nodes;
       pool = holding.pool;
-    }
-    for (const ConfigurationEntry& configuration : books.configurations) {
-      if (configuration.pool_uid == uid)
-        RETURN_IF_ERROR(release(configuration, Keeper::kConfiguration));
     }
     return absl::OkStatus();
   }();
