@@ -6,6 +6,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "services/common/status_macros.h"
+#include "services/common/timestamp.h"
 #include "services/musterctl/client/errors.h"
 #include "services/musterctl/commands/commands.h"
 #include "services/musterctl/commands/references.h"
@@ -71,7 +72,7 @@ absl::Status ChangeNode(Session& session, const Node& changed, const std::string
 
 absl::Status ProtectUntil(Session& session, std::optional<absl::Time> until) {
   Node changed;
-  if (until) changed.mutable_protect_until_time()->set_seconds(absl::ToUnixSeconds(*until));
+  if (until) SetTimestamp(*until, changed.mutable_protect_until_time());
   const bool dry_run = session.line.Has("dry-run");
   return ChangeNode(session, changed, "protect_until_time", [&](const Node& node) {
     if (!node.has_protect_until_time())

@@ -27,6 +27,13 @@ TEST_F(NodeOrdersTest, ReserveAndUnreserve) {
                           "update reserved_desired train g1 "));
 }
 
+TEST_F(NodeOrdersTest, AProtectionIsNotCutToAWholeSecond) {
+  EXPECT_EQ(RunLine({"protect", "node", "train/g1", "--for=900ms"}), kDone);
+  EXPECT_THAT(api_.calls,
+              ElementsAre("update protect_until_time train g1 "
+                          "protect_until_time { seconds: 1749481134 nanos: 900000000 }"));
+}
+
 TEST_F(NodeOrdersTest, ProtectAndUnprotect) {
   EXPECT_EQ(RunLine({"protect", "node", "train/g1", "--for=8h"}), kDone);
   EXPECT_EQ(out(), "node/g1 is protected from scale-down until 2025-06-09T22:58:54Z\n");
