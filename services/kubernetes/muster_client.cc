@@ -95,8 +95,8 @@ absl::StatusOr<lifecycle::v1::Cluster> MusterClient::AllowRemovals(int64_t node_
   request.set_name(cluster_);
   request.set_node_pools(node_pools);
   request.set_nodes(nodes);
-  request.mutable_ttl()->set_seconds(
-      std::clamp<int64_t>(absl::ToInt64Seconds(absl::Ceil(ttl, absl::Seconds(1))), 1, 86'400));
+  // Whole seconds, and none too many: an order is never prolonged by what takes off from it.
+  request.mutable_ttl()->set_seconds(std::min<int64_t>(absl::ToInt64Seconds(ttl), 86'400));
   request.set_etag(etag);
   return rpc_->Unary(rpc_->lifecycle, &LifecycleService::Stub::AllowRemovals, request);
 }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "absl/time/time.h"
 #include "muster/lifecycle/v1/lifecycle_service.grpc.pb.h"
 #include "services/common/mutex.h"
 #include "services/kubernetes/fake_muster.h"
@@ -52,6 +53,18 @@ class FakeLifecycle final : public lifecycle::v1::LifecycleService::Service {
     return grpc::Status::OK;
   }
 
+  grpc::Status AllowRemovals(grpc::ServerContext*,
+                             const lifecycle::v1::AllowRemovalsRequest* request,
+                             Cluster*) override {
+    MutexLock lock(mutex_);
+    allowed_for_ = absl::Seconds(request->ttl().seconds());
+    return grpc::Status::OK;
+  }
+
+  absl::Duration allowed_for() const {
+    MutexLock lock(mutex_);
+    return allowed_for_;
+  }
   void Set(const Cluster& cluster) {
     MutexLock lock(mutex_);
     cluster_ = cluster;
@@ -74,6 +87,7 @@ class FakeLifecycle final : public lifecycle::v1::LifecycleService::Service {
   mutable Mutex mutex_;
   std::optional<Cluster> cluster_ MUSTER_GUARDED_BY(mutex_);
   std::optional<Cluster> next_ MUSTER_GUARDED_BY(mutex_);
+  absl::Duration allowed_for_ MUSTER_GUARDED_BY(mutex_);
 };
 
 class EnsureClusterTest : public ::testing::Test {
@@ -81,6 +95,14 @@ class EnsureClusterTest : public ::testing::Test {
   FakeLifecycle service_;
   FakeMuster muster_{&service_};
 };
+
+// Who takes off from an order never prolongs it.
+TEST_F(EnsureClusterTest, RemovalsAreAllowedForNoLongerThanAsked) {
+  EXPECT_THAT(muster_.client().AllowRemovals(0, 5, absl::Milliseconds(1'900), "e"), IsOk());
+  EXPECT_EQ(service_.allowed_for(), absl::Seconds(1));
+  EXPECT_THAT(muster_.client().AllowRemovals(0, 5, absl::Hours(48), "e"), IsOk());
+  EXPECT_EQ(service_.allowed_for(), absl::Hours(24));
+}
 
 TEST_F(EnsureClusterTest, MakesTheClusterThatIsNotThere) {
   EXPECT_THAT(muster_.client().EnsureCluster("RNO2A", ""), IsOk());
