@@ -64,6 +64,12 @@ std::string At(absl::string_view field, absl::string_view key) {
   return absl::StrCat(field, "[", key, "]");
 }
 
+constexpr char kOfKubernetes[] = "is put on and taken off by Kubernetes itself";
+
+// By its node controller, out of kubernetes.io/os and kubernetes.io/arch, for ever.
+constexpr absl::string_view kKubernetesLabels[] = {"beta.kubernetes.io/os",
+                                                   "beta.kubernetes.io/arch"};
+
 void CheckLabels(Faults& faults, const StringMap& labels) {
   constexpr char kField[] = "spec.nodeLabels";
   if (labels.size() > kMaxNodeLabels) {
@@ -72,6 +78,7 @@ void CheckLabels(Faults& faults, const StringMap& labels) {
   for (const auto& [key, value] : labels) {
     if (!IsLabelKey(key)) faults.Add(At(kField, key), kBadKey);
     if (IsReserved(key)) faults.Add(At(kField, key), kReservedDomain);
+    if (absl::c_linear_search(kKubernetesLabels, key)) faults.Add(At(kField, key), kOfKubernetes);
     if (!IsLabelValue(value)) {
       faults.Add(At(kField, key), "has a value that is not a valid Kubernetes label value");
     }
@@ -107,6 +114,10 @@ constexpr absl::string_view kKubernetesTaints[] = {
     "node.kubernetes.io/unschedulable",
 };
 
+// By which it tells whom it removes.
+constexpr absl::string_view kAutoscalerTaints[] = {"ToBeDeletedByClusterAutoscaler",
+                                                   "DeletionCandidateOfClusterAutoscaler"};
+
 void CheckTaints(Faults& faults, const std::vector<Taint>& taints) {
   if (taints.size() > kMaxNodeTaints) {
     return faults.Add("spec.nodeTaints",
@@ -119,7 +130,9 @@ void CheckTaints(Faults& faults, const std::vector<Taint>& taints) {
     if (!IsLabelKey(taint.key)) faults.Add(field + ".key", kBadKey);
     if (IsReserved(taint.key)) faults.Add(field + ".key", kReservedDomain);
     if (absl::c_linear_search(kKubernetesTaints, taint.key))
-      faults.Add(field + ".key", "is put on and taken off by Kubernetes itself");
+      faults.Add(field + ".key", kOfKubernetes);
+    if (absl::c_linear_search(kAutoscalerTaints, taint.key))
+      faults.Add(field + ".key", "is the cluster autoscaler's");
     if (!IsLabelValue(taint.value)) {
       faults.Add(field + ".value", "is not a valid Kubernetes label value");
     }

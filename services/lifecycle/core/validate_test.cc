@@ -118,6 +118,19 @@ TEST(ValidateSpec, Table) {
          s.node_labels = {{"coreweave.com/x", "x"}};
        },
        {std::string("spec.nodeLabels[coreweave.com/x]") + kReserved}},
+      {"labels of Kubernetes",
+       [](Spec& s) {
+         s.node_labels = {{"beta.kubernetes.io/os", "x"}, {"beta.kubernetes.io/arch", "x"}};
+       },
+       {"spec.nodeLabels[beta.kubernetes.io/arch]: is put on and taken off by Kubernetes itself",
+        "spec.nodeLabels[beta.kubernetes.io/os]: is put on and taken off by Kubernetes itself"}},
+      {"taints of the autoscaler",
+       [](Spec& s) {
+         s.node_taints = {{"ToBeDeletedByClusterAutoscaler", "", "NoSchedule"},
+                          {"DeletionCandidateOfClusterAutoscaler", "", "PreferNoSchedule"}};
+       },
+       {"spec.nodeTaints[0].key: is the cluster autoscaler's",
+        "spec.nodeTaints[1].key: is the cluster autoscaler's"}},
       {"looks reserved",
        [](Spec& s) {
          s.node_labels = {{"notcoreweave.com/x", "x"}};
