@@ -103,15 +103,18 @@ Outcome PoolReconciler::Answer(const NodePoolObject& object, const MusterView::P
   const std::optional<Refusal> refusal = Recall(object).refusal;
   if (refusal) outcome.again = std::min(outcome.again, RetryOf(*refusal));
   bool more = false;
+  absl::Status noted;
   // Orders out of a past were carried out then, or taken back; without a pool of its own nothing
   // comes of any.
   if (view.pool == nullptr || (refusal && refusal->kind == Refusal::Kind::kRestored)) {
     RETURN_IF_ERROR(RefuseOrders(object, refusal, more));
   } else {
-    RETURN_IF_ERROR(NoteGrantable(object, *view.pool));
+    // A note that is refused is in no order's way.
+    noted = NoteGrantable(object, *view.pool);
     RETURN_IF_ERROR(CarryOutOrder(object, view.pool, more));
   }
-  if (more) outcome.again = absl::ZeroDuration();
+  if (!more) RETURN_IF_ERROR(noted);
+  outcome.again = more ? absl::ZeroDuration() : outcome.again;
   return outcome;
 }
 
@@ -189,11 +192,12 @@ void PoolReconciler::Refuse(const NodePoolObject& object, absl::string_view why,
 
 Outcome PoolReconciler::ReconcileDeleting(const NodePoolObject& object,
                                           const MusterView::PoolView& view) {
-  if (!object.HasFinalizer()) return {};
+  // Somebody else's finalizer may hold it without ours: its Nodes go all the same.
   if (view.pool != nullptr) {
     if (!view.pool->has_delete_time()) RETURN_IF_ERROR(parts_.muster->DeleteNodePool(*view.pool));
     return ShowStatus(object, view, false);
   }
+  if (!object.HasFinalizer()) return {};
   // Before Muster is asked for the pool: a cluster that it does not show may have it, with its Nodes. What it
   // told the end of has ended.
   if (ShowsNodes(object) && !parts_.known->SawEndOfPool(object.uid)) {

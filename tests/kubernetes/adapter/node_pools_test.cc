@@ -239,6 +239,21 @@ TEST_F(NodePoolsTest, WithItsFinalizerRemovedByForceAPoolGoesAndItsNameIsFree) {
   EXPECT_TRUE(AwaitNodeNames(gone, {}));
 }
 
+// A tool's finalizer keeps the object, and ours is gone.
+TEST_F(NodePoolsTest, OneThatSomebodyElseHoldsIsDeletedWithoutOurFinalizerToo) {
+  const std::string name = Name();
+  const std::string uid = CreateHealthyPool(name);
+  stack().KillAdapter();
+  stack().PatchNodePool(name, {{"metadata", {{"finalizers", {"example.com/other"}}}}});
+  stack().DeleteNodePool(name);
+  stack().StartAdapter();
+  EXPECT_TRUE(AwaitNodeNames(uid, {}));
+  EXPECT_TRUE(stack().AwaitNodePool(
+      name, [](const Json& object) { return ReasonOf(object, "AtTarget") == "PendingDelete"; }));
+  stack().PatchNodePool(name, {{"metadata", {{"finalizers", nullptr}}}});
+  EXPECT_TRUE(stack().AwaitNodePool(name, [](const Json& object) { return object.is_null(); }));
+}
+
 TEST_F(NodePoolsTest, ADeletedPoolDrainsItsNodesFirst) {
   const std::string name = Name();
   const std::string uid = CreateHealthyPool(name, {{"targetNodes", 2}});

@@ -178,6 +178,10 @@ class PoolOrdersTest : public ReconcilerTestBase {
     pool.set_object_generation(0);
     known_.Take(told_, absl::Now());
   }
+  void KnowHowManyMayBeGranted() {
+    told_.mutable_node_pool()->mutable_status()->set_grantable_nodes(4);
+    known_.Take(told_, absl::Now());
+  }
   void KnowThatItGoes() {
     told_.mutable_node_pool()->mutable_delete_time()->set_seconds(1);
     known_.Take(told_, absl::Now());
@@ -248,6 +252,19 @@ TEST_F(PoolOrdersTest, AnOrderIsCarriedOutOnTheSpecThatItCameWith) {
   EXPECT_TRUE(Reconcile().ok());
   EXPECT_EQ(Order(), "np-of-the-spec");
   EXPECT_TRUE(Reconcile().ok());
+  EXPECT_EQ(Order(), nullptr);
+  EXPECT_THAT(configuration_.promoted(), ElementsAre("np-of-the-spec"));
+}
+
+TEST_F(PoolOrdersTest, AnOrderIsCarriedOutThoughTheNoteOfWhatMayBeGrantedIsRefused) {
+  KnowHowManyMayBeGranted();
+  api_server_.FailNext(
+      {.verb = "PATCH", .code = 422, .count = 1'000, .body_contains = "grantable-nodes"});
+  ChangeSpecAndPromote();
+  configuration_.Set(2, "np-of-the-spec");
+  EXPECT_TRUE(Reconcile().ok());
+  EXPECT_EQ(Order(), "np-of-the-spec");
+  EXPECT_FALSE(Reconcile().ok()) << "the note";
   EXPECT_EQ(Order(), nullptr);
   EXPECT_THAT(configuration_.promoted(), ElementsAre("np-of-the-spec"));
 }
