@@ -46,7 +46,7 @@ absl::Status CheckRegistration(const State& state, const MachineRow& machine) {
   const MachineRow* known = state.FindMachine(machine.id);
   if (known != nullptr &&
       (known->zone != machine.zone || known->instance_type != machine.instance_type)) {
-    return error::MachineMoved(*known);
+    return error::MachineMoved(*known, machine.zone.get());
   }
   return absl::OkStatus();
 }

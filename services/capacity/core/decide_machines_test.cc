@@ -9,7 +9,9 @@ namespace {
 
 using error::ReasonOf;
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 class DecideMachinesTest : public testing::Test {
  protected:
@@ -57,6 +59,25 @@ TEST_F(DecideMachinesTest, RegistrationIsAllOrNothing) {
             "MACHINE_MOVED");
   EXPECT_EQ(world_.revision(), revision);
   EXPECT_EQ(world_.state().FindMachine("m2"), nullptr);
+}
+
+// Whoever operates one zone is not told what another has.
+TEST_F(DecideMachinesTest, AMachineOfAnotherZoneIsRefusedWithoutSayingWhichItIs) {
+  const MachineRow machine = World::Machine("m1");
+  world_.Register({machine});
+  ZoneRow other = *world_.state().FindZone(World::kZone);
+  other.id = "US-WEST-01A";
+  world_.Do(UpdateZone{other});
+  MachineRow moved = machine;
+  moved.zone = other.id;
+  const absl::Status refused = world_.Do(RegisterMachines{{moved}}).status();
+  EXPECT_EQ(ReasonOf(refused), "MACHINE_MOVED");
+  EXPECT_THAT(std::string(refused.message()), Not(HasSubstr(World::kZone)));
+  EXPECT_THAT(std::string(refused.message()), Not(HasSubstr(machine.instance_type.get())));
+  moved.zone = machine.zone;
+  moved.instance_type = World::kRackType;
+  EXPECT_THAT(std::string(world_.Do(RegisterMachines{{moved}}).status().message()),
+              HasSubstr(machine.instance_type.get()));
 }
 
 TEST_F(DecideMachinesTest, SetStateTable) {

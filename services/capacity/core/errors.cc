@@ -18,11 +18,13 @@ absl::Status UnknownInstanceType(absl::string_view instance_type) {
       absl::StrCat("Instance type ", instance_type, " is not in the catalogue."));
 }
 
-absl::Status MachineMoved(const MachineRow& machine) {
-  return FailedPrecondition(
-      "MACHINE_MOVED", machine.Key(),
-      absl::StrCat("Machine ", machine.id, " is registered as ", machine.instance_type.get(),
-                   " in ", machine.zone.get(), "; neither can be changed."));
+absl::Status MachineMoved(const MachineRow& machine, absl::string_view zone) {
+  const std::string where = machine.zone.get() == zone
+                                ? absl::StrCat("as ", machine.instance_type.get(), " in ",
+                                               machine.zone.get(), "; neither can be changed.")
+                                : "in another zone already; its zone and type cannot be changed.";
+  return FailedPrecondition("MACHINE_MOVED", machine.Key(),
+                            absl::StrCat("Machine ", machine.id, " is registered ", where));
 }
 
 absl::Status MachineHeld(const MachineRow& machine) {

@@ -12,8 +12,8 @@ namespace muster::capacity::error {
 
 absl::Status UnknownZone(absl::string_view zone);
 absl::Status UnknownInstanceType(absl::string_view instance_type);
-// It is registered in another zone or as another type.
-absl::Status MachineMoved(const MachineRow& machine);
+// It is registered in another zone than `zone`, of which whoever asks may not see anything, or as another type.
+absl::Status MachineMoved(const MachineRow& machine, absl::string_view zone);
 absl::Status MachineHeld(const MachineRow& machine);
 absl::Status MachineRetired(const MachineRow& machine);
 absl::Status MachineNotRetired(const MachineRow& machine);
