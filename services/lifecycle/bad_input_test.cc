@@ -87,17 +87,19 @@ TEST_F(LifecycleBadInputTest, Clusters) {
        {"ttl", [](auto& r) { r.mutable_ttl()->set_seconds(INT64_MIN); }}});
   ExpectRefused<v1::GetClusterRequest>(&Stub::GetCluster, {},
                                        BadNames<v1::GetClusterRequest>("name"));
-  ExpectRefused<v1::ListClustersRequest>(&Stub::ListClusters, {},
-                                         {{"parent", [](auto& r) { r.set_parent("castles/x"); }},
-                                          {"page_size",
-                                           [](auto& r) {
-                                             r.set_parent("organizations/acme");
-                                             r.set_page_size(-1);
-                                           }},
-                                          {"page_token", [](auto& r) {
-                                             r.set_parent("organizations/acme");
-                                             r.set_page_token("garbage");
-                                           }}});
+  ExpectRefused<v1::ListClustersRequest>(
+      &Stub::ListClusters, {},
+      {{"parent", [](auto& r) { r.set_parent("castles/x"); }},
+       {"parent", [](auto& r) { r.set_parent("organizations/ACME"); }},
+       {"page_size",
+        [](auto& r) {
+          r.set_parent("organizations/acme");
+          r.set_page_size(-1);
+        }},
+       {"page_token", [](auto& r) {
+          r.set_parent("organizations/acme");
+          r.set_page_token("garbage");
+        }}});
 }
 
 using Spoil = std::function<void(v1::NodePoolSpec&)>;
@@ -318,6 +320,27 @@ TEST_F(LifecycleBadInputTest, NodesAndReports) {
           for (int i = 0; i < 11; ++i) r.add_active_pods("p");
         })},
        {"reports[0].active_pod_count", of([](auto& r) { r.set_active_pod_count(kHuge); })}});
+}
+
+// What cannot be is not answered as if there was none.
+TEST_F(LifecycleBadInputTest, ParentsOfLists) {
+  ExpectRefused<v1::ListNodePoolsRequest>(
+      &Stub::ListNodePools, {},
+      {{"parent", [](auto& r) { r.set_parent("organizations/acme/clusters/C 1"); }},
+       {"parent", [](auto& r) { r.set_parent("organizations/-/clusters/C1"); }}});
+  ExpectRefused<v1::ListNodesRequest>(
+      &Stub::ListNodes, {},
+      {{"parent", [](auto& r) { r.set_parent(absl::StrCat(kCluster, "/nodePools/Train")); }}});
+  ExpectRefused<v1::ListEventsRequest>(
+      &Stub::ListEvents, {},
+      {{"parent", [](auto& r) { r.set_parent("organizations/acme/clusters/C1"); }},
+       {"pool_uid", [](auto& r) {
+          r.set_parent(kCluster);
+          r.set_pool_uid("NOT A UID");
+        }}});
+  v1::ListNodesRequest dotted;
+  dotted.set_parent("organizations/-/clusters/-/nodePools/train.v2");
+  EXPECT_THAT(Call(&Stub::ListNodes, dotted), IsOk());
 }
 
 }  // namespace

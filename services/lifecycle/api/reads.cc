@@ -1,6 +1,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "services/common/error.h"
 #include "services/common/resource_name.h"
@@ -19,6 +20,14 @@
 namespace muster::lifecycle {
 namespace {
 
+// Whether its ids are ids: `-`, which stands for any, is one.
+bool HasIds(std::vector<std::string> parts) {
+  for (std::string& part : parts) part = part == "-" ? "x" : part;
+  if (parts.size() == 2) return IsDnsLabel(parts[1]);
+  const std::string name = absl::StrJoin(parts, "/");
+  return parts.size() == 4 ? ParseClusterName(name).has_value() : ParsePoolName(name).has_value();
+}
+
 // A list's parent, in which `-` stands for any id: how the names of its children begin, and which
 // parts they must have.
 class Parent {
@@ -26,7 +35,7 @@ class Parent {
   // `pattern`: e.g. `organizations/*/clusters/*`.
   Parent(absl::string_view pattern, absl::string_view parent, Faults& faults)
       : parts_(absl::StrSplit(parent, '/')) {
-    faults.Require(MatchName(pattern, parent).has_value(), "parent",
+    faults.Require(MatchName(pattern, parent).has_value() && HasIds(parts_), "parent",
                    absl::StrCat("must be like `", pattern, "`; `-` stands for any id."));
     for (const std::string& part : parts_) {
       if (part == "-") break;
@@ -202,6 +211,8 @@ Handlers::Unary Handlers::ListEvents(Context context, const v1::ListEventsReques
                                      v1::ListEventsResponse* response) {
   const auto below = [](const v1::ListEventsRequest& asked, Faults& faults) {
     NewestEvents::CheckToken(asked, faults);
+    faults.Require(asked.pool_uid().empty() || IsPoolUid(asked.pool_uid()), "pool_uid",
+                   "must be the uid of a NodePool, or empty.");
     return Below<Event>("organizations/*/clusters/*", kAll)(asked, faults);
   };
   return rpc::ChooseRows<Event>(
