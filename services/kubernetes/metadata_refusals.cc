@@ -49,6 +49,11 @@ MetadataRefusals::Turned MetadataRefusals::Erase(const std::string& machine) {
   return turned;
 }
 
+bool MetadataRefusals::Has(const std::string& machine) const {
+  MutexLock lock(mutex_);
+  return pools_.contains(machine);
+}
+
 std::optional<MetadataRefusal> MetadataRefusals::Of(const std::string& pool_uid) const {
   MutexLock lock(mutex_);
   const auto said = said_.find(pool_uid);

@@ -29,6 +29,8 @@ class MetadataRefusals {
   Turned Note(const Pool& pool, const std::string& machine, const absl::Status& written);
   // Nothing is to be written, there is nothing to write to, or the machine is no pool's.
   Turned Forget(const std::string& machine);
+  // Whether that machine's v1 Node is one of them.
+  bool Has(const std::string& machine) const;
   // Nullopt: none of the pool's.
   std::optional<MetadataRefusal> Of(const std::string& pool_uid) const;
 

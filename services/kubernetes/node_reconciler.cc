@@ -125,6 +125,7 @@ Outcome NodeReconciler::ReconcileLife(const std::string& machine, NodeFacts& fac
     outcome.again = Drain(*node, facts.pods, steady, memory);
   facts.blocked_by = BlockedBy(facts.pods, memory.refused);
   facts.since_work_report = steady - memory.work_report_time;
+  facts.metadata_refused = parts_.refusals->Has(machine);
   NodePlan plan = PlanNode(facts);
   if (plan.keep) parts_.history->CountKept(kNodeKind);
   outcome.again = std::min(outcome.again, plan.look_again);
@@ -302,10 +303,11 @@ Outcome NodeReconciler::ReconcileUnknown(const std::string& machine, const NodeO
   return Delete(*object);
 }
 
-absl::Status NodeReconciler::Patch(PatchType type, const std::string& path, const Json& patch) {
+absl::Status NodeReconciler::Patch(PatchType type, const std::string& path, const Json& patch,
+                                   absl::string_view part) {
   Parameters parameters{{"fieldManager", kFieldManager}};
   if (type == PatchType::kApply) parameters.emplace_back("force", "true");
-  ASSIGN_OR_RETURN(const Json written, parts_.writer->Patch(type, path, patch, parameters));
+  ASSIGN_OR_RETURN(const Json written, parts_.writer->Patch(type, path, patch, parameters, part));
   parts_.cluster->nodes().Put(written);
   return absl::OkStatus();
 }
@@ -314,7 +316,10 @@ absl::Status NodeReconciler::WriteMetadata(const NodeObject& object, const NodeP
   // The taints first: they keep work away from a Node that is not ready for it. They hold the
   // resourceVersion, so that what others wrote meanwhile is not lost.
   if (plan.taints) RETURN_IF_ERROR(Patch(PatchType::kMerge, PathOf(object), *plan.taints));
-  if (plan.apply) RETURN_IF_ERROR(Patch(PatchType::kApply, PathOf(object), *plan.apply));
+  if (plan.apply) {
+    RETURN_IF_ERROR(
+        Patch(PatchType::kApply, PathOf(object), *plan.apply, plan.cordon_only ? "cordon" : ""));
+  }
   return absl::OkStatus();
 }
 
@@ -326,7 +331,9 @@ absl::Status NodeReconciler::Write(const Node& node, const NodeObject& object,
                                    const NodePlan& plan) {
   if (plan.remove) return Delete(object);
   const absl::Status written = WriteMetadata(object, plan);
-  Turned(parts_.refusals->Note({PoolOf(node.name()), node.pool_uid()}, node.machine(), written));
+  // What becomes of the cordon alone says nothing of what is refused beside it.
+  if (!plan.cordon_only)
+    Turned(parts_.refusals->Note({PoolOf(node.name()), node.pool_uid()}, node.machine(), written));
   RETURN_IF_ERROR(written);
   if (plan.apply_status) {
     RETURN_IF_ERROR(

@@ -112,7 +112,8 @@ class NodeReconciler {
   absl::Status Write(const lifecycle::v1::Node& node, const NodeObject& object,
                      const NodePlan& plan);
   absl::Status WriteMetadata(const NodeObject& object, const NodePlan& plan);
-  absl::Status Patch(PatchType type, const std::string& path, const Json& patch);
+  absl::Status Patch(PatchType type, const std::string& path, const Json& patch,
+                     absl::string_view part = "");
   absl::Status Delete(const NodeObject& object);
   void Turned(const MetadataRefusals::Turned& pools);
   // Asks Pods to leave that were not asked yet. Again after that time. `steady`: of the steady clock.

@@ -58,8 +58,9 @@ class Writer {
       : api_(*api), clock_(*clock), backoff_(options) {}
 
   // As the Client's; Delete: of the object of that uid only. UNAVAILABLE with ErrorOf().retry_after: it is held back.
+  // `part`: what else of the object was refused does not hold it back.
   absl::StatusOr<Json> Patch(PatchType type, const std::string& path, const Json& patch,
-                             const Parameters& parameters);
+                             const Parameters& parameters, absl::string_view part = "");
   absl::Status Delete(const std::string& path, const std::string& uid);
 
  private:

@@ -31,10 +31,34 @@ Json ToJson(const StringMap& map) {
   return object;
 }
 
+// Those of them that are ours.
+StringMap OwnOf(const StringMap& there, const std::set<std::string>& own) {
+  StringMap found;
+  for (const auto& [key, value] : there) {
+    if (own.contains(key)) found[key] = value;
+  }
+  return found;
+}
+
 Json Frame(const NodeObject& object) {
   return {{"apiVersion", "v1"},
           {"kind", "Node"},
           {"metadata", {{"name", object.name}, {"uid", object.uid}}}};
+}
+
+bool IsCordonDone(const v1::NodeDesired& desired, const NodeObject& object) {
+  return object.owns_unschedulable == desired.cordoned() &&
+         (!desired.cordoned() || object.unschedulable);
+}
+
+// All that is ours by server-side apply: what an apply leaves out goes.
+Json OwnFields(const NodeObject& object, const StringMap& labels, const StringMap& annotations,
+               bool cordoned) {
+  Json patch = Frame(object);
+  patch["metadata"]["labels"] = ToJson(labels);
+  patch["metadata"]["annotations"] = ToJson(annotations);
+  if (cordoned) patch["spec"] = {{"unschedulable", true}};
+  return patch;
 }
 
 std::string TaintId(absl::string_view key, absl::string_view effect) {
@@ -56,17 +80,18 @@ std::optional<Json> MetadataPatch(const v1::Node& node, const NodeObject& object
   const StringMap labels(desired.labels().begin(), desired.labels().end());
   StringMap annotations(desired.annotations().begin(), desired.annotations().end());
   annotations[kLifeAnnotation] = LifeMark(node);
-  const bool cordon_done = object.owns_unschedulable == desired.cordoned() &&
-                           (!desired.cordoned() || object.unschedulable);
   if (IsOwned(labels, object.labels, object.own_labels) &&
-      IsOwned(annotations, object.annotations, object.own_annotations) && cordon_done) {
+      IsOwned(annotations, object.annotations, object.own_annotations) &&
+      IsCordonDone(desired, object)) {
     return std::nullopt;
   }
-  Json patch = Frame(object);
-  patch["metadata"]["labels"] = ToJson(labels);
-  patch["metadata"]["annotations"] = ToJson(annotations);
-  if (desired.cordoned()) patch["spec"] = {{"unschedulable", true}};
-  return patch;
+  return OwnFields(object, labels, annotations, desired.cordoned());
+}
+
+std::optional<Json> CordonPatch(const v1::Node& node, const NodeObject& object) {
+  if (IsCordonDone(node.desired(), object)) return std::nullopt;
+  return OwnFields(object, OwnOf(object.labels, object.own_labels),
+                   OwnOf(object.annotations, object.own_annotations), node.desired().cordoned());
 }
 
 std::optional<Json> TaintsPatch(const v1::Node& node, const NodeObject& object) {

@@ -52,6 +52,24 @@ TEST(MetadataPatch, IsAnApplyOfThisNodeAlone) {
   EXPECT_FALSE(patch["metadata"].contains("resourceVersion"));
 }
 
+// What is refused beside it does not hold a cordon up: nothing of it is in its patch.
+TEST(CordonPatch, LeavesAllElseAsItIs) {
+  Pair pair;
+  EXPECT_EQ(CordonPatch(pair.node, pair.live.Read()), std::nullopt);
+  (*pair.node.mutable_desired()->mutable_labels())["example.com/team"] = "a";
+  for (const bool cordoned : {true, false}) {
+    pair.node.mutable_desired()->set_cordoned(cordoned);
+    const Json before = pair.live.json();
+    const auto patch = CordonPatch(pair.node, pair.live.Read());
+    ASSERT_TRUE(patch);
+    pair.live.Apply(*patch);
+    EXPECT_EQ(pair.live.Read().unschedulable, cordoned);
+    for (const char* map : {"labels", "annotations"})
+      EXPECT_EQ(pair.live.json()["metadata"][map], before["metadata"][map]);
+    EXPECT_EQ(CordonPatch(pair.node, pair.live.Read()), std::nullopt);
+  }
+}
+
 TEST(MetadataPatch, PutsBackWhatWasChanged) {
   Pair pair;
   for (const char* map : {"labels", "annotations"}) {

@@ -74,11 +74,7 @@ class Planner {
     PlanWork();
     PlanMarks();
     PlanDrain();
-    plan_.apply = MetadataPatch(node_, *facts_.object);
-    // What Muster wants of a Node that it takes for idle would throw work off that it is being told
-    // of.
-    const bool untold = CanHaveWork(node_.state()) && !seen_.active() && !Work().empty();
-    if (!untold) plan_.taints = TaintsPatch(node_, *facts_.object);
+    PlanMetadata();
     plan_.apply_status = ConditionsPatch(node_, *facts_.object);
     PlanActivity();
     return std::move(plan_);
@@ -172,6 +168,17 @@ class Planner {
                absl::StartsWith(seen_.health_message(), kKubeletSays)) {
       Report(NodeReport::OBSERVATION_RECOVERED);
     }
+  }
+
+  void PlanMetadata() {
+    if (facts_.metadata_refused) plan_.apply = CordonPatch(node_, *facts_.object);
+    plan_.cordon_only = plan_.apply.has_value();
+    if (plan_.cordon_only) return;
+    plan_.apply = MetadataPatch(node_, *facts_.object);
+    // What Muster wants of a Node that it takes for idle would throw work off that it is being told
+    // of.
+    const bool untold = CanHaveWork(node_.state()) && !seen_.active() && !Work().empty();
+    if (!untold) plan_.taints = TaintsPatch(node_, *facts_.object);
   }
 
   void PlanActivity() {

@@ -23,6 +23,8 @@ struct NodeFacts {
   // Muster's history is not accepted, and did not know this v1 Node so far: of which life that is
   // proves nothing (services/kubernetes/history.h).
   bool doubted = false;
+  // The API server refused its labels, annotations or taints when they were written last.
+  bool metadata_refused = false;
   absl::Time now = absl::InfinitePast();
 };
 
@@ -37,6 +39,9 @@ struct NodePlan {
   std::optional<Json> apply = {};         // server-side apply: labels, annotations, unschedulable
   std::optional<Json> taints = {};        // merge patch, on the resourceVersion that was seen
   std::optional<Json> apply_status = {};  // server-side apply: our conditions
+  // Of the metadata `apply` is no more than the cordon: what is refused beside it must not hold it
+  // up. All else is for the next time.
+  bool cordon_only = false;
   // The v1 Node shows otherwise whether it has work; what is to be told of that.
   std::optional<std::string> turned = {};
   bool remove = false;  // the v1 Node is to be deleted

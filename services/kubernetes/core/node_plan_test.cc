@@ -312,6 +312,24 @@ TEST(PlanHealth, ALongReasonIsCutBetweenCharacters) {
   }
 }
 
+TEST(PlanMetadata, OfOneThatIsRefusedTheCordonGoesFirstAndAlone) {
+  Node node = MakeNode(Node::STATE_CORDONED);
+  node.mutable_desired()->set_cordoned(true);
+  NodeObject object = Joined(true);
+  NodeFacts facts{.node = &node, .object = &object, .metadata_refused = true};
+  const NodePlan first = PlanNode(facts);
+  EXPECT_TRUE(first.cordon_only);
+  EXPECT_EQ(first.apply, CordonPatch(node, object));
+  EXPECT_FALSE(first.taints);
+  object.unschedulable = object.owns_unschedulable = true;
+  const NodePlan next = PlanNode(facts);
+  EXPECT_FALSE(next.cordon_only);
+  EXPECT_EQ(next.apply, MetadataPatch(node, object));
+  facts.metadata_refused = false;
+  object.unschedulable = object.owns_unschedulable = false;
+  EXPECT_EQ(PlanNode(facts).apply, MetadataPatch(node, object));
+}
+
 TEST(PlanMarks, TellOfTheAutoscaler) {
   Node node = MakeNode(Node::STATE_PRODUCTION);
   NodeObject object = Joined(true);

@@ -141,9 +141,7 @@ std::string SaysMetadataRefusal(const MetadataRefusal& refusal) {
 // Muster does not see what the API server refuses: a Node without its labels and taints is there,
 // and cannot be told to be the pool's.
 void AddMetadataRefusal(const StatusFacts& facts, absl::Time now, Json& condition) {
-  if (!facts.metadata_refusal || condition["type"] != condition::kAtTarget ||
-      condition["reason"] == reason::kPendingDelete)
-    return;
+  if (!facts.metadata_refusal || condition["type"] != condition::kAtTarget) return;
   const std::string message = absl::StrCat(TextOf(MemberOf(condition, "message")), " ",
                                            SaysMetadataRefusal(*facts.metadata_refusal));
   condition["message"] = message;

@@ -149,7 +149,9 @@ TEST(Status, MetadataThatIsRefusedIsToldBesideWhatElseIsAmiss) {
             "1 of 2 Nodes. The API server refuses the metadata of 1 Node: g1: No.");
   *pool.mutable_status()->mutable_conditions(3) =
       MakeCondition("AtTarget", "False", "PendingDelete", "Going.");
-  EXPECT_EQ(Find(*DesiredStatus(facts, Now()), "AtTarget")["message"], "Going.");
+  const Json going = Find(*DesiredStatus(facts, Now()), "AtTarget");
+  EXPECT_EQ(going["reason"], "PendingDelete");
+  EXPECT_EQ(going["message"], "Going. The API server refuses the metadata of 1 Node: g1: No.");
 }
 
 TEST(Status, IsLeftAloneWhileNothingIsKnown) {

@@ -29,7 +29,8 @@ class MetadataRefusedTest : public AdapterTest<MetadataRefusedTest> {
       fake->FailNext({.verb = "PATCH",
                       .path_prefix = absl::StrCat(kNodesPath, "/", node),
                       .code = 403,
-                      .count = 1'000'000});
+                      .count = 1'000'000,
+                      .body_contains = "example.com/team"});
       return;
     }
     const Json rule = {{"apiGroups", {""}},
@@ -90,6 +91,20 @@ TEST_F(MetadataRefusedTest, ThePoolIsNotHealthyAsLongAsItIs) {
   RefuseNoMore();
   EXPECT_TRUE(AwaitReason(pool, "AtTarget", "TargetMet"));
   EXPECT_EQ(LabelOf(stack().GetNode(node), "example.com/team"), "a");
+}
+
+TEST_F(MetadataRefusedTest, ADeletedPoolGoesAllTheSame) {
+  const std::string pool = Name();
+  const std::string node = NodeNamesOf(CreateHealthyPool(pool)).at(0);
+  RefuseTeams(node);
+  PatchSpec(pool, {{"nodeLabels", {{"example.com/team", "a"}}}});
+  ASSERT_TRUE(AwaitReason(pool, "AtTarget", "InternalError"));
+  const std::string pod = Name("work");
+  CreatePod(pod, node);
+  stack().DeleteNodePool(pool);
+  EXPECT_TRUE(AwaitPod(pod, [](const Json& object) { return object.is_null(); }));
+  EXPECT_TRUE(stack().AwaitNodePool(pool, [](const Json& object) { return object.is_null(); }));
+  RefuseNoMore();
 }
 
 TEST_F(MetadataRefusedTest, WhatIsNotWantedAnyMoreIsNotAmiss) {
