@@ -208,10 +208,9 @@ class Explainer {
     const int64_t in_repair = claim.matching_in_repair;
     const bool repairs_help =
         in_repair > 0 && (claim.matching == 0 || claim.matching + in_repair >= claim.nodes);
-    std::string message = absl::StrCat(missing, " cannot come: ", claim.matching, " of ",
-                                       CountText(claim.in_service, "machine"),
-                                       " in service match the node affinity",
-                                       TooFew(claim.matching), ".");
+    std::string message = absl::StrCat(
+        missing, " cannot come: ", claim.matching, " of ", CountText(claim.in_service, "machine"),
+        " in service match the node affinity", TooFew(claim.matching), ".");
     if (in_repair > 0) {
       absl::StrAppend(&message, " In repair: ", CountText(in_repair, "machine"), " that ",
                       in_repair == 1 ? "matches." : "match.");
