@@ -66,10 +66,6 @@ std::string At(absl::string_view field, absl::string_view key) {
 
 constexpr char kOfKubernetes[] = "is put on and taken off by Kubernetes itself";
 
-// By its node controller, out of kubernetes.io/os and kubernetes.io/arch, for ever.
-constexpr absl::string_view kKubernetesLabels[] = {"beta.kubernetes.io/os",
-                                                   "beta.kubernetes.io/arch"};
-
 void CheckLabels(Faults& faults, const StringMap& labels) {
   constexpr char kField[] = "spec.nodeLabels";
   if (labels.size() > kMaxNodeLabels) {
@@ -78,7 +74,6 @@ void CheckLabels(Faults& faults, const StringMap& labels) {
   for (const auto& [key, value] : labels) {
     if (!IsLabelKey(key)) faults.Add(At(kField, key), kBadKey);
     if (IsReserved(key)) faults.Add(At(kField, key), kReservedDomain);
-    if (absl::c_linear_search(kKubernetesLabels, key)) faults.Add(At(kField, key), kOfKubernetes);
     if (!IsLabelValue(value)) {
       faults.Add(At(kField, key), "has a value that is not a valid Kubernetes label value");
     }
@@ -114,10 +109,6 @@ constexpr absl::string_view kKubernetesTaints[] = {
     "node.kubernetes.io/unschedulable",
 };
 
-// By which it tells whom it removes.
-constexpr absl::string_view kAutoscalerTaints[] = {"ToBeDeletedByClusterAutoscaler",
-                                                   "DeletionCandidateOfClusterAutoscaler"};
-
 void CheckTaints(Faults& faults, const std::vector<Taint>& taints) {
   if (taints.size() > kMaxNodeTaints) {
     return faults.Add("spec.nodeTaints",
@@ -131,8 +122,6 @@ void CheckTaints(Faults& faults, const std::vector<Taint>& taints) {
     if (IsReserved(taint.key)) faults.Add(field + ".key", kReservedDomain);
     if (absl::c_linear_search(kKubernetesTaints, taint.key))
       faults.Add(field + ".key", kOfKubernetes);
-    if (absl::c_linear_search(kAutoscalerTaints, taint.key))
-      faults.Add(field + ".key", "is the cluster autoscaler's");
     if (!IsLabelValue(taint.value)) {
       faults.Add(field + ".value", "is not a valid Kubernetes label value");
     }
@@ -282,6 +271,14 @@ void CheckType(Faults& faults, const Spec& spec, std::optional<int64_t> target,
   }
 }
 
+// By its node controller, out of kubernetes.io/os and kubernetes.io/arch, for ever.
+constexpr absl::string_view kKubernetesLabels[] = {"beta.kubernetes.io/os",
+                                                   "beta.kubernetes.io/arch"};
+
+// By which it tells whom it removes.
+constexpr absl::string_view kAutoscalerTaints[] = {"ToBeDeletedByClusterAutoscaler",
+                                                   "DeletionCandidateOfClusterAutoscaler"};
+
 }  // namespace
 
 void ValidateCount(absl::string_view field, int64_t value, Faults& faults) {
@@ -303,6 +300,23 @@ void ValidateAutoscaledTarget(const Spec& spec, int64_t target, Faults& faults) 
 
 std::string NoSpotOnSuperchip(const TypeFacts& type) {
   return absl::StrCat("`spot` is not available for superchip type ", type.id);
+}
+
+void ValidateForeignKeys(const Spec& spec, const Spec* before, Faults& faults) {
+  for (const absl::string_view key : kKubernetesLabels) {
+    const std::string label(key);
+    const bool had = before != nullptr && before->node_labels.contains(label);
+    if (!had && spec.node_labels.contains(label))
+      faults.Add(At("spec.nodeLabels", key), kOfKubernetes);
+  }
+  for (size_t i = 0; i < spec.node_taints.size(); ++i) {
+    const std::string& key = spec.node_taints[i].key;
+    const auto is_it = [&](const Taint& taint) { return taint.key == key; };
+    const bool had = before != nullptr && absl::c_any_of(before->node_taints, is_it);
+    if (!had && absl::c_linear_search(kAutoscalerTaints, key)) {
+      faults.Add(absl::StrCat("spec.nodeTaints[", i, "].key"), "is the cluster autoscaler's");
+    }
+  }
 }
 
 void ValidateSpec(const Spec& spec, std::optional<int64_t> target, Faults& faults) {

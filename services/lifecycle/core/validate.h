@@ -33,6 +33,10 @@ void ValidateSpec(const Spec& spec, std::optional<int64_t> target, Faults& fault
 void ValidateFit(const Spec& spec, std::optional<int64_t> target, const Spec* before,
                  const TypeFacts* type, Faults& faults);
 
+// Adds the labels and taints that others keep on v1 Nodes themselves. `before`: as for ValidateFit; what it
+// has may stay, a release before took it.
+void ValidateForeignKeys(const Spec& spec, const Spec* before, Faults& faults);
+
 // Adds the faults of a target of its own, and of one for a pool that has this spec.
 void ValidateTarget(std::optional<int64_t> target, Faults& faults);
 void ValidateAutoscaledTarget(const Spec& spec, int64_t target, Faults& faults);

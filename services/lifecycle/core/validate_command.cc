@@ -69,9 +69,10 @@ void Validate(const ReconfigureNodePool& command, Faults& faults) {
 }
 
 void ValidateIn(const State& state, const ApplyNodePool& command, Faults& faults) {
-  const Pool* before = state.table<Pool>().Find(command.name);
-  ValidateFit(command.spec, command.target_nodes, before == nullptr ? nullptr : &before->spec,
-              Known(command.type), faults);
+  const Pool* pool = state.table<Pool>().Find(command.name);
+  const Spec* before = pool == nullptr ? nullptr : &pool->spec;
+  ValidateForeignKeys(command.spec, before, faults);
+  ValidateFit(command.spec, command.target_nodes, before, Known(command.type), faults);
 }
 
 void ValidateIn(const State& state, const ResizeNodePool& command, Faults& faults) {

@@ -54,6 +54,23 @@ TEST(ValidateCommand, ReconfigureNodePool) {
               ElementsAre("max_unavailable", "allowed_failures", "machines[1]"));
 }
 
+TEST(ValidateCommand, ApplyNodePoolIsHeldAgainstThePoolThatIsThere) {
+  ApplyNodePool command{.name = kSimPool, .target_nodes = 1};
+  command.spec.instance_type = "gd-8xa100-i128";
+  command.spec.node_labels = {{"beta.kubernetes.io/os", "x"}};
+  State state;
+  EXPECT_THAT(FieldsIn(state, command), ElementsAre("spec.nodeLabels[beta.kubernetes.io/os]"));
+  Simulation sim;
+  sim.Create(1);
+  Pool pool = *sim.pool();
+  pool.spec.node_labels = command.spec.node_labels;
+  StagedState<State> staged(state, 0);
+  staged.Put(pool);
+  command.spec.instance_type = pool.spec.instance_type;
+  command.spec.node_labels["beta.kubernetes.io/arch"] = "x";
+  EXPECT_THAT(FieldsIn(state, command), ElementsAre("spec.nodeLabels[beta.kubernetes.io/arch]"));
+}
+
 TEST(ValidateCommand, ApplyNodePool) {
   ApplyNodePool command{.object_generation = -1, .target_nodes = 1};
   command.spec.instance_type = "gd-8xa100-i128";

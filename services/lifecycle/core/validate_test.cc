@@ -118,19 +118,6 @@ TEST(ValidateSpec, Table) {
          s.node_labels = {{"coreweave.com/x", "x"}};
        },
        {std::string("spec.nodeLabels[coreweave.com/x]") + kReserved}},
-      {"labels of Kubernetes",
-       [](Spec& s) {
-         s.node_labels = {{"beta.kubernetes.io/os", "x"}, {"beta.kubernetes.io/arch", "x"}};
-       },
-       {"spec.nodeLabels[beta.kubernetes.io/arch]: is put on and taken off by Kubernetes itself",
-        "spec.nodeLabels[beta.kubernetes.io/os]: is put on and taken off by Kubernetes itself"}},
-      {"taints of the autoscaler",
-       [](Spec& s) {
-         s.node_taints = {{"ToBeDeletedByClusterAutoscaler", "", "NoSchedule"},
-                          {"DeletionCandidateOfClusterAutoscaler", "", "PreferNoSchedule"}};
-       },
-       {"spec.nodeTaints[0].key: is the cluster autoscaler's",
-        "spec.nodeTaints[1].key: is the cluster autoscaler's"}},
       {"looks reserved",
        [](Spec& s) {
          s.node_labels = {{"notcoreweave.com/x", "x"}};
@@ -205,6 +192,32 @@ TEST(ValidateSpec, Table) {
     c.change(spec);
     EXPECT_EQ(Faults(spec), c.faults);
   }
+}
+
+// A pool of a release before, which took them, can still be written.
+TEST(ValidateSpec, WhatOthersKeepThemselvesIsRefusedUnlessItIsThere) {
+  const auto faults_of = [](const Spec& spec, const Spec* before) {
+    std::vector<std::string> lines;
+    muster::error::Faults faults;
+    ValidateForeignKeys(spec, before, faults);
+    for (const auto& fault : faults) lines.push_back(fault.field + ": " + fault.description);
+    return lines;
+  };
+  Spec spec;
+  spec.node_labels = {{"beta.kubernetes.io/os", "x"}, {"beta.kubernetes.io/arch", "x"}};
+  spec.node_taints = {{"ToBeDeletedByClusterAutoscaler", "", "NoSchedule"},
+                      {"DeletionCandidateOfClusterAutoscaler", "", "PreferNoSchedule"},
+                      {"mine", "", "NoSchedule"}};
+  Spec before;
+  before.node_labels = {{"beta.kubernetes.io/os", "y"}};
+  before.node_taints = {spec.node_taints[0]};
+  EXPECT_THAT(faults_of(spec, nullptr), testing::SizeIs(4));
+  EXPECT_THAT(
+      faults_of(spec, &before),
+      ElementsAre(
+          "spec.nodeLabels[beta.kubernetes.io/arch]: is put on and taken off by Kubernetes itself",
+          "spec.nodeTaints[1].key: is the cluster autoscaler's"));
+  EXPECT_THAT(faults_of(spec, &spec), IsEmpty());
 }
 
 TEST(ValidateSpec, TargetNodes) {
