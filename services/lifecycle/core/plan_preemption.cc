@@ -22,10 +22,12 @@ void BeginPreemption(const PlanFacts& facts, Draft& draft, Node& node) {
     StartRemoval(draft, node, RemovalCause::kPreemption, reason);
 }
 
-// A cordoned Node stays, unless it was bound for repair before.
+// A cordoned Node stays, unless it was bound for repair, or taken out of the pool by its reservation, before.
 void EndPreemption(const PlanFacts& facts, Draft& draft, Node& node) {
   const std::string reason = "its machine is no longer needed elsewhere";
-  if (node.removal_cause == RemovalCause::kRepair) {
+  const bool is_reserved =
+      node.removal_cause == RemovalCause::kReservation && !node.reserved_desired.empty();
+  if (node.removal_cause == RemovalCause::kRepair || is_reserved) {
     draft.Apply(node, SetPreemption{node.name, kNever, reason});
   } else {
     LetStay(facts, draft, node, reason);

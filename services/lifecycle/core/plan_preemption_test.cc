@@ -424,6 +424,26 @@ TEST(Preemption, TakenBackANodeThatIsBoundForRepairGoesThere) {
   EXPECT_EQ(sim.node("g100"), nullptr);
 }
 
+TEST(Preemption, TakenBackANodeThatItsReservationTakesOutGoesOn) {
+  SpotPool sim(2);
+  sim.busy.clear();
+  sim.Apply([](Spec& spec) { spec.max_unavailable = "1"; });
+  ASSERT_TRUE(sim.Run(UpdateNode{.name = NodeName(kSimPool, "g100"),
+                                 .reserved_desired = std::string(kControlPlane)})
+                  .ok());
+  sim.Pass();
+  ASSERT_EQ(sim.node("g100")->removal_cause, RemovalCause::kReservation);
+  ASSERT_EQ(sim.node("g100")->state, NodeState::kCordoned);
+  sim.Begin();
+  ASSERT_NE(sim.node("g100")->preempt_time, kNever);
+  sim.TakeBack("g100");
+  sim.Pass();
+  const Node& node = *sim.node("g100");
+  EXPECT_EQ(node.state, NodeState::kCordoned);
+  EXPECT_EQ(node.removal_cause, RemovalCause::kReservation);
+  EXPECT_EQ(node.preempt_time, kNever);
+}
+
 // It would not be replaced: enough stay.
 TEST(Preemption, NamingAVictimThatIsPreemptedMeanwhileLowersNothingMore) {
   SpotPool sim(4);
