@@ -144,22 +144,24 @@ v1::NodePoolPreview::Capacity Advisor::AskPlaces(const Pool& pool, int64_t nodes
   return what_if_.AskPlaces(pool, nodes, type ? type->nodes_per_rack : 0, TimeoutOf(deadline));
 }
 
-std::optional<int64_t> Advisor::ObtainableNow(const Snapshot& snapshot, absl::Time deadline) const {
-  const Pool& pool = *snapshot.pool;
+std::optional<int64_t> Advisor::ObtainableNow(const DryRun& dry_run, absl::Time deadline) const {
+  const Pool& pool = dry_run.after;
   if (!pool.spec.autoscaling || pool.deleting()) return std::nullopt;
   if (const std::optional<int64_t> known = obtainable_(pool)) return known;
   const v1::NodePoolPreview::Capacity places = AskPlaces(pool, 1, deadline);
   if (!places.problem().empty()) return std::nullopt;
   const int64_t own = std::count_if(
-      snapshot.nodes.begin(), snapshot.nodes.end(),
-      [](const Node* node) { return !IsReturnable(node->state) && node->preempt_time == kNever; });
+      dry_run.nodes.begin(), dry_run.nodes.end(),
+      [](const Node& node) { return !IsReturnable(node.state) && node.preempt_time == kNever; });
   return own + places.free_nodes() + places.reclaimable_nodes();
 }
 
 v1::NodePoolPreview Advisor::PreviewNow(const DryRun& dry_run, absl::Time deadline) const {
+  // Once: what the rehearsal assigns is still told as free.
+  const std::optional<int64_t> obtainable = ObtainableNow(dry_run, deadline);
   const lifecycle::Preview told = Rehearse(dry_run, [&](const State& state) {
     Snapshot snapshot = Complete(*SnapshotOf(state, dry_run.after.name), deadline);
-    snapshot.obtainable = ObtainableNow(snapshot, deadline);
+    snapshot.obtainable = obtainable;
     return snapshot;
   });
   v1::NodePoolPreview out;

@@ -51,7 +51,7 @@ class Advisor {
   v1::NodePoolPreview::Capacity AskPlaces(const Pool& pool, int64_t nodes,
                                           absl::Time deadline) const;
   // See Snapshot; also while this replica has not heard of all machines.
-  std::optional<int64_t> ObtainableNow(const Snapshot& snapshot, absl::Time deadline) const;
+  std::optional<int64_t> ObtainableNow(const DryRun& dry_run, absl::Time deadline) const;
   std::vector<v1::NodePoolObstacle> ExplainNow(Snapshot rows, absl::Time deadline) const;
   v1::NodePoolPreview PreviewNow(const DryRun& dry_run, absl::Time deadline) const;
   // As it is judged of a mutation that is carried out, however the pool's charge ends. `in_the_end`: what was told of that.
