@@ -56,7 +56,8 @@ bool HasReplacement(const PlanFacts& facts, Draft& draft, Node& node, int64_t& r
   }
   if (node.replace_time == kNever) {
     const int64_t most = std::max<int64_t>(1, prefill.max_nodes);
-    if (CountAsked(facts, draft) < most) draft.Apply(node, AskReplacement{node.name, "spec.prefill"});
+    if (CountAsked(facts, draft) < most)
+      draft.Apply(node, AskReplacement{node.name, "spec.prefill"});
     draft.AddDefer(DeferReason::kWaitsForReplacement, node.name,
                    absl::StrCat("Node ", node.machine,
                                 " is unhealthy and stays until its replacement is asked for ",

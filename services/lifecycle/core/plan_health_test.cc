@@ -215,6 +215,23 @@ TEST(PrefillReplacement, NoMoreThanMaxNodesAtATime) {
   EXPECT_THAT(sim.machines(), SizeIs(4));
 }
 
+// One that is to be rebooted when it is idle asks for nothing, and keeps no place.
+TEST(PrefillReplacement, OneThatIsToBeRebootedIsInNobodysWay) {
+  Simulation sim;
+  HaveIll(sim, 3, Prefill{true, 600, 1}, {"g100"}, {"g103", "g104"});
+  ASSERT_NE(sim.node("g100")->replace_time, kNever);
+  sim.SetActive("g100", true);
+  sim.Apply([](Spec& spec) { spec.disable_unhealthy_node_eviction = false; });
+  const OrderNode reboot{.name = NodeName(kSimPool, "g100"),
+                         .verb = OrderNode::Verb::kReboot,
+                         .reboot = Reboot::kWhenIdle};
+  ASSERT_TRUE(sim.Run(reboot).ok());
+  ASSERT_TRUE(sim.Report("g101", O::kUnhealthy, "Xid 79").ok());
+  sim.Advance(sim.policy.triage_grace);
+  sim.Drive();
+  EXPECT_NE(sim.node("g101")->replace_time, kNever);
+}
+
 // Work came to one that waits for its replacement: nobody waits for it.
 TEST(PrefillReplacement, OneThatWorkCameToIsInNobodysWay) {
   for (const bool comes : {true, false}) {
@@ -223,9 +240,14 @@ TEST(PrefillReplacement, OneThatWorkCameToIsInNobodysWay) {
     HaveIll(sim, 3, Prefill{true, 600, 1}, {"g100"}, {"g103"});
     ASSERT_NE(sim.node("g100")->replace_time, kNever);
     sim.SetActive("g100", true);
-    if (comes) sim.stuck.clear();
+    if (comes) {
+      sim.stuck.clear();
+      sim.Drive();
+    }
     ASSERT_TRUE(sim.Report("g101", O::kUnhealthy, "Xid 79").ok());
     sim.Advance(sim.policy.triage_grace);
+    sim.Pass();
+    EXPECT_EQ(sim.node("g101")->replace_time == kNever, comes) << "it takes what is there";
     sim.Drive();
     if (!comes) {
       EXPECT_THAT(sim.broken(), IsEmpty());
