@@ -211,7 +211,7 @@ TEST(ValidateSpec, WhatOthersKeepThemselvesIsRefusedUnlessItIsThere) {
   Spec before;
   before.node_labels = {{"beta.kubernetes.io/os", "y"}};
   before.node_taints = {spec.node_taints[0]};
-  EXPECT_THAT(faults_of(spec, nullptr), testing::SizeIs(4));
+  EXPECT_THAT(faults_of(spec, nullptr), ::testing::SizeIs(4));
   EXPECT_THAT(
       faults_of(spec, &before),
       ElementsAre(
