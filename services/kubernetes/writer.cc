@@ -63,8 +63,9 @@ absl::StatusOr<Json> Writer::Try(const std::string& write,
 
 absl::StatusOr<Json> Writer::Patch(PatchType type, const std::string& path, const Json& patch,
                                    const Parameters& parameters, absl::string_view part) {
-  return Try(absl::StrCat("PATCH ", static_cast<int>(type), " ", path, " ", part),
-             [&] { return api_.Patch(type, path, patch, parameters); });
+  return Try(
+      absl::StrCat("PATCH ", static_cast<int>(type), " ", path, part.empty() ? "" : " ", part),
+      [&] { return api_.Patch(type, path, patch, parameters); });
 }
 
 absl::Status Writer::Delete(const std::string& path, const std::string& uid) {
