@@ -85,11 +85,9 @@ void Adapter::MakeBrake() {
   parts.take = [this](const Brake::Order& order,
                       const Removals& going) -> absl::StatusOr<Brake::Order> {
     const Removals left = order.allowed - going;
-    const absl::Duration for_so_long = order.expire_time - absl::Now();
-    if (for_so_long < absl::Seconds(1))
-      return absl::FailedPreconditionError("The order is nearly over.");
     ASSIGN_OR_RETURN(const lifecycle::v1::Cluster cluster,
-                     muster_->AllowRemovals(left.node_pools, left.nodes, for_so_long, order.etag));
+                     muster_->AllowRemovals(left.node_pools, left.nodes,
+                                            order.expire_time - absl::Now(), order.etag));
     return OrderOf(cluster);
   };
   parts.wake = [this] {

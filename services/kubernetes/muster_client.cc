@@ -95,8 +95,11 @@ absl::StatusOr<lifecycle::v1::Cluster> MusterClient::AllowRemovals(int64_t node_
   request.set_name(cluster_);
   request.set_node_pools(node_pools);
   request.set_nodes(nodes);
-  // Whole seconds, and none too many: an order is never prolonged by what takes off from it.
-  request.mutable_ttl()->set_seconds(std::min<int64_t>(absl::ToInt64Seconds(ttl), 86'400));
+  // To the fraction: many are taken off from one order, and each says its end anew.
+  const absl::Duration within = std::clamp(ttl, absl::Seconds(1), absl::Hours(24));
+  absl::Duration fraction;
+  request.mutable_ttl()->set_seconds(absl::IDivDuration(within, absl::Seconds(1), &fraction));
+  request.mutable_ttl()->set_nanos(static_cast<int32_t>(absl::ToInt64Nanoseconds(fraction)));
   request.set_etag(etag);
   return rpc_->Unary(rpc_->lifecycle, &LifecycleService::Stub::AllowRemovals, request);
 }

@@ -57,7 +57,8 @@ class FakeLifecycle final : public lifecycle::v1::LifecycleService::Service {
                              const lifecycle::v1::AllowRemovalsRequest* request,
                              Cluster*) override {
     MutexLock lock(mutex_);
-    allowed_for_ = absl::Seconds(request->ttl().seconds());
+    allowed_for_ =
+        absl::Seconds(request->ttl().seconds()) + absl::Nanoseconds(request->ttl().nanos());
     return grpc::Status::OK;
   }
 
@@ -96,10 +97,12 @@ class EnsureClusterTest : public ::testing::Test {
   FakeMuster muster_{&service_};
 };
 
-// Who takes off from an order never prolongs it.
-TEST_F(EnsureClusterTest, RemovalsAreAllowedForNoLongerThanAsked) {
+// What is taken off from an order neither prolongs nor shortens it.
+TEST_F(EnsureClusterTest, RemovalsAreAllowedForAsLongAsAsked) {
   EXPECT_THAT(muster_.client().AllowRemovals(0, 5, absl::Milliseconds(1'900), "e"), IsOk());
-  EXPECT_EQ(service_.allowed_for(), absl::Seconds(1));
+  EXPECT_EQ(service_.allowed_for(), absl::Milliseconds(1'900));
+  EXPECT_THAT(muster_.client().AllowRemovals(0, 5, absl::Milliseconds(1), "e"), IsOk());
+  EXPECT_EQ(service_.allowed_for(), absl::Seconds(1)) << "the least that there is";
   EXPECT_THAT(muster_.client().AllowRemovals(0, 5, absl::Hours(48), "e"), IsOk());
   EXPECT_EQ(service_.allowed_for(), absl::Hours(24));
 }
