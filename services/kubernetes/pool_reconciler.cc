@@ -197,7 +197,6 @@ Outcome PoolReconciler::ReconcileDeleting(const NodePoolObject& object,
     if (!view.pool->has_delete_time()) RETURN_IF_ERROR(parts_.muster->DeleteNodePool(*view.pool));
     return ShowStatus(object, view, false);
   }
-  if (!object.HasFinalizer()) return {};
   // Before Muster is asked for the pool: a cluster that it does not show may have it, with its Nodes. What it
   // told the end of has ended.
   if (ShowsNodes(object) && !parts_.known->SawEndOfPool(object.uid)) {
@@ -224,7 +223,8 @@ Outcome PoolReconciler::ReconcileDeleting(const NodePoolObject& object,
   const Outcome told = ShowStatus(object, {}, true);
   if (!told.status.ok() || told.again < absl::InfiniteDuration()) return told;
   const Object now = parts_.cluster->node_pools().Find(object.name);
-  return now == nullptr || now->uid != object.uid ? Outcome() : RemoveFinalizer(*now);
+  const bool is_ours = now != nullptr && now->uid == object.uid && now->HasFinalizer();
+  return is_ours ? RemoveFinalizer(*now) : Outcome();
 }
 
 Outcome PoolReconciler::FollowDeletion(const NodePoolObject& object,

@@ -249,7 +249,7 @@ TEST_F(NodePoolsTest, OneThatSomebodyElseHoldsIsDeletedWithoutOurFinalizerToo) {
   stack().StartAdapter();
   EXPECT_TRUE(AwaitNodeNames(uid, {}));
   EXPECT_TRUE(stack().AwaitNodePool(
-      name, [](const Json& object) { return ReasonOf(object, "AtTarget") == "PendingDelete"; }));
+      name, [](const Json& object) { return ReasonOf(object, "NodesRemoved") == "Complete"; }));
   stack().PatchNodePool(name, {{"metadata", {{"finalizers", nullptr}}}});
   EXPECT_TRUE(stack().AwaitNodePool(name, [](const Json& object) { return object.is_null(); }));
 }
