@@ -69,7 +69,7 @@ void ClusterView::NodeChanged(const NodeObject* before, const NodeObject* after)
     if (after != nullptr) {
       there_.Add(joined, name);
       gone_.EraseOf(joined);
-    } else {
+    } else if (left != name || !there_.Of(left).empty() || !gone_.Of(left).empty()) {
       gone_.Add(left, name);
     }
   }
