@@ -105,9 +105,12 @@ Outcome NodeReconciler::Reconcile(const std::string& machine) {
   }
   const Former former = FindFormer(machine, facts);
   Outcome outcome = ReconcileLife(machine, facts, former.names);
-  if (!outcome.status.ok()) return outcome;
-  for (const auto& each : former.nodes) RETURN_IF_ERROR(Delete(*each));
-  outcome.again = std::min(outcome.again, former.again);
+  // Whatever stands in this life's way does not keep them.
+  for (const auto& each : former.nodes) {
+    const absl::Status gone = Delete(*each);
+    if (outcome.status.ok()) outcome.status = gone;
+  }
+  if (outcome.status.ok()) outcome.again = std::min(outcome.again, former.again);
   return outcome;
 }
 
@@ -142,6 +145,7 @@ Outcome NodeReconciler::ReconcileLife(const std::string& machine, NodeFacts& fac
     Turned(parts_.refusals->Forget(machine));
   if (facts.pods.empty() && !node->observed().active())
     memory.work_report_time = -absl::InfiniteDuration();
+  memory.former = former;
   Remember(machine, std::move(memory));
   RETURN_IF_ERROR(Confirm(facts, former, plan));
   if (!plan.reports.empty()) parts_.reporter->Report(machine, std::move(plan.reports));
@@ -240,9 +244,10 @@ std::optional<Outcome> NodeReconciler::CheckLife(const std::optional<std::string
 }
 
 NodeReconciler::Former NodeReconciler::FindFormer(const std::string& machine,
-                                                  const NodeFacts& facts) const {
-  Former former;
+                                                  const NodeFacts& facts) {
+  Former former{.names = Recall(machine).former};
   for (const auto& object : parts_.cluster->NodesOf(machine)) {
+    former.names.erase(object->name);  // one that is there is judged anew
     if (facts.object == nullptr || object->name == facts.object->name) continue;
     if (CompareLives(*facts.node, *object) >= 0 || IsTakenOver(*facts.node, *object)) continue;
     switch (Judge(*object)) {
@@ -316,10 +321,7 @@ absl::Status NodeReconciler::WriteMetadata(const NodeObject& object, const NodeP
   // The taints first: they keep work away from a Node that is not ready for it. They hold the
   // resourceVersion, so that what others wrote meanwhile is not lost.
   if (plan.taints) RETURN_IF_ERROR(Patch(PatchType::kMerge, PathOf(object), *plan.taints));
-  if (plan.apply) {
-    RETURN_IF_ERROR(
-        Patch(PatchType::kApply, PathOf(object), *plan.apply, plan.cordon_only ? "cordon" : ""));
-  }
+  if (plan.apply) RETURN_IF_ERROR(Patch(PatchType::kApply, PathOf(object), *plan.apply));
   return absl::OkStatus();
 }
 
@@ -330,10 +332,13 @@ void NodeReconciler::Turned(const MetadataRefusals::Turned& pools) {
 absl::Status NodeReconciler::Write(const Node& node, const NodeObject& object,
                                    const NodePlan& plan) {
   if (plan.remove) return Delete(object);
+  if (plan.cordon) {
+    const absl::Status cordoned = Patch(PatchType::kApply, PathOf(object), *plan.cordon, "cordon");
+    // The rest is for the next look: the resourceVersion that the taints hold has moved.
+    if (cordoned.ok()) return cordoned;
+  }
   const absl::Status written = WriteMetadata(object, plan);
-  // What becomes of the cordon alone says nothing of what is refused beside it.
-  if (!plan.cordon_only)
-    Turned(parts_.refusals->Note({PoolOf(node.name()), node.pool_uid()}, node.machine(), written));
+  Turned(parts_.refusals->Note({PoolOf(node.name()), node.pool_uid()}, node.machine(), written));
   RETURN_IF_ERROR(written);
   if (plan.apply_status) {
     RETURN_IF_ERROR(

@@ -75,6 +75,8 @@ class NodeReconciler {
     absl::Duration work_report_time = -absl::InfiniteDuration();  // of a steady clock
     MetadataState metadata = MetadataState::kNone;
     DrainTimer drain = {};
+    std::set<std::string> former =
+        {};  // v1 Nodes of an earlier life that were let go: their Pods are no work
   };
   // v1 Nodes that an earlier life of the machine left beside the one that counts, and that may go.
   struct Former {
@@ -94,7 +96,7 @@ class NodeReconciler {
   std::optional<Outcome> CheckLife(const std::optional<std::string>& here,
                                    const std::string& machine, NodeFacts& facts);
   // Those that are to be kept count like the machine's others.
-  Former FindFormer(const std::string& machine, const NodeFacts& facts) const;
+  Former FindFormer(const std::string& machine, const NodeFacts& facts);
   // `former`: names of v1 Nodes whose Pods are none of this life's work.
   Outcome ReconcileLife(const std::string& machine, NodeFacts& facts,
                         const std::set<std::string>& former);

@@ -171,9 +171,7 @@ class Planner {
   }
 
   void PlanMetadata() {
-    if (facts_.metadata_refused) plan_.apply = CordonPatch(node_, *facts_.object);
-    plan_.cordon_only = plan_.apply.has_value();
-    if (plan_.cordon_only) return;
+    if (facts_.metadata_refused) plan_.cordon = CordonPatch(node_, *facts_.object);
     plan_.apply = MetadataPatch(node_, *facts_.object);
     // What Muster wants of a Node that it takes for idle would throw work off that it is being told
     // of.

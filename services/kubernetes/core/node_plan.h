@@ -39,9 +39,9 @@ struct NodePlan {
   std::optional<Json> apply = {};         // server-side apply: labels, annotations, unschedulable
   std::optional<Json> taints = {};        // merge patch, on the resourceVersion that was seen
   std::optional<Json> apply_status = {};  // server-side apply: our conditions
-  // Of the metadata `apply` is no more than the cordon: what is refused beside it must not hold it
-  // up. All else is for the next time.
-  bool cordon_only = false;
+  // Server-side apply of the cordon alone, to be tried first: what is refused beside it must not hold
+  // it up.
+  std::optional<Json> cordon = {};
   // The v1 Node shows otherwise whether it has work; what is to be told of that.
   std::optional<std::string> turned = {};
   bool remove = false;  // the v1 Node is to be deleted

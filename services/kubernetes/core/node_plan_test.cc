@@ -312,21 +312,22 @@ TEST(PlanHealth, ALongReasonIsCutBetweenCharacters) {
   }
 }
 
-TEST(PlanMetadata, OfOneThatIsRefusedTheCordonGoesFirstAndAlone) {
+TEST(PlanMetadata, OfOneThatIsRefusedTheCordonGoesFirst) {
   Node node = MakeNode(Node::STATE_CORDONED);
   node.mutable_desired()->set_cordoned(true);
   NodeObject object = Joined(true);
   NodeFacts facts{.node = &node, .object = &object, .metadata_refused = true};
   const NodePlan first = PlanNode(facts);
-  EXPECT_TRUE(first.cordon_only);
-  EXPECT_EQ(first.apply, CordonPatch(node, object));
-  EXPECT_FALSE(first.taints);
+  EXPECT_EQ(first.cordon, CordonPatch(node, object));
+  EXPECT_EQ(first.apply, MetadataPatch(node, object)) << "it may be taken by now";
+  EXPECT_EQ(first.taints, TaintsPatch(node, object));
   object.unschedulable = object.owns_unschedulable = true;
   const NodePlan next = PlanNode(facts);
-  EXPECT_FALSE(next.cordon_only);
+  EXPECT_FALSE(next.cordon);
   EXPECT_EQ(next.apply, MetadataPatch(node, object));
   facts.metadata_refused = false;
   object.unschedulable = object.owns_unschedulable = false;
+  EXPECT_FALSE(PlanNode(facts).cordon);
   EXPECT_EQ(PlanNode(facts).apply, MetadataPatch(node, object));
 }
 

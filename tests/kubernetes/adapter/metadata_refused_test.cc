@@ -107,6 +107,23 @@ TEST_F(MetadataRefusedTest, ADeletedPoolGoesAllTheSame) {
   RefuseNoMore();
 }
 
+// The label is on the Node already: the cordon alone, which leaves it there, is refused as well.
+TEST_F(MetadataRefusedTest, ACordonThatIsRefusedDoesNotKeepTheRestFromBeingTried) {
+  const std::string pool = Name();
+  const std::string uid = CreateHealthyPool(pool, {{"nodeLabels", {{"example.com/team", "a"}}}});
+  const std::string node = NodeNamesOf(uid).at(0);
+  ASSERT_EQ(LabelOf(stack().GetNode(node), "example.com/team"), "a");
+  RefuseTeams(node);
+  PatchSpec(pool, {{"targetNodes", 0}});
+  ASSERT_TRUE(stack().AwaitNodePool(pool, [](const Json& object) {
+    const Json at_target = ConditionOf(object, "AtTarget");
+    return absl::StrContains(at_target.value("message", ""), "refuses the metadata");
+  }));
+  PatchSpec(pool, {{"nodeLabels", nullptr}});
+  EXPECT_TRUE(AwaitNodeNames(uid, {}));
+  RefuseNoMore();
+}
+
 TEST_F(MetadataRefusedTest, WhatIsNotWantedAnyMoreIsNotAmiss) {
   const std::string pool = Name();
   const std::string node = NodeNamesOf(CreateHealthyPool(pool)).at(0);

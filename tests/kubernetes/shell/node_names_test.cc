@@ -169,11 +169,28 @@ TEST_F(NodeNamesTest, WhatAnEarlierLifeLeftGoesAndItsPodsAreNoWork) {
   LetOldGo();
   Know(Node::STATE_DRAINING);
   cluster_.pods().Put(CreatePod("old"));
+  const auto old = api_->Get(absl::StrCat(kubernetes::kNodesPath, "/old"));
   EXPECT_TRUE(Reconcile().ok());
   EXPECT_THAT(AwaitReports(),
               AllOf(Contains(kubernetes::kDrained), Not(Contains(kubernetes::kActive))));
   EXPECT_FALSE(IsThere("old"));
   EXPECT_TRUE(IsThere("new"));
+  // Its Pods are there until the cluster collects them.
+  cluster_.nodes().Remove(*old);
+  EXPECT_TRUE(Reconcile().ok());
+  EXPECT_THAT(lifecycle_.reported(), Not(Contains(kubernetes::kActive)));
+}
+
+TEST_F(NodeNamesTest, WhatAnEarlierLifeLeftGoesThoughSomethingOfThisOneIsRefused) {
+  EndOld();
+  LetOldGo();
+  Know(Node::STATE_PRODUCTION);
+  api_server_.FailNext({.verb = "PATCH",
+                        .path_prefix = absl::StrCat(kubernetes::kNodesPath, "/new"),
+                        .code = 403,
+                        .count = 1'000});
+  EXPECT_FALSE(Reconcile().ok());
+  EXPECT_FALSE(IsThere("old"));
 }
 
 // In a history that is not accepted what Muster says of lives proves nothing.
