@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <functional>
 #include <future>
 #include <stdexcept>
@@ -12,8 +11,8 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "services/common/counting_clock.h"
 #include "services/common/latch.h"
-#include "services/common/steady_clock.h"
 #include "tests/testing/patience.h"
 #include "tests/testing/status_matchers.h"
 
@@ -26,18 +25,6 @@ using ::muster::testing::kPatience;
 using ::muster::testing::StatusIs;
 using ::muster::testing::Until;
 using ::testing::ElementsAre;
-
-// Counts who asks: each who comes does, and lets nobody else in before he waits.
-class CountingClock final : public SteadyClock {
- public:
-  absl::Duration Now() const override {
-    ++asked;
-    return clock.Now();
-  }
-
-  FakeSteadyClock clock;
-  mutable std::atomic<int> asked = 0;
-};
 
 class NodeListsTest : public ::testing::Test {
  protected:
@@ -58,7 +45,7 @@ class NodeListsTest : public ::testing::Test {
   }
   void Advance() { clock_.clock.Advance(NodeLists::kStands); }
 
-  CountingClock clock_;
+  CountingClock clock_;  // who comes asks it, and lets nobody else in before he waits
   Awaited<bool> begun_;
   Awaited<bool> open_;
   std::vector<std::string> listed_;  // pools

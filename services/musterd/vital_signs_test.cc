@@ -5,7 +5,7 @@
 #include <atomic>
 
 #include "absl/strings/str_cat.h"
-#include "services/common/steady_clock.h"
+#include "services/common/counting_clock.h"
 #include "services/rpc/client/health.h"
 #include "services/rpc/metrics.h"
 #include "tests/testing/patience.h"
@@ -14,18 +14,6 @@ namespace muster::musterd {
 namespace {
 
 using rpc::HealthAnswer;
-
-// One that counts who asks: loops that beat, and looks whether they do.
-class CountedClock final : public SteadyClock {
- public:
-  absl::Duration Now() const override {
-    ++asked;
-    return clock.Now();
-  }
-
-  FakeSteadyClock clock;
-  mutable std::atomic<int> asked = 0;
-};
 
 class VitalSignsTest : public ::testing::Test {
  protected:
@@ -61,7 +49,7 @@ class VitalSignsTest : public ::testing::Test {
     testing::Until([&] { return asked_ >= until; }, "turns");
   }
 
-  CountedClock clock_;
+  CountingClock clock_;  // loops that beat ask it, and looks whether they do
   rpc::Metrics metrics_;
   std::unique_ptr<rpc::Server> server_;
   Mutex lane_;
