@@ -115,12 +115,18 @@ TEST(LaneClockTest, GoesOnSteadilyWhereTheDatabaseStepsBack) {
   EXPECT_EQ(clock.Take(head), head.now);
 }
 
-TEST(LaneClockTest, IsNeverBeforeWhatItSaid) {
-  FakeSteadyClock steady;
-  LaneClock clock(nullptr, &steady);
+// Whose head was committed long ago.
+Head LongAgo() {
   Head head = HeadAt(1, "b1");
   head.commit_time = absl::FromUnixSeconds(1'000);
   head.now = absl::FromUnixSeconds(10'000);
+  return head;
+}
+
+TEST(LaneClockTest, IsNeverBeforeWhatItSaid) {
+  FakeSteadyClock steady;
+  LaneClock clock(nullptr, &steady);
+  Head head = LongAgo();
   clock.Take(head);
   steady.Advance(absl::Seconds(2));
   const absl::Time planned_at = clock.Now();
@@ -134,9 +140,7 @@ TEST(LaneClockTest, IsNeverBeforeWhatItSaid) {
 TEST(LaneClockTest, GoesOnWhereTheDatabaseStepsBackAndNothingWasCommitted) {
   FakeSteadyClock steady;
   LaneClock clock(nullptr, &steady);
-  Head head = HeadAt(1, "b1");
-  head.commit_time = absl::FromUnixSeconds(1'000);
-  head.now = absl::FromUnixSeconds(10'000);
+  Head head = LongAgo();
   clock.Take(head);
   steady.Advance(absl::Seconds(2));
   const absl::Time planned_at = clock.Now();
@@ -156,9 +160,7 @@ TEST(LaneClockTest, GoesOnWhereTheDatabaseStepsBackAndNothingWasCommitted) {
 TEST(LaneClockTest, WaitsForADatabaseThatIsALittleBehind) {
   FakeSteadyClock steady;
   LaneClock clock(nullptr, &steady);
-  Head head = HeadAt(1, "b1");
-  head.commit_time = absl::FromUnixSeconds(1'000);
-  head.now = absl::FromUnixSeconds(10'000);
+  Head head = LongAgo();
   const absl::Time said = clock.Take(head);
   steady.Advance(absl::Milliseconds(100));
   head.now -= absl::Milliseconds(500);

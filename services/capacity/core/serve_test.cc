@@ -22,6 +22,18 @@ class ServeTest : public ClaimsTest {
     return Sync(world_.Want(uid, nodes, World::Returns(ids, reason)));
   }
   auto Held(const std::string& uid) { return world_.MachinesOf(uid); }
+  // Each for one machine: first whoever wants nvme, last whoever wants hdd.
+  void WaitForDisks() {
+    Sync(World::Where(world_.Want("nvme", 1), "disk", {"nvme"}));
+    Sync(world_.Want("any", 1));
+    Sync(World::Where(world_.Want("hdd", 1), "disk", {"hdd"}));
+  }
+  // a has hdd, b and c have nvme.
+  void RegisterDisks() {
+    world_.Register({World::Labelled(World::Machine("a"), "disk", "hdd"),
+                     World::Labelled(World::Machine("b"), "disk", "nvme"),
+                     World::Labelled(World::Machine("c"), "disk", "nvme")});
+  }
   // Waits for a rack whose machines have such disks.
   void WaitForRack(const std::string& uid, const char* disk) {
     Sync(World::OfRacks(World::Where(world_.Want(uid, 4), "disk", {disk})));
@@ -357,38 +369,26 @@ TEST_F(ServeTest, WhatOthersWaitForComesLastAndFromTheFabricThatIsUsedMost) {
 }
 
 TEST_F(ServeTest, WhoseAffinityWasServedCountsNoMoreForThoseBehind) {
-  Sync(World::Where(world_.Want("nvme", 1), "disk", {"nvme"}));
-  Sync(world_.Want("any", 1));
-  Sync(World::Where(world_.Want("hdd", 1), "disk", {"hdd"}));
-  world_.Register({World::Labelled(World::Machine("a"), "disk", "hdd"),
-                   World::Labelled(World::Machine("b"), "disk", "nvme"),
-                   World::Labelled(World::Machine("c"), "disk", "nvme")});
+  WaitForDisks();
+  RegisterDisks();
   EXPECT_THAT(Held("nvme"), ElementsAre("b"));
   EXPECT_THAT(Held("any"), ElementsAre("c"));
   EXPECT_THAT(Held("hdd"), ElementsAre("a"));
 }
 
 TEST_F(ServeTest, AnAffinityCountsUntilTheLastWhoWaitsWithItIsServed) {
-  Sync(World::Where(world_.Want("nvme", 1), "disk", {"nvme"}));
-  Sync(world_.Want("any", 1));
-  Sync(World::Where(world_.Want("hdd", 1), "disk", {"hdd"}));
+  WaitForDisks();
   Sync(World::Where(world_.WantSpot("spot", 1), "disk", {"nvme"}));
-  world_.Register({World::Labelled(World::Machine("a"), "disk", "hdd"),
-                   World::Labelled(World::Machine("b"), "disk", "nvme"),
-                   World::Labelled(World::Machine("c"), "disk", "nvme")});
+  RegisterDisks();
   EXPECT_THAT(Held("any"), ElementsAre("a"));
   EXPECT_THAT(Held("hdd"), IsEmpty());
   EXPECT_THAT(Held("spot"), ElementsAre("c"));
 }
 
 TEST_F(ServeTest, AnAffinityCountsWhileAGangWaitsWithIt) {
-  Sync(World::Where(world_.Want("nvme", 1), "disk", {"nvme"}));
-  Sync(world_.Want("any", 1));
-  Sync(World::Where(world_.Want("hdd", 1), "disk", {"hdd"}));
+  WaitForDisks();
   Sync(World::Where(world_.WantGang("gang", 2), "disk", {"nvme"}));
-  world_.Register({World::Labelled(World::Machine("a"), "disk", "hdd"),
-                   World::Labelled(World::Machine("b"), "disk", "nvme"),
-                   World::Labelled(World::Machine("c"), "disk", "nvme")});
+  RegisterDisks();
   EXPECT_THAT(Held("nvme"), ElementsAre("b"));
   EXPECT_THAT(Held("any"), ElementsAre("a"));
   EXPECT_THAT(Held("hdd"), IsEmpty());
