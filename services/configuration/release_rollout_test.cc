@@ -5,8 +5,9 @@
 #include <algorithm>
 #include <atomic>
 #include <future>
-#include <map>
 #include <memory>
+#include <optional>
+#include <string>
 
 #include "services/configuration/core/decide.h"
 #include "services/configuration/core/settle.h"
@@ -45,14 +46,8 @@ class ReleaseRolloutTest : public ConfigurationServiceTest {
     }
     context.TryCancel();
   }
-  static std::map<std::string, double> Scrape(const ConfigurationService& service) {
-    std::map<std::string, double> values;
-    for (const auto& family : service.collectable()->Collect()) {
-      const auto& metric = family.metric.front();
-      values[family.name] =
-          family.type == prometheus::MetricType::Gauge ? metric.gauge.value : metric.counter.value;
-    }
-    return values;
+  std::optional<double> Value(const std::string& metric) const {
+    return testing::MetricValue(*service_->collectable(), metric);
   }
 };
 
@@ -65,10 +60,9 @@ TEST_F(ReleaseRolloutTest, TenThousandPoolsInBoundedBatches) {
   EXPECT_EQ(service_->lane().revision(), before + 5'002);
   // Answers come in order: when this one is there, the rollout has had its last.
   ASSERT_THAT(Publish(kRelease), IsOk());
-  const auto metrics = Scrape(*service_);
-  EXPECT_EQ(metrics.at("muster_configuration_settled_pools_total"), 5'000);
-  EXPECT_EQ(metrics.at("muster_configuration_unsettled_pools"), 0);
-  EXPECT_EQ(metrics.at("muster_configuration_settle_batches_total"), 10);
+  EXPECT_EQ(Value("muster_configuration_settled_pools_total"), 5'000);
+  EXPECT_EQ(Value("muster_configuration_unsettled_pools"), 0);
+  EXPECT_EQ(Value("muster_configuration_settle_batches_total"), 10);
 }
 
 // All that is there was looked through, and nothing counted, when the release comes.
@@ -123,7 +117,7 @@ TEST_F(ReleaseRolloutTest, TwoReplicasWriteOnce) {
   ASSERT_THAT(Publish(kRelease), IsOk());
   AwaitPending(600);
   EXPECT_EQ(service_->lane().revision(), before + 602);
-  EXPECT_EQ(Scrape(*service_)["muster_configuration_unsettled_pools"], 0);
+  EXPECT_EQ(Value("muster_configuration_unsettled_pools"), 0);
 }
 
 // A release that another replica publishes is heard of by the journal.

@@ -31,7 +31,7 @@ struct Ordered {
 // in pool.orders, whatever its outcome. Pure; what is pending afterwards is for Next.
 Ordered GiveOrder(PoolConfiguration pool, const Table<NodeProfile>& profiles, OrderKind kind,
                   absl::string_view requested, absl::Time now,
-                  const std::set<std::string>& withdrawn = {});
+                  const std::set<std::string>& withdrawn);
 
 // A promotion and a rollback that were ordered at the same time: both are dropped, and the order
 // that waits, too: kConflict. Two orders tell of it, of which the one that waited may be one. What

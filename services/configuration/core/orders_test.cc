@@ -47,7 +47,7 @@ PoolConfiguration Pool(bool mid_delivery = false) {
 }
 
 Ordered Give(PoolConfiguration pool, OrderKind kind, absl::string_view requested) {
-  return GiveOrder(std::move(pool), AllProfiles(), kind, requested, kNow);
+  return GiveOrder(std::move(pool), AllProfiles(), kind, requested, kNow, {});
 }
 
 struct Row {

@@ -164,13 +164,13 @@ TEST(StrategyTest, WhenAConfigurationWasMadeNeverMoves) {
   pool = next(pool, "c", 4);
   ASSERT_EQ(pool.pending.node_profile, "c");
   pool.mid_delivery = true;
-  pool = GiveOrder(pool, Profiles({"a", "b", "c"}), OrderKind::kPromote, "pending", at(5)).pool;
+  pool = GiveOrder(pool, Profiles({"a", "b", "c"}), OrderKind::kPromote, "pending", at(5), {}).pool;
   ASSERT_EQ(pool.waiting.node_profile, "c");
   pool.mid_delivery = false;
   pool = next(pool, "c", 6);
   ASSERT_EQ(pool.active(), "c");
   EXPECT_EQ(pool.revisions.back().create_time, at(4));
-  pool = GiveOrder(pool, Profiles({"a", "b", "c"}), OrderKind::kRollback, "a", at(7)).pool;
+  pool = GiveOrder(pool, Profiles({"a", "b", "c"}), OrderKind::kRollback, "a", at(7), {}).pool;
   ASSERT_EQ(pool.active(), "a");
   EXPECT_EQ(pool.revisions.back().create_time, made);
 }
@@ -183,7 +183,7 @@ TEST(StrategyTest, WhenAConfigurationWasMadeDoesNotMoveThoughItWaitedInVain) {
   };
   const auto order = [&](const PoolConfiguration& pool, OrderKind kind, int64_t hours) {
     return GiveOrder(pool, Profiles({"a", "b"}), kind,
-                     kind == OrderKind::kPromote ? "pending" : "a", at(hours))
+                     kind == OrderKind::kPromote ? "pending" : "a", at(hours), {})
         .pool;
   };
   PoolConfiguration pool = next(Pool(kManual, "a"), 1);
@@ -197,7 +197,7 @@ TEST(StrategyTest, WhenAConfigurationWasMadeDoesNotMoveThoughItWaitedInVain) {
   // What came to be pending meanwhile stays as it is, too.
   PoolConfiguration named = next(Pool(kManual, "a"), 1);
   named.mid_delivery = true;
-  named = GiveOrder(named, Profiles({"a", "b"}), OrderKind::kPromote, "b", at(2)).pool;
+  named = GiveOrder(named, Profiles({"a", "b"}), OrderKind::kPromote, "b", at(2), {}).pool;
   const auto wants_c = [&](PoolConfiguration of, int64_t hours) {
     return Next(std::move(of), Profiles({"a", "b", "c"}), To("c"), kUpstream, at(hours));
   };
@@ -213,8 +213,8 @@ TEST(StrategyTest, WhenAConfigurationWasMadeDoesNotMoveThoughItWaitedInVain) {
   always.mid_delivery = true;
   always = next(always, 1);
   ASSERT_EQ(always.waiting.node_profile, "b");
-  always =
-      next(GiveOrder(always, Profiles({"a", "b", "z"}), OrderKind::kRollback, "z", at(2)).pool, 2);
+  always = next(
+      GiveOrder(always, Profiles({"a", "b", "z"}), OrderKind::kRollback, "z", at(2), {}).pool, 2);
   ASSERT_EQ(always.pending.node_profile, "b");
   EXPECT_EQ(always.pending.create_time, at(1));
 }
