@@ -113,8 +113,11 @@ Outcome PoolReconciler::Answer(const NodePoolObject& object, const MusterView::P
     noted = NoteGrantable(object, *view.pool);
     RETURN_IF_ERROR(CarryOutOrder(object, view.pool, more));
   }
-  if (!more) RETURN_IF_ERROR(noted);
-  outcome.again = more ? absl::ZeroDuration() : outcome.again;
+  if (more) {
+    outcome.again = absl::ZeroDuration();
+  } else {
+    RETURN_IF_ERROR(noted);
+  }
   return outcome;
 }
 
