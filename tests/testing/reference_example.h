@@ -2,7 +2,7 @@
 
 namespace muster::testing {
 
-// the public reference of NodePools, "Healthy Node Pools", word for word, up to the events.
+// The public reference of NodePools, "Healthy Node Pools", word for word, up to the events.
 inline constexpr char kReferenceExample[] = R"(Name:         example-nodepool
 Namespace:
 Labels:       <none>

@@ -12,10 +12,10 @@
 
 namespace muster::capacity {
 
-// What can come from spot for those of class default who are short: the machines that are
-// being reclaimed, worked out anew for whom in every decision, and those that could be. A machine that is reclaimed stays with its spot claim until that gives it back; then it
-// is free, and goes to the first in the queue that may have it. Its earmark only tells what is to
-// be expected.
+// What can come from spot for those of class default who are short: the machines that are being
+// reclaimed, worked out anew for whom in every decision, and those that could be. A machine that is
+// reclaimed stays with its spot claim until that gives it back; then it is free, and goes to the
+// first in the queue that may have it. Its earmark only tells what is to be expected.
 class Supply {
  public:
   // `notice`: for how long after its decision a reclaim can be taken back.

@@ -1,4 +1,4 @@
-// The sentences of reference/spot-node-pools.txt, to the second.
+// The sentences of the public reference of spot, to the second.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The sentences of the public reference of NodePools, "Node Pool spec" and status, and of
-// reference/workload-scheduling.txt about labels and taints, as far as lifecycle keeps them. What
+// that of workload scheduling about labels and taints, as far as lifecycle keeps them. What
 // is refused at the API is validate_test.cc's.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

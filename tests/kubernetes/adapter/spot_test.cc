@@ -7,7 +7,7 @@
 #include "tests/kubernetes/adapter/adapter_test_base.h"
 #include "tests/testing/patience.h"
 
-// reference/spot-node-pools.txt as a user of the cluster sees it: notice, drain, removal, refill.
+// The public reference of spot as a user of the cluster sees it: notice, drain, removal, refill.
 // The kubelets are the test's, so that a Pod ends when the test says so, or by force.
 namespace muster::testing {
 namespace {
