@@ -84,15 +84,17 @@ struct MessagesOf {
   }
 };
 
+// Of a row, what the column `later` is to hold of what this release knows: as a message, serialized.
+template <class Row>
+using RestOfRow = std::function<std::string(const Row&)>;
+
 // The column `later`: what the others do not hold of the row's message. Those are fields that only a later release knows, which wrote
-// the row, and `fields`, which this one is the first to know, or in which it is the first to know something: so the one before it loads
-// them as what it does not know, and they stay. What stands here counts more than what other columns say of the same field.
+// the row, and `rest`. What stands here counts more than what other columns say of the same field.
 template <class Row, class Messages>
-SqlColumn<Row> LaterColumn(Messages messages, std::vector<std::string> fields) {
+SqlColumn<Row> LaterColumn(Messages messages, RestOfRow<Row> rest) {
   return {"later", "bytea",
-          [messages, fields = std::move(fields)](const Row& row, SqlArray& out) {
-            std::string bytes = fields.empty() ? "" : FieldsOf(messages.Plain(row), fields);
-            bytes += messages.LaterOf(row);
+          [messages, rest = std::move(rest)](const Row& row, SqlArray& out) {
+            const std::string bytes = rest(row) + messages.LaterOf(row);
             bytes.empty() ? out.AddNull() : out.AddBytes(bytes);
           },
           [messages](const char* text, Row& row) {
@@ -108,16 +110,12 @@ SqlColumn<Row> LaterColumn(Messages messages, std::vector<std::string> fields) {
 }
 
 // In the journal as a Message: `to_proto` makes it of a Versioned<Row>, `from_proto` returns a
-// StatusOr<Row>. `later`: names of fields that have no column, see LaterColumn.
+// StatusOr<Row>. `rest` gives what has no column of its own.
 template <class Message, class Row, class ToProto, class FromProto>
 Stored<Row> StoredAs(const SqlTable<Row>& table, ToProto to_proto, FromProto from_proto,
-                     std::vector<std::string> later = {}) {
-  for (const std::string& field : later) {
-    if (Message::descriptor()->FindFieldByName(field) == nullptr)
-      throw std::logic_error(absl::StrCat(Row::kKind, " has no field ", field));
-  }
+                     RestOfRow<std::type_identity_t<Row>> rest) {
   const MessagesOf<Message, Row, ToProto, FromProto> messages{to_proto, from_proto};
-  return {table.With(LaterColumn<Row>(messages, std::move(later))),
+  return {table.With(LaterColumn<Row>(messages, std::move(rest))),
           [messages](const Versioned<Row>& row) {
             Message message = messages.to_proto(row);
             if (!row.row->later.empty()) messages.Merge(row.row->later, message);
@@ -132,6 +130,22 @@ Stored<Row> StoredAs(const SqlTable<Row>& table, ToProto to_proto, FromProto fro
             return row;
           },
           &Message::default_instance()};
+}
+
+// As above, where all has a column but these fields, by name: those that this release is the first to know, or in which it is the first
+// to know something. The one before it loads them as what it does not know, and they stay.
+template <class Message, class Row, class ToProto, class FromProto>
+Stored<Row> StoredAs(const SqlTable<Row>& table, ToProto to_proto, FromProto from_proto,
+                     std::vector<std::string> later = {}) {
+  for (const std::string& field : later) {
+    if (Message::descriptor()->FindFieldByName(field) == nullptr)
+      throw std::logic_error(absl::StrCat(Row::kKind, " has no field ", field));
+  }
+  const MessagesOf<Message, Row, ToProto, FromProto> messages{to_proto, from_proto};
+  return StoredAs<Message>(table, to_proto, from_proto,
+                           RestOfRow<Row>([messages, later = std::move(later)](const Row& row) {
+                             return later.empty() ? "" : FieldsOf(messages.Plain(row), later);
+                           }));
 }
 
 template <class State, class Change = typename State::Change>

@@ -222,8 +222,42 @@ TEST_F(LifecycleStoreTest, AMessageThatWasTakenAwayStaysAwayInJournalAndTables) 
   const std::string bytes = store_->Encode(journal_.back());
   EXPECT_THAT(bytes, ::testing::Not(::testing::HasSubstr("of the gpu")));
   EXPECT_EQ(*Loaded().table<lifecycle::Pool>().Find(kPool), without);
-  EXPECT_EQ(database_.QueryValue("SELECT count(*) FROM lifecycle.node_pool WHERE later IS NULL"),
-            "1");
+  EXPECT_EQ(database_.QueryValue(
+                "SELECT position('of the gpu'::bytea IN later) FROM lifecycle.node_pool"),
+            "0");
+}
+
+// It had what has no column of its own as JSON, and nothing of it in `later`.
+TEST_F(LifecycleStoreTest, RowsAsTheReleaseBeforeWroteThem) {
+  lifecycle::Pool pool = FullPool();
+  pool.account.prefill_nodes = 2;
+  pool.account.scaled_to = 5;
+  const lifecycle::Node node = FullNode("g1", lifecycle::NodeState::kProduction);
+  ASSERT_THAT(Put([&](StagedState<State>& o) {
+                o.Put(lifecycle::Cluster{kCluster, "US-EAST-04A", "1.33", kTime});
+                o.Put(pool);
+                o.Put(node);
+              }),
+              IsOk());
+  EXPECT_EQ(database_.QueryValue("SELECT DISTINCT n.detail = '{}' AND p.detail = '{}' FROM "
+                                 "lifecycle.node n, lifecycle.node_pool p"),
+            "t");
+  database_.Query(
+      R"(UPDATE lifecycle.node_pool SET later = NULL, detail = '{"account": {"prefillNodes": "2",
+          "scaledTo": "5", "generation": "9"}}')");
+  database_.Query(
+      R"(UPDATE lifecycle.node SET later = NULL, detail = '{
+          "desired": {"labels": {"a": "b"}, "annotations": {"c": "d"},
+                      "taints": [{"key": "k", "value": "v", "effect": "NoExecute"}]},
+          "observed": {"activePods": ["default/p"]},
+          "conditions": [{"type": "CWActive", "status": "True", "reason": "Active",
+                          "message": "m", "lastTransitionTime": "2025-06-15T15:06:40.123456Z"}]}')");
+  EXPECT_EQ(ContentsOf(Loaded()), ContentsOf(state_));
+
+  pool.account.scaled_to = 6;  // from now on as this one writes
+  ASSERT_THAT(Put([&](StagedState<State>& o) { o.Put(pool); }), IsOk());
+  EXPECT_EQ(database_.QueryValue("SELECT detail FROM lifecycle.node_pool"), "{}");
+  EXPECT_EQ(ContentsOf(Loaded()), ContentsOf(state_));
 }
 
 // As the release before hands on what it does not know within spec and account, whose columns hold the rest.
