@@ -228,8 +228,7 @@ void Connection::SetTls() const {
   }
 }
 
-void Connection::SetUp(const HttpRequest& request, bool stream) const {
-  CURL* const easy = handles_->easy;
+void Connection::SetHeaders(const HttpRequest& request) const {
   StringList& headers = handles_->headers;
   headers.reset();
   Append(headers, absl::StrCat("Host: ", settings_.address.host));
@@ -243,7 +242,12 @@ void Connection::SetUp(const HttpRequest& request, bool stream) const {
   if (const TraceContext trace = CurrentTrace::Get(); trace.valid())
     Append(headers, absl::StrCat("traceparent: ", trace.ToHeader()));
   if (!request.body.empty()) Append(headers, absl::StrCat("Content-Type: ", request.content_type));
-  curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers.get());
+  curl_easy_setopt(handles_->easy, CURLOPT_HTTPHEADER, headers.get());
+}
+
+void Connection::SetUp(const HttpRequest& request, bool stream) const {
+  CURL* const easy = handles_->easy;
+  SetHeaders(request);
   curl_easy_setopt(easy, CURLOPT_USERAGENT, settings_.user_agent.c_str());
   curl_easy_setopt(easy, CURLOPT_URL,
                    absl::StrCat(settings_.address.url, request.path,

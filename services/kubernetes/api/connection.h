@@ -78,6 +78,7 @@ class Connection {
  private:
   struct Handles;
   Connection(const ConnectionSettings* settings, std::unique_ptr<Handles> handles);
+  void SetHeaders(const HttpRequest& request) const;
   void SetUp(const HttpRequest& request, bool stream) const;
   void SetTls() const;
 

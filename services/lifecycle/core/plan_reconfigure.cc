@@ -134,28 +134,31 @@ void DeferNextRack(Draft& draft, const Node& next, const Word& rack) {
                    " are over."));
 }
 
-// Chosen Nodes that are idle reboot; others are chosen as far as the budgets go, a rack at a time,
-// idle ones first.
+// A Node that was chosen is let go, reboots once it is idle, or is drained as the pool's strategy says.
+void FollowChosen(const PlanFacts& facts, Draft& draft, Node& node) {
+  if (!IsOutdated(facts, node)) {
+    LetGo(draft, node, "it is up to date");
+  } else if (!facts.asked.Has(node)) {
+    // By an order that is over, and no plan came between.
+    LetGo(draft, node, "no reboot of it is asked for any more");
+  } else if (!node.observed.active) {
+    RebootInto(facts.profile, draft, node, "it is idle");
+  } else if (node.desired.drain && node.orders.drain_time == kNever && !MayEvict(facts, node)) {
+    Choose(facts, draft, node, false, "its work is to be left alone");
+  } else if (!node.desired.drain && MayEvict(facts, node)) {
+    Choose(facts, draft, node, true, "its work may be evicted");
+  } else if (!node.desired.drain) {
+    draft.AddDefer(DeferReason::kWaitsUntilIdle, node.name,
+                   absl::StrCat("Node ", node.machine, " is rebooted once it is idle."));
+  }
+}
+
+// Others are chosen as far as the budgets go, a rack at a time, idle ones first.
 void RebootInTurn(const PlanFacts& facts, Draft& draft, Budget& own) {
   std::vector<Node*> waiting;
   const Word* rack = nullptr;
   for (auto& [name, node] : draft.nodes) {
-    if (IsChosen(node) && !IsOutdated(facts, node)) {
-      LetGo(draft, node, "it is up to date");
-    } else if (IsChosen(node) && !facts.asked.Has(node)) {
-      // By an order that is over, and no plan came between.
-      LetGo(draft, node, "no reboot of it is asked for any more");
-    } else if (IsChosen(node) && !node.observed.active) {
-      RebootInto(facts.profile, draft, node, "it is idle");
-    } else if (IsChosen(node) && node.desired.drain && node.orders.drain_time == kNever &&
-               !MayEvict(facts, node)) {
-      Choose(facts, draft, node, false, "its work is to be left alone");
-    } else if (IsChosen(node) && !node.desired.drain && MayEvict(facts, node)) {
-      Choose(facts, draft, node, true, "its work may be evicted");
-    } else if (IsChosen(node) && !node.desired.drain) {
-      draft.AddDefer(DeferReason::kWaitsUntilIdle, name,
-                     absl::StrCat("Node ", node.machine, " is rebooted once it is idle."));
-    }
+    if (IsChosen(node)) FollowChosen(facts, draft, node);
     // One that reboots by an order of its own, and is not asked for, begins no rack.
     const bool reboots = IsChosen(node) || node.state == NodeState::kReconfiguring;
     if (reboots && facts.asked.Has(node)) rack = &node.rack;

@@ -175,6 +175,11 @@ std::string WayOf(const Fleet& fleet, const Machine& machine) {
                       to.empty() ? "nobody yet" : ShortPool(to));
 }
 
+// Since when it waits.
+absl::Time QueueTimeOf(const capacity::v1::Claim& claim) {
+  return claim.has_queue_time() ? TimeOf(claim.queue_time()) : absl::InfiniteFuture();
+}
+
 }  // namespace
 
 Section QuotaTable(const Fleet& fleet, const View& view) {
@@ -210,11 +215,8 @@ Section QueueTable(const Fleet& fleet, const View& view) {
     claims.push_back(&row.claim);
     outstanding += row.claim.outstanding();
   }
-  const auto since = [](const capacity::v1::Claim* claim) {
-    return claim->has_queue_time() ? TimeOf(claim->queue_time()) : absl::InfiniteFuture();
-  };
   std::stable_sort(claims.begin(), claims.end(),
-                   [&](const auto* a, const auto* b) { return since(a) < since(b); });
+                   [](const auto* a, const auto* b) { return QueueTimeOf(*a) < QueueTimeOf(*b); });
   const std::vector<const Machine*> clocks = ClocksOf(fleet, view.filter);
   Section section{Line("QUEUE", Style::kTitle)};
   if (claims.empty() && clocks.empty()) {
@@ -223,13 +225,14 @@ Section QueueTable(const Fleet& fleet, const View& view) {
   }
   section.title.Add(absl::StrCat("  ", Nodes(outstanding), " for ", claims.size(),
                                  claims.size() == 1 ? " claim" : " claims"));
-  if (!claims.empty() && since(claims.front()) != absl::InfiniteFuture())
-    section.title.Add(absl::StrCat(", the oldest for ", Ago(since(claims.front()), view.now)));
+  if (!claims.empty() && QueueTimeOf(*claims.front()) != absl::InfiniteFuture())
+    section.title.Add(
+        absl::StrCat(", the oldest for ", Ago(QueueTimeOf(*claims.front()), view.now)));
   if (!clocks.empty())
     section.title.Add(absl::StrCat("; spot machines being taken back: ", clocks.size()));
   Columns columns;
   for (const capacity::v1::Claim* claim : claims) {
-    const absl::Time begin = since(claim);
+    const absl::Time begin = QueueTimeOf(*claim);
     columns.AddRow(
         {{ShortPool(claim->pool())},
          {claim->zone()},
