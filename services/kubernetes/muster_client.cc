@@ -179,6 +179,23 @@ absl::Status MusterClient::Rollback(const std::string& pool_uid, const std::stri
       .status();
 }
 
+absl::StatusOr<std::string> MusterClient::Previous(const std::string& pool_uid) {
+  configuration::v1::RollbackConfigurationRequest request;
+  request.set_name(absl::StrCat("poolConfigurations/", pool_uid));
+  request.set_node_profile("previous");
+  request.set_validate_only(true);
+  ASSIGN_OR_RETURN(const auto would_be,
+                   rpc_->Unary(rpc_->configuration,
+                               &ConfigurationService::Stub::RollbackConfiguration, request));
+  // The order that was taken is the last one that came to a profile: whatever came after one that waits was refused. What is active
+  // or waits may be another one, that upstream had for the pool meanwhile.
+  std::string profile;
+  for (const auto& order : would_be.orders()) {
+    if (!order.node_profile().empty()) profile = order.node_profile();
+  }
+  return profile;
+}
+
 std::unique_ptr<rpc::Watch> MusterClient::Watch(
     rpc::Watch::Options options,
     std::function<void(const lifecycle::v1::WatchLifecycleResponse&)> take) {

@@ -66,6 +66,8 @@ class MusterClient {
                        const std::string& rollback, const std::string& request_id);
   absl::Status Rollback(const std::string& pool_uid, const std::string& profile,
                         const std::string& request_id);
+  // The profile that a rollback to `previous` would come to now. FAILED_PRECONDITION: to none.
+  absl::StatusOr<std::string> Previous(const std::string& pool_uid);
 
   // Pools, Nodes and events of the cluster; `options.stream` is set here. `take` is called by gRPC's
   // threads, one message at a time, and must not block. Stop does not end it.

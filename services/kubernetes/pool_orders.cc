@@ -1,5 +1,6 @@
 // What an object's annotations order goes to Muster, or is refused.
 #include <optional>
+#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "services/common/condition_names.h"
@@ -28,6 +29,14 @@ OrderStep StandingOrder(const NodePoolObject& object) {
           .value = promotes ? *object.promote : *object.rollback};
 }
 
+// What `previous` means now, where the order turns on it; empty: nothing, and the order itself says why.
+absl::StatusOr<std::string> PreviousFor(MusterClient& muster, const NodePoolObject& object) {
+  if (!AsksForPrevious(object)) return "";
+  auto previous = muster.Previous(object.uid);
+  if (absl::IsFailedPrecondition(previous.status())) return "";
+  return previous;
+}
+
 }  // namespace
 
 absl::Status PoolReconciler::RefuseOrder(const NodePoolObject& object, const OrderStep& step,
@@ -43,7 +52,7 @@ absl::Status PoolReconciler::RefuseOrder(const NodePoolObject& object, const Ord
 absl::Status PoolReconciler::RefuseOrders(const NodePoolObject& object,
                                           const std::optional<Refusal>& refusal, bool& more) {
   // What configuration has plays no part in whether it is an order at all.
-  const OrderStep step = NextOrder(object, {});
+  const OrderStep step = NextOrder(object, {}, "");
   if (step.kind == OrderStep::Kind::kNonsense) return TakeStep(object, step, "", more);
   const bool waits = !refusal || !refusal->ends_orders();
   if (step.kind == OrderStep::Kind::kNone || waits) return absl::OkStatus();
@@ -76,7 +85,8 @@ absl::Status PoolReconciler::CarryOutOrder(const NodePoolObject& object, const P
     }
   }
   RETURN_IF_ERROR(found.status());
-  return TakeStep(object, NextOrder(object, *found), memory.order_id, more);
+  ASSIGN_OR_RETURN(const std::string previous, PreviousFor(*parts_.muster, object));
+  return TakeStep(object, NextOrder(object, *found, previous), memory.order_id, more);
 }
 
 absl::Status PoolReconciler::TakeStep(const NodePoolObject& object, const OrderStep& step,

@@ -23,13 +23,6 @@ bool IsDone(const PoolConfiguration& configuration, ConfigurationOrder::Kind kin
   return last.outcome() == ConfigurationOrder::OUTCOME_DONE && configuration.active() == profile;
 }
 
-// The profile that the word means now; empty: none, the request itself says why.
-std::string Meaning(const PoolConfiguration& configuration, absl::string_view word) {
-  if (word == "pending") return configuration.pending().node_profile();
-  const int revisions = configuration.revisions_size();
-  return revisions < 2 ? "" : configuration.revisions(revisions - 2).node_profile();
-}
-
 std::string Pointer(absl::string_view key) {
   return absl::StrCat("/metadata/annotations/",
                       absl::StrReplaceAll(key, {{"~", "~0"}, {"/", "~1"}}));
@@ -41,7 +34,12 @@ Json Test(absl::string_view key, absl::string_view value) {
 
 }  // namespace
 
-OrderStep NextOrder(const NodePoolObject& object, const PoolConfiguration& configuration) {
+bool AsksForPrevious(const NodePoolObject& object) {
+  return !object.promote && object.rollback == "previous";
+}
+
+OrderStep NextOrder(const NodePoolObject& object, const PoolConfiguration& configuration,
+                    const std::string& previous) {
   if (!object.promote && !object.rollback) return {};
   for (const auto& [key, value] : {std::pair(kPromoteAnnotation, object.promote),
                                    std::pair(kRollbackAnnotation, object.rollback)}) {
@@ -58,7 +56,7 @@ OrderStep NextOrder(const NodePoolObject& object, const PoolConfiguration& confi
                  .value = promote ? *object.promote : *object.rollback};
   step.profile = step.value;
   if (step.value == (promote ? "pending" : "previous")) {
-    const std::string meaning = Meaning(configuration, step.value);
+    const std::string meaning = promote ? configuration.pending().node_profile() : previous;
     if (!meaning.empty()) {
       step.kind = OrderStep::Kind::kReplace;
       step.profile = meaning;

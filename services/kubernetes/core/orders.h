@@ -29,8 +29,13 @@ struct OrderStep {
   std::string value = {};       // as it is on the object
   std::string profile = {};     // a profile id, `pending` or `previous`
 };
+// Whether it turns on what `previous` means.
+bool AsksForPrevious(const NodePoolObject& object);
+// `previous`: the profile that the word means now, by configuration's own rule; empty: none, or it
+// was not asked. Then the word itself is asked for, and the answer says why not.
 OrderStep NextOrder(const NodePoolObject& object,
-                    const configuration::v1::PoolConfiguration& configuration);
+                    const configuration::v1::PoolConfiguration& configuration,
+                    const std::string& previous);
 
 // JSON patches that change the annotation only if it still has that value.
 Json ReplaceAnnotation(absl::string_view key, absl::string_view value, absl::string_view with);

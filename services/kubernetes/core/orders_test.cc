@@ -44,17 +44,18 @@ void CarryOut(PoolConfiguration& configuration, ConfigurationOrder::Kind kind,
 OrderStep Promote(const std::string& value, const PoolConfiguration& configuration) {
   NodePoolObject object;
   object.promote = value;
-  return NextOrder(object, configuration);
+  return NextOrder(object, configuration, "np-a");
 }
 
-OrderStep Rollback(const std::string& value, const PoolConfiguration& configuration) {
+OrderStep Rollback(const std::string& value, const PoolConfiguration& configuration,
+                   const std::string& previous = "np-a") {
   NodePoolObject object;
   object.rollback = value;
-  return NextOrder(object, configuration);
+  return NextOrder(object, configuration, previous);
 }
 
 TEST(NextOrder, NothingIsAskedFor) {
-  EXPECT_EQ(NextOrder(NodePoolObject(), MakeConfiguration()).kind, Kind::kNone);
+  EXPECT_EQ(NextOrder(NodePoolObject(), MakeConfiguration(), "np-a").kind, Kind::kNone);
 }
 
 // An empty annotation is an order that is none: told, and removed.
@@ -69,8 +70,8 @@ TEST(NextOrder, AnEmptyAnnotationIsNonsense) {
   NodePoolObject both;
   both.promote = "pending";
   both.rollback = "";
-  EXPECT_EQ(NextOrder(both, MakeConfiguration()).annotation, kRollbackAnnotation);
-  EXPECT_EQ(NextOrder(both, MakeConfiguration()).kind, Kind::kNonsense);
+  EXPECT_EQ(NextOrder(both, MakeConfiguration(), "np-a").annotation, kRollbackAnnotation);
+  EXPECT_EQ(NextOrder(both, MakeConfiguration(), "np-a").kind, Kind::kNonsense);
 }
 
 TEST(NextOrder, AWordIsFirstReplacedByWhatItMeans) {
@@ -91,9 +92,36 @@ TEST(NextOrder, AWordThatMeansNothingIsAskedForAsItIs) {
   EXPECT_EQ(promote.profile, "pending");
   PoolConfiguration one;
   one.add_revisions()->set_node_profile("np-a");
-  const OrderStep rollback = Rollback("previous", one);
+  const OrderStep rollback = Rollback("previous", one, "");
   EXPECT_EQ(rollback.kind, Kind::kRollback);
   EXPECT_EQ(rollback.profile, "previous");
+}
+
+// The one that was active last may have been withdrawn or disabled since: which one is configuration's to say.
+TEST(NextOrder, PreviousIsWhatConfigurationSaysAndNotTheLastButOne) {
+  PoolConfiguration configuration = MakeConfiguration();
+  configuration.add_revisions()->set_node_profile("np-d");
+  configuration.set_active("np-d");
+  const OrderStep step = Rollback("previous", configuration, "np-a");
+  EXPECT_EQ(step.kind, Kind::kReplace);
+  EXPECT_EQ(step.profile, "np-a");
+  const OrderStep none = Rollback("previous", configuration, "");
+  EXPECT_EQ(none.kind, Kind::kRollback);
+  EXPECT_EQ(none.profile, "previous");
+}
+
+TEST(AsksForPrevious, OnlyWhereThatWordIsTheWholeOrder) {
+  NodePoolObject object;
+  EXPECT_FALSE(AsksForPrevious(object));
+  object.rollback = "np-a";
+  EXPECT_FALSE(AsksForPrevious(object));
+  object.rollback = "previous";
+  EXPECT_TRUE(AsksForPrevious(object));
+  object.promote = "pending";
+  EXPECT_FALSE(AsksForPrevious(object)) << "a conflict, whatever it means";
+  object.rollback.reset();
+  object.promote = "previous";
+  EXPECT_FALSE(AsksForPrevious(object));
 }
 
 TEST(NextOrder, TheOthersWordIsNoWord) {
@@ -113,7 +141,7 @@ TEST(NextOrder, BothAreAConflict) {
   NodePoolObject object;
   object.promote = "pending";
   object.rollback = "previous";
-  const OrderStep step = NextOrder(object, MakeConfiguration());
+  const OrderStep step = NextOrder(object, MakeConfiguration(), "np-a");
   EXPECT_EQ(step.kind, Kind::kConflict);
   Json both = RemoveAnnotation(kPromoteAnnotation, "pending");
   for (const Json& operation : RemoveAnnotation(kRollbackAnnotation, "previous"))

@@ -301,6 +301,10 @@ TEST_F(NodePoolsTest, AnnotationsPromoteAndRollBackByWordAndByProfile) {
   ASSERT_TRUE(AwaitProfile(name, third)) << stack().GetNodePool(name).dump(2);
   Annotate(name, {{kRollback, first}});
   ASSERT_TRUE(AwaitProfile(name, first)) << stack().GetNodePool(name).dump(2);
+  // The one that was active last was withdrawn since.
+  Ctl({"withdraw", "release", "stable~gpu-driver~570.148.08"});
+  Annotate(name, {{kRollback, "previous"}});
+  ASSERT_TRUE(AwaitProfile(name, second)) << stack().GetNodePool(name).dump(2);
   EXPECT_TRUE(AwaitEvent(name, "CWManualUpgradeTrigger"));
   EXPECT_TRUE(AwaitEvent(name, "CWManualRollbackTrigger"));
 }

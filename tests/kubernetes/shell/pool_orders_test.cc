@@ -2,243 +2,26 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
-#include <cstdint>
-#include <memory>
 #include <string>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
-#include "muster/configuration/v1/configuration_service.grpc.pb.h"
-#include "muster/lifecycle/v1/lifecycle_service.grpc.pb.h"
-#include "services/common/condition_names.h"
 #include "services/common/error.h"
-#include "services/common/mutex.h"
 #include "services/kubernetes/core/names.h"
-#include "services/kubernetes/pool_reconciler.h"
 #include "services/rpc/status.h"
-#include "tests/kubernetes/shell/reconciler_test_base.h"
-#include "tests/testing/patience.h"
+#include "tests/kubernetes/shell/pool_orders_test_base.h"
 
 namespace muster::testing {
 namespace {
 
-using configuration::v1::PoolConfiguration;
-using kubernetes::Json;
 using kubernetes::kPromoteAnnotation;
 using kubernetes::kRollbackAnnotation;
-using lifecycle::v1::NodePool;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
 using ::testing::UnorderedElementsAre;
-
-constexpr char kPool[] = "a";
-
-// Takes specs, each of a generation of its own, unless it is to answer something else.
-class LifecycleOfPools final : public lifecycle::v1::LifecycleService::Service {
- public:
-  grpc::Status ApplyNodePool(grpc::ServerContext*,
-                             const lifecycle::v1::ApplyNodePoolRequest* request,
-                             NodePool* response) override {
-    MutexLock lock(mutex_);
-    *response = request->node_pool();
-    response->set_generation(request->node_pool().object_generation());
-    return answer_;
-  }
-
-  void Answer(const grpc::Status& answer) {
-    MutexLock lock(mutex_);
-    answer_ = answer;
-  }
-
- private:
-  Mutex mutex_;
-  grpc::Status answer_ MUSTER_GUARDED_BY(mutex_);
-};
-
-// What lifecycle has told it, and what was promoted and rolled back to.
-class ConfigurationOfPool final : public configuration::v1::ConfigurationService::Service {
- public:
-  grpc::Status GetPoolConfiguration(grpc::ServerContext*,
-                                    const configuration::v1::GetPoolConfigurationRequest*,
-                                    PoolConfiguration* response) override {
-    MutexLock lock(mutex_);
-    *response = configuration_;
-    return grpc::Status::OK;
-  }
-  grpc::Status PromoteConfiguration(grpc::ServerContext*,
-                                    const configuration::v1::PromoteConfigurationRequest* request,
-                                    PoolConfiguration* response) override {
-    MutexLock lock(mutex_);
-    promoted_.push_back(request->node_profile());
-    *response = configuration_;
-    return grpc::Status::OK;
-  }
-  grpc::Status RollbackConfiguration(grpc::ServerContext*,
-                                     const configuration::v1::RollbackConfigurationRequest* request,
-                                     PoolConfiguration* response) override {
-    MutexLock lock(mutex_);
-    rolled_back_.push_back(request->node_profile());
-    *response = configuration_;
-    return grpc::Status::OK;
-  }
-
-  void Set(int64_t generation, const std::string& pending) {
-    MutexLock lock(mutex_);
-    configuration_.set_generation(generation);
-    configuration_.mutable_pending()->set_node_profile(pending);
-  }
-  std::vector<std::string> promoted() const {
-    MutexLock lock(mutex_);
-    return promoted_;
-  }
-  std::vector<std::string> rolled_back() const {
-    MutexLock lock(mutex_);
-    return rolled_back_;
-  }
-
- private:
-  mutable Mutex mutex_;
-  PoolConfiguration configuration_ MUSTER_GUARDED_BY(mutex_);
-  std::vector<std::string> promoted_ MUSTER_GUARDED_BY(mutex_);
-  std::vector<std::string> rolled_back_ MUSTER_GUARDED_BY(mutex_);
-};
-
-// One pool, which both sides have, and whose upstream has something pending.
-class PoolOrdersTest : public ReconcilerTestBase {
- protected:
-  PoolOrdersTest() {
-    Serve({&lifecycle_, &configuration_});
-    kubernetes::EventMirror::Options options{.instance = "adapter"};
-    options.node_of = [](const std::string&) { return kubernetes::EventNode(); };
-    events_ = std::make_unique<kubernetes::EventMirror>(api_.get(), &metrics_, options);
-    Restart();
-    MakePool();
-  }
-  ~PoolOrdersTest() override {
-    Stop();
-    events_->Stop();
-  }
-
-  // The adapter knows no longer what it did.
-  void Restart() {
-    reconciler_ = std::make_unique<kubernetes::PoolReconciler>(
-        kubernetes::PoolReconciler::Parts{.api = api_.get(),
-                                          .writer = writer_.get(),
-                                          .cluster = &cluster_,
-                                          .muster = &muster_->client(),
-                                          .known = &known_,
-                                          .events = events_.get(),
-                                          .metrics = &metrics_,
-                                          .history = &history_,
-                                          .brake = &brake_,
-                                          .identity = identity_.get(),
-                                          .refusals = &refusals_});
-  }
-  absl::Status Reconcile() { return reconciler_->Reconcile(kPool).status; }
-  // One update of the object, as `kubectl apply` sends it.
-  void ChangeSpecAndOrder(const char* annotation, const std::string& value) {
-    See(api_->Patch(kubernetes::PatchType::kMerge, Path(),
-                    {{"metadata", {{"annotations", {{annotation, value}}}}},
-                     {"spec", {{"gpu", {{"version", "580"}}}}}}));
-  }
-  void ChangeSpec(const std::string& version) {
-    See(api_->Patch(kubernetes::PatchType::kMerge, Path(),
-                    {{"spec", {{"gpu", {{"version", version}}}}}}));
-  }
-  void ChangeSpecAndPromote() { ChangeSpecAndOrder(kPromoteAnnotation, "pending"); }
-  // Lifecycle finds the spec of that generation invalid.
-  void Invalidate(int64_t generation) {
-    NodePool& pool = *told_.mutable_node_pool();
-    pool.set_generation(generation);
-    lifecycle::v1::Condition& validated = *pool.mutable_status()->add_conditions();
-    validated.set_type(condition::kValidated);
-    validated.set_status("False");
-    validated.set_reason(reason::kInvalid);
-    validated.set_message("no such GPU");
-    validated.set_observed_generation(generation);
-    known_.Take(told_, absl::Now());
-  }
-  // Muster never took a spec of the object.
-  void ForgetPool() {
-    known_.BeginSnapshot();
-    lifecycle::v1::WatchLifecycleResponse end;
-    end.set_type(type::v1::WATCH_EVENT_TYPE_SNAPSHOT_END);
-    known_.Take(end, absl::Now());
-    Restart();
-  }
-  // The pool of that name is none of the object's: it was not made through Kubernetes.
-  void KnowAnother() {
-    NodePool& pool = *told_.mutable_node_pool();
-    pool.set_uid("another");
-    pool.set_object_generation(0);
-    known_.Take(told_, absl::Now());
-  }
-  void KnowHowManyMayBeGranted() {
-    told_.mutable_node_pool()->mutable_status()->set_grantable_nodes(4);
-    known_.Take(told_, absl::Now());
-  }
-  void KnowThatItGoes() {
-    told_.mutable_node_pool()->mutable_delete_time()->set_seconds(1);
-    known_.Take(told_, absl::Now());
-  }
-  // The annotation; null: it is gone.
-  Json Order(const char* annotation = kPromoteAnnotation) {
-    const auto found = api_->Get(Path());
-    EXPECT_TRUE(found.ok()) << found.status();
-    return kubernetes::MemberOf(*found, "metadata", "annotations", annotation);
-  }
-  // What the events say of orders, once there are so many.
-  std::vector<std::string> Told(size_t count) {
-    events_->Start();
-    std::vector<std::string> notes;
-    const auto are_there = [&] {
-      notes.clear();
-      (void)api_->List(kubernetes::kEventsPath, {}, [&](const Json& event) {
-        if (event["reason"] != "CWNodePoolNodesRequestFailed")
-          notes.push_back(event["note"].get<std::string>());
-      });
-      return notes.size() >= count;
-    };
-    Until(are_there, "the events");
-    return notes;
-  }
-
-  LifecycleOfPools lifecycle_;
-  ConfigurationOfPool configuration_;
-
- private:
-  static std::string Path() { return absl::StrCat(kubernetes::kNodePoolsPath, "/", kPool); }
-  Json See(const absl::StatusOr<Json>& object) {
-    EXPECT_TRUE(object.ok()) << object.status();
-    cluster_.node_pools().Put(*object);
-    return *object;
-  }
-  void MakePool() {
-    const Json made = See(api_->Create(
-        kubernetes::kNodePoolsPath,
-        {{"apiVersion", "compute.coreweave.com/v1alpha1"},
-         {"kind", "NodePool"},
-         {"metadata", {{"name", kPool}, {"finalizers", Json::array({kubernetes::kFinalizer})}}},
-         {"spec", {{"instanceType", "gd-8xa100-i128"}, {"targetNodes", 1}}}}));
-    NodePool& pool = *told_.mutable_node_pool();
-    pool.set_name(muster_->client().PoolName(kPool));
-    pool.set_uid(made["metadata"]["uid"].get<std::string>());
-    pool.set_generation(1);
-    pool.set_object_generation(1);
-    known_.Take(told_, absl::Now());
-    configuration_.Set(1, "np-upstream");
-    EXPECT_TRUE(Reconcile().ok());
-  }
-
-  lifecycle::v1::WatchLifecycleResponse told_;  // of the pool
-  std::unique_ptr<kubernetes::EventMirror> events_;
-  std::unique_ptr<kubernetes::PoolReconciler> reconciler_;
-};
 
 TEST_F(PoolOrdersTest, AnOrderIsCarriedOutOnTheSpecThatItCameWith) {
   ChangeSpecAndPromote();
@@ -371,6 +154,28 @@ TEST_F(PoolOrdersTest, AnOrderWaitsForWhatIsSaidOfItsSpecThoughTheFormerWasInval
   EXPECT_TRUE(absl::IsUnavailable(Reconcile()));
   EXPECT_EQ(Order(), "pending");
   EXPECT_THAT(configuration_.promoted(), IsEmpty());
+}
+
+TEST_F(PoolOrdersTest, PreviousIsWhatConfigurationSaysItIs) {
+  configuration_.HaveRevisions("np-first");
+  ChangeSpecAndOrder(kRollbackAnnotation, "previous");
+  configuration_.Set(2, "");
+  EXPECT_TRUE(Reconcile().ok());
+  EXPECT_EQ(Order(kRollbackAnnotation), "np-first") << "np-withdrawn was active after it";
+  EXPECT_THAT(configuration_.rolled_back(), IsEmpty()) << "it was only asked";
+  EXPECT_TRUE(Reconcile().ok());
+  EXPECT_EQ(Order(kRollbackAnnotation), nullptr);
+  EXPECT_THAT(configuration_.rolled_back(), ElementsAre("np-first"));
+  EXPECT_EQ(configuration_.previous_asked(), 1) << "a profile needs no asking";
+}
+
+TEST_F(PoolOrdersTest, WherePreviousMeansNothingTheOrderItselfIsRefused) {
+  configuration_.HaveRevisions("");
+  ChangeSpecAndOrder(kRollbackAnnotation, "previous");
+  configuration_.Set(2, "");
+  EXPECT_TRUE(Reconcile().ok());
+  EXPECT_EQ(Order(kRollbackAnnotation), nullptr);
+  EXPECT_THAT(configuration_.rolled_back(), ElementsAre("previous")) << "Muster tells why not";
 }
 
 // Nobody tells configuration of a spec that is invalid: it keeps what the pool had.
