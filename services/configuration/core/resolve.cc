@@ -121,9 +121,11 @@ std::set<std::string> WithdrawnOf(const State& state, const PoolConfiguration& p
         {Component::kGpuDriver, &profile->gpu_driver},
         {Component::kKubernetes, &profile->kubernetes}};
     for (const auto& [component, version] : parts) {
+      if (version->empty()) continue;
       const Release* release =
           state.table<Release>().Find(ReleaseName(profile->release_train, component, *version));
-      if (release != nullptr && release->withdraw_time) withdrawn.insert(profile->id);
+      // Only what is withdrawn is forgotten.
+      if (release == nullptr || release->withdraw_time) withdrawn.insert(profile->id);
     }
   }
   return withdrawn;

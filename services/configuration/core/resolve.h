@@ -23,7 +23,8 @@ struct Resolution {
 // name. A problem names what there is instead. Pure; O(log releases).
 Resolution Resolve(const State& state, const Wants& wants);
 
-// The profiles among the pool's revisions of which a part is withdrawn. O(revisions).
+// The profiles among the pool's revisions of which a part is withdrawn, whether the release is still known or was deleted since.
+// O(revisions).
 std::set<std::string> WithdrawnOf(const State& state, const PoolConfiguration& pool);
 
 // What many pools' wants come to: each distinct one is resolved once, with the releases of then.

@@ -79,6 +79,56 @@ TEST(SettleTest, ARollbackAfterAWithdrawalIsNotToWhatWasWithdrawn) {
   }
 }
 
+struct Part {
+  const char* name = "";
+  Spec spec = {};  // of the profile that has it
+  PublishRelease release = {};
+};
+
+const Part kParts[] = {
+    {"image", {.image_name = "mine"}, {Channel::kStable, Component::kNcoreImage, "mine"}},
+    {"kernel", {.image_kernel = "6.5"}, {Channel::kStable, Component::kKernel, "6.5"}},
+    {"driver", {.gpu_version = "565"}, {Channel::kStable, Component::kGpuDriver, "565.1"}},
+    {"Kubernetes", {.kubernetes = "1.32"}, {Channel::kStable, Component::kKubernetes, "1.32.5"}},
+    // The same version is in force in channel stable.
+    {"train",
+     {.release_train = Channel::kLatest},
+     {Channel::kLatest, Component::kGpuDriver, "570.86.15"}}};
+
+// Whichever part of it was withdrawn, also once nobody knows the release any more; until it is published again.
+TEST(SettleTest, PreviousPassesOverWhatHasAPartThatWasWithdrawn) {
+  for (const Part& part : kParts) {
+    SCOPED_TRACE(part.name);
+    World world = Basics();
+    (void)world.Run(PublishRelease{Channel::kLatest, Component::kNcoreImage, "2.10.1"});
+    (void)world.Run(PublishRelease{Channel::kLatest, Component::kKubernetes, "1.33"});
+    (void)world.Run(part.release);
+    Spec spec = part.spec;
+    spec.gpu = true;
+    spec.strategy = Strategy::kAlways;
+    (void)world.Run(Sync("any", {.gpu = true, .strategy = Strategy::kAlways}));
+    const std::string sound = world.Pool("any")->active();
+    (void)world.Run(Sync("any", spec));
+    const std::string with_part = world.Pool("any")->active();
+    (void)world.Run(Sync("any", {.strategy = Strategy::kAlways}));
+    ASSERT_EQ(world.Pool("any")->revisions.size(), 3u);
+    const auto previous = [&] {
+      World then = world;
+      const auto order = then.Run(OrderPool{"any", OrderKind::kRollback, "previous"});
+      EXPECT_TRUE(order.ok() && order->refusal.ok());
+      return then.Pool("any")->active();
+    };
+    EXPECT_EQ(previous(), with_part);
+    const auto& [channel, component, version] = part.release;
+    world.Settled(WithdrawRelease{channel, component, version});
+    EXPECT_EQ(previous(), sound);
+    ASSERT_TRUE(world.Run(DeleteRelease{channel, component, version}).ok());
+    EXPECT_EQ(previous(), sound) << "deleted";
+    world.Settled(part.release);
+    EXPECT_EQ(previous(), with_part);
+  }
+}
+
 TEST(SettleTest, APoolThatIsGoneIsLeftOut) {
   World world = Basics();
   EXPECT_EQ(world.Run(SettlePools{{"poolConfigurations/gone"}}), 0u);
