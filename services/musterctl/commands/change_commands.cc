@@ -152,7 +152,7 @@ Command RolloutCommand() {
               "status: until the reconfiguration that was last asked for is over; exit code 1 when "
               "it halted or was\n"
               "cancelled, Nodes are left, or the configuration is disabled.\n"
-              "history: the configurations that it had. undo: back to the one before (rollback).\n"
+              "history: the configurations that it had. undo: back to an earlier one (rollback).\n"
               "To begin one: reconfigure; to take a pending configuration: promote.\n"
               "--dry-run is of undo, pause and resume.",
           .examples =
@@ -164,7 +164,8 @@ Command RolloutCommand() {
                      .meaning = "Of status: until it is over. Default: so; --watch=false: once."},
                     {.name = "to-revision",
                      .value = "N|PROFILE",
-                     .meaning = "Of undo: to this one of history. Default: the one before."},
+                     .meaning = "Of undo: to this one of history. Default: the newest earlier one "
+                                "that is neither disabled nor withdrawn."},
                     NoHeadersFlag(),
                     DryRunFlag(),
                     RequestIdFlag()}};

@@ -41,9 +41,11 @@ std::vector<Command> ConfigurationCommands() {
            .run = Rollback,
            .usage = "rollback nodepool/NAME... [PROFILE] | rollback POOL_UID [PROFILE]",
            .summary = "Makes a NodePool's former configuration the active one.",
-           .details = "Without PROFILE the one that was active before. Waits while Nodes are in\n"
-                      "delivery. The one rolled back from is not staged again by itself. After\n"
-                      "`nodepool NAME` a second word is PROFILE.",
+           .details = "Without PROFILE the newest that was active before and is neither disabled "
+                      "nor has a part\n"
+                      "that was withdrawn. Waits while Nodes are in delivery. The one rolled back "
+                      "from is not\n"
+                      "staged again by itself. After `nodepool NAME` a second word is PROFILE.",
            .examples = "rollback nodepool/train\n"
                        "rollback nodepool/train np-0123456789ab --dry-run",
            .flags = {DryRunFlag(), RequestIdFlag()}},

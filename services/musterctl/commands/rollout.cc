@@ -183,7 +183,7 @@ absl::Status RolloutHistory(Session& session, const ResourceId& id) {
   return absl::OkStatus();
 }
 
-// `--to-revision`: a number of history, or a profile; empty: the one before.
+// `--to-revision`: a number of history, or a profile; empty: which one is configuration's to say.
 absl::StatusOr<std::string> ProfileOf(const NodePool& pool, const std::string& revision) {
   int number = 0;
   if (!absl::SimpleAtoi(revision, &number))
