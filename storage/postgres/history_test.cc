@@ -156,6 +156,28 @@ TEST(LaneClockTest, GoesOnWhereTheDatabaseStepsBackAndNothingWasCommitted) {
   EXPECT_EQ(clock.Take(head), head.commit_time);
 }
 
+// Few, but more than a head takes on its way: it neither waits for the database nor goes back, whether or not the last commit is recent.
+TEST(LaneClockTest, GoesOnWhereTheDatabaseStepsBackByAFewSeconds) {
+  for (const bool committed : {false, true}) {
+    SCOPED_TRACE(committed);
+    FakeSteadyClock steady;
+    LaneClock clock(nullptr, &steady);
+    Head head = LongAgo();
+    if (committed) head.commit_time = head.now;
+    const absl::Time said = clock.Take(head);
+    head.now -= absl::Seconds(3);
+    for (int passed = 1; passed <= 10; ++passed) {
+      steady.Advance(absl::Seconds(1));
+      head.now += absl::Seconds(1);
+      EXPECT_EQ(clock.Take(head), said + absl::Seconds(passed));
+      EXPECT_EQ(clock.Now(), said + absl::Seconds(passed));
+    }
+    // And follows it again once that is set right.
+    head.now += absl::Seconds(3) + absl::Milliseconds(5);
+    EXPECT_EQ(clock.Take(head), head.now);
+  }
+}
+
 // Else each head that was long on its way would leave it ahead of the database for good.
 TEST(LaneClockTest, WaitsForADatabaseThatIsALittleBehind) {
   FakeSteadyClock steady;
