@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -209,16 +210,20 @@ class StagedState {
 
   const State& state() const { return state_; }
 
-  // Creates or replaces a row. False: it is so already, and nothing was changed.
+  // Creates or replaces a row. False: it is so already, and nothing was changed. What is put again since the last mark is one change, in
+  // the place of the first.
   template <class Row>
   bool Put(Row row) {
     std::string key = row.Key();
-    const Row* before = state_.template table<Row>().Find(key);
+    const Versioned<Row>* before = state_.template table<Row>().FindVersioned(key);
     if constexpr (requires { row.later; }) {
-      if (before != nullptr && row.later.empty()) row.later = before->later;
+      if (before != nullptr && row.later.empty()) row.later = before->row->later;
     }
-    if (before != nullptr && *before == row) return false;
-    Add(Change{std::move(key), std::make_shared<const Row>(std::move(row))});
+    if (before != nullptr && *before->row == row) return false;
+    const int64_t had = before == nullptr ? 0 : before->revision;
+    Change change{std::move(key), std::make_shared<const Row>(std::move(row))};
+    had > base_ + static_cast<int64_t>(mark_) ? PutAgain(std::move(change), had)
+                                              : Add(std::move(change));
     return true;
   }
 
@@ -238,8 +243,9 @@ class StagedState {
   int64_t revision() const { return base_ + static_cast<int64_t>(changes_.size()); }
 
   // A point to go back to: `RollBack(mark)` takes back all that was changed after it.
-  size_t Mark() const { return changes_.size(); }
+  size_t Mark() { return mark_ = changes_.size(); }
   void RollBack(size_t mark = 0) {
+    mark_ = std::min(mark_, mark);
     while (changes_.size() > mark) {
       state_.Apply(undo_.back().change, undo_.back().revision);
       undo_.pop_back();
@@ -252,9 +258,15 @@ class StagedState {
     undo_.push_back(state_.Apply(change, revision() + 1));
     changes_.push_back({std::move(change), revision() + 1});
   }
+  // `revision`: that of the row's change since the mark.
+  void PutAgain(Change change, int64_t revision) {
+    state_.Apply(change, revision);
+    changes_[static_cast<size_t>(revision - base_ - 1)].change = std::move(change);
+  }
 
   State& state_;
   const int64_t base_;
+  size_t mark_ = 0;  // the last
   std::vector<Revised<Change>> changes_;
   std::vector<Revised<Change>> undo_;
 };

@@ -96,6 +96,31 @@ TEST(StagedStateTest, RollBackToAMarkKeepsWhatWasBefore) {
   EXPECT_EQ(market.weight(), 0);
 }
 
+TEST(StagedStateTest, WhatIsPutAgainSinceAMarkIsOneChange) {
+  Market market;
+  StagedState<Market> staged(market, 41);
+  staged.Put(Fruit{"fig", 3});
+  staged.Put(Basket{"big"});
+  staged.Put(Fruit{"fig", 4});
+  EXPECT_EQ(staged.revision(), 43);
+  EXPECT_EQ(std::get<std::shared_ptr<const Fruit>>(staged.changes()[0].change.row)->weight, 4);
+  EXPECT_EQ(market.table<Fruit>().FindVersioned("fig")->revision, 42);
+  EXPECT_EQ(staged.before(0).revision, 0) << "it was not there";
+
+  const size_t mark = staged.Mark();
+  staged.Put(Fruit{"fig", 5});
+  staged.Put(Fruit{"fig", 6});
+  EXPECT_EQ(staged.revision(), 44) << "what was before the mark may be wanted again";
+  staged.RollBack(mark);
+  EXPECT_EQ(market.weight(), 4);
+  staged.Put(Fruit{"fig", 7});
+  staged.Delete<Fruit>("fig");
+  staged.Put(Fruit{"fig", 8});
+  EXPECT_EQ(staged.revision(), 46) << "it went in between";
+  staged.RollBack();
+  EXPECT_EQ(market.size(), 0u);
+}
+
 TEST(StagedStateTest, RowsAreSharedByCopiesButStatesAreNot) {
   Market market;
   StagedState<Market>(market, 0).Put(Fruit{"fig", 3});
@@ -119,9 +144,10 @@ TEST(StagedStateTest, RollBackAndReplayHoldForAnySequence) {
     }
     const Market start = market;
     StagedState<Market> staged(market, 100);
-    for (unsigned i = 0; i < 12; ++i) {
+    std::vector<std::pair<size_t, Market>> marks;
+    for (unsigned i = 0; i < 20; ++i) {
       const std::string key(1, static_cast<char>('a' + random() % 5));
-      switch (random() % 3) {
+      switch (random() % 5) {
         case 0:
           staged.Put(Fruit{key, static_cast<int>(random() % 4)});
           break;
@@ -130,6 +156,15 @@ TEST(StagedStateTest, RollBackAndReplayHoldForAnySequence) {
           break;
         case 2:
           staged.Put(Basket{key});
+          break;
+        case 3:
+          marks.emplace_back(staged.Mark(), market);
+          break;
+        case 4:
+          if (marks.empty()) break;
+          marks.resize(random() % marks.size() + 1);
+          staged.RollBack(marks.back().first);
+          ASSERT_EQ(Contents(market), Contents(marks.back().second));
           break;
       }
     }

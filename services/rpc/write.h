@@ -120,7 +120,7 @@ absl::Status TellKept(const KeptRequest& kept, google::protobuf::Message& respon
 
 template <class StagedState>
 int64_t Since(size_t mark, const StagedState& staged) {
-  return static_cast<int64_t>(staged.Mark() - mark);
+  return static_cast<int64_t>(staged.changes().size() - mark);
 }
 // What was committed, to whoever counts.
 inline void Count(const std::shared_ptr<ChangePace>& pace, const absl::Status& status,
