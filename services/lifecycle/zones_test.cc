@@ -1,4 +1,5 @@
 // Callers who see one zone alone, while a cluster goes and comes again in another.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -6,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "services/lifecycle/api/cluster_zones.h"
@@ -20,6 +22,9 @@ namespace {
 
 using ::muster::testing::HasReason;
 using ::muster::testing::IsOk;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::UnorderedElementsAreArray;
 
 constexpr char kEast[] = "US-EAST-04A";
 constexpr char kWest[] = "US-WEST-01A";
@@ -86,6 +91,20 @@ class ZonesTest : public LifecycleServiceTest {
     EXPECT_THAT(put, IsOk());
     return put.ok() ? put->revision() : 0;
   }
+  // Leaves the events of a pool that is gone, and whose cluster goes then, too.
+  void HaveAPoolThatGoes() {
+    Reconcile();
+    ASSERT_THAT(Apply(0), IsOk());
+    v1::DeleteNodePoolRequest request;
+    request.set_name(kPool);
+    ASSERT_THAT(Call(*replica_->stub, &Stub::DeleteNodePool, request), IsOk());
+    v1::GetNodePoolRequest get;
+    get.set_name(kPool);
+    testing::Until(
+        [&] { return absl::IsNotFound(Call(*replica_->stub, &Stub::GetNodePool, get).status()); },
+        "the pool to go");
+    Delete(kCluster);
+  }
   int64_t Delete(const std::string& name) {
     v1::DeleteClusterRequest request;
     request.set_name(name);
@@ -93,6 +112,29 @@ class ZonesTest : public LifecycleServiceTest {
     return replica_->service->lane().revision();
   }
 };
+
+// Names of events, by a list; `order_by`: with one it is made another way.
+std::vector<std::string> ListedEvents(Stub& stub, const std::string& order_by = "") {
+  v1::ListEventsRequest request;
+  request.set_parent(kCluster);
+  request.set_order_by(order_by);
+  request.set_page_size(1'000);
+  const auto page = Call(stub, &Stub::ListEvents, request);
+  EXPECT_THAT(page, IsOk());
+  std::vector<std::string> names;
+  if (!page.ok()) return names;
+  for (const v1::Event& event : page->events()) names.push_back(event.name());
+  return names;
+}
+std::vector<std::string> WatchedEvents(Stub& stub) {
+  grpc::ClientContext context;
+  v1::WatchLifecycleRequest request;
+  request.add_kinds(v1::WatchLifecycleRequest::KIND_EVENT);
+  const auto stream = stub.WatchLifecycle(&context, request);
+  std::vector<std::string> keys = testing::SnapshotKeys(*stream);
+  context.TryCancel();
+  return keys;
+}
 
 Revised<State::Change> CameTo(int64_t revision, const std::string& cluster, const char* zone) {
   return {{cluster, std::make_shared<const Cluster>(Cluster{.name = cluster, .zone = zone})},
@@ -115,6 +157,8 @@ TEST(ClusterZonesTest, NamesAreNotKeptWithoutEnd) {
   EXPECT_EQ(zones.ZoneOf(name(4), 41), kEast);
   EXPECT_EQ(zones.ZoneOf(name(0), 2), kEast);
   EXPECT_EQ(zones.ZoneOf(name(0), 51), kWest);
+  EXPECT_EQ(zones.LearntZoneOf(name(0), 51), kWest);
+  EXPECT_EQ(zones.LearntZoneOf(name(0), 52), std::nullopt) << "the state may know of more";
 }
 
 TEST_F(ZonesTest, WhoResumesIsToldOfWhatWasInItsZoneThen) {
@@ -158,6 +202,25 @@ TEST_F(ZonesTest, WhoWatchesAReplicaThatCatchesUpIsToldOfWhatWasInItsZoneThen) {
   EXPECT_EQ(in_east.Next(), Is(changed));
   EXPECT_EQ(in_east.Next(), Gone(gone));
   EXPECT_EQ(in_west.Next(), Is(elsewhere));
+}
+
+// Events outlive their cluster: who sees the zone that it was in is told of them, and who sees that of the next of its name is not.
+TEST_F(ZonesTest, AListTellsOfTheEventsThatAWatchTellsOf) {
+  HaveAPoolThatGoes();
+  ZoneViewer east(*replica_->service, kEast);
+  ZoneViewer west(*replica_->service, kWest);
+  const std::vector<std::string> all = WatchedEvents(*replica_->stub);
+  ASSERT_THAT(all, Not(IsEmpty()));
+  for (const bool comes_again : {false, true}) {
+    SCOPED_TRACE(comes_again);
+    if (comes_again) Put(kCluster, kWest);
+    EXPECT_THAT(WatchedEvents(east.stub()), UnorderedElementsAreArray(all));
+    EXPECT_THAT(WatchedEvents(west.stub()), IsEmpty());
+    for (const char* order : {"", "last_time"}) {
+      EXPECT_THAT(ListedEvents(east.stub(), order), UnorderedElementsAreArray(all));
+      EXPECT_THAT(ListedEvents(west.stub(), order), IsEmpty());
+    }
+  }
 }
 
 // What a name's clusters were is not kept without end.

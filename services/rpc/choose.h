@@ -134,7 +134,7 @@ class ChosenPage {
   template <class State, class Entry>
   void Look(const State& state, absl::string_view cursor, const Entry& entry, Response& response) {
     const auto& [name, versioned] = entry;
-    if (!Sees(scope_, state, name)) return;
+    if (!Sees(scope_, state, wanted_, entry)) return;
     if (wanted_.keep && !wanted_.keep(name, *versioned.row)) return;
     Resource resource = render_(state, versioned);
     if (choice_.filter && !choice_.filter->Keeps(resource)) return;

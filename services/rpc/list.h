@@ -97,6 +97,9 @@ template <class Row>
 struct Selection {
   std::string prefix = {};                                           // of their keys
   std::function<bool(absl::string_view key, const Row&)> keep = {};  // empty: all
+  // In which zone a row was when it was changed, as a watch of them is narrowed (watch_wire.h); nullopt: not told yet, so where its name
+  // is now. Empty: rows do not outlive what they are in.
+  std::function<std::optional<std::string>(absl::string_view key, int64_t revision)> zone_of = {};
 };
 
 // Which rows: all of the kind.
@@ -108,12 +111,17 @@ struct SelectAll {
   }
 };
 
-// Whether the caller, who sees `scope` (null: all), sees the row with that key. `PlaceOf(state, key)` of the state's domain says where
-// it is.
-template <class State>
+// Whether the caller, who sees `scope` (null: all), sees that entry of the table of Rows. `PlaceOf(state, key)` of the state's domain
+// says where it is, unless `wanted` does.
+template <class Row, class State, class Entry>
 bool Sees(const std::shared_ptr<const access::Scope>& scope, const State& state,
-          absl::string_view key) {
+          const Selection<Row>& wanted, const Entry& entry) {
   if (scope == nullptr) return true;
+  const absl::string_view key = entry.first;
+  if (wanted.zone_of) {
+    if (const auto zone = wanted.zone_of(key, entry.second.revision))
+      return scope->Covers(key, *zone);
+  }
   if constexpr (requires { PlaceOf(state, key); }) {
     return scope->Covers(PlaceOf(state, key));
   } else {
@@ -157,7 +165,7 @@ grpc::ServerUnaryReactor* ListRows(grpc::CallbackServerContext* context, Lane& l
                                              page.after, std::move(visit));
                          },
                          [&](const auto& row) {
-                           return Sees(scope, state, row.first) &&
+                           return Sees(scope, state, wanted, row) &&
                                   (!wanted.keep || wanted.keep(row.first, *row.second.row));
                          },
                          [&](const auto& row) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -38,6 +39,7 @@ class ClusterZones {
   // In the order of their revisions.
   void Learn(absl::Span<const Revised<State::Change>> changes) {
     MutexLock lock(mutex_);
+    if (!changes.empty()) learnt_until_ = changes.back().revision;
     for (const Revised<State::Change>& change : changes) {
       const auto* cluster = std::get_if<std::shared_ptr<const Cluster>>(&change.change.row);
       if (cluster == nullptr) continue;
@@ -58,12 +60,12 @@ class ClusterZones {
   // Of the cluster that the name was in when it was changed at `revision`; empty: not known.
   std::string ZoneOf(absl::string_view name, int64_t revision) const {
     MutexLock lock(mutex_);
-    const auto found = zones_.find(ClusterNameOf(name));
-    if (found == zones_.end()) return "";
-    const std::vector<Stay>& stays = found->second.stays;
-    auto stay = stays.rbegin();
-    while (stay->from > revision && stay + 1 != stays.rend()) ++stay;
-    return stay->zone;
+    return Find(name, revision);
+  }
+  // Likewise, for who reads the state: that may show changes before they are learnt, of which it is nullopt.
+  std::optional<std::string> LearntZoneOf(absl::string_view name, int64_t revision) const {
+    MutexLock lock(mutex_);
+    return revision > learnt_until_ ? std::nullopt : std::optional(Find(name, revision));
   }
 
   // Clusters that are remembered, by their names.
@@ -88,9 +90,19 @@ class ClusterZones {
     int64_t gone_at = 0;  // the revision of its deletion; 0: it is there
   };
 
+  std::string Find(absl::string_view name, int64_t revision) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    const auto found = zones_.find(ClusterNameOf(name));
+    if (found == zones_.end()) return "";
+    const std::vector<Stay>& stays = found->second.stays;
+    auto stay = stays.rbegin();
+    while (stay->from > revision && stay + 1 != stays.rend()) ++stay;
+    return stay->zone;
+  }
   void LearnAll(const Lane& lane) {
     lane.Peek([this](const State& state, int64_t at) {
       MutexLock lock(mutex_);
+      learnt_until_ = at;
       // What was learnt before may be of another history.
       zones_.clear();
       gone_.clear();
@@ -125,6 +137,7 @@ class ClusterZones {
   std::map<std::string, Stays, std::less<>> zones_ MUSTER_GUARDED_BY(mutex_);
   std::map<int64_t, std::string> gone_ MUSTER_GUARDED_BY(mutex_);  // their names, by `gone_at`
   int64_t known_since_ MUSTER_GUARDED_BY(mutex_) = 0;
+  int64_t learnt_until_ MUSTER_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace muster::lifecycle

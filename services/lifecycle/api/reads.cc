@@ -209,11 +209,16 @@ Handlers::Unary Handlers::ListNodes(Context context, const v1::ListNodesRequest*
 
 Handlers::Unary Handlers::ListEvents(Context context, const v1::ListEventsRequest* request,
                                      v1::ListEventsResponse* response) {
-  const auto below = [](const v1::ListEventsRequest& asked, Faults& faults) {
+  const auto below = [zones = zones_](const v1::ListEventsRequest& asked, Faults& faults) {
     NewestEvents::CheckToken(asked, faults);
     faults.Require(asked.pool_uid().empty() || IsPoolUid(asked.pool_uid()), "pool_uid",
                    "must be the uid of a NodePool, or empty.");
-    return Below<Event>("organizations/*/clusters/*", kAll)(asked, faults);
+    auto selection = Below<Event>("organizations/*/clusters/*", kAll)(asked, faults);
+    // Events outlive their cluster, and there may be another of its name in another zone by now.
+    selection.zone_of = [zones](absl::string_view key, int64_t revision) {
+      return zones->LearntZoneOf(key, revision);
+    };
+    return selection;
   };
   return rpc::ChooseRows<Event>(
       context, slow_, lane_, *request, response, below,
