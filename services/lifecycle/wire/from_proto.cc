@@ -72,6 +72,11 @@ int64_t WaitingOrderOf(const v1::NodePoolAccount& in) {
                                           : in.waiting_configuration_order();
 }
 
+// Written before there was this field: what waited may have been a rollback.
+bool RollbackWaitsOf(const v1::NodePoolAccount& in) {
+  return in.has_rollback_waits() ? in.rollback_waits() : WaitingOrderOf(in) != 0;
+}
+
 PoolAccount AccountOf(const v1::NodePoolAccount& in) {
   const v1::BootFailures& failures = in.boot_failures();
   return {in.generation(),
@@ -89,7 +94,7 @@ PoolAccount AccountOf(const v1::NodePoolAccount& in) {
            in.given_up().boot_counted()},
           in.scaled_to(),
           in.claim_unknown(),
-          in.rollback_waits()};
+          RollbackWaitsOf(in)};
 }
 
 // nullopt: unspecified, or a value of a newer schema.

@@ -88,6 +88,22 @@ TEST(Wire, PoolsThereAndBack) {
   EXPECT_EQ(FromProto(ToProto(bare)).value(), bare);
 }
 
+// A rollback may wait by a row of the release before, which does not say which order does.
+TEST(Wire, AnOrderThatWaitedMayBeARollbackUnlessTheRowSaysItIsNot) {
+  Pool promoted = FullPool();
+  promoted.account.waiting_configuration_order = 6;
+  promoted.account.rollback_waits = false;
+  EXPECT_EQ(FromProto(ToProto(promoted)).value(), promoted);
+
+  v1::NodePool before = ToProto(promoted);
+  before.mutable_account()->clear_rollback_waits();
+  EXPECT_TRUE(FromProto(before)->account.rollback_waits);
+  before.mutable_account()->clear_waiting_configuration_order();
+  EXPECT_FALSE(FromProto(before)->account.rollback_waits);
+  before.mutable_account()->set_configuration_order_waiting(true);
+  EXPECT_TRUE(FromProto(before)->account.rollback_waits);
+}
+
 TEST(Wire, NodesInEveryStateThereAndBack) {
   for (int i = 0; i < kNodeStates; ++i) {
     Node node{.name = "n",
