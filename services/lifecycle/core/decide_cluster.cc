@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -38,6 +39,12 @@ std::vector<absl::string_view> SomePools(const State& state, const std::string& 
        it != pools.end() && absl::StartsWith(it->first, prefix) && some.size() < kSome; ++it)
     some.push_back(LastIdOf(it->first));
   return some;
+}
+
+// From the order that was seen: it goes on to its end. How far off that is, the adapter says by a clock of its own.
+bool TakesOff(const Cluster::Allowance& standing, const AllowRemovals& command, absl::Time now) {
+  return !command.etag.empty() && now < standing.expire_time &&
+         command.node_pools <= standing.node_pools && command.nodes <= standing.nodes;
 }
 
 }  // namespace
@@ -92,10 +99,13 @@ StatusOrOutcome Decide(StagedState<State>& staged, const BindCluster& command, a
 
 StatusOrOutcome Decide(StagedState<State>& staged, const AllowRemovals& command, absl::Time now) {
   ASSIGN_OR_RETURN(Cluster cluster, FindCluster(staged.state(), command.name, command.etag));
+  absl::Time until = now + command.ttl;
+  if (TakesOff(cluster.allowance, command, now))
+    until = std::min(until, cluster.allowance.expire_time);
   cluster.allowance = {.node_pools = command.node_pools,
                        .nodes = command.nodes,
                        .create_time = now,
-                       .expire_time = now + command.ttl};
+                       .expire_time = until};
   return PutCluster(staged, std::move(cluster));
 }
 

@@ -84,6 +84,30 @@ TEST_F(DecideClusterTest, AnOrderToGoOnEndsByItself) {
             "NOT_FOUND");
 }
 
+// How long it lasts yet is what another clock says.
+TEST_F(DecideClusterTest, WhatIsTakenOffFromAnOrderDoesNotMoveItsEndLater) {
+  sim_.Must(AllowRemovals{.name = kEmpty, .node_pools = 2, .nodes = 7, .ttl = absl::Minutes(5)});
+  const absl::Time end = Get(kEmpty).allowance.expire_time;
+  const auto after = [&](int64_t node_pools, int64_t nodes, absl::Duration ttl, bool seen = true) {
+    const int64_t revision = sim_.state().table<Cluster>().FindVersioned(kEmpty)->revision;
+    sim_.Must(AllowRemovals{.name = kEmpty,
+                            .node_pools = node_pools,
+                            .nodes = nodes,
+                            .ttl = ttl,
+                            .etag = seen ? absl::StrCat(revision) : ""});
+    return Get(kEmpty).allowance.expire_time;
+  };
+  EXPECT_EQ(after(2, 6, absl::Minutes(6)), end);
+  EXPECT_EQ(Get(kEmpty).allowance.nodes, 6);
+  EXPECT_EQ(after(1, 6, absl::Minutes(6)), end);
+  EXPECT_EQ(after(1, 5, absl::Minutes(4)), end - absl::Minutes(1)) << "sooner it may end";
+  EXPECT_EQ(after(1, 6, absl::Minutes(6)), end + absl::Minutes(1)) << "more: another order";
+  EXPECT_EQ(after(2, 6, absl::Minutes(7)), end + absl::Minutes(2)) << "more: another order";
+  EXPECT_EQ(after(2, 6, absl::Minutes(8), false), end + absl::Minutes(3)) << "of one who saw none";
+  sim_.Advance(absl::Minutes(8));
+  EXPECT_EQ(after(2, 6, absl::Minutes(5)), end + absl::Minutes(8)) << "that one had ended";
+}
+
 TEST_F(DecideClusterTest, TheRevisionThatWasSeenCounts) {
   EXPECT_EQ(ReasonOf(sim_.Run(BindCluster{.name = kEmpty, .kubernetes_uid = "k1", .etag = "9999"})),
             "ETAG_MISMATCH");
