@@ -19,7 +19,8 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Pair;
 
-// What an organization sees: no machines. Answers lists with what is there, as a server without filters; the past in pages of one.
+// What an organization sees: no machines. Answers lists with what is there, as a server without filters; the past in pages of one,
+// changes in pages of two.
 class NarrowServer final : public lifecycle::v1::LifecycleService::Service,
                            public quota::v1::QuotaService::Service,
                            public history::v1::HistoryService::Service {
@@ -71,6 +72,16 @@ class NarrowServer final : public lifecycle::v1::LifecycleService::Service,
     if (at + 1 < nodes.size()) response->set_next_page_token(absl::StrCat(at + 1));
     return grpc::Status::OK;
   }
+  grpc::Status ListChanges(grpc::ServerContext*, const history::v1::ListChangesRequest* request,
+                           history::v1::ListChangesResponse* response) override {
+    ++pages_of_changes;
+    const std::string& token = request->page_token();
+    size_t at = token.empty() ? 0 : std::stoul(token);
+    for (const size_t end = at + 2; at < changed.size() && at < end; ++at)
+      response->add_changes()->mutable_change_time()->set_seconds(changed[at]);
+    if (at < changed.size()) response->set_next_page_token(absl::StrCat(at));
+    return grpc::Status::OK;
+  }
   grpc::Status WatchLifecycle(grpc::ServerContext*,
                               const lifecycle::v1::WatchLifecycleRequest* request,
                               grpc::ServerWriter<lifecycle::v1::WatchLifecycleResponse>*) override {
@@ -87,6 +98,8 @@ class NarrowServer final : public lifecycle::v1::LifecycleService::Service,
   std::vector<std::pair<std::string, std::string>> lists;  // parents and filters, or collections
   std::vector<std::string> got;                            // NodePools
   std::vector<std::string> prefixes;                       // of watches
+  std::vector<int64_t> changed;                            // when, in seconds
+  int pages_of_changes = 0;
 
  private:
   int port_ = 0;
@@ -177,6 +190,33 @@ TEST(NarrowApiTest, ThePastIsListedToItsLastPage) {
   for (const Item& node : *nodes) names.push_back(NameOf(node));
   EXPECT_EQ(names, server.nodes);
   EXPECT_EQ(server.lists.size(), 3U);
+}
+
+TEST(NarrowApiTest, ChangesAreListedBackToAMoment) {
+  NarrowServer server;
+  server.changed = {50, 40, 30, 20, 10};
+  const auto list = [&](int limit, absl::Time since) {
+    server.pages_of_changes = 0;
+    const auto told = server.Connect()->ListChanges({Kind::kCluster, "example"}, limit, since);
+    EXPECT_TRUE(told.ok()) << told.status();
+    return told.ok() ? told->answer : history::v1::ListChangesResponse();
+  };
+  const auto at = [](int64_t seconds) { return absl::FromUnixSeconds(seconds); };
+  const auto since_30 = list(20, at(30));
+  EXPECT_EQ(since_30.changes_size(), 3);
+  EXPECT_TRUE(since_30.complete()) << "what was before was not asked for";
+  EXPECT_EQ(server.pages_of_changes, 2) << "it asks for no older page";
+  EXPECT_EQ(list(20, at(30) + absl::Nanoseconds(1)).changes_size(), 2);
+  const auto none = list(20, at(51));
+  EXPECT_EQ(none.changes_size(), 0);
+  EXPECT_TRUE(none.complete());
+  EXPECT_EQ(list(2, at(30)).changes_size(), 2);
+  const auto all = list(20, absl::InfinitePast());
+  EXPECT_EQ(all.changes_size(), 5);
+  EXPECT_FALSE(all.complete()) << "as the server says";
+  const auto three = list(3, absl::InfinitePast());
+  EXPECT_EQ(three.changes_size(), 3);
+  EXPECT_NE(three.next_page_token(), "");
 }
 
 TEST(NarrowApiTest, WatchesAskForNoMoreThanTheirRange) {

@@ -174,10 +174,19 @@ class Completer {
       if (const auto known = ParseKind(kind)) return WithKind(kind, *known, last);
     }
     if (arguments.empty()) return KindsOf(command.name, last);
-    if (command.name == "set-state" && absl::StrContains(arguments[0], "/"))
-      return {"free", "in-repair", "retired"};
     const auto kind = ParseKind(arguments[0]);
-    return kind ? NamesOf(*kind, last) : Words();
+    Words words = kind ? NamesOf(*kind, last) : Words();
+    if (command.name == "set-state" && (!kind || arguments.size() > 1)) AddStates(arguments, words);
+    return words;
+  }
+
+  // What may be said of the machines that were named, unless it was said.
+  static void AddStates(const Words& arguments, Words& words) {
+    static const Words kStates = {"free", "in-repair", "retired"};
+    if (std::find(kStates.begin(), kStates.end(), arguments.back()) != kStates.end())
+      words.clear();
+    else
+      words.insert(words.end(), kStates.begin(), kStates.end());
   }
 
   static Words VerbsOf(const std::string& command) {

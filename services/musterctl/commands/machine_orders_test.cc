@@ -65,6 +65,22 @@ TEST_F(MachineOrdersTest, CompletionOffersMachinesAndThenStates) {
   EXPECT_EQ(out(), "machine/g1\n");
   EXPECT_EQ(RunLine({"__complete", "--", "set-state", "machine/g1", ""}), kDone);
   EXPECT_EQ(out(), "free\nin-repair\nretired\n");
+  EXPECT_EQ(RunLine({"__complete", "--", "set-state", "machine/g1", "machine/g2", "in"}), kDone);
+  EXPECT_EQ(out(), "in-repair\n");
+  EXPECT_EQ(RunLine({"__complete", "--", "set-state", "machine/g1", "free", ""}), kDone);
+  EXPECT_EQ(out(), "") << "all is said";
+}
+
+TEST_F(MachineOrdersTest, CompletionOffersStatesBehindTheNamesOfAKind) {
+  capacity::v1::Machine machine;
+  machine.set_name("machines/g1");
+  api_.items[Kind::kMachine] = {machine};
+  EXPECT_EQ(RunLine({"__complete", "--", "set-state", "machine", ""}), kDone);
+  EXPECT_EQ(out(), "g1\n") << "of none nothing is said";
+  EXPECT_EQ(RunLine({"__complete", "--", "set-state", "machine", "g1", ""}), kDone);
+  EXPECT_EQ(out(), "free\ng1\nin-repair\nretired\n");
+  EXPECT_EQ(RunLine({"__complete", "--", "set-state", "machine", "g1", "free", ""}), kDone);
+  EXPECT_EQ(out(), "");
 }
 
 }  // namespace

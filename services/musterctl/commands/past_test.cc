@@ -6,6 +6,7 @@
 namespace muster::musterctl {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -63,6 +64,8 @@ TEST_F(PastTest, HistorySaysWhoDidWhatAndWhy) {
   EXPECT_EQ(out(), "No change of it is known.\n");
   EXPECT_EQ(RunLine({"history", "np", "train", "--since=1h"}), kDone);
   EXPECT_EQ(out(), "No change of it is known since then.\n");
+  EXPECT_EQ(RunLine({"history", "np", "train", "--since", "2025-06-09T16:00:00.5+02:00"}), kDone);
+  EXPECT_THAT(api_.calls, Contains("changes nodepool train 20 2025-06-09T14:00:00.5+00:00"));
 }
 
 TEST_F(PastTest, DiffSaysWhatIsOtherwise) {
@@ -116,6 +119,8 @@ TEST_F(PastTest, RefusesWhatMakesNoSense) {
   expect_wrong({"history", "np", "x", "--limit=many"}, "--limit: must be an integer");
   expect_wrong({"history", "np", "x", "--since=7"}, "--since: of history, a time or how long ago");
   expect_wrong({"history", "np", "x", "--since=soon"}, "--since: must be how long ago, such as 1h");
+  expect_wrong({"history", "np", "x", "--since=-1h"}, "--since: must be how long ago, such as 1h");
+  expect_wrong({"history", "np", "x", "--since=2025-06-09"}, "--since: must be how long ago");
   expect_wrong({"diff", "np", "x"}, "diff: needs --since");
   expect_wrong({"get", "np", "x", "--at=-1h"}, "--at: must be how long ago");
   expect_wrong({"get", "np", "x", "--at=1h", "--watch"}, "--at: not with --watch");
