@@ -233,6 +233,62 @@ TEST_F(ModulesTest, WhyAClaimWaitsIsAskedAgain) {
   EXPECT_EQ(answer["asked"], (json{"/api/claim?uid=u", "/api/claim?uid=u", "/api/claim?uid=v"}));
 }
 
+// It is asked again while the first answer is on its way, and closed and opened anew.
+TEST_F(ModulesTest, WhatWasAnsweredToALaterQuestionStays) {
+  const json answer = Run("queue.js", "QueueView", R"(
+    const questions = [];
+    const fetched = window.fetch;
+    window.fetch = () => new Promise((done) => questions.push(
+        (message) => done({ok: true, text: async () => JSON.stringify({obstacles: [{code: 'CODE_A', message}]})})));
+    const claim = {zone: 'z', type: 't', class: 'default', turn: 1, pool: 'p', outstanding: 1, nodes: 2, since: 0, priority: 0};
+    const documents = {claim: new Map([['u', claim]]), clock: new Map()};
+    const view = new QueueView({moment: null, store: {documents, caughtUp: true, poolOfUid: () => 'p', notice: 1, end: 2}});
+    const whys = () => [...view.element.querySelectorAll('.why')].map((one) => one.textContent);
+    return (async () => {
+      const explained = view.explain('u');
+      const asking = whys();
+      const looked = view.asker.look();
+      questions[1]('second'); await looked;
+      const second = whys();
+      questions[0]('first'); await explained;
+      const kept = whys();
+      view.explain('u');
+      const before = view.explain('u');
+      view.explain('u');
+      const anew = view.explain('u');
+      questions[3]('fourth'); await anew;
+      questions[2]('third'); await before;
+      window.fetch = fetched;
+      return {asking, second, kept, last: whys()};
+    })();)");
+  EXPECT_EQ(answer["asking"], (json{"asking …"}));
+  EXPECT_EQ(answer["second"], (json{"A second"}));
+  EXPECT_EQ(answer["kept"], (json{"A second"}));
+  EXPECT_EQ(answer["last"], (json{"A fourth"}));
+}
+
+// Ready alone may be otherwise: while nobody acts the others say what was so before.
+TEST_F(ModulesTest, APoolIsHealthyWhereReadySaysSo) {
+  const json answer = Run("parts.js", "poolChips", R"(
+    const well = ['Validated', 'Capacity', 'Quota', 'AtTarget'].map((type) => ({type, status: 'True', reason: 'Well'}));
+    const ready = (status, reason) => [...well, {type: 'Ready', status, reason, message: `${reason}.`}];
+    const told = (conditions, more) =>
+        poolChips({conditions, ...more}).map((one) => `${one.className}|${one.lastChild.textContent}|${one.title}`);
+    return {
+      healthy: told(ready('True', 'Ready')),
+      not_ready: told(ready('False', 'NoLeader')),
+      unknown: told(ready('Unknown', 'NoLeader')),
+      untold: told(well),
+      troubled: told([...ready('False', 'NotReady'), {type: 'Quota', status: 'False', reason: 'Over', message: 'Too many.'}]),
+      deleting: told(ready('True', 'Ready'), {deleting: true})};)");
+  EXPECT_EQ(answer["healthy"], (json{"chip well|Healthy|"}));
+  EXPECT_EQ(answer["not_ready"], (json{"chip waits|Ready: NoLeader|NoLeader."}));
+  EXPECT_EQ(answer["unknown"], (json{"chip waits|Ready: NoLeader|NoLeader."}));
+  EXPECT_EQ(answer["untold"], (json{"chip waits|Ready: not told yet|"}));
+  EXPECT_EQ(answer["troubled"], (json{"chip ill|Quota: Over|Too many."}));
+  EXPECT_EQ(answer["deleting"], (json{"chip waits|Deleting|"}));
+}
+
 // A stream that says what the test makes it say, and what the page hears: beats, and whether it is connected.
 constexpr char kToldStream[] = R"(
     const sources = [], told = [], silence = 40;

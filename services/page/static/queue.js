@@ -15,7 +15,8 @@ export class QueueView {
     this.clocks = h('div', {class: 'clocks'});
     this.queues = h('div', {class: 'queues'});
     this.clockSum = h('span', {class: 'muted'});
-    this.open = new Map();  // pool uid: what capacity explained
+    this.open = new Map();  // pool uid: what capacity explained, and to which question
+    this.questions = 0;
     this.asker = new Asker({
       ask: () => this.askAgain(),
       may: () => this.open.size > 0 && this.app.moment === null && this.app.store.caughtUp
@@ -59,7 +60,12 @@ export class QueueView {
     const items = [...groups].sort((a, b) => (a[0] < b[0] ? -1 : 1)).map(([key, claims]) => {
       claims.sort((a, b) => a.claim.turn - b.claim.turn || (a.uid < b.uid ? -1 : 1));
       const shown = claims.slice(0, MOST).map(
-          (one) => ({...one, coming: coming.get(one.uid) ?? 0, explained: this.open.get(one.uid)}));
+          ({uid, claim}) => ({
+            uid,
+            claim,
+            coming: coming.get(uid) ?? 0,
+            explained: this.open.get(uid)?.explained
+          }));
       return {
         key,
         print: JSON.stringify(shown) + claims.length,
@@ -112,21 +118,22 @@ export class QueueView {
 
   async explain(uid) {
     if (this.open.delete(uid)) return this.draw();
-    this.open.set(uid, {loading: true});
+    this.open.set(uid, {question: 0, explained: {loading: true}});
     this.draw();
     await this.ask(uid);
     this.draw();
   }
 
   async ask(uid) {
+    const question = ++this.questions;
     let explained;
     try {
       explained = await ask('/api/claim', {uid});
     } catch (error) {
       explained = {error: error.message};
     }
-    // It may have been closed meanwhile.
-    if (this.open.has(uid)) this.open.set(uid, explained);
+    // It may have been closed meanwhile, or what was asked later answered sooner.
+    if (this.open.get(uid)?.question < question) this.open.set(uid, {question, explained});
   }
 
   // One after the other. Of whom nothing waits any more nothing is to be said.
