@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <functional>
 #include <future>
 #include <optional>
 #include <set>
@@ -52,6 +53,14 @@ class Orphans : public Cloud {
                             double value) {
     for (const char* service : {"quota", "capacity", "configuration"})
       EXPECT_EQ(Metric(collector, name, service), value) << name << " of " << service;
+  }
+  // Once the books of a round are read, before anything is given back.
+  void AtTheSecondLook(std::function<void()> f) {
+    // The first barrier is the books'.
+    LaneTrap& trap = traps_["lifecycle"];
+    trap.Set(storage::LanePoint::kBeforeBarrier, [&trap, f = std::move(f)]() mutable {
+      trap.Set(storage::LanePoint::kBeforeBarrier, std::move(f));
+    });
   }
   void ExpectInAllBooks(const std::vector<std::string>& uids) {
     EXPECT_EQ(Holders(), uids);
@@ -154,24 +163,20 @@ TEST_F(Orphans, TheSecondLookSavesWhatGotItsPoolMeanwhile) {
   AddMachines("m", 5);
   Haunt("late", 3);
   const auto collector = NewCollector({.grace = absl::ZeroDuration(), .mass_percent = 100});
-  LaneTrap& trap = traps_["lifecycle"];
-  // The first barrier is the books', the second the second look's.
-  trap.Set(storage::LanePoint::kBeforeBarrier, [&] {
-    trap.Set(storage::LanePoint::kBeforeBarrier, [&] {
-      lifecycle::ApplyNodePool apply{.name = absl::StrCat(kCluster, "/nodePools/late"),
-                                     .new_uid = "late",
-                                     .type = lifecycle::TypeFacts{kType, 8, false, 0}};
-      apply.spec.instance_type = kType;
-      apply.spec.target_nodes = 3;
-      apply.target_nodes = 3;
-      const auto told = std::make_shared<std::promise<absl::Status>>();
-      lifecycle_->lane().Submit(
-          [apply](StagedState<lifecycle::State>& staged, absl::Time now) {
-            return lifecycle::Decide(staged, apply, now).status();
-          },
-          [told](const absl::Status& status, int64_t) { told->set_value(status); });
-      EXPECT_THAT(Await(told->get_future(), "a pool"), IsOk());
-    });
+  AtTheSecondLook([&] {
+    lifecycle::ApplyNodePool apply{.name = absl::StrCat(kCluster, "/nodePools/late"),
+                                   .new_uid = "late",
+                                   .type = lifecycle::TypeFacts{kType, 8, false, 0}};
+    apply.spec.instance_type = kType;
+    apply.spec.target_nodes = 3;
+    apply.target_nodes = 3;
+    const auto told = std::make_shared<std::promise<absl::Status>>();
+    lifecycle_->lane().Submit(
+        [apply](StagedState<lifecycle::State>& staged, absl::Time now) {
+          return lifecycle::Decide(staged, apply, now).status();
+        },
+        [told](const absl::Status& status, int64_t) { told->set_value(status); });
+    EXPECT_THAT(Await(told->get_future(), "a pool"), IsOk());
   });
   RoundAt(*collector, absl::Minutes(0));
   ExpectMetrics(*collector, "muster_lifecycle_orphans", 1);
@@ -304,6 +309,38 @@ TEST_F(Orphans, ABookThatCannotBeReadIsNoReasonToGiveAnythingBack) {
   collector->SetPeers(Peers());
   RoundAt(*collector, kGrace + absl::Minutes(1));
   ExpectInAllBooks({});
+}
+
+// One of the three is asked for anew after its book was read, and so refuses to be given back: what comes after it stays, too, and
+// nothing is charged for less than is held. The next round gives back what is left, and that alone.
+TEST_F(Orphans, ARefusalKeepsWhatComesAfterItUntilTheNextRound) {
+  AddMachines("m", 5);
+  const std::vector<std::string> order = {"configuration", "capacity", "quota"};
+  for (size_t refusing = 0; refusing < order.size(); ++refusing) {
+    SCOPED_TRACE(order[refusing]);
+    const std::string uid = absl::StrCat("ghost-", order[refusing]);
+    Haunt(uid, 3);
+    const auto collector = NewCollector({.grace = absl::ZeroDuration(), .mass_percent = 100});
+    AtTheSecondLook([&] {
+      EXPECT_THAT(refusing == 0   ? SyncConfiguration(uid, 9)
+                  : refusing == 1 ? SyncClaim(uid, 3, 9)
+                                  : SyncHolding(uid, 3, 9),
+                  IsOk());
+    });
+    begin_ = steady_.Now();
+    RoundAt(*collector, absl::Minutes(0));
+    EXPECT_THAT(Configured(), SizeIs(refusing > 0 ? 0 : 1));
+    EXPECT_THAT(Claimants(), SizeIs(refusing > 1 ? 0 : 1));
+    EXPECT_EQ(MachinesHeld(), refusing > 1 ? "0" : "3");
+    EXPECT_THAT(Holders(), ElementsAre(uid));
+    EXPECT_EQ(collector->stats().violations, 1);
+
+    RoundAt(*collector, absl::Minutes(1));
+    ExpectInAllBooks({});
+    EXPECT_EQ(MachinesHeld(), "0");
+    ExpectMetrics(*collector, "muster_lifecycle_orphans_released_total", 1);
+    EXPECT_EQ(collector->stats().violations, 1);
+  }
 }
 
 // The whole of it: the service's own loop, lease and thread.
