@@ -51,17 +51,22 @@ absl::Status Leader::Write(const Json& lease, bool exists, absl::Duration begin)
   return absl::OkStatus();
 }
 
+Json Leader::NewLease() const {
+  Json metadata = {{"name", options_.lease}, {"namespace", options_.name_space}};
+  if (!annotations_.is_null()) metadata["annotations"] = annotations_;
+  return {{"apiVersion", "coordination.k8s.io/v1"},
+          {"kind", "Lease"},
+          {"metadata", std::move(metadata)}};
+}
+
 absl::Status Leader::Try() {
   const absl::Duration begin = Begin();
   auto found = client_.Get(options_.path());
   if (!found.ok() && !absl::IsNotFound(found.status())) return found.status();
   const bool exists = found.ok();
   if (!exists && options_.may_create) RETURN_IF_ERROR(options_.may_create());
-  Json lease =
-      exists ? *std::move(found)
-             : Json{{"apiVersion", "coordination.k8s.io/v1"},
-                    {"kind", "Lease"},
-                    {"metadata", {{"name", options_.lease}, {"namespace", options_.name_space}}}};
+  Json lease = exists ? *std::move(found) : NewLease();
+  if (exists) annotations_ = MemberOf(lease, "metadata", "annotations");
   Json& spec = lease["spec"];
   if (!spec.is_object()) spec = Json::object();
   const std::string holder = TextOf(MemberOf(spec, "holderIdentity"));

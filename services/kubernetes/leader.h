@@ -17,7 +17,8 @@ namespace muster::kubernetes {
 
 // Leader election by a Lease, as client-go has it. Of all replicas that use one Lease, the one that
 // it names works; it renews, and stops by its own clock before another may take over: what happens
-// while it cannot renew, or is frozen, is found out at the next look at the clock.
+// while it cannot renew, or is frozen, is found out at the next look at the clock. Its annotations outlive a Lease that is deleted: every
+// replica, leading or waiting, makes it anew with those that it saw last.
 class Leader {
  public:
   struct Options {
@@ -63,6 +64,8 @@ class Leader {
 
   // One attempt to take or renew it. OK: it is ours. ABORTED: another's.
   absl::Status Try();
+  // One to be made, with what stood on the one that was there last.
+  Json NewLease() const;
   absl::Duration Begin();
   absl::Status Write(const Json& lease, bool exists, absl::Duration begin);
   void Renew();
@@ -73,7 +76,8 @@ class Leader {
   const Options options_;
   std::function<void()> lost_;
   absl::BitGen random_;
-  Seen seen_;  // of the thread that tries
+  Seen seen_;         // of the thread that tries
+  Json annotations_;  // likewise: of the Lease as it was last seen; null: none
   mutable Mutex mutex_;
   Stopper stopper_;
   // When the last renewal that succeeded was begun, on a clock that runs on while we are frozen.

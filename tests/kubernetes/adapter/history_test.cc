@@ -44,6 +44,10 @@ class HistoryTest : public AdapterTest<HistoryTest> {
       return lease != leases.end() && AnnotationOf(lease->second, kHistory) == incarnation;
     });
   }
+  std::string RenewTime() {
+    const auto lease = stack().client().Get(kAdapterLease);
+    return lease.ok() ? (*lease)["spec"].value("renewTime", "") : "";
+  }
   // Its finalizer is taken off by force while nobody looks.
   void RemoveByForce(const std::string& pool) {
     stack().KillAdapter();
@@ -118,6 +122,16 @@ TEST_F(HistoryTest, WhatThePastGivesToThePoolAnewGoesOn) {
   EXPECT_TRUE(AwaitAccepted(incarnation)) << "all is known again: nobody need be asked";
   EXPECT_TRUE(stack().AwaitHealthy(pool, 1));
   EXPECT_EQ(UidOf(node), uid);
+}
+
+// Another process is to find what was accepted, or it keeps what may go.
+TEST_F(HistoryTest, WhatIsAcceptedOutlivesTheLease) {
+  const std::string incarnation = Restore(Remember());
+  ASSERT_TRUE(AwaitAccepted(incarnation));
+  const std::string renew_time = RenewTime();
+  Until([&] { return RenewTime() != renew_time; }, "another look at the Lease");
+  ASSERT_TRUE(stack().client().Delete(kAdapterLease).ok());
+  EXPECT_TRUE(AwaitAccepted(incarnation));
 }
 
 TEST_F(HistoryTest, ASpecThatThePastHasOtherwiseIsSaidAgain) {

@@ -9,6 +9,7 @@
 
 #include "absl/synchronization/notification.h"
 #include "tests/kubernetes/fake_api_server/fake_api_server.h"
+#include "tests/testing/patience.h"
 
 namespace muster::testing {
 namespace {
@@ -42,6 +43,17 @@ class LeaderTest : public ::testing::Test {
     const auto lease = client_->Get(kLease);
     EXPECT_TRUE(lease.ok()) << lease.status();
     return lease.ok() ? (*lease)["spec"] : Json();
+  }
+  // Null: there is none, or no Lease.
+  Json Annotation() {
+    const auto lease = client_->Get(kLease);
+    return lease.ok() ? kubernetes::MemberOf(*lease, "metadata", "annotations", "example.com/note")
+                      : Json();
+  }
+  void Annotate(const Json& note) {
+    const Json patch = {{"metadata", {{"annotations", {{"example.com/note", note}}}}}};
+    const auto patched = client_->Patch(kubernetes::PatchType::kMerge, kLease, patch);
+    ASSERT_TRUE(patched.ok()) << patched.status();
   }
   // Somebody else takes the Lease, for so many seconds.
   void Seize(const std::string& identity, int seconds) {
@@ -143,6 +155,38 @@ TEST_F(LeaderTest, ALeaseLastsAtLeastAsLongAsItsHolderThinks) {
   Leader leader(client_.get(), options);
   ASSERT_TRUE(leader.Acquire());
   EXPECT_EQ(Spec()["leaseDurationSeconds"], 2) << "whole seconds, rounded up";
+}
+
+// What it was told by others stands on it for longer than the Lease is there.
+TEST_F(LeaderTest, AnnotationsOutliveTheLeaseByWhoeverMakesItAnew) {
+  Leader one(client_.get(), MakeOptions("one"));
+  ASSERT_TRUE(one.Acquire());
+  Annotate("a");
+  const auto renewed = [&] { return Spec()["renewTime"]; };
+  one.Hold([] {});
+  const Json before = renewed();
+  Until([&] { return renewed() != before; }, "a look at the annotation");
+  ASSERT_TRUE(client_->Delete(kLease).ok());
+  Until([&] { return Annotation() == "a"; }, "the leader's Lease");
+
+  const auto client = Connect();
+  Leader two(client.get(), MakeOptions("two"));
+  bool led = false;
+  Annotate("b");
+  std::thread waits([&] { led = two.Acquire(); });
+  one.Stop();
+  waits.join();
+  ASSERT_TRUE(led);
+  ASSERT_TRUE(client_->Delete(kLease).ok());
+  two.Hold([] {});
+  Until([&] { return Annotation() == "b"; }, "the Lease of the one that waited");
+
+  Annotate(nullptr);
+  const Json cleared = renewed();
+  Until([&] { return renewed() != cleared; }, "a look at it");
+  ASSERT_TRUE(client_->Delete(kLease).ok());
+  Until([&] { return client_->Get(kLease).ok(); }, "the Lease");
+  EXPECT_EQ(Annotation(), Json()) << "what was taken off stays off";
 }
 
 TEST_F(LeaderTest, NoticesThatItWasTaken) {
