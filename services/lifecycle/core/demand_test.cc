@@ -48,6 +48,26 @@ TEST(RiseWhileDraining, WhatIsMissingIsAskedForAtOnce) {
   sim.ExpectLeft(4);
 }
 
+// What is missing is so whoever gets the machine of the first drain that ends.
+TEST(RiseWhileDraining, WhatIsMissingStaysQueuedAsDrainsEnd) {
+  Draining sim;
+  sim.OthersTake(96);
+  sim.Resize(4);
+  sim.Live();
+  const auto capacity = [&] { return *FindCondition(sim.pool()->status.conditions, "Capacity"); };
+  const Condition before = capacity();
+  const int64_t told = sim.CountOf("CWInsufficientCapacity");
+  sim.stuck.erase("g101");
+  while (sim.Pass() | sim.Agents()) {
+    sim.OthersTake(96);
+    EXPECT_EQ(sim.pool()->status.queued_nodes, 3);
+    EXPECT_EQ(capacity().reason, "QueuedAwaitingCapacity");
+  }
+  EXPECT_THAT(sim.machines(), SizeIs(3));
+  EXPECT_EQ(capacity().last_transition_time, before.last_transition_time);
+  EXPECT_EQ(sim.CountOf("CWInsufficientCapacity"), told);
+}
+
 // Also where fewer are missing than leave: the claim still holds what leaves.
 TEST(RiseWhileDraining, AFewMoreAreAskedForToo) {
   Draining sim;

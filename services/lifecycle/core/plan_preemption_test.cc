@@ -230,6 +230,31 @@ TEST(ReferenceSpot, AFullyPreemptedPoolRemainsAndRefillsByItself) {
   EXPECT_EQ(ReasonOf(sim.pool()->status.conditions, "AtTarget"), "TargetMet");
 }
 
+// Its machines go one by one: it is short all the while, and that is told once.
+TEST(Preemption, APoolThatIsShortStaysSoWhileMoreOfItIsPreempted) {
+  SpotPool sim(3);
+  sim.busy.clear();
+  sim.Begin();
+  sim.To(absl::Minutes(2));
+  ASSERT_EQ(sim.node("g100"), nullptr);
+  ASSERT_EQ(sim.Reason("Capacity"), "QueuedAwaitingCapacity");
+  ASSERT_EQ(sim.pool()->status.queued_nodes, 1);
+  const absl::Time since =
+      FindCondition(sim.pool()->status.conditions, "Capacity")->last_transition_time;
+  for (const char* machine : {"g101", "g102"}) {
+    sim.start = sim.now();
+    sim.Reclaim(machine, sim.now());
+    sim.Drive();
+    sim.To(absl::Minutes(2));
+    ASSERT_EQ(sim.node(machine), nullptr);
+    const Condition& capacity = *FindCondition(sim.pool()->status.conditions, "Capacity");
+    EXPECT_EQ(capacity.reason, "QueuedAwaitingCapacity");
+    EXPECT_EQ(capacity.last_transition_time, since);
+  }
+  EXPECT_EQ(sim.pool()->status.queued_nodes, 3);
+  EXPECT_EQ(sim.CountOf("CWInsufficientCapacity"), 1);
+}
+
 // A Node is preempted in whatever state it is: one that is not in the cluster goes at once, one
 // that is on its way out is never slower for it.
 TEST(ReferenceSpot, PreemptedInEveryState) {

@@ -152,6 +152,20 @@ Condition CapacityOfInvalid(const Pool& pool, const PlannedState& planned) {
                        " granted: no more are asked for while the NodePool is invalid.")};
 }
 
+// How many Nodes the next request asks for that capacity has not judged: a growth was only just
+// decided, or a request that gives machines back asked for less (demand.cc).
+int64_t CountUnjudged(const Snapshot& snapshot, const PlannedState& planned) {
+  const Pool& pool = *snapshot.pool;
+  if (pool.deleting()) return 0;
+  const PeerReply<ClaimFacts>& claim = snapshot.answers.claim;
+  const auto held = static_cast<int64_t>(claim.value.machines.size());
+  const int64_t judged =
+      claim.here() ? std::max(claim.value.nodes, held) : pool.account.requested_nodes;
+  const int64_t next = std::min(pool.target_nodes() + planned.account.prefill_nodes,
+                                planned.account.requested_nodes);
+  return std::max<int64_t>(0, next - judged);
+}
+
 void RenderCapacity(std::vector<Condition>& out, const Snapshot& snapshot, const Demand& demand,
                     const PlannedState& planned) {
   const PeerReply<ClaimFacts>& claim = snapshot.answers.claim;
@@ -170,10 +184,8 @@ void RenderCapacity(std::vector<Condition>& out, const Snapshot& snapshot, const
     out.push_back(CapacityOfInvalid(*snapshot.pool, planned));
     return;
   }
-  // A growth that was only just decided is judged when capacity was asked for it.
-  const bool grows = planned.account.requested_nodes > snapshot.pool->account.requested_nodes;
   const bool unjudged = planned.catalogue_check.validity != Validity::kValid && !claim.here();
-  if (grows || unjudged) {
+  if (unjudged || CountUnjudged(snapshot, planned) > 0) {
     Keep(out, snapshot, condition::kCapacity);
     return;
   }
@@ -332,7 +344,8 @@ Status RenderStatus(const Snapshot& snapshot, const Demand& demand, const Planne
   status.in_progress = counts.in_progress;
   if (!snapshot.answers.claim.away()) {
     status.queued_nodes =
-        snapshot.answers.claim.here() ? snapshot.answers.claim.value.outstanding : 0;
+        (snapshot.answers.claim.here() ? snapshot.answers.claim.value.outstanding : 0) +
+        CountUnjudged(snapshot, planned);
   }
   if (planned.catalogue_check.validity == Validity::kValid && !pool.deleting()) {
     const PeerReply<HoldingFacts>& holding = snapshot.answers.holding;
