@@ -72,7 +72,7 @@ int64_t WaitingOrderOf(const v1::NodePoolAccount& in) {
                                           : in.waiting_configuration_order();
 }
 
-// Written before there was this field: what waited may have been a rollback.
+// Not set where an order waited: it was written before there was this field, and that order may be a rollback.
 bool RollbackWaitsOf(const v1::NodePoolAccount& in) {
   return in.has_rollback_waits() ? in.rollback_waits() : WaitingOrderOf(in) != 0;
 }

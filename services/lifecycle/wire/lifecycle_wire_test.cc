@@ -102,6 +102,14 @@ TEST(Wire, AnOrderThatWaitedMayBeARollbackUnlessTheRowSaysItIsNot) {
   EXPECT_FALSE(FromProto(before)->account.rollback_waits);
   before.mutable_account()->set_configuration_order_waiting(true);
   EXPECT_TRUE(FromProto(before)->account.rollback_waits);
+
+  Pool none = promoted;
+  none.account.waiting_configuration_order = 0;
+  v1::NodePool told = ToProto(none);
+  EXPECT_EQ(FromProto(told).value(), none);
+  // As the release before does, which hands on what it does not know.
+  told.mutable_account()->set_waiting_configuration_order(7);
+  EXPECT_TRUE(FromProto(told)->account.rollback_waits);
 }
 
 TEST(Wire, NodesInEveryStateThereAndBack) {

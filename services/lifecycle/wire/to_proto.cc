@@ -105,7 +105,9 @@ void FillAccount(const PoolAccount& account, v1::NodePoolAccount* out) {
   }
   out->set_scaled_to(account.scaled_to);
   out->set_claim_unknown(account.claim_unknown);
-  out->set_rollback_waits(account.rollback_waits);
+  // Else the release before, which hands it on as it is, could not come to say that one waits.
+  if (account.rollback_waits || account.waiting_configuration_order != 0)
+    out->set_rollback_waits(account.rollback_waits);
 }
 
 v1::Reconfiguration::State StateOf(Reconfiguration::State state) {
@@ -309,9 +311,8 @@ v1::NodePoolStatus ToProto(const Status& status) {
   for (const NodeConfiguration& revision : status.revisions) {
     SetConfiguration(revision, out.add_node_configuration_revisions());
   }
-  for (const Condition& condition : status.conditions) {
+  for (const Condition& condition : status.conditions)
     SetCondition(condition, out.add_conditions());
-  }
   for (const Condition& condition : status.summary) SetCondition(condition, out.add_conditions());
   if (status.waiting) SetConfiguration(*status.waiting, out.mutable_waiting_node_configuration());
   if (status.grantable) {
@@ -334,9 +335,8 @@ v1::NodePool ToProto(const Pool& pool) {
   *out.mutable_spec() = ToProto(pool.spec);
   *out.mutable_status() = ToProto(pool.status);
   FillAccount(pool.account, out.mutable_account());
-  if (pool.reconfiguration) {
+  if (pool.reconfiguration)
     FillReconfiguration(*pool.reconfiguration, out.mutable_reconfiguration());
-  }
   return out;
 }
 
