@@ -433,8 +433,15 @@ TEST_F(CallersTest, ANodeThatIsOnlyTriedHasTheEtagOfWhatIsThere) {
   v1::CordonNodeRequest cordon;
   cordon.set_name(nodes->nodes(0).name());
   cordon.set_validate_only(true);
-  const auto tried = Call(*replica_->stub, &Stub::CordonNode, cordon);
+  // With the other services, and by a replica that has none.
+  auto tried = Call(*replica_->stub, &Stub::CordonNode, cordon);
   ASSERT_THAT(tried, IsOk());
+  EXPECT_TRUE(tried->has_preview());
+  EXPECT_EQ(tried->etag(), nodes->nodes(0).etag());
+  tried = Call(*NewReplica()->stub, &Stub::CordonNode, cordon);
+  ASSERT_THAT(tried, IsOk());
+  EXPECT_FALSE(tried->has_preview());
+  EXPECT_TRUE(tried->orders().has_cordon_time());
   EXPECT_EQ(tried->etag(), nodes->nodes(0).etag());
   cordon.set_validate_only(false);
   cordon.set_etag(tried->etag());
