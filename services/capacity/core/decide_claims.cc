@@ -243,9 +243,8 @@ namespace {
 
 // Of one line of gangs, see NextKeepEnd.
 absl::Time KeepEndIn(const Queue::Line& gangs, const Policy& policy, absl::Time after) {
-  const bool keeps = policy.gang_keep > absl::ZeroDuration();
   // For those that asked then or before.
-  const absl::Time over = keeps ? policy.KeepsAfter(after) : after;
+  const absl::Time over = after - policy.gang_keep;
   const auto it = std::find_if(
       gangs.lower_bound({ComputeClass::kDefault, over, ""}), gangs.end(), [&](const auto& place) {
         return std::get<0>(place) != ComputeClass::kDefault || std::get<1>(place) > over;
