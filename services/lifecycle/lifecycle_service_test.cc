@@ -57,6 +57,27 @@ TEST_F(LifecycleServiceTest, CapacitysWordsOnNodeAffinityAreShown) {
   ASSERT_TRUE(AwaitReason("Capacity", "PartialNodeAffinity").has_value());
 }
 
+// Nobody waits for a resync.
+TEST_F(LifecycleServiceTest, APoolHearsThatItsOwnMachineMatchesItsNodeAffinityNoMore) {
+  Reconcile();
+  v1::ApplyNodePoolRequest request = Pool(1);
+  auto* expression = request.mutable_node_pool()
+                         ->mutable_spec()
+                         ->mutable_node_affinity()
+                         ->add_terms()
+                         ->add_expressions();
+  expression->set_key("row");
+  expression->set_operator_("In");
+  expression->add_values("7");
+  const auto pool = Call(*replica_->stub, &Stub::ApplyNodePool, request);
+  ASSERT_THAT(pool, IsOk());
+  peers_.capacity.ChangeMachine("g1", pool->uid(), "7");
+  ASSERT_TRUE(AwaitReason("Ready", "Ready", 1).has_value());
+  peers_.capacity.SetShort(0, capacity::v1::Claim::REASON_NONE_AVAILABLE_NODE_AFFINITY);
+  peers_.capacity.ChangeMachine("g1", pool->uid(), "8");
+  EXPECT_TRUE(AwaitReason("Validated", "Invalid", 1).has_value());
+}
+
 // "Why not all of them can come however long they wait": it stands in the queue all the same.
 TEST_F(LifecycleServiceTest, APreviewSaysWhatCanNeverCome) {
   peers_.capacity.SetShort(3, capacity::v1::Claim::REASON_PARTIAL);

@@ -72,7 +72,8 @@ class State : public StateBase<State, Cluster, Pool, Node, Event, Lease, KeptReq
                                  absl::string_view instance_type,
                                  absl::string_view compute_class) const;
   // Pools of this type in this zone to which it matters what is in service there: whose Capacity condition is not Sufficient, and those
-  // with a node affinity that ask for no Nodes. Null when there is none.
+  // with a node affinity that ask for no Nodes. Those that have all they ask for hear of their own machines (PeerWatches). Null when
+  // there is none.
   const Names* PoolsShortOfCapacity(absl::string_view zone, absl::string_view instance_type) const;
   // Those of the machines that are Nodes of another pool, and not on their way back from it.
   std::vector<std::string> TakenElsewhere(absl::string_view pool_uid,

@@ -211,6 +211,20 @@ class FakeCapacity final : public capacity::v1::CapacityService::Service {
     for (const std::string& type : instance_types) message.mutable_zone()->add_instance_types(type);
     catalogue_.Push(message);
   }
+  // A machine that a claim holds, as the watches have it; `row`: its label `row`.
+  void ChangeMachine(const std::string& id, const std::string& claim, const std::string& row) {
+    capacity::v1::WatchCapacityResponse message;
+    message.set_type(type::v1::WATCH_EVENT_TYPE_CHANGED);
+    message.set_key("machines/" + id);
+    capacity::v1::Machine& machine = *message.mutable_machine();
+    machine.set_name(message.key());
+    machine.set_zone("US-EAST-04A");
+    machine.set_instance_type("gd-8xa100-i128");
+    machine.set_state(capacity::v1::Machine::STATE_HELD);
+    machine.set_claim(claim);
+    (*machine.mutable_labels())["row"] = row;
+    catalogue_.Push(message);
+  }
   int refused_watches() const { return refused_watches_; }
   int watches() { return feed_.watches(); }
   // A claim changed for a reason of capacity's own.

@@ -45,14 +45,15 @@ class MachineMirror {
       }
     }
   }
-  // The machine of this name as it is now.
-  void Take(absl::string_view name, const Machine& machine, InventoryKeys& changed) {
+  // The machine of this name as it is now. True: it is not as its holder knew it, whose node affinity it may match no more.
+  bool Take(absl::string_view name, const Machine& machine, InventoryKeys& changed) {
     const auto inventory =
         inventories_
             .try_emplace({std::string(machine.zone), std::string(machine.instance_type)}, Counts{})
             .first;
     Known& known = known_[Hash(name)];
     known.snapshot = snapshot_;
+    const bool differs = known.print != 0 && known.print != machine.print;
     Count(known, -1);
     if (known.inventory != &*inventory) Note(known, 0, changed);
     known.inventory = &*inventory;
@@ -60,6 +61,7 @@ class MachineMirror {
     known.claim = machine.claim.empty() ? 0 : Hash(machine.claim);
     Count(known, 1);
     Note(known, machine.print, changed);
+    return differs && known.claim != 0;
   }
   void Forget(absl::string_view name, InventoryKeys& changed) {
     const auto it = known_.find(Hash(name));

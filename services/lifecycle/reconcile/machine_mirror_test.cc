@@ -48,6 +48,18 @@ TEST_F(MachineMirrorTest, OnlyWhatThereIsAndItsLabelsAreNews) {
   EXPECT_THAT(Take("m1", "Y", 9).size(), 2U) << "moved";
 }
 
+TEST_F(MachineMirrorTest, WhoHoldsAMachineHearsOfItsLabels) {
+  const auto is_news = [&](size_t print, absl::string_view claim) {
+    MachineMirror::InventoryKeys changed;
+    return mirror_.Take("m1", {"Z", "t", print, MachineMirror::Use::kHeld, claim}, changed);
+  };
+  EXPECT_FALSE(is_news(7, "a")) << "nothing was known of it";
+  EXPECT_FALSE(is_news(7, "a"));
+  EXPECT_TRUE(is_news(9, "a"));
+  EXPECT_FALSE(is_news(9, "b")) << "another one holds it as it is";
+  EXPECT_FALSE(is_news(7, "")) << "nobody holds it";
+}
+
 TEST_F(MachineMirrorTest, WhatIsGoneOrMissingInASnapshotWasInService) {
   EXPECT_THAT(Forget("m1"), IsEmpty());
   mirror_.BeginSnapshot();

@@ -199,21 +199,22 @@ rpc::Watch::Options PeerWatches::WatchClaims() {
       [this] { claim_filter_.BeginSnapshot(); });
 }
 
-MachineMirror::InventoryKeys PeerWatches::MirrorMachines(
+PeerWatches::MachineNews PeerWatches::MirrorMachines(
     const capacity::v1::WatchCapacityResponse& message) {
   using Response = capacity::v1::WatchCapacityResponse;
-  MachineMirror::InventoryKeys changed;
+  MachineNews news;
   MutexLock lock(machines_mutex_);
   // Called here, under the lock, which the analysis does not see.
   rpc::ForEachMessage(message, [&](const Response& change) ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    if (IsSnapshotEnd(change)) machines_.EndSnapshot(changed);
+    if (IsSnapshotEnd(change)) machines_.EndSnapshot(news.inventories);
     if (change.has_machine()) {
-      machines_.Take(change.key(), MirroredMachine(change.machine()), changed);
+      if (machines_.Take(change.key(), MirroredMachine(change.machine()), news.inventories))
+        news.holders.insert(change.machine().claim());
     } else if (absl::StartsWith(change.key(), kMachines)) {
-      machines_.Forget(change.key(), changed);
+      machines_.Forget(change.key(), news.inventories);
     }
   });
-  return changed;
+  return news;
 }
 
 std::optional<int64_t> PeerWatches::Obtainable(const Pool& pool) const {
@@ -225,8 +226,8 @@ std::optional<int64_t> PeerWatches::Obtainable(const Pool& pool) const {
 rpc::Watch::Options PeerWatches::WatchMachines() {
   using Response = capacity::v1::WatchCapacityResponse;
   const auto take = [this](const Response& message) {
-    const MachineMirror::InventoryKeys changed = MirrorMachines(message);
-    if (!changed.empty()) MachinesMoved(changed);
+    const MachineNews news = MirrorMachines(message);
+    if (!news.inventories.empty()) MachinesMoved(news);
     bool whole = false;
     rpc::ForEachMessage(message, [&](const Response& change) { whole |= IsSnapshotEnd(change); });
     if (whole) MachinesAreKnown();
@@ -239,12 +240,18 @@ rpc::Watch::Options PeerWatches::WatchMachines() {
       });
 }
 
-void PeerWatches::MachinesMoved(const MachineMirror::InventoryKeys& inventories) {
+void PeerWatches::MachinesMoved(const MachineNews& news) {
   lane_.Peek([&](const State& state, int64_t) {
-    for (const auto& [zone, instance_type] : inventories) {
+    for (const auto& [zone, instance_type] : news.inventories) {
       const State::Names* pools = state.PoolsShortOfCapacity(zone, instance_type);
       if (pools == nullptr) continue;
       for (const std::string& name : *pools) due_.AddIn(name, kStockSettles);
+    }
+    // One that has what it asked for becomes invalid where none matches any more. Of others' machines it hears by the resync.
+    for (const std::string& uid : news.holders) {
+      const Pool* pool = state.FindPoolByUid(uid);
+      if (pool != nullptr && !pool->spec.node_affinity.empty())
+        due_.AddIn(pool->name, kStockSettles);
     }
   });
 }

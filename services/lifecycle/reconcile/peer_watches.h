@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -58,9 +59,12 @@ class PeerWatches {
   rpc::Watch::Options WatchClaims();
   rpc::Watch::Options WatchMachines();
   rpc::Watch::Options WatchConfigurations();
-  // Where what is in service is not what it was.
-  MachineMirror::InventoryKeys MirrorMachines(const capacity::v1::WatchCapacityResponse& message);
-  void MachinesMoved(const MachineMirror::InventoryKeys& inventories);
+  struct MachineNews {
+    MachineMirror::InventoryKeys inventories = {};  // where what is in service is not what it was
+    std::set<std::string> holders = {};             // uids of pools whose own machines changed
+  };
+  MachineNews MirrorMachines(const capacity::v1::WatchCapacityResponse& message);
+  void MachinesMoved(const MachineNews& news);
   // A snapshot is complete: what autoscaled pools could have is known.
   void MachinesAreKnown();
   // What a change means to the other pools of its Quota.
