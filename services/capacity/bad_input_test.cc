@@ -131,8 +131,9 @@ std::vector<std::pair<std::string, SpoilClaim>> BadClaims() {
   return {{"pool_uid", [](auto& c) { c.clear_pool_uid(); }},
           {"pool_uid", [](auto& c) { c.set_pool_uid(kLong); }},
           {"pool_uid", [](auto& c) { c.set_pool_uid("Upper"); }},
-          {"generation", [](auto& c) { c.set_generation(0); }},
           {"generation", [](auto& c) { c.set_generation(-1); }},
+          {"generation", [](auto& c) { c.set_generation(std::numeric_limits<int64_t>::min()); }},
+          {"generation", [](auto& c) { c.set_generation(kHuge); }},
           {"organization", [](auto& c) { c.clear_organization(); }},
           {"organization", [](auto& c) { c.set_organization("organizations/acme"); }},
           {"zone", [](auto& c) { c.clear_zone(); }},
@@ -182,25 +183,37 @@ std::vector<std::pair<std::string, SpoilClaim>> BadClaims() {
 
 TEST_F(CapacityBadInputTest, Claims) {
   AddCatalogue();
-  Cases<v1::SyncClaimRequest> single;
-  Cases<v1::BatchSyncClaimsRequest> batch;
-  for (const auto& [field, spoil] : BadClaims()) {
+  Cases<v1::SyncClaimRequest> single = {
+      {"claim.pool_uid", [](auto& r) { r.clear_claim(); }},
+      {"claim.generation", [](auto& r) { r.mutable_claim()->set_generation(0); }}};
+  Cases<v1::BatchSyncClaimsRequest> batch = {
+      {"claims[1].generation", [](auto& r) { r.mutable_claims(1)->set_generation(0); }}};
+  Cases<v1::CheckClaimsRequest> check;
+  const auto spoil_lists = [](auto& cases) {
+    for (const auto& [field, spoil] : BadClaims()) {
+      cases.push_back(
+          {"claims[1]." + field, [spoil = spoil](auto& r) { spoil(*r.mutable_claims(1)); }});
+    }
+    cases.push_back({"claims", [](auto& r) { r.clear_claims(); }});
+    cases.push_back(
+        {"claims[1].pool_uid", [](auto& r) { r.mutable_claims(1)->set_pool_uid("a"); }});
+    cases.push_back({"claims", [](auto& r) {
+                       for (int i = 0; i < 999; ++i)
+                         r.add_claims()->set_pool_uid(absl::StrCat("p", i));
+                     }});
+  };
+  spoil_lists(batch);
+  spoil_lists(check);
+  for (const auto& [field, spoil] : BadClaims())
     single.push_back({"claim." + field, [spoil = spoil](auto& r) { spoil(*r.mutable_claim()); }});
-    batch.push_back(
-        {"claims[1]." + field, [spoil = spoil](auto& r) { spoil(*r.mutable_claims(1)); }});
-  }
-  single.push_back({"claim.pool_uid", [](auto& r) { r.clear_claim(); }});
-  batch.push_back({"claims", [](auto& r) { r.clear_claims(); }});
-  batch.push_back({"claims[1].pool_uid", [](auto& r) { r.mutable_claims(1)->set_pool_uid("a"); }});
-  batch.push_back({"claims", [](auto& r) {
-                     for (int i = 0; i < 999; ++i)
-                       r.add_claims()->set_pool_uid(absl::StrCat("p", i));
-                   }});
   ExpectRefused<v1::SyncClaimRequest>(&Stub::SyncClaim, Claim("p", 3), single);
   v1::BatchSyncClaimsRequest good;
   *good.add_claims() = Claim("a", 1).claim();
   *good.add_claims() = Claim("b", 1).claim();
   ExpectRefused<v1::BatchSyncClaimsRequest>(&Stub::BatchSyncClaims, good, batch);
+  v1::CheckClaimsRequest question;
+  *question.mutable_claims() = good.claims();
+  ExpectRefused<v1::CheckClaimsRequest>(&Stub::CheckClaims, question, check);
 }
 
 // As many faults as fit into a request cost no more than a few.

@@ -10,7 +10,6 @@
 #include "services/capacity/core/validate.h"
 #include "services/capacity/handlers.h"
 #include "services/capacity/wire/capacity_wire.h"
-#include "services/common/generation.h"
 #include "services/common/status_macros.h"
 #include "services/rpc/batch.h"
 #include "services/rpc/write.h"
@@ -69,13 +68,11 @@ struct Parse {
   SyncClaims operator()(const v1::BatchSyncClaimsRequest& request, Faults& faults) const {
     return {ParseClaims(request, kParseEntry, faults)};
   }
-  // Without a generation: newer than any.
   SyncClaims operator()(const v1::CheckClaimsRequest& request, Faults& faults) const {
     return {ParseClaims(
         request,
-        [](v1::ClaimRequest claim, absl::string_view path, Faults& found) {
-          if (claim.generation() == 0) claim.set_generation(kNewestGeneration);
-          return kParseEntry(claim, path, found);
+        [](const v1::ClaimRequest& claim, absl::string_view path, Faults& found) {
+          return rpc::ParseChecked(claim, path, kParseEntry, found);
         },
         faults)};
   }

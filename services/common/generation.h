@@ -18,8 +18,14 @@ inline constexpr int64_t kMaxGenerationJump = int64_t{1} << 32;
 // than kMaxGenerationJump newer. Both bear metadata `generation` and `last_generation`.
 absl::Status CheckGeneration(absl::string_view resource, int64_t given, int64_t last);
 
-// In a Check, what the API writes as 0: newer than any, whatever the last one is.
+// In a Check, what the API writes as 0: newer than any, whatever the last one is. No caller may write it.
 inline constexpr int64_t kNewestGeneration = std::numeric_limits<int64_t>::max();
+
+// Whether a caller may write it.
+inline constexpr bool IsGeneration(int64_t given) {
+  return given >= 1 && given < kNewestGeneration;
+}
+inline constexpr char kGenerationShape[] = "must be 1 to 9223372036854775806.";
 
 // The generation that a Check decides with: `given`, or the next after `last` for
 // kNewestGeneration.

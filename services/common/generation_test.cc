@@ -10,6 +10,7 @@ namespace muster {
 namespace {
 
 constexpr int64_t kGreatest = std::numeric_limits<int64_t>::max();
+constexpr int64_t kLeast = std::numeric_limits<int64_t>::min();
 
 TEST(GenerationTest, GrowsByBoundedJumps) {
   const struct {
@@ -39,6 +40,14 @@ TEST(GenerationTest, GrowsByBoundedJumps) {
   }
   EXPECT_TRUE(absl::IsAborted(CheckGeneration("a", 1, 2)));
   EXPECT_TRUE(absl::IsInvalidArgument(CheckGeneration("a", kGreatest, 2)));
+}
+
+// The greatest is what a Check makes of 0: a caller who wrote it would be taken by a Check and refused by what it asks about.
+TEST(GenerationTest, CallersWriteAnyAboveNoneButTheNewest) {
+  for (const int64_t given : {int64_t{1}, int64_t{41}, kGreatest - 1})
+    EXPECT_TRUE(IsGeneration(given)) << given;
+  for (const int64_t given : {kLeast, int64_t{-1}, int64_t{0}, kNewestGeneration})
+    EXPECT_FALSE(IsGeneration(given)) << given;
 }
 
 TEST(GenerationTest, TheNewestIsAlwaysTaken) {

@@ -37,8 +37,9 @@ BadConfigurations() {
       {"pool_uid", [](auto& r) { r.set_pool_uid(""); }},
       {"pool_uid", [](auto& r) { r.set_pool_uid("Not/A/Uid"); }},
       {"pool_uid", [](auto& r) { r.set_pool_uid(kLong); }},
-      {"generation", [](auto& r) { r.set_generation(0); }},
+      {"generation", [](auto& r) { r.set_generation(-1); }},
       {"generation", [](auto& r) { r.set_generation(kLeast); }},
+      {"generation", [](auto& r) { r.set_generation(kMost); }},
       {"spec", [](auto& r) { r.clear_spec(); }},
       {"spec.image_name", [](auto& r) { r.mutable_spec()->set_image_name(std::string(254, 'i')); }},
       {"spec.image_name",
@@ -98,13 +99,18 @@ TEST_F(ConfigurationBadInputTest, MillionsOfFaults) {
 }
 
 TEST_F(ConfigurationBadInputTest, Configurations) {
-  Cases<v1::SyncPoolConfigurationRequest> one;
-  Cases<v1::BatchSyncPoolConfigurationsRequest> batch;
+  Cases<v1::SyncPoolConfigurationRequest> one = {
+      {"configuration.generation", [](auto& r) { r.mutable_configuration()->set_generation(0); }}};
+  Cases<v1::BatchSyncPoolConfigurationsRequest> batch = {
+      {"configurations[1].generation",
+       [](auto& r) { r.mutable_configurations(1)->set_generation(0); }}};
+  Cases<v1::CheckPoolConfigurationsRequest> check;
   for (const auto& [field, spoil] : BadConfigurations()) {
     one.push_back({absl::StrCat("configuration.", field),
-                   [spoil](auto& r) { spoil(*r.mutable_configuration()); }});
-    batch.push_back({absl::StrCat("configurations[1].", field),
-                     [spoil](auto& r) { spoil(*r.mutable_configurations(1)); }});
+                   [spoil = spoil](auto& r) { spoil(*r.mutable_configuration()); }});
+    const auto spoil_second = [spoil = spoil](auto& r) { spoil(*r.mutable_configurations(1)); };
+    batch.push_back({absl::StrCat("configurations[1].", field), spoil_second});
+    check.push_back({absl::StrCat("configurations[1].", field), spoil_second});
   }
   v1::SyncPoolConfigurationRequest sync;
   *sync.mutable_configuration() = GoodConfiguration("p");
@@ -126,6 +132,9 @@ TEST_F(ConfigurationBadInputTest, Configurations) {
   *good.add_configurations() = GoodConfiguration("o");
   *good.add_configurations() = GoodConfiguration("p");
   ExpectRefused(&Stub::BatchSyncPoolConfigurations, good, batch);
+  v1::CheckPoolConfigurationsRequest question;
+  *question.mutable_configurations() = good.configurations();
+  ExpectRefused(&Stub::CheckPoolConfigurations, question, check);
   // What was spoiled was good before.
   EXPECT_THAT(Call(&Stub::SyncPoolConfiguration, sync), IsOk());
   EXPECT_THAT(Call(&Stub::BatchSyncPoolConfigurations, good), IsOk());

@@ -5,7 +5,6 @@
 #include <variant>
 #include <vector>
 
-#include "services/common/generation.h"
 #include "services/configuration/core/decide.h"
 #include "services/configuration/core/limits.h"
 #include "services/configuration/core/names.h"
@@ -83,13 +82,11 @@ struct Parse {
                        Faults& faults) const {
     return {ParseEntries(request, &ParseEntry, faults)};
   }
-  // Without a generation: newer than any.
   SyncPools operator()(const v1::CheckPoolConfigurationsRequest& request, Faults& faults) const {
     return {ParseEntries(
         request,
-        [](v1::ConfigurationRequest entry, absl::string_view path, Faults& found) {
-          if (entry.generation() == 0) entry.set_generation(kNewestGeneration);
-          return ParseEntry(entry, path, found);
+        [](const v1::ConfigurationRequest& entry, absl::string_view path, Faults& found) {
+          return rpc::ParseChecked(entry, path, &ParseEntry, found);
         },
         faults)};
   }

@@ -142,6 +142,7 @@ std::vector<std::pair<std::string, std::function<void(v1::HoldingRequest&)>>> Ba
           {"nodes", [](auto& h) { h.set_release(true); }},
           {"generation", [](auto& h) { h.set_generation(-1); }},
           {"generation", [](auto& h) { h.set_generation(std::numeric_limits<int64_t>::min()); }},
+          {"generation", [](auto& h) { h.set_generation(kHuge); }},
           {"pool", [](auto& h) { h.set_pool(kLong); }},
           {"pool", [](auto& h) { h.set_pool(std::string("a\0b", 3)); }}};
 }

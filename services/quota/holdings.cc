@@ -1,7 +1,6 @@
 #include <utility>
 #include <vector>
 
-#include "services/common/generation.h"
 #include "services/common/status_macros.h"
 #include "services/quota/core/decide.h"
 #include "services/quota/core/limits.h"
@@ -25,10 +24,9 @@ SyncHolding ParseSync(const v1::HoldingRequest& request, absl::string_view path,
   return command;
 }
 
-// A check without a generation is one of the newest.
-SyncHolding ParseCheck(v1::HoldingRequest request, absl::string_view path, error::Faults& faults) {
-  if (request.generation() == 0) request.set_generation(kNewestGeneration);
-  return ParseSync(request, path, faults);
+SyncHolding ParseCheck(const v1::HoldingRequest& request, absl::string_view path,
+                       error::Faults& faults) {
+  return rpc::ParseChecked(request, path, &ParseSync, faults);
 }
 
 // The holdings of a SyncHolding, BatchSyncHoldings and CheckQuota.

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "services/common/faults.h"
+#include "services/common/generation.h"
 #include "services/rpc/status.h"
 
 // Requests that are lists of requests, and answers that are lists of answers or errors.
@@ -50,6 +51,16 @@ auto ParseBatch(const Entries& entries, const BatchShape& shape, KeyOf key_of, P
     }
   }
   return commands;
+}
+
+// As `parse(entry, path, faults)`, of an entry of a Check: without a generation it is newer than any.
+template <class Entry, class Parse>
+auto ParseChecked(Entry entry, absl::string_view path, Parse parse, error::Faults& faults) {
+  const bool newest = entry.generation() == 0;
+  if (newest) entry.set_generation(1);
+  auto command = parse(entry, path, faults);
+  if (newest) command.generation = kNewestGeneration;
+  return command;
 }
 
 // One result an outcome, in their order: `render(value, result)` for a value, else `error`.

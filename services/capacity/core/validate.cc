@@ -10,6 +10,7 @@
 #include "services/capacity/core/limits.h"
 #include "services/capacity/core/names.h"
 #include "services/common/cut.h"
+#include "services/common/generation.h"
 #include "services/common/label_limits.h"
 #include "services/common/resource_name.h"
 
@@ -163,7 +164,7 @@ void Validate(const SyncClaim& claim, absl::string_view path, Faults& faults) {
   Check check(path, faults);
   check.That(IsPoolUid(claim.pool_uid), "pool_uid",
              "must be 1 to 64 of lower-case letters, digits and '-'.");
-  check.That(claim.generation >= 1, "generation", "must be at least 1.");
+  check.That(IsGeneration(claim.generation), "generation", kGenerationShape);
   check.That(IsDnsLabel(claim.organization), "organization",
              "must be an organization's id: a DNS label.");
   check.Zone(claim.zone, "zone");

@@ -38,6 +38,8 @@ TEST(ValidateTest, Claims) {
       {"claim.pool_uid", [](SyncClaim& c) { c.pool_uid = "P"; }},
       {"claim.generation", [](SyncClaim& c) { c.generation = 0; }},
       {"claim.generation", [](SyncClaim& c) { c.generation = -1; }},
+      {"claim.generation",
+       [](SyncClaim& c) { c.generation = std::numeric_limits<int64_t>::max(); }},
       {"claim.organization", [](SyncClaim& c) { c.organization = ""; }},
       {"claim.organization", [](SyncClaim& c) { c.organization = "Acme"; }},
       {"claim.organization", [](SyncClaim& c) { c.organization = std::string(64, 'a'); }},

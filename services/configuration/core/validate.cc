@@ -5,6 +5,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "services/common/generation.h"
 #include "services/common/resource_name.h"
 #include "services/configuration/core/limits.h"
 #include "services/configuration/core/names.h"
@@ -59,7 +60,7 @@ void Validate(const SyncPool& request, absl::string_view path, Faults& faults) {
   };
   require(IsPoolUid(request.pool_uid), "pool_uid",
           "must be 1 to 64 of lower-case letters, digits and \"-\".");
-  require(request.generation >= 1, "generation", "must be at least 1.");
+  require(IsGeneration(request.generation), "generation", kGenerationShape);
   if (request.release) return;
 
   const Spec& spec = request.spec;

@@ -3,7 +3,6 @@
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -12,6 +11,7 @@
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "services/common/from_peer.h"
+#include "services/common/generation.h"
 #include "services/common/latch.h"
 #include "services/common/status_macros.h"
 #include "services/lifecycle/core/limits.h"
@@ -100,7 +100,7 @@ PoolsPage PoolsPageOf(const State& state) {
 }
 
 absl::StatusOr<int64_t> After(int64_t generation) {
-  if (generation == std::numeric_limits<int64_t>::max())
+  if (generation >= kNewestGeneration - 1)
     return absl::FailedPreconditionError("There is no generation after the one it has.");
   return generation + 1;
 }

@@ -5,6 +5,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "services/common/generation.h"
 #include "services/quota/core/limits.h"
 
 namespace muster::quota {
@@ -61,8 +62,7 @@ void Validate(const UpdateQuota& command, absl::string_view path, Faults& faults
 
 void Validate(const SyncHolding& command, absl::string_view path, Faults& faults) {
   CheckNodes(command.nodes, Below(path, "nodes"), faults);
-  faults.Require(command.generation >= 1, Below(path, "generation"),
-                 absl::StrCat("is ", command.generation, "; at least 1."));
+  faults.Require(IsGeneration(command.generation), Below(path, "generation"), kGenerationShape);
   CheckText(command.pool, kMaxPoolNameBytes, Below(path, "pool"), faults);
   faults.Require(!command.release || command.nodes == 0, Below(path, "nodes"),
                  "must be 0 with `release`.");

@@ -47,6 +47,10 @@ TEST(QuotaValidate, NamesEveryFaultAtOnce) {
 
 TEST(QuotaValidate, RefusesOverflowAndNodesOfAReleasedHolding) {
   SyncHolding command = Good();
+  command.generation = kHuge;
+  EXPECT_THAT(Validate(command, "holding"),
+              UnorderedElementsAre(Field(&error::FieldViolation::field, "holding.generation")));
+  command = Good();
   command.nodes = kHuge;
   EXPECT_THAT(Validate(command, "holding"),
               UnorderedElementsAre(Field(&error::FieldViolation::field, "holding.nodes")));
