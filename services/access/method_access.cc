@@ -51,6 +51,16 @@ bool ForEachText(const Message& message, absl::Span<const FieldDescriptor* const
   return ForEachText(reflection.GetMessage(message, field), path.subspan(1), f);
 }
 
+// Of the field that `path`, which goes through no list, leads to.
+std::string TextOf(const Message& message, absl::Span<const FieldDescriptor* const> path) {
+  std::string text;
+  ForEachText(message, path, [&](const std::string& found) {
+    text = found;
+    return true;
+  });
+  return text;
+}
+
 // Whether the field that `path` leads to says something.
 bool IsSet(const Message& message, absl::Span<const FieldDescriptor* const> path) {
   const auto& reflection = *message.GetReflection();
@@ -95,6 +105,7 @@ absl::StatusOr<MethodAccess> MethodAccess::Of(const MethodDescriptor& method) {
     if (access.resource_.back()->type() != FieldDescriptor::TYPE_STRING)
       return Fault(method, absl::StrCat(option.resource(), " is no string."));
   }
+  RETURN_IF_ERROR(access.ReadCreated(option));
   for (const Access::Field& field : option.fields()) {
     FieldRule rule{.name = field.path()};
     ASSIGN_OR_RETURN(rule.path, Resolve(*method.input_type(), field.path()));
@@ -118,6 +129,44 @@ absl::StatusOr<MethodAccess::Path> MethodAccess::Resolve(const Descriptor& type,
     message = field->message_type();
   }
   return fields;
+}
+
+absl::StatusOr<MethodAccess::Path> MethodAccess::ResolveText(const Descriptor& type,
+                                                             absl::string_view path) {
+  ASSIGN_OR_RETURN(Path fields, Resolve(type, path));
+  const bool in_list = std::any_of(fields.begin(), fields.end(),
+                                   [](const auto* field) { return field->is_repeated(); });
+  if (in_list || fields.back()->type() != FieldDescriptor::TYPE_STRING)
+    return error::InvalidField(path, "is not one string.");
+  return fields;
+}
+
+absl::Status MethodAccess::ReadCreated(const Access& option) {
+  if (option.child().empty() && option.zone().empty()) return absl::OkStatus();
+  const bool names = option.reach() == Access::REACH_RESOURCE;
+  if (!names || !option.creates()) return Fault(*method_, "makes nothing whose place counts.");
+  if (!option.child().empty()) {
+    const std::pair<std::string, std::string> child =
+        absl::StrSplit(option.child(), absl::MaxSplits('/', 1));
+    collection_ = child.first;
+    ASSIGN_OR_RETURN(child_, ResolveText(*method_->input_type(), child.second));
+  }
+  if (!option.zone().empty()) {
+    ASSIGN_OR_RETURN(zone_, ResolveText(*method_->input_type(), option.zone()));
+  }
+  return absl::OkStatus();
+}
+
+std::string MethodAccess::NameIn(const Message& request, const std::string& name) const {
+  if (child_.empty() || name.empty()) return name;
+  return absl::StrCat(name, "/", collection_, "/", TextOf(request, child_));
+}
+
+Place MethodAccess::PlaceIn(const Message& request, const std::string& name,
+                            const PlaceOf& place_of) const {
+  Place place = place_of(NameIn(request, name));
+  if (place.zone.empty() && !zone_.empty()) place.zone = TextOf(request, zone_);
+  return place;
 }
 
 bool MethodAccess::Holds(const Caller& caller, const Place* place) const {
@@ -147,10 +196,7 @@ absl::Status MethodAccess::Refuse(const Caller& caller, absl::string_view why) c
 }
 
 absl::Status MethodAccess::AdmitResource(const Caller& caller, const std::string& name,
-                                         const PlaceOf& place_of) const {
-  // What names nothing is for the method to refuse.
-  if (name.empty()) return absl::OkStatus();
-  const Place place = place_of(name);
+                                         const Place& place) const {
   if (Holds(caller, &place)) return absl::OkStatus();
   const bool seen = caller.rights->Of(Verb::kRead).Covers(place);
   if (!creates_ && !seen) return error::NotFound(name);
@@ -173,8 +219,9 @@ absl::Status MethodAccess::AdmitFields(const Caller& caller, const Message& requ
   for (const FieldRule& rule : fields_) {
     const Scope& scope = caller.rights->Of(rule.verb);
     if (scope.everywhere() || !IsWritten(rule, request)) continue;
-    const bool covered = ForEachText(
-        request, resource_, [&](const std::string& name) { return scope.Covers(place_of(name)); });
+    const bool covered = ForEachText(request, resource_, [&](const std::string& name) {
+      return scope.Covers(PlaceIn(request, name, place_of));
+    });
     if (covered) continue;
     return Refuse(caller, absl::StrCat(" with ", rule.name, ": it takes a role with ",
                                        VerbName(rule.verb), "."));
@@ -197,7 +244,9 @@ absl::Status MethodAccess::Admit(Caller& caller, const Message& request,
       if (!Holds(caller, nullptr)) {
         absl::Status status;
         ForEachText(request, resource_, [&](const std::string& name) {
-          status = AdmitResource(caller, name, place_of);
+          // What names nothing is for the method to refuse.
+          if (name.empty()) return true;
+          status = AdmitResource(caller, NameIn(request, name), PlaceIn(request, name, place_of));
           return status.ok();
         });
         RETURN_IF_ERROR(status);
@@ -212,8 +261,9 @@ absl::Status MethodAccess::Admit(Caller& caller, const Message& request,
 
 absl::Status MethodAccess::AdmitAt(const Caller& caller, absl::string_view resource,
                                    const PlaceOf& place_of) const {
-  if (reach_ == Access::REACH_RESOURCE && HoldsSomewhere(caller) && !Holds(caller, nullptr))
-    return AdmitResource(caller, std::string(resource), place_of);
+  const bool by_place = reach_ == Access::REACH_RESOURCE && !resource.empty();
+  if (by_place && HoldsSomewhere(caller) && !Holds(caller, nullptr))
+    return AdmitResource(caller, std::string(resource), place_of(resource));
   Caller asked = caller;
   const auto nothing =
       google::protobuf::MessageFactory::generated_factory()->GetPrototype(method_->input_type());

@@ -75,8 +75,17 @@ class MethodAccess {
   static absl::StatusOr<Path> Resolve(const google::protobuf::Descriptor& type,
                                       absl::string_view path);
   bool IsWritten(const FieldRule& rule, const google::protobuf::Message& request) const;
+  // To a text of the request itself, or of one message in it.
+  static absl::StatusOr<Path> ResolveText(const google::protobuf::Descriptor& type,
+                                          absl::string_view path);
+  // Of what is made: see muster.type.v1.Access.child and zone.
+  absl::Status ReadCreated(const type::v1::Access& option);
+  // What is asked for where the request has that name, and where it is.
+  std::string NameIn(const google::protobuf::Message& request, const std::string& name) const;
+  Place PlaceIn(const google::protobuf::Message& request, const std::string& name,
+                const PlaceOf& place_of) const;
   absl::Status AdmitResource(const Caller& caller, const std::string& name,
-                             const PlaceOf& place_of) const;
+                             const Place& place) const;
   absl::Status AdmitFields(const Caller& caller, const google::protobuf::Message& request,
                            const PlaceOf& place_of) const;
   // Whether any of the verbs holds there; a null place: everywhere.
@@ -91,6 +100,9 @@ class MethodAccess {
   type::v1::Access::Reach reach_ = type::v1::Access::REACH_UNSPECIFIED;
   Path resource_;
   bool creates_ = false;
+  std::string collection_;  // of `child_`
+  Path child_;
+  Path zone_;
   std::vector<FieldRule> fields_;
 };
 

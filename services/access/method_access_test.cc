@@ -7,6 +7,8 @@
 #include <muster/lifecycle/v1/lifecycle_service.pb.h>
 #include <muster/quota/v1/quota_service.pb.h>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "services/common/error.h"
 #include "tests/testing/status_matchers.h"
 
@@ -56,6 +58,7 @@ absl::Status Admit(Caller caller, const Request& request) {
 
 constexpr char kOwn[] = "organizations/acme/clusters/c1/nodePools/a";
 constexpr char kForeign[] = "organizations/beta/clusters/c1/nodePools/a";
+constexpr char kEastCluster[] = "organizations/acme/clusters/east";
 
 TEST(MethodAccess, EveryMethodSaysWhatItAsksFor) {
   for (const auto* file :
@@ -75,11 +78,17 @@ TEST(MethodAccess, OneThatDoesNotSayItLetsNobodyIn) {
   file.add_dependency("muster/type/v1/access.proto");
   auto* message = file.add_message_type();
   message->set_name("Request");
-  auto* field = message->add_field();
-  field->set_name("name");
-  field->set_number(1);
-  field->set_type(google::protobuf::FieldDescriptorProto::TYPE_INT64);
-  field->set_label(google::protobuf::FieldDescriptorProto::LABEL_OPTIONAL);
+  using Field = google::protobuf::FieldDescriptorProto;
+  const auto add_field = [&](const char* name, Field::Type type, Field::Label label) {
+    auto* field = message->add_field();
+    field->set_name(name);
+    field->set_number(message->field_size());
+    field->set_type(type);
+    field->set_label(label);
+  };
+  add_field("name", Field::TYPE_INT64, Field::LABEL_OPTIONAL);
+  add_field("text", Field::TYPE_STRING, Field::LABEL_OPTIONAL);
+  add_field("texts", Field::TYPE_STRING, Field::LABEL_REPEATED);
   auto* service = file.add_service();
   service->set_name("Service");
   using type::v1::Access;
@@ -117,6 +126,30 @@ TEST(MethodAccess, OneThatDoesNotSayItLetsNobodyIn) {
     access.set_reach(Access::REACH_SHARED);
     access.set_resource("name");
   });
+  const auto creates = [](const auto& say) {
+    return [say](Access& access) {
+      access.add_verbs(Access::VERB_WRITE);
+      access.set_reach(Access::REACH_RESOURCE);
+      access.set_resource("text");
+      say(access);
+    };
+  };
+  add(creates([](Access& access) { access.set_zone("text"); }));
+  add(creates([](Access& access) { access.set_child("things/text"); }));
+  for (const char* path : {"nowhere", "name", "texts", "text.more"}) {
+    add(creates([path](Access& access) {
+      access.set_creates(true);
+      access.set_zone(path);
+    }));
+    add(creates([path](Access& access) {
+      access.set_creates(true);
+      access.set_child(absl::StrCat("things/", path));
+    }));
+  }
+  add(creates([](Access& access) {
+    access.set_creates(true);
+    access.set_child("text");
+  }));
   const auto* built = pool.BuildFile(file);
   ASSERT_NE(built, nullptr);
   for (int i = 0; i < built->service(0)->method_count(); ++i)
@@ -252,6 +285,53 @@ TEST(MethodAccess, AnAdapterBindsItsClusterAndReplacesNoOther) {
   const Caller everywhere = CallerWith(Role::kOperator, Scope::Everywhere());
   request.set_replaces("u");
   EXPECT_THAT(Admit(everywhere, request), IsOk());
+}
+
+// As the services know them: a Quota's name says its zone, a cluster's row does.
+Place PlaceInEast(absl::string_view name) {
+  const bool in_east = absl::StrContains(name, "/quotas/US-EAST-04A~") || name == kEastCluster;
+  const bool in_west = absl::StrContains(name, "/quotas/US-WEST-01A~");
+  return {std::string(name), in_east ? "US-EAST-04A" : in_west ? "US-WEST-01A" : ""};
+}
+Scope OfZone(absl::string_view zone) {
+  Scope scope;
+  scope.AddZone(zone);
+  return scope;
+}
+
+// Its parent is in no zone, and what is not there yet neither.
+TEST(MethodAccess, AZonesOperatorMakesWhatIsToBeInItsZone) {
+  Caller east = CallerWith(Role::kOperator, OfZone("US-EAST-04A"));
+  Caller west = CallerWith(Role::kOperator, OfZone("US-WEST-01A"));
+  qv1::CreateQuotaRequest quota;
+  quota.set_parent("organizations/acme");
+  quota.set_quota_id("US-EAST-04A~t~default");
+  const auto create = AccessOf<qv1::CreateQuotaRequest>();
+  EXPECT_THAT(create.Admit(east, quota, &PlaceInEast), IsOk());
+  EXPECT_THAT(create.Admit(west, quota, &PlaceInEast),
+              StatusIs(absl::StatusCode::kPermissionDenied));
+  EXPECT_THAT(create.AdmitAt(east, "organizations/acme/quotas/US-EAST-04A~t~spot", &PlaceInEast),
+              IsOk());
+  quota.clear_quota_id();
+  EXPECT_THAT(create.Admit(east, quota, &PlaceInEast),
+              StatusIs(absl::StatusCode::kPermissionDenied));
+  Caller acme = CallerWith(Role::kOperator, Acme());
+  EXPECT_THAT(create.Admit(acme, quota, &PlaceInEast), IsOk()) << "the method's to refuse";
+
+  lv1::UpdateClusterRequest cluster;
+  const auto update = AccessOf<lv1::UpdateClusterRequest>();
+  cluster.mutable_cluster()->set_name("organizations/acme/clusters/new");
+  EXPECT_THAT(update.Admit(east, cluster, &PlaceInEast),
+              StatusIs(absl::StatusCode::kPermissionDenied));
+  cluster.mutable_cluster()->set_zone("US-WEST-01A");
+  EXPECT_THAT(update.Admit(west, cluster, &PlaceInEast), IsOk());
+  EXPECT_THAT(update.Admit(east, cluster, &PlaceInEast),
+              StatusIs(absl::StatusCode::kPermissionDenied));
+  // Of one that is there it is not the request that says where.
+  cluster.mutable_cluster()->set_name(kEastCluster);
+  EXPECT_THAT(update.Admit(east, cluster, &PlaceInEast), IsOk());
+  EXPECT_THAT(update.Admit(west, cluster, &PlaceInEast),
+              StatusIs(absl::StatusCode::kPermissionDenied));
 }
 
 // What names nothing is refused by the method itself.
