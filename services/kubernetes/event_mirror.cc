@@ -16,7 +16,9 @@ namespace {
 
 using lifecycle::v1::Event;
 
-constexpr absl::Duration kRetry = absl::Seconds(2);
+constexpr absl::Duration kListRetry = absl::Seconds(2);
+// How often it is asked whether one that was refused may be tried again.
+constexpr absl::Duration kRefusedPoll = absl::Seconds(1);
 // Between two words in the log of what stays.
 constexpr absl::Duration kTellAgain = absl::Minutes(1);
 // Memory of what was written is trimmed when it has grown to so much.
@@ -42,6 +44,15 @@ std::string EventNameOf(absl::string_view what, absl::string_view reason,
 // Of EventName.
 std::string IdOfName(absl::string_view name) {
   return std::string(name.substr(name.rfind('.') + 1));
+}
+
+// What the server will never take.
+bool IsRefusedForGood(const absl::Status& status) { return absl::IsInvalidArgument(status); }
+
+// It may be about one event (a policy, a webhook that fails) or about all; a server that is overloaded or on its way out says so.
+bool IsRefusal(const ApiError& error) {
+  return error.code != 0 && error.code <= 500 && error.code != 429 &&
+         error.retry_after == absl::ZeroDuration();
 }
 
 Event EventOfNode(const std::string& node) {
@@ -72,7 +83,8 @@ void EventMirror::Put(const Event& event) {
     if (WrittenBy(event) < WrittenBy(waiting->second)) return;
     waiting_.erase(waiting);
   }
-  const Key key = {event.type() != "Warning", time, event.name()};
+  const Key key = {backoff_.RefusalsOf(event.name()), event.type() != "Warning", time,
+                   event.name()};
   waiting_at_[event.name()] = key;
   waiting_[key] = event;
   changed_.SignalAll();
@@ -172,19 +184,27 @@ EventMirror::Waiting::iterator EventMirror::FindNext() {
   if (!found_) return waiting_.end();
   auto it = waiting_.begin();
   while (it != waiting_.end() && writing_.contains(it->second.name())) ++it;
-  return it;
+  if (it == waiting_.end() || std::get<0>(it->first) == 0) return it;
+  // All that come after it were refused, too.
+  return clock_.Now() < backoff_.retry_time() ? waiting_.end() : it;
+}
+
+void EventMirror::AwaitNext() {
+  if (waiting_.empty()) return changed_.Wait(mutex_);
+  changed_.WaitFor(mutex_, kRefusedPoll);
 }
 
 bool EventMirror::Take(Event& event) {
   MutexLock lock(mutex_);
   while (true) {
     auto next = FindNext();
-    for (; next == waiting_.end() && !stopper_.stopped(); next = FindNext()) changed_.Wait(mutex_);
+    for (; next == waiting_.end() && !stopper_.stopped(); next = FindNext()) AwaitNext();
     if (stopper_.stopped()) return false;
     event = std::move(next->second);
     waiting_at_.erase(event.name());
     waiting_.erase(next);
     if (IsOver(event)) {
+      backoff_.Dropped(event.name());
       metrics_.EventsDropped(1);
       continue;
     }
@@ -196,7 +216,7 @@ bool EventMirror::Take(Event& event) {
 absl::Duration EventMirror::WaitOf() {
   MutexLock lock(mutex_);
   const absl::Duration now = clock_.Now();
-  return std::max(pace_.Take(now), rest_until_ - now);
+  return std::max(pace_.Take(now), backoff_.rest_until() - now);
 }
 
 absl::Status EventMirror::Write(const Event& event) {
@@ -227,29 +247,34 @@ absl::Status EventMirror::Write(const Event& event) {
   return absl::OkStatus();
 }
 
+void EventMirror::Note(const Event& event, const absl::Status& status) {
+  const ApiError error = ErrorOf(status);
+  MutexLock lock(mutex_);
+  writing_.erase(event.name());
+  changed_.SignalAll();
+  if (status.ok()) return backoff_.Written(event.name());
+  if (IsRefusedForGood(status)) return backoff_.Dropped(event.name());
+  if (!IsRefusal(error)) return backoff_.Away(clock_.Now(), error.retry_after);
+  backoff_.Refused(event.name(), clock_.Now());
+}
+
 void EventMirror::End(const Event& event, const absl::Status& status) {
-  // What the server will never take is told once, and is not in the way of others.
-  const bool refused = absl::IsInvalidArgument(status);
-  if (status.ok()) metrics_.EventWritten();
-  if (refused) log::Error("an event was refused", {{"event", event.name()}, {"error", status}});
-  {
-    MutexLock lock(mutex_);
-    writing_.erase(event.name());
-    changed_.SignalAll();
-    if (!status.ok() && !refused)
-      rest_until_ = clock_.Now() + std::max(kRetry, ErrorOf(status).retry_after);
-  }
-  if (status.ok() || refused) return;
-  TellOfFailure(status);
+  Note(event, status);
+  if (status.ok()) return metrics_.EventWritten();
+  if (IsRefusedForGood(status))
+    return log::Error("an event was refused", {{"event", event.name()}, {"error", status}});
+  TellOfFailure(event, status);
   if (!IsOver(event)) return Put(event);
   metrics_.EventsDropped(1);
+  MutexLock lock(mutex_);
+  backoff_.Dropped(event.name());
 }
 
 bool EventMirror::IsOver(const Event& event) const {
   return absl::Now() - TimeOf(event.last_time()) > options_.keep;
 }
 
-void EventMirror::TellOfFailure(const absl::Status& status) {
+void EventMirror::TellOfFailure(const Event& event, const absl::Status& status) {
   // What passes is in the metrics.
   if (absl::IsUnavailable(status) || absl::IsCancelled(status) || absl::IsAborted(status)) return;
   {
@@ -258,13 +283,13 @@ void EventMirror::TellOfFailure(const absl::Status& status) {
     if (now - told_ < kTellAgain) return;
     told_ = now;
   }
-  log::Warn("events cannot be written", {{"error", status}});
+  log::Warn("events cannot be written", {{"event", event.name()}, {"error", status}});
 }
 
 void EventMirror::FindAndWrite() {
   for (absl::Status status = FindWritten(); !status.ok(); status = FindWritten()) {
     if (!absl::IsCancelled(status)) log::Warn("events could not be listed", {{"error", status}});
-    if (!stopper_.Sleep(kRetry)) return;
+    if (!stopper_.Sleep(kListRetry)) return;
   }
   WriteAll();
 }

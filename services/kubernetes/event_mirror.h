@@ -17,14 +17,15 @@
 #include "services/common/stopper.h"
 #include "services/kubernetes/api/client.h"
 #include "services/kubernetes/core/event.h"
+#include "services/kubernetes/core/event_backoff.h"
 #include "services/kubernetes/core/pace.h"
 #include "services/kubernetes/metrics.h"
 
 namespace muster::kubernetes {
 
 // Shows Muster's events as events.k8s.io/v1, warnings first, then the oldest, no more than so many
-// a minute: what comes faster waits, and repeats of what waits are one write. An event that waits
-// for longer than the API server keeps events is dropped. What an earlier process wrote is found
+// a minute: what comes faster waits, and repeats of what waits are one write. One that is refused waits behind all others (EventBackoff). An
+// event that waits for longer than the API server keeps events is dropped. What an earlier process wrote is found
 // again, and not written twice. Thread-safe.
 class EventMirror {
  public:
@@ -60,8 +61,8 @@ class EventMirror {
   void Stop();
 
  private:
-  // In which order they are written: no warning, last time, resource name.
-  using Key = std::tuple<bool, absl::Time, std::string>;
+  // In which order they are written: how often it was refused, no warning, last time, resource name.
+  using Key = std::tuple<int, bool, absl::Time, std::string>;
   using Waiting = absl::btree_map<Key, lifecycle::v1::Event>;
 
   // How far an event was told. The time comes first: a count starts anew where Muster's database
@@ -84,16 +85,19 @@ class EventMirror {
   absl::Status FindWritten();
   // The first that is to be written and that nobody writes; false: stopped.
   bool Take(lifecycle::v1::Event& event);
+  // Until there may be one.
+  void AwaitNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Waiting::iterator FindNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // How long a write that is asked for now has to wait.
   absl::Duration WaitOf();
   absl::Status Write(const lifecycle::v1::Event& event);
-  // What has become of one that was taken.
+  // What has become of one that was taken; Note: for when others are written.
+  void Note(const lifecycle::v1::Event& event, const absl::Status& status);
   void End(const lifecycle::v1::Event& event, const absl::Status& status);
   // The API server would forget it by now.
   bool IsOver(const lifecycle::v1::Event& event) const;
   // In the log, now and then: what the server refuses.
-  void TellOfFailure(const absl::Status& status);
+  void TellOfFailure(const lifecycle::v1::Event& event, const absl::Status& status);
   // It is there, in this process' time or before it: by its name, and where it is told once by what it says.
   bool IsWritten(const lifecycle::v1::Event& event) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Forget(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -107,8 +111,7 @@ class EventMirror {
   CondVar changed_;
   bool found_ MUSTER_GUARDED_BY(mutex_) = false;  // what is there already
   Pace pace_ MUSTER_GUARDED_BY(mutex_);
-  // Nobody writes before: the API server refused.
-  absl::Duration rest_until_ MUSTER_GUARDED_BY(mutex_) = -absl::InfiniteDuration();
+  EventBackoff backoff_ MUSTER_GUARDED_BY(mutex_);
   absl::Duration told_ MUSTER_GUARDED_BY(mutex_) = -absl::InfiniteDuration();  // of a failure
   Waiting waiting_ MUSTER_GUARDED_BY(mutex_);
   absl::flat_hash_map<std::string, Key> waiting_at_ MUSTER_GUARDED_BY(mutex_);   // resource name

@@ -22,7 +22,7 @@ class MetadataRefusedTest : public AdapterTest<MetadataRefusedTest> {
             {"metadata", {{"name", kPolicy}}},
             {"spec", spec}};
   }
-  // Of every Node: that label may not be on it.
+  // That label may not be on that Node.
   void RefuseTeams(const std::string& node) {
     FakeApiServer* fake = stack().server().fake_or_null();
     if (fake != nullptr) {
@@ -38,7 +38,9 @@ class MetadataRefusedTest : public AdapterTest<MetadataRefusedTest> {
                        {"operations", {"UPDATE"}},
                        {"resources", {"nodes"}}};
     const Json validation = {
-        {"expression", "!('example.com/team' in object.metadata.?labels.orValue({}))"},
+        {"expression",
+         absl::StrCat("object.metadata.name != '", node,
+                      "' || !('example.com/team' in object.metadata.?labels.orValue({}))")},
         {"message", "Nodes have no team."}};
     ASSERT_TRUE(
         stack()
@@ -91,6 +93,22 @@ TEST_F(MetadataRefusedTest, ThePoolIsNotHealthyAsLongAsItIs) {
   RefuseNoMore();
   EXPECT_TRUE(AwaitReason(pool, "AtTarget", "TargetMet"));
   EXPECT_EQ(LabelOf(stack().GetNode(node), "example.com/team"), "a");
+}
+
+TEST_F(MetadataRefusedTest, OneNodeThatIsRefusedHoldsNoOther) {
+  const std::string pool = Name();
+  const std::vector<std::string> nodes = NodeNamesOf(CreateHealthyPool(pool, {{"targetNodes", 2}}));
+  RefuseTeams(nodes.at(1));  // no other name begins with the last one
+  PatchSpec(pool, {{"nodeLabels", {{"example.com/team", "a"}}}});
+  ASSERT_TRUE(AwaitReason(pool, "AtTarget", "InternalError"));
+  for (const char* team : {"b", "c"}) {
+    PatchSpec(pool, {{"nodeLabels", {{"example.com/team", team}}}});
+    EXPECT_TRUE(AwaitNode(
+        nodes.at(0), [&](const Json& node) { return LabelOf(node, "example.com/team") == team; }));
+    EXPECT_EQ(LabelOf(stack().GetNode(nodes.at(1)), "example.com/team"), "");
+  }
+  RefuseNoMore();
+  EXPECT_TRUE(AwaitReason(pool, "AtTarget", "TargetMet"));
 }
 
 TEST_F(MetadataRefusedTest, ADeletedPoolGoesAllTheSame) {

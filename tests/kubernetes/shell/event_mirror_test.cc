@@ -280,6 +280,45 @@ TEST_F(EventMirrorTest, OneThatIsRefusedIsNotInTheWay) {
   EXPECT_EQ(Events(), 1);
 }
 
+// As a policy does, for as long as it is there. There are no more writers than events that it forbids, and they come first.
+TEST_F(EventMirrorTest, ThoseThatAreForbiddenAreNotInTheWay) {
+  constexpr int kGood = 20;
+  EventMirror::Options options{.writers = 2};
+  options.node_of = [](const std::string&) { return kubernetes::EventNode(); };
+  const auto replica = MakeReplica("one", options);
+  for (const char* id : {"bad1", "bad2", "bad3"}) {
+    auto bad = MakeEvent(id, 1, absl::Minutes(1));
+    bad.set_type("Warning");
+    bad.set_message("Nobody may say so.");
+    replica->mirror->Put(bad);
+  }
+  for (int i = 0; i < kGood; ++i) replica->mirror->Put(MakeEvent(absl::StrCat("good", i), 1));
+  server_.FailNext({.verb = "POST",
+                    .path_prefix = kubernetes::kEventsPath,
+                    .code = 403,
+                    .count = 1'000'000,
+                    .body_contains = "Nobody may say so."});
+  replica->mirror->Start();
+  Until([&] { return Events() == kGood; }, "what is not forbidden");
+  replica->mirror->Put(MakeEvent("late", 1));
+  Until([&] { return Events() == kGood + 1; }, "one that comes while they wait");
+  server_.FailNoMore();
+  Until([&] { return Events() == kGood + 4; }, "what was forbidden");
+}
+
+TEST_F(EventMirrorTest, TheRightToWriteAnyThatIsGivenBackIsUsedForAll) {
+  constexpr int kEvents = 20;
+  const auto replica = MakeReplica("one");
+  server_.FailNext(
+      {.verb = "POST", .path_prefix = kubernetes::kEventsPath, .code = 403, .count = 1'000'000});
+  for (int i = 0; i < kEvents; ++i) replica->mirror->Put(MakeEvent(absl::StrCat("e", i), 1));
+  replica->mirror->Start();
+  Until([&] { return std::ssize(server_.requests()) > kEvents; }, "that each is refused");
+  EXPECT_EQ(Events(), 0);
+  server_.FailNoMore();
+  Until([&] { return Events() == kEvents; }, "all of them");
+}
+
 TEST_F(EventMirrorTest, OneThatIsNotWrittenInTimeIsCountedWhoeverHasIt) {
   std::atomic<int> told = 0;
   log::SetSink([&](absl::string_view line) {

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <string>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/time/time.h"
+
+namespace muster::kubernetes {
+
+// When events are written where the API server refuses some, or all. One that it refused waits behind all that it did not, so that it is
+// in nobody's way: of those that wait so the one that was refused least is tried first, less and less often. Nobody knows whether the
+// server refuses this one or whatever we write: so everybody pauses for a moment, for longer with each that is refused in a row. Once one
+// of those that were refused is taken, what was in their way is gone, and the others need not wait. Not thread-safe. `now`: of a
+// SteadyClock.
+class EventBackoff {
+ public:
+  // The first pauses, after a refusal: of all, and of those that were refused.
+  static constexpr absl::Duration kFirstRest = absl::Milliseconds(50);
+  static constexpr absl::Duration kFirstRetry = absl::Seconds(2);
+  // The longest. By the first the server is asked as often as client-go does where nobody set a rate; by the second events are written
+  // again within a minute of the right to do so.
+  static constexpr absl::Duration kLongestRest = absl::Milliseconds(500);
+  static constexpr absl::Duration kLongestRetry = absl::Seconds(30);
+
+  // The API server refused the event of that name; that may be about this one, or about all.
+  void Refused(const std::string& event, absl::Duration now);
+  // It gave no answer, or asked to wait.
+  void Away(absl::Duration now, absl::Duration at_least);
+  void Written(const std::string& event);
+  // It will not be tried again.
+  void Dropped(const std::string& event) { refusals_.erase(event); }
+
+  int RefusalsOf(const std::string& event) const;
+  // Nothing is written before.
+  absl::Duration rest_until() const { return rest_until_; }
+  // Nothing that was refused is tried before.
+  absl::Duration retry_time() const { return retry_time_; }
+
+ private:
+  int in_row_ = 0;
+  absl::Duration rest_until_ = -absl::InfiniteDuration();
+  absl::Duration retry_time_ = -absl::InfiniteDuration();
+  absl::flat_hash_map<std::string, int> refusals_;
+};
+
+}  // namespace muster::kubernetes
