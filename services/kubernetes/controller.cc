@@ -59,11 +59,10 @@ void Controller::Work() {
 }
 
 void Controller::Finish(const std::string& key, const Outcome& outcome) {
-  if (outcome.status.ok()) {
-    queue_.Forget(key);
-    if (outcome.again < absl::InfiniteDuration()) queue_.AddAfter(key, outcome.again);
-    return;
-  }
+  if (outcome.status.ok()) queue_.Forget(key);
+  // Of this and the retry the sooner counts.
+  if (outcome.again < absl::InfiniteDuration()) queue_.AddAfter(key, outcome.again);
+  if (outcome.status.ok()) return;
   TellFailure(key, outcome.status, queue_.Retry(key, ErrorOf(outcome.status).retry_after));
 }
 

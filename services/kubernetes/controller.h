@@ -15,7 +15,7 @@
 namespace muster::kubernetes {
 
 // What came of looking at a key. A status that is not OK: again after a growing pause, or what the
-// API server asked to wait if that is longer. Else again after `again`, or when it is added.
+// API server asked to wait if that is longer. In any case again after `again`, and when it is added.
 struct Outcome {
   absl::Status status = absl::OkStatus();
   absl::Duration again = absl::InfiniteDuration();

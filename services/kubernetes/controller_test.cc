@@ -76,6 +76,26 @@ TEST_F(ControllerTest, AnErrorThatStaysIsToldAtOnceAndNotForEver) {
   EXPECT_THAT(lines.back(), HasSubstr("\"failures\":64"));
 }
 
+TEST_F(ControllerTest, OfTheRetryAndWhatIsDueTheSoonerCounts) {
+  constexpr absl::Duration kNow = absl::Microseconds(1);
+  constexpr absl::Duration kLate = absl::Hours(1);
+  for (const auto& [again, retry] : {std::pair(kNow, kLate), {kLate, kNow}}) {
+    std::atomic<int> looks = 0;
+    const auto reconcile = [&, again = again](const std::string&) {
+      ++looks;
+      Outcome outcome(absl::UnavailableError("a label is held back"));
+      outcome.again = again;
+      return outcome;
+    };
+    Controller controller("node", 1, reconcile, metrics_.get(),
+                          {.first_retry = retry, .last_retry = retry});
+    controller.Start();
+    controller.Add("g1");
+    testing::Until([&] { return looks > 1; }, "another look");
+    controller.Stop();
+  }
+}
+
 TEST_F(ControllerTest, AfterASuccessItIsCountedAnew) {
   EXPECT_THAT(LogOf(absl::UnavailableError("no route"), 7), SizeIs(0));
   int looks = 0;

@@ -110,7 +110,7 @@ Outcome NodeReconciler::Reconcile(const std::string& machine) {
     const absl::Status gone = Delete(*each);
     if (outcome.status.ok()) outcome.status = gone;
   }
-  if (outcome.status.ok()) outcome.again = std::min(outcome.again, former.again);
+  outcome.again = std::min(outcome.again, former.again);
   return outcome;
 }
 
@@ -147,70 +147,19 @@ Outcome NodeReconciler::ReconcileLife(const std::string& machine, NodeFacts& fac
     memory.work_report_time = -absl::InfiniteDuration();
   memory.former = former;
   Remember(machine, std::move(memory));
-  RETURN_IF_ERROR(Confirm(facts, former, plan));
-  if (!plan.reports.empty()) parts_.reporter->Report(machine, std::move(plan.reports));
-  if (object == nullptr || !plan.writes()) return outcome;
-  RETURN_IF_ERROR(Write(*node, *object, plan));
-  if (plan.turned) parts_.work_turned(object->name, *plan.turned);
+  // What fails here, e.g. a label that is refused, does not put off Pods that are to be asked again.
+  outcome.status = CarryOut(machine, facts, former, std::move(plan));
   return outcome;
 }
 
-absl::Status NodeReconciler::Confirm(const NodeFacts& facts, const std::set<std::string>& former,
-                                     const NodePlan& plan) {
-  if (plan.reports.empty()) return absl::OkStatus();
-  const Node& node = *facts.node;
-  if (facts.object == nullptr)
-    RETURN_IF_ERROR(ConfirmAbsent(node, parts_.cluster->NodeNameOf(node.machine())));
-  return SaysNoWork(node, facts.object, plan) ? ConfirmNoWork(facts, former) : absl::OkStatus();
-}
-
-absl::Status NodeReconciler::ConfirmAbsent(const Node& node, const std::string& name) {
-  const std::string& machine = node.machine();
-  bool there = false;
-  for (const std::string& each : std::set<std::string>{machine, name}) {
-    const auto named = parts_.api->Get(absl::StrCat(kNodesPath, "/", each));
-    if (!named.ok() && !absl::IsNotFound(named.status())) return named.status();
-    if (!named.ok()) continue;
-    const NodeObject found = ReadNode(*named);
-    if (ProviderMachine(found) != machine && found.name != machine) continue;
-    parts_.cluster->nodes().Put(*named);
-    there = true;
-  }
-  // Under a name that nobody knows.
-  if (!there) {
-    ASSIGN_OR_RETURN(there, lists_.Has(node.pool_uid(), machine));
-  }
-  return there ? absl::AbortedError("the Node is there") : parts_.identity->Confirm();
-}
-
-absl::StatusOr<NodeLists::Machines> NodeReconciler::ListNodes(const std::string& pool_uid) {
-  NodeLists::Machines machines;
-  const auto take = [&](const Json& json) {
-    const NodeObject node = ReadNode(json);
-    machines.insert({ProviderMachine(node), node.name});
-    parts_.cluster->nodes().Put(json);
-  };
-  const std::string selector = absl::StrCat(kPoolUidLabel, "=", pool_uid);
-  RETURN_IF_ERROR(parts_.api->List(kNodesPath, {{"labelSelector", selector}}, take).status());
-  // By the end of it the server may be another one than those who use it then ask.
-  RETURN_IF_ERROR(parts_.identity->Confirm());
-  return machines;
-}
-
-absl::Status NodeReconciler::ConfirmNoWork(const NodeFacts& facts,
-                                           const std::set<std::string>& former) {
-  bool work = false;
-  for (const std::string& name : parts_.cluster->NodeNamesOf(facts.node->machine(), former)) {
-    const std::string selector = absl::StrCat("spec.nodeName=", name);
-    RETURN_IF_ERROR(parts_.api
-                        ->List(kPodsPath, {{"fieldSelector", selector}},
-                               [&](const Json& pod) {
-                                 parts_.cluster->pods().Put(pod);
-                                 work |= IsWorkOn(facts.object, ReadPod(pod), absl::Now());
-                               })
-                        .status());
-  }
-  return work ? absl::AbortedError("there is work on the Node") : absl::OkStatus();
+absl::Status NodeReconciler::CarryOut(const std::string& machine, const NodeFacts& facts,
+                                      const std::set<std::string>& former, NodePlan plan) {
+  RETURN_IF_ERROR(Confirm(facts, former, plan));
+  if (!plan.reports.empty()) parts_.reporter->Report(machine, std::move(plan.reports));
+  if (facts.object == nullptr || !plan.writes()) return absl::OkStatus();
+  RETURN_IF_ERROR(Write(*facts.node, *facts.object, plan));
+  if (plan.turned) parts_.work_turned(facts.object->name, *plan.turned);
+  return absl::OkStatus();
 }
 
 History::Verdict NodeReconciler::Judge(const NodeObject& object) const {

@@ -100,6 +100,9 @@ class NodeReconciler {
   // `former`: names of v1 Nodes whose Pods are none of this life's work.
   Outcome ReconcileLife(const std::string& machine, NodeFacts& facts,
                         const std::set<std::string>& former);
+  // Reports, and writes to the v1 Node.
+  absl::Status CarryOut(const std::string& machine, const NodeFacts& facts,
+                        const std::set<std::string>& former, NodePlan plan);
   // What is reported of a Node that is away, or drained, is looked up anew: what was last seen may
   // be out of date, and a machine is switched off because of it. ABORTED: it is otherwise. Whether
   // it is there under a name that nobody knows is asked once for many: that answer may be as old as
