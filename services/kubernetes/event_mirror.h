@@ -24,9 +24,10 @@
 namespace muster::kubernetes {
 
 // Shows Muster's events as events.k8s.io/v1, warnings first, then the oldest, no more than so many
-// a minute: what comes faster waits, and repeats of what waits are one write. One that is refused waits behind all others (EventBackoff). An
-// event that waits for longer than the API server keeps events is dropped. What an earlier process wrote is found
-// again, and not written twice. Thread-safe.
+// a minute: what comes faster waits, and repeats of what waits are one write. One that is refused
+// waits behind all others (EventBackoff). An event that waits for longer than the API server keeps
+// events is dropped. What an earlier process wrote is found again, and not written twice.
+// Thread-safe.
 class EventMirror {
  public:
   struct Options {

@@ -98,10 +98,10 @@ Outcome PoolReconciler::Reconcile(const std::string& name) {
 
 Outcome PoolReconciler::Answer(const NodePoolObject& object, const MusterView::PoolView& view) {
   Outcome outcome = ShowStatus(object, view, false);
-  if (!outcome.status.ok()) return outcome;
   // Nothing tells that there is room again.
   const std::optional<Refusal> refusal = Recall(object).refusal;
   if (refusal) outcome.again = std::min(outcome.again, RetryOf(*refusal));
+  if (!outcome.status.ok()) return outcome;
   bool more = false;
   absl::Status noted;
   // Orders out of a past were carried out then, or taken back; without a pool of its own nothing
@@ -116,7 +116,7 @@ Outcome PoolReconciler::Answer(const NodePoolObject& object, const MusterView::P
   if (more) {
     outcome.again = absl::ZeroDuration();
   } else {
-    RETURN_IF_ERROR(noted);
+    outcome.status = noted;
   }
   return outcome;
 }
