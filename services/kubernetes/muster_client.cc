@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "muster/configuration/v1/configuration_service.grpc.pb.h"
 #include "muster/lifecycle/v1/lifecycle_service.grpc.pb.h"
+#include "services/common/log.h"
 #include "services/common/status_macros.h"
 #include "services/rpc/client/batches.h"
 #include "services/rpc/client/calls.h"
@@ -136,16 +137,33 @@ absl::StatusOr<std::vector<absl::StatusCode>> MusterClient::ReportNodes(
   std::vector<absl::StatusCode> codes;
   for (size_t begin = 0, end = 0; begin < reports.size(); begin = end) {
     end = rpc::BatchEnd(reports, begin, kMostReports);
-    lifecycle::v1::ReportNodesRequest request;
-    for (size_t i = begin; i < end; ++i) *request.add_reports() = reports[i];
-    ASSIGN_OR_RETURN(const auto response,
-                     rpc_->Unary(rpc_->lifecycle, &LifecycleService::Stub::ReportNodes, request));
-    for (const auto& result : response.results())
-      codes.push_back(static_cast<absl::StatusCode>(result.code()));
-    if (codes.size() != end)
-      return absl::InternalError(absl::StrCat(codes.size(), " results for ", end));
+    RETURN_IF_ERROR(ReportSome(reports, begin, end, codes));
   }
   return codes;
+}
+
+absl::Status MusterClient::ReportSome(const std::vector<lifecycle::v1::NodeReport>& reports,
+                                      size_t begin, size_t end,
+                                      std::vector<absl::StatusCode>& codes) {
+  lifecycle::v1::ReportNodesRequest request;
+  for (size_t i = begin; i < end; ++i) *request.add_reports() = reports[i];
+  const auto response = rpc_->Unary(rpc_->lifecycle, &LifecycleService::Stub::ReportNodes, request);
+  if (absl::IsInvalidArgument(response.status())) {
+    if (end - begin > 1) {
+      const size_t middle = begin + (end - begin) / 2;
+      RETURN_IF_ERROR(ReportSome(reports, begin, middle, codes));
+      return ReportSome(reports, middle, end, codes);
+    }
+    log::Warn("Muster takes a report for malformed",
+              {{"node", reports[begin].node()}, {"error", response.status()}});
+    codes.push_back(absl::StatusCode::kInvalidArgument);
+    return absl::OkStatus();
+  }
+  RETURN_IF_ERROR(response.status());
+  for (const auto& result : response->results())
+    codes.push_back(static_cast<absl::StatusCode>(result.code()));
+  if (codes.size() == end) return absl::OkStatus();
+  return absl::InternalError(absl::StrCat(codes.size(), " results for ", end));
 }
 
 absl::StatusOr<configuration::v1::PoolConfiguration> MusterClient::GetConfiguration(

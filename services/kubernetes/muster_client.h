@@ -53,7 +53,8 @@ class MusterClient {
   // deleted.
   absl::Status DeleteNodePool(const lifecycle::v1::NodePool& pool);
   absl::StatusOr<lifecycle::v1::Node> GetNode(const std::string& name);
-  // In as many calls as it takes. One code a report, in their order.
+  // In as many calls as it takes. One code a report, in their order: INVALID_ARGUMENT where Muster takes it for malformed, for which it
+  // refuses the whole call; the others go without it.
   absl::StatusOr<std::vector<absl::StatusCode>> ReportNodes(
       const std::vector<lifecycle::v1::NodeReport>& reports);
 
@@ -80,6 +81,10 @@ class MusterClient {
 
  private:
   struct Rpc;
+  // Those from `begin` to `end`; their codes are added.
+  absl::Status ReportSome(const std::vector<lifecycle::v1::NodeReport>& reports, size_t begin,
+                          size_t end, std::vector<absl::StatusCode>& codes);
+
   const std::string cluster_;
   const std::unique_ptr<Rpc> rpc_;
 };

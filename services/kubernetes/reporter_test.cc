@@ -5,10 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "muster/lifecycle/v1/lifecycle_service.grpc.pb.h"
 #include "services/kubernetes/fake_muster.h"
@@ -23,7 +25,8 @@ using ::testing::Pair;
 
 constexpr absl::Duration kNone = absl::ZeroDuration();
 
-// Takes reports, one call after the other once it is opened. Those of `bad` do not fit.
+// Takes reports, one call after the other once it is opened. Those of `bad` do not fit, those of
+// `malformed` have their call refused.
 class FakeLifecycle final : public lifecycle::v1::LifecycleService::Service {
  public:
   grpc::Status ReportNodes(grpc::ServerContext*, const lifecycle::v1::ReportNodesRequest* request,
@@ -36,6 +39,9 @@ class FakeLifecycle final : public lifecycle::v1::LifecycleService::Service {
     }
     changed_.SignalAll();
     while (!open_) changed_.Wait(mutex_);
+    const bool malformed = absl::c_any_of(
+        request->reports(), [](const NodeReport& report) { return report.node() == "malformed"; });
+    if (malformed) return {grpc::StatusCode::INVALID_ARGUMENT, "message must not hold NUL"};
     return is_away_ ? grpc::Status(grpc::StatusCode::UNAVAILABLE, "away") : grpc::Status::OK;
   }
 
@@ -121,6 +127,19 @@ TEST_F(ReporterTest, TellsOfTheMachineThatIsRefused) {
   Report("c", {"1"});
   reporter_->Start();
   EXPECT_THAT(AwaitTold(1), ElementsAre(Pair("bad", Gt(kNone))));
+}
+
+TEST_F(ReporterTest, OneThatIsMalformedKeepsNoOtherFromMuster) {
+  for (const char* node : {"a", "b", "malformed", "d", "e"}) Report(node, {"1", "2"});
+  reporter_->Start();
+  EXPECT_THAT(AwaitTold(1), ElementsAre(Pair("malformed", Gt(kNone))));
+  std::set<std::string> taken;
+  for (const auto& call : service_.Await(1)) {
+    const bool refused = absl::c_any_of(
+        call, [](const std::string& report) { return report.starts_with("malformed"); });
+    if (!refused) taken.insert(call.begin(), call.end());
+  }
+  EXPECT_THAT(taken, ElementsAre("a 1", "a 2", "b 1", "b 2", "d 1", "d 2", "e 1", "e 2"));
 }
 
 TEST_F(ReporterTest, PausesDoubleUntilOneIsTaken) {

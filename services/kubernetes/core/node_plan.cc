@@ -17,15 +17,23 @@ namespace v1 = lifecycle::v1;
 using v1::Node;
 using v1::NodeReport;
 
-constexpr size_t kMostNames = 10;      // NodeReport.active_pods
-constexpr size_t kMostPodName = 253;   // of each of them
-constexpr size_t kMostMessage = 1024;  // NodeReport.message
-constexpr size_t kMostId = 64;         // NodeReport.node_profile and boot_id
+constexpr size_t kMostNames = 10;       // NodeReport.active_pods
+constexpr size_t kMostPodName = 253;    // of each of them
+constexpr size_t kMostMessage = 1024;   // NodeReport.message
+constexpr int64_t kMostPods = 100'000;  // NodeReport.active_pod_count
+constexpr size_t kMostId = 64;          // NodeReport.node_profile and boot_id
 
 // What the Node says of itself, as far as a report may say it.
 std::string Said(const std::string& text) {
   const bool fits = text.size() <= kMostId && text.find('\0') == std::string::npos;
   return fits ? text : "";
+}
+
+// Likewise what is said of it by others.
+std::string Message(absl::string_view text) {
+  std::string message = Shorten(text, kMostMessage);
+  std::replace(message.begin(), message.end(), '\0', ' ');
+  return message;
 }
 
 // In the cluster and able to have work.
@@ -90,7 +98,7 @@ class Planner {
     NodeReport& report = plan_.reports.emplace_back();
     report.set_node(node_.name());
     report.set_observation(observation);
-    report.set_message(Shorten(message, kMostMessage));
+    report.set_message(Message(message));
     if (node_.has_create_time()) *report.mutable_node_create_time() = node_.create_time();
     return report;
   }
@@ -214,7 +222,7 @@ class Planner {
     std::vector<std::string> names;
     for (size_t i = 0; i < std::min(work.size(), kMostNames); ++i)
       names.push_back(Shorten(work[i]->key(), kMostPodName));
-    const auto count = static_cast<int64_t>(work.size());
+    const auto count = std::min(static_cast<int64_t>(work.size()), kMostPods);
     const bool same = seen_.active() && seen_.active_pod_count() == count &&
                       std::equal(names.begin(), names.end(), seen_.active_pods().begin(),
                                  seen_.active_pods().end());
@@ -253,7 +261,7 @@ class Planner {
 
   void PlanDrain() {
     if (!node_.desired().drain()) return;
-    const std::string why = Shorten(facts_.blocked_by, kMostMessage);
+    const std::string why = Message(facts_.blocked_by);
     if (!why.empty() && seen_.drain_blocked_by() != why) {
       Report(NodeReport::OBSERVATION_DRAIN_BLOCKED, why);
     } else if (why.empty() && !seen_.drain_blocked_by().empty()) {

@@ -18,7 +18,9 @@ namespace {
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
+using ::testing::StartsWith;
 using Class = PodObject::Class;
 
 NodeObject OfLife(const std::string& mark) {
@@ -289,6 +291,24 @@ TEST(PlanHealth, TellsOfTheKubelet) {
   EXPECT_THAT(Observations(Plan(node, &ready)), ElementsAre(kRecovered));
   node.mutable_observed()->set_health_message("GPU 3 fell off the bus");
   EXPECT_THAT(Observations(Plan(node, &ready)), IsEmpty()) << "somebody else's word";
+}
+
+// Nor may this have its batch refused.
+TEST(PlanHealth, TellsWhyInAsManyWordsAsAReportMayBear) {
+  const Node node = MakeNode(Node::STATE_PRODUCTION);
+  NodeObject object = Joined(false);
+  object.not_ready_why = absl::StrCat(std::string("a\0b", 3), std::string(2000, 'x'));
+  const NodePlan plan = Plan(node, &object);
+  EXPECT_THAT(plan.reports[0].message(), StartsWith("kubelet: a bxxx"));
+  EXPECT_EQ(plan.reports[0].message().size(), 1024u);
+}
+
+TEST(PlanDrain, WhatCannotBeToldAsItIsIsToldOnce) {
+  Node node = MakeNode(Node::STATE_DRAINING);
+  node.mutable_observed()->set_drain_blocked_by("default/web: a b");
+  const NodeObject object = Joined(true);
+  const NodePlan plan = Plan(node, &object, {}, std::string("default/web: a\0b", 16));
+  EXPECT_THAT(Observations(plan), Not(Contains(NodeReport::OBSERVATION_DRAIN_BLOCKED)));
 }
 
 TEST(PlanHealth, OneWithoutAReadyConditionIsNeither) {
