@@ -98,6 +98,9 @@ TEST(Policy, SaysWhatIsWrongAndWhere) {
       {"", "policy", "must be a map"},
       {"[]", "policy", "must be a map"},
       {"bindings: [", "policy", "is no YAML: line"},
+      {"bindings:\n- {role: viewer, principals: [l\xf6"
+       "cal], everywhere: true}",
+       "policy", "is not UTF-8 text. (line 2)"},
       {"bindings: [{role: viewer, principals: [local], everywhere: true}]\n---\nbindings: []",
        "policy", "must be one document. (line 3)"},
       {"bindings: [{role: viewer, principals: [local], everywhere: true}]\n---\nbindings: [",

@@ -15,6 +15,7 @@
 #include "services/common/error.h"
 #include "services/common/resource_name.h"
 #include "services/common/sha256.h"
+#include "services/common/text_fault.h"
 
 namespace muster::access {
 namespace {
@@ -59,6 +60,9 @@ class Reader {
  public:
   absl::StatusOr<std::vector<Binding>> Read(absl::string_view text) {
     std::vector<Binding> bindings;
+    if (const auto fault = FindTextFault(text)) {
+      return error::InvalidField("policy", absl::StrCat(fault->what, ". (line ", fault->line, ")"));
+    }
     try {
       const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
       const YAML::Node root = documents.empty() ? YAML::Node() : documents[0];

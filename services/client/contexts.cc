@@ -12,14 +12,19 @@
 #include "services/common/read_file.h"
 #include "services/common/replace_file.h"
 #include "services/common/status_macros.h"
+#include "services/common/text_fault.h"
 
 namespace muster::client {
 namespace {
 
 constexpr char kName[] = "name";
 
+absl::Status Wrong(int line, absl::string_view what) {
+  return absl::InvalidArgumentError(absl::StrCat("line ", line, ": ", what));
+}
+
 absl::Status Wrong(const YAML::Mark& at, absl::string_view what) {
-  return absl::InvalidArgumentError(absl::StrCat("line ", at.line + 1, ": ", what));
+  return Wrong(at.line + 1, what);
 }
 
 bool IsKnown(const std::string& key) {
@@ -93,6 +98,7 @@ absl::StatusOr<Contexts> ReadRoot(const std::string& path, const YAML::Node& roo
 }
 
 absl::StatusOr<Contexts> ReadText(const std::string& path, const std::string& text) {
+  if (const auto fault = FindTextFault(text)) return Wrong(fault->line, fault->what);
   try {
     const std::vector<YAML::Node> documents = YAML::LoadAll(text);
     if (documents.empty() || documents[0].IsNull()) return Contexts();

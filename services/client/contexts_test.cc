@@ -57,6 +57,11 @@ TEST_F(OptionsFromContextTest, SaysWhatIsMissing) {
   std::ofstream(path_) << "contexts: {}\n";
   EXPECT_THAT(OptionsFromContext().status(),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(path_ + ", line 1: ")));
+  std::ofstream(path_) << "currentContext: lab\ncontexts: [{name: l\xe4"
+                          "b, server: lab:1}]\n";
+  EXPECT_THAT(OptionsFromContext().status(),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr(path_ + ", line 2: is not UTF-8 text")));
 }
 
 }  // namespace

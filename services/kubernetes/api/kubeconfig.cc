@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "services/common/read_file.h"
 #include "services/common/status_macros.h"
+#include "services/common/text_fault.h"
 #include "services/kubernetes/api/server_address.h"
 
 namespace muster::kubernetes {
@@ -188,6 +189,8 @@ absl::StatusOr<Endpoint> LoadKubeconfig(absl::string_view file, absl::string_vie
   const size_t slash = path.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash);
   const std::string place = absl::StrCat("kubeconfig ", path, ": ");
+  if (const auto fault = FindTextFault(*text))
+    return absl::InvalidArgumentError(absl::StrCat(place, "line ", fault->line, ": ", fault->what));
   try {
     const YAML::Node top = YAML::Load(*text);
     if (!top.IsMap()) return absl::InvalidArgumentError(absl::StrCat(place, "expected a mapping"));

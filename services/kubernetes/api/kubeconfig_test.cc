@@ -194,6 +194,10 @@ TEST_F(EndpointTest, FilesThatAreNoKubeconfig) {
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("expected a mapping")))
         << text;
   }
+  Write("config", "users:\n- user: {token: t\xfcr}\n");
+  EXPECT_THAT(LoadKubeconfig(absl::StrCat(folder_, "/config")).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr(absl::StrCat(folder_, "/config: line 2: is not UTF-8 text"))));
 }
 
 TEST_F(EndpointTest, InAPod) {

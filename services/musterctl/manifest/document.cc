@@ -18,8 +18,8 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
-#include "google/protobuf/stubs/common.h"
 #include "services/common/status_macros.h"
+#include "services/common/text_fault.h"
 
 namespace muster::musterctl {
 namespace {
@@ -120,16 +120,8 @@ class Converter {
 std::optional<Fault> CheckBytes(absl::string_view text) {
   if (text.size() > kMaxManifestBytes)
     return Fault{absl::StrCat("larger than ", kMaxManifestBytes, " bytes"), 1};
-  int line = 1;
-  for (absl::string_view rest : absl::StrSplit(text, '\n')) {
-    if (!google::protobuf::internal::IsStructurallyValidUTF8(rest.data(),
-                                                             static_cast<int>(rest.size()))) {
-      return Fault{"is not UTF-8 text", line};
-    }
-    if (rest.find('\0') != absl::string_view::npos) return Fault{"has a zero byte", line};
-    ++line;
-  }
-  return std::nullopt;
+  const std::optional<TextFault> fault = FindTextFault(text);
+  return fault ? std::optional(Fault{fault->what, fault->line}) : std::nullopt;
 }
 
 bool IsSeparator(absl::string_view line) {
