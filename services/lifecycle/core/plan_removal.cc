@@ -196,9 +196,11 @@ void CancelScaleDown(const PlanFacts& facts, Draft& draft, std::vector<Node*> co
     return std::tuple(a->observed.active, !a->observed.unhealthy) >
            std::tuple(b->observed.active, !b->observed.unhealthy);
   });
-  VictimRacks(facts.snapshot, draft.Nodes()).SortBack(cordoned);
+  const VictimRacks racks(facts.snapshot, draft.Nodes());
+  racks.SortBack(cordoned);
   for (Node* node : cordoned) {
-    if (missing > 0 && LetStay(facts, draft, *node, "the target rose")) --missing;
+    if (missing > 0 && !racks.Leaves(*node) && LetStay(facts, draft, *node, "the target rose"))
+      --missing;
   }
 }
 
@@ -233,7 +235,7 @@ bool LetStay(const PlanFacts& facts, Draft& draft, Node& node, absl::string_view
 
 void StartRemovals(const PlanFacts& facts, Draft& draft) {
   const int64_t surplus = draft.KeptNodes() - facts.pool.wanted_nodes();
-  if (surplus <= 0) return;
+  if (surplus <= 0 && facts.snapshot.catalogue.nodes_per_rack() == 0) return;
   const Removals removals = SelectRemovals(facts.snapshot, draft.Nodes(), surplus, draft.budget);
   for (const DelayedRemoval& delayed : removals.delayed) {
     DeferRemoval(facts, draft, delayed);

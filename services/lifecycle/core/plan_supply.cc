@@ -57,8 +57,13 @@ int64_t PrefillNodes(const PlanFacts& facts, Draft& draft) {
                 node.state == NodeState::kPreparedForTerminate ||
                 (node.state == NodeState::kCordoned && IsGivenUp(node)));
       });
-  // The claim holds their machines: what is asked for beside them comes.
-  return replaced + (draft.KeptNodes() < facts.pool.target_nodes() ? leaving : 0);
+  const int64_t missing = facts.pool.target_nodes() - draft.KeptNodes();
+  if (missing <= 0) return replaced;
+  // The claim holds their machines: what is asked for beside them comes. Not so what racks that stay
+  // have lost: capacity would have the rack that leaves completed as well.
+  const int64_t per_rack = facts.snapshot.catalogue.nodes_per_rack();
+  const bool whole = per_rack > 0 && facts.pool.target_nodes() % per_rack == 0;
+  return replaced + std::max<int64_t>(0, leaving - (whole ? missing % per_rack : 0));
 }
 
 }  // namespace

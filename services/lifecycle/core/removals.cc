@@ -117,13 +117,16 @@ bool KnowsRacks(const Snapshot& snapshot) {
 Removals SelectRemovals(const Snapshot& snapshot, std::vector<const Node*> nodes, int64_t surplus,
                         Budget& budget) {
   // Else others would go for Nodes that are not the pool's.
-  if (surplus <= 0 || MayHaveUnheld(*snapshot.pool, snapshot.answers.claim)) return {};
+  if (MayHaveUnheld(*snapshot.pool, snapshot.answers.claim)) return {};
   const Pool& pool = *snapshot.pool;
   const bool any = KnowsRacks(snapshot);
   std::erase_if(nodes, [&](const Node* node) {
     return IsUnheld(pool, *node, snapshot.answers.claim) || !(any || IsNamed(*node));
   });
-  return Selection(pool, VictimRacks(snapshot, nodes), surplus, budget, snapshot.now).Run(nodes);
+  VictimRacks racks(snapshot, nodes);
+  surplus = std::max(surplus, racks.CountLeaving());
+  if (surplus <= 0) return {};
+  return Selection(pool, std::move(racks), surplus, budget, snapshot.now).Run(nodes);
 }
 
 }  // namespace muster::lifecycle

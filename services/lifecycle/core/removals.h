@@ -54,9 +54,10 @@ int64_t KeptNodes(const Pool& pool, const std::vector<const Node*>& nodes,
 bool KnowsRacks(const Snapshot& snapshot);
 
 // `nodes`: all of the snapshot's pool, as they are by now. `surplus`: how many more than wanted are
-// kept (KeptNodes); at most 0: nobody goes. Nor do those that are not among these: an unheld Node
-// goes by itself, later, and while there may be such (MayHaveUnheld) nobody goes. Unless KnowsRacks
-// only named ones go. Whoever goes out of service is charged to `budget`.
+// kept (KeptNodes); at most 0: nobody goes but the rest of racks that leave (VictimRacks::Leaves). Nor
+// do those that are not among these: an unheld Node goes by itself, later, and while there may be such
+// (MayHaveUnheld) nobody goes. Unless KnowsRacks only named ones go. Whoever goes out of service is
+// charged to `budget`.
 Removals SelectRemovals(const Snapshot& snapshot, std::vector<const Node*> nodes, int64_t surplus,
                         Budget& budget);
 

@@ -33,7 +33,7 @@ NodeCounts CountNodes(const PlannedState& planned) {
 }
 
 std::string TooFewText(const CatalogueFacts& catalogue) {
-  const bool racks = catalogue.type && catalogue.type->nodes_per_rack > 0;
+  const bool racks = catalogue.nodes_per_rack() > 0;
   return absl::StrCat(", too few for ", racks ? "the whole racks that are asked for" : "the gang");
 }
 

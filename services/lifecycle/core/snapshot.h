@@ -24,6 +24,8 @@ struct CatalogueFacts {
   std::optional<TypeFacts> type = {};  // nullopt: there is no such type
   bool offered = false;                // the zone exists and offers the type
   bool general_access = false;         // the zone serves all customers
+  // 0: the type is not granted by racks, or is not known.
+  int64_t nodes_per_rack() const { return type ? type->nodes_per_rack : 0; }
   bool operator==(const CatalogueFacts&) const = default;
 };
 

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "absl/strings/string_view.h"
 #include "services/lifecycle/core/node_machine.h"
 #include "services/lifecycle/core/victims.h"
 
@@ -28,21 +29,45 @@ void SortByPlace(std::vector<std::pair<Place, N*>> placed, std::vector<N*>& node
 }  // namespace
 
 VictimRacks::VictimRacks(const Snapshot& snapshot, const std::vector<const Node*>& nodes)
-    : nodes_per_rack_(snapshot.catalogue.type ? snapshot.catalogue.type->nodes_per_rack : 0),
+    : nodes_per_rack_(snapshot.catalogue.nodes_per_rack()),
       awaits_work_(!ActiveToo(*snapshot.pool)),
       now_(snapshot.now) {
   if (nodes_per_rack_ == 0) return;
   for (const Node* node : nodes) {
-    if (!Stays(node->state) || IsNamed(*node)) continue;
+    const bool cordoned =
+        node->state == NodeState::kCordoned && node->removal_cause == RemovalCause::kScaleDown;
+    if (!Stays(node->state) && !cordoned) continue;
     Rack& rack = racks_[node->rack.get()];
-    ++rack.staying;
-    if (node->observed.active || IsAwaited(*node, now_)) ++rack.late;
+    int64_t& count = cordoned ? rack.cordoned : IsNamed(*node) ? rack.named : rack.staying;
+    ++count;
+    const bool stays = &count == &rack.staying;
+    if (stays && (node->observed.active || IsAwaited(*node, now_))) ++rack.late;
   }
+  FindLeaving(snapshot);
+}
+
+// The target asks for as many racks as it makes up; those of which the pool has the most stay.
+void VictimRacks::FindLeaving(const Snapshot& snapshot) {
+  const int64_t target = snapshot.pool->target_nodes();
+  if (target % nodes_per_rack_ != 0) return;
+  // By the rows: also one whose machine this pass gives back still tells of its rack.
+  for (const Node* node : snapshot.nodes) {
+    if (node->removal_cause == RemovalCause::kScaleDown && !Stays(node->state))
+      racks_[node->rack.get()].begun = true;
+  }
+  using Place = std::tuple<int64_t, bool, int64_t, absl::string_view>;
+  std::vector<std::pair<Place, Rack*>> racks;
+  for (auto& [name, rack] : racks_)
+    racks.push_back({{-rack.staying, rack.begun, -rack.cordoned, name}, &rack});
+  std::sort(racks.begin(), racks.end());
+  const auto wanted = std::min(std::ssize(racks), target / nodes_per_rack_);
+  for (auto it = racks.begin() + wanted; it != racks.end(); ++it)
+    it->second->leaves = it->second->begun;
 }
 
 void VictimRacks::Sort(std::vector<const Node*>& victims) const {
   if (nodes_per_rack_ == 0) return;
-  using Place = std::tuple<bool, int64_t, int64_t, size_t, int>;
+  using Place = std::tuple<bool, bool, int64_t, int64_t, size_t, int>;
   std::vector<std::pair<Place, const Node*>> placed;
   absl::flat_hash_map<std::string, size_t> firsts;  // by rack
   for (const Node* node : victims) {
@@ -50,7 +75,8 @@ void VictimRacks::Sort(std::vector<const Node*>& victims) const {
     if (!IsNamed(*node)) {
       const Rack& rack = racks_.at(node->rack.get());
       const size_t first = firsts.try_emplace(node->rack.get(), placed.size()).first->second;
-      place = {true, std::min(rack.staying, nodes_per_rack_), rack.late, first, TurnOf(*node)};
+      place = {true,      !rack.leaves, std::min(rack.staying, nodes_per_rack_),
+               rack.late, first,        TurnOf(*node)};
     }
     placed.emplace_back(place, node);
   }
@@ -83,6 +109,17 @@ int VictimRacks::TurnOf(const Node& node) const {
 
 void VictimRacks::Begin(const Node& node) {
   if (nodes_per_rack_ > 0 && !IsNamed(node)) --racks_.at(node.rack.get()).staying;
+}
+
+bool VictimRacks::Leaves(const Node& node) const {
+  const auto rack = racks_.find(node.rack.get());
+  return rack != racks_.end() && rack->second.leaves;
+}
+
+int64_t VictimRacks::CountLeaving() const {
+  int64_t nodes = 0;
+  for (const auto& [name, rack] : racks_) nodes += rack.leaves ? rack.staying + rack.named : 0;
+  return nodes;
 }
 
 bool VictimRacks::IsBegun(const Node& node) const {

@@ -21,9 +21,9 @@ class VictimRacks {
   VictimRacks(const Snapshot& snapshot, const std::vector<const Node*>& nodes);
 
   // `victims`, of the pool, first to go first: named ones stay the first; the others go rack by
-  // rack, and in a rack as before, those that would have to be awaited last. First of the rack with
-  // the fewest Nodes, if it is not whole any more, then of that with the fewest that work or have to
-  // be awaited, then of whose first victim came first.
+  // rack, and in a rack as before, those that would have to be awaited last. First of racks that leave
+  // (Leaves), then of the rack with the fewest Nodes, if it is not whole any more, then of that with
+  // the fewest that work or have to be awaited, then of whose first victim came first.
   void Sort(std::vector<const Node*>& victims) const;
   // `cordoned`, Nodes that were to go, first to stay after all first: they stay rack by rack, and in
   // a rack as before. First those of the rack of which the pool keeps the most with them, then of
@@ -33,12 +33,24 @@ class VictimRacks {
   void Begin(const Node& node);
   // The pool keeps less than all of its rack: no other one is to be begun in its place.
   bool IsBegun(const Node& node) const;
+  // All of its rack goes: Nodes of it are on their way out by a scale-down, and other racks are as many
+  // as the target asks for. What these lack by now is to come to them, not to be made up for by the
+  // rest of this one: then the pool would have a part of one more rack for good.
+  bool Leaves(const Node& node) const;
+  // How many Nodes stay so far in racks that leave.
+  int64_t CountLeaving() const;
 
  private:
   struct Rack {
-    int64_t staying = 0;  // neither on their way out nor named to go
-    int64_t late = 0;     // of these: work, or have to be awaited
+    int64_t staying = 0;   // neither on their way out nor named to go
+    int64_t named = 0;     // would stay, were they not named to go
+    int64_t late = 0;      // of those that stay: work, or have to be awaited
+    int64_t cordoned = 0;  // to go by a scale-down, which can be taken back
+    bool begun = false;    // Nodes of it are on their way out by a scale-down
+    bool leaves = false;
   };
+
+  void FindLeaving(const Snapshot& snapshot);
 
   // In its rack; 0: it can go at once.
   int TurnOf(const Node& node) const;

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <set>
 #include <string>
@@ -40,6 +41,22 @@ struct Racks : Simulation {
   }
   void Live() {
     if (!Converge()) std::abort();
+  }
+  // As Live, while others take every machine that is free.
+  void LiveAmongOthers() {
+    for (int i = 0; i < 500; ++i) {
+      const bool moved = Pass() | Agents();
+      OthersTake(100);
+      if (moved) continue;
+      if (last_plan.due > now() + absl::Minutes(1)) return;
+      Advance(std::max(absl::ZeroDuration(), last_plan.due - now()));
+    }
+    std::abort();
+  }
+  // It is unhealthy for as long as it takes until it is replaced.
+  void BreakDown(const std::string& machine) {
+    if (!Report(machine, O::kUnhealthy, "Xid 79").ok()) std::abort();
+    Advance(policy.triage_grace);
   }
   // The pool's machines of its nth rack.
   std::set<std::string> On(int rack) const {
@@ -222,6 +239,77 @@ TEST(VictimRacks, ARackThatIsNotWholeGoesFirst) {
   sim.Live();
   EXPECT_THAT(sim.On(0), SizeIs(kRack)) << "though all of it is idle";
   EXPECT_THAT(sim.On(1), ElementsAre(Machine(kRack)));
+}
+
+// What the rack that stays has lost is not made up for by the last of the one that leaves: of that the
+// pool would have a part for good.
+TEST(VictimRacks, ANodeThatIsLostMeanwhileKeepsNoneOfTheRackThatLeaves) {
+  Racks sim(2, ScaleDownStrategy::kIdleOnly);
+  sim.SetActive(Machine(0), false);
+  sim.SetActive(Machine(kRack), false);
+  sim.Resize(kRack);
+  sim.LiveAmongOthers();
+  ASSERT_THAT(sim.On(0), AnyOf(SizeIs(8), SizeIs(kRack)));
+  const int leaves = sim.On(0).size() == 8 ? 0 : 1;
+  const int stays = 1 - leaves;
+  ASSERT_THAT(sim.On(leaves), SizeIs(8));
+  const std::string lost = Machine(stays * kRack);
+  sim.BreakDown(lost);
+  sim.LiveAmongOthers();
+  ASSERT_THAT(sim.broken(), ElementsAre(lost));
+  for (int i = 0; i < 2 * kRack; ++i) sim.SetActive(Machine(i), false);
+  sim.LiveAmongOthers();
+  EXPECT_THAT(sim.On(leaves), SizeIs(0));
+  EXPECT_THAT(sim.On(stays), SizeIs(kRack - 1));
+  sim.Repair();
+  sim.LiveAmongOthers();
+  EXPECT_THAT(sim.NodeMachines(), UnorderedElementsAreArray(sim.On(stays)));
+  EXPECT_THAT(sim.On(stays), SizeIs(kRack));
+  EXPECT_TRUE(sim.never_over && sim.fenced && sim.same_twice);
+}
+
+// Nor of Nodes of it that are cordoned so far.
+TEST(VictimRacks, ANodeThatIsLostMeanwhileTakesNoRemovalBack) {
+  Racks sim(2);
+  sim.Apply([](Spec& spec) { spec.disable_unhealthy_node_eviction = false; });
+  sim.SetActive(Machine(0), false);
+  sim.Live();
+  sim.StopClock();
+  sim.Resize(kRack);
+  sim.Pass();
+  ASSERT_EQ(sim.node(Machine(0))->state, NodeState::kCordoned);
+  // Long enough ago, but told only now.
+  ASSERT_TRUE(sim.Report(Machine(kRack), O::kUnhealthy, "Xid 79").ok());
+  sim.policy.triage_grace = absl::ZeroDuration();
+  sim.Pass();
+  sim.Pass();
+  ASSERT_EQ(sim.node(Machine(kRack))->removal_cause, RemovalCause::kRepair);
+  for (int i = 0; i < kRack; ++i) EXPECT_EQ(sim.node(Machine(i))->state, NodeState::kCordoned) << i;
+  sim.LiveAmongOthers();
+  EXPECT_THAT(sim.NodeMachines(), UnorderedElementsAreArray(sim.On(1)));
+  EXPECT_THAT(sim.On(1), SizeIs(kRack - 1));
+}
+
+// Capacity would complete the rack that leaves: while the pool holds both, nothing is asked for.
+TEST(VictimRacks, WhatIsLostWhileARackLeavesIsAskedForOnceItIsGone) {
+  Racks sim(2);
+  sim.Apply([](Spec& spec) { spec.disable_unhealthy_node_eviction = false; });
+  sim.SetActive(Machine(0), false);
+  for (int i = 0; i < 12; ++i) sim.stuck.insert(Machine(i));
+  sim.Resize(kRack);
+  sim.LiveAmongOthers();
+  ASSERT_THAT(sim.On(0), SizeIs(12));
+  sim.BreakDown(Machine(kRack));
+  sim.LiveAmongOthers();
+  ASSERT_THAT(sim.broken(), ElementsAre(Machine(kRack)));
+  EXPECT_EQ(sim.claimed(), 12 + kRack - 1);
+  sim.stuck.clear();
+  sim.LiveAmongOthers();
+  EXPECT_THAT(sim.NodeMachines(), UnorderedElementsAreArray(sim.On(1)));
+  EXPECT_EQ(sim.claimed(), kRack);
+  sim.Repair();
+  sim.LiveAmongOthers();
+  EXPECT_THAT(sim.On(1), SizeIs(kRack));
 }
 
 // Who is named goes, whichever rack it is of, and makes its rack the first.
