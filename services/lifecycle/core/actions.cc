@@ -21,10 +21,12 @@ absl::Status DoesNotFit(const Node& node, absl::string_view why) {
   return error::FailedPrecondition("NODE_STATE", node.name, why);
 }
 
-// Its machine goes to repair whatever is seen of its health from now on.
-bool IsBoundForRepair(const Node& node) {
-  return node.removal_cause == RemovalCause::kRepair &&
-         (node.state == NodeState::kDraining || HasRelapsed(node));
+// It goes for the cause that it has, also if a preemption is taken back: its drain began, or it is
+// bound for repair whatever is seen of its health from now on, or an operator moves it away.
+bool IsBoundToGo(const Node& node) {
+  return node.state == NodeState::kDraining ||
+         (node.removal_cause == RemovalCause::kRepair && HasRelapsed(node)) ||
+         (node.removal_cause == RemovalCause::kReservation && !node.reserved_desired.empty());
 }
 
 }  // namespace
@@ -88,7 +90,7 @@ absl::Status CarryOut(Node& node, const Pool&, const ForceDrain&, absl::Time) {
 absl::Status CarryOut(Node& node, const Pool& pool, const SetPreemption& action, absl::Time) {
   node.preempt_time = action.time;
   const bool leaves = node.removal_cause != RemovalCause::kNone;
-  if (leaves && !IsBoundForRepair(node)) node.removal_cause = RemovalCause::kPreemption;
+  if (leaves && !IsBoundToGo(node)) node.removal_cause = RemovalCause::kPreemption;
   UpdateMetadata(node, pool, HasGpus(node));
   return absl::OkStatus();
 }

@@ -105,6 +105,25 @@ TEST_F(ActionsTest, APreemptionTakesNothingFromRepair) {
   }
 }
 
+// Nor from what goes on when it is taken back: a drain, and an operator's reservation.
+TEST_F(ActionsTest, APreemptionTakesNothingFromWhatGoesOnWithoutIt) {
+  for (const auto& [state, cause, reserved, expected] :
+       {std::tuple(NodeState::kDraining, RemovalCause::kScaleDown, "", RemovalCause::kScaleDown),
+        std::tuple(NodeState::kCordoned, RemovalCause::kReservation, kControlPlane,
+                   RemovalCause::kReservation),
+        std::tuple(NodeState::kCordoned, RemovalCause::kReservation, "",
+                   RemovalCause::kPreemption)}) {
+    SCOPED_TRACE(NodeStateName(state));
+    Node node = In(state);
+    node.removal_cause = cause;
+    node.reserved_desired = reserved;
+    ASSERT_TRUE(CarryOut(node, pool_, SetPreemption{node.name, kNow}, kNow).ok());
+    EXPECT_EQ(node.removal_cause, expected);
+    ASSERT_TRUE(CarryOut(node, pool_, SetPreemption{node.name, kNever}, kNow).ok());
+    EXPECT_EQ(node.removal_cause, expected);
+  }
+}
+
 TEST_F(ActionsTest, WhatCouldNotBeStagedIsForgottenWithTheNextProfile) {
   Node node = In(NodeState::kProduction);
   node.observed.staging_error = "no space";

@@ -54,6 +54,8 @@ void StartRemovals(const PlanFacts& facts, Draft& draft);
 void StartRemoval(Draft& draft, Node& node, RemovalCause cause, absl::string_view reason);
 // A cordoned Node stays: in service, or in triage where it is ill or has yet to show that it stays healthy. False: not in this plan.
 bool LetStay(const PlanFacts& facts, Draft& draft, Node& node, absl::string_view reason);
+// Of a drain that began at `from` and is no preemption's; kNever: it has none.
+absl::Time DrainDeadline(const PlanFacts& facts, const Node& node, absl::Time from);
 void DrainNodes(const PlanFacts& facts, Draft& draft);
 
 // --- plan_preemption.cc: spot ---

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/container/flat_hash_set.h"
+#include "services/lifecycle/core/node_machine.h"
 #include "services/lifecycle/core/plan_parts.h"
 
 namespace muster::lifecycle {
@@ -22,16 +23,27 @@ void BeginPreemption(const PlanFacts& facts, Draft& draft, Node& node) {
     StartRemoval(draft, node, RemovalCause::kPreemption, reason);
 }
 
-// A cordoned Node stays, unless it was bound for repair, or taken out of the pool by its reservation, before.
+// A cordoned Node stays, unless it was bound for repair, or taken out of the pool by its reservation,
+// before. A drain that had begun for another cause goes on as that: it has the time that it had.
 void EndPreemption(const PlanFacts& facts, Draft& draft, Node& node) {
   const std::string reason = "its machine is no longer needed elsewhere";
   const bool is_reserved =
       node.removal_cause == RemovalCause::kReservation && !node.reserved_desired.empty();
-  if (node.removal_cause == RemovalCause::kRepair || is_reserved) {
-    draft.Apply(node, SetPreemption{node.name, kNever, reason});
-  } else {
+  const bool drains = node.state == NodeState::kDraining;
+  if (!drains && !is_reserved && node.removal_cause != RemovalCause::kRepair) {
     LetStay(facts, draft, node, reason);
+    return;
   }
+  draft.Apply(node, SetPreemption{node.name, kNever, reason});
+  if (!drains || node.desired.force_drain) return;
+  const absl::Time end = DrainDeadline(facts, node, node.desired.drain_time);
+  draft.Apply(node, SetDrainDeadline{node.name, end, reason});
+}
+
+// Of a Node whose preemption has begun and is no longer wanted.
+bool CanBeTakenBack(const PlanFacts& facts, const Node& node) {
+  if (node.state == NodeState::kDraining) return !IsDrainedForPreemption(node);
+  return node.state == NodeState::kCordoned && !facts.pool.deleting();
 }
 
 }  // namespace
@@ -45,8 +57,7 @@ void PreemptNodes(const PlanFacts& facts, Draft& draft) {
     const bool wanted = reclaimed.contains(node.machine);
     const bool begun = node.preempt_time != kNever;
     if (wanted && !begun) BeginPreemption(facts, draft, node);
-    if (!wanted && begun && node.state == NodeState::kCordoned && !facts.pool.deleting())
-      EndPreemption(facts, draft, node);
+    if (!wanted && begun && CanBeTakenBack(facts, node)) EndPreemption(facts, draft, node);
   }
 }
 

@@ -11,6 +11,7 @@
 namespace muster::lifecycle {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -351,6 +352,39 @@ TEST(ReferenceSpot, PreemptedWhileItIsDrained) {
   EXPECT_EQ(sim.NodeEvents().back(), "Deleted for preemption");
 }
 
+// Nobody needs its machine: its drain goes on as it was, with evictions and the deadline that it had.
+TEST(Preemption, TakenBackADrainForAnotherCauseIsThatAgain) {
+  SpotPool sim;
+  sim.Apply([](Spec& spec) {
+    spec.scale_down_strategy = ScaleDownStrategy::kPreferIdle;
+    spec.target_nodes = 0;
+  });
+  sim.Drive();
+  sim.Advance(sim.policy.cordon_settle);
+  sim.Drive();
+  ASSERT_EQ(sim.node("g100")->state, NodeState::kDraining);
+  const absl::Time since = sim.node("g100")->desired.drain_time;
+  const absl::Time deadline = sim.node("g100")->desired.drain_deadline;
+  sim.begin = sim.told().size();
+  sim.Begin();
+  ASSERT_LT(sim.node("g100")->desired.drain_deadline, deadline);
+  sim.To(absl::Seconds(119));
+  sim.TakeBack("g100");
+  sim.Drive();
+  sim.To(absl::Minutes(14));
+  const Node& node = *sim.node("g100");
+  EXPECT_EQ(node.state, NodeState::kDraining);
+  EXPECT_EQ(node.removal_cause, RemovalCause::kScaleDown);
+  EXPECT_EQ(node.preempt_time, kNever);
+  EXPECT_EQ(node.desired.drain_time, since);
+  EXPECT_EQ(node.desired.drain_deadline, deadline);
+  EXPECT_FALSE(node.desired.labels.contains("qos.coreweave.cloud/pending-preemption"));
+  EXPECT_THAT(sim.NodeEvents(), ElementsAre("Preemption pending"));
+  sim.To(absl::Minutes(15));
+  EXPECT_EQ(sim.node("g100"), nullptr);
+  EXPECT_THAT(sim.NodeEvents(), Not(Contains("Deleted for preemption")));
+}
+
 TEST(ReferenceSpot, ForTrialsBothTimesAreShorter) {
   SpotPool sim;
   sim.policy.preemption_notice = absl::Seconds(3);
@@ -461,12 +495,35 @@ TEST(Preemption, TakenBackANodeThatItsReservationTakesOutGoesOn) {
   ASSERT_EQ(sim.node("g100")->state, NodeState::kCordoned);
   sim.Begin();
   ASSERT_NE(sim.node("g100")->preempt_time, kNever);
+  // Back in service it would have to wait for room in the budget.
+  ASSERT_TRUE(sim.Report("g101", O::kUnhealthy, "Xid 79").ok());
+  const size_t before = sim.told().size();
   sim.TakeBack("g100");
   sim.Pass();
   const Node& node = *sim.node("g100");
   EXPECT_EQ(node.state, NodeState::kCordoned);
   EXPECT_EQ(node.removal_cause, RemovalCause::kReservation);
   EXPECT_EQ(node.preempt_time, kNever);
+  EXPECT_THAT(sim.ReasonsSince(before, "g100"), IsEmpty());
+}
+
+// The reservation is withdrawn: the preemption's clock runs on all the same.
+TEST(Preemption, WithoutItsReservationTheNodeIsPreemptedAsAnyOther) {
+  SpotPool sim(2);
+  sim.Must(UpdateNode{.name = NodeName(kSimPool, "g100"),
+                      .reserved_desired = std::string(kControlPlane)});
+  sim.Pass();
+  ASSERT_EQ(sim.node("g100")->removal_cause, RemovalCause::kReservation);
+  sim.Begin();
+  sim.Must(UpdateNode{.name = NodeName(kSimPool, "g100"), .reserved_desired = ""});
+  sim.To(absl::Seconds(119));
+  EXPECT_EQ(sim.node("g100")->state, NodeState::kCordoned);
+  EXPECT_EQ(sim.node("g100")->preempt_time, sim.start);
+  sim.To(absl::Minutes(2));
+  EXPECT_EQ(sim.node("g100")->state, NodeState::kDraining);
+  sim.To(absl::Minutes(7));
+  EXPECT_EQ(sim.node("g100"), nullptr);
+  EXPECT_TRUE(sim.others().contains("g100"));
 }
 
 // It would not be replaced: enough stay.

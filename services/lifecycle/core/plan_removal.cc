@@ -74,10 +74,8 @@ bool HasDeadline(const PlanFacts& facts, const Node& node) {
 // The drain of a cordoned Node, when its time has come.
 void StartDrain(const PlanFacts& facts, Draft& draft, Node& node) {
   const bool preempted = node.preempt_time != kNever;
-  const bool evict = HasDeadline(facts, node);
-  const absl::Time forced = facts.now + facts.policy.drain_deadline;
   absl::Time from = node.state_time + facts.policy.cordon_settle;
-  absl::Time deadline = evict ? forced : kNever;
+  absl::Time deadline = DrainDeadline(facts, node, facts.now);
   const bool ordered = node.orders.drain_time != kNever;
   // Whatever it leaves for: an operator waits for it, too.
   const bool reserved = !node.reserved_desired.empty();
@@ -94,16 +92,14 @@ void StartDrain(const PlanFacts& facts, Draft& draft, Node& node) {
                      absl::StrCat("Node ", node.machine, " is to be preempted."), from);
     }
   }
-  if (node.removal_cause == RemovalCause::kRepair && !preempted && node.observed.active && !evict &&
-      !ordered && !reserved) {
+  if (node.removal_cause == RemovalCause::kRepair && !preempted && node.observed.active &&
+      !HasDeadline(facts, node) && !ordered && !reserved) {
     draft.AddDefer(DeferReason::kWaitsUntilIdle, node.name,
                    absl::StrCat("Node ", node.machine,
                                 " is unhealthy and is replaced once it is idle "
                                 "(disableUnhealthyNodeEviction)."));
     return;
   }
-  if (reserved && !noticed) deadline = forced;
-  if (ordered && !noticed) deadline = node.orders.drain_forced ? facts.now : forced;
   if (IsGivenUp(node) && node.observed.active && !facts.ActiveToo() && !ordered && !reserved) {
     draft.AddDefer(DeferReason::kWaitsUntilIdle, node.name,
                    absl::StrCat("Node ", node.machine,
@@ -219,10 +215,20 @@ void CancelRemovals(const PlanFacts& facts, Draft& draft) {
       cordoned.push_back(&node);
     }
     if (NeedsNoRepair(facts, node)) draft.Step(node, NodeEvent::kUncordon, "it is healthy again");
-    if (node.removal_cause == RemovalCause::kReservation && node.reserved_desired.empty())
+    const bool preempted = node.preempt_time != kNever;
+    if (node.removal_cause == RemovalCause::kReservation && node.reserved_desired.empty() &&
+        !preempted)
       LetStay(facts, draft, node, "it stays the organization's");
   }
   CancelScaleDown(facts, draft, std::move(cordoned));
+}
+
+absl::Time DrainDeadline(const PlanFacts& facts, const Node& node, absl::Time from) {
+  const bool ordered = node.orders.drain_time != kNever;
+  if (ordered && node.orders.drain_forced) return from;
+  // An operator waits for a reserved one.
+  const bool has = ordered || !node.reserved_desired.empty() || HasDeadline(facts, node);
+  return has ? from + facts.policy.drain_deadline : kNever;
 }
 
 bool LetStay(const PlanFacts& facts, Draft& draft, Node& node, absl::string_view reason) {
