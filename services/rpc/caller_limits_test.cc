@@ -8,7 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "services/access/caller.h"
 #include "services/common/error.h"
+#include "services/rpc/guard.h"
 #include "tests/testing/status_matchers.h"
 
 namespace muster::rpc {
@@ -42,6 +44,25 @@ TEST(CallerLimits, OneCallerHasSoManyCallsUnderWayAndNoOtherLess) {
   first = CallerLimits::Place();
   EXPECT_THAT(limits.Enter("a", Kind::kCall).status(), IsOk());
   EXPECT_EQ(limits.stats().too_many_calls, 1);
+}
+
+// All whose tokens are refused are one caller by name, `anonymous`: a limit would hide from each what is wrong with his own, and pass for
+// what a repetition mends.
+TEST(CallerLimits, WhoIsNotBelievedIsToldSoWhateverIsUnderWay) {
+  const Guard guard(nullptr, {.calls = 1, .watches = 1});
+  access::Caller nameless;
+  nameless.principal = access::kAnonymous;
+  access::Caller expired = nameless;
+  expired.unproven = absl::UnauthenticatedError("It has expired.");
+  for (const Kind kind : {Kind::kCall, Kind::kWatch}) {
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(guard.Enter(expired, kind).status(), expired.unproven);
+  }
+  const auto call = guard.Enter(nameless, Kind::kCall);
+  ASSERT_THAT(call.status(), IsOk()) << "they took nothing from who shows no token";
+  EXPECT_EQ(ReasonOf(guard.Enter(nameless, Kind::kCall).status()), "TOO_MANY_CALLS");
+  EXPECT_EQ(guard.Enter(expired, Kind::kCall).status(), expired.unproven);
+  EXPECT_EQ(guard.stats().unauthenticated, 7);
+  EXPECT_EQ(guard.limited().too_many_calls, 1);
 }
 
 TEST(CallerLimits, AndSoManyWatches) {

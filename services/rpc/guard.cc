@@ -165,6 +165,7 @@ absl::Status Guard::NoMemory() const {
 
 absl::StatusOr<CallerLimits::Place> Guard::Enter(const access::Caller& caller,
                                                  CallerLimits::Kind kind) const {
+  if (!caller.unproven.ok()) return Counted(caller.unproven);
   if (caller.principal == access::kSelf) return CallerLimits::Place();
   return limits_.Enter(caller.principal, kind);
 }

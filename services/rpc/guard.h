@@ -62,7 +62,8 @@ class Guard {
   static bool IsOperator(const access::Caller& caller) {
     return caller.rights->Of(access::Verb::kOperate).everywhere();
   }
-  // CallerLimits::Enter; a process does not hold up itself.
+  // CallerLimits::Enter; a process does not hold up itself. Who is not believed takes no place and is told so, whatever others have
+  // under way: what he hears is no limit that passes.
   absl::StatusOr<CallerLimits::Place> Enter(const access::Caller& caller,
                                             CallerLimits::Kind kind) const;
   // Whose calls are at work, and which wait in line.
