@@ -11,17 +11,12 @@
 #include "services/musterd/options.h"
 #include "services/tls/certificate_files.h"
 #include "services/tokens/token_checker.h"
-#include "storage/postgres/conninfo_text.h"
 #include "storage/postgres/migrator.h"
 
 namespace muster::musterd {
 namespace {
 
 using daemon::Findings;
-
-void CheckDatabase(const std::string& conninfo, Findings& findings) {
-  findings.Add("--db_conninfo", storage::CheckConninfo(conninfo));
-}
 
 void CheckMigrations(const std::string& schema, Findings& findings) {
   findings.Add("--migrations_dir",
@@ -37,7 +32,7 @@ absl::Status CheckServe() {
   findings.Add("--services", options.status());
   if (!options.ok()) return findings.status();
   findings.Add("--port_file", daemon::CheckReplaceable("--port_file", options->port_file));
-  CheckDatabase(options->conninfo, findings);
+  findings.Add("--db_conninfo", CheckConninfoOfFlags(options->conninfo));
   for (const std::string& service : options->services) CheckMigrations(service, findings);
   findings.Add("--tls_cert_file", tls::CertificateFiles::CreateIfAny(options->tls).status());
   if (!options->policy_file.empty())
@@ -57,7 +52,7 @@ absl::Status CheckMigrate() {
     findings.Add("--db_conninfo",
                  error::InvalidField("--db_conninfo", "or --db_conninfo_file is required."));
   } else if (conninfo.ok()) {
-    CheckDatabase(*conninfo, findings);
+    findings.Add("--db_conninfo", CheckConninfoOfFlags(*conninfo));
   }
   for (const absl::string_view service : kAllServices)
     CheckMigrations(std::string(service), findings);

@@ -11,13 +11,17 @@
 #include "absl/flags/reflection.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "services/common/cause.h"
+#include "services/common/error.h"
 #include "services/musterd/check_config_command.h"
+#include "services/musterd/migrate_command.h"
 #include "tests/testing/temp_folder.h"
 
 namespace muster::musterd {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class CheckConfigTest : public ::testing::Test, protected muster::testing::TempFolder {
  protected:
@@ -86,6 +90,37 @@ TEST_F(CheckConfigTest, TheDatabaseIsNamedOnce) {
               1);
     EXPECT_THAT(said_.str(), HasSubstr("--db_conninfo must not be given beside"));
   }
+}
+
+// libpq quotes the word that it does not understand, which may be the password's second.
+TEST_F(CheckConfigTest, NoPartOfAPasswordIsTold) {
+  for (const char* conninfo :
+       {"host=db password=correct horse-battery", "host=db password=correct horse-battery=staple",
+        "host=db sslpassword = correct horse-battery",
+        " postgresql://muster:horse-battery@db/muster",
+        "host=db  postgresql://muster:horse-battery@db/muster"}) {
+    std::ofstream(Path("conninfo")) << conninfo << "\n";
+    const std::string file = absl::StrCat("--db_conninfo_file=", Path("conninfo"), "\n");
+    const std::string migrations =
+        absl::StrCat("--migrations_dir=", std::getenv("MUSTER_MIGRATIONS"), "\n");
+    EXPECT_EQ(Check("serve", absl::StrCat("--services=quota\n", migrations, file)), 1);
+    EXPECT_THAT(said_.str(), HasSubstr("it.flags:3: --db_conninfo_file "));
+    EXPECT_THAT(said_.str(), Not(HasSubstr("horse-battery")));
+    EXPECT_EQ(Check("migrate", absl::StrCat(migrations, file)), 1);
+    EXPECT_THAT(said_.str(), Not(HasSubstr("horse-battery")));
+    // Nor where the database would be asked.
+    const absl::FlagSaver flags;
+    std::string ignored;
+    ASSERT_TRUE(
+        absl::FindCommandLineFlag("db_conninfo_file")->ParseFrom(Path("conninfo"), &ignored));
+    const absl::Status migrated = RunMigrate(said_);
+    EXPECT_EQ(migrated.code(), absl::StatusCode::kInvalidArgument) << conninfo;
+    EXPECT_THAT(error::ForOperators(migrated), Not(HasSubstr("horse-battery")));
+  }
+  // What cannot be a secret is said as libpq says it.
+  EXPECT_EQ(Check("migrate", "--db_conninfo=dbname=muster hots=db\n"), 1);
+  EXPECT_THAT(said_.str(), HasSubstr("--db_conninfo is no connection string: invalid connection "
+                                     "option \"hots\""));
 }
 
 TEST_F(CheckConfigTest, MigrateWantsADatabaseAndNoServices) {

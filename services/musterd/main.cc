@@ -16,7 +16,6 @@
 #include "services/musterd/migrate_command.h"
 #include "services/musterd/options.h"
 #include "services/musterd/process.h"
-#include "storage/postgres/conninfo_text.h"
 
 namespace {
 
@@ -41,8 +40,8 @@ absl::Status ReadConninfo(muster::musterd::Process& process) {
   auto conninfo = muster::musterd::ConninfoFromFlags();
   if (!conninfo.ok()) return conninfo.status();
   if (conninfo->empty()) return muster::error::InvalidField("--db_conninfo_file", "is empty.");
-  const absl::Status sound = muster::storage::CheckConninfo(*conninfo);
-  if (!sound.ok()) return muster::error::InvalidField("--db_conninfo_file", sound.message());
+  const absl::Status sound = muster::musterd::CheckConninfoOfFlags(*conninfo);
+  if (!sound.ok()) return sound;
   process.SetConninfo(*std::move(conninfo));
   return absl::OkStatus();
 }
@@ -52,6 +51,8 @@ int Serve(muster::daemon::Daemon& daemon) {
   muster::log::Info("the limit of open files", {{"was", files.before}, {"is", files.now}});
   const auto options = muster::musterd::ServeOptionsFromFlags();
   if (!options.ok()) return Fail(options.status());
+  const absl::Status sound = muster::musterd::CheckConninfoOfFlags(options->conninfo);
+  if (!sound.ok()) return Fail(sound);
   const auto process = muster::musterd::Process::Start(*options);
   if (!process.ok()) return Fail(process.status());
   daemon.OnReload("db_conninfo_file", [&] { return ReadConninfo(**process); });

@@ -49,6 +49,7 @@ absl::Status RunMigrate(std::ostream& out) {
   ASSIGN_OR_RETURN(const std::string conninfo, ConninfoFromFlags());
   if (conninfo.empty())
     return error::InvalidField("--db_conninfo", "or --db_conninfo_file is required.");
+  RETURN_IF_ERROR(CheckConninfoOfFlags(conninfo));
   if (absl::GetFlag(FLAGS_new_history)) return RunNewHistory(conninfo, out);
   const storage::Migrator migrator({.conninfo = conninfo, .dir = MigrationsDirFromFlags()});
   const auto rows = absl::GetFlag(FLAGS_status)    ? migrator.Status()

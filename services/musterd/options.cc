@@ -14,6 +14,7 @@
 #include "services/common/released_pool.h"
 #include "services/common/status_macros.h"
 #include "services/tls/flags.h"
+#include "storage/postgres/conninfo_text.h"
 
 namespace {
 
@@ -126,8 +127,8 @@ ABSL_FLAG(std::string, db_conninfo, "",
           "owner's for `migrate`. Several hosts are allowed: the one that takes writes is used. "
           "Passwords: passfile=.");
 ABSL_FLAG(std::string, db_conninfo_file, "",
-          "File whose first line is the connection string, for one with secrets; instead of "
-          "--db_conninfo.");
+          "File whose first line is the connection string, for one with secrets (values with "
+          "spaces in single quotes); instead of --db_conninfo.");
 ABSL_FLAG(std::string, migrations_dir, "migrations",
           "Folder of the schemas' migrations. A server refuses a schema that lacks one of them "
           "which is not optional, and one of a later release that does not say that this one can "
@@ -323,6 +324,14 @@ absl::StatusOr<std::string> ConninfoFromFlags() {
   if (!std::getline(in, line))
     return error::InvalidField("--db_conninfo_file", absl::StrCat(file, " cannot be read."));
   return line;
+}
+
+absl::Status CheckConninfoOfFlags(const std::string& conninfo) {
+  const absl::Status sound = storage::CheckConninfo(conninfo);
+  const bool in_file = !absl::GetFlag(FLAGS_db_conninfo_file).empty();
+  return sound.ok() ? sound
+                    : error::InvalidField(in_file ? "--db_conninfo_file" : "--db_conninfo",
+                                          sound.message());
 }
 
 std::string MigrationsDirFromFlags() { return absl::GetFlag(FLAGS_migrations_dir); }

@@ -73,6 +73,8 @@ absl::StatusOr<ServeOptions> ServeOptionsFromFlags();
 
 // `--db-conninfo`, or the first line of `--db-conninfo-file`.
 absl::StatusOr<std::string> ConninfoFromFlags();
+// storage::CheckConninfo of it, by the name of the flag. To be asked before it is used: libpq's errors quote a wrong one.
+absl::Status CheckConninfoOfFlags(const std::string& conninfo);
 std::string MigrationsDirFromFlags();
 
 }  // namespace muster::musterd

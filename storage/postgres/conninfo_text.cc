@@ -5,12 +5,23 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 
 namespace muster::storage {
 
+namespace {
+
+// libpq quotes the word that it stumbles over: of a password with spaces, part of it.
+bool MayHoldASecret(const std::string& conninfo) {
+  return absl::StrContains(conninfo, "password") || absl::StrContains(conninfo, "://");
+}
+
+}  // namespace
+
 absl::Status CheckConninfo(const std::string& conninfo) {
   // Each service's role is written behind it.
-  if (absl::StartsWith(conninfo, "postgresql://") || absl::StartsWith(conninfo, "postgres://"))
+  const absl::string_view text = absl::StripLeadingAsciiWhitespace(conninfo);
+  if (absl::StartsWith(text, "postgresql://") || absl::StartsWith(text, "postgres://"))
     return absl::InvalidArgumentError(
         "must be of words such as `host=db dbname=muster sslmode=verify-full`; a URI is not "
         "taken.");
@@ -22,6 +33,11 @@ absl::Status CheckConninfo(const std::string& conninfo) {
   }
   const std::string said(words == nullptr ? "out of memory" : words);
   PQfreemem(words);
+  if (MayHoldASecret(conninfo)) {
+    return absl::InvalidArgumentError(
+        "is no connection string: it is of `keyword=value`, and a value with spaces stands in "
+        "single quotes (where is not said, lest part of a password be).");
+  }
   return absl::InvalidArgumentError(
       absl::StrCat("is no connection string: ", absl::StripAsciiWhitespace(said), "."));
 }

@@ -6,7 +6,7 @@
 
 namespace muster::storage {
 
-// Whether libpq understands a connection string; asks no server. INVALID_ARGUMENT with libpq's words.
+// Whether libpq understands a connection string; asks no server. INVALID_ARGUMENT with libpq's words, but none that may be of a password.
 absl::Status CheckConninfo(const std::string& conninfo);
 
 }  // namespace muster::storage
