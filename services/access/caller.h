@@ -19,6 +19,8 @@ struct Caller {
   std::shared_ptr<const Rights> rights = Rights::None();
   // What the answer is to be narrowed to (muster.type.v1.Access.REACH_NARROWED); null: it is not.
   std::shared_ptr<const Scope> narrowed_to = {};
+  // It may not do what it asks for any more, and is told so, unless it repeats what it was answered before. OK: it may.
+  absl::Status unless_repeated = {};
 
   // Told of what its call has changed; null: nobody counts.
   std::shared_ptr<ChangePace> pace = {};

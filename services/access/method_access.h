@@ -23,6 +23,9 @@ using PlaceOf = std::function<Place(absl::string_view name)>;
 // it does not.
 using CatchUp =
     std::function<void(std::function<void(const absl::Status&)> done, absl::Time deadline)>;
+// Whether the caller was answered to this very request before, by its `request_id` and the state as it is now.
+using Answered =
+    std::function<bool(const Caller& caller, const google::protobuf::Message& request)>;
 type::v1::Access::Verb ToProto(Verb verb);
 // Names speak for themselves.
 Place PlaceOfName(absl::string_view name);
@@ -58,6 +61,8 @@ class MethodAccess {
   absl::Status AdmitAt(const Caller& caller, absl::string_view resource,
                        const PlaceOf& place_of) const;
 
+  // Whether any of the verbs holds somewhere.
+  bool HoldsSomewhere(const Caller& caller) const;
   const std::vector<Verb>& verbs() const { return verbs_; }
   type::v1::Access::Reach reach() const { return reach_; }
 
@@ -90,8 +95,6 @@ class MethodAccess {
                            const PlaceOf& place_of) const;
   // Whether any of the verbs holds there; a null place: everywhere.
   bool Holds(const Caller& caller, const Place* place) const;
-  // Whether any of the verbs holds somewhere.
-  bool HoldsSomewhere(const Caller& caller) const;
   absl::Status Refuse(const Caller& caller, absl::string_view why) const;
   std::string VerbNames() const;
 

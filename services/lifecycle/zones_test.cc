@@ -11,8 +11,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "services/lifecycle/api/cluster_zones.h"
+#include "services/lifecycle/core/place.h"
 #include "services/lifecycle/service_test_base.h"
 #include "services/rpc/client/channel.h"
+#include "services/rpc/lane_service.h"
 #include "tests/testing/patience.h"
 #include "tests/testing/test_policy.h"
 #include "tests/testing/watch_messages.h"
@@ -22,6 +24,7 @@ namespace {
 
 using ::muster::testing::HasReason;
 using ::muster::testing::IsOk;
+using ::muster::testing::StatusIs;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::UnorderedElementsAreArray;
@@ -29,13 +32,13 @@ using ::testing::UnorderedElementsAreArray;
 constexpr char kEast[] = "US-EAST-04A";
 constexpr char kWest[] = "US-WEST-01A";
 
-// A replica's server as who may read in one zone sees it.
+// A replica's server as who has a role in one zone sees it.
 class ZoneViewer {
  public:
-  ZoneViewer(const LifecycleService& service, const std::string& zone)
-      : policy_(
-            absl::StrCat("bindings: [{role: viewer, principals: [local], zones: [", zone, "]}]")),
-        server_({{v1::LifecycleService::service_full_name(), service.grpc_service()}},
+  ZoneViewer(LifecycleService& service, const std::string& zone, const std::string& role = "viewer")
+      : policy_(absl::StrCat("bindings: [{role: ", role, ", principals: [local], zones: [", zone,
+                             "]}]")),
+        server_({rpc::LaneService(v1::LifecycleService::service_full_name(), service)},
                 policy_.guard()),
         stub_(v1::LifecycleService::NewStub(rpc::MakeChannel(server_.address()))) {}
 
@@ -83,13 +86,17 @@ class ZonesTest : public LifecycleServiceTest {
 
   // Its revision.
   int64_t Put(const std::string& name, const char* zone, const char* version = "") {
+    const auto put = PutAs(*replica_->stub, name, zone, version);
+    EXPECT_THAT(put, IsOk());
+    return put.ok() ? put->revision() : 0;
+  }
+  static absl::StatusOr<v1::Cluster> PutAs(Stub& stub, const std::string& name, const char* zone,
+                                           const char* version = "") {
     v1::UpdateClusterRequest request;
     request.mutable_cluster()->set_name(name);
     request.mutable_cluster()->set_zone(zone);
     request.mutable_cluster()->set_kubernetes_version(version);
-    const auto put = Call(*replica_->stub, &Stub::UpdateCluster, request);
-    EXPECT_THAT(put, IsOk());
-    return put.ok() ? put->revision() : 0;
+    return Call(stub, &Stub::UpdateCluster, request);
   }
   // Leaves the events of a pool that is gone, and whose cluster goes then, too.
   void HaveAPoolThatGoes() {
@@ -221,6 +228,35 @@ TEST_F(ZonesTest, AListTellsOfTheEventsThatAWatchTellsOf) {
       EXPECT_THAT(ListedEvents(west.stub(), order), IsEmpty());
     }
   }
+}
+
+TEST_F(ZonesTest, AnOperatorMakesClustersInItsZoneAlone) {
+  ZoneViewer east(*replica_->service, kEast, "operator");
+  const std::string fresh = "organizations/acme/clusters/fresh";
+  EXPECT_THAT(PutAs(east.stub(), fresh, kWest), StatusIs(absl::StatusCode::kPermissionDenied));
+  EXPECT_THAT(PutAs(east.stub(), fresh, kEast), IsOk());
+  EXPECT_THAT(PutAs(east.stub(), fresh, kEast, "1.34"), IsOk());
+  Put("organizations/acme/clusters/other", kWest);
+  EXPECT_THAT(PutAs(east.stub(), "organizations/acme/clusters/other", kEast),
+              StatusIs(absl::StatusCode::kPermissionDenied));
+}
+
+// The cluster is gone by then, or another is there, which the repetition does not touch.
+TEST_F(ZonesTest, AnOperatorWhoRepeatsADeletionIsToldWhatItWasTold) {
+  ZoneViewer east(*replica_->service, kEast, "operator");
+  v1::DeleteClusterRequest request;
+  request.set_name(kCluster);
+  request.set_request_id("one");
+  const auto remove = [&] { return Call(east.stub(), &Stub::DeleteCluster, request).status(); };
+  ASSERT_THAT(remove(), IsOk());
+  EXPECT_THAT(remove(), IsOk());
+  Put(kCluster, kWest);
+  EXPECT_THAT(remove(), IsOk());
+  request.set_request_id("two");
+  EXPECT_THAT(remove(), StatusIs(absl::StatusCode::kNotFound));
+  v1::GetClusterRequest get;
+  get.set_name(kCluster);
+  EXPECT_THAT(Call(*replica_->stub, &Stub::GetCluster, get), IsOk());
 }
 
 // What a name's clusters were is not kept without end.

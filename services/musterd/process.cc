@@ -29,6 +29,7 @@
 #include "services/quota/quota_service.h"
 #include "services/rpc/certificate_collector.h"
 #include "services/rpc/client/unretried_channel.h"
+#include "services/rpc/lane_service.h"
 #include "storage/postgres/migrator.h"
 
 namespace muster::musterd {
@@ -136,23 +137,10 @@ absl::Status Process::CheckSchemas() const {
 template <class Service>
 void Process::AddPart(absl::string_view name, const char* full_name, Service& service) {
   auto& lane = service.lane();
-  parts_.push_back({std::string(name),
-                    {full_name, service.grpc_service(),
-                     [&lane](absl::string_view resource) {
-                       return lane.Peek(
-                           [&](const auto& state, int64_t) { return PlaceOf(state, resource); });
-                     },
-                     [&lane](std::function<void(const absl::Status&)> done, absl::Time deadline) {
-                       lane.Read([done = std::move(done)](const absl::Status& status, const auto*,
-                                                          int64_t) { done(status); },
-                                 deadline);
-                     }},
-                    [&lane] { return lane.ready(); },
-                    [&lane] { return lane.stats(); },
-                    [&lane] { return lane.Compare(); },
-                    HistoryOf(lane),
-                    [&lane] { lane.StopIntake(); },
-                    [&lane] { lane.Stop(); }});
+  parts_.push_back({std::string(name), rpc::LaneService(full_name, service),
+                    [&lane] { return lane.ready(); }, [&lane] { return lane.stats(); },
+                    [&lane] { return lane.Compare(); }, HistoryOf(lane),
+                    [&lane] { lane.StopIntake(); }, [&lane] { lane.Stop(); }});
   if constexpr (requires { service.auditor(); }) {
     parts_.back().audits = [&service] { return service.auditor().stats(); };
   } else if constexpr (requires { service.audit_stats(); }) {

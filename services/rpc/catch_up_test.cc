@@ -22,6 +22,7 @@
 #include "services/rpc/guard.h"
 #include "services/rpc/status.h"
 #include "services/rpc/unary.h"
+#include "services/rpc/write.h"
 #include "tests/testing/patience.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/temp_folder.h"
@@ -68,6 +69,10 @@ class CatchUpTest : public ::testing::Test {
         ++caught_up_;
         catch_up(std::move(done), deadline);
       };
+      options.services[0].answered = [](const access::Caller&,
+                                        const google::protobuf::Message& request) {
+        return RequestIdOf(request) == "answered";
+      };
     });
     server_->service.get = [this](auto* context, const auto*, auto*) { return Answer(context); };
     server_->service.create = [this](auto* context, const auto*, auto*) { return Answer(context); };
@@ -86,6 +91,7 @@ class CatchUpTest : public ::testing::Test {
 
   grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context) {
     return Unary(context, [&](Responder responder) {
+      only_repeated_ = !responder.caller()->unless_repeated.ok();
       if (holds_) {
         MutexLock lock(mutex_);
         at_work_.push_back(std::move(responder));
@@ -111,10 +117,11 @@ class CatchUpTest : public ::testing::Test {
   std::future<absl::Status> GetLater(const std::string& name) {
     return std::async(std::launch::async, [this, name] { return Get(name); });
   }
-  absl::Status Create(const std::string& parent) {
+  absl::Status Create(const std::string& parent, const std::string& request_id = "") {
     grpc::ClientContext context;
     v1::CreateQuotaRequest request;
     request.set_parent(parent);
+    request.set_request_id(request_id);
     v1::Quota response;
     return FromGrpcStatus(stub_->CreateQuota(&context, request, &response));
   }
@@ -151,6 +158,7 @@ class CatchUpTest : public ::testing::Test {
   std::atomic<bool> holds_ = false;  // what is begun is at work until FinishAll
   std::atomic<int> caught_up_ = 0;
   std::atomic<int> handled_ = 0;
+  std::atomic<bool> only_repeated_ = false;  // the last that was handled
   absl::Duration default_deadline_ = kDefaultDeadline;
   Mutex mutex_;
   std::vector<Done> kept_ MUSTER_GUARDED_BY(mutex_);
@@ -224,11 +232,28 @@ TEST_F(CatchUpTest, WhatMayNotBeDoneInAnOldStateIsAskedOnceMore) {
   EXPECT_EQ(caught_up_, 4);
 }
 
+TEST_F(CatchUpTest, WhatWasAnsweredBeforeIsTheServicesToTellOnceMore) {
+  Serve("{role: operator, principals: [local], zones: [US-EAST-04A]}",
+        AtOnce([] { return absl::OkStatus(); }));
+  EXPECT_THAT(Create("organizations/beta"), StatusIs(absl::StatusCode::kPermissionDenied));
+  EXPECT_THAT(Create("organizations/beta", "new"), StatusIs(absl::StatusCode::kPermissionDenied));
+  EXPECT_EQ(handled_, 0);
+  EXPECT_THAT(Create("organizations/beta", "answered"), IsOk());
+  EXPECT_TRUE(only_repeated_);
+  EXPECT_EQ(guard_->stats().denied, 2);
+  known_ = true;
+  EXPECT_THAT(Create("organizations/beta", "answered"), IsOk());
+  EXPECT_FALSE(only_repeated_) << "it may";
+  EXPECT_EQ(handled_, 2);
+}
+
+// Also of what it was answered before.
 TEST_F(CatchUpTest, WhoMayNothingOfTheKindIsToldSoAtOnce) {
   Serve(kViewer, AtOnce([] { return absl::OkStatus(); }));
   EXPECT_THAT(Create("claims/own"), StatusIs(absl::StatusCode::kPermissionDenied));
+  EXPECT_THAT(Create("claims/own", "answered"), StatusIs(absl::StatusCode::kPermissionDenied));
   EXPECT_EQ(caught_up_, 0);
-  EXPECT_EQ(guard_->stats().denied, 1);
+  EXPECT_EQ(guard_->stats().denied, 2);
 }
 
 TEST_F(CatchUpTest, AfterItsDeadlineItIsAnsweredAndNothingElse) {

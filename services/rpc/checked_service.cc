@@ -75,7 +75,7 @@ class CheckedHandler final : public MethodHandler {
  public:
   CheckedHandler(const MethodDescriptor& method, MethodHandler& inner, bool closed,
                  const Guard& guard, const access::PlaceOf& place_of,
-                 const access::CatchUp& catch_up)
+                 const access::CatchUp& catch_up, const access::Answered& answered)
       : type_(*method.input_type()),
         stream_(method.server_streaming()),
         closed_(closed),
@@ -85,6 +85,7 @@ class CheckedHandler final : public MethodHandler {
         guard_(guard),
         place_of_(place_of),
         catch_up_(catch_up),
+        answered_(answered),
         inner_(inner) {}
 
   void* Deserialize(grpc_call* call, grpc_byte_buffer* bytes, grpc::Status* status,
@@ -174,10 +175,12 @@ class CheckedHandler final : public MethodHandler {
         auto caller = handler_.guard_.CallerOf(context(), true);
         if (was_let_in && caller->unproven.ok() && *caller->rights == *dispatch_.caller->rights)
           return absl::OkStatus();
-        absl::Status status = handler_.guard_.Admit(
-            handler_.access_, *caller,
-            *static_cast<const google::protobuf::Message*>(param_.request), handler_.place_of_);
-        if (!status.ok()) return handler_.guard_.Refused(*caller, std::move(status));
+        const auto& request = *static_cast<const google::protobuf::Message*>(param_.request);
+        absl::Status status =
+            handler_.guard_.Admit(handler_.access_, *caller, request, handler_.place_of_);
+        if (!status.ok() && !handler_.IsRepeated(*caller, request, status))
+          return handler_.guard_.Refused(*caller, std::move(status));
+        caller->unless_repeated = std::move(status);
         dispatch_.caller = std::move(caller);
         return absl::OkStatus();
       } catch (const std::bad_alloc&) {
@@ -333,9 +336,19 @@ class CheckedHandler final : public MethodHandler {
     access::NotingState noting(place_of_, caller);
     absl::Status status = guard_.Admit(access_, caller, request, std::ref(noting));
     if (status.ok()) return status;
-    const bool by_place = absl::IsNotFound(status) || absl::IsPermissionDenied(status);
-    unsure = noting.by_state() && by_place && !stream_ && catch_up_ != nullptr;
+    unsure = noting.by_state() && IsByPlace(status) && !stream_ && catch_up_ != nullptr;
     return unsure ? status : guard_.Refused(caller, std::move(status));
+  }
+  static bool IsByPlace(const absl::Status& refusal) {
+    return absl::IsNotFound(refusal) || absl::IsPermissionDenied(refusal);
+  }
+
+  // Whether the caller, who is refused, may be told once more what it was told when it was not: the resource is perhaps where it is not
+  // by now, or gone, and by its own order.
+  bool IsRepeated(const access::Caller& caller, const google::protobuf::Message& request,
+                  const absl::Status& refusal) const {
+    return answered_ != nullptr && IsByPlace(refusal) && access_.ok() &&
+           access_->HoldsSomewhere(caller) && answered_(caller, request);
   }
 
   // Owns what the inner handler's Deserialize made, since that handler, which would destroy it, does not run. It lies in the
@@ -421,6 +434,7 @@ class CheckedHandler final : public MethodHandler {
   const Guard& guard_;
   const access::PlaceOf& place_of_;
   const access::CatchUp& catch_up_;
+  const access::Answered& answered_;
   MethodHandler& inner_;
 };
 
@@ -436,8 +450,10 @@ struct Handlers : grpc::Service {
 CheckedService::CheckedService(const google::protobuf::ServiceDescriptor& type,
                                grpc::Service& service, const std::set<std::string>& closed,
                                const Guard* guard, access::PlaceOf place_of,
-                               access::CatchUp catch_up)
-    : place_of_(std::move(place_of)), catch_up_(std::move(catch_up)) {
+                               access::CatchUp catch_up, access::Answered answered)
+    : place_of_(std::move(place_of)),
+      catch_up_(std::move(catch_up)),
+      answered_(std::move(answered)) {
   for (int i = 0; i < type.method_count(); ++i) {
     const MethodDescriptor& method = *type.method(i);
     names_.push_back(absl::StrCat("/", type.full_name(), "/", method.name()));
@@ -446,7 +462,7 @@ CheckedService::CheckedService(const google::protobuf::ServiceDescriptor& type,
         method.server_streaming() ? RpcMethod::SERVER_STREAMING : RpcMethod::NORMAL_RPC, nullptr));
     MarkMethodCallback(
         i, new CheckedHandler(method, *Handlers::Of(service, i), closed.contains(names_.back()),
-                              *guard, place_of_, catch_up_));
+                              *guard, place_of_, catch_up_, answered_));
   }
 }
 

@@ -25,14 +25,16 @@ class CheckedService final : public grpc::Service {
   // `service`: of the callback API, each method unary or a stream of answers; `type`: its own. It
   // and `guard` must outlive this. `closed`: methods, `/package.Service/Method`, that are refused.
   // `place_of`: of the service's resources; `catch_up`: what is not seen where that state may be old is looked for once more when it is
-  // not. Null: it never is.
+  // not. Null: it never is. `answered`: who repeats what it was answered, about what is gone since, gets to the service all the same
+  // (Caller::unless_repeated). Null: nobody does.
   CheckedService(const google::protobuf::ServiceDescriptor& type, grpc::Service& service,
                  const std::set<std::string>& closed, const Guard* guard, access::PlaceOf place_of,
-                 access::CatchUp catch_up);
+                 access::CatchUp catch_up, access::Answered answered);
 
  private:
   const access::PlaceOf place_of_;
   const access::CatchUp catch_up_;
+  const access::Answered answered_;
   std::deque<std::string> names_;  // of the methods, which gRPC keeps by their address
 };
 

@@ -201,6 +201,39 @@ TEST(RequestDigest, TellsRequestsApartButNotTheirIds) {
   EXPECT_NE(RequestDigest(v1::CreateQuotaRequest()), RequestDigest(v1::UpdateQuotaRequest()));
 }
 
+// Who may not do it any more is told what it was told, and nothing is done.
+TEST_F(RequestIdTest, OneThatIsOnlyRepeatedIsNotCarriedOut) {
+  ASSERT_TRUE(CreateAs("r1", "apple", 7).ok());
+  const int64_t revision = lane_.revision;
+  const auto repeat = [&](const std::string& id, const std::string& name) {
+    v1::CreateQuotaRequest request;
+    request.set_request_id(id);
+    request.set_quota_id(name);
+    request.mutable_quota()->set_limit(7);
+    access::Caller caller{.rights = std::make_shared<const access::Rights>(access::Rights::All())};
+    EXPECT_EQ(IsAnswered(lane_, caller, request), id == "r1" && name == "apple");
+    caller.unless_repeated = error::NotFound(name);
+    error::Faults faults;
+    const WriteOptions options = OptionsOf(request, &caller, faults);
+    EXPECT_TRUE(faults.empty());
+    return Call([&](grpc::CallbackServerContext* context, v1::Quota* response) {
+      return rpc::Unary(context, [&](Responder responder) {
+        CommitTo(
+            writer_, std::move(responder), options, response,
+            [&](StagedState<Orchard>& staged, absl::Time now) {
+              return kDecide(staged, {name, 7}, now);
+            },
+            kRender);
+      });
+    });
+  };
+  EXPECT_TRUE(repeat("r1", "apple").ok());
+  EXPECT_EQ(ReasonOf(repeat("r1", "pear").status()), "REQUEST_ID_REUSED");
+  EXPECT_EQ(repeat("r2", "pear").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(repeat("", "pear").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(lane_.revision, revision);
+}
+
 TEST(KeptId, AnOrganizationsIdsAreItsOwn) {
   const auto caller = [](const std::string& scope) {
     const auto policy =

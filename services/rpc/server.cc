@@ -122,9 +122,9 @@ absl::Status Server::Start() {
     builder.AddListeningPort(options_.addresses[i], credentials, &ports_[i]);
   }
   for (const NamedService& named : options_.services) {
-    checked_.push_back(std::make_unique<internal::CheckedService>(*Find(named.name), *named.service,
-                                                                  options_.closed, &core_->guard,
-                                                                  named.place_of, named.catch_up));
+    checked_.push_back(std::make_unique<internal::CheckedService>(
+        *Find(named.name), *named.service, options_.closed, &core_->guard, named.place_of,
+        named.catch_up, named.answered));
     builder.RegisterService(checked_.back().get());
   }
   std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> factories;

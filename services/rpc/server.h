@@ -32,7 +32,8 @@ struct NamedService {
   std::string name = {};
   grpc::Service* service = nullptr;                 // not owned; must outlive the Server
   access::PlaceOf place_of = &access::PlaceOfName;  // of its resources
-  access::CatchUp catch_up = {};  // of what place_of goes by; null: of names alone
+  access::CatchUp catch_up = {};   // of what place_of goes by; null: of names alone
+  access::Answered answered = {};  // of what is as new; null: no answers are kept
 };
 
 struct ServerOptions {

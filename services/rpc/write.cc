@@ -27,6 +27,11 @@ std::string RequestDigest(const google::protobuf::Message& request) {
   return Sha256Hex(bytes);
 }
 
+std::string RequestIdOf(const google::protobuf::Message& request) {
+  const auto* id = request.GetDescriptor()->FindFieldByName("request_id");
+  return id == nullptr ? "" : request.GetReflection()->GetString(request, id);
+}
+
 std::string KeptIdOf(const access::Caller* caller, const std::string& request_id) {
   const std::string account = caller == nullptr ? "" : access::AccountOf(*caller);
   // As long as an id may be. The platform's own stand as they are.

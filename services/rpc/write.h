@@ -54,6 +54,8 @@ struct WriteOptions {
   std::string account = {};  // for whom: access::AccountOf
   // Told how much was changed; null: nobody counts.
   std::shared_ptr<ChangePace> pace = {};
+  // What it is answered unless its answer is kept: access::Caller::unless_repeated. OK: it is carried out.
+  absl::Status unless_kept = {};
 };
 
 // SHA-256 of a request's full name and content, without its `request_id`.
@@ -62,13 +64,33 @@ std::string RequestDigest(const google::protobuf::Message& request);
 // An organization's ids are its own: nobody else takes them, or learns of them. `caller`: null is who sees all.
 std::string KeptIdOf(const access::Caller* caller, const std::string& request_id);
 
+// The caller's own name for a request; empty: it has none.
+std::string RequestIdOf(const google::protobuf::Message& request);
+
+// Whether an answer to this very request of the caller is kept: access::Answered. Of what `lane` shows now, however old.
+template <class Lane>
+bool IsAnswered(const Lane& lane, const access::Caller& caller,
+                const google::protobuf::Message& request) {
+  const std::string id = RequestIdOf(request);
+  if (id.empty()) return false;
+  const std::string kept_id = KeptIdOf(&caller, id);
+  const std::string digest = RequestDigest(request);
+  return lane.Peek([&](const auto& state, int64_t) {
+    const KeptRequest* kept = state.template table<KeptRequest>().Find(kept_id);
+    return kept != nullptr && CheckSameRequest(*kept, request.GetTypeName(), digest).ok();
+  });
+}
+
 // What the request says of how it is to be written; a field that it does not have is not set. A
 // fault: its `request_id` is none.
 template <class Request>
 WriteOptions OptionsOf(const Request& request, const access::Caller* caller,
                        error::Faults& faults) {
   WriteOptions options;
-  if (caller != nullptr) options.pace = caller->pace;
+  if (caller != nullptr) {
+    options.pace = caller->pace;
+    options.unless_kept = caller->unless_repeated;
+  }
   if constexpr (requires { request.validate_only(); }) {
     options.validate_only = request.validate_only();
   }
@@ -201,6 +223,7 @@ void CommitOnce(const Writer<Lane>& writer, Responder responder, WriteOptions op
           told->kept.request_id = options.request_id;  // for people
           return CheckSameRequest(told->kept, options.method, options.digest);
         }
+        RETURN_IF_ERROR(options.unless_kept);
         const size_t mark = staged.Mark();
         const auto outcome = Decided(decide(staged, now));
         if (!outcome.ok()) return outcome.status();
@@ -238,6 +261,7 @@ void CommitTo(const Writer<Lane>& writer, Responder responder, const WriteOption
     return internal::CommitOnce(writer, std::move(responder), options, response, std::move(decide),
                                 std::move(render));
   }
+  if (!options.unless_kept.ok()) return responder.Finish(options.unless_kept);
   const absl::Time deadline = responder.deadline();
   Commit(*writer.lane, deadline, options, std::move(decide),
          [response, render = std::move(render), responder = std::move(responder)](
