@@ -264,6 +264,25 @@ TEST(MethodAccess, FieldsMayAskForMore) {
               IsOk());
 }
 
+// Nor is the method's verb everywhere the field's.
+TEST(MethodAccess, WhoMayWriteEverywhereHasNoFieldsVerbByThat) {
+  const Caller editor = CallerWith(Role::kEditor, Scope::Everywhere());
+  lv1::UpdateNodeRequest update;
+  update.mutable_node()->set_name(std::string(kOwn) + "/nodes/m1");
+  update.mutable_update_mask()->add_paths("protect_until_time");
+  EXPECT_THAT(Admit(editor, update), IsOk());
+  update.mutable_update_mask()->add_paths("reserved_desired");
+  EXPECT_THAT(Admit(editor, update), StatusIs(absl::StatusCode::kPermissionDenied,
+                                              HasSubstr("with node.reserved_desired")));
+  const Caller service = CallerWith(Role::kService, Scope::Everywhere());
+  lv1::BindClusterRequest bind;
+  bind.set_name("organizations/acme/clusters/c1");
+  EXPECT_THAT(Admit(service, bind), IsOk());
+  bind.set_replaces("u");
+  EXPECT_THAT(Admit(service, bind),
+              StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("with replaces")));
+}
+
 TEST(MethodAccess, AnAdapterBindsItsClusterAndReplacesNoOther) {
   Scope cluster;
   cluster.AddCluster("organizations/acme/clusters/c1");
