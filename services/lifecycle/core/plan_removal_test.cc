@@ -101,6 +101,24 @@ TEST(ReferenceScaleDown, ATargetThatRisesByLessLetsThoseGoThatWork) {
   EXPECT_EQ(sim.node("g101")->state, NodeState::kCordoned);
 }
 
+// Then those that are well, whatever they are called: a Node that is ill takes no work.
+TEST(ReferenceScaleDown, ATargetThatRisesByLessKeepsThoseThatAreWell) {
+  Running sim(3);
+  ASSERT_TRUE(sim.Report("g100", O::kUnhealthy, "Xid 79").ok());
+  sim.Pass();
+  ASSERT_EQ(sim.node("g100")->state, NodeState::kTriage);
+  sim.Resize(0);
+  ASSERT_TRUE(sim.Pass());
+  for (const char* machine : {"g100", "g101", "g102"})
+    ASSERT_EQ(sim.node(machine)->state, NodeState::kCordoned) << machine;
+  sim.Resize(1);
+  ASSERT_TRUE(sim.Pass());
+  EXPECT_EQ(sim.node("g101")->state, NodeState::kProduction);
+  EXPECT_FALSE(sim.node("g101")->desired.cordoned);
+  EXPECT_EQ(sim.node("g100")->state, NodeState::kCordoned);
+  EXPECT_EQ(sim.node("g102")->state, NodeState::kCordoned);
+}
+
 TEST(NamedVictims, ExactlyThoseGo) {
   Running sim(4);
   sim.Remove({"g101", "g103"});
