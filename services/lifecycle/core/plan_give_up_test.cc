@@ -153,6 +153,20 @@ TEST_F(GiveUp, TheLongestLateGoFirst) {
   EXPECT_EQ(sim_.broken().size(), 10);
 }
 
+TEST_F(GiveUp, TheLongestIllGoFirst) {
+  sim_.Create(3);
+  ASSERT_TRUE(sim_.Converge());
+  ASSERT_TRUE(sim_.Report("g101", Simulation::O::kUnhealthy, "Xid 79").ok());
+  sim_.Advance(absl::Minutes(1));
+  ASSERT_TRUE(sim_.Report("g100", Simulation::O::kUnhealthy, "Xid 79").ok());
+  sim_.Advance(sim_.policy.triage_grace);
+  sim_.Pass();
+  EXPECT_EQ(sim_.node("g101")->state, NodeState::kCordoned);
+  EXPECT_EQ(sim_.node("g101")->removal_cause, RemovalCause::kRepair);
+  EXPECT_EQ(sim_.node("g100")->state, NodeState::kTriage);
+  EXPECT_THAT(sim_.Obstacles(), Contains("GIVE_UP_LIMIT"));
+}
+
 TEST_F(GiveUp, TheRowsKeepTheCountAndNothingIsWrittenMeanwhile) {
   Boot(20);
   sim_.Advance(absl::Minutes(31));
