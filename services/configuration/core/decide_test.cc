@@ -199,6 +199,26 @@ TEST(SyncPoolTest, AReleasedPoolIsForgottenAfterItsTime) {
   EXPECT_NE(FindReleased(world.state, "b"), nullptr);
 }
 
+// What the pool's Nodes run stays among its revisions for as long as they are said to run it.
+TEST(SyncPoolTest, WhatNodesRunIsNotForgotten) {
+  World world = Basics();
+  const Spec spec = {.gpu = true, .strategy = Strategy::kAlways};
+  const std::string first = world.Run(Sync(1, spec))->active();
+  size_t version = 3;
+  for (; version < 3 + kMaxRevisions; ++version)
+    world.Publish(Component::kNcoreImage, absl::StrCat(version));
+  ASSERT_EQ(world.Pool("p")->revisions.size(), kMaxRevisions + 1);
+  SyncPool sync = Sync(2, spec);
+  sync.running_profiles = {first};
+  PoolConfiguration pool = *world.Run(sync);
+  EXPECT_EQ(pool.revisions.size(), kMaxRevisions);
+  EXPECT_NE(FindRevision(pool, first), nullptr);
+  world.Publish(Component::kNcoreImage, absl::StrCat(version));
+  pool = *world.Run(Sync(3, spec));
+  EXPECT_EQ(pool.revisions.size(), kMaxRevisions);
+  EXPECT_EQ(FindRevision(pool, first), nullptr) << "no Node runs it any more";
+}
+
 TEST(SyncPoolTest, AGenerationOfTheFarFutureIsRefused) {
   World world = Basics();
   constexpr int64_t kGreatest = std::numeric_limits<int64_t>::max();
