@@ -1,4 +1,4 @@
-// A target that rises while Nodes are on their way out.
+// What a pool asks of the other services: of Nodes on their way out while its target rises, and of what Nodes run.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +7,7 @@
 namespace muster::lifecycle {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::SizeIs;
 
 // Four Nodes, of whom three drain and never end.
@@ -135,6 +136,24 @@ TEST(RiseWhileDraining, TheDeadlineOfADrainFollowsTheStrategy) {
   sim.Apply([](Spec& spec) { spec.scale_down_strategy = ScaleDownStrategy::kIdleOnly; });
   sim.Live();
   EXPECT_EQ(sim.node("g101")->desired.drain_deadline, kNever);
+}
+
+// Configuration keeps what Nodes run or are to boot, of the profiles that are the pool's.
+TEST(DemandOf, NamesWhatNodesRunAndAreToBoot) {
+  Running sim(2);
+  sim.Stage("np-000000000002");
+  sim.Pass();
+  const auto profiles = [&] {
+    return DemandOf(*sim.pool(), sim.state().NodesOf(kSimPool), sim.catalogue)
+        .configuration->running_profiles;
+  };
+  EXPECT_THAT(profiles(), ElementsAre(kSimProfile, "np-000000000002"));
+  const ReportNode unknown{.node = NodeName(kSimPool, "g100"),
+                           .observation = ReportNode::Observation::kRegistered,
+                           .node_profile = "np-unknown"};
+  ASSERT_TRUE(sim.Run(unknown).ok());
+  ASSERT_EQ(sim.node("g100")->observed.node_profile, "np-unknown");
+  EXPECT_THAT(profiles(), ElementsAre(kSimProfile, "np-000000000002"));
 }
 
 }  // namespace
