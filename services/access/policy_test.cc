@@ -145,6 +145,12 @@ TEST(Policy, SaysWhatIsWrongAndWhere) {
        "is an adapter's"},
       {"bindings: [{role: adapter, principals: [local], organizations: [acme]}]", "bindings[0]",
        "is an adapter's"},
+      {"bindings: [{role: adapter, principals: [local], clusters: [organizations/acme/clusters/c1],"
+       " organizations: [beta]}]",
+       "bindings[0]", "is an adapter's"},
+      {"bindings: [{role: adapter, principals: [local], clusters: [organizations/acme/clusters/c1],"
+       " zones: [US-EAST-04A]}]",
+       "bindings[0]", "is an adapter's"},
       {"bindings: [{role: viewer, role: editor, principals: [local], everywhere: true}]",
        "bindings[0]", "has \"role\" twice"},
   };

@@ -32,6 +32,17 @@ TEST(Scope, AClusterCoversItselfAndWhatIsInIt) {
   EXPECT_EQ(scope.Narrowed(""), "organizations/acme/clusters/c1");
 }
 
+TEST(Scope, IsOfClustersAloneWithoutAnythingElse) {
+  EXPECT_FALSE(Scope().only_clusters());
+  Scope organization, zone, everywhere = Scope::Everywhere();
+  organization.AddOrganization("acme");
+  zone.AddZone("US-EAST-04A");
+  for (Scope* scope : {&organization, &zone, &everywhere}) {
+    scope->AddCluster("organizations/acme/clusters/c1");
+    EXPECT_FALSE(scope->only_clusters()) << scope->ToString();
+  }
+}
+
 TEST(Scope, AZoneCoversWhatIsInIt) {
   Scope scope;
   scope.AddZone("US-EAST-04A");
