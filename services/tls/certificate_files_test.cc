@@ -10,7 +10,9 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <thread>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -54,11 +56,16 @@ class CertificateFilesTest : public ::testing::Test {
     Place("server");
     auto files = CertificateFiles::Create(Of("now"));
     ASSERT_TRUE(files.ok()) << files.status();
-    files_ = *std::move(files);
+    Serve(*std::move(files));
+  }
+  void Serve(std::unique_ptr<CertificateFiles> files) {
+    server_.reset();
+    files_ = std::move(files);
     grpc::ServerBuilder builder;
     int port = 0;
     builder.AddListeningPort("localhost:0", files_->ForServer(), &port);
-    builder.RegisterCallbackGenericService(&service_);
+    service_ = std::make_unique<grpc::CallbackGenericService>();  // one is one server's
+    builder.RegisterCallbackGenericService(service_.get());
     server_ = builder.BuildAndStart();
     ASSERT_NE(server_, nullptr);
     address_ = absl::StrCat("localhost:", port);
@@ -114,7 +121,7 @@ class CertificateFilesTest : public ::testing::Test {
   static inline Authority* stranger_ = nullptr;
   TempFolder folder_;
   std::unique_ptr<CertificateFiles> files_;
-  grpc::CallbackGenericService service_;
+  std::unique_ptr<grpc::CallbackGenericService> service_;
   std::unique_ptr<grpc::Server> server_;
   std::string address_;
 };
@@ -226,7 +233,7 @@ TEST_F(CertificateFilesTest, WhatIsNotGoodYetIsTakenOnceItIs) {
   EXPECT_EQ(files_->stats().refused, 1);
 }
 
-// As systemd-tmpfiles does.
+// By who knows no locks, as systemd-tmpfiles does.
 TEST_F(CertificateFilesTest, WhereTheCopiesWereTidiedUpTheyAreMadeAnew) {
   TempFolder top;
   setenv("RUNTIME_DIRECTORY", top.path().c_str(), 1);
@@ -238,6 +245,41 @@ TEST_F(CertificateFilesTest, WhereTheCopiesWereTidiedUpTheyAreMadeAnew) {
   EXPECT_TRUE((*made)->Reload().ok());
   EXPECT_EQ((*made)->stats().taken, 2);
   EXPECT_FALSE(std::filesystem::is_empty(top.path()));
+}
+
+// Whoever is on the machine may make a folder in `/tmp`, of a name that he saw there.
+TEST_F(CertificateFilesTest, WhatOthersPutWhereTheCopiesWereIsNeitherReadNorWritten) {
+  TempFolder top;
+  setenv("RUNTIME_DIRECTORY", top.path().c_str(), 1);
+  auto made = CertificateFiles::Create(Of("now"));
+  unsetenv("RUNTIME_DIRECTORY");
+  ASSERT_TRUE(made.ok());
+  Serve(*std::move(made));
+  const std::filesystem::path was = *std::filesystem::directory_iterator(top.path());
+  std::filesystem::remove_all(was);
+  std::filesystem::create_directories(was / "now");
+  std::filesystem::permissions(was, std::filesystem::perms::all);
+  std::ofstream(was / "now/authorities") << authority_->Text("ca.crt") << stranger_->Text("ca.crt");
+  // Longer than gRPC takes to look at its copies.
+  std::this_thread::sleep_for(std::chrono::milliseconds(2'500));
+  grpc::SslCredentialsOptions stranger;
+  stranger.pem_root_certs = authority_->Text("ca.crt");
+  stranger.pem_private_key = stranger_->Text("client.key");
+  stranger.pem_cert_chain = stranger_->Text("client.crt");
+  EXPECT_TRUE(IsRefused(grpc::SslCredentials(stranger)));
+  EXPECT_TRUE(IsLetIn(ClientOf(*authority_, "client")));
+  Place("renewed");
+  ASSERT_TRUE(files_->Reload().ok());
+  const auto entries_of = [](const std::filesystem::path& folder) {
+    return std::distance(std::filesystem::directory_iterator(folder),
+                         std::filesystem::directory_iterator());
+  };
+  EXPECT_EQ(entries_of(was), 1) << "what he put there, and no key of ours";
+  EXPECT_EQ(entries_of(top.path()), 2) << "ours has a name of its own";
+  EXPECT_TRUE(IsLetIn(ClientOf(*authority_, "client")));
+  server_.reset();
+  files_.reset();
+  EXPECT_EQ(entries_of(was), 1) << "nor is it removed";
 }
 
 TEST_F(CertificateFilesTest, AtTheStartEverythingMustBeThere) {
@@ -287,6 +329,11 @@ TEST_F(CertificateFilesTest, TheCopiesAreOursAloneAndGo) {
   ASSERT_NE(std::filesystem::directory_iterator(top.path()), std::filesystem::directory_iterator());
   const auto folder = *std::filesystem::directory_iterator(top.path());
   EXPECT_EQ(folder.status().permissions(), std::filesystem::perms::owner_all);
+  for (const char* file : {"key", "certificates", "authorities"}) {
+    EXPECT_EQ(std::filesystem::status(folder.path() / "now" / file).permissions(),
+              std::filesystem::perms::owner_read | std::filesystem::perms::owner_write)
+        << file;
+  }
   *made = nullptr;
   EXPECT_TRUE(std::filesystem::is_empty(top.path()));
 }

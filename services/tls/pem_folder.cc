@@ -5,16 +5,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
-#include <fstream>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "services/common/error.h"
+#include "services/common/replace_file.h"
 #include "services/common/status_macros.h"
 
 namespace muster::tls {
@@ -52,6 +53,17 @@ int Lock(const std::string& folder) {
   return -1;
 }
 
+// The way to a folder that is open, whatever has its name by now.
+std::string PathOf(int folder) { return absl::StrCat("/proc/self/fd/", folder); }
+
+void Remove(const std::string& path, int folder) {
+  std::error_code failed;
+  std::error_code ignored;
+  for (fs::directory_iterator at(PathOf(folder), failed), end; at != end; at.increment(failed))
+    fs::remove_all(at->path(), ignored);
+  (void)rmdir(path.c_str());
+}
+
 // Those of programs that were killed.
 void RemoveAbandoned() {
   std::error_code failed;
@@ -59,70 +71,87 @@ void RemoveAbandoned() {
     if (!absl::StartsWith(entry.path().filename().string(), kPrefix)) continue;
     const int lock = Lock(entry.path());
     if (lock < 0) continue;
-    std::error_code ignored;
-    fs::remove_all(entry.path(), ignored);
+    Remove(entry.path(), lock);
     close(lock);
   }
 }
 
+struct Folder {
+  std::string path;
+  int lock;
+};
+
+absl::StatusOr<Folder> Make(const std::string& top) {
+  std::string path = absl::StrCat(top, "/", kPrefix, "XXXXXX");
+  if (mkdtemp(path.data()) == nullptr)
+    return error::Unavailable(absl::StrCat("A private folder cannot be made as ", path, "."));
+  const int lock = Lock(path);
+  if (lock >= 0) return Folder{path, lock};
+  // Whoever removed abandoned ones just then took it for one.
+  (void)rmdir(path.c_str());
+  return error::Unavailable(absl::StrCat(path, " cannot be locked."));
+}
+
 absl::Status Write(const std::string& file, const std::string& text, time_t seconds) {
-  std::ofstream out(file, std::ios::binary);
-  out << text;
-  out.close();
-  if (!out) return error::Unavailable(absl::StrCat(file, " cannot be written."));
+  if (!ReplaceFile(file, text, {.mode = 0600}))
+    return error::Unavailable(absl::StrCat(file, " cannot be written."));
   SetTime(file, seconds);
   return absl::OkStatus();
 }
 
 }  // namespace
 
-PemFolder::PemFolder(std::string path, int lock) : path_(std::move(path)), lock_(lock) {}
 PemFolder::PemFolder(PemFolder&& other) noexcept
-    : path_(std::exchange(other.path_, "")),
-      lock_(std::exchange(other.lock_, -1)),
-      puts_(other.puts_) {}
+    : path_(std::move(other.path_)), held_(std::exchange(other.held_, -1)), puts_(other.puts_) {}
 
 PemFolder::~PemFolder() {
-  std::error_code ignored;
-  if (!path_.empty()) fs::remove_all(path_, ignored);
-  if (lock_ >= 0) close(lock_);
+  if (held_ < 0) return;
+  Remove(path_, held_);
+  close(held_);
 }
 
 absl::StatusOr<PemFolder> PemFolder::Create() {
   RemoveAbandoned();
-  std::string path = absl::StrCat(Top(), "/", kPrefix, "XXXXXX");
-  if (mkdtemp(path.data()) == nullptr)
-    return error::Unavailable(absl::StrCat("A private folder cannot be made as ", path, "."));
-  const int lock = Lock(path);
-  PemFolder folder(path, lock);
-  // Whoever removed abandoned ones just then took it for one.
-  if (lock < 0) return error::Unavailable(absl::StrCat(path, " cannot be locked."));
-  return folder;
+  ASSIGN_OR_RETURN(Folder made, Make(Top()));
+  return PemFolder(std::move(made.path), made.lock);
+}
+
+std::string PemFolder::Held(absl::string_view file) const {
+  return absl::StrCat(PathOf(held_), "/", file);
+}
+
+absl::Status PemFolder::MakeFolder(absl::string_view name) {
+  const std::string folder = Held(name);
+  std::error_code failed;
+  fs::remove_all(folder, failed);
+  if (mkdir(folder.c_str(), 0700) == 0) return absl::OkStatus();
+  // In one that was tidied away nothing can be made. By its old name there may be one of somebody else's.
+  if (errno == ENOENT) {
+    ASSIGN_OR_RETURN(Folder made, Make(fs::path(path_).parent_path()));
+    dup3(made.lock, held_, O_CLOEXEC);
+    close(made.lock);
+    path_ = std::move(made.path);
+    if (mkdir(folder.c_str(), 0700) == 0) return absl::OkStatus();
+  }
+  return error::Unavailable(
+      absl::StrCat(path_, "/", name, " cannot be made, by way of ", folder, "."));
 }
 
 absl::Status PemFolder::Put(const Pem& pem) {
   const std::string name = absl::StrCat("version-", puts_);
-  const std::string folder = absl::StrCat(path_, "/", name);
   const time_t seconds = std::time(nullptr) + puts_;
+  RETURN_IF_ERROR(MakeFolder(name));
+  RETURN_IF_ERROR(Write(Held(name + "/key"), pem.key, seconds));
+  RETURN_IF_ERROR(Write(Held(name + "/certificates"), pem.certificates, seconds));
+  RETURN_IF_ERROR(Write(Held(name + "/authorities"), pem.authorities, seconds));
+  const std::string link = Held("next");
   std::error_code failed;
-  // Where somebody tidied up, it is made anew.
-  if (mkdir(path_.c_str(), 0700) == 0) {
-    close(lock_);
-    lock_ = Lock(path_);
-  }
-  fs::remove_all(folder, failed);
-  if (!fs::create_directory(folder, failed))
-    return error::Unavailable(absl::StrCat(folder, " cannot be made."));
-  RETURN_IF_ERROR(Write(absl::StrCat(folder, "/key"), pem.key, seconds));
-  RETURN_IF_ERROR(Write(absl::StrCat(folder, "/certificates"), pem.certificates, seconds));
-  RETURN_IF_ERROR(Write(absl::StrCat(folder, "/authorities"), pem.authorities, seconds));
-  const std::string link = absl::StrCat(path_, "/next");
   fs::remove(link, failed);
   fs::create_directory_symlink(name, link, failed);
-  if (failed || std::rename(link.c_str(), absl::StrCat(path_, "/now").c_str()) != 0)
-    return error::Unavailable(absl::StrCat(link, " cannot be put in place."));
+  if (failed || std::rename(link.c_str(), Held("now").c_str()) != 0)
+    return error::Unavailable(absl::StrCat(path_, "/now cannot be put in place."));
   // Whoever was reading the last one may go on with it.
-  if (puts_ >= 2) fs::remove_all(absl::StrCat(path_, "/version-", puts_ - 2), failed);
+  if (puts_ >= 2) fs::remove_all(Held(absl::StrCat("version-", puts_ - 2)), failed);
   ++puts_;
   return absl::OkStatus();
 }
