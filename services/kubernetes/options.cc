@@ -79,7 +79,8 @@ ABSL_FLAG(absl::Duration, lease_renew_deadline, absl::Seconds(10),
 ABSL_FLAG(absl::Duration, lease_retry_period, absl::Seconds(2),
           "Between renewals, and between attempts to take the Lease; at least 100ms.");
 ABSL_FLAG(std::string, metrics_listen, "127.0.0.1:7604",
-          "host:port that /metrics is served on over HTTP; port 0 picks a free one.");
+          "host:port that /metrics is served on over HTTP; on loopback under `localhost` and "
+          "addresses alone. Port 0 picks a free one.");
 ABSL_FLAG(std::string, health_listen, "127.0.0.1:7605",
           "host:port of grpc.health.v1: service \"\" and \"live\" (alive), service \"ready\" "
           "(waits for the Lease, "

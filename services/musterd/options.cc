@@ -29,7 +29,8 @@ ABSL_FLAG(std::vector<std::string>, services, {},
 ABSL_FLAG(std::string, listen, "127.0.0.1:7600",
           "host:port that gRPC is served on; port 0 picks a free one.");
 ABSL_FLAG(std::string, metrics_listen, "127.0.0.1:7601",
-          "host:port that /metrics is served on over HTTP; port 0 picks a free one.");
+          "host:port that /metrics is served on over HTTP; on loopback under `localhost` and "
+          "addresses alone. Port 0 picks a free one.");
 ABSL_FLAG(
     std::string, operator_listen, "127.0.0.1:7603",
     "host:port of the operators' listener: all that --listen serves and, only here, audits, "

@@ -6,11 +6,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "services/common/build_info.h"
+#include "services/common/http_host.h"
 #include "services/common/log.h"
 #include "services/common/random_bits.h"
 #include "services/common/status_macros.h"
 #include "services/page/core/cell.h"
-#include "services/page/core/request.h"
 
 namespace muster::page {
 namespace {

@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "services/common/error.h"
+#include "services/common/http_host.h"
 #include "services/common/log.h"
 #include "services/common/steady_clock.h"
 #include "services/page/core/request.h"
@@ -90,7 +91,7 @@ int Refuse(mg_connection* connection, int status, absl::string_view why,
 }
 
 // A page of another site may not even ask: it could not read the answer, but it would keep a
-// reader's thread.
+// reader's thread. Browsers say whose page asks on loopback and by HTTPS only.
 bool IsFromElsewhere(const mg_connection* connection) {
   const absl::string_view site = Header(connection, "Sec-Fetch-Site");
   return !site.empty() && site != "same-origin" && site != "none";

@@ -25,8 +25,8 @@ namespace muster::page {
 //   /api/pool?name=          Questions::Pool
 //   /api/claim?uid=          Questions::Claim
 //   /api/past?at=            Questions::Past, of milliseconds since 1970
-// Requests under a host name that is not ours, and those that other sites make, are refused; nobody
-// is known by name: whoever reaches it reads all of it.
+// Requests under a host name that is not ours, and those that browsers say other sites make, are
+// refused; nobody is known by name: whoever reaches it reads all of it.
 class PageListener {
  public:
   struct Options {

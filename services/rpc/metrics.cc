@@ -1,5 +1,6 @@
 #include "services/rpc/metrics.h"
 
+#include <CivetServer.h>
 #include <prometheus/exposer.h>
 #include <prometheus/text_serializer.h>
 
@@ -10,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "services/common/build_info.h"
 #include "services/common/error.h"
+#include "services/common/http_host.h"
 #include "services/rpc/limits.h"
 #include "services/rpc/metric_family.h"
 #include "services/rpc/process_collector.h"
@@ -33,6 +35,16 @@ class BuildCollector final : public prometheus::Collectable {
     return {std::move(family)};
   }
 };
+
+// 0: it is answered. What says no name at all is no browser.
+int RefuseOtherNames(mg_connection* connection) {
+  constexpr int kMisdirected = 421;
+  const char* const host = mg_get_header(connection, "Host");
+  if (host == nullptr || IsOurHost(host)) return 0;
+  mg_send_http_error(connection, kMisdirected, "%s",
+                     "On loopback metrics are told under `localhost` and addresses alone.");
+  return kMisdirected;
+}
 
 }  // namespace
 
@@ -65,12 +77,16 @@ MetricsEndpoint::~MetricsEndpoint() = default;
 
 absl::StatusOr<std::unique_ptr<MetricsEndpoint>> MetricsEndpoint::Create(
     const Metrics& metrics, const std::string& address) {
+  CivetCallbacks callbacks;
+  if (IsLoopback(address)) callbacks.begin_request = &RefuseOtherNames;
   // The HTTP library throws when it cannot bind.
   try {
     // A few threads serve it: whoever says half a request must not keep them.
-    auto exposer = std::make_unique<prometheus::Exposer>(std::vector<std::string>{
-        "listening_ports", address, "num_threads", "8", "request_timeout_ms",
-        absl::StrCat(absl::ToInt64Milliseconds(kMetricsTimeout)), "enable_keep_alive", "no"});
+    auto exposer = std::make_unique<prometheus::Exposer>(
+        std::vector<std::string>{
+            "listening_ports", address, "num_threads", "8", "request_timeout_ms",
+            absl::StrCat(absl::ToInt64Milliseconds(kMetricsTimeout)), "enable_keep_alive", "no"},
+        &callbacks);
     for (const auto& collectable : metrics.all_) exposer->RegisterCollectable(collectable);
     return std::unique_ptr<MetricsEndpoint>(new MetricsEndpoint(std::move(exposer)));
   } catch (const std::exception& e) {

@@ -44,7 +44,8 @@ class Metrics {
   std::vector<std::shared_ptr<prometheus::Collectable>> all_;
 };
 
-// `GET /metrics` over HTTP until it is destroyed.
+// `GET /metrics` over HTTP until it is destroyed. On loopback under no other name than `localhost`: by another one a page of somebody
+// else's may have led a browser of this machine here (IsOurHost).
 class MetricsEndpoint {
  public:
   // `address`: `127.0.0.1:9100`; port 0 picks one. `metrics` must outlive it. UNAVAILABLE: the

@@ -24,6 +24,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::Pair;
 
 int Connect(int port) {
@@ -37,9 +38,9 @@ int Connect(int port) {
 }
 
 // What a scraper gets.
-std::string Scrape(int port) {
+std::string Scrape(int port, const std::string& header = "") {
   const int fd = Connect(port);
-  const std::string request = "GET /metrics HTTP/1.0\r\n\r\n";
+  const std::string request = "GET /metrics HTTP/1.0\r\n" + header + "\r\n";
   EXPECT_EQ(send(fd, request.data(), request.size(), 0), static_cast<ssize_t>(request.size()));
   std::string answer;
   char buffer[4096];
@@ -96,6 +97,25 @@ TEST(MetricsTest, AreServedOverHttp) {
       page,
       HasSubstr(
           R"(grpc_server_started_total{grpc_type="unary",grpc_service="some.Service",grpc_method="Method"} 1)"));
+}
+
+// A name of somebody else's may lead a browser here, which then takes us for that site and reads the answer to it.
+TEST(MetricsTest, OnLoopbackTheyAreToldUnderNoOtherName) {
+  Metrics metrics;
+  const auto here = MetricsEndpoint::Create(metrics, "127.0.0.1:0");
+  ASSERT_TRUE(here.ok()) << here.status();
+  for (const char* host : {"localhost:7601", "127.0.0.1:7601", "[::1]:7601"}) {
+    EXPECT_THAT(Scrape((*here)->port(), absl::StrCat("Host: ", host, "\r\n")),
+                HasSubstr("muster_build_info"));
+  }
+  const std::string refused = Scrape((*here)->port(), "Host: evil.example:7601\r\n");
+  EXPECT_THAT(refused, HasSubstr(" 421 "));
+  EXPECT_THAT(refused, Not(HasSubstr("muster_build_info")));
+  // Who scrapes from elsewhere may know it by whatever name.
+  const auto everywhere = MetricsEndpoint::Create(metrics, "0.0.0.0:0");
+  ASSERT_TRUE(everywhere.ok()) << everywhere.status();
+  EXPECT_THAT(Scrape((*everywhere)->port(), "Host: muster.example:7601\r\n"),
+              HasSubstr("muster_build_info"));
 }
 
 // Each of the threads that serve waits for the end of a request.

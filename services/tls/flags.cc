@@ -6,9 +6,8 @@
 
 #include "absl/flags/flag.h"
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_split.h"
 #include "services/common/error.h"
+#include "services/common/http_host.h"
 #include "services/common/status_macros.h"
 
 ABSL_FLAG(std::string, tls_cert_file, "",
@@ -59,16 +58,7 @@ absl::StatusOr<std::optional<Files>> FilesFromFlags(Use use) {
 }
 
 bool IsLocal(absl::string_view address) {
-  if (absl::StartsWith(address, "unix:")) return true;
-  const absl::string_view host = address.substr(0, address.rfind(':'));
-  if (host == "localhost" || host == "[::1]") return true;
-  const std::vector<absl::string_view> parts = absl::StrSplit(host, '.');
-  if (parts.size() != 4 || parts[0] != "127") return false;
-  for (const absl::string_view part : parts) {
-    int number = 0;
-    if (!absl::SimpleAtoi(part, &number) || number < 0 || number > 255) return false;
-  }
-  return true;
+  return absl::StartsWith(address, "unix:") || IsLoopback(address);
 }
 
 }  // namespace muster::tls

@@ -1,7 +1,5 @@
 #include "services/page/core/request.h"
 
-#include <arpa/inet.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <vector>
@@ -11,32 +9,11 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
 
 namespace muster::page {
 namespace {
 
 constexpr size_t kMaxFieldBytes = 512;
-
-// Without the port. `[::1]` keeps its brackets.
-absl::string_view WithoutPort(absl::string_view host) {
-  const size_t colon = host.rfind(':');
-  const size_t bracket = host.rfind(']');
-  if (colon == absl::string_view::npos) return host;
-  if (bracket != absl::string_view::npos && colon < bracket) return host;
-  return host.substr(0, colon);
-}
-
-bool IsIpv4(absl::string_view host) {
-  in_addr address;
-  return inet_pton(AF_INET, std::string(host).c_str(), &address) == 1;
-}
-
-bool IsIpv6(absl::string_view host) {
-  in6_addr address;
-  return absl::ConsumePrefix(&host, "[") && absl::ConsumeSuffix(&host, "]") &&
-         inet_pton(AF_INET6, std::string(host).c_str(), &address) == 1;
-}
 
 int HexDigit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -68,16 +45,6 @@ bool IsPlain(absl::string_view text) {
 }
 
 }  // namespace
-
-bool IsOurHost(absl::string_view host, const std::set<std::string>& names) {
-  const std::string name = absl::AsciiStrToLower(WithoutPort(host));
-  return name == "localhost" || IsIpv4(name) || IsIpv6(name) || names.count(name) != 0;
-}
-
-bool IsLoopback(absl::string_view address) {
-  const absl::string_view host = WithoutPort(address);
-  return host == "localhost" || host == "[::1]" || (IsIpv4(host) && absl::StartsWith(host, "127."));
-}
 
 std::string QueryField(absl::string_view query, absl::string_view field) {
   for (const absl::string_view part : absl::StrSplit(query, '&')) {

@@ -1,23 +1,14 @@
 #pragma once
 
 #include <optional>
-#include <set>
 #include <string>
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "services/page/core/place.h"
 
-// What the page's listener answers at all. Pure.
+// What requests to the page's listener say. Pure.
 namespace muster::page {
-
-// Whether a request with this Host header is meant for us. A page of somebody else's whose name was
-// made to resolve to our address (DNS rebinding) says its own name there: so we take addresses,
-// `localhost`, and the names that an operator gave. `host` may end with a port.
-bool IsOurHost(absl::string_view host, const std::set<std::string>& names);
-
-// Whether only this machine reaches what listens at `address` (`host:port`).
-bool IsLoopback(absl::string_view address);
 
 // The value of a field of a query such as `name=a%2Fb&x=1`; empty: not there, or it is not
 // printable ASCII of at most 512 bytes.
