@@ -119,6 +119,13 @@ void AuditClaim(const State& state, const ClaimRow& claim, Faults& faults) {
     faults.push_back(absl::StrCat("Claim ", claim.pool_uid, " waits for ", Outstanding(claim.parts),
                                   " Nodes with ", places, " places."));
   }
+  int64_t withheld = 0;
+  for (const ClaimPlace& place : claim.withheld_places) withheld += place.nodes;
+  if (!claim.withheld_places.empty() && withheld != Outstanding(claim.withheld_parts)) {
+    faults.push_back(absl::StrCat("Claim ", claim.pool_uid, " has ",
+                                  Outstanding(claim.withheld_parts), " Nodes withheld with ",
+                                  withheld, " places."));
+  }
   if (claim.parts.size() > kMaxParts) {
     faults.push_back(absl::StrCat("Claim ", claim.pool_uid, " has ", claim.parts.size(),
                                   " parts, more than ", kMaxParts, "."));

@@ -63,6 +63,7 @@ struct SyncClaim {
   Affinity affinity = {};
   bool gang = false;
   std::string organization = {};
+  int64_t wanted_nodes = 0;
 };
 
 struct SyncClaims {

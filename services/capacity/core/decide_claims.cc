@@ -99,12 +99,15 @@ void TakeBack(StagedState<State>& staged, const MachineReturn& given, ClaimRow& 
 }
 
 // Makes the outstanding parts what `nodes` and the machines held demand.
-void RecountParts(const State& state, ClaimRow& claim, absl::Time asked) {
-  const int64_t wanted =
-      std::max<int64_t>(0, claim.nodes - state.FootprintOf(claim.pool_uid).held());
-  const int64_t outstanding = Outstanding(claim.parts);
+// Of what is withheld no more is left than `wanted_nodes` demands beyond that.
+void RecountParts(const State& state, ClaimRow& claim, int64_t wanted_nodes, absl::Time asked) {
+  const int64_t held = state.FootprintOf(claim.pool_uid).held();
+  const int64_t wanted = std::max<int64_t>(0, claim.nodes - held);
+  int64_t outstanding = Outstanding(claim.parts);
   if (outstanding > wanted) Cancel(claim, outstanding - wanted);
+  if (outstanding < wanted) outstanding += TakeUp(claim, wanted - outstanding);
   if (outstanding < wanted) Ask(claim, asked, wanted - outstanding, asked);
+  CancelWithheld(claim, std::max<int64_t>(0, wanted_nodes - held - wanted));
 }
 
 void Remember(StagedState<State>& staged, const SyncClaim& command, absl::Time now,
@@ -147,10 +150,17 @@ absl::StatusOr<Applied> Apply(StagedState<State>& staged, const SyncClaim& comma
     claim.places = known->places;
     claim.lost = known->lost;
     claim.reclaim_generation = known->reclaim_generation;
+    claim.withheld_parts = known->withheld_parts;
+    claim.withheld_places = known->withheld_places;
+    TakeUp(claim, Outstanding(claim.withheld_parts));
   }
   claim.returns_digest = DigestOf(command.returns);
   for (const MachineReturn& given : command.returns) TakeBack(staged, given, claim, now);
-  RecountParts(state, claim, asked);
+  if (command.wanted_nodes > command.nodes) {
+    JoinParts(claim, state.FootprintOf(claim.pool_uid).ages);
+    Withhold(claim);
+  }
+  RecountParts(state, claim, command.wanted_nodes, asked);
   JoinParts(claim, state.FootprintOf(claim.pool_uid).ages);
   ForgetLost(claim);
   if (command.release) {

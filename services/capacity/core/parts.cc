@@ -69,8 +69,9 @@ bool HasLost(const ClaimRow& claim, absl::Time time) {
 
 void ForgetLost(ClaimRow& claim) {
   const auto has_part = [&](absl::Time time) {
-    return std::any_of(claim.parts.begin(), claim.parts.end(),
-                       [&](const ClaimPart& part) { return part.request_time == time; });
+    const auto is_of_it = [&](const ClaimPart& part) { return part.request_time == time; };
+    return std::any_of(claim.parts.begin(), claim.parts.end(), is_of_it) ||
+           std::any_of(claim.withheld_parts.begin(), claim.withheld_parts.end(), is_of_it);
   };
   claim.lost.erase(std::remove_if(claim.lost.begin(), claim.lost.end(),
                                   [&](absl::Time time) { return !has_part(time); }),
@@ -84,6 +85,58 @@ std::vector<ClaimPlace> PlacesOf(const ClaimRow& claim) {
   for (const ClaimPart& part : claim.parts)
     places.push_back({part.request_time, claim.pool_uid, part.nodes});
   return places;
+}
+
+void Withhold(ClaimRow& claim) {
+  claim.withheld_parts = std::exchange(claim.parts, {});
+  claim.withheld_places = std::exchange(claim.places, {});
+}
+
+namespace {
+
+// What is withheld, as a claim of its own.
+ClaimRow TakeWithheld(ClaimRow& claim) {
+  ClaimRow withheld;
+  withheld.pool_uid = claim.pool_uid;
+  withheld.parts = std::exchange(claim.withheld_parts, {});
+  withheld.places = std::exchange(claim.withheld_places, {});
+  return withheld;
+}
+
+void PutWithheld(ClaimRow withheld, ClaimRow& claim) {
+  claim.withheld_parts = std::move(withheld.parts);
+  claim.withheld_places = std::move(withheld.places);
+}
+
+}  // namespace
+
+int64_t TakeUp(ClaimRow& claim, int64_t nodes) {
+  if (claim.withheld_parts.empty()) return 0;
+  ClaimRow rest = TakeWithheld(claim);
+  nodes = std::min(nodes, Outstanding(rest.parts));
+  SpellPlaces(claim);
+  SpellPlaces(rest);
+  for (const ClaimPlace& place : TakeOldest(rest, nodes)) AddPlace(claim, place);
+  for (int64_t left = nodes; left > 0;) {
+    ClaimPart& oldest = rest.parts.front();
+    const int64_t taken = std::min(left, oldest.nodes);
+    AddPart(claim.parts, oldest.request_time, taken);
+    oldest.nodes -= taken;
+    left -= taken;
+    if (oldest.nodes == 0) rest.parts.erase(rest.parts.begin());
+  }
+  TidyPlaces(claim);
+  TidyPlaces(rest);
+  PutWithheld(std::move(rest), claim);
+  return nodes;
+}
+
+void CancelWithheld(ClaimRow& claim, int64_t nodes) {
+  const int64_t more = Outstanding(claim.withheld_parts) - nodes;
+  if (more <= 0) return;
+  ClaimRow withheld = TakeWithheld(claim);
+  Cancel(withheld, more);
+  PutWithheld(std::move(withheld), claim);
 }
 
 void SpellPlaces(ClaimRow& claim) { claim.places = PlacesOf(claim); }

@@ -31,6 +31,13 @@ void ForgetLost(ClaimRow& claim);
 // The claim's places, oldest first.
 std::vector<ClaimPlace> PlacesOf(const ClaimRow& claim);
 
+// What the claim waits for leaves the queue, with its places. Nothing must be withheld before.
+void Withhold(ClaimRow& claim);
+// The oldest `nodes` of what is withheld, or as many as there are, are back in the queue as they were. How many.
+int64_t TakeUp(ClaimRow& claim, int64_t nodes);
+// Of what is withheld the youngest are cancelled, until there are no more than `nodes`.
+void CancelWithheld(ClaimRow& claim, int64_t nodes);
+
 // Makes claim.places all that the claim has, so that parts and places can be changed one by one.
 void SpellPlaces(ClaimRow& claim);
 // The other way round, after that: leaves them out where they are those of the parts.

@@ -113,7 +113,10 @@ struct ClaimRow {
   std::vector<ClaimPlace> places = {};  // by time, then asked_by; empty: those of its parts
   // Times of requests that were granted and lost a machine since, with parts of theirs, in order. What counts if it is a gang.
   std::vector<absl::Time> lost = {};
-  Word later = {};  // see services/common/state.h
+  // Were parts and places until the last request, and are so again with the next one.
+  std::vector<ClaimPart> withheld_parts = {};
+  std::vector<ClaimPlace> withheld_places = {};  // empty: those of these parts
+  Word later = {};                               // see services/common/state.h
 
   std::string Key() const { return ClaimName(pool_uid); }
   bool operator==(const ClaimRow&) const = default;

@@ -51,6 +51,14 @@ TEST(ValidateTest, Claims) {
       {"claim.nodes", [](SyncClaim& c) { c.nodes = kMaxNodes + 1; }},
       {"claim.nodes", [](SyncClaim& c) { c.nodes = std::numeric_limits<int64_t>::max(); }},
       {"claim.nodes", [](SyncClaim& c) { c.release = true; }},
+      {"claim.wanted_nodes", [](SyncClaim& c) { c.wanted_nodes = -1; }},
+      {"claim.wanted_nodes", [](SyncClaim& c) { c.wanted_nodes = kMaxNodes + 1; }},
+      {"claim.wanted_nodes",
+       [](SyncClaim& c) {
+         c.release = true;
+         c.nodes = 0;
+         c.wanted_nodes = 1;
+       }},
       {"claim.pool", [](SyncClaim& c) { c.pool = std::string(513, 'x'); }},
       {"claim.pool", [](SyncClaim& c) { c.pool = std::string("a\0b", 3); }},
       {"claim.returns[0].machine", [](SyncClaim& c) { c.returns = {{""}}; }},

@@ -132,7 +132,8 @@ std::unique_ptr<const Store<capacity::State>> NewCapacityStore() {
   namespace v1 = capacity::v1;
   return std::make_unique<TableStore<capacity::State>>(
       Kind<v1::Zone>(Zones()), Kind<v1::InstanceType>(InstanceTypes()),
-      Kind<v1::Machine>(Machines()), Kind<v1::Claim>(Claims(), {"lost_times"}),
+      Kind<v1::Machine>(Machines()),
+      Kind<v1::Claim>(Claims(), {"lost_times", "withheld_parts", "withheld_places"}),
       Kind<v1::Arrivals>(Arrivals()), StoredReleasedPools(), StoredKeptRequests());
 }
 

@@ -25,6 +25,37 @@ absl::Status Unreadable(absl::string_view what, absl::string_view name) {
   return absl::InternalError(absl::StrCat("Not a ", what, ": '", name, "'."));
 }
 
+v1::ClaimPart ToProto(const ClaimPart& part) {
+  v1::ClaimPart out;
+  SetTimestamp(part.request_time, out.mutable_request_time());
+  out.set_nodes(part.nodes);
+  return out;
+}
+
+v1::ClaimPlace ToProto(const ClaimPlace& place) {
+  v1::ClaimPlace out;
+  SetTimestamp(place.time, out.mutable_time());
+  out.set_asked_by(place.asked_by);
+  out.set_nodes(place.nodes);
+  return out;
+}
+
+template <class Parts>
+std::vector<ClaimPart> ReadParts(const Parts& parts) {
+  std::vector<ClaimPart> out;
+  for (const v1::ClaimPart& part : parts)
+    out.push_back({FromTimestamp(part.request_time()), part.nodes()});
+  return out;
+}
+
+template <class Places>
+std::vector<ClaimPlace> ReadPlaces(const Places& places) {
+  std::vector<ClaimPlace> out;
+  for (const v1::ClaimPlace& place : places)
+    out.push_back({FromTimestamp(place.time()), place.asked_by(), place.nodes()});
+  return out;
+}
+
 }  // namespace
 
 v1::Zone ToProto(const ZoneRow& zone) {
@@ -85,23 +116,16 @@ v1::Claim ToProto(const ClaimRow& claim) {
   out.set_outstanding(Outstanding(claim.parts));
   if (!claim.parts.empty())
     SetTimestamp(claim.parts.front().request_time, out.mutable_queue_time());
-  for (const ClaimPart& part : claim.parts) {
-    v1::ClaimPart* added = out.add_parts();
-    SetTimestamp(part.request_time, added->mutable_request_time());
-    added->set_nodes(part.nodes);
-  }
+  for (const ClaimPart& part : claim.parts) *out.add_parts() = ToProto(part);
   out.set_returns_digest(claim.returns_digest);
   if (!claim.affinity.empty()) *out.mutable_affinity() = ToProto(claim.affinity);
   out.set_gang(claim.gang);
   out.set_reclaim_generation(claim.reclaim_generation);
   out.set_organization(claim.organization);
-  for (const ClaimPlace& place : claim.places) {
-    v1::ClaimPlace* added = out.add_places();
-    SetTimestamp(place.time, added->mutable_time());
-    added->set_asked_by(place.asked_by);
-    added->set_nodes(place.nodes);
-  }
+  for (const ClaimPlace& place : claim.places) *out.add_places() = ToProto(place);
   for (const absl::Time time : claim.lost) SetTimestamp(time, out.add_lost_times());
+  for (const ClaimPart& part : claim.withheld_parts) *out.add_withheld_parts() = ToProto(part);
+  for (const ClaimPlace& place : claim.withheld_places) *out.add_withheld_places() = ToProto(place);
   return out;
 }
 
@@ -232,9 +256,7 @@ absl::StatusOr<ClaimRow> FromProto(const v1::Claim& claim) {
   row.nodes = claim.nodes();
   row.priority = claim.priority();
   row.pool = claim.pool();
-  for (const v1::ClaimPart& part : claim.parts()) {
-    row.parts.push_back({FromTimestamp(part.request_time()), part.nodes()});
-  }
+  row.parts = ReadParts(claim.parts());
   row.returns_digest = claim.returns_digest();
   Faults faults;
   row.affinity = FromProto(claim.affinity(), "affinity", faults);
@@ -242,9 +264,10 @@ absl::StatusOr<ClaimRow> FromProto(const v1::Claim& claim) {
   row.gang = claim.gang();
   row.reclaim_generation = claim.reclaim_generation();
   row.organization = claim.organization();
-  for (const v1::ClaimPlace& place : claim.places())
-    row.places.push_back({FromTimestamp(place.time()), place.asked_by(), place.nodes()});
+  row.places = ReadPlaces(claim.places());
   for (const auto& time : claim.lost_times()) row.lost.push_back(FromTimestamp(time));
+  row.withheld_parts = ReadParts(claim.withheld_parts());
+  row.withheld_places = ReadPlaces(claim.withheld_places());
   return row;
 }
 

@@ -32,6 +32,8 @@ ClaimRow SomeClaim() {
   claim.pool = "organizations/acme/clusters/c1/nodePools/train";
   claim.parts = {{kTime, 2}, {kTime + absl::Seconds(1), 3}};
   claim.lost = {kTime};
+  claim.withheld_parts = {{kTime, 3}};
+  claim.withheld_places = {{kTime, "p-1", 1}, {kTime, "p-2", 2}};
   claim.returns_digest = -12345;
   claim.affinity = {
       {{{{"disk", AffinityOperator::kIn, {"nvme", ""}},
@@ -111,6 +113,20 @@ TEST(CapacityWireTest, AClaimIsAnsweredWithWhatFollows) {
                 }
                 returns_digest: -12345
                 lost_times { seconds: 1750000000 nanos: 1000 }
+                withheld_parts {
+                  request_time { seconds: 1750000000 nanos: 1000 }
+                  nodes: 3
+                }
+                withheld_places {
+                  time { seconds: 1750000000 nanos: 1000 }
+                  asked_by: "p-1"
+                  nodes: 1
+                }
+                withheld_places {
+                  time { seconds: 1750000000 nanos: 1000 }
+                  asked_by: "p-2"
+                  nodes: 2
+                }
                 affinity {
                   terms {
                     expressions { key: "disk" operator: OPERATOR_IN values: "nvme" values: "" }

@@ -55,6 +55,7 @@ SyncClaim FromProto(const v1::ClaimRequest& request, absl::string_view path, Fau
   claim.affinity = FromProto(request.affinity(), absl::StrCat(path, ".affinity"), faults);
   claim.gang = request.gang();
   claim.organization = request.organization();
+  claim.wanted_nodes = request.wanted_nodes();
   for (const v1::MachineReturn& given : request.returns()) {
     if (claim.returns.size() > kMaxReturns) break;
     const std::string at =

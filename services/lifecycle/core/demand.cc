@@ -49,8 +49,8 @@ class KnownProfiles {
 struct Gathered {
   Gathered(const Pool& pool, const std::vector<const Node*>& nodes);
 
-  int64_t kept = 0;      // that an invalid pool keeps: all whose machine is not on its way back
-  int64_t released = 0;  // whose machine is given back and not broken
+  int64_t kept = 0;       // all whose machine is not on its way back
+  bool released = false;  // of others one is not broken
   bool delivering = false;
   std::vector<MachineReturn> returns = {};
   std::vector<std::string> running_profiles = {};  // that Nodes run or are to boot, sorted
@@ -68,7 +68,7 @@ Gathered::Gathered(const Pool& pool, const std::vector<const Node*>& nodes) {
       continue;
     }
     const MachineReturn::Reason reason = ReturnReason(*node);
-    released += reason != MachineReturn::Reason::kBroken ? 1 : 0;
+    released |= reason != MachineReturn::Reason::kBroken;
     if (returns.size() < kMaxReturns) returns.push_back({node->machine, reason});
   }
   std::set<std::string> profiles = observed.known();
@@ -76,7 +76,7 @@ Gathered::Gathered(const Pool& pool, const std::vector<const Node*>& nodes) {
   running_profiles.assign(profiles.begin(), profiles.end());
 }
 
-ClaimAsk ClaimOf(const Pool& pool, int64_t nodes, Gathered& gathered) {
+ClaimAsk ClaimOf(const Pool& pool, Gathered& gathered) {
   ClaimAsk ask;
   ask.generation = pool.account.generation;
   int64_t wanted = pool.wanted_nodes();
@@ -84,8 +84,9 @@ ClaimAsk ClaimOf(const Pool& pool, int64_t nodes, Gathered& gathered) {
   ask.nodes = std::min(wanted, pool.account.requested_nodes);
   // A machine is not given back and got again by the same request: whether it still is the old
   // Node's could not be told, and a late copy of this request would take it away from the new one.
-  // A broken one goes to repair.
-  if (gathered.released > 0) ask.nodes = std::min(ask.nodes, nodes - gathered.released);
+  // A broken one goes to repair. What the pool waits for keeps its place in the queue.
+  if (gathered.released && gathered.kept < ask.nodes)
+    ask.wanted_nodes = std::exchange(ask.nodes, gathered.kept);
   ask.returns = std::move(gathered.returns);
   return ask;
 }
@@ -241,7 +242,7 @@ Demand DemandOf(const Pool& pool, const std::vector<const Node*>& nodes,
                            ? IsPublishedValid(pool)
                            : ReasonOf(pool.status.conditions, condition::kNodesRemoved) != "";
   if (account.requested_nodes > 0 || !nodes.empty() || unmet || unknown || account.claim_unknown) {
-    demand.claim = ClaimOf(pool, Size(nodes), gathered);
+    demand.claim = ClaimOf(pool, gathered);
   }
   // What cannot be had any more keeps its Nodes: what they boot goes on, promotions, rollbacks and failures too.
   const bool configured = CheckAgainstCatalogue(pool, catalogue).validity == Validity::kValid ||

@@ -68,6 +68,7 @@ struct ClaimAsk {
   int64_t generation = 0;
   std::vector<MachineReturn> returns = {};
   bool release = false;
+  int64_t wanted_nodes = 0;  // in all; 0: no more than `nodes`
   bool operator==(const ClaimAsk&) const = default;
 };
 

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "services/lifecycle/core/test_pools.h"
 
 namespace muster::lifecycle {
@@ -67,6 +69,28 @@ TEST(RiseWhileDraining, WhatIsMissingStaysQueuedAsDrainsEnd) {
   EXPECT_THAT(sim.machines(), SizeIs(3));
   EXPECT_EQ(capacity().last_transition_time, before.last_transition_time);
   EXPECT_EQ(sim.CountOf("CWInsufficientCapacity"), told);
+}
+
+// What is given back is not asked for by the same request, and what waits keeps its place.
+TEST(DemandOf, WhoGivesMachinesBackSaysWhatIsWantedInAll) {
+  Running sim(4);
+  std::vector<Node> rows;
+  for (const Node* node : sim.state().NodesOf(kSimPool)) rows.push_back(*node);
+  const auto ask = [&] {
+    std::vector<const Node*> nodes;
+    for (const Node& row : rows) nodes.push_back(&row);
+    return *DemandOf(*sim.pool(), nodes, sim.catalogue).claim;
+  };
+  EXPECT_EQ(ask().nodes, 4);
+  // A broken one comes from repair as another.
+  rows[1].state = NodeState::kDeleted;
+  rows[1].removal_cause = RemovalCause::kRepair;
+  EXPECT_EQ(ask().nodes, 4);
+  EXPECT_EQ(ask().wanted_nodes, 0);
+  rows[0].state = NodeState::kDeleted;
+  EXPECT_THAT(ask().returns, SizeIs(2));
+  EXPECT_EQ(ask().nodes, 2);
+  EXPECT_EQ(ask().wanted_nodes, 4);
 }
 
 // Also where fewer are missing than leave: the claim still holds what leaves.

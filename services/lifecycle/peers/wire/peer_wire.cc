@@ -158,6 +158,7 @@ cv1::ClaimRequest RequestOf(const Pool& pool, const ClaimAsk& ask) {
   out.set_instance_type(pool.spec.instance_type);
   out.set_compute_class(ComputeClassOf(pool));
   out.set_nodes(ask.nodes);
+  out.set_wanted_nodes(ask.wanted_nodes);
   for (const MachineReturn& back : ask.returns) {
     cv1::MachineReturn* returned = out.add_returns();
     returned->set_machine(back.machine);

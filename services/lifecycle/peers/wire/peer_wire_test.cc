@@ -75,11 +75,12 @@ TEST(PeerWire, AClaimIsAskedForWithAll) {
       ClaimAsk{4,
                7,
                {{"g1", Reason::kReleased}, {"g2", Reason::kBroken}, {"g3", Reason::kPreempted}},
-               true});
+               true,
+               9});
   EXPECT_THAT(Unset(request), IsEmpty());
   ExpectSays(request, R"(
     pool_uid: "u1" generation: 7 zone: "US-EAST-04A" instance_type: "gd-8xh100ib-i128"
-    compute_class: COMPUTE_CLASS_SPOT nodes: 4 priority: -3 gang: true release: true
+    compute_class: COMPUTE_CLASS_SPOT nodes: 4 wanted_nodes: 9 priority: -3 gang: true release: true
     pool: "organizations/acme/clusters/c1/nodePools/train" organization: "acme"
     returns { machine: "g1" reason: REASON_RELEASED }
     returns { machine: "g2" reason: REASON_BROKEN }
