@@ -220,10 +220,14 @@ class StagedState {
       if (before != nullptr && row.later.empty()) row.later = before->row->later;
     }
     if (before != nullptr && *before->row == row) return false;
-    const int64_t had = before == nullptr ? 0 : before->revision;
+    Revised<Change>* again = before == nullptr ? nullptr : PutSinceMark<Row>(key, before->revision);
     Change change{std::move(key), std::make_shared<const Row>(std::move(row))};
-    had > base_ + static_cast<int64_t>(mark_) ? PutAgain(std::move(change), had)
-                                              : Add(std::move(change));
+    if (again == nullptr) {
+      Add(std::move(change));
+    } else {
+      state_.Apply(change, again->revision);
+      again->change = std::move(change);
+    }
     return true;
   }
 
@@ -258,10 +262,17 @@ class StagedState {
     undo_.push_back(state_.Apply(change, revision() + 1));
     changes_.push_back({std::move(change), revision() + 1});
   }
-  // `revision`: that of the row's change since the mark.
-  void PutAgain(Change change, int64_t revision) {
-    state_.Apply(change, revision);
-    changes_[static_cast<size_t>(revision - base_ - 1)].change = std::move(change);
+  // The change since the last mark that put the row, which is there with that revision. Null: it was not put since.
+  template <class Row>
+  Revised<Change>* PutSinceMark(const std::string& key, int64_t revision) {
+    const int64_t at = revision - base_ - 1;
+    if (at < static_cast<int64_t>(mark_) || at >= static_cast<int64_t>(changes_.size()))
+      return nullptr;
+    Revised<Change>& put = changes_[static_cast<size_t>(at)];
+    // A row that was there before may have a revision beyond the base.
+    const bool is_it =
+        put.change.key == key && std::holds_alternative<std::shared_ptr<const Row>>(put.change.row);
+    return is_it ? &put : nullptr;
   }
 
   State& state_;

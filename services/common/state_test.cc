@@ -121,6 +121,29 @@ TEST(StagedStateTest, WhatIsPutAgainSinceAMarkIsOneChange) {
   EXPECT_EQ(market.size(), 0u);
 }
 
+// As where a head was set back by hand: what was there is not taken for what was put here.
+TEST(StagedStateTest, ARowOfARevisionBeyondTheBaseIsAnothersChange) {
+  Market market;
+  StagedState<Market>(market, 1).Put(Fruit{"fig", 3});
+  StagedState<Market> staged(market, 0);
+  staged.Put(Fruit{"fig", 4});
+  staged.Put(Basket{"big"});
+  staged.Put(Fruit{"kiwi", 1});
+  ASSERT_EQ(staged.changes().size(), 3u);
+  EXPECT_EQ(staged.before(0).revision, 2);
+  staged.RollBack();
+  EXPECT_EQ(market.table<Fruit>().FindVersioned("fig")->revision, 2);
+  EXPECT_EQ(market.weight(), 3);
+
+  staged.Put(Basket{"big"});
+  staged.Put(Basket{"small"});
+  staged.Put(Fruit{"fig", 5});
+  ASSERT_EQ(staged.changes().size(), 3u);
+  EXPECT_EQ(staged.changes()[1].change.key, "small");
+  staged.RollBack();
+  EXPECT_EQ(market.weight(), 3);
+}
+
 TEST(StagedStateTest, RowsAreSharedByCopiesButStatesAreNot) {
   Market market;
   StagedState<Market>(market, 0).Put(Fruit{"fig", 3});
