@@ -162,7 +162,9 @@ absl::Status Process::ReadPolicy() {
   if (options_.tokens) {
     ASSIGN_OR_RETURN(tokens_, tokens::TokenChecker::Create(*options_.tokens, &system_clock_));
     metrics_.Add(std::make_shared<TokenMetrics>(tokens_.get()));
-    check = [this](absl::string_view header) { return tokens_->PrincipalOf(header); };
+    check = [this](absl::string_view header, bool proves) {
+      return proves ? tokens_->PrincipalOf(header) : tokens_->KnownPrincipalOf(header);
+    };
   }
   guard_ = std::make_unique<rpc::Guard>(policy_.get(), options_.caller_limits, std::move(check),
                                         &memory_);

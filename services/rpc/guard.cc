@@ -83,10 +83,10 @@ std::shared_ptr<access::Caller> Guard::CallerOf(const grpc::ServerContextBase& c
   auto caller = std::make_shared<access::Caller>();
   const Peer peer = PeerOf(context);
   caller->principal = PrincipalOf(peer);
-  if (proves && tokens_ && peer.encrypted && peer.ids.empty()) {
+  if (tokens_ && peer.encrypted && peer.ids.empty()) {
     const absl::string_view header = ReadHeader(context, "authorization");
     if (!header.empty()) {
-      absl::StatusOr<std::string> shown = tokens_(header);
+      absl::StatusOr<std::string> shown = tokens_(header, proves);
       caller->unproven = shown.status();
       if (shown.ok()) caller->principal = *std::move(shown);
     }

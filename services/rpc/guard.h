@@ -26,8 +26,10 @@ namespace muster::rpc {
 // Holds every call against the policy. Thread-safe.
 class Guard {
  public:
-  // Whom a header `Bearer TOKEN` names; UNAUTHENTICATED: nobody, and why. Thread-safe.
-  using TokenCheck = std::function<absl::StatusOr<std::string>(absl::string_view header)>;
+  // Whom a header `Bearer TOKEN` names; UNAUTHENTICATED: nobody, and why. Unless it `proves` only what is known already is asked.
+  // Thread-safe.
+  using TokenCheck =
+      std::function<absl::StatusOr<std::string>(absl::string_view header, bool proves)>;
 
   // `policy`, unless null, must outlive it; null: everybody may do everything. `tokens`, unless null, reads the header
   // `authorization` of callers by TLS who show no certificate. `memory`, unless null, must outlive it.
@@ -40,7 +42,8 @@ class Guard {
         limits_(limits, clock),
         changes_(limits.changes_per_minute) {}
 
-  // By the policy as it is now. A token is looked at if `proves`: that is not free.
+  // By the policy as it is now. A token is proved if `proves`, which is not free; else, of a call that is refused already, it names its
+  // caller for the log if it was proved before.
   std::shared_ptr<access::Caller> CallerOf(const grpc::ServerContextBase& context,
                                            bool proves = true) const;
   // access::MethodAccess::Admit; a method that does not say what it asks for lets nobody in. One that takes a role with `write`:

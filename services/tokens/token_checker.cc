@@ -139,19 +139,23 @@ absl::StatusOr<std::unique_ptr<TokenChecker>> TokenChecker::Create(Options optio
 }
 
 absl::StatusOr<std::string> TokenChecker::PrincipalOf(absl::string_view header) {
-  absl::StatusOr<std::string> principal = Check(header);
+  absl::StatusOr<std::string> principal = Check(header, true);
   if (!principal.ok()) refused_.fetch_add(1, std::memory_order_relaxed);
   return principal;
 }
 
-absl::StatusOr<std::string> TokenChecker::Check(absl::string_view header) {
+absl::StatusOr<std::string> TokenChecker::KnownPrincipalOf(absl::string_view header) {
+  return Check(header, false);
+}
+
+absl::StatusOr<std::string> TokenChecker::Check(absl::string_view header, bool verifies) {
   constexpr absl::string_view kScheme = "bearer ";
   if (!absl::StartsWithIgnoreCase(header, kScheme))
     return Refused("the header `authorization` must be `Bearer TOKEN`.");
   const absl::string_view token = absl::StripAsciiWhitespace(header.substr(kScheme.size()));
   if (token.size() > kMaxTokenBytes)
     return Refused(absl::StrCat("it must have ", kMaxTokenBytes, " bytes at most."));
-  ASSIGN_OR_RETURN(KnownToken known, Find(token, keys_->current()));
+  ASSIGN_OR_RETURN(KnownToken known, Find(token, keys_->current(), verifies));
   const absl::Time now = clock_.Now();
   if (now >= known.until + kLeeway) return Refused("it has expired (`exp`).");
   if (now < known.from - kLeeway) return Refused("it does not hold yet (`nbf`).");
@@ -159,7 +163,8 @@ absl::StatusOr<std::string> TokenChecker::Check(absl::string_view header) {
 }
 
 absl::StatusOr<KnownToken> TokenChecker::Find(absl::string_view token,
-                                              const std::shared_ptr<const KeySet>& keys) {
+                                              const std::shared_ptr<const KeySet>& keys,
+                                              bool verifies) {
   // Secrets are not kept.
   const std::string name = Sha256Hex(token);
   {
@@ -170,6 +175,7 @@ absl::StatusOr<KnownToken> TokenChecker::Find(absl::string_view token,
     const auto found = known_.find(name);
     if (found != known_.end()) return found->second;
   }
+  if (!verifies) return Refused("its signature was not checked.");
   verified_.fetch_add(1, std::memory_order_relaxed);
   ASSIGN_OR_RETURN(KnownToken known, Verify(token, *keys));
   MutexLock lock(mutex_);

@@ -48,6 +48,8 @@ class TokenChecker {
 
   // Of a header `Bearer TOKEN`: `token/SUBJECT`, from the claim `sub`. UNAUTHENTICATED (TOKEN_REFUSED): why not.
   absl::StatusOr<std::string> PrincipalOf(absl::string_view header);
+  // Likewise, but of a token that is remembered alone: no signature is checked and nothing counted.
+  absl::StatusOr<std::string> KnownPrincipalOf(absl::string_view header);
 
   struct Stats {
     FileReloads keys = {};
@@ -62,12 +64,12 @@ class TokenChecker {
   TokenChecker(Options options, const Clock* clock)
       : options_(std::move(options)), clock_(*clock) {}
 
-  absl::StatusOr<std::string> Check(absl::string_view header);
+  absl::StatusOr<std::string> Check(absl::string_view header, bool verifies);
   // All that does not hang on the time.
   absl::StatusOr<KnownToken> Verify(absl::string_view token, const KeySet& keys) const;
-  // What was found out about it with these keys.
+  // What was found out about it with these keys, or is now if it `verifies`.
   absl::StatusOr<KnownToken> Find(absl::string_view token,
-                                  const std::shared_ptr<const KeySet>& keys);
+                                  const std::shared_ptr<const KeySet>& keys, bool verifies);
 
   const Options options_;
   const Clock& clock_;

@@ -69,6 +69,22 @@ TEST_F(TokenCheckerTest, NamesTheSubject) {
   EXPECT_EQ(checker_->stats().refused, 0);
 }
 
+TEST_F(TokenCheckerTest, WhomItKnowsItNamesWithoutASignaturesCheck) {
+  const std::string header = "Bearer " + issuer_.TokenOf("ann", InAnHour());
+  const auto known = [&] { return checker_->KnownPrincipalOf(header); };
+  EXPECT_FALSE(known().ok()) << "it was not shown before";
+  EXPECT_EQ(checker_->stats().verified, 0);
+  EXPECT_EQ(Told(header), "token/ann");
+  ASSERT_TRUE(known().ok()) << known().status();
+  EXPECT_EQ(*known(), "token/ann");
+  EXPECT_EQ(checker_->stats().verified, 1);
+  EXPECT_EQ(checker_->stats().refused, 0) << "nothing is counted";
+  issuer_.RemoveKey("rsa");
+  WriteKeys();
+  ASSERT_TRUE(checker_->Reload().ok());
+  EXPECT_FALSE(known().ok()) << "its key is gone";
+}
+
 TEST_F(TokenCheckerTest, HoldsFromThenUntilThen) {
   const std::string token =
       "Bearer " +

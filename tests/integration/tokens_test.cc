@@ -9,7 +9,10 @@
 #include <memory>
 #include <string>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "tests/integration/mini_muster.h"
 #include "tests/testing/issuer.h"
 #include "tests/testing/patience.h"
@@ -118,6 +121,38 @@ TEST_F(Tokens, WhatIsNoGoodTokenNamesNobody) {
   Until([&] { return muster_->MusterdLogs().find("\"token/ann\"") != std::string::npos; },
         "the call's line");
   EXPECT_THAT(muster_->MusterdLogs(), Not(HasSubstr(secret.substr(0, 60))));
+}
+
+// What is refused before anybody asks who calls has a caller all the same.
+TEST_F(Tokens, TheLogNamesWhoAsksForWhatIsOutOfBounds) {
+  const auto channel = Channel();
+  // The line of a call that is out of bounds.
+  const auto line_of = [&](const std::string& id, const std::string& header) {
+    grpc::ClientContext context;
+    context.AddMetadata("authorization", header);
+    context.AddMetadata("x-request-id", id);
+    access::v1::CheckAccessRequest request;
+    request.set_method(std::string(512 << 10, 'x'));
+    access::v1::CheckAccessResponse response;
+    const auto stub = access::v1::AccessService::NewStub(channel);
+    EXPECT_EQ(stub->CheckAccess(&context, request, &response).error_code(),
+              grpc::StatusCode::INVALID_ARGUMENT);
+    std::string line;
+    Until(
+        [&] {
+          for (const absl::string_view each : absl::StrSplit(muster_->MusterdLogs(), '\n')) {
+            if (absl::StrContains(each, id) && absl::EndsWith(each, "}")) line = std::string(each);
+          }
+          return !line.empty();
+        },
+        "the call's line");
+    return line;
+  };
+  const std::string header = Bearer("ann");
+  EXPECT_THAT(line_of("before-it-was-proved", header), HasSubstr("\"principal\":\"anonymous\""));
+  std::string principal;
+  ASSERT_TRUE(WhoAmI(channel, header, principal).ok());
+  EXPECT_THAT(line_of("after-it-was-proved", header), HasSubstr("\"principal\":\"token/ann\""));
 }
 
 TEST_F(Tokens, AServiceAccountsChangesBearItsName) {
