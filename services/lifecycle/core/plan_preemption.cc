@@ -34,9 +34,12 @@ void EndPreemption(const PlanFacts& facts, Draft& draft, Node& node) {
     LetStay(facts, draft, node, reason);
     return;
   }
+  const absl::Time deadline = node.desired.drain_deadline;
+  const bool was_cut = deadline >= node.preempt_time + facts.policy.preemption_end;
   draft.Apply(node, SetPreemption{node.name, kNever, reason});
-  if (!drains || node.desired.force_drain) return;
-  const absl::Time end = DrainDeadline(facts, node, node.desired.drain_time);
+  if (!drains || node.desired.force_drain || !was_cut) return;
+  // It may have been counted from later than the drain began (FollowStrategy): it has no less than it had with the preemption.
+  const absl::Time end = std::max(deadline, DrainDeadline(facts, node, node.desired.drain_time));
   draft.Apply(node, SetDrainDeadline{node.name, end, reason});
 }
 

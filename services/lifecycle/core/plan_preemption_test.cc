@@ -385,6 +385,32 @@ TEST(Preemption, TakenBackADrainForAnotherCauseIsThatAgain) {
   EXPECT_THAT(sim.NodeEvents(), Not(Contains("Deleted for preemption")));
 }
 
+// Its end was counted from when the strategy came to have one, long after it began.
+TEST(Preemption, TakenBackADrainThatWasGivenItsEndLaterHasNoLessTimeThanWithIt) {
+  SpotPool sim;
+  const auto follow = [&](ScaleDownStrategy strategy) {
+    sim.Apply([&](Spec& spec) {
+      spec.scale_down_strategy = strategy;
+      spec.target_nodes = 0;
+    });
+    sim.Drive();
+  };
+  follow(ScaleDownStrategy::kPreferIdle);
+  sim.Advance(sim.policy.cordon_settle);
+  sim.Drive();
+  ASSERT_EQ(sim.node("g100")->state, NodeState::kDraining);
+  follow(ScaleDownStrategy::kIdleOnly);
+  sim.Advance(absl::Hours(1));
+  follow(ScaleDownStrategy::kPreferIdle);
+  ASSERT_EQ(sim.node("g100")->desired.drain_deadline, sim.now() + sim.policy.drain_deadline);
+  sim.Begin();
+  sim.To(absl::Minutes(1));
+  sim.TakeBack("g100");
+  sim.Drive();
+  EXPECT_FALSE(sim.node("g100")->desired.force_drain);
+  EXPECT_GE(sim.node("g100")->desired.drain_deadline, sim.start + sim.policy.preemption_end);
+}
+
 TEST(ReferenceSpot, ForTrialsBothTimesAreShorter) {
   SpotPool sim;
   sim.policy.preemption_notice = absl::Seconds(3);

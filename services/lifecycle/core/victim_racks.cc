@@ -50,10 +50,11 @@ VictimRacks::VictimRacks(const Snapshot& snapshot, const std::vector<const Node*
 void VictimRacks::FindLeaving(const Snapshot& snapshot) {
   const int64_t target = snapshot.pool->target_nodes();
   if (target % nodes_per_rack_ != 0) return;
-  // By the rows: also one whose machine this pass gives back still tells of its rack.
+  // By the rows: also one whose machine this pass gives back still tells of its rack. Who was named does so where its rack goes whole.
   for (const Node* node : snapshot.nodes) {
-    if (node->removal_cause == RemovalCause::kScaleDown && !Stays(node->state))
-      racks_[node->rack.get()].begun = true;
+    if (node->removal_cause != RemovalCause::kScaleDown || Stays(node->state)) continue;
+    Rack& rack = racks_[node->rack.get()];
+    rack.begun |= !IsNamed(*node) || rack.staying == 0;
   }
   using Place = std::tuple<int64_t, bool, int64_t, absl::string_view>;
   std::vector<std::pair<Place, Rack*>> racks;

@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "services/lifecycle/core/simulation.h"
 
@@ -320,6 +322,22 @@ TEST(VictimRacks, NamedOnesComeFirst) {
   sim.Live();
   EXPECT_THAT(sim.On(2), SizeIs(0));
   EXPECT_THAT(sim.NodeMachines(), SizeIs(36));
+}
+
+// Two half racks stay then: nobody goes who was not to.
+TEST(VictimRacks, NamedOnesOfTwoRacksTakeNobodyElseAlong) {
+  Racks sim(2);
+  std::vector<std::string> named;
+  for (int i = 0; i < kRack / 2; ++i) {
+    named.push_back(Machine(i));
+    named.push_back(Machine(kRack + i));
+  }
+  sim.Must(
+      ResizeNodePool{.name = kSimPool, .target_nodes = kRack, .remove_machines = std::move(named)});
+  sim.Live();
+  EXPECT_THAT(sim.On(0), SizeIs(kRack / 2));
+  EXPECT_THAT(sim.On(1), SizeIs(kRack / 2));
+  EXPECT_EQ(sim.On(0).count(Machine(0)), 0U);
 }
 
 TEST(VictimRacks, OfATypeWithoutRacksWhoIsIdleGoes) {
