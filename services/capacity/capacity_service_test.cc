@@ -76,6 +76,22 @@ TEST_F(CapacityServiceTest, GivenBackMachinesGoOnAndAReleasedClaimIsGone) {
   EXPECT_EQ(Call(&Stub::SetMachineState, repaired)->state(), v1::Machine::STATE_FREE);
 }
 
+TEST_F(CapacityServiceTest, AReleasedUidIsRefusedForAsLongAsAnOperatorSays) {
+  Stop();
+  Start({.released_keep = absl::Hours(1)});
+  AddCatalogue();
+  const auto release = [&](const char* uid) {
+    v1::SyncClaimRequest request = Claim(uid, 0);
+    request.mutable_claim()->set_release(true);
+    EXPECT_THAT(Call(&Stub::SyncClaim, request), IsOk());
+  };
+  release("p");
+  EXPECT_THAT(Call(&Stub::SyncClaim, Claim("p", 1)), HasReason("POOL_RELEASED"));
+  clock_.Advance(absl::Hours(1));
+  release("q");
+  EXPECT_THAT(Call(&Stub::SyncClaim, Claim("p", 1)), IsOk());
+}
+
 TEST_F(CapacityServiceTest, ACheckSaysWhatASyncGetsAndChangesNothing) {
   AddCatalogue();
   ASSERT_THAT(Call(&Stub::BatchRegisterMachines, Machines({"m1", "m2"})), IsOk());

@@ -102,6 +102,21 @@ TEST_F(ConfigurationServiceTest, GenerationsFenceAndReleaseRemoves) {
   }
 }
 
+TEST_F(ConfigurationServiceTest, AReleasedUidIsRefusedForAsLongAsAnOperatorSays) {
+  Stop();
+  Start({.released_keep = absl::Hours(1)});
+  const auto release = [&](const char* uid) {
+    v1::ConfigurationRequest request = Request(uid);
+    request.set_release(true);
+    EXPECT_THAT(Sync(request), IsOk());
+  };
+  release("p");
+  EXPECT_THAT(Sync(Request("p")), HasReason("POOL_RELEASED"));
+  clock_.Advance(absl::Hours(1));
+  release("q");
+  EXPECT_THAT(Sync(Request("p")), IsOk());
+}
+
 TEST_F(ConfigurationServiceTest, ACheckSaysWhatASyncGetsAndChangesNothing) {
   PublishBasics();
   ASSERT_THAT(Publish("channels/stable/components/ncore-image/releases/mine"), IsOk());

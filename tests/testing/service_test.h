@@ -45,17 +45,16 @@ class ServiceTest : public ::testing::Test {
     }
   }
 
-  // One more of the service on the same database.
-  std::unique_ptr<Service> NewReplica() {
-    typename Service::Options options;
+  // One more of the service on the same database. `options`: but for its lane and clock.
+  std::unique_ptr<Service> NewReplica(typename Service::Options options = {}) {
     options.lane.connect = {.conninfo = database_.conninfo(schema_), .schema = schema_};
     options.clock = &clock_;
     auto service = Service::Create(std::move(options));
     if (!service.ok()) throw std::runtime_error(service.status().ToString());
     return *std::move(service);
   }
-  void Start() {
-    service_ = NewReplica();
+  void Start(typename Service::Options options = {}) {
+    service_ = NewReplica(std::move(options));
     server_ = std::make_unique<TestServer>(
         std::vector<rpc::NamedService>{{Api::service_full_name(), service_->grpc_service()}});
     stub_ = Api::NewStub(server_->channel());

@@ -304,9 +304,12 @@ TEST_F(DecideClaimsTest, AReleasedPoolIsForgottenAfterItsTime) {
     command.release = true;
     Sync(command);
   };
+  world_.policy.released_keep = absl::Hours(2);
   release("a");
-  world_.Advance(kReleasedKeep);
-  release("b");
+  world_.Advance(absl::Hours(2) - absl::Minutes(2));
+  release("b");  // a minute before
+  EXPECT_NE(FindReleased(world_.state(), "a"), nullptr);
+  release("c");
   EXPECT_EQ(FindReleased(world_.state(), "a"), nullptr);
   EXPECT_NE(FindReleased(world_.state(), "b"), nullptr);
 }

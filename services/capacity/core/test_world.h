@@ -18,11 +18,19 @@ class World {
   static constexpr char kRackType[] = "gb200-4x";
   static constexpr int32_t kNodesPerRack = 4;
 
+  Policy policy = {};
+
   // Carries a command out and commits it.
   template <class Command>
   auto Do(const Command& command) {
     StagedState<State> staged(state_, revision_);
-    auto outcome = Decide(staged, command, now_);
+    auto outcome = [&] {
+      if constexpr (requires { Decide(staged, command, now_, policy); }) {
+        return Decide(staged, command, now_, policy);
+      } else {
+        return Decide(staged, command, now_);
+      }
+    }();
     changes_ = staged.changes();
     revision_ = staged.revision();
     return outcome;

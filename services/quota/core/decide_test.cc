@@ -26,7 +26,13 @@ class DecideTest : public ::testing::Test {
   template <class Command>
   auto Run(const Command& command, absl::Time now = kNow) {
     StagedState<State> staged(state_, revision_);
-    auto result = Decide(staged, command, now);
+    auto result = [&] {
+      if constexpr (requires { Decide(staged, command, now, policy_); }) {
+        return Decide(staged, command, now, policy_);
+      } else {
+        return Decide(staged, command, now);
+      }
+    }();
     revision_ = staged.revision();
     last_changes_ = staged.changes().size();
     return result;
@@ -42,6 +48,7 @@ class DecideTest : public ::testing::Test {
   }
 
   State state_;
+  Policy policy_;
   int64_t revision_ = 0;
   size_t last_changes_ = 0;
 };
@@ -195,12 +202,17 @@ TEST_F(DecideTest, AReleasedPoolIsForgottenAfterItsTime) {
     command.release = true;
     ASSERT_THAT(Run(command, kNow + after), IsOk());
   };
-  release("a", absl::ZeroDuration());
-  release("b", kReleasedKeep - absl::Seconds(1));
-  EXPECT_NE(FindReleased(state_, "a"), nullptr);
-  release("c", kReleasedKeep);
-  EXPECT_EQ(FindReleased(state_, "a"), nullptr);
-  EXPECT_NE(FindReleased(state_, "b"), nullptr);
+  for (const absl::Duration keep : {kReleasedKeep, absl::Hours(2), absl::Hours(72)}) {
+    SCOPED_TRACE(keep);
+    state_ = State();
+    policy_.released_keep = keep;
+    release("a", absl::ZeroDuration());
+    release("b", keep - absl::Seconds(1));
+    EXPECT_NE(FindReleased(state_, "a"), nullptr);
+    release("c", keep);
+    EXPECT_EQ(FindReleased(state_, "a"), nullptr);
+    EXPECT_NE(FindReleased(state_, "b"), nullptr);
+  }
 }
 
 TEST_F(DecideTest, AGenerationOfTheFarFutureIsRefused) {
