@@ -173,6 +173,19 @@ stop_process() {
   rm -f "$STATE/run/$1.pid" "$STATE/run/$1.cmd"
 }
 
+# port_of KIND: grpc, metrics, operator or page, as musterd told.
+port_of() {
+  sed -n "s/^$1 //p" "$STATE/run/ports"
+}
+
+# ctl ARGUMENT...: musterctl at this stack's musterd. What the caller's environment and contexts say is about servers of his own.
+ctl() {
+  local theirs=() variables=()
+  mapfile -t theirs < <(compgen -e MUSTER_)
+  mapfile -t variables < <(tls_variables)
+  env "${theirs[@]/#/--unset=}" MUSTER_CONFIG=/dev/null "${variables[@]}" "$BIN/musterctl" --server="127.0.0.1:$(port_of grpc)" "$@"
+}
+
 stop_stack() {
   stop_process prometheus
   stop_process alertmanager

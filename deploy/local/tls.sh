@@ -2,11 +2,17 @@
 # MUSTER_TLS=1: every call of the stack by mutual TLS. A certificate authority of its own, in $STATE/tls, and certificates of it
 # for musterd, fleetsim, muster-kubernetes and the person at the terminal (admin), good for ten days; `up` renews them when less
 # than three are left, and what runs takes the new ones. Who may do what is in $STATE/tls/policy.yaml, which is yours to change.
+# A stack that is up with it keeps it, but for MUSTER_TLS=0.
 
-MUSTER_TLS="${MUSTER_TLS:-0}"
+MUSTER_TLS="${MUSTER_TLS:-}"
 TLS_DOMAIN=muster.local
 
-wants_tls() { [[ "$MUSTER_TLS" != 0 ]]; }
+wants_tls() { [[ -n "$MUSTER_TLS" && "$MUSTER_TLS" != 0 ]]; }
+
+# check_tls: a stack that is up with TLS keeps it.
+check_tls() {
+  if [[ -z "$MUSTER_TLS" && -n "$(pid_of musterd)" ]] && grep -qsF -- --tls_cert_file= "$STATE/run/musterd.cmd"; then MUSTER_TLS=1; fi
+}
 
 # new_key: what openssl is told to make one.
 new_key() { echo "-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes"; }
