@@ -112,6 +112,15 @@ start_postgres() {
   }
 }
 
+# make_database: where it is not there yet. What was applied before was applied to another.
+make_database() {
+  local there
+  there="$(sql postgres postgres "SELECT 1 FROM pg_database WHERE datname = 'muster'")"
+  if [[ -n "$there" ]]; then return; fi
+  rm -f "$STATE/run/catalogue"
+  sql postgres postgres 'CREATE DATABASE muster'
+}
+
 stop_postgres() {
   [[ -f "$STATE/run/postgres-home" ]] || return 0
   PGHOME="$(last_postgres_home)"
