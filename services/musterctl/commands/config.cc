@@ -40,6 +40,10 @@ absl::Status Show(Session& session, const client::Contexts& contexts) {
   return absl::OkStatus();
 }
 
+void SayUsed(Session& session, const std::string& names) {
+  session.world.out << "context " << names << " is used from now on\n";
+}
+
 absl::Status SetContext(Session& session, const std::string& path, client::Contexts contexts,
                         const std::string& name) {
   if (SplitContexts(name) != std::vector<std::string>{name})
@@ -57,9 +61,11 @@ absl::Status SetContext(Session& session, const std::string& path, client::Conte
     if (key.is_file) value = std::filesystem::absolute(value).string();
     context->values[key.key] = value;
   }
-  if (contexts.current.empty()) contexts.current = name;
+  const bool becomes_current = contexts.current.empty();
+  if (becomes_current) contexts.current = name;
   RETURN_IF_ERROR(client::WriteContexts(path, contexts));
   session.world.out << "context " << name << " is set in " << path << "\n";
+  if (becomes_current) SayUsed(session, name);
   return absl::OkStatus();
 }
 
@@ -71,7 +77,7 @@ absl::Status UseContext(Session& session, const std::string& path, client::Conte
   }
   contexts.current = names;
   RETURN_IF_ERROR(client::WriteContexts(path, contexts));
-  session.world.out << "context " << names << " is used from now on\n";
+  SayUsed(session, names);
   return absl::OkStatus();
 }
 

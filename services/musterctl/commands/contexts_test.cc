@@ -5,13 +5,13 @@
 
 #include <fstream>
 
+#include "absl/strings/str_cat.h"
 #include "services/musterctl/commands/commands_test_base.h"
 #include "tests/testing/temp_folder.h"
 
 namespace muster::musterctl {
 namespace {
 
-using ::testing::EndsWith;
 using ::testing::HasSubstr;
 
 class ContextsTest : public CommandsTest {
@@ -37,7 +37,10 @@ TEST_F(ContextsTest, AreSetShownUsedAndDeleted) {
                      "--organization=acme", "--cluster=it's"}),
             kDone)
       << err();
+  EXPECT_EQ(out(),
+            absl::StrCat("context prod is set in ", path_, "\ncontext prod is used from now on\n"));
   EXPECT_EQ(RunLine({"config", "set-context", "lab", "--server=lab:1"}), kDone);
+  EXPECT_EQ(out(), absl::StrCat("context lab is set in ", path_, "\n"));
   EXPECT_EQ(RunLine({"config", "get-contexts"}), kDone);
   EXPECT_EQ(out(),
             "CURRENT   NAME   SERVER               ORGANIZATION   CLUSTER   CERTIFICATE\n"
@@ -135,7 +138,7 @@ TEST_F(ContextsTest, WithoutAHomeThereAreNone) {
   EXPECT_THAT(err(), HasSubstr("neither MUSTER_CONFIG nor HOME"));
   environment_["HOME"] = folder_.path();
   EXPECT_EQ(RunLine({"config", "set-context", "one", "--server=one:1"}), kDone);
-  EXPECT_THAT(out(), EndsWith(folder_.Path(".config/muster/config.yaml\n")));
+  EXPECT_THAT(out(), HasSubstr(absl::StrCat(" in ", folder_.Path(".config/muster/config.yaml\n"))));
   environment_["XDG_CONFIG_HOME"] = folder_.Path("xdg");
   EXPECT_EQ(RunLine({"config", "get-contexts"}), kDone);
   EXPECT_THAT(out(), HasSubstr("No contexts."));

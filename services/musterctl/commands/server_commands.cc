@@ -71,6 +71,7 @@ Command ConfigCommand() {
           "TLS say when it is set; an empty value takes one out. They are kept in "
           "$MUSTER_CONFIG, or\n"
           "~/.config/muster/config.yaml, which names files of secrets and holds none.\n"
+          "Where no context is the current one, that which is set becomes it.\n"
           "What counts, most first: flags, --context, environment, the current context.\n"
           "Several with commas between are cells, asked at the same time and read as one: get,\n"
           "describe, events, find and history say of each thing its CELL, diff is of the cell "
