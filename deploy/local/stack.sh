@@ -86,6 +86,11 @@ postgres_runs() {
     as_postgres sh -c 'test "/proc/$(head -n 1 "$1/postmaster.pid")/cwd" -ef "$1"' sh "$PGHOME/data"
 }
 
+# postgres_listens ADDRESS: whether it runs, at the port of now, and there (nothing: nowhere but in its socket).
+postgres_listens() {
+  postgres_runs && [[ "$(as_postgres sed -n '4p; 6p' "$PGHOME/data/postmaster.pid")" == "$(printf '%s\n%s' "$(socket_port)" "$1")" ]]
+}
+
 # sql ROLE DATABASE COMMAND: prints the bare answer.
 sql() {
   "$(postgres_bin)/psql" --no-psqlrc --quiet --tuples-only --no-align --set=ON_ERROR_STOP=1 \
@@ -98,11 +103,11 @@ start_postgres() {
     say "making a Postgres cluster in $PGHOME"
     new_cluster "$PGHOME/data"
   fi
-  if postgres_runs; then return; fi
   local listen='127.0.0.1'
-  if [[ "$POSTGRES_PORT" == 0 ]]; then
-    listen=''
-  else
+  if [[ "$POSTGRES_PORT" == 0 ]]; then listen=''; fi
+  if postgres_listens "$listen"; then return; fi
+  stop_postgres
+  if [[ -n "$listen" ]]; then
     port_is_free "$POSTGRES_PORT" || die "port $POSTGRES_PORT is taken by another program; choose one with MUSTER_POSTGRES_PORT"
   fi
   as_postgres "$(postgres_bin)/pg_ctl" start --silent --wait --timeout=60 --pgdata="$PGHOME/data" --log="$PGHOME/log" \
