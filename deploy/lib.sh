@@ -43,12 +43,15 @@ postgres_owner() {
   if [[ "$(id -u)" == 0 ]]; then echo postgres; else id -un; fi
 }
 
-# new_cluster DATA [INITDB-FLAG...]: makes a cluster whose superuser is `postgres`; who reaches its unix socket is trusted.
+# new_cluster DATA [INITDB-FLAG...]: makes a cluster whose superuser is `postgres`; who reaches its unix socket is trusted. It is there as
+# a whole or not at all.
 new_cluster() {
-  as_postgres "$(postgres_bin)/initdb" --pgdata="$1" --username=postgres --auth-local=trust --auth-host=scram-sha-256 \
+  as_postgres rm -rf "$1.new"
+  as_postgres "$(postgres_bin)/initdb" --pgdata="$1.new" --username=postgres --auth-local=trust --auth-host=scram-sha-256 \
     --encoding=UTF8 --locale=C.UTF-8 "${@:2}" >"$1.initdb.log" 2>&1 || {
     cat "$1.initdb.log" >&2
     die "initdb failed"
   }
   rm -f "$1.initdb.log"
+  as_postgres mv -T "$1.new" "$1"
 }
