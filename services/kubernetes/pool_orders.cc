@@ -1,6 +1,7 @@
 // What an object's annotations order goes to Muster, or is refused.
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "services/common/condition_names.h"
@@ -85,8 +86,19 @@ absl::Status PoolReconciler::CarryOutOrder(const NodePoolObject& object, const P
     }
   }
   RETURN_IF_ERROR(found.status());
-  ASSIGN_OR_RETURN(const std::string previous, PreviousFor(*parts_.muster, object));
-  return TakeStep(object, NextOrder(object, *found, previous), memory.order_id, more);
+  std::string previous;
+  if (!memory.by_word) {
+    ASSIGN_OR_RETURN(previous, PreviousFor(*parts_.muster, object));
+  }
+  const OrderStep step = NextOrder(object, *found, previous, memory.by_word);
+  if (step.by_word) NoteWord(object);
+  return TakeStep(object, step, memory.order_id, more);
+}
+
+void PoolReconciler::NoteWord(const NodePoolObject& object) {
+  Memory memory = Recall(object);
+  memory.by_word = true;
+  Remember(object.name, std::move(memory));
 }
 
 absl::Status PoolReconciler::TakeStep(const NodePoolObject& object, const OrderStep& step,

@@ -56,11 +56,13 @@ PoolReconciler::Memory PoolReconciler::Recall(const NodePoolObject& object) {
     memory.object_generation = 0;
     memory.muster_generation = 0;
     memory.refusal = std::nullopt;
+    memory.by_word = false;
   }
   if (memory.promote != object.promote || memory.rollback != object.rollback) {
     memory.promote = object.promote;
     memory.rollback = object.rollback;
     memory.order_id = NewRequestId();
+    memory.by_word = false;
   }
   return memory;
 }

@@ -73,6 +73,8 @@ class PoolReconciler {
     std::optional<std::string> promote = {};
     std::optional<std::string> rollback = {};
     std::string order_id = {};
+    // A word was asked for under that id: what it was told is told again, whatever the word means by now.
+    bool by_word = false;
   };
 
   // There is no object: a pool that came from one goes too.
@@ -96,6 +98,8 @@ class PoolReconciler {
   // `id`: of the request. Whoever ordered something else since the first try is not overruled by the next.
   absl::Status TakeStep(const NodePoolObject& object, const OrderStep& step, const std::string& id,
                         bool& more);
+  // Before a word is asked for: the answer may be lost, or not be carried out on the object.
+  void NoteWord(const NodePoolObject& object);
   // Likewise of orders that nothing comes of while Muster has not taken the spec; others wait.
   absl::Status RefuseOrders(const NodePoolObject& object, const std::optional<Refusal>& refusal,
                             bool& more);

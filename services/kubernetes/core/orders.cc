@@ -39,7 +39,7 @@ bool AsksForPrevious(const NodePoolObject& object) {
 }
 
 OrderStep NextOrder(const NodePoolObject& object, const PoolConfiguration& configuration,
-                    const std::string& previous) {
+                    const std::string& previous, bool by_word) {
   if (!object.promote && !object.rollback) return {};
   for (const auto& [key, value] : {std::pair(kPromoteAnnotation, object.promote),
                                    std::pair(kRollbackAnnotation, object.rollback)}) {
@@ -57,10 +57,10 @@ OrderStep NextOrder(const NodePoolObject& object, const PoolConfiguration& confi
   step.profile = step.value;
   if (step.value == (promote ? "pending" : "previous")) {
     const std::string meaning = promote ? configuration.pending().node_profile() : previous;
-    if (!meaning.empty()) {
-      step.kind = OrderStep::Kind::kReplace;
-      step.profile = meaning;
-    }
+    step.by_word = by_word || meaning.empty();
+    if (step.by_word) return step;
+    step.kind = OrderStep::Kind::kReplace;
+    step.profile = meaning;
     return step;
   }
   const auto kind = promote ? ConfigurationOrder::KIND_PROMOTE : ConfigurationOrder::KIND_ROLLBACK;

@@ -13,7 +13,8 @@ namespace muster::kubernetes {
 //
 // The words `pending` and `previous` mean something else once they were carried out. So a word is
 // first replaced, on the object, by the profile that it means; carrying that out twice, before and
-// after a crash, has the effect of once.
+// after a crash, has the effect of once. One that means nothing is asked for as it is, so that Muster
+// tells why nothing comes of it; from then on it stays that word, whatever it would mean by now.
 struct OrderStep {
   enum class Kind {
     kNone,      // no annotation asks for anything
@@ -28,14 +29,16 @@ struct OrderStep {
   std::string annotation = {};  // its key
   std::string value = {};       // as it is on the object
   std::string profile = {};     // a profile id, `pending` or `previous`
+  bool by_word = false;         // `profile` is the word itself, for want of a meaning
 };
 // Whether it turns on what `previous` means.
 bool AsksForPrevious(const NodePoolObject& object);
 // `previous`: the profile that the word means now, by configuration's own rule; empty: none, or it
-// was not asked. Then the word itself is asked for, and the answer says why not.
+// was not asked. Then the word itself is asked for, and the answer says why not. `by_word`: it was
+// before.
 OrderStep NextOrder(const NodePoolObject& object,
                     const configuration::v1::PoolConfiguration& configuration,
-                    const std::string& previous);
+                    const std::string& previous, bool by_word = false);
 
 // JSON patches that change the annotation only if it still has that value.
 Json ReplaceAnnotation(absl::string_view key, absl::string_view value, absl::string_view with);

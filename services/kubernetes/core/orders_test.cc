@@ -97,6 +97,23 @@ TEST(NextOrder, AWordThatMeansNothingIsAskedForAsItIs) {
   EXPECT_EQ(rollback.profile, "previous");
 }
 
+// What it was told then holds, whatever it would mean by now.
+TEST(NextOrder, AWordThatWasAskedForAsItIsStaysSo) {
+  NodePoolObject object;
+  object.promote = "pending";
+  EXPECT_FALSE(NextOrder(object, MakeConfiguration(), "").by_word);
+  const OrderStep promote = NextOrder(object, MakeConfiguration(), "", true);
+  EXPECT_EQ(promote.kind, Kind::kPromote);
+  EXPECT_EQ(promote.profile, "pending");
+  EXPECT_TRUE(promote.by_word);
+  object.promote.reset();
+  object.rollback = "previous";
+  EXPECT_TRUE(NextOrder(object, MakeConfiguration(), "").by_word);
+  const OrderStep rollback = NextOrder(object, MakeConfiguration(), "np-a", true);
+  EXPECT_EQ(rollback.kind, Kind::kRollback);
+  EXPECT_EQ(rollback.profile, "previous");
+}
+
 // The one that was active last may have been withdrawn or disabled since: which one is configuration's to say.
 TEST(NextOrder, PreviousIsWhatConfigurationSaysAndNotTheLastButOne) {
   PoolConfiguration configuration = MakeConfiguration();

@@ -17,6 +17,7 @@ namespace {
 using kubernetes::kPromoteAnnotation;
 using kubernetes::kRollbackAnnotation;
 using ::testing::AllOf;
+using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -176,6 +177,38 @@ TEST_F(PoolOrdersTest, WherePreviousMeansNothingTheOrderItselfIsRefused) {
   EXPECT_TRUE(Reconcile().ok());
   EXPECT_EQ(Order(kRollbackAnnotation), nullptr);
   EXPECT_THAT(configuration_.rolled_back(), ElementsAre("previous")) << "Muster tells why not";
+}
+
+// It was told that nothing comes of it, and is told so under one id for as long as it stands.
+TEST_F(PoolOrdersTest, AWordThatWasAskedForIsAskedForAgainWhateverItMeansByNow) {
+  configuration_.HaveRevisions("");
+  ChangeSpecAndOrder(kRollbackAnnotation, "previous");
+  configuration_.Set(2, "");
+  FailToRemoveOnce();
+  EXPECT_FALSE(Reconcile().ok());
+  EXPECT_EQ(Order(kRollbackAnnotation), "previous");
+  configuration_.SetPrevious("np-first");
+  ReconcileUntilGone(kRollbackAnnotation);
+  EXPECT_GE(configuration_.rolled_back().size(), 2);
+  EXPECT_THAT(configuration_.rolled_back(), Each("previous"));
+  EXPECT_THAT(configuration_.order_ids(), Each(configuration_.order_ids().at(0)));
+
+  ChangeSpecAndOrder(kRollbackAnnotation, "previous");
+  EXPECT_TRUE(Reconcile().ok());
+  EXPECT_EQ(Order(kRollbackAnnotation), "np-first") << "another order";
+}
+
+TEST_F(PoolOrdersTest, LikewiseOfWhatIsPending) {
+  ChangeSpecAndPromote();
+  configuration_.Set(2, "");
+  FailToRemoveOnce();
+  EXPECT_FALSE(Reconcile().ok());
+  EXPECT_EQ(Order(), "pending");
+  configuration_.Set(2, "np-of-the-spec");
+  ReconcileUntilGone(kPromoteAnnotation);
+  EXPECT_GE(configuration_.promoted().size(), 2);
+  EXPECT_THAT(configuration_.promoted(), Each("pending"));
+  EXPECT_THAT(configuration_.order_ids(), Each(configuration_.order_ids().at(0)));
 }
 
 // Nobody tells configuration of a spec that is invalid: it keeps what the pool had.

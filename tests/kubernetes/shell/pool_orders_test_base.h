@@ -59,6 +59,7 @@ class ConfigurationOfPool final : public configuration::v1::ConfigurationService
                                     configuration::v1::PoolConfiguration* response) override {
     MutexLock lock(mutex_);
     promoted_.push_back(request->node_profile());
+    order_ids_.push_back(request->request_id());
     *response = configuration_;
     return grpc::Status::OK;
   }
@@ -74,6 +75,7 @@ class ConfigurationOfPool final : public configuration::v1::ConfigurationService
       response->add_orders();  // one that was refused while this one waits
     } else {
       rolled_back_.push_back(request->node_profile());
+      order_ids_.push_back(request->request_id());
     }
     const bool none = request->node_profile() == "previous" && previous_.empty();
     return none ? grpc::Status(grpc::StatusCode::FAILED_PRECONDITION, "all are withdrawn")
@@ -87,6 +89,11 @@ class ConfigurationOfPool final : public configuration::v1::ConfigurationService
       configuration_.add_revisions()->set_node_profile(profile);
     configuration_.add_orders()->set_node_profile("np-active");
     configuration_.set_active("np-active");
+    previous_ = previous;
+  }
+  // What `previous` means from now on.
+  void SetPrevious(const std::string& previous) {
+    MutexLock lock(mutex_);
     previous_ = previous;
   }
   // How often it was asked what `previous` means.
@@ -108,6 +115,11 @@ class ConfigurationOfPool final : public configuration::v1::ConfigurationService
     MutexLock lock(mutex_);
     return rolled_back_;
   }
+  // The request ids of all that were asked for.
+  std::vector<std::string> order_ids() const {
+    MutexLock lock(mutex_);
+    return order_ids_;
+  }
 
  private:
   mutable Mutex mutex_;
@@ -116,6 +128,7 @@ class ConfigurationOfPool final : public configuration::v1::ConfigurationService
   int previous_asked_ MUSTER_GUARDED_BY(mutex_) = 0;
   std::vector<std::string> promoted_ MUSTER_GUARDED_BY(mutex_);
   std::vector<std::string> rolled_back_ MUSTER_GUARDED_BY(mutex_);
+  std::vector<std::string> order_ids_ MUSTER_GUARDED_BY(mutex_);
 };
 
 // One pool, which both sides have, and whose upstream has something pending.
@@ -203,6 +216,17 @@ class PoolOrdersTest : public ReconcilerTestBase {
     const auto found = api_->Get(Path());
     EXPECT_TRUE(found.ok()) << found.status();
     return kubernetes::MemberOf(*found, "metadata", "annotations", annotation);
+  }
+  // The next attempt to take an annotation off the object fails.
+  void FailToRemoveOnce() {
+    api_server_.FailNext({.verb = "PATCH", .code = 500, .body_contains = "\"remove\""});
+  }
+  void ReconcileUntilGone(const char* annotation) {
+    const auto gone = [&] {
+      (void)Reconcile();
+      return Order(annotation) == nullptr;
+    };
+    Until(gone, "that the annotation is removed");
   }
   // What the events say of orders, once there are so many.
   std::vector<std::string> Told(size_t count) {
