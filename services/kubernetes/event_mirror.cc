@@ -19,6 +19,8 @@ using lifecycle::v1::Event;
 constexpr absl::Duration kListRetry = absl::Seconds(2);
 // How often it is asked whether one that was refused may be tried again.
 constexpr absl::Duration kRefusedPoll = absl::Seconds(1);
+// How often all that waits is looked over for what has waited for too long.
+constexpr absl::Duration kLookOver = absl::Minutes(1);
 // Between two words in the log of what stays.
 constexpr absl::Duration kTellAgain = absl::Minutes(1);
 // Memory of what was written is trimmed when it has grown to so much.
@@ -76,6 +78,7 @@ void EventMirror::Put(const Event& event) {
   const absl::Time time = TimeOf(event.last_time());
   if (IsOver(event)) return;
   MutexLock lock(mutex_);
+  DropOver();
   if (IsWritten(event)) return;
   const auto at = waiting_at_.find(event.name());
   if (at != waiting_at_.end()) {
@@ -180,18 +183,44 @@ void EventMirror::Forget(absl::Time now) {
                  [&](const auto& entry) { return now - entry.second.last_time > options_.keep; });
 }
 
+EventMirror::Waiting::iterator EventMirror::FirstFree(Waiting::iterator from) {
+  while (from != waiting_.end() && writing_.contains(from->second.name())) ++from;
+  return from;
+}
+
 EventMirror::Waiting::iterator EventMirror::FindNext() {
   if (!found_) return waiting_.end();
-  auto it = waiting_.begin();
-  while (it != waiting_.end() && writing_.contains(it->second.name())) ++it;
-  if (it == waiting_.end() || std::get<0>(it->first) == 0) return it;
+  const absl::Duration now = clock_.Now();
+  if (backoff_.RetryIsDue(now)) {
+    const auto refused = FirstFree(waiting_.lower_bound(Key(1, false, absl::InfinitePast(), "")));
+    if (refused != waiting_.end()) return refused;
+  }
+  const auto it = FirstFree(waiting_.begin());
+  if (it == waiting_.end() || !WasRefused(it->first)) return it;
   // All that come after it were refused, too.
-  return clock_.Now() < backoff_.retry_time() ? waiting_.end() : it;
+  return now < backoff_.retry_time() ? waiting_.end() : it;
+}
+
+void EventMirror::DropOver() {
+  const absl::Duration now = clock_.Now();
+  if (now - looked_over_ < std::min(kLookOver, options_.keep)) return;
+  looked_over_ = now;
+  for (auto it = waiting_.begin(); it != waiting_.end();) {
+    if (!IsOver(it->second)) {
+      ++it;
+      continue;
+    }
+    backoff_.Dropped(it->second.name());
+    waiting_at_.erase(it->second.name());
+    it = waiting_.erase(it);
+    metrics_.EventsDropped(1);
+  }
 }
 
 void EventMirror::AwaitNext() {
   if (waiting_.empty()) return changed_.Wait(mutex_);
   changed_.WaitFor(mutex_, kRefusedPoll);
+  DropOver();
 }
 
 bool EventMirror::Take(Event& event) {
@@ -201,6 +230,7 @@ bool EventMirror::Take(Event& event) {
     for (; next == waiting_.end() && !stopper_.stopped(); next = FindNext()) AwaitNext();
     if (stopper_.stopped()) return false;
     event = std::move(next->second);
+    const bool refused = WasRefused(next->first);
     waiting_at_.erase(event.name());
     waiting_.erase(next);
     if (IsOver(event)) {
@@ -208,6 +238,7 @@ bool EventMirror::Take(Event& event) {
       metrics_.EventsDropped(1);
       continue;
     }
+    if (refused) backoff_.Trying(clock_.Now());
     writing_.insert(event.name());
     return true;
   }

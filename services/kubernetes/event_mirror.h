@@ -26,8 +26,8 @@ namespace muster::kubernetes {
 // Shows Muster's events as events.k8s.io/v1, warnings first, then the oldest, no more than so many
 // a minute: what comes faster waits, and repeats of what waits are one write. One that is refused
 // waits behind all others (EventBackoff). An event that waits for longer than the API server keeps
-// events is dropped. What an earlier process wrote is found again, and not written twice.
-// Thread-safe.
+// events is dropped, whatever it waits for. What an earlier process wrote is found again, and not
+// written twice. Thread-safe.
 class EventMirror {
  public:
   struct Options {
@@ -65,6 +65,7 @@ class EventMirror {
   // In which order they are written: how often it was refused, no warning, last time, resource name.
   using Key = std::tuple<int, bool, absl::Time, std::string>;
   using Waiting = absl::btree_map<Key, lifecycle::v1::Event>;
+  static bool WasRefused(const Key& key) { return std::get<0>(key) > 0; }
 
   // How far an event was told. The time comes first: a count starts anew where Muster's database
   // was restored.
@@ -89,6 +90,10 @@ class EventMirror {
   // Until there may be one.
   void AwaitNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Waiting::iterator FindNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // That one, or the first after it, that nobody writes.
+  Waiting::iterator FirstFree(Waiting::iterator from) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Now and then: those as well whose turn does not come.
+  void DropOver() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // How long a write that is asked for now has to wait.
   absl::Duration WaitOf();
   absl::Status Write(const lifecycle::v1::Event& event);
@@ -114,6 +119,7 @@ class EventMirror {
   Pace pace_ MUSTER_GUARDED_BY(mutex_);
   EventBackoff backoff_ MUSTER_GUARDED_BY(mutex_);
   absl::Duration told_ MUSTER_GUARDED_BY(mutex_) = -absl::InfiniteDuration();  // of a failure
+  absl::Duration looked_over_ MUSTER_GUARDED_BY(mutex_) = -absl::InfiniteDuration();  // what waits
   Waiting waiting_ MUSTER_GUARDED_BY(mutex_);
   absl::flat_hash_map<std::string, Key> waiting_at_ MUSTER_GUARDED_BY(mutex_);   // resource name
   absl::flat_hash_set<std::string> writing_ MUSTER_GUARDED_BY(mutex_);           // resource name

@@ -125,7 +125,7 @@ Metrics::Metrics(prometheus::Registry& registry, std::string host)
                           .Add({})),
       events_dropped_(BuildCounter()
                           .Name("muster_kubernetes_events_dropped_total")
-                          .Help("Events that had expired before the bound a minute let them pass.")
+                          .Help("Events that had expired before they could be written.")
                           .Register(registry)
                           .Add({})),
       unknown_nodes_(UnknownOf(registry, kNode)),

@@ -38,7 +38,7 @@ class Metrics final : public prometheus::Collectable {
   // From when a NodePool's change came from Muster until the object showed it.
   void Mirrored(absl::Duration lag);
   void EventWritten();
-  // They had expired before their turn came.
+  // They had expired before they could be written.
   void EventsDropped(int64_t events);
   // What Muster's history does not know, and is kept: how many there are, and that one was kept
   // (`kind`: node, node_pool).

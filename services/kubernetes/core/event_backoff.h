@@ -8,10 +8,10 @@
 namespace muster::kubernetes {
 
 // When events are written where the API server refuses some, or all. One that it refused waits behind all that it did not, so that it is
-// in nobody's way: of those that wait so the one that was refused least is tried first, less and less often. Nobody knows whether the
-// server refuses this one or whatever we write: so everybody pauses for a moment, for longer with each that is refused in a row. Once one
-// of those that were refused is taken, what was in their way is gone, and the others need not wait. Not thread-safe. `now`: of a
-// SteadyClock.
+// in nobody's way: of those that wait so the one that was refused least is tried first, less and less often. When it is time one is tried
+// before all others, however many of them come and are refused for the first time. Nobody knows whether the server refuses this one or
+// whatever we write: so everybody pauses for a moment, for longer with each that is refused in a row. Once one of those that were refused
+// is taken, what was in their way is gone, and the others need not wait. Not thread-safe. `now`: of a SteadyClock.
 class EventBackoff {
  public:
   // The first pauses, after a refusal: of all, and of those that were refused.
@@ -28,15 +28,22 @@ class EventBackoff {
   void Away(absl::Duration now, absl::Duration at_least);
   void Written(const std::string& event);
   // It will not be tried again.
-  void Dropped(const std::string& event) { refusals_.erase(event); }
+  void Dropped(const std::string& event);
+  // One of those that were refused is tried: what comes of it decides for the others.
+  void Trying(absl::Duration now);
 
   int RefusalsOf(const std::string& event) const;
   // Nothing is written before.
   absl::Duration rest_until() const { return rest_until_; }
   // Nothing that was refused is tried before.
   absl::Duration retry_time() const { return retry_time_; }
+  // One that was refused is tried before all others.
+  bool RetryIsDue(absl::Duration now) const { return IsSet() && now >= retry_time_; }
 
  private:
+  // Otherwise those that were refused need not wait, or there are none.
+  bool IsSet() const { return retry_time_ > -absl::InfiniteDuration(); }
+
   int in_row_ = 0;
   absl::Duration rest_until_ = -absl::InfiniteDuration();
   absl::Duration retry_time_ = -absl::InfiniteDuration();

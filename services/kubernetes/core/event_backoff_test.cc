@@ -57,11 +57,46 @@ TEST(EventBackoff, WhoAsksForATimeGetsItWhateverIsWrittenMeanwhile) {
   EXPECT_EQ(backoff.rest_until(), kNow + absl::Minutes(5));
 }
 
+TEST(EventBackoff, NewOnesThatAreRefusedPutNoRetryOff) {
+  EventBackoff backoff;
+  backoff.Refused("e1", kNow);
+  const absl::Duration retry = kNow + EventBackoff::kFirstRetry;
+  for (int i = 1; i <= 60; ++i) {
+    const absl::Duration now = kNow + absl::Seconds(i);
+    backoff.Refused(absl::StrCat("fresh", i), now);
+    EXPECT_EQ(backoff.retry_time(), retry);
+    EXPECT_EQ(backoff.RetryIsDue(now), now >= retry);
+  }
+}
+
+TEST(EventBackoff, OneAtATimeIsTriedBeforeAllOthers) {
+  EventBackoff backoff;
+  EXPECT_FALSE(backoff.RetryIsDue(kNow)) << "none was refused";
+  backoff.Refused("e1", kNow);
+  backoff.Refused("e2", kNow);
+  const absl::Duration now = backoff.retry_time();
+  EXPECT_TRUE(backoff.RetryIsDue(now));
+  backoff.Trying(now);
+  EXPECT_FALSE(backoff.RetryIsDue(now));
+  EXPECT_LT(now, backoff.retry_time())
+      << "and none behind them either, until it is known what came of it";
+  backoff.Written("e1");
+  EXPECT_LT(backoff.retry_time(), now);
+  EXPECT_FALSE(backoff.RetryIsDue(now)) << "they do not wait, and are in nobody's way";
+  backoff.Trying(now);
+  EXPECT_LT(backoff.retry_time(), now) << "nor for each other";
+  backoff.Refused("e3", now);
+  EXPECT_EQ(backoff.retry_time(), now + EventBackoff::kFirstRetry);
+}
+
 TEST(EventBackoff, ForgetsWhatIsDropped) {
   EventBackoff backoff;
   backoff.Refused("e1", kNow);
   backoff.Dropped("e1");
   EXPECT_EQ(backoff.RefusalsOf("e1"), 0);
+  const absl::Duration later = kNow + absl::Hours(1);
+  backoff.Refused("e2", later);
+  EXPECT_EQ(backoff.retry_time(), later + EventBackoff::kFirstRetry);
 }
 
 }  // namespace
