@@ -56,10 +56,11 @@ void VictimRacks::FindLeaving(const Snapshot& snapshot) {
     Rack& rack = racks_[node->rack.get()];
     rack.begun |= !IsNamed(*node) || rack.staying == 0;
   }
+  // Letting one of those that are named stay moves its rack nowhere: else it would be to go again at once.
   using Place = std::tuple<int64_t, bool, int64_t, absl::string_view>;
   std::vector<std::pair<Place, Rack*>> racks;
   for (auto& [name, rack] : racks_)
-    racks.push_back({{-rack.staying, rack.begun, -rack.cordoned, name}, &rack});
+    racks.push_back({{-rack.staying, rack.begun, -rack.cordoned - rack.named, name}, &rack});
   std::sort(racks.begin(), racks.end());
   const auto wanted = std::min(std::ssize(racks), target / nodes_per_rack_);
   for (auto it = racks.begin() + wanted; it != racks.end(); ++it)
