@@ -172,7 +172,7 @@ await_object() {
 # kubernetes_hints POOL: what to try with a pool that is an object.
 kubernetes_hints() {
   cat <<TEXT
-  export KUBECONFIG=$(realpath "$MUSTER_KUBECONFIG")
+  export KUBECONFIG=$(printf %q "$(realpath "$MUSTER_KUBECONFIG")")
   kubectl get nodepools -w
   kubectl scale nodepool $1 --replicas=5
   kubectl describe nodepool $1

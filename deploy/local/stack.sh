@@ -200,6 +200,16 @@ ctl() {
   env "${theirs[@]/#/--unset=}" MUSTER_CONFIG=/dev/null "${variables[@]}" "$BIN/musterctl" --server="127.0.0.1:$(port_of grpc)" "$@"
 }
 
+# environment_hints: what to tell a shell, so that its musterctl is this stack's.
+environment_hints() {
+  local variables=()
+  mapfile -t variables < <(tls_variables)
+  # shellcheck disable=SC2016  # that shell's
+  printf '  export PATH=%q:$PATH MUSTER_SERVER=127.0.0.1:%s MUSTER_OPERATOR_SERVER=127.0.0.1:%s\n' \
+    "$BIN" "$(port_of grpc)" "$(port_of operator)"
+  if wants_tls; then echo "  export$(printf ' %q' "${variables[@]}")"; fi
+}
+
 stop_stack() {
   stop_process prometheus
   stop_process alertmanager
