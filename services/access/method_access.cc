@@ -162,11 +162,13 @@ std::string MethodAccess::NameIn(const Message& request, const std::string& name
   return absl::StrCat(name, "/", collection_, "/", TextOf(request, child_));
 }
 
-Place MethodAccess::PlaceIn(const Message& request, const std::string& name,
-                            const PlaceOf& place_of) const {
+std::vector<Place> MethodAccess::PlacesIn(const Message& request, const std::string& name,
+                                          const PlaceOf& place_of) const {
   Place place = place_of(NameIn(request, name));
-  if (place.zone.empty() && !zone_.empty()) place.zone = TextOf(request, zone_);
-  return place;
+  const std::string zone = zone_.empty() ? "" : TextOf(request, zone_);
+  if (place.zone.empty()) place.zone = zone;
+  if (zone.empty() || place.zone == zone) return {place};
+  return {place, {NameIn(request, name), zone}};
 }
 
 bool MethodAccess::Holds(const Caller& caller, const Place* place) const {
@@ -220,7 +222,9 @@ absl::Status MethodAccess::AdmitFields(const Caller& caller, const Message& requ
     const Scope& scope = caller.rights->Of(rule.verb);
     if (scope.everywhere() || !IsWritten(rule, request)) continue;
     const bool covered = ForEachText(request, resource_, [&](const std::string& name) {
-      return scope.Covers(PlaceIn(request, name, place_of));
+      const std::vector<Place> places = PlacesIn(request, name, place_of);
+      return std::all_of(places.begin(), places.end(),
+                         [&](const Place& place) { return scope.Covers(place); });
     });
     if (covered) continue;
     return Refuse(caller, absl::StrCat(" with ", rule.name, ": it takes a role with ",
@@ -246,7 +250,9 @@ absl::Status MethodAccess::Admit(Caller& caller, const Message& request,
         ForEachText(request, resource_, [&](const std::string& name) {
           // What names nothing is for the method to refuse.
           if (name.empty()) return true;
-          status = AdmitResource(caller, NameIn(request, name), PlaceIn(request, name, place_of));
+          for (const Place& place : PlacesIn(request, name, place_of)) {
+            if (status.ok()) status = AdmitResource(caller, NameIn(request, name), place);
+          }
           return status.ok();
         });
         RETURN_IF_ERROR(status);

@@ -87,8 +87,10 @@ class MethodAccess {
   absl::Status ReadCreated(const type::v1::Access& option);
   // What is asked for where the request has that name, and where it is.
   std::string NameIn(const google::protobuf::Message& request, const std::string& name) const;
-  Place PlaceIn(const google::protobuf::Message& request, const std::string& name,
-                const PlaceOf& place_of) const;
+  // Two where the request says another zone than the state does: of what is gone by the time that it is carried out, which state does not
+  // show yet, it is the request that says where it is made.
+  std::vector<Place> PlacesIn(const google::protobuf::Message& request, const std::string& name,
+                              const PlaceOf& place_of) const;
   absl::Status AdmitResource(const Caller& caller, const std::string& name,
                              const Place& place) const;
   absl::Status AdmitFields(const Caller& caller, const google::protobuf::Message& request,

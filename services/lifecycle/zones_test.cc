@@ -236,6 +236,8 @@ TEST_F(ZonesTest, AnOperatorMakesClustersInItsZoneAlone) {
   EXPECT_THAT(PutAs(east.stub(), fresh, kWest), StatusIs(absl::StatusCode::kPermissionDenied));
   EXPECT_THAT(PutAs(east.stub(), fresh, kEast), IsOk());
   EXPECT_THAT(PutAs(east.stub(), fresh, kEast, "1.34"), IsOk());
+  EXPECT_THAT(PutAs(east.stub(), fresh, kWest), StatusIs(absl::StatusCode::kPermissionDenied))
+      << "it may be gone by then";
   Put("organizations/acme/clusters/other", kWest);
   EXPECT_THAT(PutAs(east.stub(), "organizations/acme/clusters/other", kEast),
               StatusIs(absl::StatusCode::kPermissionDenied));
