@@ -192,7 +192,10 @@ void CancelScaleDown(const PlanFacts& facts, Draft& draft, std::vector<Node*> co
     return std::tuple(a->observed.active, !a->observed.unhealthy) >
            std::tuple(b->observed.active, !b->observed.unhealthy);
   });
-  const VictimRacks racks(facts.snapshot, draft.Nodes());
+  // As SelectRemovals sees them, which would send those away again who are let stay in a rack that leaves.
+  std::vector<const Node*> held = draft.Nodes();
+  std::erase_if(held, [&](const Node* node) { return facts.IsUnheld(*node); });
+  const VictimRacks racks(facts.snapshot, held);
   racks.SortBack(cordoned);
   for (Node* node : cordoned) {
     if (missing > 0 && !racks.Leaves(*node) && LetStay(facts, draft, *node, "the target rose"))

@@ -30,16 +30,16 @@ class Selection {
       }
     }
     racks_.Sort(victims);
+    // A rack that leaves goes whole, and nobody else for more than the surplus.
     for (const Node* victim : victims) {
-      if (surplus_ == 0) break;
-      Take(*victim);
+      if (surplus_ > 0 || racks_.Leaves(*victim)) Take(*victim);
     }
     // Of what is still too much those go that are back from their reboot.
     for (const Node* node : rebooting_) {
-      if (surplus_ == 0) break;
+      if (surplus_ <= 0) break;
       Delay(*node, Why::kReboots, true);
     }
-    out_.open = surplus_;
+    out_.open = std::max<int64_t>(0, surplus_);
     return std::move(out_);
   }
 
@@ -124,8 +124,7 @@ Removals SelectRemovals(const Snapshot& snapshot, std::vector<const Node*> nodes
     return IsUnheld(pool, *node, snapshot.answers.claim) || !(any || IsNamed(*node));
   });
   VictimRacks racks(snapshot, nodes);
-  surplus = std::max(surplus, racks.CountLeaving());
-  if (surplus <= 0) return {};
+  if (surplus <= 0 && !racks.AnyLeaves()) return {};
   return Selection(pool, std::move(racks), surplus, budget, snapshot.now).Run(nodes);
 }
 

@@ -49,7 +49,8 @@ VictimRacks::VictimRacks(const Snapshot& snapshot, const std::vector<const Node*
 // The target asks for as many racks as it makes up; those of which the pool has the most stay.
 void VictimRacks::FindLeaving(const Snapshot& snapshot) {
   const int64_t target = snapshot.pool->target_nodes();
-  if (target % nodes_per_rack_ != 0) return;
+  // While the catalogue is not read it is told of named Nodes alone (SelectRemovals).
+  if (!snapshot.catalogue.known || target % nodes_per_rack_ != 0) return;
   // By the rows: also one whose machine this pass gives back still tells of its rack. Who was named does so where its rack goes whole.
   for (const Node* node : snapshot.nodes) {
     if (node->removal_cause != RemovalCause::kScaleDown || Stays(node->state)) continue;
@@ -118,10 +119,11 @@ bool VictimRacks::Leaves(const Node& node) const {
   return rack != racks_.end() && rack->second.leaves;
 }
 
-int64_t VictimRacks::CountLeaving() const {
-  int64_t nodes = 0;
-  for (const auto& [name, rack] : racks_) nodes += rack.leaves ? rack.staying + rack.named : 0;
-  return nodes;
+bool VictimRacks::AnyLeaves() const {
+  return std::any_of(racks_.begin(), racks_.end(), [](const auto& named) {
+    const Rack& rack = named.second;
+    return rack.leaves && rack.staying + rack.named > 0;
+  });
 }
 
 bool VictimRacks::IsBegun(const Node& node) const {

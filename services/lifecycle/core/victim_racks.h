@@ -37,8 +37,8 @@ class VictimRacks {
   // as the target asks for. What these lack by now is to come to them, not to be made up for by the
   // rest of this one: then the pool would have a part of one more rack for good.
   bool Leaves(const Node& node) const;
-  // How many Nodes stay so far in racks that leave.
-  int64_t CountLeaving() const;
+  // Whether a Node stays so far in a rack that leaves.
+  bool AnyLeaves() const;
 
  private:
   struct Rack {
