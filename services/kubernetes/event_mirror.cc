@@ -49,7 +49,7 @@ std::string IdOfName(absl::string_view name) {
 }
 
 // What the server will never take.
-bool IsRefusedForGood(const absl::Status& status) { return absl::IsInvalidArgument(status); }
+bool IsMalformed(const absl::Status& status) { return absl::IsInvalidArgument(status); }
 
 // It may be about one event (a policy, a webhook that fails) or about all; a server that is overloaded or on its way out says so.
 bool IsRefusal(const ApiError& error) {
@@ -284,7 +284,7 @@ void EventMirror::Note(const Event& event, const absl::Status& status) {
   writing_.erase(event.name());
   changed_.SignalAll();
   if (status.ok()) return backoff_.Written(event.name());
-  if (IsRefusedForGood(status)) return backoff_.Dropped(event.name());
+  if (IsMalformed(status)) return backoff_.Dropped(event.name());
   if (!IsRefusal(error)) return backoff_.Away(clock_.Now(), error.retry_after);
   backoff_.Refused(event.name(), clock_.Now());
 }
@@ -292,7 +292,7 @@ void EventMirror::Note(const Event& event, const absl::Status& status) {
 void EventMirror::End(const Event& event, const absl::Status& status) {
   Note(event, status);
   if (status.ok()) return metrics_.EventWritten();
-  if (IsRefusedForGood(status))
+  if (IsMalformed(status))
     return log::Error("an event was refused", {{"event", event.name()}, {"error", status}});
   TellOfFailure(event, status);
   if (!IsOver(event)) return Put(event);

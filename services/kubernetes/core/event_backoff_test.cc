@@ -7,36 +7,36 @@
 namespace muster::kubernetes {
 namespace {
 
-constexpr absl::Duration kNow = absl::Hours(24);
+constexpr absl::Duration kSomeDay = absl::Hours(24);
 
 TEST(EventBackoff, OneThatIsRefusedHoldsOthersForAMomentOnly) {
   EventBackoff backoff;
   for (int i = 0; i < 100; ++i) {
-    backoff.Refused("bad", kNow);
+    backoff.Refused("bad", kSomeDay);
     backoff.Written(absl::StrCat("good", i));
   }
-  EXPECT_EQ(backoff.rest_until(), kNow + EventBackoff::kFirstRest);
-  EXPECT_EQ(backoff.retry_time(), kNow + EventBackoff::kLongestRetry);
+  EXPECT_EQ(backoff.rest_until(), kSomeDay + EventBackoff::kFirstRest);
+  EXPECT_EQ(backoff.retry_time(), kSomeDay + EventBackoff::kLongestRetry);
   EXPECT_EQ(backoff.RefusalsOf("bad"), 100);
   EXPECT_EQ(backoff.RefusalsOf("good0"), 0);
 }
 
 TEST(EventBackoff, WhenAllAreRefusedTheServerIsNotHammered) {
   EventBackoff backoff;
-  absl::Duration now = kNow;
+  absl::Duration now = kSomeDay;
   int tries = 0;
-  for (; now < kNow + absl::Minutes(1); now = backoff.rest_until())
+  for (; now < kSomeDay + absl::Minutes(1); now = backoff.rest_until())
     backoff.Refused(absl::StrCat("e", ++tries), now);
   EXPECT_LE(tries, 130) << "that were never tried";
-  for (tries = 0, now = kNow; now < kNow + absl::Hours(1); now = backoff.retry_time(), ++tries)
+  for (tries = 0, now = kSomeDay; now < kSomeDay + absl::Hours(1); now = backoff.retry_time(), ++tries)
     backoff.Refused("e1", now);
   EXPECT_LE(tries, 130);
 }
 
 TEST(EventBackoff, TheRightThatIsGivenBackIsFoundWithinHalfAMinuteAndHoldsForAll) {
   EventBackoff backoff;
-  absl::Duration now = kNow;
-  for (; now < kNow + absl::Hours(1); now = backoff.retry_time()) {
+  absl::Duration now = kSomeDay;
+  for (; now < kSomeDay + absl::Hours(1); now = backoff.retry_time()) {
     for (const char* event : {"e1", "e2", "e3"}) backoff.Refused(event, now);
     EXPECT_LE(backoff.retry_time() - now, absl::Seconds(30));
   }
@@ -49,20 +49,20 @@ TEST(EventBackoff, TheRightThatIsGivenBackIsFoundWithinHalfAMinuteAndHoldsForAll
 
 TEST(EventBackoff, WhoAsksForATimeGetsItWhateverIsWrittenMeanwhile) {
   EventBackoff backoff;
-  backoff.Away(kNow, absl::ZeroDuration());
-  EXPECT_EQ(backoff.rest_until(), kNow + EventBackoff::kFirstRetry);
-  backoff.Away(kNow, absl::Minutes(5));
+  backoff.Away(kSomeDay, absl::ZeroDuration());
+  EXPECT_EQ(backoff.rest_until(), kSomeDay + EventBackoff::kFirstRetry);
+  backoff.Away(kSomeDay, absl::Minutes(5));
   backoff.Written("e1");
-  backoff.Refused("e2", kNow);
-  EXPECT_EQ(backoff.rest_until(), kNow + absl::Minutes(5));
+  backoff.Refused("e2", kSomeDay);
+  EXPECT_EQ(backoff.rest_until(), kSomeDay + absl::Minutes(5));
 }
 
 TEST(EventBackoff, NewOnesThatAreRefusedPutNoRetryOff) {
   EventBackoff backoff;
-  backoff.Refused("e1", kNow);
-  const absl::Duration retry = kNow + EventBackoff::kFirstRetry;
+  backoff.Refused("e1", kSomeDay);
+  const absl::Duration retry = kSomeDay + EventBackoff::kFirstRetry;
   for (int i = 1; i <= 60; ++i) {
-    const absl::Duration now = kNow + absl::Seconds(i);
+    const absl::Duration now = kSomeDay + absl::Seconds(i);
     backoff.Refused(absl::StrCat("fresh", i), now);
     EXPECT_EQ(backoff.retry_time(), retry);
     EXPECT_EQ(backoff.RetryIsDue(now), now >= retry);
@@ -71,9 +71,9 @@ TEST(EventBackoff, NewOnesThatAreRefusedPutNoRetryOff) {
 
 TEST(EventBackoff, OneAtATimeIsTriedBeforeAllOthers) {
   EventBackoff backoff;
-  EXPECT_FALSE(backoff.RetryIsDue(kNow)) << "none was refused";
-  backoff.Refused("e1", kNow);
-  backoff.Refused("e2", kNow);
+  EXPECT_FALSE(backoff.RetryIsDue(kSomeDay)) << "none was refused";
+  backoff.Refused("e1", kSomeDay);
+  backoff.Refused("e2", kSomeDay);
   const absl::Duration now = backoff.retry_time();
   EXPECT_TRUE(backoff.RetryIsDue(now));
   backoff.Trying(now);
@@ -91,10 +91,10 @@ TEST(EventBackoff, OneAtATimeIsTriedBeforeAllOthers) {
 
 TEST(EventBackoff, ForgetsWhatIsDropped) {
   EventBackoff backoff;
-  backoff.Refused("e1", kNow);
+  backoff.Refused("e1", kSomeDay);
   backoff.Dropped("e1");
   EXPECT_EQ(backoff.RefusalsOf("e1"), 0);
-  const absl::Duration later = kNow + absl::Hours(1);
+  const absl::Duration later = kSomeDay + absl::Hours(1);
   backoff.Refused("e2", later);
   EXPECT_EQ(backoff.retry_time(), later + EventBackoff::kFirstRetry);
 }
