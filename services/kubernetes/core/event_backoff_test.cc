@@ -28,7 +28,8 @@ TEST(EventBackoff, WhenAllAreRefusedTheServerIsNotHammered) {
   for (; now < kSomeDay + absl::Minutes(1); now = backoff.rest_until())
     backoff.Refused(absl::StrCat("e", ++tries), now);
   EXPECT_LE(tries, 130) << "that were never tried";
-  for (tries = 0, now = kSomeDay; now < kSomeDay + absl::Hours(1); now = backoff.retry_time(), ++tries)
+  for (tries = 0, now = kSomeDay; now < kSomeDay + absl::Hours(1);
+       now = backoff.retry_time(), ++tries)
     backoff.Refused("e1", now);
   EXPECT_LE(tries, 130);
 }

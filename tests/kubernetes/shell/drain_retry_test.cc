@@ -15,7 +15,6 @@ using kubernetes::Json;
 using kubernetes::Outcome;
 using lifecycle::v1::Node;
 
-constexpr char kPods[] = "/api/v1/namespaces/default/pods";
 // As NodeReconciler's kEvictionRetry.
 constexpr absl::Duration kAskedAgain = absl::Seconds(5);
 

@@ -32,8 +32,6 @@ using ::testing::Each;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-constexpr char kPods[] = "/api/v1/namespaces/default/pods";
-
 // Takes every report.
 class LifecycleOfNodes final : public lifecycle::v1::LifecycleService::Service {
  public:

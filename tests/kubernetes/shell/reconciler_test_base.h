@@ -24,6 +24,8 @@
 
 namespace muster::testing {
 
+inline constexpr char kPods[] = "/api/v1/namespaces/default/pods";
+
 // What a reconciler works with: a cluster, and of Muster the services that the test plays. Nothing
 // comes by watches: a test puts what was seen into the views.
 class ReconcilerTestBase : public ::testing::Test {
