@@ -152,8 +152,9 @@ void InvariantChecker::NodeChanged(const lifecycle::State& state, const Node* be
     ++happened_["CWNodeAssigned"];
     if (!held && !amnesty_.OwesCapacity(node.pool_uid))
       Fail(absl::StrCat(node.name, " was made of a machine that its pool does not hold"));
-    CountNode(Node{.state = after->state}, *after);
-    return CheckMove(*pool, Node{.state = after->state}, *after);
+    // One plan may do more to it: it may even come and go.
+    CountNode(Node{}, *after);
+    return CheckMove(*pool, Node{}, *after);
   }
   ConditionsChanged(node.name, before->conditions, after->conditions);
   if (after->state_time < before->state_time)

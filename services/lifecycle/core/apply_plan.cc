@@ -1,6 +1,9 @@
 // Decide of ApplyPlan: carries out what a plan says, if what it was made from still stands.
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <string>
+#include <tuple>
 #include <utility>
 
 #include "services/common/condition_names.h"
@@ -18,6 +21,12 @@
 
 namespace muster::lifecycle {
 namespace {
+
+// Where a Node is on its way.
+using Place = std::tuple<NodeState, bool, bool, absl::Time>;
+Place PlaceOf(const Node& node) {
+  return {node.state, node.desired.cordoned, node.desired.drain, node.preempt_time};
+}
 
 // Carries out actions one by one on the staged state.
 class Executor {
@@ -135,8 +144,11 @@ class Executor {
     const Node* found = staged_.state().table<Node>().Find(action.node);
     if (found == nullptr) return muster::error::NotFound(action.node);
     const Node before = *found;
+    const Place first = places_.try_emplace(before.name, PlaceOf(before)).first->second;
     Node after = before;
     RETURN_IF_ERROR(CarryOut(after, pool_, action, now_));
+    // What a plan does to a Node is one change, but for every step of its way: events tell of each.
+    if (PlaceOf(before) != first && PlaceOf(before) != PlaceOf(after)) staged_.Mark();
     staged_.Put(after);
     events_.EmitAll(pool_, &before, after, why, timed_out);
     return absl::OkStatus();
@@ -147,6 +159,7 @@ class Executor {
   Pool pool_;
   const absl::Time now_;
   EventLog events_;
+  std::map<std::string, Place> places_;  // of Nodes, before the plan
   std::optional<bool> gives_back_;
   int64_t assigned_ = 0;
   bool asks_anew_ = false;

@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <utility>
+#include <vector>
+
 #include "services/lifecycle/core/decide.h"
 #include "services/lifecycle/core/names.h"
 #include "services/lifecycle/core/test_decide.h"
@@ -50,6 +53,31 @@ TEST(Decide, OnlyTheNodesThatItChangesOutdateAPlan) {
   again.version = sim.state().VersionOf(kSimPool);
   sim.SetActive(other, true);
   EXPECT_TRUE(sim.Run(again).ok());
+}
+
+TEST(Decide, WhatAPlanDoesToANodeIsOneChangeButForTheStepsOfItsWay) {
+  Simulation sim;
+  sim.Create(1);
+  ASSERT_TRUE(sim.Converge());
+  const std::string name = NodeName(kSimPool, *sim.machines().begin());
+  // How many changes of the Node and of its events there were before the last one of the Node.
+  const auto carry_out = [&](std::vector<Action> actions) {
+    const int64_t revision = sim.revision();
+    EXPECT_TRUE(sim.Run(ApplyPlan{.pool = kSimPool,
+                                  .uid = "uid-1",
+                                  .version = sim.state().VersionOf(kSimPool),
+                                  .holder = "a",
+                                  .epoch = 1,
+                                  .actions = std::move(actions)})
+                    .ok());
+    return sim.state().table<Node>().FindVersioned(name)->revision - revision - 1;
+  };
+  EXPECT_EQ(carry_out({StepNode{name, NodeEvent::kCordon, RemovalCause::kRepair},
+                       SetRack{.node = name, .rack = "r2"}}),
+            0);
+  EXPECT_GT(carry_out({StepNode{name, NodeEvent::kUncordon},
+                       StepNode{name, NodeEvent::kCordon, RemovalCause::kScaleDown}}),
+            0);
 }
 
 TEST(Decide, APlanThatFailsHalfwayLeavesNothing) {

@@ -51,11 +51,10 @@ void VictimRacks::FindLeaving(const Snapshot& snapshot) {
   const int64_t target = snapshot.pool->target_nodes();
   // While the catalogue is not read it is told of named Nodes alone (SelectRemovals).
   if (!snapshot.catalogue.known || target % nodes_per_rack_ != 0) return;
-  // By the rows: also one whose machine this pass gives back still tells of its rack. Who was named does so where its rack goes whole.
+  // By the rows: also one whose machine this pass gives back still tells of its rack. Who was named goes alone.
   for (const Node* node : snapshot.nodes) {
-    if (node->removal_cause != RemovalCause::kScaleDown || Stays(node->state)) continue;
-    Rack& rack = racks_[node->rack.get()];
-    rack.begun |= !IsNamed(*node) || rack.staying == 0;
+    if (node->removal_cause == RemovalCause::kScaleDown && !Stays(node->state))
+      racks_[node->rack.get()].begun |= !IsNamed(*node);
   }
   // Letting one of those that are named stay moves its rack nowhere: else it would be to go again at once.
   using Place = std::tuple<int64_t, bool, int64_t, absl::string_view>;
