@@ -84,7 +84,7 @@ struct MessagesOf {
   }
 };
 
-// Of a row, what the column `later` is to hold of what this release knows: as a message, serialized.
+// Of a row, what the column `later` is to hold of what this release knows: as a message, serialized. Null: nothing.
 template <class Row>
 using RestOfRow = std::function<std::string(const Row&)>;
 
@@ -94,7 +94,7 @@ template <class Row, class Messages>
 SqlColumn<Row> LaterColumn(Messages messages, RestOfRow<Row> rest) {
   return {"later", "bytea",
           [messages, rest = std::move(rest)](const Row& row, SqlArray& out) {
-            const std::string bytes = rest(row) + messages.LaterOf(row);
+            const std::string bytes = (rest ? rest(row) : "") + messages.LaterOf(row);
             bytes.empty() ? out.AddNull() : out.AddBytes(bytes);
           },
           [messages](const char* text, Row& row) {
@@ -113,7 +113,7 @@ SqlColumn<Row> LaterColumn(Messages messages, RestOfRow<Row> rest) {
 // StatusOr<Row>. `rest` gives what has no column of its own.
 template <class Message, class Row, class ToProto, class FromProto>
 Stored<Row> StoredAs(const SqlTable<Row>& table, ToProto to_proto, FromProto from_proto,
-                     RestOfRow<std::type_identity_t<Row>> rest) {
+                     RestOfRow<std::type_identity_t<Row>> rest = nullptr) {
   const MessagesOf<Message, Row, ToProto, FromProto> messages{to_proto, from_proto};
   return {table.With(LaterColumn<Row>(messages, std::move(rest))),
           [messages](const Versioned<Row>& row) {
@@ -136,15 +136,16 @@ Stored<Row> StoredAs(const SqlTable<Row>& table, ToProto to_proto, FromProto fro
 // to know something. The one before it loads them as what it does not know, and they stay.
 template <class Message, class Row, class ToProto, class FromProto>
 Stored<Row> StoredAs(const SqlTable<Row>& table, ToProto to_proto, FromProto from_proto,
-                     std::vector<std::string> later = {}) {
+                     std::vector<std::string> later) {
   for (const std::string& field : later) {
     if (Message::descriptor()->FindFieldByName(field) == nullptr)
       throw std::logic_error(absl::StrCat(Row::kKind, " has no field ", field));
   }
+  if (later.empty()) return StoredAs<Message>(table, to_proto, from_proto);
   const MessagesOf<Message, Row, ToProto, FromProto> messages{to_proto, from_proto};
   return StoredAs<Message>(table, to_proto, from_proto,
                            RestOfRow<Row>([messages, later = std::move(later)](const Row& row) {
-                             return later.empty() ? "" : FieldsOf(messages.Plain(row), later);
+                             return FieldsOf(messages.Plain(row), later);
                            }));
 }
 

@@ -208,13 +208,8 @@ SqlTable<Lease> Leases() {
            Field<&Lease::generation_floor>("generation_floor")}};
 }
 
-template <class Row>
-std::string Nothing(const Row&) {
-  return "";
-}
-
 template <class Message, class Row>
-Stored<Row> Kind(SqlTable<Row> table, std::string (*rest)(const Row&) = &Nothing<Row>) {
+Stored<Row> Kind(SqlTable<Row> table, std::string (*rest)(const Row&) = nullptr) {
   return StoredAs<Message>(
       std::move(table), [](const Versioned<Row>& row) { return lifecycle::ToProto(row); },
       [](const Message& message) { return lifecycle::FromProto(message); }, RestOfRow<Row>(rest));
