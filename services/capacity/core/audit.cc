@@ -104,6 +104,16 @@ void AuditQueue(const State& state, const InventoryKey& key, const Inventory& in
   }
 }
 
+// Places, where there are any, are as many as the Nodes of the parts that they are of.
+void AuditPlaces(const ClaimRow& claim, absl::string_view verb, const std::vector<ClaimPart>& parts,
+                 const std::vector<ClaimPlace>& places, Faults& faults) {
+  int64_t nodes = 0;
+  for (const ClaimPlace& place : places) nodes += place.nodes;
+  if (places.empty() || nodes == Outstanding(parts)) return;
+  faults.push_back(absl::StrCat("Claim ", claim.pool_uid, " ", verb, " ", Outstanding(parts),
+                                " Nodes with ", nodes, " places."));
+}
+
 void AuditClaim(const State& state, const ClaimRow& claim, Faults& faults) {
   if (FindReleased(state, claim.pool_uid) != nullptr)
     faults.push_back(absl::StrCat("Claim ", claim.pool_uid, " is there though it was released."));
@@ -113,19 +123,8 @@ void AuditClaim(const State& state, const ClaimRow& claim, Faults& faults) {
     faults.push_back(absl::StrCat("Claim ", claim.pool_uid, " waits for ", Outstanding(claim.parts),
                                   ", not ", wanted, "."));
   }
-  int64_t places = 0;
-  for (const ClaimPlace& place : PlacesOf(claim)) places += place.nodes;
-  if (places != Outstanding(claim.parts)) {
-    faults.push_back(absl::StrCat("Claim ", claim.pool_uid, " waits for ", Outstanding(claim.parts),
-                                  " Nodes with ", places, " places."));
-  }
-  int64_t withheld = 0;
-  for (const ClaimPlace& place : claim.withheld_places) withheld += place.nodes;
-  if (!claim.withheld_places.empty() && withheld != Outstanding(claim.withheld_parts)) {
-    faults.push_back(absl::StrCat("Claim ", claim.pool_uid, " has ",
-                                  Outstanding(claim.withheld_parts), " Nodes withheld with ",
-                                  withheld, " places."));
-  }
+  AuditPlaces(claim, "waits for", claim.parts, claim.places, faults);
+  AuditPlaces(claim, "withholds", claim.withheld_parts, claim.withheld_places, faults);
   if (claim.parts.size() > kMaxParts) {
     faults.push_back(absl::StrCat("Claim ", claim.pool_uid, " has ", claim.parts.size(),
                                   " parts, more than ", kMaxParts, "."));
