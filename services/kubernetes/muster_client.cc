@@ -23,6 +23,18 @@ using lifecycle::v1::LifecycleService;
 constexpr absl::Duration kCallTimeout = absl::Seconds(20);
 constexpr size_t kMostReports = 1000;  // a call
 
+std::string ConfigurationName(const std::string& pool_uid) {
+  return absl::StrCat("poolConfigurations/", pool_uid);
+}
+
+configuration::v1::RollbackConfigurationRequest RollbackTo(const std::string& profile,
+                                                           const std::string& pool_uid) {
+  configuration::v1::RollbackConfigurationRequest request;
+  request.set_name(ConfigurationName(pool_uid));
+  request.set_node_profile(profile);
+  return request;
+}
+
 }  // namespace
 
 struct MusterClient::Rpc {
@@ -169,7 +181,7 @@ absl::Status MusterClient::ReportSome(const std::vector<lifecycle::v1::NodeRepor
 absl::StatusOr<configuration::v1::PoolConfiguration> MusterClient::GetConfiguration(
     const std::string& pool_uid) {
   configuration::v1::GetPoolConfigurationRequest request;
-  request.set_name(absl::StrCat("poolConfigurations/", pool_uid));
+  request.set_name(ConfigurationName(pool_uid));
   return rpc_->Unary(rpc_->configuration, &ConfigurationService::Stub::GetPoolConfiguration,
                      request);
 }
@@ -177,7 +189,7 @@ absl::StatusOr<configuration::v1::PoolConfiguration> MusterClient::GetConfigurat
 absl::Status MusterClient::Promote(const std::string& pool_uid, const std::string& profile,
                                    const std::string& rollback, const std::string& request_id) {
   configuration::v1::PromoteConfigurationRequest request;
-  request.set_name(absl::StrCat("poolConfigurations/", pool_uid));
+  request.set_name(ConfigurationName(pool_uid));
   request.set_node_profile(profile);
   request.set_rollback(rollback);
   request.set_request_id(request_id);
@@ -188,9 +200,7 @@ absl::Status MusterClient::Promote(const std::string& pool_uid, const std::strin
 
 absl::Status MusterClient::Rollback(const std::string& pool_uid, const std::string& profile,
                                     const std::string& request_id) {
-  configuration::v1::RollbackConfigurationRequest request;
-  request.set_name(absl::StrCat("poolConfigurations/", pool_uid));
-  request.set_node_profile(profile);
+  auto request = RollbackTo(profile, pool_uid);
   request.set_request_id(request_id);
   return rpc_
       ->Unary(rpc_->configuration, &ConfigurationService::Stub::RollbackConfiguration, request)
@@ -198,9 +208,7 @@ absl::Status MusterClient::Rollback(const std::string& pool_uid, const std::stri
 }
 
 absl::StatusOr<std::string> MusterClient::Previous(const std::string& pool_uid) {
-  configuration::v1::RollbackConfigurationRequest request;
-  request.set_name(absl::StrCat("poolConfigurations/", pool_uid));
-  request.set_node_profile("previous");
+  auto request = RollbackTo("previous", pool_uid);
   request.set_validate_only(true);
   ASSIGN_OR_RETURN(const auto would_be,
                    rpc_->Unary(rpc_->configuration,
