@@ -6,7 +6,7 @@
 
 #include "services/lifecycle/core/conditions.h"
 #include "services/lifecycle/core/events.h"
-#include "services/lifecycle/core/simulation.h"
+#include "services/lifecycle/core/test_pools.h"
 
 namespace muster::lifecycle {
 namespace {
@@ -17,41 +17,6 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 using O = ReportNode::Observation;
-
-// A spot pool with one busy Node, g100, whose Pods end by force only, and a clock that stands.
-struct SpotPool : Simulation {
-  explicit SpotPool(int64_t nodes = 1) {
-    ApplySpot(nodes);
-    settled = Converge();
-    SetActive("g100", true);
-    busy.insert("g100");
-    StopClock();
-    Drive();
-    begin = told().size();
-    OthersTake(200);
-  }
-  // T+0 is the pass that learns of it.
-  void Begin() {
-    start = now();
-    Reclaim("g100", now());
-    Drive();
-  }
-  // To that long after T+0, with a pass at every second, or only when one is due.
-  void To(absl::Duration offset, bool every_second = true) {
-    const absl::Time end = start + offset;
-    while (now() < end) {
-      const absl::Time next = every_second ? now() + absl::Seconds(1) : last_plan.due;
-      Advance(std::max(absl::ZeroDuration(), std::min(next, end) - now()));
-      Drive();
-      if (!every_second && last_plan.due <= now()) return;  // asserted by the caller
-    }
-  }
-  std::vector<std::string> NodeEvents() const { return ReasonsSince(begin, "g100"); }
-
-  absl::Time start = kNever;
-  size_t begin = 0;
-  bool settled = false;
-};
 
 // "When CoreWeave designates an instance for preemption, it immediately cordons the Node to prevent
 // scheduling new jobs. Running jobs continue executing normally at this stage. The system sends a
@@ -326,13 +291,7 @@ TEST(ReferenceSpot, PreemptedOnItsWayIn) {
 // warned as long: after that it is drained as for a preemption.
 TEST(ReferenceSpot, PreemptedWhileItIsDrained) {
   SpotPool sim;
-  sim.Apply([](Spec& spec) {
-    spec.scale_down_strategy = ScaleDownStrategy::kPreferIdle;
-    spec.target_nodes = 0;
-  });
-  sim.Drive();
-  sim.Advance(sim.policy.cordon_settle);
-  sim.Drive();
+  sim.DrainForScaleDown();
   ASSERT_EQ(sim.node("g100")->state, NodeState::kDraining);
   const absl::Time deadline = sim.node("g100")->desired.drain_deadline;
   ASSERT_EQ(deadline, sim.now() + sim.policy.drain_deadline);
@@ -352,65 +311,6 @@ TEST(ReferenceSpot, PreemptedWhileItIsDrained) {
   EXPECT_EQ(sim.NodeEvents().back(), "Deleted for preemption");
 }
 
-// Nobody needs its machine: its drain goes on as it was, with evictions and the deadline that it had.
-TEST(Preemption, TakenBackADrainForAnotherCauseIsThatAgain) {
-  SpotPool sim;
-  sim.Apply([](Spec& spec) {
-    spec.scale_down_strategy = ScaleDownStrategy::kPreferIdle;
-    spec.target_nodes = 0;
-  });
-  sim.Drive();
-  sim.Advance(sim.policy.cordon_settle);
-  sim.Drive();
-  ASSERT_EQ(sim.node("g100")->state, NodeState::kDraining);
-  const absl::Time since = sim.node("g100")->desired.drain_time;
-  const absl::Time deadline = sim.node("g100")->desired.drain_deadline;
-  sim.begin = sim.told().size();
-  sim.Begin();
-  ASSERT_LT(sim.node("g100")->desired.drain_deadline, deadline);
-  sim.To(absl::Seconds(119));
-  sim.TakeBack("g100");
-  sim.Drive();
-  sim.To(absl::Minutes(14));
-  const Node& node = *sim.node("g100");
-  EXPECT_EQ(node.state, NodeState::kDraining);
-  EXPECT_EQ(node.removal_cause, RemovalCause::kScaleDown);
-  EXPECT_EQ(node.preempt_time, kNever);
-  EXPECT_EQ(node.desired.drain_time, since);
-  EXPECT_EQ(node.desired.drain_deadline, deadline);
-  EXPECT_FALSE(node.desired.labels.contains("qos.coreweave.cloud/pending-preemption"));
-  EXPECT_THAT(sim.NodeEvents(), ElementsAre("Preemption pending"));
-  sim.To(absl::Minutes(15));
-  EXPECT_EQ(sim.node("g100"), nullptr);
-  EXPECT_THAT(sim.NodeEvents(), Not(Contains("Deleted for preemption")));
-}
-
-// Its end was counted from when the strategy came to have one, long after it began.
-TEST(Preemption, TakenBackADrainThatWasGivenItsEndLaterHasNoLessTimeThanWithIt) {
-  SpotPool sim;
-  const auto follow = [&](ScaleDownStrategy strategy) {
-    sim.Apply([&](Spec& spec) {
-      spec.scale_down_strategy = strategy;
-      spec.target_nodes = 0;
-    });
-    sim.Drive();
-  };
-  follow(ScaleDownStrategy::kPreferIdle);
-  sim.Advance(sim.policy.cordon_settle);
-  sim.Drive();
-  ASSERT_EQ(sim.node("g100")->state, NodeState::kDraining);
-  follow(ScaleDownStrategy::kIdleOnly);
-  sim.Advance(absl::Hours(1));
-  follow(ScaleDownStrategy::kPreferIdle);
-  ASSERT_EQ(sim.node("g100")->desired.drain_deadline, sim.now() + sim.policy.drain_deadline);
-  sim.Begin();
-  sim.To(absl::Minutes(1));
-  sim.TakeBack("g100");
-  sim.Drive();
-  EXPECT_FALSE(sim.node("g100")->desired.force_drain);
-  EXPECT_GE(sim.node("g100")->desired.drain_deadline, sim.start + sim.policy.preemption_end);
-}
-
 TEST(ReferenceSpot, ForTrialsBothTimesAreShorter) {
   SpotPool sim;
   sim.policy.preemption_notice = absl::Seconds(3);
@@ -425,13 +325,7 @@ TEST(ReferenceSpot, ForTrialsBothTimesAreShorter) {
 // A preemption gives no drain more time than it had.
 TEST(ReferenceSpot, ADrainThatEndsSoonerKeepsItsEnd) {
   SpotPool sim;
-  sim.Apply([](Spec& spec) {
-    spec.scale_down_strategy = ScaleDownStrategy::kPreferIdle;
-    spec.target_nodes = 0;
-  });
-  sim.Drive();
-  sim.Advance(sim.policy.cordon_settle);
-  sim.Drive();
+  sim.DrainForScaleDown();
   const absl::Time deadline = sim.node("g100")->desired.drain_deadline;
   sim.Advance(sim.policy.drain_deadline - absl::Minutes(2));
   sim.Begin();
@@ -480,76 +374,6 @@ TEST(ReferenceSpot, NotForSuperchips) {
   }));
   EXPECT_EQ(refused.status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(sim.pool(), nullptr);
-}
-
-// One that was cordoned for a relapse goes to repair, with nothing of the preemption left.
-TEST(Preemption, TakenBackANodeThatIsBoundForRepairGoesThere) {
-  SpotPool sim(2);
-  sim.busy.clear();
-  sim.SetActive("g100", false);
-  for (const O seen : {O::kUnhealthy, O::kRecovered, O::kUnhealthy}) {
-    ASSERT_TRUE(sim.Report("g100", seen).ok());
-    sim.Drive();
-  }
-  sim.Advance(sim.policy.triage_grace);
-  sim.Drive();
-  ASSERT_EQ(sim.node("g100")->removal_cause, RemovalCause::kRepair);
-  sim.Begin();
-  ASSERT_NE(sim.node("g100")->preempt_time, kNever);
-  ASSERT_TRUE(sim.Report("g100", O::kRecovered).ok());
-  sim.TakeBack("g100");
-  sim.Drive();
-  const Node& node = *sim.node("g100");
-  EXPECT_EQ(node.state, NodeState::kCordoned);
-  EXPECT_EQ(node.removal_cause, RemovalCause::kRepair);
-  EXPECT_EQ(node.preempt_time, kNever);
-  EXPECT_FALSE(node.desired.labels.contains("qos.coreweave.cloud/pending-preemption"));
-  ASSERT_TRUE(sim.Converge());
-  EXPECT_TRUE(sim.broken().contains("g100"));
-  EXPECT_EQ(sim.node("g100"), nullptr);
-}
-
-TEST(Preemption, TakenBackANodeThatItsReservationTakesOutGoesOn) {
-  SpotPool sim(2);
-  sim.busy.clear();
-  sim.Apply([](Spec& spec) { spec.max_unavailable = "1"; });
-  ASSERT_TRUE(sim.Run(UpdateNode{.name = NodeName(kSimPool, "g100"),
-                                 .reserved_desired = std::string(kControlPlane)})
-                  .ok());
-  sim.Pass();
-  ASSERT_EQ(sim.node("g100")->removal_cause, RemovalCause::kReservation);
-  ASSERT_EQ(sim.node("g100")->state, NodeState::kCordoned);
-  sim.Begin();
-  ASSERT_NE(sim.node("g100")->preempt_time, kNever);
-  // Back in service it would have to wait for room in the budget.
-  ASSERT_TRUE(sim.Report("g101", O::kUnhealthy, "Xid 79").ok());
-  const size_t before = sim.told().size();
-  sim.TakeBack("g100");
-  sim.Pass();
-  const Node& node = *sim.node("g100");
-  EXPECT_EQ(node.state, NodeState::kCordoned);
-  EXPECT_EQ(node.removal_cause, RemovalCause::kReservation);
-  EXPECT_EQ(node.preempt_time, kNever);
-  EXPECT_THAT(sim.ReasonsSince(before, "g100"), IsEmpty());
-}
-
-// The reservation is withdrawn: the preemption's clock runs on all the same.
-TEST(Preemption, WithoutItsReservationTheNodeIsPreemptedAsAnyOther) {
-  SpotPool sim(2);
-  sim.Must(UpdateNode{.name = NodeName(kSimPool, "g100"),
-                      .reserved_desired = std::string(kControlPlane)});
-  sim.Pass();
-  ASSERT_EQ(sim.node("g100")->removal_cause, RemovalCause::kReservation);
-  sim.Begin();
-  sim.Must(UpdateNode{.name = NodeName(kSimPool, "g100"), .reserved_desired = ""});
-  sim.To(absl::Seconds(119));
-  EXPECT_EQ(sim.node("g100")->state, NodeState::kCordoned);
-  EXPECT_EQ(sim.node("g100")->preempt_time, sim.start);
-  sim.To(absl::Minutes(2));
-  EXPECT_EQ(sim.node("g100")->state, NodeState::kDraining);
-  sim.To(absl::Minutes(7));
-  EXPECT_EQ(sim.node("g100"), nullptr);
-  EXPECT_TRUE(sim.others().contains("g100"));
 }
 
 // It would not be replaced: enough stay.

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdlib>
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "services/lifecycle/core/simulation.h"
 
@@ -59,5 +61,53 @@ inline void WantRowSeven(Spec& spec, int64_t target) {
   spec.target_nodes = target;
   spec.node_affinity = {{{"topology.example.com/row", "In", {"7"}}}};
 }
+
+// A spot pool with one busy Node, g100, whose Pods end by force only, and a clock that stands.
+struct SpotPool : Simulation {
+  explicit SpotPool(int64_t nodes = 1) {
+    ApplySpot(nodes);
+    settled = Converge();
+    SetActive("g100", true);
+    busy.insert("g100");
+    StopClock();
+    Drive();
+    begin = told().size();
+    OthersTake(200);
+  }
+  // T+0 is the pass that learns of it.
+  void Begin() {
+    start = now();
+    Reclaim("g100", now());
+    Drive();
+  }
+  // To that long after T+0, with a pass at every second, or only when one is due.
+  void To(absl::Duration offset, bool every_second = true) {
+    const absl::Time end = start + offset;
+    while (now() < end) {
+      const absl::Time next = every_second ? now() + absl::Seconds(1) : last_plan.due;
+      Advance(std::max(absl::ZeroDuration(), std::min(next, end) - now()));
+      Drive();
+      if (!every_second && last_plan.due <= now()) return;  // asserted by the caller
+    }
+  }
+  void ShrinkToNothing(ScaleDownStrategy strategy) {
+    Apply([&](Spec& spec) {
+      spec.scale_down_strategy = strategy;
+      spec.target_nodes = 0;
+    });
+    Drive();
+  }
+  // Until g100 drains, with a deadline.
+  void DrainForScaleDown() {
+    ShrinkToNothing(ScaleDownStrategy::kPreferIdle);
+    Advance(policy.cordon_settle);
+    Drive();
+  }
+  std::vector<std::string> NodeEvents() const { return ReasonsSince(begin, "g100"); }
+
+  absl::Time start = kNever;
+  size_t begin = 0;
+  bool settled = false;
+};
 
 }  // namespace muster::lifecycle
