@@ -23,16 +23,13 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// Of a change of a pool: what else commits (the lease, a sweep) is never in doubt.
-constexpr char kPoolWaitsForStandby[] =
-    "SELECT 1 FROM pg_stat_activity JOIN pg_locks USING (pid) WHERE wait_event = 'SyncRep'"
-    " AND relation = 'lifecycle.node_pool'::regclass AND mode = 'RowExclusiveLock'";
-
-constexpr char kLetOthersGo[] =
-    "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND NOT "
-    "EXISTS"
-    " (SELECT 1 FROM pg_locks WHERE pg_locks.pid = pg_stat_activity.pid"
-    " AND relation = 'lifecycle.node_pool'::regclass AND mode = 'RowExclusiveLock')";
+// From now on a change of a pool waits for a standby that is not there, and nothing else that commits does: the lease, a sweep, a read
+// that is proven are never in doubt, and would only keep it from being sent.
+constexpr char kPoolsWaitForStandby[] =
+    "CREATE FUNCTION lifecycle.wait_for_standby() RETURNS trigger LANGUAGE plpgsql AS"
+    " $$BEGIN PERFORM set_config('synchronous_commit', 'on', true); RETURN NULL; END$$;"
+    "CREATE TRIGGER wait_for_standby AFTER INSERT OR UPDATE ON lifecycle.node_pool"
+    " EXECUTE FUNCTION lifecycle.wait_for_standby()";
 
 class DatabaseFaults : public ServerFaults {
  protected:
@@ -215,6 +212,8 @@ TEST_F(DatabaseFaults, ACommitThatNobodyAnswersFor) {
        .inject =
            [&] {
              const TestDatabase& database = muster_->database();
+             database.Execute(kPoolsWaitForStandby);
+             database.Execute("ALTER SYSTEM SET synchronous_commit = 'local'");
              database.Execute("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
              database.Execute("SELECT pg_reload_conf()");
              // One that was refused meanwhile is asked for again.
@@ -230,10 +229,9 @@ TEST_F(DatabaseFaults, ACommitThatNobodyAnswersFor) {
              };
              Until(
                  [&] {
-                   if (!database.Query(kPoolWaitsForStandby).empty()) return true;
-                   // Another that came first, the lease's, must not keep it from being sent.
-                   database.Execute(kLetOthersGo);
-                   return false;
+                   return !database
+                               .Query("SELECT 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
+                               .empty();
                  },
                  "a COMMIT that waits");
              std::move(let_go).Cancel();
