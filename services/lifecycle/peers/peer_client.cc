@@ -225,12 +225,12 @@ Request FirstOf(const Request& all) {
 struct PeerClient::Guard {
   explicit Guard(std::shared_ptr<PeerBreaker> its) : breaker(std::move(its)) {}
 
-  // `send(call, done)`; `one`: the request that the service is probed with.
-  template <class Call, class Request, class Send>
-  void Ended(const Call& call, Request one, Send send) {
+  // `send(call, done)`: as `call` was sent, or would have been.
+  template <class Call, class Send>
+  void Ended(const Call& call, Send send) {
     const PeerBreaker::Outcome outcome = OutcomeOf(call.status);
     if (outcome != PeerBreaker::Outcome::kAnswered) {
-      probe = [its = breaker, one = std::move(one), send] {
+      probe = [its = breaker, one = FirstOf(call.request), send] {
         auto again = std::make_shared<Call>();
         again->request = one;
         rpc::PrepareCall(again->context, kProbeTimeout);
@@ -295,10 +295,22 @@ template <class Calls>
 void PeerClient::AskBy(absl::Span<PoolPass> passes, absl::Duration timeout) const {
   Batch<Calls> batch(passes);
   Latch pending;
+  // `step(call, peer, send)`.
+  const auto each = [&](const auto& step) {
+    step(batch.quota, size_t{0}, [stub = quota_](auto& call, auto done) {
+      Calls::kQuota(*stub, &call.context, &call.request, &call.response, done);
+    });
+    step(batch.capacity, size_t{1}, [stub = capacity_](auto& call, auto done) {
+      Calls::kCapacity(*stub, &call.context, &call.request, &call.response, done);
+    });
+    step(batch.configuration, size_t{2}, [stub = configuration_](auto& call, auto done) {
+      Calls::kConfiguration(*stub, &call.context, &call.request, &call.response, done);
+    });
+  };
   // The deadline lets every call end, so that the wait does.
-  const auto start = [&](auto& call, size_t guard, const auto& send) {
+  each([&](auto& call, size_t peer, const auto& send) {
     if (call.slots.empty()) return;
-    if (!guards_.empty() && !guards_[guard]->breaker->MayAsk(call.Names())) {
+    if (!guards_.empty() && !guards_[peer]->breaker->MayAsk(call.Names())) {
       call.status = Silent();
       return;
     }
@@ -309,25 +321,11 @@ void PeerClient::AskBy(absl::Span<PoolPass> passes, absl::Duration timeout) cons
       call.status = std::move(status);
       pending.End();
     });
-  };
-  const auto send_quota = [stub = quota_](auto& call, auto done) {
-    Calls::kQuota(*stub, &call.context, &call.request, &call.response, done);
-  };
-  const auto send_capacity = [stub = capacity_](auto& call, auto done) {
-    Calls::kCapacity(*stub, &call.context, &call.request, &call.response, done);
-  };
-  const auto send_configuration = [stub = configuration_](auto& call, auto done) {
-    Calls::kConfiguration(*stub, &call.context, &call.request, &call.response, done);
-  };
-  start(batch.quota, 0, send_quota);
-  start(batch.capacity, 1, send_capacity);
-  start(batch.configuration, 2, send_configuration);
+  });
   pending.Wait(absl::InfiniteDuration());
   if (!guards_.empty()) {
-    guards_[0]->Ended(batch.quota, FirstOf(batch.quota.request), send_quota);
-    guards_[1]->Ended(batch.capacity, FirstOf(batch.capacity.request), send_capacity);
-    guards_[2]->Ended(batch.configuration, FirstOf(batch.configuration.request),
-                      send_configuration);
+    each(
+        [&](const auto& call, size_t peer, const auto& send) { guards_[peer]->Ended(call, send); });
   }
   if (passes.size() > 1 && batch.IsRefused()) {
     // One of them spoils the whole batch: it must not hold up the others. Asking twice does no
@@ -337,15 +335,12 @@ void PeerClient::AskBy(absl::Span<PoolPass> passes, absl::Duration timeout) cons
     AskBy<Calls>(passes.subspan(half), timeout);
     return;
   }
-  const auto tell = [&](const auto& call, size_t peer) {
+  each([&](const auto& call, size_t peer, const auto&) {
     if (!call.sent) return;
     const absl::Status ended = EndOf(call.status);
     if (guards_.empty()) return silence_->Note(kPeerNames[peer], ended);
     guards_[peer]->Log(ended);
-  };
-  tell(batch.quota, 0);
-  tell(batch.capacity, 1);
-  tell(batch.configuration, 2);
+  });
   batch.Distribute();
 }
 
