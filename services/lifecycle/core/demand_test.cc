@@ -71,6 +71,26 @@ TEST(RiseWhileDraining, WhatIsMissingStaysQueuedAsDrainsEnd) {
   EXPECT_EQ(sim.CountOf("CWInsufficientCapacity"), told);
 }
 
+// Nor is it taken for no longer wanted where the catalogue cannot be read meanwhile.
+TEST(RiseWhileDraining, WhatIsMissingStaysAskedForWithoutACatalogue) {
+  Draining sim;
+  sim.OthersTake(96);
+  sim.Resize(4);
+  sim.Live();
+  sim.catalogue.known = false;
+  sim.Live();
+  ASSERT_EQ(sim.pool()->account.requested_nodes, 7);
+  sim.stuck.erase("g101");
+  while (sim.Pass() | sim.Agents()) {
+    sim.OthersTake(96);
+    EXPECT_EQ(sim.pool()->status.queued_nodes, 3);
+    EXPECT_GE(sim.pool()->account.requested_nodes, 6);
+    EXPECT_GE(sim.holding(), 6);
+  }
+  EXPECT_THAT(sim.machines(), SizeIs(3));
+  EXPECT_EQ(sim.Reason("Capacity"), "QueuedAwaitingCapacity");
+}
+
 // What is given back is not asked for by the same request, and what waits keeps its place.
 TEST(DemandOf, WhoGivesMachinesBackSaysWhatIsWantedInAll) {
   Running sim(4);

@@ -259,7 +259,9 @@ void UpdateAccount(const PlanFacts& facts, Draft& draft) {
   const int64_t before = draft.account.requested_nodes;
   if (facts.answers.claim.here()) {
     const auto machines = static_cast<int64_t>(facts.answers.claim.value.machines.size());
-    draft.account.requested_nodes = std::max(facts.answers.claim.value.nodes, machines);
+    // Who gives machines back was answered of what it keeps, and asks for the rest by the next request.
+    const int64_t asked = facts.demand.claim ? facts.demand.claim->wanted_nodes : 0;
+    draft.account.requested_nodes = std::max({facts.answers.claim.value.nodes, asked, machines});
     draft.account.claim_unknown = false;
   }
   const bool valid = facts.catalogue_check.validity == Validity::kValid;
