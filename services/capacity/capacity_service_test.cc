@@ -48,6 +48,21 @@ TEST_F(CapacityServiceTest, FromCatalogueToAHeldMachine) {
   EXPECT_THAT(Call(&Stub::SetMachineState, retire), HasReason("MACHINE_HELD"));
 }
 
+// New machines end the longest waits: those are counted, too.
+TEST_F(CapacityServiceTest, HowLongAMachineThatIsNewWasWaitedForIsCounted) {
+  AddCatalogue();
+  ASSERT_THAT(Call(&Stub::SyncClaim, Claim("p", 2)), IsOk());
+  ASSERT_THAT(Call(&Stub::BatchRegisterMachines, Machines({"m1", "m2"})), IsOk());
+  ASSERT_THAT(Call(&Stub::SyncClaim, Claim("p", 2)), IsOk());
+  uint64_t waits = 0;
+  for (const prometheus::MetricFamily& family : service_->collectable()->Collect()) {
+    if (family.name != "muster_capacity_wait_seconds") continue;
+    for (const prometheus::ClientMetric& metric : family.metric)
+      waits += metric.histogram.sample_count;
+  }
+  EXPECT_EQ(waits, 2u);
+}
+
 TEST_F(CapacityServiceTest, GivenBackMachinesGoOnAndAReleasedClaimIsGone) {
   AddCatalogue();
   ASSERT_THAT(Call(&Stub::BatchRegisterMachines, Machines({"m1", "m2"})), IsOk());
