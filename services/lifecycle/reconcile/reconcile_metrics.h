@@ -47,7 +47,7 @@ class ReconcileMetrics final : public prometheus::Collectable {
   std::vector<std::shared_ptr<const PeerBreaker>> breakers_ MUSTER_GUARDED_BY(mutex_);
   Detachable<DelayQueue> due_;
 
-  static constexpr double kBuckets[] = {.001, .005, .01, .025, .05, .1, .5, 1, 5};
+  static constexpr double kBuckets[] = {.001, .005, .01, .025, .05, .1, .5, 1, 5, 10, 20, 30};
   rpc::Histogram took_;
   std::atomic<int64_t> plans_ = 0;
   std::atomic<int64_t> empty_plans_ = 0;
