@@ -22,10 +22,12 @@
 namespace muster::rpc {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::Pair;
+using ::testing::UnorderedElementsAre;
 
 int Connect(int port) {
   const int fd = socket(AF_INET, SOCK_STREAM, 0);
@@ -167,28 +169,46 @@ TEST(ServerMetricsTest, CountsByCodeAndBucket) {
   const auto families = metrics.Collect();
   ASSERT_EQ(families.size(), 7u);
   const auto& histogram = families[4].metric[0].histogram;
-  ASSERT_EQ(histogram.bucket.size(), 14u);
+  ASSERT_EQ(histogram.bucket.size(), 16u);
   EXPECT_EQ(histogram.bucket[0].cumulative_count, 1u);
   EXPECT_EQ(histogram.bucket[3].cumulative_count, 1u);
   EXPECT_EQ(histogram.bucket[4].cumulative_count, 2u);  // 5 ms belong to le="0.005"
   EXPECT_EQ(histogram.bucket[5].cumulative_count, 3u);
-  EXPECT_EQ(histogram.bucket[12].cumulative_count, 3u);
-  EXPECT_EQ(histogram.bucket[13].cumulative_count, 4u);
+  EXPECT_EQ(histogram.bucket[14].cumulative_count, 3u);
+  EXPECT_EQ(histogram.bucket[15].cumulative_count, 4u);
   EXPECT_EQ(histogram.sample_count, 4u);
   EXPECT_NEAR(histogram.sample_sum, 11.011, 1e-9);
-  EXPECT_THAT(CodesOf(families[1]),
-              ElementsAre(Pair("OK", 2), Pair("Unknown", 1),  // what is no code is Unknown
-                          Pair("Unavailable", 0), Pair("Unauthenticated", 1)));
+  EXPECT_THAT(
+      CodesOf(families[1]),
+      UnorderedElementsAre(Pair("OK", 2), Pair("Unknown", 1),  // what is no code is Unknown
+                           Pair("DeadlineExceeded", 0), Pair("Internal", 0), Pair("Unavailable", 0),
+                           Pair("DataLoss", 0), Pair("Unauthenticated", 1)));
 }
 
-// Dashboards count with these; the rest would be more than a thousand series of nothing.
+// Dashboards count with these, and the error budget: a rate sees nothing of a series that begins with failures. The rest would be more
+// than a thousand series of nothing.
 TEST(ServerMetricsTest, OfAMethodThatNobodyCalledThereIsWhatDashboardsNeed) {
   ServerMetrics metrics;
   metrics.Add("/p.S/M", MethodMetrics::Type::kUnary);
   const auto families = metrics.Collect();
   EXPECT_EQ(families[0].metric.size(), 1u);
-  EXPECT_THAT(CodesOf(families[1]), ElementsAre(Pair("OK", 0), Pair("Unavailable", 0)));
+  EXPECT_THAT(
+      CodesOf(families[1]),
+      UnorderedElementsAre(Pair("OK", 0), Pair("Internal", 0), Pair("Unavailable", 0),
+                           Pair("Unknown", 0), Pair("DataLoss", 0), Pair("DeadlineExceeded", 0)));
   EXPECT_EQ(families[4].metric.size(), 0u);
+}
+
+// Streams are not in the budget.
+TEST(ServerMetricsTest, OfAWatchThatNobodyCalledThereAreTwo) {
+  ServerMetrics metrics;
+  metrics.Add("/p.S/W", MethodMetrics::Type::kServerStream);
+  EXPECT_THAT(CodesOf(metrics.Collect()[1]), ElementsAre(Pair("OK", 0), Pair("Unavailable", 0)));
+}
+
+TEST(HistogramTest, CallsHaveTheBucketsThatDashboardsAskFor) {
+  for (double bound : {.005, .01, .025, .05, .1, .25, .5, 1., 2.5, 5., 10.})
+    EXPECT_THAT(kCallBuckets, Contains(bound));
 }
 
 // Who does not read sees what was long ago, and nobody else would tell.

@@ -38,9 +38,21 @@ Labels LabelsOf(const MethodMetrics& method) {
 
 Labels WithoutType(const Labels& labels) { return {labels.begin() + 1, labels.end()}; }
 
-// There is a sample of these codes even if it is 0.
-bool IsAlwaysShown(grpc::StatusCode code) {
-  return code == grpc::StatusCode::OK || code == grpc::StatusCode::UNAVAILABLE;
+// There is a sample of these codes even if it is 0: a rate sees nothing of a series that begins. Those of failures use up the error budget,
+// which is of unary methods.
+bool IsAlwaysShown(MethodMetrics::Type type, grpc::StatusCode code) {
+  switch (code) {
+    case grpc::StatusCode::OK:
+    case grpc::StatusCode::UNAVAILABLE:
+      return true;
+    case grpc::StatusCode::INTERNAL:
+    case grpc::StatusCode::UNKNOWN:
+    case grpc::StatusCode::DATA_LOSS:
+    case grpc::StatusCode::DEADLINE_EXCEEDED:
+      return type == MethodMetrics::Type::kUnary;
+    default:
+      return false;
+  }
 }
 
 }  // namespace
@@ -82,7 +94,7 @@ std::vector<MetricFamily> ServerMetrics::Collect() const {
     for (size_t i = 0; i < MethodMetrics::kCodes; ++i) {
       const auto code = static_cast<grpc::StatusCode>(i);
       const uint64_t calls = method->handled_[i];
-      if (calls == 0 && !IsAlwaysShown(code)) continue;
+      if (calls == 0 && !IsAlwaysShown(method->type(), code)) continue;
       Labels with_code = labels;
       with_code.push_back({"grpc_code", std::string(CodeName(code))});
       AddSample(handled, std::move(with_code), calls);
