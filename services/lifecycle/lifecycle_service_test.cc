@@ -6,6 +6,8 @@
 #include "services/common/cause.h"
 #include "services/lifecycle/peers/peer_books.h"
 #include "services/lifecycle/service_test_base.h"
+#include "tests/testing/metric_value.h"
+#include "tests/testing/patience.h"
 
 namespace muster::lifecycle {
 namespace {
@@ -42,6 +44,41 @@ TEST_F(LifecycleServiceTest, APoolComesUpScalesAndGoes) {
   EXPECT_FALSE(Await(*replica_->stub, [](const auto&) { return false; }).has_value());
   EXPECT_THAT(peers_.capacity.claims(), IsEmpty());
   EXPECT_THAT(peers_.quota.holdings(), IsEmpty());
+}
+
+// Whoever follows Nodes, and what counts their moves, sees each, as if they had come by calls of their own.
+TEST_F(LifecycleServiceTest, ReportsOfANodeInOneCallAreAChangeEach) {
+  ASSERT_THAT(replica_->service->StartReconciling(peers_.channels()), IsOk());
+  ASSERT_THAT(Apply(1), IsOk());
+  v1::ListNodesRequest list;
+  list.set_parent(kPool);
+  v1::Node node;
+  testing::Until(
+      [&] {
+        const auto listed = Call(*replica_->stub, &Stub::ListNodes, list);
+        if (listed.ok() && listed->nodes_size() == 1) node = listed->nodes(0);
+        return node.desired().phase() == v1::NodeDesired::PHASE_RUNNING;
+      },
+      "a Node that is to run");
+  const auto moves = [&] {
+    return testing::MetricSum(*replica_->service->collectable(),
+                              "muster_lifecycle_node_moves_total");
+  };
+  const double before = moves();
+  v1::ReportNodesRequest request;
+  for (const auto observation :
+       {v1::NodeReport::OBSERVATION_BOOT_STARTED, v1::NodeReport::OBSERVATION_REGISTERED,
+        v1::NodeReport::OBSERVATION_READY}) {
+    v1::NodeReport* report = request.add_reports();
+    report->set_node(node.name());
+    report->set_observation(observation);
+    report->set_node_profile(node.desired().node_profile());
+  }
+  const auto reported = Call(*replica_->stub, &Stub::ReportNodes, request);
+  ASSERT_THAT(reported, IsOk());
+  for (const auto& result : reported->results()) EXPECT_EQ(result.code(), 0) << result.message();
+  ASSERT_TRUE(AwaitReason("AtTarget", "TargetMet", 1).has_value());
+  EXPECT_EQ(moves() - before, 3);
 }
 
 TEST_F(LifecycleServiceTest, CapacitysWordsOnNodeAffinityAreShown) {

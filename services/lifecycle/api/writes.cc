@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "services/access/scope.h"
@@ -186,7 +187,10 @@ struct DecideReports {
   std::vector<absl::Status> operator()(StagedState<State>& staged, const Reports& reports,
                                        absl::Time now) const {
     std::vector<absl::Status> results;
+    absl::flat_hash_set<absl::string_view> told;
     for (const ReportNode& report : reports) {
+      // Each that a Node sends is a change of its own, also with others.
+      if (!told.insert(report.node).second) staged.Mark();
       const bool seen = scope == nullptr || scope->Covers(PlaceOf(staged.state(), report.node));
       results.push_back(seen ? Decide(staged, report, now).status()
                              : muster::error::NotFound(report.node));

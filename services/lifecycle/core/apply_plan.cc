@@ -1,11 +1,11 @@
 // Decide of ApplyPlan: carries out what a plan says, if what it was made from still stands.
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "services/common/condition_names.h"
 #include "services/common/error.h"
 #include "services/common/status_macros.h"
@@ -54,6 +54,7 @@ class Executor {
       return error::MachineTaken(pool_.name, action.machine);
     }
     staged_.Put(node);
+    moved_.insert(node.name);
     events_.EmitAll(pool_, nullptr, node, "");
     ++assigned_;
     // Which asks for what it has; so does one that gives machines back.
@@ -144,11 +145,10 @@ class Executor {
     const Node* found = staged_.state().table<Node>().Find(action.node);
     if (found == nullptr) return muster::error::NotFound(action.node);
     const Node before = *found;
-    const Place first = places_.try_emplace(before.name, PlaceOf(before)).first->second;
     Node after = before;
     RETURN_IF_ERROR(CarryOut(after, pool_, action, now_));
     // What a plan does to a Node is one change, but for every step of its way: events tell of each.
-    if (PlaceOf(before) != first && PlaceOf(before) != PlaceOf(after)) staged_.Mark();
+    if (PlaceOf(before) != PlaceOf(after) && !moved_.insert(before.name).second) staged_.Mark();
     staged_.Put(after);
     events_.EmitAll(pool_, &before, after, why, timed_out);
     return absl::OkStatus();
@@ -159,7 +159,8 @@ class Executor {
   Pool pool_;
   const absl::Time now_;
   EventLog events_;
-  std::map<std::string, Place> places_;  // of Nodes, before the plan
+  // Nodes that came by the plan, or have left the place where they were.
+  absl::flat_hash_set<std::string> moved_;
   std::optional<bool> gives_back_;
   int64_t assigned_ = 0;
   bool asks_anew_ = false;

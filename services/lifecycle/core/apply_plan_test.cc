@@ -1,6 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <memory>
+#include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "services/lifecycle/core/decide.h"
@@ -78,6 +82,39 @@ TEST(Decide, WhatAPlanDoesToANodeIsOneChangeButForTheStepsOfItsWay) {
   EXPECT_GT(carry_out({StepNode{name, NodeEvent::kUncordon},
                        StepNode{name, NodeEvent::kCordon, RemovalCause::kScaleDown}}),
             0);
+}
+
+// Also where it is back at a place where it was before in the same plan, and of a Node that comes by it.
+TEST(Decide, EveryStepOfAPlanIsAChange) {
+  Simulation sim;
+  sim.Create(1);
+  ASSERT_TRUE(sim.Converge());
+  const std::string name = NodeName(kSimPool, *sim.machines().begin());
+  const auto changes_of = [&](const std::string& node, std::vector<Action> actions) {
+    State state = sim.state();
+    StagedState<State> staged(state, sim.revision());
+    EXPECT_TRUE(Decide(staged,
+                       ApplyPlan{.pool = kSimPool,
+                                 .uid = "uid-1",
+                                 .version = state.VersionOf(kSimPool),
+                                 .holder = "a",
+                                 .epoch = 1,
+                                 .actions = std::move(actions)},
+                       sim.now())
+                    .ok());
+    return std::count_if(staged.changes().begin(), staged.changes().end(), [&](const auto& made) {
+      return made.change.key == node &&
+             std::holds_alternative<std::shared_ptr<const Node>>(made.change.row);
+    });
+  };
+  const StepNode cordon{name, NodeEvent::kCordon, RemovalCause::kScaleDown};
+  EXPECT_EQ(changes_of(name, {cordon, StepNode{name, NodeEvent::kUncordon}, cordon,
+                              StepNode{name, NodeEvent::kDrain}}),
+            4);
+  const std::string other = NodeName(kSimPool, "g999");
+  EXPECT_EQ(changes_of(other, {AssignNode{.machine = "g999"},
+                               StepNode{other, NodeEvent::kDiscard, RemovalCause::kScaleDown}}),
+            2);
 }
 
 TEST(Decide, APlanThatFailsHalfwayLeavesNothing) {
