@@ -54,7 +54,7 @@ inline Flag RequestIdFlag() {
   return {.name = "request-id",
           .value = "ID",
           .meaning =
-              "Name of this order, up to 60 printable characters: given again within a day, "
+              "Name of this order, up to 64 printable characters: given again within a day, "
               "the same order is done once. Default: a random one."};
 }
 

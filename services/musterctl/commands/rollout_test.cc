@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "services/musterctl/commands/commands_test_base.h"
 
@@ -178,6 +180,16 @@ TEST_F(RolloutTest, OfSeveralNodePools) {
   EXPECT_EQ(RunLine({"rollout", "undo", "np/train", "np/eval"}), kFailed);
   EXPECT_EQ(api_.calls.size(), 3u);
   EXPECT_THAT(err(), EndsWith("error: train is gone\n"));
+}
+
+// Who only reads leaves nothing in doubt.
+TEST_F(RolloutTest, WhatReadsSaysNothingOfARequestId) {
+  for (const char* verb : {"history", "status", "pause"}) {
+    api_.pools = {FromServer(absl::UnavailableError("away"))};
+    EXPECT_EQ(RunLine({"rollout", verb, "np/train"}), kFailed);
+    const bool orders = std::string(verb) == "pause";
+    EXPECT_EQ(absl::StrContains(err(), "--request-id"), orders) << verb << ": " << err();
+  }
 }
 
 TEST_F(RolloutTest, HistoryUndoPauseResume) {

@@ -27,6 +27,9 @@ constexpr absl::string_view kRequestId = "request-id";
 constexpr size_t kMaxReason = 256;
 
 bool TakesRequestId(const Command& command, const CommandLine& line) {
+  // They read.
+  const std::string verb = line.arguments.empty() ? "" : line.arguments[0];
+  if (line.command == "rollout" && (verb == "status" || verb == "history")) return false;
   for (const Flag& flag : command.flags) {
     if (flag.name == kRequestId) return !line.Has("dry-run");
   }

@@ -67,8 +67,8 @@ Command ConfigCommand() {
       .summary = "Keeps servers by name, with what they are called by.",
       .details =
           "A context is what --server, --operator-server, --organization, --cluster and the "
-          "three files of\n"
-          "TLS say when it is set; an empty value takes one out. They are kept in "
+          "files of TLS or\n"
+          "of a token say when it is set; an empty value takes one out. They are kept in "
           "$MUSTER_CONFIG, or\n"
           "~/.config/muster/config.yaml, which names files of secrets and holds none.\n"
           "Where no context is the current one, that which is set becomes it.\n"
