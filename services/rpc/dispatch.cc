@@ -195,9 +195,11 @@ std::string Accounting::Principal() const {
 void Accounting::Log(grpc::StatusCode code, absl::string_view message, absl::string_view cause,
                      absl::Time now) const {
   CallKind kind = KindOf(method_name());
-  if (!log::Enabled(LevelOf(kind, code))) return;
+  // With a cause it is there, and the policy hides it: operators are to see who asked.
+  const bool hidden = code == grpc::StatusCode::NOT_FOUND && !cause.empty();
+  if (!hidden && !log::Enabled(LevelOf(kind, code))) return;
   if (request_ != nullptr && IsOnlyTried(*request_)) kind = CallKind::kRead;
-  const log::Level level = LevelOf(kind, code);
+  const log::Level level = hidden ? log::Level::kInfo : LevelOf(kind, code);
   if (!log::Enabled(level)) return;
   const std::optional<int64_t> silent = code == grpc::StatusCode::OK ? 0 : AdmitFailureLine(now);
   if (!silent) return;

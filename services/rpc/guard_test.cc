@@ -97,9 +97,7 @@ TEST_F(GuardTest, WhatIsBeyondTheScopeDoesNotExistAndTheLogSaysWhy) {
   EXPECT_EQ(Get(*stub_, kOwn), absl::OkStatus());
   EXPECT_EQ(principal_, "local");
   CaughtLog log;
-  log::SetLevel(log::Level::kDebug);
   const absl::Status status = Get(*stub_, kForeign);
-  log::SetLevel(log::Level::kInfo);
   EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(status.message(), error::NotFound(kForeign).message());
   EXPECT_EQ(handled_, 1) << "the handler is not asked";
