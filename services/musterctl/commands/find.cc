@@ -135,16 +135,13 @@ absl::Status CheckZone(Session& session, const std::string& zone) {
       "; name one that is there with --cluster, or ask with --zone=", is));
 }
 
-// What is recommended says nothing of labels, taints and sizes that a NodePool may have: it is made, never put in the place of one. One
-// that is there may come of the same order, where its name is given.
+// What is recommended says nothing of labels, taints and sizes that a NodePool may have: it is made, never put in the place of one.
 absl::Status CheckNew(Session& session, const std::vector<lifecycle::v1::NodePool>& pools) {
-  if (session.line.Has("request-id")) return absl::OkStatus();
   for (const lifecycle::v1::NodePool& pool : pools) {
-    const absl::Status is_there = session.api.Get(Kind::kNodePool, IdOf(pool)).status();
-    if (is_there.ok())
+    // Who cannot tell refuses to make it, too.
+    if (session.api.Get(Kind::kNodePool, IdOf(pool)).ok())
       return absl::AlreadyExistsError(
           absl::StrCat("nodepool \"", IdOf(pool), "\" is there already; choose another --name"));
-    if (!absl::IsNotFound(is_there)) return is_there;
   }
   return absl::OkStatus();
 }

@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include "absl/status/status.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "services/musterctl/commands/commands_test_base.h"
 
@@ -184,11 +183,10 @@ TEST_F(RolloutTest, OfSeveralNodePools) {
 
 // Who only reads leaves nothing in doubt.
 TEST_F(RolloutTest, WhatReadsSaysNothingOfARequestId) {
-  for (const char* verb : {"history", "status", "pause"}) {
+  for (const char* verb : {"history", "status"}) {
     api_.pools = {FromServer(absl::UnavailableError("away"))};
     EXPECT_EQ(RunLine({"rollout", verb, "np/train"}), kFailed);
-    const bool orders = std::string(verb) == "pause";
-    EXPECT_EQ(absl::StrContains(err(), "--request-id"), orders) << verb << ": " << err();
+    EXPECT_THAT(err(), Not(HasSubstr("--request-id")));
   }
 }
 
