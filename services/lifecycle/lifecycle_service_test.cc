@@ -61,7 +61,7 @@ TEST_F(LifecycleServiceTest, ReportsOfANodeInOneCallAreAChangeEach) {
       },
       "a Node that is to run");
   const auto moves = [&] {
-    return testing::MetricSum(*replica_->service->collectable(),
+    return testing::MetricSum(*replica_->service->census_collectable(),
                               "muster_lifecycle_node_moves_total");
   };
   const double before = moves();
