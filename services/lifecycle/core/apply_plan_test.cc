@@ -14,15 +14,20 @@
 namespace muster::lifecycle {
 namespace {
 
+// The leader's, of the pool as it is.
+ApplyPlan PlanNow(const Simulation& sim, std::vector<Action> actions) {
+  return {.pool = kSimPool,
+          .uid = "uid-1",
+          .version = sim.state().VersionOf(kSimPool),
+          .holder = "a",
+          .epoch = 1,
+          .actions = std::move(actions)};
+}
+
 TEST(Decide, PlansOfTheOutdatedAndOfOldLeadersAreRefused) {
   Simulation sim;
   sim.Must(PoolOfNodes(1));
-  ApplyPlan plan{.pool = kSimPool,
-                 .uid = "uid-1",
-                 .version = sim.state().VersionOf(kSimPool),
-                 .holder = "a",
-                 .epoch = 1,
-                 .actions = {EmitEvent{EventReason::kNodePoolMetadata, "m"}}};
+  ApplyPlan plan = PlanNow(sim, {EmitEvent{EventReason::kNodePoolMetadata, "m"}});
   ApplyPlan old_version = plan;
   --old_version.version;
   EXPECT_EQ(ReasonOf(sim.Run(old_version).status()), "PLAN_OUTDATED");
@@ -44,13 +49,8 @@ TEST(Decide, OnlyTheNodesThatItChangesOutdateAPlan) {
   ASSERT_TRUE(sim.Converge());
   const std::string mine = *sim.machines().begin();
   const std::string other = *sim.machines().rbegin();
-  const ApplyPlan plan{.pool = kSimPool,
-                       .uid = "uid-1",
-                       .version = sim.state().VersionOf(kSimPool),
-                       .holder = "a",
-                       .epoch = 1,
-                       .actions = {StepNode{NodeName(kSimPool, mine), NodeEvent::kCordon},
-                                   StepNode{NodeName(kSimPool, mine), NodeEvent::kDrain}}};
+  const ApplyPlan plan = PlanNow(sim, {StepNode{NodeName(kSimPool, mine), NodeEvent::kCordon},
+                                       StepNode{NodeName(kSimPool, mine), NodeEvent::kDrain}});
   sim.SetActive(mine, true);
   EXPECT_EQ(ReasonOf(sim.Run(plan).status()), "PLAN_OUTDATED");
   ApplyPlan again = plan;
@@ -67,13 +67,7 @@ TEST(Decide, WhatAPlanDoesToANodeIsOneChangeButForTheStepsOfItsWay) {
   // How many changes of the Node and of its events there were before the last one of the Node.
   const auto carry_out = [&](std::vector<Action> actions) {
     const int64_t revision = sim.revision();
-    EXPECT_TRUE(sim.Run(ApplyPlan{.pool = kSimPool,
-                                  .uid = "uid-1",
-                                  .version = sim.state().VersionOf(kSimPool),
-                                  .holder = "a",
-                                  .epoch = 1,
-                                  .actions = std::move(actions)})
-                    .ok());
+    EXPECT_TRUE(sim.Run(PlanNow(sim, std::move(actions))).ok());
     return sim.state().table<Node>().FindVersioned(name)->revision - revision - 1;
   };
   EXPECT_EQ(carry_out({StepNode{name, NodeEvent::kCordon, RemovalCause::kRepair},
@@ -93,15 +87,7 @@ TEST(Decide, EveryStepOfAPlanIsAChange) {
   const auto changes_of = [&](const std::string& node, std::vector<Action> actions) {
     State state = sim.state();
     StagedState<State> staged(state, sim.revision());
-    EXPECT_TRUE(Decide(staged,
-                       ApplyPlan{.pool = kSimPool,
-                                 .uid = "uid-1",
-                                 .version = state.VersionOf(kSimPool),
-                                 .holder = "a",
-                                 .epoch = 1,
-                                 .actions = std::move(actions)},
-                       sim.now())
-                    .ok());
+    EXPECT_TRUE(Decide(staged, PlanNow(sim, std::move(actions)), sim.now()).ok());
     return std::count_if(staged.changes().begin(), staged.changes().end(), [&](const auto& made) {
       return made.change.key == node &&
              std::holds_alternative<std::shared_ptr<const Node>>(made.change.row);
