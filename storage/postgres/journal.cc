@@ -48,9 +48,11 @@ constexpr Statement kCompactHead = {"journal_compact_head",
                                     "compacted_revision < $1 AND revision >= $1"};
 constexpr Statement kCompact = {
     "journal_compact",
-    "WITH whose AS (DELETE FROM journal_author"
-    " WHERE last_revision <= (SELECT compacted_revision FROM journal_head))"
-    " DELETE FROM journal WHERE revision <= (SELECT compacted_revision FROM journal_head)"};
+    "WITH chunk AS (SELECT least(compacted_revision,"
+    " (SELECT min(revision) FROM journal) + $1::bigint - 1) AS upto FROM journal_head),"
+    " whose AS (DELETE FROM journal_author"
+    " WHERE last_revision <= (SELECT upto FROM chunk))"
+    " DELETE FROM journal WHERE revision <= (SELECT upto FROM chunk)"};
 // A batch that is half sent: its session waits for the rest, which no timeout of Postgres' own ends.
 constexpr Statement kEndStalled = {
     "journal_end_stalled",
@@ -145,7 +147,9 @@ void Rename(Transaction& tx) { tx.Exec(kRename); }
 
 void MoveCompacted(Transaction& tx, int64_t revision) { tx.Exec(kCompactHead, revision); }
 
-void DeleteCompacted(Transaction& tx) { tx.Exec(kCompact); }
+int64_t DeleteCompacted(Transaction& tx, int64_t limit) {
+  return static_cast<int64_t>(tx.Exec(kCompact, limit).affected_rows());
+}
 
 void Notify(Transaction& tx, absl::string_view channel, int64_t revision) {
   tx.Exec(kNotify, std::string(channel), absl::StrCat(revision));

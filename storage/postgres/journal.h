@@ -86,8 +86,8 @@ void Rename(Transaction& tx);
 // Changes up to `revision` are forgotten: watches can no longer begin before it. Never beyond the
 // head.
 void MoveCompacted(Transaction& tx, int64_t revision);
-// Deletes the rows of forgotten changes, and who made them.
-void DeleteCompacted(Transaction& tx);
+// Deletes the rows of the oldest forgotten changes, at most `limit`, and who made them: so many rows.
+int64_t DeleteCompacted(Transaction& tx, int64_t limit);
 // Tells the tailers of other processes that the head is at `revision`. To be sent after the commit.
 void Notify(Transaction& tx, absl::string_view channel, int64_t revision);
 // How long the session may idle within this transaction from now on; longer, and Postgres ends it.

@@ -9,12 +9,13 @@
 namespace muster::storage {
 namespace {
 
+// From the oldest row that is there, also where it is forgotten: it may be that none can be deleted. Revisions have no gaps.
 constexpr Statement kMeasure = {
     "journal_measure",
-    "SELECT h.revision, h.revision - h.compacted_revision,"
-    " coalesce((extract(epoch FROM clock_timestamp() - (SELECT j.commit_time FROM journal j"
-    " WHERE j.revision > h.compacted_revision ORDER BY j.revision LIMIT 1)) * 1000000)::bigint, 0)"
-    " FROM journal_head h"};
+    "SELECT h.revision, coalesce(h.revision - oldest.revision + 1, 0),"
+    " coalesce((extract(epoch FROM clock_timestamp() - oldest.commit_time) * 1000000)::bigint, 0)"
+    " FROM journal_head h LEFT JOIN"
+    " (SELECT revision, commit_time FROM journal ORDER BY revision LIMIT 1) AS oldest ON true"};
 
 }  // namespace
 

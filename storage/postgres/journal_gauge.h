@@ -17,7 +17,7 @@ class JournalGauge {
  public:
   struct Figures {
     int64_t revision = 0;                            // of the last change
-    int64_t changes = 0;                             // that the journal holds
+    int64_t changes = 0;                             // that the journal holds, forgotten ones too
     absl::Duration age = absl::ZeroDuration();       // of the oldest of them; 0: it holds none
     absl::Duration asked_at = absl::ZeroDuration();  // by TheSteadyClock
 

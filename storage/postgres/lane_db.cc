@@ -244,14 +244,18 @@ absl::Status LaneDb::Compact(int64_t revision) {
         return absl::OkStatus();
       },
       again, "compact"));
-  // Apart, so that the head is not locked while rows are deleted. Should this not come to pass, the
-  // next time will take them too.
-  return reader_.Run(
-      [&](Transaction& tx) {
-        journal::DeleteCompacted(tx);
-        return absl::OkStatus();
-      },
-      again, "compact");
+  // Apart, so that the head is not locked while rows are deleted. What is left because this fails, the next time takes: in
+  // chunks, as however much has been left, each statement has to end in time.
+  int64_t deleted = 0;
+  do {
+    RETURN_IF_ERROR(reader_.Run(
+        [&](Transaction& tx) {
+          deleted = journal::DeleteCompacted(tx, kCompactChunk);
+          return absl::OkStatus();
+        },
+        again, "compact"));
+  } while (deleted > 0 && !stopper_.stopped());
+  return absl::OkStatus();
 }
 
 absl::StatusOr<bool> LaneDb::CompactSome() {
@@ -261,7 +265,7 @@ absl::StatusOr<bool> LaneDb::CompactSome() {
   const int64_t all = std::max(head.revision - options_.journal_keep, too_old);
   // Never the last: by it those who are level see that the next one follows.
   const int64_t some = std::min({all, chunk_end, head.revision - 1});
-  if (some <= head.compacted_revision) return false;
+  // Also where there is nothing more to forget: rows may have been left.
   RETURN_IF_ERROR(Compact(some));
   return some == chunk_end;
 }

@@ -154,9 +154,10 @@ class LaneDb {
     read_pool_.DropIdle();
     load_pool_.DropIdle();
   }
+  // Forgets up to `revision`, and deletes all that is forgotten.
   absl::Status Compact(int64_t revision);
   // Forgets what is beyond journal_keep or journal_keep_time, but at most kCompactChunk revisions, and
-  // never the last.
+  // never the last; deletes all that is forgotten.
   // True: there is more to forget.
   absl::StatusOr<bool> CompactSome();
   // Announces a commit, soon and from a thread of its own; several at once are one announcement.
