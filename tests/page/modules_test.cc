@@ -7,8 +7,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "tests/page/browser_test_base.h"
-#include "tests/page/made_up_fleet.h"
+#include "tests/page/modules_test_base.h"
 
 namespace muster::testing {
 namespace {
@@ -17,22 +16,6 @@ using nlohmann::json;
 using ::testing::HasSubstr;
 using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
-
-class ModulesTest : public BrowserTest {
- protected:
-  ModulesTest() {
-    browser_.Open(fleet_.url());
-    browser_.Await("muster.store.caughtUp");
-  }
-
-  // What `body`, with the named things of a module at hand, returns.
-  json Run(const std::string& module, const std::string& names, const std::string& body) {
-    return browser_.Evaluate(
-        absl::StrCat("import('/", module, "').then(({", names, "}) => {", body, "})"));
-  }
-
-  MadeUpFleet fleet_;
-};
 
 constexpr char kBegin[] = "{states: ['free', 'production'], notice: 1, end: 2, version: ''}";
 

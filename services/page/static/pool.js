@@ -1,6 +1,6 @@
 // One pool: what it should be, what it is, what keeps it from that, and who must act.
 
-import {atMostEvery, dayTime, duration, h, keep, number, serverNow, ticking} from './dom.js';
+import {atMostEvery, dayTime, h, keep, number, ticking} from './dom.js';
 import {chip, conditionMood, empty, poolChips} from './parts.js';
 import {poolBar} from './pools.js';
 import {racksOf, rolloutElement} from './rollout.js';
@@ -138,11 +138,11 @@ function table(names, rows) {
 }
 
 function passes({earliestTime, latestTime}) {
-  const left = (time) => duration(Date.parse(time) - serverNow());
+  const left = (time) => ticking('left', Date.parse(time));
   if (!earliestTime && !latestTime) return h('span', {class: 'muted'}, 'unknown');
-  if (!earliestTime) return `at most ${left(latestTime)}`;
-  if (!latestTime) return `at least ${left(earliestTime)}`;
-  return `${left(earliestTime)} to ${left(latestTime)}`;
+  if (!earliestTime) return ['at most ', left(latestTime)];
+  if (!latestTime) return ['at least ', left(earliestTime)];
+  return [left(earliestTime), ' to ', left(latestTime)];
 }
 
 function conditions(pool) {

@@ -33,6 +33,11 @@ export class QuotaView {
     if (anew || kinds.has('quota') || kinds.has('pool')) this.drawSoon(anew && 'once');
   }
 
+  second() {
+    // Windows begin and end, and now moves on, as time goes by.
+    this.drawSoon();
+  }
+
   draw() {
     const text = this.filter.value.trim().toLowerCase();
     const {store} = this.app;
@@ -49,9 +54,10 @@ export class QuotaView {
     }
     const items = [...groups].sort((a, b) => (a[0] < b[0] ? -1 : 1)).map(([organization, rows]) => {
       rows.sort((a, b) => (a.name < b.name ? -1 : 1));
+      const inForce = rows.map(({quota}) => quota.overrides.findIndex(isInForce));
       return {
         key: organization,
-        print: JSON.stringify(rows),
+        print: JSON.stringify([rows, inForce, this.app.moment]),
         make: () =>
             h('section', {class: 'panel', 'data-organization': organization},
               h('h2', {}, organization), h('div', {class: 'quota-rows'}, rows.map(quotaRow)))
@@ -64,7 +70,21 @@ export class QuotaView {
         make: () => empty(text ? 'No such quota.' : 'No organization has a quota yet.')
       });
     keep(this.list, items);
+    this.movePresent();
   }
+
+  movePresent() {
+    for (const mark of this.list.querySelectorAll('.present')) {
+      const {first, last} = mark.dataset;
+      mark.style.left = `${Math.min(100, (100 * (serverNow() - first)) / (last - first))}%`;
+    }
+  }
+}
+
+// They do not overlap.
+function isInForce({from, until}) {
+  const now = serverNow();
+  return from <= now && now < until;
 }
 
 // As the document of a quota that is not set and of which nothing is held: there is none.
@@ -119,23 +139,22 @@ function overrideLine(quota) {
   const now = serverNow();
   const first = Math.min(now - DAY / 8, ...quota.overrides.map((one) => one.from));
   const last = Math.max(now + DAY / 2, ...quota.overrides.map((one) => one.until));
-  const at = (time) =>
-      `${(100 * (Math.min(Math.max(time, first), last) - first)) / (last - first)}%`;
   const width = (from, until) => `${(100 * (until - from)) / (last - first)}%`;
   return h(
       'div', {class: 'overrides'},
       h('div', {class: 'line'},
-        quota.overrides.map((one) => h('i', {
-                              class: one.from <= now && now < one.until ? 'window now' : 'window',
-                              style: {left: at(one.from), width: width(one.from, one.until)},
-                              title: `${dayTime(one.from)} to ${dayTime(one.until)}`
-                            })),
-        h('i', {class: 'present', style: {left: at(now)}, title: 'now'})),
+        quota.overrides.map(
+            (one) => h('i', {
+              class: isInForce(one) ? 'window now' : 'window',
+              style: {left: width(first, one.from), width: width(one.from, one.until)},
+              title: `${dayTime(one.from)} to ${dayTime(one.until)}`
+            })),
+        h('i', {class: 'present', 'data-first': first, 'data-last': last, title: 'now'})),
       h('ul', {},
         quota.overrides.map(
             (one) =>
                 h('li', {},
-                  one.from <= now && now < one.until ?
+                  isInForce(one) ?
                       [
                         chip('waits', `limit ${number(one.limit)} in force`), ' for another ',
                         ticking('left', one.until)

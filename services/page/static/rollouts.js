@@ -1,4 +1,4 @@
-// Every pool whose Nodes are not all on its active configuration, or whose rollout ended lately.
+// Every pool that is being reconfigured, or was lately.
 
 import {atMostEvery, h, keep, serverNow} from './dom.js';
 import {profileFacts} from './legend.js';
@@ -20,6 +20,11 @@ export class RolloutsView {
 
   update({cells, kinds, anew}) {
     if (anew || cells.size > 0 || kinds.has('pool')) this.drawSoon(anew && 'once');
+  }
+
+  second() {
+    // What ended lately leaves as time goes by.
+    this.drawSoon();
   }
 
   draw() {
