@@ -96,6 +96,37 @@ TEST_F(FleetTest, ShowsEveryMachineInTheColourOfItsState) {
     ExpectCount(browser_, state);
 }
 
+TEST_F(FleetTest, TheLegendCountsWhatIsOnTheMap) {
+  OpenWith(200);
+  capacity::v1::WatchCapacityResponse elsewhere;
+  elsewhere.set_type(type::v1::WATCH_EVENT_TYPE_CHANGED);
+  elsewhere.set_key("machines/elsewhere");
+  elsewhere.mutable_machine()->set_name(elsewhere.key());
+  elsewhere.mutable_machine()->set_zone("EU-NORTH-02A");
+  elsewhere.mutable_machine()->set_state(capacity::v1::Machine::STATE_FREE);
+  fleet_.board().Take(elsewhere);
+  browser_.Await("muster.view.viewOf.size === 201");
+  const std::string sum =
+      "[...document.querySelectorAll('.legend [data-name]')].reduce((sum, one) => sum + "
+      "Number(one.dataset.count), 0)";
+  const std::string free =
+      "Number(document.querySelector('.legend [data-name=free]').dataset.count)";
+  EXPECT_EQ(browser_.Evaluate(sum), 201);
+  const int all_free = browser_.Evaluate(free);
+  browser_.Evaluate("muster.view.chooseZone('US-EAST-01A')");
+  EXPECT_THAT(browser_.Text("section.zone h2"), HasSubstr("US-EAST-01A 200 machines"));
+  EXPECT_EQ(browser_.Evaluate(sum), 200);
+  EXPECT_EQ(browser_.Evaluate(free), all_free - 1);
+  browser_.Evaluate("document.querySelector('.legend [data-name=production]').click()");
+  browser_.Evaluate("muster.view.chooseZone('EU-NORTH-02A')");
+  EXPECT_EQ(browser_.Evaluate(sum), 1);
+  EXPECT_EQ(browser_.Evaluate(free), 1);
+  // It can be undone where there is none.
+  browser_.Evaluate("document.querySelector('.legend [data-name=production]').click()");
+  EXPECT_EQ(browser_.Evaluate("muster.view.highlighted"), "");
+  EXPECT_EQ(browser_.Count(".legend [data-name=production]"), 0);
+}
+
 TEST_F(FleetTest, LeadsToThePagesOfOtherCellsAtTheSameView) {
   OpenWith(200);
   EXPECT_EQ(browser_.Text("#cells a"), "west");

@@ -26,13 +26,15 @@ TEST_F(ModulesTest, AStoreIsWhatItsFramesSay) {
     store.reset()",
                                        kBegin, R"();
     store.apply({caughtUp: false, words: [1, ['z', 't', 'r']], cells: [[0, 0, 0, 0, 0, 'g0', 1, 2, 3, 4, 0], [5000, 1, 1, 0, 0, 'g1', 1, 2, 3, 5, 0]]});
-    const first = {machines: store.machines, counts: [...store.stateCounts], caughtUp: store.caughtUp};
+    const states = () => [...store.cells()].map((index) => store.stateName(index));
+    const first = {machines: store.machines, states: states(), caughtUp: store.caughtUp};
     const changes = store.apply({caughtUp: true, cells: [[0, 1, 0, 0, 0], [5000, -1]], documents: [['pool', 'p', {uid: 'u'}], ['newer', 'x', {}]]});
-    return {first, machines: store.machines, counts: store.stateCounts, rack: store.words[store.rack[0]], slot: store.slot[0],
+    return {first, machines: store.machines, states: states(), rack: store.words[store.rack[0]], slot: store.slot[0],
       changed: changes.cells, moved: changes.moved, kinds: [...changes.kinds], pool: store.poolOfUid('u')};)"));
-  EXPECT_EQ(answer["first"], (json{{"machines", 2}, {"counts", {1, 1}}, {"caughtUp", false}}));
+  EXPECT_EQ(answer["first"],
+            (json{{"machines", 2}, {"states", {"free", "production"}}, {"caughtUp", false}}));
   EXPECT_EQ(answer["machines"], 1);
-  EXPECT_EQ(answer["counts"], (json{0, 1}));
+  EXPECT_EQ(answer["states"], (json{"production"}));
   EXPECT_EQ(answer["rack"], "r");
   EXPECT_EQ(answer["slot"], 4);
   EXPECT_EQ(answer["changed"], (json{0, 5000}));

@@ -198,7 +198,8 @@ TEST_F(StackTest, ARolloutIsShownRackByRack) {
 
 // How many cells of the store are in a state.
 std::string Cells(const std::string& state) {
-  return absl::StrCat("muster.store.stateCounts[muster.store.states.indexOf('", state, "')]");
+  return absl::StrCat("[...muster.store.cells()].filter((i) => muster.store.stateName(i) === '",
+                      state, "').length");
 }
 
 TEST_F(StackTest, ShowsTheFleetAsItWas) {

@@ -294,11 +294,12 @@ export class FleetView {
     this.highlighted = '';
   }
 
-  // Counts in the legend, the captions, and the list of pools.
+  // Counts in the legend, the captions, and the list of pools: of what is on the map.
   count() {
     this.counted = performance.now();
     const {store} = this.app;
     this.countZones();
+    const states = new Uint32Array(store.states.length);
     const profiles = new Uint32Array(store.words.length);
     const pools = new Uint32Array(store.words.length);
     // How machines were is not kept, but whether they were Nodes.
@@ -307,7 +308,9 @@ export class FleetView {
     for (const view of this.blocks) {
       let unheld = 0;
       for (const index of view.cells) {
+        if (store.state[index] < 0) continue;  // gone, and laid out until soon
         if (store.state[index] === idle) ++unheld;
+        ++states[store.state[index]];
         ++profiles[store.profile[index]];
         ++pools[store.pool[index]];
       }
@@ -319,7 +322,7 @@ export class FleetView {
           `${view.block.zone} ${view.block.type}: ${view.block.count} machines, ${unheld} ${word}`);
     }
     const byState = this.painting.mode === 'state';
-    keep(this.legend, byState ? stateItems(this) : profileItems(this, profiles));
+    keep(this.legend, byState ? stateItems(this, states) : profileItems(this, profiles));
     keep(this.pools, poolItems(this, pools));
   }
 

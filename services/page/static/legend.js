@@ -7,12 +7,13 @@ import {shortPool} from './store.js';
 
 const SHOWN_POOLS = 40;
 
-export function stateItems(view) {
+// `counts`: machines by the number of their state. What is pressed stays, to be pressed again.
+export function stateItems(view, counts) {
   const {painting, app: {store}} = view;
   const items = [];
   store.states.forEach((name, state) => {
-    const count = store.stateCounts[state];
-    if (count === 0) return;
+    const count = counts[state];
+    if (count === 0 && view.highlighted !== name) return;
     const {label, sign} = STATES[name] ?? {label: name, sign: ''};
     const face = faceOf(painting.stateColours[state], sign);
     items.push(entry(view, name, face, label, count, () => showOnly(view, 'state', name)));

@@ -41,7 +41,6 @@ export class Store {
     this.ids = [];
     this.indexOf = new Map();
     this.caughtUp = false;
-    this.stateCounts = new Array(begin.states.length).fill(0);
     this.machines = 0;
     this.documents = {
       pool: new Map(),
@@ -81,8 +80,6 @@ export class Store {
     if (index >= this.state.length) this.makeRoom(index);
     const before = this.state[index];
     this.state[index] = row[1];
-    if (before >= 0) --this.stateCounts[before];
-    if (row[1] >= 0) ++this.stateCounts[row[1]];
     this.machines += (row[1] >= 0) - (before >= 0);
     if ((before < 0) !== (row[1] < 0)) changes.moved = true;
     changes.cells.push(index);
