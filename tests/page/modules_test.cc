@@ -185,7 +185,8 @@ TEST_F(ModulesTest, WhyAClaimWaitsIsAskedAgain) {
       asked.push(path);
       return {ok: true, text: async () => JSON.stringify({obstacles: [{code: 'CODE_A', message: `answer ${asked.length}`}]})};
     };
-    const claim = {zone: 'z', type: 't', class: 'default', turn: 1, pool: 'p', outstanding: 1, nodes: 2, since: 0, priority: 0};
+    const claim = {zone: 'z', type: 't', class: 'default', organization: 'a', pool: 'p', outstanding: 1, nodes: 2, since: 0, priority: 0,
+      parts: [{time: 1, nodes: 1}], places: []};
     const documents = {claim: new Map([['u', claim], ['v', claim]]), clock: new Map()};
     const view = new QueueView({moment: null, store: {documents, caughtUp: true, poolOfUid: () => 'p', notice: 1, end: 2}});
     const whys = () => [...view.element.querySelectorAll('.why')].map((one) => one.textContent);
@@ -225,7 +226,8 @@ TEST_F(ModulesTest, WhatWasAnsweredToALaterQuestionStays) {
     const fetched = window.fetch;
     window.fetch = () => new Promise((done) => questions.push(
         (message) => done({ok: true, text: async () => JSON.stringify({obstacles: [{code: 'CODE_A', message}]})})));
-    const claim = {zone: 'z', type: 't', class: 'default', turn: 1, pool: 'p', outstanding: 1, nodes: 2, since: 0, priority: 0};
+    const claim = {zone: 'z', type: 't', class: 'default', organization: 'a', pool: 'p', outstanding: 1, nodes: 2, since: 0, priority: 0,
+      parts: [{time: 1, nodes: 1}], places: []};
     const documents = {claim: new Map([['u', claim]]), clock: new Map()};
     const view = new QueueView({moment: null, store: {documents, caughtUp: true, poolOfUid: () => 'p', notice: 1, end: 2}});
     const whys = () => [...view.element.querySelectorAll('.why')].map((one) => one.textContent);

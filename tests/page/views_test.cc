@@ -99,5 +99,36 @@ TEST_F(ViewsTest, ARolloutThatEndedLatelyIsShownForSomeTime) {
   EXPECT_EQ(answer["later"], (json{"runs"}));
 }
 
+// An organization's earliest places go to its own highest priority, and a gang is served at the last place that it takes.
+TEST_F(ViewsTest, TheQueueIsInTheOrderInWhichMachinesAreGiven) {
+  const json answer = RunView("queue.js", "QueueView", R"(
+    const claim = (organization, name, minute, nodes, more) => ['claim', name, {zone: 'z', type: 't', class: 'default',
+      organization, pool: `organizations/${organization}/clusters/c/nodePools/${name}`, nodes, outstanding: nodes, priority: 0, since: 0,
+      parts: [{time: minute, nodes, atOnce: Boolean(more?.gang)}], places: [], ...more}];
+    const shown = (...claims) => {
+      const view = viewOf(QueueView, claims);
+      view.draw();
+      return [...view.element.querySelectorAll('.queue .who')].map((one) => one.textContent).join(' ');
+    };
+    const large = (more) => claim('acme', 'large', 1, 8, more), other = claim('beta', 'other', 3, 2);
+    const urgent = claim('acme', 'urgent', 5, 4, {priority: 10});
+    const lost = {gang: true, parts: [{time: 1, nodes: 8, atOnce: false}]};
+    // Of the large one whose places another used up, which is served: it got that one's for them.
+    const places = [{time: 5, nodes: 8, askedBy: 'served'}];
+    return {
+      by_time: shown(large(), other, claim('acme', 'small', 5, 4)),
+      by_priority: shown(large(), other, urgent),
+      gang: shown(large({gang: true}), other, urgent),
+      replaced: shown(large(lost), other, urgent),
+      used_up: shown(large({places}), other),
+      far: shown(claim('acme', 'large', 4, 8), other, claim('acme', 'urgent', 5, 4, {priority: 10}))};)");
+  EXPECT_EQ(answer["by_time"], "acme/c/large beta/c/other acme/c/small");
+  EXPECT_EQ(answer["by_priority"], "acme/c/urgent acme/c/large beta/c/other");
+  EXPECT_EQ(answer["gang"], "acme/c/urgent beta/c/other acme/c/large");
+  EXPECT_EQ(answer["replaced"], "acme/c/urgent acme/c/large beta/c/other");
+  EXPECT_EQ(answer["used_up"], "beta/c/other acme/c/large");
+  EXPECT_EQ(answer["far"], "beta/c/other acme/c/urgent acme/c/large");
+}
+
 }  // namespace
 }  // namespace muster::testing

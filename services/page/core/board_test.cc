@@ -188,14 +188,30 @@ TEST(BoardTest, AClaimIsInTheQueueWhileItWaits) {
   message.set_type(type::v1::WATCH_EVENT_TYPE_CHANGED);
   message.set_key("claims/u1");
   message.mutable_claim()->set_outstanding(2);
-  message.mutable_claim()->add_parts()->mutable_request_time()->set_seconds(5);
+  message.mutable_claim()->set_gang(true);
+  for (const int second : {5, 6}) {
+    auto& part = *message.mutable_claim()->add_parts();
+    part.mutable_request_time()->set_seconds(second);
+    part.set_nodes(1);
+  }
   board.Take(message);
   reader.Read();
-  EXPECT_EQ(reader.document("claim", "u1")["turn"], 5000);
-  message.mutable_claim()->add_places()->mutable_time()->set_seconds(3);
+  EXPECT_EQ(reader.document("claim", "u1")["parts"],
+            (json{{{"time", 5000}, {"nodes", 1}, {"atOnce", true}},
+                  {{"time", 6000}, {"nodes", 1}, {"atOnce", true}}}));
+  EXPECT_EQ(reader.document("claim", "u1")["places"], json::array());
+  // What a gang lost is replaced machine by machine.
+  message.mutable_claim()->add_lost_times()->set_seconds(5);
+  auto& place = *message.mutable_claim()->add_places();
+  place.mutable_time()->set_seconds(3);
+  place.set_nodes(2);
+  place.set_asked_by("u2");
   board.Take(message);
   reader.Read();
-  EXPECT_EQ(reader.document("claim", "u1")["turn"], 3000);
+  EXPECT_EQ(reader.document("claim", "u1")["parts"][0]["atOnce"], false);
+  EXPECT_EQ(reader.document("claim", "u1")["parts"][1]["atOnce"], true);
+  EXPECT_EQ(reader.document("claim", "u1")["places"],
+            (json::array({{{"time", 3000}, {"nodes", 2}, {"askedBy", "u2"}}})));
   message.mutable_claim()->set_outstanding(0);
   board.Take(message);
   reader.Read();

@@ -67,6 +67,15 @@ std::string ClassOf(const std::string& compute_class) {
   return compute_class.empty() ? "default" : compute_class;
 }
 
+// Whether all of the part is granted at once or nothing of it. The watch does not tell whether the claim holds machines of the same
+// request; then it is not.
+bool IsAtOnce(const capacity::v1::Claim& claim, const capacity::v1::ClaimPart& part) {
+  const auto& lost = claim.lost_times();
+  return claim.gang() && std::none_of(lost.begin(), lost.end(), [&](const auto& time) {
+           return Milliseconds(time) == Milliseconds(part.request_time());
+         });
+}
+
 }  // namespace
 
 std::string PoolDocument(const lifecycle::v1::NodePool& pool) {
@@ -134,17 +143,17 @@ std::string QuotaDocument(absl::string_view name, const quota::v1::Quota* quota,
 std::string ClaimDocument(const capacity::v1::Claim& claim) {
   if (claim.outstanding() == 0) return "";
   json parts = json::array();
-  for (const auto& part : claim.parts())
-    parts.push_back({{"time", Milliseconds(part.request_time())}, {"nodes", part.nodes()}});
+  for (const auto& part : claim.parts()) {
+    parts.push_back({{"time", Milliseconds(part.request_time())},
+                     {"nodes", part.nodes()},
+                     {"atOnce", IsAtOnce(claim, part)}});
+  }
   json places = json::array();
   for (const auto& place : claim.places()) {
     places.push_back({{"time", Milliseconds(place.time())},
                       {"nodes", place.nodes()},
                       {"askedBy", place.asked_by()}});
   }
-  // The queue is the order of the places; where they are not told they are those of the parts.
-  const json& first = places.empty() ? parts : places;
-  const json turn = first.empty() ? json(Milliseconds(claim.queue_time())) : first[0]["time"];
   return Print(
       {{"zone", claim.zone()},
        {"type", claim.instance_type()},
@@ -156,7 +165,6 @@ std::string ClaimDocument(const capacity::v1::Claim& claim) {
        {"priority", claim.priority()},
        {"gang", claim.gang()},
        {"since", Milliseconds(claim.queue_time())},
-       {"turn", turn},
        {"parts", std::move(parts)},
        {"places", std::move(places)}});
 }

@@ -28,11 +28,10 @@ struct SpotClock {
   bool running() const { return reclaim_time != 0 || preempt_time != 0; }
 };
 
-// Of a claim: its oldest place in the queue and how many Nodes wait.
 std::string PoolDocument(const lifecycle::v1::NodePool& pool);
 // `quota` null: pools hold Nodes on a key that has none.
 std::string QuotaDocument(absl::string_view name, const quota::v1::Quota* quota, int64_t held);
-// Empty: nothing is outstanding.
+// What waits, since when, and its places in the queue. Empty: nothing is outstanding.
 std::string ClaimDocument(const capacity::v1::Claim& claim);
 std::string ClockDocument(const SpotClock& clock);
 std::string ProfileDocument(const configuration::v1::NodeProfile& profile);

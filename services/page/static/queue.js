@@ -2,6 +2,7 @@
 
 import {atMostEvery, duration, h, keep, number, serverNow, ticking} from './dom.js';
 import {chip, empty, poolLink} from './parts.js';
+import {inOrder} from './queue_order.js';
 import {ask, Asker} from './stream.js';
 
 const MOST = 200;
@@ -58,8 +59,7 @@ export class QueueView {
     for (const clock of store.documents.clock.values())
       coming.set(clock.for, (coming.get(clock.for) ?? 0) + 1);
     const items = [...groups].sort((a, b) => (a[0] < b[0] ? -1 : 1)).map(([key, claims]) => {
-      claims.sort((a, b) => a.claim.turn - b.claim.turn || (a.uid < b.uid ? -1 : 1));
-      const shown = claims.slice(0, MOST).map(
+      const shown = inOrder(claims).slice(0, MOST).map(
           ({uid, claim}) => ({
             uid,
             claim,
