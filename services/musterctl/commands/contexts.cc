@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -29,16 +30,49 @@ std::string KeyOfVariable(const std::string& variable) {
   return key;
 }
 
+std::set<std::string> KeysOf(const client::Context& context) {
+  std::set<std::string> keys;
+  for (const auto& [key, value] : context.values) keys.insert(key);
+  return keys;
+}
+
+// What the environment says of what every command takes.
+std::set<std::string> KeysOf(const Environment& environment) {
+  std::set<std::string> keys;
+  for (const Flag& flag : GlobalFlags()) {
+    if (environment && !environment(flag.variable).value_or("").empty())
+      keys.insert(KeyOfVariable(flag.variable));
+  }
+  return keys;
+}
+
+// Who shows a token shows no certificate, and the other way round: where `said` has the one, `key` of the other is not meant.
+bool IsReplaced(absl::string_view key, const std::set<std::string>& said) {
+  if (key == "tokenFile") return said.contains("clientCertificate") || said.contains("clientKey");
+  return (key == "clientCertificate" || key == "clientKey") && said.contains("tokenFile");
+}
+
 // `environment` where `context` says nothing, or where that counts more.
-Environment Within(const client::Context& context, const Environment& environment,
+Environment Within(client::Context context, const Environment& environment,
                    const std::set<std::string>& keys_before) {
-  return [values = context.values, environment,
-          keys_before](const std::string& variable) -> std::optional<std::string> {
-    const auto value = values.find(KeyOfVariable(variable));
-    std::optional<std::string> said = environment ? environment(variable) : std::nullopt;
-    if (value == values.end()) return said;
-    const bool is_said = said && !said->empty();
-    return is_said && !keys_before.contains(value->first) ? said : value->second;
+  std::set<std::string> unasked;  // of the environment
+  const std::set<std::string> by_context = KeysOf(context);
+  const std::set<std::string> by_environment = KeysOf(environment);
+  for (const client::ContextKey& key : client::kContextKeys) {
+    if (!keys_before.contains(key.key)) {
+      if (IsReplaced(key.key, by_environment)) context.values.erase(key.key);
+    } else if (by_context.contains(key.key) || IsReplaced(key.key, by_context)) {
+      unasked.insert(key.key);
+    }
+  }
+  return [values = std::move(context.values), environment,
+          unasked](const std::string& variable) -> std::optional<std::string> {
+    const std::string key = KeyOfVariable(variable);
+    std::optional<std::string> said =
+        environment && !unasked.contains(key) ? environment(variable) : std::nullopt;
+    if (said && !said->empty()) return said;
+    const auto value = values.find(key);
+    return value == values.end() ? said : value->second;
   };
 }
 

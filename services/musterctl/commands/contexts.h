@@ -20,7 +20,8 @@ struct InContext {
 std::vector<std::string> SplitContexts(absl::string_view names);
 
 // Of each context that is named, with commas between them: by `--context` they count more than the environment does, by
-// MUSTER_CONTEXT or as the file's current ones less. Of several each names its server, which nothing else does.
+// MUSTER_CONTEXT or as the file's current ones less. A token and a certificate are one choice: of the two that counts more is left.
+// Of several each names its server, which nothing else does.
 // INVALID_ARGUMENT: there is no such context, the file is bad, or two of them are one server.
 absl::StatusOr<std::vector<InContext>> WithContexts(const CommandLine& line,
                                                     const Environment& environment);

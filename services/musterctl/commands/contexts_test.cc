@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "services/musterctl/commands/commands_test_base.h"
+#include "tests/testing/authority.h"
 #include "tests/testing/temp_folder.h"
 
 namespace muster::musterctl {
@@ -75,6 +76,80 @@ TEST_F(ContextsTest, FlagsCountMostThenTheNamedContextThenTheEnvironmentThenTheC
   EXPECT_EQ(ServerOf({}), "env:3");
   EXPECT_EQ(ServerOf({"--context=one"}), "one:1");
   EXPECT_EQ(ServerOf({"--context=one", "--server=flag:4"}), "flag:4");
+}
+
+// A context of a token and one of a certificate; nobody reads files in /nowhere.
+class CredentialsOfContextsTest : public ContextsTest {
+ protected:
+  CredentialsOfContextsTest() {
+    authority_.Issue("me", "subjectAltName=URI:spiffe://muster.test/me");
+    std::ofstream(authority_.Path("token")) << "abc\n";
+  }
+
+  std::string OfToken(const std::string& name, const std::string& token) const {
+    return absl::StrCat("- {name: ", name,
+                        ", server: 's:1', certificateAuthority: ", authority_.authority(),
+                        ", tokenFile: ", token, "}\n");
+  }
+  std::string OfCertificate(const std::string& name, const std::string& certificate,
+                            const std::string& key) const {
+    return absl::StrCat("- {name: ", name,
+                        ", server: 's:1', certificateAuthority: ", authority_.authority(),
+                        ", clientCertificate: ", certificate, ", clientKey: ", key, "}\n");
+  }
+  void WriteAll(const std::string& current, const std::string& contexts) {
+    mkdir(folder_.Path("a").c_str(), 0700);
+    Write(absl::StrCat("currentContext: ", current, "\ncontexts:\n", contexts));
+  }
+  // Whether these can be used, and are not plain text.
+  bool AreGood(std::vector<std::string> args) {
+    options_.credentials = nullptr;
+    args.insert(args.end(), {"auth", "whoami"});
+    return RunLine(args) == kDone && options_.credentials != nullptr;
+  }
+
+  testing::Authority authority_;
+};
+
+TEST_F(CredentialsOfContextsTest, TheNamedContextsCountMoreThanTheEnvironmentsOtherKind) {
+  WriteAll("cert", OfToken("token", authority_.Path("token")) +
+                       OfCertificate("cert", authority_.certificate("me"), authority_.key("me")));
+  environment_["MUSTER_CLIENT_CERTIFICATE"] = "/nowhere/me.crt";
+  environment_["MUSTER_CLIENT_KEY"] = "/nowhere/me.key";
+  EXPECT_TRUE(AreGood({"--context=token"})) << err();
+  environment_.erase("MUSTER_CLIENT_CERTIFICATE");
+  EXPECT_TRUE(AreGood({"--context=token"})) << err() << ": a key is of a certificate";
+  environment_.erase("MUSTER_CLIENT_KEY");
+  environment_["MUSTER_TOKEN_FILE"] = "/nowhere/token";
+  EXPECT_TRUE(AreGood({"--context=cert"})) << err();
+  EXPECT_FALSE(AreGood({})) << "of the current one the environment counts more";
+  EXPECT_THAT(err(), HasSubstr("--token-file: /nowhere/token cannot be read"));
+}
+
+TEST_F(CredentialsOfContextsTest, TheEnvironmentsCountMoreThanTheCurrentContextsOtherKind) {
+  const std::string contexts =
+      OfToken("token", "/nowhere/token") + OfCertificate("cert", "/nowhere/c", "/nowhere/k");
+  WriteAll("cert", contexts);
+  environment_["MUSTER_TOKEN_FILE"] = authority_.Path("token");
+  EXPECT_TRUE(AreGood({})) << err();
+  environment_.erase("MUSTER_TOKEN_FILE");
+  WriteAll("token", contexts);
+  environment_["MUSTER_CLIENT_CERTIFICATE"] = authority_.certificate("me");
+  environment_["MUSTER_CLIENT_KEY"] = authority_.key("me");
+  EXPECT_TRUE(AreGood({})) << err();
+  environment_["MUSTER_CONTEXT"] = "token";
+  EXPECT_TRUE(AreGood({})) << err() << ": the environment's own";
+}
+
+TEST_F(CredentialsOfContextsTest, BothOfOneAreRefused) {
+  WriteAll("both", absl::StrCat("- {name: both, clientKey: /nowhere/k, tokenFile: ",
+                                authority_.Path("token"), "}\n- {name: none}\n"));
+  EXPECT_FALSE(AreGood({"--context=both"}));
+  EXPECT_THAT(err(), HasSubstr("--token-file: is given beside a certificate"));
+  environment_["MUSTER_TOKEN_FILE"] = authority_.Path("token");
+  environment_["MUSTER_CLIENT_KEY"] = "/nowhere/k";
+  EXPECT_FALSE(AreGood({"--context=none"}));
+  EXPECT_THAT(err(), HasSubstr("--token-file: is given beside a certificate"));
 }
 
 TEST_F(ContextsTest, AnOrderOfOperatorsGoesToTheirListener) {
