@@ -28,6 +28,9 @@ class Api {
   static std::unique_ptr<Api> Create(const ApiOptions& options);
   virtual ~Api() = default;
 
+  // For whoever waits, before the next look: of several cells those that did not answer are asked anew.
+  virtual void AskAgain() {}
+
   // Every resource of a kind in the scope and the range, by name, as the pages come. In the scope `-` is all organizations, all
   // clusters.
   virtual absl::Status ListPages(Kind kind, const ListRange& range,

@@ -5,6 +5,7 @@
 #include <future>
 #include <optional>
 
+#include "absl/algorithm/container.h"
 #include "absl/cleanup/cleanup.h"
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
@@ -114,15 +115,19 @@ CellsApi::Round CellsApi::RoundOf(const std::vector<const Cell*>& asked,
   return round;
 }
 
-absl::Status CellsApi::Conclude(const Round& round) {
+void CellsApi::TellOf(const Cell& cell, const absl::Status& error) {
+  if (PassesBy(error) && !told_.insert(&cell).second) return;
+  tell_(InCell(cell.name, error));
+}
+
+absl::Status CellsApi::TellFailures(const Round& round) {
   const auto& failures = round.failures;
   const bool is_answered = !round.answered.empty() || !round.missing.ok();
   if (is_answered) {
     for (const auto& [cell, status] : failures) {
-      tell_(InCell(cell->name, status));
+      TellOf(*cell, status);
       if (IsAway(status)) away_.insert(cell);
     }
-    is_partial_ = is_partial_ || !round.is_whole;
     return absl::OkStatus();
   }
   if (failures.empty()) return absl::UnavailableError("no cell answers");
@@ -131,8 +136,14 @@ absl::Status CellsApi::Conclude(const Round& round) {
   // What is wrong with the question itself all say alike: it is said once.
   if (failures.size() > 1 && !IsAway(last) && round.is_one_failure()) return last;
   for (auto each = failures.begin(); each + 1 != failures.end(); ++each)
-    tell_(InCell(each->first->name, each->second));
+    TellOf(*each->first, each->second);
   return InCell(last_cell.name, last);
+}
+
+absl::Status CellsApi::Conclude(const Round& round) {
+  RETURN_IF_ERROR(TellFailures(round));
+  is_partial_ = is_partial_ || !round.is_whole;
+  return absl::OkStatus();
 }
 
 absl::Status CellsApi::ConcludeRead(const Round& round) {
@@ -142,8 +153,10 @@ absl::Status CellsApi::ConcludeRead(const Round& round) {
 
 absl::Status CellsApi::NobodyHas(const ResourceId& resource, const Round& round) {
   if (round.is_whole) return round.missing;
-  return absl::FailedPreconditionError(
-      absl::StrCat(Text(resource), " is in none of the cells that answer"));
+  const std::string why = absl::StrCat(Text(resource), " is in none of the cells that answer");
+  const bool passes_by =
+      absl::c_all_of(round.failures, [](const auto& failure) { return PassesBy(failure.second); });
+  return passes_by ? KnownByOthers(why) : absl::FailedPreconditionError(why);
 }
 
 const CellsApi::Home* CellsApi::Known(Kind kind, const std::string& id) const {
@@ -188,8 +201,10 @@ absl::StatusOr<std::vector<Item>> CellsApi::GetEvery(Kind kind, const std::strin
   }
   std::vector<Answer<Item>> answers;
   const Round round = AskEach(get, answers);
-  RETURN_IF_ERROR(Conclude(round));
+  RETURN_IF_ERROR(TellFailures(round));
+  // Nothing is taken for all: who waits may find it yet.
   if (answers.empty()) return NobodyHas({kind, id}, round);
+  is_partial_ = is_partial_ || !round.is_whole;
   for (Answer<Item>& answer : answers) found.push_back(std::move(answer.said));
   if (found.size() == 1) {
     const Home home{round.answered.front(), round.is_whole};

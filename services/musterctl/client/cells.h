@@ -26,7 +26,7 @@ namespace muster::musterctl {
 //   that with the zone. FAILED_PRECONDITION where none or several have it, or one that may have it does not answer.
 // - Releases and instance types go to all.
 // - All else is of one cell: FAILED_PRECONDITION, naming --context. Watches are of each cell by itself: Session::cells.
-// A cell that did not answer is not asked again. Not thread-safe.
+// A cell that did not answer is told of once, and not asked again before AskAgain. Not thread-safe.
 class CellsApi final : public Api {
  public:
   // Is given the error of each cell that did not answer, and its name in it.
@@ -37,6 +37,7 @@ class CellsApi final : public Api {
   // A cell did not answer, and what the others said was taken for all.
   bool is_partial() const { return is_partial_; }
 
+  void AskAgain() override { away_.clear(); }
   absl::Status ListPages(Kind kind, const ListRange& range, const PageReceiver& receive) override;
   absl::StatusOr<std::vector<Item>> ListMachines(
       const capacity::v1::ListMachinesRequest& filter) override;
@@ -143,11 +144,15 @@ class CellsApi final : public Api {
   // Asks each that is not away, all at the same time; `answers` are in the order of the cells.
   template <class T, class Ask>
   Round AskEach(const Ask& ask, std::vector<Answer<T>>& answers) const;
+  // What passes by is told of once: who waits asks again and again.
+  void TellOf(const Cell& cell, const absl::Status& error);
   // Tells of failures where others answered. Where nobody did: the last one's error.
+  absl::Status TellFailures(const Round& round);
+  // The same; what the others said is taken for all.
   absl::Status Conclude(const Round& round);
   // The same; what all of them do not have is missing.
   absl::Status ConcludeRead(const Round& round);
-  // Why nobody has it: none does, or one that may have it does not answer.
+  // Why nobody has it: none does, or one that may have it does not answer. That passes by, unless one refuses to.
   static absl::Status NobodyHas(const ResourceId& resource, const Round& round);
   // Asks each; what all of them do not have is missing.
   template <class T, class Ask>
@@ -179,6 +184,7 @@ class CellsApi final : public Api {
   const Tell tell_;
   std::map<std::pair<Kind, std::string>, Home> homes_;  // by id and by name, as they were asked for
   std::set<const Cell*> away_;
+  std::set<const Cell*> told_;  // something that passes by
   bool is_partial_ = false;
 };
 

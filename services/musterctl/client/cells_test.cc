@@ -197,6 +197,28 @@ TEST_F(CellsApiTest, ErrorsNameTheirCellsInTheirOrder) {
   EXPECT_THAT(told_, ElementsAre("cell west: nobody is there")) << "east is not asked again";
 }
 
+TEST_F(CellsApiTest, WhatNoneThatAnswersHasIsAskedForAgain) {
+  Away(*east_);
+  const auto get = [&] { return cells_.Get(Kind::kZone, "EAST-1A"); };
+  const auto unknown = get();
+  EXPECT_TRUE(absl::IsFailedPrecondition(unknown.status())) << unknown.status();
+  EXPECT_TRUE(PassesBy(unknown.status()));
+  east_->refusal_of_reads = absl::OkStatus();
+  EXPECT_TRUE(PassesBy(get().status())) << "east is not asked again";
+  cells_.AskAgain();
+  ASSERT_TRUE(get().ok());
+  EXPECT_EQ(get()->cell, "east");
+  EXPECT_FALSE(cells_.is_partial()) << "all are asked, and answer";
+  EXPECT_THAT(told_, ElementsAre("cell east: nobody is there"));
+}
+
+TEST_F(CellsApiTest, WhatACellRefusesToTellDoesNotPassBy) {
+  east_->refusal_of_reads = FromServer(absl::PermissionDeniedError("not you"));
+  const auto unknown = cells_.Get(Kind::kZone, "EAST-1A");
+  EXPECT_TRUE(absl::IsFailedPrecondition(unknown.status())) << unknown.status();
+  EXPECT_FALSE(PassesBy(unknown.status()));
+}
+
 // What a zone has of the one request.
 void AddZone(FakeApi& api, const std::string& zone, capacity::v1::Availability availability,
              int64_t free, int64_t ahead = 0) {

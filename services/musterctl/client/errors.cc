@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/cord.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -13,6 +14,11 @@
 #include "services/common/error.h"
 
 namespace muster::musterctl {
+namespace {
+
+constexpr char kByOthersUrl[] = "musterctl/known-by-others";
+
+}  // namespace
 
 absl::Status FromServer(const absl::Status& status) {
   if (status.ok() || error::DetailOf(status)) return status;
@@ -24,8 +30,15 @@ bool IsAway(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
 }
 
+absl::Status KnownByOthers(absl::string_view message) {
+  absl::Status status = absl::FailedPreconditionError(message);
+  status.SetPayload(kByOthersUrl, absl::Cord());
+  return status;
+}
+
 bool PassesBy(const absl::Status& status) {
-  return IsAway(status) || absl::IsResourceExhausted(status);
+  return IsAway(status) || absl::IsResourceExhausted(status) ||
+         status.GetPayload(kByOthersUrl).has_value();
 }
 
 bool NoneAnswers(const absl::Status& status) {

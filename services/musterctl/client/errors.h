@@ -14,7 +14,9 @@ absl::Status FromServer(const absl::Status& status);
 
 // Whoever was asked did not answer, and may do so later.
 bool IsAway(const absl::Status& status);
-// The same may be answered later: nobody did now, or too much was asked at once.
+// FAILED_PRECONDITION that passes by: those that answer do not know, and others may.
+absl::Status KnownByOthers(absl::string_view message);
+// The same may be answered later: nobody who knows did now, or too much was asked at once.
 bool PassesBy(const absl::Status& status);
 // So it is with a call: not with a wait of ours that is over, which no server told.
 bool NoneAnswers(const absl::Status& status);

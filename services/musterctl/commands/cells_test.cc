@@ -88,6 +88,68 @@ TEST_F(CellsTest, WhereNobodyAnswersItSaysWhatEachSays) {
   EXPECT_EQ(err(), "error: filter: is none. (INVALID_ARGUMENT)\n") << "what all say is said once";
 }
 
+class CellsWaitTest : public CellsTest {
+ protected:
+  CellsWaitTest() {
+    lifecycle::v1::NodePool ready = SummedUpPool();
+    ready.set_name(Pool("c-east", "train", 1).name());
+    east_.items[Kind::kNodePool] = {ready};
+  }
+  // Of what east is asked of single things, it does not answer from that one on, before the other one (from 1).
+  void AwayFor(int from, int until) {
+    east_.gets = 0;
+    east_.before_get = [this, from, until] {
+      east_.refusal_of_reads = absl::OkStatus();
+      if (east_.gets >= from && east_.gets < until) Away(east_);
+    };
+  }
+};
+
+TEST_F(CellsWaitTest, GoesOnWhileACellThatMayHaveItIsAway) {
+  AwayFor(1, 3);
+  EXPECT_EQ(RunLine({"wait", "nodepool/train"}), kDone) << err();
+  EXPECT_THAT(out(), AllOf(StartsWith("  0.0s  the server is away, trying again\n  0.5s  target 1"),
+                           EndsWith("nodepool/train is healthy\n")));
+  EXPECT_EQ(err(), "error: cell east: nobody is there (UNAVAILABLE)\n") << "once";
+  AwayFor(1, 3);
+  EXPECT_EQ(RunLine({"wait", "nodepool/train", "--for=create"}), kDone) << err();
+  EXPECT_EQ(out(), "nodepool/train condition met\n");
+  EXPECT_EQ(err(),
+            "error: cell east: nobody is there (UNAVAILABLE)\n"
+            "nodepool/train: the server is away, trying again\n");
+}
+
+TEST_F(CellsWaitTest, GoesOnWhileAllAreAwayAndSaysSoOnce) {
+  Away(east_);
+  Away(west_);
+  EXPECT_EQ(RunLine({"wait", "nodepool/train", "--timeout=2s"}), kFailed);
+  EXPECT_EQ(out(), "  0.0s  the server is away, trying again\n");
+  EXPECT_EQ(err(),
+            "error: cell east: nobody is there (UNAVAILABLE)\n"
+            "error: nodepool/train is not healthy after 2s: cell west: nobody is there\n");
+}
+
+TEST_F(CellsWaitTest, EndsWhereACellThatMayHaveItRefuses) {
+  east_.refusal_of_reads = FromServer(absl::PermissionDeniedError("not you"));
+  EXPECT_EQ(RunLine({"wait", "nodepool/train"}), kFailed);
+  EXPECT_EQ(err(),
+            "error: cell east: not you (PERMISSION_DENIED)\n"
+            "error: nodepool \"train\" is in none of the cells that answer\n");
+  EXPECT_EQ(east_.gets, 1);
+}
+
+TEST_F(CellsWaitTest, ANodesOrderIsWaitedForWhileItsCellIsAway) {
+  lifecycle::v1::Node node;
+  node.set_name(Pool("c-east", "train", 1).name() + "/nodes/g1");
+  node.set_state(lifecycle::v1::Node::STATE_PRODUCTION);
+  node.mutable_orders()->mutable_drain_time()->set_seconds(1);
+  east_.items[Kind::kNode] = {node};
+  AwayFor(2, 4);  // once its NodePool is found
+  EXPECT_EQ(RunLine({"drain", "node/train/g1", "--wait"}), kDone) << err();
+  EXPECT_THAT(out(), AllOf(HasSubstr("  0.0s  the server is away, trying again\n"),
+                           EndsWith("node/g1 is drained\n")));
+}
+
 TEST_F(CellsTest, EventsOfAllCellsAreInTheOrderOfTime) {
   const auto at = [](const char* reason, const char* time) {
     return PoolEvent(reason, 1, time, time, "m");

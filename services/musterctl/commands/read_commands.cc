@@ -117,7 +117,7 @@ Command WaitCommand() {
           "deleted: gone. As kubectl has it: condition=TYPE[=STATUS], delete, create, "
           "jsonpath={.path}[=VALUE]; what is missing goes to stderr then.\n"
           "Here --timeout is how long to wait in all (default 5m).\n"
-          "Goes on while the server is away.",
+          "Goes on while the server is away; of several cells, one that may have it.",
       .examples =
           "wait nodepool train --for=healthy\n"
           "wait np/train np/eval --for=condition=AtTarget --timeout=10m\n"

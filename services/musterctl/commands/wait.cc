@@ -136,6 +136,7 @@ absl::Status WaitForPool(Session& session, const ResourceId& id, bool deleted,
                        ": ", absl::StrJoin(missing, "; ")));
     }
     session.world.sleep(kPoll);
+    session.api.AskAgain();
   }
 }
 
@@ -249,6 +250,7 @@ absl::Status AwaitOne(Session& session, const ResourceId& id, const Awaited& awa
           absl::StrCat("timed out waiting for ", session.line.Get("for"), " of ", Label(id)));
     }
     session.world.sleep(kPoll);
+    session.api.AskAgain();
   }
 }
 

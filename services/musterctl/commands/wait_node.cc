@@ -106,6 +106,7 @@ absl::Status WaitForNode(Session& session, const ResourceId& id, NodeVerb verb, 
           absl::StrCat(not_so, " after ", absl::FormatDuration(timeout), ": ", progress.line));
     }
     session.world.sleep(kNodePoll);
+    session.api.AskAgain();
   }
 }
 
