@@ -194,6 +194,16 @@ TEST_F(FinderTest, WritesTheManifestOfWhatItRecommends) {
   EXPECT_THAT(out(), HasSubstr("\"name\": \"t-spot\""));
 }
 
+TEST_F(FinderTest, WritesEachManifestUnderANameOfItsOwn) {
+  EXPECT_EQ(RunLine({"find", "placements", "T=4", "t=8", "t=1:spot", "T-2=2", "t=3", "-o", "yaml"}),
+            kDone);
+  const std::string manifests = out();
+  for (const char* name : {"t", "t-2", "t-spot", "t-2-2", "t-3"})
+    EXPECT_THAT(manifests, HasSubstr(absl::StrCat("\n  name: ", name, "\n")));
+  EXPECT_EQ(RunLine({"apply", "-f", "-"}, manifests), kDone) << err();
+  EXPECT_EQ(api_.resources.size(), 5u);
+}
+
 TEST_F(FinderTest, AppliesItInAClusterOfThatZone) {
   EXPECT_EQ(RunLine({"find", "placements", "t=4:spot", "u=1", "--apply", "--name", "batch"}), kDone)
       << err();

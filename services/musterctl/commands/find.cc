@@ -1,3 +1,4 @@
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -90,19 +91,20 @@ void PrintRecommended(Session& session, const FoundPlacements& found) {
   session.world.out << "\n";
 }
 
-// NodePools as they were found, the first named `name`, the next `name-2`, ...; without a name by their types.
+// NodePools as they were found, the first named `name`, without one by its type; the next of that name `name-2`, ...
 std::vector<lifecycle::v1::NodePool> PoolsOf(const capacity::v1::FindPlacementsRequest& request,
                                              const std::string& name, const Scope& scope) {
   std::vector<lifecycle::v1::NodePool> pools;
+  std::set<std::string> taken;
   for (const capacity::v1::PlacementRequest& wanted : request.requests()) {
     lifecycle::v1::NodePool& pool = pools.emplace_back();
     const bool spot = wanted.compute_class() == type::v1::COMPUTE_CLASS_SPOT;
-    std::string id = name;
-    if (id.empty()) {
-      id = absl::StrCat(absl::AsciiStrToLower(wanted.instance_type()), spot ? "-spot" : "");
-    } else if (pools.size() > 1) {
-      absl::StrAppend(&id, "-", pools.size());
-    }
+    const std::string first =
+        !name.empty()
+            ? name
+            : absl::StrCat(absl::AsciiStrToLower(wanted.instance_type()), spot ? "-spot" : "");
+    std::string id = first;
+    for (int number = 2; !taken.insert(id).second; ++number) id = absl::StrCat(first, "-", number);
     pool.set_name(absl::StrCat("organizations/", scope.organization, "/clusters/", scope.cluster,
                                "/nodePools/", id));
     pool.mutable_spec()->set_instance_type(wanted.instance_type());

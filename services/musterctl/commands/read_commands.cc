@@ -198,7 +198,8 @@ Command PlacementsCommand() {
                  .meaning = "yaml or json: the manifest."},
                 {.name = "name",
                  .value = "NAME",
-                 .meaning = "Of the NodePool; of further ones NAME-2, ... Default: by its type."},
+                 .meaning = "Of the NodePool; of further ones NAME-2, ... Default: by its type, "
+                            "of further ones of that TYPE-2, ..."},
                 {.name = "labels", .value = "K=V,...", .meaning = "nodeLabels of the NodePool."},
                 {.name = "apply", .meaning = "Make it; needs --name."},
                 MustFitFlag(),
