@@ -79,14 +79,15 @@ Gathered::Gathered(const Pool& pool, const std::vector<const Node*>& nodes) {
 ClaimAsk ClaimOf(const Pool& pool, Gathered& gathered) {
   ClaimAsk ask;
   ask.generation = pool.account.generation;
-  int64_t wanted = pool.wanted_nodes();
+  int64_t wanted = std::min(pool.wanted_nodes(), pool.account.requested_nodes);
   if (AsksForNoMore(pool)) wanted = std::min(wanted, gathered.kept);
-  ask.nodes = std::min(wanted, pool.account.requested_nodes);
+  ask.nodes = std::clamp<int64_t>(pool.wanted_nodes() - pool.account.deferred_nodes, 0, wanted);
   // A machine is not given back and got again by the same request: whether it still is the old
   // Node's could not be told, and a late copy of this request would take it away from the new one.
-  // A broken one goes to repair. What the pool waits for keeps its place in the queue.
-  if (gathered.released && gathered.kept < ask.nodes)
-    ask.wanted_nodes = std::exchange(ask.nodes, gathered.kept);
+  // A broken one goes to repair.
+  if (gathered.released) ask.nodes = std::min(ask.nodes, gathered.kept);
+  // What the pool waits for keeps its place in the queue.
+  if (ask.nodes < wanted) ask.wanted_nodes = wanted;
   ask.returns = std::move(gathered.returns);
   return ask;
 }

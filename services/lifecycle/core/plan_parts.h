@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "services/lifecycle/core/plan_draft.h"
+#include "services/lifecycle/core/victim_racks.h"
 
 // The parts of a plan, by the file that has them. Plan (plan.cc) calls them in an order that it
 // explains. Each reads the facts, and the draft as the parts before have left it. What a part looks
@@ -48,6 +49,8 @@ void DeferTaken(const PlanFacts& facts, Draft& draft, const std::string& machine
 int64_t LeaveUnheld(const PlanFacts& facts, Draft& draft);
 
 // --- plan_removal.cc: scale-down, deletion, drains ---
+// The racks as SelectRemovals sees them: it would send those away again who are let stay in one that leaves.
+VictimRacks RacksOf(const PlanFacts& facts, const Draft& draft);
 void CancelRemovals(const PlanFacts& facts, Draft& draft);
 void StartRemovals(const PlanFacts& facts, Draft& draft);
 // The first step of a Node's removal, which depends on how far it came.

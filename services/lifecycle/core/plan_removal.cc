@@ -8,7 +8,6 @@
 #include "services/lifecycle/core/plan_parts.h"
 #include "services/lifecycle/core/removals.h"
 #include "services/lifecycle/core/text.h"
-#include "services/lifecycle/core/victim_racks.h"
 #include "services/lifecycle/core/victims.h"
 
 namespace muster::lifecycle {
@@ -149,8 +148,21 @@ void EnforceDeadline(const PlanFacts& facts, Draft& draft, Node& node) {
   if (preempted) draft.Step(node, NodeEvent::kExpire, "its preemption is at its end");
 }
 
-// Those of the surplus that nobody else goes for.
-void DeferSurplus(const PlanFacts& facts, Draft& draft, const Removals& removals) {
+// Why so many stay for now.
+std::string WaitingText(const PlanFacts& facts, int64_t waiting, int64_t surplus) {
+  const std::string until =
+      absl::StrCat(" stay until they are idle (scaleDownStrategy ",
+                   TextOf(facts.pool.spec.scale_down_strategy), ") or unprotected");
+  if (waiting <= surplus)
+    return absl::StrCat(CountText(waiting, "Node"), " more than wanted", until, ".");
+  return absl::StrCat(CountText(waiting, "Node"), " in racks that are given up", until,
+                      facts.pool.account.deferred_nodes == 0
+                          ? "."
+                          : "; what the NodePool lacks is asked for once they are gone.");
+}
+
+// Those of the surplus, and of racks that leave, that nobody else goes for.
+void DeferSurplus(const PlanFacts& facts, Draft& draft, const Removals& removals, int64_t surplus) {
   const auto busy = std::count_if(
       removals.delayed.begin(), removals.delayed.end(), [](const DelayedRemoval& delayed) {
         return delayed.why == DelayedRemoval::Why::kWorks && delayed.awaited;
@@ -164,9 +176,7 @@ void DeferSurplus(const PlanFacts& facts, Draft& draft, const Removals& removals
   const int64_t waiting = busy + (known ? removals.open : 0);
   if (waiting == 0) return;
   draft.AddDefer(DeferReason::kWaitsUntilIdle, facts.pool.name,
-                 absl::StrCat(CountText(waiting, "Node"),
-                              " more than wanted stay until they are idle (scaleDownStrategy ",
-                              TextOf(facts.pool.spec.scale_down_strategy), ") or unprotected."));
+                 WaitingText(facts, waiting, surplus));
 }
 
 // Of one that is cordoned: it is well, and its machine is the pool's. While capacity does not say
@@ -192,10 +202,7 @@ void CancelScaleDown(const PlanFacts& facts, Draft& draft, std::vector<Node*> co
     return std::tuple(a->observed.active, !a->observed.unhealthy) >
            std::tuple(b->observed.active, !b->observed.unhealthy);
   });
-  // As SelectRemovals sees them, which would send those away again who are let stay in a rack that leaves.
-  std::vector<const Node*> held = draft.Nodes();
-  std::erase_if(held, [&](const Node* node) { return facts.IsUnheld(*node); });
-  const VictimRacks racks(facts.snapshot, held);
+  const VictimRacks racks = RacksOf(facts, draft);
   racks.SortBack(cordoned);
   for (Node* node : cordoned) {
     if (missing > 0 && !racks.Leaves(*node) && LetStay(facts, draft, *node, "the target rose"))
@@ -204,6 +211,12 @@ void CancelScaleDown(const PlanFacts& facts, Draft& draft, std::vector<Node*> co
 }
 
 }  // namespace
+
+VictimRacks RacksOf(const PlanFacts& facts, const Draft& draft) {
+  std::vector<const Node*> held = draft.Nodes();
+  std::erase_if(held, [&](const Node* node) { return facts.IsUnheld(*node); });
+  return VictimRacks(facts.snapshot, held);
+}
 
 // Removals that did not reach their drain and are no longer right: the target rose, work came, or
 // the Node is healthy again.
@@ -250,7 +263,7 @@ void StartRemovals(const PlanFacts& facts, Draft& draft) {
     DeferRemoval(facts, draft, delayed);
     if (delayed.awaited) draft.awaited.insert(delayed.node->name);
   }
-  DeferSurplus(facts, draft, removals);
+  DeferSurplus(facts, draft, removals, surplus);
   if (removals.going.empty()) return;
   const size_t now_going = std::min(removals.going.size(), kMaxStepsAPlan);
   draft.AddEvent(

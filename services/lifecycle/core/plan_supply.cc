@@ -42,13 +42,24 @@ void WaitForConfiguration(const PlanFacts& facts, Draft& draft, Node& node, Defe
                  facts.now < until ? until : kNever);
 }
 
+// Racks that the pool gives up. While the catalogue is not read nobody knows of racks.
+void RememberRacks(const PlanFacts& facts, Draft& draft) {
+  std::vector<std::string>& racks = draft.account.leaving_racks;
+  if (facts.pool.deleting()) return racks.clear();
+  if (!facts.snapshot.catalogue.known) return;
+  if (facts.snapshot.catalogue.nodes_per_rack() == 0) return racks.clear();
+  racks = RacksOf(facts, draft).Leaving();
+}
+
 // Nodes to come before others have left: for those that are to be replaced, and for those that were
-// past being let go when the target rose, which do not count as wanted.
-int64_t PrefillNodes(const PlanFacts& facts, Draft& draft) {
-  const int64_t replaced =
+// past being let go when the target rose, which do not count as wanted. And those that have to wait.
+void CountBeyondTarget(const PlanFacts& facts, Draft& draft) {
+  const bool knows_racks = KnowsRacks(facts.snapshot);
+  if (knows_racks) draft.account.deferred_nodes = 0;
+  draft.account.prefill_nodes =
       std::count_if(draft.nodes.begin(), draft.nodes.end(),
                     [](const auto& entry) { return entry.second.replace_time != kNever; });
-  if (facts.pool.deleting()) return replaced;
+  if (facts.pool.deleting()) return;
   const int64_t leaving =
       std::count_if(draft.nodes.begin(), draft.nodes.end(), [](const auto& entry) {
         const Node& node = entry.second;
@@ -58,12 +69,15 @@ int64_t PrefillNodes(const PlanFacts& facts, Draft& draft) {
                 (node.state == NodeState::kCordoned && IsGivenUp(node)));
       });
   const int64_t missing = facts.pool.target_nodes() - draft.KeptNodes();
-  if (missing <= 0) return replaced;
+  if (missing <= 0) return;
   // The claim holds their machines: what is asked for beside them comes. Not so what racks that stay
   // have lost: capacity would have the rack that leaves completed as well.
   const int64_t per_rack = facts.snapshot.catalogue.nodes_per_rack();
   const bool whole = per_rack > 0 && facts.pool.target_nodes() % per_rack == 0;
-  return replaced + std::max<int64_t>(0, leaving - (whole ? missing % per_rack : 0));
+  const int64_t lost = whole ? missing % per_rack : 0;
+  draft.account.prefill_nodes += std::max<int64_t>(0, leaving - lost);
+  if (knows_racks && !draft.account.leaving_racks.empty())
+    draft.account.deferred_nodes = std::max<int64_t>(0, lost - leaving);
 }
 
 }  // namespace
@@ -268,9 +282,11 @@ void UpdateAccount(const PlanFacts& facts, Draft& draft) {
   const int64_t covered = facts.answers.holding.here() ? facts.answers.holding.value.nodes
                                                        : draft.account.granted_nodes;
   const int64_t wanted = valid ? facts.pool.wanted_nodes() : 0;
-  const int64_t prefill = PrefillNodes(facts, draft);
+  RememberRacks(facts, draft);
+  CountBeyondTarget(facts, draft);
   // A gang asks once for all that it is to have: what comes early is charged for first.
-  const bool asks_whole = !facts.pool.spec.gang || prefill <= draft.account.prefill_nodes;
+  const bool asks_whole =
+      !facts.pool.spec.gang || draft.account.prefill_nodes <= facts.pool.account.prefill_nodes;
   // What is asked of capacity stays, as long as a disabled configuration lets nothing boot.
   if (!facts.profile_disabled && asks_whole) {
     draft.account.requested_nodes =
@@ -278,7 +294,6 @@ void UpdateAccount(const PlanFacts& facts, Draft& draft) {
   }
   const int64_t needed = std::max({wanted, draft.account.requested_nodes, draft.size()});
   draft.account.granted_nodes = std::min(covered, needed);
-  draft.account.prefill_nodes = prefill;
   const int64_t more = draft.account.requested_nodes - before;
   if (draft.account == facts.pool.account) return;
   if (more > 0) {

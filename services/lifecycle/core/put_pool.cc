@@ -23,6 +23,7 @@ bool AsksTheSame(const Pool& a, const Pool& b) {
          a.account.requested_nodes == b.account.requested_nodes &&
          a.account.removed_nodes == b.account.removed_nodes && complete(a) == complete(b) &&
          a.account.claim_unknown == b.account.claim_unknown &&
+         a.account.deferred_nodes == b.account.deferred_nodes &&
          AsksForNoMore(a) == AsksForNoMore(b) && IsPublishedValid(a) == IsPublishedValid(b) &&
          a.spec.priority == b.spec.priority && a.spec.gang == b.spec.gang &&
          a.spec.node_affinity == b.spec.node_affinity;

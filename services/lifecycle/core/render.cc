@@ -161,8 +161,10 @@ int64_t CountUnjudged(const Snapshot& snapshot, const PlannedState& planned) {
   const auto held = static_cast<int64_t>(claim.value.machines.size());
   const int64_t judged =
       claim.here() ? std::max(claim.value.nodes, held) : pool.account.requested_nodes;
-  const int64_t next = std::min(pool.target_nodes() + planned.account.prefill_nodes,
-                                planned.account.requested_nodes);
+  const PoolAccount& account = planned.account;
+  const int64_t next =
+      std::min(pool.target_nodes() + account.prefill_nodes - account.deferred_nodes,
+               account.requested_nodes);
   return std::max<int64_t>(0, next - judged);
 }
 

@@ -201,6 +201,8 @@ class RandomWorld {
     PoolAccount& account = pool_.account;
     for (const Node& node : nodes_) account.prefill_nodes += node.replace_time != kNever ? 1 : 0;
     if (OneIn(8)) ++account.prefill_nodes;
+    if (OneIn(8)) account.deferred_nodes = Dice(2);
+    if (OneIn(4)) account.leaving_racks = {"rack-0", "rack-9"};
     account.requested_nodes = static_cast<int64_t>(nodes_.size()) + Dice(3);
     account.granted_nodes = account.requested_nodes + Dice(3);
     account.generation = 5;

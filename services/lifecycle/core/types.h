@@ -204,6 +204,8 @@ struct PoolAccount {
   int64_t scaled_to = 0;
   bool claim_unknown = false;
   bool rollback_waits = false;
+  std::vector<std::string> leaving_racks = {};
+  int64_t deferred_nodes = 0;
   bool operator==(const PoolAccount&) const = default;
 };
 

@@ -52,9 +52,13 @@ void VictimRacks::FindLeaving(const Snapshot& snapshot) {
   // While the catalogue is not read it is told of named Nodes alone (SelectRemovals).
   if (!snapshot.catalogue.known || target % nodes_per_rack_ != 0) return;
   // By the rows: also one whose machine this pass gives back still tells of its rack. Who was named goes alone.
+  // Of a rack that was to go those that went first may be gone, and the rest stay for now, or go for another cause.
+  const std::vector<std::string>& given_up = snapshot.pool->account.leaving_racks;
   for (const Node* node : snapshot.nodes) {
-    if (node->removal_cause == RemovalCause::kScaleDown && !Stays(node->state))
-      racks_[node->rack.get()].begun |= !IsNamed(*node);
+    const bool goes = node->removal_cause == RemovalCause::kScaleDown && !Stays(node->state);
+    if ((goes && !IsNamed(*node)) ||
+        std::binary_search(given_up.begin(), given_up.end(), node->rack.get()))
+      racks_[node->rack.get()].begun = true;
   }
   // Letting one of those that are named stay moves its rack nowhere: else it would be to go again at once.
   using Place = std::tuple<int64_t, bool, int64_t, absl::string_view>;
@@ -123,6 +127,15 @@ bool VictimRacks::AnyLeaves() const {
     const Rack& rack = named.second;
     return rack.leaves && rack.staying + rack.named > 0;
   });
+}
+
+std::vector<std::string> VictimRacks::Leaving() const {
+  std::vector<std::string> leaving;
+  for (const auto& [name, rack] : racks_) {
+    if (rack.leaves) leaving.push_back(name);
+  }
+  std::sort(leaving.begin(), leaving.end());
+  return leaving;
 }
 
 bool VictimRacks::IsBegun(const Node& node) const {

@@ -33,12 +33,14 @@ class VictimRacks {
   void Begin(const Node& node);
   // The pool keeps less than all of its rack: no other one is to be begun in its place.
   bool IsBegun(const Node& node) const;
-  // All of its rack goes: Nodes of it are on their way out by a scale-down, and other racks are as many
-  // as the target asks for. What these lack by now is to come to them, not to be made up for by the
-  // rest of this one: then the pool would have a part of one more rack for good.
+  // All of its rack goes: Nodes of it are on their way out by a scale-down, or were when the pool's account was
+  // written, and other racks are as many as the target asks for. What these lack by now is to come to them,
+  // not to be made up for by the rest of this one: then the pool would have a part of one more rack for good.
   bool Leaves(const Node& node) const;
   // Whether a Node stays so far in a rack that leaves.
   bool AnyLeaves() const;
+  // The racks that leave, sorted.
+  std::vector<std::string> Leaving() const;
 
  private:
   struct Rack {
@@ -46,7 +48,7 @@ class VictimRacks {
     int64_t named = 0;     // would stay, were they not named to go
     int64_t late = 0;      // of those that stay: work, or have to be awaited
     int64_t cordoned = 0;  // to go by a scale-down, which can be taken back
-    bool begun = false;    // Nodes of it are on their way out by a scale-down
+    bool begun = false;    // Nodes of it are, or were, on their way out by a scale-down
     bool leaves = false;
   };
 

@@ -17,6 +17,7 @@ namespace {
 using ::testing::AnyOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsSupersetOf;
 using ::testing::Not;
 using ::testing::SizeIs;
@@ -312,6 +313,108 @@ TEST(VictimRacks, WhatIsLostWhileARackLeavesIsAskedForOnceItIsGone) {
   sim.Repair();
   sim.LiveAmongOthers();
   EXPECT_THAT(sim.On(1), SizeIs(kRack));
+}
+
+// Also where fewer are left of that rack than were lost: it is not filled up again as it empties.
+TEST(VictimRacks, MoreThanARackThatLeavesHasLeftAreNotAskedForEither) {
+  Racks sim(2);
+  sim.policy.give_up_percent = 100;
+  sim.Apply([](Spec& spec) { spec.disable_unhealthy_node_eviction = false; });
+  sim.SetActive(Machine(0), false);
+  sim.stuck = {Machine(0)};
+  sim.Resize(kRack);
+  sim.LiveAmongOthers();
+  ASSERT_THAT(sim.On(0), ElementsAre(Machine(0)));
+  sim.BreakDown(Machine(kRack));
+  sim.BreakDown(Machine(kRack + 1));
+  sim.LiveAmongOthers();
+  ASSERT_THAT(sim.broken(), SizeIs(2));
+  EXPECT_EQ(sim.claimed(), 1 + kRack - 2);
+  EXPECT_EQ(sim.holding(), kRack) << "the charge stays";
+  EXPECT_EQ(sim.pool()->account.deferred_nodes, 1);
+  EXPECT_EQ(sim.pool()->status.queued_nodes, 1) << "and the one that leaves is there so far";
+  // Nor while nobody can tell what a rack is, and the charge stays then, too.
+  const CatalogueFacts read = sim.catalogue;
+  sim.catalogue.known = false;
+  sim.LiveAmongOthers();
+  EXPECT_EQ(sim.claimed(), 1 + kRack - 2);
+  EXPECT_EQ(sim.holding(), kRack);
+  sim.catalogue = read;
+  sim.stuck.clear();
+  sim.LiveAmongOthers();
+  EXPECT_THAT(sim.NodeMachines(), UnorderedElementsAreArray(sim.On(1)));
+  EXPECT_THAT(sim.pool()->account.leaving_racks, SizeIs(0));
+  EXPECT_EQ(sim.pool()->account.deferred_nodes, 0);
+  EXPECT_EQ(sim.claimed(), kRack);
+  sim.Repair();
+  sim.LiveAmongOthers();
+  EXPECT_THAT(sim.On(1), SizeIs(kRack));
+  EXPECT_TRUE(sim.never_over && sim.fenced && sim.same_twice);
+}
+
+// Those that went first are gone, and nothing but the account tells that the rest was to go as well.
+TEST(VictimRacks, TheLastOfARackThatLeavesGoesThoughAsManyOthersAreLost) {
+  Racks sim(2, ScaleDownStrategy::kIdleOnly);
+  for (int i = 0; i < 2 * kRack; ++i) sim.SetActive(Machine(i), i == 0 || i > kRack);
+  sim.Resize(kRack);
+  sim.LiveAmongOthers();
+  ASSERT_THAT(sim.On(0), ElementsAre(Machine(0)));
+  EXPECT_THAT(sim.pool()->account.leaving_racks, SizeIs(1));
+  sim.BreakDown(Machine(kRack));
+  sim.LiveAmongOthers();
+  ASSERT_THAT(sim.broken(), ElementsAre(Machine(kRack)));
+  EXPECT_THAT(sim.On(0), ElementsAre(Machine(0))) << "it is at work";
+  EXPECT_THAT(sim.ObstacleTexts(),
+              Contains(HasSubstr("1 Node in racks that are given up stay until they are idle")));
+  sim.SetActive(Machine(0), false);
+  sim.LiveAmongOthers();
+  EXPECT_THAT(sim.On(0), SizeIs(0));
+  EXPECT_THAT(sim.pool()->account.leaving_racks, SizeIs(0));
+  sim.Repair();
+  sim.LiveAmongOthers();
+  EXPECT_THAT(sim.On(1), SizeIs(kRack));
+  EXPECT_TRUE(sim.never_over && sim.fenced && sim.same_twice);
+}
+
+// Whatever the last of it goes for.
+TEST(VictimRacks, ARackThatLeavesIsNotForgottenWhenItsLastGoesForRepair) {
+  Racks sim(2, ScaleDownStrategy::kIdleOnly);
+  sim.policy.give_up_percent = 100;
+  for (int i = 0; i < 2 * kRack; ++i) sim.SetActive(Machine(i), i == 0 || i > kRack + 1);
+  sim.Resize(kRack);
+  sim.Live();
+  ASSERT_THAT(sim.On(0), ElementsAre(Machine(0)));
+  sim.BreakDown(Machine(kRack));
+  sim.BreakDown(Machine(kRack + 1));
+  sim.Live();
+  ASSERT_THAT(sim.broken(), SizeIs(2));
+  EXPECT_EQ(sim.claimed(), 1 + kRack - 2);
+  sim.stuck = {Machine(0)};
+  sim.BreakDown(Machine(0));
+  sim.SetActive(Machine(0), false);
+  sim.Live();
+  ASSERT_EQ(sim.node(Machine(0))->removal_cause, RemovalCause::kRepair);
+  EXPECT_THAT(sim.pool()->account.leaving_racks, SizeIs(1));
+  EXPECT_EQ(sim.claimed(), kRack - 2) << "its machine goes back, and is not asked for again";
+  sim.stuck.clear();
+  sim.LiveAmongOthers();
+  EXPECT_THAT(sim.On(0), SizeIs(0));
+  EXPECT_EQ(sim.claimed(), kRack);
+}
+
+// Whose target asks for that rack again keeps it.
+TEST(VictimRacks, ARackThatWasToLeaveStaysIfTheTargetRises) {
+  Racks sim(2, ScaleDownStrategy::kIdleOnly);
+  for (int i = 0; i < 2 * kRack; ++i) sim.SetActive(Machine(i), i == 0 || i > kRack);
+  sim.Resize(kRack);
+  sim.Live();
+  ASSERT_THAT(sim.On(0), ElementsAre(Machine(0)));
+  sim.Resize(2 * kRack);
+  sim.Live();
+  EXPECT_THAT(sim.pool()->account.leaving_racks, SizeIs(0));
+  for (int i = 0; i < 2 * kRack; ++i) sim.SetActive(Machine(i), false);
+  sim.Live();
+  EXPECT_THAT(sim.NodeMachines(), SizeIs(2 * kRack));
 }
 
 // Who is named goes, whichever rack it is of, and makes its rack the first.

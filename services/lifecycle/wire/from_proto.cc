@@ -94,7 +94,9 @@ PoolAccount AccountOf(const v1::NodePoolAccount& in) {
            in.given_up().boot_counted()},
           in.scaled_to(),
           in.claim_unknown(),
-          RollbackWaitsOf(in)};
+          RollbackWaitsOf(in),
+          {in.leaving_racks().begin(), in.leaving_racks().end()},
+          in.deferred_nodes()};
 }
 
 // nullopt: unspecified, or a value of a newer schema.

@@ -108,6 +108,8 @@ void FillAccount(const PoolAccount& account, v1::NodePoolAccount* out) {
   // Else the release before, which hands it on as it is, could not come to say that one waits.
   if (account.rollback_waits || account.waiting_configuration_order != 0)
     out->set_rollback_waits(account.rollback_waits);
+  for (const std::string& rack : account.leaving_racks) out->add_leaving_racks(rack);
+  out->set_deferred_nodes(account.deferred_nodes);
 }
 
 v1::Reconfiguration::State StateOf(Reconfiguration::State state) {
