@@ -150,9 +150,11 @@ absl::StatusOr<Applied> Apply(StagedState<State>& staged, const SyncClaim& comma
     claim.places = known->places;
     claim.lost = known->lost;
     claim.reclaim_generation = known->reclaim_generation;
-    claim.withheld_parts = known->withheld_parts;
-    claim.withheld_places = known->withheld_places;
-    TakeUp(claim, Outstanding(claim.withheld_parts));
+    if (known->withheld_generation == known->generation) {
+      claim.withheld_parts = known->withheld_parts;
+      claim.withheld_places = known->withheld_places;
+      TakeUp(claim, Outstanding(claim.withheld_parts));
+    }
   }
   claim.returns_digest = DigestOf(command.returns);
   for (const MachineReturn& given : command.returns) TakeBack(staged, given, claim, now);
@@ -161,6 +163,7 @@ absl::StatusOr<Applied> Apply(StagedState<State>& staged, const SyncClaim& comma
     Withhold(claim);
   }
   RecountParts(state, claim, command.wanted_nodes, asked);
+  if (!claim.withheld_parts.empty()) claim.withheld_generation = command.generation;
   JoinParts(claim, state.FootprintOf(claim.pool_uid).ages);
   ForgetLost(claim);
   if (command.release) {

@@ -116,6 +116,7 @@ struct ClaimRow {
   // Were parts and places until the last request, and are so again with the next one.
   std::vector<ClaimPart> withheld_parts = {};
   std::vector<ClaimPlace> withheld_places = {};  // empty: those of these parts
+  int64_t withheld_generation = 0;               // of the last request, or they are void
   Word later = {};                               // see services/common/state.h
 
   std::string Key() const { return ClaimName(pool_uid); }

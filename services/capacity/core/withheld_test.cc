@@ -71,6 +71,24 @@ TEST_F(WithheldTest, AChangeOfMindIsAsWithoutIt) {
   EXPECT_THAT(Want("p", 4).claim.parts, ElementsAre(ClaimPart{asked_, 2}));
 }
 
+// An older server took a request in between: it knows nothing of what is withheld, asked for it anew, and hands it on.
+TEST_F(WithheldTest, WhatAnOlderServerHandedOnIsVoid) {
+  Sync(GivesBack(World::Returns({"m0"}), 3, 7));
+  const absl::Time anew = world_.now();
+  world_.Change([&](StagedState<State>& staged) {
+    ClaimRow row = Row("p");
+    ++row.generation;
+    row.nodes = 7;
+    row.parts = {{anew, 4}};
+    staged.Put(std::move(row));
+  });
+  world_.RegisterSome(6);
+  ASSERT_THAT(world_.MachinesOf("p"), SizeIs(7));
+  const absl::Time now = world_.now();
+  EXPECT_THAT(Want("p", 9).claim.parts, ElementsAre(ClaimPart{now, 2}));
+  EXPECT_THAT(Row("p").withheld_parts, IsEmpty());
+}
+
 TEST_F(WithheldTest, WithoutTheNumberOfAllNothingIsKept) {
   Sync(GivesBack(World::Returns({"m0"}), 3, 0));
   EXPECT_THAT(Row("p").withheld_parts, IsEmpty());

@@ -126,6 +126,7 @@ v1::Claim ToProto(const ClaimRow& claim) {
   for (const absl::Time time : claim.lost) SetTimestamp(time, out.add_lost_times());
   for (const ClaimPart& part : claim.withheld_parts) *out.add_withheld_parts() = ToProto(part);
   for (const ClaimPlace& place : claim.withheld_places) *out.add_withheld_places() = ToProto(place);
+  out.set_withheld_generation(claim.withheld_generation);
   return out;
 }
 
@@ -268,6 +269,7 @@ absl::StatusOr<ClaimRow> FromProto(const v1::Claim& claim) {
   for (const auto& time : claim.lost_times()) row.lost.push_back(FromTimestamp(time));
   row.withheld_parts = ReadParts(claim.withheld_parts());
   row.withheld_places = ReadPlaces(claim.withheld_places());
+  row.withheld_generation = claim.withheld_generation();
   return row;
 }
 
