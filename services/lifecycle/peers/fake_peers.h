@@ -56,7 +56,12 @@ class FakeQuota final : public quota::v1::QuotaService::Service {
   void DropWatches() { feed_.Drop(); }
   void SetAway(bool away) {
     MutexLock lock(mutex_);
-    away_ = away;
+    refusal_ = away ? NobodyThere() : grpc::Status::OK;
+  }
+  // What every request is answered with; OK: what is decided.
+  void SetRefusal(grpc::Status refusal) {
+    MutexLock lock(mutex_);
+    refusal_ = std::move(refusal);
   }
   // Requests of older generations are refused.
   void SetKnownGeneration(int64_t generation) {
@@ -121,7 +126,7 @@ class FakeQuota final : public quota::v1::QuotaService::Service {
   template <class Request, class Response>
   grpc::Status Decide(const Request& request, std::map<std::string, int64_t>& holdings,
                       Response& response) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    if (away_) return NobodyThere();
+    if (!refusal_.ok()) return refusal_;
     for (const auto& ask : request.holdings()) {
       if (ask.generation() != 0 && ask.generation() < known_) {
         *response.add_results()->mutable_error() = rpc::ToRpcStatus(
@@ -147,7 +152,7 @@ class FakeQuota final : public quota::v1::QuotaService::Service {
   Mutex mutex_;
   std::vector<quota::v1::HoldingRequest> asked_ MUSTER_GUARDED_BY(mutex_);
   int64_t limit_ MUSTER_GUARDED_BY(mutex_) = 10;
-  bool away_ MUSTER_GUARDED_BY(mutex_) = false;
+  grpc::Status refusal_ MUSTER_GUARDED_BY(mutex_);
   int64_t known_ MUSTER_GUARDED_BY(mutex_) = 0;
   std::function<void()> before_check_ MUSTER_GUARDED_BY(mutex_);
   std::map<std::string, int64_t> holdings_ MUSTER_GUARDED_BY(mutex_);

@@ -28,7 +28,8 @@ class PeerBreaker {
  public:
   enum class State { kClosed, kOpen, kHalfOpen };
   static constexpr int kStates = 3;
-  // Of a call: with an answer, refusals included; with word that the service is away; not in time.
+  // Of a call: with an answer, also that what was asked is refused; with word that the service is away, or does
+  // nothing of what we ask; not in time.
   enum class Outcome { kAnswered, kAway, kSilent };
   // Calls in a row that were not answered in time.
   static constexpr int kTimeoutsToOpen = 2;

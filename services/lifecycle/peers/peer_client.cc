@@ -49,21 +49,40 @@ grpc::Status Silent() {
       "It did not answer in time lately; it is asked again once it does."));
 }
 
-absl::Status EndOf(const grpc::Status& status) {
-  return muster::error::FromPeer(rpc::FromGrpcStatus(status), "It");
-}
-
 // It takes no more of us for now; without a reason it is gRPC that finds a message too large.
 bool IsHeldBack(const grpc::Status& status) {
   return status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED &&
          muster::error::DetailOf(rpc::FromGrpcStatus(status)).has_value();
 }
 
+// Refused as a whole for what one pool, or all together, have in it: malformed, or too large.
+bool IsRefusedWhole(const grpc::Status& status) {
+  return status.error_code() == grpc::StatusCode::INVALID_ARGUMENT ||
+         (status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED && !IsHeldBack(status));
+}
+
+// Who refuses us, whatever we ask, is as good as away: its pools wait for it just so.
 PeerBreaker::Outcome OutcomeOf(const grpc::Status& status) {
   using Outcome = PeerBreaker::Outcome;
-  if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) return Outcome::kSilent;
-  const bool away = status.error_code() == grpc::StatusCode::UNAVAILABLE || IsHeldBack(status);
-  return away ? Outcome::kAway : Outcome::kAnswered;
+  switch (status.error_code()) {
+    case grpc::StatusCode::DEADLINE_EXCEEDED:
+      return Outcome::kSilent;
+    case grpc::StatusCode::OK:
+    case grpc::StatusCode::ABORTED:
+    case grpc::StatusCode::FAILED_PRECONDITION:
+      return Outcome::kAnswered;
+    default:
+      return IsRefusedWhole(status) ? Outcome::kAnswered : Outcome::kAway;
+  }
+}
+
+// As it is logged: with a cause where the service does not do its part.
+absl::Status EndOf(const grpc::Status& status) {
+  absl::Status ended = muster::error::FromPeer(rpc::FromGrpcStatus(status), "It");
+  const bool refuses = OutcomeOf(status) == PeerBreaker::Outcome::kAway && !IsHeldBack(status);
+  if (!refuses || !muster::error::CauseOf(ended).empty()) return ended;
+  const std::string said(ended.message());
+  return muster::error::WithCause(std::move(ended), said);
 }
 
 // The requests of one service and where their answers go.
@@ -113,14 +132,6 @@ struct Call {
     }
   }
 };
-
-// Refused as a whole for what one pool, or all together, have in it: malformed, or too large.
-template <class Call>
-bool IsRefusedWhole(const Call& call) {
-  return call.status.error_code() == grpc::StatusCode::INVALID_ARGUMENT ||
-         (call.status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED &&
-          !IsHeldBack(call.status));
-}
 
 // The calls by which the others are told what should be.
 struct Syncs {
@@ -178,7 +189,8 @@ struct Batch {
   }
 
   bool IsRefused() const {
-    return IsRefusedWhole(quota) || IsRefusedWhole(capacity) || IsRefusedWhole(configuration);
+    return IsRefusedWhole(quota.status) || IsRefusedWhole(capacity.status) ||
+           IsRefusedWhole(configuration.status);
   }
 
   // Gives every pool its answers, and their prints.

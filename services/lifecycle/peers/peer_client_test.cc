@@ -25,7 +25,7 @@ using ::testing::UnorderedElementsAre;
 using Holding = PeerReply<HoldingFacts>;
 using Claim = PeerReply<ClaimFacts>;
 
-constexpr absl::Duration kSoon = absl::Milliseconds(100);
+constexpr absl::Duration kSoon = absl::Seconds(1);
 constexpr absl::Duration kLong = absl::Seconds(30);
 
 class PeerClientTest : public ::testing::Test {
@@ -146,6 +146,39 @@ TEST_F(PeerClientTest, OneThatSaysThatItIsAwayIsAskedEveryTime) {
   }
   peers_.quota.SetAway(false);
   EXPECT_EQ(Ask(kLong)[0].snapshot.answers.holding.state, Holding::State::kHere);
+}
+
+// Its policy knows us no more, or nobody at its address serves it: nothing comes of any pool.
+TEST_F(PeerClientTest, OneThatRefusesUsIsAsGoodAsAway) {
+  std::vector<std::string> lines;
+  log::SetSink([&](absl::string_view line) { lines.emplace_back(line); });
+  const absl::Cleanup logged = [] { log::SetSink({}); };
+  const grpc::Status denied = rpc::ToGrpcStatus(muster::error::Make(
+      absl::StatusCode::kPermissionDenied, "It may not.", {.reason = "PERMISSION_DENIED"}));
+  for (const grpc::Status& refusal :
+       {denied, grpc::Status(grpc::StatusCode::UNIMPLEMENTED, "no such service")}) {
+    lines.clear();
+    peers_.quota.SetRefusal(refusal);
+    for (int i = 0; i < 3; ++i) Ask(kLong);
+    EXPECT_EQ(Ask(kLong)[0].snapshot.answers.holding.state, Holding::State::kAway);
+    EXPECT_EQ(peer_client_.breakers()[0]->unanswered(), 2U);
+    EXPECT_EQ(peer_client_.breakers()[0]->state(), PeerBreaker::State::kClosed);
+    EXPECT_THAT(lines, ElementsAre(AllOf(HasSubstr("a service does not answer"),
+                                         HasSubstr(refusal.error_message()))));
+    peers_.quota.SetRefusal(grpc::Status::OK);
+    Ask(kLong);
+    EXPECT_EQ(peer_client_.breakers()[0]->unanswered(), 0U);
+  }
+}
+
+// What it refuses is ours to mend, and not a sign that it is away.
+TEST_F(PeerClientTest, ARequestThatIsRefusedIsAnswered) {
+  for (const grpc::StatusCode code :
+       {grpc::StatusCode::INVALID_ARGUMENT, grpc::StatusCode::FAILED_PRECONDITION}) {
+    peers_.quota.SetRefusal({code, "not so"});
+    Ask(kLong);
+    EXPECT_EQ(peer_client_.breakers()[0]->unanswered(), 0U);
+  }
 }
 
 // Some pools have so much in their claims that all of them are too much for one request.
