@@ -53,7 +53,7 @@ class FleetFaults : public ServerFaults {
 };
 
 TEST_F(FleetFaults, NodesThatFail) {
-  MiniMuster::Options options = Fast();
+  MiniMuster::Options options = Calm();
   options.fleetsim_flags.insert(options.fleetsim_flags.end(),
                                 {"--fail_share=1", "--recovery_arrival=30s"});
   Start(options);
@@ -76,8 +76,8 @@ TEST_F(FleetFaults, AgentsThatAreSilent) {
              ASSERT_TRUE(muster_->Resize(6).ok());
              Until([&] { return NodesIn("ASSIGNED").size() == 3; }, "Nodes that are to boot");
              Tamper(
-                 "UPDATE lifecycle.node SET state_time = state_time - interval '2 hours' "
-                 "WHERE state = 'ASSIGNED'")();
+                 "UPDATE lifecycle.node SET state_time = state_time - interval '2 hours', "
+                 "phase_time = phase_time - interval '2 hours' WHERE state = 'ASSIGNED'")();
            },
        .mend =
            [&] {
@@ -92,7 +92,7 @@ TEST_F(FleetFaults, AgentsThatAreSilent) {
 }
 
 TEST_F(FleetFaults, AnImageThatDoesNotBoot) {
-  Start(Fast());
+  Start(Calm());
   Run({.name = "every boot fails, and a pool grows",
        .inject =
            [&] {
@@ -114,7 +114,7 @@ TEST_F(FleetFaults, AnImageThatDoesNotBoot) {
 }
 
 TEST_F(FleetFaults, AReleaseThatDoesNotBoot) {
-  Start(Fast());
+  Start(Calm());
   Run({.name = "a release is rolled out by reboots, which fail",
        .inject =
            [&] {
@@ -170,7 +170,7 @@ TEST_F(FleetFaults, RacksThatLackAMachineEach) {
            },
        .mend = [&] { MendMachines(); },
        .alerts = {"MusterQueueStuck"},
-       .may_fire = {"MusterDown", "MusterReplicaDown"},
+       .may_fire = {"MusterNoLeader", "MusterDown", "MusterReplicaDown"},
        .panel = "Quota and capacity: Oldest wait",
        .runbook = "what each rack lacks"});
 }
@@ -206,7 +206,7 @@ TEST_F(FleetFaults, ALifecycleRestoredToBeforeItsPools) {
              restart();
            },
        .alerts = {"MusterOrphansWithheld"},
-       .may_fire = {"MusterDown", "MusterReplicaDown"},
+       .may_fire = {"MusterNoLeader", "MusterDown", "MusterReplicaDown"},
        .panel = "Fleet: Orphans",
        .runbook = "set `--orphan_mass_percent=100` until it is gone"});
 }

@@ -18,6 +18,11 @@ bool AwaitsAgent(const Node& node) {
          state == NodeState::kReconfiguring || state == NodeState::kPreparedForTerminate;
 }
 
+// One that was granted may have waited for its configuration before it was told to boot.
+absl::Time AwaitedSince(const Node& node) {
+  return node.state == NodeState::kAssigned ? node.desired.phase_time : node.state_time;
+}
+
 }  // namespace
 
 void Census::Add(const Node& node, absl::string_view zone, absl::Time now) {
@@ -28,7 +33,7 @@ void Census::Add(const Node& node, absl::string_view zone, absl::Time now) {
     if (now - node.state_time > kCensusAges[i]) ++count.older[i];
   }
   int64_t& awaiting = awaiting_agent[std::string(zone)];
-  if (AwaitsAgent(node) && now - node.state_time > kAgentPatience) ++awaiting;
+  if (AwaitsAgent(node) && now - AwaitedSince(node) > kAgentPatience) ++awaiting;
   if (IsReturnable(node.state)) return;
   if (node.preempt_time != kNever)
     ++(IsDrainedForPreemption(node) ? preemptions_draining : preemptions_pending);

@@ -38,9 +38,14 @@ TEST(CensusTest, WhoWaitsForItsAgentByZone) {
     for (const absl::Duration since : {absl::Minutes(15), absl::Minutes(16)}) {
       Node node = In(static_cast<NodeState>(state), since);
       node.desired.phase = Phase::kRunning;
+      node.desired.phase_time = node.state_time;
       census.Add(node, "A", kNow);
     }
   }
+  Node late = In(NodeState::kAssigned, absl::Hours(1));  // until now there was no configuration
+  late.desired.phase = Phase::kRunning;
+  late.desired.phase_time = kNow - absl::Minutes(1);
+  census.Add(late, "A", kNow);
   census.Add(In(NodeState::kAssigned, absl::Hours(1)), "A", kNow);  // nobody told it to boot
   census.Add(In(NodeState::kBooting, absl::Minutes(16)), "B", kNow);
   census.Add(In(NodeState::kBooting, absl::Minutes(14)), "C", kNow);
