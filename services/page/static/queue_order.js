@@ -27,13 +27,13 @@ function turnsOf(claims) {
   const places = claims.flatMap(placesOf);
   places.sort((a, b) => a.time - b.time || compare(a.askedBy, b.askedBy));
   const turns = new Map();
-  let place = null;
+  let place = null;  // another claim may have it that is yet to be told of
   let end = 0;     // Nodes up to there, itself included
   let before = 0;  // Nodes of requests
   for (const {one, nodes, atOnce} of requests) {
     const nth = atOnce ? before + nodes - 1 : before;
     while (places.length > 0 && end <= nth) end += (place = places.shift()).nodes;
-    if (!turns.has(one)) turns.set(one, {one, place});
+    if (!turns.has(one)) turns.set(one, {one, place: place ?? {time: one.claim.since, askedBy: one.uid}});
     before += nodes;
   }
   return [...turns.values()];
