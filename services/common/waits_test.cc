@@ -16,6 +16,7 @@
 #include "services/common/latch.h"
 #include "services/common/mutex.h"
 #include "services/common/worker_signal.h"
+#include "tests/testing/patience.h"
 
 namespace muster {
 namespace {
@@ -235,7 +236,8 @@ TEST(SharedMutexTest, ReadersInTurnLetAWriterIn) {
   std::vector<std::thread> readers;
   for (int i = 0; i < 2; ++i) {
     readers.emplace_back([&] {
-      for (int round = 0; round < 1'000 && !wrote; ++round) {
+      const auto give_up = std::chrono::steady_clock::now() + testing::kPatience;
+      while (!wrote && std::chrono::steady_clock::now() < give_up) {
         const ReaderLock lock(mutex, ReaderLock::kInTurn);
         // Until the other one came in, or has to stand behind the writer.
         const int seen = ++entries;

@@ -53,7 +53,8 @@ struct Trouble {
 
 class Leadership : public ::testing::Test {
  protected:
-  Leadership() : a_(NewReplica(&trouble_)), b_(NewReplica(nullptr)) {
+  explicit Leadership(absl::Duration lease_ttl = absl::Seconds(1))
+      : lease_ttl_(lease_ttl), a_(NewReplica(&trouble_)), b_(NewReplica(nullptr)) {
     Submit(*b_, UpdateCluster{.cluster = {.name = kCluster, .zone = "US-EAST-04A"}});
   }
   ~Leadership() override {
@@ -64,11 +65,13 @@ class Leadership : public ::testing::Test {
 
   std::unique_ptr<LifecycleService> NewReplica(Trouble* trouble) {
     LifecycleService::Options options;
-    options.lane.connect = {.conninfo = database_.conninfo("lifecycle"), .schema = "lifecycle"};
+    options.lane.connect = {.conninfo = database_.conninfo("lifecycle"),
+                            .schema = "lifecycle",
+                            .connect_timeout = absl::Minutes(1)};
     if (trouble != nullptr)
       options.lane.runner.fault = [trouble](auto site) { return (*trouble)(site); };
     options.clock = &clock_;
-    options.loop.lease_ttl = absl::Seconds(1);
+    options.loop.lease_ttl = lease_ttl_;
     options.loop.ask_timeout = ask_timeout_;
     options.loop.policy.retry = retry_;
     options.orphans.interval = orphan_interval_;
@@ -120,10 +123,11 @@ class Leadership : public ::testing::Test {
   }
   // B leads, and does A's work.
   void ExpectBTakesOver() {
-    Until([&] { return b_->epoch() != 0; });
+    int64_t led = 0;
+    Until([&] { return (led = b_->epoch()) != 0; });
     Until([&] { return a_->epoch() == 0; });
     // On a busy machine a holder may come too late, and lead anew.
-    EXPECT_GT(b_->epoch(), 1);
+    EXPECT_GT(led, 1);
     const std::string pool = Apply("second", 2);
     Until([&] { return NodesOf(*b_, pool) == 2; });
   }
@@ -151,6 +155,7 @@ class Leadership : public ::testing::Test {
     });
   }
 
+  const absl::Duration lease_ttl_;
   SystemClock clock_;
   absl::Duration ask_timeout_ = absl::Seconds(5);
   absl::Duration retry_ = Policy().retry;
@@ -161,6 +166,12 @@ class Leadership : public ::testing::Test {
   FakePeers peers_;
   std::unique_ptr<LifecycleService> a_;
   std::unique_ptr<LifecycleService> b_;
+};
+
+// Who leads does so to the end, though the machine stands still for a while.
+class SteadyLead : public Leadership {
+ protected:
+  SteadyLead() : Leadership(absl::Seconds(20)) {}
 };
 
 // Whoever commits: every replica sees it happen.
@@ -226,14 +237,18 @@ TEST_F(Leadership, WhoseChangesAreRefusedByTheTablesDoesNotLead) {
 
 TEST_F(Leadership, WhoseWriterHangsDoesNotLeadAndWritesNothingWhenItComesBack) {
   LeadWithA();
+  const auto lease = [&] {
+    return std::stoll(database_.QueryValue("SELECT epoch FROM lifecycle.lease"));
+  };
+  const int64_t before = lease();
   trouble_.hangs = true;
   Apply("third", 1);
   ExpectBTakesOver();
   const std::string pool = Apply("fourth", 1);
   trouble_.hangs = false;
   Until([&] { return NodesOf(*b_, pool) == 1 && NodesOf(*a_, pool) == 1; });
-  EXPECT_EQ(a_->epoch(), 0);
-  EXPECT_EQ(database_.QueryValue("SELECT epoch FROM lifecycle.lease"), absl::StrCat(b_->epoch()));
+  EXPECT_NE(a_->epoch(), before) << "by the lease that it had; a busy machine may give it another";
+  Until([&] { return lease() == std::max(a_->epoch(), b_->epoch()); }, "who leads by the lease");
 }
 
 TEST_F(Leadership, OneThatHealsMayLeadAgain) {
@@ -242,8 +257,9 @@ TEST_F(Leadership, OneThatHealsMayLeadAgain) {
   ExpectBTakesOver();
   trouble_.fails_all = false;
   b_->StopReconciling();
-  Until([&] { return a_->epoch() != 0; });
-  EXPECT_GT(a_->epoch(), 2);
+  int64_t led = 0;
+  Until([&] { return (led = a_->epoch()) != 0; });
+  EXPECT_GT(led, 2);
 }
 
 // Somebody's transaction has the lease's row: nobody leads, and the log says why.
@@ -271,7 +287,7 @@ TEST_F(Leadership, WhoCannotWriteTheLeaseSaysWhy) {
 
 // The leader dies, and the database's clock is set back before anybody sees it: what it wrote lies
 // in the future.
-TEST_F(Leadership, WhoDiedBeforeTheClockWasSetBackKeepsNobodyWaiting) {
+TEST_F(SteadyLead, WhoDiedBeforeTheClockWasSetBackKeepsNobodyWaiting) {
   database_.Execute(
       "INSERT INTO lifecycle.lease_heartbeat (name, holder, epoch, write_time, expire_time)"
       " VALUES ('reconciler', 'who died', 1, now() + interval '2 hours',"
@@ -295,7 +311,7 @@ TEST_F(Leadership, InAnotherHistoryTheLeaseIsTakenAnew) {
   Until([&] { return a_->epoch() != 0; });
 }
 
-TEST_F(Leadership, AQuietLeaderWritesNothing) {
+TEST_F(SteadyLead, AQuietLeaderWritesNothing) {
   ASSERT_THAT(a_->StartReconciling(peers_.channels()), IsOk());
   Until([&] { return a_->epoch() != 0; });
   QuietPlans(*a_);
@@ -303,7 +319,7 @@ TEST_F(Leadership, AQuietLeaderWritesNothing) {
   const auto expires = [&] {
     return database_.QueryValue("SELECT expire_time FROM lifecycle.lease_heartbeat");
   };
-  for (int beats = 0; beats < 4; ++beats) {
+  for (int beats = 0; beats < 2; ++beats) {
     const std::string before = expires();
     Until([&] { return expires() != before; });
   }
@@ -314,7 +330,7 @@ TEST_F(Leadership, AQuietLeaderWritesNothing) {
 
 // All watches of capacity's claims break and begin anew, and tell what they told before; then one
 // claim changes: that pool alone is looked at.
-TEST_F(Leadership, AQuietReconnectMakesNoPoolDue) {
+TEST_F(SteadyLead, AQuietReconnectMakesNoPoolDue) {
   ASSERT_THAT(a_->StartReconciling(peers_.channels()), IsOk());
   for (int i = 0; i < 5; ++i) {
     const std::string pool = Apply(absl::StrCat("p", i), 2);
@@ -330,7 +346,7 @@ TEST_F(Leadership, AQuietReconnectMakesNoPoolDue) {
 }
 
 // What a zone offers anew concerns the pools of that type, and what it offers no more the others.
-TEST_F(Leadership, AZoneThatChangesMakesThePoolsDueThatItConcerns) {
+TEST_F(SteadyLead, AZoneThatChangesMakesThePoolsDueThatItConcerns) {
   constexpr char kZone[] = "US-EAST-04A";
   ASSERT_THAT(a_->StartReconciling(peers_.channels()), IsOk());
   const std::string pool = Apply("first", 1);
@@ -351,7 +367,7 @@ TEST_F(Leadership, AZoneThatChangesMakesThePoolsDueThatItConcerns) {
 
 // Another pool's holding is asked for anew as its Node is replaced, or grows: no room for who waits for some. One after the other the same
 // stream tells of a pool of another Quota, which is short too, and of whose others one leaves.
-TEST_F(Leadership, OnlyAHoldingThatFallsWakesWhoIsShortOfQuota) {
+TEST_F(SteadyLead, OnlyAHoldingThatFallsWakesWhoIsShortOfQuota) {
   const auto holding = [](absl::string_view type) {
     return absl::StrCat("organizations/acme/quotas/US-EAST-04A~", type,
                         "~default/holdings/uid-other");
@@ -386,7 +402,7 @@ TEST_F(Leadership, OnlyAHoldingThatFallsWakesWhoIsShortOfQuota) {
 }
 
 // "A history has a name": what a restored service has lost is in no snapshot of its watch.
-TEST_F(Leadership, AServiceThatWasRestoredIsAskedAnewForEveryPool) {
+TEST_F(SteadyLead, AServiceThatWasRestoredIsAskedAnewForEveryPool) {
   ASSERT_THAT(a_->StartReconciling(peers_.channels()), IsOk());
   for (int i = 0; i < 3; ++i) {
     const std::string pool = Apply(absl::StrCat("p", i), 2);
@@ -403,7 +419,7 @@ TEST_F(Leadership, AServiceThatWasRestoredIsAskedAnewForEveryPool) {
 }
 
 // "the pools that it was of are to ask for it anew before others take its place": also where the first by name wants more.
-TEST_F(Leadership, ARestoredQuotaHearsOfWhatThereWasBeforeAnybodyGrows) {
+TEST_F(SteadyLead, ARestoredQuotaHearsOfWhatThereWasBeforeAnybodyGrows) {
   ASSERT_THAT(a_->StartReconciling(peers_.channels()), IsOk());
   const std::string pool = Apply("runs", 2);
   Until([&] { return NodesOf(*a_, pool) == 2; });
@@ -432,7 +448,7 @@ TEST_F(Leadership, ARestoredQuotaHearsOfWhatThereWasBeforeAnybodyGrows) {
 }
 
 // Quota may know of more than the rows do, as of a grant whose answer was lost.
-TEST_F(Leadership, WhatIsRestatedLowersNothing) {
+TEST_F(SteadyLead, WhatIsRestatedLowersNothing) {
   ASSERT_THAT(a_->StartReconciling(peers_.channels()), IsOk());
   const std::string pool = Apply("runs", 2);
   Until([&] { return NodesOf(*a_, pool) == 2; });

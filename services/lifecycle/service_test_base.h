@@ -19,6 +19,7 @@
 #include "services/lifecycle/peers/fake_peers.h"
 #include "tests/testing/call.h"
 #include "tests/testing/metric_value.h"
+#include "tests/testing/patient.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/test_database.h"
 #include "tests/testing/test_server.h"
@@ -51,9 +52,10 @@ class Replica {
   Replica(const testing::TestDatabase& database, const Clock* clock, absl::Duration resync) {
     LifecycleService::Options options;
     options.lane.connect = {.conninfo = database.conninfo("lifecycle"), .schema = "lifecycle"};
+    options.lane = testing::Patient(std::move(options.lane));
     options.clock = clock;
     options.loop.resync_interval = resync;
-    options.loop.lease_ttl = absl::Seconds(1);
+    options.loop.lease_ttl = absl::Seconds(20);  // nobody waits for its end
     options.loop.policy.cordon_settle = absl::ZeroDuration();
     auto created = LifecycleService::Create(std::move(options));
     if (!created.ok()) throw std::runtime_error(created.status().ToString());

@@ -67,6 +67,7 @@ struct Served {
 
   httplib::Result Get(const std::string& path, const httplib::Headers& headers = {}) const {
     httplib::Client client("127.0.0.1", listener->port());
+    client.set_read_timeout(60);
     return client.Get(path, headers);
   }
 

@@ -43,8 +43,8 @@ class FakeDebugService final : public debug::v1::DebugService::CallbackService {
 class CallerLineTest : public ::testing::Test {
  protected:
   CallerLineTest() : CallerLineTest(nullptr) {}
-  explicit CallerLineTest(const access::PolicyFile* policy)
-      : guard_(policy, {.running_calls = 1}, nullptr, nullptr, &clock_) {
+  explicit CallerLineTest(const access::PolicyFile* policy, absl::Duration grace = absl::Minutes(1))
+      : grace_(grace), guard_(policy, {.running_calls = 1}, nullptr, nullptr, &clock_) {
     server_.service.get = [this](grpc::CallbackServerContext* context,
                                  const v1::GetQuotaRequest* request, v1::Quota*) {
       return Unary(context, [&](Responder responder) {
@@ -91,13 +91,14 @@ class CallerLineTest : public ::testing::Test {
     return order_;
   }
 
+  const absl::Duration grace_;  // of a server that stops
   FakeSteadyClock clock_;
   Guard guard_;
   FakeDebugService debug_;
   FakeServer server_{[this](ServerOptions& options) {
     options.guard = &guard_;
     options.services.push_back({debug::v1::DebugService::service_full_name(), &debug_});
-    options.shutdown_grace = absl::Milliseconds(200);
+    options.shutdown_grace = grace_;
   }};
   std::shared_ptr<grpc::Channel> channel_ = MakeChannel(server_.address());
   std::unique_ptr<v1::QuotaService::Stub> stub_ = v1::QuotaService::NewStub(channel_);
@@ -166,7 +167,7 @@ TEST_F(CallerLinePolicyTest, WhoMayNoMoreIsRefusedThoughItWaitedSinceItMight) {
 TEST_F(CallerLineTest, OneWhoseDeadlinePassesInLineIsAnsweredAndNeverBegun) {
   auto first = Ask("1");
   AwaitWork("1");
-  auto late = Ask("2", absl::Milliseconds(200));
+  auto late = Ask("2", absl::Seconds(3));  // by then it is in line
   EXPECT_THAT(Await(std::move(late), "the answer"), StatusIs(absl::StatusCode::kDeadlineExceeded));
   AwaitWaiting(0);
   // The server's own answer, too.
@@ -227,7 +228,12 @@ TEST_F(CallerLineTest, AServerThatStopsBeginsNoneOfThem) {
   EXPECT_THAT(order(), ElementsAre("1"));
 }
 
-TEST_F(CallerLineTest, AServerThatCannotWaitForTheFirstAnswersThoseInLineToo) {
+class ShortEndTest : public CallerLineTest {
+ protected:
+  ShortEndTest() : CallerLineTest(nullptr, absl::Milliseconds(200)) {}
+};
+
+TEST_F(ShortEndTest, AServerThatCannotWaitForTheFirstAnswersThoseInLineToo) {
   auto first = Ask("1");
   AwaitWork("1");
   auto second = Ask("2");

@@ -19,6 +19,7 @@
 #include "services/common/status_macros.h"
 #include "services/rpc/fake_lane.h"
 #include "services/rpc/fake_quota_service.h"
+#include "tests/testing/patience.h"
 
 namespace muster::rpc {
 namespace {
@@ -153,9 +154,13 @@ TEST_F(SlowCallsTest, WhatNobodyWaitsForMakesRoom) {
   ASSERT_EQ(Ask(1, absl::Milliseconds(50)).get().status().code(),
             absl::StatusCode::kDeadlineExceeded);
   // The server may notice a little later than the caller that nobody waits.
-  absl::Status next = absl::ResourceExhaustedError("");
-  for (int i = 0; i < 200 && absl::IsResourceExhausted(next); ++i)
-    next = Ask(1, absl::Milliseconds(50)).get().status();
+  absl::Status next;
+  testing::Until(
+      [&] {
+        next = Ask(1, absl::Milliseconds(50)).get().status();
+        return !absl::IsResourceExhausted(next);
+      },
+      "room");
   EXPECT_EQ(next.code(), absl::StatusCode::kDeadlineExceeded) << "it was taken, and waited";
   LetAllGo();
   EXPECT_EQ(*first.get(), 1);

@@ -48,6 +48,12 @@ class Parked {
 
 class UnaryTest : public ::testing::Test {
  protected:
+  explicit UnaryTest(absl::Duration default_deadline = absl::Minutes(1))
+      : server_([default_deadline](ServerOptions& options) {
+          options.default_deadline = default_deadline;
+          options.shutdown_grace = absl::ZeroDuration();
+        }) {}
+
   // The RPC does what `handle` does with its Responder and its response.
   void Handle(std::function<void(Responder, v1::Quota*)> handle) {
     server_.service.get = [handle](Context context, const v1::GetQuotaRequest*,
@@ -65,10 +71,12 @@ class UnaryTest : public ::testing::Test {
   }
 
   CaughtLog log_;
-  FakeServer server_{[](ServerOptions& options) {
-    options.default_deadline = absl::Milliseconds(100);
-    options.shutdown_grace = absl::ZeroDuration();
-  }};
+  FakeServer server_;
+};
+
+class UnaryDeadlineTest : public UnaryTest {
+ protected:
+  UnaryDeadlineTest() : UnaryTest(absl::Milliseconds(100)) {}
 };
 
 TEST_F(UnaryTest, AnswersFromTheHandler) {
@@ -168,7 +176,7 @@ TEST_F(UnaryTest, OfManyThreadsOneAnswers) {
   EXPECT_EQ(response.limit(), 1);
 }
 
-TEST_F(UnaryTest, WithoutADeadlineTheServersOwnAnswers) {
+TEST_F(UnaryDeadlineTest, WithoutADeadlineTheServersOwnAnswers) {
   Parked parked;
   Handle([&](Responder responder, v1::Quota*) { parked.Put(std::move(responder)); });
   EXPECT_EQ(Get().code(), absl::StatusCode::kDeadlineExceeded);
@@ -209,7 +217,7 @@ TEST_F(UnaryTest, ADeadlineInThreeHundredYearsIsNoPastOne) {
 
 // Replies that race with the deadline: whoever wins, the call ends once, and nobody writes to a
 // response that is gone (the address sanitizer would tell).
-TEST_F(UnaryTest, RepliesMayRaceWithTheDeadline) {
+TEST_F(UnaryDeadlineTest, RepliesMayRaceWithTheDeadline) {
   Mutex mutex;
   std::vector<std::thread> repliers;
   Handle([&](Responder responder, v1::Quota* response) {

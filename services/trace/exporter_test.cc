@@ -115,7 +115,9 @@ TEST_F(ExporterTest, AFileThatCannotBeWrittenIsRefused) {
 
 TEST_F(ExporterTest, GoesToACollector) {
   FakeCollector collector({200});
-  auto exporter = Exporter::Create({.endpoint = collector.endpoint()});
+  auto exporter = Exporter::Create({.endpoint = collector.endpoint(),
+                                    .timeout = absl::Minutes(1),
+                                    .farewell = absl::Minutes(1)});
   ASSERT_TRUE(exporter.ok());
   (*exporter)->Record(Named("one"));
   exporter->reset();
@@ -126,8 +128,10 @@ TEST_F(ExporterTest, GoesToACollector) {
 
 TEST_F(ExporterTest, WhatABusyCollectorRefusesIsSentAgain) {
   FakeCollector collector({503, 429, 200});
-  auto exporter =
-      Exporter::Create({.endpoint = collector.endpoint(), .pause = absl::Milliseconds(1)});
+  auto exporter = Exporter::Create({.endpoint = collector.endpoint(),
+                                    .timeout = absl::Minutes(1),
+                                    .pause = absl::Milliseconds(1),
+                                    .farewell = absl::Minutes(1)});
   ASSERT_TRUE(exporter.ok());
   (*exporter)->Record(Named("one"));
   exporter->reset();
@@ -138,7 +142,9 @@ TEST_F(ExporterTest, WhatABusyCollectorRefusesIsSentAgain) {
 
 TEST_F(ExporterTest, WhatIsWrongForTheCollectorIsLeftOutAndCounted) {
   FakeCollector collector({400});
-  auto exporter = Exporter::Create({.endpoint = collector.endpoint()});
+  auto exporter = Exporter::Create({.endpoint = collector.endpoint(),
+                                    .timeout = absl::Minutes(1),
+                                    .farewell = absl::Minutes(1)});
   ASSERT_TRUE(exporter.ok());
   (*exporter)->Record(Named("one"));
   exporter->reset();

@@ -88,15 +88,17 @@ class HungServerTest : public ::testing::Test {
   }
 
   testing::TestDatabase database_;
-  ConnectionPool pool_{{.conninfo = database_.conninfo("quota"),
-                        .schema = "quota",
-                        .statement_timeout = kPatience,
-                        .answer_grace = kPatience},
-                       1};
+  ConnectionPool pool_{
+      {.conninfo = database_.conninfo("quota"),
+       .schema = "quota",
+       // A process that is stopped keeps no timeout of its own: what counts is the sum.
+       .statement_timeout = absl::Minutes(1),
+       .answer_grace = kPatience - absl::Minutes(1)},
+      1};
   std::function<void()> on_doubt_;
-  TransactionRunner runner_{&pool_, {.on_doubt = [this] {
-                              if (on_doubt_) on_doubt_();
-                            }}};
+  TransactionRunner runner_{&pool_, {.retry_budget = absl::Minutes(1), .on_doubt = [this] {
+                                       if (on_doubt_) on_doubt_();
+                                     }}};
   int session_ = 0;
   int hung_ = 0;
 };

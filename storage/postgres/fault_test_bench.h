@@ -8,6 +8,7 @@
 #include "storage/postgres/connection_pool.h"
 #include "storage/postgres/transaction.h"
 #include "storage/postgres/transaction_runner.h"
+#include "tests/testing/patient.h"
 #include "tests/testing/test_database.h"
 
 namespace muster::storage {
@@ -16,8 +17,10 @@ namespace muster::storage {
 struct FaultBench {
   explicit FaultBench(const std::string& schema_name)
       : schema(schema_name),
-        pool({.conninfo = database.conninfo(), .schema = schema_name}, 1),
-        runner(&pool, {}) {
+        pool(testing::Patient(
+                 ConnectOptions{.conninfo = database.conninfo(), .schema = schema_name}),
+             1),
+        runner(&pool, testing::Patient(RunnerOptions())) {
     for (const auto& row : database.Query(absl::StrCat(
              "SELECT table_name FROM information_schema.tables WHERE table_schema = '", schema,
              "' AND table_name NOT IN ('journal_head', 'schema_migration')"))) {

@@ -73,6 +73,7 @@ class FaultRun {
       options.connect.statement_timeout = absl::Seconds(60);
       options.connect.idle_in_transaction_timeout = absl::Seconds(60);
       options.runner.retry_budget = absl::Seconds(60);
+      options.max_decide = absl::InfiniteDuration();
       options.poll = absl::Milliseconds(50);
       options.encode_ahead = 1;  // or no batch of these would be
       // A machine that stands still makes no other calls.

@@ -14,6 +14,7 @@
 #include "storage/postgres/connection_pool.h"
 #include "storage/postgres/table_store.h"
 #include "storage/postgres/transaction_runner.h"
+#include "tests/testing/patient.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/test_database.h"
 
@@ -23,8 +24,9 @@ namespace muster::storage {
 // rows of the state.
 inline std::set<std::string> ColumnsInDatabase(const std::string& schema) {
   testing::TestDatabase database;
-  ConnectionPool pool({.conninfo = database.conninfo(schema), .schema = schema}, 1);
-  TransactionRunner runner(&pool, {});
+  ConnectionPool pool(
+      testing::Patient(ConnectOptions{.conninfo = database.conninfo(schema), .schema = schema}), 1);
+  TransactionRunner runner(&pool, testing::Patient(RunnerOptions()));
   std::set<std::string> columns;
   EXPECT_THAT(runner.Run([&](Transaction& tx) {
     for (const auto& row : tx.Exec(absl::StrCat(

@@ -18,6 +18,7 @@
 #include "storage/postgres/store.h"
 #include "storage/postgres/transaction.h"
 #include "storage/postgres/transaction_runner.h"
+#include "tests/testing/patient.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/test_database.h"
 
@@ -30,8 +31,10 @@ class StoreTest : public ::testing::Test {
   using Changes = std::vector<Revised<typename State::Change>>;
 
   StoreTest(const std::string& schema, std::unique_ptr<const Store<State>> store)
-      : pool_({.conninfo = database_.conninfo(schema), .schema = schema}, 1),
-        runner_(&pool_, {}),
+      : pool_(testing::Patient(
+                  ConnectOptions{.conninfo = database_.conninfo(schema), .schema = schema}),
+              1),
+        runner_(&pool_, testing::Patient(RunnerOptions())),
         store_(std::move(store)) {}
 
   absl::Status Write(const Changes& changes) {

@@ -51,7 +51,7 @@ std::string Masked(std::string text) {
       {R"((Resource Version: +)\d+)", "$01VERSION"},
       {R"(127\.0\.0\.1:\d+)", "SERVER"},
       {R"(\(([0-9a-f]{12}(-dirty)?|unknown)\))", "(COMMIT)"},
-      {R"((\s|^)\d+(\.\d)?s\b)", "$01AGE"},
+      {R"((\s|^)(\d+m)?\d+(\.\d)?[ms]\b)", "$01AGE"},
       {R"(  +)", "  "},
       {R"( +\n)", "\n"}};
   for (const auto& [pattern, by] : masks) text = std::regex_replace(text, std::regex(pattern), by);

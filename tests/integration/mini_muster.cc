@@ -30,6 +30,16 @@ std::string SourceFile(const std::string& path) {
   return absl::StrCat(MigrationsDir(), "/../", path);
 }
 
+// Where --timeout is that of each call: a machine may stand still for longer than people wait. Elsewhere it is that of the whole.
+bool IsOneCall(const std::vector<std::string>& words) {
+  for (const char* waits : {"debug", "delete", "rollout", "wait"}) {
+    if (words.front() == waits) return false;
+  }
+  return std::none_of(words.begin(), words.end(), [](const std::string& word) {
+    return absl::StartsWith(word, "--timeout") || absl::StartsWith(word, "--wait");
+  });
+}
+
 }  // namespace
 
 MiniMuster::MiniMuster(Options options)
@@ -213,6 +223,7 @@ Finished MiniMuster::Ctl(std::vector<std::string> words) const {
 }
 
 Finished MiniMuster::CtlTo(size_t process, std::vector<std::string> words) const {
+  if (IsOneCall(words)) words.push_back("--timeout=60s");
   if (words.front() == "debug") {
     words.push_back(
         absl::StrCat("--operator-server=127.0.0.1:", ports_[process].operators.number()));

@@ -22,6 +22,7 @@
 #include "services/rpc/status.h"
 #include "tests/integration/every_rpc.h"
 #include "tests/integration/mini_muster.h"
+#include "tests/testing/patience.h"
 #include "tests/testing/raw_call.h"
 #include "tests/testing/status_matchers.h"
 
@@ -132,6 +133,8 @@ class Reads : public ::testing::Test {
     muster_.database().Execute(
         "UPDATE lifecycle.lease_heartbeat SET holder = 'a test', epoch = epoch + 1,"
         " write_time = now(), expire_time = now() + interval '1 day'");
+    Until([&] { return absl::StrContains(muster_.MusterdLogs(), "not reconciling any more"); },
+          "that nobody leads");
     std::string before;
     for (int calm = 0; calm < 10;) {
       std::this_thread::sleep_for(std::chrono::milliseconds(200));

@@ -23,7 +23,8 @@ class TopTest : public ::testing::Test {
     EXPECT_TRUE(muster_.AwaitSettled(1)) << muster_.LogEnds();
   }
 
-  MiniMuster muster_;
+  // Nobody else leads meanwhile.
+  MiniMuster muster_{{.musterd_flags = {"--lease_ttl=1m"}}};
 };
 
 TEST_F(TopTest, OnceShowsWhatIsThere) {

@@ -18,11 +18,13 @@ namespace {
 class AdapterFaults : public AdapterTestBase {
  protected:
   AdapterStack& stack() override { return *stack_; }
-  void Start(AdapterStack::Options options) {
+  // `lease_ttl`: of lifecycle's leader, which no stall of the machine makes another, unless the server dies.
+  void Start(AdapterStack::Options options, absl::string_view lease_ttl = "30s") {
     // It is where it was when it comes back.
     options.adapter_flags.push_back(absl::StrCat("--metrics_listen=127.0.0.1:", port_.number()));
     options.muster.musterd_flags = {"--audit_interval=2s", "--orphan_interval=2s",
-                                    "--page_listen=127.0.0.1:0"};
+                                    "--page_listen=127.0.0.1:0",
+                                    absl::StrCat("--lease_ttl=", lease_ttl)};
     options.muster.audit_books = false;
     stack_ = std::make_unique<AdapterStack>(std::move(options));
     if (stack_->server().is_real()) GTEST_SKIP() << "faults are those of the fake server";
@@ -134,7 +136,7 @@ TEST_F(AdapterFaults, AnEtcdThatWasRestored) {
 }
 
 TEST_F(AdapterFaults, AMusterThatWasRestored) {
-  Start(AdapterStack::Options());
+  Start(AdapterStack::Options(), "1s");
   AwaitAccepted();
   const Past past(stack().muster().database(), "lifecycle");
   CreateHealthyPool("young", {{"targetNodes", 1}});
@@ -160,8 +162,9 @@ TEST_F(AdapterFaults, AMusterThatWasRestored) {
              ASSERT_TRUE(written.ok()) << written.status();
            },
        .alerts = {"MusterAdapterUnknownObjects"},
-       .may_fire = {"MusterDown", "MusterReplicaDown", "MusterAdapterDown", "MusterAdapterNoLeader",
-                    "MusterOrphansWithheld", "MusterHistoryReplaced", "MusterAdapterHoldsRemovals"},
+       .may_fire = {"MusterNoLeader", "MusterDown", "MusterReplicaDown", "MusterAdapterDown",
+                    "MusterAdapterNoLeader", "MusterOrphansWithheld", "MusterHistoryReplaced",
+                    "MusterAdapterHoldsRemovals"},
        .may_linger = {"MusterOrphansWithheld"},
        .panel = "Kubernetes adapter: Unknown",
        .runbook = "Do: `after-a-restore.md`, \"Clusters\""});
@@ -209,7 +212,7 @@ TEST_F(AdapterFaults, AServerThatIsSlow) {
 
 // Nobody waits for an hour here: what happened while there was no adapter is made almost that old.
 TEST_F(AdapterFaults, EventsThatWaitTooLong) {
-  Start(AdapterStack::Options());
+  Start(AdapterStack::Options(), "1s");
   CreateHealthyPool("told", {{"targetNodes", 1}});
   const TestDatabase& database = stack().muster().database();
   const auto events = [&] {
@@ -236,7 +239,7 @@ TEST_F(AdapterFaults, EventsThatWaitTooLong) {
              stack().StartAdapter();
            },
        .alerts = {"MusterAdapterEventsDropped"},
-       .may_fire = {"MusterDown", "MusterReplicaDown", "MusterAdapterDown",
+       .may_fire = {"MusterNoLeader", "MusterDown", "MusterReplicaDown", "MusterAdapterDown",
                     "MusterAdapterNoLeader"},
        .panel = "Kubernetes adapter: Events",
        .runbook = "raise `--events_per_minute`"},

@@ -40,7 +40,9 @@ std::string AlertmanagerProcess::address() const {
 }
 
 std::vector<std::string> AlertmanagerProcess::Alerts() const {
-  const auto answer = httplib::Client(absl::StrCat("http://", address())).Get("/api/v2/alerts");
+  httplib::Client client(absl::StrCat("http://", address()));
+  client.set_read_timeout(60);  // a machine may stand still for a while
+  const auto answer = client.Get("/api/v2/alerts");
   if (!answer) throw std::runtime_error("no Alertmanager answers");
   std::vector<std::string> alerts;
   for (const nlohmann::json& alert : nlohmann::json::parse(answer->body)) {

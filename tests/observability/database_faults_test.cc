@@ -124,7 +124,7 @@ TEST_F(DatabaseFaults, ALeaseThatSomebodyHolds) {
 }
 
 TEST_F(DatabaseFaults, OneRestoredToItsPast) {
-  Start(Fast());
+  Start(Calm());
   const Past past(muster_->database(), "quota");
   ASSERT_TRUE(muster_->Resize(4).ok());
   ASSERT_TRUE(muster_->AwaitSettled(4));
@@ -146,7 +146,7 @@ TEST_F(DatabaseFaults, OneRestoredToItsPast) {
 }
 
 TEST_F(DatabaseFaults, ATableThatSomebodyHolds) {
-  Start(Fast());
+  Start(Calm());
   Run({.name = "a session holds a lock on configuration's pools when a release comes",
        .inject =
            [&] {
@@ -170,7 +170,7 @@ TEST_F(DatabaseFaults, ATableThatSomebodyHolds) {
 }
 
 TEST_F(DatabaseFaults, LocksThatComeAndGo) {
-  Start(Fast());
+  Start(Calm());
   const TempFolder folder;
   int limit = 24;
   std::jthread batch;
@@ -278,7 +278,7 @@ TEST_F(DatabaseFaults, AJournalWithAGap) {
 }
 
 TEST_F(DatabaseFaults, AJournalThatMayNotBeCompacted) {
-  MiniMuster::Options options = Fast();
+  MiniMuster::Options options = Calm();
   options.musterd_flags.push_back("--journal_keep=1000");
   Start(options);
   Run({.name = "capacity's role may no longer write how far its journal was compacted",

@@ -7,8 +7,9 @@ namespace {
 
 TEST(FasterRules, DivideWhatHasToPass) {
   EXPECT_EQ(FasterRules("expr: sum(increase(a[1h])) > 3600\nfor: 2m\n", 60),
-            "expr: sum(increase(a[60s])) > 3600\nfor: 2s\n");
+            "expr: sum(increase(a[60s])) > 3600\nfor: 6s\n");
   EXPECT_EQ(FasterRules("for: 1d", 60), "for: 1440s");
+  EXPECT_EQ(FasterRules("for: 1m", 60), "for: 1s");
 }
 
 TEST(FasterRules, WindowsHoldAFewScrapes) {

@@ -20,8 +20,9 @@ int Answer::numbers() const {
 std::string Prometheus::Get(const std::string& path, const std::string& query) const {
   const httplib::Params params =
       query.empty() ? httplib::Params() : httplib::Params{{"query", query}};
-  const auto answer =
-      httplib::Client(absl::StrCat("http://", address_)).Get(path, params, httplib::Headers());
+  httplib::Client client(absl::StrCat("http://", address_));
+  client.set_read_timeout(60);  // a machine may stand still for a while
+  const auto answer = client.Get(path, params, httplib::Headers());
   if (!answer) throw std::runtime_error(absl::StrCat("no Prometheus answers on ", address_));
   return answer->body;
 }

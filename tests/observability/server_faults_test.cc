@@ -21,6 +21,8 @@ TEST_F(ServerFaults, AServerThatDied) {
        .inject = [&] { muster_->Kill(); },
        .mend = [&] { muster_->Start(); },
        .alerts = {"MusterDown", "MusterReplicaDown"},
+       // Its lease runs out.
+       .may_fire = {"MusterNoLeader"},
        .panel = "Fleet: Leader",
        .runbook = "Do: start it"});
 }
@@ -36,7 +38,7 @@ TEST_F(ServerFaults, AServerThatHangs) {
              muster_->Start();
            },
        .alerts = {"MusterDown", "MusterReplicaDown"},
-       .may_fire = {"MusterFleetNotReconciled"},
+       .may_fire = {"MusterNoLeader", "MusterFleetNotReconciled"},
        .panel = "Fleet: Leader",
        .runbook = "Do: start it"});
 }
@@ -75,7 +77,7 @@ TEST_F(ServerFaults, APeerThatIsAway) {
 
 // It hangs, or is kept from its connection: nobody notices but who looks how old its snapshot is.
 TEST_F(ServerFaults, AWatchThatIsNotRead) {
-  Start(Fast());
+  Start(Calm());
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 1'024);  // takes no more unasked
   arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
@@ -101,7 +103,7 @@ TEST_F(ServerFaults, AWatchThatIsNotRead) {
 }
 
 TEST_F(ServerFaults, ACertificateThatNobodyRenews) {
-  MiniMuster::Options options = Fast();
+  MiniMuster::Options options = Calm();
   options.tls = true;
   Start(options);
   Run({.name = "a certificate with a tenth of its time left",
@@ -117,7 +119,7 @@ TEST_F(ServerFaults, ACertificateThatNobodyRenews) {
 }
 
 TEST_F(ServerFaults, APolicyThatCannotBeUsed) {
-  MiniMuster::Options options = Fast();
+  MiniMuster::Options options = Calm();
   options.tls = true;
   Start(options);
   Run({.name = "a policy file with a role that there is not",
@@ -129,7 +131,7 @@ TEST_F(ServerFaults, APolicyThatCannotBeUsed) {
 }
 
 TEST_F(ServerFaults, FilesThatRunOut) {
-  Start(Fast());
+  Start(Calm());
   rlimit before{};
   Run({.name = "prlimit --nofile to what musterd has open",
        .inject =
@@ -146,7 +148,7 @@ TEST_F(ServerFaults, FilesThatRunOut) {
 }
 
 TEST_F(ServerFaults, APoolThatIsChargedOnAnotherQuota) {
-  MiniMuster::Options options = Fast();
+  MiniMuster::Options options = Calm();
   // What stands for less may be on its way.
   options.musterd_flags.push_back("--orphan_grace=2s");
   Start(options);
@@ -183,7 +185,7 @@ TEST_F(ServerFaults, ATableThatWasTamperedWith) {
        .mend = Tamper("UPDATE capacity.machine m SET claim = c.pool_uid FROM capacity.claim c "
                       "WHERE m.claim = 'nobody'"),
        .alerts = {"MusterAuditViolations"},
-       .may_fire = {"MusterDown", "MusterReplicaDown", "MusterOverAllocation"},
+       .may_fire = {"MusterNoLeader", "MusterDown", "MusterReplicaDown", "MusterOverAllocation"},
        .panel = "Quota and capacity: Violations",
        .instead = "what was written is undone under a server that does not run"});
 }

@@ -260,9 +260,9 @@ TEST_F(FleetTest, ShowsAMomentOfThePastAskedForOnce) {
   page::Board then = fleet_.board().PlacesAlone();
   for (const int number : {1, 2, 3, 4}) TakeNode(then, kOldPool, number);
   SetPast(then);
-  browser_.Evaluate(MoveTo(absl::Minutes(50)));
-  browser_.Evaluate(MoveTo(absl::Minutes(40)));
-  browser_.Evaluate(MoveTo(absl::Minutes(30)));
+  // At once: after a rest each would be asked for.
+  browser_.Evaluate(absl::StrCat(MoveTo(absl::Minutes(50)), "; ", MoveTo(absl::Minutes(40)), "; ",
+                                 MoveTo(absl::Minutes(30))));
   browser_.Await("muster.moment !== null && muster.view.painting.store === muster.store");
   const int64_t moment = browser_.Evaluate("muster.moment");
   EXPECT_THAT(fleet_.pasts(), ::testing::ElementsAre(absl::FromUnixMillis(moment)));

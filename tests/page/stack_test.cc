@@ -2,6 +2,7 @@
 // way, a rollout, a pool that somebody must act for, and how the services are.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -9,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "tests/integration/mini_muster.h"
@@ -186,12 +188,20 @@ TEST_F(StackTest, ARolloutIsShownRackByRack) {
     return absl::StrCat("Number(document.querySelector(\"", panel, " [data-stage=", name,
                         "]\")?.dataset.count ?? 0)");
   };
+  // The agents rest in the midst of it, for as long as it is looked at.
+  ASSERT_TRUE(
+      muster_->AwaitPool(absl::StrCat(kClusterName, "/nodePools/train"), [](const auto* pool) {
+        return pool != nullptr && pool->reconfiguration().rebooted_nodes() > 0;
+      }));
+  muster_->SignalFleet(SIGSTOP);
+  absl::Cleanup go_on = [&] { muster_->SignalFleet(SIGCONT); };
   browser_.Await(absl::StrCat(stage("done"), " > 0 && ", stage("under-way"), " > 0 && ",
                               stage("old"), " > 0"));
   browser_.Screenshot(ScreenshotFile("stack-rollout"));
   EXPECT_THAT(browser_.Text(panel), HasSubstr("at most 25% at a time"));
   EXPECT_THAT(browser_.Text(panel), HasSubstr("driver 580.65.06"));
   EXPECT_GE(browser_.Count(panel + " .rack"), 2);
+  std::move(go_on).Invoke();
   browser_.Await(absl::StrCat(stage("done"), " === 16"));
   browser_.AwaitText(panel, "done");
 }

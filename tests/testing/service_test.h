@@ -13,6 +13,7 @@
 
 #include "services/common/fake_clock.h"
 #include "tests/testing/call.h"
+#include "tests/testing/patient.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/test_database.h"
 #include "tests/testing/test_server.h"
@@ -48,6 +49,7 @@ class ServiceTest : public ::testing::Test {
   // One more of the service on the same database. `options`: but for its lane and clock.
   std::unique_ptr<Service> NewReplica(typename Service::Options options = {}) {
     options.lane.connect = {.conninfo = database_.conninfo(schema_), .schema = schema_};
+    options.lane = Patient(std::move(options.lane));
     options.clock = &clock_;
     auto service = Service::Create(std::move(options));
     if (!service.ok()) throw std::runtime_error(service.status().ToString());

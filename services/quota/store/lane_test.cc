@@ -316,6 +316,7 @@ TEST_F(QuotaLaneTest, ALoneWriterNeedsNoLook) {
   std::atomic<int> looks = 0;
   LaneOptions options;
   options.poll = absl::Hours(1);
+  options.max_time_age = absl::InfiniteDuration();
   options.runner.fault = [&](absl::string_view site) -> Fault {
     if (absl::StartsWith(site, "write/SELECT 1")) ++locks;
     if (site == "write/journal_expect") ++looks;

@@ -18,6 +18,7 @@
 #include "services/quota/store/quota_store.h"
 #include "storage/postgres/lane.h"
 #include "tests/testing/patience.h"
+#include "tests/testing/patient.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/test_database.h"
 
@@ -74,7 +75,8 @@ class QuotaLaneTest : public ::testing::Test {
   Lane& NewLane(LaneOptions options = {}, std::shared_ptr<const Store<quota::State>> store = {}) {
     options.connect.conninfo = database_.conninfo("quota");
     options.connect.schema = "quota";
-    auto lane = Lane::Create(std::move(options), store != nullptr ? store.get() : store_.get(),
+    auto lane = Lane::Create(testing::Patient(std::move(options)),
+                             store != nullptr ? store.get() : store_.get(),
                              database_clock_ ? nullptr : &clock_);
     if (!lane.ok()) throw std::runtime_error(lane.status().ToString());
     lanes_.push_back(*std::move(lane));

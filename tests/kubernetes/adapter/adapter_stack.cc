@@ -165,8 +165,9 @@ bool AdapterStack::AdapterReady(size_t replica) const {
 }
 
 std::string AdapterStack::AdapterMetrics(size_t replica) {
-  const auto scraped =
-      httplib::Client(absl::StrCat("http://", AdapterMetricsAddress(replica))).Get("/metrics");
+  httplib::Client client(absl::StrCat("http://", AdapterMetricsAddress(replica)));
+  client.set_read_timeout(60);  // a machine may stand still for a while
+  const auto scraped = client.Get("/metrics");
   return scraped ? scraped->body : "";
 }
 

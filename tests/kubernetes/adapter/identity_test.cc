@@ -123,7 +123,12 @@ TEST_F(IdentityTest, OneWithPoolsIsNotAdoptedUnasked) {
   Ctl({"apply", "-f", file, "--cluster=second"});
   StartAt(stack_.server(), {"--cluster=second", "--lease_name=second"});
   Until([&] { return StatusMatches(kRefused); }, "the refusal");
-  EXPECT_THAT(stack_.ServerLogs(), HasSubstr("The cluster has NodePools, and nobody has said yet"));
+  Until(
+      [&] {
+        return absl::StrContains(stack_.ServerLogs(),
+                                 "The cluster has NodePools, and nobody has said yet");
+      },
+      "its word in the log");
   stack_.KillAdapter();
   StartAt(stack_.server(), {"--cluster=second", "--lease_name=second", "--adopt_cluster"});
   Until([&] { return StatusMatches("leader_election_master_status{name=\"second\"} 1\n"); },

@@ -20,11 +20,11 @@ class Replicas : public ::testing::Test {
  protected:
   // `lease_duration`: how long the other would wait for a leader that gives no sign. A leader that is
   // only slow, on a machine that is too busy, must not lose its lease.
-  void Begin(absl::string_view lease_duration = "9s") {
+  void Begin(absl::string_view lease_duration = "20s", absl::string_view renew_deadline = "19s") {
     AdapterStack::Options options;
     options.replicas = 2;
     options.adapter_flags = {absl::StrCat("--lease_duration=", lease_duration),
-                             "--lease_renew_deadline=8s"};
+                             absl::StrCat("--lease_renew_deadline=", renew_deadline)};
     stack_ = std::make_unique<AdapterStack>(options);
     stack_->Create(WorkingPool(kPool, kNodes));
     ASSERT_TRUE(stack_->AwaitHealthy(kPool, kNodes)) << Describe(*stack_);
@@ -86,7 +86,7 @@ TEST_F(Replicas, TheOtherTakesOverFromOneThatWasKilled) {
 
 // It would wait for ten minutes if the Lease had not been given back.
 TEST_F(Replicas, TheOtherTakesOverAtOnceFromOneThatWasTerminated) {
-  ASSERT_NO_FATAL_FAILURE(Begin("10m"));
+  ASSERT_NO_FATAL_FAILURE(Begin("10m", "9m"));
   EXPECT_EQ(stack_->TerminateAdapter(leader_), 0);
   EXPECT_TRUE(AwaitLeader(other_)) << Describe(*stack_);
   ExpectTheRightEnd();

@@ -237,7 +237,7 @@ TEST_F(SpotTest, FromTheNoticeToTheRefillWhateverTheAdapterLivesThrough) {
 
 class SpotEndTest : public SpotTestOn<SpotEndTest> {
  public:
-  static AdapterStack::Options MakeOptions() { return WithPreemption("1s", "4s"); }
+  static AdapterStack::Options MakeOptions() { return WithPreemption("1s", "20s"); }
 };
 
 // "When the seven-minute window expires": whatever its Pods do, and the adapter.
