@@ -52,7 +52,7 @@ TEST(State, EventsAreKeptByTimeOfEachCluster) {
     std::vector<std::string> ids;
     for (const State::EventsByTime* events : state.EventsUnder(prefix)) {
       ids.emplace_back();
-      for (const State::Seen& seen : *events) absl::StrAppend(&ids.back(), LastIdOf(seen.name()));
+      for (const State::Seen& one : *events) absl::StrAppend(&ids.back(), LastIdOf(one.name()));
     }
     return absl::StrJoin(ids, " ");
   };
