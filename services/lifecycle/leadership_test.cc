@@ -114,17 +114,22 @@ class Leadership : public ::testing::Test {
       return static_cast<int64_t>(state.NodesOf(pool).size());
     });
   }
+  // By which lease it leads, once it does.
+  static int64_t AwaitLead(const LifecycleService& replica) {
+    int64_t epoch = 0;
+    Until([&] { return (epoch = replica.epoch()) != 0; });
+    return epoch;
+  }
   void LeadWithA() {
     ASSERT_THAT(a_->StartReconciling(peers_.channels()), IsOk());
-    Until([&] { return a_->epoch() != 0; });
+    AwaitLead(*a_);
     const std::string pool = Apply("first", 1);
     Until([&] { return NodesOf(*b_, pool) == 1; });
     ASSERT_THAT(b_->StartReconciling(peers_.channels()), IsOk());
   }
   // B leads, and does A's work.
   void ExpectBTakesOver() {
-    int64_t led = 0;
-    Until([&] { return (led = b_->epoch()) != 0; });
+    const int64_t led = AwaitLead(*b_);
     Until([&] { return a_->epoch() == 0; });
     // On a busy machine a holder may come too late, and lead anew.
     EXPECT_GT(led, 1);
@@ -257,15 +262,13 @@ TEST_F(Leadership, OneThatHealsMayLeadAgain) {
   ExpectBTakesOver();
   trouble_.fails_all = false;
   b_->StopReconciling();
-  int64_t led = 0;
-  Until([&] { return (led = a_->epoch()) != 0; });
-  EXPECT_GT(led, 2);
+  EXPECT_GT(AwaitLead(*a_), 2);
 }
 
 // Somebody's transaction has the lease's row: nobody leads, and the log says why.
 TEST_F(Leadership, WhoCannotWriteTheLeaseSaysWhy) {
   ASSERT_THAT(a_->StartReconciling(peers_.channels()), IsOk());
-  Until([&] { return a_->epoch() != 0; });
+  AwaitLead(*a_);
   Mutex mutex;
   std::vector<std::string> said;
   log::SetSink([&](absl::string_view line) {
@@ -280,7 +283,7 @@ TEST_F(Leadership, WhoCannotWriteTheLeaseSaysWhy) {
   Until(is_said, "word of the lease");
   EXPECT_EQ(a_->epoch(), 0);
   holder.reset();
-  Until([&] { return a_->epoch() != 0; });
+  AwaitLead(*a_);
   log::SetSink({});
   EXPECT_THAT(said, ::testing::ElementsAre(::testing::HasSubstr("lock timeout")));
 }
@@ -300,7 +303,7 @@ TEST_F(SteadyLead, WhoDiedBeforeTheClockWasSetBackKeepsNobodyWaiting) {
 // A database restored to before the lease was taken: no plan is due that could tell the leader.
 TEST_F(Leadership, InAnotherHistoryTheLeaseIsTakenAnew) {
   ASSERT_THAT(a_->StartReconciling(peers_.channels()), IsOk());
-  Until([&] { return a_->epoch() != 0; });
+  AwaitLead(*a_);
   database_.Execute(
       "BEGIN; SELECT 1 FROM lifecycle.journal_head FOR UPDATE; DELETE FROM lifecycle.lease;"
       "UPDATE lifecycle.journal_head SET incarnation = 'another'; COMMIT");
@@ -308,12 +311,12 @@ TEST_F(Leadership, InAnotherHistoryTheLeaseIsTakenAnew) {
     return database_.QueryValue("SELECT count(*) FROM lifecycle.lease") == "1";
   };
   Until(taken, "the lease's row");
-  Until([&] { return a_->epoch() != 0; });
+  AwaitLead(*a_);
 }
 
 TEST_F(SteadyLead, AQuietLeaderWritesNothing) {
   ASSERT_THAT(a_->StartReconciling(peers_.channels()), IsOk());
-  Until([&] { return a_->epoch() != 0; });
+  AwaitLead(*a_);
   QuietPlans(*a_);
   const int64_t revision = a_->lane().revision();
   const auto expires = [&] {
@@ -374,7 +377,7 @@ TEST_F(SteadyLead, OnlyAHoldingThatFallsWakesWhoIsShortOfQuota) {
   };
   const std::string full = holding("gd-8xa100-i128"), other = holding("other");
   ASSERT_THAT(a_->StartReconciling(peers_.channels()), IsOk());
-  Until([&] { return a_->epoch() != 0; });
+  AwaitLead(*a_);
   Apply("short", 12);  // of a limit of 10
   Apply("short-too", 12, "other");
   const auto is_short = [&](const char* type) {
@@ -472,7 +475,7 @@ TEST_F(SteadyLead, WhatIsRestatedLowersNothing) {
 // What it did not get an answer to is another's to ask, who leads now.
 TEST_F(Leadership, WhoLeadsNoMoreHasNobodyWithoutAnAnswer) {
   ASSERT_THAT(a_->StartReconciling(peers_.channels()), IsOk());
-  Until([&] { return a_->epoch() != 0; });
+  AwaitLead(*a_);
   peers_.quota.SetAway(true);
   Apply("p", 1);
   const auto unanswered = [&] { return Metric(*a_, "muster_lifecycle_peer_unanswered_pools"); };

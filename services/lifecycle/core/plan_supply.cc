@@ -44,11 +44,10 @@ void WaitForConfiguration(const PlanFacts& facts, Draft& draft, Node& node, Defe
 
 // Racks that the pool gives up. While the catalogue is not read nobody knows of racks.
 void RememberRacks(const PlanFacts& facts, Draft& draft) {
-  std::vector<std::string>& racks = draft.account.leaving_racks;
-  if (facts.pool.deleting()) return racks.clear();
-  if (!facts.snapshot.catalogue.known) return;
-  if (facts.snapshot.catalogue.nodes_per_rack() == 0) return racks.clear();
-  racks = RacksOf(facts, draft).Leaving();
+  if (!KnowsRacks(facts.snapshot)) return;
+  const bool by_racks = !facts.pool.deleting() && facts.snapshot.catalogue.nodes_per_rack() > 0;
+  draft.account.leaving_racks =
+      by_racks ? RacksOf(facts, draft).Leaving() : std::vector<std::string>();
 }
 
 // Nodes to come before others have left: for those that are to be replaced, and for those that were

@@ -72,6 +72,16 @@ struct Racks : Simulation {
   const int nodes;
 };
 
+// Two racks, of which the first was given up: all of it but Machine(0), which works, is gone. Of the other the first `idle` do not work.
+struct LastOfARack : Racks {
+  explicit LastOfARack(int idle) : Racks(2, ScaleDownStrategy::kIdleOnly) {
+    for (int i = 0; i < 2 * kRack; ++i) SetActive(Machine(i), i == 0 || i >= kRack + idle);
+    Resize(kRack);
+    Live();
+    EXPECT_THAT(On(0), ElementsAre(Machine(0)));
+  }
+};
+
 TEST(VictimRacks, WhatStaysIsWholeRacks) {
   Racks sim(3);
   sim.Resize(36);
@@ -354,11 +364,7 @@ TEST(VictimRacks, MoreThanARackThatLeavesHasLeftAreNotAskedForEither) {
 
 // Those that went first are gone, and nothing but the account tells that the rest was to go as well.
 TEST(VictimRacks, TheLastOfARackThatLeavesGoesThoughAsManyOthersAreLost) {
-  Racks sim(2, ScaleDownStrategy::kIdleOnly);
-  for (int i = 0; i < 2 * kRack; ++i) sim.SetActive(Machine(i), i == 0 || i > kRack);
-  sim.Resize(kRack);
-  sim.LiveAmongOthers();
-  ASSERT_THAT(sim.On(0), ElementsAre(Machine(0)));
+  LastOfARack sim(1);
   EXPECT_THAT(sim.pool()->account.leaving_racks, SizeIs(1));
   sim.BreakDown(Machine(kRack));
   sim.LiveAmongOthers();
@@ -378,12 +384,8 @@ TEST(VictimRacks, TheLastOfARackThatLeavesGoesThoughAsManyOthersAreLost) {
 
 // Whatever the last of it goes for.
 TEST(VictimRacks, ARackThatLeavesIsNotForgottenWhenItsLastGoesForRepair) {
-  Racks sim(2, ScaleDownStrategy::kIdleOnly);
+  LastOfARack sim(2);
   sim.policy.give_up_percent = 100;
-  for (int i = 0; i < 2 * kRack; ++i) sim.SetActive(Machine(i), i == 0 || i > kRack + 1);
-  sim.Resize(kRack);
-  sim.Live();
-  ASSERT_THAT(sim.On(0), ElementsAre(Machine(0)));
   sim.BreakDown(Machine(kRack));
   sim.BreakDown(Machine(kRack + 1));
   sim.Live();
@@ -404,11 +406,7 @@ TEST(VictimRacks, ARackThatLeavesIsNotForgottenWhenItsLastGoesForRepair) {
 
 // Whose target asks for that rack again keeps it.
 TEST(VictimRacks, ARackThatWasToLeaveStaysIfTheTargetRises) {
-  Racks sim(2, ScaleDownStrategy::kIdleOnly);
-  for (int i = 0; i < 2 * kRack; ++i) sim.SetActive(Machine(i), i == 0 || i > kRack);
-  sim.Resize(kRack);
-  sim.Live();
-  ASSERT_THAT(sim.On(0), ElementsAre(Machine(0)));
+  LastOfARack sim(1);
   sim.Resize(2 * kRack);
   sim.Live();
   EXPECT_THAT(sim.pool()->account.leaving_racks, SizeIs(0));
