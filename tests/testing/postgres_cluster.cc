@@ -31,19 +31,22 @@ const PostgresCluster& PostgresCluster::Shared() {
   static const std::unique_ptr<PostgresCluster> cluster = [] {
     const char* dir = getenv("MUSTER_TEST_POSTGRES");
     if (dir != nullptr && std::filesystem::exists(std::string(dir) + "/socket")) {
-      return std::unique_ptr<PostgresCluster>(new PostgresCluster(dir, /*own_dir=*/false));
+      return std::unique_ptr<PostgresCluster>(
+          new PostgresCluster(dir, /*own_dir=*/false, /*is_shared=*/true));
     }
-    return StartOwn();
+    return std::unique_ptr<PostgresCluster>(
+        new PostgresCluster(NewFolder(), /*own_dir=*/true, /*is_shared=*/true));
   }();
   return *cluster;
 }
 
 std::unique_ptr<PostgresCluster> PostgresCluster::StartOwn() {
-  return std::unique_ptr<PostgresCluster>(new PostgresCluster(NewFolder(), /*own_dir=*/true));
+  return std::unique_ptr<PostgresCluster>(
+      new PostgresCluster(NewFolder(), /*own_dir=*/true, /*is_shared=*/false));
 }
 
-PostgresCluster::PostgresCluster(std::string dir, bool own_dir)
-    : dir_(std::move(dir)), own_dir_(own_dir) {
+PostgresCluster::PostgresCluster(std::string dir, bool own_dir, bool is_shared)
+    : dir_(std::move(dir)), own_dir_(own_dir), is_shared_(is_shared) {
   if (own_dir_) RunScript("start", absl::StrCat(dir_, " ", getpid()));
   socket_dir_ = ReadFile(dir_ + "/socket");
 }

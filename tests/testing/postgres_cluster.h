@@ -20,6 +20,8 @@ class PostgresCluster {
   // process dies).
   static std::unique_ptr<PostgresCluster> StartOwn();
 
+  bool is_shared() const { return is_shared_; }
+
   ~PostgresCluster();
   PostgresCluster(const PostgresCluster&) = delete;
   PostgresCluster& operator=(const PostgresCluster&) = delete;
@@ -46,10 +48,11 @@ class PostgresCluster {
  private:
   // `dir`: what tests/postgres/start was or is given. `own_dir`: created for this cluster, deleted
   // with it.
-  PostgresCluster(std::string dir, bool own_dir);
+  PostgresCluster(std::string dir, bool own_dir, bool is_shared);
 
   const std::string dir_;
   const bool own_dir_;
+  const bool is_shared_;
   std::string socket_dir_ = {};
 };
 

@@ -1,13 +1,15 @@
 #include "tests/testing/sql.h"
 
 #include <libpq-fe.h>
+#include <poll.h>
 
 #include <memory>
 
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+
 namespace muster::testing {
 namespace {
-
-using Session = std::unique_ptr<PGconn, EndSession>;
 
 Session Connect(const std::string& conninfo) {
   Session connection(PQconnectdb(conninfo.c_str()));
@@ -46,6 +48,54 @@ SqlRows RunOn(PGconn* connection, const std::string& sql) {
 
 SqlRows RunSql(const std::string& conninfo, const std::string& sql) {
   return RunOn(Connect(conninfo).get(), sql);
+}
+
+SqlRows KeptSession::Run(const std::string& sql) {
+  Session session = Take();
+  if (session == nullptr) session = Connect(conninfo_);
+  SqlRows rows = RunOn(session.get(), sql);
+  Keep(std::move(session));
+  return rows;
+}
+
+Session KeptSession::Take() {
+  const std::lock_guard lock(mutex_);
+  if (idle_ != nullptr) {
+    // Unasked, a server says only that it ends the session.
+    pollfd said{.fd = PQsocket(idle_.get()), .events = POLLIN, .revents = 0};
+    if (poll(&said, 1, 0) != 0) idle_ = nullptr;
+  }
+  return std::move(idle_);
+}
+
+void KeptSession::Keep(Session session) {
+  if (PQtransactionStatus(session.get()) != PQTRANS_IDLE) return;
+  RunOn(session.get(), "DISCARD ALL");
+  const std::lock_guard lock(mutex_);
+  idle_ = std::move(session);
+}
+
+void KeptSession::Close() {
+  const std::lock_guard lock(mutex_);
+  idle_ = nullptr;
+}
+
+int EndOtherSessions(KeptSession& session, const std::string& condition) {
+  const SqlRows ended = session.Run(
+      absl::StrCat("WITH others AS MATERIALIZED (SELECT pid FROM pg_stat_activity"
+                   " WHERE datname = current_database() AND pid <> pg_backend_pid() AND (",
+                   condition, ")) SELECT pid FROM others WHERE pg_terminate_backend(pid)"));
+  const auto left = [&] {
+    std::string pids = "0";
+    for (const auto& row : ended) absl::StrAppend(&pids, ", ", *row[0]);
+    return session.Run(absl::StrCat("SELECT pid FROM pg_stat_activity WHERE pid IN (", pids, ")"));
+  };
+  // pg_terminate_backend's own wait looks every 100 ms only.
+  for (int waited_ms = 0; !ended.empty() && !left().empty(); waited_ms += 2) {
+    if (waited_ms == 10'000) throw SqlError("a session does not end", "");
+    absl::SleepFor(absl::Milliseconds(2));
+  }
+  return static_cast<int>(ended.size());
 }
 
 OpenTransaction HoldSql(const std::string& conninfo, const std::string& sql) {

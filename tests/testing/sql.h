@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -27,9 +28,36 @@ inline constexpr char kLoseConnection[] =
 struct EndSession {
   void operator()(pg_conn* connection) const;
 };
+using Session = std::unique_ptr<pg_conn, EndSession>;
+
+// Runs statements as RunSql does, on a session that is kept for the next one and is as new for it:
+// a new one costs Postgres more than most statements do. Thread-safe: who finds it in use has a
+// session of its own.
+class KeptSession {
+ public:
+  explicit KeptSession(std::string conninfo) : conninfo_(std::move(conninfo)) {}
+
+  SqlRows Run(const std::string& sql);
+  // The next statement is one of a new session.
+  void Close();
+
+ private:
+  // Null: there is none that is alive.
+  Session Take();
+  void Keep(Session session);
+
+  const std::string conninfo_;
+  std::mutex mutex_;
+  Session idle_ = {};
+};
+
+// Ends the other sessions of `session`'s database for which `condition` on pg_stat_activity holds.
+// Returns how many there were, when they are gone. Throws SqlError when one is not within 10 s.
+int EndOtherSessions(KeptSession& session, const std::string& condition = "true");
+
 // A transaction of somebody's that stays open, with the locks that it took, until its pointer is
 // reset or goes: then it is rolled back.
-using OpenTransaction = std::unique_ptr<pg_conn, EndSession>;
+using OpenTransaction = Session;
 
 // Does `sql` in such a transaction. Throws SqlError when it could not.
 OpenTransaction HoldSql(const std::string& conninfo, const std::string& sql);

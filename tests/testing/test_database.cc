@@ -5,10 +5,14 @@
 
 #include <atomic>
 #include <filesystem>
+#include <map>
+#include <mutex>
 #include <stdexcept>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "storage/postgres/migrator.h"
+#include "tests/testing/original.h"
 
 namespace muster::testing {
 namespace {
@@ -27,9 +31,9 @@ T OrThrow(absl::StatusOr<T> result) {
 // Ends with the name of a database that holds the migrated schemas and is used by nobody. It is
 // made under a name of its own and renamed when it is ready: a process that dies meanwhile leaves
 // no half-migrated template.
-std::string EnsureTemplate(const PostgresCluster& cluster,
-                           const std::vector<std::string>& schemas) {
+std::string EnsureTemplate(const PostgresCluster& cluster, std::vector<std::string> schemas) {
   const std::string dir = MigrationsDir();
+  if (schemas.empty()) schemas = OrThrow(storage::ListSchemas(dir));
   const std::string name = absl::StrCat(
       "template_", OrThrow(storage::FingerprintMigrations(dir, schemas)).substr(0, 16));
   const std::string exists = absl::StrCat("SELECT 1 FROM pg_database WHERE datname = '", name, "'");
@@ -48,6 +52,18 @@ std::string EnsureTemplate(const PostgresCluster& cluster,
   return name;
 }
 
+void Clone(const PostgresCluster& cluster, const std::string& source, const std::string& name) {
+  // Postgres refuses, after waiting for 5 s, while somebody is connected to the template.
+  for (int tries = 1;; ++tries) {
+    try {
+      RunSql(cluster.ConnInfo(), absl::StrCat("CREATE DATABASE ", name, " TEMPLATE ", source));
+      return;
+    } catch (const SqlError& error) {
+      if (error.state() != "55006" || tries == 6) throw;
+    }
+  }
+}
+
 void Drop(const PostgresCluster& cluster, const std::string& name) {
   try {
     RunSql(cluster.ConnInfo(), absl::StrCat("DROP DATABASE IF EXISTS ", name, " WITH (FORCE)"));
@@ -55,6 +71,64 @@ void Drop(const PostgresCluster& cluster, const std::string& name) {
     // The cluster is away, in an outage or for good; the database goes with it.
   }
 }
+
+// Databases of the shared cluster with which tests of this process are through, each as good as
+// new: a new one costs a tenth of a test's time, and more where the disk is busy.
+class Spares {
+ public:
+  static Spares& Shared() {
+    static Spares spares(PostgresCluster::Shared());
+    return spares;
+  }
+  ~Spares() {
+    for (const auto& [source, names] : names_) {
+      for (const std::string& name : names) Drop(cluster_, name);
+    }
+  }
+
+  // Gives one that was made from `source` the name `name`, if there is one.
+  bool Take(const std::string& source, const std::string& name) {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::string>& names = names_[source];
+    if (names.empty()) return false;
+    Rename(names.back(), name);
+    names.pop_back();
+    return true;
+  }
+
+  // `session` is on a new one.
+  void Learn(const std::string& source, KeptSession& session) {
+    const std::lock_guard lock(mutex_);
+    originals_.try_emplace(source, session);
+  }
+
+  // False: what the test did to it cannot be undone.
+  bool Keep(const std::string& source, const std::string& name, KeptSession& session) {
+    const std::lock_guard lock(mutex_);
+    try {
+      if (!originals_.at(source).Restore(session)) return false;
+      session.Close();
+      names_[source].push_back(NewName());
+      Rename(name, names_[source].back());
+      return true;
+    } catch (const SqlError&) {
+      return false;
+    }
+  }
+
+ private:
+  explicit Spares(const PostgresCluster& cluster) : cluster_(cluster), admin_(cluster.ConnInfo()) {}
+
+  void Rename(const std::string& from, const std::string& to) {
+    admin_.Run(absl::StrCat("ALTER DATABASE ", from, " RENAME TO ", to));
+  }
+
+  const PostgresCluster& cluster_;
+  std::mutex mutex_;
+  KeptSession admin_;
+  std::map<std::string, Original> originals_;              // by template
+  std::map<std::string, std::vector<std::string>> names_;  // by template
+};
 
 }  // namespace
 
@@ -64,21 +138,20 @@ std::string MigrationsDir() {
 }
 
 TestDatabase::TestDatabase(std::vector<std::string> schemas, const PostgresCluster& cluster)
-    : cluster_(cluster), name_(NewName()) {
-  if (schemas.empty()) schemas = OrThrow(storage::ListSchemas(MigrationsDir()));
-  const std::string source = EnsureTemplate(cluster_, schemas);
-  // Postgres refuses, after waiting for 5 s, while somebody is connected to the template.
-  for (int tries = 1;; ++tries) {
-    try {
-      RunSql(cluster_.ConnInfo(), absl::StrCat("CREATE DATABASE ", name_, " TEMPLATE ", source));
-      return;
-    } catch (const SqlError& error) {
-      if (error.state() != "55006" || tries == 6) throw;
-    }
-  }
+    : cluster_(cluster),
+      name_(NewName()),
+      template_(EnsureTemplate(cluster, std::move(schemas))),
+      session_(conninfo()) {
+  if (cluster_.is_shared() && Spares::Shared().Take(template_, name_)) return;
+  Clone(cluster_, template_, name_);
+  if (cluster_.is_shared()) Spares::Shared().Learn(template_, session_);
 }
 
-TestDatabase::~TestDatabase() { Drop(cluster_, name_); }
+TestDatabase::~TestDatabase() {
+  if (cluster_.is_shared() && Spares::Shared().Keep(template_, name_, session_)) return;
+  session_.Close();
+  Drop(cluster_, name_);
+}
 
 std::string TestDatabase::conninfo(absl::string_view service) const {
   return cluster_.ConnInfo(name_, storage::ServiceRole(service));
@@ -93,13 +166,9 @@ std::string TestDatabase::QueryValue(const std::string& sql) const {
 }
 
 int TestDatabase::TerminateBackends(absl::string_view service) const {
-  std::string sql = absl::StrCat(
-      "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE pid <> pg_backend_pid() "
-      "AND datname = '",
-      name_, "'");
-  if (!service.empty())
-    absl::StrAppend(&sql, " AND usename = '", storage::ServiceRole(service), "'");
-  return static_cast<int>(Query(sql).size());
+  return EndOtherSessions(
+      session_,
+      service.empty() ? "true" : absl::StrCat("usename = '", storage::ServiceRole(service), "'"));
 }
 
 EmptyDatabase::EmptyDatabase(const PostgresCluster& cluster) : cluster_(cluster), name_(NewName()) {

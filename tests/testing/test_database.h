@@ -14,8 +14,8 @@ namespace muster::testing {
 std::string MigrationsDir();
 
 // A database of the test's own: cloned from a template that was migrated once a cluster (a change
-// of a migration makes a new template), dropped by the destructor with whoever is still connected.
-// What fails throws, which fails the test.
+// of a migration makes a new template). The destructor ends the sessions of whoever is still
+// connected; nobody reaches it under its name again. What fails throws, which fails the test.
 class TestDatabase {
  public:
   // `schemas`: which ones are migrated; empty: all of MigrationsDir().
@@ -33,9 +33,9 @@ class TestDatabase {
   // Without user: what `musterd serve --db-conninfo` takes.
   std::string conninfo_without_user() const { return cluster_.ConnInfo(name_, ""); }
 
-  // As superuser.
-  SqlRows Query(const std::string& sql) const { return RunSql(conninfo(), sql); }
-  void Execute(const std::string& sql) const { RunSql(conninfo(), sql); }
+  // As superuser; each as if on a session of its own.
+  SqlRows Query(const std::string& sql) const { return session_.Run(sql); }
+  void Execute(const std::string& sql) const { session_.Run(sql); }
   OpenTransaction Hold(const std::string& sql) const { return HoldSql(conninfo(), sql); }
   // The one field of the one row; throws when there is another number of them or it is NULL.
   std::string QueryValue(const std::string& sql) const;
@@ -46,7 +46,9 @@ class TestDatabase {
 
  private:
   const PostgresCluster& cluster_;
-  std::string name_ = {};
+  const std::string name_;
+  const std::string template_;
+  mutable KeptSession session_;
 };
 
 // An empty database, for tests of the migrator and of migrations. Otherwise as TestDatabase.

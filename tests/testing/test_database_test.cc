@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -47,13 +48,17 @@ class TestDatabaseTest : public ::testing::Test {
   std::string old_ = {};
 };
 
-std::string StateOf(const std::string& conninfo, const std::string& sql) {
+std::string StateOf(const std::function<void()>& run) {
   try {
-    RunSql(conninfo, sql);
+    run();
     return "";
   } catch (const SqlError& error) {
     return error.state();
   }
+}
+
+std::string StateOf(const std::string& conninfo, const std::string& sql) {
+  return StateOf([&] { RunSql(conninfo, sql); });
 }
 
 TEST_F(TestDatabaseTest, EachTestHasItsOwn) {
@@ -72,6 +77,69 @@ TEST_F(TestDatabaseTest, IsGoneWithTheTest) {
     conninfo = database.conninfo();
   }
   EXPECT_THROW(RunSql(conninfo, "SELECT 1"), SqlError);
+}
+
+// Whatever a test did to it, the next one has it new.
+TEST_F(TestDatabaseTest, IsNewForEachTest) {
+  Write("beta/0002_seed.sql",
+        "ALTER TABLE beta.item ADD PRIMARY KEY (id); INSERT INTO beta.item VALUES (7);"
+        "CREATE TABLE beta.part (item integer REFERENCES beta.item);"
+        "CREATE FUNCTION beta.refuse() RETURNS trigger LANGUAGE plpgsql AS"
+        " $$BEGIN RAISE 'refused'; END$$;"
+        "CREATE TRIGGER refuse BEFORE TRUNCATE ON beta.item EXECUTE FUNCTION beta.refuse();");
+  constexpr char kState[] =
+      "SELECT concat_ws(' ', (SELECT string_agg(i.id::text, ',') FROM beta.item i),"
+      " (SELECT count(*) FROM alpha.item), (SELECT count(*) FROM beta.part),"
+      " (SELECT count(*) FROM pg_class WHERE relname = 'extra'),"
+      " (SELECT relacl::text FROM pg_class WHERE relname = 'part'),"
+      " (SELECT count(*) FROM pg_trigger WHERE NOT tgisinternal AND tgenabled = 'O'),"
+      " (SELECT prosrc FROM pg_proc WHERE proname = 'refuse'), current_setting('work_mem'),"
+      " current_setting('search_path'))";
+  const std::string as_new = TestDatabase().QueryValue(kState);
+  for (const std::string sql : {
+           "INSERT INTO alpha.item VALUES (1)",
+           "INSERT INTO beta.part VALUES (7)",
+           "DELETE FROM beta.item",
+           "UPDATE beta.item SET id = 8",
+           "ALTER TABLE beta.item DISABLE TRIGGER refuse; TRUNCATE beta.item, beta.part;"
+           "ALTER TABLE beta.item ENABLE TRIGGER refuse",
+           "CREATE TABLE extra ()",
+           "CREATE TABLE extra (); DROP TABLE alpha.item; ALTER TABLE extra RENAME TO item;"
+           "ALTER TABLE item SET SCHEMA alpha; ALTER TABLE alpha.item ADD COLUMN id integer",
+           "ALTER TABLE beta.item DISABLE TRIGGER refuse",
+           "CREATE OR REPLACE FUNCTION beta.refuse() RETURNS trigger LANGUAGE plpgsql AS"
+           " $$BEGIN RETURN NULL; END$$",
+           "GRANT SELECT ON beta.part TO PUBLIC",
+           "SET work_mem = '1MB'; SET search_path = alpha",
+           "DO $$BEGIN EXECUTE 'ALTER DATABASE ' || current_database() || ' SET work_mem = 64'; "
+           "END$$",
+       }) {
+    SCOPED_TRACE(sql);
+    {
+      const TestDatabase database;
+      EXPECT_EQ(database.QueryValue(kState), as_new);
+      database.Execute(sql);
+    }
+    EXPECT_EQ(TestDatabase().QueryValue(kState), as_new);
+  }
+}
+
+TEST_F(TestDatabaseTest, ASessionIsNewForEachStatement) {
+  const TestDatabase database;
+  database.Execute("SET search_path = alpha; SELECT pg_advisory_lock(1)");
+  EXPECT_EQ(StateOf([&] { database.Execute("SELECT * FROM item"); }), "42P01");
+  EXPECT_EQ(StateOf(database.conninfo(), "SELECT pg_advisory_lock(1)"), "");
+  database.Execute("BEGIN; LOCK TABLE alpha.item");
+  database.Execute("BEGIN; LOCK TABLE alpha.item NOWAIT; COMMIT");
+  EXPECT_THROW(database.Execute(kLoseConnection), SqlError);
+  EXPECT_EQ(database.QueryValue("SELECT 1"), "1");
+  // Its own is left alone; where others end it, the next one is a new one.
+  EXPECT_EQ(database.TerminateBackends(), 0);
+  RunSql(
+      PostgresCluster::Shared().ConnInfo(),
+      absl::StrCat("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = '",
+                   database.name(), "'"));
+  EXPECT_EQ(database.QueryValue("SELECT 1"), "1");
 }
 
 TEST_F(TestDatabaseTest, RolesReachTheirOwnSchemaOnly) {

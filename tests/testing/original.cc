@@ -1,0 +1,81 @@
+#include "tests/testing/original.h"
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+
+namespace muster::testing {
+namespace {
+
+// Changes with whatever is not a row of a table: each catalogue's rows and the transactions that
+// wrote them. Of pg_class what TRUNCATE and VACUUM leave alone.
+constexpr char kCatalogs[] = R"(
+SELECT concat_ws(' ',
+  (SELECT concat(count(*), ':', sum(hashtext(ROW(oid, relname, relnamespace, relowner, relkind,
+      relpersistence, relhasrules, relrowsecurity, relforcerowsecurity, relacl, reloptions)::text)))
+    FROM pg_class),
+  (SELECT concat(count(*), ':', sum(xmin::text::bigint)) FROM pg_attribute),
+  (SELECT concat(count(*), ':', sum(xmin::text::bigint)) FROM pg_attrdef),
+  (SELECT concat(count(*), ':', sum(xmin::text::bigint)) FROM pg_constraint),
+  (SELECT concat(count(*), ':', sum(xmin::text::bigint)) FROM pg_default_acl),
+  (SELECT concat(count(*), ':', sum(xmin::text::bigint)) FROM pg_event_trigger),
+  (SELECT concat(count(*), ':', sum(xmin::text::bigint)) FROM pg_extension),
+  (SELECT concat(count(*), ':', sum(xmin::text::bigint)) FROM pg_index),
+  (SELECT concat(count(*), ':', sum(xmin::text::bigint)) FROM pg_namespace
+    WHERE nspname !~ '^pg_(toast_)?temp_'),
+  (SELECT concat(count(*), ':', sum(xmin::text::bigint)) FROM pg_policy),
+  (SELECT concat(count(*), ':', sum(xmin::text::bigint)) FROM pg_proc),
+  (SELECT concat(count(*), ':', sum(xmin::text::bigint)) FROM pg_publication),
+  (SELECT concat(count(*), ':', sum(xmin::text::bigint)) FROM pg_rewrite),
+  (SELECT concat(count(*), ':', sum(xmin::text::bigint)) FROM pg_trigger),
+  (SELECT concat(count(*), ':', sum(xmin::text::bigint)) FROM pg_type),
+  (SELECT ROW(datallowconn, datconnlimit, datacl)::text FROM pg_database
+    WHERE datname = current_database()),
+  (SELECT string_agg(setconfig::text, ' ') FROM pg_db_role_setting
+    JOIN pg_database ON pg_database.oid = setdatabase WHERE datname = current_database())))";
+
+// Of which something is on the disk, rows or what is left of some; and whether that is much.
+constexpr char kWrittenTables[] =
+    "SELECT format('%I.%I', nspname, relname), pg_total_relation_size(pg_class.oid) > 4000000"
+    " FROM pg_class"
+    " JOIN pg_namespace ON pg_namespace.oid = relnamespace"
+    " WHERE relkind = 'r' AND nspname NOT LIKE 'pg\\_%' AND nspname <> 'information_schema'"
+    " AND pg_relation_size(pg_class.oid) > 0";
+
+std::string ValueOf(KeptSession& session, const std::string& sql) {
+  return session.Run(sql).at(0).at(0).value_or("");
+}
+
+std::string RowsOf(KeptSession& session, const std::string& table) {
+  return ValueOf(session, absl::StrCat("SELECT json_agg(t)::text FROM ", table, " t"));
+}
+
+}  // namespace
+
+Original::Original(KeptSession& session) : catalogs_(ValueOf(session, kCatalogs)) {
+  for (const auto& row : session.Run(kWrittenTables))
+    seeded_.push_back({*row[0], RowsOf(session, *row[0])});
+}
+
+bool Original::Restore(KeptSession& session) const {
+  EndOtherSessions(session);
+  if (ValueOf(session, kCatalogs) != catalogs_) return false;
+  // In one transaction, in which no trigger of the tables is asked. A table costs TRUNCATE a dozen files.
+  std::string sql = "SET LOCAL session_replication_role = replica; ";
+  for (const auto& row : session.Run(kWrittenTables)) {
+    const bool seeded = absl::c_any_of(seeded_, [&](const Table& t) { return t.name == *row[0]; });
+    if (*row[1] == "t") {
+      absl::StrAppend(&sql, "TRUNCATE ", *row[0], " CASCADE; ");
+    } else if (!seeded) {
+      absl::StrAppend(&sql, "DELETE FROM ", *row[0], "; ");
+    }
+  }
+  for (const Table& table : seeded_) {
+    absl::StrAppend(&sql, "DELETE FROM ", table.name, "; INSERT INTO ", table.name,
+                    " SELECT * FROM json_populate_recordset(NULL::", table.name, ", $rows$",
+                    table.rows, "$rows$); ");
+  }
+  session.Run(sql);
+  return true;
+}
+
+}  // namespace muster::testing
