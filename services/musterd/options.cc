@@ -227,40 +227,47 @@ std::optional<tokens::Options> TokensFromFlags() {
   return options;
 }
 
+constexpr absl::Duration kNoTime = absl::ZeroDuration();
+constexpr absl::Duration kSecond = absl::Seconds(1);
+constexpr absl::Duration kDay = absl::Hours(24);
+constexpr absl::Duration kYear = absl::Hours(8'760);
+
 // Each option that has bounds: visit(its flag's name, the flag, least, most, fields...). What
 // several services are told is told to each.
+#define MUSTER_VISIT(flag, ...) visit("--" #flag, FLAGS_##flag, __VA_ARGS__)
+
 template <class Options, class Visit>
-void ForEachBounded(Options& options, Visit visit) {
-  constexpr absl::Duration kNone = absl::ZeroDuration();
-  constexpr absl::Duration kSecond = absl::Seconds(1);
-  constexpr absl::Duration kDay = absl::Hours(24);
-  constexpr absl::Duration kYear = absl::Hours(8'760);
+void ForEachDeadline(Options& options, Visit& visit) {
+  auto& loop = options.lifecycle.loop;
+  auto& policy = loop.policy;
+  MUSTER_VISIT(resync_interval, kSecond, kDay, loop.resync_interval);
+  MUSTER_VISIT(boot_deadline, kSecond, kDay, policy.boot_deadline);
+  MUSTER_VISIT(drain_deadline, kSecond, kDay, policy.drain_deadline);
+  MUSTER_VISIT(cordon_settle, kNoTime, absl::Hours(1), policy.cordon_settle);
+  MUSTER_VISIT(preemption_notice, kSecond, kDay, policy.preemption_notice,
+               options.capacity.preemption_notice);
+  MUSTER_VISIT(preemption_end, policy.preemption_notice + kSecond, kDay, policy.preemption_end);
+  MUSTER_VISIT(triage_grace, kNoTime, kDay, policy.triage_grace);
+  MUSTER_VISIT(give_up_percent, 1, 100, policy.give_up_percent);
+  MUSTER_VISIT(give_up_interval, kSecond, kDay, policy.give_up_interval);
+  MUSTER_VISIT(boot_failures_to_disable, 1, 64, options.configuration.boot_failures_to_disable);
+  MUSTER_VISIT(lease_ttl, kSecond, absl::Minutes(5), loop.lease_ttl);
+  MUSTER_VISIT(drain_delay, kNoTime, absl::Minutes(5), options.drain_delay);
+}
+
+// What is kept, and the rounds that look through it.
+template <class Options, class Visit>
+void ForEachKept(Options& options, Visit& visit) {
   auto& quota = options.quota;
   auto& capacity = options.capacity;
   auto& configuration = options.configuration;
-  auto& lifecycle = options.lifecycle;
-  auto& policy = lifecycle.loop.policy;
-  auto& orphans = lifecycle.orphans;
-#define MUSTER_VISIT(flag, ...) visit("--" #flag, FLAGS_##flag, __VA_ARGS__)
-  MUSTER_VISIT(resync_interval, kSecond, kDay, lifecycle.loop.resync_interval);
-  MUSTER_VISIT(boot_deadline, kSecond, kDay, policy.boot_deadline);
-  MUSTER_VISIT(drain_deadline, kSecond, kDay, policy.drain_deadline);
-  MUSTER_VISIT(cordon_settle, kNone, absl::Hours(1), policy.cordon_settle);
-  MUSTER_VISIT(preemption_notice, kSecond, kDay, policy.preemption_notice,
-               capacity.preemption_notice);
-  MUSTER_VISIT(preemption_end, policy.preemption_notice + kSecond, kDay, policy.preemption_end);
-  MUSTER_VISIT(triage_grace, kNone, kDay, policy.triage_grace);
-  MUSTER_VISIT(give_up_percent, 1, 100, policy.give_up_percent);
-  MUSTER_VISIT(give_up_interval, kSecond, kDay, policy.give_up_interval);
-  MUSTER_VISIT(boot_failures_to_disable, 1, 64, configuration.boot_failures_to_disable);
-  MUSTER_VISIT(lease_ttl, kSecond, absl::Minutes(5), lifecycle.loop.lease_ttl);
-  MUSTER_VISIT(drain_delay, kNone, absl::Minutes(5), options.drain_delay);
+  auto& orphans = options.lifecycle.orphans;
   MUSTER_VISIT(released_keep, kMinReleasedKeep, kYear, quota.released_keep, capacity.released_keep,
                configuration.released_keep);
   MUSTER_VISIT(request_keep, kMinRequestKeep, kYear, quota.request_keep.keep,
                capacity.request_keep.keep, configuration.request_keep.keep,
-               lifecycle.request_keep.keep);
-  MUSTER_VISIT(gang_keep, kNone, kYear, capacity.gang_keep);
+               options.lifecycle.request_keep.keep);
+  MUSTER_VISIT(gang_keep, kNoTime, kYear, capacity.gang_keep);
   MUSTER_VISIT(audit_interval, kSecond, kDay, quota.audit_interval, capacity.audit_interval);
   MUSTER_VISIT(orphan_interval, kSecond, kDay, orphans.interval);
   MUSTER_VISIT(orphan_grace, kSecond, kDay, orphans.policy.grace);
@@ -269,19 +276,31 @@ void ForEachBounded(Options& options, Visit visit) {
   MUSTER_VISIT(orphan_releases, 0, 1000, orphans.policy.most_a_round);
   MUSTER_VISIT(orphan_mass_percent, 0, 100, orphans.policy.mass_percent);
   MUSTER_VISIT(journal_keep, 1'000, 1'000'000'000, options.journal_keep);
-  MUSTER_VISIT(journal_keep_time, kNone, 100 * kYear, options.journal_keep_time);
-  MUSTER_VISIT(max_calls_per_caller, 1, 1'000'000, options.caller_limits.calls);
-  MUSTER_VISIT(max_running_calls_per_caller, 1, 1'000'000, options.caller_limits.running_calls);
-  MUSTER_VISIT(max_watches_per_caller, 1, 1'000'000, options.caller_limits.watches);
-  MUSTER_VISIT(max_calls_per_second_per_caller, 0, 1'000'000,
-               options.caller_limits.calls_per_second);
+  MUSTER_VISIT(journal_keep_time, kNoTime, 100 * kYear, options.journal_keep_time);
+}
+
+template <class Options, class Visit>
+void ForEachLimit(Options& options, Visit& visit) {
+  auto& caller = options.caller_limits;
+  auto& organizations = options.lifecycle.organizations;
+  MUSTER_VISIT(max_calls_per_caller, 1, 1'000'000, caller.calls);
+  MUSTER_VISIT(max_running_calls_per_caller, 1, 1'000'000, caller.running_calls);
+  MUSTER_VISIT(max_watches_per_caller, 1, 1'000'000, caller.watches);
+  MUSTER_VISIT(max_calls_per_second_per_caller, 0, 1'000'000, caller.calls_per_second);
   MUSTER_VISIT(max_changes_per_minute_per_organization, 0, 1'000'000'000,
-               options.caller_limits.changes_per_minute);
-  MUSTER_VISIT(max_pools_per_organization, 1, 1'000'000, lifecycle.organizations.pools);
-  MUSTER_VISIT(max_clusters_per_organization, 1, 1'000'000, lifecycle.organizations.clusters);
+               caller.changes_per_minute);
+  MUSTER_VISIT(max_pools_per_organization, 1, 1'000'000, organizations.pools);
+  MUSTER_VISIT(max_clusters_per_organization, 1, 1'000'000, organizations.clusters);
   MUSTER_VISIT(max_request_bytes, 1 << 20, 64 << 20, options.max_request_bytes);
-  MUSTER_VISIT(metrics_organizations, 0, 1000, quota.metrics_organizations);
+  MUSTER_VISIT(metrics_organizations, 0, 1000, options.quota.metrics_organizations);
+}
 #undef MUSTER_VISIT
+
+template <class Options, class Visit>
+void ForEachBounded(Options& options, Visit visit) {
+  ForEachDeadline(options, visit);
+  ForEachKept(options, visit);
+  ForEachLimit(options, visit);
 }
 
 std::string FaultOf(absl::Duration value, absl::Duration least, absl::Duration most) {
