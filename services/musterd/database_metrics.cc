@@ -2,9 +2,11 @@
 
 #include <atomic>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "services/common/steady_clock.h"
@@ -13,6 +15,32 @@
 namespace muster::musterd {
 
 using prometheus::MetricFamily;
+
+namespace {
+
+std::vector<MetricFamily> JournalFamilies(
+    const std::map<std::string, std::unique_ptr<storage::JournalGauge>>& journals, int64_t most) {
+  MetricFamily length = rpc::Gauges("muster_database_journal_changes",
+                                    "Changes that the journal of a service holds.");
+  MetricFamily age = rpc::Gauges("muster_database_journal_age_seconds",
+                                 "How old the oldest change in the journal of a service is.");
+  MetricFamily keep = rpc::Gauges("muster_database_journal_keep_changes",
+                                  "Changes that it is to hold at most (--journal_keep).");
+  MetricFamily revision =
+      rpc::Gauges("muster_database_revision",
+                  "Revision of a service's last change, as the database said in the last 30 s.");
+  for (const auto& [service, journal] : journals) {
+    rpc::AddSample(keep, {{"service", service}}, most);
+    const std::optional<storage::JournalGauge::Figures> last = journal->last();
+    if (!last.has_value()) continue;
+    rpc::AddSample(length, {{"service", service}}, last->changes);
+    rpc::AddSample(age, {{"service", service}}, absl::ToDoubleSeconds(last->age));
+    rpc::AddSample(revision, {{"service", service}}, last->revision);
+  }
+  return {std::move(length), std::move(age), std::move(revision), std::move(keep)};
+}
+
+}  // namespace
 
 class DatabaseMetrics::Observer final : public storage::DatabaseObserver {
  public:
@@ -103,15 +131,6 @@ std::vector<MetricFamily> DatabaseMetrics::Collect() const {
   MetricFamily in_doubt = rpc::Gauges("muster_database_commits_in_doubt",
                                       "Commits of which it is not known now whether they were "
                                       "done.");
-  MetricFamily length = rpc::Gauges("muster_database_journal_changes",
-                                    "Changes that the journal of a service holds.");
-  MetricFamily age = rpc::Gauges("muster_database_journal_age_seconds",
-                                 "How old the oldest change in the journal of a service is.");
-  MetricFamily keep = rpc::Gauges("muster_database_journal_keep_changes",
-                                  "Changes that it is to hold at most (--journal_keep).");
-  MetricFamily revision =
-      rpc::Gauges("muster_database_revision",
-                  "Revision of a service's last change, as the database said in the last 30 s.");
   MutexLock lock(mutex_);
   for (const auto& [service, observer] : observers_) {
     const rpc::Labels labels = {{"service", service}};
@@ -124,17 +143,11 @@ std::vector<MetricFamily> DatabaseMetrics::Collect() const {
       rpc::AddSample(failures, {{"service", service}, {"sqlstate", sqlstate}}, n);
     rpc::AddSample(in_doubt, labels, observer->in_doubt());
   }
-  for (const auto& [service, journal] : journals_) {
-    rpc::AddSample(keep, {{"service", service}}, journal_keep_);
-    const std::optional<storage::JournalGauge::Figures> last = journal->last();
-    if (!last.has_value()) continue;
-    rpc::AddSample(length, {{"service", service}}, last->changes);
-    rpc::AddSample(age, {{"service", service}}, absl::ToDoubleSeconds(last->age));
-    rpc::AddSample(revision, {{"service", service}}, last->revision);
-  }
-  return {std::move(connections), std::move(refused),  std::move(transactions), std::move(commits),
-          std::move(failures),    std::move(in_doubt), std::move(length),       std::move(age),
-          std::move(revision),    std::move(keep)};
+  std::vector<MetricFamily> families = {std::move(connections),  std::move(refused),
+                                        std::move(transactions), std::move(commits),
+                                        std::move(failures),     std::move(in_doubt)};
+  absl::c_move(JournalFamilies(journals_, journal_keep_), std::back_inserter(families));
+  return families;
 }
 
 }  // namespace muster::musterd
