@@ -109,6 +109,24 @@ struct Call {
     passes.push_back(&pass);
   }
 
+  // Unless nothing is asked, or the service is known to be silent. `send(call, done)` sends it;
+  // `pending` waits for its end.
+  template <class Send>
+  void Begin(PeerBreaker* breaker, absl::Duration timeout, Latch& pending, const Send& send) {
+    if (slots.empty()) return;
+    if (breaker != nullptr && !breaker->MayAsk(Names())) {
+      status = Silent();
+      return;
+    }
+    sent = true;
+    rpc::PrepareCall(context, timeout);
+    pending.Begin();
+    send(*this, [this, &pending](grpc::Status ended) {
+      status = std::move(ended);
+      pending.End();
+    });
+  }
+
   // `take(result)`: the answer in one result.
   template <class Take>
   void Distribute(Take take) {
@@ -167,6 +185,14 @@ struct Checks {
     stub.async()->CheckPoolConfigurations(call...);
   };
 };
+
+// `send(call, done)` by the stub, which it keeps.
+template <class Stub, class Method>
+auto SendBy(std::shared_ptr<Stub> stub, Method method) {
+  return [stub = std::move(stub), method](auto& call, auto done) {
+    method(*stub, &call.context, &call.request, &call.response, done);
+  };
+}
 
 // What is asked for a batch of pools: one call a service.
 template <class Calls>
@@ -309,30 +335,14 @@ void PeerClient::AskBy(absl::Span<PoolPass> passes, absl::Duration timeout) cons
   Latch pending;
   // `step(call, peer, send)`.
   const auto each = [&](const auto& step) {
-    step(batch.quota, size_t{0}, [stub = quota_](auto& call, auto done) {
-      Calls::kQuota(*stub, &call.context, &call.request, &call.response, done);
-    });
-    step(batch.capacity, size_t{1}, [stub = capacity_](auto& call, auto done) {
-      Calls::kCapacity(*stub, &call.context, &call.request, &call.response, done);
-    });
-    step(batch.configuration, size_t{2}, [stub = configuration_](auto& call, auto done) {
-      Calls::kConfiguration(*stub, &call.context, &call.request, &call.response, done);
-    });
+    step(batch.quota, size_t{0}, SendBy(quota_, Calls::kQuota));
+    step(batch.capacity, size_t{1}, SendBy(capacity_, Calls::kCapacity));
+    step(batch.configuration, size_t{2}, SendBy(configuration_, Calls::kConfiguration));
   };
   // The deadline lets every call end, so that the wait does.
   each([&](auto& call, size_t peer, const auto& send) {
-    if (call.slots.empty()) return;
-    if (!guards_.empty() && !guards_[peer]->breaker->MayAsk(call.Names())) {
-      call.status = Silent();
-      return;
-    }
-    call.sent = true;
-    rpc::PrepareCall(call.context, timeout);
-    pending.Begin();
-    send(call, [&call, &pending](grpc::Status status) {
-      call.status = std::move(status);
-      pending.End();
-    });
+    PeerBreaker* const breaker = guards_.empty() ? nullptr : guards_[peer]->breaker.get();
+    call.Begin(breaker, timeout, pending, send);
   });
   pending.Wait(absl::InfiniteDuration());
   if (!guards_.empty()) {
