@@ -12,49 +12,42 @@
 namespace muster::musterctl {
 namespace {
 
+absl::Status Misnamed(absl::string_view kind, absl::string_view form, const std::string& id) {
+  return absl::InvalidArgumentError(absl::StrCat(kind, ": is named ", form, ", not \"", id, "\""));
+}
+
 // The name that `id` stands for.
 absl::StatusOr<std::string> NameFor(const Connection& connection, const ResourceId& resource) {
   const std::string& id = resource.id;
-  const auto below = [&](absl::string_view parent, absl::string_view collection) {
-    return absl::StrCat(parent, parent.empty() ? "" : "/", collection, "/", id);
-  };
+  const std::vector<std::string> parts = absl::StrSplit(id, '/');
   switch (resource.kind) {
     case Kind::kNodePool:
       return connection.PoolName(id);
-    case Kind::kNode: {
-      const std::vector<std::string> parts = absl::StrSplit(id, '/');
-      if (parts.size() != 2)
-        return absl::InvalidArgumentError(
-            absl::StrCat("node: is named POOL/MACHINE, not \"", id, "\""));
+    case Kind::kNode:
+      if (parts.size() != 2) return Misnamed("node", "POOL/MACHINE", id);
       return absl::StrCat(connection.PoolName(parts[0]), "/nodes/", parts[1]);
-    }
     case Kind::kCluster:
-      return below(connection.Organization(), "clusters");
-    case Kind::kHolding: {
-      const std::vector<std::string> parts = absl::StrSplit(id, '/');
-      if (parts.size() != 2)
-        return absl::InvalidArgumentError(
-            absl::StrCat("holding: is named QUOTA/UID, not \"", id, "\""));
+      return absl::StrCat(connection.Organization(), "/clusters/", id);
+    case Kind::kHolding:
+      if (parts.size() != 2) return Misnamed("holding", "QUOTA/UID", id);
       return absl::StrCat(connection.Organization(), "/quotas/", parts[0], "/holdings/", parts[1]);
-    }
     case Kind::kQuota:
-      return below(connection.Organization(), "quotas");
+      return absl::StrCat(connection.Organization(), "/quotas/", id);
     case Kind::kZone:
-      return below("", "zones");
+      return absl::StrCat("zones/", id);
     case Kind::kInstanceType:
-      return below("", "instanceTypes");
+      return absl::StrCat("instanceTypes/", id);
     case Kind::kMachine:
-      return below("", "machines");
+      return absl::StrCat("machines/", id);
     case Kind::kClaim:
-      return below("", "claims");
+      return absl::StrCat("claims/", id);
     case Kind::kConfiguration:
-      return below("", "poolConfigurations");
+      return absl::StrCat("poolConfigurations/", id);
     case Kind::kNodeProfile:
-      return below("", "nodeProfiles");
+      return absl::StrCat("nodeProfiles/", id);
     case Kind::kRelease:
       if (std::optional<std::string> name = ReleaseName(id)) return *std::move(name);
-      return absl::InvalidArgumentError(
-          absl::StrCat("release: is named CHANNEL~COMPONENT~VERSION, not \"", id, "\""));
+      return Misnamed("release", "CHANNEL~COMPONENT~VERSION", id);
     case Kind::kEvent:
       break;
   }
