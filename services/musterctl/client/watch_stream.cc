@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -163,61 +164,74 @@ std::string PrefixOf(const Connection& connection, const WatchRange& range) {
   return names.empty() || is_anywhere ? connection.Prefix(range.kind) : CommonPrefix(names);
 }
 
+// One kind's changes, by the Watch of its service.
+struct KindStream {
+  absl::Status Lifecycle(lifecycle::v1::WatchLifecycleRequest::Kind kind) const {
+    lifecycle::v1::WatchLifecycleRequest request;
+    request.set_name_prefix(prefix);
+    request.add_kinds(kind);
+    return Stream(connection, &Connection::Lifecycle::WatchLifecycle, request, start,
+                  FromLifecycle(), receive);
+  }
+  absl::Status Capacity(capacity::v1::WatchCapacityRequest::Kind kind) const {
+    capacity::v1::WatchCapacityRequest request;
+    request.add_kinds(kind);
+    return Stream(connection, &Connection::Capacity::WatchCapacity, request, start, FromCapacity(),
+                  receive);
+  }
+  template <class Convert>
+  absl::Status Quotas(Convert convert) const {
+    quota::v1::WatchQuotasRequest request;
+    request.set_name_prefix(prefix);
+    return Stream(connection, &Connection::Quota::WatchQuotas, request, start, std::move(convert),
+                  receive);
+  }
+  absl::Status Configurations(Kind kind) const {
+    return Stream(connection, &Connection::Configuration::WatchConfigurations,
+                  configuration::v1::WatchConfigurationsRequest(), start, FromConfigurations{kind},
+                  receive);
+  }
+
+  Connection& connection;
+  const type::v1::WatchStart& start;
+  const WatchReceiver& receive;
+  std::string prefix = {};
+};
+
 }  // namespace
 
 absl::Status WatchStream(Connection& connection, const WatchRange& range,
                          const type::v1::WatchStart& start, const WatchReceiver& receive) {
-  const std::string prefix = PrefixOf(connection, range);
-  lifecycle::v1::WatchLifecycleRequest nodes;
-  capacity::v1::WatchCapacityRequest machines;
-  quota::v1::WatchQuotasRequest quotas;
-  nodes.set_name_prefix(prefix);
+  using OfLifecycle = lifecycle::v1::WatchLifecycleRequest;
+  using OfCapacity = capacity::v1::WatchCapacityRequest;
+  const KindStream watch{connection, start, receive, PrefixOf(connection, range)};
   switch (range.kind) {
     case Kind::kNodePool:
-      nodes.add_kinds(lifecycle::v1::WatchLifecycleRequest::KIND_NODE_POOL);
-      break;
+      return watch.Lifecycle(OfLifecycle::KIND_NODE_POOL);
     case Kind::kNode:
-      nodes.add_kinds(lifecycle::v1::WatchLifecycleRequest::KIND_NODE);
-      break;
+      return watch.Lifecycle(OfLifecycle::KIND_NODE);
     case Kind::kEvent:
-      nodes.add_kinds(lifecycle::v1::WatchLifecycleRequest::KIND_EVENT);
-      break;
+      return watch.Lifecycle(OfLifecycle::KIND_EVENT);
     case Kind::kCluster:
-      nodes.add_kinds(lifecycle::v1::WatchLifecycleRequest::KIND_CLUSTER);
-      break;
+      return watch.Lifecycle(OfLifecycle::KIND_CLUSTER);
     case Kind::kZone:
-      machines.add_kinds(capacity::v1::WatchCapacityRequest::KIND_ZONE);
-      break;
+      return watch.Capacity(OfCapacity::KIND_ZONE);
     case Kind::kInstanceType:
-      machines.add_kinds(capacity::v1::WatchCapacityRequest::KIND_INSTANCE_TYPE);
-      break;
+      return watch.Capacity(OfCapacity::KIND_INSTANCE_TYPE);
     case Kind::kMachine:
-      machines.add_kinds(capacity::v1::WatchCapacityRequest::KIND_MACHINE);
-      break;
+      return watch.Capacity(OfCapacity::KIND_MACHINE);
     case Kind::kClaim:
-      machines.add_kinds(capacity::v1::WatchCapacityRequest::KIND_CLAIM);
-      break;
+      return watch.Capacity(OfCapacity::KIND_CLAIM);
     case Kind::kHolding:
-      quotas.set_name_prefix(prefix);
-      return Stream(connection, &Connection::Quota::WatchQuotas, quotas, start, FromHoldings(),
-                    receive);
+      return watch.Quotas(FromHoldings());
     case Kind::kQuota:
-      quotas.set_name_prefix(prefix);
-      return Stream(connection, &Connection::Quota::WatchQuotas, quotas, start, FromQuotas(),
-                    receive);
+      return watch.Quotas(FromQuotas());
     case Kind::kRelease:
     case Kind::kConfiguration:
     case Kind::kNodeProfile:
-      return Stream(connection, &Connection::Configuration::WatchConfigurations,
-                    configuration::v1::WatchConfigurationsRequest(), start,
-                    FromConfigurations{range.kind}, receive);
+      return watch.Configurations(range.kind);
   }
-  if (machines.kinds_size() > 0) {
-    return Stream(connection, &Connection::Capacity::WatchCapacity, machines, start, FromCapacity(),
-                  receive);
-  }
-  return Stream(connection, &Connection::Lifecycle::WatchLifecycle, nodes, start, FromLifecycle(),
-                receive);
+  return absl::InternalError("not a kind of this call");
 }
 
 }  // namespace muster::musterctl
