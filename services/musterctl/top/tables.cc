@@ -180,6 +180,38 @@ absl::Time QueueTimeOf(const capacity::v1::Claim& claim) {
   return claim.has_queue_time() ? TimeOf(claim.queue_time()) : absl::InfiniteFuture();
 }
 
+// The oldest first.
+std::vector<const capacity::v1::Claim*> ClaimsOf(const Fleet& fleet, const Filter& filter) {
+  std::vector<const capacity::v1::Claim*> claims;
+  for (const auto& [uid, row] : fleet.claims()) {
+    if (ShowsClaim(filter, row.claim)) claims.push_back(&row.claim);
+  }
+  std::stable_sort(claims.begin(), claims.end(),
+                   [](const auto* a, const auto* b) { return QueueTimeOf(*a) < QueueTimeOf(*b); });
+  return claims;
+}
+
+void AddRows(const Columns& columns, Section& section) {
+  for (Line& line : columns.Lines()) section.rows.push_back(std::move(line));
+}
+
+void AddClaims(const std::vector<const capacity::v1::Claim*>& claims, absl::Time now,
+               Section& section) {
+  Columns columns;
+  for (const capacity::v1::Claim* claim : claims) {
+    const absl::Time begin = QueueTimeOf(*claim);
+    columns.AddRow(
+        {{ShortPool(claim->pool())},
+         {claim->zone()},
+         {claim->instance_type()},
+         {ComputeClassWord(claim->compute_class())},
+         {absl::StrCat(claim->outstanding(), " of ", Nodes(claim->nodes())), Style::kWarn},
+         {begin == absl::InfiniteFuture() ? "" : absl::StrCat("for ", Ago(begin, now))},
+         {StandingOf(*claim)}});
+  }
+  AddRows(columns, section);
+}
+
 }  // namespace
 
 Section QuotaTable(const Fleet& fleet, const View& view) {
@@ -203,26 +235,20 @@ Section QuotaTable(const Fleet& fleet, const View& view) {
                     {BarOf(row), style},
                     {NotesOf(row, view.now), refused ? Style::kBad : Style::kPlain}});
   }
-  for (Line& line : columns.Lines()) section.rows.push_back(std::move(line));
+  AddRows(columns, section);
   return section;
 }
 
 Section QueueTable(const Fleet& fleet, const View& view) {
-  std::vector<const capacity::v1::Claim*> claims;
-  int64_t outstanding = 0;
-  for (const auto& [uid, row] : fleet.claims()) {
-    if (!ShowsClaim(view.filter, row.claim)) continue;
-    claims.push_back(&row.claim);
-    outstanding += row.claim.outstanding();
-  }
-  std::stable_sort(claims.begin(), claims.end(),
-                   [](const auto* a, const auto* b) { return QueueTimeOf(*a) < QueueTimeOf(*b); });
+  const std::vector<const capacity::v1::Claim*> claims = ClaimsOf(fleet, view.filter);
   const std::vector<const Machine*> clocks = ClocksOf(fleet, view.filter);
   Section section{Line("QUEUE", Style::kTitle)};
   if (claims.empty() && clocks.empty()) {
     section.title.Add("  nobody waits", Style::kDim);
     return section;
   }
+  int64_t outstanding = 0;
+  for (const capacity::v1::Claim* claim : claims) outstanding += claim->outstanding();
   section.title.Add(absl::StrCat("  ", Nodes(outstanding), " for ", claims.size(),
                                  claims.size() == 1 ? " claim" : " claims"));
   if (!claims.empty() && QueueTimeOf(*claims.front()) != absl::InfiniteFuture())
@@ -230,25 +256,13 @@ Section QueueTable(const Fleet& fleet, const View& view) {
         absl::StrCat(", the oldest for ", Ago(QueueTimeOf(*claims.front()), view.now)));
   if (!clocks.empty())
     section.title.Add(absl::StrCat("; spot machines being taken back: ", clocks.size()));
-  Columns columns;
-  for (const capacity::v1::Claim* claim : claims) {
-    const absl::Time begin = QueueTimeOf(*claim);
-    columns.AddRow(
-        {{ShortPool(claim->pool())},
-         {claim->zone()},
-         {claim->instance_type()},
-         {ComputeClassWord(claim->compute_class())},
-         {absl::StrCat(claim->outstanding(), " of ", Nodes(claim->nodes())), Style::kWarn},
-         {begin == absl::InfiniteFuture() ? "" : absl::StrCat("for ", Ago(begin, view.now))},
-         {StandingOf(*claim)}});
-  }
-  for (Line& line : columns.Lines()) section.rows.push_back(std::move(line));
+  AddClaims(claims, view.now, section);
   Columns ways;
   for (const Machine* machine : clocks) {
     ways.AddRow(
         {{machine->id}, {WayOf(fleet, *machine)}, {PhaseOf(*machine, view.now), Style::kWarn}});
   }
-  for (Line& line : ways.Lines()) section.rows.push_back(std::move(line));
+  AddRows(ways, section);
   return section;
 }
 
@@ -283,7 +297,7 @@ Section PoolTable(const Fleet& fleet, const View& view, const std::vector<Troubl
          {trouble.condition, trouble.stalls ? Style::kBad : Style::kWarn},
          {known && !verdict->second.message.empty() ? verdict->second.message : trouble.message}});
   }
-  for (Line& line : columns.Lines()) section.rows.push_back(std::move(line));
+  AddRows(columns, section);
   return section;
 }
 
