@@ -72,7 +72,8 @@ std::string Unready(const lifecycle::v1::NodePool& pool) {
 }
 
 // What is still missing after an answer; nothing: the wait is over.
-std::vector<std::string> Missing(const absl::StatusOr<lifecycle::v1::NodePool>& pool,
+std::vector<std::string> Missing(Session& session, const ResourceId& id,
+                                 const absl::StatusOr<lifecycle::v1::NodePool>& pool,
                                  bool deleted) {
   if (!pool.ok()) {
     if (absl::IsNotFound(pool.status()) && deleted) return {};
@@ -83,7 +84,15 @@ std::vector<std::string> Missing(const absl::StatusOr<lifecycle::v1::NodePool>& 
                          " Nodes are left")};
   if (pool->has_delete_time()) return {"it is being deleted"};
   if (std::string unready = Unready(*pool); !unready.empty()) return {std::move(unready)};
-  return {};
+  auto absent = Absent(session, id.id);
+  if (!absent.ok()) return {std::string(absent.status().message())};
+  return *std::move(absent);
+}
+
+std::string WaitLine(const absl::StatusOr<lifecycle::v1::NodePool>& pool, bool deleted) {
+  if (pool.ok()) return Progress(*pool);
+  if (PassesBy(pool.status())) return "the server is away, trying again";
+  return deleted ? "gone" : "does not exist yet";
 }
 
 // Nothing of one for which no time was left.
@@ -103,24 +112,15 @@ absl::Status WaitForPool(Session& session, const ResourceId& id, bool deleted,
     auto answer = session.api.GetNodePool(id.id);
     // Another one of the name: the one that was meant is gone.
     if (answer.ok() && !uid.empty() && answer->uid() != uid) answer = absl::NotFoundError("");
-    const bool away = PassesBy(answer.status());
-    const bool awaited = away || (absl::IsNotFound(answer.status()));
+    const bool awaited = PassesBy(answer.status()) || absl::IsNotFound(answer.status());
     if (!answer.ok() && !awaited) return answer.status();
     if (absl::IsNotFound(answer.status()) && !checked_cluster && uid.empty()) {
       checked_cluster = true;
       RETURN_IF_ERROR(CheckClusterOf(session, id));
     }
-    std::vector<std::string> missing = Missing(answer, deleted);
-    if (missing.empty() && !deleted) {
-      const auto absent = Absent(session, id.id);
-      missing =
-          absent.ok() ? *absent : std::vector<std::string>{std::string(absent.status().message())};
-    }
+    const std::vector<std::string> missing = Missing(session, id, answer, deleted);
     const absl::Duration passed = session.world.steady.Now() - begin;
-    const std::string line = answer.ok() ? Progress(*answer)
-                             : away      ? "the server is away, trying again"
-                             : deleted   ? "gone"
-                                         : "does not exist yet";
+    const std::string line = WaitLine(answer, deleted);
     if (line != last) {
       session.world.out << absl::StrFormat("%5.1fs  %s", absl::ToDoubleSeconds(passed), line)
                         << std::endl;
