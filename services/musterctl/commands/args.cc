@@ -131,6 +131,22 @@ absl::StatusOr<Given> ParseFlag(absl::string_view word, const Command* command) 
   return given;
 }
 
+// Puts the flag at words[i] into `line`; `i` is moved on to its value, where that is a word of its own.
+absl::Status TakeFlag(absl::Span<const std::string> words, const Command* command, size_t& i,
+                      CommandLine& line) {
+  const std::string& word = words[i];
+  ASSIGN_OR_RETURN(Given given, ParseFlag(word, command));
+  if (!given.value && given.flag->value.empty()) given.value = "true";
+  if (!given.value && i + 1 == words.size())
+    return Wrong(absl::StrCat(word, ": needs a value: ", given.flag->value));
+  if (!given.value) given.value = words[++i];
+  if (given.flag->value.empty()) given.value = SwitchValue(*given.flag, *given.value);
+  std::vector<std::string>& values = line.flags[given.flag->name];
+  if (!given.flag->repeated) values.clear();
+  values.push_back(*std::move(given.value));
+  return absl::OkStatus();
+}
+
 void FillStandards(absl::Span<const Flag> flags, const Environment& environment,
                    CommandLine& line) {
   for (const Flag& flag : flags) {
@@ -241,15 +257,7 @@ absl::StatusOr<CommandLine> ParseArgs(absl::Span<const std::string> args,
     } else if (!only_arguments && (word == "--help" || word == "-h")) {
       line.help = true;
     } else if (!only_arguments && word.size() > 1 && word[0] == '-') {
-      ASSIGN_OR_RETURN(Given given, ParseFlag(word, command));
-      if (!given.value && given.flag->value.empty()) given.value = "true";
-      if (!given.value && i + 1 == words.size())
-        return Wrong(absl::StrCat(word, ": needs a value: ", given.flag->value));
-      if (!given.value) given.value = words[++i];
-      if (given.flag->value.empty()) given.value = SwitchValue(*given.flag, *given.value);
-      std::vector<std::string>& values = line.flags[given.flag->name];
-      if (!given.flag->repeated) values.clear();
-      values.push_back(*std::move(given.value));
+      RETURN_IF_ERROR(TakeFlag(words, command, i, line));
     } else if (!command_seen) {
       command_seen = true;
     } else {
