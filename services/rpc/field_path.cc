@@ -58,6 +58,18 @@ absl::Status Wrong(const std::string& text, absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("`", text, "` is not ", what));
 }
 
+// The name of a value, which may be said without its prefix.
+absl::StatusOr<FieldValue> ParseEnum(const pb::EnumDescriptor& type, const std::string& text) {
+  const std::string prefix = PrefixOf(type);
+  const auto* value = type.FindValueByName(text);
+  if (value == nullptr) value = type.FindValueByName(prefix + text);
+  if (value != nullptr) return FieldValue(value->name());
+  std::vector<std::string> names;
+  for (int i = 1; i < type.value_count(); ++i)
+    names.emplace_back(absl::StripPrefix(type.value(i)->name(), prefix));
+  return Wrong(text, absl::StrCat("one of ", absl::StrJoin(names, ", ")));
+}
+
 const pb::Message* ElementOf(const pb::Message& message, const pb::FieldDescriptor* list,
                              const std::string& type) {
   const pb::Reflection& reflection = *message.GetReflection();
@@ -175,17 +187,8 @@ absl::StatusOr<FieldValue> FieldPath::ParseValue(const std::string& text) const 
       if (!absl::SimpleAtod(text, &number)) return Wrong(text, "a number");
       return FieldValue(number);
     }
-    case pb::FieldDescriptor::CPPTYPE_ENUM: {
-      const pb::EnumDescriptor& type = *field_->enum_type();
-      const std::string prefix = PrefixOf(type);
-      const auto* value = type.FindValueByName(text);
-      if (value == nullptr) value = type.FindValueByName(prefix + text);
-      if (value != nullptr) return FieldValue(value->name());
-      std::vector<std::string> names;
-      for (int i = 1; i < type.value_count(); ++i)
-        names.emplace_back(absl::StripPrefix(type.value(i)->name(), prefix));
-      return Wrong(text, absl::StrCat("one of ", absl::StrJoin(names, ", ")));
-    }
+    case pb::FieldDescriptor::CPPTYPE_ENUM:
+      return ParseEnum(*field_->enum_type(), text);
     default: {
       int64_t number = 0;
       if (!absl::SimpleAtoi(text, &number)) return Wrong(text, "a whole number");
