@@ -18,6 +18,19 @@ bool AnyAway(const PeerReplies& answers) {
   return ask_again(answers.holding) || ask_again(answers.claim) || ask_again(answers.configuration);
 }
 
+// All against one limit: what contradicts capacity, then boots, then the unhealthy. Boots that a
+// rollback ends have not failed, so they end before any times out.
+BootTimeouts GiveUpNodes(const PlanFacts& facts, Draft& draft) {
+  LateNodes late;
+  late.unheld = LeaveUnheld(facts, draft);
+  AbortBrokenBoots(facts, draft);
+  const BootTimeouts timeouts = TimeOutBoots(facts, draft);
+  late.boots = timeouts.late;
+  late.repairs = ReplaceUnhealthy(facts, draft);
+  DeferGivingUp(facts, draft, late);
+  return timeouts;
+}
+
 PoolPlan PlanOf(const Snapshot& snapshot, bool look_at_all) {
   const PlanFacts facts(snapshot);
   Draft draft(facts, look_at_all);
@@ -32,15 +45,8 @@ PoolPlan PlanOf(const Snapshot& snapshot, bool look_at_all) {
   AssignGranted(facts, draft);
   MoveRacks(facts, draft);
 
-  // Who is given up, all against one limit: what contradicts capacity, then boots, then the
-  // unhealthy. Boots that a rollback ends have not failed, so they end before any times out.
-  LateNodes late;
-  late.unheld = LeaveUnheld(facts, draft);
-  AbortBrokenBoots(facts, draft);
-  const BootTimeouts timeouts = TimeOutBoots(facts, draft);
-  late.boots = timeouts.late;
-  late.repairs = ReplaceUnhealthy(facts, draft);
-  DeferGivingUp(facts, draft, late);
+  // Who is given up.
+  const BootTimeouts timeouts = GiveUpNodes(facts, draft);
 
   // Who goes. Those that must were taken above and count no more; who was to go and may stay after
   // all comes before anybody new is chosen. Drains see everybody who was cordoned.
