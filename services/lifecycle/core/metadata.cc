@@ -59,6 +59,25 @@ std::string FormatUtc(absl::string_view format, absl::Time time) {
   return absl::FormatTime(format, time, absl::UTCTimeZone());
 }
 
+void AddPreemption(const Node& node, Metadata& metadata) {
+  metadata.labels["qos.coreweave.cloud/pending-preemption"] = "true";
+  if (!IsDrainedForPreemption(node)) return;
+  // A label's value must not hold the colons of RFC 3339; the annotation has it whole.
+  metadata.labels[kEvictedAt] = FormatUtc("%Y-%m-%dT%H-%M-%SZ", node.desired.drain_time);
+  metadata.annotations[kEvictedAt] = FormatUtc("%Y-%m-%dT%H:%M:%SZ", node.desired.drain_time);
+}
+
+// A Node has one taint of a key and effect: the pool may say what it has anyway.
+std::vector<Taint> WithOwn(const std::vector<Taint>& pools, std::vector<Taint> own) {
+  std::vector<Taint> taints;
+  absl::c_copy_if(pools, std::back_inserter(taints), [&](const Taint& taint) {
+    return absl::c_none_of(
+        own, [&](const Taint& one) { return one.key == taint.key && one.effect == taint.effect; });
+  });
+  absl::c_move(own, std::back_inserter(taints));
+  return taints;
+}
+
 }  // namespace
 
 std::string ReservedHash(absl::string_view reserved) {
@@ -90,25 +109,11 @@ Metadata DesiredMetadata(const Pool& pool, const Node& node, bool gpu) {
   labels["node.coreweave.cloud/reserved"] = reserved;
   labels["node.coreweave.cloud/reserved-desired"] = desired;
 
-  if (node.preempt_time != kNever) {
-    labels["qos.coreweave.cloud/pending-preemption"] = "true";
-    if (IsDrainedForPreemption(node)) {
-      // A label's value must not hold the colons of RFC 3339; the annotation has it whole.
-      labels[kEvictedAt] = FormatUtc("%Y-%m-%dT%H-%M-%SZ", node.desired.drain_time);
-      metadata.annotations[kEvictedAt] = FormatUtc("%Y-%m-%dT%H:%M:%SZ", node.desired.drain_time);
-    }
-  }
+  if (node.preempt_time != kNever) AddPreemption(node, metadata);
 
   std::vector<Taint> own = {gpu ? GpuTaint() : CpuTaint()};
   if (!production) own.push_back(Taint{kReservedTaint, ReservedHash(reserved), "NoExecute"});
-  // A Node has one taint of a key and effect: the pool may say what it has anyway.
-  absl::c_copy_if(pool.spec.node_taints, std::back_inserter(metadata.taints),
-                  [&](const Taint& taint) {
-                    return absl::c_none_of(own, [&](const Taint& one) {
-                      return one.key == taint.key && one.effect == taint.effect;
-                    });
-                  });
-  absl::c_move(own, std::back_inserter(metadata.taints));
+  metadata.taints = WithOwn(pool.spec.node_taints, std::move(own));
   return metadata;
 }
 
