@@ -7,35 +7,39 @@
 namespace muster::musterctl {
 namespace {
 
+// With the flags that nearly all of them have.
+Command AsOrder(Command command) {
+  command.flags.push_back(DryRunFlag());
+  command.flags.push_back(RequestIdFlag());
+  return command;
+}
+
 Command ReconfigureCommand() {
-  return {
-      .name = "reconfigure",
-      .run = Reconfigure,
-      .usage = "reconfigure nodepool/NAME... [--machine M]... [flags]",
-      .summary = "Reboots Nodes into the NodePool's active configuration, rack by rack.",
-      .details =
-          "Nodes that are on it already are left alone. Without --evict-active each Node is "
-          "cordoned\n"
-          "and rebooted once it is idle. See pause, resume, cancel; `describe nodepool` "
-          "shows how far it is.",
-      .examples =
-          "reconfigure nodepool/train --dry-run\n"
-          "reconfigure nodepool/train --max-unavailable=25% --allowed-failures=1\n"
-          "reconfigure nodepool/train --machine g1a2b3c --evict-active",
-      .flags = {{.name = "machine",
-                 .value = "M",
-                 .meaning = "Only this Node, of one NodePool. May be repeated.",
-                 .repeated = true},
-                {.name = "evict-active", .meaning = "Move work away instead of waiting for it."},
-                {.name = "max-unavailable",
-                 .value = "N|P%",
-                 .meaning = "Most Nodes out of service at once. Default: the NodePool's, or 1."},
-                {.name = "allowed-failures",
-                 .value = "N",
-                 .meaning = "Boots that may fail before it halts.",
-                 .standard = "0"},
-                DryRunFlag(),
-                RequestIdFlag()}};
+  return AsOrder(
+      {.name = "reconfigure",
+       .run = Reconfigure,
+       .usage = "reconfigure nodepool/NAME... [--machine M]... [flags]",
+       .summary = "Reboots Nodes into the NodePool's active configuration, rack by rack.",
+       .details =
+           "Nodes that are on it already are left alone. Without --evict-active each Node is "
+           "cordoned\n"
+           "and rebooted once it is idle. See pause, resume, cancel; `describe nodepool` "
+           "shows how far it is.",
+       .examples = "reconfigure nodepool/train --dry-run\n"
+                   "reconfigure nodepool/train --max-unavailable=25% --allowed-failures=1\n"
+                   "reconfigure nodepool/train --machine g1a2b3c --evict-active",
+       .flags = {{.name = "machine",
+                  .value = "M",
+                  .meaning = "Only this Node, of one NodePool. May be repeated.",
+                  .repeated = true},
+                 {.name = "evict-active", .meaning = "Move work away instead of waiting for it."},
+                 {.name = "max-unavailable",
+                  .value = "N|P%",
+                  .meaning = "Most Nodes out of service at once. Default: the NodePool's, or 1."},
+                 {.name = "allowed-failures",
+                  .value = "N",
+                  .meaning = "Boots that may fail before it halts.",
+                  .standard = "0"}}});
 }
 
 Flag WaitFlag(const std::string& until) {
@@ -44,21 +48,8 @@ Flag WaitFlag(const std::string& until) {
               "Wait until it is " + until + "; --timeout is how long for each then. Default: 20m."};
 }
 
-std::vector<Command> NodeCommands() {
-  return {
-      {.name = "cordon",
-       .run = Cordon,
-       .usage = "cordon node/POOL/MACHINE... [--dry-run]",
-       .summary = "Lets no new work start on a Node; what runs there goes on.",
-       .details = "It stays in its NodePool, through reboots too, until uncordon.",
-       .examples = "cordon node/train/g1a2b3c",
-       .flags = {DryRunFlag(), RequestIdFlag()}},
-      {.name = "uncordon",
-       .run = Uncordon,
-       .usage = "uncordon node/POOL/MACHINE... [--dry-run]",
-       .summary = "Takes back cordon, drain, and a reboot that has not begun.",
-       .examples = "uncordon node/train/g1a2b3c node/train/g4d5e6f",
-       .flags = {DryRunFlag(), RequestIdFlag()}},
+Command DrainCommand() {
+  return AsOrder(
       {.name = "drain",
        .run = Drain,
        .usage = "drain node/POOL/MACHINE... [--force] [--wait|--dry-run]",
@@ -70,9 +61,11 @@ std::vector<Command> NodeCommands() {
                    "drain node/train/g1a2b3c --force --dry-run",
        .flags = {{.name = "force",
                   .meaning = "At once: no disruption budget is asked, all work is deleted."},
-                 WaitFlag("drained"),
-                 DryRunFlag(),
-                 RequestIdFlag()}},
+                 WaitFlag("drained")}});
+}
+
+Command RebootCommand() {
+  return AsOrder(
       {.name = "reboot",
        .run = Reboot,
        .usage = "reboot node/POOL/MACHINE... [--drain|--force] [--wait|--dry-run]",
@@ -84,29 +77,40 @@ std::vector<Command> NodeCommands() {
                    "reboot node/train/g1a2b3c --drain --dry-run",
        .flags = {{.name = "drain", .meaning = "Moves its work away first, does not wait for it."},
                  {.name = "force", .meaning = "At once, whatever runs on it."},
-                 WaitFlag("back"),
-                 DryRunFlag(),
-                 RequestIdFlag()}}};
+                 WaitFlag("back")}});
+}
+
+std::vector<Command> NodeCommands() {
+  return {AsOrder({.name = "cordon",
+                   .run = Cordon,
+                   .usage = "cordon node/POOL/MACHINE... [--dry-run]",
+                   .summary = "Lets no new work start on a Node; what runs there goes on.",
+                   .details = "It stays in its NodePool, through reboots too, until uncordon.",
+                   .examples = "cordon node/train/g1a2b3c"}),
+          AsOrder({.name = "uncordon",
+                   .run = Uncordon,
+                   .usage = "uncordon node/POOL/MACHINE... [--dry-run]",
+                   .summary = "Takes back cordon, drain, and a reboot that has not begun.",
+                   .examples = "uncordon node/train/g1a2b3c node/train/g4d5e6f"}),
+          DrainCommand(), RebootCommand()};
 }
 
 Command SetStateCommand() {
-  return {.name = "set-state",
-          .run = SetState,
-          .usage = "set-state machine/MACHINE... free|in-repair|retired [--dry-run]",
-          .summary = "Says that a machine is mended, broken, or gone for good.",
-          .details =
-              "free: what was in repair may be granted again, and is at once where somebody "
-              "waits.\n"
-              "in-repair: nobody gets it. retired: the same for ever; it may be deleted then.\n"
-              "One that a NodePool holds is refused: `reserve node` moves it out, to repair.",
-          .examples =
-              "set-state machine/g1a2b3c free\n"
-              "set-state machine/g1a2b3c machine/g4d5e6f retired --dry-run",
-          .flags = {DryRunFlag(), RequestIdFlag()}};
+  return AsOrder(
+      {.name = "set-state",
+       .run = SetState,
+       .usage = "set-state machine/MACHINE... free|in-repair|retired [--dry-run]",
+       .summary = "Says that a machine is mended, broken, or gone for good.",
+       .details = "free: what was in repair may be granted again, and is at once where somebody "
+                  "waits.\n"
+                  "in-repair: nobody gets it. retired: the same for ever; it may be deleted then.\n"
+                  "One that a NodePool holds is refused: `reserve node` moves it out, to repair.",
+       .examples = "set-state machine/g1a2b3c free\n"
+                   "set-state machine/g1a2b3c machine/g4d5e6f retired --dry-run"});
 }
 
-std::vector<Command> ClusterCommands() {
-  return {
+Command BindCommand() {
+  return AsOrder(
       {.name = "bind",
        .run = Bind,
        .usage = "bind cluster NAME --kubernetes-uid UID [--replaces UID] [--dry-run]",
@@ -121,9 +125,11 @@ std::vector<Command> ClusterCommands() {
        .flags = {{.name = "kubernetes-uid", .value = "UID", .meaning = "Of the Kubernetes."},
                  {.name = "replaces",
                   .value = "UID",
-                  .meaning = "Of the Kubernetes that it was until now, if it was told."},
-                 DryRunFlag(),
-                 RequestIdFlag()}},
+                  .meaning = "Of the Kubernetes that it was until now, if it was told."}}});
+}
+
+Command AllowCommand() {
+  return AsOrder(
       {.name = "allow",
        .run = Allow,
        .usage = "allow removals CLUSTER [--node-pools N] [--nodes N] [--for DURATION]",
@@ -147,34 +153,31 @@ std::vector<Command> ClusterCommands() {
                  {.name = "for",
                   .value = "DURATION",
                   .meaning = "How long it holds, up to 24h.",
-                  .standard = "1h"},
-                 DryRunFlag(),
-                 RequestIdFlag()}}};
+                  .standard = "1h"}}});
 }
 
-}  // namespace
+std::vector<Command> ReconfigureCommands() {
+  return {ReconfigureCommand(),
+          AsOrder({.name = "pause",
+                   .run = Pause,
+                   .usage = "pause nodepool/NAME... | pause reconfiguration NAME... [--dry-run]",
+                   .summary = "Reboots no further Node of the NodePool until resumed.",
+                   .examples = "pause nodepool/train"}),
+          AsOrder({.name = "resume",
+                   .run = Resume,
+                   .usage = "resume nodepool/NAME... | resume reconfiguration NAME... [--dry-run]",
+                   .summary = "Goes on after a pause or halt; failures until now are forgotten.",
+                   .examples = "resume nodepool/train --dry-run"}),
+          AsOrder({.name = "cancel",
+                   .run = Cancel,
+                   .usage = "cancel nodepool/NAME... | cancel reconfiguration NAME... [--dry-run]",
+                   .summary = "Ends reconfigure reboots; Nodes that wait for theirs are let go.",
+                   .examples = "cancel nodepool/train nodepool/eval"})};
+}
 
-std::vector<Command> OrderCommands() {
-  std::vector<Command> all = {
-      ReconfigureCommand(),
-      {.name = "pause",
-       .run = Pause,
-       .usage = "pause nodepool/NAME... | pause reconfiguration NAME... [--dry-run]",
-       .summary = "Reboots no further Node of the NodePool until resumed.",
-       .examples = "pause nodepool/train",
-       .flags = {DryRunFlag(), RequestIdFlag()}},
-      {.name = "resume",
-       .run = Resume,
-       .usage = "resume nodepool/NAME... | resume reconfiguration NAME... [--dry-run]",
-       .summary = "Goes on after a pause or halt; failures until now are forgotten.",
-       .examples = "resume nodepool/train --dry-run",
-       .flags = {DryRunFlag(), RequestIdFlag()}},
-      {.name = "cancel",
-       .run = Cancel,
-       .usage = "cancel nodepool/NAME... | cancel reconfiguration NAME... [--dry-run]",
-       .summary = "Ends reconfigure reboots; Nodes that wait for theirs are let go.",
-       .examples = "cancel nodepool/train nodepool/eval",
-       .flags = {DryRunFlag(), RequestIdFlag()}},
+// What keeps a Node where it is, and what takes it away.
+std::vector<Command> KeepCommands() {
+  return {
       {.name = "protect",
        .run = Protect,
        .usage = "protect node/POOL/MACHINE... --for DURATION [--dry-run]",
@@ -182,27 +185,31 @@ std::vector<Command> OrderCommands() {
        .examples = "protect node/train/g1a2b3c --for=8h",
        .flags = {{.name = "for", .value = "DURATION", .meaning = "How long, e.g. 8h."},
                  DryRunFlag()}},
-      {.name = "unprotect",
-       .run = Unprotect,
-       .usage = "unprotect node/POOL/MACHINE... [--dry-run]",
-       .summary = "Ends a Node's protection.",
-       .examples = "unprotect node/train/g1a2b3c",
-       .flags = {DryRunFlag(), RequestIdFlag()}},
-      {.name = "reserve",
-       .run = Reserve,
-       .usage = "reserve node/POOL/MACHINE... [--dry-run]",
-       .summary = "Moves a Node to the control plane: drained, replaced, out of service.",
-       .examples = "reserve node/train/g1a2b3c --dry-run",
-       .flags = {DryRunFlag(), RequestIdFlag()}},
-      {.name = "unreserve",
-       .run = Unreserve,
-       .usage = "unreserve node/POOL/MACHINE... [--dry-run]",
-       .summary = "Takes that back, until the Node's drain began.",
-       .examples = "unreserve node/train/g1a2b3c",
-       .flags = {DryRunFlag(), RequestIdFlag()}}};
+      AsOrder({.name = "unprotect",
+               .run = Unprotect,
+               .usage = "unprotect node/POOL/MACHINE... [--dry-run]",
+               .summary = "Ends a Node's protection.",
+               .examples = "unprotect node/train/g1a2b3c"}),
+      AsOrder({.name = "reserve",
+               .run = Reserve,
+               .usage = "reserve node/POOL/MACHINE... [--dry-run]",
+               .summary = "Moves a Node to the control plane: drained, replaced, out of service.",
+               .examples = "reserve node/train/g1a2b3c --dry-run"}),
+      AsOrder({.name = "unreserve",
+               .run = Unreserve,
+               .usage = "unreserve node/POOL/MACHINE... [--dry-run]",
+               .summary = "Takes that back, until the Node's drain began.",
+               .examples = "unreserve node/train/g1a2b3c"})};
+}
+
+}  // namespace
+
+std::vector<Command> OrderCommands() {
+  std::vector<Command> all = ReconfigureCommands();
+  for (Command& command : KeepCommands()) all.push_back(std::move(command));
   for (Command& command : NodeCommands()) all.push_back(std::move(command));
-  all.push_back(SetStateCommand());
-  for (Command& command : ClusterCommands()) all.push_back(std::move(command));
+  for (Command& each : std::vector{SetStateCommand(), BindCommand(), AllowCommand()})
+    all.push_back(std::move(each));
   return all;
 }
 
