@@ -58,47 +58,46 @@ Command ScaleCommand() {
                     RequestIdFlag()}};
 }
 
+constexpr char kDeleteDetails[] =
+    "A NodePool disappears once its Nodes are drained and gone; --wait=false does not wait for "
+    "that.\n"
+    "Quotas, clusters, zones, instance types, machines (`set-state ... retired` first) and\n"
+    "withdrawn releases go by KIND/NAME;\n"
+    "what is still used is refused with the reason, but for quotas: nothing grows without.\n"
+    "Deleting what is not there is an error unless --ignore-not-found. A quota's NAME is\n"
+    "ZONE~INSTANCETYPE~CLASS. --timeout is how long to wait for a NodePool, as --wait-timeout.\n"
+    "-f takes what `apply -f` takes: NodePools first, and once they are gone what they need: "
+    "clusters,\n"
+    "releases, quotas, machines (each of a MachineSet), zones, instance types. --dry-run tries "
+    "each by\n"
+    "itself: of what is in use because of what goes before it here, it says so.";
+
 Command DeleteCommand() {
-  return {
-      .name = "delete",
-      .run = Delete,
-      .usage = "delete KIND/NAME... | KIND NAME... | nodepools --all|-l SELECTOR | -f FILE",
-      .summary = "Deletes NodePools, and waits until they are gone, and what else was made.",
-      .details =
-          "A NodePool disappears once its Nodes are drained and gone; --wait=false does not wait "
-          "for that.\n"
-          "Quotas, clusters, zones, instance types, machines (`set-state ... retired` first) and\n"
-          "withdrawn releases go by KIND/NAME;\n"
-          "what is still used is refused with the reason, but for quotas: nothing grows without.\n"
-          "Deleting what is not there is an error unless --ignore-not-found. A quota's NAME is\n"
-          "ZONE~INSTANCETYPE~CLASS. --timeout is how long to wait for a NodePool, as "
-          "--wait-timeout.\n"
-          "-f takes what `apply -f` takes: NodePools first, and once they are gone what they "
-          "need: clusters,\n"
-          "releases, quotas, machines (each of a MachineSet), zones, instance types. --dry-run "
-          "tries "
-          "each by\n"
-          "itself: of what is in use because of what goes before it here, it says so.",
-      .examples =
-          "delete nodepool/train nodepool/eval\n"
-          "delete np -l team=ml --wait=false\n"
-          "delete -f pools/ -R --ignore-not-found\n"
-          "delete zone/US-EAST-04A --dry-run",
-      .flags = {
-          FileFlag(),
-          RecursiveFlag(),
-          {.name = "all",
-           .meaning = "All NodePools of the cluster, or all quotas of the organization."},
-          SelectorFlag(),
-          DryRunFlag(),
-          {.name = "wait",
-           .meaning = "Wait until the NodePools are gone. Default: so; --wait=false: do not."},
-          {.name = "wait-timeout",
-           .value = "DURATION",
-           .meaning = "How long to wait for a NodePool to be gone.",
-           .standard = "20m"},
-          {.name = "ignore-not-found", .meaning = "Succeed when there is nothing to delete."},
-          RequestIdFlag()}};
+  return {.name = "delete",
+          .run = Delete,
+          .usage = "delete KIND/NAME... | KIND NAME... | nodepools --all|-l SELECTOR | -f FILE",
+          .summary = "Deletes NodePools, and waits until they are gone, and what else was made.",
+          .details = kDeleteDetails,
+          .examples =
+              "delete nodepool/train nodepool/eval\n"
+              "delete np -l team=ml --wait=false\n"
+              "delete -f pools/ -R --ignore-not-found\n"
+              "delete zone/US-EAST-04A --dry-run",
+          .flags = {
+              FileFlag(),
+              RecursiveFlag(),
+              {.name = "all",
+               .meaning = "All NodePools of the cluster, or all quotas of the organization."},
+              SelectorFlag(),
+              DryRunFlag(),
+              {.name = "wait",
+               .meaning = "Wait until the NodePools are gone. Default: so; --wait=false: do not."},
+              {.name = "wait-timeout",
+               .value = "DURATION",
+               .meaning = "How long to wait for a NodePool to be gone.",
+               .standard = "20m"},
+              {.name = "ignore-not-found", .meaning = "Succeed when there is nothing to delete."},
+              RequestIdFlag()}};
 }
 
 Command EditCommand() {

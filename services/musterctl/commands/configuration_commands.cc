@@ -9,6 +9,14 @@ constexpr char kReleaseDetails[] =
     "CHANNEL is stable or latest; COMPONENT gpu-driver, ncore-image, kubernetes or kernel. The\n"
     "NodePools that follow are looked at again, and their strategies say what becomes of them.";
 
+constexpr char kPromoteDetails[] =
+    "With PROFILE only if it is the pending one. Waits while Nodes are in delivery. After\n"
+    "`nodepool NAME` a second word is PROFILE.";
+constexpr char kRollbackDetails[] =
+    "Without PROFILE the newest that was active before and is neither disabled nor has a part\n"
+    "that was withdrawn. Waits while Nodes are in delivery. The one rolled back from is not\n"
+    "staged again by itself. After `nodepool NAME` a second word is PROFILE.";
+
 }  // namespace
 
 std::vector<Command> ConfigurationCommands() {
@@ -31,9 +39,7 @@ std::vector<Command> ConfigurationCommands() {
            .run = Promote,
            .usage = "promote nodepool/NAME... [PROFILE] | promote POOL_UID [PROFILE]",
            .summary = "Makes a NodePool's pending configuration the active one.",
-           .details = "With PROFILE only if it is the pending one. Waits while Nodes are in "
-                      "delivery. After\n"
-                      "`nodepool NAME` a second word is PROFILE.",
+           .details = kPromoteDetails,
            .examples = "promote nodepool/train nodepool/eval --dry-run\n"
                        "promote nodepool train np-0123456789ab",
            .flags = {DryRunFlag(), RequestIdFlag()}},
@@ -41,11 +47,7 @@ std::vector<Command> ConfigurationCommands() {
            .run = Rollback,
            .usage = "rollback nodepool/NAME... [PROFILE] | rollback POOL_UID [PROFILE]",
            .summary = "Makes a NodePool's former configuration the active one.",
-           .details = "Without PROFILE the newest that was active before and is neither disabled "
-                      "nor has a part\n"
-                      "that was withdrawn. Waits while Nodes are in delivery. The one rolled back "
-                      "from is not\n"
-                      "staged again by itself. After `nodepool NAME` a second word is PROFILE.",
+           .details = kRollbackDetails,
            .examples = "rollback nodepool/train\n"
                        "rollback nodepool/train np-0123456789ab --dry-run",
            .flags = {DryRunFlag(), RequestIdFlag()}},

@@ -13,30 +13,31 @@ Flag OfMachines(std::string name, std::string value, const std::string& which) {
           .meaning = "Only machines " + which + "."};
 }
 
+constexpr char kGetDetails[] =
+    "KIND: nodepools (np), nodes, events, clusters, holdings, quotas, zones, instancetypes,\n"
+    "machines, claims, releases, configurations, profiles; singular forms too. NAME is the id,\n"
+    "without its path, or the whole resource name; of a Node POOL/MACHINE or MACHINE, of a\n"
+    "configuration the NodePool's uid, of a holding QUOTA/UID. What -o name prints every command "
+    "takes.\n"
+    "TEMPLATE is kubectl's JSONPath: {.spec.x}, [0], [*], ['key'], ..name, [?(@.a==\"b\")],\n"
+    "{range .items[*]}{.metadata.name}{\"\\n\"}{end}. Tables fit the terminal, except with -o\n"
+    "wide; long lists are printed as they come.";
+constexpr char kGetExamples[] =
+    "get np\n"
+    "get nodepool/train -o yaml\n"
+    "get nodes -l topology.kubernetes.io/zone=US-EAST-04A --sort-by=.status.stateTime\n"
+    "get nodes --field-selector status.state!=PRODUCTION --no-headers\n"
+    "get np -A -o custom-columns=NAME:.metadata.name,WANTED:.spec.targetNodes\n"
+    "get np train -o jsonpath='{.status.conditions[?(@.type==\"Quota\")].reason}'";
+
 Command GetCommand() {
   return {
       .name = "get",
       .run = Get,
       .usage = "get KIND [NAME...] | KIND/NAME... | KIND,KIND [flags]",
       .summary = "Shows resources.",
-      .details =
-          "KIND: nodepools (np), nodes, events, clusters, holdings, quotas, zones, instancetypes,\n"
-          "machines, claims, releases, configurations, profiles; singular forms too. NAME is the "
-          "id,\n"
-          "without its path, or the whole resource name; of a Node POOL/MACHINE or MACHINE, of a\n"
-          "configuration the NodePool's uid, of a holding QUOTA/UID. What -o name prints every "
-          "command takes.\n"
-          "TEMPLATE is kubectl's JSONPath: {.spec.x}, [0], [*], ['key'], ..name, [?(@.a==\"b\")],\n"
-          "{range .items[*]}{.metadata.name}{\"\\n\"}{end}. Tables fit the terminal, except with "
-          "-o\n"
-          "wide; long lists are printed as they come.",
-      .examples =
-          "get np\n"
-          "get nodepool/train -o yaml\n"
-          "get nodes -l topology.kubernetes.io/zone=US-EAST-04A --sort-by=.status.stateTime\n"
-          "get nodes --field-selector status.state!=PRODUCTION --no-headers\n"
-          "get np -A -o custom-columns=NAME:.metadata.name,WANTED:.spec.targetNodes\n"
-          "get np train -o jsonpath='{.status.conditions[?(@.type==\"Quota\")].reason}'",
+      .details = kGetDetails,
+      .examples = kGetExamples,
       .flags = {
           OutputFlag(),
           WatchFlag(),
