@@ -8,7 +8,6 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "services/kubernetes/core/names.h"
-#include "services/kubernetes/core/status.h"
 #include "services/kubernetes/core/text.h"
 
 namespace muster::kubernetes {

@@ -29,8 +29,4 @@ bool StatusMatches(const Json& status, const Json& desired);
 // Whether it says that Muster did not take that spec.
 bool SaysRefusal(const Json& status, const Refusal& refusal);
 
-// As Kubernetes writes times: RFC 3339 in UTC, whole seconds. Empty for none.
-std::string KubernetesTime(const google::protobuf::Timestamp& time);
-std::string KubernetesTime(absl::Time time);
-
 }  // namespace muster::kubernetes

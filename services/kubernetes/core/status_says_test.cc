@@ -7,6 +7,7 @@
 
 #include "services/kubernetes/core/status.h"
 #include "services/kubernetes/core/test_status.h"
+#include "services/kubernetes/core/text.h"
 
 // Whose names conditions bear, and what counts as said.
 namespace muster::kubernetes {

@@ -5,6 +5,7 @@
 
 #include "services/kubernetes/core/refusal.h"
 #include "services/kubernetes/core/test_status.h"
+#include "services/kubernetes/core/text.h"
 
 namespace muster::kubernetes {
 namespace {

@@ -29,6 +29,15 @@ absl::Time TimeOf(const google::protobuf::Timestamp& time) {
   return absl::FromUnixSeconds(time.seconds()) + absl::Nanoseconds(time.nanos());
 }
 
+std::string KubernetesTime(absl::Time time) {
+  return absl::FormatTime("%E4Y-%m-%dT%H:%M:%SZ", time, absl::UTCTimeZone());
+}
+
+std::string KubernetesTime(const google::protobuf::Timestamp& time) {
+  if (time.seconds() == 0 && time.nanos() == 0) return "";
+  return KubernetesTime(absl::FromUnixSeconds(time.seconds()));
+}
+
 std::string MicroTime(absl::Time time) {
   return absl::FormatTime("%E4Y-%m-%dT%H:%M:%E6SZ", time, absl::UTCTimeZone());
 }

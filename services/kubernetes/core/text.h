@@ -21,6 +21,9 @@ bool IsPoolName(absl::string_view name);
 std::string Shorten(absl::string_view text, size_t most);
 
 absl::Time TimeOf(const google::protobuf::Timestamp& time);
+// As Kubernetes writes times: RFC 3339 in UTC, whole seconds. Empty for none.
+std::string KubernetesTime(const google::protobuf::Timestamp& time);
+std::string KubernetesTime(absl::Time time);
 // As Kubernetes writes a MicroTime: RFC 3339 in UTC, always with six digits of a second.
 std::string MicroTime(absl::Time time);
 
