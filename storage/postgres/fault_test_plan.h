@@ -95,6 +95,7 @@ class FaultPlan {
     {
       MutexLock lock(mutex_);
       const int occurrence = ++counts_[std::string(site)];
+      if (occurrence == 1) first_calls_.emplace_back(site);
       for (auto it = pending_.begin(); it != pending_.end(); ++it) {
         if (it->site != site || it->occurrence != occurrence) continue;
         fault = FaultOf(it->kind);
@@ -128,6 +129,11 @@ class FaultPlan {
     MutexLock lock(mutex_);
     return counts_;
   }
+  // The sites in the order of their first calls.
+  std::vector<std::string> first_calls() const {
+    MutexLock lock(mutex_);
+    return first_calls_;
+  }
   // Those that were not reached.
   std::vector<PlannedFault> pending() const {
     MutexLock lock(mutex_);
@@ -139,6 +145,7 @@ class FaultPlan {
   CondVar called_;
   std::vector<PlannedFault> pending_ MUSTER_GUARDED_BY(mutex_);
   std::map<std::string, int> counts_ MUSTER_GUARDED_BY(mutex_);
+  std::vector<std::string> first_calls_ MUSTER_GUARDED_BY(mutex_);
   std::string meanwhile_lane_ MUSTER_GUARDED_BY(mutex_);
   std::function<void()> meanwhile_ MUSTER_GUARDED_BY(mutex_);
 };

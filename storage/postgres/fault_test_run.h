@@ -21,6 +21,7 @@
 #include "storage/postgres/lane.h"
 #include "storage/postgres/transaction.h"
 #include "tests/testing/patience.h"
+#include "tests/testing/patient.h"
 #include "tests/testing/status_matchers.h"
 
 namespace muster::storage {
@@ -68,12 +69,6 @@ class FaultRun {
       LaneOptions options;
       options.connect = {.conninfo = bench_.database.conninfo(bench_.schema),
                          .schema = bench_.schema};
-      // What fails here is what a fault makes fail, however busy the machine is.
-      options.connect.connect_timeout = absl::Seconds(60);
-      options.connect.statement_timeout = absl::Seconds(60);
-      options.connect.idle_in_transaction_timeout = absl::Seconds(60);
-      options.runner.retry_budget = absl::Seconds(60);
-      options.max_decide = absl::InfiniteDuration();
       options.poll = absl::Milliseconds(50);
       options.encode_ahead = 1;  // or no batch of these would be
       // A machine that stands still makes no other calls.
@@ -81,7 +76,7 @@ class FaultRun {
       options.runner.fault = [plan = plan_, name](absl::string_view site) {
         return plan->At(name, site);
       };
-      auto lane = Lane::Create(std::move(options), domain_.store, &clock_);
+      auto lane = Lane::Create(testing::Patient(std::move(options)), domain_.store, &clock_);
       if (!lane.ok()) return lane.status();
       lanes_[name] = *std::move(lane);
       return absl::OkStatus();
