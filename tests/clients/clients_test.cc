@@ -42,7 +42,7 @@ TEST_F(ClientsTest, Python) {
          "python");
 }
 
-TEST_F(ClientsTest, PythonHasAtMostFortyLines) {
+TEST(PythonClientTest, HasAtMostFortyLines) {
   const std::string text = ReadFile(MUSTER_CLIENTS "/python/client.py");
   EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 40);
 }

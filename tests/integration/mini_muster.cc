@@ -101,7 +101,8 @@ void MiniMuster::StartMusterd(size_t process) {
       absl::StrCat("--db_conninfo=", database_->conninfo_without_user()),
       absl::StrCat("--migrations_dir=", MigrationsDir()),
       "--drain_delay=0s",
-      "--lease_ttl=1s"};
+      "--lease_ttl=1s",
+      "--cordon_settle=200ms"};
   command.insert(command.end(), musterd.begin(), musterd.end());
   command.insert(command.end(), options_.musterd_flags.begin(), options_.musterd_flags.end());
   for (const std::string& flag : TlsFlags("musterd")) command.push_back(flag);
