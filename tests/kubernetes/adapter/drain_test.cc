@@ -1,5 +1,7 @@
+#include <functional>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -39,6 +41,15 @@ class DrainTestOn : public AdapterTest<Suite> {
                              {"controller", true}};
     Base::CreatePod(name, node, {{"metadata", {{"ownerReferences", Json::array({daemon_set})}}}});
   }
+  // Until `wanted` of the Pods of `default`, of whom nothing is missed since just before `begin`.
+  bool AwaitPodsFrom(const std::function<void()>& begin,
+                     const std::function<bool(const AdapterStack::Objects&)>& wanted) {
+    bool begun = false;
+    return stack().Await(kDefaultPodsPath, [&](const AdapterStack::Objects& pods) {
+      if (!std::exchange(begun, true)) begin();
+      return wanted(pods);
+    });
+  }
   PodCounts CountsOf(const Json& pod) {
     return stack().server().fake_or_null()->CountsOf(
         pod["metadata"]["uid"].template get_ref<const std::string&>());
@@ -47,24 +58,29 @@ class DrainTestOn : public AdapterTest<Suite> {
 
 class DrainTest : public DrainTestOn<DrainTest> {
  protected:
-  // Follows the Pods of `default` until those of `work` are gone; how they left. `stay`: were they
-  // there, and not asked to leave, at that moment?
-  std::map<std::string, Leaving> Follow(const std::vector<std::string>& work,
-                                        const std::vector<std::string>& stay) {
+  // Lets the Nodes of `pool` go and follows the Pods of `default` until those of `work` are gone;
+  // how they left. `stay`: were they there, and not asked to leave, at that moment?
+  std::map<std::string, Leaving> ScaleDownAndFollow(const std::string& pool,
+                                                    const std::vector<std::string>& work,
+                                                    const std::vector<std::string>& stay) {
     std::map<std::string, Leaving> seen;
-    EXPECT_TRUE(stack().Await(kDefaultPodsPath, [&](const AdapterStack::Objects& pods) {
-      bool over = true;
-      for (const std::string& name : work) {
-        const auto pod = pods.find("default/" + name);
-        over &= pod == pods.end();
-        if (pod != pods.end() && IsLeaving(pod->second)) Note(pod->second, seen[name]);
-      }
-      for (const std::string& name : stay) {
-        const auto pod = pods.find("default/" + name);
-        EXPECT_TRUE(!over || (pod != pods.end() && !IsLeaving(pod->second))) << name;
-      }
-      return over;
-    }));
+    EXPECT_TRUE(AwaitPodsFrom(
+        [&] {
+          PatchSpec(pool, {{"targetNodes", 0}});
+        },
+        [&](const AdapterStack::Objects& pods) {
+          bool over = true;
+          for (const std::string& name : work) {
+            const auto pod = pods.find("default/" + name);
+            over &= pod == pods.end();
+            if (pod != pods.end() && IsLeaving(pod->second)) Note(pod->second, seen[name]);
+          }
+          for (const std::string& name : stay) {
+            const auto pod = pods.find("default/" + name);
+            EXPECT_TRUE(!over || (pod != pods.end() && !IsLeaving(pod->second))) << name;
+          }
+          return over;
+        }));
     return seen;
   }
 
@@ -105,9 +121,8 @@ TEST_F(DrainTest, EachKindOfPodLeavesInItsOwnWayAndOnce) {
       CreatePod(interruptable, node, with("qos.coreweave.cloud/interruptable", 60));
   ASSERT_TRUE(AwaitActive(node));
 
-  PatchSpec(pool, {{"targetNodes", 0}});
   std::map<std::string, Leaving> left =
-      Follow({evicted, graceful, interruptable}, {daemon, mirror});
+      ScaleDownAndFollow(pool, {evicted, graceful, interruptable}, {daemon, mirror});
   EXPECT_LT(left[interruptable].version, left[graceful].version);
   EXPECT_LT(left[graceful].version, left[evicted].version);
   EXPECT_EQ(left[interruptable].grace, 1) << "at once";
@@ -222,8 +237,8 @@ TEST_F(ForcedDrainTest, PastTheDeadlineTheRestIsDeleted) {
   CreateDaemonPod(daemon, node);
   Guard(web, web);
   ASSERT_TRUE(AwaitActive(node));
-  PatchSpec(pool, {{"targetNodes", 0}});
-  EXPECT_TRUE(stack().Await(kDefaultPodsPath, [&](const AdapterStack::Objects& pods) {
+  const auto let_go = [&] { PatchSpec(pool, {{"targetNodes", 0}}); };
+  EXPECT_TRUE(AwaitPodsFrom(let_go, [&](const AdapterStack::Objects& pods) {
     const bool over = !pods.contains("default/" + web) && !pods.contains("default/" + slow);
     EXPECT_TRUE(!over || !IsLeaving(pods.at("default/" + daemon)));
     return over;
