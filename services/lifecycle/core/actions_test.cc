@@ -10,7 +10,7 @@
 namespace muster::lifecycle {
 namespace {
 
-constexpr absl::Time kNow = absl::FromUnixSeconds(100);
+constexpr absl::Time kCarriedOutTime = absl::FromUnixSeconds(100);
 
 class ActionsTest : public ::testing::Test {
  protected:
@@ -18,7 +18,7 @@ class ActionsTest : public ::testing::Test {
   template <class A>
   void ExpectRefused(Node node, const A& action) {
     const Node before = node;
-    EXPECT_EQ(ReasonOf(CarryOut(node, pool_, action, kNow)), "NODE_STATE");
+    EXPECT_EQ(ReasonOf(CarryOut(node, pool_, action, kCarriedOutTime)), "NODE_STATE");
     EXPECT_EQ(node, before);
   }
   Node In(NodeState state) const {
@@ -30,10 +30,11 @@ class ActionsTest : public ::testing::Test {
   const Pool pool_{.name = kSimPool, .uid = "uid-1", .zone = "US-EAST-04A"};
 };
 
-const absl::Time kAsked = kNow - absl::Minutes(5);
+const absl::Time kAsked = kCarriedOutTime - absl::Minutes(5);
 
 TEST_F(ActionsTest, ANodeIsAssignedAndBootsIfItsProfileIsKnown) {
-  const Node node = NodeOf(pool_, AssignNode{"g1", "r1", "np-1", true, "", kAsked}, kNow);
+  const Node node =
+      NodeOf(pool_, AssignNode{"g1", "r1", "np-1", true, "", kAsked}, kCarriedOutTime);
   EXPECT_EQ(node.name, NodeName(kSimPool, "g1"));
   EXPECT_EQ(node.rack, "r1");
   EXPECT_EQ(node.request_time, kAsked);
@@ -41,12 +42,13 @@ TEST_F(ActionsTest, ANodeIsAssignedAndBootsIfItsProfileIsKnown) {
   EXPECT_EQ(node.state, NodeState::kAssigned);
   EXPECT_EQ(node.desired.phase, Phase::kRunning);
   EXPECT_EQ(node.desired.node_profile, "np-1");
-  EXPECT_EQ(NodeOf(pool_, AssignNode{"g1", "r1", "", true}, kNow).desired.phase, Phase::kUndecided);
+  EXPECT_EQ(NodeOf(pool_, AssignNode{"g1", "r1", "", true}, kCarriedOutTime).desired.phase,
+            Phase::kUndecided);
 }
 
 TEST_F(ActionsTest, ANodeIsToldToBootOnce) {
-  Node node = NodeOf(pool_, AssignNode{"g1", "", "", false}, kNow);
-  ASSERT_TRUE(CarryOut(node, pool_, OrderBoot{node.name, "np-1"}, kNow).ok());
+  Node node = NodeOf(pool_, AssignNode{"g1", "", "", false}, kCarriedOutTime);
+  ASSERT_TRUE(CarryOut(node, pool_, OrderBoot{node.name, "np-1"}, kCarriedOutTime).ok());
   EXPECT_EQ(node.desired.node_profile, "np-1");
   ExpectRefused(node, OrderBoot{node.name, "np-2"});
 }
@@ -55,12 +57,13 @@ TEST_F(ActionsTest, OnlyADrainIsForcedOrBegunAnew) {
   Node node = In(NodeState::kCordoned);
   ExpectRefused(node, ForceDrain{node.name});
   ExpectRefused(node, RestartDrain{node.name});
-  ASSERT_TRUE(CarryOut(node, pool_, StepNode{node.name, NodeEvent::kDrain}, kNow).ok());
-  ASSERT_TRUE(CarryOut(node, pool_, ForceDrain{node.name}, kNow).ok());
+  ASSERT_TRUE(CarryOut(node, pool_, StepNode{node.name, NodeEvent::kDrain}, kCarriedOutTime).ok());
+  ASSERT_TRUE(CarryOut(node, pool_, ForceDrain{node.name}, kCarriedOutTime).ok());
   EXPECT_TRUE(node.desired.force_drain);
-  ASSERT_TRUE(CarryOut(node, pool_, RestartDrain{node.name}, kNow + absl::Seconds(9)).ok());
+  ASSERT_TRUE(
+      CarryOut(node, pool_, RestartDrain{node.name}, kCarriedOutTime + absl::Seconds(9)).ok());
   EXPECT_TRUE(node.desired.force_drain) << "whose time had passed";
-  EXPECT_EQ(node.desired.drain_time, kNow + absl::Seconds(9));
+  EXPECT_EQ(node.desired.drain_time, kCarriedOutTime + absl::Seconds(9));
 }
 
 TEST_F(ActionsTest, OnlyANodeThatIsUpIsChosenForAReboot) {
@@ -68,25 +71,29 @@ TEST_F(ActionsTest, OnlyANodeThatIsUpIsChosenForAReboot) {
     const auto state = static_cast<NodeState>(s);
     if (IsUp(state)) continue;
     ExpectRefused(In(state), ChooseForReboot{"", true});
-    ExpectRefused(In(state), DrainInPlace{"", kNow});
+    ExpectRefused(In(state), DrainInPlace{"", kCarriedOutTime});
   }
   Node node = In(NodeState::kProduction);
-  ASSERT_TRUE(CarryOut(node, pool_, ChooseForReboot{node.name, true, true, kNow}, kNow).ok());
-  EXPECT_EQ(node.reconfigure_time, kNow);
+  ASSERT_TRUE(CarryOut(node, pool_, ChooseForReboot{node.name, true, true, kCarriedOutTime},
+                       kCarriedOutTime)
+                  .ok());
+  EXPECT_EQ(node.reconfigure_time, kCarriedOutTime);
   EXPECT_TRUE(node.desired.cordoned && node.desired.drain);
-  ASSERT_TRUE(CarryOut(node, pool_, ChooseForReboot{node.name, false}, kNow).ok());
+  ASSERT_TRUE(CarryOut(node, pool_, ChooseForReboot{node.name, false}, kCarriedOutTime).ok());
   EXPECT_EQ(node.reconfigure_time, kNever);
   EXPECT_FALSE(node.desired.cordoned || node.desired.drain);
 }
 
 TEST_F(ActionsTest, APreemptionTakesOverARemovalThatHadBegun) {
   Node node = In(NodeState::kProduction);
-  ASSERT_TRUE(CarryOut(node, pool_, SetPreemption{node.name, kNow}, kNow).ok());
+  ASSERT_TRUE(
+      CarryOut(node, pool_, SetPreemption{node.name, kCarriedOutTime}, kCarriedOutTime).ok());
   EXPECT_EQ(node.removal_cause, RemovalCause::kNone);
   node.removal_cause = RemovalCause::kScaleDown;
-  ASSERT_TRUE(CarryOut(node, pool_, SetPreemption{node.name, kNow}, kNow).ok());
+  ASSERT_TRUE(
+      CarryOut(node, pool_, SetPreemption{node.name, kCarriedOutTime}, kCarriedOutTime).ok());
   EXPECT_EQ(node.removal_cause, RemovalCause::kPreemption);
-  EXPECT_EQ(node.preempt_time, kNow);
+  EXPECT_EQ(node.preempt_time, kCarriedOutTime);
 }
 
 // One that may still be let stay once it is healthy is preempted as any other.
@@ -99,9 +106,10 @@ TEST_F(ActionsTest, APreemptionTakesNothingFromRepair) {
     Node node = In(state);
     node.removal_cause = RemovalCause::kRepair;
     node.observed.relapses = relapses;
-    ASSERT_TRUE(CarryOut(node, pool_, SetPreemption{node.name, kNow}, kNow).ok());
+    ASSERT_TRUE(
+        CarryOut(node, pool_, SetPreemption{node.name, kCarriedOutTime}, kCarriedOutTime).ok());
     EXPECT_EQ(node.removal_cause, expected);
-    EXPECT_EQ(node.preempt_time, kNow);
+    EXPECT_EQ(node.preempt_time, kCarriedOutTime);
   }
 }
 
@@ -117,9 +125,10 @@ TEST_F(ActionsTest, APreemptionTakesNothingFromWhatGoesOnWithoutIt) {
     Node node = In(state);
     node.removal_cause = cause;
     node.reserved_desired = reserved;
-    ASSERT_TRUE(CarryOut(node, pool_, SetPreemption{node.name, kNow}, kNow).ok());
+    ASSERT_TRUE(
+        CarryOut(node, pool_, SetPreemption{node.name, kCarriedOutTime}, kCarriedOutTime).ok());
     EXPECT_EQ(node.removal_cause, expected);
-    ASSERT_TRUE(CarryOut(node, pool_, SetPreemption{node.name, kNever}, kNow).ok());
+    ASSERT_TRUE(CarryOut(node, pool_, SetPreemption{node.name, kNever}, kCarriedOutTime).ok());
     EXPECT_EQ(node.removal_cause, expected);
   }
 }
@@ -127,7 +136,7 @@ TEST_F(ActionsTest, APreemptionTakesNothingFromWhatGoesOnWithoutIt) {
 TEST_F(ActionsTest, WhatCouldNotBeStagedIsForgottenWithTheNextProfile) {
   Node node = In(NodeState::kProduction);
   node.observed.staging_error = "no space";
-  ASSERT_TRUE(CarryOut(node, pool_, StageProfile{node.name, "np-2"}, kNow).ok());
+  ASSERT_TRUE(CarryOut(node, pool_, StageProfile{node.name, "np-2"}, kCarriedOutTime).ok());
   EXPECT_EQ(node.desired.node_profile, "np-2");
   EXPECT_EQ(node.observed.staging_error, "");
 }

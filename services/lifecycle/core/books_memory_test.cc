@@ -17,7 +17,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-using Verdict = OrphanMemory::Verdict;
+using OrphanVerdict = OrphanMemory::Verdict;
 
 constexpr absl::Duration kGrace = absl::Minutes(15);
 
@@ -117,7 +117,7 @@ TEST(OrphanMemory, ReleasesAfterTheGraceAndNotBefore) {
   EXPECT_THAT(memory.Judge(WithGhosts({"g"}), policy, absl::Minutes(0)).release, IsEmpty());
   EXPECT_THAT(memory.Judge(WithGhosts({"g"}), policy, kGrace - absl::Milliseconds(1)).release,
               IsEmpty());
-  const Verdict verdict = memory.Judge(WithGhosts({"g"}), policy, kGrace);
+  const OrphanVerdict verdict = memory.Judge(WithGhosts({"g"}), policy, kGrace);
   EXPECT_THAT(verdict.release, ElementsAre("g"));
   EXPECT_EQ(verdict.orphans, 1);
   EXPECT_EQ(verdict.uids, 11);
@@ -171,7 +171,7 @@ TEST(OrphanMemory, WhatWasAskedForInAnEarlierHistoryIsKeptForAPerson) {
   OrphanMemory memory;
   OrphanPolicy policy;
   EXPECT_FALSE(memory.Judge(books, policy, absl::Minutes(0)).withheld) << "nothing is due yet";
-  Verdict verdict = memory.Judge(books, policy, kGrace);
+  OrphanVerdict verdict = memory.Judge(books, policy, kGrace);
   EXPECT_THAT(verdict.release, ElementsAre("young"));
   EXPECT_TRUE(verdict.withheld);
   EXPECT_EQ(verdict.of_the_past, 1);
@@ -188,7 +188,7 @@ TEST(OrphanMemory, WhatOnlyConfigurationKnowsAfterARestoreIsKeptForAPerson) {
   OrphanMemory memory;
   OrphanPolicy policy;
   EXPECT_FALSE(memory.Judge(books, policy, absl::Minutes(0)).withheld) << "nothing is due yet";
-  Verdict verdict = memory.Judge(books, policy, kGrace);
+  OrphanVerdict verdict = memory.Judge(books, policy, kGrace);
   EXPECT_THAT(verdict.release, IsEmpty());
   EXPECT_TRUE(verdict.withheld);
   EXPECT_EQ(verdict.of_the_past, 1);
@@ -223,7 +223,7 @@ TEST(OrphanMemory, AMassIsOnlyTold) {
     OrphanMemory memory;
     EXPECT_FALSE(memory.Judge(WithGhosts(ghosts, mass.pools), policy, absl::Minutes(0)).withheld)
         << "nothing is due yet";
-    const Verdict verdict = memory.Judge(WithGhosts(ghosts, mass.pools), policy, kGrace);
+    const OrphanVerdict verdict = memory.Judge(WithGhosts(ghosts, mass.pools), policy, kGrace);
     EXPECT_EQ(verdict.withheld, mass.withheld);
     EXPECT_EQ(verdict.release.empty(), mass.withheld);
     EXPECT_EQ(verdict.orphans, static_cast<int64_t>(mass.ghosts));
@@ -251,7 +251,7 @@ TEST(OrphanMemory, NeverReleasesWhatHadAPoolWithinTheGrace) {
         books.pools.erase(books.pools.begin() + static_cast<std::ptrdiff_t>(i));
       }
       for (const PoolEntry& pool : books.pools) last_sound[pool.uid] = now;
-      const Verdict verdict = memory.Judge(books, policy, now);
+      const OrphanVerdict verdict = memory.Judge(books, policy, now);
       EXPECT_LE(verdict.release.size(), static_cast<size_t>(policy.most_a_round));
       for (const std::string& uid : verdict.release) {
         const auto sound = last_sound.find(uid);

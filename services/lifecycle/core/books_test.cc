@@ -32,7 +32,7 @@ TEST(Books, ClosedOnesDifferInNothing) {
   EXPECT_THAT(Differences(ClosedBooks(7)), IsEmpty());
 }
 
-struct Case {
+struct BooksCase {
   const char* name = "";
   std::function<void(Books&)> spoil = {};
   std::vector<Kind> kinds = {};
@@ -41,7 +41,7 @@ struct Case {
 };
 
 // Of each: pool 0 has 3 Nodes, pool 1 has 3.
-class EveryKind : public ::testing::TestWithParam<Case> {};
+class EveryKind : public ::testing::TestWithParam<BooksCase> {};
 
 TEST_P(EveryKind, IsFoundWithWhatDiffers) {
   Books books = ClosedBooks(2);
@@ -59,67 +59,70 @@ TEST_P(EveryKind, IsFoundWithWhatDiffers) {
 INSTANTIATE_TEST_SUITE_P(
     Books, EveryKind,
     ::testing::Values(
-        Case{"PoolForgotten",
-             [](Books& b) { b.pools.pop_back(); },
-             {Kind::kOrphanHolding, Kind::kOrphanClaim, Kind::kOrphanConfiguration},
-             false,
-             "3 Nodes charged to a pool that does not exist."},
-        Case{"Undercharged",
-             [](Books& b) { b.holdings[1].nodes = 2; },
-             {Kind::kUndercharged},
-             false,
-             "Charged for 2; 3 Nodes, 3 held, 3 requested, 3 granted, 3 wanted."},
-        Case{"NotChargedAtAll", [](Books& b) { b.holdings.pop_back(); }, {Kind::kUndercharged}},
-        Case{"Overcharged",
-             [](Books& b) { b.holdings[1].nodes = 4; },
-             {Kind::kOvercharged},
-             true,
-             "Charged for 4"},
-        Case{"HeldBeyondWhatWasAskedFor",
-             [](Books& b) { b.pools[1].requested = 2; },
-             {Kind::kOverheld}},
-        Case{"GrantedAndNotYetANode",
-             [](Books& b) { b.pools[1].nodes.pop_back(); },
-             {Kind::kMachineWithoutNode},
-             true,
-             "m-1-2, and it is no Node of the pool"},
-        Case{"NodeOfAMachineThatIsNotHeld",
-             [](Books& b) { b.claims[1].machines.pop_back(); },
-             {Kind::kNodeWithoutMachine},
-             false,
-             "m-1-2 is a machine that the pool's claim does not hold"},
-        Case{"GivenBackAndNotYetPurged",
-             [](Books& b) {
-               b.claims[1].machines.pop_back();
-               b.pools[1].nodes.back().leaving = true;
-             },
-             {Kind::kNodeWithoutMachine},
-             true},
-        Case{"NoClaim",
-             [](Books& b) { b.claims.pop_back(); },
-             {Kind::kNodeWithoutMachine, Kind::kNodeWithoutMachine, Kind::kNodeWithoutMachine}},
-        Case{"NoConfiguration",
-             [](Books& b) { b.configurations.pop_back(); },
-             {Kind::kNoConfiguration},
-             true,
-             "3 Nodes and no configuration."},
-        Case{"HoldingElsewhere",
-             [](Books& b) { b.holdings[1].zone = "RNO2A"; },
-             {Kind::kForeignKey}},
-        Case{"HoldingOfAnotherOrganization",
-             [](Books& b) { b.holdings[1].organization = "evil"; },
-             {Kind::kForeignKey}},
-        Case{"ClaimElsewhere",
-             [](Books& b) { b.claims[1].compute_class = "spot"; },
-             {Kind::kForeignKey}},
-        Case{"OneMachineTwoPools",
-             [](Books& b) {
-               b.pools[1].nodes[0].machine = "m-0-0";
-               b.claims[1].machines[0] = "m-0-0";
-             },
-             {Kind::kMachineTwice},
-             false,
-             "Machine m-0-0 is a Node of organizations/acme/clusters/c1/nodePools/p0 as well."}),
+        BooksCase{"PoolForgotten",
+                  [](Books& b) { b.pools.pop_back(); },
+                  {Kind::kOrphanHolding, Kind::kOrphanClaim, Kind::kOrphanConfiguration},
+                  false,
+                  "3 Nodes charged to a pool that does not exist."},
+        BooksCase{"Undercharged",
+                  [](Books& b) { b.holdings[1].nodes = 2; },
+                  {Kind::kUndercharged},
+                  false,
+                  "Charged for 2; 3 Nodes, 3 held, 3 requested, 3 granted, 3 wanted."},
+        BooksCase{
+            "NotChargedAtAll", [](Books& b) { b.holdings.pop_back(); }, {Kind::kUndercharged}},
+        BooksCase{"Overcharged",
+                  [](Books& b) { b.holdings[1].nodes = 4; },
+                  {Kind::kOvercharged},
+                  true,
+                  "Charged for 4"},
+        BooksCase{"HeldBeyondWhatWasAskedFor",
+                  [](Books& b) { b.pools[1].requested = 2; },
+                  {Kind::kOverheld}},
+        BooksCase{"GrantedAndNotYetANode",
+                  [](Books& b) { b.pools[1].nodes.pop_back(); },
+                  {Kind::kMachineWithoutNode},
+                  true,
+                  "m-1-2, and it is no Node of the pool"},
+        BooksCase{"NodeOfAMachineThatIsNotHeld",
+                  [](Books& b) { b.claims[1].machines.pop_back(); },
+                  {Kind::kNodeWithoutMachine},
+                  false,
+                  "m-1-2 is a machine that the pool's claim does not hold"},
+        BooksCase{"GivenBackAndNotYetPurged",
+                  [](Books& b) {
+                    b.claims[1].machines.pop_back();
+                    b.pools[1].nodes.back().leaving = true;
+                  },
+                  {Kind::kNodeWithoutMachine},
+                  true},
+        BooksCase{
+            "NoClaim",
+            [](Books& b) { b.claims.pop_back(); },
+            {Kind::kNodeWithoutMachine, Kind::kNodeWithoutMachine, Kind::kNodeWithoutMachine}},
+        BooksCase{"NoConfiguration",
+                  [](Books& b) { b.configurations.pop_back(); },
+                  {Kind::kNoConfiguration},
+                  true,
+                  "3 Nodes and no configuration."},
+        BooksCase{"HoldingElsewhere",
+                  [](Books& b) { b.holdings[1].zone = "RNO2A"; },
+                  {Kind::kForeignKey}},
+        BooksCase{"HoldingOfAnotherOrganization",
+                  [](Books& b) { b.holdings[1].organization = "evil"; },
+                  {Kind::kForeignKey}},
+        BooksCase{"ClaimElsewhere",
+                  [](Books& b) { b.claims[1].compute_class = "spot"; },
+                  {Kind::kForeignKey}},
+        BooksCase{
+            "OneMachineTwoPools",
+            [](Books& b) {
+              b.pools[1].nodes[0].machine = "m-0-0";
+              b.claims[1].machines[0] = "m-0-0";
+            },
+            {Kind::kMachineTwice},
+            false,
+            "Machine m-0-0 is a Node of organizations/acme/clusters/c1/nodePools/p0 as well."}),
     [](const auto& of) { return of.param.name; });
 
 TEST(Books, APoolThatGetsAMachineAnotherOneGaveBackIsNoDifferenceOfTwo) {

@@ -18,14 +18,14 @@ Node Booting(const std::string& machine, const std::string& profile) {
   return node;
 }
 
-Pool SomePool() {
+Pool PoolOfTwoRevisions() {
   Pool pool;
   pool.status.revisions = {{.node_profile = "np-1"}, {.node_profile = "np-2"}};
   return pool;
 }
 
 TEST(BootFailures, AMachineCountsOnceAndAnotherProfileCountsAnew) {
-  Pool pool = SomePool();
+  Pool pool = PoolOfTwoRevisions();
   CountBootFailure(pool, Booting("g1", "np-1"));
   CountBootFailure(pool, Booting("g1", "np-1"));
   CountBootFailure(pool, Booting("g2", "np-1"));
@@ -45,7 +45,7 @@ TEST(BootFailures, AnEnabledRevisionCountsAnew) {
 }
 
 TEST(BootFailures, ANodeThatRegisteredFailedInWhatItRuns) {
-  Pool pool = SomePool();
+  Pool pool = PoolOfTwoRevisions();
   Node node = Booting("g1", "np-2");
   node.state = NodeState::kRegistered;
   node.observed.node_profile = "np-1";
@@ -54,7 +54,7 @@ TEST(BootFailures, ANodeThatRegisteredFailedInWhatItRuns) {
 }
 
 TEST(BootFailures, ASuccessOfItsProfileEndsTheRow) {
-  Pool pool = SomePool();
+  Pool pool = PoolOfTwoRevisions();
   CountBootFailure(pool, Booting("g1", "np-1"));
   Node other;
   other.observed.node_profile = "np-2";
@@ -77,7 +77,7 @@ TEST(BootFailures, OfReconfigureRebootsOnly) {
 // Whoever reports may say anything, also of a Node that was told of no configuration yet. Configuration refuses what is no
 // profile's name, and with it all else that is asked in the same call.
 TEST(BootFailures, OnlyOfProfilesThatThePoolKnows) {
-  Pool pool = SomePool();
+  Pool pool = PoolOfTwoRevisions();
   CountBootFailure(pool, Booting("g1", ""));
   CountBootFailure(pool, Booting("g2", "no profile"));
   EXPECT_THAT(pool.account.boot_failures.machines, IsEmpty());
@@ -95,7 +95,7 @@ TEST(BootFailures, OfReconfigureRebootsCountAsFarAsAreAllowed) {
 }
 
 TEST(BootFailures, AreBounded) {
-  Pool pool = SomePool();
+  Pool pool = PoolOfTwoRevisions();
   for (size_t i = 0; i < kMaxBootFailures + 2; ++i)
     CountBootFailure(pool, Booting("g" + std::to_string(i), "np-1"));
   EXPECT_THAT(pool.account.boot_failures.machines, SizeIs(kMaxBootFailures));

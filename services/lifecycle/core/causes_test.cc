@@ -43,12 +43,12 @@ TEST(Causes, ADrainThatIsHeldStandsBeforeAllThatWaitsForIt) {
   Held sim;
   ASSERT_EQ(sim.node("g100")->state, NodeState::kDraining);
   sim.Resize(1);
-  sim.Stage("np-000000000002");
+  sim.Stage(kNewerProfile);
   sim.Live();
   sim.Must(ReconfigureNodePool{.name = kSimPool, .evict_active = true, .max_unavailable = "100%"});
   sim.Live();
   const std::vector<std::string> texts = sim.ObstacleTexts();
-  ASSERT_THAT(texts, testing::Not(IsEmpty()));
+  ASSERT_THAT(texts, ::testing::Not(IsEmpty()));
   EXPECT_EQ(texts[0], "DRAIN_BLOCKED user: Node g100 cannot be drained: default/web-pdb.");
   std::vector<std::string> waiting;
   for (const std::string& text : texts) {
@@ -201,21 +201,20 @@ TEST(Causes, APreemptedNodeThatIsWantedKeepsItsNotice) {
 // --- rollbacks ---
 
 // "a rollback from a broken configuration waits for its broken boots (up to 30 min): abort them".
-struct Broken : Telling {
-  explicit Broken(std::set<std::string> hang) : Telling(1) {
-    Stage(kNewer);
+struct BrokenRollout : Telling {
+  explicit BrokenRollout(std::set<std::string> hang) : Telling(1) {
+    Stage(kNewerProfile);
     Live();
     stuck = std::move(hang);
     Resize(3);
     for (int i = 0; i < 5; ++i) Pass();
     Drive();
   }
-  static constexpr char kNewer[] = "np-000000000002";
 };
 
 TEST(Causes, ARollbackFromABrokenConfigurationAbortsItsBoots) {
-  Broken sim({"g101", "g102"});
-  ASSERT_EQ(sim.node("g101")->desired.node_profile, Broken::kNewer);
+  BrokenRollout sim({"g101", "g102"});
+  ASSERT_EQ(sim.node("g101")->desired.node_profile, kNewerProfile);
   sim.RollBackTo(kSimProfile);
   sim.stuck.clear();
   sim.Drive();
@@ -229,12 +228,12 @@ TEST(Causes, ARollbackFromABrokenConfigurationAbortsItsBoots) {
 
 // What boots elsewhere is waited for.
 TEST(Causes, ARollbackFromOneThatBootsWaitsForItsBoots) {
-  Broken sim({"g102"});
-  ASSERT_EQ(sim.node("g101")->observed.node_profile, Broken::kNewer);
+  BrokenRollout sim({"g102"});
+  ASSERT_EQ(sim.node("g101")->observed.node_profile, kNewerProfile);
   sim.RollBackTo(kSimProfile);
   sim.Drive();
   EXPECT_TRUE(IsInProgress(sim.node("g102")->state));
-  EXPECT_EQ(sim.pool()->status.node_profile, Broken::kNewer);
+  EXPECT_EQ(sim.pool()->status.node_profile, kNewerProfile);
   // Until it fails.
   sim.stuck.clear();
   sim.boot_fails = {"g102"};

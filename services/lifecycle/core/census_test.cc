@@ -14,20 +14,20 @@ using ::testing::ElementsAre;
 using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
 
-const absl::Time kNow = absl::FromUnixSeconds(1'750'000'000);
+const absl::Time kCensusTime = absl::FromUnixSeconds(1'750'000'000);
 
-Node In(NodeState state, absl::Duration since) {
-  return {.name = "n", .state = state, .state_time = kNow - since};
+Node NodeSince(NodeState state, absl::Duration since) {
+  return {.name = "n", .state = state, .state_time = kCensusTime - since};
 }
 
 TEST(CensusTest, NodesByStateAndHowLongTheyAreInIt) {
   Census census;
-  census.Add(In(NodeState::kBooting, absl::Seconds(60)), "Z", kNow);
-  census.Add(In(NodeState::kBooting, absl::Seconds(61)), "Z", kNow);
-  census.Add(In(NodeState::kBooting, absl::Minutes(16)), "Z", kNow);
+  census.Add(NodeSince(NodeState::kBooting, absl::Seconds(60)), "Z", kCensusTime);
+  census.Add(NodeSince(NodeState::kBooting, absl::Seconds(61)), "Z", kCensusTime);
+  census.Add(NodeSince(NodeState::kBooting, absl::Minutes(16)), "Z", kCensusTime);
   const NodeCount& booting = census.In(NodeState::kBooting);
   EXPECT_EQ(booting.nodes, 3);
-  EXPECT_EQ(booting.oldest, kNow - absl::Minutes(16));
+  EXPECT_EQ(booting.oldest, kCensusTime - absl::Minutes(16));
   EXPECT_THAT(booting.older, ElementsAre(2, 1, 1, 0, 0, 0));
   EXPECT_EQ(census.In(NodeState::kProduction), NodeCount());
 }
@@ -36,36 +36,38 @@ TEST(CensusTest, WhoWaitsForItsAgentByZone) {
   Census census;
   for (int state = 0; state < kNodeStates; ++state) {
     for (const absl::Duration since : {absl::Minutes(15), absl::Minutes(16)}) {
-      Node node = In(static_cast<NodeState>(state), since);
+      Node node = NodeSince(static_cast<NodeState>(state), since);
       node.desired.phase = Phase::kRunning;
       node.desired.phase_time = node.state_time;
-      census.Add(node, "A", kNow);
+      census.Add(node, "A", kCensusTime);
     }
   }
-  Node late = In(NodeState::kAssigned, absl::Hours(1));  // until now there was no configuration
+  Node late =
+      NodeSince(NodeState::kAssigned, absl::Hours(1));  // until now there was no configuration
   late.desired.phase = Phase::kRunning;
-  late.desired.phase_time = kNow - absl::Minutes(1);
-  census.Add(late, "A", kNow);
-  census.Add(In(NodeState::kAssigned, absl::Hours(1)), "A", kNow);  // nobody told it to boot
-  census.Add(In(NodeState::kBooting, absl::Minutes(16)), "B", kNow);
-  census.Add(In(NodeState::kBooting, absl::Minutes(14)), "C", kNow);
+  late.desired.phase_time = kCensusTime - absl::Minutes(1);
+  census.Add(late, "A", kCensusTime);
+  census.Add(NodeSince(NodeState::kAssigned, absl::Hours(1)), "A",
+             kCensusTime);  // nobody told it to boot
+  census.Add(NodeSince(NodeState::kBooting, absl::Minutes(16)), "B", kCensusTime);
+  census.Add(NodeSince(NodeState::kBooting, absl::Minutes(14)), "C", kCensusTime);
   EXPECT_THAT(census.awaiting_agent,
               UnorderedElementsAre(Pair("A", 5), Pair("B", 1), Pair("C", 0)));
 }
 
 TEST(CensusTest, PreemptionsByPhase) {
-  Node node = In(NodeState::kCordoned, absl::Minutes(1));
-  node.preempt_time = kNow - absl::Minutes(3);
+  Node node = NodeSince(NodeState::kCordoned, absl::Minutes(1));
+  node.preempt_time = kCensusTime - absl::Minutes(3);
   Census census;
-  census.Add(node, "Z", kNow);
+  census.Add(node, "Z", kCensusTime);
   node.state = NodeState::kDraining;
-  StartDrain(node.desired, kNever, kNow);
-  census.Add(node, "Z", kNow);
+  StartDrain(node.desired, kNever, kCensusTime);
+  census.Add(node, "Z", kCensusTime);
   node.observed.drain_blocked_by = "a budget";
-  census.Add(node, "Z", kNow);
+  census.Add(node, "Z", kCensusTime);
   // It is gone, its row is not yet.
   node.state = NodeState::kDeleted;
-  census.Add(node, "Z", kNow);
+  census.Add(node, "Z", kCensusTime);
   EXPECT_EQ(census.preemptions_pending, 1);
   EXPECT_EQ(census.preemptions_draining, 2);
   EXPECT_EQ(census.drains_blocked, 1);

@@ -7,13 +7,13 @@
 namespace muster::lifecycle {
 namespace {
 
-using Verb = ControlReconfiguration::Verb;
+using ControlVerb = ControlReconfiguration::Verb;
 using RState = Reconfiguration::State;
 
 ReconfigureNodePool Reconfigure(std::vector<std::string> machines = {}) {
   return {.name = kSimPool, .machines = std::move(machines)};
 }
-ControlReconfiguration Control(Verb verb) { return {.name = kSimPool, .verb = verb}; }
+ControlReconfiguration Control(ControlVerb verb) { return {.name = kSimPool, .verb = verb}; }
 
 TEST(DecideReconfiguration, WhoMayAsk) {
   Outdated sim(2);
@@ -27,7 +27,7 @@ TEST(DecideReconfiguration, WhoMayAsk) {
   sim.Must(Reconfigure({"g100"}));
   EXPECT_EQ(ReasonOf(sim.Run(Reconfigure()).status()), "RECONFIGURATION_RUNNING");
   EXPECT_EQ(sim.pool()->reconfiguration->number, 1);
-  sim.Must(Control(Verb::kCancel));
+  sim.Must(Control(ControlVerb::kCancel));
   sim.Must(Reconfigure());
   EXPECT_EQ(sim.pool()->reconfiguration->number, 2) << "each has a number of its own";
   sim.Delete();
@@ -37,7 +37,7 @@ TEST(DecideReconfiguration, WhoMayAsk) {
 TEST(DecideReconfiguration, WhatWasOrderedOfAnotherSnapshotIsRefused) {
   Outdated sim(2);
   sim.Must(Reconfigure({"g100"}));
-  for (const Verb verb : {Verb::kPause, Verb::kResume, Verb::kCancel}) {
+  for (const ControlVerb verb : {ControlVerb::kPause, ControlVerb::kResume, ControlVerb::kCancel}) {
     ControlReconfiguration control = Control(verb);
     control.etag = "1-1";
     EXPECT_EQ(ReasonOf(sim.Run(control).status()), "ETAG_MISMATCH");
@@ -50,13 +50,13 @@ TEST(DecideReconfiguration, WholeProduct) {
   constexpr RState kStates[] = {RState::kRunning, RState::kPaused, RState::kHalted, RState::kDone,
                                 RState::kCancelled};
   struct Row {
-    Verb verb;
+    ControlVerb verb;
     std::optional<RState> after[5];  // nullopt: NO_RECONFIGURATION
   };
   const Row rows[] = {
-      {Verb::kPause, {RState::kPaused, RState::kPaused, RState::kHalted, {}, {}}},
-      {Verb::kResume, {RState::kRunning, RState::kRunning, RState::kRunning, {}, {}}},
-      {Verb::kCancel,
+      {ControlVerb::kPause, {RState::kPaused, RState::kPaused, RState::kHalted, {}, {}}},
+      {ControlVerb::kResume, {RState::kRunning, RState::kRunning, RState::kRunning, {}, {}}},
+      {ControlVerb::kCancel,
        {RState::kCancelled, RState::kCancelled, RState::kCancelled, {}, RState::kCancelled}},
   };
   for (const Row& row : rows) {
@@ -75,7 +75,7 @@ TEST(DecideReconfiguration, WholeProduct) {
       }
       ASSERT_TRUE(outcome.ok());
       EXPECT_EQ(outcome->pool->reconfiguration->state, *row.after[i]);
-      const bool forgets = row.verb == Verb::kResume && kStates[i] != RState::kRunning;
+      const bool forgets = row.verb == ControlVerb::kResume && kStates[i] != RState::kRunning;
       EXPECT_EQ(outcome->pool->reconfiguration->failed_machines.empty(), forgets);
     }
   }

@@ -185,7 +185,7 @@ TEST(RiseWhileDraining, TheDeadlineOfADrainFollowsTheStrategy) {
 // Configuration keeps what Nodes run or are to boot, of the profiles that are the pool's.
 TEST(DemandOf, NamesWhatNodesRunAndAreToBoot) {
   Running sim(2);
-  sim.Stage("np-000000000002");
+  sim.Stage(kNewerProfile);
   sim.Pass();
   const auto profiles = [&] {
     return DemandOf(*sim.pool(), sim.state().NodesOf(kSimPool), sim.catalogue)

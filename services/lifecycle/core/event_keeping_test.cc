@@ -139,7 +139,7 @@ TEST(EventKeeping, WhoLoadsTheRowsKnowsWhichPoolsAreGone) {
       });
     }
     EXPECT_EQ(loaded.EventsOfGone(), sim.state().EventsOfGone());
-    EXPECT_THAT(loaded.EventsOfGone(), testing::Not(IsEmpty()));
+    EXPECT_THAT(loaded.EventsOfGone(), ::testing::Not(IsEmpty()));
   }
 }
 

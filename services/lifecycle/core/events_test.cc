@@ -8,6 +8,7 @@
 
 #include "services/lifecycle/core/limits.h"
 #include "services/lifecycle/core/names.h"
+#include "services/lifecycle/core/simulation.h"
 #include "services/lifecycle/core/state.h"
 
 namespace muster::lifecycle {
@@ -15,18 +16,16 @@ namespace {
 
 using ::testing::ElementsAre;
 
-constexpr char kPool[] = "organizations/acme/clusters/c1/nodePools/train";
-
 TEST(Events, EqualOnesAreCounted) {
   State state;
   StagedState<State> staged(state, 0);
   EventLog log(staged, absl::FromUnixSeconds(1));
-  log.Emit("uid-1", kPool, EventReason::kOverQuota, "m");
-  log.Emit("uid-1", kPool, EventReason::kOverQuota, "m");
-  log.Emit("uid-1", kPool, EventReason::kNodeAssigned, "m");
+  log.Emit("uid-1", kSimPool, EventReason::kOverQuota, "m");
+  log.Emit("uid-1", kSimPool, EventReason::kOverQuota, "m");
+  log.Emit("uid-1", kSimPool, EventReason::kNodeAssigned, "m");
   ASSERT_EQ(state.table<Event>().size(), 2U);
   const Event& counted = *state.table<Event>().Find(
-      EventName(ClusterNameOf(kPool), EventId("uid-1", kPool, "CWOverQuota", "m")));
+      EventName(ClusterNameOf(kSimPool), EventId("uid-1", kSimPool, "CWOverQuota", "m")));
   EXPECT_EQ(counted.count, 2);
   EXPECT_EQ(counted.type, "Warning");
   EXPECT_EQ(counted.first_time, absl::FromUnixSeconds(1));
@@ -58,12 +57,12 @@ TEST(Events, TheOldestGoes) {
   StagedState<State> staged(state, 0);
   EventLog log(staged, absl::FromUnixSeconds(1));
   for (size_t i = 0; i < kMaxEventsAPool + 5; ++i) {
-    log.Emit("uid-1", kPool, EventReason::kNodeAssigned, std::to_string(i));
+    log.Emit("uid-1", kSimPool, EventReason::kNodeAssigned, std::to_string(i));
   }
   EXPECT_EQ(state.table<Event>().size(), kMaxEventsAPool - kForgottenEvents + 5);
   EXPECT_EQ(state.EventsOf("uid-1")->size(), kMaxEventsAPool - kForgottenEvents + 5);
-  EXPECT_EQ(state.table<Event>().Find(
-                EventName(ClusterNameOf(kPool), EventId("uid-1", kPool, "CWNodeAssigned", "99"))),
+  EXPECT_EQ(state.table<Event>().Find(EventName(
+                ClusterNameOf(kSimPool), EventId("uid-1", kSimPool, "CWNodeAssigned", "99"))),
             nullptr);
 }
 

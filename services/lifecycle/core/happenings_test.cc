@@ -19,19 +19,19 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using O = ReportNode::Observation;
 
-const absl::Time kNow = absl::FromUnixSeconds(1'750'000'000);
+const absl::Time kHappeningTime = absl::FromUnixSeconds(1'750'000'000);
 
-Node In(NodeState state) {
-  return {.name = "n", .state = state, .state_time = kNow, .create_time = kNow};
+Node NodeIn(NodeState state) {
+  return {.name = "n", .state = state, .state_time = kHappeningTime, .create_time = kHappeningTime};
 }
 // As it is after `event`, so long after.
-Node After(Node node, NodeEvent event, absl::Duration later) {
-  if (!Step(node, event, kNow + later).ok()) std::abort();
+Node AfterEvent(Node node, NodeEvent event, absl::Duration later) {
+  if (!Step(node, event, kHappeningTime + later).ok()) std::abort();
   return node;
 }
 
 TEST(HappeningsTest, AChangeOfAnythingElseIsNone) {
-  const Node before = In(NodeState::kProduction);
+  const Node before = NodeIn(NodeState::kProduction);
   Node after = before;
   after.observed.active = true;
   const NodeHappening happened = HappenedTo(before, after);
@@ -40,13 +40,13 @@ TEST(HappeningsTest, AChangeOfAnythingElseIsNone) {
 }
 
 TEST(HappeningsTest, DeliveryCountsFromTheGrantAndABootFromItsOrder) {
-  Node node = In(NodeState::kAssigned);
+  Node node = NodeIn(NodeState::kAssigned);
   node.desired.phase = Phase::kRunning;
-  node.desired.phase_time = kNow + absl::Seconds(10);
-  node.request_time = kNow - absl::Seconds(90);
-  const Node booting = After(node, NodeEvent::kBootStarted, absl::Seconds(20));
-  const Node registered = After(booting, NodeEvent::kRegistered, absl::Seconds(200));
-  const Node ready = After(registered, NodeEvent::kReady, absl::Seconds(310));
+  node.desired.phase_time = kHappeningTime + absl::Seconds(10);
+  node.request_time = kHappeningTime - absl::Seconds(90);
+  const Node booting = AfterEvent(node, NodeEvent::kBootStarted, absl::Seconds(20));
+  const Node registered = AfterEvent(booting, NodeEvent::kRegistered, absl::Seconds(200));
+  const Node ready = AfterEvent(registered, NodeEvent::kReady, absl::Seconds(310));
   EXPECT_TRUE(HappenedTo(node, booting).moved);
   EXPECT_EQ(HappenedTo(booting, registered).delivered, std::nullopt);
   EXPECT_EQ(HappenedTo(registered, ready).obtained, absl::Seconds(400));
@@ -56,45 +56,46 @@ TEST(HappeningsTest, DeliveryCountsFromTheGrantAndABootFromItsOrder) {
 }
 
 TEST(HappeningsTest, ANodeOfWhichNobodyKnowsWhenItWasAskedForIsNoneOfThose) {
-  const Node registered = In(NodeState::kRegistered);
-  const Node ready = After(registered, NodeEvent::kReady, absl::Seconds(5));
+  const Node registered = NodeIn(NodeState::kRegistered);
+  const Node ready = AfterEvent(registered, NodeEvent::kReady, absl::Seconds(5));
   EXPECT_EQ(HappenedTo(registered, ready).obtained, std::nullopt);
   EXPECT_EQ(HappenedTo(registered, ready).delivered, absl::Seconds(5));
 }
 
 TEST(HappeningsTest, ARecoveryIsNoDelivery) {
-  const Node triage = After(In(NodeState::kProduction), NodeEvent::kUnhealthy, absl::Seconds(1));
+  const Node triage =
+      AfterEvent(NodeIn(NodeState::kProduction), NodeEvent::kUnhealthy, absl::Seconds(1));
   const NodeHappening happened =
-      HappenedTo(triage, After(triage, NodeEvent::kRecovered, absl::Seconds(2)));
+      HappenedTo(triage, AfterEvent(triage, NodeEvent::kRecovered, absl::Seconds(2)));
   EXPECT_TRUE(happened.moved);
   EXPECT_EQ(happened.delivered, std::nullopt);
 }
 
 TEST(HappeningsTest, RebootsAndTheirDrain) {
-  Node node = In(NodeState::kProduction);
-  StartDrain(node.desired, kNever, kNow);
-  const Node rebooting = After(node, NodeEvent::kReconfigure, absl::Seconds(30));
+  Node node = NodeIn(NodeState::kProduction);
+  StartDrain(node.desired, kNever, kHappeningTime);
+  const Node rebooting = AfterEvent(node, NodeEvent::kReconfigure, absl::Seconds(30));
   EXPECT_EQ(HappenedTo(node, rebooting).reboot, RebootStep::kStarted);
   EXPECT_EQ(HappenedTo(node, rebooting).drained, absl::Seconds(30));
-  const Node ready = After(rebooting, NodeEvent::kReady, absl::Seconds(90));
+  const Node ready = AfterEvent(rebooting, NodeEvent::kReady, absl::Seconds(90));
   EXPECT_EQ(HappenedTo(rebooting, ready).reboot, RebootStep::kCompleted);
   EXPECT_EQ(HappenedTo(rebooting, ready).rebooted, absl::Seconds(60));
   EXPECT_EQ(HappenedTo(rebooting, ready).delivered, std::nullopt);
-  const Node failed = After(rebooting, NodeEvent::kBootFailed, absl::Seconds(90));
+  const Node failed = AfterEvent(rebooting, NodeEvent::kBootFailed, absl::Seconds(90));
   EXPECT_EQ(HappenedTo(rebooting, failed).reboot, RebootStep::kFailed);
   EXPECT_TRUE(HappenedTo(rebooting, failed).boot_failed);
 }
 
 TEST(HappeningsTest, AnotherNodeOfThatNameIsNoChangeOfThis) {
-  Node after = In(NodeState::kProduction);
+  Node after = NodeIn(NodeState::kProduction);
   after.create_time += absl::Hours(1);
-  EXPECT_FALSE(HappenedTo(In(NodeState::kAssigned), after).moved);
+  EXPECT_FALSE(HappenedTo(NodeIn(NodeState::kAssigned), after).moved);
 }
 
 TEST(HappeningsTest, APreemptionThatIsTakenBackIsCancelled) {
-  Node warned = In(NodeState::kCordoned);
-  warned.preempt_time = kNow;
-  const Node kept = After(warned, NodeEvent::kUncordon, absl::Seconds(5));
+  Node warned = NodeIn(NodeState::kCordoned);
+  warned.preempt_time = kHappeningTime;
+  const Node kept = AfterEvent(warned, NodeEvent::kUncordon, absl::Seconds(5));
   EXPECT_THAT(HappenedTo(warned, kept).preemption, ElementsAre(PreemptionPhase::kCancelled));
 }
 
@@ -110,7 +111,7 @@ std::optional<absl::Duration> TimeThrough(TimesToTarget& times,
   std::optional<absl::Duration> took;
   for (size_t i = 1; i < reasons.size(); ++i) {
     const Pool after = AtTarget(reasons[i]);
-    const auto now = kNow + absl::Minutes(static_cast<int64_t>(i));
+    const auto now = kHappeningTime + absl::Minutes(static_cast<int64_t>(i));
     took = times.Follow(AtTarget(reasons[i - 1]), &after, now);
   }
   return took;
@@ -140,7 +141,7 @@ TEST(HappeningsTest, OfAPoolThatIsGoneNoTimeToItsTargetIsKept) {
   TimesToTarget times;
   (void)TimeThrough(times, {"TargetMet", "UnderTarget"});
   ASSERT_EQ(times.size(), 1U);
-  EXPECT_EQ(times.Follow(AtTarget("UnderTarget"), nullptr, kNow), std::nullopt);
+  EXPECT_EQ(times.Follow(AtTarget("UnderTarget"), nullptr, kHappeningTime), std::nullopt);
   EXPECT_EQ(times.size(), 0U);
 }
 
@@ -149,19 +150,19 @@ TEST(HappeningsTest, ATimeToATargetDoesNotGoOnOverChangesThatWereMissed) {
   const Pool met = AtTarget("TargetMet");
   const Pool under = AtTarget("UnderTarget");
   TimesToTarget times;
-  times.Follow(met, &under, kNow);
+  times.Follow(met, &under, kHappeningTime);
   times.Forget();
-  EXPECT_EQ(times.Follow(under, &met, kNow + absl::Minutes(1)), std::nullopt);
-  times.Follow(met, &under, kNow + absl::Minutes(2));
+  EXPECT_EQ(times.Follow(under, &met, kHappeningTime + absl::Minutes(1)), std::nullopt);
+  times.Follow(met, &under, kHappeningTime + absl::Minutes(2));
   times.Forget();
-  times.Follow(met, &under, kNow + absl::Minutes(5));
-  EXPECT_EQ(times.Follow(under, &met, kNow + absl::Minutes(7)), absl::Minutes(2));
+  times.Follow(met, &under, kHappeningTime + absl::Minutes(5));
+  EXPECT_EQ(times.Follow(under, &met, kHappeningTime + absl::Minutes(7)), absl::Minutes(2));
 }
 
 // Everything that happens in a world, told from its commits alone.
-class Told {
+class ToldHappenings {
  public:
-  explicit Told(Simulation& world) {
+  explicit ToldHappenings(Simulation& world) {
     world.on_commit = [this, &world](absl::Span<const Revised<State::Change>> changes) {
       nodes_.Follow(changes, [this](const Node& before, const Node* after) {
         if (after != nullptr) Add(HappenedTo(before, *after));
@@ -195,7 +196,7 @@ using Counts = std::map<std::string, int>;
 
 TEST(HappeningsTest, OfAPoolThatGrows) {
   Simulation world;
-  Told told(world);
+  ToldHappenings told(world);
   world.boot_fails = {"g100"};
   world.Create(3);
   ASSERT_TRUE(world.Converge());
@@ -206,7 +207,7 @@ TEST(HappeningsTest, OfAPoolThatGrows) {
 // The days that its work kept it over its target are no time under it.
 TEST(HappeningsTest, OfAPoolThatWasOverItsTarget) {
   Running world(2);
-  Told told(world);
+  ToldHappenings told(world);
   for (const char* machine : {"g100", "g101"}) world.SetActive(machine, true);
   world.Resize(1);
   ASSERT_TRUE(world.Converge());
@@ -227,7 +228,7 @@ TEST(HappeningsTest, OfAPoolThatWasOverItsTarget) {
 
 TEST(HappeningsTest, OfReconfigureReboots) {
   Outdated world(4);
-  Told told(world);
+  ToldHappenings told(world);
   world.Ask();
   world.Live();
   EXPECT_EQ(told.count["completed"], 4);
@@ -238,7 +239,7 @@ TEST(HappeningsTest, OfAPreemption) {
   Simulation world;
   world.ApplySpot(1);
   ASSERT_TRUE(world.Converge());
-  Told told(world);
+  ToldHappenings told(world);
   world.SetActive("g100", true);
   world.busy.insert("g100");
   world.OthersTake(200);

@@ -13,63 +13,69 @@
 namespace muster::lifecycle {
 namespace {
 
-using Step = LeaseKeeper::Step;
-using Verdict = LeaseKeeper::Verdict;
+using KeeperStep = LeaseKeeper::Step;
+using KeeperVerdict = LeaseKeeper::Verdict;
 
 constexpr absl::Duration kTtl = absl::Seconds(5);
-const absl::Time kNow = absl::FromUnixSeconds(1'760'000'000);
+const absl::Time kLeaseTime = absl::FromUnixSeconds(1'760'000'000);
 
-Heartbeat Held(absl::Time written = kNow) { return {"a", 7, written, written + kTtl}; }
+Heartbeat HeldHeartbeat(absl::Time written = kLeaseTime) {
+  return {"a", 7, written, written + kTtl};
+}
 
 TEST(Heartbeat, IsOverAtItsEndAndWhenItWasWrittenInTheFutureBeyondDoubt) {
-  const Heartbeat row = Held();
-  EXPECT_FALSE(IsOver(row, kNow));
-  EXPECT_FALSE(IsOver(row, kNow + kTtl - absl::Microseconds(1)));
-  EXPECT_TRUE(IsOver(row, kNow + kTtl));
-  EXPECT_TRUE(IsOver(row, kNow + absl::Hours(1)));
+  const Heartbeat row = HeldHeartbeat();
+  EXPECT_FALSE(IsOver(row, kLeaseTime));
+  EXPECT_FALSE(IsOver(row, kLeaseTime + kTtl - absl::Microseconds(1)));
+  EXPECT_TRUE(IsOver(row, kLeaseTime + kTtl));
+  EXPECT_TRUE(IsOver(row, kLeaseTime + absl::Hours(1)));
   // Clocks of two machines differ a little.
-  EXPECT_FALSE(IsOver(row, kNow - kTtl));
-  EXPECT_TRUE(IsOver(row, kNow - kTtl - absl::Microseconds(1)));
-  EXPECT_TRUE(IsOver(row, kNow - absl::Hours(24)));
+  EXPECT_FALSE(IsOver(row, kLeaseTime - kTtl));
+  EXPECT_TRUE(IsOver(row, kLeaseTime - kTtl - absl::Microseconds(1)));
+  EXPECT_TRUE(IsOver(row, kLeaseTime - absl::Hours(24)));
 }
 
 TEST(Heartbeat, ALongOneHoldsForItsLength) {
-  const Heartbeat row{"a", 1, kNow, kNow + absl::Hours(24)};
-  EXPECT_FALSE(IsOver(row, kNow - absl::Hours(1)));
-  EXPECT_FALSE(IsOver(row, kNow + absl::Hours(23)));
+  const Heartbeat row{"a", 1, kLeaseTime, kLeaseTime + absl::Hours(24)};
+  EXPECT_FALSE(IsOver(row, kLeaseTime - absl::Hours(1)));
+  EXPECT_FALSE(IsOver(row, kLeaseTime + absl::Hours(23)));
 }
 
 TEST(Heartbeat, NobodyWaitsForMoreThanTwiceItsLengthHoweverTheClockIsSet) {
   std::mt19937_64 random(1);
   for (int i = 0; i < 10'000; ++i) {
     const auto set = absl::Milliseconds(static_cast<int64_t>(random() % 40'000) - 20'000);
-    EXPECT_TRUE(IsOver(Held(), kNow + set + 2 * kTtl) || IsOver(Held(), kNow + set)) << set;
+    EXPECT_TRUE(IsOver(HeldHeartbeat(), kLeaseTime + set + 2 * kTtl) ||
+                IsOver(HeldHeartbeat(), kLeaseTime + set))
+        << set;
   }
 }
 
 TEST(Heartbeat, IsRenewedByItsHolderUnderTheSameEpoch) {
-  const auto row = Beat(Held(), 7, "a", kTtl, kNow + absl::Seconds(1));
+  const auto row = Beat(HeldHeartbeat(), 7, "a", kTtl, kLeaseTime + absl::Seconds(1));
   ASSERT_TRUE(row.has_value());
-  EXPECT_EQ(*row, (Heartbeat{"a", 7, kNow + absl::Seconds(1), kNow + absl::Seconds(6)}));
-  EXPECT_EQ(Beat(Held(), 7, "b", kTtl, kNow + absl::Seconds(1)), std::nullopt);
+  EXPECT_EQ(*row,
+            (Heartbeat{"a", 7, kLeaseTime + absl::Seconds(1), kLeaseTime + absl::Seconds(6)}));
+  EXPECT_EQ(Beat(HeldHeartbeat(), 7, "b", kTtl, kLeaseTime + absl::Seconds(1)), std::nullopt);
 }
 
 TEST(Heartbeat, IsTakenUnderANewerEpochThanAnyKnown) {
-  EXPECT_EQ(Beat(std::nullopt, 0, "b", kTtl, kNow)->epoch, 1);
-  EXPECT_EQ(Beat(std::nullopt, 9, "b", kTtl, kNow)->epoch, 10) << "the row was lost";
-  EXPECT_EQ(Beat(Held(), 3, "b", kTtl, kNow + kTtl)->epoch, 8);
-  EXPECT_EQ(Beat(Held(), 12, "b", kTtl, kNow + kTtl)->epoch, 13);
-  EXPECT_EQ(Beat(Held(), 7, "a", kTtl, kNow + kTtl)->epoch, 8) << "its time was over";
+  EXPECT_EQ(Beat(std::nullopt, 0, "b", kTtl, kLeaseTime)->epoch, 1);
+  EXPECT_EQ(Beat(std::nullopt, 9, "b", kTtl, kLeaseTime)->epoch, 10) << "the row was lost";
+  EXPECT_EQ(Beat(HeldHeartbeat(), 3, "b", kTtl, kLeaseTime + kTtl)->epoch, 8);
+  EXPECT_EQ(Beat(HeldHeartbeat(), 12, "b", kTtl, kLeaseTime + kTtl)->epoch, 13);
+  EXPECT_EQ(Beat(HeldHeartbeat(), 7, "a", kTtl, kLeaseTime + kTtl)->epoch, 8)
+      << "its time was over";
 }
 
 TEST(Heartbeat, OneThatIsGivenUpIsOverWhereverTheClockGoes) {
-  EXPECT_EQ(Release(Held(), "b", kNow), std::nullopt);
-  EXPECT_EQ(Release(std::nullopt, "a", kNow), std::nullopt);
-  const auto row = Release(Held(), "a", kNow + absl::Seconds(1));
+  EXPECT_EQ(Release(HeldHeartbeat(), "b", kLeaseTime), std::nullopt);
+  EXPECT_EQ(Release(std::nullopt, "a", kLeaseTime), std::nullopt);
+  const auto row = Release(HeldHeartbeat(), "a", kLeaseTime + absl::Seconds(1));
   ASSERT_TRUE(row.has_value());
   for (const int seconds : {-3'600, -1, 0, 1, 2, 3'600})
-    EXPECT_TRUE(IsOver(*row, kNow + absl::Seconds(seconds))) << seconds;
-  EXPECT_EQ(Beat(row, 7, "b", kTtl, kNow)->epoch, 8);
+    EXPECT_TRUE(IsOver(*row, kLeaseTime + absl::Seconds(seconds))) << seconds;
+  EXPECT_EQ(Beat(row, 7, "b", kTtl, kLeaseTime)->epoch, 8);
 }
 
 // --- one replica ---
@@ -78,13 +84,14 @@ class Keeper : public ::testing::Test {
  protected:
   void Pass(absl::Duration time) { now_ += time; }
   void Prove() { keeper_.ProbeEnded(absl::OkStatus(), now_, keeper_.probe_writes()); }
-  Verdict Answered(const absl::StatusOr<int64_t>& epoch, absl::string_view incarnation = "h1") {
+  KeeperVerdict Answered(const absl::StatusOr<int64_t>& epoch,
+                         absl::string_view incarnation = "h1") {
     (void)keeper_.Ask(now_);
     return keeper_.Answered(epoch, now_, incarnation);
   }
   void Lead(int64_t epoch) {
     Prove();
-    ASSERT_EQ(Answered(epoch), Verdict::kTakeOver);
+    ASSERT_EQ(Answered(epoch), KeeperVerdict::kTakeOver);
     keeper_.TookOver(epoch);
   }
 
@@ -93,9 +100,9 @@ class Keeper : public ::testing::Test {
 };
 
 TEST_F(Keeper, WhoHasShownNothingDoesNotAsk) {
-  EXPECT_EQ(keeper_.Next(now_), Step::kWait);
+  EXPECT_EQ(keeper_.Next(now_), KeeperStep::kWait);
   Prove();
-  EXPECT_EQ(keeper_.Next(now_), Step::kBeat);
+  EXPECT_EQ(keeper_.Next(now_), KeeperStep::kBeat);
 }
 
 TEST_F(Keeper, ALeaseLastsFromTheProofNotFromTheBeat) {
@@ -108,14 +115,14 @@ TEST_F(Keeper, ALeaseLastsFromTheProofNotFromTheBeat) {
 TEST_F(Keeper, WhoCanNotCommitAsksNoMoreAndGivesUpAfterTheTtl) {
   Lead(3);
   Pass(kTtl / 2);
-  EXPECT_EQ(keeper_.Next(now_), Step::kBeat);
+  EXPECT_EQ(keeper_.Next(now_), KeeperStep::kBeat);
   Pass(absl::Milliseconds(1));
-  EXPECT_EQ(keeper_.Next(now_), Step::kWait);
+  EXPECT_EQ(keeper_.Next(now_), KeeperStep::kWait);
   EXPECT_EQ(keeper_.epoch(), 3);
   Pass(kTtl / 2);
-  EXPECT_EQ(keeper_.Next(now_), Step::kGiveUp);
+  EXPECT_EQ(keeper_.Next(now_), KeeperStep::kGiveUp);
   EXPECT_EQ(keeper_.epoch(), 0);
-  EXPECT_EQ(keeper_.Next(now_), Step::kWait) << "once";
+  EXPECT_EQ(keeper_.Next(now_), KeeperStep::kWait) << "once";
 }
 
 TEST_F(Keeper, AProofCountsFromWhenItWasSubmitted) {
@@ -123,10 +130,10 @@ TEST_F(Keeper, AProofCountsFromWhenItWasSubmitted) {
   const absl::Duration submitted = now_;
   Pass(kTtl);
   keeper_.ProbeEnded(absl::OkStatus(), submitted, false);
-  EXPECT_EQ(keeper_.Next(now_), Step::kWait);
+  EXPECT_EQ(keeper_.Next(now_), KeeperStep::kWait);
   keeper_.ProbeEnded(absl::OkStatus(), now_, false);
   keeper_.ProbeEnded(absl::OkStatus(), submitted, false);
-  EXPECT_EQ(keeper_.Next(now_), Step::kBeat) << "an older one takes nothing back";
+  EXPECT_EQ(keeper_.Next(now_), KeeperStep::kBeat) << "an older one takes nothing back";
 }
 
 TEST_F(Keeper, OncePlansFailAnEmptyCommandShowsNothing) {
@@ -142,20 +149,20 @@ TEST_F(Keeper, OncePlansFailAnEmptyCommandShowsNothing) {
     // One that was under way when it showed.
     Pass(kTtl);
     keeper_.ProbeEnded(absl::OkStatus(), now_, /*wrote=*/false);
-    EXPECT_NE(keeper_.Next(now_), Step::kBeat);
+    EXPECT_NE(keeper_.Next(now_), KeeperStep::kBeat);
     keeper_.ProbeEnded(absl::OkStatus(), now_, /*wrote=*/true);
-    EXPECT_EQ(keeper_.Next(now_), Step::kBeat);
+    EXPECT_EQ(keeper_.Next(now_), KeeperStep::kBeat);
     EXPECT_FALSE(keeper_.probe_writes());
   }
 }
 
 TEST_F(Keeper, WhoFailedToTakeOverDoesNotAskBeforeItHasWritten) {
   Prove();
-  ASSERT_EQ(Answered(3), Verdict::kTakeOver);
+  ASSERT_EQ(Answered(3), KeeperVerdict::kTakeOver);
   keeper_.CommandEnded(absl::UnavailableError("no commit"), now_);
-  EXPECT_EQ(keeper_.Next(now_), Step::kWait);
+  EXPECT_EQ(keeper_.Next(now_), KeeperStep::kWait);
   keeper_.ProbeEnded(absl::OkStatus(), now_, /*wrote=*/true);
-  EXPECT_EQ(keeper_.Next(now_), Step::kBeat);
+  EXPECT_EQ(keeper_.Next(now_), KeeperStep::kBeat);
 }
 
 TEST_F(Keeper, WhatTheRulesRefuseIsNoFaultOfThePath) {
@@ -170,49 +177,49 @@ TEST_F(Keeper, WhatTheRulesRefuseIsNoFaultOfThePath) {
 
 TEST_F(Keeper, AProbeThatFailsShowsNothing) {
   keeper_.ProbeEnded(absl::UnavailableError("away"), now_, false);
-  EXPECT_EQ(keeper_.Next(now_), Step::kWait);
+  EXPECT_EQ(keeper_.Next(now_), KeeperStep::kWait);
   EXPECT_FALSE(keeper_.probe_writes()) << "the database is away for all";
 }
 
 TEST_F(Keeper, GoesOnUntilItsLeaseEndsWhenBeatsAreNotAnswered) {
   Lead(3);
   Pass(kTtl);
-  EXPECT_EQ(Answered(absl::UnavailableError("away")), Verdict::kNothing);
+  EXPECT_EQ(Answered(absl::UnavailableError("away")), KeeperVerdict::kNothing);
   EXPECT_EQ(keeper_.epoch(), 3);
   Prove();
   Pass(absl::Milliseconds(1));
-  EXPECT_EQ(Answered(absl::UnavailableError("away")), Verdict::kStepDown);
+  EXPECT_EQ(Answered(absl::UnavailableError("away")), KeeperVerdict::kStepDown);
   EXPECT_EQ(keeper_.epoch(), 0);
 }
 
 TEST_F(Keeper, StepsDownWhenAnotherHasTheLease) {
   Lead(3);
-  EXPECT_EQ(Answered(0), Verdict::kStepDown);
+  EXPECT_EQ(Answered(0), KeeperVerdict::kStepDown);
   EXPECT_EQ(keeper_.epoch(), 0);
 }
 
 TEST_F(Keeper, TakesOverAnewWithEveryEpochHistoryAndRefusal) {
   Lead(3);
-  EXPECT_EQ(Answered(3), Verdict::kNothing);
-  EXPECT_EQ(Answered(4), Verdict::kTakeOver);
+  EXPECT_EQ(Answered(3), KeeperVerdict::kNothing);
+  EXPECT_EQ(Answered(4), KeeperVerdict::kTakeOver);
   EXPECT_EQ(keeper_.epoch(), 0) << "not before it is committed";
   keeper_.TookOver(4);
-  EXPECT_EQ(Answered(4, "h2"), Verdict::kTakeOver);
+  EXPECT_EQ(Answered(4, "h2"), KeeperVerdict::kTakeOver);
   keeper_.TookOver(4);
   keeper_.Refused();
-  EXPECT_EQ(Answered(4, "h2"), Verdict::kTakeOver);
+  EXPECT_EQ(Answered(4, "h2"), KeeperVerdict::kTakeOver);
   keeper_.TookOver(4);
-  EXPECT_EQ(Answered(4, "h2"), Verdict::kNothing);
+  EXPECT_EQ(Answered(4, "h2"), KeeperVerdict::kNothing);
 }
 
 // The plan that was refused was of the lead that is over.
 TEST_F(Keeper, ARefusalUnderAnOldLeadIsNothingToTheNext) {
   Lead(3);
   keeper_.Refused();
-  EXPECT_EQ(Answered(0), Verdict::kStepDown);
-  EXPECT_EQ(Answered(7), Verdict::kTakeOver);
+  EXPECT_EQ(Answered(0), KeeperVerdict::kStepDown);
+  EXPECT_EQ(Answered(7), KeeperVerdict::kTakeOver);
   keeper_.TookOver(7);
-  EXPECT_EQ(Answered(7), Verdict::kNothing);
+  EXPECT_EQ(Answered(7), KeeperVerdict::kNothing);
 }
 
 TEST_F(Keeper, SaysThatNobodyLeadsOnceNobodyHadTheLeaseForATtl) {
@@ -226,14 +233,14 @@ TEST_F(Keeper, SaysThatNobodyLeadsOnceNobodyHadTheLeaseForATtl) {
   EXPECT_TRUE(keeper_.Facts(now_).leaderless);
   // Another has it, and then no more.
   Prove();
-  EXPECT_EQ(Answered(0), Verdict::kStepDown);
+  EXPECT_EQ(Answered(0), KeeperVerdict::kStepDown);
   EXPECT_FALSE(keeper_.Facts(now_).leaderless);
   Pass(kTtl + absl::Milliseconds(1));
   keeper_.Saw(false, now_);
   EXPECT_TRUE(keeper_.Facts(now_).leaderless);
   // A lease that is granted leads nobody before the takeover is committed.
   Prove();
-  ASSERT_EQ(Answered(3), Verdict::kTakeOver);
+  ASSERT_EQ(Answered(3), KeeperVerdict::kTakeOver);
   EXPECT_TRUE(keeper_.Facts(now_).leaderless);
   keeper_.TookOver(3);
   EXPECT_FALSE(keeper_.Facts(now_).leaderless);
@@ -242,7 +249,7 @@ TEST_F(Keeper, SaysThatNobodyLeadsOnceNobodyHadTheLeaseForATtl) {
 TEST_F(Keeper, WhoCanNotLookDoesNotSayThatNobodyLeads) {
   keeper_.Saw(true, now_);
   Pass(2 * kTtl);
-  EXPECT_EQ(Answered(absl::UnavailableError("away")), Verdict::kStepDown);
+  EXPECT_EQ(Answered(absl::UnavailableError("away")), KeeperVerdict::kStepDown);
   EXPECT_FALSE(keeper_.Facts(now_).leaderless);
   keeper_.Saw(false, now_);
   EXPECT_TRUE(keeper_.Facts(now_).leaderless);
@@ -271,7 +278,7 @@ TEST(Lease, NoEpochIsGivenToTwo) {
     SCOPED_TRACE(seed);
     std::mt19937_64 random(seed);
     std::optional<Heartbeat> row;
-    absl::Time now = kNow;
+    absl::Time now = kLeaseTime;
     int64_t newest = 0;
     std::string newest_holder;
     for (int i = 0; i < 200; ++i) {

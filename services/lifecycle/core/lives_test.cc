@@ -120,7 +120,7 @@ TEST(Lives, Preempted) {
 
 TEST(Lives, Reconfigured) {
   Up sim;
-  sim.Stage("np-000000000002");
+  sim.Stage(kNewerProfile);
   sim.Live();
   sim.Must(ReconfigureNodePool{.name = kSimPool});
   sim.Live();

@@ -13,10 +13,10 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::Pair;
 
-constexpr char kPool[] = "organizations/acme/clusters/c1/nodePools/train";
-
-Pool SomePool() {
-  Pool pool{.name = kPool, .uid = "uid-1", .zone = "US-EAST-04A"};
+Pool LabelledPool() {
+  Pool pool{.name = "organizations/acme/clusters/c1/nodePools/train",
+            .uid = "uid-1",
+            .zone = "US-EAST-04A"};
   pool.spec.instance_type = "gd-8xa100-i128";
   pool.spec.node_labels = {{"team", "ml"}};
   pool.spec.node_taints = {{"team", "ml", "NoSchedule"}};
@@ -25,7 +25,7 @@ Pool SomePool() {
 
 TEST(Metadata, InProduction) {
   const Metadata metadata =
-      DesiredMetadata(SomePool(), Node{.state = NodeState::kProduction}, true);
+      DesiredMetadata(LabelledPool(), Node{.state = NodeState::kProduction}, true);
   EXPECT_THAT(metadata.labels,
               ElementsAre(Pair("compute.coreweave.com/compute-class", "default"),
                           Pair("compute.coreweave.com/node-pool", "train"),
@@ -58,7 +58,7 @@ TEST(Metadata, EveryLabelHasALabelsValue) {
 
 // kube-apiserver refuses a list with two taints of a key and effect, and with it all else that is written with it.
 TEST(Metadata, ATaintThatTheNodeHasAnywayIsThereOnce) {
-  Pool pool = SomePool();
+  Pool pool = LabelledPool();
   pool.spec.node_taints = {{"is_gpu", "mine", "PreferNoSchedule"}, {"is_gpu", "true", "NoExecute"}};
   Node node{.state = NodeState::kProduction};
   EXPECT_THAT(DesiredMetadata(pool, node, true).taints,
@@ -76,7 +76,7 @@ TEST(Metadata, ATaintThatTheNodeHasAnywayIsThereOnce) {
 
 TEST(Metadata, ReservedSaysWhoMayUseTheNode) {
   const auto of = [](NodeState state, const char* key) {
-    return DesiredMetadata(SomePool(), Node{.state = state}, false)
+    return DesiredMetadata(LabelledPool(), Node{.state = state}, false)
         .labels.at(std::string("node.coreweave.cloud/") + key);
   };
   EXPECT_EQ(of(NodeState::kBooting, "state"), "zap");
@@ -87,7 +87,7 @@ TEST(Metadata, ReservedSaysWhoMayUseTheNode) {
   EXPECT_EQ(of(NodeState::kDraining, "reserved"), "acme");
   EXPECT_EQ(of(NodeState::kPreparedForTerminate, "reserved"), "zap");
   EXPECT_THAT(
-      DesiredMetadata(SomePool(), Node{.state = NodeState::kTriage}, false).taints,
+      DesiredMetadata(LabelledPool(), Node{.state = NodeState::kTriage}, false).taints,
       ElementsAre(Taint{"team", "ml", "NoSchedule"}, Taint{"is_cpu_compute", "", "NoSchedule"},
                   Taint{"node.coreweave.cloud/reserved", ReservedHash("triage"), "NoExecute"}));
 }

@@ -7,9 +7,8 @@
 namespace muster::lifecycle {
 namespace {
 
-constexpr char kPool[] = "organizations/acme/clusters/c1/nodePools/train";
-
 TEST(Names, ThereAndBack) {
+  constexpr char kPool[] = "organizations/acme/clusters/c1/nodePools/train";
   const auto node = ParseNodeName("organizations/acme/clusters/c1/nodePools/a.b/nodes/g8fd930");
   ASSERT_TRUE(node.has_value());
   EXPECT_EQ(NodeName(PoolName(node->pool), node->machine),

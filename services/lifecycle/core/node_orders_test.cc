@@ -294,7 +294,7 @@ TEST(NodeOrders, AreTakenBackUntilTheRebootBegins) {
 TEST(NodeOrders, UncordonLeavesWhatAReconfigurationChose) {
   Ordered sim;
   sim.SetActive("g100", true);
-  sim.Stage("np-000000000002");
+  sim.Stage(kNewerProfile);
   sim.Live();
   sim.Must(ReconfigureNodePool{.name = kSimPool, .machines = {"g100"}});
   sim.Pass();

@@ -120,7 +120,7 @@ void FailToRebootASickNode(Ordered& sim) {
 // What a reboot of a sick Node comes to says nothing of its configuration, nor of other reboots.
 TEST(NodeOrders, AFailedRebootOfASickNodeHaltsNoReconfigurationOfAll) {
   Ordered sim;
-  sim.Stage("np-000000000002");
+  sim.Stage(kNewerProfile);
   sim.Live();
   sim.SetActive("g101", true);
   sim.busy.insert("g101");
@@ -132,7 +132,7 @@ TEST(NodeOrders, AFailedRebootOfASickNodeHaltsNoReconfigurationOfAll) {
 
 TEST(NodeOrders, AFailedRebootOfASickNodeIsNobodyElses) {
   Ordered sim;
-  sim.Stage("np-000000000002");
+  sim.Stage(kNewerProfile);
   sim.Live();
   sim.SetActive("g101", true);
   sim.Must(ReconfigureNodePool{.name = kSimPool, .machines = {"g101"}});
@@ -144,7 +144,7 @@ TEST(NodeOrders, AFailedRebootOfASickNodeIsNobodyElses) {
 // It is out of service already: its own drain does not keep it.
 TEST(NodeOrders, ADrainedNodeIsReconfigured) {
   Ordered sim;
-  sim.Stage("np-000000000002");
+  sim.Stage(kNewerProfile);
   sim.Live();
   ASSERT_TRUE(sim.Order("g100", Verb::kDrain).ok());
   sim.Live();
@@ -157,7 +157,7 @@ TEST(NodeOrders, ADrainedNodeIsReconfigured) {
 // Nor does it keep others from theirs for longer than its own takes.
 TEST(NodeOrders, ADrainedNodeIsReconfiguredBeforeOthers) {
   Ordered sim;
-  sim.Stage("np-000000000002");
+  sim.Stage(kNewerProfile);
   sim.Live();
   ASSERT_TRUE(sim.Order("g102", Verb::kDrain).ok());
   sim.Live();

@@ -15,8 +15,6 @@ using ::testing::Not;
 using ::testing::SizeIs;
 using O = ReportNode::Observation;
 
-constexpr char kNewer[] = "np-000000000002";
-
 // Two Nodes, of whom g100 is unhealthy.
 struct Sick : Simulation {
   explicit Sick(
@@ -281,8 +279,8 @@ TEST(PrefillReplacement, ANodeThatRecoversMakesItSuperfluous) {
 
 // --- the breaker ---
 
-struct Broken : Simulation {
-  Broken() {
+struct BrokenBoots : Simulation {
+  BrokenBoots() {
     Create(1);
     if (!Converge()) std::abort();
     boot_failure = 1;
@@ -292,7 +290,7 @@ struct Broken : Simulation {
 };
 
 TEST(Breaker, ADisabledConfigurationRequestsNothingMore) {
-  Broken sim;
+  BrokenBoots sim;
   EXPECT_TRUE(sim.pool()->status.revisions[0].disabled);
   EXPECT_EQ(sim.node("g100")->state, NodeState::kProduction);
   const auto broken = sim.broken();
@@ -339,16 +337,16 @@ TEST(Breaker, ADisabledConfigurationIsSaidAndWhatCannotBootIsGivenBack) {
 }
 
 TEST(Breaker, AnotherProfileHeals) {
-  Broken sim;
+  BrokenBoots sim;
   sim.boot_failure = 0;
-  sim.Stage(kNewer);
+  sim.Stage(kNewerProfile);
   ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.Reason("AtTarget"), "TargetMet");
   EXPECT_THAT(sim.machines(), SizeIs(5));
 }
 
 TEST(Breaker, EnablingItAgainHealsAndCountsAnew) {
-  Broken sim;
+  BrokenBoots sim;
   sim.boot_failure = 0;
   sim.Enable(kSimProfile);
   ASSERT_TRUE(sim.Converge());

@@ -233,7 +233,7 @@ TEST(ReferenceSpot, PreemptedInEveryState) {
   const auto reboot = [](SpotPool& s) {
     s.busy.clear();
     s.SetActive("g100", false);
-    s.Stage("np-000000000002");
+    s.Stage(kNewerProfile);
     s.Drive();
     s.stuck = {"g100"};
     s.Must(ReconfigureNodePool{.name = kSimPool});

@@ -23,7 +23,7 @@ constexpr uint64_t kSeeds = 20'000;
 // Plans until nothing is left to do with the same answers at the same time.
 constexpr int kMostSteps = 8;
 
-struct HasReason {
+struct SaysWhy {
   bool operator()(const EmitEvent& a) const { return !a.message.empty(); }
   template <class A>
   bool operator()(const A& a) const {
@@ -33,7 +33,7 @@ struct HasReason {
 
 void ExpectSaysWhy(const Snapshot& snapshot, const PoolPlan& plan) {
   for (const Action& action : plan.actions) {
-    EXPECT_TRUE(std::visit(HasReason(), action)) << action.index();
+    EXPECT_TRUE(std::visit(SaysWhy(), action)) << action.index();
   }
   for (const Defer& defer : plan.defers) {
     EXPECT_FALSE(defer.subject.empty() || defer.message.empty()) << DeferReasonName(defer.reason);

@@ -17,7 +17,8 @@ using ::testing::Not;
 using O = ReportNode::Observation;
 
 // Reasons that begin with `prefix` told of the pool since told()[from], with their messages.
-std::vector<std::string> Told(const Simulation& sim, size_t from, absl::string_view prefix) {
+std::vector<std::string> MessagesSince(const Simulation& sim, size_t from,
+                                       absl::string_view prefix) {
   std::vector<std::string> messages;
   for (size_t i = from; i < sim.told().size(); ++i) {
     const Simulation::Told& event = sim.told()[i];
@@ -38,7 +39,7 @@ TEST(ReferenceScaled, AReplacementScalesNothing) {
     ASSERT_TRUE(sim.Converge());
     ASSERT_THAT(sim.broken(), ElementsAre("g100"));
     ASSERT_EQ(sim.Reason("AtTarget"), "TargetMet");
-    EXPECT_THAT(Told(sim, begin, "CWNodePoolScaled"), IsEmpty());
+    EXPECT_THAT(MessagesSince(sim, begin, "CWNodePoolScaled"), IsEmpty());
   }
 }
 
@@ -50,10 +51,11 @@ TEST(ReferenceScaled, ARiseThatWasCutShortIsToldWhenItIsReached) {
   const size_t begin = sim.told().size();
   sim.Resize(60);
   ASSERT_TRUE(sim.Converge());
-  EXPECT_THAT(Told(sim, begin, "CWNodePoolScaled"), IsEmpty());
+  EXPECT_THAT(MessagesSince(sim, begin, "CWNodePoolScaled"), IsEmpty());
   sim.Resize(32);
   ASSERT_TRUE(sim.Converge());
-  EXPECT_THAT(Told(sim, begin, "CWNodePoolScaled"), ElementsAre("NodePool scaled up to 32 Nodes."));
+  EXPECT_THAT(MessagesSince(sim, begin, "CWNodePoolScaled"),
+              ElementsAre("NodePool scaled up to 32 Nodes."));
 }
 
 // "CWNodePoolMetadata: Fired when metadata is updated for a Node Pool."
@@ -69,7 +71,7 @@ TEST(ReferenceMetadata, IsToldOfAPoolWithoutNodesAndOnceOfOneWithMany) {
     ASSERT_TRUE(sim.Converge());
     sim.Resize(nodes + 1);
     ASSERT_TRUE(sim.Converge());
-    EXPECT_THAT(Told(sim, 0, "CWNodePoolMetadata"),
+    EXPECT_THAT(MessagesSince(sim, 0, "CWNodePoolMetadata"),
                 ElementsAre("Updated nodeLabels, nodeAnnotations, nodeTaints."));
   }
 }
@@ -86,7 +88,7 @@ TEST(ReferenceTaints, AreToldWhenATaintOfOursIsPutOnOrTakenOff) {
   sim.SetActive("g100", false);
   EXPECT_EQ(sim.node("g100")->desired.labels.at("node.coreweave.cloud/state"), "triage");
   EXPECT_THAT(sim.ReasonsSince(begin, "g100"), Contains("CWNodeTainted"));
-  EXPECT_THAT(Told(sim, begin, "CWNodeTainted"),
+  EXPECT_THAT(MessagesSince(sim, begin, "CWNodeTainted"),
               ElementsAre("A Node was tainted: node.coreweave.cloud/reserved:NoExecute."));
   ASSERT_TRUE(sim.Report("g100", O::kRecovered).ok());
   EXPECT_THAT(sim.ReasonsSince(begin),

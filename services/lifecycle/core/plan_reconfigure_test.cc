@@ -14,19 +14,18 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::UnorderedElementsAre;
 using RState = Reconfiguration::State;
-using Verb = ControlReconfiguration::Verb;
+using ControlVerb = ControlReconfiguration::Verb;
 
-constexpr char kNewer[] = "np-000000000002";
 constexpr char kNewest[] = "np-000000000003";
 
 // "For updates to take effect, perform a reconfigure reboot."
 TEST(ReferenceReconfigure, UpdatesTakeEffectByAReconfigureReboot) {
   Outdated sim(2);
-  EXPECT_THAT(sim.On(kNewer), IsEmpty());
-  EXPECT_EQ(sim.node("g100")->desired.node_profile, kNewer);
+  EXPECT_THAT(sim.On(kNewerProfile), IsEmpty());
+  EXPECT_EQ(sim.node("g100")->desired.node_profile, kNewerProfile);
   sim.Ask();
   sim.Live();
-  EXPECT_THAT(sim.On(kNewer), UnorderedElementsAre("g100", "g101"));
+  EXPECT_THAT(sim.On(kNewerProfile), UnorderedElementsAre("g100", "g101"));
   EXPECT_EQ(sim.how(), RState::kDone);
   EXPECT_EQ(sim.pool()->reconfiguration->rebooted_nodes, 2);
   EXPECT_EQ(sim.pool()->status.revisions[1].active_nodes, 2);
@@ -38,7 +37,7 @@ TEST(ReferenceReconfigure, NewNodesBootStraightIntoTheActiveProfile) {
   Outdated sim(1);
   sim.Resize(2);
   sim.Live();
-  EXPECT_THAT(sim.On(kNewer), ElementsAre("g101"));
+  EXPECT_THAT(sim.On(kNewerProfile), ElementsAre("g101"));
 }
 
 TEST(Reconfigure, OneAtATimeUnlessABudgetIsGiven) {
@@ -56,13 +55,13 @@ TEST(Reconfigure, RackByRack) {
   sim.Ask({.max_unavailable = "100%"});
   sim.Live();
   EXPECT_THAT(sim.In(NodeState::kReconfiguring), ElementsAre("g101"));
-  EXPECT_THAT(sim.On(kNewer), UnorderedElementsAre("g100", "g102", "g103"));
+  EXPECT_THAT(sim.On(kNewerProfile), UnorderedElementsAre("g100", "g102", "g103"));
   EXPECT_THAT(sim.ObstacleTexts(),
               Contains("WAITS_FOR_REBOOT nobody: Node g104 is rebooted once reboots on rack "
                        "rack-25 are over."));
   sim.stuck.clear();
   sim.Live();
-  EXPECT_EQ(sim.On(kNewer).size(), 8U);
+  EXPECT_EQ(sim.On(kNewerProfile).size(), 8U);
 }
 
 // It keeps no rack to itself.
@@ -76,7 +75,7 @@ TEST(Reconfigure, ANodeThatRebootsByAnOrderOfItsOwnIsNotWaitedFor) {
   sim.Ask({.machines = {"g104"}, .max_unavailable = "100%"});
   sim.Live();
   EXPECT_THAT(sim.In(NodeState::kReconfiguring), ElementsAre("g100"));
-  EXPECT_THAT(sim.On(kNewer), ElementsAre("g104"));
+  EXPECT_THAT(sim.On(kNewerProfile), ElementsAre("g104"));
   EXPECT_EQ(sim.how(), RState::kDone);
 }
 
@@ -103,7 +102,7 @@ TEST(Reconfigure, NamedMachinesOnly) {
   Outdated sim(3);
   sim.Ask({.machines = {"g101"}});
   sim.Live();
-  EXPECT_THAT(sim.On(kNewer), ElementsAre("g101"));
+  EXPECT_THAT(sim.On(kNewerProfile), ElementsAre("g101"));
   EXPECT_EQ(sim.how(), RState::kDone);
 }
 
@@ -114,14 +113,14 @@ TEST(Reconfigure, ABusyNodeIsAwaitedUnlessItsWorkMayBeEvicted) {
     sim.SetActive("g100", true);
     sim.Ask({.evict_active = evict});
     sim.Live();
-    EXPECT_EQ(sim.On(kNewer).size(), evict ? 1U : 0U);
+    EXPECT_EQ(sim.On(kNewerProfile).size(), evict ? 1U : 0U);
     if (evict) continue;
     EXPECT_TRUE(sim.node("g100")->desired.cordoned);
     EXPECT_FALSE(sim.node("g100")->desired.drain);
     EXPECT_THAT(sim.Obstacles(), Contains("WAITS_UNTIL_IDLE"));
     sim.SetActive("g100", false);
     sim.Live();
-    EXPECT_THAT(sim.On(kNewer), ElementsAre("g100"));
+    EXPECT_THAT(sim.On(kNewerProfile), ElementsAre("g100"));
   }
 }
 
@@ -132,11 +131,11 @@ TEST(Reconfigure, WorkOnAChosenNodeIsEvictedOnceItMayBe) {
   sim.Ask();
   sim.Live();
   ASSERT_TRUE(sim.node("g100")->desired.cordoned);
-  sim.Control(Verb::kCancel);
+  sim.Control(ControlVerb::kCancel);
   sim.Ask({.evict_active = true});
   ASSERT_TRUE(sim.node("g100")->desired.cordoned) << "no plan came between";
   sim.Live();
-  EXPECT_THAT(sim.On(kNewer), ElementsAre("g100"));
+  EXPECT_THAT(sim.On(kNewerProfile), ElementsAre("g100"));
 }
 
 // What an order that is over had chosen is not the next one's.
@@ -150,7 +149,7 @@ TEST(Reconfigure, NothingOfACancelledOrderIsCarriedOutByTheNext) {
     sim.Ask({.machines = {"g100"}, .evict_active = true});
     sim.Live();
     ASSERT_TRUE(sim.node("g100")->desired.drain);
-    sim.Control(Verb::kCancel);
+    sim.Control(ControlVerb::kCancel);
     if (others) {
       sim.Ask({.machines = {"g101"}});
     } else {
@@ -163,7 +162,7 @@ TEST(Reconfigure, NothingOfACancelledOrderIsCarriedOutByTheNext) {
     EXPECT_TRUE(sim.node("g100")->observed.active) << "its work is not evicted";
     sim.SetActive("g100", false);
     sim.Live();
-    EXPECT_EQ(sim.On(kNewer).size(), others ? 0U : 1U);
+    EXPECT_EQ(sim.On(kNewerProfile).size(), others ? 0U : 1U);
   }
 }
 
@@ -187,7 +186,7 @@ TEST(Reconfigure, PauseLetsChosenNodesGoAndResumeGoesOn) {
   sim.Ask({.evict_active = true});
   sim.Live();
   ASSERT_THAT(sim.Obstacles(), Contains("DRAIN_BLOCKED"));
-  sim.Control(Verb::kPause);
+  sim.Control(ControlVerb::kPause);
   sim.Live();
   EXPECT_FALSE(sim.node("g100")->desired.cordoned);
   EXPECT_FALSE(sim.node("g100")->desired.drain);
@@ -195,11 +194,11 @@ TEST(Reconfigure, PauseLetsChosenNodesGoAndResumeGoesOn) {
   EXPECT_THAT(sim.Obstacles(), ElementsAre("RECONFIGURATION_PAUSED"));
   sim.Advance(absl::Hours(1));
   sim.Live();
-  EXPECT_THAT(sim.On(kNewer), IsEmpty());
+  EXPECT_THAT(sim.On(kNewerProfile), IsEmpty());
   sim.blocked_by.clear();
-  sim.Control(Verb::kResume);
+  sim.Control(ControlVerb::kResume);
   sim.Live();
-  EXPECT_THAT(sim.On(kNewer), UnorderedElementsAre("g100", "g101"));
+  EXPECT_THAT(sim.On(kNewerProfile), UnorderedElementsAre("g100", "g101"));
 }
 
 TEST(Reconfigure, CancelEndsIt) {
@@ -208,15 +207,16 @@ TEST(Reconfigure, CancelEndsIt) {
   sim.SetActive("g101", true);
   sim.Ask();
   sim.Live();
-  sim.Control(Verb::kCancel);
-  sim.Control(Verb::kCancel);
+  sim.Control(ControlVerb::kCancel);
+  sim.Control(ControlVerb::kCancel);
   sim.Live();
   EXPECT_EQ(sim.how(), RState::kCancelled);
   EXPECT_FALSE(sim.node("g100")->desired.cordoned);
   sim.SetActive("g100", false);
   sim.Live();
-  EXPECT_THAT(sim.On(kNewer), IsEmpty());
-  EXPECT_FALSE(sim.Run(ControlReconfiguration{.name = kSimPool, .verb = Verb::kResume}).ok());
+  EXPECT_THAT(sim.On(kNewerProfile), IsEmpty());
+  EXPECT_FALSE(
+      sim.Run(ControlReconfiguration{.name = kSimPool, .verb = ControlVerb::kResume}).ok());
 }
 
 TEST(Reconfigure, HaltsByItselfWhenABootFailsAndResumes) {
@@ -228,11 +228,11 @@ TEST(Reconfigure, HaltsByItselfWhenABootFailsAndResumes) {
   EXPECT_THAT(sim.pool()->reconfiguration->failed_machines, ElementsAre("g100"));
   EXPECT_THAT(sim.broken(), ElementsAre("g100"));
   EXPECT_THAT(sim.Obstacles(), Contains("RECONFIGURATION_HALTED"));
-  EXPECT_THAT(sim.On(kNewer), ElementsAre("g103"));  // the one that came instead
-  sim.Control(Verb::kResume);
+  EXPECT_THAT(sim.On(kNewerProfile), ElementsAre("g103"));  // the one that came instead
+  sim.Control(ControlVerb::kResume);
   sim.Live();
   EXPECT_EQ(sim.how(), RState::kDone);
-  EXPECT_EQ(sim.On(kNewer).size(), 3U);
+  EXPECT_EQ(sim.On(kNewerProfile).size(), 3U);
 }
 
 TEST(Reconfigure, ARebootThatNeverEndsTimesOut) {
@@ -256,7 +256,7 @@ TEST(Reconfigure, ANewReleaseInTheMiddleIsReachedByAll) {
   ASSERT_THAT(sim.In(NodeState::kReconfiguring), ElementsAre("g101"));
   sim.Stage(kNewest);
   sim.Live();
-  EXPECT_EQ(sim.node("g101")->desired.node_profile, kNewer);
+  EXPECT_EQ(sim.node("g101")->desired.node_profile, kNewerProfile);
   sim.stuck.clear();
   sim.Live();
   EXPECT_EQ(sim.On(kNewest).size(), 3U);
@@ -281,7 +281,7 @@ struct Promoting : Outdated {
 // Asked for while a promotion waits, they are of what is promoted.
 TEST(Reconfigure, WaitsForAConfigurationThatIsToBeActive) {
   Promoting sim(8);
-  ASSERT_EQ(sim.pool()->status.node_profile, kNewer) << "the promotion waits for g108";
+  ASSERT_EQ(sim.pool()->status.node_profile, kNewerProfile) << "the promotion waits for g108";
   sim.Ask({.max_unavailable = "100%"});
   sim.Live();
   EXPECT_EQ(sim.how(), RState::kRunning);
@@ -305,7 +305,7 @@ TEST(Reconfigure, NoNodeRebootsTwiceBecauseAPromotionWaits) {
   sim.Pend(kNewest);
   sim.Promote();
   sim.Live();
-  ASSERT_EQ(sim.pool()->status.node_profile, kNewer) << "the promotion waits for g108";
+  ASSERT_EQ(sim.pool()->status.node_profile, kNewerProfile) << "the promotion waits for g108";
   sim.Ask({.max_unavailable = "100%"});
   sim.Live();
   EXPECT_THAT(sim.In(NodeState::kReconfiguring), IsEmpty());
@@ -324,7 +324,7 @@ TEST(Reconfigure, NoNodeIsKeptFromWorkUntilAConfigurationIsActive) {
   sim.Ask();
   sim.Live();
   EXPECT_FALSE(sim.node("g100")->desired.cordoned);
-  sim.Control(Verb::kCancel);
+  sim.Control(ControlVerb::kCancel);
   sim.Live();
   EXPECT_EQ(sim.how(), RState::kCancelled);
   EXPECT_THAT(sim.Obstacles(), Not(Contains("WAITS_FOR_CONFIGURATION")));
@@ -371,9 +371,9 @@ TEST(Reconfigure, AFailureCountsAgainstTheProfileThatWasBooted) {
                                  .observation = O::kRegistered,
                                  .node_profile = kSimProfile})
                   .ok());
-  sim.Stage(kNewer);
+  sim.Stage(kNewerProfile);
   sim.Drive();
-  ASSERT_EQ(sim.node("g100")->desired.node_profile, kNewer);
+  ASSERT_EQ(sim.node("g100")->desired.node_profile, kNewerProfile);
   ASSERT_TRUE(sim.Report("g100", O::kBootFailed, "the kubelet does not answer").ok());
   EXPECT_EQ(sim.pool()->account.boot_failures.node_profile, kSimProfile);
 }

@@ -18,8 +18,8 @@ using ::testing::UnorderedElementsAre;
 using O = ReportNode::Observation;
 using Machines = std::vector<std::string>;
 
-struct Running : Simulation {
-  explicit Running(int64_t nodes, ScaleDownStrategy strategy = ScaleDownStrategy::kIdleOnly) {
+struct RemovalPool : Simulation {
+  explicit RemovalPool(int64_t nodes, ScaleDownStrategy strategy = ScaleDownStrategy::kIdleOnly) {
     Create(nodes, strategy);
     Live();
   }
@@ -47,7 +47,7 @@ struct Running : Simulation {
 // "IdleOnly removes only idle Nodes. PreferIdle removes idle Nodes first and then active Nodes if
 // needed."
 TEST(ReferenceScaleDown, PreferIdleTakesIdleNodesFirst) {
-  Running sim(3, ScaleDownStrategy::kPreferIdle);
+  RemovalPool sim(3, ScaleDownStrategy::kPreferIdle);
   sim.Busy({"g100", "g102"});
   sim.Resize(2);
   sim.Live();
@@ -59,7 +59,7 @@ TEST(ReferenceScaleDown, PreferIdleTakesIdleNodesFirst) {
 
 // "then active Nodes if needed": fewest Pods first.
 TEST(ReferenceScaleDown, OfActiveNodesTheOneWithTheFewestPodsGoes) {
-  Running sim(3, ScaleDownStrategy::kPreferIdle);
+  RemovalPool sim(3, ScaleDownStrategy::kPreferIdle);
   sim.SetActive("g100", true, 9);
   sim.SetActive("g101", true, 2);
   sim.SetActive("g102", true, 30);
@@ -71,7 +71,7 @@ TEST(ReferenceScaleDown, OfActiveNodesTheOneWithTheFewestPodsGoes) {
 // "If false [CWActive], and the Node Pool is being scaled down, the Node may be selected for
 // removal." A Node found active when its drain is about to start is let go again.
 TEST(ReferenceScaleDown, ANodeThatTurnsActiveAtTheLastMomentIsLetGo) {
-  Running sim(2);
+  RemovalPool sim(2);
   sim.Busy({"g100"});
   sim.Resize(1);
   ASSERT_TRUE(sim.Pass());
@@ -88,7 +88,7 @@ TEST(ReferenceScaleDown, ANodeThatTurnsActiveAtTheLastMomentIsLetGo) {
 
 // Of those that are cordoned whoever has work is let go first.
 TEST(ReferenceScaleDown, ATargetThatRisesByLessLetsThoseGoThatWork) {
-  Running sim(3, ScaleDownStrategy::kPreferIdle);
+  RemovalPool sim(3, ScaleDownStrategy::kPreferIdle);
   sim.Busy({"g102"});
   sim.Resize(0);
   ASSERT_TRUE(sim.Pass());
@@ -103,7 +103,7 @@ TEST(ReferenceScaleDown, ATargetThatRisesByLessLetsThoseGoThatWork) {
 
 // Then those that are well, whatever they are called: a Node that is ill takes no work.
 TEST(ReferenceScaleDown, ATargetThatRisesByLessKeepsThoseThatAreWell) {
-  Running sim(3);
+  RemovalPool sim(3);
   ASSERT_TRUE(sim.Report("g100", O::kUnhealthy, "Xid 79").ok());
   sim.Pass();
   ASSERT_EQ(sim.node("g100")->state, NodeState::kTriage);
@@ -120,7 +120,7 @@ TEST(ReferenceScaleDown, ATargetThatRisesByLessKeepsThoseThatAreWell) {
 }
 
 TEST(NamedVictims, ExactlyThoseGo) {
-  Running sim(4);
+  RemovalPool sim(4);
   sim.Remove({"g101", "g103"});
   EXPECT_EQ(sim.pool()->spec.target_nodes, 2);
   sim.Live();
@@ -128,7 +128,7 @@ TEST(NamedVictims, ExactlyThoseGo) {
 }
 
 TEST(NamedVictims, ABusyOneIsWaitedForAndNobodyGoesInstead) {
-  Running sim(3);
+  RemovalPool sim(3);
   sim.Busy({"g101"});
   sim.Remove({"g101"});
   sim.Live();
@@ -144,7 +144,7 @@ TEST(NamedVictims, ABusyOneIsWaitedForAndNobodyGoesInstead) {
 TEST(NamedVictims, NamesStandBesideLaterOnesAndLowerTargets) {
   for (const bool by_name : {true, false}) {
     SCOPED_TRACE(by_name);
-    Running sim(4);
+    RemovalPool sim(4);
     sim.Busy({"g100"});
     sim.Remove({"g100"});
     sim.Live();
@@ -162,7 +162,7 @@ TEST(NamedVictims, NamesStandBesideLaterOnesAndLowerTargets) {
 }
 
 TEST(NamedVictims, AProtectedOneIsRefusedWithATimeForPeople) {
-  Running sim(2);
+  RemovalPool sim(2);
   sim.Protect("g100", absl::FromUnixMillis(1'760'000'000'123));
   const auto refused = sim.Run(ResizeNodePool{.name = kSimPool, .remove_machines = {"g100"}});
   EXPECT_THAT(std::string(refused.status().message()),
@@ -170,7 +170,7 @@ TEST(NamedVictims, AProtectedOneIsRefusedWithATimeForPeople) {
 }
 
 TEST(NamedVictims, OneThatIsProtectedLaterIsTakenBack) {
-  Running sim(3);
+  RemovalPool sim(3);
   sim.Busy({"g100"});
   sim.Remove({"g100"});
   sim.Live();
@@ -184,7 +184,7 @@ TEST(NamedVictims, OneThatIsProtectedLaterIsTakenBack) {
 
 // "No scale-down takes it until then": nor one that has chosen it and has not begun its drain.
 TEST(NamedVictims, OneThatIsCordonedAndThenProtectedComesBackAndAnotherGoes) {
-  Running sim(3);
+  RemovalPool sim(3);
   sim.Remove({"g100"});
   sim.Pass();
   ASSERT_EQ(sim.node("g100")->state, NodeState::kCordoned);
@@ -197,7 +197,7 @@ TEST(NamedVictims, OneThatIsCordonedAndThenProtectedComesBackAndAnotherGoes) {
 }
 
 TEST(NamedVictims, ATargetThatRisesAgainForgetsThem) {
-  Running sim(3);
+  RemovalPool sim(3);
   sim.Busy({"g101"});
   sim.Remove({"g101"});
   sim.Live();
@@ -211,8 +211,8 @@ TEST(NamedVictims, ATargetThatRisesAgainForgetsThem) {
 }
 
 TEST(NamedVictims, OneThatRebootsIsWaitedForAndNobodyGoesInstead) {
-  Running sim(2);
-  sim.Stage("np-000000000002");
+  RemovalPool sim(2);
+  sim.Stage(kNewerProfile);
   sim.Live();
   sim.Must(ReconfigureNodePool{.name = kSimPool, .machines = {"g101"}});
   sim.stuck = {"g101"};
@@ -228,7 +228,7 @@ TEST(NamedVictims, OneThatRebootsIsWaitedForAndNobodyGoesInstead) {
 }
 
 TEST(NamedVictims, WhatIsWrongNamesItsField) {
-  Running sim(2);
+  RemovalPool sim(2);
   const auto fault = [&](const Machines& machines) {
     const auto status =
         sim.Run(ResizeNodePool{.name = kSimPool, .remove_machines = machines}).status();
@@ -243,7 +243,7 @@ TEST(NamedVictims, WhatIsWrongNamesItsField) {
 }
 
 TEST(Protection, OthersGoAndAProtectedNodeOnlyOnceItsTimeIsOver) {
-  Running sim(2);
+  RemovalPool sim(2);
   const absl::Time until = sim.now() + absl::Hours(1);
   sim.Protect("g100", until);
   sim.Resize(1);
@@ -260,7 +260,7 @@ TEST(Protection, OthersGoAndAProtectedNodeOnlyOnceItsTimeIsOver) {
 }
 
 TEST(DisruptionBudget, ANumberBoundsAScaleDownAndTheDenialNamesItsUsers) {
-  Running sim(4);
+  RemovalPool sim(4);
   sim.Apply([](Spec& spec) { spec.max_unavailable = "1"; });
   sim.stuck = {"g100"};
   sim.Resize(1);
@@ -280,7 +280,7 @@ TEST(DisruptionBudget, ANumberBoundsAScaleDownAndTheDenialNamesItsUsers) {
 TEST(DisruptionBudget, APercentageIsSharedByAllCauses) {
   EXPECT_EQ(MaxUnavailable("50%", 5), 2);
   EXPECT_EQ(MaxUnavailable("10%", 5), 1);
-  Running sim(4);
+  RemovalPool sim(4);
   sim.Apply([](Spec& spec) { spec.max_unavailable = "25%"; });
   ASSERT_TRUE(sim.Report("g103", O::kUnhealthy, "Xid 79").ok());
   sim.stuck = {"g103"};
@@ -322,7 +322,7 @@ TEST(Deletion, FromEveryState) {
 }
 
 TEST(Deletion, ASecondOneChangesNothingAndWritesAreRefused) {
-  Running sim(1);
+  RemovalPool sim(1);
   sim.removal_fails = {"g100"};
   sim.Delete();
   sim.Live();
@@ -339,7 +339,7 @@ TEST(Deletion, ASecondOneChangesNothingAndWritesAreRefused) {
 
 // A deletion waits for no work longer than the drain's deadline, and for no protection or budget.
 TEST(Deletion, BusyProtectedAndBudgetedNodesGoWithinTheDeadline) {
-  Running sim(2);
+  RemovalPool sim(2);
   sim.Busy({"g100", "g101"});
   sim.busy = {"g100", "g101"};
   sim.Protect("g100", sim.now() + absl::Hours(9));
@@ -355,7 +355,7 @@ TEST(Deletion, BusyProtectedAndBudgetedNodesGoWithinTheDeadline) {
 
 // Nothing hurries the drain of an idle Node; the deletion of its pool does.
 TEST(Deletion, ADrainWithoutADeadlineGetsOne) {
-  Running sim(1);
+  RemovalPool sim(1);
   sim.StopClock();
   sim.Resize(0);
   sim.Drive();
@@ -376,7 +376,7 @@ TEST(Deletion, ADrainWithoutADeadlineGetsOne) {
 
 // Nor is the end of work awaited on a Node that was to be repaired (disableUnhealthyNodeEviction).
 TEST(Deletion, AnUnhealthyNodeAtWorkDoesNotHoldItUp) {
-  Running sim(2);
+  RemovalPool sim(2);
   ASSERT_TRUE(sim.Report("g100", O::kUnhealthy, "Xid 79").ok());
   sim.Pass();
   sim.Advance(sim.policy.triage_grace);

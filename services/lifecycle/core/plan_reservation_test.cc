@@ -68,7 +68,7 @@ TEST(Reservation, IsTakenBackUntilTheDrainBegan) {
 // Which may be weeks away.
 TEST(Reservation, DoesNotWaitForAReconfigurationThatHasYetToRebootIt) {
   Reserved sim;
-  sim.Stage("np-000000000002");
+  sim.Stage(kNewerProfile);
   sim.Live();
   sim.SetActive("g100", true);
   sim.Must(ReconfigureNodePool{.name = kSimPool});

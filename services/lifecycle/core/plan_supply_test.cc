@@ -9,11 +9,9 @@
 namespace muster::lifecycle {
 namespace {
 
-constexpr char kPool[] = "organizations/acme/clusters/c1/nodePools/train";
-
 TEST(Plan, AMachineThatWasRepairedAndGrantedAgainBecomesANewNode) {
   const Cluster cluster;
-  Pool pool{.name = kPool, .uid = "uid-1", .zone = "US-EAST-04A"};
+  Pool pool{.name = kSimPool, .uid = "uid-1", .zone = "US-EAST-04A"};
   pool.spec.instance_type = "gd-8xa100-i128";
   pool.spec.target_nodes = pool.account.requested_nodes = pool.account.granted_nodes = 1;
   Node node{.name = NodeName(pool.name, "g1"), .machine = "g1", .pool_uid = pool.uid};

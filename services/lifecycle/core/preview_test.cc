@@ -172,7 +172,7 @@ TEST(Preview, OfReconfigureRebootsIsWhatThenHappens) {
     world.Create(1 + world.Dice(6));
     ASSERT_TRUE(world.Converge());
     const std::set<std::string> machines = world.NodeMachines();
-    if (world.OneIn(2)) world.Stage("np-000000000002");
+    if (world.OneIn(2)) world.Stage(kNewerProfile);
     ASSERT_TRUE(world.Converge());
     ReconfigureNodePool order{.name = kSimPool};
     for (const std::string& machine : machines) {
@@ -288,7 +288,7 @@ TEST(Preview, OfVictimsThatWereNamedBefore) {
   world.Must(ResizeNodePool{.name = kSimPool, .remove_machines = {"g100"}});
   ASSERT_TRUE(world.Converge());
   const Preview told = world.Rehearse(ResizeNodePool{.name = kSimPool, .target_nodes = 2});
-  EXPECT_THAT(told.victims, testing::Contains("g100"));
+  EXPECT_THAT(told.victims, ::testing::Contains("g100"));
   EXPECT_EQ(told.victim_count, 2);
   EXPECT_EQ(told.waiting_victims, 1);
   const Preview raised =
@@ -306,11 +306,11 @@ TEST(Preview, OfVictimsByRack) {
   for (const char* machine : {"g101", "g105", "g106"}) world.SetActive(machine, true);
   const ResizeNodePool order{.name = kSimPool, .target_nodes = 4};
   const Preview told = world.Rehearse(order);
-  EXPECT_THAT(told.victims, testing::ElementsAre("g100", "g102", "g103", "g101"));
+  EXPECT_THAT(told.victims, ::testing::ElementsAre("g100", "g102", "g103", "g101"));
   EXPECT_EQ(told.waiting_victims, 1);
   world.Must(order);
   ASSERT_TRUE(world.Converge());
-  EXPECT_THAT(world.NodeMachines(), testing::ElementsAre("g101", "g104", "g105", "g106", "g107"));
+  EXPECT_THAT(world.NodeMachines(), ::testing::ElementsAre("g101", "g104", "g105", "g106", "g107"));
 }
 
 // Nobody goes for Nodes that are not the pool's, while capacity does not say which these are.
@@ -383,7 +383,7 @@ TEST(Preview, OfRebootsCountsThoseThatStayAndAreAsked) {
   World world;
   world.Create(3);
   ASSERT_TRUE(world.Converge());
-  world.Stage("np-000000000002");
+  world.Stage(kNewerProfile);
   ASSERT_TRUE(world.Converge());
   EXPECT_EQ(world.Rehearse(ResizeNodePool{.name = kSimPool, .target_nodes = 1}).nodes_to_reboot, 1);
   EXPECT_EQ(
@@ -405,7 +405,7 @@ TEST(Preview, OfRebootsWhileAPromotionWaits) {
     World world;
     world.Create(3);
     ASSERT_TRUE(world.Converge());
-    if (outdated) world.Stage("np-000000000002");
+    if (outdated) world.Stage(kNewerProfile);
     ASSERT_TRUE(world.Converge());
     world.stuck = {"g103"};
     world.Resize(4);

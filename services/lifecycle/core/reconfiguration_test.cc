@@ -22,11 +22,10 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::UnorderedElementsAre;
 using RState = Reconfiguration::State;
-using Verb = ControlReconfiguration::Verb;
+using ControlVerb = ControlReconfiguration::Verb;
 
-constexpr char kNewer[] = "np-000000000002";
-
-std::vector<std::string> Told(const Simulation& sim, const std::string& reason, bool on_node) {
+std::vector<std::string> MessagesOf(const Simulation& sim, const std::string& reason,
+                                    bool on_node) {
   std::vector<std::string> messages;
   for (const Simulation::Told& event : sim.told()) {
     if (event.reason == reason && event.on_node == on_node) messages.push_back(event.message);
@@ -71,12 +70,12 @@ TEST(ReconfigureEnds, DoneThoughARebootFailedOnceNoOtherIsLeft) {
     sim.Live();
     if (!in_time) sim.Advance(sim.policy.boot_deadline);
     sim.Live();
-    EXPECT_THAT(sim.On(kNewer), ElementsAre("g101"));
+    EXPECT_THAT(sim.On(kNewerProfile), ElementsAre("g101"));
     EXPECT_EQ(sim.how(), RState::kDone);
     EXPECT_THAT(sim.Obstacles(), IsEmpty());
     EXPECT_EQ(sim.Says("NodeReconfigurationRequired"), kUpToDate);
     EXPECT_THAT(
-        Told(sim, "CWNodePoolReconfigureDone", false),
+        MessagesOf(sim, "CWNodePoolReconfigureDone", false),
         ElementsAre("Reconfigure reboots are done: 0 Nodes rebooted, 1 boot failed (g100)."));
     sim.Ask();  // the next is not refused
   }
@@ -90,13 +89,13 @@ TEST(ReconfigureEnds, AFailedRebootIsNoFailedDelivery) {
   const size_t begin = sim.told().size();
   sim.Ask();
   sim.Live();
-  EXPECT_THAT(Told(sim, "CWNodeDeliverFail", false), IsEmpty());
-  EXPECT_THAT(Told(sim, "CWNodeRegistrationFailed", true), IsEmpty());
+  EXPECT_THAT(MessagesOf(sim, "CWNodeDeliverFail", false), IsEmpty());
+  EXPECT_THAT(MessagesOf(sim, "CWNodeRegistrationFailed", true), IsEmpty());
   const std::string failed =
       "Node g100 did not come up from its reboot into configuration np-000000000002: no kernel.";
-  EXPECT_THAT(Told(sim, "CWNodeBootFailed", false), ElementsAre(failed));
-  EXPECT_THAT(Told(sim, "CWNodeBootFailed", true), ElementsAre(failed));
-  EXPECT_THAT(Told(sim, "CWNodeDeletionRequestSuccess", false),
+  EXPECT_THAT(MessagesOf(sim, "CWNodeBootFailed", false), ElementsAre(failed));
+  EXPECT_THAT(MessagesOf(sim, "CWNodeBootFailed", true), ElementsAre(failed));
+  EXPECT_THAT(MessagesOf(sim, "CWNodeDeletionRequestSuccess", false),
               ElementsAre("A Node is to be deleted: its boot failed."));
   const auto reasons = sim.ReasonsSince(begin);
   EXPECT_THAT(reasons, Contains("CWNodeDeleted"));
@@ -112,11 +111,11 @@ TEST(ReconfigureEnds, EachStepIsToldAndInTheCondition) {
   sim.Ask();
   sim.Live();
   EXPECT_EQ(sim.Says(kType), needed + " Reconfigure reboots are under way.");
-  sim.Control(Verb::kPause);
-  sim.Control(Verb::kPause);
+  sim.Control(ControlVerb::kPause);
+  sim.Control(ControlVerb::kPause);
   sim.Live();
   EXPECT_EQ(sim.Says(kType), needed + " Reconfigure reboots are paused.");
-  sim.Control(Verb::kResume);
+  sim.Control(ControlVerb::kResume);
   sim.boot_fails = {"g100"};
   sim.SetActive("g100", false);
   sim.Live();
@@ -125,8 +124,8 @@ TEST(ReconfigureEnds, EachStepIsToldAndInTheCondition) {
             "True/StagedNodeConfig: 1 of 2 Nodes must be reconfigure-rebooted to reach "
             "np-000000000002." +
                 halted);
-  sim.Control(Verb::kResume);
-  sim.Control(Verb::kCancel);
+  sim.Control(ControlVerb::kResume);
+  sim.Control(ControlVerb::kCancel);
   sim.Ask();
   sim.SetActive("g101", false);
   sim.Live();
@@ -158,7 +157,7 @@ TEST(ReconfigureEnds, NotDoneBeforeNodesThatMayComeBackAreOnTheProfileOrGone) {
     sim.Ask({.max_unavailable = "2"});
     sim.StopClock();
     sim.Drive();
-    EXPECT_THAT(sim.On(kNewer), ElementsAre("g100"));
+    EXPECT_THAT(sim.On(kNewerProfile), ElementsAre("g100"));
     EXPECT_EQ(sim.how(), RState::kRunning);
     EXPECT_THAT(sim.Obstacles(), Not(IsEmpty()));
     if (triage) {
@@ -167,7 +166,7 @@ TEST(ReconfigureEnds, NotDoneBeforeNodesThatMayComeBackAreOnTheProfileOrGone) {
       sim.Resize(2);
     }
     sim.Live();
-    EXPECT_THAT(sim.On(kNewer), UnorderedElementsAre("g100", "g101"));
+    EXPECT_THAT(sim.On(kNewerProfile), UnorderedElementsAre("g100", "g101"));
     EXPECT_EQ(sim.how(), RState::kDone);
   }
 }
@@ -178,24 +177,25 @@ TEST(ReconfigureEnds, AHaltNamesItsReasonAndResumingIsRefusedWithIt) {
   for (const char* machine : {"g100", "g101", "g102"}) sim.SetActive(machine, true);
   sim.Ask();
   sim.Live();
-  sim.Disable(kNewer);
+  sim.Disable(kNewerProfile);
   sim.Live();
   EXPECT_EQ(sim.how(), RState::kHalted);
   const std::string why =
       "Reconfigure reboots are halted: configuration np-000000000002 was disabled: too many boots "
       "failed.";
-  EXPECT_THAT(Told(sim, "CWNodePoolReconfigureHalted", false), ElementsAre(why));
+  EXPECT_THAT(MessagesOf(sim, "CWNodePoolReconfigureHalted", false), ElementsAre(why));
   EXPECT_THAT(sim.ObstacleTexts(), Contains("CONFIGURATION_DISABLED operator: " + why));
-  sim.Control(Verb::kPause);
+  sim.Control(ControlVerb::kPause);
   EXPECT_EQ(sim.how(), RState::kHalted);
-  const auto refused = sim.Run(ControlReconfiguration{.name = kSimPool, .verb = Verb::kResume});
+  const auto refused =
+      sim.Run(ControlReconfiguration{.name = kSimPool, .verb = ControlVerb::kResume});
   EXPECT_EQ(refused.status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(refused.status().message()),
               HasSubstr("Configuration np-000000000002 is disabled: too many boots failed."));
-  sim.Enable(kNewer);
+  sim.Enable(kNewerProfile);
   sim.Live();
   for (const char* machine : {"g100", "g101", "g102"}) sim.SetActive(machine, false);
-  sim.Control(Verb::kResume);
+  sim.Control(ControlVerb::kResume);
   sim.Live();
   EXPECT_EQ(sim.how(), RState::kDone);
 }
@@ -206,7 +206,7 @@ TEST(ReconfigureEnds, APauseDoesNotHideAFailure) {
   sim.stuck = {"g100"};
   sim.Ask();
   sim.Live();
-  sim.Control(Verb::kPause);
+  sim.Control(ControlVerb::kPause);
   ASSERT_TRUE(sim.Report("g100", ReportNode::Observation::kBootFailed, "no kernel").ok());
   sim.Live();
   EXPECT_EQ(sim.how(), RState::kHalted);
@@ -218,7 +218,7 @@ TEST(ReconfigureEnds, APauseDoesNotHideAFailure) {
 ReportNode RunsNewer(const std::string& machine) {
   return {.node = NodeName(kSimPool, machine),
           .observation = ReportNode::Observation::kRegistered,
-          .node_profile = kNewer};
+          .node_profile = kNewerProfile};
 }
 
 // Power-cycled, a Node comes up in what was staged: no reboot is needed any more.
@@ -237,7 +237,7 @@ TEST(ReconfigureEnds, WhatANodeRunsIsTakenWheneverItIsReported) {
     }
     ASSERT_EQ(sim.node("g100")->state, state);
     ASSERT_TRUE(sim.Run(RunsNewer("g100")).ok());
-    EXPECT_EQ(sim.node("g100")->observed.node_profile, kNewer);
+    EXPECT_EQ(sim.node("g100")->observed.node_profile, kNewerProfile);
     EXPECT_EQ(sim.node("g100")->state, state);
     if (state != NodeState::kProduction) continue;
     sim.Live();
@@ -260,7 +260,7 @@ TEST(ReconfigureEnds, WhatCouldNotBeStagedIsOverWithTheBootIntoIt) {
     } else {
       ASSERT_TRUE(sim.Run(RunsNewer("g100")).ok());
     }
-    EXPECT_EQ(sim.node("g100")->observed.node_profile, kNewer);
+    EXPECT_EQ(sim.node("g100")->observed.node_profile, kNewerProfile);
     EXPECT_EQ(sim.node("g100")->observed.staging_error, "");
   }
 }
@@ -329,7 +329,7 @@ TEST(Reconfigure, NoneRebootsIntoWhatIsRolledBackFromWhileConfigurationIsAway) {
   EXPECT_EQ(sim.node("g101")->desired.node_profile, kSimProfile);
   sim.Live();
   EXPECT_EQ(sim.node("g101")->state, NodeState::kProduction);
-  EXPECT_THAT(sim.On(kNewer), ElementsAre("g100"));
+  EXPECT_THAT(sim.On(kNewerProfile), ElementsAre("g100"));
   EXPECT_THAT(sim.On(kSimProfile), ElementsAre("g101", "g102"));
   EXPECT_THAT(sim.ObstacleTexts(),
               Contains("WAITS_FOR_CONFIGURATION nobody: Node g100 is to be rebooted, and waits "
@@ -357,7 +357,7 @@ TEST(Reconfigure, AnOrderRebootsIntoTheActiveOneWhileAPromotionWaits) {
                        .verb = OrderNode::Verb::kReboot,
                        .reboot = Reboot::kForced});
     sim.Live();
-    EXPECT_THAT(sim.On(kNewer), ElementsAre("g100"));
+    EXPECT_THAT(sim.On(kNewerProfile), ElementsAre("g100"));
   }
 }
 

@@ -13,8 +13,6 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-constexpr char kNewer[] = "np-000000000002";
-
 // "CWNodeConfigStaged: Fired when the active Node Config (status.nodeProfile) for the NodePool has
 // been updated. This might be a result of ... new User-Initiated changes getting staged".
 // "CWConfigStaged (Node): Fired when a new Node configuration is staged on the Node by setting it
@@ -22,7 +20,7 @@ constexpr char kNewer[] = "np-000000000002";
 // has been reconfigure rebooted and is determined to be up-to-date with the staged NodeProfile".
 TEST(ReferenceEvents, ConfigStagedAndReconfigureRebooted) {
   Telling sim(1);
-  sim.Stage(kNewer);
+  sim.Stage(kNewerProfile);
   ASSERT_TRUE(sim.Converge());
   EXPECT_THAT(sim.ReasonsSince(sim.begin), ElementsAre("CWNodeConfigStaged"));
   sim.Must(ReconfigureNodePool{.name = kSimPool});
@@ -42,7 +40,7 @@ TEST(ReferenceEvents, ConfigStagedAndReconfigureRebooted) {
 // a NodePool to a previous configuration."
 TEST(ReferenceEvents, PendingPromotedAndRolledBack) {
   Telling sim(1);
-  sim.Pend(kNewer);
+  sim.Pend(kNewerProfile);
   ASSERT_TRUE(sim.Converge());
   EXPECT_THAT(sim.ReasonsSince(sim.begin), ElementsAre("CWPendingNodeConfig"));
   sim.Promote();
@@ -66,23 +64,23 @@ TEST(ReferenceEvents, UpdatePendingWhileNodesAreMidDelivery) {
   sim.stuck = {"g101"};
   sim.Resize(2);
   ASSERT_TRUE(sim.Converge());
-  sim.Pend(kNewer);
+  sim.Pend(kNewerProfile);
   sim.Promote();
   ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.pool()->status.node_profile, kSimProfile);
-  EXPECT_EQ(sim.pool()->status.waiting->node_profile, kNewer);
+  EXPECT_EQ(sim.pool()->status.waiting->node_profile, kNewerProfile);
   EXPECT_THAT(sim.PoolSays("CWNodePoolNodeConfigUpdatePending"), SizeIs(1));
   EXPECT_THAT(sim.PoolSays("CWManualUpgradeTrigger"), SizeIs(1));
   EXPECT_THAT(sim.PoolSays("CWNodePoolNodeConfigUpdated"), IsEmpty());
   EXPECT_THAT(sim.Obstacles(), Contains("CONFIGURATION_WAITS"));
   sim.stuck.clear();
   ASSERT_TRUE(sim.Converge());
-  EXPECT_EQ(sim.pool()->status.node_profile, kNewer);
+  EXPECT_EQ(sim.pool()->status.node_profile, kNewerProfile);
   EXPECT_THAT(sim.PoolSays("CWManualUpgradeTrigger"), SizeIs(1));
   EXPECT_THAT(sim.PoolSays("CWNodePoolNodeConfigUpdated"), SizeIs(1));
   // The Node that was in delivery booted what it was ordered to, and must be rebooted like others.
   EXPECT_EQ(sim.node("g101")->observed.node_profile, kSimProfile);
-  EXPECT_EQ(sim.node("g101")->desired.node_profile, kNewer);
+  EXPECT_EQ(sim.node("g101")->desired.node_profile, kNewerProfile);
   EXPECT_EQ(sim.Reason("NodeReconfigurationRequired"), "StagedNodeConfig");
 }
 
@@ -108,7 +106,7 @@ TEST(ReferenceEvents, UpdateConflictIsToldOnceWhetherOrNotTheFirstWasSeenWaiting
     sim.stuck = {"g101"};
     sim.Resize(2);
     sim.Live();
-    sim.Pend(kNewer);
+    sim.Pend(kNewerProfile);
     sim.Promote();
     if (seen) {
       ASSERT_TRUE(sim.Converge());
@@ -125,7 +123,7 @@ TEST(ReferenceEvents, UpdateConflictIsToldOnceWhetherOrNotTheFirstWasSeenWaiting
 // What is refused while an order waits takes nothing from its end.
 TEST(ReferenceEvents, AnOrderThatWaitsIsToldToItsEndWhateverIsOrderedMeanwhile) {
   Telling sim(1);
-  sim.Stage(kNewer);
+  sim.Stage(kNewerProfile);
   ASSERT_TRUE(sim.Converge());
   sim.Must(ReconfigureNodePool{.name = kSimPool});
   ASSERT_TRUE(sim.Converge());
@@ -150,7 +148,7 @@ TEST(ReferenceEvents, AnOrderThatWaitsIsToldToItsEndWhateverIsOrderedMeanwhile) 
 // Configuration was restored to a past, and gives the numbers of its orders anew.
 TEST(ReferenceEvents, OrdersThatAreMadeAnewAfterARestoreAreToldToo) {
   Telling sim(1);
-  sim.Pend(kNewer);
+  sim.Pend(kNewerProfile);
   sim.Promote();
   ASSERT_TRUE(sim.Converge());
   sim.RollBackTo(kSimProfile);
@@ -172,7 +170,7 @@ TEST(ReferenceEvents, AnOrderThatIsOvertakenWhileItWaitsIsTold) {
   for (const bool promotion : {true, false}) {
     SCOPED_TRACE(promotion);
     Telling sim(1);
-    sim.Stage(kNewer);
+    sim.Stage(kNewerProfile);
     ASSERT_TRUE(sim.Converge());
     sim.Must(ReconfigureNodePool{.name = kSimPool});
     ASSERT_TRUE(sim.Converge());
@@ -205,12 +203,12 @@ TEST(ReferenceEvents, AnOrderThatIsOvertakenWhileItWaitsIsTold) {
 TEST(ReferenceEvents, ConfigStagingFailedUntilItSucceeds) {
   Telling sim(1);
   sim.staging_fails = {"g100"};
-  sim.Stage(kNewer);
+  sim.Stage(kNewerProfile);
   ASSERT_TRUE(sim.Converge());
   EXPECT_THAT(sim.NodeSays("CWNodeConfigStagingFailed"),
               ElementsAre("Node g100 could not be staged with configuration np-000000000002: the "
                           "disk is full."));
-  EXPECT_EQ(sim.node("g100")->desired.node_profile, kNewer);
+  EXPECT_EQ(sim.node("g100")->desired.node_profile, kNewerProfile);
   sim.staging_fails.clear();
   ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.node("g100")->observed.staging_error, "");

@@ -251,7 +251,7 @@ TEST(ReferenceEvents, NodePoolDisabledIsToldThoughAnotherBecameActive) {
   sim.stuck = sim.boot_fails = {"g197", "g198", "g199"};
   sim.Resize(3);
   ASSERT_TRUE(sim.Converge());
-  sim.Stage("np-000000000002");
+  sim.Stage(kNewerProfile);
   ASSERT_TRUE(sim.Converge());
   ASSERT_EQ(sim.pool()->status.node_profile, kSimProfile);
   sim.stuck.clear();

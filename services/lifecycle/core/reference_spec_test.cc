@@ -15,8 +15,8 @@ using ::testing::Contains;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-struct Running : Simulation {
-  explicit Running(const std::function<void(Spec&)>& change = [](Spec&) {}) {
+struct SpecPool : Simulation {
+  explicit SpecPool(const std::function<void(Spec&)>& change = [](Spec&) {}) {
     Apply([&](Spec& spec) {
       spec.target_nodes = 1;
       change(spec);
@@ -35,8 +35,8 @@ struct Running : Simulation {
 
 // "default is used for Reserved instances and On-Demand instances and is the default".
 TEST(ReferenceSpec, ComputeClassIsDefaultUnlessSet) {
-  EXPECT_EQ(Running().Label("compute.coreweave.com/compute-class"), "default");
-  EXPECT_EQ(Running([](Spec& s) {
+  EXPECT_EQ(SpecPool().Label("compute.coreweave.com/compute-class"), "default");
+  EXPECT_EQ(SpecPool([](Spec& s) {
               s.compute_class = "spot";
             }).Label("compute.coreweave.com/compute-class"),
             "spot");
@@ -44,7 +44,7 @@ TEST(ReferenceSpec, ComputeClassIsDefaultUnlessSet) {
 
 // "instanceType is immutable and unchangeable".
 TEST(ReferenceSpec, InstanceTypeIsImmutable) {
-  Running sim;
+  SpecPool sim;
   const auto status = sim.Run(sim.Applied([](Spec& s) { s.instance_type = "other"; })).status();
   EXPECT_EQ(muster::error::DetailOf(status)->fields[0].description,
             "InstanceType cannot be changed");
@@ -52,7 +52,7 @@ TEST(ReferenceSpec, InstanceTypeIsImmutable) {
 
 // "minNodes: The minimum number of TargetNodes allowed by the autoscaler", "maxNodes": likewise.
 TEST(ReferenceSpec, TheAutoscalerStaysWithinItsBounds) {
-  Running sim([](Spec& s) {
+  SpecPool sim([](Spec& s) {
     s.autoscaling = true;
     s.min_nodes = 1;
     s.max_nodes = 3;
@@ -69,7 +69,7 @@ TEST(ReferenceSpec, TheAutoscalerStaysWithinItsBounds) {
 // "List of labels / annotations / taints associated with the Nodes in the Node Pool": they reach
 // running Nodes without a reboot, and leave them again.
 TEST(ReferenceSpec, LabelsAnnotationsAndTaintsReachRunningNodes) {
-  Running sim;
+  SpecPool sim;
   sim.Apply([](Spec& s) {
     s.node_labels = {{"team", "ml"}};
     s.node_annotations = {{"note", "x"}};
@@ -92,7 +92,7 @@ TEST(ReferenceSpec, LabelsAnnotationsAndTaintsReachRunningNodes) {
 
 // Priority, gang and affinity are asked of capacity anew: another generation each.
 TEST(ReferenceSpec, PriorityGangAndAffinityAreAskedAnew) {
-  Running sim;
+  SpecPool sim;
   const std::vector<std::function<void(Spec&)>> changes = {
       [](Spec& s) { s.priority = 7; }, [](Spec& s) { s.gang = true; },
       [](Spec& s) {
@@ -114,7 +114,7 @@ TEST(ReferenceSpec, PriorityGangAndAffinityAreAskedAnew) {
 // have been assigned, but have not yet fully booted into the cluster." "currentNodes: Number of
 // Nodes for this Node Pool present in the cluster."
 TEST(ReferenceStatus, QueuedInProgressAndCurrent) {
-  Running sim;
+  SpecPool sim;
   sim.OthersTake(98);
   sim.stuck = {"g199"};
   sim.Resize(5);
@@ -132,7 +132,7 @@ TEST(ReferenceStatus, QueuedInProgressAndCurrent) {
 
 // "node.kubernetes.io/instance-type", "node.kubernetes.io/type ... the new Node Instance ID".
 TEST(ReferenceScheduling, NodesCarryTheirInstanceType) {
-  Running sim;
+  SpecPool sim;
   EXPECT_EQ(sim.Label("node.kubernetes.io/instance-type"), "gd-8xa100-i128");
   EXPECT_EQ(sim.Label("node.kubernetes.io/type"), "gd-8xa100-i128");
 }
@@ -165,7 +165,7 @@ TEST(ReferenceScheduling, StateAndReservedFollowTheLifecycle) {
 // reservation to the control-plane reservation to prevent workloads from being scheduled on pending
 // Nodes."
 TEST(ReferenceScheduling, ReservedDesiredMovesANodeToTheControlPlane) {
-  Running sim;
+  SpecPool sim;
   sim.SetActive("g100", true);
   sim.Must(UpdateNode{.name = NodeName(kSimPool, "g100"), .reserved_desired = kControlPlane});
   sim.Pass();
@@ -178,7 +178,7 @@ TEST(ReferenceScheduling, ReservedDesiredMovesANodeToTheControlPlane) {
 // "The taint value is a hash of the /reserved label, such as control-plane or triage."
 // "GPU Nodes have the is_gpu=true:PreferNoSchedule taint". "CPU taint: is_cpu_compute, NoSchedule".
 TEST(ReferenceScheduling, TaintsOfGpuCpuAndReservedNodes) {
-  Running sim;
+  SpecPool sim;
   EXPECT_THAT(sim.node("g100")->desired.taints,
               ::testing::ElementsAre(Taint{"is_gpu", "true", "PreferNoSchedule"}));
   ASSERT_TRUE(sim.Report("g100", Simulation::O::kUnhealthy, "Xid 79").ok());

@@ -14,7 +14,6 @@ using ::testing::SizeIs;
 using O = ReportNode::Observation;
 
 constexpr char kValid[] = "True/Valid: NodePool configuration is valid.";
-constexpr char kNewer[] = "np-000000000002";
 
 // --- Validated: "Is the Node Pool configuration valid?" ---
 
@@ -256,9 +255,9 @@ TEST(ReferenceNodeReconfigurationRequired, StagedNodeConfigUntilAllAreRebooted) 
   constexpr char kUpToDate[] =
       "False/AllNodesUpToDate: All nodes are on the current configuration.";
   EXPECT_EQ(sim.Says("NodeReconfigurationRequired"), kUpToDate);
-  sim.Stage(kNewer);
+  sim.Stage(kNewerProfile);
   ASSERT_TRUE(sim.Converge());
-  EXPECT_EQ(sim.pool()->status.node_profile, kNewer);
+  EXPECT_EQ(sim.pool()->status.node_profile, kNewerProfile);
   EXPECT_EQ(sim.Says("NodeReconfigurationRequired"),
             "True/StagedNodeConfig: 2 of 2 Nodes must be reconfigure-rebooted to reach "
             "np-000000000002.");
@@ -279,7 +278,7 @@ TEST(ReferenceNodeReconfigurationRequired, InternalErrorWhileItCannotBeFetchedOr
   EXPECT_THAT(sim.Obstacles(), ElementsAre("CONFIGURATION_OUT_OF_REACH"));
   sim.configuration_away = false;
   sim.staging_fails = {"g101"};
-  sim.Stage(kNewer);
+  sim.Stage(kNewerProfile);
   ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.Says("NodeReconfigurationRequired"),
             "Unknown/InternalError: np-000000000002 could not be staged on Node g101 (the disk is "

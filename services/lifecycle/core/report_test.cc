@@ -14,13 +14,13 @@
 namespace muster::lifecycle {
 namespace {
 
-using Seen = ReportNode::Observation;
+using O = ReportNode::Observation;
 
 constexpr char kProfile[] = "np-1";
 
 // A Node of the past in that state, with what follows from it; the reports, one by one; where it
 // ends.
-NodeState After(NodeState past, Phase ordered, const std::vector<Seen>& reports, int& refused) {
+NodeState AfterReports(NodeState past, Phase ordered, const std::vector<O>& reports, int& refused) {
   State rows;
   StagedState<State> staged(rows, 0);
   staged.Put(Pool{.name = kSimPool, .uid = "uid-1", .zone = "US-EAST-04A"});
@@ -30,7 +30,7 @@ NodeState After(NodeState past, Phase ordered, const std::vector<Seen>& reports,
   node.observed.node_profile = past == NodeState::kReconfiguring ? "np-0" : kProfile;
   staged.Put(node);
   refused = 0;
-  for (const Seen seen : reports) {
+  for (const O seen : reports) {
     const int64_t revision = staged.revision();
     const ReportNode report{.node = node.name, .observation = seen, .node_profile = kProfile};
     if (Decide(staged, report, absl::FromUnixSeconds(9)).ok()) continue;
@@ -68,10 +68,10 @@ TEST(ReportOfThePast, ANodeGoesAsFarAsThePastCanFollow) {
   for (const Row& row : rows) {
     SCOPED_TRACE(std::string(NodeStateName(row.past)));
     int refused = 0;
-    EXPECT_EQ(After(row.past, Phase::kRunning, {Seen::kRegistered, Seen::kReady}, refused),
+    EXPECT_EQ(AfterReports(row.past, Phase::kRunning, {O::kRegistered, O::kReady}, refused),
               row.in_service);
     EXPECT_EQ(refused, row.refused);
-    EXPECT_EQ(After(row.past, Phase::kRunning, {Seen::kTerminated}, refused), row.off);
+    EXPECT_EQ(AfterReports(row.past, Phase::kRunning, {O::kTerminated}, refused), row.off);
     EXPECT_EQ(refused, row.off == S::kDeleted ? 0 : 1) << "nobody ordered it: it is told, not done";
   }
 }
@@ -80,7 +80,7 @@ TEST(ReportOfThePast, ANodeGoesAsFarAsThePastCanFollow) {
 TEST(ReportOfThePast, WhatWasNotOrderedYetWaitsForTheOrder) {
   int refused = 0;
   EXPECT_EQ(
-      After(NodeState::kAssigned, Phase::kUndecided, {Seen::kRegistered, Seen::kReady}, refused),
+      AfterReports(NodeState::kAssigned, Phase::kUndecided, {O::kRegistered, O::kReady}, refused),
       NodeState::kAssigned);
   EXPECT_EQ(refused, 2);
 }
@@ -151,7 +151,7 @@ TEST(Report, NobodyRegistersWhatWasNotOrdered) {
 
 // "Three boot failures in a row": a Node that was ill and is well again has not booted.
 TEST(ReportNode, OnlyABootEndsARowOfFailures) {
-  const auto failures_after = [](NodeState past, const std::vector<Seen>& reports) {
+  const auto failures_after = [](NodeState past, const std::vector<O>& reports) {
     State rows;
     StagedState<State> staged(rows, 0);
     Pool pool{.name = kSimPool, .uid = "uid-1", .zone = "US-EAST-04A"};
@@ -164,15 +164,15 @@ TEST(ReportNode, OnlyABootEndsARowOfFailures) {
     node.desired.node_profile = kProfile;
     node.observed.node_profile = kProfile;
     staged.Put(node);
-    for (const Seen seen : reports) {
+    for (const O seen : reports) {
       const ReportNode report{.node = node.name, .observation = seen, .node_profile = kProfile};
       EXPECT_TRUE(Decide(staged, report, absl::FromUnixSeconds(9)).ok());
     }
     EXPECT_EQ(rows.table<Node>().Find(node.name)->state, NodeState::kProduction);
     return rows.table<Pool>().Find(kSimPool)->account.boot_failures.machines.size();
   };
-  EXPECT_EQ(failures_after(NodeState::kProduction, {Seen::kUnhealthy, Seen::kRecovered}), 2u);
-  EXPECT_EQ(failures_after(NodeState::kRegistered, {Seen::kReady}), 0u);
+  EXPECT_EQ(failures_after(NodeState::kProduction, {O::kUnhealthy, O::kRecovered}), 2u);
+  EXPECT_EQ(failures_after(NodeState::kRegistered, {O::kReady}), 0u);
 }
 
 }  // namespace

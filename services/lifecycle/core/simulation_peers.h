@@ -18,6 +18,8 @@
 namespace muster::lifecycle {
 
 inline constexpr char kSimProfile[] = "np-000000000001";
+// Of tests that stage another.
+inline constexpr char kNewerProfile[] = "np-000000000002";
 
 class SimPeers {
  public:

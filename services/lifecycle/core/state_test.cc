@@ -5,14 +5,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "services/lifecycle/core/names.h"
+#include "services/lifecycle/core/simulation.h"
 
 namespace muster::lifecycle {
 namespace {
 
-constexpr char kPool[] = "organizations/acme/clusters/c1/nodePools/train";
-
-Pool SomePool() {
-  Pool pool{.name = kPool, .uid = "uid-1", .zone = "US-EAST-04A"};
+Pool TrainPool() {
+  Pool pool{.name = kSimPool, .uid = "uid-1", .zone = "US-EAST-04A"};
   pool.spec.instance_type = "gd-8xa100-i128";
   return pool;
 }
@@ -86,15 +85,15 @@ TEST(State, EventsAreKeptByTimeOfEachCluster) {
 TEST(State, IndexesFollowAndGoBack) {
   State state;
   StagedState<State> staged(state, 0);
-  staged.Put(SomePool());
-  staged.Put(Node{.name = NodeName(kPool, "g1")});
-  Pool neighbour = SomePool();
+  staged.Put(TrainPool());
+  staged.Put(Node{.name = NodeName(kSimPool, "g1")});
+  Pool neighbour = TrainPool();
   neighbour.name += ".b";
   neighbour.uid = "uid-2";
   staged.Put(neighbour);
   staged.Put(Node{.name = NodeName(neighbour.name, "g2")});
-  EXPECT_EQ(state.NodesOf(kPool).size(), 1U);
-  EXPECT_EQ(state.VersionOf(kPool), 2);
+  EXPECT_EQ(state.NodesOf(kSimPool).size(), 1U);
+  EXPECT_EQ(state.VersionOf(kSimPool), 2);
   EXPECT_EQ(state.VersionOf(neighbour.name), 4);
   EXPECT_EQ(state.FindPoolByUid("uid-2")->name, neighbour.name);
   EXPECT_EQ(state.PoolsOnQuota("acme", "US-EAST-04A", "gd-8xa100-i128", "default")->size(), 2U);
@@ -109,7 +108,7 @@ TEST(State, IndexesFollowAndGoBack) {
   };
   EXPECT_EQ(short_of(), 2U);
   EXPECT_EQ(waiting(), 2U);
-  Pool content = SomePool();
+  Pool content = TrainPool();
   content.status.conditions = {{"Quota", "True", "Under", "", kNever, 1},
                                {"Capacity", "Unknown", "Queued", "", kNever, 1}};
   staged.Put(content);
@@ -149,7 +148,7 @@ TEST(State, IndexesFollowAndGoBack) {
   EXPECT_EQ(waiting(), 0U);
   EXPECT_EQ(state.FindPoolByUid("uid-1"), nullptr);
   EXPECT_EQ(state.PoolsOnQuota("acme", "US-EAST-04A", "gd-8xa100-i128", "default"), nullptr);
-  EXPECT_EQ(state.VersionOf(kPool), 0);
+  EXPECT_EQ(state.VersionOf(kSimPool), 0);
 }
 
 // As a journal may say after its history was replaced in place.

@@ -11,10 +11,17 @@ namespace muster::lifecycle {
 
 using muster::error::ReasonOf;
 
+// A spec without a fault.
+inline Spec GoodSpec() {
+  Spec spec;
+  spec.instance_type = "gd-8xa100-i128";
+  return spec;
+}
+
 // The simulated pool with so many Nodes.
 inline ApplyNodePool PoolOfNodes(int64_t target) {
   ApplyNodePool command{.name = kSimPool, .new_uid = "uid-1", .target_nodes = target};
-  command.spec.instance_type = "gd-8xa100-i128";
+  command.spec = GoodSpec();
   return command;
 }
 

@@ -16,8 +16,6 @@ namespace muster::lifecycle::obstacles {
 using O = ReportNode::Observation;
 using Sim = std::unique_ptr<Simulation>;
 
-inline constexpr char kNewer[] = "np-000000000002";
-
 // Of a case.
 enum class When {
   kOpen,   // until somebody acts, or nobody can know
@@ -59,7 +57,7 @@ inline void EagerToShrink(Spec& spec) { spec.scale_down_strategy = ScaleDownStra
 inline void BudgetOfOne(Spec& spec) { spec.max_unavailable = "1"; }
 // A newer configuration is staged, and reboots into it are asked for.
 inline void Reconfigure(Simulation& sim) {
-  sim.Stage(kNewer);
+  sim.Stage(kNewerProfile);
   EXPECT_TRUE(sim.Converge());
   sim.Must(ReconfigureNodePool{.name = kSimPool});
 }
@@ -162,7 +160,7 @@ inline const std::map<std::string, Case>& Cases() {
             s.stuck = {"g101"};
             s.Resize(2);
             EXPECT_TRUE(s.Converge());
-            s.Stage(kNewer);
+            s.Stage(kNewerProfile);
           });
         }}},
       {"BOOTING",
@@ -325,7 +323,7 @@ inline const std::map<std::string, Case>& Cases() {
         [] {
           return With(Live(1), [](Simulation& s) {
             s.staging_fails = {"g100"};
-            s.Stage(kNewer);
+            s.Stage(kNewerProfile);
           });
         }}},
       {"REMOVAL_FAILED",

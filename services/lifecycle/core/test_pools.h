@@ -20,13 +20,13 @@ struct Running : Simulation {
   }
 };
 
-// Nodes g100, g101, ... on racks of four, all outdated: np-000000000002 is staged.
+// Nodes g100, g101, ... on racks of four, all outdated: kNewerProfile is staged.
 struct Outdated : Simulation {
   explicit Outdated(int64_t nodes) {
     rack_size = 4;
     Create(nodes);
     Live();
-    Stage("np-000000000002");
+    Stage(kNewerProfile);
     Live();
   }
   void Live() {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "services/lifecycle/core/limits.h"
+#include "services/lifecycle/core/test_decide.h"
 #include "services/lifecycle/core/validate.h"
 
 namespace muster::lifecycle {
@@ -10,12 +11,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-
-Spec Good() {
-  Spec spec;
-  spec.instance_type = "gd-8xa100-i128";
-  return spec;
-}
 
 // The fields that are refused.
 std::vector<std::string> Fields(const Spec& spec) {
@@ -27,7 +22,7 @@ std::vector<std::string> Fields(const Spec& spec) {
 }
 
 TEST(ValidateMaxUnavailable, ANumberOrAPercentageOfAtLeastOne) {
-  Spec spec = Good();
+  Spec spec = GoodSpec();
   for (const char* good : {"", "1", "25%", "100%", "100000"}) {
     spec.max_unavailable = good;
     EXPECT_THAT(Fields(spec), IsEmpty()) << good;
@@ -40,7 +35,7 @@ TEST(ValidateMaxUnavailable, ANumberOrAPercentageOfAtLeastOne) {
 
 TEST(ValidateNodeAffinity, EachExpressionIsAPodsRequirement) {
   const auto fields = [](Affinity affinity) {
-    Spec spec = Good();
+    Spec spec = GoodSpec();
     spec.node_affinity = std::move(affinity);
     return Fields(spec);
   };
@@ -67,7 +62,7 @@ TEST(ValidateNodeAffinity, EachExpressionIsAPodsRequirement) {
 
 TEST(ValidatePrefill, OneToFourNodesAndNotWithAutoscalingOrSpot) {
   const auto fields = [](Prefill prefill, bool autoscaling = false, bool spot = false) {
-    Spec spec = Good();
+    Spec spec = GoodSpec();
     spec.prefill = prefill;
     spec.autoscaling = autoscaling;
     spec.max_nodes = 2;

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "services/lifecycle/core/limits.h"
+#include "services/lifecycle/core/test_decide.h"
 
 namespace muster::lifecycle {
 namespace {
@@ -14,15 +15,9 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-Spec Good() {
-  Spec spec;
-  spec.instance_type = "gd-8xa100-i128";
-  return spec;
-}
-
 // "field: description" of each fault.
-std::vector<std::string> Faults(const Spec& spec, std::optional<int64_t> target = 1,
-                                const Spec* before = nullptr, const TypeFacts* type = nullptr) {
+std::vector<std::string> FaultsOf(const Spec& spec, std::optional<int64_t> target = 1,
+                                  const Spec* before = nullptr, const TypeFacts* type = nullptr) {
   std::vector<std::string> lines;
   muster::error::Faults faults;
   ValidateSpec(spec, target, faults);
@@ -33,7 +28,7 @@ std::vector<std::string> Faults(const Spec& spec, std::optional<int64_t> target 
   return lines;
 }
 
-struct Case {
+struct SpecCase {
   const char* name;
   std::function<void(Spec&)> change;
   std::vector<std::string> faults;
@@ -50,7 +45,7 @@ std::string Umlauts(int count) {
 }
 
 TEST(ValidateSpec, Table) {
-  const std::vector<Case> cases = {
+  const std::vector<SpecCase> cases = {
       {"good", [](Spec&) {}, {}},
       {"class",
        [](Spec& s) { s.compute_class = "Spot"; },
@@ -186,11 +181,11 @@ TEST(ValidateSpec, Table) {
        [](Spec& s) { s.description = Umlauts(257); },
        {"spec.description: must have at most 256 characters"}},
   };
-  for (const Case& c : cases) {
+  for (const SpecCase& c : cases) {
     SCOPED_TRACE(c.name);
-    Spec spec = Good();
+    Spec spec = GoodSpec();
     c.change(spec);
-    EXPECT_EQ(Faults(spec), c.faults);
+    EXPECT_EQ(FaultsOf(spec), c.faults);
   }
 }
 
@@ -221,42 +216,43 @@ TEST(ValidateSpec, WhatOthersKeepThemselvesIsRefusedUnlessItIsThere) {
 }
 
 TEST(ValidateSpec, TargetNodes) {
-  EXPECT_THAT(Faults(Good(), std::nullopt), ElementsAre("spec.targetNodes: is required"));
-  EXPECT_THAT(Faults(Good(), 0), IsEmpty());
-  EXPECT_THAT(Faults(Good(), kMaxTargetNodes), IsEmpty());
+  EXPECT_THAT(FaultsOf(GoodSpec(), std::nullopt), ElementsAre("spec.targetNodes: is required"));
+  EXPECT_THAT(FaultsOf(GoodSpec(), 0), IsEmpty());
+  EXPECT_THAT(FaultsOf(GoodSpec(), kMaxTargetNodes), IsEmpty());
   for (const int64_t bad : {int64_t{-1}, kMaxTargetNodes + 1, std::numeric_limits<int64_t>::max(),
                             std::numeric_limits<int64_t>::min()}) {
-    EXPECT_THAT(Faults(Good(), bad), ElementsAre("spec.targetNodes: must be between 0 and 100000"));
+    EXPECT_THAT(FaultsOf(GoodSpec(), bad),
+                ElementsAre("spec.targetNodes: must be between 0 and 100000"));
   }
 }
 
 TEST(ValidateSpec, WhatCannotBeChanged) {
-  Spec changed = Good();
+  Spec changed = GoodSpec();
   changed.instance_type = "other";
   changed.compute_class = "spot";
-  const Spec before = Good();
-  EXPECT_THAT(Faults(changed, 1, &before),
+  const Spec before = GoodSpec();
+  EXPECT_THAT(FaultsOf(changed, 1, &before),
               ElementsAre("spec.computeClass: ComputeClass cannot be changed",
                           "spec.instanceType: InstanceType cannot be changed"));
-  Spec spelled = Good();
+  Spec spelled = GoodSpec();
   spelled.compute_class = "default";
-  EXPECT_THAT(Faults(spelled, 1, &before), IsEmpty());
+  EXPECT_THAT(FaultsOf(spelled, 1, &before), IsEmpty());
 }
 
 TEST(ValidateSpec, WhatDependsOnTheType) {
   const TypeFacts rack{"gb200-4x", 4, true, 18};
-  Spec spec = Good();
+  Spec spec = GoodSpec();
   spec.compute_class = "spot";
   spec.autoscaling = true;
   spec.max_nodes = 100;
-  EXPECT_THAT(Faults(spec, 20, nullptr, &rack),
+  EXPECT_THAT(FaultsOf(spec, 20, nullptr, &rack),
               ElementsAre("spec.computeClass: `spot` is not available for superchip type gb200-4x",
                           "spec.autoscaling: is not available for gb200-4x",
                           "spec.targetNodes: must be a multiple of 18 for gb200-4x"));
-  EXPECT_THAT(Faults(Good(), 36, nullptr, &rack), IsEmpty());
-  Spec prefill = Good();
+  EXPECT_THAT(FaultsOf(GoodSpec(), 36, nullptr, &rack), IsEmpty());
+  Spec prefill = GoodSpec();
   prefill.prefill = Prefill{.enabled = true};
-  EXPECT_THAT(Faults(prefill, 36, nullptr, &rack),
+  EXPECT_THAT(FaultsOf(prefill, 36, nullptr, &rack),
               ElementsAre("spec.prefill.enabled: is not available for gb200-4x"));
 }
 
@@ -268,7 +264,7 @@ std::vector<muster::error::FieldViolation> ValidateCluster(const Cluster& cluste
 
 // As many faults as fit into a request cost no more than a few.
 TEST(ValidateSpec, MillionsOfFaults) {
-  Spec spec = Good();
+  Spec spec = GoodSpec();
   spec.node_taints.resize(2'000'000);
   spec.node_affinity.resize(2'000'000);
   muster::error::Faults faults;

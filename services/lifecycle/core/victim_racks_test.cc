@@ -217,7 +217,7 @@ TEST(VictimRacks, AProtectedNodeMakesAnotherRackGoFirst) {
 // As is the rest of a rack of which one is rebooted.
 TEST(VictimRacks, AProtectedOrRebootingNodeOfABegunRackIsAwaited) {
   Racks sim(2);
-  sim.Stage("np-000000000002");
+  sim.Stage(kNewerProfile);
   sim.Live();
   sim.stuck = {Machine(3)};
   sim.Must(ReconfigureNodePool{.name = kSimPool, .machines = {Machine(3)}});
