@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "services/lifecycle/lifecycle_service.h"
+#include "services/lifecycle/service_test_base.h"
 #include "tests/testing/service_test.h"
 
 namespace muster::lifecycle {
@@ -17,11 +18,9 @@ namespace {
 using muster::testing::HasFieldViolation;
 using muster::testing::IsOk;
 
-constexpr char kCluster[] = "organizations/acme/clusters/c1";
-constexpr char kPool[] = "organizations/acme/clusters/c1/nodePools/train";
 constexpr char kNode[] = "organizations/acme/clusters/c1/nodePools/train/nodes/g1";
 constexpr int64_t kHuge = std::numeric_limits<int64_t>::max();
-const std::string kLong(5'000, 'x');
+const std::string kLongText(5'000, 'x');
 
 template <class Request>
 using Cases = std::vector<muster::testing::BadInput<Request>>;
@@ -49,7 +48,7 @@ template <class Request>
 Cases<Request> BadNames(const std::string& field) {
   return {{field, [](auto& r) { r.clear_name(); }},
           {field, [](auto& r) { r.set_name("castles/x"); }},
-          {field, [](auto& r) { r.set_name(kLong); }}};
+          {field, [](auto& r) { r.set_name(kLongText); }}};
 }
 
 TEST_F(LifecycleBadInputTest, Clusters) {
@@ -72,7 +71,7 @@ TEST_F(LifecycleBadInputTest, Clusters) {
       &Stub::BindCluster, bind,
       {{"name", [](auto& r) { r.set_name("organizations/A/clusters/c"); }},
        {"kubernetes_uid", [](auto& r) { r.clear_kubernetes_uid(); }},
-       {"kubernetes_uid", [](auto& r) { r.set_kubernetes_uid(kLong); }},
+       {"kubernetes_uid", [](auto& r) { r.set_kubernetes_uid(kLongText); }},
        {"replaces", [](auto& r) { r.set_replaces("K 1"); }}});
   v1::AllowRemovalsRequest allow;
   allow.set_name(kCluster);
@@ -134,7 +133,7 @@ std::vector<std::pair<std::string, Spoil>> BadSpecs() {
          s.mutable_image()->set_name("n");
          s.mutable_image()->set_kernel("k");
        }},
-      {"spec.image.name", [](auto& s) { s.mutable_image()->set_name(kLong); }},
+      {"spec.image.name", [](auto& s) { s.mutable_image()->set_name(kLongText); }},
       {"spec.gpu.version", [](auto& s) { s.mutable_gpu()->set_version("570.86"); }},
       {"spec.lifecycle.scaleDownStrategy",
        [](auto& s) { s.mutable_lifecycle()->set_scale_down_strategy("Fast"); }},
@@ -312,8 +311,8 @@ TEST_F(LifecycleBadInputTest, NodesAndReports) {
        {"reports[0].observation", of([](auto& r) { r.clear_observation(); })},
        {"reports[0].observation",
         of([](auto& r) { r.set_observation(static_cast<v1::NodeReport::Observation>(99)); })},
-       {"reports[0].node_profile", of([](auto& r) { r.set_node_profile(kLong); })},
-       {"reports[0].message", of([](auto& r) { r.set_message(kLong); })},
+       {"reports[0].node_profile", of([](auto& r) { r.set_node_profile(kLongText); })},
+       {"reports[0].message", of([](auto& r) { r.set_message(kLongText); })},
        {"reports[0].message", of([](auto& r) { r.set_message(std::string("\0", 1)); })},
        {"reports[0].active_pods", of([](auto& r) { r.add_active_pods(""); })},
        {"reports[0].active_pods", of([](auto& r) {

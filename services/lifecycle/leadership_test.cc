@@ -21,6 +21,7 @@
 #include "services/lifecycle/core/decide.h"
 #include "services/lifecycle/lifecycle_service.h"
 #include "services/lifecycle/peers/fake_peers.h"
+#include "services/lifecycle/service_test_base.h"
 #include "tests/testing/metric_value.h"
 #include "tests/testing/patience.h"
 #include "tests/testing/status_matchers.h"
@@ -30,8 +31,6 @@ namespace muster::lifecycle {
 namespace {
 
 using ::muster::testing::IsOk;
-
-constexpr char kCluster[] = "organizations/acme/clusters/c1";
 
 // What goes wrong with a replica's connection to its database.
 struct Trouble {

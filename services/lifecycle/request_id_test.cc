@@ -6,6 +6,7 @@
 #include "services/lifecycle/core/names.h"
 #include "services/lifecycle/lifecycle_service.h"
 #include "services/lifecycle/peers/fake_peers.h"
+#include "services/lifecycle/service_test_base.h"
 #include "tests/testing/once.h"
 
 // A mutation that bears an id is carried out once.
@@ -16,12 +17,9 @@ using ::muster::testing::HasFieldViolation;
 using ::muster::testing::HasReason;
 using ::muster::testing::IsOk;
 
-constexpr char kCluster[] = "organizations/acme/clusters/c1";
-constexpr char kPool[] = "organizations/acme/clusters/c1/nodePools/train";
-
-class LifecycleServiceTest : public testing::ServiceTest<LifecycleService, v1::LifecycleService> {
+class OnePoolTest : public testing::ServiceTest<LifecycleService, v1::LifecycleService> {
  protected:
-  LifecycleServiceTest() : ServiceTest("lifecycle") {
+  OnePoolTest() : ServiceTest("lifecycle") {
     v1::UpdateClusterRequest cluster;
     cluster.mutable_cluster()->set_name(kCluster);
     cluster.mutable_cluster()->set_zone("US-EAST-04A");
@@ -62,7 +60,7 @@ class LifecycleServiceTest : public testing::ServiceTest<LifecycleService, v1::L
   v1::NodePool GetPool() { return *Call(&Stub::GetNodePool, Of<v1::GetNodePoolRequest>()); }
 };
 
-using LifecycleRequestIdTest = testing::OnceTest<LifecycleServiceTest>;
+using LifecycleRequestIdTest = testing::OnceTest<OnePoolTest>;
 
 TEST_F(LifecycleRequestIdTest, EveryMutationOfAPool) {
   auto resize = Of<v1::ResizeNodePoolRequest>();
