@@ -8,7 +8,7 @@
 namespace muster::configuration {
 namespace {
 
-PoolConfiguration Pool() {
+PoolConfiguration PoolOfTwoRevisions() {
   return {.pool_uid = "p",
           .revisions = {{.node_profile = "a"}, {.node_profile = "b", .enable_count = 2}}};
 }
@@ -19,26 +19,26 @@ BootFailures Failures(const std::string& profile, int64_t enable_count, int mach
   return failures;
 }
 
-struct Row {
+struct BreakerRow {
   const char* profile = "";
   int64_t enable_count = 0;
   int machines = 0;
   int threshold = 3;
   bool disabled = false;
 };
-constexpr Row kRows[] = {
+constexpr BreakerRow kBreakerRows[] = {
     {"a", 0, 2, 3, false}, {"a", 0, 3, 3, true},  {"a", 0, 4, 3, true},  {"a", 0, 1, 1, true},
     {"b", 2, 3, 3, true},  {"b", 1, 9, 3, false}, {"b", 3, 9, 3, false}, {"a", 1, 9, 3, false},
     {"x", 0, 9, 3, false}, {"a", 0, 0, 1, false},
 };
 
 TEST(BreakerTest, Table) {
-  for (const Row& row : kRows) {
+  for (const BreakerRow& row : kBreakerRows) {
     SCOPED_TRACE(absl::StrCat(row.profile, " ", row.enable_count, " ", row.machines));
     const PoolConfiguration after =
-        CountFailures(Pool(), Failures(row.profile, row.enable_count, row.machines),
+        CountFailures(PoolOfTwoRevisions(), Failures(row.profile, row.enable_count, row.machines),
                       {.boot_failures_to_disable = row.threshold});
-    PoolConfiguration expected = Pool();
+    PoolConfiguration expected = PoolOfTwoRevisions();
     if (row.disabled) FindRevision(expected, row.profile)->disabled = true;
     EXPECT_EQ(after, expected);
   }
@@ -46,7 +46,7 @@ TEST(BreakerTest, Table) {
 
 TEST(BreakerTest, EnablingForgetsWhatFailedBefore) {
   const BootFailures failures = Failures("a", 0, 3);
-  PoolConfiguration pool = CountFailures(Pool(), failures, {});
+  PoolConfiguration pool = CountFailures(PoolOfTwoRevisions(), failures, {});
   EXPECT_TRUE(IsDisabled(pool, "a"));
   pool = Enable(pool, "a");
   EXPECT_FALSE(IsDisabled(pool, "a"));
@@ -58,7 +58,7 @@ TEST(BreakerTest, EnablingForgetsWhatFailedBefore) {
 
 TEST(BreakerTest, WhatWaitsIsDroppedAndItsOrderHasFailed) {
   for (const OrderKind kind : {OrderKind::kPromote, OrderKind::kRollback}) {
-    PoolConfiguration pool = Pool();
+    PoolConfiguration pool = PoolOfTwoRevisions();
     pool.mid_delivery = true;
     pool.waiting = {.node_profile = "a"};
     pool.pinned = {"b"};

@@ -13,7 +13,7 @@
 namespace muster::configuration {
 namespace {
 
-SyncPool Sync(int64_t generation, Spec spec = {.gpu = true}, std::string uid = "p") {
+SyncPool SyncAt(int64_t generation, Spec spec = {.gpu = true}, std::string uid = "p") {
   return {.pool_uid = std::move(uid), .generation = generation, .spec = std::move(spec)};
 }
 
@@ -45,7 +45,7 @@ TEST(DeleteReleaseTest, OnlyOneThatIsWithdrawnIsForgotten) {
 
 TEST(SyncPoolTest, FirstAnswer) {
   World world = Basics();
-  const PoolConfiguration pool = *world.Run(Sync(1));
+  const PoolConfiguration pool = *world.Run(SyncAt(1));
   EXPECT_EQ(world.written, 2u);  // the profile and the pool
   EXPECT_EQ(pool, *world.Pool("p"));
   EXPECT_EQ(pool.generation, 1);
@@ -58,23 +58,23 @@ TEST(SyncPoolTest, FirstAnswer) {
 
 TEST(SyncPoolTest, TwiceIsOnce) {
   World world = Basics();
-  const PoolConfiguration first = *world.Run(Sync(1));
+  const PoolConfiguration first = *world.Run(SyncAt(1));
   world.now += absl::Hours(1);
-  EXPECT_EQ(*world.Run(Sync(1)), first);
+  EXPECT_EQ(*world.Run(SyncAt(1)), first);
   EXPECT_EQ(world.written, 0u);
 }
 
 TEST(SyncPoolTest, EqualPoolsShareAProfile) {
   World world = Basics();
-  const PoolConfiguration first = *world.Run(Sync(1));
-  EXPECT_EQ(world.Run(Sync(1, {.gpu = true}, "q"))->active(), first.active());
+  const PoolConfiguration first = *world.Run(SyncAt(1));
+  EXPECT_EQ(world.Run(SyncAt(1, {.gpu = true}, "q"))->active(), first.active());
   EXPECT_EQ(world.written, 1u);
 }
 
 TEST(SyncPoolTest, FencedByGeneration) {
   World world = Basics();
-  (void)world.Run(Sync(5));
-  const auto older = world.Run(Sync(4, {.image_name = "late"}));
+  (void)world.Run(SyncAt(5));
+  const auto older = world.Run(SyncAt(4, {.image_name = "late"}));
   EXPECT_EQ(older.status().code(), absl::StatusCode::kAborted);
   EXPECT_EQ(error::ReasonOf(older.status()), "GENERATION_TOO_OLD");
   EXPECT_EQ(world.written, 0u);
@@ -82,19 +82,19 @@ TEST(SyncPoolTest, FencedByGeneration) {
   // Newer and otherwise the same: only the generation is written, and it fences.
   PoolConfiguration same = *world.Pool("p");
   same.generation = 7;
-  EXPECT_EQ(*world.Run(Sync(7)), same);
+  EXPECT_EQ(*world.Run(SyncAt(7)), same);
   EXPECT_EQ(world.written, 1u);
-  EXPECT_FALSE(world.Run(Sync(6, {.image_name = "late"})).ok());
+  EXPECT_FALSE(world.Run(SyncAt(6, {.image_name = "late"})).ok());
   EXPECT_EQ(*world.Pool("p"), same);
 
   // The cluster's Kubernetes version moves without the pool's generation.
   world.Publish(Component::kKubernetes, "1.34");
-  EXPECT_EQ(world.Run(Sync(7, {.gpu = true, .kubernetes = "1.33"}))->spec.kubernetes, "1.33");
+  EXPECT_EQ(world.Run(SyncAt(7, {.gpu = true, .kubernetes = "1.33"}))->spec.kubernetes, "1.33");
 }
 
 TEST(SyncPoolTest, ReleaseRemoves) {
   World world = Basics();
-  (void)world.Run(Sync(3));
+  (void)world.Run(SyncAt(3));
   const SyncPool older = {.pool_uid = "p", .generation = 2, .release = true};
   EXPECT_EQ(world.Run(older).status().code(), absl::StatusCode::kAborted);
   const SyncPool release = {.pool_uid = "p", .generation = 3, .release = true};
@@ -107,7 +107,7 @@ TEST(SyncPoolTest, ReleaseRemoves) {
 // Every request at every state that a pool's uid can be in.
 TEST(SyncPoolTest, ReleasedIsFinal) {
   World world = Basics();
-  (void)world.Run(Sync(3, {.gpu = true}, "gone"));
+  (void)world.Run(SyncAt(3, {.gpu = true}, "gone"));
   EXPECT_TRUE(world.Run(SyncPool{.pool_uid = "gone", .generation = 3, .release = true}).ok());
   // Of a pool that was never there: its first request may be under way still.
   EXPECT_TRUE(world.Run(SyncPool{.pool_uid = "never", .generation = 1, .release = true}).ok());
@@ -119,7 +119,7 @@ TEST(SyncPoolTest, ReleasedIsFinal) {
   };
   for (const char* uid : {"gone", "never"}) {
     for (const int64_t generation : {1, 3, 4, 1'000}) {
-      EXPECT_EQ(unwritten(world.Run(Sync(generation, {.gpu = true}, uid)).status()),
+      EXPECT_EQ(unwritten(world.Run(SyncAt(generation, {.gpu = true}, uid)).status()),
                 "POOL_RELEASED");
       const SyncPool release = {.pool_uid = uid, .generation = generation, .release = true};
       EXPECT_EQ(unwritten(world.Run(release).status()), "");
@@ -135,7 +135,7 @@ TEST(SyncPoolTest, ReleasedIsFinal) {
 // again once lifecycle has told them.
 TEST(OrderPoolTest, TooManyThatWereNotToldAreRefusedUntilTheyAre) {
   World world = Basics();
-  ASSERT_TRUE(world.Run(Sync(1, {.gpu = true}, "a")).ok());
+  ASSERT_TRUE(world.Run(SyncAt(1, {.gpu = true}, "a")).ok());
   const OrderPool order{"a", OrderKind::kRollback, "np-000000000000"};
   for (size_t i = 0; i < kMostOrders; ++i)
     ASSERT_NE(error::ReasonOf(world.Run(order).status()), "TOO_MANY_ORDERS") << i;
@@ -149,7 +149,7 @@ TEST(OrderPoolTest, TooManyThatWereNotToldAreRefusedUntilTheyAre) {
     return world.state.table<PoolConfiguration>().Find(PoolConfigurationName("a"))->orders;
   };
   ASSERT_EQ(orders().size(), kMostOrders);
-  SyncPool told = Sync(2, {.gpu = true}, "a");
+  SyncPool told = SyncAt(2, {.gpu = true}, "a");
   told.orders_told = orders().back().number;
   ASSERT_TRUE(world.Run(told).ok());
   EXPECT_LT(orders().size(), kMostOrders);
@@ -160,11 +160,11 @@ TEST(OrderPoolTest, TooManyThatWereNotToldAreRefusedUntilTheyAre) {
 TEST(CheckTest, SaysWhatASyncGets) {
   World world = Basics();
   world.Publish(Component::kNcoreImage, "mine");
-  (void)world.Run(Sync(7, {.gpu = true}, "a"));
+  (void)world.Run(SyncAt(7, {.gpu = true}, "a"));
   (void)world.Run(SyncPool{.pool_uid = "gone", .generation = 1, .release = true});
-  const SyncPools checked = {{Sync(kNewestGeneration, {.image_name = "mine"}, "a"),
-                              Sync(kNewestGeneration, {.gpu = true}, "new"),
-                              Sync(6, {.gpu = true}, "b"), Sync(9, {.gpu = true}, "gone")}};
+  const SyncPools checked = {{SyncAt(kNewestGeneration, {.image_name = "mine"}, "a"),
+                              SyncAt(kNewestGeneration, {.gpu = true}, "new"),
+                              SyncAt(6, {.gpu = true}, "b"), SyncAt(9, {.gpu = true}, "gone")}};
   SyncPools sent = checked;
   sent.requests[0].generation = 8;
   sent.requests[1].generation = 1;
@@ -203,18 +203,18 @@ TEST(SyncPoolTest, AReleasedPoolIsForgottenAfterItsTime) {
 TEST(SyncPoolTest, WhatNodesRunIsNotForgotten) {
   World world = Basics();
   const Spec spec = {.gpu = true, .strategy = Strategy::kAlways};
-  const std::string first = world.Run(Sync(1, spec))->active();
+  const std::string first = world.Run(SyncAt(1, spec))->active();
   size_t version = 3;
   for (; version < 3 + kMaxRevisions; ++version)
     world.Publish(Component::kNcoreImage, absl::StrCat(version));
   ASSERT_EQ(world.Pool("p")->revisions.size(), kMaxRevisions + 1);
-  SyncPool sync = Sync(2, spec);
+  SyncPool sync = SyncAt(2, spec);
   sync.running_profiles = {first};
   PoolConfiguration pool = *world.Run(sync);
   EXPECT_EQ(pool.revisions.size(), kMaxRevisions);
   EXPECT_NE(FindRevision(pool, first), nullptr);
   world.Publish(Component::kNcoreImage, absl::StrCat(version));
-  pool = *world.Run(Sync(3, spec));
+  pool = *world.Run(SyncAt(3, spec));
   EXPECT_EQ(pool.revisions.size(), kMaxRevisions);
   EXPECT_EQ(FindRevision(pool, first), nullptr) << "no Node runs it any more";
 }
@@ -222,16 +222,16 @@ TEST(SyncPoolTest, WhatNodesRunIsNotForgotten) {
 TEST(SyncPoolTest, AGenerationOfTheFarFutureIsRefused) {
   World world = Basics();
   constexpr int64_t kGreatest = std::numeric_limits<int64_t>::max();
-  EXPECT_EQ(error::ReasonOf(world.Run(Sync(kGreatest)).status()), "GENERATION_OUT_OF_RANGE");
-  EXPECT_TRUE(world.Run(Sync(1)).ok());
-  EXPECT_EQ(error::ReasonOf(world.Run(Sync(kGreatest)).status()), "GENERATION_OUT_OF_RANGE");
+  EXPECT_EQ(error::ReasonOf(world.Run(SyncAt(kGreatest)).status()), "GENERATION_OUT_OF_RANGE");
+  EXPECT_TRUE(world.Run(SyncAt(1)).ok());
+  EXPECT_EQ(error::ReasonOf(world.Run(SyncAt(kGreatest)).status()), "GENERATION_OUT_OF_RANGE");
   EXPECT_EQ(world.written, 0u);
-  EXPECT_TRUE(world.Run(Sync(2)).ok());
+  EXPECT_TRUE(world.Run(SyncAt(2)).ok());
 }
 
 TEST(SyncPoolTest, NothingFits) {
   World world = Basics();
-  PoolConfiguration pool = *world.Run(Sync(1, {.gpu_version = "999", .gpu = true}));
+  PoolConfiguration pool = *world.Run(SyncAt(1, {.gpu_version = "999", .gpu = true}));
   EXPECT_EQ(pool.active(), "");
   EXPECT_EQ(pool.problem, "No release of gpu-driver 999 in channel stable: there is 570.");
   // The release that was missing gives the pool its first profile, under Manual too.
@@ -242,8 +242,8 @@ TEST(SyncPoolTest, NothingFits) {
 
 TEST(SyncPoolTest, NothingFitsAnyMore) {
   World world = Basics();
-  const PoolConfiguration before = *world.Run(Sync(1));
-  const PoolConfiguration after = *world.Run(Sync(2, {.gpu_version = "999", .gpu = true}));
+  const PoolConfiguration before = *world.Run(SyncAt(1));
+  const PoolConfiguration after = *world.Run(SyncAt(2, {.gpu_version = "999", .gpu = true}));
   EXPECT_EQ(after.active(), before.active());
   EXPECT_NE(after.problem, "");
   EXPECT_EQ(after.revisions, before.revisions);
@@ -263,7 +263,7 @@ TEST(StrategyPathTest, AReleaseComes) {
   for (const Path& path : kPaths) {
     SCOPED_TRACE(Print(path.strategy));
     World world = Basics();
-    const auto first = world.Run(Sync(1, {.gpu = true, .strategy = path.strategy}))->active();
+    const auto first = world.Run(SyncAt(1, {.gpu = true, .strategy = path.strategy}))->active();
     world.now += absl::Hours(1);
     world.Publish(Component::kGpuDriver, "570.124.06");
     const PoolConfiguration& pool = *world.Pool("p");
@@ -281,13 +281,13 @@ TEST(StrategyPathTest, TheSpecChanges) {
     SCOPED_TRACE(Print(path.strategy));
     World world = Basics();
     world.Publish(Component::kGpuDriver, "565.1");
-    const auto first = world.Run(Sync(1, {.gpu = true, .strategy = path.strategy}))->active();
+    const auto first = world.Run(SyncAt(1, {.gpu = true, .strategy = path.strategy}))->active();
     const auto pool =
-        *world.Run(Sync(2, {.gpu_version = "565", .gpu = true, .strategy = path.strategy}));
+        *world.Run(SyncAt(2, {.gpu_version = "565", .gpu = true, .strategy = path.strategy}));
     EXPECT_EQ(pool.active() != first, path.spec_staged);
     EXPECT_EQ(pool.has_pending(), !path.spec_staged);
     // Back again: nothing waits.
-    const auto back = *world.Run(Sync(3, {.gpu = true, .strategy = path.strategy}));
+    const auto back = *world.Run(SyncAt(3, {.gpu = true, .strategy = path.strategy}));
     EXPECT_EQ(back.active(), first);
     EXPECT_FALSE(back.has_pending());
   }
@@ -299,10 +299,10 @@ TEST(StrategyPathTest, TheClustersKubernetesIsNotThePoolsSpec) {
     World world = Basics();
     world.Publish(Component::kKubernetes, "1.34");
     const Spec spec = {.kubernetes = "1.33", .strategy = path.strategy};
-    const auto first = world.Run(Sync(1, spec))->active();
+    const auto first = world.Run(SyncAt(1, spec))->active();
     Spec upgraded = spec;
     upgraded.kubernetes = "1.34";
-    const auto pool = *world.Run(Sync(1, upgraded));
+    const auto pool = *world.Run(SyncAt(1, upgraded));
     EXPECT_EQ(pool.active() != first, path.upstream_staged);
     EXPECT_EQ(pool.has_pending(), !path.upstream_staged);
   }
@@ -311,34 +311,34 @@ TEST(StrategyPathTest, TheClustersKubernetesIsNotThePoolsSpec) {
 TEST(StrategyPathTest, AnotherStrategyStagesWhatWaitsOnlyIfItIsAlways) {
   World world = Basics();
   Spec spec = {.gpu = true, .strategy = Strategy::kManual};
-  const auto first = world.Run(Sync(1, spec))->active();
+  const auto first = world.Run(SyncAt(1, spec))->active();
   world.Publish(Component::kGpuDriver, "570.124.06");
   spec.strategy = Strategy::kOnSpecUpdate;
-  EXPECT_EQ(world.Run(Sync(2, spec))->active(), first);
+  EXPECT_EQ(world.Run(SyncAt(2, spec))->active(), first);
   const std::string waiting = world.Pool("p")->pending.node_profile;
   EXPECT_NE(waiting, "");
   spec.strategy = Strategy::kAlways;
-  EXPECT_EQ(world.Run(Sync(3, spec))->active(), waiting);
+  EXPECT_EQ(world.Run(SyncAt(3, spec))->active(), waiting);
   EXPECT_FALSE(world.Pool("p")->has_pending());
 }
 
 TEST(StrategyPathTest, WhatIsNotReadIsNoChange) {
   World world = Basics();
   world.Publish(Component::kKernel, "6.5");
-  (void)world.Run(Sync(1, {.image_kernel = "6.5", .gpu = true}));
+  (void)world.Run(SyncAt(1, {.image_kernel = "6.5", .gpu = true}));
   world.Publish(Component::kGpuDriver, "570.124.06");
   ASSERT_TRUE(world.Pool("p")->has_pending());
   // The image wins: gpu_version is not read, so what waits goes on waiting.
-  EXPECT_TRUE(world.Run(Sync(2, {.image_kernel = "6.5", .gpu_version = "565", .gpu = true}))
+  EXPECT_TRUE(world.Run(SyncAt(2, {.image_kernel = "6.5", .gpu_version = "565", .gpu = true}))
                   ->has_pending());
 }
 
 TEST(PublishReleaseTest, WritesOnlyWhatChanges) {
   World world = Basics();
   for (int i = 0; i < 100; ++i) {
-    (void)world.Run(Sync(1, {.gpu = true}, absl::StrCat("any-", i)));
-    (void)world.Run(Sync(1, {.gpu_version = "570", .gpu = true}, absl::StrCat("major-", i)));
-    (void)world.Run(Sync(1, {.gpu = false}, absl::StrCat("cpu-", i)));
+    (void)world.Run(SyncAt(1, {.gpu = true}, absl::StrCat("any-", i)));
+    (void)world.Run(SyncAt(1, {.gpu_version = "570", .gpu = true}, absl::StrCat("major-", i)));
+    (void)world.Run(SyncAt(1, {.gpu = false}, absl::StrCat("cpu-", i)));
   }
   world.Publish(Component::kGpuDriver, "570.9");  // older than what there is
   EXPECT_EQ(world.written, 1u);
@@ -355,9 +355,9 @@ TEST(PublishReleaseTest, WritesOnlyWhatChanges) {
 
 TEST(SyncPoolsTest, EachOnItsOwn) {
   World world = Basics();
-  (void)world.Run(Sync(5, {.gpu = true}, "b"));
-  const auto answers =
-      *world.Run(SyncPools{{Sync(1, {}, "a"), Sync(4, {}, "b"), Sync(1, {.gpu = true}, "c")}});
+  (void)world.Run(SyncAt(5, {.gpu = true}, "b"));
+  const auto answers = *world.Run(
+      SyncPools{{SyncAt(1, {}, "a"), SyncAt(4, {}, "b"), SyncAt(1, {.gpu = true}, "c")}});
   ASSERT_EQ(answers.size(), 3u);
   EXPECT_EQ(*answers[0], *world.Pool("a"));
   EXPECT_EQ(answers[1].status().code(), absl::StatusCode::kAborted);

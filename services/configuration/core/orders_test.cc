@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <memory>
 #include <set>
 #include <string>
 
@@ -12,6 +11,7 @@
 #include "services/configuration/core/forget.h"
 #include "services/configuration/core/limits.h"
 #include "services/configuration/core/strategy.h"
+#include "services/configuration/core/test_profiles.h"
 
 namespace muster::configuration {
 namespace {
@@ -21,24 +21,11 @@ using ::testing::IsEmpty;
 
 constexpr auto kPromote = OrderKind::kPromote;
 constexpr auto kRollback = OrderKind::kRollback;
-const absl::Time kOld = absl::FromUnixSeconds(1'000);
-const absl::Time kNow = absl::FromUnixSeconds(2'000);
 
-NodeProfile Profile(absl::string_view id) {
-  return {.id = std::string(id), .image = std::string(id)};
-}
-
-Table<NodeProfile> AllProfiles() {
-  Table<NodeProfile> table;
-  for (const char* id : {"a", "b", "c", "d"}) {
-    const NodeProfile profile = Profile(id);
-    (void)table.Set(profile.Key(), std::make_shared<const NodeProfile>(profile), 1);
-  }
-  return table;
-}
+Table<NodeProfile> FourProfiles() { return AllNamed({"a", "b", "c", "d"}); }
 
 // Was a, is b; c is pending.
-PoolConfiguration Pool(bool mid_delivery = false) {
+PoolConfiguration PoolWithPending(bool mid_delivery = false) {
   return {.pool_uid = "p",
           .spec = {.strategy = Strategy::kManual},
           .pending = {"c", kOld, {}},
@@ -47,17 +34,17 @@ PoolConfiguration Pool(bool mid_delivery = false) {
 }
 
 Ordered Give(PoolConfiguration pool, OrderKind kind, absl::string_view requested) {
-  return GiveOrder(std::move(pool), AllProfiles(), kind, requested, kNow, {});
+  return GiveOrder(std::move(pool), FourProfiles(), kind, requested, kNow, {});
 }
 
-struct Row {
+struct OrderRow {
   OrderKind kind = OrderKind::kPromote;
   const char* requested = "";
   OrderOutcome outcome = OrderOutcome::kDone;
   const char* active_after = "";
   const char* disabled = "";
 };
-constexpr Row kRows[] = {
+constexpr OrderRow kOrderRows[] = {
     {kPromote, "pending", OrderOutcome::kDone, "c"},
     {kPromote, "c", OrderOutcome::kDone, "c"},
     {kPromote, "a", OrderOutcome::kNoPending, "b"},
@@ -75,7 +62,7 @@ constexpr Row kRows[] = {
 
 // The word means what is pending now, not what it meant when it was first said.
 TEST(OrdersTest, ASecondPromotionOfSomethingElseTakesThePlaceOfTheFirst) {
-  PoolConfiguration pool = Give(Pool(true), kPromote, "pending").pool;
+  PoolConfiguration pool = Give(PoolWithPending(true), kPromote, "pending").pool;
   ASSERT_EQ(pool.waiting.node_profile, "c");
   EXPECT_EQ(Give(pool, kPromote, "pending").order, pool.orders.back()) << "the same again";
   pool.pending = {"d", kOld, {}};
@@ -86,9 +73,9 @@ TEST(OrdersTest, ASecondPromotionOfSomethingElseTakesThePlaceOfTheFirst) {
 }
 
 TEST(OrdersTest, Table) {
-  for (const Row& row : kRows) {
+  for (const OrderRow& row : kOrderRows) {
     SCOPED_TRACE(absl::StrCat(row.requested, " disabled ", row.disabled));
-    PoolConfiguration pool = Pool();
+    PoolConfiguration pool = PoolWithPending();
     if (Revision* revision = FindRevision(pool, row.disabled)) revision->disabled = true;
     const Ordered given = Give(pool, row.kind, row.requested);
     EXPECT_EQ(given.order.outcome, row.outcome);
@@ -107,22 +94,22 @@ TEST(OrdersTest, Table) {
 }
 
 TEST(OrdersTest, PreviousIsTheLastOneThatMayBeHad) {
-  PoolConfiguration pool = Pool();
+  PoolConfiguration pool = PoolWithPending();
   pool.revisions = {{"a", kOld, {}}, {"c", kOld, {}}, {"d", kOld, {}}, {"b", kOld, {}}};
   const auto previous = [&](const std::set<std::string>& withdrawn) {
-    return GiveOrder(pool, AllProfiles(), kRollback, "previous", kNow, withdrawn);
+    return GiveOrder(pool, FourProfiles(), kRollback, "previous", kNow, withdrawn);
   };
   EXPECT_EQ(previous({}).pool.active(), "d");
   EXPECT_EQ(previous({"d", "b"}).pool.active(), "c");
   FindRevision(pool, "c")->disabled = true;
   EXPECT_EQ(previous({"d"}).pool.active(), "a");
   EXPECT_EQ(previous({"d", "a"}).order.outcome, OrderOutcome::kRollbackFailed);
-  EXPECT_EQ(GiveOrder(pool, AllProfiles(), kRollback, "d", kNow, {"d"}).pool.active(), "d")
+  EXPECT_EQ(GiveOrder(pool, FourProfiles(), kRollback, "d", kNow, {"d"}).pool.active(), "d")
       << "whoever names one gets it";
 }
 
 TEST(OrdersTest, RefusalsNameTheirReason) {
-  PoolConfiguration pool = Pool();
+  PoolConfiguration pool = PoolWithPending();
   pool.pending = {};
   Ordered given = Give(pool, kPromote, "pending");
   absl::Status refusal = Refusal(given.pool, given.order);
@@ -130,12 +117,12 @@ TEST(OrdersTest, RefusalsNameTheirReason) {
   EXPECT_EQ(error::ReasonOf(refusal), "NO_PENDING_CONFIGURATION");
   given = Give(pool, kRollback, "d");
   EXPECT_EQ(error::ReasonOf(Refusal(given.pool, given.order)), "ROLLBACK_FAILED");
-  given = Give(Give(Pool(true), kPromote, "pending").pool, kRollback, "previous");
+  given = Give(Give(PoolWithPending(true), kPromote, "pending").pool, kRollback, "previous");
   EXPECT_EQ(error::ReasonOf(Refusal(given.pool, given.order)), "CONFIGURATION_CONFLICT");
 }
 
 TEST(OrdersTest, APendingOneThatIsDisabledIsNotPromoted) {
-  PoolConfiguration pool = Pool();
+  PoolConfiguration pool = PoolWithPending();
   pool.pending.node_profile = "a";
   pool.revisions.front().disabled = true;
   for (const char* requested : {"pending", "a"}) {
@@ -145,7 +132,7 @@ TEST(OrdersTest, APendingOneThatIsDisabledIsNotPromoted) {
 
 TEST(OrdersTest, APendingOneThatIsDisabledIsNotPromotedWhileAnotherWaits) {
   for (const char* first : {"c", "pending"}) {
-    PoolConfiguration pool = Give(Pool(true), kPromote, first).pool;
+    PoolConfiguration pool = Give(PoolWithPending(true), kPromote, first).pool;
     pool.revisions.front().disabled = true;
     pool.pending = {"a", kOld, {}};
     EXPECT_EQ(Give(pool, kPromote, "pending").order.outcome, OrderOutcome::kNoPending) << first;
@@ -153,7 +140,7 @@ TEST(OrdersTest, APendingOneThatIsDisabledIsNotPromotedWhileAnotherWaits) {
 }
 
 TEST(OrdersTest, NothingCameBeforeTheFirst) {
-  PoolConfiguration pool = Pool();
+  PoolConfiguration pool = PoolWithPending();
   pool.revisions.erase(pool.revisions.begin());
   EXPECT_EQ(Give(pool, kRollback, "previous").order.outcome, OrderOutcome::kRollbackFailed);
   pool.revisions.clear();
@@ -164,7 +151,7 @@ TEST(OrdersTest, WaitsWhileNodesAreInDelivery) {
   for (const OrderKind kind : {kPromote, kRollback}) {
     const char* word = kind == kPromote ? "pending" : "previous";
     const char* named = kind == kPromote ? "c" : "a";
-    const Ordered given = Give(Pool(true), kind, word);
+    const Ordered given = Give(PoolWithPending(true), kind, word);
     EXPECT_EQ(given.order.outcome, OrderOutcome::kWaiting);
     EXPECT_EQ(given.pool.active(), "b");
     EXPECT_EQ(given.pool.waiting.node_profile, named);
@@ -191,7 +178,8 @@ TEST(OrdersTest, WaitsWhileNodesAreInDelivery) {
 TEST(OrdersTest, BothKindsAtOnceDropBoth) {
   for (const OrderKind first : {kPromote, kRollback}) {
     const bool promote_first = first == kPromote;
-    PoolConfiguration pool = Give(Pool(true), first, promote_first ? "pending" : "previous").pool;
+    PoolConfiguration pool =
+        Give(PoolWithPending(true), first, promote_first ? "pending" : "previous").pool;
     const Ordered given =
         Give(pool, promote_first ? kRollback : kPromote, promote_first ? "previous" : "pending");
     EXPECT_EQ(given.order.outcome, OrderOutcome::kConflict);
@@ -208,7 +196,7 @@ TEST(OrdersTest, BothKindsAtOnceDropBoth) {
 // upgrade to the pendingNodeConfig and rollback to a previous one." Both are dropped, and the one
 // that waits.
 TEST(OrdersTest, BothAtOnceAreDroppedAndTheOneThatWaits) {
-  const PoolConfiguration calm = Pool(true);
+  const PoolConfiguration calm = PoolWithPending(true);
   const PoolConfiguration cases[] = {calm, Give(calm, kPromote, "pending").pool,
                                      Give(calm, kRollback, "previous").pool};
   for (const PoolConfiguration& before : cases) {
@@ -231,7 +219,7 @@ TEST(OrdersTest, BothAtOnceAreDroppedAndTheOneThatWaits) {
 }
 
 TEST(OrdersTest, ALaterOneOfTheSameKindTakesThePlace) {
-  PoolConfiguration pool = Pool(true);
+  PoolConfiguration pool = PoolWithPending(true);
   pool.revisions.insert(pool.revisions.begin(), Revision{"d", kOld, {}});
   const Ordered first = Give(pool, kRollback, "previous");
   const Ordered second = Give(first.pool, kRollback, "d");
@@ -243,7 +231,7 @@ TEST(OrdersTest, ALaterOneOfTheSameKindTakesThePlace) {
 }
 
 TEST(OrdersTest, ARollbackPinsWhatTheStrategyMadeWait) {
-  PoolConfiguration pool = Pool(true);
+  PoolConfiguration pool = PoolWithPending(true);
   pool.pending = {};
   pool.waiting = {"c", kOld, {}};
   const Ordered given = Give(pool, kRollback, "previous");
@@ -252,13 +240,13 @@ TEST(OrdersTest, ARollbackPinsWhatTheStrategyMadeWait) {
 }
 
 TEST(OrdersTest, PromotingAPinnedOneUnpinsIt) {
-  PoolConfiguration pool = Pool();
+  PoolConfiguration pool = PoolWithPending();
   pool.pinned = {"c", "d"};
   EXPECT_THAT(Give(pool, kPromote, "pending").pool.pinned, ElementsAre("d"));
 }
 
 TEST(OrdersTest, ThoseThatWereToldOfAreForgottenAndTheOneThatWaitsIsNot) {
-  PoolConfiguration pool = Give(Pool(true), kRollback, "a").pool;
+  PoolConfiguration pool = Give(PoolWithPending(true), kRollback, "a").pool;
   for (int i = 0; i < 20; ++i) pool = Give(pool, kRollback, "unknown").pool;
   Forget(pool, {}, 0);
   ASSERT_EQ(pool.orders.size(), 21u);
@@ -279,9 +267,9 @@ TEST(OrdersTest, ThoseThatWereToldOfAreForgottenAndTheOneThatWaitsIsNot) {
 // What an order named stays; what it found by the word follows the resolution.
 TEST(OrdersTest, OnlyWhatWasNotNamedGivesWay) {
   const auto next = [](PoolConfiguration pool, absl::string_view to) {
-    return Next(std::move(pool), AllProfiles(), {.profile = Profile(to)}, Trigger::kUpstream, kNow);
+    return Next(std::move(pool), FourProfiles(), {.profile = Named(to)}, Trigger::kUpstream, kNow);
   };
-  PoolConfiguration pool = next(Give(Pool(true), kPromote, "pending").pool, "d");
+  PoolConfiguration pool = next(Give(PoolWithPending(true), kPromote, "pending").pool, "d");
   EXPECT_EQ(pool.waiting.node_profile, "d");
   EXPECT_EQ(pool.orders.back().outcome, OrderOutcome::kWaiting);
   EXPECT_EQ(pool.orders.back().node_profile, "d");
@@ -289,10 +277,10 @@ TEST(OrdersTest, OnlyWhatWasNotNamedGivesWay) {
   EXPECT_FALSE(pool.has_waiting());
   EXPECT_EQ(pool.orders.back().outcome, OrderOutcome::kReplaced);
 
-  pool = next(Give(Pool(true), kPromote, "c").pool, "d");
+  pool = next(Give(PoolWithPending(true), kPromote, "c").pool, "d");
   EXPECT_EQ(pool.waiting.node_profile, "c");
   EXPECT_EQ(pool.pending.node_profile, "d");
-  pool = next(Give(Pool(true), kRollback, "previous").pool, "d");
+  pool = next(Give(PoolWithPending(true), kRollback, "previous").pool, "d");
   EXPECT_EQ(pool.waiting.node_profile, "a");
   // Always stages what is newer than the order.
   pool.spec.strategy = Strategy::kAlways;

@@ -34,13 +34,13 @@ NodeProfile Content(const Resolution& resolution) {
   return profile;
 }
 
-struct Case {
+struct FitCase {
   const char* name = "";
   Spec spec = {};
   NodeProfile profile = {};
 };
 
-const Case kFits[] = {
+const FitCase kFits[] = {
     {"newest by number",
      {.gpu = true},
      {.image = "2.10.1", .gpu_driver = "570.124.06", .kubernetes = "1.33"}},
@@ -79,7 +79,7 @@ const Case kFits[] = {
 
 TEST(ResolveTest, TheNewestThatFits) {
   const World world = Upstream();
-  for (const Case& row : kFits) {
+  for (const FitCase& row : kFits) {
     SCOPED_TRACE(row.name);
     EXPECT_EQ(Content(Resolve(world.state, WantsOf(row.spec))), row.profile);
   }

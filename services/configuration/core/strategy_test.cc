@@ -8,6 +8,7 @@
 #include "services/configuration/core/names.h"
 #include "services/configuration/core/orders.h"
 #include "services/configuration/core/profile.h"
+#include "services/configuration/core/test_profiles.h"
 
 namespace muster::configuration {
 namespace {
@@ -15,30 +16,15 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::Field;
 
-const absl::Time kOld = absl::FromUnixSeconds(1'000);
-const absl::Time kNow = absl::FromUnixSeconds(2'000);
-
-NodeProfile Profile(absl::string_view id) {
-  return {.id = std::string(id), .image = std::string(id)};
-}
-// As the state would hold them.
-Table<NodeProfile> Profiles(const std::vector<std::string>& ids) {
-  Table<NodeProfile> table;
-  for (const std::string& id : ids) {
-    const NodeProfile profile = Profile(id);
-    (void)table.Set(profile.Key(), std::make_shared<const NodeProfile>(profile), 1);
-  }
-  return table;
-}
-Resolution To(absl::string_view id) { return {.profile = Profile(id)}; }
+Resolution To(absl::string_view id) { return {.profile = Named(id)}; }
 
 std::vector<std::string> Facts(absl::string_view from, absl::string_view to) {
-  const NodeProfile before = Profile(from);
-  return Summary(&before, Profile(to));
+  const NodeProfile before = Named(from);
+  return Summary(&before, Named(to));
 }
 
-PoolConfiguration Pool(Strategy strategy, absl::string_view active, absl::string_view pending = "",
-                       absl::string_view problem = "") {
+PoolConfiguration PoolWith(Strategy strategy, absl::string_view active,
+                           absl::string_view pending = "", absl::string_view problem = "") {
   PoolConfiguration pool = {
       .pool_uid = "p", .spec = {.strategy = strategy}, .problem = std::string(problem)};
   if (!active.empty()) pool.revisions.push_back({std::string(active), kOld, {}});
@@ -47,12 +33,12 @@ PoolConfiguration Pool(Strategy strategy, absl::string_view active, absl::string
   return pool;
 }
 
-PoolConfiguration After(const PoolConfiguration& pool, const Resolution& to, Trigger trigger) {
-  return Next(pool, Profiles({pool.active(), pool.waiting.node_profile}), to, trigger, kNow);
+PoolConfiguration AfterNext(const PoolConfiguration& pool, const Resolution& to, Trigger trigger) {
+  return Next(pool, AllNamed({pool.active(), pool.waiting.node_profile}), to, trigger, kNow);
 }
 
 // Strategy × trigger × what stood before → what is active and pending when the answer is "new".
-struct Row {
+struct StrategyRow {
   Strategy strategy = Strategy::kManual;
   Trigger trigger = Trigger::kSpec;
   const char* active = "";
@@ -67,7 +53,7 @@ constexpr auto kAlways = Strategy::kAlways;
 constexpr auto kSpec = Trigger::kSpec;
 constexpr auto kUpstream = Trigger::kUpstream;
 
-constexpr Row kRows[] = {
+constexpr StrategyRow kStrategyRows[] = {
     // The first is always staged, with a problem before it or without.
     {kManual, kSpec, "", "", "", "new", ""},
     {kManual, kUpstream, "", "", "No release.", "new", ""},
@@ -97,11 +83,11 @@ constexpr Row kRows[] = {
 };
 
 TEST(StrategyTest, Table) {
-  for (const Row& row : kRows) {
+  for (const StrategyRow& row : kStrategyRows) {
     SCOPED_TRACE(absl::StrCat(Print(row.strategy), row.trigger == kSpec ? " spec " : " upstream ",
                               row.active, " ", row.pending, " ", row.problem));
-    const auto before = Pool(row.strategy, row.active, row.pending, row.problem);
-    const auto after = After(before, To("new"), row.trigger);
+    const auto before = PoolWith(row.strategy, row.active, row.pending, row.problem);
+    const auto after = AfterNext(before, To("new"), row.trigger);
     EXPECT_EQ(after.active(), row.active_after);
     EXPECT_EQ(after.pending.node_profile, row.pending_after);
     EXPECT_EQ(after.problem, "");
@@ -113,15 +99,16 @@ TEST(StrategyTest, Table) {
                 was_pending ? before.pending.create_time : kNow);
     }
     // The same answer again changes nothing.
-    EXPECT_EQ(After(after, To("new"), kUpstream), after);
+    EXPECT_EQ(AfterNext(after, To("new"), kUpstream), after);
   }
 }
 
 TEST(StrategyTest, NothingFitsKeepsTheActiveOne) {
   for (const Strategy strategy : {kManual, kOnSpecUpdate, kAlways}) {
     for (const Trigger trigger : {kSpec, kUpstream}) {
-      const auto after = After(Pool(strategy, "old", "mid"), {.problem = "No release."}, trigger);
-      PoolConfiguration expected = Pool(strategy, "old", "", "No release.");
+      const auto after =
+          AfterNext(PoolWith(strategy, "old", "mid"), {.problem = "No release."}, trigger);
+      PoolConfiguration expected = PoolWith(strategy, "old", "", "No release.");
       expected.spec_unmet = trigger == kSpec;
       EXPECT_EQ(after, expected);
     }
@@ -130,19 +117,20 @@ TEST(StrategyTest, NothingFitsKeepsTheActiveOne) {
 
 TEST(StrategyTest, BackToTheActiveOneDropsWhatWaits) {
   for (const Strategy strategy : {kManual, kOnSpecUpdate, kAlways}) {
-    EXPECT_EQ(After(Pool(strategy, "old", "mid"), To("old"), kSpec), Pool(strategy, "old"));
-    EXPECT_EQ(After(Pool(strategy, "old", "", "No release."), To("old"), kSpec),
-              Pool(strategy, "old"));
+    EXPECT_EQ(AfterNext(PoolWith(strategy, "old", "mid"), To("old"), kSpec),
+              PoolWith(strategy, "old"));
+    EXPECT_EQ(AfterNext(PoolWith(strategy, "old", "", "No release."), To("old"), kSpec),
+              PoolWith(strategy, "old"));
   }
 }
 
 TEST(StrategyTest, WhatWaitsKeepsItsTime) {
-  const auto after = After(Pool(kManual, "old", "new"), To("new"), kSpec);
-  EXPECT_EQ(after, Pool(kManual, "old", "new"));
+  const auto after = AfterNext(PoolWith(kManual, "old", "new"), To("new"), kSpec);
+  EXPECT_EQ(after, PoolWith(kManual, "old", "new"));
 }
 
 TEST(StrategyTest, AProfileStandsOnceAndLast) {
-  auto pool = After(After(Pool(kAlways, "a"), To("b"), kSpec), To("a"), kSpec);
+  auto pool = AfterNext(AfterNext(PoolWith(kAlways, "a"), To("b"), kSpec), To("a"), kSpec);
   EXPECT_THAT(pool.revisions, ElementsAre(Field(&Revision::node_profile, "b"),
                                           Field(&Revision::node_profile, "a")));
 }
@@ -151,10 +139,10 @@ TEST(StrategyTest, AProfileStandsOnceAndLast) {
 TEST(StrategyTest, WhenAConfigurationWasMadeNeverMoves) {
   const auto at = [](int64_t hours) { return kNow + absl::Hours(hours); };
   const auto next = [&](PoolConfiguration pool, absl::string_view to, int64_t hours) {
-    const auto profiles = Profiles({pool.active(), std::string(to)});
+    const auto profiles = AllNamed({pool.active(), std::string(to)});
     return Next(std::move(pool), profiles, To(to), kUpstream, at(hours));
   };
-  PoolConfiguration pool = next(Pool(kAlways, "a"), "b", 1);
+  PoolConfiguration pool = next(PoolWith(kAlways, "a"), "b", 1);
   const absl::Time made = FindRevision(pool, "a")->create_time;
   pool = next(next(pool, "a", 2), "b", 3);
   EXPECT_EQ(FindRevision(pool, "a")->create_time, made);
@@ -164,13 +152,13 @@ TEST(StrategyTest, WhenAConfigurationWasMadeNeverMoves) {
   pool = next(pool, "c", 4);
   ASSERT_EQ(pool.pending.node_profile, "c");
   pool.mid_delivery = true;
-  pool = GiveOrder(pool, Profiles({"a", "b", "c"}), OrderKind::kPromote, "pending", at(5), {}).pool;
+  pool = GiveOrder(pool, AllNamed({"a", "b", "c"}), OrderKind::kPromote, "pending", at(5), {}).pool;
   ASSERT_EQ(pool.waiting.node_profile, "c");
   pool.mid_delivery = false;
   pool = next(pool, "c", 6);
   ASSERT_EQ(pool.active(), "c");
   EXPECT_EQ(pool.revisions.back().create_time, at(4));
-  pool = GiveOrder(pool, Profiles({"a", "b", "c"}), OrderKind::kRollback, "a", at(7), {}).pool;
+  pool = GiveOrder(pool, AllNamed({"a", "b", "c"}), OrderKind::kRollback, "a", at(7), {}).pool;
   ASSERT_EQ(pool.active(), "a");
   EXPECT_EQ(pool.revisions.back().create_time, made);
 }
@@ -179,14 +167,14 @@ TEST(StrategyTest, WhenAConfigurationWasMadeNeverMoves) {
 TEST(StrategyTest, WhenAConfigurationWasMadeDoesNotMoveThoughItWaitedInVain) {
   const auto at = [](int64_t hours) { return kNow + absl::Hours(hours); };
   const auto next = [&](PoolConfiguration pool, int64_t hours) {
-    return Next(std::move(pool), Profiles({"a", "b"}), To("b"), kUpstream, at(hours));
+    return Next(std::move(pool), AllNamed({"a", "b"}), To("b"), kUpstream, at(hours));
   };
   const auto order = [&](const PoolConfiguration& pool, OrderKind kind, int64_t hours) {
-    return GiveOrder(pool, Profiles({"a", "b"}), kind,
+    return GiveOrder(pool, AllNamed({"a", "b"}), kind,
                      kind == OrderKind::kPromote ? "pending" : "a", at(hours), {})
         .pool;
   };
-  PoolConfiguration pool = next(Pool(kManual, "a"), 1);
+  PoolConfiguration pool = next(PoolWith(kManual, "a"), 1);
   pool.mid_delivery = true;
   pool = order(pool, OrderKind::kPromote, 2);
   ASSERT_EQ(pool.waiting.node_profile, "b");
@@ -195,11 +183,11 @@ TEST(StrategyTest, WhenAConfigurationWasMadeDoesNotMoveThoughItWaitedInVain) {
   ASSERT_EQ(pool.pending.node_profile, "b");
   EXPECT_EQ(pool.pending.create_time, at(1));
   // What came to be pending meanwhile stays as it is, too.
-  PoolConfiguration named = next(Pool(kManual, "a"), 1);
+  PoolConfiguration named = next(PoolWith(kManual, "a"), 1);
   named.mid_delivery = true;
-  named = GiveOrder(named, Profiles({"a", "b"}), OrderKind::kPromote, "b", at(2), {}).pool;
+  named = GiveOrder(named, AllNamed({"a", "b"}), OrderKind::kPromote, "b", at(2), {}).pool;
   const auto wants_c = [&](PoolConfiguration of, int64_t hours) {
-    return Next(std::move(of), Profiles({"a", "b", "c"}), To("c"), kUpstream, at(hours));
+    return Next(std::move(of), AllNamed({"a", "b", "c"}), To("c"), kUpstream, at(hours));
   };
   named = wants_c(named, 3);
   ASSERT_EQ(named.pending.node_profile, "c");
@@ -208,21 +196,21 @@ TEST(StrategyTest, WhenAConfigurationWasMadeDoesNotMoveThoughItWaitedInVain) {
   ASSERT_EQ(named.pending.node_profile, "c");
   EXPECT_EQ(named.pending.create_time, at(3));
   // A rollback takes the place of what waits by itself.
-  PoolConfiguration always = Pool(kAlways, "a");
+  PoolConfiguration always = PoolWith(kAlways, "a");
   always.revisions.insert(always.revisions.begin(), Revision{"z", at(-1), {}});
   always.mid_delivery = true;
   always = next(always, 1);
   ASSERT_EQ(always.waiting.node_profile, "b");
   always = next(
-      GiveOrder(always, Profiles({"a", "b", "z"}), OrderKind::kRollback, "z", at(2), {}).pool, 2);
+      GiveOrder(always, AllNamed({"a", "b", "z"}), OrderKind::kRollback, "z", at(2), {}).pool, 2);
   ASSERT_EQ(always.pending.node_profile, "b");
   EXPECT_EQ(always.pending.create_time, at(1));
 }
 
 TEST(StrategyTest, RevisionsAreBoundedAndInOrder) {
-  PoolConfiguration pool = Pool(kAlways, "first");
+  PoolConfiguration pool = PoolWith(kAlways, "first");
   for (size_t i = 0; i < kMostRevisions + 5; ++i) {
-    pool = Next(pool, Profiles({pool.active()}), To(absl::StrCat("np", i)), kUpstream, kNow);
+    pool = Next(pool, AllNamed({pool.active()}), To(absl::StrCat("np", i)), kUpstream, kNow);
   }
   ASSERT_EQ(pool.revisions.size(), kMostRevisions);
   EXPECT_EQ(pool.active(), absl::StrCat("np", kMostRevisions + 4));
@@ -232,9 +220,9 @@ TEST(StrategyTest, RevisionsAreBoundedAndInOrder) {
 // What upstream did to a pool whose spec is met is upstream's, also when it was a problem
 // meanwhile.
 TEST(StrategyTest, AProblemThatUpstreamMadeStagesNothing) {
-  auto pool = After(Pool(kOnSpecUpdate, "old"), {.problem = "No release."}, kUpstream);
+  auto pool = AfterNext(PoolWith(kOnSpecUpdate, "old"), {.problem = "No release."}, kUpstream);
   EXPECT_FALSE(pool.spec_unmet);
-  pool = After(pool, To("new"), kUpstream);
+  pool = AfterNext(pool, To("new"), kUpstream);
   EXPECT_EQ(pool.active(), "old");
   EXPECT_EQ(pool.pending.node_profile, "new");
 }
@@ -267,18 +255,18 @@ TEST(DeliveryTest, Table) {
   for (const DeliveryRow& row : kDeliveryRows) {
     SCOPED_TRACE(absl::StrCat(Print(row.strategy), row.trigger == kSpec ? " spec " : " upstream ",
                               row.waiting, " ", row.wanted));
-    PoolConfiguration pool = Pool(row.strategy, "old");
+    PoolConfiguration pool = PoolWith(row.strategy, "old");
     pool.mid_delivery = true;
     if (row.waiting[0] != 0) pool.waiting = {row.waiting, kOld, Facts("old", row.waiting)};
-    auto after = After(pool, To(row.wanted), row.trigger);
+    auto after = AfterNext(pool, To(row.wanted), row.trigger);
     EXPECT_EQ(after.active(), "old");
     EXPECT_EQ(after.waiting.node_profile, row.waiting_after);
     EXPECT_EQ(after.pending.node_profile, row.pending_after);
-    EXPECT_EQ(After(after, To(row.wanted), kUpstream), after);
+    EXPECT_EQ(AfterNext(after, To(row.wanted), kUpstream), after);
     // The Nodes are there.
     const std::string target = after.has_waiting() ? after.waiting.node_profile : "old";
     after.mid_delivery = false;
-    after = After(after, To(target), kUpstream);
+    after = AfterNext(after, To(target), kUpstream);
     EXPECT_EQ(after.active(), target);
     EXPECT_FALSE(after.has_waiting());
     EXPECT_FALSE(after.has_pending());
@@ -286,19 +274,19 @@ TEST(DeliveryTest, Table) {
 }
 
 TEST(DeliveryTest, TheFirstNeverWaits) {
-  PoolConfiguration pool = Pool(kManual, "");
+  PoolConfiguration pool = PoolWith(kManual, "");
   pool.mid_delivery = true;
-  EXPECT_EQ(After(pool, To("new"), kSpec).active(), "new");
+  EXPECT_EQ(AfterNext(pool, To("new"), kSpec).active(), "new");
 }
 
 TEST(DeliveryTest, WhatWaitsIsStagedThoughNothingFitsAnyMore) {
-  PoolConfiguration pool = Pool(kAlways, "old");
+  PoolConfiguration pool = PoolWith(kAlways, "old");
   pool.mid_delivery = true;
-  pool = After(pool, To("new"), kUpstream);
-  pool = After(pool, {.problem = "No release."}, kUpstream);
+  pool = AfterNext(pool, To("new"), kUpstream);
+  pool = AfterNext(pool, {.problem = "No release."}, kUpstream);
   EXPECT_EQ(pool.waiting.node_profile, "new");
   pool.mid_delivery = false;
-  pool = After(pool, {.problem = "No release."}, kUpstream);
+  pool = AfterNext(pool, {.problem = "No release."}, kUpstream);
   EXPECT_EQ(pool.active(), "new");
   EXPECT_EQ(pool.problem, "No release.");
 }
@@ -307,9 +295,9 @@ TEST(DeliveryTest, WhatWaitsIsStagedThoughNothingFitsAnyMore) {
 void ExpectPendingAfterAProblem(PoolConfiguration pool, Trigger trigger, bool spec_unmet) {
   pool.mid_delivery = true;
   pool.waiting = {"mid", kOld, Facts("old", "mid")};
-  pool = After(pool, {.problem = "No release."}, trigger);
+  pool = AfterNext(pool, {.problem = "No release."}, trigger);
   EXPECT_EQ(pool.spec_unmet, spec_unmet);
-  pool = After(pool, To("new"), kUpstream);
+  pool = AfterNext(pool, To("new"), kUpstream);
   EXPECT_EQ(pool.waiting.node_profile, "mid");
   EXPECT_EQ(pool.pending.node_profile, "new");
 }
@@ -318,7 +306,7 @@ void ExpectPendingAfterAProblem(PoolConfiguration pool, Trigger trigger, bool sp
 TEST(DeliveryTest, ASpecThatIsMetLateTakesNothingsPlaceUnderManual) {
   for (const bool pending : {true, false}) {
     SCOPED_TRACE(pending);
-    PoolConfiguration pool = Pool(kManual, "old");
+    PoolConfiguration pool = PoolWith(kManual, "old");
     if (pending) pool.pending = {"next", kOld, Facts("old", "next")};
     ExpectPendingAfterAProblem(pool, pending ? kUpstream : kSpec, true);
   }
@@ -326,7 +314,7 @@ TEST(DeliveryTest, ASpecThatIsMetLateTakesNothingsPlaceUnderManual) {
 
 // An upstream release is none of the spec's, whatever it could not be resolved to in between.
 TEST(DeliveryTest, AReleaseAfterAProblemIsPendingBesideWhatWaits) {
-  PoolConfiguration pool = Pool(kOnSpecUpdate, "old");
+  PoolConfiguration pool = PoolWith(kOnSpecUpdate, "old");
   pool.orders.push_back({.number = 1,
                          .kind = OrderKind::kPromote,
                          .requested = "mid",
@@ -338,25 +326,25 @@ TEST(DeliveryTest, AReleaseAfterAProblemIsPendingBesideWhatWaits) {
 
 // A spec that changes again before the Nodes are there leaves no trace of what never was active.
 TEST(DeliveryTest, OnlyTheLastDecisionIsStaged) {
-  PoolConfiguration pool = Pool(kOnSpecUpdate, "old");
+  PoolConfiguration pool = PoolWith(kOnSpecUpdate, "old");
   pool.mid_delivery = true;
-  pool = After(pool, To("mid"), kSpec);
+  pool = AfterNext(pool, To("mid"), kSpec);
   pool.mid_delivery = false;
-  pool = After(pool, To("new"), kSpec);
+  pool = AfterNext(pool, To("new"), kSpec);
   EXPECT_THAT(pool.revisions, ElementsAre(Field(&Revision::node_profile, "old"),
                                           Field(&Revision::node_profile, "new")));
 }
 
 TEST(PinTest, APinnedOneIsPendingUntilSomethingElseComes) {
   for (const Strategy strategy : {kManual, kOnSpecUpdate, kAlways}) {
-    PoolConfiguration pool = Pool(strategy, "old");
+    PoolConfiguration pool = PoolWith(strategy, "old");
     pool.pinned = {"bad"};
-    pool = After(pool, To("bad"), kSpec);
+    pool = AfterNext(pool, To("bad"), kSpec);
     EXPECT_EQ(pool.active(), "old");
     EXPECT_EQ(pool.pending.node_profile, "bad");
     EXPECT_THAT(pool.pinned, ElementsAre("bad"));
-    EXPECT_EQ(After(pool, To("bad"), kUpstream), pool);
-    pool = After(pool, To("new"), kUpstream);
+    EXPECT_EQ(AfterNext(pool, To("bad"), kUpstream), pool);
+    pool = AfterNext(pool, To("new"), kUpstream);
     EXPECT_TRUE(pool.pinned.empty());
     EXPECT_EQ(pool.active(), strategy == kAlways ? "new" : "old");
   }
@@ -364,36 +352,36 @@ TEST(PinTest, APinnedOneIsPendingUntilSomethingElseComes) {
 
 // Upstream takes the rolled back one's release back, and publishes it again: there was nothing newer.
 TEST(PinTest, AnOlderOneThatComesBackEndsNoPin) {
-  PoolConfiguration pool = Pool(kAlways, "old");
+  PoolConfiguration pool = PoolWith(kAlways, "old");
   pool.pinned = {"bad"};
-  pool = After(pool, To("old"), kUpstream);
+  pool = AfterNext(pool, To("old"), kUpstream);
   EXPECT_THAT(pool.pinned, ElementsAre("bad"));
-  pool = After(pool, To("bad"), kUpstream);
+  pool = AfterNext(pool, To("bad"), kUpstream);
   EXPECT_EQ(pool.active(), "old");
   EXPECT_EQ(pool.pending.node_profile, "bad");
   // What the spec asks for is wanted, however old; also if it was not there when that was asked.
   PoolConfiguration late = pool;
   late.spec_unmet = true;
-  EXPECT_TRUE(After(late, To("old"), kUpstream).pinned.empty());
-  pool = After(pool, To("old"), kSpec);
+  EXPECT_TRUE(AfterNext(late, To("old"), kUpstream).pinned.empty());
+  pool = AfterNext(pool, To("old"), kSpec);
   EXPECT_TRUE(pool.pinned.empty());
 }
 
 TEST(PinTest, ADisabledOneIsPending) {
-  PoolConfiguration pool = Pool(kAlways, "bad");
+  PoolConfiguration pool = PoolWith(kAlways, "bad");
   pool.revisions.front().disabled = true;
-  EXPECT_EQ(After(pool, To("bad"), kSpec), pool);  // it stays, being active
-  pool = After(pool, To("new"), kUpstream);
+  EXPECT_EQ(AfterNext(pool, To("bad"), kSpec), pool);  // it stays, being active
+  pool = AfterNext(pool, To("new"), kUpstream);
   EXPECT_EQ(pool.active(), "new");
-  pool = After(pool, To("bad"), kUpstream);
+  pool = AfterNext(pool, To("bad"), kUpstream);
   EXPECT_EQ(pool.active(), "new");
   EXPECT_EQ(pool.pending.node_profile, "bad");
 }
 
 TEST(PinTest, AProfileThatComesBackKeepsItsCount) {
-  PoolConfiguration pool = Pool(kAlways, "a");
+  PoolConfiguration pool = PoolWith(kAlways, "a");
   pool.revisions.front().enable_count = 3;
-  pool = After(After(pool, To("b"), kUpstream), To("a"), kUpstream);
+  pool = AfterNext(AfterNext(pool, To("b"), kUpstream), To("a"), kUpstream);
   EXPECT_EQ(pool.active(), "a");
   EXPECT_EQ(pool.revisions.back().enable_count, 3);
 }

@@ -17,12 +17,12 @@ std::vector<error::FieldViolation> Validate(const SyncPool& request, absl::strin
   return faults.named();
 }
 
-struct Case {
+struct SyncCase {
   const char* field = "";  // empty: nothing is wrong
   std::function<void(SyncPool&)> change = {};
 };
 
-const Case kCases[] = {
+const SyncCase kCases[] = {
     {"", [](SyncPool&) {}},
     {"configuration.pool_uid", [](SyncPool& r) { r.pool_uid = ""; }},
     {"configuration.pool_uid", [](SyncPool& r) { r.pool_uid = "Pool"; }},
@@ -55,7 +55,7 @@ const Case kCases[] = {
 };
 
 TEST(ValidateTest, NamesTheField) {
-  for (const Case& row : kCases) {
+  for (const SyncCase& row : kCases) {
     SyncPool request = kGood;
     row.change(request);
     const auto faults = Validate(request, "configuration");
