@@ -3,14 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "services/quota/core/test_key.h"
+
 namespace muster::quota {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-const QuotaKey kKey{"acme", "US-EAST-04A", "gd-8xa100-i128", ComputeClass::kDefault};
 
 void Put(State& state, const std::string& uid, int64_t nodes, int64_t generation = 1) {
   auto row = std::make_shared<const Holding>(

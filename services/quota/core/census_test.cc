@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "services/common/fake_memory.h"
 #include "services/common/pieces.h"
+#include "services/quota/core/test_key.h"
 
 namespace muster::quota {
 namespace {
@@ -14,8 +15,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Pair;
 
-const absl::Time kNow = absl::FromUnixSeconds(1'750'000'000);
-const CensusKey kKey{"US-EAST-04A", "gd-8xa100-i128", ComputeClass::kDefault};
+const CensusKey kCensusKey{"US-EAST-04A", "gd-8xa100-i128", ComputeClass::kDefault};
 
 class CensusTest : public ::testing::Test {
  protected:
@@ -24,7 +24,7 @@ class CensusTest : public ::testing::Test {
     state_.Apply({row.Key(), std::make_shared<const Row>(row)}, ++revision_);
   }
   static QuotaKey KeyOf(const std::string& organization, ComputeClass compute_class) {
-    return {organization, kKey.zone, kKey.instance_type, compute_class};
+    return {organization, kCensusKey.zone, kCensusKey.instance_type, compute_class};
   }
   void Limit(const std::string& organization, int64_t limit,
              ComputeClass compute_class = ComputeClass::kDefault) {
@@ -54,16 +54,16 @@ TEST_F(CensusTest, SumsOverOrganizations) {
   Hold("acme", 3);
   Hold("acme", 2);
   Hold("zeta", 4);
-  EXPECT_THAT(Count().keys, ElementsAre(Pair(kKey, KeyCount{14, 9, 0, 1})));
+  EXPECT_THAT(Count().keys, ElementsAre(Pair(kCensusKey, KeyCount{14, 9, 0, 1})));
 }
 
 TEST_F(CensusTest, KeepsClassesApart) {
   Limit("acme", 10);
   Limit("acme", 20, ComputeClass::kSpot);
   Hold("acme", 5, ComputeClass::kSpot);
-  CensusKey spot = kKey;
+  CensusKey spot = kCensusKey;
   spot.compute_class = ComputeClass::kSpot;
-  EXPECT_THAT(Count().keys, ElementsAre(Pair(kKey, KeyCount{.limit = 10}),
+  EXPECT_THAT(Count().keys, ElementsAre(Pair(kCensusKey, KeyCount{.limit = 10}),
                                         Pair(spot, KeyCount{.limit = 20, .held = 5})));
 }
 
@@ -72,37 +72,38 @@ TEST_F(CensusTest, WhatIsBeyondALimitIsNotMadeUpForByOthers) {
   Limit("acme", 10);
   Limit("zeta", 4);
   Hold("zeta", 6);
-  EXPECT_THAT(Count().keys, ElementsAre(Pair(kKey, KeyCount{14, 6, 2, 1, 1})));
+  EXPECT_THAT(Count().keys, ElementsAre(Pair(kCensusKey, KeyCount{14, 6, 2, 1, 1})));
 }
 
 // By how much is told by `over`; a quota of which just all is held is none.
 TEST_F(CensusTest, AQuotaWithMoreThanItsLimitIsOneOverrun) {
   Limit("acme", 3);
   Hold("acme", 3);
-  EXPECT_EQ(Count().keys.at(kKey).overruns, 0);
+  EXPECT_EQ(Count().keys.at(kCensusKey).overruns, 0);
   Limit("acme", 1);
-  EXPECT_EQ(Count().keys.at(kKey).overruns, 1);
+  EXPECT_EQ(Count().keys.at(kCensusKey).overruns, 1);
   Limit("zeta", 0);
   Hold("zeta", 9);
-  EXPECT_EQ(Count().keys.at(kKey).overruns, 2);
+  EXPECT_EQ(Count().keys.at(kCensusKey).overruns, 2);
 }
 
 TEST_F(CensusTest, WhatIsHeldWithoutAQuotaIsBeyondIt) {
   Limit("zeta", 10);
   Hold("acme", 6);
-  EXPECT_THAT(Count().keys, ElementsAre(Pair(kKey, KeyCount{.limit = 10, .held = 6, .over = 6})));
+  EXPECT_THAT(Count().keys,
+              ElementsAre(Pair(kCensusKey, KeyCount{.limit = 10, .held = 6, .over = 6})));
 }
 
 // Pools name types and zones as they like, and have holdings of 0 Nodes for what there is not.
 TEST_F(CensusTest, WhatNoQuotaIsForIsOther) {
-  for (const char* type : {"made-up-1", "made-up-2"}) Hold({"acme", kKey.zone, type}, 1);
-  Hold({"acme", "MADE-UP-01A", kKey.instance_type}, 0);
+  for (const char* type : {"made-up-1", "made-up-2"}) Hold({"acme", kCensusKey.zone, type}, 1);
+  Hold({"acme", "MADE-UP-01A", kCensusKey.instance_type}, 0);
   EXPECT_THAT(Count().keys,
               ElementsAre(Pair(CensusKey{"other", "other"}, KeyCount{.held = 2, .over = 2})));
   Limit("acme", 10);
   EXPECT_THAT(Count().keys,
-              ElementsAre(Pair(kKey, KeyCount{.limit = 10}),
-                          Pair(CensusKey{kKey.zone, "other"}, KeyCount{.held = 2, .over = 2}),
+              ElementsAre(Pair(kCensusKey, KeyCount{.limit = 10}),
+                          Pair(CensusKey{kCensusKey.zone, "other"}, KeyCount{.held = 2, .over = 2}),
                           Pair(CensusKey{"other", "other"}, KeyCount())));
 }
 
@@ -111,8 +112,8 @@ TEST_F(CensusTest, ShowsTheLimitInForce) {
       .key = KeyOf("acme", ComputeClass::kDefault),
       .limit = 10,
       .overrides = {{.limit = 99, .effective_time = kNow, .expire_time = kNow + absl::Hours(1)}}});
-  EXPECT_EQ(CensusOf(FakeMemory(state_), kNow - absl::Seconds(1)).keys.at(kKey).limit, 10);
-  EXPECT_EQ(CensusOf(FakeMemory(state_), kNow).keys.at(kKey).limit, 99);
+  EXPECT_EQ(CensusOf(FakeMemory(state_), kNow - absl::Seconds(1)).keys.at(kCensusKey).limit, 10);
+  EXPECT_EQ(CensusOf(FakeMemory(state_), kNow).keys.at(kCensusKey).limit, 99);
 }
 
 TEST_F(CensusTest, TheLargestOrganizationsAreNamedAndTheRestIsOther) {

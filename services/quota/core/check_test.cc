@@ -11,6 +11,7 @@
 #include "services/common/generation.h"
 #include "services/quota/core/decide.h"
 #include "services/quota/core/limits.h"
+#include "services/quota/core/test_key.h"
 #include "tests/testing/status_matchers.h"
 
 // What would happen, and who is in the way.
@@ -23,9 +24,6 @@ using ::muster::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-
-const QuotaKey kKey{"acme", "US-EAST-04A", "gd-8xa100-i128", ComputeClass::kDefault};
-const absl::Time kNow = absl::FromUnixSeconds(1'750'000'000);
 
 class CheckTest : public ::testing::Test {
  protected:

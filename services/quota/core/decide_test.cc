@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "services/quota/core/audit.h"
+#include "services/quota/core/test_key.h"
 #include "tests/testing/status_matchers.h"
 
 namespace muster::quota {
@@ -16,9 +17,6 @@ using ::muster::testing::IsOk;
 using ::muster::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::IsEmpty;
-
-const QuotaKey kKey{"acme", "US-EAST-04A", "gd-8xa100-i128", ComputeClass::kDefault};
-const absl::Time kNow = absl::FromUnixSeconds(1'750'000'000);
 
 // Commits each command at once, as a lane with batches of one does.
 class DecideTest : public ::testing::Test {

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "services/quota/core/decide.h"
 #include "services/quota/core/limits.h"
+#include "services/quota/core/test_key.h"
 #include "tests/testing/status_matchers.h"
 
 namespace muster::quota {
@@ -16,9 +17,6 @@ namespace {
 using ::muster::testing::IsOk;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-
-const QuotaKey kKey{"acme", "US-EAST-04A", "gd-8xa100-i128", ComputeClass::kDefault};
-const absl::Time kNow = absl::FromUnixSeconds(1'750'000'000);
 
 absl::Time At(int hours) { return kNow + absl::Hours(hours); }
 
