@@ -18,20 +18,11 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::Not;
 
-constexpr char kMachine[] = "g100000";
 constexpr char kOld[] = "np-0123456789ab";
 constexpr char kNew[] = "np-ba9876543210";
 
-// In production since kStart, booted into what it should be.
-Node Running(int index) {
-  Node node = NewNode(index, kStart);
-  SetState(node, Node::STATE_PRODUCTION, kStart);
-  node.mutable_observed()->set_node_profile(kOld);
-  return node;
-}
-
 Node Draining(bool active) {
-  Node node = Running(0);
+  Node node = RunningNode(0);
   SetActive(node, active, kStart);
   Cordon(node, true, kStart);
   return node;
@@ -55,7 +46,7 @@ std::set<std::string> Kinds(const std::vector<std::string>& story) {
 }
 
 TEST(BehaviourTest, RebootsANodeIntoItsNewProfile) {
-  Node node = Running(0);
+  Node node = RunningNode(0);
   SetState(node, Node::STATE_RECONFIGURING, kStart);
   node.mutable_desired()->set_node_profile(kNew);
   World world(Exact());
@@ -68,7 +59,7 @@ TEST(BehaviourTest, RebootsANodeIntoItsNewProfile) {
 
 // One that goes on with what it runs is rebooted all the same: another boot tells so.
 TEST(BehaviourTest, RebootsANodeIntoTheSameProfile) {
-  Node node = Running(0);
+  Node node = RunningNode(0);
   node.mutable_observed()->set_boot_id("boot-0");
   SetState(node, Node::STATE_RECONFIGURING, kStart);
   node.mutable_desired()->set_node_profile(node.observed().node_profile());
@@ -99,7 +90,7 @@ TEST(BehaviourTest, RebootsFailAsBootsDoAndEachIsDrawnAnew) {
   FleetOptions options = Exact();
   options.boot_failure_rate = 0.25;
   World world(options);
-  for (int i = 0; i < 1000; ++i) world.Show(world.Add(Running(i)));
+  for (int i = 0; i < 1000; ++i) world.Show(world.Add(RunningNode(i)));
   const int64_t first = RebootAll(world, kNew);
   EXPECT_GT(first, 200);
   EXPECT_LT(first, 300);
@@ -111,10 +102,10 @@ TEST(BehaviourTest, RebootsFailAsBootsDoAndEachIsDrawnAnew) {
 TEST(BehaviourTest, AFailureComesOverANodeAndMayPass) {
   FleetOptions options = Exact();
   options.failure_arrival = absl::Hours(1);
-  EXPECT_THAT(Kinds(Story(options, Running(0), absl::Hours(100))), ElementsAre("UNHEALTHY"))
+  EXPECT_THAT(Kinds(Story(options, RunningNode(0), absl::Hours(100))), ElementsAre("UNHEALTHY"))
       << "it does not recover by itself";
   options.recovery_arrival = absl::Minutes(10);
-  const std::vector<std::string> story = Story(options, Running(0), absl::Hours(100));
+  const std::vector<std::string> story = Story(options, RunningNode(0), absl::Hours(100));
   ASSERT_GT(story.size(), 20u);
   for (size_t i = 0; i < story.size(); ++i)
     EXPECT_EQ(story[i].substr(0, story[i].find('@')), i % 2 == 0 ? "UNHEALTHY" : "RECOVERED");
@@ -122,8 +113,8 @@ TEST(BehaviourTest, AFailureComesOverANodeAndMayPass) {
 
 TEST(BehaviourTest, TheShareThatIsAskedForFailsAtOnce) {
   World world(Exact());
-  for (int i = 0; i < 200; ++i) world.Show(world.Add(Running(i)));
-  Node leaving = Running(200);
+  for (int i = 0; i < 200; ++i) world.Show(world.Add(RunningNode(i)));
+  Node leaving = RunningNode(200);
   Cordon(leaving, false, kStart);
   world.Show(world.Add(leaving));
   world.Run(absl::Hours(1));
@@ -196,7 +187,7 @@ TEST(BehaviourTest, ForceAndDeadlineEndADrainThatIsHeldUp) {
 }
 
 TEST(BehaviourTest, ADrainBeforeARebootEndsTheWorkOnly) {
-  Node node = Running(0);
+  Node node = RunningNode(0);
   SetActive(node, true, kStart);
   node.mutable_desired()->set_cordoned(true);
   node.mutable_desired()->set_drain(true);
@@ -232,7 +223,7 @@ TEST(BehaviourTest, StagingMayFailOnceAndASwitchOffToo) {
   FleetOptions options = Exact();
   options.staging_failure_rate = 1;
   options.removal_failure_rate = 1;
-  Node node = Running(0);
+  Node node = RunningNode(0);
   EXPECT_TRUE(Story(options, node, absl::Hours(1)).empty()) << "nothing to stage";
   node.mutable_desired()->set_node_profile(kNew);
   EXPECT_THAT(Story(options, node, absl::Hours(1)),
@@ -247,17 +238,17 @@ TEST(BehaviourTest, MarksComeToIdleNodesAndNoWorkToCordonedOnes) {
   FleetOptions options = Exact();
   options.mark_arrival = absl::Minutes(1);
   options.cordon_arrival = absl::Minutes(1);
-  Node busy = Running(0);
+  Node busy = RunningNode(0);
   SetActive(busy, true, kStart);
   options.work_duration = absl::Hours(1000);
   EXPECT_THAT(Kinds(Story(options, busy, absl::Hours(1))),
               ElementsAre("SCHEDULABLE", "UNSCHEDULABLE"));
   EXPECT_THAT(
-      Kinds(Story(options, Running(0), absl::Hours(1))),
+      Kinds(Story(options, RunningNode(0), absl::Hours(1))),
       ElementsAre("AUTOSCALER_MARKED", "AUTOSCALER_UNMARKED", "SCHEDULABLE", "UNSCHEDULABLE"));
   options.cordon_duration = absl::Hours(1000);
   options.work_arrival = absl::Seconds(10);
-  Node closed = Running(0);
+  Node closed = RunningNode(0);
   closed.mutable_observed()->set_unschedulable(true);
   EXPECT_THAT(Kinds(Story(options, closed, absl::Hours(1))), Not(Contains("ACTIVE")));
 }

@@ -3,13 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "services/fleetsim/test_nodes.h"
+
 namespace muster::fleetsim {
 namespace {
 
 using ::testing::IsEmpty;
-
-const absl::Time kNow = absl::FromUnixSeconds(1'750'000'000);
-constexpr char kMachine[] = "g100000";
 
 TEST(ClusterObjectsTest, AQuantityIsTheSameInEveryForm) {
   const Hardware arm = {.cpus = 144,
@@ -38,7 +37,7 @@ TEST(ClusterObjectsTest, AQuantityIsTheSameInEveryForm) {
 }
 
 TEST(ClusterObjectsTest, ALeaseIsThatOfAKubelet) {
-  const Json lease = NodeLease(kMachine, "u-1", kNow + absl::Microseconds(1));
+  const Json lease = NodeLease(kMachine, "u-1", kStart + absl::Microseconds(1));
   EXPECT_EQ(LeasePath(kMachine),
             "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/g100000");
   EXPECT_EQ(lease["metadata"]["name"], kMachine);

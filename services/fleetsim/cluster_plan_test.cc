@@ -7,6 +7,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "services/fleetsim/test_nodes.h"
 
 namespace muster::fleetsim {
 namespace {
@@ -16,12 +17,9 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using Verb = ClusterCall::Verb;
 
-const absl::Time kNow = absl::FromUnixSeconds(1'750'000'000);
-constexpr char kMachine[] = "g100000";
-
 DesiredMachine Up() {
   return {.machine = kMachine,
-          .create_time = kNow,
+          .create_time = kStart,
           .zone = "US-EAST-04A",
           .instance_type = "gd-8xh100ib-i128",
           .hardware = {.cpus = 128,
@@ -83,7 +81,7 @@ class Objects {
 
   std::map<std::string, Json> at;
   KubeletOptions options;
-  absl::Time now = kNow;
+  absl::Time now = kStart;
 
  private:
   void Carry(const ClusterCall& call) {
@@ -320,11 +318,11 @@ TEST(ClusterPlanTest, APodEndsAfterItsGracePeriodInTheFleetsTime) {
   objects.Converge(Up());
   EXPECT_EQ(pod["status"]["phase"], "Running");
   pod["metadata"]["deletionTimestamp"] =
-      absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", kNow + absl::Seconds(30), absl::UTCTimeZone());
+      absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", kStart + absl::Seconds(30), absl::UTCTimeZone());
   pod["metadata"]["deletionGracePeriodSeconds"] = 30;
   const ClusterPlan waits = objects.Plan(Up());
   EXPECT_THAT(waits.calls, IsEmpty());
-  EXPECT_EQ(waits.look_again, kNow + absl::Seconds(3));
+  EXPECT_EQ(waits.look_again, kStart + absl::Seconds(3));
   objects.now += absl::Seconds(3);
   const std::vector<ClusterCall> calls = objects.Step(Up());
   ASSERT_THAT(calls, SizeIs(1));

@@ -21,13 +21,6 @@ FleetOptions AtAServer() {
   return options;
 }
 
-Node Running() {
-  Node node = NewNode(0, kStart);
-  SetState(node, Node::STATE_PRODUCTION, kStart);
-  node.mutable_observed()->set_node_profile(node.desired().node_profile());
-  return node;
-}
-
 // A world whose Nodes have their Kubernetes side elsewhere.
 class DesiredMachineTest : public ::testing::Test {
  protected:
@@ -91,7 +84,7 @@ TEST_F(DesiredMachineTest, ABootThatFailsIsReportedAndNothingArrives) {
 }
 
 TEST_F(DesiredMachineTest, AReconfigureRebootIsReportedAndItsReadinessIsSeen) {
-  Node node = Running();
+  Node node = RunningNode();
   node.mutable_observed()->set_boot_id("boot-0");
   SetState(node, Node::STATE_RECONFIGURING, kStart);
   node.mutable_desired()->set_node_profile("np-ba9876543210");
@@ -112,7 +105,7 @@ TEST_F(DesiredMachineTest, AReconfigureRebootIsReportedAndItsReadinessIsSeen) {
 TEST_F(DesiredMachineTest, AFailureIsAKubeletThatStoppedUntilItRecovers) {
   FleetOptions options = AtAServer();
   options.recovery_arrival = absl::Minutes(1);
-  Begin(options, Running());
+  Begin(options, RunningNode());
   EXPECT_TRUE(desired().ready);
   EXPECT_EQ(world_->model().Fail(1, world_->now()), 1);
   EXPECT_FALSE(desired().ready);
@@ -127,7 +120,7 @@ TEST_F(DesiredMachineTest, AFailureIsAKubeletThatStoppedUntilItRecovers) {
 }
 
 TEST_F(DesiredMachineTest, AStoppedKubeletStaysStoppedWhateverKubernetesSaysInItsPlace) {
-  Begin(AtAServer(), Running());
+  Begin(AtAServer(), RunningNode());
   ASSERT_EQ(world_->model().Fail(1, world_->now()), 1);
   Unhealthy(true, "kubelet: KubeletStopped: a GPU");
   Unhealthy(true, "kubelet: NodeStatusUnknown: Kubelet stopped posting node status.");
@@ -142,7 +135,7 @@ TEST_F(DesiredMachineTest, AStoppedKubeletStaysStoppedWhateverKubernetesSaysInIt
 }
 
 TEST_F(DesiredMachineTest, WhoeverWasSilentWhileNobodyPlayedItComesBack) {
-  Begin(AtAServer(), Running());
+  Begin(AtAServer(), RunningNode());
   Unhealthy(true, "kubelet: NodeStatusUnknown: Kubelet stopped posting node status.");
   EXPECT_TRUE(desired().ready);
   EXPECT_FALSE(IsSilent(desired()));
@@ -153,7 +146,7 @@ TEST_F(DesiredMachineTest, OffAndRebootingMachinesAreSilent) {
   EXPECT_TRUE(IsSilent(desired()));
   world_->Run(absl::Hours(1));
   EXPECT_FALSE(IsSilent(desired())) << "booted, not ready yet";
-  Node node = Running();
+  Node node = RunningNode();
   SetState(node, Node::STATE_RECONFIGURING, kStart);
   node.mutable_desired()->set_node_profile("np-ba9876543210");
   Begin(AtAServer(), node);
@@ -161,7 +154,7 @@ TEST_F(DesiredMachineTest, OffAndRebootingMachinesAreSilent) {
 }
 
 TEST_F(DesiredMachineTest, WhatOthersFindUnhealthyHasAKubeletThatIsReady) {
-  Begin(AtAServer(), Running());
+  Begin(AtAServer(), RunningNode());
   Unhealthy(true, "kubelet: the Node object is not in the cluster");
   EXPECT_TRUE(desired().ready);
 }
@@ -171,7 +164,7 @@ TEST_F(DesiredMachineTest, WorkMarksAndCordonsDoNotWaitForOneAnother) {
   options.work_arrival = options.mark_arrival = options.cordon_arrival = absl::Minutes(1);
   options.failure_arrival = absl::Minutes(1);
   options.interruptible_share = 1;
-  Begin(options, Running());
+  Begin(options, RunningNode());
   EXPECT_EQ(desired().work, Change::kLeave);
   world_->Run(absl::Hours(1));
   EXPECT_EQ(desired().work, Change::kBegin);
@@ -193,7 +186,7 @@ TEST_F(DesiredMachineTest, WorkMarksAndCordonsDoNotWaitForOneAnother) {
 }
 
 TEST_F(DesiredMachineTest, ADrainIsOthersButTheSwitchingOffIsReported) {
-  Node node = Running();
+  Node node = RunningNode();
   SetActive(node, true, kStart);
   Cordon(node, true, kStart);
   FleetOptions options = AtAServer();
@@ -215,7 +208,7 @@ TEST_F(DesiredMachineTest, ADrainIsOthersButTheSwitchingOffIsReported) {
 
 TEST_F(DesiredMachineTest, ANodeThatIsForgottenIsOff) {
   for (const bool by_snapshot : {false, true}) {
-    Begin(AtAServer(), Running());
+    Begin(AtAServer(), RunningNode());
     EXPECT_EQ(desired().power, Power::kRunning);
     if (by_snapshot) {
       world_->model().BeginSnapshot();
@@ -229,7 +222,7 @@ TEST_F(DesiredMachineTest, ANodeThatIsForgottenIsOff) {
 }
 
 TEST_F(DesiredMachineTest, ANodeThatARestoredHistoryDoesNotKnowStaysOn) {
-  Begin(AtAServer(), Running());
+  Begin(AtAServer(), RunningNode());
   FleetModel& model = world_->model();
   const auto snapshot = [&](const std::string& incarnation) {
     model.BeginSnapshot();

@@ -14,7 +14,7 @@ namespace {
 using Outcome = LeaseBook::Outcome;
 using Task = LeaseBook::Task;
 
-constexpr absl::Duration kNow = absl::Hours(24);
+constexpr absl::Duration kUptime = absl::Hours(24);
 constexpr absl::Duration kInterval = absl::Seconds(10);
 constexpr char kNode[] = "g100000";
 
@@ -46,7 +46,7 @@ class LeaseBookTest : public ::testing::Test {
   LeaseBook book_{{.interval = kInterval,
                    .first_retry = absl::Milliseconds(100),
                    .last_retry = absl::Seconds(5)}};
-  absl::Duration now_ = kNow;
+  absl::Duration now_ = kUptime;
 };
 
 TEST_F(LeaseBookTest, IsRenewedAtOnceAndThenEveryInterval) {

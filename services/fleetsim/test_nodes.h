@@ -10,6 +10,9 @@
 // For tests: Nodes, and what lifecycle does with reports about them, in few words.
 namespace muster::fleetsim {
 
+inline const absl::Time kStart = absl::FromUnixSeconds(1'750'000'000);
+inline constexpr char kMachine[] = "g100000";  // of the Node with index 0
+
 inline void SetTime(google::protobuf::Timestamp& out, absl::Time time) {
   out.set_seconds(absl::ToUnixSeconds(time));
   out.set_nanos(
@@ -34,6 +37,14 @@ inline lifecycle::v1::Node NewNode(int index, absl::Time now) {
   SetState(node, lifecycle::v1::Node::STATE_ASSIGNED, now);
   node.mutable_desired()->set_phase(lifecycle::v1::NodeDesired::PHASE_RUNNING);
   node.mutable_desired()->set_node_profile("np-0123456789ab");
+  return node;
+}
+
+// In production since kStart, booted into what it should be.
+inline lifecycle::v1::Node RunningNode(int index = 0) {
+  lifecycle::v1::Node node = NewNode(index, kStart);
+  SetState(node, lifecycle::v1::Node::STATE_PRODUCTION, kStart);
+  node.mutable_observed()->set_node_profile(node.desired().node_profile());
   return node;
 }
 

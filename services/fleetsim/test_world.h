@@ -14,7 +14,6 @@
 namespace muster::fleetsim {
 
 inline constexpr char kHistory[] = "history";
-inline const absl::Time kStart = absl::FromUnixSeconds(1'750'000'000);
 
 // A server of Nodes around a model, in virtual time.
 class World {
