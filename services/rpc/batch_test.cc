@@ -15,9 +15,9 @@ using ::muster::testing::FieldsOf;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-using Request = quota::v1::BatchSyncHoldingsRequest;
+using BatchRequest = quota::v1::BatchSyncHoldingsRequest;
 
-std::vector<int64_t> Parse(const Request& request, error::Faults& faults, size_t max = 1'000) {
+std::vector<int64_t> Parse(const BatchRequest& request, error::Faults& faults, size_t max = 1'000) {
   return ParseBatch(
       request.holdings(), {.field = "holdings", .max = max, .key = "name"},
       [](const quota::v1::HoldingRequest& holding) { return absl::string_view(holding.name()); },
@@ -28,8 +28,8 @@ std::vector<int64_t> Parse(const Request& request, error::Faults& faults, size_t
       faults);
 }
 
-Request Of(std::initializer_list<const char*> names) {
-  Request request;
+BatchRequest BatchOf(std::initializer_list<const char*> names) {
+  BatchRequest request;
   for (const char* name : names) {
     request.add_holdings()->set_nodes(request.holdings_size());
     request.mutable_holdings()->rbegin()->set_name(name);
@@ -39,20 +39,20 @@ Request Of(std::initializer_list<const char*> names) {
 
 TEST(ParseBatch, GivesOneCommandAnEntry) {
   error::Faults faults;
-  EXPECT_THAT(Parse(Of({"a", "b", "c"}), faults), ElementsAre(1, 2, 3));
+  EXPECT_THAT(Parse(BatchOf({"a", "b", "c"}), faults), ElementsAre(1, 2, 3));
   EXPECT_TRUE(faults.empty());
 }
 
 TEST(ParseBatch, NamesFaultsByTheirEntryAndWhatStandsTwice) {
   error::Faults faults;
-  Parse(Of({"a", "", "b", "a", ""}), faults);
+  Parse(BatchOf({"a", "", "b", "a", ""}), faults);
   EXPECT_THAT(FieldsOf(faults),
               ElementsAre("holdings[1].name", "holdings[3].name", "holdings[4].name"));
   EXPECT_EQ(faults.named()[1].description, "stands in the batch twice.");
 }
 
 TEST(ParseBatch, OfAnotherSizeIsOneFault) {
-  for (const Request& request : {Request(), Of({"a", "b", "c"})}) {
+  for (const BatchRequest& request : {BatchRequest(), BatchOf({"a", "b", "c"})}) {
     error::Faults faults;
     EXPECT_THAT(Parse(request, faults, 2), IsEmpty());
     EXPECT_THAT(FieldsOf(faults), ElementsAre("holdings"));
@@ -60,7 +60,7 @@ TEST(ParseBatch, OfAnotherSizeIsOneFault) {
 }
 
 TEST(ParseBatch, StopsLookingWhenNoMoreIsNamed) {
-  Request request;
+  BatchRequest request;
   for (int i = 0; i < 1'000; ++i) request.add_holdings();
   error::Faults faults;
   EXPECT_EQ(Parse(request, faults).size(), error::Faults::kMaxNamed + 1);

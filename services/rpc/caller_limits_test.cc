@@ -23,7 +23,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using Kind = CallerLimits::Kind;
 
-std::string ReasonOf(const absl::Status& status) {
+std::string RetriableReasonOf(const absl::Status& status) {
   const auto detail = error::DetailOf(status);
   EXPECT_TRUE(detail && detail->retry_after) << status;
   return detail ? detail->reason : "";
@@ -38,7 +38,7 @@ TEST(CallerLimits, OneCallerHasSoManyCallsUnderWayAndNoOtherLess) {
   const auto third = limits.Enter("a", Kind::kCall);
   EXPECT_THAT(third.status(), StatusIs(absl::StatusCode::kResourceExhausted,
                                        HasSubstr("`a` has 2 calls under way")));
-  EXPECT_EQ(ReasonOf(third.status()), "TOO_MANY_CALLS");
+  EXPECT_EQ(RetriableReasonOf(third.status()), "TOO_MANY_CALLS");
   EXPECT_THAT(limits.Enter("b", Kind::kCall).status(), IsOk());
   EXPECT_THAT(limits.Enter("a", Kind::kWatch).status(), IsOk()) << "watches count apart";
   first = CallerLimits::Place();
@@ -59,7 +59,7 @@ TEST(CallerLimits, WhoIsNotBelievedIsToldSoWhateverIsUnderWay) {
   }
   const auto call = guard.Enter(nameless, Kind::kCall);
   ASSERT_THAT(call.status(), IsOk()) << "they took nothing from who shows no token";
-  EXPECT_EQ(ReasonOf(guard.Enter(nameless, Kind::kCall).status()), "TOO_MANY_CALLS");
+  EXPECT_EQ(RetriableReasonOf(guard.Enter(nameless, Kind::kCall).status()), "TOO_MANY_CALLS");
   EXPECT_EQ(guard.Enter(expired, Kind::kCall).status(), expired.unproven);
   EXPECT_EQ(guard.stats().unauthenticated, 7);
   EXPECT_EQ(guard.limited().too_many_calls, 1);
@@ -69,7 +69,7 @@ TEST(CallerLimits, AndSoManyWatches) {
   CallerLimits limits({.watches = 1});
   auto watch = limits.Enter("a", Kind::kWatch);
   ASSERT_THAT(watch.status(), IsOk());
-  EXPECT_EQ(ReasonOf(limits.Enter("a", Kind::kWatch).status()), "TOO_MANY_WATCHES");
+  EXPECT_EQ(RetriableReasonOf(limits.Enter("a", Kind::kWatch).status()), "TOO_MANY_WATCHES");
   EXPECT_EQ(limits.stats().too_many_watches, 1);
   // A place that moves is one place.
   CallerLimits::Place moved = *std::move(watch);
@@ -85,7 +85,7 @@ TEST(CallerLimits, ARateIsHeldOnAverage) {
   while (limits.Enter("a", Kind::kCall).ok()) ++taken;
   EXPECT_EQ(taken, 11) << "a second's at once, and the one that is due";
   const auto refused = limits.Enter("a", Kind::kCall);
-  EXPECT_EQ(ReasonOf(refused.status()), "TOO_FAST");
+  EXPECT_EQ(RetriableReasonOf(refused.status()), "TOO_FAST");
   EXPECT_EQ(error::DetailOf(refused.status())->retry_after, absl::Milliseconds(100));
   clock.Advance(absl::Milliseconds(100));
   EXPECT_THAT(limits.Enter("a", Kind::kCall).status(), IsOk());

@@ -35,8 +35,6 @@ using ::muster::testing::IsOk;
 using ::muster::testing::StatusIs;
 using ::muster::testing::Until;
 
-constexpr char kOwn[] = "organizations/acme/quotas/US-EAST-04A~t~default";
-constexpr char kForeign[] = "organizations/beta/quotas/US-EAST-04A~t~default";
 constexpr char kViewer[] = "{role: viewer, principals: [local], organizations: [acme]}";
 
 using Done = std::function<void(const absl::Status&)>;
@@ -186,7 +184,7 @@ TEST_F(CatchUpTest, WhatIsNotSeenInAnOldStateIsLookedForOnceItHasCaughtUp) {
     EXPECT_EQ(status.message(), error::NotFound(name).message());
   }
   EXPECT_EQ(caught_up_, 3) << "whether it exists makes no difference";
-  EXPECT_THAT(Get(kForeign), StatusIs(absl::StatusCode::kNotFound));
+  EXPECT_THAT(Get(kForeignQuota), StatusIs(absl::StatusCode::kNotFound));
   EXPECT_EQ(caught_up_, 3) << "its name says whose it is";
   EXPECT_EQ(guard_->stats().not_visible, 3) << "once each";
   EXPECT_EQ(handled_, 2);
@@ -221,7 +219,7 @@ TEST_F(CatchUpTest, WhatMayNotBeDoneInAnOldStateIsAskedOnceMore) {
           return absl::OkStatus();
         }));
   const auto create = [&] { return Create("organizations/beta"); };  // what it does not see
-  const auto remove = [&] { return Delete(kOwn); };                  // what it does
+  const auto remove = [&] { return Delete(kOwnQuota); };             // what it does
   EXPECT_THAT(create(), StatusIs(absl::StatusCode::kUnavailable));
   EXPECT_THAT(remove(), StatusIs(absl::StatusCode::kUnavailable));
   EXPECT_EQ(guard_->stats().denied, 0);

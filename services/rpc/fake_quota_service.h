@@ -25,6 +25,10 @@ namespace muster::rpc {
 
 namespace v1 = quota::v1;
 
+// A quota of the organization that a caller is given a role in, and one of another.
+inline constexpr char kOwnQuota[] = "organizations/acme/quotas/US-EAST-04A~t~default";
+inline constexpr char kForeignQuota[] = "organizations/beta/quotas/US-EAST-04A~t~default";
+
 class FakeQuotaService final : public v1::QuotaService::CallbackService {
  public:
   std::function<grpc::ServerUnaryReactor*(grpc::CallbackServerContext*, const v1::GetQuotaRequest*,

@@ -45,9 +45,6 @@ struct EndlessWatcher {
   std::optional<Item> next = std::nullopt;
 };
 
-constexpr char kOwn[] = "organizations/acme/quotas/US-EAST-04A~t~default";
-constexpr char kForeign[] = "organizations/beta/quotas/US-EAST-04A~t~default";
-
 class GuardTest : public ::testing::Test {
  protected:
   // The caller of this machine has `role` in the organization acme, or everywhere.
@@ -94,12 +91,12 @@ class GuardTest : public ::testing::Test {
 
 TEST_F(GuardTest, WhatIsBeyondTheScopeDoesNotExistAndTheLogSaysWhy) {
   Serve("viewer");
-  EXPECT_EQ(Get(*stub_, kOwn), absl::OkStatus());
+  EXPECT_EQ(Get(*stub_, kOwnQuota), absl::OkStatus());
   EXPECT_EQ(principal_, "local");
   CaughtLog log;
-  const absl::Status status = Get(*stub_, kForeign);
+  const absl::Status status = Get(*stub_, kForeignQuota);
   EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
-  EXPECT_EQ(status.message(), error::NotFound(kForeign).message());
+  EXPECT_EQ(status.message(), error::NotFound(kForeignQuota).message());
   EXPECT_EQ(handled_, 1) << "the handler is not asked";
   EXPECT_THAT(log.text(), HasSubstr("The policy does not let `local` see it."));
   EXPECT_EQ(guard_->stats().not_visible, 1);
@@ -136,9 +133,9 @@ TEST_F(GuardTest, WhoHasTooMuchUnderWayIsToldToWait) {
         [](const EndlessWatcher::Item&) { return v1::WatchQuotasResponse(); });
   };
   const auto stub = v1::QuotaService::NewStub(MakeChannel(server.address()));
-  std::thread first([&] { EXPECT_TRUE(Get(*stub, kOwn).ok()); });
+  std::thread first([&] { EXPECT_TRUE(Get(*stub, kOwnQuota).ok()); });
   Responder responder = held.get_future().get();
-  const absl::Status refused = Get(*stub, kOwn);
+  const absl::Status refused = Get(*stub, kOwnQuota);
   EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(error::ReasonOf(refused), "TOO_MANY_CALLS");
   EXPECT_EQ(error::DetailOf(refused)->retry_after, absl::Milliseconds(100));
@@ -148,7 +145,7 @@ TEST_F(GuardTest, WhoHasTooMuchUnderWayIsToldToWait) {
   server.service.get = [](Context context, const v1::GetQuotaRequest*, v1::Quota*) {
     return Unary(context, [](Responder now) { now.Finish(absl::OkStatus()); });
   };
-  while (absl::IsResourceExhausted(Get(*stub, kOwn))) {
+  while (absl::IsResourceExhausted(Get(*stub, kOwnQuota))) {
   }
   grpc::ClientContext context;
   grpc::ClientContext other;
@@ -178,13 +175,13 @@ TEST_F(GuardTest, WhileMemoryIsShortNothingNewIsTakenButFromItself) {
         [](const EndlessWatcher::Item&) { return v1::WatchQuotasResponse(); });
   };
   const auto stub = v1::QuotaService::NewStub(MakeChannel(server.address()));
-  const absl::Status refused = Get(*stub, kOwn);
+  const absl::Status refused = Get(*stub, kOwnQuota);
   EXPECT_EQ(refused.code(), absl::StatusCode::kUnavailable);
   EXPECT_EQ(error::ReasonOf(refused), "NO_MEMORY");
   EXPECT_EQ(error::DetailOf(refused)->retry_after, absl::Seconds(1));
   grpc::ClientContext context;
   EXPECT_EQ(stub->WatchQuotas(&context, {})->Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
-  EXPECT_EQ(Get(*server.stub, kOwn), absl::OkStatus()) << "of the process itself";
+  EXPECT_EQ(Get(*server.stub, kOwnQuota), absl::OkStatus()) << "of the process itself";
   EXPECT_EQ(guard_->stats().no_memory, 2);
   Metrics metrics;
   metrics.Add(MakePolicyCollector(*guard_));
@@ -192,7 +189,7 @@ TEST_F(GuardTest, WhileMemoryIsShortNothingNewIsTakenButFromItself) {
   EXPECT_THAT(metrics.Text(), HasSubstr("muster_memory_limit_bytes 1000"));
   resident = 900;
   clock.Advance(MemoryLimit::kLook);
-  EXPECT_EQ(Get(*stub, kOwn), absl::OkStatus());
+  EXPECT_EQ(Get(*stub, kOwnQuota), absl::OkStatus());
 }
 
 TEST_F(GuardTest, WhileMemoryIsShortOperatorsMayLookAndFreeSome) {
@@ -214,7 +211,7 @@ TEST_F(GuardTest, WhileMemoryIsShortOperatorsMayLookAndFreeSome) {
   FakeSteadyClock clock;
   MemoryLimit memory(1000, &clock, [] { return int64_t{950}; });
   serve("operator", "everywhere: true", &memory);
-  EXPECT_EQ(Get(*stub_, kOwn), absl::OkStatus());
+  EXPECT_EQ(Get(*stub_, kOwnQuota), absl::OkStatus());
   EXPECT_TRUE(absl::IsUnavailable(Get(*stub_, std::string(Guard::kMaxSparedBytes, 'x'))));
   grpc::ClientContext context;
   v1::Quota response;
@@ -226,9 +223,9 @@ TEST_F(GuardTest, WhileMemoryIsShortOperatorsMayLookAndFreeSome) {
   EXPECT_EQ(guard_->stats().no_memory, 2);
   // Whoever operates for one organization, or only looks, waits like all others.
   serve("operator", "organizations: [acme]", &memory);
-  EXPECT_EQ(error::ReasonOf(Get(*stub_, kOwn)), "NO_MEMORY");
+  EXPECT_EQ(error::ReasonOf(Get(*stub_, kOwnQuota)), "NO_MEMORY");
   serve("viewer", "everywhere: true", &memory);
-  EXPECT_EQ(error::ReasonOf(Get(*stub_, kOwn)), "NO_MEMORY");
+  EXPECT_EQ(error::ReasonOf(Get(*stub_, kOwnQuota)), "NO_MEMORY");
   server_.reset();  // before what it looks at
 }
 
@@ -286,7 +283,7 @@ TEST_F(GuardTest, WhatAnOrganizationAsksForIsCounted) {
 
 TEST_F(GuardTest, AProcessMayCallItself) {
   Serve("agent");
-  EXPECT_EQ(Get(*server_->stub, kForeign), absl::OkStatus());
+  EXPECT_EQ(Get(*server_->stub, kForeignQuota), absl::OkStatus());
   EXPECT_EQ(principal_, "self");
 }
 
@@ -384,7 +381,7 @@ TEST_F(GuardTest, AWatchIsNotResumedByWhoSeesSomethingElseThanWhereItBegan) {
 
 TEST_F(GuardTest, ItsFiguresAreMetrics) {
   Serve("viewer");
-  EXPECT_FALSE(Get(*stub_, kForeign).ok());
+  EXPECT_FALSE(Get(*stub_, kForeignQuota).ok());
   Metrics metrics;
   metrics.Add(MakePolicyCollector(*guard_));
   const std::string text = metrics.Text();

@@ -28,7 +28,7 @@ void ExpectInvalid(const absl::Status& status, const std::string& field) {
   EXPECT_EQ(detail->fields[0].field, field);
 }
 
-ListQuotasRequest Request(const std::string& parent, const std::string& token = "") {
+ListQuotasRequest QuotasRequest(const std::string& parent, const std::string& token = "") {
   ListQuotasRequest request;
   request.set_parent(parent);
   request.set_page_token(token);
@@ -46,31 +46,31 @@ TEST(PageTest, SizesFollowTheApi) {
 }
 
 TEST(PageTest, ATokenLeadsToItsKey) {
-  EXPECT_EQ(ReadPage(Request("a"))->after, "");
+  EXPECT_EQ(ReadPage(QuotasRequest("a"))->after, "");
   for (const std::string& key :
        {std::string("k"), std::string("a/b~c\xc3\xa4"), std::string(300, 'x')}) {
-    EXPECT_EQ(ReadPage(Request("a", PageToken(Request("a"), key)))->after, key);
+    EXPECT_EQ(ReadPage(QuotasRequest("a", PageToken(QuotasRequest("a"), key)))->after, key);
   }
 }
 
 TEST(PageTest, ATokenIsTextForUrls) {
-  for (char c : PageToken(Request("a"), "\xff\xfe\xfd key")) {
+  for (char c : PageToken(QuotasRequest("a"), "\xff\xfe\xfd key")) {
     EXPECT_TRUE(absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_') << c;
   }
 }
 
 TEST(PageTest, TheSizeMayChangeBetweenPagesAndTheTokenGiven) {
-  ListQuotasRequest next = Request("a", PageToken(Request("a"), "k"));
+  ListQuotasRequest next = QuotasRequest("a", PageToken(QuotasRequest("a"), "k"));
   next.set_page_size(7);
   const std::string third = PageToken(next, "m");
-  EXPECT_EQ(third, PageToken(Request("a"), "m"));
+  EXPECT_EQ(third, PageToken(QuotasRequest("a"), "m"));
   EXPECT_EQ(ReadPage(next)->after, "k");
   EXPECT_EQ(ReadPage(next)->size, 7);
 }
 
 TEST(PageTest, ATokenOfAnotherRequestIsRefused) {
-  const std::string token = PageToken(Request("a"), "k");
-  ExpectInvalid(ReadPage(Request("b", token)).status(), "page_token");
+  const std::string token = PageToken(QuotasRequest("a"), "k");
+  ExpectInvalid(ReadPage(QuotasRequest("b", token)).status(), "page_token");
   ListHoldingsRequest other;
   other.set_parent("a");
   other.set_page_token(token);
@@ -78,7 +78,7 @@ TEST(PageTest, ATokenOfAnotherRequestIsRefused) {
 }
 
 TEST(PageTest, GarbageIsRefused) {
-  const std::string token = PageToken(Request("a"), "key");
+  const std::string token = PageToken(QuotasRequest("a"), "key");
   std::vector<std::string> garbage = {"x",
                                       "not a token!",
                                       "AAAA",
@@ -92,7 +92,7 @@ TEST(PageTest, GarbageIsRefused) {
   }
   for (const std::string& text : garbage) {
     SCOPED_TRACE(text);
-    const auto page = ReadPage(Request("a", text));
+    const auto page = ReadPage(QuotasRequest("a", text));
     // The last character of base64 may have bits that mean nothing.
     if (page.ok()) {
       EXPECT_EQ(page->after, "key");
@@ -107,7 +107,7 @@ TEST(ListPageTest, EndsWithTheRowThatMakesItTooLarge) {
   absl::btree_map<std::string, size_t> rows = {
       {"a", kMaxPageBytes / 2}, {"b", kMaxPageBytes}, {"c", 3 * kMaxPageBytes}, {"d", 1}};
   std::vector<std::vector<std::string>> pages;
-  ListQuotasRequest request = Request("x");
+  ListQuotasRequest request = QuotasRequest("x");
   do {
     pages.emplace_back();
     const auto page = ReadPage(request);
@@ -139,7 +139,7 @@ TEST(ListPageTest, PagesShowEveryRowOfThePrefixOnce) {
   for (int size = 1; size <= 14; ++size) {
     SCOPED_TRACE(size);
     std::vector<int> seen;
-    ListQuotasRequest request = Request("a");
+    ListQuotasRequest request = QuotasRequest("a");
     request.set_page_size(size);
     int pages = 0;
     do {

@@ -15,14 +15,14 @@ namespace {
 using ::muster::testing::HasReason;
 using ::muster::testing::IsOk;
 
-struct Options {
+struct WatchOptions {
   std::optional<int64_t> after_revision = {};
   std::string key_prefix = {};
   std::function<bool(absl::string_view key, int64_t revision)> sees = {};
   std::string sees_text = {};
 };
 
-std::shared_ptr<const access::Scope> Of(void (*add)(access::Scope&)) {
+std::shared_ptr<const access::Scope> ScopeOf(void (*add)(access::Scope&)) {
   auto scope = std::make_shared<access::Scope>();
   add(*scope);
   return scope;
@@ -30,19 +30,19 @@ std::shared_ptr<const access::Scope> Of(void (*add)(access::Scope&)) {
 
 // What is gone names no zone: who sees some zones alone and was away for long begins anew.
 TEST(WatchWireTest, WhoSeesZonesResumesAsFarAsTheyAreKnown) {
-  const auto zones = Of([](access::Scope& scope) { scope.AddZone("US-EAST-04A"); });
-  const auto organization = Of([](access::Scope& scope) { scope.AddOrganization("acme"); });
-  EXPECT_THAT(CheckResume(Options{99}, zones, 100), HasReason("REVISION_COMPACTED"));
-  EXPECT_THAT(CheckResume(Options{100}, zones, 100), IsOk());
-  EXPECT_THAT(CheckResume(Options{}, zones, 100), IsOk()) << "a snapshot";
-  EXPECT_THAT(CheckResume(Options{99}, organization, 100), IsOk());
-  EXPECT_THAT(CheckResume(Options{99}, nullptr, 100), IsOk()) << "he sees all";
+  const auto zones = ScopeOf([](access::Scope& scope) { scope.AddZone("US-EAST-04A"); });
+  const auto organization = ScopeOf([](access::Scope& scope) { scope.AddOrganization("acme"); });
+  EXPECT_THAT(CheckResume(WatchOptions{99}, zones, 100), HasReason("REVISION_COMPACTED"));
+  EXPECT_THAT(CheckResume(WatchOptions{100}, zones, 100), IsOk());
+  EXPECT_THAT(CheckResume(WatchOptions{}, zones, 100), IsOk()) << "a snapshot";
+  EXPECT_THAT(CheckResume(WatchOptions{99}, organization, 100), IsOk());
+  EXPECT_THAT(CheckResume(WatchOptions{99}, nullptr, 100), IsOk()) << "he sees all";
 }
 
 TEST(WatchWireTest, NarrowedWatchesAreToldApartByWhatTheySee) {
   const auto narrowed = [](void (*add)(access::Scope&)) {
-    Options options;
-    Narrow(options, Of(add), [](absl::string_view, int64_t revision) {
+    WatchOptions options;
+    Narrow(options, ScopeOf(add), [](absl::string_view, int64_t revision) {
       return std::string(revision < 100 ? "US-EAST-04A" : "US-WEST-01A");
     });
     return options;
@@ -62,8 +62,8 @@ TEST(WatchWireTest, NarrowedWatchesAreToldApartByWhatTheySee) {
 
 TEST(WatchWireTest, ANarrowedWatchBeginsWithNothingThatIsAnothers) {
   const auto narrowed = [](void (*add)(access::Scope&), const std::string& prefix) {
-    Options options{.key_prefix = prefix};
-    Narrow(options, Of(add), [](absl::string_view, int64_t) { return std::string(); });
+    WatchOptions options{.key_prefix = prefix};
+    Narrow(options, ScopeOf(add), [](absl::string_view, int64_t) { return std::string(); });
     return options.key_prefix;
   };
   const auto acme = [](access::Scope& scope) { scope.AddOrganization("acme"); };
