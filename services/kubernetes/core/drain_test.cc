@@ -28,20 +28,20 @@ std::vector<PodObject> EveryKind() {
 
 using EvictionModes = std::vector<std::pair<std::string, EvictionMode>>;
 
-EvictionModes Plan(const lifecycle::v1::Node& node, const std::vector<PodObject>& pods,
-                   const absl::flat_hash_set<std::string>& asked = {}) {
+EvictionModes Evictions(const lifecycle::v1::Node& node, const std::vector<PodObject>& pods,
+                        const absl::flat_hash_set<std::string>& asked = {}) {
   EvictionModes plan;
   for (const PodEviction& eviction : PlanDrain(node, pods, asked, absl::ZeroDuration()))
     plan.emplace_back(eviction.pod->name, eviction.mode);
   return plan;
 }
 
-EvictionModes Plan(bool drain, bool force, const std::vector<PodObject>& pods,
-                   const absl::flat_hash_set<std::string>& asked = {}) {
+EvictionModes Evictions(bool drain, bool force, const std::vector<PodObject>& pods,
+                        const absl::flat_hash_set<std::string>& asked = {}) {
   lifecycle::v1::Node node;
   node.mutable_desired()->set_drain(drain);
   node.mutable_desired()->set_force_drain(force);
-  return Plan(node, pods, asked);
+  return Evictions(node, pods, asked);
 }
 
 // Preempted at Then(), drained since so many seconds later, with seven minutes in all.
@@ -63,32 +63,33 @@ int64_t GraceAfter(absl::Duration drained) {
 // "Pods labelled interruptable go first and at once; Pods labelled graceful-interruptible are
 // deleted with their own grace period; all others through the Eviction API"
 TEST(PlanDrain, GoesByClass) {
-  EXPECT_THAT(Plan(true, false, EveryKind()),
+  EXPECT_THAT(Evictions(true, false, EveryKind()),
               ElementsAre(Pair("interruptable", EvictionMode::kAtOnce),
                           Pair("graceful", EvictionMode::kGraceful),
                           Pair("guarded", EvictionMode::kEvict)));
 }
 
 TEST(PlanDrain, AsksNobodyUnlessTheNodeIsToBeDrained) {
-  EXPECT_THAT(Plan(false, false, EveryKind()), IsEmpty());
-  EXPECT_THAT(Plan(false, true, EveryKind()), IsEmpty());
+  EXPECT_THAT(Evictions(false, false, EveryKind()), IsEmpty());
+  EXPECT_THAT(Evictions(false, true, EveryKind()), IsEmpty());
 }
 
 TEST(PlanDrain, AsksNobodyTwice) {
-  EXPECT_THAT(Plan(true, false, EveryKind(), {"uid-of-interruptable", "uid-of-guarded"}),
+  EXPECT_THAT(Evictions(true, false, EveryKind(), {"uid-of-interruptable", "uid-of-guarded"}),
               ElementsAre(Pair("graceful", EvictionMode::kGraceful)));
 }
 
 TEST(PlanDrain, AsksAnotherPodOfTheSameName) {
   std::vector<PodObject> pods = {MakePod("db-0", Class::kGuarded)};
   pods[0].uid = "second";
-  EXPECT_THAT(Plan(true, false, pods, {"first"}), ElementsAre(Pair("db-0", EvictionMode::kEvict)));
+  EXPECT_THAT(Evictions(true, false, pods, {"first"}),
+              ElementsAre(Pair("db-0", EvictionMode::kEvict)));
 }
 
 // "Past the drain's deadline the rest is deleted"
 TEST(PlanDrain, ForcesWhateverIsLeft) {
   EXPECT_THAT(
-      Plan(true, true, EveryKind(), {"uid-of-graceful", "uid-of-guarded"}),
+      Evictions(true, true, EveryKind(), {"uid-of-graceful", "uid-of-guarded"}),
       ElementsAre(Pair("guarded", EvictionMode::kForce), Pair("graceful", EvictionMode::kForce),
                   Pair("interruptable", EvictionMode::kForce),
                   Pair("leaving", EvictionMode::kForce)));
@@ -98,16 +99,16 @@ TEST(PlanDrain, ForcesWhateverIsLeft) {
 // that is left until T+7, disruption budgets or not: the machine leaves anyway."
 TEST(PlanDrain, ForAPreemptionEveryPodIsDeletedInTime) {
   EXPECT_THAT(
-      Plan(Preempted(120), EveryKind(), {"uid-of-finished"}),
+      Evictions(Preempted(120), EveryKind(), {"uid-of-finished"}),
       ElementsAre(Pair("guarded", EvictionMode::kInTime), Pair("graceful", EvictionMode::kInTime),
                   Pair("interruptable", EvictionMode::kInTime)));
-  EXPECT_THAT(Plan(Preempted(120), EveryKind(), {"uid-of-graceful", "uid-of-guarded"}),
+  EXPECT_THAT(Evictions(Preempted(120), EveryKind(), {"uid-of-graceful", "uid-of-guarded"}),
               ElementsAre(Pair("interruptable", EvictionMode::kInTime)));
 }
 
 TEST(PlanDrain, ADrainFromBeforeTheNoticeGoesOnAsItBegan) {
   for (const int64_t before : {-60, 0}) {
-    EXPECT_THAT(Plan(Preempted(before), EveryKind()),
+    EXPECT_THAT(Evictions(Preempted(before), EveryKind()),
                 ElementsAre(Pair("interruptable", EvictionMode::kAtOnce),
                             Pair("graceful", EvictionMode::kGraceful),
                             Pair("guarded", EvictionMode::kEvict)));
@@ -160,7 +161,7 @@ TEST(PlanDrain, KeepsTheOrderWithinAClass) {
   const std::vector<PodObject> pods = {MakePod("b", Class::kGuarded),
                                        MakePod("x", Class::kInterruptable),
                                        MakePod("a", Class::kGuarded)};
-  EXPECT_THAT(Plan(true, false, pods),
+  EXPECT_THAT(Evictions(true, false, pods),
               ElementsAre(Pair("x", EvictionMode::kAtOnce), Pair("b", EvictionMode::kEvict),
                           Pair("a", EvictionMode::kEvict)));
 }

@@ -16,10 +16,10 @@ namespace {
 using lifecycle::v1::Node;
 
 // A Node in production, and the v1 Node after everything that is ours was put on it.
-struct Pair {
+struct NodePair {
   Node node = MakeNode(Node::STATE_PRODUCTION);
   SimulatedNode live{MakeNodeJson(true)};
-  Pair() { Converge(); }
+  NodePair() { Converge(); }
   void Converge() {
     if (const auto patch = TaintsPatch(node, live.Read())) live.Merge(*patch);
     if (const auto patch = MetadataPatch(node, live.Read())) live.Apply(*patch);
@@ -33,7 +33,7 @@ struct Pair {
 };
 
 TEST(MetadataPatch, PutsWhatMusterWantsOnce) {
-  const Pair pair;
+  const NodePair pair;
   EXPECT_TRUE(pair.settled());
   const NodeObject object = pair.live.Read();
   EXPECT_EQ(object.labels.at(kPoolLabel), "a");
@@ -54,7 +54,7 @@ TEST(MetadataPatch, IsAnApplyOfThisNodeAlone) {
 
 // What is refused beside it does not hold a cordon up: nothing of it is in its patch.
 TEST(CordonPatch, LeavesAllElseAsItIs) {
-  Pair pair;
+  NodePair pair;
   EXPECT_EQ(CordonPatch(pair.node, pair.live.Read()), std::nullopt);
   (*pair.node.mutable_desired()->mutable_labels())["example.com/team"] = "a";
   for (const bool cordoned : {true, false}) {
@@ -71,7 +71,7 @@ TEST(CordonPatch, LeavesAllElseAsItIs) {
 }
 
 TEST(MetadataPatch, PutsBackWhatWasChanged) {
-  Pair pair;
+  NodePair pair;
   for (const char* map : {"labels", "annotations"}) {
     const char* key = *map == 'l' ? kPoolLabel : kLifeAnnotation;
     const std::string was = pair.live.json()["metadata"][map][key];
@@ -88,7 +88,7 @@ TEST(MetadataPatch, PutsBackWhatWasChanged) {
 }
 
 TEST(MetadataPatch, TakesAwayWhatIsNoLongerWanted) {
-  Pair pair;
+  NodePair pair;
   pair.node.mutable_desired()->mutable_labels()->erase("node.coreweave.cloud/state");
   pair.node.mutable_desired()->clear_annotations();
   pair.Converge();
@@ -99,7 +99,7 @@ TEST(MetadataPatch, TakesAwayWhatIsNoLongerWanted) {
 }
 
 TEST(MetadataPatch, LeavesForeignOnesAlone) {
-  Pair pair;
+  NodePair pair;
   pair.live.Edit(
       "someone",
       {{"metadata", {{"labels", {{"theirs", "1"}}}, {"annotations", {{"theirs", "2"}}}}}});
@@ -111,7 +111,7 @@ TEST(MetadataPatch, LeavesForeignOnesAlone) {
 }
 
 TEST(MetadataPatch, CordonsAndLetsGo) {
-  Pair pair;
+  NodePair pair;
   pair.node.mutable_desired()->set_cordoned(true);
   pair.Converge();
   EXPECT_TRUE(pair.settled());
@@ -131,7 +131,7 @@ TEST(MetadataPatch, CordonsAndLetsGo) {
 }
 
 TEST(MetadataPatch, AForeignCordonOutlivesOurs) {
-  Pair pair;
+  NodePair pair;
   pair.live.Edit("kubectl", {{"spec", {{"unschedulable", true}}}});
   EXPECT_TRUE(pair.settled()) << "it is not ours to end";
   EXPECT_TRUE(pair.live.Read().foreign_unschedulable);
@@ -155,7 +155,7 @@ TEST(TaintsPatch, HoldsTheVersionThatWasSeen) {
 }
 
 TEST(TaintsPatch, KeepsForeignOnesAsTheyAre) {
-  Pair pair;
+  NodePair pair;
   const Json theirs = Json::parse(R"([
     {"key": "sunk.coreweave.com/lock", "value": "x", "effect": "NoExecute", "timeAdded": "2025-06-09T15:00:00Z"},
     {"key": "is_gpu", "effect": "NoSchedule"}])");
@@ -170,7 +170,7 @@ TEST(TaintsPatch, KeepsForeignOnesAsTheyAre) {
 }
 
 TEST(TaintsPatch, ReplacesOursByValue) {
-  Pair pair;
+  NodePair pair;
   pair.node.mutable_desired()->mutable_taints(0)->set_value("false");
   pair.Converge();
   EXPECT_TRUE(pair.settled());
@@ -182,7 +182,7 @@ TEST(TaintsPatch, ReplacesOursByValue) {
 }
 
 TEST(TaintsPatch, RemembersOursByTheAnnotation) {
-  Pair pair;
+  NodePair pair;
   pair.node.mutable_desired()->mutable_taints(0)->set_effect("NoSchedule");
   pair.Converge();
   ASSERT_EQ(pair.live.Read().taints.size(), 1u);
@@ -192,7 +192,7 @@ TEST(TaintsPatch, RemembersOursByTheAnnotation) {
 
 // "has a value of its own": an empty one is left out, as the API server shows it.
 TEST(TaintsPatch, OneWithoutValueIsSettledToo) {
-  Pair pair;
+  NodePair pair;
   pair.node.mutable_desired()->mutable_taints(0)->clear_value();
   pair.Converge();
   EXPECT_TRUE(pair.settled());
@@ -200,7 +200,7 @@ TEST(TaintsPatch, OneWithoutValueIsSettledToo) {
 }
 
 TEST(ConditionsPatch, PutsTheThree) {
-  const Pair pair;
+  const NodePair pair;
   const Json conditions = pair.live.Read().conditions;
   ASSERT_EQ(conditions.size(), 3u);
   EXPECT_EQ(conditions[0], Json({{"type", "CWRegistered"},
@@ -213,7 +213,7 @@ TEST(ConditionsPatch, PutsTheThree) {
 }
 
 TEST(ConditionsPatch, PutsBackAndFollows) {
-  Pair pair;
+  NodePair pair;
   pair.node.mutable_conditions(1)->set_message("Node is active: team/a.");
   EXPECT_FALSE(pair.settled());
   pair.Converge();
@@ -225,7 +225,7 @@ TEST(ConditionsPatch, PutsBackAndFollows) {
 }
 
 TEST(ConditionsPatch, AnEmptyReasonOrTimeIsAsGoodAsNone) {
-  Pair pair;
+  NodePair pair;
   pair.node.mutable_conditions(0)->clear_reason();
   pair.node.mutable_conditions(0)->clear_last_transition_time();
   pair.Converge();

@@ -20,7 +20,7 @@ using ::testing::IsEmpty;
 constexpr char kDesired[] = "np-0123456789ab";
 constexpr char kOther[] = "np-ba9876543210";
 
-NodePlan Plan(const Node& node, const NodeObject& object) {
+NodePlan PlanWithoutPods(const Node& node, const NodeObject& object) {
   return PlanNode({.node = &node, .object = &object, .now = Then()});
 }
 
@@ -36,7 +36,7 @@ std::vector<std::string> Registered(Node::State state, const std::string& seen,
   Node node = MakeNode(state);
   node.mutable_observed()->set_node_profile(seen);
   std::vector<std::string> profiles;
-  for (const NodeReport& report : Plan(node, Running(runs)).reports) {
+  for (const NodeReport& report : PlanWithoutPods(node, Running(runs)).reports) {
     if (report.observation() == NodeReport::OBSERVATION_REGISTERED)
       profiles.push_back(report.node_profile());
   }
@@ -79,16 +79,16 @@ TEST(RunningProfile, OfOneThatIsGoneIsNobodysBusiness) {
 TEST(Turned, IsToldWhenTheConditionActiveChanges) {
   Node node = MakeNode(Node::STATE_PRODUCTION);
   NodeObject object = Running("");
-  EXPECT_EQ(Plan(node, object).turned, "Node is idle.") << "for the first time";
+  EXPECT_EQ(PlanWithoutPods(node, object).turned, "Node is idle.") << "for the first time";
   object.conditions = Json::array({Json{{"type", "CWActive"}, {"status", "False"}}});
-  EXPECT_EQ(Plan(node, object).turned, std::nullopt);
+  EXPECT_EQ(PlanWithoutPods(node, object).turned, std::nullopt);
   lifecycle::v1::Condition& active = *node.mutable_conditions(1);
   active.set_status("True");
   active.set_message("Node is active: team/job-0.");
-  EXPECT_EQ(Plan(node, object).turned, "Node is active: team/job-0.");
+  EXPECT_EQ(PlanWithoutPods(node, object).turned, "Node is active: team/job-0.");
   object.conditions = Json::array({Json{{"type", "CWActive"}, {"status", "True"}}});
   active.set_message("Node is active: team/job-1.");
-  EXPECT_EQ(Plan(node, object).turned, std::nullopt) << "other work is no turn";
+  EXPECT_EQ(PlanWithoutPods(node, object).turned, std::nullopt) << "other work is no turn";
 }
 
 // The first edition's MetadataSynced, of one Node.
