@@ -20,18 +20,18 @@ using lifecycle::v1::Cluster;
 using ::muster::testing::IsOk;
 using ::muster::testing::StatusIs;
 
-constexpr char kCluster[] = "organizations/acme/clusters/c1";
+constexpr char kClusterName[] = "organizations/acme/clusters/c1";
 
 Cluster MakeCluster(const std::string& version) {
   Cluster cluster;
-  cluster.set_name(kCluster);
+  cluster.set_name(kClusterName);
   cluster.set_zone("RNO2A");
   cluster.set_kubernetes_version(version);
   return cluster;
 }
 
 // Has one cluster at most.
-class FakeLifecycle final : public lifecycle::v1::LifecycleService::Service {
+class FakeClusters final : public lifecycle::v1::LifecycleService::Service {
  public:
   grpc::Status GetCluster(grpc::ServerContext*, const lifecycle::v1::GetClusterRequest*,
                           Cluster* response) override {
@@ -93,7 +93,7 @@ class FakeLifecycle final : public lifecycle::v1::LifecycleService::Service {
 
 class EnsureClusterTest : public ::testing::Test {
  protected:
-  FakeLifecycle service_;
+  FakeClusters service_;
   FakeMuster muster_{&service_};
 };
 

@@ -19,7 +19,8 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
 
-constexpr char kCluster[] = "organizations/acme/clusters/nodes/";  // an odd name, and a good one
+constexpr char kClusterPrefix[] =
+    "organizations/acme/clusters/nodes/";  // an odd name, and a good one
 
 absl::Time At(int seconds) { return absl::FromUnixSeconds(1'748'626'560 + seconds); }
 
@@ -29,7 +30,7 @@ class MusterViewTest : public ::testing::Test {
 
   void PutPool(const std::string& id, const std::string& uid, const std::string& etag, int at = 0) {
     WatchLifecycleResponse message;
-    message.mutable_node_pool()->set_name(absl::StrCat(kCluster, "nodePools/", id));
+    message.mutable_node_pool()->set_name(absl::StrCat(kClusterPrefix, "nodePools/", id));
     message.mutable_node_pool()->set_uid(uid);
     message.mutable_node_pool()->set_etag(etag);
     view_.Take(message, At(at));
@@ -39,7 +40,7 @@ class MusterViewTest : public ::testing::Test {
                                          const std::string& uid = "u") {
     WatchLifecycleResponse message;
     lifecycle::v1::Node& node = *message.mutable_node();
-    node.set_name(absl::StrCat(kCluster, "nodePools/", pool, "/nodes/", machine));
+    node.set_name(absl::StrCat(kClusterPrefix, "nodePools/", pool, "/nodes/", machine));
     node.set_machine(machine);
     node.set_pool_uid(uid);
     node.set_etag(etag);
@@ -50,7 +51,7 @@ class MusterViewTest : public ::testing::Test {
   void Delete(const std::string& name) {
     WatchLifecycleResponse message;
     message.set_type(type::v1::WATCH_EVENT_TYPE_DELETED);
-    message.set_key(kCluster + name);
+    message.set_key(kClusterPrefix + name);
     view_.Take(message, At(0));
   }
   void EndSnapshot(const std::string& incarnation = "") {
@@ -189,7 +190,7 @@ TEST_F(MusterViewTest, InAnotherHistoryEverythingIsLookedAtAgain) {
   const auto snapshot = [&](const std::string& incarnation, int64_t nodes) {
     view_.BeginSnapshot();
     WatchLifecycleResponse message;
-    message.mutable_node_pool()->set_name(absl::StrCat(kCluster, "nodePools/a"));
+    message.mutable_node_pool()->set_name(absl::StrCat(kClusterPrefix, "nodePools/a"));
     message.mutable_node_pool()->set_uid("u");
     message.mutable_node_pool()->set_etag("26");
     message.mutable_node_pool()->mutable_spec()->set_target_nodes(nodes);

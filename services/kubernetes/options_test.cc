@@ -140,7 +140,7 @@ TEST_F(OptionsTest, AKubeconfigThatIsNotThereIsNamed) {
   absl::SetFlag(&FLAGS_kubeconfig, "/nowhere/config");
   const auto options = OptionsFromFlags();
   ASSERT_FALSE(options.ok());
-  EXPECT_THAT(std::string(options.status().message()), testing::HasSubstr("/nowhere/config"));
+  EXPECT_THAT(std::string(options.status().message()), ::testing::HasSubstr("/nowhere/config"));
 }
 
 TEST_F(OptionsTest, FaultsOfEveryKindAreToldAtOnce) {

@@ -27,7 +27,7 @@ constexpr absl::Duration kNone = absl::ZeroDuration();
 
 // Takes reports, one call after the other once it is opened. Those of `bad` do not fit, those of
 // `malformed` have their call refused.
-class FakeLifecycle final : public lifecycle::v1::LifecycleService::Service {
+class FakeReports final : public lifecycle::v1::LifecycleService::Service {
  public:
   grpc::Status ReportNodes(grpc::ServerContext*, const lifecycle::v1::ReportNodesRequest* request,
                            lifecycle::v1::ReportNodesResponse* response) override {
@@ -104,7 +104,7 @@ class ReporterTest : public ::testing::Test {
     return told_;
   }
 
-  FakeLifecycle service_;
+  FakeReports service_;
   std::unique_ptr<Reporter> reporter_;
 
  private:
