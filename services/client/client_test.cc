@@ -11,15 +11,14 @@
 namespace muster::client {
 namespace {
 
-namespace v1 = lifecycle::v1;
-using Stub = v1::LifecycleService::Stub;
+using LifecycleStub = lifecycle::v1::LifecycleService::Stub;
 using ::muster::testing::StatusIs;
 using ::testing::ElementsAre;
 
 // Answers as it is told to, and remembers what it was asked.
-class FakeServer final : public v1::LifecycleService::Service {
+class FakeLifecycleServer final : public lifecycle::v1::LifecycleService::Service {
  public:
-  FakeServer() {
+  FakeLifecycleServer() {
     grpc::ServerBuilder builder;
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
     builder.RegisterService(this);
@@ -38,8 +37,8 @@ class FakeServer final : public v1::LifecycleService::Service {
   std::vector<std::string> asked = {};  // request ids
 
   grpc::Status ResizeNodePool(grpc::ServerContext* context,
-                              const v1::ResizeNodePoolRequest* request,
-                              v1::NodePool* pool) override {
+                              const lifecycle::v1::ResizeNodePoolRequest* request,
+                              lifecycle::v1::NodePool* pool) override {
     asked.push_back(request->request_id());
     const auto reason = context->client_metadata().find("x-muster-reason");
     EXPECT_TRUE(reason != context->client_metadata().end() && reason->second == "a test");
@@ -47,20 +46,22 @@ class FakeServer final : public v1::LifecycleService::Service {
     pool->set_name(request->name());
     return grpc::Status::OK;
   }
-  grpc::Status DeleteCluster(grpc::ServerContext* context, const v1::DeleteClusterRequest* request,
+  grpc::Status DeleteCluster(grpc::ServerContext* context,
+                             const lifecycle::v1::DeleteClusterRequest* request,
                              google::protobuf::Empty*) override {
     if (request->name() != "old") context->AddTrailingMetadata("x-muster-revision", "42");
     return grpc::Status::OK;
   }
-  grpc::Status GetNodePool(grpc::ServerContext*, const v1::GetNodePoolRequest* request,
-                           v1::NodePool* pool) override {
+  grpc::Status GetNodePool(grpc::ServerContext*, const lifecycle::v1::GetNodePoolRequest* request,
+                           lifecycle::v1::NodePool* pool) override {
     if (request->name() == "gone") return {grpc::StatusCode::NOT_FOUND, "gone"};
     if (request->name() == "secret") return {grpc::StatusCode::PERMISSION_DENIED, "no"};
     pool->set_name(request->name());
     return grpc::Status::OK;
   }
-  grpc::Status ListNodePools(grpc::ServerContext*, const v1::ListNodePoolsRequest* request,
-                             v1::ListNodePoolsResponse* page) override {
+  grpc::Status ListNodePools(grpc::ServerContext*,
+                             const lifecycle::v1::ListNodePoolsRequest* request,
+                             lifecycle::v1::ListNodePoolsResponse* page) override {
     const int first = request->page_token().empty() ? 0 : std::stoi(request->page_token());
     for (int i = first; i < first + request->page_size() && i < 5; ++i)
       page->add_node_pools()->set_name(absl::StrCat(i));
@@ -71,7 +72,7 @@ class FakeServer final : public v1::LifecycleService::Service {
 
  private:
   struct FakeHistory final : public history::v1::HistoryService::Service {
-    explicit FakeHistory(FakeServer& server_in) : server(server_in) {}
+    explicit FakeHistory(FakeLifecycleServer& server_in) : server(server_in) {}
     grpc::Status GetPast(grpc::ServerContext* context, const history::v1::GetPastRequest*,
                          history::v1::GetPastResponse*) override {
       const auto service = context->client_metadata().find("x-muster-service");
@@ -80,7 +81,7 @@ class FakeServer final : public v1::LifecycleService::Service {
       server.asked_service.assign(service->second.data(), service->second.size());
       return grpc::Status::OK;
     }
-    FakeServer& server;
+    FakeLifecycleServer& server;
   };
 
   int port_ = 0;
@@ -90,23 +91,24 @@ class FakeServer final : public v1::LifecycleService::Service {
 
 class ClientTest : public ::testing::Test {
  protected:
-  FakeServer server_;
+  FakeLifecycleServer server_;
   Client client_{server_.options()};
 };
 
 TEST_F(ClientTest, AMutationIsRepeatedUnderOneId) {
   server_.failures = 2;
-  v1::ResizeNodePoolRequest request;
+  lifecycle::v1::ResizeNodePoolRequest request;
   request.set_name("train");
-  const absl::StatusOr<v1::NodePool> pool = client_.Call(&Stub::ResizeNodePool, request);
+  const absl::StatusOr<lifecycle::v1::NodePool> pool =
+      client_.Call(&LifecycleStub::ResizeNodePool, request);
   ASSERT_TRUE(pool.ok()) << pool.status();
   EXPECT_EQ(pool->name(), "train");
-  EXPECT_TRUE(client_.Call(&Stub::ResizeNodePool, request).ok());
+  EXPECT_TRUE(client_.Call(&LifecycleStub::ResizeNodePool, request).ok());
   request.set_request_id("mine");
-  EXPECT_TRUE(client_.Call(&Stub::ResizeNodePool, request).ok());
+  EXPECT_TRUE(client_.Call(&LifecycleStub::ResizeNodePool, request).ok());
   request.clear_request_id();
   request.set_validate_only(true);
-  EXPECT_TRUE(client_.Call(&Stub::ResizeNodePool, request).ok());
+  EXPECT_TRUE(client_.Call(&LifecycleStub::ResizeNodePool, request).ok());
   EXPECT_THAT(server_.asked, ElementsAre("id", "id", "id", "id.2", "mine", ""));
 }
 
@@ -118,7 +120,8 @@ TEST_F(ClientTest, TheLongestIdLeavesRoomForNumbers) {
     Client client(options);
     server_.asked.clear();
     for (int i = 0; i < 2; ++i)
-      EXPECT_TRUE(client.Call(&Stub::ResizeNodePool, v1::ResizeNodePoolRequest()).ok());
+      EXPECT_TRUE(
+          client.Call(&LifecycleStub::ResizeNodePool, lifecycle::v1::ResizeNodePoolRequest()).ok());
     return server_.asked;
   };
   const std::string longest(64, 'x');
@@ -133,31 +136,33 @@ TEST_F(ClientTest, TheLongestIdLeavesRoomForNumbers) {
 }
 
 TEST_F(ClientTest, AnAnswerSaysWhichRevisionItShows) {
-  v1::DeleteClusterRequest request;
+  lifecycle::v1::DeleteClusterRequest request;
   int64_t revision = 7;
   request.set_name("old");  // a server that does not tell it
-  EXPECT_TRUE(client_.Call(&Stub::DeleteCluster, request, &revision).ok());
+  EXPECT_TRUE(client_.Call(&LifecycleStub::DeleteCluster, request, &revision).ok());
   EXPECT_EQ(revision, 7);
   request.set_name("example");
-  EXPECT_TRUE(client_.Call(&Stub::DeleteCluster, request).ok());
-  EXPECT_TRUE(client_.Call(&Stub::DeleteCluster, request, &revision).ok());
+  EXPECT_TRUE(client_.Call(&LifecycleStub::DeleteCluster, request).ok());
+  EXPECT_TRUE(client_.Call(&LifecycleStub::DeleteCluster, request, &revision).ok());
   EXPECT_EQ(revision, 42);
 }
 
 TEST_F(ClientTest, ButNotForEver) {
   server_.failures = 100;
-  EXPECT_THAT(client_.Call(&Stub::ResizeNodePool, v1::ResizeNodePoolRequest()).status(),
-              StatusIs(absl::StatusCode::kUnknown, "nobody knows"));
+  EXPECT_THAT(
+      client_.Call(&LifecycleStub::ResizeNodePool, lifecycle::v1::ResizeNodePoolRequest()).status(),
+      StatusIs(absl::StatusCode::kUnknown, "nobody knows"));
   EXPECT_EQ(server_.asked.size(), 4);
 }
 
 TEST_F(ClientTest, WhatIsNotThereIsNoError) {
-  const auto found = client_.Find(&Stub::GetNodePool, "train");
+  const auto found = client_.Find(&LifecycleStub::GetNodePool, "train");
   ASSERT_TRUE(found.ok() && found->has_value());
   EXPECT_EQ((*found)->name(), "train");
-  const auto gone = client_.Find(&Stub::GetNodePool, "gone");
+  const auto gone = client_.Find(&LifecycleStub::GetNodePool, "gone");
   EXPECT_TRUE(gone.ok() && !gone->has_value());
-  EXPECT_TRUE(absl::IsPermissionDenied(client_.Find(&Stub::GetNodePool, "secret").status()));
+  EXPECT_TRUE(
+      absl::IsPermissionDenied(client_.Find(&LifecycleStub::GetNodePool, "secret").status()));
 }
 
 TEST_F(ClientTest, AskingForAHistorySaysWhose) {
@@ -169,16 +174,18 @@ TEST_F(ClientTest, AskingForAHistorySaysWhose) {
 }
 
 TEST_F(ClientTest, PagesComeOneAfterTheOther) {
-  v1::ListNodePoolsRequest request;
+  lifecycle::v1::ListNodePoolsRequest request;
   request.set_page_size(2);
   std::vector<std::string> names;
   size_t most = 100;
   const auto list = [&] {
     names.clear();
-    return client_.Pages(&Stub::ListNodePools, request, [&](v1::ListNodePoolsResponse& page) {
-      for (const v1::NodePool& pool : page.node_pools()) names.push_back(pool.name());
-      return names.size() < most;
-    });
+    return client_.Pages(&LifecycleStub::ListNodePools, request,
+                         [&](lifecycle::v1::ListNodePoolsResponse& page) {
+                           for (const lifecycle::v1::NodePool& pool : page.node_pools())
+                             names.push_back(pool.name());
+                           return names.size() < most;
+                         });
   };
   EXPECT_TRUE(list().ok());
   EXPECT_THAT(names, ElementsAre("0", "1", "2", "3", "4"));

@@ -13,10 +13,9 @@
 namespace muster::client {
 namespace {
 
-namespace v1 = quota::v1;
-using Response = v1::WatchQuotasResponse;
-using Stub = v1::QuotaService::Stub;
-using FakeServer = rpc::FakeWatchServer;
+using Response = quota::v1::WatchQuotasResponse;
+using QuotaStub = quota::v1::QuotaService::Stub;
+using ::muster::rpc::FakeWatchServer;
 using ::muster::rpc::WatchMessage;
 using ::muster::testing::StatusIs;
 using ::testing::ElementsAre;
@@ -26,7 +25,7 @@ const auto kSnapshot = type::v1::WATCH_EVENT_TYPE_SNAPSHOT;
 const auto kEnd = type::v1::WATCH_EVENT_TYPE_SNAPSHOT_END;
 const auto kChanged = type::v1::WATCH_EVENT_TYPE_CHANGED;
 
-Options OptionsOf(const FakeServer& server) { return {.server = server.address()}; }
+Options OptionsOf(const FakeWatchServer& server) { return {.server = server.address()}; }
 
 const WatchOptions kQuick{.first_retry = absl::Milliseconds(1),
                           .last_retry = absl::Milliseconds(2)};
@@ -47,15 +46,15 @@ TEST(WatchTest, GoesOnAfterTheLastRevisionAndTellsBundlesApart) {
   *bundle.add_bundle() = WatchMessage(kChanged, 8);
   bundle.mutable_bundle(1)->set_incarnation("h");
   bundle.mutable_bundle(1)->set_view("v");
-  FakeServer server({{{WatchMessage(kSnapshot, 3), WatchMessage(kEnd, 5), bundle},
-                      {grpc::StatusCode::UNAVAILABLE, "going down"}},
-                     {},
-                     {{WatchMessage(kChanged, 9)}}});
+  FakeWatchServer server({{{WatchMessage(kSnapshot, 3), WatchMessage(kEnd, 5), bundle},
+                           {grpc::StatusCode::UNAVAILABLE, "going down"}},
+                          {},
+                          {{WatchMessage(kChanged, 9)}}});
   Client client(OptionsOf(server));
   std::vector<std::string> broke;
   WatchOptions options = kQuick;
   options.broke = [&](const absl::Status& end) { broke.emplace_back(end.message()); };
-  auto watch = client.Watch(&Stub::WatchQuotas, v1::WatchQuotasRequest(), options);
+  auto watch = client.Watch(&QuotaStub::WatchQuotas, quota::v1::WatchQuotasRequest(), options);
   EXPECT_THAT(Revisions(watch, 6), ElementsAre(3, 5, 6, 7, 8, 9));
   EXPECT_TRUE(watch.status().ok());
   EXPECT_THAT(
@@ -66,33 +65,34 @@ TEST(WatchTest, GoesOnAfterTheLastRevisionAndTellsBundlesApart) {
 }
 
 TEST(WatchTest, BeginsWithASnapshotWhereTheRevisionIsGone) {
-  FakeServer server(
+  FakeWatchServer server(
       {{{}, {grpc::StatusCode::OUT_OF_RANGE, "compacted"}}, {{WatchMessage(kSnapshot, 1)}}});
   Client client(OptionsOf(server));
-  v1::WatchQuotasRequest request;
+  quota::v1::WatchQuotasRequest request;
   request.mutable_start()->set_after_revision(4);
-  auto watch = client.Watch(&Stub::WatchQuotas, request, kQuick);
+  auto watch = client.Watch(&QuotaStub::WatchQuotas, request, kQuick);
   EXPECT_THAT(Revisions(watch, 1), ElementsAre(1));
   EXPECT_THAT(server.AwaitStarts(), ElementsAre("after_revision: 4 bundle: true", "bundle: true"));
 }
 
 TEST(WatchTest, SaysWhereASnapshotBegins) {
-  FakeServer server({{{WatchMessage(kSnapshot, 1)}, {grpc::StatusCode::UNAVAILABLE, "cut short"}},
-                     {{WatchMessage(kSnapshot, 1), WatchMessage(kEnd, 2)},
-                      {grpc::StatusCode::UNAVAILABLE, "going down"}},
-                     {{WatchMessage(kChanged, 3)}}});
+  FakeWatchServer server(
+      {{{WatchMessage(kSnapshot, 1)}, {grpc::StatusCode::UNAVAILABLE, "cut short"}},
+       {{WatchMessage(kSnapshot, 1), WatchMessage(kEnd, 2)},
+        {grpc::StatusCode::UNAVAILABLE, "going down"}},
+       {{WatchMessage(kChanged, 3)}}});
   Client client(OptionsOf(server));
-  auto watch = client.Watch(&Stub::WatchQuotas, v1::WatchQuotasRequest(), kQuick);
+  auto watch = client.Watch(&QuotaStub::WatchQuotas, quota::v1::WatchQuotasRequest(), kQuick);
   std::vector<bool> begins;
   for (size_t i = 0; i < 4 && watch.Next(); ++i) begins.push_back(watch.begins_snapshot());
   EXPECT_THAT(begins, ElementsAre(true, true, false, false));
 }
 
 TEST(WatchTest, EndsWhenItIsRefused) {
-  FakeServer server(
+  FakeWatchServer server(
       {{{WatchMessage(kEnd, 1)}, {grpc::StatusCode::PERMISSION_DENIED, "not yours"}}});
   Client client(OptionsOf(server));
-  auto watch = client.Watch(&Stub::WatchQuotas, v1::WatchQuotasRequest(), kQuick);
+  auto watch = client.Watch(&QuotaStub::WatchQuotas, quota::v1::WatchQuotasRequest(), kQuick);
   EXPECT_THAT(Revisions(watch, 5), ElementsAre(1));
   EXPECT_THAT(watch.status(), StatusIs(absl::StatusCode::kPermissionDenied, "not yours"));
   EXPECT_FALSE(watch.Next()) << "it stays ended";
@@ -101,41 +101,42 @@ TEST(WatchTest, EndsWhenItIsRefused) {
 TEST(WatchTest, MustBeginInTime) {
   WatchOptions options = kQuick;
   options.begins_within = absl::Milliseconds(50);
-  FakeServer silent({FakeServer::Play{}});
+  FakeWatchServer silent({FakeWatchServer::Play{}});
   Client client(OptionsOf(silent));
-  auto watch = client.Watch(&Stub::WatchQuotas, v1::WatchQuotasRequest(), options);
+  auto watch = client.Watch(&QuotaStub::WatchQuotas, quota::v1::WatchQuotasRequest(), options);
   EXPECT_FALSE(watch.Next());
   EXPECT_THAT(watch.status(),
               StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("within 50ms")));
 
   options.begins_within = absl::Seconds(3);
   Client nobody(Options{.server = "127.0.0.1:1"});
-  auto never = nobody.Watch(&Stub::WatchQuotas, v1::WatchQuotasRequest(), options);
+  auto never = nobody.Watch(&QuotaStub::WatchQuotas, quota::v1::WatchQuotasRequest(), options);
   EXPECT_FALSE(never.Next());
   EXPECT_TRUE(absl::IsUnavailable(never.status())) << never.status();
 }
 
 TEST(WatchTest, AnySoonOrLateStopEndsIt) {
-  FakeServer server({{{WatchMessage(kEnd, 1)}}});
+  FakeWatchServer server({{{WatchMessage(kEnd, 1)}}});
   Client client(OptionsOf(server));
-  auto watch = client.Watch(&Stub::WatchQuotas, v1::WatchQuotasRequest(), kQuick);
+  auto watch = client.Watch(&QuotaStub::WatchQuotas, quota::v1::WatchQuotasRequest(), kQuick);
   ASSERT_TRUE(watch.Next());
   std::thread stops([&] { watch.Stop(); });
   EXPECT_FALSE(watch.Next());
   EXPECT_TRUE(absl::IsCancelled(watch.status())) << watch.status();
   stops.join();
 
-  auto stopped = client.Watch(&Stub::WatchQuotas, v1::WatchQuotasRequest(), kQuick);
+  auto stopped = client.Watch(&QuotaStub::WatchQuotas, quota::v1::WatchQuotasRequest(), kQuick);
   stopped.Stop();
   EXPECT_FALSE(stopped.Next());
 }
 
 TEST(WatchTest, OfOneStream) {
-  FakeServer server({{{WatchMessage(kEnd, 1)}, {grpc::StatusCode::UNAVAILABLE, "going down"}}});
+  FakeWatchServer server(
+      {{{WatchMessage(kEnd, 1)}, {grpc::StatusCode::UNAVAILABLE, "going down"}}});
   Client client(OptionsOf(server));
   WatchOptions options = kQuick;
   options.resumes = false;
-  auto watch = client.Watch(&Stub::WatchQuotas, v1::WatchQuotasRequest(), options);
+  auto watch = client.Watch(&QuotaStub::WatchQuotas, quota::v1::WatchQuotasRequest(), options);
   EXPECT_THAT(Revisions(watch, 5), ElementsAre(1));
   EXPECT_THAT(watch.status(), StatusIs(absl::StatusCode::kUnavailable, "going down"));
 }
