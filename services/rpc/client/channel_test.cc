@@ -19,7 +19,7 @@ namespace {
 namespace v1 = quota::v1;
 using Stub = v1::QuotaService::Stub;
 
-constexpr absl::Duration kLong = absl::Minutes(5);
+constexpr absl::Duration kAmple = absl::Minutes(5);
 
 // Answers UNAVAILABLE so many times, then OK; counts all.
 class FailingServer final : public v1::QuotaService::Service {
@@ -69,10 +69,10 @@ TEST(ChannelTest, RepeatsWhatIsSafeToRepeat) {
   FailingServer server;
   const auto stub = v1::QuotaService::NewStub(MakeChannel(server.address()));
   server.failures = 1;
-  EXPECT_TRUE(Call(kLong, *stub, &Stub::GetQuota, v1::GetQuotaRequest()).ok());
+  EXPECT_TRUE(Call(kAmple, *stub, &Stub::GetQuota, v1::GetQuotaRequest()).ok());
   EXPECT_EQ(server.calls, 2);
   server.failures = 1;
-  EXPECT_TRUE(Call(kLong, *stub, &Stub::SyncHolding, v1::SyncHoldingRequest()).ok());
+  EXPECT_TRUE(Call(kAmple, *stub, &Stub::SyncHolding, v1::SyncHoldingRequest()).ok());
   EXPECT_EQ(server.calls, 4);
 }
 
@@ -80,7 +80,7 @@ TEST(ChannelTest, GivesUpAfterFourTimes) {
   FailingServer server;
   const auto stub = v1::QuotaService::NewStub(MakeChannel(server.address()));
   server.failures = 100;
-  EXPECT_EQ(Call(kLong, *stub, &Stub::GetQuota, v1::GetQuotaRequest()).status(),
+  EXPECT_EQ(Call(kAmple, *stub, &Stub::GetQuota, v1::GetQuotaRequest()).status(),
             absl::UnavailableError("away"));
   EXPECT_EQ(server.calls, 4);
 }
@@ -91,11 +91,11 @@ TEST(ChannelTest, HasABudgetForRepeatedCalls) {
   server.failures = 1000;
   constexpr int kCalls = 8;
   for (int i = 0; i < kCalls; ++i)
-    EXPECT_FALSE(Call(kLong, *stub, &Stub::GetQuota, v1::GetQuotaRequest()).ok());
+    EXPECT_FALSE(Call(kAmple, *stub, &Stub::GetQuota, v1::GetQuotaRequest()).ok());
   // Ten failures of the twenty are for free; then every call is tried once.
   EXPECT_LT(server.calls, 4 * kCalls);
   const int before = server.calls;
-  EXPECT_FALSE(Call(kLong, *stub, &Stub::GetQuota, v1::GetQuotaRequest()).ok());
+  EXPECT_FALSE(Call(kAmple, *stub, &Stub::GetQuota, v1::GetQuotaRequest()).ok());
   EXPECT_EQ(server.calls, before + 1);
 }
 
@@ -103,7 +103,7 @@ TEST(ChannelTest, RepeatsNothingElse) {
   FailingServer server;
   const auto stub = v1::QuotaService::NewStub(MakeChannel(server.address()));
   server.failures = 1;
-  EXPECT_EQ(Call(kLong, *stub, &Stub::UpdateQuota, v1::UpdateQuotaRequest()).status(),
+  EXPECT_EQ(Call(kAmple, *stub, &Stub::UpdateQuota, v1::UpdateQuotaRequest()).status(),
             absl::UnavailableError("away"));
   EXPECT_EQ(server.calls, 1);
   server.failures = 1;
@@ -116,7 +116,7 @@ TEST(ChannelTest, AnUnretriedOneRepeatsNothing) {
   FailingServer server;
   const auto stub = v1::QuotaService::NewStub(MakeUnretriedChannel(server.address()));
   server.failures = 1;
-  EXPECT_EQ(Call(kLong, *stub, &Stub::GetQuota, v1::GetQuotaRequest()).status(),
+  EXPECT_EQ(Call(kAmple, *stub, &Stub::GetQuota, v1::GetQuotaRequest()).status(),
             absl::UnavailableError("away"));
   EXPECT_EQ(server.calls, 1);
 }
@@ -127,7 +127,7 @@ TEST(ChannelTest, OfAnyNumberOfReplicasOnlyThoseThatServeAreAsked) {
   for (const auto& channel : {MakeChannel(absl::StrCat("dns:///", server.address())),
                               MakeUnretriedChannel(absl::StrCat("dns:///", server.address()))}) {
     const auto stub = v1::QuotaService::NewStub(channel);
-    EXPECT_EQ(Call(kLong, *stub, &Stub::GetQuota, v1::GetQuotaRequest()).status().code(),
+    EXPECT_EQ(Call(kAmple, *stub, &Stub::GetQuota, v1::GetQuotaRequest()).status().code(),
               absl::StatusCode::kUnavailable);
     EXPECT_EQ(server.calls, 0);
   }
@@ -143,7 +143,7 @@ TEST(ChannelTest, TheOnlyReplicaIsAskedInAnyCase) {
   FailingServer server;
   server.SetServing(false);
   const auto stub = v1::QuotaService::NewStub(MakeChannel(server.address()));
-  EXPECT_TRUE(Call(kLong, *stub, &Stub::GetQuota, v1::GetQuotaRequest()).ok());
+  EXPECT_TRUE(Call(kAmple, *stub, &Stub::GetQuota, v1::GetQuotaRequest()).ok());
 }
 
 }  // namespace
