@@ -30,10 +30,6 @@ absl::Status Refusal() {
                                  {"spec.image.kernel", "must be empty with spec.image.name"}}});
 }
 
-constexpr char kPool[] =
-    "apiVersion: compute.coreweave.com/v1alpha1\nkind: NodePool\nmetadata: {name: train}\n"
-    "spec: {instanceType: t, targetNodes: 1}\n";
-
 TEST_F(CommandsTest, FlagsComeFromTheLineThenTheEnvironmentThenTheDefaults) {
   environment_["MUSTER_SERVER"] = "env:1";
   environment_["MUSTER_CLUSTER"] = "env-cluster";
@@ -168,7 +164,7 @@ TEST_F(CommandsTest, GetPrintsTablesAndNames) {
 
 TEST_F(CommandsTest, ApplySendsInOrderAndSaysWhatItDid) {
   api_.applied.outcome = Outcome::kCreated;
-  EXPECT_EQ(RunLine({"apply", "-f", "-"}, std::string(kPool) +
+  EXPECT_EQ(RunLine({"apply", "-f", "-"}, std::string(kTrainManifest) +
                                               "---\napiVersion: muster/v1\nkind: Zone\n"
                                               "metadata: {name: A-1A}\nspec: {access: general}\n"),
             kDone);
@@ -176,10 +172,11 @@ TEST_F(CommandsTest, ApplySendsInOrderAndSaysWhatItDid) {
 }
 
 TEST_F(CommandsTest, ApplySendsNothingWhenAnythingIsWrong) {
-  EXPECT_EQ(RunLine({"apply", "-f", "-"}, std::string(kPool) + "---\nkind: Pod\n"), kFailed);
+  EXPECT_EQ(RunLine({"apply", "-f", "-"}, std::string(kTrainManifest) + "---\nkind: Pod\n"),
+            kFailed);
   EXPECT_THAT(err(),
               StartsWith("error: standard input: document 2, line 6: apiVersion: is missing\n"));
-  EXPECT_EQ(RunLine({"apply", "-f", "-", "-f", "/no/such/file"}, kPool), kFailed);
+  EXPECT_EQ(RunLine({"apply", "-f", "-", "-f", "/no/such/file"}, kTrainManifest), kFailed);
   EXPECT_EQ(err(), "error: /no/such/file: cannot be read\n");
   EXPECT_THAT(api_.calls, IsEmpty());
 }
@@ -205,7 +202,7 @@ TEST_F(CommandsTest, AFileThatDoesNotEndIsNotReadToItsEnd) {
 
 TEST_F(CommandsTest, TheServersFieldViolationsAreLinesOfTheirOwn) {
   api_.refusal = Refusal();
-  EXPECT_EQ(RunLine({"apply", "-f", "-"}, kPool), kFailed);
+  EXPECT_EQ(RunLine({"apply", "-f", "-"}, kTrainManifest), kFailed);
   EXPECT_EQ(
       err(),
       "error: nodepool/train (standard input: document 1, line 1): spec.minNodes: must be at most "
@@ -237,7 +234,7 @@ TEST_F(CommandsTest, ScaleAndDelete) {
   EXPECT_EQ(out(),
             "nodepool/train deleted\nnodepool/eval deleted\n"
             "  0.0s  gone\nnodepool/train is gone\n  0.0s  gone\nnodepool/eval is gone\n");
-  EXPECT_EQ(RunLine({"delete", "-f", "-", "--wait=false"}, kPool), kDone);
+  EXPECT_EQ(RunLine({"delete", "-f", "-", "--wait=false"}, kTrainManifest), kDone);
   EXPECT_EQ(out(), "nodepool/train deleted\n");
   EXPECT_THAT(api_.calls, ElementsAre("resize name: \"train\" target_nodes: 5", "delete train",
                                       "delete eval", "delete train"));
@@ -256,7 +253,7 @@ TEST_F(CommandsTest, ScaleAndDelete) {
 
 // Each before what it needs; NodePools are waited for before what they need.
 TEST_F(CommandsTest, DeleteOfAFileTakesWhatAppliesBackwards) {
-  const std::string all = std::string(kPool) +
+  const std::string all = std::string(kTrainManifest) +
                           "---\napiVersion: muster/v1\nkind: InstanceType\nmetadata: {name: t}\n"
                           "spec: {vcpus: 8, memoryKib: 1, ephemeralStorageKib: 1, "
                           "architecture: amd64, maxPods: 9}\n"
@@ -317,7 +314,7 @@ TEST_F(CommandsTest, DeleteOfWhatIsNotThereWantsTheClusterToBe) {
   api_.items[Kind::kCluster] = {other};
   EXPECT_EQ(RunLine({"delete", "np/train", "--ignore-not-found"}), kFailed);
   EXPECT_THAT(err(), HasSubstr("cluster \"example\""));
-  EXPECT_EQ(RunLine({"delete", "-f", "-", "--ignore-not-found"}, kPool), kFailed);
+  EXPECT_EQ(RunLine({"delete", "-f", "-", "--ignore-not-found"}, kTrainManifest), kFailed);
   EXPECT_EQ(RunLine({"delete", "np/train", "--ignore-not-found", "-n", "other"}), kDone);
   EXPECT_EQ(out(), "nodepool/train not found\n");
   EXPECT_EQ(RunLine({"delete", "zone/A-1A", "--ignore-not-found"}), kDone);

@@ -20,6 +20,11 @@
 
 namespace muster::musterctl {
 
+// A NodePool as a file has it.
+inline constexpr char kTrainManifest[] =
+    "apiVersion: compute.coreweave.com/v1alpha1\nkind: NodePool\nmetadata: {name: train}\n"
+    "spec: {instanceType: t, targetNodes: 1}\n";
+
 // For tests: command lines against a FakeApi, ten minutes after the reference's pool came to be.
 class CommandsTest : public ::testing::Test {
  protected:

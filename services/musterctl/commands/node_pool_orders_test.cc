@@ -12,10 +12,6 @@ using ::testing::HasSubstr;
 
 using NodePoolOrdersTest = CommandsTest;
 
-constexpr char kPool[] =
-    "apiVersion: compute.coreweave.com/v1alpha1\nkind: NodePool\nmetadata: {name: train}\n"
-    "spec: {instanceType: t, targetNodes: 1}\n";
-
 lifecycle::v1::NodePoolPreview GrowingPreview() {
   lifecycle::v1::NodePoolPreview preview;
   preview.mutable_quota()->set_delta(2);
@@ -75,7 +71,7 @@ TEST_F(NodePoolOrdersTest, ADryRunSaysWhatWouldComeOfIt) {
                        "  reboots:       2 Nodes to be rebooted\n");
   api_.applied = {
       .outcome = Outcome::kConfigured, .detail = "spec.target_nodes", .preview = GrowingPreview()};
-  EXPECT_EQ(RunLine({"apply", "-f", "-", "--dry-run", "--must-fit"}, kPool), kDone);
+  EXPECT_EQ(RunLine({"apply", "-f", "-", "--dry-run", "--must-fit"}, kTrainManifest), kDone);
   EXPECT_EQ(out(),
             std::string("nodepool/train would be configured (spec.target_nodes)\n") + kGrowing);
   EXPECT_THAT(
