@@ -16,26 +16,27 @@ using lifecycle::Pool;
 using ::muster::testing::IsOk;
 using ::muster::testing::RunSql;
 
-constexpr char kPool[] = "organizations/acme/clusters/c1/nodePools/train";
+constexpr char kMigratedPool[] = "organizations/acme/clusters/c1/nodePools/train";
 
 // A pool as `version` knew it: row and last change.
 Pool InsertPool(const testing::EmptyDatabase& database, int version) {
-  Pool pool = {.name = kPool, .uid = "u", .zone = "US-EAST-04A", .generation = 3};
+  Pool pool = {.name = kMigratedPool, .uid = "u", .zone = "US-EAST-04A", .generation = 3};
   pool.create_time = absl::FromUnixSeconds(1'750'000'000);
   pool.spec.instance_type = "t";
   pool.spec.target_nodes = 2;
-  RunSql(database.conninfo(),
-         absl::StrCat(
-             "INSERT INTO lifecycle.cluster VALUES ('organizations/acme/clusters/c1', "
-             "'US-EAST-04A', '', now(), 1);"
-             "INSERT INTO lifecycle.node_pool VALUES ('",
-             kPool,
-             "', 'organizations/acme/clusters/c1', 'u', 'US-EAST-04A', 3, "
-             "to_timestamp(1750000000), NULL, 't', 2, '{\"instanceType\": \"t\", \"targetNodes\": "
-             "\"2\"}', '{}', 1, 0, 0, 0, 2",
-             version == 1 ? "" : ", '{}'",
-             "); INSERT INTO lifecycle.journal VALUES (2, 'b', 'node_pool', '", kPool, "', '\\x",
-             absl::BytesToHexString(lifecycle::ToProto(pool).SerializeAsString()), "')"));
+  RunSql(
+      database.conninfo(),
+      absl::StrCat(
+          "INSERT INTO lifecycle.cluster VALUES ('organizations/acme/clusters/c1', "
+          "'US-EAST-04A', '', now(), 1);"
+          "INSERT INTO lifecycle.node_pool VALUES ('",
+          kMigratedPool,
+          "', 'organizations/acme/clusters/c1', 'u', 'US-EAST-04A', 3, "
+          "to_timestamp(1750000000), NULL, 't', 2, '{\"instanceType\": \"t\", \"targetNodes\": "
+          "\"2\"}', '{}', 1, 0, 0, 0, 2",
+          version == 1 ? "" : ", '{}'",
+          "); INSERT INTO lifecycle.journal VALUES (2, 'b', 'node_pool', '", kMigratedPool,
+          "', '\\x", absl::BytesToHexString(lifecycle::ToProto(pool).SerializeAsString()), "')"));
   return pool;
 }
 
