@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 // Breaks no rule. The tests replace one thing in it.
-constexpr char kGood[] = R"(syntax = "proto3";
+constexpr char kAnnotated[] = R"(syntax = "proto3";
 package muster.box.v1;
 import "google/api/annotations.proto";
 import "google/api/field_behavior.proto";
@@ -77,7 +77,7 @@ message ListBoxesResponse {
 }
 )";
 
-Parsed Parse(const std::string& text) {
+Parsed ParseAnnotated(const std::string& text) {
   return ParseProto(
       text, "muster/box/v1/box_service.proto",
       {google::protobuf::FileDescriptorProto::descriptor()->file(),
@@ -87,22 +87,25 @@ Parsed Parse(const std::string& text) {
        google::api::ResourceDescriptor::descriptor()->file()});
 }
 
-TEST(Annotations, AGoodFilePasses) { EXPECT_THAT(LintAnnotations({Parse(kGood).file}), IsEmpty()); }
+TEST(Annotations, AGoodFilePasses) {
+  EXPECT_THAT(LintAnnotations({ParseAnnotated(kAnnotated).file}), IsEmpty());
+}
 
-struct Bad {
+struct BadAnnotation {
   const char* from;
   const char* to;
   const char* fault;
 };
-class AnnotationRule : public ::testing::TestWithParam<Bad> {};
+class AnnotationRule : public ::testing::TestWithParam<BadAnnotation> {};
 
 TEST_P(AnnotationRule, IsReported) {
-  const std::string text = absl::StrReplaceAll(kGood, {{GetParam().from, GetParam().to}});
-  ASSERT_NE(text, kGood);
-  EXPECT_THAT(LintAnnotations({Parse(text).file}), ElementsAre(HasSubstr(GetParam().fault)));
+  const std::string text = absl::StrReplaceAll(kAnnotated, {{GetParam().from, GetParam().to}});
+  ASSERT_NE(text, kAnnotated);
+  EXPECT_THAT(LintAnnotations({ParseAnnotated(text).file}),
+              ElementsAre(HasSubstr(GetParam().fault)));
 }
 
-constexpr Bad kBehavior[] = {
+constexpr BadAnnotation kBehavior[] = {
     {"// Required. Its name.", "// Its name.",
      "Box.name: is REQUIRED: a sentence of its comment begins with `Required`"},
     {"Box box = 1 [(google.api.field_behavior) = REQUIRED];", "Box box = 1;",
@@ -124,7 +127,7 @@ constexpr Bad kBehavior[] = {
      "weight: is REQUIRED and OUTPUT_ONLY"},
 };
 
-constexpr Bad kResource[] = {
+constexpr BadAnnotation kResource[] = {
     {"\"compute.coreweave.com/Box\" pattern: \"boxes/{box}\"", "\"compute.coreweave.com/Box\"",
      "Box: has no pattern"},
     {"child_type = \"compute.coreweave.com/Box\"", "child_type = \"compute.coreweave.com/Bag\"",
@@ -147,7 +150,7 @@ constexpr Bad kResource[] = {
      "Bag: its type is compute.coreweave.com/Bag"},
 };
 
-constexpr Bad kHttp[] = {
+constexpr BadAnnotation kHttp[] = {
     {"{get: \"/v1/boxes:watch\"}", "{custom: {kind: \"HEAD\" path: \"/v1/boxes\"}}",
      "WatchBoxes: has no google.api.http"},
     {"/v1/{parent=rooms/*}/boxes", "/v2/{parent=rooms/*}/boxes",
@@ -174,28 +177,29 @@ INSTANTIATE_TEST_SUITE_P(Http, AnnotationRule, ::testing::ValuesIn(kHttp));
 
 TEST(Annotations, WhatAGetAnswersWithIsAResource) {
   const std::string text = absl::StrReplaceAll(
-      kGood, {{"  option (google.api.resource) = {type: \"compute.coreweave.com/Box\" pattern: "
-               "\"boxes/{box}\"};\n",
-               ""},
-              {".type = \"compute.coreweave.com/Box\"", ".type = \"*\""},
-              {".child_type = \"compute.coreweave.com/Box\"", ".type = \"*\""}});
-  EXPECT_THAT(LintAnnotations({Parse(text).file}),
+      kAnnotated,
+      {{"  option (google.api.resource) = {type: \"compute.coreweave.com/Box\" pattern: "
+        "\"boxes/{box}\"};\n",
+        ""},
+       {".type = \"compute.coreweave.com/Box\"", ".type = \"*\""},
+       {".child_type = \"compute.coreweave.com/Box\"", ".type = \"*\""}});
+  EXPECT_THAT(LintAnnotations({ParseAnnotated(text).file}),
               ElementsAre(HasSubstr("Box: is a resource: has google.api.resource")));
 }
 
 TEST(Annotations, PathsAreOfAllFilesTogether) {
-  const Parsed one = Parse(kGood);
-  const Parsed other =
-      Parse(absl::StrReplaceAll(kGood, {{"rpc GetBox(", "rpc GetBag("},
-                                        {"compute.coreweave.com/Box\" pattern: \"boxes",
-                                         "compute.coreweave.com/Box\" pattern: \"bags"}}));
+  const Parsed one = ParseAnnotated(kAnnotated);
+  const Parsed other = ParseAnnotated(
+      absl::StrReplaceAll(kAnnotated, {{"rpc GetBox(", "rpc GetBag("},
+                                       {"compute.coreweave.com/Box\" pattern: \"boxes",
+                                        "compute.coreweave.com/Box\" pattern: \"bags"}}));
   EXPECT_THAT(LintAnnotations({one.file, other.file}),
               ::testing::Contains(HasSubstr("GetBag: shares its path with another RPC")));
 }
 
 TEST(Annotations, PathsAreWhatClientsRelyOn) {
   EXPECT_THAT(
-      HttpSurface(*Parse(kGood).file),
+      HttpSurface(*ParseAnnotated(kAnnotated).file),
       ::testing::Contains("http muster.box.v1.BoxService.UpdateBox = PUT /v1/{box.name=boxes/*}"));
 }
 
