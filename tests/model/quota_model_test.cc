@@ -13,7 +13,7 @@ namespace muster::model {
 namespace {
 
 constexpr uint32_t kHistories = 10'000;
-constexpr int kSteps = 40;
+constexpr int kQuotaSteps = 40;
 
 class QuotaHistory {
  public:
@@ -111,7 +111,7 @@ TEST(QuotaModelTest, QuotaDoesWhatTheTextSays) {
   for (uint32_t seed = 1; seed <= kHistories && !HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
     QuotaHistory history(seed);
-    for (int step = 0; step < kSteps && !HasFailure(); ++step) {
+    for (int step = 0; step < kQuotaSteps && !HasFailure(); ++step) {
       SCOPED_TRACE(step);
       history.Step();
     }
