@@ -123,7 +123,7 @@ absl::StatusOr<std::unique_ptr<PageListener>> PageListener::Create(Options optio
   auto listener = std::unique_ptr<PageListener>(new PageListener(std::move(options)));
   mg_init_library(0);
   const std::string threads = absl::StrCat(kThreads);
-  const std::string timeout = absl::StrCat(absl::ToInt64Milliseconds(kHttpTimeout));
+  const std::string timeout = absl::StrCat(absl::ToInt64Milliseconds(listener->options_.timeout));
   const char* settings[] = {"listening_ports",
                             listener->options_.address.c_str(),
                             "num_threads",
@@ -212,29 +212,31 @@ int PageListener::Answer(mg_connection* connection) {
 
 int PageListener::Ask(mg_connection* connection, absl::string_view path, absl::string_view query,
                       bool head) {
-  const absl::Cleanup done = [this] { --questions_; };
-  if (++questions_ > kMaxQuestions)
-    return Refuse(connection, 503, "Too many questions at a time.", "Retry-After: 1\r\n");
   const bool pool = path == "/api/pool";
   const std::string subject = QueryField(query, pool ? "name" : "uid");
   if (subject.empty())
     return Refuse(connection, 400, pool ? "name= is missing." : "uid= is missing.");
+  absl::Cleanup done = [this] { --questions_; };
+  if (++questions_ > kMaxQuestions)
+    return Refuse(connection, 503, "Too many questions at a time.", "Retry-After: 1\r\n");
   const Questions::Answer answer = pool ? options_.pool(subject) : options_.claim(subject);
+  std::move(done).Invoke();  // who has its answer may ask again
   return Send(connection, answer.status, "application/json", answer.json, head);
 }
 
 int PageListener::AskPast(mg_connection* connection, absl::string_view query, bool head) {
-  const absl::Cleanup done = [this] {
+  const std::optional<absl::Time> then = ReadMoment(QueryField(query, "at"));
+  if (!then)
+    return Refuse(connection, 400, "at= is missing, or is no time in milliseconds since 1970.");
+  absl::Cleanup done = [this] {
     --questions_;
     --pasts_;
   };
   const bool many = ++pasts_ > kMaxPasts;
   if (++questions_ > kMaxQuestions || many)
     return Refuse(connection, 503, "Others look back just now.", "Retry-After: 1\r\n");
-  const std::optional<absl::Time> then = ReadMoment(QueryField(query, "at"));
-  if (!then)
-    return Refuse(connection, 400, "at= is missing, or is no time in milliseconds since 1970.");
   const Questions::Answer answer = options_.past(*then);
+  std::move(done).Invoke();
   return Send(connection, answer.status, "application/json", answer.json, head);
 }
 

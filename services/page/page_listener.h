@@ -10,6 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "services/common/mutex.h"
+#include "services/page/limits.h"
 #include "services/page/live_board.h"
 #include "services/page/questions.h"
 
@@ -38,6 +39,7 @@ class PageListener {
     std::function<Questions::Answer(const std::string& name)> pool = {};
     std::function<Questions::Answer(const std::string& uid)> claim = {};
     std::function<Questions::Answer(absl::Time then)> past = {};
+    absl::Duration timeout = kHttpTimeout;  // of who sends, or takes, nothing
   };
 
   // UNAVAILABLE: the address cannot be bound.

@@ -16,11 +16,13 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "services/page/limits.h"
 #include "tests/testing/patience.h"
+#include "tests/testing/sockets.h"
 #include "tests/testing/status_matchers.h"
 
 namespace muster::page {
@@ -42,14 +44,14 @@ capacity::v1::WatchCapacityResponse MachineMessage(const std::string& id) {
 
 // A listener with its board, and a client.
 struct Served {
-  Served() {
-    absl::StatusOr<std::unique_ptr<PageListener>> made = PageListener::Create(MakeOptions());
+  explicit Served(PageListener::Options options = {}) {
+    absl::StatusOr<std::unique_ptr<PageListener>> made =
+        PageListener::Create(MakeOptions(std::move(options)));
     if (!made.ok()) throw std::runtime_error(std::string(made.status().message()));
     listener = *std::move(made);
   }
 
-  PageListener::Options MakeOptions() {
-    PageListener::Options options;
+  PageListener::Options MakeOptions(PageListener::Options options = {}) {
     options.address = "127.0.0.1:0";
     options.hosts = {"fleet.example"};
     options.board = &board;
@@ -177,6 +179,31 @@ TEST_F(PageListenerTest, FewQuestionsAtATime) {
   go.set_value();
   for (std::thread& client : clients) client.join();
   served_.pool = nullptr;
+}
+
+// Who has not yet taken its answer keeps nobody from asking, and who has it may ask again at once.
+TEST(PageListenerRoomTest, IsThereAgainOnceAQuestionIsAnswered) {
+  Served served({.timeout = absl::Minutes(10)});
+  std::atomic<int> asked = 0;
+  const auto large = [&asked, text = std::string(64 << 20, ' ')] {
+    ++asked;
+    return Questions::Answer{200, text};
+  };
+  served.pool = [&](const std::string& name) {
+    return name == "large" ? large() : Questions::Answer{200, "{}"};
+  };
+  served.past = [&](absl::Time then) {
+    return then == absl::UnixEpoch() ? large() : Questions::Answer{200, "{}"};
+  };
+  const auto get = [](const std::string& path) {
+    return absl::StrCat("GET ", path, " HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  };
+  const std::string address = absl::StrCat("127.0.0.1:", served.listener->port());
+  const testing::Idle pasts(address, kMaxPasts, get("/api/past?at=0"));
+  const testing::Idle pools(address, kMaxQuestions - kMaxPasts, get("/api/pool?name=large"));
+  Until([&] { return asked == kMaxQuestions; }, "all questions");
+  Until([&] { return served.Get("/api/pool?name=a")->status == 200; }, "room for a question");
+  Until([&] { return served.Get("/api/past?at=1")->status == 200; }, "room to look back");
 }
 
 TEST_F(PageListenerTest, AsksHowThingsWere) {
