@@ -28,6 +28,7 @@ SELECT concat_ws(' ',
   (SELECT concat(count(*), ':', sum(xmin::text::bigint)) FROM pg_rewrite),
   (SELECT concat(count(*), ':', sum(xmin::text::bigint)) FROM pg_trigger),
   (SELECT concat(count(*), ':', sum(xmin::text::bigint)) FROM pg_type),
+  (SELECT string_agg(last_value::text, ' ' ORDER BY schemaname, sequencename) FROM pg_sequences),
   (SELECT ROW(datallowconn, datconnlimit, datacl)::text FROM pg_database
     WHERE datname = current_database()),
   (SELECT string_agg(setconfig::text, ' ') FROM pg_db_role_setting
@@ -59,7 +60,7 @@ Original::Original(KeptSession& session) : catalogs_(ValueOf(session, kCatalogs)
 bool Original::Restore(KeptSession& session) const {
   EndOtherSessions(session);
   if (ValueOf(session, kCatalogs) != catalogs_) return false;
-  // In one transaction, in which no trigger of the tables is asked. A table costs TRUNCATE a dozen files.
+  // In one transaction, in which no trigger of the tables is asked. TRUNCATE makes a dozen files.
   std::string sql = "SET LOCAL session_replication_role = replica; ";
   for (const auto& row : session.Run(kWrittenTables)) {
     const bool seeded = absl::c_any_of(seeded_, [&](const Table& t) { return t.name == *row[0]; });

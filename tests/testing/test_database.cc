@@ -91,8 +91,9 @@ class Spares {
     const std::lock_guard lock(mutex_);
     std::vector<std::string>& names = names_[source];
     if (names.empty()) return false;
-    Rename(names.back(), name);
+    const std::string spare = std::move(names.back());
     names.pop_back();
+    Rename(spare, name);
     return true;
   }
 
@@ -108,8 +109,10 @@ class Spares {
     try {
       if (!originals_.at(source).Restore(session)) return false;
       session.Close();
-      names_[source].push_back(NewName());
-      Rename(name, names_[source].back());
+      // Fails while somebody who does not know of its end is connected anew.
+      const std::string spare = NewName();
+      Rename(name, spare);
+      names_[source].push_back(spare);
       return true;
     } catch (const SqlError&) {
       return false;
