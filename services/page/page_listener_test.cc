@@ -183,12 +183,12 @@ TEST_F(PageListenerTest, FewQuestionsAtATime) {
 
 // Who has not yet taken its answer keeps nobody from asking, and who has it may ask again at once.
 TEST(PageListenerRoomTest, IsThereAgainOnceAQuestionIsAnswered) {
-  Served served({.timeout = absl::Minutes(10)});
   std::atomic<int> asked = 0;
   const auto large = [&asked, text = std::string(64 << 20, ' ')] {
     ++asked;
     return Questions::Answer{200, text};
   };
+  Served served({.timeout = absl::Minutes(10)});
   served.pool = [&](const std::string& name) {
     return name == "large" ? large() : Questions::Answer{200, "{}"};
   };
