@@ -6,33 +6,35 @@
 namespace muster::testing {
 namespace {
 
-// Changes with whatever is not a row of a table: each catalogue's rows and the transactions that
-// wrote them. Of pg_class what TRUNCATE and VACUUM leave alone.
-constexpr char kCatalogs[] = R"(
+// Besides pg_class, where what is not a row of a table is said.
+constexpr const char* kCatalogs[] = {
+    "pg_attribute",     "pg_attrdef",
+    "pg_constraint",    "pg_default_acl",
+    "pg_event_trigger", "pg_extension",
+    "pg_index",         "pg_namespace WHERE nspname !~ '^pg_(toast_)?temp_'",
+    "pg_policy",        "pg_proc",
+    "pg_publication",   "pg_rewrite",
+    "pg_trigger",       "pg_type"};
+
+// What changes with it: each catalogue's rows and the transactions that wrote them. Of pg_class what
+// TRUNCATE and VACUUM leave alone.
+std::string CatalogsSql() {
+  std::string sql = R"(
 SELECT concat_ws(' ',
   (SELECT concat(count(*), ':', sum(hashtext(ROW(oid, relname, relnamespace, relowner, relkind,
       relpersistence, relhasrules, relrowsecurity, relforcerowsecurity, relacl, reloptions)::text)))
     FROM pg_class),
-  (SELECT concat(count(*), ':', sum(xmin::text::bigint)) FROM pg_attribute),
-  (SELECT concat(count(*), ':', sum(xmin::text::bigint)) FROM pg_attrdef),
-  (SELECT concat(count(*), ':', sum(xmin::text::bigint)) FROM pg_constraint),
-  (SELECT concat(count(*), ':', sum(xmin::text::bigint)) FROM pg_default_acl),
-  (SELECT concat(count(*), ':', sum(xmin::text::bigint)) FROM pg_event_trigger),
-  (SELECT concat(count(*), ':', sum(xmin::text::bigint)) FROM pg_extension),
-  (SELECT concat(count(*), ':', sum(xmin::text::bigint)) FROM pg_index),
-  (SELECT concat(count(*), ':', sum(xmin::text::bigint)) FROM pg_namespace
-    WHERE nspname !~ '^pg_(toast_)?temp_'),
-  (SELECT concat(count(*), ':', sum(xmin::text::bigint)) FROM pg_policy),
-  (SELECT concat(count(*), ':', sum(xmin::text::bigint)) FROM pg_proc),
-  (SELECT concat(count(*), ':', sum(xmin::text::bigint)) FROM pg_publication),
-  (SELECT concat(count(*), ':', sum(xmin::text::bigint)) FROM pg_rewrite),
-  (SELECT concat(count(*), ':', sum(xmin::text::bigint)) FROM pg_trigger),
-  (SELECT concat(count(*), ':', sum(xmin::text::bigint)) FROM pg_type),
   (SELECT string_agg(last_value::text, ' ' ORDER BY schemaname, sequencename) FROM pg_sequences),
   (SELECT ROW(datallowconn, datconnlimit, datacl)::text FROM pg_database
     WHERE datname = current_database()),
   (SELECT string_agg(setconfig::text, ' ') FROM pg_db_role_setting
-    JOIN pg_database ON pg_database.oid = setdatabase WHERE datname = current_database())))";
+    JOIN pg_database ON pg_database.oid = setdatabase WHERE datname = current_database()))";
+  for (const char* catalog : kCatalogs) {
+    absl::StrAppend(&sql, ", (SELECT concat(count(*), ':', sum(xmin::text::bigint)) FROM ", catalog,
+                    ")");
+  }
+  return sql + ")";
+}
 
 // Of which something is on the disk, rows or what is left of some; and whether that is much.
 constexpr char kWrittenTables[] =
@@ -52,14 +54,14 @@ std::string RowsOf(KeptSession& session, const std::string& table) {
 
 }  // namespace
 
-Original::Original(KeptSession& session) : catalogs_(ValueOf(session, kCatalogs)) {
+Original::Original(KeptSession& session) : catalogs_(ValueOf(session, CatalogsSql())) {
   for (const auto& row : session.Run(kWrittenTables))
     seeded_.push_back({*row[0], RowsOf(session, *row[0])});
 }
 
 bool Original::Restore(KeptSession& session) const {
   EndOtherSessions(session);
-  if (ValueOf(session, kCatalogs) != catalogs_) return false;
+  if (ValueOf(session, CatalogsSql()) != catalogs_) return false;
   // In one transaction, in which no trigger of the tables is asked. TRUNCATE makes a dozen files.
   std::string sql = "SET LOCAL session_replication_role = replica; ";
   for (const auto& row : session.Run(kWrittenTables)) {

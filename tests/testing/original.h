@@ -3,7 +3,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/string_view.h"
 #include "tests/testing/sql.h"
 
 namespace muster::testing {

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
+#include "tests/testing/patience.h"
 
 namespace muster::testing {
 namespace {
@@ -91,10 +91,7 @@ int EndOtherSessions(KeptSession& session, const std::string& condition) {
     return session.Run(absl::StrCat("SELECT pid FROM pg_stat_activity WHERE pid IN (", pids, ")"));
   };
   // pg_terminate_backend's own wait looks every 100 ms only.
-  for (int waited_ms = 0; !ended.empty() && !left().empty(); waited_ms += 2) {
-    if (waited_ms == 10'000) throw SqlError("a session does not end", "");
-    absl::SleepFor(absl::Milliseconds(2));
-  }
+  if (!ended.empty()) Until([&] { return left().empty(); }, "the sessions' end");
   return static_cast<int>(ended.size());
 }
 

@@ -52,7 +52,7 @@ class KeptSession {
 };
 
 // Ends the other sessions of `session`'s database for which `condition` on pg_stat_activity holds.
-// Returns how many there were, when they are gone. Throws SqlError when one is not within 10 s.
+// Returns how many there were, when they are gone (Until).
 int EndOtherSessions(KeptSession& session, const std::string& condition = "true");
 
 // A transaction of somebody's that stays open, with the locks that it took, until its pointer is

@@ -114,7 +114,7 @@ class Spares {
       Rename(name, spare);
       names_[source].push_back(spare);
       return true;
-    } catch (const SqlError&) {
+    } catch (const std::runtime_error&) {
       return false;
     }
   }
