@@ -49,6 +49,14 @@ class Client {
   const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
   const Options& options() const { return options_; }
 
+  // The mutations from here on are those of the `number`th order of several, from 1. Their request_ids are `ID.NUMBER` (of the first
+  // order `ID`), `ID.NUMBER.2`, ..., whatever the orders before it came to ask: one that is given once more has the same. Not beside other
+  // calls.
+  void BeginOrder(int number) {
+    order_ = number;
+    requests_ = 0;
+  }
+
   // One call. A mutation without a request_id gets one. `revision`: set to the one that the answer shows, after which a watch tells of all
   // that comes later; where it is not null and the server tells one.
   template <class Stub, class Request, class Response>
@@ -143,7 +151,7 @@ class Client {
   auto CallOnce(F call, Request request, absl::Time deadline) -> decltype(call(request)) {
     if (IsOnlyTried(request)) return call(request);
     if (request.request_id().empty()) {
-      request.set_request_id(NumberedId(request_id_, ++requests_));
+      request.set_request_id(NumberedId(request_id_, order_, ++requests_));
     }
     auto answer = call(request);
     for (const absl::Duration pause : kPauses) {
@@ -160,7 +168,8 @@ class Client {
   const Options options_;
   const std::string request_id_ =
       options_.request_id.empty() ? NewRequestId() : options_.request_id;
-  std::atomic<int> requests_ = 0;  // that bore an id
+  int order_ = 0;                  // 0: orders are not told apart
+  std::atomic<int> requests_ = 0;  // of the order, that bore an id
   const std::shared_ptr<grpc::Channel> channel_;
   const std::tuple<std::unique_ptr<access::v1::AccessService::Stub>,
                    std::unique_ptr<capacity::v1::CapacityService::Stub>,

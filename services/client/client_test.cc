@@ -112,6 +112,22 @@ TEST_F(ClientTest, AMutationIsRepeatedUnderOneId) {
   EXPECT_THAT(server_.asked, ElementsAre("id", "id", "id", "id.2", "mine", ""));
 }
 
+// However much those before it asked for.
+TEST_F(ClientTest, AnOrderOfSeveralIsNamedByItsPlace) {
+  const lifecycle::v1::ResizeNodePoolRequest request;
+  const auto resize = [&] {
+    EXPECT_TRUE(client_.Call(&LifecycleStub::ResizeNodePool, request).ok());
+  };
+  client_.BeginOrder(1);
+  resize();
+  resize();
+  client_.BeginOrder(2);
+  client_.BeginOrder(3);
+  resize();
+  resize();
+  EXPECT_THAT(server_.asked, ElementsAre("id", "id.1.2", "id.3", "id.3.2"));
+}
+
 // Servers take no longer ones.
 TEST_F(ClientTest, TheLongestIdLeavesRoomForNumbers) {
   const auto ids_of = [&](const std::string& id) {

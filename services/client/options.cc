@@ -20,14 +20,18 @@ std::optional<std::string> ProcessEnvironment(const std::string& variable) {
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
-}  // namespace
-
-std::string NumberedId(const std::string& id, int number) {
+std::string WithEnd(const std::string& id, const std::string& end) {
   constexpr size_t kDigits = 32;
-  if (number == 1) return id;
-  const std::string end = absl::StrCat(".", number);
   const bool fits = id.size() + end.size() <= kMaxRequestIdBytes;
   return absl::StrCat(fits ? id : Sha256Hex(id).substr(0, kDigits), end);
+}
+
+}  // namespace
+
+std::string NumberedId(const std::string& id, int order, int number) {
+  if (order == 0) return number == 1 ? id : WithEnd(id, absl::StrCat(".", number));
+  if (number > 1) return WithEnd(id, absl::StrCat(".", order, ".", number));
+  return order == 1 ? id : WithEnd(id, absl::StrCat(".", order));
 }
 
 absl::StatusOr<Options> OptionsFromContext(const std::string& name) {

@@ -28,8 +28,9 @@ struct Options {
   std::function<void(absl::Duration)> sleep = {};
 };
 
-// The request_id of the `number`th mutation, from 1, of a client with Options::request_id `id`.
-std::string NumberedId(const std::string& id, int number);
+// The request_id of the `number`th mutation, from 1, of a client with Options::request_id `id`; `order` not 0: of those of that order
+// (Client::BeginOrder).
+std::string NumberedId(const std::string& id, int order, int number);
 
 // What a context says of its server: the one named; empty: of $MUSTER_CONTEXT, else the current one. See contexts.h.
 // INVALID_ARGUMENT: there is no such context, it names no server, or its files cannot be used.

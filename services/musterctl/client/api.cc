@@ -14,6 +14,8 @@ class GrpcApi final : public Api {
  public:
   explicit GrpcApi(const ApiOptions& options) : connection_(options) {}
 
+  void BeginOrder(int number) override { connection_.client().BeginOrder(number); }
+
   absl::Status ListPages(Kind kind, const ListRange& range, const PageReceiver& receive) override {
     return musterctl::ListPages(connection_, kind, range, receive);
   }

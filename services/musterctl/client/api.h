@@ -30,6 +30,8 @@ class Api {
 
   // For whoever waits, before the next look: of several cells those that did not answer are asked anew.
   virtual void AskAgain() {}
+  // What is asked from here on belongs to the `number`th order of a line of several, from 1: see client::Client. Not beside other calls.
+  virtual void BeginOrder(int) {}
 
   // Every resource of a kind in the scope and the range, by name, as the pages come. In the scope `-` is all organizations, all
   // clusters.

@@ -38,6 +38,9 @@ class CellsApi final : public Api {
   bool is_partial() const { return is_partial_; }
 
   void AskAgain() override { away_.clear(); }
+  void BeginOrder(int number) override {
+    for (const Cell& cell : cells_) cell.api->BeginOrder(number);
+  }
   absl::Status ListPages(Kind kind, const ListRange& range, const PageReceiver& receive) override;
   absl::StatusOr<std::vector<Item>> ListMachines(
       const capacity::v1::ListMachinesRequest& filter) override;

@@ -42,8 +42,7 @@ absl::Status ForEachRelease(Session& session, ReleaseCall call, absl::string_vie
                       << absl::StrJoin(cells, ", ") << "\n";
     return absl::OkStatus();
   };
-  return ForEach(ids, change_one,
-                 [&](const absl::Status& error) { session.world.err << RenderError(error); });
+  return ForEach(session, ids, change_one);
 }
 
 // NodePools, by name or as their configurations, and what follows them.
@@ -99,8 +98,7 @@ absl::Status GiveOrders(Session& session, OrderCall call, const std::vector<Reso
     session.world.out << Label(id) << says(pool) << "\n";
     return absl::OkStatus();
   };
-  return ForEach(ids, order_one,
-                 [&](const absl::Status& error) { session.world.err << RenderError(error); });
+  return ForEach(session, ids, order_one);
 }
 
 // To come to another configuration, each NodePool named by its uid or name.

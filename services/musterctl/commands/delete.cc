@@ -212,7 +212,7 @@ absl::Status Delete(Session& session) {
     if (status.ok() && waits && is_pool && !deletion.id.id.empty()) asked.push_back(deletion);
     return status;
   };
-  absl::Status status = ForEach(ids, delete_one, tell);
+  absl::Status status = ForEach(session, ids, delete_one);
   absl::Status gone = AwaitGone(session, asked, limit, tell);
   if (gone.ok()) return status;
   if (!status.ok()) tell(status);

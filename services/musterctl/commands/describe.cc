@@ -52,8 +52,7 @@ absl::Status Describe(Session& session) {
     return absl::OkStatus();
   };
   if (!asked.named.empty()) {
-    return ForEach(asked.named, describe_one,
-                   [&](const absl::Status& error) { session.world.err << RenderError(error); });
+    return ForEach(session, asked.named, describe_one);
   }
   for (const Kind kind : asked.kinds) {
     ASSIGN_OR_RETURN(std::vector<Item> items, session.api.List(kind, ""));

@@ -166,9 +166,7 @@ absl::Status Patch(Session& session) {
                              "patch: KIND/NAME of what has a manifest: nodepool, cluster, quota, "
                              "zone, instancetype, machine"));
   ASSIGN_OR_RETURN(const std::string patch, ReadPatch(session));
-  return ForEach(
-      ids, [&](const ResourceId& id) { return PatchOne(session, id, patch); },
-      [&](const absl::Status& error) { session.world.err << RenderError(error); });
+  return ForEach(session, ids, [&](const ResourceId& id) { return PatchOne(session, id, patch); });
 }
 
 }  // namespace muster::musterctl

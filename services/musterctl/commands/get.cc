@@ -156,9 +156,7 @@ absl::Status GetNamed(Session& session, const Query& query) {
     if (found.ok()) absl::c_move(*found, std::back_inserter(items));
     return found.status();
   };
-  absl::Status status = ForEach(query.asked.named, get_one, [&](const absl::Status& error) {
-    session.world.err << RenderError(error);
-  });
+  absl::Status status = ForEach(session, query.asked.named, get_one);
   if (status.ok()) status = where;
   if (!items.empty())
     RETURN_IF_ERROR(PrintAll(items, query.format, query.asked.named.size() > 1, session));
@@ -215,10 +213,9 @@ absl::Status ListWhole(Session& session, const Query& query) {
   absl::Status where;
   std::vector<ResourceId> lists;
   for (const Kind kind : query.asked.kinds) lists.push_back({kind, query.pool});
-  absl::Status status = ForEach(
-      lists,
-      [&](const ResourceId& list) { return ListKind(session, query, list.kind, all, where); },
-      [&](const absl::Status& error) { session.world.err << RenderError(error); });
+  absl::Status status = ForEach(session, lists, [&](const ResourceId& list) {
+    return ListKind(session, query, list.kind, all, where);
+  });
   if (IsWrongUse(status)) return status;
   if (status.ok()) status = where;
   if (status.ok() || !all.empty()) RETURN_IF_ERROR(PrintAll(all, query.format, true, session));

@@ -48,8 +48,7 @@ absl::Status SetState(Session& session) {
                       << absl::AsciiStrToLower(MachineStateWord(machine.state())) << "\n";
     return absl::OkStatus();
   };
-  return ForEach(named, set_one,
-                 [&](const absl::Status& error) { session.world.err << RenderError(error); });
+  return ForEach(session, named, set_one);
 }
 
 }  // namespace muster::musterctl

@@ -54,8 +54,7 @@ absl::Status ForEachNode(Session& session,
     if (done != nullptr) done->push_back({id, *node});
     return absl::OkStatus();
   };
-  return ForEach(named, change_one,
-                 [&](const absl::Status& error) { session.world.err << RenderError(error); });
+  return ForEach(session, named, change_one);
 }
 
 // `changed` has the one field that is written.

@@ -80,8 +80,7 @@ absl::Status Control(Session& session, ReconfigurationVerb verb) {
     if (dry_run) session.world.out << RenderPreview(pool.preview());
     return absl::OkStatus();
   };
-  return ForEach(ids, control_one,
-                 [&](const absl::Status& error) { session.world.err << RenderError(error); });
+  return ForEach(session, ids, control_one);
 }
 
 }  // namespace
@@ -120,8 +119,7 @@ absl::Status Scale(Session& session) {
     if (line.Has("dry-run")) session.world.out << RenderPreview(pool->preview());
     return absl::OkStatus();
   };
-  return ForEach(pools, scale_one,
-                 [&](const absl::Status& error) { session.world.err << RenderError(error); });
+  return ForEach(session, pools, scale_one);
 }
 
 absl::Status Reconfigure(Session& session) {
@@ -154,8 +152,7 @@ absl::Status Reconfigure(Session& session) {
                       << RenderPreview(pool->preview());
     return absl::OkStatus();
   };
-  return ForEach(pools, reconfigure_one,
-                 [&](const absl::Status& error) { session.world.err << RenderError(error); });
+  return ForEach(session, pools, reconfigure_one);
 }
 
 absl::Status Pause(Session& session) { return Control(session, ReconfigurationVerb::kPause); }

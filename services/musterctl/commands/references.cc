@@ -12,6 +12,7 @@
 #include "services/common/resource_name.h"
 #include "services/common/status_macros.h"
 #include "services/musterctl/client/errors.h"
+#include "services/musterctl/commands/commands.h"
 #include "services/musterctl/commands/wrong_use.h"
 
 namespace muster::musterctl {
@@ -187,14 +188,15 @@ std::string Label(const Item& item, const Scope& scope) {
   return Label(KindOf(item), NameOf(item), scope);
 }
 
-absl::Status ForEach(absl::Span<const ResourceId> all,
-                     absl::FunctionRef<absl::Status(const ResourceId&)> what,
-                     absl::FunctionRef<void(const absl::Status&)> tell) {
+absl::Status ForEach(Session& session, absl::Span<const ResourceId> all,
+                     absl::FunctionRef<absl::Status(const ResourceId&)> what) {
   absl::Status last;
+  int number = 0;
   for (const ResourceId& id : all) {
+    session.api.BeginOrder(++number);
     absl::Status status = what(id);
     if (status.ok()) continue;
-    if (!last.ok()) tell(last);
+    if (!last.ok()) session.world.err << RenderError(last);
     last = std::move(status);
     // A wait that is over says nothing of the others.
     if (NoneAnswers(last) || absl::IsUnauthenticated(last) || IsWrongUse(last)) break;

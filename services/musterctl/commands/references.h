@@ -11,8 +11,10 @@
 #include "services/musterctl/manifest/resources.h"
 
 // How a command line names resources, as kubectl's users do: `KIND NAME...`, `KIND,KIND`, `KIND/NAME...`, and whole
-// resource names. Pure.
+// resource names. Pure, but for ForEach.
 namespace muster::musterctl {
+
+struct Session;
 
 // What the arguments from the first on say. No `named`: all of the kinds.
 struct Asked {
@@ -45,11 +47,10 @@ std::string Label(const Item& item, const Scope& scope);
 // Whether that is the name of what is where the scope says, or of what is nobody's in particular.
 bool IsInScope(Kind kind, const std::string& name, const Scope& scope);
 
-// Does one thing to each. An error of one does not keep the others from being done, unless no server answers: all errors but
-// the last are given to `tell`, the last is returned.
-absl::Status ForEach(absl::Span<const ResourceId> all,
-                     absl::FunctionRef<absl::Status(const ResourceId&)> what,
-                     absl::FunctionRef<void(const absl::Status&)> tell);
+// Does one thing to each, as orders of their own (Api::BeginOrder). An error of one does not keep the others from being done, unless
+// no server answers: all errors but the last are printed, the last is returned.
+absl::Status ForEach(Session& session, absl::Span<const ResourceId> all,
+                     absl::FunctionRef<absl::Status(const ResourceId&)> what);
 
 // "; did you mean X?", or nothing: of the words the one that differs by little.
 std::string DidYouMean(absl::string_view said, absl::Span<const std::string> words);

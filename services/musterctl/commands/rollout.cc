@@ -236,8 +236,7 @@ absl::Status RolloutOf(Session& session, const std::string& verb,
     return ControlRollout(
         session, id, verb == "pause" ? ReconfigurationVerb::kPause : ReconfigurationVerb::kResume);
   };
-  return ForEach(pools, one,
-                 [&](const absl::Status& error) { session.world.err << RenderError(error); });
+  return ForEach(session, pools, one);
 }
 
 }  // namespace

@@ -179,6 +179,7 @@ TEST_F(RolloutTest, OfSeveralNodePools) {
   EXPECT_EQ(RunLine({"rollout", "undo", "np/train", "np/eval"}), kFailed);
   EXPECT_EQ(api_.calls.size(), 3u);
   EXPECT_THAT(err(), EndsWith("error: train is gone\n"));
+  EXPECT_THAT(api_.rollback_orders, ElementsAre(2)) << "named alike when the line is said again";
 }
 
 // Who only reads leaves nothing in doubt.

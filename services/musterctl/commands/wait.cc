@@ -289,9 +289,8 @@ absl::Status Wait(Session& session) {
       return WrongUse("wait: --for=healthy and --for=deleted are of nodepools");
   }
   const absl::Duration until = session.world.steady.Now() + timeout;
-  return ForEach(
-      ids, [&](const ResourceId& id) { return AwaitOne(session, id, awaited, until); },
-      [&](const absl::Status& error) { session.world.err << RenderError(error); });
+  return ForEach(session, ids,
+                 [&](const ResourceId& id) { return AwaitOne(session, id, awaited, until); });
 }
 
 }  // namespace muster::musterctl
