@@ -22,7 +22,7 @@ class CapacityMetrics;
 class GangTimer;
 
 // The capacity service: its state, its lane, the handlers of muster.capacity.v1.CapacityService, and
-// what ends the time for which gangs keep machines.
+// the timer that ends the keeping of machines for gangs.
 class CapacityService {
  public:
   struct Options {

@@ -6,8 +6,8 @@
 
 namespace muster::capacity {
 
-// Serves who waits behind a gang once that has waited for the policy's gang_keep: submits EndKeeps
-// then.
+// Submits EndKeeps when a gang has waited for the policy's gang_keep, so that those behind it are
+// served.
 class GangTimer final : public rpc::DueTimer<Lane, State> {
  public:
   // See DueTimer.

@@ -20,7 +20,7 @@ namespace {
 
 // A row as it is answered.
 constexpr auto kRender = [](const State&, const auto& row) { return ToProto(*row.row); };
-// Of a claim that what follows from the time as well.
+// A claim as it is answered, with the estimate that depends on the time.
 struct RenderClaim {
   const Clock& clock;
   v1::Claim operator()(const State& state, const Versioned<ClaimRow>& claim) const {
@@ -52,7 +52,7 @@ constexpr auto kSelectMachines = [](const v1::ListMachinesRequest& request, Faul
       }};
 };
 
-// The zone of what is in one; nullopt: it is in none, or cannot be read, which who parses it finds.
+// The zone that the item is in; nullopt: it is in none, or cannot be parsed, which is found later.
 std::optional<std::string> ZoneOf(const storage::WatchItem& item) {
   if (item.kind == ZoneRow::kKind) return ParseZoneName(item.key);
   if (item.kind == MachineRow::kKind) {

@@ -78,7 +78,7 @@ struct Parse {
   }
 };
 
-// What is answered of an outcome: the estimate of the wait is not part of a decision.
+// The answer to an outcome: it adds the estimate of the wait, which is not part of a decision.
 template <class Outcome>
 Outcome Answer(const State&, Outcome outcome, absl::Time) {
   return outcome;

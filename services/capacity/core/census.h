@@ -21,24 +21,24 @@ struct CensusKey {
 
 struct ClaimCount {
   int64_t claims = 0;
-  int64_t waiting = 0;                         // of these: for one Node at least
-  int64_t nodes = 0;                           // that they wait for
-  absl::Time oldest = absl::InfiniteFuture();  // since when the longest; InfiniteFuture: none waits
+  int64_t waiting = 0;                         // claims that wait for one Node at least
+  int64_t nodes = 0;                           // Nodes that these wait for
+  absl::Time oldest = absl::InfiniteFuture();  // first request that waits; InfiniteFuture: none
   bool operator==(const ClaimCount&) const = default;
 };
 
-// Rows are put in one by one, in any order. Zones and types that are not in the catalogue count as
-// one of the name `other`: claims name what they like.
+// Rows are put in one by one, in any order. Zones and types that are not in the catalogue are counted
+// under the name `other`, since a claim may name anything.
 struct Census {
   absl::btree_map<InventoryKey, MachineCounts> machines = {};
   absl::btree_map<CensusKey, ClaimCount> claims = {};
 
-  // Of all machines: the state has counted them. O(inventories).
+  // Adds all machines, which the state has counted already. O(inventories).
   void AddMachines(const State& state);
   void Add(const State& state, const ClaimRow& claim);
 };
 
-// Of all rows of a lane's memory, a piece at a time (services/common/pieces.h).
+// Counts all rows in a lane's memory, a piece at a time (services/common/pieces.h).
 template <class Lane>
 Census CensusOf(const Lane& lane) {
   Census census;

@@ -8,11 +8,11 @@
 
 namespace muster::capacity {
 
-// A claim as it is answered: what follows from the state, and from the time.
+// A claim as RPCs answer it: what follows from the state, and an estimate that depends on the time.
 struct ClaimAnswer {
   ClaimView view = {};
-  // As in EstimateWait; nullopt too unless it is kQueued, or when all it waits for is being
-  // reclaimed.
+  // See EstimateWait. Also nullopt when the reason is not kQueued, and when what is free or being
+  // reclaimed is enough.
   std::optional<WaitRange> wait = {};
   bool operator==(const ClaimAnswer&) const = default;
 };

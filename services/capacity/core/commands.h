@@ -26,7 +26,7 @@ struct SetMachineState {
   MachineState state = MachineState::kFree;  // free, in repair or retired
 };
 
-// What is removed for good; `allow_missing`: it may be gone already.
+// These remove something for good; `allow_missing`: OK where there is no such thing.
 struct DeleteZone {
   std::string id = {};
   bool allow_missing = false;
@@ -70,7 +70,7 @@ struct SyncClaims {
   std::vector<SyncClaim> claims = {};
 };
 
-// "It is so late now": what a gang has kept for long enough is for those behind it.
+// Time has passed: what gangs have kept for long enough goes to those behind them.
 struct EndKeeps {};
 
 }  // namespace muster::capacity

@@ -20,14 +20,14 @@ ZoneRow Decide(StagedState<State>& staged, const UpdateZone& command, absl::Time
 InstanceTypeRow Decide(StagedState<State>& staged, const UpdateInstanceType& command,
                        absl::Time now, const Policy& policy = {});
 
-// All or nothing. FAILED_PRECONDITION (UNKNOWN_ZONE, UNKNOWN_INSTANCE_TYPE, MACHINE_MOVED). The
-// rows in the order of the command.
+// All or nothing. FAILED_PRECONDITION (UNKNOWN_ZONE, UNKNOWN_INSTANCE_TYPE, MACHINE_MOVED). Returns
+// the rows, in the order of the command.
 absl::StatusOr<std::vector<MachineRow>> Decide(StagedState<State>& staged,
                                                const RegisterMachines& command, absl::Time now,
                                                const Policy& policy = {});
 
-// NOT_FOUND; FAILED_PRECONDITION (MACHINE_HELD, MACHINE_RETIRED). The row as it is at the end: a
-// machine that was freed may be held again already.
+// NOT_FOUND; FAILED_PRECONDITION (MACHINE_HELD, MACHINE_RETIRED). Returns the row as it is at the
+// end: a machine that was freed may be held again already.
 absl::StatusOr<MachineRow> Decide(StagedState<State>& staged, const SetMachineState& command,
                                   absl::Time now, const Policy& policy = {});
 
@@ -37,28 +37,29 @@ absl::Status Decide(StagedState<State>& staged, const DeleteInstanceType& comman
 absl::Status Decide(StagedState<State>& staged, const DeleteMachine& command, absl::Time now);
 
 // ABORTED (GENERATION_TOO_OLD); INVALID_ARGUMENT (GENERATION_OUT_OF_RANGE); FAILED_PRECONDITION
-// (CLAIM_CHANGED, CLAIM_HOLDS_MACHINES, GENERATION_REUSED, POOL_RELEASED). A release leaves the
-// pool's uid behind, of a claim that is not there too: all but a release is refused for it from
-// then on.
+// (CLAIM_CHANGED, CLAIM_HOLDS_MACHINES, GENERATION_REUSED, POOL_RELEASED). A release is remembered by
+// the pool's uid, even if there is no claim: from then on all requests for that uid but releases are
+// refused.
 absl::StatusOr<ClaimView> Decide(StagedState<State>& staged, const SyncClaim& command,
                                  absl::Time now, const Policy& policy = {});
 
-// Each is accepted or refused on its own, in their order; together they are one decision: the queue
-// is served once, after the last, and a request has its place before those that follow it
-// (kAskedApart). Every answer shows the state after that.
+// Accepts or refuses each request on its own, in their order, in one decision: the queue is served
+// once, after the last request, and each request stands in it before those that follow
+// (kAskedApart). Every answer shows the state after the queue was served.
 std::vector<absl::StatusOr<ClaimView>> Decide(StagedState<State>& staged, const SyncClaims& command,
                                               absl::Time now, const Policy& policy = {});
 
-// Serves those behind gangs that keep nothing any more. Returns how many rows changed; the same
-// again changes none.
+// Serves those behind gangs whose time to keep machines is over. Returns how many rows changed;
+// deciding the same again changes none.
 size_t Decide(StagedState<State>& staged, const EndKeeps& command, absl::Time now,
               const Policy& policy = {});
-// When a gang that waits keeps nothing any more for the first time after `after`; InfiniteFuture:
-// never. With a policy that keeps nothing: when one asked, after InfinitePast alone. Costs O(lines).
+// The first time after `after` at which a waiting gang's time to keep machines ends; InfiniteFuture:
+// there is none. Under a policy that keeps nothing it ends when the gang asks, and only `after` =
+// InfinitePast finds it: what an earlier policy kept is given away once. Costs O(lines).
 absl::Time NextKeepEnd(const State& state, const Policy& policy, absl::Time after);
 
-// What SyncClaims decides, with kNewestGeneration for a claim that is to be newer than any. Leaves
-// its changes on the staged state, where the answers are read: the caller takes them back.
+// What SyncClaims would answer; a generation of kNewestGeneration is newer than any. Leaves its
+// changes on the staged state, from which the answers are completed: the caller takes them back.
 std::vector<absl::StatusOr<ClaimView>> Check(StagedState<State>& staged, SyncClaims command,
                                              absl::Time now, const Policy& policy = {});
 

@@ -52,7 +52,7 @@ const MachineRow* FindHeld(const State& state, const std::string& machine, const
   return row != nullptr && row->claim == uid ? row : nullptr;
 }
 
-// What forbids the command. `held`: machines of the claim that the command does not give back.
+// Whether the command may change the claim, which exists; the error says why not.
 absl::Status CheckKnown(const State& state, const ClaimRow& claim, const SyncClaim& command) {
   RETURN_IF_ERROR(CheckGeneration(claim.Key(), command.generation, claim.generation));
   if (command.zone != claim.zone || command.instance_type != claim.instance_type ||
@@ -115,7 +115,7 @@ void Remember(StagedState<State>& staged, const SyncClaim& command, absl::Time n
   RememberReleased(staged, {command.pool_uid, command.generation, now}, policy.released_keep);
 }
 
-// What forbids a command for a claim that is not there.
+// Whether the command may be carried out though there is no claim; the error says why not.
 absl::Status CheckNew(const State& state, const SyncClaim& command) {
   const ReleasedPool* released = FindReleased(state, command.pool_uid);
   if (released == nullptr)
@@ -238,7 +238,7 @@ std::vector<absl::StatusOr<ClaimView>> Decide(StagedState<State>& staged, const 
       continue;
     }
     views.emplace_back(ViewAfter(staged.state(), command.claims[i], applied[i]->removed));
-    // What a repeated request's claim got another one of the batch brought, or the time.
+    // What the claim of a repeated request got now is due to another request of the batch, or to time.
     if (!applied[i]->repeated) views.back()->granted = grants[command.claims[i].pool_uid];
   }
   return views;
@@ -256,7 +256,7 @@ namespace {
 
 // Of one line of gangs, see NextKeepEnd.
 absl::Time KeepEndIn(const Queue::Line& gangs, const Policy& policy, absl::Time after) {
-  // For those that asked then or before.
+  // The time is over for gangs that asked then or before.
   const absl::Time over = after - policy.gang_keep;
   const auto it = std::find_if(
       gangs.lower_bound({ComputeClass::kDefault, over, ""}), gangs.end(), [&](const auto& place) {
@@ -270,7 +270,7 @@ absl::Time KeepEndIn(const Queue::Line& gangs, const Policy& policy, absl::Time 
 
 absl::Time NextKeepEnd(const State& state, const Policy& policy, absl::Time after) {
   absl::Time next = absl::InfiniteFuture();
-  // Nothing is kept: what was, while the policy was another, is seen to once.
+  // Nothing is kept; what an earlier policy kept is given away once, at the start.
   if (policy.gang_keep <= absl::ZeroDuration() && after != absl::InfinitePast()) return next;
   for (const auto& [key, inventory] : state.inventories()) {
     for (const auto& [selector, line] : inventory.queue().lines()) {

@@ -1,4 +1,4 @@
-// Decide of what is removed for good: zones, instance types and retired machines, unless something is there that needs them.
+// The decisions that remove something for good: zones, instance types and retired machines, unless something needs them.
 #include <string>
 #include <vector>
 
@@ -28,7 +28,7 @@ Use UseOf(const State& state, IsOf is_of) {
   return use;
 }
 
-// How often they were asked for is of no use to anybody any more.
+// How fast their machines came is of no use to anybody any more.
 template <class IsOf>
 void ForgetArrivals(StagedState<State>& staged, IsOf is_of) {
   std::vector<std::string> keys;

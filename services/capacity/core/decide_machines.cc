@@ -96,7 +96,7 @@ absl::StatusOr<std::vector<MachineRow>> Decide(StagedState<State>& staged,
     machine.labels = asked.labels;
     if (staged.Put(std::move(machine))) changed.emplace(asked.zone, asked.instance_type);
   }
-  // That it is there is a change of its own: who counts how long it was waited for does not know it before.
+  // Registration and grant must be two changes: whoever measures waits (WaitOf) has to know the machine before it is granted.
   staged.Mark();
   for (const InventoryKey& key : changed) Serve(staged, key, now, policy);
   NoteArrivals(staged, mark, now);

@@ -9,12 +9,12 @@
 
 namespace muster::capacity {
 
-// How many bursts, all of one size, there must have been to tell anything.
+// An estimate needs at least so many bursts; more if their sizes differ.
 constexpr double kLeastBursts = 3;
-// The variance of how fast machines come, beside its mean squared, over a time far longer than was
-// seen: rates change.
+// How much rates change: the variance of the rate, relative to its mean squared, over a time far
+// longer than the record.
 constexpr double kDrift = 0.5;
-// What would take longer is not told.
+// Longer waits are not estimated.
 constexpr absl::Duration kLongestWait = absl::Hours(24 * 90);
 
 struct WaitRange {
@@ -23,9 +23,9 @@ struct WaitRange {
   bool operator==(const WaitRange&) const = default;
 };
 
-// How long until `nodes` machines came, those for who is ahead included, judged by the bursts
-// (arrivals.h) up to `now`: a range that holds in 8 of 10 cases (estimate_simulation_test.cc). In
-// whole seconds, outwards. nullopt: nothing to wait for, or too little to tell.
+// How long until `nodes` machines have come, those for whoever is ahead included, judged by the
+// bursts (arrivals.h) up to `now`. The range holds in 8 of 10 cases (estimate_simulation_test.cc), in
+// whole seconds, rounded outwards. nullopt: nothing to wait for, too few bursts, or too long a wait.
 //   Bursts are taken to come as a Poisson process. One brings m of the `nodes` in the mean, so that
 //   J = nodes / m have to come; E came in the time T since the first. The wait is then distributed
 //   as T * Gamma(J) / Gamma(E + 1/2), and the range goes from its 10 % to its 90 % quantile.

@@ -8,8 +8,8 @@
 
 namespace muster::capacity {
 
-// Why a claim has not got all that it wants: see ClaimObstacle in the proto. In this order they are
-// told: what must be mended first stands first.
+// Why a claim has not got all that it wants: see ClaimObstacle in the proto. In the order in which
+// they are told: what must be mended first comes first.
 enum class ObstacleCode {
   kUnknownInstanceType,
   kNotInZone,
@@ -32,7 +32,7 @@ struct Obstacle {
   int64_t nodes = 0;
   int64_t claims = 0;
   std::string message = {};  // one sentence
-  // With kBeingReclaimed: the oldest, and when the last of all began.
+  // With kBeingReclaimed: the oldest kMaxReclaimsTold, and when the last one of all began.
   std::vector<Reclaimed> reclaims = {};
   absl::Time last_reclaim = absl::InfinitePast();
   bool operator==(const Obstacle&) const = default;
@@ -41,9 +41,9 @@ struct Obstacle {
 inline constexpr int64_t kMaxReclaimsTold = 100;
 
 // All that stands in the claim's way, in the order of the codes. Empty exactly when nothing is
-// outstanding and the zone offers the type. For people: costs O(requests ahead in the queue), and
-// of each label class O(holders), or O(racks) for a type that is granted in whole ones. Of gangs
-// that asked at `keeps_after` or before nothing is kept any more (serve.h).
+// outstanding and the zone offers the type. Meant for people: costs O(requests ahead in the queue),
+// and for each label class O(holders), or O(racks) for a type that is granted in whole racks. Gangs
+// that asked at `keeps_after` or before keep nothing any more (serve.h).
 std::vector<Obstacle> Explain(const State& state, const ClaimRow& claim,
                               absl::Time keeps_after = absl::InfinitePast());
 

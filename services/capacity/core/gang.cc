@@ -42,7 +42,7 @@ int64_t CountOwnMatching(const State& state, const Inventory& inventory, const C
   return count;
 }
 
-// Not those that stand in none.
+// Machines that stand in no rack do not count.
 int64_t CountOwnMatchingInRacks(const State& state, const ClaimRow& claim) {
   const Footprint& own = state.FootprintOf(claim.pool_uid);
   return std::count_if(own.machines.begin(), own.machines.end(), [&](const MachineRow* machine) {

@@ -8,7 +8,7 @@
 #include "services/capacity/core/placement.h"
 #include "services/capacity/core/state.h"
 
-// Gangs: claims of which every request is granted at once or nothing of it (IsAtOnce in queue.h).
+// Gangs: claims whose requests are each granted all at once or not at all (IsAtOnce in queue.h).
 namespace muster::capacity {
 
 // A gang for which free machines are kept: no default claim behind it gets any that match it.
@@ -31,21 +31,22 @@ Choice ChoiceOf(const Affinity& affinity, const std::vector<KeptGang>& kept);
 // O(label classes).
 int64_t CountElsewhere(const State& state, const Inventory& inventory, const ClaimRow& claim);
 
-// Machines in service or in repair that match, of each rack; of the rack "" those that stand in none. Costs O(racks × label classes).
+// By rack, how many of its machines in service or in repair match; under the rack "" those that stand in no rack. Costs O(racks ×
+// label classes).
 absl::btree_map<Inventory::Place, int64_t> CountByRack(const Inventory& inventory,
                                                        const Affinity& affinity);
 
-// Whether what is in service or in repair, and not held by the claim itself, is enough for the part
-// beside the claim's older ones: for all of it if it is at once, else for one Node. Costs as
-// CountElsewhere; O(racks × label classes) for a type that is granted in whole racks.
+// Whether the machines in service or in repair that the claim does not hold itself are enough for the
+// part, once its older parts have got theirs: for all of it if it is granted at once, else for one
+// Node. Costs as CountElsewhere; O(racks × label classes) for a type granted in whole racks.
 bool CanEverBeMet(const State& state, const Inventory& inventory, const ClaimRow& claim,
                   const ClaimPart& part);
 
 // Whether one of the claim's parts can ever be met. Costs as one part does, however many there are.
 bool CanAnyBeMet(const State& state, const Inventory& inventory, const ClaimRow& claim);
 
-// Of more than kMaxParts the two youngest of a kind (IsAtOnce) become one, with the younger's time,
-// until there are as many. `ages`: of the machines that the claim holds.
+// Joins the two youngest parts of a kind (IsAtOnce) into one with the younger's time, until there
+// are no more than kMaxParts. `ages`: of the machines that the claim holds.
 void JoinParts(ClaimRow& claim, const Ages& ages);
 
 // The gangs for which free machines are kept now, in the order of the queue; the inventory must have

@@ -9,17 +9,17 @@
 
 namespace muster::capacity {
 
-// Uses up the first `nodes` of the places at the claim's turn (queue.h): its own ones, else those
-// of others of its organization, which get as many of its youngest ones for them. Returns their
-// times, one a Node, for Hold. `claim` is not put; its places are spelt afterwards (parts.h).
+// Uses up the first `nodes` of the places that the claim takes at its turn (queue.h). Places of other
+// claims of its organization are first exchanged for as many of its own youngest. Returns the times
+// of the places, one a Node, for Hold. Does not put `claim`; leaves its places spelt (parts.h).
 std::vector<absl::Time> Spend(StagedState<State>& staged, ClaimRow& claim,
                               const std::vector<PlaceUse>& turn, int64_t nodes);
 
-// The same with places of its own: those of the part, then its oldest.
+// The same with the claim's own places: first those of the part's time, then the oldest.
 std::vector<absl::Time> SpendOwn(ClaimRow& claim, absl::Time part, int64_t nodes);
 
-// Gives a free machine to a claim for its part of that time, which must have one. `claim` is not
-// put. `place`: what Spend told.
+// Grants the free machine `id` to the claim, for its part of the time `part`, which must exist.
+// `place`: one of the times that Spend returned. Does not put `claim`.
 void Hold(StagedState<State>& staged, const std::string& id, ClaimRow& claim, absl::Time part,
           absl::Time place, absl::Time now);
 

@@ -7,8 +7,8 @@
 
 namespace muster::capacity {
 
-// How long the Node was waited for that the machine was granted for by this change of its row;
-// nullopt: it was not granted by it.
+// How long the Node was waited for to which this change of a machine's row granted the machine;
+// nullopt: the change grants nothing.
 inline std::optional<absl::Duration> WaitOf(const MachineRow& before, const MachineRow& after) {
   if (after.claim.empty() || after.claim == before.claim || !after.request_time.has_value())
     return std::nullopt;

@@ -16,7 +16,7 @@
 
 namespace muster::capacity {
 
-// A fabric or a rack by what it has to give: most first, then by name.
+// A fabric or a rack, ordered by how much it has to give: most first, then by name.
 struct Sized {
   int64_t size = 0;
   std::string name = {};
@@ -39,7 +39,7 @@ struct Rack {
 // The racks of one fabric. Machines of an unknown rack stand in the rack "".
 struct Fabric {
   absl::btree_map<std::string, Rack> racks = {};
-  BySize by_free = {};                      // racks with free machines, by their number
+  BySize by_free = {};                      // racks with free machines, by how many
   absl::btree_set<std::string> whole = {};  // racks that can be granted whole
   int64_t free = 0;
 
@@ -59,7 +59,8 @@ class Inventory {
   void Remove(const MachineRow& machine) { Change(&machine, nullptr); }
   // Remove and Add in one.
   void Replace(const MachineRow& before, const MachineRow& after);
-  // A claim that waits; `ages` of what it holds must not change while it is in the queue.
+  // Puts a waiting claim into the queue, or takes it out. `ages`: of the machines that it holds; they
+  // must not change while it is in the queue.
   void Add(const ClaimRow& claim, const Ages& ages) { queue_.Add(claim, ages); }
   void Remove(const ClaimRow& claim, const Ages& ages) { queue_.Remove(claim, ages); }
   // 0: machines are granted one by one. Costs O(racks) when it changes.
@@ -67,7 +68,7 @@ class Inventory {
   int32_t nodes_per_rack() const { return nodes_per_rack_; }
 
   const MachineCounts& counts() const { return counts_; }
-  // Of the machines that match. Costs O(label classes); O(1) for an empty affinity.
+  // Counts of the machines that match. Costs O(label classes); O(1) for an empty affinity.
   MachineCounts Matching(const Affinity& affinity) const;
   const LabelClasses& classes() const { return classes_; }
   int64_t count(MachineState state) const { return counts_.count(state); }
@@ -80,21 +81,21 @@ class Inventory {
   const SpotBook& spot() const { return spot_; }
 
   const absl::btree_map<std::string, Fabric>& fabrics() const { return fabrics_; }
-  // Fabrics with free machines, by their number; with whole racks, by theirs.
+  // Fabrics with free machines, by how many; fabrics with whole racks, by how many.
   const BySize& by_free() const { return by_free_; }
   const BySize& by_whole() const { return by_whole_; }
   // Racks with free machines in which the pool holds others. Null: none.
   const Places* PartlyHeld(absl::string_view pool_uid) const;
   const absl::btree_map<std::string, Places>& partly_held() const { return partly_held_; }
 
-  // Nothing in it: no machine, nobody waits.
+  // Whether it has no machine, and nobody waits.
   bool empty() const;
 
   bool operator==(const Inventory&) const = default;
 
  private:
-  // Null: was not there, or is there no more. If neither is null they have the same rack and
-  // labels.
+  // Replaces `before` with `after`. Null: the machine was not there, or is gone. If neither is null
+  // they have the same rack and labels.
   void Change(const MachineRow* before, const MachineRow* after);
   void ChangeClass(const MachineRow* before, const MachineRow* after);
   void ChangeRack(const MachineRow* before, const MachineRow* after);

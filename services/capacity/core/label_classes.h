@@ -14,7 +14,7 @@
 
 namespace muster::capacity {
 
-// Machines by what they do.
+// How many machines there are, by state.
 struct MachineCounts {
   std::array<int64_t, 5> by_state = {};
   int64_t reclaimable = 0;  // held as spot and not being reclaimed
@@ -66,7 +66,8 @@ struct LabelClass {
   absl::btree_map<std::string, ClassFabric> fabrics = {};  // with machines that are not retired
   absl::btree_map<std::string, absl::btree_set<Newest>> reclaimable = {};  // by pool uid
 
-  // Null: was not there, or is there no more. If neither is null they have the same rack.
+  // Replaces `before` with `after`. Null: the machine was not there, or is gone. If neither is null
+  // they have the same rack.
   void Change(const MachineRow* before, const MachineRow* after);
   bool operator==(const LabelClass&) const = default;
 };

@@ -20,8 +20,8 @@ constexpr size_t kMaxAffinityTerms = 16;
 constexpr size_t kMaxAffinityExpressions = 16;  // a term
 constexpr size_t kMaxAffinityValues = 64;       // an expression
 constexpr size_t kMaxPlacementRequests = 20;    // in one call of the capacity finder
-constexpr size_t kMaxPlacementZones = 100;      // that it is confined to
-constexpr int32_t kMaxSlot = 9'999;             // place in a rack
+constexpr size_t kMaxPlacementZones = 100;      // that such a call may name
+constexpr int32_t kMaxSlot = 9'999;             // a machine's number in its rack
 constexpr int32_t kMaxNodesPerRack = 1'000;     // nodes_per_rack
 constexpr int32_t kMaxGpus = 1'000;             // GPUs a machine
 constexpr int32_t kMaxVcpus = 1'000'000;        // vCPUs a machine
@@ -34,7 +34,7 @@ constexpr absl::Duration kSpotNotice = absl::Minutes(2);
 // How long a waiting gang keeps what is free from those behind it.
 constexpr absl::Duration kGangKeep = absl::Hours(24);
 
-// How far apart the requests of one batch count as asked for: its order decides among them.
+// How far apart in time the requests of one batch count as made, so that their order decides.
 constexpr absl::Duration kAskedApart = absl::Microseconds(1);
 
 }  // namespace muster::capacity

@@ -12,7 +12,7 @@
 
 namespace muster::capacity {
 
-// Which machines are asked for; what is empty does not matter.
+// Which machines to list; a field that is empty or not set matches all.
 struct MachineFilter {
   std::string zone = {};
   std::string instance_type = {};

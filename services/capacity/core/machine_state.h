@@ -35,7 +35,7 @@ enum class MachineEvent {
 //      | retired          v
 //      +-------------> RETIRED
 //
-// What stands in brackets is given back, and breaks, alike. nullopt: the edge is illegal.
+// The two states in brackets are given back, and break, in the same way. nullopt: illegal.
 std::optional<MachineState> Next(MachineState state, MachineEvent event);
 
 // Free, or held by anyone.

@@ -12,7 +12,7 @@ std::string ZoneName(absl::string_view id);
 std::string InstanceTypeName(absl::string_view id);
 std::string MachineName(absl::string_view id);
 std::string ClaimName(absl::string_view pool_uid);
-// Of capacity's own books: no RPC has it. `compute_class`: as in the API, lower case.
+// Of an ArrivalsRow, which no RPC shows. `compute_class`: as in the API, lower case.
 std::string ArrivalsName(absl::string_view zone, absl::string_view instance_type,
                          absl::string_view compute_class);
 // Of our own books alone: no RPC has it.

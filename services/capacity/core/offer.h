@@ -5,7 +5,7 @@
 
 namespace muster::capacity {
 
-// What the catalogue has to say to a claim.
+// Whether the catalogue offers what a claim asks for.
 enum class Offer { kOffered, kUnknownInstanceType, kNotInZone };
 
 // Spot is offered in general zones only, and never on superchips nor on types that are granted in

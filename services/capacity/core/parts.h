@@ -22,8 +22,8 @@ void CancelYoungest(std::vector<ClaimPart>& parts, int64_t nodes);
 // Takes one Node from the part of that time. There must be one.
 void TakeFrom(std::vector<ClaimPart>& parts, absl::Time time);
 
-// NoteLost remembers that a request has lost a machine, HasLost tells whether it has one of which something is outstanding;
-// ForgetLost drops those of which nothing is.
+// Of claim.lost, the times of requests that have lost a machine: NoteLost adds one, HasLost tells whether it is there, ForgetLost
+// drops those of which nothing is outstanding or withheld.
 void NoteLost(ClaimRow& claim, absl::Time time);
 bool HasLost(const ClaimRow& claim, absl::Time time);
 void ForgetLost(ClaimRow& claim);
@@ -31,28 +31,30 @@ void ForgetLost(ClaimRow& claim);
 // The claim's places, oldest first.
 std::vector<ClaimPlace> PlacesOf(const ClaimRow& claim);
 
-// What the claim waits for leaves the queue, with its places. Nothing must be withheld before.
+// Takes all that the claim waits for out of the queue, with its places, and keeps it as withheld. Nothing may be withheld before.
 void Withhold(ClaimRow& claim);
-// The oldest `nodes` of what is withheld, or as many as there are, are back in the queue as they were. How many.
+// Puts the oldest `nodes` of what is withheld, or all if there are fewer, back as they were. Returns how many.
 int64_t TakeUp(ClaimRow& claim, int64_t nodes);
-// Of what is withheld the youngest are cancelled, until there are no more than `nodes`.
+// Cancels the youngest of what is withheld, until there are no more than `nodes`.
 void CancelWithheld(ClaimRow& claim, int64_t nodes);
 
-// Makes claim.places all that the claim has, so that parts and places can be changed one by one.
+// Spells claim.places out where they are empty because they are those of the parts, so that parts
+// and places can be changed one by one.
 void SpellPlaces(ClaimRow& claim);
-// The other way round, after that: leaves them out where they are those of the parts.
+// The reverse, to be called after the changes: empties claim.places if they are those of the parts.
 void TidyPlaces(ClaimRow& claim);
 
-// Of spelt places. AddPlace: nodes may be 0. TakePlace: up to `nodes` of those asked for then by
-// that claim; how many there were. TakeYoungest and TakeOldest: there must be as many.
+// These need spelt places. AddPlace: its nodes may be 0. TakePlace: takes up to `nodes` of the place
+// that the claim `asked_by` asked for at `time`, and returns how many it took. TakeYoungest and
+// TakeOldest: there must be as many.
 void AddPlace(ClaimRow& claim, const ClaimPlace& place);
 int64_t TakePlace(ClaimRow& claim, absl::Time time, const std::string& asked_by, int64_t nodes);
 std::vector<ClaimPlace> TakeYoungest(ClaimRow& claim, int64_t nodes);
 std::vector<ClaimPlace> TakeOldest(ClaimRow& claim, int64_t nodes);
 
-// AddPart with places of the claim's own, of the time `place`.
+// AddPart, with as many places of the claim's own, of the time `place`.
 void Ask(ClaimRow& claim, absl::Time time, int64_t nodes, absl::Time place);
-// CancelYoungest with the claim's youngest places.
+// CancelYoungest, with as many of the claim's youngest places.
 void Cancel(ClaimRow& claim, int64_t nodes);
 
 }  // namespace muster::capacity

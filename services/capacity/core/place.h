@@ -6,7 +6,7 @@
 
 namespace muster::capacity {
 
-// Of a zone (its name, or its id alone), a machine or a claim. Machines are the platform's, whoever holds them.
+// Where a zone (by its name, or by its id alone), a machine or a claim is. A machine belongs to no organization, whoever holds it.
 Place PlaceOf(const State& state, absl::string_view name);
 
 }  // namespace muster::capacity

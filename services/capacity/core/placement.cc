@@ -176,7 +176,7 @@ int64_t CountWholeRacks(const Inventory& inventory, const Choice& choice) {
   return racks;
 }
 
-// What was granted since it was counted is asked for no more.
+// Racks that were granted since the count keep their numbers: nobody asks for these any more.
 void WantedRacks::Count(const Affinity& affinity, int64_t by) {
   const Classes classes = FreeClasses(inventory_, Choice{&affinity});
   for (auto& [place, count] : counts_) {

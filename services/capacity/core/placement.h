@@ -19,10 +19,11 @@ namespace muster::capacity {
 // gang ahead of it. What it points to must outlive it.
 struct Choice {
   const Affinity* affinity = nullptr;
-  std::vector<const Affinity*> kept = {};                            // of those gangs
+  std::vector<const Affinity*> kept = {};                            // of these gangs
   std::vector<const absl::btree_set<Inventory::Place>*> racks = {};  // whole ones kept for them
-  std::vector<const Choice*> promised = {};  // what gangs get with what comes: kept from spot too
-  // Set: of these affinities the machines match at most `most`.
+  // Free machines that complete gangs together with what is being reclaimed: kept from spot, too.
+  std::vector<const Choice*> promised = {};
+  // If set: machines match at most `most` of these affinities.
   const WaitingAffinities* waiting = nullptr;
   int64_t most = 0;
 
@@ -34,8 +35,8 @@ struct Choice {
   bool HasRack(const Inventory::Place& place) const;
 };
 
-// The same of those machines that the fewest of the affinities match and for whose label class
-// `has_any` holds.
+// Narrows the choice to the machines that match the fewest of the waiting affinities, counting only
+// label classes for which `has_any(labels, machines)` holds.
 template <class HasAny>
 Choice LeastWanted(const Inventory& inventory, Choice choice, const WaitingAffinities& waiting,
                    HasAny has_any) {
@@ -58,7 +59,7 @@ int64_t CountFree(const Inventory& inventory, const Choice& choice);
 // when it has all.
 int64_t CountWholeRacks(const Inventory& inventory, const Choice& choice);
 
-// Fabrics, or the racks of one, by what they have to give; none that has nothing.
+// Fabrics, or the racks of one fabric, by how much they have to give; those with nothing are left out.
 class Rooms {
  public:
   using Sizes = absl::btree_map<std::string, int64_t>;
@@ -69,7 +70,7 @@ class Rooms {
   bool empty() const { return sizes_.empty(); }
   bool Has(const std::string& name) const { return sizes_.contains(name); }
   const BySize& by_size() const { return by_size_; }
-  // There must be as much.
+  // Takes `nodes` away from what `name` has to give; there must be as many.
   void Take(const std::string& name, int64_t nodes);
 
  private:
@@ -84,9 +85,9 @@ class MachineChooser {
   MachineChooser(const State& state, const Inventory& inventory, const Choice& choice,
                  const WaitingAffinities& waiting, std::string pool_uid);
 
-  // The next machines for the pool, which is to get `nodes` more, all of one rack, at most `nodes`,
-  // never empty while the choice has free machines. To be called again for the rest, and only for
-  // that, once these are held and with nothing else changed.
+  // The next machines for the pool, which is to get `nodes` more: at most `nodes`, all of one rack,
+  // never empty while the choice has free machines. Call it again for the rest, and only for that,
+  // once these are held and nothing else has changed.
   //  * fabric: the one where the pool has most machines; else the one with least room that holds all
   //    of `nodes`; else the one with most room;
   //  * rack within it: one where the pool has machines; else, as with fabrics, the tightest that
@@ -117,8 +118,8 @@ class MachineChooser {
 // The whole racks that could be granted of the choice. Costs as CountWholeRacks.
 absl::btree_set<Inventory::Place> WholeRacksOf(const Inventory& inventory, const Choice& choice);
 
-// How many of the waiting affinities could have a rack whole. For the turns of one decision, as
-// WaitingAffinities: whole racks may be granted meanwhile, else they must stay as they are.
+// For each whole rack, how many of the waiting affinities could have it. For the turns of one
+// decision, as WaitingAffinities: whole racks may be granted meanwhile, and no others may change.
 class WantedRacks {
  public:
   explicit WantedRacks(const Inventory& inventory)
@@ -126,8 +127,8 @@ class WantedRacks {
 
   // Nobody waits with an affinity.
   bool empty() const { return waiting_.empty(); }
-  // Those of the racks, which are whole, that the fewest could have. Costs O(racks × log), and once
-  // O(whole racks × label classes × affinities).
+  // Of the racks, all of them whole, those that the fewest affinities could have. Costs O(racks × log),
+  // and once O(whole racks × label classes × affinities).
   absl::btree_set<Inventory::Place> LeastOf(absl::btree_set<Inventory::Place> racks);
   // See WaitingAffinities. Costs O(whole racks × label classes) if the affinity counts no more.
   void Recheck(const Affinity& affinity);
@@ -142,8 +143,8 @@ class WantedRacks {
 
 // The whole racks of a choice one after another, as they are granted: first those that can be whole
 // for the fewest of the waiting affinities; fabrics are chosen as above by their whole racks.
-// What it is given must outlive it; of the inventory's machines meanwhile only those change that it
-// gave.
+// Its arguments must outlive it. While it lives only machines that it gave may change in the
+// inventory.
 class WholeRacks {
  public:
   WholeRacks(const State& state, const Inventory& inventory, const Choice& choice,
@@ -170,9 +171,10 @@ class WholeRacks {
   Rooms fabrics_;
 };
 
-// Up to `nodes` free machines of racks where this pool and no other holds machines: all that may go
-// to a pool by itself for a type that is granted in whole racks. What a rack has lost is filled first; spares beyond that are taken for
-// what of `outstanding`, which the claim waits for in all, is no rack's worth.
+// Up to `nodes` free machines of racks in which this pool, and no other, holds machines: the only
+// machines that are granted one by one for a type granted in whole racks. Machines that the racks have
+// lost are made up for first. Spares beyond nodes_per_rack are taken only for the part of
+// `outstanding` (all that the claim waits for) that is less than a whole rack.
 std::vector<std::string> ChooseRefill(const State& state, const Inventory& inventory,
                                       const Choice& choice, absl::string_view pool_uid,
                                       int64_t nodes, int64_t outstanding);

@@ -5,7 +5,7 @@
 namespace muster::capacity {
 namespace {
 
-// One entry, whoever has Nodes of it.
+// Adds `nodes` to the place, which is one entry whoever owns its Nodes, and is gone at 0.
 void Count(Queue::Places& places, const PlaceKey& key, int64_t nodes) {
   const QueueSum* known = places.Find(key);
   const int64_t sum = (known == nullptr ? 0 : known->nodes) + nodes;

@@ -125,7 +125,7 @@ class Queue {
   const std::map<Selector, Line>& lines() const { return lines_; }
   bool empty() const { return lines_.empty(); }
 
-  // Of all organizations.
+  // The places of all organizations.
   const Places& places() const { return places_; }
   // An organization's requests; one must wait.
   const Requests& RequestsOf(const std::string& organization) const {
@@ -134,11 +134,11 @@ class Queue {
 
   // Nodes whose places are before it. Costs O(log).
   int64_t NodesBefore(const PlaceKey& place) const { return places_.Before(place).nodes; }
-  // Of the last Node of a part of a claim that waits. Costs O(log).
+  // Where the last Node of a part of a waiting claim stands. Costs O(log).
   Position PositionOf(const ClaimRow& claim, const ClaimPart& part) const;
-  // Of a claim that waits. Costs O(log).
+  // Where a waiting claim stands. Costs O(log).
   QueuePlace PlaceOf(const ClaimRow& claim) const;
-  // A claim other than `uid` that has such a place: the first by uid. Empty: none.
+  // The claim that has Nodes at the place: the first one by uid that is not `uid`. Empty: none.
   std::string OwnerOf(const PlaceKey& place, absl::string_view uid) const;
 
   bool operator==(const Queue&) const = default;
@@ -156,7 +156,7 @@ class Queue {
     return {claim.compute_class, claim.priority, part.request_time, claim.pool_uid};
   }
   void AddPlaces(Organization& organization, const ClaimRow& claim, int64_t by);
-  // Of the nth Node of the organization, from 0.
+  // The place of the organization's nth Node, counted from 0.
   static PlaceKey PlaceOfNode(const Organization& organization, int64_t nth);
 
   std::map<Selector, Line> lines_;

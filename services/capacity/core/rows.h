@@ -69,8 +69,8 @@ struct MachineRow {
       {};  // set with `claim`: the age of the part that it was granted for
   ComputeClass compute_class = ComputeClass::kDefault;  // of `claim`; kDefault without one
   std::optional<absl::Time> reclaim_time = {};          // set exactly while reclaiming
-  std::string earmark = {};  // while reclaiming: the claim that gets it; empty: the queue's first
-  std::optional<absl::Time> place_time = {};  // where it is not request_time: see queue.h
+  std::string earmark = {};  // while reclaiming: the claim that it is forecast for; empty: none
+  std::optional<absl::Time> place_time = {};  // of its place, if not request_time: queue.h
   Word later = {};                            // see services/common/state.h
 
   std::string Key() const { return MachineName(id); }
@@ -111,12 +111,13 @@ struct ClaimRow {
   int64_t reclaim_generation = 0;  // reclaims of its machines, begun or taken back
   std::string organization = {};
   std::vector<ClaimPlace> places = {};  // by time, then asked_by; empty: those of its parts
-  // Times of requests that were granted and lost a machine since, with parts of theirs, in order. What counts if it is a gang.
+  // Times of the requests that lost a machine and of which something is outstanding or withheld, in order. Matters for gangs.
   std::vector<absl::Time> lost = {};
-  // Were parts and places until the last request, and are so again with the next one.
+  // Parts and places that the last request took out of the queue (ClaimRequest.wanted_nodes); the next
+  // request puts them back.
   std::vector<ClaimPart> withheld_parts = {};
   std::vector<ClaimPlace> withheld_places = {};  // empty: those of these parts
-  int64_t withheld_generation = 0;               // of the last request, or they are void
+  int64_t withheld_generation = 0;               // of that request; if not `generation`: void
   Word later = {};                               // see services/common/state.h
 
   std::string Key() const { return ClaimName(pool_uid); }

@@ -15,8 +15,9 @@ namespace muster::capacity {
 //  ones that the fewest waiting affinities match.
 //  * A gang's part gets all at its turn or nothing. What is free is kept for it from default claims
 //  behind it for the policy's gang_keep, if what is in service and in repair can complete it; spot
-//  may have it meanwhile, unless what can be reclaimed completes the gang now: then it is.
-//  * Who is short otherwise has as many reclaimed as it misses.
+//  may have it meanwhile, unless what can be reclaimed completes the gang now: then that is
+//  reclaimed, and spot gets none of what is free.
+//  * For anyone else who is short as many machines are reclaimed as are missing.
 //  * Types with nodes_per_rack > 0 are given in whole racks: serve_racks.h.
 // Costs O(machines granted and being reclaimed), O(lines × label classes) once, O(label classes) a
 // turn beside what MachineChooser and Supply::Fetch cost, and O(log) for each request passed over
@@ -24,8 +25,8 @@ namespace muster::capacity {
 void Serve(StagedState<State>& staged, const InventoryKey& key, absl::Time now,
            const Policy& policy);
 
-// The same if a gang waits that keeps nothing any more, and something is free: no change of the
-// books tells that its time is over (EndKeeps does).
+// Serves if a gang waits whose time to keep machines is over, and something is free or held as spot.
+// No change of the rows tells that moment: EndKeeps does.
 void ServeOverdue(StagedState<State>& staged, const InventoryKey& key, absl::Time now,
                   const Policy& policy);
 

@@ -13,7 +13,7 @@
 
 namespace muster::capacity {
 
-// Machines of a spot claim.
+// The machines that a spot claim holds.
 struct SpotHolding {
   int64_t held = 0;  // those being reclaimed included
   int64_t reclaiming = 0;
@@ -56,7 +56,7 @@ class SpotBook {
   const absl::btree_map<std::string, SpotHolding>& holdings() const { return holdings_; }
   // Claims that have machines which are not being reclaimed yet.
   const absl::btree_set<SpotRank>& ranks() const { return ranks_; }
-  // By the claim that they are forecast for; "": none.
+  // Machines being reclaimed, by the claim that they are forecast for; "": none.
   const absl::btree_map<std::string, Reclaims>& reclaims() const { return reclaims_; }
   // Empty: none.
   const Reclaims& ReclaimsFor(absl::string_view pool_uid) const;

@@ -17,7 +17,7 @@ bool WaitsAsGang(const ClaimRow* claim) {
 
 }  // namespace
 
-// By what the machines are: their rows may be others.
+// Compares machines by id: the rows of two states lie at different addresses.
 bool Footprint::operator==(const Footprint& other) const {
   return std::equal(machines.begin(), machines.end(), other.machines.begin(), other.machines.end(),
                     [](const MachineRow* a, const MachineRow* b) { return a->id == b->id; }) &&
@@ -113,7 +113,7 @@ void State::Replace(const MachineRow& before, const MachineRow& after) {
   it->second.machines.insert(&after);
 }
 
-// Between holders.
+// Moves the machine from the footprint of its old holder to that of the new one.
 void State::Move(const MachineRow* before, const MachineRow* after) {
   const std::string& from = HolderOf(before);
   const std::string& to = HolderOf(after);

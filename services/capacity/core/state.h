@@ -92,13 +92,13 @@ class State : public StateBase<State, ZoneRow, InstanceTypeRow, MachineRow, Clai
   void Reindex(const ReleasedPool* before, const ReleasedPool* after);
   void Reindex(const KeptRequest* before, const KeptRequest* after);
   Inventory& InventoryFor(const std::string& zone, const std::string& instance_type);
-  // The footprint of the machine's holder, if it has one.
+  // Takes the machine out of the footprint of its holder, if it has one; puts it in.
   void Leave(const MachineRow& machine);
   void Enter(const MachineRow& machine);
-  // The same with another row for one that it holds on.
+  // Exchanges the row of a machine whose holder stays.
   void Replace(const MachineRow& before, const MachineRow& after);
-  // What the claim holds is about to change, and with it how its parts wait: out of the queue with
-  // it, and in again.
+  // To be called before and after a change of what the claim holds, on which it depends how a gang's
+  // parts wait: takes a gang out of the queue, and puts it back.
   void Unqueue(const std::string& pool_uid);
   void Requeue(const std::string& pool_uid);
   void Move(const MachineRow* before, const MachineRow* after);

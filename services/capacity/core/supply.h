@@ -12,17 +12,17 @@
 
 namespace muster::capacity {
 
-// What can come from spot for those of class default who are short: the machines that are being
-// reclaimed, worked out anew for whom in every decision, and those that could be. A machine that is
-// reclaimed stays with its spot claim until that gives it back; then it is free, and goes to the
-// first in the queue that may have it. Its earmark only tells what is to be expected.
+// The machines that can come from spot for default claims that are short: those being reclaimed
+// (every decision works out anew for whom), and those that could be. A machine that is reclaimed
+// stays with its spot claim until that gives it back; then it is free, and goes to the first in the
+// queue that may have it. Its earmark only tells what is to be expected.
 class Supply {
  public:
   // `notice`: for how long after its decision a reclaim can be taken back.
   Supply(StagedState<State>& staged, const Inventory& inventory, absl::Time now,
          absl::Duration notice);
 
-  // Machines that could still come. Costs O(label classes).
+  // How many machines of the choice could still come. Costs O(label classes).
   int64_t Count(const Choice& choice) const;
 
   // Lets `nodes` of them come for the claim; there must be as many. Of those that the fewest

@@ -7,7 +7,7 @@
 namespace muster::capacity {
 namespace {
 
-// Every default one stands before it, every spot one behind it.
+// A key that stands behind every default request and before every spot request.
 const Queue::Request& EndOfDefaultRequests() {
   static const auto* const kEnd = new Queue::Request{
       {ComputeClass::kSpot, std::numeric_limits<int32_t>::max(), absl::InfinitePast(), ""}, {}};

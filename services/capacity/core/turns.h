@@ -17,8 +17,9 @@ struct Run {
   int64_t nodes = 0;
 };
 
-// The queue Node by Node, in its order. What a run told may be granted in between, at the places
-// that it told; else the queue must stay. Every operation costs O(log).
+// Walks through the queue Node by Node, in its order. Between two calls Nodes that Next returned may
+// be granted, at the places that it returned; otherwise the queue must not change. Each call costs
+// O(log).
 class Walk {
  public:
   explicit Walk(const Queue& queue) : queue_(queue) {}

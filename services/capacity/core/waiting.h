@@ -10,8 +10,9 @@
 
 namespace muster::capacity {
 
-// The affinities, each once, for which somebody waits. Machines that few of them match are given
-// away first. For the turns of one decision: they are found when first asked for, nobody may come to wait after that, and who goes is told by Recheck. Not thread-safe.
+// The affinities for which somebody waits, each once: machines that match few of them are given away
+// first. For the turns of one decision: the affinities are collected at the first use. After that
+// nobody new may come to wait, and Recheck must be called for who may have gone. Not thread-safe.
 class WaitingAffinities {
  public:
   // `spot`: those for which only spot claims wait count too. The queue must outlive it.
@@ -24,8 +25,8 @@ class WaitingAffinities {
   // Costs one look at each affinity the first time that labels are asked for.
   int64_t CountMatching(const Labels& labels) const;
 
-  // Whoever waited with the affinity may have gone. True: it counts no more. Costs O(log), and one
-  // look at all labels that were asked for if it counts no more.
+  // To be called when somebody who waited with the affinity may have gone. True: it counts no more.
+  // Costs O(log), and one look at all labels that were asked for if it counts no more.
   bool Recheck(const Affinity& affinity);
 
  private:

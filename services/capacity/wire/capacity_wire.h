@@ -21,7 +21,7 @@ v1::InstanceType ToProto(const InstanceTypeRow& type);
 v1::Machine ToProto(const MachineRow& machine);
 // As the journal and watchers have it: without what follows from other rows.
 v1::Claim ToProto(const ClaimRow& claim);
-// As it is answered.
+// As RPCs answer it.
 v1::Claim ToProto(const ClaimAnswer& answer);
 
 v1::Arrivals ToProto(const ArrivalsRow& arrivals);
@@ -30,18 +30,18 @@ v1::Affinity ToProto(const Affinity& affinity);
 v1::ClaimObstacle ToProto(const Obstacle& obstacle);
 v1::ZonePlacements ToProto(const ZonePlacements& zone);
 
-// Back from the journal. INTERNAL: a name or an enum that is none.
+// Back from the journal. INTERNAL: a name or an enum value that is not valid.
 absl::StatusOr<ZoneRow> FromProto(const v1::Zone& zone);
 absl::StatusOr<InstanceTypeRow> FromProto(const v1::InstanceType& type);
 absl::StatusOr<MachineRow> FromProto(const v1::Machine& machine);
 absl::StatusOr<ClaimRow> FromProto(const v1::Claim& claim);
 absl::StatusOr<ArrivalsRow> FromProto(const v1::Arrivals& arrivals);
-// `faults` gets the operators that are none, with their path; `path` is that of the affinity.
+// Adds operators that are not valid to `faults`, with their path; `path` is that of the affinity.
 Affinity FromProto(const v1::Affinity& affinity, absl::string_view path, Faults& faults);
 
-// A caller's request as a command. Names and enums that are none are added to `faults` with their
-// path; the rest is checked by core/validate.h, with the same path. Of lists that are too long no
-// more is read than it takes to see it.
+// A caller's request as a command. Names and enum values that are not valid are added to `faults`
+// with their path; the rest is checked by core/validate.h, with the same path. Lists that are too long
+// are read only up to the first entry beyond their limit.
 SyncClaim FromProto(const v1::ClaimRequest& request, absl::string_view path, Faults& faults);
 // A machine to register: state, times and claim are not read.
 MachineRow FromProto(const v1::Machine& machine, absl::string_view path, Faults& faults);
