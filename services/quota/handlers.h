@@ -18,7 +18,7 @@ namespace muster::quota {
 // quota_service.proto.
 class Handlers final : public v1::QuotaService::CallbackService {
  public:
-  // All outlive it.
+  // The writer's lane, the auditor and the clock must outlive the handlers.
   Handlers(const rpc::Writer<Lane>& writer, storage::Auditor* auditor, const Clock* clock,
            const Policy& policy)
       : writer_(writer), lane_(*writer.lane), auditor_(*auditor), clock_(*clock), policy_(policy) {}

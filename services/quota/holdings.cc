@@ -41,7 +41,7 @@ constexpr auto kParseAll = [](const auto& request, error::Faults& faults) {
       faults);
 };
 
-// To the lane each is a success: an answer that is told as an error has left its generation behind.
+// The lane commits all of them: a request that is answered with an error has left its generation behind, too.
 auto Deciding(const Policy& policy) {
   return [policy](StagedState<State>& staged, const Commands& commands, absl::Time now) {
     HoldingOutcomes answers;

@@ -12,7 +12,7 @@
 
 namespace muster::quota {
 
-// What was counted, as families. `organizations`: how many are named, see Largest.
+// The census as metric families. `organizations`: how many are named, see Largest.
 std::vector<prometheus::MetricFamily> FamiliesOf(const Census& census, size_t organizations);
 
 // `muster_quota_*`: counted in memory at scrape time, a piece at a time, so that no commit waits.

@@ -20,8 +20,8 @@ namespace muster::quota {
 class OverrideTimer;
 class QuotaMetrics;
 
-// The quota service: its state, its lane, the handlers of muster.quota.v1.QuotaService, and what
-// lets overrides come into force.
+// The quota service: its state, its lane, the handlers of muster.quota.v1.QuotaService, and the timer
+// that lets overrides come into force and lapse.
 class QuotaService {
  public:
   struct Options {
@@ -30,7 +30,7 @@ class QuotaService {
     absl::Duration audit_interval = absl::Minutes(5);
     absl::Duration released_keep = kReleasedKeep;  // at least kMinReleasedKeep
     KeepPolicy request_keep = {};                  // keep: at least kMinRequestKeep
-    int metrics_organizations = 0;                 // that metrics name, 0 to 1,000; 0: none
+    int metrics_organizations = 0;                 // how many metrics name, 0 to 1,000
   };
 
   // Loads the state. UNAVAILABLE: the database is away. INVALID_ARGUMENT: an option.

@@ -17,7 +17,7 @@
 namespace muster::quota {
 namespace {
 
-// A list's parent as what the names below it begin with; nullopt: it is none.
+// What the names below a list's parent begin with; nullopt: the parent is not valid.
 std::optional<std::string> QuotasPrefix(absl::string_view parent) {
   const auto parts = MatchName("organizations/*", parent);
   if (!parts || ((*parts)[0] != "-" && !IsDnsLabel((*parts)[0]))) return std::nullopt;

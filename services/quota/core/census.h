@@ -14,7 +14,7 @@
 // What all organizations may hold and hold, counted for the metrics.
 namespace muster::quota {
 
-// Organizations aside, what a limit is for.
+// What a limit is for, without its organization.
 struct CensusKey {
   std::string zone = {};
   std::string instance_type = {};
@@ -24,7 +24,7 @@ struct CensusKey {
 
 struct KeyCount {
   int64_t limit = 0;     // Nodes that may be held, in force
-  int64_t held = 0;      // Nodes, limit or not
+  int64_t held = 0;      // Nodes held, whether there is a limit or not
   int64_t over = 0;      // of these: beyond the limit of their organization
   int64_t full = 0;      // quotas under which nothing more can be held
   int64_t overruns = 0;  // of these: under which more is held than may be
@@ -45,12 +45,12 @@ struct Census {
 
   // `held`: State::Held of the row.
   void Add(const Quota& quota, int64_t held, absl::Time now);
-  // One whose name is no quota's is left out. Zones and types that no quota is for count as one of
-  // the name `other`: pools name what they like.
+  // Leaves out a holding whose quota's name is not valid. A key without a quota is counted under the
+  // type `other`, in the zone `other` if no quota is for the zone: pools may name anything.
   void Add(const Holding& holding, bool has_quota);
 };
 
-// Of all rows of a lane's memory, a piece at a time (services/common/pieces.h).
+// Counts all rows in a lane's memory, a piece at a time (services/common/pieces.h).
 template <class Lane>
 Census CensusOf(const Lane& lane, absl::Time now) {
   Census census;
@@ -63,8 +63,8 @@ Census CensusOf(const Lane& lane, absl::Time now) {
   return census;
 }
 
-// The `most` organizations that hold most, by name, and all others as one of the name `other`, if
-// there are others (one that is called so is among them). 0: none at all.
+// The `most` organizations that hold most, in order of name, then all others summed up under the name
+// `other`, if there are any (an organization called `other` is one of them). 0: nothing at all.
 std::vector<OrganizationCount> Largest(const Census& census, size_t most);
 
 }  // namespace muster::quota

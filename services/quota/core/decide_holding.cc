@@ -19,7 +19,7 @@ struct Standing {
   int64_t limit = 0;
   int64_t held = 0;
   const Holding* before = nullptr;
-  const ReleasedPool* released = nullptr;  // the pool, when it was
+  const ReleasedPool* released = nullptr;  // null: the pool was not released
 };
 
 // What becomes of the holding.

@@ -6,7 +6,7 @@
 
 namespace muster::quota {
 
-// Of an organization, a Quota or a Holding: names say it all.
+// Where an organization, a Quota or a Holding is: its name alone says it.
 Place PlaceOf(absl::string_view name);
 inline Place PlaceOf(const State&, absl::string_view name) { return PlaceOf(name); }
 

@@ -45,7 +45,7 @@ class State : public StateBase<State, Quota, Holding, ReleasedPool, KeptRequest>
   const ReleasedByTime& released() const { return released_; }
   const KeptByTime& kept() const { return kept_; }
 
-  // When the limit in force of which Quota changes next, by time; see NextChange.
+  // The next change of the limit in force of each Quota that has one, by time; see NextChange.
   using Changes = absl::btree_set<std::pair<absl::Time, std::string>>;
   const Changes& changes() const { return changes_; }
   // The first of them; InfiniteFuture: there is none.
