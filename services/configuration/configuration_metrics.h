@@ -11,7 +11,7 @@
 
 namespace muster::configuration {
 
-// What was counted, as families.
+// The census as metric families.
 std::vector<prometheus::MetricFamily> FamiliesOf(const Census& census);
 
 // `muster_configuration_*` of pools and releases: counted in memory at scrape time, a piece at a

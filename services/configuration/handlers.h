@@ -12,7 +12,7 @@ namespace muster::configuration {
 // configuration_service.proto.
 class Handlers final : public v1::ConfigurationService::CallbackService {
  public:
-  // The lane outlives it.
+  // The writer's lane must outlive the handlers.
   Handlers(const rpc::Writer<Lane>& writer, const Policy& policy)
       : writer_(writer), lane_(*writer.lane), policy_(policy) {}
 

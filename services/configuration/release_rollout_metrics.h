@@ -13,7 +13,7 @@
 
 namespace muster::configuration {
 
-// `muster_configuration_*`: counted, or made from memory at scrape time. Thread-safe.
+// `muster_configuration_*` of rollouts: counted, or made from memory at scrape time. Thread-safe.
 class ReleaseRolloutMetrics final : public prometheus::Collectable {
  public:
   // The lane must live until Detach().

@@ -8,11 +8,11 @@
 
 namespace muster::configuration {
 
-// How many pools are not settled, for the metrics. Whatever happens to a pool itself leaves it
-// settled: they are looked through only from a change of releases until all are. Thread-safe.
+// How many pools are not settled, for the metrics. Every change of a pool itself leaves it settled, so
+// pools are looked through only from a change of releases until all are settled. Thread-safe.
 class UnsettledCount {
  public:
-  // After a release came or went: memory shows it.
+  // To be called after a release came or went, once memory shows it.
   void ReleasesChanged() { all_settled_ = false; }
 
   template <class Lane>

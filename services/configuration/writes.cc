@@ -187,7 +187,7 @@ Handlers::Unary Handlers::EnableRevision(Context context, const v1::EnableRevisi
   return rpc::Write(context, writer_, *request, response, Parse(), DecideAs{policy_}, Render());
 }
 
-// Decided where the syncs are, on the newest there is, and taken back.
+// Decided in the lane, as syncs are, on the newest state, and taken back.
 Handlers::Unary Handlers::CheckPoolConfigurations(Context context,
                                                   const v1::CheckPoolConfigurationsRequest* request,
                                                   v1::CheckPoolConfigurationsResponse* response) {

@@ -19,7 +19,7 @@ struct Census {
   int64_t with_waiting = 0;        // something becomes active once Nodes that boot have booted
   int64_t active_disabled = 0;     // what they boot is disabled
   int64_t disabled_revisions = 0;  // over all pools
-  // In force.
+  // Releases in force.
   absl::btree_map<std::pair<Channel, Component>, int64_t> releases = {};
 
   void Add(const PoolConfiguration& pool);
@@ -27,7 +27,7 @@ struct Census {
   bool operator==(const Census&) const = default;
 };
 
-// Of all rows of a lane's memory, a piece at a time (services/common/pieces.h).
+// Counts all rows in a lane's memory, a piece at a time (services/common/pieces.h).
 template <class Lane>
 Census CensusOf(const Lane& lane) {
   Census census;

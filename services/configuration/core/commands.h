@@ -47,12 +47,12 @@ struct SyncPool {
   int64_t nodes_in_delivery = 0;  // assigned and not yet registered
   std::optional<BootFailures> boot_failures = {};
   std::vector<std::string> running_profiles = {};  // what the pool's Nodes boot or run
-  int64_t orders_told = 0;  // up to this number the ends of orders were told of
+  int64_t orders_told = 0;  // the ends of orders up to this number were told of
   std::string pool = {};    // the pool's name; empty: as it is known
 };
 
-// A promotion or a rollback. `requested`: a profile id, `pending` or `previous`. `rollback`: read
-// for a promotion, what a rollback asks for that was ordered at the same time; empty: none was.
+// A promotion or a rollback. `requested`: a profile id, `pending` or `previous`. `rollback`: with a
+// promotion, what a rollback that was ordered at the same time asks for; empty: none was.
 struct OrderPool {
   std::string pool_uid = {};
   OrderKind kind = OrderKind::kPromote;

@@ -35,9 +35,9 @@ size_t Decide(StagedState<State>& staged, const SettlePools& command, absl::Time
 // (INVALID_ARGUMENT, GENERATION_OUT_OF_RANGE). An equal one is taken: the cluster's
 // Kubernetes version, the Nodes in delivery and the boots that failed change without the pool's
 // generation. A newer one is kept even when nothing else is new: it is the fence against what comes
-// late. With `release` the configuration is removed; the answer then bears the uid and the
-// generation only, and the pool's uid stays behind, of a pool without a configuration too: all but
-// a release is refused for it from then on (FAILED_PRECONDITION, POOL_RELEASED).
+// late. With `release` the configuration is removed, and the answer bears the uid and the generation
+// only. A release is remembered by the pool's uid, even if there is no configuration: from then on all
+// requests for that uid but releases are refused (FAILED_PRECONDITION, POOL_RELEASED).
 absl::StatusOr<PoolConfiguration> Decide(StagedState<State>& staged, const SyncPool& command,
                                          absl::Time now, const Policy& policy = {});
 
@@ -47,7 +47,7 @@ absl::StatusOr<std::vector<absl::StatusOr<PoolConfiguration>>> Decide(StagedStat
                                                                       absl::Time now,
                                                                       const Policy& policy = {});
 
-// What the same decides, with kNewestGeneration for a pool that is to be newer than any. Leaves its
+// What SyncPools would answer; a generation of kNewestGeneration is newer than any. Leaves its
 // changes on the staged state: the caller takes them back.
 std::vector<absl::StatusOr<PoolConfiguration>> Check(StagedState<State>& staged, SyncPools command,
                                                      absl::Time now, const Policy& policy);
@@ -59,7 +59,8 @@ struct OrderResult {
   absl::Status refusal = {};
 };
 
-// Gives the order, then settles the pool. NOT_FOUND: there is no such pool, and nothing is written.
+// Gives the order, then settles the pool. NOT_FOUND: there is no such pool; FAILED_PRECONDITION
+// (TOO_MANY_ORDERS): see kMostOrders. Then nothing is written.
 absl::StatusOr<OrderResult> Decide(StagedState<State>& staged, const OrderPool& command,
                                    absl::Time now);
 

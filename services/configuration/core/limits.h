@@ -11,20 +11,21 @@ inline constexpr size_t kMaxPoolNameBytes = 512;
 constexpr size_t kMaxVersionNumbers = 4;
 // Digits of one number of a version, so that it fits 32 bits.
 constexpr size_t kMaxVersionDigits = 9;
-// Versions that a problem names of those that there are.
+// Versions that the text of a problem names as available.
 constexpr size_t kMaxOffered = 10;
 // Bytes of spec.image_name and spec.image_kernel, and of a release that is a name.
 constexpr size_t kMaxImageBytes = 253;
-// Profiles that a pool remembers having been active, beside those that its Nodes run and those that
-// are disabled; the oldest goes first.
+// Profiles that a pool remembers having been active. The oldest goes first; those that its Nodes run
+// and those that are disabled stay, even if they are more.
 constexpr size_t kMaxRevisions = 50;
-// The same, those included, also while nobody says what the Nodes run.
+// The most that it remembers in any case: beyond it the oldest goes, whatever it is.
 constexpr size_t kMostRevisions = 1'000;
 // Requests in one batch.
 constexpr size_t kMaxBatch = 1'000;
-// Promotions and rollbacks that a pool remembers beside those that nobody was told of yet.
+// Promotions and rollbacks that a pool remembers; those that nobody was told of yet stay, even if they
+// are more.
 constexpr size_t kMaxOrders = 10;
-// The same, those included.
+// The most that it remembers in any case: once there are as many, a new order is refused.
 constexpr size_t kMostOrders = 1'000;
 // Machines in one BootFailures.
 constexpr size_t kMaxFailedMachines = 64;

@@ -74,8 +74,8 @@ void Drop(Order& order) {
   order.outcome = OrderOutcome::kConflict;
 }
 
-// What waits and was never active is pending again, unless another is, with the time at which it was made; whoever looks for what is
-// wanted next keeps it, or not.
+// Makes what waits pending again, with the time at which it was made, unless it was active before or something else is pending. Next
+// keeps it, or not.
 void PutBack(PoolConfiguration& pool) {
   const std::string& waiting = pool.waiting.node_profile;
   const bool free = pool.pending.node_profile.empty();
@@ -83,7 +83,7 @@ void PutBack(PoolConfiguration& pool) {
     pool.pending = pool.waiting;
 }
 
-// With the one that waits.
+// Drops the order, and the one that waits.
 Ordered Conflict(PoolConfiguration pool, Order order) {
   Drop(*WaitingOrder(pool));
   Drop(order);
@@ -96,7 +96,7 @@ Ordered Conflict(PoolConfiguration pool, Order order) {
 // True when the same is asked for again: what waits is pending no more.
 bool IsSame(const PoolConfiguration& pool, const Order& waiting, const Order& order,
             const Choice& choice) {
-  // What is pending and cannot be had, for it is disabled, is another one.
+  // A pending profile that is refused because it is disabled is another one than what waits.
   const bool none = choice.profile.empty() &&
                     (order.kind != OrderKind::kPromote || pool.pending.node_profile.empty());
   if (order.requested == kPendingWord && none) return true;

@@ -20,9 +20,9 @@ struct Ordered {
 
 // Gives an order to a pool. `requested`: a profile id, `pending` (promote) or `previous`
 // (rollback).
-//  * one of the other kind waits: both are dropped, kConflict;
+//  * an order of the other kind waits: both are dropped, kConflict;
 //  * the same order waits: nothing changes, and it is answered again;
-//  * another one of its kind waits: that one is kReplaced;
+//  * another order of its kind waits: that one is kReplaced;
 //  * promote: what is pending, unless it is disabled, else kNoPending;
 //  * rollback: a revision that is neither the active one nor disabled, else kRollbackFailed. The
 //  active one is pinned, and what the strategy made wait too. `previous` passes over those that are
@@ -33,10 +33,10 @@ Ordered GiveOrder(PoolConfiguration pool, const Table<NodeProfile>& profiles, Or
                   absl::string_view requested, absl::Time now,
                   const std::set<std::string>& withdrawn);
 
-// A promotion and a rollback that were ordered at the same time: both are dropped, and the order
-// that waits, too: kConflict. Two orders tell of it, of which the one that waited may be one. What
-// the strategy made wait goes on waiting. The order that is answered is the last. Pure; what is
-// pending afterwards is for Next.
+// A promotion and a rollback that were ordered at the same time: both are dropped, and so is an order
+// that waits: kConflict. Two orders record it, one of which may be the one that waited. A profile
+// that the strategy made wait goes on waiting. Returns the last of the orders. Pure; what is pending
+// afterwards is for Next.
 Ordered GiveBoth(PoolConfiguration pool, absl::string_view promotion, absl::string_view rollback,
                  absl::Time now);
 

@@ -6,7 +6,7 @@
 
 namespace muster::configuration {
 
-// Of what a pool boots: where the pool is.
+// Where the pool of the PoolConfiguration of this name is; all else is nowhere.
 inline Place PlaceOf(const State& state, absl::string_view name) {
   const PoolConfiguration* row = state.table<PoolConfiguration>().Find(name);
   return row == nullptr ? Place() : Place{.name = row->pool};

@@ -13,7 +13,7 @@
 namespace muster::configuration {
 namespace {
 
-// "there are 570, 565 and 3 more", of versions of which one more than can be named may be given.
+// "there are 570, 565 and more": names kMaxOffered at most, so one more than that need be given.
 std::string Offer(const std::vector<std::string>& versions) {
   if (versions.empty()) return "there is none";
   const size_t named = std::min(versions.size(), kMaxOffered);
@@ -92,16 +92,16 @@ Resolution Resolve(const State& state, const Wants& wants) {
     profile.gpu_driver = picker.Newest(wants.channel, Component::kGpuDriver, wants.gpu_driver,
                                        named_train || !wants.gpu_driver.empty());
   }
-  // Which Kubernetes is the cluster's.
+  // Which version is wanted is the cluster's affair: a problem is the spec's only if it names a train.
   profile.kubernetes =
       picker.Newest(wants.channel, Component::kKubernetes, wants.kubernetes, named_train);
   if (!answer.problem.empty()) {
     return {.problem = std::move(answer.problem), .of_spec = answer.of_spec};
   }
   profile.id = ProfileId(profile);
-  // 48 bits can meet; then the profile that is already there keeps its name and its content.
+  // Two contents may share the 48 bits of an id: then the profile that is there keeps name and content.
   const NodeProfile* stored = state.table<NodeProfile>().Find(profile.Key());
-  // What a later release said of it is no other content.
+  // Fields that a later release of Muster wrote (`later`) do not make it another content.
   if (stored != nullptr) profile.later = stored->later;
   if (stored != nullptr && *stored != profile) {
     return {.problem = absl::StrCat("The id ", profile.id, " already stands for another content.")};
@@ -124,7 +124,7 @@ std::set<std::string> WithdrawnOf(const State& state, const PoolConfiguration& p
       if (version->empty()) continue;
       const Release* release =
           state.table<Release>().Find(ReleaseName(profile->release_train, component, *version));
-      // Only what is withdrawn is forgotten.
+      // A release that is missing was withdrawn: only then can it be deleted.
       if (release == nullptr || release->withdraw_time) withdrawn.insert(profile->id);
     }
   }

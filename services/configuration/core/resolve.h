@@ -10,7 +10,7 @@
 
 namespace muster::configuration {
 
-// What a want comes to with the releases there are.
+// What a pool's wants resolve to, with the releases in force.
 struct Resolution {
   NodeProfile profile = {};  // read only when there is no problem
   std::string problem = {};  // one sentence for each component that nothing fits; empty: resolved
@@ -27,7 +27,7 @@ Resolution Resolve(const State& state, const Wants& wants);
 // O(revisions).
 std::set<std::string> WithdrawnOf(const State& state, const PoolConfiguration& pool);
 
-// What many pools' wants come to: each distinct one is resolved once, with the releases of then.
+// Resolves the wants of many pools. Equal wants are resolved once, with the releases of that moment.
 class Resolutions {
  public:
   const Resolution& Of(const State& state, const PoolConfiguration& pool);

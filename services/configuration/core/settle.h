@@ -26,7 +26,7 @@ PoolConfiguration Settle(StagedState<State>& staged, PoolConfiguration pool,
 bool IsSettled(const State& state, const PoolConfiguration& pool, const Resolution& resolution);
 
 // Keys of the pools of a lane's memory that are not settled, a piece at a time
-// (services/common/pieces.h). It may miss what a release that comes or goes meanwhile does.
+// (services/common/pieces.h). It may miss the effect of a release that comes or goes meanwhile.
 template <class Lane>
 std::vector<std::string> UnsettledPools(const Lane& lane) {
   std::vector<std::string> keys;

@@ -33,8 +33,9 @@ class State
   const Version* Newest(Channel channel, Component component,
                         absl::Span<const int64_t> prefix) const;
 
-  // What is in force of the component, newest first and at most `most`: the first `numbers` numbers
-  // of versions, each once; with 0 their texts, and then the names. O(most log releases).
+  // What is in force of the component, at most `most`, newest version first. `numbers` > 0: the first
+  // so many numbers of each version, none twice. 0: the versions' whole texts, then the releases that
+  // have a name instead. O(releases of the component).
   std::vector<std::string> Offered(Channel channel, Component component, size_t numbers,
                                    size_t most) const;
 
@@ -49,7 +50,7 @@ class State
 
  private:
   std::map<std::pair<Channel, Component>, std::set<Version>> versions_;
-  std::map<std::pair<Channel, Component>, std::set<std::string>> labels_;  // that are no versions
+  std::map<std::pair<Channel, Component>, std::set<std::string>> labels_;  // names, not versions
   ReleasedByTime released_;
   KeptByTime kept_;
 };

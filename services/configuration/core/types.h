@@ -70,8 +70,8 @@ struct Revision {
   std::string node_profile = {};
   absl::Time create_time = absl::UnixEpoch();  // when it was first made for the pool
   std::vector<std::string> summary = {};       // one fact each
-  bool disabled = false;     // its boots failed too often; only in PoolConfiguration.revisions
-  int64_t enable_count = 0;  // how often it was enabled again; the same
+  bool disabled = false;     // its boots failed too often; set only in `revisions`
+  int64_t enable_count = 0;  // how often it was enabled again; likewise
 
   bool operator==(const Revision&) const = default;
 };

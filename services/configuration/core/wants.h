@@ -13,9 +13,8 @@ namespace muster::configuration {
 // profile.
 //  * An image by name is the release of that name: kernel and release train are not read.
 //  * An image that says something (name, kernel, or a train other than `stable`) wins over the GPU
-//  version, which is then
-//    not read: the driver is the train's newest (reference: "if both are set, gpu will be
-//    ignored").
+//  version, which is then not read: the driver is the train's newest (reference: "if both are set,
+//  gpu will be ignored").
 //  * Without GPUs there is no driver.
 struct Wants {
   Channel channel = Channel::kStable;
