@@ -36,7 +36,7 @@ std::string HostOf(absl::string_view url) {
   return std::string(url.substr(0, url.find('/')));
 }
 
-// Muster's answer to who announces his cluster will not be another one the next time.
+// Whether Muster would refuse the announcement of the cluster again the next time.
 bool IsRefusedForGood(const absl::Status& status) {
   return absl::IsFailedPrecondition(status) || absl::IsInvalidArgument(status);
 }
@@ -66,7 +66,7 @@ Adapter::~Adapter() = default;
 absl::Status Adapter::Connect() {
   ClientOptions client{.user_agent = options_.user_agent};
   client.on_request = [metrics = metrics_](const RequestEnd& end) { metrics->Requested(end); };
-  // A request that hangs must not outlast what it is to prolong.
+  // A request that hangs must not outlast the lease that it is to renew.
   client.timeout = options_.lease.renew_deadline / 2;
   client.may_write = [this] { return leader_->MayWrite() && !identity_->foreign(); };
   ASSIGN_OR_RETURN(lease_client_, Client::Create(options_.endpoint, client));
@@ -135,7 +135,7 @@ void Adapter::MakeReconcilers() {
 
 void Adapter::MakeControllers() {
   const auto make = [this](const char* name, int workers, Controller::Reconcile reconcile) {
-    // Muster is asked for nothing either by one that was frozen past its lease and woke up.
+    // A replica that was frozen past its lease and woke up must not call Muster either.
     const auto if_leading = [this, reconcile = std::move(reconcile)](const std::string& key) {
       return leader_->Leads() ? reconcile(key) : Outcome(absl::AbortedError("not leading"));
     };

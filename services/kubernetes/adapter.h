@@ -63,8 +63,8 @@ class Adapter {
 
   // Waits until the API server is of the Kubernetes that Muster has for the cluster, then for the
   // lease, works, and returns when Stop was called (OK), the lease was lost or the API server
-  // became another's (ABORTED) or Muster has the cluster in another zone, or as another Kubernetes
-  // by now (FAILED_PRECONDITION). Call once.
+  // became another's (ABORTED), or Muster refuses the cluster, e.g. because it has it in another zone or
+  // as another Kubernetes by now (FAILED_PRECONDITION, INVALID_ARGUMENT). Call once.
   absl::Status Run();
   // Lets Run return. Thread-safe.
   void Stop();
@@ -91,7 +91,7 @@ class Adapter {
   void FindNodesToGo(Brake::PendingRemovals& pending) const;
   void FindPoolsToGo(Brake::PendingRemovals& pending) const;
   void ShowHeld(const Brake::Candidate& of, const std::string& message, bool begins);
-  // By which Muster knows the v1 Node of that name, if it does.
+  // The machine as which Muster knows the v1 Node of that name; else the name itself.
   std::string MachineOf(const std::string& node) const;
   // False: stopped.
   bool AwaitAdmission();
@@ -100,7 +100,7 @@ class Adapter {
   // Waits until all has been seen once. False: stopped.
   bool AwaitSynced();
   void Work();
-  // Until one of the looks is due. False: stopped.
+  // Waits until history and brake are to be looked at again. False: stopped.
   bool AwaitLook();
   // Whether both sides still agree on which Kubernetes this is, and Muster has the cluster.
   void CheckIdentity();
@@ -131,10 +131,11 @@ class Adapter {
   std::unique_ptr<rpc::Watch> watch_;  // keeps known_ level with Muster
   std::vector<std::unique_ptr<Reflector>> reflectors_;
   Stopper stopper_;                 // of Run: by Stop or End
-  std::atomic<bool> look_ = false;  // the brake is asked
+  std::atomic<bool> look_ = false;  // somebody asked the brake
   mutable Mutex mutex_;
   bool lost_ MUSTER_GUARDED_BY(mutex_) = false;
-  absl::Status refused_ MUSTER_GUARDED_BY(mutex_);  // the cluster that was made anew is another
+  absl::Status refused_
+      MUSTER_GUARDED_BY(mutex_);  // why Muster refused the cluster when it was made anew
   bool ready_ MUSTER_GUARDED_BY(mutex_) = true;
 };
 

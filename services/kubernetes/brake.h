@@ -21,16 +21,16 @@
 
 namespace muster::kubernetes {
 
-// Lets removals pass that follow from what one side does not know, or holds them until an operator
-// says how many may go (core/brake.h). It decides on all that would go, never on one object: who
-// asks for one that was not among them yet has to ask again. Thread-safe.
+// Decides whether removals that follow from what one side does not know pass, or are held until an
+// operator says how many may go (core/brake.h). It decides on all that would go, never on one object:
+// whoever asks for an object that was not among them yet has to ask again. Thread-safe.
 class Brake {
  public:
-  // One that would go.
+  // A NodePool or a v1 Node that would go.
   struct Candidate {
     std::string uid = {};
     std::string name = {};      // of the v1 Node, of the pool
-    std::string pool = {};      // where it is shown
+    std::string pool = {};      // at which it is shown
     std::string pool_uid = {};  // of the NodePool object if there is one, else of the one there was
     int64_t nodes = 0;          // of the pool; of a v1 Node: 1
   };
@@ -55,14 +55,14 @@ class Brake {
     // What would go now, in the history that Muster is in.
     std::function<PendingRemovals()> look = {};
     std::function<absl::StatusOr<Order>()> order = {};
-    // Takes these off the order, so that nobody lets others go by it, in whatever process: what is
-    // left. Not OK: it is not the order any more, or that is not known.
+    // Takes `going` off the order, so that no process lets others go by it; returns what is left. Not OK:
+    // the order has changed, or it is not known whether it has.
     std::function<absl::StatusOr<Order>(const Order& order, const Removals& going)> take = {};
     // To be called soon: somebody asked for what was not among the pending removals.
     std::function<void()> wake = {};
-    // What is to be shown at a pool (empty: nothing any more) is otherwise; `begins`: nothing was.
+    // What is shown at a pool changes to `message` (empty: nothing); `begins`: nothing was shown so far.
     std::function<void(const Candidate& of, const std::string& message, bool begins)> show = {};
-    // They are to be looked at again: names of v1 Nodes, of pools.
+    // These are to be reconciled again: names of v1 Nodes, and of pools.
     std::function<void(const std::vector<std::string>& nodes,
                        const std::vector<std::string>& node_pools)>
         again = {};
@@ -70,12 +70,13 @@ class Brake {
 
   explicit Brake(Parts parts) : parts_(std::move(parts)) {}
 
-  // Of what the other side does not know; by its uid. The history's word comes first.
+  // What is to become of an object, by its uid, that the other side does not know. The history is asked
+  // first: its verdict stands unless it is kObey.
   History::Verdict Judge(const std::string& uid);
   // What is held of the pool of that name, for its condition; nullopt: nothing.
   std::optional<std::string> HeldAt(const std::string& pool) const;
-  // Looks what would go and decides, if somebody asked or something is held. `now`: of day, as the
-  // orders have it; `steady`: of a SteadyClock, for what went. By one thread.
+  // Finds what would go and decides on it, if somebody asked, or something is held or was let go. `now`:
+  // time of day, as orders have it; `steady`: of a SteadyClock, for what went. Called by one thread.
   void Look(absl::Time now, absl::Duration steady);
 
  private:
@@ -112,8 +113,7 @@ class Brake {
 
   Question Ask(Kind Brake::*which, const std::vector<Candidate>& candidates, const Removals& all,
                absl::Duration steady);
-  // Returns whether its candidates were let go that had not been. `order`: asked for at most once a
-  // look.
+  // Returns whether candidates were let go that had not been before. `order`: read at most once a look.
   bool Decide(Kind Brake::*which, const std::vector<Candidate>& candidates, const Removals& all,
               const Moment& moment, std::optional<Order>& order);
   Removals AllowedBy(std::optional<Order>& order, absl::Time now) const;

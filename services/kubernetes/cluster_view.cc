@@ -18,8 +18,8 @@ std::string MachineOf(const NodeObject& node) {
   return machine.empty() ? node.name : machine;
 }
 
-// Of two v1 Nodes of one machine. Work runs where its kubelet posts; that others write to the one
-// that it left says nothing.
+// Which of two v1 Nodes of one machine counts. Work runs where the kubelet posts; that others write to
+// the one that it left says nothing.
 bool CountsMore(const NodeObject& one, const NodeObject& other) {
   const auto rank = [](const NodeObject& node) {
     return std::tuple(!ProviderMachine(node).empty(), node.ready.value_or(false),
@@ -106,7 +106,7 @@ std::string ClusterView::Names::MachineOf(const std::string& name) const {
 }
 
 void ClusterView::PodChanged(const PodObject* before, const PodObject* after) {
-  // One of the same name may have taken its place elsewhere.
+  // A Pod of the same name may have taken its place on another v1 Node.
   std::set<std::string> machines;
   {
     MutexLock lock(mutex_);

@@ -14,7 +14,7 @@
 
 namespace muster::kubernetes {
 
-// The objects of the cluster as last seen, and who has to look when one changes. Thread-safe.
+// The objects of the cluster as last seen; calls the listeners when one changes. Thread-safe.
 class ClusterView {
  public:
   using Listener = std::function<void(const std::string& key)>;
@@ -33,22 +33,22 @@ class ClusterView {
 
   // The v1 Nodes that are this machine: those whose provider id names it, and the one of its name.
   std::vector<std::shared_ptr<const NodeObject>> NodesOf(const std::string& machine) const;
-  // Of several one with a provider id; the one that is ready, else the one whose kubelet posted last,
-  // whichever changed last.
+  // The one of these that counts; null: there is none. One with a provider id comes before others, then
+  // one that is ready, then the one whose kubelet posted last.
   std::shared_ptr<const NodeObject> NodeOf(const std::string& machine) const;
-  // Its v1 Node's name, or that of the last one that was seen of it; else its own.
+  // The name of the machine's v1 Node, or of the last one that it had; else the machine's own id.
   std::string NodeNameOf(const std::string& machine) const;
-  // Those of all of its v1 Nodes, there or gone, but for some: its Pods may be on each.
+  // The names of all v1 Nodes that it has or had, except `without`: its Pods may be on any of them.
   std::set<std::string> NodeNamesOf(const std::string& machine,
                                     const std::set<std::string>& without = {}) const;
-  // On the v1 Node of that name.
+  // The Pods on the v1 Node of that name.
   std::vector<PodObject> PodsOn(const std::string& node) const;
-  // On any of the machine's, but for some.
+  // The Pods on any v1 Node that the machine has or had, except `without`.
   std::vector<PodObject> PodsOf(const std::string& machine,
                                 const std::set<std::string>& without = {}) const;
 
  private:
-  // Which v1 Nodes are whose: of the machine of their provider id, without one of that of their name.
+  // Which v1 Nodes belong to which machine: that of their provider id, or if they have none of their name.
   class Names {
    public:
     void Add(const std::string& machine, const std::string& name);
@@ -66,13 +66,13 @@ class ClusterView {
 
   void NodeChanged(const NodeObject* before, const NodeObject* after);
   void PodChanged(const PodObject* before, const PodObject* after);
-  // Whoever the v1 Node may be.
+  // Calls the listener for every machine that the v1 Node may be.
   void TellOfNode(const NodeObject& node) const;
 
   const Listeners listeners_;
   mutable Mutex mutex_;
   Names there_ MUSTER_GUARDED_BY(mutex_);
-  // Since the last one of the machine came: their Pods may still be there, by that name.
+  // v1 Nodes that went since the machine's last one came: Pods may still be there under their names.
   Names gone_ MUSTER_GUARDED_BY(mutex_);
   absl::flat_hash_map<std::string, absl::flat_hash_set<std::string>> on_node_
       MUSTER_GUARDED_BY(mutex_);  // keys of Pods

@@ -14,8 +14,9 @@
 
 namespace muster::kubernetes {
 
-// What came of looking at a key. A status that is not OK: again after a growing pause, or what the
-// API server asked to wait if that is longer. In any case again after `again`, and when it is added.
+// What came of looking at a key. If the status is not OK, the key is looked at again after a growing
+// pause, or after the time that the API server asked for if that is longer. In any case it is looked at
+// again after `again`, and when it is added.
 struct Outcome {
   absl::Status status = absl::OkStatus();
   absl::Duration again = absl::InfiniteDuration();
@@ -55,7 +56,7 @@ class Controller {
  private:
   void Work();
   void Finish(const std::string& key, const Outcome& outcome);
-  // The so manieth failure of a key in a row.
+  // Logs a failure of a key. `failures`: how many it has had in a row by now.
   void TellFailure(const std::string& key, const absl::Status& status, int failures);
 
   const std::string name_;

@@ -21,7 +21,7 @@ constexpr absl::Duration kListRetry = absl::Seconds(2);
 constexpr absl::Duration kRefusedPoll = absl::Seconds(1);
 // How often all that waits is looked over for what has waited for too long.
 constexpr absl::Duration kLookOver = absl::Minutes(1);
-// Between two words in the log of what stays.
+// Between two log lines about failures that stay.
 constexpr absl::Duration kTellAgain = absl::Minutes(1);
 // Memory of what was written is trimmed when it has grown to so much.
 constexpr size_t kTrimAt = 50'000;
@@ -32,7 +32,7 @@ void SetTime(absl::Time time, google::protobuf::Timestamp* out) {
       static_cast<int32_t>(absl::ToInt64Nanoseconds(time - absl::FromUnixSeconds(out->seconds()))));
 }
 
-// Another one at every moment.
+// An id that is another one at every moment.
 std::string IdNow(absl::string_view object) {
   return absl::StrCat(object, "/", absl::ToUnixMicros(absl::Now()));
 }
@@ -43,7 +43,7 @@ std::string EventNameOf(absl::string_view what, absl::string_view reason,
                       Sha256Hex(absl::StrCat(what, "/", reason, "/", message)).substr(0, 16));
 }
 
-// Of EventName.
+// The event's id at the end of an EventName.
 std::string IdOfName(absl::string_view name) {
   return std::string(name.substr(name.rfind('.') + 1));
 }

@@ -39,12 +39,12 @@ class EventMirror {
     std::function<EventNode(const std::string& machine)> node_of = {};
   };
 
-  // What it waits for goes by `clock`; how old an event is by the time of day.
+  // Pauses go by `clock`, the age of events by the time of day. All that is pointed to must outlive it.
   EventMirror(Client* api, Metrics* metrics, Options options,
               const SteadyClock* clock = TheSteadyClock());
   ~EventMirror();
 
-  // As Muster shows it.
+  // An event of Muster's, as Muster shows it.
   void Put(const lifecycle::v1::Event& event);
   // An event of the adapter's own about a NodePool, now.
   void Tell(const NodePoolObject& object, absl::string_view type, absl::string_view reason,
@@ -52,7 +52,7 @@ class EventMirror {
   // Likewise about a v1 Node, by its name.
   void TellOfNode(const std::string& node, absl::string_view type, absl::string_view reason,
                   absl::string_view message);
-  // Told before with the same message, it is not told again.
+  // Likewise, but not if the cluster had an event of the same node, reason and message at the start.
   void TellOfNodeOnce(const std::string& node, absl::string_view type, absl::string_view reason,
                       absl::string_view message);
 
@@ -62,7 +62,7 @@ class EventMirror {
   void Stop();
 
  private:
-  // In which order they are written: how often it was refused, no warning, last time, resource name.
+  // The order in which events are written: times refused, not a warning, last time, resource name.
   using Key = std::tuple<int, bool, absl::Time, std::string>;
   using Waiting = absl::btree_map<Key, lifecycle::v1::Event>;
   static bool WasRefused(const Key& key) { return std::get<0>(key) > 0; }
@@ -78,7 +78,7 @@ class EventMirror {
   };
   static Written WrittenBy(const lifecycle::v1::Event& event);
 
-  // `id`: what tells it from other events about the object.
+  // `what`: tells it from other events of the same reason and message.
   void TellNow(lifecycle::v1::Event event, const std::string& what, absl::string_view type,
                absl::string_view reason, absl::string_view message);
   void FindAndWrite();
@@ -92,19 +92,19 @@ class EventMirror {
   Waiting::iterator FindNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // That one, or the first after it, that nobody writes.
   Waiting::iterator FirstFree(Waiting::iterator from) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Now and then: those as well whose turn does not come.
+  // Drops, now and then, the waiting events that are too old, so that those go, too, whose turn never comes.
   void DropOver() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // How long a write that is asked for now has to wait.
   absl::Duration WaitOf();
   absl::Status Write(const lifecycle::v1::Event& event);
-  // What has become of one that was taken; Note: for when others are written.
+  // End: sees to what became of an event that was taken. Note: the part of it that decides when others are written.
   void Note(const lifecycle::v1::Event& event, const absl::Status& status);
   void End(const lifecycle::v1::Event& event, const absl::Status& status);
-  // The API server would forget it by now.
+  // Whether the API server would have forgotten the event by now.
   bool IsOver(const lifecycle::v1::Event& event) const;
-  // In the log, now and then: what the server refuses.
+  // Logs, now and then, what the server refuses.
   void TellOfFailure(const lifecycle::v1::Event& event, const absl::Status& status);
-  // It is there, in this process' time or before it: by its name, and where it is told once by what it says.
+  // Whether the event is in the cluster: by its name; one of TellOfNodeOnce also by what it says, if it was there at the start.
   bool IsWritten(const lifecycle::v1::Event& event) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Forget(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -115,7 +115,7 @@ class EventMirror {
   Stopper stopper_;
   Mutex mutex_;
   CondVar changed_;
-  bool found_ MUSTER_GUARDED_BY(mutex_) = false;  // what is there already
+  bool found_ MUSTER_GUARDED_BY(mutex_) = false;  // the events that are there were listed
   Pace pace_ MUSTER_GUARDED_BY(mutex_);
   EventBackoff backoff_ MUSTER_GUARDED_BY(mutex_);
   absl::Duration told_ MUSTER_GUARDED_BY(mutex_) = -absl::InfiniteDuration();  // of a failure

@@ -43,13 +43,13 @@ class History {
     std::function<Unknown()> look = {};
     // Shown once for each Node and history.
     std::function<void(const std::string& node, const std::string& incarnation)> show = {};
-    // They are to be looked at again: they need no longer be kept.
+    // These are to be reconciled again: they need no longer be kept.
     std::function<void(const Unknown&)> again = {};
   };
 
   explicit History(Parts parts) : parts_(std::move(parts)) {}
 
-  // A snapshot of Muster begins: whose history it is of its end will tell.
+  // A snapshot of Muster begins: which history it is of is known at its end (Enter).
   void Leave();
   void Enter(const std::string& incarnation);
 
@@ -57,11 +57,11 @@ class History {
   std::optional<std::string> current() const;
   // Whether all that it says is to be obeyed.
   bool accepted() const;
-  // By a uid: both sides knew it in that history.
+  // Both sides knew the object of that uid in that history.
   void See(const std::optional<std::string>& incarnation, const std::string& uid);
-  // Of what Muster does not know, or whose object is not there; by its uid.
+  // What is to become of something, by its uid, that Muster does not know, or whose object is not there.
   Verdict Judge(const std::string& uid) const;
-  // One was kept, and will be again; `kind`: node, node_pool.
+  // Counts, for the metrics, that something was kept; `kind`: node, node_pool.
   void CountKept(absl::string_view kind) { parts_.metrics->Withheld(kind); }
 
   // Accepts the history if that is due; shows what stands against it. To be called every now and

@@ -49,7 +49,7 @@ void Identity::TellRefused(const std::string& uid, const std::string& bound,
 absl::Status Identity::Admit() {
   ASSIGN_OR_RETURN(const std::string uid, Ask());
   const auto cluster = parts_.muster->GetCluster();
-  // One that is not there has nothing to lose; it is bound when it is.
+  // A cluster that Muster does not have has nothing to lose; it is bound once Muster has it.
   if (absl::IsNotFound(cluster.status())) {
     MissCluster();
     return Note(uid, absl::OkStatus());

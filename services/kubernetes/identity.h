@@ -31,18 +31,18 @@ class Identity {
   // Asks both sides, changes neither. OK: this Kubernetes may be served. FAILED_PRECONDITION:
   // it may not, which was logged and counted, with both uids. Else nothing is known.
   absl::Status Admit();
-  // StatusMatches to Muster that the cluster, which is there now, is this Kubernetes. Errors as above.
+  // Tells Muster that the cluster, which it has by now, is this Kubernetes. Errors as above.
   absl::Status Bind();
   // Whether the API server that answers now is that of the last Admit; ABORTED: it is another's.
   absl::Status Confirm();
-  // It is another's, or was refused: nothing may be written to it.
+  // Whether the API server is another's, or was refused: nothing may be written to it.
   bool foreign() const;
 
-  // Whether Muster shows the cluster: if not, that it shows nothing within it proves nothing. NOT_FOUND: it does not.
+  // OK: Muster shows the cluster. NOT_FOUND: it does not, so that it proves nothing that it shows nothing within it.
   absl::Status ConfirmCluster();
-  // Muster was seen not to have the cluster any more, which is logged once. Nothing before the first Bind.
+  // Notes that Muster does not have the cluster any more, and logs it once. No effect before it was first seen to be bound here.
   void MissCluster();
-  // Until it has it again, and it is bound.
+  // Whether MissCluster was noted, and Muster was not seen since to have the cluster and have it bound to this Kubernetes.
   bool cluster_missing() const;
   // At the last Admit Muster had the cluster as one that nobody was bound to, though it had been bound here: it is to be announced
   // and bound as at the first contact.

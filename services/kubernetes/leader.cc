@@ -111,7 +111,7 @@ bool Leader::Acquire() {
 void Leader::Hold(std::function<void()> lost) {
   lost_ = std::move(lost);
   MutexLock lock(mutex_);
-  // Stop waits for a thread that it knows.
+  // Under the lock: a Stop that comes later sees the thread, and waits for it.
   if (!stopper_.stopped()) thread_ = std::thread([this] { Renew(); });
 }
 

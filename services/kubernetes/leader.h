@@ -38,7 +38,7 @@ class Leader {
     std::string path() const { return absl::StrCat(collection(), "/", lease); }
   };
 
-  // `client` is its own: the others' may write only while this one leads, and this one by MayWrite. Must outlive it.
+  // `client`: must outlive it. A client for the Lease alone, which may write while MayWrite holds; others may while Leads does.
   Leader(Client* client, Options options);
   ~Leader();
 
@@ -48,8 +48,8 @@ class Leader {
   void Hold(std::function<void()> lost);
   // Whether it may act, by its own clock. Thread-safe, cheap.
   bool Leads() const;
-  // Whether what it read of the Lease last is new enough to be written on. Who was frozen meanwhile writes nothing, though the API server
-  // would refuse it. Thread-safe.
+  // Whether what it last read of the Lease is recent enough to write the Lease. A process that was frozen meanwhile does not even try,
+  // though the API server would refuse it. Thread-safe.
   bool MayWrite() const;
   // Stops renewing; gives the Lease back if it leads, so that another need not wait.
   void Stop();
@@ -64,12 +64,12 @@ class Leader {
 
   // One attempt to take or renew it. OK: it is ours. ABORTED: another's.
   absl::Status Try();
-  // One to be made, with what stood on the one that was there last.
+  // A Lease to be created, with the annotations of the one that was there last.
   Json NewLease() const;
   absl::Duration Begin();
   absl::Status Write(const Json& lease, bool exists, absl::Duration begin);
   void Renew();
-  // So that another need not wait, if it may still be ours.
+  // Gives the Lease back if it may still be ours, so that another need not wait.
   void GiveBack();
 
   Client& client_;

@@ -12,8 +12,8 @@
 
 namespace muster::kubernetes {
 
-// Which machines' v1 Nodes are without what Muster wants on them because the API server refuses
-// it, as this process was told. Thread-safe.
+// Remembers which machines' v1 Nodes lack what Muster wants on them because the API server refused it
+// to this process. Thread-safe.
 class MetadataRefusals {
  public:
   struct Pool {
@@ -21,17 +21,17 @@ class MetadataRefusals {
     std::string uid = {};
     bool operator==(const Pool&) const = default;
   };
-  // The names of pools of which something else is said now.
+  // The names of the pools of which Of says something else now.
   using Turned = std::set<std::string>;
 
-  // A write of the metadata of the pool's machine ended so: refused, done, or neither of both, which
-  // changes nothing (a race, a server that is away, a write that is held back).
+  // Notes how a write of the metadata of a pool's machine ended: refused, done, or neither, which changes
+  // nothing (a race, a server that is away, a write that is held back).
   Turned Note(const Pool& pool, const std::string& machine, const absl::Status& written);
-  // Nothing is to be written, there is nothing to write to, or the machine is no pool's.
+  // Forgets a machine: nothing is to be written, there is nothing to write to, or it is no pool's.
   Turned Forget(const std::string& machine);
-  // Whether that machine's v1 Node is one of them.
+  // Whether the metadata of that machine's v1 Node was refused.
   bool Has(const std::string& machine) const;
-  // Nullopt: none of the pool's.
+  // What is refused of the pool's Nodes; nullopt: nothing.
   std::optional<MetadataRefusal> Of(const std::string& pool_uid) const;
 
  private:

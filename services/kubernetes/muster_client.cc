@@ -108,7 +108,7 @@ absl::StatusOr<lifecycle::v1::Cluster> MusterClient::AllowRemovals(int64_t node_
   request.set_name(cluster_);
   request.set_node_pools(node_pools);
   request.set_nodes(nodes);
-  // To the fraction: many are taken off from one order, and each says its end anew.
+  // With the fraction of a second: removals are taken off an order many times, and each sets its end anew.
   const absl::Duration within = std::clamp(ttl, absl::Seconds(1), absl::Hours(24));
   absl::Duration fraction;
   request.mutable_ttl()->set_seconds(absl::IDivDuration(within, absl::Seconds(1), &fraction));

@@ -36,8 +36,8 @@ class MusterClient {
   // The resource name of a pool.
   std::string PoolName(absl::string_view id) const;
 
-  // The cluster is there and in this zone. `kubernetes_version` empty: it stays as it is, or is the
-  // newest. FAILED_PRECONDITION when it is in another zone.
+  // Sees to it that Muster has the cluster, in this zone. `kubernetes_version` empty: it stays as it is,
+  // or is the newest. FAILED_PRECONDITION when the cluster is in another zone.
   absl::Status EnsureCluster(const std::string& zone, const std::string& kubernetes_version);
 
   absl::StatusOr<lifecycle::v1::Cluster> GetCluster();
@@ -49,8 +49,7 @@ class MusterClient {
 
   absl::StatusOr<lifecycle::v1::NodePool> ApplyNodePool(const lifecycle::v1::NodePool& pool);
   absl::StatusOr<lifecycle::v1::NodePool> GetNodePool(const std::string& name);
-  // Just this one, as it was seen: ABORTED when it has changed since. One that is not there is
-  // deleted.
+  // Deletes just this pool, as it was seen: ABORTED when it has changed since. OK if it is not there.
   absl::Status DeleteNodePool(const lifecycle::v1::NodePool& pool);
   absl::StatusOr<lifecycle::v1::Node> GetNode(const std::string& name);
   // In as many calls as it takes. One code a report, in their order: INVALID_ARGUMENT where Muster takes it for malformed, for which it
@@ -60,9 +59,9 @@ class MusterClient {
 
   absl::StatusOr<configuration::v1::PoolConfiguration> GetConfiguration(
       const std::string& pool_uid);
-  // `rollback`: empty, or what to roll back to was asked for at the same time. Then neither is
-  // carried out, what waits is dropped, and FAILED_PRECONDITION says that it was told. Under one
-  // `request_id` it is carried out once; empty: whenever it is asked for.
+  // `rollback`: empty, or what to roll back to was asked for at the same time. Then neither is carried
+  // out, an order that waits is dropped, and FAILED_PRECONDITION says that this was told. Calls of the
+  // same `request_id` are carried out once; empty: each of them is.
   absl::Status Promote(const std::string& pool_uid, const std::string& profile,
                        const std::string& rollback, const std::string& request_id);
   absl::Status Rollback(const std::string& pool_uid, const std::string& profile,

@@ -18,7 +18,7 @@
 
 namespace muster::kubernetes {
 
-// What Muster said of a cluster, and who has to look when it says something new. Thread-safe.
+// What Muster last said of a cluster; calls the listeners when it says something new. Thread-safe.
 class MusterView {
  public:
   using NodePool = lifecycle::v1::NodePool;
@@ -29,8 +29,8 @@ class MusterView {
     std::function<void(const std::string& name)> node_pool = {};   // id, as the object's name
     std::function<void(const std::string& machine)> machine = {};  // id
     std::function<void(const lifecycle::v1::Event& event)> event = {};
-    // Which history it is that is seen; nullopt: not known until a snapshot ends. Told before
-    // what is gone in it.
+    // The history that is seen now; nullopt: not known until a snapshot ends. Called before the
+    // listeners are told of what is gone in it.
     std::function<void(const std::optional<std::string>& incarnation)> history = {};
   };
   struct PoolView {
@@ -49,12 +49,12 @@ class MusterView {
   bool synced() const;
 
   PoolView Pool(const std::string& name) const;
-  // The last life of the machine that is known.
+  // The Node of the machine's last life that is known; null: none.
   std::shared_ptr<const Node> NodeOf(const std::string& machine) const;
   std::vector<std::shared_ptr<const Node>> NodesOf(const std::string& pool_uid) const;
   std::vector<std::shared_ptr<const NodePool>> AllPools() const;
-  // Muster told, in the history that it is in, that the life that the v1 Node was taken for ended:
-  // that it does not know it is no mere absence.
+  // Whether Muster told, in the history that it is in, that the life ended that the v1 Node was taken
+  // for: then it is no mere absence that Muster does not know it.
   bool SawEndOf(const NodeObject& object) const;
   // Likewise of a NodePool.
   bool SawEndOfPool(const std::string& uid) const;

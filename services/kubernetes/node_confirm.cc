@@ -1,4 +1,4 @@
-// How what a Node is reported for is looked up anew before.
+// Of NodeReconciler: how what is to be reported of a Node is looked up anew before.
 #include <set>
 
 #include "absl/strings/str_cat.h"
@@ -31,7 +31,7 @@ absl::Status NodeReconciler::ConfirmAbsent(const Node& node, const std::string& 
     parts_.cluster->nodes().Put(*named);
     there = true;
   }
-  // Under a name that nobody knows.
+  // It may be there under a name that nobody knows.
   if (!there) {
     ASSIGN_OR_RETURN(there, lists_.Has(node.pool_uid(), machine));
   }
@@ -47,7 +47,7 @@ absl::StatusOr<NodeLists::Machines> NodeReconciler::ListNodes(const std::string&
   };
   const std::string selector = absl::StrCat(kPoolUidLabel, "=", pool_uid);
   RETURN_IF_ERROR(parts_.api->List(kNodesPath, {{"labelSelector", selector}}, take).status());
-  // By the end of it the server may be another one than those who use it then ask.
+  // Whoever uses the list later may confirm another server than the one that was listed.
   RETURN_IF_ERROR(parts_.identity->Confirm());
   return machines;
 }

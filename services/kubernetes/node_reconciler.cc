@@ -64,7 +64,7 @@ std::string BlockedBy(const std::vector<PodObject>& pods, const Refused& refused
   return absl::StrJoin(blocked, "; ");
 }
 
-// Keeps what is known of Pods that are there.
+// Forgets what is known of Pods that are gone.
 template <class Refused>
 void Forget(const std::vector<PodObject>& pods, absl::flat_hash_set<std::string>& asked,
             Refused& refused) {
@@ -105,7 +105,7 @@ Outcome NodeReconciler::Reconcile(const std::string& machine) {
   }
   const Former former = FindFormer(machine, facts);
   Outcome outcome = ReconcileLife(machine, facts, former.names);
-  // Whatever stands in this life's way does not keep them.
+  // They go even if something stands in the way of the machine's present life.
   for (const auto& each : former.nodes) {
     const absl::Status gone = Delete(*each);
     if (outcome.status.ok()) outcome.status = gone;
@@ -249,7 +249,7 @@ Outcome NodeReconciler::ReconcileUnknown(const std::string& machine, const NodeO
     if (id.empty()) continue;
     const auto found = parts_.muster->GetNode(
         absl::StrCat(parts_.muster->cluster(), "/", OrphanName(*object, id)));
-    // Muster is asked for the last life that there was: a later one than that never was.
+    // If Muster still has just the Node that is known, the later life that the v1 Node is marked with never was.
     const bool stands = found.ok() && node != nullptr && LifeMark(*found) == LifeMark(*node);
     if (found.ok() && !stands) return Later(kWatchIsLate);
     if (!found.ok() && !absl::IsNotFound(found.status())) return found.status();

@@ -30,8 +30,8 @@
 
 namespace muster::kubernetes {
 
-// Brings a machine's two sides level, by its id: what Muster wants of the v1 Node, its Pods and
-// their leaving; what is seen of it to Muster. Thread-safe for different machines.
+// Brings a machine's two sides level, by its id: writes to the v1 Node what Muster wants, asks its Pods
+// to leave, and reports to Muster what is seen. Thread-safe for different machines.
 class NodeReconciler {
  public:
   struct Parts {
@@ -45,11 +45,11 @@ class NodeReconciler {
     Brake* brake = nullptr;
     Identity* identity = nullptr;
     MetadataRefusals* refusals = nullptr;
-    // Whether the metadata of a Node of that pool is synced is otherwise than it was.
+    // Called when it has changed whether the metadata of a Node of that pool is synced.
     std::function<void(const std::string& pool)> metadata_turned = {};
-    // What the API server refuses of that pool's Nodes is otherwise than it was.
+    // Called when it has changed what the API server refuses of that pool's Nodes.
     std::function<void(const std::string& pool)> refusals_turned = {};
-    // A v1 Node shows otherwise whether it has work.
+    // Called when it has changed what a v1 Node shows of whether it has work.
     std::function<void(const std::string& node, const std::string& message)> work_turned = {};
     const SteadyClock* steady = TheSteadyClock();
   };
@@ -91,11 +91,12 @@ class NodeReconciler {
                            const lifecycle::v1::Node* node);
   // Whether a v1 Node that Muster's Node is not about may go.
   History::Verdict Judge(const NodeObject& object) const;
-  // Whether it is the Node's own; of another life it may be left alone, or is gone (an outcome), or
-  // is Muster's to doubt. `here`: the history that both were looked up in.
+  // Checks whether the v1 Node is of the life of Muster's Node. An outcome: nothing more is to be done
+  // now. nullopt: go on; facts.doubted is set if it is of another life but has to be kept. `here`: the
+  // history that both were looked up in.
   std::optional<Outcome> CheckLife(const std::optional<std::string>& here,
                                    const std::string& machine, NodeFacts& facts);
-  // Those that are to be kept count like the machine's others.
+  // Leaves out those that are to be kept: they count like the machine's other v1 Nodes.
   Former FindFormer(const std::string& machine, const NodeFacts& facts);
   // `former`: names of v1 Nodes whose Pods are none of this life's work.
   Outcome ReconcileLife(const std::string& machine, NodeFacts& facts,
@@ -103,15 +104,15 @@ class NodeReconciler {
   // Reports, and writes to the v1 Node.
   absl::Status CarryOut(const std::string& machine, const NodeFacts& facts,
                         const std::set<std::string>& former, NodePlan plan);
-  // What is reported of a Node that is away, or drained, is looked up anew: what was last seen may
-  // be out of date, and a machine is switched off because of it. ABORTED: it is otherwise. Whether
-  // it is there under a name that nobody knows is asked once for many: that answer may be as old as
+  // Looks up anew what is reported of a Node that is absent or drained: what was last seen may be out of
+  // date, and a machine is switched off because of it. ABORTED: it is not so. Whether the Node is there
+  // under a name that nobody knows is asked once for many: that answer may be as old as
   // NodeLists::kStands.
   absl::Status Confirm(const NodeFacts& facts, const std::set<std::string>& former,
                        const NodePlan& plan);
   // `name`: of its v1 Node that was there last.
   absl::Status ConfirmAbsent(const lifecycle::v1::Node& node, const std::string& name);
-  // Shows what it lists to the cluster's view.
+  // Lists the pool's v1 Nodes, and puts them into the cluster's view.
   absl::StatusOr<NodeLists::Machines> ListNodes(const std::string& pool_uid);
   absl::Status ConfirmNoWork(const NodeFacts& facts, const std::set<std::string>& former);
   absl::Status Write(const lifecycle::v1::Node& node, const NodeObject& object,
@@ -121,7 +122,8 @@ class NodeReconciler {
                      absl::string_view part = "");
   absl::Status Delete(const NodeObject& object);
   void Turned(const MetadataRefusals::Turned& pools);
-  // Asks Pods to leave that were not asked yet. Again after that time. `steady`: of the steady clock.
+  // Asks Pods to leave that were not asked yet. Returns after what time it is to be called again.
+  // `steady`: of the steady clock.
   absl::Duration Drain(const lifecycle::v1::Node& node, const std::vector<PodObject>& pods,
                        absl::Duration steady, Memory& memory);
   absl::Status Evict(const PodEviction& eviction);

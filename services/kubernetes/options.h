@@ -22,7 +22,7 @@ struct Options {
 // is wrong with the kubeconfig file.
 absl::StatusOr<Options> OptionsFromFlags();
 
-// Likewise all that is wrong with the program's flags and with the files that they name, which are left as they are.
+// Likewise, all that is wrong with the program's flags and with the files that they name; changes no file.
 absl::Status CheckFlags();
 
 }  // namespace muster::kubernetes

@@ -1,4 +1,4 @@
-// What an object's annotations order goes to Muster, or is refused.
+// Of PoolReconciler: takes what an object's annotations order to Muster, or refuses it.
 #include <optional>
 #include <string>
 #include <utility>
@@ -52,7 +52,7 @@ absl::Status PoolReconciler::RefuseOrder(const NodePoolObject& object, const Ord
 
 absl::Status PoolReconciler::RefuseOrders(const NodePoolObject& object,
                                           const std::optional<Refusal>& refusal, bool& more) {
-  // What configuration has plays no part in whether it is an order at all.
+  // Whether it is an order at all does not depend on what configuration has.
   const OrderStep step = NextOrder(object, {}, "");
   if (step.kind == OrderStep::Kind::kNonsense) return TakeStep(object, step, "", more);
   const bool waits = !refusal || !refusal->ends_orders();
@@ -76,7 +76,7 @@ absl::Status PoolReconciler::CarryOutOrder(const NodePoolObject& object, const P
   if (untold) {
     const std::optional<std::string> invalid = WhyInvalid(*pool, memory.muster_generation);
     if (!invalid) return absl::UnavailableError("configuration does not know the pool's spec yet");
-    // All else is of the configurations that it had with earlier specs.
+    // All other orders are about configurations that it had with earlier specs.
     if (!found.ok() || of_spec) {
       more = true;  // the other one may be there, too
       return RefuseOrder(object, StandingOrder(object),
@@ -126,7 +126,7 @@ absl::Status PoolReconciler::TakeStep(const NodePoolObject& object, const OrderS
     case OrderStep::Kind::kRemove:
       break;
   }
-  // What does not fit the pool's state Muster has told by an event; what is no order at all not.
+  // Of an order that does not fit the pool's state Muster has told by an event; not of what is no order.
   const bool nonsense = absl::IsInvalidArgument(asked);
   if (!asked.ok() && !nonsense && !absl::IsFailedPrecondition(asked)) return asked;
   if (nonsense) return RefuseOrder(object, step, FaultsOf(asked));

@@ -271,7 +271,7 @@ absl::Status PoolReconciler::PatchAnnotation(const NodePoolObject& object, const
                                             {{"fieldManager", kFieldManager}});
   if (written.ok()) {
     parts_.cluster->node_pools().Put(*written);
-    // The same once more is another order.
+    // Recalls the object without the annotation: the same text, if it is set again, is another order.
     Recall(ReadNodePool(*written));
   }
   // Somebody was quicker: the object says what is asked for now.

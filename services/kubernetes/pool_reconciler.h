@@ -65,7 +65,8 @@ class PoolReconciler {
     int64_t object_generation = 0;                // applied or refused
     int64_t muster_generation = 0;                // that came of it
     std::optional<Refusal> refusal = {};
-    absl::Duration said_time = -absl::InfiniteDuration();    // when it was, by a steady clock
+    absl::Duration said_time =
+        -absl::InfiniteDuration();  // when the spec was said last, by a steady clock
     absl::Duration status_time = -absl::InfiniteDuration();  // of the last write, by a steady clock
     bool noted = false;  // the annotation kGrantable was found or made to say this
     std::optional<std::string> grantable = {};
@@ -73,7 +74,7 @@ class PoolReconciler {
     std::optional<std::string> promote = {};
     std::optional<std::string> rollback = {};
     std::string order_id = {};
-    // A word was asked for under that id: what it was told is told again, whatever the word means by now.
+    // A word itself was asked for under that id: it is asked for again, whatever it means by now, to get the same answer.
     bool by_word = false;
   };
 
@@ -85,9 +86,9 @@ class PoolReconciler {
   // Its pool was deleted by Muster's own API, which Muster told: the object goes with it, since no pool of its uid comes back. That Muster
   // only does not show the pool is no such word.
   Outcome FollowDeletion(const NodePoolObject& object, const MusterView::PoolView& view);
-  // The pool of that name came from an object that is no more.
+  // Removes the pool of the object's name, which came from an object that is gone.
   absl::Status RemoveFormer(const NodePoolObject& object, const lifecycle::v1::NodePool& pool);
-  // The object will not have it until the pool of its name is gone.
+  // Notes that the object is refused as long as another pool of its name is there.
   void Refuse(const NodePoolObject& object, absl::string_view why,
               Refusal::Kind kind = Refusal::Kind::kInvalid);
 
@@ -98,9 +99,9 @@ class PoolReconciler {
   // `id`: of the request. Whoever ordered something else since the first try is not overruled by the next.
   absl::Status TakeStep(const NodePoolObject& object, const OrderStep& step, const std::string& id,
                         bool& more);
-  // Before a word is asked for: the answer may be lost, or not be carried out on the object.
+  // Notes that a word itself is asked for: the answer may be lost, or the annotation may not be removed.
   void NoteWord(const NodePoolObject& object);
-  // Likewise of orders that nothing comes of while Muster has not taken the spec; others wait.
+  // Refuses orders of which nothing can come as Muster has not taken the spec; others wait.
   absl::Status RefuseOrders(const NodePoolObject& object, const std::optional<Refusal>& refusal,
                             bool& more);
   // Removes what asks for the step, and tells why nothing comes of it.

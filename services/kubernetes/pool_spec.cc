@@ -1,4 +1,4 @@
-// What an object's spec says goes to Muster, and what Muster refuses of it is remembered.
+// Of PoolReconciler: says an object's spec to Muster, and remembers what Muster refuses of it.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -53,7 +53,7 @@ absl::StatusOr<NodePool> PoolReconciler::Say(const NodePoolObject& object,
   wanted.set_uid(object.uid);
   wanted.set_object_generation(object.generation);
   *wanted.mutable_spec() = spec;
-  // Once it is there again it has to be bound before it has pools.
+  // A cluster that is made again has to be bound before it has pools.
   if (parts_.identity->cluster_missing()) return error::NotFound(parts_.muster->cluster());
   const auto said = parts_.muster->ApplyNodePool(wanted);
   if (absl::IsNotFound(said.status())) parts_.identity->MissCluster();

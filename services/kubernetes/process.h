@@ -21,7 +21,7 @@ class Process {
   static absl::StatusOr<std::unique_ptr<Process>> Start(const Options& options);
   ~Process();
 
-  // The adapter's end; see Adapter::Run.
+  // Runs the adapter; see Adapter::Run.
   absl::Status Run();
   // Lets Run return. Thread-safe.
   void Stop();

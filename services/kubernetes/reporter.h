@@ -13,9 +13,8 @@
 
 namespace muster::kubernetes {
 
-// Sends what was seen of Nodes to Muster, in batches, one call at a time. Of one machine there is
-// one batch of reports under way at a time; whoever is refused has the machine looked at again.
-// Thread-safe.
+// Sends what was seen of Nodes to Muster, in batches, one call at a time. Reports of one machine are
+// under way one batch at a time; a machine whose report is refused is looked at again. Thread-safe.
 class Reporter {
  public:
   // Called when a machine is to be looked at again: after a pause that doubles with every refusal
@@ -29,7 +28,7 @@ class Reporter {
   // Takes the reports of a machine, in order. While earlier ones are under way they are dropped,
   // and the machine is looked at again when they are through.
   void Report(const std::string& machine, std::vector<lifecycle::v1::NodeReport> reports);
-  // Sends now and waits; one code a report.
+  // Sends the reports now, and waits; returns one code a report.
   absl::StatusOr<std::vector<absl::StatusCode>> ReportNow(
       const std::vector<lifecycle::v1::NodeReport>& reports);
 

@@ -52,7 +52,7 @@ absl::StatusOr<Json> Writer::Try(const std::string& write,
   if (pause > absl::ZeroDuration()) return HeldBack(write, pause);
   absl::StatusOr<Json> written = send();
   const ApiError error = ErrorOf(written.status());
-  // Who is gone is not asked again.
+  // An object that is gone is not written again.
   if (written.ok() || absl::IsNotFound(written.status())) {
     backoff_.Succeeded(write);
   } else if (error.code != 0) {

@@ -14,7 +14,7 @@
 namespace muster::kubernetes {
 
 // When a write that failed may be tried again: after a pause that doubles with every failure in a
-// row, less up to half. Thread-safe.
+// row, less a random part of up to half. Thread-safe.
 class WriteBackoff {
  public:
   struct Options {
@@ -37,7 +37,7 @@ class WriteBackoff {
     int failures = 0;
     absl::Duration due = -absl::InfiniteDuration();
   };
-  // Those that nobody tries any more: their objects are gone.
+  // Forgets writes that nobody tries any more: their objects are gone.
   void Trim(absl::Duration now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const Options options_;
@@ -58,7 +58,7 @@ class Writer {
       : api_(*api), clock_(*clock), backoff_(options) {}
 
   // As the Client's; Delete: of the object of that uid only. UNAVAILABLE with ErrorOf().retry_after: it is held back.
-  // `part`: what else of the object was refused does not hold it back.
+  // `part`: a write of this part of the object is not held back by refusals of the rest.
   absl::StatusOr<Json> Patch(PatchType type, const std::string& path, const Json& patch,
                              const Parameters& parameters, absl::string_view part = "");
   absl::Status Delete(const std::string& path, const std::string& uid);

@@ -25,9 +25,9 @@ enum class PatchType {
 //
 // Errors: INVALID_ARGUMENT (400, 422, 413, 415), UNAUTHENTICATED (401), PERMISSION_DENIED (403),
 // NOT_FOUND (404), ALREADY_EXISTS (409 of that reason), ABORTED (409), OUT_OF_RANGE (410),
-// RESOURCE_EXHAUSTED (429), UNAVAILABLE (5xx, no connection), DEADLINE_EXCEEDED (no answer in
-// time), CANCELLED (stopped), UNKNOWN (else). The message is the server's. See ErrorOf for the
-// rest.
+// RESOURCE_EXHAUSTED (429, or an answer of more than max_answer bytes), UNAVAILABLE (5xx, no
+// connection), DEADLINE_EXCEEDED (no answer in time), CANCELLED (stopped), UNKNOWN (else); also
+// ABORTED where may_write forbids the request. The message is the server's. See ErrorOf for the rest.
 class Client {
  public:
   // INVALID_ARGUMENT for an endpoint that cannot be one. Nothing is sent yet.
@@ -48,10 +48,9 @@ class Client {
   // `options`: a DeleteOptions object, or null.
   absl::Status Delete(absl::string_view path, const Json& options = nullptr);
 
-  // All objects of a collection, page by page, each handed to `take` as it comes, with `apiVersion`
-  // and `kind`.
-  // Returns the resourceVersion that a watch can begin from. A continue token that expired midway:
-  // OUT_OF_RANGE (objects may have been taken by then).
+  // Lists all objects of a collection, page by page, and hands each to `take` as it comes, with
+  // `apiVersion` and `kind`. Returns the resourceVersion that a watch can begin from. OUT_OF_RANGE: a
+  // continue token expired midway (objects may have been taken by then).
   absl::StatusOr<std::string> List(absl::string_view path, const Parameters& parameters,
                                    absl::FunctionRef<void(Json object)> take);
 

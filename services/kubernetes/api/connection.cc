@@ -37,7 +37,7 @@ void SetBlob(CURL* easy, CURLoption option, const std::string& text) {
   curl_easy_setopt(easy, option, &blob);
 }
 
-// By its file, which may be another by the next connection, or as it is.
+// Sets a PEM by its file, which may have changed by the next connection, or else by its text.
 void SetPem(CURL* easy, CURLoption by_file, const std::string& file, CURLoption by_text,
             const std::string& text) {
   if (file.empty()) return SetBlob(easy, by_text, text);
@@ -86,7 +86,7 @@ struct Connection::Handles {
 
 namespace {
 
-// Of HttpRequest::may_send. Until here a connection was made, which takes its time, and longer where the process is stopped meanwhile.
+// Asks HttpRequest::may_send, once the connection is made: that takes time, and longer where the process is stopped meanwhile.
 int AskWhetherToSend(void* may_send, char*, char*, int, int) {
   return (*static_cast<const std::function<bool()>*>(may_send))() ? CURL_PREREQFUNC_OK
                                                                   : CURL_PREREQFUNC_ABORT;

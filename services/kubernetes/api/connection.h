@@ -21,7 +21,7 @@ struct HttpRequest {
   std::string token = {};               // bearer token; empty: none
   absl::string_view content_type = {};  // of `body`
   std::string body = {};                // empty: none is sent
-  // Asked when the connection stands, just before the request goes out; false: it does not (ABORTED). Null: it goes.
+  // Asked when the connection stands, just before the request is sent; false: it is not sent (ABORTED). Null: it always is.
   const std::function<bool()>* may_send = nullptr;
 };
 
@@ -38,7 +38,7 @@ struct ConnectionSettings {
   bool skip_server_verification = false;
   std::string client_certificate = {};
   std::string client_key = {};
-  // They win over the texts, and are read for each connection that is made.
+  // Files win over the texts above, and are read for each connection that is made.
   std::string certificate_authority_file = {};
   std::string client_certificate_file = {};
   std::string client_key_file = {};
@@ -48,7 +48,7 @@ struct ConnectionSettings {
   absl::Duration connect_timeout = absl::Seconds(5);
   absl::Duration timeout = absl::Seconds(30);   // until an answer is whole, of a stream: has begun
   absl::Duration silence = absl::Seconds(150);  // of a stream that has begun
-  size_t max_answer = 0;                        // bytes; of a stream, that were not taken yet
+  size_t max_answer = 0;                        // bytes; of a stream: those not taken yet
 };
 
 // A TCP connection that is kept from one exchange to the next, and made anew when it has to be, on
@@ -67,8 +67,8 @@ class Connection {
   // comes, until that returns false, and `began` is told the status before. Errors: UNAVAILABLE (no
   // connection, a broken answer), DEADLINE_EXCEEDED (a stream that fell silent, too), CANCELLED
   // (`stopped` was set: follow it with Wake), RESOURCE_EXHAUSTED (an answer that is too large),
-  // INVALID_ARGUMENT (a path that cannot be one). Messages name the request without its query, and
-  // no secret.
+  // INVALID_ARGUMENT (a path that cannot be one), ABORTED (may_send said no). Messages name the request
+  // without its query, and no secret.
   absl::StatusOr<HttpAnswer> Exchange(const HttpRequest& request, const Take* take,
                                       const std::atomic<bool>& stopped,
                                       absl::FunctionRef<void(int code)> began);

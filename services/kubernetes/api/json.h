@@ -36,7 +36,7 @@ inline int64_t NumberOf(const Json& value) {
   return value.is_number_integer() ? value.get<int64_t>() : 0;
 }
 
-// What is no time is before any.
+// InfinitePast for what is no time.
 inline absl::Time TimeOf(const Json& value) {
   absl::Time time;
   const bool reads = absl::ParseTime(absl::RFC3339_full, TextOf(value), &time, nullptr);
@@ -52,7 +52,7 @@ inline bool IsLater(absl::string_view version, absl::string_view other) {
   return a > b;
 }
 
-// Known to be so: not of what is no number.
+// Whether `version` is known to be earlier than `than`: false where one of them is no number.
 inline bool IsOlder(absl::string_view version, absl::string_view than) {
   return version != than && !IsLater(version, than);
 }

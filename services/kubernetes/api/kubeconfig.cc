@@ -55,7 +55,7 @@ class Section {
     }
     return texts;
   }
-  // As the status says, which names a field.
+  // Puts this section's place before a message that begins with a field.
   absl::Status Place(const absl::Status& status) const {
     return status.ok() ? status
                        : absl::Status(status.code(), absl::StrCat(place_, status.message()));

@@ -18,12 +18,13 @@ template <class Object, class Key = std::string>
 class LastSeen {
  public:
   using Map = absl::btree_map<Key, std::shared_ptr<const Object>>;
-  // Told of every change; null: there was none, there is none. It must not change the objects.
+  // Called with every change; null: there was no object, or there is none any more. It must not change
+  // the objects.
   using Changed = std::function<void(const Object* before, const Object* after)>;
 
   explicit LastSeen(Changed changed) : changed_(std::move(changed)) {}
 
-  // As a Sink's.
+  // What BeginList, BeginAnew, PutListed and EndList mean: see Sink in reflector.h.
   void BeginList() {
     unnamed_.clear();
     listing_ = true;
@@ -52,10 +53,11 @@ class LastSeen {
     anew_ = false;
   }
 
-  // By a watch, or an answer, which may be of before a list and come during it or after it.
+  // Takes an object from a watch or an answer, which may be older than a list and come during it or
+  // after it.
   void Put(const Key& key, Object object) {
     if (!objects_.contains(key)) {
-      // The list would have named it.
+      // It is not later than the last list, which did not name it: it is gone.
       if (!IsLater(object.resource_version, list_version_)) return;
       if (listing_) unnamed_.insert(key);
     }
@@ -69,7 +71,7 @@ class LastSeen {
     tombstones_[key] = version;
     Erase(key);
   }
-  // Whatever its version.
+  // Removes the object, whatever its version.
   void Erase(const Key& key) {
     const auto found = objects_.find(key);
     if (found == objects_.end()) return;
@@ -85,7 +87,7 @@ class LastSeen {
   // after them is known for what it is.
   static constexpr size_t kMostTombstones = 10'000;
 
-  // `as_it_is`: whatever the version of the one that is known.
+  // `as_it_is`: takes the object whatever the version of the one that is known.
   void Take(const Key& key, Object object, bool as_it_is) {
     const auto gone = tombstones_.find(key);
     if (gone != tombstones_.end() && !IsLater(object.resource_version, gone->second)) return;

@@ -16,15 +16,16 @@
 
 namespace muster::kubernetes {
 
-// Who is told of the objects of a collection. Called by one thread.
+// Receives the objects of a collection. Called by one thread.
 class Sink {
  public:
   virtual ~Sink() = default;
-  // Between the two every object there is arrives by PutListed; others, unless they are later than
-  // the list, are gone. BeginList again without an EndList: that list failed, another one begins.
+  // Between BeginList and EndList every object there is arrives by PutListed; objects that did not are
+  // gone, unless they are later than the list. BeginList again without an EndList: the list failed, and
+  // another one begins.
   virtual void BeginList() = 0;
-  // The server's past was restored: versions of objects that are known prove nothing for what comes
-  // until EndList. After BeginList.
+  // Called after BeginList if the server was restored to an earlier state: until EndList the versions of
+  // known objects prove nothing about what comes.
   virtual void BeginAnew() {}
   virtual void PutListed(const Json& object) = 0;
   virtual void EndList(const std::string& version) = 0;
@@ -38,11 +39,11 @@ struct ReflectorOptions {
   Parameters parameters = {};  // e.g. a label selector
   absl::Duration first_retry = absl::Milliseconds(200);
   absl::Duration last_retry = absl::Seconds(30);
-  // Whether the server is the one that is meant; asked before and after every list, and before
-  // every watch. Not OK: nothing that came is believed to be all there is.
+  // Whether the server is the one that is meant; asked before and after every list, and before every
+  // watch. Not OK: that list or watch fails, and the sink gets no EndList.
   std::function<absl::Status()> confirm = {};
-  // A list that is older than what was seen is listed again; for so long. Then it is what the
-  // server has.
+  // A list that is older than what was seen is tried again, for so long. After that it is taken for what
+  // the server has: the server was restored to an earlier state.
   absl::Duration believe_older_after = absl::Seconds(30);
 };
 
@@ -76,9 +77,10 @@ class Reflector {
   const ReflectorOptions options_;
   Sink& sink_;
   // Its thread's.
-  std::string resource_version_;               // empty: list
-  std::string newest_;                         // that was seen
-  std::optional<absl::Duration> older_since_;  // of a steady clock: lists are older than that
+  std::string resource_version_;  // empty: list
+  std::string newest_;            // newest version that was seen
+  std::optional<absl::Duration>
+      older_since_;  // since when lists are older than newest_; steady clock
   Backoff backoff_;
   Stopper stopper_;
   mutable Mutex mutex_;

@@ -20,11 +20,11 @@ struct ServerAddress {
 // INVALID_ARGUMENT naming `server` or `server_name`.
 absl::StatusOr<ServerAddress> ParseServerAddress(const Endpoint& endpoint);
 
-// That its certificates and key look like PEM and make a pair: INVALID_ARGUMENT naming the field.
+// Checks that certificates and key look like PEM and make a pair. INVALID_ARGUMENT names the field.
 absl::Status ValidateCertificates(const Endpoint& endpoint);
 
-// That the names it acts as can stand in headers: INVALID_ARGUMENT naming `as` or `as_groups`. A
-// kubeconfig calls the latter `as-groups`: `groups` is what they are called.
+// Checks that the names it acts as can stand in headers. INVALID_ARGUMENT names the field: `as`, or
+// the groups by the name `groups` (a kubeconfig calls them `as-groups`).
 absl::Status ValidateImpersonation(const Endpoint& endpoint,
                                    absl::string_view groups = "as_groups");
 

@@ -8,11 +8,11 @@
 
 namespace muster::kubernetes {
 
-// Whether it can stand in a header; white space around it does not count.
+// Whether the text can be a token in a header; white space around it does not count.
 bool IsToken(absl::string_view text);
 
-// Whether it can be the value of a header, as it is: no control characters, no white space around
-// it, which would not arrive. Empty is.
+// Whether the text can be the value of a header as it is: no control characters, and no white space
+// around it, which would not arrive. An empty text can.
 bool IsHeaderText(absl::string_view text);
 
 // The bearer token of an endpoint. A file is read at every request, which costs microseconds: one

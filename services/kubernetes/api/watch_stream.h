@@ -15,7 +15,7 @@ struct WatchEvent {
   Json object = {};
 };
 
-// etcd keeps no object of more than 1.5 MiB, which grows by its escapes.
+// The longest event that is read. etcd keeps no object of more than 1.5 MiB; JSON's escapes add to it.
 inline constexpr size_t kMaxEventBytes = size_t{16} << 20;
 
 // Puts a watch's events together from the bytes as they come: one JSON object a line, split
@@ -26,7 +26,7 @@ class WatchStream {
   // The next whole event; nullopt until there is one. UNKNOWN for what is no event, or is longer
   // than kMaxEventBytes: nothing after it can be trusted.
   std::optional<absl::StatusOr<WatchEvent>> Next();
-  // No event was begun and not ended.
+  // Whether the bytes so far end with a whole event.
   bool whole() const;
 
  private:

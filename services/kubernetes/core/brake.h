@@ -14,15 +14,15 @@
 namespace muster::kubernetes {
 
 struct BrakeLimits {
-  // So many pass unasked, and so many percent of all there are: whichever is more.
+  // How many pass without an order: `count`, or `percent` of all there are, whichever is more.
   int64_t count = 5;
   int64_t percent = 10;
 };
 
-// What passed unasked counts for so long.
+// For so long what passed without an order counts against the limits.
 inline constexpr absl::Duration kBrakeWindow = absl::Minutes(10);
 
-// Of NodePools that go, `nodes` are theirs.
+// NodePools and Nodes; the Nodes of the NodePools are among `nodes`.
 struct Removals {
   int64_t node_pools = 0;
   int64_t nodes = 0;
@@ -45,10 +45,10 @@ struct BrakeFacts {
 };
 
 enum class BrakeVerdict { kPass, kPassByOrder, kHold };
-// All of it or nothing.
+// Lets all that would go pass, or nothing.
 BrakeVerdict JudgeRemovals(const BrakeFacts& facts, const BrakeLimits& limits);
 
-// The order that lets them go.
+// The command of musterctl that lets them go.
 std::string ReleasingCommand(const std::string& cluster, const Removals& held);
 
 }  // namespace muster::kubernetes

@@ -20,13 +20,13 @@ EvictionMode EvictionModeOf(PodObject::Class kind) {
   return EvictionMode::kEvict;
 }
 
-// The drain is that of its preemption.
+// Whether the Node's drain is that of its preemption.
 bool IsPreempted(const lifecycle::v1::Node& node) {
   return node.has_preempt_time() &&
          TimeOf(node.desired().drain_time()) > TimeOf(node.preempt_time());
 }
 
-// Until the drain's deadline, whole seconds: at least the one that Kubernetes knows no less than.
+// Whole seconds until the drain's deadline; at least 1, as Kubernetes takes 0 for a deletion by force.
 int64_t SecondsLeft(const lifecycle::v1::NodeDesired& desired, absl::Duration drained) {
   const absl::Duration in_all = TimeOf(desired.drain_deadline()) - TimeOf(desired.drain_time());
   return std::max<int64_t>(1, (in_all - drained) / absl::Seconds(1));

@@ -27,14 +27,14 @@ struct PodEviction {
   int64_t grace_seconds = 0;  // for kInTime
 };
 
-// For how long a Node is being drained. A drain that begins before our eyes goes by the steady clock:
-// our time of day is not Muster's, and who is ahead of it would cut the Pods' grace short. What was
-// there at the first look goes by the time of day until then: nothing else tells.
+// For how long a Node has been drained. A drain that begins between two looks is timed by the steady
+// clock: our time of day may be ahead of Muster's, which would cut the Pods' grace short. A drain that
+// is under way at the first look is timed until then by the time of day: nothing else tells.
 class DrainTimer {
  public:
-  // At the Node, whenever it is otherwise. `steady`: of a SteadyClock.
+  // To be called with the Node whenever it may have changed. `steady`: of a SteadyClock.
   void Look(const lifecycle::v1::Node& node, absl::Time now, absl::Duration steady);
-  // At least zero; of a Node that is not drained it says nothing.
+  // At least zero; means nothing for a Node that is not being drained.
   absl::Duration Since(absl::Duration steady) const { return steady - began_; }
 
  private:

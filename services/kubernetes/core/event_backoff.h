@@ -7,14 +7,14 @@
 
 namespace muster::kubernetes {
 
-// When events are written where the API server refuses some, or all. One that it refused waits behind all that it did not, so that it is
-// in nobody's way: of those that wait so the one that was refused least is tried first, less and less often. When it is time one is tried
-// before all others, however many of them come and are refused for the first time. Nobody knows whether the server refuses this one or
-// whatever we write: so everybody pauses for a moment, for longer with each that is refused in a row. Once one of those that were refused
-// is taken, what was in their way is gone, and the others need not wait. Not thread-safe. `now`: of a SteadyClock.
+// When events are written while the API server refuses some of them, or all. A refused event waits behind all others, so that it is in
+// nobody's way. Of the refused events the one that was refused least often is tried first, at growing intervals; when such a retry is due
+// it goes before all others, even if ever more of them come and are refused for the first time. Nobody knows whether the server refuses
+// one event or all: so all writes pause for a moment after a refusal, for longer with each in a row. Once a refused event is taken, the
+// obstacle is gone, and the other refused ones need not wait. Not thread-safe. `now`: of a SteadyClock.
 class EventBackoff {
  public:
-  // The first pauses, after a refusal: of all, and of those that were refused.
+  // The first pause after a refusal: of all writes; and until a refused event is tried again.
   static constexpr absl::Duration kFirstRest = absl::Milliseconds(50);
   static constexpr absl::Duration kFirstRetry = absl::Seconds(2);
   // The longest. By the first the server is asked as often as client-go does where nobody set a rate; by the second events are written
@@ -41,7 +41,7 @@ class EventBackoff {
   bool RetryIsDue(absl::Duration now) const { return IsSet() && now >= retry_time_; }
 
  private:
-  // Otherwise those that were refused need not wait, or there are none.
+  // False: the refused events need not wait, or there are none.
   bool IsSet() const { return retry_time_ > -absl::InfiniteDuration(); }
 
   int in_row_ = 0;

@@ -30,7 +30,7 @@ inline constexpr char kPoolUidLabel[] = "compute.coreweave.com/node-pool-uid";
 // is left over from an earlier life of the machine.
 inline constexpr char kLifeAnnotation[] = "node.coreweave.cloud/node-create-time";
 // Annotation: the taints that are ours, `key:effect` separated by commas. spec.taints is one atomic
-// list to server-side apply, so its managedFields cannot tell.
+// list to server-side apply, so managedFields cannot tell which of them are ours.
 inline constexpr char kTaintsAnnotation[] = "node.coreweave.cloud/taints";
 // Annotation, by the Node's own kubelet: id of the profile that it is booted into.
 inline constexpr char kProfileAnnotation[] = "node.coreweave.cloud/node-profile";

@@ -14,14 +14,14 @@ namespace muster::kubernetes {
 struct NodeFacts {
   const lifecycle::v1::Node* node = nullptr;  // Muster's; null: no pool has the machine
   const NodeObject* object = nullptr;         // v1; null: it is not in the cluster
-  // On it, whether it is in the cluster or not, and on others that the machine has there or had.
+  // On that v1 Node, whether it is in the cluster or not, and on others that the machine has or had.
   std::vector<PodObject> pods = {};
   // Pods whose eviction disruption budgets refused, with what the server said; empty: none.
   std::string blocked_by = {};
   // Since its work was last reported; names and counts of work are told again after kWorkInterval.
   absl::Duration since_work_report = absl::InfiniteDuration();
-  // Muster's history is not accepted, and did not know this v1 Node so far: of which life that is
-  // proves nothing (services/kubernetes/history.h).
+  // The v1 Node is of another life than Muster's Node, but that is not believed: Muster's history is not
+  // accepted, or the brake holds the removal (services/kubernetes/history.h, brake.h).
   bool doubted = false;
   // The API server refused its labels, annotations or taints when they were written last.
   bool metadata_refused = false;
@@ -42,10 +42,10 @@ struct NodePlan {
   // Server-side apply of the cordon alone, to be tried first: what is refused beside it must not hold
   // it up.
   std::optional<Json> cordon = {};
-  // The v1 Node shows otherwise whether it has work; what is to be told of that.
+  // The message to tell if the v1 Node so far shows otherwise whether it has work.
   std::optional<std::string> turned = {};
   bool remove = false;  // the v1 Node is to be deleted
-  bool keep = false;    // it would be, were Muster not doubted
+  bool keep = false;    // it would be, if facts.doubted were false
   // When to look again although nothing changed; infinite: no need.
   absl::Duration look_again = absl::InfiniteDuration();
 
@@ -61,27 +61,27 @@ NodePlan PlanNode(const NodeFacts& facts);
 // Pod that is leaving: it is none once its grace is over.
 bool IsWorkOn(const NodeObject* object, const PodObject& pod, absl::Time now);
 
-// Whether its reports say that no work is left on the Node, of one that is away or whose machine is
-// switched off because of it: that is to be looked up anew. Not so once a drain is forced: it ends
-// whatever is left.
+// Whether the plan reports that no work is left on a Node that is absent, or whose machine will be
+// switched off because of that: it has to be looked up anew first. Not so for a forced drain, which
+// ends whatever is left.
 bool SaysNoWork(const lifecycle::v1::Node& node, const NodeObject* object, const NodePlan& plan);
 
-// Of the v1 Node against Muster's: 0 the same life of the machine, or not marked yet; negative: the
-// v1 Node is left over from an earlier one, unless it is taken over; positive: Muster's Node is out
-// of date.
+// Compares the life of the machine that the v1 Node is marked with to that of Muster's Node. 0: the
+// same, or not marked yet; negative: the v1 Node is left over from an earlier life, unless it is taken
+// over; positive: Muster's Node is out of date.
 int CompareLives(const lifecycle::v1::Node& node, const NodeObject& object);
 
-// Of a v1 Node of an earlier life: the kubelet of this one posts there, so that it is to stay. The
-// kubelet found it at its start, and makes none of its own once that is gone. The mark is old until
-// the first patch.
+// Whether the kubelet of this life posts to a v1 Node of an earlier life, so that this must stay: the
+// kubelet found it at its start, and would not make another one if it went. The mark is old until the
+// first patch.
 bool IsTakenOver(const lifecycle::v1::Node& node, const NodeObject& object);
 
-// A v1 Node that bears our pool label although Muster has no such Node: to be deleted once Muster
-// has confirmed it. Empty, or the Muster Node's name below the cluster's:
-// `nodePools/{pool}/nodes/{machine}`.
+// The Muster Node that a v1 Node is according to our pool label, by its name below the cluster's:
+// `nodePools/{pool}/nodes/{machine}`. Empty: the v1 Node does not bear our label. One that does is to be
+// deleted once Muster has confirmed that it has no such Node.
 std::string OrphanName(const NodeObject& object, absl::string_view machine);
 
-// Ours, and not what Muster's Node is about: there is none (null), or of another life.
+// Whether the v1 Node is ours, is not being deleted, and Muster's Node is of another life, or null.
 bool IsUnknown(const lifecycle::v1::Node* node, const NodeObject& object);
 
 // Muster has said before, on the v1 Node, that it is to go.
@@ -100,8 +100,8 @@ MetadataState MetadataStateOf(const lifecycle::v1::Node& node, const NodeObject*
 // Whether the cluster autoscaler chose the Node as a victim, by its taint.
 bool IsMarkedByAutoscaler(const NodeObject& object);
 
-// What an adapter that finds a Node not ready says of it: its own word is the only one that it
-// takes back.
+// How the adapter's reports of Nodes that are not ready begin: it reports a recovery only from what it
+// reported itself.
 inline constexpr char kKubeletSays[] = "kubelet: ";
 
 }  // namespace muster::kubernetes

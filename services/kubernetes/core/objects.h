@@ -11,7 +11,7 @@
 #include "absl/time/time.h"
 #include "services/kubernetes/api/json.h"
 
-// What the adapter keeps of the objects of a cluster: the parts that it decides nothing without.
+// What the adapter keeps of the objects of a cluster: only the parts that it needs for its decisions.
 // Read from objects as the API server sends them; what is missing or of another type reads as
 // empty.
 namespace muster::kubernetes {
@@ -99,7 +99,7 @@ PodObject ReadPod(const Json& object);
 NamespaceObject ReadNamespace(const Json& object);
 
 // The last part of its provider id (`muster://US-EAST-04A/g8fd930`, whatever the scheme); empty
-// without one. Where Muster knows such a machine the v1 Node is it, else the one of its name.
+// without one. If Muster knows that machine, the v1 Node is that machine; else the one of its name.
 std::string ProviderMachine(const NodeObject& node);
 
 // DeleteOptions: the body of a request that deletes the object of that uid, and no other of the same name.

@@ -31,11 +31,11 @@ struct OrderStep {
   std::string profile = {};     // a profile id, `pending` or `previous`
   bool by_word = false;         // `profile` is the word itself, for want of a meaning
 };
-// Whether it turns on what `previous` means.
+// Whether what the object orders depends on what `previous` means.
 bool AsksForPrevious(const NodePoolObject& object);
 // `previous`: the profile that the word means now, by configuration's own rule; empty: none, or it
-// was not asked. Then the word itself is asked for, and the answer says why not. `by_word`: it was
-// before.
+// was not asked. Then the word itself is asked for, and the answer says why not. `by_word`: the word
+// itself was asked for before.
 OrderStep NextOrder(const NodePoolObject& object,
                     const configuration::v1::PoolConfiguration& configuration,
                     const std::string& previous, bool by_word = false);

@@ -4,13 +4,13 @@
 
 namespace muster::kubernetes {
 
-// So many a minute, and after a rest as many at once as ten seconds of that; one at least. `now`: of
-// a SteadyClock.
+// Limits a rate to so many a minute; after a rest as many as in ten seconds may go at once, at least
+// one. `now`: of a SteadyClock.
 class Pace {
  public:
   explicit Pace(int a_minute);
 
-  // Of one more that is asked for now: how long it has to wait. It counts from now on.
+  // How long one more that is asked for now has to wait. It counts from now on.
   absl::Duration Take(absl::Duration now);
 
  private:

@@ -7,7 +7,7 @@
 
 namespace muster::kubernetes {
 
-// From the so manieth failure in a row on, an object's failures do not pass by themselves.
+// After so many failures in a row an object's failures do not seem to pass by themselves.
 inline constexpr int kPersistentFailures = 8;
 // Objects that are told of in a minute; more are counted. All may fail at once.
 inline constexpr int kMostToldAMinute = 20;
@@ -16,8 +16,8 @@ inline constexpr int kMostToldAMinute = 20;
 // a row, then whenever they are twice as many as the last time. Not thread-safe.
 class PersistentFailures {
  public:
-  // Another failure of an object, the so manieth in a row. How many others were due and not told
-  // since the last that was; nullopt: this one is not told.
+  // An object has failed again, `failures` times in a row by now. nullopt: it is not to be told. Else
+  // how many failures of others were due since the last one that was told, and were not told.
   std::optional<int64_t> Tell(int failures, absl::Time now);
 
  private:

@@ -22,11 +22,11 @@ std::optional<std::string> LimitOf(const absl::Status& status);
 // What a NodePool says while Muster does not have its cluster, for a condition's message.
 std::string NoClusterMessage(absl::string_view cluster);
 
-// What one says whose generation is below what Muster has taken, likewise.
+// What a NodePool says whose generation is below the one that Muster has taken, likewise.
 std::string RestoredMessage(int64_t generation);
 
-// In place of which condition a refusal is told, and its status: nothing is wrong with a spec that is beyond a limit, and of one that
-// nobody looks at it is not known.
+// Which condition tells of a refusal, and its status: a spec beyond a limit is not wrong, and whether one is that Muster has not looked
+// at is not known.
 struct RefusalPlace {
   FirstEditionCondition condition = {};
   std::string status = {};

@@ -81,7 +81,7 @@ void PutReady(const StatusFacts& facts, absl::Time now, Json& status) {
   status["observedGeneration"] = generation;
 }
 
-// Of what `out` says nothing it says what `status` did.
+// Our fields that `out` does not have it takes from `status`.
 void KeepShown(const Json& status, Json& out) {
   for (const char* field : kOwnFields) {
     if (!out.contains(field) && status.contains(field)) out[field] = status[field];

@@ -26,7 +26,7 @@ std::optional<std::string> GrantableText(const lifecycle::v1::NodePool& pool);
 // Whether the status that is there already says so. Fields and conditions of others do not count.
 bool StatusMatches(const Json& status, const Json& desired);
 
-// Whether it says that Muster did not take that spec.
+// Whether the status tells of that refusal already.
 bool SaysRefusal(const Json& status, const Refusal& refusal);
 
 }  // namespace muster::kubernetes

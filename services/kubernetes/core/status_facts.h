@@ -10,7 +10,7 @@
 // What a NodePool's status is made from.
 namespace muster::kubernetes {
 
-// Whose names conditions and events bear.
+// Which edition's names conditions and events bear.
 enum class Edition { kCurrent, kFirst, kBoth };
 
 // A spec that Muster did not take.
@@ -30,10 +30,10 @@ struct Refusal {
   };
   Kind kind = Kind::kInvalid;
 
-  // Somebody has to act.
+  // Whether somebody has to act.
   bool stalls() const { return kind != Kind::kFormer; }
   bool may_pass() const { return kind != Kind::kInvalid; }
-  // What is ordered does not wait for the spec: somebody has to write another one, or the order is out of a past as well.
+  // Whether orders are refused, too, and do not wait for the spec: it has to be written anew, or the orders are out of the past as well.
   bool ends_orders() const { return kind == Kind::kInvalid || kind == Kind::kRestored; }
   friend bool operator==(const Refusal&, const Refusal&) = default;
 };
