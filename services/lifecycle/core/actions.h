@@ -9,8 +9,8 @@
 #include "services/lifecycle/core/node_machine.h"
 #include "services/lifecycle/core/types.h"
 
-// What a plan does. Each is small and says why; the order is the order in which they are carried
-// out. What happens to a Node is told by events that follow from the change itself (node_events.h).
+// The steps of a plan, carried out in its order. Each says why. Events of Nodes are no actions: they
+// follow from the change of the Node itself (node_events.h).
 namespace muster::lifecycle {
 
 // A granted machine becomes a Node. With a profile it is told to boot at once.
@@ -62,7 +62,7 @@ struct SetDrainDeadline {
   bool operator==(const SetDrainDeadline&) const = default;
 };
 
-// A drain under way begins anew, as that of a preemption. Its deadline stays.
+// A drain under way begins anew, as a preemption's. Its deadline stays.
 struct RestartDrain {
   std::string node = {};
   std::string reason = {};
@@ -99,7 +99,7 @@ struct StageProfile {
   bool operator==(const StageProfile&) const = default;
 };
 
-// A Node in production or triage is chosen for a reboot, or let go again. Chosen it is cordoned,
+// A Node in production or triage is chosen for a reboot, or let go again. A chosen Node is cordoned,
 // and with `drain` its work is moved away.
 struct ChooseForReboot {
   std::string node = {};
@@ -133,15 +133,16 @@ struct PurgeNode {
   bool operator==(const PurgeNode&) const = default;
 };
 
-// What was agreed on with the other services, and what of their news was told.
+// What was agreed on with the other services, and what of their news was told. `account`: its
+// generation, removed_nodes, boot_failures and scaled_to are not read, other actions set them.
 struct SetAccount {
-  PoolAccount account = {};  // its generation, and what becomes of Nodes, are others' to set
+  PoolAccount account = {};
   std::string reason = {};
   bool operator==(const SetAccount&) const = default;
 };
 
-// A service knows later requests of the pool than its rows do, which are of a past: generations go
-// on above those. 0: as they are.
+// A service knows later requests of the pool than the pool's row, which was restored to a past: the
+// generations go on above these. 0: it stays as it is.
 struct RaiseGeneration {
   int64_t account = 0;  // of what is asked of quota and capacity
   int64_t pool = 0;     // of the pool, and of what is asked of configuration

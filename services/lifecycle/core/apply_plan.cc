@@ -22,7 +22,7 @@
 namespace muster::lifecycle {
 namespace {
 
-// Where a Node is on its way.
+// How far a Node has come: a second step of it within a plan is a change of its own (Change).
 using Place = std::tuple<NodeState, bool, bool, absl::Time>;
 Place PlaceOf(const Node& node) {
   return {node.state, node.desired.cordoned, node.desired.drain, node.preempt_time};
@@ -49,7 +49,7 @@ class Executor {
     if (staged_.state().table<Node>().Find(node.name) != nullptr) {
       return error::DoesNotFit(node.name, "there already", "assignment");
     }
-    // Since the plan was made.
+    // It may have become one since the plan was made.
     if (!staged_.state().TakenElsewhere(pool_.uid, {action.machine}).empty()) {
       return error::MachineTaken(pool_.name, action.machine);
     }
@@ -57,7 +57,7 @@ class Executor {
     moved_.insert(node.name);
     events_.EmitAll(pool_, nullptr, node, "");
     ++assigned_;
-    // Which asks for what it has; so does one that gives machines back.
+    // A pool that asks for no more asks for what it has; so does one that gives machines back.
     asks_anew_ |= AsksForNoMore(pool_) || GivesBack();
     return absl::OkStatus();
   }
@@ -124,7 +124,7 @@ class Executor {
     return absl::OkStatus();
   }
 
-  // Before the plan.
+  // Whether the pool gave machines back before the plan.
   bool GivesBack() {
     if (!gives_back_) {
       const auto nodes = staged_.state().NodesOf(pool_.name);
@@ -134,7 +134,7 @@ class Executor {
     return *gives_back_;
   }
 
-  // By the Nodes that came, beyond what the pool's row accounts for: others stay that were to go.
+  // Whether the pool is charged for more because of the Nodes that came: others stay that were to go.
   bool IsChargedForMore() const {
     const auto nodes = static_cast<int64_t>(staged_.state().NodesOf(pool_.name).size());
     return ChargedNodes(pool_, nodes) > ChargedNodes(pool_, nodes - assigned_);
@@ -147,7 +147,8 @@ class Executor {
     const Node before = *found;
     Node after = before;
     RETURN_IF_ERROR(CarryOut(after, pool_, action, now_));
-    // What a plan does to a Node is one change, but for every step of its way: events tell of each.
+    // All that a plan does to a Node is one change of its row, but each step of its way is one of its own,
+    // because events tell of each.
     if (PlaceOf(before) != PlaceOf(after) && !moved_.insert(before.name).second) staged_.Mark();
     staged_.Put(after);
     events_.EmitAll(pool_, &before, after, why, timed_out);

@@ -51,7 +51,7 @@ std::string CountOf(int64_t n, absl::string_view what) {
   return absl::StrCat(n, " ", what, n == 1 ? "" : "s");
 }
 
-// Empty when `pool` is no pool's name.
+// The organization in a pool's name; empty when `pool` is no pool's name.
 std::string OrganizationOfPool(absl::string_view pool) {
   const auto id = ParsePoolName(pool);
   return id ? id->cluster.organization : "";

@@ -13,7 +13,7 @@ namespace muster::lifecycle {
 
 struct NodeEntry {
   std::string machine = {};
-  // Its machine is on its way back, or back (IsReturnable).
+  // The Node's machine can be given back, or was (IsReturnable).
   bool leaving = false;
   bool operator==(const NodeEntry&) const = default;
 };
@@ -67,34 +67,34 @@ struct ConfigurationEntry {
   bool operator==(const ConfigurationEntry&) const = default;
 };
 
-// All four. Taken at one moment, or each at its own; then the pools last.
+// All four pages, taken at one moment or each at its own; in that case the pools last.
 struct Books {
   std::vector<PoolEntry> pools = {};
   std::vector<HoldingEntry> holdings = {};
   std::vector<ClaimEntry> claims = {};
   std::vector<ConfigurationEntry> configurations = {};
-  // Lifecycle asked under smaller generations in an earlier history only: before its database was restored
-  // to a past. 0: it never was.
+  // Lifecycle asked under smaller generations only in an earlier history, before its database was restored
+  // to a past. 0: it was never restored.
   int64_t history_floor = 0;
 };
 
 PoolEntry EntryOf(const Pool& pool, const std::vector<const Node*>& nodes);
 
 enum class DifferenceKind {
-  kOrphanHolding,        // of a pool that there is not
+  kOrphanHolding,        // of a pool that does not exist
   kOrphanClaim,          // likewise
   kOrphanConfiguration,  // likewise
   kForeignKey,           // a holding or claim for another organization, zone, type or class
-  kUndercharged,         // the pool is charged for less than it has and asked for
-  kOvercharged,          // for more than it has, asked for and wants
+  kUndercharged,         // the pool is charged for fewer Nodes than it has or has asked for
+  kOvercharged,          // for more than it has, has asked for and wants
   kOverheld,             // its claim holds more machines than were asked for
-  kMachineWithoutNode,   // its claim holds a machine that no Node of it is
+  kMachineWithoutNode,   // its claim holds a machine that is no Node of the pool
   kNodeWithoutMachine,   // a Node whose machine the pool's claim does not hold
   kMachineTwice,         // Nodes of two pools are the same machine
   kNoConfiguration,      // it has Nodes and no configuration
 };
 inline constexpr int kDifferenceKinds = 11;
-// Of a pool that there is not.
+// The difference is about a pool that does not exist.
 inline bool IsOrphan(DifferenceKind kind) { return kind <= DifferenceKind::kOrphanConfiguration; }
 // `orphan_holding`, ...: for metrics and people.
 absl::string_view DifferenceKindName(DifferenceKind kind);
@@ -105,14 +105,14 @@ struct Difference {
   std::string pool = {};     // its name, as far as known
   std::string subject = {};  // what of the pool: a machine, a holding; empty: the pool
   std::string message = {};  // for people
-  // True: may be so while something is on its way (granted and not yet assigned, given back and not
-  // yet purged, lowered and not yet told), even in a snapshot of one moment. At rest it may not.
+  // True: no fault while something is on its way (granted and not yet assigned, given back and not yet
+  // purged, lowered and not yet told), even in a snapshot of one moment. At rest it is one.
   bool passing = false;
   bool operator==(const Difference&) const = default;
 };
 
 // Every difference, by kind, then by uid and subject. In a snapshot of one moment each that is not
-// `passing` is a fault; one of several moments shows differences that are none: see BooksMemory.
+// `passing` is a fault. A snapshot of several moments also shows differences that are none: BooksMemory.
 std::vector<Difference> Differences(const Books& books);
 
 // A line of the books side by side: one organization, zone, type and class.
@@ -129,8 +129,8 @@ struct BooksLine {
   bool operator==(const BooksLine&) const = default;
 };
 
-// In the order of the first four. An orphan stands with its pool's organization as its holding or
-// claim tells it; an orphan configuration on the line that names nothing.
+// In the order of the first four fields. An orphan counts for the organization that its holding or claim
+// names; an orphan configuration on the line whose four fields are empty.
 std::vector<BooksLine> SideBySide(const Books& books);
 
 }  // namespace muster::lifecycle

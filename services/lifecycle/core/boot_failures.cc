@@ -33,7 +33,7 @@ void CountBootFailure(Pool& pool, const Node& node, bool of_profile) {
   if (WasIll(node)) return;
   if (node.state == NodeState::kReconfiguring && pool.reconfiguring() &&
       IsAsked(*pool.reconfiguration, node)) {
-    // One more than are allowed is enough to halt it.
+    // One more than are allowed halts it: no more need to be remembered.
     Reconfiguration& asked = *pool.reconfiguration;
     const size_t most = std::max(kMaxBootFailures, static_cast<size_t>(asked.allowed_failures) + 1);
     AddOnce(asked.failed_machines, node.machine, most);

@@ -45,7 +45,7 @@ const char* TakenFor(const Node& node) {
     case NodeState::kCordoned:
     case NodeState::kDraining:
     case NodeState::kPreparedForTerminate:
-      // One that was not drained was never in service.
+      // A Node that is ended without a drain was never in service.
       if (node.state == NodeState::kPreparedForTerminate && !node.desired.drain) return nullptr;
       if (node.removal_cause == RemovalCause::kScaleDown) return "scale-down";
       if (node.removal_cause == RemovalCause::kRepair) return "repair";
@@ -115,7 +115,7 @@ void Budget::FallIll(const std::string& machine) {
   if (!by_machine_.contains(machine)) Add(machine, kUnhealthy);
 }
 
-// Many may wait for the same.
+// Kept: many Nodes may be denied in a row.
 const std::string& Budget::Denial() const {
   if (!denial_.empty()) return denial_;
   std::vector<std::string> uses;

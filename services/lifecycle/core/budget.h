@@ -12,34 +12,33 @@
 // scale-down, repair, reboots, drains. Deletion and preemption are not voluntary.
 namespace muster::lifecycle {
 
-// `2` or `25%`: 1 to 100,000, or 1 to 100 percent. False: neither.
+// True for a number such as `2` (1 to 100,000) and a percentage such as `25%` (1 to 100).
 bool IsMaxUnavailable(absl::string_view text);
 
-// How many of `nodes` Nodes `text` allows: percentages are rounded down, at least 1. nullopt:
-// empty, no bound. `text` must be well-formed or empty.
+// How many of `nodes` Nodes may be out of service by `text`; percentages are rounded down, to at
+// least 1. nullopt: `text` is empty, there is no bound. `text` must be well-formed or empty.
 std::optional<int64_t> MaxUnavailable(absl::string_view text, int64_t nodes);
 
-// Why a Node is out of service of somebody's free will; nullptr: it is not.
+// The voluntary cause for which a Node is, or is being, taken out of service; nullptr: none.
 const char* TakenFor(const Node& node);
-// The same, or that it is unhealthy: such a one is as little there for the pool as one that was
-// taken away.
+// Likewise, or "unhealthy": an unhealthy Node is as lost to the pool as one that was taken away.
 const char* DisruptionOf(const Node& node);
 
-// The budget as it stands, spent as the plan goes on.
+// What is used of the budget, and by whom; spent as the plan goes on.
 class Budget {
  public:
-  // `text`: well-formed or empty; a percentage of the target, or of the Nodes where they are more.
-  // `nodes`: all of the pool; those whose machine only waits to be given back count for nothing.
-  // `others`: so many more are there, all as they should be.
+  // `text`: well-formed or empty. A percentage is of the target, or of the number of Nodes if that is
+  // larger. `nodes`: the pool's, of which those whose machine is on its way back are not counted.
+  // `others`: how many more Nodes the pool has, all in service or on their way and healthy.
   Budget(absl::string_view text, int64_t target, const std::vector<const Node*>& nodes,
          int64_t others = 0);
 
-  // False: it is used up. A Node in triage may be taken away when those that were are not too many:
-  // it is out of service already.
+  // Takes the Node out of service if the budget allows; false: it is used up. For a Node that counts
+  // as unhealthy already only those that were taken count, because it is no further loss.
   bool Spend(const std::string& machine, const char* cause);
-  // The Node is taken out of service, however many are.
+  // Takes the Node out of service, even beyond the budget.
   void Take(const std::string& machine, const char* cause);
-  // The Node is unhealthy, though it did not count as out of service when the plan began.
+  // Counts the Node as unhealthy, unless it counts as out of service already.
   void FallIll(const std::string& machine);
   int64_t used() const { return static_cast<int64_t>(uses_.size()); }
   std::optional<int64_t> limit() const { return limit_; }
@@ -59,7 +58,7 @@ class Budget {
   const std::optional<int64_t> limit_;
   std::vector<Use> uses_;
   absl::flat_hash_map<std::string, size_t> by_machine_;  // its first use
-  int64_t taken_ = 0;                                    // uses that are not ill health
+  int64_t taken_ = 0;                                    // uses for another cause than ill health
   mutable std::string denial_;                           // empty: not worded since the last use
 };
 

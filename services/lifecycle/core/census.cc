@@ -18,7 +18,7 @@ bool AwaitsAgent(const Node& node) {
          state == NodeState::kReconfiguring || state == NodeState::kPreparedForTerminate;
 }
 
-// One that was granted may have waited for its configuration before it was told to boot.
+// An assigned Node may have waited for its configuration before it was told to boot.
 absl::Time AwaitedSince(const Node& node) {
   return node.state == NodeState::kAssigned ? node.desired.phase_time : node.state_time;
 }

@@ -17,7 +17,7 @@
 // Nodes and pools, counted for the metrics.
 namespace muster::lifecycle {
 
-// How long Nodes have been in their state is told by how many are longer in it than these.
+// For each of these ages the metrics tell how many Nodes have been in their state for longer.
 inline constexpr absl::Duration kCensusAges[] = {absl::Minutes(1),  absl::Minutes(5),
                                                  absl::Minutes(15), absl::Hours(1),
                                                  absl::Hours(4),    absl::Hours(24)};
@@ -43,7 +43,7 @@ inline constexpr int kReconfigurationStates = 5;
 // Rows are put in one by one, in any order.
 struct Census {
   std::array<NodeCount, kNodeStates> nodes = {};
-  // Nodes that have been for longer than kAgentPatience in a state that their agents end, by zone: of all in which there are Nodes.
+  // By zone, for every zone with Nodes: how many wait for their agents for longer than kAgentPatience.
   absl::btree_map<std::string, int64_t> awaiting_agent = {};
   int64_t preemptions_pending = 0;   // Nodes that were warned
   int64_t preemptions_draining = 0;  // Nodes whose work is asked to leave for it
@@ -58,13 +58,13 @@ struct Census {
   void Add(const Pool& pool);
 };
 
-// Of all rows of a lane's memory, a piece at a time (services/common/pieces.h).
+// Counts all rows of a lane's memory, a piece at a time (services/common/pieces.h).
 template <class Lane>
 Census CensusOf(const Lane& lane, absl::Time now) {
   Census census;
   ForAllInPieces<Pool>(
       lane, [&](const State&, absl::string_view, const Pool& pool) { census.Add(pool); });
-  std::string pool_name, zone;  // of the last one: Nodes come by pool
+  std::string pool_name, zone;  // of the Node before: Nodes come pool by pool
   ForAllInPieces<Node>(lane, [&](const State& state, absl::string_view name, const Node& node) {
     if (const absl::string_view of = PoolNameOf(name); of != pool_name) {
       pool_name = std::string(of);

@@ -27,7 +27,7 @@ struct BindCluster {
   std::string name = {};
   std::string kubernetes_uid = {};
   bool adopt = false;         // also one that has pools
-  std::string replaces = {};  // the uid that it is bound to now; empty: one that is bound stays so
+  std::string replaces = {};  // the uid that it is bound to now; empty: it must not be bound yet
   std::string etag = {};
 };
 
@@ -46,7 +46,7 @@ struct ApplyNodePool {
   std::string new_uid = {};  // for a pool that does not exist yet when `uid` is empty
   std::string etag = {};     // empty: any
   Spec spec = {};            // its target_nodes is not read
-  // Of the Kubernetes object that `spec` comes from; 0: from none, the pool's stays.
+  // Of the Kubernetes object that `spec` comes from; 0: it comes from none, and the pool keeps its own.
   int64_t object_generation = 0;
   std::optional<int64_t> target_nodes = {};
   std::optional<TypeFacts> type = {};  // nullopt: not known
@@ -58,7 +58,7 @@ struct UpdateNodePool {
   std::string name = {};
   std::string etag = {};
   std::vector<std::string> paths = {};  // of SpecPaths(), or `spec`, or `*`
-  Spec values = {};                     // where `paths` name them; target_nodes of the next line
+  Spec values = {};  // of the fields that `paths` name; its target_nodes is not read
   std::optional<int64_t> target_nodes = {};
   std::optional<TypeFacts> type = {};
 };
@@ -71,7 +71,7 @@ struct DeleteCluster {
 
 struct ResizeNodePool {
   std::string name = {};
-  std::optional<int64_t> target_nodes = {};  // nullopt: lowered, see TargetOf
+  std::optional<int64_t> target_nodes = {};  // nullopt: lowered by the named machines, see TargetOf
   std::string etag = {};
   std::optional<TypeFacts> type = {};
   std::vector<std::string> remove_machines = {};  // none twice
@@ -104,7 +104,7 @@ struct UpdateNode {
   std::optional<std::string> reserved_desired = {};   // empty or kControlPlane
 };
 
-// Of one Node, see node_orders.h.
+// An order to one Node, see node_orders.h.
 struct OrderNode {
   enum class Verb { kCordon, kUncordon, kDrain, kReboot };
   std::string name = {};
@@ -149,7 +149,7 @@ struct ReportNode {
   std::vector<std::string> active_pods = {};
   std::string message = {};
   int64_t active_pod_count = 0;          // 0: as many as are named
-  absl::Time node_create_time = kNever;  // of the Node that was seen; kNever: of the one there is
+  absl::Time node_create_time = kNever;  // of the Node that was seen; kNever: of any
   std::string boot_id = {};
 };
 inline constexpr int kObservations = 19;
@@ -158,16 +158,16 @@ inline constexpr int kObservations = 19;
 struct ApplyPlan {
   std::string pool = {};
   std::string uid = {};
-  int64_t version = 0;  // State::VersionOf that was planned from
-  // Of the lease under which it was planned. Both count: in a restored past another replica may
-  // have taken the very epoch that the lost future knew.
+  int64_t version = 0;  // State::VersionOf the rows that it was planned from
+  // Of the lease under which it was planned. Both are compared: after a restore another replica may
+  // have taken the same epoch again.
   std::string holder = {};
   int64_t epoch = 0;
   std::vector<Action> actions = {};
 };
 
-// Forgets events of pools that are gone and that were last seen longer ago than `keep`, or are more
-// than `most`, the oldest first, at most kMaxExpiredEvents at once.
+// Forgets events of deleted pools, those last seen longest ago first: those not seen for `keep`, and
+// as many more as exceed `most`; at most kMaxExpiredEvents in one command.
 struct ExpireEvents {
   absl::Duration keep = absl::Hours(24);
   size_t most = kMaxGoneEvents;
@@ -176,9 +176,9 @@ struct ExpireEvents {
 struct TakeLease {
   std::string holder = {};
   int64_t epoch = 0;  // greater than every earlier one
-  // Of the history that it is taken in; empty: the same as before. In another than before nothing
-  // that was asked in the future that is lost may win over what is asked from now on: all accounts'
-  // generations are raised. Nor is known what claims hold.
+  // The journal's history in which it is taken; empty: the same as before. In another history (the
+  // database was restored) the generations of all accounts are raised, so that nothing asked in the
+  // lost future wins over what is asked from now on; and what claims hold counts as unknown.
   std::string incarnation = {};
 };
 
@@ -189,9 +189,10 @@ struct Outcome {
   std::optional<Node> node = {};
   int64_t revision = 0;
   std::vector<std::string> changed_fields = {};  // of a pool's spec, by its owner: ChangedFields
-  // Of them it will not stay so: the pool is a Kubernetes object's, which says otherwise and is applied again.
+  // True: the changed fields will be set back, because the pool belongs to a Kubernetes object that
+  // says otherwise and will be applied again.
   bool set_back = false;
-  // Of a pool or Node where it is only tried (Try): the etag of what is there, empty: nothing.
+  // Set by Try (preview.h): the etag of the pool or Node as it is; empty: there is none.
   std::optional<std::string> etag_there = {};
 };
 

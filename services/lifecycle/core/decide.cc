@@ -33,7 +33,7 @@ Pool NewPool(const ApplyNodePool& command, const Cluster& cluster, const Lease* 
   pool.create_time = now;
   pool.spec = std::move(spec);
   SummarizeUnobserved(pool, now);
-  // Its uid may be one of the future that is lost.
+  // In a restored database its uid may be known from the lost future.
   if (lease != nullptr && lease->generation_floor > 0) {
     pool.account.generation = std::max(pool.account.generation, lease->generation_floor);
     pool.account.claim_unknown = !command.uid.empty();
@@ -41,7 +41,8 @@ Pool NewPool(const ApplyNodePool& command, const Cluster& cluster, const Lease* 
   return pool;
 }
 
-// It is as is asked already: of whom the answer was lost and who repeats it, the etag is an old one by now.
+// True when the pool already is as the command asks. Its etag is then not checked: a caller whose answer
+// was lost repeats the command with the etag from before it.
 bool IsSo(const Pool& before, const ApplyNodePool& command) {
   Spec spec = command.spec;
   spec.target_nodes = command.target_nodes.value_or(-1);
@@ -71,16 +72,17 @@ absl::Status CheckFits(const Pool& before, const ApplyNodePool& command, const S
   return absl::OkStatus();
 }
 
-// Where a history that begins at this time goes on: by the clock alone, so that it is above all of
-// the histories before it, however often and to whatever past they went back. No pool asks anew so
-// many times a second for long, and a service that knows nothing of a pool takes it until 2042.
+// Where generations go on in a history that begins at this time: by the clock alone, so that they are
+// above those of all earlier histories, however often and to whatever past these went back. No pool asks
+// anew so many times a second for long, and a service that knows nothing of a pool takes it until 2042.
 int64_t GenerationFloor(absl::Time now) {
   constexpr int64_t kASecond = 8;
   const absl::Duration time = now - absl::FromUnixSeconds(1'735'689'600);  // since 2025-01-01
   return kHistoryJump + std::max<int64_t>(0, absl::ToInt64Milliseconds(kASecond * time) / 1'000);
 }
 
-// Above the floor are only those that somebody else lifted.
+// Raises the generations of all accounts. Only those that were raised for another reason are above the
+// floor already.
 void RaiseAccounts(StagedState<State>& staged, int64_t floor) {
   std::vector<Pool> pools;
   for (const auto& [name, pool] : staged.state().table<Pool>().rows()) pools.push_back(*pool.row);
@@ -176,7 +178,7 @@ StatusOrOutcome Decide(StagedState<State>& staged, const DeleteNodePool& command
     if (command.allow_missing) return Outcome{};
     return muster::error::NotFound(command.name);
   }
-  // As in IsSo.
+  // As in IsSo: when it is being deleted already the etag is not checked.
   if (!before->deleting()) {
     RETURN_IF_ERROR(CheckEtag<Pool>(state, command.name, command.etag));
     Pool pool = *before;

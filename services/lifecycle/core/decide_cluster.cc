@@ -41,7 +41,8 @@ std::vector<absl::string_view> SomePools(const State& state, const std::string& 
   return some;
 }
 
-// From the order that was seen: it goes on to its end. How far off that is, the adapter says by a clock of its own.
+// True when the command only takes from a standing order, which its caller has seen (etag): it then keeps the
+// earlier end, because the caller computed `ttl` by a clock of its own.
 bool TakesOff(const Cluster::Allowance& standing, const AllowRemovals& command, absl::Time now) {
   return !command.etag.empty() && now < standing.expire_time &&
          command.node_pools <= standing.node_pools && command.nodes <= standing.nodes;
@@ -52,11 +53,11 @@ bool TakesOff(const Cluster::Allowance& standing, const AllowRemovals& command, 
 StatusOrOutcome Decide(StagedState<State>& staged, const UpdateCluster& command, absl::Time now) {
   const Cluster& asked = command.cluster;
   const Cluster* before = staged.state().table<Cluster>().Find(asked.name);
-  // All else has orders of its own.
+  // Other fields are written by commands of their own.
   Cluster cluster = before == nullptr ? Cluster{.name = asked.name, .create_time = now} : *before;
   cluster.zone = asked.zone;
   cluster.kubernetes_version = asked.kubernetes_version;
-  // As of BindCluster.
+  // A repeated command has an old etag, see BindCluster.
   if (before == nullptr || cluster != *before)
     RETURN_IF_ERROR(CheckEtag<Cluster>(staged.state(), asked.name, command.etag));
   if (before != nullptr && before->zone != cluster.zone) return error::ZoneChanged(cluster.name);
@@ -79,20 +80,20 @@ StatusOrOutcome Decide(StagedState<State>& staged, const DeleteCluster& command,
 
 StatusOrOutcome Decide(StagedState<State>& staged, const BindCluster& command, absl::Time /*now*/) {
   const State& state = staged.state();
-  // Of whom the answer was lost and who repeats it, the etag is an old one by now.
+  // A caller whose answer was lost repeats the command with an etag that is old by now.
   const Cluster* before = state.table<Cluster>().Find(command.name);
   if (before != nullptr && before->kubernetes_uid == command.kubernetes_uid)
     return PutCluster(staged, *before);
   ASSIGN_OR_RETURN(Cluster cluster, FindCluster(state, command.name, command.etag));
   const std::string& bound = cluster.kubernetes_uid;
-  // Nothing replaces what is not there: whoever says so has an old snapshot.
+  // A caller that replaces another binding than there is has an old snapshot.
   if (bound != command.replaces)
     return error::ClusterBound(command.name, bound,
                                bound.empty() ? command.replaces : command.kubernetes_uid);
   if (bound.empty() && !command.adopt && !SomePools(state, command.name).empty())
     return error::ClusterHasPools(command.name, command.kubernetes_uid);
   cluster.kubernetes_uid = command.kubernetes_uid;
-  // It was given for what was seen of the other one.
+  // The allowance was given for what was seen of the other Kubernetes.
   cluster.allowance = {};
   return PutCluster(staged, std::move(cluster));
 }

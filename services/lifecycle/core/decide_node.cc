@@ -39,7 +39,7 @@ StatusOrOutcome Decide(StagedState<State>& staged, const UpdateNode& command, ab
   if (before == nullptr) return muster::error::NotFound(command.name);
   Node node = *before;
   const absl::Status changed = Change(node, command, now);
-  // As of OrderNode.
+  // A repeated command has an old etag, see OrderNode.
   if (!changed.ok() || node != *before)
     RETURN_IF_ERROR(CheckEtag<Node>(staged.state(), command.name, command.etag));
   RETURN_IF_ERROR(changed);
@@ -54,7 +54,7 @@ StatusOrOutcome Decide(StagedState<State>& staged, const OrderNode& command, abs
   const Node before = *row;
   Node node = before;
   const absl::Status taken = TakeOrder(node, command, now);
-  // Of whom the answer was lost and who repeats what is so by now, the etag is an old one.
+  // A caller whose answer was lost repeats the command with an etag that is old by now.
   if (!taken.ok() || node != before)
     RETURN_IF_ERROR(CheckEtag<Node>(staged.state(), command.name, command.etag));
   if (command.verb == OrderNode::Verb::kReboot && pool->deleting())

@@ -1,4 +1,4 @@
-// Decide of what is asked about reconfigure reboots. Which Node reboots when is Plan's.
+// Decide of commands about reconfigure reboots. Which Node reboots when, Plan decides.
 #include <utility>
 
 #include "services/common/error.h"
@@ -67,7 +67,7 @@ StatusOrOutcome Decide(StagedState<State>& staged, const ControlReconfiguration&
   const RState is = before->reconfiguration->state;
   if (command.verb == Verb::kResume && is != wanted && IsDisabled(*before))
     return error::ConfigurationDisabled(command.name, before->status.node_profile);
-  // What is halted is as good as paused, and goes on saying why.
+  // A halted reconfiguration is as good as paused, and goes on saying why it was halted.
   if (is != wanted && !(is == RState::kHalted && wanted == RState::kPaused)) {
     Pool pool = *before;
     MoveTo(*pool.reconfiguration, wanted, "", now);

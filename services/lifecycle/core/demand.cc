@@ -26,8 +26,8 @@ MachineReturn::Reason ReturnReason(const Node& node) {
   return node.preempt_time != kNever ? Reason::kPreempted : Reason::kReleased;
 }
 
-// Of the profiles that the pool knows: an agent may say anything. Most Nodes have the same, so that
-// one that repeats is not looked for again.
+// Collects profiles, only those that are revisions of the pool: an agent may report anything. Most Nodes
+// have the same, so that a profile that repeats is not looked up again.
 class KnownProfiles {
  public:
   explicit KnownProfiles(const Pool& pool) : pool_(pool) {}
@@ -49,8 +49,8 @@ class KnownProfiles {
 struct Gathered {
   Gathered(const Pool& pool, const std::vector<const Node*>& nodes);
 
-  int64_t kept = 0;       // all whose machine is not on its way back
-  bool released = false;  // of others one is not broken
+  int64_t kept = 0;       // Nodes whose machine is not on its way back
+  bool released = false;  // a machine that is on its way back is not broken
   bool delivering = false;
   std::vector<MachineReturn> returns = {};
   std::vector<std::string> running_profiles = {};  // that Nodes run or are to boot, sorted
@@ -82,9 +82,9 @@ ClaimAsk ClaimOf(const Pool& pool, Gathered& gathered) {
   int64_t wanted = std::min(pool.wanted_nodes(), pool.account.requested_nodes);
   if (AsksForNoMore(pool)) wanted = std::min(wanted, gathered.kept);
   ask.nodes = std::clamp<int64_t>(pool.wanted_nodes() - pool.account.deferred_nodes, 0, wanted);
-  // A machine is not given back and got again by the same request: whether it still is the old
-  // Node's could not be told, and a late copy of this request would take it away from the new one.
-  // A broken one goes to repair.
+  // One request must not give a machine back and get it again: nobody could tell whether it still is the
+  // old Node's, and a late copy of the request would take it away from the new one. (A broken machine
+  // goes to repair instead.)
   if (gathered.released) ask.nodes = std::min(ask.nodes, gathered.kept);
   // What the pool waits for keeps its place in the queue.
   if (ask.nodes < wanted) ask.wanted_nodes = wanted;
@@ -92,7 +92,7 @@ ClaimAsk ClaimOf(const Pool& pool, Gathered& gathered) {
   return ask;
 }
 
-// What of the pool its zone does not offer.
+// What the pool asks for and its zone does not offer, in words.
 std::vector<std::string> FaultsOfZone(const Pool& pool, const CatalogueFacts& catalogue) {
   const TypeFacts& type = *catalogue.type;
   std::vector<std::string> faults;
@@ -135,8 +135,8 @@ CatalogueCheck CheckAgainstCatalogue(const Pool& pool, const CatalogueFacts& cat
 
 namespace {
 
-// What configuration says against the pool; empty: nothing. What a spec leaves open and nothing is
-// released for is no fault of it, but a pool that never had a configuration can boot nothing.
+// What configuration says against the pool; empty: nothing. A missing release for what the spec leaves
+// open is no fault of the spec, but it counts while the pool never had a configuration to boot.
 std::string Unresolved(const Pool& pool, const PeerReply<ConfigurationFacts>& configuration) {
   if (pool.deleting() || !configuration.here()) return "";
   const ConfigurationFacts& answer = configuration.value;
@@ -144,7 +144,7 @@ std::string Unresolved(const Pool& pool, const PeerReply<ConfigurationFacts>& co
   return answer.problem_of_spec || none ? answer.problem : "";
 }
 
-// What is published against the pool; empty: nothing.
+// The faults of the pool that its status shows; empty: none.
 std::string PublishedFaults(const Pool& pool) {
   const Condition* said = FindCondition(pool.status.conditions, condition::kValidated);
   const bool invalid = said != nullptr && said->reason == reason::kInvalid && !pool.deleting();
@@ -202,7 +202,7 @@ bool IsReadyToRelease(const Pool& pool, const std::vector<const Node*>& nodes) {
 
 namespace {
 
-// Up to this order its end was told.
+// The number up to which the ends of all orders were told.
 int64_t OrdersTold(const PoolAccount& account) {
   const int64_t waiting = account.waiting_configuration_order;
   return waiting == 0 ? account.configuration_order
@@ -211,12 +211,12 @@ int64_t OrdersTold(const PoolAccount& account) {
 
 }  // namespace
 
-// What is charged for follows from what was published, and so from the generation: a late request
-// must not say less than one of the same generation that was granted.
 int64_t ChargedBefore(const Pool& pool, int64_t nodes) {
   return std::max({pool.account.granted_nodes, pool.account.requested_nodes, nodes});
 }
 
+// By the published validity, a change of which is a new generation: requests of one generation must not
+// differ, or a late one could ask for less than was granted already.
 int64_t ChargedNodes(const Pool& pool, int64_t nodes) {
   const int64_t target = IsPublishedValid(pool) ? pool.wanted_nodes() : 0;
   return std::max(target, ChargedBefore(pool, nodes));
@@ -232,13 +232,13 @@ Demand DemandOf(const Pool& pool, const std::vector<const Node*>& nodes,
     demand.configuration = ConfigurationAsk{pool.generation, false, true};
     return demand;
   }
-  // What capacity says of an affinity is learned by asking, also for nothing.
+  // What capacity says of an affinity is learned by asking, even if nothing is asked for.
   const bool unmet = !pool.spec.node_affinity.empty() && !pool.deleting() &&
                      ReasonOf(pool.status.conditions, condition::kValidated) == reason::kInvalid;
   Gathered gathered(pool, nodes);
   demand.holding =
       HoldingAsk{ChargedNodes(pool, Size(nodes)), account.generation, false, account.claim_unknown};
-  // Also for nothing: a claim that grew in a future which was lost holds what the rows do not know.
+  // Asked even for nothing: a claim that grew in a lost future holds machines that the rows do not know.
   const bool unknown = !pool.deleting()
                            ? IsPublishedValid(pool)
                            : ReasonOf(pool.status.conditions, condition::kNodesRemoved) != "";

@@ -9,19 +9,19 @@
 #include "services/lifecycle/core/snapshot.h"
 #include "services/lifecycle/core/types.h"
 
-// What to ask the other services for one pool. Of quota and capacity it follows from the rows
-// alone, never from an answer of the same pass: the same rows always ask the same, and the
-// account's generation tells requests of different rows apart. (The catalogue tells whether
-// configuration is asked, and what it must know of the type.)
+// What to ask the other services for one pool. What is asked of quota and capacity follows from the rows
+// alone, never from an answer of the same pass: the same rows always ask the same, and the account's
+// generation tells requests of different rows apart. (Whether configuration is asked, and what it is
+// told of the type, also depends on the catalogue.)
 //
 // Why nothing is lost or double when a process dies at any moment (PoolAccount):
 //   machines that the claim holds <= requested_nodes <= granted_nodes <= the holding
 // holds always. To grow, the holding is raised first, then granted and requested are committed,
 // then the claim is asked. To shrink, the claim is lowered and machines come back first, then
 // requested and granted are committed, then the holding falls. Every machine that the claim holds
-// gets a Node, also one whose grant was answered to a process that died. Rows that went back to a
-// past may know of less than the claim holds: the holding does not fall until capacity has said what
-// that is.
+// gets a Node, also one whose grant was answered to a process that died. Rows that were restored to a
+// past may know of less than the claim holds: the holding does not fall until capacity has said how
+// much that is.
 namespace muster::lifecycle {
 
 enum class Validity { kValid, kInvalid, kUnknown };
@@ -31,21 +31,22 @@ struct CatalogueCheck {
   Validity validity = Validity::kUnknown;
   std::optional<EventReason> event = {};  // kInvalid: the event that tells it
   std::string message = {};               // kInvalid: every fault
-  bool of_zone = false;                   // kInvalid: the zone does not offer what the pool is of
+  bool of_zone = false;  // kInvalid: (also) by the catalogue: the type, the zone, or spot
 };
 CatalogueCheck CheckAgainstCatalogue(const Pool& pool, const CatalogueFacts& catalogue);
 // True when capacity says that no machine of the type and zone satisfies the pool's node affinity,
 // also none in repair.
 bool UnmetAffinity(const Pool& pool, const PeerReply<ClaimFacts>& claim);
-// With what capacity said of the node affinity, and configuration of the releases that the spec
-// names: every fault. While capacity does not answer, an affinity that is published as unmet stays
-// so; while configuration does not, all that is published.
+// Every fault: those of the catalogue, and what capacity said of the node affinity and configuration of
+// the releases that the spec names. While capacity does not answer, an affinity published as unmet
+// stays a fault; while configuration does not, everything published does.
 CatalogueCheck CheckAgainstCatalogue(const Pool& pool, const CatalogueFacts& catalogue,
                                      const PeerReplies& answers);
 
-// How many Nodes a pool that has so many Nodes was charged for, as far as its row knows: what it gets back of a quota that has forgotten.
+// For how many Nodes a pool that has `nodes` Nodes has been charged so far, as its row knows it. A quota
+// that was restored to a past charges these again first (Reconciler::Restate).
 int64_t ChargedBefore(const Pool& pool, int64_t nodes);
-// How many Nodes quota is asked to charge a pool that has so many Nodes for.
+// For how many Nodes quota is asked to charge a pool that has `nodes` Nodes.
 int64_t ChargedNodes(const Pool& pool, int64_t nodes);
 
 struct MachineReturn {
@@ -59,7 +60,7 @@ struct HoldingAsk {
   int64_t nodes = 0;
   int64_t generation = 0;
   bool release = false;
-  bool at_least = false;  // what is charged already stays, if it is more
+  bool at_least = false;  // if more is charged already, that stays
   bool operator==(const HoldingAsk&) const = default;
 };
 
@@ -79,11 +80,11 @@ struct ConfigurationAsk {
   bool delivering = false;  // Nodes were told to boot and have not registered
   BootFailures boot_failures = {};
   std::vector<std::string> running_profiles = {};  // what Nodes run or are to boot, sorted
-  int64_t orders_told = 0;                         // up to this number their ends were told
+  int64_t orders_told = 0;  // orders up to this number were announced to their end
   bool operator==(const ConfigurationAsk&) const = default;
 };
 
-// nullopt: not asked in this pass.
+// What one pass asks; nullopt: that service is not asked.
 struct Demand {
   std::optional<HoldingAsk> holding = {};
   std::optional<ClaimAsk> claim = {};

@@ -15,11 +15,11 @@ absl::Status ZoneChanged(absl::string_view cluster);
 // RESOURCE_EXHAUSTED, TOO_MANY_POOLS, TOO_MANY_CLUSTERS: the organization has as many as it may have.
 absl::Status TooManyPools(absl::string_view organization, int64_t most);
 absl::Status TooManyClusters(absl::string_view organization, int64_t most);
-// FAILED_PRECONDITION, CLUSTER_BOUND. `bound`: to which Kubernetes it is; empty: to none.
+// FAILED_PRECONDITION, CLUSTER_BOUND. `bound`: the uid of the Kubernetes that it is bound to; empty: none.
 absl::Status ClusterBound(absl::string_view cluster, absl::string_view bound,
                           absl::string_view given);
-// FAILED_PRECONDITION, CLUSTER_HAS_POOLS: it is not bound yet, and that would be no mere matter of
-// form.
+// FAILED_PRECONDITION, CLUSTER_HAS_POOLS: the cluster is not bound yet and has pools, so that only
+// `adopt` may bind it.
 absl::Status ClusterHasPools(absl::string_view cluster, absl::string_view given);
 // FAILED_PRECONDITION, CLUSTER_IN_USE. `pools`: ids of some that it has.
 absl::Status ClusterInUse(absl::string_view cluster, absl::Span<const absl::string_view> pools);
@@ -39,7 +39,7 @@ absl::Status ConfigurationDisabled(absl::string_view pool, absl::string_view pro
 absl::Status DoesNotFit(absl::string_view node, absl::string_view state, absl::string_view what);
 // ABORTED, PLAN_OUTDATED: the pool moved on since the plan was made.
 absl::Status PlanOutdated(absl::string_view pool, int64_t planned, int64_t current);
-// ABORTED, PLAN_OUTDATED: a plan makes a Node of what is one of another pool.
+// ABORTED, PLAN_OUTDATED: a plan assigns a machine that is a Node of another pool.
 absl::Status MachineTaken(absl::string_view pool, absl::string_view machine);
 // ABORTED, STALE_LEADER: another replica reconciles now.
 absl::Status StaleLeader(int64_t given, int64_t current);

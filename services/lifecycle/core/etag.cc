@@ -10,7 +10,7 @@
 namespace muster::lifecycle {
 namespace {
 
-// Over values of which each says how long it is.
+// A hash over values, each with its length, so that their borders count.
 class Hash {
  public:
   Hash& Add(int64_t number) {
@@ -27,7 +27,7 @@ class Hash {
     using Nanos = std::numeric_limits<int64_t>;
     const int64_t nanos = absl::ToUnixNanos(time);
     Add(nanos);
-    // Beyond 1677 and 2262, where there are no more of them; of no time at all nothing else is to be said.
+    // int64 nanoseconds end in 1677 and 2262: beyond these microseconds are added, but not for infinite times.
     const bool beyond = nanos == Nanos::min() || nanos == Nanos::max();
     const bool finite = time != absl::InfinitePast() && time != absl::InfiniteFuture();
     return beyond && finite ? Add(absl::ToUnixMicros(time)) : *this;
@@ -95,7 +95,7 @@ std::string EtagOf(const Pool& pool) {
   return hash.Text();
 }
 
-// A reboot that was ordered is none of it: it ends by itself.
+// An ordered reboot is not part of it, because it ends by itself.
 std::string EtagOf(const Node& node) {
   Hash hash;
   hash.Add(node.pool_uid).Add(node.create_time);

@@ -103,7 +103,7 @@ class Explainer {
   }
 
   void Catalogue() {
-    // What is deleted goes, whatever it is.
+    // A pool that is being deleted need not be valid.
     if (catalogue_check_.validity == Validity::kInvalid && !pool_.deleting()) {
       Add(ObstacleReason::kInvalidSpec, catalogue_check_.message, WhoMadeItInvalid());
     }
@@ -112,7 +112,7 @@ class Explainer {
     }
   }
 
-  // A pool that is where it should be does not need them.
+  // A pool that is where it should be does not miss them.
   void NobodyReconciles() {
     if (found_.empty() && plan_.actions.empty()) return;
     std::string message =
@@ -123,7 +123,8 @@ class Explainer {
     std::rotate(found_.begin(), found_.end() - 1, found_.end());
   }
 
-  // What a pool runs already was taken from under it by whoever runs the zone.
+  // A type that the pool runs was taken out of the zone by its operator; one it does not run yet was the
+  // user's choice.
   Actor WhoMadeItInvalid() const {
     if (catalogue_check_.of_zone) return snapshot_.nodes.empty() ? Actor::kUser : Actor::kOperator;
     const ConfigurationFacts& configuration = answers().configuration.value;
@@ -131,12 +132,13 @@ class Explainer {
     return unreleased ? Actor::kOperator : Actor::kUser;
   }
 
-  // Of a pool that is being deleted it is what is wanted.
+  // For a pool that is being deleted that is as it should be.
   void Released(absl::string_view service) {
     if (!pool_.deleting()) Add(ObstacleReason::kPoolReleased, ReleasedText(service), Actor::kUser);
   }
 
-  // Of a quota that is used up: what the pool holds and gives back needs none.
+  // Whether a quota that is used up keeps the pool from anything: Nodes that it holds beyond its target and
+  // gives back need none.
   bool AsksForMoreThanThereIs(const HoldingFacts& answer) const {
     return pool_.wanted_nodes() > answer.nodes ||
            VerdictOfTarget(pool_, answer) == HoldingFacts::Verdict::kOver;
@@ -167,7 +169,7 @@ class Explainer {
     }
   }
 
-  // Of so many machines, where their number is not why.
+  // Why `machines` do not suffice; empty: they are fewer than are asked for.
   std::string TooFew(int64_t machines) const {
     return machines < answers().claim.value.nodes ? "" : TooFewText(snapshot_.catalogue);
   }
@@ -202,7 +204,7 @@ class Explainer {
     }
   }
 
-  // What is in repair matches once it is back: whoever repairs is to act, unless too few match even then.
+  // Machines in repair match once they are back: then those who repair must act, unless too few match even so.
   void NodeAffinity(const std::string& missing) {
     const ClaimFacts& claim = answers().claim.value;
     const int64_t in_repair = claim.matching_in_repair;
@@ -219,8 +221,8 @@ class Explainer {
         repairs_help ? Actor::kCapacity : Actor::kUser);
   }
 
-  // What is reclaimed is shut down at the end of its notice, whatever becomes of its drain, and its
-  // agent then has its time to say so.
+  // A reclaimed machine is shut down at the end of its notice, whatever becomes of its drain; its agent then
+  // has kTerminationGrace to report it.
   void BeingReclaimed(const ReclaimedFor& reclaimed) {
     const absl::Duration notice = snapshot_.policy.preemption_end;
     int64_t due = reclaimed.machines;
@@ -290,8 +292,8 @@ class Explainer {
     }
   }
 
-  // Who must act for a Node that uses the budget is who must act for those that wait for it, too;
-  // its obstacle stands before, and is not told anew for each of these.
+  // One obstacle for all Nodes that wait for the budget. Who must act for a Node that uses the budget, must
+  // act for these, too; that Node's own obstacle stands before.
   void DisruptionBudget() {
     std::vector<const Defer*> waiting;
     const Defer* cause = nullptr;
@@ -330,10 +332,9 @@ class Explainer {
     return node.removal_cause != RemovalCause::kNone || IsReturnable(node.state) ||
            node.state == NodeState::kPreparedForTerminate;
   }
-  // What should be over by now and is not: nobody knows when it will be.
+  // `until`, or kNever if it has passed: nobody knows when what is late will be over.
   absl::Time Expected(absl::Time until) const { return until <= snapshot_.now ? kNever : until; }
-  // When the last of those that boot has booted or is given up; kNever: none boots, or one
-  // is late.
+  // By when the last Node that boots has booted or is given up; kNever: none boots, or one is late.
   absl::Time BootedBy() const {
     absl::Time latest = absl::InfinitePast();
     for (const Node* node : snapshot_.nodes) {
@@ -343,7 +344,7 @@ class Explainer {
     }
     return Expected(latest);
   }
-  // When a Node on its way out is gone, as far as time decides it.
+  // By when a Node on its way out is gone, as far as that depends on time; kNever: it does not.
   absl::Time GoneBy(const Node& node) const {
     if (IsReturnable(node.state)) return snapshot_.now + snapshot_.policy.retry;
     if (node.state == NodeState::kPreparedForTerminate)

@@ -57,7 +57,7 @@ Actor ActorOf(DeferReason reason);
 // Pure.
 std::vector<Obstacle> Explain(const Snapshot& snapshot, const PoolPlan& plan);
 
-// Likewise, what one Node (its name) waits for; a cordon is not waited for.
+// Likewise for one Node, `node` being its name: what it waits for. An ordered cordon is not told.
 std::vector<Obstacle> ExplainNode(const Snapshot& snapshot, const PoolPlan& plan,
                                   const std::string& node);
 

@@ -1,4 +1,4 @@
-// The words of explain.h, and who is to act on what a plan defers.
+// The names of reasons in explain.h, and who must act on what a plan defers.
 #include "services/lifecycle/core/explain.h"
 
 namespace muster::lifecycle {

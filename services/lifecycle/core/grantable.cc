@@ -12,7 +12,7 @@
 namespace muster::lifecycle {
 namespace {
 
-// What is shown stays while it is off by no more than this part of it.
+// What is shown stays while it is off by no more than one in this many.
 constexpr int64_t kSteadyShare = 8;
 
 int64_t GrantedBy(const HoldingFacts& holding) {
@@ -45,7 +45,7 @@ std::optional<Grantable> GrantableOf(const Snapshot& snapshot) {
   if (obtainable && !pool.spec.node_affinity.empty() && answers.claim.here()) {
     obtainable = std::min(*obtainable, answers.claim.value.matching);
   }
-  // Who leads anew has not heard of all machines yet.
+  // A new leader has not heard of all machines yet.
   if (!obtainable && before && before->bound_by == kBoundByCapacity) obtainable = before->nodes;
   const Grantable now = GrantableOf(answers.holding.value, obtainable);
   return before ? Steady(*before, now, GrantedBy(answers.holding.value)) : now;

@@ -17,7 +17,7 @@ std::optional<Growth> GrowthIn(const State& state, Pool after) {
   return GrowthBetween(before, std::move(after), nodes);
 }
 
-// Why, the lane says.
+// Whether the lane will refuse the command, which then says why.
 template <class Command>
 bool IsRefusedIn(const State& state, const Command& command) {
   Faults faults;

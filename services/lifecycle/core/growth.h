@@ -9,19 +9,21 @@
 // What quota is to be asked before a mutation that makes a pool larger.
 namespace muster::lifecycle {
 
-// The pool as it will be, and for how many Nodes it will be charged: more than it is now.
+// The pool as it will be, and for how many Nodes it will then be charged: more than it is granted now.
 struct Growth {
   Pool pool = {};
   int64_t charge = 0;
 };
 
-// nullopt: its target does not rise, it is charged for as many already, or it will be refused anyway. The command is valid as far as
-// Validate says (validate_command.h); of an update that is looked at here.
+// What the command asks of quota; nullopt: the pool's target does not rise, as many are granted to it
+// already, or the command will be refused anyway. Apply and resize must have passed Validate
+// (validate_command.h); the spec that an update results in is validated here.
 std::optional<Growth> GrowthBy(const State& state, const ApplyNodePool& command);
 std::optional<Growth> GrowthBy(const State& state, const UpdateNodePool& command);
 std::optional<Growth> GrowthBy(const State& state, const ResizeNodePool& command);
 
-// Of a mutation that was decided, by the same rule: of the pool before it (null: there was none) and after it, which has so many Nodes.
+// Likewise for a mutation that was decided: `before` (null: there was no pool) and `after` are the
+// pool's rows, `nodes` is how many Nodes it has.
 std::optional<Growth> GrowthBetween(const Pool* before, Pool after, int64_t nodes);
 
 }  // namespace muster::lifecycle

@@ -95,7 +95,7 @@ std::optional<absl::Duration> TimesToTarget::Follow(const Pool& before, const Po
   const absl::string_view was = ReasonOf(before.status.conditions, condition::kAtTarget);
   const absl::string_view is =
       after == nullptr ? "" : ReasonOf(after->status.conditions, condition::kAtTarget);
-  // While it cannot be told it may be as it was.
+  // Unknown: it may still be as before.
   if (is == reason::kInternalError) return std::nullopt;
   if (is == reason::kUnderTarget) {
     if (was != reason::kUnderTarget && was != reason::kInternalError)

@@ -29,32 +29,32 @@ absl::string_view RebootStepName(RebootStep step);
 
 struct NodeHappening {
   bool moved = false;  // to another state
-  // In service for the first time: since its machine was asked for (where that is known), since it was granted, and since it was
-  // told to boot.
+  // Set when the Node came into production for the first time: the time since its machine was
+  // requested (if that is known), since the machine was granted, and since the order to boot.
   std::optional<absl::Duration> obtained = {};
   std::optional<absl::Duration> delivered = {};
   std::optional<absl::Duration> booted = {};
-  // In service again: since it was told to reboot.
+  // Set when a reboot ended well: the time since the order to reboot.
   std::optional<absl::Duration> rebooted = {};
-  // Its work has left, or its time is over: since it was asked to.
+  // Set when a drain ended, done or cut off: the time since it began.
   std::optional<absl::Duration> drained = {};
-  // It is gone: since it was warned.
+  // Set when a preempted Node is gone: the time since its warning.
   std::optional<absl::Duration> preempted = {};
   std::vector<PreemptionPhase> preemption = {};
   std::optional<RebootStep> reboot = {};
-  bool boot_failed = false;  // in the state that it was in
+  bool boot_failed = false;  // in the state that `before` is in
 };
 
 NodeHappening HappenedTo(const Node& before, const Node& after);
 
-// How long pools are under their targets, from the changes of their rows; of those that were seen
-// to come under it. Not thread-safe.
+// Measures, from the changes of their rows, how long pools are under their targets. A pool that was
+// under its target before its changes were followed is not measured. Not thread-safe.
 class TimesToTarget {
  public:
-  // Takes in a change at `now`; `after`: null when the pool is gone. How long it was under its
-  // target, if it met it now.
+  // Takes in a change at `now`; `after`: null when the pool is gone. Returns how long the pool was
+  // under its target if it reaches the target by this change.
   std::optional<absl::Duration> Follow(const Pool& before, const Pool* after, absl::Time now);
-  // Changes were missed.
+  // To be called when changes were missed: all measurements begin anew.
   void Forget() { since_.clear(); }
   size_t size() const { return since_.size(); }
 

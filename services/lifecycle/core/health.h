@@ -4,11 +4,10 @@
 
 #include "services/lifecycle/core/types.h"
 
-// How the health of a Node is taken: a Node that goes to and fro is no healthier than one that is
-// plainly ill.
-//  * Within a window (kHealthWindow, from the first time on) its unhealthy times add up, as if
-//  there
-//    were no healthy ones between them.
+// How reports of a Node's health are judged: a Node that is unhealthy on and off is no better than
+// one that stays unhealthy.
+//  * Within a window (kHealthWindow, from the first unhealthy report on) its unhealthy times add up,
+//    as if there were no healthy ones between them.
 //  * The first time it is back in service as soon as it recovers; after a relapse only once it has
 //    been healthy for as long as it may be unhealthy (Policy::triage_grace).
 namespace muster::lifecycle {
@@ -16,13 +15,13 @@ namespace muster::lifecycle {
 // Notes what was seen; `why`: for people, read while it is unhealthy.
 void SeeHealth(Observed& seen, bool unhealthy, const std::string& why, absl::Time now);
 
-// It is taken for healthy until somebody says otherwise, and nothing of before counts.
+// Takes the Node for healthy and forgets its earlier unhealthy times.
 void ForgetHealth(Observed& seen);
 
-// It became unhealthy again within the window.
+// True when the Node became unhealthy again within the window.
 bool HasRelapsed(const Node& node);
 
-// Since when an unhealthy Node is so, its healthy times left out.
+// When an unhealthy Node became so, moved on by its healthy times within the window.
 absl::Time UnhealthySince(const Node& node);
 
 }  // namespace muster::lifecycle

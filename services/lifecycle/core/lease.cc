@@ -6,7 +6,7 @@
 namespace muster::lifecycle {
 namespace {
 
-// What the tables or the connection say, not what the rules say of one command.
+// True for errors of the tables or the connection, and not for a refusal of one command.
 bool IsOfThePath(const absl::Status& status) {
   return absl::IsInternal(status) || absl::IsUnavailable(status) || absl::IsUnknown(status) ||
          absl::IsDeadlineExceeded(status);

@@ -12,10 +12,10 @@
 #include "services/lifecycle/core/snapshot.h"
 #include "services/lifecycle/core/state.h"
 
-// Who reconciles. Two rows say it: the heartbeat, which is outside the journal, beat by beat; and
-// the journal's `Lease` (types.h), written on a takeover, which every plan is held against. Who may
-// take and renew the first, when it is over, and what shows that a replica can commit is decided
-// here; services/lifecycle/store/lease_store.h and services/lifecycle/reconcile/lease_holder.h carry it out.
+// Decides which replica reconciles. Two rows say which: the heartbeat, outside the journal, written at
+// every beat; and the journal's `Lease` (types.h), written at a takeover, which every plan is held
+// against. Decided here is who may take and renew the heartbeat, when it is over, and what shows that
+// a replica can commit; store/lease_store.h and reconcile/lease_holder.h carry it out.
 namespace muster::lifecycle {
 
 // Its times are of the database's clock, which may be set ahead and back.
@@ -28,29 +28,29 @@ struct Heartbeat {
   bool operator==(const Heartbeat&) const = default;
 };
 
-// Whether anybody may take it: its end has come, or it was written in the future beyond doubt,
-// further ahead than it is long. So nobody waits for more than twice its length, however far the
-// clock was set back.
+// True when any replica may take the heartbeat: it has expired, or its write time lies further in the
+// future than it lasts, so that the clock must have been set back. So nobody waits for more than
+// twice its length, however far that was.
 bool IsOver(const Heartbeat& row, absl::Time now);
 
-// What the row becomes when `holder` beats for `ttl`; nullopt: another replica has it. Who still
-// has it keeps its epoch, unless its time was over: somebody may have reconciled meanwhile. `led`:
-// the newest epoch that the journal knows.
+// The row after a beat of `holder` for `ttl`; nullopt: another replica has the lease. A holder keeps
+// its epoch unless the heartbeat was over, because another may have reconciled meanwhile. `led`: the
+// newest epoch that the journal knows.
 std::optional<Heartbeat> Beat(const std::optional<Heartbeat>& row, int64_t led,
                               absl::string_view holder, absl::Duration ttl, absl::Time now);
-// What it becomes when `holder` gives it up; nullopt: it does not have it.
+// The row after `holder` gave the lease up; nullopt: `holder` does not have it.
 std::optional<Heartbeat> Release(const std::optional<Heartbeat>& row, absl::string_view holder,
                                  absl::Time now);
 
-// A change of the journal's lease and its undoing: shows that changes can be committed, and leaves
-// the row as it was.
+// Changes the journal's lease and changes it back: its commit shows that writes get through, and the
+// row is as it was.
 absl::Status RewriteLease(StagedState<State>& staged);
 
-// What one replica knows of its right to lead. A lease lasts from the last proof that its holder
-// can commit, not from the last beat: who cannot commit is rid of it a `ttl` later. Proofs are the
-// ends of its own plans, and of probes: empty commands that go the whole way of every command, so
-// that a quiet fleet writes nothing; once plans fail in a way that an empty command does not show,
-// probes write as well. Its times are of a steady clock. Not thread-safe.
+// What one replica knows of its right to lead. A lease lasts for a `ttl` from the last proof that its
+// holder can commit, not from the last beat: a replica that cannot commit loses it. Proofs are the
+// replica's own plans that were committed, and probes: commands that take the way of every command
+// but are empty, so that a quiet fleet writes nothing. Once a command that writes has failed, probes
+// write as well (RewriteLease). Times are of a steady clock. Not thread-safe.
 class LeaseKeeper {
  public:
   explicit LeaseKeeper(absl::Duration ttl) : ttl_(ttl) {}
@@ -59,14 +59,14 @@ class LeaseKeeper {
   // Whether the next probe is to call RewriteLease.
   bool probe_writes() const { return failing_; }
   void ProbeEnded(const absl::Status& status, absl::Duration submitted, bool wrote);
-  // A command that writes ended so.
+  // A command that writes, submitted at `submitted`, ended with `status`.
   void CommandEnded(const absl::Status& status, absl::Duration submitted);
 
   // --- beats ---
   enum class Step {
-    kWait,    // nothing shows that it may ask
-    kBeat,    // asks for the lease, for as long as Ask says
-    kGiveUp,  // it leads and cannot commit: it leads no more, and releases what it has
+    kWait,    // no proof is recent enough to ask for the lease
+    kBeat,    // ask for the lease, for as long as Ask says
+    kGiveUp,  // it led and cannot commit: it leads no more, and is to release the lease
   };
   Step Next(absl::Duration now);
   // For how long it asks now: until a ttl after the proof.
@@ -77,12 +77,12 @@ class LeaseKeeper {
 
   enum class Verdict {
     kNothing,   // all is as before
-    kTakeOver,  // is to commit TakeLease under the epoch, and then to say TookOver
+    kTakeOver,  // commit TakeLease under the epoch, then call TookOver
     kStepDown,  // another replica leads, or it cannot know any more
   };
-  // What the beat that began at `asked` came to: the epoch, 0 (another has it), or an error.
-  // `incarnation`: the history that the replica knows. In another history than it took over in the
-  // journal's lease is another, too.
+  // Takes in how the beat that began at `asked` ended: with the epoch, 0 (another replica has the
+  // lease), or an error. `incarnation`: the journal's history as the replica knows it. After a change
+  // of history it has to take over anew, because the journal's lease may be another one.
   Verdict Answered(const absl::StatusOr<int64_t>& epoch, absl::Duration asked,
                    absl::string_view incarnation);
   void TookOver(int64_t epoch) {
@@ -98,12 +98,14 @@ class LeaseKeeper {
   int64_t epoch() const { return epoch_; }
 
   // --- whether anybody leads ---
-  // Whether some replica had the lease at `now`; nullopt: that could not be seen. What beats were answered need not be told.
+  // Takes in whether some replica had the lease at `now`; nullopt: that could not be seen. Answered
+  // takes this in by itself.
   void Saw(std::optional<bool> is_held, absl::Duration now) {
     free_ = is_held == false;
     if (is_held == true) held_ = std::max(held_, now);
   }
-  // Leaderless: longer than a handover takes nobody had it, as far as was seen. Who cannot look does not know.
+  // Leaderless: as far as was seen, no replica has had the lease for longer than a ttl. Never true
+  // while the last look failed.
   LoopFacts Facts(absl::Duration now) const {
     return {.leaderless = epoch_ == 0 && free_ && now - held_ > ttl_,
             .can_commit = !failing_ && !probe_failed_};

@@ -23,7 +23,7 @@ inline constexpr size_t kMaxAnnotationBytes = 16 * 1024;
 inline constexpr size_t kMaxImageBytes = 128;
 // Digits of spec.gpu.version.
 inline constexpr size_t kMaxGpuVersionDigits = 6;
-// Of each of the two numbers; configuration takes no more.
+// Digits of each of the two numbers of a Kubernetes version; configuration accepts no more.
 inline constexpr size_t kMaxKubernetesVersionDigits = 9;
 // What an agent may say of one Node.
 inline constexpr size_t kMaxActivePods = 10;
@@ -37,8 +37,8 @@ inline constexpr size_t kMaxReturns = 1'000;
 // Nodes that one plan creates or moves; the pool is due again at once. Small enough that reports
 // about other Nodes of a large busy pool do not outdate every plan.
 inline constexpr size_t kMaxStepsAPlan = 200;
-// Events kept for one pool and its Nodes, and how many are forgotten when there are so many: of a
-// Node all but its newest before those, the pool's own last.
+// Events kept for one pool and its Nodes; and how many are forgotten at once when there are so many:
+// first those of a Node that has newer ones, then each Node's newest, the pool's own last.
 inline constexpr size_t kMaxEventsAPool = 1'000;
 inline constexpr size_t kForgottenEvents = 100;
 // Events of deleted pools that one command forgets.
@@ -46,11 +46,11 @@ inline constexpr size_t kMaxExpiredEvents = 500;
 // Events of all deleted pools that are kept, however young: some 1 KB of memory each.
 inline constexpr size_t kMaxGoneEvents = 1'000'000;
 
-// What a service says it knows as the newest generation is believed up to here: the series has to
-// go on above it.
+// The highest generation that is believed when a service says that it knows one: the pool's own have
+// to go on above it.
 inline constexpr int64_t kMaxGeneration = int64_t{1} << 62;
-// By how much accounts' generations are raised in a new history, at least: more than a pool asks in
-// what may be lost.
+// By how much accounts' generations are raised in a new history, at least: more than a pool can have
+// used in the part that was lost.
 inline constexpr int64_t kHistoryJump = int64_t{1} << 20;
 // Machines whose boot failures in a row are remembered.
 inline constexpr size_t kMaxBootFailures = 64;
@@ -60,26 +60,26 @@ inline constexpr size_t kMaxNamedMachines = 1'000;
 inline constexpr size_t kMaxAffinityTerms = 16;
 inline constexpr size_t kMaxAffinityExpressions = 16;
 inline constexpr size_t kMaxAffinityValues = 64;
-// How long an order to go on with removals may hold, and how long it does when that is not said.
+// How long an order to go on with removals may be valid, and how long it is by default.
 inline constexpr absl::Duration kMaxAllowanceTtl = absl::Hours(24);
 inline constexpr absl::Duration kAllowanceTtl = absl::Hours(1);
 // spec.prefill.
 inline constexpr int64_t kMaxPrefillSeconds = 86'400;
 inline constexpr int64_t kMaxPrefillNodes = 4;
 inline constexpr absl::Duration kPrefillTimeout = absl::Minutes(30);
-// Spot preemption, from T+0, as users are promised: the drain begins, the Node is
+// Spot preemption, as users are promised. From T+0: until the drain begins, and until the Node is
 // removed whatever is on it.
 inline constexpr absl::Duration kPreemptionDrain = absl::Minutes(2);
 inline constexpr absl::Duration kPreemptionEnd = absl::Minutes(7);
 
-// Unhealthy times of a Node add up within this.
+// Unhealthy times of a Node add up within this (health.h).
 inline constexpr absl::Duration kHealthWindow = absl::Minutes(30);
 
 // A Node whose agent was told to end it is expected to be gone within this.
 inline constexpr absl::Duration kTerminationGrace = absl::Minutes(15);
 
-// A Node whose machine the pool's claim does not hold is shown for so long before it goes: capacity
-// forgot it (it was restored to a past), and somebody may know better.
+// For how long the status shows a Node whose machine the pool's claim does not hold before the Node
+// goes: capacity forgot it (it was restored to a past), and somebody may know better.
 inline constexpr absl::Duration kUnheldGrace = absl::Minutes(15);
 
 // A machine that may not boot, because the active configuration is disabled, is given back after
@@ -101,14 +101,14 @@ struct Policy {
   // Between cordon and drain: work that was placed on the Node meanwhile is seen, and the Node let
   // go again.
   absl::Duration cordon_settle = absl::Seconds(2);
-  // Of a spot preemption, from T+0.
+  // Spot preemption, from T+0: see kPreemptionDrain and kPreemptionEnd.
   absl::Duration preemption_notice = kPreemptionDrain;
   absl::Duration preemption_end = kPreemptionEnd;
   // An unhealthy Node may recover for so long before it is replaced.
   absl::Duration triage_grace = absl::Minutes(5);
-  // Nodes of a pool that may be given up within an interval because time went by (boots that did
-  // not end, Nodes that did not recover), in percent of its Nodes, at least 1: a clock that is
-  // wrong, or a network that was away, is not to cost a pool all its Nodes at once.
+  // How many Nodes of a pool may be given up within an interval because time went by (boots that did
+  // not end, Nodes that did not recover), in percent of its Nodes, at least 1 Node: a wrong clock or a
+  // network outage must not cost a pool all its Nodes at once.
   int64_t give_up_percent = 10;
   absl::Duration give_up_interval = absl::Minutes(10);
   // A pool whose services did not answer is due again after this.

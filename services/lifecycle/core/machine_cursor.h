@@ -39,7 +39,7 @@ class MachineCursor {
   }
 
   const std::vector<Element>& sorted_;
-  size_t at_ = 0;  // all before are below the one that was asked for last, or it
+  size_t at_ = 0;  // behind the element found last, or where a machine that is missing would stand
 };
 
 }  // namespace muster::lifecycle

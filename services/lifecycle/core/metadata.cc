@@ -23,9 +23,9 @@ constexpr char kEvictedAt[] = "qos.coreweave.cloud/evicted-at";
 Taint GpuTaint() { return {"is_gpu", "true", "PreferNoSchedule"}; }
 Taint CpuTaint() { return {"is_cpu_compute", "", "NoSchedule"}; }
 
-// Nodes that are cordoned, draining or unhealthy still serve the work that is on them: the
-// NoExecute taint of a Node out of production would throw it off past every disruption budget. An
-// unhealthy one without work keeps the taint all the way out.
+// Nodes that are cordoned, draining or unhealthy still serve the work that is on them: the NoExecute taint
+// of a Node out of production would evict it past every disruption budget. An unhealthy Node without
+// work keeps the taint all the way out.
 bool IsIllAndIdle(const Node& node) { return node.observed.unhealthy && !node.observed.active; }
 absl::string_view StateLabel(const Node& node) {
   switch (node.state) {
@@ -67,7 +67,7 @@ void AddPreemption(const Node& node, Metadata& metadata) {
   metadata.annotations[kEvictedAt] = FormatUtc("%Y-%m-%dT%H:%M:%SZ", node.desired.drain_time);
 }
 
-// A Node has one taint of a key and effect: the pool may say what it has anyway.
+// The pool's taints and ours. A Node has only one taint of a key and effect, for which ours is taken.
 std::vector<Taint> WithOwn(const std::vector<Taint>& pools, std::vector<Taint> own) {
   std::vector<Taint> taints;
   absl::c_copy_if(pools, std::back_inserter(taints), [&](const Taint& taint) {
@@ -131,7 +131,7 @@ bool UpdateMetadata(Node& node, const Pool& pool, bool gpu) {
 }
 
 bool HasGpus(const Node& node) {
-  // The pool's own come first, and may be any.
+  // The pool's own taints come first and may be equal to these: the last one counts.
   bool gpus = false;
   for (const Taint& taint : node.desired.taints) {
     if (taint == GpuTaint()) gpus = true;

@@ -20,7 +20,7 @@ Metadata DesiredMetadata(const Pool& pool, const Node& node, bool gpu);
 // Puts DesiredMetadata into the Node. True: something changed.
 bool UpdateMetadata(Node& node, const Pool& pool, bool gpu);
 
-// Whether the Node was made as one with GPUs: its taints tell.
+// Whether the Node's type has GPUs, as its taints tell: for callers that do not know the type.
 bool HasGpus(const Node& node);
 
 // The value of the taint `node.coreweave.cloud/reserved`: a hash of the label's value, 16 hex

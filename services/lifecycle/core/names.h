@@ -40,11 +40,11 @@ std::optional<ClusterId> ParseClusterName(absl::string_view name);
 std::optional<PoolId> ParsePoolName(absl::string_view name);
 std::optional<NodeId> ParseNodeName(absl::string_view name);
 
-// Of a well-formed name of a pool, Node or event: the name of its cluster; of a Node: the name of
-// its pool.
+// ClusterNameOf: the cluster's name in a well-formed name of a pool, Node or event. PoolNameOf: the
+// pool's name in a Node's.
 absl::string_view ClusterNameOf(absl::string_view name);
 absl::string_view PoolNameOf(absl::string_view node_name);
-// The organization's id of any well-formed name; the last id of any name.
+// OrganizationOf: the organization's id in any well-formed name. LastIdOf: the last id of any name.
 absl::string_view OrganizationOf(absl::string_view name);
 absl::string_view LastIdOf(absl::string_view name);
 

@@ -77,8 +77,8 @@ class NodeEventDiff {
   void OnNode(EventReason reason, absl::string_view what) {
     told_.push_back({false, reason, Text(what)});
   }
-  // What goes as it should names no Node there, so that a pool of hundreds has one row of it,
-  // counted; the Node's own events tell which it was.
+  // A normal event of the pool names no Node, so that a pool of hundreds has one row of it, with a count;
+  // the Node's own events tell which it was.
   void OnPool(EventReason reason, absl::string_view what) {
     const bool counted = TypeOf(reason) == EventType::kNormal;
     told_.push_back({true, reason, counted ? absl::StrCat("A Node", what) : Text(what)});
@@ -88,8 +88,8 @@ class NodeEventDiff {
     OnPool(reason, what);
   }
 
-  // Before it booted, or while it booted; booted and never registered; or after all that, in the
-  // cluster, which it leaves as every Node does.
+  // A boot failed: of a Node that was in the cluster and now leaves it as every Node does; of one that booted
+  // and never registered; or of one that could not be delivered at all.
   void Failure() {
     const std::string because = BecauseText(why_);
     const bool rebooted = before_.state == NodeState::kReconfiguring;
@@ -108,8 +108,8 @@ class NodeEventDiff {
     }
   }
 
-  // The way out begins. A preemption can still be taken back: it is told of when its drain begins, unless it took over from another cause
-  // that was told when the Node was cordoned.
+  // The way out begins. A preemption can be taken back while the Node is cordoned, and is told only when its
+  // drain begins, unless it took over from another cause that was told when the Node was cordoned.
   void Removal() {
     const bool left = before_.removal_cause != RemovalCause::kNone;
     const bool untold = !left || (before_.state == NodeState::kCordoned &&
@@ -144,7 +144,7 @@ class NodeEventDiff {
     if (before_.desired.cordoned && !after_.desired.cordoned) {
       OnBoth(EventReason::kNodeUncordoned, " was uncordoned.");
     }
-    // Of one that arrives nothing is told: it came with its taint.
+    // Nothing is told of a Node that arrives: it comes with its taint.
     if (before_.machine.empty() || before_.state == NodeState::kRegistered) return;
     const bool had = HasReservedTaint(before_);
     const bool has = HasReservedTaint(after_);
@@ -154,7 +154,7 @@ class NodeEventDiff {
       OnBoth(EventReason::kNodeUntainted, " was untainted: node.coreweave.cloud/reserved.");
   }
 
-  // A reboot that begins was not taken back.
+  // When the ordered reboot begins, its order is over and was not taken back.
   void Orders() {
     const NodeOrders& was = before_.orders;
     const NodeOrders& is = after_.orders;
@@ -173,7 +173,7 @@ class NodeEventDiff {
 
   void Health() {
     if (before_.observed.unhealthy || !after_.observed.unhealthy) return;
-    // A relapse of one that is looked at already is told with the first.
+    // A relapse while the Node is in triage belongs to what was told already.
     if (before_.state == NodeState::kTriage) return;
     OnNode(EventReason::kNodeUnhealthy,
            absl::StrCat(" is unhealthy", BecauseText(after_.observed.health_message)));

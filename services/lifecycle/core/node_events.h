@@ -16,9 +16,9 @@ struct NodeEventTold {
   bool operator==(const NodeEventTold&) const = default;
 };
 
-// What a change of a Node is told as, in order: the same change is told the same, whoever made it.
-// `before` is null when the Node came to be. `why`: said by the agent; may be empty.
-// `timed_out`: it failed because nothing was heard of it in time. Pure; equal rows tell nothing.
+// The events that tell of a change of a Node, in order; they follow from the two rows, whoever made
+// the change. `before` is null when the Node is new. `why`: what the agent or the plan said; may be
+// empty. `timed_out`: the boot failed because its deadline passed. Pure; equal rows tell nothing.
 std::vector<NodeEventTold> EventsOf(const Node* before, const Node& after, absl::string_view why,
                                     bool timed_out = false);
 

@@ -53,7 +53,7 @@ constexpr Edge kEdges[] = {
     {kPreparedForTerminate, E::kTerminated, kDeleted},
 };
 
-// States in which an observation is old news.
+// States in which an event lies behind the Node, see Knows.
 constexpr Edge kKnown[] = {
     {kBooting, E::kBootStarted, kBooting},
     {kRegistered, E::kRegistered, kRegistered},
@@ -113,7 +113,7 @@ bool MovesWorkAway(const NodeOrders& orders) {
   return orders.drain_time != kNever || orders.reboot != Reboot::kNone;
 }
 
-// What was ordered is done; the Node is not back until it says so.
+// The reboot that was ordered begins; the Node is not back until its agent says so.
 void BeginReboot(Node& node, absl::Time now) {
   if (node.reconfigure_time == kNever) node.reconfigure_time = now;
   node.orders.reboot = Reboot::kNone;
@@ -229,7 +229,7 @@ absl::Status Step(Node& node, NodeEvent event, absl::Time now) {
   }
   node.state = *next;
   node.state_time = now;
-  // Ill or well again, it is drained and rebooted as it was ordered to be.
+  // Unhealthy or recovered, a Node goes on being drained or rebooted as it was ordered to be.
   const bool goes_on =
       (event == E::kUnhealthy || event == E::kRecovered) && MovesWorkAway(node.orders);
   if (goes_on) {
@@ -270,7 +270,7 @@ bool Stays(NodeState state) { return IsInProgress(state) || IsInService(state); 
 bool IsUp(NodeState state) { return state == kProduction || state == kTriage; }
 
 bool IsBack(const Node& node) {
-  // Of one whose agent tells no boots what it runs tells.
+  // If the agent does not tell one boot from another, only the profile shows it.
   const bool up = node.observed.boot_time != kNever || node.observed.boot_id.empty();
   return up && node.observed.node_profile == node.desired.node_profile;
 }

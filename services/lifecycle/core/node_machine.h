@@ -60,21 +60,21 @@ absl::string_view NodeEventName(NodeEvent event);
 // Where the event leads; nullopt: there is no such edge.
 std::optional<NodeState> Next(NodeState state, NodeEvent event);
 
-// True when a Node in this state shows that the event happened before: saying so again changes
-// nothing.
+// True when a Node in this state has this event behind it: reporting it again changes nothing.
 bool Knows(NodeState state, NodeEvent event);
 
-// Moves the Node and all that follows from its state (desired phase, cordon, drain, why it leaves,
-// what was seen of a step that is over, conditions).
-// Labels and taints are metadata.h's. FAILED_PRECONDITION (NODE_STATE) when there is no such edge;
-// the Node is then as it was.
+// Moves the Node along the edge, and updates all that follows from its state but labels and taints
+// (metadata.h): desired phase, cordon, drain, why it leaves, what was seen of a step that is over,
+// conditions. FAILED_PRECONDITION (NODE_STATE) when there is no such edge; the Node is then as it was.
 absl::Status Step(Node& node, NodeEvent event, absl::Time now);
 
-// The Node's work is to be moved away from now on, whatever is left of it by `deadline`; no longer.
+// StartDrain: the Node's work is to be moved away from now on, and what is left at `deadline` is to be
+// deleted. StopDrain: no longer.
 void StartDrain(Desired& desired, absl::Time deadline, absl::Time now);
 void StopDrain(Desired& desired);
 
-// Makes a Node that came to another state as it was ordered to be.
+// Cordons the Node if its orders, or a reboot that it is chosen for, ask for that: to be called after
+// something else has set its cordon.
 void KeepOrders(Node& node);
 
 // --- what states mean ---
@@ -83,26 +83,25 @@ void KeepOrders(Node& node);
 bool IsInProgress(NodeState state);
 // In the cluster to stay.
 bool IsInService(NodeState state);
-// Either: it is the pool's, here or to come, and not on its way out.
+// Either of the two: the Node is here or coming, and not on its way out.
 bool Stays(NodeState state);
 // In service, and neither on its way up nor rebooting: production or triage.
 bool IsUp(NodeState state);
-// Of a Node that is to reboot: it is up again, booted as it was to be.
+// True when a rebooting Node is up again and runs the profile that it was to boot.
 bool IsBack(const Node& node);
 // Its machine can be given back.
 bool IsReturnable(NodeState state);
 // How many Pods keep a Node active. Agents may name fewer than they count, and Nodes that reported
 // before there was a count have names alone.
 int64_t ActivePods(const Observed& observed);
-// Its way out has not begun, or can be taken back: an operator may order something of it, or take that back.
+// An operator may give the Node orders: its way out has not begun, or can still be taken back.
 bool TakesOrders(NodeState state);
-// In the cluster: it registered and is not off yet.
+// In the cluster: it has registered and is not gone yet.
 bool IsPresent(const Node& node);
-// True once the drain of its preemption began; one that had begun for another cause is not it.
+// True once the drain of its preemption has begun; a drain that began before the preemption is another.
 bool IsDrainedForPreemption(const Node& node);
 
-// The Node's conditions as they should be. `now` is the transition time of those whose status
-// changes.
+// Writes the Node's conditions. `now` becomes the transition time of those whose status changes.
 void UpdateConditions(Node& node, absl::Time now);
 
 }  // namespace muster::lifecycle

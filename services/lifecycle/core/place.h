@@ -9,7 +9,7 @@
 
 namespace muster::lifecycle {
 
-// Of a cluster and all that is in it.
+// Where the resource of this name, a cluster or something in one, is: its name and the cluster's zone.
 inline Place PlaceOf(const State& state, absl::string_view name) {
   const Cluster* cluster = state.table<Cluster>().Find(ClusterNameOf(name));
   return {.name = std::string(name), .zone = cluster == nullptr ? "" : cluster->zone};

@@ -6,8 +6,8 @@
 namespace muster::lifecycle {
 namespace {
 
-// A service that has released a pool which is being deleted has nothing of it any more: just what
-// the pool waits for.
+// Reads "released" as an empty answer: a service that has released a pool has nothing of it any more,
+// which is what a pool that is being deleted waits for.
 template <class T>
 void TakeAsEmpty(PeerReply<T>& answer) {
   if (answer.released()) answer = {.state = PeerReply<T>::State::kHere};
@@ -18,8 +18,8 @@ bool AnyAway(const PeerReplies& answers) {
   return ask_again(answers.holding) || ask_again(answers.claim) || ask_again(answers.configuration);
 }
 
-// All against one limit: what contradicts capacity, then boots, then the unhealthy. Boots that a
-// rollback ends have not failed, so they end before any times out.
+// Gives Nodes up, all against one limit: those that capacity contradicts, then late boots, then
+// unhealthy ones. Boots that a rollback ends have not failed, so they end before any times out.
 BootTimeouts GiveUpNodes(const PlanFacts& facts, Draft& draft) {
   LateNodes late;
   late.unheld = LeaveUnheld(facts, draft);
@@ -38,8 +38,8 @@ PoolPlan PlanOf(const Snapshot& snapshot, bool look_at_all) {
   RaiseGenerations(facts, draft);
   if (FinishDeletion(facts, draft)) return draft.TakePlan();
 
-  // Who is here. Nodes whose machine went back are nobody's any more; then those that are being
-  // preempted, which leave room for the machines that come.
+  // Who is here. Nodes whose machine went back are dropped; then preemptions begin, which make room for
+  // the machines that come.
   PurgeReturned(facts, draft);
   PreemptNodes(facts, draft);
   AssignGranted(facts, draft);
@@ -48,16 +48,16 @@ PoolPlan PlanOf(const Snapshot& snapshot, bool look_at_all) {
   // Who is given up.
   const BootTimeouts timeouts = GiveUpNodes(facts, draft);
 
-  // Who goes. Those that must were taken above and count no more; who was to go and may stay after
-  // all comes before anybody new is chosen. Drains see everybody who was cordoned.
+  // Who goes. Those that must were taken above and do not count any more; those that were to go and may
+  // stay after all are let go before new ones are chosen. Drains see all that were cordoned.
   ReserveNodes(facts, draft);
   CancelRemovals(facts, draft);
   StartRemovals(facts, draft);
-  // What was ordered of single Nodes, if they stay; before drains, so that one that is forced is so at once.
+  // Orders to single Nodes, if they stay; before DrainNodes, so that a forced drain is forced at once.
   FollowOrders(facts, draft);
   DrainNodes(facts, draft);
 
-  // What the rest boots: out of what removals have left of the budget, and not those that go.
+  // What the Nodes that stay boot, within what removals have left of the budget.
   StageProfiles(facts, draft);
   RebootOutdated(facts, draft, timeouts.reboots);
   OrderBoots(facts, draft);

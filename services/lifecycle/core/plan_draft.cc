@@ -114,7 +114,7 @@ std::vector<const Node*> Draft::Nodes() const {
     const auto to = std::lower_bound(from, quiet_rows_.end(), name, IsBefore);
     all.insert(all.end(), from, to);
     all.push_back(&node);
-    // It was quiet once.
+    // A Node that was quiet is in both.
     from = to != quiet_rows_.end() && (*to)->name == name ? std::next(to) : to;
   }
   all.insert(all.end(), from, quiet_rows_.end());

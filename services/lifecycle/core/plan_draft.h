@@ -30,7 +30,7 @@ struct PlanFacts {
   std::string BootProfile() const { return profile_disabled ? "" : profile; }
   // Whether too many boots into the profile failed.
   bool IsDisabled(absl::string_view profile) const;
-  // Whether Nodes that have work go as well.
+  // Whether Nodes that have work may be removed, too (victims.h).
   bool ActiveToo() const;
   // Whether the pool's claim does not hold the Node's machine.
   bool IsUnheld(const Node& node) const;
@@ -64,13 +64,14 @@ class Draft {
 
   void AddAction(Action action) { plan_.actions.push_back(std::move(action)); }
   void AddEvent(EventReason reason, std::string message);
-  // Something is not done. `until`: when time alone ends that.
+  // Notes that something is not done. `until`: when time alone ends that; the next plan is due then.
   void AddDefer(DeferReason reason, absl::string_view subject, std::string message,
                 absl::Time until = kNever);
   // The next plan differs at `at` at the latest.
   void MoveDue(absl::Time at) { plan_.due = std::min(plan_.due, at); }
 
-  // A Node that the rows know as never booted may run for all that: it did in a future that was lost.
+  // True when a Node that by its row was never told to boot may be running nevertheless: the database
+  // was restored, and the order may be in the part that was lost.
   bool MayRunUnknown() const { return facts_.snapshot.restored; }
 
   // False once the plan is long enough: the rest is for the next one, which is due at once because
@@ -82,7 +83,7 @@ class Draft {
     ++steps_;
   }
 
-  // Carries out an action on a Node. False: it does not fit, and nothing is done.
+  // Carries out an action on a Node and adds it. False: it does not fit or changes nothing; not added.
   template <class A>
   bool Apply(Node& node, A action) {
     Node after = node;
@@ -96,9 +97,9 @@ class Draft {
   bool Step(Node& node, NodeEvent event, absl::string_view reason,
             RemovalCause cause = RemovalCause::kNone, absl::Time drain_deadline = kNever);
 
-  // A machine becomes a Node.
+  // Makes a Node of a machine.
   void Assign(AssignNode action);
-  // A Node's row goes. Returns the next one.
+  // Deletes a Node's row. Returns the next Node.
   std::map<std::string, Node>::iterator Purge(std::map<std::string, Node>::iterator node,
                                               absl::string_view reason);
 
@@ -112,20 +113,21 @@ class Draft {
   std::vector<const Node*> Nodes() const;
   // How many.
   int64_t size() const { return std::ssize(nodes) + quiet.size(); }
-  // The Node of that name, which must be there; it is quiet no more.
+  // The Node of that name, which must exist; it is not quiet from now on.
   Node& LookAt(const std::string& name);
   // Nodes that are here or come, and are not on their way out; their machines are the pool's.
   int64_t KeptNodes() const { return kept_; }
-  // `text` as in budget.h, of the Nodes as they are now.
+  // A budget of the Nodes as they are now; `text` as in budget.h.
   Budget BudgetOf(absl::string_view text) const;
-  // True: the budget lets the Node go out of service for that cause. False: that is deferred.
+  // True when the budget lets the Node go out of service for that cause, or it is out already. False:
+  // it is deferred.
   bool MayDisrupt(const Node& node, const char* cause);
 
   PoolPlan TakePlan() { return std::move(plan_); }
 
   QuietNodes quiet;
   std::map<std::string, Node> nodes;  // by name; those that are not quiet
-  std::set<std::string> awaited;      // of Nodes that the target asks for and that do not go yet
+  std::set<std::string> awaited;  // names of Nodes that are to go by the target and do not go yet
   PoolAccount account;
   std::optional<Reconfiguration> reconfiguration;
   Budget budget;
@@ -134,7 +136,7 @@ class Draft {
   Draft(const PlanFacts& facts, SortedNodes sorted);
   // Null when there is none.
   const Node* QuietRow(const std::string& name) const;
-  // 1 of a Node that KeptNodes counts.
+  // 1 for a Node that KeptNodes counts, else 0.
   int64_t Keeps(const Node& node) const;
 
   const PlanFacts& facts_;

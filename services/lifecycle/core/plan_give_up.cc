@@ -1,5 +1,5 @@
 // Nodes that are given up because time went by: at most a share of the pool within an interval. The
-// count is a row's, so that a restart or another leader does not begin anew.
+// count is kept in the pool's row, so that a restart or another leader does not begin anew.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -23,7 +23,7 @@ bool MayGiveUp(const PlanFacts& facts, const Draft& draft) {
          facts.now >= given_up.since + facts.policy.give_up_interval;
 }
 
-// One more; the first after an interval begins the next.
+// Counts one more; the first one after an interval begins the next interval.
 void CountGivenUp(const PlanFacts& facts, Draft& draft) {
   GivenUp& given_up = draft.account.given_up;
   if (given_up.nodes == 0 || facts.now >= given_up.since + facts.policy.give_up_interval) {

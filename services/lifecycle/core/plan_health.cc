@@ -1,4 +1,4 @@
-// Unhealthy Nodes: triage, and replacement once they did not recover; with spec.prefill the
+// Unhealthy Nodes: triage, and replacement if they do not recover in time; with spec.prefill the
 // replacement comes first.
 #include <algorithm>
 
@@ -27,17 +27,17 @@ void Recover(const PlanFacts& facts, Draft& draft, Node& node) {
                  until);
 }
 
-// A reboot that may mend it is ordered.
+// True when a reboot that may mend the Node is ordered.
 bool IsBeingMended(const PlanFacts& facts, const Node& node) {
   return node.orders.reboot != Reboot::kNone && !ProfileToReboot(facts, node).empty();
 }
 
-// Its work keeps it, whoever comes in its place.
+// True when the Node's work keeps it here, even if its replacement has come.
 bool IsKeptByWork(const PlanFacts& facts, const Node& node) {
   return node.observed.active && facts.pool.spec.disable_unhealthy_node_eviction;
 }
 
-// Those that wait for their replacements, but for those that would not go for them now.
+// How many Nodes wait for their replacements, without those that could not go even then.
 int64_t CountAsked(const PlanFacts& facts, const Draft& draft) {
   return std::count_if(draft.nodes.begin(), draft.nodes.end(), [&](const auto& entry) {
     const Node& node = entry.second;
@@ -45,8 +45,8 @@ int64_t CountAsked(const PlanFacts& facts, const Draft& draft) {
   });
 }
 
-// True without prefill, once a replacement takes work, when none may come, and when it took too
-// long.
+// True when the Node need not wait for a replacement: there is no prefill, a replacement takes work,
+// quota allows none, or it took too long. Asks for one if that is allowed and not done yet.
 bool HasReplacement(const PlanFacts& facts, Draft& draft, Node& node, int64_t& replacements) {
   if (!facts.pool.spec.prefill || !facts.pool.spec.prefill->enabled) return true;
   const Prefill& prefill = *facts.pool.spec.prefill;
@@ -67,7 +67,7 @@ bool HasReplacement(const PlanFacts& facts, Draft& draft, Node& node, int64_t& r
   const absl::Duration timeout =
       prefill.timeout_seconds == 0 ? kPrefillTimeout : absl::Seconds(prefill.timeout_seconds);
   const absl::Time until = node.replace_time + timeout;
-  // Of a limit that was lowered since, what is granted is not refused.
+  // What is granted already is not refused, even if the limit was lowered since.
   const bool refused = facts.answers.holding.here() && draft.account.prefill_nodes > 0 &&
                        facts.answers.holding.value.verdict != HoldingFacts::Verdict::kUnder &&
                        facts.answers.holding.value.nodes < facts.demand.holding->nodes;
@@ -127,13 +127,13 @@ int64_t ReplaceUnhealthy(const PlanFacts& facts, Draft& draft) {
     healthy += node.state == NodeState::kProduction ? 1 : 0;
   }
   if (facts.pool.deleting()) return 0;
-  // Those that came for Nodes in triage which are still here.
+  // How many have come for Nodes in triage that are still here.
   int64_t replacements = healthy - (facts.pool.target_nodes() - in_triage);
   std::vector<Node*> unhealthy;
   for (auto& [name, node] : draft.nodes) {
     if (node.state == NodeState::kTriage && node.observed.unhealthy) unhealthy.push_back(&node);
   }
-  // Who has been so for longest goes first: not all may be able to go.
+  // The one that is unhealthy for longest goes first: not all may be able to go.
   std::stable_sort(unhealthy.begin(), unhealthy.end(), [](const Node* a, const Node* b) {
     return UnhealthySince(*a) < UnhealthySince(*b);
   });

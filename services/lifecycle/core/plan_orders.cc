@@ -1,4 +1,4 @@
-// What was ordered of single Nodes: drains and reboots, within the pool's disruption budget unless they are forced.
+// Carries out orders to single Nodes: drains and reboots, within the pool's disruption budget unless forced.
 #include "absl/strings/str_cat.h"
 #include "services/lifecycle/core/node_machine.h"
 #include "services/lifecycle/core/plan_parts.h"
@@ -31,7 +31,7 @@ void Drain(const PlanFacts& facts, Draft& draft, Node& node) {
   }
 }
 
-// As for a removal, work that was on its way when it was cordoned is waited for.
+// Reboots an idle Node; as for a removal, first waits for work that was on its way when it was cordoned.
 void RebootIdle(const PlanFacts& facts, Draft& draft, Node& node, const std::string& profile) {
   const absl::Time from = node.reconfigure_time + facts.policy.cordon_settle;
   if (facts.now < from) {
@@ -80,7 +80,8 @@ void RebootOrdered(const PlanFacts& facts, Draft& draft, Node& node) {
   }
 }
 
-// Nobody asks for its cordon any more: a replica that knew no orders wrote its row.
+// True when a Node in production is cordoned or drained and nobody asks for that any more: a replica of a
+// release without orders wrote its row.
 bool IsHeldForNothing(const Node& node) {
   const bool held = node.desired.cordoned || node.desired.drain;
   return node.state == NodeState::kProduction && held && node.reconfigure_time == kNever &&
@@ -99,7 +100,7 @@ void Follow(const PlanFacts& facts, Draft& draft, Node& node) {
   if (node.orders.drain_time != kNever && IsUp(node.state)) Drain(facts, draft, node);
 }
 
-// One that is on its way up; a plan to come drains it.
+// Tells of an ordered drain of a Node that is on its way up: a later plan drains it.
 void DeferDrain(const PlanFacts& facts, Draft& draft, const Node& node) {
   if (node.orders.drain_time == kNever || !Stays(node.state) || facts.pool.deleting()) return;
   draft.AddDefer(DeferReason::kWaitsForReboot, node.name,
@@ -116,7 +117,7 @@ std::string ProfileToReboot(const PlanFacts& facts, const Node& node) {
   return profile == own && node.observed.boot_id.empty() ? "" : profile;
 }
 
-// Those that are forced first: they are charged to the budget before others ask it.
+// Forced orders come first, so that they are charged to the budget before others ask it.
 void FollowOrders(const PlanFacts& facts, Draft& draft) {
   for (const bool forced : {true, false}) {
     for (auto& [name, node] : draft.nodes) {

@@ -8,66 +8,71 @@
 #include "services/lifecycle/core/victim_racks.h"
 
 // The parts of a plan, by the file that has them. Plan (plan.cc) calls them in an order that it
-// explains. Each reads the facts, and the draft as the parts before have left it. What a part looks
-// for in Nodes stands in plan_quiet.cc too: it is not shown those about which there is nothing.
+// explains. Each reads the facts, and the draft as the parts before have left it. Parts see only
+// the Nodes that are not quiet: what a part looks for in a Node must stand in plan_quiet.cc, too.
 namespace muster::lifecycle {
 
 // --- plan_rebase.cc: services that know more than the rows ---
 void RaiseGenerations(const PlanFacts& facts, Draft& draft);
 
 // --- plan_supply.cc: machines come and go back ---
-// True: the pool's deletion is as good as done, there is nothing else to plan.
+// Removes the pool's row once every service has released it. True: the pool is being deleted and
+// only waits for that, so nothing else is to be planned.
 bool FinishDeletion(const PlanFacts& facts, Draft& draft);
-// Nodes whose machine capacity has back.
+// Deletes the rows of Nodes whose machine capacity has taken back.
 void PurgeReturned(const PlanFacts& facts, Draft& draft);
-// Machines that the claim holds and that have no Node.
+// Makes Nodes of the machines that the claim holds and that have none.
 void AssignGranted(const PlanFacts& facts, Draft& draft);
-// Nodes whose machine stands in another rack than it did.
+// Writes the new rack on Nodes whose machine was moved to another one.
 void MoveRacks(const PlanFacts& facts, Draft& draft);
-// A rollback was ordered and takes effect once no Node is in delivery: what is active is being left.
-// As far as is known, when configuration does not answer.
+// True when a rollback was ordered and waits until no Node is in delivery: the active configuration
+// is about to be left. While configuration does not answer, its last answer counts.
 bool RollbackWaits(const PlanFacts& facts);
-// Boots into a configuration that a rollback leaves and that may never end.
+// Ends boots into a configuration that a rollback leaves, where they may never end by themselves.
 void AbortBrokenBoots(const PlanFacts& facts, Draft& draft);
 struct BootTimeouts {
   std::vector<std::string> reboots = {};  // machines whose reconfigure reboot was given up
   int64_t late = 0;                       // Nodes that would be given up, were those not too many
 };
-// When a Node on its way up has booted or is given up at the latest; kNever: it was not told to boot, or is overdue and given up as
-// soon as the limit of those allows.
+// By when a Node on its way up has booted or is given up; kNever: it was not told to boot, or it is
+// overdue and only waits for the give-up limit (plan_give_up.cc).
 absl::Time BootsUntil(const PlanFacts& facts, const Node& node);
 BootTimeouts TimeOutBoots(const PlanFacts& facts, Draft& draft);
-// Nodes that were assigned while no profile was known, or while they were too many.
+// Tells Nodes to boot that were assigned while no profile was known or the pool had too many Nodes.
 void OrderBoots(const PlanFacts& facts, Draft& draft);
-// What quota and capacity have agreed to; see demand.h for why in this order.
+// Keeps what quota and capacity have agreed to; demand.h says why in this order.
 void UpdateAccount(const PlanFacts& facts, Draft& draft);
 
 // --- plan_unheld.cc: Nodes whose machine the claim does not hold, and the reverse ---
-// The machine is a Node of another pool.
+// Defers the assignment of a machine that is still a Node of another pool.
 void DeferTaken(const PlanFacts& facts, Draft& draft, const std::string& machine);
-// PeerReplies how many would be given up, were those not too many.
+// Removes Nodes whose machine the claim does not hold, after a grace. Returns how many of them stay
+// only because of the give-up limit.
 int64_t LeaveUnheld(const PlanFacts& facts, Draft& draft);
 
 // --- plan_removal.cc: scale-down, deletion, drains ---
-// The racks as SelectRemovals sees them: it would send those away again who are let stay in one that leaves.
+// The racks as SelectRemovals sees them. Who lets a Node stay must use the same: SelectRemovals would
+// choose it again if its rack leaves.
 VictimRacks RacksOf(const PlanFacts& facts, const Draft& draft);
 void CancelRemovals(const PlanFacts& facts, Draft& draft);
 void StartRemovals(const PlanFacts& facts, Draft& draft);
-// The first step of a Node's removal, which depends on how far it came.
+// Takes the first step of a Node's removal: which one depends on how far the Node has come.
 void StartRemoval(Draft& draft, Node& node, RemovalCause cause, absl::string_view reason);
-// A cordoned Node stays: in service, or in triage where it is ill or has yet to show that it stays healthy. False: not in this plan.
+// Takes a cordoned Node back into service, or into triage if it is unhealthy or on probation.
+// False: its state does not allow it, and nothing is done.
 bool LetStay(const PlanFacts& facts, Draft& draft, Node& node, absl::string_view reason);
-// Of a drain that began at `from` and is no preemption's; kNever: it has none.
+// The deadline of a drain that begins at `from` and is not a preemption's; kNever: none.
 absl::Time DrainDeadline(const PlanFacts& facts, const Node& node, absl::Time from);
 void DrainNodes(const PlanFacts& facts, Draft& draft);
 
 // --- plan_preemption.cc: spot ---
 void PreemptNodes(const PlanFacts& facts, Draft& draft);
-// Of a Node that drains for another cause.
+// For a Node that was draining for another cause when its preemption began: restarts the drain as the
+// preemption's once the notice is over.
 void PreemptDrained(const PlanFacts& facts, Draft& draft, Node& node);
 
 // --- plan_give_up.cc: how many Nodes are given up because time went by ---
-// Nodes whose time is up and that stay, because too many were given up already.
+// How many Nodes are overdue and stay, because too many were given up already.
 struct LateNodes {
   int64_t boots = 0;
   int64_t repairs = 0;
@@ -78,9 +83,9 @@ void CountGivenUp(const PlanFacts& facts, Draft& draft);
 void DeferGivingUp(const PlanFacts& facts, Draft& draft, const LateNodes& nodes);
 
 // --- plan_health.cc: triage, repair, replacements that come early ---
-// It went to and fro, and at that time has yet to show that it stays healthy.
+// True when the Node has relapsed and at that time has not been healthy for long enough.
 bool IsOnProbation(const PlanFacts& facts, const Node& node, absl::Time at);
-// PeerReplies how many would be given up, were those not too many.
+// Returns how many Nodes would be replaced now and stay only because of the give-up limit.
 int64_t ReplaceUnhealthy(const PlanFacts& facts, Draft& draft);
 
 // --- plan_reservation.cc: Nodes that an operator moves to the control plane ---
@@ -88,13 +93,15 @@ void ReserveNodes(const PlanFacts& facts, Draft& draft);
 
 // --- plan_orders.cc: what was ordered of single Nodes ---
 void FollowOrders(const PlanFacts& facts, Draft& draft);
-// What a Node that was ordered to reboot is to boot; while a rollback waits: what it runs. Empty: none may boot, or its agent could not
-// tell that it rebooted.
+// The profile that a Node which was ordered to reboot is to boot: the active one, or the one it runs
+// while a rollback waits or the active one may not boot. Empty: neither may boot, or the Node would
+// boot what it runs and its agent does not tell one boot from another.
 std::string ProfileToReboot(const PlanFacts& facts, const Node& node);
 
 // --- plan_reconfigure.cc: the active configuration reaches running Nodes ---
 void StageProfiles(const PlanFacts& facts, Draft& draft);
-// A Node is chosen for a reboot, and with `drains` its work is moved away; let go again; rebooted.
+// Choose: the Node is to reboot, and with `drains` its work is moved away. LetGo: it is not, after all.
+// RebootInto: it reboots now.
 void Choose(const PlanFacts& facts, Draft& draft, Node& node, bool drains, absl::string_view why);
 void LetGo(Draft& draft, Node& node, absl::string_view why);
 void RebootInto(const std::string& profile, Draft& draft, Node& node, absl::string_view why);

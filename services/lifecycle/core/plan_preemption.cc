@@ -1,5 +1,5 @@
-// Spot preemption: T+0 cordon, T+2 min drain, T+7 min removal at the latest. T+0 is
-// when the Node is cordoned, so that the notice is whole whatever happened before.
+// Spot preemption: T+0 cordon, T+2 min drain, T+7 min removal at the latest. T+0 is when the Node is
+// cordoned, so that the notice is never shortened by what happened before.
 #include <algorithm>
 
 #include "absl/container/flat_hash_set.h"
@@ -23,8 +23,8 @@ void BeginPreemption(const PlanFacts& facts, Draft& draft, Node& node) {
     StartRemoval(draft, node, RemovalCause::kPreemption, reason);
 }
 
-// A cordoned Node stays, unless it was bound for repair, or taken out of the pool by its reservation,
-// before. A drain that had begun for another cause goes on as that: it has the time that it had.
+// Takes a preemption back. A cordoned Node stays, unless it was to go for repair or by its reservation
+// before. A drain that had begun for another cause goes on for that, with the time that it had.
 void EndPreemption(const PlanFacts& facts, Draft& draft, Node& node) {
   const std::string reason = "its machine is no longer needed elsewhere";
   const bool is_reserved =
@@ -43,7 +43,7 @@ void EndPreemption(const PlanFacts& facts, Draft& draft, Node& node) {
   draft.Apply(node, SetDrainDeadline{node.name, end, reason});
 }
 
-// Of a Node whose preemption has begun and is no longer wanted.
+// Whether a preemption that has begun and is not wanted any more can be taken back.
 bool CanBeTakenBack(const PlanFacts& facts, const Node& node) {
   if (node.state == NodeState::kDraining) return !IsDrainedForPreemption(node);
   return node.state == NodeState::kCordoned && !facts.pool.deleting();
@@ -52,7 +52,7 @@ bool CanBeTakenBack(const PlanFacts& facts, const Node& node) {
 }  // namespace
 
 void PreemptNodes(const PlanFacts& facts, Draft& draft) {
-  if (!facts.answers.claim.here()) return;  // the clock of those that were begun runs on
+  if (!facts.answers.claim.here()) return;  // preemptions that have begun go on by the clock
   absl::flat_hash_set<absl::string_view> reclaimed;
   for (const MachineReclaim& r : facts.answers.claim.value.reclaims) reclaimed.insert(r.machine);
   for (auto& [name, node] : draft.nodes) {
@@ -64,7 +64,7 @@ void PreemptNodes(const PlanFacts& facts, Draft& draft) {
   }
 }
 
-// One whose drain had begun for another cause: its work is warned as long as that of others.
+// The drain had begun for another cause: the Node's work gets the same notice as that of others.
 void PreemptDrained(const PlanFacts& facts, Draft& draft, Node& node) {
   if (node.preempt_time == kNever || IsDrainedForPreemption(node)) return;
   const absl::Time from = node.preempt_time + facts.policy.preemption_notice;

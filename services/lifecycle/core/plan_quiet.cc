@@ -13,7 +13,7 @@
 namespace muster::lifecycle {
 namespace {
 
-// The metadata of all Nodes in that state about which there is nothing special.
+// The metadata that all ordinary Nodes in a state share.
 struct SharedMetadata {
   SharedMetadata(const Pool& pool, NodeState state, bool gpu) {
     Metadata metadata = DesiredMetadata(pool, Node{.state = state}, gpu);
@@ -89,7 +89,7 @@ class QuietTest {
     const bool outdated = reboots_ && node.desired.node_profile != facts_.profile;
     return (in_progress ? !outdated : IsUpToDate(node)) && type_ && arriving_.IsOf(node);
   }
-  // What has begun with a Node, and what somebody wants of it: every part that goes on with that.
+  // Nothing has begun with the Node, and nobody wants anything of it. For every part that would act on that.
   static bool IsUnmarked(const Node& node) {
     return node.removal_cause == RemovalCause::kNone && node.preempt_time == kNever &&
            node.replace_time == kNever && node.reconfigure_time == kNever &&

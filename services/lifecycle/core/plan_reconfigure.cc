@@ -15,20 +15,20 @@ bool IsRunning(const Node& node) {
          node.state == NodeState::kTriage;
 }
 
-// One that was ordered to reboot by itself does so (plan_orders.cc), and comes back up to date.
+// A Node with a reboot order of its own is left to plan_orders.cc.
 bool MayBeChosen(const Node& node) {
   return node.state == NodeState::kProduction && node.orders.reboot == Reboot::kNone;
 }
 
 bool IsChosen(const Node& node) { return MayBeChosen(node) && node.reconfigure_time != kNever; }
 
-// Runs, or will run, something else than the active profile, and may stay.
+// True when the Node runs, or is to run, something else than the active profile, and may stay.
 bool IsOutdated(const PlanFacts& facts, const Node& node) {
   if (IsInProgress(node.state)) {
     return node.desired.phase == Phase::kRunning && node.desired.node_profile != facts.profile;
   }
   if (node.state == NodeState::kReconfiguring) return true;
-  // One that is cordoned may be let go again.
+  // A cordoned Node may be let go again.
   return (IsRunning(node) || node.state == NodeState::kCordoned) &&
          node.observed.node_profile != facts.profile;
 }
@@ -45,14 +45,16 @@ void ReleaseChosen(Draft& draft, absl::string_view why) {
   }
 }
 
-// Something is to become active, as far as is known: an answer that is lost takes nothing back.
+// True when some configuration waits to become active. While configuration does not answer, its last
+// answer counts.
 bool AnyWaits(const PlanFacts& facts) {
   const PeerReply<ConfigurationFacts>& answer = facts.answers.configuration;
   if (answer.released()) return false;
   return (answer.here() ? answer.value.waiting : facts.pool.status.waiting).has_value();
 }
 
-// Nodes may be outdated yet: what will be active, or became so unseen, is not known as active.
+// True when Nodes may turn out to be outdated: another configuration waits to become active, or one may
+// have become active unseen.
 bool AwaitsConfiguration(const PlanFacts& facts, const Draft& draft) {
   const PeerReply<ConfigurationFacts>& answer = facts.answers.configuration;
   if (answer.released() || draft.size() == 0) return false;
@@ -65,7 +67,7 @@ void AwaitConfiguration(const PlanFacts& facts, Draft& draft) {
   ReleaseChosen(draft, "reconfigure reboots wait for a configuration");
 }
 
-// Nothing is left to do, as far as is known.
+// To be called when no Node is known to be outdated: ends the reconfiguration, or waits if some may be.
 void EndOrAwait(const PlanFacts& facts, Draft& draft) {
   if (AwaitsConfiguration(facts, draft)) return AwaitConfiguration(facts, draft);
   MoveReconfiguration(facts, draft, Reconfiguration::State::kDone, "",
@@ -73,7 +75,8 @@ void EndOrAwait(const PlanFacts& facts, Draft& draft) {
   ReleaseChosen(draft, "reconfigure reboots are done");
 }
 
-// Done when nothing is left to do, whatever failed; a failure halts also what is paused.
+// Moves the reconfiguration's state; true when Nodes may be rebooted now. It is done once nothing is left
+// to do, whatever failed; failures halt it even while it is paused.
 bool MayReboot(const PlanFacts& facts, Draft& draft, const std::vector<std::string>& timed_out) {
   using RState = Reconfiguration::State;
   const bool left = std::any_of(draft.nodes.begin(), draft.nodes.end(), [&](const auto& entry) {
@@ -95,7 +98,7 @@ bool MayReboot(const PlanFacts& facts, Draft& draft, const std::vector<std::stri
     MoveReconfiguration(facts, draft, RState::kHalted, why, "boots failed");
   }
   if (draft.reconfiguration->state == RState::kRunning) {
-    // Else all would reboot twice, or into what is rolled back from.
+    // Else all would reboot twice, or into a configuration that is about to be rolled back.
     if (!AnyWaits(facts)) return true;
     AwaitConfiguration(facts, draft);
     return false;
@@ -114,7 +117,7 @@ bool MayEvict(const PlanFacts& facts, const Node& node) {
   return facts.pool.reconfiguration->evict_active && facts.asked.Has(node);
 }
 
-// Those on the rack that is begun first, if there is one.
+// Sorts Nodes that wait for their reboot: those on `rack`, the one that is begun, come first; null: none is.
 void SortByTurn(std::vector<Node*>& waiting, const Word* rack) {
   std::stable_sort(waiting.begin(), waiting.end(), [&](const Node* a, const Node* b) {
     const bool a_on = rack != nullptr && a->rack == *rack;
@@ -125,7 +128,7 @@ void SortByTurn(std::vector<Node*>& waiting, const Word* rack) {
   });
 }
 
-// Nothing is left to choose on the rack that is begun, and its reboots are not over.
+// Tells that `next` waits: no Node is left to choose on `rack`, and its reboots are not over.
 void DeferNextRack(Draft& draft, const Node& next, const Word& rack) {
   draft.AddDefer(
       DeferReason::kWaitsForReboot, next.name,
@@ -134,7 +137,7 @@ void DeferNextRack(Draft& draft, const Node& next, const Word& rack) {
                    " are over."));
 }
 
-// A Node that was chosen is let go, reboots once it is idle, or is drained as the pool's strategy says.
+// A chosen Node is let go, reboots once it is idle, or is drained if the reconfiguration may evict work.
 void FollowChosen(const PlanFacts& facts, Draft& draft, Node& node) {
   if (!IsOutdated(facts, node)) {
     LetGo(draft, node, "it is up to date");
@@ -153,13 +156,13 @@ void FollowChosen(const PlanFacts& facts, Draft& draft, Node& node) {
   }
 }
 
-// Others are chosen as far as the budgets go, a rack at a time, idle ones first.
+// Goes on with chosen Nodes, and chooses others as far as the budgets go, a rack at a time, idle ones first.
 void RebootInTurn(const PlanFacts& facts, Draft& draft, Budget& own) {
   std::vector<Node*> waiting;
   const Word* rack = nullptr;
   for (auto& [name, node] : draft.nodes) {
     if (IsChosen(node)) FollowChosen(facts, draft, node);
-    // One that reboots by an order of its own, and is not asked for, begins no rack.
+    // A Node that reboots by an order of its own, and not for the reconfiguration, begins no rack.
     const bool reboots = IsChosen(node) || node.state == NodeState::kReconfiguring;
     if (reboots && facts.asked.Has(node)) rack = &node.rack;
     if (MayBeChosen(node) && !IsChosen(node) && facts.asked.Has(node) && IsOutdated(facts, node)) {

@@ -34,7 +34,8 @@ void DeferRemoval(const PlanFacts& facts, Draft& draft, const DelayedRemoval& de
   }
 }
 
-// In service, and of no use to the pool until its mark is taken off or the target is lowered.
+// Tells of a Node in service that the autoscaler has marked: it is of no use to the pool until the mark is
+// taken off or the target is lowered.
 void DeferMarked(const PlanFacts& facts, Draft& draft, const Node& node) {
   if (facts.pool.deleting() || !IsInService(node.state) || !node.observed.autoscaler_marked) return;
   if (draft.awaited.contains(node.name)) return;
@@ -45,7 +46,7 @@ void DeferMarked(const PlanFacts& facts, Draft& draft, const Node& node) {
                    " and the target does not ask for its removal."));
 }
 
-// Agents that were told, have had their time and say nothing.
+// Tells of an agent that was told to drain or terminate the Node and has not reported it in time.
 void DeferSilent(const PlanFacts& facts, Draft& draft, const Node& node) {
   const Desired& desired = node.desired;
   const bool drains =
@@ -76,12 +77,12 @@ void StartDrain(const PlanFacts& facts, Draft& draft, Node& node) {
   absl::Time from = node.state_time + facts.policy.cordon_settle;
   absl::Time deadline = DrainDeadline(facts, node, facts.now);
   const bool ordered = node.orders.drain_time != kNever;
-  // Whatever it leaves for: an operator waits for it, too.
+  // Whatever else it leaves for: an operator waits for it.
   const bool reserved = !node.reserved_desired.empty();
-  // Nobody waits for the end of a notice who orders the drain by force.
+  // A drain that is ordered by force does not wait for the end of the notice.
   const bool noticed = preempted && !(ordered && node.orders.drain_forced);
   if (noticed) {
-    // Its notice is for work; without any, and once the pool does without it, it goes at once.
+    // The notice is for the Node's work: without any, and once the pool can do without it, it goes at once.
     const bool unwanted = facts.pool.deleting() || draft.KeptNodes() >= facts.pool.wanted_nodes();
     if (node.observed.active || !unwanted)
       from = node.preempt_time + facts.policy.preemption_notice;
@@ -111,7 +112,7 @@ void StartDrain(const PlanFacts& facts, Draft& draft, Node& node) {
   draft.Step(node, NodeEvent::kDrain, "it is cordoned", RemovalCause::kNone, deadline);
 }
 
-// Whether a drain has its deadline by the pool's strategy: one of an order or a notice is its own.
+// Whether the drain's deadline follows the pool's strategy, and not an order, a notice or a reservation.
 bool IsOfStrategy(const Node& node) {
   const RemovalCause cause = node.removal_cause;
   return (cause == RemovalCause::kScaleDown || cause == RemovalCause::kRepair) &&
@@ -119,7 +120,8 @@ bool IsOfStrategy(const Node& node) {
          node.reserved_desired.empty();
 }
 
-// A drain that began follows the strategy in force; of a deleted pool all have a deadline.
+// Gives a drain that has begun a deadline, or takes it off, if the strategy now says so. In a pool that is
+// being deleted every drain has one.
 void FollowStrategy(const PlanFacts& facts, Draft& draft, Node& node) {
   const bool has = node.desired.drain_deadline != kNever;
   if (has == HasDeadline(facts, node) || node.desired.force_drain) return;
@@ -130,7 +132,7 @@ void FollowStrategy(const PlanFacts& facts, Draft& draft, Node& node) {
                                                      : "the pool's strategy changed"});
 }
 
-// Past the deadline of a drain what is left is deleted; a preempted Node then goes at once.
+// Past a drain's deadline: what is left is to be deleted, and a preempted Node goes at once.
 void EnforceDeadline(const PlanFacts& facts, Draft& draft, Node& node) {
   absl::Time deadline = node.desired.drain_deadline;
   // Work that came to a Node which stays drained has as long as it would have had before.
@@ -148,7 +150,7 @@ void EnforceDeadline(const PlanFacts& facts, Draft& draft, Node& node) {
   if (preempted) draft.Step(node, NodeEvent::kExpire, "its preemption is at its end");
 }
 
-// Why so many stay for now.
+// Why `waiting` Nodes stay for now.
 std::string WaitingText(const PlanFacts& facts, int64_t waiting, int64_t surplus) {
   const std::string until =
       absl::StrCat(" stay until they are idle (scaleDownStrategy ",
@@ -161,7 +163,7 @@ std::string WaitingText(const PlanFacts& facts, int64_t waiting, int64_t surplus
                           : "; what the NodePool lacks is asked for once they are gone.");
 }
 
-// Those of the surplus, and of racks that leave, that nobody else goes for.
+// Tells of the Nodes of the surplus and of leaving racks that cannot go yet and have no substitute.
 void DeferSurplus(const PlanFacts& facts, Draft& draft, const Removals& removals, int64_t surplus) {
   const auto busy = std::count_if(
       removals.delayed.begin(), removals.delayed.end(), [](const DelayedRemoval& delayed) {
@@ -179,18 +181,18 @@ void DeferSurplus(const PlanFacts& facts, Draft& draft, const Removals& removals
                  WaitingText(facts, waiting, surplus));
 }
 
-// Of one that is cordoned: it is well, and its machine is the pool's. While capacity does not say
-// that, any may be one whose machine is not, unless none such is shown.
+// True when a Node cordoned for repair is healthy and its machine is held by the pool's claim. While
+// capacity does not answer, any Node may be unheld, unless the status shows that none is.
 bool NeedsNoRepair(const PlanFacts& facts, const Node& node) {
-  // A relapse that was over when it was cordoned is not what it was cordoned for.
+  // A probation that was over when the Node was cordoned is not why it was.
   const bool well = !node.observed.unhealthy && !IsOnProbation(facts, node, node.state_time);
   if (node.removal_cause != RemovalCause::kRepair || node.preempt_time != kNever || !well)
     return false;
   return !facts.IsUnheld(node) && !MayHaveUnheld(facts.pool, facts.answers.claim);
 }
 
-// Of the Nodes that are cordoned to go: work came to some, and as many of the others as are missing
-// stay.
+// Lets Nodes stay that are cordoned by a scale-down: those to which work came, and of the others as many as
+// the pool lacks.
 void CancelScaleDown(const PlanFacts& facts, Draft& draft, std::vector<Node*> cordoned) {
   std::erase_if(cordoned, [&](Node* node) {
     return node->observed.active && !facts.ActiveToo() &&
@@ -218,8 +220,8 @@ VictimRacks RacksOf(const PlanFacts& facts, const Draft& draft) {
   return VictimRacks(facts.snapshot, held);
 }
 
-// Removals that did not reach their drain and are no longer right: the target rose, work came, or
-// the Node is healthy again.
+// Takes back removals that have not reached their drain and are not right any more: the target rose,
+// work came, or the Node is healthy again, protected, or not reserved any more.
 void CancelRemovals(const PlanFacts& facts, Draft& draft) {
   if (facts.pool.deleting()) return;
   std::vector<Node*> cordoned;
@@ -242,7 +244,7 @@ void CancelRemovals(const PlanFacts& facts, Draft& draft) {
 absl::Time DrainDeadline(const PlanFacts& facts, const Node& node, absl::Time from) {
   const bool ordered = node.orders.drain_time != kNever;
   if (ordered && node.orders.drain_forced) return from;
-  // An operator waits for a reserved one.
+  // An operator waits for a reserved Node.
   const bool has = ordered || !node.reserved_desired.empty() || HasDeadline(facts, node);
   return has ? from + facts.policy.drain_deadline : kNever;
 }

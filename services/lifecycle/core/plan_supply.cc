@@ -21,9 +21,9 @@
 namespace muster::lifecycle {
 namespace {
 
-// True when the answered request gave the machine back to be repaired. If it is held all the same,
-// it was granted again since, and becomes another Node. (One that was given back whole is not
-// granted again to the same request: see demand.cc.)
+// True when the answered request gave the machine back to be repaired. If the claim holds it all the
+// same, it was granted again since, and becomes another Node. (A machine that was given back unbroken
+// is not granted again to the same request: see demand.cc.)
 bool IsInRepair(const PlanFacts& facts, const Node& node) {
   const std::vector<MachineReturn>& returns = facts.demand.claim->returns;
   return std::any_of(returns.begin(), returns.end(), [&](const MachineReturn& given) {
@@ -31,7 +31,7 @@ bool IsInRepair(const PlanFacts& facts, const Node& node) {
   });
 }
 
-// A machine that may not boot is for others after a while.
+// Defers the boot of a Node that has nothing to boot; after kUnbootableGrace gives its machine back.
 void WaitForConfiguration(const PlanFacts& facts, Draft& draft, Node& node, DeferReason reason,
                           const std::string& because) {
   const absl::Time until = node.state_time + kUnbootableGrace;
@@ -42,7 +42,7 @@ void WaitForConfiguration(const PlanFacts& facts, Draft& draft, Node& node, Defe
                  facts.now < until ? until : kNever);
 }
 
-// Racks that the pool gives up. While the catalogue is not read nobody knows of racks.
+// Keeps in the account which racks the pool gives up. Without the catalogue racks are not known.
 void RememberRacks(const PlanFacts& facts, Draft& draft) {
   if (!KnowsRacks(facts.snapshot)) return;
   const bool by_racks = !facts.pool.deleting() && facts.snapshot.catalogue.nodes_per_rack() > 0;
@@ -69,8 +69,8 @@ void CountBeyondTarget(const PlanFacts& facts, Draft& draft) {
       });
   const int64_t missing = facts.pool.target_nodes() - draft.KeptNodes();
   if (missing <= 0) return;
-  // The claim holds their machines: what is asked for beside them comes. Not so what racks that stay
-  // have lost: capacity would have the rack that leaves completed as well.
+  // The claim still holds the machines of those that leave, so that what replaces them is asked for in
+  // addition. Not what racks that stay have lost: capacity would then complete the leaving rack, too.
   const int64_t per_rack = facts.snapshot.catalogue.nodes_per_rack();
   const bool whole = per_rack > 0 && facts.pool.target_nodes() % per_rack == 0;
   const int64_t lost = whole ? missing % per_rack : 0;
@@ -114,7 +114,7 @@ void PurgeReturned(const PlanFacts& facts, Draft& draft) {
       ++it;
       continue;
     }
-    // In the cluster it was also if a boot failed after it had registered.
+    // A Node whose boot failed was in the cluster, too, if it had registered before.
     const bool was_here = node.state == NodeState::kDeleted || !node.observed.node_profile.empty();
     removed += was_here ? 1 : 0;
     it = draft.Purge(it, "its machine was given back");
@@ -158,7 +158,7 @@ void AssignGranted(const PlanFacts& facts, Draft& draft) {
   }
 }
 
-// Also of quiet Nodes. A rack that is not known is as it was.
+// Looks at quiet Nodes, too. A rack that is not known stays as it was.
 void MoveRacks(const PlanFacts& facts, Draft& draft) {
   if (!facts.answers.claim.here()) return;
   const std::map<std::string, std::string>& racks = facts.answers.claim.value.racks;
@@ -183,10 +183,10 @@ bool RollbackWaits(const PlanFacts& facts) {
   });
 }
 
-// A rollback waits until no Node is in delivery. Boots into what it leaves are not waited for when
-// that has failed already, or has yet to boot on any Node: it may never.
+// A rollback waits until no Node is in delivery. Boots into the configuration that it leaves are not
+// waited for if one has failed already, or if no Node has booted it yet: it may never boot.
 void AbortBrokenBoots(const PlanFacts& facts, Draft& draft) {
-  // Away, configuration would take no notice: each machine that comes next would go the same way.
+  // While configuration is away it would not notice: each machine that comes next would end likewise.
   if (facts.pool.deleting() || !facts.answers.configuration.here() || !RollbackWaits(facts)) return;
   const BootFailures& failures = draft.account.boot_failures;
   const bool failed = failures.node_profile == facts.profile && !failures.machines.empty();
@@ -272,7 +272,7 @@ void UpdateAccount(const PlanFacts& facts, Draft& draft) {
   const int64_t before = draft.account.requested_nodes;
   if (facts.answers.claim.here()) {
     const auto machines = static_cast<int64_t>(facts.answers.claim.value.machines.size());
-    // Who gives machines back was answered of what it keeps, and asks for the rest by the next request.
+    // A request that gave machines back was answered for what it keeps; the next one asks for the rest.
     const int64_t asked = facts.demand.claim ? facts.demand.claim->wanted_nodes : 0;
     draft.account.requested_nodes = std::max({facts.answers.claim.value.nodes, asked, machines});
     draft.account.claim_unknown = false;

@@ -1,9 +1,8 @@
-// Capacity and the rows contradict each other: capacity forgot who holds a machine, or lifecycle
-// forgot that a Node went (one of them was restored to a past). Nothing is given twice: a machine
-// that is a Node of one pool becomes none of another. A pool that a restore brought back after its
-// claim was released is the extreme of it: its machines are others' or nobody's. And capacity is
-// believed in the end: a Node whose machine the pool's claim does not hold goes, once this was
-// shown for long enough, and not many at once.
+// What happens when capacity and the rows contradict each other, because one of the two was restored to a
+// past: capacity forgot who holds a machine, or lifecycle forgot that a Node went. (The extreme: a pool
+// that a restore brought back after its claim was released holds no machine at all.) A machine that is a
+// Node of one pool never becomes one of another. In the end capacity is believed: a Node whose machine
+// the pool's claim does not hold goes, once the status has shown it for long enough, and few at once.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -16,7 +15,7 @@
 namespace muster::lifecycle {
 namespace {
 
-// True: it would be given up, were those not too many already.
+// Removes the Node once `from` has come. True: only the give-up limit keeps it from that.
 bool LeaveNode(const PlanFacts& facts, Draft& draft, Node& node, absl::Time from) {
   if (!IsInProgress(node.state) && !IsInService(node.state)) return false;  // it goes already
   if (facts.now < from) {
@@ -49,7 +48,7 @@ void DeferTaken(const PlanFacts& facts, Draft& draft, const std::string& machine
 
 int64_t LeaveUnheld(const PlanFacts& facts, Draft& draft) {
   if (facts.pool.deleting()) return 0;
-  // Since when it is shown (RenderAtTarget).
+  // The grace begins when the status first shows it (RenderAtTarget).
   const Condition* shown = FindCondition(facts.pool.status.conditions, condition::kAtTarget);
   const bool is_shown = shown != nullptr && shown->status == "Unknown";
   const absl::Time from = (is_shown ? shown->last_transition_time : facts.now) + kUnheldGrace;

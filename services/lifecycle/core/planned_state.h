@@ -10,9 +10,9 @@
 
 namespace muster::lifecycle {
 
-// What Plan knows once it has decided, beside the snapshot.
+// What Plan knows once it has decided, beside the snapshot. The Nodes must outlive it.
 struct PlannedState {
-  std::vector<const Node*> nodes = {};  // as they will be; those that are not quiet
+  std::vector<const Node*> nodes = {};  // those that are not quiet, as they will be
   PoolAccount account = {};             // as it will be
   CatalogueCheck catalogue_check = {};
   std::optional<Reconfiguration> reconfiguration = {};  // as it will be

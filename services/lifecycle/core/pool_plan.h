@@ -28,17 +28,17 @@ enum class DeferReason {
   kPreempting,             // a Node's machine is needed elsewhere
   kStagingFailed,
   kRemovalFailed,
-  kAgentSilent,  // told what to do with a Node, its agent has let its time pass
+  kAgentSilent,  // an agent was told what to do with a Node and has not reported it in time
   kReconfigurationPaused,
   kReconfigurationHalted,
   kGiveUpLimit,    // time is up for more Nodes than may be given up at once
   kMachineTaken,   // a machine that the claim holds is a Node of another pool
-  kMarked,         // a Node stays that the cluster autoscaler keeps work away from
-  kCordonOrdered,  // a Node stays that takes no new work, by an order
+  kMarked,         // the cluster autoscaler keeps work away from a Node, and the Node stays
+  kCordonOrdered,  // by an order a Node takes no new work, and the Node stays
 };
 inline constexpr int kDeferReasons = 24;
 
-// What is not done although somebody may ask for it, and why.
+// Something that is not done although somebody may expect it, and why.
 struct Defer {
   DeferReason reason = DeferReason::kReleasing;
   std::string subject = {};   // resource name of the pool or a Node

@@ -25,8 +25,8 @@ using Why = DelayedRemoval::Why;
 // their boots.
 constexpr int kPasses = 6;
 
-// All that go in the end, as far as is known now: those that go, those that are awaited, and of the
-// others as many as are still missing.
+// The delayed Nodes that will go in the end, as far as is known now: those that are awaited, and of the
+// others as many as the surplus still lacks.
 std::vector<const DelayedRemoval*> LateOnes(const Removals& removals) {
   std::vector<const DelayedRemoval*> late;
   int64_t open = removals.open;
@@ -40,7 +40,7 @@ std::vector<const DelayedRemoval*> LateOnes(const Removals& removals) {
   return late;
 }
 
-// What the Node runs once it runs.
+// The profile that the Node runs, or will run once it has booted.
 const std::string& ProfileOf(const Node& node) {
   const bool boots = IsInProgress(node.state) || node.state == NodeState::kReconfiguring;
   return boots ? node.desired.node_profile : node.observed.node_profile;
@@ -66,7 +66,7 @@ class Rehearsal {
 
   Pool last_;  // as the last pass left it
   int64_t charged_before_ = 0;
-  int64_t asked_before_ = 0;  // of capacity, or held already
+  int64_t asked_before_ = 0;  // of capacity before the mutation, or held already
   State state_;
   int64_t revision_ = 0;
   bool first_ = true;
@@ -132,7 +132,7 @@ bool Rehearsal::Pass(Snapshot snapshot) {
     configuration_ = snapshot.answers.configuration;
     TellConfiguration();
   } else if (snapshot.answers.configuration.here() && configuration_.here()) {
-    // It was staged then: Nodes that were told to boot since do not make it wait.
+    // The first pass has staged it: Nodes that were told to boot since do not make it wait.
     snapshot.answers.configuration = configuration_;
   }
   const Demand demand = DemandOf(*snapshot.pool, snapshot.nodes, snapshot.catalogue);
@@ -148,7 +148,8 @@ bool Rehearsal::Pass(Snapshot snapshot) {
   if (after != nullptr) last_ = *after;
   if (!done || after == nullptr) return false;
   const Demand next = DemandOf(last_, state_.NodesOf(last_.name), snapshot.catalogue);
-  // Capacity keeps nothing of what it was asked: who asks for less again knows nothing of the rest.
+  // Capacity was only asked what it would answer and has kept nothing: asking for less would lose what it
+  // said of the rest.
   const bool less = next.claim && demand.claim && next.claim->nodes < demand.claim->nodes;
   return !less && !(next == demand);
 }

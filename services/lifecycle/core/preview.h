@@ -24,12 +24,12 @@ struct Preview {
   int64_t charge = 0;        // Nodes charged in the end
   int64_t charge_delta = 0;  // against now
   int64_t more_nodes = 0;    // asked of capacity beyond what it was asked for
-  // What capacity says once it is asked for them; only with more_nodes.
+  // What capacity would answer when asked for them; only where more_nodes > 0.
   PeerReply<ClaimFacts> claim = {};
   std::string capacity = {};              // the message of the pool's condition then
   std::vector<std::string> victims = {};  // machines, at most kMaxNamedMachines
   int64_t victim_count = 0;
-  int64_t waiting_victims = 0;  // of these: have work that IdleOnly leaves alone
+  int64_t waiting_victims = 0;  // of these: those that IdleOnly leaves alone while they have work
   std::string active = {};      // profile ids; empty: none or not known
   std::string pending = {};
   int64_t nodes_to_reboot = 0;
@@ -54,11 +54,13 @@ struct Tried {
   Outcome outcome = {};
 };
 
-// `before`: the pool before the command; `state`: what the command left. A Node's pool stays as it is.
+// `before`: the pool before the command; `state`: the rows that the command left. A command of a Node
+// leaves its pool as it is. nullopt: the outcome has no pool.
 std::optional<DryRun> DryRunOf(const State& state, std::optional<Pool> before,
                                const Outcome& outcome);
 
-// Decides the command of a pool, or of a Node. What it changes stays on the staged state, for the caller to take back.
+// Decides a command of a pool or a Node to see what it would do. Its changes stay on the staged state:
+// the caller must take them back.
 template <class Command>
 absl::StatusOr<Tried> Try(StagedState<State>& staged, const Command& command, absl::Time now) {
   const Pool* found = staged.state().table<Pool>().Find(command.name);
@@ -71,13 +73,13 @@ absl::StatusOr<Tried> Try(StagedState<State>& staged, const Command& command, ab
   return Tried{std::move(dry_run), std::move(outcome)};
 }
 
-// A mutation's consequences, gone through with the very demand, plans and commands that would carry
-// it out, on rows of its own that nobody else sees: previews and what then happens cannot differ.
-// Pass by pass, as far as the other services are asked before agents must act. `look`: what a pass
-// sees of the dry run's pool in these rows, with what the other services would answer.
+// Goes through a mutation's consequences on private rows, with the same demand, plans and commands
+// that would carry it out, so that previews and what then happens cannot differ: pass by pass, until
+// nothing is left to ask of the other services before agents act. `look`: returns what a pass sees
+// of the dry run's pool in these rows, with what the other services would answer.
 Preview Rehearse(const DryRun& dry_run, absl::FunctionRef<Snapshot(const State&)> look);
 
-// Likewise, of a command of `node`: one pass, which is all that is known of a single Node.
+// Likewise for a command of `node`, but one pass only.
 NodePreview RehearseNode(const DryRun& dry_run, const Node& node,
                          absl::FunctionRef<Snapshot(const State&)> look);
 

@@ -12,23 +12,24 @@
 
 namespace muster::lifecycle {
 
-// Writes a pool's row. Its account gets a new generation when what is asked of quota and capacity
-// changes (demand.h), or `asks_anew` says so.
+// Writes a pool's row. Raises its account's generation when what is asked of quota and capacity
+// changes (demand.h), or if `asks_anew`.
 void PutPool(StagedState<State>& staged, const Pool& before, Pool after, bool asks_anew = false);
 
-// Gives a pool another spec: a new generation, of which nothing is known yet. The same spec changes nothing.
+// Gives a pool another spec: a new generation, whose summary says that it was not looked at yet. The
+// same spec changes nothing.
 void ChangeSpec(Pool& pool, Spec spec, absl::Time now);
 
 // The pool's row after a command.
 Outcome PoolOutcome(const State& state, const std::string& name);
 
-// Marks those Nodes of the pool whose machines are named as the next to go. Names stand until the
-// Node left, or the target rose (ForgetVictims), or the Node was taken back by name (UpdateNode).
+// Marks the Nodes of the named machines as the next to go. A mark stands until the Node is gone, the
+// target rises (ForgetVictims), or the Node is protected (UpdateNode).
 void NameVictims(StagedState<State>& staged, const std::string& pool,
                  const std::vector<std::string>& machines);
 void ForgetVictims(StagedState<State>& staged, const std::string& pool);
 
-// The etag of a row: of what its owner writes (etag.h), or of all of it.
+// The current etag of a row: a cluster's is the revision of its last change, others are etag.h's.
 inline std::string CurrentEtag(const Versioned<Cluster>& cluster) {
   return absl::StrCat(cluster.revision);
 }

@@ -11,12 +11,12 @@
 
 namespace muster::lifecycle {
 
-// Nodes of a pool that a plan neither changes nor says anything of, as nearly all of a large pool
-// are: in service as they should be, or on their way into it and in good time. They are only
-// counted. None of them is unhealthy, marked, leaving, out of service or not held by the claim.
+// Counts the Nodes that a plan neither changes nor mentions, nearly all of a large pool: in production
+// as they should be, or on their way there and in good time. None of them is unhealthy, marked,
+// leaving, out of service or not held by the claim.
 class QuietNodes {
  public:
-  // Of those that were seen to run a profile; empty: that none was seen.
+  // How many were seen to run this profile; empty: Nodes that were not seen to run any.
   struct OnProfile {
     std::string node_profile = {};
     int64_t in_service = 0;
@@ -24,9 +24,9 @@ class QuietNodes {
     int64_t present_to_come = 0;  // of these: not in service
   };
 
-  // `times`: 1, or -1 of one that was added before and is quiet no more.
+  // `times`: 1, or -1 for a Node that was added before and is not quiet any more.
   void Add(const Node& node, int64_t times = 1);
-  // The next one is due for a look at `at`.
+  // One of them has to be looked at at `at`.
   void MoveDue(absl::Time at) { due_ = std::min(due_, at); }
 
   int64_t size() const { return size_; }

@@ -9,21 +9,21 @@
 #include "services/lifecycle/core/events.h"
 #include "services/lifecycle/core/types.h"
 
-// How reconfigure reboots go on, and what is told of it: the same whether a caller or a plan moves
-// them.
+// How reconfigure reboots change their state, and which events tell of it: the same whether a caller
+// or a plan changes it.
 namespace muster::lifecycle {
 
 // Sets the state; `halt_reason`: why, read for kHalted.
 void MoveTo(Reconfiguration& reconfiguration, Reconfiguration::State state,
             const std::string& halt_reason, absl::Time now);
 
-// Whether a Node is among those that it was asked for.
+// Whether the reconfiguration was asked for this Node.
 bool IsAsked(const Reconfiguration& reconfiguration, const Node& node);
 
-// The same of many Nodes: machines are named once, and looked up.
+// The same for many Nodes, by a set of the named machines.
 class AskedNodes {
  public:
-  // The reconfiguration must outlive it. Without one all are.
+  // The reconfiguration must outlive it. Without one, Has is true for every Node.
   explicit AskedNodes(const std::optional<Reconfiguration>& reconfiguration);
 
   bool Has(const Node& node) const;
@@ -36,7 +36,8 @@ class AskedNodes {
 // empty: nothing, it has ended.
 std::string SayReconfiguration(const Reconfiguration& reconfiguration);
 
-// Tells of a pool's reconfiguration that was changed, began or moved on; of anything else nothing.
+// Emits the event for a reconfiguration that began or changed its state between `before` and `after`,
+// if there is one.
 void TellReconfiguration(const Pool& before, const Pool& after, EventLog& events);
 
 // "1 boot failed (g100)".

@@ -34,7 +34,7 @@ class Selection {
     for (const Node* victim : victims) {
       if (surplus_ > 0 || racks_.Leaves(*victim)) Take(*victim);
     }
-    // Of what is still too much those go that are back from their reboot.
+    // What is still too much goes once it is back from its reboot.
     for (const Node* node : rebooting_) {
       if (surplus_ <= 0) break;
       Delay(*node, Why::kReboots, true);
@@ -44,8 +44,8 @@ class Selection {
   }
 
  private:
-  // Named ones, and those of a rack that was begun, keep their place: nobody goes instead of them. A
-  // budget that is used up lets nobody go; one that works or is protected lets others go.
+  // Named Nodes and those of a rack that was begun are awaited: nobody goes instead of them. So is every
+  // Node that waits for the budget. Instead of other Nodes that work or are protected the next ones go.
   void Take(const Node& node) {
     const bool awaited = IsNamed(node) || racks_.IsBegun(node);
     // A reboot is awaited, unless all goes.
@@ -81,7 +81,7 @@ class Selection {
   int64_t surplus_;
   Budget& budget_;
   const absl::Time now_;
-  std::vector<const Node*> rebooting_;  // that are not awaited so far
+  std::vector<const Node*> rebooting_;  // rebooting Nodes that are not awaited so far
   Removals out_;
 };
 
@@ -116,7 +116,7 @@ bool KnowsRacks(const Snapshot& snapshot) {
 
 Removals SelectRemovals(const Snapshot& snapshot, std::vector<const Node*> nodes, int64_t surplus,
                         Budget& budget) {
-  // Else others would go for Nodes that are not the pool's.
+  // Else Nodes would go because of others that are not the pool's.
   if (MayHaveUnheld(*snapshot.pool, snapshot.answers.claim)) return {};
   const Pool& pool = *snapshot.pool;
   const bool any = KnowsRacks(snapshot);

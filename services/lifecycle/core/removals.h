@@ -13,7 +13,7 @@
 // and for the preview that tells of it.
 namespace muster::lifecycle {
 
-// A Node that is to go, or would be next, and does not go now.
+// A Node that is to go, or would go next, and cannot go now.
 struct DelayedRemoval {
   enum class Why {
     kReboots,    // goes once it is back
@@ -23,7 +23,7 @@ struct DelayedRemoval {
   };
   const Node* node = nullptr;
   Why why = Why::kWorks;
-  // It is awaited: nobody goes in its place. Else the next in order is taken, if there is one.
+  // True: no other Node goes in its place. False: the next in order goes instead, if there is one.
   bool awaited = false;
   std::string denial = {};  // kBudget: Budget::Denial
 };
@@ -31,33 +31,35 @@ struct DelayedRemoval {
 struct Removals {
   std::vector<const Node*> going = {};  // first to go first
   std::vector<DelayedRemoval> delayed = {};
-  // How many of the surplus find nobody: they go as soon as one of `delayed` may.
+  // How many Nodes of the surplus nobody goes for: as many of `delayed` go as soon as they may.
   int64_t open = 0;
 };
 
-// Whether the pool's claim does not hold the Node's machine, though it is not on its way back. Of a
-// deleted pool all go as they do.
+// True when capacity says that the pool's claim does not hold the Node's machine, although the machine
+// is not on its way back. False for a pool being deleted, whose Nodes go anyway.
 bool IsUnheld(const Pool& pool, const Node& node, const PeerReply<ClaimFacts>& claim);
 
-// Whether AtTarget shows such Nodes (RenderAtTarget), and capacity does not say which they are now.
+// True when the published AtTarget tells of such Nodes (RenderAtTarget) and capacity, being out of
+// reach, does not say which they are now.
 bool MayHaveUnheld(const Pool& pool, const PeerReply<ClaimFacts>& claim);
 
-// Whether the cluster autoscaler chose the Node to leave by a scale-down that is under way. It
-// takes its taint off no more: back in service the Node would be of no use.
+// True when the cluster autoscaler marked the Node and its scale-down is under way. The autoscaler will
+// not take its taint off again, so that the Node would be of no use back in service.
 bool IsGivenUp(const Node& node);
 
-// Nodes that are here or come, and are not on their way out; their machines are the pool's.
+// How many Nodes are here or coming, not on their way out, and held by the pool's claim as far as known.
 int64_t KeptNodes(const Pool& pool, const std::vector<const Node*>& nodes,
                   const PeerReply<ClaimFacts>& claim);
 
-// Whether it is known if a scale-down goes rack by rack, or it does not matter.
+// True when it is known whether a scale-down goes rack by rack (the catalogue is known), or when that
+// does not matter (the pool is being deleted).
 bool KnowsRacks(const Snapshot& snapshot);
 
-// `nodes`: all of the snapshot's pool, as they are by now. `surplus`: how many more than wanted are
-// kept (KeptNodes); at most 0: nobody goes but the rest of racks that leave (VictimRacks::Leaves). Nor
-// do those that are not among these: an unheld Node goes by itself, later, and while there may be such
-// (MayHaveUnheld) nobody goes. Unless KnowsRacks only named ones go. Whoever goes out of service is
-// charged to `budget`.
+// Chooses the Nodes to remove. `nodes`: all of the snapshot's pool, as they are by now. `surplus`: how
+// many more than wanted are kept (KeptNodes); at 0 or below only the rest of racks that leave goes
+// (VictimRacks::Leaves). Unheld Nodes are never chosen, because they go by themselves later
+// (LeaveUnheld); while there may be such (MayHaveUnheld) nobody is. Without KnowsRacks only named
+// Nodes are. Whoever goes out of service is charged to `budget`.
 Removals SelectRemovals(const Snapshot& snapshot, std::vector<const Node*> nodes, int64_t surplus,
                         Budget& budget);
 

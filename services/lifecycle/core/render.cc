@@ -48,7 +48,7 @@ HoldingFacts::Verdict VerdictOfTarget(const Pool& pool, const HoldingFacts& hold
 
 namespace {
 
-// The condition as it was; one that nothing is known of yet stays away.
+// Adds the condition as it was; none if it was not there.
 void Keep(std::vector<Condition>& out, const Snapshot& snapshot, absl::string_view type) {
   const Condition* before = FindCondition(snapshot.pool->status.conditions, type);
   if (before != nullptr) out.push_back(*before);
@@ -81,7 +81,7 @@ std::string InServiceText(const ClaimFacts& claim, absl::string_view where) {
                       claim.in_service == 1 ? " is" : " are", " in service");
 }
 
-// Machines may be in service that are too few for a gang, or make up no whole rack.
+// There may be machines in service, but too few for the gang or not a whole rack of them.
 std::string NoneAvailableText(const Snapshot& snapshot, const ClaimFacts& claim,
                               absl::string_view where) {
   if (claim.in_service == 0) return absl::StrCat("No machine of ", where, " is in service.");
@@ -89,7 +89,8 @@ std::string NoneAvailableText(const Snapshot& snapshot, const ClaimFacts& claim,
                       TooFewText(snapshot.catalogue), ".");
 }
 
-// `machines`: of those that are there, in words: they are fewer than are asked for, or do not do.
+// The end of a message: "only MACHINES." if fewer are there than are asked for, else MACHINES and why they do
+// not suffice. `machines`: those that are there, in words.
 std::string ShortText(const Snapshot& snapshot, int64_t there, int64_t asked,
                       absl::string_view machines) {
   const bool fewer = there < asked;
@@ -97,7 +98,7 @@ std::string ShortText(const Snapshot& snapshot, int64_t there, int64_t asked,
                       ".");
 }
 
-// Machines may match that make up no gang, or no whole rack.
+// There may be machines that match, but too few for the gang or not a whole rack of them.
 std::string AffinityText(const Snapshot& snapshot, const ClaimFacts& claim, int64_t asked,
                          absl::string_view where) {
   const std::string all =
@@ -140,7 +141,7 @@ Condition CapacityOf(const Snapshot& snapshot, const ClaimFacts& claim, const Cl
           "Sufficient capacity available for the requested instance type."};
 }
 
-// Of an invalid pool, which asks for no more than it has.
+// The Capacity condition of an invalid pool, which asks for no more than it has.
 Condition CapacityOfInvalid(const Pool& pool, const PlannedState& planned) {
   const int64_t target = pool.target_nodes();
   const int64_t held = planned.quiet.size() +
@@ -152,8 +153,8 @@ Condition CapacityOfInvalid(const Pool& pool, const PlannedState& planned) {
                        " granted: no more are asked for while the NodePool is invalid.")};
 }
 
-// How many Nodes the next request asks for that capacity has not judged: a growth was only just
-// decided, or a request that gives machines back asked for less (demand.cc).
+// How many Nodes the next request will ask for beyond what capacity has answered: the pool has only just
+// grown, or the last request gave machines back and asked for less (demand.cc).
 int64_t CountUnjudged(const Snapshot& snapshot, const PlannedState& planned) {
   const Pool& pool = *snapshot.pool;
   if (pool.deleting()) return 0;
@@ -224,8 +225,7 @@ void RenderQuota(std::vector<Condition>& out, const Snapshot& snapshot) {
   }
 }
 
-// Machines of Nodes in service that the pool's claim does not hold: what is known of the Nodes
-// contradicts itself.
+// Machines of Nodes that the pool's claim does not hold: capacity and the rows contradict each other.
 std::vector<std::string> NotHeld(const Snapshot& snapshot, const PlannedState& planned) {
   std::vector<std::string> out;
   for (const Node* node : planned.nodes) {
@@ -296,7 +296,7 @@ void RenderAtTarget(std::vector<Condition>& out, const Snapshot& snapshot,
                    absl::StrCat("Nodes could not be read: capacity does not know machine ",
                                 ListText(lost), " as the NodePool's.")});
   } else if (MayHaveUnheld(pool, snapshot.answers.claim)) {
-    Keep(out, snapshot, condition::kAtTarget);  // its time counts (LeaveUnheld)
+    Keep(out, snapshot, condition::kAtTarget);  // LeaveUnheld counts from its transition time
   } else if (counts.present > target) {
     out.push_back(
         {condition::kAtTarget, "False", reason::kOverTarget,
@@ -352,7 +352,7 @@ Status RenderStatus(const Snapshot& snapshot, const Demand& demand, const Planne
   if (planned.catalogue_check.validity == Validity::kValid && !pool.deleting()) {
     const PeerReply<HoldingFacts>& holding = snapshot.answers.holding;
     const int64_t covered = holding.here() ? holding.value.nodes : planned.account.granted_nodes;
-    // In no queue are those that are not asked for, as long as nothing may boot.
+    // Nodes that are not asked of capacity yet, because nothing may boot, count as queued, too.
     status.queued_nodes = std::max(status.queued_nodes, std::min(pool.target_nodes(), covered) -
                                                             counts.present - counts.in_progress);
   }

@@ -13,7 +13,7 @@
 namespace muster::lifecycle {
 namespace {
 
-// Runs another configuration, or reboots into another.
+// True when the Node runs another configuration than `profile`, or reboots into another.
 bool IsOutdated(const Node& node, const std::string& profile) {
   return node.observed.node_profile != profile ||
          (node.state == NodeState::kReconfiguring && node.desired.node_profile != profile);
@@ -21,9 +21,9 @@ bool IsOutdated(const Node& node, const std::string& profile) {
 
 // How far a configuration has reached.
 struct Reach {
-  int64_t here = 0;
-  int64_t outdated = 0;  // that stay
-  int64_t leaving = 0;   // outdated ones that do not
+  int64_t here = 0;      // Nodes in the cluster
+  int64_t outdated = 0;  // outdated Nodes that stay
+  int64_t leaving = 0;   // outdated Nodes in the cluster that do not stay
 };
 
 Reach ReachOf(const PlannedState& planned, const std::string& profile) {

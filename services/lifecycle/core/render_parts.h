@@ -11,10 +11,10 @@
 // What the files that render a pool's status, and explain it, share.
 namespace muster::lifecycle {
 
-// As `2 of 3 Nodes`.
+// `2 of 3 Nodes`.
 std::string ShareText(int64_t part, int64_t whole);
 
-// How many Nodes are in the cluster, on their way into it, and there to stay.
+// How many Nodes are in the cluster (IsPresent), on their way into it, in service, in production.
 struct NodeCounts {
   int64_t present = 0;
   int64_t in_progress = 0;
@@ -24,14 +24,16 @@ struct NodeCounts {
 
 NodeCounts CountNodes(const PlannedState& planned);
 
-// Why machines that are as many as are asked for do not do: they make up no gang, or no whole rack.
+// ", too few for the gang" or the like: why machines do not suffice although there are as many as are
+// asked for.
 std::string TooFewText(const CatalogueFacts& catalogue);
 
-// Of the target alone: there may be no room for replacements that come early, and yet for that.
+// Quota's verdict on the target alone: there may be room for it although there is none for replacements
+// that come early, or for Nodes that are on their way out.
 HoldingFacts::Verdict VerdictOfTarget(const Pool& pool, const HoldingFacts& holding);
 
 // --- render_configuration.cc: what the Nodes boot, and what they should ---
-// All of the status but its conditions.
+// Writes what the status says of the configuration, apart from conditions.
 void RenderConfiguration(Status& status, const Snapshot& snapshot, const PlannedState& planned);
 // The condition NodeReconfigurationRequired. `profile`: the one that is active.
 void RenderReconfiguration(std::vector<Condition>& out, const Snapshot& snapshot,

@@ -19,8 +19,8 @@ namespace {
 
 using Observation = ReportNode::Observation;
 
-// The event of the Node's machine that the observation is for a Node in this state; nullopt: it is
-// noted, and moves nothing.
+// The event of node_machine.h that the observation is for this Node; nullopt: it is noted and moves
+// nothing.
 std::optional<NodeEvent> EventOf(Observation observation, const Node& node) {
   const NodeState state = node.state;
   switch (observation) {
@@ -29,7 +29,7 @@ std::optional<NodeEvent> EventOf(Observation observation, const Node& node) {
     case Observation::kBootFailed:
       return NodeEvent::kBootFailed;
     case Observation::kRegistered:
-      // A reboot ends when the Node is ready. Later it tells what the Node runs.
+      // A reboot ends only when the Node is ready. In later states this tells what the Node runs.
       if (!IsInProgress(state)) return std::nullopt;
       return NodeEvent::kRegistered;
     case Observation::kReady:
@@ -42,7 +42,7 @@ std::optional<NodeEvent> EventOf(Observation observation, const Node& node) {
       if (state != NodeState::kProduction) return std::nullopt;
       return NodeEvent::kUnhealthy;
     case Observation::kRecovered:
-      // After a relapse time decides.
+      // After a relapse the plan decides when it is back (plan_health.cc).
       if (state != NodeState::kTriage || HasRelapsed(node)) return std::nullopt;
       return NodeEvent::kRecovered;
     case Observation::kActive:
@@ -126,7 +126,7 @@ bool CanHaveWork(NodeState state) {
   return false;
 }
 
-// Whether what is only noted can be true of the Node.
+// Whether an observation that moves nothing can be true of a Node in this state.
 bool CanBe(const Node& node, Observation observation) {
   switch (observation) {
     case Observation::kDrainBlocked:
@@ -161,14 +161,15 @@ void SetActive(Node& node, bool active, const ReportNode& command, absl::Time no
   Observed& seen = node.observed;
   if (seen.active != active) seen.active_time = now;
   seen.active = active;
-  // Work that comes later is given its time anew.
+  // Work that comes later gets the whole time again.
   if (!active && IsUp(node.state) && !node.orders.drain_forced) node.desired.force_drain = false;
   seen.active_pods = active ? command.active_pods : std::vector<std::string>();
   const auto named = static_cast<int64_t>(seen.active_pods.size());
   seen.active_pod_count = active ? std::max(named, command.active_pod_count) : 0;
 }
 
-// Told to be up: for the first time, after a reboot that was ordered, or by a kernel that is another's.
+// True when the report shows a boot that was not seen before: the first one, the one after a reboot that
+// was ordered, or one with another boot id.
 bool IsAnotherBoot(const Node& node, const ReportNode& command) {
   const Observed& seen = node.observed;
   const bool comes_up =
@@ -232,8 +233,8 @@ void Note(Node& node, const ReportNode& command, absl::Time now) {
   }
 }
 
-// Booted into what was never ordered, or before it was ordered; back from a reboot that has not
-// happened yet.
+// True when the report cannot be true: a boot that was not ordered yet, or a return from a reboot that has
+// not happened yet.
 bool IsUnordered(const Node& node, const ReportNode& command) {
   const bool boots = command.observation == Observation::kBootStarted ||
                      command.observation == Observation::kRegistered;
@@ -245,7 +246,7 @@ bool IsUnordered(const Node& node, const ReportNode& command) {
          node.observed.boot_time == kNever;
 }
 
-// What follows for the pool's own row.
+// Writes what follows for the pool's own row.
 void KeepAccount(Pool& pool, const Node& before, const Node& after) {
   if (!IsReturnable(before.state) && IsReturnable(after.state)) {
     ++pool.account.generation;  // its machine is asked to be taken back

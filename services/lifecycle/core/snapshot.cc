@@ -31,7 +31,7 @@ std::optional<Snapshot> SnapshotOf(const State& state, const std::string& name) 
 void AddTaken(const State& state, Snapshot& snapshot) {
   if (!snapshot.answers.claim.here()) return;
   ClaimFacts& claim = snapshot.answers.claim.value;
-  // A machine that is a Node of the pool becomes none, unless its row goes first.
+  // A machine that is a Node of this pool already is not assigned again before that row is gone.
   MachineCursor<const Node*> nodes(snapshot.nodes);
   std::vector<std::string> asked;
   for (const std::string& machine : claim.machines) {

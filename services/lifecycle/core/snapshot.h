@@ -20,7 +20,7 @@ class State;
 
 // What the catalogue says that matters to one pool.
 struct CatalogueFacts {
-  bool known = false;                  // false: the catalogue could not be read yet
+  bool known = false;                  // false: not read yet, or out of reach for too long
   std::optional<TypeFacts> type = {};  // nullopt: there is no such type
   bool offered = false;                // the zone exists and offers the type
   bool general_access = false;         // the zone serves all customers
@@ -40,11 +40,11 @@ struct PeerReply {
   int64_t last_generation = 0;  // kRefused: the newest that the service knows; 0: not told
 
   bool here() const { return state == State::kHere; }
-  // There is nothing new to go by.
+  // It was asked and gave no answer to go by.
   bool away() const { return state == State::kAway || state == State::kRefused; }
   bool refused(absl::string_view why) const { return state == State::kRefused && reason == why; }
-  // The pool's uid was released there: from then on nothing but a release is taken, so there is no
-  // use in asking again.
+  // The pool's uid was released there. The service takes nothing but a release of it any more, so
+  // there is no use in asking again.
   bool released() const { return refused("POOL_RELEASED"); }
 };
 
@@ -67,7 +67,7 @@ struct MachineReclaim {
 // What is being reclaimed from spot for a claim.
 struct ReclaimedFor {
   int64_t machines = 0;
-  std::vector<MachineReclaim> oldest = {};  // of them, perhaps not all
+  std::vector<MachineReclaim> oldest = {};  // those reclaimed first; perhaps not all
   absl::Time last = kNever;                 // when the last of all began
   bool operator==(const ReclaimedFor&) const = default;
 };
@@ -76,7 +76,7 @@ struct ReclaimedFor {
 struct QueuePlace {
   int64_t place = 0;
   int64_t nodes_ahead = 0;
-  // How long it will take; both kNever-like when not known.
+  // How long it will take, at least and at most; nullopt: not known.
   std::optional<absl::Duration> earliest = {};
   std::optional<absl::Duration> latest = {};
 };
@@ -93,12 +93,12 @@ struct ClaimFacts {
   Reason reason = Reason::kSufficient;
   int64_t nodes = 0;                       // that the claim wants in all, as capacity knows it
   std::vector<std::string> machines = {};  // held, sorted
-  // Of these: Nodes of another pool, by lifecycle's own rows (AddTaken).
+  // Those of `machines` that are Nodes of another pool, by lifecycle's own rows (AddTaken).
   std::vector<std::string> taken = {};
   int64_t outstanding = 0;
   int64_t in_service = 0;
   int64_t matching = 0;                                  // of these: match the node affinity
-  int64_t matching_in_repair = 0;                        // of those in repair
+  int64_t matching_in_repair = 0;                        // machines in repair that match it
   std::map<std::string, std::string> racks = {};         // of the machines, where known
   std::map<std::string, absl::Time> request_times = {};  // likewise
   std::vector<MachineReclaim> reclaims = {};             // by machine
@@ -106,8 +106,7 @@ struct ClaimFacts {
   ReclaimedFor reclaimed = {};  // for what is outstanding; only explanations ask
 };
 
-// The machines that the pool's claim holds, sorted; null: not known. One that was released holds
-// none.
+// The machines that the pool's claim holds, sorted; null: not known. A released claim holds none.
 inline const std::vector<std::string>* HeldMachines(const PeerReply<ClaimFacts>& claim) {
   static const auto& none = *new std::vector<std::string>();
   return claim.here() ? &claim.value.machines : claim.released() ? &none : nullptr;
@@ -140,10 +139,10 @@ struct PeerReplies {
   PeerReply<ConfigurationFacts> configuration = {};
 };
 
-// Of the reconcile loop, as the replica knows it that is asked.
+// What the replica that is asked knows of the reconcile loop.
 struct LoopFacts {
   bool leaderless = false;  // no replica has the lease, nor had for a while: nothing is reconciled
-  bool can_commit = true;   // this replica can, as far as it has tried
+  bool can_commit = true;   // this replica's last attempts to commit did not fail
   bool operator==(const LoopFacts&) const = default;
 };
 
@@ -157,20 +156,20 @@ struct Snapshot {
   PeerReplies answers = {};
   Policy policy = {};
   absl::Time now = kNever;
-  // Of an autoscaled pool: machines that it could hold (MachineMirror::Obtainable); nullopt: not known.
+  // How many machines an autoscaled pool could hold (MachineMirror::Obtainable); nullopt: not known.
   std::optional<int64_t> obtainable = {};
   LoopFacts loop = {};  // only explanations ask
-  // The rows go on from a past (a restore): what they do not know of may be under way.
+  // True when the database was restored to a past some time: what the rows do not know of may be under
+  // way.
   bool restored = false;
   std::vector<std::shared_ptr<const void>> keeps = {};
 };
 
-// The rows of a pool as they are now, which it keeps: catalogue, answers, policy and time are for
-// the caller to fill in. nullopt: there is no such pool. Cheap: for within a lane's Peek or Read.
+// The rows of a pool as they are now, kept alive by the snapshot; catalogue, answers, policy and time
+// are left to the caller. nullopt: there is no such pool. Cheap enough for a lane's Peek or Read.
 std::optional<Snapshot> SnapshotOf(const State& state, const std::string& pool);
 
-// Adds to what capacity answered which machines are Nodes of another pool: of those that may become
-// Nodes of this one.
+// Fills in ClaimFacts::taken of capacity's answer, for the machines that may become Nodes of this pool.
 void AddTaken(const State& state, Snapshot& snapshot);
 
 }  // namespace muster::lifecycle

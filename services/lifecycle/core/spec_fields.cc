@@ -13,7 +13,7 @@ struct Field {
   bool (*same)(const Spec& a, const Spec& b);  // null: a part of the one before it
 };
 
-// A part of something that may be missing; what nothing is left of is missing.
+// A part of an optional message, which becomes missing when none of its parts is set any more.
 template <auto kWhole, auto kPart>
 void CopyPart(const Spec& from, Spec& to) {
   using Whole = typename std::remove_reference_t<decltype(to.*kWhole)>::value_type;

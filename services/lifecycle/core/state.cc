@@ -31,7 +31,8 @@ std::string CapacityKeyOf(const Pool& pool) {
   return CapacityKey(pool.zone, pool.spec.instance_type);
 }
 
-// How the name of an event, or a prefix of such names, begins: up to its cluster and the `/` behind it. Empty when it ends before.
+// The beginning of an event's name, or of a prefix of such names, up to and including the `/` behind its
+// cluster. Empty when the name ends before that.
 absl::string_view ClusterPart(absl::string_view name) {
   size_t end = 0;
   for (int part = 0; part < 4; ++part) {  // `organizations/ID/clusters/ID/...`
@@ -67,7 +68,7 @@ const Pool* State::FindPoolByUid(absl::string_view uid) const {
 void State::ForEachNodeOf(absl::string_view pool_name,
                           absl::FunctionRef<void(const Versioned<Node>&)> f) const {
   const auto& rows = table<Node>().rows();
-  // Between the pool's Nodes: '0' is what comes after '/'. No name is looked at.
+  // A range of keys ('0' comes right after '/'), so that no name is compared within it.
   const auto end = rows.lower_bound(absl::StrCat(pool_name, "/nodes0"));
   for (auto it = rows.lower_bound(absl::StrCat(pool_name, "/nodes/")); it != end; ++it)
     f(it->second);
@@ -97,12 +98,13 @@ const State::Names* FindNames(const absl::flat_hash_map<std::string, State::Name
 }
 
 bool IsShortOfQuota(const Pool& pool) {
-  // What is published is of the target: with what leaves, or comes early, the pool may want more.
+  // The condition is about the target alone: with Nodes that leave or come early the pool may want more.
   return ReasonOf(pool.status.conditions, condition::kQuota) != reason::kUnder ||
          pool.account.granted_nodes < pool.wanted_nodes();
 }
 
-// One that asks for nothing is short of nothing, and yet becomes invalid with the last machine that its affinity matches.
+// Whether changes of the machines in service matter to the pool. One that asks for nothing is short of
+// nothing, and yet becomes invalid when the last machine goes that its affinity matches.
 bool IsMovedByStock(const Pool& pool) {
   const bool is_short =
       ReasonOf(pool.status.conditions, condition::kCapacity) != reason::kSufficient;

@@ -31,9 +31,10 @@ class State : public StateBase<State, Cluster, Pool, Node, Event, Lease, KeptReq
   State& operator=(State&&) noexcept;
   ~State();
 
-  // Names of pools by what they are charged on.
+  // Names of pools, sorted.
   using Names = absl::btree_set<std::string>;
-  // An event's row, and when it was seen last, so that few rows are looked at to find a place in the order: that, then the name.
+  // An event in the order of when it was seen last, then of its name. The time is kept here, so that
+  // comparisons rarely read the row.
   struct Seen {
     explicit Seen(const Event& row) : micros(absl::ToUnixMicros(row.last_time)), event(&row) {}
     absl::Time time() const { return event->last_time; }
@@ -63,24 +64,25 @@ class State : public StateBase<State, Cluster, Pool, Node, Event, Lease, KeptReq
   // Pools charged on the quota key; null when none is.
   const Names* PoolsOnQuota(absl::string_view organization, absl::string_view zone,
                             absl::string_view instance_type, absl::string_view compute_class) const;
-  // Of these, those whose Quota condition is not Under: more room matters to them.
+  // Those of PoolsOnQuota to which more room matters: their Quota condition is not Under, or they are
+  // granted less than they want.
   const Names* PoolsShortOfQuota(absl::string_view organization, absl::string_view zone,
                                  absl::string_view instance_type,
                                  absl::string_view compute_class) const;
-  // Of these, those that are autoscaled: their status tells what the others leave them.
+  // Those of PoolsOnQuota that are autoscaled: their status tells how many Nodes the others leave them.
   const Names* AutoscaledOnQuota(absl::string_view organization, absl::string_view zone,
                                  absl::string_view instance_type,
                                  absl::string_view compute_class) const;
-  // Pools of this type in this zone to which it matters what is in service there: whose Capacity condition is not Sufficient, and those
-  // with a node affinity that ask for no Nodes. Those that have all they ask for hear of their own machines (PeerWatches). Null when
-  // there is none.
+  // Pools of this type in this zone to which changes of the machines in service there matter: those whose
+  // Capacity condition is not Sufficient, and those with a node affinity and a target of 0. (A pool that
+  // has all it asks for is woken by changes of its own machines: PeerWatches.) Null when there is none.
   const Names* PoolsShortOfCapacity(absl::string_view zone, absl::string_view instance_type) const;
-  // Those of the machines that are Nodes of another pool, and not on their way back from it.
+  // Those of `machines` that are Nodes of another pool and not on their way back from it.
   std::vector<std::string> TakenElsewhere(absl::string_view pool_uid,
                                           const std::vector<std::string>& machines) const;
   // Null when there is none.
   const EventsByTime* EventsOf(absl::string_view pool_uid) const;
-  // Of each cluster that may have an event whose name begins with the prefix: those of the whole cluster.
+  // For each cluster that may have events whose names begin with the prefix: all events of the cluster.
   std::vector<const EventsByTime*> EventsUnder(absl::string_view prefix) const;
   // Events of pools that are gone.
   const EventsByTime& EventsOfGone() const { return events_of_gone_; }
@@ -100,7 +102,7 @@ class State : public StateBase<State, Cluster, Pool, Node, Event, Lease, KeptReq
   void Reindex(const KeptRequest* before, const KeptRequest* after);
 
  private:
-  // By machine, of which they may be several for a while, and found by it.
+  // Hash and equality of Nodes by their machine, of which there may be several Nodes for a while.
   struct Machine {
     using is_transparent = void;
     static absl::string_view Of(absl::string_view machine) { return machine; }
@@ -121,7 +123,7 @@ class State : public StateBase<State, Cluster, Pool, Node, Event, Lease, KeptReq
   absl::flat_hash_map<std::string, Names> pools_short_of_quota_;
   absl::flat_hash_map<std::string, Names> autoscaled_by_quota_;
   absl::flat_hash_map<std::string, Names> pools_short_of_capacity_;
-  NodesByMachine staying_;  // those that are to stay
+  NodesByMachine staying_;  // Nodes whose machine is not on its way back
   absl::flat_hash_map<std::string, EventsByTime> events_by_pool_;
   absl::btree_map<std::string, EventsByTime> events_by_cluster_;  // by its name and a `/`
   EventsByTime events_of_gone_;

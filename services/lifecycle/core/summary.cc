@@ -40,7 +40,7 @@ void SetDeleting(const Pool& pool, Status& status, absl::Time now) {
 
 void Summarize(const Pool& pool, Status& status, int64_t in_production, absl::Time now) {
   if (pool.deleting()) return SetDeleting(pool, status, now);
-  // What time will not mend is told before what it will.
+  // What does not mend by itself is told before what does.
   for (const HealthyCondition& wish : kHealthyConditions) {
     const Condition* is = FindCondition(status.conditions, wish.type);
     const bool known = is != nullptr && is->status != "Unknown";

@@ -16,7 +16,7 @@ std::string CountText(int64_t n, absl::string_view noun);
 // `a, b and 7 more`: at most five are named.
 std::string ListText(const std::vector<std::string>& names);
 
-// What follows a sentence that lacks its full stop: "." or ": the disk is full.".
+// The end of a sentence that gives its cause: ": the disk is full.", or "." if `why` is empty.
 std::string BecauseText(absl::string_view why);
 
 // `2026-11-22T12:00:00Z`: people read no nanoseconds.

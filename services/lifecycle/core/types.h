@@ -75,7 +75,7 @@ struct AffinityExpression {
 // Terms, one of which must hold: expressions that must all hold. No term: every machine.
 using Affinity = std::vector<std::vector<AffinityExpression>>;
 
-// Which Nodes leave when the target falls. A caller's word that is none is kept as kUnknown, which
+// Which Nodes leave when the target falls. A caller's word that is no strategy becomes kUnknown, which
 // ValidateSpec refuses: no row has it.
 enum class ScaleDownStrategy { kIdleOnly, kPreferIdle, kUnknown };
 // As manifests write it.
@@ -246,9 +246,9 @@ struct Pool {
 
   const std::string& Key() const { return name; }
   bool deleting() const { return delete_time != kNever; }
-  // What the pool should have, replacements that come early aside.
+  // How many Nodes the pool should have, without replacements that come early.
   int64_t target_nodes() const { return deleting() ? 0 : spec.target_nodes; }
-  // What the pool should have now.
+  // How many Nodes the pool should have now, replacements that come early included.
   int64_t wanted_nodes() const {
     return deleting() ? 0 : spec.target_nodes + account.prefill_nodes;
   }
@@ -275,7 +275,7 @@ inline constexpr int kNodeStates = 11;
 // Why a Node leaves.
 enum class RemovalCause { kNone, kScaleDown, kRepair, kPreemption, kDeletion, kReservation };
 
-// Whom a Node may be reserved for but its organization.
+// The only value of `reserved_desired`: the Node is to leave its organization for the control plane.
 inline constexpr char kControlPlane[] = "control-plane";
 
 enum class Phase { kUndecided, kRunning, kTerminated };
@@ -323,10 +323,10 @@ struct Observed {
   absl::Time active_time = kNever;
   int64_t active_pod_count = 0;
   Word health_message = {};
-  // Since when, had it been so without a break: see health.h.
+  // Since when it is unhealthy, moved on by healthy times in between: see health.h.
   absl::Time unhealthy_time = kNever;
-  absl::Time healthy_time =
-      kNever;  // since when it is healthy again; kNever: it is not, or always was
+  // Since when it is healthy again; kNever: it is not, or always was.
+  absl::Time healthy_time = kNever;
   absl::Time health_window_time = kNever;  // since when relapses are counted
   int64_t relapses = 0;                    // how often it became unhealthy again since
   Word drain_blocked_by = {};
@@ -390,7 +390,8 @@ struct Lease {
   std::string holder = {};
   int64_t epoch = 0;
   std::string incarnation = {};  // the history that it was taken over in
-  // Where the generations of accounts begin in it: above all of earlier ones; 0: it is the first.
+  // Where the generations of accounts begin in this history, above those of all earlier ones; 0: it is
+  // the first history.
   int64_t generation_floor = 0;
   Word later = {};  // see services/common/state.h
 

@@ -59,7 +59,7 @@ bool IsPrintable(absl::string_view text, size_t max_size) {
          });
 }
 
-// Labels, annotations and taints can grow by the number; `field[key]` names one.
+// Labels, annotations and taints can be many; `field[key]` names one.
 std::string At(absl::string_view field, absl::string_view key) {
   return absl::StrCat(field, "[", key, "]");
 }
@@ -101,7 +101,7 @@ void CheckAnnotations(Faults& faults, const StringMap& annotations) {
   }
 }
 
-// By its node controller, which would take off what we put on, for ever.
+// Kubernetes' node controller keeps these itself: it would take them off whenever we put them on.
 constexpr absl::string_view kKubernetesTaints[] = {
     "node.kubernetes.io/not-ready",       "node.kubernetes.io/unreachable",
     "node.kubernetes.io/memory-pressure", "node.kubernetes.io/disk-pressure",
@@ -271,11 +271,11 @@ void CheckType(Faults& faults, const Spec& spec, std::optional<int64_t> target,
   }
 }
 
-// By its node controller, out of kubernetes.io/os and kubernetes.io/arch, for ever.
+// Kubernetes' node controller writes these itself, from kubernetes.io/os and kubernetes.io/arch.
 constexpr absl::string_view kKubernetesLabels[] = {"beta.kubernetes.io/os",
                                                    "beta.kubernetes.io/arch"};
 
-// By which it tells whom it removes.
+// By these the cluster autoscaler marks the Nodes that it removes.
 constexpr absl::string_view kAutoscalerTaints[] = {"ToBeDeletedByClusterAutoscaler",
                                                    "DeletionCandidateOfClusterAutoscaler"};
 

@@ -103,9 +103,10 @@ ApplyNodePool WholeOf(const Pool& pool, const UpdateNodePool& command) {
   return whole;
 }
 
-// Who leaves for another cause, a repair say, would be replaced, and so counts; but where enough stay without it, for then nobody would.
-// Who leaves by a scale-down does not count; nor who was named before, but where others went in its place: then the target is met
-// without it, and it counts again.
+// The target is lowered by the named Nodes that the pool would otherwise replace. A Node that leaves for
+// another cause, such as repair, counts only as far as the pool is short without it. One that leaves by a
+// scale-down does not count. One that was named before counts only as far as the pool has no surplus for it
+// any more, because others went in its place.
 std::optional<int64_t> TargetOf(const State& state, const Pool& pool,
                                 const ResizeNodePool& command) {
   if (command.target_nodes || command.remove_machines.empty()) return command.target_nodes;
@@ -124,7 +125,7 @@ std::optional<int64_t> TargetOf(const State& state, const Pool& pool,
                                      [](const Node* node) { return Stays(node->state); }) -
                        pool.spec.target_nodes;
   leaving += std::min<int64_t>(going, std::max<int64_t>(0, -surplus));
-  // A pool that is short has nobody to lose yet.
+  // While the pool is short, Nodes named before do not count.
   if (surplus >= 0) leaving += std::max<int64_t>(0, named_before - surplus);
   return std::max<int64_t>(0, pool.spec.target_nodes - leaving);
 }

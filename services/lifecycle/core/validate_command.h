@@ -4,12 +4,12 @@
 #include "services/lifecycle/core/state.h"
 #include "services/lifecycle/core/validate.h"
 
-// What is refused of a command, in two halves. The first takes as long as the command is large, and
-// is done before the lane, by whoever parses the request; Decide, on the lane's one thread, does
-// the second alone.
+// Which commands are refused, in two halves. Validate takes as long as the command is large and is called
+// before the lane, by whoever parses the request; ValidateIn is called by Decide, on the lane's one
+// thread.
 namespace muster::lifecycle {
 
-// Adds what is wrong with its fields whatever the state is. The name need not be well-formed.
+// Adds the faults of its fields that do not depend on the state. The name need not be well-formed.
 void Validate(const UpdateCluster& command, Faults& faults);
 void Validate(const BindCluster& command, Faults& faults);
 void Validate(const AllowRemovals& command, Faults& faults);
@@ -17,15 +17,15 @@ void Validate(const ApplyNodePool& command, Faults& faults);
 void Validate(const ResizeNodePool& command, Faults& faults);
 void Validate(const ReconfigureNodePool& command, Faults& faults);
 
-// Adds what is wrong with its fields in this state.
+// Adds the faults of its fields in this state.
 void ValidateIn(const State& state, const ApplyNodePool& command, Faults& faults);
 void ValidateIn(const State& state, const ResizeNodePool& command, Faults& faults);
 
-// What an update comes to: the whole spec, as if it were applied to this pool.
+// The update as an ApplyNodePool of the whole spec that it results in for this pool.
 ApplyNodePool WholeOf(const Pool& pool, const UpdateNodePool& command);
 
-// How many Nodes are wanted after it; nullopt: it does not say. A machine that is named is a Node
-// of the pool.
+// The pool's target after the command; nullopt: the command says neither a target nor machines. Every
+// machine that it names must be a Node of the pool.
 std::optional<int64_t> TargetOf(const State& state, const Pool& pool,
                                 const ResizeNodePool& command);
 

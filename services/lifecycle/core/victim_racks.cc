@@ -12,7 +12,7 @@
 namespace muster::lifecycle {
 namespace {
 
-// Whatever the pool's strategy is.
+// Whether the Node has to be awaited whatever the pool's strategy is.
 bool IsAwaited(const Node& node, absl::Time now) {
   return node.state == NodeState::kReconfiguring || IsProtected(node, now);
 }
@@ -46,13 +46,14 @@ VictimRacks::VictimRacks(const Snapshot& snapshot, const std::vector<const Node*
   FindLeaving(snapshot);
 }
 
-// The target asks for as many racks as it makes up; those of which the pool has the most stay.
+// As many racks stay as the target makes up, those of which the pool has the most; of the others those leave
+// that were begun.
 void VictimRacks::FindLeaving(const Snapshot& snapshot) {
   const int64_t target = snapshot.pool->target_nodes();
-  // While the catalogue is not read it is told of named Nodes alone (SelectRemovals).
+  // Without the catalogue only named Nodes are looked at here (SelectRemovals).
   if (!snapshot.catalogue.known || target % nodes_per_rack_ != 0) return;
-  // By the rows: also one whose machine this pass gives back still tells of its rack. Who was named goes alone.
-  // Of a rack that was to go those that went first may be gone, and the rest stay for now, or go for another cause.
+  // By the snapshot's rows, so that a Node whose machine this pass purges still tells of its rack. A named Node
+  // goes without its rack. The account remembers racks of which the Nodes that went first are gone already.
   const std::vector<std::string>& given_up = snapshot.pool->account.leaving_racks;
   for (const Node* node : snapshot.nodes) {
     const bool goes = node->removal_cause == RemovalCause::kScaleDown && !Stays(node->state);
@@ -60,7 +61,8 @@ void VictimRacks::FindLeaving(const Snapshot& snapshot) {
         std::binary_search(given_up.begin(), given_up.end(), node->rack.get()))
       racks_[node->rack.get()].begun = true;
   }
-  // Letting one of those that are named stay moves its rack nowhere: else it would be to go again at once.
+  // Ordered by the most staying, then not begun, then the most cordoned or named: letting a named Node stay
+  // must not change its rack's place, or it would have to go again at once.
   using Place = std::tuple<int64_t, bool, int64_t, absl::string_view>;
   std::vector<std::pair<Place, Rack*>> racks;
   for (auto& [name, rack] : racks_)

@@ -11,33 +11,33 @@
 
 namespace muster::lifecycle {
 
-// How a pool shrinks whose type is granted in whole racks: one rack after another. The machines of a
-// rack of which the pool keeps a part can be granted to nobody else. Racks are known by name: those
-// of one name in two fabrics count as one.
+// The order in which a pool shrinks whose type is granted in whole racks: one rack after another,
+// because a rack of which the pool keeps a part can be granted to nobody else. Racks are known by
+// name: two of one name in different fabrics count as one.
 class VictimRacks {
  public:
-  // `nodes`: all of the snapshot's pool, as they are by now. Of a type that is not granted by racks
-  // no rack is ever begun, and all orders stay as they are.
+  // `nodes`: all of the snapshot's pool, as they are by now. If the type is not granted by racks, no
+  // rack is ever begun, and Sort and SortBack change nothing.
   VictimRacks(const Snapshot& snapshot, const std::vector<const Node*>& nodes);
 
-  // `victims`, of the pool, first to go first: named ones stay the first; the others go rack by
-  // rack, and in a rack as before, those that would have to be awaited last. First of racks that leave
-  // (Leaves), then of the rack with the fewest Nodes, if it is not whole any more, then of that with
-  // the fewest that work or have to be awaited, then of whose first victim came first.
+  // Sorts `victims`, Nodes of the pool, first to go first. Named ones stay the first. The others go rack
+  // by rack, in a rack as before but those that would have to be awaited last. Order of racks: those
+  // that leave (Leaves); then the one with the fewest Nodes, whole racks being equal; then the one with
+  // the fewest that work or have to be awaited; then the one whose first victim came first.
   void Sort(std::vector<const Node*>& victims) const;
-  // `cordoned`, Nodes that were to go, first to stay after all first: they stay rack by rack, and in
-  // a rack as before. First those of the rack of which the pool keeps the most with them, then of
-  // that of which fewest are cordoned.
+  // Sorts `cordoned`, Nodes that were to go, first to stay after all first: rack by rack, in a rack as
+  // before. Order of racks: the one of which the pool then keeps the most, then the one of which the
+  // fewest are cordoned.
   void SortBack(std::vector<Node*>& cordoned) const;
   // The Node goes: its rack is whole no more.
   void Begin(const Node& node);
-  // The pool keeps less than all of its rack: no other one is to be begun in its place.
+  // True when the pool keeps less than all of the Node's rack: no other rack is to be begun instead.
   bool IsBegun(const Node& node) const;
-  // All of its rack goes: Nodes of it are on their way out by a scale-down, or were when the pool's account was
-  // written, and other racks are as many as the target asks for. What these lack by now is to come to them,
-  // not to be made up for by the rest of this one: then the pool would have a part of one more rack for good.
+  // True when all of the Node's rack goes: Nodes of it are on their way out by a scale-down, or were when
+  // the pool's account was written, and the other racks are as many as the target asks for. What those
+  // lack by now is to be granted to them; kept instead, the rest of this rack would stay a part for good.
   bool Leaves(const Node& node) const;
-  // Whether a Node stays so far in a rack that leaves.
+  // True when a rack that leaves has Nodes that are not on their way out yet.
   bool AnyLeaves() const;
   // The racks that leave, sorted.
   std::vector<std::string> Leaving() const;
@@ -54,11 +54,11 @@ class VictimRacks {
 
   void FindLeaving(const Snapshot& snapshot);
 
-  // In its rack; 0: it can go at once.
+  // The Node's turn within its rack; 0: it can go at once.
   int TurnOf(const Node& node) const;
 
   const int64_t nodes_per_rack_;
-  const bool awaits_work_;  // whoever works is left alone
+  const bool awaits_work_;  // Nodes that have work are left alone (IdleOnly)
   const absl::Time now_;
   absl::flat_hash_map<std::string, Rack> racks_;
 };

@@ -61,7 +61,7 @@ bool IsProtected(const Node& node, absl::Time now) {
 bool IsNamed(const Node& node) { return node.removal_requested || node.observed.autoscaler_marked; }
 
 std::vector<const Node*> VictimsInOrder(const std::vector<const Node*>& candidates) {
-  // Ranked before: a sort compares each many times.
+  // Ranks are computed once: a sort compares each Node many times.
   std::vector<std::pair<Rank, const Node*>> ranked;
   for (const Node* node : candidates) {
     if (MayGo(*node)) ranked.emplace_back(RankOf(*node), node);

@@ -7,20 +7,20 @@
 
 namespace muster::lifecycle {
 
-// Whether Nodes that have work go as well.
+// Whether Nodes that have work may be removed, too: PreferIdle, or the pool is being deleted.
 bool ActiveToo(const Pool& pool);
 
 // Whether its owner keeps it from being removed.
 bool IsProtected(const Node& node, absl::Time now);
 
-// Whether it was named to go: by the caller or the autoscaler.
+// Whether the Node was named to go, by a caller or by the cluster autoscaler.
 bool IsNamed(const Node& node);
 
 // The Nodes of `candidates` that may be removed, first to go first: marked by the
 // cluster autoscaler or named by the caller; not in production yet, the least advanced first;
-// unhealthy; idle and made unschedulable by somebody else; idle, longest idle first; active ones,
-// fewest Pods first, then newest. Nodes already on their way out are not among them. Ties go by
-// name. Of a type that is granted in whole racks they are sorted once more (victim_racks.h).
+// unhealthy; idle and unschedulable, by an order or by somebody else; idle, longest idle first; active
+// ones, fewest Pods first, then newest. Ties go by name. Nodes that are rebooting or on their way out
+// are left out. If the type is granted in whole racks, VictimRacks sorts them once more.
 std::vector<const Node*> VictimsInOrder(const std::vector<const Node*>& candidates);
 
 }  // namespace muster::lifecycle
