@@ -15,16 +15,16 @@ namespace muster::lifecycle {
 namespace {
 
 constexpr size_t kMaxObstacles = 200;
-// For an answer of another service, within the caller's deadline.
+// The longest wait for an answer of another service, within the caller's deadline.
 constexpr absl::Duration kAskTimeout = absl::Seconds(5);
-// What is left to answer the caller.
+// What is left of the caller's deadline to answer him.
 constexpr absl::Duration kMargin = absl::Milliseconds(100);
 
 absl::Duration TimeoutOf(absl::Time deadline) {
   return std::clamp(deadline - absl::Now() - kMargin, absl::ZeroDuration(), kAskTimeout);
 }
 
-// What capacity says of the Nodes that it would be asked for.
+// Adds what capacity says of the Nodes that it would be asked for.
 void TellClaim(const Preview& told, v1::NodePoolPreview::Capacity& out) {
   if (!told.claim.here()) {
     if (out.problem().empty())
@@ -37,7 +37,8 @@ void TellClaim(const Preview& told, v1::NodePoolPreview::Capacity& out) {
     out.set_place(claim.queue->place);
     out.set_nodes_ahead(claim.queue->nodes_ahead);
   }
-  // Also what can never come has a place; sufficient is what a newer capacity has another word for.
+  // Even Nodes that can never come have a place in the queue. kSufficient here is a reason that a newer
+  // capacity service gives and this release does not know.
   using Reason = ClaimFacts::Reason;
   if (claim.reason != Reason::kQueued && claim.reason != Reason::kSufficient)
     out.set_problem(told.capacity);
@@ -47,8 +48,8 @@ void TellClaim(const Preview& told, v1::NodePoolPreview::Capacity& out) {
 constexpr int kMostTries = 5;
 constexpr absl::Duration kTryAgain = absl::Milliseconds(20);
 
-// The leader asked for the pool since its rows were read, as it does with nearly every step of a pool in
-// motion: that nothing was answered says nothing.
+// True when the leader has asked for the pool since its rows were read, as it does with nearly every step
+// of a pool in motion: that the services refused to answer then says nothing.
 bool WereOvertaken(const PeerReplies& answers) {
   const auto overtaken = [](const auto& reply) {
     return reply.refused("GENERATION_TOO_OLD") || reply.refused("GENERATION_REUSED");
@@ -108,7 +109,7 @@ std::vector<v1::NodePoolObstacle> Advisor::ExplainNow(Snapshot rows, absl::Time 
   const std::string name = rows.pool->name;
   Snapshot snapshot = Complete(std::move(rows), deadline);
   for (int tries = 0; WereOvertaken(snapshot.answers) && tries < kMostTries; ++tries) {
-    // One that does not lead hears of it in a moment.
+    // A replica that does not lead learns of the leader's step in a moment.
     if (tries > 0) absl::SleepFor(kTryAgain);
     std::optional<Snapshot> anew =
         lane_.Peek([&](const State& state, int64_t) { return SnapshotOf(state, name); });
@@ -157,7 +158,7 @@ std::optional<int64_t> Advisor::ObtainableNow(const DryRun& dry_run, absl::Time 
 }
 
 v1::NodePoolPreview Advisor::PreviewNow(const DryRun& dry_run, absl::Time deadline) const {
-  // Once: what the rehearsal assigns is still told as free.
+  // Asked once only: what the rehearsal assigns would still be told as free.
   const std::optional<int64_t> obtainable = ObtainableNow(dry_run, deadline);
   const lifecycle::Preview told = Rehearse(dry_run, [&](const State& state) {
     Snapshot snapshot = Complete(*SnapshotOf(state, dry_run.after.name), deadline);

@@ -20,41 +20,45 @@
 
 namespace muster::lifecycle {
 
-// Answers what needs the other services' opinion and writes nothing: why a pool is not where it should be, and what a mutation would
-// do. On two threads of its own, because it waits for answers. Thread-safe.
+// Answers calls that have to ask the other services first and write nothing: why a pool is not where it
+// should be, and what a mutation would do. Works on two threads of its own, because it waits for
+// answers. Thread-safe.
 class Advisor {
  public:
-  // `lane` outlives the advisor. `loop` says at any time whether somebody reconciles, `obtainable` what Snapshot says of machines.
+  // `lane` outlives the advisor. `loop` tells at any time whether a replica reconciles; `obtainable` how many
+  // machines a pool could have (Snapshot::obtainable).
   using Obtainable = std::function<std::optional<int64_t>(const Pool&)>;
   Advisor(const Peers& peers, std::shared_ptr<const CatalogueMirror> catalogue, const Lane* lane,
           Policy policy, std::function<LoopFacts()> loop, Obtainable obtainable);
 
-  // `fill` writes the response, or says with what the call ends instead, on one of the advisor's threads, unless nobody waits for it by then. `rows`: as SnapshotOf made them.
+  // Below, `fill` writes the response on one of the advisor's threads, unless nobody waits for it by then;
+  // where it returns a Status, an error ends the call instead. `rows`: as SnapshotOf made them.
   void Explain(Snapshot rows, rpc::Responder responder,
                absl::AnyInvocable<void(std::vector<v1::NodePoolObstacle>)> fill);
-  // `growth`: what quota says of what the mutation asks of it; nullopt: it asks for nothing.
+  // `growth`: quota's answer to what the mutation asks of it; nullopt: it asks for nothing more.
   using Previewed = absl::AnyInvocable<absl::Status(
       v1::NodePoolPreview preview, const std::optional<v1::NodePoolPreview::Quota>& growth)>;
   void Preview(DryRun dry_run, rpc::Responder responder, Previewed fill);
-  // Of what `node`, which is as the command left it, was told.
+  // What an order to `node` would begin. `node`: as the command left it.
   void PreviewNode(DryRun dry_run, Node node, rpc::Responder responder,
                    absl::AnyInvocable<void(v1::NodePreview)> fill);
-  // Asks quota, by `deadline`, whether a pool may grow so; waits for nothing. `then`: on another thread, for the caller for whom this
-  // one works (CurrentCaller, CurrentTrace), and must not block.
+  // Asks quota whether a pool may grow so, and does not wait. `then` is called by `deadline`, from another
+  // thread but on behalf of this thread's caller (CurrentCaller, CurrentTrace); it must not block.
   void AskQuota(const Growth& growth, absl::Time deadline, WhatIfClient::Told then) const;
 
  private:
-  // Fills in what a pool's next pass sees besides its rows; the other services say what they would
-  // answer.
+  // Fills in what a pool's next pass would see besides its rows: catalogue, policy, time, and what the
+  // other services would answer.
   Snapshot Complete(Snapshot snapshot, absl::Time deadline) const;
-  // What there is for so many more Nodes of a pool.
+  // What capacity has for `nodes` more Nodes of a pool.
   v1::NodePoolPreview::Capacity AskPlaces(const Pool& pool, int64_t nodes,
                                           absl::Time deadline) const;
-  // See Snapshot; also while this replica has not heard of all machines.
+  // Snapshot::obtainable. While this replica has not heard of all machines, capacity is asked.
   std::optional<int64_t> ObtainableNow(const DryRun& dry_run, absl::Time deadline) const;
   std::vector<v1::NodePoolObstacle> ExplainNow(Snapshot rows, absl::Time deadline) const;
   v1::NodePoolPreview PreviewNow(const DryRun& dry_run, absl::Time deadline) const;
-  // As it is judged of a mutation that is carried out, however the pool's charge ends. `in_the_end`: what was told of that.
+  // Quota's answer to the growth that the mutation asks for when it is carried out, whatever the pool is
+  // charged for in the end. `in_the_end`: quota's answer to that.
   std::optional<v1::NodePoolPreview::Quota> GrowthNow(const DryRun& dry_run,
                                                       const v1::NodePoolPreview::Quota& in_the_end,
                                                       absl::Time deadline) const;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kMaxWaiting = 64;
 
-// Uids that anybody but lifecycle knows.
+// How many uids quota, capacity or configuration know.
 int64_t UidsOf(const Books& books) {
   std::set<absl::string_view> uids;
   for (const HoldingEntry& holding : books.holdings) uids.insert(holding.pool_uid);

@@ -15,14 +15,14 @@
 
 namespace muster::lifecycle {
 
-// Holds the books of the four services against each other when asked, on any replica. Reads only. One audit at a time, on a thread of
-// its own, for all who had asked for it. Thread-safe.
+// Holds the books of the four services against each other when asked, on any replica; reads only. Runs
+// one audit at a time, on a thread of its own, for all who have asked by then. Thread-safe.
 class BooksAuditor {
  public:
   struct Report {
     std::vector<BooksLine> lines = {};
-    std::vector<Difference> differences = {};  // that stood
-    int64_t passing = 0;                       // that did not
+    std::vector<Difference> differences = {};  // that stood in both snapshots
+    int64_t passing = 0;                       // differences that did not
     int64_t orphans = 0;                       // uids without a pool
     bool withheld = false;                     // some are kept for a person: see OrphanPolicy
   };
@@ -34,12 +34,12 @@ class BooksAuditor {
   ~BooksAuditor() { Stop(); }
 
   void Start(const Peers& peers);
-  // What waits is answered UNAVAILABLE. Idempotent.
+  // Answers UNAVAILABLE to all that wait. Idempotent.
   void Stop();
 
-  // With differences in a first snapshot, a second one is taken after `settle`, unless that is 0.
-  // The asker is told once, from any thread, also before this returns, unless it has gone. UNAVAILABLE: a service is away, this one
-  // is stopping or does not know the others yet, or too many wait.
+  // If a first snapshot shows differences, a second one is taken after `settle`, unless that is 0. The
+  // asker is told once, from any thread, perhaps before this returns, unless it has gone. UNAVAILABLE: a
+  // service is away, this one is stopping or does not know the others yet, or too many wait.
   void Audit(absl::Duration settle, Asker asker);
 
  private:

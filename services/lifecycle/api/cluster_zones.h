@@ -18,14 +18,15 @@
 
 namespace muster::lifecycle {
 
-// In which zone each cluster is and was, for those who may not wait for the state: watches ask while it is being changed. One that is
-// gone stays known beside those of its name that came after it in other zones: what is still told of it is told to those who saw it.
-// Of those that are gone the last are remembered. Thread-safe.
+// Knows the zone in which each cluster is and was, for callers that must not wait for the state: watches
+// ask while the state is being changed. A deleted cluster stays known, also if a cluster of its name came
+// later in another zone: what is still told of it goes to those who could see it. Only the last deleted
+// clusters are remembered. Thread-safe.
 class ClusterZones {
  public:
   explicit ClusterZones(size_t most_gone = kMostGone) : most_gone_(most_gone) {}
 
-  // Before the lane's first Submit.
+  // Follows the lane; to be called before its first Submit.
   static std::shared_ptr<const ClusterZones> Of(Lane* lane) {
     auto zones = std::make_shared<ClusterZones>();
     lane->Subscribe([lane, zones](absl::Span<const Revised<State::Change>> changes) {
@@ -36,7 +37,7 @@ class ClusterZones {
     return zones;
   }
 
-  // In the order of their revisions.
+  // Takes in changes; calls come in the order of their revisions.
   void Learn(absl::Span<const Revised<State::Change>> changes) {
     MutexLock lock(mutex_);
     if (!changes.empty()) learnt_until_ = changes.back().revision;
@@ -51,33 +52,34 @@ class ClusterZones {
     }
   }
 
-  // Of what was changed or deleted up to this revision it is not known where it was, if its cluster is gone, too.
+  // For changes up to this revision the zone may be unknown if the cluster itself is gone.
   int64_t known_since() const {
     MutexLock lock(mutex_);
     return known_since_;
   }
 
-  // Of the cluster that the name was in when it was changed at `revision`; empty: not known.
+  // The zone of the cluster that the resource `name` was in when it changed at `revision`; empty: not known.
   std::string ZoneOf(absl::string_view name, int64_t revision) const {
     MutexLock lock(mutex_);
     return Find(name, revision);
   }
-  // Likewise, for who reads the state: that may show changes before they are learnt, of which it is nullopt.
+  // Likewise, for readers of the state, which may show a change before it is taken in here; nullopt: it is
+  // not yet.
   std::optional<std::string> LearntZoneOf(absl::string_view name, int64_t revision) const {
     MutexLock lock(mutex_);
     return revision > learnt_until_ ? std::nullopt : std::optional(Find(name, revision));
   }
 
-  // Clusters that are remembered, by their names.
+  // How many cluster names are remembered.
   size_t size() const {
     MutexLock lock(mutex_);
     return zones_.size();
   }
 
  private:
-  // Of one name's.
+  // Stays that are remembered for one name.
   static constexpr size_t kMostStays = 8;
-  // Names whose clusters are gone.
+  // Deleted clusters' names that are remembered.
   static constexpr size_t kMostGone = 10'000;
 
   // Where the cluster of a name is from a change on, until the next.

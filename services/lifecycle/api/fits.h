@@ -7,13 +7,14 @@
 #include "absl/status/status.h"
 #include "services/lifecycle/core/types.h"
 
-// What is said of a pool that is to grow, by what quota says of it.
+// What a caller is told of a pool's growth, by quota's answer to it.
 namespace muster::lifecycle {
 
-// RESOURCE_EXHAUSTED (QUOTA_EXCEEDED, QUOTA_NOT_SET) with the quota's name and numbers; UNAVAILABLE: quota did not say.
+// OK if quota covers it. RESOURCE_EXHAUSTED (QUOTA_EXCEEDED, QUOTA_NOT_SET) with the quota's name and
+// numbers; UNAVAILABLE: quota did not answer.
 absl::Status CheckFits(const Pool& pool, const v1::NodePoolPreview::Quota& told);
 
-// The same as a warning, of a pool that grows nevertheless; empty: it is covered.
+// The same as a warning, for a pool that is to grow nevertheless; empty: quota covers it.
 std::string QuotaWarning(const Pool& pool, const v1::NodePoolPreview::Quota& told);
 
 }  // namespace muster::lifecycle

@@ -23,7 +23,7 @@ namespace muster::lifecycle {
 // lifecycle_service.proto.
 class Handlers final : public v1::LifecycleService::CallbackService {
  public:
-  // Before the lane's first Submit.
+  // To be created before the lane's first Submit.
   Handlers(const rpc::Writer<Lane>& writer, const OrganizationLimits& limits)
       : writer_(writer),
         lane_(*writer.lane),
@@ -31,8 +31,8 @@ class Handlers final : public v1::LifecycleService::CallbackService {
         zones_(ClusterZones::Of(writer.lane)) {}
   ~Handlers() override { slow_->Stop(); }
 
-  // From here on specs are also checked against what the catalogue says of their type, and what
-  // needs the other services' opinion is answered. Null: no longer.
+  // From here on specs are also checked against what the catalogue says of their type, and calls that
+  // have to ask the other services are answered. A null pointer ends that.
   void SetPeers(std::shared_ptr<const CatalogueMirror> catalogue,
                 std::shared_ptr<Advisor> advisor) {
     MutexLock lock(mutex_);
@@ -109,25 +109,25 @@ class Handlers final : public v1::LifecycleService::CallbackService {
       Context context, const v1::WatchLifecycleRequest* request) override;
 
  private:
-  // A mutation of a pool: with `validate_only` it is answered with what it would do (write_inl.h).
+  // A mutation of a pool; with `validate_only` the answer tells what it would do (write_inl.h).
   template <class Request, class Parse>
   Unary WritePool(Context context, const Request& request, v1::NodePool* response, Parse parse);
   // Likewise, of a Node.
   template <class Request, class Parse>
   Unary WriteNode(Context context, const Request& request, v1::Node* response, Parse parse);
-  // Adds all faults of a command: in any state, and if there are any, those in this one too. What
-  // only this one finds wrong is Decide's to say.
+  // Adds the faults of a command that do not depend on the state, and if there are any, also those that
+  // do. Faults of the latter kind alone are left to Decide.
   template <class Command>
   void Judge(const Command& command, Faults& faults) const;
   std::shared_ptr<Advisor> advisor() const {
     MutexLock lock(mutex_);
     return advisor_;
   }
-  // What the catalogue says of a type, and of the type of a pool.
+  // What the catalogue says of a type, or of a pool's type; nullopt: not known.
   std::optional<TypeFacts> TypeOf(const std::string& instance_type) const;
   std::optional<TypeFacts> TypeOfPool(const std::string& name) const;
 
-  // For the metrics: whose agents are heard, of what the caller sees; null: all.
+  // Counts the reports for the metrics, by zone: those of Nodes within `scope`, null being everywhere.
   void NoteHeard(const v1::ReportNodesRequest& request, const access::Scope* scope) const;
 
   const rpc::Writer<Lane> writer_;

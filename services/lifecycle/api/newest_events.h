@@ -17,14 +17,15 @@
 
 namespace muster::lifecycle {
 
-// How a list of events goes if it is not told otherwise: the one seen last first. What comes while pages are read is before them all:
-// none is shown twice, and one that is seen again before it was shown is told by a watch after the first page's revision.
+// The default order of a list of events: the one seen last comes first. Events that come or are seen
+// again while pages are read move in front of all pages, so that none is shown twice; a watch from the
+// first page's revision tells of them.
 class NewestEvents {
  public:
   // `pool_uid`: only those about this pool and its Nodes; empty: all.
   explicit NewestEvents(std::string pool_uid) : pool_uid_(std::move(pool_uid)) {}
 
-  // As rpc::ByName. A cursor is `NANOSECONDS NAME`.
+  // Visits events as rpc::ByName does rows. A cursor is `NANOSECONDS NAME`.
   template <class Visit>
   void operator()(const State& state, absl::string_view prefix, const std::string& after,
                   Visit visit) const {
@@ -58,7 +59,8 @@ class NewestEvents {
     }
   }
 
-  // Adds to `faults` when the request's page_token is of a list in another order, as servers of an earlier release made them.
+  // Adds a fault when the request's page_token belongs to a list in another order, as servers of an earlier
+  // release made them.
   template <class Request>
   static void CheckToken(const Request& request, Faults& faults) {
     if (!request.order_by().empty() || request.page_token().empty()) return;
@@ -68,9 +70,9 @@ class NewestEvents {
   }
 
  private:
-  // How far one order was read, from its end.
+  // How far one cluster's or pool's events were read, from the newest on.
   struct Place {
-    // To the one before; false: there is none.
+    // Moves to the event before; false: there is none.
     bool Step() {
       if (at == begin) return false;
       --at;
@@ -82,7 +84,7 @@ class NewestEvents {
     State::EventsByTime::const_iterator at = {};
   };
 
-  // An event that stands where the cursor does.
+  // An event with the cursor's place in the order; nullopt: not a cursor of this order.
   static std::optional<Event> ParseCursor(absl::string_view text) {
     const size_t space = text.find(' ');
     int64_t nanoseconds = 0;

@@ -1,4 +1,4 @@
-// What is ordered of one Node: cordon, uncordon, drain, reboot.
+// Orders to one Node: cordon, uncordon, drain, reboot.
 #include "absl/strings/string_view.h"
 #include "services/lifecycle/api/handlers.h"
 #include "services/lifecycle/api/write_inl.h"

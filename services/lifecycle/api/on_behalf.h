@@ -8,10 +8,11 @@
 
 namespace muster::lifecycle {
 
-// For whom a thread works (CurrentCaller, CurrentTrace), for another thread that goes on for him.
+// Carries this thread's caller and trace (CurrentCaller, CurrentTrace) over to another thread that goes
+// on with the call.
 class OnBehalf {
  public:
-  // Of this thread.
+  // Remembers those of this thread.
   OnBehalf()
       : turn_(CurrentCaller::Turn()),
         author_(CurrentCaller::GetAuthor()),

@@ -20,7 +20,7 @@
 namespace muster::lifecycle {
 namespace {
 
-// Whether its ids are ids: `-`, which stands for any, is one.
+// Whether the ids of a parent's name are well-formed; `-`, which stands for any id, is.
 bool HasIds(std::vector<std::string> parts) {
   for (std::string& part : parts) part = part == "-" ? "x" : part;
   if (parts.size() == 2) return IsDnsLabel(parts[1]);
@@ -86,7 +86,7 @@ absl::StatusOr<storage::WatchOptions> ParseWatch(const v1::WatchLifecycleRequest
     }
     rpc::AddKind(*options, kind);
   }
-  // The lease is nobody's business.
+  // All kinds but the lease, which is internal.
   if (options->kinds.empty())
     options->kinds = {Cluster::kKind, Pool::kKind, Node::kKind, Event::kKind};
   options->key_prefix = request.name_prefix();
@@ -193,7 +193,7 @@ Handlers::Unary Handlers::ListNodePools(Context context, const v1::ListNodePools
 
 Handlers::Unary Handlers::ListNodes(Context context, const v1::ListNodesRequest* request,
                                     v1::ListNodesResponse* response) {
-  // Who asks for one machine is not to pay for all Nodes.
+  // A filter on one machine drops all other Nodes here, before they are rendered to be filtered.
   const auto filter = rpc::Filter::Parse(request->filter(), *v1::Node::descriptor());
   const auto machine = filter.ok() ? filter->Demanded(*v1::Node::descriptor()->FindFieldByNumber(
                                          v1::Node::kMachineFieldNumber))
@@ -236,7 +236,7 @@ Handlers::Stream<v1::WatchLifecycleResponse> Handlers::WatchLifecycle(
   const absl::Status resumes = rpc::CheckResume(*options, scope, zones_->known_since());
   if (!resumes.ok()) return rpc::FailStream<v1::WatchLifecycleResponse>(context, resumes);
   rpc::Narrow(*options, scope, zone_of);
-  // What is gone may be of a cluster that is, too, and of which there is another by now.
+  // A deleted resource's cluster may be deleted, too, and there may be another one of its name by now.
   const absl::Status status = rpc::KeepZone(
       *options, request->zone(),
       [zone_of](const storage::WatchItem& item) { return zone_of(item.key, item.revision); });

@@ -17,24 +17,25 @@
 
 namespace muster::lifecycle {
 
-// What came of agents' reports, and when agents were last heard: `muster_lifecycle_reports_total`,
-// `muster_lifecycle_agent_*`. Of this replica's calls. Reports of Nodes that are not known (their agents live in a future that was lost, or in another world) are also to be
-// logged, at a bounded rate. Thread-safe.
+// Counts how agents' reports ended and when agents were last heard, in the calls of this replica:
+// `muster_lifecycle_reports_total`, `muster_lifecycle_agent_*`. Reports of unknown Nodes (the database
+// was restored, or the agents belong to another Muster) are also to be logged, at a bounded rate.
+// Thread-safe.
 class ReportTally final : public prometheus::Collectable {
  public:
-  // Reports of unknown Nodes since the last time.
+  // Reports of unknown Nodes since they were last logged.
   struct Unknown {
     int64_t reports = 0;
-    std::string example = {};  // what one of them was told
+    std::string example = {};  // the error message of one of them
   };
   static constexpr absl::Duration kLogInterval = absl::Seconds(30);
 
   explicit ReportTally(const SteadyClock* clock = TheSteadyClock()) : clock_(*clock) {}
 
-  // Of one call. What is to be logged now; nullopt: nothing.
+  // Counts the results of one call. Returns what is to be logged now; nullopt: nothing.
   std::optional<Unknown> Count(const std::vector<absl::Status>& results);
 
-  // Of one call: reports of known pools, by their zone.
+  // Counts the reports of one call that are about known pools, by their zone.
   void Heard(const std::map<std::string, int64_t>& reports_by_zone, absl::Time now);
 
   std::vector<prometheus::MetricFamily> Collect() const override;

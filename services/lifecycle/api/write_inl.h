@@ -26,7 +26,8 @@ namespace muster::lifecycle {
 inline constexpr auto kDecide = [](StagedState<State>& staged, const auto& command,
                                    absl::Time now) { return Decide(staged, command, now); };
 
-// Of a pool or a Node. One that is only tried has the etag of what is there.
+// Decides a command of a pool or a Node; with `tries` it is only tried, and the outcome has the etag of
+// what is there now.
 struct DecideOrTry {
   bool tries = false;
 
@@ -39,7 +40,7 @@ struct DecideOrTry {
   }
 };
 
-// What of the spec will not do what it says.
+// Adds warnings of what in the pool's spec will not have the effect that it says.
 inline void WarnOfSpec(const Outcome& outcome, const std::optional<Grantable>& grantable,
                        v1::NodePool& response) {
   const std::string of_most = MaxNodesWarning(outcome.pool->spec, grantable);
@@ -50,9 +51,9 @@ inline void WarnOfSpec(const Outcome& outcome, const std::optional<Grantable>& g
   }
 }
 
-// What came of a command as its response; empty without a row.
+// Renders the outcome of a command as its response, which stays empty if the outcome has no row.
 struct RenderOutcome {
-  // What else is to be told of a pool; empty: nothing.
+  // A further warning for a pool; empty: none.
   std::string warning = {};
 
   void operator()(const Outcome&, google::protobuf::Empty&) const {}
@@ -77,7 +78,7 @@ struct RenderOutcome {
   }
 };
 
-// What the preview says of max_nodes is newer than what the status told last.
+// Adds the preview, and replaces the warning of max_nodes: the preview knows newer numbers than the status.
 inline void RenderPreview(const Outcome& outcome, v1::NodePoolPreview preview,
                           v1::NodePool& response) {
   std::optional<Grantable> grantable;
@@ -108,7 +109,8 @@ void TryOut(Lane& lane, rpc::Responder responder, const rpc::WriteOptions& optio
               });
 }
 
-// Answers with what the command of a pool would do, as `advisor` sees it; with `must_fit` only if quota covers it.
+// Answers with what the command of a pool would do, by `advisor`; with `must_fit`, with an error if quota
+// does not cover it.
 template <class Command>
 void AnswerPreview(Lane& lane, rpc::Responder responder, std::shared_ptr<Advisor> advisor,
                    const rpc::WriteOptions& options, bool must_fit, Command command,
@@ -150,14 +152,15 @@ void AnswerNodePreview(Lane& lane, rpc::Responder responder, std::shared_ptr<Adv
   TryOut(lane, std::move(responder), options, std::move(command), answer);
 }
 
-// Whether the request wants nothing that quota does not cover.
+// Whether the request is to be refused if quota does not cover it.
 template <class Request>
 bool MustFit(const Request& request) {
   if constexpr (requires { request.must_fit(); }) return request.must_fit();
   return false;
 }
 
-// What quota is to be asked before the command is carried out; nullopt: nothing. What is repeated was judged when it came first.
+// What quota is to be asked before the command is carried out; nullopt: nothing. A repeated request is
+// not judged anew.
 template <class Command>
 std::optional<Growth> GrowthToAsk(const State& state, const Command& command,
                                   const rpc::WriteOptions& options, const KeepPolicy& policy,
@@ -167,7 +170,8 @@ std::optional<Growth> GrowthToAsk(const State& state, const Command& command,
   return repeated ? std::nullopt : GrowthBy(state, command);
 }
 
-// `commit(responder, warning)` once it is known what quota says; nobody waits long for that.
+// Calls `commit(responder, warning)` once quota has answered, or after half a second with the warning that
+// it has not.
 template <class Commit>
 void CommitWithWarning(const Growth& growth, const Advisor& asked, rpc::Responder responder,
                        Commit commit) {
@@ -180,7 +184,7 @@ void CommitWithWarning(const Growth& growth, const Advisor& asked, rpc::Responde
                  });
 }
 
-// Refuses what quota does not cover, by the newest that there is: `growth_of(state)`.
+// Calls `commit(responder, "")` if quota covers `growth_of(state)` of the newest state; else refuses.
 template <class GrowthOf, class Commit>
 void CommitIfItFits(Lane& lane, GrowthOf growth_of, std::shared_ptr<Advisor> asked,
                     rpc::Responder responder, Commit commit) {
@@ -238,7 +242,7 @@ Handlers::Unary Handlers::WritePool(Context context, const Request& request, v1:
         return GrowthToAsk(state, command, options, policy, now);
       };
       if (MustFit(request)) return CommitIfItFits(lane_, of, asked, std::move(responder), commit);
-      // For a warning memory as it is will do.
+      // A warning need not be by the newest state.
       if (auto growth = lane_.Peek([&](const State& state, int64_t) { return of(state); });
           growth && asked != nullptr)
         return CommitWithWarning(*growth, *asked, std::move(responder), commit);

@@ -34,8 +34,7 @@ namespace {
 // Reports of one call.
 constexpr int kMaxReports = 1'000;
 
-// A random UUID (version 4). The only chance in this service: the uid of a pool that came without
-// one.
+// A random UUID (version 4), for a pool that comes without a uid.
 std::string NewUid() {
   thread_local std::mt19937_64 random{std::random_device{}()};
   const uint64_t high = (random() & ~uint64_t{0xf000}) | 0x4000;
@@ -76,7 +75,7 @@ constexpr auto kParseAllow = [](const v1::AllowRemovalsRequest& request, Faults&
 constexpr auto kParseApply = [](const v1::ApplyNodePoolRequest& request, Faults& faults) {
   const v1::NodePool& pool = request.node_pool();
   faults.Require(ParsePoolName(pool.name()).has_value(), "node_pool.name", kPoolNameShape);
-  // A label of its Nodes has it.
+  // It is the value of a label of the pool's Nodes.
   faults.Require(pool.uid().empty() || IsDnsLabel(pool.uid()), "node_pool.uid",
                  "must be 1 to 63 of lower-case letters, digits and `-`, first and last no `-`.");
   ApplyNodePool command;
@@ -154,7 +153,8 @@ constexpr auto kParseNode = [](const v1::UpdateNodeRequest& request, Faults& fau
   return command;
 };
 
-// Of a cluster. One that is only tried has the etag of what is there: the next change gets the one that it would.
+// Decides a command of a cluster. With `tries` the change is taken back, and the outcome has the revision of
+// the cluster that is there: a new one would be the next change's.
 struct DecideCluster {
   bool tries = false;
 
@@ -181,7 +181,7 @@ constexpr auto kParseReports = [](const v1::ReportNodesRequest& request, Faults&
       faults);
 };
 
-// Each on its own; a Node beyond `scope` does not exist.
+// Decides each report on its own. For the caller, Nodes outside `scope` do not exist.
 struct DecideReports {
   std::shared_ptr<const access::Scope> scope = {};
   std::vector<absl::Status> operator()(StagedState<State>& staged, const Reports& reports,
@@ -189,7 +189,7 @@ struct DecideReports {
     std::vector<absl::Status> results;
     absl::flat_hash_set<absl::string_view> told;
     for (const ReportNode& report : reports) {
-      // Each that a Node sends is a change of its own, also with others.
+      // Each report of a Node is a change of its own, even in one batch.
       if (!told.insert(report.node).second) staged.Mark();
       const bool seen = scope == nullptr || scope->Covers(PlaceOf(staged.state(), report.node));
       results.push_back(seen ? Decide(staged, report, now).status()
@@ -219,7 +219,7 @@ std::optional<TypeFacts> Handlers::TypeOf(const std::string& instance_type) cons
 }
 
 std::optional<TypeFacts> Handlers::TypeOfPool(const std::string& name) const {
-  // The type of a pool never changes, so that memory as it is will do.
+  // The type of a pool never changes, so that memory need not be the newest.
   return TypeOf(lane_.Peek([&](const State& state, int64_t) {
     const Pool* pool = state.table<Pool>().Find(name);
     return pool == nullptr ? "" : pool->spec.instance_type;
@@ -280,7 +280,7 @@ Handlers::Unary Handlers::ResizeNodePool(Context context, const v1::ResizeNodePo
 
 Handlers::Unary Handlers::UpdateNodePool(Context context, const v1::UpdateNodePoolRequest* request,
                                          v1::NodePool* response) {
-  // What comes of it is judged with it: the pool may be another by then.
+  // The spec that it results in is judged by Decide: the pool may have changed by then.
   return WritePool(context, *request, response, [this](const auto& asked, Faults& faults) {
     auto command = kParseUpdate(asked, faults);
     command.type = TypeOfPool(command.name);
