@@ -19,11 +19,11 @@
 
 namespace muster::lifecycle {
 
-// What capacity's catalogue says, kept level by a watch: zones and instance types. Level-triggered:
-// after a lost connection it takes a new snapshot. Thread-safe.
+// A copy of capacity's catalogue, zones and instance types, kept up to date by a watch. After a lost
+// connection it takes a new snapshot. Thread-safe.
 class CatalogueMirror {
  public:
-  // Whether a change matters to the pools of this type in this zone: their Facts are others.
+  // Whether a change matters to the pools of this type in this zone: their Facts have changed.
   using Concerns = std::function<bool(absl::string_view instance_type, absl::string_view zone)>;
 
   explicit CatalogueMirror(std::shared_ptr<grpc::Channel> capacity,
@@ -41,7 +41,7 @@ class CatalogueMirror {
   // nullopt: unknown type, or the catalogue is not known.
   std::optional<TypeFacts> Type(absl::string_view instance_type) const;
 
-  // A reconnection shorter than this is nobody's business.
+  // While reconnecting takes no longer than this, the catalogue stays known.
   static constexpr absl::Duration kGrace = absl::Seconds(3);
 
  private:
@@ -70,7 +70,7 @@ class CatalogueMirror {
   Catalogue catalogue_ MUSTER_GUARDED_BY(mutex_);
   bool known_ MUSTER_GUARDED_BY(mutex_) = false;
   absl::Duration lost_since_ MUSTER_GUARDED_BY(mutex_) = absl::InfiniteDuration();
-  // The watch's: what its stream has shown, and whether that is all there is.
+  // Only for the watch's thread: what its stream has shown, and whether the snapshot is complete.
   Catalogue shown_;
   bool complete_ = false;
   rpc::Watch watch_;

@@ -24,11 +24,11 @@ namespace qv1 = quota::v1;
 namespace cv1 = capacity::v1;
 namespace fv1 = configuration::v1;
 
-// For one page, or one release.
+// The timeout of one page, or one request of a release.
 constexpr absl::Duration kCallTimeout = absl::Seconds(20);
-// For a linearizable read of our own state.
+// The longest wait for a linearizable read of our own state.
 constexpr absl::Duration kReadTimeout = absl::Seconds(20);
-// A page of claims bears the machines of each: fewer where they are large.
+// Rows of a page; fewer if that is too large for a message, as claims with many machines may be.
 constexpr int kPageSize = 500;
 
 absl::StatusOr<HoldingEntry> EntryOf(const qv1::Holding& holding) {
@@ -59,7 +59,7 @@ ClaimEntry EntryOf(const cv1::Claim& claim) {
   return entry;
 }
 
-// What `take` makes of the state, linearizably. The wait is bounded; `take` may run after it.
+// Reads the state linearizably: returns `take(state)`. The wait is bounded, and `take` may run after it.
 template <class T, class Take>
 absl::StatusOr<T> ReadNow(Lane& lane, Take take) {
   const auto answer = std::make_shared<Awaited<absl::StatusOr<T>>>();
@@ -72,7 +72,7 @@ absl::StatusOr<T> ReadNow(Lane& lane, Take take) {
       .value_or(absl::DeadlineExceededError("Lifecycle's own state could not be read in time."));
 }
 
-// Rows that nobody changes any more: cheap to take under the reader's lock.
+// Rows are immutable: their pointers are cheap to copy under the reader's lock.
 struct PoolRows {
   std::shared_ptr<const Pool> pool = {};
   std::vector<std::shared_ptr<const Node>> nodes = {};
@@ -201,7 +201,7 @@ absl::Status PeerBooks::Sync(const ClaimEntry& claim, int64_t generation, size_t
   ask.set_compute_class(claim.compute_class == "spot" ? type::v1::COMPUTE_CLASS_SPOT
                                                       : type::v1::COMPUTE_CLASS_DEFAULT);
   ask.set_pool(claim.pool);
-  // A claim of which it is not known takes any.
+  // If it is not known, the claim has none and accepts any.
   ask.set_organization(claim.organization.empty() ? "unknown" : claim.organization);
   ask.set_release(release);
   for (size_t i = from; i < from + count; ++i) {
@@ -216,7 +216,7 @@ absl::Status PeerBooks::Sync(const ClaimEntry& claim, int64_t generation, size_t
 absl::Status PeerBooks::Release(const ClaimEntry& claim) {
   int64_t generation = claim.generation;
   size_t from = 0;
-  // A request takes only so many back: the claim asks for nothing any more from the first on.
+  // One request takes back only so many machines. All of them ask for no Nodes any more.
   for (; claim.machines.size() - from > kMaxReturns; from += kMaxReturns) {
     ASSIGN_OR_RETURN(generation, After(generation));
     RETURN_IF_ERROR(Sync(claim, generation, from, kMaxReturns, false));

@@ -17,8 +17,9 @@
 
 namespace muster::lifecycle {
 
-// The books of all four services as they are now: those of the other three by their lists, page by
-// page, then lifecycle's own. Calls block, for a minute at most each; thread-safe.
+// Reads the books of all four services as they are now: those of the other three by their lists, page
+// by page, then lifecycle's own. Blocks, for at most 20 s for each page, request and read of lifecycle's
+// state. Thread-safe.
 class PeerBooks {
  public:
   // `lane` must outlive it.
@@ -31,13 +32,13 @@ class PeerBooks {
   // Whether lifecycle has a pool of this uid; linearizable.
   absl::StatusOr<bool> HasPool(absl::string_view uid);
 
-  // Gives back what belongs to no pool, under the generation after the one that was seen: when it
-  // moved since, it is refused, and stays. Of a claim the machines too, as not broken.
+  // Gives back what belongs to no pool, under the generation after the one that was seen: if it was asked
+  // for anew since, that is refused, and it stays. A claim's machines are given back as not broken.
   absl::Status Release(const HoldingEntry& holding);
   absl::Status Release(const ClaimEntry& claim);
   absl::Status Release(const ConfigurationEntry& configuration);
 
-  // Ends what is under way and all that comes: CANCELLED.
+  // Ends calls to the other services that are under way, and all later ones: CANCELLED.
   void Cancel();
 
  private:

@@ -21,20 +21,20 @@ namespace muster::lifecycle {
 //     |                                  +------ the probe timed out --------+     |
 //     +------------------------------- the probe was answered ---------------------+
 //
-// Only silence opens it: word that the service is away comes at once. But whoever got no answer,
-// for whatever reason, is told once there are answers again, which a probe finds out within
-// kProbeEvery.
+// Only silence opens it; an error that says that the service is away comes at once and costs no time. But
+// pools that got no answer, for whatever reason, are told once there are answers again, which a probe
+// finds out within kProbeEvery.
 class PeerBreaker {
  public:
   enum class State { kClosed, kOpen, kHalfOpen };
   static constexpr int kStates = 3;
-  // Of a call: with an answer, also that what was asked is refused; with word that the service is away, or does
-  // nothing of what we ask; not in time.
+  // How a call ended: answered, a refusal of what was asked being an answer, too; with an error that says
+  // that the service is away or refuses us altogether; not in time.
   enum class Outcome { kAnswered, kAway, kSilent };
   // Calls in a row that were not answered in time.
   static constexpr int kTimeoutsToOpen = 2;
   static constexpr absl::Duration kProbeEvery = absl::Seconds(1);
-  // Told once the service answers again: who got no answer meanwhile.
+  // Called once the service answers again, with the pools that got no answer meanwhile.
   using OnBack = std::function<void(const std::set<std::string>& pools)>;
 
   PeerBreaker(std::string peer, const SteadyClock* clock, OnBack on_back)
@@ -46,7 +46,7 @@ class PeerBreaker {
     return state_;
   }
 
-  // Pools that got no answer since there was one.
+  // How many pools got no answer since the service last answered.
   size_t unanswered() const {
     MutexLock lock(mutex_);
     return unanswered_.size();
@@ -59,14 +59,14 @@ class PeerBreaker {
     unanswered_.insert(pools.begin(), pools.end());
     return false;
   }
-  // As at the start: nobody waits for it any more, and it is taken for well.
+  // Begins anew: closed, and nobody is to be told.
   void Forget() {
     MutexLock lock(mutex_);
     state_ = State::kClosed;
     timeouts_ = 0;
     unanswered_.clear();
   }
-  // True: the caller is to send a probe, and to say how it ended.
+  // True: the caller is to send a probe and then to call ProbeEnded.
   bool BeginProbe() {
     MutexLock lock(mutex_);
     const bool wanted = state_ == State::kOpen || !unanswered_.empty();

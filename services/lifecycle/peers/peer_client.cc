@@ -28,7 +28,7 @@ constexpr const char* kPeerNames[] = {"quota", "capacity", "configuration"};
 
 // --- one batch call ---
 
-// Callers see the error, at a place that says of which service it is.
+// `error` is for people, at a place that names the service.
 template <class T>
 void NoAnswer(PeerReply<T>& slot, const absl::Status& status) {
   slot.state = PeerReply<T>::State::kAway;
@@ -41,27 +41,28 @@ void NoAnswer(PeerReply<T>& slot, const absl::Status& status) {
   if (last != detail->metadata.end()) (void)absl::SimpleAtoi(last->second, &slot.last_generation);
 }
 
-// How long a service may take to show that it answers again.
+// The timeout of a probe.
 constexpr absl::Duration kProbeTimeout = absl::Seconds(2);
-// Our own word for it, of a call that was not made.
+// The status of a call that was not made because the service is known to be silent.
 grpc::Status Silent() {
   return rpc::ToGrpcStatus(muster::error::Unavailable(
       "It did not answer in time lately; it is asked again once it does."));
 }
 
-// It takes no more of us for now; without a reason it is gRPC that finds a message too large.
+// True when the service accepts no more of us for now. Without a reason in the error it is gRPC that finds
+// a message too large.
 bool IsHeldBack(const grpc::Status& status) {
   return status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED &&
          muster::error::DetailOf(rpc::FromGrpcStatus(status)).has_value();
 }
 
-// Refused as a whole for what one pool, or all together, have in it: malformed, or too large.
+// True when the whole batch was refused because of what is in it: something malformed, or too much.
 bool IsRefusedWhole(const grpc::Status& status) {
   return status.error_code() == grpc::StatusCode::INVALID_ARGUMENT ||
          (status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED && !IsHeldBack(status));
 }
 
-// Who refuses us, whatever we ask, is as good as away: its pools wait for it just so.
+// A service that refuses us whatever we ask is as good as away: pools wait for it likewise.
 PeerBreaker::Outcome OutcomeOf(const grpc::Status& status) {
   using Outcome = PeerBreaker::Outcome;
   switch (status.error_code()) {
@@ -76,7 +77,7 @@ PeerBreaker::Outcome OutcomeOf(const grpc::Status& status) {
   }
 }
 
-// As it is logged: with a cause where the service does not do its part.
+// The status as it is logged: with a cause if the service does not do its part.
 absl::Status EndOf(const grpc::Status& status) {
   absl::Status ended = muster::error::FromPeer(rpc::FromGrpcStatus(status), "It");
   const bool refuses = OutcomeOf(status) == PeerBreaker::Outcome::kAway && !IsHeldBack(status);
@@ -109,8 +110,8 @@ struct Call {
     passes.push_back(&pass);
   }
 
-  // Unless nothing is asked, or the service is known to be silent. `send(call, done)` sends it;
-  // `pending` waits for its end.
+  // Sends the call, unless nothing is asked or the service is known to be silent. `send(call, done)`
+  // sends; `pending` counts until its end.
   template <class Send>
   void Begin(PeerBreaker* breaker, absl::Duration timeout, Latch& pending, const Send& send) {
     if (slots.empty()) return;
@@ -151,7 +152,7 @@ struct Call {
   }
 };
 
-// The calls by which the others are told what should be.
+// The calls by which the other services are told what should be.
 struct Syncs {
   using QuotaCall =
       Call<qv1::BatchSyncHoldingsRequest, qv1::BatchSyncHoldingsResponse, HoldingFacts>;
@@ -186,7 +187,7 @@ struct Checks {
   };
 };
 
-// `send(call, done)` by the stub, which it keeps.
+// A `send(call, done)` that uses the stub and keeps it alive.
 template <class Stub, class Method>
 auto SendBy(std::shared_ptr<Stub> stub, Method method) {
   return [stub = std::move(stub), method](auto& call, auto done) {
@@ -241,7 +242,7 @@ struct Batch {
   typename Calls::ConfigurationCall configuration = {};
 };
 
-// The same for one pool.
+// A request with the first pool of `all` only.
 template <class Request>
 Request FirstOf(const Request& all) {
   Request one;
@@ -257,9 +258,9 @@ Request FirstOf(const Request& all) {
 
 }  // namespace
 
-// The breaker of a service, and what it is probed with: the newest request that it did not answer,
-// sent or not. An older one may be for what its pool has taken back, and a service that has heard
-// nothing since would carry it out.
+// The breaker of a service, and its probe: the newest request that it did not answer, sent or not. An
+// older one may ask for what its pool does not want any more, and a service that has heard nothing since
+// would carry it out.
 struct PeerClient::Guard {
   explicit Guard(std::shared_ptr<PeerBreaker> its) : breaker(std::move(its)) {}
 
@@ -278,7 +279,7 @@ struct PeerClient::Guard {
     }
     if (call.sent) breaker->Ended(outcome, call.Names());
   }
-  // Once an outage: the loop asks over and over.
+  // Logs once for each outage: the loop asks over and over.
   void Log(const absl::Status& ended) {
     const bool silent = !muster::error::CauseOf(ended).empty();
     const absl::StatusCode code = silent ? ended.code() : absl::StatusCode::kOk;
@@ -350,8 +351,8 @@ void PeerClient::AskBy(absl::Span<PoolPass> passes, absl::Duration timeout) cons
         [&](const auto& call, size_t peer, const auto& send) { guards_[peer]->Ended(call, send); });
   }
   if (passes.size() > 1 && batch.IsRefused()) {
-    // One of them spoils the whole batch: it must not hold up the others. Asking twice does no
-    // harm.
+    // One pool spoils the whole batch: it must not hold up the others, so each half is asked by itself.
+    // Asking twice does no harm.
     const size_t half = passes.size() / 2;
     AskBy<Calls>(passes.subspan(0, half), timeout);
     AskBy<Calls>(passes.subspan(half), timeout);

@@ -24,38 +24,38 @@ namespace muster::lifecycle {
 // A pool in one pass of the loop: what is asked of the other services, and what was answered.
 struct PoolPass {
   Snapshot snapshot = {};
-  std::string incarnation = {};  // of the history that the rows are of
+  std::string incarnation = {};  // of the journal's history that the rows belong to
   Demand demand = {};
-  // Of what the watches would show of the answers (PrintOf); 0: no answer came.
+  // Fingerprints of what the watches would show of the answers (PrintOf); 0: no answer came.
   size_t claim_print = 0;
   size_t configuration_print = 0;
 };
 
-// Adds the catalogue and what is to be asked.
+// Fills in the snapshot's catalogue, and from it and the rows what is to be asked.
 void AddDemand(PoolPass& pass, const CatalogueMirror& catalogue);
 
-// Asks the other services for a whole batch of pools: three calls, at the same time. What does not
-// come within the timeout is an answer too (kAway).
+// Asks the other services for a whole batch of pools, by three calls at the same time. An answer that
+// does not come within the timeout is kAway.
 class PeerClient {
  public:
   explicit PeerClient(const Peers& peers);
-  // With breakers: a service that stays silent is not waited for until it answers a probe. Then
-  // `on_back` is called, from any thread, perhaps after the PeerClient is gone. One thread calls Ask and
-  // Probe.
+  // With breakers: a service that stays silent is not asked any more until it has answered a probe. Then
+  // `on_back` is called, from any thread, perhaps after the PeerClient is gone. Ask, Probe and Forget are
+  // for one thread.
   PeerClient(const Peers& peers, const SteadyClock* clock, PeerBreaker::OnBack on_back);
 
   // Sends the probes whose time has come, and does not wait for them.
   void Probe() const;
-  // Who leads no more asks for nobody: what was not answered is another's to ask. Same thread as Probe.
+  // Forgets what was not answered: a replica that does not lead any more leaves it to the next leader.
   void Forget() const;
-  // None without breakers: who asks for a caller, and so as often as callers want it.
+  // The breakers of the three services; empty for a client that was made without.
   std::vector<std::shared_ptr<const PeerBreaker>> breakers() const;
 
   // Fills in the `answers`, which must be empty. At most 1,000 passes. Blocks for at most about
   // `timeout`.
   void Ask(absl::Span<PoolPass> passes, absl::Duration timeout) const;
-  // The same, of what each would answer: nothing is written anywhere. A generation that the leader has left
-  // behind since the pool was read is refused (GENERATION_TOO_OLD), as in Ask.
+  // Like Ask, but for what each would answer: nothing is written anywhere. If the leader has asked under a
+  // later generation since the pool was read, that is refused (GENERATION_TOO_OLD), as in Ask.
   void Check(absl::Span<PoolPass> passes, absl::Duration timeout) const;
 
  private:

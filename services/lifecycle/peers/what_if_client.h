@@ -17,25 +17,25 @@
 
 namespace muster::lifecycle {
 
-// Asks quota and capacity, for one pool, what would be if: nothing is written anywhere. Each call takes at most about `timeout`, and
-// blocks so long, but for the one that calls back.
+// Asks quota and capacity what would be if, for one pool: nothing is written anywhere. Each call blocks for
+// at most about `timeout`, but for the one with a callback. Thread-safe.
 class WhatIfClient {
  public:
   explicit WhatIfClient(const Peers& peers);
-  // Waits for the calls that will call back; ends them.
+  // Cancels the calls with callbacks that are under way, and waits for their callbacks.
   ~WhatIfClient();
 
-  // What quota would say of a pool that is charged for so many Nodes; `delta` is not set.
+  // What quota would answer if the pool were to be charged for `charge` Nodes; `delta` is not set.
   v1::NodePoolPreview::Quota AskQuota(const Pool& pool, int64_t charge,
                                       absl::Duration timeout) const;
   // The same; `then` is called once, from another thread, and must not block.
   using Told = absl::AnyInvocable<void(v1::NodePoolPreview::Quota)>;
   void AskQuota(const Pool& pool, int64_t charge, absl::Duration timeout, Told then) const;
-  // What there is for so many more Nodes of a pool, whoever waits for it; no place is told.
-  // `nodes_per_rack`: of its type, 0: not granted by racks.
+  // How many machines are free or reclaimable for `nodes` more Nodes of a pool, whoever else waits for
+  // them; the place in the queue is not set. `nodes_per_rack`: of its type; 0: not granted by racks.
   v1::NodePoolPreview::Capacity AskPlaces(const Pool& pool, int64_t nodes, int32_t nodes_per_rack,
                                           absl::Duration timeout) const;
-  // What is being reclaimed from spot for a pool's claim; nothing as well when it is not told.
+  // What is being reclaimed from spot for a pool's claim; empty also when capacity does not answer.
   ReclaimedFor AskReclaimed(const std::string& pool_uid, absl::Duration timeout) const;
 
  private:

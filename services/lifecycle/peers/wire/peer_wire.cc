@@ -72,7 +72,7 @@ ClaimFacts::Reason ReasonOf(cv1::Claim::Reason reason) {
       {cv1::Claim::REASON_PARTIAL_NODE_AFFINITY, Reason::kPartialNodeAffinity},
       {cv1::Claim::REASON_NONE_AVAILABLE_NODE_AFFINITY, Reason::kNoneAvailableNodeAffinity}};
   const auto known = kReasons.find(reason);
-  // Else a word of a newer capacity service.
+  // An unknown reason is a newer capacity service's.
   return known == kReasons.end() ? Reason::kSufficient : known->second;
 }
 
@@ -105,7 +105,7 @@ ConfigurationOrder::Outcome OutcomeOf(fv1::ConfigurationOrder::Outcome outcome) 
   return Outcome::kDone;
 }
 
-// Of a claim, or of an obstacle.
+// The reclaims in a claim or in an obstacle.
 template <class Message>
 std::vector<MachineReclaim> ReclaimsOf(const Message& in) {
   std::vector<MachineReclaim> out;
@@ -194,7 +194,7 @@ fv1::ConfigurationRequest RequestOf(const Pool& pool, const Cluster& cluster,
   wanted->set_gpu(ask.gpu);
   wanted->set_kubernetes(cluster.kubernetes_version);
   wanted->set_strategy(StrategyOf(spec));
-  // One or none: how many is nothing to the service, and every change would be a write.
+  // 1 or 0: the number does not matter to the service, and every change of it would be a write.
   out.set_nodes_in_delivery(ask.delivering ? 1 : 0);
   out.mutable_running_profiles()->Assign(ask.running_profiles.begin(), ask.running_profiles.end());
   out.set_orders_told(ask.orders_told);

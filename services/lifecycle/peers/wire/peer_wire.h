@@ -13,8 +13,8 @@
 #include "services/lifecycle/core/demand.h"
 #include "services/lifecycle/core/snapshot.h"
 
-// What lifecycle asks of quota, capacity and configuration, and what they answer, as their messages.
-// Nothing else.
+// What lifecycle asks of quota, capacity and configuration, to their messages; their answers, back to
+// facts.
 namespace muster::lifecycle {
 
 quota::v1::HoldingRequest RequestOf(const Pool& pool, const HoldingAsk& ask);
@@ -27,8 +27,8 @@ ClaimFacts FactsOf(const capacity::v1::Claim& in);
 ReclaimedFor ReclaimedOf(const capacity::v1::ExplainClaimResponse& in);
 ConfigurationFacts FactsOf(const configuration::v1::PoolConfiguration& in);
 
-// Of a Quota's name, `organizations/{organization}/quotas/{zone}~{type}~{class}`, or of a Holding's
-// below it. nullopt: it has another shape.
+// The parts of a Quota's name, `organizations/{organization}/quotas/{zone}~{type}~{class}`, or of the
+// name of a Holding below it. nullopt: it has another shape.
 struct QuotaName {
   std::string organization = {};
   std::string zone = {};
@@ -38,15 +38,15 @@ struct QuotaName {
 };
 std::optional<QuotaName> ParseQuotaName(absl::string_view name);
 
-// Tells what the watches show of a resource from anything else that they may show of it: the same
-// for an answer and for the watch's word of the same. Never 0.
+// A fingerprint of what the watches show of a resource: the same for an answer and for what a watch
+// tells of the same state, another one for another state. Never 0.
 size_t PrintOf(const capacity::v1::Claim& claim);
 size_t PrintOf(const configuration::v1::PoolConfiguration& configuration);
 
 // `default` or `spot`.
 std::string ClassOf(const Pool& pool);
 type::v1::ComputeClass ComputeClassOf(const Pool& pool);
-// Of the Quota that the pool is charged on.
+// The name of the Quota that the pool is charged on.
 std::string QuotaNameOf(const Pool& pool);
 
 }  // namespace muster::lifecycle
