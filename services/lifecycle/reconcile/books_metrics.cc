@@ -11,7 +11,7 @@ using prometheus::MetricFamily;
 
 constexpr const char* kKeeperNames[kKeepers] = {"quota", "capacity", "configuration"};
 
-// A sample for each value, its label's value at the same place of `labels`.
+// Adds a sample for each value, with the label's value from the same place of `labels`.
 template <size_t n>
 MetricFamily Filled(MetricFamily family, const char* label, const std::array<int64_t, n>& values,
                     const std::array<std::string, n>& labels) {
@@ -34,7 +34,7 @@ void BooksMetrics::Found(const Books& books, const std::vector<BooksMemory::Stan
   differences_ = {};
   for (const auto& stood : standing) {
     ++differences_[static_cast<size_t>(stood.difference.kind)];
-    // An orphan is given back, or withheld, which has an alert of its own: nothing is broken.
+    // An orphan is no violation: it is given back, or it is withheld, which has an alert of its own.
     if (!IsOrphan(stood.difference.kind)) ++stats_.violations;
   }
   withheld_ = withheld;

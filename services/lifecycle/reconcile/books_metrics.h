@@ -13,24 +13,25 @@
 
 namespace muster::lifecycle {
 
-// Where a rest of a pool lies.
+// The service that keeps something of a pool which does not exist.
 enum class Keeper { kQuota, kCapacity, kConfiguration };
 inline constexpr int kKeepers = 3;
 
-// `muster_lifecycle_orphans*` and `muster_lifecycle_books_*`: what the leader's last round over the
-// books showed; 0 on the other replicas. Thread-safe.
+// `muster_lifecycle_orphans*` and `muster_lifecycle_books_*`. Gauges: what the leader's last round over
+// the books showed; 0 on the other replicas. Counters: of this replica since its start. Thread-safe.
 class BooksMetrics final : public prometheus::Collectable {
  public:
-  // A round came to its end.
+  // A round has read the books.
   void Found(const Books& books, const std::vector<BooksMemory::Standing>& standing, bool withheld);
   void Failed();
   void Released(Keeper keeper);
-  // What was to be released is there still.
+  // Something was to be released, and could not be.
   void NotReleased();
   // Another replica leads.
   void Clear();
 
-  // The rounds as audits; differences that stand are violations, but for orphans: those are where they cannot be given back.
+  // The rounds as audits. Violations: differences that stand, apart from orphans; and orphans that could
+  // not be given back.
   storage::Auditor::Stats stats() const;
   std::vector<prometheus::MetricFamily> Collect() const override;
 

@@ -13,20 +13,20 @@
 
 namespace muster::lifecycle {
 
-// Filters what one service's watch tells: a resource as it was told before (a snapshot after a
-// reconnect), or as the service's own answer to our request showed it, is no news. Memory only: who
-// starts anew takes everything for news. Thread-safe.
+// Filters what one service's watch tells. A resource is no news if the watch told it so before (a
+// snapshot after a reconnect), or if the service's answer to our own request showed it so. Kept in
+// memory only: after a start everything is news. Thread-safe.
 class ChangeFilter {
  public:
   // A resource as the watch tells it.
   struct News {
     int64_t revision = 0;    // of its last change
     int64_t generation = 0;  // of the last request that changed it; 0: there are none of ours
-    size_t print = 0;        // tells what the watch shows of it from anything else
+    size_t print = 0;        // a fingerprint of what the watch shows of it
   };
 
-  // `whole`: the watch shows all that an answer does. If not, another change under one generation
-  // is news even if it looks the same. `names`: EndSnapshot can name what is gone.
+  // `whole`: the watch shows all that an answer does. If not, a further change under the same generation
+  // is news even if it looks the same. `names`: keys are kept, so that EndSnapshot can name what is gone.
   explicit ChangeFilter(bool whole, bool names = false) : whole_(whole), names_(names) {}
 
   // --- the watch ---
@@ -34,7 +34,8 @@ class ChangeFilter {
     MutexLock lock(mutex_);
     ++snapshot_;
   }
-  // What the snapshot did not tell of is forgotten: it was deleted while nothing was told. Returns its keys, where names are kept.
+  // Forgets what the snapshot did not tell of: it was deleted while no stream was open. Returns the keys of
+  // that if names are kept.
   std::vector<std::string> EndSnapshot() {
     std::vector<std::string> gone;
     MutexLock lock(mutex_);
@@ -82,15 +83,15 @@ class ChangeFilter {
   }
 
   // --- requests ---
-  // From here on until Answered news wait.
+  // A request about the resource begins: until Answered, news of it are held back.
   void Asking(absl::string_view key) {
     MutexLock lock(mutex_);
     Known& known = known_[Hash(key)];
     known.snapshot = snapshot_;
     known.asking = true;
   }
-  // The request is over; `print` of what the answer showed, 0: there was none. True: what was told
-  // meanwhile is news.
+  // The request is over. `print`: of what the answer showed; 0: there was no answer. True: what the watch
+  // told meanwhile is news.
   bool Answered(absl::string_view key, size_t print) {
     MutexLock lock(mutex_);
     const auto it = known_.find(Hash(key));

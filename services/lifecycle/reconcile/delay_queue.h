@@ -17,20 +17,21 @@
 
 namespace muster::lifecycle {
 
-// Which pools are to be looked at, and when. A pool stands in it at most once, at its earliest
-// time. Who became due first is looked at first, whatever it is called and whatever made it due:
-// however many changes come, each due pool has at most all the others before it. Times go by the
-// steady clock, so that a jump of the time of day neither delays nor hastens anything. Thread-safe.
+// Which pools are to be looked at, and when. A pool stands in it at most once, at its earliest time.
+// Pools are taken in the order in which they became due, so that however many changes come, each due
+// pool waits for all the others at most. Times are of the steady clock: a jump of the time of day
+// neither delays nor hastens anything. Thread-safe.
 class DelayQueue {
  public:
   // `clock` must outlive it.
   explicit DelayQueue(const SteadyClock* clock = TheSteadyClock()) : clock_(*clock) {}
 
-  // Now. One that is due already keeps its place. `cause`: the trace that made it due, if one did.
+  // Makes a pool due now; one that is due already keeps its place. `cause`: the trace that made it due,
+  // if one did.
   void Add(absl::string_view pool, const TraceContext& cause = {}) {
     AddIn(pool, absl::ZeroDuration(), cause);
   }
-  // Once `delay` has gone by.
+  // Makes a pool due once `delay` has gone by, or earlier if it is scheduled earlier already.
   void AddIn(absl::string_view pool, absl::Duration delay, const TraceContext& cause = {}) {
     MutexLock lock(mutex_);
     const Place place{clock_.Now() + std::max(delay, absl::ZeroDuration()), ++arrivals_};
@@ -44,13 +45,13 @@ class DelayQueue {
     const auto at = order_.emplace(place, it->first).first;
     if (at == order_.begin()) wakes_.Signal();
   }
-  // No pool is to be looked at any more.
+  // Removes all pools.
   void Clear() {
     MutexLock lock(mutex_);
     waiting_.clear();
     order_.clear();
   }
-  // Everybody who waits looks again.
+  // Ends the calls of Wait.
   void Wake() {
     MutexLock lock(mutex_);
     wakes_.SignalAll();
@@ -71,7 +72,7 @@ class DelayQueue {
     return pools;
   }
 
-  // Waits until something may be due, for at most `most`.
+  // Waits until a pool may be due, for at most `most`.
   void Wait(absl::Duration most) {
     MutexLock lock(mutex_);
     if (!order_.empty()) {
@@ -82,7 +83,7 @@ class DelayQueue {
     wakes_.WaitFor(mutex_, most);
   }
 
-  // Until one is due; infinite when none will be.
+  // The time until the next pool is due; infinite when there is none.
   absl::Duration UntilNext() const {
     MutexLock lock(mutex_);
     if (order_.empty()) return absl::InfiniteDuration();
@@ -94,7 +95,7 @@ class DelayQueue {
     size_t due = 0;               // whose time has come
     absl::Duration oldest_due{};  // for how long the first of these has been waiting
   };
-  // Costs as much as there are due.
+  // Takes time in proportion to how many are due.
   Stats stats() const {
     MutexLock lock(mutex_);
     const absl::Duration now = clock_.Now();

@@ -19,7 +19,8 @@ namespace {
 // How often the log says that the lease cannot be written: beats fail several times a second.
 constexpr absl::Duration kComplaintPause = absl::Minutes(1);
 
-// Tells people which process it is; no other one, of a host of the same name either, has it.
+// A name that tells people which process it is, and that no other process has, not even on a host of the
+// same name.
 std::string NewHolder() {
   std::array<char, 65> host = {};
   gethostname(host.data(), host.size() - 1);
@@ -61,7 +62,7 @@ void LeaseHolder::Refused() {
 
 void LeaseHolder::Hold() {
   {
-    // Nobody is blamed before there was time to lead.
+    // As if somebody led until now: nothing counts as leaderless before there was time to take the lease.
     MutexLock lock(mutex_);
     keeper_.Saw(true, clock_.Now());
   }
@@ -76,7 +77,7 @@ void LeaseHolder::Hold() {
     keeper_.StepDown();
   }
   Tell();
-  // The next one need not wait until it runs out; if this fails, it waits.
+  // So that the next holder need not wait until it runs out.
   (void)store_.Release(holder_);
 }
 
@@ -133,7 +134,7 @@ void LeaseHolder::Beat() {
     verdict = keeper_.Answered(epoch, now, incarnation);
   }
   Tell();
-  // One beat that fails leaves who leads time for others; who does not lead says so at once.
+  // A leader has time for further beats after one that failed; a replica that does not lead says so at once.
   if (!epoch.ok() && verdict == LeaseKeeper::Verdict::kStepDown) Complain(epoch.status());
   if (!epoch.ok()) return Look();
   if (verdict != LeaseKeeper::Verdict::kTakeOver) return;

@@ -18,15 +18,15 @@
 namespace muster::lifecycle {
 
 // Holds the lease of the reconcile loop or waits for it, in a thread of its own: proves that this
-// replica can commit, beats, commits takeovers. What is decided, core/lease.h decides. Thread-safe;
-// kept by the callbacks of what is under way.
+// replica can commit, beats, commits takeovers. All decisions are core/lease.h's. Thread-safe. Callbacks
+// of commands that are under way keep it alive.
 class LeaseHolder : public std::enable_shared_from_this<LeaseHolder> {
  public:
   struct Options {
     Lane* lane = nullptr;                  // outlives Stop()
     storage::ConnectOptions connect = {};  // for the heartbeat
     absl::Duration ttl = absl::Seconds(5);
-    // Told by the thread that it leads now, or does not any more.
+    // Called from the thread when this replica begins or ceases to lead.
     std::function<void(bool leads)> changed = [](bool) {};
   };
   explicit LeaseHolder(Options options);
@@ -37,7 +37,7 @@ class LeaseHolder : public std::enable_shared_from_this<LeaseHolder> {
 
   // Names this process; random.
   const std::string& holder() const { return holder_; }
-  // Under which this replica leads; 0: it does not.
+  // The epoch under which this replica leads; 0: it does not.
   int64_t epoch() const { return epoch_; }
   // Whether anybody leads, and this replica could.
   LoopFacts facts() {
@@ -45,7 +45,7 @@ class LeaseHolder : public std::enable_shared_from_this<LeaseHolder> {
     return keeper_.Facts(clock_.Now());
   }
 
-  // A plan that was submitted at `submitted` of the steady clock ended so.
+  // A plan that was submitted at `submitted`, of the steady clock, ended with `status`.
   void PlanEnded(const absl::Status& status, absl::Duration submitted);
   // A plan was refused as a stale leader's.
   void Refused();
@@ -55,10 +55,10 @@ class LeaseHolder : public std::enable_shared_from_this<LeaseHolder> {
   // Submits a probe unless one is under way, and waits for its end, at most for `most`.
   void Probe(absl::Duration most);
   void Beat();
-  // Looks whether another replica has what this one may not ask for, or could not.
+  // Looks whether another replica has the lease, when this one may not ask for it or got no answer.
   void Look();
   absl::Status TakeOver(int64_t epoch, const std::string& incarnation);
-  // Says what the keeper decided.
+  // Makes the keeper's epoch known if it has changed: to epoch(), the log and Options::changed.
   void Tell();
   // Logs, once in a while, why the lease was not written; the thread's alone.
   void Complain(const absl::Status& status);

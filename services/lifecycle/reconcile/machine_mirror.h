@@ -14,15 +14,15 @@
 
 namespace muster::lifecycle {
 
-// Capacity's machines by a watch, reduced to what a waiting pool is told of them:
-// how many are in service or in repair (a gang waits for these, too), of which type, in which zone,
-// with which labels. Who holds one, or what it waits for, is no news; it is counted, to tell what a
-// pool could have. Memory only; for one thread.
+// Capacity's machines, as a watch tells them, reduced to what makes waiting pools due: which machines
+// are in service or in repair (a gang waits for these, too), of which type, in which zone, with which
+// labels. Who holds a machine is no news, but is counted, to tell how many a pool could have. Memory
+// only. Not thread-safe.
 class MachineMirror {
  public:
   using InventoryKey = std::pair<std::string, std::string>;  // zone, instance type
   using InventoryKeys = std::set<InventoryKey>;
-  // kLent: held as spot. kReclaimed: so held, and being taken back.
+  // kLent: held as spot. kReclaimed: held as spot and being taken back.
   enum class Use { kNone, kFree, kHeld, kLent, kReclaimed };
   struct Machine {
     absl::string_view zone;
@@ -33,7 +33,8 @@ class MachineMirror {
   };
 
   void BeginSnapshot() { ++snapshot_; }
-  // What the snapshot did not tell of is gone.
+  // Drops what the snapshot did not tell of. Adds to `changed` where machines in service have changed, as do
+  // the calls below.
   void EndSnapshot(InventoryKeys& changed) {
     whole_ = true;
     for (auto it = known_.begin(); it != known_.end();) {
@@ -45,7 +46,8 @@ class MachineMirror {
       }
     }
   }
-  // The machine of this name as it is now. True: it is not as its holder knew it, whose node affinity it may match no more.
+  // Takes in a machine as it is now. True: it is held and not as its holder knew it, so that it may not match
+  // the holder's node affinity any more.
   bool Take(absl::string_view name, const Machine& machine, InventoryKeys& changed) {
     const auto inventory =
         inventories_
@@ -70,9 +72,9 @@ class MachineMirror {
     known_.erase(it);
   }
 
-  // Machines that the claim of this pool holds or could hold now: those that are free, and, unless
-  // it is spot, those that are held as spot or on their way back. All of one moment: what it is
-  // granted changes nothing. nullopt: not all was told yet.
+  // How many machines the pool's claim holds or could hold now: its own, those that are free, and, unless
+  // it is spot, those that are held as spot or being reclaimed. A grant to the pool does not change the
+  // number. nullopt: no snapshot was told to its end yet.
   std::optional<int64_t> Obtainable(const InventoryKey& of, absl::string_view pool_uid,
                                     bool spot) const {
     if (!whole_) return std::nullopt;

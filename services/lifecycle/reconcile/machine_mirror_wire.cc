@@ -21,7 +21,7 @@ MachineMirror::Use UseOf(const cv1::Machine& machine) {
     case cv1::Machine::STATE_RECLAIMING:
       return Use::kReclaimed;
   }
-  return Use::kNone;  // out of service, or a word of a newer capacity service
+  return Use::kNone;  // out of service, or a state that only a newer capacity service knows
 }
 
 }  // namespace

@@ -70,8 +70,7 @@ void OrphanCollector::Round() {
     return;
   }
   if (!Leads()) return;
-  // After the books were read, however long that took: who has no pool in them has had none since
-  // then at the latest, and has none now.
+  // Taken after the books were read, however long that took: a uid without a pool in them has none by now.
   const absl::Duration now = options_.steady->Now();
   differences_.Note(*books, now);
   const OrphanMemory::Verdict verdict = orphans_.Judge(*books, options_.orphans.policy, now);
@@ -81,7 +80,7 @@ void OrphanCollector::Round() {
   }
 }
 
-// In pieces, so that others get their turn in between; what is left then is for the next round.
+// In pieces, so that others get their turn in between; what is left is for the next round.
 void OrphanCollector::ForgetEvents() {
   Lane& lane = *options_.lane;
   const absl::Time now = lane.clock().Now();
@@ -134,8 +133,8 @@ bool OrphanCollector::Release(const Books& books, const std::string& uid) {
   return true;
 }
 
-// As a pool's end does: machines first, then what they are charged for. Before both what no Node boots any more: it
-// alone does not tell when it was asked for, and so could not be told from what is kept after a restore.
+// As at a pool's end: machines first, then what they are charged for. The configuration goes before both: left
+// alone it would not show in which history it was asked for, and would be kept after a restore.
 void OrphanCollector::GiveBack(const Books& books, const std::string& uid) {
   int64_t machines = 0;
   int64_t charged = 0;

@@ -16,17 +16,18 @@
 
 namespace muster::lifecycle {
 
-// Holds the books of the four services against each other, on the replica that leads: at the start
-// of its leadership and every few minutes; forgets events of pools that are gone. What differs for
-// longer than the grace is counted and logged; what has had no pool for so long is given back, a
-// few a round. When more is without a pool than a share of all, nothing is given back, nor ever what was
-// asked for before lifecycle was restored to a past, and a person has to look (OrphanPolicy). Keeps no state that must last: a new leader begins the grace anew.
+// Holds the books of the four services against each other, on the replica that leads: when it begins to
+// lead and every few minutes. Differences that stand for longer than the grace are counted and logged;
+// what has had no pool for that long is given back, a few uids a round. When too large a share of all
+// has no pool, nothing is given back; what was last asked for before lifecycle was restored to a past
+// never is: a person has to look (OrphanPolicy). Also forgets events of deleted pools. Keeps no state
+// that must last: a new leader begins the grace anew.
 class OrphanCollector {
  public:
   struct Options {
     Lane* lane = nullptr;  // outlives the collector
     OrphanOptions orphans = {};
-    // Of the leadership; 0: another replica leads. From any thread.
+    // The epoch under which this replica leads; 0: it does not. Called from any thread.
     std::function<int64_t()> epoch = {};
     const SteadyClock* steady = TheSteadyClock();  // outlives the collector
   };

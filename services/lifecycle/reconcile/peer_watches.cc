@@ -23,11 +23,11 @@ namespace {
 // From the end of a stream until the next attempt.
 constexpr absl::Duration kReconnect = absl::Milliseconds(500);
 
-// Machines that change together, as a rack that fails does, make one look.
+// Machines that change together, as when a rack fails, make a pool due once.
 constexpr absl::Duration kStockSettles = absl::Milliseconds(200);
 
-// What the pools of a quota leave each other is told of autoscaled ones at most this often: they may
-// be many, and each moves all the time.
+// How often an autoscaled pool is due, at most, because other pools of its quota left it more or less room:
+// they may be many, and each moves all the time.
 constexpr absl::Duration kRoomSettles = absl::Seconds(30);
 
 constexpr char kHoldings[] = "/holdings/";
@@ -42,9 +42,9 @@ bool IsSnapshotEnd(const Response& change) {
 
 bool IsHolding(absl::string_view key) { return absl::StrContains(key, kHoldings); }
 
-// True at the end of a snapshot of another history than that of the stream before: the service was restored
-// to a past. What it has lost is in no snapshot, and the pools that it was of are to ask for it anew before
-// others take its place. `known`: the history, as it was told last.
+// True at the end of a snapshot of another history than the stream before had: the service was restored to
+// a past. What it has lost is in no snapshot, and its pools must ask for it anew before others take its
+// place. `known`: the history that was told last; updated.
 template <class Response>
 bool IsOfAnotherHistory(const Response& change, std::string& known) {
   if (!IsSnapshotEnd(change) || change.incarnation() == known) return false;
@@ -60,7 +60,7 @@ rpc::Watch::Options WithSnapshots(rpc::Watch::Stream stream, std::function<void(
           .begins = [begin = std::move(begin)](bool) { begin(); }};
 }
 
-// Capacity's resources of a kind.
+// Streams capacity's resources of one kind to `take`.
 rpc::Watch::Stream StreamOfCapacity(
     const std::shared_ptr<grpc::Channel>& capacity, capacity::v1::WatchCapacityRequest::Kind kind,
     std::function<void(const capacity::v1::WatchCapacityResponse&)> take) {
@@ -107,12 +107,12 @@ PeerWatches::QuotaMove PeerWatches::MoveOf(const quota::v1::WatchQuotasResponse&
     const bool news = quota_filter_.IsNews(key, {change.revision(), 0, 1});
     return news ? QuotaMove::kLimit : QuotaMove::kNone;
   }
-  // What others are charged for is all that matters of it, and not which request that came of.
+  // All that matters of a holding is how many Nodes it is for, and not by which request.
   const size_t before = quota_filter_.PrintOf(key);
   const size_t now = static_cast<size_t>(change.holding().nodes()) + 1;
   const int64_t moved = absl::ToUnixMicros(FromTimestamp(change.holding().update_time()));
   if (!quota_filter_.IsNews(key, {moved, 0, now})) return QuotaMove::kNone;
-  // What went on before a snapshot was not told: it may have been larger meanwhile.
+  // What happened before a snapshot was not told: the holding may have been larger meanwhile.
   const bool unseen = change.type() == type::v1::WATCH_EVENT_TYPE_SNAPSHOT;
   return unseen || now <= before ? QuotaMove::kMoreRoom : QuotaMove::kLessRoom;
 }
@@ -153,8 +153,8 @@ void PeerWatches::QuotaMoved(absl::string_view quota, QuotaMove move) {
   if (!key || move == QuotaMove::kNone) return;
   const bool limit = move == QuotaMove::kLimit;
   lane_.Peek([&](const State& state, int64_t) {
-    // More room is nothing to those that have what they want. A limit may have fallen below it. Less room is nothing to those that got
-    // nothing while there was more.
+    // A changed limit matters to all pools. More room matters only to those that are short of it. Less room
+    // matters to none: those that are short got nothing while there was more.
     const State::Names* pools =
         limit ? state.PoolsOnQuota(key->organization, key->zone, key->instance_type,
                                    key->compute_class)
@@ -247,7 +247,8 @@ void PeerWatches::MachinesMoved(const MachineNews& news) {
       if (pools == nullptr) continue;
       for (const std::string& name : *pools) due_.AddIn(name, kStockSettles);
     }
-    // One that has what it asked for becomes invalid where none matches any more. Of others' machines it hears by the resync.
+    // A pool that has what it asked for becomes invalid when no machine matches any more. Changes of machines
+    // that it does not hold reach it by the resync.
     for (const std::string& uid : news.holders) {
       const Pool* pool = state.FindPoolByUid(uid);
       if (pool != nullptr && !pool->spec.node_affinity.empty())

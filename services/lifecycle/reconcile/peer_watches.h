@@ -30,13 +30,13 @@ namespace muster::lifecycle {
 // Makes all pools due.
 void AddAll(const State& state, DelayQueue& due);
 
-// Hears of changes in quota, capacity and configuration and makes the pools due that they can
-// matter to. Level-triggered: every stream begins with a snapshot, and each of its resources counts
-// as a change; what was told or answered before is no news (change_filter.h, machine_mirror.h).
+// Watches quota, capacity and configuration, and makes the pools due to which a change can matter. Every
+// stream begins with a snapshot, each resource of which counts as a change unless it was told or
+// answered before (change_filter.h, machine_mirror.h).
 class PeerWatches {
  public:
-  // `lane` and `due` must outlive it. `quota_begins`: called, by any thread, before a stream of quota's tells anything: it may have been
-  // restored to a past, which only the end of the snapshot says.
+  // `lane` and `due` must outlive it. `quota_begins` is called, from any thread, before a stream of quota
+  // tells anything: quota may have been restored to a past, which shows only at the end of the snapshot.
   PeerWatches(const Peers& peers, const Lane* lane, DelayQueue* due,
               std::function<void()> quota_begins);
   ~PeerWatches();
@@ -45,13 +45,13 @@ class PeerWatches {
   // Ends the streams and threads. Idempotent.
   void Stop();
 
-  // The pools are about to be asked for, and were, with these answers: what the watches tell of our
-  // own requests is told by their answers.
+  // Asking: these pools are about to be asked for. Answered: they were, with these answers. What the
+  // watches tell meanwhile is no news if the answers show the same.
   void Asking(absl::Span<const PoolPass> passes);
   void Answered(absl::Span<const PoolPass> passes);
 
-  // Machines that the pool holds or could hold; nullopt: not known, or it is not autoscaled and
-  // nobody asks. Any thread.
+  // How many machines the pool holds or could hold; nullopt: not known, or the pool is not autoscaled or
+  // is being deleted, so that nobody needs it. Any thread.
   std::optional<int64_t> Obtainable(const Pool& pool) const;
 
  private:
@@ -60,12 +60,12 @@ class PeerWatches {
   rpc::Watch::Options WatchMachines();
   rpc::Watch::Options WatchConfigurations();
   struct MachineNews {
-    MachineMirror::InventoryKeys inventories = {};  // where what is in service is not what it was
+    MachineMirror::InventoryKeys inventories = {};  // where the machines in service have changed
     std::set<std::string> holders = {};             // uids of pools whose own machines changed
   };
   MachineNews MirrorMachines(const capacity::v1::WatchCapacityResponse& message);
   void MachinesMoved(const MachineNews& news);
-  // A snapshot is complete: what autoscaled pools could have is known.
+  // A snapshot is complete: from now on Obtainable is known.
   void MachinesAreKnown();
   // What a change means to the other pools of its Quota.
   enum class QuotaMove { kNone, kLessRoom, kMoreRoom, kLimit };  // the limit: more or less

@@ -36,7 +36,7 @@ MetricFamily ReconcileMetrics::CollectUnanswered() const {
 std::vector<MetricFamily> ReconcileMetrics::Collect() const {
   DelayQueue::Stats due;
   if (!due_.Read([&](const DelayQueue& queue) { due = queue.stats(); })) return {};
-  // What comes due at others is soon forgotten there.
+  // A replica that does not lead forgets soon what becomes due there: it is not shown.
   if (!leading_) due = {.scheduled = due.scheduled};
   MetricFamily plans =
       rpc::Counters("muster_lifecycle_plans_total", "Plans made, by what came of them.");

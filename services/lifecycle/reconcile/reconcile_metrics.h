@@ -21,7 +21,7 @@ namespace muster::lifecycle {
 // `muster_lifecycle_*` of the reconcile loop. Thread-safe.
 class ReconcileMetrics final : public prometheus::Collectable {
  public:
-  // What is read must live until Detach().
+  // The queue must live until Detach().
   explicit ReconcileMetrics(const DelayQueue* due) : due_(due), took_(kBuckets) {}
 
   // The queue is going away: from here on nothing is shown.

@@ -30,7 +30,7 @@ constexpr absl::Duration kWorkerTick = absl::Milliseconds(200);
 constexpr absl::Duration kLeadPoll = absl::Milliseconds(50);
 // How long the loop waits for the first snapshot of the catalogue.
 constexpr absl::Duration kCatalogueGrace = absl::Seconds(5);
-// For a batch of plans to be committed; what takes longer is looked at again.
+// The longest wait for a batch of plans to be committed.
 constexpr absl::Duration kCommitTimeout = absl::Seconds(15);
 
 // Pools a pass; the services take at most 1,000.
@@ -52,8 +52,9 @@ void AddPoolsOf(const State& state, const std::string& cluster, const TraceConte
   }
 }
 
-// What the pool was charged for already: at least that, for its row may know less than quota does, as of a grant whose answer was lost.
-// Under the generation before its own, which is for what it wants now. Nothing of a pool that is released, or was never charged.
+// Asks for what the pool was charged for already, and for no less than quota knows: the answer to a larger
+// grant may have been lost. Asked under the generation before the pool's, which is for what it wants now.
+// nullopt: the pool is being released, or was never charged.
 std::optional<HoldingAsk> Restatement(const PoolPass& pass) {
   const Pool& pool = *pass.snapshot.pool;
   const int64_t charged = ChargedBefore(pool, static_cast<int64_t>(pass.snapshot.nodes.size()));
@@ -71,7 +72,7 @@ absl::string_view PoolOfNode(absl::string_view node) {
   return node.substr(0, node.rfind("/nodes/"));
 }
 
-// Makes due what a change of the rows can matter to.
+// Makes the pools due to which changes of the rows can matter; no changes: the state was loaded anew.
 void AddChanged(const Lane& lane, absl::Span<const Revised<State::Change>> changes,
                 DelayQueue& due) {
   if (changes.empty()) return AddAll(lane, due);
@@ -134,8 +135,7 @@ void Reconciler::Stop() {
 void Reconciler::Loop() {
   const absl::Duration started = SteadyNow();
   while (!stopper_.stopped()) {
-    // At the start the catalogue is only a moment away: no need to tell every pool that it is out
-    // of reach.
+    // At the start the catalogue comes in a moment: no pool need be told that it is out of reach.
     const bool early = SteadyNow() - started < kCatalogueGrace && !catalogue_->Facts("", "").known;
     const bool leads = epoch() != 0;
     if (!leads) {
@@ -144,7 +144,7 @@ void Reconciler::Loop() {
       ForgetDue();
     }
     if (!leads || early) {
-      // What comes due meanwhile stays due.
+      // While the catalogue is waited for, pools that become due stay due.
       stopper_.Sleep(kLeadPoll);
       continue;
     }
@@ -184,7 +184,7 @@ void Reconciler::Restate() {
     const auto away = absl::c_count_if(passes, [](const PoolPass& pass) {
       return pass.snapshot.answers.holding.state == PeerReply<HoldingFacts>::State::kAway;
     });
-    // Later, from the beginning: it hears of most before anybody grows.
+    // To be begun anew later: quota is to hear of most pools before any of them grows.
     const bool is_away = asked > 0 && static_cast<size_t>(away) == asked;
     if (is_away || epoch() == 0) {
       restates_ = true;
@@ -269,7 +269,7 @@ void Reconciler::SubmitPlans(const std::vector<PoolPass>& passes, std::vector<Po
           if (!status.ok()) {
             if (HasReason(status, "STALE_LEADER")) lease->Refused();
             metrics->PlanRefused();
-            // One that is outdated is due again because of what outdated it.
+            // Neither is worth a warning: what outdated the plan has made its pool due again.
             if (!HasReason(status, "PLAN_OUTDATED") && !HasReason(status, "STALE_LEADER")) {
               log::Warn("a plan was not carried out", {{"pool", name}, {"error", status}});
             }
@@ -298,7 +298,7 @@ void Reconciler::CatalogueChanged(const CatalogueMirror::Concerns& concerns) {
 
 void Reconciler::ForgetDue() {
   due_->Clear();
-  // It came to lead just now: what was made due by that may be gone again.
+  // If it has come to lead just now, Clear may have removed what was made due by that.
   if (epoch() != 0) MakeAllDue();
 }
 

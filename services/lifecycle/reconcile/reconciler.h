@@ -27,13 +27,13 @@
 namespace muster::lifecycle {
 
 // The reconcile loop (design 3). A thread of its own takes due pools in batches, asks the other
-// services, plans, and hands each pool's plan to the lane. Only the replica that holds the lease
-// plans; the epoch in each plan keeps a frozen one from writing. Nothing here is state: all that is
-// due follows from the rows.
+// services, plans, and hands each pool's plan to the lane. Only the replica that holds the lease plans;
+// the epoch in each plan keeps a replica that was frozen meanwhile from writing. Nothing here must last:
+// what is due follows from the rows.
 class Reconciler {
  public:
   // Subscribes to the lane's changes; to be made before the lane's first Submit.
-  // `lane` outlives the reconciler. `heartbeat`: the database, for the lease's.
+  // `lane` outlives the reconciler. `heartbeat`: the database of the lease's heartbeat.
   Reconciler(LoopOptions options, Lane* lane, const storage::ConnectOptions& heartbeat);
   ~Reconciler();
 
@@ -44,35 +44,37 @@ class Reconciler {
 
   void CatalogueChanged(const CatalogueMirror::Concerns& concerns);
   std::shared_ptr<prometheus::Collectable> collectable() const { return metrics_; }
-  // 0: another replica holds the lease.
+  // The epoch under which this replica leads; 0: it does not.
   int64_t epoch() const { return lease_->epoch(); }
-  // No replica leads, nor has for a while.
+  // True when no replica has led for a while.
   bool leaderless() const { return lease_->facts().leaderless; }
-  // Says at any time, also after this ended, whether somebody reconciles.
+  // A function that tells whether a replica reconciles; it may be called even after this is destroyed.
   std::function<LoopFacts()> loop_facts() const {
     return [lease = lease_] { return lease->facts(); };
   }
-  // Once it is started: what Snapshot says of machines that a pool could hold. Any thread, also after this ended.
+  // A function that returns Snapshot::obtainable of a pool; from any thread, even after this is destroyed.
+  // To be called after Start.
   std::function<std::optional<int64_t>(const Pool&)> obtainable() const {
     return [watches = watches_](const Pool& pool) { return watches->Obtainable(pool); };
   }
 
  private:
   void Loop();
-  // Has quota charge all pools for what they were charged for already. Before any is asked for more: a quota that was restored to a past
-  // would grant to others what those have that it has forgotten. While it is away it is tried again, and passes go on.
+  // Has quota charge all pools for what they were charged for already, before more is asked for any: a
+  // quota that was restored to a past would else grant to others what it has forgotten. While quota is
+  // away this is tried again, and passes go on.
   void Restate();
   void Pass(const std::vector<std::string>& names);
   std::vector<PoolPass> BeginPasses(const std::vector<std::string>& names) const;
   void TellRaised(const Pool& pool, const PoolPlan& plan) const;
-  // Submits what is to be done and waits, boundedly, until it is committed or refused.
+  // Submits the plans and waits until they are committed or refused, for a bounded time.
   void SubmitPlans(const std::vector<PoolPass>& passes, std::vector<PoolPlan>& plans);
 
   void LeadChanged(bool leads);
   void MakeAllDue();
-  // While it does not lead: whoever comes to lead makes all due, and nobody takes anything until then.
+  // While this replica does not lead: clears the queue, because all pools become due when it comes to lead.
   void ForgetDue();
-  // The resync of pools is spread, so that they do not come all at once.
+  // When the pool is to be looked at again at the latest; differs by pool, so that not all come at once.
   absl::Duration Spread(absl::string_view pool) const;
 
   const LoopOptions options_;
@@ -83,7 +85,7 @@ class Reconciler {
   std::unique_ptr<PeerClient> peer_client_;
   std::shared_ptr<PeerWatches> watches_;
   std::shared_ptr<const CatalogueMirror> catalogue_;
-  std::atomic<bool> restates_ = true;  // is to be done, by whoever comes to lead
+  std::atomic<bool> restates_ = true;  // Restate is to be called before the next pass
   Stopper stopper_;
   std::thread thread_;
 };
