@@ -16,7 +16,7 @@ constexpr Statement kReadBeat = {
     "read_beat",
     "SELECT holder, epoch, write_time, expire_time FROM lease_heartbeat WHERE name = 'reconciler' "
     "FOR UPDATE"};
-// Once the row is locked: nobody who waited for it decides by an earlier time.
+// Read only once the row is locked: a replica that had to wait for it must not decide by an earlier time.
 constexpr Statement kReadNow = {"read_beat_time",
                                 "SELECT clock_timestamp(), coalesce(max(epoch), 0) FROM lease"};
 constexpr Statement kUpdateBeat = {
@@ -26,7 +26,7 @@ constexpr Statement kUpdateBeat = {
 constexpr Statement kLook = {"look_at_beat",
                              "SELECT holder, epoch, write_time, expire_time, clock_timestamp()"
                              " FROM lease_heartbeat WHERE name = 'reconciler'"};
-// Another's that came first stays.
+// If another replica has inserted it first, that row stays.
 constexpr Statement kInsertBeat = {
     "insert_beat",
     "INSERT INTO lease_heartbeat (name, holder, epoch, write_time, expire_time) VALUES "
