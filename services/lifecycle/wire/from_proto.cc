@@ -72,7 +72,8 @@ int64_t WaitingOrderOf(const v1::NodePoolAccount& in) {
                                           : in.waiting_configuration_order();
 }
 
-// Not set where an order waited: it was written before there was this field, and that order may be a rollback.
+// Whether a rollback waits. If the field is not set although an order waits, the row was written before there
+// was the field, and that order may be a rollback.
 bool RollbackWaitsOf(const v1::NodePoolAccount& in) {
   return in.has_rollback_waits() ? in.rollback_waits() : WaitingOrderOf(in) != 0;
 }
@@ -236,7 +237,7 @@ Spec FromProto(const v1::NodePoolSpec& in) {
   out.node_labels.insert(in.node_labels().begin(), in.node_labels().end());
   out.node_annotations.insert(in.node_annotations().begin(), in.node_annotations().end());
   for (const v1::Taint& taint : in.node_taints()) out.node_taints.push_back(TaintOf(taint));
-  // Without any field set it counts as not set.
+  // An image without any field counts as not set.
   const auto& image = in.image();
   if (!image.kernel().empty() || !image.name().empty() || !image.release_train().empty()) {
     out.image = Image{in.image().kernel(), in.image().name(), in.image().release_train()};

@@ -15,14 +15,14 @@
 // core/validate.h.
 namespace muster::lifecycle {
 
-// A row as the API shows it; the etag of a cluster is the revision of its last change, others are etag.h's.
+// A row as the API shows it. A cluster's etag is the revision of its last change; others are etag.h's.
 v1::Cluster ToProto(const Versioned<Cluster>& cluster);
 v1::NodePool ToProto(const Versioned<Pool>& pool);
 v1::Node ToProto(const Versioned<Node>& node);
 v1::Event ToProto(const Versioned<Event>& event);
 v1::Lease ToProto(const Versioned<Lease>& lease);
 v1::NodePool ToProto(const Pool& pool);
-v1::Cluster ToProto(const Cluster& cluster, int64_t revision);  // 0: of one that is not there
+v1::Cluster ToProto(const Cluster& cluster, int64_t revision);  // revision 0: it does not exist
 v1::NodePoolSpec ToProto(const Spec& spec);
 v1::NodePoolStatus ToProto(const Status& status);
 v1::NodePoolObstacle ToProto(const Obstacle& obstacle);
@@ -33,20 +33,20 @@ absl::StatusOr<Pool> FromProto(const v1::NodePool& pool);
 absl::StatusOr<Node> FromProto(const v1::Node& node);
 absl::StatusOr<Event> FromProto(const v1::Event& event);
 absl::StatusOr<Lease> FromProto(const v1::Lease& lease);
-// A caller's spec, with the defaults that are written down: `IdleOnly`, no eviction of unhealthy
-// Nodes.
+// A caller's spec; the defaults that rows hold explicitly are filled in: `IdleOnly`, no eviction of
+// unhealthy Nodes.
 Spec FromProto(const v1::NodePoolSpec& spec);
 Status FromProto(const v1::NodePoolStatus& status);
-// Paths of the fields of a spec that are set, as far as they can be written by themselves (spec_fields.h).
+// Paths of the fields that are set in a spec, of those that can be written by themselves (spec_fields.h).
 std::vector<std::string> SetPaths(const v1::NodePoolSpec& spec);
 
 // nullopt: a value of a newer schema.
 std::optional<Reboot> RebootOf(v1::NodeOrders::Reboot reboot);
 
-// A report as a command, checked; `path` is the report's, e.g. `reports[3]`.
+// A report as a command; adds the report's faults. `path`: the report's path, e.g. `reports[3]`.
 ReportNode FromProto(const v1::NodeReport& report, absl::string_view path, Faults& faults);
 
-// What malformed names are answered with.
+// The faults of malformed names.
 inline constexpr char kClusterNameShape[] =
     "must be `organizations/{organization}/clusters/{cluster}`, both DNS labels";
 inline constexpr char kPoolNameShape[] =

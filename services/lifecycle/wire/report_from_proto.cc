@@ -8,7 +8,7 @@
 #include "services/lifecycle/wire/lifecycle_wire.h"
 #include "services/lifecycle/wire/times.h"
 
-// What agents report, and what is wrong with it.
+// Agents' reports as commands, and their faults.
 namespace muster::lifecycle {
 namespace {
 

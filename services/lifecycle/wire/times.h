@@ -3,7 +3,7 @@
 #include "services/common/timestamp.h"
 #include "services/lifecycle/core/types.h"
 
-// Fields that are left out when the time is kNever.
+// Set and get a timestamp field, which is left out when the time is kNever.
 #define MUSTER_SET_TIME(message, field, time)                              \
   do {                                                                     \
     if ((time) != kNever) SetTimestamp(time, (message).mutable_##field()); \

@@ -3,7 +3,7 @@
 #include "services/lifecycle/wire/lifecycle_wire.h"
 #include "services/lifecycle/wire/times.h"
 
-// What both NodePools and Nodes have.
+// Parts of messages that NodePools and Nodes have in common.
 namespace muster::lifecycle {
 
 inline void SetTaint(const Taint& taint, v1::Taint* out) {
