@@ -17,7 +17,7 @@ using prometheus::MetricFamily;
 constexpr double kBuckets[] = {.1,  1,   5,     15,    30,        60,        120,   300,
                                600, 900, 1'800, 3'600, 2 * 3'600, 4 * 3'600, 86'400};
 
-// Of a Node, from its request: a second to two hours.
+// For the time from a Node's request to its being in service: a second to two hours.
 constexpr double kObtainingBuckets[] = {1,   2,   5,   10,    20,    30,    60,
                                         120, 300, 600, 1'200, 1'800, 3'600, 7'200};
 
@@ -27,7 +27,7 @@ constexpr const char* kTargets[] = {reason::kTargetMet,     reason::kUnderTarget
 // In the order of Reconfiguration::State.
 constexpr const char* kReconfigurations[kReconfigurationStates] = {"running", "paused", "halted",
                                                                    "done", "cancelled"};
-// In which a boot can fail.
+// States in which a boot can fail.
 constexpr NodeState kBootStates[] = {NodeState::kAssigned, NodeState::kBooting,
                                      NodeState::kRegistered, NodeState::kReconfiguring};
 
@@ -136,7 +136,7 @@ std::shared_ptr<LifecycleMetrics> LifecycleMetrics::Create(Lane* lane) {
 }
 
 void LifecycleMetrics::Follow(absl::Span<const Revised<State::Change>> changes, absl::Time now) {
-  // Loaded anew: a row is known again once it changes.
+  // The state was loaded anew: a row is known again once it changes.
   if (changes.empty()) {
     nodes_.Forget();
     pools_.Forget();

@@ -21,15 +21,16 @@
 
 namespace muster::lifecycle {
 
-// What was counted, as families.
+// The census as metric families.
 std::vector<prometheus::MetricFamily> FamiliesOf(const Census& census, absl::Time now);
 
-// `muster_lifecycle_*` of pools and Nodes: counted in memory at scrape time, a piece at a time, so
-// that no commit waits; and of what happens, from the committed changes, whoever made them. Every
-// replica shows the same since its start: take the maximum over replicas, not the sum. Thread-safe.
+// `muster_lifecycle_*` of pools and Nodes. Gauges are counted from memory at scrape time, a piece at a
+// time, so that no commit waits; counters and histograms follow the committed changes, whoever made
+// them. Every replica counts the same changes since its own start: take the maximum over replicas,
+// not the sum. Thread-safe.
 class LifecycleMetrics final : public prometheus::Collectable {
  public:
-  // Follows the lane's changes: to be made before its first Submit. It must live until Detach().
+  // Follows the lane's changes: to be created before its first Submit. The lane must live until Detach().
   static std::shared_ptr<LifecycleMetrics> Create(Lane* lane);
 
   // The lane is going away: from here on nothing is shown.
@@ -42,7 +43,7 @@ class LifecycleMetrics final : public prometheus::Collectable {
   using Move = std::pair<NodeState, NodeState>;
 
   explicit LifecycleMetrics(const Lane* lane);
-  // Committed at `now`, as far as the lane's clock tells.
+  // `now`: when the changes were committed, by the lane's clock.
   void Follow(absl::Span<const Revised<State::Change>> changes, absl::Time now);
   void Count(const Node& before, const Node& after);
   void AppendCounters(std::vector<prometheus::MetricFamily>& families) const;

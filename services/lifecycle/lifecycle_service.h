@@ -42,18 +42,19 @@ class LifecycleService {
   std::shared_ptr<prometheus::Collectable> census_collectable() const;
   std::shared_ptr<prometheus::Collectable> books_collectable() const;
   std::shared_ptr<prometheus::Collectable> reports_collectable() const;
-  // Of the books of the four services, which the leader audits.
+  // Of the audits of the four services' books that this replica made while it led.
   storage::Auditor::Stats audit_stats() const;
-  // Audits them when asked; once StartReconciling has said whom to ask.
+  // Audits the books when asked, from StartReconciling on.
   BooksAuditor& books_auditor() { return *auditor_; }
-  // Of this replica's leadership; 0: another one reconciles.
+  // The number of this replica's lead; 0: it does not lead.
   int64_t epoch() const;
-  // No replica leads, nor has for a while.
+  // True when no replica has led for a while.
   bool leaderless() const;
 
-  // Starts to follow the catalogue and to reconcile. Once the server takes calls.
+  // Starts to follow the catalogue and to reconcile; to be called once the server takes calls.
+  // INVALID_ARGUMENT: a channel is missing.
   absl::Status StartReconciling(const Peers& peers);
-  // Ends both. Idempotent.
+  // Ends what StartReconciling began. Idempotent.
   void StopReconciling();
 
  private:
