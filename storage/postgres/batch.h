@@ -35,12 +35,12 @@ namespace muster::storage {
 template <class State>
 class Batch {
  public:
-  // Decided on `state`, which is `from` and outlives this, at the time `now`.
+  // Commands are decided on `state`, which is at `from` and must outlive this, as of the time `now`.
   Batch(State& state, Position from, absl::Time now)
       : from_(std::move(from)), now_(now), staged_(state, from_.revision) {}
 
-  // Decides `command`: its status says what came of it. What it wrote is taken back unless that is
-  // OK. One that throws ends its own call.
+  // Decides `command` and sets its status; unless that is OK, what it wrote is taken back. A
+  // decision that throws is INTERNAL, for its own caller alone.
   void Decide(LaneCommand<State>& command);
   // Whether another command should wait for another transaction; never before the first.
   bool Full(const LaneOptions& options) const {
@@ -50,11 +50,12 @@ class Batch {
   }
 
   bool encoded() const { return encoded_.has_value(); }
-  // Makes what is to be stored of it, once, and fills rows(). Nothing can be decided thereafter.
-  // INTERNAL: something in it cannot be written, or all of it is more than `max_bytes`, and not of
-  // one command.
+  // Makes the statements that store the batch, and rows(); a second call returns what the first did.
+  // Nothing can be decided thereafter. INTERNAL: something in it cannot be written, or it is of
+  // several commands and its statements have more than `max_bytes`.
   absl::Status Encode(const storage::Store<State>& store, size_t max_bytes);
-  // Says all that is to be stored, once. As Encode; throws what libpqxx throws.
+  // Encodes the batch, and hands its statements to `tx`; to be called once. Errors as of Encode;
+  // throws what libpqxx throws.
   absl::Status Store(Transaction& tx, const storage::Store<State>& store, size_t max_bytes);
   void TakeBack() { staged_.RollBack(); }
 

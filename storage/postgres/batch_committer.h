@@ -34,11 +34,11 @@ namespace muster::storage {
 //             decided on what is sent, as long as that is out;  moves the head      published, answered
 //             encoded meanwhile, if it is large
 //
-// One that is encoded is sent before what it stands on is published: the database never waits for that.
-// A batch that is sent is one round trip, and fails where another replica wrote meanwhile. What stands
-// on one that failed is taken back and decided again. Nobody is answered before his own commit.
-// Whatever is to be tried again, and for a while all that comes after another replica wrote, is
-// committed alone, with the head locked (LockedCommitter).
+// An open batch that is encoded is sent before the one that it was decided on is published, so that
+// the database never waits for that. A batch is one round trip, and fails if another replica wrote
+// meanwhile: then the batch on top of it is taken back and decided again. No command is answered before
+// its own commit. Batches that are tried again, and for a while all batches after another replica
+// wrote, are committed alone, with the head locked (LockedCommitter).
 //
 // Belongs to the lane's thread; has no lock.
 template <class State>
@@ -55,7 +55,7 @@ class BatchCommitter {
         outcome_(lane, publisher, answers),
         alone_(lane, follower, outcome_) {}
 
-  // So many commands may be handed to Advance.
+  // How many commands may be handed to Advance now.
   size_t room() const;
   // Becomes readable when what is sent is to be settled; none: there is nothing to wait for.
   AwaitedSocket socket() const {
@@ -64,18 +64,18 @@ class BatchCommitter {
   // Nothing is under way: memory may be changed by others.
   bool idle() const { return sent_ == nullptr && open_ == nullptr && taken_.empty(); }
 
-  // Takes `commands`, settles what is sent if it is `answered`, and goes on as far as that goes
-  // without waiting. All that was taken is answered in the end. UNAVAILABLE: the database is away;
-  // nothing is under way any more.
+  // Takes `commands`, settles the batch that is sent if it is `answered`, and goes on as far as that
+  // goes without waiting. All that was taken is answered in the end. UNAVAILABLE: the database is
+  // away; nothing is sent any more, and what is not decided waits for FailUnsent or the next Advance.
   absl::Status Advance(std::vector<LaneCommand<State>> commands, bool answered);
-  // Nobody else waits to be decided. A large batch is encoded now, while the database has another:
-  // it goes out at once when that is done. Who comes meanwhile is of the next.
+  // To be called when no other command waits. Encodes the open batch, if it is large, while the
+  // database has another; it is sent as soon as that one is done. Later commands go into the next.
   void EncodeAhead();
   // Waits until nothing is under way. As Advance.
   absl::Status Drain();
-  // Waits for what is sent; whatever else is under way is answered with `status`, as not done.
+  // Waits for the batch that is sent; all other commands are answered with `status`, as not done.
   void Finish(const absl::Status& status);
-  // Answers with `status`, as not done, what is not sent.
+  // Answers with `status`, as not done, all commands that are not sent.
   void FailUnsent(const absl::Status& status);
 
   // For what it counts. Any thread may ask.
@@ -102,9 +102,11 @@ class BatchCommitter {
   // Decides what was taken, as much as one transaction should hold.
   void Fill();
   void SendOpen();
-  // The database never waits for what it was to be sent while there is something to do here.
+  // Sends more of a batch that did not fit into the socket at once; called between other work, so
+  // that the database does not wait for it.
   void SendMore();
-  // What is sent is done or has failed; then what stands on it is to be decided again.
+  // Waits for the end of the batch that is sent: publishes and answers it, or, if it failed, takes it
+  // back with the open one on top of it, which is decided again.
   absl::Status Settle();
   void TakeBackOpen();
   static void MarkLate(Commands& commands);
@@ -143,7 +145,7 @@ template <class State>
 void BatchCommitter<State>::EncodeAhead() {
   if (sent_ == nullptr || open_ == nullptr || open_->batch.changes().size() < options_.encode_ahead)
     return;
-  // What cannot be is said when the batch is to be sent.
+  // An error is kept in the batch, and reported when it is to be sent.
   open_->batch.Encode(store_, options_.max_batch_bytes).IgnoreError();
 }
 
@@ -151,7 +153,7 @@ template <class State>
 absl::Status BatchCommitter<State>::GoOn() {
   while (true) {
     if (sent_ == nullptr && open_ != nullptr) SendOpen();
-    // It could not be sent: why, is said at once.
+    // It could not be sent, or has nothing to wait for: Settle tells at once what came of it.
     if (sent_ != nullptr && socket().fd < 0) RETURN_IF_ERROR(Settle());
     if (taken_.empty() || (open_ != nullptr && open_->batch.Full(options_))) {
       if (sent_ != nullptr || open_ == nullptr) return absl::OkStatus();
@@ -203,7 +205,7 @@ absl::Status BatchCommitter<State>::Settle() {
   const absl::Span<LaneCommand<State>> commands = absl::MakeSpan(sent->commands);
   outcome_.RecordWork(commands, sent->began, status);
   if (status.ok()) {
-    // The database goes on while this is told here; not if a connection would have to be made first.
+    // The database works on the next while this one is published; not if that had to connect first.
     if (open_ != nullptr && open_->batch.encoded() && db_.IsWriterAtHand()) SendOpen();
     outcome_.Publish(batch);
     outcome_.Answer(commands, status, at_.revision);

@@ -35,8 +35,8 @@ class BatchOutcome {
 
   // The batch is committed: the working copy is where it is after it.
   void Publish(const Batch<State>& batch);
-  // `status` is what became of all the commands; where it is OK, each is told what it was decided,
-  // and `shown`, the revision that its answer shows.
+  // `status` is what became of all the commands; if it is OK, each is told the status of its own
+  // decision, and `shown`, the revision that its answer shows.
   void Answer(absl::Span<LaneCommand<State>> commands, const absl::Status& status, int64_t shown);
   // A span of the batch in the trace of its first command, linked to the others'; none where none is
   // wanted. To be called before Answer, which takes the commands away.

@@ -27,28 +27,28 @@ struct LoggedChange {
   Author author = {};
 };
 
-// What the changes of one log have together, but for the last two.
+// No further change is read for a log once those that were read have so many bytes together. It has at least one all the same.
 inline constexpr int64_t kMaxLogBytes = 4 << 20;
 
 // Changes of one resource, newest first.
 struct ChangeLog {
   std::string kind = {};  // of the resource; empty: the journal has nothing of it
   std::vector<LoggedChange> changes = {};
-  int64_t next = 0;  // revision of the change after the last of these; 0: the journal has no more
-  std::string incarnation = {};  // of the history that it is of
+  int64_t next = 0;              // revision of the next older change; 0: the journal has none
+  std::string incarnation = {};  // name of the history that the changes are of
 };
 
-// Where a log begins: with the change of that revision. 0: with the last one.
+// The change that a log begins with.
 struct LogStart {
-  int64_t newest = 0;
-  std::string incarnation = {};  // of the history that `newest` is of; empty: of that of now
+  int64_t newest = 0;            // its revision; 0: the resource's last change
+  std::string incarnation = {};  // of the history that `newest` is of; empty: the present one
 };
 
-// When: the last change counts that is neither after the revision nor after the time.
+// A moment of the past. What was true then is what the last change made that is neither after `revision` nor after `time`.
 struct Moment {
   int64_t revision = std::numeric_limits<int64_t>::max();
   absl::Time time = absl::InfiniteFuture();
-  std::string incarnation = {};  // of the history that the revision is of; empty: of that of now
+  std::string incarnation = {};  // of the history that `revision` is of; empty: the present one
 };
 
 // A resource as it was, as the journal or memory has it.
@@ -56,7 +56,7 @@ struct PastRow {
   std::string key = {};
   std::string kind = {};
   int64_t revision = 0;
-  std::shared_ptr<const std::string> bytes = {};  // as Store::Encode gives it
+  std::shared_ptr<const std::string> bytes = {};  // as Store::Encode gives it; null: it was gone
 };
 
 // Resources as they were at one revision, by key.
@@ -74,33 +74,34 @@ struct FirstChange {
   std::optional<int64_t> previous = {};  // as LoggedChange.previous
 };
 
-// The way back through the journal is from change to change: each knows the one before it.
+// Reads the past from the journal, where each change names the resource's change before it. All throw what libpqxx throws.
 namespace journal {
 
-// Where the past of what memory does not have begins: the last time that a resource of that name went. 0: the journal knows of none.
+// The revision at which a resource of this name was last deleted: where the log of a resource that is gone begins. 0: the journal has none.
 int64_t FindDeletion(Transaction& tx, absl::string_view key);
-// Changes of the resource from the one with the revision `newest` back, at most `limit`, and fewer when they have kMaxLogBytes; past
-// its creation those of what bore the name before.
+// The changes of the resource from revision `newest` back, at most `limit`, or fewer (kMaxLogBytes). Beyond its creation they go on with
+// those of the resource that had the name before.
 ChangeLog ReadChanges(Transaction& tx, absl::string_view key, int64_t newest, int64_t limit);
-// The revision of the resource's change that counted then, from the one with the revision `newest` back; else of the oldest that there
-// is, which came later. nullopt: the journal has none.
+// The revision of the change that had made the resource what it was at `then`, searched from revision `newest` back. If the journal does
+// not reach so far: of the oldest change that it has, which came later. nullopt: it has none.
 std::optional<int64_t> FindChangeAt(Transaction& tx, absl::string_view key, int64_t newest,
                                     const Moment& then);
-// When the oldest change was committed that the journal has, of whatever resource; when the last was, if it has none.
+// The commit time of the oldest change in the journal, whatever its resource; if the journal is empty, of the last commit.
 absl::Time ReachesBackTo(Transaction& tx);
-// The last revision that was committed then or before; 0: the journal has none. Costs as much as was committed since.
+// The last revision in the journal that was committed at `then` or before; 0: it has none. Takes longer the more was committed since.
 int64_t RevisionAt(Transaction& tx, absl::Time then);
-// Of each resource whose key begins with `prefix` and that changed after `revision`, in order of key. Costs as much as was committed since.
+// For each resource whose key begins with `prefix` and that changed after `revision`: the first such change, in order of key. Takes longer
+// the more was committed since.
 std::vector<FirstChange> FirstChangesAfter(Transaction& tx, int64_t revision,
                                            absl::string_view prefix);
-// What the journal has at these revisions; of one that it has forgotten nothing, of what was gone then `bytes` is null.
+// The journal's rows with these revisions, in no order; those that it has forgotten are missing. `bytes` is null for a deletion.
 std::vector<PastRow> ReadRevisions(Transaction& tx, const std::vector<int64_t>& revisions);
-// Of the `limit` changes after `after`, the last one that was committed longer ago than `age`, by the database's clock; `after`: none was.
+// Among the `limit` changes after `after`, the last that was committed longer ago than `age` by the database's clock; `after` if none was.
 int64_t LastOlderThan(Transaction& tx, int64_t after, int64_t limit, absl::Duration age);
 
 }  // namespace journal
 
-// OUT_OF_RANGE (REVISION_COMPACTED): the journal no longer tells of that moment, but of the resource from that on.
+// OUT_OF_RANGE (REVISION_COMPACTED): the journal does not reach back to the moment that was asked for, only to `oldest_revision`.
 absl::Status Forgotten(int64_t oldest_revision, absl::Time oldest);
 
 }  // namespace muster::storage

@@ -12,14 +12,14 @@
 
 namespace muster::storage {
 
-// Who made which changes of a batch, as the journal keeps it: muster.type.v1.ChangeAuthors.
+// The authors of a batch's changes, as the journal keeps them: muster.type.v1.ChangeAuthors.
 class CommitAuthors {
  public:
-  // Of all changes after those that were added before, up to `last_revision`. Who has no name is the service itself.
+  // Adds the author of all changes after those added before, up to `last_revision`. One without a name is the service itself.
   void Add(int64_t last_revision, const Author& author, const TraceContext& trace);
   std::string Encode() const { return message_.SerializeAsString(); }
 
-  // Whose change `revision` is, by what Encode made. All empty: it does not say, or cannot be read.
+  // The author of the change `revision` by what Encode returned. All empty: not recorded, or unreadable.
   static Author Find(absl::string_view encoded, int64_t revision);
 
  private:

@@ -32,10 +32,10 @@ struct LaneCommand {
   // what it put on the staged state. `now` is the database's time, as LaneClock knows it, and never
   // before the last commit's.
   using Decide = absl::AnyInvocable<absl::Status(StagedState<State>&, absl::Time now)>;
-  // Called once: OK after the commit (or at once with the batch if the command changed nothing),
-  // with the revision that the answer shows. Errors: Decide's own; UNAVAILABLE nothing was written,
-  // try again; DEADLINE_EXCEEDED it waited too long; UNKNOWN the process stops before the outcome
-  // was settled; INTERNAL the tables refused what the core decided.
+  // Called once. OK: its batch is committed (also if the command itself changed nothing), and
+  // `revision` is what the answer shows. Errors: Decide's own; UNAVAILABLE nothing was written, try
+  // again; DEADLINE_EXCEEDED it waited too long; UNKNOWN the outcome of the commit could not be
+  // settled, e.g. because the process stops; INTERNAL the tables refused what the core decided.
   using Done = absl::AnyInvocable<void(const absl::Status&, int64_t revision)>;
 
   Decide decide;
@@ -48,8 +48,8 @@ struct LaneCommand {
   Author author = CurrentCaller::GetAuthor();
 };
 
-// What the lane's thread is to do: commands, which it takes in batches, of all callers in turns; looks at
-// the head; and inspections. Thread-safe.
+// The work of the lane's thread: commands, which it takes in batches, from all callers in turn; requests
+// to look at the head; inspections. Thread-safe.
 template <class State>
 class CommitQueue {
  public:
@@ -63,7 +63,8 @@ class CommitQueue {
 
   explicit CommitQueue(const LaneOptions& options) : options_(options) {}
 
-  // Where it is refused, `done` is called at once, with UNAVAILABLE. One caller fills no more than half of the queue.
+  // `done` of a command that is refused is called at once, with UNAVAILABLE: the intake is closed, the queue is full, or this caller
+  // fills half of it.
   void Submit(LaneCommand<State> command);
   // There is something new at the head.
   void Poke();
@@ -71,13 +72,13 @@ class CommitQueue {
   // the lane stops, or another inspection has not begun yet.
   absl::Status Inspect(const std::function<void()>& inspection);
 
-  // Answers the commands that wait.
+  // Answers the commands that wait with `status`.
   void Fail(const absl::Status& status);
-  // No command is taken any more, and the lane's thread is told so, once.
+  // Refuses commands from now on, and tells the lane's thread so, once (Work::closed).
   void CloseIntake();
-  // Nor any work handed out. False: so it was already.
+  // Hands out no more work: Await returns false. Returns false if it was stopped before.
   bool Stop();
-  // Commands that were taken in so far, but for those that Fail answered.
+  // Commands that were accepted so far, without those that Fail answered.
   int64_t accepted() const {
     MutexLock lock(mutex_);
     return accepted_;
@@ -91,15 +92,15 @@ class CommitQueue {
   bool HasWork(size_t room) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return stopping_ || closing_ || poked_ || inspection_ || (room > 0 && !commands_.empty());
   }
-  // The process itself need not leave room for others.
+  // Whether `caller` fills half of the queue. Never the process itself (0), which need not leave room for others.
   bool HasHisShare(uint64_t caller) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return caller != 0 && commands_.size_of(caller) * 2 > options_.max_queue;
   }
-  // The lane's thread looks again what there is to do.
+  // Wakes the lane's thread, if it sleeps.
   void Wake() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (std::exchange(sleeping_, false)) wakeup_.Signal();
   }
-  // Takes back the inspection that has not begun and never will. Else it is to be waited for.
+  // If the lane stopped before the inspection began, takes it back and returns true. Else it is to be waited for.
   bool TakeBackInspection();
 
   const LaneOptions& options_;

@@ -9,16 +9,16 @@
 
 namespace muster::storage {
 
-// Which trace made which changes of a batch. In memory only: of what other processes commit nothing is
-// known.
+// Which trace made which changes of a batch. In memory only, so not known for other processes'
+// commits. Not thread-safe.
 class CommitTraces {
  public:
   void Clear() { parts_.clear(); }
-  // All after those that were added before, up to `last_revision`.
+  // Adds the trace of all changes after those added before, up to `last_revision`.
   void Add(int64_t last_revision, const TraceContext& trace) {
     parts_.emplace_back(last_revision, trace);
   }
-  // Not valid: not known.
+  // The trace of the change `revision`; an invalid one: not known.
   TraceContext Find(int64_t revision) const {
     const auto part = std::lower_bound(
         parts_.begin(), parts_.end(), revision,
@@ -26,7 +26,7 @@ class CommitTraces {
     return part == parts_.end() ? TraceContext() : part->second;
   }
 
-  // While they are published, on the thread that publishes: for subscribers.
+  // While one lives, Of() finds these traces, on this thread: for subscribers, while a batch is published.
   class Publishing {
    public:
     explicit Publishing(const CommitTraces& traces) { current_ = &traces; }
@@ -34,7 +34,7 @@ class CommitTraces {
     Publishing(const Publishing&) = delete;
     Publishing& operator=(const Publishing&) = delete;
   };
-  // Of a change that is being published. Not valid: not known.
+  // The trace of a change that this thread is publishing; an invalid one: not known.
   static TraceContext Of(int64_t revision) {
     return current_ == nullptr ? TraceContext() : current_->Find(revision);
   }

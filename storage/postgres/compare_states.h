@@ -13,8 +13,8 @@
 
 namespace muster::storage {
 
-// Appends, in a sentence each, the rows of `state` that are not so in `other`; those that `other`
-// does not have at all only with `missing_too`. Stops at kMaxViolations.
+// Appends a sentence, which begins with `where`, for each row of `state` that is different in `other`
+// or, only with `missing_too`, not in it. Stops at kMaxViolations.
 template <class State>
 void AppendDifferences(absl::string_view where, const State& state, const State& other,
                        bool missing_too, std::vector<std::string>& differences) {

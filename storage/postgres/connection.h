@@ -73,21 +73,21 @@ class Connection {
    private:
     Connection& connection_;
   };
-  // Where the end of it is elsewhere than its beginning.
+  // The same in two calls: for a question that ends elsewhere than it begins.
   void Asks() { asked_->Asks(); }
   void Heard() { asked_->Heard(); }
 
   pqxx::connection_base& raw() { return raw_; }
   pg_conn* libpq() { return raw_.libpq(); }
-  // True the first time it is asked for `name`: libpqxx is to be told what it stands for.
+  // True at the first call for `name`: the caller must then prepare that statement with libpqxx.
   bool FirstUse(const std::string& name) { return prepared_.insert(name).second; }
   // Statements that a StatementPipeline has prepared, under names that libpqxx does not use.
   bool IsPipelined(absl::string_view name) const { return pipelined_.count(name) > 0; }
   void SetPipelined(absl::string_view name) { pipelined_.emplace(name); }
-  // What the server has warned of since it was last asked; empty: of nothing.
+  // The server's last warning since this was last called; empty: there was none.
   std::string TakeWarning() { return std::exchange(warning_, std::string()); }
   // Whether the server said something since its last answer: as a rule that it has ended the
-  // session. Whatever were sent to it then would have an unknown outcome.
+  // session. Anything sent to it now would have an unknown outcome.
   bool HasNews() const { return IsReadable(raw_.sock()); }
   int64_t losses() const { return losses_; }
   // The connection must not be used again.

@@ -26,11 +26,11 @@ std::string EffectiveConninfo(const ConnectOptions& options) {
       " -c datestyle=ISO -c timezone=UTC -c bytea_output=hex -c client_min_messages=warning -c "
       "statement_timeout=",
       absl::ToInt64Milliseconds(options.statement_timeout),
-      // Sooner, so that who waits for a lock in vain is told so: then nothing was committed.
+      // Shorter, so that a wait in vain for a lock is told as such: then nothing was committed.
       " -c lock_timeout=", absl::ToInt64Milliseconds(options.statement_timeout * 0.9),
       " -c idle_in_transaction_session_timeout=",
       absl::ToInt64Milliseconds(options.idle_in_transaction_timeout),
-      // Of a host that is gone amid a batch the server learns by itself.
+      // So that the server notices by itself that our host is gone in the midst of a batch.
       " -c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3'");
 }
 
@@ -96,8 +96,8 @@ std::unique_ptr<Connection> ConnectionPool::Connect() {
   const int64_t losses = options_.writable_host->losses();
   auto connection = std::make_unique<Connection>(EffectiveConninfo(options_), &watchdog_, losses);
   const Connection::Question question(*connection);
-  // A pooler would lose what the session was told to be, and by another's number no session whose
-  // commit is in doubt can be ended.
+  // A pooler would lose the session's settings, and a session whose commit is in doubt can be ended
+  // only by its true process number.
   const int said = connection->raw().backendpid();
   const int is =
       pqxx::nontransaction(connection->raw()).exec1("SELECT pg_backend_pid()")[0].as<int>();

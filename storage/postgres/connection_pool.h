@@ -24,8 +24,8 @@ struct ConnectOptions {
   // Unless null, asked for each new connection instead of `conninfo`, which may have changed. Any
   // thread.
   std::function<std::string()> current_conninfo = {};
-  // Learns which of several hosts took writes, which is then tried first. Pools that share one, as
-  // those of copies do, drop what is idle when any of them loses a connection. Never null.
+  // Remembers which of several hosts took writes, to try that first. Pools whose options are copies
+  // share it: once one loses a connection, none of them lends an older one again. Never null.
   std::shared_ptr<WritableHost> writable_host = std::make_shared<WritableHost>();
   // Schema that unqualified names mean.
   std::string schema = {};
@@ -35,11 +35,12 @@ struct ConnectOptions {
   absl::Duration connect_timeout = absl::Seconds(3);
   // Longest that one statement may take.
   absl::Duration statement_timeout = absl::Seconds(15);
-  // How much longer the answer is waited for. A server that does not even say that it took too long
-  // hangs: the connection is cut, and what became of a commit is asked on another.
+  // How much longer than `statement_timeout` an answer is waited for. A server that does not even
+  // report the timeout hangs: the connection is cut, and another asks what became of a commit.
   absl::Duration answer_grace = absl::Seconds(3);
-  // A process that freezes while it holds the journal's head loses it after this time: by the server
-  // between two statements, by who waits for the head in the midst of a batch (journal::EndStalled).
+  // A process that freezes while it holds the journal's head loses it after this time: the server
+  // ends its session between two statements; in the midst of a batch, whoever waits for the head
+  // does (journal::EndStalled).
   absl::Duration idle_in_transaction_timeout = absl::Seconds(5);
   // Null: nobody.
   std::shared_ptr<DatabaseObserver> observer = {};
@@ -74,11 +75,11 @@ class ConnectionPool {
     std::unique_ptr<Connection> connection_;
   };
 
-  // Waits for a free place at most until `deadline`. What its server has ended meanwhile is not
+  // Waits for a free place at most until `deadline`. A connection that its server has ended is not
   // lent. DEADLINE_EXCEEDED: none came free; UNAVAILABLE: Postgres did not take the connection.
   absl::StatusOr<Loan> Acquire(absl::Time deadline);
 
-  // Whether Acquire would lend one at once, without making it.
+  // Whether Acquire would lend one at once, without connecting.
   bool IsAtHand();
 
   // Closes the connections that nobody has on loan: the next ones are new.
@@ -91,7 +92,7 @@ class ConnectionPool {
  private:
   // Throws pqxx::broken_connection.
   std::unique_ptr<Connection> Connect();
-  // No connection was lost since it was made.
+  // Whether no connection was lost since this one was made.
   bool IsTrusted(const Connection& connection) const;
   void Return(std::unique_ptr<Connection> connection);
   void Tell(int in_use, int idle) const {

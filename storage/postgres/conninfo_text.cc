@@ -11,7 +11,7 @@ namespace muster::storage {
 
 namespace {
 
-// libpq quotes the word that it stumbles over: of a password with spaces, part of it.
+// libpq quotes the word that it stumbles over, which may be a part of a password with spaces.
 bool MayHoldASecret(const std::string& conninfo) {
   return absl::StrContains(conninfo, "password") || absl::StrContains(conninfo, "://");
 }
@@ -19,7 +19,7 @@ bool MayHoldASecret(const std::string& conninfo) {
 }  // namespace
 
 absl::Status CheckConninfo(const std::string& conninfo) {
-  // Each service's role is written behind it.
+  // Our own keywords, such as the service's role, are appended to it, which a URI does not allow.
   const absl::string_view text = absl::StripLeadingAsciiWhitespace(conninfo);
   if (absl::StartsWith(text, "postgresql://") || absl::StartsWith(text, "postgres://"))
     return absl::InvalidArgumentError(

@@ -11,8 +11,8 @@ class DatabaseObserver {
  public:
   virtual ~DatabaseObserver() = default;
 
-  // By how many there are more now: connections that somebody uses (or opens), and such that wait
-  // for the next one.
+  // By how much the number of connections has changed: of those in use (or being opened), and of
+  // idle ones.
   virtual void ConnectionsChanged(int in_use, int idle) = 0;
   // Postgres did not take a connection.
   virtual void ConnectionRefused() = 0;
@@ -22,7 +22,7 @@ class DatabaseObserver {
   // A transaction failed, and another attempt may help. `sqlstate`: as Postgres says it, or
   // `connection` when nothing came from there.
   virtual void Failed(absl::string_view sqlstate) = 0;
-  // By how many more commits it is not known now whether they were done.
+  // By how much the number of commits has changed of which it is not known whether they were done.
   virtual void DoubtChanged(int commits) = 0;
 };
 

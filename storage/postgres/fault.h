@@ -7,9 +7,9 @@
 
 namespace muster::storage {
 
-// SQL that a test has said just before and just after one call of the database, where possible in
-// the same round trip, so that what goes wrong does so in Postgres itself. Each is empty or
-// statements that end in `;`, one a line, and must fail unless it only changes how the session
+// SQL that a test runs just before and just after one call of the database, where possible in the
+// same round trip, so that the failure happens in Postgres itself. Each is empty or consists of
+// statements that end in `;`, one a line; they must fail, unless they only change how the session
 // behaves.
 struct Fault {
   std::string before = {};

@@ -32,16 +32,17 @@ Continuity Judge(const Position& known, const Head& head);
 // OUT_OF_RANGE, HISTORY_REPLACED: a watch cannot go on, or begin, in a history that was replaced.
 absl::Status HistoryReplaced(absl::string_view why);
 
-// The same, of a page: the pages before it are of `theirs`, which is not the history of now. Empty: nobody knows of which.
+// The same error for a page of a list, if the pages before it are of another history (`theirs`) than the present one (`now`). OK if
+// `theirs` is empty: not known.
 absl::Status CheckSameHistory(absl::string_view theirs, absl::string_view now);
 
-// UNAVAILABLE: what was asked was asked in a history that is no more.
+// UNAVAILABLE: the request was made in a history that was replaced meanwhile.
 inline absl::Status HistoryLost() {
   return error::Unavailable("The database lost the history that this was asked in.");
 }
 
-// The time of what is decided under a head whose last commit was at `commit_time`: `now`, unless
-// that clock stepped back; then `estimate`, which went on steadily, and never before `commit_time`.
+// The time for decisions under a head whose last commit was at `commit_time`: the database's `now`
+// or, if that clock stepped back, `estimate`, which went on steadily. Never before `commit_time`.
 absl::Time TimeUnder(absl::Time commit_time, absl::Time now, absl::Time estimate);
 
 }  // namespace muster::storage

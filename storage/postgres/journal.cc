@@ -21,8 +21,8 @@ constexpr Statement kPeek = {"journal_peek",
 constexpr Statement kRead = {"journal_read",
                              "SELECT revision, kind, key, change, batch FROM journal"
                              " WHERE revision > $1 AND revision <= $2 ORDER BY revision LIMIT $3"};
-// Both divide by zero, which no other statement does (kHeadIsElsewhere), unless the head is where it is
-// expected: an error alone stops what travels in the same message.
+// Both divide by zero if the head is not where it is expected: only an error stops the statements that
+// travel behind. No other statement divides by zero (kHeadIsElsewhere).
 constexpr Statement kExpect = {
     "journal_expect",
     "WITH there AS (SELECT 1 FROM journal_head"
@@ -76,8 +76,8 @@ Head ToHead(const pqxx::row& row) {
   return head;
 }
 
-// Reads the head by a statement of its own, after `first`: what one that waits for a lock sees is from
-// before.
+// Reads the head by a statement of its own, after `first`: a statement that waits for a lock sees what
+// was there before it waited.
 Head PeekAfter(Transaction& tx, const char* first, int64_t known) {
   const std::string peek = absl::StrReplaceAll(kPeek.sql, {{"$1", absl::StrCat(known)}});
   return ToHead(tx.ExecAs(first, absl::StrCat(first, "; ", peek))[0]);

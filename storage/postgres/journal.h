@@ -63,34 +63,34 @@ Head Peek(Transaction& tx, int64_t known);
 Head Prove(Transaction& tx, int64_t known);
 // Changes with after < revision <= upto, at most `limit`, in order.
 std::vector<JournalRow> Read(Transaction& tx, int64_t after, int64_t upto, int64_t limit);
-// Locks the head where `at` knows it, until the transaction ends. Is sent with the next statement;
-// where the head is elsewhere, as Move.
+// Locks the head until the transaction ends. Is sent with the next statement; if the head is not at
+// `at`, fails as Move does.
 void Expect(StatementSink& out, const Position& at);
 // Hands `statements` over to `tx`; none is left.
 void Say(Transaction& tx, StatementList& statements);
-// `tx` locks rows at most: whatever becomes of its COMMIT, nothing is in doubt.
+// Declares that `tx` locks rows at most: whatever becomes of its COMMIT, nothing is in doubt.
 void ChangesNothing(Transaction& tx);
-// Moves the head on from where `from` knows it, at no time before its last, and locks it until the
-// transaction ends. Is sent with the next statement: where the head is elsewhere, that one fails,
-// and the runner says FAILED_PRECONDITION.
+// Moves the head from `from` to `revision`, and locks it until the transaction ends. Is sent with the
+// next statement; if the head is not at `from`, or its last commit is later than `commit_time`, that
+// statement fails, and the runner returns FAILED_PRECONDITION.
 void Move(StatementSink& out, const Position& from, int64_t revision, absl::string_view batch,
           absl::Time commit_time);
-// Appends `rows`, at least one, to which the head was moved, with who made them (CommitAuthors::Encode).
+// Appends `rows`, at least one, and their authors (CommitAuthors::Encode). The head must have been moved to the last of them.
 void Append(StatementSink& out, absl::Span<const JournalRow> rows, absl::string_view batch,
             absl::string_view authors);
-// Ends sessions of ours that hold the head and have waited for more to do for longer than `age`: so many.
-// Whoever they are of settles what became of it.
+// Ends the sessions of our role that hold the head and have waited for their client for longer than `age`;
+// returns how many. Each client settles by itself what became of its commit.
 int EndStalled(Transaction& tx, absl::Duration age);
-// Names the history anew.
+// Gives the history a new name (Head::incarnation).
 void Rename(Transaction& tx);
 // Changes up to `revision` are forgotten: watches can no longer begin before it. Never beyond the
 // head.
 void MoveCompacted(Transaction& tx, int64_t revision);
-// Deletes the rows of the oldest forgotten changes, at most `limit`, and who made them: so many rows.
+// Deletes the rows of the oldest forgotten changes, at most `limit`, and their authors; returns how many rows.
 int64_t DeleteCompacted(Transaction& tx, int64_t limit);
 // Tells the tailers of other processes that the head is at `revision`. To be sent after the commit.
 void Notify(Transaction& tx, absl::string_view channel, int64_t revision);
-// How long the session may idle within this transaction from now on; longer, and Postgres ends it.
+// Sets how long the session may idle within this transaction from now on before Postgres ends it.
 void SetIdleTimeout(Transaction& tx, absl::Duration timeout);
 
 }  // namespace journal

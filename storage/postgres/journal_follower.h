@@ -41,23 +41,23 @@ class JournalFollower {
 
   // The first load, before the lane's thread runs.
   absl::Status Begin();
-  // A look at the head, and what follows from it.
+  // Looks at the head, and follows the journal if the head has moved. Errors are logged.
   void CatchUpIdle();
   // Brings memory level with the database. Locks nothing while it reads.
   absl::Status Follow();
   // Applies the journal up to `head`, which continues what memory knows.
   absl::Status CatchUp(Transaction& tx, const Head& head);
 
-  // Memory is being loaded anew. Any thread may ask.
+  // Whether memory is being loaded anew. Any thread may ask.
   bool loading() const { return loading_; }
-  // Times that it was because the database lost commits. Any thread may ask.
+  // How often it was loaded anew because the database lost commits. Any thread may ask.
   int64_t history_replaced() const { return history_replaced_; }
 
  private:
   using Change = typename State::Change;
 
   absl::Status LoadAnew();
-  // Where the batch of the last of `rows` begins.
+  // The first row of the batch that the last of `rows` belongs to.
   static std::vector<JournalRow>::iterator FirstOfBatch(std::vector<JournalRow>& rows);
   // Applies them, and publishes them at once.
   absl::Status Show(const std::vector<JournalRow>& rows);
@@ -169,10 +169,10 @@ absl::Status JournalFollower<State>::Show(const std::vector<JournalRow>& rows) {
   if (rows.empty()) return absl::OkStatus();
   std::vector<Revised<Change>> changes;
   for (const JournalRow& row : rows) {
-    // What only a later release keeps is nothing to this one.
+    // A kind that only a later release knows.
     if (!store_.Knows(row.kind)) continue;
     absl::StatusOr<Change> change = store_.Decode(row.kind, row.key, row.bytes.get());
-    // No command is to blame for it, nor is it its caller's to know whose it is.
+    // Not INTERNAL: no command is to blame. The resource is named for operators only, not for callers.
     if (!change.ok()) {
       return error::WithCause(error::Unavailable(absl::StrCat("Change ", row.revision,
                                                               " of the journal cannot be read.")),

@@ -21,14 +21,14 @@ class JournalGauge {
     absl::Duration age = absl::ZeroDuration();       // of the oldest of them; 0: it holds none
     absl::Duration asked_at = absl::ZeroDuration();  // by TheSteadyClock
 
-    // How old the oldest has become. Where there was none, at most.
+    // The age of the oldest change at `steady_now`; if the journal held none, the most that it can be.
     absl::Duration AgeAt(absl::Duration steady_now) const { return age + (steady_now - asked_at); }
   };
 
   explicit JournalGauge(ConnectOptions connect, absl::Duration interval = absl::Seconds(30));
   ~JournalGauge();
 
-  // Of the last answer; nullopt: there was none yet, or the last question was not answered.
+  // The figures of the last answer; nullopt: there was none yet, or the last question failed.
   std::optional<Figures> last() const;
 
  private:

@@ -51,10 +51,10 @@ namespace muster::storage {
 //
 // Fourteen threads. The lane's own takes work from the queue: it commits batches, follows the journal
 // when idle or poked, and publishes. AnswerQueue, ReadBarrier and WatchHub have one each, WatchStarter
-// three: one for snapshots, two for what resumes.
+// three: one for snapshots, two for watches that resume.
 // LaneDb has seven: one listens for other processes' commits, one announces ours, one compacts the
-// journal, and four watch that the server answers (AnswerWatchdog): the writer, the readers, those
-// who load, and who listens.
+// journal, and four cut connections whose server does not answer (AnswerWatchdog): those of the
+// writer, of short reads, of long reads, and of the listener.
 //
 // Every part has a lock of its own or none. WatchHub's is taken before the others, StateCell's
 // before that of the queue. All public functions are thread-safe. Callbacks run on the lane's
@@ -88,9 +88,9 @@ class CommitLane {
   // The same, then watches end with UNAVAILABLE and threads end. Idempotent.
   void Stop();
 
-  // `incarnation`, unless empty, is of the history that the command was made from (PeekAt): in
-  // another one it is not decided but answered UNAVAILABLE. So is whatever meets the loss of a
-  // history: what it was made from may be gone.
+  // `incarnation`, unless empty, names the history that the caller saw when it made the command
+  // (PeekAt): in another one the command is not decided but answered UNAVAILABLE. So are commands
+  // under way when the database turns out to have lost its history.
   void Submit(Decide decide, Done done, absl::Time deadline = absl::InfiniteFuture(),
               std::string incarnation = {}) {
     queue_.Submit({std::move(decide), std::move(done), deadline, std::move(incarnation)});
@@ -113,12 +113,12 @@ class CommitLane {
 
   // Begins a watch; see muster.type.v1.WatchStart. It ends by its own status; nothing fails here.
   std::shared_ptr<Watcher> Watch(WatchOptions options) {
-    // Who wants all is not told of what only a later release knows.
+    // "All kinds" means those that this release knows: the journal may hold a later release's.
     if (options.kinds.empty()) options.kinds = store_.Kinds();
     return watch_starts_.Watch(std::move(options));
   }
 
-  // To be called before the first Submit; lives as long as the lane.
+  // To be called before the first Submit; `subscriber` is called as long as the lane lives.
   void Subscribe(Subscriber subscriber) { publisher_.Subscribe(std::move(subscriber)); }
 
   // Whether the database answered when it was last asked (at most LaneOptions::poll ago), and
@@ -127,12 +127,12 @@ class CommitLane {
   int64_t revision() const { return memory_.served_revision(); }
   LaneStats stats() const;
 
-  // What time it is for decisions: the database's at the last head, and steadily on from there. For
-  // whoever thinks about time beside commands. Lives as long as the lane.
+  // The time that decisions go by: the database's at the last look at the head, moved on by a steady
+  // clock. For code that needs it outside of commands. Lives as long as the lane.
   const Clock& clock() const { return clock_; }
 
-  // Memory = tables = journal, at one revision. Holds nobody up. Blocks; costs four copies of the
-  // state. UNAVAILABLE: the database is away.
+  // Compares memory, tables and journal at one revision. Holds nobody up. Blocks; costs four copies
+  // of the state. UNAVAILABLE: the database is away.
   absl::StatusOr<Comparison> Compare() { return audit_.Compare(); }
 
   // Audits memory without holding anybody up: beside the tables, both at one revision, and by the
@@ -140,7 +140,7 @@ class CommitLane {
   // state. UNAVAILABLE: the database is away.
   absl::StatusOr<AuditReport> Audit(const Check& check) { return audit_.Audit(check); }
 
-  // What the journal knows of one resource; block. See LaneChanges.
+  // What the journal knows of a resource, or of many as they once were. Block. See LaneChanges.
   absl::StatusOr<ChangeLog> ListChanges(const std::string& key, const LogStart& start,
                                         int64_t limit, absl::Time deadline) {
     return changes_.List(key, start, limit, deadline);
@@ -157,8 +157,8 @@ class CommitLane {
 
   // Forgets the journal up to `revision`, so that it does not grow for ever. Blocks.
   absl::Status Compact(int64_t revision) { return db_.Compact(revision); }
-  // The lane does so by itself with what is older than LaneOptions::journal_keep, a chunk at a
-  // time. True: there is more.
+  // The same for a chunk of what is beyond LaneOptions::journal_keep or journal_keep_time; the lane
+  // calls it by itself. True: there is more to forget.
   absl::StatusOr<bool> CompactSome() { return db_.CompactSome(); }
 
  private:
@@ -300,7 +300,7 @@ void CommitLane<State>::Run() {
       work.inspection();
     }
     look = look || work.look;
-    // What is under way looks at the head itself.
+    // Batches under way check the head themselves.
     if (look && committer_.idle()) {
       follower_.CatchUpIdle();
       look = false;
@@ -329,7 +329,7 @@ void CommitLane<State>::TendWatchers() {
 
 template <class State>
 LaneStats CommitLane<State>::stats() const {
-  // Before what was accepted: none is answered that was not.
+  // Read before accepted(), so that `queued` is never negative.
   const int64_t answered = committer_.outcome().commands();
   return {.revision = memory_.served_revision(),
           .queued = queue_.accepted() - answered,

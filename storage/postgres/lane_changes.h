@@ -29,25 +29,25 @@
 
 namespace muster::storage {
 
-// Tells what a lane's journal knows of one resource, or of many as they were, on the caller's thread and without holding anybody up.
-// Thread-safe. Errors: NOT_FOUND; OUT_OF_RANGE (where a history is named that is not that of now, and GetPast, ListPast); UNAVAILABLE the
-// database is away.
+// Reads from a lane's journal the changes of one resource, or what resources were in the past, on the caller's thread and without holding
+// anybody up. Thread-safe. Errors: NOT_FOUND; OUT_OF_RANGE the history that is named was replaced, or the journal does not reach back to
+// the moment (GetPast, ListPast), or the revision is in the future; UNAVAILABLE the database is away.
 template <class State>
 class LaneChanges {
  public:
   LaneChanges(const LaneContext<State>& lane, ReadBarrier& reads)
       : store_(lane.store), db_(lane.db), memory_(lane.memory), reads_(reads) {}
 
-  // All that was committed before the call: from `start` back, at most `limit`. NOT_FOUND: nobody knows the resource; but of what the
-  // journal has forgotten since a page before, nothing is told.
+  // Changes of the resource that were committed before the call: from `start` back, at most `limit`. NOT_FOUND: neither memory nor the
+  // journal knows the resource. A later page whose changes were forgotten meanwhile is empty.
   absl::StatusOr<ChangeLog> List(const std::string& key, const LogStart& start, int64_t limit,
                                  absl::Time deadline);
-  // The resource as it was then, as the one change of the log; its author and time are not known when only memory knows it.
+  // The resource as it was then, as the only change of the log. Its author and time are not known if the journal has forgotten that change.
   absl::StatusOr<ChangeLog> GetPast(const std::string& key, const Moment& then,
                                     absl::Time deadline);
 
-  // The resources of `scope` as they were then, after the key `after`; at most `limit`. To begin costs all that there is and has
-  // changed since; a page of the same revision soon after, no more than the page.
+  // The resources of `scope` as they were then, after the key `after`; at most `limit`. The first page takes time for all resources and
+  // all changes since; another page of the same revision soon after, only for itself.
   absl::StatusOr<PastPage> ListPast(const PastScope& scope, const Moment& then,
                                     const std::string& after, size_t limit, absl::Time deadline);
   // Forgets lists that nobody goes on with. To be called now and then.
@@ -60,11 +60,11 @@ class LaneChanges {
   // Revisions by key.
   using Revisions = std::map<std::string, int64_t>;
 
-  // Where a list begins: what is kept of it, else the resources as memory has them.
+  // What a list is made from: the list itself, if it is kept, else the resources as memory has them.
   struct Start {
-    Position at = {};  // of memory
-    std::shared_ptr<const PastList> list = {};
-    Revisions now = {};
+    Position at = {};                           // of memory
+    std::shared_ptr<const PastList> list = {};  // null: it is not kept
+    Revisions now = {};                         // empty if it is
   };
 
   static bool IsShown(absl::string_view kind) { return !absl::StartsWith(kind, "_"); }
@@ -73,10 +73,10 @@ class LaneChanges {
   static absl::StatusOr<PastLists::Id> Resolve(Transaction& tx, const Moment& then,
                                                const Position& seen);
   absl::Status Begin(const PastScope& scope, const Moment& then, absl::Time deadline, Start& start);
-  // What `now` was at the list's revision.
+  // Turns `now`, the present revisions, into those at the list's revision.
   absl::StatusOr<std::shared_ptr<const PastList>> GoBack(Transaction& tx, const PastLists::Id& id,
                                                          Revisions now);
-  // Of the list's keys from `from` to `to`, excluded.
+  // Adds to `page` the resources at the places from `from` to before `to` of the list.
   absl::Status Fill(Transaction& tx, const PastList& list, size_t from, size_t to,
                     PastPage& page) const;
 
@@ -297,7 +297,7 @@ absl::Status LaneChanges<State>::Fill(Transaction& tx, const PastList& list, siz
   std::vector<PastRow> found = journal::ReadRevisions(tx, elsewhere);
   if (found.size() < elsewhere.size()) return Forgotten(page.revision, journal::ReachesBackTo(tx));
   for (PastRow& row : found) {
-    // What is null was gone by then.
+    // Without bytes it is a deletion.
     if (row.bytes != nullptr) page.rows.push_back(std::move(row));
   }
   std::sort(page.rows.begin(), page.rows.end(),

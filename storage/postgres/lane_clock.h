@@ -11,9 +11,9 @@
 namespace muster::storage {
 
 // The database's time, as a replica knows it between two looks at the head: what all replicas
-// decide by, so that no machine's own clock matters. Never before what it said: what was planned at
-// a time is not committed before it, also when nothing was committed until the database's clock
-// was set back. Thread-safe.
+// decide by, so that no machine's own clock matters. If the database's clock is set back, this one
+// goes on steadily, so that what was planned at a time is not committed at an earlier one, whether
+// or not anything was committed in between. Thread-safe.
 class LaneClock final : public Clock {
  public:
   // `instead`, unless null, stands in for the database's clock (tests); must outlive this.
@@ -29,19 +29,19 @@ class LaneClock final : public Clock {
     const absl::Time estimate = Estimate();
     base_at_ = steady_.Now();
     if (instead_ != nullptr) return std::max(instead_->Now(), last_commit_);
-    // Set back since it said so, whether or not anything was committed: it goes on as it would have.
+    // The database's clock was set back since: this one goes on steadily.
     const bool set_back = head.now < said_ - kStep;
     base_ = std::max(set_back ? estimate : said_, TimeUnder(head.commit_time, head.now, estimate));
     said_ = base_;
     return base_;
   }
 
-  // Takes in that `time`, which was Now(), is that of a batch that was committed.
+  // Takes in that a batch was committed at `time`, which Now() had returned.
   void Committed(absl::Time time) {
     MutexLock lock(mutex_);
     last_commit_ = std::max(last_commit_, time);
   }
-  // Since Take.
+  // How long ago Take was last called.
   absl::Duration SinceHead() const {
     MutexLock lock(mutex_);
     return steady_.Now() - base_at_;
@@ -56,7 +56,7 @@ class LaneClock final : public Clock {
   }
 
  private:
-  // A head that is older by less was only long on its way: this waits for the database then.
+  // A head whose time is behind by less was only long on its way: then this goes on from what it said last.
   static constexpr absl::Duration kStep = absl::Seconds(1);
 
   absl::Time Estimate() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {

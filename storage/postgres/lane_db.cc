@@ -18,9 +18,9 @@
 namespace muster::storage {
 namespace {
 
-// Of questions that are answered at once.
+// For reads that are answered at once.
 constexpr int kReadConnections = 3;
-// Of those that take as long as a table is large: the lane's own, a comparison, an audit, and two at a time of the past.
+// For reads whose time grows with the tables: the lane's own, a comparison, an audit, and two reads of the past at a time.
 constexpr int kLoadConnections = 5;
 
 // How long the tailer waits for a notification before it looks whether it should stop.
@@ -32,9 +32,9 @@ constexpr long kListenMicros = 200'000;
 constexpr absl::Duration kCompactInterval = absl::Minutes(1);
 constexpr int64_t kCompactChunk = 20'000;
 
-// Commits of so short a time are announced together: one announcement costs Postgres more than a small commit does (every
-// session that listens in the database is woken for it, whatever its channel), and only what other replicas do unasked waits
-// for it: their watches and loops.
+// Commits within this time are announced together: one announcement costs Postgres more than a small commit does (it wakes every
+// session that listens in the database, whatever its channel). Only watches and loops of other replicas wait for it; reads there
+// ask for the head themselves.
 constexpr absl::Duration kAnnounceGap = absl::Milliseconds(10);
 
 class Receiver final : public pqxx::notification_receiver {
@@ -52,7 +52,7 @@ class Receiver final : public pqxx::notification_receiver {
   const std::function<void(int64_t)>& on_notify_;
 };
 
-// LISTEN, for as long as it lives; an end that nobody needs to be told of waits for no answer.
+// LISTEN, for as long as it lives. When the lane stops, it ends without waiting for an answer.
 class Listening {
  public:
   Listening(Connection& connection, const std::string& channel,
@@ -76,8 +76,7 @@ class Listening {
 };
 
 RunnerOptions ReaderOptions(RunnerOptions options) {
-  // Whether readers are told at once or late that the database is away matters to them: one more
-  // try, no more.
+  // Readers want to be told soon that the database is away: one more try, no more.
   options.max_attempts = 2;
   options.on_doubt = nullptr;
   return options;
@@ -219,7 +218,7 @@ absl::StatusOr<Continuity> LaneDb::Confirm(const Position& known, Head& truth) {
         truth = journal::Lock(tx, known.revision);
         return absl::OkStatus();
       },
-      // Named twice is as good as once.
+      // If in doubt, tried again: a history that is renamed twice is as good as one renamed once.
       [](Transaction&) -> absl::StatusOr<bool> { return false; }, "confirm"));
   return continuity;
 }
@@ -236,7 +235,7 @@ absl::StatusOr<std::vector<JournalRow>> LaneDb::ReadJournal(int64_t after, int64
 }
 
 absl::Status LaneDb::Compact(int64_t revision) {
-  // Done twice each has the effect of one.
+  // If in doubt, tried again: each step done twice has the effect of one.
   const auto again = [](Transaction&) -> absl::StatusOr<bool> { return false; };
   RETURN_IF_ERROR(reader_.Run(
       [&](Transaction& tx) {
@@ -244,8 +243,8 @@ absl::Status LaneDb::Compact(int64_t revision) {
         return absl::OkStatus();
       },
       again, "compact"));
-  // Apart, so that the head is not locked while rows are deleted. What is left because this fails, the next time takes: in
-  // chunks, as however much has been left, each statement has to end in time.
+  // In transactions of their own, so that the head is not locked while rows are deleted; in chunks, so that each statement ends in
+  // time, however many rows were left by calls that failed.
   int64_t deleted = 0;
   do {
     RETURN_IF_ERROR(reader_.Run(

@@ -40,22 +40,24 @@ struct LaneOptions {
   ConnectOptions connect = {};
   // Commands decided in one transaction at most.
   size_t max_batch = 2'000;
-  // Reads that share one question of the head at most: of all callers in turns, so that nobody waits for more of another's.
+  // Most reads that share one question for the head. They are taken from all callers in turn, so that no caller waits for more of
+  // another's reads than that.
   size_t max_reads = 256;
   // Changes, and time to decide, after which a transaction takes no more commands: what it holds up
   // is then a fraction of any timeout. A command is never divided.
   size_t max_batch_changes = 20'000;
   absl::Duration max_decide = absl::Milliseconds(500);
-  // Bytes to be sent, after which commands are divided among several transactions: Postgres takes no statement of 1 GiB, and libpq
-  // moves what it has not sent yet each time that it sends some of it.
+  // Most bytes to be sent in one transaction; more commands are divided among several. Postgres takes no statement of 1 GiB, and libpq
+  // moves all that is still unsent each time that it sends some of it.
   size_t max_batch_bytes = size_t{32} << 20;
-  // Commands decided in a row while a batch is on its way to the database: its end is seen soon.
+  // Most commands decided in a row while a batch is on its way to the database: few, so that its end is
+  // seen soon.
   size_t decide_ahead = 64;
-  // Changes from which on a batch is encoded while the database has another: it takes longer then than
-  // a round trip more does.
+  // A batch of at least so many changes is encoded while the database has another: encoding it takes
+  // longer than one more round trip.
   size_t encode_ahead = 256;
-  // How old what is known of the database's clock may be where a batch is decided without a look at
-  // the head.
+  // A batch is decided without a look at the head only if the last look, from which the database's time
+  // is known, is more recent than this.
   absl::Duration max_time_age = absl::Seconds(2);
   // Commands that may wait; one more is answered UNAVAILABLE at once.
   size_t max_queue = 50'000;
@@ -68,7 +70,7 @@ struct LaneOptions {
   absl::Duration poll = absl::Seconds(1);
   // How often reads that wait for memory are looked at because of their deadlines.
   absl::Duration read_poll = absl::Milliseconds(100);
-  // What the journal keeps at most, for watches that resume and for who asks for the past: so many
+  // What the journal keeps at most, for watches that resume and for reads of the past: so many
   // changes, none of them older than this. The rest is forgotten now and then.
   int64_t journal_keep = 1'000'000;
   absl::Duration journal_keep_time = absl::InfiniteDuration();
@@ -89,9 +91,9 @@ struct LaneStats {
   int64_t queued = 0;          // commands that are not answered, those under way too
   int64_t batches = 0;         // committed
   int64_t commands = 0;        // answered
-  int64_t done_commands = 0;   // of those, but for what their batch's failure was told to
+  int64_t done_commands = 0;   // of those, with their own decision: their batch did not fail
   int64_t changes = 0;         // journaled by this process
-  int64_t failed_batches = 0;  // answered UNAVAILABLE as a whole
+  int64_t failed_batches = 0;  // answered with one error as a whole
   int64_t retries = 0;         // transactions tried again
   int64_t in_doubt = 0;        // commits whose outcome was unknown at first
   int64_t watchers = 0;
@@ -118,10 +120,10 @@ class LaneDb {
   // Starts to LISTEN; `on_notify` is called from the tailer's thread with the revision that
   // somebody announced.
   void StartTailer(std::function<void(int64_t revision)> on_notify);
-  // Nothing waits any more; the tailer's thread ends.
+  // Ends the threads; transactions that wait give up. Idempotent.
   void Stop();
 
-  // Whether the database answered when the lane last asked it: the lane says so.
+  // Whether the database answered when the lane last asked it. Set by the lane.
   bool ready() const { return ready_; }
   void set_ready(bool ready) { ready_ = ready; }
 
@@ -129,27 +131,27 @@ class LaneDb {
   // the change with `*first_revision`, bears `*batch`; UNKNOWN when that change is compacted away.
   absl::Status Write(const TransactionBody& body, const int64_t* first_revision,
                      const std::string* batch);
-  // The same, once, and in two steps: what `body` queues is on its way when Send returns. See
-  // TransactionRunner.
+  // As Write, but tried only once, and in two steps: what `body` queues is on its way when Send
+  // returns. See TransactionRunner.
   TransactionRunner::Sent Send(const TransactionBody& body) { return writer_.Send(body, "write"); }
   // Whether Send need not connect first.
   bool IsWriterAtHand() { return write_pool_.IsAtHand(); }
   absl::Status Finish(TransactionRunner::Sent sent, int64_t first_revision,
                       const std::string& batch, bool& again);
-  // A repeatable-read snapshot, read only. However long it takes, nobody else's question of the head waits.
+  // Runs `body` in a read-only, repeatable-read snapshot, on connections for long reads: nobody's question for the head waits for it.
   absl::Status Read(const TransactionBody& body);
   // Journal rows with after < revision <= upto.
   absl::StatusOr<std::vector<JournalRow>> ReadJournal(int64_t after, int64_t upto);
   // The head, and the batch of revision `known`, on a connection of the readers' own.
   absl::StatusOr<Head> PeekHead(int64_t known, absl::string_view purpose = "peek");
-  // The same for reads. It is the head of the only server that took commits while it was asked, if
-  // any of them waits for a standby: another one may have been promoted unseen.
+  // The same for reads. If commits wait for a standby, this also proves that no other server, which
+  // may have been promoted unseen, took commits when the head was read.
   absl::StatusOr<Head> ReadHead(int64_t known);
   // Judges with the head locked, on the writer's connection. A replaced history that still bears
-  // the name of the lost one gets another, so that nobody takes the one for the other. `truth`: the
-  // head thereafter.
+  // the name of the lost one gets a new name, so that the two are not confused. `truth`: the head
+  // thereafter.
   absl::StatusOr<Continuity> Confirm(const Position& known, Head& truth);
-  // Closes what readers' connections are idle: their server is not the writer's.
+  // Closes the readers' idle connections: they may be to a server that is not the writer's.
   void DropReaders() {
     read_pool_.DropIdle();
     load_pool_.DropIdle();
@@ -157,8 +159,7 @@ class LaneDb {
   // Forgets up to `revision`, and deletes all that is forgotten.
   absl::Status Compact(int64_t revision);
   // Forgets what is beyond journal_keep or journal_keep_time, but at most kCompactChunk revisions, and
-  // never the last; deletes all that is forgotten.
-  // True: there is more to forget.
+  // never the last; deletes all that is forgotten. True: there may be more to forget.
   absl::StatusOr<bool> CompactSome();
   // Announces a commit, soon and from a thread of its own; several at once are one announcement.
   // Best effort: the others poll.
@@ -173,8 +174,8 @@ class LaneDb {
   // Whether the batch that wrote the revision was committed.
   static absl::StatusOr<bool> WasCommitted(Transaction& tx, int64_t first_revision,
                                            const std::string& batch);
-  // Where the head was not to be had in time: the next is to have it, if who holds it does nothing with
-  // it. Returns `status`.
+  // If `status` is DEADLINE_EXCEEDED, the head may be held by a session whose client is frozen: ends such
+  // a session, so that the next transaction gets the head. Returns `status`.
   absl::Status FreeHead(absl::Status status);
   // The last of the next kCompactChunk changes after `compacted` that is older than journal_keep_time;
   // `compacted` when none is.

@@ -18,7 +18,7 @@ std::vector<const FieldDescriptor*> SetFields(const Message& message) {
   return fields;
 }
 
-// With parts of their own: a time, or another of the well-known types, is one value.
+// Whether the field is a submessage that is merged by parts. A well-known type, such as a time, is one value.
 bool IsMessage(const FieldDescriptor& field) {
   return !field.is_repeated() && field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE &&
          field.message_type()->well_known_type() == Descriptor::WELLKNOWNTYPE_UNSPECIFIED;
@@ -44,7 +44,7 @@ void ClearKnown(Message& message) {
   }
 }
 
-// Whether anything stands in it that is known, but for messages of which nothing is.
+// Whether a known field is set, other than submessages in which none is.
 bool HasKnown(const Message& message) {
   const Reflection& reflection = *message.GetReflection();
   const std::vector<const FieldDescriptor*> fields = SetFields(message);
@@ -55,7 +55,7 @@ bool HasKnown(const Message& message) {
 
 bool IsUnknown(const Message& message) { return HasUnknown(message) && !HasKnown(message); }
 
-// The message within. Null: it is gone, and would say something by being there.
+// The submessage `field`, made if it is missing. Null: it is missing, and making it would change the reading.
 Message* FindOrMake(const FieldDescriptor& field, Message& message, LaterReading reading) {
   const Reflection& reflection = *message.GetReflection();
   if (reflection.HasField(message, &field)) return reflection.MutableMessage(&message, &field);

@@ -8,21 +8,23 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 
-// Two releases at one database: what the older one does not know of a row it keeps, and hands on.
+// Two releases at one database: the older one keeps, and writes back, the parts of a row that it does not know.
 namespace muster::storage {
 
-// What of the message are fields that this release does not know, as a message of its own, serialized. Empty: there are none. Those within lists and maps are not in it.
+// The fields of `message` that this release does not know, serialized as a message that holds nothing else. Empty: there are none. Unknown
+// fields within the elements of lists and maps are left out.
 std::string UnknownFieldsOf(const google::protobuf::Message& message);
 
-// Of the message only these fields of its own, serialized.
+// A message with only the fields `names` of `message`, serialized. Names that are not fields of its type are ignored.
 std::string FieldsOf(const google::protobuf::Message& message, absl::Span<const std::string> names);
 
-// What this release reads in a message that is being put together, in bytes: equal ones say the same.
+// Returns what this release reads in the message that is being merged, as bytes: equal bytes mean the same.
 using LaterReading = absl::FunctionRef<std::string()>;
 
-// Puts what the two above gave into the message: known fields in the place of its own, those of a message within one by one (the release
-// that wrote them may have known no others of it). A message within that is gone comes back for what is unknown in it only where
-// `reading` is the same then: where it says something by being there, it stays away. False: `later` is no such message.
+// Merges into `message` what one of the functions above returned (`later`). Known fields replace those of `message`; a submessage that both
+// have is merged field by field, as the release that wrote it may not have known its other fields. A submessage that `message` no longer
+// has and of which `later` holds only unknown fields is put back only if `reading` stays the same: if its mere presence means something, it
+// stays away. False: `later` cannot be parsed.
 bool MergeLater(absl::string_view later, google::protobuf::Message& message, LaterReading reading);
 
 }  // namespace muster::storage

@@ -9,8 +9,8 @@
 
 namespace muster::storage {
 
-// As the store's Load, but the session may idle while rows are taken in: between two tables that
-// is half a minute for 100,000 Nodes.
+// As the store's Load, but the session may idle for longer while rows are taken in: half a minute
+// between two tables for 100,000 Nodes.
 template <class State>
 void LoadTables(const Store<State>& store, const LaneOptions& options, Transaction& tx,
                 absl::FunctionRef<void(Revised<typename State::Change>)> emit) {

@@ -43,10 +43,11 @@ class LockedCommitter {
         follower_(follower),
         outcome_(outcome) {}
 
-  // Commits `commands`; what is too much for one transaction in several, and where the tables refuse
-  // one, halves of it, each for itself. All are answered. UNAVAILABLE: the database is away.
+  // Commits `commands`, in several transactions if they are too much for one. If the tables refuse a
+  // transaction, each half of its commands is tried by itself. All are answered. UNAVAILABLE: the
+  // database is away.
   absl::Status Commit(absl::Span<LaneCommand<State>> commands);
-  // The same, where the tables refused something of them: the half without it is saved as a whole.
+  // The same for commands that the tables refused together: begins with their halves.
   absl::Status CommitHalves(absl::Span<LaneCommand<State>> commands);
   // Whether others wrote so recently that the next batches had better go this way.
   bool OthersWrite() const { return locking_batches_ > 0; }
@@ -54,11 +55,11 @@ class LockedCommitter {
  private:
   // How often a batch is put off because others commit faster than memory follows.
   static constexpr int kMaxFollows = 5;
-  // Batches that lock the head after others wrote: a try that fails costs more than it would have
-  // spared.
+  // How many batches lock the head after others wrote: a failed try without the lock costs more than
+  // it would have saved.
   static constexpr int kLockingBatches = 16;
 
-  // `decided`: so many of the commands the status is of.
+  // `decided`: how many of the commands, from the first on, the status is about.
   absl::Status CommitSome(absl::Span<LaneCommand<State>> commands, int64_t& shown, size_t& decided);
   // A try of that.
   struct Attempt {

@@ -51,7 +51,7 @@ absl::StatusOr<Migration> ParseName(const std::string& schema, const fs::path& p
   return migration;
 }
 
-// What the file says of servers of other releases.
+// Reads what the file says about servers of other releases (migrator.h).
 absl::Status ReadMarks(Migration& migration) {
   migration.servers_from = migration.version;
   for (absl::string_view line : absl::StrSplit(migration.sql, '\n')) {

@@ -87,7 +87,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA $S TO $R;
 GRANT USAGE, SELECT, UPDATE ON ALL SEQUENCES IN SCHEMA $S TO $R;
 REVOKE INSERT, UPDATE, DELETE ON $S.schema_migration FROM $R)";
 
-// Those of long are first. Since when others' sessions hold what they hold is not shown to every role.
+// The oldest transactions first. The start of another role's transaction is not shown to every role.
 constexpr char kHolders[] = R"(
 SELECT coalesce(string_agg(who, '; '), 'they have gone by now') FROM (
   SELECT format('process %s (%s of %s), in a transaction since %s', pid, application_name, usename,
@@ -154,7 +154,7 @@ absl::StatusOr<std::vector<AppliedMigration>> ReadAndCompare(Session& session,
   return applied;
 }
 
-// `file` was not applied, because of locks that others hold.
+// MIGRATION_BLOCKED: `file` was not applied, because of locks that others hold.
 absl::Status Blocked(Session& session, const Migration& file) {
   std::string holders;
   RETURN_IF_ERROR(session.runner.Run([&](Transaction& tx) {
@@ -306,7 +306,7 @@ absl::StatusOr<std::vector<std::pair<std::string, std::string>>> Migrator::NewHi
           name = tx.Exec(ForSchema(kNewHistory, schema))[0][0].as<std::string>();
           return absl::OkStatus();
         },
-        // Done twice it is as good as once.
+        // If in doubt, tried again: a new history given twice is as good as one given once.
         [](Transaction&) -> absl::StatusOr<bool> { return false; }));
     names.emplace_back(schema, std::move(name));
   }

@@ -24,8 +24,7 @@ struct PastScope {
   friend bool operator==(const PastScope&, const PastScope&) = default;
 };
 
-// What there was of a scope at one revision: the keys, in order, each with the revision of the change that had made its resource so.
-// Immutable.
+// The resources of a scope as of one revision: their keys, in order, each with the revision of its last change until then. Immutable.
 class PastList {
  public:
   // `revisions`: by key.
@@ -48,15 +47,15 @@ class PastList {
   std::vector<Entry> entries_;
 };
 
-// What the lists of one lane have together: of 600,000 resources or so.
+// Most bytes that the kept lists of one lane have together: room for 600,000 resources or so.
 inline constexpr size_t kMostPastBytes = 64 << 20;
-// And so many at most: who reads looks through them.
+// Most lists that are kept: every read searches them one by one.
 inline constexpr size_t kMostPastLists = 256;
-// How long one is kept that nobody reads.
+// How long a list is kept that nobody reads.
 inline constexpr std::chrono::seconds kPastKeepTime{60};
 
-// The lists of the past that are being read page by page. To work one out costs all that there is and all that has changed since,
-// a page of it no more than the page. Those that were read last are kept. Thread-safe.
+// The lists of the past that are being read page by page. Making one takes time for all resources and all changes since, reading a page of
+// one only for that page. Those that were read last are kept. Thread-safe.
 class PastLists {
  public:
   using Time = std::chrono::steady_clock::time_point;
@@ -71,11 +70,11 @@ class PastLists {
 
   explicit PastLists(size_t most_bytes = kMostPastBytes) : most_bytes_(most_bytes) {}
 
-  // Null: it is not kept.
+  // The list, and `now` is when it was last read; null: it is not kept.
   std::shared_ptr<const PastList> Find(const Id& id, Time now);
-  // One that is larger than all may be together is not kept.
+  // Keeps `list`, unless it alone is larger than all may be together.
   void Keep(Id id, std::shared_ptr<const PastList> list, Time now);
-  // What nobody has read for kPastKeepTime.
+  // Drops the lists that nobody has read for kPastKeepTime.
   void DropOld(Time now);
   size_t bytes() const;
 
@@ -87,7 +86,7 @@ class PastLists {
   };
   using Lists = std::list<Kept>;
 
-  // About what it takes.
+  // About the memory that it takes.
   static size_t BytesOf(const Kept& kept) {
     return sizeof(Kept) + sizeof(PastList) + kept.list->bytes() + kept.id.incarnation.size() +
            kept.id.scope.prefix.size() + kept.id.scope.collection.size();

@@ -14,7 +14,7 @@
 namespace muster::storage {
 namespace {
 
-// Answers those that will not be shown anything.
+// Answers `reads` with the error `status`.
 template <class Reads>
 void FailAll(Reads reads, const absl::Status& status) {
   for (auto& read : reads) read.done(status);
@@ -105,7 +105,7 @@ bool ReadBarrier::Await(std::vector<PendingRead>& unasked, bool none_waits) {
     }
   }
   moved_ = false;
-  // When it ends it answers all of them.
+  // A thread that ends answers all reads that are left.
   std::vector<PendingRead> taken =
       stopping_ ? new_reads_.TakeAll() : new_reads_.Take(options_.max_reads);
   std::move(taken.begin(), taken.end(), std::back_inserter(unasked));

@@ -20,13 +20,14 @@ namespace muster::storage {
 
 class ReadBarrier;
 
-// Waits for a read, and calls `show` where memory may be read. Errors as ReadBarrier::Done.
+// Blocks until a linearizable read may be answered, and calls `show` while memory is held for reading.
+// Errors as of ReadBarrier::Done.
 absl::Status ReadNow(ReadBarrier& reads, absl::Time deadline, absl::FunctionRef<void()> show);
 
 // Linearizable reads: one is answered once memory shows every change that was committed before it
-// came. Those that come while the journal's head is being asked share the next question, up to
-// LaneOptions::max_reads of all callers in turns: who asks much makes nobody else wait for all of
-// it. On a thread of its own; thread-safe.
+// came. Those that come while the database is being asked for the journal's head share the next
+// question: up to LaneOptions::max_reads, taken from all callers in turn, so that nobody waits for
+// all reads of a caller who has many. On a thread of its own; thread-safe.
 //
 //   Read ──► unasked ──► [ ask the head ] ──► waiting ──► memory is there ──► done
 //               ▲                                │
@@ -35,7 +36,7 @@ class ReadBarrier {
  public:
   // Called once. OK: what the read must see is shown, and the memory's mutex is held for reading
   // until this returns. UNAVAILABLE: the database is away, memory did not get there by the
-  // deadline, or the lane stops.
+  // deadline, or the lane stops; other errors as of TransactionRunner::Run.
   using Done = absl::AnyInvocable<void(const absl::Status&)>;
 
   // `poke` is called when memory is found behind the database. All must outlive the barrier.
@@ -46,7 +47,7 @@ class ReadBarrier {
   void Read(Done done, absl::Time deadline);
   // Memory has moved.
   void Wake();
-  // Answers those for which the head is not being asked yet.
+  // Answers with `status` the reads that no question for the head covers yet.
   void FailUnasked(const absl::Status& status);
   // No read is taken any more, and none waits for memory any more.
   void CloseIntake();

@@ -8,8 +8,8 @@
 
 namespace muster::storage {
 
-// Where in the history the memory is that readers see: what of a StateCell does not depend on its
-// State. Thread-safe.
+// The position in the history of the memory that readers see: the part of StateCell that does not
+// depend on its State. Thread-safe.
 class ServedPosition {
  public:
   int64_t served_revision() const { return revision_; }
@@ -18,7 +18,7 @@ class ServedPosition {
     return at_;
   }
 
-  // As long as it is held for reading, what is shown stays as it is.
+  // While it is held for reading, what readers see does not change.
   SharedMutex& served_mutex() const ABSL_LOCK_RETURNED(served_mutex_) { return served_mutex_; }
   const Position& held_at() const ABSL_SHARED_LOCKS_REQUIRED(served_mutex_) { return at_; }
 

@@ -14,8 +14,8 @@
 #include "storage/postgres/sql_types.h"
 #include "storage/postgres/sql_value.h"
 
-// The columns of a table, one line each: its name, and the member of the row that it holds. What
-// stands here is all that the statements and both ways between rows and columns are made from.
+// The columns of a table, one line each: its name, and the member of the row that it holds. The
+// statements, and the ways from rows to columns and back, are made from this alone.
 namespace muster::storage {
 
 template <class Row>
@@ -52,7 +52,7 @@ auto Field(const char* name) {
       [](const char* text, Row& row) { At::In(row) = Value::Read(text == nullptr ? "" : text); }};
 }
 
-// NULL stands for the value that a new row has.
+// NULL stands for the value that the member has in a new row.
 template <auto... Path>
 auto Nullable(const char* name) {
   using At = MemberPath<Path...>;
@@ -69,7 +69,7 @@ auto Nullable(const char* name) {
                         }};
 }
 
-// NULL stands for nothing in a std::optional.
+// A std::optional member; NULL stands for nullopt.
 template <auto... Path>
 auto Optional(const char* name) {
   using At = MemberPath<Path...>;
@@ -84,7 +84,7 @@ auto Optional(const char* name) {
                         }};
 }
 
-// NULL in a row of which `is_null` holds; the value is left as it is when NULL is read.
+// `column`, but NULL in rows for which `is_null` is true; reading NULL leaves the member as it is.
 template <class Row>
 SqlColumn<Row> NullIf(std::type_identity_t<std::function<bool(const Row&)>> is_null,
                       SqlColumn<Row> column) {
@@ -111,7 +111,7 @@ SqlColumn<Row> Key(const char* name) {
   return {name, "text", nullptr, nullptr, true};
 }
 
-// What people ask of SQL and other columns hold too.
+// A column for people who query by SQL: never read back, as other columns hold the same.
 template <class Row>
 SqlColumn<Row> Derived(const char* name, const char* type,
                        std::function<void(const Row&, SqlArray&)> add) {

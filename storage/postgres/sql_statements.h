@@ -28,9 +28,9 @@ struct SqlStatements {
 // Of a table of resources. At least one key column.
 SqlStatements ResourceStatements(const std::string& table, absl::Span<const SqlColumnText> columns);
 
-// Of a table whose rows are the elements of lists; the first column says whose. `select` is in
-// order of the keys; `put` writes only what differs; `remove` has $1: owners, and $2, $3, ...: the
-// key columns of the elements that they have, all others of theirs go.
+// Of a table whose rows are the elements of lists; the first column names the owner of the list.
+// `select` is in order of the keys; `put` writes only what differs; `remove` takes the owners as $1
+// and the key columns of all elements that they have as $2, $3, ..., and deletes their others.
 SqlStatements ElementStatements(const std::string& table, absl::Span<const SqlColumnText> columns);
 
 }  // namespace muster::storage

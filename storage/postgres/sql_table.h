@@ -44,12 +44,12 @@ class SqlTableText {
   std::vector<SqlArray> NewKeyArrays() const {
     return ArraysOf([](const SqlColumnText& column) { return column.is_key; });
   }
-  // As fault.h sees them: by name, or by text where there is none.
+  // The sites that a FaultHook sees: names of statements, or the text of one without a name.
   std::vector<std::string> statements() const { return {sql_.select, names_[0], names_[1]}; }
 
   // Calls f(const pqxx::result&) with all rows, some at a time; the next are fetched while f looks at
-  // the last. What a statement takes, and what is held of the table, does not grow with it. Once a
-  // transaction.
+  // the last. Neither the time of a statement nor the memory grows with the table. To be called once
+  // a transaction.
   template <class F>
   void ForEachChunk(Transaction& tx, F f) const {
     constexpr int kFetch = 5'000;
@@ -97,7 +97,7 @@ class SqlTableText {
   SqlStatements sql_;
 };
 
-// What `row` says from its column `at` on, of all that are read.
+// A Row from the columns of `row`, the first of those that are read being at `at`.
 template <class Row>
 Row ReadColumns(const std::vector<SqlColumn<Row>>& columns, const pqxx::row& row, int at) {
   Row read;
@@ -111,7 +111,7 @@ Row ReadColumns(const std::vector<SqlColumn<Row>>& columns, const pqxx::row& row
 
 // --- lists that have a table of their own ---
 
-// What is to be written of the lists of some rows.
+// The statements that write one kind of list of some rows.
 template <class Row>
 class ElementsToWrite {
  public:
@@ -128,7 +128,7 @@ class ElementTable {
   virtual ~ElementTable() = default;
   virtual const SqlTableText& text() const = 0;
   virtual std::unique_ptr<ElementsToWrite<Row>> NewWrite() const = 0;
-  // Loads all, and returns what moves a row's elements into it.
+  // Loads all elements, and returns a function that moves those of `owner` into its row.
   virtual std::function<void(absl::string_view owner, Row& row)> Load(Transaction& tx) const = 0;
 };
 
@@ -270,7 +270,7 @@ class SqlTable {
       for (const auto& list : table.lists_) lists_.push_back(list->NewWrite());
     }
 
-    // A null row: it is gone.
+    // `row` null: it is deleted.
     void Add(const std::string& key, const Row* row, int64_t revision) {
       const std::vector<absl::string_view> parts = table_.PartsOf(key);
       if (row == nullptr) {
@@ -304,7 +304,7 @@ class SqlTable {
   };
 
  private:
-  // Moves what is in a list's table into the row that is called so.
+  // Moves the elements of a list's table that belong to `key` into its row.
   using Fill = std::function<void(absl::string_view key, Row& row)>;
 
   // The rows of `rows`, with their revisions.

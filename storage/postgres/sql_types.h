@@ -23,7 +23,7 @@ inline std::string FromSqlBytes(absl::string_view text) {
   return absl::HexStringToBytes(text.substr(2));
 }
 // The elements of an array as Postgres prints it. An element that is NULL counts as empty; arrays
-// of arrays are not meant.
+// of arrays are not supported.
 std::vector<std::string> FromSqlArray(absl::string_view text);
 
 // A value of a statement as it travels: as text, or in Postgres' binary form.
@@ -55,7 +55,8 @@ class SqlTextArray {
 // fit `type`, that of the elements: another is a fault of the program, and throws std::logic_error.
 class SqlArray {
  public:
-  // `type` as information_schema has it; of an array, text: it travels so (SqlStatements).
+  // `type` as information_schema has it. For a column that is an array itself: `text`, as which it
+  // travels (SqlStatements).
   explicit SqlArray(absl::string_view type);
 
   void Add(absl::string_view text);

@@ -7,26 +7,26 @@
 
 namespace muster::storage {
 
-// A statement that is prepared once a connection. Its texts outlive the connection.
+// A statement that is prepared once a connection. Its texts must outlive the connection.
 struct Statement {
   const char* name;
   const char* sql;
 };
 
-// Takes statements, in their order, that nothing is asked back from: a transaction, or a list.
+// Takes statements whose results nobody needs, in order: a transaction, or a list.
 class StatementSink {
  public:
   virtual ~StatementSink() = default;
   virtual void Queue(const Statement& statement, std::vector<SqlParam> params) = 0;
 };
 
-// What a transaction is to say, made before there is one.
+// Statements for a transaction, made before it begins.
 class StatementList final : public StatementSink {
  public:
   void Queue(const Statement& statement, std::vector<SqlParam> params) override {
     statements_.emplace_back(statement, std::move(params));
   }
-  // Of all values.
+  // Of all parameters together.
   size_t bytes() const {
     size_t sum = 0;
     for (const auto& [statement, params] : statements_) {

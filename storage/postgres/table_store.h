@@ -56,13 +56,13 @@ absl::Status NotA(absl::string_view key) {
   return absl::InternalError(absl::StrCat("Not a ", Row::kKind, ": ", key));
 }
 
-// Rows of a kind as messages and back, with what a later release said of them.
+// Rows of a kind as messages and back, with the fields that only a later release knows (Row::later).
 template <class Message, class Row, class ToProto, class FromProto>
 struct MessagesOf {
   ToProto to_proto;
   FromProto from_proto;
 
-  // Without that.
+  // The row's message without those fields.
   Message Plain(const Row& row) const {
     // Borrowed, not copied.
     return to_proto(
@@ -75,7 +75,7 @@ struct MessagesOf {
       return row.ok() ? SerializeAlike(Plain(*row)) : "";
     });
   }
-  // What of `later` is still said of the row: the same for the journal and the tables.
+  // The part of `row.later` that still applies to the row; the same for the journal and the tables.
   std::string LaterOf(const Row& row) const {
     if (row.later.empty()) return "";
     Message message = Plain(row);
@@ -84,12 +84,12 @@ struct MessagesOf {
   }
 };
 
-// Of a row, what the column `later` is to hold of what this release knows: as a message, serialized. Null: nothing.
+// Returns the fields of a row that this release knows and the column `later` is to hold, as a serialized message. Null: there are none.
 template <class Row>
 using RestOfRow = std::function<std::string(const Row&)>;
 
-// The column `later`: what the others do not hold of the row's message. Those are fields that only a later release knows, which wrote
-// the row, and `rest`. What stands here counts more than what other columns say of the same field.
+// The column `later`: the fields of the row's message that no other column holds. These are the ones that only a later release knows, if
+// it wrote the row, and `rest`. Where other columns say something else of the same field, this column counts.
 template <class Row, class Messages>
 SqlColumn<Row> LaterColumn(Messages messages, RestOfRow<Row> rest) {
   return {"later", "bytea",
@@ -109,8 +109,8 @@ SqlColumn<Row> LaterColumn(Messages messages, RestOfRow<Row> rest) {
           }};
 }
 
-// In the journal as a Message: `to_proto` makes it of a Versioned<Row>, `from_proto` returns a
-// StatusOr<Row>. `rest` gives what has no column of its own.
+// A kind that stands in the journal as a Message: `to_proto` makes it of a Versioned<Row>,
+// `from_proto` returns a StatusOr<Row>. `rest` gives the fields that have no column of their own.
 template <class Message, class Row, class ToProto, class FromProto>
 Stored<Row> StoredAs(const SqlTable<Row>& table, ToProto to_proto, FromProto from_proto,
                      RestOfRow<std::type_identity_t<Row>> rest = nullptr) {
@@ -132,8 +132,8 @@ Stored<Row> StoredAs(const SqlTable<Row>& table, ToProto to_proto, FromProto fro
           &Message::default_instance()};
 }
 
-// As above, where all has a column but these fields, by name: those that this release is the first to know, or in which it is the first
-// to know something. The one before it loads them as what it does not know, and they stay.
+// As above, where every field has a column except those named in `later`: fields that this release is the first to know, or in which it is
+// the first to know a part. The release before it loads them as fields that it does not know, and keeps them.
 template <class Message, class Row, class ToProto, class FromProto>
 Stored<Row> StoredAs(const SqlTable<Row>& table, ToProto to_proto, FromProto from_proto,
                      std::vector<std::string> later) {
@@ -152,8 +152,8 @@ Stored<Row> StoredAs(const SqlTable<Row>& table, ToProto to_proto, FromProto fro
 template <class State, class Change = typename State::Change>
 class TableStore;
 
-// Kinds stand in the order of the State's: what refers to another comes after it. Rows are put in
-// that order, and removed in the other.
+// Kinds stand in the order of the State's: one that refers to another comes after it. Rows are put in
+// that order, and removed in the reverse order.
 template <class State, class... Rows>
 class TableStore<State, ChangeOf<Rows...>> : public Store<State> {
  public:

@@ -53,7 +53,7 @@ class Transaction final : public StatementSink {
   }
 
   // The same, sent with COMMIT or before the next statement that is not queued: several writes are
-  // one round trip. What it returns is not seen; an error is thrown by what it travels with.
+  // one round trip. Its result is not seen; its error is thrown by the call that it travels with.
   void Queue(const Statement& statement, std::vector<SqlParam> params) override {
     if (!begun_ && queued_.empty()) queued_.Add("BEGIN;");
     if (queued_.NeedsPrepare(statement)) {
@@ -68,7 +68,7 @@ class Transaction final : public StatementSink {
     queued_.Add(fault.after);
   }
 
-  // What was said and is queued locks rows at most: if COMMIT's outcome is lost, nothing is in doubt.
+  // Declares that this transaction locks rows at most: if COMMIT's outcome is lost, nothing is in doubt.
   void ChangesNothing() { changes_nothing_ = true; }
 
   // Says BEGIN with another isolation level; must be the first.

@@ -28,7 +28,7 @@ constexpr int kMaxSettleFailures = 10;
 
 // The server takes no writes: a standby, or a primary that was made one.
 constexpr absl::string_view kReadOnly = "25006";
-// In place of one where nothing came from the server.
+// In place of an SQLSTATE, if the server sent none.
 constexpr absl::string_view kNoSqlState = "connection";
 // Division by zero: the head was not where journal::Move expects it.
 constexpr absl::string_view kHeadIsElsewhere = "22012";
@@ -45,14 +45,14 @@ bool IsAway(absl::string_view sqlstate) {
          sqlstate == kReadOnly || sqlstate == "25P03";
 }
 
-// libpqxx fills in none for what has a class of its own.
+// libpqxx leaves sqlstate() empty in errors that have a class of their own.
 std::string SqlStateOf(const pqxx::transaction_rollback& error) {
   if (dynamic_cast<const pqxx::serialization_failure*>(&error) != nullptr) return "40001";
   if (dynamic_cast<const pqxx::deadlock_detected*>(&error) != nullptr) return "40P01";
   return "40000";
 }
 
-// Out of something.
+// Out of disk, memory or connections.
 std::string SqlStateOf(const pqxx::insufficient_resources& error) {
   if (!error.sqlstate().empty()) return error.sqlstate();
   if (dynamic_cast<const pqxx::disk_full*>(&error) != nullptr) return "53100";
@@ -60,14 +60,14 @@ std::string SqlStateOf(const pqxx::insufficient_resources& error) {
   return "53000";
 }
 
-// Waits for 250 ms at most; it is asked again.
+// Waits for the session's end for 250 ms at most; the caller asks again.
 constexpr Statement kEndSession = {"session_end",
                                    "SELECT pg_terminate_backend(pid, 250) FROM pg_stat_activity"
                                    " WHERE pid = $1 AND datname = current_database()"
                                    " AND usename = current_user AND pid <> pg_backend_pid()"};
 
-// Makes sure that the session commits nothing any more: its server's process may not even have read
-// yet what was sent to it.
+// Makes sure that the session commits nothing any more: its server process may not even have read
+// yet what was sent to it. DEADLINE_EXCEEDED: it has not ended yet.
 absl::Status EndSession(Transaction& tx, int pid) {
   for (const auto& row : tx.Exec(kEndSession, pid)) {
     if (!row[0].as<bool>())
@@ -162,7 +162,7 @@ TransactionRunner::Attempt TransactionRunner::Try(const TransactionBody& body, b
 }
 
 struct TransactionRunner::Sent::Parts {
-  // Of what came of sending it; done: it is on its way.
+  // What came of sending it; kDone: it is on its way.
   Attempt attempt = {};
   std::string purpose = {};
   std::optional<ConnectionPool::Loan> loan = {};

@@ -36,7 +36,7 @@ struct RunnerOptions {
   FaultHook fault = {};
 };
 
-// Of what Run returned: whether a lock was not to be had within lock_timeout.
+// Whether `status`, which Run returned, means that a lock was not to be had within lock_timeout.
 bool WaitedForLock(const absl::Status& status);
 
 // A transaction as a function: the only place that commits, retries, and catches libpqxx's
@@ -61,8 +61,8 @@ class TransactionRunner {
   // A body of one statement that needs no transaction around it: one round trip. Otherwise as Run.
   absl::Status RunStatement(const TransactionBody& body, absl::string_view purpose = "run");
 
-  // A transaction that is on its way to the database, COMMIT included. Movable. Unless it goes to
-  // Finish, what became of it is never known.
+  // A transaction that is on its way to the database, COMMIT included. Movable. To be handed to
+  // Finish: otherwise what became of it is never known.
   class Sent {
    public:
     struct Parts;
@@ -82,16 +82,16 @@ class TransactionRunner {
     std::unique_ptr<Parts> parts_;
   };
 
-  // Runs `body` once, and sends what it queued and COMMIT, in one round trip that is not waited
-  // for, nor is it waited until all is sent: SendMore. What `body` wants an answer to is. Whatever
-  // fails here is told by Finish.
+  // Runs `body` once, and sends what it queued and COMMIT in one round trip, without waiting for the
+  // answer, or until all is sent (Sent::SendMore does the rest). Statements that `body` does not
+  // queue are waited for. Whatever fails here is told by Finish.
   Sent Send(const TransactionBody& body, absl::string_view purpose);
   // Waits for the end of `sent`; an unknown outcome is settled as by Run. Errors as of Run.
   // `again`: nothing was committed, and it may go through if it is tried again.
   absl::Status Finish(Sent sent, const OutcomeResolver& resolve, bool& again);
 
-  // Waits for nothing any more: what runs ends with UNAVAILABLE (or UNKNOWN, if it cannot be
-  // settled).
+  // Ends retries, now and from now on: calls return the error of the try that they are at, or
+  // UNKNOWN while an outcome is not settled.
   void Abort() { aborted_ = true; }
 
   struct Stats {
@@ -126,7 +126,7 @@ class TransactionRunner {
   Attempt SettleDoubt(Attempt in_doubt, const OutcomeResolver& resolve);
   // Counts a try that is to be followed by another.
   void CountRetry(const Attempt& attempt);
-  // True: it committed. UNKNOWN: aborted, or the database says again and again what it should not.
+  // Whether it committed. UNKNOWN: aborted, or the resolver cannot tell or fails again and again.
   absl::StatusOr<bool> ResolveOutcome(const OutcomeResolver& resolve);
   void Sleep(int attempt);
   DatabaseObserver* observer() const { return pool_->options().observer.get(); }

@@ -4,17 +4,17 @@
 
 namespace muster::storage {
 
-// A socket from which an answer is to come; -1: none.
+// A socket from which an answer is to come.
 struct AwaitedSocket {
-  int fd = -1;
-  bool unsent = false;  // and by which more is to be sent as soon as it takes it
+  int fd = -1;          // -1: none
+  bool unsent = false;  // more is to be sent through it as soon as it takes it: `writable` matters
 };
 struct SocketEvents {
   bool readable = false;  // or at its end
   bool writable = false;
 };
 
-// What a thread sleeps on that waits for others of its process and for a socket at once.
+// Lets a thread wait for other threads and for a socket at once.
 class Wakeup {
  public:
   Wakeup();
@@ -22,16 +22,17 @@ class Wakeup {
   Wakeup(const Wakeup&) = delete;
   Wakeup& operator=(const Wakeup&) = delete;
 
-  // Wakes who waits, or the next that will. Any thread.
+  // Ends the present Wait, or else the next one. Any thread.
   void Signal();
-  // Until Signal was called, something that is awaited happens to `socket`, or `longest` has passed.
+  // Waits until Signal is called, `socket` is readable (or writable, if awaited), or `longest` has
+  // passed. Returns what `socket` is then.
   SocketEvents Wait(AwaitedSocket socket, absl::Duration longest);
 
  private:
   const int event_;
 };
 
-// What of it is so now.
+// What `socket` is now, without waiting.
 SocketEvents EventsOf(AwaitedSocket socket);
 // Whether `socket` is readable or at its end now.
 bool IsReadable(int socket);

@@ -32,20 +32,21 @@ struct WatchItem {
 // What a watcher wants.
 struct WatchOptions {
   std::optional<int64_t> after_revision = {};  // not set: a snapshot first
-  std::string incarnation = {};                // of the history that it is of; empty: not known
+  std::string incarnation = {};                // history of `after_revision`; empty: not known
   std::vector<std::string> kinds = {};         // empty: all
   std::string key_prefix = {};                 // as IsUnder has it; empty: all
-  // What the watcher may know of, as it was when it was changed at `revision`; null: all. Asked under locks of the lane, whose functions
-  // it must not call.
+  // Whether the watcher may know of the resource as it became at `revision`; null: of all. Called under locks of the lane, so it must not
+  // call the lane.
   std::function<bool(absl::string_view key, int64_t revision)> sees = {};
-  // Two that have the same see the same. Empty where `sees` is set: nobody is known to see the same.
+  // Watches with the same text see the same. If `sees` is set and this is empty, no other watch is known to see the same.
   std::string sees_text = {};
-  uint64_t turn = 0;  // with whose watches it takes turns to begin (access::TurnOf)
-  // What is told to the watcher, of what has bytes; null: all. Asked by the reader, who is told of progress where nothing is told.
+  uint64_t turn = 0;  // the caller: watches of different callers begin in turn (access::TurnOf)
+  // Whether an item that has bytes is given to the reader; null: all are. Called on the reader's thread. For changes that are left out the
+  // reader gets progress.
   std::function<bool(const WatchItem& item)> keeps = {};
 };
 
-// Which rows a watch begins with: at one revision, equal ones are of the same rows.
+// Says which rows a watch begins with: watches with equal lists begin, at one revision, with the same rows.
 struct WatchList {
   std::vector<std::string> kinds = {};  // in order
   std::string key_prefix = {};
@@ -60,7 +61,7 @@ class Watcher {
   Watcher(WatchOptions options, size_t limit) : options_(std::move(options)), limit_(limit) {}
 
   const WatchOptions& options() const { return options_; }
-  // What it begins with; nullopt: with what is nobody else's.
+  // What it begins with; nullopt: its rows cannot be shared with other watches.
   std::optional<WatchList> list() const;
 
   // The next item, or nullopt when none waits now.
@@ -87,16 +88,16 @@ class Watcher {
   // A committed change: queued if it matches and is newer than what the watcher has. Changes come
   // in order. True: the reader waits, and is to be woken.
   bool Offer(const std::shared_ptr<const JournalRow>& change);
-  // Changes that wait.
+  // How many changes wait.
   size_t waiting() const;
   // Calls `room` once, at once or later from another thread, when no more than `most` changes wait
-  // or the reader is gone; with the watcher locked, so that it can but take note, and is not called
-  // any more when another, or null, was given. At most one at a time.
+  // or the reader is gone. The watcher is locked meanwhile: `room` must not call it. Another `room`,
+  // or null, replaces this one, which is then not called any more.
   void NotifyWhenRoom(size_t most, std::function<void()> room);
-  // Changes up to `revision` are not to be sent, nor is progress of less.
+  // Changes up to `revision` are not to be sent, nor is progress to a lower revision.
   void SkipThrough(int64_t revision);
-  // Everything up to `revision` was pushed or did not match. Told when nothing else waits. True: as
-  // for Offer.
+  // Everything up to `revision` was offered: the reader is told, if nothing else waits. True: as for
+  // Offer.
   bool Progress(int64_t revision, const std::string& incarnation);
   void End(absl::Status status);
   // Calls what NotifyWhenReady left, if anything.
@@ -106,9 +107,9 @@ class Watcher {
   bool HasNothing() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return !snapshot_ && !progress_.has_value() && queue_.empty();
   }
-  // The next one, kept or not.
+  // The next item, whether or not `keeps` lets it through.
   std::optional<WatchItem> Take();
-  // It is not told, so that there is progress to tell of.
+  // `item` is left out: notes that the reader does not have its revision, so that progress tells it.
   void Skip(const WatchItem& item);
   std::optional<WatchItem> TakeQueued() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool Keeps(const WatchItem& item) const {

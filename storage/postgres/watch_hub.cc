@@ -6,8 +6,8 @@
 namespace muster::storage {
 namespace {
 
-// Of more watchers than the first, as large a part as the second is told of progress at a time:
-// a mark each for ten thousand that nothing happens to costs more than what happens to others.
+// Up to kToldTogether watchers are told of progress together, of more only one in kTurns at a time:
+// to tell it to ten thousand for whom nothing happens costs more than what happens to others.
 constexpr size_t kToldTogether = 1'000;
 constexpr size_t kTurns = 5;
 

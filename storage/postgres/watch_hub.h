@@ -16,31 +16,31 @@
 
 namespace muster::storage {
 
-// The watchers that are sent changes: each those that it wants, and nobody is woken for others'.
+// The watchers that are sent changes: each is sent, and woken for, only those that it wants.
 // Thread-safe.
 class WatchHub {
  public:
-  // Wakes who is still to be woken; to be called after the last Send. Idempotent.
+  // Wakes the readers that are still to be woken; to be called after the last Send. Idempotent.
   void Stop() { waker_.Stop(); }
 
-  // Held from before memory shows a change until watchers were sent it: who looks at memory and
-  // joins under it sees the change there or is sent it, never both. Taken before the memory's
-  // mutex.
+  // Held from before memory shows a change until watchers were sent it: a watcher that is given the
+  // contents of memory and joins under it finds the change there or is sent it, never both. Taken
+  // before the memory's mutex.
   Mutex& mutex() const ABSL_LOCK_RETURNED(mutex_) { return mutex_; }
-  // For who publishes, before `mutex` and as long.
+  // Held by whoever publishes: taken before `mutex`, and for as long.
   Mutex& publishing() const ABSL_LOCK_RETURNED(publishing_) { return publishing_; }
-  // Who holds `mutex` for long again and again lets a publisher that waits go first: a mutex itself
-  // may go again to who has just had it.
+  // To be called by a thread that holds `mutex` for long again and again, in between: lets a publisher
+  // that waits go first, as a mutex may go again to the thread that has just had it.
   void LetPublish() const ABSL_LOCKS_EXCLUDED(publishing_, mutex_) { MutexLock lock(publishing_); }
 
   void Join(std::shared_ptr<Watcher> watcher) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Send(const std::vector<JournalRow>& rows) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void EndAll(const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  // Forgets those who are gone, and tells others that they have come to `at`: all of them, or where
-  // they are many a part, the next ones the next time.
+  // Forgets the watchers that are gone, and tells the others that they have come to `at`: all of them
+  // or, if they are many, the next part of them at each call.
   void Tend(const Position& at);
-  // How many are being served.
+  // How many watchers are not gone.
   int64_t Count() const;
 
  private:
@@ -49,7 +49,7 @@ class WatchHub {
   // How much later than the first of several changes a reader may hear of the others.
   static constexpr absl::Duration kWakeRest = absl::Milliseconds(4);
 
-  // Who is to be told of progress now.
+  // The watchers that are to be told of progress now.
   Watchers TakeTurn() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   mutable Mutex publishing_;

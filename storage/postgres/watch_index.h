@@ -14,8 +14,8 @@
 
 namespace muster::storage {
 
-// Who wants to hear of a change, found without asking the others: by its kind, then by those
-// beginnings of its key that somebody named. Not thread-safe.
+// Finds the watchers of a change without asking all others: by its kind, then by the prefixes of its
+// key that some watcher named. Not thread-safe.
 class WatchIndex {
  public:
   void Add(std::shared_ptr<Watcher> watcher) {
@@ -46,7 +46,7 @@ class WatchIndex {
   }
 
  private:
-  // By the length of a beginning, so that a key is asked for once a length.
+  // By the length of the prefix, so that a key takes one look-up for each length.
   using ByPrefix = absl::flat_hash_map<std::string, std::vector<std::shared_ptr<Watcher>>>;
   using ByLength = std::map<size_t, ByPrefix>;
 

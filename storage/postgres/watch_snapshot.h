@@ -19,9 +19,9 @@
 
 namespace muster::storage {
 
-// What watches begin with. Those that begin at one revision with the same rows (WatchList) have one
-// list between them; rows are encoded one by one as a watcher takes them. `memory` and `store`
-// must outlive this and what it returned. Not thread-safe.
+// The snapshots that watches begin with. Watches that begin at one revision with the same rows
+// (WatchList) share one list; rows are encoded one by one as a watcher takes them. `memory` and
+// `store` must outlive this and what it returned. Not thread-safe.
 template <class State>
 class WatchSnapshots {
  public:
@@ -57,7 +57,7 @@ class WatchSnapshots {
     const std::optional<WatchList> list = watcher.list();
     ReaderLock lock(memory_.served_mutex());
     if (!list.has_value()) return Copy(watcher);
-    // Beginnings of keys are many. Who is forgotten is copied once more.
+    // Bounded, as key prefixes are many. A list that is forgotten is only copied once more.
     if (last_.size() == kMostKept) last_.clear();
     std::weak_ptr<const Snapshot>& last = last_[*list];
     std::shared_ptr<const Snapshot> snapshot = last.lock();

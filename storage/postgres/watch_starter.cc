@@ -18,12 +18,12 @@ namespace {
 
 // Readers' connections are few, and readers wait for them, too.
 constexpr int kResumeThreads = 2;
-// As many, of all callers in turns, begin before one that comes meanwhile.
+// How many watches, of all callers in turn, begin before those that come meanwhile.
 constexpr size_t kBeginTogether = 250;
 
 absl::Status Stopping() { return error::Unavailable("The server stops."); }
 
-// Those that begin with one list are together. In the order of their first ones.
+// `watchers`, grouped by the list that they begin with; groups in the order of their first members.
 std::vector<std::vector<std::shared_ptr<Watcher>>> ByList(
     const std::vector<std::shared_ptr<Watcher>>& watchers) {
   std::vector<std::vector<std::shared_ptr<Watcher>>> alike;
@@ -224,8 +224,8 @@ absl::Status WatchStarter::CheckResume(const Resuming& resuming) {
 }
 
 absl::StatusOr<WatchStarter::Step> WatchStarter::JoinHub(Resuming& resuming) {
-  // The journal is read without holding up the lane; one that cannot be caught up with so is read
-  // with the lock held.
+  // The journal is read without holding up the lane. After so many tries, in which memory moved on each
+  // time, it is read with the lock held.
   constexpr int kFreeLevels = 20;
   Watcher& watcher = *resuming.watcher;
   MutexLock lock(hub_.mutex());

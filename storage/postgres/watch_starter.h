@@ -22,13 +22,14 @@
 
 namespace muster::storage {
 
-// Begins watches: with a snapshot of memory, on a thread of its own, which keeps the lane from
-// publishing for one list at a time; or, where the watcher has a revision, with what the journal
-// tells since, read as its reader takes it, many watches in turn, on threads of their own. Then they
-// are the hub's. Both in turns of those whose they are (WatchOptions::turn). Thread-safe.
+// Begins watches, then hands them to the hub. A watch without a revision begins with a snapshot of
+// memory, on a thread that keeps the lane from publishing for one list at a time. A watch with a
+// revision begins with what the journal tells since, read as its reader takes it, on other threads,
+// many watches in turn. Watches of different callers (WatchOptions::turn) are taken in turn.
+// Thread-safe.
 class WatchStarter {
  public:
-  // Of the rows of memory that a watcher wants; for Watcher::StartSnapshot.
+  // Makes the snapshot of the rows that a watcher wants, for Watcher::StartSnapshot.
   using SnapshotOf = std::function<std::function<std::optional<WatchItem>()>(const Watcher&)>;
 
   // `poke` is called when memory is found to be of a history that was replaced. All must outlive
@@ -47,30 +48,30 @@ class WatchStarter {
   // A watch that is on its way from a revision to the present.
   struct Resuming {
     std::shared_ptr<Watcher> watcher = {};
-    int64_t at = 0;       // what was offered
-    Position began = {};  // where memory was
-    int levels = 0;       // times that it came up with memory, and memory had moved on
+    int64_t at = 0;       // revision up to which it was offered changes
+    Position began = {};  // where memory was when it began
+    int levels = 0;       // how often it had caught up with memory
   };
   // What becomes of it after a step.
   enum class Step { kOver, kAgain, kWaitsForRoom };
 
   void Run();
   bool stopping() const;
-  // As much of the journal is read ahead of a reader.
+  // How many changes of the journal are read ahead of a reader.
   size_t Window() const;
   void BeginWithSnapshots(const std::vector<std::shared_ptr<Watcher>>& watchers);
-  // With one list.
+  // For watchers that share one list.
   void BeginTogether(const std::vector<std::shared_ptr<Watcher>>& watchers);
   void BeginResumed(std::shared_ptr<Watcher> watcher);
   void Resume(Resuming& resuming);
-  // Whether it is in the history that it names, and where memory is: it wants nothing of the journal,
-  // and is the hub's at once.
+  // Hands a watcher that names the history and the revision of memory to the hub: it needs nothing of
+  // the journal. False: it is not one.
   bool JoinAtOnce(const std::shared_ptr<Watcher>& watcher);
-  // A part of the way. An error is how the watch ends.
+  // Brings it a part of the way. An error is how the watch ends.
   absl::StatusOr<Step> ResumeSome(Resuming& resuming);
-  // Whether the journal goes on from there.
+  // Whether the journal tells all that came after `resuming.at`.
   absl::Status CheckResume(const Resuming& resuming);
-  // From then on it is sent changes, unless there are such that it has not.
+  // Hands it to the hub; kAgain: memory has moved on, it is to read the journal first.
   absl::StatusOr<Step> JoinHub(Resuming& resuming);
   // Offers the journal from `at`, which moves, up to `upto`.
   absl::Status OfferJournal(Watcher& watcher, int64_t& at, int64_t upto);
@@ -86,7 +87,7 @@ class WatchStarter {
   mutable Mutex mutex_;
   CondVar wakes_;
   TurnQueue<std::shared_ptr<Watcher>> new_watches_ MUSTER_GUARDED_BY(mutex_);
-  // Those whose readers have much to take.
+  // Those whose readers have still much to take.
   std::map<const Watcher*, Resuming> waiting_ MUSTER_GUARDED_BY(mutex_);
   bool stopping_ MUSTER_GUARDED_BY(mutex_) = false;
   JobQueue<Resuming> resumes_;

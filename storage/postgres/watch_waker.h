@@ -19,10 +19,10 @@ class WatchWaker {
 
   explicit WatchWaker(absl::Duration rest);
 
-  // They are woken soon, at once after a quiet time. Who was added twice is woken twice: the second
-  // time for nothing.
+  // They are woken soon, at once after a quiet time. One that was added twice is woken twice: the
+  // second time for nothing.
   void Add(Watchers watchers);
-  // Ends the thread, with nobody left to be woken; to be called after the last Add. Idempotent.
+  // Wakes all that were added, then ends the thread; to be called after the last Add. Idempotent.
   void Stop() { job_.Stop(); }
 
  private:

@@ -19,7 +19,7 @@ struct FreeOptions {
   void operator()(PQconninfoOption* options) const { PQconninfoFree(options); }
 };
 
-// What `conninfo` says, by keyword; none where libpq does not understand it.
+// The values of `conninfo` by keyword; none if libpq does not understand it.
 std::map<std::string, std::string> Words(const std::string& conninfo) {
   const std::unique_ptr<PQconninfoOption, FreeOptions> options(
       PQconninfoParse(conninfo.c_str(), nullptr));
@@ -30,7 +30,7 @@ std::map<std::string, std::string> Words(const std::string& conninfo) {
   return words;
 }
 
-// One list of those that run beside each other, with its member `chosen` first.
+// One of the parallel lists (hosts, addresses, ports), with its member `chosen` first.
 std::string Reordered(const std::string& list, size_t chosen) {
   std::vector<std::string> members = absl::StrSplit(list, ',');
   // One port stands for all.

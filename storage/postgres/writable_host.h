@@ -16,8 +16,8 @@ struct DatabaseHost {
   std::string port = {};
 };
 
-// `conninfo` with the hosts of its list in another order: the one that is `first`, if it is in it,
-// then the others as they stand there. What libpq does not understand stays as it is. Pure.
+// `conninfo` with its host `first`, if it has it, moved to the front of the list of hosts. A conninfo
+// that libpq does not understand is returned as it is. Pure.
 std::string WithHostFirst(const std::string& conninfo, const DatabaseHost& first);
 
 // Which host of several took writes last: to be tried first, for one that is cut off or hangs costs
