@@ -10,21 +10,21 @@
 
 namespace muster {
 
-// A file that grows, and may be rotated under it. Thread-safe; a write is whole, but for the disk's
-// sake.
+// Appends to a file that may be rotated meanwhile. Thread-safe; a write is never mixed with another, and
+// is whole unless the disk fails.
 class AppendFile {
  public:
-  // Empty: writes to `fallback`, which is nobody's to close.
+  // `file` empty: writes to `fallback`, which is not closed.
   explicit AppendFile(std::string file, int fallback = STDERR_FILENO);
   ~AppendFile();
   AppendFile(const AppendFile&) = delete;
   AppendFile& operator=(const AppendFile&) = delete;
 
-  // Opens the file by its name, which is made if it is not there (mode 0640); again: anew. UNAVAILABLE:
-  // it cannot be opened, and what was open before goes on.
+  // Opens the file by its name, anew if it is open already; made if it is not there (mode 0640).
+  // UNAVAILABLE: it cannot be opened, and the one that was open before stays in use.
   absl::Status Open();
-  // Blocks until it is written, which is lines. Returns what is not: empty; or what the disk refused. A line that was written in part
-  // is ended before the next.
+  // Writes `text`, which is whole lines, and blocks meanwhile. Returns the part that the disk refused, else an empty one. A line that was
+  // written in part is ended before the next.
   absl::string_view Write(absl::string_view text);
 
  private:

@@ -14,8 +14,8 @@ inline absl::Duration PauseAfter(int failures, absl::Duration first, absl::Durat
   return std::min(first * static_cast<double>(1 << doublings), last);
 }
 
-// The pause less up to half, so that those who failed together do not come back together; at least
-// what was asked for, and then up to half more.
+// `pause` less up to half of it, so that those who failed together do not come back together. Never less
+// than `at_least`; where that is more, it plus up to half of it.
 template <class Random>
 absl::Duration Jittered(absl::Duration pause, Random& random,
                         absl::Duration at_least = absl::ZeroDuration()) {
@@ -28,11 +28,11 @@ class Backoff {
  public:
   Backoff(absl::Duration first, absl::Duration last) : first_(first), last_(last) {}
 
-  // After another failure. At least what was asked for.
+  // The pause after another failure; never less than `at_least`.
   absl::Duration Next(absl::Duration at_least = absl::ZeroDuration()) {
     return Jittered(PauseAfter(++failures_, first_, last_), random_, at_least);
   }
-  // What the next pause is made of.
+  // The next pause before it is jittered.
   absl::Duration longest_next() const { return PauseAfter(failures_ + 1, first_, last_); }
   // It succeeded.
   void Reset() { failures_ = 0; }

@@ -9,8 +9,8 @@
 
 namespace muster {
 
-// How fast somebody changes things: so many a minute on average, and as many at once. How many one request changes is known only when
-// it is done, so that it may go beyond: then he waits until that is made up for. Thread-safe.
+// Limits how fast one account changes things: so many changes a minute on average, and as many at once. How many a request makes is known
+// only when it is done, so one may exceed the limit: then the account waits until that is made up for. Thread-safe.
 class ChangePace {
  public:
   // `per_minute` > 0. `clock` must outlive it.
@@ -21,18 +21,18 @@ class ChangePace {
     MutexLock lock(mutex_);
     pace_.Add(apart_ * changes, clock_.Now());
   }
-  // Until he may go on; zero: he may now.
+  // How long until the account may go on; zero: it may now.
   absl::Duration Wait() const {
     MutexLock lock(mutex_);
     return pace_.Wait(clock_.Now(), kAtOnce);
   }
-  // Nothing is left to be remembered.
+  // Whether there is nothing to remember: it is as one that was never used.
   bool IsIdle() const {
     MutexLock lock(mutex_);
     return pace_.IsIdle(clock_.Now());
   }
 
-  // What may be changed at once, in time of its pace.
+  // How many changes may be made at once, as the time in which the average pace makes them.
   static constexpr absl::Duration kAtOnce = absl::Minutes(1);
 
  private:

@@ -10,8 +10,8 @@
 
 namespace muster {
 
-// A job on a thread of its own that rests after each run: whatever is requested while it runs or rests is the work of one more
-// run. For what is cheap to do for many at once, and dear to be woken for. Thread-safe.
+// Runs a job on a thread of its own, which rests after each run: all requests that come while it runs or rests are served by one more
+// run. For work that is cheap to do for many requests at once, and dear to wake a thread for. Thread-safe.
 class CoalescedJob {
  public:
   CoalescedJob(absl::Duration rest, std::function<void()> run)
@@ -20,13 +20,13 @@ class CoalescedJob {
   CoalescedJob(const CoalescedJob&) = delete;
   CoalescedJob& operator=(const CoalescedJob&) = delete;
 
-  // A run begins after this call; at once after a quiet time. Nobody who rests is woken.
+  // A run begins after this call: at once after a quiet time, else when the rest is over.
   void Request() {
     MutexLock lock(mutex_);
     if (!std::exchange(requested_, true)) wakes_.Signal();
   }
 
-  // Ends the thread, what was requested before done and without a rest; later requests are for nothing. Idempotent.
+  // Serves what was requested before, without a rest, and ends the thread; later requests do nothing. Idempotent.
   void Stop() {
     {
       MutexLock lock(mutex_);

@@ -7,7 +7,7 @@ namespace muster {
 // The collection that a resource name is in: `quotas` of `organizations/acme/quotas/q`; empty: it is in none.
 absl::string_view CollectionOf(absl::string_view name);
 
-// Who keeps the resources of a collection: `capacity`, `configuration`, `lifecycle` or `quota`; empty: nobody.
+// The service that keeps the resources of a collection: `capacity`, `configuration`, `lifecycle` or `quota`; empty: none.
 absl::string_view ServiceOfCollection(absl::string_view collection);
 
 }  // namespace muster

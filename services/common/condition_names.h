@@ -2,9 +2,9 @@
 
 #include "absl/strings/string_view.h"
 
-// Types and reasons of the conditions of NodePools and Nodes: the words of the reference, here
-// alone, for who writes conditions and for who reads them. Their messages are where they are made
-// (services/lifecycle/core/render.cc); what the first edition called them: first_edition.h.
+// Types and reasons of the conditions of NodePools and Nodes: the words of the reference, kept here
+// alone, for code that writes conditions and code that reads them. Their messages:
+// services/lifecycle/core/render.cc; what the first edition called them: first_edition.h.
 namespace muster {
 
 namespace condition {
@@ -17,7 +17,7 @@ inline constexpr char kNodeReconfigurationRequired[] = "NodeReconfigurationRequi
 inline constexpr char kMaxNodesUnreachable[] = "MaxNodesUnreachable";
 inline constexpr char kNodesRemoved[] = "NodesRemoved";
 inline constexpr char kAccepted[] = "Accepted";
-// What sums the others up (kstatus).
+// Those that sum up the others (kstatus).
 inline constexpr char kReady[] = "Ready";
 inline constexpr char kReconciling[] = "Reconciling";
 inline constexpr char kStalled[] = "Stalled";
@@ -77,7 +77,7 @@ inline constexpr char kNotPendingRemoval[] = "NotPendingRemoval";
 struct HealthyCondition {
   absl::string_view type;
   absl::string_view reason;
-  bool stalls = false;  // what is otherwise does not pass with time
+  bool stalls = false;  // another reason than this one does not pass with time
 };
 inline constexpr HealthyCondition kHealthyConditions[] = {
     {condition::kValidated, reason::kValid, true},

@@ -8,11 +8,11 @@
 
 namespace muster {
 
-// For whom the thread works: what he hands on waits with his number, and takes turns with that of others; what is changed for him
-// bears his name. None: the process itself.
+// The caller that the thread works for. Work that the thread hands on waits under the caller's number, and takes turns with that of
+// other callers; changes bear the caller's name. Without one, the thread works for the process itself.
 class CurrentCaller {
  public:
-  // Until the end of the scope; scopes nest. Of one thread. `author`, which must live as long, is asked once for each change.
+  // Holds for this thread until the end of the scope; scopes nest. `author`, which must live as long, is asked once for each command.
   CurrentCaller(uint64_t turn, absl::FunctionRef<Author()> author)
       : turn_(turn), author_(author), before_(std::exchange(current_, this)) {}
   ~CurrentCaller() { current_ = before_; }

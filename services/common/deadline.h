@@ -8,7 +8,7 @@
 
 namespace muster {
 
-// Until when something is waited for, by a clock that never jumps.
+// The end of a wait, by a clock that never jumps.
 //
 //   Deadline deadline(most);
 //   while (!done_ && deadline.WaitFor(wakes_, mutex_)) {
@@ -17,7 +17,7 @@ class Deadline {
  public:
   explicit Deadline(absl::Duration most) : end_(TheSteadyClock()->Now() + most) {}
 
-  // For a signal, a spurious wake-up, or the end. False: it is over, and nothing was waited for.
+  // Waits for a signal, a spurious wake-up, or the end. False: the time is over, and nothing was waited for.
   bool WaitFor(CondVar& wakes, Mutex& mutex) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     const absl::Duration left = end_ - TheSteadyClock()->Now();
     if (left <= absl::ZeroDuration()) return false;

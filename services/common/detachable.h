@@ -4,13 +4,13 @@
 
 namespace muster {
 
-// What somebody reads who may outlive it, as a page of metrics does. Thread-safe.
+// A reference to something that readers may outlive, as a page of metrics does. Thread-safe.
 template <class T>
 class Detachable {
  public:
   explicit Detachable(const T* what) : what_(what) {}
 
-  // It is going away: who reads it is waited for, and nobody reads it any more.
+  // To be called before `what` goes away: waits for a Read under way, and later ones return false.
   void Detach() {
     MutexLock lock(mutex_);
     what_ = nullptr;

@@ -6,7 +6,7 @@
 
 namespace muster {
 
-// How many letters to add, take out, change, or exchange with the next make one of the other.
+// The least number of steps that turn one text into the other: add, remove or change a letter, or swap it with the next.
 size_t EditDistance(absl::string_view a, absl::string_view b);
 
 }  // namespace muster

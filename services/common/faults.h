@@ -34,9 +34,10 @@ class Faults {
   }
 
   bool empty() const { return named_.empty(); }
-  // True when no more are named: a loop over what may be long then ends, by way of StopLooking.
+  // True when further faults are only counted: a loop over a list that may be long should then end,
+  // and call StopLooking.
   bool full() const { return others_ > 0; }
-  // "Nobody looked at the rest": that there are more is then told without their number.
+  // Notes that the rest was not looked at: status() then says that there are more without a number.
   void StopLooking() { cut_ = true; }
 
   // Those that are named, in the order in which they were added.
@@ -46,7 +47,7 @@ class Faults {
   size_t size() const { return named_.size(); }
   size_t others() const { return others_; }
 
-  // What a decision calls `from` is `to` in the caller's request.
+  // Renames a field: what a decision calls `from` is `to` in the caller's request.
   void Rename(absl::string_view from, absl::string_view to);
 
   // OK when there are none, else INVALID_ARGUMENT, INVALID_FIELD: those that are named, then, when

@@ -17,7 +17,7 @@ struct ConditionNames {
   absl::string_view event_reason = "";
 };
 
-// What the first edition could not say is said by the nearest that it could.
+// A condition that the first edition could not express stands for the nearest that it could.
 constexpr ConditionNames kConditions[] = {
     {condition::kValidated, reason::kValid, condition::kAccepted, condition::kAccepted},
     {condition::kValidated, reason::kInvalid, condition::kAccepted, kPolicyViolation,

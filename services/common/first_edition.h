@@ -10,9 +10,9 @@
 // (`--condition-edition=first|both` of the Kubernetes adapter). The one table that holds the
 // mapping.
 //
-// MetadataSynced (Synced, Pending, Unknown) has no counterpart today: who writes the metadata of
-// Nodes knows whether it is synced. Its event NodeCWActive has none either: the condition CWActive
-// of a v1 Node says it, and who writes that tells it.
+// MetadataSynced (Synced, Pending, Unknown) has no counterpart today: it is set by the code that writes
+// the metadata of Nodes, which knows whether it is synced. The event NodeCWActive has none either: it is
+// told by the code that writes the condition CWActive of a v1 Node.
 namespace muster {
 
 inline constexpr char kMetadataSynced[] = "MetadataSynced";
@@ -26,8 +26,8 @@ struct FirstEditionCondition {
   bool operator==(const FirstEditionCondition&) const = default;
 };
 
-// Which of the first edition's a condition of today goes into; two go into Accepted. nullopt: none
-// (NodeReconfigurationRequired). `event_reason`: of the event that goes with it, if one does.
+// The first edition's condition for one of today; Accepted stands for two of them. nullopt: it had none
+// (NodeReconfigurationRequired). `event_reason`: of the event that goes with the condition, if any.
 std::optional<FirstEditionCondition> FirstEditionOfCondition(absl::string_view type,
                                                              absl::string_view reason,
                                                              absl::string_view event_reason = "");
@@ -38,10 +38,10 @@ struct FirstEditionEvent {
   absl::string_view first;
 };
 
-// All that have another name there.
+// All events that the first edition had under another name.
 absl::Span<const FirstEditionEvent> FirstEditionEvents();
 
-// Empty: the first edition had none.
+// The first edition's name of an event; empty: it had none.
 absl::string_view FirstEditionOfEvent(absl::string_view reason, bool on_pool);
 
 }  // namespace muster

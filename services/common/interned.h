@@ -12,14 +12,14 @@
 #include "absl/strings/string_view.h"
 #include "services/common/mutex.h"
 
-// What many rows have alike, kept once for all of them.
+// Values that many rows have in common, kept once for all of them.
 namespace muster {
 
 // An immutable T that shares its memory with every equal one alive, so that equality is a comparison
 // of pointers and a copy costs next to nothing. Making one hashes the T and takes a lock. T is a
 // container of the standard library that Abseil can hash; an empty one takes no memory.
 //
-// One pointer in size. Thread-safe as a shared_ptr is: objects apart may be used at the same time, whatever they share.
+// One pointer in size. Thread-safe as a shared_ptr is: different objects may be used at the same time, even if they share a value.
 template <class T>
 class Interned {
  public:
@@ -40,7 +40,7 @@ class Interned {
   ~Interned() { clear(); }
   // Implicit: rows are assigned plain values.
   Interned(T value) : shared_(Pool::The().Share(std::move(value))) {}
-  // What a T is made of: a text of a string.
+  // From anything that a T can be made of, such as a string_view for a std::string.
   template <class From>
   requires(!std::is_same_v<From, T> && !std::is_same_v<From, Interned> &&
            (std::is_convertible_v<const From&, T> || std::is_same_v<From, absl::string_view>))
@@ -114,7 +114,7 @@ class Interned {
       const auto it = entries_.find(value);
       if (it != entries_.end()) {
         if ((*it)->Join()) return *it;
-        // Its last owner is about to take it out (Drop), and finds that it is not there any more.
+        // Its last owner is about to take it out (Drop), and will find that it is not there any more.
         entries_.erase(it);
       }
       return *entries_.insert(new Shared{std::move(value)}).first;
@@ -151,7 +151,7 @@ class Interned {
   Shared* shared_ = nullptr;
 };
 
-// A text that many rows have alike.
+// A text that many rows have in common.
 using Word = Interned<std::string>;
 
 }  // namespace muster

@@ -13,8 +13,8 @@
 
 namespace muster {
 
-// Jobs that wait for threads of their own, and are run in turns of those whose they are (TurnQueue), each one's in the order of their
-// arrival. Thread-safe.
+// Runs jobs on threads of its own: owners take turns (TurnQueue), and the jobs of one owner begin in the order of their arrival.
+// Thread-safe.
 template <class Job>
 class JobQueue {
  public:
@@ -27,7 +27,7 @@ class JobQueue {
   }
   ~JobQueue() { Stop(); }
 
-  // False, and the job stays its caller's: too many wait, or it is stopping.
+  // False, and `job` is left as it is: too many wait, or the queue is stopping.
   bool Add(uint64_t owner, Job&& job) {
     MutexLock lock(mutex_);
     if (stopping_ || jobs_.size() >= most_) return false;
@@ -36,7 +36,7 @@ class JobQueue {
     return true;
   }
 
-  // Waits for jobs that run; returns those that waited. Idempotent.
+  // Waits for the jobs that run; returns those that had not begun. Idempotent.
   std::vector<Job> Stop() {
     std::vector<Job> left;
     {

@@ -15,12 +15,12 @@
 #include "services/common/state.h"
 #include "services/common/status_macros.h"
 
-// Exactly once for those who repeat: a request that bears an id leaves its answer behind, in the
-// transaction of its change, so that the same again is answered the same and done once. Who uses
-// it: services/rpc/write.h.
+// Exactly once for callers who repeat: the answer to a request that bears an id is kept, in the
+// transaction of its change, so that the same request again gets the same answer and is not carried
+// out twice. Used by services/rpc/write.h.
 namespace muster {
 
-// What was answered to a request. A row of each service; no watch shows it (internal_kind.h).
+// The answer to a request. A row of each service; no watch shows it (internal_kind.h).
 struct KeptRequest {
   static constexpr char kKind[] = "_kept_request";
   std::string request_id = {};
@@ -39,24 +39,24 @@ struct KeptRequest {
 
 // How long an answer is kept: longer than anybody repeats a call.
 inline constexpr absl::Duration kRequestKeep = absl::Hours(24);
-// The least that an operator may set, and what an answer is kept for however many there are:
-// whoever repeats a call by itself has given up by then.
+// The least that an operator may set, and how long an answer is kept however many there are: clients
+// that repeat a call by themselves have given up by then.
 inline constexpr absl::Duration kMinRequestKeep = absl::Minutes(15);
 // The most that all kept answers may take of memory, so that no caller fills it: some 100,000 of
 // a usual size.
 inline constexpr size_t kMaxKeptBytes = 128 << 20;
-// The part of that which is one account's at most, so that nobody takes the room of all.
+// One account may take at most this fraction of it (a quarter), so that nobody takes the room of all.
 inline constexpr size_t kKeptShare = 4;
-// What one takes beside its own strings: rows, keys and indexes of a lane's two states.
+// What an answer takes beside its own strings: rows, keys and indexes of a lane's two states.
 inline constexpr size_t kKeptRowBytes = 1'000;
 inline constexpr size_t kMaxRequestIdBytes = 64;
-// Answers beyond their time that go with each new one, so that they become fewer and no decision
-// takes long.
+// How many answers beyond their time are forgotten with each new one: several, so that they become
+// fewer, and few, so that no decision takes long.
 inline constexpr size_t kForgottenAtOnce = 4;
 
-// How answers are kept: `keep` long. When they would take more than `max_bytes` the oldest go
-// before their time, and when an account's would take more than its share, the oldest of that; but
-// none before kMinRequestKeep.
+// How answers are kept: for `keep`. When all would take more than `max_bytes`, the oldest go before
+// their time; when an account's would take more than its share, the oldest of that account. But none
+// goes before kMinRequestKeep.
 struct KeepPolicy {
   absl::Duration keep = kRequestKeep;
   size_t max_bytes = kMaxKeptBytes;
@@ -65,7 +65,7 @@ struct KeepPolicy {
 // OK when `policy.keep` is at least kMinRequestKeep; INVALID_ARGUMENT (INVALID_FIELD request_keep).
 absl::Status CheckKeepPolicy(const KeepPolicy& policy);
 
-// About what a kept answer takes of memory.
+// About how much memory a kept answer takes.
 size_t BytesOf(const KeptRequest& kept);
 
 // Kept answers by time. Part of a State, which hands its changes on.
@@ -127,9 +127,9 @@ absl::Status MakeRoom(StagedState<State>& staged, KeptNow kept, size_t most, abs
 
 }  // namespace internal
 
-// Keeps the answer and forgets a few whose time is over, or as many as it needs the room of. State
-// provides `const KeptByTime& kept() const`. With an error, which is RequestIdsExhausted, the
-// caller has to roll back.
+// Keeps the answer, and forgets a few whose time is over, or as many as it needs for room. State
+// provides `const KeptByTime& kept() const`. The only error is RequestIdsExhausted; the caller then
+// has to roll back.
 template <class State>
 absl::Status Keep(StagedState<State>& staged, KeptRequest answered, const KeepPolicy& policy) {
   const absl::Time now = answered.create_time;
@@ -152,7 +152,7 @@ absl::Status Keep(StagedState<State>& staged, KeptRequest answered, const KeepPo
 // A fault unless the id is empty (none) or 1 to 64 printable ASCII characters without spaces.
 void ValidateRequestId(absl::string_view request_id, error::Faults& faults);
 
-// OK when the answer was given to this very request; INVALID_ARGUMENT, REQUEST_ID_REUSED.
+// OK if the answer was given to this very request; else INVALID_ARGUMENT, REQUEST_ID_REUSED.
 absl::Status CheckSameRequest(const KeptRequest& kept, absl::string_view method,
                               absl::string_view digest);
 

@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-// What Kubernetes takes of labels, annotations and taints.
+// Kubernetes' limits for labels, annotations and taints.
 namespace muster {
 
 inline constexpr size_t kMaxLabelValueBytes = 63;    // and of a key's name

@@ -9,20 +9,20 @@
 
 namespace muster {
 
-// What comes of something that others do, for one who waits for it. Shared with them where the wait
-// may end first. Thread-safe.
+// A result that other threads set and one thread waits for. Hold it by a shared_ptr where the wait may end
+// first. Thread-safe.
 template <class T>
 class Awaited {
  public:
-  // The first counts.
+  // Only the first call counts.
   void Set(T what) {
     MutexLock lock(mutex_);
     if (!what_) what_ = std::move(what);
     comes_.SignalAll();
   }
-  // Once.
+  // To be called once.
   T Wait() { return *WaitFor(absl::InfiniteDuration()); }
-  // Likewise, for at most so long; nullopt: it has not come.
+  // The same, for at most `most`; nullopt: it has not come.
   std::optional<T> WaitFor(absl::Duration most) {
     const Deadline end(most);
     MutexLock lock(mutex_);
@@ -37,7 +37,7 @@ class Awaited {
   std::optional<T> what_ MUSTER_GUARDED_BY(mutex_);
 };
 
-// Counts what is under way, for one who waits until nothing is. Shared as above. Thread-safe.
+// Counts what is under way, and lets a thread wait until nothing is. To be shared as above. Thread-safe.
 class Latch {
  public:
   void Begin() {
@@ -48,7 +48,7 @@ class Latch {
     MutexLock lock(mutex_);
     if (--under_way_ == 0) none_.SignalAll();
   }
-  // For at most so long.
+  // Waits until nothing is under way, for at most `most`.
   void Wait(absl::Duration most) {
     const Deadline end(most);
     MutexLock lock(mutex_);

@@ -21,14 +21,14 @@
 //   log::Info("pool planned", {{"pool", name}, {"nodes", 5}});
 //
 // `msg` is a constant sentence; what varies is a field. An error is logged once, where it is
-// handled. Thread-safe: lines never mix. What is not UTF-8 is written with U+FFFD in its place, and
-// of a text at most kMaxTextBytes are written, so that no caller makes a line as long as he likes.
-// No secrets: nothing here hides any.
+// handled. Thread-safe: lines never mix. Bytes that are not UTF-8 are written as U+FFFD, and at most
+// kMaxTextBytes of a text, so that no caller can make a line as long as he likes. Do not log secrets:
+// nothing here hides them.
 namespace muster::log {
 
 enum class Level { kDebug, kInfo, kWarn, kError };
 
-// Of one text in a line; the rest is told by its length.
+// The most that is written of one text; of the rest, only its length is.
 inline constexpr size_t kMaxTextBytes = 4096;
 
 // A field's value. It refers to strings given as views: use it only as an argument.
@@ -83,7 +83,7 @@ struct Field {
   Value value = false;
 };
 
-// What is below the level is dropped. At start: kInfo. Any thread, at any time.
+// Lines below the level are dropped. At start: kInfo. Any thread, at any time.
 void SetLevel(Level level);
 Level CurrentLevel();
 bool Enabled(Level level);

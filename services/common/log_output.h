@@ -6,11 +6,11 @@
 #include "absl/status/status.h"
 
 // Where a program's log lines go, for its main. Until OpenOutput they are written to stderr, each at
-// once; from then on by a thread of their own, so that no call waits for a disk or a pipe. What comes
-// faster than it is written is left out and counted, and a line says how many.
+// once; from then on by a thread of their own, so that no call waits for a disk or a pipe. Lines that
+// come faster than they can be written are left out and counted, and a line says how many.
 namespace muster::log {
 
-// What may wait to be written, all lines together.
+// How many bytes of lines may wait to be written.
 inline constexpr size_t kMaxWaitingBytes = 8 << 20;
 
 // Appends to `file`, which is made if it is not there (mode 0640); empty: stderr. Again only after

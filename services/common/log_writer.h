@@ -4,10 +4,10 @@
 
 #include "absl/strings/string_view.h"
 
-// What log.cc asks and log_output.cc answers.
+// How log.cc hands its lines to log_output.cc.
 namespace muster::log::internal {
 
-// Takes a line that would go to stderr, without its newline. Null: nobody does.
+// Takes a line that would go to stderr, without its newline. Null: lines go to stderr.
 using Writer = void (*)(absl::string_view line);
 inline std::atomic<Writer> g_writer = nullptr;
 

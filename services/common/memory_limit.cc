@@ -21,7 +21,7 @@ extern "C" __attribute__((weak)) int mallctl(const char* name, void* old, size_t
 namespace muster {
 namespace {
 
-// What was freed and is kept for what comes next, back to the kernel.
+// Gives memory that was freed, and that the allocator keeps, back to the kernel.
 void GiveBack() {
   if (mallctl != nullptr) {
     mallctl("arena.4096.purge", nullptr, nullptr, nullptr, 0);  // MALLCTL_ARENAS_ALL
@@ -30,7 +30,7 @@ void GiveBack() {
   }
 }
 
-// Version 1 says so of a group without a limit.
+// Version 1 reports a limit at least so large for a group without one.
 constexpr int64_t kUnbounded = int64_t{1} << 60;
 
 int64_t ReadLimit(const std::string& path) {
@@ -42,7 +42,7 @@ int64_t ReadLimit(const std::string& path) {
   return bytes;
 }
 
-// Of a group and of those that it is in, up to the mount.
+// The least limit of a group and of the groups that it is in, up to the mount.
 int64_t LeastLimit(const std::string& mount, std::string group, const char* file) {
   int64_t least = ReadLimit(absl::StrCat(mount, "/", file));
   while (!group.empty() && group != "/") {
@@ -84,7 +84,7 @@ int64_t CgroupMemoryLimit(const std::string& root) {
 bool MemoryLimit::IsNear() {
   if (bytes_ == 0) return false;
   const absl::Duration now = clock_.Now();
-  // One looks, however long it takes; the others go by what was seen last.
+  // One thread looks, however long it takes; the others go by what was seen last.
   if (absl::ToInt64Nanoseconds(now) < next_look_ || looking_.exchange(true)) return near_;
   near_ = Look(now);
   next_look_ = absl::ToInt64Nanoseconds(clock_.Now() + kLook);

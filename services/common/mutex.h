@@ -57,7 +57,7 @@ class CondVar {
   std::condition_variable condition_;
 };
 
-// Many readers or one writer. A writer waits for an instant without readers: who reads again and again does so in turn.
+// Many readers or one writer. A writer waits for an instant without readers, so a thread that reads again and again should lock in turn.
 class ABSL_LOCKABLE SharedMutex {
  public:
   void Lock() ABSL_EXCLUSIVE_LOCK_FUNCTION() {
@@ -66,7 +66,7 @@ class ABSL_LOCKABLE SharedMutex {
   }
   void Unlock() ABSL_UNLOCK_FUNCTION() { mutex_.unlock(); }
   void ReaderLock() ABSL_SHARED_LOCK_FUNCTION() { mutex_.lock_shared(); }
-  // Behind a writer that waits already; for threads that do not read-lock it yet.
+  // Lets a writer that waits already go first; not for threads that hold a read lock of it.
   void ReaderLockInTurn() ABSL_SHARED_LOCK_FUNCTION() {
     const std::lock_guard<std::mutex> gate(gate_);
     mutex_.lock_shared();

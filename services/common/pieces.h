@@ -6,7 +6,7 @@
 #include "absl/strings/string_view.h"
 #include "services/common/state.h"
 
-// How a whole table is read while others commit: a piece at a time.
+// Reads a whole table while others commit: a piece at a time.
 namespace muster {
 
 // Rows that are read at once: a fraction of a millisecond.

@@ -5,11 +5,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 
-// How quotas are called, for those who name them; quota itself takes their names apart
-// (services/quota/core/names.h).
+// Makes the names of quotas. They are taken apart in services/quota/core/names.h.
 namespace muster {
 
-// `US-EAST-04A~gd-8xa100-i128~default`; no class is `default`.
+// `US-EAST-04A~gd-8xa100-i128~default`; an empty class means `default`.
 inline std::string QuotaIdOf(absl::string_view zone, absl::string_view instance_type,
                              absl::string_view compute_class) {
   return absl::StrCat(zone, "~", instance_type, "~",

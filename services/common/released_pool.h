@@ -12,8 +12,8 @@
 #include "services/common/interned.h"
 #include "services/common/state.h"
 
-// Released is final: a pool that a service has released leaves its uid behind, so that a request
-// that was under way then, and comes late, brings nothing back.
+// Released is final: the uid of a pool that a service has released is kept, so that a request that was
+// under way then, and comes late, brings nothing back.
 namespace muster {
 
 // The uid of a pool that was released. A row of each service that keeps something of pools; no
@@ -33,8 +33,8 @@ struct ReleasedPool {
 inline constexpr absl::Duration kReleasedKeep = absl::Hours(24);
 // The least that an operator may set.
 inline constexpr absl::Duration kMinReleasedKeep = absl::Hours(1);
-// Uids beyond their time that go with each new one, so that they become fewer and no decision
-// takes long.
+// How many uids beyond their time are forgotten with each new one: several, so that they become fewer,
+// and few, so that no decision takes long.
 inline constexpr size_t kPurgedAtOnce = 4;
 
 // Released uids by time. Part of a State, which hands its changes on.
@@ -58,8 +58,8 @@ const ReleasedPool* FindReleased(const State& state, absl::string_view pool_uid)
   return state.template table<ReleasedPool>().Find(pool_uid);
 }
 
-// Leaves the uid behind, unless it is there already, and forgets a few that are older than `keep`.
-// State provides `const ReleasedByTime& released() const`.
+// Keeps the uid, unless it is kept already, and forgets a few that are older than `keep`. State
+// provides `const ReleasedByTime& released() const`.
 template <class State>
 void RememberReleased(StagedState<State>& staged, ReleasedPool released, absl::Duration keep) {
   if (FindReleased(staged.state(), released.pool_uid) != nullptr) return;

@@ -7,7 +7,7 @@
 
 namespace muster {
 
-// Of a call that may be repeated: 32 random hexadecimal digits.
+// An id for a call that may be repeated: 32 random hexadecimal digits.
 inline std::string NewRequestId() {
   return absl::StrCat(absl::Hex(RandomBits(), absl::kZeroPad16),
                       absl::Hex(RandomBits(), absl::kZeroPad16));

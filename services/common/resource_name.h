@@ -34,15 +34,15 @@ bool IsLabelValue(absl::string_view text);
 bool IsLabelKey(absl::string_view text);
 // A zone id such as `US-EAST-04A`: upper-case letters, digits and `-`, 2 to 32 bytes, ends with a letter.
 bool IsZoneId(absl::string_view text);
-// The zone's id without its last letter, nor a `-` before that: a label's value as well.
+// The region of a zone: its id without the last letter, and without a `-` before that. Always a valid label value.
 std::string RegionOf(absl::string_view zone_id);
-// An instance type id such as `gd-8xh100ib-i128` or `H100_NVLINK_80GB.8.xeon.128`: 1 to 63 letters, digits, `-`, `_`, `.`. Whoever
-// makes one asks for a label's value (IsLabelWord) besides; there may be others from before that was asked.
+// An instance type id such as `gd-8xh100ib-i128` or `H100_NVLINK_80GB.8.xeon.128`: 1 to 63 letters, digits, `-`, `_`, `.`. New ones must
+// also be label values (IsLabelWord); there may be older ones that are not.
 bool IsInstanceTypeId(absl::string_view text);
 // A pool uid: 1 to 64 of lower-case letters, digits and `-`.
 bool IsPoolUid(absl::string_view text);
 
-// Whether `key` is the resource `prefix` or one below it; with a `/` at the end one below it. Empty: all are.
+// Whether `key` is the resource `prefix` or one below it; if `prefix` ends with `/`, only below it. Empty `prefix`: always.
 bool IsUnder(absl::string_view key, absl::string_view prefix);
 
 }  // namespace muster

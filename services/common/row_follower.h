@@ -15,13 +15,13 @@
 
 namespace muster {
 
-// Tells a lane's committed changes of one kind of row with what was before, for figures of what
-// happens. It shares its rows with the lane's memory, and knows them by a hash of their keys (that
-// two have the same is not to be expected in the life of a fleet). Thread-safe.
+// Tells a lane's committed changes of one kind of row together with the row before, for metrics of what
+// happens. It shares its rows with the lane's memory, and knows them by a hash of their keys (a collision
+// is not to be expected in the life of a fleet). Thread-safe.
 template <class Row>
 class RowFollower {
  public:
-  // What is not known yet is so.
+  // The row of `key` is `row`, unless a row is known already.
   void Learn(absl::string_view key, const std::shared_ptr<const Row>& row) {
     MutexLock lock(mutex_);
     rows_.try_emplace(HashOf(key), row);
@@ -44,7 +44,7 @@ class RowFollower {
     }
   }
 
-  // Whatever happened was missed.
+  // Forgets all rows: changes were missed.
   void Forget() {
     MutexLock lock(mutex_);
     rows_.clear();
@@ -62,10 +62,10 @@ class RowFollower {
   absl::flat_hash_map<size_t, std::shared_ptr<const Row>> rows_ MUSTER_GUARDED_BY(mutex_);
 };
 
-// Has `follower` know all rows of a lane's memory. After the lane tells it of changes.
+// Lets `follower` learn all rows of a lane's memory. To be called once the lane tells it of changes.
 template <class Row, class Lane>
 void LearnAll(const Lane& lane, RowFollower<Row>& follower) {
-  // Learnt while the piece is read: what is changed after it is told after it.
+  // Learnt while the piece is read: a change after that is told to it later.
   ForAllInPieces<Row>(lane, [&](const auto& state, absl::string_view key, const Row&) {
     follower.Learn(key, state.template table<Row>().FindVersioned(key)->row);
   });

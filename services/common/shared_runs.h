@@ -14,29 +14,29 @@
 
 namespace muster {
 
-// Who waits for the answer of a run.
+// One who waits for the answer of a run.
 template <class Answer>
 struct RunAsker {
-  std::function<bool()> gone = {};  // it waits no more; null: it stays
-  // Once; not where nobody waited any more when its run was to begin.
+  std::function<bool()> gone = {};  // whether it does not wait any more; null: it always waits
+  // Called once; not at all if all askers of its run were gone when the run was to begin.
   absl::AnyInvocable<void(const Answer&)> done = {};
 };
 
-// Runs of what is dear, one at a time on a thread of its own, each for all who had asked for the same before it began. Thread-safe.
+// Makes expensive runs, one at a time on a thread of its own, each for all who asked the same question before it began. Thread-safe.
 template <class Question, class Answer>
 class SharedRuns {
  public:
   using Asker = RunAsker<Answer>;
   static constexpr size_t kMostRuns = 4;
-  // `abandoned()`: nobody waits for this run any more.
+  // `abandoned()`: whether nobody waits for this run any more.
   using Run = std::function<Answer(const Question&, absl::FunctionRef<bool()> abandoned)>;
 
-  // At most `most` askers wait, for kMostRuns runs at most.
+  // At most `most` askers may wait, for at most kMostRuns runs.
   SharedRuns(Run run, size_t most)
       : run_(std::move(run)), most_(most), thread_([this] { Work(); }) {}
   ~SharedRuns() { Stop(); }
 
-  // False, and the asker stays its caller's: too many wait, or it is stopping.
+  // False, and `asker` is left as it is: too many wait, or it is stopping.
   bool Ask(const Question& question, Asker&& asker) {
     MutexLock lock(mutex_);
     if (stopping_ || waiting_ >= most_) return false;
@@ -52,7 +52,7 @@ class SharedRuns {
     return true;
   }
 
-  // Waits for the run that is under way; returns who waited for others. Idempotent.
+  // Waits for the run that is under way; returns those who waited for later ones. Idempotent.
   std::vector<Asker> Stop() {
     std::vector<Asker> left;
     {

@@ -15,8 +15,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
 
-// What every domain's state is made of: tables of immutable rows by key, changed by one function,
-// whoever wrote the change.
+// What every domain's state is made of: tables of immutable rows by key, changed by one function
+// (StateBase::Apply), whether the change is decided here or read from the journal.
 //
 // A Row is a plain struct with `std::string Key() const` (its resource name; `const std::string&` where a member holds it: a table
 // then keeps no second one), `operator==`, and `static constexpr char kKind[]` (its name in the journal). It may have `Word later`: the bytes of what a later release said of
@@ -60,12 +60,12 @@ struct Revised {
 template <class Row>
 class Table {
  public:
-  // As std::pair names them. The key is the row's own where that holds one.
+  // Members are named as those of std::pair. The key refers to the row's own, if the row holds one.
   struct Entry {
     using Key = std::conditional_t<std::is_reference_v<decltype(std::declval<const Row&>().Key())>,
                                    absl::string_view, std::string>;
 
-    // Mutable, for a set shows its elements as they are to be compared: Table::Set alone replaces the row, under a key that is equal.
+    // Mutable, as the elements of a set are const: only Table::Set replaces them, the key by an equal one.
     mutable Key first = {};
     mutable Versioned<Row> second = {};
   };
@@ -86,7 +86,7 @@ class Table {
     const auto it = rows_.find(key);
     return it == rows_.end() ? nullptr : &it->second;
   }
-  // Sets the row, whose key it is, or removes it when null. Returns what was there.
+  // Sets the row of `key`, or removes it if `row` is null. Returns what was there before.
   Versioned<Row> Set(const std::string& key, std::shared_ptr<const Row> row, int64_t revision) {
     auto it = rows_.lower_bound(absl::string_view(key));
     const bool found = it != rows_.end() && it->first == key;
@@ -133,8 +133,8 @@ class StateBase {
     (ForEachOf<Rows>(f), ...);
   }
 
-  // The same for rows of the kinds that `wanted(kind)` is true for, whose key begins with `prefix`;
-  // costs what there is of them.
+  // The same for rows whose key begins with `prefix`, of the kinds for which `wanted(kind)` is true;
+  // takes time only for these rows.
   template <class Wanted, class F>
   void ForEachUnder(const Wanted& wanted, absl::string_view prefix, F f) const {
     (ForEachOfUnder<Rows>(wanted, prefix, f), ...);
@@ -210,8 +210,8 @@ class StagedState {
 
   const State& state() const { return state_; }
 
-  // Creates or replaces a row. False: it is so already, and nothing was changed. What is put again since the last mark is one change, in
-  // the place of the first.
+  // Creates or replaces a row. False: it is so already, and nothing was changed. A row that is put again since the last mark is one change,
+  // at the place of the first.
   template <class Row>
   bool Put(Row row) {
     std::string key = row.Key();
@@ -262,7 +262,7 @@ class StagedState {
     undo_.push_back(state_.Apply(change, revision() + 1));
     changes_.push_back({std::move(change), revision() + 1});
   }
-  // The change since the last mark that put the row, which is there with that revision. Null: it was not put since.
+  // The change since the last mark that put the row of `key`, whose present revision is `revision`. Null: it was not put since.
   template <class Row>
   Revised<Change>* PutSinceMark(const std::string& key, int64_t revision) {
     const int64_t at = revision - base_ - 1;

@@ -6,8 +6,8 @@
 
 namespace muster {
 
-// What a background thread waits by, so that it can be told to stop at any moment. Waits go by a
-// clock that never jumps. Thread-safe.
+// Lets a background thread wait, and be told to stop at any moment. Waits go by a clock that never
+// jumps. Thread-safe.
 class Stopper {
  public:
   void Stop() {
@@ -19,14 +19,14 @@ class Stopper {
     MutexLock lock(mutex_);
     return stopped_;
   }
-  // Lets Wait return.
+  // Ends the present Wait, or else the next one.
   void Wake() {
     MutexLock lock(mutex_);
     woken_ = true;
     wakes_.SignalAll();
   }
 
-  // For so long. False: stopped.
+  // Waits for `time`. False: stopped.
   bool Sleep(absl::Duration time) {
     MutexLock lock(mutex_);
     const Deadline end(time);
@@ -34,7 +34,7 @@ class Stopper {
     }
     return !stopped_;
   }
-  // Until Wake was called since the last Wait, for at most so long. False: stopped.
+  // Waits until Wake is called, or was since the last Wait; at most for `most`. False: stopped.
   bool Wait(absl::Duration most) {
     MutexLock lock(mutex_);
     const Deadline end(most);

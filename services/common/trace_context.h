@@ -20,7 +20,7 @@ struct TraceContext {
 
   // Reads a `traceparent` header; nullopt when it is not one (then the trace is not continued).
   static std::optional<TraceContext> Parse(absl::string_view traceparent);
-  // A trace that begins here, with its first span. Not sampled.
+  // A new trace, with its first span. Not sampled.
   static TraceContext New();
 
   bool valid() const { return span_id != 0; }
@@ -34,17 +34,17 @@ struct TraceContext {
   friend bool operator==(const TraceContext&, const TraceContext&) = default;
 };
 
-// What the thread works for: calls that it makes, commands that it hands on and lines that it logs
-// belong to that trace.
+// The trace that the thread works for: calls that it makes, commands that it hands on and lines that it
+// logs belong to it.
 class CurrentTrace {
  public:
-  // Until the end of the scope; scopes nest. Of one thread.
+  // Holds for this thread until the end of the scope; scopes nest.
   explicit CurrentTrace(const TraceContext& trace);
   ~CurrentTrace();
   CurrentTrace(const CurrentTrace&) = delete;
   CurrentTrace& operator=(const CurrentTrace&) = delete;
 
-  // Not valid: none.
+  // An invalid one: there is none.
   static TraceContext Get();
 
  private:

@@ -11,8 +11,8 @@
 
 namespace muster {
 
-// What waits, by whose it is: those who have something waiting are served in turns, each one's own in its order. Who has much
-// waiting makes nobody else wait longer than for one of his at a time. Not thread-safe.
+// Items that wait, by owner: owners are served in turn, an item at a time, and each one's items in their order. So an owner with many items
+// makes no other wait for more than one of them at a time. Not thread-safe.
 template <class Item>
 class TurnQueue {
  public:
@@ -23,7 +23,7 @@ class TurnQueue {
     ++size_;
   }
 
-  // At most so many, in turns; who was served last is behind the others the next time.
+  // Takes at most `most` items, one of each owner in turn; the owner that was served last comes last the next time.
   std::vector<Item> Take(size_t most) {
     std::vector<Item> taken;
     taken.reserve(most < size_ ? most : size_);
@@ -56,7 +56,7 @@ class TurnQueue {
     std::deque<Item> items = {};
   };
 
-  std::list<Turn> turns_;  // who is served next stands first; none without items
+  std::list<Turn> turns_;  // the owner that is served next is first; only owners with items
   absl::flat_hash_map<uint64_t, typename std::list<Turn>::iterator> places_;
   size_t size_ = 0;
 };

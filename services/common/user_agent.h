@@ -9,7 +9,7 @@
 
 namespace muster {
 
-// What a client of ours says it is: the program's name and version, e.g. `musterctl/0.1.0`. Servers
+// How a client of ours names itself: the program's name and version, e.g. `musterctl/0.1.0`. Servers
 // log it with each change.
 inline std::string UserAgent() {
   return absl::StrCat(program_invocation_short_name, "/", build_info::kVersion);

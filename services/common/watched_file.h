@@ -20,15 +20,15 @@
 
 namespace muster {
 
-// How often a watched file was another.
+// How often a watched file has changed.
 struct FileReloads {
-  int64_t taken = 0;         // times that it was taken, the first included
-  int64_t refused = 0;       // times that it changed into what cannot be used
-  bool refused_now = false;  // what is there now cannot be used, and the last that could counts
+  int64_t taken = 0;         // how often its contents were put to use, the first time included
+  int64_t refused = 0;       // how often it changed into something that cannot be used
+  bool refused_now = false;  // it cannot be used as it is now, and its last usable contents count
 };
 
-// A T made of a file's text, for as long as a program runs. The file is looked at every `interval`. What is put in its place counts
-// from then on, whole, once two looks found the same and it can be used; until then the last that could does. Thread-safe.
+// A T made of a file's text, made anew whenever the file changes. The file is read every `interval`. New contents count once two looks have
+// found the same, and if `parse` takes them; until then the last usable ones do. Thread-safe.
 template <class T>
 class WatchedFile {
  public:
@@ -36,10 +36,10 @@ class WatchedFile {
     std::string path = {};
     std::string what = {};  // for the log: `policy`
     absl::Duration interval = absl::Seconds(1);
-    // Of the file's text; nullopt: it cannot be read.
+    // Makes a T of the file's text; nullopt: the file cannot be read.
     std::function<absl::StatusOr<std::shared_ptr<const T>>(const std::optional<std::string>& text)>
         parse = {};
-    // For the log: which one counts now.
+    // For the log: names the T that counts now.
     std::function<std::string(const T&)> name = {};
   };
 
@@ -61,7 +61,7 @@ class WatchedFile {
     MutexLock lock(mutex_);
     return reloads_;
   }
-  // Called after another has begun to count, by the thread that looks. To be set once.
+  // Sets what is called after a new T has begun to count, on the thread that looked. To be set once.
   void OnChange(std::function<void()> changed) {
     MutexLock lock(mutex_);
     changed_ = std::move(changed);
@@ -72,9 +72,9 @@ class WatchedFile {
     stopper_.Stop();
     if (thread_.joinable()) thread_.join();
   }
-  // Looks now: what cannot be used is refused at once. Errors of `parse`.
+  // Looks now, and takes or refuses what is there at once. Errors of `parse`.
   absl::Status Reload() { return Look(false); }
-  // One of the looks at every interval.
+  // The look that is made every `interval`. Errors of `parse`.
   absl::Status Look() { return Look(true); }
 
  private:

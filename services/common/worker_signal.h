@@ -7,9 +7,9 @@
 
 namespace muster {
 
-// What a background thread waits for that hands jobs to others and awaits each: that it is woken,
-// that a job is done, that it is to stop. To be shared by whoever calls it: a late answer may
-// outlive the thread. Thread-safe.
+// What a background thread that hands jobs to others and awaits each waits by: it is woken, a job is
+// done, or it is to stop. To be held by a shared_ptr by all who call it: a late answer may outlive the
+// thread. Thread-safe.
 class WorkerSignal : public Stopper {
  public:
   void JobDone(bool ok) {
@@ -17,7 +17,7 @@ class WorkerSignal : public Stopper {
     done_ = ok;
     wakes_.SignalAll();
   }
-  // Until JobDone was called: what it said. False too when the thread is to stop.
+  // Waits for JobDone, and returns its `ok`. False, too, when the thread is to stop.
   bool AwaitJob() {
     MutexLock lock(mutex_);
     while (!done_ && !stopped_) wakes_.Wait(mutex_);
