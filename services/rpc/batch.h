@@ -53,7 +53,7 @@ auto ParseBatch(const Entries& entries, const BatchShape& shape, KeyOf key_of, P
   return commands;
 }
 
-// As `parse(entry, path, faults)`, of an entry of a Check: without a generation it is newer than any.
+// Parses an entry of a Check with `parse(entry, path, faults)`: one without a generation is newer than any.
 template <class Entry, class Parse>
 auto ParseChecked(Entry entry, absl::string_view path, Parse parse, error::Faults& faults) {
   const bool newest = entry.generation() == 0;
@@ -63,7 +63,7 @@ auto ParseChecked(Entry entry, absl::string_view path, Parse parse, error::Fault
   return command;
 }
 
-// One result an outcome, in their order: `render(value, result)` for a value, else `error`.
+// Adds one result for each outcome, in order: filled by `render(value, result)`, or its `error` set.
 template <class Outcome, class Result, class Render>
 void RenderResults(const std::vector<absl::StatusOr<Outcome>>& outcomes,
                    google::protobuf::RepeatedPtrField<Result>* results, Render render) {
@@ -77,7 +77,7 @@ void RenderResults(const std::vector<absl::StatusOr<Outcome>>& outcomes,
     }
   }
 }
-// The same where an entry is answered with nothing but whether it was taken.
+// The same for entries whose answer is only whether they were taken.
 inline void RenderResults(const std::vector<absl::Status>& outcomes,
                           google::protobuf::RepeatedPtrField<google::rpc::Status>* results) {
   for (const absl::Status& outcome : outcomes) *results->Add() = ToRpcStatus(outcome);

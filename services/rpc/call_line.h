@@ -15,15 +15,15 @@ namespace muster::rpc {
 
 enum class CallKind { kRead, kMutation };
 
-// By the verb that a method's name begins with: what is none of the verbs of reads is a mutation.
+// Judged by the verb that the method's name begins with: any that is not a read's is a mutation's.
 // `method`: `/package.Service/Method`.
 CallKind KindOf(absl::string_view method);
 
-// A mutation is told, done or refused; a read only where something is wrong with it. What is not there,
-// and a caller who goes, are ordinary answers to a read. A server's fault is a warning.
+// A mutation is always told, done or refused; a read only if something went wrong. That a resource is not
+// there, or that the caller has gone, is an ordinary end of a read. A fault of the server is a warning.
 log::Level LevelOf(CallKind kind, grpc::StatusCode code);
 
-// Whether a request only tries: its `validate_only` is set.
+// Whether a request is only tried: its `validate_only` is set.
 bool IsOnlyTried(const google::protobuf::Message& request);
 
 // What a request is about: resource names, or pool uids where it has no names.

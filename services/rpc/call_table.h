@@ -41,9 +41,9 @@ class CallTable {
   ~CallTable();
 
   void Add(OpenCall* call, absl::Time deadline);
-  // Before the call is answered and before it is destroyed. Nothing happens when it is not there.
+  // To be called before the call is answered, and before it is destroyed. Does nothing if it is not there.
   void Remove(OpenCall* call);
-  // Answers with `status` all that are there at `time`, and all that come later.
+  // Answers with `status` all calls that are there at `time`, and from then on all that come.
   void ExpireAllFrom(absl::Time time, absl::Status status);
 
  private:
@@ -55,7 +55,7 @@ class CallTable {
   void Run();
   // Takes out the calls whose time has come.
   Expired TakeExpired(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Until there may be something to take out.
+  // Waits until there may be something to take out.
   void WaitForNext(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Unlink(OpenCall* call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

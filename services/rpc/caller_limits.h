@@ -23,7 +23,7 @@ namespace muster::rpc {
 struct CallerLimitOptions {
   int64_t calls = kMaxCallsOfACaller;      // unary, that are not answered yet
   int64_t watches = kMaxWatchesOfACaller;  // open at a time
-  // Of `calls`, while others call, too; the rest waits in line.
+  // Those of `calls` that may be at work while others call, too; the rest waits in line.
   int64_t running_calls = kMaxRunningCallsOfACaller;
   double calls_per_second =
       0;  // unary and watches begun, on average; twice that at once; 0: any number
@@ -32,9 +32,9 @@ struct CallerLimitOptions {
 
 // What each caller has under way, and which of its calls come next. Thread-safe.
 //
-// gRPC takes in what comes on all connections one after the other, and answers so: a call waits behind all that are taken in before it,
-// whosesoever. So that one caller with thousands of calls does not hold up the others, few of them are at work at a time, and the rest
-// waits here, where it costs nobody anything. Who is alone has the server for itself.
+// gRPC serves the calls of all connections in the order in which they arrive. So that one caller with thousands of calls does not hold up
+// the others, only few of its calls are at work at a time; the rest waits here, where it costs nobody anything. A caller that is alone has
+// the server for itself.
 class CallerLimits {
  public:
   enum class Kind { kCall, kWatch };
@@ -49,7 +49,7 @@ class CallerLimits {
                         const SteadyClock* clock = TheSteadyClock())
       : options_(options), clock_(*clock) {}
 
-  // A place among what its caller has under way, which it gives back when it goes.
+  // Counts as one of the calls or watches that its caller has under way, until it is destroyed.
   class Place {
    public:
     Place() = default;
@@ -66,7 +66,7 @@ class CallerLimits {
     CallerLimits* limits_ = nullptr;
     std::shared_ptr<Use> use_;  // null: none
     Kind kind_ = Kind::kCall;
-    int64_t begun_ = kNotBegun;  // in which period
+    int64_t begun_ = kNotBegun;  // the period in which the call was begun
   };
 
   // A call that waits for its turn.
@@ -82,7 +82,7 @@ class CallerLimits {
     // Its turn has come. Called once, without locks, on a thread that gives a place back, or in Wait. Does not throw.
     virtual void Start() = 0;
 
-    // One that Begin left; Start takes it.
+    // The place of the call, for which Begin returned false; Start takes it over.
     Place place;
 
    private:
@@ -93,16 +93,17 @@ class CallerLimits {
     bool waits_ = false;
   };
 
-  // RESOURCE_EXHAUSTED (TOO_MANY_CALLS, TOO_MANY_WATCHES, TOO_FAST) with a time to wait. The limits must outlive the place.
+  // Lets a call or watch in. RESOURCE_EXHAUSTED (TOO_MANY_CALLS, TOO_MANY_WATCHES, TOO_FAST), with a time to wait. Must outlive the place.
   absl::StatusOr<Place> Enter(absl::string_view principal, Kind kind);
-  // Of a call that is let in: false if it is not its turn, then Wait.
+  // For a call that is let in: whether it may begin now; if not, Wait is to be called.
   bool Begin(Place& place);
   // Starts `call` once those before it have gone, or have been at work for long; perhaps at once.
   void Wait(std::shared_ptr<CallInLine> call);
-  // Starts whose turn has come since others have been at work for long. To be called every now and then for who waits; false: it does not.
+  // Starts the calls of its caller whose turn has come because others have been at work for long. To be called now and then for a call that
+  // waits; false: it does not wait any more.
   bool Nudge(CallInLine& call);
   bool IsWaiting(const CallInLine& call) const;
-  // False: it does not wait. Else it is not started any more, and its place goes with it.
+  // Takes `call` out of the line: it is not started any more, and its place goes with it. False: it does not wait.
   bool GiveUp(CallInLine& call);
 
   struct Stats {
@@ -131,21 +132,22 @@ class CallerLimits {
     Pace pace = {};       // of its calls
   };
 
-  // What is wrong with one more.
+  // Why one more is refused; OK: it is not.
   absl::Status Check(const Use& use, Kind kind, absl::Duration now)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Leave(const std::shared_ptr<Use>& use, Kind kind, int64_t begun);
-  // Of a caller's calls, those that were begun of late. What is at work for longer waits for the database, or for a caller who does not
-  // read its answer: it holds nobody up, and so none of its caller's other calls either.
+  // How many of a caller's calls are at work, of those begun lately. One that is at work for longer waits for the database, or for a caller
+  // that does not read its answer: it holds nobody up, and need not hold up its caller's other calls.
   static int64_t Running(Use& use, absl::Duration now);
   static void CountBegun(Use& use, Place& place);
-  // Of one caller's calls; as many as it likes while nobody else calls.
+  // How many calls of one caller may be at work; any number while nobody else calls.
   int64_t MostRunning(absl::Duration now) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Takes out of the line whose turn has come.
+  // Takes the calls whose turn has come out of the line.
   Line TakeTurns(Use& use, absl::Duration now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Without the lock. What they give back meanwhile is taken up by the same loop, however long the line.
+  // To be called without the lock. Places that they give back meanwhile are passed on by the same loop, not by recursion, however long the
+  // line is.
   static void StartThem(Line turns);
-  // A caller that has nothing under way, and could call as often as one that is not known.
+  // Whether a caller has nothing under way and could call as often as one that is not remembered.
   bool IsIdle(const Use& use, absl::Duration now) const {
     return use.calls == 0 && use.watches == 0 && use.pace.IsIdle(now);
   }
@@ -157,7 +159,7 @@ class CallerLimits {
   size_t sweep_at_ MUSTER_GUARDED_BY(mutex_) = kSweepAtLeast;
   Stats stats_ MUSTER_GUARDED_BY(mutex_);
   int64_t waiting_ MUSTER_GUARDED_BY(mutex_) = 0;
-  // By hash: who called last, and until when there are others beside whoever calls.
+  // The hash of the last caller's name, and until when several callers are taken to share the server.
   size_t last_caller_ MUSTER_GUARDED_BY(mutex_) = 0;
   absl::Duration shared_until_ MUSTER_GUARDED_BY(mutex_) = -absl::InfiniteDuration();
 };

@@ -14,15 +14,15 @@
 
 namespace muster::rpc {
 
-// How much each account (access::AccountOf) changes by its own calls. Thread-safe.
+// Limits how much each account (access::AccountOf) changes by its own calls. Thread-safe.
 class ChangeLimits {
  public:
   // `per_minute`: 0: any number. `clock` must outlive it and what it gives.
   explicit ChangeLimits(double per_minute, const SteadyClock* clock = TheSteadyClock())
       : per_minute_(per_minute), clock_(*clock) {}
 
-  // Where it is to be told what a call has changed; null: nobody counts, since it is the platform's, or there is no limit.
-  // RESOURCE_EXHAUSTED (TOO_FAST) with a time to wait.
+  // The pace that is to be told how much the call has changed; null: nobody counts, as it is the platform's, or there is no limit.
+  // RESOURCE_EXHAUSTED (TOO_FAST), with a time to wait: the account has changed too much.
   absl::StatusOr<std::shared_ptr<ChangePace>> Enter(const std::string& account);
 
   int64_t refused() const;

@@ -4,8 +4,8 @@
 
 namespace muster::rpc {
 
-// Of every channel of ours, that of a server to itself too: keepalive, reconnection, message sizes
-// and round robin over all addresses of a name, as limits.h has them.
+// The arguments of all our channels, also of a server's channel to itself: keepalive, reconnection,
+// message sizes (limits.h), and round robin over all addresses of a name.
 grpc::ChannelArguments ClientArguments();
 
 }  // namespace muster::rpc

@@ -52,8 +52,8 @@ Choice ParseChoice(const Request& request, const google::protobuf::Descriptor& t
 
 namespace internal {
 
-// Whether a list with this parent may pass by many rows that it does not show: those of other names, where an id is asked for behind a
-// `-`, which no prefix of keys can say; those that are not the caller's, whose scope is in many places.
+// Whether a list with this parent may have to skip many rows: those with other names, if an id follows a `-` (any id), which no prefix of
+// keys can express; or those that the caller does not see, if its scope is in several places.
 inline bool MayPassByManyBelow(absl::string_view parent, const access::Scope* scope) {
   bool any = false;
   bool is_id = false;
@@ -65,7 +65,7 @@ inline bool MayPassByManyBelow(absl::string_view parent, const access::Scope* sc
   return scope != nullptr && scope->Narrowed("").value_or("").empty() && !scope->Covers(parent);
 }
 
-// Likewise; what has no parent is looked for among all.
+// The same for a request; without a parent, all rows are looked through.
 template <class Request>
 bool MayPassByMany(const Request& request, const access::Scope* scope) {
   if constexpr (requires { request.parent(); }) {
@@ -75,7 +75,7 @@ bool MayPassByMany(const Request& request, const access::Scope* scope) {
   }
 }
 
-// One page of rows that are gone through a few at a time, so that no commit waits long for the lane's memory.
+// Makes one page from rows that it reads a few at a time, so that no commit waits long for the lane's memory.
 template <class Row, class Lane, class Request, class Response, class Add, class Render, class Walk>
 class ChosenPage {
  public:
@@ -113,7 +113,7 @@ class ChosenPage {
   static constexpr size_t kAtOnce = 200;
   using Keyed = std::pair<std::string, Resource>;
 
-  // Looks at some rows behind `after`, which it moves. False: there are no more.
+  // Looks at some rows behind the key `after`, which it moves on. False: there are no more.
   template <class State>
   bool GoOn(const State& state, const std::optional<std::string>& prefix, std::string& after,
             Response& response) {
@@ -184,8 +184,8 @@ class ChosenPage {
 
 }  // namespace internal
 
-// As ListRows, of a request that may also have a `filter` and an `order_by`. What has, and what MayPassByMany rows, is answered by one of
-// `slow`'s threads, a few rows at a time.
+// As ListRows, for a request that may also have a `filter` and an `order_by`. One that has, or that MayPassByMany rows, is answered by a
+// thread of `slow`, a few rows at a time.
 template <class Row, class Lane, class Request, class Response, class Select, class Add,
           class Render, class Walk = ByName<Row>>
 grpc::ServerUnaryReactor* ChooseRows(grpc::CallbackServerContext* context,

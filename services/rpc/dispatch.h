@@ -53,7 +53,7 @@ struct Dispatch {
   absl::Time arrived = absl::InfinitePast();           // set where there is a method
 };
 
-// Before the handler, on its thread: what is asked, and by whom.
+// Noted before the handler, on its thread: what is asked, and by whom.
 struct Noted {
   const google::protobuf::Message* request = nullptr;
   std::shared_ptr<const access::Caller> caller = {};
@@ -61,11 +61,11 @@ struct Noted {
   std::shared_ptr<const void> keeps = {};  // what else is to live as long as the call
 };
 void Note(const grpc::ServerContextBase& context, Noted noted);
-// What nobody took.
+// Drops what was noted and not taken.
 void Forget();
-// Once, within the handler, on the thread that gRPC called it on.
+// To be called once, within the handler, on the thread that gRPC called it on.
 Dispatch TakeDispatch(const grpc::ServerContextBase& context);
-// For the handler of `context`, which this thread calls next.
+// Notes it for the handler of `context`, which this thread calls next.
 void GiveDispatch(const grpc::ServerContextBase& context, Dispatch dispatch);
 // The client's deadline, or the server's default from when the call came.
 absl::Time DeadlineOf(const grpc::CallbackServerContext& context, const Dispatch& dispatch);
@@ -100,7 +100,7 @@ class Accounting {
   Accounting(grpc::ServerContextBase& context, const Dispatch& dispatch);
 
   const CallInfo& info() const { return info_; }
-  // Null: nobody asked who it is.
+  // Null: not known.
   const std::shared_ptr<const access::Caller>& caller() const { return caller_; }
   void Received() {
     if (method_ != nullptr) method_->Received();
@@ -108,7 +108,8 @@ class Accounting {
   void Sent() {
     if (method_ != nullptr) method_->Sent();
   }
-  // Once, before the call is answered. `cause`: of an error, for operators only (error::CauseOf).
+  // To be called once, before the call is answered. `cause`: an error's, for operators only
+  // (error::CauseOf).
   void Handled(grpc::StatusCode code, absl::string_view message, absl::string_view cause = "");
   // The name for logs.
   absl::string_view method_name() const;

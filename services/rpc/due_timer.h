@@ -19,22 +19,22 @@
 
 namespace muster::rpc {
 
-// What becomes due because time went by, whoever asks.
+// Work on a State that becomes due because time has passed.
 template <class State>
 struct DueWork {
   std::string name = {};  // of its spans
   // Whether `next` may be earlier after this change.
   std::function<bool(const typename State::Change&)> concerns = {};
-  // When something becomes due next; InfiniteFuture: never. What became due at `done` or before was
-  // seen to: it need not be told.
+  // When something becomes due next; InfiniteFuture: never. What became due at `done` or before has
+  // been done, and may be left out.
   std::function<absl::Time(const State&, absl::Time done)> next = {};
-  // Sees to what is due at `now`. Returns how much it changed.
+  // Does what is due at `now`. Returns how many changes it made.
   std::function<size_t(StagedState<State>&, absl::Time now)> decide = {};
 };
 
-// A thread that sleeps until something is due, then submits a command that sees to it, so that
-// watchers hear of it. What is due follows from the rows: a restart loses nothing, and of several
-// replicas the first one writes. A Lane is a storage::CommitLane<State>.
+// A thread that sleeps until something is due, then submits a command that does it, so that watchers
+// hear of it. What is due follows from the rows: a restart loses nothing, and of several replicas the
+// first one writes. A Lane is a storage::CommitLane<State>.
 template <class Lane, class State>
 class DueTimer {
  public:
@@ -84,14 +84,14 @@ class DueTimer {
 
   absl::Time Next() {
     return lane_.PeekAt([this](const State& state, const auto& at) {
-      // In another history nothing was seen to.
+      // In another history nothing was done yet.
       if (std::exchange(incarnation_, at.incarnation) != at.incarnation)
         done_ = absl::InfinitePast();
       return work_->next(state, done_);
     });
   }
 
-  // False: nothing was written, or it failed.
+  // Submits the command and waits for it. False: nothing was written, or it failed.
   bool SeeToDue() {
     const trace::Work span(work_->name);
     auto outcome = std::make_shared<Outcome>();
@@ -112,7 +112,7 @@ class DueTimer {
   }
 
   Lane& lane_;
-  // The lane's subscription and a late answer keep both.
+  // Shared with the lane's subscription and with answers that come late.
   const std::shared_ptr<const DueWork<State>> work_;
   const std::shared_ptr<WorkerSignal> signal_;
   std::string incarnation_;                 // of the history in which

@@ -32,21 +32,21 @@ class FieldPath {
   bool is_value() const { return !is_many_ && (!message_ || is_time_ || is_duration_); }
   // Whether it leads to a list or a map.
   bool is_many() const { return is_many_; }
-  // Of many: whether they are told apart by a text, as those of maps and conditions are; and whether by nothing, as taints are.
+  // Of many: whether elements are told apart by a text, as those of maps and conditions are; or are messages that are not, as taints.
   bool is_keyed() const { return is_many_ && is_keyed_; }
   bool is_nameless() const {
     return is_many_ && !is_keyed_ && message_ && !is_time_ && !is_duration_;
   }
   const google::protobuf::FieldDescriptor& field() const { return *field_; }
 
-  // A word of a filter as a value to compare with. INVALID_ARGUMENT: it is none.
+  // A word of a filter as a value of this field, to compare with. INVALID_ARGUMENT: it is none.
   absl::StatusOr<FieldValue> ParseValue(const std::string& text) const;
 
-  // The value; what is not set is empty, 0, false, and the time before all others. Of a value alone.
+  // The field's value; one that is not set is empty, 0, false, or the time before all others. Only if is_value().
   FieldValue Get(const google::protobuf::Message& message) const;
   // Whether it is set, or not empty.
   bool IsSet(const google::protobuf::Message& message) const;
-  // Whether a list has the value, or a map the key. Of many alone.
+  // Whether a list has the value, or a map the key. Only if is_many().
   bool Has(const google::protobuf::Message& message, const std::string& text) const;
 
  private:
@@ -56,7 +56,7 @@ class FieldPath {
         {};  // of a map, or the `type` of an element of a list; empty: the field itself
   };
 
-  // From a list or map to what the segment number `key` names in it. INVALID_ARGUMENT as Resolve.
+  // Goes from a list or map to the element that segments[key] names. INVALID_ARGUMENT as Resolve.
   absl::Status AddKeyed(const google::protobuf::FieldDescriptor& field,
                         absl::Span<const std::string> segments, size_t key);
   FieldValue Zero() const;

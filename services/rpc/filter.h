@@ -22,8 +22,8 @@ class Filter {
                                       const google::protobuf::Descriptor& type);
 
   bool Keeps(const google::protobuf::Message& resource) const;
-  // The text that the field, which is the resource's own, has in all that is kept; nullopt: it is not said by an `=` that all must
-  // meet. So that lists need not look closely at the rest.
+  // The text that `field`, a field of the resource itself, has in every resource that is kept; nullopt: no `=` that all must meet says so.
+  // Lets lists skip other resources early.
   std::optional<std::string> Demanded(const google::protobuf::FieldDescriptor& field) const;
 
  private:

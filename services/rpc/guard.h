@@ -23,11 +23,11 @@
 
 namespace muster::rpc {
 
-// Holds every call against the policy. Thread-safe.
+// Checks every call against the policy and the limits of its caller. Thread-safe.
 class Guard {
  public:
-  // Whom a header `Bearer TOKEN` names; UNAUTHENTICATED: nobody, and why. Unless it `proves` only what is known already is asked.
-  // Thread-safe.
+  // The caller that a header `Bearer TOKEN` names; UNAUTHENTICATED: none, and why. Unless `proves`, only tokens that were proved before are
+  // taken. Thread-safe.
   using TokenCheck =
       std::function<absl::StatusOr<std::string>(absl::string_view header, bool proves)>;
 
@@ -42,38 +42,39 @@ class Guard {
         limits_(limits, clock),
         changes_(limits.changes_per_minute) {}
 
-  // By the policy as it is now. A token is proved if `proves`, which is not free; else, of a call that is refused already, it names its
-  // caller for the log if it was proved before.
+  // Who calls, with its rights by the present policy. `proves`: a token's signature is checked, which takes time; else, for the log of a
+  // call that is refused in any case, a token counts only if it was proved before.
   std::shared_ptr<access::Caller> CallerOf(const grpc::ServerContextBase& context,
                                            bool proves = true) const;
-  // access::MethodAccess::Admit; a method that does not say what it asks for lets nobody in. One that takes a role with `write`:
-  // ChangeLimits::Enter, too.
+  // As access::MethodAccess::Admit; a method that does not say what it asks for (its status is an error) lets nobody in. For a method that
+  // asks for `write`, also ChangeLimits::Enter.
   absl::Status Admit(const absl::StatusOr<access::MethodAccess>& method, access::Caller& caller,
                      const google::protobuf::Message& request,
                      const access::PlaceOf& place_of) const;
-  // What Admit refused a caller with, once it is the answer: it is counted.
+  // Counts `refusal`, which Admit returned, once it is the answer; returns it.
   absl::Status Refused(const access::Caller& caller, absl::Status refusal) const;
-  // Admit, and Refused, of a method of gRPC's own (standard_methods.h) that takes a role, whichever.
+  // Admit, and Refused, for a method of gRPC's own (standard_methods.h) that any role may call.
   absl::Status AdmitWithAnyRole(const access::Caller& caller, absl::string_view method) const;
-  // While memory is short nothing new is taken, but from the process itself: calls are answered UNAVAILABLE (NO_MEMORY) before they are
-  // parsed, so that their callers go to another replica, or wait. But operators may call what IsSpared.
+  // While memory is short new calls are answered UNAVAILABLE (NO_MEMORY) before they are parsed, so that their callers go to another
+  // replica, or wait. Excepted are the process's own calls, and operators' calls of methods for which IsSpared is true.
   bool IsMemoryShort() const { return memory_ != nullptr && memory_->IsNear(); }
   absl::Status NoMemory() const;
-  // Whether a method, by its own name, looks at one thing or frees what one takes: it costs little, and may be what helps.
+  // Whether a method, judged by its own name, reads or removes a single thing: it costs little, and may be what helps.
   static bool IsSpared(absl::string_view method);
   static constexpr size_t kMaxSparedBytes = 4'096;  // of its request
   static bool IsOperator(const access::Caller& caller) {
     return caller.rights->Of(access::Verb::kOperate).everywhere();
   }
-  // CallerLimits::Enter; a process does not hold up itself. Who is not believed takes no place and is told so, whatever others have
-  // under way: what he hears is no limit that passes.
+  // As CallerLimits::Enter, but the process itself has no limits. A caller whose proof is not believed takes no place and is told that,
+  // never of a limit, which would pass.
   absl::StatusOr<CallerLimits::Place> Enter(const access::Caller& caller,
                                             CallerLimits::Kind kind) const;
-  // Whose calls are at work, and which wait in line.
+  // The calls that are at work, and those that wait in line.
   CallerLimits& limits() const { return limits_; }
-  // Whether the policy has other rights for it by now.
+  // Whether the policy gives the caller other rights by now.
   bool IsOutdated(const access::Caller& caller) const;
-  // With which watches of such callers end: OUT_OF_RANGE (POLICY_CHANGED), since who sees more or less by now has to take a snapshot.
+  // The status with which watches of such callers end: OUT_OF_RANGE (POLICY_CHANGED), as one that sees more or less by now has to begin
+  // with a snapshot.
   static absl::Status Outdated();
 
   struct Stats {
@@ -88,13 +89,13 @@ class Guard {
   int64_t too_many_changes() const { return changes_.refused(); }
   // Null: none.
   const access::PolicyFile* policy() const { return policy_; }
-  // Of the process, in bytes; 0: none is known.
+  // The process's limit in bytes; 0: none is known.
   int64_t memory_limit() const { return memory_ == nullptr ? 0 : memory_->bytes(); }
 
  private:
-  // What an organization asks for is counted; what is reported of its Nodes, and what follows from its wishes, is not.
+  // Counts what an organization asks for, but not what is reported of its Nodes, nor what follows from its wishes.
   absl::Status EnterChanges(const access::MethodAccess& method, access::Caller& caller) const;
-  // Counts who is not let in.
+  // Counts the refusal by its kind, and returns it.
   absl::Status Counted(absl::Status refusal) const;
 
   const access::PolicyFile* const policy_;

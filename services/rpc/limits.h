@@ -8,7 +8,7 @@
 // Every limit of the RPC layer, in one place.
 namespace muster::rpc {
 
-// The largest request taken, unless a flag says otherwise; and what our own clients make batches of at most, so that they fit.
+// The largest request that is taken, unless a flag says otherwise; and the largest batch that our own clients make, so that it fits.
 inline constexpr int kMaxReceiveBytes = 1 << 20;
 inline constexpr size_t kMaxBatchBytes = kMaxReceiveBytes / 2;
 // What a request may be before it is parsed (request_bounds.h): entries of one list or map, bytes
@@ -26,13 +26,13 @@ inline constexpr int kMaxStreamsPerConnection = 1000;
 // What one caller (call_info.h, PrincipalOf) may have under way at a time, unless flags say otherwise.
 inline constexpr int64_t kMaxCallsOfACaller = 10'000;
 inline constexpr int64_t kMaxWatchesOfACaller = 5'000;
-// Of the calls of one caller, begun and at work for less than half a second, while others call, too: the rest waits in line. More of them
-// answer hardly more a second, and whoever comes beside them waits as much longer.
+// How many calls of one caller may be at work, of those begun less than about half a second ago, while others call, too: the rest waits in
+// line. More of them would hardly be answered faster, and others would wait longer.
 inline constexpr int64_t kMaxRunningCallsOfACaller = 64;
-// What one organization's calls may change in a minute: a hundred rows a second, of some 20,000 that a journal takes.
+// How many rows one organization's calls may change in a minute: a hundred a second, of some 20,000 that a journal takes.
 inline constexpr double kMaxChangesPerMinute = 6'000;
 
-// A watch whose reader has not taken a message for so long is late: what it shows is from then.
+// A reader of a watch that has not taken a message for so long is late: it sees the past.
 inline constexpr absl::Duration kLateReader = absl::Seconds(10);
 
 // A call without a deadline gets this one.
@@ -66,17 +66,17 @@ inline constexpr absl::Duration kMaxReconnectBackoff = absl::Seconds(5);
 
 // Between NOT_SERVING and the end of the streams: load balancers need this long to see it.
 inline constexpr absl::Duration kDrainDelay = absl::Seconds(5);
-// What is unanswered this long after the drain is answered UNAVAILABLE; the same again for those
-// answers to go out.
+// Calls that are unanswered this long after the drain are answered: UNAVAILABLE if their work was not
+// begun, else UNKNOWN (Server::Shutdown). The same again for those answers to go out.
 inline constexpr absl::Duration kShutdownGrace = absl::Seconds(10);
 
-// An error goes out in the trailers, where clients take 8 KiB: longer messages are cut, more
-// details left away. The message is there twice, once as gRPC encodes it: that is what counts, three
-// bytes for each that is no printable ASCII. The details count with what wraps them; some clients
-// take them as base64.
+// An error goes out in the trailers, of which clients take 8 KiB: longer messages are cut, further
+// details left out. The message is there twice; its size is that in gRPC's encoding, three bytes for
+// each byte that is not printable ASCII. Details count with their wrapping; some clients take them as
+// base64.
 inline constexpr size_t kMaxErrorMessageBytes = 1024;
 inline constexpr size_t kMaxErrorDetailBytes = 4096;
-// Of one field's path, and of what is wrong with it: cut, so that the first always fits.
+// The path of a wrong field, and its description, are each cut to this, so that the first always fits.
 inline constexpr size_t kMaxViolationBytes = 1024;
 // A longer `x-request-id` is replaced by one of ours.
 inline constexpr size_t kMaxRequestIdBytes = 128;
@@ -86,7 +86,7 @@ inline constexpr size_t kMaxReasonBytes = 256;
 // Access log lines of failed calls a second; more are counted, and told with the next line.
 inline constexpr int kMaxFailureLinesPerSecond = 100;
 
-// Names that the line of a call tells of a batch; of all it tells how many they are.
+// How many names of a batch the log line of a call tells; it tells the number of all.
 inline constexpr size_t kMaxSubjectsTold = 3;
 
 // Page sizes of every List*: 0 means the default, more than the most means the most.

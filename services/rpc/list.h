@@ -21,19 +21,18 @@
 
 namespace muster::rpc {
 
-// The entries of an ordered map whose keys begin with `prefix`, those behind the key `after` (empty: all of them): calls
-// `visit(cursor, entry)`, the cursor being what `after` is of a list that goes on behind it, until it returns false.
+// Goes through the entries of an ordered map whose keys begin with `prefix` and come after the key `after` (empty: all): calls
+// `visit(cursor, entry)` until it returns false. A later walk with the cursor as `after` goes on behind that entry.
 template <class Map, class Visit>
 void WalkByKey(const Map& rows, absl::string_view prefix, const std::string& after, Visit visit) {
-  // A caller may see less by now than where it came to: the list goes on with what is left.
+  // `after` may be before `prefix`, if the caller sees less by now: the list goes on with what is left.
   auto it = absl::string_view(after) < prefix ? rows.lower_bound(prefix) : rows.upper_bound(after);
   for (; it != rows.end() && absl::StartsWith(it->first, prefix); ++it) {
     if (!visit(it->first, *it)) return;
   }
 }
 
-// The order of a list that is not told another one. `walk(state, prefix, after, visit)` as WalkByKey, with the entries of the table
-// of Rows.
+// The default order of a list: WalkByKey over the entries of the table of Rows.
 template <class Row>
 struct ByName {
   template <class State, class Visit>
@@ -43,9 +42,9 @@ struct ByName {
   }
 };
 
-// One page of what `walk(visit)` goes through: calls `emit(entry)`, which gives the bytes that it is answered with, for entries for
-// which `keep(entry)` holds: for at most page.size of them, and for none once they have kMaxPageBytes. Returns the token of the
-// next page, empty when there are no more.
+// Makes one page of the entries that `walk(visit)` goes through: calls `emit(entry)`, which returns the size of its answer in bytes, for
+// those for which `keep(entry)` is true, until there are page.size of them or they have kMaxPageBytes. Returns the token of the next page,
+// empty if there is none.
 template <class Request, class Walk, class Keep, class Emit>
 std::string ListPage(const Request& request, const Page& page, Walk walk, Keep keep, Emit emit) {
   int left = page.size;
@@ -64,7 +63,7 @@ std::string ListPage(const Request& request, const Page& page, Walk walk, Keep k
   return token;
 }
 
-// As ParsedUnary, of a list: `handle(Responder, what is asked for, page)`.
+// As ParsedUnary, for a list: `handle(Responder, query, page)`.
 template <class Request, class Parse, class Handle>
 grpc::ServerUnaryReactor* PagedUnary(grpc::CallbackServerContext* context, const Request& request,
                                      Parse parse, Handle handle) {
@@ -97,12 +96,12 @@ template <class Row>
 struct Selection {
   std::string prefix = {};                                           // of their keys
   std::function<bool(absl::string_view key, const Row&)> keep = {};  // empty: all
-  // In which zone a row was when it was changed, as a watch of them is narrowed (watch_wire.h); nullopt: not told yet, so where its name
-  // is now. Empty: rows do not outlive what they are in.
+  // The zone in which a row was when it was changed, as for a watch (watch_wire.h, Narrow); nullopt: not known yet, so that its name says
+  // where it is. Empty: rows do not outlive what they are in.
   std::function<std::optional<std::string>(absl::string_view key, int64_t revision)> zone_of = {};
 };
 
-// Which rows: all of the kind.
+// Selects all rows of the kind.
 template <class Row>
 struct SelectAll {
   template <class Request>
@@ -111,8 +110,8 @@ struct SelectAll {
   }
 };
 
-// Whether the caller, who sees `scope` (null: all), sees that entry of the table of Rows. `PlaceOf(state, key)` of the state's domain
-// says where it is, unless `wanted` does.
+// Whether a caller that sees `scope` (null: all) sees that entry of the table of Rows. Where it is: `wanted.zone_of`, else PlaceOf(state,
+// key) of the state's domain, else its name says so.
 template <class Row, class State, class Entry>
 bool Sees(const std::shared_ptr<const access::Scope>& scope, const State& state,
           const Selection<Row>& wanted, const Entry& entry) {
@@ -129,8 +128,8 @@ bool Sees(const std::shared_ptr<const access::Scope>& scope, const State& state,
   }
 }
 
-// What of the keys under `prefix` is not somebody else's, of which there may be much; nullopt: nothing is. `prefix` ends with a `/`;
-// empty: keys need not tell whose the rows are.
+// The prefix below `prefix` that all keys have which `scope` may cover, so that others need not be looked through; nullopt: it covers none.
+// `prefix` ends with a `/`; an empty one stays, as keys may not tell whose the rows are.
 inline std::optional<std::string> NarrowedPrefix(const std::shared_ptr<const access::Scope>& scope,
                                                  const std::string& prefix) {
   return scope == nullptr || prefix.empty() ? prefix : scope->Narrowed(prefix);
@@ -141,7 +140,7 @@ template <class Row, class State, class Walk, class Visit>
 void WalkNarrowed(std::optional<std::string> prefix, const Walk& walk, const State& state,
                   const std::string& after, Visit visit) {
   if (!prefix) return;
-  // What is in a cluster sorts behind what is in those whose names are longer: `c-2/` before `c/`.
+  // A prefix without `/` also fits longer names, which sort in between: `c`, `c-2/...`, `c/...`.
   const bool is_row = !prefix->empty() && !absl::EndsWith(*prefix, "/");
   if (is_row && state.template table<Row>().Find(*prefix) == nullptr) prefix->push_back('/');
   walk(state, *prefix, after, std::move(visit));

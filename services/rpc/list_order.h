@@ -19,7 +19,7 @@ class ListOrder {
   static absl::StatusOr<ListOrder> Parse(absl::string_view text,
                                          const google::protobuf::Descriptor& type);
 
-  // Of bytes whose order is that of the resources; `name` decides where all else is equal.
+  // A key: the order of keys, as bytes, is the order of the resources. Where all else is equal `name` decides.
   std::string KeyOf(const google::protobuf::Message& resource, absl::string_view name) const;
 
  private:

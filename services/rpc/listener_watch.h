@@ -12,7 +12,7 @@
 
 namespace muster::rpc {
 
-// Sees whether a listener of this process still takes connections, as a client sees it.
+// Checks, as a client would, whether a listener of this process still takes connections.
 //
 // Debian's gRPC 1.51 stops to listen, for good and without a word to us, when accept() finds no
 // file descriptor left (CVE-2023-4785): the port stays open, health stays SERVING, and nobody is
@@ -25,7 +25,7 @@ class ListenerWatch {
     absl::Duration interval = absl::Seconds(2);
     absl::Duration patience = absl::Seconds(5);  // with one connection
     int failures_to_tell = 3;                    // in a row
-    // Whether a failure may have another reason than a dead listener, and does not count. Null: no.
+    // Whether a failure may have another reason than a dead listener, so that it does not count. Null: never.
     std::function<bool()> excused = {};
     // Called once, from the watch's thread, with what is wrong.
     std::function<void(const std::string& what)> on_dead = {};

@@ -12,12 +12,12 @@
 
 namespace muster::rpc {
 
-// Counts what is open and, once the server stops, says so to what comes and waits for what is
-// there. Thread-safe; Enter and Leave take no lock until then.
+// Counts what is open. Once the server stops (Close), refuses what comes and waits for what is open.
+// Thread-safe; Enter and Leave take no lock until then.
 class OpenCount {
  public:
   void Enter() { state_.fetch_add(kOne); }
-  // The last may be the end of this, once it is closed: nothing is touched after the count, and who waits looks at that under the lock.
+  // Once closed, the last Leave may let this be destroyed: so the count is changed and looked at under the lock.
   void Leave() {
     int64_t state = state_.load();
     while ((state & kClosed) == 0) {
@@ -28,12 +28,12 @@ class OpenCount {
     changed_.SignalAll();
   }
 
-  // Set after Close.
+  // The status to refuse with; set after Close.
   std::optional<absl::Status> refusal() const {
     if ((state_.load(std::memory_order_acquire) & kClosed) == 0) return std::nullopt;
     return refusal_;
   }
-  // Once.
+  // To be called once.
   void Close(absl::Status refusal) {
     refusal_ = std::move(refusal);
     state_.fetch_or(kClosed);

@@ -10,11 +10,11 @@
 
 namespace muster::rpc {
 
-// The messages of one method's streams that are under way: gRPC has them, and no room in the window of a reader who does not
-// read (64 KiB and more, so that a quiet watch shows nothing for long). Thread-safe.
+// The messages of one method's streams that gRPC was given and could not send yet, as the reader does not read: its window (64 KiB and
+// more, so that a quiet watch shows nothing for long) is full. Thread-safe.
 class OpenWrites {
  public:
-  // Of one stream, at most one at a time.
+  // One stream, with at most one message under way at a time.
   class Stream {
    public:
     // `all`, which may be null, must be there until Leave.
@@ -29,7 +29,7 @@ class OpenWrites {
 
     void Began(absl::Duration now) { began_ = absl::ToInt64Nanoseconds(now); }
     void Ended() { began_ = kNone; }
-    // From here on `all` may go. Not beside the others; idempotent.
+    // From here on `all` may be destroyed. Not to be called together with the others; idempotent.
     void Leave() {
       if (all_ == nullptr) return;
       OpenWrites& all = *std::exchange(all_, nullptr);
@@ -45,7 +45,7 @@ class OpenWrites {
   };
 
   struct Late {
-    int64_t readers = 0;                            // who have not taken one for so long
+    int64_t readers = 0;  // whose message is under way for at least `late`
     absl::Duration longest = absl::ZeroDuration();  // of all that are under way
   };
   Late Look(absl::Duration now, absl::Duration late) const {

@@ -9,8 +9,8 @@
 
 namespace muster::rpc {
 
-// As Unary, for a request that may be wrong: `parse(request, faults)` gives what it asks for, or
-// faults with which the call is refused; else `handle(Responder, what it asks for)` answers.
+// As Unary, for a request that may be wrong: `parse(request, faults)` returns the query or adds
+// faults, with which the call is refused; without faults `handle(Responder, query)` answers.
 template <class Request, class Parse, class Handle>
 grpc::ServerUnaryReactor* ParsedUnary(grpc::CallbackServerContext* context, const Request& request,
                                       Parse parse, Handle handle) {

@@ -12,18 +12,18 @@
 // How filters and orders write paths and texts: see muster.type.v1.ListChoice.
 namespace muster::rpc {
 
-// INVALID_ARGUMENT: `what` is wrong there.
+// INVALID_ARGUMENT: `what` is wrong at the byte `at`.
 absl::Status WrongAt(size_t at, absl::string_view what);
 
-// The text in quotes that begins at `text[at]`; `at` is behind it then. INVALID_ARGUMENT: it does not end.
+// Reads the text in quotes that begins at `text[at]`, and moves `at` behind it. INVALID_ARGUMENT: it does not end.
 absl::StatusOr<std::string> ReadQuoted(absl::string_view text, size_t& at);
 
-// The word that begins at `text[at]`, perhaps an empty one, as far as `goes_on` is true of its bytes; behind a dot there may be a part in
-// quotes, which may have any. `at` is behind it then. Errors as above.
+// Reads the word, perhaps an empty one, that begins at `text[at]` and goes on as long as `goes_on` is true of its bytes, and moves `at`
+// behind it. After a dot there may be a part in quotes, with any bytes. Errors as above.
 absl::StatusOr<std::string> ReadWord(absl::string_view text, size_t& at,
                                      absl::FunctionRef<bool(char)> goes_on);
 
-// The parts between the dots of a word that ReadWord gave.
+// The parts between the dots of a word that ReadWord returned.
 std::vector<std::string> PartsOf(const std::string& word);
 
 }  // namespace muster::rpc

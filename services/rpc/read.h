@@ -21,7 +21,7 @@
 namespace muster::rpc {
 
 // Answers a call from a linearizable read of `lane`: `fill(state, revision)` writes the response
-// and returns OK, or says what is wrong.
+// and returns the status of the answer.
 template <class Lane, class Fill>
 void AnswerFrom(Lane& lane, Responder responder, Fill fill) {
   const absl::Time deadline = responder.deadline();
@@ -35,8 +35,8 @@ void AnswerFrom(Lane& lane, Responder responder, Fill fill) {
       deadline);
 }
 
-// A whole handler of a question. `parse(request, faults)` gives the query, or faults with which the
-// call is refused; `fill(state, revision, query, response)` as above, without a result: OK.
+// A whole handler of a question. `parse(request, faults)` returns the query, or adds faults with which
+// the call is refused; `fill(state, revision, query, response)` as above, or void for OK.
 template <class Lane, class Request, class Response, class Parse, class Fill>
 grpc::ServerUnaryReactor* Read(grpc::CallbackServerContext* context, Lane& lane,
                                const Request& request, Response* response, Parse parse, Fill fill) {
@@ -57,8 +57,8 @@ grpc::ServerUnaryReactor* Read(grpc::CallbackServerContext* context, Lane& lane,
 // What the names of a kind look like.
 template <class ParseName>
 struct NameShape {
-  ParseName parse;                // (name) → something that is false for what is no name
-  absl::string_view description;  // what a caller with another is told
+  ParseName parse;  // (name) → something that converts to false if it is no such name
+  absl::string_view description;  // of such names, for callers that give another
 };
 template <class ParseName>
 NameShape(ParseName, const char*) -> NameShape<ParseName>;

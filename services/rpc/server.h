@@ -32,8 +32,8 @@ struct NamedService {
   std::string name = {};
   grpc::Service* service = nullptr;                 // not owned; must outlive the Server
   access::PlaceOf place_of = &access::PlaceOfName;  // of its resources
-  access::CatchUp catch_up = {};   // of what place_of goes by; null: of names alone
-  access::Answered answered = {};  // of what is as new; null: no answers are kept
+  access::CatchUp catch_up = {};   // of the state that place_of reads; null: it reads none
+  access::Answered answered = {};  // by the same state; null: no answers are kept
 };
 
 struct ServerOptions {
@@ -51,7 +51,7 @@ struct ServerOptions {
   absl::Duration default_deadline = kDefaultDeadline;
   absl::Duration drain_delay = kDrainDelay;
   absl::Duration shutdown_grace = kShutdownGrace;
-  // Called once, when the grace is over: answers every call whose work was not begun. May be null.
+  // Called once, when the grace is over: is to answer every call whose work was not begun. May be null.
   std::function<void()> stop_intake = {};
 };
 
@@ -81,7 +81,8 @@ class Server {
   // Of the server and of all its services.
   void SetAllServing(bool serving);
 
-  // Another policy counts: ends the watches of those that have other rights by now (Guard::Outdated). They may begin anew by these.
+  // To be called when the policy has changed: ends the watches of callers that have other rights by now (Guard::Outdated). They may begin
+  // anew.
   void EndOutdatedWatches();
 
   // Ends in order: health says NOT_SERVING; after drain_delay open watches end with UNAVAILABLE,

@@ -53,12 +53,11 @@ class MethodMetrics {
   OpenWrites writes_;
 };
 
-// The `grpc_server_*` metrics of a process, under the names and labels of go-grpc-prometheus, and beside them `muster_watch_*`. Of a
-// method there is from Add on what stock dashboards and alerts count with before its first call:
-// what was started (the rate of requests, and what streams are open, once those that are handled
-// are taken away, with any code), and handled with the codes OK and Unavailable (the share of
-// `grpc_code!="OK"` is then 0, not nothing). Other codes and the histogram come with the first call
-// that has them. Thread-safe.
+// The `grpc_server_*` metrics of a process, under the names and labels of go-grpc-prometheus, and
+// `muster_watch_*`. A method has from Add on the series that stock dashboards and alerts need before
+// its first call: calls started (for rates, and, less those handled, for open streams), and calls
+// handled with the codes OK and Unavailable (so that the share of `grpc_code!="OK"` is 0, not
+// nothing). Other codes and the histogram come with the first call that has them. Thread-safe.
 class ServerMetrics final : public prometheus::Collectable {
  public:
   // The method's counters, made when they are not there yet. They live as long as this.

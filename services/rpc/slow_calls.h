@@ -26,19 +26,20 @@ struct SlowCallsOptions {
   size_t most_of_a_caller = 8;  // of these, of one caller, or of one organization
 };
 
-// Answers calls that take long, on a few threads of its own, callers in turns. How many wait is bounded, but for the process's own; what
-// nobody waits for any more is not begun. A thread rests for as long as its last answer took of a processor: the rest goes on. Thread-safe.
+// Answers calls that take long, on a few threads of its own, callers in turn. The number of calls that wait is bounded, except for the
+// process's own; a call that nobody waits for any more is not begun. After an answer a thread rests for as long as that took of processor
+// time, so that other work goes on. Thread-safe.
 class SlowCalls {
  public:
-  // On one of the threads. What it throws ends its call with INTERNAL.
+  // Called on one of the threads. If it throws, the call is answered INTERNAL.
   using Answer = absl::AnyInvocable<void(Responder&)>;
 
   explicit SlowCalls(const SlowCallsOptions& options);
   ~SlowCalls() { Stop(); }
 
-  // Where there is no room, the call is answered at once: RESOURCE_EXHAUSTED (TOO_MANY_CALLS), of one caller or of all.
+  // If too many calls wait, of this caller or of all, the call is answered at once: RESOURCE_EXHAUSTED (TOO_MANY_CALLS).
   void Add(Responder responder, Answer answer);
-  // The same, in another's turn than its caller's (access::TurnOf).
+  // The same, but the call takes turns as one of `turn` (access::TurnOf), not of its caller.
   void AddInTurn(uint64_t turn, Responder responder, Answer answer);
   // Waits for answers that are being made; calls that wait, and later ones, are answered UNAVAILABLE. Idempotent.
   void Stop();
@@ -55,13 +56,13 @@ class SlowCalls {
     Answer answer;
   };
 
-  // What is wrong with one more call of such a caller.
+  // Why one more call of such a caller is refused; OK: it is not.
   absl::Status Check(uint64_t turn) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Those that nobody waits for any more.
+  // Takes out the calls that nobody waits for any more.
   std::vector<Call> TakeGone() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Work();
   static void Make(Call& call);
-  // Nothing: it stops.
+  // Waits for the next call. Empty: it stops.
   std::vector<Call> Await();
   void Rest(absl::Duration time);
 
@@ -74,12 +75,12 @@ class SlowCalls {
   std::vector<std::thread> threads_;
 };
 
-// Gives `slow` the call to answer once memory is as it was when the call came, or later.
+// Hands the call to `slow` once memory shows all that was committed before the call.
 template <class Lane>
 void AnswerSlowly(const std::shared_ptr<SlowCalls>& slow, Lane& lane, Responder responder,
                   SlowCalls::Answer answer) {
   const absl::Time deadline = responder.deadline();
-  // It may be answered after all of the service has gone but `slow`, which is stopped by then.
+  // The read may end after the service is gone, except for `slow`, which is stopped by then.
   lane.Read(
       [slow, answer = std::move(answer), responder = std::move(responder)](
           const absl::Status& status, const auto*, int64_t) mutable {
@@ -89,7 +90,7 @@ void AnswerSlowly(const std::shared_ptr<SlowCalls>& slow, Lane& lane, Responder 
       deadline);
 }
 
-// As Read (read.h), for what costs much: `fill` is called by one of `slow`'s threads, on memory as it is by then.
+// As Read (read.h), for answers that take long: `fill` is called by a thread of `slow`, on memory as it is by then.
 template <class Lane, class Request, class Response, class Parse, class Fill>
 grpc::ServerUnaryReactor* ReadSlowly(grpc::CallbackServerContext* context,
                                      const std::shared_ptr<SlowCalls>& slow, Lane& lane,

@@ -5,12 +5,12 @@
 
 namespace muster::rpc {
 
-// A method of gRPC's own services, beside which no option muster.type.v1.access can stand: who may call it is said here. It is all
-// that a server answers beside its own services; whatever else is asked for is UNIMPLEMENTED, whoever asks.
+// A method of gRPC's own services. These cannot have the option muster.type.v1.access, so who may call them is said here. A server answers
+// them beside its own services; any other method is UNIMPLEMENTED, whoever calls it.
 struct StandardMethod {
   absl::string_view name;
   MethodMetrics::Type type;
-  // False: it takes a role, whichever, and counts as a watch of its caller.
+  // False: its caller must have a role, whichever, and it counts as a watch of its caller.
   bool open_to_all;
 };
 

@@ -18,19 +18,19 @@ class OpenStream {
   // Ends the stream with `status` as soon as the message that is under way has gone out. Called
   // without locks.
   virtual void End(const absl::Status& status) = 0;
-  // Whose it is; null: not known. Lives as long as the stream.
+  // Who opened it; null: not known. Lives as long as the stream.
   virtual const access::Caller* caller() const { return nullptr; }
 };
 
 // The open watch streams of a server. Thread-safe.
 class StreamRegistry {
  public:
-  // Returns the status with which the stream must end at once, when all were ended before it came.
+  // If EndAll was called before, returns the status with which the stream must end at once.
   std::optional<absl::Status> Add(const std::shared_ptr<OpenStream>& stream);
   void Remove(const OpenStream* stream);
   // Ends all streams, and all that come later.
   void EndAll(const absl::Status& status);
-  // Ends those of such callers.
+  // Ends the streams of callers for which `such` is true.
   void EndThoseOf(const std::function<bool(const access::Caller&)>& such,
                   const absl::Status& status);
   size_t size() const;

@@ -7,11 +7,11 @@
 
 namespace muster::rpc {
 
-// How many may be remembered before anybody is forgotten.
+// How many entries a map may have before any are forgotten.
 inline constexpr size_t kSweepAtLeast = 1'000;
 
-// Forgets those of a map who are idle, when they have become `at`: twice as many as were left the
-// last time.
+// Removes the idle entries of a map once it has `at` entries, and sets `at` to twice as many as are
+// left (at least kSweepAtLeast).
 template <class Map, class IsIdle>
 void Sweep(Map& map, size_t& at, IsIdle is_idle) {
   if (map.size() < at) return;

@@ -74,8 +74,8 @@ class Responder {
   // The client's deadline, or the server's default from the start of the call: pass it on to
   // whatever the answer waits for. Once it passes the call is answered DEADLINE_EXCEEDED.
   absl::Time deadline() const;
-  // Nobody waits for the answer any more: it was given, or the caller has gone. For work that is
-  // dear.
+  // Whether nobody waits for the answer any more: it was given, or the caller has gone. To be asked
+  // before expensive work.
   bool gone() const;
   // Request id and trace: for logs, and for calls to other services (channel.h).
   const CallInfo& info() const;
@@ -89,9 +89,9 @@ class Responder {
   std::shared_ptr<internal::UnaryCall> call_;
 };
 
-// What the answer is to be narrowed to (access::Caller::narrowed_to). Within the handler, before Unary or WatchStream.
+// What the answer is to be narrowed to (access::Caller::narrowed_to). To be called within the handler, before Unary or WatchStream.
 std::shared_ptr<const access::Scope> NarrowedTo(const grpc::ServerContextBase& context);
-// With whose it takes turns (access::TurnOf). Likewise.
+// The number of the caller, by which calls take turns (access::TurnOf). To be called likewise.
 uint64_t TurnOf(const grpc::ServerContextBase& context);
 
 namespace internal {
@@ -99,9 +99,9 @@ std::shared_ptr<UnaryCall> StartUnary(grpc::CallbackServerContext* context);
 grpc::ServerUnaryReactor* ReactorOf(UnaryCall& call);
 // What to answer without the handler: the server is stopping.
 std::optional<absl::Status> Refusal(const UnaryCall& call);
-// With whose calls its commands take turns.
+// The number of the caller, by which its commands take turns.
 uint64_t TurnOf(const UnaryCall& call);
-// In whose name it changes what it changes.
+// The author of the changes that it makes.
 Author AuthorOf(const UnaryCall& call);
 // The handler let an exception out: logs it and answers INTERNAL if nobody did.
 void HandlerThrew(UnaryCall& call, const char* what);

@@ -59,7 +59,7 @@ class WatchReactor final
         convert_(std::move(convert)),
         bundle_(start.bundle()),
         view_(access::ViewOf(caller() == nullptr ? nullptr : caller()->narrowed_to.get())) {
-    // Without it a snapshot tells what is seen now.
+    // A watch that does not resume begins with a snapshot of what is seen now.
     const bool resumes = start.has_after_revision();
     if (resumes && !start.view().empty() && start.view() != view_) end_ = Guard::Outdated();
   }
@@ -139,7 +139,7 @@ class WatchReactor final
     }
   }
 
-  // By the thread that pumps, with no write under way.
+  // Sends the next message, if any. Called by the thread that pumps, with no write under way.
   void Step() {
     try {
       if (auto item = watcher_->Next()) {
@@ -218,7 +218,7 @@ class WatchReactor final
   std::shared_ptr<WatchReactor> self_;
 };
 
-// Only says why there is no stream.
+// Ends a stream at once, with the reason why there is none.
 template <class Response>
 class FailedReactor final : public grpc::ServerWriteReactor<Response> {
  public:
@@ -237,7 +237,7 @@ class FailedReactor final : public grpc::ServerWriteReactor<Response> {
 // Shows `watcher` (storage::Watcher, or anything with its Next, Ended, NotifyWhenReady and Cancel)
 // as a stream: `convert(const Item&)` makes the message of each item; with `start.bundle` those that
 // are ready at the same time are one message. The stream ends with the watcher's status; with
-// OUT_OF_RANGE where the caller sees something else than `start.view`; with UNAVAILABLE when the
+// OUT_OF_RANGE if it resumes and the caller's view is not `start.view`; with UNAVAILABLE when the
 // server stops; when the client goes the watcher is cancelled. The initial metadata is sent at once.
 template <class Response, class Watcher, class Convert>
 grpc::ServerWriteReactor<Response>* WatchStream(grpc::CallbackServerContext* context,

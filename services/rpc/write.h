@@ -33,11 +33,11 @@
 //
 // A request with a `request_id` is carried out once: its answer is kept in the transaction of its
 // change (services/common/kept_request.h), and the same again gets it, on any replica, after a
-// restart, also when nobody knew what became of the first. What is refused and has written nothing
-// keeps nothing; an order that is refused and written keeps its refusal.
+// restart, also when nobody knew what became of the first. A request that is refused and writes nothing
+// keeps no answer; an order that is refused and written keeps its refusal.
 namespace muster::rpc {
 
-// Where the mutations of a service go, and how it keeps their answers. The lane outlives it.
+// Where the mutations of a service go, and how it keeps their answers. The lane must outlive it.
 template <class Lane>
 struct Writer {
   Lane* lane = nullptr;
@@ -46,28 +46,29 @@ struct Writer {
 
 struct WriteOptions {
   bool validate_only = false;  // decide and answer, write nothing, keep nothing
-  // Empty: done as often as it comes. Else what a request is known by.
+  // Empty: the request is carried out each time that it comes. Else it is known by the next four.
   std::string request_id = {};
   std::string kept_id = {};  // under which its answer is kept: KeptIdOf
   std::string method = {};   // the full name of its message
   std::string digest = {};   // RequestDigest
   std::string account = {};  // for whom: access::AccountOf
-  // Told how much was changed; null: nobody counts.
+  // Is told how much was changed; null: nobody counts.
   std::shared_ptr<ChangePace> pace = {};
-  // What it is answered unless its answer is kept: access::Caller::unless_repeated. OK: it is carried out.
+  // If no answer to it is kept: OK, it is carried out; else it is answered this error (access::Caller::unless_repeated).
   absl::Status unless_kept = {};
 };
 
 // SHA-256 of a request's full name and content, without its `request_id`.
 std::string RequestDigest(const google::protobuf::Message& request);
 
-// An organization's ids are its own: nobody else takes them, or learns of them. `caller`: null is who sees all.
+// The key of a kept answer. An organization's request ids are its own: no other caller can use up, or learn of, them. `caller` null: one
+// that sees all.
 std::string KeptIdOf(const access::Caller* caller, const std::string& request_id);
 
 // The caller's own name for a request; empty: it has none.
 std::string RequestIdOf(const google::protobuf::Message& request);
 
-// Whether an answer to this very request of the caller is kept: access::Answered. Of what `lane` shows now, however old.
+// Whether an answer to this very request of the caller is kept (access::Answered), by what `lane`'s memory shows now, however old.
 template <class Lane>
 bool IsAnswered(const Lane& lane, const access::Caller& caller,
                 const google::protobuf::Message& request) {
@@ -81,8 +82,8 @@ bool IsAnswered(const Lane& lane, const access::Caller& caller,
   });
 }
 
-// What the request says of how it is to be written; a field that it does not have is not set. A
-// fault: its `request_id` is none.
+// The options that the request's fields and its caller ask for. Adds a fault if its `request_id` is
+// invalid.
 template <class Request>
 WriteOptions OptionsOf(const Request& request, const access::Caller* caller,
                        error::Faults& faults) {
@@ -115,7 +116,7 @@ struct LaneOf<Lane<S>> {
   using StagedState = muster::StagedState<S>;
 };
 
-// What a decision gives, as a StatusOr: of nothing for a Status, of itself for a plain value.
+// What a decision returns, as a StatusOr: a Status becomes one of nothing, a plain value one of itself.
 template <class T>
 absl::StatusOr<T> Decided(absl::StatusOr<T> outcome) {
   return outcome;
@@ -133,9 +134,9 @@ inline absl::StatusOr<std::monostate> Decided(absl::Status status) {
 struct KeptAnswer {
   KeptRequest kept = {};
   int64_t revision = 0;  // of the row
-  int64_t changes = 0;   // that were made for it, its own among them
+  int64_t changes = 0;   // that the request made, with that of this row
 };
-// What is kept of an answer, and the answer that was kept.
+// The row that keeps an answer; and: fills in `response` from such a row, and returns its status.
 KeptRequest AnswerToKeep(const WriteOptions& options, const absl::Status& status,
                          const google::protobuf::Message& response, absl::Time now);
 absl::Status TellKept(const KeptRequest& kept, google::protobuf::Message& response);
@@ -144,7 +145,7 @@ template <class StagedState>
 int64_t Since(size_t mark, const StagedState& staged) {
   return static_cast<int64_t>(staged.changes().size() - mark);
 }
-// What was committed, to whoever counts.
+// Tells `pace`, unless it is null, how much was committed.
 inline void Count(const std::shared_ptr<ChangePace>& pace, const absl::Status& status,
                   int64_t changes) {
   if (pace != nullptr && status.ok()) pace->Add(changes);
@@ -162,8 +163,8 @@ absl::Status Rendered(Render& render, const Outcome& outcome, Response& response
 
 }  // namespace internal
 
-// Of a decision that is only tried: takes it back to `mark`, and returns the revision of the row of that key that is there, 0: none.
-// The answer's etag is of that one; the next change gets the revision that this one would have had.
+// For a decision that is only tried: takes it back to `mark`, and returns the revision of the row that is then there, 0: none. The answer's
+// etag is to be made of it, as the next change will get the revision that this one would have had.
 template <class Row, class StagedState>
 int64_t TakeBack(StagedState& staged, size_t mark, absl::string_view key) {
   staged.RollBack(mark);
@@ -171,9 +172,9 @@ int64_t TakeBack(StagedState& staged, size_t mark, absl::string_view key) {
   return there == nullptr ? 0 : there->revision;
 }
 
-// Has `lane` decide and commit. `decide(staged state, now)` may run again; it gives a StatusOr<Outcome>,
-// an Outcome or a Status. `then(StatusOr<Outcome>, revision)` is called once, after the commit, on the lane's
-// threads, and must not block; `revision`: that of the state in which the outcome was found, no later one.
+// Has `lane` decide and commit. `decide(staged state, now)` may run several times; it returns a
+// StatusOr<Outcome>, an Outcome or a Status. `then(StatusOr<Outcome>, revision)` is called once, after the
+// commit, on the lane's threads, and must not block; `revision` is that of the state after the decision.
 template <class Lane, class Decide, class Then>
 void Commit(Lane& lane, absl::Time deadline, const WriteOptions& options, Decide decide,
             Then then) {
@@ -205,7 +206,7 @@ void Commit(Lane& lane, absl::Time deadline, const WriteOptions& options, Decide
 
 namespace internal {
 
-// CommitTo of a request with an id.
+// CommitTo for a request with an id.
 template <class Lane, class Response, class Decide, class Render>
 void CommitOnce(const Writer<Lane>& writer, Responder responder, WriteOptions options,
                 Response* response, Decide decide, Render render) {
@@ -252,8 +253,8 @@ void CommitOnce(const Writer<Lane>& writer, Responder responder, WriteOptions op
 
 }  // namespace internal
 
-// The same for a call, which is answered once it is committed: `render(outcome, response)` fills
-// the response in, and may give a Status that is answered instead of it.
+// Commit for a call, which is answered once it is committed: `render(outcome, response)` fills in the
+// response, and may return a Status that is answered instead of it.
 template <class Lane, class Response, class Decide, class Render>
 void CommitTo(const Writer<Lane>& writer, Responder responder, const WriteOptions& options,
               Response* response, Decide decide, Render render) {
@@ -278,7 +279,7 @@ void CommitTo(const Writer<Lane>& writer, Responder responder, const WriteOption
 
 namespace internal {
 
-// `options_of(caller, faults)`: how it is to be written.
+// `options_of(caller, faults)` returns the WriteOptions.
 template <class Lane, class Request, class Response, class OptionsOf, class Parse, class Decide,
           class Render>
 grpc::ServerUnaryReactor* Handle(grpc::CallbackServerContext* context, const Writer<Lane>& writer,
@@ -300,7 +301,7 @@ grpc::ServerUnaryReactor* Handle(grpc::CallbackServerContext* context, const Wri
 
 }  // namespace internal
 
-// A whole handler. `parse(request, faults)` gives the command, or faults with which the call is
+// A whole handler. `parse(request, faults)` returns the command, or adds faults with which the call is
 // refused; `decide(staged state, command, now)` and `render(outcome, response)` as above.
 template <class Lane, class Request, class Response, class Parse, class Decide, class Render>
 grpc::ServerUnaryReactor* Write(grpc::CallbackServerContext* context, const Writer<Lane>& writer,

@@ -6,11 +6,11 @@
 
 namespace muster::rpc {
 
-// How many machines are registered by one call.
+// Most machines that are registered by one call.
 inline constexpr size_t kRegisterChunk = 500;
 
-// Where the batch ends that begins with `entries[begin]`: so many entries at most, and so many bytes as a server takes in one request;
-// one that is larger by itself is a batch of its own.
+// The end of the batch that begins with `entries[begin]`: at most `most` entries, and kMaxBatchBytes; an entry that is larger is a batch of
+// its own.
 template <class Entries>
 size_t BatchEnd(const Entries& entries, size_t begin, size_t most) {
   constexpr size_t kOverhead = 8;  // of an entry, beside its own bytes

@@ -13,7 +13,7 @@
 
 namespace muster::rpc {
 
-// A call that is waited for. Errors are the server's, with their details.
+// Makes a call and waits for its end. Errors are the server's, with their details.
 template <class Stub, class Request, class Response>
 absl::StatusOr<Response> Call(grpc::ClientContext& context, Stub& stub,
                               grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
@@ -25,7 +25,7 @@ absl::StatusOr<Response> Call(grpc::ClientContext& context, Stub& stub,
   return response;
 }
 
-// Likewise, for at most so long.
+// The same, for at most `timeout`.
 template <class Stub, class Request, class Response>
 absl::StatusOr<Response> Call(absl::Duration timeout, Stub& stub,
                               grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
@@ -61,7 +61,7 @@ class Calls {
     grpc::ClientContext context_;
   };
 
-  // A call that is waited for, at most for so long. CANCELLED after Stop.
+  // Makes a call and waits for its end, at most for `timeout`. CANCELLED after Stop.
   template <class Stub, class Request, class Response>
   absl::StatusOr<Response> Call(absl::Duration timeout, Stub& stub,
                                 grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,

@@ -12,8 +12,8 @@
 
 namespace muster::rpc {
 
-// Connects when it is first used; its calls go on in the caller's trace (services/trace). `target`:
-// `host:port`, `dns:///name:port`, `unix:path`. `credentials`: null for plain text, which goes through unix sockets in any case.
+// A channel that connects when it is first used; its calls continue the caller's trace (services/trace). `target`: `host:port`,
+// `dns:///name:port`, `unix:path`. `credentials` null: plain text, which unix sockets always have.
 std::shared_ptr<grpc::Channel> MakeChannel(
     const std::string& target,
     const std::shared_ptr<grpc::ChannelCredentials>& credentials = nullptr,

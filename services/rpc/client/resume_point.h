@@ -13,12 +13,12 @@ namespace muster::rpc {
 // Where the client of a watch goes on when the stream breaks. Not thread-safe.
 class ResumePoint {
  public:
-  // A message of the stream, with its bundle.
+  // Takes in a message of the stream, with its bundle.
   template <class Response>
   void Take(const Response& message) {
     ForEachMessage(message, [this](const Response& one) { TakeOne(one); });
   }
-  // The server no longer knows it (OUT_OF_RANGE): begin with a snapshot.
+  // To be called when the server no longer knows it (OUT_OF_RANGE): the next stream begins with a snapshot.
   void Forget() { *this = ResumePoint(); }
   // Whether there is nothing to go on from.
   bool empty() const { return !revision_.has_value(); }

@@ -11,8 +11,8 @@
 
 namespace muster::rpc {
 
-// As MakeChannel, for a program that repeats by itself what failed, at its own pace: gRPC repeats nothing on top of that (but what
-// surely never reached a server), and limits no call's time beside the caller.
+// As MakeChannel, for a program that retries by itself, at its own pace: gRPC retries nothing in addition (except calls that surely never
+// reached a server), and sets no timeout beside the caller's.
 std::shared_ptr<grpc::Channel> MakeUnretriedChannel(
     const std::string& target,
     const std::shared_ptr<grpc::ChannelCredentials>& credentials = nullptr,
