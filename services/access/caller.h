@@ -14,27 +14,28 @@ namespace muster::access {
 // Who calls, and what it may do.
 struct Caller {
   std::string principal = {};
-  // Why what it showed of itself is not believed: UNAUTHENTICATED to all it asks.
+  // Why the proof that it showed is not believed: all its calls are answered this, UNAUTHENTICATED. OK: it is believed, or showed none.
   absl::Status unproven = {};
   std::shared_ptr<const Rights> rights = Rights::None();
   // What the answer is to be narrowed to (muster.type.v1.Access.REACH_NARROWED); null: it is not.
   std::shared_ptr<const Scope> narrowed_to = {};
-  // It may not do what it asks for any more, and is told so, unless it repeats what it was answered before. OK: it may.
+  // The refusal of a call that was allowed once and is not any more: it is answered this unless it repeats a call whose answer is kept.
+  // OK: the call is allowed.
   absl::Status unless_repeated = {};
 
-  // Told of what its call has changed; null: nobody counts.
+  // Is told how much its call has changed; null: nobody counts.
   std::shared_ptr<ChangePace> pace = {};
 
   // The caller's scope for a verb; lives as long as the shared_ptr.
   std::shared_ptr<const Scope> ScopeOf(Verb verb) const { return {rights, &rights->Of(verb)}; }
 };
 
-// With whose calls the caller's take turns, as a number: those of an organization together, whatever their names; others each
-// by itself. 0: the process's own.
+// The number by which the caller's calls take turns with those of others: one for all callers of an organization, whatever their names; one
+// for each other caller. 0: the process itself.
 uint64_t TurnOf(const Caller& caller);
 
-// On whose account goes what the caller causes: `organizations/{organization}`, or its own name if it is of several, or of none; empty:
-// the platform's, which is the process itself and who reads everywhere.
+// The account that the caller's changes and kept answers count for: `organizations/{organization}`, or the caller's own name if it is of
+// several or of none. Empty: the platform's, for the process itself and callers that may read everywhere.
 std::string AccountOf(const Caller& caller);
 
 }  // namespace muster::access

@@ -17,20 +17,21 @@
 
 namespace muster::access {
 
-// Where a resource is, by the state as it is now.
+// Returns where a resource is, by the state as it is now.
 using PlaceOf = std::function<Place(absl::string_view name)>;
-// Calls `done` once, perhaps from another thread and with locks held, when that state shows all that was committed before. UNAVAILABLE:
-// it does not.
+// Calls `done` once, perhaps on another thread and with locks held, when that state shows all that was committed before the call. An error,
+// such as UNAVAILABLE: it does not.
 using CatchUp =
     std::function<void(std::function<void(const absl::Status&)> done, absl::Time deadline)>;
-// Whether the caller was answered to this very request before, by its `request_id` and the state as it is now.
+// Whether an answer to this very request of the caller is kept, by its `request_id` and the state as it is now.
 using Answered =
     std::function<bool(const Caller& caller, const google::protobuf::Message& request)>;
 type::v1::Access::Verb ToProto(Verb verb);
-// Names speak for themselves.
+// A PlaceOf that goes by the name alone.
 Place PlaceOfName(absl::string_view name);
 
-// A PlaceOf, by std::ref, that asks another and notes whether it went by more than the name for this caller. Both must outlive it.
+// A PlaceOf (by std::ref) that asks another one, and notes whether the answer for this caller depends on more than the name. Both must
+// outlive it.
 class NotingState {
  public:
   NotingState(const PlaceOf& place_of, const Caller& caller)
@@ -52,12 +53,12 @@ class MethodAccess {
   // INVALID_ARGUMENT: it has none, or it does not make sense.
   static absl::StatusOr<MethodAccess> Of(const google::protobuf::MethodDescriptor& method);
 
-  // Whether the caller is let in with that request; sets caller.narrowed_to. UNAUTHENTICATED; PERMISSION_DENIED;
-  // NOT_FOUND. Costs nothing that depends on the request for who has the verb everywhere.
+  // Whether the caller is let in with that request; sets caller.narrowed_to. UNAUTHENTICATED; PERMISSION_DENIED; NOT_FOUND. For a caller
+  // that has the verb everywhere, the request is not looked into.
   absl::Status Admit(Caller& caller, const google::protobuf::Message& request,
                      const PlaceOf& place_of) const;
 
-  // The same without a request: whether it may be called at all, and at `place` where it asks for a resource.
+  // The same without a request: whether the method may be called at all and, if it asks for a resource, for `resource`.
   absl::Status AdmitAt(const Caller& caller, absl::string_view resource,
                        const PlaceOf& place_of) const;
 
@@ -67,7 +68,7 @@ class MethodAccess {
   type::v1::Access::Reach reach() const { return reach_; }
 
  private:
-  // From a message to a field, or to nothing.
+  // The fields that lead from a message to one within it; empty: to none.
   using Path = std::vector<const google::protobuf::FieldDescriptor*>;
   struct FieldRule {
     Path path = {};
@@ -85,10 +86,10 @@ class MethodAccess {
                                           absl::string_view path);
   // Of what is made: see muster.type.v1.Access.child and zone.
   absl::Status ReadCreated(const type::v1::Access& option);
-  // What is asked for where the request has that name, and where it is.
+  // The name of the resource that is asked for if the request has that name, and its places.
   std::string NameIn(const google::protobuf::Message& request, const std::string& name) const;
-  // Two where the request says another zone than the state does: of what is gone by the time that it is carried out, which state does not
-  // show yet, it is the request that says where it is made.
+  // Two if the request names another zone than the state: the resource may be gone by the time that the request is carried out, though the
+  // state does not show it yet; then the request makes it where it says.
   std::vector<Place> PlacesIn(const google::protobuf::Message& request, const std::string& name,
                               const PlaceOf& place_of) const;
   absl::Status AdmitResource(const Caller& caller, const std::string& name,

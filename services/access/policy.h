@@ -21,7 +21,7 @@ inline constexpr Verb kVerbs[] = {Verb::kRead,   Verb::kWrite, Verb::kOperate,
                                   Verb::kReport, Verb::kSync,  Verb::kDebug};
 absl::string_view VerbName(Verb verb);  // `read`
 
-// A name for what a caller is, and so for its verbs.
+// What a caller is; each role has its verbs.
 enum class Role { kViewer, kEditor, kOperator, kAgent, kAdapter, kService, kAuditor };
 inline constexpr Role kRoles[] = {Role::kViewer,  Role::kEditor,  Role::kOperator, Role::kAgent,
                                   Role::kAdapter, Role::kService, Role::kAuditor};
@@ -48,26 +48,26 @@ class Rights {
 // "These callers have this role there."
 struct Binding {
   Role role = Role::kViewer;
-  // Names of callers (rpc::PrincipalOf), or with `/*` at the end all that begin so.
+  // Names of callers (rpc::PrincipalOf); with `/*` at the end, all names that begin so.
   std::vector<std::string> principals = {};
   Scope scope = {};
 };
 
-// The callers of this machine in plain text, and those of others.
+// The names of callers in plain text from this machine, and of callers that show no certificate.
 inline constexpr char kLocal[] = "local";
 inline constexpr char kAnonymous[] = "anonymous";
-// What stands before the subject of a token.
+// Stands before a token's subject in the name of its caller.
 inline constexpr absl::string_view kTokenPrefix = "token/";
-// A process's calls of its own services.
+// The name of a process that calls its own services.
 inline constexpr char kSelf[] = "self";
 
 // A whole policy. Thread-safe; never changes.
 class Policy {
  public:
   explicit Policy(std::vector<Binding> bindings, std::string hash = "");
-  // Of a policy file (deploy/security.md): YAML. INVALID_ARGUMENT: every fault, with its line where it has one.
+  // Reads the text of a policy file (YAML; deploy/security.md). INVALID_ARGUMENT: every fault, with its line where it has one.
   static absl::StatusOr<std::shared_ptr<const Policy>> Parse(absl::string_view yaml);
-  // Without a file: who calls in plain text may do everything, from this machine, and with `anonymous` from others too.
+  // The policy of a server without a policy file: kLocal may do everything, and with `anonymous` kAnonymous, too.
   static std::shared_ptr<const Policy> Open(bool anonymous);
 
   // Never null. Nobody is bound to kSelf, and it may do everything.
@@ -83,7 +83,7 @@ class Policy {
   const std::string hash_;
   std::multimap<std::string, size_t, std::less<>> by_name_;  // principal, `/*` included → binding
   mutable Mutex mutex_;
-  // Of callers that were seen; bounded.
+  // The rights of callers that were seen; bounded.
   mutable std::map<std::string, std::shared_ptr<const Rights>, std::less<>> known_
       MUSTER_GUARDED_BY(mutex_);
 };

@@ -13,10 +13,10 @@
 
 namespace muster::access {
 
-// INVALID_ARGUMENT: the file cannot be read, or what is wrong with it.
+// Reads and parses a policy file. INVALID_ARGUMENT: it cannot be read, or has faults.
 absl::StatusOr<std::shared_ptr<const Policy>> ReadPolicy(const std::string& path);
 
-// The policy that a server goes by: of a file that is looked at every second (WatchedFile), or a fixed one. Thread-safe.
+// The policy of a server: from a file that is looked at every second (WatchedFile), or a fixed one. Thread-safe.
 class PolicyFile {
  public:
   struct Options {

@@ -29,14 +29,14 @@ class Scope {
     return !everywhere_ && organizations_.empty() && clusters_.empty() && zones_.empty();
   }
   bool has_zones() const { return !zones_.empty(); }
-  // Whether it is of clusters alone: an adapter's.
+  // Whether it has clusters and nothing else, as an adapter's.
   bool only_clusters() const {
     return !everywhere_ && organizations_.empty() && zones_.empty() && !clusters_.empty();
   }
-  // An organization covers what has its name in front, a cluster likewise, a zone what is in it.
+  // Whether a resource is in the scope: an organization covers all names below it, a cluster likewise, a zone all that is in it.
   bool Covers(const Place& place) const { return Covers(place.name, place.zone); }
   bool Covers(absl::string_view name, absl::string_view zone = "") const;
-  // What those names under `prefix` (IsUnder) that it may cover are under; nullopt: it covers none there.
+  // A prefix of all the names under `prefix` (IsUnder) that the scope may cover, as long as is known; nullopt: it covers none of them.
   std::optional<std::string> Narrowed(absl::string_view prefix) const;
   // `organizations/{organization}` when all that it covers is one organization's; else empty.
   std::string OnlyOrganization() const;
@@ -56,7 +56,8 @@ class Scope {
   std::set<std::string, std::less<>> zones_;
 };
 
-// A name for what is seen by whom answers are narrowed to `narrowed_to`; null: all. Equal on all replicas, and for equal scopes alone.
+// A name for what a caller sees whose answers are narrowed to `narrowed_to` (null: all). The same on all replicas, and different for
+// different scopes.
 std::string ViewOf(const Scope* narrowed_to);
 
 }  // namespace muster::access
