@@ -10,7 +10,7 @@
 
 namespace muster::client {
 
-// Cancels a stream that does not begin in time: it has no deadline of its own.
+// Cancels a stream, which has no deadline of its own, unless it begins in time.
 class BeginsWithin {
  public:
   BeginsWithin(absl::Duration limit, grpc::ClientContext& context)

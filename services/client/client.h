@@ -37,8 +37,8 @@
 //   for (const WatchLifecycleResponse& change : watch) { ... }
 namespace muster::client {
 
-// All services of Muster over one channel: deadlines, repetitions as proto/muster/service_config.json has them, and of mutations
-// under a request_id, so that what is repeated is done once. Errors are the server's, with their details: services/common/error.h.
+// All services of Muster over one channel, with deadlines and retries: those of proto/muster/service_config.json, and of mutations also
+// under a request_id, so that they are carried out once. Errors are the server's, with their details (services/common/error.h).
 // Thread-safe.
 class Client {
  public:
@@ -57,8 +57,8 @@ class Client {
     requests_ = 0;
   }
 
-  // One call. A mutation without a request_id gets one. `revision`: set to the one that the answer shows, after which a watch tells of all
-  // that comes later; where it is not null and the server tells one.
+  // One call. A mutation without a request_id gets one. `revision`, unless null, is set to the revision that the answer shows, if the
+  // server tells it: a watch after that revision tells of all later changes.
   template <class Stub, class Request, class Response>
   absl::StatusOr<Response> Call(grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
                                                              Response*),
@@ -133,7 +133,7 @@ class Client {
 
   static constexpr int kPageSize = 1000;
   static constexpr absl::Duration kLongestReconnect = absl::Seconds(1);
-  // How long after a call whose outcome is unknown it is repeated.
+  // How long to wait before each repetition of a call whose outcome is unknown.
   static constexpr absl::Duration kPauses[] = {absl::Milliseconds(200), absl::Milliseconds(400),
                                                absl::Milliseconds(800)};
 

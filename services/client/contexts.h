@@ -10,10 +10,10 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
-// Servers by name, in a file of the user's: what each is reached by stands there once. `musterctl config` writes it.
+// Servers by name: a file of the user's says how each is reached. `musterctl config` writes it.
 namespace muster::client {
 
-// What a context may say: its key in the file, and musterctl's flag of that meaning.
+// A setting of a context: its key in the file, and musterctl's flag of the same meaning.
 struct ContextKey {
   const char* key;
   const char* flag;
@@ -34,12 +34,12 @@ struct Context {
   std::string name = {};
   std::map<std::string, std::string> values = {};  // by key of kContextKeys
 
-  // Empty: it does not say.
+  // The value of `key`; empty: it is not set.
   std::string Get(const std::string& key) const;
 };
 
 struct Contexts {
-  std::string current = {};  // name; empty: none; of musterctl several, with commas between
+  std::string current = {};  // its name; empty: none; for musterctl, several separated by commas
   std::vector<Context> all = {};
 
   const Context* Find(absl::string_view name) const;
@@ -52,9 +52,9 @@ using Environment = std::function<std::optional<std::string>(const std::string& 
 // $MUSTER_CONFIG, or muster/config.yaml below $XDG_CONFIG_HOME or ~/.config. Empty: there is no such place.
 std::string ConfigPath(const Environment& environment);
 
-// None where there is no file. INVALID_ARGUMENT, naming file and line. Files that contexts name are meant from where it is.
+// Reads the file; without one there are none. INVALID_ARGUMENT names file and line. Relative paths in it are relative to its folder.
 absl::StatusOr<Contexts> ReadContexts(const std::string& path);
-// Puts it in place as a whole, for its owner alone. UNAVAILABLE: it cannot be written.
+// Replaces the file as a whole, readable by its owner alone. UNAVAILABLE: it cannot be written.
 absl::Status WriteContexts(const std::string& path, const Contexts& contexts);
 
 }  // namespace muster::client

@@ -19,12 +19,12 @@ struct Options {
   std::shared_ptr<grpc::ChannelCredentials> credentials =
       {};                                      // see credentials.h; null: plain text
   absl::Duration timeout = absl::Seconds(10);  // of each call, with its repetitions
-  // What the first mutation that takes a request_id is named by, at most 64 bytes; the next ones `ID.2`, `ID.3`, ..., of an ID that
-  // leaves no room for that with half of its SHA-256 instead. Empty: a random one.
+  // The request_id of the first mutation that takes one, at most 64 bytes; the next ones get `ID.2`, `ID.3`, ... If ID is too long for
+  // that, half of its SHA-256 stands for it there. Empty: a random one.
   std::string request_id = {};
-  // Why, for the history of what is changed: printable ASCII; empty: not said.
+  // Why changes are made, for their history: printable ASCII; empty: not said.
   std::string reason = {};
-  // Between a call and its repetition; null: really.
+  // Waits between a call and its repetition; null: sleeps. For tests.
   std::function<void(absl::Duration)> sleep = {};
 };
 
@@ -32,7 +32,7 @@ struct Options {
 // (Client::BeginOrder).
 std::string NumberedId(const std::string& id, int order, int number);
 
-// What a context says of its server: the one named; empty: of $MUSTER_CONTEXT, else the current one. See contexts.h.
+// The options for the server of the context `name`; empty: of $MUSTER_CONTEXT, else of the current context. See contexts.h.
 // INVALID_ARGUMENT: there is no such context, it names no server, or its files cannot be used.
 absl::StatusOr<Options> OptionsFromContext(const std::string& name = "");
 

@@ -30,15 +30,15 @@ struct WatchOptions {
   bool resumes = true;  // false: it ends with its first stream
   absl::Duration first_retry = absl::Milliseconds(200);
   absl::Duration last_retry = absl::Seconds(5);
-  // Called when a stream broke that had brought something, before it is opened again.
+  // Called when a stream that had brought messages broke, before the next is opened.
   std::function<void(const absl::Status& end)> broke = {};
 };
 
-// The messages of a watch, one after the other, over as many streams as it takes. One that breaks goes on after the last revision,
-// with nothing left out and nothing twice. One that broke within its snapshot, or whose revision the server no longer knows
-// (OUT_OF_RANGE), is followed by a snapshot: begins_snapshot() says so, and what is not told of from there to its SNAPSHOT_END is
-// gone. Ends, see status(), when it does not begin in time, when the server refuses it, after Stop. One thread reads; Stop may be called
-// by any.
+// The messages of a watch, one after the other, over as many streams as it takes. After a stream that breaks, the next goes on after the
+// last revision, with nothing left out and nothing twice. If it broke within its snapshot, or the server no longer knows the revision
+// (OUT_OF_RANGE), the next begins with a snapshot: begins_snapshot() says so, and resources that are not told from there to its
+// SNAPSHOT_END are gone. The watch ends, see status(), when it does not begin in time, when the server refuses it, and after Stop. One
+// thread reads; any may call Stop.
 template <class Response>
 class Watch {
  public:
@@ -74,9 +74,9 @@ class Watch {
     if (status_.ok()) status_ = absl::CancelledError("the watch was stopped");
     return false;
   }
-  // Of the last Next. Its own bundle has been told apart.
+  // The message of the last Next. Its bundle is to be ignored: Next returns each message of it by itself.
   const Response& message() const { return *message_; }
-  // Whether a snapshot begins with that message: what was told before it counts no more.
+  // Whether a snapshot begins with that message: all that was told before it is void.
   bool begins_snapshot() const { return begins_snapshot_; }
   // Why it ended; OK: it did not.
   const absl::Status& status() const { return status_; }
@@ -123,7 +123,7 @@ class Watch {
     heard_ = true;
     if (limit_) limit_->Begun();
     retries_.Heard();
-    // All of the bundle is told of before a stream is opened again.
+    // With its bundle, all of which Next returns before another stream is opened.
     point_.Take(read_);
     message_ = &read_;
     at_ = 0;
@@ -135,11 +135,11 @@ class Watch {
     context_.emplace(calls_);
     heard_ = false;
     from_start_ = !start.has_after_revision();
-    // One that goes on after a revision may have nothing to say for long.
+    // A stream that goes on after a revision may have nothing to say for long.
     if (from_start_) limit_.emplace(options_.begins_within, **context_);
     reader_ = open_(**context_, start);
   }
-  // Why it ended. What is still to be read of it is not.
+  // Returns why the stream ended, and drops what was not read of it.
   absl::Status EndStream() {
     for (Response rest; reader_->Read(&rest);) {
     }
