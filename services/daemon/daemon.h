@@ -24,31 +24,31 @@ struct Options {
   double trace_sample = 1;
 };
 
-// INVALID_ARGUMENT: the file of the flag could not be made or appended to. It is neither; an empty path is none.
+// Whether the file of the flag could be made, or appended to; does neither. An empty path is OK. INVALID_ARGUMENT.
 absl::Status CheckWritable(const char* flag, const std::string& path);
-// The same of a file that is replaced.
+// The same for a file that is replaced as a whole.
 absl::Status CheckReplaceable(const char* flag, const std::string& path);
-// All that Start would say of the files of `options`, one after the other; they are left as they are.
+// All errors that Start would return about the files of `options`, in one status; leaves the files as they are.
 absl::Status CheckFiles(const Options& options);
 
-// A program's log, spans and signals. To be made first, once, and to go last: what the rest logs and
-// records until then goes out.
+// A program's log, spans and signals. To be made once, before all else, and destroyed last, so that what
+// the rest logs and records goes out.
 class Daemon {
  public:
-  // Blocks SIGINT, SIGTERM, SIGHUP and `others`, which only WaitForSignal sees from then on; a pipe that
-  // breaks is no signal. Before any thread starts.
+  // Blocks SIGINT, SIGTERM, SIGHUP and `others`, which only WaitForSignal sees from then on, and ignores
+  // SIGPIPE. To be called before any thread starts.
   static void BlockSignals(std::initializer_list<int> others = {});
 
-  // INVALID_ARGUMENT: a file cannot be written, or --log_level_file says what is no level.
+  // INVALID_ARGUMENT: a file cannot be written, or --log_level_file does not hold a level.
   static absl::StatusOr<std::unique_ptr<Daemon>> Start(const Options& options);
   ~Daemon();
 
-  // At SIGHUP, after the log: reads a file again. What fails is logged, and nothing changes.
+  // `reload` is called at each SIGHUP, after the log's files were opened anew, to read a file again. Its error is logged as about `what`.
   void OnReload(std::string what, std::function<absl::Status()> reload) {
     reloads_.push_back({std::move(what), std::move(reload)});
   }
 
-  // The next signal but SIGHUP, which is obeyed meanwhile. By one thread; after BlockSignals.
+  // Waits for the next signal other than SIGHUP, and calls Reload at each SIGHUP. For one thread; after BlockSignals.
   int WaitForSignal();
   // What SIGHUP does.
   void Reload();

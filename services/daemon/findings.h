@@ -11,11 +11,11 @@
 
 namespace muster::daemon {
 
-// All that is wrong, from several checks.
+// Collects the faults that several checks find.
 class Findings {
  public:
   void Add(error::FieldViolation fault) { faults_.push_back(std::move(fault)); }
-  // `flag`: what is wrong where the status does not say.
+  // `flag` is the field of a status that names none.
   void Add(absl::string_view flag, const absl::Status& status) {
     if (status.ok()) return;
     auto detail = error::DetailOf(status);
@@ -23,7 +23,7 @@ class Findings {
       return Add({std::string(flag), error::ForOperators(status)});
     for (error::FieldViolation& fault : detail->fields) Add(std::move(fault));
   }
-  // INVALID_ARGUMENT, unless there is nothing.
+  // INVALID_ARGUMENT with all faults; OK if there are none.
   absl::Status status() const {
     return faults_.empty() ? absl::OkStatus() : error::InvalidFields(faults_);
   }

@@ -12,15 +12,15 @@
 
 namespace muster::daemon {
 
-// Files of flags as `--flagfile=FILE` reads them, looked at before a program has to: one `--flag=value` a line, empty lines, lines
-// that begin with `#`. Stricter where Abseil would take what nobody means: a flag twice, white space at a line's end (it would be
-// part of the value), a value on the next line, another file.
+// Checks files of flags as `--flagfile=FILE` reads them, before a program uses them: one `--flag=value` a line, empty lines, lines that
+// begin with `#`. Stricter than Abseil, which takes what nobody means: a flag twice, white space at a line's end (as part of the value), a
+// value on the next line, another file.
 class FlagFiles {
  public:
   // Sets the flags that the file gives. INVALID_ARGUMENT with every fault, which names file, line, flag and what is allowed.
   absl::Status Read(const std::string& path);
 
-  // Where a flag was given, `FILE:LINE: `; empty: nowhere.
+  // Where a flag was given, as `FILE:LINE: `; empty: in no file.
   std::string PlaceOf(absl::string_view flag) const;
 
  private:
@@ -30,8 +30,8 @@ class FlagFiles {
   std::map<std::string, std::string> places_;  // by flag, e.g. `--log_level`
 };
 
-// `PROGRAM check-config FILE...`: reads the files, and then asks `check` what it thinks of the flags. Says all that is wrong, a
-// line each, or that nothing is; the program's exit code: 0 or 1.
+// `PROGRAM check-config FILE...`: reads the files, then calls `check` for the flags that they set. Prints a line for each fault, or that
+// there is none. Returns the program's exit code: 0, or 1 for faults.
 int CheckConfig(const std::vector<std::string>& files, const std::function<absl::Status()>& check,
                 std::ostream& out);
 

@@ -12,8 +12,7 @@
 
 namespace muster::daemon {
 
-// How long a program may be without a sign of life before it counts as hung: longer than any of its loops takes for a turn on a
-// machine that is busy.
+// How long a program may show no sign of life before it counts as hung: longer than a turn of any of its loops takes on a busy machine.
 inline constexpr absl::Duration kLifePatience = absl::Minutes(1);
 
 // Whether a program lives, which is not whether it is ready: what it waits for (a database, a lease) may be away for hours.
@@ -27,7 +26,7 @@ class Life {
     absl::Duration patience = kLifePatience;
     Notifier notifier = Notifier::FromEnvironment();
     const SteadyClock* clock = TheSteadyClock();
-    // Whether it lives: called by Look, at first too. Null: nobody is told.
+    // Called by Look at first, and whenever `alive` has changed. Null: nobody is told.
     std::function<void(bool alive)> on_change = {};
     // False: only Look looks. For tests.
     bool thread = true;
@@ -37,11 +36,11 @@ class Life {
   // Stop.
   ~Life();
 
-  // One more turn is done.
+  // A sign of life: one more turn is done. `ready`: whether the program is ready.
   void Beat(bool ready);
-  // Whether the last was at most `patience` ago.
+  // Whether the last beat was at most `patience` ago.
   bool alive() const;
-  // Tells what is to be told now.
+  // Tells systemd and `on_change` what is to be told now.
   void Look();
   // The program ends: no look from now on. Idempotent.
   void Stop();

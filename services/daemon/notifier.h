@@ -20,7 +20,7 @@ class Notifier {
   // E.g. `READY=1`. False: nobody was told.
   bool Tell(absl::string_view state) const;
 
-  // How often at least a sign of life is expected (`WATCHDOG=1`); 0: never.
+  // The longest time that systemd waits for a sign of life (`WATCHDOG=1`); 0: it expects none.
   absl::Duration watchdog() const { return watchdog_; }
 
  private:
