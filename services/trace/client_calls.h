@@ -7,9 +7,9 @@
 
 namespace muster::trace {
 
-// For a channel: every call on it goes on in the caller's trace (CurrentTrace of the thread that
-// begins the call), or begins one: it bears `traceparent`, and is a span where spans are recorded. Where
-// they are not, the call bears the caller's own span, and costs no interceptor.
+// Interceptors for a channel: each call bears a `traceparent` that continues the trace of the thread that
+// begins it (CurrentTrace), or begins a trace. Where spans are recorded, the call is a span of its own;
+// where they are not, it bears the caller's span, and costs no interceptor.
 std::vector<std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface>> ClientCalls();
 
 }  // namespace muster::trace

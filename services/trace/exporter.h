@@ -18,9 +18,9 @@
 
 namespace muster::trace {
 
-// Spans on their way out, to a file or to a collector (OpenTelemetry's, Jaeger, Tempo) over HTTP, or to
-// both. What is recorded waits for a thread of its own, which sends it in batches; what does not fit,
-// and what nobody takes, is left out and counted. Thread-safe.
+// Sends spans to a file, or to a collector (OpenTelemetry's, Jaeger, Tempo) over HTTP, or to both. Recorded
+// spans wait for a thread of its own, which sends them in batches; those for which there is no room, and
+// those that nobody takes, are left out and counted. Thread-safe.
 class Exporter final : public Recorder {
  public:
   struct Options {
@@ -31,7 +31,7 @@ class Exporter final : public Recorder {
     absl::Duration interval = absl::Seconds(1);  // longest that a span waits to be sent
     absl::Duration timeout = absl::Seconds(5);   // of a request to the collector
     absl::Duration pause = absl::Seconds(1);  // before the first repetition; doubled for the next
-    absl::Duration farewell = absl::Seconds(3);  // for what waits when it ends
+    absl::Duration farewell = absl::Seconds(3);  // to send what waits when it ends
   };
 
   // INVALID_ARGUMENT: the file cannot be written.
@@ -56,12 +56,12 @@ class Exporter final : public Recorder {
   };
 
   void Run();
-  // What waits goes to the file, and to those that are to be posted, as far as there is room.
+  // Writes the spans that wait to the file, and adds them to those that are to be posted, as far as there is room.
   void TakeWaiting();
   static void Count(const Batch& batch, bool posted);
-  // Until it is taken, or not to be; false when it was not.
+  // Posts `request`, again and again until the collector takes it or it is given up. Whether it was taken.
   bool Post(const std::string& request);
-  // False: there is no time left.
+  // Waits for `pause`. False: there is no time left.
   bool Pause(absl::Duration pause);
   absl::Duration TimeLeft();
 

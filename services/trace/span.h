@@ -11,9 +11,9 @@
 #include "absl/time/time.h"
 #include "services/common/trace_context.h"
 
-// Spans: what was done within a trace, from when to when. They are recorded where a program was told
-// to (exporter.h), and of traces that are sampled: whoever begins a trace says so, in its flags. Where
-// nothing is recorded, all that is left is a question (Recording) that costs a load.
+// Spans: what was done within a trace, from when to when. They are recorded if the program was told to
+// (exporter.h), and only of sampled traces: whoever begins a trace says in its flags whether it is. If
+// nothing is recorded, spans cost no more than a load (Recording).
 namespace muster::trace {
 
 // As OTLP numbers them.
@@ -44,39 +44,38 @@ class Recorder {
   virtual void Record(Span span) = 0;
 };
 
-// `ratio`: the share of the traces that begin here which are sampled, 0 to 1. `recorder` must outlive
-// its use: set null before it goes.
+// Sets who takes the spans of this process (null: nobody), and the share of the traces begun here that are
+// sampled, 0 to 1. `recorder` must outlive its use: set null before it goes.
 void SetRecorder(Recorder* recorder, double ratio);
 
-// Whether a trace of that id is among a `ratio` of all, 0 to 1: everybody who asks with the same ratio
-// gets the same answer.
+// Whether a trace with that id is sampled if a share of `ratio`, 0 to 1, is: the same in every process.
 bool IsSampled(uint64_t trace_low, double ratio);
 
-// A trace that begins here.
+// Begins a trace.
 TraceContext Begin();
-// The span of work that is done for `parent`; where that is not valid, a trace begins.
+// A new span for work that is done for `parent`; if that is not valid, of a trace that begins here.
 TraceContext ChildOf(const TraceContext& parent);
 // Whether spans are recorded at all, and whether one of that context is wanted.
 bool Recording();
 bool Recording(const TraceContext& context);
-// Nothing happens when it is not.
+// Records an ended span; does nothing if it is not to be recorded.
 void Record(Span span);
 
-// Since the start: what went out, and what did not.
+// Since the start: spans that were sent, and spans that were left out.
 struct Counts {
   std::atomic<int64_t> sent = 0;
   std::atomic<int64_t> left_out = 0;
 };
 Counts& TheCounts();
 
-// Work that was done for several traces at once is of the first of them, and names the others. Those
-// that are not valid, or named already, are left out; at most kMaxLinks are named.
+// The traces that caused some work: its span belongs to the first of them, and links to the others. Those
+// that are not valid, or were added already, are left out; at most kMaxLinks are linked.
 inline constexpr size_t kMaxLinks = 32;
 class Causes {
  public:
   void Add(const TraceContext& cause);
   void Add(const Causes& causes);
-  // Not valid: there was none.
+  // An invalid one: there was none.
   const TraceContext& first() const { return first_; }
   std::vector<TraceContext> others() && { return std::move(others_); }
   const std::vector<TraceContext>& others() const& { return others_; }
@@ -86,8 +85,8 @@ class Causes {
   std::vector<TraceContext> others_ = {};
 };
 
-// Work in the background: a span of its own, in the trace of what caused it or in one that begins; what
-// the thread does until the end of the scope belongs to it.
+// A span for work in the background, in the trace of what caused it or in a new one. What the thread does
+// until the end of the scope belongs to it.
 class Work {
  public:
   explicit Work(absl::string_view name, Causes causes = {});
