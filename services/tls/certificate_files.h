@@ -36,21 +36,20 @@ struct Files {
   } flags = {};
 };
 
-// To call servers by what the files say now: for a program that soon ends. INVALID_ARGUMENT: as below.
+// Credentials to call servers, from the files as they are now: for a program that soon ends. Errors as CertificateFiles::Create.
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> ClientCredentials(Files files);
 
-// To call servers and show no certificate of one's own: `files.authorities` alone counts. INVALID_ARGUMENT: it cannot be used.
+// Credentials to call servers without a certificate of one's own: only `files.authorities` is used. INVALID_ARGUMENT: it cannot be.
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> NamelessCredentials(const Files& files);
 
-// Credentials of files, for as long as a program runs: what is put in their place is taken for handshakes from then on, within a
-// few seconds, once it can be used as a whole; until then the last that could stays. Connections that stand are not touched.
-// Thread-safe.
+// Credentials from files, for as long as a program runs: new contents are used for handshakes within a few seconds, once they can be used
+// as a whole; until then the last usable ones are. Open connections are not touched. Thread-safe.
 class CertificateFiles {
  public:
   // INVALID_ARGUMENT: a file cannot be read, or what they say cannot be used (field: the flag); UNAVAILABLE: no
   // folder can be made for copies.
   static absl::StatusOr<std::unique_ptr<CertificateFiles>> Create(Files files);
-  // Likewise. Null where there are none: plain text.
+  // The same; null if `files` is not set: plain text.
   static absl::StatusOr<std::unique_ptr<CertificateFiles>> CreateIfAny(
       const std::optional<Files>& files);
   ~CertificateFiles();
@@ -60,21 +59,22 @@ class CertificateFiles {
   std::shared_ptr<grpc::ServerCredentials> ForServer(bool optional = false) const;
   // The server must show a certificate of the authorities for the name that it was called by.
   std::shared_ptr<grpc::ChannelCredentials> ForClient() const;
-  // Likewise, for any name: to call oneself.
+  // The same, but for any name: to call this process's own server.
   std::shared_ptr<grpc::ChannelCredentials> ForOwnServer() const;
 
   struct Stats {
     Identity identity = {};          // that is shown now
-    int64_t taken = 0;               // times that the files were taken, the first included
-    int64_t refused = 0;             // times that they changed into what cannot be used
-    bool refused_now = false;        // what is there now cannot be used
+    int64_t taken = 0;               // how often the files were put to use, the first time included
+    int64_t refused = 0;             // how often they changed into something that cannot be used
+    bool refused_now = false;        // they cannot be used as they are now
     int64_t refused_handshakes = 0;  // callers whose certificate has no identity here
   };
   Stats stats() const;
 
-  // Looks at the files now; what cannot be used is refused at once. INVALID_ARGUMENT, UNAVAILABLE as above.
+  // Looks at the files now, and takes or refuses them at once. INVALID_ARGUMENT, UNAVAILABLE as above.
   absl::Status Reload();
-  // One of the looks at every interval: what cannot be used may be half written, and is refused when the next one finds the same.
+  // The look that is made every `interval`: files that cannot be used may be half written, and are refused when the next look finds the
+  // same.
   absl::Status Look();
 
  private:

@@ -9,12 +9,13 @@
 // --tls_cert_file, --tls_key_file, --tls_ca_file and --trust_domain, the same for every program.
 namespace muster::tls {
 
-// nullopt: none is given, and calls are in plain text. INVALID_ARGUMENT: only some are, or the trust domain is none.
+// The files that the flags name; nullopt: none is given, and calls are in plain text. INVALID_ARGUMENT: only some are given, or the trust
+// domain is invalid.
 absl::StatusOr<std::optional<Files>> FilesFromFlags(Use use);
-// Likewise, of the flags' values.
+// The same for the flags' values.
 absl::StatusOr<std::optional<Files>> CheckFiles(Files files);
 
-// Whether only this machine reaches what listens at `address` (`host:port`, `unix:path`).
+// Whether only this machine can reach a listener at `address` (`host:port`, `unix:path`).
 bool IsLocal(absl::string_view address);
 
 }  // namespace muster::tls

@@ -10,9 +10,9 @@
 
 namespace muster::tls {
 
-// A folder that only this user reads, with the last PEM texts that were put there; they change all at once. gRPC looks at files
-// itself, and takes whatever it finds there: it is told the way by what is held open, since the folder's name is anybody's once somebody
-// tidied it away. Goes with this object, or when the next is made after a program that was killed.
+// A folder that only this user can read, with the PEM texts that were put there last; they change all at once. gRPC reads the files itself,
+// whatever they are, so it gets paths through a descriptor that is held open: once somebody has tidied the folder away, anybody may make
+// another of its name. It is removed with this object or, if the program was killed, when the next one is made.
 class PemFolder {
  public:
   // Below `$RUNTIME_DIRECTORY`, `$TMPDIR` or `/tmp`. UNAVAILABLE: it cannot be made.
@@ -21,10 +21,10 @@ class PemFolder {
   PemFolder(PemFolder&& other) noexcept;
   PemFolder& operator=(PemFolder&&) = delete;
 
-  // UNAVAILABLE: it cannot be written, and is as it was.
+  // Replaces the texts. UNAVAILABLE: they cannot be written, and the old ones stay.
   absl::Status Put(const Pem& pem);
 
-  // For as long as this lives.
+  // Paths of the texts, valid as long as this lives.
   std::string key() const { return Held("now/key"); }
   std::string certificates() const { return Held("now/certificates"); }
   std::string authorities() const { return Held("now/authorities"); }
@@ -33,7 +33,7 @@ class PemFolder {
   PemFolder(std::string path, int held) : path_(std::move(path)), held_(held) {}
 
   std::string Held(absl::string_view file) const;
-  // What has its name is not looked at.
+  // Makes the folder `name` in this one, in place of any that is there. If this one was tidied away, makes another first.
   absl::Status MakeFolder(absl::string_view name);
 
   std::string path_;
