@@ -29,7 +29,7 @@ struct Options {
   bool operator==(const Options&) const = default;
 };
 
-// Those that a signature may have: with a key of one's own, not with a shared secret.
+// The algorithms that may be allowed: those with a key pair, none with a shared secret.
 inline constexpr absl::string_view kAlgorithms[] = {"RS256", "RS384", "RS512",
                                                     "ES256", "ES384", "ES512"};
 
@@ -40,15 +40,15 @@ struct KnownToken {
   absl::Time until = absl::InfiniteFuture();
 };
 
-// Whom bearer tokens name: JSON Web Tokens of one issuer. Thread-safe.
+// Checks bearer tokens (JSON Web Tokens of one issuer), and tells which caller they name. Thread-safe.
 class TokenChecker {
  public:
   // INVALID_ARGUMENT (field: the flag): the file cannot be used.
   static absl::StatusOr<std::unique_ptr<TokenChecker>> Create(Options options, const Clock* clock);
 
-  // Of a header `Bearer TOKEN`: `token/SUBJECT`, from the claim `sub`. UNAUTHENTICATED (TOKEN_REFUSED): why not.
+  // The caller that a header `Bearer TOKEN` names: `token/SUBJECT`, from the claim `sub`. UNAUTHENTICATED (TOKEN_REFUSED): why not.
   absl::StatusOr<std::string> PrincipalOf(absl::string_view header);
-  // Likewise, but of a token that is remembered alone: no signature is checked and nothing counted.
+  // The same, but only for a token that is remembered: no signature is checked and nothing counted.
   absl::StatusOr<std::string> KnownPrincipalOf(absl::string_view header);
 
   struct Stats {
@@ -65,9 +65,9 @@ class TokenChecker {
       : options_(std::move(options)), clock_(*clock) {}
 
   absl::StatusOr<std::string> Check(absl::string_view header, bool verifies);
-  // All that does not hang on the time.
+  // Checks all that does not depend on the time.
   absl::StatusOr<KnownToken> Verify(absl::string_view token, const KeySet& keys) const;
-  // What was found out about it with these keys, or is now if it `verifies`.
+  // What is remembered of the token, checked with these keys; if nothing is and `verifies`, verifies it now.
   absl::StatusOr<KnownToken> Find(absl::string_view token,
                                   const std::shared_ptr<const KeySet>& keys, bool verifies);
 
