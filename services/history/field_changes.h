@@ -9,7 +9,7 @@
 
 namespace muster::history {
 
-// One field of a message, or one element of a list or map, that two messages have otherwise.
+// A field of a message, or an element of a list or map, in which two messages differ.
 struct FieldChange {
   std::string path = {};    // e.g. `spec.nodes`, `taints[0].key`, `labels[team]`
   std::string before = {};  // empty: not set
@@ -18,8 +18,8 @@ struct FieldChange {
   friend bool operator==(const FieldChange&, const FieldChange&) = default;
 };
 
-// What changed from `before` to `after`, two messages of one type, in order of their fields; the first `most`. An element of a list
-// is known by its place.
+// The changes from `before` to `after`, two messages of one type, in order of their fields; at most the first `most`. Elements of lists
+// are compared by their place.
 std::vector<FieldChange> FieldChangesOf(const google::protobuf::Message& before,
                                         const google::protobuf::Message& after,
                                         size_t most = std::numeric_limits<size_t>::max());
