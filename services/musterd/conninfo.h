@@ -7,7 +7,7 @@
 
 namespace muster::musterd {
 
-// How the database is reached, which may change while we run: connections from then on are made so.
+// The conninfo of the database, which may change while we run: later connections use the new one.
 // Thread-safe.
 class Conninfo {
  public:

@@ -26,13 +26,13 @@ class DatabaseMetrics final : public prometheus::Collectable {
   DatabaseMetrics();
   ~DatabaseMetrics() override;
 
-  // To be told of all that a service does with its database.
+  // The observer to be told of all that a service does with its database.
   std::shared_ptr<storage::DatabaseObserver> ObserverOf(const std::string& service);
-  // Has its journal looked at from here on.
+  // Measures the service's journal now and then, from here on.
   void WatchJournal(const std::string& service, const storage::LaneOptions& lane);
-  // Of the oldest change that its journal has; nullopt: not known.
+  // The age of the oldest change in the service's journal; nullopt: not known.
   std::optional<absl::Duration> JournalAge(const std::string& service) const;
-  // No longer. Waits for a look under way.
+  // Stops to measure journals. Waits for a measurement under way.
   void StopWatching();
 
   std::vector<prometheus::MetricFamily> Collect() const override;

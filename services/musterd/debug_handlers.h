@@ -17,8 +17,8 @@ class LifecycleService;
 
 namespace muster::musterd {
 
-// muster.debug.v1.DebugService over all services of the process. One comparison runs at a time, on a thread of its own, because they
-// block, and for all who had asked for one; one that nobody waits for any more ends with the service it is at.
+// muster.debug.v1.DebugService over all services of the process. Comparisons block, so they run one at a time on a thread of their own,
+// each for all who had asked for one; one that nobody waits for any more ends after the service that it is comparing.
 class DebugHandlers final : public debug::v1::DebugService::CallbackService {
  public:
   // Both must outlive it. `lifecycle` is null where this process does not serve it.

@@ -30,17 +30,17 @@ class HistoryHandlers final : public history::v1::HistoryService::CallbackServic
                                      const history::v1::ListPastRequest* request,
                                      history::v1::ListPastResponse* response) override;
 
-  // Where a resource is for who asks for its past: machines, zones and what is in them pass from hand to hand, so their name alone
-  // counts.
+  // Where a resource is, for callers that ask for its past. Machines, zones and what is in them pass from hand to hand, so for these only
+  // the name counts.
   Place PlaceOf(absl::string_view name) const;
-  // access::CatchUp of what PlaceOf goes by.
+  // access::CatchUp for the state that PlaceOf reads.
   void CatchUp(std::function<void(const absl::Status&)> done, absl::Time deadline) const;
 
  private:
-  // The service that keeps resources of such names; null: none of this process does.
+  // The service that keeps resources with such names; null: none in this process does.
   const ServicePart* PartOf(absl::string_view name) const;
   const ServicePart* PartOfCollection(absl::string_view collection) const;
-  // Answers with what `ask(deadline)` gives, a StatusOr<Response>, when its turn has come.
+  // Answers with what `ask(deadline)` returns, a StatusOr<Response>, when the call's turn has come (SlowCalls).
   template <class Response, class Ask>
   void Answer(rpc::Responder responder, Response* response, Ask ask);
 

@@ -12,22 +12,22 @@
 #include "storage/postgres/change_log.h"
 #include "storage/postgres/past_lists.h"
 
-// Between muster.history.v1 and what a service's journal knows: requests and tokens one way, rows the other. INVALID_ARGUMENT: of a
-// request; INTERNAL: the journal cannot be understood.
+// Converts the requests and tokens of muster.history.v1 for a service's journal, and its rows to responses. INVALID_ARGUMENT: a request is
+// wrong; INTERNAL: the journal cannot be understood.
 namespace muster::musterd {
 
 absl::StatusOr<storage::Moment> MomentOf(const history::v1::GetPastRequest& request);
 absl::StatusOr<storage::Moment> MomentOf(const history::v1::ListPastRequest& request);
 
-// Of what a token of ListChanges holds.
+// Reads what a page token of ListChanges holds.
 absl::Status ReadRevision(absl::string_view token, int64_t& revision, std::string& incarnation);
 
-// Where a page of a past list begins: all pages are of the moment that the first one was of.
+// Where a page of a past list begins. All pages are of the same moment as the first.
 struct PastPlace {
   storage::Moment then = {};
   std::string after = {};
 };
-// Of what a token of ListPast holds, `REVISION@HISTORY KEY`; `then`: without one.
+// Reads what a page token of ListPast holds, `REVISION@HISTORY KEY`; an empty token means the first page at `then`.
 absl::StatusOr<PastPlace> ReadPlace(const std::string& token, const storage::Moment& then);
 
 absl::StatusOr<history::v1::ListChangesResponse> ToResponse(
@@ -36,7 +36,7 @@ absl::StatusOr<history::v1::ListChangesResponse> ToResponse(
 absl::StatusOr<history::v1::ListPastResponse> ToResponse(
     const history::v1::ListPastRequest& request, const ServicePart& part,
     const storage::PastPage& page);
-// Of the log's first change.
+// The response for the log's first change.
 absl::StatusOr<history::v1::GetPastResponse> ToPast(const ServicePart& part,
                                                     const storage::ChangeLog& log);
 

@@ -6,8 +6,8 @@
 
 namespace muster::musterd {
 
-// `musterd migrate`: applies what is pending, or shows what it would apply (--dry_run) or what is
-// there (--status). Writes a table to `out`.
+// `musterd migrate`: applies the pending migrations, or shows those that it would apply (--dry_run) or all
+// (--status). Writes a table to `out`.
 absl::Status RunMigrate(std::ostream& out);
 
 }  // namespace muster::musterd

@@ -21,7 +21,7 @@
 #include "services/tls/certificate_files.h"
 #include "services/tokens/token_checker.h"
 
-// What `musterd serve` is told. Flags are read here and nowhere else.
+// The options of `musterd serve`. Flags are read here and nowhere else.
 namespace muster::musterd {
 
 struct ServeOptions {
@@ -50,7 +50,7 @@ struct ServeOptions {
   std::string capacity_address = {};
   std::string configuration_address = {};
   absl::Duration drain_delay = absl::Seconds(5);
-  // What each is told, but for its lane. Defaults are theirs.
+  // The options of each service, except for its lane. Defaults are theirs.
   capacity::CapacityService::Options capacity = {};
   configuration::ConfigurationService::Options configuration = {};
   lifecycle::Options lifecycle = {};
@@ -60,8 +60,8 @@ struct ServeOptions {
 inline constexpr absl::string_view kAllServices[] = {"capacity", "quota", "lifecycle",
                                                      "configuration"};
 
-// What is missing in the options, and what does not go together, each named by its flag: first the
-// services, then addresses, TLS and tokens, then the database and memory. Bounds aside. Pure
+// Options that are missing or do not go together, each named by its flag: first the services, then
+// addresses, TLS and tokens, then the database and memory. Bounds are not checked. Pure
 // (check_options.cc).
 std::vector<error::FieldViolation> CheckTogether(const ServeOptions& options);
 
@@ -73,7 +73,7 @@ absl::StatusOr<ServeOptions> ServeOptionsFromFlags();
 
 // `--db-conninfo`, or the first line of `--db-conninfo-file`.
 absl::StatusOr<std::string> ConninfoFromFlags();
-// storage::CheckConninfo of it, by the name of the flag. To be asked before it is used: libpq's errors quote a wrong one.
+// As storage::CheckConninfo, with the flag's name as the field. To be called before the conninfo is used: libpq's errors quote a wrong one.
 absl::Status CheckConninfoOfFlags(const std::string& conninfo);
 std::string MigrationsDirFromFlags();
 

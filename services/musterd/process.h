@@ -46,7 +46,7 @@ class HistoryHandlers;
 class DatabaseMetrics;
 class DebugHandlers;
 
-// A running `musterd serve`: what main makes of the options. Tests make the same.
+// A running `musterd serve`. Made by main, and by tests.
 class Process {
  public:
   // Checks the schemas, loads the services, opens the ports, starts to reconcile. Errors:
@@ -59,17 +59,17 @@ class Process {
   // Idempotent.
   void Shutdown();
 
-  // Connections to the database are made so from now on; those that are open stay.
+  // Later connections to the database use `conninfo`; open ones stay.
   void SetConninfo(std::string conninfo) { conninfo_->Set(std::move(conninfo)); }
 
-  // Looks at the files of TLS now. INVALID_ARGUMENT: they cannot be used, and the last stay.
+  // Looks at the files of TLS now. INVALID_ARGUMENT: they cannot be used, and the last usable ones stay in use.
   absl::Status ReloadCertificates();
   // Looks at the policy file now. INVALID_ARGUMENT: it cannot be used, and the last policy stays.
   absl::Status ReloadPolicy() { return policy_->Reload(); }
   // Looks at the keys of tokens now. INVALID_ARGUMENT: they cannot be used, and the last stay.
   absl::Status ReloadTokenKeys();
 
-  // Why it ends by itself: it has sent its own process a SIGTERM. Empty: it does not.
+  // Why the process has sent itself a SIGTERM; empty: it has not.
   std::string failure() const { return vital_signs_->failure(); }
 
   int port() const { return server_->port(); }
@@ -87,7 +87,7 @@ class Process {
   absl::Status CheckSchemas() const;
   absl::Status ReadCertificates();
   absl::Status ReadPolicy();
-  // Until Shutdown: watches of those whose rights change end.
+  // From here on until Shutdown, ends the watches of callers whose rights change.
   void FollowPolicy();
   // A service that is being made; not valid: this process does not serve it.
   template <class Service>
@@ -110,11 +110,11 @@ class Process {
   storage::LaneOptions LaneOptionsFor(absl::string_view service) const;
   template <class Options>
   Options WithLane(absl::string_view service, Options options) const;
-  // Whether what listens at `address` takes mutual TLS; else plain text.
+  // Whether the listener at `address` takes mutual TLS; else plain text.
   bool Secured(const std::string& address) const;
-  // How this process itself sees whether it is answered there.
+  // How this process checks whether its own listener answers.
   rpc::ListenerWatch::Options OwnListener(const std::string& listen, int port) const;
-  // Of what listens at `address`; null: plain text.
+  // The credentials of the listener at `address`; null: plain text.
   std::shared_ptr<grpc::ServerCredentials> ServerCredentials(const std::string& address,
                                                              bool names_optional) const;
   std::shared_ptr<grpc::Channel> ChannelTo(absl::string_view service, const std::string& address);

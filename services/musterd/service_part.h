@@ -18,7 +18,7 @@
 
 namespace muster::musterd {
 
-// What a service's journal knows (storage::LaneChanges).
+// Reads the past of a service from its journal (storage::LaneChanges).
 struct History {
   std::function<absl::StatusOr<storage::ChangeLog>(
       const std::string& name, const storage::LogStart& start, int64_t limit, absl::Time deadline)>

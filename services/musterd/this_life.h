@@ -6,17 +6,17 @@
 #include "absl/status/statusor.h"
 #include "storage/postgres/change_log.h"
 
-// What a resource was in the life that it has now. A pool's uid can be taken again once its release is forgotten (--released_keep): what bore
-// it before may have been another organization's.
+// The part of a resource's log that belongs to its present life. A pool's uid can be used again once its release is forgotten
+// (--released_keep), and the pool that had it before may have been another organization's.
 namespace muster::musterd {
 
-// Some changes of one resource, from that revision back; 0: from the newest.
+// Returns some changes of one resource, from the revision `newest` back; 0: from the newest.
 using ListLog = std::function<absl::StatusOr<storage::ChangeLog>(int64_t newest)>;
 
-// Ends the log at the creation of its first change's life.
+// Cuts off the changes before the creation that the log's first change goes back to.
 void CutAtCreation(storage::ChangeLog& log);
 
-// Of which life of the resource a revision is: of that which it has now, or of none or an earlier one.
+// The life of the resource that a revision belongs to: its present one, or another (an earlier one, or none).
 enum class Life {
   kThis,
   kForgotten,  // it is older than all that the journal still has of this life

@@ -16,20 +16,20 @@
 
 namespace muster::musterd {
 
-// What health says of a process that lives, whatever it waits for; whether it is ready is "".
+// The service name under which health tells whether the process lives, whatever it waits for. Whether it is ready is told under "".
 inline constexpr char kLive[] = "live";
 
-// Kept aside for the log, the databases' connections and the look at our own listener.
+// File descriptors kept aside for the log, the databases' connections and the check of our own listener.
 inline constexpr size_t kReservedFiles = 32;
 
 // Finds out whether a process lives and whether it is ready, and tells health, systemd and, when its listener is dead, the process
 // itself, by a SIGTERM.
 //
-// One loop goes through what would hang with the process (the locks of its services, the threads of gRPC) and takes a turn that
-// ends for a sign of life. The database is none of it: while it is away the process lives, and is not ready. Thread-safe.
+// One loop goes through all that hangs when the process does (the locks of its services, the threads of gRPC); each turn that ends is a
+// sign of life. The database is not part of it: while it is away the process lives, and is not ready. Thread-safe.
 class VitalSigns {
  public:
-  // A server, and what of it is as ready as all parts are together, beside the parts, which are told one by one.
+  // A server, and those of its services that are ready when all parts are. The parts themselves are told one by one.
   struct Told {
     rpc::Server* server = nullptr;
     std::vector<std::string> whole = {};
@@ -45,19 +45,19 @@ class VitalSigns {
   // Stop.
   ~VitalSigns() { Stop(); }
 
-  // Nobody is told of anything from now on, but systemd that the process ends. Idempotent; from one thread.
+  // Tells nobody anything any more, except systemd that the process ends. Idempotent; to be called from one thread.
   void Stop();
 
-  // Why the process ends by itself. Empty: it does not.
+  // Why it has sent the process a SIGTERM; empty: it has not.
   std::string failure() const;
 
  private:
   void Run();
-  // Tells health of the parts; whether all of them are ready.
+  // Tells health of the parts; returns whether all of them are ready.
   bool TellReadiness() const;
   // Whether the server's threads answer.
   bool Answers();
-  // Gives the reserve back when no file can be opened any more.
+  // Releases the reserved descriptors when no file can be opened any more.
   void LookAtFiles();
   void OnDead(const std::string& what);
 
