@@ -16,7 +16,7 @@ using google::protobuf::Message;
 
 constexpr absl::string_view kReadVerbs[] = {"Audit", "Check", "Compare", "Explain", "Find",
                                             "Get",   "List",  "Ping",    "Watch"};
-// Where a message says what it is about, the first that is set.
+// The fields that name what a message is about; the first that is set counts.
 constexpr const char* kNameFields[] = {"name", "node", "pool", "pool_uid", "parent"};
 
 bool IsString(const FieldDescriptor* field) {
@@ -24,7 +24,7 @@ bool IsString(const FieldDescriptor* field) {
          field->cpp_type() == FieldDescriptor::CPPTYPE_STRING;
 }
 
-// Empty: it says nothing.
+// What the message is about; empty: it does not say.
 std::string NameOf(const Message& message) {
   for (const char* name : kNameFields) {
     const FieldDescriptor* field = message.GetDescriptor()->FindFieldByName(name);
@@ -41,7 +41,7 @@ void Add(std::string name, Subjects& subjects) {
   if (subjects.first.size() < kMaxSubjectsTold) subjects.first.push_back(std::move(name));
 }
 
-// The entries of a batch: all are counted, the first looked into.
+// Adds the entries of a batch: all are counted, but only the first kMaxSubjectsTold are looked into.
 void AddEntries(const Message& message, const FieldDescriptor* field, Subjects& subjects) {
   const auto& reflection = *message.GetReflection();
   const int size = reflection.FieldSize(message, field);

@@ -7,9 +7,9 @@
 namespace muster::rpc {
 namespace {
 
-// Where it is not known when there will be room.
+// When a refused caller may try again, if it is not known when there will be room.
 constexpr absl::Duration kRetryAfter = absl::Milliseconds(100);
-// Calls that may be made at once, in seconds of their rate.
+// How many calls may be made at once, as the time in which the average rate makes them.
 constexpr absl::Duration kBurst = absl::Seconds(1);
 // Whoever called so recently is one of those who call now.
 constexpr absl::Duration kRecent = absl::Seconds(1);
@@ -94,7 +94,7 @@ bool CallerLimits::Begin(Place& place) {
 
 int64_t CallerLimits::Running(Use& use, absl::Duration now) {
   const int64_t period = absl::ToInt64Nanoseconds(now) / absl::ToInt64Nanoseconds(kPeriod);
-  // Threads come with their times in any order.
+  // `now` may be older than another thread's.
   if (period > use.period) {
     use.before = period == use.period + 1 ? use.running : 0;
     use.running = 0;
@@ -151,7 +151,7 @@ bool CallerLimits::GiveUp(CallInLine& call) {
   if (!call.waits_) return false;
   call.waits_ = false;
   --waiting_;
-  // Its caller holds it, too.
+  // The caller of this function holds `call`, too, so it lives on.
   call.place.use_->line.erase(call.at_);
   return true;
 }

@@ -8,7 +8,7 @@ namespace muster::rpc {
 absl::StatusOr<std::shared_ptr<ChangePace>> ChangeLimits::Enter(const std::string& account) {
   if (per_minute_ <= 0 || account.empty()) return nullptr;
   MutexLock lock(mutex_);
-  // What a call holds still is told to it yet.
+  // One that a call still holds is not removed: the call will tell it its changes.
   Sweep(paces_, sweep_at_,
         [](const auto& it) { return it.second.use_count() == 1 && it.second->IsIdle(); });
   std::shared_ptr<ChangePace>& pace = paces_[account];

@@ -26,7 +26,7 @@ grpc::ChannelArguments ClientArguments() {
   // A watch may be silent for long: keep asking.
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, MillisecondsOf(kMinReconnectBackoff));
-  // Its name says pause, but gRPC takes it for the least time that an attempt gets.
+  // Its name suggests a pause, but gRPC uses it as the least time that an attempt to connect gets.
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, MillisecondsOf(kConnectTimeout));
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, MillisecondsOf(kMaxReconnectBackoff));
   return arguments;

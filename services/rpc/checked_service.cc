@@ -45,8 +45,7 @@ using RefuseUnary = grpc::internal::CallbackUnaryHandler<grpc::ByteBuffer, grpc:
 using RefuseStream =
     grpc::internal::CallbackServerStreamingHandler<grpc::ByteBuffer, grpc::ByteBuffer>;
 
-// When a call in line looks whether those before it have been at work for so long that the turn of the first has come; each time later,
-// for they may be many.
+// When a call in line looks whether others have been at work for so long that it may begin; the pauses grow, as many calls may be in line.
 constexpr absl::Duration kLookAgain = absl::Milliseconds(250);
 constexpr absl::Duration kMostPause = absl::Seconds(4);
 
@@ -132,7 +131,7 @@ class CheckedHandler final : public MethodHandler {
     const bool refused = deferred == nullptr && !held->refusal.ok();
     if (refused) noted.keeps = Keep(param, held->inner);
     Note(*param.server_context, std::move(noted));
-    // Whoever threw before it took what was noted leaves nothing behind.
+    // If a handler threw before it took what was noted, that is dropped.
     const absl::Cleanup forget = [] { Forget(); };
     if (refused) {
       Refuse(param, held->refusal);
@@ -169,7 +168,7 @@ class CheckedHandler final : public MethodHandler {
 
    protected:
     virtual void Begin() = 0;
-    // What its caller may has perhaps changed while it waited.
+    // Checks the policy once more: the caller's rights may have changed while the call waited.
     absl::Status AdmitAnew(bool was_let_in) {
       try {
         auto caller = handler_.guard_.CallerOf(context(), true);
@@ -187,7 +186,8 @@ class CheckedHandler final : public MethodHandler {
         return NoMemory();
       }
     }
-    // The call is the handler's again, or refused, and may be gone once it returns; this is not, for whoever calls holds it.
+    // Hands the call to its handler, or refuses it. The call may be gone afterwards; this object is not, as the caller of this function
+    // holds it.
     void End(const absl::Status& refusal) {
       if (refusal.ok()) return Proceed([this] { handler_.RunInner(param_, inner_); });
       dispatch_.keeps = handler_.Keep(param_, inner_);
@@ -221,7 +221,7 @@ class CheckedHandler final : public MethodHandler {
       core_->calls.Remove(this);
       EndWith(AdmitAnew(true));
     }
-    // The time to look again has come, that of its deadline, or that of the server.
+    // Called when it is time to look again, at the call's deadline, or at the end of the server.
     void Expire(const absl::Status& status) override {
       CallerLimits& limits = handler_.guard_.limits();
       if (absl::IsDeadlineExceeded(status) && absl::Now() < deadline_) {
@@ -240,7 +240,7 @@ class CheckedHandler final : public MethodHandler {
     void LookAgain() {
       core_->calls.Add(this, std::min(deadline_, absl::Now() + pause_));
       pause_ = std::min(2 * pause_, kMostPause);
-      // Whoever starts it from here on finds it there, and removes it.
+      // A thread that starts it later finds it in `calls`, and removes it; one that started it before may not have.
       if (!handler_.guard_.limits().IsWaiting(*this)) core_->calls.Remove(this);
     }
     void EndWith(const absl::Status& refusal) {
@@ -251,12 +251,12 @@ class CheckedHandler final : public MethodHandler {
     absl::Duration pause_ = kLookAgain;
   };
 
-  // A call for what its caller does not see, or may not, in a state that may be old: asked for once more when that has caught up.
+  // A call that was refused by a state that may be old: it is judged once more when the state has caught up.
   class Unsure final : public Deferred {
    public:
     using Deferred::Deferred;
 
-    // It has caught up, or it is the time of its deadline or of the server.
+    // Called when the state has caught up, at the call's deadline, or at the end of the server.
     void Expire(const absl::Status& status) override {
       std::optional<absl::Status> caught_up;
       std::shared_ptr<Deferred> self;
@@ -278,7 +278,7 @@ class CheckedHandler final : public MethodHandler {
    private:
     void Begin() override {
       const auto self = std::static_pointer_cast<Unsure>(shared_from_this());
-      const auto asks = dispatch_.caller;  // it may be over before it is used
+      const auto asks = dispatch_.caller;  // a copy, as the call may be over before it is used
       {
         MutexLock lock(mutex_);
         self_ = self;
@@ -292,7 +292,7 @@ class CheckedHandler final : public MethodHandler {
         GoOn(NoMemory());
       }
     }
-    // As any other call of its caller's that is let in.
+    // Waits in line, as any other call of the caller that is let in.
     void StandInLine() {
       std::shared_ptr<InLine> in_line;
       try {
@@ -303,7 +303,7 @@ class CheckedHandler final : public MethodHandler {
       in_line->Wait(std::move(dispatch_));
       core_->open.Leave();
     }
-    // On another thread: what comes next may wait for what is locked here.
+    // Goes on, on the thread of `calls`: what comes next may take locks that are held here.
     void GoOn(const absl::Status& status) {
       MutexLock lock(mutex_);
       if (over_) return;
@@ -322,17 +322,17 @@ class CheckedHandler final : public MethodHandler {
     return absl::ResourceExhaustedError("There is no memory left for this request.");
   }
 
-  // Whether it is its turn, once it is let in; else it is to be InLine.
+  // Whether a call that is let in may begin now; else it is to wait as InLine.
   bool Begins(CallerLimits::Place& place) const {
     return stream_ || is_debug_ || guard_.limits().Begin(place);
   }
 
-  // `unsure`: it is refused by a state that may be old.
+  // Checks the limits of the caller, then the policy. `unsure`: the call is refused by a state that may be old.
   absl::Status LetIn(access::Caller& caller, const google::protobuf::Message& request,
                      CallerLimits::Place& place, bool& unsure) const {
     ASSIGN_OR_RETURN(place, guard_.Enter(caller, stream_ ? CallerLimits::Kind::kWatch
                                                          : CallerLimits::Kind::kCall));
-    // Whether it exists makes no difference to how long the answer takes.
+    // The same way for resources that exist and that do not, so that the time of an answer tells nothing.
     access::NotingState noting(place_of_, caller);
     absl::Status status = guard_.Admit(access_, caller, request, std::ref(noting));
     if (status.ok()) return status;
@@ -343,8 +343,8 @@ class CheckedHandler final : public MethodHandler {
     return absl::IsNotFound(refusal) || absl::IsPermissionDenied(refusal);
   }
 
-  // Whether the caller, who is refused, may be told once more what it was told when it was not: the resource is perhaps where it is not
-  // by now, or gone, and by its own order.
+  // Whether a call that is refused repeats one that was answered before, and may get that answer again: the resource may be gone by now, or
+  // elsewhere, by the caller's own order.
   bool IsRepeated(const access::Caller& caller, const google::protobuf::Message& request,
                   const absl::Status& refusal) const {
     return answered_ != nullptr && IsByPlace(refusal) && access_.ok() &&
@@ -430,7 +430,7 @@ class CheckedHandler final : public MethodHandler {
   const bool closed_;
   const bool spared_;
   const absl::StatusOr<access::MethodAccess> access_;
-  const bool is_debug_;  // waits behind nothing: it is asked when nothing moves
+  const bool is_debug_;  // never waits in line: it is called when nothing else moves
   const Guard& guard_;
   const access::PlaceOf& place_of_;
   const access::CatchUp& catch_up_;

@@ -25,8 +25,8 @@ struct Next {
 };
 thread_local Next t_next;
 
-// Lets kMaxFailureLinesPerSecond through each second and counts the rest. nullopt: be silent; else
-// how many were silent before.
+// Lets kMaxFailureLinesPerSecond lines through each second and counts the rest. nullopt: write no line;
+// else the number of lines that were left out since the last.
 std::optional<int64_t> AdmitFailureLine(absl::Time now) {
   static std::atomic<int64_t> second = 0;
   static std::atomic<int> lines = 0;
@@ -38,7 +38,7 @@ std::optional<int64_t> AdmitFailureLine(absl::Time now) {
   return std::nullopt;
 }
 
-// What reflection says instead of an answer: an error in its own form, since gRPC ends no call of its services before they do.
+// A refusal in the form of reflection's own error message: gRPC does not let us end the calls of its services.
 std::unique_ptr<google::protobuf::Message> ErrorIn(const google::protobuf::Message& answer,
                                                    const absl::Status& refusal) {
   std::unique_ptr<google::protobuf::Message> made(answer.New());
@@ -54,7 +54,7 @@ std::unique_ptr<google::protobuf::Message> ErrorIn(const google::protobuf::Messa
   return made;
 }
 
-// Counts a call of a service that is not ours, and keeps its answers from whom the policy does not let in.
+// Counts a call of a service that is not ours, and withholds its answers from callers that the policy does not let in.
 class StandardInterceptor final : public grpc::experimental::Interceptor {
  public:
   StandardInterceptor(const Guard& guard, const grpc::ServerContextBase& context,
@@ -195,7 +195,7 @@ std::string Accounting::Principal() const {
 void Accounting::Log(grpc::StatusCode code, absl::string_view message, absl::string_view cause,
                      absl::Time now) const {
   CallKind kind = KindOf(method_name());
-  // With a cause it is there, and the policy hides it: operators are to see who asked.
+  // NOT_FOUND with a cause: the policy hides the resource. Operators are to see who asked for it.
   const bool hidden = code == grpc::StatusCode::NOT_FOUND && !cause.empty();
   if (!hidden && !log::Enabled(LevelOf(kind, code))) return;
   if (request_ != nullptr && IsOnlyTried(*request_)) kind = CallKind::kRead;
@@ -215,7 +215,7 @@ void Accounting::Log(grpc::StatusCode code, absl::string_view message, absl::str
   }
   const std::string peer = context_.peer();
   const std::string principal = Principal();
-  // None: within the process.
+  // Calls within the process have none.
   const absl::string_view user_agent = ReadHeader(context_, "user-agent");
   if (!user_agent.empty()) fields.push_back({"user_agent", user_agent});
   fields.push_back({"principal", principal});

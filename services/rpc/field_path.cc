@@ -58,7 +58,7 @@ absl::Status Wrong(const std::string& text, absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("`", text, "` is not ", what));
 }
 
-// The name of a value, which may be said without its prefix.
+// A value by its name, with or without the prefix of the enum.
 absl::StatusOr<FieldValue> ParseEnum(const pb::EnumDescriptor& type, const std::string& text) {
   const std::string prefix = PrefixOf(type);
   const auto* value = type.FindValueByName(text);
@@ -152,7 +152,7 @@ absl::Status FieldPath::AddKeyed(const pb::FieldDescriptor& field,
   if (field.is_map()) {
     steps_.push_back({field.message_type()->map_value()});
   } else if (key + 1 == segments.size()) {
-    // A condition by its type is its status.
+    // A path that ends at a condition's type means its status.
     const pb::FieldDescriptor* status = field.message_type()->FindFieldByName("status");
     if (status == nullptr)
       return absl::InvalidArgumentError(
@@ -215,7 +215,7 @@ FieldValue FieldPath::Zero() const {
   }
 }
 
-// `index`: of an element of a list; -1: of a field that is none.
+// `index`: the element of a list; -1: the field is not a list.
 FieldValue FieldPath::ValueIn(const pb::Message& message, int index) const {
   const pb::Reflection& in = *message.GetReflection();
   const bool one = index < 0;

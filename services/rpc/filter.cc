@@ -15,7 +15,7 @@
 
 namespace muster::rpc {
 
-// A comparison, or what joins others.
+// A comparison, or an operator over other nodes.
 struct Filter::Node {
   enum class Kind { kAll, kAny, kNot, kCompare };
   enum class Op { kEqual, kNotEqual, kLess, kLessOrEqual, kGreater, kGreaterOrEqual, kHas };
@@ -32,11 +32,11 @@ namespace {
 using Node = Filter::Node;
 using Op = Node::Op;
 
-// What a filter may be; both are more than people write.
+// The bounds of a filter: more than people write.
 constexpr size_t kMaxFilterBytes = 1024;
 constexpr int kMaxParentheses = 32;
 
-// Enums are told by their names, and compared as they are.
+// Enums are written by name, but not compared as texts are.
 bool IsText(const Node& node) {
   return node.path.field().cpp_type() == google::protobuf::FieldDescriptor::CPPTYPE_STRING;
 }

@@ -18,7 +18,7 @@
 namespace muster::rpc {
 namespace {
 
-// access::TurnOf the process itself: who asks through it is bounded elsewhere.
+// access::TurnOf the process itself: those who ask through it are bounded elsewhere.
 constexpr uint64_t kOwnTurn = 0;
 
 absl::Status TooMany(absl::string_view whose, size_t most) {
@@ -31,7 +31,7 @@ absl::Status TooMany(absl::string_view whose, size_t most) {
 absl::Status Stopping() { return error::Unavailable("The server stops."); }
 absl::Status Gone() { return absl::CancelledError("Its caller has gone."); }
 
-// Of this thread.
+// The processor time of this thread so far.
 absl::Duration CpuTime() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);

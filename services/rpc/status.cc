@@ -17,12 +17,12 @@ namespace muster::rpc {
 namespace {
 
 constexpr char kDomain[] = "muster";
-// What it takes to say that not all fields are named.
+// How many bytes the note takes that not all fields are named.
 constexpr size_t kAndMoreBytes = 16;
-// Most that a detail takes besides itself: an Any, with its type's URL.
+// The most bytes that wrap a detail: an Any, with its type's URL.
 constexpr size_t kWrapperBytes = 64;
 
-// What of a message is sent.
+// The part of a message that is sent.
 std::string CutMessage(absl::string_view message) {
   size_t encoded = 0;
   size_t end = 0;
@@ -104,7 +104,7 @@ void AddRetry(Packer& packer, absl::Duration retry_after) {
   packer.Add(retry);
 }
 
-// Takes one google.rpc detail into `detail`. False: ErrorInfo of somebody else's domain.
+// Reads one google.rpc detail into `detail`. False: it is an ErrorInfo of another domain.
 bool Merge(const google::protobuf::Any& any, error::Detail& detail) {
   google::rpc::ErrorInfo info;
   google::rpc::BadRequest bad_request;

@@ -36,7 +36,7 @@ class UnaryCall final : public OpenCall, public grpc::ServerUnaryReactor {
     core_->calls.Add(this, deadline_);
   }
 
-  // True for the one who may answer.
+  // True at the first call only: that caller may answer.
   bool Claim() { return !answered_.exchange(true, std::memory_order_acq_rel); }
 
   // After Claim.
@@ -72,7 +72,7 @@ class UnaryCall final : public OpenCall, public grpc::ServerUnaryReactor {
   // Our reactions neither block nor take long: gRPC need not hand them to another thread.
   bool InternalInlineable() override { return true; }
 
-  // The last Responder goes and nobody answered.
+  // The last Responder is destroyed, and nobody answered.
   void Dropped() {
     if (!Claim()) return;
     // While an exception passes, HandlerThrew tells what happened.
