@@ -8,7 +8,7 @@ namespace muster::access {
 
 namespace {
 
-// The only organization that it is of, or else itself.
+// The organization that the caller is of, if it is of one only; else its own name.
 std::string PartyOf(const Caller& caller) {
   std::string organization = caller.rights->Of(Verb::kRead).OnlyOrganization();
   return organization.empty() ? caller.principal : organization;

@@ -31,7 +31,7 @@ std::optional<Verb> VerbOf(Access::Verb verb) {
   return kVerbs[verb - Access::VERB_READ];
 }
 
-// f(text) for each value of the field that `path` leads to. False as soon as f says so.
+// Calls f(text) for each value of the field that `path` leads to, until one returns false, and returns that.
 bool ForEachText(const Message& message, absl::Span<const FieldDescriptor* const> path,
                  absl::FunctionRef<bool(const std::string&)> f) {
   const auto* field = path.front();
@@ -51,7 +51,7 @@ bool ForEachText(const Message& message, absl::Span<const FieldDescriptor* const
   return ForEachText(reflection.GetMessage(message, field), path.subspan(1), f);
 }
 
-// Of the field that `path`, which goes through no list, leads to.
+// The text of the field that `path` leads to; the path goes through no list.
 std::string TextOf(const Message& message, absl::Span<const FieldDescriptor* const> path) {
   std::string text;
   ForEachText(message, path, [&](const std::string& found) {
@@ -61,7 +61,7 @@ std::string TextOf(const Message& message, absl::Span<const FieldDescriptor* con
   return text;
 }
 
-// Whether the field that `path` leads to says something.
+// Whether the field that `path` leads to is set.
 bool IsSet(const Message& message, absl::Span<const FieldDescriptor* const> path) {
   const auto& reflection = *message.GetReflection();
   if (path.front()->is_repeated()) return reflection.FieldSize(message, path.front()) > 0;
@@ -248,7 +248,7 @@ absl::Status MethodAccess::Admit(Caller& caller, const Message& request,
       if (!Holds(caller, nullptr)) {
         absl::Status status;
         ForEachText(request, resource_, [&](const std::string& name) {
-          // What names nothing is for the method to refuse.
+          // An empty name is left for the method to refuse.
           if (name.empty()) return true;
           for (const Place& place : PlacesIn(request, name, place_of)) {
             if (status.ok()) status = AdmitResource(caller, NameIn(request, name), place);

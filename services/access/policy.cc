@@ -8,7 +8,7 @@
 namespace muster::access {
 namespace {
 
-// Callers whose rights are kept; those of more are worked out at every call.
+// Most callers whose rights are kept; those of others are worked out at every call.
 constexpr size_t kMaxKnown = 10'000;
 
 struct RoleVerbs {

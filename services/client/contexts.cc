@@ -58,7 +58,7 @@ absl::StatusOr<Context> ReadContext(const YAML::Node& node) {
   return Context{std::move(name.mapped()), std::move(values)};
 }
 
-// A file is meant from where the configuration is.
+// A relative path of a file is relative to the folder of the configuration.
 void Resolve(const std::string& path, Context& context) {
   for (const ContextKey& key : kContextKeys) {
     const auto found = context.values.find(key.key);
