@@ -38,7 +38,7 @@ access::v1::Caller ToProto(const access::Caller& caller) {
   return message;
 }
 
-// The service that has a method of that name, full or short, and the method; nulls: none has.
+// The service that has a method with that full or short name, and the method; both null: none has.
 std::pair<const rpc::NamedService*, const MethodDescriptor*> Find(
     const std::vector<rpc::NamedService>& services, absl::string_view method) {
   for (const rpc::NamedService& named : services) {
@@ -59,7 +59,7 @@ struct Question {
   access::MethodAccess access;
 };
 
-// INVALID_ARGUMENT: what is asked is no question.
+// Reads what a request asks. INVALID_ARGUMENT: there is no such method, or it needs a resource.
 absl::StatusOr<Question> Read(const std::vector<rpc::NamedService>& services,
                               const access::v1::CheckAccessRequest& request) {
   const auto [service, method] = Find(services, request.method());
@@ -72,7 +72,7 @@ absl::StatusOr<Question> Read(const std::vector<rpc::NamedService>& services,
   return Question{service, std::move(access)};
 }
 
-// False: `response` goes by a state that may be old.
+// Fills in `response`. False: it is a refusal by a state that may be old.
 bool Answer(const Question& question, const access::Caller& caller, const std::string& resource,
             access::v1::CheckAccessResponse& response) {
   access::NotingState noting(question.service->place_of, caller);

@@ -23,7 +23,7 @@ constexpr size_t kMaxShown = 1000;
 // For a comparison.
 constexpr size_t kMostWaiting = 64;
 
-// Who is left without an answer had gone.
+// A call that is left unanswered had a caller that has gone.
 std::shared_ptr<rpc::Responder> Shared(rpc::Responder responder) {
   return {new rpc::Responder(std::move(responder)), [](rpc::Responder* shared) {
             shared->Finish(absl::CancelledError("Its caller has gone."));
@@ -105,7 +105,7 @@ debug::v1::LogLevel ToProto(log::Level level) {
   return debug::v1::LOG_LEVEL_UNSPECIFIED;
 }
 
-// nullopt: none that is known.
+// nullopt: not a level that is known.
 std::optional<log::Level> FromProto(debug::v1::LogLevel level) {
   for (const log::Level known :
        {log::Level::kDebug, log::Level::kInfo, log::Level::kWarn, log::Level::kError}) {

@@ -27,14 +27,14 @@ using storage::ChangeLog;
 constexpr int kDefaultChanges = 50;
 constexpr int kMostChanges = 200;
 
-// A pool's own, named by its uid.
+// Collections of resources that belong to a pool and are named by its uid.
 constexpr absl::string_view kOfAPool[] = {"claims", "poolConfigurations"};
 
 bool IsOfAPool(absl::string_view collection) {
   return std::find(std::begin(kOfAPool), std::end(kOfAPool), collection) != std::end(kOfAPool);
 }
 
-// Answers once all have, as the last of those that failed.
+// Calls `done` once `left` statuses have come: with OK, or with the last error.
 class Joint {
  public:
   Joint(size_t left, std::function<void(const absl::Status&)> done)
@@ -58,7 +58,8 @@ class Joint {
   absl::Status status_ MUSTER_GUARDED_BY(mutex_);
 };
 
-// Whoever may not see everything sees no life but the one that it has now of what is named by a uid.
+// Whether the caller may see only the present life of the resource: it is named by a pool's uid, which may have been another
+// organization's, and the caller may not read everywhere.
 bool SeesOneLife(const std::string& name, const rpc::Responder& responder) {
   const auto caller = responder.caller();
   return IsOfAPool(CollectionOf(name)) && caller != nullptr &&
@@ -80,7 +81,7 @@ absl::StatusOr<ChangeLog> ListThisLife(const ServicePart& part, const std::strin
     ASSIGN_OR_RETURN(const Life life,
                      LifeOf(start.newest, ListOf(part, name, start.incarnation, deadline)));
     if (life == Life::kOther) return error::InvalidField("page_token", "is not one of this list.");
-    // Since the page before; what the journal has there may be another life's.
+    // Forgotten since the page before; what the journal still has may be another life's.
     if (life == Life::kForgotten) return ChangeLog();
   }
   ASSIGN_OR_RETURN(ChangeLog log, part.history.list(name, start, size, deadline));
@@ -91,7 +92,7 @@ absl::StatusOr<ChangeLog> ListThisLife(const ServicePart& part, const std::strin
 absl::StatusOr<ChangeLog> GetThisLife(const ServicePart& part, const std::string& name,
                                       const storage::Moment& then, absl::Time deadline) {
   ASSIGN_OR_RETURN(ChangeLog log, part.history.get_past(name, then, deadline));
-  // As memory has it: the journal has forgotten when that was written.
+  // From memory, so of the present life: the journal has forgotten the change.
   if (log.changes.front().commit_time == absl::UnixEpoch()) return log;
   ASSIGN_OR_RETURN(const Life life,
                    LifeOf(log.changes.front().revision, ListOf(part, name, "", deadline)));
@@ -104,14 +105,14 @@ int SizeOf(const history::v1::ListChangesRequest& request, error::Faults& faults
   return request.page_size() == 0 ? kDefaultChanges : std::min(request.page_size(), kMostChanges);
 }
 
-// Those below an organization.
+// Whether the resources of a collection are below an organization.
 bool IsOrganizations(absl::string_view collection) {
   constexpr absl::string_view kTheirs[] = {"clusters", "nodePools", "nodes",
                                            "events",   "quotas",    "holdings"};
   return std::find(std::begin(kTheirs), std::end(kTheirs), collection) != std::end(kTheirs);
 }
 
-// Of an organization, a cluster, a NodePool or a Quota; `organizations/-`.
+// Whether `name` is that of an organization, a cluster, a NodePool or a Quota, or `organizations/-`.
 bool IsParent(absl::string_view name) {
   if (const auto id = MatchName("organizations/*", name))
     return id->front() == "-" || IsDnsLabel(id->front());
@@ -123,7 +124,7 @@ absl::StatusOr<history::v1::ListPastResponse> PastOf(const ServicePart& part,
                                                      const history::v1::ListPastRequest& request,
                                                      const PastPlace& place, size_t size,
                                                      absl::Time deadline) {
-  // Only who may read everywhere comes as far as `-`: it is nobody's id.
+  // Only a caller that may read everywhere is let in with `-`, which is no organization's id.
   const bool of_all = request.parent() == "organizations/-";
   ASSIGN_OR_RETURN(
       const storage::PastPage page,

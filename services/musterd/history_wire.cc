@@ -74,7 +74,7 @@ absl::Status Fill(const ServicePart& part, const std::string& kind, const Logged
   return absl::OkStatus();
 }
 
-// What a token says of the past: `REVISION@HISTORY`; those of the release before have no history.
+// The token for a revision: `REVISION@HISTORY`; the release before wrote no history.
 std::string RevisionToken(int64_t revision, absl::string_view incarnation) {
   return absl::StrCat(revision, "@", incarnation);
 }

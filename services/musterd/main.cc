@@ -35,7 +35,7 @@ int Fail(const absl::Status& status) {
   return 1;
 }
 
-// What --db_conninfo_file says by now.
+// Takes over what --db_conninfo_file says now.
 absl::Status ReadConninfo(muster::musterd::Process& process) {
   auto conninfo = muster::musterd::ConninfoFromFlags();
   if (!conninfo.ok()) return conninfo.status();

@@ -18,7 +18,7 @@
 
 namespace {
 
-// The flags': those of the services are theirs.
+// The defaults of the flags are those of the options that they fill.
 muster::musterd::ServeOptions Defaults() { return {}; }
 std::vector<std::string> Algorithms() { return {"RS256", "ES256"}; }
 
@@ -232,8 +232,8 @@ constexpr absl::Duration kSecond = absl::Seconds(1);
 constexpr absl::Duration kDay = absl::Hours(24);
 constexpr absl::Duration kYear = absl::Hours(8'760);
 
-// Each option that has bounds: visit(its flag's name, the flag, least, most, fields...). What
-// several services are told is told to each.
+// Calls visit(flag's name, flag, least, most, fields...) for each option that has bounds; an option
+// of several services has a field in each.
 #define MUSTER_VISIT(flag, ...) visit("--" #flag, FLAGS_##flag, __VA_ARGS__)
 
 template <class Options, class Visit>

@@ -88,10 +88,10 @@ void Process::Shutdown() {
   if (stopping_.exchange(true)) return;
   if (policy_ != nullptr) policy_->Stop();
   if (vital_signs_ != nullptr) vital_signs_->Stop();
-  // First of all, for whoever balances: what follows may take seconds before calls are drained.
+  // First of all, for load balancers: what follows may take seconds before calls are drained.
   if (server_ != nullptr) server_->SetAllServing(false);
   page_.reset();
-  // Who asks there sends no more calls while the others drain; it lives on.
+  // The health server lives on, so that those who ask it send no more calls while the others drain.
   if (health_server_ != nullptr) {
     health_server_->SetServing("", false);
     for (const ServicePart& part : parts_) health_server_->SetServing(part.rpc.name, false);

@@ -20,15 +20,15 @@
 namespace muster::musterd {
 namespace {
 
-// As dear as the state is large: for operators.
+// Methods whose cost grows with the state: for operators only.
 constexpr const char* kOperatorsOnly[] = {"/muster.capacity.v1.CapacityService/AuditCapacity",
                                           "/muster.quota.v1.QuotaService/AuditQuotas"};
 
-// How a client on this machine reaches what listens at `listen`.
+// The address at which a client on this machine reaches the listener at `listen`.
 std::string OwnAddress(const std::string& listen, int port) {
   if (absl::StartsWith(listen, "unix:")) return listen;
   const std::string host = listen.substr(0, listen.rfind(':'));
-  // What listens at `[::]` takes IPv4, too, and there may be no other loopback.
+  // A listener at `[::]` takes IPv4, too, and there may be no other loopback.
   if (host == "0.0.0.0" || host == "[::]") return absl::StrCat("127.0.0.1:", port);
   return absl::StrCat(host, ":", port);
 }
@@ -90,7 +90,7 @@ absl::Status Process::StartOperatorServer() {
   rpc::ServerOptions server;
   server.addresses = {options_.operator_listen};
   server.guard = guard_.get();
-  // Has more than the guard stands before: reflection, health as often as one likes.
+  // Certificates are required, as the guard does not stand before everything here: reflection, and health without limits.
   server.credentials = ServerCredentials(options_.operator_listen, false);
   server.metrics = &metrics_;
   server.max_receive_bytes = options_.max_request_bytes;
@@ -107,7 +107,7 @@ absl::Status Process::StartHealthServer() {
   if (options_.health_listen.empty()) return absl::OkStatus();
   rpc::ServerOptions server{
       .addresses = {options_.health_listen}, .metrics = &metrics_, .guard = guard_.get()};
-  // Reflection stays, for those who have a role: gRPC starts no server without a service that is its own or ours.
+  // Reflection stays, for callers with a role: gRPC starts no server without any service.
   server.drain_delay = absl::ZeroDuration();
   ASSIGN_OR_RETURN(health_server_, rpc::Server::Create(std::move(server)));
   return health_server_->Start();
@@ -186,7 +186,7 @@ rpc::ListenerWatch::Options Process::OwnListener(const std::string& listen, int 
   listener.address = OwnAddress(listen, port);
   if (!Secured(listen)) return listener;
   listener.credentials = certificates_->ForOwnServer();
-  // While our certificate is not good no connection is made, and those that stand go on: no reason to end them.
+  // While our certificate is not valid no connection can be made, but open ones go on: no reason to end the process.
   listener.excused = [this] {
     const tls::Identity identity = certificates_->stats().identity;
     return identity.expires <= absl::Now() || identity.begins > absl::Now();
