@@ -118,7 +118,7 @@ int CheckConfig(const std::vector<std::string>& files, const std::function<absl:
     well = false;
   };
   for (const std::string& file : files) hold(read.Read(file));
-  // What could not be read is missing from here on, and would be told twice.
+  // Not after faults: flags that could not be read would then be reported as missing, too.
   if (well) hold(check());
   if (well) out << "good\n";
   return well ? 0 : 1;

@@ -30,8 +30,8 @@ class FlagFiles {
   std::map<std::string, std::string> places_;  // by flag, e.g. `--log_level`
 };
 
-// `PROGRAM check-config FILE...`: reads the files, then calls `check` for the flags that they set. Prints a line for each fault, or that
-// there is none. Returns the program's exit code: 0, or 1 for faults.
+// `PROGRAM check-config FILE...`: reads the files and, if they have no faults, calls `check` for the flags that they set. Prints a line for
+// each fault, or that there is none. Returns the program's exit code: 0, or 1 for faults.
 int CheckConfig(const std::vector<std::string>& files, const std::function<absl::Status()>& check,
                 std::ostream& out);
 

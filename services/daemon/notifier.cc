@@ -37,7 +37,7 @@ bool Notifier::Tell(absl::string_view state) const {
   const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + socket_.size());
   const int socket = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   if (socket < 0) return false;
-  // systemd that is slow must not hold up who tells it: then it hears of the next.
+  // A slow systemd must not hold up the program: it misses this message and gets the next.
   const ssize_t sent = sendto(socket, state.data(), state.size(), MSG_NOSIGNAL | MSG_DONTWAIT,
                               reinterpret_cast<const sockaddr*>(&address), size);
   close(socket);
