@@ -36,7 +36,7 @@ using Key = std::unique_ptr<EVP_PKEY, Free<EVP_PKEY_free>>;
 using Bio = std::unique_ptr<BIO, Free<BIO_free>>;
 using Store = std::unique_ptr<X509_STORE, Free<X509_STORE_free>>;
 using StoreContext = std::unique_ptr<X509_STORE_CTX, Free<X509_STORE_CTX_free>>;
-// Certificates that others own.
+// A list of certificates that it does not own.
 using Stack =
     std::unique_ptr<STACK_OF(X509), Free<[](STACK_OF(X509) * stack) { sk_X509_free(stack); }>>;
 using Names = std::unique_ptr<GENERAL_NAMES, Free<GENERAL_NAMES_free>>;
@@ -83,10 +83,10 @@ absl::Time ToTime(const ASN1_TIME* time) {
                                          : absl::InfiniteFuture();
 }
 
-// What Debian's OpenSSL asks of the certificates of a handshake: 112 bits, no SHA-1.
+// What Debian's OpenSSL requires of certificates in a handshake: 112 bits, no SHA-1.
 constexpr int kSecurityLevel = 2;
 
-// When the first of the chain to an authority that serves `purpose` expires. INVALID_ARGUMENT: there is none now.
+// The first expiry in the chain from the first certificate to an authority, good for `purpose`. INVALID_ARGUMENT: there is no such now.
 absl::StatusOr<absl::Time> ExpiryOfChain(const std::vector<Certificate>& certificates,
                                          const std::vector<Certificate>& authorities, int purpose,
                                          absl::Time now) {
@@ -135,7 +135,7 @@ bool IsTrustDomain(absl::string_view name) {
 absl::StatusOr<std::string> SpiffeIdOf(const std::vector<std::string>& uris,
                                        absl::string_view trust_domain) {
   constexpr absl::string_view kScheme = "spiffe://";
-  // gRPC knows nobody by a certificate of more, whichever they are.
+  // gRPC takes no identity from a certificate with more URIs, whatever they are.
   if (uris.size() != 1) {
     return error::InvalidField(
         "certificates",

@@ -21,7 +21,7 @@ namespace gx = grpc::experimental;
 
 constexpr unsigned kRefreshSeconds = 1;
 
-// The handshake has shown that the certificate is an authority's: this looks whose.
+// Checks whose certificate it is; the handshake has checked that an authority issued it.
 class IdentityVerifier final : public gx::ExternalCertificateVerifier {
  public:
   IdentityVerifier(std::string trust_domain, bool optional,
@@ -184,7 +184,7 @@ absl::Status CertificateFiles::Look(bool patient) {
     stats_.refused_now = false;
     return said_ = absl::OkStatus();
   }
-  // Again at every look: what is not good yet may be by and by.
+  // Checked again at every look: a certificate that is not valid yet may become so.
   const absl::StatusOr<Identity> identity = pem.ok() ? CheckInFiles(*pem, files_) : pem.status();
   const absl::Status status = identity.ok() ? copies_.Put(*pem) : identity.status();
   MutexLock lock(mutex_);

@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// gRPC tells by whole seconds whether one file of several changed while it read them: each version has a second of its own.
+// gRPC sees by the files' times, in whole seconds, whether one of them changed while it read them: so each version gets its own second.
 void SetTime(const std::string& file, time_t seconds) {
   const timespec times[2] = {{seconds, 0}, {seconds, 0}};
   (void)utimensat(AT_FDCWD, file.c_str(), times, 0);
@@ -42,7 +42,7 @@ std::string Top() {
 
 constexpr absl::string_view kPrefix = "muster-tls-";
 
-// A folder of this user's that is open, and nobody else's by a lock. -1: it is none, or somebody has it.
+// Opens and locks a folder of this user's; returns the descriptor. -1: it is no such folder, or somebody has the lock.
 int Lock(const std::string& folder) {
   const int file = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (file < 0) return -1;
@@ -53,7 +53,7 @@ int Lock(const std::string& folder) {
   return -1;
 }
 
-// The way to a folder that is open, whatever has its name by now.
+// A path to an open folder, whatever has its name by now.
 std::string PathOf(int folder) { return absl::StrCat("/proc/self/fd/", folder); }
 
 void Remove(const std::string& path, int folder) {
@@ -64,7 +64,7 @@ void Remove(const std::string& path, int folder) {
   (void)rmdir(path.c_str());
 }
 
-// Those of programs that were killed.
+// Removes the folders of programs that were killed.
 void RemoveAbandoned() {
   std::error_code failed;
   for (const auto& entry : fs::directory_iterator(Top(), failed)) {
@@ -87,7 +87,7 @@ absl::StatusOr<Folder> Make(const std::string& top) {
     return error::Unavailable(absl::StrCat("A private folder cannot be made as ", path, "."));
   const int lock = Lock(path);
   if (lock >= 0) return Folder{path, lock};
-  // Whoever removed abandoned ones just then took it for one.
+  // Another process, which removes abandoned folders, took it for one.
   (void)rmdir(path.c_str());
   return error::Unavailable(absl::StrCat(path, " cannot be locked."));
 }
