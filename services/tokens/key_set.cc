@@ -121,7 +121,7 @@ absl::StatusOr<PublicKey> EcKey(const nlohmann::json& json, const std::string& p
   return error::InvalidField(absl::StrCat(path, ".crv"), "must be P-256, P-384 or P-521.");
 }
 
-// nullopt: not for signatures, or of another kind.
+// Reads one key; nullopt: it is not for signatures, or of another kind.
 absl::StatusOr<std::optional<PublicKey>> ToKey(const nlohmann::json& json,
                                                const std::string& path) {
   if (!json.is_object()) return error::InvalidField(path, "must be an object.");

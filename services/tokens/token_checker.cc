@@ -25,9 +25,9 @@ namespace {
 constexpr char kFlag[] = "--token_keys_file";
 constexpr size_t kMaxTokenBytes = 8 << 10;
 constexpr size_t kMaxSubjectBytes = 253;
-// Tokens that are remembered, so that a caller's signature is checked once and not at each call.
+// Most tokens that are remembered, so that their signature is checked once and not at each call.
 constexpr size_t kMaxKnown = 10'000;
-// What two machines' clocks may differ by.
+// How much the clocks of two machines may differ.
 constexpr absl::Duration kLeeway = absl::Seconds(30);
 
 absl::Status Refused(absl::string_view why) {
@@ -54,7 +54,7 @@ nlohmann::json ObjectIn(absl::string_view part) {
   return object.is_object() ? object : nlohmann::json(nlohmann::json::value_t::discarded);
 }
 
-// A NumericDate; nullopt: there is none, or it is none.
+// The NumericDate in a field; nullopt: there is none, or it is invalid.
 std::optional<absl::Time> TimeOf(const nlohmann::json& object, const char* field) {
   const auto found = object.find(field);
   if (found == object.end() || !found->is_number()) return std::nullopt;
@@ -64,7 +64,7 @@ std::optional<absl::Time> TimeOf(const nlohmann::json& object, const char* field
   return absl::UnixEpoch() + absl::Seconds(seconds);
 }
 
-// The one way to write these bytes in base64url: a signature in another would be another token, and as good.
+// Whether a part is in canonical base64url. Otherwise the same signature could be written in another way: as another token, just as valid.
 bool IsCanonical(absl::string_view part) {
   std::string bytes;
   return absl::WebSafeBase64Unescape(part, &bytes) && absl::WebSafeBase64Escape(bytes) == part;
@@ -101,7 +101,7 @@ bool IsSubject(const std::string& subject) {
                      [](unsigned char c) { return absl::ascii_isgraph(c) && c != '*'; });
 }
 
-// Of a token whose signature is good.
+// Checks the claims of a token whose signature is good.
 absl::StatusOr<KnownToken> ReadClaims(const nlohmann::json& claims, const Options& options) {
   if (StringIn(claims, "iss") != options.issuer)
     return Refused("its issuer (`iss`) is not --token_issuer.");
