@@ -33,7 +33,7 @@ std::string TextOf(const Message& message) {
   return absl::StrCat("{", text, "}");
 }
 
-// `at`: of an element of a list; -1: the field is none.
+// `at`: the element of a list; -1: the field is not a list.
 std::string TextOf(const Message& message, const FieldDescriptor& field, int at) {
   const auto& reflection = *message.GetReflection();
   if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
@@ -49,7 +49,7 @@ std::string TextOf(const Message& message, const FieldDescriptor& field, int at)
   return text;
 }
 
-// What is told as one value, whichever part of it differs.
+// Whether a message is told as one value, whichever part of it differs.
 bool IsOneValue(const Message& message) {
   return message.GetDescriptor() == google::protobuf::Timestamp::descriptor() ||
          message.GetDescriptor() == google::protobuf::Duration::descriptor();
@@ -69,7 +69,7 @@ class Reporter final : public MessageDifferencer::Reporter {
     Add(before, after, path, true, false);
   }
   void ReportModified(const Message& before, const Message& after, const Path& path) override {
-    // Of a message its parts were told already.
+    // The parts of a message were told already.
     const FieldDescriptor* field = path.back().field;
     if (field != nullptr && field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) return;
     Add(before, after, path, true, true);
@@ -77,10 +77,10 @@ class Reporter final : public MessageDifferencer::Reporter {
 
  private:
   void Add(const Message& before, const Message& after, Path path, bool was, bool is) {
-    // Of fields that this build does not know there is nothing to say.
+    // Fields that this build does not know are left out.
     if (changes_.size() >= most_ || path.empty() || path.back().field == nullptr) return;
     MessageDifferencer::SpecificField& last = path.back();
-    // Which of the two entries a step bears depends on what happened to them.
+    // Which of the two entries a step holds depends on whether it was added, deleted or modified.
     if (last.field->is_map())
       last.map_entry1 =
           is ? &EntryAt(after, last, last.new_index) : &EntryAt(before, last, last.index);
@@ -96,7 +96,7 @@ class Reporter final : public MessageDifferencer::Reporter {
     changes_.push_back(std::move(change));
   }
 
-  // A map's entry is a message with two fields: of what lies within, its value is told.
+  // A map's entry is a message of two fields, whose step is left out: the path goes on with what is within the value.
   static std::string PathOf(const Path& path) {
     std::vector<std::string> steps;
     for (const auto& step : path) {
