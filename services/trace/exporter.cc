@@ -18,7 +18,7 @@ namespace {
 constexpr size_t kBatch = 512;  // spans in a request
 constexpr int kAttempts = 3;
 
-// A collector that is busy or away: the same again may be taken.
+// Whether the collector is only busy or away, so that it may take the same request later.
 bool IsPassing(long code) { return code == 429 || code == 502 || code == 503 || code == 504; }
 
 size_t Ignore(char*, size_t size, size_t count, void*) { return size * count; }
@@ -139,7 +139,7 @@ absl::Duration Exporter::TimeLeft() {
 bool Exporter::Pause(absl::Duration pause) {
   const absl::Time until = absl::Now() + pause;
   MutexLock lock(mutex_);
-  // What is recorded wakes it, too.
+  // Record wakes it, too.
   for (absl::Time now = absl::Now(); !stopping_ && now < until; now = absl::Now())
     wakes_.WaitFor(mutex_, until - now);
   return end_ > absl::Now();

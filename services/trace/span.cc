@@ -54,7 +54,7 @@ void Causes::Add(const TraceContext& cause) {
   if (!first_.valid()) {
     first_ = cause;
   } else if (!first_.sampled() && cause.sampled()) {
-    // The one that somebody wants to see.
+    // The first sampled one becomes the first: it is the one that somebody wants to see.
     others_.insert(others_.begin(), std::exchange(first_, cause));
     if (others_.size() > kMaxLinks) others_.pop_back();
   } else if (others_.size() < kMaxLinks &&
