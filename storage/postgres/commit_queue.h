@@ -90,7 +90,8 @@ class CommitQueue {
 
  private:
   bool HasWork(size_t room) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return stopping_ || closing_ || poked_ || inspection_ || (room > 0 && !commands_.empty());
+    return stopping_ || closing_ || poked_ || inspection_ != nullptr ||
+           (room > 0 && !commands_.empty());
   }
   // Whether `caller` fills half of the queue. Never the process itself (0), which need not leave room for others.
   bool HasHisShare(uint64_t caller) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
@@ -100,8 +101,11 @@ class CommitQueue {
   void Wake() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (std::exchange(sleeping_, false)) wakeup_.Signal();
   }
-  // If the lane stopped before the inspection began, takes it back and returns true. Else it is to be waited for.
-  bool TakeBackInspection();
+  // What a caller of Inspect waits for, on its stack.
+  struct Inspection {
+    const std::function<void()>* run = nullptr;
+    bool done = false;  // guarded by mutex_
+  };
 
   const LaneOptions& options_;
   mutable Mutex mutex_;
@@ -110,7 +114,8 @@ class CommitQueue {
   bool takes_commands_ MUSTER_GUARDED_BY(mutex_) = false;  // whoever sleeps has room for some
   TurnQueue<LaneCommand<State>> commands_ MUSTER_GUARDED_BY(mutex_);
   int64_t accepted_ MUSTER_GUARDED_BY(mutex_) = 0;
-  std::function<void()> inspection_ MUSTER_GUARDED_BY(mutex_);
+  Inspection* inspection_ MUSTER_GUARDED_BY(mutex_) = nullptr;  // that has not begun
+  CondVar inspected_;                                           // one has ended, or the lane stops
   bool poked_ MUSTER_GUARDED_BY(mutex_) = false;
   bool intake_over_ MUSTER_GUARDED_BY(mutex_) = false;
   bool closing_ MUSTER_GUARDED_BY(mutex_) = false;
@@ -146,36 +151,20 @@ void CommitQueue<State>::Poke() {
 
 template <class State>
 absl::Status CommitQueue<State>::Inspect(const std::function<void()>& inspection) {
-  Mutex done_mutex;
-  CondVar done_condition;
-  bool done = false;
-  {
-    MutexLock lock(mutex_);
-    if (stopping_) return error::Unavailable("The server stops.");
-    if (inspection_) return error::Unavailable("Another comparison runs.");
-    inspection_ = [&] {
-      inspection();
-      MutexLock done_lock(done_mutex);
-      done = true;
-      done_condition.Signal();
-    };
-    Wake();
-  }
-  while (true) {
-    MutexLock lock(done_mutex);
-    if (done) return absl::OkStatus();
-    done_condition.WaitFor(done_mutex, absl::Milliseconds(100));
-    if (done) return absl::OkStatus();
-    if (TakeBackInspection()) return error::Unavailable("The server stops.");
-  }
-}
-
-template <class State>
-bool CommitQueue<State>::TakeBackInspection() {
+  Inspection mine{&inspection};
   MutexLock lock(mutex_);
-  if (!stopping_ || !inspection_) return false;
-  inspection_ = nullptr;
-  return true;
+  if (stopping_) return error::Unavailable("The server stops.");
+  if (inspection_ != nullptr) return error::Unavailable("Another comparison runs.");
+  inspection_ = &mine;
+  Wake();
+  while (!mine.done) {
+    if (stopping_ && inspection_ == &mine) {
+      inspection_ = nullptr;
+      return error::Unavailable("The server stops.");
+    }
+    inspected_.Wait(mutex_);
+  }
+  return absl::OkStatus();
 }
 
 template <class State>
@@ -201,6 +190,7 @@ bool CommitQueue<State>::Stop() {
   MutexLock lock(mutex_);
   if (stopping_) return false;
   stopping_ = true;
+  inspected_.SignalAll();
   Wake();
   return true;
 }
@@ -219,7 +209,15 @@ bool CommitQueue<State>::Await(Work& work, size_t room, AwaitedSocket socket) {
   const bool in_vain = std::exchange(sleeping_, false) && !events.readable && !events.writable;
   if (stopping_) return false;
   work.batch = commands_.Take(room);
-  work.inspection = std::exchange(inspection_, nullptr);
+  work.inspection = nullptr;
+  if (Inspection* const next = std::exchange(inspection_, nullptr)) {
+    work.inspection = [this, next] {
+      (*next->run)();
+      MutexLock end(mutex_);
+      next->done = true;
+      inspected_.SignalAll();
+    };
+  }
   work.closed = std::exchange(closing_, false);
   work.look = std::exchange(poked_, false) || in_vain;
   return true;

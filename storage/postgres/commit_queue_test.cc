@@ -153,6 +153,31 @@ TEST_F(CommitQueueTest, AnInspectionRunsOnTheThreadThatWorks) {
   EXPECT_EQ(inspected_on, std::this_thread::get_id());
 }
 
+TEST_F(CommitQueueTest, AnInspectionThatRunsIsWaitedForWhateverElseWaitsWhenTheLaneStops) {
+  absl::Status status = absl::UnknownError("not yet");
+  std::atomic<bool> ran = false;
+  std::thread caller([&] { status = queue_.Inspect([&] { ran = true; }); });
+  Queue::Work work;
+  ASSERT_TRUE(queue_.Await(work, 0));
+  ASSERT_TRUE(work.inspection);
+  // Of two more one waits; that is so once the other is refused.
+  std::atomic<int> refused = 0;
+  const auto ask = [&] {
+    EXPECT_TRUE(absl::IsUnavailable(queue_.Inspect([] { ADD_FAILURE() << "stopped"; })));
+    ++refused;
+  };
+  std::thread second(ask);
+  std::thread third(ask);
+  while (refused == 0) std::this_thread::yield();
+  queue_.Stop();
+  second.join();
+  third.join();
+  work.inspection();
+  caller.join();
+  EXPECT_EQ(status, absl::OkStatus());
+  EXPECT_TRUE(ran);
+}
+
 TEST_F(CommitQueueTest, AnInspectionThatNeverBeginsIsGivenUpWhenTheLaneStops) {
   std::atomic<bool> ran = false;
   absl::Status status;
