@@ -138,7 +138,7 @@ template <class Service>
 void Process::AddPart(absl::string_view name, const char* full_name, Service& service) {
   auto& lane = service.lane();
   parts_.push_back({std::string(name), rpc::LaneService(full_name, service),
-                    [&lane] { return lane.ready(); }, [&lane] { return lane.stats(); },
+                    [&lane] { return lane.ReadyWithLocks(); }, [&lane] { return lane.stats(); },
                     [&lane] { return lane.Compare(); }, HistoryOf(lane),
                     [&lane] { lane.StopIntake(); }, [&lane] { lane.Stop(); }});
   if constexpr (requires { service.auditor(); }) {

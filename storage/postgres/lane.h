@@ -124,6 +124,11 @@ class CommitLane {
   // Whether the database answered when it was last asked (at most LaneOptions::poll ago), and
   // memory is not being loaded anew.
   bool ready() const { return db_.ready() && !follower_.loading(); }
+  // The same, once the locks that callers need were had: does not return while one of them is never given back.
+  bool ReadyWithLocks() const {
+    stats();
+    return Peek([&](const auto&, int64_t) { return ready(); });
+  }
   int64_t revision() const { return memory_.served_revision(); }
   LaneStats stats() const;
 

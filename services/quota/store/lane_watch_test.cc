@@ -145,6 +145,33 @@ TEST_F(QuotaLaneWatchTest, MemoryThatMovesBeforeAReadWaitsForItIsSeen) {
   EXPECT_EQ(testing::Await(std::move(read), "the read"), 7);
 }
 
+// So that whoever looks for signs of life finds none in a lane that hangs.
+TEST_F(QuotaLaneWatchTest, WhoAsksForItsLocksIsNotAnsweredWhileOneIsHeld) {
+  Lane& lane = NewLane();
+  struct Steps {
+    std::promise<void> hangs, goes_on;
+    std::atomic<bool> armed = false;
+  };
+  const auto steps = std::make_shared<Steps>();
+  lane.Subscribe([steps](absl::Span<const Revised<quota::State::Change>>) {
+    if (!steps->armed.exchange(false)) return;
+    steps->hangs.set_value();
+    steps->goes_on.get_future().wait();
+  });
+  ASSERT_THAT(Do(lane, quota::UpdateQuota{kKey, 10, "", true}), IsOk());
+  steps->armed = true;
+  lane.Submit([](StagedState<quota::State>& staged,
+                 absl::Time now) { return quota::Decide(staged, Want("a", 1), now).status(); },
+              [](const absl::Status&, int64_t) {});
+  steps->hangs.get_future().wait();
+  EXPECT_TRUE(lane.ready());
+  std::future<bool> answer =
+      std::async(std::launch::async, [&lane] { return lane.ReadyWithLocks(); });
+  EXPECT_EQ(answer.wait_for(std::chrono::milliseconds(250)), std::future_status::timeout);
+  steps->goes_on.set_value();
+  EXPECT_TRUE(answer.get());
+}
+
 TEST_F(QuotaLaneWatchTest, ASnapshotAndTheChangesAfterItLeaveNothingOutAndSendNothingTwice) {
   Lane& lane = NewLane(Trapped());
   ASSERT_THAT(Do(lane, quota::UpdateQuota{kKey, 10, "", true}), IsOk());
