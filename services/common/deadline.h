@@ -2,11 +2,19 @@
 
 #include <algorithm>
 
+#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "services/common/mutex.h"
 #include "services/common/steady_clock.h"
 
 namespace muster {
+
+// The time by which the deadlines of calls are judged: what the wall clock showed when the process first asked, moved on by the steady
+// clock. Whoever sets the clock neither ends such calls early nor makes them wait.
+inline absl::Time NowForDeadlines() {
+  static const absl::Time origin = absl::Now() - TheSteadyClock()->Now();
+  return origin + TheSteadyClock()->Now();
+}
 
 // The end of a wait, by a clock that never jumps.
 //

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "services/common/deadline.h"
 #include "services/rpc/limits.h"
 
 namespace muster::rpc {
@@ -99,7 +100,7 @@ void CallTable::Run() {
     {
       MutexLock lock(mutex_);
       if (stop_) return;
-      const absl::Time now = absl::Now();
+      const absl::Time now = NowForDeadlines();
       expired = TakeExpired(now);
       if (expired.empty()) {
         WaitForNext(now);

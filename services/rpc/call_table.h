@@ -31,7 +31,7 @@ class OpenCall : public std::enable_shared_from_this<OpenCall> {
   bool listed_ = false;
 };
 
-// The unanswered calls of a server by deadline; a thread answers those whose deadline has passed
+// The unanswered calls of a server by deadline (NowForDeadlines); a thread answers those whose deadline has passed
 // with DEADLINE_EXCEEDED, at most kDeadlineTick late. Add and Remove are cheap: one short lock, no
 // allocation unless the tick is new. Thread-safe.
 class CallTable {

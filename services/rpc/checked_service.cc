@@ -22,6 +22,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "services/common/current_caller.h"
+#include "services/common/deadline.h"
 #include "services/common/error.h"
 #include "services/common/mutex.h"
 #include "services/common/status_macros.h"
@@ -224,7 +225,7 @@ class CheckedHandler final : public MethodHandler {
     // Called when it is time to look again, at the call's deadline, or at the end of the server.
     void Expire(const absl::Status& status) override {
       CallerLimits& limits = handler_.guard_.limits();
-      if (absl::IsDeadlineExceeded(status) && absl::Now() < deadline_) {
+      if (absl::IsDeadlineExceeded(status) && NowForDeadlines() < deadline_) {
         if (limits.Nudge(*this)) LookAgain();
         return;
       }
@@ -238,7 +239,7 @@ class CheckedHandler final : public MethodHandler {
       LookAgain();
     }
     void LookAgain() {
-      core_->calls.Add(this, std::min(deadline_, absl::Now() + pause_));
+      core_->calls.Add(this, std::min(deadline_, NowForDeadlines() + pause_));
       pause_ = std::min(2 * pause_, kMostPause);
       // A thread that starts it later finds it in `calls`, and removes it; one that started it before may not have.
       if (!handler_.guard_.limits().IsWaiting(*this)) core_->calls.Remove(this);
@@ -309,7 +310,7 @@ class CheckedHandler final : public MethodHandler {
       if (over_) return;
       caught_up_ = status;
       core_->calls.Remove(this);
-      core_->calls.Add(this, absl::Now() - kDeadlineTick);
+      core_->calls.Add(this, NowForDeadlines() - kDeadlineTick);
     }
 
     Mutex mutex_;

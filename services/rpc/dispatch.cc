@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "services/common/deadline.h"
 #include "services/common/error.h"
 #include "services/common/log.h"
 #include "services/rpc/call_line.h"
@@ -140,11 +141,11 @@ absl::Time DeadlineOf(const grpc::CallbackServerContext& context, const Dispatch
   const gpr_timespec raw = context.raw_deadline();
   if (gpr_time_cmp(raw, gpr_inf_future(raw.clock_type)) < 0) {
     const gpr_timespec left = gpr_time_sub(raw, gpr_now(raw.clock_type));
-    return absl::Now() + absl::Seconds(std::min<int64_t>(left.tv_sec, kMostSeconds)) +
+    return NowForDeadlines() + absl::Seconds(std::min<int64_t>(left.tv_sec, kMostSeconds)) +
            absl::Nanoseconds(left.tv_nsec);
   }
-  return dispatch.core != nullptr ? dispatch.arrived + dispatch.core->default_deadline
-                                  : absl::Now() + kDefaultDeadline;
+  return NowForDeadlines() +
+         (dispatch.core != nullptr ? dispatch.core->default_deadline : kDefaultDeadline);
 }
 
 grpc::experimental::Interceptor* InterceptorFactory::CreateServerInterceptor(

@@ -5,10 +5,11 @@
 #include <grpcpp/create_channel.h>
 #include <grpcpp/support/channel_arguments.h>
 
+#include <chrono>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
+#include "services/common/deadline.h"
 
 namespace muster::rpc {
 namespace {
@@ -40,9 +41,10 @@ std::string ListenerWatch::Look(const std::string& address,
                                 const std::shared_ptr<grpc::ChannelCredentials>& credentials,
                                 absl::Duration patience, const std::function<bool()>& stopped) {
   const auto channel = NewConnection(address, credentials);
-  const absl::Time give_up = absl::Now() + patience;
-  while (absl::Now() < give_up && !stopped()) {
-    if (channel->WaitForConnected(absl::ToChronoTime(absl::Now() + kStep))) return "";
+  const absl::Time give_up = NowForDeadlines() + patience;
+  const auto step = absl::ToChronoMilliseconds(kStep);
+  while (NowForDeadlines() < give_up && !stopped()) {
+    if (channel->WaitForConnected(std::chrono::system_clock::now() + step)) return "";
   }
   return absl::StrCat("nothing was heard on a new connection to ", address, " for ",
                       absl::FormatDuration(patience));

@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "services/common/deadline.h"
 #include "services/common/mutex.h"
 
 namespace muster::rpc {
@@ -42,7 +43,7 @@ class OpenCount {
   void WaitUntilEmpty(absl::Time deadline) {
     MutexLock lock(mutex_);
     while (state_.load() >= kOne) {
-      const absl::Time now = absl::Now();
+      const absl::Time now = NowForDeadlines();
       if (now >= deadline) return;
       changed_.WaitFor(mutex_, deadline - now);
     }

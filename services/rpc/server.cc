@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
+#include "services/common/deadline.h"
 #include "services/common/error.h"
 #include "services/rpc/channel_arguments.h"
 #include "services/rpc/checked_service.h"
@@ -190,16 +191,16 @@ void Server::Shutdown() {
   server_->GetHealthCheckService()->Shutdown();
   absl::SleepFor(options_.drain_delay);
   const absl::Status stopping = error::Unavailable("The server is stopping.");
-  const absl::Time deadline = absl::Now() + options_.shutdown_grace;
+  const absl::Time deadline = NowForDeadlines() + options_.shutdown_grace;
   core_->open.Close(stopping);
   core_->streams.EndAll(stopping);
   core_->open.WaitUntilEmpty(deadline);
   if (options_.stop_intake) {
     options_.stop_intake();
-    core_->open.WaitUntilEmpty(absl::Now() + kIntakeGrace);
+    core_->open.WaitUntilEmpty(NowForDeadlines() + kIntakeGrace);
   }
   core_->calls.ExpireAllFrom(
-      absl::Now(), absl::UnknownError("The server stopped before the outcome was known."));
+      NowForDeadlines(), absl::UnknownError("The server stopped before the outcome was known."));
   core_->open.WaitUntilEmpty(deadline + kShutdownGrace);
   // gRPC's own shutdown cuts off calls of in-process channels at once, so it comes when there are
   // none.

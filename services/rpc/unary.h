@@ -71,8 +71,8 @@ class Responder {
   // The revision that the answer shows (muster.type.v1.WatchStart): an OK bears it as metadata, so that a watch after it misses nothing.
   void ShowRevision(int64_t revision);
 
-  // The client's deadline, or the server's default from the start of the call: pass it on to
-  // whatever the answer waits for. Once it passes the call is answered DEADLINE_EXCEEDED.
+  // The client's deadline, or the server's default from the start of the call, by NowForDeadlines: pass it
+  // on to whatever the answer waits for. Once it passes the call is answered DEADLINE_EXCEEDED.
   absl::Time deadline() const;
   // Whether nobody waits for the answer any more: it was given, or the caller has gone. To be asked
   // before expensive work.

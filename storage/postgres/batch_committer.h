@@ -14,6 +14,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "services/common/deadline.h"
 #include "services/common/state.h"
 #include "services/common/status_macros.h"
 #include "storage/postgres/answer_queue.h"
@@ -252,9 +253,9 @@ void BatchCommitter<State>::FailUnsent(const absl::Status& status) {
 
 template <class State>
 void BatchCommitter<State>::MarkLate(Commands& commands) {
-  const absl::Time real_now = absl::Now();
+  const absl::Time now = NowForDeadlines();
   for (LaneCommand<State>& command : commands) {
-    if (command.deadline < real_now)
+    if (command.deadline < now)
       command.status = absl::DeadlineExceededError("The request waited too long to be committed.");
   }
 }

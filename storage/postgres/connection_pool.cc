@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "services/common/cause.h"
+#include "services/common/deadline.h"
 #include "services/common/error.h"
 #include "storage/postgres/connection.h"
 
@@ -48,16 +49,15 @@ ConnectionPool::Loan::~Loan() {
   if (pool_ != nullptr) pool_->Return(std::move(connection_));
 }
 
-absl::StatusOr<ConnectionPool::Loan> ConnectionPool::Acquire(absl::Time deadline) {
+absl::StatusOr<ConnectionPool::Loan> ConnectionPool::Acquire(absl::Duration most) {
   std::vector<std::unique_ptr<Connection>> ended;  // closed when the lock is free
   std::unique_ptr<Connection> kept;
   {
     MutexLock lock(mutex_);
+    const Deadline deadline(most);
     while (lent_ >= size_) {
-      const absl::Duration left = deadline - absl::Now();
-      if (left <= absl::ZeroDuration())
+      if (!deadline.WaitFor(free_, mutex_))
         return absl::DeadlineExceededError("No database connection came free in time.");
-      free_.WaitFor(mutex_, left);
     }
     ++lent_;
     const size_t idle = idle_.size();

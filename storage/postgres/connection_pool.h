@@ -75,9 +75,9 @@ class ConnectionPool {
     std::unique_ptr<Connection> connection_;
   };
 
-  // Waits for a free place at most until `deadline`. A connection that its server has ended is not
+  // Waits for a free place at most for `most`. A connection that its server has ended is not
   // lent. DEADLINE_EXCEEDED: none came free; UNAVAILABLE: Postgres did not take the connection.
-  absl::StatusOr<Loan> Acquire(absl::Time deadline);
+  absl::StatusOr<Loan> Acquire(absl::Duration most);
 
   // Whether Acquire would lend one at once, without connecting.
   bool IsAtHand();

@@ -32,7 +32,7 @@ class ConnectionPoolTest : public ::testing::Test {
   }
   // The server's process.
   int LendOnce() {
-    const auto loan = pool_.Acquire(absl::InfiniteFuture());
+    const auto loan = pool_.Acquire(absl::InfiniteDuration());
     EXPECT_THAT(loan.status(), IsOk());
     return loan.ok() ? (*loan)->raw().backendpid() : 0;
   }
@@ -101,7 +101,7 @@ TEST_F(ConnectionPoolTest, ALostConnectionIsOneOfAllPoolsOfTheServer) {
   const int before = ask();
   EXPECT_EQ(ask(), before);
   {
-    const auto lent = other.Acquire(absl::InfiniteFuture());
+    const auto lent = other.Acquire(absl::InfiniteDuration());
     pool_.ConnectionLost();
   }
   EXPECT_NE(ask(), before) << "on loan";

@@ -96,7 +96,7 @@ class CommitLane {
     queue_.Submit({std::move(decide), std::move(done), deadline, std::move(incarnation)});
   }
 
-  // A linearizable read: `done` sees every change that was committed before the call.
+  // A linearizable read, until `deadline` (by NowForDeadlines, as Submit's): `done` sees every change that was committed before the call.
   void Read(ReadDone done, absl::Time deadline = absl::InfiniteFuture());
 
   // f(const State&, int64_t revision) on memory as it is: committed, perhaps not the newest.

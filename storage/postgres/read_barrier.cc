@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/clock.h"
 #include "services/common/current_caller.h"
+#include "services/common/deadline.h"
 #include "services/common/error.h"
 #include "storage/postgres/history.h"
 #include "storage/postgres/read_pacer.h"
@@ -147,7 +148,7 @@ void ReadBarrier::AskHead(std::vector<PendingRead>& unasked, std::vector<Pending
 void ReadBarrier::AnswerReads(std::vector<PendingRead>& unasked,
                               std::vector<PendingRead>& waiting) {
   const bool away = !db_.ready() || intake_over_;
-  const absl::Time now = absl::Now();
+  const absl::Time now = NowForDeadlines();
   std::vector<PendingRead> again;
   std::vector<PendingRead> still;
   const auto keep = [&](PendingRead& read, std::vector<PendingRead>& to) {

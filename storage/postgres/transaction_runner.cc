@@ -14,6 +14,7 @@
 #include "services/common/cause.h"
 #include "services/common/error.h"
 #include "services/common/status_macros.h"
+#include "services/common/steady_clock.h"
 #include "storage/postgres/transaction.h"
 
 namespace muster::storage {
@@ -116,14 +117,14 @@ absl::Status TransactionRunner::RunStatement(const TransactionBody& body,
 
 absl::Status TransactionRunner::RunLoop(const TransactionBody& body, bool in_transaction,
                                         const OutcomeResolver& resolve, absl::string_view purpose) {
-  const absl::Time give_up = absl::Now() + options_.retry_budget;
+  const absl::Duration give_up = TheSteadyClock()->Now() + options_.retry_budget;
   for (int attempt = 1;; ++attempt) {
     Attempt result = Try(body, in_transaction, purpose);
     if (result.outcome == Outcome::kInDoubt) result = SettleDoubt(std::move(result), resolve);
     if (result.outcome == Outcome::kDone || result.outcome == Outcome::kFailed)
       return result.status;
     CountRetry(result);
-    if (aborted_ || attempt >= options_.max_attempts || absl::Now() >= give_up)
+    if (aborted_ || attempt >= options_.max_attempts || TheSteadyClock()->Now() >= give_up)
       return result.status;
     Sleep(attempt);
   }
@@ -137,11 +138,11 @@ void TransactionRunner::CountRetry(const Attempt& attempt) {
 
 TransactionRunner::Attempt TransactionRunner::Try(const TransactionBody& body, bool in_transaction,
                                                   absl::string_view purpose) {
-  absl::StatusOr<ConnectionPool::Loan> loan = pool_->Acquire(absl::Now() + kAcquireTimeout);
+  absl::StatusOr<ConnectionPool::Loan> loan = pool_->Acquire(kAcquireTimeout);
   if (!loan.ok()) return {Outcome::kLost, loan.status()};
   Connection& connection = **loan;
   bool committing = false;
-  const absl::Time began = absl::Now();
+  const absl::Duration began = TheSteadyClock()->Now();
   return Guard(connection, committing, [&]() -> Attempt {
     Transaction tx(connection, &options_.fault, purpose);
     if (!in_transaction) tx.begun_ = true;
@@ -155,7 +156,7 @@ TransactionRunner::Attempt TransactionRunner::Try(const TransactionBody& body, b
     committing = tx.Changes();
     const bool matters = tx.Matters();
     connection.TakeWarning();
-    const absl::Time commits = absl::Now();
+    const absl::Duration commits = TheSteadyClock()->Now();
     tx.Commit();
     return Committed(connection, matters, committing, began, commits);
   });
@@ -169,8 +170,8 @@ struct TransactionRunner::Sent::Parts {
   std::optional<Transaction> tx = {};  // on the loan
   bool committing = false;             // what became of it must be known
   int session = 0;                     // the process that serves it
-  absl::Time began = absl::Now();
-  absl::Time commits = {};
+  absl::Duration began = TheSteadyClock()->Now();
+  absl::Duration commits = {};
 };
 
 TransactionRunner::Sent::Sent(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -195,7 +196,7 @@ TransactionRunner::Sent TransactionRunner::Send(const TransactionBody& body,
                                                 absl::string_view purpose) {
   auto parts = std::make_unique<Sent::Parts>();
   parts->purpose = std::string(purpose);
-  absl::StatusOr<ConnectionPool::Loan> loan = pool_->Acquire(absl::Now() + kAcquireTimeout);
+  absl::StatusOr<ConnectionPool::Loan> loan = pool_->Acquire(kAcquireTimeout);
   if (!loan.ok()) {
     parts->attempt = {Outcome::kLost, loan.status()};
     return Sent(std::move(parts));
@@ -210,7 +211,7 @@ TransactionRunner::Sent TransactionRunner::Send(const TransactionBody& body,
       return {Outcome::kFailed, std::move(status)};
     }
     connection.TakeWarning();
-    parts->commits = absl::Now();
+    parts->commits = TheSteadyClock()->Now();
     parts->committing = tx.Changes();
     parts->session = connection.raw().backendpid();
     tx.SendCommit();
@@ -222,7 +223,7 @@ TransactionRunner::Sent TransactionRunner::Send(const TransactionBody& body,
 
 absl::Status TransactionRunner::Finish(Sent sent, const OutcomeResolver& resolve, bool& again) {
   std::unique_ptr<Sent::Parts> parts = std::move(sent.parts_);
-  const absl::Time began = parts->began;
+  const absl::Duration began = parts->began;
   again = false;
   Attempt result = std::move(parts->attempt);
   if (result.outcome == Outcome::kDone) {
@@ -244,19 +245,21 @@ absl::Status TransactionRunner::Finish(Sent sent, const OutcomeResolver& resolve
   }
   if (result.outcome == Outcome::kDone || result.outcome == Outcome::kFailed) return result.status;
   CountRetry(result);
-  again = !aborted_ && options_.max_attempts > 1 && absl::Now() < began + options_.retry_budget;
+  again = !aborted_ && options_.max_attempts > 1 &&
+          TheSteadyClock()->Now() < began + options_.retry_budget;
   return result.status;
 }
 
 TransactionRunner::Attempt TransactionRunner::Committed(Connection& connection, bool mattered,
-                                                        bool committing, absl::Time began,
-                                                        absl::Time commits) {
+                                                        bool committing, absl::Duration began,
+                                                        absl::Duration commits) {
   if (!mattered) return {};
   // A COMMIT that is cancelled while it waits for its synchronous standby says OK all the same: it
   // is done here, and may be lost with this server.
   const std::string warning = connection.TakeWarning();
   if (!warning.empty()) return Lost(connection, committing, warning);
-  if (observer() != nullptr) observer()->Committed(absl::Now() - began, absl::Now() - commits);
+  if (observer() != nullptr)
+    observer()->Committed(TheSteadyClock()->Now() - began, TheSteadyClock()->Now() - commits);
   return {};
 }
 

@@ -112,8 +112,8 @@ class TransactionRunner {
                        const OutcomeResolver& resolve, absl::string_view purpose);
   Attempt Try(const TransactionBody& body, bool in_transaction, absl::string_view purpose);
   // COMMIT went through, if the transaction had one that matters. `committing`: as for Guard.
-  Attempt Committed(Connection& connection, bool mattered, bool committing, absl::Time began,
-                    absl::Time commits);
+  Attempt Committed(Connection& connection, bool mattered, bool committing, absl::Duration began,
+                    absl::Duration commits);
   // Calls `step`, which may throw what libpqxx throws, and sets `committing` before the outcome
   // can be unknown.
   Attempt Guard(Connection& connection, const bool& committing,

@@ -165,6 +165,19 @@ bool BearsItsDomainInVain(absl::string_view path, absl::string_view domain) {
   return name != "service" && name != "store" && name != "wire" && name != "metrics";
 }
 
+// Whether a line of what answers calls compares something with the time of day, or counts on from it. What a call may take goes by
+// NowForDeadlines (services/common/deadline.h), so that setting the clock changes nothing.
+bool GoesByTheTimeOfDay(absl::string_view path, absl::string_view code) {
+  const bool answers = IsIn(path, "storage") || (absl::StartsWith(path, "services/rpc/") &&
+                                                 !IsIn(path, "services/rpc/client"));
+  if (!answers || IsTest(path)) return false;
+  const absl::string_view uses[] = {"absl::Now() +",  "absl::Now() <", "absl::Now() >",
+                                    "< absl::Now()",  "> absl::Now()", "- absl::Now()",
+                                    "<= absl::Now()", ">= absl::Now()"};
+  return std::any_of(std::begin(uses), std::end(uses),
+                     [&](absl::string_view use) { return absl::StrContains(code, use); });
+}
+
 void Append(std::vector<Violation>& all, std::vector<Violation> more) {
   std::move(more.begin(), more.end(), std::back_inserter(all));
 }
@@ -245,6 +258,10 @@ std::vector<Violation> CheckSource(absl::string_view path, absl::string_view con
     if (absl::StrContains(code, std_view)) {
       violations.push_back(
           {std::string(path), number, std_view, "absl::string_view in every signature"});
+    }
+    if (GoesByTheTimeOfDay(path, code)) {
+      violations.push_back({std::string(path), number, "absl::Now()",
+                            "what a call may take goes by NowForDeadlines"});
     }
   }
   return violations;

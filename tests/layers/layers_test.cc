@@ -17,6 +17,7 @@ using ::testing::ElementsAre;
 using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 TEST(Tree, KeepsTheRules) {
   for (const Violation& violation : CheckTree(MUSTER_SOURCE_DIR))
@@ -135,6 +136,16 @@ TEST(CheckSource, FindsTheOtherStringView) {
   const std::string bad = absl::StrCat("void F(std::", "string_view s);\n");
   EXPECT_THAT(CheckSource("services/quota/x.h", bad), ElementsAre(Field(&Violation::line, 1)));
   EXPECT_THAT(CheckSource("services/quota/x.h", absl::StrCat("// ", bad)), IsEmpty());
+}
+
+TEST(CheckSource, FindsDeadlinesThatGoByTheTimeOfDay) {
+  const std::string bad = "  const absl::Time end = absl::Now() + absl::Seconds(1);\n";
+  for (const char* path : {"storage/postgres/x.cc", "services/rpc/x.h"})
+    EXPECT_THAT(CheckSource(path, bad), ElementsAre(Field(&Violation::line, 1))) << path;
+  EXPECT_THAT(CheckSource("storage/postgres/x.cc", "  if (end < absl::Now()) return;"), SizeIs(1));
+  EXPECT_THAT(CheckSource("storage/postgres/x.cc", "  absl::Time began = absl::Now();"), IsEmpty());
+  for (const char* path : {"storage/postgres/x_test.cc", "services/rpc/client/x.cc"})
+    EXPECT_THAT(CheckSource(path, bad), IsEmpty()) << path;
 }
 
 TEST(CheckSource, KnowsEveryFolder) {

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "services/common/deadline.h"
 #include "services/lifecycle/api/on_behalf.h"
 #include "services/lifecycle/core/explain.h"
 #include "services/lifecycle/core/node_machine.h"
@@ -21,7 +22,7 @@ constexpr absl::Duration kAskTimeout = absl::Seconds(5);
 constexpr absl::Duration kMargin = absl::Milliseconds(100);
 
 absl::Duration TimeoutOf(absl::Time deadline) {
-  return std::clamp(deadline - absl::Now() - kMargin, absl::ZeroDuration(), kAskTimeout);
+  return std::clamp(deadline - NowForDeadlines() - kMargin, absl::ZeroDuration(), kAskTimeout);
 }
 
 // Adds what capacity says of the Nodes that it would be asked for.

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "services/common/deadline.h"
 #include "services/common/kept_request.h"
 #include "services/common/status_macros.h"
 #include "services/lifecycle/api/fits.h"
@@ -176,7 +177,7 @@ template <class Commit>
 void CommitWithWarning(const Growth& growth, const Advisor& asked, rpc::Responder responder,
                        Commit commit) {
   constexpr absl::Duration kForWarning = absl::Milliseconds(500);
-  const absl::Time deadline = std::min(responder.deadline(), absl::Now() + kForWarning);
+  const absl::Time deadline = std::min(responder.deadline(), NowForDeadlines() + kForWarning);
   asked.AskQuota(growth, deadline,
                  [pool = growth.pool, responder = std::move(responder),
                   commit = std::move(commit)](v1::NodePoolPreview::Quota told) mutable {

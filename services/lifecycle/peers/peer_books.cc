@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
+#include "services/common/deadline.h"
 #include "services/common/from_peer.h"
 #include "services/common/generation.h"
 #include "services/common/latch.h"
@@ -67,7 +68,7 @@ absl::StatusOr<T> ReadNow(Lane& lane, Take take) {
       [answer, take = std::move(take)](const absl::Status& status, const State* state, int64_t) {
         answer->Set(status.ok() ? absl::StatusOr<T>(take(*state)) : status);
       },
-      absl::Now() + kReadTimeout);
+      NowForDeadlines() + kReadTimeout);
   return answer->WaitFor(kReadTimeout)
       .value_or(absl::DeadlineExceededError("Lifecycle's own state could not be read in time."));
 }
