@@ -133,7 +133,7 @@ absl::Status Batch<State>::Encode(const storage::Store<State>& store, size_t max
       journal::Move(statements_, from_, staged_.revision(), id_, now_);
       store.Write(statements_, LastPerKey());
       rows_ = ToJournal(store);
-      journal::Append(statements_, rows_, id_, authors_.Encode());
+      journal::Append(statements_, rows_, id_, authors_.Encode(), now_);
     }
     if (decided_ > 1 && statements_.bytes() > max_bytes)
       encoded_ = absl::InternalError("Too much for one transaction.");

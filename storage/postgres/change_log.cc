@@ -67,11 +67,11 @@ constexpr Statement kFirstChangesAfter = {
 constexpr Statement kReadRevisions = {"journal_read_revisions",
                                       "SELECT revision, kind, key, change FROM journal"
                                       " WHERE revision IN (SELECT * FROM unnest($1::bigint[]))"};
-constexpr Statement kLastOlderThan = {
-    "journal_last_older_than",
+constexpr Statement kLastBefore = {
+    "journal_last_before",
     "SELECT coalesce(max(revision), $1::bigint) FROM (SELECT revision, commit_time FROM journal"
     " WHERE revision > $1::bigint ORDER BY revision LIMIT $2) AS next"
-    " WHERE commit_time < clock_timestamp() - make_interval(secs => $3)"};
+    " WHERE commit_time < $3"};
 
 #undef MUSTER_NEXT
 #undef MUSTER_SHOWN
@@ -184,9 +184,8 @@ std::vector<PastRow> ReadRevisions(Transaction& tx, const std::vector<int64_t>& 
   return found;
 }
 
-int64_t LastOlderThan(Transaction& tx, int64_t after, int64_t limit, absl::Duration age) {
-  const std::string seconds = absl::StrCat(absl::ToDoubleSeconds(age));
-  return tx.Exec(kLastOlderThan, after, limit, seconds)[0][0].as<int64_t>();
+int64_t LastBefore(Transaction& tx, int64_t after, int64_t limit, absl::Time time) {
+  return tx.Exec(kLastBefore, after, limit, ToSqlTime(time))[0][0].as<int64_t>();
 }
 
 }  // namespace journal

@@ -37,8 +37,8 @@ constexpr Statement kMove = {"journal_move",
 constexpr Statement kAppend = {
     "journal_append",
     "WITH whose AS (INSERT INTO journal_author (last_revision, authors) VALUES ($7, $8))"
-    " INSERT INTO journal (revision, batch, kind, key, change, previous)"
-    " SELECT c.revision, $1, c.kind, c.key, c.change, c.previous"
+    " INSERT INTO journal (revision, batch, kind, key, change, previous, commit_time)"
+    " SELECT c.revision, $1, c.kind, c.key, c.change, c.previous, $9::timestamptz"
     " FROM unnest($2::bigint[], $3::text[], $4::text[], $5::bytea[], $6::bigint[])"
     " AS c (revision, kind, key, change, previous)"};
 constexpr char kRename[] =
@@ -121,7 +121,7 @@ void Move(StatementSink& out, const Position& from, int64_t revision, absl::stri
 }
 
 void Append(StatementSink& out, absl::Span<const JournalRow> rows, absl::string_view batch,
-            absl::string_view authors) {
+            absl::string_view authors, absl::Time commit_time) {
   SqlArray revisions("bigint"), kinds("text"), keys("text"), changes("bytea"), previous("bigint");
   for (const JournalRow& row : rows) {
     revisions.Add(row.revision);
@@ -134,9 +134,9 @@ void Append(StatementSink& out, absl::Span<const JournalRow> rows, absl::string_
       changes.AddBytes(*row.bytes);
     }
   }
-  out.Queue(kAppend,
-            {batch, revisions.Param(), kinds.Param(), keys.Param(), changes.Param(),
-             previous.Param(), rows.back().revision, SqlParam(std::string(authors), true)});
+  out.Queue(kAppend, {batch, revisions.Param(), kinds.Param(), keys.Param(), changes.Param(),
+                      previous.Param(), rows.back().revision, SqlParam(std::string(authors), true),
+                      ToSqlTime(commit_time)});
 }
 
 int EndStalled(Transaction& tx, absl::Duration age) {

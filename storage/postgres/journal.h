@@ -75,9 +75,10 @@ void ChangesNothing(Transaction& tx);
 // statement fails, and the runner returns FAILED_PRECONDITION.
 void Move(StatementSink& out, const Position& from, int64_t revision, absl::string_view batch,
           absl::Time commit_time);
-// Appends `rows`, at least one, and their authors (CommitAuthors::Encode). The head must have been moved to the last of them.
+// Appends `rows`, at least one, and their authors (CommitAuthors::Encode). The head must have been moved to the last of them, with the same
+// `commit_time`: in a history no change is of an earlier time than one before it.
 void Append(StatementSink& out, absl::Span<const JournalRow> rows, absl::string_view batch,
-            absl::string_view authors);
+            absl::string_view authors, absl::Time commit_time);
 // Ends the sessions of our role that hold the head and have waited for their client for longer than `age`;
 // returns how many. Each client settles by itself what became of its commit.
 int EndStalled(Transaction& tx, absl::Duration age);

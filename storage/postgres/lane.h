@@ -207,7 +207,7 @@ CommitLane<State>::CommitLane(LaneOptions options, const Store<State>* store, co
     : options_(WithDoubtHook(std::move(options))),
       store_(*store),
       clock_(clock),
-      db_(options_),
+      db_(options_, &clock_),
       queue_(options_),
       reads_(options_, db_, memory_, [this] { queue_.Poke(); }),
       snapshots_(memory_, store_),

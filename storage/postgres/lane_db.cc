@@ -84,8 +84,9 @@ RunnerOptions ReaderOptions(RunnerOptions options) {
 
 }  // namespace
 
-LaneDb::LaneDb(const LaneOptions& options)
+LaneDb::LaneDb(const LaneOptions& options, const Clock* clock)
     : options_(options),
+      clock_(*clock),
       channel_(absl::StrCat("muster_", options.connect.schema)),
       write_pool_(options.connect, 1),
       read_pool_(options.connect, kReadConnections),
@@ -274,7 +275,8 @@ absl::StatusOr<int64_t> LaneDb::TooOld(int64_t compacted) {
   int64_t last = compacted;
   RETURN_IF_ERROR(reader_.RunStatement(
       [&](Transaction& tx) {
-        last = journal::LastOlderThan(tx, compacted, kCompactChunk, options_.journal_keep_time);
+        last = journal::LastBefore(tx, compacted, kCompactChunk,
+                                   clock_.Now() - options_.journal_keep_time);
         return absl::OkStatus();
       },
       "compact"));

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "services/common/clock.h"
 #include "services/common/coalesced_job.h"
 #include "services/common/stopper.h"
 #include "storage/postgres/answer_watchdog.h"
@@ -114,7 +115,8 @@ struct Comparison {
 // and compact the journal.
 class LaneDb {
  public:
-  explicit LaneDb(const LaneOptions& options);
+  // `clock`: by which changes get their times. It and `options` must outlive this.
+  LaneDb(const LaneOptions& options, const Clock* clock);
   ~LaneDb();
 
   // Starts to LISTEN; `on_notify` is called from the tailer's thread with the revision that
@@ -185,6 +187,7 @@ class LaneDb {
   void RunCompactor();
 
   const LaneOptions& options_;
+  const Clock& clock_;
   const std::string channel_;
   ConnectionPool write_pool_;
   ConnectionPool read_pool_;

@@ -31,8 +31,10 @@ class QuotaChangesTest : public QuotaLaneTest {
     ASSERT_THAT(DoAs({.principal = "ann", .reason = "new customer"}, 10, true), IsOk());  // 1
     clock_.Advance(absl::Seconds(10));
     ASSERT_THAT(DoAs({.principal = "bob", .request_id = "r2"}, 20), IsOk());  // 2
-    ASSERT_THAT(Do(*lane_, Want("p1", 4)), IsOk());                           // 3: a holding
-    ASSERT_THAT(DoAs({.principal = "ann"}, 30), IsOk());                      // 4
+    clock_.Advance(absl::Seconds(10));
+    ASSERT_THAT(Do(*lane_, Want("p1", 4)), IsOk());  // 3: a holding
+    clock_.Advance(absl::Seconds(10));
+    ASSERT_THAT(DoAs({.principal = "ann"}, 30), IsOk());  // 4
   }
 
   absl::Status DoAs(const Author& who, int64_t limit, bool create = false) {
@@ -150,7 +152,7 @@ TEST_F(QuotaChangesTest, ThePastIsAsItWas) {
   EXPECT_EQ(LimitOf(Past({})->changes[0].bytes), 30);
   EXPECT_THAT(Past({.revision = 5}),
               StatusIs(absl::StatusCode::kOutOfRange, HasSubstr("last revision is 4")));
-  // By the database's clock.
+  // By the lane's clock.
   const auto log = List();
   EXPECT_EQ(LimitOf(Past({.time = log->changes[1].commit_time})->changes[0].bytes), 20);
   EXPECT_THAT(Past({.time = log->changes[2].commit_time - absl::Microseconds(1)}),
@@ -200,12 +202,11 @@ TEST_F(QuotaChangesTest, WhatIsTooOldIsForgotten) {
   Lane& lane = NewLane(options);
   EXPECT_THAT(lane.CompactSome(), testing::IsOkAndHolds(false));
   EXPECT_EQ(CountOf("journal"), 4);
-  database_.Execute(
-      "UPDATE quota.journal SET commit_time = commit_time - interval '61 minutes' WHERE revision < "
-      "3");
+  clock_.Advance(absl::Hours(1) -
+                 absl::Seconds(15));  // the second change is older by 5 s, the third younger
   EXPECT_THAT(lane.CompactSome(), testing::IsOkAndHolds(false));
   EXPECT_EQ(CountOf("journal"), 2);
-  database_.Execute("UPDATE quota.journal SET commit_time = commit_time - interval '61 minutes'");
+  clock_.Advance(absl::Hours(1));
   EXPECT_THAT(lane.CompactSome(), testing::IsOkAndHolds(false));
   EXPECT_EQ(CountOf("journal"), 1) << "the last one stays";
   EXPECT_EQ(LimitOf(Past({})->changes[0].bytes), 30);

@@ -277,6 +277,16 @@ TEST_F(QuotaHistoryTest, TimeNeverGoesBackInAHistory) {
   // Nor does it stand still until the old time comes again.
   EXPECT_GT(DecidedAt(lane, "c"), first);
   EXPECT_GE(DecidedAt(NewLane(), "d"), first);
+  // What is told of the past goes by the same time.
+  EXPECT_EQ(
+      database_.QueryValue("SELECT count(*) FROM quota.journal later JOIN quota.journal sooner"
+                           " ON sooner.revision < later.revision"
+                           " AND sooner.commit_time > later.commit_time"),
+      "0");
+  EXPECT_NE(
+      database_.QueryValue(
+          "SELECT count(*) FROM quota.journal WHERE commit_time > now() + interval '50 minutes'"),
+      "0");
 }
 
 TEST_F(QuotaHistoryTest, AClockOfTheTestsNeverTurnsAHistoryBackEither) {
