@@ -11,13 +11,11 @@
 #include <grpcpp/support/server_callback.h>
 
 #include <algorithm>
-#include <functional>
 #include <memory>
 #include <new>
 #include <optional>
 #include <utility>
 
-#include "absl/algorithm/container.h"
 #include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -26,6 +24,7 @@
 #include "services/common/error.h"
 #include "services/common/mutex.h"
 #include "services/common/status_macros.h"
+#include "services/rpc/admission.h"
 #include "services/rpc/dispatch.h"
 #include "services/rpc/limits.h"
 #include "services/rpc/request_bounds.h"
@@ -80,12 +79,8 @@ class CheckedHandler final : public MethodHandler {
         stream_(method.server_streaming()),
         closed_(closed),
         spared_(Guard::IsSpared(method.name())),
-        access_(access::MethodAccess::Of(method)),
-        is_debug_(access_.ok() && absl::c_linear_search(access_->verbs(), access::Verb::kDebug)),
         guard_(guard),
-        place_of_(place_of),
-        catch_up_(catch_up),
-        answered_(answered),
+        admission_(method, guard, place_of, catch_up, answered),
         inner_(inner) {}
 
   void* Deserialize(grpc_call* call, grpc_byte_buffer* bytes, grpc::Status* status,
@@ -119,11 +114,12 @@ class CheckedHandler final : public MethodHandler {
           guard_.CallerOf(*param.server_context, held->refusal.ok());
       if (held->refusal.ok() && held->for_operators && !Guard::IsOperator(*caller))
         held->refusal = guard_.NoMemory();
-      if (held->refusal.ok()) held->refusal = LetIn(*caller, *request, noted.place, unsure);
+      if (held->refusal.ok())
+        held->refusal = admission_.LetIn(*caller, *request, noted.place, unsure);
       noted.caller = std::move(caller);
       if (unsure) {
         deferred = std::make_shared<Unsure>(*this, param, held->inner);
-      } else if (held->refusal.ok() && !Begins(noted.place)) {
+      } else if (held->refusal.ok() && !admission_.Begins(noted.place)) {
         deferred = std::make_shared<InLine>(*this, param, held->inner);
       }
     } catch (const std::bad_alloc&) {
@@ -172,16 +168,11 @@ class CheckedHandler final : public MethodHandler {
     // Checks the policy once more: the caller's rights may have changed while the call waited.
     absl::Status AdmitAnew(bool was_let_in) {
       try {
-        auto caller = handler_.guard_.CallerOf(context(), true);
-        if (was_let_in && caller->unproven.ok() && *caller->rights == *dispatch_.caller->rights)
-          return absl::OkStatus();
         const auto& request = *static_cast<const google::protobuf::Message*>(param_.request);
-        absl::Status status =
-            handler_.guard_.Admit(handler_.access_, *caller, request, handler_.place_of_);
-        if (!status.ok() && !handler_.IsRepeated(*caller, request, status))
-          return handler_.guard_.Refused(*caller, std::move(status));
-        caller->unless_repeated = std::move(status);
-        dispatch_.caller = std::move(caller);
+        ASSIGN_OR_RETURN(auto anew,
+                         handler_.admission_.LetInAnew(
+                             context(), request, was_let_in ? dispatch_.caller.get() : nullptr));
+        if (anew != nullptr) dispatch_.caller = std::move(anew);
         return absl::OkStatus();
       } catch (const std::bad_alloc&) {
         return NoMemory();
@@ -272,7 +263,7 @@ class CheckedHandler final : public MethodHandler {
       if (!caught_up) return End(status);
       if (!caught_up->ok()) return End(*caught_up);
       const absl::Status refusal = AdmitAnew(false);
-      if (refusal.ok() && !handler_.Begins(dispatch_.place)) return StandInLine();
+      if (refusal.ok() && !handler_.admission_.Begins(dispatch_.place)) return StandInLine();
       End(refusal);
     }
 
@@ -288,7 +279,8 @@ class CheckedHandler final : public MethodHandler {
       const auto author = [] { return Author(); };
       const CurrentCaller caller(access::TurnOf(*asks), author);
       try {
-        handler_.catch_up_([self](const absl::Status& status) { self->GoOn(status); }, deadline_);
+        handler_.admission_.catch_up()([self](const absl::Status& status) { self->GoOn(status); },
+                                       deadline_);
       } catch (const std::bad_alloc&) {
         GoOn(NoMemory());
       }
@@ -321,35 +313,6 @@ class CheckedHandler final : public MethodHandler {
 
   static absl::Status NoMemory() {
     return absl::ResourceExhaustedError("There is no memory left for this request.");
-  }
-
-  // Whether a call that is let in may begin now; else it is to wait as InLine.
-  bool Begins(CallerLimits::Place& place) const {
-    return stream_ || is_debug_ || guard_.limits().Begin(place);
-  }
-
-  // Checks the limits of the caller, then the policy. `unsure`: the call is refused by a state that may be old.
-  absl::Status LetIn(access::Caller& caller, const google::protobuf::Message& request,
-                     CallerLimits::Place& place, bool& unsure) const {
-    ASSIGN_OR_RETURN(place, guard_.Enter(caller, stream_ ? CallerLimits::Kind::kWatch
-                                                         : CallerLimits::Kind::kCall));
-    // The same way for resources that exist and that do not, so that the time of an answer tells nothing.
-    access::NotingState noting(place_of_, caller);
-    absl::Status status = guard_.Admit(access_, caller, request, std::ref(noting));
-    if (status.ok()) return status;
-    unsure = noting.by_state() && IsByPlace(status) && !stream_ && catch_up_ != nullptr;
-    return unsure ? status : guard_.Refused(caller, std::move(status));
-  }
-  static bool IsByPlace(const absl::Status& refusal) {
-    return absl::IsNotFound(refusal) || absl::IsPermissionDenied(refusal);
-  }
-
-  // Whether a call that is refused repeats one that was answered before, and may get that answer again: the resource may be gone by now, or
-  // elsewhere, by the caller's own order.
-  bool IsRepeated(const access::Caller& caller, const google::protobuf::Message& request,
-                  const absl::Status& refusal) const {
-    return answered_ != nullptr && IsByPlace(refusal) && access_.ok() &&
-           access_->HoldsSomewhere(caller) && answered_(caller, request);
   }
 
   // Owns what the inner handler's Deserialize made, since that handler, which would destroy it, does not run. It lies in the
@@ -430,12 +393,8 @@ class CheckedHandler final : public MethodHandler {
   const bool stream_;
   const bool closed_;
   const bool spared_;
-  const absl::StatusOr<access::MethodAccess> access_;
-  const bool is_debug_;  // never waits in line: it is called when nothing else moves
   const Guard& guard_;
-  const access::PlaceOf& place_of_;
-  const access::CatchUp& catch_up_;
-  const access::Answered& answered_;
+  const Admission admission_;
   MethodHandler& inner_;
 };
 
