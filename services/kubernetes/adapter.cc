@@ -183,10 +183,10 @@ bool Adapter::ready() const {
 
 void Adapter::Stop() {
   stopper_.Stop();
-  if (leader_->Leads()) return;
   // Ends a wait for the lease, or for the Kubernetes that is meant. While it leads, the lease is
   // given back at the end.
-  leader_->Stop();
+  if (!leader_->Leads()) leader_->Stop();
+  // Ends the calls that Run waits for.
   api_->Stop();
   muster_->Stop();
 }
@@ -197,6 +197,7 @@ void Adapter::End() {
     lost_ = true;
   }
   stopper_.Stop();
+  muster_->Stop();
 }
 
 bool Adapter::AwaitAdmission() {

@@ -8,8 +8,11 @@
 #include "absl/strings/str_cat.h"
 #include "muster/configuration/v1/configuration_service.grpc.pb.h"
 #include "muster/lifecycle/v1/lifecycle_service.grpc.pb.h"
+#include "services/common/backoff.h"
 #include "services/common/log.h"
+#include "services/common/request_id.h"
 #include "services/common/status_macros.h"
+#include "services/common/stopper.h"
 #include "services/rpc/client/batches.h"
 #include "services/rpc/client/calls.h"
 #include "services/rpc/client/unretried_channel.h"
@@ -22,6 +25,14 @@ using lifecycle::v1::LifecycleService;
 
 constexpr absl::Duration kCallTimeout = absl::Seconds(20);
 constexpr size_t kMostReports = 1000;  // a call
+// Of a call that is repeated while its outcome is not known.
+constexpr int kMostAttempts = 5;
+constexpr absl::Duration kFirstRepeat = absl::Milliseconds(500);
+constexpr absl::Duration kLongestRepeat = absl::Seconds(5);
+
+bool IsOutcomeUnknown(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsUnknown(status) || absl::IsDeadlineExceeded(status);
+}
 
 std::string ConfigurationName(const std::string& pool_uid) {
   return absl::StrCat("poolConfigurations/", pool_uid);
@@ -51,8 +62,22 @@ struct MusterClient::Rpc {
                                  const Request& request) {
     return calls.Call(kCallTimeout, *stub, method, request);
   }
+  // Repeats it, a few times, while its outcome is not known. The request has a request_id.
+  template <class Stub, class Request, class Response>
+  absl::StatusOr<Response> Repeated(const std::shared_ptr<Stub>& stub,
+                                    grpc::Status (Stub::*method)(grpc::ClientContext*,
+                                                                 const Request&, Response*),
+                                    const Request& request) {
+    Backoff backoff(kFirstRepeat, kLongestRepeat);
+    for (int attempt = 1;; ++attempt) {
+      auto answer = Unary(stub, method, request);
+      if (!IsOutcomeUnknown(answer.status()) || attempt == kMostAttempts) return answer;
+      if (!stopper.Sleep(backoff.Next())) return answer;
+    }
+  }
 
   rpc::Calls calls;
+  Stopper stopper;
   std::shared_ptr<LifecycleService::Stub> lifecycle;
   std::shared_ptr<ConfigurationService::Stub> configuration;
 };
@@ -63,7 +88,10 @@ MusterClient::MusterClient(Options options)
 
 MusterClient::~MusterClient() = default;
 
-void MusterClient::Stop() { rpc_->calls.Stop(); }
+void MusterClient::Stop() {
+  rpc_->stopper.Stop();
+  rpc_->calls.Stop();
+}
 
 std::string MusterClient::PoolName(absl::string_view id) const {
   return absl::StrCat(cluster_, "/nodePools/", id);
@@ -114,7 +142,8 @@ absl::StatusOr<lifecycle::v1::Cluster> MusterClient::AllowRemovals(int64_t node_
   request.mutable_ttl()->set_seconds(absl::IDivDuration(within, absl::Seconds(1), &fraction));
   request.mutable_ttl()->set_nanos(static_cast<int32_t>(absl::ToInt64Nanoseconds(fraction)));
   request.set_etag(etag);
-  return rpc_->Unary(rpc_->lifecycle, &LifecycleService::Stub::AllowRemovals, request);
+  request.set_request_id(NewRequestId());
+  return rpc_->Repeated(rpc_->lifecycle, &LifecycleService::Stub::AllowRemovals, request);
 }
 
 absl::StatusOr<lifecycle::v1::NodePool> MusterClient::ApplyNodePool(

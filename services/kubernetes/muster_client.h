@@ -43,7 +43,8 @@ class MusterClient {
   absl::StatusOr<lifecycle::v1::Cluster> GetCluster();
   // FAILED_PRECONDITION: it is bound to another Kubernetes, or has pools and `adopt` is false.
   absl::Status BindCluster(const std::string& kubernetes_uid, bool adopt, bool validate_only);
-  // ABORTED: the cluster has changed since `etag`.
+  // Carried out once, though it is repeated a few times while its outcome is not known. ABORTED: the
+  // cluster has changed since `etag`.
   absl::StatusOr<lifecycle::v1::Cluster> AllowRemovals(int64_t node_pools, int64_t nodes,
                                                        absl::Duration ttl, const std::string& etag);
 

@@ -4,8 +4,11 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/time/time.h"
 #include "muster/lifecycle/v1/lifecycle_service.grpc.pb.h"
@@ -19,6 +22,8 @@ namespace {
 using lifecycle::v1::Cluster;
 using ::muster::testing::IsOk;
 using ::muster::testing::StatusIs;
+using ::testing::Each;
+using ::testing::SizeIs;
 
 constexpr char kClusterName[] = "organizations/acme/clusters/c1";
 
@@ -59,7 +64,24 @@ class FakeClusters final : public lifecycle::v1::LifecycleService::Service {
     MutexLock lock(mutex_);
     allowed_for_ =
         absl::Seconds(request->ttl().seconds()) + absl::Nanoseconds(request->ttl().nanos());
-    return grpc::Status::OK;
+    request_ids_.push_back(request->request_id());
+    if (losing_) losing_();
+    if (lost_answers_.empty()) return grpc::Status::OK;
+    const grpc::StatusCode code = lost_answers_.front();
+    lost_answers_.erase(lost_answers_.begin());
+    return {code, "the answer is lost"};
+  }
+
+  // The next orders to allow removals are answered so.
+  void LoseAnswers(std::vector<grpc::StatusCode> codes, std::function<void()> losing = {}) {
+    MutexLock lock(mutex_);
+    lost_answers_ = std::move(codes);
+    losing_ = std::move(losing);
+  }
+  // Of the orders to allow removals.
+  std::vector<std::string> request_ids() const {
+    MutexLock lock(mutex_);
+    return request_ids_;
   }
 
   absl::Duration allowed_for() const {
@@ -89,6 +111,9 @@ class FakeClusters final : public lifecycle::v1::LifecycleService::Service {
   std::optional<Cluster> cluster_ MUSTER_GUARDED_BY(mutex_);
   std::optional<Cluster> next_ MUSTER_GUARDED_BY(mutex_);
   absl::Duration allowed_for_ MUSTER_GUARDED_BY(mutex_);
+  std::vector<grpc::StatusCode> lost_answers_ MUSTER_GUARDED_BY(mutex_);
+  std::function<void()> losing_ MUSTER_GUARDED_BY(mutex_);
+  std::vector<std::string> request_ids_ MUSTER_GUARDED_BY(mutex_);
 };
 
 class EnsureClusterTest : public ::testing::Test {
@@ -105,6 +130,32 @@ TEST_F(EnsureClusterTest, RemovalsAreAllowedForAsLongAsAsked) {
   EXPECT_EQ(service_.allowed_for(), absl::Seconds(1)) << "the least that there is";
   EXPECT_THAT(muster_.client().AllowRemovals(0, 5, absl::Hours(48), "e"), IsOk());
   EXPECT_EQ(service_.allowed_for(), absl::Hours(24));
+}
+
+// Else what was allowed is used up, and nothing went.
+TEST_F(EnsureClusterTest, AnOrderWhoseAnswerIsLostIsRepeatedUnderItsId) {
+  service_.LoseAnswers({grpc::StatusCode::UNAVAILABLE, grpc::StatusCode::UNKNOWN});
+  EXPECT_THAT(muster_.client().AllowRemovals(0, 5, absl::Hours(1), "e"), IsOk());
+  const std::vector<std::string> ids = service_.request_ids();
+  ASSERT_EQ(ids.size(), 3u);
+  EXPECT_NE(ids[0], "");
+  EXPECT_THAT(ids, Each(ids[0]));
+  EXPECT_THAT(muster_.client().AllowRemovals(0, 4, absl::Hours(1), "e"), IsOk());
+  EXPECT_NE(service_.request_ids().back(), ids[0]) << "another order";
+}
+
+TEST_F(EnsureClusterTest, AnOrderThatIsRefusedIsNotRepeated) {
+  service_.LoseAnswers({grpc::StatusCode::ABORTED});
+  EXPECT_THAT(muster_.client().AllowRemovals(0, 5, absl::Hours(1), "e"),
+              StatusIs(absl::StatusCode::kAborted));
+  EXPECT_THAT(service_.request_ids(), SizeIs(1));
+}
+
+TEST_F(EnsureClusterTest, WhoStopsRepeatsNoOrder) {
+  service_.LoseAnswers(std::vector(10, grpc::StatusCode::UNAVAILABLE),
+                       [this] { muster_.client().Stop(); });
+  EXPECT_FALSE(muster_.client().AllowRemovals(0, 5, absl::Hours(1), "e").ok());
+  EXPECT_THAT(service_.request_ids(), SizeIs(1));
 }
 
 TEST_F(EnsureClusterTest, MakesTheClusterThatIsNotThere) {
