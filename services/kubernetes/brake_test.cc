@@ -149,14 +149,17 @@ TEST_F(BrakeTest, AnOrderIsForSoMany) {
 TEST_F(BrakeTest, NothingGoesByAnOrderThatCannotBeTakenOff) {
   Miss(0, 4);
   Allow({0, 4});
-  Brake::Parts parts = MakeParts();
-  parts.take = [](const Brake::Order&, const Removals&) -> absl::StatusOr<Brake::Order> {
-    return absl::UnavailableError("Muster is away");
-  };
-  Brake brake(std::move(parts));
-  (void)brake.Judge("u0");
-  brake.Look(kNow, kSteady);
-  EXPECT_EQ(brake.Judge("u0"), Verdict::kKeep);
+  for (const absl::Status& status :
+       {absl::UnavailableError("Muster is away"), absl::FailedPreconditionError("it has ended")}) {
+    Brake::Parts parts = MakeParts();
+    parts.take = [&](const Brake::Order&, const Removals&) -> absl::StatusOr<Brake::Order> {
+      return status;
+    };
+    Brake brake(std::move(parts));
+    (void)brake.Judge("u0");
+    brake.Look(kNow, kSteady);
+    EXPECT_EQ(brake.Judge("u0"), Verdict::kKeep) << status;
+  }
 }
 
 TEST_F(BrakeTest, AnOrderEnds) {

@@ -41,11 +41,11 @@ std::vector<absl::string_view> SomePools(const State& state, const std::string& 
   return some;
 }
 
-// True when the command only takes from a standing order, which its caller has seen (etag): it then keeps the
-// earlier end, because the caller computed `ttl` by a clock of its own.
-bool TakesOff(const Cluster::Allowance& standing, const AllowRemovals& command, absl::Time now) {
-  return !command.etag.empty() && now < standing.expire_time &&
-         command.node_pools <= standing.node_pools && command.nodes <= standing.nodes;
+// True when the command only takes from the order that was given last, which its caller has seen (etag): that order then keeps its end,
+// because the caller computed `ttl` by a clock of its own.
+bool TakesOff(const Cluster::Allowance& standing, const AllowRemovals& command) {
+  return !command.etag.empty() && command.node_pools <= standing.node_pools &&
+         command.nodes <= standing.nodes;
 }
 
 }  // namespace
@@ -101,8 +101,11 @@ StatusOrOutcome Decide(StagedState<State>& staged, const BindCluster& command, a
 StatusOrOutcome Decide(StagedState<State>& staged, const AllowRemovals& command, absl::Time now) {
   ASSIGN_OR_RETURN(Cluster cluster, FindCluster(staged.state(), command.name, command.etag));
   absl::Time until = now + command.ttl;
-  if (TakesOff(cluster.allowance, command, now))
+  if (TakesOff(cluster.allowance, command)) {
+    // Else an adapter whose clock is behind would begin it anew.
+    if (cluster.allowance.expire_time <= now) return error::AllowanceEnded(command.name);
     until = std::min(until, cluster.allowance.expire_time);
+  }
   cluster.allowance = {.node_pools = command.node_pools,
                        .nodes = command.nodes,
                        .create_time = now,

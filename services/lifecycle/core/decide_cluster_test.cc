@@ -108,8 +108,35 @@ TEST_F(DecideClusterTest, WhatIsTakenOffFromAnOrderDoesNotMoveItsEndLater) {
   EXPECT_TRUE(is_new(after(2, 6, absl::Minutes(7)), absl::Minutes(7))) << "more: another order";
   EXPECT_TRUE(is_new(after(2, 6, absl::Minutes(8), false), absl::Minutes(8)))
       << "of one who saw none";
-  sim_.Advance(absl::Minutes(9));
-  EXPECT_TRUE(is_new(after(2, 6, absl::Minutes(5)), absl::Minutes(5))) << "that one had ended";
+}
+
+// By the clock of an adapter that is behind it still holds.
+TEST_F(DecideClusterTest, NothingIsTakenOffFromAnOrderThatHasEnded) {
+  sim_.Must(AllowRemovals{.name = kEmpty, .node_pools = 2, .nodes = 7, .ttl = absl::Minutes(5)});
+  const Cluster::Allowance ended = Get(kEmpty).allowance;
+  const std::string etag =
+      absl::StrCat(sim_.state().table<Cluster>().FindVersioned(kEmpty)->revision);
+  sim_.Advance(absl::Minutes(5));
+  AllowRemovals order{
+      .name = kEmpty, .node_pools = 2, .nodes = 6, .ttl = absl::Minutes(10), .etag = etag};
+  for (const int64_t nodes : {6, 7, 0}) {
+    order.nodes = nodes;
+    EXPECT_EQ(ReasonOf(sim_.Run(order)), "FAILED_PRECONDITION") << nodes;
+  }
+  EXPECT_EQ(Get(kEmpty).allowance, ended);
+  const auto is_new = [&] {
+    const Cluster::Allowance& now = Get(kEmpty).allowance;
+    return now.nodes == order.nodes && now.create_time > ended.create_time &&
+           now.expire_time == now.create_time + order.ttl;
+  };
+  order.nodes = 8;
+  sim_.Must(order);
+  EXPECT_TRUE(is_new()) << "more: another order";
+  sim_.Advance(absl::Minutes(10));
+  order.nodes = 1;
+  order.etag.clear();
+  sim_.Must(order);
+  EXPECT_TRUE(is_new()) << "of one who saw none";
 }
 
 TEST_F(DecideClusterTest, TheRevisionThatWasSeenCounts) {

@@ -58,6 +58,12 @@ absl::Status ClusterInUse(absl::string_view cluster, absl::Span<const absl::stri
       absl::StrCat("The cluster has NodePools, e.g. ", absl::StrJoin(pools, ", "), "."));
 }
 
+absl::Status AllowanceEnded(absl::string_view cluster) {
+  return FailedPrecondition("FAILED_PRECONDITION", cluster,
+                            "The order that allows removals has ended: nothing can be taken off "
+                            "it. A new one is given without an etag.");
+}
+
 absl::Status PoolDeleting(absl::string_view pool) {
   return FailedPrecondition("POOL_DELETING", pool, "NodePool is being deleted.");
 }

@@ -23,6 +23,8 @@ absl::Status ClusterBound(absl::string_view cluster, absl::string_view bound,
 absl::Status ClusterHasPools(absl::string_view cluster, absl::string_view given);
 // FAILED_PRECONDITION, CLUSTER_IN_USE. `pools`: ids of some that it has.
 absl::Status ClusterInUse(absl::string_view cluster, absl::Span<const absl::string_view> pools);
+// FAILED_PRECONDITION, FAILED_PRECONDITION: removals were to be taken off an order that has ended.
+absl::Status AllowanceEnded(absl::string_view cluster);
 // FAILED_PRECONDITION, POOL_DELETING.
 absl::Status PoolDeleting(absl::string_view pool);
 // FAILED_PRECONDITION, UID_MISMATCH: another pool has the uid, or the pool has another uid.
