@@ -83,14 +83,13 @@ Brake::Question Brake::Ask(Kind Brake::*which, const std::vector<Candidate>& can
 
 bool Brake::Decide(Kind Brake::*which, const std::vector<Candidate>& candidates,
                    const Removals& all, const Moment& moment, std::optional<Order>& order) {
-  const auto [now, steady] = moment;
-  Question question = Ask(which, candidates, all, steady);
+  Question question = Ask(which, candidates, all, moment.steady);
   BrakeFacts& facts = question.facts;
   BrakeVerdict verdict = JudgeRemovals(facts, parts_.limits);
   if (verdict == BrakeVerdict::kHold) {
-    facts.allowed = AllowedBy(order, now);
+    facts.allowed = AllowedBy(order, moment);
     verdict = JudgeRemovals(facts, parts_.limits);
-    if (verdict == BrakeVerdict::kPassByOrder && !TakeOff(*order, facts.would_go))
+    if (verdict == BrakeVerdict::kPassByOrder && !TakeOff(*order, facts.would_go, moment.steady))
       verdict = BrakeVerdict::kHold;
   }
   MutexLock lock(mutex_);
@@ -100,25 +99,32 @@ bool Brake::Decide(Kind Brake::*which, const std::vector<Candidate>& candidates,
   kind.held.clear();
   if (holds) kind.held = std::move(question.fresh);
   if (holds || facts.would_go.empty()) return false;
-  if (verdict == BrakeVerdict::kPass) kind.went.emplace_back(steady, facts.would_go);
+  if (verdict == BrakeVerdict::kPass) kind.went.emplace_back(moment.steady, facts.would_go);
   kind.cleared = std::move(question.there);
   return true;
 }
 
-Removals Brake::AllowedBy(std::optional<Order>& order, absl::Time now) const {
+Removals Brake::AllowedBy(std::optional<Order>& order, const Moment& moment) {
   if (!order) {
     const auto found = parts_.order();
-    if (!found.ok())
-      log::Warn("it could not be read which removals are allowed", {{"error", found.status()}});
+    if (!found.ok()) {
+      if (const auto others = unread_.Tell(moment.steady)) {
+        log::Warn("it could not be read which removals are allowed",
+                  {{"error", found.status()}, {"others_not_told", *others}});
+      }
+    }
     order = found.ok() ? *found : Order();
   }
-  return now < order->expire_time ? order->allowed : Removals();
+  return moment.now < order->expire_time ? order->allowed : Removals();
 }
 
-bool Brake::TakeOff(Order& order, const Removals& going) const {
+bool Brake::TakeOff(Order& order, const Removals& going, absl::Duration steady) {
   auto left = parts_.take(order, going);
   if (!left.ok()) {
-    log::Warn("the order to let removals go could not be used", {{"error", left.status()}});
+    if (const auto others = unused_.Tell(steady)) {
+      log::Warn("the order to let removals go could not be used",
+                {{"error", left.status()}, {"others_not_told", *others}});
+    }
     return false;
   }
   order = *std::move(left);

@@ -16,6 +16,7 @@
 #include "absl/time/time.h"
 #include "services/common/mutex.h"
 #include "services/kubernetes/core/brake.h"
+#include "services/kubernetes/core/repeated_failure.h"
 #include "services/kubernetes/history.h"
 #include "services/kubernetes/metrics.h"
 
@@ -116,9 +117,9 @@ class Brake {
   // Returns whether candidates were let go that had not been before. `order`: read at most once a look.
   bool Decide(Kind Brake::*which, const std::vector<Candidate>& candidates, const Removals& all,
               const Moment& moment, std::optional<Order>& order);
-  Removals AllowedBy(std::optional<Order>& order, absl::Time now) const;
+  Removals AllowedBy(std::optional<Order>& order, const Moment& moment);
   // False: they may not go by it.
-  bool TakeOff(Order& order, const Removals& going) const;
+  bool TakeOff(Order& order, const Removals& going, absl::Duration steady);
   static std::string MessageOf(const Shown& shown, const Removals& all, const std::string& command);
   void Show(const PendingRemovals& pending);
   // By pool.
@@ -126,6 +127,9 @@ class Brake {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const Parts parts_;
+  // Of Look's caller.
+  RepeatedFailure unread_;
+  RepeatedFailure unused_;
   mutable Mutex mutex_;
   Kind pools_ MUSTER_GUARDED_BY(mutex_);
   Kind nodes_ MUSTER_GUARDED_BY(mutex_);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "tests/testing/counted_lines.h"
 
 namespace muster::kubernetes {
 namespace {
@@ -171,6 +172,33 @@ TEST_F(BrakeTest, AnOrderEnds) {
   orders_ = absl::UnavailableError("Muster is away");
   brake_.Look(kNow, kSteady);
   EXPECT_EQ(brake_.Judge("u0"), Verdict::kKeep) << "no order is known";
+}
+
+TEST_F(BrakeTest, WhatIsAwayForLongIsToldOnceAMinute) {
+  const testing::CountedLines lines("it could not be read which removals are allowed");
+  orders_ = absl::UnavailableError("Muster is away");
+  Miss(0, 4);
+  (void)brake_.Judge("u0");
+  for (int i = 0; i < 100; ++i) brake_.Look(kNow, kSteady);
+  EXPECT_EQ(lines.count(), 1);
+  brake_.Look(kNow, kSteady + absl::Minutes(1));
+  EXPECT_EQ(lines.count(), 2);
+}
+
+TEST_F(BrakeTest, AnOrderThatCannotBeUsedIsToldOnceAMinute) {
+  const testing::CountedLines lines("the order to let removals go could not be used");
+  Miss(0, 4);
+  Allow({0, 4});
+  Brake::Parts parts = MakeParts();
+  parts.take = [](const Brake::Order&, const Removals&) -> absl::StatusOr<Brake::Order> {
+    return absl::FailedPreconditionError("it has ended");
+  };
+  Brake brake(std::move(parts));
+  (void)brake.Judge("u0");
+  for (int i = 0; i < 100; ++i) brake.Look(kNow, kSteady);
+  EXPECT_EQ(lines.count(), 1);
+  brake.Look(kNow, kSteady + absl::Minutes(1));
+  EXPECT_EQ(lines.count(), 2);
 }
 
 TEST_F(BrakeTest, DropByDropIsNoFew) {

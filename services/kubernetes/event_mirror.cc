@@ -1,6 +1,7 @@
 #include "services/kubernetes/event_mirror.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -21,8 +22,6 @@ constexpr absl::Duration kListRetry = absl::Seconds(2);
 constexpr absl::Duration kRefusedPoll = absl::Seconds(1);
 // How often all that waits is looked over for what has waited for too long.
 constexpr absl::Duration kLookOver = absl::Minutes(1);
-// Between two log lines about failures that stay.
-constexpr absl::Duration kTellAgain = absl::Minutes(1);
 // Memory of what was written is trimmed when it has grown to so much.
 constexpr size_t kTrimAt = 50'000;
 
@@ -308,18 +307,23 @@ bool EventMirror::IsOver(const Event& event) const {
 void EventMirror::TellOfFailure(const Event& event, const absl::Status& status) {
   // What passes is in the metrics.
   if (absl::IsUnavailable(status) || absl::IsCancelled(status) || absl::IsAborted(status)) return;
+  std::optional<int64_t> others;
   {
     MutexLock lock(mutex_);
-    const absl::Duration now = clock_.Now();
-    if (now - told_ < kTellAgain) return;
-    told_ = now;
+    others = unwritten_.Tell(clock_.Now());
   }
-  log::Warn("events cannot be written", {{"event", event.name()}, {"error", status}});
+  if (!others) return;
+  log::Warn("events cannot be written",
+            {{"event", event.name()}, {"error", status}, {"others_not_told", *others}});
 }
 
 void EventMirror::FindAndWrite() {
+  RepeatedFailure unlisted;
   for (absl::Status status = FindWritten(); !status.ok(); status = FindWritten()) {
-    if (!absl::IsCancelled(status)) log::Warn("events could not be listed", {{"error", status}});
+    const auto others = absl::IsCancelled(status) ? std::nullopt : unlisted.Tell(clock_.Now());
+    if (others) {
+      log::Warn("events could not be listed", {{"error", status}, {"others_not_told", *others}});
+    }
     if (!stopper_.Sleep(kListRetry)) return;
   }
   WriteAll();

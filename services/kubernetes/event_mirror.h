@@ -19,6 +19,7 @@
 #include "services/kubernetes/core/event.h"
 #include "services/kubernetes/core/event_backoff.h"
 #include "services/kubernetes/core/pace.h"
+#include "services/kubernetes/core/repeated_failure.h"
 #include "services/kubernetes/metrics.h"
 
 namespace muster::kubernetes {
@@ -118,7 +119,7 @@ class EventMirror {
   bool found_ MUSTER_GUARDED_BY(mutex_) = false;  // the events that are there were listed
   Pace pace_ MUSTER_GUARDED_BY(mutex_);
   EventBackoff backoff_ MUSTER_GUARDED_BY(mutex_);
-  absl::Duration told_ MUSTER_GUARDED_BY(mutex_) = -absl::InfiniteDuration();  // of a failure
+  RepeatedFailure unwritten_ MUSTER_GUARDED_BY(mutex_);
   absl::Duration looked_over_ MUSTER_GUARDED_BY(mutex_) = -absl::InfiniteDuration();  // what waits
   Waiting waiting_ MUSTER_GUARDED_BY(mutex_);
   absl::flat_hash_map<std::string, Key> waiting_at_ MUSTER_GUARDED_BY(mutex_);   // resource name

@@ -69,14 +69,20 @@ void History::Look() {
   }
   const auto word = parts_.read();
   if (!word.ok()) {
-    log::Warn("it could not be read which history is accepted", {{"error", word.status()}});
+    if (const auto others = unread_.Tell(parts_.steady->Now())) {
+      log::Warn("it could not be read which history is accepted",
+                {{"error", word.status()}, {"others_not_told", *others}});
+    }
     return;
   }
   const Unknown unknown = parts_.look();
   const bool new_word = *word == *here;
   if (!new_word && !unknown.empty()) return Show(unknown, *here);
   if (const absl::Status status = new_word ? absl::OkStatus() : parts_.write(*here); !status.ok()) {
-    log::Warn("it could not be written which history is accepted", {{"error", status}});
+    if (const auto others = unwritten_.Tell(parts_.steady->Now())) {
+      log::Warn("it could not be written which history is accepted",
+                {{"error", status}, {"others_not_told", *others}});
+    }
     return;
   }
   if (!Accept(*here)) return;

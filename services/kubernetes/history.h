@@ -10,6 +10,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "services/common/mutex.h"
+#include "services/common/steady_clock.h"
+#include "services/kubernetes/core/repeated_failure.h"
 #include "services/kubernetes/metrics.h"
 
 namespace muster::kubernetes {
@@ -45,6 +47,7 @@ class History {
     std::function<void(const std::string& node, const std::string& incarnation)> show = {};
     // These are to be reconciled again: they need no longer be kept.
     std::function<void(const Unknown&)> again = {};
+    const SteadyClock* steady = TheSteadyClock();
   };
 
   explicit History(Parts parts) : parts_(std::move(parts)) {}
@@ -81,6 +84,8 @@ class History {
   Unknown shown_;
   absl::flat_hash_set<std::string> told_;  // Nodes that were shown
   std::string told_in_;
+  RepeatedFailure unread_;
+  RepeatedFailure unwritten_;
   mutable Mutex mutex_;
   std::optional<std::string> current_ MUSTER_GUARDED_BY(mutex_);
   std::optional<std::string> accepted_ MUSTER_GUARDED_BY(mutex_);

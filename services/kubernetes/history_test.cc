@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/testing/counted_lines.h"
 #include "tests/testing/metric_value.h"
 
 namespace muster::kubernetes {
@@ -37,7 +38,8 @@ class HistoryTest : public ::testing::Test {
             .again =
                 [this](const History::Unknown& unknown) {
                   again_.insert(again_.end(), unknown.nodes.begin(), unknown.nodes.end());
-                }};
+                },
+            .steady = &steady_};
   }
   std::vector<std::string> Shown() { return std::exchange(shown_, {}); }
   // What the alert goes by.
@@ -45,6 +47,7 @@ class HistoryTest : public ::testing::Test {
 
   prometheus::Registry registry_;
   Metrics metrics_{registry_, "api"};
+  FakeSteadyClock steady_;
   absl::Status store_;
   std::string accepted_;  // outside of the process
   History::Unknown unknown_;
@@ -65,6 +68,17 @@ TEST_F(HistoryTest, IsAcceptedByItselfOnceItKnowsAll) {
   history_.Look();
   EXPECT_EQ(history_.Judge("u"), Verdict::kObey);
   EXPECT_EQ(accepted_, "a");
+}
+
+TEST_F(HistoryTest, AStoreThatIsAwayForLongIsToldOnceAMinute) {
+  const testing::CountedLines lines("it could not be read which history is accepted");
+  history_.Enter("a");
+  store_ = absl::UnavailableError("the API server is away");
+  for (int i = 0; i < 100; ++i) history_.Look();
+  EXPECT_EQ(lines.count(), 1);
+  steady_.Advance(absl::Minutes(1));
+  history_.Look();
+  EXPECT_EQ(lines.count(), 2);
 }
 
 TEST_F(HistoryTest, APoolWithoutItsObjectStandsAgainstItToo) {

@@ -310,6 +310,17 @@ absl::Status NodeReconciler::Evict(const PodEviction& eviction) {
   return parts_.api->Delete(path, body);
 }
 
+void NodeReconciler::TellUnasked(const PodObject& pod, const absl::Status& status) {
+  std::optional<int64_t> others;
+  {
+    MutexLock lock(mutex_);
+    others = unasked_.Tell(parts_.steady->Now());
+  }
+  if (!others) return;
+  log::Warn("a Pod could not be asked to leave",
+            {{"pod", pod.key()}, {"error", status}, {"others_not_told", *others}});
+}
+
 absl::Duration NodeReconciler::Drain(const lifecycle::v1::Node& node,
                                      const std::vector<PodObject>& pods, absl::Duration steady,
                                      Memory& memory) {
@@ -339,10 +350,8 @@ absl::Duration NodeReconciler::Drain(const lifecycle::v1::Node& node,
     again = std::min(again, pause);
     const std::string budget = BudgetOf(status);
     memory.refused[eviction.pod->uid] = {eviction.mode, steady + pause, budget};
-    if (budget.empty() && !absl::IsUnavailable(status) && !absl::IsAborted(status)) {
-      log::Warn("a Pod could not be asked to leave",
-                {{"pod", eviction.pod->key()}, {"error", status}});
-    }
+    if (budget.empty() && !absl::IsUnavailable(status) && !absl::IsAborted(status))
+      TellUnasked(*eviction.pod, status);
   }
   if (!node.desired().drain()) memory.refused.clear();
   return again;

@@ -19,6 +19,7 @@
 #include "services/kubernetes/controller.h"
 #include "services/kubernetes/core/drain.h"
 #include "services/kubernetes/core/node_plan.h"
+#include "services/kubernetes/core/repeated_failure.h"
 #include "services/kubernetes/history.h"
 #include "services/kubernetes/identity.h"
 #include "services/kubernetes/metadata_refusals.h"
@@ -127,6 +128,7 @@ class NodeReconciler {
   absl::Duration Drain(const lifecycle::v1::Node& node, const std::vector<PodObject>& pods,
                        absl::Duration steady, Memory& memory);
   absl::Status Evict(const PodEviction& eviction);
+  void TellUnasked(const PodObject& pod, const absl::Status& status);
 
   Memory Recall(const std::string& machine);
   void Remember(const std::string& machine, Memory memory);
@@ -135,6 +137,7 @@ class NodeReconciler {
   const Parts parts_;
   NodeLists lists_;
   Mutex mutex_;
+  RepeatedFailure unasked_ MUSTER_GUARDED_BY(mutex_);  // Pods that could not be asked to leave
   absl::flat_hash_map<std::string, Memory> memories_ MUSTER_GUARDED_BY(mutex_);
 };
 

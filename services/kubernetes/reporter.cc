@@ -17,8 +17,8 @@ constexpr absl::Duration kLongestRetry = absl::Seconds(15);
 
 }  // namespace
 
-Reporter::Reporter(MusterClient* client, Listener look_again)
-    : client_(*client), look_again_(std::move(look_again)) {}
+Reporter::Reporter(MusterClient* client, Listener look_again, const SteadyClock* clock)
+    : client_(*client), look_again_(std::move(look_again)), clock_(*clock) {}
 
 Reporter::~Reporter() { Stop(); }
 
@@ -83,9 +83,13 @@ void Reporter::Run() {
 
 void Reporter::Send(const Batch& batch) {
   const auto codes = client_.ReportNodes(batch.reports);
-  if (!codes.ok() && !absl::IsCancelled(codes.status()))
-    log::Warn("reports did not arrive",
-              {{"reports", batch.reports.size()}, {"error", codes.status()}});
+  if (!codes.ok() && !absl::IsCancelled(codes.status())) {
+    if (const auto others = unsent_.Tell(clock_.Now())) {
+      log::Warn("reports did not arrive", {{"reports", batch.reports.size()},
+                                           {"error", codes.status()},
+                                           {"others_not_told", *others}});
+    }
+  }
   size_t at = 0;
   for (const auto& [machine, count] : batch.machines) {
     bool refused = !codes.ok();

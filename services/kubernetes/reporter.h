@@ -9,6 +9,8 @@
 #include "absl/time/time.h"
 #include "muster/lifecycle/v1/lifecycle.pb.h"
 #include "services/common/mutex.h"
+#include "services/common/steady_clock.h"
+#include "services/kubernetes/core/repeated_failure.h"
 #include "services/kubernetes/muster_client.h"
 
 namespace muster::kubernetes {
@@ -22,7 +24,7 @@ class Reporter {
   // its reports were under way.
   using Listener = std::function<void(const std::string& machine, absl::Duration pause)>;
 
-  Reporter(MusterClient* client, Listener look_again);
+  Reporter(MusterClient* client, Listener look_again, const SteadyClock* clock = TheSteadyClock());
   ~Reporter();
 
   // Takes the reports of a machine, in order. While earlier ones are under way they are dropped,
@@ -55,6 +57,8 @@ class Reporter {
 
   MusterClient& client_;
   const Listener look_again_;
+  const SteadyClock& clock_;
+  RepeatedFailure unsent_;  // of the thread
   Mutex mutex_;
   CondVar changed_;
   bool stopped_ MUSTER_GUARDED_BY(mutex_) = false;

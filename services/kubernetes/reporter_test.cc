@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "muster/lifecycle/v1/lifecycle_service.grpc.pb.h"
 #include "services/kubernetes/fake_muster.h"
+#include "tests/testing/counted_lines.h"
 
 namespace muster::kubernetes {
 namespace {
@@ -73,11 +74,13 @@ class ReporterTest : public ::testing::Test {
 
   ReporterTest() {
     reporter_ = std::make_unique<Reporter>(
-        &muster_.client(), [this](const std::string& machine, absl::Duration pause) {
+        &muster_.client(),
+        [this](const std::string& machine, absl::Duration pause) {
           MutexLock lock(mutex_);
           told_.emplace_back(machine, pause);
           changed_.SignalAll();
-        });
+        },
+        &steady_);
   }
   ~ReporterTest() override {
     service_.Set(true);
@@ -105,6 +108,7 @@ class ReporterTest : public ::testing::Test {
   }
 
   FakeReports service_;
+  FakeSteadyClock steady_;
   std::unique_ptr<Reporter> reporter_;
 
  private:
@@ -167,6 +171,21 @@ TEST_F(ReporterTest, WhatDoesNotArriveIsRefused) {
   Report("b", {"1"});
   reporter_->Start();
   EXPECT_THAT(AwaitTold(2), ElementsAre(Pair("a", Gt(kNone)), Pair("b", Gt(kNone))));
+}
+
+TEST_F(ReporterTest, AnOutageIsToldOnceAMinute) {
+  const testing::CountedLines lines("reports did not arrive");
+  service_.Set(true, true);
+  reporter_->Start();
+  for (size_t i = 1; i <= 100; ++i) {
+    Report(absl::StrCat("m", i), {"1"});
+    AwaitTold(i);
+  }
+  EXPECT_EQ(lines.count(), 1);
+  steady_.Advance(absl::Minutes(1));
+  Report("a", {"1"});
+  AwaitTold(101);
+  EXPECT_EQ(lines.count(), 2);
 }
 
 TEST_F(ReporterTest, WhatWaitsIsReplacedByWhatIsSeenNow) {

@@ -7,6 +7,7 @@
 #include "services/kubernetes/core/test_objects.h"
 #include "services/kubernetes/node_reconciler.h"
 #include "tests/kubernetes/shell/reconciler_test_base.h"
+#include "tests/testing/counted_lines.h"
 
 namespace muster::testing {
 namespace {
@@ -70,6 +71,26 @@ TEST_F(DrainRetryTest, ALabelThatIsRefusedDoesNotPutItOff) {
   const Outcome held_back = nodes_->Reconcile(machine_);
   EXPECT_FALSE(held_back.status.ok());
   EXPECT_LE(held_back.again, kAskedAgain);
+}
+
+// Many Pods of many Nodes may be refused by the same webhook.
+TEST_F(DrainRetryTest, AnEvictionThatIsForbiddenIsToldOnceAMinute) {
+  api_server_.FailNoMore();
+  api_server_.FailNext({.verb = "POST",
+                        .path_prefix = absl::StrCat(kPods, "/work/eviction"),
+                        .code = 403,
+                        .count = 1'000});
+  FakeSteadyClock clock;
+  ReconcileNodes(&clock);
+  const CountedLines lines("a Pod could not be asked to leave");
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_LE(nodes_->Reconcile(machine_).again, kAskedAgain);
+    clock.Advance(kAskedAgain);
+  }
+  EXPECT_EQ(lines.count(), 1);
+  clock.Advance(absl::Minutes(1));
+  (void)nodes_->Reconcile(machine_);
+  EXPECT_EQ(lines.count(), 2);
 }
 
 }  // namespace
