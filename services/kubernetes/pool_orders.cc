@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "services/common/condition_names.h"
+#include "services/common/error.h"
 #include "services/common/status_macros.h"
 #include "services/kubernetes/core/names.h"
 #include "services/kubernetes/core/refusal.h"
@@ -30,11 +31,14 @@ OrderStep StandingOrder(const NodePoolObject& object) {
           .value = promotes ? *object.promote : *object.rollback};
 }
 
+// No order is taken now, and none is told of: room for one comes by itself.
+bool HasNoRoom(const absl::Status& status) { return error::ReasonOf(status) == "TOO_MANY_ORDERS"; }
+
 // What `previous` means now, where the order turns on it; empty: nothing, and the order itself says why.
 absl::StatusOr<std::string> PreviousFor(MusterClient& muster, const NodePoolObject& object) {
   if (!AsksForPrevious(object)) return "";
   auto previous = muster.Previous(object.uid);
-  if (absl::IsFailedPrecondition(previous.status())) return "";
+  if (absl::IsFailedPrecondition(previous.status()) && !HasNoRoom(previous.status())) return "";
   return previous;
 }
 
@@ -129,6 +133,7 @@ absl::Status PoolReconciler::TakeStep(const NodePoolObject& object, const OrderS
   // Of an order that does not fit the pool's state Muster has told by an event; not of what is no order.
   const bool nonsense = absl::IsInvalidArgument(asked);
   if (!asked.ok() && !nonsense && !absl::IsFailedPrecondition(asked)) return asked;
+  if (HasNoRoom(asked)) return asked;
   if (nonsense) return RefuseOrder(object, step, FaultsOf(asked));
   return PatchAnnotation(object, RemovalOf(step, object));
 }

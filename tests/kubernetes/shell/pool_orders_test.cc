@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -177,6 +178,26 @@ TEST_F(PoolOrdersTest, WherePreviousMeansNothingTheOrderItselfIsRefused) {
   EXPECT_TRUE(Reconcile().ok());
   EXPECT_EQ(Order(kRollbackAnnotation), nullptr);
   EXPECT_THAT(configuration_.rolled_back(), ElementsAre("previous")) << "Muster tells why not";
+}
+
+// Of such a refusal Muster tells no event.
+TEST_F(PoolOrdersTest, WhereMusterTakesNoMoreOrdersOneWaitsForRoom) {
+  configuration_.HaveRevisions("np-first");
+  configuration_.Set(2, "");
+  const auto no_room = rpc::ToGrpcStatus(
+      error::FailedPrecondition("TOO_MANY_ORDERS", kPool, "A thousand orders are untold."));
+  for (const auto& [annotation, value] :
+       {std::pair(kPromoteAnnotation, "np-upstream"), std::pair(kRollbackAnnotation, "np-first"),
+        std::pair(kRollbackAnnotation, "previous")}) {
+    ChangeSpecAndOrder(annotation, value);
+    configuration_.SetRoom(no_room);
+    for (int i = 0; i < 2; ++i) EXPECT_FALSE(Reconcile().ok());
+    EXPECT_EQ(Order(annotation), value);
+    configuration_.SetRoom(grpc::Status::OK);
+    ReconcileUntilGone(annotation);
+  }
+  EXPECT_THAT(configuration_.promoted(), ElementsAre("np-upstream"));
+  EXPECT_THAT(configuration_.rolled_back(), ElementsAre("np-first", "np-first"));
 }
 
 // It was told that nothing comes of it, and is told so under one id for as long as it stands.

@@ -58,6 +58,7 @@ class ConfigurationOfPool final : public configuration::v1::ConfigurationService
                                     const configuration::v1::PromoteConfigurationRequest* request,
                                     configuration::v1::PoolConfiguration* response) override {
     MutexLock lock(mutex_);
+    if (!room_.ok()) return room_;
     promoted_.push_back(request->node_profile());
     order_ids_.push_back(request->request_id());
     *response = configuration_;
@@ -67,6 +68,7 @@ class ConfigurationOfPool final : public configuration::v1::ConfigurationService
                                      const configuration::v1::RollbackConfigurationRequest* request,
                                      configuration::v1::PoolConfiguration* response) override {
     MutexLock lock(mutex_);
+    if (!room_.ok()) return room_;
     *response = configuration_;
     if (request->validate_only()) {
       EXPECT_EQ(request->node_profile(), "previous");
@@ -90,6 +92,11 @@ class ConfigurationOfPool final : public configuration::v1::ConfigurationService
     configuration_.add_orders()->set_node_profile("np-active");
     configuration_.set_active("np-active");
     previous_ = previous;
+  }
+  // Whether an order is taken, or what it is answered otherwise.
+  void SetRoom(const grpc::Status& room) {
+    MutexLock lock(mutex_);
+    room_ = room;
   }
   // What `previous` means from now on.
   void SetPrevious(const std::string& previous) {
@@ -124,6 +131,7 @@ class ConfigurationOfPool final : public configuration::v1::ConfigurationService
  private:
   mutable Mutex mutex_;
   configuration::v1::PoolConfiguration configuration_ MUSTER_GUARDED_BY(mutex_);
+  grpc::Status room_ MUSTER_GUARDED_BY(mutex_);
   std::string previous_ MUSTER_GUARDED_BY(mutex_);
   int previous_asked_ MUSTER_GUARDED_BY(mutex_) = 0;
   std::vector<std::string> promoted_ MUSTER_GUARDED_BY(mutex_);
