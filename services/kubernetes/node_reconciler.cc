@@ -157,8 +157,9 @@ absl::Status NodeReconciler::CarryOut(const std::string& machine, const NodeFact
   RETURN_IF_ERROR(Confirm(facts, former, plan));
   if (!plan.reports.empty()) parts_.reporter->Report(machine, std::move(plan.reports));
   if (facts.object == nullptr || !plan.writes()) return absl::OkStatus();
-  RETURN_IF_ERROR(Write(*facts.node, *facts.object, plan));
-  if (plan.turned) parts_.work_turned(facts.object->name, *plan.turned);
+  ASSIGN_OR_RETURN(const bool whole, Write(*facts.node, *facts.object, plan));
+  // The v1 Node shows it now: it is not planned again.
+  if (whole && plan.turned) parts_.work_turned(facts.object->name, *plan.turned);
   return absl::OkStatus();
 }
 
@@ -278,13 +279,16 @@ void NodeReconciler::Turned(const MetadataRefusals::Turned& pools) {
   for (const std::string& pool : pools) parts_.refusals_turned(pool);
 }
 
-absl::Status NodeReconciler::Write(const Node& node, const NodeObject& object,
-                                   const NodePlan& plan) {
-  if (plan.remove) return Delete(object);
+absl::StatusOr<bool> NodeReconciler::Write(const Node& node, const NodeObject& object,
+                                           const NodePlan& plan) {
+  if (plan.remove) {
+    RETURN_IF_ERROR(Delete(object));
+    return true;
+  }
   if (plan.cordon) {
     const absl::Status cordoned = Patch(PatchType::kApply, PathOf(object), *plan.cordon, "cordon");
     // The rest is for the next look: the resourceVersion that the taints hold has moved.
-    if (cordoned.ok()) return cordoned;
+    if (cordoned.ok()) return false;
   }
   const absl::Status written = WriteMetadata(object, plan);
   Turned(parts_.refusals->Note({PoolOf(node.name()), node.pool_uid()}, node.machine(), written));
@@ -293,7 +297,7 @@ absl::Status NodeReconciler::Write(const Node& node, const NodeObject& object,
     RETURN_IF_ERROR(
         Patch(PatchType::kApply, absl::StrCat(PathOf(object), "/status"), *plan.apply_status));
   }
-  return absl::OkStatus();
+  return true;
 }
 
 absl::Status NodeReconciler::Delete(const NodeObject& object) {

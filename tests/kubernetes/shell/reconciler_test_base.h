@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "prometheus/registry.h"
 #include "services/kubernetes/brake.h"
@@ -58,7 +59,8 @@ class ReconcilerTestBase : public ::testing::Test {
         .refusals = &refusals_,
         .metadata_turned = [](const std::string&) {},
         .refusals_turned = [](const std::string&) {},
-        .work_turned = [](const std::string&, const std::string&) {},
+        .work_turned = [this](const std::string&,
+                              const std::string& message) { turned_.push_back(message); },
         .steady = clock});
   }
   void Stop() {
@@ -85,6 +87,7 @@ class ReconcilerTestBase : public ::testing::Test {
   std::unique_ptr<kubernetes::Writer> writer_;
   std::unique_ptr<kubernetes::Identity> identity_;
   std::optional<kubernetes::Reporter> reporter_;
+  std::vector<std::string> turned_;  // what was told of whether Nodes have work
   std::optional<kubernetes::NodeReconciler> nodes_;
 };
 
