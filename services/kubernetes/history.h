@@ -43,7 +43,7 @@ class History {
     std::function<absl::StatusOr<std::string>()> read = {};
     std::function<absl::Status(const std::string& incarnation)> write = {};
     std::function<Unknown()> look = {};
-    // Shown once for each Node and history.
+    // Shown once for each Node while Muster stays in the history: there again, it is another matter.
     std::function<void(const std::string& node, const std::string& incarnation)> show = {};
     // These are to be reconciled again: they need no longer be kept.
     std::function<void(const Unknown&)> again = {};
