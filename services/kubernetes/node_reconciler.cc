@@ -88,6 +88,7 @@ void NodeReconciler::Remember(const std::string& machine, Memory memory) {
 }
 
 void NodeReconciler::ForgetMachine(const std::string& machine) {
+  parts_.reporter->Forget(machine);
   MutexLock lock(mutex_);
   memories_.erase(machine);
 }

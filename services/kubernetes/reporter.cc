@@ -34,6 +34,11 @@ void Reporter::Report(const std::string& machine, std::vector<lifecycle::v1::Nod
   changed_.Signal();
 }
 
+void Reporter::Forget(const std::string& machine) {
+  MutexLock lock(mutex_);
+  refusals_.erase(machine);
+}
+
 absl::StatusOr<std::vector<absl::StatusCode>> Reporter::ReportNow(
     const std::vector<lifecycle::v1::NodeReport>& reports) {
   return client_.ReportNodes(reports);

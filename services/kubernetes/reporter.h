@@ -30,6 +30,8 @@ class Reporter {
   // Takes the reports of a machine, in order. While earlier ones are under way they are dropped,
   // and the machine is looked at again when they are through.
   void Report(const std::string& machine, std::vector<lifecycle::v1::NodeReport> reports);
+  // The machine is gone: forgets how often its reports were refused.
+  void Forget(const std::string& machine);
   // Sends the reports now, and waits; returns one code a report.
   absl::StatusOr<std::vector<absl::StatusCode>> ReportNow(
       const std::vector<lifecycle::v1::NodeReport>& reports);

@@ -165,6 +165,20 @@ TEST_F(ReporterTest, PausesDoubleUntilOneIsTaken) {
   EXPECT_EQ(told[4], told[0]) << "forgotten";
 }
 
+// Else its entry would stay for the life of the process.
+TEST_F(ReporterTest, TheRefusalsOfAMachineThatIsGoneAreForgotten) {
+  reporter_->Start();
+  for (size_t i = 1; i <= 2; ++i) {
+    Report("bad", {"1"});
+    AwaitTold(i);
+  }
+  reporter_->Forget("bad");
+  Report("bad", {"1"});
+  const Told told = AwaitTold(3);
+  EXPECT_GT(told[1].second, told[0].second);
+  EXPECT_EQ(told[2].second, told[0].second);
+}
+
 TEST_F(ReporterTest, WhatDoesNotArriveIsRefused) {
   service_.Set(true, true);
   Report("a", {"1"});
