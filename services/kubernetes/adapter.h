@@ -136,7 +136,7 @@ class Adapter {
   bool lost_ MUSTER_GUARDED_BY(mutex_) = false;
   absl::Status refused_
       MUSTER_GUARDED_BY(mutex_);  // why Muster refused the cluster when it was made anew
-  bool ready_ MUSTER_GUARDED_BY(mutex_) = true;
+  bool ready_ MUSTER_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace muster::kubernetes
