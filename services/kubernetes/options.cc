@@ -12,7 +12,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
+#include "services/common/random_bits.h"
 #include "services/common/resource_name.h"
 #include "services/common/status_macros.h"
 #include "services/daemon/daemon.h"
@@ -105,8 +105,7 @@ void Need(bool holds, absl::string_view flag, absl::string_view allowed, Faults&
 std::string MakeIdentity() {
   std::array<char, 256> host = {};
   gethostname(host.data(), host.size() - 1);
-  return absl::StrCat(host.data(), "_", getpid(), "_",
-                      absl::Hex(absl::ToUnixNanos(absl::Now()), absl::kZeroPad16));
+  return absl::StrCat(host.data(), "_", getpid(), "_", absl::Hex(RandomBits(), absl::kZeroPad16));
 }
 
 void ReadCluster(AdapterOptions& options, Faults& faults) {
