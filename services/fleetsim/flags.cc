@@ -29,8 +29,10 @@ ABSL_FLAG(
     double, graceful_share, 0,
     "Share of work that takes its grace period when drained, 0 to 1; what is neither is evicted.");
 ABSL_FLAG(absl::Duration, grace_period, absl::Seconds(30), "Mean of that grace period.");
-ABSL_FLAG(double, drain_block_rate, 0,
-          "Share of drains of work to be evicted that disruption budgets hold up, 0 to 1.");
+ABSL_FLAG(
+    double, drain_block_rate, 0,
+    "Share of drains of work to be evicted that disruption budgets hold up, 0 to 1; must be 0 "
+    "with --kubeconfig: disruption budgets there are real ones.");
 ABSL_FLAG(absl::Duration, drain_block_time, absl::Minutes(1), "Mean time that they do so.");
 ABSL_FLAG(absl::Duration, failure_arrival, absl::ZeroDuration(),
           "Mean time until a Node that takes work falls unhealthy; 0: none does.");
