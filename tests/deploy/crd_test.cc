@@ -5,7 +5,9 @@
 #include <set>
 
 #include "muster/lifecycle/v1/lifecycle.pb.h"
+#include "services/common/condition_names.h"
 #include "services/common/label_limits.h"
+#include "services/kubernetes/core/names.h"
 #include "services/lifecycle/core/limits.h"
 #include "services/lifecycle/core/validate.h"
 #include "services/musterctl/manifest/manifest.h"
@@ -291,6 +293,18 @@ TEST(Crd, ReservesTheKeysThatLifecycleReserves) {
     EXPECT_EQ(std::regex_search(key, reserved),
               Fault(spec, absl::StrCat("spec.nodeLabels[", key, "]")) == message)
         << key;
+  }
+}
+
+TEST(Crd, NamesEveryConditionThatTheAdapterShows) {
+  const std::string& text = At(Schema("status"), "properties.conditions.description").text;
+  for (const char* type :
+       {condition::kValidated, condition::kCapacity, condition::kQuota, condition::kAtTarget,
+        condition::kNodeReconfigurationRequired, condition::kNodesRemoved,
+        condition::kMaxNodesUnreachable, kubernetes::kRemovalsHeld, condition::kReady,
+        condition::kReconciling, condition::kStalled, condition::kAccepted, "SufficientCapacity",
+        "Allocated", "MetadataSynced"}) {
+    EXPECT_TRUE(std::regex_search(text, std::regex(absl::StrCat("\\b", type, "\\b")))) << type;
   }
 }
 
