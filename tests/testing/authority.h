@@ -8,17 +8,18 @@
 
 namespace muster::testing {
 
-// A certificate authority made by openssl, and the certificates that it issues: NAME.crt and NAME.key in a folder.
+// A certificate authority of the test's own, made by the openssl program; what it issues lies as NAME.crt and NAME.key in a folder
+// that goes with this object. Throws std::runtime_error when openssl fails.
 class Authority {
  public:
   Authority();
 
-  // `extensions`: as of an openssl configuration, a line each, e.g. `subjectAltName=DNS:a.test,URI:spiffe://x.test/a`.
-  // Good from `begins` to `ends`, in whole seconds.
+  // Issues a certificate, valid from `begins` to `ends` (to the second), in place of an earlier one of that name.
+  // `extensions`: lines of an openssl extension file, e.g. `subjectAltName=DNS:a.test,URI:spiffe://x.test/a`.
   void Issue(const std::string& name, const std::string& extensions,
              absl::Time begins = absl::Now() - absl::Minutes(1),
              absl::Time ends = absl::Now() + absl::Hours(48));
-  // Another authority, as `name`.
+  // Makes another authority, which this one knows nothing of: a self-signed certificate `name`.
   void IssueAuthority(const std::string& name);
 
   std::string authority() const { return Path("ca.crt"); }

@@ -8,7 +8,7 @@
 
 namespace muster::testing {
 
-// A call that is waited for, however long it takes.
+// Makes the call and waits for its end, without a deadline.
 template <class Stub, class Request, class Response>
 absl::StatusOr<Response> Call(Stub& stub,
                               grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,

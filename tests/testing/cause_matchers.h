@@ -9,7 +9,8 @@
 
 namespace muster::testing {
 
-// INTERNAL by the constraint of that name, which operators are told and callers are not.
+// INTERNAL because a constraint of the database refused the change: the cause, which operators read, names the constraint, and the
+// message, which callers read, does not.
 MATCHER_P(IsRefusedBy, constraint, "is refused by " + std::string(constraint)) {
   const absl::Status& status = StatusOf(arg);
   *result_listener << status.ToString();

@@ -21,7 +21,7 @@ namespace {
 
 std::string Encode(absl::string_view bytes) { return absl::WebSafeBase64Escape(bytes); }
 
-// A number of a key; `size`: with zeros in front, so long.
+// A number of a key, in base64url. `size`: bytes to fill up to with leading zeros; 0: as many as the number has.
 std::string NumberOf(const EVP_PKEY* key, const char* name, size_t size = 0) {
   BIGNUM* number = nullptr;
   if (EVP_PKEY_get_bn_param(key, name, &number) != 1) throw std::runtime_error(name);
@@ -36,7 +36,7 @@ size_t CoordinateOf(const std::string& curve) {
   return curve == "P-256" ? 32 : curve == "P-384" ? 48 : 66;
 }
 
-// As in a token: both numbers one behind the other.
+// An EC signature as tokens have it: both numbers one behind the other, each of `size` bytes.
 std::string RawSignature(const std::string& der, size_t size) {
   const auto* at = reinterpret_cast<const unsigned char*>(der.data());
   ECDSA_SIG* signature = d2i_ECDSA_SIG(nullptr, &at, static_cast<long>(der.size()));

@@ -18,7 +18,7 @@ class Issuer {
   static constexpr char kName[] = "https://issuer.test";
   static constexpr char kAudience[] = "muster";
 
-  // Another key under that id: RSA, or, with `curve` (P-256, P-384, P-521), EC.
+  // Makes a new key under that id, in place of an earlier one. `curve`: P-256, P-384 or P-521.
   void AddRsaKey(const std::string& id, int bits = 2048);
   void AddEcKey(const std::string& id, const std::string& curve);
   void RemoveKey(const std::string& id) { keys_.erase(id); }
@@ -28,12 +28,13 @@ class Issuer {
   // A token with these claims, a JSON object, signed with that key by that algorithm: RS256, ES384, ...
   std::string Sign(const std::string& key, const std::string& algorithm,
                    const std::string& claims) const;
-  // The same with a header that says what is told.
+  // The same with `header` as it is, whatever it says; `algorithm` decides how it is signed.
   std::string SignWith(const std::string& key, const std::string& algorithm,
                        const std::string& header, const std::string& claims) const;
-  // RS256 with the key `rsa`, for an hour, or until then.
+  // A token that is as it should be: ClaimsOf, signed by RS256 with the key `rsa`, which must have been added.
   std::string TokenOf(const std::string& subject,
                       absl::Time expires = absl::Now() + absl::Hours(1)) const;
+  // From kName, for kAudience.
   static std::string ClaimsOf(const std::string& subject, absl::Time expires);
 
  private:

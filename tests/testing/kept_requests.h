@@ -7,9 +7,9 @@
 
 namespace muster::testing {
 
-// Answers that a store has to give back as they are: all bytes, times before and after the epoch to
-// the microsecond, a refusal, an id that is also the key of a row of another kind (`key`), and one
-// named "gone".
+// Answers that a store has to give back unchanged: with every byte, with times before and after the
+// epoch to the microsecond, a refusal, one whose id is also the key of a row of another kind
+// (`key`), and one with the id "gone".
 inline std::vector<KeptRequest> OddKeptRequests(const std::string& key) {
   std::string bytes;
   for (int c = 255; c >= 0; --c) bytes.push_back(static_cast<char>(c));

@@ -10,8 +10,8 @@
 
 namespace muster::testing {
 
-// Runs something once when a lane comes by a point, on the lane's own thread, which waits for it.
-// Thread-safe.
+// Runs a function once, the next time that a commit lane comes to a given point. It runs on the
+// lane's own thread, which goes on when it returns. Thread-safe.
 class LaneTrap {
  public:
   // For LaneOptions::yield.

@@ -1,5 +1,5 @@
-// Linked into every test: what failed is said once more at the very end, in a few lines. Whoever keeps only the tail of a long
-// output still learns why.
+// Linked into every test program: repeats the first failures at the very end, in a few lines, so that the tail of a long output
+// still shows why it failed.
 #include <gtest/gtest.h>
 
 #include <algorithm>

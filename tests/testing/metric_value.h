@@ -8,8 +8,8 @@
 
 namespace muster::testing {
 
-// The value of a counter or gauge with that label first, or without labels where it is empty; none:
-// there is no such metric.
+// The value of the counter or gauge `name` whose first label has the value `label`, or which has no
+// labels if `label` is empty; nullopt: there is none.
 inline std::optional<double> MetricValue(const prometheus::Collectable& collectable,
                                          const std::string& name, const std::string& label = "") {
   for (const auto& family : collectable.Collect()) {
@@ -22,7 +22,7 @@ inline std::optional<double> MetricValue(const prometheus::Collectable& collecta
   return std::nullopt;
 }
 
-// The values with all labels, added up.
+// The sum of a counter or gauge over all its labels; 0: there is none.
 inline double MetricSum(const prometheus::Collectable& collectable, const std::string& name) {
   double sum = 0;
   for (const auto& family : collectable.Collect()) {

@@ -12,8 +12,8 @@ class OnceTest : public Base {
  protected:
   using Stub = typename Base::Stub;
 
-  // Calls twice under one id: the same answer, and, unless the service works on by itself, nothing
-  // written by the second; then another request under it, which is refused.
+  // A second call under the same id gets the same answer, another request under that id is refused,
+  // and neither writes anything. `at_rest`: false if the service itself may write meanwhile.
   template <class Request, class Response>
   void ExpectOnce(grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
                   Request request, const std::string& id, bool at_rest = true) {

@@ -7,16 +7,17 @@
 
 namespace muster::testing {
 
-// What a database is when it was just cloned from its template. To bring a used one back to that
-// costs a tenth of a new one: no checkpoint, and no catalogue that its first session builds.
+// What a database contains when it was just cloned from its template. To bring a used database back
+// to that costs a tenth of a new one, which needs a checkpoint and a first session that builds its
+// catalogue cache.
 class Original {
  public:
   // `session` is on a database that nobody used yet.
   explicit Original(KeptSession& session);
 
-  // Brings the database of `session`, a clone of the same template, back: its other sessions are
-  // ended, its rows are those of the template. False: it cannot be had back so, because something
-  // else than rows was changed (DDL, grants, settings).
+  // Ends the other sessions of `session`'s database, a clone of the same template, and gives it the
+  // template's rows again. False, and no row is touched: more than rows was changed (DDL, grants,
+  // settings, sequences).
   bool Restore(KeptSession& session) const;
 
  private:

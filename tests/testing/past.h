@@ -6,8 +6,9 @@
 
 namespace muster::testing {
 
-// A schema of a database as it is now, to be restored later as from a backup: its rows are put
-// back, and the history has a new name (`musterd migrate --new_history`).
+// Keeps a copy of a schema's rows and puts them back later, as a restore from a backup does: the
+// history then has a new name (as by `musterd migrate --new_history`). A schema has one Past at a
+// time: the next one replaces the copy. `database` must outlive it.
 class Past {
  public:
   Past(const TestDatabase& database, std::string schema);

@@ -1,6 +1,6 @@
 #pragma once
 
-// The end of a test that a fault makes wait for ever.
+// Ends tests that a fault would make wait for ever.
 #include <chrono>
 #include <future>
 #include <stdexcept>
@@ -11,12 +11,13 @@
 
 namespace muster::testing {
 
-// How long tests wait for what comes at once where nothing is broken. A last resort: no test says
-// how fast anything is.
+// How long a test waits for what comes at once unless something is broken. A last resort: no test
+// judges by it how fast anything is.
 inline constexpr std::chrono::minutes kPatience{1};
 
-// What `future` comes to hold. Throws, which fails and ends the test, where it waits in vain for
-// `what`; whoever is to fulfil it may come later still, so the promise must be shared with him.
+// Waits for `future` and returns its value. After kPatience it throws, which fails and ends the test
+// with a message that names `what`. The promise may be fulfilled later still, so the thread that
+// fulfils it must own it too (a shared_ptr).
 template <class T>
 T Await(std::future<T> future, absl::string_view what) {
   if (future.wait_for(kPatience) != std::future_status::ready)
@@ -24,7 +25,7 @@ T Await(std::future<T> future, absl::string_view what) {
   return future.get();
 }
 
-// Waits until `so` holds, likewise.
+// Waits until `so()` is true, asking every millisecond; throws as Await does.
 template <class F>
 void Until(F so, absl::string_view what) {
   const auto give_up = std::chrono::steady_clock::now() + kPatience;

@@ -7,7 +7,8 @@
 #include "storage/postgres/lane_db.h"
 #include "storage/postgres/transaction_runner.h"
 
-// What a test did not make short is not what ends it, however busy the machine is.
+// Makes a minute of each timeout that a test left as it usually is, so that a busy machine does not
+// fail the test. What a test has set itself stays.
 namespace muster::testing {
 
 inline void LengthenIfUsual(absl::Duration& now, absl::Duration usual) {

@@ -7,8 +7,8 @@
 
 namespace muster::testing {
 
-// A private Postgres server that listens on a unix socket only. What fails throws
-// std::runtime_error, which fails the test.
+// A private Postgres server that listens on a unix socket only. Every function throws
+// std::runtime_error when it fails, which fails the test.
 class PostgresCluster {
  public:
   // The cluster that all tests of this ctest run share (folder: MUSTER_TEST_POSTGRES). Run by hand
@@ -35,19 +35,19 @@ class PostgresCluster {
     kFast,       // sessions are ended, everything is written out
     kImmediate,  // as in a crash: recovery at the next start
   };
-  // Own clusters only: an outage begins and ends. Both return when it has happened.
+  // Own clusters only: begin and end an outage. Both return when the server is down, or up.
   void Stop(StopMode mode);
   void Start();
 
-  // Own clusters only: a base backup, from which RestoreTo goes on once.
+  // Own clusters only: makes a base backup, which serves one RestoreTo.
   void BackUp();
   // A point-in-time restore: back to a moment since the backup that was named by pg_create_restore_point(`point`), as after a crash;
   // what is younger is lost. Small letters, digits and `_`.
   void RestoreTo(const std::string& point);
 
  private:
-  // `dir`: what tests/postgres/start was or is given. `own_dir`: created for this cluster, deleted
-  // with it.
+  // `dir`: the argument of tests/postgres/start. `own_dir`: `dir` was created for this cluster, which
+  // is started here, and stopped and deleted by the destructor; else it runs already.
   PostgresCluster(std::string dir, bool own_dir, bool is_shared);
 
   const std::string dir_;

@@ -18,14 +18,14 @@ namespace muster::testing {
 
 struct RawCallOptions {
   absl::Duration deadline = absl::Seconds(30);
-  // Told each answer. True: it is the last that is wanted; the call is left, and counts as OK.
+  // Called with each answer. True: no more are wanted; the call is cancelled, and counts as OK.
   std::function<bool(const std::string& answer)> enough = {};
   // Filled with the trailing metadata of a call that ended by itself; null: not wanted.
   std::multimap<std::string, std::string>* trailer = nullptr;
 };
 
-// Sends these bytes as a request of that method, whatever they are, and takes the answers as they
-// come, until the call ends. Header only: link gRPC.
+// Sends `bytes`, whatever they are, as the one request of `method` (`/package.Service/Method`), reads
+// answers until the call ends, and returns its status. Header only: link gRPC.
 inline grpc::Status CallRaw(const std::shared_ptr<grpc::Channel>& channel,
                             const std::string& method, const std::string& bytes,
                             const RawCallOptions& options = {}) {

@@ -25,7 +25,7 @@ template <class Request>
 struct BadInput {
   std::string field = {};
   std::function<void(Request&)> spoil = {};
-  bool in_this_state = false;  // only the state tells that it is wrong
+  bool in_this_state = false;  // the request alone looks right: the lane must look at the state
 };
 
 // The fixture of a service's tests: the real service behind real gRPC on a real Postgres, under a
@@ -46,7 +46,8 @@ class ServiceTest : public ::testing::Test {
     }
   }
 
-  // One more of the service on the same database. `options`: but for its lane and clock.
+  // Another replica of the service on the same database. The lane's connection and the clock of
+  // `options` are set here.
   std::unique_ptr<Service> NewReplica(typename Service::Options options = {}) {
     options.lane.connect = {.conninfo = database_.conninfo(schema_), .schema = schema_};
     options.lane = Patient(std::move(options.lane));
@@ -74,8 +75,9 @@ class ServiceTest : public ::testing::Test {
     return testing::Call(*stub_, method, request);
   }
 
-  // Spoils `good` in every way: INVALID_ARGUMENT names the field, and nothing is written. Contents
-  // are judged before the lane: its one thread sees only what the state has to do with.
+  // Spoils `good` in each of these ways: INVALID_ARGUMENT must name the field, and nothing be written.
+  // A fault of the request alone must be found before the lane, which has only one thread; one that
+  // is `in_this_state` reaches the lane as one command.
   template <class Request, class Response>
   void ExpectRefused(grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
                      const Request& good, const std::vector<BadInput<Request>>& cases) {

@@ -5,13 +5,14 @@
 
 #include "absl/time/time.h"
 
-// Connections as no library makes them. Addresses are `127.0.0.1:port`.
+// Plain TCP connections, for what no client library does. Addresses are `127.0.0.1:port`.
 namespace muster::testing {
 
-// A TCP connection; -1 when there is none.
+// Opens a connection, within about a second, and returns its socket, which the caller closes; -1:
+// there is none.
 int Connect(const std::string& address);
 
-// Connections that say `begun`, and no more.
+// Connections that each send `begun` and nothing more. Open until the destructor.
 class Idle {
  public:
   Idle(const std::string& address, int connections, const std::string& begun = "");
@@ -23,7 +24,8 @@ class Idle {
   std::vector<int> sockets_;
 };
 
-// What an HTTP server answers to `GET path`; empty when it does not within `patience`.
+// An HTTP server's whole answer, with its headers, to `GET path`; empty: none began within
+// `patience`. An answer that pauses for longer than that is cut off there.
 std::string HttpGet(const std::string& address, const std::string& path, absl::Duration patience);
 
 }  // namespace muster::testing

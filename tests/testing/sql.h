@@ -21,7 +21,7 @@ using SqlRows = std::vector<std::vector<std::optional<std::string>>>;
 // last one's rows. Throws SqlError, which fails the test that does not expect it.
 SqlRows RunSql(const std::string& conninfo, const std::string& sql);
 
-// A statement after which its session is gone, as if the server had died under it.
+// A statement that loses its session while it runs, as if the server had died.
 inline constexpr char kLoseConnection[] =
     "DO $$BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); PERFORM pg_sleep(60); END$$;";
 
@@ -30,19 +30,19 @@ struct EndSession {
 };
 using Session = std::unique_ptr<pg_conn, EndSession>;
 
-// Runs statements as RunSql does, on a session that is kept for the next one and is as new for it:
-// a new one costs Postgres more than most statements do. Thread-safe: who finds it in use has a
-// session of its own.
+// Runs statements as RunSql does, but keeps the session and resets it (DISCARD ALL) for the next
+// call: a new session costs Postgres more than most statements do. Thread-safe: a call that finds
+// the session in use opens one of its own.
 class KeptSession {
  public:
   explicit KeptSession(std::string conninfo) : conninfo_(std::move(conninfo)) {}
 
   SqlRows Run(const std::string& sql);
-  // The next statement is one of a new session.
+  // Closes the kept session; the next Run opens a new one.
   void Close();
 
  private:
-  // Null: there is none that is alive.
+  // The kept session, for one caller; null: there is none, or its server has ended it.
   Session Take();
   void Keep(Session session);
 
@@ -52,14 +52,14 @@ class KeptSession {
 };
 
 // Ends the other sessions of `session`'s database for which `condition` on pg_stat_activity holds.
-// Returns how many there were, when they are gone (Until).
+// Returns their number once they are gone; throws if they stay for kPatience.
 int EndOtherSessions(KeptSession& session, const std::string& condition = "true");
 
-// A transaction of somebody's that stays open, with the locks that it took, until its pointer is
-// reset or goes: then it is rolled back.
+// A transaction that stays open, with the locks that it took, until the pointer is reset or
+// destroyed, which rolls it back.
 using OpenTransaction = Session;
 
-// Does `sql` in such a transaction. Throws SqlError when it could not.
+// Begins such a transaction and runs `sql` in it. Throws SqlError.
 OpenTransaction HoldSql(const std::string& conninfo, const std::string& sql);
 
 // Thrown by RunSql and HoldSql.

@@ -9,13 +9,13 @@
 
 namespace muster::testing {
 
-// All that a file has; empty without one.
+// The contents of a file; empty: there is none, or it cannot be read.
 inline std::string ReadFile(const std::string& path) {
   std::ifstream in(path);
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// A folder of a test's own, which goes with it.
+// A new folder of the test's own, deleted by the destructor.
 class TempFolder {
  public:
   TempFolder() {

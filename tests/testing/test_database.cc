@@ -28,9 +28,9 @@ T OrThrow(absl::StatusOr<T> result) {
   return *std::move(result);
 }
 
-// Ends with the name of a database that holds the migrated schemas and is used by nobody. It is
-// made under a name of its own and renamed when it is ready: a process that dies meanwhile leaves
-// no half-migrated template.
+// Returns the name of a database that has the migrated schemas and that nobody uses. Where there is
+// none yet it is made under another name and renamed when it is ready: a process that dies meanwhile
+// leaves no half-migrated template.
 std::string EnsureTemplate(const PostgresCluster& cluster, std::vector<std::string> schemas) {
   const std::string dir = MigrationsDir();
   if (schemas.empty()) schemas = OrThrow(storage::ListSchemas(dir));
@@ -72,8 +72,8 @@ void Drop(const PostgresCluster& cluster, const std::string& name) {
   }
 }
 
-// Databases of the shared cluster with which tests of this process are through, each as good as
-// new: a new one costs a tenth of a test's time, and more where the disk is busy.
+// Databases of the shared cluster that earlier tests of this process no longer need, each as good as
+// new: to make a new one costs a tenth of a test's time, and more where the disk is busy.
 class Spares {
  public:
   static Spares& Shared() {
@@ -97,7 +97,7 @@ class Spares {
     return true;
   }
 
-  // `session` is on a new one.
+  // Remembers what a new clone of `source` contains; `session` is connected to one.
   void Learn(const std::string& source, KeptSession& session) {
     const std::lock_guard lock(mutex_);
     originals_.try_emplace(source, session);
@@ -109,7 +109,7 @@ class Spares {
     try {
       if (!originals_.at(source).Restore(session)) return false;
       session.Close();
-      // Fails while somebody who does not know of its end is connected anew.
+      // Fails if a client that does not know of the test's end has connected again.
       const std::string spare = NewName();
       Rename(name, spare);
       names_[source].push_back(spare);

@@ -13,9 +13,9 @@ namespace muster::testing {
 // from.
 std::string MigrationsDir();
 
-// A database of the test's own: cloned from a template that was migrated once a cluster (a change
-// of a migration makes a new template). The destructor ends the sessions of whoever is still
-// connected; nobody reaches it under its name again. What fails throws, which fails the test.
+// A database of the test's own, cloned from a template that is migrated once for each cluster and
+// each change of a migration. The destructor ends all sessions that are still open; the name is not
+// used again. Every function throws when it fails, which fails the test.
 class TestDatabase {
  public:
   // `schemas`: which ones are migrated; empty: all of MigrationsDir().
@@ -37,7 +37,7 @@ class TestDatabase {
   SqlRows Query(const std::string& sql) const { return session_.Run(sql); }
   void Execute(const std::string& sql) const { session_.Run(sql); }
   OpenTransaction Hold(const std::string& sql) const { return HoldSql(conninfo(), sql); }
-  // The one field of the one row; throws when there is another number of them or it is NULL.
+  // The one field of the one row; throws unless there is exactly one, and it is not NULL.
   std::string QueryValue(const std::string& sql) const;
 
   // Ends the sessions of this database as pg_terminate_backend does: all, or those of one service's
@@ -63,7 +63,8 @@ class EmptyDatabase {
     return cluster_.ConnInfo(name_, user);
   }
   SqlRows Query(const std::string& sql) const { return RunSql(conninfo(), sql); }
-  // Brings a schema of MigrationsDir() to a version that its files have, not below what it is at.
+  // Migrates a schema up to `version`: one of its files in MigrationsDir(), and not below where the
+  // schema is now.
   void Migrate(const std::string& schema, int version) const;
   // To the newest.
   void Migrate(const std::string& schema) const;

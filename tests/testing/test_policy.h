@@ -8,7 +8,7 @@
 
 namespace muster::testing {
 
-// The guard of a server whose policy says that. Header only: link `rpc`. Throws where it is no policy.
+// A server's guard by the policy `text`. Throws if that is no valid policy. Header only: link `rpc`.
 class TestPolicy {
  public:
   explicit TestPolicy(const std::string& text)

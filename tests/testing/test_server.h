@@ -36,7 +36,7 @@ class TestServer {
 
   rpc::Server& server() { return *server_; }
   std::shared_ptr<grpc::Channel> channel() { return server_->InProcessChannel(); }
-  // For callers whom the guard asks: `local`.
+  // For calls by TCP, whose caller a guard takes for `local`.
   std::string address() const { return absl::StrCat("127.0.0.1:", server_->port()); }
 
  private:

@@ -9,7 +9,7 @@
 
 namespace muster::testing {
 
-// `1 Nodes`, `1 Node are`.
+// Whether it says such as `1 Nodes` or `1 Node are`.
 inline bool CountsWrong(absl::string_view text) {
   for (size_t at = text.find("1 "); at != text.npos; at = text.find("1 ", at + 1)) {
     if (at > 0 && text[at - 1] != ' ' && text[at - 1] != '(') continue;  // of a larger word
@@ -24,7 +24,7 @@ inline bool CountsWrong(absl::string_view text) {
   return false;
 }
 
-// `0.25s`, `12:00:00.123Z`.
+// Whether it says such as `0.25s` or `12:00:00.123Z`.
 inline bool HasFractionOfSecond(absl::string_view text) {
   for (size_t dot = text.find('.'); dot != text.npos; dot = text.find('.', dot + 1)) {
     size_t end = dot + 1;
@@ -35,8 +35,8 @@ inline bool HasFractionOfSecond(absl::string_view text) {
   return false;
 }
 
-// What is wrong with what Muster says to people, whatever it is about; empty: nothing. It ends with
-// one full stop, counts in the singular and the plural, and names times in whole seconds.
+// What is wrong with the form of a sentence that Muster says to people; empty: nothing. It must end
+// with one full stop, use singular and plural rightly, and name times in whole seconds.
 inline std::string WordingFault(absl::string_view text) {
   const auto fault = [&](absl::string_view what) { return absl::StrCat(what, ": \"", text, "\""); };
   if (!absl::EndsWith(text, ".")) return fault("no full stop");
