@@ -7,8 +7,8 @@
 
 namespace muster::testing {
 
-// A program that runs beside the test; killed at the latest with this object. Its stderr and stdout
-// go to a file.
+// A program that runs beside the test. The destructor kills it if it still runs. Its stdout and
+// stderr go to a file.
 class Child {
  public:
   // `command[0]` is the program's path. Throws when it cannot be started.
@@ -22,7 +22,7 @@ class Child {
   // Sends SIGTERM, waits for the end, returns the exit code (128 + signal when a signal ended it).
   int Terminate();
   bool running();
-  // Of the program; -1 once it has ended.
+  // -1 once its end was seen.
   pid_t pid() const { return pid_; }
 
  private:
@@ -32,11 +32,11 @@ class Child {
   int exit_code_ = -1;
 };
 
-// Runs a program to its end; its output (stdout and stderr) and exit code.
 struct Finished {
   int exit_code = -1;
-  std::string output = {};
+  std::string output = {};  // stdout and stderr
 };
+// Runs a program and waits for its end.
 Finished RunProgram(const std::vector<std::string>& command);
 
 // A program of this build, e.g. Binary("musterd").

@@ -7,15 +7,16 @@
 #include <string>
 #include <vector>
 
-// Every RPC of the four services and of the debug service, and what it is.
+// Every RPC of the four services and of the debug service is in just one of these lists: a question,
+// a mutation that can be tried, or one that cannot.
 namespace muster::testing {
 
-// By method (`QuotaService.GetQuota`): requests in protobuf's text format. `$UID` and the like stand
-// for what a test finds.
+// By method (`QuotaService.GetQuota`): requests in protobuf's text format. The test replaces `$UID`
+// and the like by what it finds.
 using Requests = std::map<std::string, std::vector<std::string>>;
 
-// What answers and writes nothing. Every question about a pool is asked of one that has settled
-// ($POOL, $UID), one whose wish is new and one that nobody has asked for yet ($FRESH).
+// RPCs that answer and write nothing. Those about a pool are asked of one with Nodes and a wish that
+// no pass has seen yet ($POOL, $UID), and of a new one that no pass has seen ($FRESH_POOL, $FRESH).
 const Requests& Questions();
 
 // Mutations that can be tried (`validate_only`), with requests that would change something.

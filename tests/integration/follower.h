@@ -18,13 +18,13 @@
 
 namespace muster::testing {
 
-// Follows a service as clients do, over as many streams as it takes, each from where the last one ended, until it is told that this is
-// no more (OUT_OF_RANGE).
+// Follows a service's watch as clients do, in a thread of its own: when a stream ends, another one resumes where it ended, until the
+// service says that it cannot be resumed from there (OUT_OF_RANGE).
 class Follower {
  public:
   using Tell = std::function<void(type::v1::WatchEventType type, int64_t revision,
                                   const std::string& incarnation)>;
-  // One stream: tells of each message, and returns how it ended.
+  // Opens one stream, calls `tell` for each of its messages, and returns the stream's status.
   using Stream = std::function<absl::Status(rpc::Calls& calls, const type::v1::WatchStart& start,
                                             const Tell& tell)>;
 
@@ -39,12 +39,12 @@ class Follower {
   Follower& operator=(const Follower&) = delete;
 
   const std::string& service() const { return service_; }
-  // Its snapshot is whole.
+  // Whether a whole snapshot has come.
   bool is_level() const {
     MutexLock lock(mutex_);
     return is_level_;
   }
-  // How it ended; nullopt: it goes on.
+  // The OUT_OF_RANGE that ended it; nullopt: it goes on.
   std::optional<absl::Status> end() const {
     MutexLock lock(mutex_);
     return end_;
@@ -71,7 +71,7 @@ class Follower {
 
   const std::string service_;
   const Stream stream_;
-  type::v1::WatchStart start_;  // of its thread
+  type::v1::WatchStart start_;  // used by thread_ only
   mutable Mutex mutex_;
   bool is_level_ MUSTER_GUARDED_BY(mutex_) = false;
   std::optional<absl::Status> end_ MUSTER_GUARDED_BY(mutex_);
@@ -80,7 +80,7 @@ class Follower {
   std::thread thread_;
 };
 
-// By a Watch method of a service.
+// A stream of that Watch method.
 template <class Stub, class Request, class Response>
 Follower::Stream StreamBy(std::shared_ptr<Stub> stub,
                           std::unique_ptr<grpc::ClientReader<Response>> (Stub::*method)(

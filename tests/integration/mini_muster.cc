@@ -30,7 +30,8 @@ std::string SourceFile(const std::string& path) {
   return absl::StrCat(MigrationsDir(), "/../", path);
 }
 
-// Where --timeout is that of each call: a machine may stand still for longer than people wait. Elsewhere it is that of the whole.
+// Whether --timeout limits each call of the command, and not, as where it waits, the whole of it. Tests then raise it: a busy machine
+// may stand still for longer than people wait.
 bool IsOneCall(const std::vector<std::string>& words) {
   for (const char* waits : {"debug", "delete", "rollout", "wait"}) {
     if (words.front() == waits) return false;

@@ -24,28 +24,28 @@
 namespace muster::testing {
 
 // The whole of Muster as a user has it: Postgres, `musterd` (one process or several), the fleet
-// simulator, the sample catalogue, all as programs of this build on ports of their own. What a test
-// needs that fails throws.
+// simulator, the sample catalogue, all as programs of this build on ports of their own. Throws
+// std::runtime_error when something fails that the test cannot do without.
 class MiniMuster {
  public:
   struct Options {
-    // Services of each musterd; a process's peers are those before it.
+    // The services of each musterd. Of services that it lacks, it calls those of the processes before it.
     std::vector<std::string> processes = {"capacity,quota,lifecycle,configuration"};
     std::vector<std::string> musterd_flags = {};
-    // What runs musterd: a program's path and its arguments. Empty: nobody.
+    // A program and its arguments that start musterd, put before its own command line. Empty: none.
     std::vector<std::string> musterd_prefix = {};
     std::vector<std::string> fleetsim_flags = {"--boot_time=300ms", "--ready_time=50ms",
                                                "--drain_time=100ms", "--terminate_time=100ms",
                                                "--seed=7"};
     // A Postgres of its own, for outages.
     bool own_cluster = false;
-    // At its end the Muster audits the books of the four services (AuditBooks), if all its processes
-    // run. False: the test's callers hold and claim for pools that lifecycle does not know.
+    // The destructor audits the books of the four services (AuditBooks), if all processes still run.
+    // Set to false if the test holds and claims for pools that lifecycle does not know.
     bool audit_books = true;
-    // All calls by mutual TLS: certificates of its authority for every program by its name, and `ci`, who is the test and
-    // musterctl are, in the trust domain muster.test. The policy lets each of them do its work, and `ci` everything.
+    // All calls by mutual TLS. Every program has a certificate of authority() under its own name, in the trust domain muster.test; the
+    // test itself and musterctl are `ci`. The policy lets each program do its work, and `ci` everything.
     bool tls = false;
-    // With tls: others that have certificates, and what the policy has beside, a binding a line (deploy/security.md).
+    // With tls: names of further callers that get certificates, and further bindings of the policy, a line each (deploy/security.md).
     std::vector<std::string> callers = {};
     std::vector<std::string> bindings = {};
   };
@@ -54,7 +54,7 @@ class MiniMuster {
   explicit MiniMuster(Options options);
   ~MiniMuster();
 
-  // Starts whatever does not run. A musterd comes back on the port that it had.
+  // Starts the programs that do not run. A musterd comes back on the ports that it had.
   void Start();
   size_t processes() const { return musterds_.size(); }
   // SIGKILL to a musterd.
@@ -66,10 +66,10 @@ class MiniMuster {
   void SignalFleet(int signal) { kill(fleetsim_->pid(), signal); }
   // SIGKILL to the fleet's agents.
   void KillFleet() { fleetsim_->Kill(); }
-  // For what is started from now on; a later flag wins over an earlier one.
+  // For programs that are started from now on; a later flag wins over an earlier one.
   void AddMusterdFlag(const std::string& flag) { options_.musterd_flags.push_back(flag); }
   void AddFleetFlag(const std::string& flag) { options_.fleetsim_flags.push_back(flag); }
-  // SIGTERM to a musterd; its exit code.
+  // SIGTERM to a musterd; waits for its end, and returns its exit code.
   int Terminate(size_t process = 0) { return musterds_[process]->Terminate(); }
 
   // musterctl with --server set to the process with lifecycle.
@@ -82,7 +82,7 @@ class MiniMuster {
   std::shared_ptr<grpc::Channel> channel(size_t process = 0) const;
   // To its operators' listener, which serves more.
   std::shared_ptr<grpc::Channel> operator_channel(size_t process = 0) const;
-  // As who shows the certificate `name`, to the operators' listener if asked; with tls only.
+  // To the first musterd, showing the certificate `name`; with tls only.
   std::shared_ptr<grpc::Channel> ChannelAs(const std::string& name,
                                            bool to_operators = false) const;
   std::string address(size_t process = 0) const;
@@ -92,23 +92,23 @@ class MiniMuster {
   // Null: plain text.
   Authority* authority() { return authority_.get(); }
   bool is_tls() const { return authority_ != nullptr; }
-  // Another certificate for every musterd, in the place of the one that it has.
+  // Writes a new certificate for every musterd, in place of its present one.
   void RenewCertificate(absl::Time begins = absl::Now() - absl::Minutes(1),
                         absl::Time ends = absl::Now() + absl::Hours(48));
-  // Puts another policy in the place of the one that there is: what it lets the programs do, the adapter in that cluster of acme, and
-  // these bindings.
+  // Replaces the policy by another one: what the programs need (the adapter only in the cluster `adapters_cluster` of acme), and
+  // `bindings`.
   void WritePolicy(const std::vector<std::string>& bindings,
                    absl::string_view adapters_cluster = "example") const;
   // The flags that make a program of ours call, or serve, as `name`.
   std::vector<std::string> TlsFlags(const std::string& name) const;
-  // Who shows the certificate `name`.
+  // Credentials that show the certificate `name`.
   std::shared_ptr<grpc::ChannelCredentials> CredentialsOf(const std::string& name) const;
   const TestDatabase& database() const { return *database_; }
   PostgresCluster& cluster() { return *own_cluster_; }
 
   // What grpc.health.v1 says of the server as a whole.
   bool IsServing() const;
-  // NOT_FOUND, UNAVAILABLE, ...
+  // kPool, as are Resize's and Await's. Errors are those of the call.
   absl::StatusOr<lifecycle::v1::NodePool> GetPool() const;
   absl::StatusOr<lifecycle::v1::NodePool> Resize(int64_t nodes) const;
   std::vector<lifecycle::v1::Event> Events() const;
@@ -127,13 +127,13 @@ class MiniMuster {
   // generation, and nothing is left over.
   bool AwaitSettled(int64_t nodes) const;
 
-  // What must hold once all is settled, as text for people; empty: all is well. Machines held =
-  // Nodes = holding = `nodes`; no machine held twice; memory = tables = journal in every process.
+  // What is wrong once all is settled, as text for people; empty: nothing. Machines held, Nodes and
+  // holding must each be `nodes`, no machine be held twice, and CompareStates say nothing.
   std::string CheckBooks(int64_t nodes) const;
-  // What differs between the books of the four services once all is at rest, a line each: asks
-  // until nothing does; after `patience`, what still does. Empty: the books are closed.
+  // What differs between the books of the four services, a line each; asks until nothing does, or
+  // `patience` is over. Empty: the books agree.
   std::string AuditBooks(absl::Duration patience = absl::Seconds(90)) const;
-  // Differences that muster.debug.v1 tells of, in every process.
+  // What differs between memory, tables and journal (muster.debug.v1), in every process; empty: nothing.
   std::string CompareStates() const;
 
   // The pool that everything is about.
@@ -158,7 +158,7 @@ class MiniMuster {
   void StartMusterd(size_t process);
   std::string File(const std::string& name) const { return folder_.Path(name); }
 
-  const TempFolder folder_;  // goes last
+  const TempFolder folder_;  // deleted last: it has the programs' logs and ports
   Options options_;
   std::unique_ptr<Authority> authority_;
   std::unique_ptr<PostgresCluster> own_cluster_;
