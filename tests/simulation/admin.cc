@@ -33,7 +33,7 @@ void World::StepAdmin() {
   }
 }
 
-// Somebody calls with a generation that nobody who counts gets to.
+// By mistake somebody calls with a generation far beyond those that are reached by counting.
 void World::CountTooFar() {
   const auto& holdings = cloud_.quota.state().table<quota::Holding>().rows();
   if (holdings.empty()) return;

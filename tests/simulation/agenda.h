@@ -14,8 +14,8 @@
 
 namespace muster::simulation {
 
-// What a replica is to look at: the service's own DelayQueue, and whether it keeps its word that nobody
-// who is due waits while another is looked at twice.
+// The pools that a replica has to look at: the service's own DelayQueue, and a check of its promise
+// that no pool that is due waits while another is looked at twice.
 class Agenda {
  public:
   // Both must outlive it.
@@ -41,7 +41,7 @@ class Agenda {
   absl::Duration UntilNext() const { return due_.UntilNext(); }
 
  private:
-  // Those late in the alphabet wait.
+  // Bug::kStarvation: pools late in the alphabet wait.
   std::vector<std::string> ByName(size_t most) {
     std::vector<std::string> pools = due_.Take(1'000);
     std::sort(pools.begin(), pools.end());
@@ -52,7 +52,7 @@ class Agenda {
   lifecycle::DelayQueue due_;
   InvariantChecker& checker_;
   const Bug bug_;
-  std::map<std::string, std::set<std::string>> overtook_;  // by who is due: who was before it
+  std::map<std::string, std::set<std::string>> overtook_;  // by due pool: those taken before it
 };
 
 }  // namespace muster::simulation

@@ -84,7 +84,7 @@ std::string World::SomeBusyPool() {
   std::vector<std::string> busy;
   for (const auto& [name, node] : state.table<lifecycle::Node>().rows()) {
     if (node.row->state == lifecycle::NodeState::kProduction) continue;
-    // What is soon over, often.
+    // More often one whose Node soon leaves this state.
     const bool brief = node.row->desired.drain ||
                        node.row->state == lifecycle::NodeState::kReconfiguring ||
                        node.row->preempt_time != lifecycle::kNever;
@@ -195,7 +195,7 @@ void World::OrderSome() {
   }
   Order(command);
   if (dice_.OneIn(2)) return;
-  // Another one before that is done.
+  // Another order before that one is done.
   Release();
   SettleConfigurations(true);
   // By its id: `pending` would be the same order again.

@@ -38,7 +38,7 @@ constexpr char kUndelivered[] = "a Node that never came";
 
 bool IsDone(const Node& node) { return lifecycle::IsReturnable(node.state); }
 
-// The pool has what it wants without those that leave.
+// Whether the pool has the Nodes that it wants without those that leave, or goes itself.
 bool IsUnwanted(const lifecycle::State& state, const Pool& pool) {
   const auto nodes = state.NodesOf(pool.name);
   return pool.deleting() || std::count_if(nodes.begin(), nodes.end(), [](const Node* node) {
@@ -139,7 +139,7 @@ void InvariantChecker::NodeChanged(const lifecycle::State& state, const Node* be
   const bool held = machine != nullptr && machine->claim == node.pool_uid;
   if (after == nullptr) {
     if (!IsDone(node)) Fail(absl::StrCat(node.name, " went while its machine is its own"));
-    // Unless it was given back and granted again.
+    // Unless its machine was given back and granted again.
     const bool regranted = held && moved_[node.machine] >= ended_[node.name];
     if (held && !regranted && !amnesty_.OwesCapacity(node.pool_uid))
       Fail(absl::StrCat(node.name, " went and its machine is still held"));
@@ -236,8 +236,8 @@ void InvariantChecker::CheckMove(const Pool& pool, const Node& was, const Node& 
     Fail(absl::StrCat(is.name, " leaves although it is protected"));
 }
 
-// T+0, T+2 min, T+7 min: never before, and once nothing fails any more, not later. One without work
-// that the pool does without goes at once.
+// A preempted Node is drained from T+2 min on and ends at T+7 min: never earlier, and in a calm world
+// not later. One without work that its pool does not need is drained at once.
 void InvariantChecker::CheckPreemption(const Pool& pool, const Node& was, const Node& is) {
   if (is.preempt_time == lifecycle::kNever || was.state == is.state) return;
   const absl::Duration since = cloud_.lifecycle.time() - is.preempt_time;
@@ -250,7 +250,7 @@ void InvariantChecker::CheckPreemption(const Pool& pool, const Node& was, const 
   if (is.state == NodeState::kDraining &&
       is.removal_cause == lifecycle::RemovalCause::kPreemption && !at_once)
     check(lifecycle::kPreemptionDrain, "preemption in progress");
-  // Without being drained; a drain that had begun before keeps its own deadline.
+  // It ends with its work undrained. A drain that had begun before keeps its own deadline.
   if (was.state == NodeState::kDraining && is.state == NodeState::kPreparedForTerminate &&
       was.observed.active && is.observed.active &&
       was.desired.drain_deadline == is.preempt_time + lifecycle::kPreemptionEnd)

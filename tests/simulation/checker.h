@@ -19,7 +19,7 @@ namespace muster::simulation {
 
 class Fleet;
 
-// Sees every commit and says what must never be. The first fault is kept.
+// Sees every commit and fails on what must never be. Keeps the first fault.
 class InvariantChecker {
  public:
   // Listens to the cloud's services. Both must outlive it.
@@ -34,11 +34,12 @@ class InvariantChecker {
   // A replica asks capacity for a pool: in one history the same generation must always ask the
   // same.
   void Asked(const std::string& pool_uid, int64_t incarnation, const lifecycle::ClaimAsk& ask);
-  // `planned`: when, as its replica knew the time. `by`: the process that made it.
+  // A plan was carried out. `planned`: when it was made, by its replica's clock. `by`: the process
+  // that made it.
   void CarriedOut(const lifecycle::ApplyPlan& plan, absl::Time planned, const std::string& by);
-  // What is left of a pool is about to be given back because it has no pool.
+  // The collector is about to give back what the services hold for a pool that is gone.
   void GivesBack(const std::string& uid);
-  // A service was restored; `lost`: what it was.
+  // A service was restored; `lost`: its state before that.
   template <class State>
   void Restored(const State& lost) {
     amnesty_.Forgot(lost);
@@ -47,26 +48,25 @@ class InvariantChecker {
     if constexpr (std::is_same_v<State, lifecycle::State>) LifecycleRestored(lost);
   }
   const Amnesty& amnesty() const { return amnesty_; }
-  // Who leads.
   LeadChecker& lead() { return lead_; }
   void CheckLead(const std::vector<LeadChecker::Standing>& all);
 
-  // Of what the survey counts, what only the checker sees.
+  // Counts for the survey what only the checker sees.
   void Notice(const std::string& kind, int64_t times = 1) { noticed_[kind] += times; }
   const std::map<std::string, int64_t>& noticed() const { return noticed_; }
 
   // What must hold between any two steps: the books of the four services agree, but for what is on
   // its way, and what a restore excuses (amnesty.h).
   void CheckStep();
-  // And with nothing on its way.
+  // At rest: the books do not differ at all; nothing is on its way, nothing excused.
   void CheckNoDifference();
-  // All books from their rows.
+  // The audits of quota and of capacity, which add up their own rows, find nothing.
   void CheckBooks();
 
   int64_t plans = 0;
-  // Transitions by the event that is to tell of them.
+  // Transitions of Nodes and pools, by the reason of the event that must tell of them.
   const std::map<std::string, int64_t>& happened() const { return happened_; }
-  // From then on nothing fails any more: what is due is done in time.
+  // From then on the world makes no more faults, so what is due must be done in time.
   absl::Time calm_since = absl::InfiniteFuture();
 
  private:
@@ -101,7 +101,7 @@ class InvariantChecker {
     int64_t pool = 0;
   };
   std::map<std::string, Said> said_;  // by reason
-  // By uid, generation and history.
+  // By pool uid, generation and capacity's history.
   std::map<std::tuple<std::string, int64_t, int64_t>, lifecycle::ClaimAsk> asked_;
   // Nodes that took work, and the revision since which that is known.
   std::map<std::string, int64_t> served_;

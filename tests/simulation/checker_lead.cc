@@ -17,10 +17,9 @@ std::string LeadChecker::Check(absl::Duration now, const std::optional<lifecycle
     if (one.can_commit && one.leads) led_ = now;
   }
   const absl::Duration could = row ? known_[row->holder].could_commit : -absl::InfiniteDuration();
-  // Of a row from before the clock was set, by the last beat of who has it, nobody can tell how old
-  // it is.
+  // The holder's last beat may be from before the clock was set: nobody can tell how old the row is.
   const bool is_disturbed = disturbed_ + beat_ >= could;
-  // Until the next beat it may have been able.
+  // It may have been able to commit until just before the next beat.
   if (is_held && !is_disturbed && now > could + beat_ + ttl_)
     return absl::StrCat(row->holder, " cannot commit for ", absl::FormatDuration(now - could),
                         ", and has the lease");

@@ -42,12 +42,12 @@ class Service {
   // What is wrong with a commit itself.
   std::function<void(std::string)> wrong = [](const std::string&) {};
 
-  // `now`: of the world.
+  // Decides and commits the command in the service's own process. `now`: of the world.
   template <class Command>
   auto Run(const Command& command, absl::Time now, bool validate_only = false) {
     return RunOn(*clock_, command, now, validate_only);
   }
-  // By another process, which has its own clock.
+  // The same by another process, which has its own clock.
   template <class Command>
   auto RunOn(storage::LaneClock& clock, const Command& command, absl::Time now,
              bool validate_only = false) {
@@ -70,17 +70,17 @@ class Service {
   // By how much the database's time of day is ahead of the world's.
   absl::Duration ahead = absl::ZeroDuration();
   absl::Time DatabaseTime(absl::Time now) const { return now + ahead; }
-  // What the service takes for the time, at that time of the world.
+  // What the service takes for the time when the world's is `now`.
   absl::Time TimeAt(absl::Time now) const {
     return steps_back ? DatabaseTime(now) : std::max(time_, clock_->Now());
   }
-  // What is read with the head, of time.
+  // The times that are read with the journal's head.
   storage::Head HeadAt(absl::Time now) const {
     return {.commit_time = time_, .now = DatabaseTime(now)};
   }
 
-  // For planted mistakes: what the database's clock says is the time, also when it stepped back;
-  // pools that were released leave nothing behind; a row is what no decision makes of it.
+  // Planted mistakes. `steps_back`: the database's clock is believed even when it was set back.
+  // `forgets_released`: no row of a released pool is kept. Put: makes a row what no decision would.
   bool steps_back = false;
   bool forgets_released = false;
   template <class Row>
@@ -109,9 +109,8 @@ class Service {
     clock_.emplace(nullptr, &steady_);
   }
 
-  // The database is restored to what it was that many commits ago, or then: what was committed
-  // since never was, and another history begins (storage/postgres/history.h). Returns what is lost.
-  // `then`: of the world.
+  // Restores the database to what it was `commits` commits ago, or at the world's time `then`; another
+  // history begins (storage/postgres/history.h). Returns the state before that, which is lost.
   State Restore(size_t commits) {
     State lost = state_;
     for (; commits > 0 && !past_.empty(); --commits) UndoLast();
@@ -127,7 +126,8 @@ class Service {
   // Commits that a restore can take back.
   size_t past() const { return past_.size(); }
   void ForgetPast() { past_.clear(); }
-  // How many commits ago there was such a row that is not there any more; 0: not in this past.
+  // How many commits ago a row for which `is_it` holds was last changed or deleted; 0: not in this
+  // past.
   template <class Row, class F>
   size_t CommitsSince(F is_it) const {
     for (size_t commits = 1; commits <= past_.size(); ++commits) {
@@ -156,8 +156,8 @@ class Service {
   // A commit, as a restore takes it back.
   struct Past {
     std::vector<Revised<typename State::Change>> undo = {};
-    absl::Time time = {};        // of the commit before it
-    absl::Time world_time = {};  // likewise
+    absl::Time time = {};        // the service's, at the commit before it
+    absl::Time world_time = {};  // the world's, likewise
   };
   static constexpr size_t kPastKept = 600;
 
@@ -188,7 +188,7 @@ class Service {
       return;
     }
     if (tell) committed(staged);
-    // Done once more, as Apply tells how it is undone.
+    // Rolled back and applied once more, because Apply returns how to undo a change.
     const auto changes = staged.changes();
     staged.RollBack();
     Past& last = past_.emplace_back();
@@ -235,7 +235,7 @@ void ForEachChanged(const StagedState<State>& staged, F f) {
   }
 }
 
-// Prints what happens when somebody wants to see it.
+// Prints what happens, if `on`.
 struct Trace {
   bool on = false;
   int step = 0;
@@ -248,10 +248,10 @@ struct Trace {
   }
 };
 
-// What outlives every process: the four services' rows, and time. The world's own time nobody in it
-// can see: each database has its time of day, and all have durations.
+// What outlives every process: the four services' rows, and time. No process sees the world's own
+// time, `now`: each database has its own time of day, and durations are the same for all.
 struct Cloud {
-  // Of lifecycle's loop; each of its two replicas beats four times in a ttl, by turns.
+  // Of the lease on lifecycle's loop. Each of the two replicas beats every kBeat, by turns.
   static constexpr absl::Duration kLeaseTtl = absl::Seconds(20);
   static constexpr absl::Duration kBeat = absl::Seconds(5);
 
@@ -263,10 +263,10 @@ struct Cloud {
   Service<configuration::State> configuration{&steady};
   LeaseTable lease = {};
   Trace trace = {};
-  // Comes twice in kBeat.
+  // Called every kBeat / 2.
   std::function<void()> beat = [] {};
 
-  // Tells any commit.
+  // Rises with every commit of any service.
   int64_t revisions() const {
     return lifecycle.revision() + quota.revision() + capacity.revision() + configuration.revision();
   }

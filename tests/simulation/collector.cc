@@ -59,13 +59,13 @@ bool Collector::CollectAll(int64_t epoch, const std::function<void()>& before_re
   lifecycle::OrphanPolicy policy = PolicyOf(bug_);
   for (int round = 0; round < kMostRounds; ++round) {
     Read();
-    // A person who was told sets the flag.
+    // As a person who was told of it would allow by the flag.
     if (Judge(policy)) policy.mass_percent = 100;
     if (orphans_here_ == 0) return given_back_ > before;
     const int64_t incarnation = cloud_.lifecycle.incarnation();
     before_release();
     while (!releases_.empty()) ReleaseNext();
-    // Who leads in another history begins anew.
+    // In another history a leader begins anew.
     if (cloud_.lifecycle.incarnation() != incarnation) return given_back_ > before;
     if (round == 0) cloud_.Pass(policy.grace);
   }
@@ -76,7 +76,7 @@ bool Collector::CollectAll(int64_t epoch, const std::function<void()>& before_re
 void Collector::Read() { books_ = BooksOf(cloud_); }
 
 bool Collector::Judge(const lifecycle::OrphanPolicy& policy) {
-  // The pools are read last: who is in the others' books was a pool before.
+  // The pools are read last: whatever is in the other services' books had its pool by then.
   books_.pools = BooksOf(cloud_).pools;
   lifecycle::OrphanMemory::Verdict verdict = orphans_.Judge(books_, policy, cloud_.steady.Now());
   if (verdict.withheld) checker_.Notice("orphan: withheld, too many");

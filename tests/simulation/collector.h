@@ -13,32 +13,31 @@
 
 namespace muster::simulation {
 
-// Gives back what belongs to no pool: services/lifecycle/reconcile/orphan_collector.cc without threads and
-// messages, around the same memory. A round is cut into steps between which anything may happen:
-// the others' books, the pools, and each release.
+// Gives back what belongs to no pool: services/lifecycle/reconcile/orphan_collector.cc without threads
+// and messages, around the same OrphanMemory. A round is cut into steps between which anything may
+// happen: reading the other services' books, reading the pools, and each release.
 class Collector {
  public:
   // All must outlive it.
   Collector(Cloud& cloud, Network& network, InvariantChecker& checker, Bug bug)
       : cloud_(cloud), network_(network), checker_(checker), bug_(bug) {}
 
-  // The next step of a round, or the first of one. `epoch`: that its replica believes to lead
-  // under; 0: it does not lead.
+  // Does the next step of a round, or begins one. `epoch`: under which its replica believes that it
+  // leads; 0: it does not. Another epoch than last time: all is forgotten.
   void Step(int64_t epoch);
-  // Rounds until nothing more is given back, whatever share of all it is: a person has looked.
-  // True: something was.
-  // `before_release`: between a look at the books and what is given back.
+  // Makes rounds until there are no orphans, however many at once, as if a person had allowed it.
+  // True: something was given back. `before_release`: called in each round before what it gives back.
   bool CollectAll(int64_t epoch, const std::function<void()>& before_release);
-  // Whose rest it gives back next; null: nobody's.
+  // The uid for which something is given back next; null: none.
   const std::string* next() const { return releases_.empty() ? nullptr : &releases_.back(); }
-  // All that is under way is forgotten.
+  // Forgets all that is under way.
   void Die();
 
  private:
   enum class Stage { kIdle, kPools, kReleasing };
 
   void Read();
-  // True: there are so many that nothing is given back.
+  // True: there are so many orphans that none is given back.
   bool Judge(const lifecycle::OrphanPolicy& policy);
   void ReleaseNext();
   bool HasPool(const std::string& uid) const;

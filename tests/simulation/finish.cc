@@ -149,7 +149,7 @@ void World::Finish() {
   CheckReplay();
 }
 
-// A service goes back while all is at rest: nobody but the restore gives an occasion to look.
+// A service is restored while all is at rest: only the resync after the restore makes pools due.
 void World::CheckRestoredAtRest() {
   cloud_.trace(cloud_.now, "--- a service goes back");
   Restore(SomeService(), SomeCommits(100));
@@ -167,7 +167,7 @@ void World::CheckReplay() {
   cloud_.trace(cloud_.now, "--- what was sent comes once more");
   network_.Replay();
   checker_.CheckStep();
-  // Who forgot that a pool was released may take its ghost for a pool.
+  // A service that forgot that a pool was released may take what is left of it for a pool.
   if (checker_.amnesty().MayHaunt() && !ComeToRest())
     return checker_.Fail("the ghosts do not come to rest");
   CheckNothingLeft();

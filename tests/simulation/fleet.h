@@ -16,33 +16,33 @@
 
 namespace muster::simulation {
 
-// The machines as they are, and agents that bring them to what Nodes desire and report what they
-// see. An agent knows a Node as it was last told (`Tell`), which may be old. Level-triggered: what
-// it reports follows from that and from the machine.
+// The machines as they are, and agents that bring them to what their Nodes desire and report what
+// they see. An agent knows a Node as it was when it was last told (`Tell`), which may be long ago.
+// Level-triggered: what it reports follows from that and from the machine.
 class Fleet {
  public:
   // All must outlive it; `weather` may change.
   Fleet(Cloud& cloud, Dice& dice, const Weather& weather, Bug bug)
       : cloud_(cloud), dice_(dice), weather_(weather), bug_(bug) {}
 
-  // The Node's row changed or went: agents will be told some time.
+  // The Node's row changed or was deleted: Tell will tell the agents.
   void Changed(const std::string& node) { untold_.insert(node); }
-  // Some of what changed is told.
+  // Tells the agents of about three in four of the changed Nodes.
   void Tell();
   // Agents forget all and list the Nodes.
   void Restart();
-  // Agents look at their Nodes: one of ten.
+  // Lets agents act on one Node and one more for every ten, chosen by chance.
   void Step();
-  // Something that was said long ago is heard again. False: it was about another Node of that name,
-  // and obeyed.
+  // An old report arrives again, if there is one. False: it was about an earlier Node of the same
+  // name, and lifecycle obeyed it.
   bool DeliverLate();
-  // Everybody is told all, and acts. True: somebody reported something.
+  // Tells all agents of all changes and lets each act once. True: lifecycle took a report.
   bool ActAll();
   // Work ends, nothing blocks.
   void GoHome();
 
   bool IsOff(const std::string& machine) const;
-  // Whether its machine was booted for it, and not for an earlier Node of that name.
+  // Whether the Node's machine was booted for it, and not for an earlier Node of that name.
   bool RunsFor(const lifecycle::Node& node) const;
   // Late reports that came when another Node had the name.
   int64_t late_of_others() const { return late_of_others_; }

@@ -21,16 +21,16 @@ enum class Trouble {
   kNone,
   kFrozen,       // it does nothing
   kNoCommits,    // none of its transactions is committed
-  kNoChanges,    // none that changes something is
-  kCommitsHang,  // none ends
+  kNoChanges,    // only those that change nothing are committed
+  kCommitsHang,  // no commit ends before the trouble does
   kNoBeats,      // the heartbeat's connection is gone
 };
 
-// One process's way to lead: services/lifecycle/reconcile/lease_holder.cc without threads, around the same
-// rules of services/lifecycle/core/lease.h.
+// How one process gets, keeps and loses the lead: services/lifecycle/reconcile/lease_holder.cc without
+// threads, by the same rules of services/lifecycle/core/lease.h.
 class LeaseThread {
  public:
-  // All must outlive it, but for `hang`: told of what ends when the replica's commits do.
+  // All but `hang` must outlive it. `hang` takes a commit that hangs and is to be made later.
   struct Surroundings {
     Cloud& cloud;
     Dice& dice;
@@ -45,12 +45,12 @@ class LeaseThread {
   // Names the process, not the replica.
   const std::string& holder() const { return holder_; }
   int64_t epoch() const { return keeper_.epoch(); }
-  // Whether a command of its own that writes failed since the last that was committed.
+  // Whether its next probe writes: a command of its own failed since the last one was committed.
   bool failing() const { return keeper_.probe_writes(); }
 
-  // A quarter of the ttl went by.
+  // To be called four times a ttl.
   void Beat(Trouble trouble);
-  // It stops in order.
+  // An orderly stop: gives the lease back.
   void Resign();
   void PlanEnded(const absl::Status& status, absl::Duration submitted);
   void Refused() { keeper_.Refused(); }
@@ -71,7 +71,7 @@ class LeaseThread {
   lifecycle::LeaseKeeper keeper_{Cloud::kLeaseTtl};
   // A probe that is under way: since when, and whether it writes.
   std::optional<std::pair<absl::Duration, bool>> probe_;
-  // Until then it waits for its takeover to be committed.
+  // Until then it waits for a takeover that hangs.
   absl::Duration waits_until_ = -absl::InfiniteDuration();
 };
 

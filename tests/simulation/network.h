@@ -8,8 +8,8 @@
 
 namespace muster::simulation {
 
-// Between processes: what is sent arrives at once, later, more than once, in any order, or never;
-// and a long time after everybody has forgotten it.
+// The network between processes: what is sent arrives at once, later, more than once, in any order,
+// or never; and some of it again long after everybody has forgotten it.
 class Network {
  public:
   using Message = std::function<void()>;
@@ -23,8 +23,8 @@ class Network {
   bool configuration_away = false;
   bool catalogue_known = true;
 
-  // Of a call that is about to be sent. Whoever sends it carries it out for kArrives and
-  // kAnswerLost; `message` is the same once more.
+  // Decides what becomes of a call. For kArrives and kAnswerLost the sender itself carries it out;
+  // `message` does the same, for when it arrives later or again.
   Fate Send(bool away, const Message& message) {
     if (away || dice_.Percent(weather_.lost_call)) return Fate::kLost;
     Remember(message);
@@ -35,10 +35,10 @@ class Network {
     if (dice_.Percent(weather_.repeated)) under_way_.push_back(message);
     return dice_.Percent(weather_.lost_answer) ? Fate::kAnswerLost : Fate::kArrives;
   }
-  // It arrives some time.
+  // Lets it arrive some time.
   void Delay(Message message) { under_way_.push_back(std::move(message)); }
 
-  // One of what is under way arrives, and perhaps again later. False: there is none.
+  // Lets one of the messages under way arrive; it may stay, to arrive again. False: there is none.
   bool DeliverOne() {
     if (under_way_.empty()) return false;
     const auto i = static_cast<size_t>(dice_.Roll(static_cast<int>(under_way_.size())));
@@ -64,7 +64,7 @@ class Network {
   }
 
  private:
-  // A share of all, of every time.
+  // Keeps a random sample of all messages that were ever sent.
   void Remember(const Message& message) {
     constexpr int kKept = 60;
     ++sent_count_;

@@ -30,16 +30,16 @@ enum class Bug {
   kConfigurationForgets,  // likewise
   kGenerationUnbounded,   // one mistaken call uses up all generations
   kRestoreUnnoticed,      // what was planned from a lost future is carried out
-  kRebaseMissing,         // nobody goes on above a generation that a service knows
-  kRebaseNotFenced,       // plans that do are carried out whatever happened since their view
+  kRebaseMissing,         // no plan raises the generation above what a service knows
+  kRebaseNotFenced,       // plans that raise it are carried out whatever happened since their view
   kCollectorNoRecheck,    // orphans are given back without a look at whether they still are
   kCollectorTooEarly,     // without a grace
-  kTimeStepsBack,         // what the database's clock says is the time, whatever it said before
+  kTimeStepsBack,         // the database's clock is believed, also when it was set back
   kGiveUpUnbounded,       // as many Nodes are given up at once as are late
   kRequestForgotten,      // no answer is kept: what comes twice is done twice
   kRequestIdUnheeded,     // another request under an id gets the answer of the first
   kStarvation,            // pools late in the alphabet wait for all others
-  kLeaseWithoutProof,     // who cannot commit keeps the lease by its beats
+  kLeaseWithoutProof,     // a leader that cannot commit keeps the lease by its beats
   kLeaseFromTheFuture,    // a lease from before the clock was set back is waited for
   kLimitUnheard,          // a limit that moves is news to nobody
   kStockUnheard,          // likewise machines that come into service or go
@@ -62,7 +62,7 @@ struct Report {
   std::string failure = {};  // empty: none
   int step = 0;              // at which it failed
   int64_t plans = 0;         // carried out
-  // Transitions of Nodes and pools by the event that is to tell of them.
+  // Transitions of Nodes and pools, by the reason of the event that must tell of them.
   std::map<std::string, int64_t> happened = {};
   Counts seen = {};
 };

@@ -10,18 +10,19 @@
 #include "services/lifecycle/core/state.h"
 #include "services/quota/core/decide.h"
 
-// What lifecycle asks as the other services' commands, and their answers as lifecycle reads them: by
-// the messages that go over the wire, and with the checks that the services make of them.
+// Turns what lifecycle asks into the other services' commands, and their answers into what lifecycle
+// reads: through the messages of the wire, with the checks that the services make of them.
 namespace muster::simulation {
 
-// A pool as one pass of the loop sees it: its rows, what is asked for it and what the others answer.
+// A pool as one pass of the loop sees it: its rows, what is asked for it and what the other services
+// answer.
 struct PoolView {
   std::shared_ptr<const lifecycle::Cluster> cluster = {};
   std::shared_ptr<const lifecycle::Pool> pool = {};
   std::vector<std::shared_ptr<const lifecycle::Node>> rows = {};  // keeps `nodes` alive
   std::vector<const lifecycle::Node*> nodes = {};
   int64_t version = 0;
-  int64_t incarnation = 0;  // of the history that it shows
+  int64_t incarnation = 0;  // of the history that the rows are from
   lifecycle::CatalogueFacts catalogue = {};
   lifecycle::Demand demand = {};
   lifecycle::PeerReplies answers = {};

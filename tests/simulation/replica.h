@@ -43,10 +43,10 @@ class Replica {
     BeginLife();
   }
 
-  // Told of every plan: the pool, and in which time it is due again by itself.
+  // Called with every plan: the pool, and after which time it is due again by itself.
   std::function<void(const std::string&, absl::Duration)> planned = [](const std::string&,
                                                                        absl::Duration) {};
-  // Of an advisor: told of what it explains.
+  // Of an advisor: called with what it explains.
   std::function<void(const std::vector<lifecycle::Obstacle>&)> explained = nullptr;
 
   const std::string& name() const { return name_; }
@@ -58,9 +58,9 @@ class Replica {
   // --- the lease ---
   void Beat();
   LeadChecker::Standing standing() const;
-  // It stops in order, and another process takes its place.
+  // Stops in order (gives the lease back); another process takes its place.
   void Restart();
-  // Something is wrong with it for that long.
+  // Makes something go wrong with it for that long.
   void Suffer(Trouble trouble, absl::Duration time);
   void Recover();
   Trouble trouble() const { return trouble_; }
@@ -68,17 +68,16 @@ class Replica {
   bool busy() const { return stage_ != Stage::kIdle; }
   // Begins a pass over the pools. It must not be busy.
   void Begin(const std::vector<std::string>& pools);
-  // As if the pool were so.
+  // Begins an advisor's pass over one pool as if its row were `after`.
   void Preview(const lifecycle::Pool& after);
   // The next step of the pass.
   void Step();
   // A whole pass.
   void Pass(const std::vector<std::string>& pools);
-  // All that is under way is forgotten.
+  // Forgets all that is under way; another process takes its place.
   void Die();
 
  private:
-  // Another process.
   void BeginLife();
   enum class Stage { kIdle, kAsking, kPlanning, kCommitting };
   using Ask = void (Replica::*)();
@@ -90,7 +89,7 @@ class Replica {
     absl::Time time = {};  // at which it was made
   };
 
-  // Sends requests as chance has it; the slots take what is answered.
+  // Sends the requests, if the network lets them through; `slots` take the answers, one each.
   template <class Request, class T>
   void Send(bool away, std::vector<Request> requests, std::vector<lifecycle::PeerReply<T>*> slots);
   bool advises() const { return role_ == Role::kAdvisor; }
@@ -100,7 +99,7 @@ class Replica {
   void MakePlans();
   void Explain(const lifecycle::Snapshot& snapshot, const lifecycle::PoolPlan& plan);
   void Commit();
-  // `since`: when it was submitted.
+  // `since`: when the plan was submitted.
   static void CarryOut(const Surroundings& around, const Planned& planned, LeaseThread& lease,
                        storage::LaneClock& clock, absl::Duration since);
   void Send(const Network::Message& commit);
@@ -112,16 +111,16 @@ class Replica {
   const Surroundings around_;
   const Role role_;
   Stage stage_ = Stage::kIdle;
-  std::shared_ptr<storage::LaneClock> clock_;  // its commits keep it
+  std::shared_ptr<storage::LaneClock> clock_;  // shared with commits that are under way
   std::vector<PoolView> views_;
   std::vector<Ask> asks_;
   std::vector<Planned> commits_;
   bool previews_ = false;
   int lives_ = 0;
-  std::shared_ptr<LeaseThread> lease_;  // its commits keep it
+  std::shared_ptr<LeaseThread> lease_;  // likewise
   Trouble trouble_ = Trouble::kNone;
   absl::Duration trouble_until_ = absl::ZeroDuration();
-  // What hangs, and ends when the trouble does.
+  // Commits that hang until the trouble ends.
   std::shared_ptr<std::vector<Network::Message>> hanging_;
 };
 

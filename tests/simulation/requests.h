@@ -21,17 +21,17 @@
 
 namespace muster::simulation {
 
-// A command that comes with a request id: services/rpc/write.h (CommitOnce) without messages,
-// around the same rules of services/common/kept_request.h.
+// A command with a request id: services/rpc/write.h (CommitOnce) without messages, by the same rules
+// of services/common/kept_request.h.
 template <class Command>
 struct Once {
   std::string request_id;
-  std::string content;  // what another request has otherwise
+  std::string content;  // differs for different requests
   Command command;
   Bug bug = Bug::kNone;
 };
 
-// What is answered.
+// Returns the answer: the kept one, if the id is known.
 template <class State, class Command>
 absl::StatusOr<std::string> Decide(StagedState<State>& staged, const Once<Command>& once,
                                    absl::Time now) {
@@ -59,15 +59,15 @@ absl::StatusOr<std::string> Decide(StagedState<State>& staged, const Once<Comman
   return status;
 }
 
-// Callers who repeat what was not answered, and whether each request was done once.
+// Callers that repeat requests until they are answered, and a check that each was done only once.
 class Requests {
  public:
   // All must outlive it.
   Requests(Cloud& cloud, Network& network, Dice& dice, InvariantChecker& checker, Bug bug)
       : cloud_(cloud), network_(network), dice_(dice), checker_(checker), bug_(bug) {}
 
-  // Sends the command under an id of its own, or by mistake under that of another request.
-  // `content`: all that it says. What is answered; UNKNOWN: nothing is.
+  // Sends the command under an id of its own, or by mistake under that of another request. Returns
+  // the answer, or UNKNOWN when none came. `content`: all that the command says.
   template <class State, class Command>
   absl::Status Send(Service<State>& service, std::string content, Command command) {
     const bool is_mistake = !ids_.empty() && dice_.OneIn(10);
@@ -83,7 +83,7 @@ class Requests {
       return answer.status();
     });
   }
-  // One of those that were not answered is sent again. False: there is none.
+  // Sends one of the unanswered requests again. False: there is none.
   bool Repeat();
 
  private:

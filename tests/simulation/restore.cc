@@ -74,8 +74,8 @@ void World::Restore(Where where, Point point) {
   }
 }
 
-// Agents list their Nodes anew, some time; the lease's rows are others, too, and who leads learns
-// of it with its next beat.
+// Agents will list their Nodes anew. The lease's row is restored, too, and a leader learns of that
+// with its next beat.
 void World::LifecycleRestored(const lifecycle::State& lost) {
   const lifecycle::State& state = cloud_.lifecycle.state();
   for (const lifecycle::State* rows : {&lost, &state}) {

@@ -9,9 +9,9 @@
 
 namespace muster::simulation {
 
-// What a pool says of itself, and what explain says of it, held against the rows of all four
-// services. Written from the reference and not from the code that says it. For a pool where nothing
-// is about to happen, with all services there. Empty: it is all so.
+// What of a pool's status, and of the obstacles that explain names, contradicts the rows of the four
+// services; empty: nothing. Written from the reference, not from the code that is checked. For a pool
+// where nothing is about to happen, while all services are there.
 std::string Contradiction(const Cloud& cloud, const lifecycle::Pool& pool,
                           const std::vector<lifecycle::Obstacle>& obstacles);
 

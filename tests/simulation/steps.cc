@@ -88,7 +88,7 @@ void World::StepQuestion() {
   advisor_.Preview(*outcome->pool);
 }
 
-// What a frozen one does when it wakes is long out of date.
+// What a frozen replica goes on with when it wakes is long out of date.
 void World::MakeTrouble(Replica& replica) {
   if (dice_.OneIn(6) && dice_.Percent(weather_.frozen)) {
     replica.Suffer(Trouble::kFrozen, dice_.UpTo(absl::Minutes(1)));

@@ -17,9 +17,9 @@
 
 namespace muster::simulation {
 
-// The four cores with nothing between them that fails: what is asked is answered at once. A pass is
-// that of services/lifecycle/reconcile/reconciler.cc, a preview that of services/lifecycle/api/advisor.cc. Pools
-// of two organizations share one zone.
+// The four cores in a world without faults: every question is answered at once. A pass is that of
+// services/lifecycle/reconcile/reconciler.cc, a preview that of services/lifecycle/api/advisor.cc.
+// Pools of two organizations share one zone.
 class Town : public lifecycle::SimAgents {
  public:
   explicit Town(uint64_t seed);
@@ -43,19 +43,20 @@ class Town : public lifecycle::SimAgents {
   int64_t HoldingOf(const lifecycle::Pool& pool) const;
   absl::Time Now() const { return TimeOf(cloud.lifecycle); }
 
-  // What callers may want of it.
+  // A target that a caller may want for the pool.
   int64_t SomeTarget(const std::string& pool);
 
   // --- what happens ---
   // One pass over the pool. True: it did something, here or elsewhere.
   bool Pass(const std::string& pool);
-  // Of the pool alone, until they do nothing; no time goes by, agents do nothing.
+  // Passes over this pool alone until they do nothing; no time goes by, agents do nothing.
   void PassAlone(const std::string& pool);
-  // Of all, with their agents, until nothing moves within seconds. False: it never came to rest.
+  // Passes over all pools, with their agents, until nothing moves within seconds. False: it never came
+  // to rest.
   bool Converge();
-  // What administrators, users and agents do; then Converge.
+  // Lets administrators, users and agents do something; then Converge.
   void Stir();
-  // Work ends, everybody does as told, nobody is ill or protected; then Converge.
+  // Ends all work, illness and protection, so that agents do as they are told; then Converge.
   bool EndAllWork();
 
   template <class Command>
@@ -77,7 +78,7 @@ class Town : public lifecycle::SimAgents {
   // What quota said to the charge of the last preview.
   lifecycle::HoldingFacts::Verdict verdict() const { return verdict_; }
 
-  // Of a Node that went, or is on its way, since ForgetDepartures: why.
+  // Why a Node went, or is about to; the test clears it.
   struct Departure {
     lifecycle::RemovalCause cause = lifecycle::RemovalCause::kNone;
     bool preempted = false;

@@ -28,8 +28,8 @@ class World {
 
   // One random thing happens.
   void Step(int number);
-  // Faults end; it is to come to rest, write nothing more, and to leave nothing when all is
-  // deleted.
+  // Ends the faults and checks that all comes to rest, writes nothing more, and leaves nothing behind
+  // when all pools are deleted.
   void Finish();
 
   const InvariantChecker& checker() const { return checker_; }
@@ -57,7 +57,7 @@ class World {
   void Beat();
   // Something begins to be wrong with a replica.
   void MakeTrouble(Replica& replica);
-  // One that does something, mostly.
+  // A random one, mostly one that does something.
   size_t SomeReplica();
   void RestartReplica(size_t which);
   void StepFleet();
@@ -73,7 +73,7 @@ class World {
   void OrderOne(const std::string& node, bool validate_only);
   void OrderSome();
   void Order(const configuration::OrderPool& command);
-  // Of lifecycle. `what`: all that the command says.
+  // A caller sends the command to lifecycle. `what`: all that it says.
   template <class Command>
   void Ask(const std::string& what, const Command& command, bool validate_only) {
     const absl::Status status = validate_only
@@ -84,7 +84,7 @@ class World {
   void StepReboots(bool validate_only);
   lifecycle::Spec SomeSpec(const std::string& pool);
   int64_t SomeTarget(const std::string& pool);
-  // Rather one where something is under way.
+  // A random pool, preferably one where something is under way.
   std::string SomeBusyPool();
 
   bool calm() const { return checker_.calm_since != absl::InfiniteFuture(); }
@@ -108,28 +108,28 @@ class World {
 
   // --- restores (restore.cc) ---
   enum class Where { kLifecycle, kQuota, kCapacity, kConfiguration };
-  // One service goes back, or all of them, one after the other, to the same time.
+  // Restores one service, or begins to restore all of them, one after the other, to the same time.
   void StepRestore();
   bool RestoreUnderCollector();
-  // To that time, or by so many commits.
+  // To that time of the world, or by so many commits.
   using Point = std::variant<absl::Time, size_t>;
   void Restore(Where where, Point point);
   size_t SomeCommits(size_t past);
   static const std::vector<Where>& Services();
   Where SomeService();
   void LifecycleRestored(const lifecycle::State& lost);
-  // A watch begins anew, and what it missed is found with the next resync.
+  // As when a watch begins anew: each pool becomes due with its next resync, within ten minutes.
   void ResyncAll();
-  // Machines that capacity forgot are told of again.
+  // Registers the machines that capacity forgot again.
   void RegisterLost();
 
   // --- the end (finish.cc) ---
   void Heal();
   bool EnableAll();
   bool DeleteRevived();
-  // Until nothing moves. False: it never did.
+  // Runs until nothing moves. False: that never came.
   bool Converge();
-  // Until nothing is left to enable, nor to give back. False: it never came to rest.
+  // Runs until nothing is left to enable or to give back. False: that never came.
   bool ComeToRest();
   bool CollectRest();
   void CheckRestoredAtRest();
@@ -179,9 +179,9 @@ class World {
   int64_t next_version_ = 1;
   int next_rack_ = 0;
   std::vector<capacity::RegisterMachines> registered_;
-  // What comes to rest may still be restored.
+  // Whether a service may still be restored once all is at rest.
   bool may_go_back_ = false;
-  // Services that are still to go back, and to when.
+  // Services that are still to be restored, and to when.
   std::vector<std::pair<Where, absl::Time>> to_restore_;
 };
 
