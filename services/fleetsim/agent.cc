@@ -232,7 +232,7 @@ void Agent::RegisterLoop() {
     if (stopper_.stopped()) return;
     log::Warn("machines were not registered", {{"status", status}});
     if (IsFinal(status)) return;
-    // An unknown zone or type may yet be published.
+    // Tried again even if the zone or type is unknown: it may yet be published.
     stopper_.Sleep(backoff.Next());
   }
   if (!options_.machines.empty() && !stopper_.stopped())

@@ -31,7 +31,7 @@ struct AgentOptions {
   int report_calls = 2;                              // most ReportNodes calls at a time, 1 to 16
   std::vector<capacity::v1::Machine> machines = {};  // registered at start
   double fail_share = 0;                             // see FailNodes, 0 to 1
-  ClusterOptions cluster = {};                       // for who creates the Cluster
+  ClusterOptions cluster = {};                       // for the maker of the Cluster
   absl::Duration first_retry = absl::Milliseconds(100);
   absl::Duration last_retry = absl::Seconds(2);
 };
@@ -42,25 +42,25 @@ struct AgentStats {
   int64_t snapshots = 0;                         // of them begun with a whole snapshot
   int64_t messages = 0;                          // received
   int64_t accepted = 0;                          // reports
-  int64_t refused = 0;                           // reports that did not fit (any more)
-  int64_t lost = 0;                              // reports to be sent again
+  int64_t refused = 0;                           // reports that the server refused
+  int64_t lost = 0;                              // reports that are sent again
   int64_t registered = 0;                        // machines
-  int64_t unknown = 0;                           // Nodes that run, now, unknown to the server
+  int64_t unknown = 0;                           // Nodes now that the server does not know
   int64_t calls = 0;                             // of ReportNodes
   absl::Duration waited = absl::ZeroDuration();  // for their answers, all calls together
   LagHistogram lag = {};  // from when reports were due, and their Node known, until they were sent
 };
 
-// Brings the model's fleet to the server: one thread reads WatchLifecycle into the model, one sends
-// what is due with ReportNodes (several, if so many calls at a time are allowed), one registers the
-// machines and ends, and with a Cluster one reads the instance types, once a minute and when a Node
-// is of one that is not known. What fails is tried again with a growing, jittered pause; a broken
-// watch goes on from the last revision, or with a snapshot where there is none. It never spins:
-// every thread sleeps until a message, a due time or the end of a pause.
+// Connects the model's fleet with the server: one thread reads WatchLifecycle into the model,
+// `report_calls` threads send what is due by ReportNodes, one registers the machines and ends, and
+// with a Cluster one reads the instance types, once a minute and when a Node has an unknown one. What
+// fails is tried again after a growing, jittered pause; a broken watch goes on from the last
+// revision, or with a snapshot if it cannot. No thread spins: each sleeps until a message, a due time
+// or the end of a pause.
 class Agent {
  public:
-  // `clock` must outlive the agent, and so must `cluster`, which is told what to be; null: there is
-  // none.
+  // `clock` and `cluster` must outlive the agent. `cluster` gets each machine's desired state; null:
+  // there is none.
   Agent(AgentOptions options, const Clock& clock, Cluster* cluster = nullptr);
   ~Agent();
   Agent(const Agent&) = delete;
@@ -68,14 +68,14 @@ class Agent {
 
   // Works until Stop. Call once.
   void Run();
-  // The share of AgentOptions of all Nodes that take work falls unhealthy. Returns how many.
-  // Thread-safe.
+  // Lets the share AgentOptions::fail_share of the healthy Nodes in production fall unhealthy. Returns
+  // their number. Thread-safe.
   int64_t FailNodes();
   // Lets Run return soon. Thread-safe.
   void Stop();
 
   AgentStats stats() const;
-  // What there is since the last call of it, or since the start.
+  // The statistics since the last call of it, or since the start.
   AgentStats TakeStats();
   size_t nodes() const;
 
@@ -107,7 +107,7 @@ class Agent {
   FleetModel model_ MUSTER_GUARDED_BY(mutex_);
   Catalogue catalogue_ MUSTER_GUARDED_BY(mutex_);
   AgentStats stats_ MUSTER_GUARDED_BY(mutex_);
-  // Of the stream: it has brought nothing yet, and begins with a snapshot.
+  // Whether the stream has brought nothing yet, and whether it began with a snapshot.
   bool first_ MUSTER_GUARDED_BY(mutex_) = false;
   bool snapshot_ MUSTER_GUARDED_BY(mutex_) = false;
   rpc::Watch watch_;

@@ -282,7 +282,7 @@ Behaviour::Step Behaviour::NextTrait(const Life& life, Trait trait) const {
   const bool condemned = life.condemned_time != absl::InfiniteFuture();
   if (trait == Trait::kUnhealthy && condemned && !goes) return {Action::kFail, life.condemned_time};
   const absl::Duration mean = goes ? turning.duration : turning.arrival;
-  // 0 ends work and marks at once, but never begins anything, nor heals.
+  // A mean of 0 ends work, marks and cordons at once, but begins nothing and heals nothing.
   if (mean == absl::ZeroDuration() && (!goes || trait == Trait::kUnhealthy)) return Nothing();
   if (!goes && !free) return Nothing();
   if (!goes && trait == Trait::kActive && life.has(Trait::kUnschedulable)) return Nothing();

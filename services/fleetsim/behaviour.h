@@ -39,8 +39,8 @@ struct FleetOptions {
   absl::Duration cordon_duration = absl::Minutes(10);    // exponential
   double staging_failure_rate = 0;  // share of stagings on a running Node that fail once
   double removal_failure_rate = 0;  // share of switch-offs that fail once
-  // Nodes whose names begin so have their Kubernetes side at an API server: see DesiredMachine. nullopt:
-  // none.
+  // Nodes whose names begin with this have their Kubernetes side at an API server (DesiredMachine).
+  // nullopt: none has.
   std::optional<std::string> kubernetes = {};
 };
 
@@ -67,7 +67,7 @@ enum class Action {
   kTerminated
 };
 
-// What comes over a Node and leaves it again.
+// States that come upon a Node and leave it again.
 enum class Trait : size_t { kActive, kUnhealthy, kMarked, kUnschedulable };
 inline constexpr size_t kTraits = 4;
 
@@ -81,7 +81,7 @@ struct NodeView {
   std::string profile = {};  // wanted
   std::string booted_profile = {};
   std::string boot_id = {};  // as it was told
-  bool back = false;         // of one that is to reboot: it was told to be up again
+  bool back = false;         // of one that reboots: its report that it is up again was taken
   bool cordoned = false;
   bool drain = false;
   bool force_drain = false;
@@ -92,12 +92,12 @@ struct NodeView {
   bool drain_blocked = false;
   bool staging_failed = false;
   bool removal_failed = false;
-  bool kubelet_stopped = false;  // that is why it is unhealthy: a failure of ours
-  bool kubelet_silent = false;   // so it is said, and why is not
+  bool kubelet_stopped = false;  // unhealthy for kKubeletStopped: a failure of ours
+  bool kubelet_silent = false;   // unhealthy for kNodeStatusUnknown: why is not told
   bool operator==(const NodeView&) const = default;
 };
 
-// Which boot the Node runs once it is up: another for each that was ordered, the same after a restart of ours.
+// The id of the boot that the Node runs once it is up: a new one for each ordered boot, the same one when fleetsim restarts.
 std::string BootIdOf(absl::Time create_time, absl::Time phase_time);
 
 // A machine while it is a Node, as far as an agent remembers it.
@@ -113,9 +113,8 @@ struct Life {
   std::array<uint32_t, kTraits> turns = {};  // how often each trait came or went
   std::array<absl::Time, kTraits> turned = {absl::InfinitePast(), absl::InfinitePast(),
                                             absl::InfinitePast(), absl::InfinitePast()};
-  bool stopped =
-      false;  // its kubelet, by a failure of ours; Kubernetes may say another reason by now
-  bool staged = false;                                 // its profile was staged after it had failed
+  bool stopped = false;  // a failure of ours stopped its kubelet, whatever Kubernetes says by now
+  bool staged = false;   // its profile was staged after it had failed
   absl::Time condemned_time = absl::InfiniteFuture();  // when it is to fail, however it fares
 
   bool has(Trait trait) const { return view.traits[static_cast<size_t>(trait)]; }
@@ -148,8 +147,7 @@ inline constexpr char kFailure[] = "a GPU fell off the bus (simulated)";
 //   ASSIGNED, to be RUNNING, profile known -> BOOT_STARTED at once
 //   BOOTING                                -> after boot_time REGISTERED, or BOOT_FAILED
 //   REGISTERED                             -> after ready_time READY
-//   RECONFIGURING                          -> after boot_time REGISTERED with the wanted profile,
-//   or
+//   RECONFIGURING                          -> after boot_time REGISTERED with the wanted profile, or
 //                                             BOOT_FAILED; after ready_time READY
 //   PRODUCTION                             -> work, failures, marks and cordons come and go;
 //                                             STAGING_FAILED, then STAGED
@@ -159,8 +157,8 @@ inline constexpr char kFailure[] = "a GPU fell off the bus (simulated)";
 //   PREPARED_FOR_TERMINATE                 -> after terminate_time TERMINATED, or REMOVAL_FAILED
 //                                             first
 //
-// Of a Node with a Kubernetes side only what IsReported says is reported, others report the rest as
-// they see it at the API server; drains are theirs altogether.
+// Of a Node with a Kubernetes side fleetsim reports only what IsReported says. The adapter reports the
+// rest as it sees it at the API server, and drains are the adapter's altogether.
 class Behaviour {
  public:
   using Step = std::pair<Action, absl::Time>;
@@ -168,15 +166,15 @@ class Behaviour {
   explicit Behaviour(const FleetOptions& options) : options_(options) {}
 
   static NodeView ViewOf(const lifecycle::v1::Node& node);
-  // Remembers what `view`, which is not that of `life`, tells of it.
+  // Takes a new view, which differs from `life`'s own, into `life`.
   static void See(Life& life, NodeView view, absl::Time now);
-  // All that may come next, each with its time; kNone: nothing.
+  // All that may come next, each with its time. An action kNone stands for nothing.
   std::vector<Step> Steps(const Life& life) const;
-  // Whether it is told to Muster; if not it is played at the API server.
+  // Whether the action is reported to Muster; else it is played at the API server.
   bool IsReported(const Life& life, Action action) const;
   // The work that the Node has, or gets next.
   Work WorkOf(const Life& life) const;
-  // The reports of a Node of that name that the action consists of, in order; at most two.
+  // The reports that the action consists of, in order; at most two. `name`: the Node's.
   std::vector<lifecycle::v1::NodeReport> Reports(absl::string_view name, const Life& life,
                                                  Action action) const;
   // A number in [0, 1) that is always the same for this Node's attempt, purpose and count.

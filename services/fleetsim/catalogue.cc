@@ -35,7 +35,7 @@ std::vector<DesiredMachine> Catalogue::Complete(std::vector<DesiredMachine> mach
     const auto type = types_.find(desired.instance_type);
     if (type != types_.end()) desired.hardware = type->second;
     const auto waits = waiting_.find(desired.machine);
-    // What ends an earlier life of the machine leaves the next one waiting.
+    // The end of a machine's earlier life does not end the waiting of its next one.
     const bool overtakes =
         waits == waiting_.end() || desired.create_time >= waits->second.create_time;
     if (type != types_.end() || desired.power == DesiredMachine::Power::kOff) {

@@ -13,15 +13,15 @@ namespace muster::fleetsim {
 
 Hardware HardwareOf(const capacity::v1::InstanceType& type);
 
-// The instance types as capacity last showed them: what the machines of each have. Nothing is made
-// up: a machine of a type that is not known yet waits for it, switched off ones apart. Pure; not
-// thread-safe.
+// The instance types as capacity last showed them, with the hardware of their machines. Nothing is
+// made up: a machine of an unknown type waits until the type is known, unless it is to be off. Pure;
+// not thread-safe.
 class Catalogue {
  public:
-  // From now on; what was completed before stays as it is.
+  // Adds or changes a type. Machines that were completed before stay as they are.
   void Learn(const capacity::v1::InstanceType& type);
-  // The machines with their hardware, in their order, and those that waited and need not any more.
-  // Of a machine only what is desired last waits.
+  // Returns the machines with their hardware: first those that waited and need not any more, then of
+  // `machines`, in their order, those that need not wait. Of each machine only the last desire waits.
   std::vector<DesiredMachine> Complete(std::vector<DesiredMachine> machines);
   bool is_waited_for() const { return !waiting_.empty(); }
   // Types that machines wait for.

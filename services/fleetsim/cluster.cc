@@ -17,13 +17,13 @@ using kubernetes::Parameters;
 using kubernetes::PatchType;
 
 constexpr int kCollections = 2;
-// So many rounds may follow one another without a pause: more means that the server does not do
-// what it says, or that somebody undoes it.
+// How many rounds for one machine may follow one another without a pause. More mean that the server
+// does not do what it says, or that somebody undoes it.
 constexpr int kFreeRounds = 4;
 
 }  // namespace
 
-// Puts what a reflector brings, and what answers bring, into a view.
+// Puts the objects that a reflector or an answer brings into a view.
 template <class Object>
 class Cluster::Inlet final : public kubernetes::Sink {
  public:
@@ -199,7 +199,7 @@ void Cluster::Work() {
 std::string Cluster::Take(ClusterPlan& plan) {
   MutexLock lock(mutex_);
   while (!stopped_) {
-    // Before everything is listed what is missing cannot be told from what was not heard of.
+    // Until both collections are listed, what is missing may only not have been heard of yet.
     const bool known = listed_ == kCollections && !queue_.empty();
     const absl::Duration wait = known ? queue_.begin()->first - steady_.Now() : kLongestSleep;
     if (wait > absl::ZeroDuration()) {

@@ -27,7 +27,7 @@ struct ClusterOptions {
   std::string kubeconfig = {};  // file; empty: there is no cluster
   std::string context = {};     // empty: the file's current one
   KubeletOptions kubelet = {};
-  int calls = 4;  // most requests at a time, beside two watches and as many for leases
+  int calls = 4;  // most requests at a time, beside two watches; as many again for leases
   absl::Duration lease_interval = absl::Seconds(10);  // of a Node's renewals
   absl::Duration first_retry = absl::Milliseconds(100);
   absl::Duration last_retry = absl::Seconds(5);
@@ -36,18 +36,18 @@ struct ClusterOptions {
 struct ClusterStats {
   int64_t nodes = 0;  // at the API server, anybody's
   int64_t pods = 0;
-  int64_t calls = 0;   // that change something
-  int64_t failed = 0;  // of them; tried again
+  int64_t calls = 0;   // requests that change something
+  int64_t failed = 0;  // rounds of such requests that failed, and are tried again
   LeaseStats leases = {};
 };
 
 // The fleet's side at an API server: brings every machine there to what is desired of it, and plays
-// kubelet for the Node and the Pods on it. Watches Nodes and Pods; each machine is worked on by one
-// thread at a time. What fails is tried again with growing, jittered pauses, until it is so or no
-// longer desired.
+// the kubelet for its Node and the Pods on it. Watches Nodes and Pods; one thread at a time works on a
+// machine. Requests that fail are tried again after growing, jittered pauses, until the machine is as
+// desired or something else is.
 class Cluster {
  public:
-  // INVALID_ARGUMENT or NOT_FOUND: the kubeconfig. Nothing is sent yet.
+  // INVALID_ARGUMENT or NOT_FOUND: the kubeconfig is wrong or missing. Sends nothing yet.
   static absl::StatusOr<std::unique_ptr<Cluster>> Create(ClusterOptions options,
                                                          const Clock& clock);
   // `clock` must outlive it.
@@ -60,7 +60,8 @@ class Cluster {
   void Start();
   // Ends requests under way. Idempotent.
   void Stop();
-  // From now on; that of an earlier life of its machine does not count. Thread-safe.
+  // What is desired of the machine from now on; ignored if it is of an earlier life of the machine
+  // than what is known. Thread-safe.
   void Want(DesiredMachine desired);
   ClusterStats stats() const;
 
@@ -70,19 +71,19 @@ class Cluster {
   struct Machine {
     DesiredMachine desired = {};
     bool busy = false;     // a thread is at it
-    bool changed = false;  // meanwhile
+    bool changed = false;  // something changed while a thread is at it
     bool queued = false;
     absl::Duration due = absl::InfiniteDuration();          // by the steady clock
     absl::Duration not_before = -absl::InfiniteDuration();  // likewise
-    int rounds = 0;  // in which there was something to do, without a break
+    int rounds = 0;  // in a row in which there was something to do
   };
 
   void Work();
-  // What to do for the next machine that is due; empty name: stopped.
+  // Waits for the next machine that is due, fills `plan` and returns its name; empty: stopped.
   std::string Take(ClusterPlan& plan);
   absl::Status Make(const std::string& machine, const ClusterCall& call);
   void Finish(const std::string& name, const ClusterPlan& plan, const absl::Status& status);
-  // Called under the lock by the views, too.
+  // Something changed for the machine. The views call it too, under the lock.
   void Touch(const std::string& machine) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void TendLease(const std::string& machine, const DesiredMachine& desired)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -33,7 +33,7 @@ bool WeSaidUnschedulable(const Json& managed) {
          });
 }
 
-// A whole number with the suffix of a quantity, or none; nullopt: something else.
+// The value of a quantity that is a whole number with a suffix or none; nullopt: it is not.
 std::optional<absl::uint128> AmountOf(const Json& quantity) {
   constexpr absl::string_view kDecimal = "kMGTP";
   constexpr absl::string_view kBinary = "KMGTP";
@@ -93,7 +93,7 @@ Json StatusOf(const DesiredMachine& desired, absl::Time now) {
             {"architecture", desired.hardware.architecture}}}};
 }
 
-// What a patch of this very Node begins with.
+// The beginning of a patch that is for this very Node, by its uid.
 Json Frame(const NodeSeen& node) {
   return {{"apiVersion", "v1"},
           {"kind", "Node"},

@@ -10,17 +10,17 @@
 #include "services/fleetsim/desired_machine.h"
 #include "services/kubernetes/api/json.h"
 
-// v1 Nodes and Pods: what matters of those at the API server, and those that we write. Pure.
+// v1 Nodes, Pods and Leases: what fleetsim reads of them, and what it writes. Pure.
 namespace muster::fleetsim {
 
 using kubernetes::Json;
 
 inline constexpr char kFieldManager[] = "fleetsim";
 
-// The error is about one object, not about the server: the next call may do better.
+// Whether the error is about one object and not about the server, so that the next call may succeed.
 bool IsOfObject(const absl::Status& status);
 
-// What is missing or of another type reads as empty.
+// What matters of a v1 Node. A field that is missing or of another type reads as empty.
 struct NodeSeen {
   std::string name = {};
   std::string uid = {};
@@ -28,7 +28,7 @@ struct NodeSeen {
   std::string life = {};  // see LifeMark; empty: none
   bool deleting = false;
   bool ready = false;
-  bool unknown = false;     // whether it is: nobody speaks for it
+  bool unknown = false;     // Ready is Unknown: no kubelet speaks for the Node
   std::string reason = {};  // of the condition Ready
   std::string boot_id = {};
   Json capacity = {};  // null: the status was never set
@@ -65,38 +65,38 @@ std::string LifeMark(const DesiredMachine& desired);
 std::string NodePath(absl::string_view machine);
 std::string PodsPath(absl::string_view name_space);
 
-// What the machine has.
+// The resources that a Node with this hardware announces.
 Json ResourcesOf(const Hardware& hardware);
-// Whether a Node says so, in whatever form the server writes quantities. What others put beside it
-// is theirs.
+// Whether `capacity` has the resources of `hardware`, in whatever form the server writes quantities;
+// further resources do not matter.
 bool HasResources(const Json& capacity, const Hardware& hardware);
 // The v1 Node as its kubelet creates it.
 Json NewNode(const DesiredMachine& desired, absl::Time now);
 // Server-side apply on its status.
 Json NodeStatus(const DesiredMachine& desired, const NodeSeen& node, absl::Time now);
 
-// What marks a taint of the autoscaler's as ours.
+// The autoscaler's taint, and the value that marks one as ours.
 inline constexpr char kAutoscalerTaint[] = "ToBeDeletedByClusterAutoscaler";
 inline constexpr char kOurMark[] = "fleetsim";
-// A merge patch, on the version that was seen.
+// A merge patch of the Node's taints, for the version that was seen only.
 Json TaintsPatch(const NodeSeen& node, Json taints);
-// Server-side apply: takes part in unschedulable, or no longer.
+// Server-side apply: owns `unschedulable` and sets it, or no longer owns it.
 Json CordonPatch(const NodeSeen& node, bool cordoned);
 
 inline constexpr char kLeasesPath[] =
     "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
 std::string LeasePath(absl::string_view node);
-// The lease of the Node of that uid, renewed; as a merge patch it does not mind what was there. Who
-// collects garbage takes it away with the Node.
+// The lease of the Node of that uid, renewed; fit for a creation and, whatever the lease was, for a
+// merge patch. The garbage collector deletes it with the Node, which owns it.
 Json NodeLease(const std::string& node, const std::string& uid, absl::Time now);
 
 std::string WorkPodName(absl::string_view machine, uint32_t work, int64_t index);
 std::string DaemonPodName(absl::string_view machine, int64_t index);
-// `grace_period` in the time of the cluster; at least a second.
+// `grace_period`: in the cluster's time; at least a second is asked for.
 Json WorkPod(absl::string_view machine, const Work& work, int64_t index,
              absl::Duration grace_period);
 Json DaemonPod(absl::string_view machine, int64_t index);
-// A merge patch of its status: it runs.
+// A merge patch of the Pod's status that makes it Running.
 Json RunningPatch(const PodSeen& pod, absl::Time now);
 
 }  // namespace muster::fleetsim

@@ -41,9 +41,9 @@ class Planner {
     plan_.calls.push_back({verb, std::move(path), std::move(body)});
   }
 
-  // Its containers have ended.
+  // Deletes a Pod whose containers have ended.
   void Finish(const PodSeen& pod) {
-    // Ended before: it is there for its finalizers only.
+    // That was done before: the Pod is there only for its finalizers.
     if (pod.deleting && pod.held && pod.grace_period == absl::ZeroDuration()) return;
     Call(Verb::kDelete, pod.path(),
          {{"apiVersion", "v1"},
@@ -52,7 +52,7 @@ class Planner {
           {"preconditions", {{"uid", pod.uid}}}});
   }
 
-  // What a kubelet that lives does for every Pod on its Node, whoever made it.
+  // What a living kubelet does for every Pod on its Node, whoever made the Pod.
   void Tend(const PodSeen& pod) {
     if (!pod.deleting) {
       if (pod.pending && facts_.node != nullptr)
@@ -69,7 +69,7 @@ class Planner {
     }
   }
 
-  // False: there is none to go on with.
+  // Brings the v1 Node to what is desired. False: there is none yet on which the plan could go on.
   bool PlanNode() {
     const bool runs = desired_.power != DesiredMachine::Power::kRebooting;
     if (facts_.node == nullptr) {
@@ -81,7 +81,7 @@ class Planner {
     const bool earlier = !node.life.empty() && node.life < mark;
     if (node.deleting || (earlier && desired_.power == DesiredMachine::Power::kArriving))
       return false;
-    // Muster takes it for this life's already.
+    // Muster already takes this v1 Node for the machine's present life.
     if (earlier && runs) {
       Call(Verb::kMerge, NodePath(node.name),
            {{"metadata", {{"uid", node.uid}, {"annotations", {{kLifeAnnotation, mark}}}}}});
@@ -93,10 +93,11 @@ class Planner {
     return true;
   }
 
-  // Where no kubelet speaks, what the node controller says in its place stands.
+  // Whether the Node's status says what it should. While the kubelet is silent, the node controller's
+  // word (Unknown) stands.
   bool IsSaid() const {
     const NodeSeen& node = *facts_.node;
-    // A boot that is over before anybody could say that it began is told by its id alone.
+    // The boot id counts too: a reboot may be over before anybody saw that it began.
     return (node.ready == desired_.ready && node.reason == desired_.reason &&
             node.boot_id == desired_.boot_id) ||
            (IsSilent(desired_) && node.unknown);
@@ -161,7 +162,7 @@ class Planner {
     }
   }
 
-  // Begun before a restart, which lost count.
+  // Whether the Node has work with another number: begun before a restart, in which fleetsim lost count.
   bool HasOtherWork() const {
     const std::string ours =
         absl::StrCat("work-", desired_.machine, "-", desired_.new_work.number, "-");

@@ -10,14 +10,14 @@
 
 namespace muster::fleetsim {
 
-// How a kubelet of ours plays its part.
+// How our kubelets behave.
 struct KubeletOptions {
-  std::string pod_namespace = "default";  // of our Pods; it is there
-  int64_t daemon_pods = 0;                // that a DaemonSet would put on each Node
+  std::string pod_namespace = "default";  // of our Pods; must exist
+  int64_t daemon_pods = 0;                // on each Node, as of a DaemonSet
   double speed = 1;                       // grace periods are divided by it
 };
 
-// One machine: what is to be, and what is at the API server.
+// One machine: what is desired of it, and what the API server has of it.
 struct MachineFacts {
   const DesiredMachine* desired = nullptr;  // null: not one of ours
   const NodeSeen* node = nullptr;
@@ -35,12 +35,12 @@ struct ClusterCall {
 };
 
 struct ClusterPlan {
-  std::vector<ClusterCall> calls = {};             // to be made in order, as far as they succeed
-  absl::Time look_again = absl::InfiniteFuture();  // although nothing changed
+  std::vector<ClusterCall> calls = {};             // to be made in this order
+  absl::Time look_again = absl::InfiniteFuture();  // when to plan again even if nothing changes
 };
 
-// What a machine's kubelet does next. Pure and level-triggered: a plan that was carried out is
-// followed by an empty one.
+// What a machine's kubelet does next. Pure and level-triggered: once a plan was carried out, and seen,
+// the next ones are empty.
 ClusterPlan PlanCluster(const MachineFacts& facts, const KubeletOptions& options);
 
 }  // namespace muster::fleetsim

@@ -9,10 +9,10 @@
 
 namespace muster::fleetsim {
 
-// What is to be of a machine at the API server: its v1 Node, and our Pods on it.
+// What is desired of a machine at the API server: of its v1 Node, and of our Pods on it.
 struct DesiredMachine {
   enum class Power {
-    kOff,        // nothing runs on it; who gave the order removes its v1 Node
+    kOff,        // nothing runs on it; the adapter removes its v1 Node
     kArriving,   // booted for the first time: its kubelet creates the v1 Node, once that of an
                  // earlier life is gone
     kRunning,    // its kubelet keeps the v1 Node there
@@ -21,8 +21,8 @@ struct DesiredMachine {
   enum class Change { kLeave, kBegin, kEnd };
 
   std::string machine = {};
-  absl::Time create_time = absl::InfinitePast();  // of Muster's Node: tells lives apart
-  std::string boot_id = {};                       // while it reboots that of the boot before
+  absl::Time create_time = absl::InfinitePast();  // of Muster's Node: tells a machine's lives apart
+  std::string boot_id = {};                       // while the machine reboots: of the boot before
   std::string zone = {};
   std::string instance_type = {};
   Hardware hardware = {};  // of the type: see Catalogue
@@ -37,12 +37,12 @@ struct DesiredMachine {
   bool operator==(const DesiredMachine&) const = default;
 };
 
-// No kubelet speaks for the machine: its Node's lease runs out.
+// Whether no kubelet speaks for the machine, so that its Node's lease runs out.
 bool IsSilent(const DesiredMachine& desired);
 
-// What follows for a machine from its Node as Muster shows it, and from what has become due. Pure
-// and level-triggered: it holds until the Node shows that it came true. Leaves
-// `hardware` open.
+// What is desired of a machine, by its Node as Muster shows it and the actions that are `due`. Pure
+// and level-triggered: an action stays due until the Node shows that it was done. Leaves `hardware`
+// open.
 DesiredMachine DesiredOf(const Life& life, const Work& work, const std::vector<Action>& due);
 
 }  // namespace muster::fleetsim

@@ -58,7 +58,7 @@ class FakeServer final : public lifecycle::v1::LifecycleService::Service,
     MutexLock lock(mutex_);
     types_.push_back(type);
   }
-  // Blocks until the types were read so many times.
+  // Blocks until all types were read so many times.
   void WaitForTypesRead(int times) {
     MutexLock lock(mutex_);
     while (types_read_ < times) changed_.Wait(mutex_);
@@ -78,7 +78,8 @@ class FakeServer final : public lifecycle::v1::LifecycleService::Service,
     MutexLock lock(mutex_);
     twice_ = true;
   }
-  // The next calls of ReportNodes fail: before they did anything, and after.
+  // The next calls of ReportNodes fail: `before` of them before they do anything, then `after` of them
+  // once they have done it.
   void FailReports(int before, int after) {
     MutexLock lock(mutex_);
     fail_before_ = before;
@@ -89,8 +90,7 @@ class FakeServer final : public lifecycle::v1::LifecycleService::Service,
     fail_registrations_ = times;
   }
 
-  // Blocks until every Node is in the state; false: the server gave up waiting (the test's own
-  // limit ends it).
+  // Blocks until there are just so many Nodes, all in that state; for ever, if that does not come.
   void WaitForAll(lifecycle::v1::Node::State state, size_t nodes) {
     MutexLock lock(mutex_);
     while (!AllIn(state, nodes)) changed_.Wait(mutex_);
@@ -99,8 +99,7 @@ class FakeServer final : public lifecycle::v1::LifecycleService::Service,
     MutexLock lock(mutex_);
     while (machines_.size() < machines) changed_.Wait(mutex_);
   }
-  // Blocks until so many watches were opened, as many of them without a revision to go on from, so
-  // many reports came.
+  // These block until so many watches were opened; were opened for a snapshot; or reports came.
   void WaitForWatches(int watches) {
     MutexLock lock(mutex_);
     while (watches_ < watches) changed_.Wait(mutex_);
@@ -113,7 +112,7 @@ class FakeServer final : public lifecycle::v1::LifecycleService::Service,
     MutexLock lock(mutex_);
     while (reports_ < reports) changed_.Wait(mutex_);
   }
-  // Calls of ReportNodes are not answered until they may go.
+  // Calls of ReportNodes wait until LetReportsGo.
   void HoldReports() {
     MutexLock lock(mutex_);
     hold_ = true;
@@ -195,7 +194,7 @@ class FakeServer final : public lifecycle::v1::LifecycleService::Service,
     return grpc::Status::OK;
   }
 
-  // One a page.
+  // Answers with pages of one type each.
   grpc::Status ListInstanceTypes(grpc::ServerContext*,
                                  const capacity::v1::ListInstanceTypesRequest* request,
                                  capacity::v1::ListInstanceTypesResponse* response) override {

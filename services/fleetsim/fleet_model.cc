@@ -9,7 +9,7 @@ namespace {
 
 using lifecycle::v1::Node;
 
-// What Fail draws for; the next times count on from it.
+// The purpose of Fail's first draw (Behaviour::Draw); each later call takes the next number.
 constexpr uint64_t kMassFailure = 1'000;
 
 constexpr char kZoneLabel[] = "topology.kubernetes.io/zone";
@@ -31,8 +31,8 @@ void FleetModel::Dequeue(absl::string_view name, Entry& entry) {
 }
 
 void FleetModel::Plan(absl::string_view name, Entry& entry, absl::Time now) {
-  // What is due at the API server stays wanted until the Node shows it, and keeps nothing else
-  // back.
+  // An action that is due at the API server stays wanted until the Node shows it, and holds back no
+  // other action.
   std::vector<Action> wanted;
   Behaviour::Step next = {Action::kNone, absl::InfiniteFuture()};
   for (const Behaviour::Step& step : behaviour_.Steps(entry.life)) {

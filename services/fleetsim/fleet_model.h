@@ -17,9 +17,9 @@
 
 namespace muster::fleetsim {
 
-// A fleet of machines as far as agents can see it: Nodes in, reports with due times and what is
-// desired at an API server out. Pure: what happens to each Node is Behaviour's, when is the clock's
-// of the caller.
+// A fleet of machines as far as agents can see it. Takes Nodes; gives reports with the times at which
+// they are due, and what is desired at an API server. Pure: Behaviour decides what happens to each
+// Node, and callers say what time it is.
 //
 // Not thread-safe.
 class FleetModel {
@@ -33,25 +33,25 @@ class FleetModel {
   };
   enum class Outcome {
     kAccepted,  // the Node will change and be observed again
-    kRefused,   // does not fit (any more): as above
-    kLost,      // never arrived, or nobody knows: to be sent again
+    kRefused,   // the report does not fit (any more); the Node will be observed again, too
+    kLost,      // it did not arrive, or nobody knows whether: to be sent again
   };
 
   explicit FleetModel(const FleetOptions& options)
       : behaviour_(options), kubernetes_(options.kubernetes) {}
 
-  // Nodes observed between the two are all there are in the history of that name. Others are
-  // forgotten at the end, unless they are of another history: one that does not know them (a
-  // restored past) switches nothing off. They are kept and reported on, until it knows them,
-  // deletes them or makes their machine another Node. What was answered before is reported again if
-  // the snapshot still asks for it.
+  // The Nodes observed between the two calls are all that the server's history `incarnation` has. A
+  // Node that is not among them is forgotten and its machine switched off; not so when the history is
+  // another one than at the last snapshot (the server was restored to a past): then the Node counts
+  // as unknown, and is kept and reported on until the server shows it, deletes it or makes its machine
+  // another Node. What was answered before is reported again if the snapshot still asks for it.
   void BeginSnapshot();
   void EndSnapshot(absl::Time now, const std::string& incarnation);
-  // The Node as the server shows it. The same once more changes nothing.
+  // Takes the Node as the server shows it. An equal Node again changes nothing.
   void Observe(const lifecycle::v1::Node& node, absl::Time now);
   void Remove(absl::string_view node);
-  // This share (0 to 1) of the Nodes that take work and are healthy falls unhealthy at once.
-  // Returns how many.
+  // Lets this share (0 to 1) of the healthy Nodes in production fall unhealthy at once. Returns their
+  // number.
   int64_t Fail(double share, absl::Time now);
 
   // When something is due next; nullopt: nothing is.
@@ -59,16 +59,15 @@ class FleetModel {
   // What is due by `now`, earliest first, at most `max_nodes` Nodes (1,000 reports take 500). Until
   // it is answered or the Node changes, a Node is not due again.
   std::vector<Due> TakeDue(absl::Time now, size_t max_nodes);
-  // `retry_time`: when to send again what was lost. An answer that the Node has overtaken is
-  // ignored.
+  // `retry_time`: when to send again what was lost. Ignored if the Node has changed since it was due.
   void Answered(const Due& due, Outcome outcome, absl::Time retry_time);
 
-  // What is to be at the API server from now on, of every Node with a Kubernetes side that changed
-  // since the last call; the last one of a Node counts, until there is another.
+  // What is desired at the API server, of each Node with a Kubernetes side for which that changed since
+  // the last call. Of several for one Node the last one counts.
   std::vector<DesiredMachine> TakeDesired() { return std::exchange(desired_, {}); }
 
   size_t size() const { return nodes_.size(); }
-  // Of them, those that the server's history does not know.
+  // How many of the Nodes the server's history does not know.
   size_t unknown() const { return unknown_; }
 
  private:
@@ -86,10 +85,11 @@ class FleetModel {
 
   void Plan(absl::string_view name, Entry& entry, absl::Time now);
   void SetDesired(Entry& entry, DesiredMachine desired);
-  // Before it is erased.
+  // To be called before the entry is erased: its machine is to be off.
   void Forget(absl::string_view name, Entry& entry);
   void SetUnknown(Entry& entry, bool unknown);
-  // Entries of that machine under other names that the history does not know: the machine went on.
+  // Erases unknown entries of that machine under other names than `name`: the machine is another Node
+  // now, so it is not switched off.
   void DropUnknown(absl::string_view machine, absl::string_view name);
   void Enqueue(absl::string_view name, Entry& entry, absl::Time due);
   void Dequeue(absl::string_view name, Entry& entry);

@@ -6,7 +6,7 @@ namespace muster::fleetsim {
 
 // Longest sleep of a thread; only a safety net.
 inline constexpr absl::Duration kLongestSleep = absl::Minutes(1);
-// Failures are logged no more often.
+// Failed requests are logged no more often than this.
 inline constexpr absl::Duration kLogInterval = absl::Seconds(1);
 
 }  // namespace muster::fleetsim

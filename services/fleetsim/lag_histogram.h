@@ -12,13 +12,13 @@ namespace muster::fleetsim {
 // added. Quantiles are exact to a factor of two. Not thread-safe.
 class LagHistogram {
  public:
-  // What is early counts as on time.
+  // A negative lag counts as none.
   void Add(absl::Duration lag);
 
   int64_t count() const { return count_; }
   absl::Duration max() const { return max_; }
-  // The least bucket limit that the share `quantile` (0 to 1) of all was within, but at most max();
-  // 0 when nothing was added.
+  // The least bucket limit below which the share `quantile` (0 to 1) of all lags was, but at most
+  // max(); 0 if nothing was added.
   absl::Duration Quantile(double quantile) const;
 
  private:

@@ -8,7 +8,7 @@
 namespace muster::fleetsim {
 namespace {
 
-// The Node's place in an interval: 0 to 1, evenly over all of them. The same in every process.
+// The Node's place in the interval, from 0 to 1, evenly spread over all Nodes. The same in every process.
 double PlaceOf(const std::string& node) {
   uint64_t hash = Fnv1a(node);
   hash = (hash ^ (hash >> 32)) * 0x9e3779b97f4a7c15u;
@@ -96,9 +96,9 @@ void LeaseBook::Done(const Task& task, Outcome outcome, absl::Duration pause, ab
             now + std::max(pause,
                            PauseAfter(lease.failures, options_.first_retry, options_.last_retry)));
   } else if (ends || task.ends || task.uid != lease.uid) {
-    Enqueue(task.node, lease, now);  // it was told another thing meanwhile
+    Enqueue(task.node, lease, now);  // something else was asked for meanwhile
   } else {
-    // It keeps its place after a delay, unless that was as long as an interval.
+    // A renewal that came late keeps its place in the interval, unless it was a whole interval late.
     absl::Duration next = task.taken + options_.interval * PlaceOf(task.node);
     if (lease.spread) next = lease.due + options_.interval;
     if (lease.spread && next <= now) next = task.taken + options_.interval;

@@ -12,18 +12,18 @@
 namespace muster::fleetsim {
 
 struct LeaseOptions {
-  // Of one Node's renewals, as a kubelet's: Kubernetes' time, whatever that of the fleet.
+  // Between two renewals of one Node, as a kubelet's. In real time, whatever the fleet's speed.
   absl::Duration interval = absl::Seconds(10);
   absl::Duration first_retry = absl::Milliseconds(100);
   absl::Duration last_retry = absl::Seconds(5);
 };
 
-// Which Node's lease is to be written or deleted when. Those of many Nodes spread over the
-// interval; where requests take longer than it has room for, it grows for all alike. Times are of a
+// Decides when which Node's lease is written or deleted. The renewals of many Nodes spread over the
+// interval; if requests take too long for it, all of them come later alike. Times are of a
 // SteadyClock. Pure; not thread-safe.
 class LeaseBook {
  public:
-  // One request. Of one lease there is one at a time.
+  // One request. For each lease there is at most one at a time.
   struct Task {
     std::string node = {};
     std::string uid = {};  // of the v1 Node
@@ -32,24 +32,24 @@ class LeaseBook {
   };
   enum class Outcome {
     kDone,
-    kFailed,       // it is about this lease
-    kUnreachable,  // about the server: all others would fail too
+    kFailed,       // because of this lease
+    kUnreachable,  // because of the server: all other requests would fail too
   };
 
   explicit LeaseBook(const LeaseOptions& options) : options_(options) {}
 
   // A kubelet speaks for the Node of that uid: its lease is renewed, the first time at once.
   void Renew(const std::string& node, const std::string& uid, absl::Duration now);
-  // None does, for now.
+  // No kubelet speaks for the Node for now: its lease is left alone.
   void Leave(const std::string& node);
-  // The Node is gone and will not come back: so goes its lease, if we ever wrote one.
+  // The Node is gone for good: its lease is deleted, if we ever wrote one.
   void End(const std::string& node, absl::Duration now);
 
-  // When there is something to do; infinite: nothing is known of.
+  // When Take has something; infinite: nothing is due.
   absl::Duration NextDue() const;
-  // What is due by `now`, the longest due first. To be answered with Done.
+  // A task that is due by `now`, the longest due first. Each must be answered by Done.
   std::optional<Task> Take(absl::Duration now);
-  // `pause`: at least so long, if it did not succeed.
+  // `pause`: the least time until it is tried again, if it failed.
   void Done(const Task& task, Outcome outcome, absl::Duration pause, absl::Duration now);
 
   // Leases that are kept renewed.
@@ -60,7 +60,7 @@ class LeaseBook {
   struct Lease {
     Course course = Course::kLeft;
     std::string uid = {};
-    bool written = false;  // perhaps
+    bool written = false;  // a request to write it was made
     bool busy = false;
     bool queued = false;
     bool spread = false;  // it has its place in the interval

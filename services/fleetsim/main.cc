@@ -14,7 +14,7 @@
 
 namespace {
 
-// What happened since the last such line.
+// Logs what happened since the last such line.
 void LogStatistics(muster::fleetsim::Agent& agent, const muster::fleetsim::Cluster* cluster,
                    absl::string_view message) {
   const muster::fleetsim::AgentStats stats = agent.TakeStats();
@@ -42,7 +42,7 @@ void LogStatistics(muster::fleetsim::Agent& agent, const muster::fleetsim::Clust
                                           {"renewals_failed", there.leases.failed}});
 }
 
-// Null when none is asked for. Ends the process when what is asked for cannot be.
+// Null if no --kubeconfig is given. Ends the process if the cluster cannot be made.
 std::unique_ptr<muster::fleetsim::Cluster> MakeCluster(
     const muster::fleetsim::ClusterOptions& options, const muster::Clock& clock) {
   if (options.kubeconfig.empty()) return nullptr;

@@ -28,7 +28,7 @@ bool IsClusterName(absl::string_view name) {
          parts[2] == "clusters" && !parts[3].empty();
 }
 
-// Checks what is for an API server, and puts it into the options.
+// Checks the settings for an API server, and puts them into the options.
 absl::Status AddCluster(const Settings& settings, AgentOptions& options) {
   const ClusterOptions& cluster = settings.cluster;
   if (cluster.kubeconfig.empty()) {
@@ -76,7 +76,7 @@ absl::Status CheckShares(const Settings& settings) {
   return absl::OkStatus();
 }
 
-// Checks what takes time, and divides it by the speed.
+// Checks the durations, and divides them by the speed.
 absl::Status DivideDurations(double speed, FleetOptions& fleet) {
   const std::pair<const char*, absl::Duration*> durations[] = {
       {"boot_time", &fleet.boot_time},

@@ -21,8 +21,8 @@ struct Settings {
   std::string kube_cluster = {};  // of Muster; empty: all
 };
 
-// Checks them all and divides every duration by `speed`; reads no file. INVALID_ARGUMENT naming the
-// flag.
+// Checks all settings and divides the fleet's durations by `speed`; reads no file. INVALID_ARGUMENT
+// names the flag.
 absl::StatusOr<AgentOptions> MakeOptions(const Settings& settings);
 
 }  // namespace muster::fleetsim

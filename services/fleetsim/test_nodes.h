@@ -65,7 +65,7 @@ inline bool SetActive(lifecycle::v1::Node& node, bool active, absl::Time now) {
   return true;
 }
 
-// What a report says of the Node, its state aside. False: it cannot be true.
+// Takes what a report says into the Node, all but its state. False: the report does not fit.
 inline bool Note(lifecycle::v1::Node& node, const lifecycle::v1::NodeReport& report,
                  absl::Time now) {
   using Node = lifecycle::v1::Node;
@@ -108,7 +108,7 @@ inline bool Note(lifecycle::v1::Node& node, const lifecycle::v1::NodeReport& rep
   return true;
 }
 
-// What lifecycle does with a report: OK or FAILED_PRECONDITION, and the Node after it.
+// Does to the Node what lifecycle does with a report; returns OK or FAILED_PRECONDITION.
 inline google::rpc::Code ApplyReport(lifecycle::v1::Node& node,
                                      const lifecycle::v1::NodeReport& report, absl::Time now) {
   using Node = lifecycle::v1::Node;

@@ -15,7 +15,7 @@ namespace muster::fleetsim {
 
 inline constexpr char kHistory[] = "history";
 
-// A server of Nodes around a model, in virtual time.
+// Plays the server for one FleetModel, in virtual time.
 class World {
  public:
   explicit World(const FleetOptions& options)
