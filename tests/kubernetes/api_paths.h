@@ -1,6 +1,6 @@
 #pragma once
 
-// Where the Kubernetes API has what tests look at: their own words, not the adapter's.
+// Paths of the Kubernetes API that tests look at. Not the adapter's constants: a mistake in those must show.
 namespace muster::testing {
 
 inline constexpr char kNodePoolsPath[] = "/apis/compute.coreweave.com/v1alpha1/nodepools";

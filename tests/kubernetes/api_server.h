@@ -16,7 +16,8 @@ namespace muster::testing {
 // run beside either. Ends with the object, the real one at the latest with the process.
 class ApiServer {
  public:
-  // Ready to serve. Throws std::runtime_error, with the end of the server's log.
+  // Returns when it serves. Throws std::runtime_error, with the end of the server's log, if it does
+  // not.
   static std::unique_ptr<ApiServer> Start();
   virtual ~ApiServer() = default;
   ApiServer(const ApiServer&) = delete;
@@ -28,21 +29,21 @@ class ApiServer {
   virtual FakeApiServer* fake_or_null() = 0;
   bool is_real() { return fake_or_null() == nullptr; }
 
-  // A file; its user may do everything (system:masters).
+  // Path of a kubeconfig whose user may do everything (system:masters).
   const std::string& kubeconfig() const { return kubeconfig_; }
   kubernetes::Endpoint endpoint() const;
   std::unique_ptr<kubernetes::Client> Connect(absl::string_view user_agent = "test") const;
 
-  // What the disruption controller of a cluster does once: the status of every
-  // PodDisruptionBudget as it follows from the Pods of now. The real server refuses evictions
-  // before, and goes by it after. Budgets with matchLabels and integers only.
+  // Plays a cluster's disruption controller once: sets the status of every PodDisruptionBudget by the
+  // Pods that are there now. Until that is done the real server refuses evictions; then it goes by the
+  // status. Only for budgets with matchLabels and integers.
   void SettleBudgets();
 
  protected:
-  // Makes a folder for it.
+  // Makes the server's folder.
   ApiServer();
   const std::string& folder() const { return folder_.path(); }
-  // `user`: what the file's user consists of, e.g. `token: x`. `cluster`: likewise, of the cluster.
+  // `cluster`, `user`: members of the file's cluster and user in YAML's flow style, e.g. `token: x`.
   void WriteKubeconfig(absl::string_view cluster, absl::string_view user);
 
  private:

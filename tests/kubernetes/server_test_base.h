@@ -27,8 +27,8 @@ inline std::string At(absl::string_view collection, absl::string_view name,
   return absl::StrCat(collection, "/", name, subresource.empty() ? "" : "/", subresource);
 }
 
-// A test against whichever API server there is; one for all tests of the program, so that each
-// test needs names of its own.
+// A test against whichever API server there is. All tests of the program share the server, so each
+// needs names of its own.
 class ServerTest : public ::testing::Test {
  protected:
   ServerTest();
@@ -41,7 +41,7 @@ class ServerTest : public ::testing::Test {
   // Bound to a Node unless that is empty.
   static Json Pod(const std::string& name, const std::string& node);
 
-  // The object, or what was said instead (the test fails).
+  // The object. On an error the test fails, and this is an object without anything in it.
   Json Need(absl::StatusOr<Json> result);
   Json Create(absl::string_view collection, const Json& object);
   Json Get(absl::string_view path);
@@ -70,6 +70,6 @@ Json FieldsOwnedBy(const Json& object, absl::string_view manager, absl::string_v
 
 }  // namespace muster::testing
 
-// Where only one of the two can do it.
+// For a test that needs what only the fake server can do.
 #define MUSTER_SKIP_IF_REAL(reason) \
   if (server().is_real()) GTEST_SKIP() << "not run on " << server().name() << ": " << reason

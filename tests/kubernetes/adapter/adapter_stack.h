@@ -18,22 +18,23 @@
 
 namespace muster::testing {
 
-// By which one replica of the adapter works, and which tells the history that the cluster is in.
+// The Lease that decides which replica of the adapter works; it also names the history that the
+// cluster is in.
 inline constexpr char kAdapterLease[] =
     "/apis/coordination.k8s.io/v1/namespaces/muster-system/leases/muster-kubernetes";
 
 // A cluster as a user has it: an API server with NodePools, the whole of Muster behind it, the
 // adapter between the two, and a simulated fleet that registers `v1` Nodes and runs Pods on them.
-// What a test needs that fails throws.
+// Throws std::runtime_error when something fails that the test cannot do without.
 class AdapterStack {
  public:
   struct Options {
     MiniMuster::Options muster = {};
-    // Its Lease is for 60 s, longer than a busy machine holds a renewal up.
+    // The adapter's Lease lasts 60 s unless they say otherwise: a busy machine does not lose it.
     std::vector<std::string> adapter_flags = {};
     int replicas = 1;
-    // The real server only: deploy/kubernetes is applied (base, admission-v1), and the adapter is
-    // its service account, with the rights that this has; the fleet acts as kubelets do.
+    // The real server only: applies deploy/kubernetes (base, admission-v1); the adapter then works as
+    // the service account from there, with its rights only, and the fleet as kubelets do.
     bool as_deployed = false;
   };
 
@@ -43,23 +44,23 @@ class AdapterStack {
 
   MiniMuster& muster() { return *muster_; }
   ApiServer& server() { return *server_; }
-  // The real server only: kubectl with these words, as an administrator.
+  // The real server only: runs kubectl with these words, as an administrator.
   Finished Kubectl(const std::vector<std::string>& words);
-  // As user agent `test`.
+  // Its user agent is `test`.
   kubernetes::Client& client() { return *client_; }
 
   // --- the adapter's replicas ---
-  // `flags` come after those of the options, and win.
+  // `flags` come after those of the options, and win over them.
   void StartAdapter(size_t replica = 0, const std::vector<std::string>& flags = {});
   // SIGKILL.
   void KillAdapter(size_t replica = 0);
-  // SIGTERM; its exit code.
+  // SIGTERM; waits for the end, and returns the exit code.
   int TerminateAdapter(size_t replica = 0);
   // SIGSTOP and SIGCONT.
   void FreezeAdapter(size_t replica = 0);
   void WakeAdapter(size_t replica = 0);
   bool AdapterRuns(size_t replica = 0);
-  // Which replica the Lease names; -1: none of those that run.
+  // The running replica that holds the Lease; -1: none.
   int LeadingReplica();
   // Where it serves /metrics, `127.0.0.1:port`.
   std::string AdapterMetricsAddress(size_t replica = 0) const;
@@ -92,8 +93,8 @@ class AdapterStack {
   bool AwaitNodePool(const std::string& name,
                      const std::function<bool(const nlohmann::json&)>& wanted,
                      absl::Duration patience = absl::Seconds(60));
-  // Every condition of the object as in the reference's example, for its generation, with so many
-  // Nodes, each of them with its metadata.
+  // Waits until every condition of the object is as in the reference's example, for its present
+  // generation, and it has so many Nodes, each of them with its metadata.
   bool AwaitHealthy(const std::string& name, int64_t nodes,
                     absl::Duration patience = absl::Seconds(90));
 
@@ -104,11 +105,11 @@ class AdapterStack {
 
  private:
   std::string File(absl::string_view name) const;
-  // `127.0.0.1:port` of what the port file has under that name.
+  // `127.0.0.1:port` of the listener that the replica's port file has under that name.
   std::string AddressOf(size_t replica, const std::string& name) const;
   void Deploy();
 
-  const TempFolder folder_;  // goes last
+  const TempFolder folder_;  // deleted last
   const Options options_;
   std::unique_ptr<ApiServer> server_;
   std::string adapter_kubeconfig_;

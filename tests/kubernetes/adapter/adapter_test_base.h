@@ -21,8 +21,8 @@ using Json = nlohmann::json;
 inline constexpr char kPoolUidLabel[] = "compute.coreweave.com/node-pool-uid";
 inline constexpr char kState[] = "node.coreweave.cloud/state";
 
-// What tests on a AdapterStack have in common. NodePools and Pods that a test makes through it are gone,
-// or on their way, when it ends; when it failed the logs are shown.
+// What tests on an AdapterStack have in common. When a test ends, the NodePools and Pods that it made
+// through this class are deleted or being deleted. When it failed, the logs are printed.
 class AdapterTestBase : public ::testing::Test {
  protected:
   virtual AdapterStack& stack() = 0;
@@ -35,59 +35,61 @@ class AdapterTestBase : public ::testing::Test {
   // The reference's example under another name; `spec` is merged over its spec.
   static Json PoolObject(const std::string& name, const Json& spec = Json::object());
   Json CreatePool(const std::string& name, const Json& spec = Json::object());
-  // Waits until it is healthy with its targetNodes; its uid. Throws when it does not come to that.
+  // Creates a NodePool, waits until it is healthy with its targetNodes, and returns its uid. Throws if
+  // it does not become so.
   std::string CreateHealthyPool(const std::string& name, const Json& spec = Json::object());
   void PatchSpec(const std::string& name, const Json& spec);
-  // A condition with that reason, for the object's generation of now.
+  // Waits until the condition has that reason, for the object's present generation.
   bool AwaitReason(const std::string& pool, const std::string& type, const std::string& reason);
-  // An event of that reason about the object of that name.
+  // Waits for an event of that reason about the object of that name.
   bool AwaitEvent(const std::string& object, const std::string& reason);
 
   // --- v1 Nodes ---
   std::vector<Json> NodesOf(const std::string& pool_uid);
   std::vector<std::string> NodeNamesOf(const std::string& pool_uid);  // sorted
-  // Null: it is gone.
+  // Waits until `wanted` holds for the v1 Node; it is called with null when the Node is gone.
   bool AwaitNode(const std::string& name, const std::function<bool(const Json&)>& wanted);
   bool AwaitGone(const std::string& node);
-  // Whether it has work, as its condition CWActive says.
+  // Waits until its condition CWActive says that it has work, or has none.
   bool AwaitActive(const std::string& node, bool active = true);
-  // Until the pool's v1 Nodes are just these.
+  // Waits until the pool's v1 Nodes are just these.
   bool AwaitNodeNames(const std::string& pool_uid, const std::vector<std::string>& names);
 
   // --- kubelets, played by the test ---
-  // Machines boot for ever: the test creates their v1 Nodes.
+  // Options with which machines boot for ever, so that only the test creates v1 Nodes.
   static AdapterStack::Options WithoutKubelets();
-  // A pool of one Node; the machine that is to become it.
+  // Makes a pool of one Node; returns the machine that is to become that Node.
   std::string Deliver(const std::string& pool, const Json& spec = Json::object());
-  // While no adapter looks, and once they are told to boot, their kubelets come up and find the v1
-  // Nodes of an earlier life. The machines, one of each pool.
+  // Makes pools of one Node each, kills the adapter once the machines are told to boot, and makes their
+  // v1 Nodes as of an earlier life, ready. Returns the machines, one for each pool.
   std::vector<std::string> TakeOver(const std::vector<std::string>& pools);
-  // As a kubelet does. The v1 Node is gone when the test ends.
+  // Creates a v1 Node as its kubelet does. It is deleted when the test ends.
   void Register(const std::string& name, const std::string& provider_id,
                 const Json& annotations = Json::object());
-  // As its kubelet says, from now on.
+  // Sets the Node's condition Ready, as its kubelet does.
   void SetReady(const std::string& node, bool ready);
   bool AwaitState(const std::string& node, const std::string& state);
-  // A machine of that pool joins as a v1 Node of its name, until that is in production.
+  // Lets the machine join as a v1 Node of the same name; waits until that is in production.
   void JoinAs(const std::string& machine);
-  // A pool of one Node in production; the v1 Node's name.
+  // Makes a pool whose one Node is in production; returns the v1 Node's name.
   std::string Join(const std::string& pool, const Json& spec = Json::object());
 
   // --- Pods, in `default` ---
-  // Bound to the Node and running, one second of grace; `changes` is merged over it.
+  // Creates a Pod bound to the Node and running, with a grace period of one second; `changes` is merged
+  // over it.
   Json CreatePod(const std::string& name, const std::string& node,
                  const Json& changes = Json::object());
-  // As its kubelet does once its containers are gone.
+  // Ends the Pod, as its kubelet does once its containers are gone.
   void EndPod(const std::string& name);
-  // A PodDisruptionBudget of that name: one Pod with the label app={app} must stay.
+  // Creates a PodDisruptionBudget: one Pod with the label app={app} must stay.
   void Guard(const std::string& name, const std::string& app);
   bool AwaitPod(const std::string& name, const std::function<bool(const Json&)>& wanted);
 
   // --- Muster ---
-  // Until the adapter has taken the history that Muster is in for the cluster's: what etcd is restored to
-  // then has the word on it.
+  // Waits until the adapter has written down Muster's present history as the cluster's, so that an etcd
+  // that is restored to a later moment knows it.
   void AwaitAccepted();
-  // Fails the test, with what musterctl said, when it refuses.
+  // Runs musterctl; the test fails, with its output, if it does not succeed.
   void Ctl(const std::vector<std::string>& words);
   void ApplyToMuster(const std::string& manifest);
   lifecycle::v1::NodePool MusterPool(const std::string& name);
@@ -118,7 +120,7 @@ class AdapterTest : public AdapterTestBase {
   }
 };
 
-// The value of a label or annotation; empty without.
+// The value of a label or annotation; empty if there is none.
 std::string LabelOf(const Json& object, absl::string_view key);
 std::string AnnotationOf(const Json& object, absl::string_view key);
 // The Node's taint of that key; null: it has none.

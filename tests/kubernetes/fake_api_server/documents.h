@@ -17,14 +17,14 @@ Json DocumentOf(const Resource& resource, const Json& object);
 Json ScaleOf(const Json& object);
 std::string Now(absl::Time now);
 
-// A body as the client meant it: an object of the resource. Throws Refusal (400).
+// The request's body as an object of the resource. Throws Refusal (400) if it is none.
 Json ParseObject(const Call& call, const Target& target);
 Writer WriterOf(const Call& call, const Target& target, absl::Time now);
-// Throws Refusal (409) where resourceVersion or uid of `preconditions`, of a delete, or of the
-// metadata of a replacement are not those of `live`.
+// Throws Refusal (409) unless resourceVersion and uid, where `preconditions` has them, are those of
+// `live`. `preconditions`: of a delete, or the metadata of a replacement.
 void CheckPreconditions(const Target& target, const Json& live, const Json& preconditions);
-// The same for what a patch makes of an object: another uid is refused (422), but not even read at
-// the status of a custom resource.
+// The same for a patched object's metadata, except that another uid is refused by 422, and is ignored
+// at the status of a custom resource.
 void CheckPatched(const Target& target, const Json& live, const Json& metadata);
 
 // The part of `next` that the endpoint may change, everything else as in `live`.

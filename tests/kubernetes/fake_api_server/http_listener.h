@@ -10,13 +10,13 @@ struct Response;
 
 namespace muster::testing {
 
-// An HTTP server on a port of 127.0.0.1 that stays its own while nobody listens there. Each open
-// connection has a thread. Thread-safe, but for Open and Close against each other.
+// An HTTP server on a port of 127.0.0.1, which it keeps while it does not listen. Each open connection
+// has a thread. Thread-safe, but Open and Close must not run at once.
 class HttpListener {
  public:
   using Handler = std::function<void(const httplib::Request&, httplib::Response&)>;
 
-  // Throws std::runtime_error without a free port. Open yet to be called.
+  // Reserves a port; throws std::runtime_error if none is free. Listens from Open on.
   explicit HttpListener(Handler handler);
   ~HttpListener();
   HttpListener(const HttpListener&) = delete;
@@ -24,7 +24,7 @@ class HttpListener {
 
   int port() const { return port_; }
   void Open();
-  // Cuts all connections and refuses new ones. Waits for the handlers: see that they return.
+  // Cuts all connections and refuses new ones. Waits for the handlers, so they must be made to return.
   void Close();
 
  private:

@@ -19,11 +19,11 @@ struct ListPage {
 };
 std::string Render(const Resource& resource, const ListPage& page);
 
-// Lists in pages: the later pages are of the same moment as the first. Not thread-safe.
+// Serves lists in pages, all of them from the moment of the first. Not thread-safe.
 class Lists {
  public:
-  // `stale`: the state so many changes ago. Throws Refusal (410) for a token that is no longer
-  // known.
+  // One page. `stale`: a new list shows the state of so many changes ago. Throws Refusal (410) for a
+  // continue token that is no longer known.
   ListPage Take(const Store& store, const Call& call, const Target& target, int64_t stale);
   void Forget() { snapshots_.clear(); }
 

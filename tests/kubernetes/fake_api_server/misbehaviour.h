@@ -7,23 +7,22 @@
 
 namespace muster::testing {
 
-// How the fake server departs from a server in good health. All of it happens to real clusters, and a
-// client can live with it: after the last change everybody who lists or watches on learns the last
-// state.
+// How the fake server departs from a healthy one. All of it happens in real clusters, and a client can
+// cope with it: whoever goes on listing or watching after the last change learns the last state.
 struct Misbehaviour {
-  // Lists show what was so many changes ago, with the resourceVersion of then.
+  // Lists show the state of so many changes ago, with its resourceVersion.
   int64_t stale_lists = 0;
-  // Share (0 to 1) of watch events that are followed by an older event once more, of an object that
-  // still exists.
+  // Share (0 to 1) of watch events after which an older event, of an object that still exists, is sent
+  // once more.
   double repeat_events = 0;
   // Share of watch events that swap places with the next one of the same object, if that comes
   // within 20 ms. Never a DELETED.
   double reorder_events = 0;
   // Every watch is cut, without a proper end, after so long. Zero: none.
   absl::Duration cut_streams = absl::ZeroDuration();
-  // The real server sends one about every minute.
+  // Between two bookmarks of a watch. The real server sends one about every minute.
   absl::Duration bookmark_interval = absl::Seconds(1);
-  // Writes (all but GET, LIST and WATCH) of paths that contain `slow_part` are carried out so much later.
+  // By how much writes (all but GET, LIST and WATCH) to paths that contain `slow_part` are delayed.
   absl::Duration slow_writes = absl::ZeroDuration();
   std::string slow_part = {};  // e.g. `/status`
 };

@@ -17,12 +17,12 @@ struct Writer {
   std::string now = {};  // RFC 3339
 };
 
-// The managedFields after an edit that was no apply: what it touched is the writer's now.
+// The managedFields after an edit that is not an apply: the writer now owns what the edit touched.
 Json OwnershipAfter(const Json& before, const Json& after, const Writer& writer);
 
-// Server-side apply. `live` is null for a new object. Nullopt: nothing changes. What the writer
-// applied before and does not now goes, unless somebody else owns it. Throws Refusal (409) when
-// `force` is not set and a field that another manager owns would change.
+// The object after a server-side apply; nullopt: nothing changes. `live` is null for a new object. A
+// field that the writer applied before and does not apply now is removed, unless another manager owns
+// it. Throws Refusal (409) if, without `force`, another manager's field would change.
 std::optional<Json> Apply(const Json& live, const Json& config, const Writer& writer, bool force);
 
 }  // namespace muster::testing

@@ -8,8 +8,8 @@
 
 namespace muster::testing {
 
-// Why an API server turns a request down. Thrown by what carries requests out, caught where they
-// are answered.
+// Why the API server refuses a request. Thrown while a request is carried out, caught where it is
+// answered.
 struct Refusal {
   int code = 0;
   std::string reason = {};
@@ -20,10 +20,10 @@ struct Refusal {
 
 // A `metav1.Status`.
 nlohmann::json StatusBody(const Refusal& refusal);
-// Of the code that a test asked for.
+// A refusal with the code that a test asked for.
 Refusal RefusalOf(int code, int retry_after);
 
-// `causes` (field, message) of one 422.
+// One of the causes of a 422.
 struct Invalid {
   std::string field = {};
   std::string message = {};

@@ -14,10 +14,10 @@ namespace muster::testing {
 
 // What was done to a Pod, by its uid.
 struct PodCounts {
-  int evictions = 0;          // granted while it was not on its way out
-  int evictions_again = 0;    // granted while it was: without effect
+  int evictions = 0;          // granted while the Pod was not being deleted
+  int evictions_again = 0;    // granted while it was being deleted: without effect
   int evictions_refused = 0;  // by a disruption budget
-  int deletes = 0;            // DELETE while it was not on its way out
+  int deletes = 0;            // DELETE while it was not being deleted
   int deletes_again = 0;
 };
 
@@ -56,9 +56,9 @@ class Registry {
   Reply Patch(const Call& call, const Target& target);
   Reply ApplyPatch(const Call& call, const Target& target);
   Reply Scale(const Call& call, const Target& target);
-  // Keeps what the endpoint may not change, and what the server writes; then commits.
+  // Undoes changes that the endpoint does not allow, sets what the server itself writes, and commits.
   Reply Update(Edit edit);
-  // Puts `next`, or takes the object away if that was all that it waited for.
+  // Stores `next`, or removes the object if its deletion waited only for this edit.
   Reply Commit(Edit edit);
 
   Reply Delete(const Call& call, const Target& target);

@@ -8,7 +8,7 @@
 
 namespace muster::testing {
 
-// A kind of object that the fake server serves, and in what the server's rules for kinds differ.
+// A kind of object that the fake server serves, and the rules in which kinds differ.
 struct Resource {
   size_t index = 0;  // in Resources()
   const char* group = "";
@@ -44,7 +44,7 @@ Target ParsePath(absl::string_view path);
 // `namespace/name`; the namespace is empty for what has none.
 std::string KeyOf(absl::string_view space, absl::string_view name);
 
-// One request, free of HTTP.
+// One request, without HTTP's details.
 struct Call {
   std::string method = {};
   std::string path = {};

@@ -7,8 +7,8 @@
 
 namespace muster::testing {
 
-// What the server holds objects to, as far as the adapter can run into it. Throws Refusal (422).
-// `before` is null for a new object.
+// Throws Refusal (422) if the object breaks a rule of the server's; has only the rules that the adapter
+// can run into. `before` is null for a new object.
 void Validate(const Resource& resource, const std::string& name, const nlohmann::json& before,
               const nlohmann::json& after);
 

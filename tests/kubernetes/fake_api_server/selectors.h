@@ -9,7 +9,7 @@
 
 namespace muster::testing {
 
-// Which objects of a collection are meant.
+// Which objects of a collection a request is about: those of a namespace, by label and field selectors.
 class Selection {
  public:
   Selection() = default;

@@ -16,7 +16,7 @@ namespace muster::testing {
 
 using Json = nlohmann::json;
 
-// An object at one version; never changed. `text` is it as JSON. Neither holds apiVersion and kind.
+// An object at one version; never changed. `text` is `object` as JSON. Neither has apiVersion and kind.
 struct Revision {
   int64_t version = 0;
   std::string key = {};
@@ -31,7 +31,7 @@ struct Change {
   int64_t version = 0;
   Object before = {};  // null: added
   Object after = {};   // null: deleted
-  Object last = {};    // what a watch shows: `after`, or the last state
+  Object last = {};    // what a watch shows: `after`, or the state in which it was deleted
 };
 
 // All objects, the one resourceVersion that grows with every change, and what changed lately. Not
@@ -43,8 +43,8 @@ class Store {
   int64_t version() const { return version_; }
   // Null: there is none.
   Object Find(const Resource& resource, const std::string& key) const;
-  // Of one namespace (empty: all), in the order of keys, as they were at a version. What is no
-  // longer remembered counts as unchanged.
+  // The objects of one namespace (empty: all) as they were at a version, by key. Changes that are no
+  // longer remembered are not undone.
   std::vector<Object> All(const Resource& resource, absl::string_view space, int64_t version) const;
   // Sets metadata.resourceVersion.
   Object Put(const Resource& resource, const std::string& key, Json object);
@@ -52,15 +52,15 @@ class Store {
 
   // The changes after a version, oldest first.
   std::vector<Change> Since(const Resource& resource, int64_t version) const;
-  // What happened up to here is forgotten: a watch from before it is refused.
+  // The version up to which changes are forgotten: a watch from before it is refused.
   int64_t compacted(const Resource& resource) const;
   // All objects as they are, as a backup of etcd has them.
   using Backup = std::vector<absl::btree_map<std::string, Object>>;
   Backup Save() const;
-  // As `etcdutl snapshot restore --bump-revision --mark-compacted`: the objects are those of then,
-  // versions go on, and whatever version anybody knows is too old.
+  // As `etcdutl snapshot restore --bump-revision --mark-compacted`: the objects are those of the
+  // backup, versions go on, and every version that a client knows is too old.
   void Restore(const Backup& backup);
-  // Forgets everything, so that whatever version anybody knows is too old.
+  // Forgets all changes, so that every version that a client knows is too old.
   void Compact();
   // Signalled at every change of the resource. Guarded by the lock around this store.
   CondVar& changed(const Resource& resource);

@@ -15,11 +15,11 @@ namespace muster::testing {
 // Where one watch stands in the history of its resource. Not thread-safe.
 class WatchCursor {
  public:
-  // From after `position`; none (0): every object there is comes first, as ADDED.
+  // Begins after the version `position`; 0: with every object that is there, as ADDED.
   WatchCursor(const Resource& resource, Selection selection, std::string space, int64_t position);
 
-  // Appends the events that are due, a line each. False: the watch is over, its last line says why
-  // (410).
+  // Appends the events since the last call, a line each. False: the watch has ended, and its last line
+  // says why (410).
   bool Take(const Store& store, const Misbehaviour& misbehaviour, absl::BitGenRef random,
             std::string& lines);
   // A line that tells how far the watch has come.
@@ -35,7 +35,7 @@ class WatchCursor {
   };
   void AddAll(const Store& store, std::vector<Line>& lines);
   void AddChange(const Change& change, std::vector<Line>& lines);
-  // An event sent again, or nothing.
+  // Keeps the event, so that it may be sent again; a deletion drops the object's earlier ones.
   void Remember(const Line& line);
 
   const Resource& resource_;

@@ -52,7 +52,6 @@ class EventMirrorTest : public ::testing::Test {
     return std::stoll(event["metadata"]["resourceVersion"].get<std::string>());
   }
 
-  // One that writes under that name.
   struct Replica {
     std::unique_ptr<Client> client;
     prometheus::Registry registry;
@@ -85,7 +84,7 @@ class EventMirrorTest : public ::testing::Test {
         std::make_unique<EventMirror>(replica->client.get(), &replica->metrics, options, clock);
     return replica;
   }
-  // Waits until the event of that id was counted so often; as it is then.
+  // Waits until the event of that id was counted so often, and returns it.
   Json Await(const std::string& id, int64_t count) {
     Json found;
     const auto fits = [&](const Json& event) {

@@ -22,7 +22,8 @@
 
 namespace muster::testing {
 
-// Takes specs, each of a generation of its own, unless it is to answer something else.
+// Lifecycle as these tests play it: takes every spec, under its object's generation, unless Answer told
+// it to answer something else.
 class LifecycleOfPools final : public lifecycle::v1::LifecycleService::Service {
  public:
   grpc::Status ApplyNodePool(grpc::ServerContext*,
@@ -44,7 +45,7 @@ class LifecycleOfPools final : public lifecycle::v1::LifecycleService::Service {
   grpc::Status answer_ MUSTER_GUARDED_BY(mutex_);
 };
 
-// What lifecycle has told it, and what was promoted and rolled back to.
+// Configuration as these tests play it: one pool's configuration, and the orders that it was given.
 class ConfigurationOfPool final : public configuration::v1::ConfigurationService::Service {
  public:
   grpc::Status GetPoolConfiguration(grpc::ServerContext*,
@@ -84,7 +85,8 @@ class ConfigurationOfPool final : public configuration::v1::ConfigurationService
                 : grpc::Status::OK;
   }
 
-  // The pool runs the last of three, of which the second was withdrawn. `previous`: empty: the first, too.
+  // The pool runs the last of three revisions; the second was withdrawn. `previous`: what a rollback to
+  // `previous` means; empty: nothing, because the first was withdrawn, too.
   void HaveRevisions(const std::string& previous) {
     MutexLock lock(mutex_);
     for (const char* profile : {"np-first", "np-withdrawn", "np-active"})
@@ -139,7 +141,7 @@ class ConfigurationOfPool final : public configuration::v1::ConfigurationService
   std::vector<std::string> order_ids_ MUSTER_GUARDED_BY(mutex_);
 };
 
-// One pool, which both sides have, and whose upstream has something pending.
+// One pool that Kubernetes and Muster both have, with a configuration pending.
 class PoolOrdersTest : public ReconcilerTestBase {
  protected:
   static constexpr char kPool[] = "a";
@@ -157,7 +159,7 @@ class PoolOrdersTest : public ReconcilerTestBase {
     events_->Stop();
   }
 
-  // The adapter knows no longer what it did.
+  // The adapter starts anew and has forgotten what it did.
   void Restart() {
     reconciler_ = std::make_unique<kubernetes::PoolReconciler>(
         kubernetes::PoolReconciler::Parts{.api = api_.get(),
@@ -196,7 +198,7 @@ class PoolOrdersTest : public ReconcilerTestBase {
     validated.set_observed_generation(generation);
     known_.Take(told_, absl::Now());
   }
-  // Muster never took a spec of the object.
+  // As if Muster had never taken a spec of the object.
   void ForgetPool() {
     known_.BeginSnapshot();
     lifecycle::v1::WatchLifecycleResponse end;
@@ -204,7 +206,7 @@ class PoolOrdersTest : public ReconcilerTestBase {
     known_.Take(end, absl::Now());
     Restart();
   }
-  // The pool of that name is none of the object's: it was not made through Kubernetes.
+  // As if Muster's pool of that name were another one, which was not made through Kubernetes.
   void KnowAnother() {
     lifecycle::v1::NodePool& pool = *told_.mutable_node_pool();
     pool.set_uid("another");

@@ -27,8 +27,8 @@ namespace muster::testing {
 
 inline constexpr char kPods[] = "/api/v1/namespaces/default/pods";
 
-// What a reconciler works with: a cluster, and of Muster the services that the test plays. Nothing
-// comes by watches: a test puts what was seen into the views.
+// What a reconciler works with: a fake cluster, and the services of Muster that the test plays. There
+// are no watches: the test itself puts into the views what was seen.
 class ReconcilerTestBase : public ::testing::Test {
  protected:
   ReconcilerTestBase() {
@@ -36,13 +36,14 @@ class ReconcilerTestBase : public ::testing::Test {
     writer_ = std::make_unique<kubernetes::Writer>(api_.get());
     history_.Enter("h");
   }
-  // What Muster is; in the test's constructor, as Stop is in its destructor.
+  // The services that Muster consists of. To be called in the test's constructor, as Stop in its
+  // destructor.
   void Serve(std::initializer_list<grpc::Service*> services) {
     muster_.emplace(services);
     identity_ = std::make_unique<kubernetes::Identity>(kubernetes::Identity::Parts{
         .api = api_.get(), .muster = &muster_->client(), .metrics = &metrics_});
   }
-  // With which Nodes are reconciled, too. After Serve.
+  // Makes `nodes_`, which reconciles Nodes. After Serve.
   void ReconcileNodes(const SteadyClock* clock = TheSteadyClock()) {
     reporter_.emplace(&muster_->client(), [](const std::string&, absl::Duration) {});
     reporter_->Start();
