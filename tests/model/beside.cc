@@ -83,7 +83,7 @@ capacity::SyncClaim Beside::CommandFor(const Ask& ask, const std::set<std::strin
     --command.generation;
     return command;
   }
-  // What a request of the same call brings cannot be known to the next.
+  // A request cannot give back what another request of the same call brings.
   if (before.count(ask.pool) == 0) command.returns = ReturnsOf(ask, uid);
   return command;
 }

@@ -12,12 +12,12 @@
 
 namespace muster::model {
 
-// The core and the model, step by step beside each other.
+// Runs capacity's core and the model side by side.
 class Beside {
  public:
   explicit Beside(int32_t nodes_per_rack);
 
-  // Carries the step out on both. What they do not agree on; empty: nothing.
+  // Does the step on both. Returns what they disagree on; empty: nothing.
   std::string Take(const Step& step);
 
  private:
@@ -48,9 +48,10 @@ struct Difference {
   size_t step = 0;
   std::string what = {};
 };
+// The first step after which they disagree; nullopt: none.
 std::optional<Difference> Play(const History& history);
 
-// The history without the steps that the difference does not need.
+// The history without the steps that are not needed to see a difference.
 History Shrink(History history);
 
 }  // namespace muster::model

@@ -9,7 +9,7 @@
 
 namespace muster::model {
 
-// The nth of the machines that the claim then holds, those being reclaimed first.
+// Gives back the nth of the machines that the claim holds then, those being reclaimed first.
 struct Return {
   size_t nth = 0;
   capacity::ReturnReason reason = capacity::ReturnReason::kReleased;
@@ -27,7 +27,7 @@ struct Ask {
 
 enum class StepKind { kRegister, kSetState, kSetOffer, kSync, kRestart };
 
-// One step. It means something after any other steps, so that a history can be shortened.
+// One step. It makes sense after any other steps, so that a history can be shortened.
 struct Step {
   StepKind kind = StepKind::kRestart;
   absl::Duration wait = {};                         // before it

@@ -17,7 +17,8 @@ class Model {
   // One decision. A request that the core refuses is left out by the caller.
   bool Sync(const std::vector<capacity::SyncClaim>& claims, absl::Time now);
 
-  // Whether a gang waits that keeps nothing any more: then a request that changes nothing shows it.
+  // Whether a gang has waited for so long that it keeps no machines any more: the core notices that only
+  // at its next decision.
   bool IsOverdue(absl::Time now, const Terms& terms) const;
   // The end of every decision: the queue is served.
   void Finish(const Guide& guide, absl::Time now, const Terms& terms) {

@@ -19,7 +19,7 @@ struct QuotaAsk {
   bool release = false;
 };
 
-// What a pool is told: empty when it is an error.
+// The answer to a pool. After an error everything else is empty.
 struct QuotaTold {
   std::string error = {};
   std::string verdict = {};  // UNDER, OVER, NOT_SET

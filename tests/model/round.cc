@@ -63,8 +63,8 @@ void Round::ServeGang(Claim& claim, const Turn& turn) {
   }
 }
 
-// A machine lost from a rack is replaced in it. Nobody else may have what is free there, so that
-// the order has no say.
+// A machine lost from a rack is replaced in the same rack. Only the claim may have what is free there,
+// so the order of the queue does not matter.
 void Round::Refill(const Turn& turn) {
   Claim& claim = books_.claims.at(turn.uid);
   if (books_.nodes_per_rack == 0 || !Offered(books_, claim)) return;
@@ -152,7 +152,7 @@ Round::Ids Round::RefillsFor(const Claim& claim) const {
   return ids;
 }
 
-// Of a type in whole racks an affinity waits for a machine when it matches all of its rack.
+// For a type in whole racks an affinity counts only if it matches all machines of the rack.
 int64_t Round::WaitingAffinities(const Claim& claim, const Machine& machine,
                                  bool default_only) const {
   std::set<Affinity> affinities;
@@ -193,7 +193,7 @@ void Round::PreferOwnPlace(const Claim& claim, Ids& ids) const {
 }
 
 std::string Round::Choose(const Claim& claim, Ids ids, const Test& guided) const {
-  // Which hole of its own racks is filled first matters to nobody.
+  // The rules do not say which gap in its own racks is filled first.
   const bool refill =
       books_.nodes_per_rack > 0 && InOwnRack(books_, claim, books_.machines.at(ids[0]));
   // "A claim without affinity takes machines that the fewest waiting affinities match" (12); so

@@ -10,8 +10,8 @@
 
 namespace muster::model {
 
-// Where the text leaves a choice open, the model follows: the machines after the same decision as
-// the core has them.
+// The machines as the core has them after the same decision. Where the written rules leave a choice
+// open, the model chooses as the core did.
 using Guide = std::map<std::string, capacity::MachineRow>;
 
 struct Terms {
@@ -40,14 +40,16 @@ class Round {
 
   // Free machines that the claim may have at its turn.
   Ids FreeFor(const Claim& claim) const;
-  // Whole racks of them, by one machine of each.
+  // One machine of each rack that is free for the claim as a whole.
   Ids WholeRacksFor(const Claim& claim) const;
+  // Free machines in racks where only the claim holds machines.
   Ids RefillsFor(const Claim& claim) const;
-  // Being reclaimed, and for nobody yet.
+  // Machines that the claim may have, and that are being reclaimed for nobody yet.
   Ids ComingFor(const Claim& claim) const;
+  // Spot's machines that could be reclaimed for the claim.
   Ids VictimsFor(const Claim& claim) const;
 
-  // The one of `ids` that the claim gets, or that is reclaimed for it.
+  // The one of `ids` that the claim gets: where the rules leave it open, one for which `guided` holds.
   std::string Choose(const Claim& claim, Ids ids, const Test& guided) const;
   // Keeps of `ids` those with the least value.
   template <class Value>
@@ -61,12 +63,12 @@ class Round {
     }
     ids = kept;
   }
-  // How many different affinities, for which others wait, the machine matches.
+  // How many different affinities of other claims that wait the machine matches.
   int64_t WaitingAffinities(const Claim& claim, const Machine& machine, bool default_only) const;
   void PreferOwnPlace(const Claim& claim, Ids& ids) const;
 
-  // Places that a claim may use up, oldest first. At which of them a machine is granted matters to
-  // nobody but the claim: those are the times.
+  // Places that a claim may use up, oldest first. Each machine uses up the oldest one, but may bear the
+  // time of any of them: that matters to nobody but the claim.
   struct Seats {
     std::vector<Place> places = {};
     std::vector<absl::Time> times = {};
@@ -78,23 +80,25 @@ class Round {
     bool empty() const { return places.empty(); }
   };
 
-  // The oldest of the places is used up.
+  // Grants the machine to the claim's request of that time, and uses up the oldest place of `seats`.
   void Grant(Claim& claim, absl::Time time, const std::string& id, Seats& seats);
-  // nullopt: each for the oldest request.
+  // The same for all machines of the rack. `time` nullopt: each for the oldest request there is then.
   void GrantRack(Claim& claim, std::optional<absl::Time> time, const std::string& id, Seats& seats);
-  // A place of another of the organization is left for the claim's own youngest.
+  // Uses up a place. One of another claim of the organization: that gets the claim's youngest instead.
   void UseUp(Claim& claim, const Place& place);
-  // Places of its own for what only it may have: of the request, then the oldest.
+  // The claim's own places for machines that only it may have: first those of the request of that time,
+  // then its oldest.
   std::vector<Place> OwnPlaces(const Claim& claim, absl::Time time, size_t nodes) const;
-  // Lets up to `nodes` machines come for the claim.
+  // Has up to `nodes` machines come for the claim: being reclaimed already, or reclaimed now.
   void Fetch(const Claim& claim, int64_t nodes);
-  // The one of ComingFor and VictimsFor that comes.
+  // Which machine of ComingFor and VictimsFor is to come next.
   std::string ChooseToCome(const Claim& claim) const;
   int64_t ShareLost(const std::string& uid) const;
   void KeepOfOnePool(Ids& ids) const;
   bool DrainBegan(const Machine& machine) const;
   bool Keeps(absl::Time time) const { return now_ < time + terms_.gang_keep; }
   int64_t NodesOf(const Claim& claim, absl::Time time) const;
+  // Whether, or at which place, the core granted the machine or its rack so (Guide).
   bool RackSoChosen(const Claim& claim, const Machine& first) const;
   std::vector<absl::Time>::iterator SoPlaced(const Machine& machine, Seats& seats) const;
   bool RackSoPlaced(const Claim& claim, const Machine& first, Seats seats) const;
@@ -108,11 +112,11 @@ class Round {
   std::map<std::pair<std::string, std::string>, int64_t> fabrics_;
   std::map<std::pair<std::string, std::string>, int64_t> racks_;
   std::set<std::string> served_;  // claims that got a machine
-  // Of types in whole racks, by claim (and request of a gang): the places up to here, not used up.
+  // For types in whole racks, by claim (and request, of a gang): places whose turn has come, not used up.
   std::map<std::pair<std::string, absl::Time>, Seats> passed_;
-  std::set<std::string> kept_;      // from default claims behind a gang; lent to spot
-  std::set<std::string> promised_;  // free, and a gang gets them with what comes: not lent
-  std::set<std::string> missed_;    // being reclaimed, and somebody is short by them
+  std::set<std::string> kept_;      // for a gang, from default claims behind it; lent to spot
+  std::set<std::string> promised_;  // free ones that a gang gets with those that come: not lent
+  std::set<std::string> missed_;    // being reclaimed for a claim that is short: not taken back
 };
 
 }  // namespace muster::model
