@@ -27,7 +27,7 @@ namespace muster::linearizability {
 
 inline constexpr int kClients = 32;
 
-// MUSTER_SEED, or one of chance; printed.
+// MUSTER_SEED, else a random one. Prints it.
 inline unsigned Seed() {
   const char* given = std::getenv("MUSTER_SEED");
   unsigned seed = std::random_device{}();
@@ -36,7 +36,8 @@ inline unsigned Seed() {
   return seed;
 }
 
-// Two replicas of every service over one Postgres. Its clients hold and claim for no pools.
+// Two replicas of every service over one Postgres. Clients hold and claim for pools that lifecycle does
+// not know, so the books are not audited.
 inline testing::MiniMuster::Options TwoReplicas() {
   return {.processes = {"capacity,quota,lifecycle,configuration",
                         "capacity,quota,lifecycle,configuration"},
@@ -44,9 +45,9 @@ inline testing::MiniMuster::Options TwoReplicas() {
 }
 
 // Has 32 clients ask `calls_each` times each, one after the other, half of them at each replica.
-// `make(client, channels)` gives the function that asks once. In the midst, with `kill`, one
-// replica dies and comes back. A client that is not told an outcome goes on only with `kill`. All
-// calls, in no order.
+// `make(client, channels)` gives the function that asks once. With `kill`, replica 1 is killed and
+// started again half-way; without, a client stops after a call of unknown outcome. Returns all calls, in
+// no order.
 template <class State>
 std::vector<Call<State>> Play(
     testing::MiniMuster& muster, int calls_each, bool kill,
@@ -82,7 +83,7 @@ std::vector<Call<State>> Play(
   return calls;
 }
 
-// What a schema's journal says now. `mark` and `time`: see Journal::Row.
+// Reads a schema's whole journal. `mark` and `time`: see Journal::Row.
 template <class State>
 Journal<State> ReadJournal(const testing::MiniMuster& muster, const std::string& schema,
                            const storage::Store<State>& store,
@@ -109,8 +110,8 @@ Journal<State> ReadJournal(const testing::MiniMuster& muster, const std::string&
   return journal;
 }
 
-// Makes what was journaled up to now, of keys that do not begin with `ballast` (unless that is
-// empty), the state before the history.
+// Turns the rows up to `revision` into the state before the history; of keys that begin with `ballast`
+// (unless that is empty) they are dropped.
 template <class State>
 void BeginAfter(Journal<State>& journal, int64_t revision, absl::string_view ballast = "") {
   size_t count = 0;

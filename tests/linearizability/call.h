@@ -34,7 +34,7 @@ struct Call {
   std::string what = {};  // the request, for people
   std::string told = {};  // the answer, for people
   std::string key = {};   // what it is about: calls of different keys do not touch each other
-  // Tells of journal rows that this call may have written: see Journal::marks. Empty: a read.
+  // The marks (Journal::Row::mark) of the rows that this call may have written. Empty: a read.
   std::vector<std::string> marks = {};
   // The pure core's answer. What it puts on the staged state is what the call does.
   std::function<Answer(StagedState<State>&, absl::Time now)> decide = {};

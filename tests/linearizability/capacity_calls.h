@@ -33,7 +33,7 @@ class CapacityCaller {
   // Of all clients.
   struct Shared {
     std::atomic<int64_t> generations = 0;  // no two requests have the same one
-    // How often the claim was released: then another one takes its place.
+    // How often each claim was released; then another one takes its place.
     std::array<std::atomic<int>, kClaims> lives = {};
   };
 
@@ -44,9 +44,9 @@ class CapacityCaller {
   Call<capacity::State> Next();
   const Holdings& holdings() const { return holdings_; }
 
-  // A zone, a type, the machines, and those of another zone that nobody asks for.
+  // Makes a zone with a type and the machines, and another zone whose machines nobody asks for.
   static void SetUp(const std::shared_ptr<grpc::Channel>& channel);
-  // How the names of the latter begin.
+  // How the names of these last begin.
   static constexpr char kBallast[] = "machines/ballast-";
   static constexpr int kBatch = 3;  // claims in one call
 
@@ -80,7 +80,7 @@ class CapacityCaller {
   std::string look_;  // for this claim, which was just written
 };
 
-// For Journal::Row.
+// A change's Journal::Row::mark and Journal::Row::time.
 std::string CapacityMark(const capacity::State::Change& change);
 absl::Time CapacityTime(const capacity::State::Change& change);
 

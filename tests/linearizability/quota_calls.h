@@ -29,7 +29,7 @@ class QuotaCaller {
   // Of all clients.
   struct Shared {
     std::atomic<int64_t> generations = 0;  // no two requests have the same one
-    // How often the pool was released: then another one takes its place.
+    // How often each pool was released; then another one takes its place.
     std::array<std::atomic<int>, kKeys* kPools> lives = {};
   };
 
@@ -70,7 +70,7 @@ class QuotaCaller {
   std::function<Call<quota::State>()> look_;  // for what was just written
 };
 
-// For Journal::Row.
+// A change's Journal::Row::mark and Journal::Row::time.
 std::string QuotaMark(const quota::State::Change& change);
 absl::Time QuotaTime(const quota::State::Change& change);
 

@@ -22,7 +22,7 @@
 
 namespace muster::linearizability {
 
-// The messages of the kinds of resources that a schema's watches tell of.
+// By kind of resource that a schema's watches tell of: a message of its type.
 using Kinds = std::map<std::string, const google::protobuf::Message*>;
 
 // All of a schema's journal, with the bytes that BytesOf makes.

@@ -45,7 +45,7 @@ class WatchClient {
   WatchClient(WatchPlan plan, unsigned seed, OpenWatch<Response> open)
       : plan_(std::move(plan)), random_(seed), open_(std::move(open)) {}
 
-  // Until it has reached `end`, which is kNotYet while there is more to come.
+  // Watches until it has reached revision `end`, which is kNotYet while there is more to come.
   Watched Run(const std::atomic<int64_t>& end) {
     Watched watched{plan_.name, plan_.filter};
     int last_streams = 0;
@@ -143,7 +143,7 @@ class WatchClient {
   const WatchPlan plan_;
   std::mt19937 random_;
   const OpenWatch<Response> open_;
-  std::optional<int64_t> have_;  // all up to here
+  std::optional<int64_t> have_;  // it has seen everything up to this revision
   bool lost_ = false;            // the journal no longer reaches back
   std::string incarnation_;      // of the history, as it was told last
 };
@@ -169,8 +169,8 @@ class Watchers {
         });
   }
 
-  // The history is over: each goes on until it has reached the revision `end`, and ends. What they
-  // saw.
+  // The history is over: each watcher goes on until it has reached the revision `end(filter)`. Returns
+  // what they saw.
   std::vector<Watched> End(const std::function<int64_t(const WatchFilter&)>& end) {
     for (const auto& one : ones_) one->end = end(one->filter);
     std::vector<Watched> all;
