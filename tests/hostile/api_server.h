@@ -9,8 +9,8 @@
 
 namespace muster::testing {
 
-// A Kubernetes API server that means ill: it has a Lease for whoever wants it and nothing else, and
-// sends what no client should take. Ends with this object.
+// A hostile Kubernetes API server: it grants a Lease to every client, has nothing else, and sends what no
+// client should accept. Stopped by the destructor.
 class ApiServer {
  public:
   enum class Malice {
@@ -21,7 +21,7 @@ class ApiServer {
   explicit ApiServer(Malice malice);
   ~ApiServer();
   std::string address() const;
-  // Times that a client was sent that.
+  // How often a client was attacked so.
   int attacked() const { return attacked_; }
 
  private:

@@ -13,7 +13,7 @@
 #include "absl/time/time.h"
 #include "services/common/mutex.h"
 
-// What an attack costs the process that it is made on, and the others who use it meanwhile.
+// What an attack costs the process under attack, and the other clients of that process meanwhile.
 namespace muster::testing {
 
 // Memory and CPU of another process since Begin, from /proc.
@@ -21,10 +21,10 @@ class Meter {
  public:
   explicit Meter(pid_t pid) : pid_(pid) { Begin(); }
   void Begin();
-  // By how much its resident memory was more than at Begin, at its most.
+  // Its peak resident memory since Begin, less what it had at Begin.
   int64_t PeakBytes() const;
   absl::Duration Cpu() const;
-  // The most that a process ever had; 0: it has ended.
+  // A process' peak resident memory (since a Meter's Begin, if there was one); 0: it has ended.
   static int64_t PeakOf(pid_t pid);
 
  private:
@@ -36,8 +36,8 @@ class Meter {
   absl::Duration cpu_ = {};
 };
 
-// What grpc.health.v1 says of a server, asked ten times a second with a deadline of one second,
-// from its making to its end.
+// Asks a server's grpc.health.v1 ten times a second, with a deadline of one second, for as long as this
+// object lives.
 class HealthWatch {
  public:
   explicit HealthWatch(std::shared_ptr<grpc::Channel> channel);
@@ -55,15 +55,15 @@ class HealthWatch {
   std::thread thread_;
 };
 
-// A well-behaved client: a read, then a change, 20 calls a second in all, each with a deadline of
-// one second, from its making to its end.
+// A well-behaved client: a read, then a change, and so on, 20 calls a second in all, each with a deadline
+// of one second, for as long as this object lives.
 class Neighbour {
  public:
   explicit Neighbour(std::shared_ptr<grpc::Channel> channel);
   ~Neighbour();
   int calls() const { return calls_; }
   int failed() const { return failed_; }
-  // How long that share of its calls took at most, those that failed too; 0: it made none.
+  // Within what time that share of its calls ended, failed ones included; 0: it made none.
   absl::Duration Percentile(double share) const;
 
  private:

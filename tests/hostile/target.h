@@ -13,14 +13,14 @@
 // One large attack on a whole server, what it cost, and what others noticed.
 namespace muster::testing {
 
-// What an attack may cost: 64 MiB, and for each request that is under way at once its bytes twice
-// (as they came, and in one piece to be looked at); 0.1 s of CPU a request, and 0.4 s a second for
-// all that the server does anyway, its neighbours' calls among it.
+// The bounds of an attack. Memory: 64 MiB, and twice the bytes of all requests that are under way at once
+// (as they came, and in one piece to be parsed). CPU: 0.1 s a request, and 0.4 s a second for what the
+// server does anyway, neighbours' calls included.
 struct Load {
   int requests = 1;  // of 1 MiB each
   int at_once = 1;
-  int64_t bytes = 0;        // what else it may hold
-  absl::Duration cpu = {};  // what else it may take
+  int64_t bytes = 0;        // further memory
+  absl::Duration cpu = {};  // further CPU
 };
 
 class Target {
@@ -28,11 +28,11 @@ class Target {
   explicit Target(MiniMuster& muster) : muster_(muster) {}
   MiniMuster& muster() { return muster_; }
 
-  // A complaint unless `holds`.
+  // Adds the complaint `what` unless `holds`.
   void Expect(bool holds, const std::string& what) {
     if (!holds) complaints_.push_back(what);
   }
-  // What another program than musterd cost: it is what the table then tells of.
+  // Adds what another program than musterd cost; the table then shows this instead.
   void Charge(int64_t bytes, absl::Duration cpu) {
     charged_ = true;
     bytes_ = std::max(bytes_, bytes);
@@ -58,7 +58,7 @@ struct Attack {
   Load load = {};
   std::function<void(Target&)> run = {};
   MiniMuster::Options muster = {.audit_books = false};
-  // The Muster as it is when the attack begins.
+  // Brings the Muster into the state in which the attack begins; null: nothing to do.
   std::function<void(MiniMuster&)> prepare = {};
   // It takes away what all need (the database, the files): neighbours may fail, health may say so.
   bool outage = false;
@@ -70,9 +70,8 @@ std::vector<Attack> StateAttacks();
 std::vector<Attack> OutsideAttacks();
 std::vector<Attack> FloodAttacks();
 
-// A connection of its own: who shares one with an attack waits behind its bytes, and notices
-// nothing of a listener that is dead.
-// With tls: as who shows the certificate `ci`.
+// A channel with a connection of its own: on one that it shared with an attack a call would wait behind
+// the attack's bytes, and would not notice a dead listener. With tls it shows the certificate `ci`.
 std::shared_ptr<grpc::Channel> OwnChannel(const MiniMuster& muster);
 
 // `call(i)` for each i below `count`, all at once; returns when all are done.

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-// Requests that are as bad as their bytes allow, one way for each list and each text that a client
-// can put into one: found by descriptor, so that a new field has its own at once.
+// The worst requests of a given size: for each list and each text that a client can send, the request
+// that has as much of it as possible. Made from descriptors, so that a new field is covered at once.
 namespace muster::testing {
 
 struct WorstRequest {
