@@ -10,11 +10,11 @@ struct AlertRule {
   std::string name = {};
   std::string severity = {};
   std::string wait = {};  // `for`: `2m`; empty: none
-  std::vector<std::string> windows =
-      {};  // that its expression looks back over, those of what it takes from recording rules too: `5m`, `1h`
+  // How far its expression looks back, also by recording rules that it uses: `5m`, `1h`.
+  std::vector<std::string> windows = {};
 };
 
-// Those of a file of rules, as they stand there. Throws where it cannot be read.
+// The alerts of a file of rules, in its order. Throws if it cannot be read.
 std::vector<AlertRule> AlertRulesOf(const std::string& file);
 
 }  // namespace muster::testing

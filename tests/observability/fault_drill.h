@@ -10,7 +10,7 @@
 
 namespace muster::testing {
 
-// A fault, what of it pages whom, and its end.
+// A fault: how it begins and ends, and which alerts it must fire.
 struct Fault {
   std::string name = {};
   std::function<void()> inject = {};
@@ -23,7 +23,8 @@ struct Fault {
   std::set<std::string> may_linger = {};
   // The panel that shows it, by its dashboard: `Fleet: Leader`.
   std::string panel = {};
-  // What `mend` does, in the words of one of its alerts' sections of the runbook; where that has none for it, in the drill's own.
+  // What `mend` does, in the words of the runbook's section of one of its alerts; or, if no section has words for it, in our own
+  // (`instead`).
   std::string runbook = {};
   std::string instead = {};
 };

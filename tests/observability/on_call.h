@@ -12,7 +12,7 @@
 
 namespace muster::testing {
 
-// What somebody on call has before him.
+// What somebody on call can look at.
 struct Desk {
   // musterctl with these words.
   std::function<Finished(std::vector<std::string>)> ctl = {};
@@ -22,8 +22,8 @@ struct Desk {
   std::function<std::map<std::string, std::string>()> names = {};
 };
 
-// In `text` (an alert's section of the runbook) what stands in backquotes and only asks: of musterctl, and of Prometheus; and in quotes,
-// behind the word "log" in an item of its list, what the log is said to have, which begins with a small letter.
+// The looks that `text` (an alert's section of the runbook) asks for: in backquotes, commands of musterctl that only ask, and queries of
+// Prometheus; in quotes, behind the word "log" in an item of its list and beginning with a small letter, messages of the log.
 struct Looks {
   std::vector<std::string> commands = {};  // `musterctl get nodes`
   std::vector<std::string> queries = {};   // `muster_lifecycle_leading`
@@ -58,7 +58,7 @@ std::string AmissIn(absl::string_view beat);
 // The obstacles that `musterctl explain nodepool` tells of: `LEAVING, DRAIN_BLOCKED`; `nothing`; the code that it fails with.
 std::string ObstaclesIn(const Finished& explained);
 
-// Whether one of the lines of JSON since then (to the second) has a message with that in it.
+// Whether a line (JSON) of the log since then (to the second) has a message that contains `message`.
 bool IsLogged(absl::string_view lines, absl::Time since, absl::string_view message);
 
 // Warnings and errors since then (to the second) among lines of JSON, equal ones counted once: `3 x error: batch failed (UNAVAILABLE: ...)`.

@@ -9,7 +9,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 
-// Asks a Prometheus that runs, by its HTTP API. Whoever does not answer throws.
+// Asks a running Prometheus by its HTTP API. Throws if it does not answer.
 namespace muster::testing {
 
 // One of the series that an expression gave.
@@ -36,7 +36,7 @@ struct FiringAlert {
   std::string description = {};
 };
 
-// By the clock of the rules: when the first and the last look at an alert was at which it fired.
+// The first and the last evaluation at which an alert fired, by Prometheus' clock.
 struct FiringTimes {
   absl::Time first = {};
   absl::Time last = {};
@@ -50,15 +50,15 @@ class Prometheus {
   bool ready() const;
   // The expression now.
   Answer Ask(const std::string& expression) const;
-  // `rule: error` of every rule that does not work; those that were not evaluated yet count.
+  // `rule: error` of every rule that does not work or was not evaluated yet; a line of its own if there are no rules.
   std::vector<std::string> BrokenRules() const;
-  // `{label="value"} 7` of every series that the expression gives now; what is said against it; empty: no data.
+  // The labels (JSON) and value of every series that the expression gives now; the error, if it is refused; empty: no data.
   std::vector<std::string> Values(const std::string& expression) const;
   // The alerts that fire, by name.
   std::vector<FiringAlert> Alerts() const;
   // Their names.
   std::set<std::string> Firing() const;
-  // Of an alert in the last ten minutes, but not before `since`, whichever of its services it fired for; nullopt: it did not fire.
+  // When the alert fired in the last ten minutes, but not before `since`, for whichever service; nullopt: it did not.
   std::optional<FiringTimes> TimesOf(const std::string& alert, absl::Time since) const;
   // Targets that are up, of a job.
   int TargetsUp(absl::string_view job) const;

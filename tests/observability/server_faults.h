@@ -29,7 +29,7 @@ class ServerFaults : public ::testing::Test {
     options.audit_books = false;
     return options;
   }
-  // Where no server dies: no stall of the machine lets the lease run out.
+  // For faults in which no server dies: the lease is too long to run out while a busy machine stands still.
   static MiniMuster::Options Calm() {
     MiniMuster::Options options = Fast();
     options.musterd_flags.push_back("--lease_ttl=30s");  // of two the later one counts
@@ -42,7 +42,7 @@ class ServerFaults : public ::testing::Test {
                          "capacity,quota,lifecycle,configuration"};
     return options;
   }
-  // With the catalogue only, and without Prometheus.
+  // Starts a stack with the catalogue only, without Prometheus.
   void StartEmpty(MiniMuster::Options options) {
     muster_ = std::make_unique<MiniMuster>(std::move(options));
     muster_->ApplyCatalogue();
@@ -90,11 +90,11 @@ class ServerFaults : public ::testing::Test {
   void TearDown() override {
     if (HasFailure() && muster_ != nullptr) std::cerr << muster_->LogEnds();
   }
-  // Writes, one after the other.
+  // Returns a function that resizes the pool, to 3 and 4 Nodes in turn.
   std::function<void()> Resizes() {
     return [this] { (void)muster_->Resize(3 + ++resizes_ % 2); };
   }
-  // Tables as nobody wrote them, under a server that does not run.
+  // Returns a function that changes tables behind a server's back, while that does not run.
   std::function<void()> Tamper(const std::string& sql) {
     return [this, sql] {
       muster_->Kill();
@@ -102,7 +102,7 @@ class ServerFaults : public ::testing::Test {
       muster_->Start();
     };
   }
-  // Agents with another flag.
+  // Restarts the agents with another flag.
   void RestartFleet(const std::string& flag) {
     muster_->KillFleet();
     muster_->AddFleetFlag(flag);
