@@ -17,22 +17,23 @@
 
 namespace muster::testing {
 
-// A service as it is, from the bytes of a request to those of the answer, over memory instead of a database.
+// A service with all its real handlers, on a lane in memory instead of a database.
 struct FuzzedService {
   const google::protobuf::ServiceDescriptor* descriptor = nullptr;
   grpc::Service* handlers = nullptr;
   std::string seeds = {};            // ReadSeeds
-  std::function<void()> keep = {};   // what there is now is what each input finds
-  std::function<void()> reset = {};  // as it was kept
-  std::function<void()> pass = {};   // a minute, after each call
-  std::function<std::vector<std::string>()> audit = {};  // what is wrong with what there is
-  std::shared_ptr<void> owns = {};                       // what all of these need
+  std::function<void()> keep = {};   // makes the present state the one that each input finds
+  std::function<void()> reset = {};  // goes back to the kept state
+  std::function<void()> pass = {};   // lets a minute pass; called after each call
+  std::function<std::vector<std::string>()> audit = {};  // what is wrong with the state
+  std::shared_ptr<void> owns = {};                       // keeps alive what all of these use
 };
 
 // Made once by the fuzzer's program (fuzz_main.cc).
 FuzzedService MakeFuzzedService();
 
-// Serves inputs. A call that is answered INTERNAL or UNKNOWN, and what the audit finds, ends the process, as a fault of memory does.
+// Serves inputs. Aborts the process, with the input's calls, if a call is answered INTERNAL, UNKNOWN, UNIMPLEMENTED or DEADLINE_EXCEEDED
+// (30 s), if a call of the seeds' world is refused, or if the audit finds something.
 class Harness {
  public:
   explicit Harness(FuzzedService service);

@@ -18,8 +18,8 @@
 
 namespace muster::testing {
 
-// As storage::CommitLane, without a database: commands are decided on the caller's thread, one at a time. Its watches end at once.
-// Thread-safe.
+// Stands in for storage::CommitLane without a database: commands are decided on the caller's thread, one at a time, each twice, as if the
+// first transaction had been lost. Watches end at once. Thread-safe, except that all Subscribe calls must come first.
 template <class State>
 class MemoryLane {
  public:
@@ -34,7 +34,7 @@ class MemoryLane {
     int64_t revision = 0;
     {
       MutexLock lock(mutex_);
-      {  // the first try does not get through
+      {  // as a first try that is not committed
         StagedState<State> staged(state_, revision_);
         decide(staged, clock_.Now()).IgnoreError();
         staged.RollBack();
@@ -71,7 +71,7 @@ class MemoryLane {
   void Subscribe(Subscriber subscriber) { subscribers_.push_back(std::move(subscriber)); }
   const Clock& clock() const { return clock_; }
 
-  // Nothing was ever committed but this, and no time has passed.
+  // As if nothing but `state` had ever been committed, and no time had passed since StartClock.
   void Reset(const State& state) {
     {
       MutexLock lock(mutex_);

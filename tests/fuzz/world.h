@@ -17,7 +17,7 @@
 
 namespace muster::testing {
 
-// What a service works on, and as what each input finds it.
+// A service on a lane in memory, and the state in which each input finds it.
 template <class State>
 struct World {
   MemoryLane<State> lane;
@@ -33,7 +33,7 @@ std::vector<std::string> NoAudit(const State&) {
   return {};
 }
 
-// Never at work by itself.
+// An auditor that audits only when it is asked.
 template <class State>
 std::unique_ptr<storage::Auditor> NewAuditor(
     const MemoryLane<State>& lane, std::vector<std::string> (*audit)(const State& state)) {
