@@ -22,11 +22,11 @@ namespace muster::bench {
 // 10,000 requests a second, each with the next one.
 int64_t FirstGeneration();
 
-// What all calls are made with, by the flags of services/tls: mutual TLS, or plain text where none is given. Throws where a file
-// cannot be used.
+// The credentials of all calls, by the flags of services/tls: mutual TLS, or plain text if none is given. Throws if a file cannot be
+// used.
 std::shared_ptr<grpc::ChannelCredentials> Credentials();
 
-// What is told of the end of a call by its connection's thread.
+// Its connection's thread tells it of a call's end.
 class Completion {
  public:
   virtual void Complete() = 0;
@@ -41,7 +41,7 @@ class Connection {
  public:
   // `target`: host:port. Connections with different numbers are different ones.
   Connection(const std::string& target, int number);
-  // After the last call was completed.
+  // To be called after the last call was completed.
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -79,7 +79,7 @@ class UnaryCaller final : public Caller, private Completion {
                                                    grpc::CompletionQueue*);
   // Makes the request of the next call out of that of the last one.
   using Prepare = std::function<void(Request&)>;
-  // Judges an answer that is OK. An error is as many failures as the last OK answer had operations.
+  // Judges an answer that is OK. An error counts as many failures as the last such answer had operations.
   using Judge = std::function<Outcome(const Response&)>;
 
   UnaryCaller(Connection& connection, Method method, Prepare prepare, Judge judge)

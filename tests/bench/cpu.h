@@ -6,8 +6,8 @@
 #include <functional>
 #include <utility>
 
-// What a measurement takes of the machine, by who takes it. Holds better than a rate where others
-// use the machine, too.
+// The CPU that a measurement uses, by program. On a machine that others use, too, it varies less than a
+// rate.
 namespace muster::bench {
 
 // Seconds of CPU.

@@ -12,10 +12,10 @@ struct Ratio {
   std::string name = {};  // `work/yardstick`
   double value = 0;
   double goal = 0;
-  bool at_least = true;  // what the goal is: the least, or the most
+  bool at_least = true;  // `value` should be `goal` at least; false: at most
 };
 
-// Those whose works were all measured.
+// The ratios whose works were all measured.
 std::vector<Ratio> RatiosOf(const Report& report);
 
 // For people; empty when there are none.

@@ -39,10 +39,10 @@ std::vector<Work> ClaimWorks(const Connections& connections);
 std::vector<Work> QueueWorks(const Connections& connections);
 std::vector<Work> PlacementWorks(const Connections& connections);
 std::vector<Work> RpcWorks(const Connections& connections);
-// `target`: of connections of their own.
+// `target`: where these works open connections of their own.
 std::vector<Work> WatchWorks(const Connections& connections, const std::string& target);
 std::vector<Work> WatchLagWorks(const Connections& connections, const std::string& target);
-// Of the memory of `server`, its process; to be measured while it is young.
+// Measure the memory of the process `server`, and should come while it is young.
 std::vector<Work> WatchMemoryWorks(const Connections& connections, const std::string& target,
                                    pid_t server);
 

@@ -34,9 +34,9 @@ inline constexpr const char* kPhases[] = {"register", "scale_up", "quiet", "rest
 //   release    a new image is published, until every pool under Always has it staged
 //   failures   5 % of the Nodes fail at once, until as many have left and every pool is TargetMet
 //   restart    capacity moves to a process of its own, until every pool is seen as it was
-//   away       capacity is killed, 5 % of the pools are given a Node more, and it stays away for
-//   ten simulated minutes outage     capacity is back, until every pool is TargetMet and knows its
-//   capacity
+//   away       capacity is killed, 5 % of the pools are given a Node more, and it stays away for ten
+//              simulated minutes
+//   outage     capacity is back, until every pool is TargetMet and knows its capacity
 class FleetRun {
  public:
   explicit FleetRun(FleetRunOptions options);
@@ -45,8 +45,7 @@ class FleetRun {
   absl::Status Run(std::vector<Row>& rows);
 
  private:
-  // What a phase sets out to do: `act` begins it, `goal` is what is waited for, `pools` and `nodes`
-  // have to change for it.
+  // A phase: `act` begins it, `goal` is waited for; so many `pools` and `nodes` have to change for that.
   struct Phase {
     std::string name = {};
     std::function<absl::Status()> act = {};
@@ -71,7 +70,7 @@ class FleetRun {
   absl::Status AwaitRest() const;
   Row Begin(const std::string& name);
   void Fill(Row& row, const Stack::Sample& before, const Stack::Sample& after);
-  // What was written until all was quiet.
+  // Fills in what was written from `before` until all was quiet.
   void Settle(Row& row, const Stack::Sample& before) const;
   PoolWatch::Goal AllAtTarget() const;
   void Connect();

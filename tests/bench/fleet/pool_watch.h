@@ -24,11 +24,12 @@ struct PoolView {
   int64_t removed_nodes = 0;
 };
 
-// Follows all pools of a server by WatchLifecycle and knows when they are as is waited for. A watch
-// that breaks goes on with a new snapshot. Thread-safe.
+// Follows all pools of a server by WatchLifecycle and notes when they reach a goal. A watch that breaks
+// is begun again with a new snapshot. Thread-safe.
 class PoolWatch {
  public:
-  // What is to be: of each pool, and how many Nodes have left all pools.
+  // `pool` holds for each pool, there are at least `pools` of them, and at least `removed_nodes` Nodes have
+  // left them in all.
   struct Goal {
     std::function<bool(const std::string& name, const PoolView&)> pool = {};
     int64_t pools = 0;
@@ -46,7 +47,7 @@ class PoolWatch {
   PoolWatch& operator=(const PoolWatch&) = delete;
 
   void Await(Goal goal);
-  // Waits at most so long. True: the goal of Await was reached since, and `time` is when.
+  // Waits at most so long. True: Await's goal was reached; `time`: when.
   bool WaitFor(absl::Duration timeout, absl::Time& time);
   Progress progress() const;
   std::map<std::string, PoolView> pools() const;

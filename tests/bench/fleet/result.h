@@ -20,7 +20,7 @@ struct Row {
   int64_t tuples = 0;                   // rows written but for the journals
   int64_t wal_bytes = 0;
   int64_t disk_bytes = 0;  // of the database, at the end
-  // Cores: CPU seconds a second until it was there.
+  // Cores: CPU seconds a second, until what is waited for was there.
   double server_cores = 0;
   double postgres_cores = 0;
   double simulator_cores = 0;
@@ -34,7 +34,7 @@ struct Row {
   std::string fault = {};  // empty: it went as it should
 };
 
-// Shares of the Nodes that had to change; 0: none had to.
+// Averages over the Nodes that had to change; 0: none had to.
 double WalBytesANode(const Row& row);
 double LifecycleChangesANode(const Row& row);
 

@@ -70,7 +70,7 @@ class Stack {
   void StartCapacity();
   // Registers the machines of `shape`; returns when they are registered.
   void StartSimulator(const Shape& shape);
-  // The share that it was started with of all Nodes in service fails; returns how many.
+  // Lets a share of the healthy Nodes fail, which the simulator was started with; returns their number.
   int64_t FailNodes();
 
   std::string target() const;
