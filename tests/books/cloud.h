@@ -132,6 +132,7 @@ class Cloud : public ::testing::Test {
                 request)
         .status();
   }
+  // Has all three services hold something for a uid that no pool has.
   void Haunt(const std::string& uid, int64_t nodes) {
     for (const absl::Status& status :
          {SyncHolding(uid, nodes), SyncClaim(uid, nodes), SyncConfiguration(uid)}) {

@@ -37,8 +37,8 @@ class Browser {
   int Count(const std::string& selector);
   // A picture of the window, as PNG.
   void Screenshot(const std::string& path);
-  // Exceptions, console errors and refusals (by the content security policy, of the network) since
-  // they were taken last.
+  // Exceptions, console errors, and loads that failed or that the content security policy refused, since
+  // the last call.
   std::vector<std::string> TakeErrors() { return std::exchange(errors_, {}); }
 
  private:
@@ -49,7 +49,7 @@ class Browser {
   nlohmann::json Read();
   void Note(const nlohmann::json& event);
 
-  // Goes last; its helpers end by themselves, and may still write.
+  // Deleted last: Chromium's helper processes end by themselves, and may still write there.
   const TempFolder folder_;
   pid_t pid_ = -1;
   int to_ = -1;

@@ -13,9 +13,8 @@
 
 namespace muster::testing {
 
-// A board of a fleet that nobody runs, and the page's own listener that serves it: what the page
-// shows follows from what is told here. Machines stand in racks of 18 and 8, pools have 1,000
-// machines or fewer.
+// The page's own listener on a board that this class fills with a made-up fleet: the page shows just
+// that. Machines stand in racks of 18 and 8, pools have 1,000 machines or fewer.
 class MadeUpFleet {
  public:
   MadeUpFleet();
@@ -23,16 +22,16 @@ class MadeUpFleet {
 
   // Machines with their pools, most of them Nodes in production.
   void AddMachines(int machines);
-  // `count` machines change, the next ones each time: what a Node does, or who has it.
+  // Changes the next `count` machines: the state of their Nodes, or their pools.
   void Change(int count);
 
   std::string url() const;
   page::LiveBoard& board() { return board_; }
   int readers() const { return listener_->readers(); }
-  // What /api/past answers from now on; how often it was asked for which moments.
+  // SetPast: what /api/past answers from now on. pasts: the moments that it was asked for, in order.
   void SetPast(std::function<page::Questions::Answer(absl::Time)> past);
   std::vector<absl::Time> pasts() const;
-  // Serves on the port that it has from now on; readers lose their connection.
+  // Starts the listener anew on the same port; readers lose their connections.
   void RestartListener();
 
   // The id of a machine, from 0.

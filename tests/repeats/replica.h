@@ -38,7 +38,7 @@ using google::protobuf::MethodDescriptor;
 // One replica of the four services, lifecycle's loop not started. What fails throws.
 class Replica {
  public:
-  // All outlive it. `fault`: of its calls of the database.
+  // `database` and `clock` must outlive it. `fault`: injects faults into its calls of the database.
   Replica(const TestDatabase& database, const Clock* clock, storage::FaultHook fault = {})
       : quota_(Create<quota::QuotaService>(database, clock, fault, "quota")),
         capacity_(Create<capacity::CapacityService>(database, clock, fault, "capacity")),
