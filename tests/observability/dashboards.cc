@@ -26,7 +26,7 @@ const Json& DataSource() {
   return source;
 }
 
-// Keys that nobody reads are slips.
+// Throws if the node has a key that is not known: a slip of the pen.
 void Expect(const YAML::Node& node, const std::set<std::string>& known, const std::string& where) {
   for (const auto& entry : node) {
     const auto key = entry.first.as<std::string>();
@@ -142,7 +142,7 @@ class Layout {
   int height_ = 0;
 };
 
-// A panel a line, so that a change is seen where it was made.
+// One line for each panel, so that a diff shows which panel changed.
 std::string Print(const Json& head, const Json& panels) {
   std::string text = "{\n";
   for (const auto& [key, value] : head.items())

@@ -21,16 +21,16 @@
 namespace muster::testing {
 namespace {
 
-// As long as what an hour counts is seen, and a minute.
+// How long a drill waits for alerts to fire or cease: a minute for windows of an hour (FasterRules), and one more.
 constexpr absl::Duration kDrillPatience = absl::Minutes(2);
 
-// How often rules are evaluated: what ceased does so at the look after the last at which it fired.
+// Between two evaluations of the rules: an alert ceases at the one after the last at which it fired.
 constexpr absl::Duration kBetweenLooks = absl::Seconds(1);
 
-// What panels draw over while a drill lasts.
+// Over which panels draw rates in a drill.
 constexpr char kPanelInterval[] = "10s";
 
-// Looks at what fires until `so`, or in vain.
+// Calls `meanwhile` and looks at what fires, again and again, until `so` holds for that or kDrillPatience is over.
 void Watch(const Prometheus& prometheus, const std::function<void()>& meanwhile,
            const std::function<bool(const std::set<std::string>&)>& so) {
   const absl::Time begin = absl::Now();
@@ -50,7 +50,7 @@ Drawn DrawPanel(const Prometheus& prometheus, const Fault& fault) {
   return Draw(dashboards, prometheus, fault.panel, kPanelInterval);
 }
 
-// What the drill does at its end, as a table's cell.
+// How the fault is mended, as a table's cell; fails the test if the runbook does not have these words.
 std::string MendingOf(const Fault& fault) {
   if (fault.runbook.empty()) {
     EXPECT_NE(fault.instead, "") << "neither words of the runbook nor others";
@@ -89,7 +89,7 @@ class Course {
   Course(const Prometheus& prometheus, const Fault& fault, const Desk& desk)
       : prometheus_(prometheus), fault_(fault), desk_(desk) {}
 
-  // Nothing fires; false: something does.
+  // Waits until nothing fires; false: something still does.
   bool Begin() {
     Watch(prometheus_, {}, [this](const auto& now) { return IsOver(now); });
     EXPECT_THAT(firing_, ::testing::IsEmpty()) << "before " << fault_.name;
@@ -122,7 +122,7 @@ class Course {
     for (const std::string& name : fired_)
       EXPECT_TRUE(fault_.alerts.contains(name) || fault_.may_fire.contains(name)) << name;
   }
-  // A row of the table of the day.
+  // The fault's row in the table of the day on call.
   std::string Row() const {
     return absl::StrCat("| ", fault_.name, " | ", absl::StrJoin(fired_, ", "), " | ",
                         SecondsTold(until_fired_), " | ", SecondsTold(until_ceased_), " | ",
@@ -130,7 +130,7 @@ class Course {
                         " | ", shift_.log, " | ", shift_.looks, " | ", shift_.messages, " | ",
                         MendingOf(fault_), " |\n");
   }
-  // A row of each of its alerts: name, severity, fault, fired after, ceased after, `for` and windows as shipped.
+  // A row for each of its alerts: name, severity, fault, fired after, ceased after, `for` and windows as shipped.
   std::string AlertRows() const {
     static const auto& rules = *new std::vector<AlertRule>(
         AlertRulesOf(absl::StrCat(kObservability, "rules/alerts.yaml")));

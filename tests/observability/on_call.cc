@@ -23,7 +23,7 @@ constexpr char kExplain[] = "musterctl explain nodepool NAME";
 constexpr size_t kMostLines = 40;
 constexpr size_t kMostText = 160;
 
-// What changes nothing.
+// Whether the command is one of musterctl's that change nothing.
 bool OnlyAsks(absl::string_view command) {
   for (const char* verb :
        {"get", "describe", "explain", "check", "find", "debug audit", "debug compare"})
@@ -49,7 +49,7 @@ std::string Fenced(absl::string_view what, absl::string_view text) {
   return absl::StrCat("```\n$ ", what, "\n", absl::StrJoin(lines, "\n"), "\n```\n\n");
 }
 
-// By whole words.
+// Replaces the runbook's placeholders, which are whole words, by the names.
 std::string WithNames(const std::string& command, const std::map<std::string, std::string>& names) {
   std::string out;
   std::string word;
@@ -82,7 +82,7 @@ struct Looked {
   std::string told() const { return absl::StrCat(shown, " of ", all); }
 };
 
-// What stands in quotes of an item of a list behind the word "log".
+// Adds what an item of a list has in quotes behind the word "log".
 void AddMessages(const std::string& item, std::vector<std::string>& messages) {
   static const std::regex& code = *new std::regex("`[^`]*`");
   static const std::regex& log = *new std::regex("\\blogs?\\b");
@@ -95,7 +95,7 @@ void AddMessages(const std::string& item, std::vector<std::string>& messages) {
     messages.push_back((*it)[1]);
 }
 
-// A line of the log since then (to the second), else null.
+// The line of the log if it is not older than `since` (to the second), else null.
 Json LineSince(absl::string_view line, absl::Time since) {
   Json said = Json::parse(line.begin(), line.end(), nullptr, false);
   const std::string begin = absl::FormatTime("%Y-%m-%dT%H:%M:%S", since, absl::UTCTimeZone());
@@ -120,7 +120,7 @@ std::string Asked(const Prometheus& prometheus, const std::string& query, Looked
   return Fenced(query, values.empty() ? "no data" : absl::StrJoin(values, "\n"));
 }
 
-// The health that the page tells its readers of first; else why there is none.
+// The health (the data of its event `beat`) that the page sends first; or why there is none.
 std::string PageHealth(const std::string& address) {
   httplib::Client client(absl::StrCat("http://", address));
   client.set_connection_timeout(2);
@@ -147,7 +147,7 @@ std::string HealthLines(const std::string& beat) {
   return absl::StrJoin(lines, "\n");
 }
 
-// What somebody sees who looks, and how often he sees something.
+// What the sections are made from, and counts of looks and log messages that showed something.
 struct Seen {
   const std::map<std::string, std::string> names = {};  // of the desk
   const std::string log = {};                           // likewise
@@ -156,7 +156,7 @@ struct Seen {
   Looked messages = {};
 };
 
-// `alerts`: of one name, of one service or several.
+// `alerts`: all of the same name; of one service or several.
 std::string AlertSection(const Desk& desk, const Prometheus& prometheus,
                          const std::vector<FiringAlert>& alerts, Seen& seen) {
   const std::string& name = alerts.front().name;
@@ -172,7 +172,7 @@ std::string AlertSection(const Desk& desk, const Prometheus& prometheus,
   for (const std::string& look : looks.commands) {
     const std::string command = WithNames(look, seen.names);
     const Finished finished = Run(desk, command);
-    // Books that differ are told with exit code 1, behind what they have.
+    // `musterctl debug audit` prints the books and exits with 1 when they differ: that shows something, too.
     seen.looks.Count(finished.exit_code == 0 || !absl::StartsWith(finished.output, "error: "));
     out += Said(command, finished);
   }
@@ -184,7 +184,7 @@ std::string AlertSection(const Desk& desk, const Prometheus& prometheus,
   return out;
 }
 
-// Of the pool, whoever asks.
+// What musterctl says of the pool, whatever the alert.
 std::string PoolSection(const Desk& desk, const std::map<std::string, std::string>& names,
                         Shift& shift) {
   std::string text = "### Of the pool, whoever asks\n\n";

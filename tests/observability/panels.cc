@@ -19,7 +19,7 @@ namespace {
 
 constexpr size_t kMostChanges = 3;
 
-// As Grafana fills in a legend; without one all labels.
+// The series' name as Grafana makes it from the legend; without a legend, the values of all its labels.
 std::string NameOf(const Query& query, const Series& series) {
   std::string name = query.legend;
   for (const auto& [label, value] : series.labels) {
@@ -27,14 +27,14 @@ std::string NameOf(const Query& query, const Series& series) {
     if (query.legend.empty()) absl::StrAppend(&name, name.empty() ? "" : " ", value);
     name = absl::StrReplaceAll(name, {{mark, value}});
   }
-  // Labels that the series has not are nothing, as there.
+  // A label that the series does not have becomes empty, as in Grafana.
   static const std::regex& mark = *new std::regex("\\{\\{[^}]*\\}\\}");
   name = std::regex_replace(name, mark, "");
   absl::RemoveExtraAsciiWhitespace(&name);
   return name;
 }
 
-// The first that is a number, and not 0 if there is such a one.
+// The first series whose value is a number, preferably not 0.
 std::string SampleOf(const PanelAnswer& entry) {
   const Series* sample = nullptr;
   for (const Series& series : entry.answer.all) {
