@@ -15,7 +15,7 @@ using google::protobuf::Reflection;
 
 constexpr int kDeepest = 4;
 
-// All texts that stand in a message.
+// Collects all texts of a message.
 void Collect(const Message& message, std::set<std::string>& texts) {
   std::vector<const FieldDescriptor*> fields;
   const Reflection& reflection = *message.GetReflection();
@@ -79,7 +79,7 @@ void CallMutator::MutateMessage(Message& message, int depth) {
   const auto& type = *message.GetDescriptor();
   const Reflection& reflection = *message.GetReflection();
   if (type.field_count() == 0) return;
-  // Into what there is, rather than anywhere.
+  // Mostly a field that is set already.
   std::vector<const FieldDescriptor*> fields;
   reflection.ListFields(message, &fields);
   const FieldDescriptor* field =
@@ -102,7 +102,7 @@ void CallMutator::MutateMessage(Message& message, int depth) {
   if (!OneIn(3)) reflection.RemoveLast(&message, field);
 }
 
-// A field that is repeated gets one more.
+// Sets the field; a repeated one gets one more entry.
 void CallMutator::SetField(Message& message, const FieldDescriptor& field, int depth) {
   const Reflection& reflection = *message.GetReflection();
   const auto set = [&](auto set_one, auto add_one, auto value) {

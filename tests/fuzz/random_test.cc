@@ -1,5 +1,5 @@
-// In every build, without libFuzzer to guide it: inputs that grow out of the seeds by chance. They are the same each time, unless
-// MUSTER_FUZZ_SECONDS says how long to go on: then by a seed that is told, or that of MUSTER_FUZZ_SEED.
+// Part of every build: random inputs that grow out of the seeds, without libFuzzer. They are the same each time, unless
+// MUSTER_FUZZ_SECONDS (how long to go on) or MUSTER_FUZZ_SEED is set: then they follow from that seed, or a random one, which is printed.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -27,7 +27,7 @@ std::mt19937_64& Random() {
   return random;
 }
 
-// Of the environment; nullopt: it does not say.
+// The value of an environment variable; nullopt: it is not set, or no number.
 std::optional<uint64_t> Said(const char* name) {
   const char* text = std::getenv(name);
   uint64_t value = 0;
@@ -35,7 +35,7 @@ std::optional<uint64_t> Said(const char* name) {
   return value;
 }
 
-// A byte changed, taken away or put in.
+// Changes, removes or inserts one byte.
 void MutateBytes(std::string& bytes, size_t most) {
   const size_t at = bytes.empty() ? 0 : Random()() % bytes.size();
   const char byte = static_cast<char>(Random()());
@@ -58,7 +58,7 @@ TEST(Fuzz, EveryMethodHasASeed) {
   EXPECT_EQ(without, std::set<std::string>());
 }
 
-// By itself each is what a client would say.
+// Each seed by itself is a valid request.
 TEST(Fuzz, SeedsAreRequests) {
   Harness harness(MakeFuzzedService());
   for (const FuzzCall& call : harness.seeds().calls) {
@@ -73,7 +73,7 @@ TEST(Fuzz, WhatIsAskedByChanceIsAnsweredWithoutAFault) {
   const std::optional<uint64_t> seconds = Said("MUSTER_FUZZ_SECONDS");
   if (seconds || Said("MUSTER_FUZZ_SEED")) {
     const uint64_t seed = Said("MUSTER_FUZZ_SEED").value_or(std::random_device()());
-    // Whatever becomes of the process, it is known by then.
+    // Printed first: the process may end at any input.
     std::cout << "MUSTER_FUZZ_SEED=" << seed << std::endl;
     Random().seed(seed);
   }
@@ -100,7 +100,7 @@ TEST(Fuzz, WhatIsAskedByChanceIsAnsweredWithoutAFault) {
   EXPECT_GT(good, calls / 20) << "most of it is no request any more";
 }
 
-// What libFuzzer keeps is read as it was written, and any other bytes as something.
+// Encoded calls are decoded as they were, and any other bytes are decoded without a fault.
 TEST(Fuzz, InputsAreWhatTheyWere) {
   const Harness harness(MakeFuzzedService());
   const std::vector<FuzzCall>& calls = harness.seeds().calls;

@@ -22,7 +22,7 @@ using google::api::FieldBehavior;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 
-// Fields that are refused empty in some requests, and not in others.
+// Fields that may be empty in some requests and not in others: which, and on what that depends.
 struct Depends {
   absl::string_view field;
   absl::string_view on;
@@ -92,7 +92,7 @@ Message& At(const Place& place, Message& request) {
   return *message;
 }
 
-// Anything.
+// Gives the field any value.
 void Set(const FieldDescriptor& field, Message& message) {
   const auto& reflection = *message.GetReflection();
   const bool repeated = field.is_repeated();
@@ -124,20 +124,20 @@ bool Is(FieldBehavior behavior, const FieldDescriptor& field) {
 }
 bool IsRequired(const FieldDescriptor& field) { return Is(google::api::REQUIRED, field); }
 
-// What a mask does not name is not asked for, but for the name.
+// Whether the request must have the field: in one with an update_mask only the name and the request's own fields.
 bool IsAskedFor(const Message& request, const Place& place) {
   return request.GetDescriptor()->FindFieldByName("update_mask") == nullptr || place.way.empty() ||
          (place.way.size() == 1 && place.field->name() == "name");
 }
 
-// The required fields that a message can have, with those of what is in it.
+// Adds the required fields of a message and of the messages in it.
 void AddRequired(const google::protobuf::Descriptor& message,
                  std::set<const google::protobuf::Descriptor*>& seen,
                  std::set<std::string>& required) {
   if (!IsOurs(&message) || !seen.insert(&message).second) return;
   for (int i = 0; i < message.field_count(); ++i) {
     const FieldDescriptor& field = *message.field(i);
-    // What the server makes no request has.
+    // Requests do not have what only the server sets.
     if (Is(google::api::OUTPUT_ONLY, field)) continue;
     if (IsRequired(field)) required.insert(field.full_name());
     if (field.message_type() != nullptr) AddRequired(*field.message_type(), seen, required);
@@ -153,7 +153,7 @@ class RequiredTest : public ::testing::Test {
  protected:
   using Change = std::function<void(Message&)>;
 
-  // What the request is answered after a change.
+  // The code that the request is answered after the change.
   grpc::StatusCode Answer(const FuzzCall& call, const Message& request, const Change& change) {
     const std::unique_ptr<Message> changed(request.New());
     changed->CopyFrom(request);
@@ -163,7 +163,7 @@ class RequiredTest : public ::testing::Test {
         .error_code();
   }
 
-  // Whether the request is refused as none without that field.
+  // Whether the request without that field is refused as INVALID_ARGUMENT.
   bool IsRefusedWithout(const FuzzCall& call, const Message& request, const Place& place) {
     return Answer(call, request, [&](Message& changed) {
              Message& message = At(place, changed);
@@ -213,7 +213,7 @@ TEST_F(RequiredTest, WhatIsNotRequiredMayBeLeftOut) {
   EXPECT_GT(tried, 0);
 }
 
-// Who reads a resource, changes it and sends all of it back need not empty them.
+// A client that reads a resource, changes it and sends all of it back need not clear these fields.
 TEST_F(RequiredTest, WhatIsOutputOnlyIsTakenAsIfItWasNotThere) {
   VisitSeeds([&](const FuzzCall& call, const Message& request, const Place& place) {
     if (!IsOurs(place.field->message_type()) || place.field->is_repeated()) return;
