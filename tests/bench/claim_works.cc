@@ -68,14 +68,14 @@ class Claimer {
 };
 using Claimers = std::vector<Claimer>;
 
-// Where and by what name a work claims.
+// Where a work claims, and the name that its claims bear.
 struct Site {
   Inventories inventories = {};
   std::string work = {};
   size_t callers = 1;
 };
 
-// On wide inventories a caller has claims on every inventory that is its turn.
+// With more inventories than callers a caller has a claim on each inventory of its share.
 std::shared_ptr<Claimers> ClaimersOf(const Site& site, size_t caller) {
   auto claimers = std::make_shared<Claimers>();
   const auto inventories = static_cast<size_t>(site.inventories.count());

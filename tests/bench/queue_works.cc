@@ -52,7 +52,7 @@ ClaimRequest RequestOf(const std::string& uid, int64_t generation, int64_t nodes
   return request;
 }
 
-// Who was released does not come back: every round has its own.
+// A uid that was released is refused for good, so each round has uids of its own (UidOf).
 std::string OrganizationOf(int claim) { return absl::StrCat("bench-", claim % kOrganizations); }
 
 std::string UidOf(int round, int claim) { return absl::StrCat(kWaiting, round, "-", claim); }
@@ -163,7 +163,7 @@ absl::Status Queue::Fill() {
     return absl::InternalError(absl::StrCat("The holder got ", machines_.size(), " machines."));
   waiting_generation_ = generation_;
   ++round_;
-  // Neither asked for by priority nor by name.
+  // In an order that is neither that of priorities nor that of names.
   std::mt19937 random(1);
   std::vector<ClaimRequest> requests;
   for (int i = 0; i < kClaims; ++i) {

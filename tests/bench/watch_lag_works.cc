@@ -44,13 +44,13 @@ class Changes {
  public:
   Changes(int64_t first_generation, size_t count) : first_(first_generation), sent_(count) {}
 
-  // The next one.
+  // Notes that a change is sent now, and returns its generation.
   int64_t Send() {
     const size_t number = next_.fetch_add(1);
     sent_[number].store(SteadyClock::now());
     return first_ + static_cast<int64_t>(number);
   }
-  // What is none of them is left out.
+  // A watcher saw a message; ignored if it is of none of these changes.
   void See(const WatchQuotasResponse& message) {
     const std::optional<float> own = LagOf(message);
     std::vector<float> lags;
@@ -112,7 +112,7 @@ class Idlers {
     idle_.push_back(caller);
     put_.Signal();
   }
-  // Waits until there is one.
+  // Waits until there is one, and takes it.
   size_t Take() {
     MutexLock lock(mutex_);
     while (idle_.empty()) put_.Wait(mutex_);
@@ -161,7 +161,7 @@ class Writer final : public Listener {
   std::unique_ptr<Caller> caller_;
 };
 
-// Each on a connection of its own, and of all that quota has.
+// Watches of everything that quota has, each on a connection of its own.
 Watches::Options WatchesOf(const std::string& target, Changes& changes) {
   return {.target = target,
           .count = kWatches,
@@ -177,8 +177,8 @@ Watches::Options WatchesOf(const std::string& target, Changes& changes) {
           .seen = [&changes](const WatchQuotasResponse& message) { changes.See(message); }};
 }
 
-// The latency is from when the call was sent that changes something to when a watcher sees it: no
-// less than from its commit.
+// The latency is the time from sending the call that makes a change until a watcher sees the change: not
+// less than the time since its commit.
 absl::StatusOr<Rate> Measure(const Connections& connections, const std::string& target,
                              absl::Duration duration, CpuMeter& meter) {
   const auto count = static_cast<size_t>(kRate * absl::ToInt64Seconds(duration));

@@ -32,7 +32,7 @@ constexpr int kUnread = 1'000;
 using IdleWatches = OpenWatches<LifecycleService, WatchLifecycleRequest, WatchLifecycleResponse>;
 using UnreadWatches = OpenWatches<CapacityService, WatchCapacityRequest, WatchCapacityResponse>;
 
-// Of a pool each that there is not.
+// Watches of pools that do not exist, another one for each.
 IdleWatches::Options Idle(const std::string& target) {
   return {.target = target,
           .count = kIdle,
@@ -47,7 +47,7 @@ IdleWatches::Options Idle(const std::string& target) {
               }};
 }
 
-// Of all machines.
+// Watches of all machines.
 UnreadWatches::Options Unread(const std::string& target) {
   return {.target = target,
           .count = kUnread,
@@ -72,7 +72,7 @@ int64_t RestingBytes(pid_t process) {
   }
 }
 
-// Opens the watches, and how many bytes of `server` each of them takes.
+// Opens the watches; returns how many resident bytes of `server` each of them takes.
 template <class Watches>
 double BytesEach(pid_t server, const typename Watches::Options& options,
                  std::unique_ptr<Watches>& watches) {
@@ -81,8 +81,8 @@ double BytesEach(pid_t server, const typename Watches::Options& options,
   return static_cast<double>(RestingBytes(server) - before) / options.count;
 }
 
-// Memory that was given back is used again and not counted: nothing comes before, and nothing ends
-// meanwhile.
+// A server that reuses freed memory seems to take less: so this comes before other works, and no watch
+// ends meanwhile.
 absl::StatusOr<Rate> Measure(const Connections& connections, const std::string& target,
                              pid_t server) {
   if (server == 0) return absl::InvalidArgumentError("watch_idle_10k: --server_pid is not set.");
@@ -101,7 +101,7 @@ absl::StatusOr<Rate> Measure(const Connections& connections, const std::string& 
 std::vector<Work> WatchMemoryWorks(const Connections& connections, const std::string& target,
                                    pid_t server) {
   Work work{"watch_idle_10k"};
-  // The first round says it for all.
+  // Measured in the first round only; later rounds repeat that.
   work.measure = [=, &connections, first = std::make_shared<std::optional<Rate>>()](
                      absl::Duration, CpuMeter&) -> absl::StatusOr<Rate> {
     if (!first->has_value()) {

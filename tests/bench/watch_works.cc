@@ -47,7 +47,7 @@ absl::Status SetUpPools(const Connections& connections) {
   return absl::OkStatus();
 }
 
-// Watches of pools that there are not.
+// Watches of pools that do not exist.
 using IdleWatches = OpenWatches<LifecycleService, WatchLifecycleRequest, WatchLifecycleResponse>;
 
 IdleWatches::Options IdleOptions(const std::string& target) {

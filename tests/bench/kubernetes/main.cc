@@ -58,7 +58,7 @@ void ApplyMachines(AdapterStack& stack, int nodes) {
   if (applied.exit_code != 0) throw std::runtime_error(applied.output);
 }
 
-// What every thread does for its share of the pools.
+// Calls `do_one` for each of the pools, on several threads.
 template <class Do>
 void ForPools(int pools, Do do_one) {
   std::vector<std::thread> callers;
