@@ -1,4 +1,4 @@
-// Who is to be looked at, and when.
+// Which pools are to be looked at, and when.
 #include <algorithm>
 #include <utility>
 
@@ -124,7 +124,7 @@ void World::HearMachine(const std::string& key) {
   stock_.Take(key, heard, stock_moved_);
 }
 
-// Every pool may be of what is offered no more (services/lifecycle/peers/catalogue_mirror.h).
+// What is offered changed, which may concern every pool (services/lifecycle/peers/catalogue_mirror.h).
 void World::HearCatalogue() {
   if (options_.bug == Bug::kCatalogueUnheard) return;
   for (const std::string& name : PoolNames()) Due(name);

@@ -1,6 +1,5 @@
-// Quiet days: nothing fails, one thing is changed at a time, and who must hear of it hears of it
-// from what the services tell each other alone: no resync, no look at pools that nothing happened
-// to.
+// Quiet days: nothing fails, and one thing is changed at a time. Every pool that it concerns must hear of
+// it from what the services tell each other: there is no resync, and no pool is looked at by chance.
 #include <algorithm>
 
 #include "services/lifecycle/core/explain.h"
@@ -11,7 +10,7 @@ namespace muster::simulation {
 namespace {
 
 constexpr int kChanges = 12;
-// Rounds without which nothing that is under way takes.
+// More rounds than anything under way needs.
 constexpr int kRounds = 5'000;
 // Within which what is said is so: an autoscaled pool hears of the others of its quota after 30 s.
 constexpr absl::Duration kSoon = absl::Seconds(31);
@@ -45,7 +44,7 @@ void World::LiveQuietly() {
   Heal();
 }
 
-// What is due by the clock is done then.
+// Lets time pass; each pool is looked at when it becomes due. False: they never came to rest.
 bool World::PassQuietly(absl::Duration time) {
   for (const absl::Time end = cloud_.now + time; cloud_.now < end && !checker_.failed();) {
     cloud_.Pass(std::min(end - cloud_.now, replicas_[0].agenda->UntilNext()));
@@ -54,7 +53,7 @@ bool World::PassQuietly(absl::Duration time) {
   return true;
 }
 
-// Until nobody does anything within a moment.
+// Lets all go on until nobody does anything within a moment.
 bool World::ComeToQuiet() {
   Replica& leader = replicas_[0];
   for (int round = 0; round < kRounds && !checker_.failed(); ++round) {
@@ -71,7 +70,7 @@ bool World::ComeToQuiet() {
   return checker_.failed();
 }
 
-// A look at a pool that nobody is due to look at finds nothing to do, and all that it says is so.
+// A look at a pool that is not due must find nothing to do, and all that the pool says must be true.
 void World::CheckSaid() {
   for (const std::string& name : PoolNames()) {
     if (checker_.failed()) return;

@@ -65,20 +65,20 @@ std::string TextOf(const configuration::SyncPool& request,
                       request.release ? " release" : "", " -> ", answer.status().ToString());
 }
 
-// Refusals that no request of a right plan for the pool meets.
+// Whether a correct request for the pool would never be refused so.
 bool IsMistake(const absl::Status& status, const Replica::Surroundings& around,
                const std::string& pool_uid) {
   const auto detail = error::DetailOf(status);
   if (!detail) return true;
   if (detail->reason == "POOL_RELEASED") {
-    // One who looked long ago may ask. A pool comes back by nothing but a restore of lifecycle; it
-    // stays so until its owner deletes it.
+    // A replica that looked long ago may still ask. A released pool comes back only when lifecycle is
+    // restored; it then stays refused until its owner deletes it.
     const lifecycle::Pool* pool = around.cloud.lifecycle.state().FindPoolByUid(pool_uid);
     return pool != nullptr && !pool->deleting() && around.cloud.lifecycle.incarnation() == 1;
   }
   // Capacity may hold what was granted in a future that was lost.
   if (detail->reason == "CLAIM_HOLDS_MACHINES") return !around.checker.amnesty().Owes(pool_uid);
-  // Until the leader of the new history has raised the generations.
+  // It may be, until the leader of the new history has raised the generations.
   if (detail->reason == "GENERATION_REUSED")
     return !around.checker.amnesty().OwesLifecycle(pool_uid);
   return detail->reason != "GENERATION_TOO_OLD";

@@ -215,7 +215,7 @@ void Survey::Capacity(const StagedState<capacity::State>& staged) {
     if (was == nullptr || is == nullptr) return;
     if (!is->claim.empty() && was->claim != is->claim) granted[is->claim].push_back(is);
     Reclaims(*was, *is);
-    // Given back it is free; in the same decision somebody has it.
+    // A machine that is given back is free, and may be granted again in the same decision.
     if (is->claim.empty()) forecast[is->id] = was->earmark;
     if (!is->claim.empty() && forecast.contains(is->id) && forecast[is->id] == is->claim)
       Saw("spot: handed over");

@@ -316,7 +316,7 @@ bool Town::EndAllWork() {
       (void)Run(lifecycle::ReportNode{.node = node.name, .observation = O::kIdle});
   }
   if (!Converge()) return false;
-  // Who went to and fro takes work again only after a while.
+  // A Node that went back and forth between health and illness stays in triage for a while.
   const auto& rows = cloud.lifecycle.state().table<Node>().rows();
   if (std::none_of(rows.begin(), rows.end(), [](const auto& entry) {
         return entry.second.row->state == lifecycle::NodeState::kTriage;
