@@ -54,9 +54,9 @@ struct AgentStats {
 // Connects the model's fleet with the server: one thread reads WatchLifecycle into the model,
 // `report_calls` threads send what is due by ReportNodes, one registers the machines and ends, and
 // with a Cluster one reads the instance types, once a minute and when a Node has an unknown one. What
-// fails is tried again after a growing, jittered pause; a broken watch goes on from the last
-// revision, or with a snapshot if it cannot. No thread spins: each sleeps until a message, a due time
-// or the end of a pause.
+// fails is tried again after a growing, jittered pause, unless it is INVALID_ARGUMENT; a broken watch
+// goes on from the last revision, or with a snapshot if it cannot. No thread spins: each sleeps until
+// a message, a due time or the end of a pause.
 class Agent {
  public:
   // `clock` and `cluster` must outlive the agent. `cluster` gets each machine's desired state; null:
