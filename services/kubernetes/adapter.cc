@@ -72,7 +72,8 @@ absl::Status Adapter::Connect() {
   ASSIGN_OR_RETURN(lease_client_, Client::Create(options_.endpoint, client));
   client.timeout = ClientOptions().timeout;
   Leader::Options lease = options_.lease;
-  lease.may_create = [this] { return identity_->Confirm(); };
+  lease.may_take = [this] { return identity_->Confirm(); };
+  lease.given_up = [this] { return stopper_.stopped(); };
   leader_ = std::make_unique<Leader>(lease_client_.get(), std::move(lease));
   client.may_write = [this] { return leader_->Leads() && !identity_->foreign(); };
   client.max_connections = options_.pool_workers + options_.node_workers + 4;
@@ -309,7 +310,7 @@ void Adapter::ShutDown() {
 
 absl::Status Adapter::Run() {
   metrics_->SetLeader(options_.lease.lease, false);
-  if (!AwaitAdmission() || !leader_->Acquire()) return absl::OkStatus();
+  if (!AwaitAdmission() || !leader_->Acquire()) return EndStatus();
   metrics_->SetLeader(options_.lease.lease, true);
   {
     // It leads, and cannot do its work yet.
@@ -320,12 +321,16 @@ absl::Status Adapter::Run() {
   const absl::Status joined = JoinCluster();
   if (joined.ok()) Work();
   ShutDown();
+  const absl::Status outcome = EndStatus();
+  return outcome.ok() && !absl::IsCancelled(joined) ? joined : outcome;
+}
+
+absl::Status Adapter::EndStatus() const {
   MutexLock lock(mutex_);
   if (lost_ && identity_->foreign())
     return absl::AbortedError("the API server is not of the Kubernetes that Muster has");
   if (lost_) return absl::AbortedError("the lease was lost");
-  if (!refused_.ok()) return refused_;
-  return absl::IsCancelled(joined) ? absl::OkStatus() : joined;
+  return refused_;
 }
 
 Outcome Adapter::ReconcileNamespace(const std::string& name) {

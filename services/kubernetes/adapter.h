@@ -106,6 +106,8 @@ class Adapter {
   void CheckIdentity();
   void End();
   void ShutDown();
+  // Why Run ends; OK: Stop was called.
+  absl::Status EndStatus() const;
   Outcome ReconcileNamespace(const std::string& name);
 
   const AdapterOptions options_;

@@ -64,7 +64,6 @@ absl::Status Leader::Try() {
   auto found = client_.Get(options_.path());
   if (!found.ok() && !absl::IsNotFound(found.status())) return found.status();
   const bool exists = found.ok();
-  if (!exists && options_.may_create) RETURN_IF_ERROR(options_.may_create());
   Json lease = exists ? *std::move(found) : NewLease();
   if (exists) annotations_ = MemberOf(lease, "metadata", "annotations");
   Json& spec = lease["spec"];
@@ -78,6 +77,7 @@ absl::Status Leader::Try() {
       seen_ = {version, begin, absl::Seconds(NumberOf(MemberOf(spec, "leaseDurationSeconds")))};
     if (begin - seen_.at < seen_.valid) return absl::AbortedError("another holds the lease");
   }
+  if (!ours && options_.may_take) RETURN_IF_ERROR(options_.may_take());
   const std::string now = MicroTime(absl::Now());
   if (!ours) {
     spec["acquireTime"] = now;
@@ -91,17 +91,21 @@ absl::Status Leader::Try() {
 }
 
 bool Leader::Acquire() {
+  const auto ended = [this] {
+    return stopper_.stopped() || (options_.given_up && options_.given_up());
+  };
   bool told = false;
   while (true) {
     const absl::Status status = Try();
     if (status.ok()) {
-      if (stopper_.stopped()) break;
+      if (ended()) break;
       log::Info("leading", {{"lease", options_.lease}, {"identity", options_.identity}});
       return true;
     }
     if (!std::exchange(told, true) || !absl::IsAborted(status))
       log::Info("waiting for the lease", {{"lease", options_.lease}, {"why", status}});
-    if (!stopper_.Sleep(options_.retry_period * absl::Uniform(random_, 0.8, 1.2))) return false;
+    const absl::Duration pause = options_.retry_period * absl::Uniform(random_, 0.8, 1.2);
+    if (ended() || !stopper_.Sleep(pause)) return false;
   }
   // Stopped while it was being taken.
   GiveBack();

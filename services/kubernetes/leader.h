@@ -28,8 +28,10 @@ class Leader {
     absl::Duration lease_duration = absl::Seconds(15);  // after the last renewal others may take it
     absl::Duration renew_deadline = absl::Seconds(10);  // after it we stop; shorter than the above
     absl::Duration retry_period = absl::Seconds(2);     // between renewals, and between attempts
-    // Asked before the Lease is made where there is none; not OK: it is not made.
-    std::function<absl::Status()> may_create = {};
+    // Asked before a Lease is taken that is another's, or nobody's, or not there; not OK: it is not taken.
+    std::function<absl::Status()> may_take = {};
+    // Asked between attempts to take it: true ends Acquire as Stop does.
+    std::function<bool()> given_up = {};
 
     // Where Leases of the namespace are in the API, and where this one is.
     std::string collection() const {

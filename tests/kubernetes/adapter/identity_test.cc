@@ -192,5 +192,39 @@ TEST_F(IdentityTest, ARunningAdapterThatFindsItselfElsewhereEnds) {
   EXPECT_EQ(NodeUids(), nodes);
 }
 
+// Whoever stayed would never lead again, and nobody would start it anew.
+TEST_F(IdentityTest, SoDoesOneThatWaitsForTheLeaseAndTakesNone) {
+  if (stack_.server().is_real()) GTEST_SKIP() << "a real API server does not become another one";
+  FakeApiServer& server = *stack_.server().fake_or_null();
+  Until([&] { return StatusMatches(kLeads); }, "the first at work");
+  stack_.StartAdapter(1);
+  Until([&] { return stack_.AdapterReady(1); }, "the second waiting");
+  const auto before = server.Save();
+  FakeApiServer other;
+  const auto client = kubernetes::Client::Create({.server = other.url()}, {});
+  ASSERT_TRUE(client.ok()) << client.status();
+  const auto create = [&](const std::string& collection, const Json& object) {
+    const auto made = (*client)->Create(collection, object);
+    ASSERT_TRUE(made.ok()) << made.status();
+  };
+  create(kNamespacesPath,
+         {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", "muster-system"}}}});
+  const std::string lease = kAdapterLease;
+  create(
+      lease.substr(0, lease.rfind('/')),
+      {{"apiVersion", "coordination.k8s.io/v1"},
+       {"kind", "Lease"},
+       {"metadata", {{"name", lease.substr(lease.rfind('/') + 1)}, {"namespace", "muster-system"}}},
+       {"spec", {{"leaseDurationSeconds", 1}}}});
+  server.Restore(other.Save());
+  Until([&] { return !stack_.AdapterRuns(0) && !stack_.AdapterRuns(1); }, "their end");
+  const auto left = stack_.client().Get(lease);
+  ASSERT_TRUE(left.ok()) << left.status();
+  EXPECT_FALSE((*left)["spec"].contains("holderIdentity")) << left->dump();
+  server.Restore(before);
+  stack_.StartAdapter();
+  Until([&] { return StatusMatches(kLeads); }, "the adapter at work");
+}
+
 }  // namespace
 }  // namespace muster::testing

@@ -132,6 +132,30 @@ TEST_F(LeaderTest, TakesOneThatExpiredByItsOwnClock) {
   EXPECT_EQ(Spec()["holderIdentity"], "one");
 }
 
+TEST_F(LeaderTest, NoLeaseIsTakenThatMayNotBe) {
+  Seize("dead", 1);
+  int asked = 0;
+  Leader::Options options = MakeOptions("one");
+  options.may_take = [&] {
+    ++asked;
+    return absl::UnavailableError("not known whose it is");
+  };
+  options.given_up = [&] { return asked == 2; };
+  Leader leader(client_.get(), options);
+  EXPECT_FALSE(leader.Acquire());
+  EXPECT_EQ(asked, 2);
+  EXPECT_EQ(Spec()["holderIdentity"], "dead");
+}
+
+TEST_F(LeaderTest, OneThatIsGivenUpIsGivenBack) {
+  Leader::Options options = MakeOptions("one");
+  options.given_up = [] { return true; };
+  Leader leader(client_.get(), options);
+  EXPECT_FALSE(leader.Acquire());
+  EXPECT_FALSE(leader.Leads());
+  EXPECT_FALSE(Spec().contains("holderIdentity"));
+}
+
 // Stopped while the Lease is being taken: nobody is to wait for one who does not work.
 TEST_F(LeaderTest, OneThatWasStoppedKeepsNothing) {
   {
