@@ -175,6 +175,28 @@ TEST_F(CallersTest, WithoutQuotasWordNothingMustFit) {
   EXPECT_THAT(taken->warnings(0), HasSubstr("is not known: quota did not say"));
 }
 
+// "FAILED_PRECONDITION, POOL_RELEASED: not to be tried again"
+TEST_F(CallersTest, WhatQuotaRefusesForGoodIsRefusedForGood) {
+  Reconcile();
+  peers_.quota.SetEntryRefusal(
+      muster::error::Make(absl::StatusCode::kFailedPrecondition, "It was released.",
+                          {.reason = "POOL_RELEASED", .resource = "pool"}));
+  for (const bool validate_only : {false, true}) {
+    SCOPED_TRACE(validate_only);
+    v1::ApplyNodePoolRequest request = Pool(3);
+    request.set_must_fit(true);
+    request.set_validate_only(validate_only);
+    const absl::Status refused = Call(*replica_->stub, &Stub::ApplyNodePool, request).status();
+    EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(refused, HasReason("POOL_RELEASED"));
+    EXPECT_EQ(refused.message(), "It was released.");
+  }
+  const auto taken = Apply(3);
+  ASSERT_THAT(taken, IsOk());
+  ASSERT_THAT(taken->warnings(), SizeIs(1));
+  EXPECT_THAT(taken->warnings(0), HasSubstr("covers it is not known: It was released."));
+}
+
 TEST_F(CallersTest, AnOrderBeyondTheQuotaIsTakenWithAWarning) {
   Reconcile();
   peers_.quota.SetLimit(kQuota, 4);

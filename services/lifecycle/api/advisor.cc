@@ -83,9 +83,9 @@ void Advisor::Explain(Snapshot rows, rpc::Responder responder,
 void Advisor::Preview(DryRun dry_run, rpc::Responder responder, Previewed fill) {
   calls_.Add(std::move(responder), [this, dry_run = std::move(dry_run),
                                     fill = std::move(fill)](rpc::Responder& waiting) mutable {
-    v1::NodePoolPreview told = PreviewNow(dry_run, waiting.deadline());
-    const auto growth = GrowthNow(dry_run, told.quota(), waiting.deadline());
-    waiting.Reply([&] { return fill(std::move(told), growth); });
+    Previewing told = PreviewNow(dry_run, waiting.deadline());
+    const auto growth = GrowthNow(dry_run, told, waiting.deadline());
+    waiting.Reply([&] { return fill(std::move(told.preview), growth); });
   });
 }
 
@@ -99,11 +99,10 @@ void Advisor::PreviewNode(DryRun dry_run, Node node, rpc::Responder responder,
 }
 
 void Advisor::AskQuota(const Growth& growth, absl::Time deadline, WhatIfClient::Told then) const {
-  what_if_.AskQuota(
-      growth.pool, growth.charge, TimeoutOf(deadline),
-      [caller = OnBehalf(), then = std::move(then)](v1::NodePoolPreview::Quota told) mutable {
-        caller.Do([&] { then(std::move(told)); });
-      });
+  what_if_.AskQuota(growth.pool, growth.charge, TimeoutOf(deadline),
+                    [caller = OnBehalf(), then = std::move(then)](QuotaTold told) mutable {
+                      caller.Do([&] { then(std::move(told)); });
+                    });
 }
 
 std::vector<v1::NodePoolObstacle> Advisor::ExplainNow(Snapshot rows, absl::Time deadline) const {
@@ -158,7 +157,7 @@ std::optional<int64_t> Advisor::ObtainableNow(const DryRun& dry_run, absl::Time 
   return own + places.free_nodes() + places.reclaimable_nodes();
 }
 
-v1::NodePoolPreview Advisor::PreviewNow(const DryRun& dry_run, absl::Time deadline) const {
+Advisor::Previewing Advisor::PreviewNow(const DryRun& dry_run, absl::Time deadline) const {
   // Asked once only: what the rehearsal assigns would still be told as free.
   const std::optional<int64_t> obtainable = ObtainableNow(dry_run, deadline);
   const lifecycle::Preview told = Rehearse(dry_run, [&](const State& state) {
@@ -166,9 +165,10 @@ v1::NodePoolPreview Advisor::PreviewNow(const DryRun& dry_run, absl::Time deadli
     snapshot.obtainable = obtainable;
     return snapshot;
   });
+  QuotaTold quota = what_if_.AskQuota(dry_run.after, told.charge, TimeoutOf(deadline));
   v1::NodePoolPreview out;
   out.set_invalid(told.invalid);
-  *out.mutable_quota() = what_if_.AskQuota(dry_run.after, told.charge, TimeoutOf(deadline));
+  *out.mutable_quota() = std::move(quota.numbers);
   out.mutable_quota()->set_delta(told.charge_delta);
   if (told.more_nodes > 0) {
     *out.mutable_capacity() = AskPlaces(dry_run.after, told.more_nodes, deadline);
@@ -185,17 +185,17 @@ v1::NodePoolPreview Advisor::PreviewNow(const DryRun& dry_run, absl::Time deadli
   if (told.active != known) out.set_node_profile(told.active);
   out.set_pending_node_profile(told.pending);
   out.set_nodes_to_reboot(told.nodes_to_reboot);
-  return out;
+  return {std::move(out), std::move(quota.status)};
 }
 
-std::optional<v1::NodePoolPreview::Quota> Advisor::GrowthNow(
-    const DryRun& dry_run, const v1::NodePoolPreview::Quota& in_the_end,
-    absl::Time deadline) const {
+std::optional<QuotaTold> Advisor::GrowthNow(const DryRun& dry_run, const Previewing& in_the_end,
+                                            absl::Time deadline) const {
   const Pool* before = dry_run.before ? &*dry_run.before : nullptr;
   const std::optional<Growth> growth =
       GrowthBetween(before, dry_run.after, std::ssize(dry_run.nodes));
   if (!growth) return std::nullopt;
-  if (growth->charge == in_the_end.nodes()) return in_the_end;
+  const v1::NodePoolPreview::Quota& asked = in_the_end.preview.quota();
+  if (growth->charge == asked.nodes()) return QuotaTold{asked, in_the_end.quota};
   return what_if_.AskQuota(growth->pool, growth->charge, TimeoutOf(deadline));
 }
 

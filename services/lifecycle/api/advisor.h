@@ -36,8 +36,8 @@ class Advisor {
   void Explain(Snapshot rows, rpc::Responder responder,
                absl::AnyInvocable<void(std::vector<v1::NodePoolObstacle>)> fill);
   // `growth`: quota's answer to what the mutation asks of it; nullopt: it asks for nothing more.
-  using Previewed = absl::AnyInvocable<absl::Status(
-      v1::NodePoolPreview preview, const std::optional<v1::NodePoolPreview::Quota>& growth)>;
+  using Previewed = absl::AnyInvocable<absl::Status(v1::NodePoolPreview preview,
+                                                    const std::optional<QuotaTold>& growth)>;
   void Preview(DryRun dry_run, rpc::Responder responder, Previewed fill);
   // What an order to `node` would begin. `node`: as the command left it.
   void PreviewNode(DryRun dry_run, Node node, rpc::Responder responder,
@@ -56,12 +56,15 @@ class Advisor {
   // Snapshot::obtainable. While this replica has not heard of all machines, capacity is asked.
   std::optional<int64_t> ObtainableNow(const DryRun& dry_run, absl::Time deadline) const;
   std::vector<v1::NodePoolObstacle> ExplainNow(Snapshot rows, absl::Time deadline) const;
-  v1::NodePoolPreview PreviewNow(const DryRun& dry_run, absl::Time deadline) const;
+  struct Previewing {
+    v1::NodePoolPreview preview = {};
+    absl::Status quota = {};  // QuotaTold::status of the preview's
+  };
+  Previewing PreviewNow(const DryRun& dry_run, absl::Time deadline) const;
   // Quota's answer to the growth that the mutation asks for when it is carried out, whatever the pool is
   // charged for in the end. `in_the_end`: quota's answer to that.
-  std::optional<v1::NodePoolPreview::Quota> GrowthNow(const DryRun& dry_run,
-                                                      const v1::NodePoolPreview::Quota& in_the_end,
-                                                      absl::Time deadline) const;
+  std::optional<QuotaTold> GrowthNow(const DryRun& dry_run, const Previewing& in_the_end,
+                                     absl::Time deadline) const;
   v1::NodePreview PreviewNodeNow(const DryRun& dry_run, const Node& node,
                                  absl::Time deadline) const;
 

@@ -9,7 +9,7 @@
 namespace muster::lifecycle {
 namespace {
 
-std::string NumbersOf(const v1::NodePoolPreview::Quota& told) {
+std::string NumbersText(const v1::NodePoolPreview::Quota& told) {
   return absl::StrCat("limit ", told.limit(), ", held ", told.held(), ", ",
                       CountText(told.nodes(), "Node"), " wanted by this NodePool");
 }
@@ -18,7 +18,7 @@ absl::Status Exhausted(const Pool& pool, const v1::NodePoolPreview::Quota& told,
                        absl::string_view reason, absl::string_view why) {
   const std::string quota = QuotaNameOf(pool);
   return muster::error::Make(absl::StatusCode::kResourceExhausted,
-                             absl::StrCat(quota, " ", why, ": ", NumbersOf(told), "."),
+                             absl::StrCat(quota, " ", why, ": ", NumbersText(told), "."),
                              {.reason = std::string(reason),
                               .metadata = {{"limit", absl::StrCat(told.limit())},
                                            {"held", absl::StrCat(told.held())},
@@ -26,26 +26,44 @@ absl::Status Exhausted(const Pool& pool, const v1::NodePoolPreview::Quota& told,
                               .resource = quota});
 }
 
+// A status of its own: quota was reached, and will not say it the next time either.
+bool WasRefused(const QuotaTold& told) {
+  switch (told.status.code()) {
+    case absl::StatusCode::kOk:
+    case absl::StatusCode::kUnavailable:
+    case absl::StatusCode::kDeadlineExceeded:
+    case absl::StatusCode::kCancelled:  // this server stops
+      return false;
+    default:
+      return true;
+  }
+}
+
 }  // namespace
 
-absl::Status CheckFits(const Pool& pool, const v1::NodePoolPreview::Quota& told) {
-  if (told.reason() == reason::kUnder) return absl::OkStatus();
-  if (told.reason() == reason::kOver)
-    return Exhausted(pool, told, "QUOTA_EXCEEDED", "has no room for it");
-  if (told.reason() == reason::kNotSet)
-    return Exhausted(pool, told, "QUOTA_NOT_SET", "is not set, so that no Nodes can be had");
+absl::Status CheckFits(const Pool& pool, const QuotaTold& told) {
+  if (WasRefused(told)) return told.status;
+  const absl::string_view verdict = told.numbers.reason();
+  if (verdict == reason::kUnder) return absl::OkStatus();
+  if (verdict == reason::kOver)
+    return Exhausted(pool, told.numbers, "QUOTA_EXCEEDED", "has no room for it");
+  if (verdict == reason::kNotSet)
+    return Exhausted(pool, told.numbers, "QUOTA_NOT_SET",
+                     "is not set, so that no Nodes can be had");
   return muster::error::Unavailable(
       "Quota could not be asked whether it covers this; without must_fit it is not asked.");
 }
 
-std::string QuotaWarning(const Pool& pool, const v1::NodePoolPreview::Quota& told) {
-  if (told.reason() == reason::kUnder) return "";
-  if (told.reason() != reason::kOver && told.reason() != reason::kNotSet)
-    return absl::StrCat("Whether ", QuotaNameOf(pool),
-                        " covers it is not known: quota did not say.");
-  const bool is_set = told.reason() != reason::kNotSet;
+std::string QuotaWarning(const Pool& pool, const QuotaTold& told) {
+  const absl::string_view verdict = told.numbers.reason();
+  if (verdict == reason::kUnder) return "";
+  if (verdict != reason::kOver && verdict != reason::kNotSet) {
+    const absl::string_view why = WasRefused(told) ? told.status.message() : "quota did not say.";
+    return absl::StrCat("Whether ", QuotaNameOf(pool), " covers it is not known: ", why);
+  }
+  const bool is_set = verdict != reason::kNotSet;
   return absl::StrCat(QuotaNameOf(pool), is_set ? " does not cover it" : " is not set", " (",
-                      NumbersOf(told), "): no further Node is granted until it does.");
+                      NumbersText(told.numbers), "): no further Node is granted until it does.");
 }
 
 }  // namespace muster::lifecycle

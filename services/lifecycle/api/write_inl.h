@@ -118,19 +118,18 @@ void AnswerPreview(Lane& lane, rpc::Responder responder, std::shared_ptr<Advisor
                    v1::NodePool* response) {
   const auto answer = [advisor = std::move(advisor), must_fit, response](
                           Tried tried, int64_t revision, rpc::Responder waiting) {
-    advisor->Preview(std::move(*tried.dry_run), std::move(waiting),
-                     [outcome = std::move(tried.outcome), must_fit, revision, response](
-                         v1::NodePoolPreview preview,
-                         const std::optional<v1::NodePoolPreview::Quota>& growth) -> absl::Status {
-                       if (must_fit && growth) RETURN_IF_ERROR(CheckFits(*outcome.pool, *growth));
-                       const std::string warning =
-                           growth ? QuotaWarning(*outcome.pool, *growth) : "";
-                       RenderOutcome()(outcome, *response);
-                       RenderPreview(outcome, std::move(preview), *response);
-                       if (!warning.empty()) response->add_warnings(warning);
-                       rpc::SetRevision(*response, revision);
-                       return absl::OkStatus();
-                     });
+    advisor->Preview(
+        std::move(*tried.dry_run), std::move(waiting),
+        [outcome = std::move(tried.outcome), must_fit, revision, response](
+            v1::NodePoolPreview preview, const std::optional<QuotaTold>& growth) -> absl::Status {
+          if (must_fit && growth) RETURN_IF_ERROR(CheckFits(*outcome.pool, *growth));
+          const std::string warning = growth ? QuotaWarning(*outcome.pool, *growth) : "";
+          RenderOutcome()(outcome, *response);
+          RenderPreview(outcome, std::move(preview), *response);
+          if (!warning.empty()) response->add_warnings(warning);
+          rpc::SetRevision(*response, revision);
+          return absl::OkStatus();
+        });
   };
   TryOut(lane, std::move(responder), options, std::move(command), answer);
 }
@@ -178,11 +177,10 @@ void CommitWithWarning(const Growth& growth, const Advisor& asked, rpc::Responde
                        Commit commit) {
   constexpr absl::Duration kForWarning = absl::Milliseconds(500);
   const absl::Time deadline = std::min(responder.deadline(), NowForDeadlines() + kForWarning);
-  asked.AskQuota(growth, deadline,
-                 [pool = growth.pool, responder = std::move(responder),
-                  commit = std::move(commit)](v1::NodePoolPreview::Quota told) mutable {
-                   commit(std::move(responder), QuotaWarning(pool, told));
-                 });
+  asked.AskQuota(
+      growth, deadline,
+      [pool = growth.pool, responder = std::move(responder), commit = std::move(commit)](
+          QuotaTold told) mutable { commit(std::move(responder), QuotaWarning(pool, told)); });
 }
 
 // Calls `commit(responder, "")` if quota covers `growth_of(state)` of the newest state; else refuses.
@@ -193,13 +191,13 @@ void CommitIfItFits(Lane& lane, GrowthOf growth_of, std::shared_ptr<Advisor> ask
   const auto ask = [asked = std::move(asked), commit](Growth growth, rpc::Responder waiting) {
     if (asked == nullptr) return waiting.Finish(CheckFits(growth.pool, {}));
     const absl::Time until = waiting.deadline();
-    asked->AskQuota(growth, until,
-                    [pool = growth.pool, waiting = std::move(waiting),
-                     commit](v1::NodePoolPreview::Quota told) mutable {
-                      if (const absl::Status fits = CheckFits(pool, told); !fits.ok())
-                        return waiting.Finish(fits);
-                      commit(std::move(waiting), "");
-                    });
+    asked->AskQuota(
+        growth, until,
+        [pool = growth.pool, waiting = std::move(waiting), commit](QuotaTold told) mutable {
+          if (const absl::Status fits = CheckFits(pool, told); !fits.ok())
+            return waiting.Finish(fits);
+          commit(std::move(waiting), "");
+        });
   };
   lane.Read(
       [growth_of = std::move(growth_of), ask, commit, caller = OnBehalf(),

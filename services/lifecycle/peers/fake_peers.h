@@ -63,6 +63,11 @@ class FakeQuota final : public quota::v1::QuotaService::Service {
     MutexLock lock(mutex_);
     refusal_ = std::move(refusal);
   }
+  // What every entry of a request is answered with; OK: what is decided.
+  void SetEntryRefusal(absl::Status refusal) {
+    MutexLock lock(mutex_);
+    entry_refusal_ = std::move(refusal);
+  }
   // Requests of older generations are refused.
   void SetKnownGeneration(int64_t generation) {
     MutexLock lock(mutex_);
@@ -128,6 +133,10 @@ class FakeQuota final : public quota::v1::QuotaService::Service {
                       Response& response) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (!refusal_.ok()) return refusal_;
     for (const auto& ask : request.holdings()) {
+      if (!entry_refusal_.ok()) {
+        *response.add_results()->mutable_error() = rpc::ToRpcStatus(entry_refusal_);
+        continue;
+      }
       if (ask.generation() != 0 && ask.generation() < known_) {
         *response.add_results()->mutable_error() = rpc::ToRpcStatus(
             muster::error::Make(absl::StatusCode::kAborted, "The request is older than the last.",
@@ -153,6 +162,7 @@ class FakeQuota final : public quota::v1::QuotaService::Service {
   std::vector<quota::v1::HoldingRequest> asked_ MUSTER_GUARDED_BY(mutex_);
   int64_t limit_ MUSTER_GUARDED_BY(mutex_) = 10;
   grpc::Status refusal_ MUSTER_GUARDED_BY(mutex_);
+  absl::Status entry_refusal_ MUSTER_GUARDED_BY(mutex_);
   int64_t known_ MUSTER_GUARDED_BY(mutex_) = 0;
   std::function<void()> before_check_ MUSTER_GUARDED_BY(mutex_);
   std::map<std::string, int64_t> holdings_ MUSTER_GUARDED_BY(mutex_);

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "services/common/condition_names.h"
+#include "services/common/error.h"
 #include "services/lifecycle/peers/wire/peer_wire.h"
 #include "services/rpc/client/calls.h"
 #include "services/rpc/status.h"
@@ -27,14 +28,18 @@ qv1::CheckQuotaRequest QuestionOf(const Pool& pool, int64_t charge) {
   return request;
 }
 
-v1::NodePoolPreview::Quota ToldOf(int64_t charge,
-                                  const absl::StatusOr<qv1::CheckQuotaResponse>& response) {
+absl::StatusOr<qv1::HoldingAnswer> OnlyAnswer(
+    const absl::StatusOr<qv1::CheckQuotaResponse>& response) {
+  if (!response.ok()) return muster::error::FromPeer(response.status(), "Quota");
+  if (response->results_size() != 1)
+    return muster::error::Unavailable("Quota answered another question.");
+  const qv1::BatchSyncHoldingsResponse::Result& result = response->results(0);
+  if (result.has_error()) return rpc::FromRpcStatus(result.error());
+  return result.answer();
+}
+
+v1::NodePoolPreview::Quota NumbersOf(const qv1::HoldingAnswer& answer) {
   v1::NodePoolPreview::Quota out;
-  out.set_nodes(charge);
-  out.set_reason(reason::kInternalError);
-  if (!response.ok() || response->results_size() != 1 || response->results(0).has_error())
-    return out;
-  const qv1::HoldingAnswer& answer = response->results(0).answer();
   out.set_limit(answer.limit());
   out.set_held(answer.held());
   switch (FactsOf(answer).verdict) {
@@ -59,6 +64,20 @@ struct WhatIfClient::QuotaCall {
   qv1::CheckQuotaResponse response = {};
 };
 
+QuotaTold WhatIfClient::ToldOf(int64_t charge,
+                               const absl::StatusOr<qv1::CheckQuotaResponse>& response) const {
+  const absl::StatusOr<qv1::HoldingAnswer> answer = OnlyAnswer(response);
+  QuotaTold told{.status = answer.status()};
+  if (answer.ok()) {
+    told.numbers = NumbersOf(*answer);
+  } else {
+    silence_.Note("quota", told.status);
+    told.numbers.set_reason(reason::kInternalError);
+  }
+  told.numbers.set_nodes(charge);
+  return told;
+}
+
 WhatIfClient::WhatIfClient(const Peers& peers)
     : quota_(qv1::QuotaService::NewStub(peers.quota)),
       capacity_(cv1::CapacityService::NewStub(peers.capacity)) {}
@@ -69,8 +88,7 @@ WhatIfClient::~WhatIfClient() {
   while (!open_.empty()) ended_.Wait(mutex_);
 }
 
-v1::NodePoolPreview::Quota WhatIfClient::AskQuota(const Pool& pool, int64_t charge,
-                                                  absl::Duration timeout) const {
+QuotaTold WhatIfClient::AskQuota(const Pool& pool, int64_t charge, absl::Duration timeout) const {
   return ToldOf(charge, rpc::Call(timeout, *quota_, &qv1::QuotaService::Stub::CheckQuota,
                                   QuestionOf(pool, charge)));
 }

@@ -9,6 +9,8 @@
 #include <string>
 
 #include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "services/common/from_peer.h"
 #include "services/common/mutex.h"
@@ -16,6 +18,13 @@
 #include "services/lifecycle/peers/peers.h"
 
 namespace muster::lifecycle {
+
+// What quota said of a charge. `status`: why it did not say, in words for callers
+// (services/common/from_peer.h); OK: it did.
+struct QuotaTold {
+  v1::NodePoolPreview::Quota numbers = {};
+  absl::Status status = {};
+};
 
 // Asks quota and capacity what would be if, for one pool: nothing is written anywhere. Each call blocks for
 // at most about `timeout`, but for the one with a callback. Thread-safe.
@@ -26,10 +35,9 @@ class WhatIfClient {
   ~WhatIfClient();
 
   // What quota would answer if the pool were to be charged for `charge` Nodes; `delta` is not set.
-  v1::NodePoolPreview::Quota AskQuota(const Pool& pool, int64_t charge,
-                                      absl::Duration timeout) const;
+  QuotaTold AskQuota(const Pool& pool, int64_t charge, absl::Duration timeout) const;
   // The same; `then` is called once, from another thread, and must not block.
-  using Told = absl::AnyInvocable<void(v1::NodePoolPreview::Quota)>;
+  using Told = absl::AnyInvocable<void(QuotaTold)>;
   void AskQuota(const Pool& pool, int64_t charge, absl::Duration timeout, Told then) const;
   // How many machines are free or reclaimable for `nodes` more Nodes of a pool, whoever else waits for
   // them; the place in the queue is not set. `nodes_per_rack`: of its type; 0: not granted by racks.
@@ -40,6 +48,9 @@ class WhatIfClient {
 
  private:
   struct QuotaCall;
+  QuotaTold ToldOf(int64_t charge,
+                   const absl::StatusOr<quota::v1::CheckQuotaResponse>& response) const;
+
   const std::unique_ptr<quota::v1::QuotaService::Stub> quota_;
   const std::unique_ptr<capacity::v1::CapacityService::Stub> capacity_;
   mutable muster::error::SilenceLog silence_;
