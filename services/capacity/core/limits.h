@@ -19,6 +19,7 @@ constexpr size_t kMaxLabels = 64;        // labels a machine
 constexpr size_t kMaxAffinityTerms = 16;
 constexpr size_t kMaxAffinityExpressions = 16;  // a term
 constexpr size_t kMaxAffinityValues = 64;       // an expression
+constexpr size_t kMaxAffinityBytes = 16 << 10;  // keys and values of all terms
 constexpr size_t kMaxPlacementRequests = 20;    // in one call of the capacity finder
 constexpr size_t kMaxPlacementZones = 100;      // that such a call may name
 constexpr int32_t kMaxSlot = 9'999;             // a machine's number in its rack

@@ -15,9 +15,6 @@ std::string ClaimName(absl::string_view pool_uid);
 // Of an ArrivalsRow, which no RPC shows. `compute_class`: as in the API, lower case.
 std::string ArrivalsName(absl::string_view zone, absl::string_view instance_type,
                          absl::string_view compute_class);
-// Of our own books alone: no RPC has it.
-std::string ArrivalsName(absl::string_view zone, absl::string_view instance_type,
-                         absl::string_view compute_class);
 
 // The id in the name; nullopt when the name or the id has another shape.
 std::optional<std::string> ParseZoneName(absl::string_view name);

@@ -75,9 +75,6 @@ void ValidateExpression(const AffinityExpression& expression, absl::string_view 
   }
 }
 
-// Keys and values of all terms together.
-constexpr size_t kMaxAffinityBytes = 16 << 10;
-
 size_t BytesOf(const Affinity& affinity) {
   size_t bytes = 0;
   for (const AffinityTerm& term : affinity.terms) {

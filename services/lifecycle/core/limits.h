@@ -12,6 +12,8 @@ namespace muster::lifecycle {
 inline constexpr int64_t kMaxTargetNodes = 100'000;
 // Bytes of a pool's id: it is a label value on its Nodes.
 inline constexpr size_t kMaxPoolIdBytes = 63;
+// Characters of spec.description.
+inline constexpr int64_t kMaxDescriptionCharacters = 256;
 // Labels, annotations and taints that one pool may put on its Nodes.
 inline constexpr size_t kMaxNodeLabels = 64;
 inline constexpr size_t kMaxNodeAnnotations = 64;
@@ -60,6 +62,8 @@ inline constexpr size_t kMaxNamedMachines = 1'000;
 inline constexpr size_t kMaxAffinityTerms = 16;
 inline constexpr size_t kMaxAffinityExpressions = 16;
 inline constexpr size_t kMaxAffinityValues = 64;
+// Bytes of the keys and values of all its terms.
+inline constexpr size_t kMaxAffinityBytes = 16 * 1024;
 // How long an order to go on with removals may be valid, and how long it is by default.
 inline constexpr absl::Duration kMaxAllowanceTtl = absl::Hours(24);
 inline constexpr absl::Duration kAllowanceTtl = absl::Hours(1);

@@ -19,7 +19,6 @@ namespace {
 constexpr char kReservedDomain[] =
     "Namespaces `*.coreweave.cloud` or `*.coreweave.com` are not allowed.";
 constexpr char kAllowedReservedKey[] = "cks.coreweave.cloud/system-critical";
-constexpr int64_t kMaxDescriptionCharacters = 256;
 constexpr char kBadKey[] = "is not a valid Kubernetes label key";
 
 // `value` must be one of `words` or empty.
@@ -173,9 +172,6 @@ void CheckCounts(Faults& faults, const Spec& spec, std::optional<int64_t> target
   }
   if (target) ValidateAutoscaledTarget(spec, *target, faults);
 }
-
-// Keys and values of all terms together.
-constexpr size_t kMaxAffinityBytes = 16 << 10;
 
 size_t BytesOf(const Affinity& affinity) {
   size_t bytes = 0;
