@@ -31,7 +31,7 @@ class CapacityService {
     absl::Duration audit_interval = absl::Minutes(5);
     absl::Duration released_keep = kReleasedKeep;    // at least kMinReleasedKeep
     KeepPolicy request_keep = {};                    // keep: at least kMinRequestKeep
-    absl::Duration gang_keep = kGangKeep;            // see Policy
+    absl::Duration gang_keep = kGangKeep;            // see Policy; at least 0
     absl::Duration preemption_notice = kSpotNotice;  // see Policy; lifecycle must be told the same
   };
 

@@ -304,6 +304,16 @@ TEST_F(CapacityServiceTest, AWatchShowsEveryKind) {
   context.TryCancel();
 }
 
+TEST(CapacityServiceOptions, WhatAnOperatorSetsIsBounded) {
+  CapacityService::Options keep;
+  keep.gang_keep = -absl::Seconds(1);
+  EXPECT_THAT(CapacityService::Create(std::move(keep)).status(), HasFieldViolation("gang_keep"));
+  CapacityService::Options notice;
+  notice.preemption_notice = kMinSpotNotice - absl::Milliseconds(1);
+  EXPECT_THAT(CapacityService::Create(std::move(notice)).status(),
+              HasFieldViolation("preemption_notice"));
+}
+
 TEST_F(CapacityServiceTest, ARestartForgetsNothing) {
   AddCatalogue();
   ASSERT_THAT(Call(&Stub::BatchRegisterMachines, Machines({"m1", "m2"})), IsOk());

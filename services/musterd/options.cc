@@ -13,6 +13,7 @@
 #include "services/common/kept_request.h"
 #include "services/common/released_pool.h"
 #include "services/common/status_macros.h"
+#include "services/quota/core/limits.h"
 #include "services/tls/flags.h"
 #include "storage/postgres/conninfo_text.h"
 
@@ -292,7 +293,8 @@ void ForEachLimit(Options& options, Visit& visit) {
   MUSTER_VISIT(max_pools_per_organization, 1, 1'000'000, organizations.pools);
   MUSTER_VISIT(max_clusters_per_organization, 1, 1'000'000, organizations.clusters);
   MUSTER_VISIT(max_request_bytes, 1 << 20, 64 << 20, options.max_request_bytes);
-  MUSTER_VISIT(metrics_organizations, 0, 1000, options.quota.metrics_organizations);
+  MUSTER_VISIT(metrics_organizations, 0, quota::kMaxMetricsOrganizations,
+               options.quota.metrics_organizations);
 }
 #undef MUSTER_VISIT
 

@@ -2,8 +2,11 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "services/common/error.h"
 #include "services/common/status_macros.h"
 #include "services/quota/core/audit.h"
+#include "services/quota/core/limits.h"
 #include "services/quota/handlers.h"
 #include "services/quota/override_timer.h"
 #include "services/quota/quota_metrics.h"
@@ -15,9 +18,20 @@ QuotaService::~QuotaService() {
   if (metrics_ != nullptr) metrics_->Detach();
 }
 
+namespace {
+
+absl::Status CheckMetricsOrganizations(int organizations) {
+  if (organizations >= 0 && organizations <= kMaxMetricsOrganizations) return absl::OkStatus();
+  return error::InvalidField("metrics_organizations",
+                             absl::StrCat("must be 0 to ", kMaxMetricsOrganizations, "."));
+}
+
+}  // namespace
+
 absl::StatusOr<std::unique_ptr<QuotaService>> QuotaService::Create(Options options) {
   RETURN_IF_ERROR(CheckReleasedKeep(options.released_keep));
   RETURN_IF_ERROR(CheckKeepPolicy(options.request_keep));
+  RETURN_IF_ERROR(CheckMetricsOrganizations(options.metrics_organizations));
   auto service = std::unique_ptr<QuotaService>(new QuotaService());
   ASSIGN_OR_RETURN(service->lane_,
                    Lane::Create(std::move(options.lane), service->store_.get(), options.clock));

@@ -30,7 +30,7 @@ class QuotaService {
     absl::Duration audit_interval = absl::Minutes(5);
     absl::Duration released_keep = kReleasedKeep;  // at least kMinReleasedKeep
     KeepPolicy request_keep = {};                  // keep: at least kMinRequestKeep
-    int metrics_organizations = 0;                 // how many metrics name, 0 to 1,000
+    int metrics_organizations = 0;  // how many metrics name, 0 to kMaxMetricsOrganizations
   };
 
   // Loads the state. UNAVAILABLE: the database is away. INVALID_ARGUMENT: an option.

@@ -1,7 +1,9 @@
 #include <google/rpc/error_details.pb.h>
 
 #include <map>
+#include <utility>
 
+#include "services/quota/core/limits.h"
 #include "services/quota/service_test_base.h"
 #include "tests/testing/watch_messages.h"
 
@@ -14,6 +16,15 @@ using ::muster::testing::IsOk;
 using ::muster::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
+
+TEST(QuotaServiceOptions, HowManyOrganizationsMetricsNameIsBounded) {
+  for (const int organizations : {-1, kMaxMetricsOrganizations + 1}) {
+    QuotaService::Options options;
+    options.metrics_organizations = organizations;
+    EXPECT_THAT(QuotaService::Create(std::move(options)).status(),
+                HasFieldViolation("metrics_organizations"));
+  }
+}
 
 TEST_F(QuotaServiceTest, HoldsAndTellsWhatRemains) {
   ASSERT_THAT(SetLimit(10), IsOk());

@@ -31,6 +31,8 @@ constexpr int64_t kMaxKib = int64_t{1} << 50;   // memory or disk of a machine, 
 
 // From the decision to reclaim a spot machine to its drain, as users are promised.
 constexpr absl::Duration kSpotNotice = absl::Minutes(2);
+// The shortest that an operator may set.
+constexpr absl::Duration kMinSpotNotice = absl::Seconds(1);
 
 // How long a waiting gang keeps what is free from those behind it.
 constexpr absl::Duration kGangKeep = absl::Hours(24);

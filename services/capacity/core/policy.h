@@ -10,7 +10,8 @@ namespace muster::capacity {
 struct Policy {
   absl::Duration released_keep = kReleasedKeep;  // how long the uid of a released pool is refused
   absl::Duration gang_keep = kGangKeep;  // how long a waiting gang keeps what is free; 0: never
-  // From the decision to reclaim a spot machine to its drain: until then it can be taken back.
+  // From the decision to reclaim a spot machine to its drain: until then it can be taken back. At least
+  // kMinSpotNotice.
   absl::Duration preemption_notice = kSpotNotice;
 
   // Gangs that asked then or before keep nothing.

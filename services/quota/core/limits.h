@@ -16,6 +16,8 @@ inline constexpr size_t kMaxReasonBytes = 512;
 inline constexpr size_t kMaxApplied = 1'000;
 // Requests of one batch call.
 inline constexpr int kMaxBatch = 1'000;
+// Organizations that metrics name.
+inline constexpr int kMaxMetricsOrganizations = 1'000;
 // Holders that an answer lists one by one.
 inline constexpr size_t kMaxHoldersListed = 10;
 
