@@ -64,7 +64,7 @@ class CommitQueue {
   explicit CommitQueue(const LaneOptions& options) : options_(options) {}
 
   // `done` of a command that is refused is called at once, with UNAVAILABLE: the intake is closed, the queue is full, or this caller
-  // fills half of it.
+  // fills half of it, rounded up.
   void Submit(LaneCommand<State> command);
   // There is something new at the head.
   void Poke();
@@ -95,7 +95,7 @@ class CommitQueue {
   }
   // Whether `caller` fills half of the queue. Never the process itself (0), which need not leave room for others.
   bool HasHisShare(uint64_t caller) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return caller != 0 && commands_.size_of(caller) * 2 > options_.max_queue;
+    return caller != 0 && commands_.size_of(caller) * 2 >= options_.max_queue;
   }
   // Wakes the lane's thread, if it sleeps.
   void Wake() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
