@@ -170,16 +170,22 @@ State::Count State::CountOf(absl::string_view organization) const {
   return found == counts_.end() ? Count() : found->second;
 }
 
+void State::AddToCount(absl::string_view name, int64_t Count::*what, int64_t by) {
+  const auto it = counts_.try_emplace(OrganizationOf(name)).first;
+  it->second.*what += by;
+  if (it->second.pools == 0 && it->second.clusters == 0) counts_.erase(it);
+}
+
 void State::Reindex(const Cluster* before, const Cluster* after) {
   if ((before == nullptr) == (after == nullptr)) return;
   const std::string& name = (before == nullptr ? after : before)->name;
-  counts_[std::string(OrganizationOf(name))].clusters += before == nullptr ? 1 : -1;
+  AddToCount(name, &Count::clusters, before == nullptr ? 1 : -1);
 }
 
 void State::Reindex(const Pool* before, const Pool* after) {
   if ((before == nullptr) != (after == nullptr)) {
     const std::string& name = (before == nullptr ? after : before)->name;
-    counts_[std::string(OrganizationOf(name))].pools += before == nullptr ? 1 : -1;
+    AddToCount(name, &Count::pools, before == nullptr ? 1 : -1);
   }
   if (before != nullptr) {
     pool_by_uid_.erase(before->uid);

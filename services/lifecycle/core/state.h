@@ -93,6 +93,8 @@ class State : public StateBase<State, Cluster, Pool, Node, Event, Lease, KeptReq
     int64_t clusters = 0;
   };
   Count CountOf(absl::string_view organization) const;
+  // How many organizations have anything.
+  size_t organizations() const { return counts_.size(); }
 
   void Reindex(const Pool* before, const Pool* after);
   void Reindex(const Event* before, const Event* after);
@@ -117,6 +119,8 @@ class State : public StateBase<State, Cluster, Pool, Node, Event, Lease, KeptReq
     }
   };
   using NodesByMachine = std::unordered_multiset<const Node*, Machine, Machine>;
+  // Counts one more or less for the organization of a cluster or pool.
+  void AddToCount(absl::string_view name, int64_t Count::*what, int64_t by);
 
   absl::flat_hash_map<std::string, std::string> pool_by_uid_;
   absl::flat_hash_map<std::string, Names> pools_by_quota_;
@@ -127,7 +131,7 @@ class State : public StateBase<State, Cluster, Pool, Node, Event, Lease, KeptReq
   absl::flat_hash_map<std::string, EventsByTime> events_by_pool_;
   absl::btree_map<std::string, EventsByTime> events_by_cluster_;  // by its name and a `/`
   EventsByTime events_of_gone_;
-  absl::flat_hash_map<std::string, Count> counts_;  // by organization
+  absl::flat_hash_map<std::string, Count> counts_;  // by organization, of those that have anything
   KeptByTime kept_;
 };
 

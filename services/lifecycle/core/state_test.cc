@@ -37,6 +37,20 @@ TEST(State, CountsWhatAnOrganizationHas) {
   staged.RollBack();
   EXPECT_EQ(state.CountOf("acme").pools, 0);
   EXPECT_EQ(state.CountOf("acmes").clusters, 0);
+  EXPECT_EQ(state.organizations(), 0U);
+}
+
+TEST(State, AnOrganizationThatHasNothingLeftIsForgotten) {
+  State state;
+  StagedState<State> staged(state, 0);
+  const std::string cluster = "organizations/acme/clusters/c";
+  const std::string pool = cluster + "/nodePools/p";
+  staged.Put(Cluster{.name = cluster});
+  staged.Put(Pool{.name = pool, .uid = "u"});
+  staged.Delete<Pool>(pool);
+  EXPECT_EQ(state.organizations(), 1U) << "its cluster";
+  staged.Delete<Cluster>(cluster);
+  EXPECT_EQ(state.organizations(), 0U);
 }
 
 TEST(State, EventsAreKeptByTimeOfEachCluster) {
