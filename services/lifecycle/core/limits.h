@@ -82,8 +82,9 @@ inline constexpr absl::Duration kHealthWindow = absl::Minutes(30);
 // A Node whose agent was told to end it is expected to be gone within this.
 inline constexpr absl::Duration kTerminationGrace = absl::Minutes(15);
 
-// For how long the status shows a Node whose machine the pool's claim does not hold before the Node
-// goes: capacity forgot it (it was restored to a past), and somebody may know better.
+// For how long the status shows that the pool's claim does not hold some Node's machine before such Nodes
+// go: capacity forgot them (it was restored to a past), and somebody may know better. It is the pool's, and
+// counts from when the status first showed any: a Node that joins them later gets what is left of it.
 inline constexpr absl::Duration kUnheldGrace = absl::Minutes(15);
 
 // A machine that may not boot, because the active configuration is disabled, is given back after
