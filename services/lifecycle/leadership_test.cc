@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
@@ -48,6 +49,26 @@ struct Trouble {
     }
     return {};
   }
+};
+
+// The log's lines with some words in them, while it lives.
+class Said {
+ public:
+  explicit Said(std::string words) {
+    log::SetSink([this, words = std::move(words)](absl::string_view line) {
+      const MutexLock lock(mutex_);
+      if (absl::StrContains(line, words)) lines_.emplace_back(line);
+    });
+  }
+  ~Said() { log::SetSink({}); }
+  std::vector<std::string> lines() const {
+    const MutexLock lock(mutex_);
+    return lines_;
+  }
+
+ private:
+  mutable Mutex mutex_;
+  std::vector<std::string> lines_ MUSTER_GUARDED_BY(mutex_);
 };
 
 class Leadership : public ::testing::Test {
@@ -268,23 +289,24 @@ TEST_F(Leadership, OneThatHealsMayLeadAgain) {
 TEST_F(Leadership, WhoCannotWriteTheLeaseSaysWhy) {
   ASSERT_THAT(a_->StartReconciling(peers_.channels()), IsOk());
   AwaitLead(*a_);
-  Mutex mutex;
-  std::vector<std::string> said;
-  log::SetSink([&](absl::string_view line) {
-    const MutexLock lock(mutex);
-    if (absl::StrContains(line, "the lease could not be written")) said.emplace_back(line);
-  });
+  const Said said("the lease could not be written");
   auto holder = database_.Hold("SELECT * FROM lifecycle.lease_heartbeat FOR UPDATE");
-  const auto is_said = [&] {
-    const MutexLock lock(mutex);
-    return !said.empty();
-  };
-  Until(is_said, "word of the lease");
+  Until([&] { return !said.lines().empty(); }, "word of the lease");
   EXPECT_EQ(a_->epoch(), 0);
   holder.reset();
   AwaitLead(*a_);
-  log::SetSink({});
-  EXPECT_THAT(said, ::testing::ElementsAre(::testing::HasSubstr("lock timeout")));
+  EXPECT_THAT(said.lines(), ::testing::ElementsAre(::testing::HasSubstr("lock timeout")));
+}
+
+TEST_F(Leadership, WhosePlanTheTablesRefuseSaysWhy) {
+  ASSERT_THAT(a_->StartReconciling(peers_.channels()), IsOk());
+  AwaitLead(*a_);
+  const Said said("a plan was not carried out");
+  trouble_.fails_journal = true;
+  Apply("first", 1);
+  Until([&] { return !said.lines().empty(); }, "word of the plan");
+  EXPECT_THAT(said.lines().front(), ::testing::HasSubstr("division by zero"));
+  a_->StopReconciling();
 }
 
 // The leader dies, and the database's clock is set back before anybody sees it: what it wrote lies
@@ -532,6 +554,30 @@ TEST_F(Leadership, ForgetsTheEventsOfPoolsThatAreGone) {
   Until([&] { return leader->lane().revision() == b_->lane().revision(); }, "the same revision");
   EXPECT_EQ(database_.QueryValue("SELECT count(*) FROM lifecycle.event WHERE object LIKE '%gone%'"),
             "0");
+  leader->StopReconciling();
+}
+
+TEST_F(Leadership, WhoCannotForgetEventsSaysWhy) {
+  database_.Execute(
+      "CREATE FUNCTION lifecycle.keep_event() RETURNS trigger LANGUAGE plpgsql AS"
+      " 'BEGIN RAISE EXCEPTION ''events stay''; END';"
+      "CREATE TRIGGER keep_event BEFORE DELETE ON lifecycle.event FOR EACH ROW"
+      " EXECUTE FUNCTION lifecycle.keep_event()");
+  orphan_interval_ = absl::Milliseconds(100);
+  event_keep_ = absl::Milliseconds(1);
+  const Said said("events of deleted pools could not be forgotten");
+  const auto leader = NewReplica(nullptr);
+  ASSERT_THAT(leader->StartReconciling(peers_.channels()), IsOk());
+  const std::string gone = Apply("gone", 0);
+  Until(
+      [&] {
+        return b_->lane().Peek(
+            [](const State& state, int64_t) { return !state.table<Event>().rows().empty(); });
+      },
+      "events");
+  Submit(*b_, DeleteNodePool{.name = gone});
+  Until([&] { return !said.lines().empty(); }, "word of the events");
+  EXPECT_THAT(said.lines().front(), ::testing::HasSubstr("events stay"));
   leader->StopReconciling();
 }
 

@@ -1,6 +1,8 @@
 #include "services/lifecycle/reconcile/orphan_collector.h"
 
 #include <algorithm>
+#include <atomic>
+#include <memory>
 #include <utility>
 
 #include "services/common/cause.h"
@@ -92,10 +94,16 @@ void OrphanCollector::ForgetEvents() {
         !gone.empty() && (gone.size() > command.most || now - gone.begin()->time() >= command.keep);
     return over ? std::min(gone.size() / kMaxExpiredEvents + 1, kMostPieces) : 0;
   });
+  const auto told = std::make_shared<std::atomic<bool>>(false);  // once a round
   for (size_t i = 0; i < pieces; ++i) {
     lane.Submit([command](StagedState<State>& staged,
                           absl::Time at) { return Decide(staged, command, at).status(); },
-                [](const absl::Status&, int64_t) {});
+                [told](const absl::Status& status, int64_t) {
+                  // A database that is away is told elsewhere, and the next round tries again.
+                  if (status.ok() || absl::IsUnavailable(status) || told->exchange(true)) return;
+                  log::Warn("events of deleted pools could not be forgotten",
+                            {{"error", muster::error::ForOperators(status)}});
+                });
   }
 }
 
@@ -125,7 +133,8 @@ void OrphanCollector::Tell(const Books& books, const OrphanMemory::Verdict& verd
 bool OrphanCollector::Release(const Books& books, const std::string& uid) {
   const absl::StatusOr<bool> known = peers_->HasPool(uid);
   if (!known.ok()) {
-    log::Warn("an orphan could not be looked at again", {{"uid", uid}, {"error", known.status()}});
+    log::Warn("an orphan could not be looked at again",
+              {{"uid", uid}, {"error", muster::error::ForOperators(known.status())}});
     return Leads();
   }
   if (!Leads()) return false;

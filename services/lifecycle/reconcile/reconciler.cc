@@ -11,6 +11,7 @@
 #include "absl/hash/hash.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "services/common/cause.h"
 #include "services/common/error.h"
 #include "services/common/latch.h"
 #include "services/common/log.h"
@@ -271,7 +272,8 @@ void Reconciler::SubmitPlans(const std::vector<PoolPass>& passes, std::vector<Po
             metrics->PlanRefused();
             // Neither is worth a warning: what outdated the plan has made its pool due again.
             if (!HasReason(status, "PLAN_OUTDATED") && !HasReason(status, "STALE_LEADER")) {
-              log::Warn("a plan was not carried out", {{"pool", name}, {"error", status}});
+              log::Warn("a plan was not carried out",
+                        {{"pool", name}, {"error", muster::error::ForOperators(status)}});
             }
             due->AddIn(name, retry);
           }
