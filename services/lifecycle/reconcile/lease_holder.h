@@ -32,7 +32,8 @@ class LeaseHolder : public std::enable_shared_from_this<LeaseHolder> {
   explicit LeaseHolder(Options options);
 
   void Start();
-  // Ends the thread, gives up the lease. Idempotent.
+  // Ends the thread, gives up the lease. Idempotent. Waits for the database to answer the statement
+  // under way, and the one that gives up the lease: for at most their timeouts (ConnectOptions).
   void Stop();
 
   // Names this process; random.

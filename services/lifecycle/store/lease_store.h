@@ -28,9 +28,6 @@ class LeaseStore {
   // Gives the lease up at once, if `holder` has it. UNAVAILABLE, UNKNOWN: as for Beat.
   absl::Status Release(const std::string& holder);
 
-  // Ends calls that wait, and all later ones.
-  void Abort() { runner_.Abort(); }
-
  private:
   ConnectionPool pool_;
   TransactionRunner runner_;
