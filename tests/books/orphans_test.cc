@@ -9,6 +9,8 @@
 #include <set>
 #include <thread>
 
+#include "absl/strings/match.h"
+#include "services/common/log.h"
 #include "services/lifecycle/core/decide.h"
 #include "tests/books/cloud.h"
 #include "tests/testing/metric_value.h"
@@ -272,6 +274,30 @@ TEST_F(Orphans, WhoLosesTheLeadInARoundGivesNothingBack) {
     RoundAt(collector, kGrace);
     EXPECT_EQ(Holders().size(), looks < 3 ? 3u : 2u);
   }
+}
+
+// Whoever stops it does not wait for lifecycle's own state, which may not be to be had for long.
+TEST_F(Orphans, WhoIsStoppedInTheMidstOfARoundWaitsForNoRead) {
+  std::promise<void> reached, open;
+  std::shared_future<void> opened = open.get_future().share();
+  traps_["lifecycle"].Set(storage::LanePoint::kBeforeBarrier, [&reached, opened] {
+    reached.set_value();
+    opened.wait();
+  });
+  std::atomic<bool> told = false;
+  log::SetSink([&](absl::string_view line) {
+    if (absl::StrContains(line, "the books could not be read")) told = true;
+  });
+  OrphanCollector::Options options;
+  options.lane = &lifecycle_->lane();
+  options.epoch = [this] { return epoch_.load(); };
+  OrphanCollector collector(std::move(options));
+  collector.Start(Peers());
+  reached.get_future().wait();
+  collector.Stop();
+  log::SetSink({});
+  open.set_value();
+  EXPECT_FALSE(told) << "it waited for as long as it may";
 }
 
 TEST_F(Orphans, AMassIsOnlyToldUntilAPersonHasLooked) {

@@ -60,19 +60,6 @@ ClaimEntry EntryOf(const cv1::Claim& claim) {
   return entry;
 }
 
-// Reads the state linearizably: returns `take(state)`. The wait is bounded, and `take` may run after it.
-template <class T, class Take>
-absl::StatusOr<T> ReadNow(Lane& lane, Take take) {
-  const auto answer = std::make_shared<Awaited<absl::StatusOr<T>>>();
-  lane.Read(
-      [answer, take = std::move(take)](const absl::Status& status, const State* state, int64_t) {
-        answer->Set(status.ok() ? absl::StatusOr<T>(take(*state)) : status);
-      },
-      NowForDeadlines() + kReadTimeout);
-  return answer->WaitFor(kReadTimeout)
-      .value_or(absl::DeadlineExceededError("Lifecycle's own state could not be read in time."));
-}
-
 // Rows are immutable: their pointers are cheap to copy under the reader's lock.
 struct PoolRows {
   std::shared_ptr<const Pool> pool = {};
@@ -114,7 +101,35 @@ PeerBooks::PeerBooks(const Peers& peers, Lane* lane)
       capacity_(cv1::CapacityService::NewStub(peers.capacity)),
       configuration_(fv1::ConfigurationService::NewStub(peers.configuration)) {}
 
-void PeerBooks::Cancel() { calls_.Stop(); }
+void PeerBooks::Cancel() {
+  calls_.Stop();
+  const MutexLock lock(mutex_);
+  cancelled_ = true;
+  for (const auto& end : reads_) end();
+}
+
+template <class T, class Take>
+absl::StatusOr<T> PeerBooks::ReadNow(Take take) {
+  const auto answer = std::make_shared<Awaited<absl::StatusOr<T>>>();
+  const auto cancel = [answer] { answer->Set(absl::CancelledError("Lifecycle stops.")); };
+  std::list<std::function<void()>>::iterator open;
+  {
+    const MutexLock lock(mutex_);
+    open = reads_.insert(reads_.end(), cancel);
+    if (cancelled_) cancel();
+  }
+  lane_.Read(
+      [answer, take = std::move(take)](const absl::Status& status, const State* state, int64_t) {
+        answer->Set(status.ok() ? absl::StatusOr<T>(take(*state)) : status);
+      },
+      NowForDeadlines() + kReadTimeout);
+  absl::StatusOr<T> read = answer->WaitFor(kReadTimeout)
+                               .value_or(absl::DeadlineExceededError(
+                                   "Lifecycle's own state could not be read in time."));
+  const MutexLock lock(mutex_);
+  reads_.erase(open);
+  return read;
+}
 
 template <class Stub, class Request, class Response, class Take>
 absl::Status PeerBooks::Pages(absl::string_view peer, Stub& stub,
@@ -164,7 +179,7 @@ absl::StatusOr<Books> PeerBooks::Read() {
         }
         return absl::OkStatus();
       }));
-  ASSIGN_OR_RETURN(const PoolsPage pools, ReadNow<PoolsPage>(lane_, &PoolsPageOf));
+  ASSIGN_OR_RETURN(const PoolsPage pools, ReadNow<PoolsPage>(&PoolsPageOf));
   books.history_floor = pools.history_floor;
   for (const PoolRows& rows : pools.rows) {
     std::vector<const Node*> nodes;
@@ -175,9 +190,8 @@ absl::StatusOr<Books> PeerBooks::Read() {
 }
 
 absl::StatusOr<bool> PeerBooks::HasPool(absl::string_view uid) {
-  return ReadNow<bool>(lane_, [uid = std::string(uid)](const State& state) {
-    return state.FindPoolByUid(uid) != nullptr;
-  });
+  return ReadNow<bool>(
+      [uid = std::string(uid)](const State& state) { return state.FindPoolByUid(uid) != nullptr; });
 }
 
 absl::Status PeerBooks::Release(const HoldingEntry& holding) {

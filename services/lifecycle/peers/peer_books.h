@@ -4,12 +4,15 @@
 #include <muster/configuration/v1/configuration_service.grpc.pb.h>
 #include <muster/quota/v1/quota_service.grpc.pb.h>
 
+#include <functional>
+#include <list>
 #include <memory>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "services/common/mutex.h"
 #include "services/lifecycle/core/books.h"
 #include "services/lifecycle/peers/peers.h"
 #include "services/lifecycle/store/lane.h"
@@ -38,7 +41,8 @@ class PeerBooks {
   absl::Status Release(const ClaimEntry& claim);
   absl::Status Release(const ConfigurationEntry& configuration);
 
-  // Ends calls to the other services that are under way, and all later ones: CANCELLED.
+  // Ends calls to the other services and reads of lifecycle's state that are under way, and all later
+  // ones: CANCELLED.
   void Cancel();
 
  private:
@@ -46,6 +50,10 @@ class PeerBooks {
   absl::Status Pages(absl::string_view peer, Stub& stub,
                      grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
                      Request request, Take take);
+  // Reads lifecycle's state linearizably: returns `take(state)`. The wait is bounded, and `take` may run
+  // after it.
+  template <class T, class Take>
+  absl::StatusOr<T> ReadNow(Take take);
   absl::Status Sync(const ClaimEntry& claim, int64_t generation, size_t from, size_t count,
                     bool release);
 
@@ -54,6 +62,10 @@ class PeerBooks {
   const std::unique_ptr<capacity::v1::CapacityService::Stub> capacity_;
   const std::unique_ptr<configuration::v1::ConfigurationService::Stub> configuration_;
   rpc::Calls calls_;
+  Mutex mutex_;
+  bool cancelled_ MUSTER_GUARDED_BY(mutex_) = false;
+  // What ends each read that is under way.
+  std::list<std::function<void()>> reads_ MUSTER_GUARDED_BY(mutex_);
 };
 
 }  // namespace muster::lifecycle

@@ -133,6 +133,7 @@ void OrphanCollector::Tell(const Books& books, const OrphanMemory::Verdict& verd
 bool OrphanCollector::Release(const Books& books, const std::string& uid) {
   const absl::StatusOr<bool> known = peers_->HasPool(uid);
   if (!known.ok()) {
+    if (absl::IsCancelled(known.status())) return false;  // it stops
     log::Warn("an orphan could not be looked at again",
               {{"uid", uid}, {"error", muster::error::ForOperators(known.status())}});
     return Leads();

@@ -51,7 +51,7 @@ class OrphanCollector {
   void Run();
   void ForgetEvents();
   void Tell(const Books& books, const OrphanMemory::Verdict& verdict);
-  // False: no longer the leader.
+  // False: no longer the leader, or it stops.
   bool Release(const Books& books, const std::string& uid);
   void GiveBack(const Books& books, const std::string& uid);
   bool Leads() const { return options_.epoch() == led_; }
