@@ -91,6 +91,7 @@ Rehearsal::Rehearsal(const DryRun& dry_run) : last_(dry_run.after) {
   if (number_of(dry_run.after) > (dry_run.before ? number_of(*dry_run.before) : 0))
     reboots_ = dry_run.after.reconfiguration;
   StagedState<State> staged(state_, 0);
+  if (dry_run.lease) staged.Put(*dry_run.lease);
   staged.Put(dry_run.cluster);
   staged.Put(dry_run.after);
   for (const Node& node : dry_run.nodes) {
@@ -141,7 +142,10 @@ bool Rehearsal::Pass(Snapshot snapshot) {
     told_.claim = snapshot.answers.claim;
   }
   StagedState<State> staged(state_, revision_);
-  const ApplyPlan command{last_.name, last_.uid, snapshot.version, "", 0, Plan(snapshot).actions};
+  const Lease* found = state_.table<Lease>().Find(Lease::kName);
+  const Lease lease = found == nullptr ? Lease() : *found;
+  const ApplyPlan command{last_.name,   last_.uid,   snapshot.version,
+                          lease.holder, lease.epoch, Plan(snapshot).actions};
   const bool done = Decide(staged, command, snapshot.now).ok();
   revision_ = staged.revision();
   const Pool* after = state_.table<Pool>().Find(last_.name);
@@ -208,6 +212,7 @@ std::optional<DryRun> DryRunOf(const State& state, std::optional<Pool> before,
   DryRun dry_run{std::move(before), std::move(after)};
   dry_run.cluster = *state.table<Cluster>().Find(ClusterNameOf(dry_run.after.name));
   for (const Node* node : state.NodesOf(dry_run.after.name)) dry_run.nodes.push_back(*node);
+  if (const Lease* lease = state.table<Lease>().Find(Lease::kName)) dry_run.lease = *lease;
   return dry_run;
 }
 

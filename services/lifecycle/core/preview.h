@@ -47,7 +47,8 @@ struct DryRun {
   std::optional<Pool> before = {};  // nullopt: a new pool
   Pool after = {};
   Cluster cluster = {};
-  std::vector<Node> nodes = {};  // as the mutation leaves them
+  std::vector<Node> nodes = {};     // as the mutation leaves them
+  std::optional<Lease> lease = {};  // by which it is known whether the database was ever restored
 };
 struct Tried {
   std::optional<DryRun> dry_run = {};  // nullopt: there is no pool

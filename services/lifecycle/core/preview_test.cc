@@ -95,6 +95,7 @@ class World : public Simulation {
   Snapshot LookAt(const State& rows, PeersCopy& peers) {
     Snapshot snapshot{rows.table<Cluster>().Find(kSimCluster), rows.table<Pool>().Find(kSimPool),
                       rows.NodesOf(kSimPool), rows.VersionOf(kSimPool), catalogue};
+    snapshot.restored = SnapshotOf(rows, kSimPool)->restored;
     snapshot.policy = policy;
     snapshot.now = now();
     snapshot.loop.leaderless = leaderless;
@@ -262,6 +263,25 @@ TEST(Preview, OfADrainOfANodeThatBoots) {
     world.Drive();
     EXPECT_TRUE(world.node("g101")->desired.drain);
   }
+}
+
+// It may run what it was told to in the part that was lost: it is switched off first.
+TEST(Preview, OfAnOrderToANodeThatGoesUnbootedAfterARestore) {
+  World world;
+  world.configuration_away = true;  // nothing to boot is known
+  world.Create(1);
+  ASSERT_TRUE(world.Converge());
+  world.Must(TakeLease{.holder = "a", .epoch = 2, .incarnation = "restored"});
+  ASSERT_TRUE(world.Converge());
+  const std::string machine = *world.NodeMachines().begin();
+  ASSERT_EQ(world.node(machine)->desired.phase, Phase::kUndecided);
+  world.Resize(0);
+  const OrderNode cordon{.name = NodeName(kSimPool, machine), .verb = OrderNode::Verb::kCordon};
+  const NodePreview told = world.RehearseNode(cordon);
+  EXPECT_EQ(told.node.state, NodeState::kPreparedForTerminate);
+  world.Must(cordon);
+  world.Pass();
+  EXPECT_EQ(world.node(machine)->state, told.node.state);
 }
 
 TEST(Preview, OfAnOrderToANodeWhereNobodyReconciles) {
