@@ -150,13 +150,15 @@ void Reconciler::Loop() {
       continue;
     }
     peer_client_->Probe();
-    if (restates_.exchange(false)) Restate();
-    trace::Causes causes;
-    const std::vector<std::string> names = due_->Take(kBatch, &causes);
-    if (names.empty()) {
+    const bool any_due = due_->UntilNext() <= absl::ZeroDuration();
+    if (restates_.exchange(false)) restate_schedule_.Ask();
+    if (restate_schedule_.IsDue(SteadyNow(), any_due)) Restate();
+    if (!any_due) {
       due_->Wait(kWorkerTick);
       continue;
     }
+    trace::Causes causes;
+    const std::vector<std::string> names = due_->Take(kBatch, &causes);
     const absl::Duration start = SteadyNow();
     trace::Work work("lifecycle reconcile pass", std::move(causes));
     work.Add("muster.node_pools", static_cast<int64_t>(names.size()));
@@ -187,11 +189,13 @@ void Reconciler::Restate() {
     });
     // To be begun anew later: quota is to hear of most pools before any of them grows.
     const bool is_away = asked > 0 && static_cast<size_t>(away) == asked;
-    if (is_away || epoch() == 0) {
+    if (is_away) return restate_schedule_.Failed(SteadyNow());
+    if (epoch() == 0) {
       restates_ = true;
       return;
     }
   }
+  restate_schedule_.Done();
 }
 
 std::vector<PoolPass> Reconciler::BeginPasses(const std::vector<std::string>& names) const {

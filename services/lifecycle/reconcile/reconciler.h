@@ -22,6 +22,7 @@
 #include "services/lifecycle/reconcile/options.h"
 #include "services/lifecycle/reconcile/peer_watches.h"
 #include "services/lifecycle/reconcile/reconcile_metrics.h"
+#include "services/lifecycle/reconcile/restate_schedule.h"
 #include "services/lifecycle/store/lane.h"
 
 namespace muster::lifecycle {
@@ -62,7 +63,7 @@ class Reconciler {
   void Loop();
   // Has quota charge all pools for what they were charged for already, before more is asked for any: a
   // quota that was restored to a past would else grant to others what it has forgotten. While quota is
-  // away this is tried again, and passes go on.
+  // away this is tried again (RestateSchedule), and passes go on.
   void Restate();
   void Pass(const std::vector<std::string>& names);
   std::vector<PoolPass> BeginPasses(const std::vector<std::string>& names) const;
@@ -86,6 +87,7 @@ class Reconciler {
   std::shared_ptr<PeerWatches> watches_;
   std::shared_ptr<const CatalogueMirror> catalogue_;
   std::atomic<bool> restates_ = true;  // Restate is to be called before the next pass
+  RestateSchedule restate_schedule_;   // the thread's alone
   Stopper stopper_;
   std::thread thread_;
 };
