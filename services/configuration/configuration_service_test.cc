@@ -1,5 +1,6 @@
 #include <map>
 
+#include "services/configuration/core/names.h"
 #include "services/configuration/service_test_base.h"
 #include "tests/testing/proto_matchers.h"
 
@@ -29,6 +30,14 @@ TEST_F(ConfigurationServiceTest, PublishingIsIdempotent) {
   ASSERT_THAT(got, IsOk());
   EXPECT_THAT(Unrevised(*got), EqualsProto(Unrevised(*first)));
   EXPECT_EQ(service_->lane().revision(), 1);
+}
+
+TEST_F(ConfigurationServiceTest, WhoNamesNoReleaseIsToldWhatOneIsCalled) {
+  const absl::Status refused = Publish("channels/stable/components/cpu/releases/1").status();
+  EXPECT_THAT(refused, HasFieldViolation("release.name"));
+  for (const Component component :
+       {Component::kGpuDriver, Component::kNcoreImage, Component::kKubernetes, Component::kKernel})
+    EXPECT_THAT(refused.message(), ::testing::HasSubstr(Print(component)));
 }
 
 TEST_F(ConfigurationServiceTest, SaysWhatNodesBoot) {

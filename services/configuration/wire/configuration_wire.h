@@ -28,8 +28,10 @@ SyncPool FromProto(const v1::ConfigurationRequest& request, absl::string_view pa
 
 // What a malformed name is answered with.
 inline constexpr char kReleaseNameShape[] =
-    "must be `channels/{stable|latest}/components/{gpu-driver|ncore-image|kubernetes}/releases/"
-    "{version}`, a version being one to four numbers separated by dots.";
+    "must be `channels/{stable|latest}/components/{gpu-driver|ncore-image|kubernetes|kernel}/"
+    "releases/{version}`, a version being one to four numbers separated by dots, or of an "
+    "ncore-image or kernel a name of letters, digits and \"._:+-\" that begins with a letter or "
+    "digit.";
 inline constexpr char kNodeProfileNameShape[] = "must be `nodeProfiles/np-{12 hex}`.";
 inline constexpr char kPoolConfigurationNameShape[] = "must be `poolConfigurations/{pool_uid}`.";
 
