@@ -48,6 +48,11 @@ absl::StatusOr<Release> Decide(StagedState<State>& staged, const PublishRelease&
                                absl::Time now) {
   Release release = {command.channel, command.component, command.version, now};
   const Release* known = staged.state().table<Release>().Find(release.Key());
+  if (known == nullptr && release.version.size() > kMaxNewReleaseBytes)
+    return error::InvalidField(
+        "release.name",
+        absl::StrCat("must end with a version or name of at most ", kMaxNewReleaseBytes,
+                     " bytes: no NodePool can ask for a longer one."));
   if (known != nullptr) release.create_time = known->create_time;
   staged.Put(release);
   return release;

@@ -28,6 +28,19 @@ TEST(PublishReleaseTest, TwiceIsOnce) {
   EXPECT_EQ(world.written, 0u);
 }
 
+TEST(PublishReleaseTest, WhatNoPoolCanAskForIsRefusedUnlessItIsThere) {
+  World world;
+  PublishRelease release{Channel::kStable, Component::kKernel, std::string(128, 'k')};
+  EXPECT_TRUE(world.Run(release).ok());
+  release.version += "k";
+  EXPECT_EQ(error::ReasonOf(world.Run(release).status()), "INVALID_FIELD");
+  StagedState<State> staged(world.state, world.revision);
+  staged.Put(Release{
+      .channel = release.channel, .component = release.component, .version = release.version});
+  world.revision = staged.revision();
+  EXPECT_TRUE(world.Run(release).ok()) << "it was published when longer ones were taken";
+}
+
 TEST(DeleteReleaseTest, OnlyOneThatIsWithdrawnIsForgotten) {
   World world;
   const PublishRelease release{Channel::kStable, Component::kGpuDriver, "999"};

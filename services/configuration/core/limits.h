@@ -15,6 +15,9 @@ constexpr size_t kMaxVersionDigits = 9;
 constexpr size_t kMaxOffered = 10;
 // Bytes of spec.image_name and spec.image_kernel, and of a release that is a name.
 constexpr size_t kMaxImageBytes = 253;
+// Bytes of the version or name of a new release: what a NodePool's spec.image can ask for (lifecycle's
+// kMaxImageBytes). Releases that were published before this was asked may have more.
+constexpr size_t kMaxNewReleaseBytes = 128;
 // Profiles that a pool remembers having been active. The oldest goes first; those that its Nodes run
 // and those that are disabled stay, even if they are more.
 constexpr size_t kMaxRevisions = 50;
