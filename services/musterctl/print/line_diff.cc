@@ -49,6 +49,12 @@ std::vector<DiffLine> Align(const std::vector<absl::string_view>& a,
   return lines;
 }
 
+// `LINE,COUNT` of a hunk. Where it has no line, that of the line before.
+std::string RangeOf(size_t line, size_t count) {
+  if (count == 1) return absl::StrCat(line);
+  return absl::StrCat(count == 0 ? line - 1 : line, ",", count);
+}
+
 }  // namespace
 
 std::string LineDiff(absl::string_view before, absl::string_view after) {
@@ -78,7 +84,8 @@ std::string LineDiff(absl::string_view before, absl::string_view after) {
       news += lines[at].sign != '-';
       absl::StrAppend(&hunk, std::string(1, lines[at].sign), lines[at].text, "\n");
     }
-    absl::StrAppend(&out, "@@ -", old_line, ",", olds, " +", new_line, ",", news, " @@\n", hunk);
+    absl::StrAppend(&out, "@@ -", RangeOf(old_line, olds), " +", RangeOf(new_line, news), " @@\n",
+                    hunk);
     old_line += olds;
     new_line += news;
   }

@@ -14,8 +14,15 @@ TEST(LineDiffTest, SaysNothingOfWhatIsTheSame) {
 TEST(LineDiffTest, HunksWithThreeLinesAround) {
   EXPECT_EQ(LineDiff("1\n2\n3\n4\n5\n6\n7\n8\n9\n", "1\n2\n3\n4\nX\n6\n7\n8\n9\n"),
             "@@ -2,7 +2,7 @@\n 2\n 3\n 4\n-5\n+X\n 6\n 7\n 8\n");
-  EXPECT_EQ(LineDiff("a\n", "a\nb\n"), "@@ -1,1 +1,2 @@\n a\n+b\n");
-  EXPECT_EQ(LineDiff("a\nb\n", "b\n"), "@@ -1,2 +1,1 @@\n-a\n b\n");
+  EXPECT_EQ(LineDiff("a\n", "a\nb\n"), "@@ -1 +1,2 @@\n a\n+b\n");
+  EXPECT_EQ(LineDiff("a\nb\n", "b\n"), "@@ -1,2 +1 @@\n-a\n b\n");
+}
+
+// It names the line before: none.
+TEST(LineDiffTest, OfWhatIsNotThere) {
+  EXPECT_EQ(LineDiff("", "a\nb\n"), "@@ -0,0 +1,2 @@\n+a\n+b\n");
+  EXPECT_EQ(LineDiff("a\nb\n", ""), "@@ -1,2 +0,0 @@\n-a\n-b\n");
+  EXPECT_EQ(LineDiff("", "a\n"), "@@ -0,0 +1 @@\n+a\n");
 }
 
 TEST(LineDiffTest, ChangesThatAreFarApartAreHunksOfTheirOwn) {
