@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "absl/types/span.h"
 #include "services/common/error.h"
 #include "services/common/log.h"
@@ -69,7 +68,7 @@ void Exporter::Stop() {
   {
     MutexLock lock(mutex_);
     if (std::exchange(stopping_, true)) return;
-    end_ = absl::Now() + options_.farewell;
+    end_ = options_.clock->Now() + options_.farewell;
     wakes_.SignalAll();
   }
   if (thread_.joinable()) thread_.join();
@@ -133,16 +132,17 @@ void Exporter::Count(const Batch& batch, bool posted) {
 
 absl::Duration Exporter::TimeLeft() {
   MutexLock lock(mutex_);
-  return end_ - absl::Now();
+  return end_ - options_.clock->Now();
 }
 
 bool Exporter::Pause(absl::Duration pause) {
-  const absl::Time until = absl::Now() + pause;
+  const SteadyClock& clock = *options_.clock;
+  const absl::Duration until = clock.Now() + pause;
   MutexLock lock(mutex_);
   // Record wakes it, too.
-  for (absl::Time now = absl::Now(); !stopping_ && now < until; now = absl::Now())
+  for (absl::Duration now = clock.Now(); !stopping_ && now < until; now = clock.Now())
     wakes_.WaitFor(mutex_, until - now);
-  return end_ > absl::Now();
+  return end_ > clock.Now();
 }
 
 bool Exporter::Post(const std::string& request) {

@@ -13,6 +13,7 @@
 #include "absl/time/time.h"
 #include "services/common/append_file.h"
 #include "services/common/mutex.h"
+#include "services/common/steady_clock.h"
 #include "services/trace/otlp.h"
 #include "services/trace/span.h"
 
@@ -32,6 +33,7 @@ class Exporter final : public Recorder {
     absl::Duration timeout = absl::Seconds(5);   // of a request to the collector
     absl::Duration pause = absl::Seconds(1);  // before the first repetition; doubled for the next
     absl::Duration farewell = absl::Seconds(3);  // to send what waits when it ends
+    const SteadyClock* clock = TheSteadyClock();
   };
 
   // INVALID_ARGUMENT: the file cannot be written.
@@ -75,7 +77,7 @@ class Exporter final : public Recorder {
   CondVar wakes_;
   std::vector<Span> waiting_ MUSTER_GUARDED_BY(mutex_);
   bool stopping_ MUSTER_GUARDED_BY(mutex_) = false;
-  absl::Time end_ MUSTER_GUARDED_BY(mutex_) = absl::InfiniteFuture();
+  absl::Duration end_ MUSTER_GUARDED_BY(mutex_) = absl::InfiniteDuration();  // of the clock
   std::thread thread_;
 };
 

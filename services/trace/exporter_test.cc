@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <httplib.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -138,6 +139,30 @@ TEST_F(ExporterTest, WhatABusyCollectorRefusesIsSentAgain) {
   EXPECT_EQ(collector.requests().size(), 3u);
   EXPECT_EQ(TheCounts().sent - sent_, 1);
   EXPECT_EQ(TheCounts().left_out - left_out_, 0);
+}
+
+// An hour goes by whenever it is looked at.
+class LeapingClock final : public SteadyClock {
+ public:
+  absl::Duration Now() const override { return absl::Hours(++looks_); }
+
+ private:
+  mutable std::atomic<int> looks_ = 0;
+};
+
+TEST_F(ExporterTest, PausesGoByTheSteadyClock) {
+  FakeCollector collector({503, 200});
+  const LeapingClock clock;
+  auto exporter = Exporter::Create({.endpoint = collector.endpoint(),
+                                    .timeout = absl::Minutes(1),
+                                    .pause = absl::Hours(1),
+                                    .farewell = absl::InfiniteDuration(),
+                                    .clock = &clock});
+  ASSERT_TRUE(exporter.ok());
+  (*exporter)->Record(Named("one"));
+  while (collector.requests().size() < 2) std::this_thread::yield();
+  exporter->reset();
+  EXPECT_EQ(TheCounts().sent - sent_, 1);
 }
 
 TEST_F(ExporterTest, WhatIsWrongForTheCollectorIsLeftOutAndCounted) {
