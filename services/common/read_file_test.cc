@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <istream>
+
+#include "tests/testing/broken_disk.h"
 #include "tests/testing/temp_folder.h"
 
 namespace muster {
@@ -20,6 +23,12 @@ TEST(ReadFileTest, WhatIsNotThereOrAFolderCannotBeRead) {
   const testing::TempFolder folder;
   EXPECT_EQ(ReadFile(folder.Path("nowhere")), std::nullopt);
   EXPECT_EQ(ReadFile(folder.path()), std::nullopt);
+}
+
+TEST(ReadFileTest, WhatFailsMidwayCannotBeRead) {
+  testing::BrokenDisk disk("page");
+  std::istream in(&disk);
+  EXPECT_EQ(ReadAll(in), std::nullopt);
 }
 
 }  // namespace

@@ -67,11 +67,12 @@ void Remove(const std::string& path, int folder) {
 // Removes the folders of programs that were killed.
 void RemoveAbandoned() {
   std::error_code failed;
-  for (const auto& entry : fs::directory_iterator(Top(), failed)) {
-    if (!absl::StartsWith(entry.path().filename().string(), kPrefix)) continue;
-    const int lock = Lock(entry.path());
+  for (fs::directory_iterator at(Top(), failed), end; at != end; at.increment(failed)) {
+    const fs::path& path = at->path();
+    if (!absl::StartsWith(path.filename().string(), kPrefix)) continue;
+    const int lock = Lock(path);
     if (lock < 0) continue;
-    Remove(entry.path(), lock);
+    Remove(path, lock);
     close(lock);
   }
 }

@@ -72,6 +72,15 @@ absl::Status ReadContent(Migration& migration) {
   return ReadMarks(migration);
 }
 
+absl::StatusOr<std::vector<fs::directory_entry>> EntriesOf(const fs::path& folder) {
+  std::vector<fs::directory_entry> entries;
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; at != end; at.increment(error))
+    entries.push_back(*at);
+  if (!error) return entries;
+  return Invalid(folder.string(), absl::StrCat("cannot be read: ", error.message(), "."));
+}
+
 std::string Label(const std::string& schema, int version, absl::string_view name) {
   return absl::StrFormat("%s/%04d_%s.sql", schema, version, name);
 }
@@ -82,16 +91,16 @@ std::string ServiceRole(absl::string_view schema) { return absl::StrCat("muster_
 
 absl::StatusOr<std::vector<std::string>> ListSchemas(const std::string& dir) {
   std::vector<std::string> schemas;
-  std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(dir, error)) {
-    if (!entry.is_directory()) continue;
-    for (const fs::directory_entry& file : fs::directory_iterator(entry.path(), error)) {
-      if (file.path().extension() != ".sql") continue;
-      schemas.push_back(entry.path().filename().string());
-      break;
-    }
+  ASSIGN_OR_RETURN(const std::vector<fs::directory_entry> entries, EntriesOf(dir));
+  for (const fs::directory_entry& entry : entries) {
+    std::error_code ignored;
+    if (!entry.is_directory(ignored)) continue;
+    ASSIGN_OR_RETURN(const std::vector<fs::directory_entry> files, EntriesOf(entry.path()));
+    const bool is_schema = std::any_of(files.begin(), files.end(), [](const auto& file) {
+      return file.path().extension() == ".sql";
+    });
+    if (is_schema) schemas.push_back(entry.path().filename().string());
   }
-  if (error) return Invalid(dir, absl::StrCat("cannot be read: ", error.message(), "."));
   if (schemas.empty()) return Invalid(dir, "holds no migrations; is --migrations-dir right?");
   std::sort(schemas.begin(), schemas.end());
   return schemas;
@@ -102,14 +111,12 @@ absl::StatusOr<std::vector<Migration>> ReadMigrations(const std::string& dir,
   const fs::path folder = fs::path(dir) / schema;
   if (!IsIdentifier(schema)) return Invalid(folder.string(), "is no name of a schema.");
   std::vector<Migration> files;
-  std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+  ASSIGN_OR_RETURN(const std::vector<fs::directory_entry> entries, EntriesOf(folder));
+  for (const fs::directory_entry& entry : entries) {
     if (entry.path().filename() == "README.md") continue;
     ASSIGN_OR_RETURN(Migration migration, ParseName(schema, entry.path()));
     files.push_back(std::move(migration));
   }
-  if (error)
-    return Invalid(folder.string(), absl::StrCat("cannot be read: ", error.message(), "."));
   if (files.empty()) {
     return Invalid(folder.string(), "holds no migrations; is --migrations-dir right?");
   }

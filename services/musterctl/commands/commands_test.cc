@@ -13,6 +13,7 @@
 #include "services/common/error.h"
 #include "services/musterctl/commands/commands_test_base.h"
 #include "services/musterctl/manifest/document.h"
+#include "tests/testing/broken_disk.h"
 
 namespace muster::musterctl {
 namespace {
@@ -198,6 +199,16 @@ TEST_F(CommandsTest, AFileThatDoesNotEndIsNotReadToItsEnd) {
   unlink(fifo.c_str());
   EXPECT_THAT(err(), HasSubstr("larger than 16777216 bytes"));
   EXPECT_LT(written, kMaxManifestBytes + (1 << 20));
+}
+
+// The documents before the fault are not all that were meant.
+TEST_F(CommandsTest, WhatFailsMidwayIsNotApplied) {
+  muster::testing::BrokenDisk disk(kTrainManifest);
+  std::istream in(&disk);
+  input_ = &in;
+  EXPECT_EQ(RunLine({"apply", "-f", "-"}), kFailed);
+  EXPECT_THAT(err(), HasSubstr("standard input: cannot be read"));
+  EXPECT_THAT(api_.calls, IsEmpty());
 }
 
 TEST_F(CommandsTest, TheServersFieldViolationsAreLinesOfTheirOwn) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <istream>
 #include <map>
 #include <memory>
 #include <optional>
@@ -35,7 +36,7 @@ class CommandsTest : public ::testing::Test {
     out_.str("");
     err_.str("");
     progress_.str("");
-    World world{.in = in_,
+    World world{.in = input_ != nullptr ? *input_ : in_,
                 .out = out_,
                 .err = err_,
                 .environment = [this](const std::string& name) -> std::optional<std::string> {
@@ -73,6 +74,7 @@ class CommandsTest : public ::testing::Test {
   absl::Duration clock_step_;  // the time of day is set by so much at every sleep
   std::map<std::string, std::string> environment_;
   ApiOptions options_;
+  std::istream* input_ = nullptr;  // in place of the line's own
   Terminal* terminal_at_ = nullptr;
   bool is_watched_ = false;  // how far things are
   std::function<int(const std::string& command)> execute_;

@@ -2,7 +2,6 @@
 
 #include <cstdlib>
 #include <fstream>
-#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
@@ -62,11 +61,12 @@ absl::StatusOr<std::string> NewFile(Session& session, const std::string& text) {
   return path;
 }
 
-absl::StatusOr<std::string> TextOf(const std::string& path) {
-  std::optional<std::string> text = ReadFile(path);
-  if (!text) return absl::InvalidArgumentError(absl::StrCat(path, ": cannot be read"));
+absl::StatusOr<std::string> Whole(std::optional<std::string> text, const std::string& name) {
+  if (!text) return absl::InvalidArgumentError(absl::StrCat(name, ": cannot be read"));
   return *std::move(text);
 }
+
+absl::StatusOr<std::string> TextOf(const std::string& path) { return Whole(ReadFile(path), path); }
 
 // The status stays as it is: its details are told, too.
 absl::Status KeptFor(Session& session, const absl::Status& status, const std::string& path) {
@@ -105,9 +105,7 @@ absl::StatusOr<std::string> ReadPatch(Session& session) {
   if (line.Has("patch") == line.Has("patch-file"))
     return WrongUse("patch: -p PATCH or --patch-file FILE is missing");
   if (line.Has("patch")) return line.Get("patch");
-  if (line.Get("patch-file") == "-")
-    return std::string(std::istreambuf_iterator<char>(session.world.in),
-                       std::istreambuf_iterator<char>());
+  if (line.Get("patch-file") == "-") return Whole(ReadAll(session.world.in), "standard input");
   return TextOf(line.Get("patch-file"));
 }
 

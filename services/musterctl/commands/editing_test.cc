@@ -11,6 +11,7 @@
 #include "services/common/error.h"
 #include "services/musterctl/commands/commands_test_base.h"
 #include "services/musterctl/manifest/manifest.h"
+#include "tests/testing/broken_disk.h"
 #include "tests/testing/temp_folder.h"
 
 // edit, patch and diff -f.
@@ -299,6 +300,15 @@ TEST_F(EditingTest, PatchChangesFieldsAndNothingElse) {
   EXPECT_EQ(RunLine({"patch", "np/example-nodepool", "-p", R"({"metadata":{"name":"b"}})"}),
             kFailed);
   EXPECT_THAT(err(), HasSubstr("must still be nodepool example-nodepool"));
+}
+
+TEST_F(EditingTest, APatchThatFailsMidwayIsNotSent) {
+  muster::testing::BrokenDisk disk(R"({"spec":{"targetNodes":9}})");
+  std::istream in(&disk);
+  input_ = &in;
+  EXPECT_EQ(RunLine({"patch", "np/example-nodepool", "--patch-file=-"}), kFailed);
+  EXPECT_THAT(err(), HasSubstr("standard input: cannot be read"));
+  EXPECT_THAT(api_.calls, IsEmpty());
 }
 
 TEST_F(EditingTest, DiffOfFilesShowsWhatApplyWouldChange) {

@@ -18,6 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+std::string NameOfFile(const std::string& file) { return file == "-" ? "standard input" : file; }
+
 absl::StatusOr<std::string> ReadText(const std::string& file, std::istream& standard_input) {
   std::ifstream stream;
   if (file != "-") {
@@ -31,6 +33,8 @@ absl::StatusOr<std::string> ReadText(const std::string& file, std::istream& stan
   // One byte more than is taken tells that there are too many: a file need not end.
   std::string text(kMaxManifestBytes + 1, '\0');
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (in.bad())
+    return absl::InvalidArgumentError(absl::StrCat(NameOfFile(file), ": cannot be read"));
   text.resize(static_cast<size_t>(in.gcount()));
   return text;
 }
@@ -99,7 +103,7 @@ absl::StatusOr<std::vector<Manifest>> ReadManifests(Session& session) {
   std::vector<std::string> faults;
   for (const std::string& file : files) {
     ASSIGN_OR_RETURN(const std::string text, ReadText(file, session.world.in));
-    auto parsed = ParseManifests(file == "-" ? "standard input" : file, text, session.scope);
+    auto parsed = ParseManifests(NameOfFile(file), text, session.scope);
     if (!parsed.ok()) {
       faults.emplace_back(parsed.status().message());
       continue;
