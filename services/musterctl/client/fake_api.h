@@ -23,14 +23,14 @@ namespace muster::musterctl {
 // For tests: an Api of plain members.
 class FakeApi final : public Api {
  public:
-  void BeginOrder(int number) override { order = number; }
+  void BeginOrder(int number) override { begun_order = number; }
 
   std::map<Kind, std::vector<Item>> items = {};
   // Answers of GetNodePool one after the other, the last one for ever.
   std::deque<absl::StatusOr<lifecycle::v1::NodePool>> pools = {};
   std::vector<lifecycle::v1::Event> events = {};
   std::vector<std::string> calls = {};  // changes that were asked for
-  int order = 0;                        // BeginOrder's
+  int begun_order = 0;                  // BeginOrder's
   std::vector<int> rollback_orders = {};
   absl::Status refusal = {};           // of every change
   absl::Status refusal_of_reads = {};  // of lists and Gets, also of the past, and of placements
@@ -250,7 +250,7 @@ class FakeApi final : public Api {
                                                                 const std::string& profile,
                                                                 bool dry_run) override {
     calls.push_back(Tried(dry_run) + "rollback " + pool_uid + " " + profile);
-    rollback_orders.push_back(order);
+    rollback_orders.push_back(begun_order);
     if (!refusal.ok()) return refusal;
     return configuration;
   }
