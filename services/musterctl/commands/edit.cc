@@ -56,9 +56,12 @@ absl::StatusOr<std::string> NewFile(Session& session, const std::string& text) {
   const int file = mkstemps(path.data(), 5);
   if (file < 0) return absl::UnavailableError(absl::StrCat(path, ": cannot be made"));
   close(file);
-  if (!(std::ofstream(path, std::ios::binary) << text))
-    return absl::UnavailableError(absl::StrCat(path, ": cannot be written"));
-  return path;
+  std::ofstream out(path, std::ios::binary);
+  out << text;
+  out.close();  // what is buffered is written by then
+  if (out) return path;
+  unlink(path.c_str());
+  return absl::UnavailableError(absl::StrCat(path, ": cannot be written"));
 }
 
 absl::StatusOr<std::string> Whole(std::optional<std::string> text, const std::string& name) {

@@ -1,7 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -72,6 +74,41 @@ TEST_F(EditingTest, EditSendsWhatWasChangedUnderTheEtag) {
   EXPECT_EQ(out(), "Edit cancelled, no changes made.\n");
   EXPECT_THAT(commands_.back(), StartsWith("other '"));
   EXPECT_EQ(api_.resources.size(), 1u);
+}
+
+// As on a disk that is full. Until the end of its life, no file can be written to.
+class FullDisk {
+ public:
+  FullDisk() {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit none{.rlim_cur = 0, .rlim_max = before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &none);
+  }
+  ~FullDisk() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+  FullDisk(const FullDisk&) = delete;
+  FullDisk& operator=(const FullDisk&) = delete;
+
+ private:
+  void (*const handler_)(int) = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit before_ = {};
+};
+
+TEST_F(EditingTest, AFileThatCannotBeWrittenIsNotOpened) {
+  const muster::testing::TempFolder folder;
+  environment_["TMPDIR"] = folder.path();
+  EditorReplaces("targetNodes: 1", "targetNodes: 7");
+  int code = kDone;
+  {
+    const FullDisk disk;
+    code = RunLine({"edit", "nodepool/example-nodepool"});
+  }
+  EXPECT_EQ(code, kFailed);
+  EXPECT_THAT(err(), HasSubstr("cannot be written"));
+  EXPECT_THAT(commands_, IsEmpty());
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path())) << "it does not stay behind";
 }
 
 // The status alone moves the etag on.
