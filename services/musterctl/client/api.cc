@@ -5,6 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "services/client/options.h"
 #include "services/musterctl/client/connection.h"
 
 namespace muster::musterctl {
@@ -303,6 +304,10 @@ absl::StatusOr<std::vector<Item>> Api::GetEvery(Kind kind, const std::string& id
   std::vector<Item> found(1);
   ASSIGN_OR_RETURN(found[0], Get(kind, id));
   return found;
+}
+
+std::string RequestIdOf(const std::string& id, int order) {
+  return client::NumberedId(id, order, 1);
 }
 
 std::unique_ptr<Api> Api::Create(const ApiOptions& options) {

@@ -157,4 +157,7 @@ struct Cell {
   std::shared_ptr<Api> api = {};
 };
 
+// The request_id of the first mutation of that order (Api::BeginOrder) of a line whose ApiOptions::request_id is `id`.
+std::string RequestIdOf(const std::string& id, int order);
+
 }  // namespace muster::musterctl

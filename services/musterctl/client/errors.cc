@@ -46,6 +46,10 @@ bool NoneAnswers(const absl::Status& status) {
          (absl::IsDeadlineExceeded(status) && error::DetailOf(status));
 }
 
+bool IsInDoubt(const absl::Status& status) {
+  return NoneAnswers(status) || absl::IsUnknown(status);
+}
+
 absl::Status RenameFields(const absl::Status& status,
                           const std::function<std::string(const std::string& field)>& rename) {
   std::optional<error::Detail> detail = error::DetailOf(status);

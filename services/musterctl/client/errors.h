@@ -20,6 +20,8 @@ absl::Status KnownByOthers(absl::string_view message);
 bool PassesBy(const absl::Status& status);
 // So it is with a call: not with a wait of ours that is over, which no server told.
 bool NoneAnswers(const absl::Status& status);
+// Nobody knows whether it was done.
+bool IsInDoubt(const absl::Status& status);
 
 // The same error, its field violations under other names.
 absl::Status RenameFields(const absl::Status& status,

@@ -143,31 +143,33 @@ Command PatchCommand() {
 }
 
 Command RolloutCommand() {
-  return {.name = "rollout",
-          .run = Rollout,
-          .usage = "rollout status|history|undo|pause|resume nodepool/NAME... [--dry-run]",
-          .summary = "Follows and steers how a NodePool's Nodes come to its configuration.",
-          .details =
-              "status: until the reconfiguration that was last asked for is over; exit code 1 when "
-              "it halted or was\n"
-              "cancelled, Nodes are left, or the configuration is disabled.\n"
-              "history: the configurations that it had. undo: back to an earlier one (rollback).\n"
-              "To begin one: reconfigure; to take a pending configuration: promote.\n"
-              "--dry-run is of undo, pause and resume.",
-          .examples =
-              "rollout status nodepool/train --timeout=1h\n"
-              "rollout history np/train\n"
-              "rollout undo np/train --to-revision=2 --dry-run",
-          .flags = {{.name = "watch",
-                     .letter = 'w',
-                     .meaning = "Of status: until it is over. Default: so; --watch=false: once."},
-                    {.name = "to-revision",
-                     .value = "N|PROFILE",
-                     .meaning = "Of undo: to this one of history. Default: the newest earlier one "
-                                "that is neither disabled nor withdrawn."},
-                    NoHeadersFlag(),
-                    DryRunFlag(),
-                    RequestIdFlag()}};
+  return {
+      .name = "rollout",
+      .run = Rollout,
+      .usage = "rollout status|history|undo|pause|resume nodepool/NAME... [--dry-run]",
+      .summary = "Follows and steers how a NodePool's Nodes come to its configuration.",
+      .details =
+          "status: until the reconfiguration that was last asked for is over; exit code 1 when "
+          "it halted or was\n"
+          "cancelled, Nodes are left, or the configuration is disabled.\n"
+          "history: the configurations that it had. undo: back to an earlier one (rollback).\n"
+          "To begin one: reconfigure; to take a pending configuration: promote.\n"
+          "--dry-run is of undo, pause and resume.",
+      .examples =
+          "rollout status nodepool/train --timeout=1h\n"
+          "rollout history np/train\n"
+          "rollout undo np/train --to-revision=2 --dry-run",
+      .flags = {{.name = "watch",
+                 .letter = 'w',
+                 .meaning = "Of status: until it is over. Default: so; --watch=false: once."},
+                {.name = "to-revision",
+                 .value = "N|PROFILE",
+                 .meaning = "Of undo: to this one of history. Default: the newest earlier one "
+                            "that is neither disabled nor withdrawn. With --request-id a PROFILE: "
+                            "numbers move."},
+                NoHeadersFlag(),
+                DryRunFlag(),
+                RequestIdFlag()}};
 }
 
 }  // namespace

@@ -56,11 +56,14 @@ struct Session {
   bool of_cells = false;        // `api` is several cells: what is shown says which
   // Each cell by itself, for what is followed; of one server that alone, without a name.
   std::vector<Cell> cells = {};
+  std::string request_id = {};  // of the line
 };
 absl::Status Get(Session& session);
 absl::Status Describe(Session& session);
 absl::Status Events(Session& session);
 absl::Status Rollout(Session& session);
+// Whether the line goes back to a revision by its number: the same number is another profile's once that is done.
+bool IsByNumber(const CommandLine& line);
 absl::Status ApiResources(Session& session);
 absl::Status Completion(Session& session);
 absl::Status CompleteWords(Session& session);

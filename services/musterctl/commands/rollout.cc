@@ -196,13 +196,21 @@ absl::StatusOr<std::string> ProfileOf(const NodePool& pool, const std::string& r
   return revisions[number - 1].node_profile();
 }
 
-absl::Status Undo(Session& session, const ResourceId& id) {
+// The `order`th of its line.
+absl::Status Undo(Session& session, const ResourceId& id, int order) {
   const bool dry_run = session.line.Has("dry-run");
   ASSIGN_OR_RETURN(const NodePool pool, session.api.GetNodePool(id.id));
   ASSIGN_OR_RETURN(const std::string profile, ProfileOf(pool, session.line.Get("to-revision")));
-  ASSIGN_OR_RETURN(const auto configuration, session.api.Rollback(pool.uid(), profile, dry_run));
+  const auto configuration = session.api.Rollback(pool.uid(), profile, dry_run);
+  if (!dry_run && IsByNumber(session.line) && IsInDoubt(configuration.status())) {
+    session.world.err << "note: whether it was done is not known; with " << Label(id)
+                      << " --to-revision=" << profile
+                      << " --request-id=" << RequestIdOf(session.request_id, order)
+                      << " the same again is done once\n";
+  }
+  RETURN_IF_ERROR(configuration.status());
   session.world.out << Label(id) << (dry_run ? " would be" : "") << " rolled back: it "
-                    << ReachedBy(configuration, dry_run) << "\n";
+                    << ReachedBy(*configuration, dry_run) << "\n";
   if (Behind(pool) > 0 || pool.status().current_nodes() > 0)
     session.world.err << "note: Nodes that run come to it by musterctl reconfigure " << Label(id)
                       << "\n";
@@ -226,13 +234,14 @@ absl::Status RolloutOf(Session& session, const std::string& verb,
                        const std::vector<ResourceId>& pools) {
   ASSIGN_OR_RETURN(const absl::Duration until, ReadUntil(session));
   bool first = true;
+  int order = 0;
   const auto one = [&](const ResourceId& id) -> absl::Status {
     if (verb == "status") return RolloutStatus(session, id, until);
     if (verb == "history") {
       if (!std::exchange(first, false)) session.world.out << "\n";
       return RolloutHistory(session, id);
     }
-    if (verb == "undo") return Undo(session, id);
+    if (verb == "undo") return Undo(session, id, ++order);
     return ControlRollout(
         session, id, verb == "pause" ? ReconfigurationVerb::kPause : ReconfigurationVerb::kResume);
   };
@@ -240,6 +249,12 @@ absl::Status RolloutOf(Session& session, const std::string& verb,
 }
 
 }  // namespace
+
+bool IsByNumber(const CommandLine& line) {
+  int number = 0;
+  return line.command == "rollout" && !line.arguments.empty() && line.arguments[0] == "undo" &&
+         absl::SimpleAtoi(line.Get("to-revision"), &number) && number != 0;
+}
 
 absl::Status Rollout(Session& session) {
   const std::string usage =

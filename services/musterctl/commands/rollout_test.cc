@@ -12,6 +12,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::StartsWith;
 
@@ -180,6 +181,26 @@ TEST_F(RolloutTest, OfSeveralNodePools) {
   EXPECT_EQ(api_.calls.size(), 3u);
   EXPECT_THAT(err(), EndsWith("error: train is gone\n"));
   EXPECT_THAT(api_.rollback_orders, ElementsAre(2)) << "named alike when the line is said again";
+}
+
+// Once it is done the number is another profile's.
+TEST_F(RolloutTest, AnUndoByNumberIsSaidAgainByTheProfile) {
+  using Reconfiguration = lifecycle::v1::Reconfiguration;
+  api_.pools = {In(Reconfiguration::STATE_DONE, 3, 1)};
+  EXPECT_EQ(RunLine({"rollout", "undo", "np/train", "--to-revision=1", "--request-id=r"}),
+            kWrongUse);
+  EXPECT_THAT(err(), HasSubstr("--request-id: not with a number of --to-revision"));
+  EXPECT_THAT(api_.calls, IsEmpty());
+  api_.refusal = FromServer(absl::UnknownError("the answer is lost"));
+  EXPECT_EQ(RunLine({"rollout", "undo", "np/train", "np/eval", "--to-revision=1"}), kFailed);
+  const std::string id = options_.request_id;
+  for (const std::string& again : {"nodepool/train --to-revision=np-old --request-id=" + id + " ",
+                                   "nodepool/eval --to-revision=np-old --request-id=" + id + ".2 "})
+    EXPECT_THAT(err(), HasSubstr("with " + again + "the same again is done once"));
+  EXPECT_THAT(err(), Not(HasSubstr("with --request-id")));
+  EXPECT_EQ(RunLine({"rollout", "undo", "np/train", "--to-revision=np-old", "--request-id=r"}),
+            kFailed);
+  EXPECT_THAT(err(), HasSubstr("with --request-id=r the same again is done once"));
 }
 
 // Who only reads leaves nothing in doubt.

@@ -36,10 +36,6 @@ bool TakesRequestId(const Command& command, const CommandLine& line) {
   return false;
 }
 
-bool IsInDoubt(const absl::Status& status) {
-  return NoneAnswers(status) || absl::IsUnknown(status);
-}
-
 // The trace of whoever runs the command (OpenTelemetry's variable), or one of its own, which is to be
 // recorded wherever spans are.
 TraceContext TraceOf(const World& world) {
@@ -167,19 +163,20 @@ Scope CommonScope(const std::vector<ApiOptions>& all) {
 }
 
 // Carries out a command whose servers are known.
-absl::Status RunSession(const Command& command, Session& session, const std::string& request_id) {
+absl::Status RunSession(const Command& command, Session& session) {
   absl::Status status = command.run(session);
   if (absl::IsNotFound(status) && IsAboutCluster(session.line)) {
     const absl::Status where = CheckCluster(session);
     if (!where.ok()) status = where;
   }
   if (!TakesRequestId(command, session.line) || !IsInDoubt(status)) return status;
+  if (IsByNumber(session.line)) return status;  // it said so itself, by the profile
   if (IsChosen(session.line)) {
     session.world.err
         << "note: whether all was done is not known; the same line may be said again\n";
   } else {
-    session.world.err << "note: whether it was done is not known; with --request-id=" << request_id
-                      << " the same again is done once\n";
+    session.world.err << "note: whether it was done is not known; with --request-id="
+                      << session.request_id << " the same again is done once\n";
   }
   return status;
 }
@@ -195,6 +192,10 @@ absl::Status Execute(const Command& command, const std::vector<LineOfContext>& l
         "--request-id: not with --all or -l, which may choose others the next time; the same line "
         "may be "
         "said again without it");
+  if (line.Has(kRequestId) && IsByNumber(line))
+    return WrongUse(
+        "--request-id: not with a number of --to-revision, which is another profile's once that is "
+        "done; say the profile");
   std::vector<ApiOptions> options;
   for (const LineOfContext& each : lines) {
     ASSIGN_OR_RETURN(options.emplace_back(), OptionsOf(command, each.line, request_id, world));
@@ -210,8 +211,8 @@ absl::Status Execute(const Command& command, const std::vector<LineOfContext>& l
   if (!of_cells) cells.front().name.clear();
   const Scope scope = CommonScope(options);
   Api& api = of_cells ? together : *cells.front().api;
-  Session session{line, scope, api, world, options.front().timeout, of_cells, cells};
-  const absl::Status status = RunSession(command, session, request_id);
+  Session session{line, scope, api, world, options.front().timeout, of_cells, cells, request_id};
+  const absl::Status status = RunSession(command, session);
   return status.ok() && together.is_partial() ? SaidAlready() : status;
 }
 
