@@ -150,8 +150,11 @@ Command RolloutCommand() {
       .summary = "Follows and steers how a NodePool's Nodes come to its configuration.",
       .details =
           "status: until the reconfiguration that was last asked for is over; exit code 1 when "
-          "it halted or was\n"
-          "cancelled, Nodes are left, or the configuration is disabled.\n"
+          "it halted, or Nodes\n"
+          "are left and nothing is under way for them, as when it was cancelled or the "
+          "configuration is disabled;\n"
+          "0 when all are up to date, however it ended, or when those are that it was of "
+          "(--machine).\n"
           "history: the configurations that it had. undo: back to an earlier one (rollback).\n"
           "To begin one: reconfigure; to take a pending configuration: promote.\n"
           "--dry-run is of undo, pause and resume.",
