@@ -55,7 +55,7 @@ Command GetCommand() {
            .meaning =
                "As it was then: how long ago (1h), a time (2026-11-26T09:00:00Z) or a "
                "revision (of one cell). A Node's NAME is POOL/MACHINE then; lists are of clusters, "
-               "NodePools, Nodes and quotas."},
+               "NodePools, Nodes, quotas and holdings."},
           {.name = "nodepool",
            .value = "NAME",
            .meaning = "Only Nodes or events of this NodePool."},
