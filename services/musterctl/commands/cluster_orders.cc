@@ -64,6 +64,8 @@ absl::Status Allow(Session& session) {
   request.set_node_pools(*pools);
   request.set_nodes(*nodes);
   request.mutable_ttl()->set_seconds(absl::ToInt64Seconds(*ttl));
+  request.mutable_ttl()->set_nanos(
+      static_cast<int32_t>(absl::ToInt64Nanoseconds(*ttl % absl::Seconds(1))));
   request.set_validate_only(line.Has("dry-run"));
   const auto cluster = session.api.AllowRemovals(request);
   if (!cluster.ok()) return WithFlagNames(cluster.status());

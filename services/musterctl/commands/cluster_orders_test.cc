@@ -33,9 +33,11 @@ TEST_F(ClusterOrdersTest, AllowNamesHowManyAndForHowLong) {
   EXPECT_THAT(out(),
               HasSubstr("cluster/example: 2 NodePools and 40 Nodes may go, until 2025-05-30"));
   EXPECT_EQ(RunLine({"allow", "removals", "example", "--nodes=40"}), kDone);
+  EXPECT_EQ(RunLine({"allow", "removals", "example", "--nodes=40", "--for=1500ms"}), kDone);
   EXPECT_THAT(api_.calls,
               ElementsAre("allow name: \"example\" node_pools: 2 nodes: 40 ttl { seconds: 300 }",
-                          "allow name: \"example\" nodes: 40 ttl { seconds: 3600 }"));
+                          "allow name: \"example\" nodes: 40 ttl { seconds: 3600 }",
+                          "allow name: \"example\" nodes: 40 ttl { seconds: 1 nanos: 500000000 }"));
 }
 
 TEST_F(ClusterOrdersTest, WrongUseAsksNobody) {
