@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "absl/types/span.h"
 #include "services/common/condition_names.h"
 #include "services/common/status_macros.h"
 #include "services/musterctl/client/errors.h"
@@ -254,16 +255,45 @@ absl::Status AwaitOne(Session& session, const ResourceId& id, const Awaited& awa
   }
 }
 
-absl::StatusOr<std::vector<ResourceId>> ReadWaited(Session& session) {
+absl::Status CheckKinds(const Awaited& awaited, absl::Span<const Kind> kinds) {
+  const bool of_pools =
+      awaited.type == Awaited::Type::kHealthy || awaited.type == Awaited::Type::kDeleted;
+  for (const Kind kind : kinds) {
+    if (of_pools && kind != Kind::kNodePool)
+      return WrongUse("wait: --for=healthy and --for=deleted are of nodepools");
+  }
+  return absl::OkStatus();
+}
+
+// `until`: of the world's steady clock.
+absl::StatusOr<std::vector<Item>> AwaitList(Session& session, Kind kind, absl::Duration until) {
+  bool is_told = false;
+  while (true) {
+    absl::StatusOr<std::vector<Item>> items = session.api.List(kind, "");
+    if (!PassesBy(items.status()) || session.world.steady.Now() >= until) return items;
+    if (!std::exchange(is_told, true))
+      session.world.err << KindPlural(kind) << ": the server is away, trying again" << std::endl;
+    session.world.sleep(kPoll);
+    session.api.AskAgain();
+  }
+}
+
+absl::StatusOr<std::vector<ResourceId>> ReadWaited(Session& session, const Awaited& awaited,
+                                                   absl::Duration until) {
   const CommandLine& line = session.line;
-  if (!line.Has("all") && !line.Has("selector"))
-    return ReadNamed(line.arguments, AllKinds(), "wait: nodepool NAME");
+  if (!line.Has("all") && !line.Has("selector")) {
+    ASSIGN_OR_RETURN(std::vector<ResourceId> named,
+                     ReadNamed(line.arguments, AllKinds(), "wait: nodepool NAME"));
+    for (const ResourceId& id : named) RETURN_IF_ERROR(CheckKinds(awaited, {id.kind}));
+    return named;
+  }
   ASSIGN_OR_RETURN(const Asked asked, ReadAsked("wait", line.arguments));
   if (!asked.named.empty()) return WrongUse("wait: either NAME, or --all or --selector");
+  RETURN_IF_ERROR(CheckKinds(awaited, asked.kinds));
   ASSIGN_OR_RETURN(const Selection selection, Selection::Read(line, asked.kinds));
   std::vector<ResourceId> ids;
   for (const Kind kind : asked.kinds) {
-    ASSIGN_OR_RETURN(std::vector<Item> items, session.api.List(kind, ""));
+    ASSIGN_OR_RETURN(std::vector<Item> items, AwaitList(session, kind, until));
     selection.Filter(items);
     for (const Item& item : items) ids.push_back({kind, NameOf(item)});
   }
@@ -281,14 +311,8 @@ absl::Status Wait(Session& session) {
     if (!given.ok()) return WrongUse(given.status().message());
     timeout = *given;
   }
-  ASSIGN_OR_RETURN(const std::vector<ResourceId> ids, ReadWaited(session));
-  for (const ResourceId& id : ids) {
-    const bool of_pools =
-        awaited.type == Awaited::Type::kHealthy || awaited.type == Awaited::Type::kDeleted;
-    if (of_pools && id.kind != Kind::kNodePool)
-      return WrongUse("wait: --for=healthy and --for=deleted are of nodepools");
-  }
   const absl::Duration until = session.world.steady.Now() + timeout;
+  ASSIGN_OR_RETURN(const std::vector<ResourceId> ids, ReadWaited(session, awaited, until));
   return ForEach(session, ids,
                  [&](const ResourceId& id) { return AwaitOne(session, id, awaited, until); });
 }

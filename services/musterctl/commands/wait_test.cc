@@ -63,6 +63,25 @@ TEST_F(CommandsTest, WaitGoesOnWhereItAskedTooOften) {
   EXPECT_EQ(RunLine({"wait", "nodepool", "a", "--timeout=2s"}), kDone) << err();
 }
 
+// Which ones there are is asked like all else.
+TEST_F(CommandsTest, WaitForAllGoesOnWhileTheServerIsAway) {
+  const absl::Status away = FromServer(absl::UnavailableError("away"));
+  api_.items[Kind::kNodePool] = {ReferencePool()};
+  api_.refusal_of_reads = away;
+  api_.before_list = [this] {
+    if (api_.lists == 3) api_.refusal_of_reads = absl::OkStatus();
+  };
+  EXPECT_EQ(RunLine({"wait", "nodepools", "--all", "--for=create"}), kDone) << err();
+  EXPECT_EQ(out(), "nodepool/example-nodepool condition met\n");
+  EXPECT_EQ(err(), "nodepools: the server is away, trying again\n");
+  EXPECT_EQ(api_.lists, 3);
+  api_.refusal_of_reads = away;
+  EXPECT_EQ(RunLine({"wait", "nodepools", "-l", "a=b", "--timeout=2s"}), kFailed);
+  EXPECT_THAT(err(), EndsWith("error: away (UNAVAILABLE)\n"));
+  // Not to be waited for.
+  EXPECT_EQ(RunLine({"wait", "zones", "--all", "--for=healthy"}), kWrongUse);
+}
+
 // No time is left for the second.
 TEST_F(CommandsTest, WaitTellsOfNoTimeThatNobodyGave) {
   api_.pools = {absl::NotFoundError("x")};
