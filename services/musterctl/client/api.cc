@@ -87,8 +87,9 @@ class GrpcApi final : public Api {
     request.set_name(connection_.PoolName(id));
     return connection_.Call(&Connection::Lifecycle::ExplainNodePool, request);
   }
-  absl::Status DeleteItem(const ResourceId& resource, bool dry_run) override {
-    return musterctl::DeleteItem(connection_, resource, dry_run);
+  absl::StatusOr<CellNames> DeleteItem(const ResourceId& resource, bool dry_run) override {
+    RETURN_IF_ERROR(musterctl::DeleteItem(connection_, resource, dry_run));
+    return CellNames();
   }
   absl::StatusOr<quota::v1::CheckQuotaResponse> CheckQuota(
       const quota::v1::CheckQuotaRequest& request) override {

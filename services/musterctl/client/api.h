@@ -95,8 +95,9 @@ class Api {
       lifecycle::v1::AllowRemovalsRequest request) = 0;
   virtual absl::StatusOr<lifecycle::v1::ExplainNodePoolResponse> ExplainNodePool(
       const std::string& id) = 0;
-  // Of a cluster, quota, zone, instance type, machine or release; refused while it is used.
-  virtual absl::Status DeleteItem(const ResourceId& resource, bool dry_run) = 0;
+  // Of a cluster, quota, zone, instance type, machine or release; refused while it is used. The answer of what goes to all cells is where it
+  // was done.
+  virtual absl::StatusOr<CellNames> DeleteItem(const ResourceId& resource, bool dry_run) = 0;
 
   // What would come of these requests, in their order; nothing is written.
   virtual absl::StatusOr<quota::v1::CheckQuotaResponse> CheckQuota(

@@ -24,7 +24,8 @@ namespace muster::musterctl {
 // - Of what was, times are theirs to tell, revisions are not: each cell has its own.
 // - A change goes to the one cell that has what is changed: of a NodePool that with its cluster, of what is in a zone
 //   that with the zone. FAILED_PRECONDITION where none or several have it, or one that may have it does not answer.
-// - Releases and instance types go to all.
+// - Releases and instance types go to all, and are deleted from all that have them. An instance type is edited and patched in one cell: what
+//   is shown is one cell's.
 // - All else is of one cell: FAILED_PRECONDITION, naming --context. Watches are of each cell by itself: Session::cells.
 // A cell that did not answer is told of once, and not asked again before AskAgain. Not thread-safe.
 class CellsApi final : public Api {
@@ -77,7 +78,7 @@ class CellsApi final : public Api {
       lifecycle::v1::AllowRemovalsRequest request) override;
   absl::StatusOr<lifecycle::v1::ExplainNodePoolResponse> ExplainNodePool(
       const std::string& id) override;
-  absl::Status DeleteItem(const ResourceId& resource, bool dry_run) override;
+  absl::StatusOr<CellNames> DeleteItem(const ResourceId& resource, bool dry_run) override;
   absl::StatusOr<quota::v1::CheckQuotaResponse> CheckQuota(
       const quota::v1::CheckQuotaRequest& request) override;
   absl::StatusOr<capacity::v1::ExplainClaimResponse> ExplainClaim(

@@ -174,7 +174,9 @@ absl::StatusOr<lifecycle::v1::Cluster> CellsApi::AllowRemovals(
   return api->AllowRemovals(std::move(request));
 }
 
-absl::Status CellsApi::DeleteItem(const ResourceId& resource, bool dry_run) {
+absl::StatusOr<CellNames> CellsApi::DeleteItem(const ResourceId& resource, bool dry_run) {
+  if (resource.kind == Kind::kRelease || resource.kind == Kind::kInstanceType)
+    return ChangeEach([&](Api& api) { return api.DeleteItem(resource, dry_run).status(); });
   ASSIGN_OR_RETURN(Api* const api, ToChange(resource));
   return api->DeleteItem(resource, dry_run);
 }

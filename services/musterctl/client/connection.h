@@ -143,7 +143,7 @@ absl::StatusOr<Item> GetItem(Connection& connection, Kind kind, const std::strin
 // The resource name that is meant. INVALID_ARGUMENT: it cannot be one of the kind.
 absl::StatusOr<std::string> ResolveName(const Connection& connection, const ResourceId& resource);
 
-// Api::DeleteItem.
+// Api::DeleteItem, of one server.
 absl::Status DeleteItem(Connection& connection, const ResourceId& resource, bool dry_run);
 std::unique_ptr<FleetLink> OpenFleetLink(const Connection& connection, page::WatchSink& sink);
 absl::StatusOr<history::v1::ListChangesResponse> ListChanges(Connection& connection,

@@ -211,10 +211,11 @@ class FakeApi final : public Api {
     if (!refusal.ok()) return refusal;
     return obstacles;
   }
-  absl::Status DeleteItem(const ResourceId& resource, bool dry_run) override {
+  absl::StatusOr<CellNames> DeleteItem(const ResourceId& resource, bool dry_run) override {
     calls.push_back((dry_run ? "try to delete " : "delete ") + resource.id);
     if (!refusal_of_items.ok()) return refusal_of_items;
-    return refusal;
+    if (!refusal.ok()) return refusal;
+    return CellNames();
   }
   absl::StatusOr<quota::v1::CheckQuotaResponse> CheckQuota(
       const quota::v1::CheckQuotaRequest& request) override {

@@ -188,7 +188,6 @@ TEST_F(CellsTest, AChangeOfWhatSeveralHaveIsRefused) {
               "error: nodepool \"train\" is in several cells: east, west; say which is meant, e.g. "
               "--context=east\n");
   }
-  EXPECT_EQ(RunLine({"delete", "release/stable~gpu-driver~580.1"}), kFailed);
   EXPECT_THAT(east_.calls, IsEmpty());
   EXPECT_THAT(west_.calls, IsEmpty());
   EXPECT_EQ(RunLine({"scale", "nodepool/train", "--replicas=4", "--context=east"}), kDone);
@@ -272,6 +271,37 @@ TEST_F(CellsTest, AReleaseGoesToAllCells) {
   EXPECT_EQ(out(),
             "instancetype/t configured (in east, west)\n"
             "release/stable~kernel~6.1 configured (in east, west)\n");
+}
+
+TEST_F(CellsTest, WhatIsInAllCellsIsDeletedFromAll) {
+  EXPECT_EQ(RunLine({"delete", "release/stable~gpu-driver~580.1", "instancetype/t"}), kDone)
+      << err();
+  EXPECT_EQ(out(),
+            "release/stable~gpu-driver~580.1 deleted in east, west\n"
+            "instancetype/t deleted in east, west\n");
+  for (const FakeApi* api : {&east_, &west_})
+    EXPECT_THAT(api->calls, ElementsAre("delete stable~gpu-driver~580.1", "delete t"));
+  // Where it was done before it is not found.
+  east_.refusal_of_items = FromServer(absl::NotFoundError("t does not exist."));
+  EXPECT_EQ(RunLine({"delete", "instancetype/t", "--dry-run"}), kDone) << err();
+  EXPECT_EQ(out(), "instancetype/t would be deleted in west\n");
+  west_.refusal_of_items = east_.refusal_of_items;
+  EXPECT_EQ(RunLine({"delete", "instancetype/t"}), kFailed);
+  EXPECT_EQ(err(), "error: t does not exist. (NOT_FOUND)\n");
+  west_.refusal_of_items = FromServer(absl::FailedPreconditionError("Pools are of it."));
+  EXPECT_EQ(RunLine({"delete", "instancetype/t"}), kFailed);
+  EXPECT_THAT(err(), StartsWith("error: cell west: Pools are of it."));
+}
+
+// What is shown is one cell's.
+TEST_F(CellsTest, AnEditOfWhatSeveralHaveIsRefused) {
+  capacity::v1::InstanceType type;
+  type.set_name("instanceTypes/t");
+  for (FakeApi* api : {&east_, &west_}) api->items[Kind::kInstanceType] = {type};
+  EXPECT_EQ(RunLine({"patch", "instancetype/t", "-p", "{\"spec\":{\"vcpus\":2}}"}), kFailed);
+  EXPECT_THAT(err(), HasSubstr("is in several cells: east, west"));
+  EXPECT_THAT(east_.calls, IsEmpty());
+  EXPECT_THAT(west_.calls, IsEmpty());
 }
 
 TEST_F(CellsTest, AMachinesStateIsSetInTheCellThatHasIt) {

@@ -9,6 +9,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "services/common/error.h"
 #include "services/common/status_macros.h"
 #include "services/musterctl/client/errors.h"
@@ -123,13 +124,16 @@ absl::Status DeleteOne(Session& session, Deletion& deletion, const Others& other
   const bool dry_run = session.line.Has("dry-run");
   lifecycle::v1::NodePool pool;
   absl::Status status;
+  CellNames cells;
   if (deletion.id.kind == Kind::kNodePool) {
     const auto answer = session.api.DeleteNodePool(deletion.id.id, dry_run);
     status = answer.status();
     if (answer.ok()) pool = *answer;
     deletion.uid = pool.uid();
   } else {
-    status = session.api.DeleteItem(deletion.id, dry_run);
+    const auto answer = session.api.DeleteItem(deletion.id, dry_run);
+    status = answer.status();
+    if (answer.ok()) cells = *answer;
   }
   const std::string label = Label(deletion.id);
   if (absl::IsNotFound(status) && session.line.Has("ignore-not-found")) {
@@ -145,7 +149,8 @@ absl::Status DeleteOne(Session& session, Deletion& deletion, const Others& other
     return absl::OkStatus();
   }
   RETURN_IF_ERROR(status);
-  session.world.out << label << (dry_run ? " would be deleted" : " deleted") << std::endl;
+  session.world.out << label << (dry_run ? " would be deleted" : " deleted")
+                    << (cells.empty() ? "" : " in ") << absl::StrJoin(cells, ", ") << std::endl;
   if (dry_run && deletion.id.kind == Kind::kNodePool)
     session.world.out << RenderPreview(pool.preview());
   return absl::OkStatus();

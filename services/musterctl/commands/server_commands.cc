@@ -82,7 +82,8 @@ Command ConfigCommand() {
           "and top names the cells above the page. What one does not answer is an error\n"
           "beside what others say, and exit code 1. A change goes to the cell that has what\n"
           "is changed (a NodePool's has its cluster, a cluster's, machine's and quota's its\n"
-          "zone); releases and instance types go to all. What is of one cell (a revision,\n"
+          "zone); releases and instance types go to all by publish, withdraw, apply and\n"
+          "delete. An edit or patch is of one cell, and what is of one cell (a revision,\n"
           "check, auth, debug, version) is refused. See deploy/cells.md.",
       .examples =
           "config set-context lab --server=lab.example.org:7600 --cluster=c1\n"
