@@ -72,7 +72,7 @@ std::string ClassOf(const std::string& compute_class) {
 bool IsAtOnce(const capacity::v1::Claim& claim, const capacity::v1::ClaimPart& part) {
   const auto& lost = claim.lost_times();
   return claim.gang() && std::none_of(lost.begin(), lost.end(), [&](const auto& time) {
-           return Milliseconds(time) == Milliseconds(part.request_time());
+           return Microseconds(time) == Microseconds(part.request_time());
          });
 }
 
@@ -144,13 +144,13 @@ std::string ClaimDocument(const capacity::v1::Claim& claim) {
   if (claim.outstanding() == 0) return "";
   json parts = json::array();
   for (const auto& part : claim.parts()) {
-    parts.push_back({{"time", Milliseconds(part.request_time())},
+    parts.push_back({{"time", Microseconds(part.request_time())},
                      {"nodes", part.nodes()},
                      {"atOnce", IsAtOnce(claim, part)}});
   }
   json places = json::array();
   for (const auto& place : claim.places()) {
-    places.push_back({{"time", Milliseconds(place.time())},
+    places.push_back({{"time", Microseconds(place.time())},
                       {"nodes", place.nodes()},
                       {"askedBy", place.asked_by()}});
   }
@@ -164,7 +164,7 @@ std::string ClaimDocument(const capacity::v1::Claim& claim) {
        {"outstanding", claim.outstanding()},
        {"priority", claim.priority()},
        {"gang", claim.gang()},
-       {"since", Milliseconds(claim.queue_time())},
+       {"since", Microseconds(claim.queue_time())},
        {"parts", std::move(parts)},
        {"places", std::move(places)}});
 }

@@ -12,7 +12,7 @@
 #include "absl/strings/string_view.h"
 
 // What the page shows of everything but machines, as small JSON objects. Times are milliseconds
-// since 1970. The fields are read by the page's scripts (static/) and by nobody else: they may
+// since 1970; a claim's are microseconds, as they order a queue. The fields are read by the page's scripts (static/) and by nobody else: they may
 // change with them.
 namespace muster::page {
 
@@ -45,6 +45,12 @@ std::string Quoted(absl::string_view text);
 template <class Timestamp>
 int64_t Milliseconds(const Timestamp& time) {
   return time.seconds() * 1000 + time.nanos() / 1'000'000;
+}
+
+// Microseconds since 1970, which a script's numbers hold until 2255.
+template <class Timestamp>
+int64_t Microseconds(const Timestamp& time) {
+  return time.seconds() * 1'000'000 + time.nanos() / 1000;
 }
 
 }  // namespace muster::page
