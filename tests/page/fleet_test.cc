@@ -16,6 +16,7 @@ namespace {
 
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // The colour in the middle of a machine's cell, as `#rrggbb`, read from the canvas that shows it;
 // the sign that may stand there is passed by.
@@ -240,6 +241,34 @@ TEST_F(FleetTest, ComesBackAfterTheConnectionIsLost) {
   // It resumed: nothing was told again.
   EXPECT_EQ(browser_.Evaluate("muster.counted"), 0);
   EXPECT_EQ(browser_.Evaluate("muster.store.machines"), 200);
+}
+
+// Nobody tells that it is over, and of the past it is told as it was.
+TEST_F(FleetTest, AProtectionIsShownUntilItLapses) {
+  OpenWith(200);
+  const std::string machine = MadeUpFleet::MachineId(1);
+  lifecycle::v1::WatchLifecycleResponse node;
+  node.set_key(absl::StrCat("organizations/org0/clusters/main/nodePools/pool-0/nodes/", machine));
+  node.mutable_node()->set_name(node.key());
+  node.mutable_node()->set_machine(machine);
+  node.mutable_node()->set_state(lifecycle::v1::Node::STATE_PRODUCTION);
+  node.mutable_node()->mutable_protect_until_time()->set_seconds(2'000'000'000);
+  fleet_.board().Take(node);
+  browser_.Await("muster.store.documents.protection.size === 1 && !muster.scheduled");
+  // The page's time stands still from here on.
+  browser_.Evaluate(
+      "import('/dom.js').then(({setMoment}) => { globalThis.setMoment = setMoment; "
+      "setMoment(1999999999000); return true; })");
+  browser_.Evaluate(absl::StrCat("muster.view.select(muster.store.indexOf.get('", machine, "'))"));
+  EXPECT_THAT(browser_.Text("#inspector"), HasSubstr("protected"));
+  browser_.Evaluate("setMoment(2000000000000); muster.view.second()");
+  EXPECT_THAT(browser_.Text("#inspector"), Not(HasSubstr("protected")));
+  browser_.Evaluate("setMoment(1999999999000); muster.touch({anew: true})");
+  browser_.AwaitText("#inspector", "protected");
+  node.mutable_node()->clear_protect_until_time();
+  fleet_.board().Take(node);
+  browser_.Await("muster.store.documents.protection.size === 0 && !muster.scheduled");
+  EXPECT_THAT(browser_.Text("#inspector"), Not(HasSubstr("protected")));
 }
 
 // The slider to so long ago.

@@ -28,7 +28,6 @@ uint32_t FlagsOf(const lifecycle::v1::Node& node) {
   uint32_t flags = 0;
   if (node.observed().active()) flags |= kCellActive;
   if (node.observed().unhealthy()) flags |= kCellUnhealthy;
-  if (node.has_protect_until_time()) flags |= kCellProtected;
   if (node.has_reconfigure_time()) flags |= kCellChosen;
   return flags;
 }
@@ -206,6 +205,7 @@ void Board::TakeNode(const lifecycle::v1::Node& node) {
   part.rack = WordOf(node.rack());
   part.flags = FlagsOf(node);
   SetNode(index, part);
+  Show("protection", node.machine(), ProtectionDocument(node), Source::kLifecycle);
   SpotClock* const clock = ClockOf(node.machine(), node.has_preempt_time());
   if (clock == nullptr) return;
   clock->preempt_time = Milliseconds(node.preempt_time());
@@ -233,6 +233,7 @@ void Board::ForgetMachine(uint32_t index) {
 
 void Board::ForgetNode(uint32_t index) {
   SetNode(index, {});
+  Show("protection", cells_[index].id, "", Source::kLifecycle);
   SpotClock* const clock = ClockOf(cells_[index].id, false);
   if (clock == nullptr) return;
   clock->preempt_time = 0;

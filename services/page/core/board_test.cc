@@ -246,6 +246,31 @@ TEST(BoardTest, AMachineThatIsReclaimedHasAClock) {
   EXPECT_TRUE(reader.document("clock", "g1").is_null());
 }
 
+// Whether it is over is for whoever shows it to say.
+TEST(BoardTest, AProtectionIsToldWithItsEnd) {
+  Board board;
+  Reader reader(&board);
+  LifecycleMessage node = NodeMessage("g1", lifecycle::v1::Node::STATE_PRODUCTION);
+  const auto told = [&] {
+    board.Take(node);
+    reader.Read();
+    return reader.document("protection", "g1");
+  };
+  EXPECT_TRUE(told().is_null());
+  node.mutable_node()->mutable_protect_until_time()->set_seconds(10);
+  EXPECT_EQ(told(), (json{{"until", 10'000}}));
+  node.mutable_node()->mutable_protect_until_time()->set_seconds(20);
+  EXPECT_EQ(told(), (json{{"until", 20'000}}));
+  EXPECT_EQ(reader.cell("g1").flags, 0);
+  node.mutable_node()->clear_protect_until_time();
+  EXPECT_TRUE(told().is_null());
+  node.mutable_node()->mutable_protect_until_time()->set_seconds(30);
+  EXPECT_FALSE(told().is_null());
+  board.Take(Deleted<LifecycleMessage>(absl::StrCat(kPool, "/nodes/g1")));
+  reader.Read();
+  EXPECT_TRUE(reader.document("protection", "g1").is_null());
+}
+
 TEST(BoardTest, PlacesAloneAreWhereMachinesStandAndWhatTheyAreOf) {
   Board now;
   now.Take(MachineMessage("g1", capacity::v1::Machine::STATE_IN_REPAIR, 3));

@@ -41,7 +41,6 @@ enum CellFlag : uint32_t {
   kCellSpot = 1,       // held by a spot pool
   kCellActive = 2,     // has work
   kCellUnhealthy = 4,  //
-  kCellProtected = 8,  // no scale-down takes it for now
   kCellChosen = 16,    // is to be reconfigure-rebooted
 };
 

@@ -169,6 +169,11 @@ std::string ClaimDocument(const capacity::v1::Claim& claim) {
        {"places", std::move(places)}});
 }
 
+std::string ProtectionDocument(const lifecycle::v1::Node& node) {
+  if (!node.has_protect_until_time()) return "";
+  return Print({{"until", Milliseconds(node.protect_until_time())}});
+}
+
 std::string ClockDocument(const SpotClock& clock) {
   return Print(
       {{"start", clock.reclaim_time != 0 ? clock.reclaim_time : clock.preempt_time},

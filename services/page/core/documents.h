@@ -33,6 +33,8 @@ std::string PoolDocument(const lifecycle::v1::NodePool& pool);
 std::string QuotaDocument(absl::string_view name, const quota::v1::Quota* quota, int64_t held);
 // What waits, since when, and its places in the queue. Empty: nothing is outstanding.
 std::string ClaimDocument(const capacity::v1::Claim& claim);
+// Of a Node, until when no scale-down takes it: nobody tells that it is over. Empty: it never was protected.
+std::string ProtectionDocument(const lifecycle::v1::Node& node);
 std::string ClockDocument(const SpotClock& clock);
 std::string ProfileDocument(const configuration::v1::NodeProfile& profile);
 std::string TypeDocument(const capacity::v1::InstanceType& type);

@@ -2,7 +2,7 @@
 
 import {BlockView} from './block.js';
 import {STATES} from './colours.js';
-import {atMostEvery, h, keep, number} from './dom.js';
+import {atMostEvery, h, keep, number, serverNow} from './dom.js';
 import {fitPitch, makeBlocks, otherPitch} from './layout.js';
 import {poolItems, profileItems, stateItems, swatch} from './legend.js';
 import {Painting} from './painting.js';
@@ -22,6 +22,8 @@ export class FleetView {
     this.pitch = 0;  // 0: what fits
     this.zone = '';
     this.selected = -1;
+    this.inspected = -1;
+    this.lapses = Infinity;  // when what the inspector says of it is over
     this.machine = undefined;  // the id of what is selected: cells have other numbers after a while
     this.blocks = [];
     this.viewOf = new Map();  // cell: its block
@@ -135,7 +137,12 @@ export class FleetView {
     }
     for (const index of cells) this.viewOf.get(index)?.paintCell(index);
     this.followMachine();
-    if (this.selected >= 0 && cells.has(this.selected)) this.select(this.selected);
+    if (this.selected >= 0 && cells.has(this.selected))
+      this.select(this.selected);
+    else if (anew)
+      this.inspect(this.selected);
+    else if (kinds.has('protection'))
+      this.inspect(this.inspected);
     const now = performance.now();
     if (now - this.counted > COUNT_EVERY && (cells.size > 0 || kinds.size > 0)) this.count();
   }
@@ -157,6 +164,7 @@ export class FleetView {
   }
 
   second() {
+    if (this.lapses <= serverNow()) this.inspect(this.inspected);
     if (performance.now() - this.counted > 2 * COUNT_EVERY) this.count();
   }
 
@@ -245,6 +253,8 @@ export class FleetView {
 
   inspect(index) {
     const {store} = this.app;
+    this.inspected = index;
+    this.lapses = Infinity;
     if (index < 0 || store.state[index] < 0) {
       this.inspector.replaceChildren(
           h('p', {class: 'muted'},
@@ -259,9 +269,13 @@ export class FleetView {
                              spot: 'spot',
                              active: 'has work',
                              unhealthy: 'unhealthy',
-                             protected: 'protected',
                              chosen: 'to be rebooted'
                            })[name]);
+    const until = store.documents.protection.get(store.ids[index])?.until;
+    if (until > serverNow()) {
+      flags.push('protected');
+      this.lapses = until;
+    }
     const row = (name, value) => value ? [h('dt', {}, name), h('dd', {}, value)] : [];
     this.inspector.replaceChildren(
         h('h2', {}, store.ids[index]),

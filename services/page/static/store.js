@@ -20,7 +20,6 @@ export const FLAGS = {
   spot: 1,
   active: 2,
   unhealthy: 4,
-  protected: 8,
   chosen: 16
 };
 
@@ -47,6 +46,7 @@ export class Store {
       quota: new Map(),
       claim: new Map(),
       clock: new Map(),
+      protection: new Map(),
       profile: new Map(),
       type: new Map(),
       zone: new Map(),
