@@ -280,7 +280,9 @@ absl::Status LaneChanges<State>::Fill(Transaction& tx, const PastList& list, siz
                                       PastPage& page) const {
   std::vector<Revised<Change>> rows;
   std::vector<int64_t> elsewhere;
-  memory_.Peek([&](const State& state, int64_t) {
+  // Between the list and this, memory may have been loaded anew, of a history in which the same revisions are other changes.
+  const bool same_history = memory_.PeekAt([&](const State& state, const Position& at) {
+    if (at.incarnation != page.incarnation) return false;
     for (size_t i = from; i < to; ++i) {
       auto row = state.FindKey(&IsShown, list.key(i));
       if (row && row->revision == list.revision(i)) {
@@ -289,7 +291,9 @@ absl::Status LaneChanges<State>::Fill(Transaction& tx, const PastList& list, siz
         elsewhere.push_back(list.revision(i));
       }
     }
+    return true;
   });
+  if (!same_history) return HistoryLost();
   for (const Revised<Change>& row : rows) {
     page.rows.push_back({row.change.key, std::string(row.change.kind()), row.revision,
                          std::make_shared<const std::string>(store_.Encode(row))});
