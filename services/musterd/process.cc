@@ -87,7 +87,7 @@ absl::StatusOr<std::unique_ptr<Process>> Process::Start(const ServeOptions& opti
 void Process::Shutdown() {
   if (stopping_.exchange(true)) return;
   if (policy_ != nullptr) policy_->Stop();
-  if (vital_signs_ != nullptr) vital_signs_->Stop();
+  if (vital_signs_ != nullptr) vital_signs_->Silence();
   // First of all, for load balancers: what follows may take seconds before calls are drained.
   if (server_ != nullptr) server_->SetAllServing(false);
   page_.reset();
@@ -99,6 +99,8 @@ void Process::Shutdown() {
   if (lifecycle_ != nullptr) lifecycle_->StopReconciling();
   if (operator_server_ != nullptr) operator_server_->Shutdown();
   if (server_ != nullptr) server_->Shutdown();
+  // What follows waits for a service that hangs.
+  if (vital_signs_ != nullptr) vital_signs_->Stop();
   for (const ServicePart& part : parts_) part.stop();
   database_metrics_->StopWatching();
   if (health_server_ != nullptr) health_server_->Shutdown();

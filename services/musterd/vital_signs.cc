@@ -3,7 +3,9 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "services/common/log.h"
@@ -33,12 +35,20 @@ VitalSigns::VitalSigns(Options options) : options_(std::move(options)) {
   thread_ = std::thread([this] { Run(); });
 }
 
-void VitalSigns::Stop() {
+void VitalSigns::Silence() {
   if (stopper_.stopped()) return;
   stopper_.Stop();
+  {
+    MutexLock lock(telling_);
+    silent_ = true;
+  }
   listeners_.clear();
-  thread_.join();
   life_->Stop();
+}
+
+void VitalSigns::Stop() {
+  Silence();
+  if (thread_.joinable()) thread_.join();
 }
 
 void VitalSigns::Run() {
@@ -52,12 +62,15 @@ void VitalSigns::Run() {
   } while (stopper_.Sleep(kTurn));
 }
 
-bool VitalSigns::TellReadiness() const {
-  bool all = true;
-  for (const ServicePart& part : *options_.parts) {
-    const bool ready = part.ready();
-    all = all && ready;
-    for (const Told& told : options_.servers) told.server->SetServing(part.rpc.name, ready);
+bool VitalSigns::TellReadiness() {
+  std::vector<bool> ready;
+  for (const ServicePart& part : *options_.parts) ready.push_back(part.ready());
+  const bool all = std::find(ready.begin(), ready.end(), false) == ready.end();
+  MutexLock lock(telling_);
+  if (silent_) return all;
+  for (const Told& told : options_.servers) {
+    for (size_t i = 0; i < ready.size(); ++i)
+      told.server->SetServing((*options_.parts)[i].rpc.name, ready[i]);
   }
   for (const Told& told : options_.servers) {
     told.server->SetServing("", all);

@@ -45,7 +45,10 @@ class VitalSigns {
   // Stop.
   ~VitalSigns() { Stop(); }
 
-  // Tells nobody anything any more, except systemd that the process ends. Idempotent; to be called from one thread.
+  // Tells nobody anything any more, except systemd that the process ends. Does not wait for a service that hangs. Idempotent; to be called
+  // from one thread, as Stop is.
+  void Silence();
+  // The same, and waits until no service is asked any more.
   void Stop();
 
   // Why it has sent the process a SIGTERM; empty: it has not.
@@ -54,7 +57,7 @@ class VitalSigns {
  private:
   void Run();
   // Tells health of the parts; returns whether all of them are ready.
-  bool TellReadiness() const;
+  bool TellReadiness();
   // Whether the server's threads answer.
   bool Answers();
   // Releases the reserved descriptors when no file can be opened any more.
@@ -63,6 +66,8 @@ class VitalSigns {
 
   const Options options_;
   FileReserve files_{kReservedFiles};
+  Mutex telling_;
+  bool silent_ MUSTER_GUARDED_BY(telling_) = false;
   mutable Mutex failure_mutex_;
   std::string failure_ MUSTER_GUARDED_BY(failure_mutex_);
   Stopper stopper_;

@@ -84,5 +84,19 @@ TEST_F(VitalSignsTest, ALockThatIsNeverGivenBackIsSeen) {
   Await(kLive, HealthAnswer::kServing);
 }
 
+TEST_F(VitalSignsTest, WhoEndsIsNotHeldUpByALockThatIsNeverGivenBack) {
+  Await("", HealthAnswer::kServing);
+  {
+    MutexLock hung(lane_);
+    AwaitTurns(1);
+    signs_->Silence();
+    server_->SetServing("", false);
+  }
+  signs_->Stop();
+  EXPECT_EQ(rpc::AskHealth(server_->InProcessChannel(), "", absl::Seconds(10)),
+            HealthAnswer::kNotServing)
+      << "the turn that ended later told nobody";
+}
+
 }  // namespace
 }  // namespace muster::musterd
