@@ -144,8 +144,8 @@ absl::Time DeadlineOf(const grpc::CallbackServerContext& context, const Dispatch
     return NowForDeadlines() + absl::Seconds(std::min<int64_t>(left.tv_sec, kMostSeconds)) +
            absl::Nanoseconds(left.tv_nsec);
   }
-  return NowForDeadlines() +
-         (dispatch.core != nullptr ? dispatch.core->default_deadline : kDefaultDeadline);
+  return dispatch.method != nullptr ? dispatch.default_deadline
+                                    : NowForDeadlines() + kDefaultDeadline;
 }
 
 grpc::experimental::Interceptor* InterceptorFactory::CreateServerInterceptor(
@@ -155,7 +155,11 @@ grpc::experimental::Interceptor* InterceptorFactory::CreateServerInterceptor(
   const auto& [method, standard] = it->second;
   if (standard != nullptr)
     return new StandardInterceptor(core_->guard, *info->server_context(), method, *standard);
-  t_next = {info->server_context(), {.core = core_, .method = method, .arrived = absl::Now()}};
+  t_next = {info->server_context(),
+            {.core = core_,
+             .method = method,
+             .arrived = absl::Now(),
+             .default_deadline = NowForDeadlines() + core_->default_deadline}};
   return nullptr;
 }
 

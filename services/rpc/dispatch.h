@@ -46,11 +46,12 @@ struct ServerCore {
 struct Dispatch {
   ServerCore* core = nullptr;
   MethodMetrics* method = nullptr;
-  const google::protobuf::Message* request = nullptr;  // gRPC's, until the call is answered
-  std::shared_ptr<const access::Caller> caller = {};   // null: nobody asked who it is
-  CallerLimits::Place place = {};                      // of the call, until it is over
-  std::shared_ptr<const void> keeps = {};              // what else lives until then
-  absl::Time arrived = absl::InfinitePast();           // set where there is a method
+  const google::protobuf::Message* request = nullptr;    // gRPC's, until the call is answered
+  std::shared_ptr<const access::Caller> caller = {};     // null: nobody asked who it is
+  CallerLimits::Place place = {};                        // of the call, until it is over
+  std::shared_ptr<const void> keeps = {};                // what else lives until then
+  absl::Time arrived = absl::InfinitePast();             // set where there is a method
+  absl::Time default_deadline = absl::InfiniteFuture();  // likewise, by NowForDeadlines
 };
 
 // Noted before the handler, on its thread: what is asked, and by whom.

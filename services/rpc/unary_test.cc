@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "services/common/deadline.h"
 #include "services/common/error.h"
 #include "services/rpc/client/channel.h"
 #include "services/rpc/fake_quota_service.h"
@@ -181,7 +182,7 @@ TEST_F(UnaryDeadlineTest, WithoutADeadlineTheServersOwnAnswers) {
   Handle([&](Responder responder, v1::Quota*) { parked.Put(std::move(responder)); });
   EXPECT_EQ(Get().code(), absl::StatusCode::kDeadlineExceeded);
   Responder late = parked.Take();
-  EXPECT_LE(late.deadline(), absl::Now());
+  EXPECT_LE(late.deadline(), NowForDeadlines());
   late.Reply([] { ADD_FAILURE() << "the response is gone"; });
   late.Finish(absl::OkStatus());
 }
@@ -223,7 +224,7 @@ TEST_F(UnaryDeadlineTest, RepliesMayRaceWithTheDeadline) {
   Handle([&](Responder responder, v1::Quota* response) {
     MutexLock lock(mutex);
     repliers.emplace_back([responder = std::move(responder), response]() mutable {
-      while (absl::Now() < responder.deadline()) std::this_thread::yield();
+      while (NowForDeadlines() < responder.deadline()) std::this_thread::yield();
       responder.Reply([&] { response->set_name(std::string(100, 'x')); });
     });
   });
