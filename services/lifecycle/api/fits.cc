@@ -26,17 +26,11 @@ absl::Status Exhausted(const Pool& pool, const v1::NodePoolPreview::Quota& told,
                               .resource = quota});
 }
 
-// A status of its own: quota was reached, and will not say it the next time either.
+// Whether quota was asked and will never say otherwise. What only keeps this server from asking (its rights, its share of calls, an
+// outage) is nothing to the caller, and quota counts as away.
 bool WasRefused(const QuotaTold& told) {
-  switch (told.status.code()) {
-    case absl::StatusCode::kOk:
-    case absl::StatusCode::kUnavailable:
-    case absl::StatusCode::kDeadlineExceeded:
-    case absl::StatusCode::kCancelled:  // this server stops
-      return false;
-    default:
-      return true;
-  }
+  return absl::IsFailedPrecondition(told.status) &&
+         muster::error::DetailOf(told.status).has_value();
 }
 
 }  // namespace
