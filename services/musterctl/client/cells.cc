@@ -151,6 +151,15 @@ absl::Status CellsApi::ConcludeRead(const Round& round) {
   return round.answered.empty() && round.is_whole ? round.missing : absl::OkStatus();
 }
 
+absl::Status CellsApi::ConcludeChange(Round round) {
+  // What one cell refuses is not done with because another has nothing to change.
+  const bool is_refused =
+      absl::c_any_of(round.failures, [](const auto& failure) { return !IsAway(failure.second); });
+  if (is_refused) round.missing = absl::OkStatus();
+  RETURN_IF_ERROR(Conclude(round));
+  return round.answered.empty() ? round.missing : absl::OkStatus();
+}
+
 absl::Status CellsApi::NobodyHas(const ResourceId& resource, const Round& round) {
   if (round.is_whole) return round.missing;
   const std::string why = absl::StrCat(Text(resource), " is in none of the cells that answer");

@@ -154,7 +154,9 @@ class CellsApi final : public Api {
   absl::Status TellFailures(const Round& round);
   // The same; what the others said is taken for all.
   absl::Status Conclude(const Round& round);
-  // The same; what all of them do not have is missing.
+  // The same, for a change that each cell was asked for: what one refuses comes before what another has not. OK: one has done it.
+  absl::Status ConcludeChange(Round round);
+  // As Conclude; what all of them do not have is missing.
   absl::Status ConcludeRead(const Round& round);
   // Why nobody has it: none does, or one that may have it does not answer. That passes by, unless one refuses to.
   static absl::Status NobodyHas(const ResourceId& resource, const Round& round);

@@ -51,8 +51,7 @@ absl::StatusOr<CellNames> CellsApi::ChangeEach(absl::FunctionRef<absl::Status(Ap
   const std::vector<const Cell*> asked = Present();
   const Round round =
       RoundOf(asked, SideBySide(asked, [&](const Cell* cell) { return change(*cell->api); }));
-  RETURN_IF_ERROR(Conclude(round));
-  if (round.answered.empty()) return round.missing;
+  RETURN_IF_ERROR(ConcludeChange(round));
   CellNames names;
   for (const Cell* cell : round.answered) names.push_back(cell->name);
   return names;
@@ -64,8 +63,7 @@ absl::StatusOr<Applied> CellsApi::ApplyToEach(const Resource& resource, const Wr
   std::vector<Answer<Applied>> answers;
   const Round round =
       AskEach([&](const Cell& cell) { return cell.api->Apply(resource, quiet); }, answers);
-  RETURN_IF_ERROR(Conclude(round));
-  if (answers.empty()) return round.missing;
+  RETURN_IF_ERROR(ConcludeChange(round));
   Applied all = std::move(answers.back().said);
   CellNames names;
   for (const Answer<Applied>& answer : answers) {

@@ -290,7 +290,7 @@ TEST_F(CellsTest, WhatIsInAllCellsIsDeletedFromAll) {
   EXPECT_EQ(err(), "error: t does not exist. (NOT_FOUND)\n");
   west_.refusal_of_items = FromServer(absl::FailedPreconditionError("Pools are of it."));
   EXPECT_EQ(RunLine({"delete", "instancetype/t"}), kFailed);
-  EXPECT_THAT(err(), StartsWith("error: cell west: Pools are of it."));
+  EXPECT_EQ(err(), "error: cell west: Pools are of it. (FAILED_PRECONDITION)\n");
 }
 
 // What is shown is one cell's.
