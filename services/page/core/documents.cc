@@ -164,7 +164,7 @@ std::string ClaimDocument(const capacity::v1::Claim& claim) {
        {"outstanding", claim.outstanding()},
        {"priority", claim.priority()},
        {"gang", claim.gang()},
-       {"since", Microseconds(claim.queue_time())},
+       {"since", Milliseconds(claim.queue_time())},
        {"parts", std::move(parts)},
        {"places", std::move(places)}});
 }

@@ -11,9 +11,9 @@
 
 #include "absl/strings/string_view.h"
 
-// What the page shows of everything but machines, as small JSON objects. Times are milliseconds
-// since 1970; a claim's are microseconds, as they order a queue. The fields are read by the page's scripts (static/) and by nobody else: they may
-// change with them.
+// What the page shows of everything but machines, as small JSON objects. Times are milliseconds since
+// 1970; those that order a queue, of a claim's parts and places, microseconds. The fields are read by
+// the page's scripts (static/) and by nobody else: they may change with them.
 namespace muster::page {
 
 // A machine that is taken back from a spot pool, as capacity and lifecycle tell of it. Times 0: not

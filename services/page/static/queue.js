@@ -101,7 +101,7 @@ export class QueueView {
         'li', {'data-pool': name}, h('span', {class: 'place'}, String(i + 1)),
         h('span', {class: 'who'}, poolLink(name)),
         h('span', {}, h('b', {}, number(claim.outstanding)), ` of ${number(claim.nodes)} Nodes`),
-        h('span', {class: 'muted'}, 'waits for ', ticking('ago', Math.floor(claim.since / 1000))),
+        h('span', {class: 'muted'}, 'waits for ', ticking('ago', claim.since)),
         h('span', {class: 'chips'},
           claim.priority !== 0 ? chip('plain', `priority ${claim.priority}`) : null,
           claim.gang ? chip('plain', 'gang') : null,

@@ -1,6 +1,6 @@
 // In which order claims are served, as capacity's queue has it (services/capacity/core/queue.h). Without DOM.
 
-// Of [{uid, claim}, ...], their times in microseconds, that wait for one zone, type and class.
+// Of [{uid, claim}, ...] that wait for one zone, type and class; `claim` is a ClaimDocument (core/documents.h).
 export function inOrder(claims) {
   const organizations = new Map();
   for (const one of claims) {
@@ -33,7 +33,8 @@ function turnsOf(claims) {
   for (const {one, nodes, atOnce} of requests) {
     const nth = atOnce ? before + nodes - 1 : before;
     while (places.length > 0 && end <= nth) end += (place = places.shift()).nodes;
-    if (!turns.has(one)) turns.set(one, {one, place: place ?? {time: one.claim.since, askedBy: one.uid}});
+    if (!turns.has(one))
+      turns.set(one, {one, place: place ?? {time: one.claim.since * 1000, askedBy: one.uid}});
     before += nodes;
   }
   return [...turns.values()];
