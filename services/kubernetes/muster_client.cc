@@ -12,6 +12,7 @@
 #include "services/common/log.h"
 #include "services/common/request_id.h"
 #include "services/common/status_macros.h"
+#include "services/common/steady_clock.h"
 #include "services/common/stopper.h"
 #include "services/rpc/client/batches.h"
 #include "services/rpc/client/calls.h"
@@ -26,7 +27,7 @@ using lifecycle::v1::LifecycleService;
 constexpr absl::Duration kCallTimeout = absl::Seconds(20);
 constexpr size_t kMostReports = 1000;  // a call
 // Of a call that is repeated while its outcome is not known.
-constexpr int kMostAttempts = 5;
+constexpr absl::Duration kRepeatedFor = absl::Seconds(30);
 constexpr absl::Duration kFirstRepeat = absl::Milliseconds(500);
 constexpr absl::Duration kLongestRepeat = absl::Seconds(5);
 
@@ -62,17 +63,20 @@ struct MusterClient::Rpc {
                                  const Request& request) {
     return calls.Call(kCallTimeout, *stub, method, request);
   }
-  // Repeats it, a few times, while its outcome is not known. The request has a request_id.
+  // Repeats it, for some time, while its outcome is not known. The request has a request_id.
   template <class Stub, class Request, class Response>
   absl::StatusOr<Response> Repeated(const std::shared_ptr<Stub>& stub,
                                     grpc::Status (Stub::*method)(grpc::ClientContext*,
                                                                  const Request&, Response*),
                                     const Request& request) {
     Backoff backoff(kFirstRepeat, kLongestRepeat);
-    for (int attempt = 1;; ++attempt) {
-      auto answer = Unary(stub, method, request);
-      if (!IsOutcomeUnknown(answer.status()) || attempt == kMostAttempts) return answer;
-      if (!stopper.Sleep(backoff.Next())) return answer;
+    const absl::Duration end = TheSteadyClock()->Now() + kRepeatedFor;
+    for (absl::Duration left = kRepeatedFor;; left = end - TheSteadyClock()->Now()) {
+      auto answer = calls.Call(std::min(left, kCallTimeout), *stub, method, request);
+      const absl::Duration pause = backoff.Next();
+      const bool is_over = TheSteadyClock()->Now() + pause >= end;
+      if (!IsOutcomeUnknown(answer.status()) || is_over) return answer;
+      if (!stopper.Sleep(pause)) return answer;
     }
   }
 

@@ -107,6 +107,7 @@ void AdapterStack::StartAdapter(size_t replica, const std::vector<std::string>& 
   command.insert(command.end(), options_.adapter_flags.begin(), options_.adapter_flags.end());
   command.insert(command.end(), flags.begin(), flags.end());
   for (const std::string& flag : muster_->TlsFlags("muster-kubernetes")) command.push_back(flag);
+  if (replica >= adapters_.size()) adapters_.resize(replica + 1);
   adapters_[replica].reset();
   adapters_[replica] =
       std::make_unique<Child>(command, File(absl::StrCat("adapter", replica, ".log")));
