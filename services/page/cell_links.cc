@@ -9,7 +9,7 @@
 namespace muster::page {
 namespace {
 
-// Of the root of a server: a script, a query or a fragment would be the reader's harm.
+// Whether it is the URL of a server's root, with no other scheme, query or fragment, which could harm the reader.
 bool IsRoot(absl::string_view url) {
   for (const absl::string_view scheme : {"http://", "https://"}) {
     if (!absl::StartsWith(url, scheme)) continue;

@@ -8,13 +8,14 @@
 
 namespace muster::page {
 
-// The page of another cell, which this one leads to.
+// A link from this page to that of another cell.
 struct CellLink {
   std::string cell = {};
   std::string url = {};  // http or https, ends with `/`
 };
 
-// Of `NAME=URL` each. INVALID_ARGUMENT, saying which: it is none, the URL is not of a page's root, or a name is there twice.
+// Parses words of the form `NAME=URL`. INVALID_ARGUMENT, naming the word: it has another form, the URL is not a server's root, or a name
+// occurs twice.
 absl::StatusOr<std::vector<CellLink>> ParseCellLinks(absl::Span<const std::string> words);
 
 }  // namespace muster::page

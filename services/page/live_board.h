@@ -14,11 +14,11 @@ namespace muster::page {
 // A board that watches write and readers read. Thread-safe.
 class LiveBoard final : public WatchSink {
  public:
-  // `run`: tells this board from those of other processes and of earlier runs, so that nobody
-  // resumes here what he began there. No dots.
+  // `run`: an id of this run of this process, without dots. A reader of another process or of an
+  // earlier run is recognized by it, and does not resume here.
   explicit LiveBoard(std::string run) : run_(std::move(run)) {}
 
-  // Of the run and of how often the board began anew.
+  // Names this board: the run, and how often the board was renewed.
   std::string epoch() const {
     MutexLock lock(mutex_);
     return Epoch();
@@ -28,15 +28,15 @@ class LiveBoard final : public WatchSink {
     MutexLock lock(mutex_);
     board_.BeginSnapshot(source);
   }
-  // False: the board is overgrown (Board::Overgrown), was thrown away, and wants all snapshots
-  // again.
+  // Takes a message. False: the board had overgrown (Board::Overgrown) and was replaced by an empty
+  // one, which needs all snapshots again.
   bool Take(const capacity::v1::WatchCapacityResponse& message) override { return Tell(message); }
   bool Take(const quota::v1::WatchQuotasResponse& message) override { return Tell(message); }
   bool Take(const lifecycle::v1::WatchLifecycleResponse& message) override { return Tell(message); }
   bool Take(const configuration::v1::WatchConfigurationsResponse& message) override {
     return Tell(message);
   }
-  // nullopt: what would have to be told there is not told any more.
+  // Board::TellAfter. nullopt: the reader cannot resume at `place` of `epoch`, and must begin anew.
   std::optional<Board::Frame> TellAfter(const std::string& epoch, const Place& place,
                                         size_t most) const {
     MutexLock lock(mutex_);

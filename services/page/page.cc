@@ -56,7 +56,7 @@ Page::Page(const Options& options)
       watches_(options.channels, &board_) {}
 
 Page::~Page() {
-  // Nobody's slider holds up the end of the process.
+  // A question about the past must not hold up the end of the process.
   questions_.Stop();
   listener_.reset();
   watches_.Stop();

@@ -27,13 +27,13 @@ struct ServiceHealth {
   int64_t watchers = 0;
   int64_t commands = 0;  // answered since the process began
   int64_t failed_batches = 0;
-  std::optional<int64_t> epoch = {};  // lifecycle's: of its lead; 0: another replica leads
-  bool leaderless = false;            // lifecycle: no replica leads
-  // Of the oldest change that its journal has; nullopt: not known.
+  std::optional<int64_t> epoch = {};  // lifecycle only: of its lead; 0: another replica leads
+  bool leaderless = false;            // lifecycle only: no replica leads
+  // Age of the oldest change that its journal has; nullopt: not known.
   std::optional<absl::Duration> journal_age = {};
 };
 
-// The page for people: follows the services and serves what it knows of them.
+// The page for people: follows the services by their watches, and serves what it knows over HTTP.
 class Page {
  public:
   struct Options {
@@ -42,14 +42,15 @@ class Page {
     Channels channels = {};
     std::function<std::vector<ServiceHealth>()> health = {};  // may be null
     std::vector<CellLink> cells = {};                         // the pages of other cells
-    // What a spot Node gets (see --preemption_notice, --preemption_end).
+    // How long after its preemption began a spot Node is drained, and switched off at the latest
+    // (--preemption_notice, --preemption_end).
     absl::Duration preemption_notice = absl::Minutes(2);
     absl::Duration preemption_end = absl::Minutes(7);
   };
 
   // UNAVAILABLE: the address cannot be bound.
   static absl::StatusOr<std::unique_ptr<Page>> Create(const Options& options);
-  // Ends the readers' streams and the watches. Before the servers that the channels lead to.
+  // Ends the readers' streams and the watches. To be destroyed before the servers that the channels lead to.
   ~Page();
 
   int port() const { return listener_->port(); }
@@ -65,7 +66,7 @@ class Page {
   std::unique_ptr<PageListener> listener_;
 };
 
-// JSON of the event `begin`: what scripts know states and times by, and where other cells are.
+// JSON of the event `begin`: the names of states and the times of preemption that the scripts need, and the links to other cells.
 std::string BeginJson(absl::Duration preemption_notice, absl::Duration preemption_end,
                       const std::vector<CellLink>& cells = {});
 

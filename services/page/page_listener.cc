@@ -27,8 +27,8 @@
 namespace muster::page {
 namespace {
 
-// What no answer goes without: scripts, styles and data from here alone, no frame around it, no
-// guess at what something is, nothing told to other sites.
+// Headers of every answer: scripts, styles and data from this server only, no embedding in frames, no
+// guessing of content types, no referrer to other sites.
 constexpr char kHeaders[] =
     "Content-Security-Policy: default-src 'self'; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'\r\n"
@@ -90,8 +90,8 @@ int Refuse(mg_connection* connection, int status, absl::string_view why,
               more);
 }
 
-// A page of another site may not even ask: it could not read the answer, but it would keep a
-// reader's thread. Browsers say whose page asks on loopback and by HTTPS only.
+// Whether a page of another site makes the request. It could not read the answer, but would occupy a
+// reader's thread. Browsers send this header only to loopback addresses and over HTTPS.
 bool IsFromElsewhere(const mg_connection* connection) {
   const absl::string_view site = Header(connection, "Sec-Fetch-Site");
   return !site.empty() && site != "same-origin" && site != "none";
@@ -166,7 +166,7 @@ void PageListener::Stop() {
     mg_stop(context_);
     stopped = true;
   });
-  // It looks whether it is to stop when a connection comes, or every two seconds.
+  // civetweb notices that it is to stop when a connection comes, else only every two seconds.
   while (!stopped) {
     if (knocks) Knock(own_port);
     absl::SleepFor(absl::Milliseconds(10));
@@ -220,7 +220,7 @@ int PageListener::Ask(mg_connection* connection, absl::string_view path, absl::s
   if (++questions_ > kMaxQuestions)
     return Refuse(connection, 503, "Too many questions at a time.", "Retry-After: 1\r\n");
   const Questions::Answer answer = pool ? options_.pool(subject) : options_.claim(subject);
-  std::move(done).Invoke();  // who has its answer may ask again
+  std::move(done).Invoke();  // a client that has its answer may ask again at once
   return Send(connection, answer.status, "application/json", answer.json, head);
 }
 
@@ -254,15 +254,15 @@ int PageListener::Stream(mg_connection* connection) {
 void PageListener::StreamTo(mg_connection* connection, const std::string& epoch, Place place) {
   const LiveBoard& board = *options_.board;
   const std::string retry = absl::StrCat("retry: ", absl::ToInt64Milliseconds(kRetry), "\n");
-  // Whoever resumes has it already.
+  // A reader that resumes has the event `begin` already.
   if (place == Place() &&
       !Write(connection, absl::StrCat(retry, "event: begin\ndata: ", options_.begin, "\n\n")))
     return;
   absl::Duration beat = -absl::InfiniteDuration();  // the last, by the steady clock
   bool begun = place != Place();
   do {
-    // Whoever is so slow that what he missed is not told any more begins anew; so do all when the
-    // board does.
+    // No frame: the reader is so slow that deletions he missed are forgotten, or the board was renewed.
+    // He reconnects and begins anew.
     const auto frame = board.TellAfter(epoch, place, kMaxRowsAFrame);
     if (!frame) return;
     std::string out;

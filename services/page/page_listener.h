@@ -26,20 +26,20 @@ namespace muster::page {
 //   /api/pool?name=          Questions::Pool
 //   /api/claim?uid=          Questions::Claim
 //   /api/past?at=            Questions::Past, of milliseconds since 1970
-// Requests under a host name that is not ours, and those that browsers say other sites make, are
-// refused; nobody is known by name: whoever reaches it reads all of it.
+// Requests with a Host that is not ours are refused, and those that a browser marks as made by another
+// site. There is no authentication: whoever can reach the listener can read everything.
 class PageListener {
  public:
   struct Options {
     std::string address = {};                  // `127.0.0.1:7605`; port 0 picks one
-    std::set<std::string> hosts = {};          // names that it is reached by, beside addresses
-    const LiveBoard* board = nullptr;          // must outlive it, as must what the functions need
+    std::set<std::string> hosts = {};          // host names to accept, besides addresses
+    const LiveBoard* board = nullptr;          // must outlive it, as must what the functions use
     std::string begin = {};                    // JSON of the event `begin`
     std::function<std::string()> health = {};  // JSON
     std::function<Questions::Answer(const std::string& name)> pool = {};
     std::function<Questions::Answer(const std::string& uid)> claim = {};
     std::function<Questions::Answer(absl::Time then)> past = {};
-    absl::Duration timeout = kHttpTimeout;  // of who sends, or takes, nothing
+    absl::Duration timeout = kHttpTimeout;  // of a client that sends, or takes, nothing
   };
 
   // UNAVAILABLE: the address cannot be bound.
@@ -55,13 +55,13 @@ class PageListener {
 
   void Stop();
   static int OnRequest(mg_connection* connection);
-  // The status answered.
+  // These answer a request and return the HTTP status.
   int Answer(mg_connection* connection);
   int Ask(mg_connection* connection, absl::string_view path, absl::string_view query, bool head);
   int AskPast(mg_connection* connection, absl::string_view query, bool head);
   int Stream(mg_connection* connection);
   void StreamTo(mg_connection* connection, const std::string& epoch, Place place);
-  // False: the listener is stopping.
+  // Waits for kFrameInterval. False: the listener is stopping.
   bool Rest() const;
 
   const Options options_;

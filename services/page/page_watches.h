@@ -13,7 +13,7 @@
 
 namespace muster::page {
 
-// The four services, as any client reaches them. Null: the page does without.
+// Channels to the four services. Null: the page does without that service.
 struct Channels {
   std::shared_ptr<grpc::Channel> capacity = {};
   std::shared_ptr<grpc::Channel> quota = {};
@@ -21,8 +21,8 @@ struct Channels {
   std::shared_ptr<grpc::Channel> configuration = {};
 };
 
-// Keeps a sink level with the services: a snapshot of each, then its changes; a broken stream goes
-// on from the last revision, or with a snapshot where that is gone.
+// Keeps a sink up to date by a watch of each service: a snapshot, then the changes. A broken stream is
+// resumed after the last revision, or begun with a snapshot if that is no longer possible.
 class PageWatches {
  public:
   // `sink` must outlive it.
@@ -41,7 +41,7 @@ class PageWatches {
   void Add(const char* service, Source source, Request request, Call call);
   void SetLive(Stream& stream);
   void SetEnded(Stream& stream, const absl::Status& status);
-  // All begin again with a snapshot: the sink did.
+  // Restarts all streams with a snapshot, because the sink forgot everything.
   void Restart();
 
   WatchSink& sink_;

@@ -29,7 +29,7 @@ std::string Json(const google::protobuf::Message& message) {
   return status.ok() ? json : "null";
 }
 
-// What became of a question instead of its answer; `told`: FromPeer's of `status`.
+// The answer to a question that failed with `status`; `told`: FromPeer of it, which the reader may see.
 Questions::Answer Refused(const absl::Status& status, const absl::Status& told) {
   Questions::Answer answer;
   answer.status = absl::IsNotFound(status)          ? 404
@@ -50,7 +50,7 @@ std::string ClusterOf(absl::string_view pool) {
   return std::string(pool.substr(0, pool.find("/nodePools/")));
 }
 
-// The newest ones.
+// The newest kMaxEventsShown events of the pool.
 absl::StatusOr<lifecycle::v1::ListEventsResponse> ListEvents(
     rpc::Calls& calls, lifecycle::v1::LifecycleService::Stub& stub,
     const lifecycle::v1::NodePool& pool) {
@@ -62,7 +62,7 @@ absl::StatusOr<lifecycle::v1::ListEventsResponse> ListEvents(
                     request);
 }
 
-// Tells `take` of each of a collection's resources, of all organizations, as they were. `deadline`: of
+// Calls `take` with each resource of a collection, of all organizations, as it was then. `deadline`: by
 // TheSteadyClock.
 template <class Row, class Take>
 absl::Status ListPast(rpc::Calls& calls, history::v1::HistoryService::Stub& stub,

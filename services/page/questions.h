@@ -13,12 +13,12 @@
 
 namespace muster::page {
 
-// What the page asks the services when somebody looks closer, beside what the watches tell. The
-// answers are the services' own, as JSON (google.protobuf's). Thread-safe; blocks.
+// Questions that the page asks the services when somebody looks at one pool or claim, or at the past.
+// The answers are the services' own messages, as protobuf's JSON. Thread-safe; the calls block.
 //
-// How things were it asks muster.history.v1: what has changed since, the services read in their
-// journals, on a thread or two for all who ask. A service that does not answer is logged now and then,
-// however often people ask.
+// The past comes from muster.history.v1: the services read in their journals what has changed since, on
+// a thread or two for all callers. That a service does not answer is logged now and then only, however
+// often people ask.
 class Questions {
  public:
   struct Answer {
@@ -29,20 +29,20 @@ class Questions {
   explicit Questions(const Channels& channels);
   ~Questions();
 
-  // Whoever asks, and will ask, is answered 503 at once.
+  // From now on all questions, also those under way, are answered 503 at once.
   void Stop() { calls_.Stop(); }
 
   // `{"explained": ExplainNodePoolResponse, "events": [Event, ...]}`, the youngest events first.
   Answer Pool(const std::string& name) const;
   // ExplainClaimResponse of the pool's claim.
   Answer Claim(absl::string_view pool_uid) const;
-  // `{"at": MILLISECONDS, "frame": {...}}`: pools, Nodes and quotas as they were at that time, as a
-  // frame of Board with all there is; `places`: Board::PlacesAlone of now. 410: it is further back
-  // than is told, the error says how far that is; 503: it takes too long, or a service is away.
+  // `{"at": MILLISECONDS, "frame": {...}}`: pools, Nodes and quotas as they were at that time, in one
+  // frame of Board. `places`: Board::PlacesAlone of now. 410: the journals do not reach back so far, the
+  // error says how far they do; 503: it takes too long, or a service is away.
   Answer Past(absl::Time then, Board places) const;
 
  private:
-  // What `service` ("Capacity") answered instead.
+  // The answer to a question that `service` (e.g. "Capacity") failed, or refused, with `status`.
   Answer Refusal(absl::string_view service, const absl::Status& status) const;
 
   const Channels channels_;

@@ -9,14 +9,14 @@
 
 namespace muster::page {
 
-// What hears the watches of the four services, each by a thread of its own. Thread-safe.
+// Receives the messages of the four services' watches, each on a thread of its own. Implementations are thread-safe.
 class WatchSink {
  public:
   virtual ~WatchSink() = default;
 
-  // What the source told before counts as gone unless its snapshot tells it again.
+  // A snapshot of the source begins: rows that it does not repeat are gone at its end.
   virtual void BeginSnapshot(Source source) = 0;
-  // A message with its bundle. False: it forgot everything and wants all snapshots again.
+  // Takes a message, with the messages bundled in it. False: the sink forgot everything and needs all snapshots again.
   virtual bool Take(const capacity::v1::WatchCapacityResponse& message) = 0;
   virtual bool Take(const quota::v1::WatchQuotasResponse& message) = 0;
   virtual bool Take(const lifecycle::v1::WatchLifecycleResponse& message) = 0;

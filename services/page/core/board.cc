@@ -111,7 +111,7 @@ void Board::EndSnapshot(Source source) {
   const uint32_t now = round(source);
   for (size_t i = 0; i < documents_.size(); ++i) {
     const Document& document = documents_[i];
-    // Clocks and quotas follow from other rows.
+    // Clocks and quotas are derived from other rows, and go with them.
     const bool follows = document.kind == "clock" || document.kind == "quota";
     if (document.source == source && document.round != now && !document.json.empty() && !follows)
       Forget(i);
@@ -125,7 +125,7 @@ void Board::EndSnapshot(Source source) {
     case Source::kLifecycle:
       for (uint32_t i = 0; i < cells_.size(); ++i) {
         if (cells_[i].node_round != now) ForgetNode(i);
-        // Its pool may not have been known when it was told.
+        // Held by a claim: its pool may not have been known when the cell was last told.
         if (!cells_[i].node.known && cells_[i].machine.claim != 0) log_.Touch(2 * i);
       }
       return;

@@ -23,23 +23,23 @@
 
 namespace muster::page {
 
-// Documents that are gone are told of until there are so many younger ones; whoever heard less
-// begins anew.
+// So many deletions of documents are remembered, the youngest. A reader who missed an older one begins
+// anew.
 inline constexpr size_t kMaxGone = 10'000;
 
 // Words are never forgotten: see Board::Overgrown.
 inline constexpr size_t kManyWords = 200'000;
 
-// All that the page shows, taken from the watches of the four services, told to each reader from
-// where he stands. A machine and its Node are one cell; all else are documents (documents.h). Not
-// thread-safe.
+// All that the page shows. Takes the messages of the four services' watches, and tells each reader what
+// changed since his place. A machine and its Node are one cell; everything else is documents
+// (documents.h). Not thread-safe.
 //
 // A frame is one JSON object:
 //   {"caughtUp": bool,                         false: the next frame has more
 //    "words": [FIRST, ["RNO2A", ...]],        words from number FIRST on
 //    "cells": [[INDEX, STATE, FLAGS, POOL, PROFILE, (ID, ZONE, TYPE, RACK, SLOT, FABRIC)], ...],
 //    "documents": [[KIND, KEY, {...}], ...]}  null: it is gone
-// The second part of a cell is there where the reader does not know it yet. STATE -1: it is gone.
+// The part in parentheses is there if the reader does not know it yet. STATE -1: the cell is gone.
 // POOL, PROFILE, ZONE, TYPE, RACK and FABRIC are words.
 class Board {
  public:
@@ -49,15 +49,15 @@ class Board {
     std::string json = {};
   };
 
-  // What the source told before counts as gone unless its snapshot tells it again.
+  // A snapshot of the source begins: rows that it does not repeat are gone at its end.
   void BeginSnapshot(Source source) { ++rounds_[static_cast<size_t>(source)]; }
-  // A message with its bundle.
+  // Takes a message, with the messages bundled in it.
   void Take(const capacity::v1::WatchCapacityResponse& message);
   void Take(const quota::v1::WatchQuotasResponse& message);
   void Take(const lifecycle::v1::WatchLifecycleResponse& message);
   void Take(const configuration::v1::WatchConfigurationsResponse& message);
 
-  // What changed after `place` (Place(): all there is), `most` rows at the most.
+  // The rows that changed after `place` (Place(): all rows), at most `most`.
   Frame TellAfter(const Place& place, size_t most) const;
   // False: a reader who stands there has missed what is not told of any more, and begins anew.
   bool CanResumeAt(const Place& place) const {
@@ -68,7 +68,7 @@ class Board {
   // is known there.
   Board PlacesAlone() const;
   uint64_t last() const { return log_.last(); }
-  // Names of what is gone take more room than what there is: time for a new board.
+  // Whether most words are names of things that are gone: time for a new board.
   bool Overgrown() const { return words_.size() > kManyWords + 2 * cells_.size(); }
 
  private:
@@ -78,7 +78,7 @@ class Board {
     NodePart node = {};
     uint32_t machine_round = 0;
     uint32_t node_round = 0;
-    uint64_t placed = 0;  // when where it stands was last told
+    uint64_t placed = 0;  // position in log_ of the last change of its place
   };
   struct Document {
     std::string kind = {};
@@ -120,7 +120,7 @@ class Board {
   void TakePool(const lifecycle::v1::NodePool& pool);
   void SetMachine(uint32_t index, const MachinePart& part);
   void SetNode(uint32_t index, const NodePart& part);
-  // Null: there is none, and none is to be made.
+  // The spot clock of a machine; if there is none, a new one, or null without `make`.
   SpotClock* ClockOf(absl::string_view machine, bool make);
   void ShowClock(absl::string_view machine);
   void ForgetMachine(uint32_t index);
@@ -144,8 +144,8 @@ class Board {
   std::vector<Document> documents_;
   absl::flat_hash_map<std::string, size_t> document_by_name_;  // `kind:key`
   std::vector<size_t> unused_documents_;
-  std::deque<std::pair<size_t, uint64_t>> gone_;  // documents, and the position of their end
-  uint64_t forgotten_ = 0;                        // of the last end that is not told any more
+  std::deque<std::pair<size_t, uint64_t>> gone_;  // documents, and the position of their deletion
+  uint64_t forgotten_ = 0;  // position of the last deletion that was forgotten
   std::map<std::string, QuotaRow> quotas_;
   absl::flat_hash_map<std::string, HoldingRow> holdings_;
   absl::flat_hash_map<uint32_t, uint32_t> pool_by_uid_;     // words

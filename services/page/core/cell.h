@@ -10,7 +10,7 @@
 
 namespace muster::page {
 
-// What the fleet map shows of a machine: what it is doing, in one word.
+// What a machine is doing, in one word, as the fleet map shows it.
 enum class CellState : uint8_t {
   kFree,           // nobody holds it
   kHeld,           // a claim holds it, and it is no Node yet
@@ -25,7 +25,7 @@ enum class CellState : uint8_t {
   kFailed,         // did not boot
   kInRepair,       //
   kRetired,        // gone for good
-  kNodeless,       // no Node, and no more is known: how a machine was is not kept
+  kNodeless,       // in the past only: no Node; the machine's own state is not kept
 };
 inline constexpr CellState kAllCellStates[] = {
     CellState::kFree,       CellState::kHeld,       CellState::kAssigned,      CellState::kBooting,
@@ -44,7 +44,7 @@ enum CellFlag : uint32_t {
   kCellChosen = 16,    // is to be reconfigure-rebooted
 };
 
-// The part of capacity: a machine. Words (words.h) by their number.
+// What capacity knows of a machine. Strings are the numbers of words (words.h).
 struct MachinePart {
   bool known = false;
   capacity::v1::Machine::State state = capacity::v1::Machine::STATE_UNSPECIFIED;
@@ -58,7 +58,7 @@ struct MachinePart {
   bool operator==(const MachinePart&) const = default;
 };
 
-// The part of lifecycle: the Node that the machine is.
+// What lifecycle knows of the machine's Node.
 struct NodePart {
   bool known = false;
   lifecycle::v1::Node::State state = lifecycle::v1::Node::STATE_UNSPECIFIED;

@@ -5,7 +5,7 @@
 namespace muster::page {
 namespace {
 
-// Below it tidying is not worth the walk.
+// With fewer entries tidying is not worth the effort.
 constexpr size_t kFewEntries = 1024;
 
 }  // namespace

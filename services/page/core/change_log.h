@@ -8,23 +8,23 @@
 
 namespace muster::page {
 
-// Which rows changed since when, each told once and where it changed last. So whoever reads slowly
-// reads less, and what is kept does not grow with the number of changes. Not thread-safe.
+// Which rows changed after which position. Each row is told once, at its last change: a slow reader gets
+// fewer rows, and the log does not grow with the number of changes. Not thread-safe.
 class ChangeLog {
  public:
   using Row = uint32_t;
 
-  // The row changed now. Its position, from 1.
+  // Notes that the row changed now. Returns the position of the change, from 1.
   uint64_t Touch(Row row);
-  // The row is not told of any more.
+  // Forgets the row: it is told to nobody any more.
   void Drop(Row row);
-  // Of the last change; 0: there was none.
+  // The position of the last change; 0: there was none.
   uint64_t last() const { return last_; }
-  // Of the row's last change; 0: it is not known.
+  // The position of the row's last change; 0: the row is not known.
   uint64_t PositionOf(Row row) const;
 
-  // Calls f(row, position) for rows whose last change is after `position`, in order, for `most` at
-  // the most. Up to where all is told: `last()`, or the last row's position where more are left.
+  // Calls f(row, position) for rows whose last change is after `position`, in order, at most `most`.
+  // Returns the position up to which all is told: last(), or that of the last row if more are left.
   template <class F>
   uint64_t TellAfter(uint64_t position, size_t most, F f) const {
     uint64_t told = last_;

@@ -12,12 +12,12 @@
 #include "absl/strings/string_view.h"
 
 // What the page shows of everything but machines, as small JSON objects. Times are milliseconds since
-// 1970; those that order a queue, of a claim's parts and places, microseconds. The fields are read by
-// the page's scripts (static/) and by nobody else: they may change with them.
+// 1970; those that order a queue, of a claim's parts and places, microseconds. Only the page's scripts
+// (static/) read the fields, which may change together with them.
 namespace muster::page {
 
-// A machine that is taken back from a spot pool, as capacity and lifecycle tell of it. Times 0: not
-// told.
+// The clock of a machine that is taken back from a spot pool, as capacity and lifecycle know it. A time
+// of 0 is not known.
 struct SpotClock {
   int64_t reclaim_time = 0;  // T+0 in capacity's books
   std::string earmark = {};  // pool uid that it is expected to go to
@@ -29,18 +29,18 @@ struct SpotClock {
 };
 
 std::string PoolDocument(const lifecycle::v1::NodePool& pool);
-// `quota` null: pools hold Nodes on a key that has none.
+// `quota` null: Nodes are held on a key for which no quota is set.
 std::string QuotaDocument(absl::string_view name, const quota::v1::Quota* quota, int64_t held);
-// What waits, since when, and its places in the queue. Empty: nothing is outstanding.
+// What a claim waits for, since when, and its places in the queue. Empty: it waits for nothing.
 std::string ClaimDocument(const capacity::v1::Claim& claim);
-// Of a Node, until when no scale-down takes it: nobody tells that it is over. Empty: it never was protected.
+// Until when no scale-down takes the Node. It may have lapsed: no change tells that. Empty: the Node was never protected.
 std::string ProtectionDocument(const lifecycle::v1::Node& node);
 std::string ClockDocument(const SpotClock& clock);
 std::string ProfileDocument(const configuration::v1::NodeProfile& profile);
 std::string TypeDocument(const capacity::v1::InstanceType& type);
 std::string ZoneDocument(const capacity::v1::Zone& zone);
 
-// The text as JSON has it.
+// The text as a JSON string, in quotes.
 std::string Quoted(absl::string_view text);
 
 // Milliseconds since 1970.

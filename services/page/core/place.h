@@ -4,11 +4,11 @@
 
 namespace muster::page {
 
-// How far a reader has heard.
+// How far a reader has come; positions are those of the board's ChangeLog.
 struct Place {
-  uint64_t at = 0;     // every row as it was then, or newer, unless it changed since
-  uint64_t whole = 0;  // where he last had caught up: he knows each row that was there then
-  uint64_t begun = 0;  // the last there was when he began: of what had ended by then he never heard
+  uint64_t at = 0;     // he knows every row whose last change is at or before this position
+  uint64_t whole = 0;  // where he had last caught up: he knows each row that was there then
+  uint64_t begun = 0;  // the last position when he began: he does not know rows deleted by then
   bool operator==(const Place&) const = default;
 };
 

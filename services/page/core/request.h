@@ -14,13 +14,13 @@ namespace muster::page {
 // printable ASCII of at most 512 bytes.
 std::string QueryField(absl::string_view query, absl::string_view field);
 
-// A time as `at` says it, in milliseconds since 1970; nullopt: it is none, or none that services
-// know times by (years until 9999).
+// A time given as milliseconds since 1970; nullopt: it is no number, or beyond the times that services
+// know (until the year 9999).
 std::optional<absl::Time> ReadMoment(absl::string_view milliseconds);
 
 // The id of an event, by which a reader resumes. `epoch` has no dot.
 std::string EventId(absl::string_view epoch, const Place& place);
-// What a reader says as `Last-Event-ID`: his place if it is of this epoch, else the beginning.
+// The place that a reader's `Last-Event-ID` names, if it is of this epoch, else Place().
 Place ResumePlace(absl::string_view event_id, absl::string_view epoch);
 
 }  // namespace muster::page

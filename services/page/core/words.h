@@ -10,13 +10,14 @@
 
 namespace muster::page {
 
-// Names that many cells share, by a number each; 0 is "". A word is never forgotten. Not
-// thread-safe.
+// Gives each of the names that many cells share a number; that of "" is 0. A word is never forgotten.
+// Not thread-safe.
 class Words {
  public:
   Words() { NumberOf("", 0); }
 
-  // `position`: of the change that may tell it for the first time, for those it adds.
+  // The number of a word, which is added if it is new; `position` is then that of the change that tells
+  // it first.
   uint32_t NumberOf(absl::string_view word, uint64_t position) {
     const auto [found, is_new] = numbers_.try_emplace(word, static_cast<uint32_t>(all_.size()));
     if (is_new) all_.push_back({std::string(word), position});
@@ -25,7 +26,7 @@ class Words {
   const std::string& at(uint32_t number) const { return all_[number].text; }
   size_t size() const { return all_.size(); }
 
-  // How many were told to who has heard everything up to `position`.
+  // How many words a reader knows who has everything up to `position`.
   size_t ToldBy(uint64_t position) const {
     const auto end = std::partition_point(
         all_.begin(), all_.end(), [&](const Word& word) { return word.position <= position; });

@@ -104,7 +104,7 @@ class App {
     if (this.store === this.live) this.touch(changes);
   }
 
-  // What the server says of a moment: all of it, beside what goes on.
+  // Shows the server's answer about a past moment, in a store of its own; the live store goes on.
   showPast({at, frame}) {
     this.store = new Store();
     this.store.reset(this.begun);
@@ -129,7 +129,7 @@ class App {
     this.touch({kinds: new Set(['health'])});
   }
 
-  // Changes wait for the next picture, together; of a window that nobody looks at, as long as that is so.
+  // Collects changes until the next animation frame. In a hidden window they wait until it is shown.
   touch({cells = [], moved = false, kinds = new Set(), anew = false}) {
     const pending = this.pending;
     for (const index of cells) pending.cells.add(index);
@@ -189,7 +189,7 @@ class App {
   }
 }
 
-// Since when all journals that the past is read in reach back; undefined: not known.
+// The earliest time to which all journals reach back that the past is read from; undefined: not known.
 function oldestOf(services) {
   const known = services.map((one) => ['lifecycle', 'quota'].includes(one.service) && one.oldest)
                     .filter(Number);

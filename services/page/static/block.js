@@ -50,7 +50,7 @@ export class BlockView {
       this.box(x, y, size.rackWidth, size.rackHeight, size.pad ? 3 : 0);
     }
     if (size.label) this.paintLabels();
-    // By colour, which is by far the quickest for many cells.
+    // Colour by colour: by far the fastest way to paint many cells.
     const byColour = new Map();
     for (let i = 0; i < this.cells.length; ++i) {
       if (this.paint.store.state[this.cells[i]] < 0) continue;
@@ -75,7 +75,7 @@ export class BlockView {
       const {x, y} = rackAt(size, number);
       const room = size.rackWidth + size.gap - 2;
       let text = rack.name.slice(block.shared) || '–';
-      // The end tells racks apart.
+      // Cut at the beginning: it is the end of the name that distinguishes racks.
       while (text.length > 2 && context.measureText(text).width > room) text = text.slice(1);
       context.fillText(text, x + size.rackWidth / 2, y + size.rackHeight + 2);
     });
@@ -150,7 +150,7 @@ export class BlockView {
     const above = row + 1 < block.rows ? place + 1 : -1;
     const below = row > 0 ? place - 1 : -1;
     if (size.pitch < 10) {
-      // Above and below the racks, and between pools; what nobody holds is no border.
+      // Lines above and below the racks, and between pools; none around cells that no pool holds.
       if (size.pitch >= 4) {
         if (this.borders(place - block.slots, pool)) context.fillRect(x, y, line, size.pitch);
         if (above < 0 || this.borders(above, pool)) context.fillRect(x, y, size.pitch, line);
@@ -186,7 +186,7 @@ export class BlockView {
     return rack && slot < rack.places.length ? rack.places[slot] : -1;
   }
 
-  // A cell that changed; its neighbours, whose outline may have, where outlines are lines.
+  // Repaints a cell that changed; where outlines are lines also its neighbours, whose outline may change.
   paintCell(index) {
     const place = this.placeOf.get(index);
     if (place === undefined || !this.size) return false;

@@ -20,7 +20,7 @@ export const STATES = {
   'none': {label: 'Unknown', sign: '?', dark: '#5f7084', light: '#9fb0c2'},
 };
 
-// Of profiles, in the order in which they are met.
+// Colours of profiles, assigned in the order in which profiles are first seen.
 const PROFILES = {
   dark: [
     '#1aa37c', '#56b4e9', '#e69f00', '#cc79a7', '#d9cf3f', '#8f7ee7', '#e8702f', '#7fc8a9',
@@ -40,7 +40,7 @@ export const NOT_BOOTED = {
   light: '#9fb0c2'
 };
 
-// Of the outlines around pools; pools are many, so neighbours rather than all are told apart.
+// Colours of the outlines around pools. There are many pools: only neighbours are told apart.
 const OUTLINES = {
   dark: ['#7db3e6', '#f28a97', '#65c07a', '#e0d36a', '#8fe0f5', '#d070a8', '#d6d9dc', '#f5b08c'],
   light: ['#2f5f93', '#c73a4d', '#1c7a33', '#8f7f14', '#1f8fb0', '#8f2168', '#5b636b', '#c0572a'],

@@ -49,7 +49,7 @@ export function keep(parent, items) {
   for (const child of old.values()) child.remove();
 }
 
-// A function that draws now, or as soon as `every` milliseconds have passed since it last did.
+// Returns a function that calls `draw` at once, or as soon as `every` milliseconds have passed since the last call.
 export function atMostEvery(every, draw) {
   let last = -Infinity;
   let timer = 0;
@@ -92,7 +92,7 @@ export function dayTime(milliseconds) {
       two(time.getHours())}:${two(time.getMinutes())}`;
 }
 
-// A text that follows the time: `ago` since, `left` until. The ticker writes it.
+// An element whose text follows the time: `kind` is 'ago' (since `time`) or 'left' (until `time`). The ticker updates it.
 export function ticking(kind, time, attributes = {}) {
   return h(
       'time', {...attributes, 'data-tick': kind, 'data-time': time, title: dayTime(time)},
@@ -112,7 +112,7 @@ export function liveNow() {
   return Date.now() + skew;
 }
 let moment = null;
-// What is shown is as it was then, and times are told from then; null: as it is.
+// Sets the past moment that is shown, from which times are counted; null: the present.
 export function setMoment(milliseconds) {
   moment = milliseconds;
 }

@@ -8,9 +8,9 @@ import {poolItems, profileItems, stateItems, swatch} from './legend.js';
 import {Painting} from './painting.js';
 import {FLAGS, shortPool} from './store.js';
 
-// How often what stands around the map is counted anew.
+// How often the numbers around the map are counted anew, in milliseconds.
 const COUNT_EVERY = 500;
-// How often it is laid out anew while machines are registered.
+// How often the map is laid out anew while machines are registered, in milliseconds.
 const LAY_OUT_EVERY = 1000;
 
 export class FleetView {
@@ -130,7 +130,7 @@ export class FleetView {
     else if (this.painting.resets !== store.resets)
       this.clearHighlight();
     if (anew) this.painting.refresh();
-    // While all of it comes in for the first time, once is enough.
+    // While the fleet arrives for the first time, it is laid out only once.
     if (anew || (moved && (store.caughtUp || this.blocks.length === 0))) {
       this.layOutSoon(anew || !this.whole ? 'once' : 'soon');
       this.whole = store.caughtUp;
@@ -147,14 +147,14 @@ export class FleetView {
     if (now - this.counted > COUNT_EVERY && (cells.size > 0 || kinds.size > 0)) this.count();
   }
 
-  // To another moment.
+  // Another moment is shown, and so another store.
   changeStore() {
     this.clearHighlight();
     this.painting.show(this.app.store);
   }
 
-  // The machine that is selected has another number at another moment, and once all of it has come anew; until it
-  // has come, none.
+  // The number of the selected machine differs between stores, and after a store began anew; until the machine has come
+  // again, no cell is selected.
   followMachine() {
     const index = this.app.store.indexOf.get(this.machine) ?? -1;
     if (index === this.selected) return;
@@ -316,7 +316,7 @@ export class FleetView {
     const states = new Uint32Array(store.states.length);
     const profiles = new Uint32Array(store.words.length);
     const pools = new Uint32Array(store.words.length);
-    // How machines were is not kept, but whether they were Nodes.
+    // Of the past it is known whether machines were Nodes, but not their own states.
     const idle = store.states.indexOf(this.app.moment === null ? 'free' : 'nodeless');
     const word = this.app.moment === null ? 'free' : 'without a Node';
     for (const view of this.blocks) {
@@ -342,7 +342,7 @@ export class FleetView {
 
   countZones() {
     const {store} = this.app;
-    // What is chosen stands there, whether it has come again already or not.
+    // The chosen zone stays in the list, also if it has not come again yet.
     const names = [...new Set([...store.documents.zone.keys(), this.zone])].filter(Boolean).sort();
     keep(this.zones, [
       {key: '', print: '', make: () => h('option', {value: ''}, 'All zones')},

@@ -3,7 +3,7 @@
 // Slots above one another; racks with more are several columns wide.
 const MAX_ROWS = 18;
 const PITCHES = [3, 4, 5, 6, 8, 10, 12, 14, 16, 20, 24];
-// Racks bear their names from here on.
+// From this pitch on racks show their names.
 export const LABEL_PITCH = 16;
 
 const byName = (a, b) => a.localeCompare(b, 'en', {numeric: true});
@@ -42,7 +42,7 @@ function finish(store, block) {
   racks.sort((a, b) => byName(a.name, b.name));
   let slots = 1;
   for (const rack of racks) {
-    // Machines whose place nobody told stand in columns of eight.
+    // Machines without a known place stand in columns of eight.
     if (rack.name === '') continue;
     slots = Math.max(slots, rack.cells.length);
     for (const index of rack.cells)
@@ -71,7 +71,7 @@ function finish(store, block) {
   };
 }
 
-// How many letters of the racks' names say nothing: what all begin with, up to a `-` or the like.
+// The length of the prefix that all racks' names share, up to a `-` or the like; it is not shown.
 export function sharedStart(names) {
   const [first, ...others] = names;
   let length = first.length;
@@ -103,7 +103,7 @@ function places(store, cells, slots) {
   return at;
 }
 
-// Of one block at `pitch` pixels a cell, at most `width` wide.
+// The size of one block at `pitch` pixels a cell, at most `width` pixels wide.
 export function measure(block, pitch, width) {
   const gap = pitch >= 10 ? Math.round(pitch / 2) : 2;
   const pad = pitch >= 10 ? 2 : 0;

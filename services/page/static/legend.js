@@ -1,5 +1,5 @@
-// What stands around the map: the legend of states or profiles, and the pools that are on it, each
-// with how many machines. Pressed, the map shows only those. Items for dom.js' keep.
+// What stands around the map: the legend of states or profiles, and the pools on the map, each with its
+// number of machines. A pressed entry shows only its machines. Returns items for keep of dom.js.
 
 import {outlineColour, STATES} from './colours.js';
 import {h, number} from './dom.js';
@@ -7,7 +7,7 @@ import {shortPool} from './store.js';
 
 const SHOWN_POOLS = 40;
 
-// `counts`: machines by the number of their state. What is pressed stays, to be pressed again.
+// `counts`: machines by the number of their state. A pressed entry stays even without machines, so that it can be released.
 export function stateItems(view, counts) {
   const {painting, app: {store}} = view;
   const items = [];
@@ -79,8 +79,8 @@ function poolItem(view, pool, count) {
   };
 }
 
-// An entry may be older than what is shown when it is pressed: its name has another number in the
-// store of another moment, and in one that began anew.
+// When an entry is pressed, another store may be shown than when it was made: numbers differ between
+// stores, so the entry is looked up by its name.
 function showOnly(view, column, name) {
   const {store} = view.app;
   const names = column === 'state' ? store.states : store.words;
@@ -89,7 +89,7 @@ function showOnly(view, column, name) {
   view.setHighlight(test, name, column === 'pool' ? wanted : 0);
 }
 
-// What an entry begins with: made only where it is shown anew.
+// A function that makes the beginning of an entry; it is called only if the entry is drawn anew.
 function faceOf(colour, sign) {
   return {print: `${colour} ${sign}`, make: () => swatch(colour, sign)};
 }
@@ -113,7 +113,7 @@ function entry(view, key, face, label, count, press) {
   };
 }
 
-// [[number, count], ...] of what there is, most first; 0 is nothing.
+// [[number, count], ...] of the numbers with a count, the largest count first; number 0 means none and is left out.
 function mostFrequent(counts) {
   const all = [];
   for (let i = 1; i < counts.length; ++i) {

@@ -1,4 +1,4 @@
-// What colour a cell has, by state or by profile, and which cells stand back.
+// The colour of a cell, by state or by profile, and which cells are dimmed.
 
 import {NO_PROFILE, NOT_BOOTED, profileColour, stateColour, STATES, theme} from './colours.js';
 
@@ -12,7 +12,7 @@ export class Painting {
     this.refresh();
   }
 
-  // From here on.
+  // Paints from this store from now on.
   show(store) {
     this.store = store;
     this.resets = -1;
@@ -33,7 +33,7 @@ export class Painting {
     this.stateSigns = this.store.states.map((name) => (STATES[name] ?? STATES.none).sign);
   }
 
-  // 0, 1, ... of profiles as they are met; they keep their colours.
+  // Numbers profiles 0, 1, ... as they are first seen, so that each keeps its colour.
   orderOf(profile) {
     let order = this.profileOrder.get(profile);
     if (order === undefined) {

@@ -8,7 +8,7 @@ export function poolLink(name) {
                 h('span', {class: 'muted'}, 'unknown');
 }
 
-// A condition is well, waits, or is not well: not every False is bad news.
+// The status with which a condition is well: a False is not always bad.
 const WELL = {
   Validated: 'True',
   Capacity: 'True',
@@ -41,8 +41,8 @@ export function chip(mood, text, title) {
       text);
 }
 
-// Of a pool: what is not as it should be; one chip that says so where all is. Ready says that all is: where nobody acts the others
-// say what was so before.
+// A chip for each condition of a pool that is not as it should be; if all are, a single one that says so. Only Ready decides that all
+// are: while nobody reconciles, the others say what was so before.
 export function poolChips(pool) {
   if (pool.deleting) return [chip('waits', 'Deleting')];
   const troubled = pool.conditions.filter((one) => ['waits', 'ill'].includes(conditionMood(one)));

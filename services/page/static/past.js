@@ -2,13 +2,13 @@
 
 import {clockTime, dayClockTime, duration, h, liveNow} from './dom.js';
 
-// A position is asked for once it has stood for so long.
+// How long a position must stand before it is asked for, in milliseconds.
 const REST = 250;
-// How often the end of the slider follows the time.
+// How often the end of the slider follows the time, in milliseconds.
 const STEP = 1000;
 
-// Asks for the last value wanted, once it has stood for `rest` milliseconds; never two at a time. What was asked for a value that is not
-// wanted any more is not told.
+// Calls `ask` with the last value wanted, once that has stood for `rest` milliseconds; never twice at the same time. Answers for a value
+// that is no longer wanted are dropped.
 export class Settled {
   constructor({ask, told, failed, rest = REST}) {
     Object.assign(this, {ask, told, failed, rest});
@@ -17,7 +17,7 @@ export class Settled {
     this.timer = 0;
   }
 
-  // null: nothing is.
+  // null: nothing is wanted.
   want(value) {
     this.wanted = value;
     clearTimeout(this.timer);
@@ -57,7 +57,7 @@ export class PastBar {
         this.shown = answer.at;
         show(answer);
       },
-      // Nothing is shown as if it had been then.
+      // Go back to the present: what is shown must not pass for the moment that was asked for.
       failed: (message) => this.toNow(message)
     });
     this.sum = h('span', {class: 'sum'});
@@ -99,7 +99,7 @@ export class PastBar {
     this.connected = now !== null;
     this.slider.disabled = oldest === undefined || now === null;
     if (!this.slider.disabled) {
-      // An input takes no value outside of its bounds, and gives its own up for them.
+      // A range input clamps its value to its bounds, so these must contain the wanted value.
       const wanted = this.settled.wanted;
       if (now - this.slider.max >= STEP) this.slider.max = now;
       this.slider.min = Math.min(oldest, wanted ?? now);

@@ -37,7 +37,7 @@ export class QueueView {
   }
 
   second() {
-    // Phases begin and bars move as time goes by.
+    // Phases and bars change with time, without news.
     this.drawClocks();
     this.asker.look();
   }
@@ -132,11 +132,11 @@ export class QueueView {
     } catch (error) {
       explained = {error: error.message};
     }
-    // It may have been closed meanwhile, or what was asked later answered sooner.
+    // Unless the row was closed meanwhile, or a later question was answered first.
     if (this.open.get(uid)?.question < question) this.open.set(uid, {question, explained});
   }
 
-  // One after the other. Of whom nothing waits any more nothing is to be said.
+  // Asks about all open rows, one after the other; not about claims that no longer wait.
   async askAgain() {
     for (const uid of [...this.open.keys()]) {
       if (!this.app.store.documents.claim.has(uid)) this.open.delete(uid);

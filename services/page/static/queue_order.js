@@ -1,6 +1,6 @@
-// In which order claims are served, as capacity's queue has it (services/capacity/core/queue.h). Without DOM.
+// The order in which claims are served, as in capacity's queue (services/capacity/core/queue.h). Without DOM.
 
-// Of [{uid, claim}, ...] that wait for one zone, type and class; `claim` is a ClaimDocument (core/documents.h).
+// Sorts claims [{uid, claim}, ...] that wait for one zone, type and class; `claim` is a ClaimDocument (core/documents.h).
 export function inOrder(claims) {
   const organizations = new Map();
   for (const one of claims) {
@@ -10,15 +10,15 @@ export function inOrder(claims) {
   }
   const turns = [...organizations].flatMap(
       ([organization, all]) => turnsOf(all).map((turn) => ({...turn, organization})));
-  // At one place an organization's stay as they are.
+  // The sort is stable: claims of an organization with the same place keep their order.
   turns.sort(
       (a, b) => a.place.time - b.place.time || compare(a.organization, b.organization) ||
           compare(a.place.askedBy, b.place.askedBy));
   return turns.map(({one}) => one);
 }
 
-// An organization's claims in its own order, each with the place at which it is served first. Its requests take its places by
-// priority, Node by Node; one that is granted at once is served at the last that it takes.
+// The claims of an organization in its own order, each with the place at which it is first served. The organization's requests take its
+// places in order of priority, Node by Node; a request that is granted all at once is served at the last place that it takes.
 function turnsOf(claims) {
   const requests = claims.flatMap((one) => one.claim.parts.map((part) => ({...part, one})));
   requests.sort(
@@ -27,9 +27,9 @@ function turnsOf(claims) {
   const places = claims.flatMap(placesOf);
   places.sort((a, b) => a.time - b.time || compare(a.askedBy, b.askedBy));
   const turns = new Map();
-  let place = null;  // another claim may have it that is yet to be told of
-  let end = 0;     // Nodes up to there, itself included
-  let before = 0;  // Nodes of requests
+  let place = null;  // null: there are too few, as that of a claim may not be known yet
+  let end = 0;     // Nodes of all places up to and including `place`
+  let before = 0;  // Nodes of the requests so far
   for (const {one, nodes, atOnce} of requests) {
     const nth = atOnce ? before + nodes - 1 : before;
     while (places.length > 0 && end <= nth) end += (place = places.shift()).nodes;
@@ -40,7 +40,7 @@ function turnsOf(claims) {
   return [...turns.values()];
 }
 
-// Where they are not told they are those of its parts.
+// A claim's places; if it has none, they are those of its parts.
 function placesOf({uid, claim}) {
   return claim.places.length > 0 ? claim.places :
                                    claim.parts.map((part) => ({...part, askedBy: uid}));

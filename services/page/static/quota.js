@@ -4,7 +4,7 @@ import {atMostEvery, dayTime, h, keep, number, serverNow, ticking} from './dom.j
 import {chip, empty, poolLink} from './parts.js';
 import {organizationOf} from './store.js';
 
-// How much of the future and past an override's line shows, at least.
+// How much of the past and future an override's line shows at least, in milliseconds.
 const DAY = 24 * 3600 * 1000;
 const DRAW_EVERY = 400;
 
@@ -34,7 +34,7 @@ export class QuotaView {
   }
 
   second() {
-    // Windows begin and end, and now moves on, as time goes by.
+    // Windows begin and end with time, without news.
     this.drawSoon();
   }
 
@@ -87,7 +87,7 @@ function isInForce({from, until}) {
   return from <= now && now < until;
 }
 
-// As the document of a quota that is not set and of which nothing is held: there is none.
+// Stands in for the document, which does not exist, of a quota that is not set and of which nothing is held.
 function noQuota(name) {
   const [zone, type, computeClass] = name.split('/')[3].split('~');
   return {

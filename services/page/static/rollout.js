@@ -4,7 +4,7 @@ import {h, number, ticking} from './dom.js';
 import {chip, empty} from './parts.js';
 import {FLAGS} from './store.js';
 
-// What a Node is to a rollout, in the order in which it is shown.
+// The stages of a Node in a rollout, in the order in which they are shown.
 export const STAGES = [
   ['done', 'on the active configuration', '✓'],
   ['under-way', 'rebooting', '↻'],
@@ -22,7 +22,7 @@ const MOODS = {
   CANCELLED: 'plain'
 };
 
-// Of each Node of the pool: its rack and its stage; racks by name.
+// The pool's racks by name, each with the stages of its Nodes.
 export function racksOf(store, name, pool) {
   const word = store.words.indexOf(name);
   const failed = new Set(pool.rollout?.failed ?? []);
@@ -54,7 +54,7 @@ function stageOf(store, index, pool, failed) {
   return store.profile[index] === 0 ? 'away' : 'old';
 }
 
-// A print of the racks, to know whether they changed.
+// The element that shows a pool's rollout; `racks`: of racksOf.
 export function rolloutElement(pool, racks) {
   const counts = Object.fromEntries(STAGES.map(([stage]) => [stage, 0]));
   for (const {nodes} of racks)

@@ -23,7 +23,7 @@ export class RolloutsView {
   }
 
   second() {
-    // What ended lately leaves as time goes by.
+    // Rollouts that ended disappear after a while, without news.
     this.drawSoon();
   }
 

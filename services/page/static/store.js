@@ -3,7 +3,7 @@
 
 const FIRST_ROOM = 1024;
 
-// A number of each cell, in arrays that grow together.
+// The columns of cells: an array for each number that a cell has; all grow together.
 const COLUMNS = {
   state: Int8Array,
   flags: Uint8Array,
@@ -29,7 +29,7 @@ export class Store {
     this.reset({states: [], notice: 120000, end: 420000, version: ''});
   }
 
-  // `begin`: the event's data. Everything else follows anew.
+  // Empties the store. `begin`: the data of the event `begin`; frames with everything follow.
   reset(begin) {
     ++this.resets;
     this.states = begin.states;
@@ -56,7 +56,7 @@ export class Store {
     this.state.fill(-1);
   }
 
-  // Takes a frame in. What changed: cells by index, whether any of them moved, kinds of documents.
+  // Applies a frame. Returns what changed: the indexes of cells, whether any of them moved, and kinds of documents.
   apply(frame) {
     const changes = {cells: [], moved: false, kinds: new Set()};
     if (frame.words) {
@@ -135,7 +135,7 @@ export class Store {
     return this.states[this.state[index]] ?? 'none';
   }
 
-  // The pool's resource name; of one that is gone, what its claim said.
+  // The pool's resource name; for a pool that is gone, the one that its claim has.
   poolOfUid(uid) {
     return this.poolByUid.get(uid) ?? this.documents.claim.get(uid)?.pool ?? '';
   }

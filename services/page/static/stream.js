@@ -1,7 +1,7 @@
 // The server's events. The browser comes back by itself and says where it was; the server then goes
 // on from there, or sends `begin`.
 
-// Four beats (kBeatInterval) without one. A server that is frozen, or gone without a word, ends nothing.
+// How long to wait for a beat, in milliseconds: four times kBeatInterval. A frozen or vanished server does not close the connection.
 const SILENCE = 8000;
 
 export function follow({begin, frame, beat, connected, silence = SILENCE}) {
@@ -21,12 +21,12 @@ export function follow({begin, frame, beat, connected, silence = SILENCE}) {
     hear('beat', (event) => beat(JSON.parse(event.data)));
     source.addEventListener('error', () => {
       connected(false);
-      // Refused (too many pages are open) or gone for good: the browser gives up, we do not.
+      // Refused (too many open pages), or another error after which the browser gives up: open a new stream.
       if (source.readyState === EventSource.CLOSED) setTimeout(open, 3000);
     });
   };
   const silent = () => {
-    // Else the browser knows of it, and comes back to where it was.
+    // In other states the browser itself reconnects, and resumes where it was.
     if (source.readyState !== EventSource.OPEN) return;
     connected(false);
     open();
@@ -48,11 +48,11 @@ export async function ask(path, parameters) {
   return answer;
 }
 
-// How often what changes is asked about again, and what does not seem to.
+// How often to ask again when something changed, and when nothing seems to have, in milliseconds.
 const ASK_EVERY = 2000;
 const ASK_ANYWAY = 15000;
 
-// Asks again while things change, never two at a time: `ask()`, where `may()`.
+// Repeats a question while things change: calls `ask()` if `may()` returns true, never twice at the same time.
 export class Asker {
   constructor({ask, may}) {
     Object.assign(this, {ask, may});
@@ -61,12 +61,12 @@ export class Asker {
     this.asking = false;
   }
 
-  // What was answered may not be so any more.
+  // The last answer may be outdated.
   changed() {
     this.stale = true;
   }
 
-  // To be called now and then.
+  // Asks if it is time to. To be called regularly.
   async look() {
     const since = performance.now() - this.asked;
     if (this.asking || since < ASK_EVERY || !(this.stale || since > ASK_ANYWAY) || !this.may())
