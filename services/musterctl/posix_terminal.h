@@ -11,8 +11,8 @@
 
 namespace muster::musterctl {
 
-// The process's terminal. One at a time: while it is entered, the signals that end, stop or resize
-// it are its own.
+// The process's terminal. At most one may be entered at a time: from Enter to Leave it handles the
+// signals that end, stop or resize the process.
 class PosixTerminal final : public Terminal {
  public:
   PosixTerminal(int in, int out) : in_(in), out_(out) {}
@@ -20,7 +20,7 @@ class PosixTerminal final : public Terminal {
   PosixTerminal(const PosixTerminal&) = delete;
   PosixTerminal& operator=(const PosixTerminal&) = delete;
 
-  // Whether what is written comes to a terminal.
+  // Whether the output is a terminal.
   bool exists() const;
   Size size() const override;
   void Enter() override;
@@ -33,7 +33,7 @@ class PosixTerminal final : public Terminal {
   void Write(absl::string_view bytes) const;
   void TakeSignals();
   void GiveSignalsBack();
-  // What the signals that came mean.
+  // The signals received since the last call, as keys.
   std::vector<Key> Heard();
 
   const int in_;

@@ -20,48 +20,49 @@
 
 namespace muster::musterctl {
 
-// Muster's API for a person: one blocking call a method, each with a deadline. A mutation that
-// takes a request_id bears one, and is repeated a few times under it when nobody knows what became
-// of it. Errors carry the server's details (errors.h). Thread-safe.
+// Muster's API for a person: each method is a blocking call with a deadline. A mutation that has a
+// request_id field is sent with one, and repeated with the same one a few times while it is not
+// known whether it was done. Errors carry the server's details (errors.h). Thread-safe.
 class Api {
  public:
   static std::unique_ptr<Api> Create(const ApiOptions& options);
   virtual ~Api() = default;
 
-  // For whoever waits, before the next look: of several cells those that did not answer are asked anew.
+  // To be called by a command that waits, before it looks again: cells that did not answer are asked again from then on.
   virtual void AskAgain() {}
-  // What is asked from here on belongs to the `number`th order of a line of several, from 1: see client::Client. Not beside other calls.
+  // The calls that follow belong to order `number` (from 1) of a command line that gives several: see client::Client. Not to be called
+  // while another call is under way.
   virtual void BeginOrder(int) {}
 
-  // Every resource of a kind in the scope and the range, by name, as the pages come. In the scope `-` is all organizations, all
-  // clusters.
+  // Passes every resource of a kind in the scope and the range, sorted by name, to `receive` page by page. `-` in the scope means all
+  // organizations, or all clusters.
   virtual absl::Status ListPages(Kind kind, const ListRange& range,
                                  const PageReceiver& receive) = 0;
-  // The same at once.
+  // The same, all in one vector.
   absl::StatusOr<std::vector<Item>> List(Kind kind, const ListRange& range);
   absl::StatusOr<std::vector<Item>> List(Kind kind, const std::string& pool) {
     return List(kind, ListRange{.pool = pool});
   }
-  // Machines that match the filter, by name; its page fields are not read.
+  // The machines that match the filter, sorted by name; the page fields of `filter` are ignored.
   virtual absl::StatusOr<std::vector<Item>> ListMachines(
       const capacity::v1::ListMachinesRequest& filter) = 0;
-  // One by its id, or its whole name; of a Node POOL/MACHINE, or the machine alone.
+  // One resource by its id or whole name; a Node also as POOL/MACHINE or by its machine alone.
   virtual absl::StatusOr<Item> Get(Kind kind, const std::string& id) = 0;
-  // The same of every cell that has one, of several cells (cells.h). At least one.
+  // The same from every cell that has it, where there are several (cells.h). Never empty.
   virtual absl::StatusOr<std::vector<Item>> GetEvery(Kind kind, const std::string& id);
   virtual absl::StatusOr<lifecycle::v1::NodePool> GetNodePool(const std::string& id) = 0;
   // Events about the pool and its Nodes; `name`: its whole name, or that of one of its Nodes.
   virtual absl::StatusOr<std::vector<lifecycle::v1::Event>> PoolEvents(
       const std::string& name, const std::string& pool_uid) = 0;
 
-  // With `dry_run` (`validate_only`) the server checks and writes nothing: the answer is what would
-  // come of it, with a preview where it is a NodePool's.
+  // With `dry_run` (`validate_only`) the server checks and writes nothing: the answer is what would be
+  // there afterwards, for a NodePool with a preview.
   virtual absl::StatusOr<Applied> Apply(const Resource& resource, const WriteMode& mode) = 0;
   absl::StatusOr<Applied> Apply(const Resource& resource, bool dry_run) {
     return Apply(resource, WriteMode{.dry_run = dry_run});
   }
-  // Makes the fields of a NodePool's spec that `paths` name, e.g. `spec.target_nodes`, as they are in
-  // `pool`, which bears its whole name, the etag that it must have and the generation that it was read at.
+  // Sets the fields of a NodePool's spec that `paths` name, e.g. `spec.target_nodes`, to those of `pool`,
+  // which has the whole name, the etag that the NodePool must have, and the generation at which it was read.
   virtual absl::StatusOr<Applied> UpdateNodePool(const lifecycle::v1::NodePool& pool,
                                                  const std::vector<std::string>& paths,
                                                  const WriteMode& mode) = 0;
@@ -75,7 +76,7 @@ class Api {
   virtual absl::StatusOr<lifecycle::v1::NodePool> ControlReconfiguration(ReconfigurationVerb verb,
                                                                          const std::string& id,
                                                                          bool dry_run) = 0;
-  // Writes that field of the Node as it is in `changed`. The pool by its id or whole name.
+  // Sets the Node's field `field` to that of `changed`. `pool` is an id or a whole name.
   virtual absl::StatusOr<lifecycle::v1::Node> UpdateNode(const std::string& pool,
                                                          const std::string& machine,
                                                          const lifecycle::v1::Node& changed,
@@ -84,7 +85,7 @@ class Api {
   virtual absl::StatusOr<lifecycle::v1::Node> OrderNode(const std::string& pool,
                                                         const std::string& machine,
                                                         const NodeOrder& order) = 0;
-  // By its id. The answer is the machine as it is then: one that became free may be held at once.
+  // `machine` is an id. Returns the machine after the change: one that became free may be held already.
   virtual absl::StatusOr<capacity::v1::Machine> SetMachineState(const std::string& machine,
                                                                 capacity::v1::Machine::State state,
                                                                 bool dry_run) = 0;
@@ -95,11 +96,11 @@ class Api {
       lifecycle::v1::AllowRemovalsRequest request) = 0;
   virtual absl::StatusOr<lifecycle::v1::ExplainNodePoolResponse> ExplainNodePool(
       const std::string& id) = 0;
-  // Of a cluster, quota, zone, instance type, machine or release; refused while it is used. The answer of what goes to all cells is where it
-  // was done.
+  // Deletes a cluster, quota, zone, instance type, machine or release; refused while it is in use. For releases and instance types, which
+  // several cells have, returns the cells in which it was deleted.
   virtual absl::StatusOr<CellNames> DeleteItem(const ResourceId& resource, bool dry_run) = 0;
 
-  // What would come of these requests, in their order; nothing is written.
+  // How quota would answer these requests one after the other; nothing is written.
   virtual absl::StatusOr<quota::v1::CheckQuotaResponse> CheckQuota(
       const quota::v1::CheckQuotaRequest& request) = 0;
 
@@ -108,7 +109,8 @@ class Api {
   virtual absl::StatusOr<FoundPlacements> FindPlacements(
       const capacity::v1::FindPlacementsRequest& request) = 0;
 
-  // Releases by resource name, the answer where it was done; pools by uid. An empty profile is `pending` or `previous`.
+  // Releases are named by resource name (returned: the cells in which it was done), pools by uid. An empty profile means the pending
+  // one (Promote) or the previous one (Rollback).
   virtual absl::StatusOr<CellNames> PublishRelease(const std::string& name, bool dry_run) = 0;
   virtual absl::StatusOr<CellNames> WithdrawRelease(const std::string& name, bool dry_run) = 0;
   virtual absl::StatusOr<configuration::v1::PoolConfiguration> Promote(const std::string& pool_uid,
@@ -120,10 +122,10 @@ class Api {
   virtual absl::StatusOr<configuration::v1::PoolConfiguration> EnableRevision(
       const std::string& pool_uid, const std::string& profile, bool dry_run) = 0;
 
-  // What became of a resource, the newest change first: at most `limit`, none before `since`.
+  // The changes of a resource, the newest first: at most `limit`, none before `since`.
   virtual absl::StatusOr<ToldChanges> ListChanges(const ResourceId& resource, int limit,
                                                   absl::Time since) = 0;
-  // As it was then, in every cell that had one. At least one.
+  // The resource as it was then, from every cell that had it. Never empty.
   virtual absl::StatusOr<std::vector<ToldPast>> GetPast(const ResourceId& resource,
                                                         const Moment& then) = 0;
 
@@ -131,7 +133,7 @@ class Api {
   virtual absl::StatusOr<std::vector<Item>> ListPast(Kind kind, const std::string& pool,
                                                      const Moment& then) = 0;
 
-  // Who the caller is to the server and what it may do, and what the server is.
+  // As whom the server knows the caller, what the caller may do, and what the server is.
   virtual absl::StatusOr<access::v1::GetCallerResponse> GetCaller() = 0;
   virtual absl::StatusOr<access::v1::CheckAccessResponse> CheckAccess(
       const access::v1::CheckAccessRequest& request) = 0;
@@ -140,7 +142,7 @@ class Api {
   virtual absl::StatusOr<debug::v1::AuditBooksResponse> AuditBooks(
       const debug::v1::AuditBooksRequest& request) = 0;
   virtual absl::StatusOr<debug::v1::LogLevel> GetLogLevel() = 0;
-  // What it is by now.
+  // Returns the level after the change.
   virtual absl::StatusOr<debug::v1::LogLevel> SetLogLevel(debug::v1::LogLevel level) = 0;
 
   // One Watch stream over the range in the scope, until it breaks (its error; UNAVAILABLE when the server ended
@@ -158,7 +160,7 @@ struct Cell {
   std::shared_ptr<Api> api = {};
 };
 
-// The request_id of the first mutation of that order (Api::BeginOrder) of a line whose ApiOptions::request_id is `id`.
+// The request_id of the first mutation of order `order` (Api::BeginOrder) of a command line whose ApiOptions::request_id is `id`.
 std::string RequestIdOf(const std::string& id, int order);
 
 }  // namespace muster::musterctl

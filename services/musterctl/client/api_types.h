@@ -35,30 +35,30 @@ struct ApiOptions {
   std::string request_id = {};
   std::string reason = {};  // why, for the history of what is changed; empty: not said
   std::function<void(absl::Duration)> sleep =
-      {};  // between a call and its repetition; null: really
+      {};  // between a call and its repetition; null: sleeps in real time
 };
 
 // One resource, as people name it.
 struct ResourceId {
   Kind kind = {};
-  std::string id = {};  // as IdOf; of a Node POOL/MACHINE; or its whole resource name
+  std::string id = {};  // as IdOf returns it, for a Node POOL/MACHINE; or the whole resource name
 };
 
-// Which of a kind a list is of. What the server cannot leave out comes too: whoever asks sifts.
+// Which resources of a kind a list returns. It may return more where the server cannot filter: the caller has to.
 struct ListRange {
   std::string pool = {};    // of this NodePool, by id or whole name: its Nodes, its events
-  std::string begin = {};   // only those whose id, of a Node POOL/MACHINE, begins so; empty: all
+  std::string begin = {};   // only ids (for a Node POOL/MACHINE) with this prefix; empty: all
   std::string filter = {};  // of the List (type.v1.ListChoice), instead of `begin`; empty: none
 };
 
-// What a watch is of. What the server cannot leave out comes too: whoever asks sifts.
+// Which resources a watch follows. It may tell of more where the server cannot filter: the caller has to.
 struct WatchRange {
   Kind kind = {};
   std::string pool = {};              // only Nodes and events of this NodePool, as in ListRange
   std::vector<std::string> ids = {};  // only these, as in ResourceId; empty: all
 };
 
-// The cells in which something was done, by their contexts' names; empty: there is one server.
+// The names (of contexts) of the cells in which something was done; empty: there is one server.
 using CellNames = std::vector<std::string>;
 
 // What FindPlacements answered.
@@ -73,7 +73,7 @@ using PageReceiver = std::function<bool(std::vector<Item> items)>;
 // A revision of the service that keeps the resource, or a time.
 using Moment = std::variant<int64_t, absl::Time>;
 
-// A resource that the server tells of, as it was. INTERNAL: it is of no kind that can be shown.
+// Unpacks a resource of an answer about the past. INTERNAL: it is of no kind that can be shown.
 absl::StatusOr<Item> ToItem(const google::protobuf::Any& resource);
 
 // Changes of a resource, the newest first.
@@ -88,14 +88,15 @@ struct ToldPast {
   history::v1::GetPastResponse answer = {};
 };
 
-// The last time that a timestamp tells: asked how things were then, the server tells how they are now, whoever's clock is ahead.
+// The last time that a Timestamp can hold. Asked how things were at that time, the server answers how they are now, even if its clock
+// is ahead of ours.
 inline constexpr absl::Time kLastTime = absl::FromUnixSeconds(253'402'300'799);
 
 // How a resource is written.
 struct WriteMode {
   bool dry_run = false;   // nothing is written
   bool must_fit = false;  // of a NodePool: only if quota covers it now
-  // Told of a MachineSet that takes several calls, after each: how many of its machines are done. Null: nobody looks.
+  // Called after each call of a MachineSet that takes several, with how many of its machines are done. Null: not called.
   std::function<void(size_t done, size_t all)> progress = {};
 };
 
@@ -103,9 +104,9 @@ struct WriteMode {
 enum class Outcome { kCreated, kConfigured, kUnchanged };
 struct Applied {
   Outcome outcome = Outcome::kUnchanged;
-  // E.g. `16 machines, 16 new`; of a NodePool that was there the fields that changed, `spec.target_nodes`.
+  // E.g. `16 machines, 16 new`; for a NodePool that existed the fields that changed, e.g. `spec.target_nodes`.
   std::string detail = {};
-  std::optional<lifecycle::v1::NodePoolPreview> preview = {};  // of a NodePool that was only tried
+  std::optional<lifecycle::v1::NodePoolPreview> preview = {};  // of a NodePool, with `dry_run`
   std::vector<std::string> warnings = {};                      // of NodePools and machines
 };
 
@@ -124,8 +125,8 @@ struct NodeOrder {
 struct WatchMessage {
   type::v1::WatchEventType type = {};
   int64_t revision = 0;
-  std::string incarnation = {};  // of the history that `revision` is of; empty: as before
-  std::string view = {};         // what the caller sees; likewise
+  std::string incarnation = {};  // the history that `revision` belongs to; empty: as before
+  std::string view = {};         // what the caller may see; empty: as before
   std::string key = {};
   std::optional<Item> item = {};
 };

@@ -11,8 +11,8 @@
 #include "services/musterctl/client/set_members.h"
 #include "services/rpc/client/batches.h"
 
-// Sends one resource, and finds out by a look before it what that changed or, with `dry_run`,
-// would.
+// Sends one resource, and reads it before, to find out what this changes or, with `dry_run`, would
+// change.
 namespace muster::musterctl {
 namespace {
 
@@ -153,7 +153,7 @@ absl::StatusOr<Applied> ApplyOne(Connection& connection, const quota::v1::Quota&
   *request.mutable_quota() = quota;
   request.set_allow_missing(true);
   request.set_validate_only(mode.dry_run);
-  // Who read it before knows of its overrides, and may have taken them away.
+  // A caller with an etag read the overrides too, and may have removed them: all fields are written.
   const std::string all = "*";
   if (!quota.etag().empty()) *request.mutable_update_mask()->add_paths() = all;
   ASSIGN_OR_RETURN(const auto after, connection.Call(&Connection::Quota::UpdateQuota, request));

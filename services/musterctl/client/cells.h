@@ -18,24 +18,24 @@
 
 namespace muster::musterctl {
 
-// Several cells as one, which know nothing of each other:
-// - All are asked at the same time, and what they say stands in their order.
-// - What is read is what all of them say, each resource with its cell; what one does not answer hides nothing of the others.
-// - Of what was, times are theirs to tell, revisions are not: each cell has its own.
-// - A change goes to the one cell that has what is changed: of a NodePool that with its cluster, of what is in a zone
-//   that with the zone. FAILED_PRECONDITION where none or several have it, or one that may have it does not answer.
-// - Releases and instance types go to all, and are deleted from all that have them. An instance type is edited and patched in one cell: what
-//   is shown is one cell's.
-// - All else is of one cell: FAILED_PRECONDITION, naming --context. Watches are of each cell by itself: Session::cells.
-// A cell that did not answer is told of once, and not asked again before AskAgain. Not thread-safe.
+// The Api of several cells, which know nothing of each other, as if they were one server:
+// - All cells are asked at the same time; their answers are put together in the order of the cells.
+// - A read returns what all cells have, each resource with its cell. A cell that does not answer hides nothing of the others.
+// - The past is asked for by a time. A revision is refused: each cell counts its own.
+// - A change goes to the one cell that has the resource: for a NodePool the cell of its cluster, for what is in a zone the
+//   cell of the zone. FAILED_PRECONDITION: no cell or several have it, or one that may have it does not answer.
+// - Releases and instance types are applied to all cells, and deleted from all that have them. An instance type is edited and patched in
+//   one cell, because an editor shows one cell's.
+// - Everything else needs one cell: FAILED_PRECONDITION, naming --context. Each cell is watched by itself: Session::cells.
+// A cell that did not answer is reported once, and not asked again before AskAgain. Not thread-safe.
 class CellsApi final : public Api {
  public:
-  // Is given the error of each cell that did not answer, and its name in it.
+  // Called with each cell's error that is not returned; the error names the cell.
   using Tell = std::function<void(const absl::Status& error)>;
 
   CellsApi(std::vector<Cell> cells, Tell tell) : cells_(std::move(cells)), tell_(std::move(tell)) {}
 
-  // A cell did not answer, and what the others said was taken for all.
+  // Whether a result was complete for some cells only: a cell failed, and the answers of the others were used.
   bool is_partial() const { return is_partial_; }
 
   void AskAgain() override { away_.clear(); }
@@ -83,7 +83,7 @@ class CellsApi final : public Api {
       const quota::v1::CheckQuotaRequest& request) override;
   absl::StatusOr<capacity::v1::ExplainClaimResponse> ExplainClaim(
       const std::string& pool_uid) override;
-  // All zones, best first as one cell has them; zones that are named are asked of the cells that have them.
+  // The zones of all cells, merged best first. If the request names zones, only the cells that have them are asked.
   absl::StatusOr<FoundPlacements> FindPlacements(
       const capacity::v1::FindPlacementsRequest& request) override;
   absl::StatusOr<CellNames> PublishRelease(const std::string& name, bool dry_run) override;
@@ -116,20 +116,20 @@ class CellsApi final : public Api {
   absl::StatusOr<std::unique_ptr<FleetLink>> WatchFleet(page::WatchSink& sink) override;
 
  private:
-  // What came of asking every cell once.
+  // The results of asking every cell once.
   struct Round {
     std::vector<const Cell*> answered = {};                           // with OK
     absl::Status missing = {};                                        // a NOT_FOUND, if one said so
     std::vector<std::pair<const Cell*, absl::Status>> failures = {};  // all else
     bool is_whole = true;  // all cells answered, with OK or NOT_FOUND
 
-    // All that failed failed alike.
+    // Whether all failures are the same error.
     bool is_one_failure() const;
   };
-  // Where a resource is.
+  // The cell that has a resource.
   struct Home {
     const Cell* cell = nullptr;
-    bool is_sure = false;  // all others said that they have it not
+    bool is_sure = false;  // all other cells answered that they do not have it
   };
 
   // What a cell said.
@@ -139,65 +139,69 @@ class CellsApi final : public Api {
     T said = {};
   };
 
-  // Those that are not away.
+  // The cells that are not in `away_`.
   std::vector<const Cell*> Present() const;
-  // What came of asking these, which said so.
+  // Sorts the cells `asked` by the status that each of them returned (`said`, in the same order).
   Round RoundOf(const std::vector<const Cell*>& asked, const std::vector<absl::Status>& said) const;
-  // What `is_none` counts as an answer that says nothing.
+  // Drops the failures for which `is_none` is true from the round, as if these cells had nothing to say.
   void PassOver(Round& round, absl::FunctionRef<bool(const absl::Status&)> is_none) const;
-  // Asks each that is not away, all at the same time; `answers` are in the order of the cells.
+  // Asks each cell that is not away, all at the same time; `answers` are in the order of the cells.
   template <class T, class Ask>
   Round AskEach(const Ask& ask, std::vector<Answer<T>>& answers) const;
-  // What passes by is told of once: who waits asks again and again.
+  // Reports a cell's error. A temporary one (PassesBy) only once for each cell: a command that waits asks again and again.
   void TellOf(const Cell& cell, const absl::Status& error);
-  // Tells of failures where others answered. Where nobody did: the last one's error.
+  // OK if any cell answered, with the failures of the others reported. If none did: the last cell's error, the others reported.
   absl::Status TellFailures(const Round& round);
-  // The same; what the others said is taken for all.
+  // TellFailures, and marks the result as partial if a cell is missing from it.
   absl::Status Conclude(const Round& round);
-  // The same, for a change that each cell was asked for: what one refuses comes before what another has not. OK: one has done it.
+  // Conclude, for a change that every cell was asked for: the error of a cell that refused it comes before the NOT_FOUND of another.
+  // OK if a cell has done it.
   absl::Status ConcludeChange(Round round);
-  // As Conclude; what all of them do not have is missing.
+  // Conclude; NOT_FOUND if every cell said so.
   absl::Status ConcludeRead(const Round& round);
-  // Why nobody has it: none does, or one that may have it does not answer. That passes by, unless one refuses to.
+  // The error when no cell returned the resource: NOT_FOUND if every cell said so, else that it is in none of those that
+  // answered, which may pass (KnownByOthers) unless a cell refused for good.
   static absl::Status NobodyHas(const ResourceId& resource, const Round& round);
-  // Asks each; what all of them do not have is missing.
+  // Asks each cell. NOT_FOUND if every cell said so.
   template <class T, class Ask>
   absl::StatusOr<std::vector<Answer<T>>> ReadEach(const Ask& ask);
-  // Resources of each, with its name.
+  // The resources of all cells, each marked with its cell.
   template <class Ask>
   absl::StatusOr<std::vector<Item>> ReadItems(const Ask& ask);
-  // Changes something that is in all cells alike; where it was done.
+  // Changes something that all cells have alike. Returns the cells in which it was done.
   absl::StatusOr<CellNames> ChangeEach(absl::FunctionRef<absl::Status(Api&)> change);
-  // The zones that are asked for, by the cells that have them; empty: all.
+  // The zones that the request names, by the cells that have them; empty: the request names none, which means all.
   absl::StatusOr<std::map<const Cell*, std::vector<std::string>>> ZonesByCell(
       const capacity::v1::FindPlacementsRequest& request);
-  // Of where Nodes are to be had: a cell that refuses what another one answers has no zones for it, as its catalogue lacks the
-  // instance type. Where all refuse, each for a reason of its own, the first one's is left.
+  // For FindPlacements: a cell that refuses a request which another one answers counts as having no zones for it, as its catalogue
+  // lacks the instance type. If all refuse for different reasons, only the first one's is kept.
   void PassOverRefusals(Round& round) const;
   absl::Status CheckMoment(const Moment& then) const;
-  // The cell that has it, to ask more of it; or to change it, or what is in it.
+  // The cell that has the resource: Find and ToAsk for reading. FindForChange and ToChange, for changing it or what is in it, fail
+  // if another cell may have it too.
   absl::StatusOr<Home> Find(const ResourceId& resource);
   absl::StatusOr<Api*> ToAsk(const ResourceId& resource);
   absl::StatusOr<Home> FindForChange(const ResourceId& resource);
   absl::StatusOr<Api*> ToChange(const ResourceId& resource);
   absl::StatusOr<Applied> ApplyToEach(const Resource& resource, const WriteMode& mode);
-  // Refuses a cluster that another cell has.
+  // FAILED_PRECONDITION: another cell than `cell` has the cluster.
   absl::Status CheckMove(const lifecycle::v1::Cluster& cluster, const Cell& cell);
   const Home* Known(Kind kind, const std::string& id) const;
   absl::Status OneCellOnly(absl::string_view what) const;
 
   const std::vector<Cell> cells_;
   const Tell tell_;
-  std::map<std::pair<Kind, std::string>, Home> homes_;  // by id and by name, as they were asked for
-  std::set<const Cell*> away_;
-  std::set<const Cell*> told_;  // something that passes by
+  // By the id that was asked for, and by the resource name.
+  std::map<std::pair<Kind, std::string>, Home> homes_;
+  std::set<const Cell*> away_;  // did not answer; not asked before AskAgain
+  std::set<const Cell*> told_;  // a temporary error of theirs was reported
   bool is_partial_ = false;
 };
 
 CellNames NamesOf(const std::vector<Cell>& cells);
-// FAILED_PRECONDITION: `what` ("nodepool/train is") stands in those; `meant` is one of them, for example.
+// FAILED_PRECONDITION: `what` ("nodepool/train is") in the cells `names`; `meant` is the one that the message suggests.
 absl::Status InSeveral(absl::string_view what, const CellNames& names, const std::string& meant);
-// The same error, naming the cell.
+// The same error with the cell's name in its message and field violations.
 absl::Status InCell(const std::string& cell, const absl::Status& status);
 
 template <class T, class Ask>

@@ -14,7 +14,7 @@
 namespace muster::musterctl {
 namespace {
 
-// What a resource goes with: it is put where that is. nullopt: it goes to all cells.
+// The resource (zone or cluster) whose cell a new or changed resource is sent to. nullopt: it is sent to all cells.
 struct GoesWith {
   using Place = std::optional<ResourceId>;
 
@@ -59,7 +59,7 @@ absl::StatusOr<CellNames> CellsApi::ChangeEach(absl::FunctionRef<absl::Status(Ap
 
 absl::StatusOr<Applied> CellsApi::ApplyToEach(const Resource& resource, const WriteMode& mode) {
   WriteMode quiet = mode;
-  quiet.progress = nullptr;  // it is told of one server's
+  quiet.progress = nullptr;  // counts the machines of one server
   std::vector<Answer<Applied>> answers;
   const Round round =
       AskEach([&](const Cell& cell) { return cell.api->Apply(resource, quiet); }, answers);
@@ -68,7 +68,7 @@ absl::StatusOr<Applied> CellsApi::ApplyToEach(const Resource& resource, const Wr
   CellNames names;
   for (const Answer<Applied>& answer : answers) {
     names.push_back(answer.cell->name);
-    // Of some cells it may be new.
+    // Outcomes may differ: in some cells the resource may be new.
     const bool is_last = &answer == &answers.back();
     if (!is_last && answer.said.outcome != all.outcome) all.outcome = Outcome::kConfigured;
   }

@@ -10,7 +10,7 @@
 #include "services/common/status_macros.h"
 #include "services/musterctl/client/cells.h"
 
-// Where Nodes are to be had, of several cells.
+// FindPlacements (where Nodes can be had) over several cells.
 namespace muster::musterctl {
 namespace {
 
@@ -18,8 +18,8 @@ using capacity::v1::FindPlacementsRequest;
 using capacity::v1::FindPlacementsResponse;
 using capacity::v1::ZonePlacements;
 
-// How much more there is than is asked for, relative to that, of the request for which it is least: as each capacity ranks its own
-// zones (muster/capacity/v1/capacity_service.proto). What is kept for gangs an answer does not tell apart.
+// The spare machines of a zone, relative to the number asked for, of the request for which that is least: as capacity ranks the zones
+// of one cell (muster/capacity/v1/capacity_service.proto), except that an answer does not tell what is kept for gangs.
 double SpareOf(const ZonePlacements& zone, const FindPlacementsRequest& request) {
   double least = std::numeric_limits<double>::infinity();
   for (int i = 0; i < std::min(zone.placements_size(), request.requests_size()); ++i) {
@@ -43,7 +43,7 @@ bool IsBetter(const ZonePlacements& a, const ZonePlacements& b,
   return spare_a != spare_b ? spare_a > spare_b : a.zone() < b.zone();
 }
 
-// What one cell found, and how far it is taken.
+// What one cell found, and how much of it is merged already.
 struct Found {
   std::string cell = {};
   FindPlacementsResponse answer = {};
@@ -108,7 +108,7 @@ absl::StatusOr<FoundPlacements> CellsApi::FindPlacements(const FindPlacementsReq
     FindPlacementsRequest of_cell = request;
     const auto own = zones->find(&cell);
     if (own == zones->end()) {
-      // All that is asked for is elsewhere: without zones it would be asked for all of its own.
+      // All zones asked for are in other cells. A request without zones would mean all zones of this one.
       if (!zones->empty()) return FoundPlacements();
     } else {
       of_cell.mutable_zones()->Assign(own->second.begin(), own->second.end());
@@ -117,7 +117,7 @@ absl::StatusOr<FoundPlacements> CellsApi::FindPlacements(const FindPlacementsReq
   };
   std::vector<Answer<FoundPlacements>> answers;
   Round round = AskEach(find, answers);
-  // A cell that is asked for no zone has said nothing.
+  // A cell that has none of the zones was not asked: its empty answer does not count.
   const auto is_left_out = [&](const Cell* cell) {
     return !zones->empty() && !zones->contains(cell);
   };

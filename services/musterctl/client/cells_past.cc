@@ -11,11 +11,11 @@
 #include "services/common/timestamp.h"
 #include "services/musterctl/client/cells.h"
 
-// What was, of several cells: each tells of its own, by times.
+// The past of several cells: each is asked for its own, by a time.
 namespace muster::musterctl {
 namespace {
 
-// All that cells told, the newest first and at most `limit`; at the same time in the order of the cells.
+// The changes of all cells, the newest first, at most `limit`; those of the same time in the order of the cells.
 ToldChanges NewestFirst(const ToldChanges& all, int limit) {
   const auto time = [&](size_t at) {
     return FromTimestamp(all.answer.changes(static_cast<int>(at)).change_time());
@@ -72,7 +72,7 @@ absl::StatusOr<std::vector<ToldPast>> CellsApi::GetPast(const ResourceId& resour
   std::vector<Answer<std::vector<ToldPast>>> answers;
   Round round =
       AskEach([&](const Cell& cell) { return cell.api->GetPast(resource, then); }, answers);
-  // It was elsewhere: how far their journals reach does not matter.
+  // A cell had it: that the journals of others do not reach back that far does not matter.
   if (!answers.empty()) PassOver(round, absl::IsOutOfRange);
   RETURN_IF_ERROR(Conclude(round));
   if (answers.empty()) return NobodyHas(resource, round);

@@ -22,8 +22,8 @@ namespace muster::musterctl {
 
 class FleetLink;
 
-// The client with what people name things by, and errors as they read them. For the .cc files of the
-// Api only.
+// A client::Client that also turns ids into resource names, and errors into those that people read. For
+// the .cc files of the Api only.
 class Connection {
  public:
   using Access = access::v1::AccessService::Stub;
@@ -45,7 +45,7 @@ class Connection {
 
   std::string Organization() const { return absl::StrCat("organizations/", scope_.organization); }
   std::string Cluster() const { return absl::StrCat(Organization(), "/clusters/", scope_.cluster); }
-  // Of these two an id, or the whole name.
+  // PoolName and ClusterName take an id or a whole name.
   std::string PoolName(const std::string& id) const {
     return absl::StrContains(id, "/") ? id : absl::StrCat(Cluster(), "/nodePools/", id);
   }
@@ -56,7 +56,8 @@ class Connection {
   static std::string ClusterOf(const std::string& name) {
     return name.substr(0, name.find("/nodePools/"));
   }
-  // What names of the kind in the scope begin with; where the scope is all organizations or clusters (`-`), up to there.
+  // What the names of the kind begin with in the scope; where the scope says all organizations or all clusters (`-`), the part
+  // before that.
   std::string Prefix(Kind kind) const {
     const bool of_cluster = kind <= Kind::kEvent;
     if (kind > Kind::kQuota || scope_.organization == "-") return "";
@@ -65,9 +66,10 @@ class Connection {
     return absl::StrCat(Cluster(), "/");
   }
 
-  // Whether a name of the scope says where it is: neither all organizations nor all clusters.
+  // Whether the scope is one cluster: neither all organizations nor all clusters (`-`).
   bool is_one_cluster() const { return scope_.organization != "-" && scope_.cluster != "-"; }
-  // Whether PoolName says where it is: several of all clusters may have a NodePool of an id. Empty: none is meant.
+  // Whether PoolName(pool) names one NodePool: false for an id alone in a scope of all clusters, several of which may have one, and
+  // for an empty `pool`.
   bool IsPlaced(const std::string& pool) const {
     return !pool.empty() && (is_one_cluster() || absl::StrContains(pool, "/"));
   }

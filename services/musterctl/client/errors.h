@@ -8,19 +8,19 @@
 
 namespace muster::musterctl {
 
-// A server's error: it says a reason, its code's name where the server said none. Whatever else goes
-// wrong here says none.
+// Marks an error as a server's: gives it a reason, the name of its code if the server gave none. Errors
+// that arise in musterctl itself have no reason.
 absl::Status FromServer(const absl::Status& status);
 
-// Whoever was asked did not answer, and may do so later.
+// Whether the server did not answer (UNAVAILABLE, DEADLINE_EXCEEDED); it may do so later.
 bool IsAway(const absl::Status& status);
-// FAILED_PRECONDITION that passes by: those that answer do not know, and others may.
+// A FAILED_PRECONDITION for which PassesBy is true: the cells that answered do not have it, others may.
 absl::Status KnownByOthers(absl::string_view message);
-// The same may be answered later: nobody who knows did now, or too much was asked at once.
+// Whether the same request may succeed later: nobody who knows answered now, or too much was asked at once.
 bool PassesBy(const absl::Status& status);
-// So it is with a call: not with a wait of ours that is over, which no server told.
+// Whether a call got no answer. False for a DEADLINE_EXCEEDED of musterctl's own waits, which has no reason.
 bool NoneAnswers(const absl::Status& status);
-// Nobody knows whether it was done.
+// Whether it is not known if the call was carried out.
 bool IsInDoubt(const absl::Status& status);
 
 // The same error, its field violations under other names.

@@ -19,19 +19,19 @@ struct Leader {
   absl::Time since = absl::InfinitePast();  // when it took over; InfinitePast: not known any more
 };
 
-// The fleet as it changes, by the watches of the four services, and questions about it, for as long
-// as somebody looks. Thread-safe.
+// Follows the fleet by the watches of the four services, and answers questions about it, until Stop.
+// Thread-safe.
 class FleetLink {
  public:
   // Stops.
   virtual ~FleetLink() = default;
 
-  // How the watches are, in a fixed order.
+  // The state of each watch, in a fixed order.
   virtual std::vector<page::WatchHealth> health() const = 0;
   // Why the pool of this resource name is not where it should be. CANCELLED after Stop.
   virtual absl::StatusOr<lifecycle::v1::ExplainNodePoolResponse> Explain(
       const std::string& pool) = 0;
-  // Who took over last. NOT_FOUND: nobody has yet, or the caller may not see who; CANCELLED after Stop.
+  // The last replica that took over. NOT_FOUND: none has yet, or the caller may not see it; CANCELLED after Stop.
   virtual absl::StatusOr<Leader> AskLeader() = 0;
   // Ends the watches and all questions, those under way too. Idempotent.
   virtual void Stop() = 0;

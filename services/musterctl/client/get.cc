@@ -16,7 +16,7 @@ absl::Status Misnamed(absl::string_view kind, absl::string_view form, const std:
   return absl::InvalidArgumentError(absl::StrCat(kind, ": is named ", form, ", not \"", id, "\""));
 }
 
-// The name that `id` stands for.
+// The resource name of an id. INVALID_ARGUMENT: it has not the form of the kind's ids.
 absl::StatusOr<std::string> NameFor(const Connection& connection, const ResourceId& resource) {
   const std::string& id = resource.id;
   const std::vector<std::string> parts = absl::StrSplit(id, '/');
@@ -65,8 +65,8 @@ absl::StatusOr<Item> GetBy(Connection& connection,
   return Item(std::move(answer));
 }
 
-// One that no Get tells: an event, or a Node by its machine alone, which not everybody may ask capacity for. The server sifts;
-// a `*` stands for anything there, not here.
+// Finds by a filtered list what no Get returns: an event, or a Node by its machine alone (not every caller may ask capacity for it).
+// A `*` in `id` is a wildcard for the server but not here, so its answer is compared again.
 absl::StatusOr<Item> Search(Connection& connection, Kind kind, const std::string& id) {
   const std::string filter = kind == Kind::kNode
                                  ? absl::StrCat("machine = ", FilterText(id))
@@ -85,7 +85,7 @@ absl::StatusOr<Item> Search(Connection& connection, Kind kind, const std::string
 
 }  // namespace
 
-// A whole name is one already.
+// A whole name is returned as it is.
 absl::StatusOr<std::string> ResolveName(const Connection& connection, const ResourceId& resource) {
   for (const char* begin : {"organizations/", "zones/", "instanceTypes/", "machines/", "claims/",
                             "poolConfigurations/", "nodeProfiles/", "channels/"}) {

@@ -10,7 +10,7 @@
 namespace muster::musterctl {
 namespace {
 
-// What the names of those begin with whose id begins so; empty: it cannot be said, or no filter is taken.
+// The prefix of the names of resources whose id begins with `begin`; empty: there is no single one, or the List takes no filter.
 std::string NameBegin(const Connection& connection, Kind kind, const std::string& begin) {
   if (kind <= Kind::kQuota && !connection.is_one_cluster()) return "";
   const std::string prefix = connection.Prefix(kind);
@@ -45,7 +45,7 @@ std::string FilterOf(const Connection& connection, Kind kind, const ListRange& r
   return begin.empty() ? "" : absl::StrCat("name = ", FilterText(absl::StrCat(begin, "*")));
 }
 
-// Whose Nodes; `-`: all NodePools'.
+// The NodePool whose Nodes are listed; `-`: those of all NodePools.
 std::string PoolOf(const Connection& connection, const ListRange& range) {
   if (!range.pool.empty()) return range.pool;
   const size_t slash = range.begin.find('/');

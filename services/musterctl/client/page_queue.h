@@ -12,13 +12,13 @@
 
 namespace muster::musterctl {
 
-// The pages of one cell's list, from the thread that asks for them to the one that takes them. Thread-safe.
+// Hands the pages of one cell's list from the thread that fetches them to the one that consumes them. Thread-safe.
 class PageQueue {
  public:
-  // A cell whose turn is far off waits with so many: 20,000 resources.
+  // Most pages (20 of 1,000 resources) that wait for a cell's turn; then Put blocks.
   static constexpr size_t kMostAhead = 20;
 
-  // Waits while there are too many. False: no more are wanted.
+  // Blocks while kMostAhead pages wait. False: no more are wanted (Close).
   bool Put(std::vector<Item> page) {
     MutexLock lock(mutex_);
     while (pages_.size() >= kMostAhead && is_wanted_) changes_.Wait(mutex_);
@@ -26,7 +26,7 @@ class PageQueue {
     changes_.SignalAll();
     return is_wanted_;
   }
-  // There are no more.
+  // To be called once, after the last Put.
   void End(absl::Status status) {
     MutexLock lock(mutex_);
     end_ = std::move(status);
@@ -48,7 +48,7 @@ class PageQueue {
     MutexLock lock(mutex_);
     return *end_;
   }
-  // No more are wanted.
+  // The consumer wants no more pages: Put returns false from now on, and does not block.
   void Close() {
     MutexLock lock(mutex_);
     is_wanted_ = false;

@@ -9,7 +9,7 @@
 #include "services/common/timestamp.h"
 #include "services/musterctl/client/connection.h"
 
-// What was: muster.history.v1.
+// The past, by muster.history.v1.
 namespace muster::musterctl {
 namespace {
 
@@ -57,7 +57,7 @@ absl::StatusOr<history::v1::ListChangesResponse> ListChanges(Connection& connect
     all.set_next_page_token(page.next_page_token());
     for (history::v1::Change& change : *page.mutable_changes()) {
       if (FromTimestamp(change.change_time()) < since) {
-        all.set_complete(true);  // of what was asked for
+        all.set_complete(true);  // as far back as was asked for
         return all;
       }
       if (all.changes_size() == limit) {
@@ -83,7 +83,7 @@ absl::StatusOr<history::v1::GetPastResponse> GetPast(Connection& connection,
 absl::StatusOr<std::vector<Item>> ListPast(Connection& connection, Kind kind,
                                            const std::string& pool, const Moment& then) {
   history::v1::ListPastRequest request;
-  // Of all clusters (`-`): what an organization has, or all of them have.
+  // For all clusters (`-`) the parent is the organization, or all of them.
   const bool of_cluster = kind <= Kind::kEvent && !absl::EndsWith(connection.Cluster(), "/-");
   request.set_parent(connection.IsPlaced(pool) ? connection.PoolName(pool)
                      : of_cluster              ? connection.Cluster()

@@ -33,7 +33,7 @@ class Recognition {
   }
 
   std::vector<SetMember> Run() && {
-    // Each in turn for all: what one has for sure is not taken by another that may have it.
+    // The surest rule first, each for all machines: a sure match is not lost to another machine's weaker rule.
     Recognise([&](size_t index) { return AtItsPlace(index, true); });
     Recognise([&](size_t index) { return ByItsName(index); });
     Recognise([&](size_t index) { return AtItsPlace(index, false); });
@@ -60,7 +60,7 @@ class Recognition {
     return it == registered_.end() ? nullptr : &it->second;
   }
 
-  // Null: none is there that nobody has yet.
+  // The machine at this index's rack and slot that is not taken yet; null: there is none.
   const Machine* AtItsPlace(size_t index, bool of_its_ids) const {
     const auto [begin, end] = places_.equal_range(PlaceOf(set_.machines[index]));
     for (auto it = begin; it != end; ++it) {
@@ -72,12 +72,12 @@ class Recognition {
     }
     return nullptr;
   }
-  // One that is to come to the place where the set has it.
+  // The machine of this name, wherever it stands but in a rack of another set: apply moves it to its place in this one.
   const Machine* ByItsName(size_t index) const {
     const Machine* known = Find(set_.machines[index].name());
     return known != nullptr && !IsInAnothersRacks(*known) ? known : nullptr;
   }
-  // One that was moved by hand: the set of that rack does not expand to it.
+  // A machine that was moved by hand into a rack of another set, which does not expand to it.
   const Machine* InAnothersRack(size_t index) const {
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
       const Machine* known = Find(NameOf(index, attempt));
@@ -87,7 +87,7 @@ class Recognition {
     }
     return nullptr;
   }
-  // A machine neither comes from zone to zone nor becomes another type.
+  // Same zone and type: a machine never changes these.
   bool IsAlike(const Machine& machine, size_t index) const {
     const Machine& own = set_.machines[index];
     return machine.zone() == own.zone() && machine.instance_type() == own.instance_type();
@@ -110,7 +110,7 @@ class Recognition {
     taken_.insert(name);
   }
 
-  // Ids are short: another set may have been given the same before.
+  // Names a new machine. Ids are short: one of another set may have the same already.
   void Name(size_t index) {
     std::string name = set_.machines[index].name();
     int attempt = 0;

@@ -9,21 +9,21 @@
 #include "services/musterctl/manifest/kinds.h"
 #include "services/musterctl/manifest/resources.h"
 
-// Which machines that are registered are those of a MachineSet. What is registered keeps its name,
-// whatever else is in the file now: its id may have passed over those of sets that are there no more.
+// Finds which registered machines belong to a MachineSet. A registered machine keeps its name, whatever
+// else is in the file now: when its id was chosen, ids of sets that are gone since may have been skipped.
 namespace muster::musterctl {
 
 struct SetMember {
-  capacity::v1::Machine machine = {};  // as the set has it, under the name that it bears
+  capacity::v1::Machine machine = {};  // as the set describes it, under its registered name
   std::optional<capacity::v1::Machine> known = {};  // as it is registered; nullopt: it is new
-  bool is_moved = false;  // somebody said that it stands in a rack of another set
+  bool is_moved = false;                            // it is registered in a rack of another set
 };
 
 // Api::ListMachines.
 using MachineLister = absl::FunctionRef<absl::StatusOr<std::vector<Item>>(
     const capacity::v1::ListMachinesRequest& filter)>;
 
-// The machines of a set in its order. A new one has a name that no other machine bears.
+// The machines of a set, in the set's order. A new one gets a name that no other machine has.
 absl::StatusOr<std::vector<SetMember>> FindMembers(const MachineSet& set, MachineLister list);
 
 }  // namespace muster::musterctl

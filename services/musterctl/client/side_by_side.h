@@ -9,7 +9,7 @@
 
 namespace muster::musterctl {
 
-// Does it on a thread of its own, which works for the caller's trace.
+// Runs `act` on a thread of its own, under the caller's trace.
 template <class F>
 auto RunAsync(F act) {
   return std::async(std::launch::async, [act = std::move(act), trace = CurrentTrace::Get()] {
@@ -18,8 +18,8 @@ auto RunAsync(F act) {
   });
 }
 
-// Does the same to each, all at the same time, and returns what came of each, in their order, once all are done. What `act`
-// shares must be thread-safe.
+// Calls `act` with each element, all at the same time, and returns the results in the order of the elements once all are done. What
+// `act` shares must be thread-safe.
 template <class T, class F>
 auto SideBySide(const std::vector<T>& all, const F& act) {
   using Result = std::invoke_result_t<const F&, const T&>;

@@ -130,7 +130,7 @@ struct FromConfigurations {
   }
 };
 
-// The narrowest prefix that all of them are under.
+// The longest prefix that all names are under.
 std::string CommonPrefix(const std::vector<std::string>& names) {
   std::string common = names.front();
   for (const std::string& name : names) {
@@ -142,7 +142,7 @@ std::string CommonPrefix(const std::vector<std::string>& names) {
   return common;
 }
 
-// The names that the range is of, or is below; empty: they are not known.
+// The names, or prefixes of names, that the range consists of; empty: they are not known.
 std::vector<std::string> NamesOf(const Connection& connection, const WatchRange& range) {
   std::vector<std::string> names;
   for (const std::string& id : range.ids) {

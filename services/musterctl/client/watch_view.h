@@ -9,8 +9,8 @@
 
 namespace muster::musterctl {
 
-// Puts the messages of one or, after breaks, several Watch streams together to what changed, each
-// once. Pure.
+// Turns the messages of one Watch stream, or of several that followed each other after breaks, into
+// changes, each told once. Pure.
 class WatchView {
  public:
   struct Change {
@@ -18,15 +18,16 @@ class WatchView {
     std::optional<Item> item = {};  // none: it is gone
   };
 
-  // A stream begins; from here if it could go on after the last one, else with a snapshot.
+  // Where the next stream is to start: after the last message if it can be resumed there, else with a
+  // snapshot.
   type::v1::WatchStart Begin();
   // The next stream must begin with a snapshot: the revision was compacted away, or the history was
   // replaced.
   void Forget() { start_.Clear(); }
-  // That change was not shown: the next snapshot tells of it again.
+  // The last change of this resource was not shown: the next snapshot reports it again.
   void Unsee(const std::string& name) { known_[name].clear(); }
-  // What is new by this message. The whole snapshot comes at its end, by name; later ones only as
-  // far as they differ.
+  // The changes that this message brings. A snapshot is returned as a whole at its end, sorted by name;
+  // of a later snapshot only the differences.
   std::vector<Change> Feed(const WatchMessage& message);
 
  private:

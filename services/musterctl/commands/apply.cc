@@ -14,7 +14,7 @@
 namespace muster::musterctl {
 namespace {
 
-// How far something is, in a line that is written over and over; cleared in the end. `out`: null: nobody looks.
+// A progress line that is overwritten again and again, and cleared in the end. `out` null: nothing is written.
 class ProgressLine {
  public:
   explicit ProgressLine(std::ostream* out) : out_(out) {}

@@ -26,7 +26,7 @@ struct Flag {
   std::string standard = {};  // its value when it is not given
   std::string variable = {};  // environment variable that gives it, empty: none
   bool repeated = false;      // may be given more than once
-  // Of a switch: what it may be said to be, `--flag=WORD`; alone it is the first, `none` is as if it were not given.
+  // For a switch: the values it takes as `--flag=WORD`. `--flag` alone means the first, `none` as if it were not given.
   std::vector<std::string> words = {};
 };
 
@@ -34,7 +34,7 @@ struct Session;
 
 struct Command {
   std::string name = {};
-  // What it does (commands.h). Has no default, so that no row goes without.
+  // The function that carries it out (commands.h). Has no default, so that no row goes without.
   absl::Status (*run)(Session& session);
   std::string usage = {};     // e.g. `get KIND [NAME]`
   std::string summary = {};   // one line
@@ -45,7 +45,7 @@ struct Command {
   bool is_hidden = false;   // not in the help
 };
 
-// What was said. Every flag that the command knows has its value here, given or standard.
+// A parsed command line. Every flag that the command knows has its value here, given or standard.
 struct CommandLine {
   std::string command = {};
   std::vector<std::string> arguments = {};
@@ -70,7 +70,7 @@ const Command* FindCommand(absl::string_view name);
 absl::StatusOr<CommandLine> ParseArgs(absl::Span<const std::string> args,
                                       const Environment& environment);
 
-// The help of one command; of musterctl when it is null.
+// The help of one command; null: of musterctl itself.
 std::string Help(const Command* command);
 
 // A duration above zero such as `90s` or `5m`; `field` names the flag in the error.

@@ -17,32 +17,32 @@
 // What the page of `top` asks beside what watches tell.
 namespace muster::musterctl {
 
-// A pool that is to be explained, as it was looked at.
+// A pool that is to be explained.
 struct Question {
   std::string pool = {};
-  std::string status = {};  // its bytes
-  size_t cell = 0;          // whose, by its number
+  std::string status = {};  // the pool's status, serialized: another one is asked about anew
+  size_t cell = 0;          // number of the cell that has the pool
 };
 
-// Of what is in the way of the pool the first that somebody must do something about; else what passes first. nullopt: nobody answers.
+// The pool's first obstacle about which somebody must act; if there is none, its first obstacle. nullopt: no answer.
 std::optional<top::Verdict> AskWhoMustAct(FleetLink& link, const std::string& pool);
-// nullopt: nobody answers, or the caller may not know.
+// The replica that reconciles. nullopt: no answer, or the caller may not see it.
 std::optional<top::Reconciler> AskReconciler(FleetLink& link);
 
-// Asks who must act for the pools of one cell that are looked at, and who reconciles there, by a thread of its own: the page waits for
-// no answer. Thread-safe.
+// Asks, on a thread of its own, who must act for those pools of one cell that the page shows, and who reconciles there: the page never
+// waits for an answer. Thread-safe.
 class Asker {
  public:
   // Both must outlive it.
   Asker(FleetLink& link, const SteadyClock& clock);
-  // The link was stopped before: no question is under way for long.
+  // Waits for the question under way: stop the link first, so that this is not long.
   ~Asker();
   Asker(const Asker&) = delete;
   Asker& operator=(const Asker&) = delete;
 
-  // Only these from now on. The answers there are, by pool.
+  // Asks only these questions from now on. Returns the answers known so far, by pool.
   std::map<std::string, top::Verdict> Want(std::vector<Question> questions);
-  // As of the last answer.
+  // As of the last time it was asked; nullopt: not asked yet, or there was no answer.
   std::optional<top::Reconciler> reconciler() const;
 
  private:
@@ -53,7 +53,7 @@ class Asker {
   };
 
   std::vector<Question> Due() const;
-  // What was known stands where nobody answers.
+  // Keeps an answer; if there was none (nullopt) the earlier one stays.
   void Answer(const Question& question, std::optional<top::Verdict> verdict);
   bool IsLeaderDue();
   void KeepLeader(std::optional<top::Reconciler> leader);

@@ -33,7 +33,7 @@ absl::Status Bind(Session& session) {
   lifecycle::v1::BindClusterRequest request;
   request.set_name(id.id);
   request.set_kubernetes_uid(line.Get("kubernetes-uid"));
-  // Whoever says it by hand means the pools that are there too.
+  // A bind by hand is meant for the pools that exist already, too.
   request.set_adopt(true);
   request.set_replaces(line.Get("replaces"));
   request.set_validate_only(line.Has("dry-run"));

@@ -18,7 +18,7 @@
 
 namespace muster::musterctl {
 
-// What the commands need of the world.
+// What the commands need of the process around them.
 struct World {
   std::istream& in;
   std::ostream& out;
@@ -26,14 +26,14 @@ struct World {
   Environment environment = {};
   std::function<std::shared_ptr<Api>(const ApiOptions&)> connect = Api::Create;
   const Clock& clock;
-  const SteadyClock& steady;  // for what is waited for
+  const SteadyClock& steady;  // for waits
   std::function<void(absl::Duration)> sleep = {};
-  Terminal* terminal = nullptr;  // null: nobody sits there
+  Terminal* terminal = nullptr;  // null: there is none
   std::ostream* progress =
-      nullptr;  // a terminal that is told how far things are; null: nobody looks
-  // Runs a command line of a shell on the terminal; its exit code. Null: none can be run.
+      nullptr;  // a terminal that shows how far things are; null: there is none
+  // Runs a shell's command line on the terminal and returns its exit code. Null: none can be run.
   std::function<int(const std::string& command)> execute = {};
-  // What `out` shows with escape codes obeyed: for what is made here alone. Run sets it.
+  // Where `out` goes, but without escape codes being made harmless: only for text that musterctl itself makes. Run sets it.
   std::ostream* screen = nullptr;
 };
 
@@ -45,24 +45,25 @@ inline constexpr int kWrongUse = 2;
 // Runs one command line (without the program's name) and returns the exit code.
 int Run(absl::Span<const std::string> args, World& world);
 
-// One command, its line parsed. Output goes to world.out as it comes; an error is returned, not
-// printed.
+// What a command gets: its parsed line, and what it works with. It writes its output to world.out as it
+// comes, and returns an error instead of printing it.
 struct Session {
   const CommandLine& line;
   const Scope& scope;
   Api& api;
   World& world;
   absl::Duration timeout = {};  // of each call
-  bool of_cells = false;        // `api` is several cells: what is shown says which
-  // Each cell by itself, for what is followed; of one server that alone, without a name.
+  bool of_cells = false;        // `api` is several cells: output has to say which
+  // Each cell by itself, for watches; if there is one server, that one, without a name.
   std::vector<Cell> cells = {};
-  std::string request_id = {};  // of the line
+  std::string request_id = {};  // of the command line
 };
 absl::Status Get(Session& session);
 absl::Status Describe(Session& session);
 absl::Status Events(Session& session);
 absl::Status Rollout(Session& session);
-// Whether the line goes back to a revision by its number: the same number is another profile's once that is done.
+// Whether the line is a rollback to a revision by its number. Such a line must not be repeated: once it is done, the number is that of
+// another profile.
 bool IsByNumber(const CommandLine& line);
 absl::Status ApiResources(Session& session);
 absl::Status Completion(Session& session);
@@ -73,7 +74,7 @@ absl::Status Patch(Session& session);
 absl::Status Apply(Session& session);
 absl::Status Scale(Session& session);
 absl::Status Delete(Session& session);
-// Whether the line deletes what is chosen anew each time: the same one may come to ask for other things.
+// Whether the line is a delete by --all or -l: said again, it may choose other resources.
 bool IsChosen(const CommandLine& line);
 absl::Status Wait(Session& session);
 absl::Status Check(Session& session);
@@ -106,7 +107,7 @@ absl::Status SetState(Session& session);
 absl::Status Bind(Session& session);
 absl::Status Allow(Session& session);
 
-// Parts of Commands(), by what they are about.
+// The parts of Commands(), by subject.
 std::vector<Command> ReadCommands();
 std::vector<Command> ChangeCommands();
 std::vector<Command> OrderCommands();
@@ -114,42 +115,42 @@ std::vector<Command> ConfigurationCommands();
 std::vector<Command> ServerCommands();
 std::vector<Command> PastCommands();
 
-// KIND, the first argument.
+// Reads KIND, the first argument.
 absl::StatusOr<Kind> ParseKindArgument(const CommandLine& line);
-// KIND and NAME, the only two arguments.
+// Reads KIND and NAME (or KIND/NAME), the only arguments.
 absl::StatusOr<ResourceId> ReadResourceId(const CommandLine& line);
-// NOT_FOUND, saying what named it: the cluster of the scope does not exist. For where nothing was found.
+// To be called when nothing was found. NOT_FOUND: the cluster of the scope does not exist; the message says what named it.
 absl::Status CheckCluster(Session& session);
-// The same for where `id` was not found (empty: none of its kind was), if it was looked for in that cluster.
+// The same when `id` was not found (empty id: nothing of its kind was); OK if it was not looked for in the scope's cluster.
 absl::Status CheckClusterOf(Session& session, const ResourceId& id);
-// `1h` ago, a time such as 2026-11-26T09:00:00Z, or a revision.
+// Reads a moment: a duration before now (`1h`), a time such as 2026-11-26T09:00:00Z, or a revision.
 absl::StatusOr<Moment> ReadMoment(absl::string_view flag, const std::string& text, absl::Time now);
 
 // Waits until the pool is `healthy` (or, with `deleted`, gone) and prints a line whenever it
 // changed. DEADLINE_EXCEEDED past `timeout`, naming what is still amiss. Goes on while the server
-// is away. `uid`: of the pool that is meant, if that is known.
+// is away. `uid`: the uid of the pool that is meant; empty: whichever has the name.
 absl::Status WaitForPool(Session& session, const ResourceId& id, bool deleted,
                          absl::Duration timeout, const std::string& uid = "");
 
-// Waits until a Node is drained, or back from its reboot, as it was ordered, and prints a line whenever
-// it changed. `before`: as it was at the order. FAILED_PRECONDITION: that was taken back, or it leaves;
-// DEADLINE_EXCEEDED past `timeout`. Goes on while the server is away.
+// Waits until a Node that was ordered to drain or reboot is drained, or back, and prints a line whenever it
+// changed. `before`: the Node as the order's answer had it. FAILED_PRECONDITION: the order was taken back, or a
+// Node to reboot leaves; DEADLINE_EXCEEDED past `timeout`. Goes on while the server is away.
 absl::Status WaitForNode(Session& session, const ResourceId& id, NodeVerb verb,
                          const lifecycle::v1::Node& before, absl::Duration timeout);
 
-// What an order to a NodePool's configuration came to, or would: `is at PROFILE`, or when it will be.
+// The result of an order about a NodePool's configuration in words: `is at PROFILE`, or when it will be.
 std::string ReachedBy(const configuration::v1::PoolConfiguration& configuration, bool dry_run);
 
-// Every file of `-f`, parsed and checked as a whole.
+// The manifests of all files of `-f`, parsed and checked as a whole.
 absl::StatusOr<std::vector<Manifest>> ReadManifests(Session& session);
 
 // `diff -f`: what manifests would change.
 absl::Status DiffFiles(Session& session);
 
-// The exit code is kFailed, and nothing is left to be said.
+// An error for which Run prints nothing and returns kFailed, because all was printed already.
 absl::Status SaidAlready();
 
-// A refusal of a manifest, which says where that stands, its fields as they are called there.
+// The server's error for a manifest, with the manifest's place and the names that its fields have there.
 absl::Status AtManifest(const absl::Status& status, const Manifest& manifest);
 
 }  // namespace muster::musterctl

@@ -13,8 +13,7 @@
 #include "services/musterctl/commands/references.h"
 #include "services/musterctl/schema/schema.h"
 
-// What a shell offers at the tabulator key. The scripts ask `musterctl __complete -- WORDS...`, the last word being the one that
-// is not ended.
+// Completion for shells. The scripts call `musterctl __complete -- WORDS...`; the last word is the one that is being typed.
 namespace muster::musterctl {
 namespace {
 
@@ -180,7 +179,7 @@ class Completer {
     return words;
   }
 
-  // What may be said of the machines that were named, unless it was said.
+  // For set-state: the states that may follow the machines, unless one is there already.
   static void AddStates(const Words& arguments, Words& words) {
     static const Words kStates = {"free", "in-repair", "retired"};
     if (std::find(kStates.begin(), kStates.end(), arguments.back()) != kStates.end())
@@ -199,7 +198,7 @@ class Completer {
     return {};
   }
 
-  // Kinds that the command takes, and for those that take few, their names.
+  // The kinds that the command takes; for commands that take few kinds, the names of their resources.
   Words KindsOf(const std::string& command, const std::string& last) {
     static const std::set<std::string> kAllKinds = {"get",  "describe", "history",
                                                     "diff", "wait",     "explain"};
@@ -229,7 +228,7 @@ class Completer {
     return {};
   }
 
-  // Those that begin as it was typed, as `get -o name` says them.
+  // The names that begin with what was typed, as `get -o name` prints them.
   Words NamesOf(Kind kind, const std::string& typed) {
     Words names;
     int pages = 0;
@@ -241,7 +240,7 @@ class Completer {
       }
       return names.size() < kMostNames && ++pages < kMostPages;
     };
-    // Of an error nothing is said: there is nothing to offer then.
+    // Errors are ignored: there is nothing to offer then.
     session_.api.ListPages(kind, {.begin = typed}, receive).IgnoreError();
     return names;
   }

@@ -57,7 +57,7 @@ absl::Status SetContext(Session& session, const std::string& path, client::Conte
       context->values.erase(key.key);
       continue;
     }
-    // It is meant from here, and kept for wherever it is used.
+    // Relative to the current directory; kept as an absolute path, because it is used from anywhere.
     if (key.is_file) value = std::filesystem::absolute(value).string();
     context->values[key.key] = value;
   }

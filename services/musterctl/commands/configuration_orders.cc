@@ -45,13 +45,13 @@ absl::Status ForEachRelease(Session& session, ReleaseCall call, absl::string_vie
   return ForEach(session, ids, change_one);
 }
 
-// NodePools, by name or as their configurations, and what follows them.
+// The arguments of an order: NodePools, by name or by their configurations, and the word that may follow them.
 struct Ordered {
   std::vector<ResourceId> ids = {};
   std::vector<std::string> others = {};
 };
 
-// After one that did: `nodepool/NAME`, `configuration/UID`, or a whole name; not `profile/PROFILE`.
+// Whether a word after the first NodePool names another one: `nodepool/NAME`, `configuration/UID` or a whole name, not `profile/PROFILE`.
 bool NamesPool(const std::string& word) {
   return absl::StrContains(word, "/") && !absl::StartsWith(word, "profile/");
 }
@@ -101,7 +101,7 @@ absl::Status GiveOrders(Session& session, OrderCall call, const std::vector<Reso
   return ForEach(session, ids, order_one);
 }
 
-// To come to another configuration, each NodePool named by its uid or name.
+// Moves NodePools, named by uid or name, to another configuration (promote, rollback).
 absl::Status MoveTo(Session& session, OrderCall call) {
   const std::string usage =
       absl::StrCat(session.line.command, ": POOL_UID [PROFILE] or nodepool NAME [PROFILE]");

@@ -12,7 +12,7 @@
 namespace muster::musterctl {
 namespace {
 
-// The environment variable of a flag of any command.
+// The context key of an environment variable that stands for a flag of any command; empty: it has none.
 std::string KeyOfVariable(const std::string& variable) {
   const auto key_of = [&](absl::Span<const Flag> flags) -> std::string {
     for (const Flag& flag : flags) {
@@ -36,7 +36,7 @@ std::set<std::string> KeysOf(const client::Context& context) {
   return keys;
 }
 
-// What the environment says of what every command takes.
+// The keys of the global flags that the environment sets.
 std::set<std::string> KeysOf(const Environment& environment) {
   std::set<std::string> keys;
   for (const Flag& flag : GlobalFlags()) {
@@ -46,16 +46,16 @@ std::set<std::string> KeysOf(const Environment& environment) {
   return keys;
 }
 
-// Who shows a token shows no certificate, and the other way round: where `said` has the one, `key` of the other is not meant.
+// Token and certificate exclude each other: whether `key` is of the one and `said` has a key of the other.
 bool IsReplaced(absl::string_view key, const std::set<std::string>& said) {
   if (key == "tokenFile") return said.contains("clientCertificate") || said.contains("clientKey");
   return (key == "clientCertificate" || key == "clientKey") && said.contains("tokenFile");
 }
 
-// `environment` where `context` says nothing, or where that counts more.
+// Merges `context` into `environment`. The context takes precedence for `keys_before`, the environment for all other keys.
 Environment Within(client::Context context, const Environment& environment,
                    const std::set<std::string>& keys_before) {
-  std::set<std::string> unasked;  // of the environment
+  std::set<std::string> unasked;  // keys for which the environment is ignored
   const std::set<std::string> by_context = KeysOf(context);
   const std::set<std::string> by_environment = KeysOf(environment);
   for (const client::ContextKey& key : client::kContextKeys) {
@@ -76,12 +76,12 @@ Environment Within(client::Context context, const Environment& environment,
   };
 }
 
-// Several are read as one: each is a server of its own.
+// With several contexts each must name a server of its own.
 absl::Status CheckServers(const CommandLine& line,
                           const std::vector<const client::Context*>& contexts) {
   if (line.given.contains("server"))
     return absl::InvalidArgumentError("--server: of several contexts each names its own");
-  std::map<std::string, std::string> by_server;  // names
+  std::map<std::string, std::string> by_server;  // context names
   for (const client::Context* context : contexts) {
     const std::string server = context->Get("server");
     if (server.empty())
@@ -118,7 +118,7 @@ absl::StatusOr<std::vector<InContext>> WithContexts(const CommandLine& line,
     named.push_back(found);
   }
   if (named.empty()) return std::vector<InContext>{{"", environment}};
-  std::set<std::string> keys_before;  // that count more than the environment
+  std::set<std::string> keys_before;  // for which contexts take precedence over the environment
   if (named.size() > 1) {
     RETURN_IF_ERROR(CheckServers(line, named));
     keys_before.insert("server");

@@ -10,7 +10,7 @@
 
 namespace muster::musterctl {
 
-// What is said where a context is used: its name (empty: none is), and the environment with what it says.
+// A context that a command line uses: its name (empty: no context), and the environment together with the context's values.
 struct InContext {
   std::string name = {};
   Environment environment = {};
@@ -19,10 +19,10 @@ struct InContext {
 // The names in `a,b`.
 std::vector<std::string> SplitContexts(absl::string_view names);
 
-// Of each context that is named, with commas between them: by `--context` they count more than the environment does, by
-// MUSTER_CONTEXT or as the file's current ones less. A token and a certificate are one choice: of the two that counts more is left.
-// Of several each names its server, which nothing else does.
-// INVALID_ARGUMENT: there is no such context, the file is bad, or two of them are one server.
+// One element for each context named (several have commas between them); one without a name if none is. Contexts of `--context` take
+// precedence over the environment; those of MUSTER_CONTEXT or the file's current ones do not. Token and certificate exclude each other:
+// only the one of higher precedence is left. With several contexts each must name its server, and --server is refused.
+// INVALID_ARGUMENT: there is no such context, the file is bad, or two contexts name one server.
 absl::StatusOr<std::vector<InContext>> WithContexts(const CommandLine& line,
                                                     const Environment& environment);
 

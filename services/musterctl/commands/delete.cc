@@ -22,7 +22,7 @@
 namespace muster::musterctl {
 namespace {
 
-// One that is to go, and once it was asked for, the uid of the NodePool.
+// A resource to delete; for a NodePool, once its deletion was asked for, also its uid.
 struct Deletion {
   ResourceId id = {};
   std::string uid = {};
@@ -35,7 +35,7 @@ constexpr Kind kDeletable[] = {Kind::kNodePool, Kind::kCluster, Kind::kRelease, 
 constexpr char kUsage[] =
     "delete: say nodepool, quota, cluster, zone, instancetype, machine or release, and NAME";
 
-// By its whole name where the manifest says, or may say, another place than the command line.
+// The id of a manifest's resource; its whole name if the manifest says, or may say, another place than the command line.
 ResourceId IdIn(const Item& item, const Scope& scope) {
   const Kind kind = KindOf(item);
   const bool is_whole =
@@ -74,7 +74,7 @@ absl::StatusOr<std::vector<ResourceId>> OfSelection(Session& session) {
   for (const Kind kind : asked.kinds) {  // before anything is asked
     if (kind != Kind::kNodePool && kind != Kind::kQuota)
       return WrongUse("delete: --all and --selector are of NodePools and quotas");
-    // Quotas are the organization's: who means a cluster does not mean them.
+    // Quotas belong to the organization: a line that names a cluster does not mean all of them.
     if (kind == Kind::kQuota && (asked.kinds.size() > 1 || line.given.contains("cluster")))
       return WrongUse(
           "delete quotas --all: are of all of the organization; say it without others "
@@ -114,7 +114,7 @@ struct Others {
   bool before = false;        // some are to go before it
 };
 
-// Whether it stands in the way of that alone that something of it is there.
+// Whether the deletion was refused only because the resource is in use.
 bool IsInUse(const absl::Status& status) {
   const std::optional<error::Detail> detail = error::DetailOf(status);
   return detail && absl::EndsWith(detail->reason, "_IN_USE");
@@ -142,7 +142,7 @@ absl::Status DeleteOne(Session& session, Deletion& deletion, const Others& other
     deletion.id.id.clear();
     return absl::OkStatus();
   }
-  // What is in it is still there when it is tried.
+  // In a dry run what goes before it is still there, and so it is in use.
   if (dry_run && others.before && IsInUse(status)) {
     session.world.out << label << " would be deleted, if what goes before it is all that is in it: "
                       << status.message() << std::endl;
@@ -165,7 +165,7 @@ absl::StatusOr<absl::Duration> WaitLimit(const CommandLine& line) {
   return timeout;
 }
 
-// Waits for the NodePools that were asked to go, whatever becomes of one.
+// Waits until the NodePools that are being deleted are gone; goes on after an error of one.
 absl::Status AwaitGone(Session& session, std::vector<Deletion>& asked, absl::Duration limit,
                        Tell tell) {
   absl::Status last;
@@ -196,11 +196,11 @@ absl::Status Delete(Session& session) {
   Others others{.with_cluster = absl::c_any_of(
                     ids, [](const ResourceId& id) { return id.kind == Kind::kCluster; })};
   std::vector<Deletion> asked;
-  bool pools_stay = false;  // one that was to go
+  bool pools_stay = false;  // a NodePool that was to go is still there
   const auto tell = [&](const absl::Status& error) { session.world.err << RenderError(error); };
   const auto delete_one = [&](const ResourceId& id) -> absl::Status {
     const bool is_pool = id.kind == Kind::kNodePool;
-    // What NodePools need is not taken from under them.
+    // What NodePools may need is deleted only once they are gone.
     if (!is_pool) {
       const absl::Status gone = AwaitGone(session, asked, limit, tell);
       pools_stay = pools_stay || !gone.ok();

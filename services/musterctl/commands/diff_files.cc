@@ -15,7 +15,7 @@
 namespace muster::musterctl {
 namespace {
 
-// The cluster of the scope, which NodePools are in, is there or is made by one of them.
+// OK if the scope's cluster, which the NodePools are in, exists or one of the manifests makes it.
 absl::Status CheckClusterFor(Session& session, const std::vector<Manifest>& manifests) {
   for (const Manifest& manifest : manifests) {
     const auto* cluster = std::get_if<lifecycle::v1::Cluster>(&manifest.resource);
@@ -37,7 +37,7 @@ Item AfterApply(Item wanted, const Item& live) {
   return wanted;
 }
 
-// What is an owner's to say of it; of a Release, whether it is withdrawn, too.
+// The part of a resource that its owner writes; for a Release also whether it is withdrawn.
 nlohmann::json SaidOf(const Item& item) {
   nlohmann::json said = OwnersPart(item);
   const auto* release = std::get_if<configuration::v1::Release>(&item);

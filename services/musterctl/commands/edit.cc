@@ -71,7 +71,7 @@ absl::StatusOr<std::string> Whole(std::optional<std::string> text, const std::st
 
 absl::StatusOr<std::string> TextOf(const std::string& path) { return Whole(ReadFile(path), path); }
 
-// The status stays as it is: its details are told, too.
+// Says that the file was kept, and returns `status` unchanged, so that its details are printed, too.
 absl::Status KeptFor(Session& session, const absl::Status& status, const std::string& path) {
   session.world.err << "note: "
                     << (absl::IsAborted(status) ? "it was changed by somebody else meanwhile; "
@@ -119,7 +119,7 @@ absl::Status PatchOne(Session& session, const ResourceId& id, const std::string&
     if (absl::IsInvalidArgument(changed.status())) return WrongUse(changed.status().message());
     RETURN_IF_ERROR(changed.status());
     ASSIGN_OR_RETURN(const Manifest manifest, ReadChanged(*changed, item, "the patched object"));
-    // The patch may have looked at what others changed: it is made anew on that.
+    // Any change of others is a conflict, because the patch may depend on it: apply it to the new resource.
     const auto applied = SendChanged(session, manifest, item, Conflict::kAny);
     if (absl::IsAborted(applied.status()) && tries < kPatchTries) continue;
     if (!applied.ok()) return RenameFields(applied.status(), ManifestPath);
@@ -139,7 +139,7 @@ absl::Status Edit(Session& session) {
     return absl::UnimplementedError("no editor can be run here");
   ASSIGN_OR_RETURN(const Item item, session.api.Get(id.kind, id.id));
   nlohmann::json object = OwnersPart(item);
-  // The file may be kept, and be applied by a line of another place.
+  // The file may be kept, and applied later by a command line for another cluster.
   AddPlace(NameOf(item), object);
   const std::string before = absl::StrCat(
       "# Change what is below, save and leave the editor. Nothing changed: nothing is sent.\n"

@@ -58,7 +58,7 @@ bool HasUnknownFields(const Message& message, const FieldDescriptor& field) {
   return false;
 }
 
-// Whether the server sent what this program does not know.
+// Whether the message has fields that this program does not know.
 bool HasUnknownFields(const Message& message) {
   const google::protobuf::Reflection& in = *message.GetReflection();
   if (!in.GetUnknownFields(message).empty()) return true;
@@ -68,7 +68,7 @@ bool HasUnknownFields(const Message& message) {
                         [&](const auto* field) { return HasUnknownFields(message, *field); });
 }
 
-// What is sent back as a whole: what of it is not known here would be lost.
+// Refuses to send a resource back as a whole if it has fields that are unknown here: they would be lost.
 absl::Status CheckKnown(bool unknown, const Item& item) {
   if (!unknown) return absl::OkStatus();
   return absl::FailedPreconditionError(
@@ -77,7 +77,7 @@ absl::Status CheckKnown(bool unknown, const Item& item) {
                    "as the server."));
 }
 
-// The fields of the spec that differ, as UpdateNodePool takes them: what lies in a list or map is written with all of its field.
+// The paths of the spec's fields that differ, for UpdateNodePool: a change within a list or map writes the whole field.
 std::vector<std::string> ChangedPaths(const NodePoolSpec& before, const NodePoolSpec& after) {
   std::set<std::string> paths;
   for (const history::FieldChange& change : history::FieldChangesOf(before, after)) {
@@ -88,7 +88,7 @@ std::vector<std::string> ChangedPaths(const NodePoolSpec& before, const NodePool
   return {paths.begin(), paths.end()};
 }
 
-// Whether one of the fields, or a part of one, is among the others.
+// Whether a path of the one list is the same as, above or below a path of the other.
 bool Overlap(const std::vector<std::string>& paths, const std::vector<std::string>& others) {
   const auto is_below = [](const std::string& path, const std::string& whole) {
     return absl::StartsWith(absl::StrCat(path, "."), absl::StrCat(whole, "."));
@@ -100,7 +100,7 @@ bool Overlap(const std::vector<std::string>& paths, const std::vector<std::strin
   });
 }
 
-// Of what is sent as a whole; a part, as `spec.prefill.enabled`, is a value.
+// Whether a field that is sent as a whole has unknown fields in it. A path to a part of a field (`spec.prefill.enabled`) has none.
 bool HasUnknownParts(const NodePoolSpec& spec, const std::vector<std::string>& paths) {
   return absl::c_any_of(paths, [&](absl::string_view path) {
     absl::ConsumePrefix(&path, "spec.");
@@ -115,7 +115,7 @@ absl::StatusOr<Applied> SendWhole(Session& session, Resource resource, const Ite
   for (int tries = 0;; ++tries) {
     SetEtag(etag, resource);
     if (etag.empty()) {
-      // What has none is written whatever it is by then: it must be as it was read, as far as that can be seen.
+      // Without an etag the server overwrites whatever is there: look at least once more that it is as it was read.
       ASSIGN_OR_RETURN(const Item now, session.api.Get(KindOf(item), NameOf(item)));
       if (OwnersPart(now) != read)
         return absl::AbortedError(absl::StrCat(NameOf(item), " was changed meanwhile"));
@@ -123,7 +123,7 @@ absl::StatusOr<Applied> SendWhole(Session& session, Resource resource, const Ite
     absl::StatusOr<Applied> applied = session.api.Apply(resource, ModeOf(session.line));
     if (!absl::IsAborted(applied.status()) || tries == kTries) return applied;
     ASSIGN_OR_RETURN(const Item now, session.api.Get(KindOf(item), NameOf(item)));
-    // The first answer may have been lost.
+    // ABORTED may mean that our own change was made, and its answer lost.
     const std::optional<Item> sent = ItemOf(resource);
     if (sent && OwnersPart(now)["spec"] == OwnersPart(*sent)["spec"])
       return Applied{.outcome = Outcome::kConfigured};
@@ -152,7 +152,7 @@ absl::StatusOr<Applied> SendFields(Session& session, NodePool changed, NodePool 
 absl::StatusOr<Applied> SendPool(Session& session, const NodePool& changed, const Item& item,
                                  Conflict conflict) {
   const auto& read = std::get<NodePool>(item);
-  // As it was shown, with what is assumed of fields that are not there.
+  // Compare with what was shown, which has the defaults of fields that are not set.
   ASSIGN_OR_RETURN(const Manifest shown, ReadChanged(OwnersPart(item), item, NameOf(item)));
   const std::vector<std::string> paths =
       ChangedPaths(std::get<NodePool>(shown.resource).spec(), changed.spec());
@@ -160,7 +160,7 @@ absl::StatusOr<Applied> SendPool(Session& session, const NodePool& changed, cons
   RETURN_IF_ERROR(CheckKnown(HasUnknownParts(read.spec(), paths), item));
   absl::StatusOr<Applied> applied = SendFields(session, changed, read, paths, conflict);
   if (!absl::IsUnimplemented(applied.status())) return applied;
-  // A server from before there was UpdateNodePool.
+  // An older server, which has no UpdateNodePool.
   RETURN_IF_ERROR(CheckKnown(HasUnknownFields(read.spec()), item));
   return SendWhole(session, changed, item);
 }

@@ -91,7 +91,8 @@ void PrintRecommended(Session& session, const FoundPlacements& found) {
   session.world.out << "\n";
 }
 
-// NodePools as they were found, the first named `name`, without one by its type; the next of that name `name-2`, ...
+// A NodePool for each request. The first is called `name` (if empty: by its instance type), the next of that name
+// `name-2`, ...
 std::vector<lifecycle::v1::NodePool> PoolsOf(const capacity::v1::FindPlacementsRequest& request,
                                              const std::string& name, const Scope& scope) {
   std::vector<lifecycle::v1::NodePool> pools;
@@ -127,7 +128,7 @@ absl::Status AddLabels(const std::string& text, std::vector<lifecycle::v1::NodeP
   return absl::OkStatus();
 }
 
-// A cluster is in one zone: its NodePools get nothing elsewhere.
+// Refuses a zone that is not the cluster's: NodePools get machines in the cluster's zone only.
 absl::Status CheckZone(Session& session, const std::string& zone) {
   ASSIGN_OR_RETURN(const Item item, session.api.Get(Kind::kCluster, session.scope.cluster));
   const std::string& is = std::get<lifecycle::v1::Cluster>(item).zone();
@@ -137,10 +138,10 @@ absl::Status CheckZone(Session& session, const std::string& zone) {
       "; name one that is there with --cluster, or ask with --zone=", is));
 }
 
-// What is recommended says nothing of labels, taints and sizes that a NodePool may have: it is made, never put in the place of one.
+// Refuses a NodePool that exists: what is recommended has none of the labels, taints and sizes that it may have, and would replace them.
 absl::Status CheckNew(Session& session, const std::vector<lifecycle::v1::NodePool>& pools) {
   for (const lifecycle::v1::NodePool& pool : pools) {
-    // Who cannot tell refuses to make it, too.
+    // Errors of this look are ignored: whatever causes them is expected to refuse the NodePool, too.
     if (session.api.Get(Kind::kNodePool, IdOf(pool)).ok())
       return absl::AlreadyExistsError(
           absl::StrCat("nodepool \"", IdOf(pool), "\" is there already; choose another --name"));

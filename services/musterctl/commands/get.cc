@@ -21,7 +21,7 @@ namespace {
 absl::StatusOr<std::optional<capacity::v1::ListMachinesRequest>> MachineFilterOf(
     const CommandLine& line, const Asked& asked) {
   capacity::v1::ListMachinesRequest filter;
-  // Also as -o name says them.
+  // Values may be ids, or KIND/ID as -o name prints them.
   const auto id = [&](const char* flag) {
     const std::string value = line.Get(flag);
     return value.substr(value.rfind('/') + 1);
@@ -98,7 +98,7 @@ absl::Status SortItems(const std::string& path, std::vector<Item>& items) {
   return absl::OkStatus();
 }
 
-// Nothing was found: that may be because nothing can be there.
+// Says that nothing was found; NOT_FOUND: nothing can be there, because the cluster does not exist.
 absl::Status TellNone(Session& session, const Query& query, Kind kind) {
   RETURN_IF_ERROR(CheckClusterOf(session, {kind, query.pool}));
   if (query.format.is_rows()) session.world.err << "No " << KindPlural(kind) << " found.\n";
@@ -110,7 +110,7 @@ void NoteUnknownField(Session& session, const std::string& field, Kind kind) {
   session.world.err << "note: none of the " << KindPlural(kind) << " has a field " << field << "\n";
 }
 
-// Of a whole list. The server may have told of more NodePools than the one that is asked for.
+// Filters a whole list. The server may have returned the Nodes or events of other NodePools too.
 void KeepAsked(Session& session, const Query& query, Kind kind, std::vector<Item>& items) {
   std::erase_if(items, [&](const Item& item) { return !OfPool(item, query.pool); });
   NoteUnknownField(session, query.selection.UnknownField(items), kind);
@@ -122,7 +122,7 @@ absl::Status GetAt(Session& session, const Query& query) {
   const Kind kind = query.asked.kinds[0];
   if (line.Has("watch")) return WrongUse("--at: not with --watch");
   ASSIGN_OR_RETURN(const Moment then, ReadMoment("at", line.Get("at"), session.world.clock.Now()));
-  // It is worked out when a quota is read.
+  // `held` is computed when a quota is read; the past does not have it.
   if (kind == Kind::kQuota) session.world.err << "note: what quotas held then is not told\n";
   if (query.asked.named.empty()) {
     ASSIGN_OR_RETURN(std::vector<Item> items, session.api.ListPast(kind, query.pool, then));
@@ -163,7 +163,7 @@ absl::Status GetNamed(Session& session, const Query& query) {
   return status;
 }
 
-// What keeps a list from being printed as its pages come.
+// Whether a list can be printed only as a whole, not page by page.
 bool IsWhole(const Session& session, const Query& query, Kind kind) {
   return !query.format.is_rows() || query.asked.kinds.size() > 1 || session.line.Has("sort-by") ||
          kind == Kind::kEvent || query.machines.has_value();
@@ -190,7 +190,7 @@ absl::Status ListByPages(Session& session, const Query& query, Kind kind) {
   return shown == 0 ? TellNone(session, query, kind) : absl::OkStatus();
 }
 
-// All of one kind, behind those that are there. `where`: why none can be, as the first kind found it.
+// Appends all resources of one kind to `all`. `where` gets the reason why there can be none, from the first kind that has one.
 absl::Status ListKind(Session& session, const Query& query, Kind kind, std::vector<Item>& all,
                       absl::Status& where) {
   ASSIGN_OR_RETURN(std::vector<Item> items, query.machines
@@ -207,7 +207,7 @@ absl::Status ListKind(Session& session, const Query& query, Kind kind, std::vect
   return absl::OkStatus();
 }
 
-// A kind that is refused does not keep the others from being shown.
+// Lists all kinds that were asked for; an error of one kind does not hide the others.
 absl::Status ListWhole(Session& session, const Query& query) {
   std::vector<Item> all;
   absl::Status where;

@@ -15,10 +15,11 @@
 
 namespace muster::musterctl {
 
-// The fleet that watches write and the page of `top` reads: of one server, or of several cells, each followed by itself. Thread-safe.
+// The fleet as the watches report it and the page of `top` reads it: of one server, or of several cells, each with watches of its own.
+// Thread-safe.
 class LiveFleet {
  public:
-  // Follows these, as Session has them. `clock` must outlive it.
+  // Starts the watches of these cells (Session::cells). `clock` must outlive the LiveFleet.
   static absl::StatusOr<std::unique_ptr<LiveFleet>> Follow(const std::vector<Cell>& cells,
                                                            const Clock& clock);
   ~LiveFleet();
@@ -30,11 +31,11 @@ class LiveFleet {
     MutexLock lock(mutex_);
     return f(fleet_);
   }
-  // How the watches of each cell are, in their order.
+  // The state of each cell's watches, in the order of the cells.
   std::vector<top::CellWatches> health() const;
   size_t cells() const { return links_.size(); }
   const std::string& name(size_t cell) const { return names_[cell]; }
-  // To ask more of a cell.
+  // For questions to a cell.
   FleetLink& link(size_t cell) const { return *links_[cell]; }
   // Ends all watches, and all questions. Idempotent.
   void Stop();

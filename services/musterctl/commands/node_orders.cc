@@ -23,14 +23,14 @@ using ::muster::lifecycle::v1::NodeOrders;
 // How long a drain or reboot is waited for, unless it is said.
 constexpr absl::Duration kNodeWait = absl::Minutes(20);
 
-// One that was ordered to do something, as it was then.
+// A Node that was given an order, as it was then.
 struct OrderedNode {
   ResourceId id = {};
   Node node = {};
 };
 
-// For each Node of the command line: `change` asks, `says` tells of the Node as it is then. Those of which it was done go to
-// `done`, if there is one.
+// For each Node of the command line: `change` gives the order, `says` makes the text that is printed of the answer. Nodes for which it
+// succeeded are added to `done`, if that is not null.
 absl::Status ForEachNode(Session& session,
                          absl::FunctionRef<absl::StatusOr<Node>(const NodeName&)> change,
                          absl::FunctionRef<std::string(const Node&)> says,
@@ -57,7 +57,7 @@ absl::Status ForEachNode(Session& session,
   return ForEach(session, named, change_one);
 }
 
-// `changed` has the one field that is written.
+// Sets the one field `field` of each Node to that of `changed`.
 absl::Status ChangeNode(Session& session, const Node& changed, const std::string& field,
                         absl::FunctionRef<std::string(const Node&)> says) {
   const bool dry_run = session.line.Has("dry-run");

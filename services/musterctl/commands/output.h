@@ -23,7 +23,7 @@ struct Format {
   JsonPathTemplate path = {};
   std::vector<Column> columns = {};
 
-  // Rows that can be printed as they come; of the others all of a list is one text.
+  // Whether rows can be printed as they arrive; in the other formats a whole list is one text.
   bool is_rows() const {
     return type == Type::kTable || type == Type::kWide || type == Type::kName ||
            type == Type::kColumns;
@@ -39,11 +39,11 @@ class Selection {
   static absl::StatusOr<Selection> Read(const CommandLine& line, absl::Span<const Kind> kinds);
 
   bool is_all() const { return !labels_ && !fields_; }
-  // What the server may sift by, so that less comes; empty: nothing. Fits has the last word.
+  // A filter for the server, so that fewer resources come; empty: none. Fits still decides.
   std::string ServerFilter(Kind kind) const;
   bool Fits(const Item& item) const;
   void Filter(std::vector<Item>& items) const;
-  // A field that is looked for and that none of these has; empty: none.
+  // A field that the selector names and none of the items has; empty: there is no such field.
   std::string UnknownField(const std::vector<Item>& items) const;
 
  private:
@@ -51,16 +51,17 @@ class Selection {
   std::optional<FieldSelector> fields_;
 };
 
-// How a table looks where this goes: on a terminal as wide as that is, and in colour unless NO_COLOR is set.
+// The style of a table: on a terminal no wider than the terminal (if `fit`), and in colour unless NO_COLOR is set.
 TableStyle StyleFor(const World& world, bool headers, bool fit);
 
-// Prints a whole table as `get` prints its own. `wide`: as wide as it is.
+// Prints a whole table in the style of `get`. `wide`: never cut to the terminal.
 void PrintTable(std::vector<std::string> headers, const std::vector<std::vector<std::string>>& rows,
                 bool wide, Session& session);
-// Whether --output of a command that knows no other says `wide`.
+// Whether --output is `wide`, for commands that know no other format.
 absl::StatusOr<bool> ReadWide(const CommandLine& line);
 
-// Says of what is in a cluster in which one: so it is applied there, whatever place the line names.
+// Adds organization and cluster to the metadata of an object that is in a cluster, so that `apply` puts it there, whatever the command
+// line says.
 void AddPlace(const std::string& name, nlohmann::json& object);
 
 // Prints resources of one kind, one batch after the other.
@@ -69,7 +70,7 @@ class Printer {
   Printer(Kind kind, const Format& format, Session& session);
 
   void Print(const std::vector<Item>& items);
-  // Says of one that was printed that it is gone, of several cells in which; beside what programs read, not in it.
+  // Reports that a printed resource is gone; with several cells, from which. Not in output for programs, but beside it.
   void PrintDeleted(const std::string& name, const std::string& cell);
 
  private:
@@ -79,17 +80,17 @@ class Printer {
   const Kind kind_;
   const Format& format_;
   Session& session_;
-  const bool everywhere_;  // with the columns that say where
-  const bool of_cells_;    // and which cell
-  const bool labels_;      // with the labels
+  const bool everywhere_;  // with columns ORGANIZATION and CLUSTER
+  const bool of_cells_;    // with a column CELL
+  const bool labels_;      // with a column LABELS
   const TableStyle style_;
   TablePrinter table_;
   int documents_ = 0;
-  const bool once_;              // of a list of several cells: what all have is named once
-  std::set<std::string> named_;  // so far
+  const bool once_;              // print a name that several cells have only once
+  std::set<std::string> named_;  // names printed so far
 };
 
-// All of one or several kinds, in one text where the format has one. `is_list`: also one alone is a list.
+// Prints resources of one or several kinds, as one text if the format has one. `is_list`: a single resource is a list, too.
 absl::Status PrintAll(const std::vector<Item>& items, const Format& format, bool is_list,
                       Session& session);
 

@@ -45,7 +45,7 @@ std::string AuthorText(const history::v1::Author& author) {
   return text;
 }
 
-// Others wrote them: none may look like another line.
+// A value that others wrote, made printable: it must not look like a line of ours.
 std::string ValueText(const std::string& value) {
   return value.empty() ? "(none)" : Printable(value);
 }
@@ -74,7 +74,7 @@ const google::protobuf::Message& MessageOf(const Item& item) {
                     item);
 }
 
-// FAILED_PRECONDITION, with the cells that had it then. A cell that has it now, if one of them does, is the one to say.
+// FAILED_PRECONDITION, naming the cells that had it then. The message suggests one that has it now, if any does.
 absl::Status InSeveralThen(Session& session, const ResourceId& resource, const Moment& then,
                            const std::vector<ToldPast>& past) {
   CellNames names;

@@ -9,19 +9,19 @@
 // What the commands that show resources share: get, events, describe.
 namespace muster::musterctl {
 
-// Events are read in order of time, all else by name.
+// Sorts events by time; everything else is in order of name already.
 void SortEvents(std::vector<Item>& items);
 
-// A NodePool, its Nodes, and events about them. `pool`: its id or whole name; empty: all.
+// Whether the item is this NodePool, one of its Nodes, or an event about either. `pool`: id or whole name; empty: always true.
 bool OfPool(const Item& item, const std::string& pool);
 
-// What is followed: resources of the range that fit.
+// What a watch shows: the resources of the range for which `fits` is true.
 struct Watched {
   WatchRange range = {};
   std::function<bool(const Item&)> fits = {};
 };
-// Goes on until interrupted; reconnects. NOT_FOUND: nothing is there, because its cluster is not. Of several cells each is followed by
-// itself: of one that is lost it is said, and the others go on.
+// Watches and prints until interrupted; reconnects. NOT_FOUND: nothing is there because the cluster does not exist. Several cells are
+// watched each by itself: that one is lost is reported, and the others go on.
 absl::Status WatchKind(Session& session, const Watched& watched, Printer& printer);
 
 }  // namespace muster::musterctl

@@ -97,7 +97,7 @@ std::string DidYouMean(absl::string_view said, absl::Span<const std::string> wor
   size_t least = limit + 1;
   for (const std::string& word : words) {
     size_t distance = EditDistance(lower, word);
-    // What was begun and not ended.
+    // A beginning of the word.
     if (lower.size() >= 3 && absl::StartsWith(word, lower))
       distance = std::min<size_t>(distance, 1);
     if (distance < least) {
@@ -198,7 +198,7 @@ absl::Status ForEach(Session& session, absl::Span<const ResourceId> all,
     if (status.ok()) continue;
     if (!last.ok()) session.world.err << RenderError(last);
     last = std::move(status);
-    // A wait that is over says nothing of the others.
+    // DEADLINE_EXCEEDED of a wait of ours is none of these: the others may still be done.
     if (NoneAnswers(last) || absl::IsUnauthenticated(last) || IsWrongUse(last)) break;
   }
   return last;

@@ -16,15 +16,15 @@ namespace muster::musterctl {
 
 struct Session;
 
-// What the arguments from the first on say. No `named`: all of the kinds.
+// What the arguments ask for. Without `named`: all resources of the kinds.
 struct Asked {
-  std::vector<Kind> kinds = {};        // as they were said; of `named` each once
-  std::vector<ResourceId> named = {};  // in their order
+  std::vector<Kind> kinds = {};        // in the order of the line; with `named` each once
+  std::vector<ResourceId> named = {};  // in the order of the line
 };
-// Wrong use where nothing is said, a kind is none, or KIND/NAME and KIND NAME are mixed.
+// Wrong use: there are no arguments, a word is no kind, or KIND/NAME and KIND NAME are mixed.
 absl::StatusOr<Asked> ReadAsked(const std::string& command, absl::Span<const std::string> words);
 
-// One or more resources of one of the kinds. `usage` is what is said where there are none, or others.
+// Reads one or more resources, each of one of `kinds`. Wrong use, with the text `usage`: there is none, or one of another kind.
 absl::StatusOr<std::vector<ResourceId>> ReadNamed(absl::Span<const std::string> words,
                                                   absl::Span<const Kind> kinds,
                                                   const std::string& usage);
@@ -32,27 +32,27 @@ absl::StatusOr<std::vector<ResourceId>> ReadNamed(absl::Span<const std::string> 
 absl::StatusOr<ResourceId> ReadOne(absl::Span<const std::string> words,
                                    absl::Span<const Kind> kinds, const std::string& usage);
 
-// `POOL/MACHINE`, or a Node's whole name, as the pool (its id or whole name) and the machine. Wrong use, with `usage`.
+// Splits `POOL/MACHINE`, or a Node's whole name, into the pool (id or whole name) and the machine. Wrong use, with `usage`: it is neither.
 struct NodeName {
   std::string pool = {};
   std::string machine = {};
 };
 absl::StatusOr<NodeName> SplitNodeName(const std::string& id, const std::string& usage);
 
-// `nodepool/train`, `node/train/g1`: what answers say.
+// The label of a resource in output: `nodepool/train`, `node/train/g1`.
 std::string Label(const ResourceId& id);
-// The same of a resource of that whole name, in the words that every command takes: with that name where it is not in the scope.
+// The label of the resource of that whole name, as every command takes it: KIND/ID in the scope, KIND/NAME with the whole name elsewhere.
 std::string Label(Kind kind, const std::string& name, const Scope& scope);
 std::string Label(const Item& item, const Scope& scope);
-// Whether that is the name of what is where the scope says, or of what is nobody's in particular.
+// Whether the name is of a resource in the scope, or of one that belongs to no organization.
 bool IsInScope(Kind kind, const std::string& name, const Scope& scope);
 
-// Does one thing to each, as orders of their own (Api::BeginOrder). An error of one does not keep the others from being done, unless
-// no server answers: all errors but the last are printed, the last is returned.
+// Calls `what` for each resource, each as an order of its own (Api::BeginOrder). Goes on after an error unless no server answers, the
+// caller is not authenticated, or it is wrong use. All errors but the last are printed, the last is returned.
 absl::Status ForEach(Session& session, absl::Span<const ResourceId> all,
                      absl::FunctionRef<absl::Status(const ResourceId&)> what);
 
-// "; did you mean X?", or nothing: of the words the one that differs by little.
+// "; did you mean X?" with the word that differs least from `said`, or nothing if none is close.
 std::string DidYouMean(absl::string_view said, absl::Span<const std::string> words);
 
 // Wrong use: there is no such kind.

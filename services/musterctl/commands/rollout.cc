@@ -18,7 +18,7 @@
 #include "services/musterctl/print/table.h"
 #include "services/musterctl/print/words.h"
 
-// kubectl's rollout over a NodePool's configuration: what is told of it, and the orders that are there.
+// kubectl's rollout, applied to a NodePool's configuration: status, history, and the orders undo, pause and resume.
 namespace muster::musterctl {
 namespace {
 
@@ -45,14 +45,14 @@ bool IsDisabled(const NodePool& pool) {
   });
 }
 
-// How far it is, and whether that is the end: an error where it ended otherwise than well.
+// How far a rollout is, and whether it is over; `end` is an error if it did not end well.
 struct RolloutProgress {
   std::string line = {};
   bool is_over = false;
   absl::Status end = {};
 };
 
-// By what the server says of it: revisions do not tell of all Nodes, nor which of them stay.
+// The progress without a reconfiguration, from the server's condition: revisions do not count all Nodes, nor tell which of them stay.
 RolloutProgress WithoutReconfiguration(const NodePool& pool, const std::string& label) {
   // An order waits for Nodes in delivery.
   if (pool.status().has_waiting_node_configuration()) {
@@ -84,7 +84,7 @@ RolloutProgress WithoutReconfiguration(const NodePool& pool, const std::string& 
               is_known ? said->message() : "the server has not looked at its last generation yet")};
 }
 
-// What a halted reconfiguration goes on by: it cannot be resumed into what may not boot.
+// How to go on from a halted reconfiguration: `resume`, unless its configuration is disabled.
 std::string WayOn(const NodePool& pool, const std::string& label) {
   if (!IsDisabled(pool)) return absl::StrCat("musterctl rollout resume ", label, " goes on");
   return absl::StrCat("musterctl enable revision ", label, " ", pool.status().node_profile(),
@@ -183,7 +183,7 @@ absl::Status RolloutHistory(Session& session, const ResourceId& id) {
   return absl::OkStatus();
 }
 
-// `--to-revision`: a number of history, or a profile; empty: which one is configuration's to say.
+// The profile that `--to-revision` means: a number of `history`, or a profile; empty: configuration chooses.
 absl::StatusOr<std::string> ProfileOf(const NodePool& pool, const std::string& revision) {
   int number = 0;
   if (!absl::SimpleAtoi(revision, &number))
@@ -196,7 +196,7 @@ absl::StatusOr<std::string> ProfileOf(const NodePool& pool, const std::string& r
   return revisions[number - 1].node_profile();
 }
 
-// The `order`th of its line.
+// Rolls one NodePool back; `order`: the number of this order in its command line.
 absl::Status Undo(Session& session, const ResourceId& id, int order) {
   const bool dry_run = session.line.Has("dry-run");
   ASSIGN_OR_RETURN(const NodePool pool, session.api.GetNodePool(id.id));

@@ -27,7 +27,7 @@ constexpr absl::string_view kRequestId = "request-id";
 constexpr size_t kMaxReason = 256;
 
 bool TakesRequestId(const Command& command, const CommandLine& line) {
-  // They read.
+  // These verbs only read.
   const std::string verb = line.arguments.empty() ? "" : line.arguments[0];
   if (line.command == "rollout" && (verb == "status" || verb == "history")) return false;
   for (const Flag& flag : command.flags) {
@@ -36,8 +36,8 @@ bool TakesRequestId(const Command& command, const CommandLine& line) {
   return false;
 }
 
-// The trace of whoever runs the command (OpenTelemetry's variable), or one of its own, which is to be
-// recorded wherever spans are.
+// The caller's trace (OpenTelemetry's variable TRACEPARENT), or a new one that is marked as sampled, so
+// that every server that records spans records it.
 TraceContext TraceOf(const World& world) {
   if (world.environment) {
     const auto given = TraceContext::Parse(world.environment("TRACEPARENT").value_or(""));
@@ -48,13 +48,13 @@ TraceContext TraceOf(const World& world) {
   return trace;
 }
 
-// The line, with what one of its contexts says where it says nothing itself.
+// The command line as parsed with one of its contexts, which fills in the flags that it does not give.
 struct LineOfContext {
   std::string context = {};  // empty: there is none
   CommandLine line = {};
 };
 
-// One of each context that it is for; at least one.
+// The line as parsed for each of its contexts; at least one.
 absl::StatusOr<std::vector<LineOfContext>> ReadLines(absl::Span<const std::string> args,
                                                      const Environment& environment) {
   ASSIGN_OR_RETURN(CommandLine line, ParseArgs(args, environment));
@@ -70,7 +70,7 @@ absl::StatusOr<std::vector<LineOfContext>> ReadLines(absl::Span<const std::strin
   return lines;
 }
 
-// What the line says of a token counts more than what environment and context say of a certificate, and the other way round.
+// The credentials. A token given on the line replaces a certificate of environment or context, and the other way round.
 client::CredentialFiles FilesOf(const CommandLine& line) {
   client::CredentialFiles files{.authority = line.Get("certificate-authority"),
                                 .certificate = line.Get("client-certificate"),
@@ -106,7 +106,7 @@ absl::StatusOr<std::string> ReadReason(const CommandLine& line) {
   return reason;
 }
 
-// It is about NodePools, Nodes or events, named as of the cluster of the scope.
+// Whether the line is about NodePools, Nodes or events of the scope's cluster.
 bool IsAboutCluster(const CommandLine& line) {
   if (line.command == "apply" || line.command == "events") return true;
   if (line.arguments.empty()) return false;
@@ -131,12 +131,12 @@ absl::StatusOr<ApiOptions> OptionsOf(const Command& command, const CommandLine& 
   if (line.Has("timeout")) {
     auto timeout = ParseTimeout("--timeout", line.Get("timeout"));
     if (!timeout.ok()) return WrongUse(timeout.status().message());
-    // Those that wait mean it for the whole; their calls keep the standard one.
+    // Commands that wait take --timeout for the whole wait; their calls keep the standard one.
     const bool waits = line.command == "wait" || line.command == "delete" ||
                        line.command == "rollout" || line.Has("wait");
     if (!waits) options.timeout = *timeout;
   } else if (line.Has("settle")) {
-    // So long the server looks before it answers.
+    // The server waits so long before it answers.
     auto settle = ParseTimeout("--settle", line.Get("settle"));
     if (!settle.ok()) return WrongUse(settle.status().message());
     options.timeout += *settle;
@@ -152,7 +152,7 @@ absl::StatusOr<ApiOptions> OptionsOf(const Command& command, const CommandLine& 
   return options;
 }
 
-// What all scopes say; where they differ, all of them.
+// The scope that all contexts share; `-` (all) where they differ.
 Scope CommonScope(const std::vector<ApiOptions>& all) {
   Scope scope = all.front().scope;
   for (const ApiOptions& options : all) {

@@ -7,7 +7,7 @@
 namespace muster::musterctl {
 namespace {
 
-// What begins alike stands after the longer.
+// A sequence that begins another one stands after it: the first match counts.
 constexpr std::pair<absl::string_view, Key> kKeys[] = {
     {"\x1b[A", Key::kUp},        {"\x1bOA", Key::kUp},     {"k", Key::kUp},
     {"\x1b[B", Key::kDown},      {"\x1bOB", Key::kDown},   {"j", Key::kDown},

@@ -9,7 +9,7 @@ namespace muster::musterctl {
 
 enum class Key { kQuit, kUp, kDown, kPageUp, kPageDown, kHome, kEnd, kRedraw };
 
-// The terminal that somebody looks at.
+// The terminal of the user who looks at `top`.
 class Terminal {
  public:
   struct Size {
@@ -20,17 +20,17 @@ class Terminal {
   virtual ~Terminal() = default;
 
   virtual Size size() const = 0;
-  // From now on: a screen of its own, keys as they are pressed and unseen. Until Leave, which gives
-  // the terminal back as it was. Both idempotent.
+  // From Enter to Leave the terminal shows a screen of its own, and keys come as they are pressed, without
+  // echo. Leave restores it as it was. Both idempotent.
   virtual void Enter() = 0;
   virtual void Leave() = 0;
-  // Keys that were pressed, waiting at most so long. kQuit also when the process was asked to end,
-  // kRedraw when the size changed.
+  // The keys that were pressed; waits for one at most `patience`. kQuit also when the process is asked to
+  // end, kRedraw when the size changed.
   virtual std::vector<Key> Await(absl::Duration patience) = 0;
 };
 
-// What bytes of a terminal mean: letters as in `less`, arrows as VT100 and xterm send them. Others
-// mean nothing.
+// The keys that bytes of a terminal stand for: letters as in `less`, arrows as VT100 and xterm send them.
+// Other bytes are skipped.
 std::vector<Key> KeysOf(absl::string_view bytes);
 
 }  // namespace muster::musterctl

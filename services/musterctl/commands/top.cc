@@ -28,7 +28,7 @@ constexpr absl::Duration kLeastInterval = absl::Milliseconds(100);
 constexpr absl::Duration kMostInterval = absl::Hours(1);
 constexpr absl::Duration kLookAgain = absl::Milliseconds(50);
 constexpr absl::Duration kFirstPatience = absl::Seconds(1);
-// Pools that lifecycle is asked about: those next to what is looked at.
+// Most pools that lifecycle is asked about: those next to what is looked at.
 constexpr size_t kMostAsked = 40;
 constexpr size_t kPageOfPools = 10;
 
@@ -106,7 +106,7 @@ bool AreAllLive(const std::vector<top::CellWatches>& cells) {
                      [](const top::CellWatches& cell) { return cell.are_live(); });
 }
 
-// Waits until every snapshot is complete, for at most so long. How the watches are then.
+// Waits until every snapshot is complete, at most `timeout`. Returns the state of the watches then.
 std::vector<top::CellWatches> AwaitAll(Session& session, const LiveFleet& fleet,
                                        absl::Duration timeout) {
   const absl::Duration end = session.world.steady.Now() + timeout;
@@ -145,7 +145,7 @@ void AddReconciler(std::optional<top::Reconciler> reconciler, const std::string&
   view.reconcilers.push_back(*std::move(reconciler));
 }
 
-// What one cell says of the pools that are looked at, and who reconciles there.
+// One cell's answers: verdicts on the pools that are looked at, and who reconciles there.
 struct Told {
   std::optional<top::Reconciler> reconciler = {};
   std::map<std::string, top::Verdict> verdicts = {};
@@ -159,7 +159,7 @@ Told AskCell(FleetLink& link, const std::vector<Question>& questions) {
   return told;
 }
 
-// Asks the cells that told of all that they have, at the same time.
+// Asks all cells whose watches are live, at the same time.
 void AskAll(const LiveFleet& fleet, top::View& view) {
   std::vector<size_t> live;
   for (size_t cell = 0; cell < view.cells.size(); ++cell) {
@@ -174,7 +174,7 @@ void AskAll(const LiveFleet& fleet, top::View& view) {
   }
 }
 
-// Of several cells, what some have is a page, too: of the others it is said.
+// Prints the page once. With several cells also if only some are known; of the others it says so.
 absl::Status Once(Session& session, const TopOptions& options, const LiveFleet& fleet) {
   std::vector<top::CellWatches> cells = AwaitAll(session, fleet, session.timeout);
   std::vector<absl::Status> missing;

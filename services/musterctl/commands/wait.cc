@@ -44,7 +44,7 @@ std::string Unusable(const lifecycle::v1::Node& node) {
   return node.observed().unschedulable() ? "cordoned by others" : "";
 }
 
-// Nodes that are not in service, or of no use there, one phrase; nothing: all are.
+// The Nodes that are not in service, or take no work there, a phrase each; empty: all are in service.
 absl::StatusOr<std::vector<std::string>> Absent(Session& session, const std::string& pool) {
   constexpr size_t kNamed = 5;
   ASSIGN_OR_RETURN(const std::vector<Item> nodes, session.api.List(Kind::kNode, pool));
@@ -96,7 +96,7 @@ std::string WaitLine(const absl::StatusOr<lifecycle::v1::NodePool>& pool, bool d
   return deleted ? "gone" : "does not exist yet";
 }
 
-// Nothing of one for which no time was left.
+// ` after 5m`; empty if no time was left to wait.
 std::string AfterText(absl::Duration timeout) {
   if (timeout <= absl::ZeroDuration()) return "";
   return absl::StrCat(" after ", absl::FormatDuration(absl::Ceil(timeout, absl::Milliseconds(1))));
@@ -111,7 +111,7 @@ absl::Status WaitForPool(Session& session, const ResourceId& id, bool deleted,
   bool checked_cluster = false;
   while (true) {
     auto answer = session.api.GetNodePool(id.id);
-    // Another one of the name: the one that was meant is gone.
+    // A new NodePool of the same name: the one that was meant is gone.
     if (answer.ok() && !uid.empty() && answer->uid() != uid) answer = absl::NotFoundError("");
     const bool awaited = PassesBy(answer.status()) || absl::IsNotFound(answer.status());
     if (!answer.ok() && !awaited) return answer.status();

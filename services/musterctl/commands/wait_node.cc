@@ -7,7 +7,7 @@
 #include "services/musterctl/commands/commands.h"
 #include "services/musterctl/print/words.h"
 
-// What a drain or a reboot that was ordered of a Node comes to.
+// Waits for a Node that was ordered to drain or reboot.
 namespace muster::musterctl {
 namespace {
 
@@ -16,10 +16,11 @@ using ::muster::lifecycle::v1::NodeObserved;
 using ::muster::lifecycle::v1::NodeOrders;
 
 constexpr absl::Duration kNodePoll = absl::Milliseconds(250);
-// Work that was on its way when the Node was cordoned may come for so many looks more: longer than the servers' --cordon_settle.
+// A Node counts as drained after so many looks in a row without work: Pods that were on their way when it was cordoned may still come.
+// In all longer than the servers' --cordon_settle.
 constexpr int kLooksAtIdle = 20;
 
-// How far it is, and whether that is the end: an error where it ended otherwise than well.
+// How far a Node is, and whether the wait is over; `end` is an error if it did not end well.
 struct NodeProgress {
   std::string line = {};
   bool is_over = false;
@@ -80,7 +81,7 @@ absl::Status WaitForNode(Session& session, const ResourceId& id, NodeVerb verb, 
   const char* wanted = verb == NodeVerb::kDrain ? "drained" : "back";
   const absl::Duration begin = session.world.steady.Now();
   std::string last;
-  int idle = 0;  // looks in a row at which it was over
+  int idle = 0;  // looks in a row at which the Node was done
   while (true) {
     const NodeProgress progress = ProgressOf(session.api.Get(Kind::kNode, id.id), verb, before);
     const absl::Duration passed = session.world.steady.Now() - begin;

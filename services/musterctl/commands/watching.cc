@@ -37,7 +37,7 @@ bool IsNamed(const WatchRange& range, const std::string& name) {
          });
 }
 
-// Of what was not found: all that are named, or the whole range.
+// To be called when the range is empty. NOT_FOUND: a cluster that it is in does not exist.
 absl::Status CheckRange(Session& session, const WatchRange& range) {
   if (range.ids.empty()) return CheckClusterOf(session, {range.kind, range.pool});
   for (const std::string& id : range.ids)
@@ -45,7 +45,7 @@ absl::Status CheckRange(Session& session, const WatchRange& range) {
   return absl::OkStatus();
 }
 
-// What the streams of all cells share: what is printed, and whether the watch goes on. Thread-safe.
+// Shared by the streams of all cells: prints, and decides whether the watch goes on. Thread-safe.
 class Joint {
  public:
   Joint(Session& session, const Watched& watched, Printer& printer)
@@ -56,7 +56,7 @@ class Joint {
         together_(session.cells, [this](const absl::Status& error) { Say(RenderError(error)); }),
         parts_(session.cells.size()) {}
 
-  // Shows what is wanted of these changes of a cell. `is_all`: it has told of all that there is. False: the watch is over.
+  // Prints those changes of a cell that are wanted. `is_all`: they complete a snapshot. False: the watch is over.
   bool Show(size_t cell, std::vector<WatchView::Change> changes, bool is_all) {
     std::vector<Item> items;
     {
@@ -70,17 +70,17 @@ class Joint {
       }
       is_checking_ = true;
     }
-    // A cell that is silent holds up no lines of the others.
+    // Without the lock: a cell that does not answer must not hold up the lines of the others.
     const absl::Status answer = Check();
     MutexLock lock(mutex_);
     is_checking_ = false;
     if (IsNothingThere()) where_ = answer;
-    // The others end with their next message: what is the matter is said at once.
+    // Other streams end only with their next message: print the reason at once.
     if (!where_.ok() && session_.of_cells) session_.world.err << RenderError(where_) << std::flush;
     if (where_.ok()) Print(items);
     return where_.ok();
   }
-  // A message of a cell came.
+  // To be called when a message of any cell came.
   void Heard() {
     MutexLock lock(mutex_);
     is_heard_ = true;
@@ -103,7 +103,7 @@ class Joint {
   }
 
  private:
-  // The watch is over once nobody reads it.
+  // Ends the watch if the output cannot be written.
   void Print(const std::vector<Item>& items) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     printer_.Print(items);
     if (session_.world.out.good()) return;
@@ -111,7 +111,7 @@ class Joint {
     if (session_.of_cells) session_.world.err << RenderError(where_) << std::flush;
   }
 
-  // Whether anything can be there. By one at a time; what it says meanwhile is said under the lock.
+  // Whether anything can be there. Called by one thread at a time, without the lock; errors of cells are printed by Say, under it.
   absl::Status Check() {
     if (!session_.of_cells) return CheckRange(session_, watched_.range);
     Session asking{session_.line,    session_.scope,    together_,     session_.world,
@@ -120,11 +120,11 @@ class Joint {
   }
 
   struct Part {
-    std::set<std::string> names = {};  // of what was printed, and is there
+    std::set<std::string> names = {};  // of the resources that were printed and still exist
     bool is_known = false;             // a snapshot was complete
   };
 
-  // The part of the changes that is wanted. Tells of those that are gone.
+  // The changes that are wanted, to be printed. Prints at once which resources are gone.
   std::vector<Item> Take(size_t cell, std::vector<WatchView::Change> changes)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     std::vector<Item> items;
@@ -136,7 +136,7 @@ class Joint {
         continue;
       }
       change.item->cell = session_.cells[cell].name;
-      // One that fits no longer is shown a last time, as it has become.
+      // A resource that no longer fits is printed one last time, with its new values.
       if (watched_.fits(*change.item)) {
         parts_[cell].names.insert(change.name);
       } else if (parts_[cell].names.erase(change.name) == 0) {
@@ -165,8 +165,8 @@ class Joint {
   absl::Status where_ MUSTER_GUARDED_BY(mutex_);
 };
 
-// The streams of one cell's watch, one after the other. The first must begin within the timeout of a call, unless another cell's did:
-// then it is waited for as one that broke off.
+// The streams of one cell's watch, one after the other. The first must begin within a call's timeout; if it does not but another cell
+// was heard, it is tried again like one that broke off.
 class Streams {
  public:
   Streams(Session& session, Joint& joint, const std::string& cell)
@@ -177,7 +177,7 @@ class Streams {
     retries_.Heard();
     joint_.Heard();
   }
-  // Waits until the next one is due. False: there is none, the watch ends as this one did.
+  // Waits until the next stream is due. False: there is none, and the watch ends with the status `end`.
   bool AwaitNext(const absl::Status& end) {
     std::optional<absl::Duration> pause =
         retries_.PauseAfter(end, joint_.first_until() - world_.steady.Now());
@@ -204,11 +204,11 @@ class Streams {
   Joint& joint_;
   const std::string& cell_;  // empty: there is one server
   client::StreamRetries retries_{kFirstRetry, kLastRetry};
-  bool told_ = false;  // that the last one broke
+  bool told_ = false;  // the user was told that the last stream broke off
 };
 
-// A watch tells of a Claim without what is worked out when it is asked for (machines, reason, in service): it is asked for. One
-// that is gone by then is told of as gone next. From the first that cannot be asked for on the next stream tells of them again.
+// A watch sends Claims without the fields that are computed on a read (machines, reason, in service): each is read here. One that is gone
+// by then is dropped: its deletion follows. After the first error the changes that are left are dropped; the next stream repeats them.
 absl::Status AskForAll(std::vector<WatchView::Change>& changes, Api& api, WatchView& view) {
   absl::Status asked;
   std::vector<WatchView::Change> whole;
@@ -229,7 +229,7 @@ absl::Status AskForAll(std::vector<WatchView::Change>& changes, Api& api, WatchV
   return asked;
 }
 
-// One cell's part of a watch: goes on until nothing comes of it any more, and returns why.
+// Watches one cell until the watch is over or the cell is given up, and returns why.
 absl::Status FollowCell(Session& session, const Watched& watched, Joint& joint, size_t cell) {
   WatchView view;
   Streams streams(session, joint, session.cells[cell].name);

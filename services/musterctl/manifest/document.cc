@@ -24,7 +24,7 @@
 namespace muster::musterctl {
 namespace {
 
-// A fault at a line of the text, before file and document are known.
+// Thrown for a fault at a line of the text; file and document are added later.
 struct Fault {
   std::string what = {};
   int line = 0;
@@ -160,7 +160,7 @@ class DocumentLines {
   std::vector<int> begins_;
 };
 
-// Some documents of a text, read together: what was built of others is not kept meanwhile.
+// A part of a text that is parsed at once: only its nodes are in memory meanwhile.
 struct Piece {
   absl::string_view text = {};
   int lines_before = 0;
@@ -221,7 +221,7 @@ uint32_t EscapedUnit(absl::string_view text) {
 
 bool IsIn(uint32_t unit, uint32_t first, uint32_t last) { return first <= unit && unit <= last; }
 
-// The text; of JSON with one escape for each pair of surrogates, as YAML writes what is beyond the BMP.
+// The text; if it is JSON, with each pair of surrogate escapes joined into the one escape that YAML has for characters beyond the BMP.
 std::string WithoutSurrogatePairs(absl::string_view text) {
   std::string joined;
   std::string plain(text);  // without surrogates: JSON, also where some are no pairs
@@ -237,7 +237,7 @@ std::string WithoutSurrogatePairs(absl::string_view text) {
                     absl::Hex(whole, absl::kZeroPad8));
     begin = at + 12;
   }
-  // Elsewhere a backslash may be no escape.
+  // Only in JSON: in other YAML a backslash may be no escape.
   const absl::string_view json = absl::StripPrefix(plain, "---");
   if (begin == 0 || !nlohmann::json::accept(json.begin(), json.end())) return std::string(text);
   absl::StrAppend(&joined, text.substr(begin));
@@ -283,7 +283,7 @@ std::string Place(absl::string_view file, int document, int line) {
   return absl::StrCat(file, ": document ", document, ", line ", line);
 }
 
-// To some reader: `1_000`, `12:30:45`, `1e3`; `0x1f`, `0b11`, `0o17`; a time, which begins with `2025-06-09`.
+// Whether some YAML reader takes it for a number (`1_000`, `12:30:45`, `1e3`, `0x1f`, `0b11`, `0o17`) or a time (begins like `2025-06-09`).
 bool LooksLikeNumber(const std::string& text) {
   static const std::regex kAny(
       "[-+0-9._:eE]*|[-+]?0[xXoObB][0-9a-fA-F_]*|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt \\t].*)?");

@@ -12,9 +12,9 @@
 // boolean, a plain `8` an integer, everything quoted a string; `yes` and `010` are strings.
 namespace muster::musterctl {
 
-// Most bytes of a manifest and of one of its documents, most lines and commas and brackets that
-// open in a document (each may be a value, which takes half a kilobyte while it is read), most
-// values in a manifest (aliases count each time), deepest nesting.
+// Limits: bytes of a manifest; bytes of one document; newlines, commas and opening brackets in a
+// document (each may be a value, which takes half a kilobyte while it is read); values in a manifest
+// (an alias counts each time); depth of nesting.
 inline constexpr size_t kMaxManifestBytes = 16u << 20;
 inline constexpr size_t kMaxDocumentBytes = 4u << 20;
 inline constexpr int kMaxDocumentMarks = 500'000;
@@ -47,7 +47,7 @@ struct Document {
 // `file: document 2, line 14`.
 std::string Place(absl::string_view file, int document, int line);
 
-// True when every YAML reader, of 1.1 too, reads the text, written plain, as a string.
+// Whether every YAML reader, also of YAML 1.1, reads the unquoted text as a string.
 bool ReadsAsString(const std::string& text);
 
 // The documents of a YAML (or JSON) text, empty ones left out. INVALID_ARGUMENT naming file,

@@ -14,8 +14,8 @@
 
 namespace muster::musterctl {
 
-// What is wrong with a document: one line each, with its place and the field's path. At most
-// kMaxNamed are named, of the others only the number is kept.
+// The faults of a document: a line for each, with its place and the field's path. Only the first
+// kMaxNamed are kept as lines, the others are counted.
 class Problems {
  public:
   static constexpr size_t kMaxNamed = 100;
@@ -39,10 +39,10 @@ enum class Need { kOptional, kRequired };
 // `problems`. An optional field that is missing or empty reads as nullopt, and so does a wrong one.
 class Fields {
  public:
-  // `map` null: there is no such mapping, every field reads as missing (and no required one is
-  // complained about: that the mapping is missing was said already).
+  // `map` null: there is no such mapping. Every field reads as missing, and required ones are not
+  // reported: that the mapping is missing was reported already.
   Fields(const Value* map, std::string path, Problems& problems);
-  // Reports the fields that nobody asked for.
+  // Reports the fields that were not read as unknown.
   ~Fields();
   Fields(const Fields&) = delete;
   Fields& operator=(const Fields&) = delete;
@@ -66,7 +66,7 @@ class Fields {
   const Value* Map(absl::string_view name, Need need = Need::kOptional);
   // The list of that name, or null.
   const Value* List(absl::string_view name, Need need = Need::kOptional);
-  // A field that may be there and is not read. True: it is there.
+  // Accepts a field without reading it. Returns whether it is there.
   bool Skip(absl::string_view name);
 
   std::string Path(absl::string_view name) const;

@@ -42,11 +42,11 @@ using AnyKind = std::variant<lifecycle::v1::NodePool, lifecycle::v1::Node, lifec
 struct Item : AnyKind {
   using AnyKind::AnyKind;
 
-  // Which cell it is in, by its context's name; empty: one server alone is asked.
+  // The name (of the context) of the cell that it is in; empty: there is one server.
   std::string cell = {};
 };
 
-// `nodepools`, `nodepool`, `np`, in any case; nullopt for what is no kind.
+// The kind that a word such as `nodepools`, `nodepool` or `np` means, in upper or lower case; nullopt: none.
 std::optional<Kind> ParseKind(absl::string_view word);
 // Singular, as printed: `nodepool`.
 absl::string_view KindWord(Kind kind);
@@ -67,7 +67,7 @@ const std::string& NameOf(const Item& item);
 // configuration its pool's uid, of a holding QUOTA/UID.
 std::string IdOf(const Item& item);
 std::string IdOfName(Kind kind, absl::string_view name);
-// The resource name of a release, by its parts or its id; nullopt: that is none.
+// The resource name of a release, from its parts or its id; nullopt: the id has not the form of one.
 std::string ReleaseName(absl::string_view channel, absl::string_view component,
                         absl::string_view version);
 std::optional<std::string> ReleaseName(absl::string_view id);

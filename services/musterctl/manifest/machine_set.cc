@@ -19,7 +19,7 @@ uint64_t Hash(absl::string_view text) {
   return hash ^ (hash >> 29);
 }
 
-// Of a set of which nobody knows how many racks it has so many are thought of; more would find each id somewhere.
+// Numbers of racks that are tried for a set of which it is not known. With more, any id would fit some place.
 constexpr int64_t kRacksThoughtOf = 10'000;
 
 }  // namespace

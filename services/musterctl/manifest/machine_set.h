@@ -11,7 +11,7 @@
 
 namespace muster::musterctl {
 
-// Machines a rack where a set does not say how many racks it has.
+// Machines per rack of a set that does not say how many racks it has.
 inline constexpr int kMachinesARack = 8;
 inline constexpr int64_t kMaxMachinesASet = 1'000'000;
 
@@ -24,29 +24,29 @@ struct MachineSetSpec {
   int64_t racks = 0;  // 0: kMachinesARack a rack
 };
 
-// The machines of a set by their index. Ids are `g` and six hex digits of a hash of prefix and index,
-// so that a larger count only adds machines. `used` holds the ids that are taken and gets the new
-// ones; one that is taken is passed over, so an id may change with what else is in the file: what a
-// machine that is registered is called client/set_members.h says.
+// The machines of a set, in order of their index. An id is `g` and six hex digits of a hash of prefix and
+// index, so that a larger count only adds machines. `used` has the ids that are taken, and gets the new
+// ones. A taken id is skipped, so an id may depend on what else is in the file; client/set_members.h
+// finds the names of machines that are registered already.
 std::vector<capacity::v1::Machine> Expand(const MachineSetSpec& spec,
                                           absl::flat_hash_set<std::string>& used);
 
-// The id of a machine for which so many were taken already.
+// The id of a machine after `attempt` earlier ones were taken already.
 std::string MachineId(absl::string_view prefix, int64_t index, int attempt);
-// Of a million machines less than 20 have one after so many.
+// Ids that are tried when a machine is looked for: of a million machines less than 20 need more.
 inline constexpr int kAttempts = 4;
-// Whether the name (`machines/...`) has one of its first ids.
+// Whether the name (`machines/...`) has one of the first kAttempts ids of the set's machine `index`.
 bool IsNameOf(absl::string_view name, absl::string_view prefix, int64_t index);
 
-// A rack as a set calls it: `a-r017`.
+// The name of a set's rack, e.g. `a-r017`, in its parts.
 struct SetRack {
   absl::string_view prefix = {};
   int64_t number = 0;
 };
-// nullopt: no set calls a rack so.
+// nullopt: it is not the name of a set's rack.
 std::optional<SetRack> ParseRack(absl::string_view rack);
 
-// Whether the set that its rack is called after expands to it at its place, however many racks the set has.
+// Whether the set whose name the machine's rack has would put this machine at its rack and slot, for any number of racks.
 bool IsOfItsRack(const capacity::v1::Machine& machine);
 
 }  // namespace muster::musterctl

@@ -141,7 +141,7 @@ Resource ReadRelease(ManifestReader& in) {
   const std::string version = in.spec.Id("version", Need::kRequired).value_or("");
   release.set_name(ReleaseName(channel, component, version));
   if (in.status != nullptr && in.status->Find("withdrawTime") != nullptr) {
-    // When does not matter: it is not put in force again by whoever carries what `get` printed elsewhere.
+    // The time does not matter. So output of `get` that is applied elsewhere does not publish a withdrawn release.
     release.mutable_withdraw_time();
     in.notes.push_back("was withdrawn, and is not published; without its status it is");
   }
@@ -173,7 +173,7 @@ Reader ReaderOf(absl::string_view api, absl::string_view kind) {
   return nullptr;
 }
 
-// Why there is no reader: the version, or the kind.
+// Reports why there is no reader: the apiVersion, or the kind.
 void ComplainOfKind(Fields& top, const std::string& api, const std::string& kind) {
   if (api != kMusterApi && api != kNodePoolApi) {
     top.Complain("apiVersion",
@@ -213,7 +213,7 @@ void ReadResource(const Document& document, const Value& value, const std::strin
   if (reader == nullptr) return ComplainOfKind(top, api, kind);
   Fields metadata_fields(metadata, top.Path("metadata"), problems);
   Fields spec_fields(spec, top.Path("spec"), problems);
-  // What the server sets, and where it was read: in the output of `get -o yaml`, not read.
+  // Fields of `get -o yaml` that the server sets, and the cell: accepted and ignored.
   for (const absl::string_view name : {"uid", "generation", "resourceVersion", "creationTimestamp",
                                        "deletionTimestamp", "managedFields", "cell"}) {
     metadata_fields.Skip(name);

@@ -17,7 +17,7 @@ struct Manifest {
   Resource resource = {};
   std::string label = {};               // e.g. `nodepool/example-nodepool`
   std::string place = {};               // e.g. `pool.yaml: document 2, line 14`
-  std::vector<std::string> notes = {};  // what was read and is not kept
+  std::vector<std::string> notes = {};  // for the user: what is in the manifest and has no effect
 };
 
 // Reads every document of a text. INVALID_ARGUMENT whose message has one line a fault:
@@ -25,7 +25,7 @@ struct Manifest {
 absl::StatusOr<std::vector<Manifest>> ParseManifests(absl::string_view file, absl::string_view text,
                                                      const Scope& scope);
 
-// INVALID_ARGUMENT when one thing is there twice.
+// INVALID_ARGUMENT: two of the manifests are about the same resource.
 absl::Status CheckEachOnce(const std::vector<Manifest>& manifests);
 
 // Sorts by the order of Resource's alternatives, otherwise as they were written.

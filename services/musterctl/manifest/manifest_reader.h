@@ -18,11 +18,11 @@ struct Context {
   int64_t machines = 0;
 };
 
-// One resource being read: its metadata and spec, and what its reader found out.
+// What the reader of one kind gets (a resource's metadata and spec), and what it returns beside the resource.
 struct ManifestReader {
   Fields& metadata;
   Fields& spec;
-  const Value* status = nullptr;  // what a server said; null: nothing
+  const Value* status = nullptr;  // from the output of `get`; null: there is none
   Context& context;
   Problems& problems;
   std::string label = {};
@@ -30,7 +30,7 @@ struct ManifestReader {
 
   // metadata.name; `-` stands in for one that is missing, which is a problem by itself.
   std::string Name() { return metadata.Id("name", Need::kRequired).value_or("-"); }
-  // Where the name follows from the rest it may be left out; output of `get -o yaml` has it.
+  // For kinds whose name follows from the spec: accepts metadata.name, which output of `get -o yaml` has.
   void SkipName() { metadata.Skip("name"); }
   std::string Organization() {
     return metadata.Id("organization").value_or(context.scope.organization);

@@ -14,7 +14,7 @@ namespace {
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 
-// What must be there wherever the mapping is that it is a part of.
+// Fields that are required if the mapping that contains them is there.
 constexpr absl::string_view kRequired[] = {
     "NodePoolSpec.instance_type",
     "NodePoolSpec.target_nodes",

@@ -12,7 +12,7 @@
 // What a manifest may hold, and where it belongs.
 namespace muster::musterctl {
 
-// Where resources without an organization or cluster of their own belong.
+// Organization and cluster of resources that do not name their own.
 struct Scope {
   std::string organization = {};
   std::string cluster = {};

@@ -172,7 +172,7 @@ std::string DescribeNodePool(const Item& item, const std::vector<lifecycle::v1::
   const auto& pool = std::get<lifecycle::v1::NodePool>(item);
   json object = ToObject(item);
   json& status = object["status"];
-  // The reference's pool does not show what sums up its conditions.
+  // The reference's pool does not show the condition that sums up the others.
   json conditions = json::array();
   for (json& condition : status["conditions"]) {
     if (!all && IsSummaryCondition(condition["type"].get<std::string>())) continue;

@@ -11,10 +11,10 @@
 namespace muster::musterctl {
 
 // One NodePool as the API reference's "Healthy Node Pools" shows it: same fields, order,
-// indentation and columns. Of `events` those about the pool itself are shown, oldest first. What
-// the reference's pool does not have (labels, taints, ...) is shown where there is some; its
-// configuration, both nodeProfile and revisions, as soon as one was staged after the first, waits
-// to be, or is disabled. `all`: all fields, whatever they say.
+// indentation and columns. Of `events` those about the pool itself are shown, oldest first. Fields
+// that the reference's pool does not have (labels, taints, ...) are shown if they are set; the
+// configuration (nodeProfile and revisions) as soon as another one than the first was staged, is
+// pending or waiting, or one is disabled. `all`: all fields, whatever their values.
 std::string DescribeNodePool(const Item& pool, const std::vector<lifecycle::v1::Event>& events,
                              absl::Time now, bool all = false);
 
@@ -22,7 +22,7 @@ std::string DescribeNodePool(const Item& pool, const std::vector<lifecycle::v1::
 std::string DescribeNode(const Item& node, const std::vector<lifecycle::v1::Event>& events,
                          absl::Time now);
 
-// One of any kind in the same manner; of kinds that have no events of their own none are shown.
+// A resource of any kind in the same manner; for kinds that have no events of their own none are shown.
 std::string DescribeItem(const Item& item, const std::vector<lifecycle::v1::Event>& events,
                          absl::Time now, bool all = false);
 

@@ -68,7 +68,7 @@ json ReconfigurationOf(const lifecycle::v1::Reconfiguration& reconfiguration) {
   return object;
 }
 
-// Shown also where they are what is assumed of a field that is not there.
+// Fields that are shown also if they have their default value.
 constexpr absl::string_view kAlways[] = {
     "NodePoolSpec.autoscaling",
     "NodePoolSpec.instance_type",

@@ -10,7 +10,7 @@ namespace muster::musterctl {
 // victims, configuration and reboots, where there is something to say.
 std::string RenderPreview(const lifecycle::v1::NodePoolPreview& preview);
 
-// What an order to the Node would begin at once, and what it would wait for: an indented line each.
+// What an order to a Node would begin at once, and what it would wait for: an indented line each.
 std::string RenderPreview(const lifecycle::v1::Node& node);
 
 }  // namespace muster::musterctl

@@ -6,15 +6,15 @@
 
 #include "absl/strings/string_view.h"
 
-// What others wrote, on a terminal. A Node's agent, a Pod's name or an event's message may hold
-// bytes that a terminal obeys: they could paint over what stands there, or forge lines of a table.
+// Makes text that others wrote safe for a terminal. What an agent reports, a Pod's name or an event's
+// message may contain control characters, which could overwrite the screen or forge lines of a table.
 namespace muster::musterctl {
 
-// With every control character (C0, DEL, C1; the ends of lines too) as `\uNNNN`, as JSON has them, so that JSON stays so.
+// The text with every control character (C0, DEL, C1; also newlines) as `\uNNNN`. JSON has the same escapes, so JSON stays valid.
 std::string Printable(absl::string_view text);
 
-// Passes on what is written to it, control characters but ends of lines and tabs as Printable has
-// them: whatever a command prints, no terminal obeys it.
+// Passes on what is written to it with control characters, except newlines and tabs, escaped as by
+// Printable: whatever a command prints is harmless on a terminal.
 //
 //   PrintableBuffer buffer(std::cout);
 //   std::ostream out(&buffer);

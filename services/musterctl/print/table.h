@@ -10,15 +10,15 @@ namespace muster::musterctl {
 
 struct TableStyle {
   bool headers = true;
-  // What lines are to fit, in characters, as far as they can: long cells are shortened (`abc..`), never those of the first column.
-  // 0: nothing.
+  // Width of lines, in characters, as far as possible: long cells are shortened (`abc..`), except those of the first column.
+  // 0: no limit.
   size_t width = 0;
   // With escape codes: headers bold, words of trouble red, of waiting yellow, of health green.
   bool colour = false;
 };
 
-// Rows below headers, columns three spaces apart as kubectl has them. Rows that come later keep to
-// the columns of the earlier ones as far as they fit.
+// Prints rows below headers, with columns three spaces apart, as kubectl does. Later rows use the
+// column widths of the earlier ones as far as they fit.
 class TablePrinter {
  public:
   explicit TablePrinter(std::vector<std::string> headers, TableStyle style = {})
@@ -44,8 +44,8 @@ std::vector<std::string> Row(const Item& item, bool wide, absl::Time now);
 std::string HumanDuration(absl::Duration duration);
 std::string Age(const google::protobuf::Timestamp& since, absl::Time now);
 
-// Whether one event comes before another when people read them: by time, and what happened at the
-// same time in the order in which a Node comes and goes.
+// Whether event `a` is printed before `b`: by time; events of the same time in the order of a Node's
+// life.
 bool Earlier(const lifecycle::v1::Event& a, const lifecycle::v1::Event& b);
 
 // `nodepool/train` or `node/g123abc` for a resource name of either; others stay as they are.

@@ -19,7 +19,7 @@ struct Column {
 // `NAME:.metadata.name,NODES:.spec.targetNodes`. INVALID_ARGUMENT names the column.
 absl::StatusOr<std::vector<Column>> ParseColumns(absl::string_view text);
 
-// One row; `<none>` where nothing is, several values with commas between them.
+// The cells of one row: `<none>` if there is no value, several values joined by commas.
 std::vector<std::string> CellsOf(const std::vector<Column>& columns, const nlohmann::json& object);
 
 }  // namespace muster::musterctl

@@ -35,7 +35,7 @@ class JsonPath {
 
   explicit JsonPath(std::vector<PathStep> steps = {}) : steps_(std::move(steps)) {}
 
-  // What is there: none where a field is missing. `here` is where the path starts, `root` what `$` is.
+  // The values that the path matches; none if a field is missing. `here`: where the path starts; `root`: what `$` means.
   std::vector<const nlohmann::json*> Find(const nlohmann::json& here,
                                           const nlohmann::json& root) const;
   std::vector<const nlohmann::json*> Find(const nlohmann::json& root) const {
@@ -48,20 +48,20 @@ class JsonPath {
   std::vector<PathStep> steps_;
 };
 
-// `[?(@.a == "b")]`; without an operator: that it is there.
+// `[?(@.a == "b")]`. Without an operator: whether the left side exists.
 struct PathFilter {
   enum class Operator { kExists, kEqual, kUnequal, kLess, kAtMost, kGreater, kAtLeast };
   JsonPath left = JsonPath();
   Operator op = Operator::kExists;
   nlohmann::json value = {};
-  std::optional<JsonPath> right = {};  // instead of `value`
+  std::optional<JsonPath> right = {};  // if set, compared with instead of `value`
 };
 
 // Text with paths in braces.
 class JsonPathTemplate {
  public:
   static absl::StatusOr<JsonPathTemplate> Parse(absl::string_view text);
-  // Without an end of line of its own, as kubectl. OUT_OF_RANGE as JsonPath::CheckBounds.
+  // Adds no newline at the end, like kubectl. OUT_OF_RANGE as JsonPath::CheckBounds.
   absl::StatusOr<std::string> Render(const nlohmann::json& root) const;
 
   struct Part {

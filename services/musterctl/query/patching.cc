@@ -9,8 +9,8 @@ namespace muster::musterctl {
 
 using nlohmann::json;
 
-// RFC 6902: what an operation is about is a member of an object or of a list, or there is an error. The
-// library takes one that is of neither for done.
+// RFC 6902 requires the target of an operation to be a member of an object or list. The library does not report one
+// whose parent is neither.
 void CheckParent(const json& object, const json& operation, const char* field) {
   const auto path = operation.find(field);
   if (path == operation.end() || !path->is_string())
@@ -23,7 +23,7 @@ void CheckParent(const json& object, const json& operation, const char* field) {
 }
 
 json PatchedStepByStep(json object, const json& operations) {
-  // One that is no list of objects is refused as a whole.
+  // The library refuses a patch that is no list.
   if (!operations.is_array()) return object.patch(operations);
   for (const json& operation : operations) {
     if (operation.is_object()) {

@@ -121,7 +121,7 @@ std::string LabelSelector::Filter(absl::string_view path) const {
       parts.push_back(absl::StrCat(wanted.wants ? "" : "NOT ", path, ":", quoted));
       continue;
     }
-    // Neither quotes nor a `*`, which mean more there; nor the empty text, which is also a label that is not there.
+    // No quotes and no `*`, which are special in filters; no empty value, which a filter cannot tell from a missing label.
     if (!std::all_of(wanted.values.begin(), wanted.values.end(), IsKey)) return "";
     const auto compare = [&](std::string* out, const std::string& value) {
       absl::StrAppend(out, path, ".", quoted, wanted.wants ? " = \"" : " != \"", value, "\"");

@@ -17,25 +17,25 @@ class LabelSelector {
   static absl::StatusOr<LabelSelector> Parse(absl::string_view text);
   // `labels`: an object of strings; null: there are none.
   bool Matches(const nlohmann::json& labels) const;
-  // The same as a filter of the API's lists, the labels being the map at `path`; empty: it cannot be said there.
+  // The selector as a filter of the API's lists, for labels in the map at `path`; empty: a filter cannot say it.
   std::string Filter(absl::string_view path) const;
 
  private:
   struct Requirement {
     std::string key = {};
-    bool wants = true;  // one of `values`, or with none that the key is there; false: not so
-    std::vector<std::string> values = {};  // empty: any
+    bool wants = true;                     // the value must be one of `values`; false: must not
+    std::vector<std::string> values = {};  // empty: the key must be there, with any value
   };
   std::vector<Requirement> requirements_;
 };
 
-// `--field-selector`: `path=value`, `path!=value`, separated by commas; any field by its path. What is not there is as
-// an empty value.
+// `--field-selector`: `path=value` or `path!=value`, separated by commas, for any field by its path. A missing field
+// counts as an empty value.
 class FieldSelector {
  public:
   static absl::StatusOr<FieldSelector> Parse(absl::string_view text);
   bool Matches(const nlohmann::json& object) const;
-  // The first path that none of the objects has; empty: each is somewhere.
+  // The first path that none of the objects has; empty: some object has each.
   std::string UnknownPath(const std::vector<nlohmann::json>& objects) const;
 
  private:

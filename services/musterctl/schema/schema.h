@@ -14,7 +14,7 @@ struct SchemaField {
   const char* message;  // e.g. `muster.lifecycle.v1.NodePoolSpec`
   const char* name;     // e.g. `instanceType`
   const char* type;     // e.g. `string`, `[]Taint`, `map[string]string`
-  const char* of;       // the message that its values are; empty: none
+  const char* of;       // the message type of its values; empty: they are no messages
   const char* comment;  // as in the proto
 };
 struct SchemaMessage {
@@ -25,12 +25,12 @@ struct SchemaMessage {
 extern const SchemaField kSchemaFields[];
 extern const SchemaMessage kSchemaMessages[];
 
-// `explain` of a kind's fields: `nodepool.spec.lifecycle` is {"spec", "lifecycle"}. With `recursive` all fields below, without
-// their meaning. NOT_FOUND names the field, and those that there are.
+// The text of `explain` for a field: the path of `nodepool.spec.lifecycle` is {"spec", "lifecycle"}. With `recursive` all fields below
+// it, without their meaning. NOT_FOUND names the unknown field, and those that exist.
 absl::StatusOr<std::string> ExplainFields(Kind kind, const std::vector<std::string>& path,
                                           bool recursive);
 
-// The names of the fields there; none where there is no such path.
+// The names of the fields at the path; empty: there is no such path.
 std::vector<std::string> FieldsAt(Kind kind, const std::vector<std::string>& path);
 
 }  // namespace muster::musterctl

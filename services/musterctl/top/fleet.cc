@@ -61,8 +61,8 @@ void EraseOthers(Rows& rows, const Round& now) {
   }
 }
 
-// Another cell told of it since: that it is gone from this one says nothing of that one's. E.g. a cluster that was made anew elsewhere,
-// whose first cell's stream resumes late.
+// Whether the row was last reported by another cell: then its deletion in this cell does not concern it. E.g. a cluster that was made
+// anew in another cell, when the first cell's stream resumes late.
 template <class Rows>
 bool IsOfAnother(const Rows& rows, const std::string& key, size_t cell) {
   const auto row = rows.find(key);

@@ -20,12 +20,12 @@
 
 namespace muster::musterctl::top {
 
-// In which of its cell's snapshots, or since which, something was told.
+// The snapshot of a cell's watch in which, or since which, a row was last reported.
 struct Round {
   size_t cell = 0;
   uint32_t number = 0;
 
-  // What was told in this one is gone by `now`: its cell has told of all anew.
+  // Whether a row of this round is gone when round `now` ends: its cell has reported everything else anew.
   bool IsOver(const Round& now) const { return cell == now.cell && number != now.number; }
   bool operator==(const Round&) const = default;
 };
@@ -42,9 +42,9 @@ struct Machine {
   page::NodePart node = {};        // `known`, `state` and `preempted` of it
   std::string pool = {};           // of the Node: resource name
   // The spot clock; InfinitePast: not told.
-  absl::Time reclaim_time = absl::InfinitePast();  // T+0 in capacity's books
+  absl::Time reclaim_time = absl::InfinitePast();  // begin of the clock, as capacity has it
   std::string earmark = {};                        // pool uid that it is expected to go to
-  absl::Time preempt_time = absl::InfinitePast();  // T+0 in lifecycle's
+  absl::Time preempt_time = absl::InfinitePast();  // begin of the clock, as lifecycle has it
   absl::Time drain_time = absl::InfinitePast();
   absl::Time drain_deadline = absl::InfinitePast();
   Round machine_round = {};
@@ -82,22 +82,22 @@ struct Claim {
   Round round = {};
 };
 
-// What `musterctl top` shows, taken from the watches, of one server or of several cells by their numbers from 0 on. Pure; not
-// thread-safe.
+// All that `musterctl top` shows, built from the messages of the watches. `cell` is the number of a cell, from 0; always 0 if there is one
+// server. Pure; not thread-safe.
 class Fleet {
  public:
-  // What the cell's source told before counts as gone unless its snapshot tells it again.
+  // A snapshot of this source begins: rows that it does not repeat are gone at its end.
   void BeginSnapshot(page::Source source, size_t cell = 0) {
     ++rounds_[cell][static_cast<size_t>(source)];
   }
-  // A message with its bundle, that came at `now`.
+  // Takes a message, with the messages bundled in it, that came at `now`.
   void Take(const capacity::v1::WatchCapacityResponse& message, absl::Time now, size_t cell = 0);
   void Take(const quota::v1::WatchQuotasResponse& message, absl::Time now, size_t cell = 0);
   void Take(const lifecycle::v1::WatchLifecycleResponse& message, absl::Time now, size_t cell = 0);
 
   // Machines that capacity knows.
   const std::set<const Machine*, ByPlace>& places() const { return places_; }
-  // With those that only lifecycle knows; by id.
+  // All machines by id, also those that only lifecycle knows.
   const std::map<std::string, Machine>& machines() const { return machines_; }
   const std::map<std::string, Quota>& quotas() const { return quotas_; }  // by resource name
   const std::map<std::string, Pool>& pools() const { return pools_; }     // by resource name
@@ -113,7 +113,7 @@ class Fleet {
     Round round = {};
   };
 
-  // Of the cell whose message it is.
+  // The present round of a source of the cell whose message is being taken.
   Round round(page::Source source) { return {cell_, rounds_[cell_][static_cast<size_t>(source)]}; }
   template <class Message>
   void TakeAll(const Message& message, absl::Time now, size_t cell);
@@ -128,7 +128,7 @@ class Fleet {
   void ForgetPool(const std::string& name);
   void SetHeld(const std::string& holding, int64_t nodes, bool there);
   void Tidy(const std::string& quota);
-  // The parts that change are put in its place in the map anew.
+  // Replaces a machine, and updates its position in places_.
   void Replace(const std::string& id, const Machine& told);
   void EndCapacity();
   void EndQuotas();

@@ -48,7 +48,7 @@ bool IsInUse(CellState state) {
 
 bool IsIll(CellState state) { return state == CellState::kTriage || state == CellState::kFailed; }
 
-// What the racks' names begin with alike, up to a `-` or the like: it says nothing.
+// The length of the prefix that all racks' names share, up to a `-` or the like; it is not shown.
 size_t SharedStart(const std::vector<Rack>& racks) {
   absl::string_view shared = racks.front().name;
   for (const Rack& rack : racks) {
@@ -57,7 +57,7 @@ size_t SharedStart(const std::vector<Rack>& racks) {
       ++same;
     shared = shared.substr(0, same);
   }
-  // Of one rack alone nothing but its last part is told.
+  // Of a single rack only the last part of the name is shown.
   if (racks.size() == 1 && !shared.empty()) shared.remove_suffix(1);
   const size_t mark = shared.find_last_of("-/._");
   return mark == absl::string_view::npos ? 0 : mark + 1;
@@ -67,7 +67,7 @@ std::string Captioned(size_t count, absl::string_view one) {
   return absl::StrCat(count, " ", one, count == 1 ? "" : "s");
 }
 
-// Which block it is, and how much of it is free, in columns.
+// The caption of each block: which it is, and how much of it is free, in columns.
 std::vector<Line> CaptionsOf(const std::vector<Block>& blocks) {
   Columns columns;
   for (const Block& block : blocks) {

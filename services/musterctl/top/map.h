@@ -12,11 +12,11 @@
 
 namespace muster::musterctl::top {
 
-// How a machine's state reads on the map, without colour too.
+// The letter of a machine's state on the map: states can be told apart without colour.
 char LetterOf(page::CellState state);
 Style StyleOf(page::CellState state);
 
-// How many machines are in each state, by its number.
+// The number of machines in each state; the index is the state's number.
 using StateCounts = std::array<size_t, std::size(page::kAllCellStates)>;
 StateCounts CountStates(const Fleet& fleet, const Filter& filter);
 

@@ -28,7 +28,7 @@ Line TitleOf(const Fleet& fleet, const View& view) {
   return line;
 }
 
-// Of one server each watch that is live, of several cells each cell whose watches all are. Nothing: none is.
+// With one server the names of the live watches, with several cells those of the cells whose watches are all live.
 std::vector<std::string> LiveOf(const View& view) {
   std::vector<std::string> live;
   for (const CellWatches& cell : view.cells) {
@@ -53,7 +53,7 @@ void AddWatches(const View& view, std::vector<Line>& lines) {
   }
   for (const CellWatches& cell : view.cells) {
     for (const page::WatchHealth& watch : Silent(cell.watches)) {
-      // What matters of an error may stand at its end: it goes on in a second line.
+      // The important part of an error may be at its end: it may continue on a second line.
       const std::string text = absl::StrCat(
           "! ", cell.cell, cell.cell.empty() ? "" : ": ", watch.service, ": no news for ",
           Ago(watch.since, view.now), ", trying again: ", watch.error);
@@ -64,7 +64,7 @@ void AddWatches(const View& view, std::vector<Line>& lines) {
   }
 }
 
-// Whether it still is there, the pools say: where nobody reconciles, that is what keeps them.
+// Adds who took over last. Whether that replica is still there the pools tell: if nobody reconciles, that is their trouble.
 void AddReconcilers(const View& view, std::vector<Line>& lines) {
   for (const Reconciler& leader : view.reconcilers) {
     std::string text = absl::StrCat("reconciles ", leader.cell, leader.cell.empty() ? "" : ": ",

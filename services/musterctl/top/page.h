@@ -12,16 +12,17 @@
 
 namespace muster::musterctl::top {
 
-// More machines are shown a character a rack, however much room there is.
+// If there are more machines, the map shows one character per rack, however much room there is.
 inline constexpr size_t kMostMachines = 5'000;
-// Rows of a section on a page without an end; also pools that somebody is asked about at a time.
+// Most rows of a section on a page of unlimited height.
 inline constexpr size_t kMostRows = 100;
 
 // The page, top down: header, map, quotas, queue, pools that are not where they should be. At most
 // `height` lines of any width.
 std::vector<Line> Render(const Fleet& fleet, const View& view);
 
-// The watches that bring no news, those with the same error as one: their names, the longest time.
+// The watches that are not live. Those with the same error are joined into one, with all their names and the
+// longest time.
 std::vector<page::WatchHealth> Silent(const std::vector<page::WatchHealth>& watches);
 
 // Lines as they are written, each cut to `width` and ended by `end`.

@@ -64,7 +64,7 @@ struct QuotaRow {
   absl::Time override_end = absl::InfinitePast();
   Refusal refusal = {};
 
-  // Of the limit; what has none is fuller than all.
+  // The share of the limit that is held. Infinity for Nodes held without a limit, so that these rows come first.
   double fullness() const {
     if (limit > 0) return static_cast<double>(held) / static_cast<double>(limit);
     return held > 0 ? std::numeric_limits<double>::infinity() : 0;
@@ -130,7 +130,7 @@ std::string NotesOf(const QuotaRow& row, absl::Time now) {
   return text;
 }
 
-// A clock's two ends, as far as they are told.
+// The phase of a spot clock and when it ends, as far as known.
 std::string PhaseOf(const Machine& machine, absl::Time now) {
   const absl::Time begin = std::min(
       machine.reclaim_time == absl::InfinitePast() ? absl::InfiniteFuture() : machine.reclaim_time,
@@ -144,7 +144,7 @@ std::string PhaseOf(const Machine& machine, absl::Time now) {
   return absl::StrCat("warned ", Ago(begin, now), " ago");
 }
 
-// What sets it apart from others in the queue.
+// What distinguishes a claim from others in the queue.
 std::string StandingOf(const capacity::v1::Claim& claim) {
   std::string text;
   if (claim.priority() != 0) text = absl::StrCat("priority ", claim.priority());

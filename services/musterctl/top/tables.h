@@ -10,11 +10,11 @@
 // The page's tables.
 namespace muster::musterctl::top {
 
-// The fullest first: a bar for what is held of the limit in force, what is refused, overrides.
+// Quotas, the fullest first: a bar for the share of the limit in force that is held, refusals, overrides.
 Section QuotaTable(const Fleet& fleet, const View& view);
-// Claims that wait, the oldest first, then the clocks of machines that are taken back from spot.
+// Claims that wait, the oldest first, then the clocks of machines that are reclaimed from spot pools.
 Section QueueTable(const Fleet& fleet, const View& view);
-// From `view.first_trouble` on.
+// The pools in trouble, from number `view.first_trouble` on.
 Section PoolTable(const Fleet& fleet, const View& view, const std::vector<Trouble>& troubles);
 
 }  // namespace muster::musterctl::top

@@ -11,13 +11,13 @@
 
 namespace muster::musterctl::top {
 
-// InfinitePast: not told.
+// The time of a timestamp; InfinitePast: it is not set.
 inline absl::Time TimeOf(const google::protobuf::Timestamp& time) {
   if (time.seconds() == 0 && time.nanos() == 0) return absl::InfinitePast();
   return FromTimestamp(time);
 }
 
-// `3m`; empty where it is not told. Clocks differ: what is to come was just now.
+// The time passed, e.g. `3m`; empty: `since` is not known. A future time counts as now, because clocks differ.
 inline std::string Ago(absl::Time since, absl::Time now) {
   if (since == absl::InfinitePast()) return "";
   return HumanDuration(std::max(now - since, absl::ZeroDuration()));

@@ -27,7 +27,7 @@ struct Trouble {
   bool stalls = false;                      // does not pass with time
 };
 
-// Those of the fleet: first what does not pass with time, then the oldest.
+// The pools in trouble: first those whose trouble does not pass with time, then the oldest.
 std::vector<Trouble> TroublesOf(const Fleet& fleet, const Filter& filter);
 
 }  // namespace muster::musterctl::top
