@@ -65,7 +65,7 @@ TEST_F(CellsFindTest, WithoutACellTheOthersAreRankedAndNothingIsMade) {
   EXPECT_EQ(err(), "error: cell west: nobody is there (UNAVAILABLE)\n");
   EXPECT_EQ(RunLine({"find", "placements", "t=4", "--apply", "--name=batch", "--cluster=c-east"}),
             kFailed);
-  EXPECT_THAT(err(), HasSubstr("and one that does not answer may have it, too"));
+  EXPECT_THAT(err(), HasSubstr("is in none of the cells that answer"));
   EXPECT_THAT(east_.resources, IsEmpty());
 }
 

@@ -234,6 +234,14 @@ TEST_F(FinderTest, PutsNothingInThePlaceOfANodePoolThatIsThere) {
   api_.items[Kind::kNodePool] = {pool};
   EXPECT_EQ(RunLine({"find", "placements", "t=4", "u=1", "--apply", "--name", "batch"}), kFailed);
   EXPECT_THAT(err(), HasSubstr("nodepool \"batch-2\" is there already; choose another --name"));
+  // Nor where it cannot be told: the look at the cluster is answered, the one at the pool is not.
+  int looks = 0;
+  api_.before_get = [&] {
+    if (++looks == 2) api_.refusal_of_reads = absl::DeadlineExceededError("too late");
+  };
+  EXPECT_EQ(RunLine({"find", "placements", "t=4", "--apply", "--name", "new"}), kFailed);
+  EXPECT_EQ(looks, 2);
+  EXPECT_THAT(err(), HasSubstr("too late"));
   EXPECT_EQ(api_.resources.size(), 0u);
 }
 

@@ -141,10 +141,11 @@ absl::Status CheckZone(Session& session, const std::string& zone) {
 // Refuses a NodePool that exists: what is recommended has none of the labels, taints and sizes that it may have, and would replace them.
 absl::Status CheckNew(Session& session, const std::vector<lifecycle::v1::NodePool>& pools) {
   for (const lifecycle::v1::NodePool& pool : pools) {
-    // Errors of this look are ignored: whatever causes them is expected to refuse the NodePool, too.
-    if (session.api.Get(Kind::kNodePool, IdOf(pool)).ok())
+    const absl::Status found = session.api.Get(Kind::kNodePool, IdOf(pool)).status();
+    if (found.ok())
       return absl::AlreadyExistsError(
           absl::StrCat("nodepool \"", IdOf(pool), "\" is there already; choose another --name"));
+    if (!absl::IsNotFound(found)) return found;
   }
   return absl::OkStatus();
 }
