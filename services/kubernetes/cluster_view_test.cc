@@ -183,13 +183,13 @@ TEST_F(ClusterViewTest, FollowsAProviderIdThatChanges) {
   view_.nodes().Put(NodeJson("node-7", 1));
   Told();
   view_.nodes().Put(NodeJson("node-7", 2, "muster://Z/g7"));
-  EXPECT_THAT(Told(), testing::IsSupersetOf({"g7", "node-7"}));
+  EXPECT_THAT(Told(), ::testing::IsSupersetOf({"g7", "node-7"}));
   view_.nodes().Put(NodeJson("node-7", 3, "muster://Z/g8"));
-  EXPECT_THAT(Told(), testing::IsSupersetOf({"g7", "g8"})) << "the one that lost it too";
+  EXPECT_THAT(Told(), ::testing::IsSupersetOf({"g7", "g8"})) << "the one that lost it too";
   EXPECT_EQ(NodeOf("g7"), "none");
   EXPECT_EQ(NodeOf("g8"), "node-7");
   view_.nodes().Remove(NodeJson("node-7", 4, "muster://Z/g8"));
-  EXPECT_THAT(Told(), testing::IsSupersetOf({"g8"}));
+  EXPECT_THAT(Told(), ::testing::IsSupersetOf({"g8"}));
   EXPECT_EQ(NodeOf("g8"), "none");
 }
 
