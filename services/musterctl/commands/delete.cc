@@ -15,6 +15,7 @@
 #include "services/musterctl/client/errors.h"
 #include "services/musterctl/client/set_members.h"
 #include "services/musterctl/commands/editing.h"
+#include "services/musterctl/commands/for_each.h"
 #include "services/musterctl/commands/output.h"
 #include "services/musterctl/commands/references.h"
 #include "services/musterctl/print/preview.h"

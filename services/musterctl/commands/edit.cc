@@ -14,6 +14,7 @@
 #include "services/musterctl/client/errors.h"
 #include "services/musterctl/commands/commands.h"
 #include "services/musterctl/commands/editing.h"
+#include "services/musterctl/commands/for_each.h"
 #include "services/musterctl/commands/output.h"
 #include "services/musterctl/commands/references.h"
 #include "services/musterctl/print/objects.h"

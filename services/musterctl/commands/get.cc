@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "services/common/status_macros.h"
 #include "services/musterctl/client/errors.h"
+#include "services/musterctl/commands/for_each.h"
 #include "services/musterctl/commands/reading.h"
 #include "services/musterctl/commands/references.h"
 #include "services/musterctl/print/objects.h"

@@ -9,6 +9,7 @@
 #include "services/common/timestamp.h"
 #include "services/musterctl/client/errors.h"
 #include "services/musterctl/commands/commands.h"
+#include "services/musterctl/commands/for_each.h"
 #include "services/musterctl/commands/references.h"
 #include "services/musterctl/print/preview.h"
 #include "services/musterctl/print/words.h"

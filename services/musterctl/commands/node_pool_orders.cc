@@ -8,6 +8,7 @@
 #include "services/common/status_macros.h"
 #include "services/musterctl/client/errors.h"
 #include "services/musterctl/commands/commands.h"
+#include "services/musterctl/commands/for_each.h"
 #include "services/musterctl/commands/references.h"
 #include "services/musterctl/print/preview.h"
 #include "services/musterctl/print/words.h"

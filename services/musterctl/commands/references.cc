@@ -11,8 +11,6 @@
 #include "services/common/edit_distance.h"
 #include "services/common/resource_name.h"
 #include "services/common/status_macros.h"
-#include "services/musterctl/client/errors.h"
-#include "services/musterctl/commands/commands.h"
 #include "services/musterctl/commands/wrong_use.h"
 
 namespace muster::musterctl {
@@ -186,22 +184,6 @@ std::string Label(Kind kind, const std::string& name, const Scope& scope) {
 
 std::string Label(const Item& item, const Scope& scope) {
   return Label(KindOf(item), NameOf(item), scope);
-}
-
-absl::Status ForEach(Session& session, absl::Span<const ResourceId> all,
-                     absl::FunctionRef<absl::Status(const ResourceId&)> what) {
-  absl::Status last;
-  int number = 0;
-  for (const ResourceId& id : all) {
-    session.api.BeginOrder(++number);
-    absl::Status status = what(id);
-    if (status.ok()) continue;
-    if (!last.ok()) session.world.err << RenderError(last);
-    last = std::move(status);
-    // DEADLINE_EXCEEDED of a wait of ours is none of these: the others may still be done.
-    if (NoneAnswers(last) || absl::IsUnauthenticated(last) || IsWrongUse(last)) break;
-  }
-  return last;
 }
 
 }  // namespace muster::musterctl

@@ -3,7 +3,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
@@ -11,10 +10,8 @@
 #include "services/musterctl/manifest/resources.h"
 
 // How a command line names resources, as kubectl's users do: `KIND NAME...`, `KIND,KIND`, `KIND/NAME...`, and whole
-// resource names. Pure, but for ForEach.
+// resource names. Pure.
 namespace muster::musterctl {
-
-struct Session;
 
 // What the arguments ask for. Without `named`: all resources of the kinds.
 struct Asked {
@@ -46,11 +43,6 @@ std::string Label(Kind kind, const std::string& name, const Scope& scope);
 std::string Label(const Item& item, const Scope& scope);
 // Whether the name is of a resource in the scope, or of one that belongs to no organization.
 bool IsInScope(Kind kind, const std::string& name, const Scope& scope);
-
-// Calls `what` for each resource, each as an order of its own (Api::BeginOrder). Goes on after an error unless no server answers, the
-// caller is not authenticated, or it is wrong use. All errors but the last are printed, the last is returned.
-absl::Status ForEach(Session& session, absl::Span<const ResourceId> all,
-                     absl::FunctionRef<absl::Status(const ResourceId&)> what);
 
 // "; did you mean X?" with the word that differs least from `said`, or nothing if none is close.
 std::string DidYouMean(absl::string_view said, absl::Span<const std::string> words);

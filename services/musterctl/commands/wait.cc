@@ -13,6 +13,7 @@
 #include "services/common/condition_names.h"
 #include "services/common/status_macros.h"
 #include "services/musterctl/client/errors.h"
+#include "services/musterctl/commands/for_each.h"
 #include "services/musterctl/commands/output.h"
 #include "services/musterctl/commands/references.h"
 #include "services/musterctl/manifest/kinds.h"

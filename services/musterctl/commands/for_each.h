@@ -1,0 +1,16 @@
+#pragma once
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "services/musterctl/client/api_types.h"
+#include "services/musterctl/commands/commands.h"
+
+namespace muster::musterctl {
+
+// Calls `what` for each resource, each as an order of its own (Api::BeginOrder). Goes on after an error unless no server answers, the
+// caller is not authenticated, or it is wrong use. All errors but the last are printed, the last is returned.
+absl::Status ForEach(Session& session, absl::Span<const ResourceId> all,
+                     absl::FunctionRef<absl::Status(const ResourceId&)> what);
+
+}  // namespace muster::musterctl
