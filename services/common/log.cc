@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "services/common/log_writer.h"
 #include "services/common/mutex.h"
@@ -48,10 +49,43 @@ bool IsPlain(absl::string_view text) {
                      [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; });
 }
 
+// Whether a terminal may act on the character instead of showing it: DEL, C1 controls, and marks that turn the direction of what
+// follows. JSON lets them stand.
+bool IsActed(uint32_t character) {
+  return (character >= 0x7F && character <= 0x9F) || character == 0x061C ||
+         (character >= 0x200E && character <= 0x200F) ||
+         (character >= 0x202A && character <= 0x202E) ||
+         (character >= 0x2066 && character <= 0x2069);
+}
+
+// How many bytes the character has that begins with this one, in valid UTF-8.
+size_t LengthOf(unsigned char first) {
+  if (first < 0x80) return 1;
+  if (first < 0xE0) return 2;
+  return first < 0xF0 ? 3 : 4;
+}
+
+// Appends JSON, in valid UTF-8, with those characters as `\uNNNN`.
+void AppendInert(std::string& out, absl::string_view json) {
+  while (!json.empty()) {
+    const auto first = static_cast<unsigned char>(json[0]);
+    const size_t length = std::min(LengthOf(first), json.size());
+    uint32_t character = length == 1 ? first : first & (0xFFU >> (length + 1));
+    for (size_t i = 1; i < length; ++i)
+      character = character << 6 | (static_cast<unsigned char>(json[i]) & 0x3FU);
+    if (IsActed(character)) {
+      absl::StrAppendFormat(&out, "\\u%04x", character);
+    } else {
+      absl::StrAppend(&out, json.substr(0, length));
+    }
+    json.remove_prefix(length);
+  }
+}
+
 void AppendWhole(std::string& out, absl::string_view text) {
   using Json = nlohmann::json;
   if (IsPlain(text)) return absl::StrAppend(&out, "\"", text, "\"");
-  out += Json(std::string(text)).dump(-1, ' ', false, Json::error_handler_t::replace);
+  AppendInert(out, Json(std::string(text)).dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 void AppendString(std::string& out, absl::string_view text) {

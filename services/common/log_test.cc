@@ -74,6 +74,16 @@ TEST_F(LogTest, EscapesWhatJsonCannotHold) {
   EXPECT_EQ(Last()["bytes"], "x\xef\xbf\xbd\xef\xbf\xbdy");
 }
 
+// DEL, C1 controls, and marks of direction: whoever reads the log on a terminal sees them, and is not acted on.
+TEST_F(LogTest, EscapesWhatATerminalActsOn) {
+  const std::string text = "\x7f\u009b2J\u00a0\u202e\u2069\u061c\u20ac\U0001f600";
+  Error("odd", {{"text", text}});
+  EXPECT_THAT(
+      lines_.back(),
+      ::testing::HasSubstr("\"\\u007f\\u009b2J\u00a0\\u202e\\u2069\\u061c\u20ac\U0001f600\""));
+  EXPECT_EQ(Last()["text"], text);
+}
+
 TEST_F(LogTest, BoundsWhatACallerMayWrite) {
   const std::string long_text =
       std::string(kMaxTextBytes - 1, 'x') + "\u00e4" + std::string(100, 'y');
