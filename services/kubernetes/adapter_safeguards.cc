@@ -25,8 +25,7 @@ void Adapter::MakeHistory() {
   History::Parts parts{.metrics = metrics_.get()};
   parts.read = [this, lease]() -> absl::StatusOr<std::string> {
     ASSIGN_OR_RETURN(const Json found, api_->Get(lease));
-    const auto annotation = Json::json_pointer("/metadata/annotations") / kHistoryAnnotation;
-    return found.contains(annotation) ? found.at(annotation).get<std::string>() : std::string();
+    return TextOf(MemberOf(found, "metadata", "annotations", kHistoryAnnotation));
   };
   parts.write = [this, lease](const std::string& incarnation) {
     const Json patch = {{"metadata", {{"annotations", {{kHistoryAnnotation, incarnation}}}}}};

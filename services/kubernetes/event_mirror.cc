@@ -22,8 +22,6 @@ constexpr absl::Duration kListRetry = absl::Seconds(2);
 constexpr absl::Duration kRefusedPoll = absl::Seconds(1);
 // How often all that waits is looked over for what has waited for too long.
 constexpr absl::Duration kLookOver = absl::Minutes(1);
-// Memory of what was written is trimmed when it has grown to so much.
-constexpr size_t kTrimAt = 50'000;
 
 void SetTime(absl::Time time, google::protobuf::Timestamp* out) {
   out->set_seconds(absl::ToUnixSeconds(time));
@@ -147,7 +145,8 @@ absl::Status EventMirror::FindWritten() {
   const auto listed = api_.List(
       kEventsPath, {{"fieldSelector", absl::StrCat("reportingController=", kReportingController)}},
       [&](const Json& event) {
-        found[event["metadata"].value("name", "")] = {EventLastTime(event), EventCount(event)};
+        found[TextOf(MemberOf(event, "metadata", "name"))] = {EventLastTime(event),
+                                                              EventCount(event)};
       });
   RETURN_IF_ERROR(listed.status());
   MutexLock lock(mutex_);
@@ -177,9 +176,11 @@ EventMirror::Written EventMirror::WrittenBy(const Event& event) {
 }
 
 void EventMirror::Forget(absl::Time now) {
-  if (written_.size() < kTrimAt) return;
+  if (written_.size() < trim_at_) return;
   absl::erase_if(written_,
                  [&](const auto& entry) { return now - entry.second.last_time > options_.keep; });
+  // Young ones stay, however many: not each write is to look at all of them.
+  trim_at_ = std::max(kTrimAt, 2 * written_.size());
 }
 
 EventMirror::Waiting::iterator EventMirror::FirstFree(Waiting::iterator from) {

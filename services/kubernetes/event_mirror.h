@@ -68,6 +68,9 @@ class EventMirror {
   using Waiting = absl::btree_map<Key, lifecycle::v1::Event>;
   static bool WasRefused(const Key& key) { return std::get<0>(key) > 0; }
 
+  // How many written events are remembered before old ones are forgotten.
+  static constexpr size_t kTrimAt = 50'000;
+
   // How far an event was told. The time comes first: a count starts anew where Muster's database
   // was restored.
   struct Written {
@@ -125,7 +128,8 @@ class EventMirror {
   absl::flat_hash_map<std::string, Key> waiting_at_ MUSTER_GUARDED_BY(mutex_);   // resource name
   absl::flat_hash_set<std::string> writing_ MUSTER_GUARDED_BY(mutex_);           // resource name
   absl::flat_hash_map<std::string, Written> written_ MUSTER_GUARDED_BY(mutex_);  // object's name
-  absl::flat_hash_set<std::string> once_ MUSTER_GUARDED_BY(mutex_);              // resource name
+  size_t trim_at_ MUSTER_GUARDED_BY(mutex_) = kTrimAt;  // Forget looks again at so many
+  absl::flat_hash_set<std::string> once_ MUSTER_GUARDED_BY(mutex_);  // resource name
   absl::flat_hash_set<std::string> found_ids_
       MUSTER_GUARDED_BY(mutex_);  // that were there at first
   std::vector<std::thread> threads_;

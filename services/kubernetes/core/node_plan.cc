@@ -194,8 +194,8 @@ class Planner {
     });
     if (is == all.end()) return;
     for (const Json& shown : facts_.object->conditions) {
-      if (shown.value("type", "") == condition::kActive &&
-          shown.value("status", "") == is->status())
+      if (TextOf(MemberOf(shown, "type")) == condition::kActive &&
+          TextOf(MemberOf(shown, "status")) == is->status())
         return;
     }
     plan_.turned = is->message();
@@ -328,7 +328,8 @@ bool IsUnknown(const Node* node, const NodeObject& object) {
 
 bool IsToldToGo(const NodeObject& object) {
   return std::any_of(object.conditions.begin(), object.conditions.end(), [](const Json& it) {
-    return it.value("type", "") == condition::kNodeRemoval && it.value("status", "") == "True";
+    return TextOf(MemberOf(it, "type")) == condition::kNodeRemoval &&
+           TextOf(MemberOf(it, "status")) == "True";
   });
 }
 
