@@ -69,7 +69,9 @@ class Board {
   Board PlacesAlone() const;
   uint64_t last() const { return log_.last(); }
   // Whether most words are names of things that are gone: time for a new board.
-  bool Overgrown() const { return words_.size() > kManyWords + 2 * cells_.size(); }
+  bool Overgrown() const {
+    return words_.size() > kManyWords + 2 * cells_.size() + 4 * document_by_name_.size();
+  }
 
  private:
   struct Cell {

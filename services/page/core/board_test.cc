@@ -401,6 +401,13 @@ TEST(BoardTest, NamesOfWhatIsGoneMakeItOvergrown) {
   EXPECT_TRUE(board.Overgrown());
 }
 
+TEST(BoardTest, NamesOfWhatIsThereDoNot) {
+  Board board;
+  for (size_t i = 0; i <= kManyWords; ++i)
+    board.Take(PoolMessage(0, absl::StrCat("organizations/o/clusters/c/nodePools/p", i)));
+  EXPECT_FALSE(board.Overgrown());
+}
+
 TEST(BoardTest, ADocumentThatCameBackIsNotForgotten) {
   Board board;
   Reader reader(&board);

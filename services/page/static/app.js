@@ -22,6 +22,15 @@ const VIEWS = [
   ['health', 'Health', HealthView],
 ];
 
+// The text that a link has; as it is where it is not encoded.
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
 class App {
   constructor() {
     this.live = new Store();
@@ -78,7 +87,7 @@ class App {
     }
     this.view?.leave?.();
     this.main.className = `view-${name === 'pool' ? 'pool' : known[0]}`;
-    this.view = new View(this, decodeURIComponent(argument ?? ''));
+    this.view = new View(this, decoded(argument ?? ''));
     this.main.replaceChildren(this.view.element);
     document.title = `${this.view.title} · Muster`;
     this.touch({anew: true});
