@@ -16,6 +16,7 @@
 #include "services/musterctl/commands/output.h"
 #include "services/musterctl/commands/references.h"
 #include "services/musterctl/print/preview.h"
+#include "services/musterctl/print/printable.h"
 #include "services/musterctl/print/table.h"
 #include "services/musterctl/print/words.h"
 
@@ -124,6 +125,23 @@ RolloutProgress ProgressOf(const NodePool& pool, const std::string& label) {
   }
 }
 
+// Whether configuration has decided what the NodePool's status does not show yet, as right after a promotion. Whoever may not read it
+// goes by the status.
+bool IsBehindConfiguration(Session& session, const NodePool& pool) {
+  const auto found = session.api.Get(Kind::kConfiguration, pool.uid());
+  if (!found.ok()) return false;
+  const auto& decided = std::get<configuration::v1::PoolConfiguration>(*found);
+  const auto& status = pool.status();
+  return (!decided.active().empty() && decided.active() != status.node_profile()) ||
+         decided.waiting().node_profile() != status.waiting_node_configuration().node_profile();
+}
+
+RolloutProgress ProgressOf(Session& session, const NodePool& pool, const std::string& label) {
+  RolloutProgress progress = ProgressOf(pool, label);
+  if (!progress.is_over || !IsBehindConfiguration(session, pool)) return progress;
+  return {.line = absl::StrCat("Waiting for ", label, " to take up its configuration...")};
+}
+
 // When `--timeout` is over, by the world's steady clock.
 absl::StatusOr<absl::Duration> ReadUntil(Session& session) {
   if (!session.line.Has("timeout")) return absl::InfiniteDuration();
@@ -141,10 +159,10 @@ absl::Status RolloutStatus(Session& session, const ResourceId& id, absl::Duratio
     const bool away = PassesBy(pool.status());
     if (!pool.ok() && !(away && !last.empty())) return pool.status();
     const RolloutProgress progress =
-        pool.ok() ? ProgressOf(*pool, Label(id))
+        pool.ok() ? ProgressOf(session, *pool, Label(id))
                   : RolloutProgress{"the server is away, trying again", false, {}};
     if (progress.line != last && !progress.line.empty())
-      session.world.out << progress.line << std::endl;
+      session.world.out << Printable(progress.line) << std::endl;
     last = progress.line;
     if (progress.is_over) return progress.end;
     if (once) return absl::OkStatus();

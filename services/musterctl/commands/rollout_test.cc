@@ -203,6 +203,25 @@ TEST_F(RolloutTest, AnUndoByNumberIsSaidAgainByTheProfile) {
   EXPECT_THAT(err(), HasSubstr("with --request-id=r the same again is done once"));
 }
 
+// Right after a promotion the NodePool's status is as it was before.
+TEST_F(RolloutTest, StatusWaitsForWhatConfigurationHasDecided) {
+  const auto old = In(lifecycle::v1::Reconfiguration::STATE_DONE, 3, 0);
+  api_.pools = {old};
+  configuration::v1::PoolConfiguration decided;
+  decided.set_name("poolConfigurations/" + old.uid());
+  decided.set_active("np-new");
+  api_.items[Kind::kConfiguration] = {decided};
+  EXPECT_EQ(RunLine({"rollout", "status", "np/train", "--timeout=2s"}), kFailed);
+  EXPECT_EQ(out(), "Waiting for nodepool/train to take up its configuration...\n");
+  decided.set_active(old.status().node_profile());
+  decided.mutable_waiting()->set_node_profile("np-new");
+  api_.items[Kind::kConfiguration] = {decided};
+  EXPECT_EQ(RunLine({"rollout", "status", "np/train", "--timeout=2s"}), kFailed);
+  decided.clear_waiting();
+  api_.items[Kind::kConfiguration] = {decided};
+  EXPECT_EQ(RunLine({"rollout", "status", "np/train"}), kDone);
+}
+
 // Who only reads leaves nothing in doubt.
 TEST_F(RolloutTest, WhatReadsSaysNothingOfARequestId) {
   for (const char* verb : {"history", "status"}) {

@@ -18,6 +18,7 @@
 #include "services/musterctl/commands/references.h"
 #include "services/musterctl/manifest/kinds.h"
 #include "services/musterctl/print/objects.h"
+#include "services/musterctl/print/printable.h"
 #include "services/musterctl/print/table.h"
 #include "services/musterctl/print/words.h"
 
@@ -108,15 +109,17 @@ std::string AfterText(absl::Duration timeout) {
 absl::Status WaitForPool(Session& session, const ResourceId& id, bool deleted,
                          absl::Duration timeout, const std::string& uid) {
   const absl::Duration begin = session.world.steady.Now();
+  std::string meant = uid;
   std::string last;
   bool checked_cluster = false;
   while (true) {
     auto answer = session.api.GetNodePool(id.id);
     // A new NodePool of the same name: the one that was meant is gone.
-    if (answer.ok() && !uid.empty() && answer->uid() != uid) answer = absl::NotFoundError("");
+    if (answer.ok() && deleted && meant.empty()) meant = answer->uid();
+    if (answer.ok() && !meant.empty() && answer->uid() != meant) answer = absl::NotFoundError("");
     const bool awaited = PassesBy(answer.status()) || absl::IsNotFound(answer.status());
     if (!answer.ok() && !awaited) return answer.status();
-    if (absl::IsNotFound(answer.status()) && !checked_cluster && uid.empty()) {
+    if (absl::IsNotFound(answer.status()) && !checked_cluster && meant.empty()) {
       checked_cluster = true;
       RETURN_IF_ERROR(CheckClusterOf(session, id));
     }
@@ -207,9 +210,16 @@ std::string MissingCondition(const nlohmann::json& object, const Awaited& awaite
   return absl::StrCat("it has no condition ", awaited.condition);
 }
 
-// What is missing of one resource; empty: it is as awaited.
+// What tells a resource from another one of its name that came after it.
+std::string LifeOf(const nlohmann::json& object) {
+  const nlohmann::json metadata = object.value("metadata", nlohmann::json::object());
+  const std::string uid = metadata.value("uid", "");
+  return uid.empty() ? metadata.value("creationTimestamp", "") : uid;
+}
+
+// What is missing of one resource; empty: it is as awaited. `life`: its LifeOf as it was first seen.
 absl::StatusOr<std::string> MissingOf(Session& session, const ResourceId& id,
-                                      const Awaited& awaited) {
+                                      const Awaited& awaited, std::optional<std::string>& life) {
   using Type = Awaited::Type;
   const auto item = session.api.Get(id.kind, id.id);
   const bool is_missing = absl::IsNotFound(item.status());
@@ -220,9 +230,10 @@ absl::StatusOr<std::string> MissingOf(Session& session, const ResourceId& id,
   if (is_missing && awaited.type == Type::kCreated) return "it does not exist";
   if (PassesBy(item.status())) return "the server is away, trying again";
   if (!item.ok()) return item.status();
-  if (awaited.type == Type::kGone) return "it is there";
   if (awaited.type == Type::kCreated) return "";
   const nlohmann::json object = ToObject(*item);
+  if (!life) life = LifeOf(object);
+  if (awaited.type == Type::kGone) return LifeOf(object) == *life ? "it is there" : "";
   if (awaited.type == Type::kCondition) return MissingCondition(object, awaited);
   std::vector<std::string> found;
   for (const nlohmann::json* value : awaited.path.Find(object)) found.push_back(PathText(*value));
@@ -239,13 +250,14 @@ absl::Status AwaitOne(Session& session, const ResourceId& id, const Awaited& awa
                        until - session.world.steady.Now());
   }
   std::string last;
+  std::optional<std::string> life;
   while (true) {
-    ASSIGN_OR_RETURN(const std::string missing, MissingOf(session, id, awaited));
+    ASSIGN_OR_RETURN(const std::string missing, MissingOf(session, id, awaited, life));
     if (missing.empty()) {
       session.world.out << Label(id) << " condition met" << std::endl;
       return absl::OkStatus();
     }
-    if (missing != last) session.world.err << Label(id) << ": " << missing << std::endl;
+    if (missing != last) session.world.err << Label(id) << ": " << Printable(missing) << std::endl;
     last = missing;
     if (session.world.steady.Now() >= until) {
       return absl::DeadlineExceededError(

@@ -5,6 +5,7 @@
 #include "absl/strings/str_join.h"
 #include "services/musterctl/client/errors.h"
 #include "services/musterctl/commands/commands.h"
+#include "services/musterctl/print/printable.h"
 #include "services/musterctl/print/words.h"
 
 // Waits for a Node that was ordered to drain or reboot.
@@ -32,11 +33,11 @@ std::string Told(const Node& node) {
   std::string line = NodeStateWord(node.state());
   if (seen.active()) {
     const bool more = seen.active_pod_count() > seen.active_pods_size();
-    absl::StrAppend(&line, "  work: ", absl::StrJoin(seen.active_pods(), ", "),
+    absl::StrAppend(&line, "  work: ", Printable(absl::StrJoin(seen.active_pods(), ", ")),
                     more ? ", ..." : "");
   }
   if (!seen.drain_blocked_by().empty())
-    absl::StrAppend(&line, "  blocked by ", seen.drain_blocked_by());
+    absl::StrAppend(&line, "  blocked by ", Printable(seen.drain_blocked_by()));
   return line;
 }
 
@@ -70,6 +71,10 @@ NodeProgress ProgressOf(const absl::StatusOr<Item>& item, NodeVerb verb, const N
   if (PassesBy(item.status())) return {"the server is away, trying again", false, {}};
   if (!item.ok()) return {"", true, item.status()};
   const Node& node = std::get<Node>(*item);
+  // Its machine came back, as another Node.
+  const bool is_another = node.create_time().seconds() != before.create_time().seconds() ||
+                          node.create_time().nanos() != before.create_time().nanos();
+  if (is_another) return ProgressOf(absl::NotFoundError("gone"), verb, before);
   return drains ? OfDrain(node) : OfReboot(node, before);
 }
 

@@ -82,6 +82,23 @@ TEST_F(CommandsTest, WaitForAllGoesOnWhileTheServerIsAway) {
   EXPECT_EQ(RunLine({"wait", "zones", "--all", "--for=healthy"}), kWrongUse);
 }
 
+// What was made anew under the name is another one.
+TEST_F(CommandsTest, WaitForAnEndIsOverWhenAnotherOneIsThere) {
+  lifecycle::v1::NodePool another = ReferencePool();
+  another.set_uid("another");
+  api_.pools = {ReferencePool(), another};
+  EXPECT_EQ(RunLine({"wait", "np/example-nodepool", "--for=deleted", "--timeout=2s"}), kDone)
+      << err();
+  api_.items[Kind::kNodePool] = {ReferencePool()};
+  int looks = 0;
+  api_.before_get = [&] {
+    if (++looks == 3) api_.items[Kind::kNodePool] = {another};
+  };
+  EXPECT_EQ(RunLine({"wait", "np/example-nodepool", "--for=delete", "--timeout=2s"}), kDone)
+      << err();
+  EXPECT_EQ(looks, 3);
+}
+
 // No time is left for the second.
 TEST_F(CommandsTest, WaitTellsOfNoTimeThatNobodyGave) {
   api_.pools = {absl::NotFoundError("x")};

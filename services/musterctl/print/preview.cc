@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "services/common/condition_names.h"
+#include "services/musterctl/print/printable.h"
 #include "services/musterctl/print/words.h"
 
 namespace muster::musterctl {
@@ -100,7 +101,7 @@ std::string RenderPreview(const lifecycle::v1::Node& node) {
   if (reboots && node.state() != Node::STATE_RECONFIGURING)
     add("reboot:  ", absl::StrCat("at once, into ", preview.desired().node_profile()));
   for (const lifecycle::v1::NodePoolObstacle& obstacle : preview.obstacles())
-    add("waits:   ", absl::StrCat(obstacle.reason(), ": ", obstacle.message()));
+    add("waits:   ", Printable(absl::StrCat(obstacle.reason(), ": ", obstacle.message())));
   return out;
 }
 
