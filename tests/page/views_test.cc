@@ -130,12 +130,12 @@ TEST_F(ViewsTest, TheQueueIsInTheOrderInWhichMachinesAreGiven) {
   EXPECT_EQ(answer["far"], "beta/c/other acme/c/urgent acme/c/large");
 }
 
-// Of a claim times are microseconds.
+// Milliseconds; the times that order it are microseconds.
 TEST_F(ViewsTest, HowLongAClaimWaitsIsTold) {
   const json answer = RunView("queue.js", "QueueView", R"(
-    const since = (start - 3 * minute) * 1000 + 1;
+    const since = start - 3 * minute;
     const view = viewOf(QueueView, [['claim', 'u', {zone: 'z', type: 't', class: 'default', organization: 'a', pool: 'p', nodes: 1,
-      outstanding: 1, priority: 0, since, parts: [{time: since, nodes: 1, atOnce: false}], places: []}]]);
+      outstanding: 1, priority: 0, since, parts: [{time: since * 1000 + 1, nodes: 1, atOnce: false}], places: []}]]);
     view.draw();
     return view.element.querySelector('.queue [data-tick=ago]').textContent;)");
   EXPECT_EQ(answer, "3:00");
