@@ -81,6 +81,7 @@ TEST_F(IdentityTest, AnOrderHealsARefusal) {
   const auto other = ApiServer::Start();
   Until([&] { return StatusMatches(kLeads); }, "the first at work");
   const std::string first = KubernetesOf(stack_.server());
+  Until([&] { return ClusterUid() == first; }, "the binding");
   ASSERT_EQ(stack_.TerminateAdapter(), 0);
   StartAt(*other);
   Until([&] { return StatusMatches(kRefused); }, "the refusal");
@@ -197,6 +198,7 @@ TEST_F(IdentityTest, SoDoesOneThatWaitsForTheLeaseAndTakesNone) {
   if (stack_.server().is_real()) GTEST_SKIP() << "a real API server does not become another one";
   FakeApiServer& server = *stack_.server().fake_or_null();
   Until([&] { return StatusMatches(kLeads); }, "the first at work");
+  Until([&] { return ClusterUid() == KubernetesOf(stack_.server()); }, "the binding");
   stack_.StartAdapter(1);
   Until([&] { return stack_.AdapterReady(1); }, "the second waiting");
   const auto before = server.Save();
