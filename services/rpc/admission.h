@@ -35,7 +35,6 @@ class Admission {
     return stream_ || is_debug_ || guard_.limits().Begin(place);
   }
 
-  const Guard& guard() const { return guard_; }
   const access::CatchUp& catch_up() const { return catch_up_; }
 
  private:

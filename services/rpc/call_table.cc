@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/time/clock.h"
 #include "services/common/deadline.h"
 #include "services/rpc/limits.h"
 

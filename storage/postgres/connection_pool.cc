@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "services/common/cause.h"
 #include "services/common/deadline.h"
 #include "services/common/error.h"

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "absl/time/clock.h"
 #include "services/common/current_caller.h"
 #include "services/common/deadline.h"
 #include "services/common/error.h"

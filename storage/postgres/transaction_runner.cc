@@ -9,7 +9,6 @@
 #include "absl/random/random.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "services/common/backoff.h"
 #include "services/common/cause.h"
 #include "services/common/error.h"

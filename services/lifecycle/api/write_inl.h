@@ -8,7 +8,6 @@
 #include <string>
 #include <utility>
 
-#include "absl/time/clock.h"
 #include "services/common/deadline.h"
 #include "services/common/kept_request.h"
 #include "services/common/status_macros.h"

@@ -9,7 +9,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "absl/time/clock.h"
 #include "services/common/deadline.h"
 #include "services/common/from_peer.h"
 #include "services/common/generation.h"
