@@ -151,7 +151,8 @@ ABSL_FLAG(absl::Duration, drain_deadline, Defaults().lifecycle.loop.policy.drain
           "reboots that evict), 1s to 24h.");
 ABSL_FLAG(
     absl::Duration, cordon_settle, Defaults().lifecycle.loop.policy.cordon_settle,
-    "How long a Node stays cordoned before its drain, so that work that came is seen, 0s to 1h.");
+    "How long a Node stays cordoned before its drain or reboot, so that work that came is seen, 0s to "
+    "1h.");
 ABSL_FLAG(
     absl::Duration, preemption_notice, Defaults().lifecycle.loop.policy.preemption_notice,
     "How long the work of a spot Node that is preempted is warned before it is asked to leave. "

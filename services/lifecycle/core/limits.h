@@ -103,8 +103,8 @@ struct Policy {
   absl::Duration boot_deadline = absl::Minutes(30);
   // From the start of a drain until what is left is deleted by force: PreferIdle and pool deletion.
   absl::Duration drain_deadline = absl::Minutes(15);
-  // Between cordon and drain: work that was placed on the Node meanwhile is seen, and the Node let
-  // go again.
+  // Between cordon and drain, or the reboot of an idle Node: work that was placed on the Node meanwhile
+  // is seen, and the Node let go again or waited for.
   absl::Duration cordon_settle = absl::Seconds(2);
   // Spot preemption, from T+0: see kPreemptionDrain and kPreemptionEnd.
   absl::Duration preemption_notice = kPreemptionDrain;

@@ -31,19 +31,6 @@ void Drain(const PlanFacts& facts, Draft& draft, Node& node) {
   }
 }
 
-// Reboots an idle Node; as for a removal, first waits for work that was on its way when it was cordoned.
-void RebootIdle(const PlanFacts& facts, Draft& draft, Node& node, const std::string& profile) {
-  const absl::Time from = node.reconfigure_time + facts.policy.cordon_settle;
-  if (facts.now < from) {
-    draft.MoveDue(from);
-    return draft.AddDefer(DeferReason::kWaitsUntilIdle, node.name,
-                          absl::StrCat("Node ", node.machine, " is rebooted at ", TimeText(from),
-                                       " if it is idle still."),
-                          from);
-  }
-  RebootInto(profile, draft, node, "it is idle");
-}
-
 void WaitToReboot(Draft& draft, Node& node, DeferReason reason, absl::string_view because) {
   draft.AddDefer(reason, node.name,
                  absl::StrCat("Node ", node.machine, " is to be rebooted, and ", because, "."));

@@ -101,10 +101,12 @@ std::string ProfileToReboot(const PlanFacts& facts, const Node& node);
 // --- plan_reconfigure.cc: the active configuration reaches running Nodes ---
 void StageProfiles(const PlanFacts& facts, Draft& draft);
 // Choose: the Node is to reboot, and with `drains` its work is moved away. LetGo: it is not, after all.
-// RebootInto: it reboots now.
+// RebootInto: it reboots now. RebootIdle: the same for a chosen Node that is idle; as for a removal, it
+// first waits for work that was on its way when the Node was cordoned.
 void Choose(const PlanFacts& facts, Draft& draft, Node& node, bool drains, absl::string_view why);
 void LetGo(Draft& draft, Node& node, absl::string_view why);
 void RebootInto(const std::string& profile, Draft& draft, Node& node, absl::string_view why);
+void RebootIdle(const PlanFacts& facts, Draft& draft, Node& node, const std::string& profile);
 // `timed_out`: machines whose reboot this plan has given up.
 void RebootOutdated(const PlanFacts& facts, Draft& draft,
                     const std::vector<std::string>& timed_out);

@@ -238,6 +238,8 @@ TEST(ReferenceSpot, PreemptedInEveryState) {
     s.stuck = {"g100"};
     s.Must(ReconfigureNodePool{.name = kSimPool});
     s.Drive();
+    s.Advance(s.policy.cordon_settle);
+    s.Drive();
   };
   const std::vector<Case> cases = {
       {"production", [](SpotPool&) {}, NodeState::kProduction, NodeState::kCordoned},

@@ -145,7 +145,7 @@ void FollowChosen(const PlanFacts& facts, Draft& draft, Node& node) {
     // By an order that is over, and no plan came between.
     LetGo(draft, node, "no reboot of it is asked for any more");
   } else if (!node.observed.active) {
-    RebootInto(facts.profile, draft, node, "it is idle");
+    RebootIdle(facts, draft, node, facts.profile);
   } else if (node.desired.drain && node.orders.drain_time == kNever && !MayEvict(facts, node)) {
     Choose(facts, draft, node, false, "its work is to be left alone");
   } else if (!node.desired.drain && MayEvict(facts, node)) {
@@ -185,7 +185,7 @@ void RebootInTurn(const PlanFacts& facts, Draft& draft, Budget& own) {
     rack = &node->rack;
     const bool evict = MayEvict(facts, *node) && node->observed.active;
     Choose(facts, draft, *node, evict, "a reconfigure reboot was asked for");
-    if (!node->observed.active) RebootInto(facts.profile, draft, *node, "it is idle");
+    if (!node->observed.active) RebootIdle(facts, draft, *node, facts.profile);
   }
 }
 
@@ -203,6 +203,18 @@ void LetGo(Draft& draft, Node& node, absl::string_view why) {
 void RebootInto(const std::string& profile, Draft& draft, Node& node, absl::string_view why) {
   draft.Apply(node, StepNode{node.name, NodeEvent::kReconfigure, RemovalCause::kNone, kNever,
                              profile, std::string(why)});
+}
+
+void RebootIdle(const PlanFacts& facts, Draft& draft, Node& node, const std::string& profile) {
+  const absl::Time from = node.reconfigure_time + facts.policy.cordon_settle;
+  if (facts.now < from) {
+    draft.MoveDue(from);
+    return draft.AddDefer(DeferReason::kWaitsUntilIdle, node.name,
+                          absl::StrCat("Node ", node.machine, " is rebooted at ", TimeText(from),
+                                       " if it is idle still."),
+                          from);
+  }
+  RebootInto(profile, draft, node, "it is idle");
 }
 
 void StageProfiles(const PlanFacts& facts, Draft& draft) {

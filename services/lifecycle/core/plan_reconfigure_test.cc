@@ -124,6 +124,25 @@ TEST(Reconfigure, ABusyNodeIsAwaitedUnlessItsWorkMayBeEvicted) {
   }
 }
 
+// Kubernetes may have bound Pods to it before it was cordoned.
+TEST(Reconfigure, AnIdleNodeIsCordonedBeforeItReboots) {
+  Outdated sim(1);
+  sim.StopClock();
+  sim.Ask();
+  sim.Drive();
+  EXPECT_TRUE(sim.node("g100")->desired.cordoned);
+  EXPECT_EQ(sim.node("g100")->state, NodeState::kProduction);
+  EXPECT_THAT(sim.Obstacles(), Contains("WAITS_UNTIL_IDLE"));
+  EXPECT_EQ(sim.last_plan.due, sim.now() + sim.policy.cordon_settle);
+  sim.SetActive("g100", true);  // such a Pod has begun
+  sim.Advance(sim.policy.cordon_settle);
+  sim.Drive();
+  EXPECT_EQ(sim.node("g100")->state, NodeState::kProduction);
+  sim.SetActive("g100", false);
+  sim.Drive();
+  EXPECT_THAT(sim.On(kNewerProfile), ElementsAre("g100"));
+}
+
 // One that was chosen while its work was not to be evicted.
 TEST(Reconfigure, WorkOnAChosenNodeIsEvictedOnceItMayBe) {
   Outdated sim(1);

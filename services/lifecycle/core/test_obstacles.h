@@ -287,7 +287,7 @@ inline const std::map<std::string, Case>& Cases() {
           return At(Live(1), [](Simulation& s) {
             Reconfigure(s);
             s.stuck = {"g100"};
-            s.Drive();
+            EXPECT_TRUE(s.Converge());
             s.Must(ResizeNodePool{.name = kSimPool, .remove_machines = {"g100"}});
           });
         }}},
