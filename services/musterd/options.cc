@@ -149,10 +149,9 @@ ABSL_FLAG(absl::Duration, boot_deadline, Defaults().lifecycle.loop.policy.boot_d
 ABSL_FLAG(absl::Duration, drain_deadline, Defaults().lifecycle.loop.policy.drain_deadline,
           "How long a drain may take before the rest is deleted (PreferIdle, deletion, repair and "
           "reboots that evict), 1s to 24h.");
-ABSL_FLAG(
-    absl::Duration, cordon_settle, Defaults().lifecycle.loop.policy.cordon_settle,
-    "How long a Node stays cordoned before its drain or reboot, so that work that came is seen, 0s to "
-    "1h.");
+ABSL_FLAG(absl::Duration, cordon_settle, Defaults().lifecycle.loop.policy.cordon_settle,
+          "How long a Node stays cordoned before its drain or reboot, so that work that came is "
+          "seen, 0s to 1h.");
 ABSL_FLAG(
     absl::Duration, preemption_notice, Defaults().lifecycle.loop.policy.preemption_notice,
     "How long the work of a spot Node that is preempted is warned before it is asked to leave. "

@@ -181,6 +181,8 @@ class CommitLane {
   // While the database is away (`status`) nobody should wait behind the next futile try.
   void FailBehind(const absl::Status& status);
   void TendWatchers();
+  // Else they would believe that nothing happens.
+  void EndWatchesIfLongAway(std::chrono::steady_clock::time_point now);
 
   const LaneOptions options_;
   const Store<State>& store_;
@@ -199,6 +201,7 @@ class CommitLane {
   LaneAudit<State> audit_;
   LaneChanges<State> changes_;
   std::chrono::steady_clock::time_point tend_at_ = {};
+  std::chrono::steady_clock::time_point last_ready_ = std::chrono::steady_clock::now();
   std::thread thread_;
 };
 
@@ -234,7 +237,7 @@ template <class State>
 LaneOptions CommitLane<State>::WithDoubtHook(LaneOptions options) {
   options.runner.on_doubt = [this] {
     db_.set_ready(false);
-    FailBehind(error::Unavailable("The database is away."));
+    FailBehind(DatabaseAway());
   };
   return options;
 }
@@ -328,8 +331,19 @@ void CommitLane<State>::TendWatchers() {
   const auto now = std::chrono::steady_clock::now();
   if (now < tend_at_) return;
   tend_at_ = now + absl::ToChronoNanoseconds(options_.progress_interval);
+  EndWatchesIfLongAway(now);
   watchers_.Tend(memory_.at());
   changes_.Tend(now);
+}
+
+template <class State>
+void CommitLane<State>::EndWatchesIfLongAway(std::chrono::steady_clock::time_point now) {
+  if (db_.ready()) {
+    last_ready_ = now;
+  } else if (now - last_ready_ >= absl::ToChronoNanoseconds(options_.watch_grace)) {
+    MutexLock lock(watchers_.mutex());
+    watchers_.EndAll(DatabaseAway());
+  }
 }
 
 template <class State>

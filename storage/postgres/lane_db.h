@@ -77,6 +77,9 @@ struct LaneOptions {
   absl::Duration journal_keep_time = absl::InfiniteDuration();
   // How often watches are told how far they have come, and gone ones are forgotten.
   absl::Duration progress_interval = absl::Seconds(1);
+  // How long the database may be away before watches end: a replica that alone has lost it would leave
+  // them without what others commit. No watch begins meanwhile.
+  absl::Duration watch_grace = absl::Seconds(30);
   RunnerOptions runner = {};
   // Called on the lane's threads. Not set in production.
   std::function<void(LanePoint)> yield = {};

@@ -97,6 +97,8 @@ absl::Status InDoubt(absl::string_view cause) {
 
 }  // namespace
 
+absl::Status DatabaseAway() { return error::Unavailable("The database is away."); }
+
 bool WaitedForLock(const absl::Status& status) {
   return absl::StartsWith(error::CauseOf(status), kLockTimeout);
 }
@@ -293,8 +295,7 @@ TransactionRunner::Attempt TransactionRunner::Lost(Connection& connection, bool 
   connection.MarkBroken();
   pool_->ConnectionLost();
   if (committing) return {Outcome::kInDoubt, InDoubt(what), std::string(sqlstate)};
-  return {Outcome::kLost, error::WithCause(error::Unavailable("The database is away."), what),
-          std::string(sqlstate)};
+  return {Outcome::kLost, error::WithCause(DatabaseAway(), what), std::string(sqlstate)};
 }
 
 TransactionRunner::Attempt TransactionRunner::Refused(Connection& connection, bool committing,

@@ -22,6 +22,9 @@ class Transaction;
 using TransactionBody = std::function<absl::Status(Transaction&)>;
 using OutcomeResolver = std::function<absl::StatusOr<bool>(Transaction&)>;
 
+// UNAVAILABLE.
+absl::Status DatabaseAway();
+
 struct RunnerOptions {
   // Serialization failures, deadlocks and lost connections are tried again so often ...
   int max_attempts = 10;

@@ -23,6 +23,10 @@ constexpr size_t kBeginTogether = 250;
 
 absl::Status Stopping() { return error::Unavailable("The server stops."); }
 
+void EndAll(const std::vector<std::shared_ptr<Watcher>>& watchers, const absl::Status& status) {
+  for (const auto& watcher : watchers) watcher->End(status);
+}
+
 // `watchers`, grouped by the list that they begin with; groups in the order of their first members.
 std::vector<std::vector<std::shared_ptr<Watcher>>> ByList(
     const std::vector<std::shared_ptr<Watcher>>& watchers) {
@@ -97,9 +101,10 @@ void WatchStarter::Run() {
       stops = stopping_;
       watchers = stops ? new_watches_.TakeAll() : new_watches_.Take(kBeginTogether);
     }
-    if (stops) {
-      for (const auto& waiting : watchers) waiting->End(Stopping());
-      return;
+    if (stops) return EndAll(watchers, Stopping());
+    if (!db_.ready()) {
+      EndAll(watchers, DatabaseAway());
+      continue;
     }
     const auto resumed = std::stable_partition(
         watchers.begin(), watchers.end(),

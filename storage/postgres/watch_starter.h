@@ -25,7 +25,8 @@ namespace muster::storage {
 // Begins watches, then hands them to the hub. A watch without a revision begins with a snapshot of
 // memory, on a thread that keeps the lane from publishing for one list at a time. A watch with a
 // revision begins with what the journal tells since, read as its reader takes it, on other threads,
-// many watches in turn. Watches of different callers (WatchOptions::turn) are taken in turn.
+// many watches in turn. Watches of different callers (WatchOptions::turn) are taken in turn. None begins
+// while the database is away: memory may be old.
 // Thread-safe.
 class WatchStarter {
  public:

@@ -435,6 +435,60 @@ TEST_F(QuotaLaneWatchTest, WatchersAreCountedWhileTheyWatch) {
   EXPECT_EQ(lane.stats().watchers, 0);
 }
 
+// A replica that alone loses the database, while the others commit.
+class QuotaLaneAwayTest : public QuotaLaneWatchTest {
+ protected:
+  Lane& NewLaneThatLoses(absl::Duration watch_grace) {
+    LaneOptions options;
+    options.poll = absl::Milliseconds(5);
+    options.progress_interval = absl::Milliseconds(1);
+    options.watch_grace = watch_grace;
+    options.runner.retry_budget = absl::ZeroDuration();
+    options.runner.fault = [this](absl::string_view) -> Fault {
+      if (!away_) return {};
+      return {.before = testing::kLoseConnection};
+    };
+    return NewLane(options);
+  }
+  std::atomic<bool> away_ = false;
+};
+
+// "UNAVAILABLE: the server shuts down, or has been without its database for half a minute; a watch does
+// not begin while the server is without its database."
+TEST_F(QuotaLaneAwayTest, WatchesEndAndNoneBegins) {
+  Lane& lane = NewLaneThatLoses(absl::ZeroDuration());
+  Lane& other = NewLane();
+  const auto watcher = lane.Watch({});
+  const WatchItem mark = MarkOf(*watcher);
+  away_ = true;
+  ASSERT_THAT(Do(other, Want("a", 0, 1)), IsOk());
+  while (NextOf(*watcher).has_value()) {
+  }
+  EXPECT_THAT(*watcher->Ended(), StatusIs(absl::StatusCode::kUnavailable));
+  const WatchOptions where_it_was = {.after_revision = mark.revision,
+                                     .incarnation = mark.incarnation};
+  for (const WatchOptions& begin : {WatchOptions(), where_it_was}) {
+    const auto refused = lane.Watch(begin);
+    EXPECT_FALSE(NextOf(*refused).has_value());
+    EXPECT_THAT(*refused->Ended(), StatusIs(absl::StatusCode::kUnavailable));
+  }
+  away_ = false;
+  testing::Until([&] { return lane.ready() && lane.revision() > mark.revision; }, "it is back");
+  EXPECT_EQ(MarkOf(*lane.Watch({})).revision, mark.revision + 1);
+}
+
+TEST_F(QuotaLaneAwayTest, WatchesOutliveAShortAbsence) {
+  Lane& lane = NewLaneThatLoses(absl::Hours(1));
+  Lane& other = NewLane();
+  const auto watcher = lane.Watch({});
+  MarkOf(*watcher);
+  away_ = true;
+  testing::Until([&] { return !lane.ready(); }, "it is away");
+  ASSERT_THAT(Do(other, Want("a", 0, 1)), IsOk());
+  away_ = false;
+  EXPECT_THAT(Changes(*watcher, 1), ::testing::SizeIs(1));
+}
+
 TEST_F(QuotaLaneWatchTest, ASlowWatcherIsCutOffWithTheRevisionToResumeFrom) {
   LaneOptions options;
   options.max_watch_queue = 3;
