@@ -155,8 +155,11 @@ Outcome NodeReconciler::ReconcileLife(const std::string& machine, NodeFacts& fac
 
 absl::Status NodeReconciler::CarryOut(const std::string& machine, const NodeFacts& facts,
                                       const std::set<std::string>& former, NodePlan plan) {
-  RETURN_IF_ERROR(Confirm(facts, former, plan));
-  if (!plan.reports.empty()) parts_.reporter->Report(machine, std::move(plan.reports));
+  const absl::Status confirmed = Confirm(facts, former, plan);
+  if (!confirmed.ok()) plan.reports.clear();
+  // Also if there are none: what an earlier look saw holds no more.
+  parts_.reporter->Report(machine, std::move(plan.reports));
+  RETURN_IF_ERROR(confirmed);
   if (facts.object == nullptr || !plan.writes()) return absl::OkStatus();
   ASSIGN_OR_RETURN(const bool whole, Write(*facts.node, *facts.object, plan));
   // The v1 Node shows it now: it is not planned again.

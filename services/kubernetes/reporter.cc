@@ -24,6 +24,7 @@ Reporter::~Reporter() { Stop(); }
 
 void Reporter::Report(const std::string& machine, std::vector<lifecycle::v1::NodeReport> reports) {
   MutexLock lock(mutex_);
+  if (reports.empty()) return Withdraw(machine);
   Entry& entry = entries_[machine];
   if (entry.sent) {
     entry.offered_again = true;
@@ -37,6 +38,14 @@ void Reporter::Report(const std::string& machine, std::vector<lifecycle::v1::Nod
 void Reporter::Forget(const std::string& machine) {
   MutexLock lock(mutex_);
   refusals_.erase(machine);
+  Withdraw(machine);
+}
+
+void Reporter::Withdraw(const std::string& machine) {
+  const auto found = entries_.find(machine);
+  if (found == entries_.end() || found->second.sent) return;
+  entries_.erase(found);
+  waiting_.erase(std::find(waiting_.begin(), waiting_.end(), machine));
 }
 
 absl::StatusOr<std::vector<absl::StatusCode>> Reporter::ReportNow(

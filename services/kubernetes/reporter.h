@@ -27,10 +27,11 @@ class Reporter {
   Reporter(MusterClient* client, Listener look_again, const SteadyClock* clock = TheSteadyClock());
   ~Reporter();
 
-  // Takes the reports of a machine, in order. While earlier ones are under way they are dropped,
-  // and the machine is looked at again when they are through.
+  // Takes the reports of a machine, in order; they replace those that wait, also if there are none. While
+  // earlier ones are under way they are dropped, and the machine is looked at again when they are
+  // through.
   void Report(const std::string& machine, std::vector<lifecycle::v1::NodeReport> reports);
-  // The machine is gone: forgets how often its reports were refused.
+  // The machine is gone: forgets its reports that wait, and how often others were refused.
   void Forget(const std::string& machine);
   // Sends the reports now, and waits; returns one code a report.
   absl::StatusOr<std::vector<absl::StatusCode>> ReportNow(
@@ -52,6 +53,8 @@ class Reporter {
   };
 
   void Run();
+  // What waits of the machine is not sent.
+  void Withdraw(const std::string& machine) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Batch TakeBatch() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Send(const Batch& batch);
   // One machine's reports are through.

@@ -209,6 +209,23 @@ TEST_F(ReporterTest, WhatWaitsIsReplacedByWhatIsSeenNow) {
   EXPECT_THAT(service_.Await(1)[0], ElementsAre("a 3"));
 }
 
+TEST_F(ReporterTest, WhatHoldsNoMoreIsNotSent) {
+  for (const char* node : {"a", "b", "c"}) Report(node, {"1"});
+  Report("b", {});
+  reporter_->Forget("c");
+  for (const char* node : {"nobody", "c"}) Report(node, {});
+  reporter_->Start();
+  EXPECT_THAT(service_.Await(1)[0], ElementsAre("a 1"));
+  // What was sent cannot be taken back.
+  service_.Set(false);
+  Report("d", {"2"});
+  service_.Await(2);
+  Report("d", {});
+  service_.Set(true);
+  Report("b", {"2"});
+  EXPECT_THAT(service_.Await(3)[2], ElementsAre("b 2"));
+}
+
 // One batch of a machine at a time: what is offered meanwhile is looked at again.
 TEST_F(ReporterTest, WhatIsOfferedWhileReportsAreUnderWayIsDroppedAndTold) {
   service_.Set(false);
