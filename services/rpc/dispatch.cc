@@ -255,14 +255,29 @@ absl::Status LogThrown(const Accounting& accounting, absl::string_view what) {
 
 namespace muster::rpc {
 
+namespace {
+
+// Null: none is known.
+const access::Caller* CallerOf(const grpc::ServerContextBase& context) {
+  return internal::t_next.context == &context ? internal::t_next.dispatch.caller.get() : nullptr;
+}
+
+}  // namespace
+
 std::shared_ptr<const access::Scope> NarrowedTo(const grpc::ServerContextBase& context) {
-  const auto& caller = internal::t_next.dispatch.caller;
-  return internal::t_next.context == &context && caller != nullptr ? caller->narrowed_to : nullptr;
+  const access::Caller* caller = CallerOf(context);
+  return caller != nullptr ? caller->narrowed_to : nullptr;
+}
+
+std::shared_ptr<const access::Scope> ScopeOf(const grpc::ServerContextBase& context,
+                                             access::Verb verb) {
+  const access::Caller* caller = CallerOf(context);
+  return caller != nullptr ? caller->ScopeOf(verb) : nullptr;
 }
 
 uint64_t TurnOf(const grpc::ServerContextBase& context) {
-  const auto& caller = internal::t_next.dispatch.caller;
-  return internal::t_next.context == &context && caller != nullptr ? access::TurnOf(*caller) : 0;
+  const access::Caller* caller = CallerOf(context);
+  return caller != nullptr ? access::TurnOf(*caller) : 0;
 }
 
 }  // namespace muster::rpc

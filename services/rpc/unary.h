@@ -91,6 +91,9 @@ class Responder {
 
 // What the answer is to be narrowed to (access::Caller::narrowed_to). To be called within the handler, before Unary or WatchStream.
 std::shared_ptr<const access::Scope> NarrowedTo(const grpc::ServerContextBase& context);
+// Where the caller has the verb; null: the call did not come through rpc::Server. To be called likewise.
+std::shared_ptr<const access::Scope> ScopeOf(const grpc::ServerContextBase& context,
+                                             access::Verb verb);
 // The number of the caller, by which calls take turns (access::TurnOf). To be called likewise.
 uint64_t TurnOf(const grpc::ServerContextBase& context);
 

@@ -26,18 +26,23 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 constexpr char kTenant[] = "spiffe://muster.test/tenant";
+constexpr char kCluster[] = "organizations/acme/clusters/example";
 constexpr char kTraceId[] = "4bf92f3577b34da6a3ce929d0e0e4736";
 
 class Authors : public ::testing::Test {
  protected:
   Authors()
-      : muster_({.tls = true,
-                 .callers = {"tenant", "zone-agent"},
-                 .bindings = {
-                     absl::StrCat("- {role: editor, principals: [\"", kTenant,
-                                  "\"], organizations: [acme]}"),
-                     "- {role: agent, principals: [\"spiffe://muster.test/zone-agent\"], zones: "
-                     "[RNO2A]}"}}) {
+      : muster_(
+            {.tls = true,
+             .callers = {"tenant", "zone-agent", "adapter"},
+             .bindings = {
+                 absl::StrCat("- {role: editor, principals: [\"", kTenant,
+                              "\"], organizations: [acme]}"),
+                 "- {role: agent, principals: [\"spiffe://muster.test/zone-agent\"], zones: "
+                 "[RNO2A]}",
+                 absl::StrCat("- {role: adapter, principals: [\"spiffe://muster.test/adapter\"], "
+                              "clusters: [",
+                              kCluster, "]}")}}) {
     muster_.ApplyCatalogue();
     muster_.ApplyExample();
     EXPECT_TRUE(muster_.AwaitSettled(1)) << muster_.LogEnds();
@@ -76,6 +81,19 @@ class Authors : public ::testing::Test {
     grpc::ClientContext context;
     return history::v1::HistoryService::NewStub(muster_.ChannelAs(as))
         ->GetPast(&context, request, &answer);
+  }
+  // The code of the report.
+  int Report(const std::string& node, lifecycle::v1::NodeReport::Observation observation,
+             const std::string& as) {
+    grpc::ClientContext context;
+    lifecycle::v1::ReportNodesRequest request;
+    request.add_reports()->set_node(node);
+    request.mutable_reports(0)->set_observation(observation);
+    request.mutable_reports(0)->set_message("why");
+    lifecycle::v1::ReportNodesResponse answer;
+    const grpc::Status status = lifecycle::v1::LifecycleService::NewStub(muster_.ChannelAs(as))
+                                    ->ReportNodes(&context, request, &answer);
+    return status.ok() ? answer.results(0).code() : status.error_code();
   }
   // The newest change that was made by calling that method; fails without one.
   static Change MadeWith(const history::v1::ListChangesResponse& answer,
@@ -118,6 +136,26 @@ TEST_F(Authors, EveryChangeBearsItsAuthorThroughAllBooks) {
   history::v1::ListChangesResponse quota;
   ASSERT_TRUE(List("organizations/acme/quotas/RNO2A~gd-8xa100-i128~default", quota).ok());
   MadeWith(quota, "/muster.quota.v1.QuotaService/UpdateQuota");
+}
+
+// A machine that is said to be switched off is given to others.
+TEST_F(Authors, AnAdapterReportsNothingOfMachines) {
+  using lifecycle::v1::NodeReport;
+  const std::string node = muster_.database().QueryValue("SELECT name FROM lifecycle.node LIMIT 1");
+  for (int number = NodeReport::Observation_MIN + 1; number <= NodeReport::Observation_MAX;
+       ++number) {
+    const auto observation = static_cast<NodeReport::Observation>(number);
+    SCOPED_TRACE(NodeReport::Observation_Name(observation));
+    bool of_machines = false;
+    for (const auto each :
+         {NodeReport::OBSERVATION_BOOT_STARTED, NodeReport::OBSERVATION_BOOT_FAILED,
+          NodeReport::OBSERVATION_STAGED, NodeReport::OBSERVATION_STAGING_FAILED,
+          NodeReport::OBSERVATION_REMOVAL_FAILED, NodeReport::OBSERVATION_TERMINATED})
+      of_machines = of_machines || each == observation;
+    EXPECT_EQ(Report(node, observation, "adapter") == grpc::StatusCode::PERMISSION_DENIED,
+              of_machines);
+    EXPECT_NE(Report(node, observation, "zone-agent"), grpc::StatusCode::PERMISSION_DENIED);
+  }
 }
 
 TEST_F(Authors, ThePastOfOthersIsNotThere) {

@@ -181,9 +181,11 @@ constexpr auto kParseReports = [](const v1::ReportNodesRequest& request, Faults&
       faults);
 };
 
-// Decides each report on its own. For the caller, Nodes outside `scope` do not exist.
+// Decides each report on its own. For the caller, Nodes outside `scope` do not exist. Of the machines below
+// the clusters that it keeps in step, `adapts`, it can tell nothing: their agents do.
 struct DecideReports {
   std::shared_ptr<const access::Scope> scope = {};
+  std::shared_ptr<const access::Scope> adapts = {};
   std::vector<absl::Status> operator()(StagedState<State>& staged, const Reports& reports,
                                        absl::Time now) const {
     std::vector<absl::Status> results;
@@ -191,11 +193,22 @@ struct DecideReports {
     for (const ReportNode& report : reports) {
       // Each report of a Node is a change of its own, even in one batch.
       if (!told.insert(report.node).second) staged.Mark();
-      const bool seen = scope == nullptr || scope->Covers(PlaceOf(staged.state(), report.node));
-      results.push_back(seen ? Decide(staged, report, now).status()
-                             : muster::error::NotFound(report.node));
+      const absl::Status refusal = Refusal(report, PlaceOf(staged.state(), report.node));
+      results.push_back(refusal.ok() ? Decide(staged, report, now).status() : refusal);
     }
     return results;
+  }
+
+ private:
+  absl::Status Refusal(const ReportNode& report, const Place& place) const {
+    if (scope != nullptr && !scope->Covers(place)) return muster::error::NotFound(report.node);
+    const bool is_adapter = adapts != nullptr && adapts->only_clusters() && adapts->Covers(place);
+    if (!is_adapter || !IsOfMachine(report.observation)) return absl::OkStatus();
+    return muster::error::Make(
+        absl::StatusCode::kPermissionDenied,
+        "An adapter does not report boots, staging, or that a Node is switched off: the agents of "
+        "its zone do.",
+        {.reason = "PERMISSION_DENIED", .resource = report.node});
   }
 };
 
@@ -321,12 +334,13 @@ void Handlers::NoteHeard(const v1::ReportNodesRequest& request, const access::Sc
 Handlers::Unary Handlers::ReportNodes(Context context, const v1::ReportNodesRequest* request,
                                       v1::ReportNodesResponse* response) {
   const auto scope = rpc::NarrowedTo(*context);
+  const auto adapts = rpc::ScopeOf(*context, access::Verb::kSync);
   const auto parse = [&](const v1::ReportNodesRequest& asked, Faults& faults) {
     Reports reports = kParseReports(asked, faults);
     NoteHeard(asked, scope.get());
     return reports;
   };
-  return rpc::Write(context, writer_, *request, response, parse, DecideReports{scope},
+  return rpc::Write(context, writer_, *request, response, parse, DecideReports{scope, adapts},
                     RenderReports{reports_.get()});
 }
 

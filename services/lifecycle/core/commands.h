@@ -154,6 +154,9 @@ struct ReportNode {
 };
 inline constexpr int kObservations = 19;
 
+// Whether it is of the machine below Kubernetes: only who boots machines and switches them off can tell.
+bool IsOfMachine(ReportNode::Observation observation);
+
 // Carried out if neither the pool's row nor a Node that it changes is newer than `version`.
 struct ApplyPlan {
   std::string pool = {};

@@ -266,6 +266,33 @@ void KeepAccount(Pool& pool, const Node& before, const Node& after) {
 
 }  // namespace
 
+bool IsOfMachine(Observation observation) {
+  switch (observation) {
+    case Observation::kBootStarted:
+    case Observation::kBootFailed:
+    case Observation::kTerminated:
+    case Observation::kStagingFailed:
+    case Observation::kStaged:
+    case Observation::kRemovalFailed:
+      return true;
+    case Observation::kRegistered:
+    case Observation::kReady:
+    case Observation::kActive:
+    case Observation::kIdle:
+    case Observation::kDrained:
+    case Observation::kUnhealthy:
+    case Observation::kRecovered:
+    case Observation::kAutoscalerMarked:
+    case Observation::kAutoscalerUnmarked:
+    case Observation::kUnschedulable:
+    case Observation::kSchedulable:
+    case Observation::kDrainBlocked:
+    case Observation::kDrainUnblocked:
+      return false;
+  }
+  return false;
+}
+
 StatusOrOutcome Decide(StagedState<State>& staged, const ReportNode& command, absl::Time now) {
   const Node* before = staged.state().table<Node>().Find(command.node);
   const Pool* pool = staged.state().table<Pool>().Find(PoolNameOf(command.node));
