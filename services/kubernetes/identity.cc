@@ -68,11 +68,7 @@ absl::Status Identity::Admit() {
 }
 
 absl::Status Identity::Bind() {
-  std::string uid;
-  {
-    MutexLock lock(mutex_);
-    uid = uid_;
-  }
+  const std::string uid = admitted();
   const absl::Status verdict =
       parts_.muster->BindCluster(uid, parts_.adopt, /*validate_only=*/false);
   if (verdict.ok()) SeeCluster(true);
@@ -123,22 +119,42 @@ bool Identity::made_anew() const {
 
 absl::Status Identity::Confirm() {
   ASSIGN_OR_RETURN(const std::string uid, Ask());
-  std::string admitted;
-  bool news = false;
+  const std::string served = admitted();
+  if (uid == served) return absl::OkStatus();
+  BecomeForeign("the API server has become another Kubernetes's; nothing more is done", uid,
+                served);
+  return absl::AbortedError(
+      absl::StrCat("the API server is of the Kubernetes ", uid, ", not of ", served));
+}
+
+absl::Status Identity::ConfirmBinding() {
+  RETURN_IF_ERROR(Confirm());
+  ASSIGN_OR_RETURN(const lifecycle::v1::Cluster cluster, parts_.muster->GetCluster());
+  const std::string& bound = cluster.kubernetes_uid();
+  const std::string served = admitted();
+  if (bound == served) return absl::OkStatus();
+  // One that was made anew is bound again by this adapter.
+  if (bound.empty()) return absl::AbortedError("Muster has the cluster as nobody's");
+  BecomeForeign("the cluster was turned over to another Kubernetes; nothing more is done", served,
+                bound);
+  return absl::AbortedError(
+      absl::StrCat("Muster has the cluster as the Kubernetes ", bound, ", not as ", served));
+}
+
+std::string Identity::admitted() const {
+  MutexLock lock(mutex_);
+  return uid_;
+}
+
+void Identity::BecomeForeign(absl::string_view what, absl::string_view kubernetes_uid,
+                             absl::string_view uid_in_muster) {
   {
     MutexLock lock(mutex_);
-    if (uid == uid_) return absl::OkStatus();
-    admitted = uid_;
-    news = !std::exchange(foreign_, true);
+    if (std::exchange(foreign_, true)) return;
   }
-  if (news) {
-    log::Error("the API server has become another Kubernetes's; nothing more is done",
-               {{"kubernetes_uid", uid}, {"uid_in_muster", admitted}});
-    parts_.metrics->SetRefused(true);
-    parts_.foreign();
-  }
-  return absl::AbortedError(
-      absl::StrCat("the API server is of the Kubernetes ", uid, ", not of ", admitted));
+  log::Error(what, {{"kubernetes_uid", kubernetes_uid}, {"uid_in_muster", uid_in_muster}});
+  parts_.metrics->SetRefused(true);
+  parts_.foreign();
 }
 
 bool Identity::foreign() const {

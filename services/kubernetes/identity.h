@@ -35,6 +35,9 @@ class Identity {
   absl::Status Bind();
   // Whether the API server that answers now is that of the last Admit; ABORTED: it is another's.
   absl::Status Confirm();
+  // The same, and whether Muster has the cluster as this Kubernetes still; ABORTED: it does not. To be asked before what Muster shows
+  // and Kubernetes does not have is taken for gone: the cluster may have been turned over to another Kubernetes, where it is.
+  absl::Status ConfirmBinding();
   // Whether the API server is another's, or was refused: nothing may be written to it.
   bool foreign() const;
 
@@ -51,7 +54,12 @@ class Identity {
  private:
   absl::StatusOr<std::string> Ask();
   absl::Status Note(const std::string& uid, const absl::Status& verdict);
+  // From now on nothing may be written. `what`: for the log, when it is news.
+  void BecomeForeign(absl::string_view what, absl::string_view kubernetes_uid,
+                     absl::string_view uid_in_muster);
   void TellRefused(const std::string& uid, const std::string& bound, const absl::Status& why) const;
+  // The uid of the Kubernetes that may be served.
+  std::string admitted() const;
   // Muster has the cluster; `is_bound`: to this Kubernetes.
   void SeeCluster(bool is_bound);
 

@@ -35,7 +35,7 @@ absl::Status NodeReconciler::ConfirmAbsent(const Node& node, const std::string& 
   if (!there) {
     ASSIGN_OR_RETURN(there, lists_.Has(node.pool_uid(), machine));
   }
-  return there ? absl::AbortedError("the Node is there") : parts_.identity->Confirm();
+  return there ? absl::AbortedError("the Node is there") : parts_.identity->ConfirmBinding();
 }
 
 absl::StatusOr<NodeLists::Machines> NodeReconciler::ListNodes(const std::string& pool_uid) {

@@ -136,7 +136,7 @@ Outcome PoolReconciler::ReconcileMissing(const std::string& name, const Pool& po
     return {};
   }
   if (!absl::IsNotFound(found.status())) return found.status();
-  RETURN_IF_ERROR(parts_.identity->Confirm());
+  RETURN_IF_ERROR(parts_.identity->ConfirmBinding());
   switch (parts_.brake->Judge(pool->uid())) {
     case History::Verdict::kWait:
       return Later(kWatchIsLate);
@@ -168,7 +168,7 @@ absl::Status PoolReconciler::RemoveFormer(const NodePoolObject& object, const No
     parts_.cluster->node_pools().Put(now);
     return absl::AbortedError("the object is another one now");
   }
-  RETURN_IF_ERROR(parts_.identity->Confirm());
+  RETURN_IF_ERROR(parts_.identity->ConfirmBinding());
   switch (parts_.brake->Judge(pool.uid())) {
     case History::Verdict::kWait:
       return absl::UnavailableError("it is not known yet whether the former pool may go");

@@ -23,17 +23,11 @@
 namespace muster::testing {
 namespace {
 
-using lifecycle::v1::LifecycleService;
-
 constexpr int kLost = 100;
 
-// Has no cluster, and takes every report.
-class LifecycleOfReports final : public LifecycleService::Service {
+// Takes every report.
+class LifecycleOfReports final : public LifecycleOfCluster {
  public:
-  grpc::Status GetCluster(grpc::ServerContext*, const lifecycle::v1::GetClusterRequest*,
-                          lifecycle::v1::Cluster*) override {
-    return {grpc::StatusCode::NOT_FOUND, "no such cluster"};
-  }
   grpc::Status ReportNodes(grpc::ServerContext*, const lifecycle::v1::ReportNodesRequest* request,
                            lifecycle::v1::ReportNodesResponse* response) override {
     MutexLock lock(mutex_);
@@ -62,7 +56,7 @@ class AbsentNodesTest : public ReconcilerTestBase {
   AbsentNodesTest() {
     Serve({&lifecycle_});
     ReconcileNodes(&clock_);
-    EXPECT_TRUE(identity_->Admit().ok());
+    Bind(lifecycle_);
     for (int i = 0; i < kLost; ++i) {
       lifecycle::v1::WatchLifecycleResponse told;
       told.mutable_node()->set_name(NameOf(i));
@@ -120,6 +114,20 @@ TEST_F(AbsentNodesTest, OneThatIsThereUnderANewNameIsNotReported) {
   EXPECT_TRUE(Reconcile(0).ok());
   AwaitUnhealthy(1);
   EXPECT_EQ(lifecycle_.unhealthy(), std::set<std::string>{NameOf(0)});
+}
+
+// Its Nodes are there, in the other Kubernetes.
+TEST_F(AbsentNodesTest, OfAClusterThatIsTurnedOverNothingIsReported) {
+  lifecycle_.BindTo("another");
+  EXPECT_TRUE(absl::IsAborted(Reconcile(0)));
+  EXPECT_TRUE(identity_->foreign());
+}
+
+// The adapter binds one that was made anew again.
+TEST_F(AbsentNodesTest, OfAClusterThatIsNobodysNothingIsReportedYet) {
+  lifecycle_.BindTo("");
+  EXPECT_TRUE(absl::IsAborted(Reconcile(0)));
+  EXPECT_FALSE(identity_->foreign());
 }
 
 // What was listed before says nothing of what came since.

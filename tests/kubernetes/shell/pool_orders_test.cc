@@ -25,6 +25,16 @@ using ::testing::IsEmpty;
 using ::testing::StartsWith;
 using ::testing::UnorderedElementsAre;
 
+// Its pools are there, in the other Kubernetes.
+TEST_F(PoolOrdersTest, OfAClusterThatIsTurnedOverNoPoolIsTakenForGone) {
+  Bind(lifecycle_);
+  KnowOneWithoutObject("elsewhere");
+  EXPECT_TRUE(Reconcile("elsewhere").ok());
+  lifecycle_.BindTo("another");
+  EXPECT_TRUE(absl::IsAborted(Reconcile("elsewhere")));
+  EXPECT_TRUE(identity_->foreign());
+}
+
 TEST_F(PoolOrdersTest, AnOrderIsCarriedOutOnTheSpecThatItCameWith) {
   ChangeSpecAndPromote();
   EXPECT_TRUE(absl::IsUnavailable(Reconcile()));

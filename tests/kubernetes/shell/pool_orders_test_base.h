@@ -24,7 +24,7 @@ namespace muster::testing {
 
 // Lifecycle as these tests play it: takes every spec, under its object's generation, unless Answer told
 // it to answer something else.
-class LifecycleOfPools final : public lifecycle::v1::LifecycleService::Service {
+class LifecycleOfPools final : public LifecycleOfCluster {
  public:
   grpc::Status ApplyNodePool(grpc::ServerContext*,
                              const lifecycle::v1::ApplyNodePoolRequest* request,
@@ -174,7 +174,9 @@ class PoolOrdersTest : public ReconcilerTestBase {
                                           .identity = identity_.get(),
                                           .refusals = &refusals_});
   }
-  absl::Status Reconcile() { return reconciler_->Reconcile(kPool).status; }
+  absl::Status Reconcile(const std::string& pool = kPool) {
+    return reconciler_->Reconcile(pool).status;
+  }
   // One update of the object, as `kubectl apply` sends it.
   void ChangeSpecAndOrder(const char* annotation, const std::string& value) {
     See(api_->Patch(kubernetes::PatchType::kMerge, Path(),
@@ -212,6 +214,14 @@ class PoolOrdersTest : public ReconcilerTestBase {
     pool.set_uid("another");
     pool.set_object_generation(0);
     known_.Take(told_, absl::Now());
+  }
+  // Muster has a pool that was made through Kubernetes, and that the fake one does not have.
+  void KnowOneWithoutObject(const std::string& name) {
+    lifecycle::v1::WatchLifecycleResponse told;
+    told.mutable_node_pool()->set_name(muster_->client().PoolName(name));
+    told.mutable_node_pool()->set_uid(absl::StrCat("uid-of-", name));
+    told.mutable_node_pool()->set_object_generation(1);
+    known_.Take(told, absl::Now());
   }
   void KnowHowManyMayBeGranted() {
     told_.mutable_node_pool()->mutable_status()->set_grantable_nodes(4);

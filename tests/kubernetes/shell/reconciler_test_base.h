@@ -9,7 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "muster/lifecycle/v1/lifecycle_service.grpc.pb.h"
 #include "prometheus/registry.h"
+#include "services/common/mutex.h"
 #include "services/kubernetes/brake.h"
 #include "services/kubernetes/cluster_view.h"
 #include "services/kubernetes/fake_muster.h"
@@ -27,6 +30,26 @@ namespace muster::testing {
 
 inline constexpr char kPods[] = "/api/v1/namespaces/default/pods";
 
+// Lifecycle with a cluster, as these tests play it.
+class LifecycleOfCluster : public lifecycle::v1::LifecycleService::Service {
+ public:
+  grpc::Status GetCluster(grpc::ServerContext*, const lifecycle::v1::GetClusterRequest*,
+                          lifecycle::v1::Cluster* cluster) override {
+    MutexLock lock(cluster_mutex_);
+    cluster->set_kubernetes_uid(kubernetes_uid_);
+    return grpc::Status::OK;
+  }
+  // The cluster is that Kubernetes from now on.
+  void BindTo(const std::string& kubernetes_uid) {
+    MutexLock lock(cluster_mutex_);
+    kubernetes_uid_ = kubernetes_uid;
+  }
+
+ private:
+  Mutex cluster_mutex_;
+  std::string kubernetes_uid_ MUSTER_GUARDED_BY(cluster_mutex_);
+};
+
 // What a reconciler works with: a fake cluster, and the services of Muster that the test plays. There
 // are no watches: the test itself puts into the views what was seen.
 class ReconcilerTestBase : public ::testing::Test {
@@ -41,7 +64,14 @@ class ReconcilerTestBase : public ::testing::Test {
   void Serve(std::initializer_list<grpc::Service*> services) {
     muster_.emplace(services);
     identity_ = std::make_unique<kubernetes::Identity>(kubernetes::Identity::Parts{
-        .api = api_.get(), .muster = &muster_->client(), .metrics = &metrics_});
+        .api = api_.get(), .muster = &muster_->client(), .metrics = &metrics_, .foreign = [] {}});
+  }
+  // Lifecycle has the cluster as the fake one. After Serve.
+  void Bind(LifecycleOfCluster& lifecycle) {
+    const auto system = api_->Get(absl::StrCat(kubernetes::kNamespacesPath, "/kube-system"));
+    ASSERT_TRUE(system.ok()) << system.status();
+    lifecycle.BindTo((*system)["metadata"]["uid"].get<std::string>());
+    ASSERT_TRUE(identity_->Admit().ok());
   }
   // Makes `nodes_`, which reconciles Nodes. After Serve.
   void ReconcileNodes(const SteadyClock* clock = TheSteadyClock()) {
