@@ -238,6 +238,7 @@ LaneOptions CommitLane<State>::WithDoubtHook(LaneOptions options) {
   options.runner.on_doubt = [this] {
     db_.set_ready(false);
     FailBehind(DatabaseAway());
+    EndWatchesIfLongAway(std::chrono::steady_clock::now());
   };
   return options;
 }

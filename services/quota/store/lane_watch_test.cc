@@ -444,13 +444,16 @@ class QuotaLaneAwayTest : public QuotaLaneWatchTest {
     options.progress_interval = absl::Milliseconds(1);
     options.watch_grace = watch_grace;
     options.runner.retry_budget = absl::ZeroDuration();
-    options.runner.fault = [this](absl::string_view) -> Fault {
-      if (!away_) return {};
-      return {.before = testing::kLoseConnection};
+    options.runner.fault = [this](absl::string_view site) -> Fault {
+      if (away_) return {.before = testing::kLoseConnection};
+      if (site != "write/commit" || !lose_) return {};
+      away_ = true;
+      return {.after = testing::kLoseConnection};
     };
     return NewLane(options);
   }
   std::atomic<bool> away_ = false;
+  std::atomic<bool> lose_ = false;  // with the next commit: nobody can say whether it was done
 };
 
 // "UNAVAILABLE: the server shuts down, or has been without its database for half a minute; a watch does
@@ -475,6 +478,23 @@ TEST_F(QuotaLaneAwayTest, WatchesEndAndNoneBegins) {
   away_ = false;
   testing::Until([&] { return lane.ready() && lane.revision() > mark.revision; }, "it is back");
   EXPECT_EQ(MarkOf(*lane.Watch({})).revision, mark.revision + 1);
+}
+
+// The lane's thread tries to find out what became of its commit, and does nothing else meanwhile.
+TEST_F(QuotaLaneAwayTest, WatchesEndWhileACommitIsInDoubt) {
+  Lane& lane = NewLaneThatLoses(absl::ZeroDuration());
+  const auto watcher = lane.Watch({});
+  MarkOf(*watcher);
+  lose_ = true;
+  std::future<absl::Status> done =
+      std::async(std::launch::async, [&] { return Do(lane, Want("a", 0, 1)); });
+  while (NextOf(*watcher).has_value()) {
+  }
+  EXPECT_THAT(*watcher->Ended(), StatusIs(absl::StatusCode::kUnavailable));
+  EXPECT_NE(done.wait_for(std::chrono::seconds(0)), std::future_status::ready);
+  lose_ = false;
+  away_ = false;
+  EXPECT_THAT(done.get(), IsOk());
 }
 
 TEST_F(QuotaLaneAwayTest, WatchesOutliveAShortAbsence) {
