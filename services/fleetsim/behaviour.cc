@@ -111,6 +111,8 @@ NodeReport::Observation ObservationOf(Action action) {
       return NodeReport::OBSERVATION_REMOVAL_FAILED;
     case Action::kTerminated:
       return NodeReport::OBSERVATION_TERMINATED;
+    case Action::kTellCordon:
+      return NodeReport::OBSERVATION_CORDONED;
     case Action::kNone:
       break;
   }
@@ -139,6 +141,7 @@ NodeView Behaviour::ViewOf(const Node& node) {
           .boot_id = observed.boot_id(),
           .back = observed.has_boot_time() && observed.node_profile() == desired.node_profile(),
           .cordoned = desired.cordoned(),
+          .cordon_told = observed.has_cordon_time(),
           .drain = desired.drain(),
           .force_drain = desired.force_drain(),
           .drain_time = ToTime(desired.drain_time(), absl::InfinitePast()),
@@ -322,7 +325,11 @@ std::vector<Behaviour::Step> Behaviour::Steps(const Life& life) const {
       return {};
   }
   std::vector<Step> steps;
-  if (!life.kubernetes) steps.push_back(NextDrain(life));
+  if (!life.kubernetes) {
+    steps.push_back(NextDrain(life));
+    if (life.view.cordoned && !life.view.cordon_told)
+      steps.push_back({Action::kTellCordon, life.seen_time});
+  }
   if (life.view.state == Node::STATE_PRODUCTION) steps.push_back(NextStaging(life));
   for (size_t i = 0; i < kTraits; ++i) steps.push_back(NextTrait(life, static_cast<Trait>(i)));
   return steps;
@@ -352,6 +359,7 @@ bool Behaviour::IsReported(const Life& life, Action action) const {
     case Action::kBlockDrain:
     case Action::kUnblockDrain:
     case Action::kDrained:
+    case Action::kTellCordon:
       break;
   }
   return false;

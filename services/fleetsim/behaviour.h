@@ -64,7 +64,8 @@ enum class Action {
   kFailStaging,
   kStage,
   kFailRemoval,
-  kTerminated
+  kTerminated,
+  kTellCordon,
 };
 
 // States that come upon a Node and leave it again.
@@ -83,6 +84,7 @@ struct NodeView {
   std::string boot_id = {};  // as it was told
   bool back = false;         // of one that reboots: its report that it is up again was taken
   bool cordoned = false;
+  bool cordon_told = false;
   bool drain = false;
   bool force_drain = false;
   absl::Time drain_time = absl::InfinitePast();

@@ -196,7 +196,13 @@ TEST(BehaviourTest, ADrainBeforeARebootEndsTheWorkOnly) {
   world.Run(absl::Seconds(1));
   world.Show(world.Add(node));
   world.Run(absl::Hours(1));
-  EXPECT_THAT(world.log().at(kMachine), ElementsAre("IDLE@6000"));
+  EXPECT_THAT(world.log().at(kMachine), ElementsAre("CORDONED@1000", "IDLE@6000"));
+}
+
+TEST(BehaviourTest, ACordonIsToldOnce) {
+  Node node = RunningNode(0);
+  Cordon(node, /*drain=*/false, kStart);
+  EXPECT_THAT(Story(Exact(), node, absl::Hours(1)), ElementsAre("CORDONED@0"));
 }
 
 TEST(BehaviourTest, ARestartDoesNotProlongADrainThatIsHeldUp) {
@@ -274,11 +280,14 @@ TEST(BehaviourTest, EveryKindOfReportIsMade) {
   for (auto& [name, node] : world.nodes()) node.mutable_desired()->set_node_profile(kNew);
   world.ShowAll();
   world.Run(absl::Minutes(5));
-  for (auto& [name, node] : world.nodes()) {
-    if (node.state() == Node::STATE_PRODUCTION) Cordon(node, true, world.now());
+  for (const bool drain : {false, true}) {
+    for (auto& [name, node] : world.nodes()) {
+      if (node.state() == (drain ? Node::STATE_CORDONED : Node::STATE_PRODUCTION))
+        Cordon(node, drain, world.now());
+    }
+    world.ShowAll();
+    world.Run(drain ? absl::Hours(1) : absl::Seconds(1));
   }
-  world.ShowAll();
-  world.Run(absl::Hours(1));
   std::set<std::string> made;
   for (const auto& [machine, story] : world.log()) made.merge(Kinds(story));
   for (int kind = 1; kind < NodeReport::Observation_ARRAYSIZE; ++kind)

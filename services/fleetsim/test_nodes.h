@@ -87,6 +87,10 @@ inline bool Note(lifecycle::v1::Node& node, const lifecycle::v1::NodeReport& rep
     observed.set_removal_error(report.message());
     return node.state() == Node::STATE_PREPARED_FOR_TERMINATE;
   }
+  if (kind == NodeReport::OBSERVATION_CORDONED) {
+    SetTime(*observed.mutable_cordon_time(), now);
+    return node.desired().cordoned();
+  }
   if (kind == NodeReport::OBSERVATION_UNHEALTHY || kind == NodeReport::OBSERVATION_RECOVERED) {
     observed.set_unhealthy(kind == NodeReport::OBSERVATION_UNHEALTHY);
   } else if (kind == NodeReport::OBSERVATION_AUTOSCALER_MARKED ||

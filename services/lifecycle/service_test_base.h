@@ -57,6 +57,7 @@ class Replica {
     options.loop.resync_interval = resync;
     options.loop.lease_ttl = absl::Seconds(20);  // nobody waits for its end
     options.loop.policy.cordon_settle = absl::ZeroDuration();
+    options.loop.policy.cordon_patience = absl::ZeroDuration();
     auto created = LifecycleService::Create(std::move(options));
     if (!created.ok()) throw std::runtime_error(created.status().ToString());
     service = *std::move(created);

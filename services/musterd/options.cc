@@ -153,6 +153,10 @@ ABSL_FLAG(absl::Duration, cordon_settle, Defaults().lifecycle.loop.policy.cordon
           "How long a Node stays cordoned before its drain or reboot, so that work that came is "
           "seen, 0s to 1h.");
 ABSL_FLAG(
+    absl::Duration, cordon_patience, Defaults().lifecycle.loop.policy.cordon_patience,
+    "How long a drain that evicts nothing, or the reboot of an idle Node, waits for the agent to "
+    "say that the Node is cordoned, 0s to 1h.");
+ABSL_FLAG(
     absl::Duration, preemption_notice, Defaults().lifecycle.loop.policy.preemption_notice,
     "How long the work of a spot Node that is preempted is warned before it is asked to leave. "
     "Lifecycle and capacity, which takes a reclaim back until then, both go by it: tell them the "
@@ -245,6 +249,7 @@ void ForEachDeadline(Options& options, Visit& visit) {
   MUSTER_VISIT(boot_deadline, kSecond, kDay, policy.boot_deadline);
   MUSTER_VISIT(drain_deadline, kSecond, kDay, policy.drain_deadline);
   MUSTER_VISIT(cordon_settle, kNoTime, absl::Hours(1), policy.cordon_settle);
+  MUSTER_VISIT(cordon_patience, kNoTime, absl::Hours(1), policy.cordon_patience);
   MUSTER_VISIT(preemption_notice, kSecond, kDay, policy.preemption_notice,
                options.capacity.preemption_notice);
   MUSTER_VISIT(preemption_end, policy.preemption_notice + kSecond, kDay, policy.preemption_end);

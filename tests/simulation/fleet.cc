@@ -20,10 +20,10 @@ ReportNode Seen(const Node& node, O observation) {
 
 absl::string_view NameOf(O observation) {
   constexpr absl::string_view kNames[lifecycle::kObservations] = {
-      "boot started",  "boot failed",    "registered",    "ready",         "active",
-      "idle",          "drained",        "terminated",    "unhealthy",     "recovered",
-      "marked",        "unmarked",       "unschedulable", "schedulable",   "drain blocked",
-      "drain goes on", "staging failed", "staged",        "removal failed"};
+      "boot started",  "boot failed",    "registered",    "ready",          "active",
+      "idle",          "drained",        "terminated",    "unhealthy",      "recovered",
+      "marked",        "unmarked",       "unschedulable", "schedulable",    "drain blocked",
+      "drain goes on", "staging failed", "staged",        "removal failed", "cordoned"};
   return kNames[static_cast<size_t>(observation)];
 }
 
@@ -230,6 +230,8 @@ std::optional<ReportNode> Fleet::Serve(const Node& node, Body& body) {
     if (body.active) report.active_pods = {"default/job"};
     return report;
   }
+  if (node.desired.cordoned && known.cordon_time == lifecycle::kNever)
+    return Seen(node, O::kCordoned);
   if (body.sick != known.unhealthy) return Seen(node, body.sick ? O::kUnhealthy : O::kRecovered);
   if (body.marked != known.autoscaler_marked)
     return Seen(node, body.marked ? O::kAutoscalerMarked : O::kAutoscalerUnmarked);

@@ -81,6 +81,7 @@ class Planner {
     PlanHealth();
     PlanWork();
     PlanMarks();
+    PlanCordon();
     PlanDrain();
     PlanMetadata();
     plan_.apply_status = ConditionsPatch(node_, *facts_.object);
@@ -115,6 +116,7 @@ class Planner {
         Report(NodeReport::OBSERVATION_UNHEALTHY,
                absl::StrCat(kKubeletSays, "the Node object is not in the cluster"));
       }
+      PlanCordon();
     }
   }
 
@@ -259,6 +261,16 @@ class Planner {
     }
   }
 
+  // After its work, which is known to Muster then.
+  void PlanCordon() {
+    const Node::State state = node_.state();
+    const bool stays = state == Node::STATE_PRODUCTION || state == Node::STATE_TRIAGE ||
+                       state == Node::STATE_CORDONED;
+    const bool closed = facts_.object == nullptr || facts_.object->unschedulable;
+    if (stays && node_.desired().cordoned() && closed && !seen_.has_cordon_time())
+      Report(NodeReport::OBSERVATION_CORDONED);
+  }
+
   void PlanDrain() {
     if (!node_.desired().drain()) return;
     const std::string why = Message(facts_.blocked_by);
@@ -303,11 +315,17 @@ bool IsWorkOn(const NodeObject* object, const PodObject& pod, absl::Time now) {
 }
 
 bool SaysNoWork(const Node& node, const NodeObject* object, const NodePlan& plan) {
-  return std::any_of(plan.reports.begin(), plan.reports.end(), [&](const NodeReport& report) {
-    if (report.observation() == NodeReport::OBSERVATION_DRAINED)
-      return !node.desired().force_drain();
-    return object == nullptr && report.observation() == NodeReport::OBSERVATION_IDLE;
-  });
+  const auto says = [&](NodeReport::Observation observation) {
+    return std::any_of(plan.reports.begin(), plan.reports.end(), [&](const NodeReport& report) {
+      return report.observation() == observation;
+    });
+  };
+  const bool idle = says(NodeReport::OBSERVATION_IDLE);
+  if (says(NodeReport::OBSERVATION_DRAINED) && !node.desired().force_drain()) return true;
+  // With a cordon all that came before it is told.
+  if (says(NodeReport::OBSERVATION_CORDONED))
+    return idle || (!node.observed().active() && !says(NodeReport::OBSERVATION_ACTIVE));
+  return object == nullptr && idle;
 }
 
 bool IsMarkedByAutoscaler(const NodeObject& object) {

@@ -62,7 +62,7 @@ NodePlan PlanNode(const NodeFacts& facts);
 bool IsWorkOn(const NodeObject* object, const PodObject& pod, absl::Time now);
 
 // Whether the plan reports that no work is left on a Node that is absent, or whose machine will be
-// switched off because of that: it has to be looked up anew first. Not so for a forced drain, which
+// switched off or rebooted because of that: it has to be looked up anew first. Not so for a forced drain, which
 // ends whatever is left.
 bool SaysNoWork(const lifecycle::v1::Node& node, const NodeObject* object, const NodePlan& plan);
 

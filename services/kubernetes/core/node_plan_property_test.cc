@@ -154,6 +154,7 @@ class World {
           node_.set_state(Pick(2) == 0 ? Node::STATE_DRAINING : Node::STATE_PRODUCTION);
           desired.set_drain(node_.state() == Node::STATE_DRAINING);
           desired.set_cordoned(desired.drain());
+          if (!desired.cordoned()) node_.mutable_observed()->clear_cordon_time();
         }
         return;
       case 2:
@@ -221,6 +222,9 @@ class World {
       case NodeReport::OBSERVATION_UNSCHEDULABLE:
       case NodeReport::OBSERVATION_SCHEDULABLE:
         seen.set_unschedulable(report.observation() == NodeReport::OBSERVATION_UNSCHEDULABLE);
+        return;
+      case NodeReport::OBSERVATION_CORDONED:
+        seen.mutable_cordon_time()->set_seconds(1);
         return;
       case NodeReport::OBSERVATION_DRAIN_BLOCKED:
       case NodeReport::OBSERVATION_DRAIN_UNBLOCKED:

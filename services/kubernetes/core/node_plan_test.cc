@@ -23,6 +23,8 @@ using ::testing::SizeIs;
 using ::testing::StartsWith;
 using Class = PodObject::Class;
 
+constexpr auto kCordoned = NodeReport::OBSERVATION_CORDONED;
+
 NodeObject OfLife(const std::string& mark) {
   NodeObject object = Joined(true);
   object.annotations[kLifeAnnotation] = mark;
@@ -48,7 +50,7 @@ const std::vector<Row>& Table() {
       {Node::STATE_PRODUCTION, {kUnhealthy}, {kUnhealthy}, {}, true, true},
       {Node::STATE_RECONFIGURING, {}, {}, {}, true, true},
       {Node::STATE_TRIAGE, {kUnhealthy}, {kUnhealthy}, {}, true, true},
-      {Node::STATE_CORDONED, {kUnhealthy}, {kUnhealthy}, {}, true, true},
+      {Node::STATE_CORDONED, {kUnhealthy, kCordoned}, {kUnhealthy}, {}, true, true},
       // Drained is one that nothing new can come to.
       {Node::STATE_DRAINING, {kDrained}, {kUnhealthy}, {}, true, true},
       {Node::STATE_PREPARED_FOR_TERMINATE, {}, {}, {}, true, true},
@@ -374,6 +376,22 @@ TEST(PlanMarks, TellOfAForeignCordon) {
   EXPECT_THAT(Plan(node, &object).reports, IsEmpty());
   object.foreign_unschedulable = false;
   EXPECT_THAT(Observations(Plan(node, &object)), ElementsAre(NodeReport::OBSERVATION_SCHEDULABLE));
+}
+
+TEST(PlanCordon, IsToldOnceItIsThereAfterTheWorkThatCameBefore) {
+  Node node = MakeNode(Node::STATE_CORDONED);
+  NodeObject object = Joined(true);
+  EXPECT_THAT(Plan(node, &object).reports, IsEmpty()) << "it is yet to be cordoned";
+  object.unschedulable = object.owns_unschedulable = true;
+  const NodePlan plan = Plan(node, &object);
+  EXPECT_THAT(Observations(plan), ElementsAre(kCordoned));
+  EXPECT_TRUE(SaysNoWork(node, &object, plan)) << "it is looked up before that there is none";
+  const NodePlan busy = Plan(node, &object, Work(1));
+  EXPECT_THAT(Observations(busy), ElementsAre(kActive, kCordoned));
+  EXPECT_FALSE(SaysNoWork(node, &object, busy));
+  EXPECT_THAT(Observations(Plan(node, nullptr)), ElementsAre(kUnhealthy, kCordoned));
+  node.mutable_observed()->mutable_cordon_time()->set_seconds(1);
+  EXPECT_THAT(Plan(node, &object).reports, IsEmpty());
 }
 
 TEST(OrphanName, NeedsALabelThatIsOurs) {

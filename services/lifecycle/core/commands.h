@@ -142,6 +142,7 @@ struct ReportNode {
     kStagingFailed,
     kStaged,
     kRemovalFailed,
+    kCordoned,
   };
   std::string node = {};
   Observation observation = Observation::kIdle;
@@ -152,7 +153,7 @@ struct ReportNode {
   absl::Time node_create_time = kNever;  // of the Node that was seen; kNever: of any
   std::string boot_id = {};
 };
-inline constexpr int kObservations = 19;
+inline constexpr int kObservations = 20;
 
 // Whether it is of the machine below Kubernetes: only who boots machines and switches them off can tell.
 bool IsOfMachine(ReportNode::Observation observation);

@@ -106,6 +106,8 @@ struct Policy {
   // Between cordon and drain, or the reboot of an idle Node: work that was placed on the Node meanwhile
   // is seen, and the Node let go again or waited for.
   absl::Duration cordon_settle = absl::Seconds(2);
+  // How long that waits at most for the agent to say that the Node is cordoned.
+  absl::Duration cordon_patience = absl::Minutes(2);
   // Spot preemption, from T+0: see kPreemptionDrain and kPreemptionEnd.
   absl::Duration preemption_notice = kPreemptionDrain;
   absl::Duration preemption_end = kPreemptionEnd;

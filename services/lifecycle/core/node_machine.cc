@@ -246,7 +246,10 @@ absl::Status Step(Node& node, NodeEvent event, absl::Time now) {
   if (node.state != kTriage) node.replace_time = kNever;
   const bool stays_chosen = goes_on && node.orders.reboot != Reboot::kNone;
   if (node.state != kReconfiguring && !stays_chosen) node.reconfigure_time = kNever;
-  if (event == E::kReconfigure) BeginReboot(node, now);
+  if (event == E::kReconfigure) {
+    BeginReboot(node, now);
+    node.observed.cordon_time = kNever;  // how it comes back is to be seen
+  }
   KeepOrders(node);
   UpdateConditions(node, now);
   return absl::OkStatus();
@@ -256,6 +259,11 @@ void KeepOrders(Node& node) {
   const bool chosen = IsUp(node.state) && node.reconfigure_time != kNever;
   if (chosen || (Stays(node.state) && node.orders.cordon_time != kNever))
     node.desired.cordoned = true;
+  ForgetCordon(node);
+}
+
+void ForgetCordon(Node& node) {
+  if (!node.desired.cordoned) node.observed.cordon_time = kNever;
 }
 
 bool IsInProgress(NodeState state) { return state == kAssigned || state == kBooting; }

@@ -77,6 +77,9 @@ void StopDrain(Desired& desired);
 // something else has set its cordon.
 void KeepOrders(Node& node);
 
+// What was seen of a cordon that is over is no more.
+void ForgetCordon(Node& node);
+
 // --- what states mean ---
 
 // Granted, not yet in the cluster.

@@ -31,6 +31,7 @@ void TakeBack(Node& node) {
   if (!Stays(node.state) || node.state == NodeState::kReconfiguring || chosen) return;
   node.reconfigure_time = kNever;
   node.desired.cordoned = node.state == NodeState::kTriage;
+  ForgetCordon(node);
   StopDrain(node.desired);
   node.observed.drain_blocked_by.clear();
 }

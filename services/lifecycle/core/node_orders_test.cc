@@ -116,8 +116,7 @@ TEST(NodeOrders, ADrainUnderWayIsForced) {
   sim.SetActive("g100", true);
   sim.blocked_by["g100"] = "default/web";
   ASSERT_TRUE(sim.Order("g100", Verb::kDrain).ok());
-  sim.Pass();
-  sim.Agents();
+  sim.Drive();
   EXPECT_FALSE(sim.desired("g100").force_drain);
   EXPECT_EQ(sim.node("g100")->observed.drain_blocked_by, "default/web");
   ASSERT_TRUE(sim.Order("g100", Verb::kDrain, /*force=*/true).ok());

@@ -64,6 +64,10 @@ bool LetStay(const PlanFacts& facts, Draft& draft, Node& node, absl::string_view
 // The deadline of a drain that begins at `from` and is not a preemption's; kNever: none.
 absl::Time DrainDeadline(const PlanFacts& facts, const Node& node, absl::Time from);
 void DrainNodes(const PlanFacts& facts, Draft& draft);
+// When all work is seen that was on its way when the Node was cordoned, as it was told at `told`: some time
+// after its agent had it cordoned. An agent that does not say so is waited for, but not for ever; once it is
+// late, that is told.
+absl::Time CordonSettles(const PlanFacts& facts, Draft& draft, const Node& node, absl::Time told);
 
 // --- plan_preemption.cc: spot ---
 void PreemptNodes(const PlanFacts& facts, Draft& draft);

@@ -206,13 +206,16 @@ void RebootInto(const std::string& profile, Draft& draft, Node& node, absl::stri
 }
 
 void RebootIdle(const PlanFacts& facts, Draft& draft, Node& node, const std::string& profile) {
-  const absl::Time from = node.reconfigure_time + facts.policy.cordon_settle;
+  const absl::Time from = CordonSettles(facts, draft, node, node.reconfigure_time);
   if (facts.now < from) {
     draft.MoveDue(from);
-    return draft.AddDefer(DeferReason::kWaitsUntilIdle, node.name,
-                          absl::StrCat("Node ", node.machine, " is rebooted at ", TimeText(from),
-                                       " if it is idle still."),
-                          from);
+    const bool cordoned = node.observed.cordon_time != kNever;
+    return draft.AddDefer(
+        DeferReason::kWaitsUntilIdle, node.name,
+        absl::StrCat("Node ", node.machine, " is rebooted ",
+                     cordoned ? absl::StrCat("at ", TimeText(from)) : "once it is cordoned",
+                     " if it is idle still."),
+        from);
   }
   RebootInto(profile, draft, node, "it is idle");
 }

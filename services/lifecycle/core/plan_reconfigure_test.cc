@@ -143,6 +143,38 @@ TEST(Reconfigure, AnIdleNodeIsCordonedBeforeItReboots) {
   EXPECT_THAT(sim.On(kNewerProfile), ElementsAre("g100"));
 }
 
+// The cluster may not have heard of the cordon yet: its adapter may be away.
+TEST(Reconfigure, AnIdleNodeRebootsOnceItsAgentHasCordonedIt) {
+  for (const bool tells : {true, false}) {
+    SCOPED_TRACE(tells);
+    Outdated sim(1);
+    sim.StopClock();
+    sim.stuck = sim.silent = {"g100"};
+    sim.Ask();
+    sim.Drive();
+    sim.Advance(sim.policy.cordon_settle);
+    sim.Drive();
+    EXPECT_EQ(sim.node("g100")->state, NodeState::kProduction);
+    EXPECT_THAT(sim.Obstacles(), ElementsAre("WAITS_UNTIL_IDLE"));
+    sim.Advance(sim.policy.cordon_patience / 4);
+    sim.Drive();
+    EXPECT_EQ(sim.node("g100")->state, NodeState::kProduction);
+    EXPECT_THAT(sim.Obstacles(), Contains("AGENT_SILENT"));
+    const absl::Time late = sim.node("g100")->reconfigure_time + sim.policy.cordon_patience;
+    if (tells) {
+      ASSERT_TRUE(sim.Report("g100", ReportNode::Observation::kCordoned).ok());
+      sim.Drive();
+      EXPECT_EQ(sim.last_plan.due, sim.now() + sim.policy.cordon_settle);
+      sim.Advance(sim.policy.cordon_settle);
+    } else {
+      EXPECT_EQ(sim.last_plan.due, late);
+      sim.Advance(late - sim.now());
+    }
+    sim.Drive();
+    EXPECT_EQ(sim.node("g100")->state, NodeState::kReconfiguring);
+  }
+}
+
 // One that was chosen while its work was not to be evicted.
 TEST(Reconfigure, WorkOnAChosenNodeIsEvictedOnceItMayBe) {
   Outdated sim(1);

@@ -108,6 +108,8 @@ void StartDrain(const PlanFacts& facts, Draft& draft, Node& node) {
                                 TextOf(facts.pool.spec.scale_down_strategy), ")."));
     return;
   }
+  // Nothing of its work is deleted, so that what came to it must be seen before.
+  if (!noticed && deadline == kNever) from = CordonSettles(facts, draft, node, node.state_time);
   if (facts.now < from) return draft.MoveDue(from);
   draft.Step(node, NodeEvent::kDrain, "it is cordoned", RemovalCause::kNone, deadline);
 }
@@ -213,6 +215,24 @@ void CancelScaleDown(const PlanFacts& facts, Draft& draft, std::vector<Node*> co
 }
 
 }  // namespace
+
+absl::Time CordonSettles(const PlanFacts& facts, Draft& draft, const Node& node, absl::Time told) {
+  const absl::Duration settle = facts.policy.cordon_settle;
+  const absl::Time seen = node.observed.cordon_time;
+  if (seen != kNever) return std::max(told, seen) + settle;
+  const absl::Time from = told + std::max(settle, facts.policy.cordon_patience);
+  // An agent of many Nodes takes a while.
+  const absl::Time late = told + std::max(settle, facts.policy.cordon_patience / 4);
+  if (facts.now < late) {
+    draft.MoveDue(late);
+  } else if (facts.now < from) {
+    draft.AddDefer(DeferReason::kAgentSilent, node.name,
+                   absl::StrCat("The agent of Node ", node.machine, " was to cordon it at ",
+                                TimeText(told), " and has not said that it did."),
+                   from);
+  }
+  return from;
+}
 
 VictimRacks RacksOf(const PlanFacts& facts, const Draft& draft) {
   std::vector<const Node*> held = draft.Nodes();

@@ -86,6 +86,35 @@ TEST(ReferenceScaleDown, ANodeThatTurnsActiveAtTheLastMomentIsLetGo) {
   EXPECT_THAT(sim.NodeMachines(), ElementsAre("g100"));
 }
 
+// Also where the cluster heard of the cordon late: its adapter was away.
+TEST(ReferenceScaleDown, WorkThatCameBeforeTheNodeWasCordonedLetsItGo) {
+  RemovalPool sim(2);
+  sim.StopClock();
+  sim.Busy({"g100"});
+  sim.silent = {"g101"};
+  sim.Resize(1);
+  sim.Drive();
+  sim.Advance(sim.policy.cordon_patience / 4);
+  sim.Drive();
+  EXPECT_EQ(sim.node("g101")->state, NodeState::kCordoned);
+  EXPECT_THAT(sim.Obstacles(), Contains("AGENT_SILENT"));
+  sim.SetActive("g101", true);
+  sim.Drive();
+  EXPECT_EQ(sim.node("g101")->state, NodeState::kProduction);
+}
+
+// What deletes work need not wait for its end.
+TEST(ReferenceScaleDown, ADrainThatEvictsDoesNotWaitForTheAgentToCordon) {
+  RemovalPool sim(1, ScaleDownStrategy::kPreferIdle);
+  sim.StopClock();
+  sim.stuck = sim.silent = {"g100"};
+  sim.Resize(0);
+  sim.Drive();
+  sim.Advance(sim.policy.cordon_settle);
+  sim.Drive();
+  EXPECT_EQ(sim.node("g100")->state, NodeState::kDraining);
+}
+
 // Of those that are cordoned whoever has work is let go first.
 TEST(ReferenceScaleDown, ATargetThatRisesByLessLetsThoseGoThatWork) {
   RemovalPool sim(3, ScaleDownStrategy::kPreferIdle);

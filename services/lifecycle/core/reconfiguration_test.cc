@@ -234,6 +234,7 @@ TEST(ReconfigureEnds, WhatANodeRunsIsTakenWheneverItIsReported) {
     } else if (state != NodeState::kProduction) {
       sim.Resize(0);
       sim.Pass();
+      sim.Agents();
       if (state == NodeState::kDraining) sim.Advance(sim.policy.cordon_settle);
       sim.Pass();
     }

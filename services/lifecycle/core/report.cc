@@ -56,6 +56,7 @@ std::optional<NodeEvent> EventOf(Observation observation, const Node& node) {
     case Observation::kStagingFailed:
     case Observation::kStaged:
     case Observation::kRemovalFailed:
+    case Observation::kCordoned:
       return std::nullopt;
   }
   return std::nullopt;
@@ -102,6 +103,8 @@ absl::string_view NameOf(Observation observation) {
       return "STAGED";
     case Observation::kRemovalFailed:
       return "REMOVAL_FAILED";
+    case Observation::kCordoned:
+      return "CORDONED";
   }
   return "";
 }
@@ -132,6 +135,8 @@ bool CanBe(const Node& node, Observation observation) {
     case Observation::kDrainBlocked:
     case Observation::kDrainUnblocked:
       return node.desired.drain;
+    case Observation::kCordoned:
+      return node.desired.cordoned && CanHaveWork(node.state);
     case Observation::kRemovalFailed:
       return node.state == NodeState::kPreparedForTerminate;
     case Observation::kActive:
@@ -225,6 +230,9 @@ void Note(Node& node, const ReportNode& command, absl::Time now) {
     case Observation::kRemovalFailed:
       seen.removal_error = why;
       return;
+    case Observation::kCordoned:
+      if (seen.cordon_time == kNever) seen.cordon_time = now;
+      return;
     case Observation::kBootStarted:
     case Observation::kBootFailed:
     case Observation::kReady:
@@ -288,6 +296,7 @@ bool IsOfMachine(Observation observation) {
     case Observation::kSchedulable:
     case Observation::kDrainBlocked:
     case Observation::kDrainUnblocked:
+    case Observation::kCordoned:
       return false;
   }
   return false;

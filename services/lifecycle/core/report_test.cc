@@ -150,6 +150,27 @@ TEST(Report, NobodyRegistersWhatWasNotOrdered) {
 }
 
 // "Three boot failures in a row": a Node that was ill and is well again has not booted.
+TEST(ReportNode, ACordonIsSeenWhileItIsToldTo) {
+  Simulation sim;
+  sim.Create(1);
+  ASSERT_TRUE(sim.Converge());
+  const auto cordon = [&](OrderNode::Verb verb) {
+    sim.Must(OrderNode{.name = NodeName(kSimPool, "g100"), .verb = verb});
+  };
+  using O = ReportNode::Observation;
+  EXPECT_FALSE(sim.Report("g100", O::kCordoned).ok());
+  cordon(OrderNode::Verb::kCordon);
+  EXPECT_EQ(sim.node("g100")->observed.cordon_time, kNever);
+  ASSERT_TRUE(sim.Report("g100", O::kCordoned).ok());
+  const absl::Time seen = sim.node("g100")->observed.cordon_time;
+  EXPECT_EQ(seen, sim.now());
+  sim.Advance(absl::Minutes(1));
+  ASSERT_TRUE(sim.Report("g100", O::kCordoned).ok());
+  EXPECT_EQ(sim.node("g100")->observed.cordon_time, seen);
+  cordon(OrderNode::Verb::kUncordon);
+  EXPECT_EQ(sim.node("g100")->observed.cordon_time, kNever);
+}
+
 TEST(ReportNode, OnlyABootEndsARowOfFailures) {
   const auto failures_after = [](NodeState past, const std::vector<O>& reports) {
     State rows;

@@ -19,8 +19,9 @@ class SimAgents {
 
   double boot_failure = 0;  // share of boots
   // Machines.
-  std::set<std::string> stuck = {};               // nothing is done or said
-  std::set<std::string> boot_fails = {};          // before it registers
+  std::set<std::string> stuck = {};       // nothing is done or said, but that it is cordoned
+  std::set<std::string> silent = {};      // nor that
+  std::set<std::string> boot_fails = {};  // before it registers
   std::set<std::string> registration_fails = {};  // after it registered
   std::set<std::string> staging_fails = {};
   std::set<std::string> removal_fails = {};
@@ -30,6 +31,9 @@ class SimAgents {
  protected:
   // One thing that the agent of this Node can report now.
   std::optional<ReportNode> NextReport(const Node& node) {
+    if (MayBeCordoned(node.state) && node.desired.cordoned && node.observed.cordon_time == kNever &&
+        !silent.contains(node.machine))
+      return Say(node, O::kCordoned);
     if (stuck.contains(node.machine)) return std::nullopt;
     const bool run = node.desired.phase == Phase::kRunning;
     switch (node.state) {
@@ -61,6 +65,11 @@ class SimAgents {
   }
 
  private:
+  static bool MayBeCordoned(NodeState state) {
+    return state == NodeState::kProduction || state == NodeState::kTriage ||
+           state == NodeState::kCordoned;
+  }
+
   std::optional<ReportNode> Say(const Node& node, O observation, std::string message = "") const {
     return ReportNode{.node = node.name,
                       .observation = observation,

@@ -35,6 +35,7 @@ struct Ordered : Simulation {
   // Work that was on its way when a Node was cordoned would be there by now.
   void Settle() {
     Pass();
+    Agents();
     Advance(policy.cordon_settle);
     Pass();
   }

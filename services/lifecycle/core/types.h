@@ -334,6 +334,8 @@ struct Observed {
   Word removal_error = {};
   std::string boot_id = {};
   absl::Time boot_time = kNever;  // kNever: not known, or it is to reboot and is not back
+  // Since when it is cordoned in its cluster; kNever: it is not, or is not known to be.
+  absl::Time cordon_time = kNever;
   bool operator==(const Observed&) const = default;
 };
 

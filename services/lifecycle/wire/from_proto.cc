@@ -198,6 +198,7 @@ Observed ObservedOf(const v1::NodeObserved& in) {
   out.removal_error = in.removal_error();
   out.boot_id = in.boot_id();
   out.boot_time = MUSTER_GET_TIME(in, boot_time);
+  out.cordon_time = MUSTER_GET_TIME(in, cordon_time);
   return out;
 }
 
@@ -350,6 +351,8 @@ absl::StatusOr<Node> FromProto(const v1::Node& in) {
   out.create_time = MUSTER_GET_TIME(in, create_time);
   out.desired = DesiredOf(in.desired(), *phase);
   out.observed = ObservedOf(in.observed());
+  // A release that does not know it has let the Node go.
+  if (!out.desired.cordoned) out.observed.cordon_time = kNever;
   for (const auto& condition : in.conditions()) out.conditions.push_back(ConditionOf(condition));
   out.removal_cause = *cause;
   out.preempt_time = MUSTER_GET_TIME(in, preempt_time);

@@ -119,6 +119,7 @@ void SetObserved(const Observed& observed, v1::NodeObserved* out) {
   out->set_removal_error(observed.removal_error);
   out->set_boot_id(observed.boot_id);
   MUSTER_SET_TIME(*out, boot_time, observed.boot_time);
+  MUSTER_SET_TIME(*out, cordon_time, observed.cordon_time);
 }
 
 }  // namespace

@@ -231,6 +231,7 @@ void PutTroubles(json& status, const lifecycle::v1::Node& node) {
   if (observed.unhealthy()) status["unhealthy"] = true;
   PutText(status, "healthMessage", observed.health_message());
   if (observed.unschedulable()) status["unschedulable"] = true;
+  PutTime(status, "cordonTime", observed.cordon_time());
   PutText(status, "drainBlockedBy", observed.drain_blocked_by());
   PutText(status, "stagingError", observed.staging_error());
   PutText(status, "removalError", observed.removal_error());
