@@ -72,7 +72,7 @@ History::Unknown Adapter::FindUnknown() const {
 }
 
 void Adapter::MakeBrake() {
-  Brake::Parts parts{.cluster = options_.cluster,
+  Brake::Parts parts{.cluster = muster_->cluster(),
                      .limits = options_.removals_unasked,
                      .metrics = metrics_.get(),
                      .history = history_.get()};

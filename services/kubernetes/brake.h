@@ -49,7 +49,7 @@ class Brake {
     std::string etag = {};  // of where it is kept
   };
   struct Parts {
-    std::string cluster = {};  // its id, for the order that is shown
+    std::string cluster = {};  // its whole name, for the order that is shown
     BrakeLimits limits = {};
     Metrics* metrics = nullptr;
     const History* history = nullptr;

@@ -29,7 +29,7 @@ class BrakeTest : public ::testing::Test {
     history_.Look();
   }
   Brake::Parts MakeParts() {
-    return {.cluster = "example",
+    return {.cluster = "organizations/beta/clusters/train",
             .limits = {.count = 2, .percent = 10},
             .metrics = &metrics_,
             .history = &history_,
@@ -116,7 +116,7 @@ TEST_F(BrakeTest, MoreThanAFewAreHeldAndShown) {
   EXPECT_EQ(brake_.Judge("u2"), Verdict::kKeep);
   EXPECT_THAT(Shown(), ElementsAre("p begins"));
   EXPECT_THAT(brake_.HeldAt("p").value_or(""),
-              HasSubstr("musterctl allow removals example --nodes=3."));
+              HasSubstr("musterctl allow removals organizations/beta/clusters/train --nodes=3."));
   EXPECT_FALSE(brake_.HeldAt("q").has_value());
   // They are known again, all but a few.
   Miss(0, 1);

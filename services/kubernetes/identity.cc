@@ -32,17 +32,16 @@ absl::Status Identity::Note(const std::string& uid, const absl::Status& verdict)
 
 void Identity::TellRefused(const std::string& uid, const std::string& bound,
                            const absl::Status& why) const {
-  const std::string id = LastPart(parts_.muster->cluster());
   log::Error(
       "the API server is not of the Kubernetes that Muster has for the cluster; nothing is done",
-      {{"cluster", id},
+      {{"cluster", LastPart(parts_.muster->cluster())},
        {"kubernetes_uid", uid},
        {"uid_in_muster", bound},
        {"why", why},
        {"what_to_do",
         absl::StrCat("point the adapter to the API server that is meant; or, if it is this one: "
                      "musterctl bind cluster ",
-                     id, " --kubernetes-uid=", uid,
+                     parts_.muster->cluster(), " --kubernetes-uid=", uid,
                      bound.empty() ? "" : absl::StrCat(" --replaces=", bound))}});
 }
 

@@ -53,9 +53,11 @@ TEST(Brake, NothingPassesUnaskedWhereTheLimitsAreZero) {
 }
 
 TEST(Brake, TheOrderNamesWhatIsHeld) {
-  EXPECT_EQ(ReleasingCommand("example", {2, 40}),
-            "musterctl allow removals example --node-pools=2 --nodes=40");
-  EXPECT_EQ(ReleasingCommand("example", {0, 40}), "musterctl allow removals example --nodes=40");
+  const std::string cluster = "organizations/beta/clusters/train";
+  EXPECT_EQ(ReleasingCommand(cluster, {2, 40}),
+            "musterctl allow removals organizations/beta/clusters/train --node-pools=2 --nodes=40");
+  EXPECT_EQ(ReleasingCommand(cluster, {0, 40}),
+            "musterctl allow removals organizations/beta/clusters/train --nodes=40");
 }
 
 }  // namespace

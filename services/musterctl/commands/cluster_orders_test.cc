@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "services/musterctl/commands/commands_test_base.h"
 
 namespace muster::musterctl {
@@ -38,6 +39,18 @@ TEST_F(ClusterOrdersTest, AllowNamesHowManyAndForHowLong) {
               ElementsAre("allow name: \"example\" node_pools: 2 nodes: 40 ttl { seconds: 300 }",
                           "allow name: \"example\" nodes: 40 ttl { seconds: 3600 }",
                           "allow name: \"example\" nodes: 40 ttl { seconds: 1 nanos: 500000000 }"));
+}
+
+// As the commands are that the Kubernetes adapter tells.
+TEST_F(ClusterOrdersTest, AWholeNameIsOfItsOwnOrganization) {
+  const std::string theirs = "organizations/beta/clusters/train";
+  environment_["MUSTER_ORGANIZATION"] = "acme";
+  EXPECT_EQ(RunLine({"bind", "cluster", theirs, "--kubernetes-uid=k2"}), kDone) << err();
+  EXPECT_EQ(RunLine({"allow", "removals", theirs, "--nodes=40"}), kDone) << err();
+  EXPECT_THAT(
+      api_.calls,
+      ElementsAre(absl::StrCat("bind name: \"", theirs, "\" kubernetes_uid: \"k2\" adopt: true"),
+                  absl::StrCat("allow name: \"", theirs, "\" nodes: 40 ttl { seconds: 3600 }")));
 }
 
 TEST_F(ClusterOrdersTest, WrongUseAsksNobody) {

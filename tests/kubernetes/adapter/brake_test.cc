@@ -81,8 +81,9 @@ TEST_F(BrakeTest, NodesThatARestoredEtcdBringsBackStayUntilAnOrder) {
   EXPECT_EQ(There(nodes), 3U);
   for (const std::string& pool : pools) {
     EXPECT_TRUE(AwaitReason(pool, "RemovalsHeld", "MoreThanAFew"));
-    EXPECT_THAT(ConditionOf(stack().GetNodePool(pool), "RemovalsHeld")["message"],
-                HasSubstr("musterctl allow removals example --nodes=3."));
+    EXPECT_THAT(
+        ConditionOf(stack().GetNodePool(pool), "RemovalsHeld")["message"],
+        HasSubstr("musterctl allow removals organizations/acme/clusters/example --nodes=3."));
   }
   Ctl({"allow", "removals", "example", "--nodes=3"});
   EXPECT_TRUE(AwaitGone(nodes));

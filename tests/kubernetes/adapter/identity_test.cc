@@ -67,8 +67,8 @@ TEST_F(IdentityTest, AnotherKubernetesOfThatNameIsRefusedAndNothingGoes) {
   }
   EXPECT_THAT(stack_.ServerLogs(),
               HasSubstr(absl::StrCat(
-                  "musterctl bind cluster example --kubernetes-uid=", KubernetesOf(*other),
-                  " --replaces=", KubernetesOf(stack_.server()))));
+                  "musterctl bind cluster organizations/acme/clusters/example --kubernetes-uid=",
+                  KubernetesOf(*other), " --replaces=", KubernetesOf(stack_.server()))));
   stack_.KillAdapter();
 
   stack_.StartAdapter();
