@@ -49,6 +49,8 @@ struct ListRange {
   std::string pool = {};    // of this NodePool, by id or whole name: its Nodes, its events
   std::string begin = {};   // only ids (for a Node POOL/MACHINE) with this prefix; empty: all
   std::string filter = {};  // of the List (type.v1.ListChoice), instead of `begin`; empty: none
+  // Of events: in the cluster of this whole name; empty: the scope's, or the one that `pool` is in.
+  std::string cluster = {};
 };
 
 // Which resources a watch follows. It may tell of more where the server cannot filter: the caller has to.

@@ -81,7 +81,7 @@ absl::Status ListLifecycle(Connection& connection, Kind kind, const ListRange& r
         [](auto& response) { return response.mutable_clusters(); }, receive);
   }
   lifecycle::v1::ListEventsRequest request;
-  request.set_parent(connection.Cluster());
+  request.set_parent(range.cluster.empty() ? connection.Cluster() : range.cluster);
   request.set_filter(filter);
   if (connection.IsPlaced(range.pool)) {
     ASSIGN_OR_RETURN(const Item found, GetItem(connection, Kind::kNodePool, range.pool));

@@ -165,6 +165,14 @@ TEST(NarrowApiTest, EventsOfANodePoolOfAllClustersAreListedWithoutIt) {
   EXPECT_THAT(server.lists.back(), Pair(kCluster, ""));
 }
 
+TEST(NarrowApiTest, EventsAreListedInTheClusterThatIsNamed) {
+  NarrowServer server;
+  const std::string far = "organizations/beta/clusters/c2";
+  for (const Scope& scope : {Scope{"acme", "example"}, Scope{"-", "-"}})
+    ASSERT_TRUE(server.Connect(scope)->List(Kind::kEvent, ListRange{.cluster = far}).ok());
+  EXPECT_THAT(server.lists, ElementsAre(Pair(far, ""), Pair(far, "")));
+}
+
 // History takes no name of a NodePool that may be anywhere.
 TEST(NarrowApiTest, NodesThatANodePoolHadAreListedOfAllClustersWithoutIt) {
   NarrowServer server;

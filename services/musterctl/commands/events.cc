@@ -33,6 +33,11 @@ struct Wanted {
     const auto parts = SplitNodeName(about->id, "");
     return parts.ok() ? parts->pool : "";
   }
+  // The whole name of the cluster that is said by the whole name of what they are about; empty: the scope's.
+  std::string Cluster() const {
+    const size_t end = about ? about->id.find("/nodePools/") : std::string::npos;
+    return end == std::string::npos ? "" : about->id.substr(0, end);
+  }
 
  private:
   bool IsAbout(const lifecycle::v1::Event& event) const {
@@ -72,13 +77,13 @@ absl::StatusOr<Wanted> ReadWanted(const CommandLine& line, absl::Time now) {
   return wanted;
 }
 
-// A NodePool that is there is asked for by its uid; of one that is gone all are looked through.
+// A NodePool that is there is asked for by its uid; of one that is gone all of its cluster's are looked through.
 absl::StatusOr<std::vector<Item>> EventsFor(Session& session, const Wanted& wanted) {
   if (wanted.about && wanted.about->kind == Kind::kNodePool) {
     auto items = session.api.List(Kind::kEvent, wanted.about->id);
     if (!absl::IsNotFound(items.status())) return items;
   }
-  return session.api.List(Kind::kEvent, "");
+  return session.api.List(Kind::kEvent, ListRange{.cluster = wanted.Cluster()});
 }
 
 }  // namespace
@@ -102,7 +107,7 @@ absl::Status Events(Session& session) {
       items, [&](const Item& item) { return !wanted.Fits(std::get<lifecycle::v1::Event>(item)); });
   SortEvents(items);
   if (items.empty()) {
-    RETURN_IF_ERROR(CheckCluster(session));
+    RETURN_IF_ERROR(CheckClusterOf(session, wanted.about.value_or(ResourceId{Kind::kEvent})));
     if (format.is_rows()) session.world.err << "No events found.\n";
   }
   return PrintAll(items, format, true, session);

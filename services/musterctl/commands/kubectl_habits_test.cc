@@ -404,6 +404,44 @@ TEST_F(KubectlHabitsTest, EventsByObjectTypeAndTimeNewestLast) {
   EXPECT_EQ(err(), "No events found.\n");
 }
 
+// The scope's need not even be there.
+TEST_F(KubectlHabitsTest, EventsOfAWholeNameAreLookedForInItsCluster) {
+  const std::string cluster = "organizations/acme/clusters/c2";
+  const std::string pool = cluster + "/nodePools/train";
+  lifecycle::v1::Cluster there;
+  there.set_name(cluster);
+  api_.items[Kind::kCluster] = {there};
+  lifecycle::v1::Event event =
+      PoolEvent("There", 1, "2025-06-09T14:50:00Z", "2025-06-09T14:50:00Z", "m");
+  event.set_object(pool + "/nodes/g1");
+  api_.items[Kind::kEvent] = {event};
+  EXPECT_EQ(RunLine({"events", "--for=node/" + pool + "/nodes/g1"}), kDone) << err();
+  EXPECT_THAT(out(), HasSubstr("There"));
+  EXPECT_EQ(api_.listed.cluster, cluster);
+  // A NodePool that is gone.
+  api_.lists = 0;
+  api_.before_list = [this] {
+    api_.refusal_of_reads =
+        api_.lists == 1 ? absl::NotFoundError("train does not exist.") : absl::OkStatus();
+  };
+  EXPECT_EQ(RunLine({"events", "--for=nodepool/" + pool}), kDone) << err();
+  EXPECT_THAT(out(), HasSubstr("There"));
+  EXPECT_EQ(api_.listed.pool, "");
+  EXPECT_EQ(api_.listed.cluster, cluster);
+  api_.before_list = [] {};
+  api_.items[Kind::kEvent].clear();
+  for (const std::string& about : {"node/" + pool + "/nodes/g1", "nodepool/" + pool}) {
+    EXPECT_EQ(RunLine({"events", "--for=" + about}), kDone);
+    EXPECT_EQ(err(), "No events found.\n");
+  }
+  api_.refusal_of_reads = absl::NotFoundError("c2 does not exist.");
+  for (const std::vector<std::string>& line : std::vector<std::vector<std::string>>{
+           {"events", "--for=nodepool/" + pool}, {"get", "events", "--nodepool=" + pool}}) {
+    EXPECT_EQ(RunLine(line), kFailed);
+    EXPECT_THAT(err(), HasSubstr("c2 does not exist."));
+  }
+}
+
 // Of all clusters the server tells of the events of others, too.
 TEST_F(KubectlHabitsTest, EventsOfANodePoolOfAllClusters) {
   const auto about = [](const std::string& reason, const std::string& object) {

@@ -108,15 +108,16 @@ absl::StatusOr<std::string> ReadReason(const CommandLine& line) {
 
 // Whether the line is about NodePools, Nodes or events of the scope's cluster.
 bool IsAboutCluster(const CommandLine& line) {
+  // A whole name says where it is.
+  const auto is_whole = [](const std::string& said) {
+    return absl::StartsWith(said, "organizations/") || absl::StrContains(said, "/organizations/");
+  };
+  if (is_whole(line.Get("for")) || is_whole(line.Get("nodepool"))) return false;
   if (line.command == "apply" || line.command == "events") return true;
   if (line.arguments.empty()) return false;
   const std::string& word = line.arguments[0];
-  const size_t slash = word.find('/');
-  const auto kind = ParseKind(word.substr(0, slash));
-  // A whole name says where it is.
-  const std::string& name = line.arguments[line.arguments.size() > 1 ? 1 : 0];
-  for (const std::string& said : {word, name, slash == word.npos ? "" : word.substr(slash + 1)})
-    if (absl::StartsWith(said, "organizations/")) return false;
+  if (is_whole(word) || is_whole(line.arguments[line.arguments.size() > 1 ? 1 : 0])) return false;
+  const auto kind = ParseKind(word.substr(0, word.find('/')));
   return kind && *kind <= Kind::kEvent;
 }
 
