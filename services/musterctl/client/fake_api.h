@@ -37,6 +37,7 @@ class FakeApi final : public Api {
   absl::Status refusal_of_placements = {};
   std::map<Kind, absl::Status> refusals_of_lists = {};  // of these kinds
   absl::Status refusal_of_items = {};                   // of deletions of what is no NodePool
+  absl::Status refusal_of_pools = {};                   // of changes of NodePools
   size_t page_size = 1000;                              // of lists
   int lists = 0;                                        // that were asked for
   ListRange listed = {};                                // by the last list
@@ -374,6 +375,7 @@ class FakeApi final : public Api {
 
   absl::StatusOr<lifecycle::v1::NodePool> PoolChange(std::string call) {
     calls.push_back(std::move(call));
+    if (!refusal_of_pools.ok()) return refusal_of_pools;
     if (!refusal.ok()) return refusal;
     return changed;
   }

@@ -318,6 +318,20 @@ TEST_F(CommandsTest, WhatNodePoolsNeedIsNotTakenFromUnderThem) {
   EXPECT_THAT(err(), HasSubstr("cluster/c1 was not deleted: a NodePool that was to go first"));
 }
 
+// As when the same line was said before, and was interrupted.
+TEST_F(CommandsTest, ANodePoolThatIsNotThereIsInNobodysWay) {
+  lifecycle::v1::Cluster other;
+  other.set_name("organizations/acme/clusters/other");
+  api_.items[Kind::kCluster] = {other};
+  api_.refusal_of_pools = absl::NotFoundError("nodepool \"train\" does not exist.");
+  EXPECT_EQ(RunLine({"delete", "np/train", "quota/a~b~default", "cluster/example"}), kFailed);
+  EXPECT_THAT(api_.calls, ElementsAre("delete train", "delete a~b~default", "delete example"));
+  EXPECT_EQ(out(), "quota/a~b~default deleted\ncluster/example deleted\n");
+  EXPECT_THAT(err(), StartsWith("error: nodepool \"train\" does not exist."));
+  EXPECT_EQ(RunLine({"delete", "np/train", "cluster/c1", "--dry-run"}), kFailed);
+  EXPECT_EQ(out(), "cluster/c1 would be deleted\n");
+}
+
 TEST_F(CommandsTest, DeleteOfWhatIsNotThereWantsTheClusterToBe) {
   api_.refusal = absl::NotFoundError("gone");
   lifecycle::v1::Cluster other;

@@ -214,7 +214,7 @@ absl::Status Delete(Session& session) {
     Deletion deletion{.id = id};
     const absl::Status status = DeleteOne(session, deletion, others);
     others.before = others.before || status.ok();
-    pools_stay = pools_stay || (is_pool && !status.ok());
+    pools_stay = pools_stay || (is_pool && !status.ok() && !absl::IsNotFound(status));
     if (status.ok() && waits && is_pool && !deletion.id.id.empty()) asked.push_back(deletion);
     return status;
   };

@@ -2,6 +2,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/cord.h"
 #include "absl/strings/match.h"
@@ -116,6 +117,11 @@ bool IsAboutCluster(const CommandLine& line) {
   if (line.command == "apply" || line.command == "events") return true;
   if (line.arguments.empty()) return false;
   const std::string& word = line.arguments[0];
+  // Who deletes the cluster, too, has not said a wrong one.
+  const auto is_cluster = [](const std::string& said) {
+    return ParseKind(said.substr(0, said.find('/'))) == Kind::kCluster;
+  };
+  if (line.command == "delete" && absl::c_any_of(line.arguments, is_cluster)) return false;
   if (is_whole(word) || is_whole(line.arguments[line.arguments.size() > 1 ? 1 : 0])) return false;
   const auto kind = ParseKind(word.substr(0, word.find('/')));
   return kind && *kind <= Kind::kEvent;
