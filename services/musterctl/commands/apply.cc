@@ -1,6 +1,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -9,10 +10,20 @@
 #include "services/musterctl/client/errors.h"
 #include "services/musterctl/commands/commands.h"
 #include "services/musterctl/commands/editing.h"
+#include "services/musterctl/commands/references.h"
 #include "services/musterctl/print/preview.h"
 
 namespace muster::musterctl {
 namespace {
+
+// The error; for a NodePool of the scope's cluster: that there is no such cluster, if that is why.
+absl::Status WhyNot(Session& session, const Manifest& manifest, const absl::Status& error) {
+  const auto* pool = std::get_if<lifecycle::v1::NodePool>(&manifest.resource);
+  if (absl::IsNotFound(error) && pool != nullptr &&
+      IsInScope(Kind::kNodePool, pool->name(), session.scope))
+    RETURN_IF_ERROR(CheckCluster(session));
+  return AtManifest(error, manifest);
+}
 
 // A progress line that is overwritten again and again, and cleared in the end. `out` null: nothing is written.
 class ProgressLine {
@@ -65,7 +76,7 @@ absl::Status Apply(Session& session) {
     for (const std::string& note : manifest.notes)
       session.world.err << "note: " << manifest.place << ": " << note << "\n";
     const absl::StatusOr<Applied> applied = ApplyOne(session, manifest, mode);
-    if (!applied.ok()) return AtManifest(applied.status(), manifest);
+    if (!applied.ok()) return WhyNot(session, manifest, applied.status());
     session.world.out << manifest.label << " " << OutcomeWord(applied->outcome, mode.dry_run)
                       << (applied->detail.empty() ? "" : absl::StrCat(" (", applied->detail, ")"))
                       << std::endl;

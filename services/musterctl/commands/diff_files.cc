@@ -8,6 +8,7 @@
 #include "services/common/status_macros.h"
 #include "services/musterctl/commands/commands.h"
 #include "services/musterctl/commands/editing.h"
+#include "services/musterctl/commands/references.h"
 #include "services/musterctl/print/line_diff.h"
 #include "services/musterctl/print/objects.h"
 
@@ -15,13 +16,18 @@
 namespace muster::musterctl {
 namespace {
 
-// OK if the scope's cluster, which the NodePools are in, exists or one of the manifests makes it.
-absl::Status CheckClusterFor(Session& session, const std::vector<Manifest>& manifests) {
+// OK if the cluster that the NodePool of `of` is in exists or one of the manifests makes it.
+absl::Status CheckClusterFor(Session& session, const Manifest& of,
+                             const std::vector<Manifest>& manifests) {
+  const std::string pool = ResourceName(of.resource);
+  const std::string wanted = pool.substr(0, pool.find("/nodePools/"));
   for (const Manifest& manifest : manifests) {
     const auto* cluster = std::get_if<lifecycle::v1::Cluster>(&manifest.resource);
-    if (cluster != nullptr && IdOf(*cluster) == session.scope.cluster) return absl::OkStatus();
+    if (cluster != nullptr && cluster->name() == wanted) return absl::OkStatus();
   }
-  return CheckCluster(session);
+  if (IsInScope(Kind::kNodePool, pool, session.scope)) return CheckCluster(session);
+  const absl::Status found = session.api.Get(Kind::kCluster, wanted).status();
+  return absl::IsNotFound(found) ? AtManifest(found, of) : absl::OkStatus();
 }
 
 // `wanted` as apply would leave it beside what is there.
@@ -57,7 +63,7 @@ absl::StatusOr<std::string> DiffManifest(Session& session, const Manifest& manif
   const auto live = session.api.Get(KindOf(*wanted), NameOf(*wanted));
   if (!live.ok() && !absl::IsNotFound(live.status())) return live.status();
   if (!live.ok() && KindOf(*wanted) == Kind::kNodePool)
-    RETURN_IF_ERROR(CheckClusterFor(session, all));
+    RETURN_IF_ERROR(CheckClusterFor(session, manifest, all));
   const auto* release = std::get_if<configuration::v1::Release>(&*wanted);
   if (release != nullptr && release->has_withdraw_time()) return "";  // apply leaves it alone
   const std::string before = live.ok() ? ToYaml(SaidOf(*live)) : "";

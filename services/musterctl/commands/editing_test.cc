@@ -368,6 +368,28 @@ TEST_F(EditingTest, DiffOfFilesShowsWhatApplyWouldChange) {
   EXPECT_THAT(api_.calls, IsEmpty());
 }
 
+// Whether the scope's is there or not.
+TEST_F(EditingTest, DiffOfFilesGoesByTheClusterThatAManifestNames) {
+  lifecycle::v1::Cluster there;
+  there.set_name("organizations/acme/clusters/c1");
+  api_.items[Kind::kCluster] = {there};
+  const std::string here =
+      "{apiVersion: compute.coreweave.com/v1alpha1, kind: NodePool, metadata: {name: new, "
+      "organization: acme, cluster: c1}, spec: {instanceType: t, targetNodes: 1}}\n";
+  EXPECT_EQ(RunLine({"diff", "-f", "-"}, here), kFailed);
+  EXPECT_THAT(out(), StartsWith("--- /dev/null\n+++ nodepool/"));
+  EXPECT_EQ(err(), "");
+  const std::string nowhere = absl::StrReplaceAll(here, {{"c1", "c9"}});
+  EXPECT_EQ(RunLine({"diff", "-f", "-", "--cluster=c1"}, nowhere), kFailed);
+  EXPECT_EQ(out(), "");
+  EXPECT_THAT(err(), HasSubstr("(standard input: document 1, line 1): "
+                               "organizations/acme/clusters/c9 does not exist."));
+  const std::string makes =
+      "---\n{apiVersion: muster/v1, kind: Cluster, metadata: {name: c9}, spec: {zone: A-1A}}\n";
+  EXPECT_EQ(RunLine({"diff", "-f", "-", "--cluster=c1"}, nowhere + makes), kFailed);
+  EXPECT_EQ(err(), "");
+}
+
 // Nothing is shown that apply would not do, and nothing left out that it would.
 TEST_F(EditingTest, DiffOfFilesKnowsWhatApplyLeavesAsItIs) {
   quota::v1::Quota quota;

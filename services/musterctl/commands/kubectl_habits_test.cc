@@ -273,6 +273,23 @@ TEST_F(KubectlHabitsTest, AClusterThatDoesNotExistIsAnErrorWhereNothingMayBe) {
   EXPECT_EQ(err(), "");
 }
 
+// Not that of the scope, which nobody spoke of.
+TEST_F(KubectlHabitsTest, ApplyTellsOfTheClusterThatTheManifestNames) {
+  lifecycle::v1::Cluster other;
+  other.set_name("organizations/acme/clusters/other");
+  api_.items[Kind::kCluster] = {other};
+  api_.refusal = absl::NotFoundError("clusters/c9 does not exist.");
+  const std::string of_c9 =
+      "{apiVersion: compute.coreweave.com/v1alpha1, kind: NodePool, metadata: {name: a, cluster: "
+      "c9}, spec: {instanceType: t, targetNodes: 1}}\n";
+  EXPECT_EQ(RunLine({"apply", "-f", "-"}, of_c9), kFailed);
+  EXPECT_THAT(err(),
+              HasSubstr("(standard input: document 1, line 1): clusters/c9 does not exist."));
+  EXPECT_EQ(RunLine({"apply", "-f", "-"}, kTrainManifest), kFailed);
+  EXPECT_THAT(err(),
+              StartsWith("error: cluster \"example\" (named by the context, or by default)"));
+}
+
 TEST_F(KubectlHabitsTest, LabelsAreSiftedByTheServerToo) {
   EXPECT_EQ(RunLine({"get", "np", "-l", "team=ml", "-o", "name"}), kDone);
   EXPECT_EQ(out(), "nodepool/eval\n") << "whatever the server did";

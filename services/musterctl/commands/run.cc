@@ -114,7 +114,7 @@ bool IsAboutCluster(const CommandLine& line) {
     return absl::StartsWith(said, "organizations/") || absl::StrContains(said, "/organizations/");
   };
   if (is_whole(line.Get("for")) || is_whole(line.Get("nodepool"))) return false;
-  if (line.command == "apply" || line.command == "events") return true;
+  if (line.command == "events") return true;
   if (line.arguments.empty()) return false;
   const std::string& word = line.arguments[0];
   // Who deletes the cluster, too, has not said a wrong one.
