@@ -170,6 +170,8 @@ std::string Label(const ResourceId& id) {
   return absl::StrCat(KindWord(id.kind), "/", whole ? ShortId(id.kind, id.id) : id.id);
 }
 
+std::string WordsFor(const ResourceId& id) { return absl::StrCat(KindWord(id.kind), "/", id.id); }
+
 bool IsInScope(Kind kind, const std::string& name, const Scope& scope) {
   if (kind > Kind::kQuota) return true;
   const std::string organization = absl::StrCat("organizations/", scope.organization, "/");

@@ -38,6 +38,8 @@ absl::StatusOr<NodeName> SplitNodeName(const std::string& id, const std::string&
 
 // The label of a resource in output: `nodepool/train`, `node/train/g1`.
 std::string Label(const ResourceId& id);
+// The resource as the next command has to say it: with its whole name where that was said.
+std::string WordsFor(const ResourceId& id);
 // The label of the resource of that whole name, as every command takes it: KIND/ID in the scope, KIND/NAME with the whole name elsewhere.
 std::string Label(Kind kind, const std::string& name, const Scope& scope);
 std::string Label(const Item& item, const Scope& scope);

@@ -55,7 +55,8 @@ struct RolloutProgress {
 };
 
 // The progress without a reconfiguration, from the server's condition: revisions do not count all Nodes, nor tell which of them stay.
-RolloutProgress WithoutReconfiguration(const NodePool& pool, const std::string& label) {
+RolloutProgress WithoutReconfiguration(const NodePool& pool, const ResourceId& id) {
+  const std::string label = Label(id);
   // An order waits for Nodes in delivery.
   if (pool.status().has_waiting_node_configuration()) {
     return {.line = absl::StrCat("Waiting for ", label, " to be at ",
@@ -76,7 +77,7 @@ RolloutProgress WithoutReconfiguration(const NodePool& pool, const std::string& 
     return {"", true,
             absl::FailedPreconditionError(absl::StrCat(
                 label, ": ", said->message(), " No reconfiguration runs; musterctl reconfigure ",
-                label, " begins one"))};
+                WordsFor(id), " begins one"))};
   }
   if (is_known && said->reason() == reason::kInternalError && IsDisabled(pool)) {
     return {"", true, absl::FailedPreconditionError(absl::StrCat(label, ": ", said->message()))};
@@ -87,13 +88,15 @@ RolloutProgress WithoutReconfiguration(const NodePool& pool, const std::string& 
 }
 
 // How to go on from a halted reconfiguration: `resume`, unless its configuration is disabled.
-std::string WayOn(const NodePool& pool, const std::string& label) {
-  if (!IsDisabled(pool)) return absl::StrCat("musterctl rollout resume ", label, " goes on");
-  return absl::StrCat("musterctl enable revision ", label, " ", pool.status().node_profile(),
-                      " lets it be booted again, musterctl rollout undo ", label, " leaves it");
+std::string WayOn(const NodePool& pool, const ResourceId& id) {
+  const std::string words = WordsFor(id);
+  if (!IsDisabled(pool)) return absl::StrCat("musterctl rollout resume ", words, " goes on");
+  return absl::StrCat("musterctl enable revision ", words, " ", pool.status().node_profile(),
+                      " lets it be booted again, musterctl rollout undo ", words, " leaves it");
 }
 
-RolloutProgress ProgressOf(const NodePool& pool, const std::string& label) {
+RolloutProgress ProgressOf(const NodePool& pool, const ResourceId& id) {
+  const std::string label = Label(id);
   const Reconfiguration& reconfiguration = pool.reconfiguration();
   const std::string which = absl::StrCat("reconfiguration ", reconfiguration.number());
   const std::string waiting = absl::StrCat(
@@ -108,9 +111,9 @@ RolloutProgress ProgressOf(const NodePool& pool, const std::string& label) {
       return {waiting, true,
               absl::FailedPreconditionError(
                   absl::StrCat(which, " of ", label, " is halted: ", reconfiguration.halt_reason(),
-                               "; ", WayOn(pool, label)))};
+                               "; ", WayOn(pool, id)))};
     case Reconfiguration::STATE_DONE: {
-      const RolloutProgress of_all = WithoutReconfiguration(pool, label);
+      const RolloutProgress of_all = WithoutReconfiguration(pool, id);
       const bool is_of_some =
           !reconfiguration.machines().empty() && !pool.status().has_waiting_node_configuration();
       if (!is_of_some && !(of_all.is_over && of_all.end.ok())) return of_all;
@@ -121,7 +124,7 @@ RolloutProgress ProgressOf(const NodePool& pool, const std::string& label) {
     }
     case Reconfiguration::STATE_CANCELLED:
     default:
-      return WithoutReconfiguration(pool, label);
+      return WithoutReconfiguration(pool, id);
   }
 }
 
@@ -136,10 +139,10 @@ bool IsBehindConfiguration(Session& session, const NodePool& pool) {
          decided.waiting().node_profile() != status.waiting_node_configuration().node_profile();
 }
 
-RolloutProgress ProgressOf(Session& session, const NodePool& pool, const std::string& label) {
-  RolloutProgress progress = ProgressOf(pool, label);
+RolloutProgress ProgressOf(Session& session, const NodePool& pool, const ResourceId& id) {
+  RolloutProgress progress = ProgressOf(pool, id);
   if (!progress.is_over || !IsBehindConfiguration(session, pool)) return progress;
-  return {.line = absl::StrCat("Waiting for ", label, " to take up its configuration...")};
+  return {.line = absl::StrCat("Waiting for ", Label(id), " to take up its configuration...")};
 }
 
 // When `--timeout` is over, by the world's steady clock.
@@ -159,7 +162,7 @@ absl::Status RolloutStatus(Session& session, const ResourceId& id, absl::Duratio
     const bool away = PassesBy(pool.status());
     if (!pool.ok() && !(away && !last.empty())) return pool.status();
     const RolloutProgress progress =
-        pool.ok() ? ProgressOf(session, *pool, Label(id))
+        pool.ok() ? ProgressOf(session, *pool, id)
                   : RolloutProgress{"the server is away, trying again", false, {}};
     if (progress.line != last && !progress.line.empty())
       session.world.out << Printable(progress.line) << std::endl;
@@ -222,7 +225,7 @@ absl::Status Undo(Session& session, const ResourceId& id, int order) {
   ASSIGN_OR_RETURN(const std::string profile, ProfileOf(pool, session.line.Get("to-revision")));
   const auto configuration = session.api.Rollback(pool.uid(), profile, dry_run);
   if (!dry_run && IsByNumber(session.line) && IsInDoubt(configuration.status())) {
-    session.world.err << "note: whether it was done is not known; with " << Label(id)
+    session.world.err << "note: whether it was done is not known; with " << WordsFor(id)
                       << " --to-revision=" << profile
                       << " --request-id=" << RequestIdOf(session.request_id, order)
                       << " the same again is done once\n";
@@ -231,7 +234,7 @@ absl::Status Undo(Session& session, const ResourceId& id, int order) {
   session.world.out << Label(id) << (dry_run ? " would be" : "") << " rolled back: it "
                     << ReachedBy(*configuration, dry_run) << "\n";
   if (Behind(pool) > 0 || pool.status().current_nodes() > 0)
-    session.world.err << "note: Nodes that run come to it by musterctl reconfigure " << Label(id)
+    session.world.err << "note: Nodes that run come to it by musterctl reconfigure " << WordsFor(id)
                       << "\n";
   return absl::OkStatus();
 }

@@ -183,6 +183,30 @@ TEST_F(RolloutTest, OfSeveralNodePools) {
   EXPECT_THAT(api_.rollback_orders, ElementsAre(2)) << "named alike when the line is said again";
 }
 
+// The scope's cluster may have a NodePool of that id, too.
+TEST_F(RolloutTest, HintsNameTheNodePoolThatWasMeant) {
+  using Reconfiguration = lifecycle::v1::Reconfiguration;
+  const std::string train = "nodepool/organizations/acme/clusters/c9/nodePools/train";
+  api_.pools = {In(Reconfiguration::STATE_CANCELLED, 1, 2)};
+  EXPECT_EQ(RunLine({"rollout", "status", train}), kFailed);
+  EXPECT_THAT(err(), AllOf(StartsWith("error: nodepool/train: "),
+                           HasSubstr("; musterctl reconfigure " + train + " begins one")));
+  lifecycle::v1::NodePool halted = In(Reconfiguration::STATE_HALTED, 1, 2);
+  api_.pools = {halted};
+  EXPECT_EQ(RunLine({"rollout", "status", train}), kFailed);
+  EXPECT_THAT(err(), HasSubstr("musterctl rollout resume " + train + " goes on"));
+  halted.mutable_status()->mutable_node_configuration_revisions(1)->set_disabled(true);
+  api_.pools = {halted};
+  EXPECT_EQ(RunLine({"rollout", "status", train}), kFailed);
+  EXPECT_THAT(err(), AllOf(HasSubstr("musterctl enable revision " + train + " np-0123456789ab "),
+                           HasSubstr("musterctl rollout undo " + train + " leaves it")));
+  EXPECT_EQ(RunLine({"rollout", "undo", train}), kDone);
+  EXPECT_THAT(err(), HasSubstr("by musterctl reconfigure " + train + "\n"));
+  api_.refusal = FromServer(absl::UnknownError("the answer is lost"));
+  EXPECT_EQ(RunLine({"rollout", "undo", train, "--to-revision=1"}), kFailed);
+  EXPECT_THAT(err(), HasSubstr("with " + train + " --to-revision=np-old "));
+}
+
 // Once it is done the number is another profile's.
 TEST_F(RolloutTest, AnUndoByNumberIsSaidAgainByTheProfile) {
   using Reconfiguration = lifecycle::v1::Reconfiguration;
