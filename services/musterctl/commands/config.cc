@@ -1,4 +1,6 @@
 #include <filesystem>
+#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -48,8 +50,15 @@ absl::Status SetContext(Session& session, const std::string& path, client::Conte
                         const std::string& name) {
   if (SplitContexts(name) != std::vector<std::string>{name})
     return WrongUse("config set-context: NAME is a word without a comma, which is between names");
+  std::set<std::string> said;  // keys that get a value
+  for (const client::ContextKey& key : client::kContextKeys) {
+    if (session.line.given.contains(key.flag) && session.line.Has(key.flag)) said.insert(key.key);
+  }
+  if (said.contains("tokenFile") && IsReplaced("tokenFile", said))
+    return WrongUse("config set-context: either --token-file or a certificate and its key");
   client::Context* context = contexts.Find(name);
   if (context == nullptr) context = &contexts.all.emplace_back(client::Context{.name = name});
+  std::erase_if(context->values, [&](const auto& value) { return IsReplaced(value.first, said); });
   for (const client::ContextKey& key : client::kContextKeys) {
     if (!session.line.given.contains(key.flag)) continue;
     std::string value = session.line.Get(key.flag);

@@ -46,12 +46,6 @@ std::set<std::string> KeysOf(const Environment& environment) {
   return keys;
 }
 
-// Token and certificate exclude each other: whether `key` is of the one and `said` has a key of the other.
-bool IsReplaced(absl::string_view key, const std::set<std::string>& said) {
-  if (key == "tokenFile") return said.contains("clientCertificate") || said.contains("clientKey");
-  return (key == "clientCertificate" || key == "clientKey") && said.contains("tokenFile");
-}
-
 // Merges `context` into `environment`. The context takes precedence for `keys_before`, the environment for all other keys.
 Environment Within(client::Context context, const Environment& environment,
                    const std::set<std::string>& keys_before) {
@@ -100,6 +94,11 @@ absl::Status CheckServers(const CommandLine& line,
 std::vector<std::string> SplitContexts(absl::string_view names) {
   if (names.empty()) return {};
   return absl::StrSplit(names, ',');
+}
+
+bool IsReplaced(absl::string_view key, const std::set<std::string>& said) {
+  if (key == "tokenFile") return said.contains("clientCertificate") || said.contains("clientKey");
+  return (key == "clientCertificate" || key == "clientKey") && said.contains("tokenFile");
 }
 
 absl::StatusOr<std::vector<InContext>> WithContexts(const CommandLine& line,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,9 @@ struct InContext {
 
 // The names in `a,b`.
 std::vector<std::string> SplitContexts(absl::string_view names);
+
+// Token and certificate exclude each other: whether the context key `key` is of the one and `said` has a key of the other.
+bool IsReplaced(absl::string_view key, const std::set<std::string>& said);
 
 // One element for each context named (several have commas between them); one without a name if none is. Contexts of `--context` take
 // precedence over the environment; those of MUSTER_CONTEXT or the file's current ones do not. Token and certificate exclude each other:

@@ -14,6 +14,7 @@ namespace muster::musterctl {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class ContextsTest : public CommandsTest {
  protected:
@@ -139,6 +140,34 @@ TEST_F(CredentialsOfContextsTest, TheEnvironmentsCountMoreThanTheCurrentContexts
   EXPECT_TRUE(AreGood({})) << err();
   environment_["MUSTER_CONTEXT"] = "token";
   EXPECT_TRUE(AreGood({})) << err() << ": the environment's own";
+}
+
+TEST_F(CredentialsOfContextsTest, SettingTheOneKindTakesBackTheOther) {
+  const std::vector<std::string> set = {"config", "set-context", "lab"};
+  const std::string token = "--token-file=" + authority_.Path("token");
+  const std::string certificate = "--client-certificate=" + authority_.certificate("me");
+  const std::string key = "--client-key=" + authority_.key("me");
+  const auto set_by = [&](const std::vector<std::string>& flags) {
+    std::vector<std::string> line = set;
+    line.insert(line.end(), flags.begin(), flags.end());
+    return RunLine(line);
+  };
+  ASSERT_EQ(set_by({"--server=s:1", "--certificate-authority=" + authority_.authority(),
+                    certificate, key}),
+            kDone)
+      << err();
+  EXPECT_TRUE(AreGood({})) << err();
+  EXPECT_EQ(set_by({token}), kDone) << err();
+  EXPECT_TRUE(AreGood({})) << err();
+  EXPECT_EQ(RunLine({"config", "get-contexts"}), kDone);
+  EXPECT_THAT(out(), Not(HasSubstr("me.crt"))) << "nor any other file of a certificate";
+  EXPECT_EQ(set_by({certificate, key}), kDone) << err();
+  EXPECT_TRUE(AreGood({})) << err();
+  EXPECT_EQ(set_by({token, certificate, key}), kWrongUse);
+  EXPECT_THAT(err(), HasSubstr("either --token-file or a certificate and its key"));
+  EXPECT_TRUE(AreGood({})) << err();
+  EXPECT_EQ(set_by({token, "--client-certificate=", "--client-key="}), kDone) << err();
+  EXPECT_TRUE(AreGood({})) << err();
 }
 
 TEST_F(CredentialsOfContextsTest, BothOfOneAreRefused) {
