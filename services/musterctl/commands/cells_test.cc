@@ -247,6 +247,10 @@ TEST_F(CellsTest, AManifestThatBelongsNowhereIsRefused) {
   WriteContexts(", cluster: c-west");
   EXPECT_EQ(RunLine({"apply", "-f", "-"}, kMine), kFailed);
   EXPECT_THAT(err(), HasSubstr("where it is to be is not said: --organization and --cluster do"));
+  EXPECT_EQ(RunLine({"find", "placements", "t=4", "--apply", "--name", "batch"}), kFailed);
+  EXPECT_THAT(err(), HasSubstr("where it is to be is not said: --organization and --cluster do"));
+  EXPECT_EQ(out(), "");
+  EXPECT_THAT(east_.calls, IsEmpty()) << "nobody is asked";
   EXPECT_THAT(east_.resources, IsEmpty());
   EXPECT_THAT(west_.resources, IsEmpty());
 }

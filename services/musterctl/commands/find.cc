@@ -128,6 +128,13 @@ absl::Status AddLabels(const std::string& text, std::vector<lifecycle::v1::NodeP
   return absl::OkStatus();
 }
 
+// Refuses a scope that is no one cluster, as that of contexts of several.
+absl::Status CheckScope(const Scope& scope) {
+  if (scope.organization != "-" && scope.cluster != "-") return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "find --apply: where it is to be is not said: --organization and --cluster do");
+}
+
 // Refuses a zone that is not the cluster's: NodePools get machines in the cluster's zone only.
 absl::Status CheckZone(Session& session, const std::string& zone) {
   ASSIGN_OR_RETURN(const Item item, session.api.Get(Kind::kCluster, session.scope.cluster));
@@ -204,6 +211,7 @@ absl::Status Find(Session& session) {
   const CommandLine& line = session.line;
   RETURN_IF_ERROR(CheckWords(line));
   ASSIGN_OR_RETURN(const capacity::v1::FindPlacementsRequest request, ParseQuery(line));
+  if (line.Has("apply")) RETURN_IF_ERROR(CheckScope(session.scope));
   std::vector<lifecycle::v1::NodePool> pools = PoolsOf(request, line.Get("name"), session.scope);
   RETURN_IF_ERROR(AddLabels(line.Get("labels"), pools));
   ASSIGN_OR_RETURN(const FoundPlacements found, session.api.FindPlacements(request));
