@@ -123,7 +123,8 @@ TEST_F(CommandsTest, WrongUseIsToldAndExitsWithTwo) {
       {{"unprotect", "node", "/g1"}, "unprotect: node POOL/MACHINE"},
       {{"reserve", "node", "g1"}, "reserve: node POOL/MACHINE"},
       {{"rollback", "a", "b", "c"}, "rollback: POOL_UID [PROFILE]"},
-      {{"enable", "revision", "a"}, "enable: revision POOL_UID PROFILE"},
+      {{"enable", "revision", "a"},
+       "enable: revision POOL_UID PROFILE or revision nodepool/NAME... PROFILE"},
       {{"debug"}, "debug: say compare, audit or log-level"}};
   for (const auto& [args, text] : cases) {
     EXPECT_EQ(RunLine(args), kWrongUse) << text;

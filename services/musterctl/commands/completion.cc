@@ -193,6 +193,8 @@ class Completer {
     if (command == "completion") return {"bash", "zsh", "fish"};
     if (command == "auth") return {"whoami", "can-i"};
     if (command == "debug") return {"compare", "audit", "log-level"};
+    if (command == "enable") return {"revision"};
+    if (command == "allow") return {"removals"};
     if (command == "config")
       return {"get-contexts", "use-context", "set-context", "delete-context"};
     return {};
@@ -212,7 +214,7 @@ class Completer {
     if (kOfNodes.contains(command)) return WithKind("node", Kind::kNode, last);
     if (command == "set-state") return WithKind("machine", Kind::kMachine, last);
     if (command == "bind") return WithKind("cluster", Kind::kCluster, last);
-    if (command == "allow") return {"removals"};
+    if (command == "allow") return NamesOf(Kind::kCluster, last);
     if (command == "check") return WithKind("quota", Kind::kQuota, last);
     if (command == "publish" || command == "withdraw")
       return WithKind("release", Kind::kRelease, last);

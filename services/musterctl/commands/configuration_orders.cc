@@ -136,7 +136,8 @@ absl::Status Promote(Session& session) { return MoveTo(session, &Api::Promote); 
 absl::Status Rollback(Session& session) { return MoveTo(session, &Api::Rollback); }
 
 absl::Status Enable(Session& session) {
-  const std::string usage = "enable: revision POOL_UID PROFILE";
+  const std::string usage =
+      "enable: revision POOL_UID PROFILE or revision nodepool/NAME... PROFILE";
   absl::Span<const std::string> words = session.line.arguments;
   if (words.empty() || words[0] != "revision") return WrongUse(usage);
   ASSIGN_OR_RETURN(const Ordered ordered, ReadOrdered(words.subspan(1), usage));

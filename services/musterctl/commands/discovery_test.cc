@@ -60,6 +60,19 @@ TEST_F(DiscoveryTest, CompletionKnowsCommandsFlagsKindsAndNames) {
   EXPECT_EQ(RunLine({"completion", "tcsh"}), kWrongUse);
 }
 
+// What is offered first is not refused, and the next words are offered behind it.
+TEST_F(DiscoveryTest, CompletionKnowsTheFirstWordsThatAreFixed) {
+  lifecycle::v1::Cluster cluster;
+  cluster.set_name("organizations/acme/clusters/example");
+  api_.items[Kind::kCluster] = {cluster};
+  EXPECT_THAT(Completed({"enable", ""}), ElementsAre("revision"));
+  EXPECT_THAT(Completed({"enable", "revision", ""}), ElementsAre("nodepool/example-nodepool"));
+  EXPECT_THAT(Completed({"allow", ""}), ElementsAre("removals"));
+  EXPECT_THAT(Completed({"allow", "removals", ""}), ElementsAre("example"));
+  EXPECT_THAT(Completed({"allow", "removals", "cluster/"}), ElementsAre("cluster/example"));
+  EXPECT_EQ(RunLine({"allow", "removals", "example"}), kDone) << err();
+}
+
 // However many there are: the server leaves out what begins otherwise; where it does not, pages are gone through.
 TEST_F(DiscoveryTest, CompletionAsksForWhatIsTyped) {
   for (int i = 0; i < 5; ++i) {
