@@ -157,8 +157,14 @@ absl::Status RolloutStatus(Session& session, const ResourceId& id, absl::Duratio
   const CommandLine& line = session.line;
   const bool once = line.given.contains("watch") && !line.Has("watch");
   std::string last;
+  std::string meant;  // the uid of the NodePool that was there at first
   while (true) {
-    const auto pool = session.api.GetNodePool(id.id);
+    auto pool = session.api.GetNodePool(id.id);
+    if (pool.ok() && meant.empty()) meant = pool->uid();
+    if (pool.ok() && pool->uid() != meant) {
+      pool = absl::NotFoundError(
+          absl::StrCat(Label(id), " is gone; another NodePool of that name is there"));
+    }
     const bool away = PassesBy(pool.status());
     if (!pool.ok() && !(away && !last.empty())) return pool.status();
     const RolloutProgress progress =

@@ -101,6 +101,19 @@ TEST_F(RolloutTest, StatusWaitsUntilItIsOver) {
   EXPECT_EQ(out(), "nodepool/train is up to date: 1 Nodes at np-0123456789ab\n");
 }
 
+// As while the server was away.
+TEST_F(RolloutTest, StatusIsOfTheNodePoolThatWasThereAtFirst) {
+  using Reconfiguration = lifecycle::v1::Reconfiguration;
+  lifecycle::v1::NodePool other = In(Reconfiguration::STATE_DONE, 3, 0);
+  other.set_uid("another");
+  api_.pools = {In(Reconfiguration::STATE_RUNNING, 0, 3), absl::UnavailableError("away"), other};
+  EXPECT_EQ(RunLine({"rollout", "status", "np/train"}), kFailed);
+  EXPECT_THAT(out(), EndsWith("the server is away, trying again\n"));
+  EXPECT_THAT(err(), StartsWith("error: nodepool/train is gone; another NodePool of that name"));
+  api_.pools = {other};
+  EXPECT_EQ(RunLine({"rollout", "status", "np/train", "np/eval"}), kDone) << err();
+}
+
 // Revisions count Nodes that leave, and not those at a profile that is none of them.
 TEST_F(RolloutTest, StatusGoesByTheConditionAndNotByTheRevisions) {
   using Reconfiguration = lifecycle::v1::Reconfiguration;
