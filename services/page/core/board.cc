@@ -262,13 +262,14 @@ void Board::TakePool(const lifecycle::v1::NodePool& pool) {
 }
 
 void Board::SetHeld(absl::string_view holding, int64_t nodes, bool there) {
-  const auto [row, is_new] = holdings_.try_emplace(holding);
+  const auto row = holdings_.try_emplace(holding).first;
   const std::string quota(ParentOf(holding));
   const int64_t growth = (there ? nodes : 0) - row->second.nodes;
   row->second = {nodes, round(Source::kQuota)};
   if (!there) holdings_.erase(row);
+  if (growth == 0) return;
   quotas_[quota].held += growth;
-  if (growth != 0 || is_new) ShowQuota(quota);
+  ShowQuota(quota);
 }
 
 void Board::ShowQuota(const std::string& name) {

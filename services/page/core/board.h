@@ -68,6 +68,8 @@ class Board {
   // is known there.
   Board PlacesAlone() const;
   uint64_t last() const { return log_.last(); }
+  // How many keys have a Quota, or Nodes held on them.
+  size_t quota_rows() const { return quotas_.size(); }
   // Whether most words are names of things that are gone: time for a new board.
   bool Overgrown() const {
     return words_.size() > kManyWords + 2 * cells_.size() + 4 * document_by_name_.size();

@@ -181,6 +181,26 @@ TEST(BoardTest, AQuotaShowsWhatItsPoolsHold) {
   EXPECT_TRUE(reader.document("quota", kQuota).is_null());
 }
 
+TEST(BoardTest, NothingIsKeptOfAKeyOnWhichNothingIsHeld) {
+  Board board;
+  board.Take(HoldingMessage("u1", 0));
+  EXPECT_EQ(board.quota_rows(), 0U);
+  board.Take(HoldingMessage("u1", 0));
+  EXPECT_EQ(board.quota_rows(), 0U);
+  board.Take(Deleted<QuotaMessage>(absl::StrCat(kQuota, "/holdings/u1")));
+  EXPECT_EQ(board.quota_rows(), 0U);
+  // A snapshot leaves it out.
+  board.Take(HoldingMessage("u2", 0));
+  board.BeginSnapshot(Source::kQuota);
+  board.Take(EndOfSnapshot<QuotaMessage>());
+  EXPECT_EQ(board.quota_rows(), 0U);
+  // It goes with its last Node.
+  board.Take(HoldingMessage("u3", 2));
+  EXPECT_EQ(board.quota_rows(), 1U);
+  board.Take(HoldingMessage("u3", 0));
+  EXPECT_EQ(board.quota_rows(), 0U);
+}
+
 TEST(BoardTest, AClaimIsInTheQueueWhileItWaits) {
   Board board;
   Reader reader(&board);
