@@ -220,7 +220,8 @@ void Board::SetNode(uint32_t index, const NodePart& part) {
   const NodePart before = std::exchange(cell.node, part);
   if (before == part) return;
   const uint64_t position = log_.Touch(2 * index);
-  if (!cell.machine.known && before.pool != part.pool) cell.placed = position;
+  const bool stays = before.pool == part.pool && before.rack == part.rack;
+  if (!cell.machine.known && !stays) cell.placed = position;
 }
 
 void Board::ForgetMachine(uint32_t index) {

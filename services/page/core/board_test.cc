@@ -137,6 +137,22 @@ TEST(BoardTest, WithoutCapacityANodeStandsWhereItsPoolIs) {
   EXPECT_EQ(reader.cell("g1"), Reader::Cell());
 }
 
+TEST(BoardTest, WithoutCapacityANodeMovesToAnotherRack) {
+  Board board;
+  board.Take(PoolMessage(1));
+  LifecycleMessage node = NodeMessage("g1", Node::STATE_PRODUCTION);
+  node.mutable_node()->set_rack("r1");
+  board.Take(node);
+  Reader reader(&board);
+  reader.Read();
+  EXPECT_EQ(reader.cell("g1").rack, "r1");
+  node.mutable_node()->set_rack("r2");
+  board.Take(node);
+  reader.Read();
+  EXPECT_EQ(reader.cell("g1").rack, "r2");
+  EXPECT_EQ(reader.cell("g1").zone, "Z1A");
+}
+
 TEST(BoardTest, WhatASnapshotLeavesOutIsGone) {
   Board board;
   board.Take(MachineMessage("g1", Machine::STATE_FREE));
