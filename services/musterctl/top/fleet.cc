@@ -182,13 +182,22 @@ void Fleet::TakeMachine(const capacity::v1::Machine& told) {
   Replace(id, machine);
 }
 
+bool Fleet::HasLaterNode(const Machine& machine, const lifecycle::v1::Node& told) {
+  // What was told before this snapshot may be gone.
+  const bool is_told = machine.node.known && machine.node_round == round(Source::kLifecycle);
+  return is_told && machine.pool != ParentOf(told.name()) &&
+         machine.node_created > TimeOf(told.create_time());
+}
+
 void Fleet::TakeNode(const lifecycle::v1::Node& told) {
   const auto known = machines_.find(told.machine());
+  if (known != machines_.end() && HasLaterNode(known->second, told)) return;
   Machine machine = known == machines_.end() ? Machine{.id = told.machine()} : known->second;
   machine.node.known = true;
   machine.node.state = told.state();
   machine.node.preempted = told.has_preempt_time();
   machine.pool = std::string(ParentOf(told.name()));
+  machine.node_created = TimeOf(told.create_time());
   machine.preempt_time = TimeOf(told.preempt_time());
   machine.drain_time = TimeOf(told.desired().drain_time());
   machine.drain_deadline = TimeOf(told.desired().drain_deadline());
@@ -214,6 +223,7 @@ void Fleet::ForgetMachine(const std::string& id) {
   Machine rest{.id = id};
   rest.node = known->second.node;
   rest.pool = known->second.pool;
+  rest.node_created = known->second.node_created;
   rest.preempt_time = known->second.preempt_time;
   rest.drain_time = known->second.drain_time;
   rest.drain_deadline = known->second.drain_deadline;
@@ -228,6 +238,7 @@ void Fleet::ForgetNode(const std::string& id, absl::string_view pool) {
   Machine rest = known->second;
   rest.node = {};
   rest.pool.clear();
+  rest.node_created = absl::InfinitePast();
   rest.preempt_time = rest.drain_time = rest.drain_deadline = absl::InfinitePast();
   Replace(id, rest);
 }

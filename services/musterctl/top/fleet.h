@@ -41,6 +41,7 @@ struct Machine {
   page::MachinePart machine = {};  // `known`, `state` and `spot` of it
   page::NodePart node = {};        // `known`, `state` and `preempted` of it
   std::string pool = {};           // of the Node: resource name
+  absl::Time node_created = absl::InfinitePast();
   // The spot clock; InfinitePast: not told.
   absl::Time reclaim_time = absl::InfinitePast();  // begin of the clock, as capacity has it
   std::string earmark = {};                        // pool uid that it is expected to go to
@@ -122,6 +123,9 @@ class Fleet {
   void TakeOne(const lifecycle::v1::WatchLifecycleResponse& message);
   void TakeMachine(const capacity::v1::Machine& told);
   void TakeNode(const lifecycle::v1::Node& told);
+  // Whether the machine is shown as a later Node. Until an earlier one is purged, a machine may have two, in two pools, and a snapshot
+  // tells them in any order.
+  bool HasLaterNode(const Machine& machine, const lifecycle::v1::Node& told);
   void TakeClaim(const std::string& uid, const capacity::v1::Claim& told);
   void ForgetMachine(const std::string& id);
   void ForgetNode(const std::string& id, absl::string_view pool);

@@ -60,6 +60,50 @@ TEST(FleetTest, AMachineIsWhatItsNodeIs) {
   EXPECT_EQ(fleet.machines().at("a").state(), CellState::kInRepair);
 }
 
+// The earlier one is not purged yet. A snapshot tells them in the order of their names.
+TEST(FleetTest, OfTwoNodesOfAMachineTheLaterIsShown) {
+  for (const bool later_is_first : {true, false}) {
+    SCOPED_TRACE(later_is_first);
+    const std::string earlier = later_is_first ? "z" : "a";
+    const std::string later = later_is_first ? "a" : "z";
+    Fleet fleet;
+    const auto tell = [&](const std::string& pool) {
+      const bool is_later = pool == later;
+      Lifecycle node = NodeIs("m", pool, is_later ? Node::STATE_BOOTING : Node::STATE_DELETED);
+      node.mutable_node()->mutable_create_time()->set_seconds(is_later ? 20 : 10);
+      fleet.Take(node, kNow);
+    };
+    const auto expect_shown = [&](const std::string& pool) {
+      EXPECT_EQ(fleet.machines().at("m").pool, PoolNamed(pool));
+      EXPECT_EQ(fleet.machines().at("m").state(),
+                pool == later ? CellState::kBooting : CellState::kLeaving);
+    };
+    const auto snapshot = [&](bool with_later) {
+      fleet.BeginSnapshot(Source::kLifecycle);
+      for (const std::string pool : {"a", "z"}) {
+        if (with_later || pool == earlier) tell(pool);
+      }
+      fleet.Take(EndOfSnapshot<Lifecycle>(), kNow);
+    };
+    fleet.Take(MachineIs("m", "r1", 0, Machine::STATE_HELD), kNow);
+    snapshot(true);
+    expect_shown(later);
+    // It changes once more.
+    tell(earlier);
+    expect_shown(later);
+    fleet.Take(Gone<Capacity>("machines/m"), kNow);
+    tell(earlier);
+    expect_shown(later);
+    // The later one ended while no stream was open.
+    snapshot(false);
+    expect_shown(earlier);
+    snapshot(true);
+    expect_shown(later);
+    fleet.Take(Gone<Lifecycle>(PoolNamed(earlier) + "/nodes/m"), kNow);
+    expect_shown(later);
+  }
+}
+
 TEST(FleetTest, ASnapshotLeavesNothingOfTheOneBefore) {
   Fleet fleet;
   const auto tell = [&](const std::string& id) {

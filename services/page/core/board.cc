@@ -193,9 +193,18 @@ void Board::SetMachine(uint32_t index, const MachinePart& part) {
   if (!stays) cell.placed = position;
 }
 
+bool Board::HasLaterNode(const Cell& cell, const lifecycle::v1::Node& node) const {
+  // What was told before this snapshot may be gone.
+  const bool is_told = cell.node.known && cell.node_round == round(Source::kLifecycle);
+  return is_told && words_.at(cell.node.pool) != ParentOf(node.name()) &&
+         cell.node_created > Microseconds(node.create_time());
+}
+
 void Board::TakeNode(const lifecycle::v1::Node& node) {
   const uint32_t index = CellOf(node.machine());
+  if (HasLaterNode(cells_[index], node)) return;
   cells_[index].node_round = round(Source::kLifecycle);
+  cells_[index].node_created = Microseconds(node.create_time());
   NodePart part;
   part.known = true;
   part.state = node.state();

@@ -82,7 +82,8 @@ class Board {
     NodePart node = {};
     uint32_t machine_round = 0;
     uint32_t node_round = 0;
-    uint64_t placed = 0;  // position in log_ of the last change of its place
+    int64_t node_created = 0;  // create_time of `node`, in microseconds
+    uint64_t placed = 0;       // position in log_ of the last change of its place
   };
   struct Document {
     std::string kind = {};
@@ -121,6 +122,9 @@ class Board {
   uint32_t CellOf(absl::string_view machine);
   void TakeMachine(const capacity::v1::Machine& machine);
   void TakeNode(const lifecycle::v1::Node& node);
+  // Whether the cell shows a later Node of the same machine. Until an earlier one is purged, a machine
+  // may have two, in two pools, and a snapshot tells them in any order.
+  bool HasLaterNode(const Cell& cell, const lifecycle::v1::Node& node) const;
   void TakePool(const lifecycle::v1::NodePool& pool);
   void SetMachine(uint32_t index, const MachinePart& part);
   void SetNode(uint32_t index, const NodePart& part);

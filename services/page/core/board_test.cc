@@ -109,6 +109,54 @@ TEST(BoardTest, TheNodeOfAnotherPoolStays) {
   EXPECT_EQ(reader.state("g1"), CellState::kBooting);
 }
 
+// The earlier one is not purged yet. A snapshot tells them in the order of their names.
+TEST(BoardTest, OfTwoNodesOfAMachineTheLaterIsShown) {
+  const std::string first = "organizations/acme/clusters/c1/nodePools/a";
+  const std::string last = "organizations/acme/clusters/c1/nodePools/z";
+  for (const bool later_is_first : {true, false}) {
+    SCOPED_TRACE(later_is_first);
+    const std::string& earlier = later_is_first ? last : first;
+    const std::string& later = later_is_first ? first : last;
+    Board board;
+    Reader reader(&board);
+    const auto tell = [&](const std::string& pool) {
+      const bool is_later = pool == later;
+      LifecycleMessage node =
+          NodeMessage("g1", is_later ? Node::STATE_BOOTING : Node::STATE_DELETED, pool);
+      node.mutable_node()->mutable_create_time()->set_seconds(is_later ? 20 : 10);
+      node.mutable_node()->mutable_protect_until_time()->set_seconds(is_later ? 200 : 100);
+      board.Take(node);
+    };
+    const auto expect_shown = [&](const std::string& pool) {
+      reader.Read();
+      EXPECT_EQ(reader.cell("g1").pool, pool);
+      EXPECT_EQ(reader.state("g1"), pool == later ? CellState::kBooting : CellState::kLeaving);
+      EXPECT_EQ(reader.document("protection", "g1"),
+                (json{{"until", pool == later ? 200'000 : 100'000}}));
+    };
+    const auto snapshot = [&](bool with_later) {
+      board.BeginSnapshot(Source::kLifecycle);
+      for (const std::string& pool : {first, last}) {
+        if (with_later || pool == earlier) tell(pool);
+      }
+      board.Take(EndOfSnapshot<LifecycleMessage>());
+    };
+    board.Take(MachineMessage("g1", Machine::STATE_HELD));
+    snapshot(true);
+    expect_shown(later);
+    // It changes once more.
+    tell(earlier);
+    expect_shown(later);
+    // The later one ended while no stream was open.
+    snapshot(false);
+    expect_shown(earlier);
+    snapshot(true);
+    expect_shown(later);
+    board.Take(Deleted<LifecycleMessage>(absl::StrCat(earlier, "/nodes/g1")));
+    expect_shown(later);
+  }
+}
+
 TEST(BoardTest, AMachineHeldByAPoolShowsItBeforeItIsANode) {
   Board board;
   CapacityMessage held = MachineMessage("g1", Machine::STATE_HELD);
