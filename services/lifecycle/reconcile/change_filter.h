@@ -90,9 +90,10 @@ class ChangeFilter {
     known.snapshot = snapshot_;
     known.asking = true;
   }
-  // The request is over. `print`: of what the answer showed; 0: there was no answer. True: what the watch
-  // told meanwhile is news.
-  bool Answered(absl::string_view key, size_t print) {
+  // The request is over. `print`: of what the answer showed; 0: there was no answer. `release`: it asked
+  // for the end of the resource, and a watch that has not told of it may never tell that it is gone.
+  // True: what the watch told meanwhile is news.
+  bool Answered(absl::string_view key, size_t print, bool release = false) {
     MutexLock lock(mutex_);
     const auto it = known_.find(Hash(key));
     if (it == known_.end()) return false;  // deleted meanwhile, which is told
@@ -101,6 +102,7 @@ class ChangeFilter {
     const bool news = known.waits && !explained;
     if (print != 0) known.answered = print;
     known.asking = known.waits = known.unexplained = false;
+    if (release && known.told.revision == 0) known_.erase(it);
     return news;
   }
 

@@ -113,6 +113,26 @@ TEST(ChangeFilter, NothingIsKeptOfWhatIsGone) {
   EXPECT_EQ(filter.size(), 0U);
 }
 
+// A pool releases all that it has in each pass until every service has answered.
+TEST(ChangeFilter, NothingIsKeptOfWhatIsReleasedAgain) {
+  ChangeFilter filter(false);
+  EXPECT_TRUE(filter.IsNews(kKey, {7, 1, 100}));
+  filter.Asking(kKey);
+  EXPECT_FALSE(filter.Answered(kKey, 200, /*release=*/true));
+  EXPECT_EQ(filter.size(), 1U) << "its end is yet to be told";
+  filter.Forget(kKey);
+  for (const size_t print : {0UL, 200UL}) {
+    filter.Asking(kKey);
+    EXPECT_FALSE(filter.Answered(kKey, print, /*release=*/true));
+    EXPECT_EQ(filter.size(), 0U);
+  }
+  // What the watch tells during the release stays until it tells the end.
+  filter.Asking(kKey);
+  EXPECT_FALSE(filter.IsNews(kKey, {8, 2, 300}));
+  EXPECT_TRUE(filter.Answered(kKey, 200, /*release=*/true));
+  EXPECT_EQ(filter.size(), 1U);
+}
+
 TEST(ChangeFilter, AnythingAfterADeletionIsNews) {
   ChangeFilter filter(false);
   EXPECT_TRUE(filter.IsNews(kKey, {8, 2, 200}));

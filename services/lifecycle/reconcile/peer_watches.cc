@@ -305,11 +305,12 @@ void PeerWatches::Asking(absl::Span<const PoolPass> passes) {
 void PeerWatches::Answered(absl::Span<const PoolPass> passes) {
   for (const PoolPass& pass : passes) {
     const std::string& uid = pass.snapshot.pool->uid;
-    bool news =
-        pass.demand.claim && claim_filter_.Answered(absl::StrCat(kClaims, uid), pass.claim_print);
-    news |= pass.demand.configuration &&
+    const Demand& demand = pass.demand;
+    bool news = demand.claim && claim_filter_.Answered(absl::StrCat(kClaims, uid), pass.claim_print,
+                                                       demand.claim->release);
+    news |= demand.configuration &&
             configuration_filter_.Answered(absl::StrCat(kConfigurations, uid),
-                                           pass.configuration_print);
+                                           pass.configuration_print, demand.configuration->release);
     if (news) due_.Add(pass.snapshot.pool->name);
   }
 }
