@@ -9,6 +9,18 @@ namespace {
 
 int OpenNothing() { return open("/dev/null", O_RDONLY | O_CLOEXEC); }
 
+// Whether so many files more could be opened. Opens none.
+bool IsRoomFor(size_t files) {
+  rlimit limit = {};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return false;
+  size_t unused = 0;
+  // The lowest numbers are given out first: most unused ones are at the end.
+  for (rlim_t file = limit.rlim_cur; file > 0 && unused < files; --file) {
+    if (fcntl(static_cast<int>(file - 1), F_GETFD) < 0) ++unused;
+  }
+  return unused == files;
+}
+
 }  // namespace
 
 FileLimit RaiseFileLimit() {
@@ -20,9 +32,13 @@ FileLimit RaiseFileLimit() {
   return raised;
 }
 
-FileReserve::FileReserve(size_t files) {
+FileReserve::FileReserve(size_t files) : size_(files) {
   MutexLock lock(mutex_);
-  while (files_.size() < files) {
+  Fill();
+}
+
+void FileReserve::Fill() {
+  while (files_.size() < size_) {
     const int file = OpenNothing();
     if (file < 0) return;
     files_.push_back(file);
@@ -35,6 +51,11 @@ bool FileReserve::Release() {
   const bool had = !files_.empty();
   files_.clear();
   return had;
+}
+
+void FileReserve::Refill() {
+  MutexLock lock(mutex_);
+  if (files_.size() < size_ && IsRoomFor(2 * size_)) Fill();
 }
 
 bool FileReserve::CanOpen() {

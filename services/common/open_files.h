@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -30,10 +31,16 @@ class FileReserve {
 
   // Gives them back. True: there were some. Idempotent.
   bool Release();
+  // Keeps them aside again once as many could be opened beside them. Finds that out without opening any:
+  // a listener that finds no descriptor dies of it, however short the moment is.
+  void Refill();
   // Whether a file can be opened now.
   static bool CanOpen();
 
  private:
+  void Fill() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const size_t size_;
   Mutex mutex_;
   std::vector<int> files_ MUSTER_GUARDED_BY(mutex_);
 };

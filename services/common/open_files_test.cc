@@ -42,5 +42,25 @@ TEST_F(OpenFilesTest, AReserveIsThereWhenNothingElseIs) {
   EXPECT_FALSE(reserve.Release());
 }
 
+TEST_F(OpenFilesTest, AReserveIsKeptAsideAgainOnceThereIsRoom) {
+  FileReserve reserve(4);
+  const int next = dup(0);
+  close(next);
+  for (const int time : {1, 2}) {
+    SCOPED_TRACE(time);
+    Allow(static_cast<rlim_t>(next));
+    EXPECT_FALSE(FileReserve::CanOpen());
+    EXPECT_TRUE(reserve.Release());
+    // There is room for the reserve and for nothing else.
+    reserve.Refill();
+    EXPECT_TRUE(FileReserve::CanOpen());
+    EXPECT_FALSE(reserve.Release());
+    Allow(before_.rlim_cur);
+    reserve.Refill();
+    reserve.Refill();
+  }
+  EXPECT_TRUE(reserve.Release());
+}
+
 }  // namespace
 }  // namespace muster

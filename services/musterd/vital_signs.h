@@ -60,7 +60,7 @@ class VitalSigns {
   bool TellReadiness();
   // Whether the server's threads answer.
   bool Answers();
-  // Releases the reserved descriptors when no file can be opened any more.
+  // Releases the reserved descriptors when no file can be opened any more. Run takes them again when there is room.
   void LookAtFiles();
   void OnDead(const std::string& what);
 
