@@ -36,12 +36,15 @@ TEST(NamespacePatch, LeavesOneThatIsOnItsWayOut) {
   EXPECT_FALSE(NamespacePatch({.name = "team", .deleting = true}, "acme", ControlPlane()));
 }
 
+// With its uid, so that none is made where it has ended.
 TEST(NamespacePatch, IsAnApplyOfTheLabelAlone) {
-  EXPECT_EQ(
-      *NamespacePatch({.name = "team"}, "acme", ControlPlane()),
-      Json({{"apiVersion", "v1"},
-            {"kind", "Namespace"},
-            {"metadata", {{"name", "team"}, {"labels", {{"ns.coreweave.cloud/org", "acme"}}}}}}));
+  EXPECT_EQ(*NamespacePatch({.name = "team", .uid = "u-1"}, "acme", ControlPlane()),
+            Json({{"apiVersion", "v1"},
+                  {"kind", "Namespace"},
+                  {"metadata",
+                   {{"name", "team"},
+                    {"uid", "u-1"},
+                    {"labels", {{"ns.coreweave.cloud/org", "acme"}}}}}}));
 }
 
 }  // namespace

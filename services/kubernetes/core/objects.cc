@@ -159,6 +159,7 @@ PodObject ReadPod(const Json& object) {
 NamespaceObject ReadNamespace(const Json& object) {
   const Json& metadata = MemberOf(object, "metadata");
   return {.name = TextOf(MemberOf(metadata, "name")),
+          .uid = TextOf(MemberOf(metadata, "uid")),
           .resource_version = TextOf(MemberOf(metadata, "resourceVersion")),
           .organization = Get(Strings(MemberOf(metadata, "labels")), kOrganizationLabel),
           .deleting = !MemberOf(metadata, "deletionTimestamp").is_null()};

@@ -88,6 +88,7 @@ struct PodObject {
 
 struct NamespaceObject {
   std::string name = {};
+  std::string uid = {};
   std::string resource_version = {};
   std::string organization = {};  // the label's value; empty: none
   bool deleting = false;

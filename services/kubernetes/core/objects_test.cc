@@ -184,7 +184,10 @@ TEST(ReadPod, OneThatHasFinishedIsNoWork) {
 }
 
 TEST(ReadNamespace, TakesItsOrganization) {
-  Json json = {{"metadata", {{"name", "team"}, {"labels", {{"ns.coreweave.cloud/org", "acme"}}}}}};
+  Json json = {
+      {"metadata",
+       {{"name", "team"}, {"uid", "9311"}, {"labels", {{"ns.coreweave.cloud/org", "acme"}}}}}};
+  EXPECT_EQ(ReadNamespace(json).uid, "9311");
   EXPECT_EQ(ReadNamespace(json).organization, "acme");
   json["metadata"]["labels"] = {{"ns.coreweave.cloud/org-name", "x"}};
   EXPECT_EQ(ReadNamespace(json).organization, "");
