@@ -75,8 +75,16 @@ absl::Status Leader::Try() {
     const std::string version = TextOf(MemberOf(lease["metadata"], "resourceVersion"));
     if (version != seen_.version)
       seen_ = {version, begin, absl::Seconds(NumberOf(MemberOf(spec, "leaseDurationSeconds")))};
-    if (begin - seen_.at < seen_.valid) return absl::AbortedError("another holds the lease");
+  } else if (exists) {
+    seen_ = {};
+  } else if (!seen_.version.empty()) {
+    // Its holder may have renewed it until now, and works on until it looks.
+    seen_.version.clear();
+    seen_.at = begin;
   }
+  if (begin - seen_.at < seen_.valid)
+    return absl::AbortedError(exists ? "another holds the lease"
+                                     : "another held the lease that is gone");
   if (!ours && options_.may_take) RETURN_IF_ERROR(options_.may_take());
   const std::string now = MicroTime(absl::Now());
   if (!ours) {
@@ -87,7 +95,9 @@ absl::Status Leader::Try() {
   spec["leaseDurationSeconds"] =
       absl::ToInt64Seconds(absl::Ceil(options_.lease_duration, absl::Seconds(1)));
   spec["renewTime"] = now;
-  return Write(lease, exists, begin);
+  RETURN_IF_ERROR(Write(lease, exists, begin));
+  seen_ = {};
+  return absl::OkStatus();
 }
 
 bool Leader::Acquire() {

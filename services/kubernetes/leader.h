@@ -17,8 +17,10 @@ namespace muster::kubernetes {
 
 // Leader election by a Lease, as client-go has it. Of all replicas that use one Lease, the one that
 // it names works; it renews, and stops by its own clock before another may take over: what happens
-// while it cannot renew, or is frozen, is found out at the next look at the clock. Its annotations outlive a Lease that is deleted: every
-// replica, leading or waiting, makes it anew with those that it saw last.
+// while it cannot renew, or is frozen, is found out at the next look at the clock. A Lease that is
+// deleted is made anew at once by the replica that leads; one that waits takes it for held for as long
+// as it was valid (one that has just started cannot know). Whoever makes it anew gives it the
+// annotations that it saw last.
 class Leader {
  public:
   struct Options {
@@ -57,9 +59,9 @@ class Leader {
   void Stop();
 
  private:
-  // What was last seen of the Lease of another, and when.
+  // What was last seen of the Lease of another, and when; nothing once it is ours or nobody's.
   struct Seen {
-    std::string version = {};
+    std::string version = {};  // empty, though it is valid: the Lease is missing since then
     absl::Duration at = absl::ZeroDuration();
     absl::Duration valid = absl::ZeroDuration();
   };

@@ -213,6 +213,46 @@ TEST_F(LeaderTest, AnnotationsOutliveTheLeaseByWhoeverMakesItAnew) {
   EXPECT_EQ(Annotation(), Json()) << "what was taken off stays off";
 }
 
+// Whoever holds it does not know yet, and works on.
+TEST_F(LeaderTest, OneThatIsDeletedIsStillItsHolders) {
+  Seize("other", 3600);
+  int looks = 0;
+  Leader::Options options = MakeOptions("one");
+  options.given_up = [&] {
+    const bool first = ++looks == 1;
+    EXPECT_TRUE(!first || client_->Delete(kLease).ok());
+    return looks == 5;
+  };
+  Leader leader(client_.get(), options);
+  EXPECT_FALSE(leader.Acquire());
+  EXPECT_EQ(looks, 5);
+  EXPECT_TRUE(absl::IsNotFound(client_->Get(kLease).status()));
+}
+
+TEST_F(LeaderTest, OneThatIsDeletedIsTakenOnceItsHolderHasStopped) {
+  Seize("dead", 1);
+  int looks = 0;
+  Leader::Options options = MakeOptions("one");
+  options.given_up = [&] {
+    const bool first = ++looks == 1;
+    EXPECT_TRUE(!first || client_->Delete(kLease).ok());
+    return false;
+  };
+  Leader leader(client_.get(), options);
+  ASSERT_TRUE(leader.Acquire());
+  EXPECT_EQ(Spec()["holderIdentity"], "one");
+}
+
+TEST_F(LeaderTest, OneThatIsDeletedIsMadeAnewByWhoTookItFromAnother) {
+  Seize("dead", 1);
+  Leader leader(client_.get(), MakeOptions("one"));
+  ASSERT_TRUE(leader.Acquire());
+  ASSERT_TRUE(client_->Delete(kLease).ok());
+  leader.Hold([] { ADD_FAILURE() << "nobody else holds it"; });
+  Until([&] { return client_->Get(kLease).ok(); }, "the Lease");
+  EXPECT_EQ(Spec()["holderIdentity"], "one");
+}
+
 TEST_F(LeaderTest, NoticesThatItWasTaken) {
   Leader leader(client_.get(), MakeOptions("one"));
   ASSERT_TRUE(leader.Acquire());
