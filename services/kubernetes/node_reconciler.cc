@@ -50,6 +50,14 @@ std::string BudgetOf(const absl::Status& status) {
   return "";
 }
 
+// Whether a refusal says anything of the Pod: not so where the API server is away, busy or too slow, or
+// lost a race.
+bool IsAboutThePod(const absl::Status& refused) {
+  return !absl::IsUnavailable(refused) && !absl::IsAborted(refused) &&
+         !absl::IsResourceExhausted(refused) && !absl::IsDeadlineExceeded(refused) &&
+         !absl::IsUnauthenticated(refused) && !absl::IsCancelled(refused);
+}
+
 // What is said of the Pods that budgets hold, by name; empty: none is held.
 template <class Refused>
 std::string BlockedBy(const std::vector<PodObject>& pods, const Refused& refused) {
@@ -356,10 +364,12 @@ absl::Duration NodeReconciler::Drain(const lifecycle::v1::Node& node,
     }
     const absl::Duration pause = std::max(kEvictionRetry, ErrorOf(status).retry_after);
     again = std::min(again, pause);
-    const std::string budget = BudgetOf(status);
-    memory.refused[eviction.pod->uid] = {eviction.mode, steady + pause, budget};
+    std::string budget = BudgetOf(status);
     if (budget.empty() && !absl::IsUnavailable(status) && !absl::IsAborted(status))
       TellUnasked(*eviction.pod, status);
+    // What held it holds until the Pod is answered otherwise.
+    if (budget.empty() && same && !IsAboutThePod(status)) budget = found->second.budget;
+    memory.refused[eviction.pod->uid] = {eviction.mode, steady + pause, std::move(budget)};
   }
   if (!node.desired().drain()) memory.refused.clear();
   return again;

@@ -66,8 +66,8 @@ class NodeReconciler {
   struct RefusedEviction {
     EvictionMode mode = EvictionMode::kEvict;               // how it was asked
     absl::Duration retry_time = -absl::InfiniteDuration();  // of a steady clock
-    std::string budget =
-        {};  // what the server said of the disruption budget; empty: something else
+    // What the server last said of the disruption budget; empty: something else refuses.
+    std::string budget = {};
   };
   // What was done on a machine so far, as far as this process did it. By Pods' uids.
   struct Memory {

@@ -1,13 +1,20 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "muster/lifecycle/v1/lifecycle_service.grpc.pb.h"
+#include "services/common/mutex.h"
 #include "services/kubernetes/core/names.h"
 #include "services/kubernetes/core/test_objects.h"
 #include "services/kubernetes/node_reconciler.h"
+#include "tests/kubernetes/api_paths.h"
 #include "tests/kubernetes/shell/reconciler_test_base.h"
 #include "tests/testing/counted_lines.h"
+#include "tests/testing/patience.h"
 
 namespace muster::testing {
 namespace {
@@ -15,9 +22,45 @@ namespace {
 using kubernetes::Json;
 using kubernetes::Outcome;
 using lifecycle::v1::Node;
+using lifecycle::v1::NodeReport;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 // As NodeReconciler's kEvictionRetry.
 constexpr absl::Duration kAskedAgain = absl::Seconds(5);
+
+// Takes every report, and keeps those of what holds up a drain.
+class LifecycleOfDrains final : public lifecycle::v1::LifecycleService::Service {
+ public:
+  grpc::Status ReportNodes(grpc::ServerContext*, const lifecycle::v1::ReportNodesRequest* request,
+                           lifecycle::v1::ReportNodesResponse* response) override {
+    MutexLock lock(mutex_);
+    for (const NodeReport& report : request->reports()) {
+      response->add_results();
+      last_node_ = report.node();
+      const NodeReport::Observation seen = report.observation();
+      if (seen == NodeReport::OBSERVATION_DRAIN_BLOCKED) told_.push_back(report.message());
+      if (seen == NodeReport::OBSERVATION_DRAIN_UNBLOCKED) told_.emplace_back();
+    }
+    return grpc::Status::OK;
+  }
+
+  // What was said to hold it up, in order; empty: nothing does any more.
+  std::vector<std::string> told() const {
+    MutexLock lock(mutex_);
+    return told_;
+  }
+  // That the last report is about.
+  std::string last_node() const {
+    MutexLock lock(mutex_);
+    return last_node_;
+  }
+
+ private:
+  mutable Mutex mutex_;
+  std::vector<std::string> told_ MUSTER_GUARDED_BY(mutex_);
+  std::string last_node_ MUSTER_GUARDED_BY(mutex_);
+};
 
 // A Node that is drained, with one Pod, which a budget guards.
 class DrainRetryTest : public ReconcilerTestBase {
@@ -25,10 +68,9 @@ class DrainRetryTest : public ReconcilerTestBase {
   DrainRetryTest() {
     Serve({&lifecycle_});
     ReconcileNodes();
-    lifecycle::v1::WatchLifecycleResponse told;
-    *told.mutable_node() = kubernetes::MakeNode(Node::STATE_DRAINING);
-    machine_ = told.node().machine();
-    known_.Take(told, absl::Now());
+    *node_.mutable_node() = kubernetes::MakeNode(Node::STATE_DRAINING);
+    machine_ = node_.node().machine();
+    known_.Take(node_, absl::Now());
     const Json ready = {{"type", "Ready"}, {"status", "True"}};
     cluster_.nodes().Put(
         Create(kubernetes::kNodesPath, {{"apiVersion", "v1"},
@@ -38,14 +80,12 @@ class DrainRetryTest : public ReconcilerTestBase {
                                         {"status", {{"conditions", Json::array({ready})}}}}));
     const Json container = {{"name", "main"}, {"image", "none"}};
     cluster_.pods().Put(Create(
-        kPods, {{"apiVersion", "v1"},
-                {"kind", "Pod"},
-                {"metadata", {{"name", "work"}, {"namespace", "default"}}},
-                {"spec", {{"nodeName", machine_}, {"containers", Json::array({container})}}}}));
-    api_server_.FailNext({.verb = "POST",
-                          .path_prefix = absl::StrCat(kPods, "/work/eviction"),
-                          .code = 429,
-                          .count = 1'000});
+        kPods,
+        {{"apiVersion", "v1"},
+         {"kind", "Pod"},
+         {"metadata", {{"name", "work"}, {"namespace", "default"}, {"labels", {{"app", "work"}}}}},
+         {"spec", {{"nodeName", machine_}, {"containers", Json::array({container})}}}}));
+    RefuseEvictions(429, 1'000);
   }
   ~DrainRetryTest() override { Stop(); }
 
@@ -55,8 +95,34 @@ class DrainRetryTest : public ReconcilerTestBase {
     return *made;
   }
 
-  lifecycle::v1::LifecycleService::Service lifecycle_;  // takes no reports
+  void RefuseEvictions(int code, int count) {
+    api_server_.FailNext({.verb = "POST",
+                          .path_prefix = absl::StrCat(kPods, "/work/eviction"),
+                          .code = code,
+                          .count = count});
+  }
+  // The HTTP status of the last one.
+  int LastEviction() const {
+    int code = 0;
+    for (const RecordedRequest& request : api_server_.requests())
+      if (request.path == absl::StrCat(kPods, "/work/eviction")) code = request.code;
+    return code;
+  }
+  // Until all that was reported so far has been taken.
+  void AwaitReports() {
+    // The second travels behind the answer to all that travelled with the first.
+    for (int i = 0; i < 2; ++i) {
+      NodeReport report;
+      report.set_node(absl::StrCat("another", ++others_));
+      reporter_->Report(report.node(), {report});
+      Until([&] { return lifecycle_.last_node() == report.node(); }, "the reports");
+    }
+  }
+
+  LifecycleOfDrains lifecycle_;
+  lifecycle::v1::WatchLifecycleResponse node_;
   std::string machine_;
+  int others_ = 0;
 };
 
 TEST_F(DrainRetryTest, ALabelThatIsRefusedDoesNotPutItOff) {
@@ -76,10 +142,7 @@ TEST_F(DrainRetryTest, ALabelThatIsRefusedDoesNotPutItOff) {
 // Many Pods of many Nodes may be refused by the same webhook.
 TEST_F(DrainRetryTest, AnEvictionThatIsForbiddenIsToldOnceAMinute) {
   api_server_.FailNoMore();
-  api_server_.FailNext({.verb = "POST",
-                        .path_prefix = absl::StrCat(kPods, "/work/eviction"),
-                        .code = 403,
-                        .count = 1'000});
+  RefuseEvictions(403, 1'000);
   FakeSteadyClock clock;
   ReconcileNodes(&clock);
   const CountedLines lines("a Pod could not be asked to leave");
@@ -91,6 +154,40 @@ TEST_F(DrainRetryTest, AnEvictionThatIsForbiddenIsToldOnceAMinute) {
   clock.Advance(absl::Minutes(1));
   (void)nodes_->Reconcile(machine_);
   EXPECT_EQ(lines.count(), 2);
+}
+
+// An API server that is away, busy or lost a race says nothing of the budget.
+TEST_F(DrainRetryTest, ABudgetHoldsUntilThePodIsAnsweredOtherwise) {
+  api_server_.FailNoMore();
+  const auto runs = api_->Patch(kubernetes::PatchType::kMerge, absl::StrCat(kPods, "/work/status"),
+                                {{"status", {{"phase", "Running"}}}});
+  ASSERT_TRUE(runs.ok()) << runs.status();
+  Create(kBudgetsPath,
+         {{"apiVersion", "policy/v1"},
+          {"kind", "PodDisruptionBudget"},
+          {"metadata", {{"name", "web"}, {"namespace", "default"}}},
+          {"spec", {{"minAvailable", 1}, {"selector", {{"matchLabels", {{"app", "work"}}}}}}}});
+  FakeSteadyClock clock;
+  ReconcileNodes(&clock);
+  (void)nodes_->Reconcile(machine_);
+  AwaitReports();
+  const auto is_blocked = HasSubstr("default/work: The disruption budget web");
+  ASSERT_THAT(lifecycle_.told(), ElementsAre(is_blocked));
+  node_.mutable_node()->mutable_observed()->set_drain_blocked_by(lifecycle_.told()[0]);
+  known_.Take(node_, absl::Now());
+  for (const int code : {503, 409, 429, 504}) {
+    RefuseEvictions(code, 1);
+    clock.Advance(kAskedAgain);
+    (void)nodes_->Reconcile(machine_);
+    EXPECT_EQ(LastEviction(), code);
+    AwaitReports();
+    EXPECT_THAT(lifecycle_.told(), ElementsAre(is_blocked)) << code;
+  }
+  RefuseEvictions(403, 1);
+  clock.Advance(kAskedAgain);
+  (void)nodes_->Reconcile(machine_);
+  AwaitReports();
+  EXPECT_THAT(lifecycle_.told(), ElementsAre(is_blocked, "")) << "it is not the budget any more";
 }
 
 }  // namespace
