@@ -59,12 +59,11 @@ bool IsAboutThePod(const absl::Status& refused) {
 }
 
 // What is said of the Pods that budgets hold, by name; empty: none is held.
-template <class Refused>
-std::string BlockedBy(const std::vector<PodObject>& pods, const Refused& refused) {
+std::string BlockedBy(const std::vector<PodObject>& pods, const EvictionRetries& retries) {
   std::vector<std::string> blocked;
   for (const PodObject& pod : pods) {
-    const auto found = refused.find(pod.uid);
-    if (found == refused.end() || found->second.budget.empty()) continue;
+    const auto found = retries.find(pod.uid);
+    if (found == retries.end() || found->second.budget.empty()) continue;
     blocked.push_back(absl::StrCat(pod.key(), ": ", found->second.budget));
   }
   std::sort(blocked.begin(), blocked.end());
@@ -73,13 +72,12 @@ std::string BlockedBy(const std::vector<PodObject>& pods, const Refused& refused
 }
 
 // Forgets what is known of Pods that are gone.
-template <class Refused>
 void Forget(const std::vector<PodObject>& pods, absl::flat_hash_set<std::string>& asked,
-            Refused& refused) {
+            EvictionRetries& retries) {
   absl::flat_hash_set<std::string> there;
   for (const PodObject& pod : pods) there.insert(pod.uid);
   absl::erase_if(asked, [&](const std::string& uid) { return !there.contains(uid); });
-  absl::erase_if(refused, [&](const auto& each) { return !there.contains(each.first); });
+  absl::erase_if(retries, [&](const auto& each) { return !there.contains(each.first); });
 }
 
 }  // namespace
@@ -135,7 +133,10 @@ Outcome NodeReconciler::ReconcileLife(const std::string& machine, NodeFacts& fac
   // Cordoned first, or new work comes while the old is asked to leave.
   if (object != nullptr && object->unschedulable && CompareLives(*node, *object) == 0)
     outcome.again = Drain(*node, facts.pods, steady, memory);
-  facts.blocked_by = BlockedBy(facts.pods, memory.refused);
+  facts.blocked_by = BlockedBy(facts.pods, memory.retries);
+  // Some were not asked yet: that nothing holds them any more is not known.
+  if (outcome.again == absl::ZeroDuration() && facts.blocked_by.empty())
+    facts.blocked_by = node->observed().drain_blocked_by();
   facts.since_work_report = steady - memory.work_report_time;
   facts.metadata_refused = parts_.refusals->Has(machine);
   NodePlan plan = PlanNode(facts);
@@ -337,42 +338,51 @@ void NodeReconciler::TellUnasked(const PodObject& pod, const absl::Status& statu
             {{"pod", pod.key()}, {"error", status}, {"others_not_told", *others}});
 }
 
+absl::Duration NodeReconciler::Ask(const PodEviction& eviction, Memory& memory) {
+  const std::string& uid = eviction.pod->uid;
+  const absl::Status status = Evict(eviction);
+  // Its answer may have taken long.
+  const absl::Duration answered = parts_.steady->Now();
+  // A conflict is no answer: it may be another one of that name, which the watch will tell, or a
+  // race that the server lost.
+  if (status.ok() || absl::IsNotFound(status)) {
+    memory.asked.insert(uid);
+    memory.retries.erase(uid);
+    if (eviction.mode != EvictionMode::kForce) return absl::InfiniteDuration();
+    // Who is forced out is asked until he is gone.
+    memory.retries[uid] = {eviction.mode, answered + kEvictionRetry};
+    return answered + kEvictionRetry;
+  }
+  std::string budget = BudgetOf(status);
+  if (budget.empty() && !absl::IsUnavailable(status) && !absl::IsAborted(status))
+    TellUnasked(*eviction.pod, status);
+  EvictionRetry& retry = memory.retries[uid];
+  // What held it holds until the Pod is answered otherwise.
+  if (budget.empty() && retry.mode == eviction.mode && !IsAboutThePod(status))
+    budget = std::move(retry.budget);
+  const absl::Duration pause = std::max(kEvictionRetry, ErrorOf(status).retry_after);
+  retry = {eviction.mode, answered + pause, std::move(budget)};
+  return retry.time;
+}
+
 absl::Duration NodeReconciler::Drain(const lifecycle::v1::Node& node,
                                      const std::vector<PodObject>& pods, absl::Duration steady,
                                      Memory& memory) {
-  Forget(pods, memory.asked, memory.refused);
-  absl::Duration again = absl::InfiniteDuration();
-  const absl::Duration drained = memory.drain.Since(steady);
-  for (const PodEviction& eviction : PlanDrain(node, pods, memory.asked, drained)) {
-    const bool force = eviction.mode == EvictionMode::kForce;
-    const auto found = memory.refused.find(eviction.pod->uid);
-    // What was refused in one way may be granted in another.
-    const bool same = found != memory.refused.end() && found->second.mode == eviction.mode;
-    if (same && found->second.retry_time > steady && !force) {
-      again = std::min(again, found->second.retry_time - steady);
-      continue;
+  Forget(pods, memory.asked, memory.retries);
+  const DrainTurn turn = PlanTurn(PlanDrain(node, pods, memory.asked, memory.drain.Since(steady)),
+                                  memory.retries, steady);
+  absl::Duration next = turn.next;
+  absl::Duration taken = absl::ZeroDuration();
+  for (const PodEviction& eviction : turn.due) {
+    if (IsTurnOver(taken)) {
+      next = steady;
+      break;
     }
-    const absl::Status status = Evict(eviction);
-    // A conflict is no answer: it may be another one of that name, which the watch will tell, or a
-    // race that the server lost.
-    if (status.ok() || absl::IsNotFound(status)) {
-      memory.refused.erase(eviction.pod->uid);
-      memory.asked.insert(eviction.pod->uid);
-      // Who is forced out is asked until he is gone.
-      if (force) again = std::min(again, kEvictionRetry);
-      continue;
-    }
-    const absl::Duration pause = std::max(kEvictionRetry, ErrorOf(status).retry_after);
-    again = std::min(again, pause);
-    std::string budget = BudgetOf(status);
-    if (budget.empty() && !absl::IsUnavailable(status) && !absl::IsAborted(status))
-      TellUnasked(*eviction.pod, status);
-    // What held it holds until the Pod is answered otherwise.
-    if (budget.empty() && same && !IsAboutThePod(status)) budget = found->second.budget;
-    memory.refused[eviction.pod->uid] = {eviction.mode, steady + pause, std::move(budget)};
+    next = std::min(next, Ask(eviction, memory));
+    taken = parts_.steady->Now() - steady;
   }
-  if (!node.desired().drain()) memory.refused.clear();
-  return again;
+  if (!node.desired().drain()) memory.retries.clear();
+  return std::max(absl::ZeroDuration(), next - steady - taken);
 }
 
 }  // namespace muster::kubernetes

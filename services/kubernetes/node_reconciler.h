@@ -62,17 +62,10 @@ class NodeReconciler {
   Outcome Reconcile(const std::string& machine);
 
  private:
-  // Of a Pod that could not be asked to leave.
-  struct RefusedEviction {
-    EvictionMode mode = EvictionMode::kEvict;               // how it was asked
-    absl::Duration retry_time = -absl::InfiniteDuration();  // of a steady clock
-    // What the server last said of the disruption budget; empty: something else refuses.
-    std::string budget = {};
-  };
   // What was done on a machine so far, as far as this process did it. By Pods' uids.
   struct Memory {
     absl::flat_hash_set<std::string> asked = {};
-    absl::flat_hash_map<std::string, RefusedEviction> refused = {};
+    EvictionRetries retries = {};
     absl::Duration work_report_time = -absl::InfiniteDuration();  // of a steady clock
     MetadataState metadata = MetadataState::kNone;
     DrainTimer drain = {};
@@ -124,10 +117,12 @@ class NodeReconciler {
                      absl::string_view part = "");
   absl::Status Delete(const NodeObject& object);
   void Turned(const MetadataRefusals::Turned& pools);
-  // Asks Pods to leave that were not asked yet. Returns after what time it is to be called again.
-  // `steady`: of the steady clock.
+  // Asks Pods to leave that were not asked yet, for one turn. Returns after what time it is to be called
+  // again; 0: as soon as others had their turn. `steady`: of the steady clock.
   absl::Duration Drain(const lifecycle::v1::Node& node, const std::vector<PodObject>& pods,
                        absl::Duration steady, Memory& memory);
+  // Returns when it is to be asked again, of the steady clock; infinite: never.
+  absl::Duration Ask(const PodEviction& eviction, Memory& memory);
   absl::Status Evict(const PodEviction& eviction);
   void TellUnasked(const PodObject& pod, const absl::Status& status);
 

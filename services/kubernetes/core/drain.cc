@@ -65,6 +65,29 @@ std::vector<PodEviction> PlanDrain(const lifecycle::v1::Node& node,
   return plan;
 }
 
+DrainTurn PlanTurn(const std::vector<PodEviction>& plan, const EvictionRetries& retries,
+                   absl::Duration steady) {
+  // What was refused in one way may be granted in another.
+  const auto time_of = [&](const PodEviction& eviction) {
+    const auto found = retries.find(eviction.pod->uid);
+    return found == retries.end() || found->second.mode != eviction.mode ? -absl::InfiniteDuration()
+                                                                         : found->second.time;
+  };
+  DrainTurn turn;
+  for (const PodEviction& eviction : plan) {
+    const absl::Duration time = time_of(eviction);
+    if (time > steady) {
+      turn.next = std::min(turn.next, time);
+    } else {
+      turn.due.push_back(eviction);
+    }
+  }
+  std::stable_sort(
+      turn.due.begin(), turn.due.end(),
+      [&](const PodEviction& a, const PodEviction& b) { return time_of(a) < time_of(b); });
+  return turn;
+}
+
 Json EvictionBody(const PodEviction& eviction) {
   Json options = OptionsToDelete(eviction.pod->uid);
   switch (eviction.mode) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/time/time.h"
 #include "muster/lifecycle/v1/lifecycle.pb.h"
@@ -53,6 +54,33 @@ std::vector<PodEviction> PlanDrain(const lifecycle::v1::Node& node,
                                    const std::vector<PodObject>& pods,
                                    const absl::flat_hash_set<std::string>& asked,
                                    absl::Duration drained);
+
+// When a Pod is asked again that could not be asked to leave, or that is being forced out.
+struct EvictionRetry {
+  EvictionMode mode = EvictionMode::kEvict;         // how it was asked
+  absl::Duration time = -absl::InfiniteDuration();  // of a steady clock
+  // What the server last said of the disruption budget; empty: something else refuses.
+  std::string budget = {};
+};
+using EvictionRetries = absl::flat_hash_map<std::string, EvictionRetry>;  // by Pods' uids
+
+// How long a turn of a drain may take: whoever waits for a slow API server serves no other Node
+// meanwhile. The request under way may take longer.
+inline constexpr absl::Duration kDrainTurn = absl::Seconds(5);
+
+// Whom a drain asks in one turn. What does not fit in is left to the Node's next one.
+struct DrainTurn {
+  std::vector<PodEviction> due = {};               // in order
+  absl::Duration next = absl::InfiniteDuration();  // when another one is due, of the steady clock
+};
+
+// Those of a drain's plan that are due at `steady`, of a steady clock: first whoever was not asked in
+// that way yet, then whoever is due the longest, so that those who take up whole turns leave out nobody.
+DrainTurn PlanTurn(const std::vector<PodEviction>& plan, const EvictionRetries& retries,
+                   absl::Duration steady);
+
+// Whether a turn that has taken so long ends, though others are due.
+inline bool IsTurnOver(absl::Duration taken) { return taken >= kDrainTurn; }
 
 // The request's body: DeleteOptions, in an Eviction for kEvict. It holds for this Pod only, not for
 // another of the same name.

@@ -166,6 +166,71 @@ TEST(PlanDrain, KeepsTheOrderWithinAClass) {
                           Pair("a", EvictionMode::kEvict)));
 }
 
+// Of those Pods, in which order, at an hour by the steady clock.
+std::vector<std::string> AskedAtOne(const std::vector<PodObject>& pods,
+                                    const EvictionRetries& retries) {
+  lifecycle::v1::Node node;
+  node.mutable_desired()->set_drain(true);
+  std::vector<std::string> names;
+  const std::vector<PodEviction> plan = PlanDrain(node, pods, {}, absl::ZeroDuration());
+  for (const PodEviction& eviction : PlanTurn(plan, retries, absl::Hours(1)).due)
+    names.push_back(eviction.pod->name);
+  return names;
+}
+
+EvictionRetry RetryAt(absl::Duration after_one, EvictionMode mode = EvictionMode::kEvict) {
+  return {.mode = mode, .time = absl::Hours(1) + after_one};
+}
+
+TEST(PlanTurn, AsksWhoeverIsDue) {
+  const std::vector<PodObject> pods = {MakePod("a", Class::kGuarded), MakePod("b", Class::kGuarded),
+                                       MakePod("c", Class::kGuarded)};
+  EXPECT_THAT(AskedAtOne(pods, {}), ElementsAre("a", "b", "c"));
+  EXPECT_THAT(AskedAtOne(pods, {{"uid-of-a", RetryAt(absl::Seconds(1))},
+                                {"uid-of-b", RetryAt(absl::ZeroDuration())}}),
+              ElementsAre("c", "b"));
+}
+
+TEST(PlanTurn, WhatWasRefusedInOneWayIsAskedInAnother) {
+  const std::vector<PodObject> pods = {MakePod("a", Class::kGraceful)};
+  EXPECT_THAT(AskedAtOne(pods, {{"uid-of-a", RetryAt(absl::Seconds(1))}}), ElementsAre("a"));
+  EXPECT_THAT(AskedAtOne(pods, {{"uid-of-a", RetryAt(absl::Seconds(1), EvictionMode::kGraceful)}}),
+              IsEmpty());
+}
+
+// Each of the first may take up the whole turn, and be due again at its end.
+TEST(PlanTurn, LeavesNobodyOut) {
+  const std::vector<PodObject> pods = {
+      MakePod("a", Class::kInterruptable), MakePod("b", Class::kInterruptable),
+      MakePod("c", Class::kGuarded), MakePod("d", Class::kGuarded)};
+  EXPECT_THAT(AskedAtOne(pods, {{"uid-of-a", RetryAt(-absl::Seconds(1), EvictionMode::kAtOnce)},
+                                {"uid-of-b", RetryAt(-absl::Seconds(3), EvictionMode::kAtOnce)},
+                                {"uid-of-c", RetryAt(-absl::Seconds(2))}}),
+              ElementsAre("d", "b", "c", "a"));
+}
+
+TEST(PlanTurn, TellsWhenTheNextIsDue) {
+  lifecycle::v1::Node node;
+  node.mutable_desired()->set_drain(true);
+  const std::vector<PodObject> pods = {MakePod("a", Class::kGuarded),
+                                       MakePod("b", Class::kGuarded)};
+  const std::vector<PodEviction> plan = PlanDrain(node, pods, {}, absl::ZeroDuration());
+  EXPECT_EQ(PlanTurn(plan, {}, absl::Hours(1)).next, absl::InfiniteDuration());
+  EXPECT_EQ(
+      PlanTurn(plan,
+               {{"uid-of-a", RetryAt(absl::Seconds(7))}, {"uid-of-b", RetryAt(absl::Seconds(5))}},
+               absl::Hours(1))
+          .next,
+      absl::Hours(1) + absl::Seconds(5));
+}
+
+TEST(IsTurnOver, OnceItsTimeIsUp) {
+  EXPECT_FALSE(IsTurnOver(absl::ZeroDuration()));
+  EXPECT_FALSE(IsTurnOver(kDrainTurn - absl::Nanoseconds(1)));
+  EXPECT_TRUE(IsTurnOver(kDrainTurn));
+  EXPECT_TRUE(IsTurnOver(absl::Minutes(1)));
+}
+
 TEST(EvictionBody, HoldsForThisPodOnly) {
   const PodObject pod = MakePod("a", Class::kGuarded);
   Json options = {

@@ -1,13 +1,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "muster/lifecycle/v1/lifecycle_service.grpc.pb.h"
 #include "services/common/mutex.h"
+#include "services/common/steady_clock.h"
 #include "services/kubernetes/core/names.h"
 #include "services/kubernetes/core/test_objects.h"
 #include "services/kubernetes/node_reconciler.h"
@@ -23,11 +26,16 @@ using kubernetes::Json;
 using kubernetes::Outcome;
 using lifecycle::v1::Node;
 using lifecycle::v1::NodeReport;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 // As NodeReconciler's kEvictionRetry.
 constexpr absl::Duration kAskedAgain = absl::Seconds(5);
+// More than one turn asks where the clock runs.
+constexpr size_t kManyPods = 10;
 
 // Takes every report, and keeps those of what holds up a drain.
 class LifecycleOfDrains final : public lifecycle::v1::LifecycleService::Service {
@@ -62,6 +70,21 @@ class LifecycleOfDrains final : public lifecycle::v1::LifecycleService::Service 
   std::string last_node_ MUSTER_GUARDED_BY(mutex_);
 };
 
+// One by which whatever is done between two looks at it takes that long.
+class SteadyClockThatRuns final : public SteadyClock {
+ public:
+  explicit SteadyClockThatRuns(absl::Duration by) : by_(by) {}
+  absl::Duration Now() const override {
+    MutexLock lock(mutex_);
+    return now_ += by_;
+  }
+
+ private:
+  const absl::Duration by_;
+  mutable Mutex mutex_;
+  mutable absl::Duration now_ MUSTER_GUARDED_BY(mutex_) = absl::Hours(1);
+};
+
 // A Node that is drained, with one Pod, which a budget guards.
 class DrainRetryTest : public ReconcilerTestBase {
  protected:
@@ -78,13 +101,7 @@ class DrainRetryTest : public ReconcilerTestBase {
                                         {"metadata", {{"name", machine_}}},
                                         {"spec", {{"unschedulable", true}}},
                                         {"status", {{"conditions", Json::array({ready})}}}}));
-    const Json container = {{"name", "main"}, {"image", "none"}};
-    cluster_.pods().Put(Create(
-        kPods,
-        {{"apiVersion", "v1"},
-         {"kind", "Pod"},
-         {"metadata", {{"name", "work"}, {"namespace", "default"}, {"labels", {{"app", "work"}}}}},
-         {"spec", {{"nodeName", machine_}, {"containers", Json::array({container})}}}}));
+    CreatePod("work");
     RefuseEvictions(429, 1'000);
   }
   ~DrainRetryTest() override { Stop(); }
@@ -95,6 +112,28 @@ class DrainRetryTest : public ReconcilerTestBase {
     return *made;
   }
 
+  void CreatePod(const std::string& name) {
+    const Json container = {{"name", "main"}, {"image", "none"}};
+    cluster_.pods().Put(Create(
+        kPods,
+        {{"apiVersion", "v1"},
+         {"kind", "Pod"},
+         {"metadata", {{"name", name}, {"namespace", "default"}, {"labels", {{"app", name}}}}},
+         {"spec", {{"nodeName", machine_}, {"containers", Json::array({container})}}}}));
+  }
+  // kManyPods in all.
+  void CreateMorePods() {
+    for (size_t i = 1; i < kManyPods; ++i) CreatePod(absl::StrCat("work", i));
+  }
+  // Paths of the requests that asked Pods to leave.
+  std::set<std::string> Asked() const {
+    std::set<std::string> paths;
+    for (const RecordedRequest& request : api_server_.requests()) {
+      if (request.verb == "DELETE" || absl::EndsWith(request.path, "/eviction"))
+        paths.insert(request.path);
+    }
+    return paths;
+  }
   void RefuseEvictions(int code, int count) {
     api_server_.FailNext({.verb = "POST",
                           .path_prefix = absl::StrCat(kPods, "/work/eviction"),
@@ -188,6 +227,48 @@ TEST_F(DrainRetryTest, ABudgetHoldsUntilThePodIsAnsweredOtherwise) {
   (void)nodes_->Reconcile(machine_);
   AwaitReports();
   EXPECT_THAT(lifecycle_.told(), ElementsAre(is_blocked, "")) << "it is not the budget any more";
+}
+
+// A worker that asks all Pods of a Node one after another serves no other Node meanwhile.
+TEST_F(DrainRetryTest, WhereAnswersTakeLongOthersHaveTheirTurnBetween) {
+  api_server_.FailNoMore();
+  CreateMorePods();
+  node_.mutable_node()->mutable_observed()->set_drain_blocked_by("default/work9: a budget");
+  known_.Take(node_, absl::Now());
+  const SteadyClockThatRuns clock(absl::Seconds(2));
+  ReconcileNodes(&clock);
+  EXPECT_EQ(nodes_->Reconcile(machine_).again, absl::ZeroDuration());
+  EXPECT_LT(Asked().size(), kManyPods);
+  AwaitReports();
+  EXPECT_THAT(lifecycle_.told(), IsEmpty()) << "who was held may not have been asked yet";
+  for (size_t turn = 1; turn < kManyPods; ++turn) (void)nodes_->Reconcile(machine_);
+  EXPECT_THAT(Asked(), SizeIs(kManyPods));
+  // What earlier turns reported is through: this one's report goes.
+  AwaitReports();
+  (void)nodes_->Reconcile(machine_);
+  AwaitReports();
+  EXPECT_THAT(lifecycle_.told(), Contains(""));
+}
+
+// By the end of a turn whoever took it up is due again.
+TEST_F(DrainRetryTest, WhoeverTakesUpWholeTurnsLeavesNobodyOut) {
+  CreateMorePods();
+  api_server_.FailNext({.path_prefix = kPods, .code = 503, .count = 1'000});
+  const SteadyClockThatRuns clock(absl::Seconds(10));
+  ReconcileNodes(&clock);
+  for (size_t turn = 0; turn < kManyPods; ++turn) (void)nodes_->Reconcile(machine_);
+  EXPECT_THAT(Asked(), SizeIs(kManyPods));
+}
+
+TEST_F(DrainRetryTest, WhoeverIsForcedOutLeavesNobodyOut) {
+  CreateMorePods();
+  node_.mutable_node()->mutable_desired()->set_force_drain(true);
+  known_.Take(node_, absl::Now());
+  const SteadyClockThatRuns clock(absl::Seconds(10));
+  ReconcileNodes(&clock);
+  // As far as is seen they never go: nothing watches.
+  for (size_t turn = 0; turn < kManyPods; ++turn) (void)nodes_->Reconcile(machine_);
+  EXPECT_THAT(Asked(), SizeIs(kManyPods));
 }
 
 }  // namespace
