@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "services/lifecycle/api/cluster_zones.h"
+#include "services/lifecycle/core/names.h"
 #include "services/lifecycle/core/place.h"
 #include "services/lifecycle/service_test_base.h"
 #include "services/rpc/client/channel.h"
@@ -25,7 +26,9 @@ namespace {
 using ::muster::testing::HasReason;
 using ::muster::testing::IsOk;
 using ::muster::testing::StatusIs;
+using ::testing::Contains;
 using ::testing::IsEmpty;
+using ::testing::IsSupersetOf;
 using ::testing::Not;
 using ::testing::UnorderedElementsAreArray;
 
@@ -155,9 +158,9 @@ Revised<State::Change> Went(int64_t revision, const std::string& cluster) {
 TEST(ClusterZonesTest, NamesAreNotKeptWithoutEnd) {
   const auto name = [](int64_t i) { return absl::StrCat("organizations/acme/clusters/c", i); };
   ClusterZones zones(/*most_gone=*/2);
-  zones.Learn({CameTo(1, name(0), kEast), Went(2, name(0)), CameTo(3, name(0), kWest)});
+  zones.Learn({CameTo(1, name(0), kEast), Went(2, name(0)), CameTo(3, name(0), kWest)}, State());
   for (int64_t i = 1; i <= 5; ++i)
-    zones.Learn({CameTo(10 * i, name(i), kEast), Went(10 * i + 1, name(i))});
+    zones.Learn({CameTo(10 * i, name(i), kEast), Went(10 * i + 1, name(i))}, State());
   EXPECT_EQ(zones.size(), 3);
   EXPECT_EQ(zones.known_since(), 31);
   EXPECT_EQ(zones.ZoneOf(name(3), 31), "");
@@ -166,6 +169,26 @@ TEST(ClusterZonesTest, NamesAreNotKeptWithoutEnd) {
   EXPECT_EQ(zones.ZoneOf(name(0), 51), kWest);
   EXPECT_EQ(zones.LearntZoneOf(name(0), 51), kWest);
   EXPECT_EQ(zones.LearntZoneOf(name(0), 52), std::nullopt) << "the state may know of more";
+}
+
+// An event's deletion is told as the event was, though its revision is of the next cluster's time.
+TEST(ClusterZonesTest, AnEventThatAClusterLeftIsOfThatClustersZone) {
+  constexpr int64_t kDeleted = 9;
+  const std::string left = EventName(kCluster, "left");
+  const absl::Time then = absl::UnixEpoch();
+  State state;
+  state.Apply({left, std::make_shared<const Event>(Event{.name = left, .last_time = then})}, 2);
+  ClusterZones zones;
+  zones.Learn({CameTo(1, kCluster, kEast)}, State());
+  zones.Learn({Went(3, kCluster), CameTo(4, kCluster, kWest)}, state);
+  EXPECT_EQ(zones.ZoneOf(left, 2), kEast);
+  EXPECT_EQ(zones.ZoneOf(left, kDeleted), kEast);
+  EXPECT_EQ(zones.ZoneOf(EventName(kCluster, "own"), kDeleted), kWest);
+  // Who did not know the cluster that left it.
+  ClusterZones restarted;
+  restarted.Learn({CameTo(4, kCluster, kWest)}, state);
+  EXPECT_EQ(restarted.ZoneOf(left, 2), "");
+  EXPECT_EQ(restarted.ZoneOf(left, kDeleted), "");
 }
 
 TEST_F(ZonesTest, WhoResumesIsToldOfWhatWasInItsZoneThen) {
@@ -227,6 +250,25 @@ TEST_F(ZonesTest, AListTellsOfTheEventsThatAWatchTellsOf) {
       EXPECT_THAT(ListedEvents(east.stub(), order), UnorderedElementsAreArray(all));
       EXPECT_THAT(ListedEvents(west.stub(), order), IsEmpty());
     }
+  }
+}
+
+// A replica that is started later does not know the zone of the cluster that left them: it is not that of the next of its name.
+TEST_F(ZonesTest, AfterARestartWhatAClusterLeftIsNotToldToWhoSeesTheNext) {
+  HaveAPoolThatGoes();
+  const std::vector<std::string> left = WatchedEvents(*replica_->stub);
+  ASSERT_THAT(left, Not(IsEmpty()));
+  clock_.Jump(absl::Seconds(1));
+  Put(kCluster, kWest);
+  ASSERT_THAT(Apply(0), IsOk());
+  const auto restarted = NewReplica();
+  ZoneViewer west(*restarted->service, kWest);
+  EXPECT_THAT(WatchedEvents(*restarted->stub), IsSupersetOf(left));
+  std::vector<std::vector<std::string>> seen = {WatchedEvents(west.stub())};
+  for (const char* order : {"", "last_time"}) seen.push_back(ListedEvents(west.stub(), order));
+  for (const std::vector<std::string>& names : seen) {
+    EXPECT_THAT(names, Not(IsEmpty())) << "those of its own";
+    for (const std::string& name : left) EXPECT_THAT(names, Not(Contains(name)));
   }
 }
 

@@ -10,6 +10,8 @@
 #include <variant>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "services/common/mutex.h"
@@ -21,7 +23,8 @@ namespace muster::lifecycle {
 // Knows the zone in which each cluster is and was, for callers that must not wait for the state: watches
 // ask while the state is being changed. A deleted cluster stays known, also if a cluster of its name came
 // later in another zone: what is still told of it goes to those who could see it. Only the last deleted
-// clusters are remembered. Thread-safe.
+// clusters are remembered; of those that were gone before the state was loaded the zones are not known, nor
+// are the zones of the events that they left. Thread-safe.
 class ClusterZones {
  public:
   explicit ClusterZones(size_t most_gone = kMostGone) : most_gone_(most_gone) {}
@@ -30,15 +33,15 @@ class ClusterZones {
   static std::shared_ptr<const ClusterZones> Of(Lane* lane) {
     auto zones = std::make_shared<ClusterZones>();
     lane->Subscribe([lane, zones](absl::Span<const Revised<State::Change>> changes) {
-      if (changes.empty()) zones->LearnAll(*lane);
-      zones->Learn(changes);
+      if (changes.empty()) return zones->LearnAll(*lane);
+      lane->Peek([&](const State& state, int64_t) { zones->Learn(changes, state); });
     });
     zones->LearnAll(*lane);
     return zones;
   }
 
-  // Takes in changes; calls come in the order of their revisions.
-  void Learn(absl::Span<const Revised<State::Change>> changes) {
+  // Takes in changes, after which the state is `state`; calls come in the order of their revisions.
+  void Learn(absl::Span<const Revised<State::Change>> changes, const State& state) {
     MutexLock lock(mutex_);
     if (!changes.empty()) learnt_until_ = changes.back().revision;
     for (const Revised<State::Change>& change : changes) {
@@ -47,7 +50,7 @@ class ClusterZones {
       if (*cluster == nullptr) {
         Leave(change.change.key, change.revision);
       } else {
-        Come(**cluster, change.revision);
+        Come(**cluster, change.revision, state);
       }
     }
   }
@@ -90,16 +93,35 @@ class ClusterZones {
   struct Stays {
     std::vector<Stay> stays = {};
     int64_t gone_at = 0;  // the revision of its deletion; 0: it is there
+    // Events that earlier clusters of the name left, also deleted ones, and the zones of these clusters;
+    // empty: not known.
+    absl::flat_hash_map<std::string, std::string> left = {};
   };
 
   std::string Find(absl::string_view name, int64_t revision) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     const auto found = zones_.find(ClusterNameOf(name));
     if (found == zones_.end()) return "";
-    const std::vector<Stay>& stays = found->second.stays;
+    const auto& [stays, gone_at, left] = found->second;
+    const auto event = left.find(name);
+    return event == left.end() ? FindStay(stays, revision) : event->second;
+  }
+  static std::string FindStay(const std::vector<Stay>& stays, int64_t revision) {
+    if (stays.empty()) return "";
     auto stay = stays.rbegin();
     while (stay->from > revision && stay + 1 != stays.rend()) ++stay;
     return stay->zone;
+  }
+  // `known` is what is known of the clusters of that name before this one. Events that are older than this
+  // one are theirs.
+  static void NoteLeft(const State& state, const Cluster& cluster, Stays& known) {
+    for (const State::EventsByTime* events : state.EventsUnder(absl::StrCat(cluster.name, "/"))) {
+      for (const State::Seen& event : *events) {
+        if (event.time() >= cluster.create_time) break;
+        const int64_t revision = state.table<Event>().FindVersioned(event.name())->revision;
+        known.left.try_emplace(event.name(), FindStay(known.stays, revision));
+      }
+    }
   }
   void LearnAll(const Lane& lane) {
     lane.Peek([this](const State& state, int64_t at) {
@@ -108,19 +130,27 @@ class ClusterZones {
       // What was learnt before may be of another history.
       zones_.clear();
       gone_.clear();
-      for (const auto& [name, cluster] : state.table<Cluster>().rows())
-        zones_[cluster.row->name].stays = {{.zone = cluster.row->zone}};
+      for (const auto& [name, cluster] : state.table<Cluster>().rows()) {
+        Stays& known = zones_[cluster.row->name];
+        NoteLeft(state, *cluster.row, known);
+        known.stays = {{.zone = cluster.row->zone}};
+      }
       known_since_ = at;
     });
   }
-  void Come(const Cluster& cluster, int64_t revision) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    auto& [stays, gone_at] = zones_[cluster.name];
+  void Come(const Cluster& cluster, int64_t revision, const State& state)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    Stays& known = zones_[cluster.name];
+    auto& [stays, gone_at, left] = known;
     gone_.erase(std::exchange(gone_at, 0));
     if (!stays.empty() && stays.back().zone == cluster.zone) return;
+    NoteLeft(state, cluster, known);
     stays.push_back({revision, cluster.zone});
     if (stays.size() <= kMostStays) return;
     stays.erase(stays.begin());
     known_since_ = std::max(known_since_, stays.front().from);
+    absl::erase_if(
+        left, [&](const auto& event) { return state.table<Event>().Find(event.first) == nullptr; });
   }
   void Leave(const std::string& name, int64_t revision) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     const auto found = zones_.find(name);
