@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <future>
+
 #include "services/common/cause.h"
 #include "services/lifecycle/peers/peer_books.h"
 #include "services/lifecycle/service_test_base.h"
@@ -259,6 +261,56 @@ TEST_F(LifecycleServiceTest, AnotherReplicaTakesOver) {
   EXPECT_TRUE(AwaitReason("AtTarget", "TargetMet", 2).has_value());
   EXPECT_EQ(second->Metric("muster_lifecycle_leading", ""), 1);
   EXPECT_EQ(database_.QueryValue("SELECT epoch FROM lifecycle.lease"), "2");
+}
+
+// Another replica makes the pool just then: the one that is asked has not seen it as it takes the calls.
+TEST_F(LifecycleServiceTest, WhatIsAskedOfAPoolIsJudgedByTheTypeOfThePoolThatIsThereByThen) {
+  peers_.capacity.ChangeType("of-racks", /*gpus=*/4, /*nodes_per_rack=*/4);
+  v1::ApplyNodePoolRequest whole = Pool(8);
+  whole.mutable_node_pool()->mutable_spec()->set_instance_type("of-racks");
+  v1::ApplyNodePoolRequest part = whole;
+  part.mutable_node_pool()->mutable_spec()->set_target_nodes(5);
+  part.set_validate_only(true);
+  v1::ResizeNodePoolRequest resize;
+  resize.set_name(kPool);
+  resize.set_target_nodes(5);
+  v1::UpdateNodePoolRequest update;
+  update.mutable_node_pool()->set_name(kPool);
+  update.mutable_node_pool()->mutable_spec()->set_target_nodes(6);
+
+  const auto other = NewReplica();
+  const auto& lane = other->service->lane();
+  const auto ask = [&](auto method, const auto& request) {
+    return Call(*other->stub, method, request).status();
+  };
+  ASSERT_THAT(other->service->StartReconciling(peers_.channels()), IsOk());
+  testing::Until([&] { return other->service->epoch() != 0; }, "a lead");
+  testing::Until([&] { return absl::IsInvalidArgument(ask(&Stub::ApplyNodePool, part)); },
+                 "the catalogue");
+  // It keeps the catalogue, and writes nothing any more of its own accord.
+  other->service->StopReconciling();
+  testing::Until([&] { return lane.stats().queued == 0; }, "its last command");
+  testing::Until([&] { return replica_->service->lane().revision() == lane.revision(); },
+                 "the replica that makes the pool");
+
+  std::future<absl::Status> made, resized, updated;
+  testing::OpenTransaction head = database_.Hold("SELECT * FROM lifecycle.journal_head FOR UPDATE");
+  made = std::async(std::launch::async,
+                    [&] { return Call(*replica_->stub, &Stub::ApplyNodePool, whole).status(); });
+  testing::Until(
+      [&] {
+        return database_.QueryValue(
+                   "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND"
+                   " wait_event_type = 'Lock'") != "0";
+      },
+      "the pool to be next");
+  resized = std::async(std::launch::async, [&] { return ask(&Stub::ResizeNodePool, resize); });
+  updated = std::async(std::launch::async, [&] { return ask(&Stub::UpdateNodePool, update); });
+  testing::Until([&] { return lane.stats().queued == 2; }, "the calls to be taken");
+  head.reset();
+  EXPECT_THAT(made.get(), IsOk());
+  EXPECT_THAT(resized.get(), HasFieldViolation("target_nodes"));
+  EXPECT_THAT(updated.get(), HasFieldViolation("spec.targetNodes"));
 }
 
 TEST_F(LifecycleServiceTest, AnOldCopyOfAnObjectIsRefusedAndALaterOneWatched) {

@@ -123,9 +123,10 @@ class Handlers final : public v1::LifecycleService::CallbackService {
     MutexLock lock(mutex_);
     return advisor_;
   }
-  // What the catalogue says of a type, or of a pool's type; nullopt: not known.
-  std::optional<TypeFacts> TypeOf(const std::string& instance_type) const;
-  std::optional<TypeFacts> TypeOfPool(const std::string& name) const;
+  std::shared_ptr<const CatalogueMirror> catalogue() const {
+    MutexLock lock(mutex_);
+    return catalogue_;
+  }
 
   // Counts the reports for the metrics, by zone: those of Nodes within `scope`, null being everywhere.
   void NoteHeard(const v1::ReportNodesRequest& request, const access::Scope* scope) const;

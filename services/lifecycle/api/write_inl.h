@@ -16,12 +16,45 @@
 #include "services/lifecycle/api/on_behalf.h"
 #include "services/lifecycle/core/grantable.h"
 #include "services/lifecycle/core/growth.h"
+#include "services/lifecycle/core/validate_command.h"
+#include "services/lifecycle/peers/catalogue_mirror.h"
 #include "services/lifecycle/wire/lifecycle_wire.h"
 #include "services/rpc/revision.h"
 #include "services/rpc/write.h"
 
 // What the mutations of lifecycle have in common. For the .cc files of Handlers.
 namespace muster::lifecycle {
+
+// A command that does not name the instance type of its pool. It is judged by the type of the pool that is
+// decided on: this replica may not have seen that pool yet, or a former one of its name with another type.
+template <class Command>
+struct OfPoolsType : Command {
+  std::shared_ptr<const CatalogueMirror> catalogue = {};  // null: no type is known
+
+  Command In(const State& state) const {
+    Command command = *this;
+    const Pool* pool = state.table<Pool>().Find(command.name);
+    if (pool != nullptr && catalogue != nullptr)
+      command.type = catalogue->Type(pool->spec.instance_type);
+    return command;
+  }
+};
+template <class Command>
+OfPoolsType(Command, std::shared_ptr<const CatalogueMirror>) -> OfPoolsType<Command>;
+
+template <class Command>
+StatusOrOutcome Decide(StagedState<State>& staged, const OfPoolsType<Command>& command,
+                       absl::Time now) {
+  return Decide(staged, command.In(staged.state()), now);
+}
+template <class Command>
+std::optional<Growth> GrowthBy(const State& state, const OfPoolsType<Command>& command) {
+  return GrowthBy(state, command.In(state));
+}
+template <class Command>
+void ValidateIn(const State& state, const OfPoolsType<Command>& command, Faults& faults) {
+  ValidateIn(state, command.In(state), faults);
+}
 
 inline constexpr auto kDecide = [](StagedState<State>& staged, const auto& command,
                                    absl::Time now) { return Decide(staged, command, now); };

@@ -226,19 +226,6 @@ struct RenderReports {
 
 }  // namespace
 
-std::optional<TypeFacts> Handlers::TypeOf(const std::string& instance_type) const {
-  MutexLock lock(mutex_);
-  return catalogue_ == nullptr ? std::nullopt : catalogue_->Type(instance_type);
-}
-
-std::optional<TypeFacts> Handlers::TypeOfPool(const std::string& name) const {
-  // The type of a pool never changes, so that memory need not be the newest.
-  return TypeOf(lane_.Peek([&](const State& state, int64_t) {
-    const Pool* pool = state.table<Pool>().Find(name);
-    return pool == nullptr ? "" : pool->spec.instance_type;
-  }));
-}
-
 template <class Command>
 void Handlers::Judge(const Command& command, Faults& faults) const {
   Validate(command, faults);
@@ -274,7 +261,7 @@ Handlers::Unary Handlers::ApplyNodePool(Context context, const v1::ApplyNodePool
                                         v1::NodePool* response) {
   return WritePool(context, *request, response, [this](const auto& asked, Faults& faults) {
     auto command = kParseApply(asked, faults);
-    command.type = TypeOf(command.spec.instance_type);
+    if (const auto known = catalogue()) command.type = known->Type(command.spec.instance_type);
     command.limits = limits_;
     Judge(command, faults);
     return command;
@@ -284,8 +271,7 @@ Handlers::Unary Handlers::ApplyNodePool(Context context, const v1::ApplyNodePool
 Handlers::Unary Handlers::ResizeNodePool(Context context, const v1::ResizeNodePoolRequest* request,
                                          v1::NodePool* response) {
   return WritePool(context, *request, response, [this](const auto& asked, Faults& faults) {
-    auto command = kParseResize(asked, faults);
-    command.type = TypeOfPool(command.name);
+    const OfPoolsType command{kParseResize(asked, faults), catalogue()};
     Judge(command, faults);
     return command;
   });
@@ -295,9 +281,7 @@ Handlers::Unary Handlers::UpdateNodePool(Context context, const v1::UpdateNodePo
                                          v1::NodePool* response) {
   // The spec that it results in is judged by Decide: the pool may have changed by then.
   return WritePool(context, *request, response, [this](const auto& asked, Faults& faults) {
-    auto command = kParseUpdate(asked, faults);
-    command.type = TypeOfPool(command.name);
-    return command;
+    return OfPoolsType{kParseUpdate(asked, faults), catalogue()};
   });
 }
 

@@ -209,12 +209,13 @@ class FakeCapacity final : public capacity::v1::CapacityService::Service {
     catalogue_away_ = away;
     catalogue_.Drop();
   }
-  void ChangeType(const std::string& id, int32_t gpus) {
+  void ChangeType(const std::string& id, int32_t gpus, int32_t nodes_per_rack = 0) {
     capacity::v1::WatchCapacityResponse message;
     message.set_type(type::v1::WATCH_EVENT_TYPE_CHANGED);
     message.set_key("instanceTypes/" + id);
     message.mutable_instance_type()->set_name(message.key());
     message.mutable_instance_type()->set_gpus(gpus);
+    message.mutable_instance_type()->set_nodes_per_rack(nodes_per_rack);
     catalogue_.Push(message);
   }
   void ChangeZone(const std::string& id, const std::vector<std::string>& instance_types) {
