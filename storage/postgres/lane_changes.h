@@ -91,6 +91,10 @@ class LaneChanges {
   static bool IsStillOf(Transaction& tx, const Position& seen) {
     return journal::Peek(tx, 0).incarnation == seen.incarnation;
   }
+  // OUT_OF_RANGE: the journal does not reach back to then, so that a resource of which it tells nothing may have been there.
+  static absl::Status CheckReach(Transaction& tx, const Moment& then, const Now& now) {
+    return Resolve(tx, then, now.at).status();
+  }
   ChangeLog FromMemory(const Revised<Change>& row) const;
   absl::Status ReadPast(Transaction& tx, const std::string& key, const Now& now, const Moment& then,
                         ChangeLog& log) const;
@@ -159,8 +163,8 @@ absl::Status LaneChanges<State>::ReadPast(Transaction& tx, const std::string& ke
   const int64_t last = now.row ? now.row->revision : journal::FindDeletion(tx, key);
   const auto found = journal::FindChangeAt(tx, key, last, then);
   if (!found) {
+    if (!now.row) return CheckReach(tx, then, now);
     // The last change is older than the journal.
-    if (!now.row) return absl::OkStatus();
     const absl::Time reach = journal::ReachesBackTo(tx);
     if (then.revision < last || then.time < reach) return Forgotten(last, reach);
     log = FromMemory(*now.row);
@@ -173,6 +177,9 @@ absl::Status LaneChanges<State>::ReadPast(Transaction& tx, const std::string& ke
     log = std::move(at);
   } else if (change.previous != 0) {
     return Forgotten(change.revision, change.commit_time);
+  } else {
+    // Before its creation there may have been another one of that name.
+    return CheckReach(tx, then, now);
   }
   return absl::OkStatus();
 }

@@ -181,6 +181,28 @@ TEST_F(QuotaChangesTest, WhatTheJournalHasForgottenIsSaidToBeForgotten) {
   EXPECT_THAT(Past({.time = absl::UnixEpoch()}), StatusIs(absl::StatusCode::kOutOfRange));
 }
 
+// One that was deleted may have been there before the journal begins, whether or not there is another of its name now.
+TEST_F(QuotaChangesTest, WhetherThereWasOneIsNotSaidOfWhatTheJournalHasForgotten) {
+  const auto first = List();
+  ASSERT_THAT(first, IsOk());
+  const absl::Time then = first->changes[0].commit_time;
+  const auto is_forgotten =
+      AllOf(StatusIs(absl::StatusCode::kOutOfRange), HasReason("REVISION_COMPACTED"));
+  clock_.Advance(absl::Seconds(10));
+  ASSERT_THAT(Do(*lane_, quota::DeleteQuota{QuotaName(kKey)}), IsOk());  // 5
+  ASSERT_THAT(lane_->Compact(5), IsOk());
+  for (const bool made_anew : {false, true}) {
+    SCOPED_TRACE(made_anew);
+    if (made_anew) {
+      ASSERT_THAT(DoAs({}, 5, true), IsOk());  // 6
+    }
+    EXPECT_THAT(Past({.revision = 4}), is_forgotten);
+    EXPECT_THAT(Past({.time = then}), is_forgotten);
+    EXPECT_THAT(Past({.revision = 5}), StatusIs(absl::StatusCode::kNotFound));
+  }
+  EXPECT_EQ(LimitOf(Past({})->changes[0].bytes), 5);
+}
+
 TEST_F(QuotaChangesTest, ALaterPageThatIsForgottenByThenIsEmpty) {
   ASSERT_THAT(Do(*lane_, quota::DeleteQuota{QuotaName(kKey)}), IsOk());
   const auto first = List(0, 2);
