@@ -42,7 +42,7 @@ void FleetModel::Plan(absl::string_view name, Entry& entry, absl::Time now) {
       next = step;
     }
   }
-  ++entry.version;
+  entry.version = ++last_version_;
   entry.action = next.first;
   entry.answered = false;
   Dequeue(name, entry);

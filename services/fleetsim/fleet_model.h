@@ -73,7 +73,7 @@ class FleetModel {
  private:
   struct Entry {
     Life life = {};
-    uint64_t version = 0;  // grows with every plan
+    uint64_t version = 0;  // another with every plan
     Action action = Action::kNone;
     absl::Time due = absl::InfiniteFuture();
     bool queued = false;
@@ -102,6 +102,7 @@ class FleetModel {
   std::optional<std::string> incarnation_;               // of the last snapshot
   size_t unknown_ = 0;
   uint64_t mass_failures_ = 0;
+  uint64_t last_version_ = 0;  // of all entries: the next Node of a name has none of a former one's
   std::vector<DesiredMachine> desired_;
 };
 

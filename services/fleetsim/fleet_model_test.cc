@@ -243,6 +243,21 @@ TEST(FleetModelTest, ARemovedNodeIsNeverDue) {
   EXPECT_EQ(model.size(), 0u);
 }
 
+TEST(FleetModelTest, AnAnswerForAFormerNodeDoesNotCountForTheNextOfItsName) {
+  FleetModel model(Exact());
+  model.Observe(NewNode(0, kStart), kStart);
+  const auto due = model.TakeDue(kStart, 10);
+  ASSERT_EQ(due.size(), 1u);
+  model.Remove(due[0].node);
+  const absl::Time later = kStart + absl::Seconds(1);
+  Node next = NewNode(0, later);
+  next.mutable_desired()->clear_phase();
+  model.Observe(next, later);
+  ASSERT_EQ(model.NextDue(), std::nullopt) << "it is not to boot yet";
+  model.Answered(due[0], FleetModel::Outcome::kLost, later);
+  EXPECT_EQ(model.NextDue(), std::nullopt);
+}
+
 TEST(FleetModelTest, AServerWhoseClockIsAheadIsNotWaitedFor) {
   FleetModel model(Exact());
   Node node = NewNode(0, kStart);
