@@ -14,7 +14,8 @@ namespace muster::configuration {
 //  * An image by name is the release of that name: kernel and release train are not read.
 //  * An image that says something (name, kernel, or a train other than `stable`) wins over the GPU
 //  version, which is then not read: the driver is the train's newest (reference: "if both are set,
-//  gpu will be ignored").
+//  gpu will be ignored"). Whether a spec has an image that says only `stable` cannot be seen here;
+//  lifecycle then sends no version.
 //  * Without GPUs there is no driver.
 struct Wants {
   Channel channel = Channel::kStable;

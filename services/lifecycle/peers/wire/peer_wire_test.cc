@@ -120,6 +120,8 @@ TEST(PeerWire, AConfigurationIsAskedForWithAll) {
       image_name: "ncore" image_kernel: "6.8" release_train: "latest" gpu: true kubernetes: "1.33"
       strategy: STRATEGY_ALWAYS
     })");
+  pool.spec.image = Image{.release_train = "stable"};
+  EXPECT_EQ(RequestOf(pool, AskingFrom(), ask).spec().gpu_version(), "") << "any image wins";
   pool.spec.image.reset();
   EXPECT_EQ(RequestOf(pool, AskingFrom(), ask).spec().gpu_version(), "570");
   // A release wants nothing.
