@@ -296,6 +296,21 @@ TEST(Crd, ReservesTheKeysThatLifecycleReserves) {
   }
 }
 
+// InstanceType cannot be changed: an object with one that lifecycle refuses could not be mended.
+TEST(Crd, TakesTheInstanceTypesThatLifecycleTakes) {
+  const std::string message =
+      "must be 1 to 63 letters, digits, `-`, `_`, `.`, first and last a letter or digit";
+  const std::set<std::string> patterns = PatternsOf(message);
+  ASSERT_THAT(patterns, SizeIs(1));
+  const std::regex pattern(*patterns.begin());
+  for (const std::string type : {"gd-8xh100ib-i128", "H100_NVLINK_80GB.8.xeon.128", "a", "a-", "-a",
+                                 "-", ".", "_a", "a_", "a b", "a/b"}) {
+    EXPECT_EQ(std::regex_search(type, pattern) ? "" : message,
+              Fault({.instance_type = type}, "spec.instanceType"))
+        << type;
+  }
+}
+
 TEST(Crd, NamesEveryConditionThatTheAdapterShows) {
   const std::string& text = At(Schema("status"), "properties.conditions.description").text;
   for (const char* type :

@@ -196,6 +196,8 @@ TEST_F(KubectlTest, ASpecWithFaultsIsRefusedWithEachOfThem) {
   const std::vector<std::pair<Json, std::string>> table = {
       {{{"targetNodes", nullptr}}, "spec.targetNodes: Required value"},
       {{{"instanceType", nullptr}}, "spec.instanceType: Required value"},
+      {{{"instanceType", "gd-8xh100ib-i128-"}},
+       "spec.instanceType: Invalid value: must be 1 to 63 letters, digits"},
       {{{"targetNodes", -1}}, "spec.targetNodes: Invalid value"},
       {{{"computeClass", "cheap"}}, "spec.computeClass: Unsupported value"},
       {{{"minNodes", 2}}, "spec.minNodes: Invalid value: must not be greater than spec.maxNodes"},
