@@ -204,14 +204,14 @@ TEST_F(LifecycleStoreTest, AFieldOfALaterReleaseStaysInAMessageOfWhichNothingEls
   EXPECT_EQ(*Loaded().table<lifecycle::Node>().Find(name), node);
 }
 
-// A spec's gpu says something by being there: once it was taken away, it does not come back by a field of a later release.
+// A pending configuration says something by being there: once it was taken away, it does not come back by a field of a later release.
 TEST_F(LifecycleStoreTest, AMessageThatWasTakenAwayStaysAwayInJournalAndTables) {
   lifecycle::v1::NodePool later;
   later.GetReflection()
-      ->MutableUnknownFields(later.mutable_spec()->mutable_gpu())
-      ->AddLengthDelimited(900, "of the gpu");
+      ->MutableUnknownFields(later.mutable_status()->mutable_pending_node_configuration())
+      ->AddLengthDelimited(900, "of the pending one");
   lifecycle::Pool pool = FullPool();
-  pool.spec.gpu = std::nullopt;
+  pool.status.pending = std::nullopt;
   const lifecycle::Pool without = pool;
   pool.later = later.SerializeAsString();
   ASSERT_THAT(Put([&](StagedState<State>& o) {
@@ -220,10 +220,10 @@ TEST_F(LifecycleStoreTest, AMessageThatWasTakenAwayStaysAwayInJournalAndTables) 
               }),
               IsOk());
   const std::string bytes = store_->Encode(journal_.back());
-  EXPECT_THAT(bytes, ::testing::Not(::testing::HasSubstr("of the gpu")));
+  EXPECT_THAT(bytes, ::testing::Not(::testing::HasSubstr("of the pending one")));
   EXPECT_EQ(*Loaded().table<lifecycle::Pool>().Find(kPool), without);
   EXPECT_EQ(database_.QueryValue(
-                "SELECT position('of the gpu'::bytea IN later) FROM lifecycle.node_pool"),
+                "SELECT position('of the pending one'::bytea IN later) FROM lifecycle.node_pool"),
             "0");
 }
 

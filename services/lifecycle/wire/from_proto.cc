@@ -56,6 +56,13 @@ NodeConfiguration ConfigurationOf(const v1::NodeConfiguration& in) {
           in.enable_count()};
 }
 
+// A part of a spec; without any field set it counts as not set, as it does in CopyFields.
+template <class Part>
+std::optional<Part> UnlessEmpty(Part part) {
+  if (part == Part()) return std::nullopt;
+  return part;
+}
+
 Affinity AffinityOf(const v1::NodeAffinity& in) {
   Affinity out;
   for (const v1::NodeAffinityTerm& term : in.terms()) {
@@ -238,12 +245,9 @@ Spec FromProto(const v1::NodePoolSpec& in) {
   out.node_labels.insert(in.node_labels().begin(), in.node_labels().end());
   out.node_annotations.insert(in.node_annotations().begin(), in.node_annotations().end());
   for (const v1::Taint& taint : in.node_taints()) out.node_taints.push_back(TaintOf(taint));
-  // An image without any field counts as not set.
-  const auto& image = in.image();
-  if (!image.kernel().empty() || !image.name().empty() || !image.release_train().empty()) {
-    out.image = Image{in.image().kernel(), in.image().name(), in.image().release_train()};
-  }
-  if (in.has_gpu()) out.gpu = Gpu{in.gpu().version()};
+  const v1::Image& image = in.image();
+  out.image = UnlessEmpty(Image{image.kernel(), image.name(), image.release_train()});
+  out.gpu = UnlessEmpty(Gpu{in.gpu().version()});
   out.autoscaling = in.autoscaling();
   if (!in.lifecycle().scale_down_strategy().empty()) {
     out.scale_down_strategy = ScaleDownStrategyOf(in.lifecycle().scale_down_strategy());
@@ -257,10 +261,9 @@ Spec FromProto(const v1::NodePoolSpec& in) {
   out.priority = in.priority();
   out.gang = in.gang();
   out.description = in.description();
-  if (in.has_prefill()) {
-    out.prefill =
-        Prefill{in.prefill().enabled(), in.prefill().timeout_seconds(), in.prefill().max_nodes()};
-  }
+  const v1::Prefill& prefill = in.prefill();
+  out.prefill =
+      UnlessEmpty(Prefill{prefill.enabled(), prefill.timeout_seconds(), prefill.max_nodes()});
   return out;
 }
 

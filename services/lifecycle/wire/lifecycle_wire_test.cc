@@ -230,6 +230,20 @@ TEST(Wire, AnEmptyImageCountsAsNotSet) {
   EXPECT_TRUE(FromProto(spec).image);
 }
 
+// UpdateNodePool with mask `*` is as ApplyNodePool: both have one form of a spec.
+TEST(Wire, EmptyPartsCountAsNotSetAsInAnUpdate) {
+  v1::NodePoolSpec said;
+  said.mutable_image();
+  said.mutable_gpu();
+  said.mutable_prefill();
+  const Spec applied = FromProto(said);
+  EXPECT_EQ(applied, FromProto(v1::NodePoolSpec()));
+  Spec updated = FullPool().spec;
+  CopyFields({"*"}, applied, updated);
+  EXPECT_EQ(updated, applied);
+  EXPECT_EQ(EtagOf(Pool{.spec = updated}), EtagOf(Pool{.spec = applied}));
+}
+
 TEST(Wire, MalformedReportsNameTheirField) {
   v1::NodeReport report;
   const auto field = [&] {
