@@ -1,53 +1,13 @@
 #include "services/lifecycle/core/etag.h"
 
 #include <cstdint>
-#include <limits>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
-#include "services/common/fnv.h"
+#include "services/common/content_hash.h"
 
 namespace muster::lifecycle {
 namespace {
 
-// A hash over values, each with its length, so that their borders count.
-class Hash {
- public:
-  Hash& Add(int64_t number) {
-    char bytes[8];
-    for (int i = 0; i < 8; ++i)
-      bytes[i] = static_cast<char>(static_cast<uint64_t>(number) >> (8 * i));
-    return AddBytes({bytes, sizeof(bytes)});
-  }
-  Hash& Add(absl::string_view text) {
-    Add(static_cast<int64_t>(text.size()));
-    return AddBytes(text);
-  }
-  Hash& Add(absl::Time time) {
-    using Nanos = std::numeric_limits<int64_t>;
-    const int64_t nanos = absl::ToUnixNanos(time);
-    Add(nanos);
-    // int64 nanoseconds end in 1677 and 2262: beyond these microseconds are added, but not for infinite times.
-    const bool beyond = nanos == Nanos::min() || nanos == Nanos::max();
-    const bool finite = time != absl::InfinitePast() && time != absl::InfiniteFuture();
-    return beyond && finite ? Add(absl::ToUnixMicros(time)) : *this;
-  }
-  Hash& Add(const StringMap& map) {
-    Add(static_cast<int64_t>(map.size()));
-    for (const auto& [key, value] : map) Add(key).Add(value);
-    return *this;
-  }
-  std::string Text() const { return absl::StrCat(absl::Hex(value_, absl::kZeroPad16)); }
-
- private:
-  Hash& AddBytes(absl::string_view bytes) {
-    value_ = Fnv1a(bytes, value_);
-    return *this;
-  }
-  uint64_t value_ = Fnv1a("");
-};
-
-void AddPlacement(Hash& hash, const Spec& spec) {
+void AddPlacement(ContentHash& hash, const Spec& spec) {
   hash.Add(static_cast<int64_t>(spec.node_affinity.size()));
   for (const auto& term : spec.node_affinity) {
     hash.Add(static_cast<int64_t>(term.size()));
@@ -65,7 +25,7 @@ void AddPlacement(Hash& hash, const Spec& spec) {
         .Add(spec.prefill->max_nodes);
 }
 
-void AddBoot(Hash& hash, const Spec& spec) {
+void AddBoot(ContentHash& hash, const Spec& spec) {
   hash.Add(static_cast<int64_t>(spec.image.has_value()));
   if (spec.image) hash.Add(spec.image->kernel).Add(spec.image->name).Add(spec.image->release_train);
   hash.Add(static_cast<int64_t>(spec.gpu.has_value()));
@@ -77,7 +37,7 @@ void AddBoot(Hash& hash, const Spec& spec) {
 
 std::string EtagOf(const Pool& pool) {
   const Spec& spec = pool.spec;
-  Hash hash;
+  ContentHash hash;
   hash.Add(pool.uid).Add(static_cast<int64_t>(pool.deleting()));
   hash.Add(spec.compute_class).Add(spec.instance_type);
   hash.Add(spec.target_nodes).Add(spec.min_nodes).Add(spec.max_nodes);
@@ -97,7 +57,7 @@ std::string EtagOf(const Pool& pool) {
 
 // An ordered reboot is not part of it, because it ends by itself.
 std::string EtagOf(const Node& node) {
-  Hash hash;
+  ContentHash hash;
   hash.Add(node.pool_uid).Add(node.create_time);
   hash.Add(node.protect_until_time).Add(node.reserved_desired);
   const NodeOrders& orders = node.orders;
