@@ -378,7 +378,7 @@ TEST_F(CallersTest, ListsAreFilteredAndOrdered) {
   EXPECT_THAT(all->events(0).object(), HasSubstr("nodePools/c")) << "the newest first";
 }
 
-// The next change gets the etag that the one that was tried would have got.
+// What follows a trial sends the etag of what is there.
 TEST_F(CallersTest, AClusterThatIsOnlyTriedHasTheEtagOfWhatIsThere) {
   v1::UpdateClusterRequest request;
   v1::Cluster& cluster = *request.mutable_cluster();

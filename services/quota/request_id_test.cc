@@ -35,7 +35,9 @@ TEST_F(QuotaRequestIdTest, EveryMutation) {
   v1::UpdateQuotaRequest update;
   update.mutable_quota()->set_name(kName);
   update.mutable_quota()->set_limit(5);
-  update.mutable_quota()->set_etag("1");
+  const auto before = Call(&Stub::CreateQuota, Create("create"));  // the answer that is kept
+  ASSERT_THAT(before, IsOk());
+  update.mutable_quota()->set_etag(before->etag());
   ExpectOnce(&Stub::UpdateQuota, update, "update");
   v1::DeleteQuotaRequest remove;
   remove.set_name(kName);

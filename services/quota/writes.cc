@@ -76,8 +76,8 @@ struct DecideQuota {
     const State& state = staged.state();
     v1::Quota quota = ToProto(*state.table<Quota>().FindVersioned(name), state.Held(name));
     if (!tries) return quota;
-    const int64_t revision = rpc::TakeBack<Quota>(staged, mark, name);
-    quota.set_etag(revision == 0 ? "" : Etag(revision));
+    const Quota* there = rpc::TakeBack<Quota>(staged, mark, name);
+    quota.set_etag(there == nullptr ? "" : EtagOf(*there));
     return quota;
   }
 };

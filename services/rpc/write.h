@@ -163,13 +163,12 @@ absl::Status Rendered(Render& render, const Outcome& outcome, Response& response
 
 }  // namespace internal
 
-// For a decision that is only tried: takes it back to `mark`, and returns the revision of the row that is then there, 0: none. The answer's
-// etag is to be made of it, as the next change will get the revision that this one would have had.
+// For a decision that is only tried: takes it back to `mark`, and returns the row that is then there, null: none. The answer's etag is to be
+// that row's, which a change that follows must send.
 template <class Row, class StagedState>
-int64_t TakeBack(StagedState& staged, size_t mark, absl::string_view key) {
+const Row* TakeBack(StagedState& staged, size_t mark, absl::string_view key) {
   staged.RollBack(mark);
-  const auto* there = staged.state().template table<Row>().FindVersioned(key);
-  return there == nullptr ? 0 : there->revision;
+  return staged.state().template table<Row>().Find(key);
 }
 
 // Has `lane` decide and commit. `decide(staged state, now)` may run several times; it returns a

@@ -91,7 +91,9 @@ struct RenderOutcome {
 
   void operator()(const Outcome&, google::protobuf::Empty&) const {}
   void operator()(const Outcome& outcome, v1::Cluster& response) const {
-    if (outcome.cluster) response = ToProto(*outcome.cluster, outcome.revision);
+    if (!outcome.cluster) return;
+    response = ToProto(*outcome.cluster);
+    if (outcome.etag_there) response.set_etag(*outcome.etag_there);
   }
   void operator()(const Outcome& outcome, v1::NodePool& response) const {
     if (!outcome.pool) return;

@@ -17,6 +17,7 @@
 #include "services/lifecycle/api/handlers.h"
 #include "services/lifecycle/api/write_inl.h"
 #include "services/lifecycle/core/decide.h"
+#include "services/lifecycle/core/etag.h"
 #include "services/lifecycle/core/limits.h"
 #include "services/lifecycle/core/names.h"
 #include "services/lifecycle/core/place.h"
@@ -153,8 +154,7 @@ constexpr auto kParseNode = [](const v1::UpdateNodeRequest& request, Faults& fau
   return command;
 };
 
-// Decides a command of a cluster. With `tries` the change is taken back, and the outcome has the revision of
-// the cluster that is there: a new one would be the next change's.
+// Decides a command of a cluster. With `tries` the change is taken back, and the outcome has the etag of the cluster that is there.
 struct DecideCluster {
   bool tries = false;
 
@@ -163,8 +163,9 @@ struct DecideCluster {
                              absl::Time now) const {
     const size_t mark = staged.Mark();
     StatusOrOutcome outcome = Decide(staged, command, now);
-    if (tries && outcome.ok())
-      outcome->revision = rpc::TakeBack<Cluster>(staged, mark, outcome->cluster->name);
+    if (!tries || !outcome.ok()) return outcome;
+    const Cluster* there = rpc::TakeBack<Cluster>(staged, mark, outcome->cluster->name);
+    outcome->etag_there = there == nullptr ? "" : EtagOf(*there);
     return outcome;
   }
 };

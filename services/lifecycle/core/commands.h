@@ -196,7 +196,7 @@ struct Outcome {
   // True: the changed fields will be set back, because the pool belongs to a Kubernetes object that
   // says otherwise and will be applied again.
   bool set_back = false;
-  // Set by Try (preview.h): the etag of the pool or Node as it is; empty: there is none.
+  // Set if the command is only tried: the etag of the resource as it is; empty: there is none.
   std::optional<std::string> etag_there = {};
 };
 

@@ -16,8 +16,7 @@ namespace {
 Outcome PutCluster(StagedState<State>& staged, Cluster cluster) {
   const std::string name = cluster.name;
   staged.Put(std::move(cluster));
-  const Versioned<Cluster>* row = staged.state().table<Cluster>().FindVersioned(name);
-  return Outcome{.cluster = *row->row, .revision = row->revision};
+  return Outcome{.cluster = *staged.state().table<Cluster>().Find(name)};
 }
 
 // The cluster as it is, if it may be changed.

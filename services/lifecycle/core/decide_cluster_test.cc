@@ -2,6 +2,7 @@
 
 #include "services/common/error.h"
 #include "services/lifecycle/core/decide.h"
+#include "services/lifecycle/core/etag.h"
 #include "services/lifecycle/core/simulation.h"
 
 namespace muster::lifecycle {
@@ -89,12 +90,11 @@ TEST_F(DecideClusterTest, WhatIsTakenOffFromAnOrderDoesNotMoveItsEndLater) {
   sim_.Must(AllowRemovals{.name = kEmpty, .node_pools = 2, .nodes = 7, .ttl = absl::Minutes(5)});
   const absl::Time end = Get(kEmpty).allowance.expire_time;
   const auto after = [&](int64_t node_pools, int64_t nodes, absl::Duration ttl, bool seen = true) {
-    const int64_t revision = sim_.state().table<Cluster>().FindVersioned(kEmpty)->revision;
     sim_.Must(AllowRemovals{.name = kEmpty,
                             .node_pools = node_pools,
                             .nodes = nodes,
                             .ttl = ttl,
-                            .etag = seen ? absl::StrCat(revision) : ""});
+                            .etag = seen ? EtagOf(Get(kEmpty)) : ""});
     return Get(kEmpty).allowance;
   };
   EXPECT_EQ(after(2, 6, absl::Minutes(6)).expire_time, end);
@@ -114,8 +114,7 @@ TEST_F(DecideClusterTest, WhatIsTakenOffFromAnOrderDoesNotMoveItsEndLater) {
 TEST_F(DecideClusterTest, NothingIsTakenOffFromAnOrderThatHasEnded) {
   sim_.Must(AllowRemovals{.name = kEmpty, .node_pools = 2, .nodes = 7, .ttl = absl::Minutes(5)});
   const Cluster::Allowance ended = Get(kEmpty).allowance;
-  const std::string etag =
-      absl::StrCat(sim_.state().table<Cluster>().FindVersioned(kEmpty)->revision);
+  const std::string etag = EtagOf(Get(kEmpty));
   sim_.Advance(absl::Minutes(5));
   AllowRemovals order{
       .name = kEmpty, .node_pools = 2, .nodes = 6, .ttl = absl::Minutes(10), .etag = etag};
@@ -149,9 +148,7 @@ TEST_F(DecideClusterTest, TheRevisionThatWasSeenCounts) {
 
 // As of whoever's answer was lost.
 TEST_F(DecideClusterTest, WhoeverIsBoundAlreadyNeedsNoRevision) {
-  const auto* row = sim_.state().table<Cluster>().FindVersioned(kEmpty);
-  const BindCluster order{
-      .name = kEmpty, .kubernetes_uid = "k1", .etag = absl::StrCat(row->revision)};
+  const BindCluster order{.name = kEmpty, .kubernetes_uid = "k1", .etag = EtagOf(Get(kEmpty))};
   sim_.Must(order);
   const int64_t revision = sim_.revision();
   sim_.Must(order);
@@ -159,10 +156,9 @@ TEST_F(DecideClusterTest, WhoeverIsBoundAlreadyNeedsNoRevision) {
 }
 
 TEST_F(DecideClusterTest, WhatIsSoAlreadyNeedsNoRevision) {
-  const auto* row = sim_.state().table<Cluster>().FindVersioned(kEmpty);
   UpdateCluster update{
       .cluster = {.name = kEmpty, .zone = "US-EAST-04A", .kubernetes_version = "1.34"},
-      .etag = absl::StrCat(row->revision)};
+      .etag = EtagOf(Get(kEmpty))};
   sim_.Must(update);
   const int64_t revision = sim_.revision();
   sim_.Must(update);

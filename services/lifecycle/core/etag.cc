@@ -66,4 +66,14 @@ std::string EtagOf(const Node& node) {
   return hash.Text();
 }
 
+std::string EtagOf(const Cluster& cluster) {
+  ContentHash hash;
+  hash.Add(cluster.name).Add(cluster.zone).Add(cluster.kubernetes_version);
+  hash.Add(cluster.create_time).Add(cluster.kubernetes_uid);
+  const Cluster::Allowance& allowance = cluster.allowance;
+  hash.Add(allowance.node_pools).Add(allowance.nodes);
+  hash.Add(allowance.create_time).Add(allowance.expire_time);
+  return hash.Text();
+}
+
 }  // namespace muster::lifecycle

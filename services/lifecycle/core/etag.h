@@ -12,5 +12,7 @@ namespace muster::lifecycle {
 std::string EtagOf(const Pool& pool);
 // Changes with what UpdateNode, CordonNode, DrainNode and UncordonNode write.
 std::string EtagOf(const Node& node);
+// Changes with every field.
+std::string EtagOf(const Cluster& cluster);
 
 }  // namespace muster::lifecycle

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "absl/time/civil_time.h"
 #include "absl/time/time.h"
@@ -181,6 +183,32 @@ TEST(Etag, OfBeforeIsRefusedOfWhatIsNotSoYet) {
   EXPECT_EQ(ReasonOf(sim.Run(DeleteNodePool{.name = kSimPool, .etag = of_pool}).status()),
             "ETAG_MISMATCH");
   EXPECT_FALSE(sim.pool()->deleting());
+}
+
+// A history that was restored counts its revisions again: a cluster that was changed anew has another etag all the same.
+TEST(Etag, OfAClusterIsOfEveryField) {
+  const Cluster cluster{
+      .name = "c", .zone = "z", .create_time = absl::FromUnixSeconds(1'800'000'000)};
+  EXPECT_EQ(EtagOf(cluster), "2edd5597b0f1ac95") << "the same in every process";
+  const absl::Time later = cluster.create_time + absl::Seconds(1);
+  const std::vector<std::function<void(Cluster&)>> changes = {
+      [](Cluster& c) { c.name = "d"; },
+      [](Cluster& c) { c.zone = "y"; },
+      [](Cluster& c) { c.kubernetes_version = "1.33"; },
+      [&](Cluster& c) { c.create_time = later; },
+      [](Cluster& c) { c.kubernetes_uid = "k"; },
+      [](Cluster& c) { c.allowance.node_pools = 1; },
+      [](Cluster& c) { c.allowance.nodes = 1; },
+      [&](Cluster& c) { c.allowance.create_time = later; },
+      [&](Cluster& c) { c.allowance.expire_time = later; },
+  };
+  std::set<std::string> etags = {EtagOf(cluster)};
+  for (const auto& change : changes) {
+    Cluster changed = cluster;
+    change(changed);
+    etags.insert(EtagOf(changed));
+  }
+  EXPECT_EQ(etags.size(), changes.size() + 1);
 }
 
 // Those that clients have stay what they are.

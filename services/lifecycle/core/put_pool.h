@@ -3,7 +3,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "services/common/error.h"
 #include "services/common/state.h"
 #include "services/lifecycle/core/commands.h"
@@ -29,21 +28,12 @@ void NameVictims(StagedState<State>& staged, const std::string& pool,
                  const std::vector<std::string>& machines);
 void ForgetVictims(StagedState<State>& staged, const std::string& pool);
 
-// The current etag of a row: a cluster's is the revision of its last change, others are etag.h's.
-inline std::string CurrentEtag(const Versioned<Cluster>& cluster) {
-  return absl::StrCat(cluster.revision);
-}
-template <class Row>
-std::string CurrentEtag(const Versioned<Row>& row) {
-  return EtagOf(*row.row);
-}
-
 // ETAG_MISMATCH unless `etag` is empty or the row's.
 template <class Row>
 absl::Status CheckEtag(const State& state, const std::string& name, const std::string& etag) {
   if (etag.empty()) return absl::OkStatus();
-  const Versioned<Row>* row = state.table<Row>().FindVersioned(name);
-  const std::string current = row == nullptr ? "" : CurrentEtag(*row);
+  const Row* row = state.table<Row>().Find(name);
+  const std::string current = row == nullptr ? "" : EtagOf(*row);
   return etag == current ? absl::OkStatus() : muster::error::EtagMismatch(name, etag, current);
 }
 

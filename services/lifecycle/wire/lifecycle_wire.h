@@ -15,14 +15,14 @@
 // core/validate.h.
 namespace muster::lifecycle {
 
-// A row as the API shows it. A cluster's etag is the revision of its last change; others are etag.h's.
+// A row as the API shows it.
 v1::Cluster ToProto(const Versioned<Cluster>& cluster);
 v1::NodePool ToProto(const Versioned<Pool>& pool);
 v1::Node ToProto(const Versioned<Node>& node);
 v1::Event ToProto(const Versioned<Event>& event);
 v1::Lease ToProto(const Versioned<Lease>& lease);
 v1::NodePool ToProto(const Pool& pool);
-v1::Cluster ToProto(const Cluster& cluster, int64_t revision);  // revision 0: it does not exist
+v1::Cluster ToProto(const Cluster& cluster);
 v1::NodePoolSpec ToProto(const Spec& spec);
 v1::NodePoolStatus ToProto(const Status& status);
 v1::NodePoolObstacle ToProto(const Obstacle& obstacle);

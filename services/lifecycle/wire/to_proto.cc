@@ -1,4 +1,3 @@
-#include "absl/strings/str_cat.h"
 #include "services/lifecycle/core/etag.h"
 #include "services/lifecycle/wire/lifecycle_wire.h"
 #include "services/lifecycle/wire/times.h"
@@ -118,13 +117,13 @@ v1::NodePoolObstacle ToProto(const Obstacle& obstacle) {
   return out;
 }
 
-v1::Cluster ToProto(const Cluster& cluster, int64_t revision) {
+v1::Cluster ToProto(const Cluster& cluster) {
   v1::Cluster out;
   out.set_name(cluster.name);
   out.set_zone(cluster.zone);
   out.set_kubernetes_version(cluster.kubernetes_version);
   MUSTER_SET_TIME(out, create_time, cluster.create_time);
-  if (revision > 0) out.set_etag(absl::StrCat(revision));
+  out.set_etag(EtagOf(cluster));
   out.set_kubernetes_uid(cluster.kubernetes_uid);
   if (cluster.allowance == Cluster::Allowance()) return out;
   v1::RemovalAllowance& allowance = *out.mutable_removal_allowance();
@@ -213,9 +212,7 @@ v1::NodePool ToProto(const Pool& pool) {
   return out;
 }
 
-v1::Cluster ToProto(const Versioned<Cluster>& cluster) {
-  return ToProto(*cluster.row, cluster.revision);
-}
+v1::Cluster ToProto(const Versioned<Cluster>& cluster) { return ToProto(*cluster.row); }
 
 v1::NodePool ToProto(const Versioned<Pool>& pool) { return ToProto(*pool.row); }
 

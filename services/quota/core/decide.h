@@ -102,7 +102,7 @@ std::vector<absl::StatusOr<HoldingOutcome>> Check(const State& state,
 absl::StatusOr<HoldingOutcome> OrError(const SyncHolding& command,
                                        absl::StatusOr<HoldingOutcome> answer);
 
-// The Quota's etag: the revision of its last change.
-std::string Etag(int64_t revision);
+// The Quota's etag, made of all that it says and of when it was written: another history in which it says something else has another one.
+std::string EtagOf(const Quota& quota);
 
 }  // namespace muster::quota

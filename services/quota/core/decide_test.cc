@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "services/quota/core/audit.h"
 #include "services/quota/core/test_key.h"
@@ -251,7 +254,7 @@ TEST_F(DecideTest, AnUpdateThatNamesNoLimitLeavesIt) {
 TEST_F(DecideTest, UpdateHonoursEtagAndAllowMissing) {
   EXPECT_THAT(Run(UpdateQuota{kKey, 5}), StatusIs(absl::StatusCode::kNotFound));
   SetLimit(5);
-  const std::string etag = Etag(state_.table<Quota>().FindVersioned(QuotaName(kKey))->revision);
+  const std::string etag = EtagOf(*state_.table<Quota>().Find(QuotaName(kKey)));
   Sync(Want("a", 1));  // does not change the etag
   EXPECT_THAT(Run(UpdateQuota{kKey, 6, "wrong"}),
               AllOf(StatusIs(absl::StatusCode::kAborted), HasReason("ETAG_MISMATCH")));
@@ -267,7 +270,7 @@ TEST_F(DecideTest, UpdateHonoursEtagAndAllowMissing) {
 // As of whoever's answer was lost.
 TEST_F(DecideTest, AnUpdateThatIsSoAlreadyNeedsNoEtag) {
   SetLimit(5);
-  const std::string etag = Etag(state_.table<Quota>().FindVersioned(QuotaName(kKey))->revision);
+  const std::string etag = EtagOf(*state_.table<Quota>().Find(QuotaName(kKey)));
   const UpdateQuota update{kKey, 6, etag};
   EXPECT_THAT(Run(update), IsOk());
   EXPECT_EQ(last_changes_, 1u);
@@ -277,6 +280,55 @@ TEST_F(DecideTest, AnUpdateThatIsSoAlreadyNeedsNoEtag) {
   EXPECT_THAT(Run(update), AllOf(StatusIs(absl::StatusCode::kAborted), HasReason("ETAG_MISMATCH")));
   EXPECT_EQ(last_changes_, 0u);
   EXPECT_EQ(state_.table<Quota>().Find(QuotaName(kKey))->limit, 7);
+}
+
+// A history that was restored counts its revisions again: a Quota that was changed anew has another etag all the same.
+TEST(QuotaEtag, IsOfWhatTheQuotaSaysAndNotOfItsRevision) {
+  const LimitOverride override{8, kNow, kNow + absl::Hours(1), "launch"};
+  const Quota quota{kKey, 5, kNow, kNow, {override}};
+  const std::string etag = EtagOf(quota);
+  EXPECT_EQ(EtagOf(Quota(quota)), etag);
+  const std::vector<void (*)(Quota&)> changes = {
+      [](Quota& q) { q.key.zone = "US-EAST-04B"; },
+      [](Quota& q) { q.limit = 6; },
+      [](Quota& q) { q.create_time += absl::Microseconds(1); },
+      [](Quota& q) { q.update_time += absl::Microseconds(1); },
+      [](Quota& q) { q.overrides.clear(); },
+      [](Quota& q) { q.overrides[0].limit = 9; },
+      [](Quota& q) { q.overrides[0].effective_time += absl::Microseconds(1); },
+      [](Quota& q) { q.overrides[0].expire_time += absl::Microseconds(1); },
+      [](Quota& q) { q.overrides[0].reason = "other"; },
+  };
+  std::set<std::string> etags = {etag};
+  for (const auto& change : changes) {
+    Quota changed = quota;
+    change(changed);
+    etags.insert(EtagOf(changed));
+  }
+  EXPECT_EQ(etags.size(), changes.size() + 1);
+}
+
+// Those that clients have stay what they are.
+TEST(QuotaEtag, IsTheSameInEveryProcess) {
+  EXPECT_EQ(EtagOf(Quota{kKey, 5, kNow, kNow, {}}), "f7c93879d3cf8028");
+}
+
+TEST(QuotaEtag, OfAnotherHistoryIsRefused) {
+  const auto set_limit = [](State& state, int64_t limit, const std::string& etag, absl::Time now) {
+    StagedState<State> staged(state, 500);
+    const UpdateQuota command{kKey, limit, etag, etag.empty()};
+    return Decide(staged, command, now);
+  };
+  State lost, restored;
+  ASSERT_THAT(set_limit(lost, 20, "", kNow), IsOk());
+  ASSERT_THAT(set_limit(restored, 30, "", kNow + absl::Minutes(1)), IsOk());
+  const auto row = [](const State& state) {
+    return *state.table<Quota>().FindVersioned(QuotaName(kKey));
+  };
+  ASSERT_EQ(row(lost).revision, row(restored).revision);
+  EXPECT_THAT(set_limit(restored, 21, EtagOf(*row(lost).row), kNow + absl::Minutes(2)),
+              HasReason("ETAG_MISMATCH"));
+  EXPECT_EQ(row(restored).row->limit, 30);
 }
 
 // "or with an etag: who has one saw a Quota"

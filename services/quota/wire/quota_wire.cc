@@ -63,7 +63,7 @@ v1::Quota ToProto(const Versioned<Quota>& quota, int64_t held) {
   out.set_name(quota.row->Key());
   out.set_limit(quota.row->limit);
   out.set_held(held);
-  out.set_etag(Etag(quota.revision));
+  out.set_etag(EtagOf(*quota.row));
   SetTimestamp(quota.row->create_time, out.mutable_create_time());
   SetTimestamp(quota.row->update_time, out.mutable_update_time());
   for (const LimitOverride& override : quota.row->overrides) {

@@ -14,7 +14,7 @@
 // Core ↔ proto, both ways, nothing else.
 namespace muster::quota {
 
-// A Quota with what is output only: `held` and the etag from the revision of its last change.
+// A Quota with what is output only, such as `held` and the etag.
 v1::Quota ToProto(const Versioned<Quota>& quota, int64_t held);
 v1::Holding ToProto(const Holding& holding);
 v1::HoldingAnswer ToProto(const HoldingOutcome& answer);

@@ -23,7 +23,7 @@ const Quota kQuota{{"acme", "US-EAST-04A", "gd-8xa100-i128", ComputeClass::kSpot
 TEST(QuotaWire, QuotaAndHoldingComeBackAsTheyWent) {
   const v1::Quota message = ToProto(Versioned<Quota>{std::make_shared<const Quota>(kQuota), 42}, 3);
   EXPECT_EQ(message.held(), 3);
-  EXPECT_EQ(message.etag(), "42");
+  EXPECT_EQ(message.etag(), EtagOf(kQuota));
   EXPECT_THAT(FromProto(message), IsOkAndHolds(kQuota));
 
   const Holding holding{kQuota.Key(), "uid-1", 3, 9, "organizations/acme/clusters/c/nodePools/p",
