@@ -27,6 +27,18 @@ TEST_F(ApiTest, TellsCreatedConfiguredAndUnchangedApart) {
   EXPECT_EQ(ApplyOutcome(Quota("A-1A", 2)), Outcome::kUnchanged);
 }
 
+TEST_F(ApiTest, OverridesOfAQuotaStayUnlessTheyAreSpokenOf) {
+  quota::v1::Quota quota = Quota("A-1A", 4);
+  quota.add_overrides()->set_limit(8);
+  EXPECT_EQ(ApplyOutcome(quota), Outcome::kCreated);
+  EXPECT_EQ(ApplyOutcome(Quota("A-1A", 4)), Outcome::kUnchanged);
+  EXPECT_EQ(server_.quotas.at(quota.name()).overrides_size(), 1);
+  const auto applied = api_->Apply(Quota("A-1A", 4), WriteMode{.overrides = true});
+  ASSERT_TRUE(applied.ok()) << applied.status();
+  EXPECT_EQ(applied->outcome, Outcome::kConfigured);
+  EXPECT_EQ(server_.quotas.at(quota.name()).overrides_size(), 0);
+}
+
 TEST_F(ApiTest, ADryRunChangesNothing) {
   EXPECT_EQ(ApplyOutcome(Quota("A-1A", 1), true), Outcome::kCreated);
   EXPECT_EQ(ApplyOutcome(Quota("A-1A", 1)), Outcome::kCreated);

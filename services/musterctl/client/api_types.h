@@ -96,8 +96,9 @@ inline constexpr absl::Time kLastTime = absl::FromUnixSeconds(253'402'300'799);
 
 // How a resource is written.
 struct WriteMode {
-  bool dry_run = false;   // nothing is written
-  bool must_fit = false;  // of a NodePool: only if quota covers it now
+  bool dry_run = false;    // nothing is written
+  bool must_fit = false;   // of a NodePool: only if quota covers it now
+  bool overrides = false;  // of a Quota: its overrides are written also if there are none
   // Called after each call of a MachineSet that takes several, with how many of its machines are done. Null: not called.
   std::function<void(size_t done, size_t all)> progress = {};
 };

@@ -155,7 +155,7 @@ absl::StatusOr<Applied> ApplyOne(Connection& connection, const quota::v1::Quota&
   request.set_validate_only(mode.dry_run);
   // A caller with an etag read the overrides too, and may have removed them: all fields are written.
   const std::string all = "*";
-  if (!quota.etag().empty()) *request.mutable_update_mask()->add_paths() = all;
+  if (mode.overrides || !quota.etag().empty()) *request.mutable_update_mask()->add_paths() = all;
   ASSIGN_OR_RETURN(const auto after, connection.Call(&Connection::Quota::UpdateQuota, request));
   const auto said = [](const quota::v1::Quota& whole) {
     quota::v1::Quota part;

@@ -358,7 +358,8 @@ class FakeApi final : public Api {
 
   absl::StatusOr<Applied> Written(const std::string& call, const Resource& resource,
                                   const WriteMode& mode) {
-    calls.push_back(absl::StrCat(Tried(mode.dry_run), call, mode.must_fit ? " must fit" : ""));
+    calls.push_back(absl::StrCat(Tried(mode.dry_run), call, mode.must_fit ? " must fit" : "",
+                                 mode.overrides ? " overrides" : ""));
     resources.push_back(resource);
     if (mode.progress) {
       mode.progress(500, 1200);

@@ -59,8 +59,12 @@ class FakeServer final : public quota::v1::QuotaService::Service,
     }
     EXPECT_TRUE(request->allow_missing());
     ids.push_back(request->request_id());
-    if (!request->validate_only()) quotas[request->quota().name()] = request->quota();
     *response = request->quota();
+    const auto there = quotas.find(response->name());
+    if (there != quotas.end() && request->update_mask().paths().empty() &&
+        response->overrides().empty())
+      *response->mutable_overrides() = there->second.overrides();
+    if (!request->validate_only()) quotas[response->name()] = *response;
     return grpc::Status::OK;
   }
   grpc::Status WatchQuotas(grpc::ServerContext*, const quota::v1::WatchQuotasRequest*,

@@ -47,6 +47,7 @@ class ProgressLine {
 };
 
 absl::StatusOr<Applied> ApplyOne(Session& session, const Manifest& manifest, WriteMode mode) {
+  mode.overrides = manifest.says_overrides;
   ProgressLine line(session.world.progress);
   if (line.is_seen()) {
     mode.progress = [&](size_t done, size_t all) {

@@ -30,11 +30,11 @@ absl::Status CheckClusterFor(Session& session, const Manifest& of,
   return absl::IsNotFound(found) ? AtManifest(found, of) : absl::OkStatus();
 }
 
-// `wanted` as apply would leave it beside what is there.
-Item AfterApply(Item wanted, const Item& live) {
+// `wanted`, which the manifest says, as apply would leave it beside what is there.
+Item AfterApply(Item wanted, const Manifest& manifest, const Item& live) {
   auto* quota = std::get_if<quota::v1::Quota>(&wanted);
   // Overrides that a manifest does not speak of stay.
-  if (quota != nullptr && quota->overrides().empty())
+  if (quota != nullptr && !manifest.says_overrides)
     *quota->mutable_overrides() = std::get<quota::v1::Quota>(live).overrides();
   if (auto* zone = std::get_if<capacity::v1::Zone>(&wanted)) {
     const std::set<std::string> types(zone->instance_types().begin(), zone->instance_types().end());
@@ -67,7 +67,7 @@ absl::StatusOr<std::string> DiffManifest(Session& session, const Manifest& manif
   const auto* release = std::get_if<configuration::v1::Release>(&*wanted);
   if (release != nullptr && release->has_withdraw_time()) return "";  // apply leaves it alone
   const std::string before = live.ok() ? ToYaml(SaidOf(*live)) : "";
-  const Item after = live.ok() ? AfterApply(*wanted, *live) : *wanted;
+  const Item after = live.ok() ? AfterApply(*wanted, manifest, *live) : *wanted;
   const std::string diff = LineDiff(before, ToYaml(SaidOf(after)));
   if (diff.empty()) return "";
   return absl::StrCat("--- ", live.ok() ? manifest.label : "/dev/null", "\n+++ ", manifest.label,

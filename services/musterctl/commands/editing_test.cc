@@ -431,6 +431,25 @@ TEST_F(EditingTest, DiffOfFilesKnowsWhatApplyLeavesAsItIs) {
       << out();
 }
 
+// A list that is empty says that there are none.
+TEST_F(EditingTest, OverridesThatAFileEmptiesGo) {
+  quota::v1::Quota quota;
+  quota.set_name("organizations/acme/quotas/RNO2A~gd-8xa100-i128~default");
+  quota.set_limit(4);
+  quota.add_overrides()->set_limit(8);
+  api_.items[Kind::kQuota] = {quota};
+  const std::string emptied =
+      "{apiVersion: muster/v1, kind: Quota, metadata: {organization: acme}, spec: {zone: RNO2A, "
+      "instanceType: gd-8xa100-i128, limit: 4, overrides: []}}\n";
+  EXPECT_EQ(RunLine({"diff", "-f", "-"}, emptied), kFailed);
+  EXPECT_THAT(out(), HasSubstr("\n-  overrides:\n"));
+  EXPECT_EQ(RunLine({"apply", "-f", "-"}, emptied), kDone) << err();
+  const std::string silent = absl::StrReplaceAll(emptied, {{", overrides: []", ""}});
+  EXPECT_EQ(RunLine({"diff", "-f", "-"}, silent), kDone) << out();
+  EXPECT_EQ(RunLine({"apply", "-f", "-"}, silent), kDone) << err();
+  EXPECT_THAT(api_.calls, ElementsAre("apply 4 overrides", "apply 4"));
+}
+
 TEST_F(EditingTest, APatchOfWhatIsNoPlaceIsRefusedAsAWhole) {
   for (
       const char* patch :

@@ -107,6 +107,7 @@ void SetTime(std::optional<absl::Time> time, google::protobuf::Timestamp* out) {
 void ReadOverrides(ManifestReader& in, quota::v1::Quota& quota) {
   const Value* list = in.spec.List("overrides");
   if (list == nullptr) return;
+  in.says_overrides = true;
   for (size_t i = 0; i < list->list.size(); ++i) {
     Fields fields(&list->list[i], absl::StrCat(in.spec.Path("overrides"), "[", i, "]"),
                   in.problems);
@@ -223,7 +224,8 @@ void ReadResource(const Document& document, const Value& value, const std::strin
   out.push_back({.resource = std::move(resource),
                  .label = std::move(reading.label),
                  .place = Place(document.file, document.number, value.line),
-                 .notes = std::move(reading.notes)});
+                 .notes = std::move(reading.notes),
+                 .says_overrides = reading.says_overrides});
 }
 
 std::string FullName(const Resource& resource) {

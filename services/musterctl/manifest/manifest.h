@@ -18,6 +18,7 @@ struct Manifest {
   std::string label = {};               // e.g. `nodepool/example-nodepool`
   std::string place = {};               // e.g. `pool.yaml: document 2, line 14`
   std::vector<std::string> notes = {};  // for the user: what is in the manifest and has no effect
+  bool says_overrides = false;          // a Quota's: has `overrides`, be it an empty list
 };
 
 // Reads every document of a text. INVALID_ARGUMENT whose message has one line a fault:

@@ -27,6 +27,7 @@ struct ManifestReader {
   Problems& problems;
   std::string label = {};
   std::vector<std::string> notes = {};
+  bool says_overrides = false;
 
   // metadata.name; `-` stands in for one that is missing, which is a problem by itself.
   std::string Name() { return metadata.Id("name", Need::kRequired).value_or("-"); }
