@@ -1,11 +1,13 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "services/common/status_macros.h"
+#include "services/common/timestamp.h"
 #include "services/musterctl/commands/commands.h"
 #include "services/musterctl/commands/editing.h"
 #include "services/musterctl/commands/references.h"
@@ -30,12 +32,26 @@ absl::Status CheckClusterFor(Session& session, const Manifest& of,
   return absl::IsNotFound(found) ? AtManifest(found, of) : absl::OkStatus();
 }
 
+using Overrides = google::protobuf::RepeatedPtrField<quota::v1::LimitOverride>;
+
+// The overrides as the server keeps them: in microseconds, without those that have lapsed.
+Overrides AsKept(const Overrides& written, absl::Time now) {
+  Overrides kept;
+  for (quota::v1::LimitOverride given : written) {
+    for (auto* time : {given.mutable_effective_time(), given.mutable_expire_time()})
+      time->set_nanos(time->nanos() / 1000 * 1000);
+    if (FromTimestamp(given.expire_time()) > now) *kept.Add() = std::move(given);
+  }
+  return kept;
+}
+
 // `wanted`, which the manifest says, as apply would leave it beside what is there.
-Item AfterApply(Item wanted, const Manifest& manifest, const Item& live) {
-  auto* quota = std::get_if<quota::v1::Quota>(&wanted);
+Item AfterApply(Item wanted, const Manifest& manifest, const Item& live, absl::Time now) {
   // Overrides that a manifest does not speak of stay.
-  if (quota != nullptr && !manifest.says_overrides)
-    *quota->mutable_overrides() = std::get<quota::v1::Quota>(live).overrides();
+  if (auto* quota = std::get_if<quota::v1::Quota>(&wanted))
+    *quota->mutable_overrides() = manifest.says_overrides
+                                      ? AsKept(quota->overrides(), now)
+                                      : std::get<quota::v1::Quota>(live).overrides();
   if (auto* zone = std::get_if<capacity::v1::Zone>(&wanted)) {
     const std::set<std::string> types(zone->instance_types().begin(), zone->instance_types().end());
     zone->mutable_instance_types()->Assign(types.begin(), types.end());
@@ -67,7 +83,8 @@ absl::StatusOr<std::string> DiffManifest(Session& session, const Manifest& manif
   const auto* release = std::get_if<configuration::v1::Release>(&*wanted);
   if (release != nullptr && release->has_withdraw_time()) return "";  // apply leaves it alone
   const std::string before = live.ok() ? ToYaml(SaidOf(*live)) : "";
-  const Item after = live.ok() ? AfterApply(*wanted, manifest, *live) : *wanted;
+  const Item after =
+      live.ok() ? AfterApply(*wanted, manifest, *live, session.world.clock.Now()) : *wanted;
   const std::string diff = LineDiff(before, ToYaml(SaidOf(after)));
   if (diff.empty()) return "";
   return absl::StrCat("--- ", live.ok() ? manifest.label : "/dev/null", "\n+++ ", manifest.label,

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "services/common/error.h"
+#include "services/common/timestamp.h"
 #include "services/musterctl/commands/commands_test_base.h"
 #include "services/musterctl/manifest/manifest.h"
 #include "tests/testing/broken_disk.h"
@@ -448,6 +449,35 @@ TEST_F(EditingTest, OverridesThatAFileEmptiesGo) {
   EXPECT_EQ(RunLine({"diff", "-f", "-"}, silent), kDone) << out();
   EXPECT_EQ(RunLine({"apply", "-f", "-"}, silent), kDone) << err();
   EXPECT_THAT(api_.calls, ElementsAre("apply 4 overrides", "apply 4"));
+}
+
+// The server takes away what has lapsed, and cuts times to microseconds.
+TEST_F(EditingTest, DiffOfFilesKnowsOverridesAsTheServerKeepsThem) {
+  const absl::Time now = clock_.Now();
+  quota::v1::Quota quota;
+  quota.set_name("organizations/acme/quotas/RNO2A~gd-8xa100-i128~default");
+  quota.set_limit(4);
+  api_.items[Kind::kQuota] = {quota};
+  const auto manifest = [](absl::Time begin, absl::Time end) {
+    const auto text = [](absl::Time time) {
+      return absl::FormatTime(absl::RFC3339_full, time, absl::UTCTimeZone());
+    };
+    return absl::StrCat(
+        "{apiVersion: muster/v1, kind: Quota, metadata: {organization: acme}, spec: {zone: RNO2A, "
+        "instanceType: gd-8xa100-i128, limit: 4, overrides: [{limit: 8, effectiveTime: '",
+        text(begin), "', expireTime: '", text(end), "'}]}}\n");
+  };
+  const absl::Time begin = now - absl::Hours(1);
+  EXPECT_EQ(RunLine({"diff", "-f", "-"}, manifest(begin, now)), kDone) << "lapsed" << out();
+  const absl::Time end = now + absl::Microseconds(1);
+  EXPECT_EQ(RunLine({"diff", "-f", "-"}, manifest(begin, end)), kFailed) << "in force yet";
+  quota::v1::LimitOverride& kept = *quota.add_overrides();
+  kept.set_limit(8);
+  SetTimestamp(begin, kept.mutable_effective_time());
+  SetTimestamp(end, kept.mutable_expire_time());
+  api_.items[Kind::kQuota] = {quota};
+  const absl::Duration cut = absl::Nanoseconds(999);
+  EXPECT_EQ(RunLine({"diff", "-f", "-"}, manifest(begin + cut, end + cut)), kDone) << out();
 }
 
 TEST_F(EditingTest, APatchOfWhatIsNoPlaceIsRefusedAsAWhole) {
