@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <functional>
+#include <future>
 #include <memory>
 #include <string>
 #include <thread>
@@ -39,11 +40,17 @@ struct Trouble {
   std::atomic<bool> fails_journal = false;    // every write that changes something
   std::atomic<bool> refuses_changes = false;  // likewise, and not as if another replica had written
   std::atomic<bool> hangs = false;            // no write begins
+  std::atomic<bool> holds_changes = false;    // no write that changes something ends
+  std::atomic<bool> held = false;             // one was held so
 
   storage::Fault operator()(absl::string_view site) {
     if (!absl::StartsWith(site, "write/")) return {};
     // The head is not locked yet.
     while (hangs && absl::StrContains(site, "FOR UPDATE")) std::this_thread::yield();
+    while (holds_changes && absl::StrContains(site, "journal_append")) {
+      held = true;
+      std::this_thread::yield();
+    }
     if (fails_all) return {.before = "SELECT 1/0;"};
     if (fails_journal && absl::StrContains(site, "journal_append")) {
       return {.before = "SELECT 1/0;"};
@@ -81,7 +88,7 @@ class Leadership : public ::testing::Test {
     Submit(*b_, UpdateCluster{.cluster = {.name = kCluster, .zone = "US-EAST-04A"}});
   }
   ~Leadership() override {
-    trouble_.hangs = false;
+    trouble_.hangs = trouble_.holds_changes = false;
     a_->StopReconciling();
     b_->StopReconciling();
   }
@@ -202,6 +209,12 @@ class SteadyLead : public Leadership {
   SteadyLead() : Leadership(absl::Seconds(20)) {}
 };
 
+// A lease that lasts longer than a test waits.
+class LongLead : public Leadership {
+ protected:
+  LongLead() : Leadership(absl::Minutes(5)) {}
+};
+
 // Whoever commits: every replica sees it happen.
 TEST_F(Leadership, WhatHappensIsCountedByEveryReplica) {
   LeadWithA();
@@ -286,6 +299,17 @@ TEST_F(Leadership, OneThatHealsMayLeadAgain) {
   trouble_.fails_all = false;
   b_->StopReconciling();
   EXPECT_GT(AwaitLead(*a_), 2);
+}
+
+// A replica that ends does not wait for its takeover: whoever stops it would kill it.
+TEST_F(LongLead, ATakeoverThatHangsHoldsUpNoEnd) {
+  trouble_.holds_changes = true;
+  ASSERT_THAT(a_->StartReconciling(peers_.channels()), IsOk());
+  Until([&] { return trouble_.held.load(); }, "a takeover under way");
+  const auto end = std::async(std::launch::async, [&] { a_->StopReconciling(); });
+  EXPECT_EQ(end.wait_for(testing::kPatience), std::future_status::ready);
+  // Whatever came of it: the thread is to end.
+  trouble_.holds_changes = false;
 }
 
 // Somebody's transaction has the lease's row: nobody leads, and the log says why.

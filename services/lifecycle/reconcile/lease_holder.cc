@@ -9,7 +9,6 @@
 
 #include "absl/strings/str_format.h"
 #include "services/common/cause.h"
-#include "services/common/latch.h"
 #include "services/common/log.h"
 #include "services/lifecycle/core/decide.h"
 
@@ -166,18 +165,25 @@ void LeaseHolder::Look() {
 }
 
 absl::Status LeaseHolder::TakeOver(int64_t epoch, const std::string& incarnation) {
-  const auto takeover = std::make_shared<Awaited<absl::Status>>();
+  // Under the mutex.
+  const auto ended = std::make_shared<std::optional<absl::Status>>();
   options_.lane->Submit([command = TakeLease{holder_, epoch, incarnation}](
                             StagedState<State>& staged,
                             absl::Time now) { return Decide(staged, command, now).status(); },
-                        [self = shared_from_this(), takeover, since = clock_.Now()](
+                        [self = shared_from_this(), ended, since = clock_.Now()](
                             const absl::Status& status, int64_t) {
-                          self->PlanEnded(status, since);
-                          takeover->Set(status);
+                          MutexLock lock(self->mutex_);
+                          self->keeper_.CommandEnded(status, since);
+                          *ended = status;
+                          self->wakes_.SignalAll();
                         },
                         absl::InfiniteFuture(), incarnation);
-  return takeover->WaitFor(options_.ttl)
-      .value_or(absl::DeadlineExceededError("The takeover was not committed in time."));
+  const absl::Duration until = clock_.Now() + options_.ttl;
+  MutexLock lock(mutex_);
+  while (!*ended && !stopping_ && clock_.Now() < until) {
+    wakes_.WaitFor(mutex_, until - clock_.Now());
+  }
+  return ended->value_or(absl::DeadlineExceededError("The takeover was not committed in time."));
 }
 
 void LeaseHolder::Tell() {

@@ -58,6 +58,7 @@ class LeaseHolder : public std::enable_shared_from_this<LeaseHolder> {
   void Beat();
   // Looks whether another replica has the lease, when this one may not ask for it or got no answer.
   void Look();
+  // Waits for its end, at most for a ttl, or until Stop.
   absl::Status TakeOver(int64_t epoch, const std::string& incarnation);
   // Makes the keeper's epoch known if it has changed: to epoch(), the log and Options::changed.
   void Tell();
