@@ -498,6 +498,30 @@ TEST_F(SteadyLead, ARestoredQuotaHearsOfWhatThereWasBeforeAnybodyGrows) {
   EXPECT_LT(asks_for(2), asks_for(12));
 }
 
+// Each attempt to watch quota could be the first that reaches a restored one. A pool that is not the first
+// tells what is restated from what only probes.
+TEST_F(SteadyLead, WhileQuotaIsAwayItIsNotToldAnewAtEveryAttemptToWatchIt) {
+  constexpr int kAttempts = 20;
+  ASSERT_THAT(a_->StartReconciling(peers_.channels()), IsOk());
+  for (const char* id : {"a", "b"}) {
+    const std::string pool = Apply(id, 2);
+    Until([&] { return NodesOf(*a_, pool) == 2; });
+  }
+  (void)QuietPlans(*a_);
+  const auto restated = [&] {
+    return absl::c_count_if(peers_.quota.asked(), [](const auto& ask) {
+      return ask.at_least() && absl::EndsWith(ask.name(), "/holdings/uid-b");
+    });
+  };
+  const auto before = restated();
+  peers_.quota.SetAway(true);
+  peers_.quota.SetWatchesAway(true);
+  Until([&] { return peers_.quota.refused_watches() >= kAttempts; }, "attempts to watch quota");
+  EXPECT_LT(restated() - before, kAttempts);
+  peers_.quota.SetAway(false);
+  peers_.quota.SetWatchesAway(false);
+}
+
 // Quota may know of more than the rows do, as of a grant whose answer was lost.
 TEST_F(SteadyLead, WhatIsRestatedLowersNothing) {
   ASSERT_THAT(a_->StartReconciling(peers_.channels()), IsOk());

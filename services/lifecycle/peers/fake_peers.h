@@ -6,6 +6,7 @@
 #include <muster/quota/v1/quota_service.grpc.pb.h>
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <memory>
 #include <optional>
@@ -54,6 +55,12 @@ class FakeQuota final : public quota::v1::QuotaService::Service {
     feed_.Push(message);
   }
   void DropWatches() { feed_.Drop(); }
+  // It cannot be watched.
+  void SetWatchesAway(bool away) {
+    watches_away_ = away;
+    feed_.Drop();
+  }
+  int refused_watches() const { return refused_watches_; }
   void SetAway(bool away) {
     MutexLock lock(mutex_);
     refusal_ = away ? NobodyThere() : grpc::Status::OK;
@@ -124,6 +131,10 @@ class FakeQuota final : public quota::v1::QuotaService::Service {
   }
   grpc::Status WatchQuotas(grpc::ServerContext* context, const quota::v1::WatchQuotasRequest*,
                            grpc::ServerWriter<quota::v1::WatchQuotasResponse>* writer) override {
+    if (watches_away_) {
+      ++refused_watches_;
+      return NobodyThere();
+    }
     return feed_.Serve(*context, {}, *writer);
   }
 
@@ -158,6 +169,8 @@ class FakeQuota final : public quota::v1::QuotaService::Service {
   }
 
   FakeFeed<quota::v1::WatchQuotasResponse> feed_;
+  std::atomic<bool> watches_away_ = false;
+  std::atomic<int> refused_watches_ = 0;
   Mutex mutex_;
   std::vector<quota::v1::HoldingRequest> asked_ MUSTER_GUARDED_BY(mutex_);
   int64_t limit_ MUSTER_GUARDED_BY(mutex_) = 10;

@@ -141,6 +141,7 @@ void Reconciler::Loop() {
     const bool leads = epoch() != 0;
     if (!leads) {
       peer_client_->Forget();
+      restate_schedule_.Done();
       restates_ = true;
       ForgetDue();
     }

@@ -13,10 +13,10 @@ class RestateSchedule {
   static constexpr absl::Duration kFirstPause = absl::Milliseconds(200);
   static constexpr absl::Duration kLongestPause = absl::Seconds(30);
 
-  // It is to be done, at once.
+  // It is to be done: at once, unless an attempt has failed since it was asked for. Whoever asks may do so
+  // as often as quota cannot be reached.
   void Ask() {
-    pauses_.Reset();
-    from_ = -absl::InfiniteDuration();
+    if (from_ == absl::InfiniteDuration()) from_ = -absl::InfiniteDuration();
   }
   // `asks`: something else is about to be asked of quota.
   bool IsDue(absl::Duration now, bool asks) const {
@@ -24,7 +24,11 @@ class RestateSchedule {
   }
   // Quota was away.
   void Failed(absl::Duration now) { from_ = now + pauses_.Next(); }
-  void Done() { from_ = absl::InfiniteDuration(); }
+  // It was done, or is another replica's to do.
+  void Done() {
+    pauses_.Reset();
+    from_ = absl::InfiniteDuration();
+  }
 
  private:
   Backoff pauses_{kFirstPause, kLongestPause};

@@ -25,7 +25,12 @@ TEST(RestateSchedule, WhileQuotaIsAwayItComesEverMoreSeldom) {
   for (int i = 0; i < 20; ++i) schedule.Failed(kNow);
   EXPECT_FALSE(schedule.IsDue(kNow + RestateSchedule::kLongestPause / 3, false));
   EXPECT_TRUE(schedule.IsDue(kNow + RestateSchedule::kLongestPause, false));
-  // For a reason of its own: at once, and the pauses begin anew.
+  // Every attempt to watch quota asks for it again.
+  schedule.Failed(kNow);
+  schedule.Ask();
+  EXPECT_FALSE(schedule.IsDue(kNow + RestateSchedule::kLongestPause / 3, false));
+  // Once it was done: at once, and the pauses begin anew.
+  schedule.Done();
   schedule.Ask();
   EXPECT_TRUE(schedule.IsDue(kNow, false));
   schedule.Failed(kNow);
