@@ -135,6 +135,12 @@ void World::RemoveSome(bool validate_only) {
     if (dice_.OneIn(4)) command.remove_machines.push_back(node->machine);
   }
   if (command.remove_machines.empty()) return;
+  if (lifecycle::LastIdOf(command.name) == "rack") {
+    // Whole racks; who is named goes first.
+    const auto* pool = cloud_.lifecycle.state().table<lifecycle::Pool>().Find(command.name);
+    const int64_t left = pool->spec.target_nodes - std::ssize(command.remove_machines);
+    command.target_nodes = std::max<int64_t>(0, left) / rack_nodes_ * rack_nodes_;
+  }
   Ask(absl::StrCat("removes of ", command.name, " ", absl::StrJoin(command.remove_machines, ",")),
       command, validate_only);
 }

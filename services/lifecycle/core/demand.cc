@@ -92,7 +92,23 @@ ClaimAsk ClaimOf(const Pool& pool, Gathered& gathered) {
   return ask;
 }
 
-// What the pool asks for and its zone does not offer, in words.
+// What the pool asks for that its type, granted in whole racks, does not allow. The API refuses it, unless
+// the catalogue did not know the type yet or said otherwise.
+void AddFaultsOfRacks(const Spec& spec, const TypeFacts& type, std::vector<std::string>& faults) {
+  const std::string racks = absl::StrCat(" for ", type.id, ", which is granted in whole racks.");
+  const auto refuse = [&](bool asked, absl::string_view field) {
+    if (asked) faults.push_back(absl::StrCat("`", field, "` is not available", racks));
+  };
+  refuse(spec.spot() && !type.superchip, "spot");
+  refuse(spec.autoscaling, "autoscaling");
+  refuse(spec.prefill && spec.prefill->enabled, "prefill");
+  if (spec.target_nodes % type.nodes_per_rack != 0) {
+    faults.push_back(
+        absl::StrCat("`targetNodes` must be a multiple of ", type.nodes_per_rack, racks));
+  }
+}
+
+// What the pool asks for and its zone or its type does not offer, in words.
 std::vector<std::string> FaultsOfZone(const Pool& pool, const CatalogueFacts& catalogue) {
   const TypeFacts& type = *catalogue.type;
   std::vector<std::string> faults;
@@ -100,16 +116,12 @@ std::vector<std::string> FaultsOfZone(const Pool& pool, const CatalogueFacts& ca
     faults.push_back(absl::StrCat("Instance type ", pool.spec.instance_type,
                                   " is not available in zone ", pool.zone, "."));
   }
-  if (!pool.spec.spot()) return faults;
-  if (!catalogue.general_access) {
+  if (pool.spec.spot() && !catalogue.general_access) {
     faults.push_back(absl::StrCat("Zone ", pool.zone, " does not serve spot pools."));
   }
-  if (type.superchip) {
+  if (pool.spec.spot() && type.superchip)
     faults.push_back(absl::StrCat(NoSpotOnSuperchip(type), "."));
-  } else if (type.nodes_per_rack > 0) {
-    faults.push_back(absl::StrCat("`spot` is not available for ", type.id,
-                                  ", which is granted in whole racks."));
-  }
+  if (type.nodes_per_rack > 0) AddFaultsOfRacks(pool.spec, type, faults);
   return faults;
 }
 

@@ -218,6 +218,53 @@ TEST(ReferenceInvalid, ATypeThatIsNotServedAsSpotAnyMore) {
   EXPECT_THAT(sim.machines(), SizeIs(2));
 }
 
+TEST(ReferenceInvalid, ATypeThatIsGrantedInWholeRacksByNow) {
+  constexpr char kWhole[] = "for gd-8xa100-i128, which is granted in whole racks.";
+  Simulation sim;
+  sim.Apply([](Spec& spec) {
+    spec.target_nodes = 3;
+    spec.prefill = Prefill{.enabled = true};
+  });
+  ASSERT_TRUE(sim.Converge());
+  sim.catalogue.type->nodes_per_rack = 2;
+  ASSERT_TRUE(sim.Converge());
+  EXPECT_EQ(sim.Says("Validated"),
+            absl::StrCat("False/Invalid: `prefill` is not available ", kWhole,
+                         " `targetNodes` must be a multiple of 2 ", kWhole));
+  EXPECT_EQ(sim.CountOf("CWInstanceTypeNotInZone"), 1);
+  EXPECT_THAT(sim.machines(), SizeIs(3));
+  sim.catalogue.type->nodes_per_rack = 0;
+  ASSERT_TRUE(sim.Converge());
+  EXPECT_EQ(sim.Reason("Validated"), "Valid");
+  EXPECT_THAT(sim.machines(), SizeIs(3));
+}
+
+// Whoever asks for a type before it is published is told afterwards what the API would have refused.
+TEST(ReferenceInvalid, ATypeThatIsPublishedLaterAndIsGrantedInWholeRacks) {
+  for (const bool autoscaled : {false, true}) {
+    SCOPED_TRACE(autoscaled);
+    Simulation sim;
+    TypeFacts type = *sim.catalogue.type;
+    type.nodes_per_rack = 2;
+    sim.catalogue.type.reset();
+    sim.Apply([autoscaled](Spec& spec) {
+      spec.target_nodes = autoscaled ? 2 : 5;
+      spec.autoscaling = autoscaled;
+      spec.max_nodes = autoscaled ? 4 : 0;
+    });
+    ASSERT_TRUE(sim.Converge());
+    sim.catalogue.type = type;
+    ASSERT_TRUE(sim.Converge());
+    const std::string fault = absl::StrCat(
+        autoscaled ? "`autoscaling` is not available" : "`targetNodes` must be a multiple of 2",
+        " for gd-8xa100-i128, which is granted in whole racks.");
+    EXPECT_EQ(sim.Says("Validated"), absl::StrCat("False/Invalid: ", fault));
+    EXPECT_THAT(sim.ObstacleTexts(), ElementsAre(absl::StrCat("INVALID_SPEC user: ", fault)));
+    EXPECT_THAT(sim.machines(), IsEmpty());
+    EXPECT_EQ(sim.holding(), 0);
+  }
+}
+
 // "a new invalid pool has its Capacity condition"
 TEST(ReferenceInvalid, ANewOneHasItsCapacityCondition) {
   constexpr char kNone[] =
