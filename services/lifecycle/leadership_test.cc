@@ -301,6 +301,34 @@ TEST_F(Leadership, OneThatHealsMayLeadAgain) {
   EXPECT_GT(AwaitLead(*a_), 2);
 }
 
+// After an outage of a database that all services share, the lead may come back before capacity's watches.
+TEST_F(Leadership, WhoComesToLeadAnewTellsNoPoolThatTheCatalogueIsAway) {
+  ASSERT_THAT(a_->StartReconciling(peers_.channels()), IsOk());
+  AwaitLead(*a_);
+  const std::string pool = Apply("first", 1);
+  Until([&] { return NodesOf(*b_, pool) == 1; });
+  const auto validated = [&] {
+    return b_->lane().Peek([&](const State& state, int64_t) {
+      return *FindCondition(state.table<Pool>().Find(pool)->status.conditions, "Validated");
+    });
+  };
+  const Condition before = validated();
+  ASSERT_EQ(before.reason, "Valid");
+  const Said said("the catalogue is out of reach");
+  trouble_.fails_all = true;
+  Until([&] { return a_->epoch() == 0; });
+  peers_.capacity.SetCatalogueAway(true);
+  Until([&] { return !said.lines().empty(); }, "word of the catalogue");
+  trouble_.fails_all = false;
+  AwaitLead(*a_);
+  peers_.capacity.SetCatalogueAway(false);
+  // Its Node comes after a pass with the catalogue.
+  const std::string second = Apply("second", 1);
+  Until([&] { return NodesOf(*b_, second) == 1; });
+  EXPECT_EQ(validated().reason, "Valid");
+  EXPECT_EQ(validated().last_transition_time, before.last_transition_time);
+}
+
 // A replica that ends does not wait for its takeover: whoever stops it would kill it.
 TEST_F(LongLead, ATakeoverThatHangsHoldsUpNoEnd) {
   trouble_.holds_changes = true;

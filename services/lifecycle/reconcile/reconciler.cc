@@ -29,7 +29,7 @@ namespace {
 constexpr absl::Duration kWorkerTick = absl::Milliseconds(200);
 // How often it looks whether it leads.
 constexpr absl::Duration kLeadPoll = absl::Milliseconds(50);
-// How long the loop waits for the first snapshot of the catalogue.
+// How long the loop of who came to lead waits for a snapshot of the catalogue.
 constexpr absl::Duration kCatalogueGrace = absl::Seconds(5);
 // The longest wait for a batch of plans to be committed.
 constexpr absl::Duration kCommitTimeout = absl::Seconds(15);
@@ -134,11 +134,14 @@ void Reconciler::Stop() {
 }
 
 void Reconciler::Loop() {
-  const absl::Duration started = SteadyNow();
+  absl::Duration lead_began = SteadyNow();
   while (!stopper_.stopped()) {
-    // At the start the catalogue comes in a moment: no pool need be told that it is out of reach.
-    const bool early = SteadyNow() - started < kCatalogueGrace && !catalogue_->Facts("", "").known;
     const bool leads = epoch() != 0;
+    if (!leads) lead_began = SteadyNow();
+    // At the start, and after an outage of the database that ended lead and watches, the catalogue comes in a
+    // moment: no pool need be told that it is out of reach.
+    const bool early =
+        SteadyNow() - lead_began < kCatalogueGrace && !catalogue_->Facts("", "").known;
     if (!leads) {
       peer_client_->Forget();
       restate_schedule_.Done();
