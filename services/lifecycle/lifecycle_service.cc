@@ -16,6 +16,7 @@ namespace muster::lifecycle {
 LifecycleService::LifecycleService(Options options) : options_(std::move(options)) {}
 LifecycleService::~LifecycleService() {
   StopReconciling();
+  StopAdvising();
   if (metrics_ != nullptr) metrics_->Detach();
 }
 
@@ -80,11 +81,14 @@ absl::Status LifecycleService::StartReconciling(const Peers& peers) {
 }
 
 void LifecycleService::StopReconciling() {
-  if (handlers_ != nullptr) handlers_->SetPeers(catalogue_, nullptr);
   if (auditor_ != nullptr) auditor_->Stop();
   if (orphans_ != nullptr) orphans_->Stop();
   if (catalogue_ != nullptr) catalogue_->Stop();
   if (reconciler_ != nullptr) reconciler_->Stop();
+}
+
+void LifecycleService::StopAdvising() {
+  if (handlers_ != nullptr) handlers_->SetPeers(catalogue_, nullptr);
 }
 
 }  // namespace muster::lifecycle

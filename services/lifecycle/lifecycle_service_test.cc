@@ -313,6 +313,41 @@ TEST_F(LifecycleServiceTest, WhatIsAskedOfAPoolIsJudgedByTheTypeOfThePoolThatIsT
   EXPECT_THAT(updated.get(), HasFieldViolation("spec.targetNodes"));
 }
 
+// Between the end of its loop and that of its calls a replica drains: what it answers is whole.
+TEST_F(LifecycleServiceTest, AReplicaThatDrainsStillSaysWhatWouldHappen) {
+  Reconcile();
+  ASSERT_THAT(Apply(1), IsOk());
+  ASSERT_TRUE(AwaitReason("AtTarget", "TargetMet", 1).has_value());
+  replica_->service->StopReconciling();
+  v1::ApplyNodePoolRequest only = Pool(3);
+  only.set_validate_only(true);
+  const auto tried = Call(*replica_->stub, &Stub::ApplyNodePool, only);
+  ASSERT_THAT(tried, IsOk());
+  EXPECT_EQ(tried->preview().quota().nodes(), 3);
+  const auto beyond = Apply(12);  // of a limit of 10
+  ASSERT_THAT(beyond, IsOk());
+  EXPECT_THAT(beyond->warnings(), ElementsAre(HasSubstr("does not cover it")));
+}
+
+// No answer without a preview may pass for one that says that nothing would happen.
+TEST_F(LifecycleServiceTest, WhoCannotAskTheOtherServicesTellsOnlyRefusals) {
+  const auto grown = Apply(1);
+  ASSERT_THAT(grown, IsOk());
+  EXPECT_THAT(grown->warnings(), ElementsAre(HasSubstr("is not known: quota did not say")));
+  v1::ApplyNodePoolRequest only = Pool(3);
+  only.set_validate_only(true);
+  const auto try_out = [&] { return Call(*replica_->stub, &Stub::ApplyNodePool, only).status(); };
+  EXPECT_EQ(try_out().code(), absl::StatusCode::kUnavailable);
+  only.mutable_node_pool()->mutable_spec()->set_instance_type("other");
+  EXPECT_THAT(try_out(), HasFieldViolation("spec.instanceType"));
+  Reconcile();
+  replica_->service->StopReconciling();
+  replica_->service->StopAdvising();
+  only = Pool(3);
+  only.set_validate_only(true);
+  EXPECT_EQ(try_out().code(), absl::StatusCode::kUnavailable);
+}
+
 TEST_F(LifecycleServiceTest, AnOldCopyOfAnObjectIsRefusedAndALaterOneWatched) {
   v1::ApplyNodePoolRequest request = Pool(1);
   request.mutable_node_pool()->set_object_generation(5);
@@ -339,7 +374,9 @@ TEST_F(LifecycleServiceTest, RequestsAreJudgedAndNothingIsWritten) {
               HasFieldViolation("spec.targetNodes"));
   v1::ApplyNodePoolRequest only = Pool(1);
   only.set_validate_only(true);
-  EXPECT_THAT(Call(*replica_->stub, &Stub::ApplyNodePool, only), IsOk());
+  EXPECT_EQ(Call(*replica_->stub, &Stub::ApplyNodePool, only).status().code(),
+            absl::StatusCode::kUnavailable)
+      << "nobody to ask what would come of it";
   v1::GetNodePoolRequest get;
   get.set_name(kPool);
   EXPECT_THAT(Call(*replica_->stub, &Stub::GetNodePool, get).status(), HasReason("NOT_FOUND"));

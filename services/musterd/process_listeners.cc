@@ -65,6 +65,8 @@ absl::Status Process::StartServer() {
   server.drain_delay = options_.drain_delay;
   server.stop_intake = [this] {
     for (const ServicePart& part : parts_) part.stop_intake();
+    // Who asks by an in-process channel has to be gone before its server is.
+    if (lifecycle_ != nullptr) lifecycle_->StopAdvising();
   };
   for (const ServicePart& part : parts_) server.services.push_back(part.rpc);
   server.services.insert(server.services.end(), shared.begin(), shared.end());

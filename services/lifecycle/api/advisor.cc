@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "services/common/deadline.h"
+#include "services/common/error.h"
 #include "services/lifecycle/api/on_behalf.h"
 #include "services/lifecycle/core/explain.h"
 #include "services/lifecycle/core/node_machine.h"
@@ -212,6 +213,11 @@ v1::NodePreview Advisor::PreviewNodeNow(const DryRun& dry_run, const Node& node,
   *out.mutable_desired() = after.desired();
   for (const Obstacle& obstacle : told.obstacles) *out.add_obstacles() = ToProto(obstacle);
   return out;
+}
+
+absl::Status NoAdvisor() {
+  return muster::error::Unavailable(
+      "This replica cannot ask the other services now: it has just begun, or is about to end.");
 }
 
 }  // namespace muster::lifecycle

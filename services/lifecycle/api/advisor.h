@@ -78,4 +78,7 @@ class Advisor {
   rpc::SlowCalls calls_{{.threads = 2}};
 };
 
+// Refuses a call that needs an advisor where there is none: the replica has just begun, or is about to end.
+absl::Status NoAdvisor();
+
 }  // namespace muster::lifecycle

@@ -153,8 +153,7 @@ Handlers::Unary Handlers::ExplainNodePool(Context context,
     if (!ParsePoolName(request->name()))
       return responder.Finish(muster::error::InvalidField("name", kPoolNameShape));
     std::shared_ptr<Advisor> asked = advisor();
-    if (asked == nullptr)
-      return responder.Finish(absl::UnavailableError("The other services are not known yet."));
+    if (asked == nullptr) return responder.Finish(NoAdvisor());
     AnswerExplanation(lane_, std::move(responder), std::move(asked), request->name(), response);
   });
 }

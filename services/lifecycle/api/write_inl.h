@@ -59,20 +59,6 @@ void ValidateIn(const State& state, const OfPoolsType<Command>& command, Faults&
 inline constexpr auto kDecide = [](StagedState<State>& staged, const auto& command,
                                    absl::Time now) { return Decide(staged, command, now); };
 
-// Decides a command of a pool or a Node; with `tries` it is only tried, and the outcome has the etag of
-// what is there now.
-struct DecideOrTry {
-  bool tries = false;
-
-  template <class Command>
-  StatusOrOutcome operator()(StagedState<State>& staged, const Command& command,
-                             absl::Time now) const {
-    if (!tries) return Decide(staged, command, now);
-    ASSIGN_OR_RETURN(Tried tried, Try(staged, command, now));
-    return std::move(tried.outcome);
-  }
-};
-
 // Adds warnings of what in the pool's spec will not have the effect that it says.
 inline void WarnOfSpec(const Outcome& outcome, const std::optional<Grantable>& grantable,
                        v1::NodePool& response) {
@@ -145,13 +131,15 @@ void TryOut(Lane& lane, rpc::Responder responder, const rpc::WriteOptions& optio
 }
 
 // Answers with what the command of a pool would do, by `advisor`; with `must_fit`, with an error if quota
-// does not cover it.
+// does not cover it. Without an advisor only a refusal is told: whoever tries something out must not take an
+// answer without a preview for one that says that nothing would happen.
 template <class Command>
 void AnswerPreview(Lane& lane, rpc::Responder responder, std::shared_ptr<Advisor> advisor,
                    const rpc::WriteOptions& options, bool must_fit, Command command,
                    v1::NodePool* response) {
   const auto answer = [advisor = std::move(advisor), must_fit, response](
                           Tried tried, int64_t revision, rpc::Responder waiting) {
+    if (advisor == nullptr) return waiting.Finish(NoAdvisor());
     advisor->Preview(
         std::move(*tried.dry_run), std::move(waiting),
         [outcome = std::move(tried.outcome), must_fit, revision, response](
@@ -174,6 +162,7 @@ void AnswerNodePreview(Lane& lane, rpc::Responder responder, std::shared_ptr<Adv
                        const rpc::WriteOptions& options, Command command, v1::Node* response) {
   const auto answer = [advisor = std::move(advisor), response](Tried tried, int64_t revision,
                                                                rpc::Responder waiting) {
+    if (advisor == nullptr) return waiting.Finish(NoAdvisor());
     const Node node = *tried.outcome.node;
     advisor->PreviewNode(
         std::move(*tried.dry_run), node, std::move(waiting),
@@ -256,15 +245,14 @@ Handlers::Unary Handlers::WritePool(Context context, const Request& request, v1:
     const rpc::WriteOptions options = rpc::OptionsOf(request, responder.caller().get(), faults);
     if (!faults.empty()) return responder.Finish(faults.status());
     const std::shared_ptr<Advisor> asked = advisor();
-    if (request.validate_only() && asked != nullptr) {
+    if (request.validate_only()) {
       return AnswerPreview(lane_, std::move(responder), asked, options, MustFit(request),
                            std::move(command), response);
     }
     const auto commit = [writer = writer_, options, response, command](rpc::Responder waiting,
                                                                        std::string warning) {
-      const auto decide = [command, decides = DecideOrTry{options.validate_only}](
-                              StagedState<State>& staged, absl::Time now) {
-        return decides(staged, command, now);
+      const auto decide = [command](StagedState<State>& staged, absl::Time now) {
+        return Decide(staged, command, now);
       };
       rpc::CommitTo(writer, std::move(waiting), options, response, decide,
                     RenderOutcome{std::move(warning)});
@@ -277,8 +265,10 @@ Handlers::Unary Handlers::WritePool(Context context, const Request& request, v1:
       if (MustFit(request)) return CommitIfItFits(lane_, of, asked, std::move(responder), commit);
       // A warning need not be by the newest state.
       if (auto growth = lane_.Peek([&](const State& state, int64_t) { return of(state); });
-          growth && asked != nullptr)
+          growth) {
+        if (asked == nullptr) return commit(std::move(responder), QuotaWarning(growth->pool, {}));
         return CommitWithWarning(*growth, *asked, std::move(responder), commit);
+      }
     }
     commit(std::move(responder), "");
   });
@@ -287,16 +277,15 @@ Handlers::Unary Handlers::WritePool(Context context, const Request& request, v1:
 template <class Request, class Parse>
 Handlers::Unary Handlers::WriteNode(Context context, const Request& request, v1::Node* response,
                                     Parse parse) {
-  const std::shared_ptr<Advisor> asked = advisor();
-  if (!request.validate_only() || asked == nullptr)
-    return rpc::Write(context, writer_, request, response, parse,
-                      DecideOrTry{request.validate_only()}, RenderOutcome());
+  if (!request.validate_only())
+    return rpc::Write(context, writer_, request, response, parse, kDecide, RenderOutcome());
   return rpc::Unary(context, [&](rpc::Responder responder) {
     Faults faults;
     auto command = parse(request, faults);
     const rpc::WriteOptions options = rpc::OptionsOf(request, responder.caller().get(), faults);
     if (!faults.empty()) return responder.Finish(faults.status());
-    AnswerNodePreview(lane_, std::move(responder), asked, options, std::move(command), response);
+    AnswerNodePreview(lane_, std::move(responder), advisor(), options, std::move(command),
+                      response);
   });
 }
 
