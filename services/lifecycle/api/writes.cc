@@ -319,7 +319,10 @@ void Handlers::NoteHeard(const v1::ReportNodesRequest& request, const access::Sc
 Handlers::Unary Handlers::ReportNodes(Context context, const v1::ReportNodesRequest* request,
                                       v1::ReportNodesResponse* response) {
   const auto scope = rpc::NarrowedTo(*context);
-  const auto adapts = rpc::ScopeOf(*context, access::Verb::kSync);
+  // Whoever reports more than clusters is their agent, too.
+  const auto reports_of = rpc::ScopeOf(*context, access::Verb::kReport);
+  const bool is_agent = reports_of == nullptr || !reports_of->only_clusters();
+  const auto adapts = is_agent ? nullptr : rpc::ScopeOf(*context, access::Verb::kSync);
   const auto parse = [&](const v1::ReportNodesRequest& asked, Faults& faults) {
     Reports reports = kParseReports(asked, faults);
     NoteHeard(asked, scope.get());
