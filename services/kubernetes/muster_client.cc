@@ -3,6 +3,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -10,10 +11,12 @@
 #include "muster/lifecycle/v1/lifecycle_service.grpc.pb.h"
 #include "services/common/backoff.h"
 #include "services/common/log.h"
+#include "services/common/mutex.h"
 #include "services/common/request_id.h"
 #include "services/common/status_macros.h"
 #include "services/common/steady_clock.h"
 #include "services/common/stopper.h"
+#include "services/kubernetes/core/repeated_failure.h"
 #include "services/rpc/client/batches.h"
 #include "services/rpc/client/calls.h"
 #include "services/rpc/client/unretried_channel.h"
@@ -56,6 +59,17 @@ struct MusterClient::Rpc {
     configuration = ConfigurationService::NewStub(channel);
   }
 
+  void TellMalformed(const lifecycle::v1::NodeReport& report, const absl::Status& error) {
+    std::optional<int64_t> others;
+    {
+      MutexLock lock(mutex);
+      others = malformed.Tell(TheSteadyClock()->Now());
+    }
+    if (!others) return;
+    log::Warn("Muster takes a report for malformed",
+              {{"node", report.node()}, {"error", error}, {"others_not_told", *others}});
+  }
+
   template <class Stub, class Request, class Response>
   absl::StatusOr<Response> Unary(const std::shared_ptr<Stub>& stub,
                                  grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
@@ -82,6 +96,8 @@ struct MusterClient::Rpc {
 
   rpc::Calls calls;
   Stopper stopper;
+  Mutex mutex;
+  RepeatedFailure malformed MUSTER_GUARDED_BY(mutex);
   std::shared_ptr<LifecycleService::Stub> lifecycle;
   std::shared_ptr<ConfigurationService::Stub> configuration;
 };
@@ -199,8 +215,7 @@ absl::Status MusterClient::ReportSome(const std::vector<lifecycle::v1::NodeRepor
       RETURN_IF_ERROR(ReportSome(reports, begin, middle, codes));
       return ReportSome(reports, middle, end, codes);
     }
-    log::Warn("Muster takes a report for malformed",
-              {{"node", reports[begin].node()}, {"error", response.status()}});
+    rpc_->TellMalformed(reports[begin], response.status());
     codes.push_back(absl::StatusCode::kInvalidArgument);
     return absl::OkStatus();
   }
