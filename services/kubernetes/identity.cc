@@ -134,6 +134,10 @@ absl::Status Identity::ConfirmBinding() {
   if (bound == served) return absl::OkStatus();
   // One that was made anew is bound again by this adapter.
   if (bound.empty()) return absl::AbortedError("Muster has the cluster as nobody's");
+  // Whoever answered may be behind: whoever writes decides.
+  const absl::Status verdict =
+      parts_.muster->BindCluster(served, parts_.adopt, /*validate_only=*/true);
+  if (!absl::IsFailedPrecondition(verdict)) return verdict;
   BecomeForeign("the cluster was turned over to another Kubernetes; nothing more is done", served,
                 bound);
   return absl::AbortedError(

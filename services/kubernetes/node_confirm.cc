@@ -16,7 +16,10 @@ absl::Status NodeReconciler::Confirm(const NodeFacts& facts, const std::set<std:
   const Node& node = *facts.node;
   if (facts.object == nullptr)
     RETURN_IF_ERROR(ConfirmAbsent(node, parts_.cluster->NodeNameOf(node.machine())));
-  return SaysNoWork(node, facts.object, plan) ? ConfirmNoWork(facts, former) : absl::OkStatus();
+  if (!SaysNoWork(node, facts.object, plan)) return absl::OkStatus();
+  RETURN_IF_ERROR(ConfirmNoWork(facts, former));
+  // The work may be in another Kubernetes, to which the cluster was turned over.
+  return facts.object == nullptr ? absl::OkStatus() : parts_.identity->ConfirmBinding();
 }
 
 absl::Status NodeReconciler::ConfirmAbsent(const Node& node, const std::string& name) {

@@ -165,9 +165,10 @@ Outcome NodeReconciler::ReconcileLife(const std::string& machine, NodeFacts& fac
 absl::Status NodeReconciler::CarryOut(const std::string& machine, const NodeFacts& facts,
                                       const std::set<std::string>& former, NodePlan plan) {
   const absl::Status confirmed = Confirm(facts, former, plan);
-  if (!confirmed.ok()) plan.reports.clear();
-  // Also if there are none: what an earlier look saw holds no more.
-  parts_.reporter->Report(machine, std::move(plan.reports));
+  if (!confirmed.ok()) TakeBackUnconfirmed(facts.object, plan);
+  // Also if there are none: what an earlier look saw holds no more. Unless it is only too early to say it again.
+  if (!plan.reports.empty() || !plan.tells_work_later)
+    parts_.reporter->Report(machine, std::move(plan.reports));
   RETURN_IF_ERROR(confirmed);
   if (facts.object == nullptr || !plan.writes()) return absl::OkStatus();
   ASSIGN_OR_RETURN(const bool whole, Write(*facts.node, *facts.object, plan));
@@ -354,8 +355,7 @@ absl::Duration NodeReconciler::Ask(const PodEviction& eviction, Memory& memory) 
     return answered + kEvictionRetry;
   }
   std::string budget = BudgetOf(status);
-  if (budget.empty() && !absl::IsUnavailable(status) && !absl::IsAborted(status))
-    TellUnasked(*eviction.pod, status);
+  if (budget.empty() && IsAboutThePod(status)) TellUnasked(*eviction.pod, status);
   EvictionRetry& retry = memory.retries[uid];
   // What held it holds until the Pod is answered otherwise.
   if (budget.empty() && retry.mode == eviction.mode && !IsAboutThePod(status))

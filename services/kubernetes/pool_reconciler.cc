@@ -199,7 +199,11 @@ Outcome PoolReconciler::ReconcileDeleting(const NodePoolObject& object,
                                           const MusterView::PoolView& view) {
   // Somebody else's finalizer may hold it without ours: its Nodes go all the same.
   if (view.pool != nullptr) {
-    if (!view.pool->has_delete_time()) RETURN_IF_ERROR(parts_.muster->DeleteNodePool(*view.pool));
+    if (!view.pool->has_delete_time()) {
+      // Else the pool may have gone over to another Kubernetes with its cluster.
+      RETURN_IF_ERROR(parts_.identity->ConfirmBinding());
+      RETURN_IF_ERROR(parts_.muster->DeleteNodePool(*view.pool));
+    }
     return ShowStatus(object, view, false);
   }
   // Before Muster is asked for the pool: a cluster that it does not show may have it, with its Nodes. What it

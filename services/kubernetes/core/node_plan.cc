@@ -116,7 +116,7 @@ class Planner {
         Report(NodeReport::OBSERVATION_UNHEALTHY,
                absl::StrCat(kKubeletSays, "the Node object is not in the cluster"));
       }
-      PlanCordon();
+      if (Work().empty() || seen_.active()) PlanCordon();
     }
   }
 
@@ -231,6 +231,7 @@ class Planner {
     if (same) return;
     if (seen_.active() && facts_.since_work_report < kWorkInterval) {
       plan_.look_again = std::min(plan_.look_again, kWorkInterval - facts_.since_work_report);
+      plan_.tells_work_later = true;
       return;
     }
     NodeReport& report = Report(NodeReport::OBSERVATION_ACTIVE);
@@ -326,6 +327,14 @@ bool SaysNoWork(const Node& node, const NodeObject* object, const NodePlan& plan
   if (says(NodeReport::OBSERVATION_CORDONED))
     return idle || (!node.observed().active() && !says(NodeReport::OBSERVATION_ACTIVE));
   return object == nullptr && idle;
+}
+
+void TakeBackUnconfirmed(const NodeObject* object, NodePlan& plan) {
+  std::erase_if(plan.reports, [&](const NodeReport& report) {
+    const auto kind = report.observation();
+    return object == nullptr || kind == NodeReport::OBSERVATION_DRAINED ||
+           kind == NodeReport::OBSERVATION_CORDONED || kind == NodeReport::OBSERVATION_IDLE;
+  });
 }
 
 bool IsMarkedByAutoscaler(const NodeObject& object) {

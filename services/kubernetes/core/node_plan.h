@@ -49,6 +49,10 @@ struct NodePlan {
   // When to look again although nothing changed; infinite: no need.
   absl::Duration look_again = absl::InfiniteDuration();
 
+  // Its work has changed, and that is to be reported at `look_again` only: what was reported before may
+  // not have been sent yet.
+  bool tells_work_later = false;
+
   bool writes() const { return apply || taints || apply_status || remove; }
 };
 
@@ -65,6 +69,9 @@ bool IsWorkOn(const NodeObject* object, const PodObject& pod, absl::Time now);
 // switched off or rebooted because of that: it has to be looked up anew first. Not so for a forced drain, which
 // ends whatever is left.
 bool SaysNoWork(const lifecycle::v1::Node& node, const NodeObject* object, const NodePlan& plan);
+// Takes out of the plan what could not be confirmed: of an absent Node all reports, else those that say that
+// no work is left.
+void TakeBackUnconfirmed(const NodeObject* object, NodePlan& plan);
 
 // Compares the life of the machine that the v1 Node is marked with to that of Muster's Node. 0: the
 // same, or not marked yet; negative: the v1 Node is left over from an earlier life, unless it is taken

@@ -39,6 +39,13 @@ class LifecycleOfCluster : public lifecycle::v1::LifecycleService::Service {
     cluster->set_kubernetes_uid(kubernetes_uid_);
     return grpc::Status::OK;
   }
+  grpc::Status BindCluster(grpc::ServerContext*, const lifecycle::v1::BindClusterRequest* request,
+                           lifecycle::v1::Cluster*) override {
+    MutexLock lock(cluster_mutex_);
+    if (kubernetes_uid_.empty() || kubernetes_uid_ == request->kubernetes_uid())
+      return grpc::Status::OK;
+    return {grpc::StatusCode::FAILED_PRECONDITION, "it is another Kubernetes"};
+  }
   // The cluster is that Kubernetes from now on.
   void BindTo(const std::string& kubernetes_uid) {
     MutexLock lock(cluster_mutex_);

@@ -1,15 +1,19 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "muster/lifecycle/v1/lifecycle_service.grpc.pb.h"
+#include "services/common/mutex.h"
 #include "services/kubernetes/api/errors.h"
 #include "services/kubernetes/core/names.h"
 #include "services/kubernetes/core/test_objects.h"
 #include "tests/kubernetes/shell/reconciler_test_base.h"
+#include "tests/testing/patience.h"
 
 namespace muster::testing {
 namespace {
@@ -19,11 +23,34 @@ using lifecycle::v1::Node;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
+// Takes every report.
+class LifecycleOfObservations final : public LifecycleOfCluster {
+ public:
+  grpc::Status ReportNodes(grpc::ServerContext*, const lifecycle::v1::ReportNodesRequest* request,
+                           lifecycle::v1::ReportNodesResponse* response) override {
+    MutexLock lock(mutex_);
+    for (const lifecycle::v1::NodeReport& report : request->reports()) {
+      reported_.insert(lifecycle::v1::NodeReport::Observation_Name(report.observation()));
+      response->add_results();
+    }
+    return grpc::Status::OK;
+  }
+  std::set<std::string> reported() const {
+    MutexLock lock(mutex_);
+    return reported_;
+  }
+
+ private:
+  mutable Mutex mutex_;
+  std::set<std::string> reported_ MUSTER_GUARDED_BY(mutex_);
+};
+
 // A Node that is to be cordoned, and whose v1 Node does not show yet whether it has work.
 class WorkToldTest : public ReconcilerTestBase {
  protected:
   WorkToldTest() {
     Serve({&lifecycle_});
+    Bind(lifecycle_);
     ReconcileNodes();
     *told_.mutable_node() = kubernetes::MakeNode(Node::STATE_CORDONED);
     known_.Take(told_, absl::Now());
@@ -44,9 +71,48 @@ class WorkToldTest : public ReconcilerTestBase {
     return object != nullptr && object->unschedulable;
   }
 
-  lifecycle::v1::LifecycleService::Service lifecycle_;  // takes no reports
+  // What was reported so far, each once.
+  std::set<std::string> Reported() const { return lifecycle_.reported(); }
+  static Json WorkOn(const std::string& node) {
+    return {{"apiVersion", "v1"},
+            {"kind", "Pod"},
+            {"metadata", {{"name", "job"}, {"namespace", "default"}}},
+            {"spec", {{"nodeName", node}}}};
+  }
+  void Cordon() {
+    ASSERT_TRUE(nodes_->Reconcile(machine()).status.ok());
+    ASSERT_TRUE(IsCordoned());
+  }
+
+  LifecycleOfObservations lifecycle_;
   lifecycle::v1::WatchLifecycleResponse told_;
 };
+
+TEST_F(WorkToldTest, ACordonIsToldWithTheWorkThatCameBefore) {
+  Cordon();
+  const auto pod = api_->Create(kPods, WorkOn(machine()));
+  ASSERT_TRUE(pod.ok()) << pod.status();
+  // No watch has told of it yet.
+  EXPECT_TRUE(absl::IsAborted(nodes_->Reconcile(machine()).status));
+  EXPECT_TRUE(nodes_->Reconcile(machine()).status.ok());
+  Until([&] { return !Reported().empty(); }, "the reports");
+  EXPECT_THAT(Reported(), ElementsAre("OBSERVATION_ACTIVE", "OBSERVATION_CORDONED"));
+}
+
+TEST_F(WorkToldTest, ACordonOfAnIdleNodeIsTold) {
+  Cordon();
+  EXPECT_TRUE(nodes_->Reconcile(machine()).status.ok());
+  Until([&] { return !Reported().empty(); }, "the report");
+  EXPECT_THAT(Reported(), ElementsAre("OBSERVATION_CORDONED"));
+}
+
+// The Node may be another Kubernetes's by now.
+TEST_F(WorkToldTest, NoCordonIsToldOfAClusterThatIsTurnedOver) {
+  Cordon();
+  lifecycle_.BindTo("another");
+  EXPECT_TRUE(absl::IsAborted(nodes_->Reconcile(machine()).status));
+  EXPECT_TRUE(identity_->foreign());
+}
 
 // After a refusal the cordon is written first, and alone.
 TEST_F(WorkToldTest, ItIsToldOnceThoughTheCordonIsWrittenApart) {
