@@ -287,6 +287,12 @@ bool Agent::Report(const std::vector<FleetModel::Due>& batch) {
     ++stats_.calls;
     stats_.waited += TheSteadyClock()->Now() - sent;
   }
+  if (IsFinal(status) && batch.size() > 1) {
+    // One of them is to blame; the others are not to be lost with it.
+    bool arrived = true;
+    for (const FleetModel::Due& due : batch) arrived = Report({due}) && arrived;
+    return arrived;
+  }
   std::vector<int> codes;
   if (status.ok()) {
     for (const auto& result : response->results()) codes.push_back(result.code());

@@ -3,11 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "services/fleetsim/fake_server.h"
 #include "services/fleetsim/registry.h"
 #include "services/fleetsim/test_nodes.h"
+#include "tests/testing/patience.h"
 
 namespace muster::fleetsim {
 namespace {
@@ -105,6 +107,19 @@ TEST_F(AgentTest, SendsAgainWhatDidNotArriveAndWhoseAnswerWasLost) {
   RunningAgent agent(Options());
   server_.WaitForAll(Node::STATE_PRODUCTION, 10);
   EXPECT_GT(agent->stats().lost, 0);
+}
+
+// E.g. of an observation that only a later server knows.
+TEST_F(AgentTest, OneReportThatIsMalformedKeepsNoOtherFromTheServer) {
+  AddNodes(10);
+  server_.TakeForMalformed(NewNode(3, absl::Now()).name());
+  RunningAgent agent(Options());
+  const auto in_production = [&] {
+    const std::vector<Node> nodes = server_.nodes();
+    return std::count_if(nodes.begin(), nodes.end(),
+                         [](const Node& node) { return node.state() == Node::STATE_PRODUCTION; });
+  };
+  testing::Until([&] { return in_production() == 9; }, "the others");
 }
 
 TEST_F(AgentTest, DuplicatesDoNoHarm) {

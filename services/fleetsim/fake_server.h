@@ -85,6 +85,11 @@ class FakeServer final : public lifecycle::v1::LifecycleService::Service,
     fail_before_ = before;
     fail_after_ = after;
   }
+  // Calls with a report of that Node are taken for malformed.
+  void TakeForMalformed(const std::string& node) {
+    MutexLock lock(mutex_);
+    malformed_ = node;
+  }
   void FailRegistrations(int times) {
     MutexLock lock(mutex_);
     fail_registrations_ = times;
@@ -172,6 +177,10 @@ class FakeServer final : public lifecycle::v1::LifecycleService::Service,
     while (hold_ && !closing_) changed_.Wait(mutex_);
     --calls_;
     largest_report_ = std::max(largest_report_, static_cast<size_t>(request->reports_size()));
+    for (const lifecycle::v1::NodeReport& report : request->reports()) {
+      if (report.node() == malformed_)
+        return {grpc::StatusCode::INVALID_ARGUMENT, "an observation that is not known"};
+    }
     if (fail_before_ > 0) {
       --fail_before_;
       return {grpc::StatusCode::UNAVAILABLE, "the database is away"};
@@ -293,6 +302,7 @@ class FakeServer final : public lifecycle::v1::LifecycleService::Service,
   int compacted_ = 0;
   bool twice_ = false;
   int fail_before_ = 0;
+  std::string malformed_ MUSTER_GUARDED_BY(mutex_);
   int fail_after_ = 0;
   int fail_registrations_ = 0;
   size_t largest_report_ = 0;
