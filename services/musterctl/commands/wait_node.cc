@@ -18,14 +18,17 @@ using ::muster::lifecycle::v1::NodeOrders;
 
 constexpr absl::Duration kNodePoll = absl::Milliseconds(250);
 // A Node counts as drained after so many looks in a row without work: Pods that were on their way when it was cordoned may still come.
-// In all longer than the servers' --cordon_settle.
+// In all longer than the servers' --cordon_settle. Where its agent has not said that it is cordoned, for as long as servers wait for
+// that (--cordon_patience).
 constexpr int kLooksAtIdle = 20;
+constexpr int kLooksUncordoned = 480;
 
 // How far a Node is, and whether the wait is over; `end` is an error if it did not end well.
 struct NodeProgress {
   std::string line = {};
   bool is_over = false;
   absl::Status end = {};
+  bool takes_work = false;  // it may, for all that is known
 };
 
 std::string Told(const Node& node) {
@@ -47,7 +50,8 @@ bool Leaves(Node::State state) { return state >= Node::STATE_CORDONED; }
 NodeProgress OfDrain(const Node& node) {
   if (!node.orders().has_drain_time() && !Leaves(node.state()))
     return {Told(node), true, absl::FailedPreconditionError("its drain was taken back")};
-  return {Told(node), !node.observed().active(), {}};
+  const bool cordoned = node.observed().has_cordon_time() || Leaves(node.state());
+  return {Told(node), !node.observed().active(), {}, !cordoned};
 }
 
 NodeProgress OfReboot(const Node& node, const Node& before) {
@@ -98,7 +102,8 @@ absl::Status WaitForNode(Session& session, const ResourceId& id, NodeVerb verb, 
     last = progress.line;
     const bool is_well = progress.is_over && progress.end.ok();
     idle = is_well ? idle + 1 : 0;
-    const bool may_change = verb == NodeVerb::kDrain && idle < kLooksAtIdle;
+    const int looks = progress.takes_work ? kLooksUncordoned : kLooksAtIdle;
+    const bool may_change = verb == NodeVerb::kDrain && idle < looks;
     if (is_well && !may_change) {
       session.world.out << label << " is " << wanted << std::endl;
       return absl::OkStatus();
