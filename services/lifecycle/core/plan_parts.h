@@ -38,7 +38,8 @@ struct BootTimeouts {
 // overdue and only waits for the give-up limit (plan_give_up.cc).
 absl::Time BootsUntil(const PlanFacts& facts, const Node& node);
 BootTimeouts TimeOutBoots(const PlanFacts& facts, Draft& draft);
-// Tells Nodes to boot that were assigned while no profile was known or the pool had too many Nodes.
+// Tells Nodes to boot that were assigned while no profile was known, another configuration waited or the
+// pool had too many Nodes.
 void OrderBoots(const PlanFacts& facts, Draft& draft);
 // Keeps what quota and capacity have agreed to; demand.h says why in this order.
 void UpdateAccount(const PlanFacts& facts, Draft& draft);
@@ -103,6 +104,9 @@ void FollowOrders(const PlanFacts& facts, Draft& draft);
 std::string ProfileToReboot(const PlanFacts& facts, const Node& node);
 
 // --- plan_reconfigure.cc: the active configuration reaches running Nodes ---
+// True when some configuration waits, until no Node is in delivery, to become active. While configuration
+// does not answer, its last answer counts.
+bool AnyWaits(const PlanFacts& facts);
 void StageProfiles(const PlanFacts& facts, Draft& draft);
 // Choose: the Node is to reboot, and with `drains` its work is moved away. LetGo: it is not, after all.
 // RebootInto: it reboots now. RebootIdle: the same for a chosen Node that is idle; as for a removal, it

@@ -45,14 +45,6 @@ void ReleaseChosen(Draft& draft, absl::string_view why) {
   }
 }
 
-// True when some configuration waits to become active. While configuration does not answer, its last
-// answer counts.
-bool AnyWaits(const PlanFacts& facts) {
-  const PeerReply<ConfigurationFacts>& answer = facts.answers.configuration;
-  if (answer.released()) return false;
-  return (answer.here() ? answer.value.waiting : facts.pool.status.waiting).has_value();
-}
-
 // True when Nodes may turn out to be outdated: another configuration waits to become active, or one may
 // have become active unseen.
 bool AwaitsConfiguration(const PlanFacts& facts, const Draft& draft) {
@@ -190,6 +182,12 @@ void RebootInTurn(const PlanFacts& facts, Draft& draft, Budget& own) {
 }
 
 }  // namespace
+
+bool AnyWaits(const PlanFacts& facts) {
+  const PeerReply<ConfigurationFacts>& answer = facts.answers.configuration;
+  if (answer.released()) return false;
+  return (answer.here() ? answer.value.waiting : facts.pool.status.waiting).has_value();
+}
 
 void Choose(const PlanFacts& facts, Draft& draft, Node& node, bool drains, absl::string_view why) {
   const absl::Time deadline = drains ? facts.now + facts.policy.drain_deadline : kNever;

@@ -137,6 +137,8 @@ void AssignGranted(const PlanFacts& facts, Draft& draft) {
     return;
   }
   const bool gpu = facts.snapshot.catalogue.type->gpus > 0;
+  // See OrderBoots.
+  const std::string profile = AnyWaits(facts) ? "" : facts.BootProfile();
   int64_t slots = facts.pool.wanted_nodes() - draft.KeptNodes();
   const absl::flat_hash_set<absl::string_view> taken(claim.taken.begin(), claim.taken.end());
   MachineCursor known(facts.snapshot.nodes);
@@ -152,8 +154,8 @@ void AssignGranted(const PlanFacts& facts, Draft& draft) {
     const bool wanted = slots-- > 0;
     const auto rack = claim.racks.find(machine);
     const auto asked = claim.request_times.find(machine);
-    draft.Assign({machine, rack == claim.racks.end() ? "" : rack->second,
-                  wanted ? facts.BootProfile() : "", gpu, "capacity granted it",
+    draft.Assign({machine, rack == claim.racks.end() ? "" : rack->second, wanted ? profile : "",
+                  gpu, "capacity granted it",
                   asked == claim.request_times.end() ? kNever : asked->second});
   }
 }
@@ -186,7 +188,7 @@ bool RollbackWaits(const PlanFacts& facts) {
 // A rollback waits until no Node is in delivery. Boots into the configuration that it leaves are not
 // waited for if one has failed already, or if no Node has booted it yet: it may never boot.
 void AbortBrokenBoots(const PlanFacts& facts, Draft& draft) {
-  // While configuration is away it would not notice: each machine that comes next would end likewise.
+  // While configuration is away it would not notice that no Node is in delivery any more.
   if (facts.pool.deleting() || !facts.answers.configuration.here() || !RollbackWaits(facts)) return;
   const BootFailures& failures = draft.account.boot_failures;
   const bool failed = failures.node_profile == facts.profile && !failures.machines.empty();
@@ -243,9 +245,12 @@ BootTimeouts TimeOutBoots(const PlanFacts& facts, Draft& draft) {
   return out;
 }
 
-// Nodes that were assigned while no profile was known, or while they were too many.
+// Nodes that were assigned while no profile was known, while another was about to be active, or while they
+// were too many. A configuration that waits until no Node is in delivery would wait for ever if each that
+// comes meanwhile were told to boot what is active still.
 void OrderBoots(const PlanFacts& facts, Draft& draft) {
   if (facts.pool.deleting()) return;
+  const bool another_waits = AnyWaits(facts);
   const bool too_many = draft.KeptNodes() > facts.pool.wanted_nodes();
   for (auto& [name, node] : draft.nodes) {
     if (node.state != NodeState::kAssigned || node.desired.phase != Phase::kUndecided) continue;
@@ -255,6 +260,10 @@ void OrderBoots(const PlanFacts& facts, Draft& draft) {
     } else if (facts.profile.empty()) {
       draft.AddDefer(DeferReason::kNoConfiguration, name,
                      "No configuration to boot into is known.");
+    } else if (another_waits) {
+      draft.AddDefer(DeferReason::kWaitsForConfiguration, name,
+                     absl::StrCat("Node ", node.machine,
+                                  " waits to boot the configuration that is to be active."));
     } else if (facts.profile_disabled) {
       WaitForConfiguration(
           facts, draft, node, DeferReason::kConfigurationDisabled,

@@ -23,7 +23,7 @@ enum class DeferReason {
   kWaitsForRecovery,  // an unhealthy Node may still recover
   kWaitsForReplacement,
   kWaitsForReboot,         // a Node goes once it is back, or reboots once others are
-  kWaitsForConfiguration,  // reboots wait for what is to be active
+  kWaitsForConfiguration,  // boots and reboots wait for what is to be active
   kDrainBlocked,           // disruption budgets of Pods
   kPreempting,             // a Node's machine is needed elsewhere
   kStagingFailed,

@@ -175,7 +175,9 @@ int64_t Rehearsal::NodesToReboot() const {
     const bool asked = reboots.Has(*node);
     const bool begun =
         node->state == NodeState::kReconfiguring && !rebooting_before_.contains(node->machine);
-    return asked && (begun || ProfileOf(*node) != profile);
+    // One that is not told yet what to boot will be told that.
+    const bool told = node->desired.phase != Phase::kUndecided;
+    return asked && (begun || (told && ProfileOf(*node) != profile));
   });
 }
 

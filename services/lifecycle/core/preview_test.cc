@@ -432,7 +432,9 @@ TEST(Preview, OfRebootsWhileAPromotionWaits) {
     ASSERT_TRUE(world.Converge());
     world.Pend("np-000000000003");
     world.Promote();
+    world.Resize(5);
     ASSERT_TRUE(world.Converge());
+    ASSERT_EQ(world.node("g104")->desired.phase, Phase::kUndecided) << "it boots what is promoted";
     const ReconfigureNodePool order{.name = kSimPool};
     const Preview told = world.Rehearse(order);
     EXPECT_EQ(told.nodes_to_reboot, 4);

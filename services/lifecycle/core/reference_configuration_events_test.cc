@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "services/lifecycle/core/test_told.h"
 
 namespace muster::lifecycle {
@@ -82,6 +83,41 @@ TEST(ReferenceEvents, UpdatePendingWhileNodesAreMidDelivery) {
   EXPECT_EQ(sim.node("g101")->observed.node_profile, kSimProfile);
   EXPECT_EQ(sim.node("g101")->desired.node_profile, kNewerProfile);
   EXPECT_EQ(sim.Reason("NodeReconfigurationRequired"), "StagedNodeConfig");
+}
+
+// Not for Nodes that come while it waits: they boot straight into it.
+TEST(ReferenceEvents, UpdateWaitsForNoNodeThatComesMeanwhile) {
+  Telling sim(1);
+  sim.stuck = {"g101", "g102", "g103"};
+  sim.Resize(2);
+  ASSERT_TRUE(sim.Converge());
+  sim.Pend(kNewerProfile);
+  sim.Promote();
+  sim.Resize(3);
+  ASSERT_TRUE(sim.Converge());
+  // What configuration said last holds while it is away.
+  sim.configuration_away = true;
+  sim.Resize(4);
+  ASSERT_TRUE(sim.Converge());
+  sim.configuration_away = false;
+  ASSERT_TRUE(sim.Converge());
+  ASSERT_EQ(sim.pool()->status.node_profile, kSimProfile) << "it waits for g101";
+  for (const char* machine : {"g102", "g103"}) {
+    EXPECT_EQ(sim.node(machine)->desired.phase, Phase::kUndecided);
+    EXPECT_THAT(sim.ObstacleTexts(),
+                Contains(absl::StrCat("WAITS_FOR_CONFIGURATION nobody: Node ", machine,
+                                      " waits to boot the configuration that is to be active.")));
+  }
+  // It is active as soon as g101 has booted.
+  sim.stuck.erase("g101");
+  ASSERT_TRUE(sim.Converge());
+  EXPECT_EQ(sim.pool()->status.node_profile, kNewerProfile);
+  EXPECT_EQ(sim.node("g102")->desired.phase, Phase::kRunning);
+  sim.stuck.clear();
+  ASSERT_TRUE(sim.Converge());
+  for (const char* machine : {"g102", "g103"})
+    EXPECT_EQ(sim.node(machine)->observed.node_profile, kNewerProfile);
+  EXPECT_EQ(sim.Reason("AtTarget"), "TargetMet");
 }
 
 // "CWNodePoolNoPendingConfiguration: Fired when a user attempts to promote the
