@@ -35,6 +35,10 @@ std::optional<std::string> Brake::HeldAt(const std::string& pool) const {
 }
 
 void Brake::Look(absl::Time now, absl::Duration steady) {
+  // While Muster takes a snapshot, whom it does not know is not known either: that decides nothing, and
+  // what was decided stays.
+  const std::optional<int64_t> stay = parts_.history->stay();
+  if (!stay) return;
   {
     MutexLock lock(mutex_);
     const bool idle = pools_.cleared.empty() && pools_.held.empty() && nodes_.cleared.empty() &&
@@ -43,6 +47,11 @@ void Brake::Look(absl::Time now, absl::Duration steady) {
     asked_ = false;
   }
   const PendingRemovals pending = parts_.look();
+  if (parts_.history->stay() != stay) {
+    MutexLock lock(mutex_);
+    asked_ = true;  // whoever asked is still to be answered
+    return;
+  }
   const Moment moment = {now, steady};
   std::optional<Order> order;
   const bool pools_go =

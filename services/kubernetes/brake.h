@@ -76,7 +76,8 @@ class Brake {
   History::Verdict Judge(const std::string& uid);
   // What is held of the pool of that name, for its condition; nullopt: nothing.
   std::optional<std::string> HeldAt(const std::string& pool) const;
-  // Finds what would go and decides on it, if somebody asked, or something is held or was let go. `now`:
+  // Finds what would go and decides on it, if somebody asked, or something is held or was let go; not while
+  // a snapshot of Muster is taken, then all stays as it was decided. `now`:
   // time of day, as orders have it; `steady`: of a SteadyClock, for what went. Called by one thread.
   void Look(absl::Time now, absl::Duration steady);
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -239,6 +240,47 @@ TEST_F(BrakeTest, TheHistoryHasTheFirstWord) {
   EXPECT_EQ(brake_.Judge("u0"), Verdict::kWait);
   history_.Enter("b");
   EXPECT_EQ(brake_.Judge("u0"), Verdict::kKeep);
+}
+
+TEST_F(BrakeTest, WhatIsHeldStaysSoWhileASnapshotIsTaken) {
+  Miss(0, 3);
+  (void)brake_.Judge("u0");
+  brake_.Look(kNow, kSteady);
+  const std::optional<std::string> held = brake_.HeldAt("p");
+  ASSERT_TRUE(held.has_value());
+  EXPECT_THAT(Shown(), ElementsAre("p begins"));
+  history_.Leave();
+  Miss(0, 0);  // nobody is judged to go
+  brake_.Look(kNow, kSteady);
+  EXPECT_EQ(brake_.HeldAt("p"), held);
+  EXPECT_THAT(Shown(), IsEmpty());
+  history_.Enter("a");
+  Miss(0, 3);
+  Allow({0, 5});
+  brake_.Look(kNow, kSteady);
+  EXPECT_THAT(Again(), ElementsAre("n0", "n1", "n2"));
+}
+
+TEST_F(BrakeTest, ASnapshotInTheMiddleOfALookDecidesNothing) {
+  bool snapshot = false;
+  Brake::Parts parts = MakeParts();
+  parts.look = [&] {
+    if (!std::exchange(snapshot, false)) return pending_;
+    history_.Leave();
+    history_.Enter("a");
+    return Brake::PendingRemovals();
+  };
+  Brake brake(std::move(parts));
+  Miss(0, 2);
+  (void)brake.Judge("u0");
+  snapshot = true;
+  brake.Look(kNow, kSteady);
+  EXPECT_EQ(brake.Judge("u0"), Verdict::kWait);
+  brake.Look(kNow, kSteady);
+  EXPECT_THAT(Again(), ElementsAre("n0", "n1"));
+  snapshot = true;
+  brake.Look(kNow, kSteady);
+  EXPECT_EQ(brake.Judge("u0"), Verdict::kObey) << "it was let go";
 }
 
 TEST_F(BrakeTest, WhatIsKnownAgainIsNoLongerCleared) {

@@ -33,11 +33,17 @@ void History::Enter(const std::string& incarnation) {
     seen_in_ = incarnation;
   }
   current_ = incarnation;
+  ++entered_;
 }
 
 std::optional<std::string> History::current() const {
   MutexLock lock(mutex_);
   return current_;
+}
+
+std::optional<int64_t> History::stay() const {
+  MutexLock lock(mutex_);
+  return current_ ? std::optional(entered_) : std::nullopt;
 }
 
 bool History::AcceptedLocked() const { return current_ && accepted_ == current_; }

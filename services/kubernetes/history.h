@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -58,6 +59,8 @@ class History {
 
   // The history that Muster is in; nullopt: not known now. Take it before what is held against it.
   std::optional<std::string> current() const;
+  // Counts the snapshots that it was entered by; nullopt: one is being taken.
+  std::optional<int64_t> stay() const;
   // Whether all that it says is to be obeyed.
   bool accepted() const;
   // Both sides knew the object of that uid in that history.
@@ -88,6 +91,7 @@ class History {
   RepeatedFailure unwritten_;
   mutable Mutex mutex_;
   std::optional<std::string> current_ MUSTER_GUARDED_BY(mutex_);
+  int64_t entered_ MUSTER_GUARDED_BY(mutex_) = 0;  // times
   std::optional<std::string> accepted_ MUSTER_GUARDED_BY(mutex_);
   absl::flat_hash_set<std::string> seen_ MUSTER_GUARDED_BY(mutex_);  // in seen_in_
   std::string seen_in_ MUSTER_GUARDED_BY(mutex_);
