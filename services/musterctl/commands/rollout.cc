@@ -139,9 +139,26 @@ bool IsBehindConfiguration(Session& session, const NodePool& pool) {
          decided.waiting().node_profile() != status.waiting_node_configuration().node_profile();
 }
 
+// Why the NodePool takes up no configuration: lifecycle asks for none while it is invalid and has no Nodes. Empty: it may.
+std::string WhyNoneIsTakenUp(const NodePool& pool) {
+  const lifecycle::v1::Condition* said = FindCondition(pool, condition::kValidated);
+  const bool is_invalid = said != nullptr && said->observed_generation() >= pool.generation() &&
+                          said->reason() == reason::kInvalid;
+  const bool has_nodes = pool.status().current_nodes() > 0 || pool.status().in_progress() > 0;
+  return is_invalid && !has_nodes ? said->message() : "";
+}
+
 RolloutProgress ProgressOf(Session& session, const NodePool& pool, const ResourceId& id) {
   RolloutProgress progress = ProgressOf(pool, id);
-  if (!progress.is_over || !IsBehindConfiguration(session, pool)) return progress;
+  const bool is_behind = progress.is_over ? IsBehindConfiguration(session, pool)
+                                          : pool.status().has_waiting_node_configuration();
+  if (!is_behind) return progress;
+  if (const std::string why = WhyNoneIsTakenUp(pool); !why.empty()) {
+    return {"", true,
+            absl::FailedPreconditionError(
+                absl::StrCat(Label(id), " takes up its configuration once it is valid: ", why))};
+  }
+  if (!progress.is_over) return progress;
   return {.line = absl::StrCat("Waiting for ", Label(id), " to take up its configuration...")};
 }
 

@@ -259,6 +259,44 @@ TEST_F(RolloutTest, StatusWaitsForWhatConfigurationHasDecided) {
   EXPECT_EQ(RunLine({"rollout", "status", "np/train"}), kDone);
 }
 
+// Nobody asks for it while the NodePool is invalid and has no Nodes.
+TEST_F(RolloutTest, StatusFailsWhereNoConfigurationIsTakenUp) {
+  auto invalid = In(lifecycle::v1::Reconfiguration::STATE_DONE, 3, 0);
+  auto& status = *invalid.mutable_status();
+  status.set_current_nodes(0);
+  auto& said = *status.mutable_conditions(0);
+  ASSERT_EQ(said.type(), "Validated");
+  said.set_reason("Invalid");
+  said.set_message("Instance type gd-8xh100ib-i128 is not available in zone US-EAST-04A.");
+  configuration::v1::PoolConfiguration decided;
+  decided.set_name("poolConfigurations/" + invalid.uid());
+  decided.set_active("np-new");
+  api_.items[Kind::kConfiguration] = {decided};
+  const std::string why =
+      "error: nodepool/train takes up its configuration once it is valid: Instance type "
+      "gd-8xh100ib-i128 is not available in zone US-EAST-04A.\n";
+  api_.pools = {invalid};
+  EXPECT_EQ(RunLine({"rollout", "status", "np/train", "--timeout=2s"}), kFailed);
+  EXPECT_EQ(err(), why);
+  // One with Nodes takes it up though it is invalid.
+  status.set_in_progress(1);
+  api_.pools = {invalid};
+  EXPECT_EQ(RunLine({"rollout", "status", "np/train", "--timeout=2s"}), kFailed);
+  EXPECT_THAT(err(), HasSubstr("timed out; "));
+  // As what has waited since it had some.
+  status.clear_in_progress();
+  status.mutable_waiting_node_configuration()->set_node_profile("np-new");
+  api_.pools = {invalid};
+  EXPECT_EQ(RunLine({"rollout", "status", "np/train", "--timeout=2s"}), kFailed);
+  EXPECT_EQ(err(), why);
+  // What it is at is no news.
+  status.clear_waiting_node_configuration();
+  decided.set_active(status.node_profile());
+  api_.items[Kind::kConfiguration] = {decided};
+  api_.pools = {invalid};
+  EXPECT_EQ(RunLine({"rollout", "status", "np/train", "--timeout=2s"}), kDone) << err();
+}
+
 // Who only reads leaves nothing in doubt.
 TEST_F(RolloutTest, WhatReadsSaysNothingOfARequestId) {
   for (const char* verb : {"history", "status"}) {
