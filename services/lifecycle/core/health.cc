@@ -5,10 +5,17 @@
 namespace muster::lifecycle {
 namespace {
 
+// True when what becomes unhealthy now was so before, and that is not forgotten.
+bool IsAgain(const Observed& seen, absl::Time now) {
+  if (seen.health_window_time == kNever) return false;
+  if (now - seen.health_window_time < kHealthWindow) return true;
+  if (seen.healthy_time == kNever) return false;
+  const absl::Duration healthy = now - seen.healthy_time;
+  return healthy < kHealthWindow && healthy <= seen.healthy_time - seen.unhealthy_time;
+}
+
 void FallIll(Observed& seen, absl::Time now) {
-  const bool again =
-      seen.health_window_time != kNever && now - seen.health_window_time < kHealthWindow;
-  if (again) {
+  if (IsAgain(seen, now)) {
     ++seen.relapses;
     if (seen.healthy_time != kNever) seen.unhealthy_time += now - seen.healthy_time;
   } else {

@@ -49,6 +49,15 @@ TEST(Flapping, OverTheWindowTheyAreForgotten) {
   EXPECT_EQ(sim.node("g100")->state, NodeState::kProduction);
 }
 
+// However long it may be unhealthy: one that is hardly ever healthy does not get a new start every window.
+TEST(Flapping, UnhealthyTimesAddUpToAGraceAboveTheWindow) {
+  Telling sim(2);
+  sim.policy.triage_grace = kHealthWindow * 3 / 2;
+  Flap(sim, 10, kHealthWindow * 2 / 3, absl::Minutes(1));
+  ASSERT_TRUE(sim.Converge());
+  EXPECT_THAT(sim.broken(), ElementsAre("g100"));
+}
+
 // "changes of health are damped (50 flaps made 500 revisions)": one that is seen is a row of the
 // Node, and little else.
 TEST(Flapping, ChangesOfHealthAreDamped) {

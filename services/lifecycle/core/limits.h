@@ -76,7 +76,7 @@ inline constexpr absl::Duration kPrefillTimeout = absl::Minutes(30);
 inline constexpr absl::Duration kPreemptionDrain = absl::Minutes(2);
 inline constexpr absl::Duration kPreemptionEnd = absl::Minutes(7);
 
-// Unhealthy times of a Node add up within this (health.h).
+// Unhealthy times of a Node add up within this, or longer (health.h).
 inline constexpr absl::Duration kHealthWindow = absl::Minutes(30);
 
 // A Node whose agent was told to end it is expected to be gone within this.
