@@ -92,14 +92,18 @@ ClaimAsk ClaimOf(const Pool& pool, Gathered& gathered) {
   return ask;
 }
 
-// What the pool asks for that its type, granted in whole racks, does not allow. The API refuses it, unless
-// the catalogue did not know the type yet or said otherwise.
+std::string ForWholeRacks(const TypeFacts& type) {
+  return absl::StrCat(" for ", type.id, ", which is granted in whole racks.");
+}
+
+// What the pool asks for that its type, granted in whole racks, does not allow, and that a change of its spec
+// mends. The API refuses it, unless the catalogue did not know the type yet or said otherwise.
 void AddFaultsOfRacks(const Spec& spec, const TypeFacts& type, std::vector<std::string>& faults) {
-  const std::string racks = absl::StrCat(" for ", type.id, ", which is granted in whole racks.");
+  if (type.nodes_per_rack == 0) return;
+  const std::string racks = ForWholeRacks(type);
   const auto refuse = [&](bool asked, absl::string_view field) {
     if (asked) faults.push_back(absl::StrCat("`", field, "` is not available", racks));
   };
-  refuse(spec.spot() && !type.superchip, "spot");
   refuse(spec.autoscaling, "autoscaling");
   refuse(spec.prefill && spec.prefill->enabled, "prefill");
   if (spec.target_nodes % type.nodes_per_rack != 0) {
@@ -121,7 +125,8 @@ std::vector<std::string> FaultsOfZone(const Pool& pool, const CatalogueFacts& ca
   }
   if (pool.spec.spot() && type.superchip)
     faults.push_back(absl::StrCat(NoSpotOnSuperchip(type), "."));
-  if (type.nodes_per_rack > 0) AddFaultsOfRacks(pool.spec, type, faults);
+  if (pool.spec.spot() && !type.superchip && type.nodes_per_rack > 0)
+    faults.push_back(absl::StrCat("`spot` is not available", ForWholeRacks(type)));
   return faults;
 }
 
@@ -139,10 +144,13 @@ CatalogueCheck CheckAgainstCatalogue(const Pool& pool, const CatalogueFacts& cat
     return {Validity::kInvalid, EventReason::kInvalidInstanceType,
             absl::StrCat("Instance type ", pool.spec.instance_type, " does not exist."), true};
   }
-  const std::vector<std::string> faults = FaultsOfZone(pool, catalogue);
+  std::vector<std::string> faults = FaultsOfZone(pool, catalogue);
+  const bool of_zone = !faults.empty();
+  AddFaultsOfRacks(pool.spec, *catalogue.type, faults);
   if (faults.empty()) return {.validity = Validity::kValid};
-  return {Validity::kInvalid, EventReason::kInstanceTypeNotInZone, absl::StrJoin(faults, " "),
-          true};
+  const EventReason event =
+      of_zone ? EventReason::kInstanceTypeNotInZone : EventReason::kNodePoolNodesRequestFailed;
+  return {Validity::kInvalid, event, absl::StrJoin(faults, " "), of_zone};
 }
 
 namespace {

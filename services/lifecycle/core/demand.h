@@ -31,7 +31,7 @@ struct CatalogueCheck {
   Validity validity = Validity::kUnknown;
   std::optional<EventReason> event = {};  // kInvalid: the event that tells it
   std::string message = {};               // kInvalid: every fault
-  bool of_zone = false;  // kInvalid: (also) by the catalogue: the type, the zone, spot, or racks
+  bool of_zone = false;  // kInvalid: (also) by the catalogue: the type, the zone, or spot
 };
 CatalogueCheck CheckAgainstCatalogue(const Pool& pool, const CatalogueFacts& catalogue);
 // True when capacity says that no machine of the type and zone satisfies the pool's node affinity,

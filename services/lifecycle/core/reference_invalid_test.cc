@@ -8,9 +8,11 @@
 namespace muster::lifecycle {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
+using ::testing::StartsWith;
 
 constexpr char kMissing[] = "No release of gpu-driver 999 in channel stable: there are 570, 550.";
 
@@ -231,8 +233,17 @@ TEST(ReferenceInvalid, ATypeThatIsGrantedInWholeRacksByNow) {
   EXPECT_EQ(sim.Says("Validated"),
             absl::StrCat("False/Invalid: `prefill` is not available ", kWhole,
                          " `targetNodes` must be a multiple of 2 ", kWhole));
-  EXPECT_EQ(sim.CountOf("CWInstanceTypeNotInZone"), 1);
+  EXPECT_EQ(sim.CountOf("CWNodePoolNodesRequestFailed"), 1);
+  EXPECT_EQ(sim.CountOf("CWInstanceTypeNotInZone"), 0) << "it is in the zone";
+  EXPECT_THAT(sim.ObstacleTexts(), Contains(StartsWith("INVALID_SPEC user: `prefill` is not")))
+      << "a change of the spec mends it";
   EXPECT_THAT(sim.machines(), SizeIs(3));
+  // No change of the spec mends what the zone does not offer.
+  sim.catalogue.offered = false;
+  ASSERT_TRUE(sim.Converge());
+  EXPECT_EQ(sim.CountOf("CWInstanceTypeNotInZone"), 1);
+  EXPECT_THAT(sim.ObstacleTexts(), Contains(StartsWith("INVALID_SPEC operator: Instance type ")));
+  sim.catalogue.offered = true;
   sim.catalogue.type->nodes_per_rack = 0;
   ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.Reason("Validated"), "Valid");
