@@ -129,6 +129,20 @@ void DeferNextRack(Draft& draft, const Node& next, const Word& rack) {
                    " are over."));
 }
 
+bool MayBeRebooted(const PlanFacts& facts, const Node& node) {
+  return MayBeChosen(node) && !IsChosen(node) && facts.asked.Has(node) && IsOutdated(facts, node);
+}
+
+// True when work came to the chosen Node before its cordon was there, which may last, while another one of
+// its rack waits and is idle.
+bool GivesWay(const PlanFacts& facts, const Draft& draft, const Node& node) {
+  if (!node.observed.active || node.observed.active_time <= node.reconfigure_time) return false;
+  return std::any_of(draft.nodes.begin(), draft.nodes.end(), [&](const auto& entry) {
+    const Node& other = entry.second;
+    return !other.observed.active && other.rack == node.rack && MayBeRebooted(facts, other);
+  });
+}
+
 // A chosen Node is let go, reboots once it is idle, or is drained if the reconfiguration may evict work.
 void FollowChosen(const PlanFacts& facts, Draft& draft, Node& node) {
   if (!IsOutdated(facts, node)) {
@@ -142,6 +156,8 @@ void FollowChosen(const PlanFacts& facts, Draft& draft, Node& node) {
     Choose(facts, draft, node, false, "its work is to be left alone");
   } else if (!node.desired.drain && MayEvict(facts, node)) {
     Choose(facts, draft, node, true, "its work may be evicted");
+  } else if (!node.desired.drain && GivesWay(facts, draft, node)) {
+    LetGo(draft, node, "work came to it, and another Node is idle");
   } else if (!node.desired.drain) {
     draft.AddDefer(DeferReason::kWaitsUntilIdle, node.name,
                    absl::StrCat("Node ", node.machine, " is rebooted once it is idle."));
@@ -153,13 +169,13 @@ void RebootInTurn(const PlanFacts& facts, Draft& draft, Budget& own) {
   std::vector<Node*> waiting;
   const Word* rack = nullptr;
   for (auto& [name, node] : draft.nodes) {
-    if (IsChosen(node)) FollowChosen(facts, draft, node);
+    // Who is let go has its next turn in the next plan.
+    const bool followed = IsChosen(node);
+    if (followed) FollowChosen(facts, draft, node);
     // A Node that reboots by an order of its own, and not for the reconfiguration, begins no rack.
     const bool reboots = IsChosen(node) || node.state == NodeState::kReconfiguring;
     if (reboots && facts.asked.Has(node)) rack = &node.rack;
-    if (MayBeChosen(node) && !IsChosen(node) && facts.asked.Has(node) && IsOutdated(facts, node)) {
-      waiting.push_back(&node);
-    }
+    if (!followed && MayBeRebooted(facts, node)) waiting.push_back(&node);
   }
   SortByTurn(waiting, rack);
   if (rack != nullptr && !waiting.empty() && waiting.front()->rack != *rack)

@@ -124,6 +124,22 @@ TEST(Reconfigure, ABusyNodeIsAwaitedUnlessItsWorkMayBeEvicted) {
   }
 }
 
+// One that is idle does not wait for work that came to the one that was chosen before it was cordoned.
+TEST(Reconfigure, ANodeThatGetsWorkBeforeItIsCordonedGivesWay) {
+  Outdated sim(2);
+  sim.Ask();
+  sim.Pass();
+  ASSERT_TRUE(sim.node("g100")->desired.cordoned);
+  sim.SetActive("g100", true);
+  sim.Live();
+  EXPECT_THAT(sim.On(kNewerProfile), ElementsAre("g101"));
+  EXPECT_TRUE(sim.node("g100")->desired.cordoned) << "it has its turn once no other is idle";
+  sim.SetActive("g100", false);
+  sim.Live();
+  EXPECT_THAT(sim.On(kNewerProfile), UnorderedElementsAre("g100", "g101"));
+  EXPECT_EQ(sim.how(), RState::kDone);
+}
+
 // Kubernetes may have bound Pods to it before it was cordoned.
 TEST(Reconfigure, AnIdleNodeIsCordonedBeforeItReboots) {
   Outdated sim(1);
