@@ -24,6 +24,7 @@
 #include "services/lifecycle/lifecycle_service.h"
 #include "services/lifecycle/peers/fake_peers.h"
 #include "services/lifecycle/service_test_base.h"
+#include "tests/testing/counted_lines.h"
 #include "tests/testing/metric_value.h"
 #include "tests/testing/patience.h"
 #include "tests/testing/status_matchers.h"
@@ -331,11 +332,13 @@ TEST_F(Leadership, WhoComesToLeadAnewTellsNoPoolThatTheCatalogueIsAway) {
 
 // A replica that ends does not wait for its takeover: whoever stops it would kill it.
 TEST_F(LongLead, ATakeoverThatHangsHoldsUpNoEnd) {
+  const testing::CountedLines warnings("the lease could not be taken");
   trouble_.holds_changes = true;
   ASSERT_THAT(a_->StartReconciling(peers_.channels()), IsOk());
   Until([&] { return trouble_.held.load(); }, "a takeover under way");
   const auto end = std::async(std::launch::async, [&] { a_->StopReconciling(); });
   EXPECT_EQ(end.wait_for(testing::kPatience), std::future_status::ready);
+  EXPECT_EQ(warnings.count(), 0) << "nothing is wrong";
   // Whatever came of it: the thread is to end.
   trouble_.holds_changes = false;
 }

@@ -139,7 +139,8 @@ void LeaseHolder::Beat() {
   if (verdict != LeaseKeeper::Verdict::kTakeOver) return;
   if (const absl::Status status = TakeOver(*epoch, incarnation); !status.ok()) {
     // The next beat tries again, under a new epoch; another replica may be quicker, and able.
-    log::Warn("the lease could not be taken", {{"error", muster::error::ForOperators(status)}});
+    if (!stopping())
+      log::Warn("the lease could not be taken", {{"error", muster::error::ForOperators(status)}});
     (void)store_.Release(holder_);
     return;
   }
