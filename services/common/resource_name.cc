@@ -23,6 +23,9 @@ bool IsWordChar(unsigned char c) {
 }
 bool IsLowerAlnum(unsigned char c) { return absl::ascii_islower(c) || absl::ascii_isdigit(c); }
 
+// Configuration takes no more.
+constexpr size_t kMaxVersionDigits = 9;
+
 // A DNS label of any length.
 bool IsDnsPart(absl::string_view text) {
   return !text.empty() && text.front() != '-' && text.back() != '-' &&
@@ -91,6 +94,15 @@ std::string RegionOf(absl::string_view zone_id) {
 
 bool IsInstanceTypeId(absl::string_view text) {
   return !text.empty() && text.size() <= 63 && All(text, IsWordChar);
+}
+
+bool IsMinorVersion(absl::string_view text) {
+  const std::vector<absl::string_view> numbers = absl::StrSplit(text, '.');
+  return numbers.size() == 2 &&
+         std::all_of(numbers.begin(), numbers.end(), [](absl::string_view number) {
+           return !number.empty() && number.size() <= kMaxVersionDigits &&
+                  All(number, [](unsigned char c) { return absl::ascii_isdigit(c); });
+         });
 }
 
 bool IsPoolUid(absl::string_view text) {

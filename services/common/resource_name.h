@@ -39,6 +39,8 @@ std::string RegionOf(absl::string_view zone_id);
 // An instance type id such as `gd-8xh100ib-i128` or `H100_NVLINK_80GB.8.xeon.128`: 1 to 63 letters, digits, `-`, `_`, `.`. New ones must
 // also be label values (IsLabelWord); there may be older ones that are not.
 bool IsInstanceTypeId(absl::string_view text);
+// A minor version of Kubernetes such as `1.33`: two numbers of at most nine digits.
+bool IsMinorVersion(absl::string_view text);
 // A pool uid: 1 to 64 of lower-case letters, digits and `-`.
 bool IsPoolUid(absl::string_view text);
 

@@ -74,6 +74,12 @@ TEST(ResourceIdTest, ZoneId) {
   EXPECT_FALSE(IsZoneId(std::string(33, 'A')));
 }
 
+TEST(ResourceIdTest, MinorVersion) {
+  for (const char* good : {"1.33", "0.1", "123456789.1"}) EXPECT_TRUE(IsMinorVersion(good)) << good;
+  for (const char* bad : {"", "1", "1.", ".1", "v1.33", "1.33.1", "1.3a", "1234567890.1"})
+    EXPECT_FALSE(IsMinorVersion(bad)) << bad;
+}
+
 TEST(ResourceIdTest, ARegionIsALabelsValue) {
   EXPECT_EQ(RegionOf("US-EAST-04A"), "US-EAST-04");
   EXPECT_EQ(RegionOf("LAB-A"), "LAB");

@@ -10,8 +10,8 @@
 
 #include "absl/flags/flag.h"
 #include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "services/common/address.h"
 #include "services/common/random_bits.h"
 #include "services/common/resource_name.h"
 #include "services/common/status_macros.h"
@@ -127,6 +127,8 @@ void ReadCluster(AdapterOptions& options, Faults& faults) {
     known = true;
   }
   options.ready_condition = absl::GetFlag(FLAGS_ready_condition);
+  Need(options.kubernetes_version.empty() || IsMinorVersion(options.kubernetes_version),
+       "--kubernetes_version", "must be a minor version, e.g. 1.33, or empty.", faults);
   Need(known, "--condition_edition", "must be current, first or both.", faults);
   for (const std::string& name : absl::GetFlag(FLAGS_control_plane_namespaces)) {
     Need(IsDnsLabel(name), "--control_plane_namespaces", "holds what is no namespace's name.",
@@ -189,10 +191,8 @@ absl::Status Read(Options& options) {
   options.metrics_listen = absl::GetFlag(FLAGS_metrics_listen);
   options.health_listen = absl::GetFlag(FLAGS_health_listen);
   options.port_file = absl::GetFlag(FLAGS_port_file);
-  Need(absl::StrContains(options.metrics_listen, ':'), "--metrics_listen", "must be host:port.",
-       faults);
-  Need(absl::StrContains(options.health_listen, ':'), "--health_listen", "must be host:port.",
-       faults);
+  Need(IsHostPort(options.metrics_listen), "--metrics_listen", kHostPortForm, faults);
+  Need(IsListenAddress(options.health_listen), "--health_listen", kListenForms, faults);
   const std::string kubeconfig = absl::GetFlag(FLAGS_kubeconfig);
   auto endpoint = kubeconfig.empty()
                       ? InCluster()

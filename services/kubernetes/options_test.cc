@@ -104,8 +104,9 @@ TEST_F(OptionsTest, EveryBadValueNamesItsFlag) {
       {"lease_duration", {"61m", "inf"}},
       {"lease_renew_deadline", {"15s", "1h"}},
       {"lease_retry_period", {"10s", "99ms", "0", "-1s"}},
-      {"metrics_listen", {"", "7604"}},
-      {"health_listen", {"", "7605"}},
+      {"metrics_listen", {"", "7604", "x:", "0.0.0.0:76000", "unix:/run/muster.sock"}},
+      {"health_listen", {"", "7605", "x:", "0.0.0.0:65536"}},
+      {"kubernetes_version", {"v1.33", "1", "1.33.1", "1.", "newest"}},
   };
   for (const auto& [flag, values] : bad) {
     for (const std::string& value : values)
@@ -120,7 +121,10 @@ TEST_F(OptionsTest, GoodValuesAreTaken) {
                                                         {"node_workers", "32"},
                                                         {"lease_duration", "1h"},
                                                         {"lease_retry_period", "100ms"},
-                                                        {"lease_name", "a.b"}}) {
+                                                        {"lease_name", "a.b"},
+                                                        {"kubernetes_version", "1.33"},
+                                                        {"kubernetes_version", ""},
+                                                        {"health_listen", "0.0.0.0:65535"}}) {
     EXPECT_THAT(Faults(flag, value), IsEmpty()) << flag;
   }
   absl::SetFlag(&FLAGS_condition_edition, "first");

@@ -8,6 +8,7 @@
 #include "services/daemon/findings.h"
 #include "services/daemon/flag_file.h"
 #include "services/daemon/flags.h"
+#include "services/musterd/migrate_command.h"
 #include "services/musterd/options.h"
 #include "services/tls/certificate_files.h"
 #include "services/tokens/token_checker.h"
@@ -46,6 +47,7 @@ absl::Status CheckServe() {
 
 absl::Status CheckMigrate() {
   Findings findings;
+  findings.Add("--new_history", CheckMigrateFlags());
   const auto conninfo = ConninfoFromFlags();
   findings.Add("--db_conninfo_file", conninfo.status());
   if (conninfo.ok() && conninfo->empty()) {

@@ -130,6 +130,16 @@ TEST_F(CheckConfigTest, MigrateWantsADatabaseAndNoServices) {
   EXPECT_EQ(said_.str(), "--db_conninfo or --db_conninfo_file is required.\n");
 }
 
+TEST_F(CheckConfigTest, WhatMigrateRefusesIsNoGoodFileOfIts) {
+  EXPECT_EQ(Check("migrate", Good() + "--dry_run\n--status\n"), 1);
+  EXPECT_THAT(said_.str(), HasSubstr(":4: --dry_run cannot be given together with --status.\n"));
+  EXPECT_EQ(Check("migrate", Good() + "--new_history\n--status\n"), 1);
+  EXPECT_THAT(said_.str(), HasSubstr(":4: --new_history cannot be given together with"));
+  EXPECT_EQ(Check("migrate", Good() + "--schemas=quota\n"), 1);
+  EXPECT_THAT(said_.str(), HasSubstr(":4: --schemas is for --new_history only.\n"));
+  EXPECT_EQ(Check("migrate", Good() + "--schemas=quota\n--new_history\n"), 0) << said_.str();
+}
+
 // --help shows the default of every flag by itself; in what its number is counted, and what is allowed, the flag's text must say.
 TEST(Help, EveryNumberSaysWhatIsAllowed) {
   int numbers = 0;

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "services/common/address.h"
 #include "services/musterd/options.h"
 #include "services/tls/flags.h"
 
@@ -53,13 +54,15 @@ void CheckTokens(const ServeOptions& options, Faults& faults) {
 }
 
 void CheckAddresses(const ServeOptions& options, Faults& faults) {
-  const auto required = [&](absl::string_view flag, const std::string& value) {
-    if (value.find(':') == std::string::npos)
-      faults.push_back({std::string(flag), "must be host:port."});
+  const auto listens = [&](absl::string_view flag, const std::string& value) {
+    if (!IsListenAddress(value)) faults.push_back({std::string(flag), kListenForms});
   };
-  required("--listen", options.listen);
-  required("--metrics_listen", options.metrics_listen);
-  required("--operator_listen", options.operator_listen);
+  const auto listens_http = [&](absl::string_view flag, const std::string& value) {
+    if (!IsHostPort(value)) faults.push_back({std::string(flag), kHostPortForm});
+  };
+  listens("--listen", options.listen);
+  listens_http("--metrics_listen", options.metrics_listen);
+  listens("--operator_listen", options.operator_listen);
   const auto guarded = [&](absl::string_view flag, const std::string& value) {
     if (options.tls || options.allow_plaintext || tls::IsLocal(value)) return;
     faults.push_back(
@@ -78,8 +81,8 @@ void CheckAddresses(const ServeOptions& options, Faults& faults) {
   CheckTokens(options, faults);
   guarded("--listen", options.listen);
   guarded("--operator_listen", options.operator_listen);
-  if (!options.page_listen.empty()) required("--page_listen", options.page_listen);
-  if (!options.health_listen.empty()) required("--health_listen", options.health_listen);
+  if (!options.page_listen.empty()) listens_http("--page_listen", options.page_listen);
+  if (!options.health_listen.empty()) listens("--health_listen", options.health_listen);
   if (options.services.count("lifecycle") == 0) return;
   const auto peer = [&](absl::string_view service, absl::string_view flag,
                         const std::string& value) {

@@ -35,7 +35,7 @@ absl::Status RunNewHistory(const std::string& conninfo, std::ostream& out) {
 
 }  // namespace
 
-absl::Status RunMigrate(std::ostream& out) {
+absl::Status CheckMigrateFlags() {
   if (absl::GetFlag(FLAGS_dry_run) && absl::GetFlag(FLAGS_status)) {
     return error::InvalidField("--dry_run", "cannot be given together with --status.");
   }
@@ -46,6 +46,11 @@ absl::Status RunMigrate(std::ostream& out) {
   }
   if (!absl::GetFlag(FLAGS_new_history) && !absl::GetFlag(FLAGS_schemas).empty())
     return error::InvalidField("--schemas", "is for --new_history only.");
+  return absl::OkStatus();
+}
+
+absl::Status RunMigrate(std::ostream& out) {
+  RETURN_IF_ERROR(CheckMigrateFlags());
   ASSIGN_OR_RETURN(const std::string conninfo, ConninfoFromFlags());
   if (conninfo.empty())
     return error::InvalidField("--db_conninfo", "or --db_conninfo_file is required.");

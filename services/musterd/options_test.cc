@@ -91,6 +91,20 @@ TEST(Options, PlainTextIsTakenOnThisMachineOnly) {
   EXPECT_THAT(Validate(options), IsOk());
 }
 
+// gRPC takes the port modulo 65536, and would listen elsewhere.
+TEST(Options, PortsArePorts) {
+  for (const char* address : {"0.0.0.0:76000", "127.0.0.1:65536", "127.0.0.1:", "127.0.0.1:http"}) {
+    ServeOptions options = Good();
+    options.listen = options.metrics_listen = options.operator_listen = options.page_listen =
+        options.health_listen = address;
+    const absl::Status status = Validate(options);
+    for (const char* flag : {"--listen", "--metrics_listen", "--operator_listen", "--page_listen",
+                             "--health_listen"}) {
+      EXPECT_THAT(status, HasFieldViolation(flag)) << address;
+    }
+  }
+}
+
 TEST(Options, EveryFaultIsNamedByItsFlag) {
   ServeOptions options = Good();
   options.services = {"quota", "brewery"};

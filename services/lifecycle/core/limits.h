@@ -25,8 +25,6 @@ inline constexpr size_t kMaxAnnotationBytes = 16 * 1024;
 inline constexpr size_t kMaxImageBytes = 128;
 // Digits of spec.gpu.version.
 inline constexpr size_t kMaxGpuVersionDigits = 6;
-// Digits of each of the two numbers of a Kubernetes version; configuration accepts no more.
-inline constexpr size_t kMaxKubernetesVersionDigits = 9;
 // What an agent may say of one Node.
 inline constexpr size_t kMaxActivePods = 10;
 inline constexpr int64_t kMaxActivePodCount = 100'000;

@@ -8,7 +8,6 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "services/common/resource_name.h"
 #include "services/lifecycle/core/budget.h"
 #include "services/lifecycle/core/limits.h"
@@ -32,13 +31,6 @@ bool IsNumber(absl::string_view text, size_t max_digits) {
   return !text.empty() && text.size() <= max_digits && absl::c_all_of(text, [](char c) {
     return absl::ascii_isdigit(static_cast<unsigned char>(c));
   });
-}
-
-bool IsMinorVersion(absl::string_view text) {
-  const std::vector<absl::string_view> numbers = absl::StrSplit(text, '.');
-  return numbers.size() == 2 && absl::c_all_of(numbers, [](absl::string_view number) {
-           return IsNumber(number, kMaxKubernetesVersionDigits);
-         });
 }
 
 bool IsReserved(absl::string_view key) {
