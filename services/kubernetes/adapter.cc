@@ -211,7 +211,8 @@ bool Adapter::AwaitAdmission() {
     }
     if (status.ok()) return true;
     if (!absl::IsFailedPrecondition(status))
-      log::Warn("it could not be found out which Kubernetes this is", {{"error", status}});
+      log::Warn("Kubernetes and Muster could not both be asked which Kubernetes the cluster is",
+                {{"muster", options_.muster_server}, {"error", status}});
     if (!stopper_.Sleep(backoff.Next())) return false;
   }
 }

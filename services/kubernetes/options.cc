@@ -118,7 +118,7 @@ void ReadCluster(AdapterOptions& options, Faults& faults) {
   Need(IsDnsLabel(options.organization), "--organization", kLabel, faults);
   Need(IsDnsLabel(options.cluster), "--cluster", kLabel, faults);
   Need(IsZoneId(options.zone), "--zone", "is required: a zone's id, e.g. US-EAST-04A.", faults);
-  Need(!options.muster_server.empty(), "--server", "is required: a gRPC target.", faults);
+  Need(IsTarget(options.muster_server), "--server", kTargetForms, faults);
   const std::string edition = absl::GetFlag(FLAGS_condition_edition);
   bool known = false;
   for (const auto& [word, value] : kEditions) {

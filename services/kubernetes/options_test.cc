@@ -90,7 +90,7 @@ TEST_F(OptionsTest, EveryBadValueNamesItsFlag) {
       {"organization", {"", "Acme", "-a", "a.b"}},
       {"cluster", {"", "C1", std::string(64, 'a')}},
       {"zone", {"", "us-east-04a"}},
-      {"server", {""}},
+      {"server", {"", "SET_ME", "host", "host:0", "dns:///host"}},
       {"condition_edition", {"", "First", "second"}},
       {"control_plane_namespaces", {"kube-system,Bad", "kube-system,"}},
       {"events_per_minute", {"0", "-1", "60001"}},
@@ -115,16 +115,18 @@ TEST_F(OptionsTest, EveryBadValueNamesItsFlag) {
 }
 
 TEST_F(OptionsTest, GoodValuesAreTaken) {
-  for (const auto& [flag, value] :
-       std::vector<std::pair<std::string, std::string>>{{"condition_edition", "both"},
-                                                        {"events_per_minute", "60000"},
-                                                        {"node_workers", "32"},
-                                                        {"lease_duration", "1h"},
-                                                        {"lease_retry_period", "100ms"},
-                                                        {"lease_name", "a.b"},
-                                                        {"kubernetes_version", "1.33"},
-                                                        {"kubernetes_version", ""},
-                                                        {"health_listen", "0.0.0.0:65535"}}) {
+  for (const auto& [flag, value] : std::vector<std::pair<std::string, std::string>>{
+           {"condition_edition", "both"},
+           {"events_per_minute", "60000"},
+           {"node_workers", "32"},
+           {"lease_duration", "1h"},
+           {"lease_retry_period", "100ms"},
+           {"lease_name", "a.b"},
+           {"server", "dns:///muster.example.org:7600"},
+           {"server", "unix:/run/muster.sock"},
+           {"kubernetes_version", "1.33"},
+           {"kubernetes_version", ""},
+           {"health_listen", "0.0.0.0:65535"}}) {
     EXPECT_THAT(Faults(flag, value), IsEmpty()) << flag;
   }
   absl::SetFlag(&FLAGS_condition_edition, "first");

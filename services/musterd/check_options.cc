@@ -89,6 +89,8 @@ void CheckAddresses(const ServeOptions& options, Faults& faults) {
     if (options.services.count(std::string(service)) == 0 && value.empty()) {
       faults.push_back({std::string(flag), absl::StrCat("is required: lifecycle asks ", service,
                                                         ", which is not in --services.")});
+    } else if (!value.empty() && !IsTarget(value)) {
+      faults.push_back({std::string(flag), kTargetForms});
     }
   };
   peer("quota", "--quota_address", options.quota_address);

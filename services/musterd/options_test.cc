@@ -34,6 +34,19 @@ TEST(Options, LifecycleAloneNeedsTheAddressesOfWhatItAsks) {
   EXPECT_THAT(Validate(options), IsOk());
 }
 
+// gRPC would take a port that was forgotten for 443.
+TEST(Options, WhatLifecycleAsksHasAPort) {
+  ServeOptions options = Good();
+  options.services = {"lifecycle"};
+  options.quota_address = "quota.muster.svc";
+  options.capacity_address = "dns:///capacity.muster.svc:7600";
+  options.configuration_address = "host:0";
+  const absl::Status status = Validate(options);
+  EXPECT_THAT(status, HasFieldViolation("--quota_address"));
+  EXPECT_THAT(status, ::testing::Not(HasFieldViolation("--capacity_address")));
+  EXPECT_THAT(status, HasFieldViolation("--configuration_address"));
+}
+
 TEST(Options, WhoHasANameNeedsAPolicy) {
   ServeOptions options = Good();
   options.tls = tls::Files();

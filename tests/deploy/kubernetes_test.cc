@@ -3,7 +3,9 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
+#include "services/common/address.h"
 #include "services/common/first_edition.h"
+#include "services/common/resource_name.h"
 #include "services/lifecycle/core/validate.h"
 #include "services/lifecycle/wire/lifecycle_wire.h"
 #include "services/musterctl/manifest/manifest.h"
@@ -72,6 +74,24 @@ TEST(Kustomizations, HaveTheDefinitionApart) {
     }
   }
   EXPECT_EQ(At(Load("kubernetes/crd/crd.yaml").at(0), "kind").text, "CustomResourceDefinition");
+}
+
+// So an overlay that forgets one of them gets no adapter that serves something else.
+TEST(Kustomizations, WhatIsToBeSetIsRefusedUntilItIs) {
+  const Value kustomization = Load("kubernetes/base/kustomization.yaml").at(0);
+  const std::map<std::string, bool (*)(absl::string_view)> checks = {{"organization", &IsDnsLabel},
+                                                                     {"cluster", &IsDnsLabel},
+                                                                     {"zone", &IsZoneId},
+                                                                     {"server", &IsTarget}};
+  const std::vector<std::string> literals =
+      Strings(At(kustomization, "configMapGenerator.0.literals"));
+  EXPECT_EQ(literals.size(), checks.size());
+  for (const std::string& literal : literals) {
+    const std::pair<std::string, std::string> setting =
+        absl::StrSplit(literal, absl::MaxSplits('=', 1));
+    ASSERT_TRUE(checks.contains(setting.first)) << literal;
+    EXPECT_FALSE(checks.at(setting.first)(setting.second)) << literal;
+  }
 }
 
 TEST(Kubernetes, EveryDocumentHasAKindAndAName) {
