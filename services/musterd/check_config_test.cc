@@ -123,6 +123,21 @@ TEST_F(CheckConfigTest, NoPartOfAPasswordIsTold) {
                                      "option \"hots\""));
 }
 
+// The service's role is appended: it would become the password, and the process's own user the role.
+TEST_F(CheckConfigTest, AConninfoDoesNotSwallowTheRole) {
+  const std::string rest =
+      absl::StrCat("\n--migrations_dir=", std::getenv("MUSTER_MIGRATIONS"), "\n--services=quota\n");
+  for (const char* conninfo :
+       {"dbname=muster password=", "dbname=muster passfile =", "dbname=muster\\"}) {
+    for (const char* verb : {"serve", "migrate"}) {
+      EXPECT_EQ(Check(verb, absl::StrCat("--db_conninfo=", conninfo, rest)), 1) << conninfo;
+      EXPECT_THAT(said_.str(), HasSubstr("it.flags:1: --db_conninfo ends with an empty value"));
+    }
+  }
+  EXPECT_EQ(Check("serve", absl::StrCat("--db_conninfo=dbname=muster password=''", rest)), 0)
+      << said_.str();
+}
+
 TEST_F(CheckConfigTest, MigrateWantsADatabaseAndNoServices) {
   EXPECT_EQ(
       Check("migrate", absl::StrCat("--migrations_dir=", std::getenv("MUSTER_MIGRATIONS"), "\n")),

@@ -2,6 +2,9 @@
 
 #include <libpq-fe.h>
 
+#include <memory>
+#include <optional>
+
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -16,6 +19,23 @@ bool MayHoldASecret(const std::string& conninfo) {
   return absl::StrContains(conninfo, "password") || absl::StrContains(conninfo, "://");
 }
 
+using ParsedConninfo = std::unique_ptr<PQconninfoOption, decltype(&PQconninfoFree)>;
+
+std::optional<std::string> WordOf(const ParsedConninfo& parsed, absl::string_view keyword) {
+  for (const PQconninfoOption* at = parsed.get(); at != nullptr && at->keyword != nullptr; ++at)
+    if (at->keyword == keyword && at->val != nullptr) return at->val;
+  return std::nullopt;
+}
+
+// Whether a word that is appended is a word of its own: libpq skips spaces after a `=`, and takes one after a `\` for a part of the value.
+bool TakesMoreWords(const std::string& conninfo) {
+  constexpr char kSomebody[] = "somebody";
+  const ParsedConninfo longer(
+      PQconninfoParse(absl::StrCat(conninfo, " user=", kSomebody).c_str(), nullptr),
+      &PQconninfoFree);
+  return WordOf(longer, "user") == kSomebody;
+}
+
 }  // namespace
 
 absl::Status CheckConninfo(const std::string& conninfo) {
@@ -26,10 +46,12 @@ absl::Status CheckConninfo(const std::string& conninfo) {
         "must be of words such as `host=db dbname=muster sslmode=verify-full`; a URI is not "
         "taken.");
   char* words = nullptr;
-  PQconninfoOption* const options = PQconninfoParse(conninfo.c_str(), &words);
-  if (options != nullptr) {
-    PQconninfoFree(options);
-    return absl::OkStatus();
+  const ParsedConninfo parsed(PQconninfoParse(conninfo.c_str(), &words), &PQconninfoFree);
+  if (parsed != nullptr) {
+    if (TakesMoreWords(conninfo)) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        "ends with an empty value or with `\\`, which would swallow the words that are appended, "
+        "such as the service's role; an empty value is ''.");
   }
   const std::string said(words == nullptr ? "out of memory" : words);
   PQfreemem(words);

@@ -6,7 +6,8 @@
 
 namespace muster::storage {
 
-// Whether libpq understands a connection string; asks no server. INVALID_ARGUMENT with libpq's message, unless that may quote a password.
+// Whether libpq understands a connection string, with words of ours after it, too; asks no server. INVALID_ARGUMENT with
+// libpq's message, unless that may quote a password.
 absl::Status CheckConninfo(const std::string& conninfo);
 
 }  // namespace muster::storage
