@@ -138,6 +138,17 @@ TEST_F(CheckConfigTest, AConninfoDoesNotSwallowTheRole) {
       << said_.str();
 }
 
+// Ours would take their place: a role that they set would not be the one that owns the schemas.
+TEST_F(CheckConfigTest, OptionsOfSessionsAreNotForTheConninfo) {
+  const std::string rest =
+      absl::StrCat("\n--migrations_dir=", std::getenv("MUSTER_MIGRATIONS"), "\n--services=quota\n");
+  for (const char* verb : {"serve", "migrate"}) {
+    EXPECT_EQ(
+        Check(verb, absl::StrCat("--db_conninfo=dbname=muster options='-c role=muster'", rest)), 1);
+    EXPECT_THAT(said_.str(), HasSubstr("it.flags:1: --db_conninfo must not have `options`"));
+  }
+}
+
 TEST_F(CheckConfigTest, MigrateWantsADatabaseAndNoServices) {
   EXPECT_EQ(
       Check("migrate", absl::StrCat("--migrations_dir=", std::getenv("MUSTER_MIGRATIONS"), "\n")),

@@ -127,7 +127,9 @@ ABSL_FLAG(std::string, db_conninfo, "",
           "libpq connection string of the database, without user for `serve` (each service "
           "connects as muster_<service>) and with an "
           "owner's for `migrate`. Several hosts are allowed: the one that takes writes is used. "
-          "Passwords: passfile=.");
+          "Passwords: passfile=. Of application_name, connect_timeout, keepalives_idle, "
+          "keepalives_interval, target_session_attrs and tcp_user_timeout musterd's own values "
+          "count; `options` is refused.");
 ABSL_FLAG(std::string, db_conninfo_file, "",
           "File whose first line is the connection string, for one with secrets (values with "
           "spaces in single quotes); instead of --db_conninfo.");

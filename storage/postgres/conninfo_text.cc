@@ -48,6 +48,12 @@ absl::Status CheckConninfo(const std::string& conninfo) {
   char* words = nullptr;
   const ParsedConninfo parsed(PQconninfoParse(conninfo.c_str(), &words), &PQconninfoFree);
   if (parsed != nullptr) {
+    // Ours would take its place (EffectiveConninfo), without a word.
+    if (WordOf(parsed, "options"))
+      return absl::InvalidArgumentError(
+          "must not have `options`, which Muster sets itself; ALTER ROLE ... SET says what a "
+          "role's "
+          "sessions begin with.");
     if (TakesMoreWords(conninfo)) return absl::OkStatus();
     return absl::InvalidArgumentError(
         "ends with an empty value or with `\\`, which would swallow the words that are appended, "
