@@ -30,7 +30,8 @@ ABSL_FLAG(
 ABSL_FLAG(
     std::string, trace_endpoint, "",
     "Where spans are sent, e.g. http://127.0.0.1:4318/v1/traces of an OpenTelemetry collector. "
-    "Empty: nowhere.");
+    "A user, a password and a query in it are not logged; on a command line all users of the "
+    "machine see them, in a flag file those who may read it. Empty: nowhere.");
 ABSL_FLAG(double, trace_sample, 1,
           "Share of the traces that begin here whose spans are recorded, 0 to 1, where there is a "
           "--trace_file or --trace_endpoint. Of traces that a caller began, the caller says so.");

@@ -3,6 +3,7 @@
 #include <curl/curl.h>
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -48,6 +49,20 @@ Outcome PostOnce(const std::string& endpoint, const std::string& request, absl::
   if (result != CURLE_OK) return {.again = true, .error = curl_easy_strerror(result)};
   if (code >= 200 && code < 300) return {.taken = true};
   return {.again = IsPassing(code), .error = absl::StrCat("HTTP ", code)};
+}
+
+// `endpoint` without what may be a secret: user, password, query. Empty: it is no URL.
+std::string WithoutSecrets(const std::string& endpoint) {
+  const std::unique_ptr<CURLU, decltype(&curl_url_cleanup)> url(curl_url(), &curl_url_cleanup);
+  if (curl_url_set(url.get(), CURLUPART_URL, endpoint.c_str(), 0) != CURLUE_OK) return "";
+  for (const CURLUPart part :
+       {CURLUPART_USER, CURLUPART_PASSWORD, CURLUPART_OPTIONS, CURLUPART_QUERY, CURLUPART_FRAGMENT})
+    curl_url_set(url.get(), part, nullptr, 0);
+  char* text = nullptr;
+  if (curl_url_get(url.get(), CURLUPART_URL, &text, 0) != CURLUE_OK || text == nullptr) return "";
+  std::string copy(text);
+  curl_free(text);
+  return copy;
 }
 
 }  // namespace
@@ -158,9 +173,10 @@ bool Exporter::Post(const std::string& request) {
     pause *= 2;
   }
   if (!outcome.taken && !std::exchange(failing_, true))
-    log::Warn("spans are not taken", {{"endpoint", options_.endpoint}, {"error", outcome.error}});
+    log::Warn("spans are not taken",
+              {{"endpoint", WithoutSecrets(options_.endpoint)}, {"error", outcome.error}});
   if (outcome.taken && std::exchange(failing_, false))
-    log::Info("spans are taken again", {{"endpoint", options_.endpoint}});
+    log::Info("spans are taken again", {{"endpoint", WithoutSecrets(options_.endpoint)}});
   return outcome.taken;
 }
 

@@ -17,7 +17,10 @@ namespace muster::trace {
 namespace {
 
 using nlohmann::json;
+using ::testing::AnyOf;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 Span Named(const std::string& name) {
   Span span{.name = name, .context = TraceContext::New()};
@@ -175,6 +178,29 @@ TEST_F(ExporterTest, WhatIsWrongForTheCollectorIsLeftOutAndCounted) {
   exporter->reset();
   EXPECT_EQ(collector.requests().size(), 1u);
   EXPECT_EQ(TheCounts().left_out - left_out_, 1);
+}
+
+TEST_F(ExporterTest, WhoWeAreToTheCollectorIsNotLogged) {
+  FakeCollector collector({400, 200});
+  const std::string address = collector.endpoint().substr(std::string("http://").size());
+  ::testing::internal::CaptureStderr();
+  {
+    auto exporter = Exporter::Create({.endpoint = "http://tenant:hush@" + address + "?key=hush",
+                                      .interval = absl::Milliseconds(1),
+                                      .timeout = absl::Minutes(1),
+                                      .farewell = absl::Minutes(1)});
+    if (exporter.ok()) {
+      (*exporter)->Record(Named("one"));
+      while (collector.requests().empty()) std::this_thread::yield();
+      (*exporter)->Record(Named("two"));
+    }
+  }
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  EXPECT_EQ(collector.requests().size(), 2u);
+  EXPECT_THAT(said, HasSubstr("spans are not taken"));
+  EXPECT_THAT(said, HasSubstr("spans are taken again"));
+  EXPECT_THAT(said, HasSubstr("127.0.0.1:"));
+  EXPECT_THAT(said, Not(AnyOf(HasSubstr("hush"), HasSubstr("tenant"))));
 }
 
 TEST_F(ExporterTest, ACollectorThatTakesNothingKeepsNothingFromTheFile) {
