@@ -219,7 +219,10 @@ ABSL_FLAG(int, metrics_organizations, Defaults().quota.metrics_organizations,
           "others as one. 0 to 1000; 0: none.");
 ABSL_FLAG(
     absl::Duration, drain_delay, Defaults().drain_delay,
-    "How long calls are still taken after SIGTERM, so that balancers see NOT_SERVING, 0s to 5m.");
+    "How long calls are still taken after SIGTERM, so that balancers see NOT_SERVING, 0s to 5m. "
+    "What kills the process must wait for 40s longer (systemd: TimeoutStopSec, 90s in the package; "
+    "Kubernetes: terminationGracePeriodSeconds, 60 in deploy/kubernetes/servers), or calls that "
+    "are under way break.");
 
 namespace muster::musterd {
 namespace {

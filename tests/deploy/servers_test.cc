@@ -5,6 +5,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "absl/time/time.h"
+#include "services/rpc/limits.h"
 #include "tests/deploy/files.h"
 
 namespace muster::deploy {
@@ -97,6 +99,21 @@ TEST(Servers, FilesThatFlagsNameAreMounted) {
   for (const Value& volume : At(Pod("deployment"), "volumes").list)
     tls = tls || At(volume, "secret.secretName").text == "musterd-tls";
   EXPECT_TRUE(tls);
+}
+
+// The operators' server ends before the other; each waits twice for the calls that are under way.
+TEST(Servers, AreKilledOnlyAfterTheirCallsHaveEnded) {
+  const absl::Duration needed = rpc::kDrainDelay + 4 * rpc::kShutdownGrace;
+  EXPECT_FALSE(Flags().contains("drain_delay")) << "it is the default";
+  EXPECT_GE(absl::Seconds(At(Pod("deployment"), "terminationGracePeriodSeconds").integer), needed);
+  std::string timeout;
+  for (const absl::string_view line : absl::StrSplit(TextOf("packages/musterd.service"), '\n')) {
+    if (absl::StartsWith(line, "TimeoutStopSec="))
+      timeout = std::string(absl::StripPrefix(line, "TimeoutStopSec="));
+  }
+  absl::Duration until_killed;
+  ASSERT_TRUE(absl::ParseDuration(timeout, &until_killed)) << timeout;
+  EXPECT_GE(until_killed, needed);
 }
 
 // Clients take a server under the name that they called it by only.
