@@ -15,11 +15,13 @@
 #include "services/common/error.h"
 #include "services/musterd/check_config_command.h"
 #include "services/musterd/migrate_command.h"
+#include "services/musterd/options.h"
 #include "tests/testing/temp_folder.h"
 
 namespace muster::musterd {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -178,6 +180,18 @@ TEST(Help, EveryNumberSaysWhatIsAllowed) {
         << name << ": " << flag->Help();
   }
   EXPECT_GT(numbers, 5);
+}
+
+TEST(Help, SaysTheBoundsThatAreChecked) {
+  const std::vector<Range> ranges = RangesOfFlags();
+  EXPECT_GT(ranges.size(), 30u);
+  for (const Range& range : ranges) {
+    const absl::CommandLineFlag* const flag = absl::FindCommandLineFlag(range.flag.substr(2));
+    ASSERT_NE(flag, nullptr) << range.flag;
+    EXPECT_THAT(flag->Help(),
+                ContainsRegex(absl::StrCat("(^|[ ;])", range.allowed, "([^0-9a-z]|$)")))
+        << range.flag;
+  }
 }
 
 }  // namespace

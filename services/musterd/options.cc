@@ -70,7 +70,8 @@ ABSL_FLAG(int64_t, journal_keep, Defaults().journal_keep,
           "Changes that each service's journal keeps at most, 1000 to 1000000000: watches resume, "
           "and `musterctl history` reaches back, so far. About 1 KB each.");
 ABSL_FLAG(absl::Duration, journal_keep_time, Defaults().journal_keep_time,
-          "How long it keeps them at most, up to 100 years; 0: as long as --journal_keep lets it.");
+          "How long it keeps them at most, 0 to 876000h (100 years); 0: as long as --journal_keep "
+          "lets it.");
 ABSL_FLAG(int64_t, max_calls_per_caller, Defaults().caller_limits.calls,
           "Most calls that one caller may have under way at a time, 1 to 1000000; one more is "
           "answered RESOURCE_EXHAUSTED. A caller is who a policy file knows: a SPIFFE ID, or all "
@@ -145,31 +146,32 @@ ABSL_FLAG(
     std::string, configuration_address, "",
     "host:port of the configuration service, when lifecycle runs without it in this process.");
 ABSL_FLAG(absl::Duration, resync_interval, Defaults().lifecycle.loop.resync_interval,
-          "How often lifecycle looks at a pool that nothing happened to, at least 1s.");
+          "How often lifecycle looks at a pool that nothing happened to, 1s to 24h.");
 ABSL_FLAG(absl::Duration, boot_deadline, Defaults().lifecycle.loop.policy.boot_deadline,
-          "How long a machine may take to boot before it is given back as broken, at least 1s.");
+          "How long a machine may take to boot before it is given back as broken, 1s to 24h.");
 ABSL_FLAG(absl::Duration, drain_deadline, Defaults().lifecycle.loop.policy.drain_deadline,
           "How long a drain may take before the rest is deleted (PreferIdle, deletion, repair and "
           "reboots that evict), 1s to 24h.");
 ABSL_FLAG(absl::Duration, cordon_settle, Defaults().lifecycle.loop.policy.cordon_settle,
           "How long a Node stays cordoned before its drain or reboot, so that work that came is "
-          "seen, 0s to 1h.");
+          "seen, 0 to 1h.");
 ABSL_FLAG(
     absl::Duration, cordon_patience, Defaults().lifecycle.loop.policy.cordon_patience,
     "How long a drain that evicts nothing, or the reboot of an idle Node, waits for the agent to "
-    "say that the Node is cordoned, 0s to 1h.");
+    "say that the Node is cordoned, 0 to 1h.");
 ABSL_FLAG(
     absl::Duration, preemption_notice, Defaults().lifecycle.loop.policy.preemption_notice,
     "How long the work of a spot Node that is preempted is warned before it is asked to leave. "
     "Lifecycle and capacity, which takes a reclaim back until then, both go by it: tell them the "
-    "same where they run apart. Users are promised the default; shorter for trials. 1s to 24h.");
+    "same where they run apart. Users are promised the default; shorter for trials. 1s to "
+    "23h59m59s.");
 ABSL_FLAG(absl::Duration, preemption_end, Defaults().lifecycle.loop.policy.preemption_end,
           "How long after the warning a spot Node that is preempted goes at the latest; above "
-          "--preemption_notice. Users are promised the default. Up to 24h.");
+          "--preemption_notice. Users are promised the default. 2s to 24h.");
 ABSL_FLAG(
     absl::Duration, triage_grace, Defaults().lifecycle.loop.policy.triage_grace,
     "How long an unhealthy Node may take to recover before it is replaced (one that has work, "
-    "by default, once it is idle: disableUnhealthyNodeEviction), 0s to 24h.");
+    "by default, once it is idle: disableUnhealthyNodeEviction), 0 to 24h.");
 ABSL_FLAG(int, give_up_percent, static_cast<int>(Defaults().lifecycle.loop.policy.give_up_percent),
           "Most Nodes of a pool, in percent and at least one, that are given up within "
           "--give_up_interval because time went by: boots that did not end, Nodes that did not "
@@ -179,7 +181,7 @@ ABSL_FLAG(absl::Duration, give_up_interval, Defaults().lifecycle.loop.policy.giv
 ABSL_FLAG(int, boot_failures_to_disable, Defaults().configuration.boot_failures_to_disable,
           "Boot failures in a row on different machines that disable a configuration, 1 to 64.");
 ABSL_FLAG(absl::Duration, lease_ttl, Defaults().lifecycle.loop.lease_ttl,
-          "How long a lifecycle replica that is gone holds the right to reconcile, at least 1s.");
+          "How long a lifecycle replica that is gone holds the right to reconcile, 1s to 5m.");
 ABSL_FLAG(absl::Duration, released_keep, Defaults().quota.released_keep,
           "How long quota, capacity and configuration refuse the uid of a pool that was released: "
           "longer than any call can be under way, 1h to 8760h.");
@@ -219,7 +221,7 @@ ABSL_FLAG(int, metrics_organizations, Defaults().quota.metrics_organizations,
           "others as one. 0 to 1000; 0: none.");
 ABSL_FLAG(
     absl::Duration, drain_delay, Defaults().drain_delay,
-    "How long calls are still taken after SIGTERM, so that balancers see NOT_SERVING, 0s to 5m. "
+    "How long calls are still taken after SIGTERM, so that balancers see NOT_SERVING, 0 to 5m. "
     "What kills the process must wait for 40s longer (systemd: TimeoutStopSec, 90s in the package; "
     "Kubernetes: terminationGracePeriodSeconds, 60 in deploy/kubernetes/servers), or calls that "
     "are under way break.");
@@ -255,7 +257,7 @@ void ForEachDeadline(Options& options, Visit& visit) {
   MUSTER_VISIT(drain_deadline, kSecond, kDay, policy.drain_deadline);
   MUSTER_VISIT(cordon_settle, kNoTime, absl::Hours(1), policy.cordon_settle);
   MUSTER_VISIT(cordon_patience, kNoTime, absl::Hours(1), policy.cordon_patience);
-  MUSTER_VISIT(preemption_notice, kSecond, kDay, policy.preemption_notice,
+  MUSTER_VISIT(preemption_notice, kSecond, kDay - kSecond, policy.preemption_notice,
                options.capacity.preemption_notice);
   MUSTER_VISIT(preemption_end, policy.preemption_notice + kSecond, kDay, policy.preemption_end);
   MUSTER_VISIT(triage_grace, kNoTime, kDay, policy.triage_grace);
@@ -315,9 +317,14 @@ void ForEachBounded(Options& options, Visit visit) {
   ForEachLimit(options, visit);
 }
 
+std::string RangeOf(absl::Duration least, absl::Duration most) {
+  return absl::StrCat(absl::FormatDuration(least), " to ", absl::FormatDuration(most));
+}
+std::string RangeOf(int least, int most) { return absl::StrCat(least, " to ", most); }
+
 std::string FaultOf(absl::Duration value, absl::Duration least, absl::Duration most) {
-  return absl::StrCat("is ", absl::FormatDuration(value), "; allowed are ",
-                      absl::FormatDuration(least), " to ", absl::FormatDuration(most), ".");
+  return absl::StrCat("is ", absl::FormatDuration(value), "; allowed are ", RangeOf(least, most),
+                      ".");
 }
 
 template <class Number>
@@ -338,6 +345,17 @@ void CheckBounds(const ServeOptions& options, std::vector<error::FieldViolation>
 }
 
 }  // namespace
+
+std::vector<Range> RangesOfFlags() {
+  ServeOptions options;
+  options.lifecycle.loop.policy.preemption_notice = kSecond;
+  std::vector<Range> ranges;
+  ForEachBounded(options,
+                 [&](const char* name, const auto&, auto least, auto most, const auto&...) {
+                   ranges.push_back({name, RangeOf(least, most)});
+                 });
+  return ranges;
+}
 
 absl::Status Validate(const ServeOptions& options) {
   std::vector<error::FieldViolation> faults = CheckTogether(options);

@@ -65,6 +65,13 @@ inline constexpr absl::string_view kAllServices[] = {"capacity", "quota", "lifec
 // (check_options.cc).
 std::vector<error::FieldViolation> CheckTogether(const ServeOptions& options);
 
+// What is allowed of each flag that has bounds, as `LEAST to MOST`; where another flag's value is a bound, the widest that can be.
+struct Range {
+  std::string flag = {};
+  std::string allowed = {};
+};
+std::vector<Range> RangesOfFlags();
+
 // Everything that is wrong, named by its flag. INVALID_ARGUMENT.
 absl::Status Validate(const ServeOptions& options);
 
