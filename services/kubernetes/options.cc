@@ -34,7 +34,8 @@ ABSL_FLAG(std::string, server, "127.0.0.1:7600", "Muster's API, a gRPC target.")
 ABSL_FLAG(std::string, kubeconfig, "",
           "File that says where the API server is and who we are to it. Empty: the service account "
           "of the Pod that this runs in.");
-ABSL_FLAG(std::string, kube_context, "", "Context of --kubeconfig. Empty: its current-context.");
+ABSL_FLAG(std::string, kube_context, "",
+          "Context of --kubeconfig, which must be given with it. Empty: its current-context.");
 ABSL_FLAG(std::string, condition_edition, "current",
           "Names of conditions and events: current, first (those of the API's first edition), or "
           "both (conditions of both, events of the current).");
@@ -194,6 +195,9 @@ absl::Status Read(Options& options) {
   Need(IsHostPort(options.metrics_listen), "--metrics_listen", kHostPortForm, faults);
   Need(IsListenAddress(options.health_listen), "--health_listen", kListenForms, faults);
   const std::string kubeconfig = absl::GetFlag(FLAGS_kubeconfig);
+  // Else the Pod's own cluster would be served in place of the one that the context names.
+  Need(!kubeconfig.empty() || absl::GetFlag(FLAGS_kube_context).empty(), "--kube_context",
+       "needs --kubeconfig.", faults);
   auto endpoint = kubeconfig.empty()
                       ? InCluster()
                       : LoadKubeconfig(kubeconfig, absl::GetFlag(FLAGS_kube_context));

@@ -29,6 +29,7 @@ ABSL_DECLARE_FLAG(std::string, lease_identity);
 namespace muster::kubernetes {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
@@ -147,6 +148,12 @@ TEST_F(OptionsTest, AKubeconfigThatIsNotThereIsNamed) {
   const auto options = OptionsFromFlags();
   ASSERT_FALSE(options.ok());
   EXPECT_THAT(std::string(options.status().message()), ::testing::HasSubstr("/nowhere/config"));
+}
+
+TEST_F(OptionsTest, AContextNeedsItsKubeconfig) {
+  EXPECT_THAT(Faults("kube_context", "c"), IsEmpty());
+  absl::SetFlag(&FLAGS_kubeconfig, "");
+  EXPECT_THAT(Faults("kube_context", "prod"), Contains("--kube_context"));
 }
 
 TEST_F(OptionsTest, FaultsOfEveryKindAreToldAtOnce) {
