@@ -44,6 +44,10 @@ bool IsHostPort(absl::string_view text) { return !IsUnixAddress(text) && PortIn(
 
 bool IsListenAddress(absl::string_view text) { return IsUnixAddress(text) || PortIn(text) >= 0; }
 
+bool IsPlainHost(absl::string_view text) {
+  return !absl::StartsWith(text, "[") && IsHostToCall(text);
+}
+
 bool IsTarget(absl::string_view text) {
   if (IsUnixAddress(text)) return true;
   for (const absl::string_view scheme : {"ipv4:", "ipv6:", "xds:"})

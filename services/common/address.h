@@ -15,6 +15,9 @@ bool IsListenAddress(absl::string_view text);
 // or an address, IPv6 in brackets; port 1 to 65535.
 bool IsTarget(absl::string_view text);
 
+// A host's name or IPv4 address, without scheme and port.
+bool IsPlainHost(absl::string_view text);
+
 inline constexpr char kTargetForms[] =
     "must be host:port or dns:///host:port, with a port of 1 to 65535, or unix:path.";
 inline constexpr char kListenForms[] =

@@ -36,5 +36,13 @@ TEST(AddressTest, WhatIsCalledHasAHostAndAPort) {
   }
 }
 
+TEST(AddressTest, APlainHostIsANameAlone) {
+  for (const char* good : {"muster.example.org", "fleet", "10.1.2.3"})
+    EXPECT_TRUE(IsPlainHost(good)) << good;
+  for (const char* bad :
+       {"", "muster.example.org:8443", "https://muster.example.org", "a/b", "*", "[::1]"})
+    EXPECT_FALSE(IsPlainHost(bad)) << bad;
+}
+
 }  // namespace
 }  // namespace muster

@@ -98,12 +98,28 @@ void CheckAddresses(const ServeOptions& options, Faults& faults) {
   peer("configuration", "--configuration_address", options.configuration_address);
 }
 
+void CheckPage(const ServeOptions& options, Faults& faults) {
+  const auto needs_page = [&](absl::string_view flag, bool given) {
+    if (given && options.page_listen.empty())
+      faults.push_back({std::string(flag), "needs --page_listen: without it there is no page."});
+  };
+  needs_page("--page_hosts", !options.page_hosts.empty());
+  needs_page("--page_cells", !options.page_cells.empty());
+  for (const std::string& host : options.page_hosts) {
+    if (!IsPlainHost(host))
+      faults.push_back({"--page_hosts", absl::StrCat("has \"", host,
+                                                     "\"; allowed are names of hosts, without "
+                                                     "scheme and port.")});
+  }
+}
+
 }  // namespace
 
 std::vector<error::FieldViolation> CheckTogether(const ServeOptions& options) {
   Faults faults;
   CheckServices(options, faults);
   CheckAddresses(options, faults);
+  CheckPage(options, faults);
   if (options.conninfo.empty())
     faults.push_back({"--db_conninfo", "or --db_conninfo_file is required."});
   if (options.memory_limit != 0 && options.memory_limit < kLeastMemory)

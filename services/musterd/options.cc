@@ -112,12 +112,14 @@ ABSL_FLAG(std::string, page_listen, "",
           "and queue as they change, read only, of all organizations. Whoever reaches it reads all "
           "of that: keep it on loopback (e.g. 127.0.0.1:7605), or behind a proxy that knows your "
           "operators. Port 0 picks a free one. Empty: no page.");
-ABSL_FLAG(std::vector<std::string>, page_hosts, {},
-          "Names that the page is reached by beside addresses and `localhost`, e.g. the proxy's: "
-          "requests under any other are refused, so that no other site's script reads the page in "
-          "an operator's browser.");
+ABSL_FLAG(
+    std::vector<std::string>, page_hosts, {},
+    "Names, without a port, that the page of --page_listen is reached by beside addresses and "
+    "`localhost`, e.g. the proxy's: "
+    "requests under any other are refused, so that no other site's script reads the page in "
+    "an operator's browser.");
 ABSL_FLAG(std::vector<std::string>, page_cells, {},
-          "Pages of other cells that the page leads to, NAME=URL each, e.g. "
+          "Pages of other cells that the page of --page_listen leads to, NAME=URL each, e.g. "
           "west=http://muster.west.example.org:7605/.");
 ABSL_FLAG(std::string, port_file, "",
           "File that the ports are written to once the server takes calls: `grpc <port>`, "

@@ -61,7 +61,7 @@ inline constexpr absl::string_view kAllServices[] = {"capacity", "quota", "lifec
                                                      "configuration"};
 
 // Options that are missing or do not go together, each named by its flag: first the services, then
-// addresses, TLS and tokens, then the database and memory. Bounds are not checked. Pure
+// addresses, TLS and tokens, then the page, the database and memory. Bounds are not checked. Pure
 // (check_options.cc).
 std::vector<error::FieldViolation> CheckTogether(const ServeOptions& options);
 

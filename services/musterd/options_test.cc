@@ -118,6 +118,21 @@ TEST(Options, PortsArePorts) {
   }
 }
 
+TEST(Options, ThePagesFlagsAreAboutAPage) {
+  ServeOptions options = Good();
+  options.page_hosts = {"muster.example.org"};
+  options.page_cells = {{.cell = "west", .url = "http://west.example.org/"}};
+  EXPECT_THAT(Validate(options), HasFieldViolation("--page_hosts"));
+  EXPECT_THAT(Validate(options), HasFieldViolation("--page_cells"));
+  options.page_listen = "127.0.0.1:7605";
+  EXPECT_THAT(Validate(options), IsOk());
+  // No request's Host is compared with a port or a scheme.
+  for (const char* host : {"muster.example.org:8443", "https://muster.example.org", ""}) {
+    options.page_hosts = {"muster.example.org", host};
+    EXPECT_THAT(Validate(options), HasFieldViolation("--page_hosts")) << host;
+  }
+}
+
 TEST(Options, EveryFaultIsNamedByItsFlag) {
   ServeOptions options = Good();
   options.services = {"quota", "brewery"};
