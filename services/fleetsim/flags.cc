@@ -10,7 +10,9 @@
 #include "absl/strings/str_cat.h"
 #include "services/daemon/flags.h"
 
-ABSL_FLAG(std::string, server, "127.0.0.1:7600", "Muster's API, a gRPC target.");
+ABSL_FLAG(std::string, server, "127.0.0.1:7600",
+          "Muster's API, a gRPC target: host:port; dns:///host:port if the name stands for several "
+          "replicas: only so is one passed over that says NOT_SERVING.");
 ABSL_FLAG(std::string, target, "", "The same as --server, and wins over it.");
 ABSL_FLAG(uint64_t, seed, 1, "What happens to each machine follows from it: 0 to 2^64 - 1.");
 ABSL_FLAG(absl::Duration, boot_time, absl::Seconds(3),

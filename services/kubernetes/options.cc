@@ -30,7 +30,9 @@ ABSL_FLAG(
     std::string, kubernetes_version, "",
     "Kubernetes minor version that Nodes of the cluster boot, e.g. 1.33. Empty: as Muster has "
     "it, or the newest release.");
-ABSL_FLAG(std::string, server, "127.0.0.1:7600", "Muster's API, a gRPC target.");
+ABSL_FLAG(std::string, server, "127.0.0.1:7600",
+          "Muster's API, a gRPC target: host:port; dns:///host:port if the name stands for several "
+          "replicas: only so is one passed over that says NOT_SERVING.");
 ABSL_FLAG(std::string, kubeconfig, "",
           "File that says where the API server is and who we are to it. Empty: the service account "
           "of the Pod that this runs in.");

@@ -182,6 +182,12 @@ TEST(Help, EveryNumberSaysWhatIsAllowed) {
   EXPECT_GT(numbers, 5);
 }
 
+// What is called by a name without it is taken for alone, also while it says NOT_SERVING.
+TEST(Help, SaysHowReplicasAreCalled) {
+  for (const char* name : {"quota_address", "capacity_address", "configuration_address"})
+    EXPECT_THAT(absl::FindCommandLineFlag(name)->Help(), HasSubstr("dns:///host:port")) << name;
+}
+
 TEST(Help, SaysTheBoundsThatAreChecked) {
   const std::vector<Range> ranges = RangesOfFlags();
   EXPECT_GT(ranges.size(), 30u);

@@ -141,12 +141,15 @@ ABSL_FLAG(std::string, migrations_dir, "migrations",
           "which is not optional, and one of a later release that does not say that this one can "
           "run on it.");
 ABSL_FLAG(std::string, quota_address, "",
-          "host:port of the quota service, when lifecycle runs without it in this process.");
+          "host:port of the quota service, when lifecycle runs without it in this process. "
+          "dns:///host:port if the name stands for several replicas: only so is one passed over "
+          "that says NOT_SERVING.");
 ABSL_FLAG(std::string, capacity_address, "",
-          "host:port of the capacity service, when lifecycle runs without it in this process.");
-ABSL_FLAG(
-    std::string, configuration_address, "",
-    "host:port of the configuration service, when lifecycle runs without it in this process.");
+          "host:port of the capacity service, when lifecycle runs without it in this process; "
+          "dns:///host:port as with --quota_address.");
+ABSL_FLAG(std::string, configuration_address, "",
+          "host:port of the configuration service, when lifecycle runs without it in this process; "
+          "dns:///host:port as with --quota_address.");
 ABSL_FLAG(absl::Duration, resync_interval, Defaults().lifecycle.loop.resync_interval,
           "How often lifecycle looks at a pool that nothing happened to, 1s to 24h.");
 ABSL_FLAG(absl::Duration, boot_deadline, Defaults().lifecycle.loop.policy.boot_deadline,

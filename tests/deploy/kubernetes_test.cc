@@ -1,4 +1,5 @@
 #include <map>
+#include <regex>
 #include <set>
 
 #include "absl/strings/match.h"
@@ -92,6 +93,21 @@ TEST(Kustomizations, WhatIsToBeSetIsRefusedUntilItIs) {
     ASSERT_TRUE(checks.contains(setting.first)) << literal;
     EXPECT_FALSE(checks.at(setting.first)(setting.second)) << literal;
   }
+}
+
+// A Service without an address of its own stands for several replicas: only of a target with dns:/// are those passed over that do not serve.
+TEST(Kubernetes, NamesOfServicesAreCalledByDns) {
+  const std::regex target("(dns:///)?[a-z-]+\\.[a-z-]+\\.svc:[0-9]+");
+  int found = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(PathOf("kubernetes"))) {
+    if (!entry.is_regular_file()) continue;
+    const std::string text = ReadFile(entry.path()).value_or("");
+    for (std::sregex_iterator it(text.begin(), text.end(), target), end; it != end; ++it) {
+      ++found;
+      EXPECT_TRUE(absl::StartsWith(it->str(), "dns:///")) << entry.path() << ": " << it->str();
+    }
+  }
+  EXPECT_GT(found, 2);
 }
 
 TEST(Kubernetes, EveryDocumentHasAKindAndAName) {
