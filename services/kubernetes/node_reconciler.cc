@@ -166,9 +166,8 @@ absl::Status NodeReconciler::CarryOut(const std::string& machine, const NodeFact
                                       const std::set<std::string>& former, NodePlan plan) {
   const absl::Status confirmed = Confirm(facts, former, plan);
   if (!confirmed.ok()) TakeBackUnconfirmed(facts.object, plan);
-  // Also if there are none: what an earlier look saw holds no more. Unless it is only too early to say it again.
-  if (!plan.reports.empty() || !plan.tells_work_later)
-    parts_.reporter->Report(machine, std::move(plan.reports));
+  // Also if there are none: what an earlier look saw holds no more.
+  parts_.reporter->Report(machine, std::move(plan.reports), plan.tells_work_later);
   RETURN_IF_ERROR(confirmed);
   if (facts.object == nullptr || !plan.writes()) return absl::OkStatus();
   ASSIGN_OR_RETURN(const bool whole, Write(*facts.node, *facts.object, plan));

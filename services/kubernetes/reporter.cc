@@ -15,6 +15,15 @@ constexpr absl::Duration kGather = absl::Milliseconds(5);
 constexpr absl::Duration kFirstRetry = absl::Milliseconds(100);
 constexpr absl::Duration kLongestRetry = absl::Seconds(15);
 
+using lifecycle::v1::NodeReport;
+
+// Moves what tells of work to the end; returns where that begins.
+std::vector<NodeReport>::iterator WorkIn(std::vector<NodeReport>& reports) {
+  return std::stable_partition(reports.begin(), reports.end(), [](const NodeReport& report) {
+    return report.observation() != NodeReport::OBSERVATION_ACTIVE;
+  });
+}
+
 }  // namespace
 
 Reporter::Reporter(MusterClient* client, Listener look_again, const SteadyClock* clock)
@@ -22,8 +31,12 @@ Reporter::Reporter(MusterClient* client, Listener look_again, const SteadyClock*
 
 Reporter::~Reporter() { Stop(); }
 
-void Reporter::Report(const std::string& machine, std::vector<lifecycle::v1::NodeReport> reports) {
+void Reporter::Report(const std::string& machine, std::vector<lifecycle::v1::NodeReport> reports,
+                      bool keeps_work) {
   MutexLock lock(mutex_);
+  const auto waiting = entries_.find(machine);
+  if (keeps_work && waiting != entries_.end() && !waiting->second.sent)
+    reports.insert(reports.begin(), WorkIn(waiting->second.reports), waiting->second.reports.end());
   if (reports.empty()) return Withdraw(machine);
   Entry& entry = entries_[machine];
   if (entry.sent) {

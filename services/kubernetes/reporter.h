@@ -27,10 +27,11 @@ class Reporter {
   Reporter(MusterClient* client, Listener look_again, const SteadyClock* clock = TheSteadyClock());
   ~Reporter();
 
-  // Takes the reports of a machine, in order; they replace those that wait, also if there are none. While
-  // earlier ones are under way they are dropped, and the machine is looked at again when they are
-  // through.
-  void Report(const std::string& machine, std::vector<lifecycle::v1::NodeReport> reports);
+  // Takes the reports of a machine, in order; they replace those that wait, also if there are none, but
+  // with `keeps_work` not those of its work. While earlier ones are under way they are dropped, and the
+  // machine is looked at again when they are through.
+  void Report(const std::string& machine, std::vector<lifecycle::v1::NodeReport> reports,
+              bool keeps_work = false);
   // The machine is gone: forgets its reports that wait, and how often others were refused.
   void Forget(const std::string& machine);
   // Sends the reports now, and waits; returns one code a report.

@@ -226,6 +226,20 @@ TEST_F(ReporterTest, WhatHoldsNoMoreIsNotSent) {
   EXPECT_THAT(service_.Await(3)[2], ElementsAre("b 2"));
 }
 
+TEST_F(ReporterTest, WhatWaitsOfItsWorkMayBeKept) {
+  std::vector<NodeReport> reports = MakeReports("a", {"drained", "works"});
+  reports[1].set_observation(NodeReport::OBSERVATION_ACTIVE);
+  for (const char* node : {"a", "b"}) {
+    for (NodeReport& report : reports) report.set_node(node);
+    reporter_->Report(node, reports);
+  }
+  Report("c", {"1"});
+  for (const char* node : {"a", "c", "nobody"}) reporter_->Report(node, {}, /*keeps_work=*/true);
+  reporter_->Report("b", MakeReports("b", {"marked"}), /*keeps_work=*/true);
+  reporter_->Start();
+  EXPECT_THAT(service_.Await(1)[0], ElementsAre("a works", "b works", "b marked"));
+}
+
 // One batch of a machine at a time: what is offered meanwhile is looked at again.
 TEST_F(ReporterTest, WhatIsOfferedWhileReportsAreUnderWayIsDroppedAndTold) {
   service_.Set(false);
