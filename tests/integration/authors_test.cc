@@ -34,14 +34,14 @@ class Authors : public ::testing::Test {
   Authors()
       : muster_(
             {.tls = true,
-             .callers = {"tenant", "zone-agent", "adapter"},
+             .callers = {"tenant", "zone-agent", "adapter", "both"},
              .bindings = {
                  absl::StrCat("- {role: editor, principals: [\"", kTenant,
                               "\"], organizations: [acme]}"),
-                 "- {role: agent, principals: [\"spiffe://muster.test/zone-agent\"], zones: "
-                 "[RNO2A]}",
-                 absl::StrCat("- {role: adapter, principals: [\"spiffe://muster.test/adapter\"], "
-                              "clusters: [",
+                 "- {role: agent, principals: [\"spiffe://muster.test/zone-agent\", "
+                 "\"spiffe://muster.test/both\"], zones: [RNO2A]}",
+                 absl::StrCat("- {role: adapter, principals: [\"spiffe://muster.test/adapter\", "
+                              "\"spiffe://muster.test/both\"], clusters: [",
                               kCluster, "]}")}}) {
     muster_.ApplyCatalogue();
     muster_.ApplyExample();
@@ -154,7 +154,8 @@ TEST_F(Authors, AnAdapterReportsNothingOfMachines) {
       of_machines = of_machines || each == observation;
     EXPECT_EQ(Report(node, observation, "adapter") == grpc::StatusCode::PERMISSION_DENIED,
               of_machines);
-    EXPECT_NE(Report(node, observation, "zone-agent"), grpc::StatusCode::PERMISSION_DENIED);
+    for (const char* agent : {"zone-agent", "both"})
+      EXPECT_NE(Report(node, observation, agent), grpc::StatusCode::PERMISSION_DENIED) << agent;
   }
 }
 

@@ -182,11 +182,21 @@ constexpr auto kParseReports = [](const v1::ReportNodesRequest& request, Faults&
       faults);
 };
 
+// Whether the scope covers the place otherwise than by the cluster's name.
+bool CoversBeyondClusters(const access::Scope& scope, const Place& place) {
+  access::Scope rest = scope.everywhere() ? access::Scope::Everywhere() : access::Scope();
+  for (const std::string& organization : scope.organizations()) rest.AddOrganization(organization);
+  for (const std::string& zone : scope.zones()) rest.AddZone(zone);
+  return rest.Covers(place);
+}
+
 // Decides each report on its own. For the caller, Nodes outside `scope` do not exist. Of the machines below
-// the clusters that it keeps in step, `adapts`, it can tell nothing: their agents do.
+// the clusters that it keeps in step, `adapts`, it can tell nothing: their agents do, and so does whoever may
+// report more than clusters, by `reports_of`.
 struct DecideReports {
   std::shared_ptr<const access::Scope> scope = {};
   std::shared_ptr<const access::Scope> adapts = {};
+  std::shared_ptr<const access::Scope> reports_of = {};
   std::vector<absl::Status> operator()(StagedState<State>& staged, const Reports& reports,
                                        absl::Time now) const {
     std::vector<absl::Status> results;
@@ -203,8 +213,10 @@ struct DecideReports {
  private:
   absl::Status Refusal(const ReportNode& report, const Place& place) const {
     if (scope != nullptr && !scope->Covers(place)) return muster::error::NotFound(report.node);
+    if (!IsOfMachine(report.observation)) return absl::OkStatus();
     const bool is_adapter = adapts != nullptr && adapts->only_clusters() && adapts->Covers(place);
-    if (!is_adapter || !IsOfMachine(report.observation)) return absl::OkStatus();
+    const bool is_agent = reports_of == nullptr || CoversBeyondClusters(*reports_of, place);
+    if (!is_adapter || is_agent) return absl::OkStatus();
     return muster::error::Make(
         absl::StatusCode::kPermissionDenied,
         "An adapter does not report boots, staging, or that a Node is switched off: the agents of "
@@ -319,17 +331,15 @@ void Handlers::NoteHeard(const v1::ReportNodesRequest& request, const access::Sc
 Handlers::Unary Handlers::ReportNodes(Context context, const v1::ReportNodesRequest* request,
                                       v1::ReportNodesResponse* response) {
   const auto scope = rpc::NarrowedTo(*context);
-  // Whoever reports more than clusters is their agent, too.
+  const auto adapts = rpc::ScopeOf(*context, access::Verb::kSync);
   const auto reports_of = rpc::ScopeOf(*context, access::Verb::kReport);
-  const bool is_agent = reports_of == nullptr || !reports_of->only_clusters();
-  const auto adapts = is_agent ? nullptr : rpc::ScopeOf(*context, access::Verb::kSync);
   const auto parse = [&](const v1::ReportNodesRequest& asked, Faults& faults) {
     Reports reports = kParseReports(asked, faults);
     NoteHeard(asked, scope.get());
     return reports;
   };
-  return rpc::Write(context, writer_, *request, response, parse, DecideReports{scope, adapts},
-                    RenderReports{reports_.get()});
+  return rpc::Write(context, writer_, *request, response, parse,
+                    DecideReports{scope, adapts, reports_of}, RenderReports{reports_.get()});
 }
 
 }  // namespace muster::lifecycle
