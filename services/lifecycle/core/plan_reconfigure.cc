@@ -134,17 +134,18 @@ bool MayBeRebooted(const PlanFacts& facts, const Node& node) {
 }
 
 // True when work came to the chosen Node before its cordon was there, which may last, while another one of
-// its rack waits and is idle.
-bool GivesWay(const PlanFacts& facts, const Draft& draft, const Node& node) {
+// its rack waits and is idle. `gone`: how many have given way before, each to another one.
+bool GivesWay(const PlanFacts& facts, const Draft& draft, const Node& node, int64_t gone) {
   if (!node.observed.active || node.observed.active_time <= node.reconfigure_time) return false;
-  return std::any_of(draft.nodes.begin(), draft.nodes.end(), [&](const auto& entry) {
-    const Node& other = entry.second;
-    return !other.observed.active && other.rack == node.rack && MayBeRebooted(facts, other);
-  });
+  return std::count_if(draft.nodes.begin(), draft.nodes.end(), [&](const auto& entry) {
+           const Node& other = entry.second;
+           return !other.observed.active && other.rack == node.rack && MayBeRebooted(facts, other);
+         }) > gone;
 }
 
 // A chosen Node is let go, reboots once it is idle, or is drained if the reconfiguration may evict work.
-void FollowChosen(const PlanFacts& facts, Draft& draft, Node& node) {
+// `gone`: see GivesWay.
+void FollowChosen(const PlanFacts& facts, Draft& draft, Node& node, int64_t& gone) {
   if (!IsOutdated(facts, node)) {
     LetGo(draft, node, "it is up to date");
   } else if (!facts.asked.Has(node)) {
@@ -156,7 +157,8 @@ void FollowChosen(const PlanFacts& facts, Draft& draft, Node& node) {
     Choose(facts, draft, node, false, "its work is to be left alone");
   } else if (!node.desired.drain && MayEvict(facts, node)) {
     Choose(facts, draft, node, true, "its work may be evicted");
-  } else if (!node.desired.drain && GivesWay(facts, draft, node)) {
+  } else if (!node.desired.drain && GivesWay(facts, draft, node, gone)) {
+    ++gone;
     LetGo(draft, node, "work came to it, and another Node is idle");
   } else if (!node.desired.drain) {
     draft.AddDefer(DeferReason::kWaitsUntilIdle, node.name,
@@ -168,10 +170,11 @@ void FollowChosen(const PlanFacts& facts, Draft& draft, Node& node) {
 void RebootInTurn(const PlanFacts& facts, Draft& draft, Budget& own) {
   std::vector<Node*> waiting;
   const Word* rack = nullptr;
+  int64_t gone = 0;
   for (auto& [name, node] : draft.nodes) {
     // Who is let go has its next turn in the next plan.
     const bool followed = IsChosen(node);
-    if (followed) FollowChosen(facts, draft, node);
+    if (followed) FollowChosen(facts, draft, node, gone);
     // A Node that reboots by an order of its own, and not for the reconfiguration, begins no rack.
     const bool reboots = IsChosen(node) || node.state == NodeState::kReconfiguring;
     if (reboots && facts.asked.Has(node)) rack = &node.rack;
