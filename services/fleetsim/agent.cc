@@ -289,9 +289,10 @@ bool Agent::Report(const std::vector<FleetModel::Due>& batch) {
   }
   if (IsFinal(status) && batch.size() > 1) {
     // One of them is to blame; the others are not to be lost with it.
-    bool arrived = true;
-    for (const FleetModel::Due& due : batch) arrived = Report({due}) && arrived;
-    return arrived;
+    const auto middle = batch.begin() + static_cast<std::ptrdiff_t>(batch.size() / 2);
+    const bool first = Report({batch.begin(), middle});
+    const bool second = Report({middle, batch.end()});
+    return first && second;
   }
   std::vector<int> codes;
   if (status.ok()) {
