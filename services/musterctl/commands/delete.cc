@@ -207,8 +207,8 @@ absl::Status Delete(Session& session) {
       pools_stay = pools_stay || !gone.ok();
       RETURN_IF_ERROR(gone);
       if (pools_stay) {
-        return absl::FailedPreconditionError(
-            absl::StrCat(Label(id), " was not deleted: a NodePool that was to go first is there."));
+        return absl::FailedPreconditionError(absl::StrCat(
+            Label(id), " was not deleted: a NodePool that was to go first may be there still."));
       }
     }
     Deletion deletion{.id = id};

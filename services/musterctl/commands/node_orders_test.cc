@@ -144,6 +144,17 @@ TEST_F(NodeWaitTest, WorkThatWasOnItsWayIsWaitedFor) {
                                "node/g1 is drained\n"));
 }
 
+TEST_F(NodeWaitTest, WorkThatWasOnItsWayIsWaitedForFromTheCordonOn) {
+  node().mutable_orders()->mutable_drain_time()->set_seconds(1);
+  std::vector<std::function<void()>> steps(100, [] {});
+  steps.push_back([this] { node().mutable_observed()->mutable_cordon_time()->set_seconds(1); });
+  steps.push_back([this] { node().mutable_observed()->set_active(true); });
+  steps.push_back([this] { node().mutable_observed()->set_active(false); });
+  Steps(std::move(steps));
+  EXPECT_EQ(RunLine({"drain", "node/train/g1", "--wait"}), kDone) << err();
+  EXPECT_THAT(out(), HasSubstr("  work: \n"));
+}
+
 // Until it is cordoned in its cluster, work may come at any time.
 TEST_F(NodeWaitTest, ADrainIsNotOverWhileTheNodeMayTakeWork) {
   node().mutable_orders()->mutable_drain_time()->set_seconds(1);

@@ -1,4 +1,5 @@
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -50,7 +51,7 @@ bool Leaves(Node::State state) { return state >= Node::STATE_CORDONED; }
 NodeProgress OfDrain(const Node& node) {
   if (!node.orders().has_drain_time() && !Leaves(node.state()))
     return {Told(node), true, absl::FailedPreconditionError("its drain was taken back")};
-  const bool cordoned = node.observed().has_cordon_time() || Leaves(node.state());
+  const bool cordoned = node.observed().has_cordon_time() || node.state() > Node::STATE_CORDONED;
   return {Told(node), !node.observed().active(), {}, !cordoned};
 }
 
@@ -91,6 +92,7 @@ absl::Status WaitForNode(Session& session, const ResourceId& id, NodeVerb verb, 
   const absl::Duration begin = session.world.steady.Now();
   std::string last;
   int idle = 0;  // looks in a row at which the Node was done
+  bool took_work = false;
   while (true) {
     const NodeProgress progress = ProgressOf(session.api.Get(Kind::kNode, id.id), verb, before);
     const absl::Duration passed = session.world.steady.Now() - begin;
@@ -101,6 +103,8 @@ absl::Status WaitForNode(Session& session, const ResourceId& id, NodeVerb verb, 
     }
     last = progress.line;
     const bool is_well = progress.is_over && progress.end.ok();
+    // What came until it was cordoned may be on its way.
+    if (std::exchange(took_work, progress.takes_work) && !took_work) idle = 0;
     idle = is_well ? idle + 1 : 0;
     const int looks = progress.takes_work ? kLooksUncordoned : kLooksAtIdle;
     const bool may_change = verb == NodeVerb::kDrain && idle < looks;
