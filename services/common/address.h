@@ -11,7 +11,7 @@ bool IsHostPort(absl::string_view text);
 // What gRPC can listen at: `host:port` or `unix:path`.
 bool IsListenAddress(absl::string_view text);
 
-// What gRPC can call: `host:port`, `dns:///host:port`, `unix:path`, or another of its schemes, which is not looked into. A host is a name
+// What gRPC can call: `host:port`, `dns:///host:port`, `unix:path`, or `ipv4:`, `ipv6:` and `xds:`, which are not looked into. A host is a name
 // or an address, IPv6 in brackets; port 1 to 65535.
 bool IsTarget(absl::string_view text);
 
