@@ -18,6 +18,7 @@
 
 #include "services/common/append_file.h"
 #include "services/common/log.h"
+#include "services/common/log_writer.h"
 #include "tests/testing/temp_folder.h"
 
 namespace muster::log {
@@ -28,7 +29,10 @@ using ::testing::Not;
 
 class LogOutputTest : public ::testing::Test, protected muster::testing::TempFolder {
  protected:
-  ~LogOutputTest() override { CloseOutput(); }
+  ~LogOutputTest() override {
+    CloseOutput();
+    internal::g_writer = nullptr;  // other tests log to stderr
+  }
 };
 
 TEST_F(LogOutputTest, WritesAllLinesOfAllThreads) {

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -271,7 +272,8 @@ TEST(ReconfigureEnds, WhatCouldNotBeStagedIsOverWithTheBootIntoIt) {
 // Of three Nodes only g100 runs np-000000000002; a rollback from it waits for g103. g101 and g102
 // are at work.
 struct RollingBack : Outdated {
-  RollingBack() : Outdated(3) {
+  explicit RollingBack(const std::function<void(RollingBack&)>& before = [](RollingBack&) {})
+      : Outdated(3) {
     for (const char* machine : {"g101", "g102"}) {
       SetActive(machine, true);
       busy.insert(machine);
@@ -281,6 +283,7 @@ struct RollingBack : Outdated {
     stuck.insert("g103");
     Resize(4);
     Live();
+    before(*this);
     RollBackTo(kSimProfile);
     Live();
   }
@@ -366,11 +369,15 @@ TEST(Reconfigure, AnOrderRebootsIntoTheActiveOneWhileAPromotionWaits) {
 
 // Else one machine after the other would be given back until it is there again.
 TEST(Reconfigure, NoBootIsEndedForARollbackWhileConfigurationIsAway) {
-  RollingBack sim;
+  RollingBack sim([](RollingBack& before) {
+    before.stuck.insert("g199");
+    before.OthersTake(95);  // all that are free but that one
+    before.Resize(5);
+    before.Live();
+  });
   sim.configuration_away = true;
+  sim.stuck.erase("g199");
   sim.boot_fails.insert("g199");
-  sim.OthersTake(95);  // all that are free but that one
-  sim.Resize(5);
   sim.Live();
   ASSERT_THAT(sim.pool()->account.boot_failures.machines, ElementsAre("g199"));
   ASSERT_NE(sim.node("g103"), nullptr);

@@ -33,7 +33,7 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 
 // Takes every report.
-class LifecycleOfNodes final : public lifecycle::v1::LifecycleService::Service {
+class LifecycleOfNodes final : public LifecycleOfCluster {
  public:
   grpc::Status ReportNodes(grpc::ServerContext*, const lifecycle::v1::ReportNodesRequest* request,
                            lifecycle::v1::ReportNodesResponse* response) override {
@@ -61,6 +61,7 @@ class NodeNamesTest : public ReconcilerTestBase {
  protected:
   NodeNamesTest() {
     Serve({&lifecycle_});
+    Bind(lifecycle_);
     ReconcileNodes();
     for (const char* name : {"old", "new"}) cluster_.nodes().Put(Register(name));
     ChangeOld("/status", {{"status", {{"conditions", Ready("Unknown")}}}});
