@@ -130,7 +130,7 @@ TEST(Quiet, AScaleUpOfManyNodesWritesFewStatuses) {
   ASSERT_EQ(applied.exit_code, 0) << applied.output;
 
   stack.Create(WorkingPool(kPool, kManyNodes));
-  ASSERT_TRUE(stack.AwaitHealthy(kPool, kManyNodes, absl::Seconds(120))) << Describe(stack);
+  ASSERT_TRUE(stack.AwaitHealthy(kPool, kManyNodes, absl::Minutes(5))) << Describe(stack);
   int64_t statuses = 0;
   int64_t nodes = 0;
   for (const RecordedRequest& request : stack.server().fake_or_null()->requests()) {
