@@ -47,8 +47,9 @@ std::string Masked(std::string text) {
       {R"(\bnp-[0-9a-f]{12}\b)", "PROFILE"},
       {R"(\bg[0-9a-f]{6}\b)", "MACHINE"},
       {R"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z)", "TIME"},
-      {R"re((resourceVersion"?: "?)\d+)re", "$01VERSION"},
-      {R"((Resource Version: +)\d+)", "$01VERSION"},
+      // One that could be read as a number is quoted.
+      {R"re((resourceVersion"?: )"?[0-9a-f]+"?)re", "$01VERSION"},
+      {R"((Resource Version: +)[0-9a-f]+)", "$01VERSION"},
       {R"(127\.0\.0\.1:\d+)", "SERVER"},
       {R"(\(([0-9a-f]{12}(-dirty)?|unknown)\))", "(COMMIT)"},
       {R"((\s|^)(\d+m)?\d+(\.\d)?[ms]\b)", "$01AGE"},
