@@ -13,7 +13,7 @@ namespace muster::kubernetes {
 // Muster as a test plays it: a server with the test's services, and a client of it for the cluster c1 of acme.
 class FakeMuster {
  public:
-  // The services must outlive it.
+  // The services must outlive it, or its Stop.
   explicit FakeMuster(std::initializer_list<grpc::Service*> services) {
     int port = 0;
     grpc::ServerBuilder builder;
@@ -23,7 +23,10 @@ class FakeMuster {
     client_ = std::make_unique<MusterClient>(
         MusterClient::Options{absl::StrCat("127.0.0.1:", port), "acme", "c1"});
   }
-  ~FakeMuster() {
+  ~FakeMuster() { Stop(); }
+
+  // Waits for the calls that are under way. Idempotent.
+  void Stop() {
     client_->Stop();
     server_->Shutdown();
   }

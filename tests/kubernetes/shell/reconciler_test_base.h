@@ -105,6 +105,7 @@ class ReconcilerTestBase : public ::testing::Test {
     api_->Stop();
     muster_->client().Stop();
     if (reporter_) reporter_->Stop();
+    muster_->Stop();  // before the services, which are the test's
   }
 
   FakeApiServer api_server_;
