@@ -96,7 +96,8 @@ TEST(ReferenceScaleDown, WorkThatCameBeforeTheNodeWasCordonedLetsItGo) {
   sim.Drive();
   sim.Advance(sim.policy.cordon_patience / 4);
   sim.Drive();
-  EXPECT_EQ(sim.node("g101")->state, NodeState::kCordoned);
+  ASSERT_NE(sim.node("g101"), nullptr);
+  ASSERT_EQ(sim.node("g101")->state, NodeState::kCordoned);
   EXPECT_THAT(sim.Obstacles(), Contains("AGENT_SILENT"));
   sim.SetActive("g101", true);
   sim.Drive();
