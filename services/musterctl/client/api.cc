@@ -278,7 +278,7 @@ absl::StatusOr<lifecycle::v1::Node> GrpcApi::OrderNode(const std::string& pool,
 absl::StatusOr<std::vector<lifecycle::v1::Event>> GrpcApi::PoolEvents(const std::string& name,
                                                                       const std::string& pool_uid) {
   lifecycle::v1::ListEventsRequest request;
-  request.set_parent(Connection::ClusterOf(name));
+  request.set_parent(ClusterOf(name));
   request.set_pool_uid(pool_uid);
   std::vector<Item> items;
   RETURN_IF_ERROR(connection_.Pages(

@@ -32,7 +32,7 @@ struct GoesWith {
   Place operator()(const configuration::v1::Release&) const { return std::nullopt; }
   Place operator()(const lifecycle::v1::Cluster& cluster) const { return InZone(cluster.zone()); }
   Place operator()(const lifecycle::v1::NodePool& pool) const {
-    return ResourceId{Kind::kCluster, pool.name().substr(0, pool.name().find("/nodePools/"))};
+    return ResourceId{Kind::kCluster, ClusterOf(pool.name())};
   }
 };
 

@@ -52,10 +52,6 @@ class Connection {
   std::string ClusterName(const std::string& id) const {
     return absl::StrContains(id, "/") ? id : absl::StrCat(Organization(), "/clusters/", id);
   }
-  // The cluster that a NodePool or Node of that whole name is in.
-  static std::string ClusterOf(const std::string& name) {
-    return name.substr(0, name.find("/nodePools/"));
-  }
   // What the names of the kind begin with in the scope; where the scope says all organizations or all clusters (`-`), the part
   // before that.
   std::string Prefix(Kind kind) const {

@@ -85,7 +85,7 @@ absl::Status ListLifecycle(Connection& connection, Kind kind, const ListRange& r
   request.set_filter(filter);
   if (connection.IsPlaced(range.pool)) {
     ASSIGN_OR_RETURN(const Item found, GetItem(connection, Kind::kNodePool, range.pool));
-    request.set_parent(Connection::ClusterOf(NameOf(found)));
+    request.set_parent(ClusterOf(NameOf(found)));
     request.set_pool_uid(std::get<lifecycle::v1::NodePool>(found).uid());
   }
   return connection.Pages(

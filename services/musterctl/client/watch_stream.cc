@@ -153,7 +153,7 @@ std::vector<std::string> NamesOf(const Connection& connection, const WatchRange&
   if (!names.empty() || range.pool.empty()) return names;
   const std::string pool = connection.PoolName(range.pool);
   // Events have names of their own, beside that of what they are about.
-  return {absl::StrCat(range.kind == Kind::kEvent ? Connection::ClusterOf(pool) : pool, "/")};
+  return {absl::StrCat(range.kind == Kind::kEvent ? ClusterOf(pool) : pool, "/")};
 }
 
 std::string PrefixOf(const Connection& connection, const WatchRange& range) {

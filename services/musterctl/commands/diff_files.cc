@@ -22,7 +22,7 @@ namespace {
 absl::Status CheckClusterFor(Session& session, const Manifest& of,
                              const std::vector<Manifest>& manifests) {
   const std::string pool = ResourceName(of.resource);
-  const std::string wanted = pool.substr(0, pool.find("/nodePools/"));
+  const std::string wanted = ClusterOf(pool);
   for (const Manifest& manifest : manifests) {
     const auto* cluster = std::get_if<lifecycle::v1::Cluster>(&manifest.resource);
     if (cluster != nullptr && cluster->name() == wanted) return absl::OkStatus();

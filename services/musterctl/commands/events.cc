@@ -35,8 +35,7 @@ struct Wanted {
   }
   // The whole name of the cluster that is said by the whole name of what they are about; empty: the scope's.
   std::string Cluster() const {
-    const size_t end = about ? about->id.find("/nodePools/") : std::string::npos;
-    return end == std::string::npos ? "" : about->id.substr(0, end);
+    return about && absl::StrContains(about->id, "/nodePools/") ? ClusterOf(about->id) : "";
   }
 
  private:

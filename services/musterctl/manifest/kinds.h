@@ -67,6 +67,10 @@ const std::string& NameOf(const Item& item);
 // configuration its pool's uid, of a holding QUOTA/UID.
 std::string IdOf(const Item& item);
 std::string IdOfName(Kind kind, absl::string_view name);
+// The name of the cluster that a NodePool or Node of that whole name is in.
+inline std::string ClusterOf(const std::string& name) {
+  return name.substr(0, name.find("/nodePools/"));
+}
 // The resource name of a release, from its parts or its id; nullopt: the id has not the form of one.
 std::string ReleaseName(absl::string_view channel, absl::string_view component,
                         absl::string_view version);
