@@ -215,9 +215,10 @@ absl::Status Delete(Session& session) {
     const absl::Status status = DeleteOne(session, deletion, others);
     others.before = others.before || status.ok();
     // Where there is no such cluster, it may be that another was meant.
-    const bool is_gone =
-        absl::IsNotFound(status) && (others.with_cluster || CheckClusterOf(session, id).ok());
-    pools_stay = pools_stay || (is_pool && !status.ok() && !is_gone);
+    const auto is_gone = [&] {
+      return absl::IsNotFound(status) && (others.with_cluster || CheckClusterOf(session, id).ok());
+    };
+    pools_stay = pools_stay || (is_pool && !status.ok() && !is_gone());
     if (status.ok() && waits && is_pool && !deletion.id.id.empty()) asked.push_back(deletion);
     return status;
   };
