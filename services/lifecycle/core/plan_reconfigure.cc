@@ -2,7 +2,9 @@
 // that were asked for, rack by rack, within the disruption budget.
 #include <algorithm>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "services/lifecycle/core/plan_parts.h"
 #include "services/lifecycle/core/reconfiguration.h"
 #include "services/lifecycle/core/text.h"
@@ -133,19 +135,27 @@ bool MayBeRebooted(const PlanFacts& facts, const Node& node) {
   return MayBeChosen(node) && !IsChosen(node) && facts.asked.Has(node) && IsOutdated(facts, node);
 }
 
+// How many Nodes of each rack wait for their reboot and are idle.
+using IdleNodes = absl::flat_hash_map<absl::string_view, int64_t>;
+IdleNodes IdleByRack(const PlanFacts& facts, const Draft& draft) {
+  IdleNodes idle;
+  for (const auto& [name, node] : draft.nodes) {
+    if (!node.observed.active && MayBeRebooted(facts, node)) ++idle[node.rack.get()];
+  }
+  return idle;
+}
+
 // True when work came to the chosen Node before its cordon was there, which may last, while another one of
-// its rack waits and is idle. `gone`: how many have given way before, each to another one.
-bool GivesWay(const PlanFacts& facts, const Draft& draft, const Node& node, int64_t gone) {
+// its rack waits and is idle. That one is taken from `idle`: nobody else gives way to it.
+bool GivesWay(const Node& node, IdleNodes& idle) {
   if (!node.observed.active || node.observed.active_time <= node.reconfigure_time) return false;
-  return std::count_if(draft.nodes.begin(), draft.nodes.end(), [&](const auto& entry) {
-           const Node& other = entry.second;
-           return !other.observed.active && other.rack == node.rack && MayBeRebooted(facts, other);
-         }) > gone;
+  const auto others = idle.find(node.rack.get());
+  return others != idle.end() && others->second-- > 0;
 }
 
 // A chosen Node is let go, reboots once it is idle, or is drained if the reconfiguration may evict work.
-// `gone`: see GivesWay.
-void FollowChosen(const PlanFacts& facts, Draft& draft, Node& node, int64_t& gone) {
+// `idle`: see GivesWay.
+void FollowChosen(const PlanFacts& facts, Draft& draft, Node& node, IdleNodes& idle) {
   if (!IsOutdated(facts, node)) {
     LetGo(draft, node, "it is up to date");
   } else if (!facts.asked.Has(node)) {
@@ -157,8 +167,7 @@ void FollowChosen(const PlanFacts& facts, Draft& draft, Node& node, int64_t& gon
     Choose(facts, draft, node, false, "its work is to be left alone");
   } else if (!node.desired.drain && MayEvict(facts, node)) {
     Choose(facts, draft, node, true, "its work may be evicted");
-  } else if (!node.desired.drain && GivesWay(facts, draft, node, gone)) {
-    ++gone;
+  } else if (!node.desired.drain && GivesWay(node, idle)) {
     LetGo(draft, node, "work came to it, and another Node is idle");
   } else if (!node.desired.drain) {
     draft.AddDefer(DeferReason::kWaitsUntilIdle, node.name,
@@ -170,11 +179,11 @@ void FollowChosen(const PlanFacts& facts, Draft& draft, Node& node, int64_t& gon
 void RebootInTurn(const PlanFacts& facts, Draft& draft, Budget& own) {
   std::vector<Node*> waiting;
   const Word* rack = nullptr;
-  int64_t gone = 0;
+  IdleNodes idle = IdleByRack(facts, draft);
   for (auto& [name, node] : draft.nodes) {
     // Who is let go has its next turn in the next plan.
     const bool followed = IsChosen(node);
-    if (followed) FollowChosen(facts, draft, node, gone);
+    if (followed) FollowChosen(facts, draft, node, idle);
     // A Node that reboots by an order of its own, and not for the reconfiguration, begins no rack.
     const bool reboots = IsChosen(node) || node.state == NodeState::kReconfiguring;
     if (reboots && facts.asked.Has(node)) rack = &node.rack;
