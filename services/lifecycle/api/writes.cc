@@ -213,10 +213,9 @@ struct DecideReports {
  private:
   absl::Status Refusal(const ReportNode& report, const Place& place) const {
     if (scope != nullptr && !scope->Covers(place)) return muster::error::NotFound(report.node);
-    if (!IsOfMachine(report.observation)) return absl::OkStatus();
     const bool is_adapter = adapts != nullptr && adapts->only_clusters() && adapts->Covers(place);
-    const bool is_agent = reports_of == nullptr || CoversBeyondClusters(*reports_of, place);
-    if (!is_adapter || is_agent) return absl::OkStatus();
+    if (!is_adapter || !IsOfMachine(report.observation)) return absl::OkStatus();
+    if (reports_of == nullptr || CoversBeyondClusters(*reports_of, place)) return absl::OkStatus();
     return muster::error::Make(
         absl::StatusCode::kPermissionDenied,
         "An adapter does not report boots, staging, or that a Node is switched off: the agents of "

@@ -120,13 +120,15 @@ std::vector<std::string> FaultsOfZone(const Pool& pool, const CatalogueFacts& ca
     faults.push_back(absl::StrCat("Instance type ", pool.spec.instance_type,
                                   " is not available in zone ", pool.zone, "."));
   }
-  if (pool.spec.spot() && !catalogue.general_access) {
+  if (!pool.spec.spot()) return faults;
+  if (!catalogue.general_access) {
     faults.push_back(absl::StrCat("Zone ", pool.zone, " does not serve spot pools."));
   }
-  if (pool.spec.spot() && type.superchip)
+  if (type.superchip) {
     faults.push_back(absl::StrCat(NoSpotOnSuperchip(type), "."));
-  if (pool.spec.spot() && !type.superchip && type.nodes_per_rack > 0)
+  } else if (type.nodes_per_rack > 0) {
     faults.push_back(absl::StrCat("`spot` is not available", ForWholeRacks(type)));
+  }
   return faults;
 }
 
