@@ -20,6 +20,11 @@ std::string ValueOf(const client::Context& context, const char* key) {
   return found == context.values.end() ? "<none>" : found->second;
 }
 
+// The file that shows who asks: of a certificate, or of a token.
+std::string CredentialsOf(const client::Context& context) {
+  return ValueOf(context, context.values.contains("tokenFile") ? "tokenFile" : "clientCertificate");
+}
+
 absl::Status NoContext(const std::string& name, const std::string& path) {
   return absl::NotFoundError(absl::StrCat("there is no context \"", name, "\" in ", path));
 }
@@ -30,14 +35,14 @@ absl::Status Show(Session& session, const client::Contexts& contexts) {
   for (const client::Context& context : contexts.all) {
     rows.push_back({absl::c_linear_search(current, context.name) ? "*" : "", context.name,
                     ValueOf(context, "server"), ValueOf(context, "organization"),
-                    ValueOf(context, "cluster"), ValueOf(context, "clientCertificate")});
+                    ValueOf(context, "cluster"), CredentialsOf(context)});
   }
   if (rows.empty()) {
     session.world.out << "No contexts. musterctl config set-context NAME --server=HOST:PORT makes "
                          "one.\n";
     return absl::OkStatus();
   }
-  PrintTable({"CURRENT", "NAME", "SERVER", "ORGANIZATION", "CLUSTER", "CERTIFICATE"}, rows, false,
+  PrintTable({"CURRENT", "NAME", "SERVER", "ORGANIZATION", "CLUSTER", "CREDENTIALS"}, rows, false,
              session);
   return absl::OkStatus();
 }

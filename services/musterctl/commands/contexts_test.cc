@@ -45,7 +45,7 @@ TEST_F(ContextsTest, AreSetShownUsedAndDeleted) {
   EXPECT_EQ(out(), absl::StrCat("context lab is set in ", path_, "\n"));
   EXPECT_EQ(RunLine({"config", "get-contexts"}), kDone);
   EXPECT_EQ(out(),
-            "CURRENT   NAME   SERVER               ORGANIZATION   CLUSTER   CERTIFICATE\n"
+            "CURRENT   NAME   SERVER               ORGANIZATION   CLUSTER   CREDENTIALS\n"
             "*         prod   m.example.org:7600   acme           it's      <none>\n"
             "          lab    lab:1                <none>         <none>    <none>\n");
   NarrowTerminal terminal;
@@ -161,6 +161,7 @@ TEST_F(CredentialsOfContextsTest, SettingTheOneKindTakesBackTheOther) {
   EXPECT_TRUE(AreGood({})) << err();
   EXPECT_EQ(RunLine({"config", "get-contexts"}), kDone);
   EXPECT_THAT(out(), Not(HasSubstr("me.crt"))) << "nor any other file of a certificate";
+  EXPECT_THAT(out(), HasSubstr(authority_.Path("token"))) << "who asks is shown by it";
   EXPECT_EQ(set_by({certificate, key}), kDone) << err();
   EXPECT_TRUE(AreGood({})) << err();
   EXPECT_EQ(set_by({token, certificate, key}), kWrongUse);
