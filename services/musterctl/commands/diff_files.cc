@@ -45,13 +45,13 @@ Overrides AsKept(const Overrides& written, absl::Time now) {
   return kept;
 }
 
-// `wanted`, which the manifest says, as apply would leave it beside what is there.
-Item AfterApply(Item wanted, const Manifest& manifest, const Item& live, absl::Time now) {
+// `wanted`, which the manifest says, as apply would leave it beside what is there (null: nothing).
+Item AfterApply(Item wanted, const Manifest& manifest, const Item* live, absl::Time now) {
   // Overrides that a manifest does not speak of stay.
   if (auto* quota = std::get_if<quota::v1::Quota>(&wanted))
-    *quota->mutable_overrides() = manifest.says_overrides
+    *quota->mutable_overrides() = live == nullptr || manifest.says_overrides
                                       ? AsKept(quota->overrides(), now)
-                                      : std::get<quota::v1::Quota>(live).overrides();
+                                      : std::get<quota::v1::Quota>(*live).overrides();
   if (auto* zone = std::get_if<capacity::v1::Zone>(&wanted)) {
     const std::set<std::string> types(zone->instance_types().begin(), zone->instance_types().end());
     zone->mutable_instance_types()->Assign(types.begin(), types.end());
@@ -84,7 +84,7 @@ absl::StatusOr<std::string> DiffManifest(Session& session, const Manifest& manif
   if (release != nullptr && release->has_withdraw_time()) return "";  // apply leaves it alone
   const std::string before = live.ok() ? ToYaml(SaidOf(*live)) : "";
   const Item after =
-      live.ok() ? AfterApply(*wanted, manifest, *live, session.world.clock.Now()) : *wanted;
+      AfterApply(*wanted, manifest, live.ok() ? &*live : nullptr, session.world.clock.Now());
   const std::string diff = LineDiff(before, ToYaml(SaidOf(after)));
   if (diff.empty()) return "";
   return absl::StrCat("--- ", live.ok() ? manifest.label : "/dev/null", "\n+++ ", manifest.label,

@@ -478,6 +478,11 @@ TEST_F(EditingTest, DiffOfFilesKnowsOverridesAsTheServerKeepsThem) {
   api_.items[Kind::kQuota] = {quota};
   const absl::Duration cut = absl::Nanoseconds(999);
   EXPECT_EQ(RunLine({"diff", "-f", "-"}, manifest(begin + cut, end + cut)), kDone) << out();
+  api_.items[Kind::kQuota] = {};
+  EXPECT_EQ(RunLine({"diff", "-f", "-"}, manifest(begin, now)), kFailed) << "a new Quota";
+  EXPECT_THAT(out(), Not(HasSubstr("expireTime"))) << "without what has lapsed";
+  EXPECT_EQ(RunLine({"diff", "-f", "-"}, manifest(begin, end)), kFailed);
+  EXPECT_THAT(out(), HasSubstr("expireTime"));
 }
 
 TEST_F(EditingTest, APatchOfWhatIsNoPlaceIsRefusedAsAWhole) {
