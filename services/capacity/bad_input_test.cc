@@ -176,6 +176,11 @@ std::vector<std::pair<std::string, SpoilClaim>> BadClaims() {
            }},
           {"returns[0].reason", [](auto& c) { Return(c, "m", 0); }},
           {"returns[0].reason", [](auto& c) { Return(c, "m", 77); }},
+          {"returns[0].since_end",
+           [](auto& c) {
+             Return(c, "m");
+             c.mutable_returns(0)->mutable_since_end()->set_seconds(-1);
+           }},
           {"returns", [](auto& c) {
              for (int i = 0; i <= 1'000; ++i) Return(c, absl::StrCat("m", i));
            }}};

@@ -22,7 +22,8 @@ struct PoolView {
   std::vector<std::shared_ptr<const lifecycle::Node>> rows = {};  // keeps `nodes` alive
   std::vector<const lifecycle::Node*> nodes = {};
   int64_t version = 0;
-  int64_t incarnation = 0;  // of the history that the rows are from
+  absl::Time now = lifecycle::kNever;  // when it looks
+  int64_t incarnation = 0;             // of the history that the rows are from
   lifecycle::CatalogueFacts catalogue = {};
   lifecycle::Demand demand = {};
   lifecycle::PeerReplies answers = {};

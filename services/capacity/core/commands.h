@@ -47,6 +47,7 @@ enum class ReturnReason { kReleased, kBroken, kPreempted };
 struct MachineReturn {
   std::string machine = {};
   ReturnReason reason = ReturnReason::kReleased;
+  absl::Duration since_end = absl::ZeroDuration();
 };
 
 struct SyncClaim {

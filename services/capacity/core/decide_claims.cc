@@ -18,7 +18,7 @@ namespace muster::capacity {
 namespace {
 
 // Tells one list of returns from another: FNV-1a, never 0 for a list that is not empty. It is
-// stored, so it must stay as it is.
+// stored, so it must stay as it is, without `since_end`, too, which grows as a request is repeated.
 int64_t DigestOf(const std::vector<MachineReturn>& returns) {
   if (returns.empty()) return 0;
   uint64_t digest = 14695981039346656037u;
@@ -47,13 +47,19 @@ ClaimRow NewClaim(const SyncClaim& command) {
   return claim;
 }
 
-const MachineRow* FindHeld(const State& state, const std::string& machine, const std::string& uid) {
-  const MachineRow* row = state.FindMachine(machine);
-  return row != nullptr && row->claim == uid ? row : nullptr;
+// The machine that is given back, if the claim holds it by the grant that is meant. One that was
+// given back before, mended, and granted anew is not. On its way the request grew older: then a grant
+// soon after the end is not told from one before it.
+const MachineRow* FindHeld(const State& state, const MachineReturn& given, const std::string& uid,
+                           absl::Time now) {
+  const MachineRow* row = state.FindMachine(given.machine);
+  const bool held = row != nullptr && row->claim == uid;
+  return held && now - row->state_time >= given.since_end ? row : nullptr;
 }
 
 // Whether the command may change the claim, which exists; the error says why not.
-absl::Status CheckKnown(const State& state, const ClaimRow& claim, const SyncClaim& command) {
+absl::Status CheckKnown(const State& state, const ClaimRow& claim, const SyncClaim& command,
+                        absl::Time now) {
   RETURN_IF_ERROR(CheckGeneration(claim.Key(), command.generation, claim.generation));
   if (command.zone != claim.zone || command.instance_type != claim.instance_type ||
       command.compute_class != claim.compute_class ||
@@ -70,7 +76,7 @@ absl::Status CheckKnown(const State& state, const ClaimRow& claim, const SyncCla
   if (command.release) {
     int64_t held = state.FootprintOf(claim.pool_uid).held();
     for (const MachineReturn& given : command.returns) {
-      if (FindHeld(state, given.machine, claim.pool_uid) != nullptr) --held;
+      if (FindHeld(state, given, claim.pool_uid, now) != nullptr) --held;
     }
     if (held > 0) return error::ClaimHoldsMachines(claim, held);
   }
@@ -79,7 +85,7 @@ absl::Status CheckKnown(const State& state, const ClaimRow& claim, const SyncCla
 
 void TakeBack(StagedState<State>& staged, const MachineReturn& given, ClaimRow& claim,
               absl::Time now) {
-  const MachineRow* held = FindHeld(staged.state(), given.machine, claim.pool_uid);
+  const MachineRow* held = FindHeld(staged.state(), given, claim.pool_uid, now);
   if (held == nullptr) return;
   const bool broken = given.reason == ReturnReason::kBroken;
   MachineRow machine = *held;
@@ -144,7 +150,7 @@ absl::StatusOr<Applied> Apply(StagedState<State>& staged, const SyncClaim& comma
       return Applied{.removed = std::move(claim)};
     }
   } else {
-    RETURN_IF_ERROR(CheckKnown(state, *known, command));
+    RETURN_IF_ERROR(CheckKnown(state, *known, command, now));
     if (known->generation == command.generation) return Applied{.repeated = true};
     claim.parts = known->parts;
     claim.places = known->places;

@@ -245,6 +245,56 @@ TEST_F(DecideClaimsTest, AMachineThatTheClaimDoesNotHoldIsSkipped) {
   EXPECT_THAT(world_.MachinesOf("b"), ElementsAre("m2"));
 }
 
+// The answer to a return may be lost; it comes again by another request, when the machine has been
+// mended and granted to the same claim.
+TEST_F(DecideClaimsTest, AMachineThatWasGrantedSinceItsUseEndedIsSkipped) {
+  Machines(1, 1);
+  Want("a", 1);
+  const absl::Time ended = world_.now();
+  const auto since = [&](absl::Time end) {
+    return std::vector<MachineReturn>{{"m1", ReturnReason::kBroken, world_.now() - end}};
+  };
+  world_.Advance(absl::Minutes(1));
+  ASSERT_THAT(Want("a", 1, since(ended)).machines, IsEmpty());
+  ASSERT_EQ(world_.StateOf("m1"), MachineState::kInRepair);
+  ASSERT_TRUE(world_.Do(SetMachineState{"m1", MachineState::kFree}).ok());
+  const absl::Time granted = world_.state().FindMachine("m1")->state_time;
+  ASSERT_GT(granted, ended);
+  world_.Advance(absl::Minutes(1));
+  EXPECT_THAT(Want("a", 2, since(ended)).machines, ElementsAre("m1"));
+  EXPECT_EQ(world_.state().FindMachine("m1")->state_time, granted);
+  // Nor is it given back for a release.
+  SyncClaim release = world_.Want("a", 0, since(ended));
+  release.release = true;
+  EXPECT_EQ(Refused(release), "CLAIM_HOLDS_MACHINES");
+  // What is granted at the very time is what was used.
+  EXPECT_THAT(Want("a", 2, since(granted)).machines, IsEmpty());
+  EXPECT_EQ(world_.StateOf("m1"), MachineState::kInRepair);
+}
+
+// Of a caller that does not tell when the use ended.
+TEST_F(DecideClaimsTest, AMachineIsTakenBackWheneverItWasGranted) {
+  Machines(1, 1);
+  Want("a", 1);
+  const std::vector<MachineReturn> returns = {{"m1", ReturnReason::kBroken}};
+  Want("a", 1, returns);
+  ASSERT_TRUE(world_.Do(SetMachineState{"m1", MachineState::kFree}).ok());
+  ASSERT_EQ(world_.StateOf("m1"), MachineState::kHeld);
+  Want("a", 2, returns);
+  EXPECT_EQ(world_.StateOf("m1"), MachineState::kInRepair);
+}
+
+// It grows while a request is repeated, and servers of another release do not know it.
+TEST_F(DecideClaimsTest, SinceWhenIsNotComparedAsAReturnIsRepeated) {
+  Machines(1, 1);
+  Want("a", 1);
+  SyncClaim request = world_.Want("a", 1, {{"m1", ReturnReason::kBroken, absl::Seconds(1)}});
+  Sync(request);
+  request.returns[0].since_end = absl::ZeroDuration();
+  Sync(request);
+  EXPECT_THAT(world_.changes(), IsEmpty());
+}
+
 TEST_F(DecideClaimsTest, ReleaseRemovesTheClaimOnceItHoldsNothing) {
   Machines(1, 2);
   Want("a", 3);

@@ -10,6 +10,9 @@
 namespace muster::capacity {
 namespace {
 
+// Of google.protobuf.Duration.
+constexpr int64_t kMaxDurationSeconds = 315'576'000'000;
+
 // The value, or a default one with a fault.
 template <class T>
 T Take(std::optional<T> value, absl::string_view path, absl::string_view rule, Faults& faults) {
@@ -63,7 +66,13 @@ SyncClaim FromProto(const v1::ClaimRequest& request, absl::string_view path, Fau
     const ReturnReason reason =
         Take(wire::ReturnReasonOf(given.reason()), muster::error::Below(at, "reason"),
              "must be REASON_RELEASED, REASON_BROKEN or REASON_PREEMPTED.", faults);
-    claim.returns.push_back({given.machine(), reason});
+    const google::protobuf::Duration& since = given.since_end();
+    if (since.seconds() < 0 || since.seconds() > kMaxDurationSeconds || since.nanos() < 0 ||
+        since.nanos() > 999'999'999) {
+      faults.Add(muster::error::Below(at, "since_end"), "must be a duration, and not negative.");
+    }
+    claim.returns.push_back({given.machine(), reason,
+                             absl::Seconds(since.seconds()) + absl::Nanoseconds(since.nanos())});
   }
   return claim;
 }

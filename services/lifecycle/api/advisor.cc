@@ -132,6 +132,7 @@ std::vector<v1::NodePoolObstacle> Advisor::ExplainNow(Snapshot rows, absl::Time 
 
 Snapshot Advisor::Complete(Snapshot snapshot, absl::Time deadline) const {
   PoolPass pass{std::move(snapshot)};
+  pass.snapshot.now = lane_.clock().Now();  // of what is asked
   AddDemand(pass, *catalogue_);
   peer_client_.Check(absl::MakeSpan(&pass, 1), TimeoutOf(deadline));
   lane_.Peek([&](const State& state, int64_t) { AddTaken(state, pass.snapshot); });

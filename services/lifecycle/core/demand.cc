@@ -26,6 +26,17 @@ MachineReturn::Reason ReturnReason(const Node& node) {
   return node.preempt_time != kNever ? Reason::kPreempted : Reason::kReleased;
 }
 
+// A broken machine may be mended and granted anew before this pool learns that it was taken back: then it was
+// granted after the end of the Node, and not before the Node as it was then. Capacity is told how long ago
+// that end is (RequestOf), which its own clock measures, too. Should a clock be set ahead in between, the
+// machine is kept though it is broken, and becomes another Node (IsInRepair). Others would be kept for ever,
+// and are not granted before the pool has learned of their return (ClaimOf): of them it is not told.
+MachineReturn ReturnOf(const Node& node) {
+  const MachineReturn::Reason reason = ReturnReason(node);
+  const bool broken = reason == MachineReturn::Reason::kBroken;
+  return {node.machine, reason, broken ? node.state_time : kNever};
+}
+
 // Collects profiles, only those that are revisions of the pool: an agent may report anything. Most Nodes
 // have the same, so that a profile that repeats is not looked up again.
 class KnownProfiles {
@@ -67,9 +78,9 @@ Gathered::Gathered(const Pool& pool, const std::vector<const Node*>& nodes) {
       ++kept;
       continue;
     }
-    const MachineReturn::Reason reason = ReturnReason(*node);
-    released |= reason != MachineReturn::Reason::kBroken;
-    if (returns.size() < kMaxReturns) returns.push_back({node->machine, reason});
+    MachineReturn back = ReturnOf(*node);
+    released |= back.reason != MachineReturn::Reason::kBroken;
+    if (returns.size() < kMaxReturns) returns.push_back(std::move(back));
   }
   std::set<std::string> profiles = observed.known();
   profiles.insert(desired.known().begin(), desired.known().end());

@@ -113,6 +113,50 @@ TEST(DemandOf, WhoGivesMachinesBackSaysWhatIsWantedInAll) {
   EXPECT_EQ(ask().wanted_nodes, 4);
 }
 
+// Only of a broken one: no other is granted again before its return was answered.
+TEST(DemandOf, TellsOfABrokenMachineWhenItsNodeEnded) {
+  Running sim(2);
+  Node broken = *sim.node("g100");
+  broken.state = NodeState::kDeliveryFailed;
+  broken.state_time = sim.now();
+  Node released = *sim.node("g101");
+  released.state = NodeState::kDeleted;
+  released.state_time = sim.now();
+  using R = MachineReturn::Reason;
+  EXPECT_THAT(DemandOf(*sim.pool(), {&broken, &released}, sim.catalogue).claim->returns,
+              ElementsAre(MachineReturn{"g100", R::kBroken, sim.now()},
+                          MachineReturn{"g101", R::kReleased, kNever}));
+}
+
+// The answer to a return is lost, and the next request is another one: the machine, mended and granted
+// anew meanwhile, is no more broken than any.
+TEST(MendedMachine, IsNotGivenBackOnceMoreForTheNodeThatItBroke) {
+  Simulation sim;
+  sim.boot_fails = {"g100"};
+  sim.Create(1);
+  while (sim.node("g100") == nullptr || sim.node("g100")->state != NodeState::kDeliveryFailed) {
+    ASSERT_TRUE(sim.Pass() | sim.Agents());
+  }
+  sim.OthersTake(99);
+  const absl::Time ended = sim.node("g100")->state_time;
+  sim.Pass(/*dies=*/true);
+  ASSERT_THAT(sim.broken(), ElementsAre("g100"));
+  sim.boot_fails.clear();
+  sim.Advance(absl::Hours(1));
+  sim.Repair();
+  sim.Serve(sim.now());
+  ASSERT_THAT(sim.machines(), ElementsAre("g100"));
+  sim.Resize(2);
+  sim.Pass();
+  EXPECT_THAT(sim.broken(), SizeIs(0));
+  ASSERT_THAT(sim.machines(), ElementsAre("g100"));
+  ASSERT_NE(sim.node("g100"), nullptr);
+  EXPECT_GT(sim.node("g100")->create_time, ended);
+  ASSERT_TRUE(sim.Converge());
+  EXPECT_EQ(sim.node("g100")->state, NodeState::kProduction);
+  EXPECT_TRUE(sim.never_over && sim.fenced && sim.same_twice);
+}
+
 // Also where fewer are missing than leave: the claim still holds what leaves.
 TEST(RiseWhileDraining, AFewMoreAreAskedForToo) {
   Draining sim;

@@ -22,8 +22,8 @@ namespace muster::lifecycle {
 namespace {
 
 // True when the answered request gave the machine back to be repaired. If the claim holds it all the
-// same, it was granted again since, and becomes another Node. (A machine that was given back unbroken
-// is not granted again to the same request: see demand.cc.)
+// same, it was granted again since (see ReturnOf), and becomes another Node. (A machine that was given back
+// unbroken is not granted again to the same request: see demand.cc.)
 bool IsInRepair(const PlanFacts& facts, const Node& node) {
   const std::vector<MachineReturn>& returns = facts.demand.claim->returns;
   return std::any_of(returns.begin(), returns.end(), [&](const MachineReturn& given) {

@@ -55,12 +55,15 @@ class SimPeers {
   // That the claim wants in all.
   int64_t claimed() const { return claim_nodes_; }
 
-  // Capacity serves its queue at any time, not only when it is asked.
-  void Serve() {
+  // Capacity serves its queue at any time, not only when it is asked. `at`: when the machines are granted, for
+  // returns that tell a time; long ago, if it does not matter.
+  void Serve(absl::Time at = absl::InfinitePast()) {
     for (auto it = free_.begin();
          it != free_.end() && static_cast<int64_t>(held_.size()) < claim_nodes_;) {
       const auto machine = it++;
-      if (Matches(*machine)) held_.insert(free_.extract(machine));
+      if (!Matches(*machine)) continue;
+      granted_[*machine] = at;
+      held_.insert(free_.extract(machine));
     }
   }
   // Other pools take `n` free machines, and give back those that they have.
@@ -223,6 +226,8 @@ class SimPeers {
 
   void TakeIn(const MachineReturn& back) {
     using R = MachineReturn::Reason;
+    const auto granted = granted_.find(back.machine);
+    if (granted != granted_.end() && granted->second > back.end_time) return;
     if (held_.erase(back.machine) == 0) return;
     reclaims_.erase(back.machine);
     auto& to = back.reason == R::kBroken ? broken_ : back.reason == R::kPreempted ? others_ : free_;
@@ -336,6 +341,7 @@ class SimPeers {
   bool with_affinity_ = false;
   std::set<std::string> free_;
   std::set<std::string> held_;
+  std::map<std::string, absl::Time> granted_;  // when last, of those that were ever held
   std::set<std::string> broken_;
   std::set<std::string> others_;  // in service, with other pools
   std::map<std::string, absl::Time> reclaims_;

@@ -210,7 +210,11 @@ std::vector<PoolPass> Reconciler::BeginPasses(const std::vector<std::string>& na
       if (snapshot) passes.push_back({*std::move(snapshot), at.incarnation});
     }
   });
-  for (PoolPass& pass : passes) AddDemand(pass, *catalogue_);
+  const absl::Time now = lane_.clock().Now();
+  for (PoolPass& pass : passes) {
+    pass.snapshot.now = now;  // of what is asked; the plan has a later one
+    AddDemand(pass, *catalogue_);
+  }
   return passes;
 }
 

@@ -150,7 +150,7 @@ qv1::HoldingRequest RequestOf(const Pool& pool, const HoldingAsk& ask) {
   return out;
 }
 
-cv1::ClaimRequest RequestOf(const Pool& pool, const ClaimAsk& ask) {
+cv1::ClaimRequest RequestOf(const Pool& pool, const ClaimAsk& ask, absl::Time now) {
   cv1::ClaimRequest out;
   out.set_pool_uid(pool.uid);
   out.set_generation(ask.generation);
@@ -163,6 +163,12 @@ cv1::ClaimRequest RequestOf(const Pool& pool, const ClaimAsk& ask) {
     cv1::MachineReturn* returned = out.add_returns();
     returned->set_machine(back.machine);
     returned->set_reason(ReasonOf(back.reason));
+    if (now == kNever || back.end_time >= now) continue;
+    const absl::Duration since = now - back.end_time;
+    const int64_t seconds = absl::ToInt64Seconds(since);
+    returned->mutable_since_end()->set_seconds(seconds);
+    returned->mutable_since_end()->set_nanos(
+        static_cast<int32_t>(absl::ToInt64Nanoseconds(since - absl::Seconds(seconds))));
   }
   out.set_priority(pool.spec.priority);
   out.set_gang(pool.spec.gang);

@@ -18,7 +18,8 @@
 namespace muster::lifecycle {
 
 quota::v1::HoldingRequest RequestOf(const Pool& pool, const HoldingAsk& ask);
-capacity::v1::ClaimRequest RequestOf(const Pool& pool, const ClaimAsk& ask);
+// `now`: by the clock of the rows; kNever: not known.
+capacity::v1::ClaimRequest RequestOf(const Pool& pool, const ClaimAsk& ask, absl::Time now);
 configuration::v1::ConfigurationRequest RequestOf(const Pool& pool, const Cluster& cluster,
                                                   const ConfigurationAsk& ask);
 

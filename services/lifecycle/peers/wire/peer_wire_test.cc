@@ -70,20 +70,23 @@ TEST(PeerWire, AHoldingIsAskedForWithAll) {
 
 TEST(PeerWire, AClaimIsAskedForWithAll) {
   using Reason = MachineReturn::Reason;
-  const capacity::v1::ClaimRequest request = RequestOf(
-      Asking(),
-      ClaimAsk{4,
-               7,
-               {{"g1", Reason::kReleased}, {"g2", Reason::kBroken}, {"g3", Reason::kPreempted}},
-               true,
-               9});
+  const capacity::v1::ClaimRequest request =
+      RequestOf(Asking(),
+                ClaimAsk{4,
+                         7,
+                         {{"g1", Reason::kReleased},
+                          {"g2", Reason::kBroken, absl::FromUnixSeconds(20)},
+                          {"g3", Reason::kPreempted}},
+                         true,
+                         9},
+                absl::FromUnixMillis(25'500));
   EXPECT_THAT(Unset(request), IsEmpty());
   ExpectSays(request, R"(
     pool_uid: "u1" generation: 7 zone: "US-EAST-04A" instance_type: "gd-8xh100ib-i128"
     compute_class: COMPUTE_CLASS_SPOT nodes: 4 wanted_nodes: 9 priority: -3 gang: true release: true
     pool: "organizations/acme/clusters/c1/nodePools/train" organization: "acme"
     returns { machine: "g1" reason: REASON_RELEASED }
-    returns { machine: "g2" reason: REASON_BROKEN }
+    returns { machine: "g2" reason: REASON_BROKEN since_end { seconds: 5 nanos: 500000000 } }
     returns { machine: "g3" reason: REASON_PREEMPTED }
     affinity {
       terms {
@@ -95,6 +98,20 @@ TEST(PeerWire, AClaimIsAskedForWithAll) {
         expressions { key: "new" operator: OPERATOR_EXISTS }
       }
     })");
+}
+
+// Nor of a time that is not over yet.
+TEST(PeerWire, SinceWhenAMachineIsBrokenIsNotToldWhereNobodyKnows) {
+  const absl::Time end = absl::FromUnixSeconds(20);
+  const ClaimAsk told{.returns = {{"g1", MachineReturn::Reason::kBroken, end}}};
+  const ClaimAsk not_told{.returns = {{"g1", MachineReturn::Reason::kBroken}}};
+  const auto says = [](const ClaimAsk& ask, absl::Time now) {
+    return RequestOf(Asking(), ask, now).returns(0).has_since_end();
+  };
+  EXPECT_TRUE(says(told, end + absl::Seconds(1)));
+  EXPECT_FALSE(says(told, end));
+  EXPECT_FALSE(says(told, kNever));
+  EXPECT_FALSE(says(not_told, end + absl::Seconds(1)));
 }
 
 TEST(PeerWire, AConfigurationIsAskedForWithAll) {
