@@ -197,6 +197,29 @@ TEST_F(CallersTest, WhatQuotaRefusesForGoodIsRefusedForGood) {
   EXPECT_THAT(taken->warnings(0), HasSubstr("covers it is not known: It was released."));
 }
 
+// As that of a pool whose object outlived it, and which was made again by that.
+TEST_F(CallersTest, APoolThatWasReleasedStaysSoOnceQuotaHasForgottenIt) {
+  Reconcile();
+  peers_.quota.SetEntryRefusal(
+      muster::error::Make(absl::StatusCode::kFailedPrecondition, "It was released.",
+                          {.reason = "POOL_RELEASED", .resource = "pool"}));
+  ASSERT_THAT(Apply(3), IsOk());
+  ASSERT_TRUE(Await(*replica_->stub, [](const v1::NodePool& pool) {
+                return pool.account().released();
+              }).has_value());
+  peers_.quota.SetEntryRefusal(absl::OkStatus());
+  ASSERT_THAT(Apply(4), IsOk());
+  const auto so = Await(*replica_->stub, [](const v1::NodePool& pool) {
+    for (const auto& condition : pool.status().conditions()) {
+      if (condition.type() == "Quota") return condition.observed_generation() == 2;
+    }
+    return false;
+  });
+  ASSERT_TRUE(so.has_value());
+  EXPECT_THAT(peers_.quota.holdings(), IsEmpty());
+  EXPECT_THAT(peers_.capacity.claims(), IsEmpty());
+}
+
 TEST_F(CallersTest, AnOrderBeyondTheQuotaIsTakenWithAWarning) {
   Reconcile();
   peers_.quota.SetLimit(kQuota, 4);

@@ -77,7 +77,9 @@ bool World::DeleteRevived() {
   std::vector<std::string> revived;
   for (const auto& [name, pool] : cloud_.lifecycle.state().table<Pool>().rows()) {
     const std::string& uid = pool.row->uid;
-    const bool released = FindReleased(cloud_.quota.state(), uid) != nullptr ||
+    // Services that forgot it do not make the pool live again.
+    const bool released = pool.row->account.released ||
+                          FindReleased(cloud_.quota.state(), uid) != nullptr ||
                           FindReleased(cloud_.capacity.state(), uid) != nullptr ||
                           FindReleased(cloud_.configuration.state(), uid) != nullptr;
     if (released && !pool.row->deleting()) revived.push_back(pool.row->name);

@@ -37,6 +37,7 @@ Command Received(const Request& request,
 PoolView Look(const lifecycle::State& state, const std::string& name) {
   PoolView view;
   view.pool = state.table<lifecycle::Pool>().FindVersioned(name)->row;
+  view.answers = lifecycle::KnownAnswers(*view.pool);
   const std::string cluster(lifecycle::ClusterNameOf(name));
   view.cluster = state.table<lifecycle::Cluster>().FindVersioned(cluster)->row;
   view.nodes = state.NodesOf(name);

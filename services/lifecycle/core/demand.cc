@@ -227,6 +227,18 @@ bool AsksForNoMore(const Pool& pool) {
          IsDisabled(pool);
 }
 
+bool IsReleased(const Pool& pool) { return pool.account.released && !pool.deleting(); }
+
+PeerReplies KnownAnswers(const Pool& pool) {
+  PeerReplies known;
+  if (!IsReleased(pool)) return known;
+  known.holding.state = PeerReply<HoldingFacts>::State::kRefused;
+  known.holding.reason = kReasonReleased;
+  known.claim.state = PeerReply<ClaimFacts>::State::kRefused;
+  known.claim.reason = kReasonReleased;
+  return known;
+}
+
 bool IsReadyToRelease(const Pool& pool, const std::vector<const Node*>& nodes) {
   return pool.deleting() && nodes.empty() && pool.account.requested_nodes == 0 &&
          pool.account.granted_nodes == 0 &&
@@ -269,13 +281,17 @@ Demand DemandOf(const Pool& pool, const std::vector<const Node*>& nodes,
   const bool unmet = !pool.spec.node_affinity.empty() && !pool.deleting() &&
                      ReasonOf(pool.status.conditions, condition::kValidated) == reason::kInvalid;
   Gathered gathered(pool, nodes);
-  demand.holding =
-      HoldingAsk{ChargedNodes(pool, Size(nodes)), account.generation, false, account.claim_unknown};
+  const bool released = IsReleased(pool);
+  if (!released) {
+    demand.holding = HoldingAsk{ChargedNodes(pool, Size(nodes)), account.generation, false,
+                                account.claim_unknown};
+  }
   // Asked even for nothing: a claim that grew in a lost future holds machines that the rows do not know.
   const bool unknown = !pool.deleting()
                            ? IsPublishedValid(pool)
                            : ReasonOf(pool.status.conditions, condition::kNodesRemoved) != "";
-  if (account.requested_nodes > 0 || !nodes.empty() || unmet || unknown || account.claim_unknown) {
+  const bool any = account.requested_nodes > 0 || !nodes.empty();
+  if (!released && (any || unmet || unknown || account.claim_unknown)) {
     demand.claim = ClaimOf(pool, gathered);
   }
   // What cannot be had any more keeps its Nodes: what they boot goes on, promotions, rollbacks and failures too.

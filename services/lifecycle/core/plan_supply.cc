@@ -42,6 +42,14 @@ void WaitForConfiguration(const PlanFacts& facts, Draft& draft, Node& node, Defe
                  facts.now < until ? until : kNever);
 }
 
+// True when the pool's uid was released, in capacity too if that is asked. While there are Nodes, it may still
+// be mended: capacity may be restored to when it held their machines.
+bool SaysItIsReleased(const PlanFacts& facts) {
+  const PeerReplies& answers = facts.answers;
+  return answers.holding.released() && (answers.claim.released() || !facts.demand.claim) &&
+         facts.snapshot.nodes.empty() && !facts.pool.deleting();
+}
+
 // Keeps in the account which racks the pool gives up. Without the catalogue racks are not known.
 void RememberRacks(const PlanFacts& facts, Draft& draft) {
   if (!KnowsRacks(facts.snapshot)) return;
@@ -278,6 +286,7 @@ void OrderBoots(const PlanFacts& facts, Draft& draft) {
 
 // What quota and capacity have agreed to; see demand.h for why in this order.
 void UpdateAccount(const PlanFacts& facts, Draft& draft) {
+  if (SaysItIsReleased(facts)) draft.account.released = true;
   const int64_t before = draft.account.requested_nodes;
   if (facts.answers.claim.here()) {
     const auto machines = static_cast<int64_t>(facts.answers.claim.value.machines.size());

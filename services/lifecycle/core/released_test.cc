@@ -13,6 +13,7 @@
 namespace muster::lifecycle {
 namespace {
 
+using ::testing::Contains;
 using ::testing::HasSubstr;
 
 TEST(Released, ThePoolSaysSoAndWhoMustAct) {
@@ -63,11 +64,65 @@ TEST(Released, ItsNodesGo) {
   ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.NodeMachines().size(), 2U)
       << "somebody may still delete the pool, or restore capacity";
+  EXPECT_FALSE(sim.pool()->account.released);
   for (int i = 0; i < 3; ++i) {
     sim.Advance(absl::Minutes(11));
     ASSERT_TRUE(sim.Converge());
   }
   EXPECT_EQ(sim.NodeMachines().size(), 0U);
+}
+
+// Its object stayed while it was deleted, so it was made again under its uid, or a restore brought it back.
+TEST(Released, DoesNotComeAliveOnceTheServicesHaveForgottenIt) {
+  for (const bool had_nodes : {false, true}) {
+    SCOPED_TRACE(had_nodes);
+    Simulation sim;
+    if (had_nodes) {
+      sim.Create(2);
+      ASSERT_TRUE(sim.Converge());
+    }
+    sim.ReleaseUid();
+    sim.Create(3);
+    for (int i = 0; i < 5; ++i) {
+      ASSERT_TRUE(sim.Converge());
+      sim.Advance(absl::Minutes(11));
+    }
+    ASSERT_TRUE(sim.NodeMachines().empty());
+    const std::string quota = sim.Says("Quota");
+    const std::string capacity = sim.Says("Capacity");
+
+    sim.ForgetRelease();
+    sim.Resize(4);
+    ASSERT_TRUE(sim.Converge());
+    EXPECT_FALSE(sim.has_holding());
+    EXPECT_FALSE(sim.has_claim());
+    EXPECT_TRUE(sim.NodeMachines().empty());
+    EXPECT_EQ(sim.Says("Quota"), quota);
+    EXPECT_EQ(sim.Says("Capacity"), capacity);
+    EXPECT_THAT(capacity, HasSubstr("was released in capacity"));
+    EXPECT_THAT(sim.Obstacles(), Contains("POOL_RELEASED"));
+    EXPECT_TRUE(sim.same_twice);
+
+    sim.Delete();
+    ASSERT_TRUE(sim.Converge());
+    EXPECT_EQ(sim.pool(), nullptr);
+    EXPECT_FALSE(sim.has_holding());
+    EXPECT_FALSE(sim.has_claim());
+  }
+}
+
+// Capacity is not asked before the pool is valid.
+TEST(Released, AnInvalidPoolIsToldToo) {
+  Simulation sim;
+  sim.ReleaseUid();
+  sim.catalogue.offered = false;
+  sim.Create(3);
+  ASSERT_TRUE(sim.Converge());
+  sim.ForgetRelease();
+  sim.catalogue.offered = true;
+  ASSERT_TRUE(sim.Converge());
+  EXPECT_FALSE(sim.has_holding());
+  EXPECT_TRUE(sim.NodeMachines().empty());
 }
 
 TEST(Released, DeletionCompletes) {

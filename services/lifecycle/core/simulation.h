@@ -289,7 +289,7 @@ class Simulation : public SimPeers, public SimAgents {
   }
 
   PeerReplies Ask(const Demand& demand) {
-    PeerReplies answers;
+    PeerReplies answers = KnownAnswers(*pool());
     if (demand.holding) answers.holding = AskQuota(*demand.holding);
     if (demand.claim) {
       answers.claim = AskCapacity(*demand.claim, !pool()->spec.node_affinity.empty());

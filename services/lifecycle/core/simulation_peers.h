@@ -131,6 +131,8 @@ class SimPeers {
     free_.merge(held_);
     has_holding_ = has_claim_ = false;
   }
+  // That was so long ago that they do not know it any more.
+  void ForgetRelease() { released_ = false; }
   void Disable(const std::string& profile) { Revision(profile)->disabled = true; }
   void Enable(const std::string& profile) {
     NodeConfiguration* revision = Revision(profile);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "services/lifecycle/core/demand.h"
 #include "services/lifecycle/core/machine_cursor.h"
 #include "services/lifecycle/core/names.h"
 #include "services/lifecycle/core/node_machine.h"
@@ -17,6 +18,7 @@ std::optional<Snapshot> SnapshotOf(const State& state, const std::string& name) 
   snapshot.pool = pool->row.get();
   snapshot.cluster = cluster.row.get();
   snapshot.keeps = {pool->row, cluster.row};
+  snapshot.answers = KnownAnswers(*pool->row);
   const Lease* lease = state.table<Lease>().Find(Lease::kName);
   snapshot.restored = lease != nullptr && lease->generation_floor > 0;
   snapshot.version = pool->revision;  // State::VersionOf, in the same walk

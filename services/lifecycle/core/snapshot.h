@@ -29,6 +29,9 @@ struct CatalogueFacts {
   bool operator==(const CatalogueFacts&) const = default;
 };
 
+// The word of a service that has released the pool's uid.
+inline constexpr char kReasonReleased[] = "POOL_RELEASED";
+
 // What another service said. An answer that did not come is a fact too, and so is a refusal.
 template <class T>
 struct PeerReply {
@@ -45,7 +48,7 @@ struct PeerReply {
   bool refused(absl::string_view why) const { return state == State::kRefused && reason == why; }
   // The pool's uid was released there. The service takes nothing but a release of it any more, so
   // there is no use in asking again.
-  bool released() const { return refused("POOL_RELEASED"); }
+  bool released() const { return refused(kReasonReleased); }
 };
 
 struct HoldingFacts {
@@ -165,8 +168,8 @@ struct Snapshot {
   std::vector<std::shared_ptr<const void>> keeps = {};
 };
 
-// The rows of a pool as they are now, kept alive by the snapshot; catalogue, answers, policy and time
-// are left to the caller. nullopt: there is no such pool. Cheap enough for a lane's Peek or Read.
+// The rows of a pool as they are now, kept alive by the snapshot, and KnownAnswers of it; catalogue, other
+// answers, policy and time are left to the caller. nullopt: there is no such pool. Cheap enough for a lane's Peek or Read.
 std::optional<Snapshot> SnapshotOf(const State& state, const std::string& pool);
 
 // Fills in ClaimFacts::taken of capacity's answer, for the machines that may become Nodes of this pool.

@@ -41,6 +41,7 @@ class RandomWorld {
                       state.VersionOf(kPool), catalogue_};
     snapshot.now = now;
     const Demand demand = DemandOf(*pool, snapshot.nodes, catalogue_);
+    snapshot.answers = KnownAnswers(*pool);
     if (demand.holding) snapshot.answers.holding = AnswerTo(*demand.holding);
     if (demand.claim) snapshot.answers.claim = AnswerTo(*demand.claim);
     if (demand.configuration) snapshot.answers.configuration = configuration_;

@@ -206,6 +206,7 @@ struct PoolAccount {
   bool rollback_waits = false;
   std::vector<std::string> leaving_racks = {};
   int64_t deferred_nodes = 0;
+  bool released = false;
   bool operator==(const PoolAccount&) const = default;
 };
 

@@ -55,13 +55,13 @@ void AddPoolsOf(const State& state, const std::string& cluster, const TraceConte
 
 // Asks for what the pool was charged for already, and for no less than quota knows: the answer to a larger
 // grant may have been lost. Asked under the generation before the pool's, which is for what it wants now.
-// nullopt: the pool is being released, or was never charged.
+// nullopt: quota is not asked for the pool, the pool is being released, or was never charged.
 std::optional<HoldingAsk> Restatement(const PoolPass& pass) {
   const Pool& pool = *pass.snapshot.pool;
   const int64_t charged = ChargedBefore(pool, static_cast<int64_t>(pass.snapshot.nodes.size()));
   const int64_t before = pool.account.generation - 1;
-  const bool releases = pass.demand.holding && pass.demand.holding->release;
-  if (releases || charged == 0 || before < 1) return std::nullopt;
+  const bool asks = pass.demand.holding && !pass.demand.holding->release;
+  if (!asks || charged == 0 || before < 1) return std::nullopt;
   return HoldingAsk{charged, before, false, true};
 }
 

@@ -104,7 +104,8 @@ PoolAccount AccountOf(const v1::NodePoolAccount& in) {
           in.claim_unknown(),
           RollbackWaitsOf(in),
           {in.leaving_racks().begin(), in.leaving_racks().end()},
-          in.deferred_nodes()};
+          in.deferred_nodes(),
+          in.released()};
 }
 
 // nullopt: unspecified, or a value of a newer schema.

@@ -66,6 +66,7 @@ Pool FullPool() {
                  {{"Ready", "False", "Over", "m", kTime, 3}},
                  configuration};
   pool.account = {4, 3, 2, 1, 5, {"np-1", 2, {"g1"}}, 6, true, {3, kTime, true}, 4, true, true};
+  pool.account.released = true;
   pool.reconfiguration = Reconfiguration{2,
                                          Reconfiguration::State::kHalted,
                                          {"g1"},

@@ -55,6 +55,7 @@ void FillAccount(const PoolAccount& account, v1::NodePoolAccount* out) {
     out->set_rollback_waits(account.rollback_waits);
   for (const std::string& rack : account.leaving_racks) out->add_leaving_racks(rack);
   out->set_deferred_nodes(account.deferred_nodes);
+  out->set_released(account.released);
 }
 
 v1::Reconfiguration::State StateOf(Reconfiguration::State state) {
