@@ -81,6 +81,13 @@ int CompareLives(const lifecycle::v1::Node& node, const NodeObject& object);
 // Whether the kubelet of this life posts to a v1 Node of an earlier life, so that this must stay: the
 // kubelet found it at its start, and would not make another one if it went. The mark is old until the
 // first patch.
+//
+// This holds the kubelet's clock against the database's. It only matters where the v1 Node outlived its life,
+// which it does while no adapter works. A clock that is behind by less than the machine takes to boot changes
+// nothing; by more, the v1 Node goes under its kubelet, the boot times out, and another machine comes. With one
+// that is ahead, the last post before the machine went off may count as of this life, if the machine was given
+// anew within that time: the Node is then registered too early, or even ready, until the node controller has
+// missed the kubelet (less than a minute). It takes no Pods from then on and is unhealthy until it has booted.
 bool IsTakenOver(const lifecycle::v1::Node& node, const NodeObject& object);
 
 // The Muster Node that a v1 Node is according to our pool label, by its name below the cluster's:
