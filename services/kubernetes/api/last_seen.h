@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -33,7 +34,7 @@ class LastSeen {
   }
   void BeginAnew() {
     anew_ = true;
-    tombstones_.clear();
+    ForgetTombstones();
     list_version_.clear();
   }
   void PutListed(const Key& key, Object object) {
@@ -47,7 +48,7 @@ class LastSeen {
           found != objects_.end() && !anew_ && IsOlder(version, found->second->resource_version);
       if (!stays) Erase(key);
     }
-    tombstones_.clear();
+    ForgetTombstones();
     list_version_ = version;
     listing_ = false;
     anew_ = false;
@@ -67,8 +68,7 @@ class LastSeen {
   void Remove(const Key& key, const std::string& version) {
     const auto found = objects_.find(key);
     if (found != objects_.end() && IsLater(found->second->resource_version, version)) return;
-    if (tombstones_.size() >= kMostTombstones) tombstones_.clear();
-    tombstones_[key] = version;
+    Bury(key, version);
     Erase(key);
   }
   // Removes the object, whatever its version.
@@ -82,15 +82,36 @@ class LastSeen {
 
   const Map& objects() const { return objects_; }
 
- private:
   // Deletions that are remembered until the next list, so that what was sent before them and comes
-  // after them is known for what it is.
+  // after them is known for what it is; of more, those that were told last.
   static constexpr size_t kMostTombstones = 10'000;
+
+ private:
+  struct Tombstone {
+    std::string version = {};  // of the deletion
+    int64_t number = 0;        // in the order in which they were told
+  };
+
+  void Bury(const Key& key, const std::string& version) {
+    const int64_t number = ++told_;
+    const auto [it, first] = tombstones_.try_emplace(key);
+    if (!first) by_age_.erase(it->second.number);
+    it->second = {version, number};
+    by_age_.emplace(number, key);
+    if (by_age_.size() <= kMostTombstones) return;
+    tombstones_.erase(by_age_.begin()->second);
+    by_age_.erase(by_age_.begin());
+  }
+  void ForgetTombstones() {
+    tombstones_.clear();
+    by_age_.clear();
+  }
 
   // `as_it_is`: takes the object whatever the version of the one that is known.
   void Take(const Key& key, Object object, bool as_it_is) {
     const auto gone = tombstones_.find(key);
-    if (gone != tombstones_.end() && !IsLater(object.resource_version, gone->second)) return;
+    if (gone != tombstones_.end() && !IsLater(object.resource_version, gone->second.version))
+      return;
     std::shared_ptr<const Object>& slot = objects_[key];
     const bool measures = slot != nullptr && !as_it_is;
     if (measures && !IsLater(object.resource_version, slot->resource_version)) return;
@@ -105,7 +126,9 @@ class LastSeen {
   bool anew_ = false;
   absl::btree_set<Key> unnamed_;  // by the list that is under way
   std::string list_version_;      // of the last one
-  absl::btree_map<Key, std::string> tombstones_;
+  absl::btree_map<Key, Tombstone> tombstones_;
+  absl::btree_map<int64_t, Key> by_age_;  // keys of `tombstones_`
+  int64_t told_ = 0;                      // deletions so far
 };
 
 }  // namespace muster::kubernetes

@@ -60,6 +60,21 @@ TEST_F(LastSeenTest, WhatIsGoneDoesNotComeBackByALateAnswer) {
   EXPECT_THAT(Told(), ElementsAre("a >8")) << "another one of its name";
 }
 
+TEST_F(LastSeenTest, OfMoreDeletionsThanAreRememberedTheLastOnesAre) {
+  constexpr auto kMost = LastSeen<Object>::kMostTombstones;
+  seen_.Remove("oldest", "6");
+  seen_.Remove("told again", "6");
+  for (size_t i = 0; i + 2 < kMost; ++i) seen_.Remove(absl::StrCat("other ", i), "7");
+  seen_.Remove("told again", "7");
+  seen_.Remove("newest", "7");  // one more than are remembered
+  Put("told again", "6");
+  Put("newest", "6");
+  Put("other 0", "6");
+  EXPECT_THAT(Told(), IsEmpty());
+  Put("oldest", "5");
+  EXPECT_THAT(Told(), ElementsAre("oldest >5"));
+}
+
 TEST_F(LastSeenTest, AListForgetsWhatItDoesNotName) {
   Put("a", "1");
   Put("b", "2");
