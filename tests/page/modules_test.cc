@@ -42,6 +42,19 @@ TEST_F(ModulesTest, AStoreIsWhatItsFramesSay) {
   EXPECT_EQ(answer["pool"], "p");
 }
 
+// Its deletion may be told with what was made since.
+TEST_F(ModulesTest, APoolThatIsMadeAnewIsNoLongerFoundByItsFormerUid) {
+  const json answer = Run("store.js", "Store", R"(
+    const store = new Store();
+    store.apply({documents: [['pool', 'p', {uid: 'former'}], ['pool', 'q', {uid: 'other'}]]});
+    store.apply({documents: [['pool', 'p', {uid: 'now'}]]});
+    const anew = ['former', 'now', 'other'].map((uid) => store.poolOfUid(uid));
+    store.apply({documents: [['pool', 'p', null]]});
+    return {anew, uids: [...store.poolByUid.keys()]};)");
+  EXPECT_EQ(answer["anew"], (json{"", "p", "q"}));
+  EXPECT_EQ(answer["uids"], (json{"other"}));
+}
+
 TEST_F(ModulesTest, RefusalsAreThoseOfTheQuotasKey) {
   const json answer = Run("store.js", "Store", R"(
     const store = new Store();

@@ -102,11 +102,9 @@ export class Store {
     const all = this.documents[kind];
     if (!all) return;  // a newer server's
     if (kind === 'pool') {
-      const uid = (content ?? all.get(key))?.uid;
-      if (content)
-        this.poolByUid.set(uid, key);
-      else
-        this.poolByUid.delete(uid);
+      // A pool that was deleted and made anew comes as a change, with another uid.
+      this.poolByUid.delete(all.get(key)?.uid);
+      if (content) this.poolByUid.set(content.uid, key);
     }
     if (content === null)
       all.delete(key);
