@@ -51,10 +51,10 @@ bool IsSo(const Pool& before, const ApplyNodePool& command) {
 
 absl::Status CheckIdentity(const State& state, const ApplyNodePool& command, const Pool* before) {
   if (before != nullptr && !command.uid.empty() && command.uid != before->uid) {
-    return error::UidMismatch(command.name, command.uid);
+    return error::UidMismatch(command.name, command.uid, before->uid);
   }
   const Pool* holder = command.uid.empty() ? nullptr : state.FindPoolByUid(command.uid);
-  if (holder != nullptr && holder != before) return error::UidMismatch(command.name, command.uid);
+  if (holder != nullptr && holder != before) return error::UidTaken(command.name, command.uid);
   if (before != nullptr && IsSo(*before, command)) return absl::OkStatus();
   return CheckEtag<Pool>(state, command.name, command.etag);
 }

@@ -68,9 +68,20 @@ absl::Status PoolDeleting(absl::string_view pool) {
   return FailedPrecondition("POOL_DELETING", pool, "NodePool is being deleted.");
 }
 
-absl::Status UidMismatch(absl::string_view pool, absl::string_view given) {
+absl::Status UidMismatch(absl::string_view pool, absl::string_view given, absl::string_view has) {
+  return FailedPrecondition(
+      "UID_MISMATCH", pool,
+      absl::StrCat("`uid` is ", given, ", but the NodePool of this name has the uid ", has,
+                   ": it is another one, made since or by somebody else. Read it again; to change "
+                   "it, leave `uid` empty or say its own."));
+}
+
+// The other NodePool may be somebody else's: it is not named.
+absl::Status UidTaken(absl::string_view pool, absl::string_view given) {
   return FailedPrecondition("UID_MISMATCH", pool,
-                            absl::StrCat("uid ", given, " is not this NodePool's."));
+                            absl::StrCat("`uid` ", given,
+                                         " is that of a NodePool with another name. Leave `uid` "
+                                         "empty, so that a new one is given, or say another."));
 }
 
 absl::Status NodeProtected(absl::string_view node, absl::string_view until) {

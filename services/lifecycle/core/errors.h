@@ -27,8 +27,9 @@ absl::Status ClusterInUse(absl::string_view cluster, absl::Span<const absl::stri
 absl::Status AllowanceEnded(absl::string_view cluster);
 // FAILED_PRECONDITION, POOL_DELETING.
 absl::Status PoolDeleting(absl::string_view pool);
-// FAILED_PRECONDITION, UID_MISMATCH: another pool has the uid, or the pool has another uid.
-absl::Status UidMismatch(absl::string_view pool, absl::string_view given);
+// FAILED_PRECONDITION, UID_MISMATCH: the pool has another uid than the caller says, or another pool has it.
+absl::Status UidMismatch(absl::string_view pool, absl::string_view given, absl::string_view has);
+absl::Status UidTaken(absl::string_view pool, absl::string_view given);
 // FAILED_PRECONDITION, NODE_PROTECTED.
 absl::Status NodeProtected(absl::string_view node, absl::string_view until);
 // FAILED_PRECONDITION, RECONFIGURATION_RUNNING: one at a time a pool.

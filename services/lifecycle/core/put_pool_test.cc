@@ -1,5 +1,6 @@
 #include "services/lifecycle/core/put_pool.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -10,6 +11,8 @@
 
 namespace muster::lifecycle {
 namespace {
+
+using ::testing::HasSubstr;
 
 TEST(Decide, ApplyIsIdempotentAndCountsGenerations) {
   Simulation sim;
@@ -31,11 +34,16 @@ TEST(Decide, ApplyRefusals) {
   sim.Must(PoolOfNodes(1));
   ApplyNodePool other_uid = PoolOfNodes(1);
   other_uid.uid = "uid-2";
-  EXPECT_EQ(ReasonOf(sim.Run(other_uid).status()), "UID_MISMATCH");
+  const absl::Status mismatch = sim.Run(other_uid).status();
+  EXPECT_EQ(ReasonOf(mismatch), "UID_MISMATCH");
+  EXPECT_THAT(mismatch.message(), HasSubstr("`uid` is uid-2"));
+  EXPECT_THAT(mismatch.message(), HasSubstr("has the uid uid-1"));
   ApplyNodePool taken_uid = PoolOfNodes(1);
   taken_uid.name = std::string(kSimPool) + "2";
   taken_uid.uid = "uid-1";
-  EXPECT_EQ(ReasonOf(sim.Run(taken_uid).status()), "UID_MISMATCH");
+  const absl::Status taken = sim.Run(taken_uid).status();
+  EXPECT_EQ(ReasonOf(taken), "UID_MISMATCH");
+  EXPECT_THAT(taken.message(), HasSubstr("`uid` uid-1 is that of a NodePool with another name"));
   ApplyNodePool old_etag = PoolOfNodes(2);
   old_etag.etag = "1";
   EXPECT_EQ(ReasonOf(sim.Run(old_etag).status()), "ETAG_MISMATCH");
