@@ -65,6 +65,13 @@ std::pair<Action, absl::Time> Nothing() { return {Action::kNone, absl::InfiniteF
 // A server whose clock is ahead must not make the fleet wait for it.
 absl::Time Since(const Life& life, absl::Time time) { return std::min(time, life.seen_time); }
 
+// See NodeReport.desired_time.
+absl::Time CordonDesiredTime(const Node& node) {
+  constexpr absl::Time kUnset = absl::InfinitePast();
+  return std::max({ToTime(node.state_time(), kUnset), ToTime(node.reconfigure_time(), kUnset),
+                   ToTime(node.orders().cordon_time(), kUnset)});
+}
+
 bool Runs(const NodeView& view) {
   return view.phase == NodeDesired::PHASE_RUNNING && !view.profile.empty();
 }
@@ -142,6 +149,7 @@ NodeView Behaviour::ViewOf(const Node& node) {
           .back = observed.has_boot_time() && observed.node_profile() == desired.node_profile(),
           .cordoned = desired.cordoned(),
           .cordon_told = observed.has_cordon_time(),
+          .cordon_desired_time = CordonDesiredTime(node),
           .drain = desired.drain(),
           .force_drain = desired.force_drain(),
           .drain_time = ToTime(desired.drain_time(), absl::InfinitePast()),
@@ -394,6 +402,9 @@ std::vector<NodeReport> Behaviour::Reports(absl::string_view name, const Life& l
     report.set_message("the image could not be fetched (simulated)");
   } else if (action == Action::kFailRemoval) {
     report.set_message("no answer from the machine's controller (simulated)");
+  } else if (action == Action::kTellCordon &&
+             life.view.cordon_desired_time != absl::InfinitePast()) {
+    *report.mutable_desired_time() = ToTimestamp(life.view.cordon_desired_time);
   } else if (action == Action::kDrained && life.has(Trait::kActive)) {
     reports.push_back(report);
     reports.back().set_observation(NodeReport::OBSERVATION_IDLE);

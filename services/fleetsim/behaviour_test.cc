@@ -205,6 +205,24 @@ TEST(BehaviourTest, ACordonIsToldOnce) {
   EXPECT_THAT(Story(Exact(), node, absl::Hours(1)), ElementsAre("CORDONED@0"));
 }
 
+// A cordon that follows another one is told of its own, also where nothing was seen in between.
+TEST(BehaviourTest, ACordonIsToldByTheTimeItIsDesiredFrom) {
+  Node node = RunningNode(0);
+  node.mutable_desired()->set_cordoned(true);
+  const auto view_of = [&](absl::Time ordered) {
+    SetTime(*node.mutable_orders()->mutable_cordon_time(), ordered);
+    return Behaviour::ViewOf(node);
+  };
+  Life life{.machine = node.machine(), .view = view_of(kStart + absl::Seconds(1))};
+  const NodeView next = view_of(kStart + absl::Seconds(2));
+  EXPECT_NE(life.view, next);
+  life.view = next;
+  const auto reports = Behaviour(Exact()).Reports(node.name(), life, Action::kTellCordon);
+  ASSERT_EQ(reports.size(), 1u);
+  EXPECT_EQ(reports[0].observation(), NodeReport::OBSERVATION_CORDONED);
+  EXPECT_EQ(reports[0].desired_time().seconds(), absl::ToUnixSeconds(kStart) + 2);
+}
+
 TEST(BehaviourTest, ARestartDoesNotProlongADrainThatIsHeldUp) {
   FleetOptions options;
   options.drain_block_rate = 0.5;

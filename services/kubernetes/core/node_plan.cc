@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "services/common/condition_names.h"
+#include "services/common/timestamp.h"
 #include "services/kubernetes/core/names.h"
 #include "services/kubernetes/core/node_metadata.h"
 #include "services/kubernetes/core/text.h"
@@ -46,6 +47,16 @@ bool CanHaveWork(Node::State state) {
 // Its machine is off or given up: the v1 Node has nothing behind it.
 bool IsOver(Node::State state) {
   return state == Node::STATE_DELETED || state == Node::STATE_DELIVERY_FAILED;
+}
+
+// See NodeReport.desired_time.
+google::protobuf::Timestamp CordonDesiredTime(const Node& node) {
+  google::protobuf::Timestamp latest;
+  for (const auto& time :
+       {node.state_time(), node.reconfigure_time(), node.orders().cordon_time()}) {
+    if (FromTimestamp(time) > FromTimestamp(latest)) latest = time;
+  }
+  return latest;
 }
 
 bool IsToldToRun(const Node& node) {
@@ -268,8 +279,9 @@ class Planner {
     const bool stays = state == Node::STATE_PRODUCTION || state == Node::STATE_TRIAGE ||
                        state == Node::STATE_CORDONED;
     const bool closed = facts_.object == nullptr || facts_.object->unschedulable;
-    if (stays && node_.desired().cordoned() && closed && !seen_.has_cordon_time())
-      Report(NodeReport::OBSERVATION_CORDONED);
+    if (!stays || !node_.desired().cordoned() || !closed || seen_.has_cordon_time()) return;
+    NodeReport& report = Report(NodeReport::OBSERVATION_CORDONED);
+    *report.mutable_desired_time() = CordonDesiredTime(node_);
   }
 
   void PlanDrain() {

@@ -394,6 +394,26 @@ TEST(PlanCordon, IsToldOnceItIsThereAfterTheWorkThatCameBefore) {
   EXPECT_THAT(Plan(node, &object).reports, IsEmpty());
 }
 
+TEST(PlanCordon, IsToldWithTheCordonThatIsMeant) {
+  Node node = MakeNode(Node::STATE_PRODUCTION);
+  node.mutable_desired()->set_cordoned(true);
+  NodeObject object = Joined(true);
+  object.unschedulable = object.owns_unschedulable = true;
+  const auto told = [&] {
+    const NodePlan plan = Plan(node, &object);
+    EXPECT_THAT(Observations(plan), ElementsAre(kCordoned));
+    return plan.reports.at(0).desired_time().seconds();
+  };
+  *node.mutable_state_time() = Stamp(kThen);
+  EXPECT_EQ(told(), kThen);
+  *node.mutable_orders()->mutable_cordon_time() = Stamp(kThen + 2);
+  EXPECT_EQ(told(), kThen + 2);
+  *node.mutable_reconfigure_time() = Stamp(kThen + 1);
+  EXPECT_EQ(told(), kThen + 2);
+  *node.mutable_reconfigure_time() = Stamp(kThen + 3);
+  EXPECT_EQ(told(), kThen + 3);
+}
+
 TEST(OrphanName, NeedsALabelThatIsOurs) {
   NodeObject object = Joined(true);
   EXPECT_EQ(OrphanName(object, "g8fd930"), "");

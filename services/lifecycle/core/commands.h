@@ -152,6 +152,8 @@ struct ReportNode {
   int64_t active_pod_count = 0;          // 0: as many as are named
   absl::Time node_create_time = kNever;  // of the Node that was seen; kNever: of any
   std::string boot_id = {};
+  absl::Time desired_time =
+      kNever;  // of the cordon that was carried out; kNever: of the present one
 };
 inline constexpr int kObservations = 20;
 

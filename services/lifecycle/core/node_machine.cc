@@ -266,6 +266,14 @@ void ForgetCordon(Node& node) {
   if (!node.desired.cordoned) node.observed.cordon_time = kNever;
 }
 
+absl::Time CordonDesiredTime(const Node& node) {
+  absl::Time latest = absl::InfinitePast();
+  for (const absl::Time time : {node.state_time, node.reconfigure_time, node.orders.cordon_time}) {
+    if (time != kNever) latest = std::max(latest, time);
+  }
+  return latest;
+}
+
 bool IsInProgress(NodeState state) { return state == kAssigned || state == kBooting; }
 
 bool IsInService(NodeState state) {

@@ -241,6 +241,12 @@ void Note(Node& node, const ReportNode& command, absl::Time now) {
   }
 }
 
+// True when the report is of a cordon that was taken back since.
+bool IsOfFormerCordon(const Node& node, const ReportNode& command) {
+  return command.observation == Observation::kCordoned && command.desired_time != kNever &&
+         node.observed.cordon_time == kNever && command.desired_time < CordonDesiredTime(node);
+}
+
 // True when the report cannot be true: a boot that was not ordered yet, or a return from a reboot that has
 // not happened yet.
 bool IsUnordered(const Node& node, const ReportNode& command) {
@@ -313,7 +319,8 @@ StatusOrOutcome Decide(StagedState<State>& staged, const ReportNode& command, ab
   Node node = *before;
   const std::optional<NodeEvent> event = EventOf(command.observation, node);
   if (event && Knows(node.state, *event)) return Outcome{};
-  if (IsUnordered(node, command) || (!event && !CanBe(node, command.observation))) {
+  if (IsUnordered(node, command) || IsOfFormerCordon(node, command) ||
+      (!event && !CanBe(node, command.observation))) {
     return error::DoesNotFit(node.name, NodeStateName(node.state), NameOf(command.observation));
   }
   if (event) RETURN_IF_ERROR(Step(node, *event, now));

@@ -171,6 +171,48 @@ TEST(ReportNode, ACordonIsSeenWhileItIsToldTo) {
   EXPECT_EQ(sim.node("g100")->observed.cordon_time, kNever);
 }
 
+// What was under way when the cordon was taken back says nothing of the next one.
+TEST(ReportNode, AFormerCordonIsNotThePresentOne) {
+  Simulation sim;
+  sim.Create(1);
+  ASSERT_TRUE(sim.Converge());
+  const std::string name = NodeName(kSimPool, "g100");
+  const auto report = [&](absl::Time desired_time) {
+    return sim
+        .Run(ReportNode{.node = name,
+                        .observation = ReportNode::Observation::kCordoned,
+                        .desired_time = desired_time})
+        .status();
+  };
+  sim.Advance(absl::Minutes(1));
+  sim.Must(OrderNode{.name = name, .verb = OrderNode::Verb::kCordon});
+  const absl::Time former = CordonDesiredTime(*sim.node("g100"));
+  EXPECT_EQ(former, sim.node("g100")->orders.cordon_time);
+  sim.Must(OrderNode{.name = name, .verb = OrderNode::Verb::kUncordon});
+  sim.Advance(absl::Minutes(1));
+  sim.Must(OrderNode{.name = name, .verb = OrderNode::Verb::kCordon});
+  const absl::Time present = CordonDesiredTime(*sim.node("g100"));
+  EXPECT_EQ(ReasonOf(report(former)), "NODE_STATE");
+  EXPECT_EQ(sim.node("g100")->observed.cordon_time, kNever);
+  EXPECT_TRUE(report(present).ok());
+  EXPECT_EQ(sim.node("g100")->observed.cordon_time, sim.now());
+  EXPECT_TRUE(report(former).ok()) << "it is known already";
+}
+
+// Whatever the Node is cordoned for, a cordon that is begun anew is a later one.
+TEST(ReportNode, AStateOrAChoiceForARebootIsACordonOfItsOwn) {
+  const absl::Time then = absl::FromUnixSeconds(7);
+  Node node{.name = NodeName(kSimPool, "g1"), .state = NodeState::kProduction};
+  EXPECT_EQ(CordonDesiredTime(node), absl::InfinitePast());
+  node.state_time = then;
+  EXPECT_EQ(CordonDesiredTime(node), then);
+  node.reconfigure_time = then + absl::Seconds(2);
+  node.orders.cordon_time = then + absl::Seconds(1);
+  EXPECT_EQ(CordonDesiredTime(node), node.reconfigure_time);
+  node.reconfigure_time = kNever;
+  EXPECT_EQ(CordonDesiredTime(node), node.orders.cordon_time);
+}
+
 TEST(ReportNode, OnlyABootEndsARowOfFailures) {
   const auto failures_after = [](NodeState past, const std::vector<O>& reports) {
     State rows;

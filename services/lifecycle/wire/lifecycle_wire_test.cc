@@ -270,6 +270,9 @@ TEST(Wire, MalformedReportsNameTheirField) {
   EXPECT_EQ(parsed().node_create_time, kNever);
   report.mutable_node_create_time()->set_seconds(7);
   EXPECT_EQ(parsed().node_create_time, absl::FromUnixSeconds(7));
+  EXPECT_EQ(parsed().desired_time, kNever);
+  report.mutable_desired_time()->set_seconds(8);
+  EXPECT_EQ(parsed().desired_time, absl::FromUnixSeconds(8));
 }
 
 }  // namespace

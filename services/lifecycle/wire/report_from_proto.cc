@@ -58,7 +58,8 @@ ReportNode FromProto(const v1::NodeReport& in, absl::string_view path, Faults& f
                     in.message(),
                     in.active_pod_count(),
                     MUSTER_GET_TIME(in, node_create_time),
-                    in.boot_id()};
+                    in.boot_id(),
+                    MUSTER_GET_TIME(in, desired_time)};
 }
 
 }  // namespace muster::lifecycle
