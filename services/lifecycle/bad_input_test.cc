@@ -309,8 +309,6 @@ TEST_F(LifecycleBadInputTest, NodesAndReports) {
         }},
        {"reports[0].node", of([](auto& r) { r.set_node("x"); })},
        {"reports[0].observation", of([](auto& r) { r.clear_observation(); })},
-       {"reports[0].observation",
-        of([](auto& r) { r.set_observation(static_cast<v1::NodeReport::Observation>(99)); })},
        {"reports[0].node_profile", of([](auto& r) { r.set_node_profile(kLongText); })},
        {"reports[0].message", of([](auto& r) { r.set_message(kLongText); })},
        {"reports[0].message", of([](auto& r) { r.set_message(std::string("\0", 1)); })},

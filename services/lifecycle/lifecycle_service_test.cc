@@ -68,8 +68,10 @@ TEST_F(LifecycleServiceTest, ReportsOfANodeInOneCallAreAChangeEach) {
   };
   const double before = moves();
   v1::ReportNodesRequest request;
+  // What only a newer release knows is refused, and the others go on.
+  const auto newer = static_cast<v1::NodeReport::Observation>(99);
   for (const auto observation :
-       {v1::NodeReport::OBSERVATION_BOOT_STARTED, v1::NodeReport::OBSERVATION_REGISTERED,
+       {newer, v1::NodeReport::OBSERVATION_BOOT_STARTED, v1::NodeReport::OBSERVATION_REGISTERED,
         v1::NodeReport::OBSERVATION_READY}) {
     v1::NodeReport* report = request.add_reports();
     report->set_node(node.name());
@@ -78,7 +80,10 @@ TEST_F(LifecycleServiceTest, ReportsOfANodeInOneCallAreAChangeEach) {
   }
   const auto reported = Call(*replica_->stub, &Stub::ReportNodes, request);
   ASSERT_THAT(reported, IsOk());
-  for (const auto& result : reported->results()) EXPECT_EQ(result.code(), 0) << result.message();
+  ASSERT_EQ(reported->results_size(), 4);
+  EXPECT_EQ(reported->results(0).code(), grpc::StatusCode::INVALID_ARGUMENT);
+  for (int i = 1; i < 4; ++i)
+    EXPECT_EQ(reported->results(i).code(), 0) << reported->results(i).message();
   ASSERT_TRUE(AwaitReason("AtTarget", "TargetMet", 1).has_value());
   EXPECT_EQ(moves() - before, 3);
 }

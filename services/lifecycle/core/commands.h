@@ -152,8 +152,8 @@ struct ReportNode {
   int64_t active_pod_count = 0;          // 0: as many as are named
   absl::Time node_create_time = kNever;  // of the Node that was seen; kNever: of any
   std::string boot_id = {};
-  absl::Time desired_time =
-      kNever;  // of the cordon that was carried out; kNever: of the present one
+  absl::Time desired_time = kNever;  // of the cordon carried out; kNever: of the present one
+  bool is_unknown = false;           // the observation is of a newer release
 };
 inline constexpr int kObservations = 20;
 

@@ -316,6 +316,9 @@ StatusOrOutcome Decide(StagedState<State>& staged, const ReportNode& command, ab
   if (command.node_create_time != kNever && command.node_create_time != before->create_time) {
     return error::DoesNotFit(before->name, "another one of that name", NameOf(command.observation));
   }
+  if (command.is_unknown) {
+    return muster::error::InvalidField("observation", "is not one that this release knows");
+  }
   Node node = *before;
   const std::optional<NodeEvent> event = EventOf(command.observation, node);
   if (event && Knows(node.state, *event)) return Outcome{};

@@ -149,6 +149,17 @@ TEST(Report, NobodyRegistersWhatWasNotOrdered) {
             "NOT_FOUND");
 }
 
+TEST(ReportNode, AnObservationOfANewerReleaseChangesNothing) {
+  Simulation sim;
+  sim.Create(1);
+  ASSERT_TRUE(sim.Converge());
+  sim.SetActive("g100", true);
+  const Node before = *sim.node("g100");
+  const ReportNode report{.node = before.name, .is_unknown = true};
+  EXPECT_EQ(ReasonOf(sim.Run(report).status()), "INVALID_FIELD");
+  EXPECT_EQ(*sim.node("g100"), before);
+}
+
 // "Three boot failures in a row": a Node that was ill and is well again has not booted.
 TEST(ReportNode, ACordonIsSeenWhileItIsToldTo) {
   Simulation sim;

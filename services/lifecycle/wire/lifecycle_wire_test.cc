@@ -259,8 +259,13 @@ TEST(Wire, MalformedReportsNameTheirField) {
   EXPECT_EQ(field(), "reports[2].node");
   report.set_node(std::string(kPool) + "/nodes/g1");
   EXPECT_EQ(field(), "reports[2].observation");
+  report.set_observation(static_cast<v1::NodeReport::Observation>(99));
+  Faults none;
+  EXPECT_TRUE(FromProto(report, "", none).is_unknown) << "a newer agent's";
+  EXPECT_TRUE(none.empty());
   report.set_observation(v1::NodeReport::OBSERVATION_TERMINATED);
   EXPECT_EQ(parsed().observation, ReportNode::Observation::kTerminated);
+  EXPECT_FALSE(parsed().is_unknown);
   report.set_message(std::string(2000, 'x'));
   EXPECT_EQ(field(), "reports[2].message");
   report.clear_message();

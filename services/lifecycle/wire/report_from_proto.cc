@@ -34,7 +34,8 @@ ReportNode FromProto(const v1::NodeReport& in, absl::string_view path, Faults& f
   const auto& pods = in.active_pods();
   require(ParseNodeName(in.node()).has_value(), "node", kNodeNameShape);
   const auto observation = ObservationOf(in.observation());
-  require(observation.has_value(), "observation", "is required");
+  require(in.observation() != v1::NodeReport::OBSERVATION_UNSPECIFIED, "observation",
+          "is required");
   require(in.node_profile().size() <= kMaxProfileIdBytes, "node_profile",
           absl::StrCat("must be at most ", kMaxProfileIdBytes, " bytes"));
   require(static_cast<size_t>(pods.size()) <= kMaxActivePods, "active_pods",
@@ -59,7 +60,8 @@ ReportNode FromProto(const v1::NodeReport& in, absl::string_view path, Faults& f
                     in.active_pod_count(),
                     MUSTER_GET_TIME(in, node_create_time),
                     in.boot_id(),
-                    MUSTER_GET_TIME(in, desired_time)};
+                    MUSTER_GET_TIME(in, desired_time),
+                    !observation.has_value()};
 }
 
 }  // namespace muster::lifecycle
