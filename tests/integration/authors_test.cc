@@ -9,12 +9,16 @@
 #include <memory>
 #include <string>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "services/rpc/page.h"
 #include "services/rpc/status.h"
 #include "tests/integration/mini_muster.h"
 #include "tests/testing/patience.h"
+#include "tests/testing/sockets.h"
 #include "tests/testing/status_matchers.h"
 
 namespace muster::testing {
@@ -157,6 +161,28 @@ TEST_F(Authors, AnAdapterReportsNothingOfMachines) {
     for (const char* agent : {"zone-agent", "both"})
       EXPECT_NE(Report(node, observation, agent), grpc::StatusCode::PERMISSION_DENIED) << agent;
   }
+}
+
+// It may go on reporting where the agents of the zone are gone.
+TEST_F(Authors, AnAdapterIsNotHeardAsAnAgent) {
+  using lifecycle::v1::NodeReport;
+  const std::string node = muster_.database().QueryValue("SELECT name FROM lifecycle.node LIMIT 1");
+  const auto heard = [&] {
+    constexpr char kSeries[] = "muster_lifecycle_agent_reports_total{zone=\"RNO2A\"} ";
+    const std::string page = HttpGet(muster_.metrics_address(), "/metrics", absl::Minutes(1));
+    double value = 0;
+    for (absl::string_view line : absl::StrSplit(page, '\n'))
+      if (absl::ConsumePrefix(&line, kSeries) && absl::SimpleAtod(line, &value)) break;
+    return value;
+  };
+  const double before = heard();
+  EXPECT_GT(before, 0) << "those that booted the Node";
+  Report(node, NodeReport::OBSERVATION_IDLE, "adapter");
+  EXPECT_EQ(heard(), before);
+  Report(node, NodeReport::OBSERVATION_IDLE, "both");
+  EXPECT_EQ(heard(), before + 1);
+  Report(node, NodeReport::OBSERVATION_IDLE, "zone-agent");
+  EXPECT_EQ(heard(), before + 2);
 }
 
 TEST_F(Authors, ThePastOfOthersIsNotThere) {

@@ -5,8 +5,9 @@
 #include <memory>
 #include <optional>
 
-#include "services/access/scope.h"
+#include "absl/functional/function_ref.h"
 #include "services/common/mutex.h"
+#include "services/common/place.h"
 #include "services/lifecycle/api/advisor.h"
 #include "services/lifecycle/api/cluster_zones.h"
 #include "services/lifecycle/api/report_tally.h"
@@ -128,8 +129,9 @@ class Handlers final : public v1::LifecycleService::CallbackService {
     return catalogue_;
   }
 
-  // Counts the reports for the metrics, by zone: those of Nodes within `scope`, null being everywhere.
-  void NoteHeard(const v1::ReportNodesRequest& request, const access::Scope* scope) const;
+  // Counts the reports for the metrics, by zone: those of Nodes in places that count.
+  void NoteHeard(const v1::ReportNodesRequest& request,
+                 absl::FunctionRef<bool(const Place&)> counts) const;
 
   const rpc::Writer<Lane> writer_;
   Lane& lane_;

@@ -46,14 +46,15 @@ std::vector<prometheus::MetricFamily> ReportTally::Collect() const {
       "muster_lifecycle_reports_total",
       "Reports of agents, by what came of them: accepted, unknown_node, does_not_fit (the Node is "
       "in another state, or another one of that name), failed.");
-  prometheus::MetricFamily reports =
-      rpc::Counters("muster_lifecycle_agent_reports_total",
-                    "Reports that this replica had of Nodes of pools in a zone.");
+  prometheus::MetricFamily reports = rpc::Counters(
+      "muster_lifecycle_agent_reports_total",
+      "Reports that this replica had from agents of Nodes of pools in a zone; adapters' "
+      "reports do not count.");
   prometheus::MetricFamily last = rpc::Gauges(
       "muster_lifecycle_agent_last_report_timestamp_seconds",
       "When this replica last heard an agent of a zone, in seconds since 1970; a zone is there "
-      "once "
-      "it was heard. Agents do not say who they are: they are told apart by zone only.");
+      "once it was heard. Agents do not say who they are: they are told apart by zone only. An "
+      "adapter is none: it boots and ends no machines.");
   MutexLock lock(mutex_);
   for (size_t i = 0; i < counts_.size(); ++i)
     rpc::AddSample(results, {{"result", kNames[i]}}, counts_[i]);

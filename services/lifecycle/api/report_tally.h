@@ -35,7 +35,7 @@ class ReportTally final : public prometheus::Collectable {
   // Counts the results of one call. Returns what is to be logged now; nullopt: nothing.
   std::optional<Unknown> Count(const std::vector<absl::Status>& results);
 
-  // Counts the reports of one call that are about known pools, by their zone.
+  // Counts the reports of one call by an agent that are about known pools, by their zone.
   void Heard(const std::map<std::string, int64_t>& reports_by_zone, absl::Time now);
 
   std::vector<prometheus::MetricFamily> Collect() const override;

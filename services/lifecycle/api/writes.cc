@@ -182,21 +182,40 @@ constexpr auto kParseReports = [](const v1::ReportNodesRequest& request, Faults&
       faults);
 };
 
-// Whether the scope covers the place otherwise than by the cluster's name.
-bool CoversBeyondClusters(const access::Scope& scope, const Place& place) {
+// All of the scope but its clusters.
+access::Scope BeyondClusters(const access::Scope& scope) {
   access::Scope rest = scope.everywhere() ? access::Scope::Everywhere() : access::Scope();
   for (const std::string& organization : scope.organizations()) rest.AddOrganization(organization);
   for (const std::string& zone : scope.zones()) rest.AddZone(zone);
-  return rest.Covers(place);
+  return rest;
 }
 
-// Decides each report on its own. For the caller, Nodes outside `scope` do not exist. Of the machines below
-// the clusters that it keeps in step, `adapts`, it can tell nothing: their agents do, and so does whoever may
-// report more than clusters, by `reports_of`.
+// Who reports. For it, Nodes outside `sees`, null being everywhere, do not exist. Of the clusters that an
+// adapter keeps in step, `adapts`, it is no agent, unless it may report more than clusters, `agent_of`.
+class ReportingCaller {
+ public:
+  ReportingCaller(std::shared_ptr<const access::Scope> sees,
+                  std::shared_ptr<const access::Scope> adapts, const access::Scope* reports_of)
+      : sees_(std::move(sees)) {
+    if (adapts == nullptr || !adapts->only_clusters() || reports_of == nullptr) return;
+    adapts_ = std::move(adapts);
+    agent_of_ = BeyondClusters(*reports_of);
+  }
+
+  bool Sees(const Place& place) const { return sees_ == nullptr || sees_->Covers(place); }
+  bool IsAgentOf(const Place& place) const {
+    return adapts_ == nullptr || !adapts_->Covers(place) || agent_of_.Covers(place);
+  }
+
+ private:
+  std::shared_ptr<const access::Scope> sees_;
+  std::shared_ptr<const access::Scope> adapts_ = {};
+  access::Scope agent_of_ = {};
+};
+
+// Decides each report on its own. Of machines only their agents can tell.
 struct DecideReports {
-  std::shared_ptr<const access::Scope> scope = {};
-  std::shared_ptr<const access::Scope> adapts = {};
-  std::shared_ptr<const access::Scope> reports_of = {};
+  ReportingCaller caller;
   std::vector<absl::Status> operator()(StagedState<State>& staged, const Reports& reports,
                                        absl::Time now) const {
     std::vector<absl::Status> results;
@@ -212,10 +231,8 @@ struct DecideReports {
 
  private:
   absl::Status Refusal(const ReportNode& report, const Place& place) const {
-    if (scope != nullptr && !scope->Covers(place)) return muster::error::NotFound(report.node);
-    const bool is_adapter = adapts != nullptr && adapts->only_clusters() && adapts->Covers(place);
-    if (!is_adapter || !IsOfMachine(report.observation)) return absl::OkStatus();
-    if (reports_of == nullptr || CoversBeyondClusters(*reports_of, place)) return absl::OkStatus();
+    if (!caller.Sees(place)) return muster::error::NotFound(report.node);
+    if (!IsOfMachine(report.observation) || caller.IsAgentOf(place)) return absl::OkStatus();
     return muster::error::Make(
         absl::StatusCode::kPermissionDenied,
         "An adapter does not report boots, staging, or that a Node is switched off: the agents of "
@@ -313,15 +330,15 @@ Handlers::Unary Handlers::UpdateNode(Context context, const v1::UpdateNodeReques
   return WriteNode(context, *request, response, kParseNode);
 }
 
-void Handlers::NoteHeard(const v1::ReportNodesRequest& request, const access::Scope* scope) const {
+void Handlers::NoteHeard(const v1::ReportNodesRequest& request,
+                         absl::FunctionRef<bool(const Place&)> counts) const {
   std::map<std::string, int64_t> zones;
   const auto reports = std::min<size_t>(static_cast<size_t>(request.reports_size()), kMaxReports);
   lane_.Peek([&](const State& state, int64_t) {
     for (size_t i = 0; i < reports; ++i) {
       const std::string& node = request.reports(static_cast<int>(i)).node();
       const Pool* pool = state.table<Pool>().Find(PoolNameOf(node));
-      const bool seen = scope == nullptr || scope->Covers(PlaceOf(state, node));
-      if (pool != nullptr && seen) ++zones[pool->zone];
+      if (pool != nullptr && counts(PlaceOf(state, node))) ++zones[pool->zone];
     }
   });
   reports_->Heard(zones, lane_.clock().Now());
@@ -329,16 +346,17 @@ void Handlers::NoteHeard(const v1::ReportNodesRequest& request, const access::Sc
 
 Handlers::Unary Handlers::ReportNodes(Context context, const v1::ReportNodesRequest* request,
                                       v1::ReportNodesResponse* response) {
-  const auto scope = rpc::NarrowedTo(*context);
-  const auto adapts = rpc::ScopeOf(*context, access::Verb::kSync);
-  const auto reports_of = rpc::ScopeOf(*context, access::Verb::kReport);
+  const ReportingCaller caller(rpc::NarrowedTo(*context),
+                               rpc::ScopeOf(*context, access::Verb::kSync),
+                               rpc::ScopeOf(*context, access::Verb::kReport).get());
   const auto parse = [&](const v1::ReportNodesRequest& asked, Faults& faults) {
     Reports reports = kParseReports(asked, faults);
-    NoteHeard(asked, scope.get());
+    NoteHeard(asked,
+              [&](const Place& place) { return caller.Sees(place) && caller.IsAgentOf(place); });
     return reports;
   };
-  return rpc::Write(context, writer_, *request, response, parse,
-                    DecideReports{scope, adapts, reports_of}, RenderReports{reports_.get()});
+  return rpc::Write(context, writer_, *request, response, parse, DecideReports{caller},
+                    RenderReports{reports_.get()});
 }
 
 }  // namespace muster::lifecycle

@@ -10,13 +10,13 @@ namespace muster::lifecycle {
 
 namespace {
 
-// One that boots does not: its agent said that the boot began, and a boot that does not end is the boot deadline's affair.
+// One that boots, or has booted and is not ready, does not: its agent said that the boot began, and a boot that does not end is the boot
+// deadline's affair. That it is ready an adapter may be the one to say.
 bool AwaitsAgent(const Node& node) {
   const NodeState state = node.state;
   // Nobody told it to boot yet.
   if (state == NodeState::kAssigned) return node.desired.phase == Phase::kRunning;
-  return state == NodeState::kRegistered || state == NodeState::kReconfiguring ||
-         state == NodeState::kPreparedForTerminate;
+  return state == NodeState::kReconfiguring || state == NodeState::kPreparedForTerminate;
 }
 
 // An assigned Node may have waited for its configuration before it was told to boot.

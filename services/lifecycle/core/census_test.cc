@@ -49,12 +49,13 @@ TEST(CensusTest, WhoWaitsForItsAgentByZone) {
   census.Add(late, "A", kCensusTime);
   census.Add(NodeSince(NodeState::kAssigned, absl::Hours(1)), "A",
              kCensusTime);  // nobody told it to boot
-  census.Add(NodeSince(NodeState::kRegistered, absl::Minutes(16)), "B", kCensusTime);
-  census.Add(NodeSince(NodeState::kRegistered, absl::Minutes(14)), "C", kCensusTime);
+  census.Add(NodeSince(NodeState::kReconfiguring, absl::Minutes(16)), "B", kCensusTime);
+  census.Add(NodeSince(NodeState::kReconfiguring, absl::Minutes(14)), "C", kCensusTime);
   // Its agent has answered; the boot deadline may be longer than that.
   census.Add(NodeSince(NodeState::kBooting, absl::Minutes(25)), "D", kCensusTime);
+  census.Add(NodeSince(NodeState::kRegistered, absl::Minutes(25)), "D", kCensusTime);
   EXPECT_THAT(census.awaiting_agent,
-              UnorderedElementsAre(Pair("A", 4), Pair("B", 1), Pair("C", 0), Pair("D", 0)));
+              UnorderedElementsAre(Pair("A", 3), Pair("B", 1), Pair("C", 0), Pair("D", 0)));
 }
 
 TEST(CensusTest, PreemptionsByPhase) {
