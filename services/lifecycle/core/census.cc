@@ -16,6 +16,8 @@ bool AwaitsAgent(const Node& node) {
   const NodeState state = node.state;
   // Nobody told it to boot yet.
   if (state == NodeState::kAssigned) return node.desired.phase == Phase::kRunning;
+  // It was rebooted, and is not ready.
+  if (state == NodeState::kReconfiguring && node.observed.boot_time != kNever) return false;
   return state == NodeState::kReconfiguring || state == NodeState::kPreparedForTerminate;
 }
 

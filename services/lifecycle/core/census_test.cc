@@ -58,6 +58,20 @@ TEST(CensusTest, WhoWaitsForItsAgentByZone) {
               UnorderedElementsAre(Pair("A", 3), Pair("B", 1), Pair("C", 0), Pair("D", 0)));
 }
 
+// An order that its agent was not told yet, and a reboot that was told of, are nothing to wait for.
+TEST(CensusTest, WhoWaitsForAReboot) {
+  Census census;
+  Node ordered = NodeSince(NodeState::kProduction, absl::Hours(1));
+  ordered.orders.reboot = Reboot::kWhenIdle;
+  ordered.orders.reboot_time = ordered.reconfigure_time = ordered.state_time;
+  census.Add(ordered, "A", kCensusTime);
+  Node back = NodeSince(NodeState::kReconfiguring, absl::Hours(1));
+  back.observed.boot_time = kCensusTime - absl::Minutes(30);
+  census.Add(back, "A", kCensusTime);
+  census.Add(NodeSince(NodeState::kReconfiguring, absl::Hours(1)), "B", kCensusTime);
+  EXPECT_THAT(census.awaiting_agent, UnorderedElementsAre(Pair("A", 0), Pair("B", 1)));
+}
+
 TEST(CensusTest, PreemptionsByPhase) {
   Node node = NodeSince(NodeState::kCordoned, absl::Minutes(1));
   node.preempt_time = kCensusTime - absl::Minutes(3);
