@@ -96,13 +96,15 @@ bool IsInstanceTypeId(absl::string_view text) {
   return !text.empty() && text.size() <= 63 && All(text, IsWordChar);
 }
 
+bool IsDigits(absl::string_view text, size_t max_digits) {
+  return !text.empty() && text.size() <= max_digits &&
+         All(text, [](unsigned char c) { return absl::ascii_isdigit(c); });
+}
+
 bool IsMinorVersion(absl::string_view text) {
   const std::vector<absl::string_view> numbers = absl::StrSplit(text, '.');
-  return numbers.size() == 2 &&
-         std::all_of(numbers.begin(), numbers.end(), [](absl::string_view number) {
-           return !number.empty() && number.size() <= kMaxVersionDigits &&
-                  All(number, [](unsigned char c) { return absl::ascii_isdigit(c); });
-         });
+  return numbers.size() == 2 && IsDigits(numbers[0], kMaxVersionDigits) &&
+         IsDigits(numbers[1], kMaxVersionDigits);
 }
 
 bool IsPoolUid(absl::string_view text) {

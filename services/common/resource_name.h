@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,6 +40,8 @@ std::string RegionOf(absl::string_view zone_id);
 // An instance type id such as `gd-8xh100ib-i128` or `H100_NVLINK_80GB.8.xeon.128`: 1 to 63 letters, digits, `-`, `_`, `.`. New ones must
 // also be label values (IsLabelWord); there may be older ones that are not.
 bool IsInstanceTypeId(absl::string_view text);
+// 1 to `max_digits` digits.
+bool IsDigits(absl::string_view text, size_t max_digits);
 // A minor version of Kubernetes such as `1.33`: two numbers of at most nine digits.
 bool IsMinorVersion(absl::string_view text);
 // A pool uid: 1 to 64 of lower-case letters, digits and `-`.

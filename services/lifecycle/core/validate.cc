@@ -27,12 +27,6 @@ void CheckWord(Faults& faults, absl::string_view field, absl::string_view value,
   faults.Add(field, absl::StrCat("must be ", list));
 }
 
-bool IsNumber(absl::string_view text, size_t max_digits) {
-  return !text.empty() && text.size() <= max_digits && absl::c_all_of(text, [](char c) {
-    return absl::ascii_isdigit(static_cast<unsigned char>(c));
-  });
-}
-
 bool IsReserved(absl::string_view key) {
   if (key == kAllowedReservedKey) return false;
   const size_t slash = key.find('/');
@@ -146,7 +140,7 @@ void CheckImage(Faults& faults, const Spec& spec) {
   }
   if (spec.gpu && !spec.gpu->version.empty()) {
     const std::string& version = spec.gpu->version;
-    if (!IsNumber(version, kMaxGpuVersionDigits) || version.front() == '0') {
+    if (!IsDigits(version, kMaxGpuVersionDigits) || version.front() == '0') {
       faults.Add("spec.gpu.version", "must be a bare major version such as `570`");
     }
   }
