@@ -20,6 +20,10 @@ inline absl::string_view ParentOf(absl::string_view name) {
   const absl::string_view collection = name.substr(0, name.rfind('/'));
   return collection.substr(0, collection.rfind('/'));
 }
+// `POOL/nodes/g1`: `g1`.
+inline absl::string_view LastIdOf(absl::string_view name) {
+  return name.substr(name.rfind('/') + 1);
+}
 
 // A DNS label as Kubernetes has it: 1 to 63 of lower-case letters, digits and `-`, first and last
 // no `-`.

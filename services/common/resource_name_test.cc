@@ -26,6 +26,11 @@ TEST(MatchNameTest, RefusesOtherShapes) {
   }
 }
 
+TEST(LastIdOfTest, IsWhatFollowsTheLastSlash) {
+  EXPECT_EQ(LastIdOf("a/b/c"), "c");
+  EXPECT_EQ(LastIdOf("c"), "c");
+}
+
 TEST(ResourceIdTest, DnsLabel) {
   for (const char* good : {"a", "0", "a-b", "example-nodepool"})
     EXPECT_TRUE(IsDnsLabel(good)) << good;

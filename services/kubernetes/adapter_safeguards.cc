@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "services/common/resource_name.h"
 #include "services/common/status_macros.h"
 #include "services/kubernetes/adapter.h"
 #include "services/kubernetes/core/names.h"
@@ -63,7 +64,7 @@ History::Unknown Adapter::FindUnknown() const {
     if (IsUnknown(node.get(), *object)) unknown.nodes.push_back(object->name);
   }
   for (const auto& pool : known_->AllPools()) {
-    const std::string name = LastPart(pool->name());
+    const std::string name(LastIdOf(pool->name()));
     if (pool->object_generation() == 0 || pool->has_delete_time()) continue;
     const auto object = cluster_->node_pools().Find(name);
     if (object == nullptr || object->uid != pool->uid()) unknown.node_pools.push_back(name);
@@ -146,7 +147,7 @@ void Adapter::FindPoolsToGo(Brake::PendingRemovals& pending) const {
     const auto nodes = static_cast<int64_t>(known_->NodesOf(pool->uid()).size());
     pending.all_pools = pending.all_pools + Removals{1, nodes};
     if (pool->has_delete_time()) continue;
-    const std::string name = LastPart(pool->name());
+    const std::string name(LastIdOf(pool->name()));
     const auto object = cluster_->node_pools().Find(name);
     if (object != nullptr && object->uid == pool->uid()) continue;
     if (history_->Judge(pool->uid()) != History::Verdict::kObey) continue;

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "services/common/log.h"
+#include "services/common/resource_name.h"
 #include "services/common/sha256.h"
 #include "services/common/status_macros.h"
 #include "services/kubernetes/core/names.h"
@@ -165,7 +166,7 @@ absl::Status EventMirror::FindWritten() {
 }
 
 bool EventMirror::IsWritten(const Event& event) const {
-  if (once_.contains(event.name()) && found_ids_.contains(LastPart(event.name()))) return true;
+  if (once_.contains(event.name()) && found_ids_.contains(LastIdOf(event.name()))) return true;
   const auto written = written_.find(EventName(event));
   return written != written_.end() && !(written->second < WrittenBy(event));
 }
@@ -261,7 +262,7 @@ absl::Status EventMirror::Write(const Event& event) {
   absl::Status status = absl::NotFoundError("");
   if (there) status = api_.Patch(PatchType::kMerge, path, EventSeries(event)).status();
   if (absl::IsNotFound(status)) {
-    const std::string machine = LastPart(event.object());
+    const std::string machine(LastIdOf(event.object()));
     status = api_.Create(kEventsPath, EventObject(event, options_.node_of(machine),
                                                   options_.instance, options_.edition))
                  .status();

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "services/common/log.h"
+#include "services/common/resource_name.h"
 #include "services/common/status_macros.h"
 #include "services/kubernetes/api/errors.h"
 #include "services/kubernetes/core/names.h"
@@ -34,7 +35,7 @@ void Identity::TellRefused(const std::string& uid, const std::string& bound,
                            const absl::Status& why) const {
   log::Error(
       "the API server is not of the Kubernetes that Muster has for the cluster; nothing is done",
-      {{"cluster", LastPart(parts_.muster->cluster())},
+      {{"cluster", LastIdOf(parts_.muster->cluster())},
        {"kubernetes_uid", uid},
        {"uid_in_muster", bound},
        {"why", why},
@@ -81,7 +82,7 @@ void Identity::SeeCluster(bool is_bound) {
   joined_ = true;
   if (std::exchange(missing_, false)) {
     log::Info("Muster has the cluster again",
-              {{"cluster", LastPart(parts_.muster->cluster())}, {"kubernetes_uid", uid_}});
+              {{"cluster", LastIdOf(parts_.muster->cluster())}, {"kubernetes_uid", uid_}});
   }
 }
 
@@ -95,7 +96,7 @@ void Identity::MissCluster() {
   MutexLock lock(mutex_);
   made_anew_ = false;
   if (!joined_ || std::exchange(missing_, true)) return;
-  const std::string id(LastPart(parts_.muster->cluster()));
+  const std::string id(LastIdOf(parts_.muster->cluster()));
   log::Error("Muster does not have the cluster any more; NodePools are not taken up",
              {{"cluster", id},
               {"what_to_do",

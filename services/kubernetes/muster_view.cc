@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "services/common/resource_name.h"
 #include "services/kubernetes/core/names.h"
 #include "services/kubernetes/core/node_metadata.h"
 #include "services/kubernetes/core/text.h"
@@ -72,7 +73,7 @@ bool MusterView::IsSame(const Message& known, const Message& told) {
 
 void MusterView::Put(const NodePool& pool, absl::Time now) {
   unnamed_.erase(pool.name());
-  const std::string id = LastPart(pool.name());
+  const std::string id(LastIdOf(pool.name()));
   Pool_& known = pools_[id];
   if (known.view.pool != nullptr && IsSame(*known.view.pool, pool) &&
       known.view.pool->uid() == pool.uid()) {
@@ -105,11 +106,11 @@ void MusterView::Put(const Node& node) {
 
 void MusterView::Remove(const std::string& name, bool told) {
   if (IsPoolName(name)) {
-    const auto pool = pools_.find(LastPart(name));
+    const auto pool = pools_.find(LastIdOf(name));
     if (pool == pools_.end()) return;
     if (told && pool->second.view.pool != nullptr) NoteEndOfPool(pool->second.view.pool->uid());
     pools_.erase(pool);
-    listeners_.node_pool(LastPart(name));
+    listeners_.node_pool(std::string(LastIdOf(name)));
     return;
   }
   const auto found = nodes_.find(name);

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "services/common/error.h"
+#include "services/common/resource_name.h"
 #include "services/common/status_macros.h"
 #include "services/common/steady_clock.h"
 #include "services/kubernetes/core/names.h"
@@ -66,7 +67,7 @@ std::optional<Refusal> PoolReconciler::RefusalOf(const NodePoolObject& object,
     return Refusal{object.generation, *std::move(limit), Refusal::Kind::kLimit};
   if (absl::IsInvalidArgument(status)) return Refusal{object.generation, FaultsOf(status)};
   if (!absl::IsNotFound(status)) return std::nullopt;
-  return Refusal{object.generation, NoClusterMessage(LastPart(parts_.muster->cluster())),
+  return Refusal{object.generation, NoClusterMessage(LastIdOf(parts_.muster->cluster())),
                  Refusal::Kind::kNoCluster};
 }
 

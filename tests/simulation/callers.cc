@@ -135,7 +135,7 @@ void World::RemoveSome(bool validate_only) {
     if (dice_.OneIn(4)) command.remove_machines.push_back(node->machine);
   }
   if (command.remove_machines.empty()) return;
-  if (lifecycle::LastIdOf(command.name) == "rack") {
+  if (LastIdOf(command.name) == "rack") {
     // Whole racks; who is named goes first.
     const auto* pool = cloud_.lifecycle.state().table<lifecycle::Pool>().Find(command.name);
     const int64_t left = pool->spec.target_nodes - std::ssize(command.remove_machines);

@@ -224,8 +224,8 @@ void Town::MoveLimit(const std::string& name) {
   command.key.organization = std::string(lifecycle::OrganizationOf(name));
   command.key.zone = kZone;
   command.key.instance_type = dice.Pick(Types());
-  command.key.compute_class = lifecycle::LastIdOf(name) == "spot" ? quota::ComputeClass::kSpot
-                                                                  : quota::ComputeClass::kDefault;
+  command.key.compute_class =
+      LastIdOf(name) == "spot" ? quota::ComputeClass::kSpot : quota::ComputeClass::kDefault;
   command.limit = dice.OneIn(12) ? 0 : 3 + dice.Roll(20);
   command.allow_missing = true;
   if (dice.OneIn(3)) {

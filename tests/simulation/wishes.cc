@@ -9,7 +9,7 @@
 namespace muster::simulation {
 
 int64_t SomeTarget(Dice& dice, const std::string& pool, int rack_nodes) {
-  if (lifecycle::LastIdOf(pool) != "rack") return dice.Roll(9);
+  if (LastIdOf(pool) != "rack") return dice.Roll(9);
   return rack_nodes * dice.Roll(rack_nodes > 4 ? 3 : 4);
 }
 
@@ -18,7 +18,7 @@ lifecycle::Spec SomeSpec(Dice& dice, const std::string& name, const lifecycle::P
   if (pool != nullptr) {
     spec = pool->spec;
   } else {
-    const absl::string_view id = lifecycle::LastIdOf(name);
+    const absl::string_view id = LastIdOf(name);
     spec.instance_type = id == "rack"     ? kRackType
                          : dice.OneIn(4)  ? kCpuType
                          : dice.OneIn(30) ? "unknown-type"

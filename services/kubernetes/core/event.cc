@@ -5,6 +5,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "services/common/first_edition.h"
+#include "services/common/resource_name.h"
 #include "services/kubernetes/core/text.h"
 
 namespace muster::kubernetes {
@@ -29,12 +30,12 @@ Json SeriesOf(const v1::Event& event) {
 }  // namespace
 
 std::string EventName(const v1::Event& event) {
-  const std::string id = LastPart(event.name());
+  const absl::string_view id = LastIdOf(event.name());
   // Sixteen digits until the year 2262.
   const std::string time =
       absl::StrCat(absl::Hex(absl::ToUnixNanos(TimeOf(event.first_time())), absl::kZeroPad16), ".");
-  std::string object =
-      LastPart(event.object()).substr(0, kMostObjectName - 1 - time.size() - id.size());
+  std::string object(
+      LastIdOf(event.object()).substr(0, kMostObjectName - 1 - time.size() - id.size()));
   while (!object.empty() && !absl::ascii_isalnum(static_cast<unsigned char>(object.back())))
     object.pop_back();
   return absl::StrCat(time, object, ".", id);
@@ -43,7 +44,8 @@ std::string EventName(const v1::Event& event) {
 Json EventObject(const v1::Event& event, const EventNode& node, const std::string& instance,
                  Edition edition) {
   const bool about_node = IsNodeName(event.object());
-  const std::string name = about_node && !node.name.empty() ? node.name : LastPart(event.object());
+  const std::string name =
+      about_node && !node.name.empty() ? node.name : std::string(LastIdOf(event.object()));
   Json regarding = {{"kind", about_node ? "Node" : "NodePool"},
                     {"apiVersion", about_node ? "v1" : "compute.coreweave.com/v1alpha1"},
                     {"name", name},

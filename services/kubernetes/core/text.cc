@@ -1,22 +1,21 @@
 #include "services/kubernetes/core/text.h"
 
+#include "services/common/resource_name.h"
+
 namespace muster::kubernetes {
 namespace {
 
-absl::string_view WithoutLastPart(absl::string_view name) {
+// `POOL/nodes/g1`: `nodes`.
+absl::string_view CollectionOf(absl::string_view name) {
   const size_t slash = name.rfind('/');
-  return name.substr(0, slash == absl::string_view::npos ? 0 : slash);
+  return slash == absl::string_view::npos ? "" : LastIdOf(name.substr(0, slash));
 }
 
 }  // namespace
 
-std::string LastPart(absl::string_view name) {
-  return std::string(name.substr(name.rfind('/') + 1));
-}
+bool IsNodeName(absl::string_view name) { return CollectionOf(name) == "nodes"; }
 
-bool IsNodeName(absl::string_view name) { return LastPart(WithoutLastPart(name)) == "nodes"; }
-
-bool IsPoolName(absl::string_view name) { return LastPart(WithoutLastPart(name)) == "nodePools"; }
+bool IsPoolName(absl::string_view name) { return CollectionOf(name) == "nodePools"; }
 
 std::string Shorten(absl::string_view text, size_t most) {
   if (text.size() <= most) return std::string(text);

@@ -10,8 +10,6 @@
 // Names, texts and times as Muster and Kubernetes write them.
 namespace muster::kubernetes {
 
-// The id at the end of a resource name.
-std::string LastPart(absl::string_view name);
 // `.../nodes/{machine}`, whatever the ids in it.
 bool IsNodeName(absl::string_view name);
 // `.../nodePools/{pool}`.

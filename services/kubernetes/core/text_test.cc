@@ -12,8 +12,6 @@ TEST(Names, GoByTheShapeNotByTheWords) {
   EXPECT_FALSE(IsPoolName("organizations/a/clusters/c/nodePools/p/nodes/m"));
   EXPECT_FALSE(IsPoolName("organizations/a/clusters/nodePools/events/x"));
   EXPECT_FALSE(IsNodeName("nodes"));
-  EXPECT_EQ(LastPart("a/b/c"), "c");
-  EXPECT_EQ(LastPart("c"), "c");
 }
 
 TEST(Shorten, CutsNoCharacterInTwo) {

@@ -74,11 +74,6 @@ absl::string_view PoolNameOf(absl::string_view node_name) { return Before(node_n
 
 absl::string_view OrganizationOf(absl::string_view name) { return LastIdOf(Before(name, 2)); }
 
-absl::string_view LastIdOf(absl::string_view name) {
-  const size_t slash = name.rfind('/');
-  return slash == absl::string_view::npos ? name : name.substr(slash + 1);
-}
-
 std::string EventId(absl::string_view pool_uid, absl::string_view object, absl::string_view reason,
                     absl::string_view message) {
   uint64_t high = 14695981039346656037ULL;

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "services/common/resource_name.h"  // LastIdOf
 
 // The resource names of the lifecycle domain: printed and parsed here and nowhere else.
 namespace muster::lifecycle {
@@ -44,9 +45,8 @@ std::optional<NodeId> ParseNodeName(absl::string_view name);
 // pool's name in a Node's.
 absl::string_view ClusterNameOf(absl::string_view name);
 absl::string_view PoolNameOf(absl::string_view node_name);
-// OrganizationOf: the organization's id in any well-formed name. LastIdOf: the last id of any name.
+// OrganizationOf: the organization's id in any well-formed name.
 absl::string_view OrganizationOf(absl::string_view name);
-absl::string_view LastIdOf(absl::string_view name);
 
 // The id of the event that says `reason` and `message` about `object`, a pool or Node of the pool
 // `pool_uid`: 32 hex digits, the same on every machine.

@@ -24,10 +24,6 @@ constexpr absl::string_view kHolding = "organizations/*/quotas/*/holdings/*";
 constexpr absl::string_view kPool = "organizations/*/clusters/*/nodePools/*";
 constexpr absl::string_view kNode = "organizations/*/clusters/*/nodePools/*/nodes/*";
 
-std::string LastPart(absl::string_view name) {
-  return std::string(name.substr(name.rfind('/') + 1));
-}
-
 // Below 0: a before b.
 int Natural(absl::string_view a, absl::string_view b) {
   while (!a.empty() && !b.empty()) {
@@ -106,7 +102,7 @@ void Fleet::Take(const lifecycle::v1::WatchLifecycleResponse& message, absl::Tim
 
 void Fleet::TakeOne(const capacity::v1::WatchCapacityResponse& message) {
   if (message.type() == WATCH_EVENT_TYPE_SNAPSHOT_END) return EndCapacity();
-  const std::string id = LastPart(message.key());
+  const std::string id(LastIdOf(message.key()));
   if (message.has_machine()) return TakeMachine(message.machine());
   if (message.has_claim()) return TakeClaim(id, message.claim());
   if (message.type() != WATCH_EVENT_TYPE_DELETED) return;
@@ -145,7 +141,7 @@ void Fleet::TakeOne(const lifecycle::v1::WatchLifecycleResponse& message) {
   }
   if (message.type() != WATCH_EVENT_TYPE_DELETED) return;
   if (MatchName(kNode, message.key())) {
-    const std::string id = LastPart(message.key());
+    const std::string id(LastIdOf(message.key()));
     const auto node = machines_.find(id);
     if (node != machines_.end() && node->second.node_round.cell == cell_)
       ForgetNode(id, ParentOf(message.key()));
@@ -164,7 +160,7 @@ void Fleet::Replace(const std::string& id, const Machine& told) {
 }
 
 void Fleet::TakeMachine(const capacity::v1::Machine& told) {
-  const std::string id = LastPart(told.name());
+  const std::string id(LastIdOf(told.name()));
   const auto known = machines_.find(id);
   Machine machine = known == machines_.end() ? Machine{.id = id} : known->second;
   machine.zone = told.zone();

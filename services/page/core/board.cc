@@ -21,9 +21,6 @@ constexpr absl::string_view kHolding = "organizations/*/quotas/*/holdings/*";
 constexpr absl::string_view kPool = "organizations/*/clusters/*/nodePools/*";
 constexpr absl::string_view kNode = "organizations/*/clusters/*/nodePools/*/nodes/*";
 
-// `machines/g1`: `g1`.
-absl::string_view LastPart(absl::string_view name) { return name.substr(name.rfind('/') + 1); }
-
 uint32_t FlagsOf(const lifecycle::v1::Node& node) {
   uint32_t flags = 0;
   if (node.observed().active()) flags |= kCellActive;
@@ -49,7 +46,7 @@ void Board::Take(const configuration::v1::WatchConfigurationsResponse& message) 
 
 void Board::TakeOne(const capacity::v1::WatchCapacityResponse& message) {
   if (message.type() == WATCH_EVENT_TYPE_SNAPSHOT_END) return EndSnapshot(Source::kCapacity);
-  const absl::string_view id = LastPart(message.key());
+  const absl::string_view id = LastIdOf(message.key());
   if (message.has_machine()) return TakeMachine(message.machine());
   if (message.has_claim())
     return Show("claim", id, ClaimDocument(message.claim()), Source::kCapacity);
@@ -89,7 +86,7 @@ void Board::TakeOne(const lifecycle::v1::WatchLifecycleResponse& message) {
   if (message.has_node_pool()) return TakePool(message.node_pool());
   if (message.type() != WATCH_EVENT_TYPE_DELETED) return;
   if (MatchName(kNode, message.key())) {
-    const auto cell = cell_by_machine_.find(LastPart(message.key()));
+    const auto cell = cell_by_machine_.find(LastIdOf(message.key()));
     // The machine may be another pool's Node by now.
     if (cell != cell_by_machine_.end() &&
         words_.at(cells_[cell->second].node.pool) == ParentOf(message.key()))
@@ -102,7 +99,7 @@ void Board::TakeOne(const lifecycle::v1::WatchLifecycleResponse& message) {
 void Board::TakeOne(const configuration::v1::WatchConfigurationsResponse& message) {
   if (message.type() == WATCH_EVENT_TYPE_SNAPSHOT_END) return EndSnapshot(Source::kConfiguration);
   if (message.has_node_profile()) {
-    Show("profile", LastPart(message.key()), ProfileDocument(message.node_profile()),
+    Show("profile", LastIdOf(message.key()), ProfileDocument(message.node_profile()),
          Source::kConfiguration);
   }
 }
@@ -160,7 +157,7 @@ uint32_t Board::CellOf(absl::string_view machine) {
 }
 
 void Board::TakeMachine(const capacity::v1::Machine& machine) {
-  const absl::string_view id = LastPart(machine.name());
+  const absl::string_view id = LastIdOf(machine.name());
   const uint32_t index = CellOf(id);
   cells_[index].machine_round = round(Source::kCapacity);
   MachinePart part;
