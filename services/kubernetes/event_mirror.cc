@@ -309,11 +309,7 @@ bool EventMirror::IsOver(const Event& event) const {
 void EventMirror::TellOfFailure(const Event& event, const absl::Status& status) {
   // What passes is in the metrics.
   if (absl::IsUnavailable(status) || absl::IsCancelled(status) || absl::IsAborted(status)) return;
-  std::optional<int64_t> others;
-  {
-    MutexLock lock(mutex_);
-    others = unwritten_.Tell(clock_.Now());
-  }
+  const auto others = unwritten_.Tell(clock_.Now());
   if (!others) return;
   log::Warn("events cannot be written",
             {{"event", event.name()}, {"error", status}, {"others_not_told", *others}});

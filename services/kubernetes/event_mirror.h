@@ -117,12 +117,12 @@ class EventMirror {
   const SteadyClock& clock_;
   const Options options_;
   Stopper stopper_;
+  RepeatedFailure unwritten_;
   Mutex mutex_;
   CondVar changed_;
   bool found_ MUSTER_GUARDED_BY(mutex_) = false;  // the events that are there were listed
   Pace pace_ MUSTER_GUARDED_BY(mutex_);
   EventBackoff backoff_ MUSTER_GUARDED_BY(mutex_);
-  RepeatedFailure unwritten_ MUSTER_GUARDED_BY(mutex_);
   absl::Duration looked_over_ MUSTER_GUARDED_BY(mutex_) = -absl::InfiniteDuration();  // what waits
   Waiting waiting_ MUSTER_GUARDED_BY(mutex_);
   absl::flat_hash_map<std::string, Key> waiting_at_ MUSTER_GUARDED_BY(mutex_);   // resource name

@@ -11,7 +11,6 @@
 #include "muster/lifecycle/v1/lifecycle_service.grpc.pb.h"
 #include "services/common/backoff.h"
 #include "services/common/log.h"
-#include "services/common/mutex.h"
 #include "services/common/request_id.h"
 #include "services/common/status_macros.h"
 #include "services/common/steady_clock.h"
@@ -60,11 +59,7 @@ struct MusterClient::Rpc {
   }
 
   void TellMalformed(const lifecycle::v1::NodeReport& report, const absl::Status& error) {
-    std::optional<int64_t> others;
-    {
-      MutexLock lock(mutex);
-      others = malformed.Tell(TheSteadyClock()->Now());
-    }
+    const auto others = malformed.Tell(TheSteadyClock()->Now());
     if (!others) return;
     log::Warn("Muster takes a report for malformed",
               {{"node", report.node()}, {"error", error}, {"others_not_told", *others}});
@@ -96,8 +91,7 @@ struct MusterClient::Rpc {
 
   rpc::Calls calls;
   Stopper stopper;
-  Mutex mutex;
-  RepeatedFailure malformed MUSTER_GUARDED_BY(mutex);
+  RepeatedFailure malformed;
   std::shared_ptr<LifecycleService::Stub> lifecycle;
   std::shared_ptr<ConfigurationService::Stub> configuration;
 };

@@ -328,11 +328,7 @@ absl::Status NodeReconciler::Evict(const PodEviction& eviction) {
 }
 
 void NodeReconciler::TellUnasked(const PodObject& pod, const absl::Status& status) {
-  std::optional<int64_t> others;
-  {
-    MutexLock lock(mutex_);
-    others = unasked_.Tell(parts_.steady->Now());
-  }
+  const auto others = unasked_.Tell(parts_.steady->Now());
   if (!others) return;
   log::Warn("a Pod could not be asked to leave",
             {{"pod", pod.key()}, {"error", status}, {"others_not_told", *others}});

@@ -132,8 +132,8 @@ class NodeReconciler {
 
   const Parts parts_;
   NodeLists lists_;
+  RepeatedFailure unasked_;  // Pods that could not be asked to leave
   Mutex mutex_;
-  RepeatedFailure unasked_ MUSTER_GUARDED_BY(mutex_);  // Pods that could not be asked to leave
   absl::flat_hash_map<std::string, Memory> memories_ MUSTER_GUARDED_BY(mutex_);
 };
 
