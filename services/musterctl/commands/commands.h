@@ -143,6 +143,8 @@ std::string ReachedBy(const configuration::v1::PoolConfiguration& configuration,
 
 // The manifests of all files of `-f`, parsed and checked as a whole.
 absl::StatusOr<std::vector<Manifest>> ReadManifests(Session& session);
+// Of contexts of several clusters none was chosen for `what`.
+absl::Status NoPlace(absl::string_view what);
 
 // `diff -f`: what manifests would change.
 absl::Status DiffFiles(Session& session);

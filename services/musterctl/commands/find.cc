@@ -131,8 +131,7 @@ absl::Status AddLabels(const std::string& text, std::vector<lifecycle::v1::NodeP
 // Refuses a scope that is no one cluster, as that of contexts of several.
 absl::Status CheckScope(const Scope& scope) {
   if (scope.organization != "-" && scope.cluster != "-") return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      "find --apply: where it is to be is not said: --organization and --cluster do");
+  return NoPlace("find --apply");
 }
 
 // Refuses a zone that is not the cluster's: NodePools get machines in the cluster's zone only.

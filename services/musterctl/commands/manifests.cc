@@ -90,12 +90,15 @@ absl::StatusOr<std::vector<std::string>> FilesAsked(const CommandLine& line) {
 absl::Status CheckPlace(const Manifest& manifest) {
   if (!absl::StrContains(absl::StrCat(ResourceName(manifest.resource), "/"), "/-/"))
     return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(manifest.place, ": ", manifest.label,
-                   ": where it is to be is not said: --organization and --cluster do"));
+  return NoPlace(absl::StrCat(manifest.place, ": ", manifest.label));
 }
 
 }  // namespace
+
+absl::Status NoPlace(absl::string_view what) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(what, ": where it is to be is not said: --organization and --cluster do"));
+}
 
 absl::StatusOr<std::vector<Manifest>> ReadManifests(Session& session) {
   ASSIGN_OR_RETURN(const std::vector<std::string> files, FilesAsked(session.line));
