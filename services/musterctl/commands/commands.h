@@ -57,6 +57,7 @@ struct Session {
   // Each cell by itself, for watches; if there is one server, that one, without a name.
   std::vector<Cell> cells = {};
   std::string request_id = {};  // of the command line
+  int order = 0;                // that is carried out, from 1: for_each.h
 };
 absl::Status Get(Session& session);
 absl::Status Describe(Session& session);

@@ -10,9 +10,9 @@ namespace muster::musterctl {
 absl::Status ForEach(Session& session, absl::Span<const ResourceId> all,
                      absl::FunctionRef<absl::Status(const ResourceId&)> what) {
   absl::Status last;
-  int number = 0;
+  session.order = 0;
   for (const ResourceId& id : all) {
-    session.api.BeginOrder(++number);
+    session.api.BeginOrder(++session.order);
     absl::Status status = what(id);
     if (status.ok()) continue;
     if (!last.ok()) session.world.err << RenderError(last);

@@ -241,8 +241,7 @@ absl::StatusOr<std::string> ProfileOf(const NodePool& pool, const std::string& r
   return revisions[number - 1].node_profile();
 }
 
-// Rolls one NodePool back; `order`: the number of this order in its command line.
-absl::Status Undo(Session& session, const ResourceId& id, int order) {
+absl::Status Undo(Session& session, const ResourceId& id) {
   const bool dry_run = session.line.Has("dry-run");
   ASSIGN_OR_RETURN(const NodePool pool, session.api.GetNodePool(id.id));
   ASSIGN_OR_RETURN(const std::string profile, ProfileOf(pool, session.line.Get("to-revision")));
@@ -250,7 +249,7 @@ absl::Status Undo(Session& session, const ResourceId& id, int order) {
   if (!dry_run && IsByNumber(session.line) && IsInDoubt(configuration.status())) {
     session.world.err << "note: whether it was done is not known; with " << WordsFor(id)
                       << " --to-revision=" << profile
-                      << " --request-id=" << RequestIdOf(session.request_id, order)
+                      << " --request-id=" << RequestIdOf(session.request_id, session.order)
                       << " the same again is done once\n";
   }
   RETURN_IF_ERROR(configuration.status());
@@ -279,14 +278,13 @@ absl::Status RolloutOf(Session& session, const std::string& verb,
                        const std::vector<ResourceId>& pools) {
   ASSIGN_OR_RETURN(const absl::Duration until, ReadUntil(session));
   bool first = true;
-  int order = 0;
   const auto one = [&](const ResourceId& id) -> absl::Status {
     if (verb == "status") return RolloutStatus(session, id, until);
     if (verb == "history") {
       if (!std::exchange(first, false)) session.world.out << "\n";
       return RolloutHistory(session, id);
     }
-    if (verb == "undo") return Undo(session, id, ++order);
+    if (verb == "undo") return Undo(session, id);
     return ControlRollout(
         session, id, verb == "pause" ? ReconfigurationVerb::kPause : ReconfigurationVerb::kResume);
   };
