@@ -35,6 +35,11 @@ bool IsDuration(const pb::FieldDescriptor& field) {
          field.message_type()->full_name() == "google.protobuf.Duration";
 }
 
+// Whether it is of messages that are no values themselves.
+bool HasFields(const pb::FieldDescriptor& field) {
+  return field.message_type() != nullptr && !IsTime(field) && !IsDuration(field);
+}
+
 // The field by which the elements of a list of messages are told apart, as those of conditions are; null: none.
 const pb::FieldDescriptor* TypeOf(const pb::FieldDescriptor& list) {
   const pb::FieldDescriptor* type = list.message_type()->FindFieldByName("type");
@@ -127,12 +132,11 @@ absl::StatusOr<FieldPath> FieldPath::Resolve(const pb::Descriptor& type,
       path.steps_.push_back({field});
     }
     path.field_ = path.steps_.back().field;
-    at = path.field_->message_type();
-    if (at != nullptr && (IsTime(*path.field_) || IsDuration(*path.field_))) at = nullptr;
+    at = HasFields(*path.field_) ? path.field_->message_type() : nullptr;
   }
   if (path.field_ == nullptr) return absl::InvalidArgumentError("a path is missing");
   path.is_many_ = path.steps_.back().key.empty() && path.field_->is_repeated();
-  path.message_ = path.field_->message_type() != nullptr;
+  path.has_fields_ = HasFields(*path.field_);
   path.is_time_ = IsTime(*path.field_);
   path.is_duration_ = IsDuration(*path.field_);
   path.is_keyed_ = path.is_many_ && IsKeyed(*path.field_);
@@ -142,11 +146,9 @@ absl::StatusOr<FieldPath> FieldPath::Resolve(const pb::Descriptor& type,
 absl::Status FieldPath::AddKeyed(const pb::FieldDescriptor& field,
                                  absl::Span<const std::string> segments, size_t key) {
   if (!IsKeyed(field)) {
-    const bool has_messages =
-        field.message_type() != nullptr && !IsTime(field) && !IsDuration(field);
     return absl::InvalidArgumentError(
         absl::StrCat("`", absl::StrJoin(segments.subspan(0, key), "."), "` is a list; only `",
-                     has_messages ? ":*" : ":", "` asks it"));
+                     HasFields(field) ? ":*" : ":", "` asks it"));
   }
   steps_.push_back({&field, segments[key]});
   if (field.is_map()) {
@@ -275,8 +277,7 @@ const pb::Message* FieldPath::Walk(const pb::Message& message) const {
 FieldValue FieldPath::Get(const pb::Message& message) const {
   const pb::Message* in = Walk(message);
   if (in == nullptr) return Zero();
-  const bool missing =
-      field_->has_presence() && !in->GetReflection()->HasField(*in, field_) && message_;
+  const bool missing = field_->has_presence() && !in->GetReflection()->HasField(*in, field_);
   return missing ? Zero() : ValueIn(*in, -1);
 }
 
@@ -292,8 +293,7 @@ bool FieldPath::Has(const pb::Message& message, const std::string& text) const {
   const pb::Message* in = Walk(message);
   if (in == nullptr) return false;
   if (field_->is_map()) return EntryOf(*in, field_, text) != nullptr;
-  if (field_->message_type() != nullptr && !is_time_ && !is_duration_)
-    return is_keyed_ && ElementOf(*in, field_, text) != nullptr;
+  if (has_fields_) return is_keyed_ && ElementOf(*in, field_, text) != nullptr;
   const absl::StatusOr<FieldValue> wanted = ParseValue(text);
   if (!wanted.ok()) return false;
   for (int i = 0; i < in->GetReflection()->FieldSize(*in, field_); ++i)

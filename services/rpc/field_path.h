@@ -29,14 +29,12 @@ class FieldPath {
                                            absl::Span<const std::string> segments);
 
   // Whether it leads to one value: not to a message, a list or a map.
-  bool is_value() const { return !is_many_ && (!message_ || is_time_ || is_duration_); }
+  bool is_value() const { return !is_many_ && !has_fields_; }
   // Whether it leads to a list or a map.
   bool is_many() const { return is_many_; }
   // Of many: whether elements are told apart by a text, as those of maps and conditions are; or are messages that are not, as taints.
   bool is_keyed() const { return is_many_ && is_keyed_; }
-  bool is_nameless() const {
-    return is_many_ && !is_keyed_ && message_ && !is_time_ && !is_duration_;
-  }
+  bool is_nameless() const { return is_many_ && !is_keyed_ && has_fields_; }
   const google::protobuf::FieldDescriptor& field() const { return *field_; }
 
   // A word of a filter as a value of this field, to compare with. INVALID_ARGUMENT: it is none.
@@ -67,7 +65,7 @@ class FieldPath {
   std::vector<Step> steps_;  // the last one is field_ without a key
   const google::protobuf::FieldDescriptor* field_ = nullptr;
   bool is_many_ = false;
-  bool message_ = false;
+  bool has_fields_ = false;
   bool is_keyed_ = false;
   bool is_time_ = false;
   bool is_duration_ = false;
