@@ -1,6 +1,7 @@
 #pragma once
 
 #include <grpcpp/server_context.h>
+#include <grpcpp/support/status.h>
 #include <grpcpp/support/sync_stream.h>
 #include <muster/type/v1/watch.pb.h>
 
@@ -15,6 +16,12 @@
 #include "services/common/mutex.h"
 
 namespace muster::lifecycle {
+
+// For tests. As gRPC says it of a server that is not there.
+inline grpc::Status NobodyThere() {
+  return {grpc::StatusCode::UNAVAILABLE,
+          "failed to connect to all addresses; last error: UNKNOWN: ipv4:10.0.0.2:7612: refused"};
+}
 
 // For tests. What the watches of a fake send: a snapshot that is only its end, then what is pushed.
 template <class Response>
