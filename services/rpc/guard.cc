@@ -21,6 +21,14 @@ class PolicyCollector final : public prometheus::Collectable {
   explicit PolicyCollector(const Guard& guard) : guard_(guard) {}
 
   std::vector<prometheus::MetricFamily> Collect() const override {
+    std::vector<prometheus::MetricFamily> families;
+    AddPolicy(families);
+    AddCalls(families);
+    return families;
+  }
+
+ private:
+  void AddPolicy(std::vector<prometheus::MetricFamily>& families) const {
     prometheus::MetricFamily info =
         Gauges("muster_policy_info",
                "1, with the first 12 digits of the SHA-256 of the policy file that counts; empty: "
@@ -38,6 +46,10 @@ class PolicyCollector final : public prometheus::Collectable {
         "1: the policy file that is there now cannot be used, and the last that could counts on; "
         "else 0.",
         stats.refused_now ? 1 : 0);
+    for (auto* family : {&info, &reloads, &refused}) families.push_back(std::move(*family));
+  }
+
+  void AddCalls(std::vector<prometheus::MetricFamily>& families) const {
     const Guard::Stats calls = guard_.stats();
     prometheus::MetricFamily denied =
         Counters("muster_denied_calls_total",
@@ -68,11 +80,10 @@ class PolicyCollector final : public prometheus::Collectable {
                "Memory that the process may take (--memory_limit, or its control group's): above "
                "nine tenths of it nothing new is taken. 0: none is known.");
     AddSample(memory, {}, guard_.memory_limit());
-    return {std::move(info),    std::move(reloads), std::move(refused), std::move(denied),
-            std::move(limited), std::move(waiting), std::move(memory)};
+    for (auto* family : {&denied, &limited, &waiting, &memory})
+      families.push_back(std::move(*family));
   }
 
- private:
   const Guard& guard_;
 };
 
