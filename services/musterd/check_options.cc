@@ -53,6 +53,22 @@ void CheckTokens(const ServeOptions& options, Faults& faults) {
   }
 }
 
+void CheckPeers(const ServeOptions& options, Faults& faults) {
+  if (options.services.count("lifecycle") == 0) return;
+  const auto peer = [&](absl::string_view service, absl::string_view flag,
+                        const std::string& value) {
+    if (options.services.count(std::string(service)) == 0 && value.empty()) {
+      faults.push_back({std::string(flag), absl::StrCat("is required: lifecycle asks ", service,
+                                                        ", which is not in --services.")});
+    } else if (!value.empty() && !IsTarget(value)) {
+      faults.push_back({std::string(flag), kTargetForms});
+    }
+  };
+  peer("quota", "--quota_address", options.quota_address);
+  peer("capacity", "--capacity_address", options.capacity_address);
+  peer("configuration", "--configuration_address", options.configuration_address);
+}
+
 void CheckAddresses(const ServeOptions& options, Faults& faults) {
   const auto listens = [&](absl::string_view flag, const std::string& value) {
     if (!IsListenAddress(value)) faults.push_back({std::string(flag), kListenForms});
@@ -83,19 +99,7 @@ void CheckAddresses(const ServeOptions& options, Faults& faults) {
   guarded("--operator_listen", options.operator_listen);
   if (!options.page_listen.empty()) listens_http("--page_listen", options.page_listen);
   if (!options.health_listen.empty()) listens("--health_listen", options.health_listen);
-  if (options.services.count("lifecycle") == 0) return;
-  const auto peer = [&](absl::string_view service, absl::string_view flag,
-                        const std::string& value) {
-    if (options.services.count(std::string(service)) == 0 && value.empty()) {
-      faults.push_back({std::string(flag), absl::StrCat("is required: lifecycle asks ", service,
-                                                        ", which is not in --services.")});
-    } else if (!value.empty() && !IsTarget(value)) {
-      faults.push_back({std::string(flag), kTargetForms});
-    }
-  };
-  peer("quota", "--quota_address", options.quota_address);
-  peer("capacity", "--capacity_address", options.capacity_address);
-  peer("configuration", "--configuration_address", options.configuration_address);
+  CheckPeers(options, faults);
 }
 
 void CheckPage(const ServeOptions& options, Faults& faults) {
