@@ -35,6 +35,24 @@ bool Unpack(const google::protobuf::Any& resource, Item& item) {
   return false;
 }
 
+// Of the kinds whose past is told as lists; empty: of the others.
+const char* CollectionOf(Kind kind) {
+  switch (kind) {
+    case Kind::kCluster:
+      return "clusters";
+    case Kind::kQuota:
+      return "quotas";
+    case Kind::kHolding:
+      return "holdings";
+    case Kind::kNodePool:
+      return "nodePools";
+    case Kind::kNode:
+      return "nodes";
+    default:
+      return "";
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<Item> ToItem(const google::protobuf::Any& resource) {
@@ -88,26 +106,11 @@ absl::StatusOr<std::vector<Item>> ListPast(Connection& connection, Kind kind,
   request.set_parent(connection.IsPlaced(pool) ? connection.PoolName(pool)
                      : of_cluster              ? connection.Cluster()
                                                : connection.Organization());
-  switch (kind) {
-    case Kind::kCluster:
-      request.set_collection("clusters");
-      break;
-    case Kind::kQuota:
-      request.set_collection("quotas");
-      break;
-    case Kind::kHolding:
-      request.set_collection("holdings");
-      break;
-    case Kind::kNodePool:
-      request.set_collection("nodePools");
-      break;
-    case Kind::kNode:
-      request.set_collection("nodes");
-      break;
-    default:
-      return absl::InvalidArgumentError(
-          "--at: lists are told of clusters, NodePools, Nodes, quotas and holdings; of others name "
-          "one");
+  request.set_collection(CollectionOf(kind));
+  if (request.collection().empty()) {
+    return absl::InvalidArgumentError(
+        "--at: lists are told of clusters, NodePools, Nodes, quotas and holdings; of others name "
+        "one");
   }
   SetMoment(then, request);
   std::vector<Item> items;
