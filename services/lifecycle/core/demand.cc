@@ -254,6 +254,18 @@ int64_t OrdersTold(const PoolAccount& account) {
                       : std::min(account.configuration_order, waiting - 1);
 }
 
+ConfigurationAsk ConfigurationOf(const Pool& pool, bool gpu, Gathered& gathered) {
+  const BootFailures& failures = pool.account.boot_failures;
+  const bool known = FindRevision(pool, failures.node_profile) != nullptr;
+  return {pool.generation,
+          gpu,
+          false,
+          gathered.delivering,
+          known ? failures : BootFailures{},
+          std::move(gathered.running_profiles),
+          OrdersTold(pool.account)};
+}
+
 }  // namespace
 
 int64_t ChargedBefore(const Pool& pool, int64_t nodes) {
@@ -297,17 +309,8 @@ Demand DemandOf(const Pool& pool, const std::vector<const Node*>& nodes,
   // What cannot be had any more keeps its Nodes: what they boot goes on, promotions, rollbacks and failures too.
   const bool configured = CheckAgainstCatalogue(pool, catalogue).validity == Validity::kValid ||
                           (catalogue.known && catalogue.type && !nodes.empty());
-  if (configured && !pool.deleting()) {
-    const BootFailures& failures = account.boot_failures;
-    const bool known = FindRevision(pool, failures.node_profile) != nullptr;
-    demand.configuration = ConfigurationAsk{pool.generation,
-                                            catalogue.type->gpus > 0,
-                                            false,
-                                            gathered.delivering,
-                                            known ? failures : BootFailures{},
-                                            std::move(gathered.running_profiles),
-                                            OrdersTold(account)};
-  }
+  if (configured && !pool.deleting())
+    demand.configuration = ConfigurationOf(pool, catalogue.type->gpus > 0, gathered);
   return demand;
 }
 
