@@ -44,7 +44,7 @@ inline absl::Time TimeOf(const Json& value) {
 }
 
 // Whether `version` is later than `other`: resource versions of one collection are numbers that
-// grow. What is no number is later than anything.
+// grow. True where one of them is no number: it may be.
 inline bool IsLater(absl::string_view version, absl::string_view other) {
   uint64_t a = 0;
   uint64_t b = 0;
