@@ -205,6 +205,31 @@ TEST_F(NodeWaitTest, ARebootIsOverOnceTheNodeIsBackWithAnotherBoot) {
   EXPECT_THAT(err(), HasSubstr("it leaves its NodePool"));
 }
 
+// Which boot a Node runs may not be known: then a boot that was told of is one.
+TEST_F(NodeWaitTest, ARebootWithoutBootIdsIsOverOnceABootIsTold) {
+  using lifecycle::v1::NodeOrders;
+  const auto take_back = [this] { node().clear_orders(); };
+  node().mutable_observed()->mutable_boot_time()->set_seconds(1);
+  api_.ordered_node = node();
+  node().mutable_orders()->set_reboot(NodeOrders::REBOOT_WHEN_IDLE);
+  Steps({[] {},
+         [this, take_back] {
+           take_back();
+           node().mutable_observed()->mutable_boot_time()->set_seconds(2);
+         }});
+  EXPECT_EQ(RunLine({"reboot", "node/train/g1", "--wait"}), kDone) << err();
+  EXPECT_THAT(out(), HasSubstr("its agent does not tell which boot it runs"));
+  node().mutable_observed()->mutable_boot_time()->set_seconds(1);
+  node().mutable_orders()->set_reboot(NodeOrders::REBOOT_WHEN_IDLE);
+  Steps({[] {}, take_back});
+  EXPECT_EQ(RunLine({"reboot", "node/train/g1", "--wait"}), kFailed);
+  EXPECT_EQ(err(), "error: node/g1 is not back: its reboot was taken back\n");
+  node().mutable_orders()->set_reboot(NodeOrders::REBOOT_FORCED);
+  Steps({});
+  EXPECT_EQ(RunLine({"reboot", "node/train/g1", "--wait", "--timeout=2s"}), kFailed);
+  EXPECT_THAT(err(), HasSubstr("it reboots only into another configuration"));
+}
+
 TEST_F(NodeOrdersTest, ADryRunTellsWhatBeginsAndWhatItWaitsFor) {
   using lifecycle::v1::Node;
   lifecycle::v1::NodePreview& preview = *api_.tried_node.mutable_preview();

@@ -55,14 +55,26 @@ NodeProgress OfDrain(const Node& node) {
   return {Told(node), !node.observed().active(), {}, !cordoned};
 }
 
+// Why a reboot that was ordered may not begin.
+constexpr char kTellsNoBoot[] =
+    "  its agent does not tell which boot it runs: it reboots only into another configuration";
+
+// Where no boot has an id, the server notes when each was told.
+bool IsSameBoot(const NodeObserved& seen, const NodeObserved& before) {
+  if (!before.boot_id().empty()) return seen.boot_id() == before.boot_id();
+  return seen.boot_time().seconds() == before.boot_time().seconds() &&
+         seen.boot_time().nanos() == before.boot_time().nanos();
+}
+
 NodeProgress OfReboot(const Node& node, const Node& before) {
   if (Leaves(node.state()))
     return {Told(node), true, absl::FailedPreconditionError("it leaves its NodePool")};
-  const bool to_come = node.orders().reboot() != NodeOrders::REBOOT_UNSPECIFIED ||
-                       node.has_reconfigure_time() || node.state() != Node::STATE_PRODUCTION;
-  if (to_come) return {Told(node), false, {}};
-  const std::string& boot = before.observed().boot_id();
-  if (!boot.empty() && node.observed().boot_id() == boot)
+  const bool is_ordered = node.orders().reboot() != NodeOrders::REBOOT_UNSPECIFIED;
+  const bool to_come =
+      is_ordered || node.has_reconfigure_time() || node.state() != Node::STATE_PRODUCTION;
+  const bool has_no_boot = is_ordered && node.observed().boot_id().empty();
+  if (to_come) return {absl::StrCat(Told(node), has_no_boot ? kTellsNoBoot : ""), false, {}};
+  if (IsSameBoot(node.observed(), before.observed()))
     return {Told(node), true, absl::FailedPreconditionError("its reboot was taken back")};
   return {Told(node), true, {}};
 }
