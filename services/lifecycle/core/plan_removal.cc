@@ -71,14 +71,35 @@ bool HasDeadline(const PlanFacts& facts, const Node& node) {
   return !facts.pool.spec.disable_unhealthy_node_eviction || facts.pool.deleting();
 }
 
+// Whether the Node is drained only once its work has ended by itself; if so, that is told.
+bool WaitsUntilIdle(const PlanFacts& facts, Draft& draft, const Node& node) {
+  const bool ordered = node.orders.drain_time != kNever;
+  // Whatever else it leaves for: an operator waits for it.
+  const bool reserved = !node.reserved_desired.empty();
+  if (!node.observed.active || ordered || reserved) return false;
+  if (node.removal_cause == RemovalCause::kRepair && node.preempt_time == kNever &&
+      !HasDeadline(facts, node)) {
+    draft.AddDefer(DeferReason::kWaitsUntilIdle, node.name,
+                   absl::StrCat("Node ", node.machine,
+                                " is unhealthy and is replaced once it is idle "
+                                "(disableUnhealthyNodeEviction)."));
+    return true;
+  }
+  if (!IsGivenUp(node) || facts.ActiveToo()) return false;
+  draft.AddDefer(DeferReason::kWaitsUntilIdle, node.name,
+                 absl::StrCat("Node ", node.machine,
+                              " was marked by the cluster autoscaler and goes once it is idle "
+                              "(scaleDownStrategy ",
+                              TextOf(facts.pool.spec.scale_down_strategy), ")."));
+  return true;
+}
+
 // The drain of a cordoned Node, when its time has come.
 void StartDrain(const PlanFacts& facts, Draft& draft, Node& node) {
   const bool preempted = node.preempt_time != kNever;
   absl::Time from = node.state_time + facts.policy.cordon_settle;
   absl::Time deadline = DrainDeadline(facts, node, facts.now);
   const bool ordered = node.orders.drain_time != kNever;
-  // Whatever else it leaves for: an operator waits for it.
-  const bool reserved = !node.reserved_desired.empty();
   // A drain that is ordered by force does not wait for the end of the notice.
   const bool noticed = preempted && !(ordered && node.orders.drain_forced);
   if (noticed) {
@@ -92,22 +113,7 @@ void StartDrain(const PlanFacts& facts, Draft& draft, Node& node) {
                      absl::StrCat("Node ", node.machine, " is to be preempted."), from);
     }
   }
-  if (node.removal_cause == RemovalCause::kRepair && !preempted && node.observed.active &&
-      !HasDeadline(facts, node) && !ordered && !reserved) {
-    draft.AddDefer(DeferReason::kWaitsUntilIdle, node.name,
-                   absl::StrCat("Node ", node.machine,
-                                " is unhealthy and is replaced once it is idle "
-                                "(disableUnhealthyNodeEviction)."));
-    return;
-  }
-  if (IsGivenUp(node) && node.observed.active && !facts.ActiveToo() && !ordered && !reserved) {
-    draft.AddDefer(DeferReason::kWaitsUntilIdle, node.name,
-                   absl::StrCat("Node ", node.machine,
-                                " was marked by the cluster autoscaler and goes once it is idle "
-                                "(scaleDownStrategy ",
-                                TextOf(facts.pool.spec.scale_down_strategy), ")."));
-    return;
-  }
+  if (WaitsUntilIdle(facts, draft, node)) return;
   // Nothing of its work is deleted, so that what came to it must be seen before.
   if (!noticed && deadline == kNever) from = CordonSettles(facts, draft, node, node.state_time);
   if (facts.now < from) return draft.MoveDue(from);
