@@ -131,6 +131,19 @@ absl::Status CheckNew(const State& state, const SyncClaim& command) {
   return muster::error::PoolReleased(ClaimName(command.pool_uid), *released);
 }
 
+// What the claim was by earlier commands; what the last one withheld is put back.
+void CarryOver(const ClaimRow& known, ClaimRow& claim) {
+  claim.parts = known.parts;
+  claim.places = known.places;
+  claim.lost = known.lost;
+  claim.reclaim_generation = known.reclaim_generation;
+  if (known.withheld_generation == known.generation) {
+    claim.withheld_parts = known.withheld_parts;
+    claim.withheld_places = known.withheld_places;
+    TakeUp(claim, Outstanding(claim.withheld_parts));
+  }
+}
+
 // What became of a command that is not refused.
 struct Applied {
   bool repeated = false;
@@ -152,15 +165,7 @@ absl::StatusOr<Applied> Apply(StagedState<State>& staged, const SyncClaim& comma
   } else {
     RETURN_IF_ERROR(CheckKnown(state, *known, command, now));
     if (known->generation == command.generation) return Applied{.repeated = true};
-    claim.parts = known->parts;
-    claim.places = known->places;
-    claim.lost = known->lost;
-    claim.reclaim_generation = known->reclaim_generation;
-    if (known->withheld_generation == known->generation) {
-      claim.withheld_parts = known->withheld_parts;
-      claim.withheld_places = known->withheld_places;
-      TakeUp(claim, Outstanding(claim.withheld_parts));
-    }
+    CarryOver(*known, claim);
   }
   claim.returns_digest = DigestOf(command.returns);
   for (const MachineReturn& given : command.returns) TakeBack(staged, given, claim, now);
