@@ -89,8 +89,7 @@ std::string IdOfName(Kind kind, absl::string_view name) {
     if (const auto parts = MatchName("organizations/*/quotas/*/holdings/*", name))
       return absl::StrCat((*parts)[1], "/", (*parts)[2]);
   }
-  const size_t slash = name.rfind('/');
-  return std::string(slash == absl::string_view::npos ? name : name.substr(slash + 1));
+  return std::string(LastIdOf(name));
 }
 
 std::string ReleaseName(absl::string_view channel, absl::string_view component,

@@ -45,7 +45,7 @@ std::optional<QuotaKey> ParseQuotaName(absl::string_view name) {
 bool Matches(const KeyFilter& filter, absl::string_view quota_name) {
   // Asked of every row of a list: nothing is copied.
   const std::pair<absl::string_view, absl::string_view> zone_rest =
-      absl::StrSplit(quota_name.substr(quota_name.rfind('/') + 1), absl::MaxSplits('~', 1));
+      absl::StrSplit(LastIdOf(quota_name), absl::MaxSplits('~', 1));
   const std::pair<absl::string_view, absl::string_view> type_class =
       absl::StrSplit(zone_rest.second, absl::MaxSplits('~', 1));
   return (filter.zone.empty() || filter.zone == zone_rest.first) &&
