@@ -1,17 +1,8 @@
 #include "services/kubernetes/core/text.h"
 
-#include "services/common/resource_name.h"
+#include "services/common/collections.h"
 
 namespace muster::kubernetes {
-namespace {
-
-// `POOL/nodes/g1`: `nodes`.
-absl::string_view CollectionOf(absl::string_view name) {
-  const size_t slash = name.rfind('/');
-  return slash == absl::string_view::npos ? "" : LastIdOf(name.substr(0, slash));
-}
-
-}  // namespace
 
 bool IsNodeName(absl::string_view name) { return CollectionOf(name) == "nodes"; }
 
