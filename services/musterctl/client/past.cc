@@ -36,7 +36,7 @@ bool Unpack(const google::protobuf::Any& resource, Item& item) {
 }
 
 // Of the kinds whose past is told as lists; empty: of the others.
-const char* CollectionOf(Kind kind) {
+const char* PastCollectionOf(Kind kind) {
   switch (kind) {
     case Kind::kCluster:
       return "clusters";
@@ -106,7 +106,7 @@ absl::StatusOr<std::vector<Item>> ListPast(Connection& connection, Kind kind,
   request.set_parent(connection.IsPlaced(pool) ? connection.PoolName(pool)
                      : of_cluster              ? connection.Cluster()
                                                : connection.Organization());
-  request.set_collection(CollectionOf(kind));
+  request.set_collection(PastCollectionOf(kind));
   if (request.collection().empty()) {
     return absl::InvalidArgumentError(
         "--at: lists are told of clusters, NodePools, Nodes, quotas and holdings; of others name "
