@@ -22,7 +22,7 @@ void SetConditions(std::vector<Condition>& conditions, std::vector<Condition> wa
     const Condition* before = FindCondition(conditions, condition.type);
     const bool same = before != nullptr && before->status == condition.status;
     condition.last_transition_time = same ? before->last_transition_time : now;
-    condition.observed_generation = generation;
+    if (condition.observed_generation == 0) condition.observed_generation = generation;
   }
   conditions = std::move(wanted);
 }

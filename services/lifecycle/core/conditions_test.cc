@@ -31,5 +31,15 @@ TEST(Conditions, TheTransitionIsThatOfTheStatus) {
   EXPECT_EQ(conditions, expected);
 }
 
+TEST(Conditions, OneThatIsOnlyKeptSpeaksOfItsOwnGeneration) {
+  std::vector<Condition> conditions = {{"Capacity", "True", "Sufficient", "m", kThen, 1},
+                                       {"Quota", "True", "Under", "m", kThen, 1}};
+  const Condition kept = conditions[0];
+  SetConditions(conditions, {kept, {"Quota", "True", "Under", "m"}}, 2, kNow);
+  const std::vector<Condition> expected = {{"Capacity", "True", "Sufficient", "m", kThen, 1},
+                                           {"Quota", "True", "Under", "m", kThen, 2}};
+  EXPECT_EQ(conditions, expected);
+}
+
 }  // namespace
 }  // namespace muster::lifecycle

@@ -48,7 +48,7 @@ HoldingFacts::Verdict VerdictOfTarget(const Pool& pool, const HoldingFacts& hold
 
 namespace {
 
-// Adds the condition as it was; none if it was not there.
+// Adds the condition as it was, of the generation that it was said of; none if it was not there.
 void Keep(std::vector<Condition>& out, const Snapshot& snapshot, absl::string_view type) {
   const Condition* before = FindCondition(snapshot.pool->status.conditions, type);
   if (before != nullptr) out.push_back(*before);

@@ -292,7 +292,7 @@ TEST(ReferenceNodeReconfigurationRequired, InternalErrorWhileItCannotBeFetchedOr
 // --- all of them ---
 
 // Semantics 3: lastTransitionTime moves only when the status changes; observedGeneration is always
-// set; the order stands.
+// set, and as a rule the pool's; the order stands.
 TEST(ReferenceConditions, TransitionTimesMoveWithTheStatusOnly) {
   Running sim(2);
   const std::vector<Condition> before = sim.pool()->status.conditions;
@@ -319,6 +319,25 @@ TEST(ReferenceConditions, TransitionTimesMoveWithTheStatusOnly) {
   EXPECT_EQ(sim.Reason("Quota"), "NotSet");
   EXPECT_EQ(FindCondition(sim.pool()->status.conditions, "Quota")->last_transition_time,
             FindCondition(after, "Quota")->last_transition_time);
+}
+
+const Condition* ConditionOf(const Simulation& sim, const char* type) {
+  return FindCondition(sim.pool()->status.conditions, type);
+}
+
+// Capacity is asked for what was added a pass later than quota.
+TEST(ReferenceConditions, WhatCapacityWasNotAskedOfIsNotSaidOfTheNewTarget) {
+  Running sim(2);
+  sim.OthersTake(98);
+  sim.Resize(10);
+  ASSERT_TRUE(sim.Pass());
+  EXPECT_EQ(sim.Reason("Capacity"), "Sufficient");
+  EXPECT_EQ(ConditionOf(sim, "Capacity")->observed_generation, 1);
+  EXPECT_EQ(ConditionOf(sim, "Quota")->observed_generation, 2);
+  EXPECT_EQ(sim.Reason("AtTarget"), "UnderTarget");
+  ASSERT_TRUE(sim.Converge());
+  EXPECT_EQ(sim.Reason("Capacity"), "QueuedAwaitingCapacity");
+  EXPECT_EQ(ConditionOf(sim, "Capacity")->observed_generation, 2);
 }
 
 // --- Nodes ---
