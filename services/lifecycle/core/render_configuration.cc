@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "services/common/condition_names.h"
+#include "services/lifecycle/core/conditions.h"
 #include "services/lifecycle/core/node_machine.h"
 #include "services/lifecycle/core/reconfiguration.h"
 #include "services/lifecycle/core/render_parts.h"
@@ -44,8 +45,23 @@ Reach ReachOf(const PlannedState& planned, const std::string& profile) {
   return reach;
 }
 
+// Nodes in service that the configuration could not be staged on, and why.
+std::vector<std::string> NotStaged(const PlannedState& planned) {
+  std::vector<std::string> failed;
+  for (const Node* node : planned.nodes) {
+    if (!node->observed.staging_error.empty() && IsInService(node->state)) {
+      failed.push_back(absl::StrCat(node->machine, " (", node->observed.staging_error.get(), ")"));
+    }
+  }
+  return failed;
+}
+
 Condition ReconfigurationOf(const Snapshot& snapshot, const PlannedState& planned,
                             const std::string& profile) {
+  if (const std::vector<std::string> failed = NotStaged(planned); !failed.empty()) {
+    return {condition::kNodeReconfigurationRequired, "Unknown", reason::kInternalError,
+            absl::StrCat(profile, " could not be staged on Node ", ListText(failed), ".")};
+  }
   const auto [here, outdated, leaving] = ReachOf(planned, profile);
   const int64_t in_service = CountNodes(planned).in_service;
   Pool after = *snapshot.pool;
@@ -91,18 +107,18 @@ void RenderReconfiguration(std::vector<Condition>& out, const Snapshot& snapshot
                    answer.value.problem});
     return;
   }
-  std::vector<std::string> failed;
-  for (const Node* node : planned.nodes) {
-    if (!node->observed.staging_error.empty() && IsInService(node->state)) {
-      failed.push_back(absl::StrCat(node->machine, " (", node->observed.staging_error.get(), ")"));
-    }
-  }
-  if (!failed.empty()) {
-    out.push_back({condition::kNodeReconfigurationRequired, "Unknown", reason::kInternalError,
-                   absl::StrCat(profile, " could not be staged on Node ", ListText(failed), ".")});
+  // Without the catalogue configuration is not asked, and may never have been told of this spec: Nodes are
+  // held against what it said last, of the generation that it was said of. What was unknown stays so.
+  const bool is_unasked = !answer.here() && !snapshot.pool->deleting() &&
+                          planned.catalogue_check.validity == Validity::kUnknown;
+  const Condition* before =
+      FindCondition(snapshot.pool->status.conditions, condition::kNodeReconfigurationRequired);
+  if (is_unasked && (before == nullptr || before->status == "Unknown")) {
+    if (before != nullptr) out.push_back(*before);
     return;
   }
   out.push_back(ReconfigurationOf(snapshot, planned, profile));
+  if (is_unasked) out.back().observed_generation = before->observed_generation;
 }
 
 void RenderConfiguration(Status& status, const Snapshot& snapshot, const PlannedState& planned) {

@@ -35,7 +35,8 @@ HoldingFacts::Verdict VerdictOfTarget(const Pool& pool, const HoldingFacts& hold
 // --- render_configuration.cc: what the Nodes boot, and what they should ---
 // Writes what the status says of the configuration, apart from conditions.
 void RenderConfiguration(Status& status, const Snapshot& snapshot, const PlannedState& planned);
-// The condition NodeReconfigurationRequired. `profile`: the one that is active.
+// The condition NodeReconfigurationRequired; none while configuration was never asked. `profile`: the one
+// that is active.
 void RenderReconfiguration(std::vector<Condition>& out, const Snapshot& snapshot,
                            const PlannedState& planned, const std::string& profile);
 

@@ -289,6 +289,69 @@ TEST(ReferenceNodeReconfigurationRequired, InternalErrorWhileItCannotBeFetchedOr
   EXPECT_EQ(sim.Reason("NodeReconfigurationRequired"), "StagedNodeConfig");
 }
 
+const Condition* ConditionOf(const Simulation& sim, const char* type) {
+  return FindCondition(sim.pool()->status.conditions, type);
+}
+
+// Without the catalogue configuration is not asked: what it would make of a new spec nobody knows.
+TEST(ReferenceNodeReconfigurationRequired, IsNotSaidOfASpecThatConfigurationWasNotToldOf) {
+  constexpr char kType[] = "NodeReconfigurationRequired";
+  Running sim(2);
+  sim.catalogue.known = false;
+  sim.Apply([](Spec& spec) { spec.gpu = Gpu{"570"}; });
+  ASSERT_TRUE(sim.Converge());
+  EXPECT_EQ(ConditionOf(sim, "Validated")->observed_generation, 2);
+  EXPECT_EQ(sim.Reason(kType), "AllNodesUpToDate");
+  EXPECT_EQ(ConditionOf(sim, kType)->observed_generation, 1);
+  sim.catalogue.known = true;
+  sim.Stage(kNewerProfile);
+  ASSERT_TRUE(sim.Converge());
+  EXPECT_EQ(sim.Reason(kType), "StagedNodeConfig");
+  EXPECT_EQ(ConditionOf(sim, kType)->observed_generation, 2);
+}
+
+// What could not be read before is not read by not asking.
+TEST(ReferenceNodeReconfigurationRequired, StaysUnknownWhileConfigurationIsNotAsked) {
+  constexpr char kType[] = "NodeReconfigurationRequired";
+  Running sim(2);
+  sim.configuration_away = true;
+  sim.Apply([](Spec& spec) { spec.gpu = Gpu{"570"}; });
+  ASSERT_TRUE(sim.Converge());
+  ASSERT_EQ(sim.Reason(kType), "InternalError");
+  sim.catalogue.known = false;
+  ASSERT_TRUE(sim.Converge());
+  EXPECT_EQ(sim.Says(kType), "Unknown/InternalError: The configuration could not be read.");
+  sim.configuration_away = false;
+  sim.catalogue.known = true;
+  ASSERT_TRUE(sim.Converge());
+  EXPECT_EQ(sim.Reason(kType), "AllNodesUpToDate");
+}
+
+// What its Nodes are held against is looked at all the same.
+TEST(ReferenceNodeReconfigurationRequired, FollowsTheNodesWhileConfigurationIsNotAsked) {
+  constexpr char kType[] = "NodeReconfigurationRequired";
+  Outdated sim(2);
+  sim.catalogue.known = false;
+  sim.Apply([](Spec& spec) { spec.description = "for Mondays"; });
+  sim.Live();
+  EXPECT_EQ(sim.Reason(kType), "StagedNodeConfig");
+  sim.Ask();
+  sim.Live();
+  EXPECT_EQ(sim.Reason(kType), "AllNodesUpToDate");
+  EXPECT_EQ(ConditionOf(sim, kType)->observed_generation, 1);
+}
+
+TEST(ReferenceNodeReconfigurationRequired, IsNotThereBeforeConfigurationWasAsked) {
+  Simulation sim;
+  sim.catalogue.known = false;
+  sim.Create(1);
+  ASSERT_TRUE(sim.Converge());
+  EXPECT_EQ(sim.Says("NodeReconfigurationRequired"), "");
+  sim.catalogue.known = true;
+  ASSERT_TRUE(sim.Converge());
+  EXPECT_EQ(sim.Reason("NodeReconfigurationRequired"), "AllNodesUpToDate");
+}
+
 // --- all of them ---
 
 // Semantics 3: lastTransitionTime moves only when the status changes; observedGeneration is always
@@ -319,10 +382,6 @@ TEST(ReferenceConditions, TransitionTimesMoveWithTheStatusOnly) {
   EXPECT_EQ(sim.Reason("Quota"), "NotSet");
   EXPECT_EQ(FindCondition(sim.pool()->status.conditions, "Quota")->last_transition_time,
             FindCondition(after, "Quota")->last_transition_time);
-}
-
-const Condition* ConditionOf(const Simulation& sim, const char* type) {
-  return FindCondition(sim.pool()->status.conditions, type);
 }
 
 // Capacity is asked for what was added a pass later than quota.
