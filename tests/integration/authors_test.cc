@@ -137,6 +137,7 @@ TEST_F(Authors, EveryChangeBearsItsAuthorThroughAllBooks) {
   EXPECT_EQ(claim.service(), "capacity");
   EXPECT_EQ(claim.changes(0).author().principal(), "self");
   EXPECT_THAT(claim.DebugString(), HasSubstr(kTraceId));
+  EXPECT_EQ(claim.changes().rbegin()->type(), Change::TYPE_CREATED) << "told from there on";
   history::v1::ListChangesResponse quota;
   ASSERT_TRUE(List("organizations/acme/quotas/RNO2A~gd-8xa100-i128~default", quota).ok());
   MadeWith(quota, "/muster.quota.v1.QuotaService/UpdateQuota");
@@ -395,6 +396,14 @@ TEST_F(Authors, MusterctlTellsIt) {
   EXPECT_THAT(gone.output, AllOf(HasSubstr(" deleted by "),
                                  HasSubstr("by spiffe://muster.test/ci with DeleteNodePool")));
   EXPECT_EQ(muster_.Ctl({"get", "nodepool", "example-nodepool", "--at", before}).exit_code, 0);
+  // What its uid names is then for who may read everywhere.
+  for (const char* collection : {"claims/", "poolConfigurations/"}) {
+    SCOPED_TRACE(collection);
+    history::v1::ListChangesResponse answer;
+    EXPECT_EQ(List(collection + uid_, answer).error_code(), grpc::StatusCode::NOT_FOUND);
+    ASSERT_TRUE(List(collection + uid_, answer, "ci").ok());
+    EXPECT_EQ(answer.changes(0).type(), Change::TYPE_DELETED);
+  }
 }
 
 }  // namespace
