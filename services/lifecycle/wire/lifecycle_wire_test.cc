@@ -147,6 +147,16 @@ TEST(Wire, NodesInEveryStateThereAndBack) {
   EXPECT_FALSE(FromProto(v1::Node()).ok());
 }
 
+// It is shown as it is: an agent then leaves the machine alone.
+TEST(Wire, APhaseThatIsNotDecidedIsToldAsNone) {
+  const Node node{.name = "n", .machine = "g1", .pool_uid = "u", .state = NodeState::kAssigned};
+  ASSERT_EQ(node.desired.phase, Phase::kUndecided);
+  const v1::Node told = ToProto(At(node));
+  EXPECT_EQ(told.desired().phase(), v1::NodeDesired::PHASE_UNSPECIFIED);
+  EXPECT_EQ(told.desired().node_profile(), "");
+  EXPECT_EQ(FromProto(told).value(), node);
+}
+
 TEST(Wire, TheOthersThereAndBack) {
   const Cluster cluster{"organizations/acme/clusters/c1", "US-EAST-04A", "1.33", kTime};
   EXPECT_EQ(FromProto(ToProto(At(cluster))).value(), cluster);
