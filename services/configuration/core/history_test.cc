@@ -127,13 +127,16 @@ class History {
     (void)world_.SettleAll(1 + static_cast<size_t>(Pick(3)));
     EXPECT_TRUE(UnsettledPools(FakeMemory(world_.state)).empty());
     // Upstream stages nothing but first profiles, under Always, or at the end of a problem that
-    // held up the spec; and in the place of what was on its way.
+    // held up the spec; and in the place of what an order made wait.
     for (const auto& [key, row] : world_.state.table<PoolConfiguration>().rows()) {
       CheckSettled(world_, *row.row);
       const PoolConfiguration* was = before.table<PoolConfiguration>().Find(key);
-      if (was == nullptr || row.row->active() == was->active() || was->active().empty()) continue;
-      EXPECT_TRUE(was->spec.strategy == Strategy::kAlways ||
-                  (was->spec.strategy == Strategy::kOnSpecUpdate && was->spec_unmet));
+      if (was == nullptr || was->active().empty()) continue;
+      const bool stages = was->spec.strategy == Strategy::kAlways ||
+                          (was->spec.strategy == Strategy::kOnSpecUpdate && was->spec_unmet);
+      EXPECT_TRUE(stages || row.row->active() == was->active());
+      EXPECT_TRUE(stages || WaitingOrder(*was) != nullptr || !row.row->has_waiting() ||
+                  row.row->waiting == was->waiting);
     }
     (void)world_.SettleAll();
     EXPECT_EQ(world_.written, 0u);

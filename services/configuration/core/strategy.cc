@@ -35,13 +35,14 @@ bool WaitsUnnamed(const PoolConfiguration& pool) {
          (order->kind == OrderKind::kPromote && order->requested == kPendingWord);
 }
 
-// True when `profile` takes the place of what waits, whatever the strategy: it is active already,
-// or it is newer and nothing was kept apart as pending (such as a change of the spec under Manual), nor would
-// have been, could it have been met.
+// True when `profile` takes the place of what waits, whatever the strategy: it is active already, or it is newer than
+// what an order found by the word and nothing was kept apart as pending (such as a change of the spec under Manual),
+// nor would have been, could it have been met. What waits without an order was not asked to follow releases.
 bool TakesOver(const PoolConfiguration& pool, absl::string_view profile, Trigger trigger) {
   if (!WaitsUnnamed(pool)) return false;
-  return profile == pool.active() ||
-         (trigger == Trigger::kUpstream && !pool.has_pending() && !pool.spec_unmet);
+  if (profile == pool.active()) return true;
+  return WaitingOrder(pool) != nullptr && trigger == Trigger::kUpstream && !pool.has_pending() &&
+         !pool.spec_unmet;
 }
 
 void Unpin(PoolConfiguration& pool, const std::string& profile) {

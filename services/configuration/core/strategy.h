@@ -22,8 +22,8 @@ enum class Trigger {
 //  * Always: staged. OnSpecUpdate: staged when the spec asked for it, else pending. Manual:
 //  pending;
 //  * what is staged becomes active at once, or waits while Nodes are in delivery;
-//  * what waits gives way to a newer answer, unless an order names it; what is staged by the
-//  strategy takes the place of what an order made wait.
+//  * what waits gives way to the active one, unless an order names it, and to what the strategy
+//  stages; a newer answer takes its place by itself only when an order asked for what was pending.
 // An answer that ends a problem counts as asked for by the spec when the problem held up its
 // change. Pins end with the first answer that is neither pinned nor
 // one that the pool has had, or with one that the spec asks for. `profiles` holds every profile of the

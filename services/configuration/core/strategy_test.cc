@@ -241,14 +241,16 @@ constexpr DeliveryRow kDeliveryRows[] = {
     {kOnSpecUpdate, kSpec, "", "new", "new", ""},
     {kOnSpecUpdate, kUpstream, "", "new", "", "new"},
     {kAlways, kUpstream, "", "new", "new", ""},
-    // What waits gives way to something newer, also to the active one.
+    // What waits gives way to what the strategy stages, and to the active one.
     {kManual, kSpec, "mid", "new", "mid", "new"},
     {kManual, kSpec, "mid", "old", "", ""},
-    {kManual, kUpstream, "mid", "new", "new", ""},
-    {kOnSpecUpdate, kUpstream, "mid", "new", "new", ""},
+    {kManual, kUpstream, "mid", "new", "mid", "new"},
+    {kOnSpecUpdate, kSpec, "mid", "new", "new", ""},
+    {kOnSpecUpdate, kUpstream, "mid", "new", "mid", "new"},
     {kOnSpecUpdate, kUpstream, "mid", "old", "", ""},
     {kOnSpecUpdate, kUpstream, "mid", "mid", "mid", ""},
     {kAlways, kSpec, "mid", "old", "", ""},
+    {kAlways, kUpstream, "mid", "new", "new", ""},
 };
 
 TEST(DeliveryTest, Table) {
