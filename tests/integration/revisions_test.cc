@@ -9,6 +9,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "services/common/timestamp.h"
 #include "tests/integration/mini_muster.h"
 
 namespace muster::testing {
@@ -73,6 +74,13 @@ TEST(Revisions, WhatANodeRunsIsNeverForgotten) {
   EXPECT_TRUE(muster.Await([&](const lv1::NodePool* now) {
     return now->status().node_profile() == running;
   })) << muster.LogEnds();
+  // Reference, Node Configuration Revisions: "The list is sorted by creation timestamp".
+  pool = muster.GetPool().value();
+  const auto& revisions = pool.status().node_configuration_revisions();
+  EXPECT_TRUE(std::is_sorted(revisions.begin(), revisions.end(), [](const auto& a, const auto& b) {
+    return FromTimestamp(a.created_at()) < FromTimestamp(b.created_at());
+  })) << pool.DebugString();
+  EXPECT_EQ(revisions[0].node_profile(), running);
 }
 
 }  // namespace

@@ -130,6 +130,22 @@ TEST(ReferenceStatus, QueuedInProgressAndCurrent) {
   EXPECT_EQ(sim.pool()->status.current_nodes, 1);
 }
 
+// "The list is sorted by creation timestamp": also after a rollback, when configuration lists last what
+// is active again.
+TEST(ReferenceStatus, RevisionsAreSortedByCreationTimestamp) {
+  SpecPool sim;
+  NodeConfiguration newer = SpecPool::Made(kNewerProfile);
+  newer.created_at += absl::Hours(1);
+  sim.configuration.revisions.insert(sim.configuration.revisions.begin(), newer);
+  sim.Live();
+  const Status& status = sim.pool()->status;
+  ASSERT_THAT(status.revisions, ::testing::SizeIs(2));
+  EXPECT_EQ(status.revisions[0].node_profile, kSimProfile);
+  EXPECT_EQ(status.revisions[0].active_nodes, 1);
+  EXPECT_EQ(status.revisions[1].node_profile, kNewerProfile);
+  EXPECT_EQ(status.node_profile, kSimProfile);
+}
+
 // "node.kubernetes.io/instance-type", "node.kubernetes.io/type ... the new Node Instance ID".
 TEST(ReferenceScheduling, NodesCarryTheirInstanceType) {
   SpecPool sim;

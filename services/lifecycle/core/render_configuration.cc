@@ -128,6 +128,11 @@ void RenderConfiguration(Status& status, const Snapshot& snapshot, const Planned
     status.pending = answer.value.pending;
     status.waiting = answer.value.waiting;
     status.revisions = answer.value.revisions;
+    // Configuration lists them by when each became active last; the status, by when each was made.
+    std::stable_sort(status.revisions.begin(), status.revisions.end(),
+                     [](const NodeConfiguration& a, const NodeConfiguration& b) {
+                       return a.created_at < b.created_at;
+                     });
   }
   for (NodeConfiguration& revision : status.revisions) {
     revision.active_nodes =
