@@ -92,8 +92,10 @@ Metadata DesiredMetadata(const Pool& pool, const Node& node, bool gpu) {
   const std::string desired = !node.reserved_desired.empty() ? node.reserved_desired.get()
                               : settled                      ? organization
                                                              : label;
-  const std::string reserved =
-      production ? organization : (IsArriving(node.state) ? kControlPlane : label);
+  // Pending: it does not belong to its organization yet, or it is on its way to the control plane. A Node that is still being
+  // drained serves its work as before.
+  const bool pending = IsArriving(node.state) || !node.reserved_desired.empty();
+  const std::string reserved = production ? organization : (pending ? kControlPlane : label);
 
   Metadata metadata{pool.spec.node_labels, pool.spec.node_annotations, {}};
   StringMap& labels = metadata.labels;

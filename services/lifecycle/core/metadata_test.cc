@@ -4,12 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
 #include "services/common/resource_name.h"
 
 namespace muster::lifecycle {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::Pair;
 
@@ -86,6 +88,14 @@ TEST(Metadata, ReservedSaysWhoMayUseTheNode) {
   EXPECT_EQ(of(NodeState::kReconfiguring, "state"), "production-reboot");
   EXPECT_EQ(of(NodeState::kDraining, "reserved"), "acme");
   EXPECT_EQ(of(NodeState::kPreparedForTerminate, "reserved"), "zap");
+  // Moved to the control plane, from the end of its drain on.
+  for (const auto& [state, reserved] :
+       {std::pair(NodeState::kDraining, "acme"), std::pair(NodeState::kTriage, "control-plane"),
+        std::pair(NodeState::kPreparedForTerminate, "control-plane")}) {
+    const Node moved{.state = state, .reserved_desired = kControlPlane};
+    EXPECT_THAT(DesiredMetadata(LabelledPool(), moved, false).labels,
+                Contains(Pair("node.coreweave.cloud/reserved", reserved)));
+  }
   EXPECT_THAT(
       DesiredMetadata(LabelledPool(), Node{.state = NodeState::kTriage}, false).taints,
       ElementsAre(Taint{"team", "ml", "NoSchedule"}, Taint{"is_cpu_compute", "", "NoSchedule"},

@@ -185,10 +185,23 @@ TEST(ReferenceScheduling, ReservedDesiredMovesANodeToTheControlPlane) {
   sim.SetActive("g100", true);
   sim.Must(UpdateNode{.name = NodeName(kSimPool, "g100"), .reserved_desired = kControlPlane});
   sim.Pass();
-  const StringMap& labels = sim.node("g100")->desired.labels;
-  EXPECT_EQ(labels.at("node.coreweave.cloud/reserved-desired"), "control-plane");
-  EXPECT_EQ(labels.at("node.coreweave.cloud/reserved"), "acme");  // what is on it goes on
+  EXPECT_EQ(sim.Label("node.coreweave.cloud/reserved-desired"), "control-plane");
+  EXPECT_EQ(sim.Label("node.coreweave.cloud/reserved"), "acme");  // what is on it goes on
   EXPECT_TRUE(sim.node("g100")->desired.cordoned);                // nothing new comes to it
+  // Drained, and still there.
+  sim.removal_fails = {"g100"};
+  sim.SetActive("g100", false);
+  for (int i = 0; i < 3; ++i) {
+    sim.Advance(sim.policy.cordon_settle);
+    sim.Live();
+  }
+  ASSERT_EQ(sim.node("g100")->state, NodeState::kPreparedForTerminate);
+  EXPECT_EQ(sim.Label("node.coreweave.cloud/state"), "zap");
+  EXPECT_EQ(sim.Label("node.coreweave.cloud/reserved-desired"), "control-plane");
+  EXPECT_EQ(sim.Label("node.coreweave.cloud/reserved"), "control-plane");
+  EXPECT_THAT(
+      sim.node("g100")->desired.taints,
+      Contains(Taint{"node.coreweave.cloud/reserved", ReservedHash("control-plane"), "NoExecute"}));
 }
 
 // "The taint value is a hash of the /reserved label, such as control-plane or triage."
