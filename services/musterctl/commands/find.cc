@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <set>
 #include <string>
 #include <utility>
@@ -91,6 +92,28 @@ void PrintRecommended(Session& session, const FoundPlacements& found) {
   session.world.out << "\n";
 }
 
+// Bytes of a NodePool's name.
+constexpr size_t kLongestPoolName = 63;
+
+// The id of an instance type as a NodePool's name, which is a DNS subdomain, with `tail` at its end.
+std::string PoolIdOf(absl::string_view instance_type, absl::string_view tail) {
+  std::string id;
+  for (char c : absl::AsciiStrToLower(instance_type)) {
+    if (c == '_') c = '-';
+    const bool is_joint = c == '-' || c == '.';
+    if (is_joint && id.empty()) continue;
+    // Both sides of a dot have to be letters or digits.
+    if (is_joint && (id.back() == '.' || (id.back() == '-' && c == '.'))) {
+      id.back() = '-';
+    } else {
+      id += c;
+    }
+  }
+  id.resize(std::min(id.size(), kLongestPoolName - tail.size()));
+  while (!id.empty() && (id.back() == '-' || id.back() == '.')) id.pop_back();
+  return absl::StrCat(id, tail);
+}
+
 // A NodePool for each request. The first is called `name` (if empty: by its instance type), the next of that name
 // `name-2`, ...
 std::vector<lifecycle::v1::NodePool> PoolsOf(const capacity::v1::FindPlacementsRequest& request,
@@ -100,12 +123,13 @@ std::vector<lifecycle::v1::NodePool> PoolsOf(const capacity::v1::FindPlacementsR
   for (const capacity::v1::PlacementRequest& wanted : request.requests()) {
     lifecycle::v1::NodePool& pool = pools.emplace_back();
     const bool spot = wanted.compute_class() == type::v1::COMPUTE_CLASS_SPOT;
-    const std::string first =
-        !name.empty()
-            ? name
-            : absl::StrCat(absl::AsciiStrToLower(wanted.instance_type()), spot ? "-spot" : "");
-    std::string id = first;
-    for (int number = 2; !taken.insert(id).second; ++number) id = absl::StrCat(first, "-", number);
+    const auto named = [&](const std::string& tail) {
+      return name.empty()
+                 ? PoolIdOf(wanted.instance_type(), absl::StrCat(spot ? "-spot" : "", tail))
+                 : absl::StrCat(name, tail);
+    };
+    std::string id = named("");
+    for (int number = 2; !taken.insert(id).second; ++number) id = named(absl::StrCat("-", number));
     pool.set_name(absl::StrCat("organizations/", scope.organization, "/clusters/", scope.cluster,
                                "/nodePools/", id));
     pool.mutable_spec()->set_instance_type(wanted.instance_type());

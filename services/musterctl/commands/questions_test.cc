@@ -1,7 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "services/common/resource_name.h"
 #include "services/musterctl/commands/commands_test_base.h"
+#include "services/musterctl/manifest/manifest.h"
 
 namespace muster::musterctl {
 namespace {
@@ -95,6 +97,25 @@ TEST_F(QuestionsTest, FindRanksZones) {
   api_.placements.clear_recommended_zone();
   EXPECT_EQ(RunLine({"find", "placements", "t=4"}), kDone);
   EXPECT_THAT(out(), EndsWith("No zone is recommended.\n"));
+}
+
+// Names of instance types may hold what names of NodePools may not.
+TEST_F(QuestionsTest, FindPrintsManifestsThatApplyTakes) {
+  api_.placements.set_recommended_zone("A-1A");
+  const std::string longest(63, 'a');
+  EXPECT_EQ(RunLine({"find", "placements", "H100_NVLINK_80GB.8.xeon.128=2:spot", "a_.b..C=1",
+                     "a--b=1", longest + "=1", longest + "=2", longest + "=1:spot", "-o", "yaml"}),
+            kDone);
+  const auto manifests = ParseManifests("found.yaml", out(), {"acme", "c"});
+  ASSERT_TRUE(manifests.ok()) << manifests.status().message();
+  std::vector<std::string> names;
+  for (const Manifest& manifest : *manifests) {
+    const auto& pool = std::get<lifecycle::v1::NodePool>(manifest.resource);
+    names.push_back(pool.name().substr(pool.name().rfind('/') + 1));
+    EXPECT_TRUE(IsDnsSubdomain(names.back(), 63)) << names.back();
+  }
+  EXPECT_THAT(names, ElementsAre("h100-nvlink-80gb.8.xeon.128-spot", "a-b-c", "a--b", longest,
+                                 std::string(61, 'a') + "-2", std::string(58, 'a') + "-spot"));
 }
 
 TEST_F(QuestionsTest, CheckSaysWhetherItFitsAndWhoIsInTheWay) {
