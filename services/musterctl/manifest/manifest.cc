@@ -214,9 +214,11 @@ void ReadResource(const Document& document, const Value& value, const std::strin
   if (reader == nullptr) return ComplainOfKind(top, api, kind);
   Fields metadata_fields(metadata, top.Path("metadata"), problems);
   Fields spec_fields(spec, top.Path("spec"), problems);
-  // Fields of `get -o yaml` that the server sets, and the cell: accepted and ignored.
-  for (const absl::string_view name : {"uid", "generation", "resourceVersion", "creationTimestamp",
-                                       "deletionTimestamp", "managedFields", "cell"}) {
+  // Fields of musterctl's and kubectl's `get -o yaml` that servers and controllers set, and the cell: accepted and ignored.
+  for (const absl::string_view name :
+       {"uid", "generation", "resourceVersion", "creationTimestamp", "deletionTimestamp",
+        "deletionGracePeriodSeconds", "managedFields", "finalizers", "ownerReferences",
+        "generateName", "selfLink", "cell"}) {
     metadata_fields.Skip(name);
   }
   ManifestReader reading{metadata_fields, spec_fields, value.Find("status"), context, problems};

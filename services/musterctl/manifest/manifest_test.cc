@@ -110,6 +110,66 @@ spec: {access: general, instanceTypes: [gd-8xa100-i128, gd-8xh100ib-i128]}
             "organizations/acme/clusters/example/nodePools/example-nodepool");
 }
 
+// The reference's example, as the API server of the adapter's cluster prints a list of it.
+TEST(ManifestTest, TakesWhatKubectlPrints) {
+  const auto manifests = Parse(R"(
+apiVersion: v1
+items:
+- apiVersion: compute.coreweave.com/v1alpha1
+  kind: NodePool
+  metadata:
+    annotations:
+      kubectl.kubernetes.io/last-applied-configuration: |
+        {"apiVersion":"compute.coreweave.com/v1alpha1","kind":"NodePool"}
+    creationTimestamp: "2025-06-09T14:48:54Z"
+    deletionGracePeriodSeconds: 0
+    deletionTimestamp: "2025-06-09T15:48:54Z"
+    finalizers:
+    - compute.coreweave.com/nodepool
+    generateName: example-
+    generation: 1
+    managedFields:
+    - apiVersion: compute.coreweave.com/v1alpha1
+      fieldsType: FieldsV1
+      fieldsV1:
+        f:metadata:
+          f:finalizers:
+            .: {}
+            v:"compute.coreweave.com/nodepool": {}
+      manager: muster
+      operation: Apply
+      time: "2025-06-09T14:48:54Z"
+    name: example-nodepool
+    ownerReferences:
+    - apiVersion: v1
+      kind: ConfigMap
+      name: owner
+      uid: 00000000-0000-0000-0000-000000000001
+    resourceVersion: "857370"
+    selfLink: ""
+    uid: 9311678d-4064-45b8-8439-b943250e5852
+  spec:
+    autoscaling: false
+    computeClass: default
+    instanceType: gd-8xa100-i128
+    lifecycle:
+      disableUnhealthyNodeEviction: true
+      scaleDownStrategy: IdleOnly
+    maxNodes: 0
+    minNodes: 0
+    targetNodes: 1
+  status:
+    currentNodes: 1
+kind: List
+metadata:
+  resourceVersion: ""
+)");
+  ASSERT_EQ(manifests.size(), 1u);
+  EXPECT_EQ(manifests[0].label, "nodepool/example-nodepool");
+  EXPECT_EQ(std::get<lifecycle::v1::NodePool>(manifests[0].resource).spec().target_nodes(), 1);
+  EXPECT_THAT(manifests[0].notes, ElementsAre("metadata.annotations is not kept"));
+}
+
 TEST(ManifestTest, EveryFieldOfANodePoolCanBeWritten) {
   const auto manifests = Parse(Pool(R"(
   computeClass: spot
