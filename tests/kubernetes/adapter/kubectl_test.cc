@@ -264,6 +264,22 @@ TEST_F(KubectlTest, ReservedKeysAreTheAdaptersAlone) {
         {"taint", "node", node, "foo.coreweave.com/x=x:NoSchedule"}})
     EXPECT_THAT(Refused(AsCustomer(words)), HasSubstr(kReserved));
   EXPECT_EQ(LabelOf(stack().GetNode(node), "node.coreweave.cloud/state"), "production");
+  // "new labels cannot be created": nor with a Node that is new, nor with its status.
+  const std::string made = Name("made");
+  const auto node_file = [&](const Json& labels) {
+    return File(Json{
+        {"apiVersion", "v1"}, {"kind", "Node"}, {"metadata", {{"name", made}, {"labels", labels}}}}
+                    .dump());
+  };
+  for (const char* key : {"foo.coreweave.cloud/bar", "foo.coreweave.com/bar"}) {
+    const Json labels = {{key, "true"}};
+    const Json patch = {{"metadata", {{"labels", labels}}}};
+    EXPECT_THAT(Refused(AsCustomer({"create", "-f", node_file(labels)})), HasSubstr(kReserved));
+    EXPECT_THAT(Refused(AsCustomer({"patch", "node", node, "--subresource=status", "--type=merge",
+                                    "-p", patch.dump()})),
+                HasSubstr(kReserved));
+  }
+  Run(AsCustomer({"create", "--dry-run=server", "-f", node_file({{"example.com/mine", "true"}})}));
   Run(AsCustomer({"label", "node", node, "example.com/mine=true"}));
   Run(AsCustomer({"taint", "node", node, "sunk.coreweave.com/lock=true:NoExecute"}));
   Run(AsCustomer({"cordon", node}));
