@@ -407,20 +407,60 @@ TEST_F(KubectlTest, NamespacesOfTheControlPlaneAreNotTheCustomers) {
   Run({"delete", "namespace", "hpc-verification", "--wait=false"});
 }
 
+// The CKS admission policy "automatically adds the is_cpu_compute toleration to any Pod that does not
+// request a GPU resource".
 TEST_F(KubectlTest, PodsWithoutGpusTolerateCpuNodes) {
-  const auto pod = [this](const Json& limits) {
-    const Json container = {{"name", "a"}, {"image", "b"}, {"resources", {{"limits", limits}}}};
-    return std::vector<std::string>{
-        "create", "--dry-run=server", "--output=json", "-f",
-        File(Json{{"apiVersion", "v1"},
-                  {"kind", "Pod"},
-                  {"metadata", {{"name", "p"}, {"namespace", "default"}}},
-                  {"spec", {{"containers", Json::array({container})}}}}
-                 .dump())};
+  const auto container = [](const Json& limits) {
+    return Json{{"name", "a"}, {"image", "b"}, {"resources", {{"limits", limits}}}};
   };
-  EXPECT_THAT(Eventually(pod({{"cpu", "1"}}), "is_cpu_compute"), HasSubstr("is_cpu_compute"));
-  for (const char* gpu : {"nvidia.com/gpu", "sunk.coreweave.com/accelerator"})
-    EXPECT_THAT(Run(pod({{gpu, "1"}})), ::testing::Not(HasSubstr("is_cpu_compute"))) << gpu;
+  const auto create = [this](const Json& spec) {
+    const Json pod = {{"apiVersion", "v1"},
+                      {"kind", "Pod"},
+                      {"metadata", {{"name", "p"}, {"namespace", "default"}}},
+                      {"spec", spec}};
+    return std::vector<std::string>{"create", "--dry-run=server", "--output=json", "-f",
+                                    File(pod.dump())};
+  };
+  const auto with = [&](const Json& limits, const Json& tolerations = nullptr) {
+    Json spec = {{"containers", Json::array({container(limits)})}};
+    if (!tolerations.is_null()) spec["tolerations"] = tolerations;
+    return spec;
+  };
+  // But for those that Kubernetes itself gives every Pod.
+  const auto tolerated = [&](const Json& spec) {
+    const std::string text = Run(create(spec));
+    const Json made = Json::parse(text.substr(std::min(text.find('{'), text.size())), nullptr,
+                                  /*allow_exceptions=*/false);
+    Json found = Json::array();
+    if (!made.is_object()) return found;
+    for (const Json& each : made.at("spec").value("tolerations", Json::array())) {
+      if (!absl::StartsWith(each.value("key", ""), "node.kubernetes.io/")) found.push_back(each);
+    }
+    return found;
+  };
+  const Json none = Json::array();
+  const Json cpu = {{"cpu", "1"}};
+  const Json added = {{"key", "is_cpu_compute"}, {"operator", "Exists"}, {"effect", "NoSchedule"}};
+  ASSERT_THAT(Eventually(create(with(cpu)), "is_cpu_compute"), HasSubstr("is_cpu_compute"));
+  EXPECT_EQ(tolerated(with(cpu)), Json::array({added}));
+  for (const char* gpu : {"nvidia.com/gpu", "sunk.coreweave.com/accelerator"}) {
+    SCOPED_TRACE(gpu);
+    EXPECT_EQ(tolerated(with({{gpu, "1"}})), none);
+    EXPECT_EQ(tolerated(with({{gpu, "0"}})), Json::array({added}));
+    Json first = with(cpu);
+    Json init = container({{gpu, "1"}});
+    init["name"] = "init";
+    first["initContainers"] = Json::array({init});
+    EXPECT_EQ(tolerated(first), none);
+  }
+  // What it tolerates already is kept, and is added to only if it does not do.
+  const Json own = {{"key", "example.com/only"}, {"operator", "Exists"}, {"effect", "NoSchedule"}};
+  const Json whatever = {{"key", "is_cpu_compute"}, {"operator", "Exists"}};
+  const Json other = {{"key", "is_cpu_compute"}, {"operator", "Exists"}, {"effect", "NoExecute"}};
+  EXPECT_EQ(tolerated(with(cpu, Json::array({own}))), Json::array({own, added}));
+  EXPECT_EQ(tolerated(with(cpu, Json::array({other}))), Json::array({other, added}));
+  for (const Json& enough : {added, whatever})
+    EXPECT_EQ(tolerated(with(cpu, Json::array({enough}))), Json::array({enough}));
 }
 
 }  // namespace
