@@ -1,6 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <utility>
+
+#include "absl/strings/str_cat.h"
 #include "services/common/resource_name.h"
 #include "services/musterctl/commands/commands_test_base.h"
 #include "services/musterctl/manifest/manifest.h"
@@ -97,6 +100,26 @@ TEST_F(QuestionsTest, FindRanksZones) {
   api_.placements.clear_recommended_zone();
   EXPECT_EQ(RunLine({"find", "placements", "t=4"}), kDone);
   EXPECT_THAT(out(), EndsWith("No zone is recommended.\n"));
+}
+
+// The finder's five words.
+TEST_F(QuestionsTest, FindSaysHowLikelyItIs) {
+  const std::pair<capacity::v1::Availability, const char*> words[] = {
+      {capacity::v1::AVAILABILITY_LIKELY, "Likely available"},
+      {capacity::v1::AVAILABILITY_POSSIBLY, "Possibly available"},
+      {capacity::v1::AVAILABILITY_LIMITED, "Limited availability"},
+      {capacity::v1::AVAILABILITY_NOT_AVAILABLE, "Not available"},
+      {capacity::v1::AVAILABILITY_SKU_UNAVAILABLE, "SKU unavailable"}};
+  std::string rows;
+  for (const auto& [availability, word] : words) {
+    auto* zone = api_.placements.add_zones();
+    zone->set_zone("A-1A");
+    zone->add_placements()->set_availability(availability);
+    absl::StrAppend(&rows, "A-1A   t               4       default   0      0             0       ",
+                    "0            ", word, "\n");
+  }
+  EXPECT_EQ(RunLine({"find", "placements", "t=4"}), kDone);
+  EXPECT_THAT(out(), HasSubstr(rows));
 }
 
 // Names of instance types may hold what names of NodePools may not.
