@@ -7,6 +7,7 @@
 #include "services/common/address.h"
 #include "services/common/first_edition.h"
 #include "services/common/resource_name.h"
+#include "services/kubernetes/core/objects.h"
 #include "services/lifecycle/core/validate.h"
 #include "services/lifecycle/wire/lifecycle_wire.h"
 #include "services/musterctl/manifest/manifest.h"
@@ -350,6 +351,21 @@ TEST(Samples, AreTakenByMuster) {
     }
   }
   EXPECT_EQ(pools, 3);
+}
+
+// The two words differ in their spelling, too.
+TEST(Samples, HavePodsOfTheKindsThatADrainKnows) {
+  using Class = kubernetes::PodObject::Class;
+  std::map<std::string, Class> kinds;
+  for (const Value& document : Load("kubernetes/samples/interruptible-pods.yaml")) {
+    ASSERT_EQ(At(document, "kind").text, "Pod");
+    nlohmann::json labels = nlohmann::json::object();
+    for (const auto& [key, value] : At(document, "metadata.labels").map) labels[key] = value.text;
+    kinds[NameOf(document)] = kubernetes::ReadPod({{"metadata", {{"labels", labels}}}}).kind;
+  }
+  EXPECT_THAT(kinds,
+              ::testing::ElementsAre(::testing::Pair("graceful-interruptible", Class::kGraceful),
+                                     ::testing::Pair("interruptable", Class::kInterruptable)));
 }
 
 // The types that users cannot scale from zero are types that there are.
