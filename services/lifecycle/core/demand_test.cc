@@ -200,6 +200,46 @@ TEST(RiseWhileDraining, WithoutQuotaForBothItIsAwaited) {
   EXPECT_EQ(sim.Reason("AtTarget"), "TargetMet");
 }
 
+// Nor does what comes early, if it still waits when the target rises, keep a target out that fits.
+TEST(RiseWhileDraining, ATargetThatFitsIsAskedForWithoutWhatComesEarly) {
+  for (const bool gang : {false, true}) {
+    SCOPED_TRACE(gang);
+    Draining sim;
+    sim.Apply([&](Spec& spec) { spec.gang = gang; });
+    sim.Live();
+    sim.limit = 10;
+    sim.OthersTake(96);
+    sim.Resize(4);
+    sim.Live();
+    ASSERT_EQ(sim.pool()->account.prefill_nodes, 3);
+    ASSERT_EQ(sim.holding(), 7);
+    sim.Resize(10);
+    sim.Live();
+    EXPECT_EQ(sim.holding(), 10);
+    EXPECT_EQ(sim.pool()->account.requested_nodes, 10);
+    EXPECT_EQ(sim.Reason("Quota"), "Under");
+    EXPECT_EQ(sim.CountOf("CWOverQuota"), 0);
+    sim.OthersLeave();
+    sim.Live();
+    EXPECT_THAT(sim.machines(), SizeIs(10));
+    sim.ExpectLeft(10);
+  }
+}
+
+// A limit that is raised to the target is enough for it.
+TEST(RiseWhileDraining, ALimitRaisedToTheTargetIsEnough) {
+  Draining sim;
+  sim.limit = 5;
+  sim.Resize(10);
+  sim.Live();
+  EXPECT_EQ(sim.Reason("Quota"), "Over");
+  EXPECT_EQ(sim.holding(), 4);
+  sim.limit = 10;
+  sim.Live();
+  EXPECT_EQ(sim.holding(), 10);
+  sim.ExpectLeft(10);
+}
+
 // A gang stands whole at its first request's place: what comes early is part of that request.
 TEST(RiseWhileDraining, AGangAsksOnceForAllThatItIsToHave) {
   Draining sim;

@@ -16,6 +16,7 @@
 #include "services/lifecycle/core/plan_parts.h"
 #include "services/lifecycle/core/reconfiguration.h"
 #include "services/lifecycle/core/removals.h"
+#include "services/lifecycle/core/render_parts.h"
 #include "services/lifecycle/core/text.h"
 
 namespace muster::lifecycle {
@@ -48,6 +49,18 @@ bool SaysItIsReleased(const PlanFacts& facts) {
   const PeerReplies& answers = facts.answers;
   return answers.holding.released() && (answers.claim.released() || !facts.demand.claim) &&
          facts.snapshot.nodes.empty() && !facts.pool.deleting();
+}
+
+// True when quota, which grants all or nothing, refused a target that fits for what was to come early.
+bool KeepsTargetOut(const PlanFacts& facts, const Draft& draft) {
+  if (!facts.answers.holding.here() || !facts.demand.holding) return false;
+  const HoldingFacts& answer = facts.answers.holding.value;
+  const bool refused =
+      answer.verdict == HoldingFacts::Verdict::kOver && answer.nodes < facts.demand.holding->nodes;
+  // What the pool is charged for anyway.
+  const int64_t charged = std::max({answer.nodes, draft.account.requested_nodes, draft.size()});
+  return refused && charged < facts.pool.target_nodes() &&
+         VerdictOfTarget(facts.pool, answer) == HoldingFacts::Verdict::kUnder;
 }
 
 // Keeps in the account which racks the pool gives up. Without the catalogue racks are not known.
@@ -311,6 +324,8 @@ void UpdateAccount(const PlanFacts& facts, Draft& draft) {
   }
   const int64_t needed = std::max({wanted, draft.account.requested_nodes, draft.size()});
   draft.account.granted_nodes = std::min(covered, needed);
+  // The next request is for the target alone. What comes early is asked for once that is granted.
+  if (KeepsTargetOut(facts, draft)) draft.account.prefill_nodes = 0;
   const int64_t more = draft.account.requested_nodes - before;
   if (draft.account == facts.pool.account) return;
   if (more > 0) {

@@ -16,7 +16,8 @@
 #include "services/lifecycle/core/plan.h"
 
 // For tests: a random pool with Nodes in all states and random marks, and other services that
-// always answer the same. Of every second seed its type is granted in racks.
+// always answer the same, by what they have charged and taken back. Of every second seed its type is
+// granted in racks.
 namespace muster::lifecycle {
 
 class RandomWorld {
@@ -215,6 +216,7 @@ class RandomWorld {
     if (OneIn(12)) catalogue_.type.reset();
     quota_away_ = OneIn(6);
     limit_ = Dice(14);
+    charged_ = pool_.account.granted_nodes;
     using A = PeerReply<ClaimFacts>;
     claim_.state = OneIn(6) ? A::State::kAway : A::State::kHere;
     if (claim_.here()) MakeClaim();
@@ -265,9 +267,9 @@ class RandomWorld {
     PeerReply<HoldingFacts> answer;
     answer.state =
         quota_away_ ? PeerReply<HoldingFacts>::State::kAway : PeerReply<HoldingFacts>::State::kHere;
-    const int64_t held = pool_.account.granted_nodes;
-    const bool fits = ask.nodes <= std::max(held, limit_);
-    answer.value = {fits ? V::kUnder : V::kOver, fits ? ask.nodes : held, limit_, held, ""};
+    const bool fits = ask.nodes <= std::max(charged_, limit_);
+    if (fits && !quota_away_) charged_ = ask.nodes;
+    answer.value = {fits ? V::kUnder : V::kOver, charged_, limit_, charged_, ""};
     return answer;
   }
 
@@ -278,6 +280,7 @@ class RandomWorld {
   CatalogueFacts catalogue_;
   bool quota_away_ = false;
   int64_t limit_ = 0;
+  mutable int64_t charged_ = 0;  // by quota
   PeerReply<ClaimFacts> claim_;
   mutable std::set<std::string> returned_;  // machines that were given back
   PeerReply<ConfigurationFacts> configuration_;
