@@ -61,7 +61,7 @@ struct Gathered {
   Gathered(const Pool& pool, const std::vector<const Node*>& nodes);
 
   int64_t kept = 0;       // Nodes whose machine is not on its way back
-  bool released = false;  // a machine that is on its way back is not broken
+  bool released = false;  // a machine that is on its way back is not to be replaced
   bool delivering = false;
   std::vector<MachineReturn> returns = {};
   std::vector<std::string> running_profiles = {};  // that Nodes run or are to boot, sorted
@@ -79,7 +79,8 @@ Gathered::Gathered(const Pool& pool, const std::vector<const Node*>& nodes) {
       continue;
     }
     MachineReturn back = ReturnOf(*node);
-    released |= back.reason != MachineReturn::Reason::kBroken;
+    released |= back.reason != MachineReturn::Reason::kBroken ||
+                node->removal_cause == RemovalCause::kScaleDown;
     if (returns.size() < kMaxReturns) returns.push_back(std::move(back));
   }
   std::set<std::string> profiles = observed.known();
@@ -94,8 +95,9 @@ ClaimAsk ClaimOf(const Pool& pool, Gathered& gathered) {
   if (AsksForNoMore(pool)) wanted = std::min(wanted, gathered.kept);
   ask.nodes = std::clamp<int64_t>(pool.wanted_nodes() - pool.account.deferred_nodes, 0, wanted);
   // One request must not give a machine back and get it again: nobody could tell whether it still is the
-  // old Node's, and a late copy of the request would take it away from the new one. (A broken machine
-  // goes to repair instead.)
+  // old Node's, and a late copy of the request would take it away from the new one. A broken machine
+  // goes to repair instead; but if it leaves by a scale-down, nobody has to come for it, or was asked
+  // for early (CountBeyondTarget).
   if (gathered.released) ask.nodes = std::min(ask.nodes, gathered.kept);
   // What the pool waits for keeps its place in the queue.
   if (ask.nodes < wanted) ask.wanted_nodes = wanted;

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
 #include <vector>
 
 #include "services/lifecycle/core/test_pools.h"
@@ -71,6 +72,31 @@ TEST(RiseWhileDraining, WhatIsMissingStaysQueuedAsDrainsEnd) {
   EXPECT_EQ(sim.CountOf("CWInsufficientCapacity"), told);
 }
 
+// What comes for a Node that leaves by a scale-down was asked for early: it is not asked for once more
+// when the Node turns out to be ill, and its machine goes to repair.
+TEST(RiseWhileDraining, WhoLeavesIllIsNotReplacedTwice) {
+  Draining sim;
+  for (const std::string& machine : sim.stuck)
+    ASSERT_TRUE(sim.Report(machine, Simulation::O::kUnhealthy).ok());
+  sim.OthersTake(96);
+  sim.Resize(4);
+  sim.Live();
+  ASSERT_EQ(sim.pool()->account.prefill_nodes, 3);
+  sim.stuck.clear();
+  for (int i = 0; i < 9 && sim.node("g103")->state != NodeState::kDeleted; ++i) {
+    sim.Pass();
+    sim.Agents();
+  }
+  ASSERT_EQ(sim.node("g103")->state, NodeState::kDeleted);
+  sim.OthersLeave();
+  const int64_t removals = sim.CountOf("CWNodePoolRemoveNodes");
+  sim.Live();
+  EXPECT_THAT(sim.broken(), SizeIs(3));
+  EXPECT_EQ(sim.CountOf("CWNodeAssigned"), 4 + 3);
+  EXPECT_EQ(sim.CountOf("CWNodePoolRemoveNodes"), removals);
+  sim.ExpectLeft(4);
+}
+
 // Nor is it taken for no longer wanted where the catalogue cannot be read meanwhile.
 TEST(RiseWhileDraining, WhatIsMissingStaysAskedForWithoutACatalogue) {
   Draining sim;
@@ -111,6 +137,12 @@ TEST(DemandOf, WhoGivesMachinesBackSaysWhatIsWantedInAll) {
   EXPECT_THAT(ask().returns, SizeIs(2));
   EXPECT_EQ(ask().nodes, 2);
   EXPECT_EQ(ask().wanted_nodes, 4);
+  // Nobody has to come for one that leaves by a scale-down, even if it is broken.
+  rows[0].state = NodeState::kProduction;
+  rows[1].observed.unhealthy = true;
+  rows[1].removal_cause = RemovalCause::kScaleDown;
+  EXPECT_EQ(ask().returns[0].reason, MachineReturn::Reason::kBroken);
+  EXPECT_EQ(ask().nodes, 3);
 }
 
 // Only of a broken one: no other is granted again before its return was answered.
