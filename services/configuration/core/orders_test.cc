@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "services/common/error.h"
+#include "services/configuration/core/breaker.h"
 #include "services/configuration/core/forget.h"
 #include "services/configuration/core/limits.h"
 #include "services/configuration/core/strategy.h"
@@ -237,6 +238,40 @@ TEST(OrdersTest, ARollbackPinsWhatTheStrategyMadeWait) {
   const Ordered given = Give(pool, kRollback, "previous");
   EXPECT_EQ(given.pool.waiting.node_profile, "a");
   EXPECT_THAT(given.pool.pinned, ElementsAre("b", "c"));
+}
+
+// Dropped by a promotion or failed, the rollback leaves nothing behind.
+TEST(OrdersTest, WithoutTheRollbackWhatTheStrategyMadeWaitWaitsOn) {
+  PoolConfiguration before = PoolWithPending(true);
+  before.pending = {};
+  before.waiting = {"c", kOld, {}};
+  const PoolConfiguration waits = Give(before, kRollback, "previous").pool;
+  ASSERT_THAT(waits.pinned, ElementsAre("b", "c"));
+  const BootFailures failures = {.node_profile = "a", .machines = {"g1", "g2", "g3"}};
+  for (PoolConfiguration pool :
+       {Give(waits, kPromote, "pending").pool, GiveBoth(waits, "c", "a", kNow).pool,
+        CountFailures(waits, failures, {.boot_failures_to_disable = 3})}) {
+    SCOPED_TRACE(pool.orders.back().message);
+    EXPECT_EQ(WaitingOrder(pool), nullptr);
+    EXPECT_THAT(pool.pinned, IsEmpty());
+    EXPECT_FALSE(pool.has_pending());
+    EXPECT_EQ(pool.waiting, before.waiting);
+    pool.mid_delivery = false;
+    pool = Next(pool, FourProfiles(), {.profile = Named("c")}, Trigger::kUpstream, kNow);
+    EXPECT_EQ(pool.active(), "c");
+  }
+}
+
+TEST(OrdersTest, ARollbackThatIsDroppedLeavesThePinsOfAnEarlierOne) {
+  PoolConfiguration pool = PoolWithPending(true);
+  pool.revisions.insert(pool.revisions.begin(), Revision{"d", kOld, {}});
+  pool.pinned = {"c", "d"};
+  pool = Give(pool, kRollback, "a").pool;
+  ASSERT_THAT(pool.pinned, ElementsAre("b", "c", "d"));
+  pool = Give(pool, kPromote, "pending").pool;
+  EXPECT_THAT(pool.pinned, ElementsAre("c", "d"));
+  EXPECT_FALSE(pool.has_waiting());
+  EXPECT_EQ(pool.pending.node_profile, "c");
 }
 
 TEST(OrdersTest, PromotingAPinnedOneUnpinsIt) {

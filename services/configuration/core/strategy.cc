@@ -135,7 +135,15 @@ bool StagedAtOnce(const PoolConfiguration& pool, absl::string_view profile, Trig
 
 void DropWaiting(PoolConfiguration& pool) {
   pool.waiting = {};
+  if (!IsPinned(pool, pool.active())) return;
   Unpin(pool, pool.active());
+  // A rollback that was carried out has left a revision pinned, and the rest may be its pins.
+  const bool of_earlier = std::any_of(
+      pool.pinned.begin(), pool.pinned.end(),
+      [&](const std::string& profile) { return FindRevision(pool, profile) != nullptr; });
+  if (of_earlier) return;
+  if (IsPinned(pool, pool.pending.node_profile)) pool.waiting = std::exchange(pool.pending, {});
+  pool.pinned.clear();
 }
 
 void StageWaiting(PoolConfiguration& pool) {

@@ -34,8 +34,8 @@ PoolConfiguration Next(PoolConfiguration pool, const Table<NodeProfile>& profile
 // Makes what waits the active one, unless Nodes are in delivery; its order is done.
 void StageWaiting(PoolConfiguration& pool);
 
-// Nothing waits any more, and the active one is rolled back from no more. The caller says what
-// became of the order.
+// What waits is dropped. If a rollback waits, the active one is rolled back from no more, and what the
+// strategy had made wait before the rollback waits again. The caller says what became of the order.
 void DropWaiting(PoolConfiguration& pool);
 
 // When the profile was first made for the pool, as far as the pool remembers: it never moves,
