@@ -195,8 +195,9 @@ ABSL_FLAG(absl::Duration, request_keep, Defaults().quota.request_keep.keep,
           "answered the same and done once: longer than anybody repeats a call, 15m to 8760h.");
 ABSL_FLAG(
     absl::Duration, gang_keep, Defaults().capacity.gang_keep,
-    "How long a claim that asks for all at once keeps what is free from those behind it, from "
-    "its request on; 0: never. 0 to 8760h.");
+    "How long a claim that asks for all at once keeps what is free from default claims behind it, "
+    "from its request on; 0: never. It has spot machines reclaimed after that, too, once they and "
+    "what is free complete it. 0 to 8760h.");
 ABSL_FLAG(absl::Duration, audit_interval, Defaults().quota.audit_interval,
           "How often quota and capacity audit their own books, 1s to 24h.");
 ABSL_FLAG(

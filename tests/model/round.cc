@@ -10,7 +10,18 @@ void Round::Run() {
     ++racks_[{machine.claim, machine.rack}];
   }
   for (const Turn& turn : OrderOf(books_)) Refill(turn);
-  for (const Turn& turn : OrderOf(books_)) Serve(turn);
+  const auto is_spot = [this](const Turn& turn) {
+    return books_.claims.at(turn.uid).compute_class == ComputeClass::kSpot;
+  };
+  const std::vector<Turn> order = OrderOf(books_);
+  const auto spot = std::find_if(order.begin(), order.end(), is_spot);
+  std::for_each(order.begin(), spot, [this](const Turn& turn) { Serve(turn); });
+  // What they keep ends against default claims behind them only.
+  for (const Overdue& gang : overdue_) {
+    kept_ = gang.kept;
+    Complete(books_.claims.at(gang.uid), gang.nodes);
+  }
+  std::for_each(spot, order.end(), [this](const Turn& turn) { Serve(turn); });
   TakeBack();
 }
 
@@ -48,19 +59,26 @@ void Round::ServeSingles(Claim& claim, const Turn& turn) {
 void Round::ServeGang(Claim& claim, const Turn& turn) {
   const int64_t nodes = NodesOf(claim, turn.time);
   const Ids free = FreeFor(claim);
-  const auto have = static_cast<int64_t>(free.size());
-  if (have >= nodes) return ServeSingles(claim, turn);
-  if (claim.compute_class == ComputeClass::kSpot || !Keeps(turn.time)) return;
-  const Ids coming = ComingFor(claim);
-  const Ids victims = VictimsFor(claim);
-  const size_t to_come = coming.size() + victims.size();
-  if (have + static_cast<int64_t>(to_come) >= nodes) {
+  if (static_cast<int64_t>(free.size()) >= nodes) return ServeSingles(claim, turn);
+  if (claim.compute_class == ComputeClass::kSpot) return;
+  if (!Keeps(turn.time)) return overdue_.push_back({claim.uid, nodes, kept_});
+  if (Complete(claim, nodes)) {
     kept_.insert(free.begin(), free.end());
-    promised_.insert(free.begin(), free.end());
-    Fetch(claim, nodes - have);
   } else if (CanEverBeMet(books_, claim, {turn.time, nodes})) {
-    for (const Ids& ids : {free, coming, victims}) kept_.insert(ids.begin(), ids.end());
+    for (const Ids& ids : {free, ComingFor(claim), VictimsFor(claim)})
+      kept_.insert(ids.begin(), ids.end());
   }
+}
+
+// Once what can come from spot completes the gang, that comes, and spot gets none of what is free.
+bool Round::Complete(const Claim& claim, int64_t nodes) {
+  const Ids free = FreeFor(claim);
+  const auto have = static_cast<int64_t>(free.size());
+  const size_t to_come = ComingFor(claim).size() + VictimsFor(claim).size();
+  if (have + static_cast<int64_t>(to_come) < nodes) return false;
+  promised_.insert(free.begin(), free.end());
+  Fetch(claim, nodes - have);
+  return true;
 }
 
 // A machine lost from a rack is replaced in the same rack. Only the claim may have what is free there,

@@ -34,6 +34,8 @@ class Round {
   void Serve(const Turn& turn);
   void ServeSingles(Claim& claim, const Turn& turn);
   void ServeGang(Claim& claim, const Turn& turn);
+  // Whether the gang is completed by machines that now come for it.
+  bool Complete(const Claim& claim, int64_t nodes);
   void ServeRacks(Claim& claim, const Turn& turn);
   void ServeGangOfRacks(Claim& claim, const Turn& turn);
   void TakeBack();
@@ -114,6 +116,13 @@ class Round {
   std::set<std::string> served_;  // claims that got a machine
   // For types in whole racks, by claim (and request, of a gang): places whose turn has come, not used up.
   std::map<std::pair<std::string, absl::Time>, Seats> passed_;
+  // A gang that keeps nothing any more, with what is kept for those ahead of it.
+  struct Overdue {
+    std::string uid = {};
+    int64_t nodes = 0;
+    std::set<std::string> kept = {};
+  };
+  std::vector<Overdue> overdue_;
   std::set<std::string> kept_;      // for a gang, from default claims behind it; lent to spot
   std::set<std::string> promised_;  // free ones that a gang gets with those that come: not lent
   std::set<std::string> missed_;    // being reclaimed for a claim that is short: not taken back

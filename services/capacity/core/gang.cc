@@ -199,6 +199,7 @@ std::vector<KeptGang> KeptGangs(const State& state, const InventoryKey& key,
     if (selector.gang && CountOnOffer(*inventory, Choice{&selector.affinity}) > 0)
       open.insert(selector);
   }
+  std::vector<Turn> overdue;
   QueueCursor cursor(inventory->queue());
   while (const std::optional<Turn> turn = open.empty() ? std::nullopt : cursor.Next()) {
     if (turn->key.compute_class == ComputeClass::kSpot) break;  // nobody is behind it
@@ -206,12 +207,21 @@ std::vector<KeptGang> KeptGangs(const State& state, const InventoryKey& key,
     const Choice choice = ChoiceOf(turn->selector.affinity, kept);
     std::optional<KeptGang> gang;
     if (CountOnOffer(*inventory, choice) > 0) {
-      if (turn->key.request_time <= keeps_after) continue;
+      if (turn->key.request_time <= keeps_after) {
+        if (inventory->spot().CoveredFor(turn->key.pool_uid) > 0) overdue.push_back(*turn);
+        continue;
+      }
       gang = Kept(state, *inventory, choice, *turn);
       if (!gang) continue;
       kept.push_back(*std::move(gang));
     }
     open.erase(turn->selector);
+  }
+  for (const Turn& turn : overdue) {
+    const Choice choice = ChoiceOf(turn.selector.affinity, kept);
+    if (CountOnOffer(*inventory, choice) == 0) continue;
+    kept.push_back(*Kept(state, *inventory, choice, turn));
+    kept.back().overdue = true;
   }
   return kept;
 }

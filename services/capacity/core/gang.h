@@ -11,13 +11,15 @@
 // Gangs: claims whose requests are each granted all at once or not at all (IsAtOnce in queue.h).
 namespace muster::capacity {
 
-// A gang for which free machines are kept: no default claim behind it gets any that match it.
+// A gang for which free machines are kept: no default claim behind it gets any that match it, unless
+// it is `overdue`.
 struct KeptGang {
   Position position = {};
   Affinity affinity = {};
   int64_t nodes = 0;                             // free machines kept for it
   absl::btree_set<Inventory::Place> racks = {};  // which, for a type granted in whole racks
   bool lent = false;                             // spot may have them meanwhile
+  bool overdue = false;                          // they are kept from spot only
 };
 
 // How many free machines the choice has to give: all, or those in whole racks for a type that is
@@ -50,7 +52,8 @@ bool CanAnyBeMet(const State& state, const Inventory& inventory, const ClaimRow&
 void JoinParts(ClaimRow& claim, const Ages& ages);
 
 // The gangs for which free machines are kept now, in the order of the queue; the inventory must have
-// been served. Those that asked at `keeps_after` or before keep nothing any more. Costs O(lines ×
+// been served. Those that asked at `keeps_after` or before come last, and are told only if what is
+// reclaimed completes them. Costs O(lines ×
 // label classes), and the gangs passed over; O(1) when nothing is free.
 std::vector<KeptGang> KeptGangs(const State& state, const InventoryKey& key,
                                 absl::Time keeps_after = absl::InfinitePast());

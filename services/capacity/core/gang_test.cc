@@ -2,13 +2,17 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "services/capacity/core/explain.h"
 #include "services/capacity/core/test_world.h"
 
 // Queue, gangs and earmarks. tests/model finds the same over random histories.
 namespace muster::capacity {
 namespace {
 
+using testing::AllOf;
+using testing::Contains;
 using testing::ElementsAre;
+using testing::Field;
 using testing::IsEmpty;
 using testing::SizeIs;
 
@@ -281,6 +285,59 @@ TEST_F(GangTest, WhoWaitsBehindAGangReclaimsOnceNothingIsKept) {
   world_.Advance(absl::Hours(25));
   Repeat("b", 1);
   EXPECT_THAT(world_.View("s").reclaims, SizeIs(1));
+}
+
+// "Default before spot": what a gang keeps ends against default claims behind it only.
+class OverdueGangTest : public GangTest {
+ protected:
+  // Of ten machines x gives back five and s holds five, when nothing is kept for the gangs any more.
+  void Start(const SyncClaims& gangs, absl::Duration later) {
+    world_.RegisterRack("f", "r", 10);
+    Then(world_.Want("x", 5));
+    Then(world_.WantSpot("s", 10));
+    Then(gangs);
+    world_.Advance(later);
+    Then(world_.Want("x", 0, World::Returns(world_.MachinesOf("x"))));
+  }
+  // The rest comes, too.
+  void ExpectItIsCompleted(const std::string& gang) {
+    EXPECT_THAT(world_.MachinesOf("s"), SizeIs(5)) << "what is free is for the gang";
+    std::vector<std::string> due;
+    for (const Reclaimed& reclaim : world_.View("s").reclaims) due.push_back(reclaim.machine);
+    ASSERT_THAT(due, SizeIs(3));
+    Then(world_.WantSpot("s", 10, World::Returns(due, ReturnReason::kPreempted)));
+    EXPECT_THAT(world_.MachinesOf(gang), SizeIs(8));
+  }
+};
+
+TEST_F(OverdueGangTest, SpotYieldsToIt) {
+  Start({{world_.WantGang("g", 8)}}, absl::Hours(25));
+  const absl::Time keeps_after = world_.now() - absl::Hours(24);
+  const auto told = Explain(world_.state(), *world_.state().FindClaim("s"), keeps_after);
+  EXPECT_THAT(told, Contains(AllOf(Field(&Obstacle::code, ObstacleCode::kKeptForGang),
+                                   Field(&Obstacle::nodes, 5))));
+  ExpectItIsCompleted("g");
+}
+
+TEST_F(OverdueGangTest, AlsoWhereNothingIsEverKept) {
+  world_.policy.gang_keep = absl::ZeroDuration();
+  Start({{world_.WantGang("g", 8)}}, absl::ZeroDuration());
+  ExpectItIsCompleted("g");
+}
+
+TEST_F(OverdueGangTest, WhoTakesWhatIsFreeEndsItsReclaims) {
+  Start({{world_.WantGang("g", 8)}}, absl::Hours(25));
+  Then(world_.Want("b", 4));
+  EXPECT_THAT(world_.MachinesOf("b"), SizeIs(4));
+  EXPECT_THAT(world_.View("s").reclaims, IsEmpty()) << "it can no longer be completed";
+  EXPECT_THAT(world_.MachinesOf("s"), SizeIs(6));
+  EXPECT_EQ(world_.Do(EndKeeps{}), 0u);
+}
+
+TEST_F(OverdueGangTest, WhatIsFreeCompletesOneOfThem) {
+  Start({{world_.WantGang("g", 8), world_.WantGang("h", 7)}}, absl::Hours(25));
+  EXPECT_EQ(world_.Do(EndKeeps{}), 0u);
+  ExpectItIsCompleted("g");
 }
 
 TEST_F(GangTest, NothingIsKeptForATimeOfZero) {

@@ -34,7 +34,7 @@ constexpr absl::Duration kSpotNotice = absl::Minutes(2);
 // The shortest that an operator may set.
 constexpr absl::Duration kMinSpotNotice = absl::Seconds(1);
 
-// How long a waiting gang keeps what is free from those behind it.
+// How long a waiting gang keeps what is free from default claims behind it.
 constexpr absl::Duration kGangKeep = absl::Hours(24);
 
 // How far apart in time the requests of one batch count as made, so that their order decides.

@@ -48,6 +48,7 @@ class Server {
       ServeDefault(*turn);
       if (!Left(turn->selector.affinity)) open.erase(turn->selector);
     }
+    for (const Overdue& gang : overdue_) Complete(gang);
     if (open.empty()) {
       cursor.SkipDefault();
       turn = cursor.Next();
@@ -60,6 +61,13 @@ class Server {
 
  private:
   using Gangs = std::vector<const Affinity*>;
+
+  // A gang that keeps nothing any more, with what those ahead of it do.
+  struct Overdue {
+    Turn turn = {};
+    Gangs kept = {};
+    Gangs blocked = {};
+  };
 
   static bool IsSpot(const Turn& turn) { return turn.key.compute_class == ComputeClass::kSpot; }
 
@@ -87,7 +95,10 @@ class Server {
   // A gang that cannot be granted now. What is free is kept for it if that can complete it; spot
   // gets none of it once what can be reclaimed does.
   void Gather(const Turn& turn, int64_t free) {
-    if (turn.key.request_time <= keeps_after_) return;
+    if (turn.key.request_time <= keeps_after_) {
+      overdue_.push_back({turn, kept_, blocked_});
+      return;
+    }
     const int64_t missing = turn.nodes - free;
     if (supply_.Count({&turn.selector.affinity, blocked_}) >= missing) {
       Fetch(turn, missing);
@@ -99,6 +110,20 @@ class Server {
       Note(turn.selector.affinity, kept_);
       Note(turn.selector.affinity, blocked_);
     }
+  }
+
+  // The same when default claims behind it have had their turns: they may take what is free, spot
+  // may not.
+  void Complete(const Overdue& gang) {
+    const Affinity& affinity = gang.turn.selector.affinity;
+    Choice choice{&affinity, gang.kept};
+    for (const Choice& other : promised_) choice.promised.push_back(&other);
+    const int64_t free = CountFree(inventory_, choice);
+    const int64_t missing = gang.turn.nodes - free;
+    const Choice from_spot{&affinity, gang.blocked};
+    if (supply_.Count(from_spot) < missing) return;
+    supply_.Fetch(gang.turn.key.pool_uid, from_spot, missing);
+    if (free > 0) promised_.push_back({&affinity, gang.kept});
   }
 
   const Affinity* Note(const Affinity& affinity, Gangs& gangs) {
@@ -144,6 +169,7 @@ class Server {
   Gangs kept_;                      // get what is free before default claims behind them
   std::list<Choice> promised_;      // what spot may not have meanwhile either
   Gangs blocked_;                   // wait for more than can come from spot
+  std::list<Overdue> overdue_;
 };
 
 bool Offered(const State& state, const InventoryKey& key, ComputeClass compute_class) {

@@ -16,7 +16,8 @@ namespace muster::capacity {
 //  * A gang's part gets all at its turn or nothing. What is free is kept for it from default claims
 //  behind it for the policy's gang_keep, if what is in service and in repair can complete it; spot
 //  may have it meanwhile, unless what can be reclaimed completes the gang now: then that is
-//  reclaimed, and spot gets none of what is free.
+//  reclaimed, and spot gets none of what is free. After gang_keep, too: of what default claims
+//  behind it leave.
 //  * For anyone else who is short as many machines are reclaimed as are missing.
 //  * Types with nodes_per_rack > 0 are given in whole racks: serve_racks.h.
 // Costs O(machines granted and being reclaimed), O(lines × label classes) once, O(label classes) a
