@@ -23,6 +23,9 @@ struct Caller {
   // OK: the call is allowed.
   absl::Status unless_repeated = {};
 
+  // Whether the changes of its call are committed before those of others (storage::CommitQueue).
+  bool goes_first = false;
+
   // Is told how much its call has changed; null: nobody counts.
   std::shared_ptr<ChangePace> pace = {};
 

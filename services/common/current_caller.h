@@ -13,19 +13,22 @@ namespace muster {
 class CurrentCaller {
  public:
   // Holds for this thread until the end of the scope; scopes nest. `author`, which must live as long, is asked once for each command.
-  CurrentCaller(uint64_t turn, absl::FunctionRef<Author()> author)
-      : turn_(turn), author_(author), before_(std::exchange(current_, this)) {}
+  // `first`: its commands go before those of others (storage::CommitQueue).
+  CurrentCaller(uint64_t turn, absl::FunctionRef<Author()> author, bool first = false)
+      : turn_(turn), first_(first), author_(author), before_(std::exchange(current_, this)) {}
   ~CurrentCaller() { current_ = before_; }
   CurrentCaller(const CurrentCaller&) = delete;
   CurrentCaller& operator=(const CurrentCaller&) = delete;
 
   // 0: the process itself.
   static uint64_t Turn() { return current_ == nullptr ? 0 : current_->turn_; }
+  static bool GoesFirst() { return current_ != nullptr && current_->first_; }
   static Author GetAuthor() { return current_ == nullptr ? Author() : current_->author_(); }
 
  private:
   static inline thread_local const CurrentCaller* current_ = nullptr;
   const uint64_t turn_;
+  const bool first_;
   const absl::FunctionRef<Author()> author_;
   const CurrentCaller* const before_;
 };

@@ -120,6 +120,7 @@ absl::Status Guard::Admit(const absl::StatusOr<access::MethodAccess>& method,
     return error::WithCause(absl::PermissionDeniedError("Nobody may call this method."),
                             method.status().message());
   }
+  caller.goes_first = method->only_reports();
   RETURN_IF_ERROR(method->Admit(caller, request, place_of));
   return EnterChanges(*method, caller);
 }

@@ -47,7 +47,7 @@ class Guard {
   std::shared_ptr<access::Caller> CallerOf(const grpc::ServerContextBase& context,
                                            bool proves = true) const;
   // As access::MethodAccess::Admit; a method that does not say what it asks for (its status is an error) lets nobody in. For a method that
-  // asks for `write`, also ChangeLimits::Enter.
+  // asks for `write`, also ChangeLimits::Enter. Sets caller.goes_first.
   absl::Status Admit(const absl::StatusOr<access::MethodAccess>& method, access::Caller& caller,
                      const google::protobuf::Message& request,
                      const access::PlaceOf& place_of) const;

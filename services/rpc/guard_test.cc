@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <grpcpp/create_channel.h>
 #include <gtest/gtest.h>
-#include <muster/lifecycle/v1/lifecycle_service.pb.h>
+#include <muster/lifecycle/v1/lifecycle_service.grpc.pb.h>
 
 #include <atomic>
 #include <fstream>
@@ -15,9 +15,11 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "services/common/cause.h"
+#include "services/common/current_caller.h"
 #include "services/common/error.h"
 #include "services/common/memory_limit.h"
 #include "services/common/steady_clock.h"
@@ -279,6 +281,47 @@ TEST_F(GuardTest, WhatAnOrganizationAsksForIsCounted) {
   access::Caller people = caller(access::Role::kOperator, access::Scope::Everywhere());
   EXPECT_EQ(admit(people, apply), absl::OkStatus());
   EXPECT_EQ(people.pace, nullptr);
+}
+
+// By what the method says of itself, whoever calls it.
+TEST_F(GuardTest, WhatReportsGoesFirst) {
+  class Reported final : public lifecycle::v1::LifecycleService::CallbackService {
+   public:
+    grpc::ServerUnaryReactor* ReportNodes(Context context, const lifecycle::v1::ReportNodesRequest*,
+                                          lifecycle::v1::ReportNodesResponse*) override {
+      return Note(context);
+    }
+    grpc::ServerUnaryReactor* DeleteNodePool(Context context,
+                                             const lifecycle::v1::DeleteNodePoolRequest*,
+                                             lifecycle::v1::NodePool*) override {
+      return Note(context);
+    }
+    std::vector<bool> first;
+
+   private:
+    grpc::ServerUnaryReactor* Note(Context context) {
+      return Unary(context, [&](Responder responder) {
+        first.push_back(CurrentCaller::GoesFirst());
+        responder.Finish(absl::OkStatus());
+      });
+    }
+  };
+  Reported service;
+  FakeServer server([&](ServerOptions& options) {
+    options.services = {{lifecycle::v1::LifecycleService::service_full_name(), &service}};
+  });
+  const auto stub = lifecycle::v1::LifecycleService::NewStub(server.server->InProcessChannel());
+  {
+    grpc::ClientContext context;
+    lifecycle::v1::ReportNodesResponse response;
+    EXPECT_TRUE(stub->ReportNodes(&context, {}, &response).ok());
+  }
+  {
+    grpc::ClientContext context;
+    lifecycle::v1::NodePool response;
+    EXPECT_TRUE(stub->DeleteNodePool(&context, {}, &response).ok());
+  }
+  EXPECT_EQ(service.first, (std::vector<bool>{true, false}));
 }
 
 TEST_F(GuardTest, AProcessMayCallItself) {

@@ -125,6 +125,10 @@ uint64_t TurnOf(const UnaryCall& call) {
   return call.caller() == nullptr ? 0 : access::TurnOf(*call.caller());
 }
 
+bool GoesFirst(const UnaryCall& call) {
+  return call.caller() != nullptr && call.caller()->goes_first;
+}
+
 Author AuthorOf(const UnaryCall& call) {
   const CallInfo& info = call.info();
   return {.principal = call.caller() == nullptr ? "" : call.caller()->principal,

@@ -104,6 +104,8 @@ grpc::ServerUnaryReactor* ReactorOf(UnaryCall& call);
 std::optional<absl::Status> Refusal(const UnaryCall& call);
 // The number of the caller, by which its commands take turns.
 uint64_t TurnOf(const UnaryCall& call);
+// Whether its commands go before those of others.
+bool GoesFirst(const UnaryCall& call);
 // The author of the changes that it makes.
 Author AuthorOf(const UnaryCall& call);
 // The handler let an exception out: logs it and answers INTERNAL if nobody did.
@@ -122,7 +124,7 @@ grpc::ServerUnaryReactor* Unary(grpc::CallbackServerContext* context, F&& handle
     } else {
       const CurrentTrace scope(responder.info().trace);
       const auto author = [&] { return internal::AuthorOf(*call); };
-      const CurrentCaller caller(internal::TurnOf(*call), author);
+      const CurrentCaller caller(internal::TurnOf(*call), author, internal::GoesFirst(*call));
       std::forward<F>(handle)(std::move(responder));
     }
   } catch (const std::exception& e) {

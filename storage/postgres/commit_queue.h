@@ -46,10 +46,15 @@ struct LaneCommand {
   TraceContext trace = CurrentTrace::Get();  // of whoever submits it
   uint64_t caller = CurrentCaller::Turn();   // whose turn it takes
   Author author = CurrentCaller::GetAuthor();
+  bool first = CurrentCaller::GoesFirst();  // before those of others
 };
 
 // The work of the lane's thread: commands, which it takes in batches, from all callers in turn; requests
 // to look at the head; inspections. Thread-safe.
+//
+// Commands that go first (what is reported of Nodes, leases) have a line of their own, and are taken before the others. These do not
+// starve: as long as some wait, every fourth command that is taken is one of them. So what is reported in a flood takes three quarters of
+// what the lane commits, and no more.
 template <class State>
 class CommitQueue {
  public:
@@ -63,8 +68,8 @@ class CommitQueue {
 
   explicit CommitQueue(const LaneOptions& options) : options_(options) {}
 
-  // `done` of a command that is refused is called at once, with UNAVAILABLE: the intake is closed, the queue is full, or this caller
-  // fills half of it, rounded up.
+  // `done` of a command that is refused is called at once, with UNAVAILABLE: the intake is closed, its line is full, or this caller
+  // fills half of it, rounded up. Each of the two lines holds LaneOptions::max_queue.
   void Submit(LaneCommand<State> command);
   // There is something new at the head.
   void Poke();
@@ -89,14 +94,21 @@ class CommitQueue {
   bool Await(Work& work, size_t room, AwaitedSocket socket = {});
 
  private:
+  using Commands = std::vector<LaneCommand<State>>;
+  using Line = TurnQueue<LaneCommand<State>>;
+  // How many of the commands that go first are taken for each of the others.
+  static constexpr size_t kFirstForEach = 3;
+
   bool HasWork(size_t room) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return stopping_ || closing_ || poked_ || inspection_ != nullptr ||
-           (room > 0 && !commands_.empty());
+           (room > 0 && !(first_.empty() && others_.empty()));
   }
-  // Whether `caller` fills half of the queue. Never the process itself (0), which need not leave room for others.
-  bool HasHisShare(uint64_t caller) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return caller != 0 && commands_.size_of(caller) * 2 >= options_.max_queue;
+  // Whether `caller` fills half of the line. Never the process itself (0), which need not leave room for others.
+  bool HasHisShare(const Line& line, uint64_t caller) const {
+    return caller != 0 && line.size_of(caller) * 2 >= options_.max_queue;
   }
+  // Takes at most `most` commands, in the order in which they are to be decided.
+  Commands Take(size_t most) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Wakes the lane's thread, if it sleeps.
   void Wake() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (std::exchange(sleeping_, false)) wakeup_.Signal();
@@ -112,7 +124,10 @@ class CommitQueue {
   Wakeup wakeup_;
   bool sleeping_ MUSTER_GUARDED_BY(mutex_) = false;
   bool takes_commands_ MUSTER_GUARDED_BY(mutex_) = false;  // whoever sleeps has room for some
-  TurnQueue<LaneCommand<State>> commands_ MUSTER_GUARDED_BY(mutex_);
+  Line first_ MUSTER_GUARDED_BY(mutex_);
+  Line others_ MUSTER_GUARDED_BY(mutex_);
+  // Commands that were taken while both lines waited, since the last that was due to the others.
+  size_t since_others_ MUSTER_GUARDED_BY(mutex_) = 0;
   int64_t accepted_ MUSTER_GUARDED_BY(mutex_) = 0;
   Inspection* inspection_ MUSTER_GUARDED_BY(mutex_) = nullptr;  // that has not begun
   CondVar inspected_;                                           // one has ended, or the lane stops
@@ -127,19 +142,44 @@ void CommitQueue<State>::Submit(LaneCommand<State> command) {
   absl::Status refused;
   {
     MutexLock lock(mutex_);
+    Line& line = command.first ? first_ : others_;
     if (intake_over_) {
       refused = error::Unavailable("The server stops.");
-    } else if (commands_.size() >= options_.max_queue || HasHisShare(command.caller)) {
+    } else if (line.size() >= options_.max_queue || HasHisShare(line, command.caller)) {
       refused = error::Unavailable("Too many requests wait to be committed.");
     } else {
       const uint64_t caller = command.caller;
-      commands_.Push(caller, std::move(command));
+      line.Push(caller, std::move(command));
       ++accepted_;
       if (takes_commands_) Wake();
       return;
     }
   }
   command.done(refused, 0);
+}
+
+template <class State>
+typename CommitQueue<State>::Commands CommitQueue<State>::Take(size_t most) {
+  size_t spared = 0;
+  if (!first_.empty() && !others_.empty()) {
+    since_others_ += most;
+    spared = std::min(since_others_ / (kFirstForEach + 1), others_.size());
+    since_others_ %= kFirstForEach + 1;
+  }
+  Commands first = first_.Take(most - spared);
+  Commands others = others_.Take(most - first.size());
+  if (first.empty()) return others;
+  // Mixed, since a batch may be too large for one transaction.
+  Commands batch;
+  batch.reserve(first.size() + others.size());
+  auto next = first.begin();
+  for (LaneCommand<State>& other : others) {
+    for (size_t i = 0; i < kFirstForEach && next != first.end(); ++i, ++next)
+      batch.push_back(std::move(*next));
+    batch.push_back(std::move(other));
+  }
+  std::move(next, first.end(), std::back_inserter(batch));
+  return batch;
 }
 
 template <class State>
@@ -169,10 +209,10 @@ absl::Status CommitQueue<State>::Inspect(const std::function<void()>& inspection
 
 template <class State>
 void CommitQueue<State>::Fail(const absl::Status& status) {
-  std::vector<LaneCommand<State>> failed;
+  Commands failed;
   {
     MutexLock lock(mutex_);
-    failed = commands_.TakeAll();
+    failed = Take(first_.size() + others_.size());
     accepted_ -= static_cast<int64_t>(failed.size());
   }
   for (LaneCommand<State>& command : failed) command.done(status, 0);
@@ -208,7 +248,7 @@ bool CommitQueue<State>::Await(Work& work, size_t room, AwaitedSocket socket) {
   MutexLock lock(mutex_);
   const bool in_vain = std::exchange(sleeping_, false) && !events.readable && !events.writable;
   if (stopping_) return false;
-  work.batch = commands_.Take(room);
+  work.batch = Take(room);
   work.inspection = nullptr;
   if (Inspection* const next = std::exchange(inspection_, nullptr)) {
     work.inspection = [this, next] {

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <string>
 #include <thread>
 #include <vector>
@@ -39,6 +40,12 @@ class CommitQueueTest : public ::testing::Test {
                        },
                    .deadline = absl::InfiniteFuture(),
                    .incarnation = name});
+  }
+  // As a caller whose commands go first.
+  void SubmitFirst(const std::vector<std::string>& names, uint64_t caller = 0) {
+    const auto author = [] { return Author(); };
+    const CurrentCaller scope(caller, author, true);
+    for (const std::string& name : names) Submit(name);
   }
   std::vector<std::string> NextBatch() {
     Queue::Work work;
@@ -76,6 +83,39 @@ TEST_F(CommitQueueTest, CallersTakeTurnsAndNoneFillsTheQueue) {
   EXPECT_EQ(NextBatch(), Names{"a5"});
 }
 
+TEST_F(CommitQueueTest, SomeGoFirstAndTheOthersDoNotStarve) {
+  options_.max_queue = 12;
+  options_.max_batch = 6;
+  for (const char* name : {"a1", "a2", "a3", "a4"}) Submit(name);
+  SubmitFirst({"r1", "r2", "r3", "r4", "r5", "r6", "r7", "r8"});
+  EXPECT_EQ(NextBatch(), (Names{"r1", "r2", "r3", "a1", "r4", "r5"}));
+  EXPECT_EQ(NextBatch(), (Names{"r6", "r7", "r8", "a2", "a3", "a4"}));
+  EXPECT_TRUE(answers_.empty());
+}
+
+TEST_F(CommitQueueTest, NeitherStarvesWhereThereIsRoomForOne) {
+  options_.max_queue = 12;
+  options_.max_batch = 1;
+  for (const char* name : {"a1", "a2"}) Submit(name);
+  SubmitFirst({"r1", "r2", "r3", "r4", "r5", "r6", "r7"});
+  Names handed_out;
+  for (int i = 0; i < 8; ++i) handed_out.push_back(NextBatch().front());
+  EXPECT_EQ(handed_out, (Names{"r1", "r2", "r3", "a1", "r4", "r5", "r6", "a2"}));
+}
+
+TEST_F(CommitQueueTest, WhatGoesFirstTakesTurnsAndHasRoomOfItsOwn) {
+  options_.max_queue = 2;
+  for (const char* name : {"a1", "a2"}) Submit(name);
+  SubmitFirst({"r1"}, 1);
+  SubmitFirst({"r2"}, 1);
+  EXPECT_EQ(answers_, (Names{"r2: Too many requests wait to be committed."}));
+  SubmitFirst({"s1"}, 2);
+  SubmitFirst({"t1"}, 3);
+  EXPECT_EQ(answers_.back(), "t1: Too many requests wait to be committed.");
+  EXPECT_EQ(NextBatch(), (Names{"r1", "s1"}));
+  EXPECT_EQ(NextBatch(), (Names{"a1", "a2"}));
+}
+
 TEST_F(CommitQueueTest, HandsOutBatchesInTheOrderOfTheirComing) {
   for (const char* name : {"a", "b", "c"}) Submit(name);
   EXPECT_EQ(NextBatch(), (Names{"a", "b"}));
@@ -96,8 +136,9 @@ TEST_F(CommitQueueTest, RefusesWhatIsTooMuchAndWhatComesAfterTheEnd) {
 
 TEST_F(CommitQueueTest, FailsWhatWaits) {
   for (const char* name : {"a", "b"}) Submit(name);
+  SubmitFirst({"r"});
   queue_.Fail(absl::UnavailableError("Away."));
-  EXPECT_EQ(answers_, (Names{"a: Away.", "b: Away."}));
+  EXPECT_EQ(answers_, (Names{"r: Away.", "a: Away.", "b: Away."}));
   EXPECT_EQ(queue_.accepted(), 0);
 }
 

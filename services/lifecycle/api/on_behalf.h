@@ -15,6 +15,7 @@ class OnBehalf {
   // Remembers those of this thread.
   OnBehalf()
       : turn_(CurrentCaller::Turn()),
+        first_(CurrentCaller::GoesFirst()),
         author_(CurrentCaller::GetAuthor()),
         trace_(CurrentTrace::Get()) {}
 
@@ -22,12 +23,13 @@ class OnBehalf {
   void Do(F f) const {
     const CurrentTrace scope(trace_);
     const auto who = [this] { return author_; };
-    const CurrentCaller caller(turn_, who);
+    const CurrentCaller caller(turn_, who, first_);
     f();
   }
 
  private:
   uint64_t turn_;
+  bool first_;
   Author author_;
   TraceContext trace_;
 };
