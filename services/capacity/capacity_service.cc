@@ -47,11 +47,12 @@ absl::StatusOr<std::unique_ptr<CapacityService>> CapacityService::Create(Options
   service->auditor_ = std::make_unique<storage::Auditor>(storage::Auditor::Options{
       .service = "capacity",
       .interval = options.audit_interval,
-      .audit = [lane = service->lane_.get()] { return lane->Audit(Audit); }});
+      .audit = [lane = service->lane_.get()] { return lane->Audit(Audit); },
+      .cpu = options.cpu});
   service->gang_timer_ = std::make_unique<GangTimer>(service->lane_.get(), policy);
-  service->handlers_ =
-      std::make_unique<Handlers>(rpc::Writer<Lane>{service->lane_.get(), options.request_keep},
-                                 service->auditor_.get(), &service->lane_->clock(), policy);
+  service->handlers_ = std::make_unique<Handlers>(
+      rpc::Writer<Lane>{service->lane_.get(), options.request_keep}, service->auditor_.get(),
+      &service->lane_->clock(), policy, options.cpu);
   return service;
 }
 

@@ -7,6 +7,7 @@
 #include "services/capacity/store/capacity_store.h"
 #include "services/capacity/store/lane.h"
 #include "services/common/clock.h"
+#include "services/common/cpu_share.h"
 #include "storage/postgres/auditor.h"
 
 namespace grpc {
@@ -29,6 +30,7 @@ class CapacityService {
     storage::LaneOptions lane = {};  // connect.schema is `capacity`
     const Clock* clock = nullptr;    // null: the database's; outlives the service
     absl::Duration audit_interval = absl::Minutes(5);
+    std::shared_ptr<CpuShare> cpu = {};  // of all slow work of the process; null: there is no other
     absl::Duration released_keep = kReleasedKeep;    // at least kMinReleasedKeep
     KeepPolicy request_keep = {};                    // keep: at least kMinRequestKeep
     absl::Duration gang_keep = kGangKeep;            // see Policy; at least 0

@@ -3,10 +3,12 @@
 #include <muster/capacity/v1/capacity_service.grpc.pb.h>
 
 #include <memory>
+#include <utility>
 
 #include "services/capacity/core/decide.h"
 #include "services/capacity/store/lane.h"
 #include "services/common/clock.h"
+#include "services/common/cpu_share.h"
 #include "services/rpc/audit.h"
 #include "services/rpc/slow_calls.h"
 #include "services/rpc/write.h"
@@ -18,10 +20,15 @@ namespace muster::capacity {
 // capacity_service.proto.
 class Handlers final : public v1::CapacityService::CallbackService {
  public:
-  // The writer's lane, the auditor and the clock must outlive the handlers.
+  // The writer's lane, the auditor and the clock must outlive the handlers. `cpu`: SlowCallsOptions.
   Handlers(const rpc::Writer<Lane>& writer, storage::Auditor* auditor, const Clock* clock,
-           const Policy& policy)
-      : writer_(writer), lane_(*writer.lane), auditor_(*auditor), clock_(*clock), policy_(policy) {}
+           const Policy& policy, std::shared_ptr<CpuShare> cpu = {})
+      : writer_(writer),
+        lane_(*writer.lane),
+        auditor_(*auditor),
+        clock_(*clock),
+        policy_(policy),
+        slow_(std::make_shared<rpc::SlowCalls>(rpc::SlowCallsOptions{.cpu = std::move(cpu)})) {}
   ~Handlers() override { slow_->Stop(); }
 
   template <class Response>
@@ -88,8 +95,7 @@ class Handlers final : public v1::CapacityService::CallbackService {
   const Clock& clock_;
   const Policy policy_;
   // Each question may look at every machine.
-  const std::shared_ptr<rpc::SlowCalls> slow_ =
-      std::make_shared<rpc::SlowCalls>(rpc::SlowCallsOptions());
+  const std::shared_ptr<rpc::SlowCalls> slow_;
 };
 
 }  // namespace muster::capacity

@@ -4,12 +4,16 @@
 #include <cstddef>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "absl/functional/any_invocable.h"
 #include "absl/functional/function_ref.h"
+#include "absl/time/time.h"
+#include "services/common/cpu_share.h"
+#include "services/common/deadline.h"
 #include "services/common/mutex.h"
 
 namespace muster {
@@ -31,9 +35,9 @@ class SharedRuns {
   // `abandoned()`: whether nobody waits for this run any more.
   using Run = std::function<Answer(const Question&, absl::FunctionRef<bool()> abandoned)>;
 
-  // At most `most` askers may wait, for at most kMostRuns runs.
-  SharedRuns(Run run, size_t most)
-      : run_(std::move(run)), most_(most), thread_([this] { Work(); }) {}
+  // At most `most` askers may wait, for at most kMostRuns runs. `cpu`: of all slow work of the process; null: no rest between runs.
+  SharedRuns(Run run, size_t most, std::shared_ptr<CpuShare> cpu = {})
+      : run_(std::move(run)), most_(most), cpu_(std::move(cpu)), thread_([this] { Work(); }) {}
   ~SharedRuns() { Stop(); }
 
   // False, and `asker` is left as it is: too many wait, or it is stopping.
@@ -84,7 +88,20 @@ class SharedRuns {
         runs_.pop_front();
         waiting_ -= next.front().askers.size();
       }
+      CpuStretch stretch(cpu_.get());
       Serve(next.front());
+      stretch.EndWork();
+      if (cpu_ != nullptr) Rest(stretch);
+    }
+  }
+
+  void Rest(CpuStretch& stretch) {
+    absl::Duration pause;
+    while ((pause = stretch.NextPause()) > absl::ZeroDuration()) {
+      const Deadline end(pause);
+      MutexLock lock(mutex_);
+      while (!stopping_ && end.WaitFor(wakes_, mutex_)) {
+      }
     }
   }
 
@@ -100,6 +117,7 @@ class SharedRuns {
 
   const Run run_;
   const size_t most_;
+  const std::shared_ptr<CpuShare> cpu_;
   Mutex mutex_;
   CondVar wakes_;
   bool stopping_ MUSTER_GUARDED_BY(mutex_) = false;

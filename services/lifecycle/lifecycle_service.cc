@@ -28,14 +28,15 @@ absl::StatusOr<std::unique_ptr<LifecycleService>> LifecycleService::Create(Optio
   service->metrics_ = LifecycleMetrics::Create(service->lane_.get());
   const Options& all = service->options_;
   service->handlers_ = std::make_unique<Handlers>(
-      rpc::Writer<Lane>{service->lane_.get(), all.request_keep}, all.organizations);
+      rpc::Writer<Lane>{service->lane_.get(), all.request_keep}, all.organizations, all.cpu);
   service->reconciler_ =
       std::make_unique<Reconciler>(all.loop, service->lane_.get(), all.lane.connect);
   service->orphans_ = std::make_unique<OrphanCollector>(OrphanCollector::Options{
       .lane = service->lane_.get(), .orphans = all.orphans, .epoch = [raw = service.get()] {
         return raw->epoch();
       }});
-  service->auditor_ = std::make_unique<BooksAuditor>(service->lane_.get(), all.orphans.policy);
+  service->auditor_ =
+      std::make_unique<BooksAuditor>(service->lane_.get(), all.orphans.policy, all.cpu);
   return service;
 }
 
@@ -74,7 +75,8 @@ absl::Status LifecycleService::StartReconciling(const Peers& peers) {
   reconciler_->Start(peers, catalogue_);
   handlers_->SetPeers(
       catalogue_, std::make_shared<Advisor>(peers, catalogue_, lane_.get(), options_.loop.policy,
-                                            reconciler_->loop_facts(), reconciler_->obtainable()));
+                                            reconciler_->loop_facts(), reconciler_->obtainable(),
+                                            options_.cpu));
   orphans_->Start(peers);
   auditor_->Start(peers);
   return absl::OkStatus();

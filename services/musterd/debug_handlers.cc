@@ -117,12 +117,12 @@ std::optional<log::Level> FromProto(debug::v1::LogLevel level) {
 }  // namespace
 
 DebugHandlers::DebugHandlers(const std::vector<ServicePart>* parts,
-                             lifecycle::LifecycleService* lifecycle)
+                             lifecycle::LifecycleService* lifecycle, std::shared_ptr<CpuShare> cpu)
     : parts_(*parts),
       lifecycle_(lifecycle),
       comparisons_([this](std::monostate,
                           absl::FunctionRef<bool()> abandoned) { return Compare(abandoned); },
-                   kMostWaiting) {}
+                   kMostWaiting, std::move(cpu)) {}
 
 grpc::ServerUnaryReactor* DebugHandlers::CompareState(grpc::CallbackServerContext* context,
                                                       const debug::v1::CompareStateRequest*,

@@ -2,11 +2,13 @@
 
 #include <muster/debug/v1/debug_service.grpc.pb.h>
 
+#include <memory>
 #include <variant>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
+#include "services/common/cpu_share.h"
 #include "services/common/shared_runs.h"
 #include "services/musterd/service_part.h"
 #include "services/rpc/unary.h"
@@ -21,8 +23,9 @@ namespace muster::musterd {
 // each for all who had asked for one; one that nobody waits for any more ends after the service that it is comparing.
 class DebugHandlers final : public debug::v1::DebugService::CallbackService {
  public:
-  // Both must outlive it. `lifecycle` is null where this process does not serve it.
-  DebugHandlers(const std::vector<ServicePart>* parts, lifecycle::LifecycleService* lifecycle);
+  // The first two must outlive it. `lifecycle` is null where this process does not serve it. `cpu`: of all slow work of the process.
+  DebugHandlers(const std::vector<ServicePart>* parts, lifecycle::LifecycleService* lifecycle,
+                std::shared_ptr<CpuShare> cpu);
 
   grpc::ServerUnaryReactor* CompareState(grpc::CallbackServerContext* context,
                                          const debug::v1::CompareStateRequest* request,

@@ -136,7 +136,9 @@ absl::StatusOr<history::v1::ListPastResponse> PastOf(const ServicePart& part,
 
 }  // namespace
 
-HistoryHandlers::HistoryHandlers(const std::vector<ServicePart>* parts) : parts_(*parts) {}
+HistoryHandlers::HistoryHandlers(const std::vector<ServicePart>* parts,
+                                 std::shared_ptr<CpuShare> cpu)
+    : parts_(*parts), calls_({.threads = 2, .cpu = std::move(cpu)}) {}
 
 Place HistoryHandlers::PlaceOf(absl::string_view name) const {
   const absl::string_view collection = CollectionOf(name);

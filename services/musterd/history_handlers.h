@@ -3,11 +3,13 @@
 #include <muster/history/v1/history_service.grpc.pb.h>
 
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "services/common/cpu_share.h"
 #include "services/common/place.h"
 #include "services/musterd/service_part.h"
 #include "services/rpc/slow_calls.h"
@@ -17,8 +19,8 @@ namespace muster::musterd {
 // muster.history.v1.HistoryService over the journals of the process's services.
 class HistoryHandlers final : public history::v1::HistoryService::CallbackService {
  public:
-  // `parts` must outlive it.
-  explicit HistoryHandlers(const std::vector<ServicePart>* parts);
+  // `parts` must outlive it. `cpu`: of all slow work of the process.
+  HistoryHandlers(const std::vector<ServicePart>* parts, std::shared_ptr<CpuShare> cpu);
 
   grpc::ServerUnaryReactor* ListChanges(grpc::CallbackServerContext* context,
                                         const history::v1::ListChangesRequest* request,
@@ -45,7 +47,7 @@ class HistoryHandlers final : public history::v1::HistoryService::CallbackServic
   void Answer(rpc::Responder responder, Response* response, Ask ask);
 
   const std::vector<ServicePart>& parts_;
-  rpc::SlowCalls calls_{{.threads = 2}};
+  rpc::SlowCalls calls_;
 };
 
 }  // namespace muster::musterd

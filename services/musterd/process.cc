@@ -124,6 +124,7 @@ storage::LaneOptions Process::LaneOptionsFor(absl::string_view service) const {
 template <class Options>
 Options Process::WithLane(absl::string_view service, Options options) const {
   options.lane = LaneOptionsFor(service);
+  if constexpr (requires { options.cpu; }) options.cpu = slow_work_;
   return options;
 }
 

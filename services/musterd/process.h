@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "services/access/policy_file.h"
 #include "services/common/clock.h"
+#include "services/common/cpu_share.h"
 #include "services/common/memory_limit.h"
 #include "services/musterd/conninfo.h"
 #include "services/musterd/options.h"
@@ -128,6 +129,8 @@ class Process {
   std::unique_ptr<tokens::TokenChecker> tokens_;  // null: none is taken
   MemoryLimit memory_;
   std::unique_ptr<rpc::Guard> guard_;
+  // What answers, audits and comparisons that take long rest by, all together.
+  const std::shared_ptr<CpuShare> slow_work_ = std::make_shared<CpuShare>();
   const std::shared_ptr<Conninfo> conninfo_;
   const std::shared_ptr<storage::WritableHost> writable_host_ =
       std::make_shared<storage::WritableHost>();

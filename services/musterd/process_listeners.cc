@@ -46,10 +46,10 @@ void Process::AddDatabaseMetrics() {
 std::vector<rpc::NamedService> Process::CreateSharedServices() {
   std::vector<rpc::NamedService> asked_about = {{debug::v1::DebugService::service_full_name()}};
   for (const ServicePart& part : parts_) asked_about.push_back(part.rpc);
-  history_ = std::make_unique<HistoryHandlers>(&parts_);
+  history_ = std::make_unique<HistoryHandlers>(&parts_, slow_work_);
   const rpc::NamedService history = History();
   asked_about.push_back(history);
-  access_ = std::make_unique<AccessHandlers>(std::move(asked_about));
+  access_ = std::make_unique<AccessHandlers>(std::move(asked_about), slow_work_);
   return {{access::v1::AccessService::service_full_name(), access_.get()}, history};
 }
 
@@ -88,7 +88,7 @@ rpc::NamedService Process::History() const {
 }
 
 absl::Status Process::StartOperatorServer() {
-  debug_ = std::make_unique<DebugHandlers>(&parts_, lifecycle_.get());
+  debug_ = std::make_unique<DebugHandlers>(&parts_, lifecycle_.get(), slow_work_);
   rpc::ServerOptions server;
   server.addresses = {options_.operator_listen};
   server.guard = guard_.get();

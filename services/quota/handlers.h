@@ -3,8 +3,10 @@
 #include <muster/quota/v1/quota_service.grpc.pb.h>
 
 #include <memory>
+#include <utility>
 
 #include "services/common/clock.h"
+#include "services/common/cpu_share.h"
 #include "services/quota/core/decide.h"
 #include "services/quota/store/lane.h"
 #include "services/rpc/audit.h"
@@ -18,10 +20,15 @@ namespace muster::quota {
 // quota_service.proto.
 class Handlers final : public v1::QuotaService::CallbackService {
  public:
-  // The writer's lane, the auditor and the clock must outlive the handlers.
+  // The writer's lane, the auditor and the clock must outlive the handlers. `cpu`: SlowCallsOptions.
   Handlers(const rpc::Writer<Lane>& writer, storage::Auditor* auditor, const Clock* clock,
-           const Policy& policy)
-      : writer_(writer), lane_(*writer.lane), auditor_(*auditor), clock_(*clock), policy_(policy) {}
+           const Policy& policy, std::shared_ptr<CpuShare> cpu = {})
+      : writer_(writer),
+        lane_(*writer.lane),
+        auditor_(*auditor),
+        clock_(*clock),
+        policy_(policy),
+        slow_(std::make_shared<rpc::SlowCalls>(rpc::SlowCallsOptions{.cpu = std::move(cpu)})) {}
   ~Handlers() override { slow_->Stop(); }
 
   template <class Response>
@@ -66,8 +73,7 @@ class Handlers final : public v1::QuotaService::CallbackService {
   storage::Auditor& auditor_;
   const Clock& clock_;
   const Policy policy_;
-  const std::shared_ptr<rpc::SlowCalls> slow_ =
-      std::make_shared<rpc::SlowCalls>(rpc::SlowCallsOptions());
+  const std::shared_ptr<rpc::SlowCalls> slow_;
 };
 
 }  // namespace muster::quota

@@ -38,11 +38,12 @@ absl::StatusOr<std::unique_ptr<QuotaService>> QuotaService::Create(Options optio
   service->auditor_ = std::make_unique<storage::Auditor>(storage::Auditor::Options{
       .service = "quota",
       .interval = options.audit_interval,
-      .audit = [lane = service->lane_.get()] { return lane->Audit(Audit); }});
+      .audit = [lane = service->lane_.get()] { return lane->Audit(Audit); },
+      .cpu = options.cpu});
   service->override_timer_ = std::make_unique<OverrideTimer>(service->lane_.get());
   service->handlers_ = std::make_unique<Handlers>(
       rpc::Writer<Lane>{service->lane_.get(), options.request_keep}, service->auditor_.get(),
-      &service->lane_->clock(), Policy{.released_keep = options.released_keep});
+      &service->lane_->clock(), Policy{.released_keep = options.released_keep}, options.cpu);
   service->metrics_ = std::make_shared<QuotaMetrics>(
       service->lane_.get(), static_cast<size_t>(options.metrics_organizations));
   return service;

@@ -4,6 +4,7 @@
 
 #include "absl/status/statusor.h"
 #include "services/common/clock.h"
+#include "services/common/cpu_share.h"
 #include "services/quota/store/lane.h"
 #include "services/quota/store/quota_store.h"
 #include "storage/postgres/auditor.h"
@@ -28,6 +29,7 @@ class QuotaService {
     storage::LaneOptions lane = {};  // connect.schema is `quota`
     const Clock* clock = nullptr;    // null: the database's; outlives the service
     absl::Duration audit_interval = absl::Minutes(5);
+    std::shared_ptr<CpuShare> cpu = {};  // of all slow work of the process; null: there is no other
     absl::Duration released_keep = kReleasedKeep;  // at least kMinReleasedKeep
     KeepPolicy request_keep = {};                  // keep: at least kMinRequestKeep
     int metrics_organizations = 0;  // how many metrics name, 0 to kMaxMetricsOrganizations

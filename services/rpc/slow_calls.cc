@@ -1,7 +1,5 @@
 #include "services/rpc/slow_calls.h"
 
-#include <time.h>
-
 #include <exception>
 #include <string>
 
@@ -30,13 +28,6 @@ absl::Status TooMany(absl::string_view whose, size_t most) {
 
 absl::Status Stopping() { return error::Unavailable("The server stops."); }
 absl::Status Gone() { return absl::CancelledError("Its caller has gone."); }
-
-// The processor time of this thread so far.
-absl::Duration CpuTime() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return absl::DurationFromTimespec(now);
-}
 
 void Fail(Responder& responder, absl::string_view what) {
   const std::string error_id = NewId();
@@ -118,10 +109,13 @@ std::vector<SlowCalls::Call> SlowCalls::Await() {
   return waiting_.Take(1);
 }
 
-void SlowCalls::Rest(absl::Duration time) {
-  const Deadline end(time);
-  MutexLock lock(mutex_);
-  while (!stopping_ && end.WaitFor(stops_, mutex_)) {
+void SlowCalls::Rest(CpuStretch& stretch) {
+  absl::Duration pause;
+  while ((pause = stretch.NextPause()) > absl::ZeroDuration()) {
+    const Deadline end(pause);
+    MutexLock lock(mutex_);
+    while (!stopping_ && end.WaitFor(stops_, mutex_)) {
+    }
   }
 }
 
@@ -129,10 +123,11 @@ void SlowCalls::Work() {
   while (true) {
     std::vector<Call> next = Await();
     if (next.empty()) return;
-    const absl::Duration begin = CpuTime();
+    CpuStretch stretch(options_.cpu.get());
     Make(next.front());
     next.clear();
-    Rest(CpuTime() - begin);
+    stretch.EndWork();
+    Rest(stretch);
   }
 }
 

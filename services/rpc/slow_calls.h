@@ -12,6 +12,7 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "services/common/cpu_share.h"
 #include "services/common/faults.h"
 #include "services/common/mutex.h"
 #include "services/common/turn_queue.h"
@@ -22,13 +23,14 @@ namespace muster::rpc {
 
 struct SlowCallsOptions {
   int threads = 1;
-  size_t most = 64;             // calls that wait
-  size_t most_of_a_caller = 8;  // of these, of one caller, or of one organization
+  size_t most = 64;                    // calls that wait
+  size_t most_of_a_caller = 8;         // of these, of one caller, or of one organization
+  std::shared_ptr<CpuShare> cpu = {};  // of all slow work of the process; null: there is no other
 };
 
 // Answers calls that take long, on a few threads of its own, callers in turn. The number of calls that wait is bounded, except for the
-// process's own; a call that nobody waits for any more is not begun. After an answer a thread rests for as long as that took of processor
-// time, so that other work goes on. Thread-safe.
+// process's own; a call that nobody waits for any more is not begun. After an answer a thread rests (CpuShare), so that other work goes on.
+// Thread-safe.
 class SlowCalls {
  public:
   // Called on one of the threads. If it throws, the call is answered INTERNAL.
@@ -64,7 +66,7 @@ class SlowCalls {
   static void Make(Call& call);
   // Waits for the next call. Empty: it stops.
   std::vector<Call> Await();
-  void Rest(absl::Duration time);
+  void Rest(CpuStretch& stretch);
 
   const SlowCallsOptions options_;
   mutable Mutex mutex_;

@@ -166,6 +166,21 @@ TEST_F(SlowCallsTest, WhatNobodyWaitsForMakesRoom) {
   EXPECT_EQ(*first.get(), 1);
 }
 
+TEST_F(SlowCallsTest, ShareTheirCoreWithAllSlowWorkOfTheProcess) {
+  const auto cpu = std::make_shared<CpuShare>();
+  const CpuStretch elsewhere(cpu.get());
+  Serve({.threads = 2, .cpu = cpu});
+  Answer first = Ask();
+  Answer second = Ask();
+  AwaitBegun(2);
+  EXPECT_EQ(cpu->at_it(), 3);
+  LetAllGo();
+  EXPECT_TRUE(first.get().ok());
+  EXPECT_TRUE(second.get().ok());
+  calls_->Stop();
+  EXPECT_EQ(cpu->at_it(), 1);
+}
+
 TEST_F(SlowCallsTest, AnExceptionEndsItsCallAlone) {
   Serve({.threads = 1});
   LetAllGo();

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "services/common/cause.h"
+#include "services/common/deadline.h"
 #include "services/common/error.h"
 #include "services/common/log.h"
 
@@ -41,10 +42,23 @@ void Auditor::Loop() {
       stop = stopping_;
       asked.swap(asked_);
     }
+    CpuStretch stretch(options_.cpu.get());
     const absl::StatusOr<AuditReport> report =
         stop ? error::Unavailable("The server stops.") : RunOne();
     for (Done& done : asked) done(report);
     if (stop) return;
+    stretch.EndWork();
+    if (options_.cpu != nullptr) Rest(stretch);
+  }
+}
+
+void Auditor::Rest(CpuStretch& stretch) {
+  absl::Duration pause;
+  while ((pause = stretch.NextPause()) > absl::ZeroDuration()) {
+    const Deadline end(pause);
+    MutexLock lock(mutex_);
+    while (!stopping_ && end.WaitFor(wakes_, mutex_)) {
+    }
   }
 }
 

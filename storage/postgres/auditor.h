@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <functional>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "services/common/cpu_share.h"
 #include "services/common/mutex.h"
 
 namespace muster::storage {
@@ -32,6 +34,8 @@ class Auditor {
     std::string service = {};  // for the log
     absl::Duration interval = absl::Minutes(5);
     Audit audit = {};  // may block
+    // Of all slow work of the process; null: no rest between audits.
+    std::shared_ptr<CpuShare> cpu = {};
   };
   struct Stats {
     int64_t audits = 0;      // that came to an end
@@ -51,6 +55,7 @@ class Auditor {
  private:
   void Loop();
   absl::StatusOr<AuditReport> RunOne();
+  void Rest(CpuStretch& stretch);
 
   const Options options_;
   std::atomic<int64_t> audits_ = 0;

@@ -26,10 +26,11 @@ namespace muster::lifecycle {
 class Advisor {
  public:
   // `lane` outlives the advisor. `loop` tells at any time whether a replica reconciles; `obtainable` how many
-  // machines a pool could have (Snapshot::obtainable).
+  // machines a pool could have (Snapshot::obtainable). `cpu`: rpc::SlowCallsOptions.
   using Obtainable = std::function<std::optional<int64_t>(const Pool&)>;
   Advisor(const Peers& peers, std::shared_ptr<const CatalogueMirror> catalogue, const Lane* lane,
-          Policy policy, std::function<LoopFacts()> loop, Obtainable obtainable);
+          Policy policy, std::function<LoopFacts()> loop, Obtainable obtainable,
+          std::shared_ptr<CpuShare> cpu);
 
   // Below, `fill` writes the response on one of the advisor's threads, unless nobody waits for it by then;
   // where it returns a Status, an error ends the call instead. `rows`: as SnapshotOf made them.
@@ -75,7 +76,7 @@ class Advisor {
   const Policy policy_;
   const std::function<LoopFacts()> loop_;
   const Obtainable obtainable_;
-  rpc::SlowCalls calls_{{.threads = 2}};
+  rpc::SlowCalls calls_;
 };
 
 // Refuses a call that needs an advisor where there is none: the replica has just begun, or is about to end.

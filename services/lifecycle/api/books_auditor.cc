@@ -34,7 +34,7 @@ void BooksAuditor::Start(const Peers& peers) {
     return report;
   };
   MutexLock lock(mutex_);
-  runs_ = std::make_shared<Runs>(run, kMaxWaiting);
+  runs_ = std::make_shared<Runs>(run, kMaxWaiting, cpu_);
 }
 
 std::shared_ptr<BooksAuditor::Runs> BooksAuditor::runs() {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
@@ -29,8 +30,9 @@ class BooksAuditor {
   using Runs = SharedRuns<absl::Duration, absl::StatusOr<Report>>;
   using Asker = Runs::Asker;
 
-  // `lane` must outlive it.
-  BooksAuditor(Lane* lane, const OrphanPolicy& policy) : lane_(*lane), policy_(policy) {}
+  // `lane` must outlive it. `cpu`: SharedRuns.
+  BooksAuditor(Lane* lane, const OrphanPolicy& policy, std::shared_ptr<CpuShare> cpu = {})
+      : lane_(*lane), policy_(policy), cpu_(std::move(cpu)) {}
   ~BooksAuditor() { Stop(); }
 
   void Start(const Peers& peers);
@@ -48,6 +50,7 @@ class BooksAuditor {
 
   Lane& lane_;
   const OrphanPolicy policy_;
+  const std::shared_ptr<CpuShare> cpu_;
   std::unique_ptr<PeerBooks> peers_;
   Stopper stopper_;
   Mutex mutex_;

@@ -24,12 +24,14 @@ namespace muster::lifecycle {
 // lifecycle_service.proto.
 class Handlers final : public v1::LifecycleService::CallbackService {
  public:
-  // To be created before the lane's first Submit.
-  Handlers(const rpc::Writer<Lane>& writer, const OrganizationLimits& limits)
+  // To be created before the lane's first Submit. `cpu`: SlowCallsOptions.
+  Handlers(const rpc::Writer<Lane>& writer, const OrganizationLimits& limits,
+           std::shared_ptr<CpuShare> cpu = {})
       : writer_(writer),
         lane_(*writer.lane),
         limits_(limits),
-        zones_(ClusterZones::Of(writer.lane)) {}
+        zones_(ClusterZones::Of(writer.lane)),
+        slow_(std::make_shared<rpc::SlowCalls>(rpc::SlowCallsOptions{.cpu = std::move(cpu)})) {}
   ~Handlers() override { slow_->Stop(); }
 
   // From here on specs are also checked against what the catalogue says of their type, and calls that
@@ -138,8 +140,7 @@ class Handlers final : public v1::LifecycleService::CallbackService {
   const OrganizationLimits limits_;
   const std::shared_ptr<const ClusterZones> zones_;
   const std::shared_ptr<ReportTally> reports_ = std::make_shared<ReportTally>();
-  const std::shared_ptr<rpc::SlowCalls> slow_ =
-      std::make_shared<rpc::SlowCalls>(rpc::SlowCallsOptions());
+  const std::shared_ptr<rpc::SlowCalls> slow_;
   mutable Mutex mutex_;
   std::shared_ptr<const CatalogueMirror> catalogue_ MUSTER_GUARDED_BY(mutex_);
   std::shared_ptr<Advisor> advisor_ MUSTER_GUARDED_BY(mutex_);
