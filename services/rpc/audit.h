@@ -15,16 +15,18 @@ template <class Auditor, class Response>
 grpc::ServerUnaryReactor* Audit(grpc::CallbackServerContext* context, Auditor& auditor,
                                 Response* response) {
   return Unary(context, [&](Responder responder) {
-    auditor.Run([response, responder = std::move(responder)](const auto& report) mutable {
-      responder.Reply([&] {
+    const auto waiting = std::make_shared<Responder>(std::move(responder));
+    const auto done = [response, waiting](const auto& report) {
+      waiting->Reply([&] {
         if (!report.ok()) return report.status();
         response->set_revision(report->revision);
-        responder.ShowRevision(report->revision);
+        waiting->ShowRevision(report->revision);
         response->set_resources(report->resources);
         for (const auto& violation : report->violations) response->add_violations(violation);
         return report.status();
       });
-    });
+    };
+    auditor.Run(done, [waiting] { return waiting->gone(); });
   });
 }
 

@@ -1,26 +1,59 @@
 #include "storage/postgres/auditor.h"
 
+#include <algorithm>
+#include <iterator>
+#include <optional>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "services/common/cause.h"
 #include "services/common/deadline.h"
 #include "services/common/error.h"
 #include "services/common/log.h"
 
 namespace muster::storage {
+namespace {
+
+absl::Status TooManyAsked() {
+  return error::Make(absl::StatusCode::kResourceExhausted,
+                     absl::StrCat(Auditor::kMostAsked, " wait for an audit, as many as may."),
+                     {.reason = "TOO_MANY_CALLS", .retry_after = absl::Seconds(1)});
+}
+
+}  // namespace
 
 Auditor::Auditor(Options options) : options_(std::move(options)), thread_([this] { Loop(); }) {}
 
-void Auditor::Run(Done done) {
+void Auditor::Run(Done done, std::function<bool()> gone) {
+  absl::Status refused;
+  std::vector<Asked> given_up;
   {
     MutexLock lock(mutex_);
-    if (!stopping_) {
-      asked_.push_back(std::move(done));
+    if (asked_.size() >= kMostAsked) given_up = TakeGone();
+    if (stopping_) {
+      refused = error::Unavailable("The server stops.");
+    } else if (asked_.size() >= kMostAsked) {
+      refused = TooManyAsked();
+    } else {
+      asked_.push_back({std::move(done), std::move(gone)});
       wakes_.Signal();
-      return;
     }
   }
-  done(error::Unavailable("The server stops."));
+  Cancel(std::move(given_up));
+  if (!refused.ok()) done(refused);
+}
+
+std::vector<Auditor::Asked> Auditor::TakeGone() {
+  const auto waits = [](const Asked& one) { return one.gone == nullptr || !one.gone(); };
+  const auto first_gone = std::stable_partition(asked_.begin(), asked_.end(), waits);
+  std::vector<Asked> gone(std::make_move_iterator(first_gone),
+                          std::make_move_iterator(asked_.end()));
+  asked_.erase(first_gone, asked_.end());
+  return gone;
+}
+
+void Auditor::Cancel(std::vector<Asked> gone) {
+  for (Asked& one : gone) one.done(absl::CancelledError("Its caller has gone."));
 }
 
 void Auditor::Stop() {
@@ -33,22 +66,30 @@ void Auditor::Stop() {
 }
 
 void Auditor::Loop() {
+  std::optional<Deadline> due(options_.interval);
   while (true) {
-    std::vector<Done> asked;
+    std::vector<Asked> asked;
+    std::vector<Asked> gone;
     bool stop = false;
     {
       MutexLock lock(mutex_);
-      if (asked_.empty() && !stopping_) wakes_.WaitFor(mutex_, options_.interval);
+      while (asked_.empty() && !stopping_ && due->WaitFor(wakes_, mutex_)) {
+      }
       stop = stopping_;
+      gone = TakeGone();
       asked.swap(asked_);
     }
+    const bool for_nobody = asked.empty() && !gone.empty();
+    Cancel(std::move(gone));
+    if (for_nobody && !stop) continue;
     CpuStretch stretch(options_.cpu.get());
     const absl::StatusOr<AuditReport> report =
         stop ? error::Unavailable("The server stops.") : RunOne();
-    for (Done& done : asked) done(report);
+    for (Asked& one : asked) one.done(report);
     if (stop) return;
     stretch.EndWork();
     if (options_.cpu != nullptr) Rest(stretch);
+    due.emplace(options_.interval);
   }
 }
 

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -46,13 +48,26 @@ class Auditor {
   explicit Auditor(Options options);
   ~Auditor() { Stop(); }
 
-  // Audits after this call; `done` is called from the auditor's thread, UNAVAILABLE after Stop.
-  void Run(Done done);
+  // At most so many wait for an audit.
+  static constexpr size_t kMostAsked = 64;
+
+  // Audits after this call; `done` is called from the auditor's thread, UNAVAILABLE after Stop. If too many wait, it is called at once:
+  // RESOURCE_EXHAUSTED (TOO_MANY_CALLS). `gone()`, which must not block, says whether nobody waits any more: then there need not be an
+  // audit, and `done` is called with CANCELLED. Null: somebody always waits.
+  void Run(Done done, std::function<bool()> gone = {});
   // Ends the thread; an audit under way is waited for. Idempotent.
   void Stop();
   Stats stats() const { return {audits_, failed_, violations_}; }
 
  private:
+  struct Asked {
+    Done done;
+    std::function<bool()> gone;
+  };
+
+  // Takes out those that nobody waits for any more.
+  std::vector<Asked> TakeGone() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  static void Cancel(std::vector<Asked> gone);
   void Loop();
   absl::StatusOr<AuditReport> RunOne();
   void Rest(CpuStretch& stretch);
@@ -63,7 +78,7 @@ class Auditor {
   std::atomic<int64_t> violations_ = 0;
   Mutex mutex_;
   CondVar wakes_;
-  std::vector<Done> asked_ MUSTER_GUARDED_BY(mutex_);
+  std::vector<Asked> asked_ MUSTER_GUARDED_BY(mutex_);
   bool stopping_ MUSTER_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
