@@ -83,6 +83,9 @@ ABSL_FLAG(int64_t, max_running_calls_per_caller, Defaults().caller_limits.runnin
           "wait less.");
 ABSL_FLAG(int64_t, max_watches_per_caller, Defaults().caller_limits.watches,
           "Most watches that one caller may have open, 1 to 1000000, likewise.");
+ABSL_FLAG(int64_t, max_watches, Defaults().caller_limits.all_watches,
+          "Most watches that all callers together may have open at this process, 1 to 1000000, "
+          "likewise.");
 ABSL_FLAG(
     double, max_calls_per_second_per_caller, Defaults().caller_limits.calls_per_second,
     "Most calls that one caller may make a second, on average, likewise; 0 to 1000000; 0: any "
@@ -305,6 +308,7 @@ void ForEachLimit(Options& options, Visit& visit) {
   MUSTER_VISIT(max_calls_per_caller, 1, 1'000'000, caller.calls);
   MUSTER_VISIT(max_running_calls_per_caller, 1, 1'000'000, caller.running_calls);
   MUSTER_VISIT(max_watches_per_caller, 1, 1'000'000, caller.watches);
+  MUSTER_VISIT(max_watches, 1, 1'000'000, caller.all_watches);
   MUSTER_VISIT(max_calls_per_second_per_caller, 0, 1'000'000, caller.calls_per_second);
   MUSTER_VISIT(max_changes_per_minute_per_organization, 0, 1'000'000'000,
                caller.changes_per_minute);

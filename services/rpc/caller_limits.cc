@@ -55,6 +55,13 @@ absl::Status CallerLimits::Check(const Use& use, Kind kind, absl::Duration now) 
                                   " watches open, as many as one caller may have."),
                      kRetryAfter);
   }
+  if (kind == Kind::kWatch && watches_ >= options_.all_watches) {
+    ++stats_.too_many_watches;
+    return Exhausted("TOO_MANY_WATCHES",
+                     absl::StrCat("All callers together have ", watches_,
+                                  " watches open, as many as this server takes."),
+                     kRetryAfter);
+  }
   const absl::Duration wait = use.pace.Wait(now, kBurst);
   if (options_.calls_per_second > 0 && wait > absl::ZeroDuration()) {
     ++stats_.too_fast;
@@ -75,6 +82,7 @@ absl::StatusOr<CallerLimits::Place> CallerLimits::Enter(absl::string_view princi
   const absl::Status status = Check(*use, kind, now);
   if (!status.ok()) return status;
   ++(kind == Kind::kCall ? use->calls : use->watches);
+  if (kind == Kind::kWatch) ++watches_;
   if (options_.calls_per_second > 0)
     use->pace.Add(absl::Seconds(1) / options_.calls_per_second, now);
   return Place(this, use, kind);
@@ -187,6 +195,7 @@ void CallerLimits::Leave(const std::shared_ptr<Use>& use, Kind kind, int64_t beg
   {
     MutexLock lock(mutex_);
     --(kind == Kind::kCall ? use->calls : use->watches);
+    if (kind == Kind::kWatch) --watches_;
     if (begun == use->period) --use->running;
     if (begun == use->period - 1 && begun != kNotBegun) --use->before;
     turns = TakeTurns(*use, now);

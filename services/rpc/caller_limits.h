@@ -19,10 +19,11 @@
 
 namespace muster::rpc {
 
-// How much of a server one caller may take, whatever the others do.
+// How much of a server one caller may take, whatever the others do, and how many watches all may.
 struct CallerLimitOptions {
   int64_t calls = kMaxCallsOfACaller;      // unary, that are not answered yet
   int64_t watches = kMaxWatchesOfACaller;  // open at a time
+  int64_t all_watches = kMaxWatches;       // likewise, of all callers
   // Those of `calls` that may be at work while others call, too; the rest waits in line.
   int64_t running_calls = kMaxRunningCallsOfACaller;
   double calls_per_second =
@@ -159,6 +160,7 @@ class CallerLimits {
   size_t sweep_at_ MUSTER_GUARDED_BY(mutex_) = kSweepAtLeast;
   Stats stats_ MUSTER_GUARDED_BY(mutex_);
   int64_t waiting_ MUSTER_GUARDED_BY(mutex_) = 0;
+  int64_t watches_ MUSTER_GUARDED_BY(mutex_) = 0;  // of all callers
   // The hash of the last caller's name, and until when several callers are taken to share the server.
   size_t last_caller_ MUSTER_GUARDED_BY(mutex_) = 0;
   absl::Duration shared_until_ MUSTER_GUARDED_BY(mutex_) = -absl::InfiniteDuration();

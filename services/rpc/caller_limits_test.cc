@@ -78,6 +78,20 @@ TEST(CallerLimits, AndSoManyWatches) {
   EXPECT_THAT(limits.Enter("a", Kind::kWatch).status(), IsOk());
 }
 
+TEST(CallerLimits, AllTogetherHaveSoManyWatches) {
+  CallerLimits limits({.watches = 2, .all_watches = 3});
+  std::vector<CallerLimits::Place> watches;
+  for (const char* caller : {"a", "a", "b"}) watches.push_back(*limits.Enter(caller, Kind::kWatch));
+  const absl::Status refused = limits.Enter("b", Kind::kWatch).status();
+  EXPECT_THAT(refused, StatusIs(absl::StatusCode::kResourceExhausted,
+                                HasSubstr("All callers together have 3 watches open")));
+  EXPECT_EQ(RetriableReasonOf(refused), "TOO_MANY_WATCHES");
+  EXPECT_EQ(limits.stats().too_many_watches, 1);
+  EXPECT_THAT(limits.Enter("b", Kind::kCall).status(), IsOk());
+  watches.pop_back();
+  EXPECT_THAT(limits.Enter("c", Kind::kWatch).status(), IsOk());
+}
+
 TEST(CallerLimits, ARateIsHeldOnAverage) {
   FakeSteadyClock clock;
   CallerLimits limits({.calls_per_second = 10}, &clock);

@@ -62,8 +62,9 @@ class PolicyCollector final : public prometheus::Collectable {
     prometheus::MetricFamily limited =
         Counters("muster_limited_calls_total",
                  "Calls that were refused because their caller had as much as one caller may have "
-                 "(calls or watches under way, calls a second, changes a minute), or the process "
-                 "nearly all of its memory.");
+                 "(calls or watches under way, calls a second, changes a minute), all callers "
+                 "together as many watches as a server takes, or the process nearly all of its "
+                 "memory.");
     AddSample(limited, {{"limit", "calls"}}, over.too_many_calls);
     AddSample(limited, {{"limit", "watches"}}, over.too_many_watches);
     AddSample(limited, {{"limit", "calls_per_second"}}, over.too_fast);
