@@ -1,5 +1,5 @@
 // Self-audits, on books that somebody broke by hand.
-#include "services/capacity/service_test_base.h"
+#include "services/capacity/testing/service_test_base.h"
 
 namespace muster::capacity {
 namespace {

@@ -1,7 +1,7 @@
 #include <functional>
 #include <limits>
 
-#include "services/capacity/service_test_base.h"
+#include "services/capacity/testing/service_test_base.h"
 #include "services/common/faults.h"
 
 // Every field of every request, spoiled in every way: INVALID_ARGUMENT names it, and nothing is

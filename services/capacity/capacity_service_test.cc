@@ -1,4 +1,4 @@
-#include "services/capacity/service_test_base.h"
+#include "services/capacity/testing/service_test_base.h"
 
 namespace muster::capacity {
 namespace {

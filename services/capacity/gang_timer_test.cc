@@ -1,6 +1,6 @@
 #include <string>
 
-#include "services/capacity/service_test_base.h"
+#include "services/capacity/testing/service_test_base.h"
 
 // Gangs on the real service: what they keep is for others once its time is over, without anybody
 // asking.

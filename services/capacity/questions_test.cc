@@ -1,4 +1,4 @@
-#include "services/capacity/service_test_base.h"
+#include "services/capacity/testing/service_test_base.h"
 #include "tests/testing/watch_messages.h"
 
 // What a claim is told beside its machines, why it has no more, and where there is room.

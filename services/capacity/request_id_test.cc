@@ -1,5 +1,5 @@
 #include "services/capacity/core/place.h"
-#include "services/capacity/service_test_base.h"
+#include "services/capacity/testing/service_test_base.h"
 #include "services/rpc/lane_service.h"
 #include "tests/testing/once.h"
 #include "tests/testing/test_policy.h"

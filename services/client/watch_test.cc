@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "services/client/client.h"
-#include "services/rpc/client/fake_watch_server.h"
+#include "services/rpc/client/testing/fake_watch_server.h"
 #include "tests/testing/status_matchers.h"
 
 namespace muster::client {

@@ -2,7 +2,7 @@
 #include <limits>
 
 #include "services/common/faults.h"
-#include "services/configuration/service_test_base.h"
+#include "services/configuration/testing/service_test_base.h"
 
 // Every field of every request, spoiled in every way: INVALID_ARGUMENT names it, and nothing is
 // written.

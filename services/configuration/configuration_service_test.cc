@@ -1,7 +1,7 @@
 #include <map>
 
 #include "services/configuration/core/names.h"
-#include "services/configuration/service_test_base.h"
+#include "services/configuration/testing/service_test_base.h"
 #include "tests/testing/proto_matchers.h"
 
 namespace muster::configuration {

@@ -1,4 +1,4 @@
-#include "services/configuration/service_test_base.h"
+#include "services/configuration/testing/service_test_base.h"
 #include "tests/testing/proto_matchers.h"
 
 // Promotions, rollbacks, the breaker and what waits, through the API.

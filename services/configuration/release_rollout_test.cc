@@ -11,7 +11,7 @@
 
 #include "services/configuration/core/decide.h"
 #include "services/configuration/core/settle.h"
-#include "services/configuration/service_test_base.h"
+#include "services/configuration/testing/service_test_base.h"
 #include "tests/testing/metric_value.h"
 
 namespace muster::configuration {

@@ -1,4 +1,4 @@
-#include "services/configuration/service_test_base.h"
+#include "services/configuration/testing/service_test_base.h"
 #include "tests/testing/once.h"
 
 // A mutation that bears an id is carried out once.

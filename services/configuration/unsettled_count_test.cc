@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
-#include "services/common/fake_memory.h"
-#include "services/configuration/core/test_world.h"
+#include "services/common/testing/fake_memory.h"
+#include "services/configuration/core/testing/world.h"
 
 namespace muster::configuration {
 namespace {

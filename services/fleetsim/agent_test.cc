@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <thread>
 
-#include "services/fleetsim/fake_server.h"
 #include "services/fleetsim/registry.h"
-#include "services/fleetsim/test_nodes.h"
+#include "services/fleetsim/testing/fake_server.h"
+#include "services/fleetsim/testing/nodes.h"
 #include "tests/testing/patience.h"
 
 namespace muster::fleetsim {

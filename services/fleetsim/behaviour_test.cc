@@ -7,7 +7,7 @@
 #include <set>
 
 #include "absl/strings/numbers.h"
-#include "services/fleetsim/test_world.h"
+#include "services/fleetsim/testing/world.h"
 
 namespace muster::fleetsim {
 namespace {

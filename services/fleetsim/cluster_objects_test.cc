@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "services/fleetsim/test_nodes.h"
+#include "services/fleetsim/testing/nodes.h"
 
 namespace muster::fleetsim {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "services/fleetsim/test_nodes.h"
+#include "services/fleetsim/testing/nodes.h"
 
 namespace muster::fleetsim {
 namespace {

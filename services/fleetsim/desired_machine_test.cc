@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "services/fleetsim/test_world.h"
+#include "services/fleetsim/testing/world.h"
 
 namespace muster::fleetsim {
 namespace {

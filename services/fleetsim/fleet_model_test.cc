@@ -8,7 +8,7 @@
 #include <random>
 #include <set>
 
-#include "services/fleetsim/test_world.h"
+#include "services/fleetsim/testing/world.h"
 
 namespace muster::fleetsim {
 namespace {

@@ -13,7 +13,7 @@
 #include "absl/time/time.h"
 #include "muster/lifecycle/v1/lifecycle_service.grpc.pb.h"
 #include "services/common/mutex.h"
-#include "services/kubernetes/fake_muster.h"
+#include "services/kubernetes/testing/fake_muster.h"
 #include "tests/testing/status_matchers.h"
 
 namespace muster::kubernetes {

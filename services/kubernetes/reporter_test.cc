@@ -13,7 +13,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "muster/lifecycle/v1/lifecycle_service.grpc.pb.h"
-#include "services/kubernetes/fake_muster.h"
+#include "services/kubernetes/testing/fake_muster.h"
 #include "tests/testing/counted_lines.h"
 
 namespace muster::kubernetes {

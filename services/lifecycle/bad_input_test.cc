@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "services/lifecycle/lifecycle_service.h"
-#include "services/lifecycle/service_test_base.h"
+#include "services/lifecycle/testing/service_test_base.h"
 #include "tests/testing/service_test.h"
 
 namespace muster::lifecycle {

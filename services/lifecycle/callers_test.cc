@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "services/common/error.h"
-#include "services/lifecycle/service_test_base.h"
+#include "services/lifecycle/testing/service_test_base.h"
 #include "tests/testing/watch_messages.h"
 
 namespace muster::lifecycle {

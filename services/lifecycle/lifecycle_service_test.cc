@@ -7,7 +7,7 @@
 
 #include "services/common/cause.h"
 #include "services/lifecycle/peers/peer_books.h"
-#include "services/lifecycle/service_test_base.h"
+#include "services/lifecycle/testing/service_test_base.h"
 #include "tests/testing/metric_value.h"
 #include "tests/testing/patience.h"
 

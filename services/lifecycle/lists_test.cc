@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "services/lifecycle/service_test_base.h"
+#include "services/lifecycle/testing/service_test_base.h"
 #include "services/rpc/page.h"
 
 namespace muster::lifecycle {

@@ -5,8 +5,8 @@
 
 #include "services/lifecycle/core/names.h"
 #include "services/lifecycle/lifecycle_service.h"
-#include "services/lifecycle/peers/fake_peers.h"
-#include "services/lifecycle/service_test_base.h"
+#include "services/lifecycle/peers/testing/fake_peers.h"
+#include "services/lifecycle/testing/service_test_base.h"
 #include "tests/testing/once.h"
 
 // A mutation that bears an id is carried out once.

@@ -13,7 +13,7 @@
 #include "services/lifecycle/api/cluster_zones.h"
 #include "services/lifecycle/core/names.h"
 #include "services/lifecycle/core/place.h"
-#include "services/lifecycle/service_test_base.h"
+#include "services/lifecycle/testing/service_test_base.h"
 #include "services/rpc/client/channel.h"
 #include "services/rpc/lane_service.h"
 #include "tests/testing/patience.h"

@@ -15,7 +15,7 @@
 #include "services/common/error.h"
 #include "services/common/log.h"
 #include "services/common/timestamp.h"
-#include "services/page/core/test_boards.h"
+#include "services/page/core/testing/boards.h"
 #include "services/rpc/client/unretried_channel.h"
 #include "services/rpc/status.h"
 #include "tests/testing/patience.h"

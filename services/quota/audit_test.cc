@@ -2,7 +2,7 @@
 #include <chrono>
 #include <thread>
 
-#include "services/quota/service_test_base.h"
+#include "services/quota/testing/service_test_base.h"
 
 namespace muster::quota {
 namespace {

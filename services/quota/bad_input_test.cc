@@ -2,7 +2,7 @@
 #include <limits>
 
 #include "services/common/faults.h"
-#include "services/quota/service_test_base.h"
+#include "services/quota/testing/service_test_base.h"
 
 // Every field of every request, spoiled in every way: INVALID_ARGUMENT names it, and nothing is
 // written.

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "services/quota/service_test_base.h"
+#include "services/quota/testing/service_test_base.h"
 #include "tests/testing/proto_matchers.h"
 
 // Overrides on the real service: they come into force and lapse without anybody asking.

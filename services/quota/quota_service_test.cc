@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "services/quota/core/limits.h"
-#include "services/quota/service_test_base.h"
+#include "services/quota/testing/service_test_base.h"
 #include "tests/testing/watch_messages.h"
 
 namespace muster::quota {

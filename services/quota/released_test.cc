@@ -1,4 +1,4 @@
-#include "services/quota/service_test_base.h"
+#include "services/quota/testing/service_test_base.h"
 
 namespace muster::quota {
 namespace {

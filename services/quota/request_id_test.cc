@@ -2,7 +2,7 @@
 #include <vector>
 
 #include "services/common/kept_request.h"
-#include "services/quota/service_test_base.h"
+#include "services/quota/testing/service_test_base.h"
 #include "tests/testing/once.h"
 
 // A mutation that bears an id is carried out once, whoever repeats it when and where.

@@ -3,7 +3,7 @@
 #include <future>
 #include <thread>
 
-#include "services/quota/service_test_base.h"
+#include "services/quota/testing/service_test_base.h"
 
 namespace muster::quota {
 namespace {

@@ -13,8 +13,8 @@
 
 #include "services/common/error.h"
 #include "services/rpc/client/channel.h"
-#include "services/rpc/fake_quota_service.h"
 #include "services/rpc/status.h"
+#include "services/rpc/testing/fake_quota_service.h"
 #include "services/rpc/unary.h"
 #include "services/trace/span.h"
 

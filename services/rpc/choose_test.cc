@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "services/rpc/fake_lane.h"
-#include "services/rpc/fake_quota_service.h"
 #include "services/rpc/status.h"
+#include "services/rpc/testing/fake_lane.h"
+#include "services/rpc/testing/fake_quota_service.h"
 
 namespace muster::rpc {
 namespace {

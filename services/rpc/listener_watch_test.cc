@@ -11,7 +11,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "services/rpc/fake_quota_service.h"
+#include "services/rpc/testing/fake_quota_service.h"
 #include "tests/testing/patience.h"
 
 namespace muster::rpc {

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "services/rpc/test_write.h"
+#include "services/rpc/testing/write.h"
 
 namespace muster::rpc {
 namespace {

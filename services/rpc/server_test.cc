@@ -17,8 +17,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "services/rpc/client/channel.h"
-#include "services/rpc/fake_quota_service.h"
 #include "services/rpc/status.h"
+#include "services/rpc/testing/fake_quota_service.h"
 #include "services/rpc/unary.h"
 #include "tests/testing/raw_call.h"
 #include "tests/testing/status_matchers.h"

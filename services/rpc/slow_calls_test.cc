@@ -17,8 +17,8 @@
 #include "absl/time/clock.h"
 #include "services/common/error.h"
 #include "services/common/status_macros.h"
-#include "services/rpc/fake_lane.h"
-#include "services/rpc/fake_quota_service.h"
+#include "services/rpc/testing/fake_lane.h"
+#include "services/rpc/testing/fake_quota_service.h"
 #include "tests/testing/patience.h"
 
 namespace muster::rpc {

@@ -13,9 +13,9 @@
 #include "absl/types/span.h"
 #include "services/common/error.h"
 #include "services/rpc/client/channel.h"
-#include "services/rpc/fake_quota_service.h"
 #include "services/rpc/guard.h"
 #include "services/rpc/status.h"
+#include "services/rpc/testing/fake_quota_service.h"
 #include "tests/testing/raw_call.h"
 
 namespace muster::rpc {

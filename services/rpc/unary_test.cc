@@ -16,8 +16,8 @@
 #include "services/common/deadline.h"
 #include "services/common/error.h"
 #include "services/rpc/client/channel.h"
-#include "services/rpc/fake_quota_service.h"
 #include "services/rpc/status.h"
+#include "services/rpc/testing/fake_quota_service.h"
 
 namespace muster::rpc {
 namespace {

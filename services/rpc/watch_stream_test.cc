@@ -19,7 +19,7 @@
 #include "services/common/error.h"
 #include "services/rpc/client/bundle.h"
 #include "services/rpc/client/read_stream.h"
-#include "services/rpc/fake_quota_service.h"
+#include "services/rpc/testing/fake_quota_service.h"
 #include "services/rpc/watch_wire.h"
 
 namespace muster::rpc {

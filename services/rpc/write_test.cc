@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "services/rpc/test_write.h"
+#include "services/rpc/testing/write.h"
 
 namespace muster::rpc {
 namespace {

@@ -7,8 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "services/common/error.h"
-#include "services/common/fake_clock.h"
 #include "services/common/replace_file.h"
+#include "services/common/testing/fake_clock.h"
 #include "tests/testing/issuer.h"
 #include "tests/testing/temp_folder.h"
 

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "services/common/fake_clock.h"
 #include "services/common/steady_clock.h"
+#include "services/common/testing/fake_clock.h"
 #include "storage/postgres/lane_clock.h"
 
 namespace muster::storage {

@@ -18,7 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "services/capacity/capacity_service.h"
-#include "services/common/fake_clock.h"
+#include "services/common/testing/fake_clock.h"
 #include "services/configuration/configuration_service.h"
 #include "services/lifecycle/lifecycle_service.h"
 #include "services/lifecycle/reconcile/orphan_collector.h"

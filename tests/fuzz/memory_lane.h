@@ -11,9 +11,9 @@
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "services/common/error.h"
-#include "services/common/fake_clock.h"
 #include "services/common/mutex.h"
 #include "services/common/state.h"
+#include "services/common/testing/fake_clock.h"
 #include "storage/postgres/watch.h"
 
 namespace muster::testing {

@@ -84,9 +84,10 @@ bool IsStandard(absl::string_view include) {
   return !absl::StrContains(include, '/') && include != "libpq-fe.h";
 }
 
-// Test code beside the code is told by its name: one of the words between the underscores is one of
-// these.
+// Test code beside the code is in a folder `testing`, or told by its name: one of the words between
+// the underscores is one of these.
 bool IsTest(absl::string_view path) {
+  if (absl::StrContains(path, "/testing/")) return true;
   path.remove_prefix(path.rfind('/') + 1);
   for (const absl::string_view word : absl::StrSplit(path.substr(0, path.rfind('.')), '_')) {
     if (word == "test" || word == "bench" || word == "fake" || word == "simulation") return true;
@@ -97,6 +98,12 @@ bool IsTest(absl::string_view path) {
 bool StartsWithAny(absl::string_view include, std::initializer_list<absl::string_view> prefixes) {
   return std::any_of(prefixes.begin(), prefixes.end(),
                      [&](absl::string_view prefix) { return absl::StartsWith(include, prefix); });
+}
+
+// A header of test code beside the code.
+bool IsSharedByTests(absl::string_view path) {
+  return IsTest(path) && absl::EndsWith(path, ".h") &&
+         StartsWithAny(path, {"services/", "storage/"});
 }
 
 bool IsPure(absl::string_view include) {
@@ -244,6 +251,10 @@ std::vector<Violation> CheckSource(absl::string_view path, absl::string_view con
     violations.push_back({std::string(path), 0, "file name",
                           "the folder says the domain; only what declares its service, store, wire "
                           "or metrics bears its name"});
+  }
+  if (IsSharedByTests(path) && !absl::StrContains(path, "/testing/")) {
+    violations.push_back({std::string(path), 0, "file name",
+                          "what the tests of a folder share is in its folder testing/"});
   }
   int number = 0;
   for (const absl::string_view line : absl::StrSplit(content, '\n')) {

@@ -99,7 +99,7 @@ constexpr Broken kBroken[] = {
     {"services/quota/x.cc", "\"tests/testing/test_database.h\"", "layer 4"},
     {"services/quota/x.cc", "<gtest/gtest.h>", "layer 4"},
     {"services/quota/x.cc", "\"handlers.h\"", "from the top"},
-    {"services/quota/x.cc", "\"services/quota/fake_lane.h\"", "for tests only"},
+    {"services/quota/x.cc", "\"services/quota/testing/world.h\"", "for tests only"},
     {"tests/integration/x_test.cc", "<pqxx/pqxx>", "storage/ and the stores only"},
     {"tests/integration/x_test.cc", "<curl/curl.h>", "tests may"},
 };
@@ -112,10 +112,10 @@ TEST(CheckSource, LetsEveryLayerHaveWhatIsItsOwn) {
       {"services/quota/core/x.cc", "\"absl/time/time.h\"", ""},
       {"services/quota/core/x_test.cc", "<random>", ""},
       {"services/quota/core/x_test.cc", "\"tests/testing/status_matchers.h\"", ""},
-      {"services/quota/core/test_world.h", "<random>", ""},
-      {"services/quota/x_test_base.h", "<gtest/gtest.h>", ""},
+      {"services/quota/core/testing/world.h", "<random>", ""},
+      {"services/quota/testing/x_test_base.h", "<gtest/gtest.h>", ""},
       {"services/quota/core/decide_bench.cc", "<chrono>", ""},
-      {"services/quota/x_test.cc", "\"services/quota/fake_lane.h\"", ""},
+      {"services/quota/x_test.cc", "\"services/quota/testing/fake_lane.h\"", ""},
       {"services/quota/wire/x.cc", "\"muster/quota/v1/quota.pb.h\"", ""},
       {"services/quota/store/x.cc", "<pqxx/pqxx>", ""},
       {"services/quota/store/x.cc", "\"services/quota/wire/quota_wire.h\"", ""},
@@ -164,6 +164,15 @@ TEST(CheckSource, WantsNoFileToBearItsDomainInVain) {
   }
 }
 
+TEST(CheckSource, WantsWhatTestsShareInAFolderOfItsOwn) {
+  for (const char* good : {"services/quota/testing/fake_x.h", "services/quota/testing/x.h",
+                           "services/quota/x_test.cc", "services/quota/decide_bench.cc"}) {
+    EXPECT_THAT(CheckSource(good, ""), IsEmpty()) << good;
+  }
+  for (const char* bad : {"services/quota/fake_x.h", "storage/postgres/x_test_base.h"})
+    EXPECT_THAT(CheckSource(bad, ""), ElementsAre(Field(&Violation::what, "file name"))) << bad;
+}
+
 TEST(CheckFolder, WantsAShortReadme) {
   EXPECT_THAT(CheckFolder("services/quota", 20), IsEmpty());
   EXPECT_THAT(CheckFolder("services/quota", -1),
@@ -195,9 +204,9 @@ TEST(CheckFolderPairs, LeavesTestCodeAside) {
   EXPECT_THAT(CheckFolderPairs({{"services/a/x.h", {"services/b/y.h"}},
                                 {"services/b/y.h", {}},
                                 {"services/b/x_test.cc", {"services/a/x.h"}},
-                                {"services/b/fake_x.h", {"services/a/x.h"}},
-                                {"services/b/z.h", {"services/a/test_x.h", "services/a/gone.h"}},
-                                {"services/a/test_x.h", {}},
+                                {"services/b/testing/fake_x.h", {"services/a/x.h"}},
+                                {"services/b/z.h", {"services/a/testing/x.h", "services/a/gone.h"}},
+                                {"services/a/testing/x.h", {}},
                                 {"tests/c/x.h", {"tests/d/x.h"}},
                                 {"tests/d/x.h", {"tests/c/x.h"}}}),
               IsEmpty());

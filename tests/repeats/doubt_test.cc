@@ -2,7 +2,7 @@
 #include <atomic>
 
 #include "absl/strings/match.h"
-#include "services/common/fake_clock.h"
+#include "services/common/testing/fake_clock.h"
 #include "tests/repeats/replica.h"
 
 namespace muster::testing {

@@ -2,7 +2,7 @@
 #include <thread>
 
 #include "absl/time/clock.h"
-#include "services/common/fake_clock.h"
+#include "services/common/testing/fake_clock.h"
 #include "services/rpc/client/calls.h"
 #include "tests/repeats/line.h"
 #include "tests/repeats/replica.h"

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "absl/strings/str_replace.h"
-#include "services/common/fake_clock.h"
+#include "services/common/testing/fake_clock.h"
 #include "services/lifecycle/core/names.h"
 #include "tests/repeats/replica.h"
 #include "tests/testing/patience.h"

@@ -3,7 +3,7 @@
 #include <iterator>
 #include <limits>
 
-#include "services/common/fake_memory.h"
+#include "services/common/testing/fake_memory.h"
 #include "services/configuration/core/settle.h"
 #include "services/lifecycle/core/names.h"
 #include "tests/simulation/scene.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "services/common/fake_memory.h"
 #include "services/common/generation.h"
+#include "services/common/testing/fake_memory.h"
 #include "services/configuration/core/settle.h"
 #include "services/lifecycle/core/names.h"
 #include "services/lifecycle/core/node_machine.h"

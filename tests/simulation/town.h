@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "services/lifecycle/core/preview.h"
-#include "services/lifecycle/core/simulation_agents.h"
+#include "services/lifecycle/core/testing/simulation_agents.h"
 #include "tests/simulation/cloud.h"
 #include "tests/simulation/dice.h"
 #include "tests/simulation/peers.h"

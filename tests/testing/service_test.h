@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "services/common/fake_clock.h"
+#include "services/common/testing/fake_clock.h"
 #include "tests/testing/call.h"
 #include "tests/testing/patient.h"
 #include "tests/testing/status_matchers.h"

@@ -4,7 +4,7 @@
 #include "gtest/gtest.h"
 #include "services/capacity/core/limits.h"
 #include "services/capacity/core/parts.h"
-#include "services/capacity/core/test_world.h"
+#include "services/capacity/core/testing/world.h"
 
 namespace muster::capacity {
 namespace {

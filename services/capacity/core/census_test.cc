@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "services/capacity/core/grants.h"
-#include "services/capacity/core/test_world.h"
-#include "services/common/fake_memory.h"
+#include "services/capacity/core/testing/world.h"
+#include "services/common/testing/fake_memory.h"
 
 namespace muster::capacity {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "services/capacity/core/test_world.h"
+#include "services/capacity/core/testing/world.h"
 
 namespace muster::capacity {
 namespace {

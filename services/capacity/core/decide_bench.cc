@@ -3,7 +3,7 @@
 #include <random>
 
 #include "services/capacity/core/audit.h"
-#include "services/capacity/core/test_world.h"
+#include "services/capacity/core/testing/world.h"
 
 // How long decisions take in memory: 100,000 machines, 10,000 claims. Prints one line a
 // measurement; no test.

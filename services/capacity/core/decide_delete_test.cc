@@ -1,7 +1,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "services/capacity/core/audit.h"
-#include "services/capacity/core/test_world.h"
+#include "services/capacity/core/testing/world.h"
 #include "services/common/error.h"
 
 namespace muster::capacity {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "services/capacity/core/claim_answer.h"
-#include "services/capacity/core/test_world.h"
+#include "services/capacity/core/testing/world.h"
 
 namespace muster::capacity {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "services/capacity/core/offer.h"
 #include "services/capacity/core/parts.h"
-#include "services/capacity/core/test_world.h"
+#include "services/capacity/core/testing/world.h"
 
 namespace muster::capacity {
 namespace {

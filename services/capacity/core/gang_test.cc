@@ -3,7 +3,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "services/capacity/core/explain.h"
-#include "services/capacity/core/test_world.h"
+#include "services/capacity/core/testing/world.h"
 
 // Queue, gangs and earmarks. tests/model finds the same over random histories.
 namespace muster::capacity {

@@ -5,7 +5,7 @@
 
 #include <random>
 
-#include "services/capacity/core/test_world.h"
+#include "services/capacity/core/testing/world.h"
 
 namespace muster::capacity {
 namespace {

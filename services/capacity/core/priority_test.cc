@@ -10,7 +10,7 @@
 #include "gtest/gtest.h"
 #include "services/capacity/core/audit.h"
 #include "services/capacity/core/parts.h"
-#include "services/capacity/core/test_world.h"
+#include "services/capacity/core/testing/world.h"
 
 // Priority orders the requests of one organization among themselves (queue.h).
 namespace muster::capacity {

@@ -7,8 +7,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "services/capacity/core/audit.h"
-#include "services/capacity/core/test_history.h"
-#include "services/capacity/core/test_invariants.h"
+#include "services/capacity/core/testing/history.h"
+#include "services/capacity/core/testing/invariants.h"
 #include "services/common/error.h"
 #include "services/common/generation.h"
 

@@ -1,9 +1,9 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "services/capacity/core/audit.h"
-#include "services/capacity/core/claims_test_base.h"
 #include "services/capacity/core/limits.h"
-#include "services/capacity/core/test_world.h"
+#include "services/capacity/core/testing/claims_test_base.h"
+#include "services/capacity/core/testing/world.h"
 
 namespace muster::capacity {
 namespace {

@@ -6,7 +6,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "services/capacity/core/limits.h"
-#include "services/capacity/core/test_world.h"
+#include "services/capacity/core/testing/world.h"
 #include "tests/testing/status_matchers.h"
 
 namespace muster::capacity {

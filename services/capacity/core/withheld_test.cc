@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "services/capacity/core/claims_test_base.h"
 #include "services/capacity/core/parts.h"
+#include "services/capacity/core/testing/claims_test_base.h"
 
 namespace muster::capacity {
 namespace {

@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "services/capacity/core/audit.h"
-#include "services/capacity/core/test_world.h"
-#include "storage/postgres/schema_test_base.h"
-#include "storage/postgres/store_test_base.h"
+#include "services/capacity/core/testing/world.h"
+#include "storage/postgres/testing/schema_test_base.h"
+#include "storage/postgres/testing/store_test_base.h"
 #include "tests/testing/cause_matchers.h"
 #include "tests/testing/kept_requests.h"
 #include "tests/testing/status_matchers.h"

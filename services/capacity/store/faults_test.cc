@@ -3,9 +3,9 @@
 
 #include "absl/strings/str_join.h"
 #include "services/capacity/core/audit.h"
-#include "services/capacity/core/test_world.h"
+#include "services/capacity/core/testing/world.h"
 #include "services/capacity/store/capacity_store.h"
-#include "storage/postgres/fault_test_sweep.h"
+#include "storage/postgres/testing/fault_sweep.h"
 
 namespace muster::storage {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <set>
 
-#include "services/capacity/core/test_world.h"
+#include "services/capacity/core/testing/world.h"
 #include "tests/testing/proto_matchers.h"
 #include "tests/testing/status_matchers.h"
 

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "services/common/fake_memory.h"
-#include "services/configuration/core/test_world.h"
+#include "services/common/testing/fake_memory.h"
+#include "services/configuration/core/testing/world.h"
 
 namespace muster::configuration {
 namespace {

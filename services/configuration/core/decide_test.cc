@@ -8,7 +8,7 @@
 #include "services/common/error.h"
 #include "services/common/generation.h"
 #include "services/configuration/core/profile.h"
-#include "services/configuration/core/test_world.h"
+#include "services/configuration/core/testing/world.h"
 
 namespace muster::configuration {
 namespace {

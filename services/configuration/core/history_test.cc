@@ -1,4 +1,6 @@
 // Random histories: what must hold after every command, whatever came before.
+#include "services/configuration/core/testing/history.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,11 +10,10 @@
 #include <set>
 
 #include "services/common/error.h"
-#include "services/common/fake_memory.h"
+#include "services/common/testing/fake_memory.h"
 #include "services/configuration/core/profile.h"
 #include "services/configuration/core/resolve.h"
-#include "services/configuration/core/test_history.h"
-#include "services/configuration/core/test_world.h"
+#include "services/configuration/core/testing/world.h"
 
 namespace muster::configuration {
 namespace {

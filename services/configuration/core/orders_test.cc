@@ -12,7 +12,7 @@
 #include "services/configuration/core/forget.h"
 #include "services/configuration/core/limits.h"
 #include "services/configuration/core/strategy.h"
-#include "services/configuration/core/test_profiles.h"
+#include "services/configuration/core/testing/profiles.h"
 
 namespace muster::configuration {
 namespace {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "services/configuration/core/profile.h"
-#include "services/configuration/core/test_world.h"
+#include "services/configuration/core/testing/world.h"
 
 namespace muster::configuration {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "services/common/error.h"
-#include "services/common/fake_memory.h"
-#include "services/configuration/core/test_world.h"
+#include "services/common/testing/fake_memory.h"
+#include "services/configuration/core/testing/world.h"
 
 namespace muster::configuration {
 namespace {

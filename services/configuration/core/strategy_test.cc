@@ -8,7 +8,7 @@
 #include "services/configuration/core/names.h"
 #include "services/configuration/core/orders.h"
 #include "services/configuration/core/profile.h"
-#include "services/configuration/core/test_profiles.h"
+#include "services/configuration/core/testing/profiles.h"
 
 namespace muster::configuration {
 namespace {

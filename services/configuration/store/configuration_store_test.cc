@@ -7,13 +7,13 @@
 #include <random>
 
 #include "absl/strings/str_cat.h"
-#include "services/common/fake_memory.h"
+#include "services/common/testing/fake_memory.h"
 #include "services/configuration/core/decide.h"
 #include "services/configuration/core/limits.h"
 #include "services/configuration/core/names.h"
 #include "services/configuration/core/settle.h"
-#include "storage/postgres/schema_test_base.h"
-#include "storage/postgres/store_test_base.h"
+#include "storage/postgres/testing/schema_test_base.h"
+#include "storage/postgres/testing/store_test_base.h"
 #include "tests/testing/cause_matchers.h"
 #include "tests/testing/kept_requests.h"
 #include "tests/testing/status_matchers.h"

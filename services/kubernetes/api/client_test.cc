@@ -9,7 +9,7 @@
 #include "absl/strings/match.h"
 #include "services/common/trace_context.h"
 #include "services/kubernetes/api/errors.h"
-#include "services/kubernetes/api/test_client.h"
+#include "services/kubernetes/api/testing/client.h"
 #include "tests/testing/status_matchers.h"
 
 namespace muster::kubernetes {

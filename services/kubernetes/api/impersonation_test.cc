@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "services/kubernetes/api/client.h"
-#include "services/kubernetes/api/test_server.h"
+#include "services/kubernetes/api/testing/server.h"
 #include "tests/testing/status_matchers.h"
 
 namespace muster::kubernetes {

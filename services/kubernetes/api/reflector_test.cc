@@ -11,7 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "services/common/log.h"
-#include "services/kubernetes/api/test_server.h"
+#include "services/kubernetes/api/testing/server.h"
 #include "tests/testing/status_matchers.h"
 
 namespace muster::kubernetes {

@@ -4,7 +4,7 @@
 #include <fstream>
 
 #include "services/kubernetes/api/client.h"
-#include "services/kubernetes/api/test_server.h"
+#include "services/kubernetes/api/testing/server.h"
 #include "tests/testing/authority.h"
 #include "tests/testing/status_matchers.h"
 

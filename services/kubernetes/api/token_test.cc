@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "services/kubernetes/api/errors.h"
-#include "services/kubernetes/api/test_client.h"
+#include "services/kubernetes/api/testing/client.h"
 #include "tests/testing/status_matchers.h"
 
 namespace muster::kubernetes {

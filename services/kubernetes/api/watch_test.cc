@@ -6,7 +6,7 @@
 
 #include "absl/strings/numbers.h"
 #include "services/kubernetes/api/client.h"
-#include "services/kubernetes/api/test_server.h"
+#include "services/kubernetes/api/testing/server.h"
 #include "tests/testing/status_matchers.h"
 
 namespace muster::kubernetes {

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "services/kubernetes/core/test_objects.h"
+#include "services/kubernetes/core/testing/objects.h"
 
 namespace muster::kubernetes {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "services/kubernetes/core/node_plan.h"
-#include "services/kubernetes/core/test_objects.h"
-#include "services/kubernetes/core/test_simulated_node.h"
+#include "services/kubernetes/core/testing/objects.h"
+#include "services/kubernetes/core/testing/simulated_node.h"
 
 namespace muster::kubernetes {
 namespace {

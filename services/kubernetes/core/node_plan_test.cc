@@ -8,9 +8,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "services/kubernetes/core/names.h"
-#include "services/kubernetes/core/test_node_plan.h"
-#include "services/kubernetes/core/test_objects.h"
-#include "services/kubernetes/core/test_simulated_node.h"
+#include "services/kubernetes/core/testing/node_plan.h"
+#include "services/kubernetes/core/testing/objects.h"
+#include "services/kubernetes/core/testing/simulated_node.h"
 
 namespace muster::kubernetes {
 namespace {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "services/kubernetes/core/node_plan.h"
-#include "services/kubernetes/core/test_objects.h"
-#include "services/kubernetes/core/test_simulated_node.h"
+#include "services/kubernetes/core/testing/objects.h"
+#include "services/kubernetes/core/testing/simulated_node.h"
 
 // What a v1 Node says of itself, and what is told of it: the profile that it runs, its work,
 // whether its metadata is as it should be.

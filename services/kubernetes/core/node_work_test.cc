@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "services/kubernetes/core/test_node_plan.h"
-#include "services/kubernetes/core/test_objects.h"
-#include "services/kubernetes/core/test_simulated_node.h"
+#include "services/kubernetes/core/testing/node_plan.h"
+#include "services/kubernetes/core/testing/objects.h"
+#include "services/kubernetes/core/testing/simulated_node.h"
 
 namespace muster::kubernetes {
 namespace {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "services/kubernetes/core/names.h"
-#include "services/kubernetes/core/test_objects.h"
+#include "services/kubernetes/core/testing/objects.h"
 
 namespace muster::kubernetes {
 namespace {

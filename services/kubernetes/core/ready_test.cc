@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "services/common/condition_names.h"
-#include "services/kubernetes/core/test_status.h"
+#include "services/kubernetes/core/testing/status.h"
 
 namespace muster::kubernetes {
 namespace {

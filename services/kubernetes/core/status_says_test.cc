@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "services/kubernetes/core/status.h"
-#include "services/kubernetes/core/test_status.h"
+#include "services/kubernetes/core/testing/status.h"
 #include "services/kubernetes/core/text.h"
 
 // Whose names conditions bear, and what counts as said.

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "services/kubernetes/core/refusal.h"
-#include "services/kubernetes/core/test_status.h"
+#include "services/kubernetes/core/testing/status.h"
 #include "services/kubernetes/core/text.h"
 
 namespace muster::kubernetes {

@@ -5,7 +5,7 @@
 #include <tuple>
 
 #include "services/lifecycle/core/names.h"
-#include "services/lifecycle/core/test_decide.h"
+#include "services/lifecycle/core/testing/decide.h"
 
 namespace muster::lifecycle {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "services/lifecycle/core/decide.h"
 #include "services/lifecycle/core/names.h"
-#include "services/lifecycle/core/test_decide.h"
+#include "services/lifecycle/core/testing/decide.h"
 
 namespace muster::lifecycle {
 namespace {

@@ -9,7 +9,7 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
-#include "services/lifecycle/core/test_books.h"
+#include "services/lifecycle/core/testing/books.h"
 
 namespace muster::lifecycle {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "services/lifecycle/core/test_books.h"
-#include "services/lifecycle/core/test_pools.h"
+#include "services/lifecycle/core/testing/books.h"
+#include "services/lifecycle/core/testing/pools.h"
 
 namespace muster::lifecycle {
 namespace {

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "services/lifecycle/core/node_machine.h"
-#include "services/lifecycle/core/test_told.h"
+#include "services/lifecycle/core/testing/told.h"
 
 namespace muster::lifecycle {
 namespace {

@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "services/common/fake_memory.h"
+#include "services/common/testing/fake_memory.h"
 #include "services/lifecycle/core/node_machine.h"
-#include "services/lifecycle/core/test_pools.h"
+#include "services/lifecycle/core/testing/pools.h"
 
 namespace muster::lifecycle {
 namespace {

@@ -1,5 +1,7 @@
 // Which test covers which event of the reference and which reason of which condition; fails when
 // all tests ran and one is covered by none.
+#include "services/lifecycle/core/testing/coverage.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,7 +15,6 @@
 
 #include "services/common/first_edition.h"
 #include "services/lifecycle/core/event_reasons.h"
-#include "services/lifecycle/core/test_coverage.h"
 
 namespace muster::lifecycle {
 namespace {

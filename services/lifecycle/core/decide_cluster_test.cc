@@ -3,7 +3,7 @@
 #include "services/common/error.h"
 #include "services/lifecycle/core/decide.h"
 #include "services/lifecycle/core/etag.h"
-#include "services/lifecycle/core/simulation.h"
+#include "services/lifecycle/core/testing/simulation.h"
 
 namespace muster::lifecycle {
 namespace {

@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
 #include "services/lifecycle/core/decide.h"
-#include "services/lifecycle/core/test_decide.h"
-#include "services/lifecycle/core/test_pools.h"
+#include "services/lifecycle/core/testing/decide.h"
+#include "services/lifecycle/core/testing/pools.h"
 
 namespace muster::lifecycle {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "services/lifecycle/core/test_decide.h"
+#include "services/lifecycle/core/testing/decide.h"
 
 namespace muster::lifecycle {
 namespace {

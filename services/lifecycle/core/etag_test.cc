@@ -9,8 +9,8 @@
 
 #include "absl/time/civil_time.h"
 #include "absl/time/time.h"
-#include "services/lifecycle/core/test_decide.h"
-#include "services/lifecycle/core/test_pools.h"
+#include "services/lifecycle/core/testing/decide.h"
+#include "services/lifecycle/core/testing/pools.h"
 
 namespace muster::lifecycle {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "services/lifecycle/core/limits.h"
 #include "services/lifecycle/core/names.h"
-#include "services/lifecycle/core/simulation.h"
 #include "services/lifecycle/core/state.h"
+#include "services/lifecycle/core/testing/simulation.h"
 
 namespace muster::lifecycle {
 namespace {

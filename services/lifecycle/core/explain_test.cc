@@ -1,5 +1,5 @@
 // Who must act on every obstacle that explain knows, and by when it passes where nobody has to. A
-// new one without a case in test_obstacles.h fails.
+// new one without a case in testing/obstacles.h fails.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <set>
 
 #include "absl/strings/match.h"
-#include "services/lifecycle/core/test_obstacles.h"
+#include "services/lifecycle/core/testing/obstacles.h"
 
 namespace muster::lifecycle {
 namespace {

@@ -5,8 +5,8 @@
 #include <initializer_list>
 
 #include "services/lifecycle/core/limits.h"
-#include "services/lifecycle/core/test_decide.h"
-#include "services/lifecycle/core/test_pools.h"
+#include "services/lifecycle/core/testing/decide.h"
+#include "services/lifecycle/core/testing/pools.h"
 
 namespace muster::lifecycle {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "services/common/row_follower.h"
 #include "services/lifecycle/core/node_machine.h"
-#include "services/lifecycle/core/test_pools.h"
+#include "services/lifecycle/core/testing/pools.h"
 
 namespace muster::lifecycle {
 namespace {

@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "services/lifecycle/core/etag.h"
-#include "services/lifecycle/core/test_orders.h"
+#include "services/lifecycle/core/testing/orders.h"
 #include "services/lifecycle/core/victims.h"
 #include "tests/testing/status_matchers.h"
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "services/lifecycle/core/test_orders.h"
+#include "services/lifecycle/core/testing/orders.h"
 #include "tests/testing/status_matchers.h"
 
 namespace muster::lifecycle {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "services/lifecycle/core/simulation.h"
+#include "services/lifecycle/core/testing/simulation.h"
 
 namespace muster::lifecycle {
 namespace {

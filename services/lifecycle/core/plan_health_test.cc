@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "services/lifecycle/core/boot_failures.h"
-#include "services/lifecycle/core/simulation.h"
+#include "services/lifecycle/core/testing/simulation.h"
 
 namespace muster::lifecycle {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "services/lifecycle/core/conditions.h"
 #include "services/lifecycle/core/events.h"
-#include "services/lifecycle/core/test_pools.h"
+#include "services/lifecycle/core/testing/pools.h"
 
 namespace muster::lifecycle {
 namespace {

@@ -11,8 +11,8 @@
 #include "services/lifecycle/core/explain.h"
 #include "services/lifecycle/core/node_machine.h"
 #include "services/lifecycle/core/removals.h"
-#include "services/lifecycle/core/simulation.h"
-#include "services/lifecycle/core/test_random_world.h"
+#include "services/lifecycle/core/testing/random_world.h"
+#include "services/lifecycle/core/testing/simulation.h"
 #include "services/lifecycle/core/victims.h"
 #include "tests/testing/wording.h"
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/match.h"
-#include "services/lifecycle/core/test_pools.h"
+#include "services/lifecycle/core/testing/pools.h"
 
 namespace muster::lifecycle {
 namespace {

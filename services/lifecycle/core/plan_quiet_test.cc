@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "services/lifecycle/core/plan_draft.h"
-#include "services/lifecycle/core/test_pools.h"
-#include "services/lifecycle/core/test_random_world.h"
+#include "services/lifecycle/core/testing/pools.h"
+#include "services/lifecycle/core/testing/random_world.h"
 
 namespace muster::lifecycle {
 namespace {

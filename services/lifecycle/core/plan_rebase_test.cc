@@ -8,7 +8,7 @@
 #include <variant>
 
 #include "services/common/generation.h"
-#include "services/lifecycle/core/simulation.h"
+#include "services/lifecycle/core/testing/simulation.h"
 
 namespace muster::lifecycle {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "services/common/error.h"
 #include "services/lifecycle/core/budget.h"
-#include "services/lifecycle/core/simulation.h"
+#include "services/lifecycle/core/testing/simulation.h"
 
 namespace muster::lifecycle {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "services/lifecycle/core/names.h"
 #include "services/lifecycle/core/plan.h"
-#include "services/lifecycle/core/simulation.h"
+#include "services/lifecycle/core/testing/simulation.h"
 
 namespace muster::lifecycle {
 namespace {

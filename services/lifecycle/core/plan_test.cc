@@ -5,7 +5,7 @@
 #include <variant>
 
 #include "services/common/condition_names.h"
-#include "services/lifecycle/core/test_pools.h"
+#include "services/lifecycle/core/testing/pools.h"
 
 namespace muster::lifecycle {
 namespace {

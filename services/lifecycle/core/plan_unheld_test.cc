@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "services/lifecycle/core/simulation.h"
+#include "services/lifecycle/core/testing/simulation.h"
 
 namespace muster::lifecycle {
 namespace {

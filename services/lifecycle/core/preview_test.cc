@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "services/lifecycle/core/test_pools.h"
+#include "services/lifecycle/core/testing/pools.h"
 
 namespace muster::lifecycle {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "services/common/generation.h"
 #include "services/lifecycle/core/decide.h"
-#include "services/lifecycle/core/test_decide.h"
+#include "services/lifecycle/core/testing/decide.h"
 
 namespace muster::lifecycle {
 namespace {

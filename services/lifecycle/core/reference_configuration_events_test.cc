@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
-#include "services/lifecycle/core/test_told.h"
+#include "services/lifecycle/core/testing/told.h"
 
 namespace muster::lifecycle {
 namespace {

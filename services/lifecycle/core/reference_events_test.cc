@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "services/lifecycle/core/test_told.h"
+#include "services/lifecycle/core/testing/told.h"
 
 namespace muster::lifecycle {
 namespace {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "services/lifecycle/core/preview.h"
-#include "services/lifecycle/core/test_pools.h"
+#include "services/lifecycle/core/testing/pools.h"
 
 namespace muster::lifecycle {
 namespace {

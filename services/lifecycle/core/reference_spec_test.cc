@@ -6,7 +6,7 @@
 
 #include "services/common/error.h"
 #include "services/lifecycle/core/metadata.h"
-#include "services/lifecycle/core/simulation.h"
+#include "services/lifecycle/core/testing/simulation.h"
 
 namespace muster::lifecycle {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "services/lifecycle/core/explain.h"
-#include "services/lifecycle/core/test_pools.h"
+#include "services/lifecycle/core/testing/pools.h"
 
 namespace muster::lifecycle {
 namespace {

@@ -8,8 +8,8 @@
 #include "services/lifecycle/core/decide.h"
 #include "services/lifecycle/core/names.h"
 #include "services/lifecycle/core/node_machine.h"
-#include "services/lifecycle/core/simulation.h"
-#include "services/lifecycle/core/test_decide.h"
+#include "services/lifecycle/core/testing/decide.h"
+#include "services/lifecycle/core/testing/simulation.h"
 
 namespace muster::lifecycle {
 namespace {

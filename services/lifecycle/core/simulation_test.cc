@@ -1,4 +1,4 @@
-#include "services/lifecycle/core/simulation.h"
+#include "services/lifecycle/core/testing/simulation.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

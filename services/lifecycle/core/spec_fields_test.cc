@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "services/lifecycle/core/test_decide.h"
-#include "services/lifecycle/core/test_pools.h"
+#include "services/lifecycle/core/testing/decide.h"
+#include "services/lifecycle/core/testing/pools.h"
 
 namespace muster::lifecycle {
 namespace {

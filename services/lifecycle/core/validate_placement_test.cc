@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "services/lifecycle/core/limits.h"
-#include "services/lifecycle/core/test_decide.h"
+#include "services/lifecycle/core/testing/decide.h"
 #include "services/lifecycle/core/validate.h"
 
 namespace muster::lifecycle {

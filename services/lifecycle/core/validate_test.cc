@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "services/lifecycle/core/limits.h"
-#include "services/lifecycle/core/test_decide.h"
+#include "services/lifecycle/core/testing/decide.h"
 
 namespace muster::lifecycle {
 namespace {

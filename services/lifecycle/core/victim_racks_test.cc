@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "services/lifecycle/core/simulation.h"
+#include "services/lifecycle/core/testing/simulation.h"
 
 namespace muster::lifecycle {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "services/common/mutex.h"
 #include "services/common/steady_clock.h"
-#include "services/lifecycle/peers/fake_peers.h"
+#include "services/lifecycle/peers/testing/fake_peers.h"
 #include "tests/testing/patience.h"
 
 namespace muster::lifecycle {

@@ -9,7 +9,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "services/common/log.h"
-#include "services/lifecycle/peers/fake_peers.h"
+#include "services/lifecycle/peers/testing/fake_peers.h"
 #include "services/lifecycle/peers/what_if_client.h"
 #include "tests/testing/patience.h"
 

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "services/musterctl/client/api_test_base.h"
 #include "services/musterctl/client/errors.h"
+#include "services/musterctl/client/testing/api_test_base.h"
 #include "services/musterctl/manifest/machine_set.h"
 
 namespace muster::musterctl {

@@ -13,8 +13,8 @@
 #include "services/common/deadline.h"
 #include "services/common/mutex.h"
 #include "services/common/trace_context.h"
-#include "services/musterctl/client/fake_api.h"
 #include "services/musterctl/client/page_queue.h"
+#include "services/musterctl/client/testing/fake_api.h"
 
 namespace muster::musterctl {
 namespace {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_join.h"
-#include "services/musterctl/client/api_test_base.h"
+#include "services/musterctl/client/testing/api_test_base.h"
 #include "services/musterctl/manifest/machine_set.h"
 
 namespace muster::musterctl {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/container/flat_hash_set.h"
-#include "services/musterctl/client/api_test_base.h"
+#include "services/musterctl/client/testing/api_test_base.h"
 #include "services/musterctl/manifest/machine_set.h"
 
 namespace muster::musterctl {

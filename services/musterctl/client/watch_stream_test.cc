@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "absl/strings/str_cat.h"
-#include "services/musterctl/client/api_test_base.h"
 #include "services/musterctl/client/errors.h"
+#include "services/musterctl/client/testing/api_test_base.h"
 
 namespace muster::musterctl {
 namespace {

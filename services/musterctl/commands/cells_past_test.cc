@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 
 #include "absl/strings/str_cat.h"
-#include "services/musterctl/commands/cells_test_base.h"
+#include "services/musterctl/commands/testing/cells_test_base.h"
 
 // Where Nodes are to be had in several cells, and what was in them.
 namespace muster::musterctl {

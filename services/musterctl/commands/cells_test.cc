@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 
 #include "absl/strings/str_cat.h"
-#include "services/musterctl/commands/cells_test_base.h"
+#include "services/musterctl/commands/testing/cells_test_base.h"
 
 // Command lines over several cells.
 namespace muster::musterctl {

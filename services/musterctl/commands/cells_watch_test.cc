@@ -9,8 +9,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "services/musterctl/commands/cells_test_base.h"
-#include "services/musterctl/top/test_fleet.h"
+#include "services/musterctl/commands/testing/cells_test_base.h"
+#include "services/musterctl/top/testing/fleet.h"
 #include "tests/testing/patience.h"
 
 // What is followed of several cells: watches, and `top`.

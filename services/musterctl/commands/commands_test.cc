@@ -11,7 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "services/common/error.h"
-#include "services/musterctl/commands/commands_test_base.h"
+#include "services/musterctl/commands/testing/commands_test_base.h"
 #include "services/musterctl/manifest/document.h"
 #include "tests/testing/broken_disk.h"
 

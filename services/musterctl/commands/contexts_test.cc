@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "absl/strings/str_cat.h"
-#include "services/musterctl/commands/commands_test_base.h"
+#include "services/musterctl/commands/testing/commands_test_base.h"
 #include "tests/testing/authority.h"
 #include "tests/testing/temp_folder.h"
 

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "services/musterctl/commands/commands_test_base.h"
+#include "services/musterctl/commands/testing/commands_test_base.h"
 
 // What tells what there is: api-resources, version, explain of fields, completion; and the manifests that the finder writes.
 namespace muster::musterctl {

@@ -12,7 +12,7 @@
 #include "absl/strings/str_replace.h"
 #include "services/common/error.h"
 #include "services/common/timestamp.h"
-#include "services/musterctl/commands/commands_test_base.h"
+#include "services/musterctl/commands/testing/commands_test_base.h"
 #include "services/musterctl/manifest/manifest.h"
 #include "tests/testing/broken_disk.h"
 #include "tests/testing/temp_folder.h"

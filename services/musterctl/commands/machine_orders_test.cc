@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "services/musterctl/commands/commands_test_base.h"
+#include "services/musterctl/commands/testing/commands_test_base.h"
 
 namespace muster::musterctl {
 namespace {

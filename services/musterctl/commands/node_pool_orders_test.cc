@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "services/musterctl/commands/commands_test_base.h"
+#include "services/musterctl/commands/testing/commands_test_base.h"
 #include "services/musterctl/print/preview.h"
 
 namespace muster::musterctl {

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "services/common/resource_name.h"
-#include "services/musterctl/commands/commands_test_base.h"
+#include "services/musterctl/commands/testing/commands_test_base.h"
 #include "services/musterctl/manifest/manifest.h"
 
 namespace muster::musterctl {

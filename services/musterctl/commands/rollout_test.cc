@@ -3,7 +3,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "services/musterctl/commands/commands_test_base.h"
+#include "services/musterctl/commands/testing/commands_test_base.h"
 
 namespace muster::musterctl {
 namespace {

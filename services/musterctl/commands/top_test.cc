@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "absl/strings/str_split.h"
-#include "services/musterctl/commands/commands_test_base.h"
-#include "services/musterctl/top/test_fleet.h"
+#include "services/musterctl/commands/testing/commands_test_base.h"
+#include "services/musterctl/top/testing/fleet.h"
 
 namespace muster::musterctl {
 namespace {

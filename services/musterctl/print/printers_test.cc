@@ -9,7 +9,7 @@
 #include "services/musterctl/print/describe.h"
 #include "services/musterctl/print/objects.h"
 #include "services/musterctl/print/table.h"
-#include "services/musterctl/print/test_pools.h"
+#include "services/musterctl/print/testing/pools.h"
 #include "tests/testing/reference_example.h"
 
 namespace muster::musterctl {

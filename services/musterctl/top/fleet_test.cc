@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "services/musterctl/top/test_fleet.h"
+#include "services/musterctl/top/testing/fleet.h"
 
 namespace muster::musterctl::top {
 namespace {

@@ -9,7 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
 #include "services/musterctl/top/section.h"
-#include "services/musterctl/top/test_fleet.h"
+#include "services/musterctl/top/testing/fleet.h"
 
 namespace muster::musterctl::top {
 namespace {

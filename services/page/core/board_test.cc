@@ -6,7 +6,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "services/page/core/test_boards.h"
+#include "services/page/core/testing/boards.h"
 
 namespace muster::page {
 namespace {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "services/quota/core/test_key.h"
+#include "services/quota/core/testing/key.h"
 
 namespace muster::quota {
 namespace {

@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
-#include "services/common/fake_memory.h"
 #include "services/common/pieces.h"
-#include "services/quota/core/test_key.h"
+#include "services/common/testing/fake_memory.h"
+#include "services/quota/core/testing/key.h"
 
 namespace muster::quota {
 namespace {

@@ -11,7 +11,7 @@
 #include "services/common/generation.h"
 #include "services/quota/core/decide.h"
 #include "services/quota/core/limits.h"
-#include "services/quota/core/test_key.h"
+#include "services/quota/core/testing/key.h"
 #include "tests/testing/status_matchers.h"
 
 // What would happen, and who is in the way.

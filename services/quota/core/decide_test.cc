@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "services/quota/core/audit.h"
-#include "services/quota/core/test_key.h"
+#include "services/quota/core/testing/key.h"
 #include "tests/testing/status_matchers.h"
 
 namespace muster::quota {

@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "services/quota/core/decide.h"
 #include "services/quota/core/limits.h"
-#include "services/quota/core/test_key.h"
+#include "services/quota/core/testing/key.h"
 #include "tests/testing/status_matchers.h"
 
 namespace muster::quota {

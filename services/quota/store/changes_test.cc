@@ -7,7 +7,7 @@
 
 #include "absl/strings/match.h"
 #include "services/common/current_caller.h"
-#include "services/quota/store/lane_test_base.h"
+#include "services/quota/store/testing/lane_test_base.h"
 
 namespace muster::storage {
 namespace {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "services/quota/store/lane_test_base.h"
+#include "services/quota/store/testing/lane_test_base.h"
 #include "storage/postgres/journal_gauge.h"
 
 namespace muster::storage {

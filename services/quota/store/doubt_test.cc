@@ -8,7 +8,7 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/match.h"
-#include "services/quota/store/lane_test_base.h"
+#include "services/quota/store/testing/lane_test_base.h"
 
 namespace muster::storage {
 namespace {

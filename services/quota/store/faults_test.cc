@@ -3,7 +3,7 @@
 
 #include "services/quota/core/decide.h"
 #include "services/quota/store/quota_store.h"
-#include "storage/postgres/fault_test_sweep.h"
+#include "storage/postgres/testing/fault_sweep.h"
 
 namespace muster::storage {
 namespace {

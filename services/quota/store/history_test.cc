@@ -1,6 +1,6 @@
 // Histories that go back under running replicas: a standby that was promoted without the last
 // commits, a backup that was restored in place. The loss is played by SQL.
-#include "services/quota/store/lane_test_base.h"
+#include "services/quota/store/testing/lane_test_base.h"
 #include "storage/postgres/migrator.h"
 
 namespace muster::storage {

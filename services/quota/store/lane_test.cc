@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "services/common/cause.h"
-#include "services/quota/store/lane_test_base.h"
+#include "services/quota/store/testing/lane_test_base.h"
 
 namespace muster::storage {
 namespace {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "services/quota/store/lane_test_base.h"
+#include "services/quota/store/testing/lane_test_base.h"
 #include "tests/testing/sql.h"
 
 namespace muster::storage {

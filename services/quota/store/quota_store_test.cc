@@ -3,13 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "services/common/fake_clock.h"
+#include "services/common/testing/fake_clock.h"
 #include "services/quota/core/decide.h"
 #include "storage/postgres/kept_request_table.h"
 #include "storage/postgres/lane.h"
 #include "storage/postgres/released_pool_table.h"
-#include "storage/postgres/schema_test_base.h"
-#include "storage/postgres/store_test_base.h"
+#include "storage/postgres/testing/schema_test_base.h"
+#include "storage/postgres/testing/store_test_base.h"
 #include "tests/testing/cause_matchers.h"
 #include "tests/testing/kept_requests.h"
 #include "tests/testing/status_matchers.h"

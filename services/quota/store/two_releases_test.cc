@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "absl/strings/escaping.h"
-#include "services/quota/store/lane_test_base.h"
+#include "services/quota/store/testing/lane_test_base.h"
 
 namespace muster::storage {
 namespace {

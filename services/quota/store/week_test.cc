@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "services/quota/store/lane_test_base.h"
+#include "services/quota/store/testing/lane_test_base.h"
 
 namespace muster::storage {
 namespace {

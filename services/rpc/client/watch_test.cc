@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "services/rpc/client/fake_watch_server.h"
+#include "services/rpc/client/testing/fake_watch_server.h"
 
 namespace muster::rpc {
 namespace {

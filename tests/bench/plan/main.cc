@@ -14,7 +14,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "services/common/condition_names.h"
-#include "services/lifecycle/core/simulation.h"
+#include "services/lifecycle/core/testing/simulation.h"
 
 ABSL_FLAG(std::vector<std::string>, nodes,
           (std::vector<std::string>{"2500", "5000", "10000", "20000"}),

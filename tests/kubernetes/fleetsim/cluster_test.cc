@@ -1,7 +1,7 @@
 #include <thread>
 
 #include "services/fleetsim/agent.h"
-#include "services/fleetsim/fake_server.h"
+#include "services/fleetsim/testing/fake_server.h"
 #include "tests/kubernetes/fleetsim/cluster_test_base.h"
 
 namespace muster::fleetsim {

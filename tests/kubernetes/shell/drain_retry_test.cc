@@ -12,7 +12,7 @@
 #include "services/common/mutex.h"
 #include "services/common/steady_clock.h"
 #include "services/kubernetes/core/names.h"
-#include "services/kubernetes/core/test_objects.h"
+#include "services/kubernetes/core/testing/objects.h"
 #include "services/kubernetes/node_reconciler.h"
 #include "tests/kubernetes/api_paths.h"
 #include "tests/kubernetes/shell/reconciler_test_base.h"

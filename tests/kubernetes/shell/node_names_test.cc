@@ -13,7 +13,7 @@
 #include "services/common/condition_names.h"
 #include "services/common/mutex.h"
 #include "services/kubernetes/core/names.h"
-#include "services/kubernetes/core/test_node_plan.h"
+#include "services/kubernetes/core/testing/node_plan.h"
 #include "services/kubernetes/node_reconciler.h"
 #include "services/kubernetes/reporter.h"
 #include "tests/kubernetes/shell/reconciler_test_base.h"

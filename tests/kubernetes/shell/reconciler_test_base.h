@@ -15,7 +15,6 @@
 #include "services/common/mutex.h"
 #include "services/kubernetes/brake.h"
 #include "services/kubernetes/cluster_view.h"
-#include "services/kubernetes/fake_muster.h"
 #include "services/kubernetes/history.h"
 #include "services/kubernetes/identity.h"
 #include "services/kubernetes/metadata_refusals.h"
@@ -23,6 +22,7 @@
 #include "services/kubernetes/muster_view.h"
 #include "services/kubernetes/node_reconciler.h"
 #include "services/kubernetes/reporter.h"
+#include "services/kubernetes/testing/fake_muster.h"
 #include "services/kubernetes/writer.h"
 #include "tests/kubernetes/fake_api_server/fake_api_server.h"
 

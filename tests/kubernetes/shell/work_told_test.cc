@@ -11,7 +11,7 @@
 #include "services/common/mutex.h"
 #include "services/kubernetes/api/errors.h"
 #include "services/kubernetes/core/names.h"
-#include "services/kubernetes/core/test_objects.h"
+#include "services/kubernetes/core/testing/objects.h"
 #include "tests/kubernetes/shell/reconciler_test_base.h"
 #include "tests/testing/patience.h"
 

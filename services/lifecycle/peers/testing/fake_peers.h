@@ -1,0 +1,81 @@
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+#include <muster/configuration/v1/configuration_service.grpc.pb.h>
+
+#include <chrono>
+#include <memory>
+
+#include "services/lifecycle/peers/peers.h"
+#include "services/lifecycle/peers/testing/fake_capacity.h"
+#include "services/lifecycle/peers/testing/fake_feed.h"
+#include "services/lifecycle/peers/testing/fake_quota.h"
+
+// For tests: all three peers behind real gRPC, in a few lines. Thread-safe.
+namespace muster::lifecycle {
+
+class FakeConfiguration final : public configuration::v1::ConfigurationService::Service {
+ public:
+  void Restore() { feed_.Restore(); }
+  grpc::Status BatchSyncPoolConfigurations(
+      grpc::ServerContext*, const configuration::v1::BatchSyncPoolConfigurationsRequest* request,
+      configuration::v1::BatchSyncPoolConfigurationsResponse* response) override {
+    return Answer(*request, *response);
+  }
+  grpc::Status CheckPoolConfigurations(
+      grpc::ServerContext*, const configuration::v1::CheckPoolConfigurationsRequest* request,
+      configuration::v1::CheckPoolConfigurationsResponse* response) override {
+    return Answer(*request, *response);
+  }
+  grpc::Status WatchConfigurations(
+      grpc::ServerContext* context, const configuration::v1::WatchConfigurationsRequest*,
+      grpc::ServerWriter<configuration::v1::WatchConfigurationsResponse>* writer) override {
+    return feed_.Serve(*context, {}, *writer);
+  }
+
+ private:
+  template <class Request, class Response>
+  static grpc::Status Answer(const Request& request, Response& response) {
+    for (const auto& ask : request.configurations()) {
+      if (ask.spec().image_kernel() == "malformed") {
+        return {grpc::StatusCode::INVALID_ARGUMENT, "malformed"};
+      }
+      auto* configuration = response.add_results()->mutable_configuration();
+      configuration->set_name("poolConfigurations/" + ask.pool_uid());
+      configuration->set_active("np-000000000001");
+      auto* revision = configuration->add_revisions();
+      revision->set_node_profile("np-000000000001");
+      revision->mutable_create_time()->set_seconds(1'750'000'000);
+    }
+    return grpc::Status::OK;
+  }
+
+  FakeFeed<configuration::v1::WatchConfigurationsResponse> feed_;
+};
+
+// All three on one server.
+class FakePeers {
+ public:
+  FakePeers() {
+    grpc::ServerBuilder builder;
+    builder.RegisterService(&quota);
+    builder.RegisterService(&capacity);
+    builder.RegisterService(&configuration);
+    server_ = builder.BuildAndStart();
+  }
+  ~FakePeers() { server_->Shutdown(std::chrono::system_clock::now()); }
+
+  Peers channels() {
+    const auto channel = server_->InProcessChannel({});
+    return {channel, channel, channel};
+  }
+
+  FakeQuota quota;
+  FakeCapacity capacity;
+  FakeConfiguration configuration;
+
+ private:
+  std::unique_ptr<grpc::Server> server_;
+};
+
+}  // namespace muster::lifecycle
