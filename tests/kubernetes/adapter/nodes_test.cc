@@ -241,5 +241,94 @@ TEST_F(NodesTest, ACordonOfSomebodyElseIsLeftAlone) {
   EXPECT_FALSE(IsCordoned(stack().GetNode(node)));
 }
 
+class RebootTest : public AdapterTest<RebootTest> {
+ public:
+  static AdapterStack::Options MakeOptions() {
+    AdapterStack::Options options = WithoutKubelets();
+    // Nobody but the adapter says that the work has left, or that the Node is back.
+    for (const char* flag : {"--drain_time=24h", "--ready_time=24h"})
+      options.muster.fleetsim_flags.emplace_back(flag);
+    return options;
+  }
+
+ protected:
+  // What the Node runs, and which boot of its machine that is, as its kubelet says.
+  void Boot(const std::string& node, const std::string& boot_id, const std::string& profile) {
+    stack().PatchNode(
+        node, {{"metadata", {{"annotations", {{"node.coreweave.cloud/node-profile", profile}}}}}});
+    const auto written = stack().client().Patch(
+        kubernetes::PatchType::kMerge, absl::StrCat(kNodesPath, "/", node, "/status"),
+        {{"status", {{"nodeInfo", {{"bootID", boot_id}}}}}});
+    ASSERT_TRUE(written.ok()) << written.status();
+  }
+  void AwaitBoot(const std::string& pool, const std::string& boot_id) {
+    Until([&] { return MusterNodesOf(pool).at(0).observed().boot_id() == boot_id; },
+          "Muster to know of " + boot_id);
+  }
+};
+
+// "For updates to take effect, perform a reconfigure reboot": work is moved away first, and the Node is
+// in production again when it is back, though the adapter dies on the way.
+TEST_F(RebootTest, MovesWorkAwayAndEndsWhenTheNodeIsBack) {
+  using lifecycle::v1::Node;
+  const std::string pool = Name();
+  const std::string node = Join(pool);
+  const std::string before = MusterNodesOf(pool).at(0).desired().node_profile();
+  Boot(node, "boot-1", before);
+  AwaitBoot(pool, "boot-1");
+  const std::string work = Name("work");
+  const Json pod = CreatePod(
+      work, node,
+      {{"metadata", {{"labels", {{"qos.coreweave.cloud/graceful-interruptible", "true"}}}}},
+       {"spec", {{"terminationGracePeriodSeconds", 5}}}});
+  ASSERT_TRUE(AwaitActive(node));
+  PatchSpec(pool, {{"gpu", {{"version", "550"}}}});
+  ASSERT_TRUE(AwaitReason(pool, "NodeReconfigurationRequired", "StagedNodeConfig"));
+  const std::string profile = stack().GetNodePool(pool)["status"]["nodeProfile"];
+  ASSERT_NE(profile, before);
+
+  Ctl({"reconfigure", "nodepool/" + pool, "--evict-active"});
+  ASSERT_TRUE(AwaitPod(work, IsLeaving));
+  ASSERT_TRUE(AwaitNode(node, IsCordoned));
+  const auto leaving = stack().client().Get(absl::StrCat(kDefaultPodsPath, "/", work));
+  ASSERT_TRUE(leaving.ok()) << leaving.status();
+  EXPECT_EQ((*leaving)["metadata"]["deletionGracePeriodSeconds"], 5) << "its own";
+  EXPECT_TRUE(ConditionOf(*leaving, "DisruptionTarget").is_null()) << "not evicted";
+  if (!stack().server().is_real()) {
+    const std::string uid = pod["metadata"]["uid"];
+    EXPECT_EQ(stack().server().fake_or_null()->CountsOf(uid).evictions, 0);
+  }
+  EXPECT_EQ(MusterNodesOf(pool).at(0).state(), Node::STATE_PRODUCTION) << "its work is still there";
+  EXPECT_EQ(LabelOf(stack().GetNode(node), kState), "production");
+
+  stack().KillAdapter();
+  EndPod(work);
+  stack().StartAdapter();
+  ASSERT_TRUE(AwaitNode(node, [](const Json& object) {
+    const Json taint = TaintOf(object, "node.coreweave.cloud/reserved");
+    return LabelOf(object, kState) == "production-reboot" && IsCordoned(object) &&
+           !taint.is_null() && taint["effect"] == "NoExecute";
+  })) << stack().GetNode(node).dump(2);
+  SetReady(node, false);
+  Boot(node, "boot-2", profile);
+  AwaitBoot(pool, "boot-2");
+  EXPECT_EQ(MusterNodesOf(pool).at(0).state(), Node::STATE_RECONFIGURING) << "it is not ready";
+  SetReady(node, true);
+  EXPECT_TRUE(AwaitNode(node, [](const Json& object) {
+    return LabelOf(object, kState) == "production" && !IsCordoned(object) &&
+           TaintOf(object, "node.coreweave.cloud/reserved").is_null();
+  })) << stack().GetNode(node).dump(2);
+  EXPECT_EQ(MusterNodesOf(pool).at(0).observed().node_profile(), profile);
+  EXPECT_TRUE(AwaitReason(pool, "NodeReconfigurationRequired", "AllNodesUpToDate"));
+  EXPECT_TRUE(AwaitEvent(node, "CWReconfigureRebooted"));
+  int64_t told = 0;
+  for (const Json& event : stack().Events()) {
+    if (event.value(Json::json_pointer("/regarding/name"), "") == node &&
+        event.value("reason", "") == "CWReconfigureRebooted")
+      told += event.value(Json::json_pointer("/series/count"), int64_t{1});
+  }
+  EXPECT_EQ(told, 1);
+}
+
 }  // namespace
 }  // namespace muster::testing
