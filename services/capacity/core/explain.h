@@ -43,7 +43,7 @@ inline constexpr int64_t kMaxReclaimsTold = 100;
 // All that stands in the claim's way, in the order of the codes. Empty exactly when nothing is
 // outstanding and the zone offers the type. Meant for people: costs O(requests ahead in the queue),
 // and for each label class O(holders), or O(racks) for a type that is granted in whole racks. Gangs
-// that asked at `keeps_after` or before keep nothing any more (serve.h).
+// that asked at `keeps_after` or before keep nothing from default claims any more (serve.h).
 std::vector<Obstacle> Explain(const State& state, const ClaimRow& claim,
                               absl::Time keeps_after = absl::InfinitePast());
 
