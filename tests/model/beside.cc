@@ -68,23 +68,30 @@ std::vector<capacity::MachineReturn> Beside::ReturnsOf(const Ask& ask,
 
 capacity::SyncClaim Beside::CommandFor(const Ask& ask, const std::set<std::string>& before) {
   const std::string uid = absl::StrCat(ask.pool, "-", lives_[ask.pool]);
-  const auto known = model_.books().claims.find(uid);
+  const auto& claims = model_.books().claims;
+  const auto known = claims.find(uid);
   capacity::SyncClaim command = ask.wanted;
   command.pool_uid = uid;
   command.zone = kZone;
   command.instance_type = kType;
-  command.generation = known == model_.books().claims.end() ? 1 : known->second.generation + 1;
+  command.generation = known == claims.end() ? 1 : known->second.generation + 1;
   command.release = ask.release;
   if (ask.release) {
     command.nodes = 0;
     ++lives_[ask.pool];
-    if (known != model_.books().claims.end()) command.compute_class = known->second.compute_class;
+    if (known != claims.end()) command.compute_class = known->second.compute_class;
   } else if (ask.repeat && command.generation > 1) {
     --command.generation;
     return command;
   }
   // A request cannot give back what another request of the same call brings.
   if (before.count(ask.pool) == 0) command.returns = ReturnsOf(ask, uid);
+  if (ask.rest) {
+    command.wanted_nodes = command.nodes;
+    const int64_t held = known == claims.end() ? 0 : Held(model_.books(), known->second);
+    const auto kept = held - static_cast<int64_t>(command.returns.size());
+    command.nodes = std::min(command.nodes, kept);
+  }
   return command;
 }
 
@@ -207,13 +214,13 @@ std::string Beside::CompareClaim(const Claim& claim) const {
   if (row == nullptr) return absl::StrCat(claim.uid, ": the core has no such claim\n");
   std::string text;
   const auto core = SayParts(
-      row->parts, +[](const capacity::ClaimPart& part) { return part.request_time; }, now_);
+      PartsInQueue(*row), +[](const capacity::ClaimPart& part) { return part.request_time; }, now_);
   const auto model = SayParts(
       claim.requests, +[](const Request& request) { return request.time; }, now_);
   if (core != model)
     absl::StrAppend(&text, claim.uid, " waits: core", core, ", model", model, "\n");
   std::vector<Place> places;
-  for (const capacity::ClaimPlace& place : PlacesOf(*row))
+  for (const capacity::ClaimPlace& place : PlacesInQueue(*row))
     places.insert(places.end(), static_cast<size_t>(place.nodes), {place.time, place.asked_by});
   if (places != claim.places)
     absl::StrAppend(&text, claim.uid, " has places: core", SayPlaces(places, now_), ", model",

@@ -142,7 +142,7 @@ std::vector<Turn> OrderOf(const Books& books) {
 
 capacity::QueuePlace PlaceOf(const Books& books, const Claim& claim) {
   capacity::QueuePlace place;
-  if (claim.requests.empty()) return place;
+  if (claim.requests.empty() || claim.rests) return place;
   std::set<std::pair<std::string, absl::Time>> own;  // requests of its organization
   std::set<std::pair<std::string, Place>> others;
   int64_t before = 0;  // Nodes of others up to here
@@ -239,7 +239,7 @@ bool CanEverBeMet(const Books& books, const Claim& claim, const Request& request
 
 ClaimReason ReasonOf(const Books& books, const Claim& claim) {
   if (!Offered(books, claim)) return ClaimReason::kNotInZone;
-  if (claim.requests.empty()) return ClaimReason::kSufficient;
+  if (claim.requests.empty() || claim.rests) return ClaimReason::kSufficient;
   int64_t in_service = 0;
   int64_t matching = 0;
   for (const auto& [id, machine] : books.machines) {

@@ -50,6 +50,7 @@ struct Claim {
   std::vector<Request> requests = {};  // oldest first, no time twice
   std::vector<Place> places = {};      // one a Node outstanding, oldest first
   std::set<absl::Time> lost = {};      // times of requests that lost a machine to repair
+  bool rests = false;                  // waits, but is granted nothing before its next request
 };
 
 struct Machine {
@@ -85,7 +86,7 @@ struct Turn {
 
 // All turns, in the order of the queue.
 std::vector<Turn> OrderOf(const Books& books);
-// For a claim that waits: the place of its first request, and the number of other claims' Nodes ahead of
+// For a claim that waits and does not rest: the place of its first request, and the number of other claims' Nodes ahead of
 // its last Node.
 capacity::QueuePlace PlaceOf(const Books& books, const Claim& claim);
 bool Takes(const Affinity& affinity, const std::map<std::string, std::string>& labels);

@@ -122,6 +122,7 @@ class Dice {
     for (int i = Roll(3) == 0 ? Roll(4) : 0; i > 0; --i)
       ask.returns.push_back(
           {static_cast<size_t>(Roll(5)), static_cast<capacity::ReturnReason>(Roll(3))});
+    ask.rest = !ask.release && !ask.repeat && Roll(6) == 0;
     return ask;
   }
 
@@ -173,6 +174,7 @@ std::string Print(const Ask& ask) {
   std::string text =
       absl::StrCat(" [", ask.pool, " of ", ask.wanted.organization, " wants ", ask.wanted.nodes);
   if (ask.wanted.compute_class == capacity::ComputeClass::kSpot) absl::StrAppend(&text, " spot");
+  if (ask.rest) absl::StrAppend(&text, " later");
   if (ask.wanted.gang) absl::StrAppend(&text, " gang");
   if (ask.wanted.priority != 0) absl::StrAppend(&text, " priority ", ask.wanted.priority);
   absl::StrAppend(&text, Print(ask.wanted.affinity));

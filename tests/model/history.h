@@ -21,6 +21,7 @@ struct Ask {
   std::string pool = {};
   bool release = false;  // gives all back
   bool repeat = false;   // the last request once more
+  bool rest = false;     // gets nothing by it: it only gives back
   capacity::SyncClaim wanted = {};
   std::vector<Return> returns = {};
 };

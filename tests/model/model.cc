@@ -84,7 +84,10 @@ bool Model::Sync(const std::vector<capacity::SyncClaim>& claims, absl::Time now)
     for (const capacity::MachineReturn& given : asked.returns) GiveBack(claim, given);
     const int64_t wanted = std::max<int64_t>(0, claim.nodes - Held(books_, claim));
     const int64_t outstanding = Outstanding(claim);
-    if (outstanding > wanted) CancelYoungest(claim, outstanding - wanted);
+    // One that gives machines back, and is not to get them again at once, keeps what it waits for.
+    claim.rests = outstanding > 0 && asked.wanted_nodes > asked.nodes;
+    const int64_t kept = claim.rests ? asked.wanted_nodes - Held(books_, claim) : wanted;
+    if (outstanding > kept) CancelYoungest(claim, outstanding - kept);
     if (outstanding < wanted) AddRequest(claim, time, wanted - outstanding, time);
     if (asked.release) books_.claims.erase(asked.pool_uid);
   }

@@ -46,7 +46,7 @@ int64_t Round::NodesOf(const Claim& claim, absl::Time time) const {
 void Round::ServeSingles(Claim& claim, const Turn& turn) {
   Seats seats;
   seats.Add(turn.places);
-  while (!seats.empty() && !FreeFor(claim).empty()) {
+  while (!claim.rests && !seats.empty() && !FreeFor(claim).empty()) {
     const std::string id = Choose(claim, FreeFor(claim), [&](const Machine& machine) {
       return SoChosen(claim, turn.time, machine) && SoPlaced(machine, seats) != seats.times.end();
     });
@@ -59,7 +59,7 @@ void Round::ServeSingles(Claim& claim, const Turn& turn) {
 void Round::ServeGang(Claim& claim, const Turn& turn) {
   const int64_t nodes = NodesOf(claim, turn.time);
   const Ids free = FreeFor(claim);
-  if (static_cast<int64_t>(free.size()) >= nodes) return ServeSingles(claim, turn);
+  if (!claim.rests && static_cast<int64_t>(free.size()) >= nodes) return ServeSingles(claim, turn);
   if (claim.compute_class == ComputeClass::kSpot) return;
   if (!Keeps(turn.time)) return overdue_.push_back({claim.uid, nodes, kept_});
   if (Complete(claim, nodes)) {
@@ -85,7 +85,7 @@ bool Round::Complete(const Claim& claim, int64_t nodes) {
 // so the order of the queue does not matter.
 void Round::Refill(const Turn& turn) {
   Claim& claim = books_.claims.at(turn.uid);
-  if (books_.nodes_per_rack == 0 || !Offered(books_, claim)) return;
+  if (books_.nodes_per_rack == 0 || claim.rests || !Offered(books_, claim)) return;
   const bool at_once = AtOnce(books_, claim, {turn.time, 0});
   const auto nodes = static_cast<size_t>(NodesOf(claim, turn.time));
   if (at_once && RefillsFor(claim).size() < nodes) return;
@@ -103,6 +103,7 @@ void Round::Refill(const Turn& turn) {
 void Round::ServeRacks(Claim& claim, const Turn& turn) {
   // Of a gang every request stands by itself; the requests of others may make up a rack together,
   // at the place of the last of them.
+  if (claim.rests) return;
   Seats& passed = passed_[{claim.uid, claim.gang ? turn.time : absl::InfinitePast()}];
   passed.Add(turn.places);
   const auto guided = [&](const Machine& machine) {
@@ -123,7 +124,7 @@ void Round::ServeGangOfRacks(Claim& claim, const Turn& turn) {
   const int64_t racks = nodes / books_.nodes_per_rack;
   const int64_t refills = nodes % books_.nodes_per_rack;
   const Ids whole = WholeRacksFor(claim);
-  if (static_cast<int64_t>(whole.size()) >= racks &&
+  if (!claim.rests && static_cast<int64_t>(whole.size()) >= racks &&
       static_cast<int64_t>(RefillsFor(claim).size()) >= refills) {
     Seats seats;
     seats.Add(turn.places);

@@ -79,6 +79,8 @@ void AuditQueue(const State& state, const InventoryKey& key, const Inventory& in
   std::set<Selector> seen;
   Walk walk(inventory.queue());
   while (const std::optional<Run> run = walk.Next()) {
+    const ClaimRow& claim = *state.FindClaim(run->key.pool_uid);
+    if (Rests(claim)) continue;
     if (!seen.insert(run->selector).second || run->selector.gang ||
         !offered(ComputeClass::kDefault) || !offered(run->key.compute_class))
       continue;
@@ -89,7 +91,6 @@ void AuditQueue(const State& state, const InventoryKey& key, const Inventory& in
       std::erase_if(ahead, [&](const KeptGang& gang) { return first < gang.position; });
     }
     const int64_t wanted = std::max(1, inventory.nodes_per_rack());
-    const ClaimRow& claim = *state.FindClaim(run->key.pool_uid);
     if (CountWaiting(claim, run->key.request_time) >= wanted &&
         CountOnOffer(inventory, ChoiceOf(run->selector.affinity, ahead)) > 0) {
       faults.push_back(absl::StrCat("Claim ", run->key.pool_uid, " waits beside free machines of ",
@@ -98,7 +99,8 @@ void AuditQueue(const State& state, const InventoryKey& key, const Inventory& in
   }
   for (const auto& [uid, reclaims] : inventory.spot().reclaims()) {
     const ClaimRow* claim = state.FindClaim(uid);
-    if (claim != nullptr && static_cast<int64_t>(reclaims.size()) > Outstanding(claim->parts))
+    if (claim != nullptr &&
+        static_cast<int64_t>(reclaims.size()) > Outstanding(PartsInQueue(*claim)))
       faults.push_back(
           absl::StrCat("Claim ", uid, " has more machines earmarked than it waits for."));
   }

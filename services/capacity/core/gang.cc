@@ -152,7 +152,7 @@ bool CanEverBeMet(const State& state, const Inventory& inventory, const ClaimRow
                   const ClaimPart& part) {
   const Ages& ages = state.FootprintOf(claim.pool_uid).ages;
   Reach reach = ReachOf(state, inventory, claim);
-  for (const ClaimPart& one : claim.parts) {
+  for (const ClaimPart& one : PartsInQueue(claim)) {
     if (one.request_time == part.request_time)
       return IsEnoughFor(inventory, claim, one, ages, reach);
     const Reach need = NeedOf(inventory, one.nodes);

@@ -19,10 +19,13 @@ int64_t Exchange(StagedState<State>& staged, ClaimRow& claim, const PlaceKey& pl
   // A place that nobody stands at: this call fails, and not the process.
   if (found == nullptr) throw std::logic_error("a place in the queue has no owner");
   ClaimRow owner = *found;
+  const bool rests = Rests(owner);
+  if (rests) TakeUp(owner, Outstanding(owner.withheld_parts));
   SpellPlaces(owner);
   const int64_t taken = TakePlace(owner, place.time, place.asked_by, nodes);
   for (const ClaimPlace& given : TakeYoungest(claim, taken)) AddPlace(owner, given);
   TidyPlaces(owner);
+  if (rests) Withhold(owner);
   staged.Put(std::move(owner));
   return taken;
 }

@@ -78,13 +78,36 @@ void ForgetLost(ClaimRow& claim) {
                    claim.lost.end());
 }
 
+namespace {
+
+// `places`: as they are stored.
+std::vector<ClaimPlace> Spelt(const ClaimRow& claim, const std::vector<ClaimPart>& parts,
+                              const std::vector<ClaimPlace>& places) {
+  if (!places.empty()) return places;
+  std::vector<ClaimPlace> own;
+  own.reserve(parts.size());
+  for (const ClaimPart& part : parts)
+    own.push_back({part.request_time, claim.pool_uid, part.nodes});
+  return own;
+}
+
+}  // namespace
+
 std::vector<ClaimPlace> PlacesOf(const ClaimRow& claim) {
-  if (!claim.places.empty()) return claim.places;
-  std::vector<ClaimPlace> places;
-  places.reserve(claim.parts.size());
-  for (const ClaimPart& part : claim.parts)
-    places.push_back({part.request_time, claim.pool_uid, part.nodes});
-  return places;
+  return Spelt(claim, claim.parts, claim.places);
+}
+
+bool Rests(const ClaimRow& claim) {
+  return claim.parts.empty() && !claim.withheld_parts.empty() &&
+         claim.withheld_generation == claim.generation;
+}
+
+const std::vector<ClaimPart>& PartsInQueue(const ClaimRow& claim) {
+  return Rests(claim) ? claim.withheld_parts : claim.parts;
+}
+
+std::vector<ClaimPlace> PlacesInQueue(const ClaimRow& claim) {
+  return Rests(claim) ? Spelt(claim, claim.withheld_parts, claim.withheld_places) : PlacesOf(claim);
 }
 
 void Withhold(ClaimRow& claim) {

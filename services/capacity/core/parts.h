@@ -31,12 +31,19 @@ void ForgetLost(ClaimRow& claim);
 // The claim's places, oldest first.
 std::vector<ClaimPlace> PlacesOf(const ClaimRow& claim);
 
-// Takes all that the claim waits for out of the queue, with its places, and keeps it as withheld. Nothing may be withheld before.
+// Makes all that the claim waits for withheld, with its places. Nothing may be withheld before.
 void Withhold(ClaimRow& claim);
 // Puts the oldest `nodes` of what is withheld, or all if there are fewer, back as they were. Returns how many.
 int64_t TakeUp(ClaimRow& claim, int64_t nodes);
 // Cancels the youngest of what is withheld, until there are no more than `nodes`.
 void CancelWithheld(ClaimRow& claim, int64_t nodes);
+
+// Whether the claim waits, and all of it is withheld. Then this stands in the queue (queue.h), so that what is kept and reclaimed for
+// the claim stays so, and is granted nothing.
+bool Rests(const ClaimRow& claim);
+// What of the claim stands in the queue: its parts or, while it rests, what is withheld.
+const std::vector<ClaimPart>& PartsInQueue(const ClaimRow& claim);
+std::vector<ClaimPlace> PlacesInQueue(const ClaimRow& claim);
 
 // Spells claim.places out where they are empty because they are those of the parts, so that parts
 // and places can be changed one by one.

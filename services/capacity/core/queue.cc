@@ -20,7 +20,7 @@ bool IsAtOnce(const ClaimRow& claim, const ClaimPart& part, const Ages& ages) {
 }
 
 void Queue::AddPlaces(Organization& organization, const ClaimRow& claim, int64_t by) {
-  for (const ClaimPlace& place : PlacesOf(claim)) {
+  for (const ClaimPlace& place : PlacesInQueue(claim)) {
     const PlaceKey key{claim.compute_class, place.time, claim.organization, place.asked_by};
     Count(places_, key, by * place.nodes);
     Count(organization.places, key, by * place.nodes);
@@ -33,7 +33,7 @@ void Queue::AddPlaces(Organization& organization, const ClaimRow& claim, int64_t
 
 void Queue::Add(const ClaimRow& claim, const Ages& ages) {
   Organization& organization = organizations_[claim.organization];
-  for (const ClaimPart& part : claim.parts) {
+  for (const ClaimPart& part : PartsInQueue(claim)) {
     const Selector selector{claim.affinity, IsAtOnce(claim, part, ages)};
     organization.requests.Insert({KeyOf(claim, part), selector}, {1, part.nodes});
     lines_[selector].insert({claim.compute_class, part.request_time, claim.pool_uid});
@@ -43,7 +43,7 @@ void Queue::Add(const ClaimRow& claim, const Ages& ages) {
 
 void Queue::Remove(const ClaimRow& claim, const Ages& ages) {
   const auto organization = organizations_.find(claim.organization);
-  for (const ClaimPart& part : claim.parts) {
+  for (const ClaimPart& part : PartsInQueue(claim)) {
     const auto line = lines_.find(Selector{claim.affinity, IsAtOnce(claim, part, ages)});
     organization->second.requests.Erase({KeyOf(claim, part), {}});
     line->second.erase({claim.compute_class, part.request_time, claim.pool_uid});

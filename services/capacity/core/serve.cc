@@ -76,7 +76,12 @@ class Server {
     return CountFree(inventory_, {&affinity, kept_}) + supply_.Count({&affinity, blocked_}) > 0;
   }
 
+  bool Rests(const Turn& turn) const {
+    return capacity::Rests(*staged_.state().FindClaim(turn.key.pool_uid));
+  }
+
   void ServeSpot(const Turn& turn) {
+    if (Rests(turn)) return;
     Choice choice{&turn.selector.affinity};
     for (const Choice& gang : promised_) choice.promised.push_back(&gang);
     const int64_t free = CountFree(inventory_, choice);
@@ -86,20 +91,21 @@ class Server {
   void ServeDefault(const Turn& turn) {
     const Choice choice{&turn.selector.affinity, kept_};
     const int64_t free = CountFree(inventory_, choice);
-    if (turn.selector.gang && free < turn.nodes) return Gather(turn, free);
-    const int64_t granted = std::min(turn.nodes, free);
+    const bool rests = Rests(turn);
+    if (turn.selector.gang && (rests || free < turn.nodes)) return Gather(turn, free);
+    const int64_t granted = rests ? 0 : std::min(turn.nodes, free);
     Grant(turn, choice, granted);
     Fetch(turn, std::min(turn.nodes - granted, supply_.Count({&turn.selector.affinity, blocked_})));
   }
 
-  // A gang that cannot be granted now. What is free is kept for it if that can complete it; spot
-  // gets none of it once what can be reclaimed does.
+  // A gang that cannot be granted now, or rests. What is free is kept for it if that can complete it;
+  // spot gets none of it once what can be reclaimed does.
   void Gather(const Turn& turn, int64_t free) {
     if (turn.key.request_time <= keeps_after_) {
       overdue_.push_back({turn, kept_, blocked_});
       return;
     }
-    const int64_t missing = turn.nodes - free;
+    const int64_t missing = std::max<int64_t>(0, turn.nodes - free);
     if (supply_.Count({&turn.selector.affinity, blocked_}) >= missing) {
       Fetch(turn, missing);
       const std::vector<const Affinity*> ahead = kept_;
@@ -119,7 +125,7 @@ class Server {
     Choice choice{&affinity, gang.kept};
     for (const Choice& other : promised_) choice.promised.push_back(&other);
     const int64_t free = CountFree(inventory_, choice);
-    const int64_t missing = gang.turn.nodes - free;
+    const int64_t missing = std::max<int64_t>(0, gang.turn.nodes - free);
     const Choice from_spot{&affinity, gang.blocked};
     if (supply_.Count(from_spot) < missing) return;
     supply_.Fetch(gang.turn.key.pool_uid, from_spot, missing);

@@ -19,6 +19,7 @@ namespace muster::capacity {
 //  reclaimed, and spot gets none of what is free. After gang_keep, too: of what default claims
 //  behind it leave.
 //  * For anyone else who is short as many machines are reclaimed as are missing.
+//  * A claim that rests (parts.h) is granted nothing; for the rest it is as any other.
 //  * Types with nodes_per_rack > 0 are given in whole racks: serve_racks.h.
 // Costs O(machines granted and being reclaimed), O(lines × label classes) once, O(label classes) a
 // turn beside what MachineChooser and Supply::Fetch cost, and O(log) for each request passed over

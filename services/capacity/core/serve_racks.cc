@@ -119,6 +119,7 @@ class RackServer {
   void ServePart(const Turn& turn, const Choice& choice, int64_t whole) {
     const int64_t size = inventory().nodes_per_rack();
     ClaimRow claim = *staged_.state().FindClaim(turn.key.pool_uid);
+    if (Rests(claim)) return;
     // What a gang lost is replaced by itself.
     const auto part = claim.gang ? std::optional(turn.key.request_time) : std::nullopt;
     Passed& passed = passed_[{claim.pool_uid, part.value_or(absl::InfinitePast())}];
@@ -144,7 +145,7 @@ class RackServer {
     const int64_t single = turn.nodes % inventory().nodes_per_rack();
     ClaimRow claim = *staged_.state().FindClaim(turn.key.pool_uid);
     const std::vector<std::string> refill = Refill(claim, single);
-    if (whole >= racks && static_cast<int64_t>(refill.size()) == single) {
+    if (!Rests(claim) && whole >= racks && static_cast<int64_t>(refill.size()) == single) {
       std::vector<PlaceUse> places = turn.places;
       HoldAll(refill, claim, turn.key.request_time, Spend(staged_, claim, places, single));
       Forget(places, single);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "services/capacity/core/parts.h"
+
 namespace muster::capacity {
 namespace {
 
@@ -12,7 +14,7 @@ const std::string& HolderOf(const MachineRow* machine) {
 
 // How the parts of other claims wait does not depend on what they hold.
 bool WaitsAsGang(const ClaimRow* claim) {
-  return claim != nullptr && claim->gang && !claim->parts.empty();
+  return claim != nullptr && claim->gang && !PartsInQueue(*claim).empty();
 }
 
 }  // namespace
@@ -145,9 +147,9 @@ void State::Reindex(const MachineRow* before, const MachineRow* after) {
 
 void State::Reindex(const ClaimRow* before, const ClaimRow* after) {
   const Ages& ages = FootprintOf((after != nullptr ? after : before)->pool_uid).ages;
-  if (before != nullptr && !before->parts.empty())
+  if (before != nullptr && !PartsInQueue(*before).empty())
     InventoryFor(before->zone, before->instance_type).Remove(*before, ages);
-  if (after != nullptr && !after->parts.empty())
+  if (after != nullptr && !PartsInQueue(*after).empty())
     InventoryFor(after->zone, after->instance_type).Add(*after, ages);
   if (before != nullptr) DropIfEmpty(before->zone, before->instance_type);
 }

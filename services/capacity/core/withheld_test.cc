@@ -46,7 +46,7 @@ TEST_F(WithheldTest, WhatWaitsKeepsItsPlace) {
   Sync(back);
   EXPECT_THAT(world_.changes(), IsEmpty()) << "repeated";
   world_.RegisterSome(1);
-  EXPECT_THAT(world_.MachinesOf("q"), ElementsAre("m0", "m4")) << "p is in no queue";
+  EXPECT_THAT(world_.MachinesOf("q"), ElementsAre("m0", "m4")) << "p rests";
   EXPECT_THAT(Want("p", 6).claim.parts, ElementsAre(ClaimPart{asked_, 3}));
   EXPECT_THAT(Row("p").withheld_parts, IsEmpty());
   EXPECT_THAT(Row("p").places, IsEmpty());
@@ -109,6 +109,20 @@ TEST_F(WithheldTest, WhatIsLostToRepairKeepsItsPlaceToo) {
   EXPECT_TRUE(HasLost(Row("p"), first));
 }
 
+// One of its organization that goes before it takes its place, and leaves it the younger one.
+TEST_F(WithheldTest, ItsPlacesAreTheOrganizations) {
+  const absl::Time later = world_.now();
+  SyncClaim urgent = world_.Want("r", 1);
+  urgent.priority = 5;
+  Sync(urgent);
+  Sync(GivesBack(World::Returns({"m0"}), 3, 7));
+  EXPECT_THAT(world_.MachinesOf("r"), ElementsAre("m0"));
+  EXPECT_THAT(Row("p").withheld_places,
+              ElementsAre(ClaimPlace{asked_, "p", 2}, ClaimPlace{later, "r", 1}));
+  EXPECT_THAT(Want("p", 6).claim.parts, ElementsAre(ClaimPart{asked_, 3}));
+  EXPECT_THAT(Row("p").places, ElementsAre(ClaimPlace{asked_, "p", 2}, ClaimPlace{later, "r", 1}));
+}
+
 TEST_F(WithheldTest, AGangStaysOne) {
   Sync(world_.WantGang("g", 3));
   const absl::Time asked = Row("g").parts.front().request_time;
@@ -122,6 +136,77 @@ TEST_F(WithheldTest, AGangStaysOne) {
   EXPECT_THAT(world_.MachinesOf("g"), IsEmpty()) << "six are for those before it";
   world_.RegisterSome(1);
   EXPECT_THAT(world_.MachinesOf("g"), SizeIs(3));
+}
+
+// What is kept and reclaimed for a claim stays so while it gives something back.
+class RestingTest : public ClaimsTest {
+ protected:
+  void Do(const SyncClaim& claim) { Sync(claim, absl::Seconds(1)); }
+  // The claim gives back `ids`, and wants `wanted` in all.
+  void GiveBack(const std::string& uid, const std::vector<std::string>& ids, int64_t wanted) {
+    const auto held = static_cast<int64_t>(world_.MachinesOf(uid).size());
+    SyncClaim claim =
+        world_.Want(uid, held - static_cast<int64_t>(ids.size()), World::Returns(ids));
+    claim.wanted_nodes = wanted;
+    Do(claim);
+  }
+};
+
+TEST_F(RestingTest, Reclaims) {
+  world_.RegisterSome(6);
+  Do(world_.Want("p", 3));
+  Do(world_.WantSpot("s", 3));
+  Do(world_.WantSpot("t", 1));
+  Do(world_.Want("p", 5));
+  const std::vector<Reclaimed> reclaims = world_.View("s").reclaims;
+  ASSERT_THAT(reclaims, SizeIs(2));
+  GiveBack("p", {"m0"}, 5);
+  EXPECT_EQ(world_.View("s").reclaims, reclaims);
+  EXPECT_THAT(world_.MachinesOf("t"), ElementsAre("m0"));
+  Do(world_.Want("other", 0));
+  EXPECT_EQ(world_.View("s").reclaims, reclaims) << "nor at a decision of another";
+  Do(world_.Want("p", 4));
+  EXPECT_EQ(world_.View("s").reclaims, reclaims);
+  EXPECT_THAT(world_.View("t").reclaims, IsEmpty());
+}
+
+TEST_F(RestingTest, WhatAGangKeeps) {
+  world_.RegisterSome(8);
+  Do(world_.Want("x", 3));
+  Do(world_.WantGang("g", 2));
+  Do(world_.WantGang("g", 7));
+  Do(world_.Want("b", 2));
+  GiveBack("g", {"m3"}, 6);
+  EXPECT_THAT(world_.MachinesOf("b"), IsEmpty());
+  Do(world_.Want("g", 6));
+  Do(world_.Want("x", 2, World::Returns({"m0"})));
+  EXPECT_THAT(world_.MachinesOf("g"), SizeIs(6));
+}
+
+TEST_F(RestingTest, WhatWouldCompleteAGang) {
+  world_.RegisterSome(8);
+  Do(world_.Want("x", 3));
+  Do(world_.WantGang("g", 2));
+  Do(world_.WantGang("g", 6));
+  Do(world_.Want("b", 2));
+  GiveBack("g", {"m3"}, 5);
+  EXPECT_THAT(world_.MachinesOf("g"), SizeIs(1)) << "not by the request itself";
+  EXPECT_THAT(world_.MachinesOf("b"), IsEmpty());
+  Do(world_.Want("g", 5));
+  EXPECT_THAT(world_.MachinesOf("g"), SizeIs(5));
+}
+
+TEST_F(RestingTest, RacksThatAGangKeeps) {
+  for (const char* rack : {"r1", "r2", "r3"}) world_.RegisterRack("f", rack, 4, World::kRackType);
+  Do(World::OfRacks(world_.Want("x", 4)));
+  Do(World::OfRacks(world_.WantGang("g", 4)));
+  Do(world_.WantGang("g", 12));
+  Do(World::OfRacks(world_.Want("b", 4)));
+  GiveBack("g", world_.MachinesOf("g"), 8);
+  EXPECT_THAT(world_.MachinesOf("g"), IsEmpty());
+  EXPECT_THAT(world_.MachinesOf("b"), IsEmpty());
+  Do(world_.Want("g", 8));
+  EXPECT_THAT(world_.MachinesOf("g"), SizeIs(8));
 }
 
 TEST(Withheld, PlacesOfOthersComeBackAsTheyWere) {
