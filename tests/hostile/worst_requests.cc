@@ -1,14 +1,18 @@
 #include "tests/hostile/worst_requests.h"
 
 #include <google/protobuf/wire_format_lite.h>
+#include <muster/access/v1/access_service.pb.h>
 #include <muster/capacity/v1/capacity_service.pb.h>
 #include <muster/configuration/v1/configuration_service.pb.h>
+#include <muster/debug/v1/debug_service.pb.h>
+#include <muster/history/v1/history_service.pb.h>
 #include <muster/lifecycle/v1/lifecycle_service.pb.h>
 #include <muster/quota/v1/quota_service.pb.h>
 
 #include <algorithm>
 #include <set>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
@@ -125,10 +129,17 @@ std::string NameOf(const Path& path) {
 
 std::vector<const ServiceDescriptor*> MusterServices() {
   // Named by a message of each, so that the linker keeps its descriptors.
-  return {capacity::v1::GetZoneRequest::GetDescriptor()->file()->service(0),
+  return {access::v1::GetCallerRequest::GetDescriptor()->file()->service(0),
+          capacity::v1::GetZoneRequest::GetDescriptor()->file()->service(0),
           configuration::v1::GetReleaseRequest::GetDescriptor()->file()->service(0),
+          debug::v1::PingRequest::GetDescriptor()->file()->service(0),
+          history::v1::GetPastRequest::GetDescriptor()->file()->service(0),
           lifecycle::v1::GetNodePoolRequest::GetDescriptor()->file()->service(0),
           quota::v1::GetQuotaRequest::GetDescriptor()->file()->service(0)};
+}
+
+bool IsForOperators(absl::string_view method) {
+  return absl::StartsWith(method, "/muster.debug.v1.DebugService/");
 }
 
 std::vector<WorstRequest> WorstRequests(const std::vector<const ServiceDescriptor*>& services,

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
+
 // The worst requests of a given size: for each list and each text that a client can send, the request
 // that has as much of it as possible. Made from descriptors, so that a new field is covered at once.
 namespace muster::testing {
@@ -17,8 +19,10 @@ struct WorstRequest {
   bool stream = false;
 };
 
-// Capacity, configuration, lifecycle, quota.
+// All that a musterd serves of its own.
 std::vector<const google::protobuf::ServiceDescriptor*> MusterServices();
+// Whether a method (`/package.Service/Method`) is of a service that only the operators' listener has.
+bool IsForOperators(absl::string_view method);
 
 // Of all methods of these services, each of at most `most_bytes`.
 std::vector<WorstRequest> WorstRequests(
