@@ -7,6 +7,7 @@
 #include <future>
 #include <map>
 #include <memory>
+#include <new>
 #include <string>
 #include <thread>
 #include <utility>
@@ -32,6 +33,7 @@ namespace {
 
 using ::muster::testing::Await;
 using ::muster::testing::IsOk;
+using ::muster::testing::kPatience;
 using ::muster::testing::StatusIs;
 using ::muster::testing::Until;
 
@@ -79,6 +81,7 @@ class CatchUpTest : public ::testing::Test {
 
   // The state tells where things are: `claims/own` of acme, and in which zone what has a name is, once that is `known`.
   Place PlaceOf(absl::string_view name) {
+    if (no_memory_.exchange(false)) throw std::bad_alloc();
     MutexLock lock(state_);
     if (name == "claims/foreign") return {.name = "organizations/beta/clusters/c"};
     if (absl::StartsWith(name, "organizations/"))
@@ -153,7 +156,8 @@ class CatchUpTest : public ::testing::Test {
 
   Mutex state_;  // where it is locked, whoever asks for a place waits
   std::atomic<bool> known_ = false;
-  std::atomic<bool> holds_ = false;  // what is begun is at work until FinishAll
+  std::atomic<bool> no_memory_ = false;  // for the next who asks for a place
+  std::atomic<bool> holds_ = false;      // what is begun is at work until FinishAll
   std::atomic<int> caught_up_ = 0;
   std::atomic<int> handled_ = 0;
   std::atomic<bool> only_repeated_ = false;  // the last that was handled
@@ -322,6 +326,48 @@ TEST_F(CatchUpTest, WhatIsLetInThenWaitsForItsTurn) {
   FinishAll();
   EXPECT_THAT(Await(std::move(one), "the first"), IsOk());
   EXPECT_THAT(Await(std::move(two), "the second"), IsOk());
+}
+
+// The call that finds no memory is told so; the next one, for which there is a place only if that one left it, is served.
+TEST_F(CatchUpTest, NoMemoryWhileACallIsJudgedEndsItAlone) {
+  Serve(kViewer, AtOnce([] { return absl::OkStatus(); }), {.running_calls = 1});
+  known_ = true;
+  no_memory_ = true;
+  EXPECT_THAT(Get("claims/own"), StatusIs(absl::StatusCode::kResourceExhausted));
+  EXPECT_EQ(handled_, 0);
+  EXPECT_THAT(Get("claims/own", absl::FromChrono(kPatience)), IsOk());
+  EXPECT_EQ(handled_, 1);
+}
+
+TEST_F(CatchUpTest, NoMemoryWhileACallIsJudgedOnceMoreEndsItAlone) {
+  std::atomic<bool> runs_out = true;
+  Serve(kViewer, AtOnce([&] {
+          known_ = true;
+          no_memory_ = runs_out.exchange(false);
+          return absl::OkStatus();
+        }),
+        {.running_calls = 1});
+  EXPECT_THAT(Get("claims/own"), StatusIs(absl::StatusCode::kResourceExhausted));
+  EXPECT_EQ(handled_, 0);
+  known_ = false;
+  EXPECT_THAT(Get("claims/own", absl::FromChrono(kPatience)), IsOk());
+  EXPECT_EQ(caught_up_, 2);
+  EXPECT_EQ(handled_, 1);
+}
+
+TEST_F(CatchUpTest, NoMemoryToCatchUpEndsTheCallAlone) {
+  std::atomic<bool> runs_out = true;
+  Serve(kViewer,
+        [&](const Done& done, absl::Time) {
+          if (runs_out.exchange(false)) throw std::bad_alloc();
+          known_ = true;
+          done(absl::OkStatus());
+        },
+        {.running_calls = 1});
+  EXPECT_THAT(Get("claims/own"), StatusIs(absl::StatusCode::kResourceExhausted));
+  EXPECT_EQ(handled_, 0);
+  EXPECT_THAT(Get("claims/own", absl::FromChrono(kPatience)), IsOk());
+  EXPECT_EQ(handled_, 1);
 }
 
 }  // namespace

@@ -4,11 +4,14 @@
 #include <gmock/gmock.h>
 #include <grpc/grpc.h>
 #include <grpcpp/create_channel.h>
+#include <grpcpp/support/message_allocator.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <memory>
+#include <new>
 #include <optional>
 #include <random>
 #include <string>
@@ -186,6 +189,55 @@ TEST_F(ServerTest, TooLargeHeadersAreRefusedAndTheServerLives) {
   v1::Quota response;
   EXPECT_FALSE(v1::QuotaService::NewStub(channel)->GetQuota(&context, {}, &response).ok());
   EXPECT_TRUE(Get(MakeChannel(address())).ok());
+}
+
+// Where a request is to be parsed into; without memory while it is `empty`.
+class Messages final : public grpc::MessageAllocator<v1::GetQuotaRequest, v1::Quota> {
+ public:
+  grpc::MessageHolder<v1::GetQuotaRequest, v1::Quota>* AllocateMessages() override {
+    if (empty) throw std::bad_alloc();
+    return new Holder();
+  }
+
+  std::atomic<bool> empty = false;
+
+ private:
+  struct Holder final : grpc::MessageHolder<v1::GetQuotaRequest, v1::Quota> {
+    Holder() {
+      set_request(&own_request);
+      set_response(&own_response);
+    }
+    void Release() override { delete this; }
+
+    v1::GetQuotaRequest own_request;
+    v1::Quota own_response;
+  };
+};
+
+TEST(ServerWithoutMemoryTest, ARequestThatCannotBeKeptIsRefusedAndTheServerLives) {
+  Messages messages;  // outlives the server
+  FakeServer server;
+  server.service.SetMessageAllocatorFor_GetQuota(&messages);
+  std::atomic<int> handled = 0;
+  server.service.get = [&](grpc::CallbackServerContext* context, const v1::GetQuotaRequest* request,
+                           v1::Quota* response) {
+    ++handled;
+    response->set_name(request->name());
+    return Unary(context, [](Responder responder) { responder.Finish(absl::OkStatus()); });
+  };
+  messages.empty = true;
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_THAT(GetQuota(*server.stub, kOwnQuota).status(),
+                muster::testing::StatusIs(absl::StatusCode::kResourceExhausted));
+  }
+  EXPECT_EQ(handled, 0);
+  messages.empty = false;
+  const auto quota = GetQuota(*server.stub, kOwnQuota);
+  ASSERT_TRUE(quota.ok()) << quota.status();
+  EXPECT_EQ(quota->name(), kOwnQuota);
+  EXPECT_EQ(handled, 1);
+  EXPECT_THAT(server.metrics.Text(),
+              HasSubstr("grpc_method=\"GetQuota\",grpc_code=\"ResourceExhausted\"} 2"));
 }
 
 TEST_F(ServerTest, BytesThatAreNoMessageAreRefusedAndTheServerLives) {
