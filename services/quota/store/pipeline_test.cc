@@ -2,9 +2,11 @@
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <filesystem>
 #include <future>
 #include <memory>
@@ -82,6 +84,49 @@ class QuotaPipelineTest : public QuotaLaneTest, public ::testing::WithParamInter
     first_->AwaitDecision();
     second_ = Ask(lane, "second", second);
     second_->AwaitDecision();
+  }
+
+  // When a process dies that has two under way.
+  enum class Dies { kBeforeTheFirstIsCommitted, kBeforeTheSecondIsSent };
+
+  // Kills a process while a lane of it has two under way (EXPECT_EXIT begins that process, which has another database, too). `database`,
+  // `service`: how to connect to the database of the process that lives on.
+  void DieWithTwoUnderWay(Dies dies, const std::string& database, const std::string& service) {
+    LaneOptions options = Lone();
+    std::atomic<int> sent = 0;
+    options.yield = [&](LanePoint point) {
+      if (point != LanePoint::kBeforeSend || ++sent != 2) return;
+      if (dies == Dies::kBeforeTheSecondIsSent) kill(getpid(), SIGKILL);
+    };
+    options.connect.conninfo = service;
+    options.connect.schema = "quota";
+    const auto lane = Lane::Create(testing::Patient(std::move(options)), store_.get(), &clock_);
+    if (!lane.ok()) throw std::runtime_error(lane.status().ToString());
+    auto head = testing::HoldSql(database, "SELECT 1 FROM quota.journal_head FOR UPDATE");
+    AskTwo(**lane, 1, 2);
+    if (dies == Dies::kBeforeTheFirstIsCommitted) kill(getpid(), SIGKILL);
+    head.reset();
+    EXPECT_THAT(second_->Status(), IsOk()) << "the process lives";
+  }
+
+  // Another process is killed so, and its sessions have ended.
+  void LetAnotherDie(Dies dies) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    // That process runs this, too, and finds here what this one has set.
+    setenv("MUSTER_TEST_DATABASE", database_.conninfo().c_str(), 0);
+    setenv("MUSTER_TEST_SERVICE", database_.conninfo("quota").c_str(), 0);
+    EXPECT_EXIT(
+        DieWithTwoUnderWay(dies, getenv("MUSTER_TEST_DATABASE"), getenv("MUSTER_TEST_SERVICE")),
+        ::testing::KilledBySignal(SIGKILL), "");
+    unsetenv("MUSTER_TEST_DATABASE");
+    unsetenv("MUSTER_TEST_SERVICE");
+    testing::Until(
+        [&] {
+          return database_.QueryValue(
+                     "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND "
+                     "usename = 'muster_quota'") == "0";
+        },
+        "the end of its sessions");
   }
 
   std::shared_ptr<Asked> first_;
@@ -477,6 +522,30 @@ TEST_P(QuotaPipelineTest, TheEndLeavesWhatWasAnswered) {
   Await(std::move(stopped), "the lane's end");
   lanes_.clear();
   EXPECT_EQ(ReadHeld(NewLane()).value_or(-1), (first.ok() ? 1 : 0) + (second.ok() ? 2 : 0));
+}
+
+// Small ones are sent before what is committed is published: nobody has heard of the first when the process dies.
+TEST_P(QuotaPipelineTest, AProcessKilledBetweenTheTwoLeavesTheFirst) {
+  LetAnotherDie(Dies::kBeforeTheSecondIsSent);
+  EXPECT_EQ(CountOf("journal"), 1);
+  Lane& lane = NewLane(Lone());
+  EXPECT_EQ(ReadHeld(lane).value_or(-1), 1);
+  EXPECT_EQ(lane.revision(), 1);
+  EXPECT_THAT(Ask(lane, "second", 2)->Status(), IsOk());
+  EXPECT_EQ(lane.revision(), 2);
+  EXPECT_EQ(ReadHeld(lane).value_or(-1), 3);
+}
+
+// What is sent may be committed by a session whose client is dead; what stands on it never is.
+TEST_P(QuotaPipelineTest, AProcessKilledBeforeTheAnswerLeavesTheFirstOrNothing) {
+  LetAnotherDie(Dies::kBeforeTheFirstIsCommitted);
+  const int64_t journal = CountOf("journal");
+  EXPECT_LE(journal, 1);
+  Lane& lane = NewLane(Lone());
+  EXPECT_EQ(ReadHeld(lane).value_or(-1), journal);
+  EXPECT_EQ(lane.revision(), journal);
+  EXPECT_THAT(Ask(lane, "second", 2)->Status(), IsOk());
+  EXPECT_EQ(ReadHeld(lane).value_or(-1), journal + 2);
 }
 
 // One that takes long to decide does not hold up the answer to who came before.
