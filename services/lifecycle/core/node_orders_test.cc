@@ -1,25 +1,17 @@
-// What is ordered of single Nodes: cordon, uncordon, drain, reboot.
+// What is ordered of single Nodes, and what holds at once: cordons, and the end of all orders.
 #include "services/lifecycle/core/node_orders.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
-#include "services/lifecycle/core/etag.h"
 #include "services/lifecycle/core/testing/orders.h"
-#include "services/lifecycle/core/victims.h"
-#include "tests/testing/status_matchers.h"
 
 namespace muster::lifecycle {
 namespace {
 
-using ::muster::testing::HasReason;
 using ::testing::Contains;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::Not;
 using Verb = OrderNode::Verb;
 
 // The sentence of CordonNode: "No new work starts on the Node from now on; what runs there goes on.
@@ -55,75 +47,6 @@ TEST(NodeOrders, WhatWasOrderedFirstSaysSinceWhen) {
   EXPECT_EQ(sim.node("g100")->orders.drain_time, sim.now());
 }
 
-TEST(NodeOrders, EachIsToldOnTheNode) {
-  Ordered sim;
-  const size_t from = sim.told().size();
-  ASSERT_TRUE(sim.Order("g100", Verb::kCordon).ok());
-  EXPECT_THAT(sim.ReasonsSince(from, "g100"), ElementsAre("CWNodeOrdered", "CWNodeCordoned"));
-  const size_t then = sim.told().size();
-  ASSERT_TRUE(sim.Order("g100", Verb::kUncordon).ok());
-  EXPECT_THAT(sim.ReasonsSince(then, "g100"), ElementsAre("CWNodeOrdered", "CWNodeUncordoned"));
-  EXPECT_EQ(sim.told()[from].message, "Node g100 is ordered to take no new work.");
-  EXPECT_EQ(sim.told()[then].message, "Node g100 is under no orders any more.");
-}
-
-// "Its work is moved away as soon as the pool's disruption budget allows, within the time that
-// drains may take. The Node stays, empty, until UncordonNode."
-TEST(NodeOrders, DrainsWaitForTheBudgetAndNodesStayEmpty) {
-  Ordered sim([](Spec& spec) { spec.max_unavailable = "1"; });
-  sim.SetActive("g100", true);
-  sim.SetActive("g101", true);
-  ASSERT_TRUE(sim.Order("g100", Verb::kDrain).ok());
-  ASSERT_TRUE(sim.Order("g101", Verb::kDrain).ok());
-  sim.Pass();
-  EXPECT_TRUE(sim.desired("g100").drain);
-  EXPECT_GT(sim.desired("g100").drain_deadline,
-            sim.now() + sim.policy.drain_deadline - absl::Seconds(1));
-  EXPECT_FALSE(sim.desired("g101").drain);
-  EXPECT_TRUE(sim.desired("g101").cordoned);
-  EXPECT_THAT(sim.ObstacleTexts(),
-              Contains(HasSubstr("Node g101 waits (drain): maxUnavailable 1 (1 of 3 Nodes) is used "
-                                 "up by g100 (drain)")));
-  sim.Live();
-  EXPECT_FALSE(sim.node("g100")->observed.active);
-  EXPECT_EQ(sim.state_of("g100"), NodeState::kProduction);
-  EXPECT_TRUE(sim.desired("g100").drain);  // it stays empty
-  EXPECT_TRUE(sim.node("g101")->observed.active);
-  ASSERT_TRUE(sim.Order("g100", Verb::kUncordon).ok());
-  EXPECT_FALSE(sim.desired("g100").drain);
-  EXPECT_FALSE(sim.desired("g100").cordoned);
-  sim.Live();
-  EXPECT_FALSE(sim.node("g101")->observed.active);
-}
-
-// "No disruption budget is asked, neither the pool's nor those of Pods, and all work is deleted."
-TEST(NodeOrders, AForcedDrainAsksNobody) {
-  Ordered sim([](Spec& spec) { spec.max_unavailable = "1"; });
-  for (const char* machine : {"g100", "g101"}) {
-    sim.SetActive(machine, true);
-    sim.blocked_by[machine] = "default/web";
-    ASSERT_TRUE(sim.Order(machine, Verb::kDrain, /*force=*/true).ok());
-  }
-  sim.Pass();
-  EXPECT_TRUE(sim.desired("g100").force_drain);
-  EXPECT_TRUE(sim.desired("g101").force_drain);
-  sim.Live();
-  EXPECT_FALSE(sim.node("g101")->observed.active);
-}
-
-TEST(NodeOrders, ADrainUnderWayIsForced) {
-  Ordered sim;
-  sim.SetActive("g100", true);
-  sim.blocked_by["g100"] = "default/web";
-  ASSERT_TRUE(sim.Order("g100", Verb::kDrain).ok());
-  sim.Drive();
-  EXPECT_FALSE(sim.desired("g100").force_drain);
-  EXPECT_EQ(sim.node("g100")->observed.drain_blocked_by, "default/web");
-  ASSERT_TRUE(sim.Order("g100", Verb::kDrain, /*force=*/true).ok());
-  sim.Pass();
-  EXPECT_TRUE(sim.desired("g100").force_drain);
-}
-
 TEST(NodeOrders, ANodeThatComesUpIsCordonedFromTheStart) {
   Simulation sim;
   sim.Create(1);
@@ -133,142 +56,6 @@ TEST(NodeOrders, ANodeThatComesUpIsCordonedFromTheStart) {
   ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.node("g100")->state, NodeState::kProduction);
   EXPECT_TRUE(sim.node("g100")->desired.cordoned);
-}
-
-// Whatever comes between, triage or a removal that is taken back.
-TEST(NodeOrders, ACordonOutlivesWhatHappensToTheNode) {
-  Ordered sim;
-  ASSERT_TRUE(sim.Order("g100", Verb::kCordon).ok());
-  ASSERT_TRUE(sim.Report("g100", Simulation::O::kUnhealthy, "fan").ok());
-  sim.Pass();
-  ASSERT_EQ(sim.state_of("g100"), NodeState::kTriage);
-  ASSERT_TRUE(sim.Report("g100", Simulation::O::kRecovered).ok());
-  sim.Live();
-  EXPECT_EQ(sim.state_of("g100"), NodeState::kProduction);
-  EXPECT_TRUE(sim.desired("g100").cordoned);
-  sim.Resize(2);
-  sim.Pass();
-  ASSERT_EQ(sim.state_of("g100"), NodeState::kCordoned);  // who takes no work goes first
-  sim.Resize(3);
-  sim.Pass();
-  EXPECT_EQ(sim.state_of("g100"), NodeState::kProduction);
-  EXPECT_TRUE(sim.desired("g100").cordoned);
-}
-
-// Whoever is forced is charged to the budget all the same, and before others ask it.
-TEST(NodeOrders, WhoIsForcedIsChargedToTheBudget) {
-  Ordered sim([](Spec& spec) { spec.max_unavailable = "1"; });
-  ASSERT_TRUE(sim.Reboot("g100", Reboot::kWhenIdle).ok());
-  ASSERT_TRUE(sim.Reboot("g101", Reboot::kForced).ok());
-  sim.Settle();
-  EXPECT_TRUE(sim.Reboots("g101"));
-  EXPECT_FALSE(sim.desired("g100").cordoned);
-  EXPECT_THAT(sim.ObstacleTexts(), Contains(HasSubstr("Node g100 waits (reboot)")));
-}
-
-TEST(NodeOrders, ADrainGoesOnWhetherTheNodeIsIllOrNot) {
-  Ordered sim;
-  sim.SetActive("g100", true);
-  sim.busy.insert("g100");
-  ASSERT_TRUE(sim.Order("g100", Verb::kDrain).ok());
-  sim.Pass();
-  const Desired drains = sim.desired("g100");
-  ASSERT_TRUE(drains.drain);
-  sim.Advance(absl::Seconds(5));
-  ASSERT_TRUE(sim.Report("g100", Simulation::O::kUnhealthy, "fan").ok());
-  sim.Pass();
-  EXPECT_EQ(sim.desired("g100").drain_deadline, drains.drain_deadline);
-  ASSERT_TRUE(sim.Report("g100", Simulation::O::kRecovered).ok());
-  sim.Pass();
-  EXPECT_EQ(sim.desired("g100").drain_deadline, drains.drain_deadline);
-  EXPECT_TRUE(sim.desired("g100").cordoned);
-  ASSERT_TRUE(sim.Reboot("g100", Reboot::kDrained).ok());
-  sim.Pass();
-  EXPECT_EQ(sim.desired("g100").drain_time, drains.drain_time);
-  EXPECT_EQ(sim.desired("g100").drain_deadline, drains.drain_deadline);
-}
-
-// Work that comes to a Node which stays drained is not killed at once: the drain's time is its own.
-TEST(NodeOrders, LateWorkHasTheTimeOfADrain) {
-  Ordered sim;
-  ASSERT_TRUE(sim.Order("g100", Verb::kDrain).ok());
-  sim.Live();
-  sim.Advance(absl::Hours(24));
-  sim.busy.insert("g100");
-  sim.SetActive("g100", true);
-  sim.Pass();
-  EXPECT_FALSE(sim.desired("g100").force_drain);
-  sim.Advance(sim.policy.drain_deadline);
-  sim.Pass();
-  EXPECT_TRUE(sim.desired("g100").force_drain);
-  sim.Agents();
-  EXPECT_FALSE(sim.node("g100")->observed.active);
-  EXPECT_FALSE(sim.desired("g100").force_drain);
-}
-
-// Nothing is left on it to be deleted, however long it stays drained.
-TEST(NodeOrders, ADrainedNodeThatIsIdleIsNotForced) {
-  Ordered sim;
-  ASSERT_TRUE(sim.Order("g100", Verb::kDrain).ok());
-  sim.Live();
-  sim.Advance(absl::Hours(24));
-  sim.Pass();
-  EXPECT_FALSE(sim.desired("g100").force_drain);
-  EXPECT_EQ(sim.CountOf("CWNodeDrainingForceDelete"), 0);
-  sim.busy.insert("g100");
-  sim.SetActive("g100", true);
-  sim.Pass();
-  EXPECT_FALSE(sim.desired("g100").force_drain);
-}
-
-// g100 is ill and on its way out, and work came to it.
-void LeaveForRepairAtWork(Ordered& sim) {
-  ASSERT_TRUE(sim.Report("g100", Simulation::O::kUnhealthy, "fan").ok());
-  sim.Pass();
-  sim.Advance(sim.policy.triage_grace);
-  sim.Pass();
-  ASSERT_EQ(sim.state_of("g100"), NodeState::kCordoned);
-  sim.SetActive("g100", true);  // disableUnhealthyNodeEviction: it would wait until it is idle
-  sim.Advance(sim.policy.cordon_settle);
-  sim.Pass();
-  ASSERT_EQ(sim.state_of("g100"), NodeState::kCordoned);
-}
-
-TEST(NodeOrders, ADrainThatWasOrderedHoldsOnTheWayOut) {
-  Ordered sim;
-  LeaveForRepairAtWork(sim);
-  ASSERT_TRUE(sim.Order("g100", Verb::kDrain, /*force=*/true).ok());
-  sim.Pass();
-  EXPECT_EQ(sim.state_of("g100"), NodeState::kDraining);
-  sim.Pass();
-  EXPECT_TRUE(sim.desired("g100").force_drain);
-}
-
-TEST(NodeOrders, ADrainThatWasOrderedEndsOnTheWayOut) {
-  Ordered sim;
-  LeaveForRepairAtWork(sim);
-  ASSERT_TRUE(sim.Order("g100", Verb::kDrain).ok());
-  sim.StopClock();
-  sim.Pass();
-  ASSERT_EQ(sim.state_of("g100"), NodeState::kDraining);
-  EXPECT_EQ(sim.desired("g100").drain_deadline, sim.now() + sim.policy.drain_deadline);
-}
-
-// As a replica that knows no orders leaves a row that it writes.
-TEST(NodeOrders, ACordonThatNobodyAsksForEnds) {
-  Ordered sim;
-  ASSERT_TRUE(sim.Order("g100", Verb::kDrain).ok());
-  sim.Pass();
-  Snapshot snapshot = sim.Look();
-  Node lost = *sim.node("g100");
-  lost.orders = {};
-  snapshot.nodes[0] = &lost;
-  const PoolPlan plan = Plan(snapshot);
-  EXPECT_EQ(PlanLookingAtAll(snapshot), plan);
-  ASSERT_THAT(plan.actions, Not(IsEmpty()));
-  const auto* let_go = std::get_if<ChooseForReboot>(&plan.actions[0]);
-  ASSERT_NE(let_go, nullptr);
-  EXPECT_FALSE(let_go->chosen);
 }
 
 TEST(NodeOrders, AreTakenBackUntilTheRebootBegins) {
@@ -309,97 +96,6 @@ TEST(NodeOrders, UncordonLeavesWhatAReconfigurationChose) {
   EXPECT_FALSE(sim.desired("g100").drain);
   sim.Pass();
   EXPECT_TRUE(sim.desired("g100").cordoned);  // it is chosen again
-}
-
-TEST(NodeOrders, FitWhatTheNodeIs) {
-  Ordered sim;
-  EXPECT_THAT(sim.Order("g999", Verb::kCordon), HasReason("NOT_FOUND"));
-  const std::string before = EtagOf(*sim.node("g101"));
-  ASSERT_TRUE(sim.Order("g101", Verb::kDrain).ok());
-  EXPECT_NE(EtagOf(*sim.node("g101")), before);
-  ASSERT_TRUE(sim.Order("g101", Verb::kUncordon).ok());
-  EXPECT_EQ(EtagOf(*sim.node("g101")), before);
-  EXPECT_THAT(
-      sim.Run(OrderNode{.name = NodeName(kSimPool, "g100"), .etag = "x", .verb = Verb::kCordon})
-          .status(),
-      HasReason("ETAG_MISMATCH"));
-  ASSERT_TRUE(sim.Reboot("g100", Reboot::kForced).ok());
-  sim.Pass();
-  EXPECT_THAT(sim.Reboot("g100", Reboot::kForced), HasReason("NODE_STATE"));
-  EXPECT_TRUE(sim.Order("g100", Verb::kCordon).ok());
-  sim.SetActive("g101", true);
-  sim.Delete();
-  EXPECT_THAT(sim.Reboot("g101", Reboot::kForced), HasReason("POOL_DELETING"));
-  while (sim.state_of("g101") != NodeState::kDraining) {
-    sim.Advance(sim.policy.cordon_settle);
-    sim.Pass();
-  }
-  EXPECT_THAT(sim.Order("g101", Verb::kDrain), HasReason("NODE_STATE"));
-  EXPECT_TRUE(sim.Order("g101", Verb::kUncordon).ok());  // there is nothing to take back
-  EXPECT_TRUE(sim.desired("g101").drain);
-}
-
-// Orders end, and whatever was ordered when is done or taken back.
-TEST(NodeOrdersProperty, NothingIsLeftOfThem) {
-  for (uint64_t seed = 1; seed <= 60; ++seed) {
-    SCOPED_TRACE(seed);
-    std::mt19937_64 random(seed);
-    Ordered sim([&](Spec& spec) { spec.max_unavailable = random() % 2 == 0 ? "" : "1"; });
-    for (int i = 0; i < 30; ++i) {
-      const std::string machine = absl::StrCat("g10", random() % 3);
-      const uint64_t what = random() % 10;
-      if (what < 4 && sim.node(machine) != nullptr) {
-        (void)sim.Run(OrderNode{.name = NodeName(kSimPool, machine),
-                                .verb = static_cast<Verb>(what),
-                                .force = random() % 3 == 0,
-                                .reboot = static_cast<Reboot>(1 + random() % 3)});
-      } else if (what == 4) {
-        sim.SetActive(machine, random() % 2 == 0);
-      } else if (what == 5) {
-        sim.Stage(random() % 2 == 0 ? "np-000000000002" : kSimProfile);
-        (void)sim.Run(ReconfigureNodePool{.name = kSimPool, .evict_active = random() % 2 == 0});
-      } else if (what == 6) {
-        (void)sim.Run(ControlReconfiguration{
-            .name = kSimPool, .verb = static_cast<ControlReconfiguration::Verb>(random() % 3)});
-      } else if (what == 7) {
-        sim.Resize(static_cast<int64_t>(2 + random() % 2));
-      } else {
-        (void)sim.Report(machine,
-                         random() % 2 == 0 ? Simulation::O::kUnhealthy : Simulation::O::kRecovered);
-      }
-      sim.Pass();
-      if (random() % 2 == 0) sim.Agents();
-      sim.Advance(absl::Seconds(random() % 40));
-    }
-    (void)sim.Run(
-        ControlReconfiguration{.name = kSimPool, .verb = ControlReconfiguration::Verb::kCancel});
-    sim.Resize(3);
-    for (const std::string& machine : sim.NodeMachines()) {
-      (void)sim.Order(machine, Verb::kUncordon);
-      (void)sim.Report(machine, Simulation::O::kRecovered);
-      sim.SetActive(machine, false);
-    }
-    sim.Advance(absl::Hours(1));
-    ASSERT_TRUE(sim.Converge());
-    for (const Node* node : sim.state().NodesOf(kSimPool)) {
-      EXPECT_EQ(node->state, NodeState::kProduction) << node->machine;
-      EXPECT_FALSE(node->desired.cordoned || node->desired.drain) << node->machine;
-      EXPECT_EQ(node->orders, NodeOrders());
-    }
-    EXPECT_EQ(sim.Reason("AtTarget"), "TargetMet");
-    EXPECT_TRUE(sim.same_twice && sim.never_over && sim.fenced);
-    if (HasFailure()) return;
-  }
-}
-
-// "cordoned and drained as the pool's disruption budget allows"
-TEST(NodeOrders, AReservationHoldsOnTheWayOut) {
-  Ordered sim;
-  LeaveForRepairAtWork(sim);
-  sim.Must(UpdateNode{.name = sim.node("g100")->name, .reserved_desired = kControlPlane});
-  sim.Pass();
-  EXPECT_EQ(sim.state_of("g100"), NodeState::kDraining);
-  EXPECT_NE(sim.desired("g100").drain_deadline, kNever);
 }
 
 }  // namespace
