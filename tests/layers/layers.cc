@@ -76,6 +76,9 @@ constexpr absl::string_view kTopLevel[] = {
 
 constexpr int kReadmeLines = 20;
 
+// Here each NAME.cc has a NAME_test.cc.
+constexpr absl::string_view kTestedByName = "services/lifecycle/core";
+
 // Header names of the standard library and the system: no folder, or one of the system's.
 bool IsStandard(absl::string_view include) {
   for (const absl::string_view folder : {"sys/", "netinet/", "arpa/", "net/"}) {
@@ -311,6 +314,17 @@ std::vector<Violation> CheckFolderPairs(const Includes& includes) {
   return violations;
 }
 
+std::vector<Violation> CheckTestsByName(const Includes& includes) {
+  std::vector<Violation> violations;
+  for (const auto& [file, of_file] : includes) {
+    if (!IsIn(file, kTestedByName) || IsTest(file) || !absl::EndsWith(file, ".cc")) continue;
+    const std::string test = absl::StrCat(absl::StripSuffix(file, ".cc"), "_test.cc");
+    if (includes.count(test) == 0)
+      violations.push_back({file, 0, "no " + test, "its tests lie beside it, by its name"});
+  }
+  return violations;
+}
+
 std::vector<Violation> CheckTopLevel(absl::string_view name) {
   if (std::find(std::begin(kTopLevel), std::end(kTopLevel), name) != std::end(kTopLevel)) return {};
   return {{std::string(name), 0, "entry of the top level",
@@ -329,6 +343,7 @@ std::vector<Violation> CheckTree(const std::string& root) {
     if (fs::is_directory(fs::path(root) / folder)) CheckBelow(root, folder, includes, violations);
   }
   Append(violations, CheckFolderPairs(includes));
+  Append(violations, CheckTestsByName(includes));
   for (const std::vector<std::string>& loop : IncludeLoops(includes)) {
     violations.push_back({loop.front(), 0, absl::StrJoin(loop, ", "),
                           "these include each other; what two share goes where both see it"});

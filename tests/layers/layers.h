@@ -36,6 +36,9 @@ using Includes = std::map<std::string, std::vector<std::string>>;
 // aside. A folder's subfolders are folders by themselves.
 std::vector<Violation> CheckFolderPairs(const Includes& includes);
 
+// Sources of services/lifecycle/core without a test of their name.
+std::vector<Violation> CheckTestsByName(const Includes& includes);
+
 // An entry of the top of the tree.
 std::vector<Violation> CheckTopLevel(absl::string_view name);
 

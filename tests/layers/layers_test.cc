@@ -212,6 +212,18 @@ TEST(CheckFolderPairs, LeavesTestCodeAside) {
               IsEmpty());
 }
 
+TEST(CheckTestsByName, WantsOneBesideEachSourceOfLifecyclesCore) {
+  const Includes tree = {{"services/lifecycle/core/a.cc", {}},
+                         {"services/lifecycle/core/a_test.cc", {}},
+                         {"services/lifecycle/core/b.cc", {}},
+                         {"services/lifecycle/core/only_a_header.h", {}},
+                         {"services/lifecycle/core/decide_bench.cc", {}},
+                         {"services/lifecycle/api/c.cc", {}}};
+  EXPECT_THAT(CheckTestsByName(tree),
+              ElementsAre(AllOf(Field(&Violation::path, "services/lifecycle/core/b.cc"),
+                                Field(&Violation::what, HasSubstr("core/b_test.cc")))));
+}
+
 TEST(CheckTopLevel, KnowsTheLayout) {
   EXPECT_THAT(CheckTopLevel("services"), IsEmpty());
   EXPECT_THAT(CheckTopLevel("notes.txt"), ElementsAre(Field(&Violation::path, "notes.txt")));
