@@ -85,7 +85,7 @@ ABSL_FLAG(int64_t, max_watches_per_caller, Defaults().caller_limits.watches,
           "Most watches that one caller may have open, 1 to 1000000, likewise.");
 ABSL_FLAG(int64_t, max_watches, Defaults().caller_limits.all_watches,
           "Most watches that all callers together may have open at this process, 1 to 1000000, "
-          "likewise.");
+          "likewise; the last tenth is for callers with fewer than 100.");
 ABSL_FLAG(
     double, max_calls_per_second_per_caller, Defaults().caller_limits.calls_per_second,
     "Most calls that one caller may make a second, on average, likewise; 0 to 1000000; 0: any "

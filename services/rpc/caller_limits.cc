@@ -55,7 +55,8 @@ absl::Status CallerLimits::Check(const Use& use, Kind kind, absl::Duration now) 
                                   " watches open, as many as one caller may have."),
                      kRetryAfter);
   }
-  if (kind == Kind::kWatch && watches_ >= options_.all_watches) {
+  const int64_t kept = use.watches < kFewWatchesOfACaller ? 0 : options_.all_watches / 10;
+  if (kind == Kind::kWatch && watches_ >= options_.all_watches - kept) {
     ++stats_.too_many_watches;
     return Exhausted("TOO_MANY_WATCHES",
                      absl::StrCat("All callers together have ", watches_,

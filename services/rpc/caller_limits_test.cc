@@ -92,6 +92,15 @@ TEST(CallerLimits, AllTogetherHaveSoManyWatches) {
   EXPECT_THAT(limits.Enter("c", Kind::kWatch).status(), IsOk());
 }
 
+TEST(CallerLimits, TheLastTenthOfAllWatchesIsForCallersWithFew) {
+  CallerLimits limits({.watches = 2 * kFewWatchesOfACaller, .all_watches = 200});
+  std::vector<CallerLimits::Place> watches;
+  for (int i = 0; i < 180; ++i) watches.push_back(*limits.Enter("a", Kind::kWatch));
+  EXPECT_EQ(RetriableReasonOf(limits.Enter("a", Kind::kWatch).status()), "TOO_MANY_WATCHES");
+  for (int i = 0; i < 20; ++i) watches.push_back(*limits.Enter("b", Kind::kWatch));
+  EXPECT_EQ(RetriableReasonOf(limits.Enter("b", Kind::kWatch).status()), "TOO_MANY_WATCHES");
+}
+
 TEST(CallerLimits, ARateIsHeldOnAverage) {
   FakeSteadyClock clock;
   CallerLimits limits({.calls_per_second = 10}, &clock);

@@ -28,6 +28,8 @@ inline constexpr int64_t kMaxCallsOfACaller = 10'000;
 inline constexpr int64_t kMaxWatchesOfACaller = 5'000;
 // Watches of all callers together: each has a stream and a queue.
 inline constexpr int64_t kMaxWatches = 50'000;
+// The last tenth of these is for callers with few: agents, adapters, and other services among them.
+inline constexpr int64_t kFewWatchesOfACaller = 100;
 // How many calls of one caller may be at work, of those begun less than about half a second ago, while others call, too: the rest waits in
 // line. More of them would hardly be answered faster, and others would wait longer.
 inline constexpr int64_t kMaxRunningCallsOfACaller = 64;
