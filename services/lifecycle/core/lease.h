@@ -48,8 +48,8 @@ absl::Status RewriteLease(StagedState<State>& staged);
 
 // What one replica knows of its right to lead. A lease lasts for a `ttl` from the last proof that its
 // holder can commit, not from the last beat: a replica that cannot commit loses it. Proofs are the
-// replica's own plans that were committed, and probes: commands that take the way of every command
-// but are empty, so that a quiet fleet writes nothing. Once a command that writes has failed, probes
+// replica's own plans that were committed, and probes: commands that take the way of plans but are
+// empty, so that a quiet fleet writes nothing. Once a command that writes has failed, probes
 // write as well (RewriteLease). Times are of a steady clock. Not thread-safe.
 class LeaseKeeper {
  public:
