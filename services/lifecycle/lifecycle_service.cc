@@ -75,8 +75,7 @@ absl::Status LifecycleService::StartReconciling(const Peers& peers) {
   reconciler_->Start(peers, catalogue_);
   handlers_->SetPeers(
       catalogue_, std::make_shared<Advisor>(peers, catalogue_, lane_.get(), options_.loop.policy,
-                                            reconciler_->loop_facts(), reconciler_->obtainable(),
-                                            options_.cpu));
+                                            reconciler_->loop_facts(), reconciler_->obtainable()));
   orphans_->Start(peers);
   auditor_->Start(peers);
   return absl::OkStatus();

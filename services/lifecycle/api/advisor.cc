@@ -63,15 +63,14 @@ bool WereOvertaken(const PeerReplies& answers) {
 
 Advisor::Advisor(const Peers& peers, std::shared_ptr<const CatalogueMirror> catalogue,
                  const Lane* lane, Policy policy, std::function<LoopFacts()> loop,
-                 Obtainable obtainable, std::shared_ptr<CpuShare> cpu)
+                 Obtainable obtainable)
     : peer_client_(peers),
       what_if_(peers),
       catalogue_(std::move(catalogue)),
       lane_(*lane),
       policy_(policy),
       loop_(std::move(loop)),
-      obtainable_(std::move(obtainable)),
-      calls_({.threads = 2, .cpu = std::move(cpu)}) {}
+      obtainable_(std::move(obtainable)) {}
 
 void Advisor::Explain(Snapshot rows, rpc::Responder responder,
                       absl::AnyInvocable<void(std::vector<v1::NodePoolObstacle>)> fill) {

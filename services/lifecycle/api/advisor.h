@@ -26,11 +26,10 @@ namespace muster::lifecycle {
 class Advisor {
  public:
   // `lane` outlives the advisor. `loop` tells at any time whether a replica reconciles; `obtainable` how many
-  // machines a pool could have (Snapshot::obtainable). `cpu`: rpc::SlowCallsOptions.
+  // machines a pool could have (Snapshot::obtainable).
   using Obtainable = std::function<std::optional<int64_t>(const Pool&)>;
   Advisor(const Peers& peers, std::shared_ptr<const CatalogueMirror> catalogue, const Lane* lane,
-          Policy policy, std::function<LoopFacts()> loop, Obtainable obtainable,
-          std::shared_ptr<CpuShare> cpu);
+          Policy policy, std::function<LoopFacts()> loop, Obtainable obtainable);
 
   // Below, `fill` writes the response on one of the advisor's threads, unless nobody waits for it by then;
   // where it returns a Status, an error ends the call instead. `rows`: as SnapshotOf made them.
@@ -76,7 +75,8 @@ class Advisor {
   const Policy policy_;
   const std::function<LoopFacts()> loop_;
   const Obtainable obtainable_;
-  rpc::SlowCalls calls_;
+  // Without a share of all slow work: it mostly waits for the other services, and who waits would hold up who works.
+  rpc::SlowCalls calls_{{.threads = 2}};
 };
 
 // Refuses a call that needs an advisor where there is none: the replica has just begun, or is about to end.
