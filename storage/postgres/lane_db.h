@@ -60,7 +60,7 @@ struct LaneOptions {
   // A batch is decided without a look at the head only if the last look, from which the database's time
   // is known, is more recent than this.
   absl::Duration max_time_age = absl::Seconds(2);
-  // Commands that may wait; one more is answered UNAVAILABLE at once.
+  // Commands that may wait in each of the queue's two lines; one more is answered UNAVAILABLE at once.
   size_t max_queue = 50'000;
   // Changes that may wait for a slow watcher.
   size_t max_watch_queue = 20'000;
