@@ -128,7 +128,7 @@ class History {
     (void)world_.SettleAll(1 + static_cast<size_t>(Pick(3)));
     EXPECT_TRUE(UnsettledPools(FakeMemory(world_.state)).empty());
     // Upstream stages nothing but first profiles, under Always, or at the end of a problem that
-    // held up the spec; and in the place of what an order made wait.
+    // held up the spec; and in the place of what an order made wait, or of what is withdrawn.
     for (const auto& [key, row] : world_.state.table<PoolConfiguration>().rows()) {
       CheckSettled(world_, *row.row);
       const PoolConfiguration* was = before.table<PoolConfiguration>().Find(key);
@@ -137,7 +137,8 @@ class History {
                           (was->spec.strategy == Strategy::kOnSpecUpdate && was->spec_unmet);
       EXPECT_TRUE(stages || row.row->active() == was->active());
       EXPECT_TRUE(stages || WaitingOrder(*was) != nullptr || !row.row->has_waiting() ||
-                  row.row->waiting == was->waiting);
+                  row.row->waiting == was->waiting ||
+                  IsWithdrawn(world_.state, was->waiting.node_profile));
     }
     (void)world_.SettleAll();
     EXPECT_EQ(world_.written, 0u);

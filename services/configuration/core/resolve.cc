@@ -109,24 +109,28 @@ Resolution Resolve(const State& state, const Wants& wants) {
   return answer;
 }
 
+bool IsWithdrawn(const State& state, absl::string_view node_profile) {
+  const NodeProfile* profile = state.table<NodeProfile>().Find(NodeProfileName(node_profile));
+  if (profile == nullptr) return false;
+  const std::pair<Component, const std::string*> parts[] = {
+      {Component::kNcoreImage, &profile->image},
+      {Component::kKernel, &profile->kernel},
+      {Component::kGpuDriver, &profile->gpu_driver},
+      {Component::kKubernetes, &profile->kubernetes}};
+  for (const auto& [component, version] : parts) {
+    if (version->empty()) continue;
+    const Release* release =
+        state.table<Release>().Find(ReleaseName(profile->release_train, component, *version));
+    // A release that is missing was withdrawn: only then can it be deleted.
+    if (release == nullptr || release->withdraw_time) return true;
+  }
+  return false;
+}
+
 std::set<std::string> WithdrawnOf(const State& state, const PoolConfiguration& pool) {
   std::set<std::string> withdrawn;
   for (const Revision& revision : pool.revisions) {
-    const NodeProfile* profile =
-        state.table<NodeProfile>().Find(NodeProfileName(revision.node_profile));
-    if (profile == nullptr) continue;
-    const std::pair<Component, const std::string*> parts[] = {
-        {Component::kNcoreImage, &profile->image},
-        {Component::kKernel, &profile->kernel},
-        {Component::kGpuDriver, &profile->gpu_driver},
-        {Component::kKubernetes, &profile->kubernetes}};
-    for (const auto& [component, version] : parts) {
-      if (version->empty()) continue;
-      const Release* release =
-          state.table<Release>().Find(ReleaseName(profile->release_train, component, *version));
-      // A release that is missing was withdrawn: only then can it be deleted.
-      if (release == nullptr || release->withdraw_time) withdrawn.insert(profile->id);
-    }
+    if (IsWithdrawn(state, revision.node_profile)) withdrawn.insert(revision.node_profile);
   }
   return withdrawn;
 }

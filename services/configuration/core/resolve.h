@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 
+#include "absl/strings/string_view.h"
 #include "services/configuration/core/state.h"
 #include "services/configuration/core/types.h"
 #include "services/configuration/core/wants.h"
@@ -23,8 +24,10 @@ struct Resolution {
 // name. A problem names what there is instead. Pure; O(log releases).
 Resolution Resolve(const State& state, const Wants& wants);
 
-// The profiles among the pool's revisions of which a part is withdrawn, whether the release is still known or was deleted since.
-// O(revisions).
+// True when a part of the profile is withdrawn, whether the release is still known or was deleted since.
+bool IsWithdrawn(const State& state, absl::string_view node_profile);
+
+// The withdrawn profiles among the pool's revisions. O(revisions).
 std::set<std::string> WithdrawnOf(const State& state, const PoolConfiguration& pool);
 
 // Resolves the wants of many pools. Equal wants are resolved once, with the releases of that moment.

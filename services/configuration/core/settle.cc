@@ -16,11 +16,17 @@ bool IsPlainlySettled(const PoolConfiguration& pool, const Resolution& resolutio
   return wanted == pool.pending.node_profile && !StagedAtOnce(pool, wanted, Trigger::kUpstream);
 }
 
+PoolConfiguration NextOf(const State& state, PoolConfiguration pool, const Resolution& resolution,
+                         Trigger trigger, absl::Time now) {
+  const bool withdrawn = pool.has_waiting() && IsWithdrawn(state, pool.waiting.node_profile);
+  return Next(std::move(pool), state.table<NodeProfile>(), resolution, trigger, now, withdrawn);
+}
+
 }  // namespace
 
 PoolConfiguration Settle(StagedState<State>& staged, PoolConfiguration pool,
                          const Resolution& resolution, Trigger trigger, absl::Time now) {
-  pool = Next(std::move(pool), staged.state().table<NodeProfile>(), resolution, trigger, now);
+  pool = NextOf(staged.state(), std::move(pool), resolution, trigger, now);
   // Profiles come before the pools that name them.
   if (resolution.problem.empty()) staged.Put(resolution.profile);
   staged.Put(pool);
@@ -29,8 +35,7 @@ PoolConfiguration Settle(StagedState<State>& staged, PoolConfiguration pool,
 
 bool IsSettled(const State& state, const PoolConfiguration& pool, const Resolution& resolution) {
   return IsPlainlySettled(pool, resolution) ||
-         Next(pool, state.table<NodeProfile>(), resolution, Trigger::kUpstream,
-              absl::InfinitePast()) == pool;
+         NextOf(state, pool, resolution, Trigger::kUpstream, absl::InfinitePast()) == pool;
 }
 
 }  // namespace muster::configuration

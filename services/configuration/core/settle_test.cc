@@ -129,6 +129,35 @@ TEST(SettleTest, PreviousPassesOverWhatHasAPartThatWasWithdrawn) {
   }
 }
 
+// No Node boots a release that is withdrawn before the change of the spec that it came with goes live.
+TEST(SettleTest, WhatWaitsGivesWayWhenAPartOfItIsWithdrawn) {
+  for (const bool deleted : {false, true}) {
+    SCOPED_TRACE(deleted);
+    World world = Basics();
+    (void)world.Run(Sync("any", {.gpu_version = "570", .gpu = true}));
+    world.Publish(Component::kGpuDriver, "580.1");
+    world.Publish(Component::kNcoreImage, "2.10.2");
+    SyncPool change = Sync("any", {.gpu_version = "580", .gpu = true});
+    change.nodes_in_delivery = 1;
+    (void)world.Run(change);
+    const std::string bad = world.Pool("any")->waiting.node_profile;
+    ASSERT_FALSE(bad.empty());
+    ASSERT_EQ(world.Profile(bad)->image, "2.10.2");
+    if (deleted) {
+      (void)world.Run(WithdrawRelease{Channel::kStable, Component::kNcoreImage, "2.10.2"});
+      world.Settled(DeleteRelease{Channel::kStable, Component::kNcoreImage, "2.10.2"});
+    } else {
+      world.Withdraw(Component::kNcoreImage, "2.10.2");
+    }
+    change.nodes_in_delivery = 0;
+    (void)world.Run(change);
+    const NodeProfile* active = world.Profile(world.Pool("any")->active());
+    EXPECT_EQ(active->image, "2.10.1");
+    EXPECT_EQ(active->gpu_driver, "580.1");
+    EXPECT_FALSE(world.Pool("any")->has_pending());
+  }
+}
+
 TEST(SettleTest, APoolThatIsGoneIsLeftOut) {
   World world = Basics();
   EXPECT_EQ(world.Run(SettlePools{{"poolConfigurations/gone"}}), 0u);

@@ -156,7 +156,8 @@ void StageWaiting(PoolConfiguration& pool) {
 }
 
 PoolConfiguration Next(PoolConfiguration pool, const Table<NodeProfile>& profiles,
-                       const Resolution& resolution, Trigger trigger, absl::Time now) {
+                       const Resolution& resolution, Trigger trigger, absl::Time now,
+                       bool waiting_withdrawn) {
   if (!resolution.problem.empty()) {
     StageWaiting(pool);
     const bool kept_apart =
@@ -173,9 +174,13 @@ PoolConfiguration Next(PoolConfiguration pool, const Table<NodeProfile>& profile
   const bool ends_pins =
       !IsPinned(pool, wanted.id) && (of_spec || FindRevision(pool, wanted.id) == nullptr);
   const std::string target = pool.has_waiting() ? pool.waiting.node_profile : pool.active();
-  if (wanted.id != target && StagedAtOnce(pool, wanted.id, trigger)) {
+  const bool gives_way = waiting_withdrawn && WaitingOrder(pool) == nullptr;
+  const bool refused = IsPinned(pool, wanted.id) || IsDisabled(pool, wanted.id);
+  if (wanted.id != target && (StagedAtOnce(pool, wanted.id, trigger) || (gives_way && !refused))) {
     const NodeProfile* active = profiles.Find(NodeProfileName(pool.active()));
     Switch(pool, {wanted.id, MadeAt(pool, wanted.id, now), Summary(active, wanted)});
+  } else if (gives_way) {
+    DropWaiting(pool);
   }
   StageWaiting(pool);
   if (ends_pins) pool.pinned.clear();

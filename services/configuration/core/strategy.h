@@ -23,13 +23,15 @@ enum class Trigger {
 //  pending;
 //  * what is staged becomes active at once, or waits while Nodes are in delivery;
 //  * what waits gives way to the active one, unless an order names it, and to what the strategy
-//  stages; a newer answer takes its place by itself only when an order asked for what was pending.
+//  stages; a newer answer takes its place by itself only when an order asked for what was pending;
+//  * what waits without an order and is withdrawn gives way to any answer (`waiting_withdrawn`).
 // An answer that ends a problem counts as asked for by the spec when the problem held up its
 // change. Pins end with the first answer that is neither pinned nor
 // one that the pool has had, or with one that the spec asks for. `profiles` holds every profile of the
 // pool. Pure and idempotent; reads pool.mid_delivery; changes nothing when nothing is new.
 PoolConfiguration Next(PoolConfiguration pool, const Table<NodeProfile>& profiles,
-                       const Resolution& resolution, Trigger trigger, absl::Time now);
+                       const Resolution& resolution, Trigger trigger, absl::Time now,
+                       bool waiting_withdrawn = false);
 
 // Makes what waits the active one, unless Nodes are in delivery; its order is done.
 void StageWaiting(PoolConfiguration& pool);

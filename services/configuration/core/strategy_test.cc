@@ -275,6 +275,47 @@ TEST(DeliveryTest, Table) {
   }
 }
 
+// Whatever the strategy and the trigger; but an order's profile waits on, as it would stay active.
+TEST(DeliveryTest, WhatIsWithdrawnGivesWay) {
+  const auto after = [](const PoolConfiguration& pool, absl::string_view to, Trigger trigger) {
+    return Next(pool, AllNamed({"old", "mid"}), To(to), trigger, kNow, /*waiting_withdrawn=*/true);
+  };
+  for (const Strategy strategy : {kManual, kOnSpecUpdate, kAlways}) {
+    for (const Trigger trigger : {kSpec, kUpstream}) {
+      SCOPED_TRACE(absl::StrCat(Print(strategy), trigger == kSpec ? " spec" : " upstream"));
+      PoolConfiguration pool = PoolWith(strategy, "old", "new");
+      pool.mid_delivery = true;
+      pool.waiting = {"mid", kOld, Facts("old", "mid")};
+      const auto next = after(pool, "new", trigger);
+      EXPECT_EQ(next.waiting.node_profile, "new");
+      EXPECT_FALSE(next.has_pending());
+      EXPECT_EQ(after(pool, "old", trigger), [&] {
+        PoolConfiguration back = PoolWith(strategy, "old");
+        back.mid_delivery = true;
+        return back;
+      }());
+      // What is disabled takes nothing's place.
+      PoolConfiguration disabled = pool;
+      disabled.revisions.insert(disabled.revisions.begin(), Revision{"new", kOld, {}});
+      disabled.revisions.front().disabled = true;
+      const auto kept = after(disabled, "new", trigger);
+      EXPECT_FALSE(kept.has_waiting());
+      EXPECT_EQ(kept.pending.node_profile, "new");
+    }
+  }
+  PoolConfiguration ordered = PoolWith(kOnSpecUpdate, "old");
+  ordered.mid_delivery = true;
+  ordered.waiting = {"mid", kOld, Facts("old", "mid")};
+  ordered.orders.push_back({.number = 1,
+                            .kind = OrderKind::kPromote,
+                            .requested = "mid",
+                            .node_profile = "mid",
+                            .outcome = OrderOutcome::kWaiting});
+  ordered = after(ordered, "new", kUpstream);
+  EXPECT_EQ(ordered.waiting.node_profile, "mid");
+  EXPECT_EQ(ordered.pending.node_profile, "new");
+}
+
 TEST(DeliveryTest, TheFirstNeverWaits) {
   PoolConfiguration pool = PoolWith(kManual, "");
   pool.mid_delivery = true;

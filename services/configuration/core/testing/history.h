@@ -138,6 +138,8 @@ inline void CheckSettled(const World& world, const PoolConfiguration& pool) {
   const std::string& id = wanted.profile.id;
   EXPECT_TRUE(id == pool.active() || id == pool.waiting.node_profile ||
               id == pool.pending.node_profile);
+  EXPECT_TRUE(WaitingOrder(pool) != nullptr ||
+              !IsWithdrawn(world.state, pool.waiting.node_profile));
   if (pool.spec.strategy == Strategy::kAlways && pool.has_pending()) {
     EXPECT_TRUE(IsPinned(pool, id) || IsDisabled(pool, id));
   }
