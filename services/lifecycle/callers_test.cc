@@ -208,7 +208,23 @@ TEST_F(CallersTest, APoolThatWasReleasedStaysSoOnceQuotaHasForgottenIt) {
                 return pool.account().released();
               }).has_value());
   peers_.quota.SetEntryRefusal(absl::OkStatus());
-  ASSERT_THAT(Apply(4), IsOk());
+  // Nor is it promised what it will not get.
+  for (const bool validate_only : {false, true}) {
+    SCOPED_TRACE(validate_only);
+    v1::ResizeNodePoolRequest resize = To(4, /*must_fit=*/true);
+    resize.set_validate_only(validate_only);
+    EXPECT_THAT(Call(*replica_->stub, &Stub::ResizeNodePool, resize).status(),
+                HasReason("POOL_RELEASED"));
+  }
+  v1::ResizeNodePoolRequest dry_run = To(4);
+  dry_run.set_validate_only(true);
+  const auto tried = Call(*replica_->stub, &Stub::ResizeNodePool, dry_run);
+  ASSERT_THAT(tried, IsOk());
+  EXPECT_EQ(tried->preview().quota().reason(), "InternalError");
+  EXPECT_THAT(tried->warnings(), SizeIs(1));
+  const auto raised = Apply(4);
+  ASSERT_THAT(raised, IsOk());
+  EXPECT_THAT(raised->warnings(), SizeIs(1));
   const auto so = Await(*replica_->stub, [](const v1::NodePool& pool) {
     for (const auto& condition : pool.status().conditions()) {
       if (condition.type() == "Quota") return condition.observed_generation() == 2;

@@ -43,7 +43,8 @@ class Advisor {
   void PreviewNode(DryRun dry_run, Node node, rpc::Responder responder,
                    absl::AnyInvocable<void(v1::NodePreview)> fill);
   // Asks quota whether a pool may grow so, and does not wait. `then` is called by `deadline`, from another
-  // thread but on behalf of this thread's caller (CurrentCaller, CurrentTrace); it must not block.
+  // thread or before this returns, on behalf of this thread's caller (CurrentCaller, CurrentTrace); it must
+  // not block.
   void AskQuota(const Growth& growth, absl::Time deadline, WhatIfClient::Told then) const;
 
  private:

@@ -5,6 +5,8 @@
 #include "absl/strings/str_cat.h"
 #include "services/common/condition_names.h"
 #include "services/common/error.h"
+#include "services/lifecycle/core/demand.h"
+#include "services/lifecycle/core/text.h"
 #include "services/lifecycle/peers/wire/peer_wire.h"
 #include "services/rpc/client/calls.h"
 #include "services/rpc/status.h"
@@ -56,6 +58,18 @@ v1::NodePoolPreview::Quota NumbersOf(const qv1::HoldingAnswer& answer) {
   return out;
 }
 
+// What quota has said of the pool, whether it still knows that or not.
+QuotaTold ReleasedToldOf(const Pool& pool, int64_t charge) {
+  QuotaTold told{.status = muster::error::Make(absl::StatusCode::kFailedPrecondition,
+                                               ReleasedText("quota"),
+                                               {.reason = kReasonReleased,
+                                                .metadata = {{"pool_uid", pool.uid}},
+                                                .resource = pool.name})};
+  told.numbers.set_reason(reason::kInternalError);
+  told.numbers.set_nodes(charge);
+  return told;
+}
+
 }  // namespace
 
 struct WhatIfClient::QuotaCall {
@@ -89,12 +103,14 @@ WhatIfClient::~WhatIfClient() {
 }
 
 QuotaTold WhatIfClient::AskQuota(const Pool& pool, int64_t charge, absl::Duration timeout) const {
+  if (IsReleased(pool)) return ReleasedToldOf(pool, charge);
   return ToldOf(charge, rpc::Call(timeout, *quota_, &qv1::QuotaService::Stub::CheckQuota,
                                   QuestionOf(pool, charge)));
 }
 
 void WhatIfClient::AskQuota(const Pool& pool, int64_t charge, absl::Duration timeout,
                             Told then) const {
+  if (IsReleased(pool)) return then(ReleasedToldOf(pool, charge));
   auto owned = std::make_unique<QuotaCall>();
   QuotaCall* call = owned.release();  // until it ends
   call->request = QuestionOf(pool, charge);

@@ -34,9 +34,10 @@ class WhatIfClient {
   // Cancels the calls with callbacks that are under way, and waits for their callbacks.
   ~WhatIfClient();
 
-  // What quota would answer if the pool were to be charged for `charge` Nodes; `delta` is not set.
+  // What quota would answer if the pool were to be charged for `charge` Nodes; `delta` is not set. A pool
+  // that was released (core/demand.h) is refused as POOL_RELEASED, unasked.
   QuotaTold AskQuota(const Pool& pool, int64_t charge, absl::Duration timeout) const;
-  // The same; `then` is called once, from another thread, and must not block.
+  // The same; `then` is called once, from another thread or before this returns, and must not block.
   using Told = absl::AnyInvocable<void(QuotaTold)>;
   void AskQuota(const Pool& pool, int64_t charge, absl::Duration timeout, Told then) const;
   // How many machines are free or reclaimable for `nodes` more Nodes of a pool, whoever else waits for
