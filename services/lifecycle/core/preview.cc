@@ -60,6 +60,7 @@ class Rehearsal {
  private:
   void TellVictims(const Snapshot& snapshot);
   void TellConfiguration();
+  void KeepGranted(HoldingFacts& answer);
   // Nodes that are here or come, and do not go.
   std::vector<const Node*> Staying() const;
   int64_t NodesToReboot() const;
@@ -71,6 +72,7 @@ class Rehearsal {
   int64_t revision_ = 0;
   bool first_ = true;
   int64_t asked_ = 0;                            // of capacity, by the last pass
+  int64_t granted_ = 0;                          // by quota, to the last pass that it granted all
   PeerReply<ConfigurationFacts> configuration_;  // to the first pass
   Preview told_;
   std::optional<Reconfiguration> reboots_;  // when the mutation asks for them
@@ -119,6 +121,16 @@ void Rehearsal::TellVictims(const Snapshot& snapshot) {
   }
 }
 
+// Quota was only asked what it would answer and has kept nothing: what it granted before still holds.
+void Rehearsal::KeepGranted(HoldingFacts& answer) {
+  if (answer.verdict == HoldingFacts::Verdict::kUnder) {
+    granted_ = answer.nodes;
+  } else if (answer.nodes < granted_) {
+    answer.held += granted_ - answer.nodes;
+    answer.nodes = granted_;
+  }
+}
+
 void Rehearsal::TellConfiguration() {
   if (!configuration_.here()) return;
   const ConfigurationFacts& told = configuration_.value;
@@ -136,6 +148,7 @@ bool Rehearsal::Pass(Snapshot snapshot) {
     // The first pass has staged it: Nodes that were told to boot since do not make it wait.
     snapshot.answers.configuration = configuration_;
   }
+  if (snapshot.answers.holding.here()) KeepGranted(snapshot.answers.holding.value);
   const Demand demand = DemandOf(*snapshot.pool, snapshot.nodes, snapshot.catalogue);
   if (demand.claim) {
     asked_ = demand.claim->nodes;

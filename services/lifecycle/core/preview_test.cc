@@ -45,12 +45,13 @@ class World : public Simulation {
   int Dice(int sides) { return static_cast<int>(random_() % static_cast<uint64_t>(sides)); }
   bool OneIn(int n) { return Dice(n) == 0; }
 
-  // As services/lifecycle/api/advisor.cc does it.
+  // As services/lifecycle/api/advisor.cc does it: what one pass was granted, nobody keeps for the next.
   template <class Command>
   Preview Rehearse(const Command& command) {
-    PeersCopy peers(*this);
-    return lifecycle::Rehearse(*TryOut(command).dry_run,
-                               [&](const State& rows) { return LookAt(rows, peers); });
+    return lifecycle::Rehearse(*TryOut(command).dry_run, [&](const State& rows) {
+      PeersCopy peers(*this);
+      return LookAt(rows, peers);
+    });
   }
   template <class Command>
   NodePreview RehearseNode(const Command& command) {
@@ -298,6 +299,36 @@ TEST(Preview, OfAnOrderToANodeWhereNobodyReconciles) {
 }
 
 // --- one by one ---
+
+// Quota refuses the target with what comes early, and grants it without: more is asked of capacity then.
+TEST(Preview, OfATargetThatFitsWithoutWhatComesEarly) {
+  for (const bool gang : {false, true}) {
+    SCOPED_TRACE(gang);
+    World world;
+    world.Create(4);
+    ASSERT_TRUE(world.Converge());
+    world.SetActive("g100", true);
+    world.stuck = {"g101", "g102", "g103"};
+    world.Resize(1);
+    ASSERT_TRUE(world.Converge());
+    world.Apply([&](Spec& spec) { spec.gang = gang; });
+    ASSERT_TRUE(world.Converge());
+    world.limit = 10;
+    world.OthersTake(96);
+    world.Resize(4);
+    ASSERT_TRUE(world.Converge());
+    ASSERT_EQ(world.pool()->account.prefill_nodes, 3);
+    const int64_t before = world.pool()->account.requested_nodes;
+    ASSERT_EQ(world.holding(), 7);
+    const Preview told = world.Rehearse(ResizeNodePool{.name = kSimPool, .target_nodes = 10});
+    world.Resize(10);
+    ASSERT_TRUE(world.Converge());
+    ASSERT_EQ(world.pool()->account.requested_nodes, 10);
+    EXPECT_EQ(told.more_nodes, 10 - before);
+    EXPECT_TRUE(told.claim.here());
+    EXPECT_EQ(told.charge, 10);
+  }
+}
 
 // Names stand until their Nodes left, and fall when the target rises: also those of before.
 TEST(Preview, OfVictimsThatWereNamedBefore) {
