@@ -55,6 +55,10 @@ bool IsArriving(NodeState state) {
          state == NodeState::kRegistered;
 }
 
+bool IsPastDrain(NodeState state) {
+  return state == NodeState::kPreparedForTerminate || state == NodeState::kDeleted;
+}
+
 std::string FormatUtc(absl::string_view format, absl::Time time) {
   return absl::FormatTime(format, time, absl::UTCTimeZone());
 }
@@ -92,9 +96,10 @@ Metadata DesiredMetadata(const Pool& pool, const Node& node, bool gpu) {
   const std::string desired = !node.reserved_desired.empty() ? node.reserved_desired.get()
                               : settled                      ? organization
                                                              : label;
-  // Pending: it does not belong to its organization yet, or it is on its way to the control plane. A Node that is still being
-  // drained serves its work as before.
-  const bool pending = IsArriving(node.state) || !node.reserved_desired.empty();
+  // Pending: it does not belong to its organization yet, or, past its drain, is on its way to the control plane. Until then nothing
+  // but its state counts, so that the label does not go to and fro.
+  const bool leaves = !node.reserved_desired.empty() && IsPastDrain(node.state);
+  const bool pending = IsArriving(node.state) || leaves;
   const std::string reserved = production ? organization : (pending ? kControlPlane : label);
 
   Metadata metadata{pool.spec.node_labels, pool.spec.node_annotations, {}};

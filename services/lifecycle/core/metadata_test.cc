@@ -88,9 +88,12 @@ TEST(Metadata, ReservedSaysWhoMayUseTheNode) {
   EXPECT_EQ(of(NodeState::kReconfiguring, "state"), "production-reboot");
   EXPECT_EQ(of(NodeState::kDraining, "reserved"), "acme");
   EXPECT_EQ(of(NodeState::kPreparedForTerminate, "reserved"), "zap");
-  // Moved to the control plane, from the end of its drain on.
+  // Moved to the control plane, from the end of its drain on. Until then as if it were not.
   for (const auto& [state, reserved] :
-       {std::pair(NodeState::kDraining, "acme"), std::pair(NodeState::kTriage, "control-plane"),
+       {std::pair(NodeState::kTriage, "triage"),
+        std::pair(NodeState::kReconfiguring, "production-reboot"),
+        std::pair(NodeState::kProduction, "acme"), std::pair(NodeState::kCordoned, "acme"),
+        std::pair(NodeState::kDraining, "acme"),
         std::pair(NodeState::kPreparedForTerminate, "control-plane")}) {
     const Node moved{.state = state, .reserved_desired = kControlPlane};
     EXPECT_THAT(DesiredMetadata(LabelledPool(), moved, false).labels,
