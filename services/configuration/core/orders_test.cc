@@ -262,6 +262,38 @@ TEST(OrdersTest, WithoutTheRollbackWhatTheStrategyMadeWaitWaitsOn) {
   }
 }
 
+// The spec's change is not lost for a release that came while the rollback waited.
+TEST(OrdersTest, WithoutTheRollbackWhatIsNewerThanWhatWaitedWaits) {
+  PoolConfiguration before = PoolWithPending(true);
+  before.spec.strategy = Strategy::kOnSpecUpdate;
+  before.pending = {};
+  before.waiting = {"c", kOld, {}};
+  const auto next = [](const PoolConfiguration& pool) {
+    return Next(pool, FourProfiles(), {.profile = Named("d")}, Trigger::kUpstream, kNow);
+  };
+  const PoolConfiguration waits = next(Give(before, kRollback, "previous").pool);
+  ASSERT_EQ(waits.waiting.node_profile, "a");
+  ASSERT_EQ(waits.pending.node_profile, "d");
+  const BootFailures failures = {.node_profile = "a", .machines = {"g1", "g2", "g3"}};
+  for (PoolConfiguration pool :
+       {Give(waits, kPromote, "pending").pool, GiveBoth(waits, "d", "a", kNow).pool,
+        CountFailures(waits, failures, {.boot_failures_to_disable = 3})}) {
+    SCOPED_TRACE(pool.orders.back().message);
+    pool = next(pool);
+    EXPECT_EQ(pool.waiting.node_profile, "d");
+    EXPECT_FALSE(pool.has_pending());
+    EXPECT_THAT(pool.pinned, IsEmpty());
+    EXPECT_FALSE(pool.spec_unmet);
+  }
+  // Carried out, it leaves no pins: what is pending is newer.
+  PoolConfiguration done = waits;
+  done.mid_delivery = false;
+  done = next(done);
+  EXPECT_EQ(done.active(), "a");
+  EXPECT_EQ(done.pending.node_profile, "d");
+  EXPECT_THAT(done.pinned, IsEmpty());
+}
+
 TEST(OrdersTest, ARollbackThatIsDroppedLeavesThePinsOfAnEarlierOne) {
   PoolConfiguration pool = PoolWithPending(true);
   pool.revisions.insert(pool.revisions.begin(), Revision{"d", kOld, {}});

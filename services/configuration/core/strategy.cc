@@ -35,6 +35,11 @@ bool WaitsUnnamed(const PoolConfiguration& pool) {
          (order->kind == OrderKind::kPromote && order->requested == kPendingWord);
 }
 
+bool RollbackWaits(const PoolConfiguration& pool) {
+  const Order* order = WaitingOrder(pool);
+  return order != nullptr && order->kind == OrderKind::kRollback;
+}
+
 // True when `profile` takes the place of what waits, whatever the strategy: it is active already, or it is newer than
 // what an order found by the word and nothing was kept apart as pending (such as a change of the spec under Manual),
 // nor would have been, could it have been met. What waits without an order was not asked to follow releases.
@@ -142,7 +147,12 @@ void DropWaiting(PoolConfiguration& pool) {
       pool.pinned.begin(), pool.pinned.end(),
       [&](const std::string& profile) { return FindRevision(pool, profile) != nullptr; });
   if (of_earlier) return;
-  if (IsPinned(pool, pool.pending.node_profile)) pool.waiting = std::exchange(pool.pending, {});
+  if (IsPinned(pool, pool.pending.node_profile)) {
+    pool.waiting = std::exchange(pool.pending, {});
+  } else if (!pool.pinned.empty()) {
+    // Something newer has become pending in the place of what waited: the spec is met by that.
+    pool.spec_unmet = true;
+  }
   pool.pinned.clear();
 }
 
@@ -183,7 +193,8 @@ PoolConfiguration Next(PoolConfiguration pool, const Table<NodeProfile>& profile
     DropWaiting(pool);
   }
   StageWaiting(pool);
-  if (ends_pins) pool.pinned.clear();
+  // A release does not end those of a rollback that may still be dropped.
+  if (ends_pins && (of_spec || !RollbackWaits(pool))) pool.pinned.clear();
   SetPending(pool, profiles, wanted, now);
   pool.problem.clear();
   pool.spec_unmet = pool.problem_of_spec = false;

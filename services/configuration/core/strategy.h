@@ -26,9 +26,9 @@ enum class Trigger {
 //  stages; a newer answer takes its place by itself only when an order asked for what was pending;
 //  * what waits without an order and is withdrawn gives way to any answer (`waiting_withdrawn`).
 // An answer that ends a problem counts as asked for by the spec when the problem held up its
-// change. Pins end with the first answer that is neither pinned nor
-// one that the pool has had, or with one that the spec asks for. `profiles` holds every profile of the
-// pool. Pure and idempotent; reads pool.mid_delivery; changes nothing when nothing is new.
+// change. Pins end with the first answer that is neither pinned nor one that the pool has had, but while
+// a rollback waits not before it ends; or with one that the spec asks for. `profiles` holds every profile
+// of the pool. Pure and idempotent; reads pool.mid_delivery; changes nothing when nothing is new.
 PoolConfiguration Next(PoolConfiguration pool, const Table<NodeProfile>& profiles,
                        const Resolution& resolution, Trigger trigger, absl::Time now,
                        bool waiting_withdrawn = false);
@@ -37,7 +37,8 @@ PoolConfiguration Next(PoolConfiguration pool, const Table<NodeProfile>& profile
 void StageWaiting(PoolConfiguration& pool);
 
 // What waits is dropped. If a rollback waits, the active one is rolled back from no more, and what the
-// strategy had made wait before the rollback waits again. The caller says what became of the order.
+// strategy had made wait before the rollback waits again; if something newer is pending by then, Next
+// takes that for what the spec asks for. The caller says what became of the order.
 void DropWaiting(PoolConfiguration& pool);
 
 // When the profile was first made for the pool, as far as the pool remembers: it never moves,
