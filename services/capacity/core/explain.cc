@@ -133,6 +133,7 @@ class Explainer {
         claim_.parts.begin(), claim_.parts.end(),
         [&](const ClaimPart& one) { return free < one.nodes && IsAtOnce(claim_, one, ages); });
     if (part == claim_.parts.end()) return;
+    // From spot claims they are kept all the same once reclaims complete the gang (KeptGangs).
     const bool overdue =
         claim_.compute_class == ComputeClass::kDefault && part->request_time <= keeps_after_;
     const bool ever = keeps_after_ < absl::InfiniteFuture();
@@ -141,9 +142,9 @@ class Explainer {
                      " wanted at once or not at all",
                      !overdue ? "."
                      : ever   ? ". They waited too long for free machines to be kept for them: "
-                                "others behind them get these."
-                              : ". Free machines are not kept for them: others behind them get "
-                                "these."));
+                                "default claims behind them get these."
+                              : ". Free machines are not kept for them: default claims behind them "
+                                "get these."));
   }
 
   // Whether it waits for more at once than the `nodes` that stand in whole racks: these are too few,

@@ -243,11 +243,11 @@ TEST_F(ExplainTest, AGangForWhichNothingIsKeptAnyMoreIsToldSo) {
   const absl::Time keeps_after = world_.now();
   EXPECT_THAT(Explain(world_.state(), *world_.state().FindClaim("gang"), keeps_after)[0].message,
               EndsWith("at once or not at all. They waited too long for free machines to be kept "
-                       "for them: others behind them get these."));
+                       "for them: default claims behind them get these."));
   EXPECT_THAT(
       Explain(world_.state(), *world_.state().FindClaim("gang"), absl::InfiniteFuture())[0].message,
-      EndsWith("at once or not at all. Free machines are not kept for them: others behind "
-               "them get these."))
+      EndsWith("at once or not at all. Free machines are not kept for them: default claims "
+               "behind them get these."))
       << "it has not waited at all";
   Sync(Want("p", 1));
   EXPECT_THAT(Explain(world_.state(), *world_.state().FindClaim("p"), keeps_after),
