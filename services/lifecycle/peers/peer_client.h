@@ -51,8 +51,8 @@ class PeerClient {
   // The breakers of the three services; empty for a client that was made without.
   std::vector<std::shared_ptr<const PeerBreaker>> breakers() const;
 
-  // Fills in the `answers`, which must be empty. At most 1,000 passes. Blocks for at most about
-  // `timeout`.
+  // Fills in the `answers` to what is asked; those that hold KnownAnswers (core/demand.h) stay. At most
+  // 1,000 passes. Blocks for at most about `timeout`.
   void Ask(absl::Span<PoolPass> passes, absl::Duration timeout) const;
   // Like Ask, but for what each would answer: nothing is written anywhere. If the leader has asked under a
   // later generation since the pool was read, that is refused (GENERATION_TOO_OLD), as in Ask.
