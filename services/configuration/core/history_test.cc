@@ -121,7 +121,9 @@ class History {
       }
       EXPECT_EQ(world_.written, news && i == 0 ? 1u : 0u);
     }
-    if (Pick(3) == 0) StepSettle(world_.state);
+    if (Pick(3) != 0) return;
+    const State with_it = world_.state;
+    StepSettle(with_it);
   }
 
   void StepSettle(const State& before) {
