@@ -16,7 +16,7 @@
 #include "absl/time/time.h"
 #include "services/common/mutex.h"
 #include "services/kubernetes/core/brake.h"
-#include "services/kubernetes/core/repeated_failure.h"
+#include "services/kubernetes/repeated_failure.h"
 #include "services/kubernetes/history.h"
 #include "services/kubernetes/metrics.h"
 

@@ -19,7 +19,7 @@
 #include "services/kubernetes/core/event.h"
 #include "services/kubernetes/core/event_backoff.h"
 #include "services/kubernetes/core/pace.h"
-#include "services/kubernetes/core/repeated_failure.h"
+#include "services/kubernetes/repeated_failure.h"
 #include "services/kubernetes/metrics.h"
 
 namespace muster::kubernetes {

@@ -12,7 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "services/common/mutex.h"
 #include "services/common/steady_clock.h"
-#include "services/kubernetes/core/repeated_failure.h"
+#include "services/kubernetes/repeated_failure.h"
 #include "services/kubernetes/metrics.h"
 
 namespace muster::kubernetes {

@@ -15,7 +15,7 @@
 #include "services/common/status_macros.h"
 #include "services/common/steady_clock.h"
 #include "services/common/stopper.h"
-#include "services/kubernetes/core/repeated_failure.h"
+#include "services/kubernetes/repeated_failure.h"
 #include "services/rpc/client/batches.h"
 #include "services/rpc/client/calls.h"
 #include "services/rpc/client/unretried_channel.h"

@@ -19,7 +19,7 @@
 #include "services/kubernetes/controller.h"
 #include "services/kubernetes/core/drain.h"
 #include "services/kubernetes/core/node_plan.h"
-#include "services/kubernetes/core/repeated_failure.h"
+#include "services/kubernetes/repeated_failure.h"
 #include "services/kubernetes/history.h"
 #include "services/kubernetes/identity.h"
 #include "services/kubernetes/metadata_refusals.h"

@@ -28,9 +28,10 @@ MachineReturn::Reason ReturnReason(const Node& node) {
 
 // A broken machine may be mended and granted anew before this pool learns that it was taken back: then it was
 // granted after the end of the Node, and not before the Node as it was then. Capacity is told how long ago
-// that end is (RequestOf), which its own clock measures, too. Should a clock be set ahead in between, the
-// machine is kept though it is broken, and becomes another Node (IsInRepair). Others would be kept for ever,
-// and are not granted before the pool has learned of their return (ClaimOf): of them it is not told.
+// that end is (RequestOf), which its own clock measures, too. Should one of the two clocks be set in
+// between, the machine is kept though it is broken, and becomes another Node (IsInRepair). Others would be
+// kept for ever, and are not granted before the pool has learned of their return (ClaimOf): of them it is not
+// told.
 MachineReturn ReturnOf(const Node& node) {
   const MachineReturn::Reason reason = ReturnReason(node);
   const bool broken = reason == MachineReturn::Reason::kBroken;
@@ -227,18 +228,6 @@ bool IsDisabled(const Pool& pool) {
 bool AsksForNoMore(const Pool& pool) {
   return ReasonOf(pool.status.conditions, condition::kValidated) == reason::kInvalid ||
          IsDisabled(pool);
-}
-
-bool IsReleased(const Pool& pool) { return pool.account.released && !pool.deleting(); }
-
-PeerReplies KnownAnswers(const Pool& pool) {
-  PeerReplies known;
-  if (!IsReleased(pool)) return known;
-  known.holding.state = PeerReply<HoldingFacts>::State::kRefused;
-  known.holding.reason = kReasonReleased;
-  known.claim.state = PeerReply<ClaimFacts>::State::kRefused;
-  known.claim.reason = kReasonReleased;
-  return known;
 }
 
 bool IsReadyToRelease(const Pool& pool, const std::vector<const Node*>& nodes) {

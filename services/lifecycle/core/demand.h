@@ -107,12 +107,6 @@ bool IsPublishedValid(const Pool& pool);
 // True when no further Node may boot into the pool's active configuration.
 bool IsDisabled(const Pool& pool);
 
-// True when quota and capacity are not asked for the pool any more, because they have said that its uid was
-// released. They forget that after a time: the pool, whose object outlived it, would come alive then.
-bool IsReleased(const Pool& pool);
-// The answers of those that are not asked although they would answer: what they said last counts.
-PeerReplies KnownAnswers(const Pool& pool);
-
 // True when everything about a deleted pool is settled but the release of its holding, claim and
 // configuration.
 bool IsReadyToRelease(const Pool& pool, const std::vector<const Node*>& nodes);

@@ -2,13 +2,24 @@
 
 #include <algorithm>
 
-#include "services/lifecycle/core/demand.h"
 #include "services/lifecycle/core/machine_cursor.h"
 #include "services/lifecycle/core/names.h"
 #include "services/lifecycle/core/node_machine.h"
 #include "services/lifecycle/core/state.h"
 
 namespace muster::lifecycle {
+
+bool IsReleased(const Pool& pool) { return pool.account.released && !pool.deleting(); }
+
+PeerReplies KnownAnswers(const Pool& pool) {
+  PeerReplies known;
+  if (!IsReleased(pool)) return known;
+  known.holding.state = PeerReply<HoldingFacts>::State::kRefused;
+  known.holding.reason = kReasonReleased;
+  known.claim.state = PeerReply<ClaimFacts>::State::kRefused;
+  known.claim.reason = kReasonReleased;
+  return known;
+}
 
 std::optional<Snapshot> SnapshotOf(const State& state, const std::string& name) {
   const Versioned<Pool>* pool = state.table<Pool>().FindVersioned(name);

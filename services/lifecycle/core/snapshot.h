@@ -168,6 +168,12 @@ struct Snapshot {
   std::vector<std::shared_ptr<const void>> keeps = {};
 };
 
+// True when quota and capacity are not asked for the pool any more, because they have said that its uid was
+// released. They forget that after a time: the pool, whose object outlived it, would come alive then.
+bool IsReleased(const Pool& pool);
+// The answers of those that are not asked although they would answer: what they said last counts.
+PeerReplies KnownAnswers(const Pool& pool);
+
 // The rows of a pool as they are now, kept alive by the snapshot, and KnownAnswers of it; catalogue, other
 // answers, policy and time are left to the caller. nullopt: there is no such pool. Cheap enough for a lane's Peek or Read.
 std::optional<Snapshot> SnapshotOf(const State& state, const std::string& pool);

@@ -51,7 +51,7 @@ class PeerClient {
   // The breakers of the three services; empty for a client that was made without.
   std::vector<std::shared_ptr<const PeerBreaker>> breakers() const;
 
-  // Fills in the `answers` to what is asked; those that hold KnownAnswers (core/demand.h) stay. At most
+  // Fills in the `answers` to what is asked; those that hold KnownAnswers (core/snapshot.h) stay. At most
   // 1,000 passes. Blocks for at most about `timeout`.
   void Ask(absl::Span<PoolPass> passes, absl::Duration timeout) const;
   // Like Ask, but for what each would answer: nothing is written anywhere. If the leader has asked under a

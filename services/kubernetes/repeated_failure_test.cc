@@ -1,4 +1,4 @@
-#include "services/kubernetes/core/repeated_failure.h"
+#include "services/kubernetes/repeated_failure.h"
 
 #include <gtest/gtest.h>
 
