@@ -139,8 +139,9 @@ void InvariantChecker::NodeChanged(const lifecycle::State& state, const Node* be
   const bool held = machine != nullptr && machine->claim == node.pool_uid;
   if (after == nullptr) {
     if (!IsDone(node)) Fail(absl::StrCat(node.name, " went while its machine is its own"));
-    // Unless its machine was given back and granted again.
-    const bool regranted = held && moved_[node.machine] >= ended_[node.name];
+    // Unless its machine was given back and granted again. Capacity takes that to be so, too, where a clock was
+    // set since the Node ended (lifecycle/core/demand.cc, ReturnOf).
+    const bool regranted = held && std::max(moved_[node.machine], clock_set_) >= ended_[node.name];
     if (held && !regranted && !amnesty_.OwesCapacity(node.pool_uid))
       Fail(absl::StrCat(node.name, " went and its machine is still held"));
     return;

@@ -49,6 +49,11 @@ class InvariantChecker {
   }
   const Amnesty& amnesty() const { return amnesty_; }
   LeadChecker& lead() { return lead_; }
+  // The clocks of some services were set.
+  void ClocksSet() {
+    clock_set_ = cloud_.steady.Now();
+    lead_.Disturbed(clock_set_);
+  }
   void CheckLead(const std::vector<LeadChecker::Standing>& all);
 
   // Counts for the survey what only the checker sees.
@@ -109,6 +114,7 @@ class InvariantChecker {
   // times do not compare.
   std::map<std::string, absl::Duration> ended_;
   std::map<std::string, absl::Duration> moved_;
+  absl::Duration clock_set_ = -absl::InfiniteDuration();  // when a service's clock was set last
   std::map<std::string, absl::Duration> gone_;  // since when there is no such pool, by uid
   struct GivenUp {
     int64_t nodes = 0;

@@ -25,7 +25,7 @@ void World::MoveClock() {
                                 &cloud_.capacity.ahead, &cloud_.configuration.ahead}) {
     if (which >= 4 || which == number++) *ahead += by;
   }
-  checker_.lead().Disturbed(cloud_.steady.Now());
+  checker_.ClocksSet();
   survey_.Saw(is_ahead ? "clock: half an hour ahead" : "clock: back");
   cloud_.trace(cloud_.now, "clock: ", which, " is set by ", absl::FormatDuration(by));
 }
