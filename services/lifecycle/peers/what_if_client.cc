@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "services/common/condition_names.h"
 #include "services/common/error.h"
-#include "services/lifecycle/core/demand.h"
+#include "services/lifecycle/core/snapshot.h"
 #include "services/lifecycle/core/text.h"
 #include "services/lifecycle/peers/wire/peer_wire.h"
 #include "services/rpc/client/calls.h"

@@ -35,7 +35,7 @@ class WhatIfClient {
   ~WhatIfClient();
 
   // What quota would answer if the pool were to be charged for `charge` Nodes; `delta` is not set. A pool
-  // that was released (core/demand.h) is refused as POOL_RELEASED, unasked.
+  // that was released (core/snapshot.h) is refused as POOL_RELEASED, unasked.
   QuotaTold AskQuota(const Pool& pool, int64_t charge, absl::Duration timeout) const;
   // The same; `then` is called once, from another thread or before this returns, and must not block.
   using Told = absl::AnyInvocable<void(QuotaTold)>;
