@@ -57,9 +57,7 @@ constexpr const char* kOtherWords[] = {"services/capacity/core/machine_state.cc"
                                        "storage/postgres/transaction_runner.cc"};
 
 bool IsOfATest(const std::string& path) {
-  return absl::EndsWith(path, "_test.cc") || absl::StrContains(path, "/fake_") ||
-         absl::StrContains(path, "/test_") || absl::StrContains(path, "simulation_") ||
-         absl::StrContains(path, "fault_test_") || absl::StrContains(path, "service_test_base");
+  return absl::EndsWith(path, "_test.cc") || absl::StrContains(path, "/testing/");
 }
 
 void AddMatches(const std::string& text, const char* pattern, std::set<std::string>& words) {
