@@ -16,9 +16,9 @@
 #include "absl/time/time.h"
 #include "services/common/mutex.h"
 #include "services/kubernetes/core/brake.h"
-#include "services/kubernetes/repeated_failure.h"
 #include "services/kubernetes/history.h"
 #include "services/kubernetes/metrics.h"
+#include "services/kubernetes/repeated_failure.h"
 
 namespace muster::kubernetes {
 

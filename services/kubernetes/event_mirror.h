@@ -19,8 +19,8 @@
 #include "services/kubernetes/core/event.h"
 #include "services/kubernetes/core/event_backoff.h"
 #include "services/kubernetes/core/pace.h"
-#include "services/kubernetes/repeated_failure.h"
 #include "services/kubernetes/metrics.h"
+#include "services/kubernetes/repeated_failure.h"
 
 namespace muster::kubernetes {
 

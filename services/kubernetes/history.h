@@ -12,8 +12,8 @@
 #include "absl/strings/string_view.h"
 #include "services/common/mutex.h"
 #include "services/common/steady_clock.h"
-#include "services/kubernetes/repeated_failure.h"
 #include "services/kubernetes/metrics.h"
+#include "services/kubernetes/repeated_failure.h"
 
 namespace muster::kubernetes {
 

@@ -10,8 +10,8 @@
 #include "muster/lifecycle/v1/lifecycle.pb.h"
 #include "services/common/mutex.h"
 #include "services/common/steady_clock.h"
-#include "services/kubernetes/repeated_failure.h"
 #include "services/kubernetes/muster_client.h"
+#include "services/kubernetes/repeated_failure.h"
 
 namespace muster::kubernetes {
 
