@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "services/common/timestamp.h"
 #include "services/fleetsim/behaviour.h"
 
 namespace muster::fleetsim {
@@ -9,14 +10,6 @@ namespace {
 
 using lifecycle::v1::Node;
 using lifecycle::v1::NodeReport;
-
-google::protobuf::Timestamp ToTimestamp(absl::Time time) {
-  google::protobuf::Timestamp out;
-  out.set_seconds(absl::ToUnixSeconds(time));
-  out.set_nanos(
-      static_cast<int32_t>(absl::ToInt64Nanoseconds(time - absl::FromUnixSeconds(out.seconds()))));
-  return out;
-}
 
 NodeReport::Observation ObservationOf(Action action) {
   switch (action) {
@@ -103,7 +96,7 @@ std::vector<NodeReport> Behaviour::Reports(absl::string_view name, const Life& l
   report.set_node(std::string(name));
   report.set_observation(ObservationOf(action));
   if (life.view.create_time != absl::InfinitePast()) {
-    *report.mutable_node_create_time() = ToTimestamp(life.view.create_time);
+    SetTimestamp(life.view.create_time, report.mutable_node_create_time());
   }
   std::vector<NodeReport> reports;
   if (action == Action::kFinishBoot && BootFails(life)) {
@@ -127,7 +120,7 @@ std::vector<NodeReport> Behaviour::Reports(absl::string_view name, const Life& l
     report.set_message("no answer from the machine's controller (simulated)");
   } else if (action == Action::kTellCordon &&
              life.view.cordon_desired_time != absl::InfinitePast()) {
-    *report.mutable_desired_time() = ToTimestamp(life.view.cordon_desired_time);
+    SetTimestamp(life.view.cordon_desired_time, report.mutable_desired_time());
   } else if (action == Action::kDrained && life.has(Trait::kActive)) {
     reports.push_back(report);
     reports.back().set_observation(NodeReport::OBSERVATION_IDLE);
