@@ -1,3 +1,5 @@
+#include <google/protobuf/util/time_util.h>
+
 #include <string>
 #include <utility>
 
@@ -10,8 +12,7 @@
 namespace muster::capacity {
 namespace {
 
-// Of google.protobuf.Duration.
-constexpr int64_t kMaxDurationSeconds = 315'576'000'000;
+using google::protobuf::util::TimeUtil;
 
 // The value, or a default one with a fault.
 template <class T>
@@ -67,8 +68,8 @@ SyncClaim FromProto(const v1::ClaimRequest& request, absl::string_view path, Fau
         Take(wire::ReturnReasonOf(given.reason()), muster::error::Below(at, "reason"),
              "must be REASON_RELEASED, REASON_BROKEN or REASON_PREEMPTED.", faults);
     const google::protobuf::Duration& since = given.since_end();
-    if (since.seconds() < 0 || since.seconds() > kMaxDurationSeconds || since.nanos() < 0 ||
-        since.nanos() > 999'999'999) {
+    if (since.seconds() < 0 || since.seconds() > TimeUtil::kDurationMaxSeconds ||
+        since.nanos() < 0 || since.nanos() > 999'999'999) {
       faults.Add(muster::error::Below(at, "since_end"), "must be a duration, and not negative.");
     }
     claim.returns.push_back({given.machine(), reason,

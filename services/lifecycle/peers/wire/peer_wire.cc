@@ -1,5 +1,7 @@
 #include "services/lifecycle/peers/wire/peer_wire.h"
 
+#include <google/protobuf/util/time_util.h>
+
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -20,6 +22,7 @@ namespace {
 namespace qv1 = quota::v1;
 namespace cv1 = capacity::v1;
 namespace fv1 = configuration::v1;
+using google::protobuf::util::TimeUtil;
 
 cv1::MachineReturn::Reason ReasonOf(MachineReturn::Reason reason) {
   switch (reason) {
@@ -164,11 +167,8 @@ cv1::ClaimRequest RequestOf(const Pool& pool, const ClaimAsk& ask, absl::Time no
     returned->set_machine(back.machine);
     returned->set_reason(ReasonOf(back.reason));
     if (now == kNever || back.end_time >= now) continue;
-    const absl::Duration since = now - back.end_time;
-    const int64_t seconds = absl::ToInt64Seconds(since);
-    returned->mutable_since_end()->set_seconds(seconds);
-    returned->mutable_since_end()->set_nanos(
-        static_cast<int32_t>(absl::ToInt64Nanoseconds(since - absl::Seconds(seconds))));
+    *returned->mutable_since_end() =
+        TimeUtil::NanosecondsToDuration(absl::ToInt64Nanoseconds(now - back.end_time));
   }
   out.set_priority(pool.spec.priority);
   out.set_gang(pool.spec.gang);
