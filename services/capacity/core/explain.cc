@@ -172,7 +172,7 @@ class Explainer {
     for (const KeptGang& gang :
          KeptGangs(state_, {claim_.zone, claim_.instance_type}, keeps_after_)) {
       if (!(gang.position < youngest)) break;
-      if (claim_.compute_class == ComputeClass::kSpot ? gang.lent : gang.overdue) continue;
+      if (!gang.KeepsFrom(claim_.compute_class)) continue;
       if (on_offer({gang}) >= offered) continue;
       not_left.push_back(gang);
       // What is wanted at once and not there was told.

@@ -42,8 +42,7 @@ int64_t Grantable(const Stock& stock, const PlaceKey& place) {
   static const Affinity* const kEvery = new Affinity();
   Choice choice{.affinity = kEvery};
   for (const KeptGang& gang : stock.kept) {
-    const bool left = place.compute_class == ComputeClass::kSpot ? gang.lent : gang.overdue;
-    if (left || !(gang.position.place < place)) continue;
+    if (!gang.KeepsFrom(place.compute_class) || !(gang.position.place < place)) continue;
     if (gang.racks.empty())
       choice.kept.push_back(&gang.affinity);
     else

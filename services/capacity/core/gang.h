@@ -20,6 +20,10 @@ struct KeptGang {
   absl::btree_set<Inventory::Place> racks = {};  // which, for a type granted in whole racks
   bool lent = false;                             // spot may have them meanwhile
   bool overdue = false;                          // they are kept from spot only
+
+  bool KeepsFrom(ComputeClass other) const {
+    return other == ComputeClass::kSpot ? !lent : !overdue;
+  }
 };
 
 // How many free machines the choice has to give: all, or those in whole racks for a type that is
