@@ -67,7 +67,7 @@ class MethodAccess {
   const std::vector<Verb>& verbs() const { return verbs_; }
   type::v1::Access::Reach reach() const { return reach_; }
   // Whether it reports what became of Nodes, and does nothing else: its changes go first (Caller::goes_first).
-  bool only_reports() const { return verbs_ == std::vector<Verb>{Verb::kReport}; }
+  bool only_reports() const { return verbs_.size() == 1 && verbs_.front() == Verb::kReport; }
 
  private:
   // The fields that lead from a message to one within it; empty: to none.
