@@ -32,4 +32,9 @@ absl::Duration CpuStretch::NextPause() {
   return part * std::max<int64_t>(1, others());
 }
 
+void CpuStretch::Rest(absl::FunctionRef<void(absl::Duration)> wait) {
+  absl::Duration pause;
+  while ((pause = NextPause()) > absl::ZeroDuration()) wait(pause);
+}
+
 }  // namespace muster

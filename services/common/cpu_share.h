@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "absl/functional/function_ref.h"
 #include "absl/time/time.h"
 
 namespace muster {
@@ -27,7 +28,7 @@ class CpuShare {
 //   CpuStretch stretch(share);
 //   Work();
 //   stretch.EndWork();
-//   while ((pause = stretch.NextPause()) > absl::ZeroDuration()) Wait(pause);
+//   stretch.Rest(wait);
 class CpuStretch {
  public:
   // Begins the work. `share` must outlive it; null: the thread is as one that is alone.
@@ -41,6 +42,8 @@ class CpuStretch {
   void EndWork(absl::Duration took) { owed_ = took; }
   // How long to wait next; zero: it has rested enough. Short, as others may begin or end meanwhile.
   absl::Duration NextPause();
+  // Waits by `wait(pause)`, which may return early, until it has rested enough.
+  void Rest(absl::FunctionRef<void(absl::Duration)> wait);
 
  private:
   int64_t others() const { return share_ == nullptr ? 0 : share_->at_it_ - 1; }

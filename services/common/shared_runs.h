@@ -91,17 +91,14 @@ class SharedRuns {
       CpuStretch stretch(cpu_.get());
       Serve(next.front());
       stretch.EndWork();
-      if (cpu_ != nullptr) Rest(stretch);
+      if (cpu_ != nullptr) stretch.Rest([this](absl::Duration pause) { Wait(pause); });
     }
   }
 
-  void Rest(CpuStretch& stretch) {
-    absl::Duration pause;
-    while ((pause = stretch.NextPause()) > absl::ZeroDuration()) {
-      const Deadline end(pause);
-      MutexLock lock(mutex_);
-      while (!stopping_ && end.WaitFor(wakes_, mutex_)) {
-      }
+  void Wait(absl::Duration pause) {
+    const Deadline end(pause);
+    MutexLock lock(mutex_);
+    while (!stopping_ && end.WaitFor(wakes_, mutex_)) {
     }
   }
 

@@ -109,13 +109,10 @@ std::vector<SlowCalls::Call> SlowCalls::Await() {
   return waiting_.Take(1);
 }
 
-void SlowCalls::Rest(CpuStretch& stretch) {
-  absl::Duration pause;
-  while ((pause = stretch.NextPause()) > absl::ZeroDuration()) {
-    const Deadline end(pause);
-    MutexLock lock(mutex_);
-    while (!stopping_ && end.WaitFor(stops_, mutex_)) {
-    }
+void SlowCalls::Wait(absl::Duration pause) {
+  const Deadline end(pause);
+  MutexLock lock(mutex_);
+  while (!stopping_ && end.WaitFor(stops_, mutex_)) {
   }
 }
 
@@ -127,7 +124,7 @@ void SlowCalls::Work() {
     Make(next.front());
     next.clear();
     stretch.EndWork();
-    Rest(stretch);
+    stretch.Rest([this](absl::Duration pause) { Wait(pause); });
   }
 }
 

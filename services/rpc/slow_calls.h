@@ -66,7 +66,7 @@ class SlowCalls {
   static void Make(Call& call);
   // Waits for the next call. Empty: it stops.
   std::vector<Call> Await();
-  void Rest(CpuStretch& stretch);
+  void Wait(absl::Duration pause);
 
   const SlowCallsOptions options_;
   mutable Mutex mutex_;

@@ -88,18 +88,15 @@ void Auditor::Loop() {
     for (Asked& one : asked) one.done(report);
     if (stop) return;
     stretch.EndWork();
-    if (options_.cpu != nullptr) Rest(stretch);
+    if (options_.cpu != nullptr) stretch.Rest([this](absl::Duration pause) { Wait(pause); });
     due.emplace(options_.interval);
   }
 }
 
-void Auditor::Rest(CpuStretch& stretch) {
-  absl::Duration pause;
-  while ((pause = stretch.NextPause()) > absl::ZeroDuration()) {
-    const Deadline end(pause);
-    MutexLock lock(mutex_);
-    while (!stopping_ && end.WaitFor(wakes_, mutex_)) {
-    }
+void Auditor::Wait(absl::Duration pause) {
+  const Deadline end(pause);
+  MutexLock lock(mutex_);
+  while (!stopping_ && end.WaitFor(wakes_, mutex_)) {
   }
 }
 
