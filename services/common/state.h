@@ -86,19 +86,31 @@ class Table {
     const auto it = rows_.find(key);
     return it == rows_.end() ? nullptr : &it->second;
   }
-  // Sets the row of `key`, or removes it if `row` is null. Returns what was there before.
-  Versioned<Row> Set(const std::string& key, std::shared_ptr<const Row> row, int64_t revision) {
-    auto it = rows_.lower_bound(absl::string_view(key));
-    const bool found = it != rows_.end() && it->first == key;
+
+  // Where the row of a key is, or would be. Holds until the table changes.
+  struct Place {
+    typename Map::iterator at = {};
+    const Versioned<Row>* found = nullptr;  // null: there is none
+  };
+  Place PlaceOf(absl::string_view key) {
+    const auto at = rows_.lower_bound(key);
+    return {at, at != rows_.end() && at->first == key ? &at->second : nullptr};
+  }
+  // Sets the row of `key`, whose place it is, or removes it if `row` is null. Returns what was there
+  // before.
+  Versioned<Row> Set(Place place, const std::string& key, std::shared_ptr<const Row> row,
+                     int64_t revision) {
+    const bool found = place.found != nullptr;
     if (row == nullptr) {
       if (!found) return {};
-      Versioned<Row> before = std::move(it->second);
-      rows_.erase(it);
+      Versioned<Row> before = std::move(place.at->second);
+      rows_.erase(place.at);
       return before;
     }
-    if (!found) it = rows_.insert(it, Entry{typename Entry::Key(key)});
-    if constexpr (std::is_same_v<typename Entry::Key, absl::string_view>) it->first = row->Key();
-    return std::exchange(it->second, Versioned<Row>{std::move(row), revision});
+    if (!found) place.at = rows_.insert(place.at, Entry{typename Entry::Key(key)});
+    if constexpr (std::is_same_v<typename Entry::Key, absl::string_view>)
+      place.at->first = row->Key();
+    return std::exchange(place.at->second, Versioned<Row>{std::move(row), revision});
   }
   // In order of key. For keyset paging: rows().upper_bound(last_key).
   const Map& rows() const { return rows_; }
@@ -110,8 +122,8 @@ class Table {
 
 // The base of a domain's State. Derived provides, for every Row,
 //   void Reindex(const Row* before, const Row* after);
-// called before the table changes, with one of them at least, which keeps the indexes that its decisions
-// want. Copyable: rows are shared.
+// called before the table changes, with one of them at least, which keeps the indexes that its
+// decisions want, and changes no table. Copyable: rows are shared.
 template <class Derived, class... Rows>
 class StateBase {
  public:
@@ -121,6 +133,15 @@ class StateBase {
   // of what is not there changes nothing: a journal has such ones once it was compacted, or its history
   // replaced in place.
   Revised<Change> Apply(const Change& change, int64_t revision);
+
+  // The same of a row whose place is known: the look-up is what costs most.
+  template <class Row>
+  typename Table<Row>::Place PlaceOf(absl::string_view key) {
+    return std::get<Table<Row>>(tables_).PlaceOf(key);
+  }
+  template <class Row>
+  Revised<Change> ApplyAt(const typename Table<Row>::Place& place, const std::string& key,
+                          const std::shared_ptr<const Row>& row, int64_t revision);
 
   template <class Row>
   const Table<Row>& table() const {
@@ -186,14 +207,21 @@ Revised<ChangeOf<Rows...>> StateBase<Derived, Rows...>::Apply(const Change& chan
       [&](const auto& row) -> Revised<Change> {
         using Row =
             std::remove_const_t<typename std::remove_reference_t<decltype(row)>::element_type>;
-        Table<Row>& rows = std::get<Table<Row>>(tables_);
-        const Row* found = rows.Find(change.key);
-        if (found == nullptr && row == nullptr) return {change, 0};
-        static_cast<Derived*>(this)->Reindex(found, row.get());
-        Versioned<Row> before = rows.Set(change.key, row, revision);
-        return {Change{change.key, std::move(before.row)}, before.revision};
+        return ApplyAt<Row>(PlaceOf<Row>(change.key), change.key, row, revision);
       },
       change.row);
+}
+
+template <class Derived, class... Rows>
+template <class Row>
+Revised<ChangeOf<Rows...>> StateBase<Derived, Rows...>::ApplyAt(
+    const typename Table<Row>::Place& place, const std::string& key,
+    const std::shared_ptr<const Row>& row, int64_t revision) {
+  const Row* found = place.found == nullptr ? nullptr : place.found->row.get();
+  if (found == nullptr && row == nullptr) return {Change{key, row}, 0};
+  static_cast<Derived*>(this)->Reindex(found, row.get());
+  Versioned<Row> before = std::get<Table<Row>>(tables_).Set(place, key, row, revision);
+  return {Change{key, std::move(before.row)}, before.revision};
 }
 
 // Decisions are made on a staged state: a state that may be changed and taken back, and the list of
@@ -215,17 +243,21 @@ class StagedState {
   template <class Row>
   bool Put(Row row) {
     std::string key = row.Key();
-    const Versioned<Row>* before = state_.template table<Row>().FindVersioned(key);
+    const auto place = state_.template PlaceOf<Row>(key);
+    const Versioned<Row>* before = place.found;
     if constexpr (requires { row.later; }) {
       if (before != nullptr && row.later.empty()) row.later = before->row->later;
     }
     if (before != nullptr && *before->row == row) return false;
     Revised<Change>* again = before == nullptr ? nullptr : PutSinceMark<Row>(key, before->revision);
-    Change change{std::move(key), std::make_shared<const Row>(std::move(row))};
+    auto put = std::make_shared<const Row>(std::move(row));
+    const int64_t at = again == nullptr ? revision() + 1 : again->revision;
+    Revised<Change> undo = state_.template ApplyAt<Row>(place, key, put, at);
+    Change change{std::move(key), std::move(put)};
     if (again == nullptr) {
-      Add(std::move(change));
+      undo_.push_back(std::move(undo));
+      changes_.push_back({std::move(change), at});
     } else {
-      state_.Apply(change, again->revision);
       again->change = std::move(change);
     }
     return true;
@@ -234,8 +266,12 @@ class StagedState {
   // Removes a row. False: there is none.
   template <class Row>
   bool Delete(absl::string_view key) {
-    if (state_.template table<Row>().Find(key) == nullptr) return false;
-    Add(Change{std::string(key), std::shared_ptr<const Row>()});
+    const auto place = state_.template PlaceOf<Row>(key);
+    if (place.found == nullptr) return false;
+    Change change{std::string(key), std::shared_ptr<const Row>()};
+    const int64_t at = revision() + 1;
+    undo_.push_back(state_.template ApplyAt<Row>(place, change.key, nullptr, at));
+    changes_.push_back({std::move(change), at});
     return true;
   }
 
@@ -258,10 +294,6 @@ class StagedState {
   }
 
  private:
-  void Add(Change change) {
-    undo_.push_back(state_.Apply(change, revision() + 1));
-    changes_.push_back({std::move(change), revision() + 1});
-  }
   // The change since the last mark that put the row of `key`, whose present revision is `revision`. Null: it was not put since.
   template <class Row>
   Revised<Change>* PutSinceMark(const std::string& key, int64_t revision) {

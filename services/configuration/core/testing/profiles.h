@@ -22,7 +22,7 @@ inline Table<NodeProfile> AllNamed(const std::vector<std::string>& ids) {
   Table<NodeProfile> table;
   for (const std::string& id : ids) {
     const NodeProfile profile = Named(id);
-    (void)table.Set(profile.Key(), std::make_shared<const NodeProfile>(profile), 1);
+    (void)table.Set(table.PlaceOf(id), id, std::make_shared<const NodeProfile>(profile), 1);
   }
   return table;
 }
