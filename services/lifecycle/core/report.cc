@@ -1,5 +1,6 @@
 // Decide of ReportNode: what agents see moves Nodes along their machine.
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -260,12 +261,18 @@ bool IsUnordered(const Node& node, const ReportNode& command) {
          node.observed.boot_time == kNever;
 }
 
+// Whether anything follows for the pool's own row, which most reports leave as it is.
+bool CountsForPool(const Node& before, const Node& after) {
+  return before.state != after.state &&
+         (IsReturnable(after.state) || after.state == NodeState::kDeliveryFailed ||
+          after.state == NodeState::kProduction);
+}
+
 // Writes what follows for the pool's own row.
 void KeepAccount(Pool& pool, const Node& before, const Node& after) {
   if (!IsReturnable(before.state) && IsReturnable(after.state)) {
     ++pool.account.generation;  // its machine is asked to be taken back
   }
-  if (before.state == after.state) return;
   if (after.state == NodeState::kDeliveryFailed) CountBootFailure(pool, before);
   if (after.state == NodeState::kProduction) {
     if (before.state == NodeState::kReconfiguring && pool.reconfiguring() &&
@@ -309,9 +316,12 @@ bool IsOfMachine(Observation observation) {
 }
 
 StatusOrOutcome Decide(StagedState<State>& staged, const ReportNode& command, absl::Time now) {
-  const Node* before = staged.state().table<Node>().Find(command.node);
-  const Pool* pool = staged.state().table<Pool>().Find(PoolNameOf(command.node));
-  if (before == nullptr || pool == nullptr) return muster::error::NotFound(command.node);
+  const auto* found = staged.state().table<Node>().FindVersioned(command.node);
+  const auto* of = staged.state().table<Pool>().FindVersioned(PoolNameOf(command.node));
+  if (found == nullptr || of == nullptr) return muster::error::NotFound(command.node);
+  // Held: the staged state lets go of rows that are put anew.
+  const std::shared_ptr<const Node> before = found->row;
+  const std::shared_ptr<const Pool> pool = of->row;
 
   if (command.node_create_time != kNever && command.node_create_time != before->create_time) {
     return error::DoesNotFit(before->name, "another one of that name", NameOf(command.observation));
@@ -332,13 +342,13 @@ StatusOrOutcome Decide(StagedState<State>& staged, const ReportNode& command, ab
   UpdateMetadata(node, *pool, HasGpus(node));
   if (node == *before) return Outcome{};
 
-  const Node was = *before;  // the staged state changes what `before` points at
-  Pool after = *pool;
-  KeepAccount(after, was, node);
-  EventLog log(staged, now);
   staged.Put(node);
-  staged.Put(after);
-  log.EmitAll(after, &was, node, command.message);
+  if (CountsForPool(*before, node)) {
+    Pool after = *pool;
+    KeepAccount(after, *before, node);
+    staged.Put(std::move(after));
+  }
+  EventLog(staged, now).EmitAll(*pool, before.get(), node, command.message);
   return Outcome{.revision = staged.revision()};
 }
 
