@@ -8,12 +8,12 @@ namespace muster {
 // accord.
 struct Author {
   std::string principal = {};  // see rpc::PrincipalOf
-  std::string method =
-      {};  // full name of the method that was called, e.g. `muster.quota.v1.QuotaService/UpdateQuota`
+  // Full name of the method that was called, e.g. `muster.quota.v1.QuotaService/UpdateQuota`.
+  std::string method = {};
   std::string request_id = {};  // of the call: the header `x-request-id`
   std::string reason = {};      // the caller's own words: the header `x-muster-reason`
-  std::string trace_id =
-      {};  // 32 hex digits; set where it is read, committed by that of its command
+  // 32 hex digits; set where it is read, committed by that of its command.
+  std::string trace_id = {};
 
   friend bool operator==(const Author&, const Author&) = default;
 };

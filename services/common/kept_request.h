@@ -134,7 +134,7 @@ template <class State>
 absl::Status Keep(StagedState<State>& staged, KeptRequest answered, const KeepPolicy& policy) {
   const absl::Time now = answered.create_time;
   const std::string account = answered.account;
-  // One whose time is over may be there still: what a later release said of that is not said of this.
+  // An answer whose time is over may still be there: its `later` fields must not pass to this one.
   staged.template Delete<KeptRequest>(answered.request_id);
   staged.Put(std::move(answered));
   const KeptByTime& all = staged.state().kept();

@@ -31,8 +31,9 @@
 
 namespace muster::kubernetes {
 
+// What an Adapter is told. Its process's flags of these names have the ranges.
 struct AdapterOptions {
-  std::string organization = {};
+  std::string organization = {};  // ids, not names
   std::string cluster = {};
   std::string zone = {};
   std::string kubernetes_version = {};  // of the cluster, for Muster; empty: as it is there
@@ -40,12 +41,12 @@ struct AdapterOptions {
   std::shared_ptr<grpc::ChannelCredentials> muster_credentials = {};  // null: plain text
   Endpoint endpoint = {};                                             // of the API server
   Edition edition = Edition::kCurrent;
-  bool ready_condition = false;
+  bool ready_condition = false;  // NodePools show Ready, see core/ready.h
   std::set<std::string> control_plane_namespaces = {};
   bool adopt = false;  // see Identity
   BrakeLimits removals_unasked = {};
   absl::Duration refusal_retry = absl::Seconds(15);  // see PoolReconciler
-  int events_a_minute = 3000;
+  int events_a_minute = 3000;                        // mirrored into Kubernetes at most
   int pool_workers = 4;
   int node_workers = 6;
   std::string user_agent = "muster-kubernetes";

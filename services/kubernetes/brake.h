@@ -128,7 +128,7 @@ class Brake {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const Parts parts_;
-  // Of Look's caller.
+  // Used by the thread that calls Look alone.
   RepeatedFailure unread_;
   RepeatedFailure unused_;
   mutable Mutex mutex_;

@@ -83,7 +83,7 @@ class History {
   void EndShow(Unknown kept);
 
   const Parts parts_;
-  // Of Look's caller.
+  // Used by the thread that calls Look alone.
   Unknown shown_;
   absl::flat_hash_set<std::string> told_;  // Nodes that were shown
   std::string told_in_;

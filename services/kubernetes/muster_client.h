@@ -60,9 +60,9 @@ class MusterClient {
 
   absl::StatusOr<configuration::v1::PoolConfiguration> GetConfiguration(
       const std::string& pool_uid);
-  // `rollback`: empty, or what to roll back to was asked for at the same time. Then neither is carried
-  // out, an order that waits is dropped, and FAILED_PRECONDITION says that this was told. Calls of the
-  // same `request_id` are carried out once; empty: each of them is.
+  // `rollback`: what a rollback that is ordered at the same time asks for; empty: none is. With one,
+  // neither is carried out, an order that waits is dropped, and FAILED_PRECONDITION says so. Calls of
+  // the same `request_id` are carried out once; empty: each of them is.
   absl::Status Promote(const std::string& pool_uid, const std::string& profile,
                        const std::string& rollback, const std::string& request_id);
   absl::Status Rollback(const std::string& pool_uid, const std::string& profile,

@@ -69,8 +69,8 @@ class NodeReconciler {
     absl::Duration work_report_time = -absl::InfiniteDuration();  // of a steady clock
     MetadataState metadata = MetadataState::kNone;
     DrainTimer drain = {};
-    std::set<std::string> former =
-        {};  // v1 Nodes of an earlier life that were let go: their Pods are no work
+    // V1 Nodes of an earlier life that were let go: their Pods are no work.
+    std::set<std::string> former = {};
   };
   // v1 Nodes that an earlier life of the machine left beside the one that counts, and that may go.
   struct Former {

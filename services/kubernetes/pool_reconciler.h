@@ -65,8 +65,8 @@ class PoolReconciler {
     int64_t object_generation = 0;                // applied or refused
     int64_t muster_generation = 0;                // that came of it
     std::optional<Refusal> refusal = {};
-    absl::Duration said_time =
-        -absl::InfiniteDuration();  // when the spec was said last, by a steady clock
+    // When the spec was sent last, by a steady clock.
+    absl::Duration said_time = -absl::InfiniteDuration();
     absl::Duration status_time = -absl::InfiniteDuration();  // of the last write, by a steady clock
     bool noted = false;  // the annotation kGrantable was found or made to say this
     std::optional<std::string> grantable = {};
@@ -74,7 +74,8 @@ class PoolReconciler {
     std::optional<std::string> promote = {};
     std::optional<std::string> rollback = {};
     std::string order_id = {};
-    // A word itself was asked for under that id: it is asked for again, whatever it means by now, to get the same answer.
+    // The word itself (`pending`, `previous`) was sent under that id: it is sent again as it is, so that
+    // the repeated request gets the same answer.
     bool by_word = false;
   };
 

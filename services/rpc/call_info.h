@@ -16,8 +16,8 @@ namespace muster::rpc {
 // that it calls.
 struct CallInfo {
   std::string request_id = {};
-  std::string reason =
-      {};  // why the caller does it, in its own words (`x-muster-reason`); empty: it does not say
+  // Why the caller does it, in its own words (`x-muster-reason`); empty: it does not say.
+  std::string reason = {};
   TraceContext trace = {};  // this server's own span: of the caller's trace, or of one begun here
   uint64_t parent_span_id = 0;  // the caller's; 0: the trace begins here
 };

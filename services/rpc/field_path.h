@@ -50,8 +50,8 @@ class FieldPath {
  private:
   struct Step {
     const google::protobuf::FieldDescriptor* field = nullptr;
-    std::string key =
-        {};  // of a map, or the `type` of an element of a list; empty: the field itself
+    // Of a map, or the `type` of an element of a list; empty: the field itself.
+    std::string key = {};
   };
 
   // Goes from a list or map to the element that segments[key] names. INVALID_ARGUMENT as Resolve.

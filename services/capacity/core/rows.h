@@ -65,8 +65,8 @@ struct MachineRow {
   MachineState state = MachineState::kFree;
   absl::Time state_time = absl::UnixEpoch();
   std::string claim = {};  // set exactly while held or reclaiming
-  std::optional<absl::Time> request_time =
-      {};  // set with `claim`: the age of the part that it was granted for
+  // Set with `claim`: the age of the part that it was granted for.
+  std::optional<absl::Time> request_time = {};
   ComputeClass compute_class = ComputeClass::kDefault;  // of `claim`; kDefault without one
   std::optional<absl::Time> reclaim_time = {};          // set exactly while reclaiming
   std::string earmark = {};  // while reclaiming: the claim that it is forecast for; empty: none

@@ -76,7 +76,7 @@ class Reflector {
   Client& client_;
   const ReflectorOptions options_;
   Sink& sink_;
-  // Its thread's.
+  // Used by its thread alone.
   std::string resource_version_;  // empty: list
   std::string newest_;            // newest version that was seen
   std::optional<absl::Duration>

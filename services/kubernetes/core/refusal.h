@@ -25,8 +25,8 @@ std::string NoClusterMessage(absl::string_view cluster);
 // What a NodePool says whose generation is below the one that Muster has taken, likewise.
 std::string RestoredMessage(int64_t generation);
 
-// Which condition tells of a refusal, and its status: a spec beyond a limit is not wrong, and whether one is that Muster has not looked
-// at is not known.
+// Which condition tells of a refusal, and its status. A spec beyond a limit is not invalid
+// (Quota=False); of one that Muster has not looked at it is not known (Validated=Unknown).
 struct RefusalPlace {
   FirstEditionCondition condition = {};
   std::string status = {};

@@ -112,7 +112,8 @@ class Handlers final : public v1::LifecycleService::CallbackService {
       Context context, const v1::WatchLifecycleRequest* request) override;
 
  private:
-  // A mutation of a pool; with `validate_only` the answer tells what it would do (write_inl.h).
+  // A mutation of a pool; with `validate_only` the answer tells what it would do (write_inl.h). If the
+  // pool grows, quota is asked first: until the deadline if the request must fit, else for half a second.
   template <class Request, class Parse>
   Unary WritePool(Context context, const Request& request, v1::NodePool* response, Parse parse);
   // Likewise, of a Node.

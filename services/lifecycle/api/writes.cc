@@ -190,8 +190,9 @@ access::Scope BeyondClusters(const access::Scope& scope) {
   return rest;
 }
 
-// Who reports. For it, Nodes outside `sees`, null being everywhere, do not exist. Of the clusters that an
-// adapter keeps in step, `adapts`, it is no agent, unless it may report more than clusters, `agent_of`.
+// The caller of ReportNodes: which Nodes exist for it (`sees`; null: all), and of which it may speak as
+// their agent. An adapter is no agent of the clusters that it keeps in step (`adapts`), unless it may
+// report of more than clusters.
 class ReportingCaller {
  public:
   ReportingCaller(std::shared_ptr<const access::Scope> sees,

@@ -42,8 +42,8 @@ TEST(CensusTest, WhoWaitsForItsAgentByZone) {
       census.Add(node, "A", kCensusTime);
     }
   }
-  Node late =
-      NodeSince(NodeState::kAssigned, absl::Hours(1));  // until now there was no configuration
+  // Until now there was no configuration.
+  Node late = NodeSince(NodeState::kAssigned, absl::Hours(1));
   late.desired.phase = Phase::kRunning;
   late.desired.phase_time = kCensusTime - absl::Minutes(1);
   census.Add(late, "A", kCensusTime);

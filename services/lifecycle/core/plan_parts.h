@@ -65,9 +65,9 @@ bool LetStay(const PlanFacts& facts, Draft& draft, Node& node, absl::string_view
 // The deadline of a drain that begins at `from` and is not a preemption's; kNever: none.
 absl::Time DrainDeadline(const PlanFacts& facts, const Node& node, absl::Time from);
 void DrainNodes(const PlanFacts& facts, Draft& draft);
-// When all work is seen that was on its way when the Node was cordoned, as it was told at `told`: some time
-// after its agent had it cordoned. An agent that does not say so is waited for, but not for ever; once it is
-// late, that is told.
+// From when on no work can be on its way any more to a Node that was told at `told` to be cordoned: some
+// time after its agent reported the cordon, else after the time that a silent agent is waited for. While
+// that one is late the plan tells so (AGENT_SILENT).
 absl::Time CordonSettles(const PlanFacts& facts, Draft& draft, const Node& node, absl::Time told);
 
 // --- plan_preemption.cc: spot ---
@@ -108,12 +108,13 @@ std::string ProfileToReboot(const PlanFacts& facts, const Node& node);
 // does not answer, its last answer counts.
 bool AnyWaits(const PlanFacts& facts);
 void StageProfiles(const PlanFacts& facts, Draft& draft);
-// Choose: the Node is to reboot, and with `drains` its work is moved away. LetGo: it is not, after all.
-// RebootInto: it reboots now. RebootIdle: the same for a chosen Node that is idle; as for a removal, it
-// first waits for work that was on its way when the Node was cordoned.
+// Marks the Node for a reboot; `drains`: its work is moved away.
 void Choose(const PlanFacts& facts, Draft& draft, Node& node, bool drains, absl::string_view why);
+// Takes the mark back.
 void LetGo(Draft& draft, Node& node, absl::string_view why);
+// Reboots the Node now.
 void RebootInto(const std::string& profile, Draft& draft, Node& node, absl::string_view why);
+// Reboots a marked Node that is idle, once no work can be on its way to it (CordonSettles).
 void RebootIdle(const PlanFacts& facts, Draft& draft, Node& node, const std::string& profile);
 // `timed_out`: machines whose reboot this plan has given up.
 void RebootOutdated(const PlanFacts& facts, Draft& draft,

@@ -34,8 +34,8 @@ struct ApiOptions {
   // As client::Options has it. Empty: a random one.
   std::string request_id = {};
   std::string reason = {};  // why, for the history of what is changed; empty: not said
-  std::function<void(absl::Duration)> sleep =
-      {};  // between a call and its repetition; null: sleeps in real time
+  // Between a call and its repetition; null: sleeps in real time.
+  std::function<void(absl::Duration)> sleep = {};
 };
 
 // One resource, as people name it.

@@ -130,8 +130,8 @@ class Recognition {
   const Machines& registered_;
   std::vector<SetMember> members_;                    // without a name: not yet recognised
   std::multimap<Place, const Machine*> places_ = {};  // what stands in the set's racks
-  absl::flat_hash_set<std::string> wanted_ =
-      {};  // the names that the set's machines have in the file
+  // The names that the set's machines have in the file.
+  absl::flat_hash_set<std::string> wanted_ = {};
   absl::flat_hash_set<std::string> taken_ = {};
 };
 
