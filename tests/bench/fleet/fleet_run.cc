@@ -20,6 +20,10 @@ constexpr absl::Duration kProgress = absl::Seconds(5);
 constexpr absl::Duration kSettled = absl::Seconds(2);
 // In the outage one pool in so many grows.
 constexpr size_t kGrowing = 20;
+// In the churn one pool in so many is emptied each minute.
+constexpr int64_t kChurning = 100;
+// What the database may grow by, from the first minutes of the churn to its end.
+constexpr double kMostGrowth = 1.5;
 // Postgres' statistics of what an idle connection wrote are at most this late.
 constexpr absl::Duration kStatisticsDelay = absl::Seconds(11);
 
@@ -52,6 +56,7 @@ absl::Status FleetRun::Run(std::vector<Row>& rows) {
   if (wanted("release")) RETURN_IF_ERROR(Release(rows));
   if (wanted("failures")) RETURN_IF_ERROR(Failures(rows));
   if (wanted("outage")) RETURN_IF_ERROR(Outage(rows));
+  if (wanted("churn")) RETURN_IF_ERROR(Churn(rows));
   return absl::OkStatus();
 }
 
@@ -174,6 +179,42 @@ absl::Status FleetRun::Outage(std::vector<Row>& rows) {
                rows);
 }
 
+absl::Status FleetRun::Churn(std::vector<Row>& rows) {
+  RETURN_IF_ERROR(ChurnFor("churn_first", 0, kChurnFirst, rows));
+  const int64_t before = rows.back().disk_bytes;
+  RETURN_IF_ERROR(ChurnFor("churn", kChurnFirst, options_.churn_minutes, rows));
+  Row& row = rows.back();
+  if (static_cast<double>(row.disk_bytes) > kMostGrowth * static_cast<double>(before))
+    row.fault = "the database grew";
+  return absl::OkStatus();
+}
+
+absl::Status FleetRun::ChurnFor(const std::string& name, int64_t from_minute, int64_t to_minute,
+                                std::vector<Row>& rows) {
+  const auto resize = [this](int64_t minute, bool to_none) {
+    std::vector<std::pair<std::string, int64_t>> pools;
+    for (size_t i = static_cast<size_t>(minute % kChurning); i < shape_.pools.size();
+         i += kChurning)
+      pools.emplace_back(shape_.pools[i].name, to_none ? 0 : shape_.pools[i].nodes);
+    return Resize(*connections_, pools);
+  };
+  const auto act = [this, resize, from_minute, to_minute]() -> absl::Status {
+    const absl::Time begin = absl::Now();
+    for (int64_t minute = from_minute; minute < to_minute; ++minute) {
+      RETURN_IF_ERROR(resize(minute, true));
+      absl::SleepFor(begin + absl::Minutes(minute + 1 - from_minute) - absl::Now());
+      RETURN_IF_ERROR(resize(minute, false));
+    }
+    watch_->Await(AllAtTarget());
+    return absl::OkStatus();
+  };
+  return Carry({.name = name,
+                .act = act,
+                .goal = AllAtTarget(),
+                .nodes = (to_minute - from_minute) * shape_.nodes / kChurning},
+               rows);
+}
+
 // --- what they share ---
 
 Row FleetRun::Begin(const std::string& name) {
@@ -198,6 +239,7 @@ void FleetRun::Fill(Row& row, const Stack::Sample& before, const Stack::Sample& 
   for (size_t i = 0; i < row.changes.size(); ++i)
     row.changes[i] = after.revisions[i] - before.revisions[i];
   row.tuples = after.tuples - before.tuples;
+  row.scanned = after.scanned - before.scanned;
   row.wal_bytes = after.wal_bytes - before.wal_bytes;
   row.load_average = LoadAverage();
   row.server_bytes = stack_->server_bytes();
@@ -210,6 +252,7 @@ void FleetRun::Settle(Row& row, const Stack::Sample& before) const {
   for (size_t i = 0; i < row.changes.size(); ++i)
     row.changes[i] = end.revisions[i] - before.revisions[i];
   row.tuples = end.tuples - before.tuples;
+  row.scanned = end.scanned - before.scanned;
   row.wal_bytes = end.wal_bytes - before.wal_bytes;
   row.disk_bytes = stack_->disk_bytes();
 }
@@ -234,9 +277,10 @@ absl::Status FleetRun::Carry(const Phase& phase, std::vector<Row>& rows) {
   const Stack::Sample before = stack_->Measure();
   watch_->Await(phase.goal);
   RETURN_IF_ERROR(phase.act());
+  const absl::Time end = absl::Now() + options_.limit;
   absl::Time reached;
   bool met = false;
-  while (!met && absl::Now() < before.time + options_.limit) {
+  while (!met && absl::Now() < end) {
     met = watch_->WaitFor(kProgress, reached);
     const PoolWatch::Progress progress = watch_->progress();
     std::cerr << absl::StrFormat(

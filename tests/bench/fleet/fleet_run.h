@@ -20,11 +20,15 @@ struct FleetRunOptions {
   int64_t nodes = 0;
   std::set<std::string> phases = {};         // of kPhases; those not named are left out
   absl::Duration limit = absl::Minutes(10);  // for each phase
+  int64_t churn_minutes = 60;                // of the phase `churn`, more than kChurnFirst
 };
 
-// In this order; `register` and `scale_up` are always there.
-inline constexpr const char* kPhases[] = {"register", "scale_up", "quiet", "restart_all",
-                                          "release",  "failures", "outage"};
+// In this order; `register` and `scale_up` are always there, `churn` only where it is asked for.
+inline constexpr const char* kPhases[] = {"register", "scale_up", "quiet",  "restart_all",
+                                          "release",  "failures", "outage", "churn"};
+// What the database takes on the disk after the churn is compared with what it took after so many
+// minutes of it.
+inline constexpr int64_t kChurnFirst = 10;
 
 // One fleet from nothing to the end, on a stack of its own:
 //   register   catalogue, quotas, clusters and machines
@@ -37,6 +41,8 @@ inline constexpr const char* kPhases[] = {"register", "scale_up", "quiet", "rest
 //   away       capacity is killed, 5 % of the pools are given a Node more, and it stays away for ten
 //              simulated minutes
 //   outage     capacity is back, until every pool is TargetMet and knows its capacity
+//   churn      each minute, of a wall clock, another hundredth of the pools loses all Nodes and has
+//              as many new ones a minute later; the first ten minutes are a row of their own
 class FleetRun {
  public:
   explicit FleetRun(FleetRunOptions options);
@@ -61,6 +67,9 @@ class FleetRun {
   absl::Status Release(std::vector<Row>& rows);
   absl::Status Failures(std::vector<Row>& rows);
   absl::Status Outage(std::vector<Row>& rows);
+  absl::Status Churn(std::vector<Row>& rows);
+  absl::Status ChurnFor(const std::string& name, int64_t from_minute, int64_t to_minute,
+                        std::vector<Row>& rows);
 
   absl::Status Carry(const Phase& phase, std::vector<Row>& rows);
   // Lets ten simulated minutes pass after `act`.

@@ -19,9 +19,11 @@ ABSL_FLAG(std::vector<std::string>, nodes, (std::vector<std::string>{"1000", "10
           "Sizes of the fleets, in Nodes, 1,000 to 1,000,000; one after the other.");
 ABSL_FLAG(std::vector<std::string>, phases,
           std::vector<std::string>(std::begin(muster::bench::kPhases),
-                                   std::end(muster::bench::kPhases)),
+                                   std::end(muster::bench::kPhases) - 1),
           "What to measure beside register and scale_up: any of "
-          "quiet,restart_all,release,failures,outage.");
+          "quiet,restart_all,release,failures,outage, and churn, which takes --churn_minutes.");
+ABSL_FLAG(int64_t, churn_minutes, 60,
+          "How long the phase churn goes on, by a wall clock; 11 to 1440 minutes.");
 ABSL_FLAG(double, speed, 10, "Simulated minutes a minute, 1 to 600.");
 ABSL_FLAG(absl::Duration, limit, absl::Minutes(10), "A phase that takes longer has failed.");
 ABSL_FLAG(std::string, bin_dir, "build/release/bin", "Where musterd and fleetsim are.");
@@ -40,10 +42,13 @@ absl::StatusOr<std::vector<FleetRunOptions>> TrialsFromFlags() {
                                     .migrations_dir = absl::GetFlag(FLAGS_migrations_dir),
                                     .speed = absl::GetFlag(FLAGS_speed),
                                     .statements = absl::GetFlag(FLAGS_statements)},
-                          .limit = absl::GetFlag(FLAGS_limit)};
+                          .limit = absl::GetFlag(FLAGS_limit),
+                          .churn_minutes = absl::GetFlag(FLAGS_churn_minutes)};
   options.stack.patience = std::max(options.stack.patience, options.limit);
   if (!(options.stack.speed >= 1 && options.stack.speed <= 600))
     return absl::InvalidArgumentError("--speed must be 1 to 600.");
+  if (options.churn_minutes <= kChurnFirst || options.churn_minutes > 1440)
+    return absl::InvalidArgumentError("--churn_minutes must be 11 to 1440.");
   for (const std::string& phase : absl::GetFlag(FLAGS_phases)) {
     if (std::find(std::begin(kPhases), std::end(kPhases), phase) == std::end(kPhases))
       return absl::InvalidArgumentError(

@@ -18,6 +18,7 @@ struct Row {
   int64_t changed = 0;                  // Nodes that had to change
   std::array<int64_t, 4> changes = {};  // journal entries of Stack::kServices until all was quiet
   int64_t tuples = 0;                   // rows written but for the journals
+  int64_t scanned = 0;                  // rows read by sequential scans
   int64_t wal_bytes = 0;
   int64_t disk_bytes = 0;  // of the database, at the end
   // Cores: CPU seconds a second, until what is waited for was there.

@@ -16,6 +16,7 @@ const Row kRow{.nodes = 1000,
                .pools = 100,
                .changed = 500,
                .changes = {1, 2, 3, 4000},
+               .scanned = 7,
                .wal_bytes = 1'024'000,
                .disk_bytes = 3 << 20};
 
@@ -34,6 +35,7 @@ TEST(ResultTest, WhereNoNodeHadToChangeNothingIsSaid) {
 TEST(ResultTest, ALineHasTheSharesBesideTheWhole) {
   const auto line = nlohmann::json::parse(Json({kRow}));
   EXPECT_EQ(line["changes"]["lifecycle"], 4000);
+  EXPECT_EQ(line["scanned"], 7);
   EXPECT_EQ(line["wal_bytes"], 1'024'000);
   EXPECT_EQ(line["wal_bytes_a_node"], 2048);
   EXPECT_EQ(line["lifecycle_changes_a_node"], 8);

@@ -46,7 +46,9 @@ constexpr char kMeasure[] =
     " (pg_current_wal_lsn() - '0/0')::bigint,"
     " (SELECT coalesce(sum(n_tup_ins + n_tup_upd + n_tup_del), 0)::bigint FROM pg_stat_user_tables"
     " WHERE schemaname IN ('capacity', 'quota', 'configuration', 'lifecycle')"
-    " AND relname NOT IN ('lease_heartbeat', 'journal', 'journal_head'))";
+    " AND relname NOT IN ('lease_heartbeat', 'journal', 'journal_head')),"
+    " (SELECT coalesce(sum(seq_tup_read), 0)::bigint FROM pg_stat_user_tables"
+    " WHERE schemaname IN ('capacity', 'quota', 'configuration', 'lifecycle'))";
 
 constexpr char kStatements[] =
     "SELECT total_exec_time::bigint, calls, rows, round(wal_bytes / 1048576.0, 1), rolname,"
@@ -251,6 +253,7 @@ Stack::Sample Stack::Measure() const {
   for (size_t i = 0; i < sample.revisions.size(); ++i) sample.revisions[i] = std::stoll(*row[i]);
   sample.wal_bytes = std::stoll(*row[4]);
   sample.tuples = std::stoll(*row[5]);
+  sample.scanned = std::stoll(*row[6]);
   sample.server_cpu_s = server_ ? CpuSeconds(server_->pid()) : 0;
   if (capacity_) sample.server_cpu_s += CpuSeconds(capacity_->pid());
   sample.postgres_cpu_s = TreeCpuSeconds(postmaster_);

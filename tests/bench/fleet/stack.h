@@ -51,7 +51,8 @@ class Stack {
     std::map<pid_t, double> simulator_threads = {};
     std::array<int64_t, 4> revisions = {};  // of kServices
     int64_t wal_bytes = 0;
-    int64_t tuples = 0;  // written, but for the journals and heartbeats
+    int64_t tuples = 0;   // written, but for the journals and heartbeats
+    int64_t scanned = 0;  // read by sequential scans
   };
 
   explicit Stack(StackOptions options);
