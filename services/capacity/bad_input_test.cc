@@ -176,10 +176,10 @@ std::vector<std::pair<std::string, SpoilClaim>> BadClaims() {
            }},
           {"returns[0].reason", [](auto& c) { Return(c, "m", 0); }},
           {"returns[0].reason", [](auto& c) { Return(c, "m", 77); }},
-          {"returns[0].since_end",
+          {"returns[0].grant_time",
            [](auto& c) {
              Return(c, "m");
-             c.mutable_returns(0)->mutable_since_end()->set_seconds(-1);
+             c.mutable_returns(0)->mutable_grant_time()->set_nanos(-1);
            }},
           {"returns", [](auto& c) {
              for (int i = 0; i <= 1'000; ++i) Return(c, absl::StrCat("m", i));

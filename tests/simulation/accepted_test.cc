@@ -55,7 +55,7 @@ TEST_P(AcceptedTest, ByAll) {
   const lifecycle::HoldingAsk holding{.nodes = 1, .generation = 1};
   EXPECT_EQ(FaultsOf(RequestOf(pool, holding), &quota::FromProto), "");
   const lifecycle::ClaimAsk claim{.nodes = 1, .generation = 1};
-  EXPECT_EQ(FaultsOf(RequestOf(pool, claim, lifecycle::kNever), &capacity::FromProto), "");
+  EXPECT_EQ(FaultsOf(RequestOf(pool, claim), &capacity::FromProto), "");
   const lifecycle::ConfigurationAsk configuration{.generation = 1, .gpu = true};
   EXPECT_EQ(FaultsOf(RequestOf(pool, asked.cluster, configuration), &configuration::FromProto), "");
 }

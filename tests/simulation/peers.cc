@@ -74,7 +74,7 @@ quota::SyncHolding RequestOf(const PoolView& view, const lifecycle::HoldingAsk& 
 }
 
 capacity::SyncClaim RequestOf(const PoolView& view, const lifecycle::ClaimAsk& ask) {
-  return Received(lifecycle::RequestOf(*view.pool, ask, view.now), &capacity::FromProto);
+  return Received(lifecycle::RequestOf(*view.pool, ask), &capacity::FromProto);
 }
 
 configuration::SyncPool RequestOf(const PoolView& view, const lifecycle::ConfigurationAsk& ask) {

@@ -22,8 +22,7 @@ struct PoolView {
   std::vector<std::shared_ptr<const lifecycle::Node>> rows = {};  // keeps `nodes` alive
   std::vector<const lifecycle::Node*> nodes = {};
   int64_t version = 0;
-  absl::Time now = lifecycle::kNever;  // when it looks
-  int64_t incarnation = 0;             // of the history that the rows are from
+  int64_t incarnation = 0;  // of the history that the rows are from
   lifecycle::CatalogueFacts catalogue = {};
   lifecycle::Demand demand = {};
   lifecycle::PeerReplies answers = {};

@@ -40,7 +40,6 @@ void Replica::Begin(const std::vector<std::string>& pools) {
     if (cloud.lifecycle.state().table<lifecycle::Pool>().Find(name) == nullptr) continue;
     PoolView view = Look(cloud.lifecycle.state(), name);
     view.incarnation = cloud.lifecycle.incarnation();
-    view.now = Now();
     if (around_.network.catalogue_known)
       view.catalogue = FactsFor(*view.pool, cloud.capacity.state());
     view.demand = DemandOf(*view.pool, view.nodes, view.catalogue);

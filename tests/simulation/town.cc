@@ -144,7 +144,6 @@ void Town::Ask(PoolView& view, bool only_ask) {
 
 PoolView Town::LookAt(const lifecycle::State& state, const std::string& pool, bool only_ask) {
   PoolView view = Look(state, pool);
-  view.now = Now();
   view.catalogue = FactsFor(*view.pool, cloud.capacity.state());
   view.demand = DemandOf(*view.pool, view.nodes, view.catalogue);
   Ask(view, only_ask);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,7 +48,7 @@ enum class ReturnReason { kReleased, kBroken, kPreempted };
 struct MachineReturn {
   std::string machine = {};
   ReturnReason reason = ReturnReason::kReleased;
-  absl::Duration since_end = absl::ZeroDuration();
+  std::optional<absl::Time> grant_time = {};
 };
 
 struct SyncClaim {

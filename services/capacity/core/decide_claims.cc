@@ -18,7 +18,7 @@ namespace muster::capacity {
 namespace {
 
 // Tells one list of returns from another: FNV-1a, never 0 for a list that is not empty. It is
-// stored, so it must stay as it is, without `since_end`, too, which grows as a request is repeated.
+// stored, so it must stay as it is, without `grant_time`, too: an older caller leaves that out.
 int64_t DigestOf(const std::vector<MachineReturn>& returns) {
   if (returns.empty()) return 0;
   uint64_t digest = 14695981039346656037u;
@@ -48,18 +48,16 @@ ClaimRow NewClaim(const SyncClaim& command) {
 }
 
 // The machine that is given back, if the claim holds it by the grant that is meant. One that was
-// given back before, mended, and granted anew is not. On its way the request grew older: then a grant
-// soon after the end is not told from one before it.
-const MachineRow* FindHeld(const State& state, const MachineReturn& given, const std::string& uid,
-                           absl::Time now) {
+// given back before, mended, and granted anew is not. Its grants have different times: the lane's
+// clock does not go back, and commits lie between them.
+const MachineRow* FindHeld(const State& state, const MachineReturn& given, const std::string& uid) {
   const MachineRow* row = state.FindMachine(given.machine);
-  const bool held = row != nullptr && row->claim == uid;
-  return held && now - row->state_time >= given.since_end ? row : nullptr;
+  if (row == nullptr || row->claim != uid) return nullptr;
+  return given.grant_time.value_or(row->state_time) == row->state_time ? row : nullptr;
 }
 
 // Whether the command may change the claim, which exists; the error says why not.
-absl::Status CheckKnown(const State& state, const ClaimRow& claim, const SyncClaim& command,
-                        absl::Time now) {
+absl::Status CheckKnown(const State& state, const ClaimRow& claim, const SyncClaim& command) {
   RETURN_IF_ERROR(CheckGeneration(claim.Key(), command.generation, claim.generation));
   if (command.zone != claim.zone || command.instance_type != claim.instance_type ||
       command.compute_class != claim.compute_class ||
@@ -76,7 +74,7 @@ absl::Status CheckKnown(const State& state, const ClaimRow& claim, const SyncCla
   if (command.release) {
     int64_t held = state.FootprintOf(claim.pool_uid).held();
     for (const MachineReturn& given : command.returns) {
-      if (FindHeld(state, given, claim.pool_uid, now) != nullptr) --held;
+      if (FindHeld(state, given, claim.pool_uid) != nullptr) --held;
     }
     if (held > 0) return error::ClaimHoldsMachines(claim, held);
   }
@@ -85,7 +83,7 @@ absl::Status CheckKnown(const State& state, const ClaimRow& claim, const SyncCla
 
 void TakeBack(StagedState<State>& staged, const MachineReturn& given, ClaimRow& claim,
               absl::Time now) {
-  const MachineRow* held = FindHeld(staged.state(), given, claim.pool_uid, now);
+  const MachineRow* held = FindHeld(staged.state(), given, claim.pool_uid);
   if (held == nullptr) return;
   const bool broken = given.reason == ReturnReason::kBroken;
   MachineRow machine = *held;
@@ -163,7 +161,7 @@ absl::StatusOr<Applied> Apply(StagedState<State>& staged, const SyncClaim& comma
       return Applied{.removed = std::move(claim)};
     }
   } else {
-    RETURN_IF_ERROR(CheckKnown(state, *known, command, now));
+    RETURN_IF_ERROR(CheckKnown(state, *known, command));
     if (known->generation == command.generation) return Applied{.repeated = true};
     CarryOver(*known, claim);
   }

@@ -247,32 +247,33 @@ TEST_F(DecideClaimsTest, AMachineThatTheClaimDoesNotHoldIsSkipped) {
 
 // The answer to a return may be lost; it comes again by another request, when the machine has been
 // mended and granted to the same claim.
-TEST_F(DecideClaimsTest, AMachineThatWasGrantedSinceItsUseEndedIsSkipped) {
+TEST_F(DecideClaimsTest, AMachineThatIsHeldByAnotherGrantIsSkipped) {
   Machines(1, 1);
-  Want("a", 1);
-  const absl::Time ended = world_.now();
-  const auto since = [&](absl::Time end) {
-    return std::vector<MachineReturn>{{"m1", ReturnReason::kBroken, world_.now() - end}};
+  const std::vector<absl::Time> first = Want("a", 1).grant_times;
+  ASSERT_THAT(first, ElementsAre(world_.state().FindMachine("m1")->state_time));
+  const auto back = [](absl::Time granted) {
+    return std::vector<MachineReturn>{{"m1", ReturnReason::kBroken, granted}};
   };
   world_.Advance(absl::Minutes(1));
-  ASSERT_THAT(Want("a", 1, since(ended)).machines, IsEmpty());
+  ASSERT_THAT(Want("a", 1, back(first[0])).machines, IsEmpty());
   ASSERT_EQ(world_.StateOf("m1"), MachineState::kInRepair);
   ASSERT_TRUE(world_.Do(SetMachineState{"m1", MachineState::kFree}).ok());
-  const absl::Time granted = world_.state().FindMachine("m1")->state_time;
-  ASSERT_GT(granted, ended);
-  world_.Advance(absl::Minutes(1));
-  EXPECT_THAT(Want("a", 2, since(ended)).machines, ElementsAre("m1"));
-  EXPECT_EQ(world_.state().FindMachine("m1")->state_time, granted);
+  const absl::Time second = world_.state().FindMachine("m1")->state_time;
+  ASSERT_NE(second, first[0]);
+  const ClaimView kept = Want("a", 2, back(first[0]));
+  EXPECT_THAT(kept.machines, ElementsAre("m1"));
+  EXPECT_THAT(kept.grant_times, ElementsAre(second));
   // Nor is it given back for a release.
-  SyncClaim release = world_.Want("a", 0, since(ended));
+  SyncClaim release = world_.Want("a", 0, back(first[0]));
   release.release = true;
   EXPECT_EQ(Refused(release), "CLAIM_HOLDS_MACHINES");
-  // What is granted at the very time is what was used.
-  EXPECT_THAT(Want("a", 2, since(granted)).machines, IsEmpty());
+  // Nor by one to come, of a history that was lost.
+  EXPECT_THAT(Want("a", 2, back(second + absl::Minutes(1))).machines, ElementsAre("m1"));
+  EXPECT_THAT(Want("a", 2, back(second)).machines, IsEmpty());
   EXPECT_EQ(world_.StateOf("m1"), MachineState::kInRepair);
 }
 
-// Of a caller that does not tell when the use ended.
+// Of a caller that does not tell grants apart.
 TEST_F(DecideClaimsTest, AMachineIsTakenBackWheneverItWasGranted) {
   Machines(1, 1);
   Want("a", 1);
@@ -284,13 +285,13 @@ TEST_F(DecideClaimsTest, AMachineIsTakenBackWheneverItWasGranted) {
   EXPECT_EQ(world_.StateOf("m1"), MachineState::kInRepair);
 }
 
-// It grows while a request is repeated, and servers of another release do not know it.
-TEST_F(DecideClaimsTest, SinceWhenIsNotComparedAsAReturnIsRepeated) {
+// Callers of another release do not know it.
+TEST_F(DecideClaimsTest, TheGrantIsNotComparedAsAReturnIsRepeated) {
   Machines(1, 1);
-  Want("a", 1);
-  SyncClaim request = world_.Want("a", 1, {{"m1", ReturnReason::kBroken, absl::Seconds(1)}});
+  const absl::Time granted = Want("a", 1).grant_times.at(0);
+  SyncClaim request = world_.Want("a", 1, {{"m1", ReturnReason::kBroken, granted}});
   Sync(request);
-  request.returns[0].since_end = absl::ZeroDuration();
+  request.returns[0].grant_time.reset();
   Sync(request);
   EXPECT_THAT(world_.changes(), IsEmpty());
 }

@@ -63,8 +63,8 @@ struct MachineRow {
   int32_t slot = 0;
   std::map<std::string, std::string> labels = {};
   MachineState state = MachineState::kFree;
-  absl::Time state_time = absl::UnixEpoch();
-  std::string claim = {};  // set exactly while held or reclaiming
+  absl::Time state_time = absl::UnixEpoch();  // while held or reclaiming: of the grant
+  std::string claim = {};                     // set exactly while held or reclaiming
   // Set with `claim`: the age of the part that it was granted for.
   std::optional<absl::Time> request_time = {};
   ComputeClass compute_class = ComputeClass::kDefault;  // of `claim`; kDefault without one

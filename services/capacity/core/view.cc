@@ -61,10 +61,12 @@ ClaimView ViewOf(const State& state, const ClaimRow& claim) {
   view.machines.reserve(footprint.machines.size());
   view.racks.reserve(footprint.machines.size());
   view.request_times.reserve(footprint.machines.size());
+  view.grant_times.reserve(footprint.machines.size());
   for (const MachineRow* machine : footprint.machines) {
     view.machines.push_back(machine->id);
     view.racks.push_back(machine->rack);
     view.request_times.push_back(machine->request_time.value_or(machine->state_time));
+    view.grant_times.push_back(machine->state_time);
   }
   if (inventory != nullptr) {
     view.in_service = inventory->in_service();

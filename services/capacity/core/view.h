@@ -34,6 +34,7 @@ struct ClaimView {
   std::vector<Reclaimed> reclaims = {};        // its machines that are to be given back, by machine
   std::vector<std::string> racks = {};         // of `machines`, in the same order
   std::vector<absl::Time> request_times = {};  // likewise
+  std::vector<absl::Time> grant_times = {};    // likewise
 
   bool operator==(const ClaimView&) const = default;
 };

@@ -149,6 +149,7 @@ v1::Claim ToProto(const ClaimAnswer& answer) {
   out.mutable_machines()->Assign(view.machines.begin(), view.machines.end());
   out.mutable_racks()->Assign(view.racks.begin(), view.racks.end());
   for (const absl::Time time : view.request_times) SetTimestamp(time, out.add_request_times());
+  for (const absl::Time time : view.grant_times) SetTimestamp(time, out.add_grant_times());
   out.set_reason(wire::ToProto(view.reason));
   out.set_in_service(view.in_service);
   out.set_matching(view.matching);

@@ -3,9 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <set>
 
 #include "services/capacity/core/testing/world.h"
+#include "services/common/timestamp.h"
 #include "tests/testing/proto_matchers.h"
 #include "tests/testing/status_matchers.h"
 
@@ -84,7 +86,7 @@ TEST(CapacityWireTest, AClaimIsAnsweredWithWhatFollows) {
   view.matching_in_repair = 7;
   view.granted = {"m2"};
   view.racks = {"r1", ""};
-  view.request_times = {kTime, kTime};
+  view.request_times = view.grant_times = {kTime, kTime};
   view.reclaims = {{kTime, "m1"}};
   view.queue = {3, 20};
   answer.wait = {absl::Hours(1), absl::Hours(2)};
@@ -169,6 +171,8 @@ TEST(CapacityWireTest, AClaimIsAnsweredWithWhatFollows) {
                 }
                 request_times { seconds: 1750000000 nanos: 1000 }
                 request_times { seconds: 1750000000 nanos: 1000 }
+                grant_times { seconds: 1750000000 nanos: 1000 }
+                grant_times { seconds: 1750000000 nanos: 1000 }
               )pb"));
   answer.wait.reset();
   EXPECT_FALSE(ToProto(answer).queue().has_wait());
@@ -227,6 +231,19 @@ TEST(CapacityWireTest, WhatTheJournalCannotHoldIsAnInternalError) {
   v1::Claim claim = ToProto(SomeClaim());
   claim.mutable_affinity()->mutable_terms(0)->mutable_expressions(1)->clear_operator_();
   EXPECT_THAT(FromProto(claim), StatusIs(absl::StatusCode::kInternal));
+}
+
+TEST(CapacityWireTest, AReturnIsOfOneGrantOrOfAny) {
+  v1::ClaimRequest request;
+  for (const char* machine : {"m1", "m2"}) {
+    request.add_returns()->set_machine(machine);
+    request.mutable_returns()->rbegin()->set_reason(v1::MachineReturn::REASON_BROKEN);
+  }
+  SetTimestamp(kTime, request.mutable_returns(0)->mutable_grant_time());
+  Faults faults;
+  const SyncClaim claim = FromProto(request, "claim", faults);
+  EXPECT_EQ(claim.returns.at(0).grant_time, kTime);
+  EXPECT_EQ(claim.returns.at(1).grant_time, std::nullopt);
 }
 
 TEST(CapacityWireTest, NamesAndEnumsThatAreNoneAreNamed) {

@@ -1,5 +1,3 @@
-#include <google/protobuf/util/time_util.h>
-
 #include <string>
 #include <utility>
 
@@ -8,11 +6,10 @@
 #include "services/capacity/wire/capacity_wire.h"
 #include "services/capacity/wire/enums.h"
 #include "services/common/resource_name.h"
+#include "services/common/timestamp.h"
 
 namespace muster::capacity {
 namespace {
-
-using google::protobuf::util::TimeUtil;
 
 // The value, or a default one with a fault.
 template <class T>
@@ -67,13 +64,13 @@ SyncClaim FromProto(const v1::ClaimRequest& request, absl::string_view path, Fau
     const ReturnReason reason =
         Take(wire::ReturnReasonOf(given.reason()), muster::error::Below(at, "reason"),
              "must be REASON_RELEASED, REASON_BROKEN or REASON_PREEMPTED.", faults);
-    const google::protobuf::Duration& since = given.since_end();
-    if (since.seconds() < 0 || since.seconds() > TimeUtil::kDurationMaxSeconds ||
-        since.nanos() < 0 || since.nanos() > 999'999'999) {
-      faults.Add(muster::error::Below(at, "since_end"), "must be a duration, and not negative.");
-    }
-    claim.returns.push_back({given.machine(), reason,
-                             absl::Seconds(since.seconds()) + absl::Nanoseconds(since.nanos())});
+    claim.returns.push_back({given.machine(), reason});
+    if (!given.has_grant_time()) continue;
+    const google::protobuf::Timestamp& granted = given.grant_time();
+    if (IsTimestamp(granted.seconds(), granted.nanos()))
+      claim.returns.back().grant_time = FromTimestamp(granted);
+    else
+      faults.Add(muster::error::Below(at, "grant_time"), "must be a time.");
   }
   return claim;
 }

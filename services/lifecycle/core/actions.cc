@@ -37,6 +37,7 @@ Node NodeOf(const Pool& pool, const AssignNode& action, absl::Time now) {
   node.machine = action.machine;
   node.rack = action.rack;
   node.request_time = action.request_time;
+  node.grant_time = action.grant_time;
   node.pool_uid = pool.uid;
   node.state = NodeState::kAssigned;
   node.state_time = now;
@@ -49,6 +50,11 @@ Node NodeOf(const Pool& pool, const AssignNode& action, absl::Time now) {
 
 absl::Status CarryOut(Node& node, const Pool&, const SetRack& action, absl::Time) {
   node.rack = action.rack;
+  return absl::OkStatus();
+}
+
+absl::Status CarryOut(Node& node, const Pool&, const SetGrantTime& action, absl::Time) {
+  node.grant_time = action.grant_time;
   return absl::OkStatus();
 }
 

@@ -21,6 +21,7 @@ struct AssignNode {
   bool gpu = false;
   std::string reason = {};
   absl::Time request_time = kNever;  // of the machine; kNever: not known
+  absl::Time grant_time = kNever;    // likewise
   bool operator==(const AssignNode&) const = default;
 };
 
@@ -30,6 +31,14 @@ struct SetRack {
   std::string rack = {};
   std::string reason = {};
   bool operator==(const SetRack&) const = default;
+};
+
+// The Node has its machine by another grant than it knows: capacity or lifecycle was restored to a past.
+struct SetGrantTime {
+  std::string node = {};
+  absl::Time grant_time = kNever;
+  std::string reason = {};
+  bool operator==(const SetGrantTime&) const = default;
 };
 
 // An assigned Node is told to boot.
@@ -176,15 +185,17 @@ struct RemovePool {
   bool operator==(const RemovePool&) const = default;
 };
 
-using Action = std::variant<AssignNode, SetRack, OrderBoot, StepNode, SetDrainDeadline,
-                            RestartDrain, ForceDrain, SetPreemption, AskReplacement, StageProfile,
-                            ChooseForReboot, DrainInPlace, RefreshMetadata, PurgeNode, SetAccount,
-                            RaiseGeneration, SetReconfiguration, SetStatus, EmitEvent, RemovePool>;
+using Action =
+    std::variant<AssignNode, SetRack, SetGrantTime, OrderBoot, StepNode, SetDrainDeadline,
+                 RestartDrain, ForceDrain, SetPreemption, AskReplacement, StageProfile,
+                 ChooseForReboot, DrainInPlace, RefreshMetadata, PurgeNode, SetAccount,
+                 RaiseGeneration, SetReconfiguration, SetStatus, EmitEvent, RemovePool>;
 
 // The rows that an action makes. FAILED_PRECONDITION when it does not fit the Node; the Node is
 // then as it was.
 Node NodeOf(const Pool& pool, const AssignNode& action, absl::Time now);
 absl::Status CarryOut(Node& node, const Pool& pool, const SetRack& action, absl::Time now);
+absl::Status CarryOut(Node& node, const Pool& pool, const SetGrantTime& action, absl::Time now);
 absl::Status CarryOut(Node& node, const Pool& pool, const OrderBoot& action, absl::Time now);
 absl::Status CarryOut(Node& node, const Pool& pool, const StepNode& action, absl::Time now);
 absl::Status CarryOut(Node& node, const Pool& pool, const SetDrainDeadline& action, absl::Time now);

@@ -31,13 +31,15 @@ class ActionsTest : public ::testing::Test {
 };
 
 const absl::Time kAsked = kCarriedOutTime - absl::Minutes(5);
+const absl::Time kGranted = kCarriedOutTime - absl::Minutes(1);
 
 TEST_F(ActionsTest, ANodeIsAssignedAndBootsIfItsProfileIsKnown) {
   const Node node =
-      NodeOf(pool_, AssignNode{"g1", "r1", "np-1", true, "", kAsked}, kCarriedOutTime);
+      NodeOf(pool_, AssignNode{"g1", "r1", "np-1", true, "", kAsked, kGranted}, kCarriedOutTime);
   EXPECT_EQ(node.name, NodeName(kSimPool, "g1"));
   EXPECT_EQ(node.rack, "r1");
   EXPECT_EQ(node.request_time, kAsked);
+  EXPECT_EQ(node.grant_time, kGranted);
   EXPECT_EQ(node.pool_uid, "uid-1");
   EXPECT_EQ(node.state, NodeState::kAssigned);
   EXPECT_EQ(node.desired.phase, Phase::kRunning);

@@ -62,6 +62,7 @@ class Executor {
     return absl::OkStatus();
   }
   absl::Status Do(const SetRack& action) { return Change(action); }
+  absl::Status Do(const SetGrantTime& action) { return Change(action); }
   absl::Status Do(const OrderBoot& action) { return Change(action); }
   absl::Status Do(const SetDrainDeadline& action) { return Change(action); }
   absl::Status Do(const RestartDrain& action) { return Change(action); }

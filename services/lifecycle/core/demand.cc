@@ -26,16 +26,10 @@ MachineReturn::Reason ReturnReason(const Node& node) {
   return node.preempt_time != kNever ? Reason::kPreempted : Reason::kReleased;
 }
 
-// A broken machine may be mended and granted anew before this pool learns that it was taken back: then it was
-// granted after the end of the Node, and not before the Node as it was then. Capacity is told how long ago
-// that end is (RequestOf), which its own clock measures, too. Should one of the two clocks be set in
-// between, the machine is kept though it is broken, and becomes another Node (IsInRepair). Others would be
-// kept for ever, and are not granted before the pool has learned of their return (ClaimOf): of them it is not
-// told.
+// A broken machine may be mended and granted anew before this pool learns that it was taken back: by which
+// grant the Node had it tells that return from the new Node's.
 MachineReturn ReturnOf(const Node& node) {
-  const MachineReturn::Reason reason = ReturnReason(node);
-  const bool broken = reason == MachineReturn::Reason::kBroken;
-  return {node.machine, reason, broken ? node.state_time : kNever};
+  return {node.machine, ReturnReason(node), node.grant_time};
 }
 
 // Collects profiles, only those that are revisions of the pool: an agent may report anything. Most Nodes

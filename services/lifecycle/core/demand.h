@@ -53,7 +53,7 @@ struct MachineReturn {
   enum class Reason { kReleased, kBroken, kPreempted };
   std::string machine = {};
   Reason reason = Reason::kReleased;
-  absl::Time end_time = kNever;  // of its Node: granted later, it stays; kNever: not told
+  absl::Time grant_time = kNever;  // held by another grant, it stays; kNever: not known
   bool operator==(const MachineReturn&) const = default;
 };
 

@@ -145,18 +145,18 @@ TEST(DemandOf, WhoGivesMachinesBackSaysWhatIsWantedInAll) {
   EXPECT_EQ(ask().nodes, 3);
 }
 
-// Only of a broken one: no other is granted again before its return was answered.
-TEST(DemandOf, TellsOfABrokenMachineWhenItsNodeEnded) {
+// Of a Node older than its grant_time: nothing.
+TEST(DemandOf, TellsByWhichGrantANodeHadTheMachineThatItGivesBack) {
   Running sim(2);
   Node broken = *sim.node("g100");
   broken.state = NodeState::kDeliveryFailed;
-  broken.state_time = sim.now();
+  ASSERT_NE(broken.grant_time, kNever);
   Node released = *sim.node("g101");
   released.state = NodeState::kDeleted;
-  released.state_time = sim.now();
+  released.grant_time = kNever;
   using R = MachineReturn::Reason;
   EXPECT_THAT(DemandOf(*sim.pool(), {&broken, &released}, sim.catalogue).claim->returns,
-              ElementsAre(MachineReturn{"g100", R::kBroken, sim.now()},
+              ElementsAre(MachineReturn{"g100", R::kBroken, broken.grant_time},
                           MachineReturn{"g101", R::kReleased, kNever}));
 }
 
@@ -171,12 +171,13 @@ TEST(MendedMachine, IsNotGivenBackOnceMoreForTheNodeThatItBroke) {
   }
   sim.OthersTake(99);
   const absl::Time ended = sim.node("g100")->state_time;
+  const absl::Time granted = sim.node("g100")->grant_time;
   sim.Pass(/*dies=*/true);
   ASSERT_THAT(sim.broken(), ElementsAre("g100"));
   sim.boot_fails.clear();
   sim.Advance(absl::Hours(1));
   sim.Repair();
-  sim.Serve(sim.now());
+  sim.Serve();
   ASSERT_THAT(sim.machines(), ElementsAre("g100"));
   sim.Resize(2);
   sim.Pass();
@@ -184,6 +185,7 @@ TEST(MendedMachine, IsNotGivenBackOnceMoreForTheNodeThatItBroke) {
   ASSERT_THAT(sim.machines(), ElementsAre("g100"));
   ASSERT_NE(sim.node("g100"), nullptr);
   EXPECT_GT(sim.node("g100")->create_time, ended);
+  EXPECT_GT(sim.node("g100")->grant_time, granted);
   ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.node("g100")->state, NodeState::kProduction);
   EXPECT_TRUE(sim.never_over && sim.fenced && sim.same_twice);

@@ -44,6 +44,7 @@ PoolPlan PlanOf(const Snapshot& snapshot, bool look_at_all) {
   PreemptNodes(facts, draft);
   AssignGranted(facts, draft);
   MoveRacks(facts, draft);
+  RenewGrants(facts, draft);
 
   // Who is given up.
   const BootTimeouts timeouts = GiveUpNodes(facts, draft);

@@ -25,6 +25,8 @@ void PurgeReturned(const PlanFacts& facts, Draft& draft);
 void AssignGranted(const PlanFacts& facts, Draft& draft);
 // Writes the new rack on Nodes whose machine was moved to another one.
 void MoveRacks(const PlanFacts& facts, Draft& draft);
+// Writes the grant on Nodes that have their machine by another one, as after a restore.
+void RenewGrants(const PlanFacts& facts, Draft& draft);
 // True when a rollback was ordered and waits until no Node is in delivery: the active configuration
 // is about to be left. While configuration does not answer, its last answer counts.
 bool RollbackWaits(const PlanFacts& facts);

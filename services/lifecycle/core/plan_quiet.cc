@@ -1,6 +1,6 @@
 // Which Nodes a plan looks at. A Node is quiet when no part of the plan would change it or say
 // anything of it, whatever is decided about others: what each part looks for is listed here.
-// MoveRacks alone looks at all.
+// MoveRacks and RenewGrants alone look at all.
 #include <algorithm>
 #include <utility>
 

@@ -22,14 +22,39 @@
 namespace muster::lifecycle {
 namespace {
 
-// True when the answered request gave the machine back to be repaired. If the claim holds it all the
-// same, it was granted again since (see ReturnOf), and becomes another Node. (A machine that was given back
-// unbroken is not granted again to the same request: see demand.cc.)
+// True when the answered request gave the machine back to be repaired.
 bool IsInRepair(const PlanFacts& facts, const Node& node) {
   const std::vector<MachineReturn>& returns = facts.demand.claim->returns;
   return std::any_of(returns.begin(), returns.end(), [&](const MachineReturn& given) {
     return given.machine == node.machine && given.reason == MachineReturn::Reason::kBroken;
   });
+}
+
+// kNever: not told.
+absl::Time TimeOf(const std::string& machine, const std::map<std::string, absl::Time>& times) {
+  const auto it = times.find(machine);
+  return it == times.end() ? kNever : it->second;
+}
+
+// True when the claim, which holds the machine of this Node that has ended, was granted it since: it becomes
+// another Node.
+bool IsGrantedAnew(const PlanFacts& facts, const Node& node) {
+  const absl::Time granted = TimeOf(node.machine, facts.answers.claim.value.grant_times);
+  if (granted != kNever && node.grant_time != kNever) return granted != node.grant_time;
+  // The Node, or capacity, is of a release that does not tell grants apart. A machine that was given back
+  // unbroken is not granted again to the same request: see demand.cc.
+  return IsInRepair(facts, node);
+}
+
+// Calls `f` with each Node and what is `told` of its machine. Quiet Nodes, too.
+template <class T, class F>
+void ForEachTold(const PlanFacts& facts, Draft& draft, const std::map<std::string, T>& told, F f) {
+  auto it = told.begin();
+  for (const Node* node : facts.snapshot.nodes) {
+    while (it != told.end() && it->first < node->machine) ++it;
+    if (it == told.end() || !draft.HasStepsLeft()) return;
+    if (it->first == node->machine) f(*node, it->second);
+  }
 }
 
 // Defers the boot of a Node that has nothing to boot; after kUnbootableGrace gives its machine back.
@@ -127,7 +152,7 @@ void PurgeReturned(const PlanFacts& facts, Draft& draft) {
   for (auto it = draft.nodes.begin(); it != draft.nodes.end();) {
     const Node& node = it->second;
     const bool is_held = std::binary_search(held->begin(), held->end(), node.machine);
-    if (!IsReturnable(node.state) || (is_held && !IsInRepair(facts, node))) {
+    if (!IsReturnable(node.state) || (is_held && !IsGrantedAnew(facts, node))) {
       if (!is_held) {
         draft.AddDefer(DeferReason::kMachineNotHeld, node.name,
                        absl::StrCat("Machine ", node.machine, " is not held by the pool's claim."));
@@ -174,27 +199,35 @@ void AssignGranted(const PlanFacts& facts, Draft& draft) {
     if (!draft.HasStepsLeft()) continue;
     const bool wanted = slots-- > 0;
     const auto rack = claim.racks.find(machine);
-    const auto asked = claim.request_times.find(machine);
     draft.Assign({machine, rack == claim.racks.end() ? "" : rack->second, wanted ? profile : "",
-                  gpu, "capacity granted it",
-                  asked == claim.request_times.end() ? kNever : asked->second});
+                  gpu, "capacity granted it", TimeOf(machine, claim.request_times),
+                  TimeOf(machine, claim.grant_times)});
   }
 }
 
-// Looks at quiet Nodes, too. A rack that is not known stays as it was.
+// A rack that is not known stays as it was.
 void MoveRacks(const PlanFacts& facts, Draft& draft) {
   if (!facts.answers.claim.here()) return;
-  const std::map<std::string, std::string>& racks = facts.answers.claim.value.racks;
-  auto rack = racks.begin();
-  for (const Node* node : facts.snapshot.nodes) {
-    while (rack != racks.end() && rack->first < node->machine) ++rack;
-    if (rack == racks.end() || !draft.HasStepsLeft()) return;
-    if (rack->first != node->machine || rack->second.empty() || node->rack == rack->second)
-      continue;
-    if (draft.IsPurged(node->machine)) continue;
-    draft.Apply(draft.LookAt(node->name),
-                SetRack{node->name, rack->second, "its machine was moved"});
-  }
+  ForEachTold(
+      facts, draft, facts.answers.claim.value.racks,
+      [&](const Node& node, const std::string& rack) {
+        if (rack.empty() || node.rack == rack || draft.IsPurged(node.machine)) return;
+        draft.Apply(draft.LookAt(node.name), SetRack{node.name, rack, "its machine was moved"});
+      });
+}
+
+// A Node that has not ended loses its grant only to a restore, of capacity or of the Node's row. If it did not
+// take over the new one, its return would be skipped later, and a broken machine would become one Node more.
+void RenewGrants(const PlanFacts& facts, Draft& draft) {
+  if (!facts.answers.claim.here()) return;
+  ForEachTold(facts, draft, facts.answers.claim.value.grant_times,
+              [&](const Node& node, absl::Time granted) {
+                if (node.grant_time == kNever || node.grant_time == granted) return;
+                if (IsReturnable(node.state) || draft.IsPurged(node.machine)) return;
+                draft.Apply(
+                    draft.LookAt(node.name),
+                    SetGrantTime{node.name, granted, "it has its machine by another grant"});
+              });
 }
 
 bool RollbackWaits(const PlanFacts& facts) {

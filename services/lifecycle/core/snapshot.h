@@ -104,6 +104,7 @@ struct ClaimFacts {
   int64_t matching_in_repair = 0;                        // machines in repair that match it
   std::map<std::string, std::string> racks = {};         // of the machines, where known
   std::map<std::string, absl::Time> request_times = {};  // likewise
+  std::map<std::string, absl::Time> grant_times = {};    // likewise
   std::vector<MachineReclaim> reclaims = {};             // by machine
   std::optional<QueuePlace> queue = {};
   ReclaimedFor reclaimed = {};  // for what is outstanding; only explanations ask

@@ -360,6 +360,7 @@ struct Node {
   Word rack = {};
   Word reserved_desired = {};        // empty or kControlPlane
   absl::Time request_time = kNever;  // when its machine was asked for; kNever: not known
+  absl::Time grant_time = kNever;    // names the grant of it, by capacity's clock; likewise
   NodeOrders orders = {};
   Word later = {};  // see services/common/state.h
 

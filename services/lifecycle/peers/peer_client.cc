@@ -206,8 +206,7 @@ struct Batch {
         quota.Add(*quota.request.add_holdings(), RequestOf(*snapshot.pool, *demand.holding), pass,
                   pass.snapshot.answers.holding);
       if (demand.claim)
-        capacity.Add(*capacity.request.add_claims(),
-                     RequestOf(*snapshot.pool, *demand.claim, snapshot.now), pass,
+        capacity.Add(*capacity.request.add_claims(), RequestOf(*snapshot.pool, *demand.claim), pass,
                      pass.snapshot.answers.claim);
       if (demand.configuration)
         configuration.Add(*configuration.request.add_configurations(),

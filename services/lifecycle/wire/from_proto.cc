@@ -367,6 +367,7 @@ absl::StatusOr<Node> FromProto(const v1::Node& in) {
   out.rack = in.rack();
   out.reserved_desired = in.reserved_desired();
   out.request_time = MUSTER_GET_TIME(in, request_time);
+  out.grant_time = MUSTER_GET_TIME(in, grant_time);
   out.orders = OrdersOf(in.orders(), *reboot);
   return out;
 }

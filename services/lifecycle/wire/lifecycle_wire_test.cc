@@ -140,7 +140,7 @@ TEST(Wire, NodesInEveryStateThereAndBack) {
     node.reconfigure_time = kTime;
     node.removal_requested = true;
     node.rack = "r1";
-    node.request_time = kTime;
+    node.request_time = node.grant_time = kTime;
     node.orders = {kTime, kTime, i % 2 == 0, static_cast<Reboot>(i % 4), kTime};
     EXPECT_EQ(FromProto(ToProto(At(node))).value(), node);
   }

@@ -146,6 +146,7 @@ v1::Node ToProto(const Versioned<Node>& versioned) {
   out.set_rack(node.rack);
   out.set_reserved_desired(node.reserved_desired);
   MUSTER_SET_TIME(out, request_time, node.request_time);
+  MUSTER_SET_TIME(out, grant_time, node.grant_time);
   if (node.orders.any()) SetOrders(node.orders, out.mutable_orders());
   return out;
 }

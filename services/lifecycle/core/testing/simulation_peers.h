@@ -55,14 +55,13 @@ class SimPeers {
   // That the claim wants in all.
   int64_t claimed() const { return claim_nodes_; }
 
-  // Capacity serves its queue at any time, not only when it is asked. `at`: when the machines are granted, for
-  // returns that tell a time; long ago, if it does not matter.
-  void Serve(absl::Time at = absl::InfinitePast()) {
+  // Capacity serves its queue at any time, not only when it is asked. Its clock is not the rows'.
+  void Serve() {
     for (auto it = free_.begin();
          it != free_.end() && static_cast<int64_t>(held_.size()) < claim_nodes_;) {
       const auto machine = it++;
       if (!Matches(*machine)) continue;
-      granted_[*machine] = at;
+      granted_[*machine] = last_grant_ += absl::Seconds(1);
       held_.insert(free_.extract(machine));
     }
   }
@@ -229,7 +228,9 @@ class SimPeers {
   void TakeIn(const MachineReturn& back) {
     using R = MachineReturn::Reason;
     const auto granted = granted_.find(back.machine);
-    if (granted != granted_.end() && granted->second > back.end_time) return;
+    if (back.grant_time != kNever && granted != granted_.end() &&
+        granted->second != back.grant_time)
+      return;
     if (held_.erase(back.machine) == 0) return;
     reclaims_.erase(back.machine);
     auto& to = back.reason == R::kBroken ? broken_ : back.reason == R::kPreempted ? others_ : free_;
@@ -251,6 +252,9 @@ class SimPeers {
     if (now.reason == ClaimFacts::Reason::kQueued) now.queue = QueuePlace{1, 0, wait, wait};
     if (now.outstanding > 0) now.reclaimed = reclaimed;
     now.taken = taken;
+    for (const auto& [machine, at] : granted_) {
+      if (held_.contains(machine)) now.grant_times.emplace(machine, at);
+    }
     for (const std::string& machine : held_) {
       if (rack_size == 0) break;
       const int number = std::atoi(machine.c_str() + 1);
@@ -344,6 +348,7 @@ class SimPeers {
   std::set<std::string> free_;
   std::set<std::string> held_;
   std::map<std::string, absl::Time> granted_;  // when last, of those that were ever held
+  absl::Time last_grant_ = absl::UnixEpoch();
   std::set<std::string> broken_;
   std::set<std::string> others_;  // in service, with other pools
   std::map<std::string, absl::Time> reclaims_;

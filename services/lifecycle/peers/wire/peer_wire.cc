@@ -1,7 +1,5 @@
 #include "services/lifecycle/peers/wire/peer_wire.h"
 
-#include <google/protobuf/util/time_util.h>
-
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -22,7 +20,6 @@ namespace {
 namespace qv1 = quota::v1;
 namespace cv1 = capacity::v1;
 namespace fv1 = configuration::v1;
-using google::protobuf::util::TimeUtil;
 
 cv1::MachineReturn::Reason ReasonOf(MachineReturn::Reason reason) {
   switch (reason) {
@@ -153,7 +150,7 @@ qv1::HoldingRequest RequestOf(const Pool& pool, const HoldingAsk& ask) {
   return out;
 }
 
-cv1::ClaimRequest RequestOf(const Pool& pool, const ClaimAsk& ask, absl::Time now) {
+cv1::ClaimRequest RequestOf(const Pool& pool, const ClaimAsk& ask) {
   cv1::ClaimRequest out;
   out.set_pool_uid(pool.uid);
   out.set_generation(ask.generation);
@@ -166,9 +163,7 @@ cv1::ClaimRequest RequestOf(const Pool& pool, const ClaimAsk& ask, absl::Time no
     cv1::MachineReturn* returned = out.add_returns();
     returned->set_machine(back.machine);
     returned->set_reason(ReasonOf(back.reason));
-    if (now == kNever || back.end_time >= now) continue;
-    *returned->mutable_since_end() =
-        TimeUtil::NanosecondsToDuration(absl::ToInt64Nanoseconds(now - back.end_time));
+    MUSTER_SET_TIME(*returned, grant_time, back.grant_time);
   }
   out.set_priority(pool.spec.priority);
   out.set_gang(pool.spec.gang);
@@ -249,6 +244,9 @@ ClaimFacts FactsOf(const cv1::Claim& in) {
   }
   for (int i = 0; i < std::min(in.request_times_size(), in.machines_size()); ++i) {
     out.request_times.emplace(in.machines(i), FromTimestamp(in.request_times(i)));
+  }
+  for (int i = 0; i < std::min(in.grant_times_size(), in.machines_size()); ++i) {
+    out.grant_times.emplace(in.machines(i), FromTimestamp(in.grant_times(i)));
   }
   out.reclaims = ReclaimsOf(in);
   if (in.has_queue()) {

@@ -18,8 +18,7 @@
 namespace muster::lifecycle {
 
 quota::v1::HoldingRequest RequestOf(const Pool& pool, const HoldingAsk& ask);
-// `now`: by the clock of the rows; kNever: not known.
-capacity::v1::ClaimRequest RequestOf(const Pool& pool, const ClaimAsk& ask, absl::Time now);
+capacity::v1::ClaimRequest RequestOf(const Pool& pool, const ClaimAsk& ask);
 configuration::v1::ConfigurationRequest RequestOf(const Pool& pool, const Cluster& cluster,
                                                   const ConfigurationAsk& ask);
 

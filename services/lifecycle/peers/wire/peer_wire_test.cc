@@ -71,22 +71,20 @@ TEST(PeerWire, AHoldingIsAskedForWithAll) {
 TEST(PeerWire, AClaimIsAskedForWithAll) {
   using Reason = MachineReturn::Reason;
   const capacity::v1::ClaimRequest request =
-      RequestOf(Asking(),
-                ClaimAsk{4,
-                         7,
-                         {{"g1", Reason::kReleased},
-                          {"g2", Reason::kBroken, absl::FromUnixSeconds(20)},
-                          {"g3", Reason::kPreempted}},
-                         true,
-                         9},
-                absl::FromUnixMillis(25'500));
+      RequestOf(Asking(), ClaimAsk{4,
+                                   7,
+                                   {{"g1", Reason::kReleased},
+                                    {"g2", Reason::kBroken, absl::FromUnixMillis(25'500)},
+                                    {"g3", Reason::kPreempted}},
+                                   true,
+                                   9});
   EXPECT_THAT(Unset(request), IsEmpty());
   ExpectSays(request, R"(
     pool_uid: "u1" generation: 7 zone: "US-EAST-04A" instance_type: "gd-8xh100ib-i128"
     compute_class: COMPUTE_CLASS_SPOT nodes: 4 wanted_nodes: 9 priority: -3 gang: true release: true
     pool: "organizations/acme/clusters/c1/nodePools/train" organization: "acme"
     returns { machine: "g1" reason: REASON_RELEASED }
-    returns { machine: "g2" reason: REASON_BROKEN since_end { seconds: 5 nanos: 500000000 } }
+    returns { machine: "g2" reason: REASON_BROKEN grant_time { seconds: 25 nanos: 500000000 } }
     returns { machine: "g3" reason: REASON_PREEMPTED }
     affinity {
       terms {
@@ -98,20 +96,6 @@ TEST(PeerWire, AClaimIsAskedForWithAll) {
         expressions { key: "new" operator: OPERATOR_EXISTS }
       }
     })");
-}
-
-// Nor of a time that is not over yet.
-TEST(PeerWire, SinceWhenAMachineIsBrokenIsNotToldWhereNobodyKnows) {
-  const absl::Time end = absl::FromUnixSeconds(20);
-  const ClaimAsk told{.returns = {{"g1", MachineReturn::Reason::kBroken, end}}};
-  const ClaimAsk not_told{.returns = {{"g1", MachineReturn::Reason::kBroken}}};
-  const auto says = [](const ClaimAsk& ask, absl::Time now) {
-    return RequestOf(Asking(), ask, now).returns(0).has_since_end();
-  };
-  EXPECT_TRUE(says(told, end + absl::Seconds(1)));
-  EXPECT_FALSE(says(told, end));
-  EXPECT_FALSE(says(told, kNever));
-  EXPECT_FALSE(says(not_told, end + absl::Seconds(1)));
 }
 
 TEST(PeerWire, AConfigurationIsAskedForWithAll) {
@@ -150,15 +134,19 @@ TEST(PeerWire, WhatIsKnownOfMachinesStandsInTheirOrder) {
   capacity::v1::Claim claim;
   ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
       R"(machines: "g1" machines: "g2" racks: "r1" racks: "r2"
-         request_times { seconds: 10 } request_times { seconds: 20 })",
+         request_times { seconds: 10 } request_times { seconds: 20 }
+         grant_times { seconds: 30 } grant_times { seconds: 40 nanos: 1000 })",
       &claim));
   const std::map<std::string, absl::Time> expected = {{"g1", absl::FromUnixSeconds(10)},
                                                       {"g2", absl::FromUnixSeconds(20)}};
   EXPECT_EQ(FactsOf(claim).request_times, expected);
+  EXPECT_EQ(FactsOf(claim).grant_times.at("g2"), absl::FromUnixMicros(40'000'001));
   EXPECT_EQ(FactsOf(claim).racks.at("g2"), "r2");
   // A capacity that does not tell them yet.
   claim.clear_request_times();
   EXPECT_TRUE(FactsOf(claim).request_times.empty());
+  claim.clear_grant_times();
+  EXPECT_TRUE(FactsOf(claim).grant_times.empty());
 }
 
 TEST(PeerWire, WhatMatchesIsToldAlsoOfRepair) {
