@@ -106,10 +106,7 @@ void InvariantChecker::LifecycleCommitted(const StagedState<lifecycle::State>& s
   ForEachChanged<Node>(staged, [&](const Node* before, const Node* after) {
     NodeChanged(state, before, after);
     if (before == nullptr || after == nullptr) return;
-    if (!IsDone(*before) && IsDone(*after)) {
-      ++gone[std::string(lifecycle::PoolNameOf(after->name))];
-      ended_[after->name] = cloud_.steady.Now();
-    }
+    if (!IsDone(*before) && IsDone(*after)) ++gone[std::string(lifecycle::PoolNameOf(after->name))];
     if (lifecycle::TakenFor(*before) == nullptr && lifecycle::TakenFor(*after) != nullptr &&
         served_.contains(after->name))
       disrupted.insert(std::string(lifecycle::PoolNameOf(after->name)));
@@ -136,13 +133,12 @@ void InvariantChecker::NodeChanged(const lifecycle::State& state, const Node* be
                                    const Node* after) {
   const Node& node = before != nullptr ? *before : *after;
   const capacity::MachineRow* machine = cloud_.capacity.state().FindMachine(node.machine);
-  const bool held = machine != nullptr && machine->claim == node.pool_uid;
+  // By the grant that the Node was made of: a machine may have been given back and granted again.
+  const bool held = machine != nullptr && machine->claim == node.pool_uid &&
+                    machine->state_time == node.grant_time;
   if (after == nullptr) {
     if (!IsDone(node)) Fail(absl::StrCat(node.name, " went while its machine is its own"));
-    // Unless its machine was given back and granted again. Capacity takes that to be so, too, where a clock was
-    // set since the Node ended (lifecycle/core/demand.cc, ReturnOf).
-    const bool regranted = held && std::max(moved_[node.machine], clock_set_) >= ended_[node.name];
-    if (held && !regranted && !amnesty_.OwesCapacity(node.pool_uid))
+    if (held && !amnesty_.OwesCapacity(node.pool_uid))
       Fail(absl::StrCat(node.name, " went and its machine is still held"));
     return;
   }

@@ -50,10 +50,7 @@ class InvariantChecker {
   const Amnesty& amnesty() const { return amnesty_; }
   LeadChecker& lead() { return lead_; }
   // The clocks of some services were set.
-  void ClocksSet() {
-    clock_set_ = cloud_.steady.Now();
-    lead_.Disturbed(clock_set_);
-  }
+  void ClocksSet() { lead_.Disturbed(cloud_.steady.Now()); }
   void CheckLead(const std::vector<LeadChecker::Standing>& all);
 
   // Counts for the survey what only the checker sees.
@@ -110,11 +107,6 @@ class InvariantChecker {
   std::map<std::tuple<std::string, int64_t, int64_t>, lifecycle::ClaimAsk> asked_;
   // Nodes that took work, and the revision since which that is known.
   std::map<std::string, int64_t> served_;
-  // When a Node could be given back, and when a machine's state changed last: two services, whose
-  // times do not compare.
-  std::map<std::string, absl::Duration> ended_;
-  std::map<std::string, absl::Duration> moved_;
-  absl::Duration clock_set_ = -absl::InfiniteDuration();  // when a service's clock was set last
   std::map<std::string, absl::Duration> gone_;  // since when there is no such pool, by uid
   struct GivenUp {
     int64_t nodes = 0;

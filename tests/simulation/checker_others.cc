@@ -61,8 +61,6 @@ void InvariantChecker::CapacityCommitted(const StagedState<capacity::State>& sta
   ForEachChanged<capacity::MachineRow>(
       staged, [&](const capacity::MachineRow* before, const capacity::MachineRow* after) {
         MachineChanged(before, after);
-        if (after != nullptr && (before == nullptr || before->state_time != after->state_time))
-          moved_[after->id] = cloud_.steady.Now();
       });
 }
 
