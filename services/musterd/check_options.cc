@@ -117,6 +117,20 @@ void CheckPage(const ServeOptions& options, Faults& faults) {
   }
 }
 
+// What one caller may have is a part of what there may be.
+void CheckCallerLimits(const rpc::CallerLimitOptions& limits, Faults& faults) {
+  const auto within = [&](absl::string_view part, int64_t most, absl::string_view whole,
+                          int64_t all) {
+    if (most <= all) return;
+    faults.push_back({std::string(part), absl::StrCat("is ", most, ", but ", whole, " is ", all,
+                                                      ": at most that is allowed. Lower ", part,
+                                                      ", or raise ", whole, ".")});
+  };
+  within("--max_watches_per_caller", limits.watches, "--max_watches", limits.all_watches);
+  within("--max_running_calls_per_caller", limits.running_calls, "--max_calls_per_caller",
+         limits.calls);
+}
+
 }  // namespace
 
 std::vector<error::FieldViolation> CheckTogether(const ServeOptions& options) {
@@ -124,6 +138,7 @@ std::vector<error::FieldViolation> CheckTogether(const ServeOptions& options) {
   CheckServices(options, faults);
   CheckAddresses(options, faults);
   CheckPage(options, faults);
+  CheckCallerLimits(options.caller_limits, faults);
   if (options.conninfo.empty())
     faults.push_back({"--db_conninfo", "or --db_conninfo_file is required."});
   if (options.memory_limit != 0 && options.memory_limit < kLeastMemory)

@@ -76,13 +76,15 @@ ABSL_FLAG(int64_t, max_calls_per_caller, Defaults().caller_limits.calls,
           "Most calls that one caller may have under way at a time, 1 to 1000000; one more is "
           "answered RESOURCE_EXHAUSTED. A caller is who a policy file knows: a SPIFFE ID, or all "
           "who call in plain text from this machine.");
-ABSL_FLAG(int64_t, max_running_calls_per_caller, Defaults().caller_limits.running_calls,
-          "Of these calls, most that are at work at a time while others call, too, 1 to 1000000; "
-          "the rest waits its turn, so that it holds nobody else up. One that has been at work for "
-          "half a second counts no more. More: the caller gets more done; less: its neighbours "
-          "wait less.");
+ABSL_FLAG(
+    int64_t, max_running_calls_per_caller, Defaults().caller_limits.running_calls,
+    "Of these calls, most that are at work at a time while others call, too, 1 to 1000000 and "
+    "at most --max_calls_per_caller; the rest waits its turn, so that it holds nobody else up. One "
+    "that has been at work for half a second counts no more. More: the caller gets more done; "
+    "less: its neighbours wait less.");
 ABSL_FLAG(int64_t, max_watches_per_caller, Defaults().caller_limits.watches,
-          "Most watches that one caller may have open, 1 to 1000000, likewise.");
+          "Most watches that one caller may have open, 1 to 1000000 and at most --max_watches, "
+          "likewise.");
 ABSL_FLAG(int64_t, max_watches, Defaults().caller_limits.all_watches,
           "Most watches that all callers together may have open at this process, 1 to 1000000, "
           "likewise; the last tenth is for callers with fewer than 100.");

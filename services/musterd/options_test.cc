@@ -66,6 +66,23 @@ TEST(Options, RequestsAndMemoryHaveBounds) {
   EXPECT_THAT(Validate(options), IsOk());
 }
 
+TEST(Options, OneCallerMayHaveNoMoreThanThereMayBe) {
+  ServeOptions options = Good();
+  options.caller_limits.all_watches = 1'000;
+  options.caller_limits.watches = 1'001;
+  options.caller_limits.calls = 10;
+  options.caller_limits.running_calls = 11;
+  const absl::Status status = Validate(options);
+  EXPECT_THAT(status, HasFieldViolation("--max_watches_per_caller"));
+  EXPECT_THAT(status, HasFieldViolation("--max_running_calls_per_caller"));
+  EXPECT_THAT(status.message(),
+              ::testing::HasSubstr("is 1001, but --max_watches is 1000: at most that is allowed"));
+  EXPECT_THAT(status.message(), ::testing::HasSubstr("is 11, but --max_calls_per_caller is 10"));
+  options.caller_limits.watches = 1'000;
+  options.caller_limits.running_calls = 10;
+  EXPECT_THAT(Validate(options), IsOk());
+}
+
 TEST(Options, TokensNeedTheirIssuerAndTls) {
   ServeOptions options = Good();
   options.tokens = tokens::Options{.keys_file = "keys.json", .algorithms = {"RS256", "HS256"}};
