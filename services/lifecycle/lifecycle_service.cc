@@ -31,10 +31,11 @@ absl::StatusOr<std::unique_ptr<LifecycleService>> LifecycleService::Create(Optio
       rpc::Writer<Lane>{service->lane_.get(), all.request_keep}, all.organizations, all.cpu);
   service->reconciler_ =
       std::make_unique<Reconciler>(all.loop, service->lane_.get(), all.lane.connect);
-  service->orphans_ = std::make_unique<OrphanCollector>(OrphanCollector::Options{
-      .lane = service->lane_.get(), .orphans = all.orphans, .epoch = [raw = service.get()] {
-        return raw->epoch();
-      }});
+  service->orphans_ = std::make_unique<OrphanCollector>(
+      OrphanCollector::Options{.lane = service->lane_.get(),
+                               .orphans = all.orphans,
+                               .cpu = all.cpu,
+                               .epoch = [raw = service.get()] { return raw->epoch(); }});
   service->auditor_ =
       std::make_unique<BooksAuditor>(service->lane_.get(), all.orphans.policy, all.cpu);
   return service;

@@ -300,6 +300,28 @@ TEST_F(Orphans, WhoIsStoppedInTheMidstOfARoundWaitsForNoRead) {
   EXPECT_FALSE(told) << "it waited for as long as it may";
 }
 
+TEST_F(Orphans, ARoundIsSlowWorkOfTheProcessUntilItsThreadHasRested) {
+  std::promise<void> reached, open;
+  std::shared_future<void> opened = open.get_future().share();
+  LaneTrap& trap = traps_["lifecycle"];
+  trap.Set(storage::LanePoint::kBeforeBarrier, [&reached, opened] {
+    reached.set_value();
+    opened.wait();
+  });
+  OrphanCollector::Options options;
+  options.lane = &lifecycle_->lane();
+  options.cpu = std::make_shared<CpuShare>();
+  options.epoch = [this] { return epoch_.load(); };
+  const std::shared_ptr<CpuShare> cpu = options.cpu;
+  OrphanCollector collector(std::move(options));
+  collector.Start(Peers());
+  reached.get_future().wait();
+  EXPECT_EQ(cpu->at_it(), 1);
+  open.set_value();
+  Until([&] { return cpu->at_it() == 0; }, "the end of the round and of the rest");
+  collector.Stop();
+}
+
 TEST_F(Orphans, AMassIsOnlyToldUntilAPersonHasLooked) {
   for (int i = 0; i < 5; ++i) Haunt(absl::StrCat("ghost-", i), 1);
   const auto collector = NewCollector();

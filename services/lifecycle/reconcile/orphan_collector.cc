@@ -47,10 +47,18 @@ void OrphanCollector::Run() {
   do {
     const absl::Duration now = options_.steady->Now();
     if (!Leads() || (led_ != 0 && now >= next)) {
-      Round();
+      RoundAndRest();
       next = now + options_.orphans.interval;
     }
   } while (stopper_.Sleep(kTick));
+}
+
+void OrphanCollector::RoundAndRest() {
+  CpuStretch stretch(options_.cpu.get());
+  Round();
+  stretch.EndWork();
+  if (options_.cpu == nullptr) return;
+  stretch.Rest([this](absl::Duration pause) { stopper_.Sleep(pause); });
 }
 
 void OrphanCollector::Round() {

@@ -7,6 +7,7 @@
 #include <string>
 #include <thread>
 
+#include "services/common/cpu_share.h"
 #include "services/common/steady_clock.h"
 #include "services/common/stopper.h"
 #include "services/lifecycle/core/books_memory.h"
@@ -20,13 +21,14 @@ namespace muster::lifecycle {
 // lead and every few minutes. Differences that stand for longer than the grace are counted and logged;
 // what has had no pool for that long is given back, a few uids a round. When too large a share of all
 // has no pool, nothing is given back; what was last asked for before lifecycle was restored to a past
-// never is: a person has to look (OrphanPolicy). Also forgets events of deleted pools. Keeps no state
-// that must last: a new leader begins the grace anew.
+// never is: a person has to look (OrphanPolicy). Also forgets events of deleted pools. After a round its
+// thread rests (CpuShare). Keeps no state that must last: a new leader begins the grace anew.
 class OrphanCollector {
  public:
   struct Options {
     Lane* lane = nullptr;  // outlives the collector
     OrphanOptions orphans = {};
+    std::shared_ptr<CpuShare> cpu = {};  // of all slow work of the process; null: there is no other
     // The epoch under which this replica leads; 0: it does not. Called from any thread.
     std::function<int64_t()> epoch = {};
     const SteadyClock* steady = TheSteadyClock();  // outlives the collector
@@ -49,6 +51,7 @@ class OrphanCollector {
 
  private:
   void Run();
+  void RoundAndRest();
   void ForgetEvents();
   void Tell(const Books& books, const OrphanMemory::Verdict& verdict);
   // False: no longer the leader, or it stops.
