@@ -117,8 +117,9 @@ void CheckPage(const ServeOptions& options, Faults& faults) {
   }
 }
 
-// What one caller may have is a part of what there may be.
-void CheckCallerLimits(const rpc::CallerLimitOptions& limits, Faults& faults) {
+// What is a part of something is no more than that.
+void CheckCallerLimits(const ServeOptions& options, Faults& faults) {
+  const rpc::CallerLimitOptions& limits = options.caller_limits;
   const auto within = [&](absl::string_view part, int64_t most, absl::string_view whole,
                           int64_t all) {
     if (most <= all) return;
@@ -129,6 +130,8 @@ void CheckCallerLimits(const rpc::CallerLimitOptions& limits, Faults& faults) {
   within("--max_watches_per_caller", limits.watches, "--max_watches", limits.all_watches);
   within("--max_running_calls_per_caller", limits.running_calls, "--max_calls_per_caller",
          limits.calls);
+  within("--max_request_bytes", options.max_request_bytes, "--max_request_bytes_per_caller",
+         limits.request_bytes);
 }
 
 }  // namespace
@@ -138,7 +141,7 @@ std::vector<error::FieldViolation> CheckTogether(const ServeOptions& options) {
   CheckServices(options, faults);
   CheckAddresses(options, faults);
   CheckPage(options, faults);
-  CheckCallerLimits(options.caller_limits, faults);
+  CheckCallerLimits(options, faults);
   if (options.conninfo.empty())
     faults.push_back({"--db_conninfo", "or --db_conninfo_file is required."});
   if (options.memory_limit != 0 && options.memory_limit < kLeastMemory)

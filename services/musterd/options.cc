@@ -89,6 +89,11 @@ ABSL_FLAG(int64_t, max_watches, Defaults().caller_limits.all_watches,
           "Most watches that all callers together may have open at this process, 1 to 1000000, "
           "likewise; the last tenth is for callers with fewer than 100.");
 ABSL_FLAG(
+    int64_t, max_request_bytes_per_caller, Defaults().caller_limits.request_bytes,
+    "Most bytes that the requests of these calls and watches of one caller may have together, "
+    "1048576 to 1073741824 and at least --max_request_bytes, likewise. In memory a request "
+    "takes some times its bytes: keep it well below --memory_limit.");
+ABSL_FLAG(
     double, max_calls_per_second_per_caller, Defaults().caller_limits.calls_per_second,
     "Most calls that one caller may make a second, on average, likewise; 0 to 1000000; 0: any "
     "number.");
@@ -104,7 +109,8 @@ ABSL_FLAG(
 ABSL_FLAG(int64_t, max_clusters_per_organization, Defaults().lifecycle.organizations.clusters,
           "Most clusters that one organization may have, 1 to 1000000, likewise.");
 ABSL_FLAG(int, max_request_bytes, Defaults().max_request_bytes,
-          "Largest request that is taken, 1048576 to 67108864; a larger one is answered "
+          "Largest request that is taken, 1048576 to 67108864 and at most "
+          "--max_request_bytes_per_caller; a larger one is answered "
           "RESOURCE_EXHAUSTED before it is read. Muster's own clients make batches of 524288 at "
           "most.");
 ABSL_FLAG(int64_t, memory_limit, Defaults().memory_limit,
@@ -311,6 +317,7 @@ void ForEachLimit(Options& options, Visit& visit) {
   MUSTER_VISIT(max_running_calls_per_caller, 1, 1'000'000, caller.running_calls);
   MUSTER_VISIT(max_watches_per_caller, 1, 1'000'000, caller.watches);
   MUSTER_VISIT(max_watches, 1, 1'000'000, caller.all_watches);
+  MUSTER_VISIT(max_request_bytes_per_caller, 1 << 20, 1 << 30, caller.request_bytes);
   MUSTER_VISIT(max_calls_per_second_per_caller, 0, 1'000'000, caller.calls_per_second);
   MUSTER_VISIT(max_changes_per_minute_per_organization, 0, 1'000'000'000,
                caller.changes_per_minute);

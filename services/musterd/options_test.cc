@@ -72,14 +72,18 @@ TEST(Options, OneCallerMayHaveNoMoreThanThereMayBe) {
   options.caller_limits.watches = 1'001;
   options.caller_limits.calls = 10;
   options.caller_limits.running_calls = 11;
+  options.caller_limits.request_bytes = 1 << 20;
+  options.max_request_bytes = (1 << 20) + 1;
   const absl::Status status = Validate(options);
   EXPECT_THAT(status, HasFieldViolation("--max_watches_per_caller"));
   EXPECT_THAT(status, HasFieldViolation("--max_running_calls_per_caller"));
+  EXPECT_THAT(status, HasFieldViolation("--max_request_bytes"));
   EXPECT_THAT(status.message(),
               ::testing::HasSubstr("is 1001, but --max_watches is 1000: at most that is allowed"));
   EXPECT_THAT(status.message(), ::testing::HasSubstr("is 11, but --max_calls_per_caller is 10"));
   options.caller_limits.watches = 1'000;
   options.caller_limits.running_calls = 10;
+  options.max_request_bytes = 1 << 20;
   EXPECT_THAT(Validate(options), IsOk());
 }
 

@@ -27,9 +27,9 @@ Admission::Admission(const google::protobuf::MethodDescriptor& method, const Gua
       answered_(answered) {}
 
 absl::Status Admission::LetIn(access::Caller& caller, const google::protobuf::Message& request,
-                              CallerLimits::Place& place, bool& unsure) const {
-  ASSIGN_OR_RETURN(place, guard_.Enter(caller, stream_ ? CallerLimits::Kind::kWatch
-                                                       : CallerLimits::Kind::kCall));
+                              int64_t bytes, CallerLimits::Place& place, bool& unsure) const {
+  const auto kind = stream_ ? CallerLimits::Kind::kWatch : CallerLimits::Kind::kCall;
+  ASSIGN_OR_RETURN(place, guard_.Enter(caller, kind, bytes));
   // The same way for resources that exist and that do not, so that the time of an answer tells nothing.
   access::NotingState noting(place_of_, caller);
   absl::Status status = guard_.Admit(access_, caller, request, std::ref(noting));

@@ -22,9 +22,10 @@ class Admission {
             const access::PlaceOf& place_of, const access::CatchUp& catch_up,
             const access::Answered& answered);
 
-  // Checks the limits of the caller, then the policy. `unsure`: the call is refused by a state that may be old.
+  // Checks the limits of the caller, then the policy. `bytes`: of the request, before it was parsed. `unsure`: the call is refused by a state
+  // that may be old.
   absl::Status LetIn(access::Caller& caller, const google::protobuf::Message& request,
-                     CallerLimits::Place& place, bool& unsure) const;
+                     int64_t bytes, CallerLimits::Place& place, bool& unsure) const;
   // Checks the policy once more for a call that waited: its caller's rights may have changed. `before`: the caller as it was when it was let
   // in; null: it was not. Returns the caller as it is now; null: as it was.
   absl::StatusOr<std::shared_ptr<access::Caller>> LetInAnew(

@@ -3,6 +3,7 @@
 #include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
 #include "services/common/error.h"
+#include "services/common/status_macros.h"
 
 namespace muster::rpc {
 namespace {
@@ -31,16 +32,18 @@ CallerLimits::Place& CallerLimits::Place::operator=(Place&& other) noexcept {
     limits_ = other.limits_;
     use_ = std::move(other.use_);
     kind_ = other.kind_;
+    request_bytes_ = other.request_bytes_;
     begun_ = other.begun_;
   }
   return *this;
 }
 
 void CallerLimits::Place::GiveBack() {
-  if (use_ != nullptr) limits_->Leave(std::exchange(use_, nullptr), kind_, begun_);
+  if (use_ != nullptr) limits_->Leave(std::exchange(use_, nullptr), *this);
 }
 
-absl::Status CallerLimits::Check(const Use& use, Kind kind, absl::Duration now) {
+absl::Status CallerLimits::Check(const Use& use, Kind kind, int64_t request_bytes,
+                                 absl::Duration now) {
   if (kind == Kind::kCall && use.calls >= options_.calls) {
     ++stats_.too_many_calls;
     return Exhausted("TOO_MANY_CALLS",
@@ -63,6 +66,7 @@ absl::Status CallerLimits::Check(const Use& use, Kind kind, absl::Duration now) 
                                   " watches open, as many as this server takes."),
                      kRetryAfter);
   }
+  RETURN_IF_ERROR(CheckBytes(use, request_bytes));
   const absl::Duration wait = use.pace.Wait(now, kBurst);
   if (options_.calls_per_second > 0 && wait > absl::ZeroDuration()) {
     ++stats_.too_fast;
@@ -74,19 +78,32 @@ absl::Status CallerLimits::Check(const Use& use, Kind kind, absl::Duration now) 
   return absl::OkStatus();
 }
 
-absl::StatusOr<CallerLimits::Place> CallerLimits::Enter(absl::string_view principal, Kind kind) {
+absl::Status CallerLimits::CheckBytes(const Use& use, int64_t request_bytes) {
+  if (use.request_bytes == 0 || use.request_bytes + request_bytes <= options_.request_bytes)
+    return absl::OkStatus();
+  ++stats_.too_many_bytes;
+  return Exhausted("TOO_MANY_CALLS",
+                   absl::StrCat("`", use.principal, "` has requests of ", use.request_bytes,
+                                " bytes under way; with the ", request_bytes,
+                                " of this one they are more than the ", options_.request_bytes,
+                                " that one caller may have."),
+                   kRetryAfter);
+}
+
+absl::StatusOr<CallerLimits::Place> CallerLimits::Enter(absl::string_view principal, Kind kind,
+                                                        int64_t request_bytes) {
   const absl::Duration now = clock_.Now();
   MutexLock lock(mutex_);
   Sweep(uses_, sweep_at_, [&](const auto& use) { return IsIdle(*use.second, now); });
   std::shared_ptr<Use>& use = uses_[principal];
   if (use == nullptr) use = std::make_shared<Use>(Use{.principal = std::string(principal)});
-  const absl::Status status = Check(*use, kind, now);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(Check(*use, kind, request_bytes, now));
+  use->request_bytes += request_bytes;
   ++(kind == Kind::kCall ? use->calls : use->watches);
   if (kind == Kind::kWatch) ++watches_;
   if (options_.calls_per_second > 0)
     use->pace.Add(absl::Seconds(1) / options_.calls_per_second, now);
-  return Place(this, use, kind);
+  return Place(this, use, kind, request_bytes);
 }
 
 bool CallerLimits::Begin(Place& place) {
@@ -190,15 +207,16 @@ void CallerLimits::StartThem(Line turns) {
   starting = false;
 }
 
-void CallerLimits::Leave(const std::shared_ptr<Use>& use, Kind kind, int64_t begun) {
+void CallerLimits::Leave(const std::shared_ptr<Use>& use, const Place& place) {
   const absl::Duration now = clock_.Now();
   Line turns;
   {
     MutexLock lock(mutex_);
-    --(kind == Kind::kCall ? use->calls : use->watches);
-    if (kind == Kind::kWatch) --watches_;
-    if (begun == use->period) --use->running;
-    if (begun == use->period - 1 && begun != kNotBegun) --use->before;
+    use->request_bytes -= place.request_bytes_;
+    --(place.kind_ == Kind::kCall ? use->calls : use->watches);
+    if (place.kind_ == Kind::kWatch) --watches_;
+    if (place.begun_ == use->period) --use->running;
+    if (place.begun_ == use->period - 1 && place.begun_ != kNotBegun) --use->before;
     turns = TakeTurns(*use, now);
     if (IsIdle(*use, now)) uses_.erase(use->principal);
   }

@@ -26,6 +26,8 @@ struct CallerLimitOptions {
   int64_t all_watches = kMaxWatches;       // likewise, of all callers
   // Those of `calls` that may be at work while others call, too; the rest waits in line.
   int64_t running_calls = kMaxRunningCallsOfACaller;
+  // Of the requests of `calls` and `watches` together; one that is under way alone may have any number.
+  int64_t request_bytes = kMaxRequestBytesOfACaller;
   double calls_per_second =
       0;  // unary and watches begun, on average; twice that at once; 0: any number
   double changes_per_minute = kMaxChangesPerMinute;  // of one account: ChangeLimits
@@ -50,7 +52,7 @@ class CallerLimits {
                         const SteadyClock* clock = TheSteadyClock())
       : options_(options), clock_(*clock) {}
 
-  // Counts as one of the calls or watches that its caller has under way, until it is destroyed.
+  // Counts as one of the calls or watches that its caller has under way, with its request, until it is destroyed.
   class Place {
    public:
     Place() = default;
@@ -60,13 +62,14 @@ class CallerLimits {
 
    private:
     friend class CallerLimits;
-    Place(CallerLimits* limits, std::shared_ptr<Use> use, Kind kind)
-        : limits_(limits), use_(std::move(use)), kind_(kind) {}
+    Place(CallerLimits* limits, std::shared_ptr<Use> use, Kind kind, int64_t request_bytes)
+        : limits_(limits), use_(std::move(use)), kind_(kind), request_bytes_(request_bytes) {}
     void GiveBack();
 
     CallerLimits* limits_ = nullptr;
     std::shared_ptr<Use> use_;  // null: none
     Kind kind_ = Kind::kCall;
+    int64_t request_bytes_ = 0;
     int64_t begun_ = kNotBegun;  // the period in which the call was begun
   };
 
@@ -94,8 +97,9 @@ class CallerLimits {
     bool waits_ = false;
   };
 
-  // Lets a call or watch in. RESOURCE_EXHAUSTED (TOO_MANY_CALLS, TOO_MANY_WATCHES, TOO_FAST), with a time to wait. Must outlive the place.
-  absl::StatusOr<Place> Enter(absl::string_view principal, Kind kind);
+  // Lets a call or watch in, whose request has so many bytes. RESOURCE_EXHAUSTED (TOO_MANY_CALLS, TOO_MANY_WATCHES, TOO_FAST), with a time to
+  // wait. Must outlive the place.
+  absl::StatusOr<Place> Enter(absl::string_view principal, Kind kind, int64_t request_bytes = 0);
   // For a call that is let in: whether it may begin now; if not, Wait is to be called.
   bool Begin(Place& place);
   // Starts `call` once those before it have gone, or have been at work for long; perhaps at once.
@@ -110,6 +114,7 @@ class CallerLimits {
   struct Stats {
     int64_t too_many_calls = 0;
     int64_t too_many_watches = 0;
+    int64_t too_many_bytes = 0;
     int64_t too_fast = 0;
   };
   Stats stats() const;
@@ -126,17 +131,20 @@ class CallerLimits {
     std::string principal = {};
     int64_t calls = 0;
     int64_t watches = 0;
-    int64_t period = 0;   // the last that was looked at
-    int64_t running = 0;  // calls that were begun in it and are not over
-    int64_t before = 0;   // in the one before it
-    Line line = {};       // those that wait, in the order in which they came
-    Pace pace = {};       // of its calls
+    int64_t request_bytes = 0;  // of them all
+    int64_t period = 0;         // the last that was looked at
+    int64_t running = 0;        // calls that were begun in it and are not over
+    int64_t before = 0;         // in the one before it
+    Line line = {};             // those that wait, in the order in which they came
+    Pace pace = {};             // of its calls
   };
 
   // Why one more is refused; OK: it is not.
-  absl::Status Check(const Use& use, Kind kind, absl::Duration now)
+  absl::Status Check(const Use& use, Kind kind, int64_t request_bytes, absl::Duration now)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Leave(const std::shared_ptr<Use>& use, Kind kind, int64_t begun);
+  absl::Status CheckBytes(const Use& use, int64_t request_bytes)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Leave(const std::shared_ptr<Use>& use, const Place& place);
   // How many of a caller's calls are at work, of those begun lately. One that is at work for longer waits for the database, or for a caller
   // that does not read its answer: it holds nobody up, and need not hold up its caller's other calls.
   static int64_t Running(Use& use, absl::Duration now);

@@ -101,6 +101,33 @@ TEST(CallerLimits, TheLastTenthOfAllWatchesIsForCallersWithFew) {
   EXPECT_EQ(RetriableReasonOf(limits.Enter("b", Kind::kWatch).status()), "TOO_MANY_WATCHES");
 }
 
+TEST(CallerLimits, TheRequestsOfOneCallerHaveSoManyBytesTogether) {
+  CallerLimits limits({.request_bytes = 100});
+  auto call = limits.Enter("a", Kind::kCall, 60);
+  auto watch = limits.Enter("a", Kind::kWatch, 40);
+  ASSERT_THAT(call.status(), IsOk());
+  ASSERT_THAT(watch.status(), IsOk());
+  const absl::Status refused = limits.Enter("a", Kind::kCall, 1).status();
+  EXPECT_THAT(refused, StatusIs(absl::StatusCode::kResourceExhausted,
+                                HasSubstr("`a` has requests of 100 bytes under way")));
+  EXPECT_EQ(RetriableReasonOf(refused), "TOO_MANY_CALLS");
+  EXPECT_FALSE(limits.Enter("a", Kind::kWatch, 1).ok());
+  EXPECT_EQ(limits.stats().too_many_bytes, 2);
+  EXPECT_THAT(limits.Enter("b", Kind::kCall, 100).status(), IsOk());
+  // A place that moves holds its bytes once.
+  CallerLimits::Place moved = *std::move(call);
+  EXPECT_FALSE(limits.Enter("a", Kind::kCall, 1).ok());
+  moved = CallerLimits::Place();
+  EXPECT_THAT(limits.Enter("a", Kind::kCall, 60).status(), IsOk());
+}
+
+TEST(CallerLimits, ALargeRequestIsTakenWhenItIsAlone) {
+  CallerLimits limits({.request_bytes = 100});
+  const auto alone = limits.Enter("a", Kind::kCall, 101);
+  ASSERT_THAT(alone.status(), IsOk());
+  EXPECT_FALSE(limits.Enter("a", Kind::kCall, 1).ok());
+}
+
 TEST(CallerLimits, ARateIsHeldOnAverage) {
   FakeSteadyClock clock;
   CallerLimits limits({.calls_per_second = 10}, &clock);

@@ -86,6 +86,7 @@ class CheckedHandler final : public MethodHandler {
   void* Deserialize(grpc_call* call, grpc_byte_buffer* bytes, grpc::Status* status,
                     void** data) override {
     auto held = std::make_unique<Held>();
+    if (bytes != nullptr) held->bytes = static_cast<int64_t>(grpc_byte_buffer_length(bytes));
     held->refusal = Check(call, bytes, held->for_operators);
     void* request = nullptr;
     if (held->refusal.ok()) {
@@ -115,7 +116,7 @@ class CheckedHandler final : public MethodHandler {
       if (held->refusal.ok() && held->for_operators && !Guard::IsOperator(*caller))
         held->refusal = guard_.NoMemory();
       if (held->refusal.ok())
-        held->refusal = admission_.LetIn(*caller, *request, noted.place, unsure);
+        held->refusal = admission_.LetIn(*caller, *request, held->bytes, noted.place, unsure);
       noted.caller = std::move(caller);
       if (unsure) {
         deferred = std::make_shared<Unsure>(*this, param, held->inner);
@@ -143,6 +144,7 @@ class CheckedHandler final : public MethodHandler {
   // Of one call, between Deserialize and RunHandler.
   struct Held {
     absl::Status refusal = {};
+    int64_t bytes = 0;           // of the request
     bool for_operators = false;  // memory is short
     void* inner = nullptr;       // what the inner handler holds
   };

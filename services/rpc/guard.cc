@@ -62,11 +62,12 @@ class PolicyCollector final : public prometheus::Collectable {
     prometheus::MetricFamily limited =
         Counters("muster_limited_calls_total",
                  "Calls that were refused because their caller had as much as one caller may have "
-                 "(calls or watches under way, calls a second, changes a minute), all callers "
-                 "together as many watches as a server takes, or the process nearly all of its "
-                 "memory.");
+                 "(calls or watches under way, bytes of their requests, calls a second, changes a "
+                 "minute), all callers together as many watches as a server takes, or the process "
+                 "nearly all of its memory.");
     AddSample(limited, {{"limit", "calls"}}, over.too_many_calls);
     AddSample(limited, {{"limit", "watches"}}, over.too_many_watches);
+    AddSample(limited, {{"limit", "request_bytes"}}, over.too_many_bytes);
     AddSample(limited, {{"limit", "calls_per_second"}}, over.too_fast);
     AddSample(limited, {{"limit", "changes_per_minute"}}, guard_.too_many_changes());
     AddSample(limited, {{"limit", "memory"}}, calls.no_memory);
@@ -177,10 +178,11 @@ absl::Status Guard::NoMemory() const {
 }
 
 absl::StatusOr<CallerLimits::Place> Guard::Enter(const access::Caller& caller,
-                                                 CallerLimits::Kind kind) const {
+                                                 CallerLimits::Kind kind,
+                                                 int64_t request_bytes) const {
   if (!caller.unproven.ok()) return Counted(caller.unproven);
   if (caller.principal == access::kSelf) return CallerLimits::Place();
-  return limits_.Enter(caller.principal, kind);
+  return limits_.Enter(caller.principal, kind, request_bytes);
 }
 
 bool Guard::IsOutdated(const access::Caller& caller) const {

@@ -67,8 +67,8 @@ class Guard {
   }
   // As CallerLimits::Enter, but the process itself has no limits. A caller whose proof is not believed takes no place and is told that,
   // never of a limit, which would pass.
-  absl::StatusOr<CallerLimits::Place> Enter(const access::Caller& caller,
-                                            CallerLimits::Kind kind) const;
+  absl::StatusOr<CallerLimits::Place> Enter(const access::Caller& caller, CallerLimits::Kind kind,
+                                            int64_t request_bytes = 0) const;
   // The calls that are at work, and those that wait in line.
   CallerLimits& limits() const { return limits_; }
   // Whether the policy gives the caller other rights by now.

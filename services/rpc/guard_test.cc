@@ -160,6 +160,30 @@ TEST_F(GuardTest, WhoHasTooMuchUnderWayIsToldToWait) {
   context.TryCancel();
 }
 
+TEST_F(GuardTest, WhoseRequestsAreTooLargeTogetherIsToldToWait) {
+  Serve("viewer", "everywhere: true");
+  server_.reset();
+  guard_ = std::make_unique<Guard>(policy_.get(), CallerLimitOptions{.request_bytes = 1});
+  FakeServer server([&](ServerOptions& options) { options.guard = guard_.get(); });
+  std::promise<Responder> held;
+  server.service.get = [&](Context context, const v1::GetQuotaRequest*, v1::Quota*) {
+    return Unary(context, [&](Responder responder) { held.set_value(std::move(responder)); });
+  };
+  const auto stub = v1::QuotaService::NewStub(MakeChannel(server.address()));
+  std::thread first([&] { EXPECT_TRUE(Get(*stub, kOwnQuota).ok()); });
+  Responder responder = held.get_future().get();
+  const absl::Status refused = Get(*stub, kOwnQuota);
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(error::ReasonOf(refused), "TOO_MANY_CALLS");
+  EXPECT_THAT(refused.message(), HasSubstr("has requests of"));
+  EXPECT_EQ(error::DetailOf(refused)->retry_after, absl::Milliseconds(100));
+  Metrics metrics;
+  metrics.Add(MakePolicyCollector(*guard_));
+  EXPECT_THAT(metrics.Text(), HasSubstr("muster_limited_calls_total{limit=\"request_bytes\"} 1"));
+  responder.Finish(absl::OkStatus());
+  first.join();
+}
+
 TEST_F(GuardTest, WhileMemoryIsShortNothingNewIsTakenButFromItself) {
   Serve("viewer", "everywhere: true");
   server_.reset();

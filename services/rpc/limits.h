@@ -33,6 +33,8 @@ inline constexpr int64_t kFewWatchesOfACaller = 100;
 // How many calls of one caller may be at work, of those begun less than about half a second ago, while others call, too: the rest waits in
 // line. More of them would hardly be answered faster, and others would wait longer.
 inline constexpr int64_t kMaxRunningCallsOfACaller = 64;
+// Bytes of the requests of all these calls and watches together: 128 of our own clients' largest batches.
+inline constexpr int64_t kMaxRequestBytesOfACaller = int64_t{64} << 20;
 // How many rows one organization's calls may change in a minute: a hundred a second, of some 20,000 that a journal takes.
 inline constexpr double kMaxChangesPerMinute = 6'000;
 
