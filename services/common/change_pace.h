@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 #include "absl/time/time.h"
@@ -30,6 +32,12 @@ class ChangePace {
   bool IsIdle() const {
     MutexLock lock(mutex_);
     return pace_.IsIdle(clock_.Now());
+  }
+
+  // As how many a change counts that takes so many bytes in the journal: one for each kBytesAChange of them that are begun, at least one.
+  static constexpr size_t kBytesAChange = 4'096;
+  static int64_t ChangesOf(size_t bytes) {
+    return std::max<int64_t>(1, static_cast<int64_t>((bytes + kBytesAChange - 1) / kBytesAChange));
   }
 
   // How many changes may be made at once, as the time in which the average pace makes them.

@@ -34,6 +34,7 @@ struct KeptRequest {
   Word later = {};  // see services/common/state.h
 
   const std::string& Key() const { return request_id; }
+  size_t JournalBytes() const { return answer.size(); }
   bool operator==(const KeptRequest&) const = default;
 };
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -20,7 +21,8 @@
 //
 // A Row is a plain struct with `std::string Key() const` (its resource name; `const std::string&` where a member holds it: a table
 // then keeps no second one), `operator==`, and `static constexpr char kKind[]` (its name in the journal). It may have `Word later`: the bytes of what a later release said of
-// it and this one does not know, which stay with it as long as it is there (storage/postgres/later_fields.h).
+// it and this one does not know, which stay with it as long as it is there (storage/postgres/later_fields.h). One that may have many bytes
+// has `size_t JournalBytes() const`: about how many its journal entry takes, what is always small aside.
 namespace muster {
 
 // A row and the revision of the change that made it so.
@@ -44,6 +46,16 @@ struct ChangeOf {
     return std::visit(
         [](const auto& pointer) -> absl::string_view {
           return std::remove_reference_t<decltype(pointer)>::element_type::kKind;
+        },
+        row);
+  }
+  // About how many bytes its journal entry takes, what is always small aside.
+  size_t JournalBytes() const {
+    return std::visit(
+        [](const auto& pointer) -> size_t {
+          if constexpr (requires { pointer->JournalBytes(); })
+            return pointer == nullptr ? size_t{0} : pointer->JournalBytes();
+          return 0;
         },
         row);
   }

@@ -100,8 +100,9 @@ ABSL_FLAG(
 ABSL_FLAG(
     double, max_changes_per_minute_per_organization, Defaults().caller_limits.changes_per_minute,
     "Most changes (resources, events, kept answers) that the callers of one organization may make "
-    "a minute, on average, by what they ask of one process; 0 to 1000000000; 0: any number. What "
-    "is reported of Nodes, and what follows from what was asked, does not count.");
+    "a minute, on average, by what they ask of one process; 0 to 1000000000; 0: any number. One "
+    "that takes more than 4096 bytes in the journal counts once for each 4096 begun. What is "
+    "reported of Nodes, and what follows from what was asked, does not count.");
 ABSL_FLAG(
     int64_t, max_pools_per_organization, Defaults().lifecycle.organizations.pools,
     "Most NodePools that one organization may have, 1 to 1000000, those that are being deleted "

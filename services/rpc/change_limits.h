@@ -14,7 +14,8 @@
 
 namespace muster::rpc {
 
-// Limits how much each account (access::AccountOf) changes by its own calls. Thread-safe.
+// Limits how much each account (access::AccountOf) changes by its own calls, in rows and in bytes of the journal (ChangePace::ChangesOf).
+// Thread-safe.
 class ChangeLimits {
  public:
   // `per_minute`: 0: any number. `clock` must outlive it and what it gives.

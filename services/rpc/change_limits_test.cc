@@ -55,6 +55,14 @@ TEST_F(ChangeLimitsTest, WhatChangesNothingCountsNothing) {
   for (int i = 0; i < 1'000; ++i) EXPECT_THAT(Change("acme", 0), IsOk());
 }
 
+TEST(ChangePaceTest, ALargeChangeCountsAsSeveral) {
+  constexpr size_t kStep = ChangePace::kBytesAChange;
+  EXPECT_EQ(ChangePace::ChangesOf(0), 1);
+  EXPECT_EQ(ChangePace::ChangesOf(kStep), 1);
+  EXPECT_EQ(ChangePace::ChangesOf(kStep + 1), 2);
+  EXPECT_EQ(ChangePace::ChangesOf(70 * 1'024), 18) << "the largest NodePool";
+}
+
 TEST_F(ChangeLimitsTest, ThePlatformIsNotCounted) {
   const auto pace = limits_.Enter("");
   ASSERT_THAT(pace.status(), IsOk());

@@ -35,7 +35,8 @@ inline constexpr int64_t kFewWatchesOfACaller = 100;
 inline constexpr int64_t kMaxRunningCallsOfACaller = 64;
 // Bytes of the requests of all these calls and watches together: 128 of our own clients' largest batches.
 inline constexpr int64_t kMaxRequestBytesOfACaller = int64_t{64} << 20;
-// How many rows one organization's calls may change in a minute: a hundred a second, of some 20,000 that a journal takes.
+// How many rows one organization's calls may change in a minute: a hundred a second, of some 20,000 that a journal takes. Large rows count
+// as several (ChangePace::ChangesOf), so that these are 24 MB of journal at most.
 inline constexpr double kMaxChangesPerMinute = 6'000;
 
 // A reader of a watch that has not taken a message for so long is late: it sees the past.

@@ -134,16 +134,20 @@ inline absl::StatusOr<std::monostate> Decided(absl::Status status) {
 struct KeptAnswer {
   KeptRequest kept = {};
   int64_t revision = 0;  // of the row
-  int64_t changes = 0;   // that the request made, with that of this row
+  int64_t changes = 0;   // that the request made, with that of this row, as `pace` counts them
 };
 // The row that keeps an answer; and: fills in `response` from such a row, and returns its status.
 KeptRequest AnswerToKeep(const WriteOptions& options, const absl::Status& status,
                          const google::protobuf::Message& response, absl::Time now);
 absl::Status TellKept(const KeptRequest& kept, google::protobuf::Message& response);
 
+// As how many changes those since `mark` count for `pace`; 0 if nobody counts.
 template <class StagedState>
-int64_t Since(size_t mark, const StagedState& staged) {
-  return static_cast<int64_t>(staged.changes().size() - mark);
+int64_t Since(size_t mark, const StagedState& staged, const std::shared_ptr<ChangePace>& pace) {
+  int64_t changes = 0;
+  for (size_t i = mark; pace != nullptr && i < staged.changes().size(); ++i)
+    changes += ChangePace::ChangesOf(staged.changes()[i].change.JournalBytes());
+  return changes;
 }
 // Tells `pace`, unless it is null, how much was committed.
 inline void Count(const std::shared_ptr<ChangePace>& pace, const absl::Status& status,
@@ -191,7 +195,7 @@ void Commit(Lane& lane, absl::Time deadline, const WriteOptions& options, Decide
         found->outcome = internal::Decided(decide(staged, now));
         if (options.validate_only) staged.RollBack(mark);
         found->revision = staged.revision();
-        found->changes = internal::Since(mark, staged);
+        found->changes = internal::Since(mark, staged, options.pace);
         return found->outcome.status();
       },
       [found, pace = options.pace, then = std::move(then)](const absl::Status& status,
@@ -234,7 +238,7 @@ void CommitOnce(const Writer<Lane>& writer, Responder responder, WriteOptions op
         told->kept = AnswerToKeep(options, status, answer, now);
         RETURN_IF_ERROR(Keep(staged, told->kept, policy));
         told->revision = rows.FindVersioned(options.kept_id)->revision;
-        told->changes = Since(mark, staged);
+        told->changes = Since(mark, staged, options.pace);
         return absl::OkStatus();
       },
       [told, pace, response, responder = std::move(responder)](const absl::Status& status,

@@ -124,6 +124,13 @@ TEST_F(WriteTest, WhatIsCommittedIsCounted) {
   EXPECT_EQ(lane_.state.table<KeptRequest>().Find("r")->account, "acme");
   EXPECT_TRUE(create("quince", once).ok());
   EXPECT_EQ(counted(), 4) << "told again, not done again";
+  // A row of many bytes, and an answer that repeats it.
+  EXPECT_TRUE(create(std::string(2 * ChangePace::kBytesAChange, 'a'), {}).ok());
+  EXPECT_EQ(counted(), 4 + 2);
+  const WriteOptions large = {
+      .request_id = "s", .kept_id = "s", .method = "m", .digest = "d", .account = "acme"};
+  EXPECT_TRUE(create(std::string(2 * ChangePace::kBytesAChange, 'b'), large).ok());
+  EXPECT_EQ(counted(), 4 + 2 + 2 + 3) << "the answer has more beside it";
 }
 
 }  // namespace

@@ -356,5 +356,14 @@ TEST(OrdersTest, OnlyWhatWasNotNamedGivesWay) {
   EXPECT_EQ(pool.orders.back().outcome, OrderOutcome::kReplaced);
 }
 
+TEST(OrdersTest, APoolWithManySaysHowLargeItsJournalEntryIs) {
+  PoolConfiguration pool = PoolWithPending();
+  EXPECT_LT(pool.JournalBytes(), 100U);
+  pool.orders.resize(kMostOrders, {.requested = "previous", .message = std::string(50, 'm')});
+  EXPECT_GT(pool.JournalBytes(), kMostOrders * 58);
+  pool.revisions.resize(kMostRevisions, {std::string(15, 'n'), kOld, {"driver 570.86.15"}});
+  EXPECT_GT(pool.JournalBytes(), kMostOrders * 58 + (kMostRevisions - 2) * 30);
+}
+
 }  // namespace
 }  // namespace muster::configuration

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -126,6 +127,7 @@ struct PoolConfiguration {
   bool has_waiting() const { return !waiting.node_profile.empty(); }
 
   std::string Key() const;
+  size_t JournalBytes() const;  // see services/common/state.h
   bool operator==(const PoolConfiguration&) const = default;
 };
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -254,6 +255,7 @@ struct Pool {
     return deleting() ? 0 : spec.target_nodes + account.prefill_nodes;
   }
   bool reconfiguring() const { return reconfiguration && !reconfiguration->ended(); }
+  size_t JournalBytes() const;  // see services/common/state.h
   bool operator==(const Pool&) const = default;
 };
 
@@ -365,6 +367,7 @@ struct Node {
   Word later = {};  // see services/common/state.h
 
   const std::string& Key() const { return name; }
+  size_t JournalBytes() const;  // see services/common/state.h
   bool operator==(const Node&) const = default;
 };
 

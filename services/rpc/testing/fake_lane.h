@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <utility>
@@ -18,6 +20,7 @@ struct Fruit {
   std::string name = {};
   int64_t weight = 0;
   const std::string& Key() const { return name; }
+  size_t JournalBytes() const { return name.size(); }
   bool operator==(const Fruit&) const = default;
 };
 
