@@ -15,6 +15,8 @@ namespace {
 
 constexpr absl::Duration kAnswerPatience = absl::Seconds(20);
 constexpr absl::Duration kSettlePatience = absl::Seconds(90);
+// Between two looks.
+constexpr std::chrono::milliseconds kRest{50};
 
 absl::Status ToStatus(const grpc::Status& status) {
   return {static_cast<absl::StatusCode>(status.error_code()), status.error_message()};
@@ -122,6 +124,8 @@ bool MiniMuster::AwaitPool(const std::string& name,
       return true;
     }
     stream->Finish();
+    // A server that ends the stream at once, as one that shuts down, is not asked again at once.
+    std::this_thread::sleep_for(kRest);
   }
   return false;
 }
@@ -141,7 +145,7 @@ bool MiniMuster::AwaitSettled(int64_t nodes) const {
             "quota.holding)") == absl::StrCat(nodes, " ", nodes, " ", nodes)) {
       return true;
     }
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    std::this_thread::sleep_for(kRest);
   }
   return false;
 }
@@ -191,7 +195,7 @@ std::string MiniMuster::AuditBooks(absl::Duration patience) const {
                       "\n");
     }
     if (wrong.empty() || absl::Now() > give_up) return wrong;
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    std::this_thread::sleep_for(kRest);
   }
 }
 
