@@ -161,10 +161,10 @@ class Completer {
     if (!verbs.empty() && arguments.empty()) return verbs;
     if (!verbs.empty()) arguments.erase(arguments.begin());
     if (command.name == "config") return arguments.empty() ? ContextNames() : Words();
-    if (command.name == "auth" || command.name == "debug" || command.name == "find" ||
-        command.name == "completion" || command.name == "version" ||
-        command.name == "api-resources" || command.name == "apply" || command.name == "events" ||
-        command.name == "top")
+    if (command.name == "find") return Placements(last);
+    if (command.name == "auth" || command.name == "debug" || command.name == "completion" ||
+        command.name == "version" || command.name == "api-resources" || command.name == "apply" ||
+        command.name == "events" || command.name == "top")
       return {};
     if (command.name == "explain" && absl::StrContains(last, ".") && arguments.empty())
       return FieldPaths(last);
@@ -194,6 +194,7 @@ class Completer {
     if (command == "auth") return {"whoami", "can-i"};
     if (command == "debug") return {"compare", "audit", "log-level"};
     if (command == "enable") return {"revision"};
+    if (command == "find") return {"placements"};
     if (command == "allow") return {"removals"};
     if (command == "config")
       return {"get-contexts", "use-context", "set-context", "delete-context"};
@@ -252,6 +253,13 @@ class Completer {
     if (!absl::StartsWith(typed, before) && !absl::StartsWith(before, typed)) return {};
     Words words = NamesOf(kind, typed.substr(std::min(before.size(), typed.size())));
     for (std::string& name : words) name = absl::StrCat(before, name);
+    return words;
+  }
+
+  // `TYPE=`, of which the number of Nodes is the caller's.
+  Words Placements(const std::string& typed) {
+    Words words = NamesOf(Kind::kInstanceType, typed);
+    for (std::string& word : words) absl::StrAppend(&word, "=");
     return words;
   }
 

@@ -73,6 +73,23 @@ TEST_F(DiscoveryTest, CompletionKnowsTheFirstWordsThatAreFixed) {
   EXPECT_EQ(RunLine({"allow", "removals", "example"}), kDone) << err();
 }
 
+TEST_F(DiscoveryTest, CompletionOfPlacementsOffersInstanceTypes) {
+  capacity::v1::InstanceType type;
+  for (const char* id : {"cd-gp-i96-icelake", "gd-8xa100-i128"}) {
+    type.set_name(absl::StrCat("instanceTypes/", id));
+    api_.items[Kind::kInstanceType].emplace_back(type);
+  }
+  EXPECT_THAT(Completed({"find", ""}), ElementsAre("placements"));
+  EXPECT_THAT(Completed({"find", "placements", ""}),
+              ElementsAre("cd-gp-i96-icelake=", "gd-8xa100-i128="));
+  EXPECT_THAT(Completed({"find", "placements", "cd-gp-i96-icelake=2", "gd"}),
+              ElementsAre("gd-8xa100-i128="));
+  EXPECT_EQ(api_.listed.begin, "gd");
+  EXPECT_THAT(Completed({"find", "placements", "gd-8xa100-i128=8"}), IsEmpty());
+  EXPECT_THAT(Completed({"find", "placements", "gd-8xa100-i128=8", "--must"}),
+              ElementsAre("--must-fit"));
+}
+
 // However many there are: the server leaves out what begins otherwise; where it does not, pages are gone through.
 TEST_F(DiscoveryTest, CompletionAsksForWhatIsTyped) {
   for (int i = 0; i < 5; ++i) {
