@@ -214,9 +214,20 @@ void Agent::CatalogueLoop() {
 }
 
 void Agent::RegisterLoop() {
-  Backoff backoff = NewBackoff();
-  for (size_t begin = 0; begin < options_.machines.size() && !stopper_.stopped();) {
+  size_t refused = 0;
+  for (size_t begin = 0; begin < options_.machines.size();) {
     const size_t end = rpc::BatchEnd(options_.machines, begin, rpc::kRegisterChunk);
+    refused += Register(begin, end);
+    begin = end;
+  }
+  if (options_.machines.empty() || stopper_.stopped()) return;
+  log::Info("machines are registered",
+            {{"machines", options_.machines.size() - refused}, {"refused", refused}});
+}
+
+size_t Agent::Register(size_t begin, size_t end) {
+  Backoff backoff = NewBackoff();
+  while (!stopper_.stopped()) {
     capacity::v1::BatchRegisterMachinesRequest request;
     for (size_t i = begin; i < end; ++i) *request.add_machines() = options_.machines[i];
     const auto response = rpc_->calls.Call(kCallTimeout, *rpc_->capacity,
@@ -225,18 +236,25 @@ void Agent::RegisterLoop() {
     if (status.ok()) {
       MutexLock lock(mutex_);
       stats_.registered += static_cast<int64_t>(end - begin);
-      backoff.Reset();
-      begin = end;
-      continue;
+      return 0;
     }
-    if (stopper_.stopped()) return;
+    if (stopper_.stopped()) return 0;
+    if (IsFinal(status) && end - begin > 1) {
+      // One of them is to blame; the others are not to be lost with it.
+      const size_t middle = begin + (end - begin) / 2;
+      const size_t first = Register(begin, middle);
+      return first + Register(middle, end);
+    }
+    if (IsFinal(status)) {
+      log::Warn("a machine was refused",
+                {{"machine", options_.machines[begin].name()}, {"status", status}});
+      return 1;
+    }
     log::Warn("machines were not registered", {{"status", status}});
-    if (IsFinal(status)) return;
     // Tried again even if the zone or type is unknown: it may yet be published.
     stopper_.Sleep(backoff.Next());
   }
-  if (!options_.machines.empty() && !stopper_.stopped())
-    log::Info("machines are registered", {{"machines", options_.machines.size()}});
+  return 0;
 }
 
 void Agent::ReportLoop() {

@@ -90,6 +90,9 @@ class Agent {
   void CatalogueLoop();
   absl::Status ReadCatalogue();
   void RegisterLoop();
+  // Registers the machines from `begin` to before `end`, however long that takes. Returns how many of them the
+  // server refuses for good.
+  size_t Register(size_t begin, size_t end);
   void ReportLoop();
   // Sends one batch and puts the answers into the model. False: it did not arrive.
   bool Report(const std::vector<FleetModel::Due>& batch);

@@ -193,6 +193,14 @@ TEST_F(AgentTest, RegistersMachinesInChunksOnceTheirZoneIsKnown) {
   server_.WaitForMachines(1234);
 }
 
+TEST_F(AgentTest, OneMachineThatIsRefusedKeepsNoOtherFromBeingRegistered) {
+  AgentOptions options = Options();
+  options.machines = MakeMachines({{"US-EAST-04A", "gd-8xa100-i128", 1234, 8}}, 1);
+  server_.TakeForMalformed(options.machines[3].name());
+  RunningAgent agent(options);
+  server_.WaitForMachines(1233);
+}
+
 TEST_F(AgentTest, StopsWhileTheServerIsAway) {
   AgentOptions options = Options();
   options.server = "unix:/nonexistent/socket";

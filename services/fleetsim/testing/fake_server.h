@@ -85,10 +85,10 @@ class FakeServer final : public lifecycle::v1::LifecycleService::Service,
     fail_before_ = before;
     fail_after_ = after;
   }
-  // Calls with a report of that Node are taken for malformed.
-  void TakeForMalformed(const std::string& node) {
+  // Calls with a report of that Node, or with that machine, are taken for malformed.
+  void TakeForMalformed(const std::string& name) {
     MutexLock lock(mutex_);
-    malformed_ = node;
+    malformed_ = name;
   }
   void FailRegistrations(int times) {
     MutexLock lock(mutex_);
@@ -223,6 +223,10 @@ class FakeServer final : public lifecycle::v1::LifecycleService::Service,
     if (fail_registrations_ > 0) {
       --fail_registrations_;
       return {grpc::StatusCode::FAILED_PRECONDITION, "UNKNOWN_ZONE"};
+    }
+    for (const auto& machine : request->machines()) {
+      if (machine.name() == malformed_)
+        return {grpc::StatusCode::INVALID_ARGUMENT, "a slot that is no number"};
     }
     EXPECT_LE(request->machines_size(), 500);
     for (const auto& machine : request->machines()) machines_.insert(machine.name());
