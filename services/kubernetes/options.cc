@@ -84,11 +84,11 @@ ABSL_FLAG(absl::Duration, lease_retry_period, absl::Seconds(2),
 ABSL_FLAG(std::string, metrics_listen, "127.0.0.1:7604",
           "host:port that /metrics is served on over HTTP; on loopback under `localhost` and "
           "addresses alone. Port 0 picks a free one.");
-ABSL_FLAG(std::string, health_listen, "127.0.0.1:7605",
-          "host:port of grpc.health.v1 (and of reflection) in plain text, for whoever reaches it: "
-          "service \"\" and \"live\" (alive), service \"ready\" "
-          "(waits for the Lease, "
-          "or leads, has seen both sides, and Muster has the cluster); port 0 picks a free one.");
+ABSL_FLAG(
+    std::string, health_listen, "127.0.0.1:7605",
+    "host:port of grpc.health.v1, and of nothing else, in plain text, for whoever reaches it: "
+    "service \"\" and \"live\" (alive), service \"ready\" (waits for the Lease, or leads, has seen "
+    "both sides, and Muster has the cluster); port 0 picks a free one.");
 ABSL_FLAG(std::string, port_file, "",
           "File that the ports are written to: `metrics <port>` and `health <port>`, a line each. "
           "Empty: none.");

@@ -36,7 +36,8 @@ absl::Status Process::Open() {
   }
   ASSIGN_OR_RETURN(adapter_, Adapter::Create(std::move(adapter), metrics_.registry()));
   metrics_.Add(adapter_->collectable());
-  rpc::ServerOptions server{.addresses = {options_.health_listen}, .metrics = &metrics_};
+  rpc::ServerOptions server{
+      .addresses = {options_.health_listen}, .metrics = &metrics_, .reflection = false};
   server.drain_delay = absl::ZeroDuration();
   ASSIGN_OR_RETURN(server_, rpc::Server::Create(std::move(server)));
   RETURN_IF_ERROR(server_->Start());

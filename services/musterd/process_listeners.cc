@@ -107,9 +107,10 @@ absl::Status Process::StartOperatorServer() {
 
 absl::Status Process::StartHealthServer() {
   if (options_.health_listen.empty()) return absl::OkStatus();
-  rpc::ServerOptions server{
-      .addresses = {options_.health_listen}, .metrics = &metrics_, .guard = guard_.get()};
-  // Reflection stays, for callers with a role: gRPC starts no server without any service.
+  rpc::ServerOptions server{.addresses = {options_.health_listen},
+                            .metrics = &metrics_,
+                            .guard = guard_.get(),
+                            .reflection = false};
   server.drain_delay = absl::ZeroDuration();
   ASSIGN_OR_RETURN(health_server_, rpc::Server::Create(std::move(server)));
   return health_server_->Start();

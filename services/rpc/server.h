@@ -1,6 +1,7 @@
 #pragma once
 
 #include <grpcpp/channel.h>
+#include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/impl/service_type.h>
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server.h>
@@ -100,6 +101,7 @@ class Server {
   const std::unique_ptr<internal::ServerCore> core_;
   std::vector<int> ports_;
   std::vector<std::unique_ptr<grpc::Service>> checked_;  // options_.services, as gRPC has them
+  grpc::CallbackGenericService nothing_;                 // instead of services where there are none
   std::unique_ptr<grpc::Server> server_;
   Mutex shutdown_mutex_;
   bool shut_down_ MUSTER_GUARDED_BY(shutdown_mutex_) = false;

@@ -178,6 +178,32 @@ TEST(ClosedServerTest, WhatIsClosedIsRefusedAndReflectionIsLeftOut) {
             grpc::StatusCode::UNIMPLEMENTED);
 }
 
+// As the listeners for probes.
+TEST(HealthServerTest, AServerWithoutServicesServesHealthAlone) {
+  Metrics metrics;
+  auto server =
+      Server::Create({.addresses = {"127.0.0.1:0"}, .metrics = &metrics, .reflection = false});
+  ASSERT_TRUE(server.ok()) << server.status();
+  const absl::Status started = (*server)->Start();
+  ASSERT_TRUE(started.ok()) << started;
+  (*server)->SetServing("", true);
+  const std::shared_ptr<grpc::Channel> channels[] = {
+      MakeChannel(absl::StrCat("127.0.0.1:", (*server)->port())), (*server)->InProcessChannel()};
+  for (const auto& channel : channels) {
+    std::string response;
+    EXPECT_TRUE(CallRaw(channel, "/grpc.health.v1.Health/Check", "", response).ok());
+    EXPECT_EQ(response, "\x08\x01");
+    for (const char* method : {"/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
+                               "/muster.quota.v1.QuotaService/GetQuota"}) {
+      EXPECT_EQ(CallRaw(channel, method, "\x3a\x01*", response).error_code(),
+                grpc::StatusCode::UNIMPLEMENTED)
+          << method;
+    }
+  }
+  EXPECT_THAT(metrics.Text(), Not(HasSubstr("ServerReflectionInfo")));
+  (*server)->Shutdown();
+}
+
 TEST_F(ServerTest, TooLargeHeadersAreRefusedAndTheServerLives) {
   // A connection of its own: gRPC may close it over this.
   grpc::ChannelArguments own;
