@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "services/lifecycle/core/conditions.h"
 #include "services/lifecycle/core/preview.h"
 #include "services/lifecycle/core/testing/pools.h"
 
@@ -298,6 +299,29 @@ TEST(ReferenceInvalid, ANewOneHasItsCapacityCondition) {
   ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.Reason("Capacity"), "NoneAvailable");
   EXPECT_EQ(sim.CountOf("CWInsufficientCapacity"), 1);
+}
+
+// Of a type that does not exist configuration is not asked: what it would make of a new spec nobody knows.
+TEST(ReferenceInvalid, OfASpecAfterItsTypeIsGoneNothingIsSaidToBeUpToDate) {
+  constexpr char kType[] = "NodeReconfigurationRequired";
+  Running sim(2);
+  const auto generation_of = [&](const char* type) {
+    return FindCondition(sim.pool()->status.conditions, type)->observed_generation;
+  };
+  sim.catalogue.type.reset();
+  ASSERT_TRUE(sim.Converge());
+  EXPECT_EQ(sim.Reason(kType), "AllNodesUpToDate") << "of the spec that its Nodes are of";
+  EXPECT_EQ(generation_of(kType), sim.pool()->generation);
+  sim.Apply([](Spec& spec) { spec.gpu = Gpu{"570"}; });
+  ASSERT_TRUE(sim.Converge());
+  EXPECT_EQ(sim.Reason("Validated"), "Invalid");
+  EXPECT_EQ(generation_of("Validated"), sim.pool()->generation);
+  EXPECT_EQ(generation_of(kType), sim.pool()->generation - 1);
+  sim.catalogue = Simulation().catalogue;
+  sim.Stage(kNewerProfile);
+  ASSERT_TRUE(sim.Converge());
+  EXPECT_EQ(sim.Reason(kType), "StagedNodeConfig");
+  EXPECT_EQ(generation_of(kType), sim.pool()->generation);
 }
 
 TEST(ReferenceInvalid, ATypeWithdrawnLeavesPromotionsTheirWay) {

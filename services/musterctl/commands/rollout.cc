@@ -54,6 +54,26 @@ struct RolloutProgress {
   absl::Status end = {};
 };
 
+// The event of a NodePool whose instance type does not exist.
+constexpr char kTypeIsGone[] = "CWInvalidInstanceType";
+
+// Why the NodePool takes up no configuration: lifecycle asks for none while it is invalid and has no Nodes, or is of a type that does not
+// exist. Empty: it may.
+std::string WhyNoneIsTakenUp(const NodePool& pool) {
+  const lifecycle::v1::Condition* said = FindCondition(pool, condition::kValidated);
+  const bool is_invalid = said != nullptr && said->observed_generation() >= pool.generation() &&
+                          said->reason() == reason::kInvalid;
+  const bool has_nodes = pool.status().current_nodes() > 0 || pool.status().in_progress() > 0;
+  const bool is_asked_for = has_nodes && is_invalid && said->event_reason() != kTypeIsGone;
+  return is_invalid && !is_asked_for ? said->message() : "";
+}
+
+RolloutProgress TakesUpNone(const ResourceId& id, const std::string& why) {
+  return {.is_over = true,
+          .end = absl::FailedPreconditionError(
+              absl::StrCat(Label(id), " takes up its configuration once it is valid: ", why))};
+}
+
 // The progress without a reconfiguration, from the server's condition: revisions do not count all Nodes, nor tell which of them stay.
 RolloutProgress WithoutReconfiguration(const NodePool& pool, const ResourceId& id) {
   const std::string label = Label(id);
@@ -82,6 +102,8 @@ RolloutProgress WithoutReconfiguration(const NodePool& pool, const ResourceId& i
   if (is_known && said->reason() == reason::kInternalError && IsDisabled(pool)) {
     return {"", true, absl::FailedPreconditionError(absl::StrCat(label, ": ", said->message()))};
   }
+  const std::string why = is_known ? "" : WhyNoneIsTakenUp(pool);
+  if (!why.empty()) return TakesUpNone(id, why);
   return {.line = absl::StrCat(
               "Waiting for ", label, ": ",
               is_known ? said->message() : "the server has not looked at its last generation yet")};
@@ -139,25 +161,12 @@ bool IsBehindConfiguration(Session& session, const NodePool& pool) {
          decided.waiting().node_profile() != status.waiting_node_configuration().node_profile();
 }
 
-// Why the NodePool takes up no configuration: lifecycle asks for none while it is invalid and has no Nodes. Empty: it may.
-std::string WhyNoneIsTakenUp(const NodePool& pool) {
-  const lifecycle::v1::Condition* said = FindCondition(pool, condition::kValidated);
-  const bool is_invalid = said != nullptr && said->observed_generation() >= pool.generation() &&
-                          said->reason() == reason::kInvalid;
-  const bool has_nodes = pool.status().current_nodes() > 0 || pool.status().in_progress() > 0;
-  return is_invalid && !has_nodes ? said->message() : "";
-}
-
 RolloutProgress ProgressOf(Session& session, const NodePool& pool, const ResourceId& id) {
   RolloutProgress progress = ProgressOf(pool, id);
   const bool is_behind = progress.is_over ? IsBehindConfiguration(session, pool)
                                           : pool.status().has_waiting_node_configuration();
   if (!is_behind) return progress;
-  if (const std::string why = WhyNoneIsTakenUp(pool); !why.empty()) {
-    return {"", true,
-            absl::FailedPreconditionError(
-                absl::StrCat(Label(id), " takes up its configuration once it is valid: ", why))};
-  }
+  if (const std::string why = WhyNoneIsTakenUp(pool); !why.empty()) return TakesUpNone(id, why);
   if (!progress.is_over) return progress;
   return {.line = absl::StrCat("Waiting for ", Label(id), " to take up its configuration...")};
 }

@@ -297,6 +297,35 @@ TEST_F(RolloutTest, StatusFailsWhereNoConfigurationIsTakenUp) {
   EXPECT_EQ(RunLine({"rollout", "status", "np/train", "--timeout=2s"}), kDone) << err();
 }
 
+// Nor while its type does not exist, whatever Nodes it has: nothing is known of how they stand to a new spec.
+TEST_F(RolloutTest, StatusFailsWhereTheInstanceTypeIsGone) {
+  const std::vector<std::string> status = {"rollout", "status", "np/train", "--timeout=2s"};
+  auto invalid = In(lifecycle::v1::Reconfiguration::STATE_DONE, 3, 0);
+  ASSERT_GT(invalid.status().current_nodes(), 0);
+  auto& said = *invalid.mutable_status()->mutable_conditions(0);
+  ASSERT_EQ(said.type(), "Validated");
+  said.set_reason("Invalid");
+  said.set_event_reason("CWInvalidInstanceType");
+  said.set_message("Instance type gd-8xh100ib-i128 does not exist.");
+  const std::string why =
+      "error: nodepool/train takes up its configuration once it is valid: Instance type "
+      "gd-8xh100ib-i128 does not exist.\n";
+  api_.pools = {invalid};
+  EXPECT_EQ(RunLine(status), kDone) << "what it is at is no news: " << err();
+  configuration::v1::PoolConfiguration decided;
+  decided.set_name("poolConfigurations/" + invalid.uid());
+  decided.set_active("np-new");
+  api_.items[Kind::kConfiguration] = {decided};
+  EXPECT_EQ(RunLine(status), kFailed);
+  EXPECT_EQ(err(), why);
+  api_.items[Kind::kConfiguration].clear();
+  invalid.set_generation(2);
+  said.set_observed_generation(2);
+  api_.pools = {invalid};
+  EXPECT_EQ(RunLine(status), kFailed);
+  EXPECT_EQ(err(), why);
+}
+
 // Who only reads leaves nothing in doubt.
 TEST_F(RolloutTest, WhatReadsSaysNothingOfARequestId) {
   for (const char* verb : {"history", "status"}) {
