@@ -301,7 +301,8 @@ BootTimeouts TimeOutBoots(const PlanFacts& facts, Draft& draft) {
 
 // Nodes that were assigned while no profile was known, while another was about to be active, or while they
 // were too many. A configuration that waits until no Node is in delivery would wait for ever if each that
-// comes meanwhile were told to boot what is active still.
+// comes meanwhile were told to boot what is active still. While configuration is away nobody knows whether it
+// waits still: Nodes wait as well, however long, as they might boot what is being rolled back from.
 void OrderBoots(const PlanFacts& facts, Draft& draft) {
   if (facts.pool.deleting()) return;
   const bool another_waits = AnyWaits(facts);
