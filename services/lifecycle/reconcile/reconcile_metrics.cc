@@ -58,6 +58,10 @@ std::vector<MetricFamily> ReconcileMetrics::Collect() const {
           "For how long the pool that became due first has been waiting to be looked at; 0 on "
           "replicas that do not reconcile.",
           absl::ToDoubleSeconds(due.oldest_due)),
+      // For the alert on Nodes that are late.
+      rpc::Gauge("muster_lifecycle_boot_deadline_seconds",
+                 "How long a boot may take before it counts as failed (--boot_deadline).",
+                 absl::ToDoubleSeconds(boot_deadline_)),
       std::move(plans),
       rpc::Counter("muster_lifecycle_generations_raised_total",
                    "Pools whose rows were behind what a service knew of their requests.",

@@ -22,7 +22,8 @@ namespace muster::lifecycle {
 class ReconcileMetrics final : public prometheus::Collectable {
  public:
   // The queue must live until Detach().
-  explicit ReconcileMetrics(const DelayQueue* due) : due_(due), took_(kBuckets) {}
+  ReconcileMetrics(const DelayQueue* due, absl::Duration boot_deadline)
+      : due_(due), boot_deadline_(boot_deadline), took_(kBuckets) {}
 
   // The queue is going away: from here on nothing is shown.
   void Detach() { due_.Detach(); }
@@ -46,6 +47,7 @@ class ReconcileMetrics final : public prometheus::Collectable {
   mutable Mutex mutex_;
   std::vector<std::shared_ptr<const PeerBreaker>> breakers_ MUSTER_GUARDED_BY(mutex_);
   Detachable<DelayQueue> due_;
+  const absl::Duration boot_deadline_;
 
   static constexpr double kBuckets[] = {.001, .005, .01, .025, .05, .1, .5, 1, 5, 10, 20, 30};
   rpc::Histogram took_;

@@ -99,7 +99,7 @@ Reconciler::Reconciler(LoopOptions options, Lane* lane, const storage::ConnectOp
     : options_(std::move(options)),
       lane_(*lane),
       due_(std::make_shared<DelayQueue>()),
-      metrics_(std::make_shared<ReconcileMetrics>(due_.get())),
+      metrics_(std::make_shared<ReconcileMetrics>(due_.get(), options_.policy.boot_deadline)),
       lease_(std::make_shared<LeaseHolder>(LeaseHolder::Options{
           lane, heartbeat, options_.lease_ttl, [this](bool leads) { LeadChanged(leads); }})) {
   lane_.Subscribe([lane, due = due_](absl::Span<const Revised<State::Change>> changes) {
