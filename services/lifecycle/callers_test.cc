@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "services/common/error.h"
+#include "services/common/timestamp.h"
 #include "services/lifecycle/testing/service_test_base.h"
 #include "tests/testing/watch_messages.h"
 
@@ -503,6 +504,31 @@ TEST_F(CallersTest, ANodeThatIsOnlyTriedHasTheEtagOfWhatIsThere) {
   const auto cordoned = Call(*replica_->stub, &Stub::CordonNode, cordon);
   ASSERT_THAT(cordoned, IsOk());
   EXPECT_NE(cordoned->etag(), tried->etag());
+}
+
+// The test's replicas have no patience with agents.
+TEST_F(CallersTest, GetNodeTellsFromWhenOnTheCordonCounts) {
+  Reconcile();
+  ASSERT_THAT(Apply(1), IsOk());
+  ASSERT_TRUE(AwaitReason("AtTarget", "TargetMet", 1).has_value());
+  v1::ListNodesRequest list;
+  list.set_parent(kPool);
+  const auto nodes = Call(*replica_->stub, &Stub::ListNodes, list);
+  ASSERT_THAT(nodes, IsOk());
+  ASSERT_THAT(nodes->nodes(), SizeIs(1));
+  v1::GetNodeRequest get;
+  get.set_name(nodes->nodes(0).name());
+  const auto before = Call(*replica_->stub, &Stub::GetNode, get);
+  ASSERT_THAT(before, IsOk());
+  EXPECT_FALSE(before->has_cordon_effective_time());
+  v1::CordonNodeRequest cordon;
+  cordon.set_name(get.name());
+  ASSERT_THAT(Call(*replica_->stub, &Stub::CordonNode, cordon), IsOk());
+  const auto cordoned = Call(*replica_->stub, &Stub::GetNode, get);
+  ASSERT_THAT(cordoned, IsOk());
+  ASSERT_TRUE(cordoned->has_cordon_effective_time());
+  EXPECT_EQ(FromTimestamp(cordoned->cordon_effective_time()),
+            FromTimestamp(cordoned->orders().cordon_time()));
 }
 
 TEST_F(CallersTest, AClusterGoesOnceItHasNoPools) {

@@ -27,8 +27,9 @@ absl::StatusOr<std::unique_ptr<LifecycleService>> LifecycleService::Create(Optio
                                                 service->options_.clock));
   service->metrics_ = LifecycleMetrics::Create(service->lane_.get());
   const Options& all = service->options_;
-  service->handlers_ = std::make_unique<Handlers>(
-      rpc::Writer<Lane>{service->lane_.get(), all.request_keep}, all.organizations, all.cpu);
+  service->handlers_ =
+      std::make_unique<Handlers>(rpc::Writer<Lane>{service->lane_.get(), all.request_keep},
+                                 all.organizations, all.cpu, all.loop.policy);
   service->reconciler_ =
       std::make_unique<Reconciler>(all.loop, service->lane_.get(), all.lane.connect);
   service->orphans_ = std::make_unique<OrphanCollector>(

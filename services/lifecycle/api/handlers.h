@@ -24,12 +24,13 @@ namespace muster::lifecycle {
 // lifecycle_service.proto.
 class Handlers final : public v1::LifecycleService::CallbackService {
  public:
-  // To be created before the lane's first Submit. `cpu`: SlowCallsOptions.
+  // To be created before the lane's first Submit. `cpu`: SlowCallsOptions. `policy`: the reconcile loop's.
   Handlers(const rpc::Writer<Lane>& writer, const OrganizationLimits& limits,
-           std::shared_ptr<CpuShare> cpu = {})
+           std::shared_ptr<CpuShare> cpu = {}, const Policy& policy = {})
       : writer_(writer),
         lane_(*writer.lane),
         limits_(limits),
+        policy_(policy),
         zones_(ClusterZones::Of(writer.lane)),
         slow_(std::make_shared<rpc::SlowCalls>(rpc::SlowCallsOptions{.cpu = std::move(cpu)})) {}
   ~Handlers() override { slow_->Stop(); }
@@ -139,6 +140,7 @@ class Handlers final : public v1::LifecycleService::CallbackService {
   const rpc::Writer<Lane> writer_;
   Lane& lane_;
   const OrganizationLimits limits_;
+  const Policy policy_;
   const std::shared_ptr<const ClusterZones> zones_;
   const std::shared_ptr<ReportTally> reports_ = std::make_shared<ReportTally>();
   const std::shared_ptr<rpc::SlowCalls> slow_;

@@ -5,9 +5,11 @@
 #include "absl/strings/str_split.h"
 #include "services/common/error.h"
 #include "services/common/resource_name.h"
+#include "services/common/timestamp.h"
 #include "services/lifecycle/api/handlers.h"
 #include "services/lifecycle/api/newest_events.h"
 #include "services/lifecycle/core/names.h"
+#include "services/lifecycle/core/node_machine.h"
 #include "services/lifecycle/core/place.h"
 #include "services/lifecycle/wire/lifecycle_wire.h"
 #include "services/rpc/choose.h"
@@ -121,6 +123,17 @@ auto Below(absl::string_view pattern, Keep keep) {
 constexpr auto kAll = [](const auto&, const auto&) { return true; };
 constexpr auto kRender = [](const State&, const auto& row) { return ToProto(row); };
 
+// A Node with what the rows do not have: it follows from the server's flags.
+v1::Node ShowNode(const Versioned<Node>& row, const Policy& policy) {
+  v1::Node out = ToProto(row);
+  const Node& node = *row.row;
+  if (node.desired.cordoned) {
+    SetTimestamp(CordonEffectiveTime(node, CordonDesiredTime(node), policy),
+                 out.mutable_cordon_effective_time());
+  }
+  return out;
+}
+
 // Answers with what keeps the pool from where it should be.
 void AnswerExplanation(Lane& lane, rpc::Responder responder, std::shared_ptr<Advisor> advisor,
                        const std::string& name, v1::ExplainNodePoolResponse* response) {
@@ -173,7 +186,10 @@ Handlers::Unary Handlers::GetNodePool(Context context, const v1::GetNodePoolRequ
 Handlers::Unary Handlers::GetNode(Context context, const v1::GetNodeRequest* request,
                                   v1::Node* response) {
   return rpc::GetRow<Node>(context, lane_, *request, response,
-                           rpc::NameShape{&ParseNodeName, kNodeNameShape}, kRender);
+                           rpc::NameShape{&ParseNodeName, kNodeNameShape},
+                           [policy = policy_](const State&, const Versioned<Node>& row) {
+                             return ShowNode(row, policy);
+                           });
 }
 
 Handlers::Unary Handlers::ListClusters(Context context, const v1::ListClustersRequest* request,

@@ -274,6 +274,12 @@ absl::Time CordonDesiredTime(const Node& node) {
   return latest;
 }
 
+absl::Time CordonEffectiveTime(const Node& node, absl::Time told, const Policy& policy) {
+  const absl::Time seen = node.observed.cordon_time;
+  if (seen != kNever) return std::max(told, seen);
+  return told + std::max(policy.cordon_settle, policy.cordon_patience);
+}
+
 bool IsInProgress(NodeState state) { return state == kAssigned || state == kBooting; }
 
 bool IsInService(NodeState state) {

@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "services/lifecycle/core/limits.h"
 #include "services/lifecycle/core/types.h"
 
 //                      kBootStarted                kRegistered                kReady
@@ -83,6 +84,10 @@ void ForgetCordon(Node& node);
 // Which cordon is desired, see NodeReport.desired_time: no earlier than the Node was last told to be
 // cordoned.
 absl::Time CordonDesiredTime(const Node& node);
+
+// From when on a cordon of which the Node was told at `told` counts as carried out: when its agent said so, or,
+// as long as it has not, once it has had the policy's patience.
+absl::Time CordonEffectiveTime(const Node& node, absl::Time told, const Policy& policy);
 
 // --- what states mean ---
 

@@ -109,5 +109,19 @@ TEST(NodeMachine, AnAbortedBootWasNeverPresent) {
   EXPECT_FALSE(IsPresent(node));
 }
 
+TEST(NodeMachine, ACordonCountsOnceItWasSeenOrAfterAWhile) {
+  const Policy policy{.cordon_settle = absl::Seconds(2), .cordon_patience = absl::Minutes(10)};
+  const absl::Time told = absl::FromUnixSeconds(100);
+  Node node{.name = "n", .state = NodeState::kProduction};
+  EXPECT_EQ(CordonEffectiveTime(node, told, policy), told + absl::Minutes(10));
+  EXPECT_EQ(CordonEffectiveTime(node, told, {.cordon_patience = absl::ZeroDuration()}),
+            told + Policy().cordon_settle);
+  node.observed.cordon_time = told + absl::Seconds(7);
+  EXPECT_EQ(CordonEffectiveTime(node, told, policy), told + absl::Seconds(7));
+  // Seen of an order before.
+  node.observed.cordon_time = told - absl::Seconds(7);
+  EXPECT_EQ(CordonEffectiveTime(node, told, policy), told);
+}
+
 }  // namespace
 }  // namespace muster::lifecycle

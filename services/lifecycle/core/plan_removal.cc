@@ -224,9 +224,8 @@ void CancelScaleDown(const PlanFacts& facts, Draft& draft, std::vector<Node*> co
 
 absl::Time CordonSettles(const PlanFacts& facts, Draft& draft, const Node& node, absl::Time told) {
   const absl::Duration settle = facts.policy.cordon_settle;
-  const absl::Time seen = node.observed.cordon_time;
-  if (seen != kNever) return std::max(told, seen) + settle;
-  const absl::Time from = told + std::max(settle, facts.policy.cordon_patience);
+  const absl::Time from = CordonEffectiveTime(node, told, facts.policy);
+  if (node.observed.cordon_time != kNever) return from + settle;
   // An agent of many Nodes takes a while.
   const absl::Time late = told + std::max(settle, facts.policy.cordon_patience / 4);
   if (facts.now < late) {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "services/musterctl/commands/testing/commands_test_base.h"
 
 namespace muster::musterctl {
@@ -169,6 +170,23 @@ TEST_F(NodeWaitTest, ADrainIsNotOverWhileTheNodeMayTakeWork) {
   EXPECT_THAT(out(), HasSubstr(" 25.0s  PRODUCTION  work: \n"
                                " 25.2s  PRODUCTION\n"
                                "node/g1 is drained\n"));
+}
+
+// By the servers' --cordon_patience, and by their clock.
+TEST_F(NodeWaitTest, AnAgentThatSaysNothingIsWaitedForAsLongAsTheServerWaits) {
+  constexpr int64_t kOrder = 1'000'000;
+  const auto drains = [&](int64_t effective, const char* timeout) {
+    node().mutable_cordon_effective_time()->set_seconds(effective);
+    return RunLine({"drain", "node/train/g1", "--wait", absl::StrCat("--timeout=", timeout)});
+  };
+  node().mutable_orders()->mutable_drain_time()->set_seconds(kOrder);
+  EXPECT_EQ(drains(kOrder + 30, "29s"), kFailed);
+  EXPECT_THAT(err(), HasSubstr("node/g1 is not drained after 29s: PRODUCTION"));
+  EXPECT_EQ(drains(kOrder + 30, "31s"), kDone) << err();
+  EXPECT_EQ(drains(kOrder + 600, "9m"), kFailed);
+  EXPECT_EQ(drains(kOrder + 600, "11m"), kDone) << err();
+  // It was cordoned long before.
+  EXPECT_EQ(drains(kOrder - 600, "6s"), kDone) << err();
 }
 
 TEST_F(NodeWaitTest, ARebootIsOverOnceTheNodeIsBackWithAnotherBoot) {

@@ -56,7 +56,11 @@ Command DrainCommand() {
        .summary = "Cordons a Node and moves its work away.",
        .details =
            "Begins once the NodePool's disruption budget allows it; what it waits for `explain\n"
-           "nodepool` and `describe node` say. The Node stays, empty, until uncordon.",
+           "nodepool` and `describe node` say. The Node stays, empty, until uncordon.\n"
+           "--wait waits until no work can come any more, too: until the Node's agent has said so, "
+           "or\n"
+           "else until its cordonEffectiveTime (`describe node`), by the servers' "
+           "--cordon_patience.",
        .examples = "drain node/train/g1a2b3c --wait --timeout=1h\n"
                    "drain node/train/g1a2b3c --force --dry-run",
        .flags = {{.name = "force",

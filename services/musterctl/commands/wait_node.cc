@@ -4,6 +4,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/time/time.h"
+#include "services/common/timestamp.h"
 #include "services/musterctl/client/errors.h"
 #include "services/musterctl/commands/commands.h"
 #include "services/musterctl/print/printable.h"
@@ -19,17 +21,18 @@ using ::muster::lifecycle::v1::NodeOrders;
 
 constexpr absl::Duration kNodePoll = absl::Milliseconds(250);
 // A Node counts as drained after so many looks in a row without work: Pods that were on their way when it was cordoned may still come.
-// In all longer than the servers' --cordon_settle. Where its agent has not said that it is cordoned, for as long as servers wait for
-// that (--cordon_patience).
+// In all longer than the servers' --cordon_settle. Where its agent has not said that it is cordoned, not before servers take it for so.
 constexpr int kLooksAtIdle = 20;
-constexpr int kLooksUncordoned = 480;
+// When those do that tell nothing of it (Node.cordon_effective_time), after the order.
+constexpr absl::Duration kCordonPatience = absl::Minutes(2);
 
 // How far a Node is, and whether the wait is over; `end` is an error if it did not end well.
 struct NodeProgress {
   std::string line = {};
   bool is_over = false;
   absl::Status end = {};
-  bool takes_work = false;  // it may, for all that is known
+  // For so long after the wait began it may be given work; 0: its agent has it cordoned.
+  absl::Duration takes_work_for = {};
 };
 
 std::string Told(const Node& node) {
@@ -48,11 +51,23 @@ std::string Told(const Node& node) {
 // Its machine is on its way out of the NodePool, or never came up.
 bool Leaves(Node::State state) { return state >= Node::STATE_CORDONED; }
 
+// How long after the order the servers take the Node's cordon for carried out, if its agent does not say so. By their times alone: this
+// machine's clock may differ. The wait began no earlier than the order was given.
+absl::Duration CordonPatience(const Node& node) {
+  if (!node.has_cordon_effective_time()) return kCordonPatience;
+  const bool is_ordered = node.orders().has_drain_time();
+  return FromTimestamp(node.cordon_effective_time()) -
+         FromTimestamp(is_ordered ? node.orders().drain_time() : node.state_time());
+}
+
 NodeProgress OfDrain(const Node& node) {
   if (!node.orders().has_drain_time() && !Leaves(node.state()))
     return {Told(node), true, absl::FailedPreconditionError("its drain was taken back")};
   const bool cordoned = node.observed().has_cordon_time() || node.state() > Node::STATE_CORDONED;
-  return {Told(node), !node.observed().active(), {}, !cordoned};
+  return {Told(node),
+          !node.observed().active(),
+          {},
+          cordoned ? absl::ZeroDuration() : CordonPatience(node)};
 }
 
 // Why a reboot that was ordered may not begin.
@@ -116,10 +131,11 @@ absl::Status WaitForNode(Session& session, const ResourceId& id, NodeVerb verb, 
     last = progress.line;
     const bool is_well = progress.is_over && progress.end.ok();
     // What came until it was cordoned may be on its way.
-    if (std::exchange(took_work, progress.takes_work) && !took_work) idle = 0;
+    const bool takes_work = progress.takes_work_for > absl::ZeroDuration();
+    if (std::exchange(took_work, takes_work) && !took_work) idle = 0;
     idle = is_well ? idle + 1 : 0;
-    const int looks = progress.takes_work ? kLooksUncordoned : kLooksAtIdle;
-    const bool may_change = verb == NodeVerb::kDrain && idle < looks;
+    const bool may_change =
+        verb == NodeVerb::kDrain && (idle < kLooksAtIdle || passed < progress.takes_work_for);
     if (is_well && !may_change) {
       session.world.out << label << " is " << wanted << std::endl;
       return absl::OkStatus();

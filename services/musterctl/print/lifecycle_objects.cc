@@ -232,6 +232,7 @@ void PutTroubles(json& status, const lifecycle::v1::Node& node) {
   PutText(status, "healthMessage", observed.health_message());
   if (observed.unschedulable()) status["unschedulable"] = true;
   PutTime(status, "cordonTime", observed.cordon_time());
+  PutTime(status, "cordonEffectiveTime", node.cordon_effective_time());
   PutText(status, "drainBlockedBy", observed.drain_blocked_by());
   PutText(status, "stagingError", observed.staging_error());
   PutText(status, "removalError", observed.removal_error());
