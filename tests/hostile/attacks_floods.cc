@@ -30,6 +30,7 @@ struct Answered {
   int64_t late = 0;   // after their deadline of one second
   int64_t other = 0;  // refused otherwise, or cut off
   double seconds = 0;
+  double refused = 0;  // within how many milliseconds 99 of 100 of the exhausted ones were answered
 
   double Rate(int64_t calls) const { return static_cast<double>(calls) / seconds; }
   double Percent(int64_t calls) const {
@@ -47,7 +48,7 @@ Answered Ask(MiniMuster& muster, const std::string& rpc, int calls, double rate,
   std::istringstream in(flood.output);
   Answered answered;
   if (!(in >> answered.asked >> answered.sent >> answered.ok >> answered.exhausted >>
-        answered.late >> answered.other >> answered.seconds)) {
+        answered.late >> answered.other >> answered.seconds >> answered.refused)) {
     throw std::runtime_error("hostile_flood: " + flood.output);
   }
   return answered;
@@ -77,12 +78,11 @@ void Flood(Target& target, const std::string& rpc) {
   const double rate = flood.Rate(flood.ok);
   std::cout << absl::StrFormat(
       "  peak %.0f/s; flood of %.0f/s, %.0f/s of it sent: %.0f OK/s (%.2f of the peak), %.0f%% "
-      "told "
-      "to wait, %.0f%% late, %d otherwise; neighbour p99 %.1f -> %.1f ms, %d of %d failed; after "
-      "it %.0f/s (%.2f)\n",
+      "told to wait (p99 %.1f ms), %.0f%% late, %d otherwise; neighbour p99 %.1f -> %.1f ms, %d of "
+      "%d failed; after it %.0f/s (%.2f)\n",
       peak, flood.Rate(flood.asked), flood.Rate(flood.sent), rate, rate / peak,
-      flood.Percent(flood.exhausted), flood.Percent(flood.late), flood.other, quiet, beside, failed,
-      calls, after.Rate(after.ok), after.Rate(after.ok) / peak);
+      flood.Percent(flood.exhausted), flood.refused, flood.Percent(flood.late), flood.other, quiet,
+      beside, failed, calls, after.Rate(after.ok), after.Rate(after.ok) / peak);
   target.Expect(rate >= 0.8 * peak, absl::StrFormat("goodput %.2f of the peak", rate / peak));
   target.Expect(failed == 0, "a neighbour failed beside the flood");
   target.Expect(beside <= 3 * quiet, absl::StrFormat("neighbour p99 %.1f x", beside / quiet));

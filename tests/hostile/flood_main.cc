@@ -1,8 +1,8 @@
 // hostile_flood ADDRESS CA CERTIFICATE KEY get|sync CALLS RATE SECONDS: one caller who asks one thing over and over, by HTTP/2 itself: it
 // costs a fraction of what gRPC's client takes, so that it can ask for many times what a server beside it can answer. It has CALLS
 // under way at most, 100 a connection, and asks RATE times a second, as far as they let it; 0: again as soon as one is answered.
-// Prints `asked sent ok exhausted late other seconds`: calls that it wanted to make, those that it made, and what these were
-// answered within SECONDS. Each has a deadline of one second.
+// Prints `asked sent ok exhausted late other seconds refused`: calls that it wanted to make, those that it made, what these were
+// answered within SECONDS, and within how many milliseconds 99 of 100 of the exhausted ones. Each has a deadline of one second.
 #include <fcntl.h>
 #include <muster/quota/v1/quota_service.pb.h>
 #include <netdb.h>
@@ -16,12 +16,14 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <iostream>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -45,7 +47,17 @@ struct Answered {
   int64_t exhausted = 0;
   int64_t late = 0;
   int64_t other = 0;  // refused or cut off, too
+  // How long each of the exhausted took, from when it was asked; no clock of the server's.
+  std::vector<absl::Duration> refused = {};
 };
+
+// Within what time 99 of 100 came; 0: there are none.
+absl::Duration Percentile99(std::vector<absl::Duration> took) {
+  if (took.empty()) return absl::ZeroDuration();
+  const auto at = took.begin() + static_cast<std::ptrdiff_t>((took.size() - 1) * 99 / 100);
+  std::nth_element(took.begin(), at, took.end());
+  return *at;
+}
 
 // What is asked: a method, and the one message of it as gRPC frames it.
 struct Question {
@@ -118,8 +130,10 @@ class Connection {
     nghttp2_data_provider body = {};
     body.source.ptr = const_cast<Question*>(&question_);
     body.read_callback = &ReadBody;
-    if (nghttp2_submit_request(session_, nullptr, headers, std::size(headers), &body, nullptr) < 0)
-      throw std::runtime_error("no more streams");
+    const int32_t stream =
+        nghttp2_submit_request(session_, nullptr, headers, std::size(headers), &body, nullptr);
+    if (stream < 0) throw std::runtime_error("no more streams");
+    begun_[stream] = absl::Now();
     ++open_;
     ++answered_.sent;
   }
@@ -190,18 +204,22 @@ class Connection {
                       void* self) {
     if (absl::string_view(reinterpret_cast<const char*>(name), name_size) != "grpc-status")
       return 0;
-    Answered& answered = static_cast<Connection*>(self)->answered_;
+    auto& connection = *static_cast<Connection*>(self);
+    Answered& answered = connection.answered_;
     nghttp2_session_set_stream_user_data(session, frame->hd.stream_id, &answered);
     const absl::string_view code(reinterpret_cast<const char*>(value), value_size);
     ++(code == "0"   ? answered.ok
        : code == "8" ? answered.exhausted
        : code == "4" ? answered.late
                      : answered.other);
+    if (code == "8")
+      answered.refused.push_back(absl::Now() - connection.begun_[frame->hd.stream_id]);
     return 0;
   }
   static int OnClose(nghttp2_session* session, int32_t stream, uint32_t, void* self) {
     auto& connection = *static_cast<Connection*>(self);
     --connection.open_;
+    connection.begun_.erase(stream);
     if (nghttp2_session_get_stream_user_data(session, stream) == nullptr)
       ++connection.answered_.other;  // without a status
     return 0;
@@ -213,6 +231,7 @@ class Connection {
   SSL* ssl_ = nullptr;
   nghttp2_session* session_ = nullptr;
   int open_ = 0;
+  std::unordered_map<int32_t, absl::Time> begun_;  // when each open stream was
   bool cut_off_ = false;
   std::string out_;
   size_t written_ = 0;  // of out_
@@ -305,9 +324,9 @@ int Main(const std::vector<std::string>& words) {
   const Question question = MakeQuestion(words[4] == "sync");
   Flood flood(MakeTls(words[1], words[2], words[3]), words[0], question, calls);
   const Answered answered = flood.Run(rate, absl::Seconds(seconds));
-  std::cout << absl::StrFormat("%d %d %d %d %d %d %.3f\n", answered.asked, answered.sent,
+  std::cout << absl::StrFormat("%d %d %d %d %d %d %.3f %.2f\n", answered.asked, answered.sent,
                                answered.ok, answered.exhausted, answered.late, answered.other,
-                               seconds);
+                               seconds, absl::ToDoubleMilliseconds(Percentile99(answered.refused)));
   return 0;
 }
 
