@@ -89,7 +89,7 @@ void Flood(Target& target, const std::string& rpc) {
 }
 
 Attack FloodOf(const std::string& what, const std::string& rpc,
-               const std::vector<std::string>& flags) {
+               const std::vector<std::string>& flags, const std::string& before) {
   MiniMuster::Options muster{.musterd_flags = flags, .audit_books = false, .tls = true};
   muster.callers = {"flooder"};
   for (const char* role : {"operator", "service"}) {
@@ -98,6 +98,7 @@ Attack FloodOf(const std::string& what, const std::string& rpc,
   }
   return {.row = "9",
           .what = what,
+          .before = before,
           .load = {.bytes = int64_t{600} << 20, .cpu = absl::Seconds(60)},
           .run = [rpc](Target& target) { Flood(target, rpc); },
           .muster = muster,
@@ -107,10 +108,12 @@ Attack FloodOf(const std::string& what, const std::string& rpc,
 }  // namespace
 
 std::vector<Attack> FloodAttacks() {
-  return {FloodOf("open loop of GetQuota by one caller", "get", {}),
-          FloodOf("the same, 500 calls under way", "get", {"--max_calls_per_caller=500"}),
-          FloodOf("open loop of SyncHolding by one caller", "sync", {}),
-          FloodOf("the same, 500 calls under way", "sync", {"--max_calls_per_caller=500"})};
+  const std::string get = "0.37 of the peak, after it 0.15; 97 of 134 failed";
+  const std::string sync = "0.62 of the peak, after it 0.48; 87 of 136 failed";
+  return {FloodOf("open loop of GetQuota by one caller", "get", {}, get),
+          FloodOf("the same, 500 calls under way", "get", {"--max_calls_per_caller=500"}, get),
+          FloodOf("open loop of SyncHolding by one caller", "sync", {}, sync),
+          FloodOf("the same, 500 calls under way", "sync", {"--max_calls_per_caller=500"}, sync)};
 }
 
 }  // namespace muster::testing

@@ -67,10 +67,10 @@ Result Make(const Attack& attack) {
                 absl::StrFormat("more than %.1f s of CPU",
                                 absl::ToDoubleSeconds(MostCpu(attack.load, took))));
   const bool holds = target.complaints().empty();
-  return {absl::StrFormat("%3s | %-68s | %8.1f | %6.2f | %6.1f | %-12s | %-20s | %s", attack.row,
-                          attack.what, Mebibytes(bytes), absl::ToDoubleSeconds(cpu),
-                          absl::ToDoubleSeconds(took), failed, said,
-                          holds ? "holds" : absl::StrJoin(target.complaints(), "; ")),
+  return {absl::StrFormat("%3s | %-68s | %-48s | %8.1f | %6.2f | %6.1f | %-12s | %-20s | %s",
+                          attack.row, attack.what, attack.before.empty() ? "-" : attack.before,
+                          Mebibytes(bytes), absl::ToDoubleSeconds(cpu), absl::ToDoubleSeconds(took),
+                          failed, said, holds ? "holds" : absl::StrJoin(target.complaints(), "; ")),
           holds};
 }
 
@@ -82,8 +82,8 @@ int Run(const std::vector<std::string>& rows) {
     return std::stoi(a.row) < std::stoi(b.row);
   });
   std::vector<std::string> table = {
-      absl::StrFormat("%3s | %-68s | %8s | %6s | %6s | %-12s | %-20s | %s", "row", "attack",
-                      "peak MiB", "CPU s", "took s", "neighbour", "health", "verdict")};
+      absl::StrFormat("%3s | %-68s | %-48s | %8s | %6s | %6s | %-12s | %-20s | %s", "row", "attack",
+                      "before", "peak MiB", "CPU s", "took s", "neighbour", "health", "verdict")};
   bool all_hold = true;
   for (const Attack& attack : attacks) {
     if (!rows.empty() && std::find(rows.begin(), rows.end(), attack.row) == rows.end()) continue;

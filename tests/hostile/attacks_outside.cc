@@ -155,6 +155,7 @@ Attack File(const std::string& what, const std::function<std::string()>& text) {
   // At most 16 MiB are read; yaml-cpp keeps some 50 bytes of nodes for each of a text's.
   return {.row = "23",
           .what = absl::StrCat("musterctl apply -f of ", what),
+          .before = "more than 60 s",
           .load = {.bytes = 1'500 * kMiB, .cpu = absl::Seconds(60)},
           .run = [text](Target& target) { Refused(target, TempFile(text()).path()); }};
 }
@@ -169,29 +170,37 @@ std::vector<Attack> OutsideAttacks() {
   return {
       {.row = "2",
        .what = "3,000 idle connections, a soft limit of 1,024",
+       .before = "1,224: the listener is dead for ever",
        .load = {.requests = 30, .bytes = 256 * kMiB},
        .run = IdleCrowd,
        .muster = limit("--nofile=1024:")},
       {.row = "2",
        .what = "1,300 idle connections, a hard limit of 1,024",
+       .before = "the listener is dead for ever",
        .load = {.requests = 30, .bytes = 128 * kMiB},
        .run = IdleCrowdAtTheLimit,
        .muster = limit("--nofile=1024:1024"),
        .outage = true},
-      {.row = "16", .what = "20 half request lines at /metrics", .run = HalfRequestLines},
+      {.row = "16",
+       .what = "20 half request lines at /metrics",
+       .before = "/metrics answers nobody while they stay",
+       .run = HalfRequestLines},
       {.row = "18",
        .what = "an API server whose watches are one endless line",
+       .before = "5.4 GB in 12 s",
        // Four watches, of each a line of 16 MiB, in a string that doubles: both are there while it
        // moves.
        .load = {.bytes = 4 * (16 + 32) * kMiB, .cpu = absl::Seconds(20)},
        .run = [](Target& target) { AdapterAgainst(target, ApiServer::Malice::kEndlessLine); }},
       {.row = "18",
        .what = "an API server that answers lists with 200 MB of `[`",
+       .before = "6.2 GB",
        // Four lists, of each 64 MiB, twice.
        .load = {.bytes = 4 * 2 * 64 * kMiB, .cpu = absl::Seconds(20)},
        .run = [](Target& target) { AdapterAgainst(target, ApiServer::Malice::kBrackets); }},
       {.row = "23",
        .what = "musterctl apply -f /dev/zero",
+       .before = "8.0 GB in 15 s, and on",
        .run = [](Target& target) { Refused(target, "/dev/zero"); }},
       File("900,000 keys",
            [] { return Lines(900'000, [](int i) { return absl::StrCat("k", i, ": 1\n"); }); }),

@@ -55,6 +55,7 @@ class Target {
 struct Attack {
   std::string row = {};  // of the review of hostile clients
   std::string what = {};
+  std::string before = {};  // what the review found of it; empty: it did not try it so
   Load load = {};
   std::function<void(Target&)> run = {};
   MiniMuster::Options muster = {.audit_books = false};
