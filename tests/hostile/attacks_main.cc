@@ -76,7 +76,8 @@ Result Make(const Attack& attack) {
 
 int Run(const std::vector<std::string>& rows) {
   std::vector<Attack> attacks;
-  for (auto& some : {RequestAttacks(), StateAttacks(), OutsideAttacks(), FloodAttacks()})
+  for (auto& some : {RequestAttacks(), StateAttacks(), WatchAttacks(), NameAttacks(),
+                     OutsideAttacks(), FloodAttacks()})
     attacks.insert(attacks.end(), some.begin(), some.end());
   std::stable_sort(attacks.begin(), attacks.end(), [](const Attack& a, const Attack& b) {
     return std::stoi(a.row) < std::stoi(b.row);

@@ -146,18 +146,7 @@ void HugeGenerations(Target& target) {
 
 // --- row 8 ---
 
-void PrepareMachines(MiniMuster& muster) {
-  for (int batch = 0; batch < 20; ++batch) {
-    capacity::v1::BatchRegisterMachinesRequest request;
-    for (int i = 0; i < 1'000; ++i) {
-      auto* machine = request.add_machines();
-      machine->set_name(absl::StrCat("machines/h", batch * 1'000 + i));
-      machine->set_zone("RNO2A");
-      machine->set_instance_type(kType);
-    }
-    Must(muster, "/muster.capacity.v1.CapacityService/BatchRegisterMachines", request);
-  }
-}
+void PrepareMachines(MiniMuster& muster) { RegisterMachines(muster, 0, 20'000, 0); }
 
 void Comparisons(Target& target) {
   const MiniMuster& muster = target.muster();

@@ -65,11 +65,18 @@ struct Attack {
   bool outage = false;
 };
 
-// attacks_requests.cc, attacks_state.cc, attacks_outside.cc, attacks_floods.cc
+// attacks_requests.cc, attacks_state.cc, attacks_watches.cc, attacks_names.cc, attacks_outside.cc,
+// attacks_floods.cc
 std::vector<Attack> RequestAttacks();
 std::vector<Attack> StateAttacks();
+std::vector<Attack> WatchAttacks();
+std::vector<Attack> NameAttacks();
 std::vector<Attack> OutsideAttacks();
 std::vector<Attack> FloodAttacks();
+
+// Registers the machines `h{begin}` and so on, `count` of them, in zone RNO2A, each at `slot` of its rack. Throws if that
+// is refused.
+void RegisterMachines(const MiniMuster& muster, int begin, int count, int slot);
 
 // A channel with a connection of its own: on one that it shared with an attack a call would wait behind
 // the attack's bytes, and would not notice a dead listener. With tls it shows the certificate `ci`.
