@@ -29,10 +29,11 @@ WorstRequest Worst(const std::string& method, const std::string& field) {
 // `rounds` times so many of the request at once: each is refused for what it is.
 void Send(Target& target, const WorstRequest& request, int at_once, int rounds) {
   const auto channel = target.muster().channel();
+  const std::string bytes = request.make();
   std::atomic<int> others = 0;
   for (int round = 0; round < rounds; ++round) {
     AtOnce(at_once, [&](int) {
-      const grpc::Status status = CallRaw(channel, request.method, request.bytes);
+      const grpc::Status status = CallRaw(channel, request.method, bytes);
       if (status.error_code() != grpc::StatusCode::INVALID_ARGUMENT) ++others;
     });
   }

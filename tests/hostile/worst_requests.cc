@@ -10,7 +10,10 @@
 #include <muster/quota/v1/quota_service.pb.h>
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <set>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -51,11 +54,35 @@ std::string Repeat(absl::string_view text, size_t times) {
   return out;
 }
 
-// The smallest entry that a list can have.
-std::string Smallest(const FieldDescriptor& field) {
+// The key `number` of a map's entry.
+std::string Key(const FieldDescriptor& map, size_t number) {
+  const FieldDescriptor& key = *map.message_type()->map_key();
+  return key.cpp_type() == FieldDescriptor::CPPTYPE_STRING
+             ? Entry(key, absl::StrCat(number))
+             : Tag(key, WireFormatLite::WIRETYPE_VARINT) + Varint(number);
+}
+
+// The smallest entry that a list can have; of a map, with that key, as the next with the same would replace it.
+std::string Smallest(const FieldDescriptor& field, size_t number) {
+  if (field.is_map()) return Entry(field, Key(field, number));
   const bool has_length = field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE ||
                           field.cpp_type() == FieldDescriptor::CPPTYPE_STRING;
   return has_length ? Entry(field, "") : Tag(field, WireFormatLite::WIRETYPE_VARINT) + Varint(1);
+}
+
+// As many as there is room for, at most `most`.
+std::string SmallEntries(const FieldDescriptor& field, size_t most, size_t room) {
+  if (!field.is_map()) {
+    const std::string entry = Smallest(field, 0);
+    return Repeat(entry, std::min(most, room / entry.size()));
+  }
+  std::string out;
+  for (size_t i = 0; i < most; ++i) {
+    const std::string entry = Smallest(field, i);
+    if (out.size() + entry.size() > room) break;
+    out += entry;
+  }
+  return out;
 }
 
 // Within messages that stand in each other as the path says, once each.
@@ -79,29 +106,74 @@ std::string NumberAsText(const Descriptor& type) {
 std::string Over(const Path& path, size_t room) {
   const FieldDescriptor& last = *path.back();
   if (!last.is_repeated()) return Wrapped(path, Entry(last, std::string(room, '/')));
-  const std::string entry = Smallest(last);
-  return Wrapped(path, NumberAsText(*last.containing_type()) + Repeat(entry, room / entry.size()));
+  return Wrapped(path, NumberAsText(*last.containing_type()) + SmallEntries(last, room, room));
 }
 
-// The same within the bounds: lists on the way as long as they may be, as long as there is room.
-std::string Within(const Path& path, size_t room) {
-  const FieldDescriptor& last = *path.back();
-  std::string content = last.is_repeated()
-                            ? Repeat(Smallest(last), rpc::kMaxEntries)
-                            : Entry(last, std::string(std::min(rpc::kMaxStringBytes, room), '/'));
-  size_t entries = last.is_repeated() ? rpc::kMaxEntries : 1;
-  for (size_t i = path.size() - 1; i-- > 0;) {
-    const std::string entry = Entry(*path[i], content);
-    size_t times = 1;
-    if (path[i]->is_repeated()) {
-      times = std::min<size_t>(
-          {rpc::kMaxEntries, room / entry.size(), rpc::kMaxRequestEntries / (entries + 1)});
-      times = std::max<size_t>(times, 1);
-    }
-    content = Repeat(entry, times);
-    entries = (entries + 1) * times;
+// How much there may be of something.
+struct Room {
+  size_t bytes = 0;
+  size_t entries = 0;  // of all lists
+
+  // Within a message that stands in it.
+  Room Inside() const {
+    constexpr size_t kForTags = 16;  // its own, its length, and of a map the key
+    return {bytes > 2 * kForTags ? bytes - kForTags : kForTags, std::max<size_t>(entries, 2) - 1};
   }
-  return content;
+};
+
+// What fills a room.
+struct Filling {
+  std::string bytes = {};
+  size_t entries = 0;
+};
+
+// As much of the list or text as the bounds allow.
+Filling Full(const FieldDescriptor& field, const Room& room) {
+  if (!field.is_repeated())
+    return {Entry(field, std::string(std::min(rpc::kMaxStringBytes, room.Inside().bytes), '/')), 1};
+  const size_t most = std::min<size_t>(rpc::kMaxEntries, room.entries);
+  return {SmallEntries(field, most, room.bytes), most};
+}
+
+// As many of the message as there is room for; one, if it is not in a list.
+Filling Repeated(const FieldDescriptor& field, const Filling& message, const Room& room) {
+  if (!field.is_repeated()) return {Entry(field, message.bytes), message.entries};
+  const auto entry = [&](size_t number) {
+    return Entry(field, field.is_map() ? Key(field, number) + message.bytes : message.bytes);
+  };
+  size_t times = std::min<size_t>({rpc::kMaxEntries, room.bytes / entry(rpc::kMaxEntries).size(),
+                                   room.entries / (message.entries + 1)});
+  times = std::max<size_t>(times, 1);
+  Filling filling{.entries = (message.entries + 1) * times};
+  for (size_t i = 0; i < times; ++i) filling.bytes += entry(i);
+  return filling;
+}
+
+// A message, or what of it is below the first `depth` fields of the paths, with everything at their ends as full as the bounds allow, and
+// lists on the way as long as there is room. Fields share the room equally. No path is the beginning of another.
+Filling Within(const std::vector<Path>& paths, const Room& room, size_t depth = 0) {
+  std::map<int, std::vector<Path>> fields;  // by number
+  for (const Path& path : paths) fields[path[depth]->number()].push_back(path);
+  const Room share = {room.bytes / fields.size(), room.entries / fields.size()};
+  Filling all;
+  for (const auto& [number, below] : fields) {
+    const FieldDescriptor& field = *below.front()[depth];
+    const bool is_end = below.front().size() == depth + 1;
+    const Filling part = is_end ? Full(field, share)
+                                : Repeated(field, Within(below, share.Inside(), depth + 1), share);
+    all.bytes += part.bytes;
+    all.entries += part.entries;
+  }
+  return all;
+}
+
+bool BeginsWith(const Path& path, const Path& begin) {
+  return path.size() >= begin.size() && std::equal(begin.begin(), begin.end(), path.begin());
+}
+
+// Whether two fields are of one message.
+bool AreBeside(const Path& a, const Path& b) {
+  return a.size() == b.size() && std::equal(a.begin(), a.end() - 1, b.begin());
 }
 
 void Collect(const Descriptor& type, Path& path, std::set<const Descriptor*>& open,
@@ -109,14 +181,47 @@ void Collect(const Descriptor& type, Path& path, std::set<const Descriptor*>& op
   if (!open.insert(&type).second) return;  // one that holds itself
   for (int i = 0; i < type.field_count(); ++i) {
     const FieldDescriptor* field = type.field(i);
+    // A map's keys are its own affair (Key).
+    if (type.options().map_entry() && field == type.map_key()) continue;
     path.push_back(field);
     if (field->is_repeated() || field->cpp_type() == FieldDescriptor::CPPTYPE_STRING)
       out.push_back(path);
-    if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE && !field->is_map())
+    if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE)
       Collect(*field->message_type(), path, open, out);
     path.pop_back();
   }
   open.erase(&type);
+}
+
+// To each list and text of a request.
+std::vector<Path> PathsOf(const Descriptor& type) {
+  std::vector<Path> paths;
+  Path path;
+  std::set<const Descriptor*> open;
+  Collect(type, path, open, paths);
+  return paths;
+}
+
+// Those that stand in one message.
+std::vector<std::pair<Path, Path>> PairsOf(const std::vector<Path>& paths) {
+  std::vector<std::pair<Path, Path>> pairs;
+  for (size_t i = 0; i < paths.size(); ++i) {
+    for (size_t j = i + 1; j < paths.size(); ++j)
+      if (AreBeside(paths[i], paths[j])) pairs.emplace_back(paths[i], paths[j]);
+  }
+  return pairs;
+}
+
+// Those that are the beginning of no other.
+std::vector<Path> EndsOf(const std::vector<Path>& paths) {
+  std::vector<Path> ends;
+  for (const Path& path : paths) {
+    const bool goes_on = std::any_of(paths.begin(), paths.end(), [&](const Path& other) {
+      return other.size() > path.size() && BeginsWith(other, path);
+    });
+    if (!goes_on) ends.push_back(path);
+  }
+  return ends;
 }
 
 std::string NameOf(const Path& path) {
@@ -145,22 +250,31 @@ bool IsForOperators(absl::string_view method) {
 std::vector<WorstRequest> WorstRequests(const std::vector<const ServiceDescriptor*>& services,
                                         size_t most_bytes) {
   constexpr size_t kForTags = 64;  // of all messages on the way
+  const size_t room = most_bytes - kForTags;
   std::vector<WorstRequest> requests;
   for (const ServiceDescriptor* service : services) {
     for (int i = 0; i < service->method_count(); ++i) {
       const MethodDescriptor& method = *service->method(i);
-      const std::string name = absl::StrCat("/", service->full_name(), "/", method.name());
-      std::vector<Path> paths;
-      Path path;
-      std::set<const Descriptor*> open;
-      Collect(*method.input_type(), path, open, paths);
-      for (const Path& each : paths) {
-        const size_t room = most_bytes - kForTags;
-        requests.push_back(
-            {name, NameOf(each), "over", Over(each, room), method.server_streaming()});
-        requests.push_back(
-            {name, NameOf(each), "within", Within(each, room), method.server_streaming()});
+      const auto add = [&](const std::string& how, const std::string& field,
+                           std::function<std::string()> make) {
+        requests.push_back({absl::StrCat("/", service->full_name(), "/", method.name()), field, how,
+                            std::move(make), method.server_streaming()});
+      };
+      const auto add_within = [&](const std::string& how, const std::string& field,
+                                  const std::vector<Path>& paths) {
+        add(how, field, [paths, room] {
+          return Within(paths, {room, static_cast<size_t>(rpc::kMaxRequestEntries)}).bytes;
+        });
+      };
+      const std::vector<Path> paths = PathsOf(*method.input_type());
+      for (const Path& path : paths) {
+        add("over", NameOf(path), [path, room] { return Over(path, room); });
+        add_within("within", NameOf(path), {path});
       }
+      for (const auto& [one, other] : PairsOf(paths))
+        add_within("pair", absl::StrCat(NameOf(one), " and ", NameOf(other)), {one, other});
+      if (const std::vector<Path> ends = EndsOf(paths); ends.size() > 1)
+        add_within("all", "all fields", ends);
     }
   }
   return requests;

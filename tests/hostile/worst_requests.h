@@ -2,20 +2,23 @@
 
 #include <google/protobuf/descriptor.h>
 
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "absl/strings/string_view.h"
 
-// The worst requests of a given size: for each list and each text that a client can send, the request
-// that has as much of it as possible. Made from descriptors, so that a new field is covered at once.
+// The worst requests of a given size: for each list, map and text that a client can send, the request
+// that has as much of it as possible; for each two of one message, and for all of a request, that which
+// has as much of them together. Made from descriptors, so that a new field is covered at once.
 namespace muster::testing {
 
 struct WorstRequest {
   std::string method = {};  // `/muster.quota.v1.QuotaService/CreateQuota`
   std::string field = {};   // `quota.overrides`
-  std::string how = {};     // `over`: beyond every bound; `within`: as much as the bounds allow
-  std::string bytes = {};
+  // `over`: beyond every bound; `within`: as much as the bounds allow; `pair`, `all`: the same of several fields.
+  std::string how = {};
+  std::function<std::string()> make = {};  // its bytes; all requests at once are gigabytes
   bool stream = false;
 };
 
