@@ -12,6 +12,7 @@
 #include <muster/history/v1/history_service.grpc.pb.h>
 
 #include <algorithm>
+#include <atomic>
 #include <fstream>
 #include <iostream>
 #include <map>
@@ -19,6 +20,8 @@
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
@@ -31,6 +34,7 @@
 #include "services/access/policy.h"
 #include "tests/integration/every_rpc.h"
 #include "tests/integration/mini_muster.h"
+#include "tests/testing/patience.h"
 #include "tests/testing/raw_call.h"
 
 namespace muster::testing {
@@ -224,6 +228,99 @@ struct Heard {
   std::string text = {};  // all that came, the message among it
 };
 
+constexpr int kOwnNodes = 4;
+
+// What a watch is told of the caller's own pool once it has kOwnNodes, after all that was another's: a message about `key` with `text`.
+struct LastWord {
+  std::string key = {};
+  std::string text = {};
+};
+
+// A watch that runs, on a thread of its own, until it is told the last word, or ends.
+class LiveWatch {
+ public:
+  LiveWatch(std::shared_ptr<grpc::Channel> channel, std::string caller,
+            const MethodDescriptor& method, const Message& request, LastWord last)
+      : caller_(std::move(caller)),
+        method_(method),
+        request_(CopyOf(request)),
+        last_(std::move(last)),
+        thread_([this, channel = std::move(channel)] { Run(channel); }) {}
+  ~LiveWatch() { (void)Join(); }
+  LiveWatch(const LiveWatch&) = delete;
+  LiveWatch& operator=(const LiveWatch&) = delete;
+
+  const std::string& caller() const { return caller_; }
+  const Message& request() const { return *request_; }
+  std::string name() const {
+    return absl::StrCat(method_.full_name(), " {", request_->ShortDebugString(), "} by ", caller_);
+  }
+  // Whether all that was there when it began has come.
+  bool is_level() const { return is_level_; }
+  // Waits for its end. OK: it came to the last word.
+  grpc::Status Join() {
+    if (thread_.joinable()) thread_.join();
+    return status_;
+  }
+  // After Join: what came since it was level.
+  const Heard& heard() const { return heard_; }
+
+ private:
+  void Run(const std::shared_ptr<grpc::Channel>& channel) {
+    const std::unique_ptr<Message> answer = NewMessage(*method_.output_type());
+    RawCallOptions options{.deadline = absl::Minutes(5)};
+    bool is_last = false;
+    options.enough = [&](const std::string& bytes) {
+      if (is_level_) heard_.text += bytes;
+      answer->ParseFromString(bytes);
+      Take(*answer, is_last);
+      return is_last;
+    };
+    status_ =
+        CallRaw(channel, absl::StrCat("/", method_.service()->full_name(), "/", method_.name()),
+                request_->SerializeAsString(), options);
+  }
+
+  void Take(const Message& message, bool& is_last) {
+    const auto& reflection = *message.GetReflection();
+    const auto field = [&](const char* name) {
+      return message.GetDescriptor()->FindFieldByName(name);
+    };
+    if (reflection.GetEnumValue(message, field("type")) == type::v1::WATCH_EVENT_TYPE_SNAPSHOT_END)
+      is_level_ = true;
+    if (reflection.GetString(message, field("key")) == last_.key &&
+        absl::StrContains(message.ShortDebugString(), last_.text))
+      is_last = true;
+    const int bundled = reflection.FieldSize(message, field("bundle"));
+    for (int i = 0; i < bundled; ++i)
+      Take(reflection.GetRepeatedMessage(message, field("bundle"), i), is_last);
+  }
+
+  const std::string caller_;
+  const MethodDescriptor& method_;
+  const std::unique_ptr<Message> request_;
+  const LastWord last_;
+  std::atomic<bool> is_level_ = false;
+  Heard heard_;
+  grpc::Status status_;
+  std::thread thread_;  // last: it uses all else
+};
+
+// A watch of everything; of what is in a zone; in bundles.
+std::vector<std::unique_ptr<Message>> WaysToWatch(const MethodDescriptor& method) {
+  const Descriptor& type = *method.input_type();
+  std::vector<std::unique_ptr<Message>> requests;
+  requests.push_back(NewMessage(type));
+  if (const FieldDescriptor* zone = type.FindFieldByName("zone")) {
+    requests.push_back(NewMessage(type));
+    Set(*requests.back(), {zone}, "RNO2A");
+  }
+  requests.push_back(NewMessage(type));
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString("start { bundle: true }",
+                                                            requests.back().get()));
+  return requests;
+}
+
 class Isolation : public ::testing::Test {
  protected:
   Isolation()
@@ -291,6 +388,52 @@ spec: {instanceType: gd-8xh200ib-i128, targetNodes: 1}
     ASSERT_TRUE(muster_.AwaitPool(kFarPool, [](const lifecycle::v1::NodePool* pool) {
       return pool != nullptr && IsHealthy(*pool, 1);
     })) << muster_.LogEnds();
+  }
+
+  // Things of the other organization come, change and go, in each service that watches tell of. The pool is as large as before in the end,
+  // and what its machines were is known.
+  void ChangeRivals() {
+    const auto quotas = quota::v1::QuotaService::NewStub(muster_.channel());
+    const auto pools = lifecycle::v1::LifecycleService::NewStub(muster_.channel());
+    const std::string quota = "organizations/rivalorg/quotas/RNO2A~gd-8xa100-i128~spot";
+    for (const int64_t limit : {3, 4}) {
+      quota::v1::UpdateQuotaRequest update;
+      update.mutable_quota()->set_name(quota);
+      update.mutable_quota()->set_limit(limit);
+      update.set_allow_missing(true);
+      MustAnswer(*quotas, &quota::v1::QuotaService::Stub::UpdateQuota, update);
+    }
+    quota::v1::DeleteQuotaRequest gone;
+    gone.set_name(quota);
+    MustAnswer(*quotas, &quota::v1::QuotaService::Stub::DeleteQuota, gone);
+    lifecycle::v1::UpdateClusterRequest cluster;
+    cluster.mutable_cluster()->set_name("organizations/rivalorg/clusters/rivalcluster-2");
+    cluster.mutable_cluster()->set_zone("RNO2A");
+    MustAnswer(*pools, &lifecycle::v1::LifecycleService::Stub::UpdateCluster, cluster);
+    lifecycle::v1::DeleteClusterRequest closed;
+    closed.set_name(cluster.cluster().name());
+    MustAnswer(*pools, &lifecycle::v1::LifecycleService::Stub::DeleteCluster, closed);
+    for (const int64_t nodes : {3, 2}) {
+      lifecycle::v1::ResizeNodePoolRequest resize;
+      resize.set_name(kRivalPool);
+      resize.set_target_nodes(nodes);
+      MustAnswer(*pools, &lifecycle::v1::LifecycleService::Stub::ResizeNodePool, resize);
+      ASSERT_TRUE(muster_.AwaitPool(kRivalPool, [&](const lifecycle::v1::NodePool* pool) {
+        return pool != nullptr && IsHealthy(*pool, nodes);
+      })) << muster_.LogEnds();
+      for (const std::string& machine : MachinesOf(kRivalPool)) markers_.push_back(machine);
+    }
+  }
+
+  // Calls as `ci`, who may do everything.
+  template <class Stub, class Request, class Response>
+  void MustAnswer(Stub& stub,
+                  grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
+                  const Request& request) const {
+    grpc::ClientContext context;
+    Response response;
+    const grpc::Status status = (stub.*method)(&context, request, &response);
+    ASSERT_TRUE(status.ok()) << request.ShortDebugString() << ": " << status.error_message();
   }
 
   World WorldOf(const lifecycle::v1::NodePool& pool, const std::string& zone,
@@ -592,31 +735,51 @@ TEST_F(Isolation, ACallerLearnsWhatItMayDo) {
   EXPECT_THAT(ask("GetNodePool", ""), ::testing::HasSubstr("is required"));
 }
 
-// A watch that runs is told of nothing either, and does not fall behind for it.
+// One watch of each method that streams, in each way to ask for it, by callers of one organization and of all. While they run, all kinds of
+// things that are another's come, change and go. None of it is told but to who may see all; and no watch falls behind for it.
 TEST_F(Isolation, AWatchGoesOnPastWhatItsReaderMayNotSee) {
-  const auto stub = lifecycle::v1::LifecycleService::NewStub(muster_.ChannelAs("tenant"));
-  grpc::ClientContext context;
-  context.set_deadline(absl::ToChronoTime(absl::Now() + absl::Seconds(60)));
-  const auto reader = stub->WatchLifecycle(&context, lifecycle::v1::WatchLifecycleRequest());
-  lifecycle::v1::WatchLifecycleResponse message;
-  do {
-    ASSERT_TRUE(reader->Read(&message));
-  } while (message.type() != type::v1::WATCH_EVENT_TYPE_SNAPSHOT_END);
-  const int64_t before = message.revision();
-  const Finished scaled = muster_.Ctl({"scale", "nodepool", "rivalpool", "--nodes=3",
-                                       "--organization=rivalorg", "--cluster=rivalcluster"});
-  ASSERT_EQ(scaled.exit_code, 0) << scaled.output;
-  ASSERT_TRUE(muster_.AwaitPool(kRivalPool, [](const lifecycle::v1::NodePool* pool) {
-    return pool != nullptr && IsHealthy(*pool, 3);
-  }));
-  ASSERT_TRUE(muster_.Resize(2).ok());
-  do {
-    ASSERT_TRUE(reader->Read(&message));
-    EXPECT_THAT(message.key(), Not(::testing::HasSubstr("rival")));
-    EXPECT_THAT(message.DebugString(), Not(::testing::HasSubstr("rival")));
-  } while (message.key() != MiniMuster::kPool);
-  EXPECT_GT(message.revision(), before);
-  context.TryCancel();
+  const std::string own_uid = Pool(MiniMuster::kPool).uid();
+  const std::map<std::string, LastWord> last_words = {
+      {"LifecycleService.WatchLifecycle",
+       {MiniMuster::kPool, absl::StrCat("target_nodes: ", kOwnNodes)}},
+      {"QuotaService.WatchQuotas",
+       {absl::StrCat("organizations/acme/quotas/RNO2A~gd-8xa100-i128~default/holdings/", own_uid),
+        absl::StrCat("nodes: ", kOwnNodes)}}};
+  std::vector<std::unique_ptr<LiveWatch>> watches;
+  for (const MethodDescriptor* method : AllMethods()) {
+    if (!method->server_streaming()) continue;
+    const auto access = access::MethodAccess::Of(*method);
+    ASSERT_TRUE(access.ok()) << access.status();
+    for (const auto& request : WaysToWatch(*method)) {
+      if (access->reach() != type::v1::Access::REACH_NARROWED) {
+        for (const char* caller : {"tenant", "reader"})
+          EXPECT_EQ(Ask(caller, *method, *request).code, grpc::StatusCode::PERMISSION_DENIED)
+              << method->full_name();
+        continue;
+      }
+      const auto last = last_words.find(NameOf(*method));
+      ASSERT_NE(last, last_words.end()) << "say what is told last by " << NameOf(*method);
+      for (const char* caller : {"tenant", "reader", "ci"}) {
+        watches.push_back(std::make_unique<LiveWatch>(muster_.ChannelAs(caller), caller, *method,
+                                                      *request, last->second));
+      }
+    }
+  }
+  ASSERT_GE(watches.size(), 2u * 3u);
+  for (const auto& watch : watches) Until([&] { return watch->is_level(); }, watch->name());
+
+  ASSERT_NO_FATAL_FAILURE(ChangeRivals());
+  ASSERT_TRUE(muster_.Resize(kOwnNodes).ok());
+  for (const auto& watch : watches) {
+    SCOPED_TRACE(watch->name());
+    EXPECT_TRUE(watch->Join().ok());
+    const std::vector<std::string> leaks = Leaks(watch->heard(), watch->request());
+    if (watch->caller() == "ci") {
+      EXPECT_THAT(leaks, Not(IsEmpty())) << "nothing is shown here: it was not told of after all";
+    } else {
+      EXPECT_THAT(leaks, IsEmpty()) << watch->heard().text;
+    }
+  }
 }
 
 // Whoever loses a right loses the watch that lived by it, and keeps all else.
