@@ -11,6 +11,20 @@
 #include "tests/testing/raw_call.h"
 
 namespace muster::testing {
+
+FuzzedService FuzzedAlone(const std::string& service, grpc::Service* handlers,
+                          absl::string_view seeds, std::shared_ptr<void> owns) {
+  return {
+      .descriptor = google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(service),
+      .handlers = handlers,
+      .seeds = absl::StrCat(MUSTER_SOURCE_DIR, "/tests/fuzz/", seeds, "_seeds.txt"),
+      .keep = [] {},
+      .reset = [] {},
+      .pass = [] {},
+      .audit = [] { return std::vector<std::string>(); },
+      .owns = std::move(owns)};
+}
+
 Harness::Harness(FuzzedService service)
     : service_(std::move(service)), seeds_(ReadSeeds(*service_.descriptor, service_.seeds)) {
   log::SetLevel(log::Level::kError);

@@ -17,7 +17,7 @@
 
 namespace muster::testing {
 
-// A service with all its real handlers, on a lane in memory instead of a database.
+// A service with all its real handlers, on a lane in memory instead of a database, or beside doubles of the other services.
 struct FuzzedService {
   const google::protobuf::ServiceDescriptor* descriptor = nullptr;
   grpc::Service* handlers = nullptr;
@@ -28,6 +28,10 @@ struct FuzzedService {
   std::function<std::vector<std::string>()> audit = {};  // what is wrong with the state
   std::shared_ptr<void> owns = {};                       // keeps alive what all of these use
 };
+
+// One that keeps nothing from call to call. `seeds`: of SEEDS_seeds.txt.
+FuzzedService FuzzedAlone(const std::string& service, grpc::Service* handlers,
+                          absl::string_view seeds, std::shared_ptr<void> owns);
 
 // Made once by the fuzzer's program (fuzz_main.cc).
 FuzzedService MakeFuzzedService();
