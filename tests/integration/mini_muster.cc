@@ -55,10 +55,7 @@ MiniMuster::MiniMuster(Options options)
     RenewCertificate();
     std::vector<std::string> clients = {"fleetsim", "muster-kubernetes", "ci"};
     clients.insert(clients.end(), options_.callers.begin(), options_.callers.end());
-    for (const std::string& client : clients) {
-      authority_->Issue(client, absl::StrCat("subjectAltName=URI:spiffe://muster.test/", client,
-                                             "\nextendedKeyUsage=clientAuth"));
-    }
+    for (const std::string& client : clients) RenewCaller(client);
     WritePolicy(options_.bindings);
   }
   Start();
@@ -184,6 +181,11 @@ std::shared_ptr<grpc::Channel> MiniMuster::ChannelTo(int port, const std::string
 void MiniMuster::RenewCertificate(absl::Time begins, absl::Time ends) {
   authority_->Issue("musterd", "subjectAltName=IP:127.0.0.1,URI:spiffe://muster.test/musterd",
                     begins, ends);
+}
+
+void MiniMuster::RenewCaller(const std::string& name) {
+  authority_->Issue(name, absl::StrCat("subjectAltName=URI:spiffe://muster.test/", name,
+                                       "\nextendedKeyUsage=clientAuth"));
 }
 
 void MiniMuster::WritePolicy(const std::vector<std::string>& bindings,

@@ -95,6 +95,8 @@ class MiniMuster {
   // Writes a new certificate for every musterd, in place of its present one.
   void RenewCertificate(absl::Time begins = absl::Now() - absl::Minutes(1),
                         absl::Time ends = absl::Now() + absl::Hours(48));
+  // Writes a new certificate for the caller `name`, in place of the present one if there is one.
+  void RenewCaller(const std::string& name);
   // Replaces the policy by another one: what the programs need (the adapter only in the cluster `adapters_cluster` of acme), and
   // `bindings`.
   void WritePolicy(const std::vector<std::string>& bindings,

@@ -1,10 +1,14 @@
 #include <set>
 #include <string>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/time/time.h"
 #include "tests/kubernetes/adapter/adapter_test_base.h"
 #include "tests/testing/patience.h"
+#include "tests/testing/sockets.h"
 
 // The adapter and the fleet's agents call Muster by mutual TLS.
 namespace muster::testing {
@@ -25,6 +29,40 @@ TEST_F(MutualTlsTest, APoolComesUpAndGrows) {
   PatchSpec(pool, {{"targetNodes", 2}});
   EXPECT_TRUE(stack().AwaitHealthy(pool, 2)) << stack().GetNodePool(pool).dump(2);
   EXPECT_EQ(NodesOf(uid).size(), 2u);
+}
+
+// Five times both sides get new certificates, while the adapter's watch goes on, and what it and the agents report arrives.
+TEST_F(MutualTlsTest, RenewalsEndNoWatchAndLoseNoReport) {
+  const std::string pool = Name();
+  CreateHealthyPool(pool, {{"targetNodes", 1}});
+  MiniMuster& muster = stack().muster();
+  const auto is_taken = [](const std::string& metrics, int count) {
+    return absl::StrContains(
+        metrics,
+        absl::StrCat("muster_tls_certificate_reloads_total{result=\"taken\"} ", count, "\n"));
+  };
+  const auto failures = [&] {
+    const std::string logs = stack().ServerLogs();
+    std::vector<size_t> counts;
+    for (const char* failure : {"the watch of Muster ended", "reports did not arrive"})
+      counts.push_back(std::vector<std::string>(absl::StrSplit(logs, failure)).size() - 1);
+    return counts;
+  };
+  const std::vector<size_t> before = failures();
+  for (int taken = 2; taken <= 6; ++taken) {
+    muster.RenewCertificate();
+    muster.RenewCaller("muster-kubernetes");
+    Until(
+        [&] {
+          return is_taken(HttpGet(muster.metrics_address(), "/metrics", absl::Minutes(1)), taken) &&
+                 is_taken(stack().AdapterMetrics(), taken);
+        },
+        "the new certificates");
+    const int nodes = 1 + taken % 2;
+    PatchSpec(pool, {{"targetNodes", nodes}});
+    ASSERT_TRUE(stack().AwaitHealthy(pool, nodes)) << stack().GetNodePool(pool).dump(2);
+  }
+  EXPECT_EQ(failures(), before) << stack().LogEnds();
 }
 
 // A slip in the policy file: that Muster shows nothing of a cluster that it does not show proves nothing.
