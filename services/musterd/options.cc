@@ -42,10 +42,8 @@ ABSL_FLAG(
     std::string, health_listen, "",
     "host:port of grpc.health.v1, and of nothing else, in plain text, for probes that cannot speak "
     "TLS (a kubelet's): service \"live\" (restart it when that is not SERVING), service \"\" "
-    "(ready: "
-    "its database is there; send it calls). The other listeners answer the same. Port 0 picks a "
-    "free "
-    "one. Empty: none.");
+    "(ready: its database is there; send it calls). The other listeners answer the same. Port 0 "
+    "picks a free one. Empty: none.");
 ABSL_FLAG(bool, allow_plaintext, false,
           "Takes calls in plain text, from callers without a name, also where others than this "
           "machine reach --listen or "

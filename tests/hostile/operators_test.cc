@@ -1,6 +1,8 @@
 // What is as dear as the state is large is served at the operators' listener only.
 #include <gmock/gmock.h>
 #include <google/protobuf/descriptor.h>
+#include <grpcpp/create_channel.h>
+#include <grpcpp/security/credentials.h>
 #include <gtest/gtest.h>
 
 #include "absl/strings/match.h"
@@ -8,6 +10,7 @@
 #include "tests/hostile/worst_requests.h"
 #include "tests/integration/mini_muster.h"
 #include "tests/testing/raw_call.h"
+#include "tests/testing/reserved_port.h"
 
 namespace muster::testing {
 namespace {
@@ -16,7 +19,8 @@ constexpr char kReflection[] = "/grpc.reflection.v1alpha.ServerReflection/Server
 constexpr char kListServices[] = "\x3a\x01*";
 
 TEST(OperatorsListener, ServesAuditsComparisonsAndReflectionAlone) {
-  MiniMuster muster;
+  const ReservedPort port;
+  MiniMuster muster({.musterd_flags = {absl::StrCat("--health_listen=127.0.0.1:", port.number())}});
   const auto tenants = muster.channel();
   const auto operators = muster.operator_channel();
   int audits = 0;
@@ -41,6 +45,11 @@ TEST(OperatorsListener, ServesAuditsComparisonsAndReflectionAlone) {
   EXPECT_EQ(CallRaw(tenants, kReflection, kListServices).error_code(),
             grpc::StatusCode::UNIMPLEMENTED);
   EXPECT_TRUE(CallRaw(operators, kReflection, kListServices).ok());
+  const auto probes = grpc::CreateChannel(absl::StrCat("127.0.0.1:", port.number()),
+                                          grpc::InsecureChannelCredentials());
+  EXPECT_TRUE(CallRaw(probes, "/grpc.health.v1.Health/Check", "").ok());
+  EXPECT_EQ(CallRaw(probes, kReflection, kListServices).error_code(),
+            grpc::StatusCode::UNIMPLEMENTED);
 }
 
 }  // namespace
