@@ -27,19 +27,21 @@ Leader::Leader(Client* client, Options options) : client_(*client), options_(std
 
 Leader::~Leader() { Stop(); }
 
+absl::Duration Leader::Now() const { return options_.uptime ? options_.uptime() : Uptime(); }
+
 bool Leader::Leads() const {
   MutexLock lock(mutex_);
-  return renewed_ && Uptime() - *renewed_ < options_.renew_deadline;
+  return renewed_ && Now() - *renewed_ < options_.renew_deadline;
 }
 
 bool Leader::MayWrite() const {
   MutexLock lock(mutex_);
-  return Uptime() - begun_ < options_.renew_deadline;
+  return Now() - begun_ < options_.renew_deadline;
 }
 
 absl::Duration Leader::Begin() {
   MutexLock lock(mutex_);
-  return begun_ = Uptime();
+  return begun_ = Now();
 }
 
 absl::Status Leader::Write(const Json& lease, bool exists, absl::Duration begin) {

@@ -34,6 +34,8 @@ class Leader {
     std::function<absl::Status()> may_take = {};
     // Asked between attempts to take it: true ends Acquire as Stop does.
     std::function<bool()> given_up = {};
+    // Read wherever it looks at its own clock; empty: the time since the machine was started.
+    std::function<absl::Duration()> uptime = {};
 
     // Where Leases of the namespace are in the API, and where this one is.
     std::string collection() const {
@@ -70,6 +72,8 @@ class Leader {
   absl::Status Try();
   // A Lease to be created, with the annotations of the one that was there last.
   Json NewLease() const;
+  // On a clock that runs on while we are frozen.
+  absl::Duration Now() const;
   absl::Duration Begin();
   absl::Status Write(const Json& lease, bool exists, absl::Duration begin);
   void Renew();
@@ -84,9 +88,9 @@ class Leader {
   Json annotations_;  // likewise: of the Lease as it was last seen; null: none
   mutable Mutex mutex_;
   Stopper stopper_;
-  // When the last renewal that succeeded was begun, on a clock that runs on while we are frozen.
+  // When the last renewal that succeeded was begun.
   std::optional<absl::Duration> renewed_ MUSTER_GUARDED_BY(mutex_);
-  // When what was read last was asked for, by the same clock.
+  // When what was read last was asked for.
   absl::Duration begun_ MUSTER_GUARDED_BY(mutex_) = absl::ZeroDuration();
   std::thread thread_;
 };

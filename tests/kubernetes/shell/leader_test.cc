@@ -3,11 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <thread>
 
 #include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
+#include "services/kubernetes/core/text.h"
 #include "tests/kubernetes/fake_api_server/fake_api_server.h"
 #include "tests/testing/patience.h"
 
@@ -71,6 +74,13 @@ class LeaderTest : public ::testing::Test {
                                   {"spec", spec}});
     ASSERT_TRUE(made.ok()) << made.status();
   }
+  // Whoever holds the Lease renews it at that time of some clock.
+  void Renew(absl::Duration time) {
+    const std::string now = kubernetes::MicroTime(absl::UnixEpoch() + time);
+    const auto patched =
+        client_->Patch(kubernetes::PatchType::kMerge, kLease, {{"spec", {{"renewTime", now}}}});
+    ASSERT_TRUE(patched.ok()) << patched.status();
+  }
 
   FakeApiServer server_;
   std::unique_ptr<Client> client_;
@@ -97,8 +107,15 @@ TEST_F(LeaderTest, GivesItBackSoThatAnotherNeedNotWait) {
   ASSERT_TRUE(two.Acquire());
   EXPECT_EQ(Spec()["holderIdentity"], "two");
   EXPECT_EQ(Spec()["leaseTransitions"], 1);
+}
+
+TEST_F(LeaderTest, GivesNothingBackThatIsAnothersByNow) {
+  Leader one(client_.get(), MakeOptions("one"));
+  ASSERT_TRUE(one.Acquire());
+  Seize("other", 3600);
   one.Stop();
-  EXPECT_EQ(Spec()["holderIdentity"], "two") << "it is not the first's any more";
+  EXPECT_EQ(Spec()["holderIdentity"], "other");
+  EXPECT_EQ(Spec()["leaseDurationSeconds"], 3600);
 }
 
 TEST_F(LeaderTest, WaitsForTheOther) {
@@ -130,6 +147,44 @@ TEST_F(LeaderTest, TakesOneThatExpiredByItsOwnClock) {
   Leader leader(client_.get(), MakeOptions("one"));
   ASSERT_TRUE(leader.Acquire());
   EXPECT_EQ(Spec()["holderIdentity"], "one");
+}
+
+// Who waits counts from the last renewal that it saw, not from the first.
+TEST_F(LeaderTest, OneThatIsRenewedIsNotTakenHoweverLongOneWaits) {
+  Seize("other", 3600);
+  absl::Duration uptime;
+  bool renews = true;
+  int looks = 0;
+  Leader::Options options = MakeOptions("one");
+  options.uptime = [&] { return uptime; };
+  options.given_up = [&] {
+    uptime += absl::Minutes(40);
+    if (renews) Renew(uptime);
+    return ++looks == 5;
+  };
+  Leader leader(client_.get(), options);
+  EXPECT_FALSE(leader.Acquire());
+  EXPECT_EQ(looks, 5);
+  EXPECT_EQ(Spec()["holderIdentity"], "other");
+
+  renews = false;
+  EXPECT_TRUE(leader.Acquire());
+  EXPECT_EQ(Spec()["holderIdentity"], "one");
+}
+
+// Others wait from when they see a write, which may be carried out soon after it was begun.
+TEST_F(LeaderTest, ARenewalCountsFromWhenItWasBegun) {
+  std::atomic<int> minutes = 0;
+  const auto client = Client::Create({.server = server_.url()}, {.may_write = [&] {
+                                       minutes += 40;
+                                       return true;
+                                     }});
+  ASSERT_TRUE(client.ok()) << client.status();
+  Leader::Options options = MakeOptions("one");
+  options.uptime = [&] { return absl::Minutes(minutes.load()); };
+  Leader leader(client->get(), options);
+  ASSERT_TRUE(leader.Acquire());
+  EXPECT_FALSE(leader.Leads()) << "its 30 min were over before the write was";
 }
 
 TEST_F(LeaderTest, NoLeaseIsTakenThatMayNotBe) {
