@@ -35,6 +35,45 @@ TEST_F(PoolOrdersTest, OfAClusterThatIsTurnedOverNoPoolIsTakenForGone) {
   EXPECT_TRUE(identity_->foreign());
 }
 
+// Whoever deletes it in the former Kubernetes does not mean the pool of the one that has the cluster now.
+TEST_F(PoolOrdersTest, OfAClusterThatIsTurnedOverNoPoolGoesWithItsObject) {
+  Bind(lifecycle_);
+  DeleteObject();
+  EXPECT_TRUE(Reconcile().ok());
+  EXPECT_THAT(lifecycle_.deleted(), ElementsAre(NameOf(kPool)));
+  lifecycle_.BindTo("another");
+  EXPECT_TRUE(absl::IsAborted(Reconcile()));
+  EXPECT_THAT(lifecycle_.deleted(), ElementsAre(NameOf(kPool))) << "it was ordered again";
+}
+
+// An object that is made anew there is not in the place of the pool either.
+TEST_F(PoolOrdersTest, OfAClusterThatIsTurnedOverNoPoolIsTakenForAFormerOne) {
+  Bind(lifecycle_);
+  KnowAnother(1);
+  LetPoolGo("another");
+  EXPECT_TRUE(Reconcile().ok());
+  EXPECT_THAT(lifecycle_.deleted(), ElementsAre(NameOf(kPool)));
+  lifecycle_.BindTo("another");
+  EXPECT_TRUE(absl::IsAborted(Reconcile()));
+  EXPECT_THAT(lifecycle_.deleted(), ElementsAre(NameOf(kPool))) << "it was ordered again";
+}
+
+// Muster may tell of a pool before the cluster tells of its object.
+TEST_F(PoolOrdersTest, AnObjectThatTheClusterHasNotToldOfIsAskedForBeforeItsPoolGoes) {
+  Bind(lifecycle_);
+  KnowOneWithoutObject("b");
+  LetPoolGo("uid-of-b");
+  MakeUnseen("b");
+  EXPECT_TRUE(Reconcile("b").ok());
+  EXPECT_THAT(lifecycle_.deleted(), IsEmpty());
+  EXPECT_TRUE(IsSeen("b"));
+
+  KnowOneWithoutObject("c");
+  LetPoolGo("uid-of-c");
+  EXPECT_TRUE(Reconcile("c").ok());
+  EXPECT_THAT(lifecycle_.deleted(), ElementsAre(NameOf("c")));
+}
+
 TEST_F(PoolOrdersTest, AnOrderIsCarriedOutOnTheSpecThatItCameWith) {
   ChangeSpecAndPromote();
   EXPECT_TRUE(absl::IsUnavailable(Reconcile()));

@@ -35,14 +35,28 @@ class LifecycleOfPools final : public LifecycleOfCluster {
     return answer_;
   }
 
+  grpc::Status DeleteNodePool(grpc::ServerContext*,
+                              const lifecycle::v1::DeleteNodePoolRequest* request,
+                              lifecycle::v1::NodePool*) override {
+    MutexLock lock(mutex_);
+    deleted_.push_back(request->name());
+    return grpc::Status::OK;
+  }
+
   void Answer(const grpc::Status& answer) {
     MutexLock lock(mutex_);
     answer_ = answer;
   }
+  // The names of the pools that were to be deleted, one an order.
+  std::vector<std::string> deleted() const {
+    MutexLock lock(mutex_);
+    return deleted_;
+  }
 
  private:
-  Mutex mutex_;
+  mutable Mutex mutex_;
   grpc::Status answer_ MUSTER_GUARDED_BY(mutex_);
+  std::vector<std::string> deleted_ MUSTER_GUARDED_BY(mutex_);
 };
 
 // Configuration as these tests play it: one pool's configuration, and the orders that it was given.
@@ -208,11 +222,12 @@ class PoolOrdersTest : public ReconcilerTestBase {
     known_.Take(end, absl::Now());
     Restart();
   }
-  // As if Muster's pool of that name were another one, which was not made through Kubernetes.
-  void KnowAnother() {
+  // As if Muster's pool of that name were another one, which was not made through Kubernetes unless it has
+  // the generation of an object.
+  void KnowAnother(int64_t object_generation = 0) {
     lifecycle::v1::NodePool& pool = *told_.mutable_node_pool();
     pool.set_uid("another");
-    pool.set_object_generation(0);
+    pool.set_object_generation(object_generation);
     known_.Take(told_, absl::Now());
   }
   // Muster has a pool that was made through Kubernetes, and that the fake one does not have.
@@ -231,6 +246,19 @@ class PoolOrdersTest : public ReconcilerTestBase {
     told_.mutable_node_pool()->mutable_delete_time()->set_seconds(1);
     known_.Take(told_, absl::Now());
   }
+  // As `kubectl delete` does; its finalizer keeps the object.
+  void DeleteObject() {
+    ASSERT_TRUE(api_->Delete(Path()).ok());
+    See(api_->Get(Path()));
+  }
+  // Another object, which nobody has told the adapter of.
+  void MakeUnseen(const std::string& name) {
+    const auto made = api_->Create(kubernetes::kNodePoolsPath, NewObject(name));
+    ASSERT_TRUE(made.ok()) << made.status();
+  }
+  // Whether the adapter has heard of the object.
+  bool IsSeen(const std::string& name) { return cluster_.node_pools().Find(name) != nullptr; }
+  std::string NameOf(const std::string& pool) { return muster_->client().PoolName(pool); }
   // The annotation; null: it is gone.
   kubernetes::Json Order(const char* annotation = kubernetes::kPromoteAnnotation) {
     const auto found = api_->Get(Path());
@@ -274,14 +302,16 @@ class PoolOrdersTest : public ReconcilerTestBase {
     cluster_.node_pools().Put(*object);
     return *object;
   }
+  static kubernetes::Json NewObject(const std::string& name) {
+    return {{"apiVersion", "compute.coreweave.com/v1alpha1"},
+            {"kind", "NodePool"},
+            {"metadata", {{"name", name}}},
+            {"spec", {{"instanceType", "gd-8xa100-i128"}, {"targetNodes", 1}}}};
+  }
   void MakePool() {
-    const kubernetes::Json made = See(api_->Create(
-        kubernetes::kNodePoolsPath,
-        {{"apiVersion", "compute.coreweave.com/v1alpha1"},
-         {"kind", "NodePool"},
-         {"metadata",
-          {{"name", kPool}, {"finalizers", kubernetes::Json::array({kubernetes::kFinalizer})}}},
-         {"spec", {{"instanceType", "gd-8xa100-i128"}, {"targetNodes", 1}}}}));
+    kubernetes::Json object = NewObject(kPool);
+    object["metadata"]["finalizers"] = kubernetes::Json::array({kubernetes::kFinalizer});
+    const kubernetes::Json made = See(api_->Create(kubernetes::kNodePoolsPath, object));
     lifecycle::v1::NodePool& pool = *told_.mutable_node_pool();
     pool.set_name(muster_->client().PoolName(kPool));
     pool.set_uid(made["metadata"]["uid"].get<std::string>());

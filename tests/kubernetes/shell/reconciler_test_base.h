@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "muster/lifecycle/v1/lifecycle_service.grpc.pb.h"
 #include "prometheus/registry.h"
 #include "services/common/mutex.h"
@@ -80,6 +82,14 @@ class ReconcilerTestBase : public ::testing::Test {
     lifecycle.BindTo((*system)["metadata"]["uid"].get<std::string>());
     ASSERT_TRUE(identity_->Admit().ok());
   }
+  // What Muster has under that uid, and the cluster has not, may go.
+  void LetPoolGo(const std::string& uid) {
+    going_ = {.node_pools = {{.uid = uid}}};
+    history_.See("h", uid);
+    (void)brake_.Judge(uid);  // asks
+    brake_.Look(absl::Now(), absl::ZeroDuration());
+    ASSERT_EQ(brake_.Judge(uid), kubernetes::History::Verdict::kObey);
+  }
   // Makes `nodes_`, which reconciles Nodes. After Serve.
   void ReconcileNodes(const SteadyClock* clock = TheSteadyClock()) {
     reporter_.emplace(&muster_->client(), [](const std::string&, absl::Duration) {});
@@ -119,7 +129,13 @@ class ReconcilerTestBase : public ::testing::Test {
                                  .event = [](const lifecycle::v1::Event&) {},
                                  .history = [](const std::optional<std::string>&) {}}};
   kubernetes::History history_{{.metrics = &metrics_}};
-  kubernetes::Brake brake_{{.metrics = &metrics_, .history = &history_}};
+  kubernetes::Brake::PendingRemovals going_;
+  kubernetes::Brake brake_{
+      {.metrics = &metrics_,
+       .history = &history_,
+       .look = [this] { return going_; },
+       .wake = [] {},
+       .again = [](const std::vector<std::string>&, const std::vector<std::string>&) {}}};
   kubernetes::MetadataRefusals refusals_;
   std::optional<kubernetes::FakeMuster> muster_;
   std::unique_ptr<kubernetes::Client> api_;
