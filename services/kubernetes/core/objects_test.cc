@@ -233,5 +233,11 @@ TEST(ProviderMachine, IsTheLastPart) {
   EXPECT_EQ(ProviderMachine(node), "g8fd930");
 }
 
+TEST(OptionsToDelete, HoldForTheObjectOfThatUidOnly) {
+  EXPECT_EQ(OptionsToDelete("7a5e"), Json({{"apiVersion", "v1"},
+                                           {"kind", "DeleteOptions"},
+                                           {"preconditions", {{"uid", "7a5e"}}}}));
+}
+
 }  // namespace
 }  // namespace muster::kubernetes
