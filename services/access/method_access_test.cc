@@ -318,6 +318,33 @@ Scope OfZone(absl::string_view zone) {
   return scope;
 }
 
+TEST(MethodAccess, AFieldsVerbElsewhereIsNoneHere) {
+  const auto denied =
+      StatusIs(absl::StatusCode::kPermissionDenied,
+               HasSubstr("with node.reserved_desired: it takes a role with operate"));
+  lv1::UpdateNodeRequest request;
+  request.mutable_node()->set_name(std::string(kOwn) + "/nodes/m1");
+  request.mutable_update_mask()->add_paths("reserved_desired");
+  const auto also_operates = [](const Scope& scope) {
+    Rights rights;
+    rights.Add(Role::kEditor, Acme());
+    rights.Add(Role::kOperator, scope);
+    return Caller{.principal = "p", .rights = std::make_shared<const Rights>(rights)};
+  };
+  Scope beta;
+  beta.AddOrganization("beta");
+  EXPECT_THAT(Admit(also_operates(beta), request), denied);
+
+  const auto update = AccessOf<lv1::UpdateNodeRequest>();
+  const auto in_east = [](absl::string_view name) {
+    return Place{std::string(name), "US-EAST-04A"};
+  };
+  Caller west = also_operates(OfZone("US-WEST-01A"));
+  EXPECT_THAT(update.Admit(west, request, in_east), denied);
+  Caller east = also_operates(OfZone("US-EAST-04A"));
+  EXPECT_THAT(update.Admit(east, request, in_east), IsOk());
+}
+
 // Its parent is in no zone, and what is not there yet neither.
 TEST(MethodAccess, AZonesOperatorMakesWhatIsToBeInItsZone) {
   const auto denied = StatusIs(absl::StatusCode::kPermissionDenied);
