@@ -117,6 +117,20 @@ TEST_F(DecideClaimsTest, ZoneTypeAndClassCannotChange) {
   EXPECT_EQ(Refused(changed), "CLAIM_CHANGED");
 }
 
+// What is queued is ordered, and taken, within an organization.
+TEST_F(DecideClaimsTest, ItsOrganizationCannotChangeOnceItHasOne) {
+  const auto want_of = [&](const std::string& organization) {
+    SyncClaim claim = world_.Want("p", 2);
+    claim.organization = organization;
+    return claim;
+  };
+  Sync(want_of(""));
+  Sync(want_of("acme"));
+  EXPECT_EQ(Refused(want_of("umbrella")), "CLAIM_CHANGED");
+  EXPECT_EQ(Refused(want_of("")), "CLAIM_CHANGED");
+  Sync(want_of("acme"));
+}
+
 TEST_F(DecideClaimsTest, FewerThanHeldTakesNothingAway) {
   Machines(1, 3);
   Want("p", 3);
