@@ -104,6 +104,34 @@ TEST_F(GuardTest, WhatIsBeyondTheScopeDoesNotExistAndTheLogSaysWhy) {
   EXPECT_EQ(guard_->stats().not_visible, 1);
 }
 
+// Anybody on the way might have read it.
+TEST_F(GuardTest, ATokenThatCameInTheClearIsNotRead) {
+  Serve("viewer");
+  server_.reset();
+  std::atomic<int> asked = 0;
+  guard_ = std::make_unique<Guard>(policy_.get(), CallerLimitOptions(),
+                                   [&](absl::string_view, bool) -> absl::StatusOr<std::string> {
+                                     ++asked;
+                                     return "token/x";
+                                   });
+  FakeServer server([&](ServerOptions& options) { options.guard = guard_.get(); });
+  server.service.get = [this](Context context, const v1::GetQuotaRequest*, v1::Quota*) {
+    return Unary(context, [&](Responder responder) {
+      principal_ = responder.caller()->principal;
+      responder.Finish(absl::OkStatus());
+    });
+  };
+  const auto stub = v1::QuotaService::NewStub(MakeChannel(server.address()));
+  grpc::ClientContext context;
+  context.AddMetadata("authorization", "Bearer abc");
+  v1::GetQuotaRequest request;
+  request.set_name(kOwnQuota);
+  v1::Quota response;
+  EXPECT_EQ(FromGrpcStatus(stub->GetQuota(&context, request, &response)), absl::OkStatus());
+  EXPECT_EQ(principal_, "local");
+  EXPECT_EQ(asked, 0);
+}
+
 TEST_F(GuardTest, WhoHasNoRoleIsDenied) {
   Serve("agent");
   grpc::ClientContext context;
