@@ -25,7 +25,7 @@ namespace {
 
 // A resource to delete; for a NodePool, once its deletion was asked for, also its uid.
 struct Deletion {
-  ResourceId id = {};
+  ResourceId id = {};  // of an empty id: it was not there
   std::string uid = {};
 };
 
@@ -137,6 +137,11 @@ absl::Status DeleteOne(Session& session, Deletion& deletion, const Others& other
     if (answer.ok()) cells = *answer;
   }
   const std::string label = Label(deletion.id);
+  // One of all that were there a moment ago has gone by itself.
+  if (absl::IsNotFound(status) && IsChosen(session.line)) {
+    deletion.id.id.clear();
+    return absl::OkStatus();
+  }
   if (absl::IsNotFound(status) && session.line.Has("ignore-not-found")) {
     if (!others.with_cluster) RETURN_IF_ERROR(CheckClusterOf(session, deletion.id));
     session.world.out << label << " not found\n";

@@ -350,6 +350,21 @@ TEST_F(KubectlHabitsTest, DeleteWaitsUnlessTold) {
   EXPECT_THAT(api_.calls, ElementsAre("delete eval", "delete eval", "delete train"));
 }
 
+TEST_F(KubectlHabitsTest, DeleteOfAllTakesWhatHasGoneMeanwhileForDeleted) {
+  api_.refusal = absl::NotFoundError("it does not exist");
+  for (const std::vector<std::string>& chosen :
+       std::vector<std::vector<std::string>>{{"--all"}, {"-l", "team=ml"}}) {
+    std::vector<std::string> line = {"delete", "np"};
+    line.insert(line.end(), chosen.begin(), chosen.end());
+    api_.calls.clear();
+    EXPECT_EQ(RunLine(line), kDone);
+    EXPECT_EQ(out(), "");
+    EXPECT_EQ(err(), "");
+    EXPECT_FALSE(api_.calls.empty());
+  }
+  EXPECT_EQ(RunLine({"delete", "np/train"}), kFailed) << "by its name";
+}
+
 TEST_F(KubectlHabitsTest, WaitForConditionsFieldsAndDeletion) {
   EXPECT_EQ(RunLine({"wait", "np/train", "np/eval", "--for=condition=attarget"}), kDone);
   EXPECT_EQ(out(), "nodepool/train condition met\nnodepool/eval condition met\n");
