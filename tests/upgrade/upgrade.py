@@ -14,6 +14,7 @@ sys.path.insert(0, f"{TREE}/tests/failover")
 import replicas
 
 QUOTAS = [f"organizations/upgrade-{i}/quotas/RNO2A~gd-8xh100ib-i128~default" for i in range(10)]
+BY_EACH = "organizations/upgrade-by-each/quotas/RNO2A~gd-8xh100ib-i128~default"
 CALL_SECONDS = 10
 
 
@@ -90,6 +91,7 @@ class Upgrade:
         self.conninfo = f"host={args.postgres} dbname=muster"
         self.wrong = []
         self.notes, self.noted = {}, 0
+        self.limit_by_each = 0
         self.running, self.started = [], 0
 
     def sql(self, command, database="muster"):
@@ -130,9 +132,10 @@ class Upgrade:
         self.go_on("two old servers on the old schema")
 
     def go_on(self, what):
-        """Some seconds of load, in which both replicas must commit; then every note that was acknowledged must be there."""
+        """Some seconds of load; each replica must commit by itself; then every note that was acknowledged must be there."""
         say(what)
         acked, limits = self.load.acked, self.limits.calls
+        self.write_by_each(what)
         self.write_notes()
         time.sleep(self.args.seconds)
         if self.load.acked == acked or self.limits.calls == limits:
@@ -141,6 +144,16 @@ class Upgrade:
             if replica.ended():
                 self.wrong.append(f"{what}: {replica.name} ended")
         self.check_notes(what)
+
+    def write_by_each(self, what):
+        """Over a channel to both, one that commits nothing is not noticed: the other takes its calls."""
+        import grpc
+        for stub, replica in zip(self.stubs, self.running):
+            self.limit_by_each += 1
+            try:
+                update(stub, BY_EACH, "limit", self.limit_by_each, wait_for_ready=True)
+            except grpc.RpcError as error:
+                self.wrong.append(f"{what}: {replica.name} does not commit: {error.code().name}: {error.details()}")
 
     def write_notes(self):
         """What only the new release knows, in turn with what both know, by each to itself."""
