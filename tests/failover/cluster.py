@@ -166,6 +166,10 @@ class Cluster:
     def await_leader_but(self, member, seconds):
         await_that(lambda: self.leader() not in (None, member), seconds, lambda: f"nobody took over from {member}")
 
+    def await_sync_standby_but(self, member, seconds):
+        await_that(lambda: self.sync_standby() not in (None, member), seconds,
+                   lambda: f"nobody became the synchronous standby in the place of {member}")
+
     def ctl(self, *words):
         return subprocess.run(["/usr/bin/patronictl", "-c", f"{self.folder}/ctl.json", *words], capture_output=True, text=True, timeout=120,
                               env={"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "HOME": self.folder})

@@ -8,7 +8,7 @@ class Fault:
         self.cluster, self.replicas, self.chance, self.hold = cluster, replicas, chance, hold
 
     def wait(self):
-        """Longer than a leader's lock lasts (ttl), so that another takes over."""
+        """Longer than a leader's lock lasts (ttl), and than musterd waits for an answer."""
         time.sleep(self.hold * self.chance.uniform(1, 1.5))
 
 
@@ -41,6 +41,7 @@ class Frozen(Fault):
         primary.place.signal(signal.SIGSTOP)
         yield f"{primary} frozen"
         self.wait()
+        self.cluster.await_leader_but(primary, 60)
         primary.place.signal(signal.SIGCONT)
 
 
@@ -83,11 +84,12 @@ class Cut(Fault):
         primary.place.cut()
         yield f"{primary} cut off"
         self.wait()
+        self.cluster.await_leader_but(primary, 60)
         primary.place.mend()
 
 
 class StandbyGone(Fault):
-    """The synchronous standby is killed, frozen or cut off, and comes back."""
+    """The synchronous standby is killed, frozen or cut off, and comes back when another is in its place."""
 
     def run(self):
         standby = self.cluster.sync_standby()
@@ -100,6 +102,7 @@ class StandbyGone(Fault):
             standby.place.cut()
         yield f"synchronous standby {standby} {how}"
         self.wait()
+        self.cluster.await_sync_standby_but(standby, 60)
         if how == "killed":
             standby.start()
         elif how == "frozen":
