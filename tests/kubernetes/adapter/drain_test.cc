@@ -6,6 +6,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "tests/kubernetes/adapter/adapter_test_base.h"
+#include "tests/kubernetes/adapter/failure_scenarios.h"
 
 namespace muster::testing {
 namespace {
@@ -202,17 +203,22 @@ TEST_F(DrainTest, UnderIdleOnlyNobodyIsAskedToLeave) {
   const std::string pool = Name();
   const std::string node = OneNode(pool, "IdleOnly");
   const std::string work = Name("work");
-  CreatePod(work, node,
-            {{"metadata", {{"labels", {{"qos.coreweave.cloud/interruptable", "true"}}}}}});
+  const Json pod = CreatePod(
+      work, node, {{"metadata", {{"labels", {{"qos.coreweave.cloud/interruptable", "true"}}}}}});
   ASSERT_TRUE(AwaitActive(node));
   PatchSpec(pool, {{"targetNodes", 0}});
   ASSERT_TRUE(AwaitReason(pool, "AtTarget", "OverTarget"));
+  // Whoever would drain the Node does so after it was said that one is too many.
+  ASSERT_TRUE(AwaitRenewals(stack(), 5));
   const auto found = stack().client().Get(absl::StrCat(kDefaultPodsPath, "/", work));
   ASSERT_TRUE(found.ok()) << found.status();
   EXPECT_FALSE(IsLeaving(*found));
   EXPECT_FALSE(IsCordoned(stack().GetNode(node)));
   EndPod(work);
   EXPECT_TRUE(AwaitGone(node)) << "once it is idle";
+  if (stack().server().is_real()) return;
+  EXPECT_EQ(CountsOf(pod).evictions, 0);
+  EXPECT_EQ(CountsOf(pod).deletes, 1) << "the test's own";
 }
 
 class ForcedDrainTest : public DrainTestOn<ForcedDrainTest> {
