@@ -59,14 +59,14 @@ TEST_F(NodesTest, AMutationThatIsOnlyTriedSaysWhatItWouldDoAndWritesNothing) {
   lv1::ApplyNodePoolRequest apply;
   *apply.mutable_node_pool() = Pool();
   apply.mutable_node_pool()->clear_etag();
-  apply.mutable_node_pool()->mutable_spec()->mutable_gpu()->set_version("570");
+  apply.mutable_node_pool()->mutable_spec()->mutable_gpu()->set_version("550");
   apply.set_validate_only(true);
   const auto driver = Call(*life_, &Life::ApplyNodePool, apply);
   ASSERT_THAT(driver, IsOk());
   const std::string active = Pool().status().node_profile();
-  const bool changes = !driver->preview().node_profile().empty();
-  EXPECT_EQ(driver->preview().nodes_to_reboot(), changes ? 1 : 0);
+  EXPECT_NE(driver->preview().node_profile(), "");
   EXPECT_NE(driver->preview().node_profile(), active);
+  EXPECT_EQ(driver->preview().nodes_to_reboot(), 1);
 
   EXPECT_EQ(Pool().etag(), etag);
 }
