@@ -275,6 +275,7 @@ TEST(PageEventsTest, AnEmptyFleetIsToldOnce) {
     for (size_t at = 0; (at = all.find("event: beat", at)) != std::string::npos; ++at) ++beats;
     return beats == 2;
   });
+  ASSERT_THAT(events, HasSubstr("event: frame"));
   EXPECT_EQ(events.find("event: frame"), events.rfind("event: frame"));
 }
 
