@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
+#include "services/common/collections.h"
 #include "services/lifecycle/core/limits.h"
 #include "services/lifecycle/core/names.h"
 
@@ -43,7 +44,7 @@ void EventLog::MakeRoom(absl::string_view pool_uid) {
   absl::flat_hash_set<absl::string_view> seen;
   for (auto it = all->rbegin(); it != all->rend(); ++it) {
     const std::string& object = it->event->object;
-    const bool own = object.find("/nodes/") == std::string::npos;
+    const bool own = CollectionOf(object) != "nodes";
     const Rank rank = own ? kOwn : seen.insert(object).second ? kNewest : kSuperseded;
     ranked.emplace_back(rank, *it);
   }

@@ -66,5 +66,22 @@ TEST(Events, TheOldestGoes) {
             nullptr);
 }
 
+// A cluster may be called as a collection is.
+TEST(Events, APoolsOwnOutlastItsNodesInAClusterNamedNodes) {
+  const std::string pool = "organizations/acme/clusters/nodes/nodePools/train";
+  State state;
+  StagedState<State> staged(state, 0);
+  EventLog log(staged, absl::FromUnixSeconds(1));
+  log.Emit("uid-1", pool, EventReason::kNodePoolCreated, "m");
+  log.Emit("uid-1", pool, EventReason::kNodePoolScaledUp, "m");
+  for (size_t i = 0; i < kMaxEventsAPool; ++i) {
+    log.Emit("uid-1", NodeName(pool, "g1"), EventReason::kNodeAssigned, std::to_string(i));
+  }
+  ASSERT_LT(state.EventsOf("uid-1")->size(), kMaxEventsAPool) << "some were forgotten";
+  EXPECT_NE(state.table<Event>().Find(
+                EventName(ClusterNameOf(pool), EventId("uid-1", pool, "CWNodePoolCreated", "m"))),
+            nullptr);
+}
+
 }  // namespace
 }  // namespace muster::lifecycle

@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "services/common/collections.h"
 #include "services/common/status_macros.h"
 #include "services/common/timestamp.h"
 #include "services/musterctl/commands/reading.h"
@@ -44,7 +45,7 @@ struct Wanted {
     if (about->kind == Kind::kNodePool) return OfPool(event, about->id);
     const std::string& object = event.object();
     const std::string end = object.substr(object.rfind('/') + 1);
-    const bool of_node = absl::StrContains(object, "/nodes/");
+    const bool of_node = CollectionOf(object) == "nodes";
     if (!absl::StrContains(about->id, "/")) return of_node && end == about->id;
     const auto parts = SplitNodeName(about->id, "");
     return object == about->id || (parts.ok() && of_node &&

@@ -436,6 +436,21 @@ TEST_F(KubectlHabitsTest, EventsByObjectTypeAndTimeNewestLast) {
   EXPECT_EQ(err(), "No events found.\n");
 }
 
+// A cluster may be called as a collection is.
+TEST_F(KubectlHabitsTest, EventsOfANodeAreNotThoseOfAPoolInAClusterNamedNodes) {
+  lifecycle::v1::Event of_pool =
+      PoolEvent("OfPool", 1, "2025-06-09T14:40:00Z", "2025-06-09T14:40:00Z", "m");
+  of_pool.set_object("organizations/acme/clusters/nodes/nodePools/g1");
+  lifecycle::v1::Event of_node =
+      PoolEvent("OfNode", 1, "2025-06-09T14:42:00Z", "2025-06-09T14:42:00Z", "m");
+  of_node.set_object("organizations/acme/clusters/nodes/nodePools/train/nodes/g1");
+  api_.items[Kind::kEvent] = {of_pool, of_node};
+  EXPECT_EQ(RunLine({"events", "--for=node/g1", "--no-headers", "-o", "custom-columns=R:.reason"}),
+            kDone)
+      << err();
+  EXPECT_EQ(out(), "OfNode\n");
+}
+
 // The scope's need not even be there.
 TEST_F(KubectlHabitsTest, EventsOfAWholeNameAreLookedForInItsCluster) {
   const std::string cluster = "organizations/acme/clusters/c2";
