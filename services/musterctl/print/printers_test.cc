@@ -2,14 +2,19 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
+#include <regex>
+#include <set>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "services/common/read_file.h"
 #include "services/musterctl/manifest/manifest.h"
 #include "services/musterctl/print/describe.h"
 #include "services/musterctl/print/objects.h"
 #include "services/musterctl/print/table.h"
 #include "services/musterctl/print/testing/pools.h"
+#include "services/musterctl/print/words.h"
 #include "tests/testing/reference_example.h"
 
 namespace muster::musterctl {
@@ -248,6 +253,39 @@ TEST(TableTest, ColumnsAreMeasuredAndCutByCharacters) {
   };
   EXPECT_EQ(cut(41), absl::StrCat("name   ", arrows, "   z\n")) << "just fits";
   EXPECT_EQ(cut(40), absl::StrCat("name   ", arrows.substr(0, 27 * arrow.size()), "..   z\n"));
+}
+
+bool HasColour(const std::string& cell) {
+  TablePrinter printer({"REASON"}, {.headers = false, .colour = true});
+  return absl::StrContains(printer.Print({{cell}}), "\x1b[3");
+}
+
+TEST(TableTest, EveryReasonThatATableShowsHasAColour) {
+  const std::set<std::string> not_shown = {
+      "Complete",   "Pending",                              // NodesRemoved
+      "Ready",      "NotObserved",    "NodesNotInService",  // Ready
+      "Registered", "NotRegistered",  "Active",             // of a Node
+      "Idle",       "PendingRemoval", "NotPendingRemoval",  // likewise
+  };
+  const std::string path = absl::StrCat(MUSTER_SOURCE_DIR, "/services/common/condition_names.h");
+  const std::optional<std::string> header = ReadFile(path);
+  ASSERT_TRUE(header.has_value()) << path;
+  const std::string reasons = header->substr(header->find("namespace reason {"));
+  const std::regex constant("constexpr char k[A-Za-z]+\\[\\] = \"([A-Za-z]+)\"");
+  int read = 0;
+  for (std::sregex_iterator it(reasons.begin(), reasons.end(), constant), end; it != end; ++it) {
+    const std::string reason = (*it)[1];
+    EXPECT_EQ(HasColour(reason), !not_shown.contains(reason)) << reason;
+    ++read;
+  }
+  EXPECT_GT(read, 20);
+}
+
+TEST(TableTest, EveryReasonOfAClaimHasAColour) {
+  for (int i = 1; capacity::v1::Claim::Reason_IsValid(i); ++i) {
+    const std::string reason = ClaimReasonWord(static_cast<capacity::v1::Claim::Reason>(i));
+    EXPECT_TRUE(HasColour(reason)) << reason;
+  }
 }
 
 TEST(TableTest, EveryKindHasAsManyCellsAsHeaders) {

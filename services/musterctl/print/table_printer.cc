@@ -6,6 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "services/common/condition_names.h"
 #include "services/musterctl/print/printable.h"
 #include "services/musterctl/print/table.h"
 
@@ -22,14 +23,48 @@ constexpr absl::string_view kYellow = "\x1b[33m";
 constexpr absl::string_view kBold = "\x1b[1m";
 constexpr absl::string_view kPlain = "\x1b[0m";
 
-constexpr absl::string_view kTrouble[] = {"Invalid",       "Over",   "NotSet",      "InternalError",
-                                          "Warning",       "TRIAGE", "BOOT_FAILED", "IN_REPAIR",
-                                          "NoneAvailable", "HALTED", "RemovalsHeld"};
-constexpr absl::string_view kWaiting[] = {"Queued",     "Partial",    "BOOTING",  "ASSIGNED",
-                                          "REGISTERED", "RECLAIMING", "DRAINING", "PAUSED",
-                                          "RUNNING",    "QUEUED"};
-constexpr absl::string_view kHealth[] = {"Valid", "Sufficient", "Under",     "PRODUCTION",
-                                         "FREE",  "SUFFICIENT", "TargetMet", "DONE"};
+// Reasons of conditions, then other words: states, reasons of claims, types of events.
+constexpr absl::string_view kTrouble[] = {reason::kInvalid,
+                                          reason::kOver,
+                                          reason::kNotSet,
+                                          reason::kInternalError,
+                                          reason::kNoneAvailable,
+                                          reason::kNoneAvailableNodeAffinity,
+                                          "NONE_AVAILABLE",
+                                          "NONE_AVAILABLE_NODE_AFFINITY",
+                                          "UNKNOWN_INSTANCE_TYPE",
+                                          "NOT_IN_ZONE",
+                                          "Warning",
+                                          "TRIAGE",
+                                          "BOOT_FAILED",
+                                          "IN_REPAIR",
+                                          "HALTED"};
+constexpr absl::string_view kWaiting[] = {reason::kQueuedAwaitingCapacity,
+                                          reason::kPartial,
+                                          reason::kPartialNodeAffinity,
+                                          reason::kUnderTarget,
+                                          reason::kOverTarget,
+                                          reason::kPendingDelete,
+                                          reason::kStagedNodeConfig,
+                                          "QUEUED",
+                                          "PARTIAL",
+                                          "PARTIAL_NODE_AFFINITY",
+                                          "BOOTING",
+                                          "ASSIGNED",
+                                          "REGISTERED",
+                                          "RECLAIMING",
+                                          "DRAINING",
+                                          "PAUSED",
+                                          "RUNNING"};
+constexpr absl::string_view kHealth[] = {reason::kValid,
+                                         reason::kSufficient,
+                                         reason::kUnder,
+                                         reason::kTargetMet,
+                                         reason::kAllNodesUpToDate,
+                                         "SUFFICIENT",
+                                         "PRODUCTION",
+                                         "FREE",
+                                         "DONE"};
 
 bool BeginsCharacter(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) != 0x80; }
 
