@@ -11,6 +11,7 @@
 #include "muster/lifecycle/v1/lifecycle_service.grpc.pb.h"
 #include "services/common/backoff.h"
 #include "services/common/log.h"
+#include "services/common/report_limits.h"
 #include "services/common/request_id.h"
 #include "services/common/status_macros.h"
 #include "services/common/steady_clock.h"
@@ -27,7 +28,6 @@ using configuration::v1::ConfigurationService;
 using lifecycle::v1::LifecycleService;
 
 constexpr absl::Duration kCallTimeout = absl::Seconds(20);
-constexpr size_t kMostReports = 1000;  // a call
 // Of a call that is repeated while its outcome is not known.
 constexpr absl::Duration kRepeatedFor = absl::Seconds(30);
 constexpr absl::Duration kFirstRepeat = absl::Milliseconds(500);
@@ -191,7 +191,7 @@ absl::StatusOr<std::vector<absl::StatusCode>> MusterClient::ReportNodes(
     const std::vector<lifecycle::v1::NodeReport>& reports) {
   std::vector<absl::StatusCode> codes;
   for (size_t begin = 0, end = 0; begin < reports.size(); begin = end) {
-    end = rpc::BatchEnd(reports, begin, kMostReports);
+    end = rpc::BatchEnd(reports, begin, kMaxReportsACall);
     RETURN_IF_ERROR(ReportSome(reports, begin, end, codes));
   }
   return codes;

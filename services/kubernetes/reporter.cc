@@ -5,11 +5,11 @@
 
 #include "services/common/backoff.h"
 #include "services/common/log.h"
+#include "services/common/report_limits.h"
 
 namespace muster::kubernetes {
 namespace {
 
-constexpr size_t kMostReportsAtOnce = 1000;  // at a time
 // What is seen at the same time travels together.
 constexpr absl::Duration kGather = absl::Milliseconds(5);
 constexpr absl::Duration kFirstRetry = absl::Milliseconds(100);
@@ -84,7 +84,7 @@ Reporter::Batch Reporter::TakeBatch() {
   size_t taken = 0;
   for (; taken < waiting_.size(); ++taken) {
     Entry& entry = entries_[waiting_[taken]];
-    if (batch.reports.size() + entry.reports.size() > kMostReportsAtOnce && taken > 0) break;
+    if (batch.reports.size() + entry.reports.size() > kMaxReportsACall && taken > 0) break;
     batch.machines.emplace_back(waiting_[taken], entry.reports.size());
     std::move(entry.reports.begin(), entry.reports.end(), std::back_inserter(batch.reports));
     entry.reports.clear();

@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "services/common/condition_names.h"
+#include "services/common/report_limits.h"
 #include "services/common/timestamp.h"
 #include "services/kubernetes/core/names.h"
 #include "services/kubernetes/core/node_metadata.h"
@@ -18,21 +19,15 @@ namespace v1 = lifecycle::v1;
 using v1::Node;
 using v1::NodeReport;
 
-constexpr size_t kMostNames = 10;       // NodeReport.active_pods
-constexpr size_t kMostPodName = 253;    // of each of them
-constexpr size_t kMostMessage = 1024;   // NodeReport.message
-constexpr int64_t kMostPods = 100'000;  // NodeReport.active_pod_count
-constexpr size_t kMostId = 64;          // NodeReport.node_profile and boot_id
-
 // What the Node says of itself, as far as a report may say it.
-std::string Said(const std::string& text) {
-  const bool fits = text.size() <= kMostId && text.find('\0') == std::string::npos;
+std::string Said(const std::string& text, size_t most) {
+  const bool fits = text.size() <= most && text.find('\0') == std::string::npos;
   return fits ? text : "";
 }
 
 // Likewise what is said of it by others.
 std::string Message(absl::string_view text) {
-  std::string message = Shorten(text, kMostMessage);
+  std::string message = Shorten(text, kMaxReportMessageBytes);
   std::replace(message.begin(), message.end(), '\0', ' ');
   return message;
 }
@@ -151,20 +146,20 @@ class Planner {
   // As the Node says; empty: it does not.
   std::string RunsProfile() const {
     const auto found = facts_.object->annotations.find(kProfileAnnotation);
-    return found == facts_.object->annotations.end() ? "" : Said(found->second);
+    return found == facts_.object->annotations.end() ? "" : Said(found->second, kMaxProfileIdBytes);
   }
 
   void ReportRegistered(const std::string& profile) {
     NodeReport& report = Report(NodeReport::OBSERVATION_REGISTERED);
     report.set_node_profile(profile);
-    report.set_boot_id(Said(facts_.object->boot_id));
+    report.set_boot_id(Said(facts_.object->boot_id, kMaxBootIdBytes));
   }
 
   // It may be booted by others, e.g. power-cycled, and comes up in what was staged. During a reboot
   // of ours it says what it ran before, and which boot, until it is back.
   void PlanBoot() {
     if (!CanHaveWork(node_.state())) return;
-    const std::string boot = Said(facts_.object->boot_id);
+    const std::string boot = Said(facts_.object->boot_id, kMaxBootIdBytes);
     const std::string& known = seen_.boot_id();
     const bool same_boot = boot.empty() || boot == known;
     const bool reboots = node_.state() == Node::STATE_RECONFIGURING;
@@ -233,9 +228,9 @@ class Planner {
       return;
     }
     std::vector<std::string> names;
-    for (size_t i = 0; i < std::min(work.size(), kMostNames); ++i)
-      names.push_back(Shorten(work[i]->key(), kMostPodName));
-    const auto count = std::min(static_cast<int64_t>(work.size()), kMostPods);
+    for (size_t i = 0; i < std::min(work.size(), kMaxActivePods); ++i)
+      names.push_back(Shorten(work[i]->key(), kMaxPodNameBytes));
+    const auto count = std::min(static_cast<int64_t>(work.size()), kMaxActivePodCount);
     const bool same = seen_.active() && seen_.active_pod_count() == count &&
                       std::equal(names.begin(), names.end(), seen_.active_pods().begin(),
                                  seen_.active_pods().end());

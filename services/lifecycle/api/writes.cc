@@ -12,6 +12,7 @@
 #include "services/access/scope.h"
 #include "services/common/error.h"
 #include "services/common/log.h"
+#include "services/common/report_limits.h"
 #include "services/common/resource_name.h"
 #include "services/common/timestamp.h"
 #include "services/lifecycle/api/handlers.h"
@@ -31,9 +32,6 @@
 
 namespace muster::lifecycle {
 namespace {
-
-// Reports of one call.
-constexpr int kMaxReports = 1'000;
 
 // A random UUID (version 4), for a pool that comes without a uid.
 std::string NewUid() {
@@ -174,7 +172,7 @@ using Reports = std::vector<ReportNode>;
 
 constexpr auto kParseReports = [](const v1::ReportNodesRequest& request, Faults& faults) {
   return rpc::ParseBatch(
-      request.reports(), {.field = "reports", .max = kMaxReports},
+      request.reports(), {.field = "reports", .max = kMaxReportsACall},
       [](const v1::NodeReport&) { return absl::string_view(); },
       [](const v1::NodeReport& report, absl::string_view path, Faults& found) {
         return FromProto(report, path, found);
@@ -334,7 +332,8 @@ Handlers::Unary Handlers::UpdateNode(Context context, const v1::UpdateNodeReques
 void Handlers::NoteHeard(const v1::ReportNodesRequest& request,
                          absl::FunctionRef<bool(const Place&)> counts) const {
   std::map<std::string, int64_t> zones;
-  const auto reports = std::min<size_t>(static_cast<size_t>(request.reports_size()), kMaxReports);
+  const auto reports =
+      std::min<size_t>(static_cast<size_t>(request.reports_size()), kMaxReportsACall);
   lane_.Peek([&](const State& state, int64_t) {
     for (size_t i = 0; i < reports; ++i) {
       const std::string& node = request.reports(static_cast<int>(i)).node();

@@ -25,13 +25,6 @@ inline constexpr size_t kMaxAnnotationBytes = 16 * 1024;
 inline constexpr size_t kMaxImageBytes = 128;
 // Digits of spec.gpu.version.
 inline constexpr size_t kMaxGpuVersionDigits = 6;
-// What an agent may say of one Node.
-inline constexpr size_t kMaxActivePods = 10;
-inline constexpr int64_t kMaxActivePodCount = 100'000;
-inline constexpr size_t kMaxPodNameBytes = 253;
-inline constexpr size_t kMaxReportMessageBytes = 1'024;
-inline constexpr size_t kMaxProfileIdBytes = 64;
-inline constexpr size_t kMaxBootIdBytes = 64;
 // Machines that one pass gives back; the claim request takes no more.
 inline constexpr size_t kMaxReturns = 1'000;
 // Nodes that one plan creates or moves; the pool is due again at once. Small enough that reports

@@ -3,7 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "services/common/error.h"
-#include "services/lifecycle/core/limits.h"
+#include "services/common/report_limits.h"
 #include "services/lifecycle/core/names.h"
 #include "services/lifecycle/wire/lifecycle_wire.h"
 #include "services/lifecycle/wire/times.h"
