@@ -64,6 +64,12 @@ inline constexpr char kStagedNodeConfig[] = "StagedNodeConfig";
 inline constexpr char kReady[] = "Ready";
 inline constexpr char kNotObserved[] = "NotObserved";
 inline constexpr char kNodesNotInService[] = "NodesNotInService";
+inline constexpr char kReconciling[] = "Reconciling";
+inline constexpr char kUnknown[] = "Unknown";
+// RemovalsHeld.
+inline constexpr char kMoreThanAFew[] = "MoreThanAFew";
+// MetadataSynced (first_edition.h), with Pending and Unknown.
+inline constexpr char kSynced[] = "Synced";
 // Of a Node.
 inline constexpr char kRegistered[] = "Registered";
 inline constexpr char kNotRegistered[] = "NotRegistered";

@@ -17,6 +17,7 @@ namespace muster {
 
 inline constexpr char kMetadataSynced[] = "MetadataSynced";
 inline constexpr char kAllocated[] = "Allocated";
+inline constexpr char kSufficientCapacity[] = "SufficientCapacity";
 inline constexpr char kPolicyViolation[] = "PolicyViolation";
 inline constexpr char kNodeActive[] = "NodeCWActive";
 

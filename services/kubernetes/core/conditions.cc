@@ -141,23 +141,23 @@ Json MetadataSynced(const StatusFacts& facts, absl::Time now) {
   };
   const std::string nodes =
       absl::StrCat(" of ", synced.nodes, synced.nodes == 1 ? " Node " : " Nodes ");
-  if (facts.pool == nullptr) return say("Unknown", "Unknown", kNotTaken);
+  if (facts.pool == nullptr) return say("Unknown", reason::kUnknown, kNotTaken);
   if (synced.pending > 0) {
     const std::string refused =
         facts.metadata_refusal ? absl::StrCat(" ", SaysMetadataRefusal(*facts.metadata_refusal))
                                : "";
-    return say("False", "Pending",
+    return say("False", reason::kPending,
                absl::StrCat("Metadata of ", synced.pending, nodes, "is not synced yet.", refused));
   }
   if (synced.unknown > 0) {
-    return say("Unknown", "Unknown",
+    return say("Unknown", reason::kUnknown,
                absl::StrCat("It is not known whether ", synced.unknown, nodes,
                             "are those that are in the cluster."));
   }
   const bool spins_up =
       synced.nodes == 0 && facts.pool->spec().target_nodes() > 0 && !facts.pool->has_delete_time();
-  if (spins_up) return say("False", "Pending", "The NodePool has no Node yet.");
-  return say("True", "Synced", "Metadata of all Nodes is synced.");
+  if (spins_up) return say("False", reason::kPending, "The NodePool has no Node yet.");
+  return say("True", reason::kSynced, "Metadata of all Nodes is synced.");
 }
 
 // What the first edition has beside what it calls otherwise.
@@ -167,7 +167,7 @@ void PutFirstEdition(const StatusFacts& facts, absl::Time now, Json& out) {
   const bool allocated =
       std::any_of(out.begin(), out.end(), [](const Json& it) { return it["type"] == kAllocated; });
   if (!allocated) {
-    out.push_back(OwnCondition(facts, {kAllocated, "Unknown"}, "Unknown",
+    out.push_back(OwnCondition(facts, {kAllocated, reason::kUnknown}, "Unknown",
                                facts.pool == nullptr ? kNotTaken : "Nothing is known yet.",
                                facts.object->generation, now));
   }
@@ -212,8 +212,8 @@ Json ConditionsOf(const StatusFacts& facts, absl::Time now) {
   }
   PutFirstEdition(facts, now, conditions);
   if (facts.held) {
-    conditions.push_back(OwnCondition(facts, {kRemovalsHeld, "MoreThanAFew"}, "True", *facts.held,
-                                      facts.object->generation, now));
+    conditions.push_back(OwnCondition(facts, {kRemovalsHeld, reason::kMoreThanAFew}, "True",
+                                      *facts.held, facts.object->generation, now));
   }
   return conditions;
 }

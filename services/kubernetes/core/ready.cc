@@ -23,8 +23,9 @@ Summary NotReady(const std::string& reason, const std::string& message, bool sta
 }
 
 Summary OfService(const Service& service) {
-  if (service.absent == 0) return {"True", "Ready", "The NodePool is at its target, in service."};
-  return NotReady("NodesNotInService",
+  if (service.absent == 0)
+    return {"True", reason::kReady, "The NodePool is at its target, in service."};
+  return NotReady(reason::kNodesNotInService,
                   absl::StrCat(service.absent, " of ", service.nodes,
                                service.nodes == 1 ? " Node is" : " Nodes are", " not in service."));
 }
@@ -58,9 +59,9 @@ Summary Summarize(const StatusFacts& facts, const Json& conditions) {
                     facts.refusal->stalls());
   }
   if (SummarizedGeneration(facts, conditions) < facts.object->generation)
-    return NotReady("Reconciling", "What the NodePool says now is being taken up.");
+    return NotReady(reason::kReconciling, "What the NodePool says now is being taken up.");
   const v1::Condition* ready = FindOf(*facts.pool, condition::kReady);
-  if (ready == nullptr) return {"Unknown", "Unknown", "Ready is not known yet."};
+  if (ready == nullptr) return {"Unknown", reason::kUnknown, "Ready is not known yet."};
   const bool stalled = FindOf(*facts.pool, condition::kStalled) != nullptr;
   // Who set the server's policies or rights has to mend it.
   const Json* at_target = FindOf(conditions, condition::kAtTarget);

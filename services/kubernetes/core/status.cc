@@ -42,13 +42,13 @@ constexpr std::array kOwnConditions = {condition::kValidated,
                                        condition::kNodesRemoved,
                                        condition::kMaxNodesUnreachable,
                                        condition::kAccepted,
-                                       "Allocated",
-                                       "SufficientCapacity",
-                                       "MetadataSynced",
+                                       kAllocated,
+                                       kSufficientCapacity,
+                                       kMetadataSynced,
                                        kRemovalsHeld,
-                                       "Ready",
-                                       "Reconciling",
-                                       "Stalled"};
+                                       condition::kReady,
+                                       condition::kReconciling,
+                                       condition::kStalled};
 
 Json Configuration(const v1::NodeConfiguration& configuration, bool revision) {
   Json object = {{"nodeProfile", configuration.node_profile()}, {"summary", Json::array()}};
@@ -76,8 +76,9 @@ void PutReady(const StatusFacts& facts, absl::Time now, Json& status) {
     status["conditions"].push_back(
         OwnCondition(facts, {type, summary.reason}, word, summary.message, generation, now));
   };
-  put("Ready", summary.status);
-  if (summary.status != "True") put(summary.stalled ? "Stalled" : "Reconciling", "True");
+  put(condition::kReady, summary.status);
+  if (summary.status != "True")
+    put(summary.stalled ? condition::kStalled : condition::kReconciling, "True");
   status["observedGeneration"] = generation;
 }
 
