@@ -24,14 +24,14 @@ int64_t GrantedBy(const HoldingFacts& holding) {
 
 Grantable GrantableOf(const HoldingFacts& holding, std::optional<int64_t> obtainable) {
   const int64_t granted = GrantedBy(holding);
-  if (!obtainable || *obtainable >= granted) return {granted, kBoundByQuota};
-  return {std::max<int64_t>(*obtainable, 0), kBoundByCapacity};
+  if (!obtainable || *obtainable >= granted) return {granted, reason::kBoundByQuota};
+  return {std::max<int64_t>(*obtainable, 0), reason::kBoundByCapacity};
 }
 
 Grantable Steady(const Grantable& before, const Grantable& now, int64_t granted) {
   const bool near = std::abs(now.nodes - before.nodes) <= before.nodes / kSteadyShare;
   const bool is_so_still =
-      before.bound_by == kBoundByQuota ? before.nodes == granted : before.nodes <= granted;
+      before.bound_by == reason::kBoundByQuota ? before.nodes == granted : before.nodes <= granted;
   return near && is_so_still ? before : now;
 }
 
@@ -46,14 +46,15 @@ std::optional<Grantable> GrantableOf(const Snapshot& snapshot) {
     obtainable = std::min(*obtainable, answers.claim.value.matching);
   }
   // A new leader has not heard of all machines yet.
-  if (!obtainable && before && before->bound_by == kBoundByCapacity) obtainable = before->nodes;
+  if (!obtainable && before && before->bound_by == reason::kBoundByCapacity)
+    obtainable = before->nodes;
   const Grantable now = GrantableOf(answers.holding.value, obtainable);
   return before ? Steady(*before, now, GrantedBy(answers.holding.value)) : now;
 }
 
 std::string MaxNodesWarning(const Spec& spec, const std::optional<Grantable>& grantable) {
   if (!spec.autoscaling || !grantable || spec.max_nodes <= grantable->nodes) return "";
-  const bool quota = grantable->bound_by == kBoundByQuota;
+  const bool quota = grantable->bound_by == reason::kBoundByQuota;
   return absl::StrCat("spec.maxNodes is ", spec.max_nodes, ", and ",
                       quota ? "quota grants" : "capacity has", " the NodePool ",
                       CountText(grantable->nodes, "Node"), " at most: ",

@@ -12,9 +12,6 @@
 // or waits (for capacity), and the cluster autoscaler knows no other bound than spec.maxNodes.
 namespace muster::lifecycle {
 
-inline constexpr char kBoundByQuota[] = "Quota";
-inline constexpr char kBoundByCapacity[] = "Capacity";
-
 // What a pool would be granted: the lower of what quota's answer leaves it (the limit less what the
 // key's other pools hold) and `obtainable`, the machines that it could hold (nullopt: not known,
 // quota alone is the bound). Between 0 and the most Nodes that a pool can have.

@@ -157,7 +157,7 @@ struct NodeConfiguration {
 // The most Nodes that an autoscaled pool would be granted: see grantable.h.
 struct Grantable {
   int64_t nodes = 0;
-  std::string bound_by = {};  // Quota or Capacity
+  std::string bound_by = {};  // reason::kBoundByQuota or kBoundByCapacity
   bool operator==(const Grantable&) const = default;
 };
 

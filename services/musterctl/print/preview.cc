@@ -41,8 +41,9 @@ std::string Capacity(const Preview::Capacity& capacity) {
 }
 
 std::string Grantable(const Preview& preview) {
-  return absl::StrCat(Nodes(preview.grantable_nodes()), " at most, by ",
-                      preview.grantable_nodes_bound_by() == "Quota" ? "quota" : "capacity");
+  return absl::StrCat(
+      Nodes(preview.grantable_nodes()), " at most, by ",
+      preview.grantable_nodes_bound_by() == reason::kBoundByQuota ? "quota" : "capacity");
 }
 
 std::string Victims(const Preview& preview) {

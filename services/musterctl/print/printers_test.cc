@@ -262,6 +262,7 @@ bool HasColour(const std::string& cell) {
 TEST(TableTest, EveryReasonThatATableShowsHasAColour) {
   const std::vector<std::string> not_shown = {
       "Complete",    "Pending",                              // NodesRemoved
+      "Quota",       "Capacity",                             // MaxNodesUnreachable
       "Ready",       "NotObserved",    "NodesNotInService",  // Ready
       "Reconciling", "Unknown",        "MoreThanAFew",
       "Synced",                                              // the adapter's
