@@ -10,6 +10,7 @@
 #include "services/capacity/core/machine_state.h"
 #include "services/capacity/core/parts.h"
 #include "services/capacity/core/serve.h"
+#include "services/common/fnv.h"
 #include "services/common/generation.h"
 #include "services/common/released_pool.h"
 #include "services/common/status_macros.h"
@@ -21,12 +22,10 @@ namespace {
 // stored, so it must stay as it is, without `grant_time`, too: an older caller leaves that out.
 int64_t DigestOf(const std::vector<MachineReturn>& returns) {
   if (returns.empty()) return 0;
-  uint64_t digest = 14695981039346656037u;
-  const auto add = [&digest](unsigned char byte) { digest = (digest ^ byte) * 1099511628211u; };
+  uint64_t digest = Fnv1a("");
   for (const MachineReturn& given : returns) {
-    for (const char c : given.machine) add(static_cast<unsigned char>(c));
-    add(0);
-    add(static_cast<unsigned char>(given.reason));
+    const char end[] = {'\0', static_cast<char>(given.reason)};
+    digest = Fnv1a({end, sizeof(end)}, Fnv1a(given.machine, digest));
   }
   return digest == 0 ? 1 : static_cast<int64_t>(digest);
 }

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "services/common/fnv.h"
 #include "services/common/resource_name.h"
 #include "services/lifecycle/core/limits.h"
 
@@ -17,12 +18,6 @@ absl::string_view Before(absl::string_view name, int slashes) {
     if (name[at] == '/' && --slashes == 0) break;
   }
   return name.substr(0, at);
-}
-
-// FNV-1a: std::hash and absl::Hash differ from process to process.
-uint64_t Fnv(uint64_t hash, absl::string_view text) {
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
-  return (hash ^ 0xffU) * 1099511628211ULL;  // 0xff stands in no UTF-8 text: it ends a part
 }
 
 bool IsPoolId(absl::string_view text) { return IsDnsSubdomain(text, kMaxPoolIdBytes); }
@@ -76,11 +71,11 @@ absl::string_view OrganizationOf(absl::string_view name) { return LastIdOf(Befor
 
 std::string EventId(absl::string_view pool_uid, absl::string_view object, absl::string_view reason,
                     absl::string_view message) {
-  uint64_t high = 14695981039346656037ULL;
+  uint64_t high = Fnv1a("");
   uint64_t low = 0x6d75737465722121ULL;
   for (const absl::string_view part : {pool_uid, object, reason, message}) {
-    high = Fnv(high, part);
-    low = Fnv(low, part);
+    for (uint64_t* hash : {&high, &low})  // 0xff stands in no UTF-8 text: it ends a part
+      *hash = Fnv1a("\xff", Fnv1a(part, *hash));
   }
   return absl::StrFormat("%016x%016x", high, low);
 }
