@@ -1,8 +1,8 @@
 #include "services/kubernetes/metadata_refusals.h"
 
 #include "absl/strings/str_cat.h"
+#include "services/common/cut.h"
 #include "services/kubernetes/api/client.h"
-#include "services/kubernetes/core/text.h"
 
 namespace muster::kubernetes {
 namespace {
@@ -21,7 +21,7 @@ MetadataRefusals::Turned MetadataRefusals::Note(const Pool& pool, const std::str
                                                 const absl::Status& written) {
   if (written.ok()) return Forget(machine);
   if (!IsRefusal(written)) return {};
-  std::string said = Shorten(written.message(), kMostSaid);
+  std::string said = Cut(written.message(), kMostSaid);
   MutexLock lock(mutex_);
   const auto before = pools_.find(machine);
   if (before != pools_.end() && before->second == pool && said_[pool.uid][machine] == said)

@@ -4,6 +4,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "services/common/cut.h"
 #include "services/common/first_edition.h"
 #include "services/common/resource_name.h"
 #include "services/kubernetes/core/text.h"
@@ -55,11 +56,11 @@ Json EventObject(const v1::Event& event, const EventNode& node, const std::strin
                  {"metadata", {{"name", EventName(event)}, {"namespace", "default"}}},
                  {"eventTime", MicroTime(TimeOf(event.first_time()))},
                  {"reportingController", kReportingController},
-                 {"reportingInstance", Shorten(instance, 128)},
+                 {"reportingInstance", Cut(instance, 128)},
                  {"action", event.reason()},
                  {"reason", ReasonOf(event, edition)},
                  {"type", event.type()},
-                 {"note", Shorten(event.message(), kMostNote)},
+                 {"note", Cut(event.message(), kMostNote)},
                  {"regarding", std::move(regarding)}};
   if (event.count() > 1) object["series"] = SeriesOf(event);
   return object;

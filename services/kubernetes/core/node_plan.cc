@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "services/common/condition_names.h"
+#include "services/common/cut.h"
 #include "services/common/report_limits.h"
 #include "services/common/timestamp.h"
 #include "services/kubernetes/core/names.h"
@@ -27,7 +28,7 @@ std::string Said(const std::string& text, size_t most) {
 
 // Likewise what is said of it by others.
 std::string Message(absl::string_view text) {
-  std::string message = Shorten(text, kMaxReportMessageBytes);
+  std::string message = Cut(text, kMaxReportMessageBytes);
   std::replace(message.begin(), message.end(), '\0', ' ');
   return message;
 }
@@ -229,7 +230,7 @@ class Planner {
     }
     std::vector<std::string> names;
     for (size_t i = 0; i < std::min(work.size(), kMaxActivePods); ++i)
-      names.push_back(Shorten(work[i]->key(), kMaxPodNameBytes));
+      names.push_back(Cut(work[i]->key(), kMaxPodNameBytes));
     const auto count = std::min(static_cast<int64_t>(work.size()), kMaxActivePodCount);
     const bool same = seen_.active() && seen_.active_pod_count() == count &&
                       std::equal(names.begin(), names.end(), seen_.active_pods().begin(),

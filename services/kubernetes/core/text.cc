@@ -8,13 +8,6 @@ bool IsNodeName(absl::string_view name) { return CollectionOf(name) == "nodes"; 
 
 bool IsPoolName(absl::string_view name) { return CollectionOf(name) == "nodePools"; }
 
-std::string Shorten(absl::string_view text, size_t most) {
-  if (text.size() <= most) return std::string(text);
-  size_t end = most;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0u) == 0x80u) --end;
-  return std::string(text.substr(0, end));
-}
-
 absl::Time TimeOf(const google::protobuf::Timestamp& time) {
   return absl::FromUnixSeconds(time.seconds()) + absl::Nanoseconds(time.nanos());
 }

@@ -7,16 +7,13 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 
-// Names, texts and times as Muster and Kubernetes write them.
+// Names and times as Muster and Kubernetes write them.
 namespace muster::kubernetes {
 
 // `.../nodes/{machine}`, whatever the ids in it.
 bool IsNodeName(absl::string_view name);
 // `.../nodePools/{pool}`.
 bool IsPoolName(absl::string_view name);
-
-// At most so many bytes of UTF-8, and no character cut in two.
-std::string Shorten(absl::string_view text, size_t most);
 
 absl::Time TimeOf(const google::protobuf::Timestamp& time);
 // As Kubernetes writes times: RFC 3339 in UTC, whole seconds. Empty for none.

@@ -14,14 +14,6 @@ TEST(Names, GoByTheShapeNotByTheWords) {
   EXPECT_FALSE(IsNodeName("nodes"));
 }
 
-TEST(Shorten, CutsNoCharacterInTwo) {
-  EXPECT_EQ(Shorten("abc", 3), "abc");
-  EXPECT_EQ(Shorten("abcd", 3), "abc");
-  EXPECT_EQ(Shorten("a€b", 3), "a");
-  EXPECT_EQ(Shorten("a€b", 4), "a€");
-  EXPECT_EQ(Shorten("€", 2), "");
-}
-
 TEST(MicroTime, HasSixDigitsAlways) {
   google::protobuf::Timestamp time;
   time.set_seconds(1'748'626'560);
