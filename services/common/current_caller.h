@@ -16,6 +16,13 @@ class CurrentCaller {
   // `first`: its commands go before those of others (storage::CommitQueue).
   CurrentCaller(uint64_t turn, absl::FunctionRef<Author()> author, bool first = false)
       : turn_(turn), first_(first), author_(author), before_(std::exchange(current_, this)) {}
+  // The process itself, before all callers: for the lease and the plans of who holds it, or whoever floods the lane has the lease
+  // change hands. A new lead's commands do not overtake plans of the last one, and no leader keeps the lease whose plans do not get
+  // through.
+  static CurrentCaller AheadOfCallers() {
+    static constexpr auto kNobody = [] { return Author(); };
+    return CurrentCaller(0, kNobody, true);
+  }
   ~CurrentCaller() { current_ = before_; }
   CurrentCaller(const CurrentCaller&) = delete;
   CurrentCaller& operator=(const CurrentCaller&) = delete;

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
-#include "services/common/author.h"
 #include "services/common/cause.h"
 #include "services/common/current_caller.h"
 #include "services/common/log.h"
@@ -62,9 +61,7 @@ void LeaseHolder::Refused() {
 }
 
 void LeaseHolder::Hold() {
-  // Else whoever floods the lane has the lease change hands.
-  const auto author = [] { return Author(); };
-  const CurrentCaller first(0, author, true);
+  const CurrentCaller first = CurrentCaller::AheadOfCallers();
   {
     // As if somebody led until now: nothing counts as leaderless before there was time to take the lease.
     MutexLock lock(mutex_);

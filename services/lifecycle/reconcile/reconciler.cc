@@ -11,7 +11,6 @@
 #include "absl/hash/hash.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "services/common/author.h"
 #include "services/common/cause.h"
 #include "services/common/current_caller.h"
 #include "services/common/error.h"
@@ -265,10 +264,7 @@ void Reconciler::TellRaised(const Pool& pool, const PoolPlan& plan) const {
 }
 
 void Reconciler::SubmitPlans(const std::vector<PoolPass>& passes, std::vector<PoolPlan>& plans) {
-  // As the lease's commands do (LeaseHolder::Hold), so that a new lead does not overtake plans of the last
-  // one, and no leader keeps the lease whose plans do not get through.
-  const auto author = [] { return Author(); };
-  const CurrentCaller first(0, author, true);
+  const CurrentCaller first = CurrentCaller::AheadOfCallers();
   const int64_t epoch = lease_->epoch();
   const auto commits = std::make_shared<Latch>();
   // A callback may come after the wait is over: it holds all that it touches.
