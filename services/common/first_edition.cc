@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "services/common/condition_names.h"
+#include "services/common/event_reasons.h"
 
 namespace muster {
 namespace {
@@ -21,7 +22,7 @@ struct ConditionNames {
 constexpr ConditionNames kConditions[] = {
     {condition::kValidated, reason::kValid, condition::kAccepted, condition::kAccepted},
     {condition::kValidated, reason::kInvalid, condition::kAccepted, kPolicyViolation,
-     "CWInstanceTypeNotInZone"},
+     TextOf(EventReason::kInstanceTypeNotInZone)},
     {condition::kValidated, "", condition::kAccepted, ""},
     {condition::kQuota, reason::kUnder, condition::kAccepted, condition::kAccepted},
     {condition::kQuota, reason::kOver, condition::kAccepted, kPolicyViolation},
@@ -39,19 +40,19 @@ constexpr ConditionNames kConditions[] = {
 };
 
 constexpr FirstEditionEvent kEvents[] = {
-    {"CWNodeRegistered", false, "CWNodeRegisteredEvent"},
-    {"CWNodeRegistrationFailed", false, "CWRegistrationFailedEvent"},
-    {"CWNodeRegistered", true, "NodePoolNodesAllocated"},
-    {"CWNodeRequestQueued", true, "NodePoolNodesRequested"},
-    {"CWNodePoolRemoveNodes", true, "NodePoolRemoveNodes"},
-    {"CWNodePoolNodesRemoveError", true, "NodePoolNodesRemoveError"},
-    {"CWNodePoolMetadata", true, "NodePoolMetadata"},
-    {"CWNodePoolNodesRemoved", true, "NodePoolNodesRemoved"},
-    {"CWNodePoolNodesRequestFailed", true, "NodePoolNodesRequestFailed"},
-    {"CWInvalidInstanceType", true, "InvalidInstanceType"},
-    {"CWInstanceTypeNotInZone", true, "InstanceTypeNotInZone"},
-    {"CWNodePoolQuotaCheckFailed", true, "NodePoolQuotaCheckFailed"},
-    {"CWOverQuota", true, "NPOCWOverQuota"},
+    {TextOf(EventReason::kNodeRegistered), false, "CWNodeRegisteredEvent"},
+    {TextOf(EventReason::kNodeRegistrationFailed), false, "CWRegistrationFailedEvent"},
+    {TextOf(EventReason::kNodeRegistered), true, "NodePoolNodesAllocated"},
+    {TextOf(EventReason::kNodeRequestQueued), true, "NodePoolNodesRequested"},
+    {TextOf(EventReason::kNodePoolRemoveNodes), true, "NodePoolRemoveNodes"},
+    {TextOf(EventReason::kNodePoolNodesRemoveError), true, "NodePoolNodesRemoveError"},
+    {TextOf(EventReason::kNodePoolMetadata), true, "NodePoolMetadata"},
+    {TextOf(EventReason::kNodePoolNodesRemoved), true, "NodePoolNodesRemoved"},
+    {TextOf(EventReason::kNodePoolNodesRequestFailed), true, "NodePoolNodesRequestFailed"},
+    {TextOf(EventReason::kInvalidInstanceType), true, "InvalidInstanceType"},
+    {TextOf(EventReason::kInstanceTypeNotInZone), true, "InstanceTypeNotInZone"},
+    {TextOf(EventReason::kNodePoolQuotaCheckFailed), true, "NodePoolQuotaCheckFailed"},
+    {TextOf(EventReason::kOverQuota), true, "NPOCWOverQuota"},
 };
 
 }  // namespace

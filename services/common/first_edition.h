@@ -19,7 +19,6 @@ inline constexpr char kMetadataSynced[] = "MetadataSynced";
 inline constexpr char kAllocated[] = "Allocated";
 inline constexpr char kSufficientCapacity[] = "SufficientCapacity";
 inline constexpr char kPolicyViolation[] = "PolicyViolation";
-inline constexpr char kNodeActive[] = "NodeCWActive";
 
 struct FirstEditionCondition {
   std::string type = {};

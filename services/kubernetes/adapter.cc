@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "services/common/backoff.h"
-#include "services/common/first_edition.h"
+#include "services/common/event_reasons.h"
 #include "services/common/log.h"
 #include "services/common/status_macros.h"
 #include "services/common/steady_clock.h"
@@ -130,7 +130,7 @@ void Adapter::MakeReconcilers() {
       [this](const std::string& pool) { pools_->Add(pool); },
       [this](const std::string& node, const std::string& message) {
         if (options_.edition == Edition::kFirst)
-          events_->TellOfNode(node, "Normal", kNodeActive, message);
+          events_->TellOfNode(node, kNodeActiveEvent, message);
       }});
 }
 

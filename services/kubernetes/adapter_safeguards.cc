@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "services/common/event_reasons.h"
 #include "services/common/resource_name.h"
 #include "services/common/status_macros.h"
 #include "services/kubernetes/adapter.h"
@@ -35,7 +36,7 @@ void Adapter::MakeHistory() {
   parts.look = [this] { return FindUnknown(); };
   parts.show = [this](const std::string& node, const std::string& incarnation) {
     events_->TellOfNodeOnce(
-        node, "Warning", "CWNodeUnknown",
+        node, kNodeUnknownEvent,
         absl::StrCat("Muster's history ", incarnation,
                      " does not know this Node: its database was restored to an earlier time, or "
                      "lost its last changes. The Node is kept. If it is not to stay, delete it; to "
@@ -112,7 +113,7 @@ void Adapter::ShowHeld(const Brake::Candidate& of, const std::string& message, b
     NodePoolObject pool;
     pool.name = of.pool;
     pool.uid = of.pool_uid;
-    events_->Tell(pool, "Warning", kRemovalsHeldEvent, message);
+    events_->Tell(pool, kRemovalsHeldEvent, message);
   }
   pools_->Add(of.pool);
 }

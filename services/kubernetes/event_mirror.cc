@@ -91,34 +91,34 @@ void EventMirror::Put(const Event& event) {
   changed_.SignalAll();
 }
 
-void EventMirror::Tell(const NodePoolObject& object, absl::string_view type,
-                       absl::string_view reason, absl::string_view message) {
+void EventMirror::Tell(const NodePoolObject& object, const EventWord& word,
+                       absl::string_view message) {
   Event event;
   event.set_object(absl::StrCat("nodePools/", object.name));
   event.set_pool_uid(object.uid);
-  TellNow(std::move(event), IdNow(object.uid), type, reason, message);
+  TellNow(std::move(event), IdNow(object.uid), word, message);
 }
 
-void EventMirror::TellOfNode(const std::string& node, absl::string_view type,
-                             absl::string_view reason, absl::string_view message) {
-  TellNow(EventOfNode(node), IdNow(node), type, reason, message);
+void EventMirror::TellOfNode(const std::string& node, const EventWord& word,
+                             absl::string_view message) {
+  TellNow(EventOfNode(node), IdNow(node), word, message);
 }
 
-void EventMirror::TellOfNodeOnce(const std::string& node, absl::string_view type,
-                                 absl::string_view reason, absl::string_view message) {
+void EventMirror::TellOfNodeOnce(const std::string& node, const EventWord& word,
+                                 absl::string_view message) {
   {
     MutexLock lock(mutex_);
-    once_.insert(EventNameOf(node, reason, message));
+    once_.insert(EventNameOf(node, word.reason, message));
   }
-  TellNow(EventOfNode(node), node, type, reason, message);
+  TellNow(EventOfNode(node), node, word, message);
 }
 
-void EventMirror::TellNow(Event event, const std::string& what, absl::string_view type,
-                          absl::string_view reason, absl::string_view message) {
+void EventMirror::TellNow(Event event, const std::string& what, const EventWord& word,
+                          absl::string_view message) {
   const absl::Time now = absl::Now();
-  event.set_name(EventNameOf(what, reason, message));
-  event.set_type(std::string(type));
-  event.set_reason(std::string(reason));
+  event.set_name(EventNameOf(what, word.reason, message));
+  event.set_type(std::string(TextOf(word.type)));
+  event.set_reason(std::string(word.reason));
   event.set_message(std::string(message));
   event.set_count(1);
   SetTime(now, event.mutable_first_time());

@@ -12,6 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "muster/lifecycle/v1/lifecycle.pb.h"
+#include "services/common/event_reasons.h"
 #include "services/common/mutex.h"
 #include "services/common/steady_clock.h"
 #include "services/common/stopper.h"
@@ -48,14 +49,11 @@ class EventMirror {
   // An event of Muster's, as Muster shows it.
   void Put(const lifecycle::v1::Event& event);
   // An event of the adapter's own about a NodePool, now.
-  void Tell(const NodePoolObject& object, absl::string_view type, absl::string_view reason,
-            absl::string_view message);
+  void Tell(const NodePoolObject& object, const EventWord& word, absl::string_view message);
   // Likewise about a v1 Node, by its name.
-  void TellOfNode(const std::string& node, absl::string_view type, absl::string_view reason,
-                  absl::string_view message);
+  void TellOfNode(const std::string& node, const EventWord& word, absl::string_view message);
   // Likewise, but not if the cluster had an event of the same node, reason and message at the start.
-  void TellOfNodeOnce(const std::string& node, absl::string_view type, absl::string_view reason,
-                      absl::string_view message);
+  void TellOfNodeOnce(const std::string& node, const EventWord& word, absl::string_view message);
 
   // Looks up what is there already, then writes.
   void Start();
@@ -83,8 +81,8 @@ class EventMirror {
   static Written WrittenBy(const lifecycle::v1::Event& event);
 
   // `what`: tells it from other events of the same reason and message.
-  void TellNow(lifecycle::v1::Event event, const std::string& what, absl::string_view type,
-               absl::string_view reason, absl::string_view message);
+  void TellNow(lifecycle::v1::Event event, const std::string& what, const EventWord& word,
+               absl::string_view message);
   void FindAndWrite();
   // One of the writers.
   void WriteAll();

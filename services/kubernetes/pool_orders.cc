@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "services/common/condition_names.h"
 #include "services/common/error.h"
+#include "services/common/event_reasons.h"
 #include "services/common/status_macros.h"
 #include "services/kubernetes/core/names.h"
 #include "services/kubernetes/core/refusal.h"
@@ -47,9 +48,10 @@ absl::StatusOr<std::string> PreviousFor(MusterClient& muster, const NodePoolObje
 absl::Status PoolReconciler::RefuseOrder(const NodePoolObject& object, const OrderStep& step,
                                          absl::string_view why) {
   RETURN_IF_ERROR(PatchAnnotation(object, RemovalOf(step, object)));
-  parts_.events->Tell(object, "Warning",
-                      step.annotation == kPromoteAnnotation ? "CWNodePoolNoPendingConfiguration"
-                                                            : "CWNodePoolNodeConfigRollbackFailed",
+  parts_.events->Tell(object,
+                      WordOf(step.annotation == kPromoteAnnotation
+                                 ? EventReason::kNodePoolNoPendingConfiguration
+                                 : EventReason::kNodePoolNodeConfigRollbackFailed),
                       absl::StrCat(step.annotation, ": ", why));
   return absl::OkStatus();
 }

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "services/common/error.h"
+#include "services/common/event_reasons.h"
 #include "services/common/resource_name.h"
 #include "services/common/status_macros.h"
 #include "services/common/steady_clock.h"
@@ -107,7 +108,7 @@ absl::Status PoolReconciler::Apply(const NodePoolObject& object, const Pool& poo
   if (applied.ok()) memory.muster_generation = applied->generation();
   // Not again by another try, or after a restart: then the object says so already.
   if (refusal && refusal != memory.refusal && !SaysRefusal(object.status, *refusal))
-    parts_.events->Tell(object, "Warning", "CWNodePoolNodesRequestFailed", refusal->message);
+    parts_.events->Tell(object, WordOf(EventReason::kNodePoolNodesRequestFailed), refusal->message);
   memory.refusal = std::move(refusal);
   Remember(object.name, std::move(memory));
   return absl::OkStatus();

@@ -44,9 +44,8 @@ inline constexpr char kGracefulCom[] = "qos.coreweave.com/graceful-interruptible
 // On the Lease: the name of the history (incarnation) of Muster that is accepted.
 inline constexpr char kHistoryAnnotation[] = "compute.coreweave.com/history";
 
-// On NodePools, a condition and the reason of an event: removals that the brake holds.
+// On NodePools, a condition: removals that the brake holds.
 inline constexpr char kRemovalsHeld[] = "RemovalsHeld";
-inline constexpr char kRemovalsHeldEvent[] = "CWRemovalsHeld";
 
 // On namespaces.
 inline constexpr char kOrganizationLabel[] = "ns.coreweave.cloud/org";

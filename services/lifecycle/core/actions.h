@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "services/lifecycle/core/event_reasons.h"
+#include "services/common/event_reasons.h"
 #include "services/lifecycle/core/node_machine.h"
 #include "services/lifecycle/core/types.h"
 

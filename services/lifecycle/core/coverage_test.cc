@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "services/common/event_reasons.h"
 #include "services/common/first_edition.h"
-#include "services/lifecycle/core/event_reasons.h"
 
 namespace muster::lifecycle {
 namespace {

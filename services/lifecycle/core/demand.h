@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "services/lifecycle/core/event_reasons.h"
+#include "services/common/event_reasons.h"
 #include "services/lifecycle/core/snapshot.h"
 #include "services/lifecycle/core/types.h"
 

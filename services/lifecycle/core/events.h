@@ -2,8 +2,8 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "services/common/event_reasons.h"
 #include "services/common/state.h"
-#include "services/lifecycle/core/event_reasons.h"
 #include "services/lifecycle/core/node_events.h"
 #include "services/lifecycle/core/state.h"
 

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
+#include "services/common/event_reasons.h"
 #include "services/lifecycle/core/budget.h"
 #include "services/lifecycle/core/demand.h"
-#include "services/lifecycle/core/event_reasons.h"
 #include "services/lifecycle/core/pool_plan.h"
 #include "services/lifecycle/core/quiet_nodes.h"
 #include "services/lifecycle/core/reconfiguration.h"

@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "services/common/condition_names.h"
+#include "services/common/event_reasons.h"
 #include "services/common/resource_name.h"
 #include "services/musterctl/print/printable.h"
 #include "services/musterctl/print/words.h"
@@ -16,24 +17,24 @@ namespace muster::musterctl {
 namespace {
 
 // What may happen at the same time, in the order in which it is told.
-constexpr absl::string_view kStory[] = {"CWNodePoolCreated",
-                                        "CWNodeConfigStaged",
-                                        "CWNodeRequestQueued",
-                                        "CWNodeAssigned",
-                                        "CWNodeRegistered",
-                                        "CWNodePoolScaledUp",
-                                        "CWNodePoolRemoveNodes",
-                                        "CWNodeDeletionRequestSuccess",
-                                        "CWNodeMarkedPrepareForTerminate",
-                                        "CWNodeCordoned",
-                                        "CWNodeTainted",
-                                        "CWDrainNode",
-                                        "CWNodeDraining",
-                                        "CWNodePreparedForTerminate",
-                                        "CWNodeDeleted",
-                                        "CWNodePoolNodesRemoved",
-                                        "CWNodePoolScaledDown",
-                                        "CWNodePoolDeleted"};
+constexpr EventReason kStory[] = {EventReason::kNodePoolCreated,
+                                  EventReason::kNodeConfigStaged,
+                                  EventReason::kNodeRequestQueued,
+                                  EventReason::kNodeAssigned,
+                                  EventReason::kNodeRegistered,
+                                  EventReason::kNodePoolScaledUp,
+                                  EventReason::kNodePoolRemoveNodes,
+                                  EventReason::kNodeDeletionRequestSuccess,
+                                  EventReason::kNodeMarkedPrepareForTerminate,
+                                  EventReason::kNodeCordoned,
+                                  EventReason::kNodeTainted,
+                                  EventReason::kDrainNode,
+                                  EventReason::kNodeDraining,
+                                  EventReason::kNodePreparedForTerminate,
+                                  EventReason::kNodeDeleted,
+                                  EventReason::kNodePoolNodesRemoved,
+                                  EventReason::kNodePoolScaledDown,
+                                  EventReason::kNodePoolDeleted};
 
 using Cells = std::vector<std::string>;
 
@@ -314,7 +315,9 @@ std::string Age(const google::protobuf::Timestamp& since, absl::Time now) {
 
 bool Earlier(const lifecycle::v1::Event& a, const lifecycle::v1::Event& b) {
   const auto key = [](const lifecycle::v1::Event& event) {
-    const auto* place = std::find(std::begin(kStory), std::end(kStory), event.reason());
+    const auto* place = std::find_if(std::begin(kStory), std::end(kStory), [&](EventReason reason) {
+      return TextOf(reason) == event.reason();
+    });
     return std::make_tuple(event.last_time().seconds(), event.last_time().nanos(),
                            event.first_time().seconds(), event.first_time().nanos(),
                            place - kStory);

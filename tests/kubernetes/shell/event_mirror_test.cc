@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
+#include "services/common/event_reasons.h"
 #include "services/common/log.h"
 #include "services/common/steady_clock.h"
 #include "services/kubernetes/core/names.h"
@@ -202,7 +203,7 @@ TEST_F(EventMirrorTest, TellsOfItsOwn) {
   kubernetes::NodePoolObject pool;
   pool.name = "g7";
   pool.uid = "9311";
-  replica->mirror->Tell(pool, "Warning", "CWNodePoolNodeConfigUpdateConflict", "Both.");
+  replica->mirror->Tell(pool, WordOf(EventReason::kNodePoolNodeConfigUpdateConflict), "Both.");
   replica->mirror->Put(MakeEvent("after", 1, -absl::Seconds(1)));
   Await("after", 1);
   Json told;

@@ -5,9 +5,11 @@
 
 #include "absl/strings/string_view.h"
 
-// Every event that lifecycle tells, with its reason and type: here alone. A row of an event keeps
-// the reason as text, as it was told.
-namespace muster::lifecycle {
+// The reasons and types of events: here alone. A row of an event keeps the reason as text, as it was
+// told. What the first edition called them: first_edition.h.
+namespace muster {
+
+// Of the events that lifecycle tells.
 
 enum class EventReason {
   kDrainNode,
@@ -165,4 +167,16 @@ constexpr absl::string_view TextOf(EventType type) {
   return type == EventType::kWarning ? "Warning" : "Normal";
 }
 
-}  // namespace muster::lifecycle
+// What an event says by its reason.
+struct EventWord {
+  absl::string_view reason;
+  EventType type = EventType::kNormal;
+};
+constexpr EventWord WordOf(EventReason reason) { return {TextOf(reason), TypeOf(reason)}; }
+
+// Of the events that the Kubernetes adapter tells on its own, beside lifecycle's.
+inline constexpr EventWord kNodeUnknownEvent = {"CWNodeUnknown", EventType::kWarning};
+inline constexpr EventWord kRemovalsHeldEvent = {"CWRemovalsHeld", EventType::kWarning};
+inline constexpr EventWord kNodeActiveEvent = {"NodeCWActive"};  // of the first edition alone
+
+}  // namespace muster
