@@ -6,6 +6,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "services/common/error_reasons.h"
 
 namespace muster::error {
 namespace {
@@ -117,7 +118,7 @@ absl::Status GenerationTooOld(absl::string_view resource, long long given, long 
   return Make(
       absl::StatusCode::kAborted,
       absl::StrCat(resource, ": generation ", given, " is older than the last one, ", last, "."),
-      {.reason = "GENERATION_TOO_OLD",
+      {.reason = kGenerationTooOld,
        .metadata = {{"generation", absl::StrCat(given)}, {"last_generation", absl::StrCat(last)}},
        .resource = std::string(resource)});
 }

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "services/common/error.h"
+#include "services/common/error_reasons.h"
 
 namespace muster {
 
@@ -21,7 +22,7 @@ absl::Status PoolReleased(absl::string_view resource, const ReleasedPool& releas
       absl::StatusCode::kFailedPrecondition,
       absl::StrCat(resource, ": the pool with uid ", released.pool_uid,
                    " was released; what was released does not come back."),
-      {.reason = "POOL_RELEASED",
+      {.reason = kPoolReleased,
        .metadata = {{"pool_uid", released.pool_uid},
                     {"release_time", absl::FormatTime(absl::RFC3339_full, released.release_time,
                                                       absl::UTCTimeZone())}},

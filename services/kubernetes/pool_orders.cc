@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "services/common/condition_names.h"
 #include "services/common/error.h"
+#include "services/common/error_reasons.h"
 #include "services/common/event_reasons.h"
 #include "services/common/status_macros.h"
 #include "services/kubernetes/core/names.h"
@@ -33,7 +34,9 @@ OrderStep StandingOrder(const NodePoolObject& object) {
 }
 
 // No order is taken now, and none is told of: room for one comes by itself.
-bool HasNoRoom(const absl::Status& status) { return error::ReasonOf(status) == "TOO_MANY_ORDERS"; }
+bool HasNoRoom(const absl::Status& status) {
+  return error::ReasonOf(status) == error::kTooManyOrders;
+}
 
 // What `previous` means now, where the order turns on it; empty: nothing, and the order itself says why.
 absl::StatusOr<std::string> PreviousFor(MusterClient& muster, const NodePoolObject& object) {

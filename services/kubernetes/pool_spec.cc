@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "services/common/error.h"
+#include "services/common/error_reasons.h"
 #include "services/common/event_reasons.h"
 #include "services/common/resource_name.h"
 #include "services/common/status_macros.h"
@@ -99,7 +100,8 @@ absl::Status PoolReconciler::Apply(const NodePoolObject& object, const Pool& poo
     RETURN_IF_ERROR(ReportMarks(object));
   const auto applied = spec.ok() ? Say(object, *spec) : spec.status();
   std::optional<Refusal> refusal = RefusalOf(object, applied.status());
-  if (!refusal && error::ReasonOf(applied.status()) == "GENERATION_TOO_OLD" && IsStillSo(object))
+  if (!refusal && error::ReasonOf(applied.status()) == error::kGenerationTooOld &&
+      IsStillSo(object))
     refusal =
         Refusal{object.generation, RestoredMessage(object.generation), Refusal::Kind::kRestored};
   if (!applied.ok() && !refusal) return applied.status();

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "services/common/error.h"
+#include "services/common/error_reasons.h"
 
 namespace muster::capacity::error {
 
@@ -68,14 +69,14 @@ absl::Status ClaimChanged(const ClaimRow& claim) {
 }
 
 absl::Status ClaimHoldsMachines(const ClaimRow& claim, int64_t held) {
-  return FailedPrecondition("CLAIM_HOLDS_MACHINES", claim.Key(),
+  return FailedPrecondition(muster::error::kClaimHoldsMachines, claim.Key(),
                             absl::StrCat("Claim ", claim.pool_uid, " still holds ", held,
                                          " machines that the request does not give back."));
 }
 
 absl::Status GenerationReused(const ClaimRow& claim) {
   return FailedPrecondition(
-      "GENERATION_REUSED", claim.Key(),
+      muster::error::kGenerationReused, claim.Key(),
       absl::StrCat("Claim ", claim.pool_uid, ": generation ", claim.generation,
                    " was sent before with other returns or without release."));
 }

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "services/common/error.h"
+#include "services/common/error_reasons.h"
 #include "services/common/generation.h"
 #include "services/common/released_pool.h"
 #include "services/common/status_macros.h"
@@ -156,7 +157,7 @@ absl::StatusOr<OrderResult> Decide(StagedState<State>& staged, const OrderPool& 
   ASSIGN_OR_RETURN(PoolConfiguration pool, FindPool(staged, command.pool_uid));
   if (pool.orders.size() >= kMostOrders) {
     return error::FailedPrecondition(
-        "TOO_MANY_ORDERS", pool.Key(),
+        error::kTooManyOrders, pool.Key(),
         absl::StrCat(kMostOrders, " orders were given whose end nobody was told of yet."));
   }
   const std::set<std::string> withdrawn = WithdrawnOf(staged.state(), pool);

@@ -7,6 +7,7 @@
 #include "absl/time/clock.h"
 #include "services/common/deadline.h"
 #include "services/common/error.h"
+#include "services/common/error_reasons.h"
 #include "services/lifecycle/api/on_behalf.h"
 #include "services/lifecycle/core/explain.h"
 #include "services/lifecycle/core/node_machine.h"
@@ -54,7 +55,8 @@ constexpr absl::Duration kTryAgain = absl::Milliseconds(20);
 // of a pool in motion: that the services refused to answer then says nothing.
 bool WereOvertaken(const PeerReplies& answers) {
   const auto overtaken = [](const auto& reply) {
-    return reply.refused("GENERATION_TOO_OLD") || reply.refused("GENERATION_REUSED");
+    return reply.refused(muster::error::kGenerationTooOld) ||
+           reply.refused(muster::error::kGenerationReused);
   };
   return overtaken(answers.holding) || overtaken(answers.claim) || overtaken(answers.configuration);
 }

@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "services/common/error.h"
+#include "services/common/error_reasons.h"
 
 namespace muster::lifecycle::error {
 
@@ -113,20 +114,20 @@ absl::Status PlanOutdated(absl::string_view pool, int64_t planned, int64_t curre
   return Make(
       absl::StatusCode::kAborted,
       absl::StrCat("NodePool was planned at version ", planned, " and is at ", current, "."),
-      Detail{.reason = "PLAN_OUTDATED", .resource = std::string(pool)});
+      Detail{.reason = muster::error::kPlanOutdated, .resource = std::string(pool)});
 }
 
 absl::Status MachineTaken(absl::string_view pool, absl::string_view machine) {
   return Make(absl::StatusCode::kAborted,
               absl::StrCat("Machine ", machine, " is a Node of another NodePool by now."),
-              Detail{.reason = "PLAN_OUTDATED", .resource = std::string(pool)});
+              Detail{.reason = muster::error::kPlanOutdated, .resource = std::string(pool)});
 }
 
 absl::Status StaleLeader(int64_t given, int64_t current) {
   return Make(
       absl::StatusCode::kAborted,
       absl::StrCat("The lease under epoch ", given, " is over; the epoch is ", current, " now."),
-      Detail{.reason = "STALE_LEADER", .resource = "leases/reconciler"});
+      Detail{.reason = muster::error::kStaleLeader, .resource = "leases/reconciler"});
 }
 
 }  // namespace muster::lifecycle::error

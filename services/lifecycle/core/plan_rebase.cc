@@ -5,6 +5,7 @@
 // nothing, and the plan's version and epoch keep a former leader from raising anything.
 #include <algorithm>
 
+#include "services/common/error_reasons.h"
 #include "services/lifecycle/core/plan_parts.h"
 
 namespace muster::lifecycle {
@@ -13,7 +14,7 @@ namespace {
 // The newest generation that the service knows, if that is why it refused; else 0.
 template <class T>
 int64_t NewestKnown(const PeerReply<T>& answer) {
-  return answer.refused("GENERATION_TOO_OLD") ? answer.last_generation : 0;
+  return answer.refused(muster::error::kGenerationTooOld) ? answer.last_generation : 0;
 }
 
 // What to go on with; 0: nothing to do.
@@ -28,7 +29,7 @@ void RaiseGenerations(const PlanFacts& facts, Draft& draft) {
       std::max(NewestKnown(facts.answers.holding), NewestKnown(facts.answers.claim));
   int64_t account = Above(known, facts.pool.account.generation);
   // Asked before under the very same generation, otherwise: by a future that is lost.
-  if (facts.answers.claim.refused("GENERATION_REUSED"))
+  if (facts.answers.claim.refused(muster::error::kGenerationReused))
     account = std::max(account, facts.pool.account.generation + 1);
   const RaiseGeneration action{
       account, Above(NewestKnown(facts.answers.configuration), facts.pool.generation),

@@ -9,6 +9,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "services/common/error_reasons.h"
 #include "services/lifecycle/core/boot_failures.h"
 #include "services/lifecycle/core/machine_cursor.h"
 #include "services/lifecycle/core/metadata.h"
@@ -131,7 +132,7 @@ void CountBeyondTarget(const PlanFacts& facts, Draft& draft) {
 bool FinishDeletion(const PlanFacts& facts, Draft& draft) {
   if (!IsReadyToRelease(facts.pool, facts.snapshot.nodes)) return false;
   // Capacity holds machines that the pool does not know of: they become Nodes first, and go.
-  if (facts.answers.claim.refused("CLAIM_HOLDS_MACHINES")) return false;
+  if (facts.answers.claim.refused(muster::error::kClaimHoldsMachines)) return false;
   if (facts.answers.holding.here() && facts.answers.claim.here() &&
       facts.answers.configuration.here()) {
     draft.AddEvent(EventReason::kNodePoolDeleted,

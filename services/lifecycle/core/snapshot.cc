@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "services/common/error_reasons.h"
 #include "services/lifecycle/core/machine_cursor.h"
 #include "services/lifecycle/core/names.h"
 #include "services/lifecycle/core/node_machine.h"
@@ -15,9 +16,9 @@ PeerReplies KnownAnswers(const Pool& pool) {
   PeerReplies known;
   if (!IsReleased(pool)) return known;
   known.holding.state = PeerReply<HoldingFacts>::State::kRefused;
-  known.holding.reason = kReasonReleased;
+  known.holding.reason = muster::error::kPoolReleased;
   known.claim.state = PeerReply<ClaimFacts>::State::kRefused;
-  known.claim.reason = kReasonReleased;
+  known.claim.reason = muster::error::kPoolReleased;
   return known;
 }
 

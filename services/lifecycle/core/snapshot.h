@@ -9,6 +9,7 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "services/common/error_reasons.h"
 #include "services/lifecycle/core/limits.h"
 #include "services/lifecycle/core/types.h"
 #include "services/lifecycle/core/validate.h"
@@ -29,9 +30,6 @@ struct CatalogueFacts {
   bool operator==(const CatalogueFacts&) const = default;
 };
 
-// The word of a service that has released the pool's uid.
-inline constexpr char kReasonReleased[] = "POOL_RELEASED";
-
 // What another service said. An answer that did not come is a fact too, and so is a refusal.
 template <class T>
 struct PeerReply {
@@ -48,7 +46,7 @@ struct PeerReply {
   bool refused(absl::string_view why) const { return state == State::kRefused && reason == why; }
   // The pool's uid was released there. The service takes nothing but a release of it any more, so
   // there is no use in asking again.
-  bool released() const { return refused(kReasonReleased); }
+  bool released() const { return refused(muster::error::kPoolReleased); }
 };
 
 struct HoldingFacts {

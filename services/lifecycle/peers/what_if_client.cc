@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "services/common/condition_names.h"
 #include "services/common/error.h"
+#include "services/common/error_reasons.h"
 #include "services/lifecycle/core/snapshot.h"
 #include "services/lifecycle/core/text.h"
 #include "services/lifecycle/peers/wire/peer_wire.h"
@@ -62,7 +63,7 @@ v1::NodePoolPreview::Quota NumbersOf(const qv1::HoldingAnswer& answer) {
 QuotaTold ReleasedToldOf(const Pool& pool, int64_t charge) {
   QuotaTold told{.status = muster::error::Make(absl::StatusCode::kFailedPrecondition,
                                                ReleasedText("quota"),
-                                               {.reason = kReasonReleased,
+                                               {.reason = muster::error::kPoolReleased,
                                                 .metadata = {{"pool_uid", pool.uid}},
                                                 .resource = pool.name})};
   told.numbers.set_reason(reason::kInternalError);

@@ -14,6 +14,7 @@
 #include "services/common/cause.h"
 #include "services/common/current_caller.h"
 #include "services/common/error.h"
+#include "services/common/error_reasons.h"
 #include "services/common/latch.h"
 #include "services/common/log.h"
 #include "services/common/pieces.h"
@@ -282,10 +283,11 @@ void Reconciler::SubmitPlans(const std::vector<PoolPass>& passes, std::vector<Po
          retry = options_.policy.retry, name = pool.name](const absl::Status& status, int64_t) {
           lease->PlanEnded(status, since);
           if (!status.ok()) {
-            if (HasReason(status, "STALE_LEADER")) lease->Refused();
+            if (HasReason(status, muster::error::kStaleLeader)) lease->Refused();
             metrics->PlanRefused();
             // Neither is worth a warning: what outdated the plan has made its pool due again.
-            if (!HasReason(status, "PLAN_OUTDATED") && !HasReason(status, "STALE_LEADER")) {
+            if (!HasReason(status, muster::error::kPlanOutdated) &&
+                !HasReason(status, muster::error::kStaleLeader)) {
               log::Warn("a plan was not carried out",
                         {{"pool", name}, {"error", muster::error::ForOperators(status)}});
             }
