@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "services/access/policy.h"
 #include "services/common/change_pace.h"
 
@@ -40,5 +41,10 @@ uint64_t TurnOf(const Caller& caller);
 // The account that the caller's changes and kept answers count for: `organizations/{organization}`, or the caller's own name if it is of
 // several or of none. Empty: the platform's, for the process itself and callers that may read everywhere.
 std::string AccountOf(const Caller& caller);
+
+// PERMISSION_DENIED, or UNAUTHENTICATED for who has neither a name nor rights: "`principal` may not call `method``why`". `verbs`: that it
+// takes, for the error's details; empty: none is told.
+absl::Status Refusal(const Caller& caller, absl::string_view method, absl::string_view why,
+                     absl::string_view verbs = "");
 
 }  // namespace muster::access

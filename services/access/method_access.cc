@@ -189,12 +189,7 @@ std::string MethodAccess::VerbNames() const {
 }
 
 absl::Status MethodAccess::Refuse(const Caller& caller, absl::string_view why) const {
-  const bool nameless = caller.principal == kAnonymous && caller.rights->none();
-  return error::Make(
-      nameless ? absl::StatusCode::kUnauthenticated : absl::StatusCode::kPermissionDenied,
-      absl::StrCat("`", caller.principal, "` may not call ", method_->name(), why),
-      {.reason = nameless ? "UNAUTHENTICATED" : "PERMISSION_DENIED",
-       .metadata = {{"principal", caller.principal}, {"verb", VerbNames()}}});
+  return Refusal(caller, method_->name(), why, VerbNames());
 }
 
 absl::Status MethodAccess::AdmitResource(const Caller& caller, const std::string& name,

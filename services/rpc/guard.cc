@@ -149,13 +149,7 @@ absl::Status Guard::EnterChanges(const access::MethodAccess& method, access::Cal
 absl::Status Guard::AdmitWithAnyRole(const access::Caller& caller, absl::string_view method) const {
   if (!caller.unproven.ok()) return Counted(caller.unproven);
   if (!caller.rights->none()) return absl::OkStatus();
-  const bool nameless = caller.principal == access::kAnonymous;
-  return Counted(error::Make(
-      nameless ? absl::StatusCode::kUnauthenticated : absl::StatusCode::kPermissionDenied,
-      absl::StrCat("`", caller.principal, "` may not call ", method,
-                   ": it takes a role, whichever."),
-      {.reason = nameless ? "UNAUTHENTICATED" : "PERMISSION_DENIED",
-       .metadata = {{"principal", caller.principal}}}));
+  return Counted(access::Refusal(caller, method, ": it takes a role, whichever."));
 }
 
 absl::Status Guard::Counted(absl::Status refusal) const {
