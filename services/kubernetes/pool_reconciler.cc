@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "services/common/kubernetes_names.h"
 #include "services/common/log.h"
 #include "services/common/request_id.h"
 #include "services/common/status_macros.h"
@@ -33,7 +34,7 @@ const Parameters& ApplyParameters() {
 }
 
 Json Frame(const NodePoolObject& object) {
-  return {{"apiVersion", "compute.coreweave.com/v1alpha1"},
+  return {{"apiVersion", kNodePoolApiVersion},
           {"kind", "NodePool"},
           {"metadata", {{"name", object.name}, {"uid", object.uid}}}};
 }

@@ -152,7 +152,7 @@ void World::ProtectSome(bool validate_only) {
   if (dice_.OneIn(5)) return OrderOne(it->second.row->name, validate_only);
   lifecycle::UpdateNode command{.name = it->second.row->name,
                                 .protect_until_time = lifecycle::kNever};
-  if (dice_.OneIn(20)) command.reserved_desired = lifecycle::kControlPlane;
+  if (dice_.OneIn(20)) command.reserved_desired = muster::kControlPlane;
   if (dice_.OneIn(10)) command.reserved_desired = "";
   if (!dice_.OneIn(3)) {
     command.protect_until_time =

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "services/common/cut.h"
 #include "services/common/first_edition.h"
+#include "services/common/kubernetes_names.h"
 #include "services/common/resource_name.h"
 #include "services/kubernetes/core/text.h"
 
@@ -48,7 +49,7 @@ Json EventObject(const v1::Event& event, const EventNode& node, const std::strin
   const std::string name =
       about_node && !node.name.empty() ? node.name : std::string(LastIdOf(event.object()));
   Json regarding = {{"kind", about_node ? "Node" : "NodePool"},
-                    {"apiVersion", about_node ? "v1" : "compute.coreweave.com/v1alpha1"},
+                    {"apiVersion", about_node ? "v1" : kNodePoolApiVersion},
                     {"name", name},
                     {"uid", about_node ? (node.uid.empty() ? name : node.uid) : event.pool_uid()}};
   Json object = {{"apiVersion", "events.k8s.io/v1"},

@@ -1,8 +1,9 @@
 #pragma once
 
 #include "absl/strings/string_view.h"
+#include "services/common/kubernetes_names.h"
 
-// Words that the adapter writes into a cluster or reads there.
+// Words that the adapter writes into a cluster or reads there, beside those of kubernetes_names.h.
 namespace muster::kubernetes {
 
 inline constexpr char kFieldManager[] = "muster";
@@ -23,9 +24,7 @@ inline constexpr char kRollbackAnnotation[] = "compute.coreweave.com/rollback-co
 // (status.grantableNodes), for what sets spec.maxNodes and reads no status.
 inline constexpr char kGrantable[] = "compute.coreweave.com/grantable-nodes";
 
-// On Nodes.
-inline constexpr char kPoolLabel[] = "compute.coreweave.com/node-pool";
-inline constexpr char kPoolUidLabel[] = "compute.coreweave.com/node-pool-uid";
+// On Nodes, beside the labels of kubernetes_names.h.
 // Annotation: create_time of the Muster Node that this v1 Node was taken for. One with another time
 // is left over from an earlier life of the machine.
 inline constexpr char kLifeAnnotation[] = "node.coreweave.cloud/node-create-time";
@@ -47,8 +46,7 @@ inline constexpr char kHistoryAnnotation[] = "compute.coreweave.com/history";
 // On NodePools, a condition: removals that the brake holds.
 inline constexpr char kRemovalsHeld[] = "RemovalsHeld";
 
-// On namespaces.
+// On namespaces: an organization or kControlPlane.
 inline constexpr char kOrganizationLabel[] = "ns.coreweave.cloud/org";
-inline constexpr char kControlPlane[] = "control-plane";
 
 }  // namespace muster::kubernetes

@@ -9,6 +9,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_format.h"
 #include "services/common/fnv.h"
+#include "services/common/kubernetes_names.h"
 #include "services/common/resource_name.h"
 #include "services/lifecycle/core/names.h"
 #include "services/lifecycle/core/node_machine.h"
@@ -104,8 +105,8 @@ Metadata DesiredMetadata(const Pool& pool, const Node& node, bool gpu) {
 
   Metadata metadata{pool.spec.node_labels, pool.spec.node_annotations, {}};
   StringMap& labels = metadata.labels;
-  labels["compute.coreweave.com/node-pool"] = std::string(LastIdOf(pool.name));
-  labels["compute.coreweave.com/node-pool-uid"] = pool.uid;
+  labels[kPoolLabel] = std::string(LastIdOf(pool.name));
+  labels[kPoolUidLabel] = pool.uid;
   labels["compute.coreweave.com/compute-class"] =
       pool.spec.compute_class.empty() ? "default" : pool.spec.compute_class;
   labels["node.kubernetes.io/instance-type"] = pool.spec.instance_type;

@@ -11,6 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "services/common/interned.h"
+#include "services/common/kubernetes_names.h"
 
 // The rows of the lifecycle domain. Plain values; words that manifests write (`spot`, `Manual`)
 // are kept as written.
@@ -277,9 +278,6 @@ inline constexpr int kNodeStates = 11;
 
 // Why a Node leaves.
 enum class RemovalCause { kNone, kScaleDown, kRepair, kPreemption, kDeletion, kReservation };
-
-// The only value of `reserved_desired`: the Node is to leave its organization for the control plane.
-inline constexpr char kControlPlane[] = "control-plane";
 
 enum class Phase { kUndecided, kRunning, kTerminated };
 

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "services/common/build_info.h"
+#include "services/common/kubernetes_names.h"
 #include "services/common/status_macros.h"
 #include "services/musterctl/commands/commands.h"
 #include "services/musterctl/commands/editing.h"
@@ -56,7 +57,7 @@ absl::Status ApiResources(Session& session) {
   for (const Kind kind : AllKinds()) {
     if (output == "name") session.world.out << KindPlural(kind) << "\n";
     rows.push_back({std::string(KindPlural(kind)), std::string(KindBrief(kind)),
-                    kind == Kind::kNodePool ? "compute.coreweave.com/v1alpha1" : "muster/v1",
+                    kind == Kind::kNodePool ? kNodePoolApiVersion : "muster/v1",
                     std::string(WhereOf(kind)), ObjectName(kind)});
     if (wide) rows.back().push_back(VerbsOf(kind));
   }

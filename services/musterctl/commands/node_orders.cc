@@ -5,6 +5,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
+#include "services/common/kubernetes_names.h"
 #include "services/common/status_macros.h"
 #include "services/common/timestamp.h"
 #include "services/musterctl/client/errors.h"
@@ -132,7 +133,7 @@ absl::Status Protect(Session& session) {
 
 absl::Status Unprotect(Session& session) { return ProtectUntil(session, std::nullopt); }
 
-absl::Status Reserve(Session& session) { return ReserveFor(session, "control-plane"); }
+absl::Status Reserve(Session& session) { return ReserveFor(session, kControlPlane); }
 absl::Status Unreserve(Session& session) { return ReserveFor(session, ""); }
 
 absl::Status Cordon(Session& session) {

@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "services/common/kubernetes_names.h"
 #include "services/common/quota_name.h"
 #include "services/common/status_macros.h"
 #include "services/musterctl/manifest/document.h"
@@ -18,7 +19,6 @@ namespace muster::musterctl {
 namespace {
 
 constexpr absl::string_view kMusterApi = "muster/v1";
-constexpr absl::string_view kNodePoolApi = "compute.coreweave.com/v1alpha1";
 constexpr absl::string_view kClasses[] = {"default", "spot"};
 constexpr absl::string_view kAccesses[] = {"general", "dedicated"};
 constexpr absl::string_view kComponents[] = {"gpu-driver", "ncore-image", "kubernetes", "kernel"};
@@ -167,7 +167,7 @@ Reader ReaderOf(absl::string_view api, absl::string_view kind) {
       {"Zone", ReadZone},      {"InstanceType", ReadInstanceType}, {"MachineSet", ReadMachineSet},
       {"Quota", ReadQuota},    {"Machine", ReadMachine},           {"Release", ReadRelease},
       {"Cluster", ReadCluster}};
-  if (api == kNodePoolApi) return kind == "NodePool" ? ReadNodePool : nullptr;
+  if (api == kNodePoolApiVersion) return kind == "NodePool" ? ReadNodePool : nullptr;
   for (const auto& [name, reader] : kReaders) {
     if (api == kMusterApi && name == kind) return reader;
   }
@@ -176,15 +176,15 @@ Reader ReaderOf(absl::string_view api, absl::string_view kind) {
 
 // Reports why there is no reader: the apiVersion, or the kind.
 void ComplainOfKind(Fields& top, const std::string& api, const std::string& kind) {
-  if (api != kMusterApi && api != kNodePoolApi) {
-    top.Complain("apiVersion",
-                 absl::StrCat("must be ", kMusterApi, " or ", kNodePoolApi, ", is \"", api, "\""));
+  if (api != kMusterApi && api != kNodePoolApiVersion) {
+    top.Complain("apiVersion", absl::StrCat("must be ", kMusterApi, " or ", kNodePoolApiVersion,
+                                            ", is \"", api, "\""));
   } else if (std::find(std::begin(kKinds), std::end(kKinds), kind) == std::end(kKinds)) {
     top.Complain("kind",
                  absl::StrCat("unknown kind \"", kind, "\"; known: ", absl::StrJoin(kKinds, ", ")));
   } else {
-    top.Complain("apiVersion",
-                 absl::StrCat(kind, " belongs to ", api == kMusterApi ? kNodePoolApi : kMusterApi));
+    top.Complain("apiVersion", absl::StrCat(kind, " belongs to ",
+                                            api == kMusterApi ? kNodePoolApiVersion : kMusterApi));
   }
 }
 

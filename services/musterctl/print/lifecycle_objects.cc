@@ -6,6 +6,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "services/common/kubernetes_names.h"
 #include "services/common/resource_name.h"
 #include "services/musterctl/print/object_parts.h"
 #include "services/musterctl/print/words.h"
@@ -248,7 +249,7 @@ json Object(const lifecycle::v1::NodePool& pool, const std::string& id) {
       {"uid", pool.uid()}};
   PutTime(metadata, "creationTimestamp", pool.create_time());
   PutTime(metadata, "deletionTimestamp", pool.delete_time());
-  return {{"apiVersion", "compute.coreweave.com/v1alpha1"},
+  return {{"apiVersion", kNodePoolApiVersion},
           {"kind", "NodePool"},
           {"metadata", std::move(metadata)},
           {"spec", PoolSpec(pool.spec())},

@@ -78,7 +78,7 @@ class AbsentNodesTest : public ReconcilerTestBase {
         kubernetes::kNodesPath,
         {{"apiVersion", "v1"},
          {"kind", "Node"},
-         {"metadata", {{"name", name}, {"labels", {{kubernetes::kPoolUidLabel, "a-uid"}}}}},
+         {"metadata", {{"name", name}, {"labels", {{muster::kPoolUidLabel, "a-uid"}}}}},
          {"spec", {{"providerID", absl::StrCat("muster://RNO2A/", machine)}}}});
     ASSERT_TRUE(made.ok()) << made.status();
   }
