@@ -90,15 +90,22 @@ void Watcher::NotifyWhenRoom(size_t most, std::function<void()> room) {
 
 std::optional<absl::Status> Watcher::Ended() {
   MutexLock lock(mutex_);
-  if (!end_.has_value() || !HasNothing()) return std::nullopt;
-  return end_;
+  if (!HasEnd() || !HasNothing()) return std::nullopt;
+  if (!too_slow_) return end_;
+  return error::WatchTooSlow(std::max(taken_revision_, options_.after_revision.value_or(0)));
+}
+
+void Watcher::EndTooSlow() {
+  too_slow_ = true;
+  queue_ = {};
+  progress_.reset();
 }
 
 void Watcher::NotifyWhenReady(absl::AnyInvocable<void()> ready) {
   {
     MutexLock lock(mutex_);
     if (cancelled_) return;
-    if (HasNothing() && !end_.has_value()) {
+    if (HasNothing() && !HasEnd()) {
       ready_ = std::move(ready);
       return;
     }
@@ -125,7 +132,7 @@ bool Watcher::cancelled() const {
 
 bool Watcher::ended() const {
   MutexLock lock(mutex_);
-  return end_.has_value();
+  return HasEnd();
 }
 
 bool Watcher::MatchesKind(absl::string_view kind) const {
@@ -147,15 +154,13 @@ void Watcher::StartSnapshot(std::function<std::optional<WatchItem>()> snapshot) 
 bool Watcher::Offer(const std::shared_ptr<const JournalRow>& change) {
   const int64_t revision = change->revision;
   MutexLock lock(mutex_);
-  if (cancelled_ || end_.has_value() || revision <= offered_revision_) return false;
+  if (cancelled_ || HasEnd() || revision <= offered_revision_) return false;
   if (!Matches(*change)) {
     offered_revision_ = revision;
     return false;
   }
   if (queue_.size() >= limit_) {
-    // What waits is still delivered, then the watch ends; the client resumes from the last that it
-    // got.
-    end_ = error::WatchTooSlow(offered_revision_);
+    EndTooSlow();
     return ready_ != nullptr;
   }
   queue_.push_back(change);
@@ -173,7 +178,7 @@ void Watcher::SkipThrough(int64_t revision) {
 
 bool Watcher::Progress(int64_t revision, const std::string& incarnation) {
   MutexLock lock(mutex_);
-  if (cancelled_ || end_.has_value() || !HasNothing() || taken_revision_ >= revision) return false;
+  if (cancelled_ || HasEnd() || !HasNothing() || taken_revision_ >= revision) return false;
   progress_ = {
       .type = WatchItem::Type::kProgress, .revision = revision, .incarnation = incarnation};
   return ready_ != nullptr;
@@ -182,7 +187,7 @@ bool Watcher::Progress(int64_t revision, const std::string& incarnation) {
 void Watcher::End(absl::Status status) {
   {
     MutexLock lock(mutex_);
-    if (cancelled_ || end_.has_value()) return;
+    if (cancelled_ || HasEnd()) return;
     end_ = std::move(status);
   }
   Wake();

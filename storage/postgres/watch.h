@@ -57,7 +57,8 @@ struct WatchList {
 // The receiving end of a watch: a bounded queue that the lane fills. Thread-safe.
 class Watcher {
  public:
-  // `limit`: most changes that may wait; one more ends the watch with WATCH_TOO_SLOW.
+  // `limit`: most changes that may wait; one more ends the watch with WATCH_TOO_SLOW. Those that waited
+  // are dropped, as the client resumes after the last that it took; a snapshot under way is still given.
   Watcher(WatchOptions options, size_t limit) : options_(std::move(options)), limit_(limit) {}
 
   const WatchOptions& options() const { return options_; }
@@ -107,6 +108,10 @@ class Watcher {
   bool HasNothing() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return !snapshot_ && !progress_.has_value() && queue_.empty();
   }
+  bool HasEnd() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return too_slow_ || end_.has_value();
+  }
+  void EndTooSlow() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The next item, whether or not `keeps` lets it through.
   std::optional<WatchItem> Take();
   // `item` is left out: notes that the reader does not have its revision, so that progress tells it.
@@ -125,6 +130,8 @@ class Watcher {
   // Many watchers have the same.
   std::deque<std::shared_ptr<const JournalRow>> queue_ MUSTER_GUARDED_BY(mutex_);
   std::optional<absl::Status> end_ MUSTER_GUARDED_BY(mutex_);
+  // It ends with WATCH_TOO_SLOW and the revision that was taken last.
+  bool too_slow_ MUSTER_GUARDED_BY(mutex_) = false;
   absl::AnyInvocable<void()> ready_ MUSTER_GUARDED_BY(mutex_);
   std::function<void()> room_ MUSTER_GUARDED_BY(mutex_);
   size_t room_most_ MUSTER_GUARDED_BY(mutex_) = 0;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "services/common/error.h"
 #include "services/common/latch.h"
 #include "services/common/mutex.h"
 
@@ -46,6 +47,14 @@ class WatchHubTest : public ::testing::Test {
     while (auto item = watcher.Next())
       taken.push_back(item->type == WatchItem::Type::kProgress ? "progress" : item->key);
     return taken;
+  }
+
+  // Where the client of a watch that ended as too slow goes on; empty: it did not end so.
+  static std::string ResumeRevision(Watcher& watcher) {
+    const std::optional<absl::Status> ended = watcher.Ended();
+    const auto detail = ended.has_value() ? error::DetailOf(*ended) : std::nullopt;
+    if (!detail.has_value() || detail->reason != "WATCH_TOO_SLOW") return "";
+    return detail->metadata.at("resume_revision");
   }
 
   int64_t revision_ = 0;
@@ -190,13 +199,55 @@ TEST_F(WatchHubTest, WhoeverWaitsIsWokenForProgressAndForTheEndOfASlowWatch) {
   waits->NotifyWhenReady([&] { woken.Set(true); });
   Send("node", "a");
   Send("node", "b");
-  EXPECT_THAT(TakeAll(*slow), ElementsAre("a"));
+  EXPECT_THAT(TakeAll(*slow), IsEmpty());
   ASSERT_TRUE(slow->Ended().has_value());
   EXPECT_EQ(slow->Ended()->code(), absl::StatusCode::kResourceExhausted);
   hub_.Tend({.revision = 2});
   woken.Wait();
   EXPECT_THAT(TakeAll(*waits), ElementsAre("progress"));
   EXPECT_EQ(hub_.Count(), 1) << "the slow one is forgotten";
+}
+
+// Nobody may ever come for it: a reader that hangs keeps its stream for half an hour.
+TEST_F(WatchHubTest, WhatWaitsIsDroppedOnceTheWatchCanOnlyEnd) {
+  const auto slow = Join({}, "", 2);
+  Send("node", "a");
+  EXPECT_THAT(TakeAll(*slow), ElementsAre("a"));
+  for (const char* key : {"b", "c", "d", "e"}) Send("node", key);
+  EXPECT_EQ(slow->waiting(), 0u);
+  EXPECT_EQ(ResumeRevision(*slow), "1");
+}
+
+TEST_F(WatchHubTest, ASnapshotUnderWayIsGivenBeforeTheWatchEndsAsTooSlow) {
+  const auto slow = std::make_shared<Watcher>(WatchOptions{}, 1);
+  slow->SkipThrough(7);
+  slow->StartSnapshot([given = false]() mutable -> std::optional<WatchItem> {
+    if (std::exchange(given, true))
+      return WatchItem{.type = WatchItem::Type::kSnapshotEnd, .revision = 7};
+    return WatchItem{WatchItem::Type::kSnapshot, 5, "machine", "m",
+                     std::make_shared<const std::string>("bytes")};
+  });
+  {
+    MutexLock lock(hub_.mutex());
+    hub_.Join(slow);
+  }
+  revision_ = 7;
+  for (const char* key : {"a", "b"}) Send("machine", key);
+  EXPECT_FALSE(slow->Ended().has_value());
+  EXPECT_THAT(TakeAll(*slow), ElementsAre("m", ""));
+  EXPECT_EQ(ResumeRevision(*slow), "7");
+}
+
+TEST_F(WatchHubTest, WhoResumedAndTookNothingResumesThereAgain) {
+  const auto slow = std::make_shared<Watcher>(WatchOptions{.after_revision = 7}, 1);
+  slow->SkipThrough(7);
+  {
+    MutexLock lock(hub_.mutex());
+    hub_.Join(slow);
+  }
+  revision_ = 7;
+  for (const char* key : {"a", "b"}) Send("machine", key);
+  EXPECT_EQ(ResumeRevision(*slow), "7");
 }
 
 TEST_F(WatchHubTest, ManyAreToldOfProgressInTurns) {

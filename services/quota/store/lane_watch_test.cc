@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "services/common/author.h"
 #include "services/common/current_caller.h"
+#include "services/common/error.h"
 #include "services/quota/store/testing/lane_test_base.h"
 #include "tests/testing/lane_trap.h"
 #include "tests/testing/sql.h"
@@ -514,15 +515,14 @@ TEST_F(QuotaLaneWatchTest, ASlowWatcherIsCutOffWithTheRevisionToResumeFrom) {
   options.max_watch_queue = 3;
   Lane& lane = NewLane(options);
   const auto watcher = lane.Watch({});
-  while (NextOf(*watcher)->type != WatchItem::Type::kSnapshotEnd) {
-  }
+  const int64_t last = MarkOf(*watcher).revision;
   for (int i = 1; i <= 10; ++i) ASSERT_THAT(Do(lane, Want("a", 0, i)), IsOk());
-  int64_t last = 0;
-  while (const auto item = NextOf(*watcher)) last = item->revision;
-  EXPECT_EQ(last, 3);
-  EXPECT_THAT(*watcher->Ended(), HasReason("WATCH_TOO_SLOW"));
+  EXPECT_FALSE(NextOf(*watcher).has_value());
+  const absl::Status ended = *watcher->Ended();
+  ASSERT_THAT(ended, HasReason("WATCH_TOO_SLOW"));
+  EXPECT_EQ(error::DetailOf(ended)->metadata.at("resume_revision"), absl::StrCat(last));
   const auto again = lane.Watch({.after_revision = last});
-  for (int64_t revision = last + 1; revision <= 6; ++revision)
+  for (int64_t revision = last + 1; revision <= last + 6; ++revision)
     EXPECT_EQ(NextOf(*again)->revision, revision);
 }
 
