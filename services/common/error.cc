@@ -157,4 +157,10 @@ absl::Status WatchTooSlow(long long resume_revision) {
        .metadata = {{"resume_revision", absl::StrCat(resume_revision)}}});
 }
 
+absl::Status SnapshotTooSlow() {
+  return Make(absl::StatusCode::kResourceExhausted,
+              "The snapshot was read too slowly; begin with a snapshot again.",
+              {.reason = "WATCH_TOO_SLOW"});
+}
+
 }  // namespace muster::error

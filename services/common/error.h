@@ -63,5 +63,7 @@ absl::Status RevisionCompacted(long long asked, long long oldest);
 absl::Status RevisionInFuture(long long asked, long long current);
 // RESOURCE_EXHAUSTED, WATCH_TOO_SLOW: metadata `resume_revision` says where to go on.
 absl::Status WatchTooSlow(long long resume_revision);
+// The same of a watch that had not come to the end of its snapshot: there is nowhere to go on.
+absl::Status SnapshotTooSlow();
 
 }  // namespace muster::error

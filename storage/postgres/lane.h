@@ -213,7 +213,7 @@ CommitLane<State>::CommitLane(LaneOptions options, const Store<State>* store, co
       db_(options_, &clock_),
       queue_(options_),
       reads_(options_, db_, memory_, [this] { queue_.Poke(); }),
-      snapshots_(memory_, store_),
+      snapshots_(memory_, store_, options_.max_snapshot_rows),
       watch_starts_(
           options_, db_, memory_, watchers_,
           [this](const Watcher& watcher) { return snapshots_.Of(watcher); },
@@ -333,6 +333,7 @@ void CommitLane<State>::TendWatchers() {
   if (now < tend_at_) return;
   tend_at_ = now + absl::ToChronoNanoseconds(options_.progress_interval);
   EndWatchesIfLongAway(now);
+  watchers_.EndLate(absl::FromChrono(now.time_since_epoch()), options_.late_reader);
   watchers_.Tend(memory_.at());
   changes_.Tend(now);
 }

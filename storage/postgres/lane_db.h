@@ -64,6 +64,11 @@ struct LaneOptions {
   size_t max_queue = 50'000;
   // Changes that may wait for a slow watcher.
   size_t max_watch_queue = 20'000;
+  // A caller's watch begins with a snapshot only while those that its readers have not taken yet have fewer
+  // rows than this, at 32 bytes a row. One of any size always begins.
+  size_t max_snapshot_rows = 2'000'000;
+  // How long a reader may take nothing of much that waits for it (Watcher::EndIfLate); rpc::kLateReader.
+  absl::Duration late_reader = absl::Seconds(10);
   // Journal rows read at once when catching up.
   int64_t catch_up_chunk = 5'000;
   // How often an idle lane looks at the head: the back-up of LISTEN, and how soon readiness follows

@@ -37,9 +37,10 @@ void Watcher::Skip(const WatchItem& item) {
 }
 
 std::optional<WatchItem> Watcher::Take() {
-  std::function<std::optional<WatchItem>()> snapshot;
+  SnapshotItems snapshot;
   {
     MutexLock lock(mutex_);
+    came_ = true;
     if (cancelled_) return std::nullopt;
     if (!snapshot_) return TakeQueued();
     snapshot = std::move(snapshot_);
@@ -51,8 +52,9 @@ std::optional<WatchItem> Watcher::Take() {
   if (item.has_value()) {
     MutexLock lock(mutex_);
     if (item->type == WatchItem::Type::kSnapshotEnd) {
+      in_snapshot_ = false;
       taken_revision_ = item->revision;
-    } else {
+    } else if (in_snapshot_) {
       snapshot_ = std::move(snapshot);
     }
     return item;
@@ -120,6 +122,7 @@ void Watcher::Cancel() {
   queue_.clear();
   progress_.reset();
   snapshot_ = nullptr;
+  in_snapshot_ = false;
   dropped = std::move(ready_);
   ready_ = nullptr;
   TellRoom();
@@ -146,9 +149,35 @@ bool Watcher::Matches(const JournalRow& change) const {
          Sees(change.key, change.revision);
 }
 
-void Watcher::StartSnapshot(std::function<std::optional<WatchItem>()> snapshot) {
+void Watcher::StartSnapshot(absl::StatusOr<SnapshotItems> snapshot) {
   MutexLock lock(mutex_);
-  if (!cancelled_) snapshot_ = std::move(snapshot);
+  if (cancelled_) return;
+  if (!snapshot.ok()) {
+    end_ = std::move(snapshot).status();
+    return;
+  }
+  snapshot_ = *std::move(snapshot);
+  in_snapshot_ = true;
+}
+
+SnapshotItems Watcher::EndIfLate(absl::Duration now, absl::Duration late) {
+  MutexLock lock(mutex_);
+  if (std::exchange(came_, false) || !MuchWaits()) {
+    came_at_ = now;
+    return nullptr;
+  }
+  if (now - came_at_ < late) return nullptr;
+  EndTooSlow();
+  if (!in_snapshot_) return nullptr;
+  too_slow_ = false;
+  end_ = error::SnapshotTooSlow();
+  in_snapshot_ = false;
+  return std::exchange(snapshot_, nullptr);
+}
+
+bool Watcher::gone() const {
+  MutexLock lock(mutex_);
+  return cancelled_ || (HasEnd() && !MuchWaits());
 }
 
 bool Watcher::Offer(const std::shared_ptr<const JournalRow>& change) {

@@ -11,7 +11,9 @@
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "services/common/mutex.h"
 #include "storage/postgres/journal.h"
 
@@ -28,6 +30,12 @@ struct WatchItem {
       {};                        // the resource's API message; null unless kSnapshot or kChanged
   std::string incarnation = {};  // of the history; only kSnapshotEnd and kProgress
 };
+
+// What a watch begins with: gives its items one by one, the last of them kSnapshotEnd.
+using SnapshotItems = std::function<std::optional<WatchItem>()>;
+
+// Changes that may wait for a reader however long it takes nothing.
+inline constexpr size_t kFewChanges = 1'000;
 
 // What a watcher wants.
 struct WatchOptions {
@@ -83,9 +91,15 @@ class Watcher {
   bool Sees(absl::string_view key, int64_t revision) const {
     return !options_.sees || options_.sees(key, revision);
   }
-  // The snapshot, produced one by one as the reader takes it, goes before all queued changes. Wake
-  // is to be called thereafter.
-  void StartSnapshot(std::function<std::optional<WatchItem>()> snapshot);
+  // The snapshot, produced one by one as the reader takes it, goes before all queued changes; an error
+  // ends the watch. Wake is to be called thereafter.
+  void StartSnapshot(absl::StatusOr<SnapshotItems> snapshot);
+  // To be called again and again, with the time of a steady clock. Ends the watch, with WATCH_TOO_SLOW, if
+  // its reader took nothing for `late` while a snapshot or more than kFewChanges changes waited. Returns
+  // what the caller is to destroy, best without a lock.
+  SnapshotItems EndIfLate(absl::Duration now, absl::Duration late);
+  // Nothing comes to it any more, and EndIfLate has nothing to do.
+  bool gone() const;
   // A committed change: queued if it matches and is newer than what the watcher has. Changes come
   // in order. True: the reader waits, and is to be woken.
   bool Offer(const std::shared_ptr<const JournalRow>& change);
@@ -111,6 +125,9 @@ class Watcher {
   bool HasEnd() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return too_slow_ || end_.has_value();
   }
+  bool MuchWaits() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return in_snapshot_ || queue_.size() > kFewChanges;
+  }
   void EndTooSlow() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The next item, whether or not `keeps` lets it through.
   std::optional<WatchItem> Take();
@@ -125,7 +142,8 @@ class Watcher {
   const WatchOptions options_;
   const size_t limit_;
   mutable Mutex mutex_;
-  std::function<std::optional<WatchItem>()> snapshot_ MUSTER_GUARDED_BY(mutex_);
+  SnapshotItems snapshot_ MUSTER_GUARDED_BY(mutex_);  // null, too, while the reader takes an item
+  bool in_snapshot_ MUSTER_GUARDED_BY(mutex_) = false;
   std::optional<WatchItem> progress_ MUSTER_GUARDED_BY(mutex_);  // goes before the queue
   // Many watchers have the same.
   std::deque<std::shared_ptr<const JournalRow>> queue_ MUSTER_GUARDED_BY(mutex_);
@@ -138,6 +156,8 @@ class Watcher {
   int64_t offered_revision_ MUSTER_GUARDED_BY(mutex_) = 0;  // newest change seen or skipped
   int64_t taken_revision_ MUSTER_GUARDED_BY(mutex_) = 0;    // newest that the reader has
   bool cancelled_ MUSTER_GUARDED_BY(mutex_) = false;
+  bool came_ MUSTER_GUARDED_BY(mutex_) = true;  // the reader, since the last EndIfLate
+  absl::Duration came_at_ MUSTER_GUARDED_BY(mutex_) = {};
 };
 
 }  // namespace muster::storage

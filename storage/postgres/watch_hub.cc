@@ -11,7 +11,7 @@ namespace {
 constexpr size_t kToldTogether = 1'000;
 constexpr size_t kTurns = 5;
 
-bool IsGone(const Watcher& watcher) { return watcher.cancelled() || watcher.ended(); }
+bool IsGone(const Watcher& watcher) { return watcher.gone(); }
 
 }  // namespace
 
@@ -31,7 +31,16 @@ void WatchHub::Send(const std::vector<JournalRow>& rows) {
 
 void WatchHub::EndAll(const absl::Status& status) {
   for (const auto& watcher : watchers_.all()) watcher->End(status);
-  watchers_ = WatchIndex();
+  watchers_.RemoveIf(IsGone);
+}
+
+void WatchHub::EndLate(absl::Duration now, absl::Duration late) {
+  std::vector<SnapshotItems> dropped;  // without the lock, as they may be large
+  MutexLock lock(mutex_);
+  for (const auto& watcher : watchers_.all()) {
+    if (SnapshotItems snapshot = watcher->EndIfLate(now, late))
+      dropped.push_back(std::move(snapshot));
+  }
 }
 
 void WatchHub::Tend(const Position& at) {
@@ -58,8 +67,9 @@ WatchHub::Watchers WatchHub::TakeTurn() {
 
 int64_t WatchHub::Count() const {
   MutexLock lock(mutex_);
-  return std::count_if(watchers_.all().begin(), watchers_.all().end(),
-                       [](const auto& watcher) { return !IsGone(*watcher); });
+  return std::count_if(watchers_.all().begin(), watchers_.all().end(), [](const auto& watcher) {
+    return !watcher->cancelled() && !watcher->ended();
+  });
 }
 
 }  // namespace muster::storage

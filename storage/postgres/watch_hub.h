@@ -37,10 +37,13 @@ class WatchHub {
   void Send(const std::vector<JournalRow>& rows) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void EndAll(const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
+  // To be called again and again, with the time of a steady clock: ends the watches whose readers took nothing
+  // for `late` of much that waited (Watcher::EndIfLate).
+  void EndLate(absl::Duration now, absl::Duration late);
   // Forgets the watchers that are gone, and tells the others that they have come to `at`: all of them
   // or, if they are many, the next part of them at each call.
   void Tend(const Position& at);
-  // How many watchers are not gone.
+  // How many watchers are sent changes.
   int64_t Count() const;
 
  private:

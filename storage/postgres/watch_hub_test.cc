@@ -57,6 +57,9 @@ class WatchHubTest : public ::testing::Test {
     return detail->metadata.at("resume_revision");
   }
 
+  static constexpr absl::Duration kBegan = absl::Hours(1);
+  static constexpr absl::Duration kLate = absl::Seconds(10);
+
   int64_t revision_ = 0;
   WatchHub hub_;
 };
@@ -248,6 +251,72 @@ TEST_F(WatchHubTest, WhoResumedAndTookNothingResumesThereAgain) {
   revision_ = 7;
   for (const char* key : {"a", "b"}) Send("machine", key);
   EXPECT_EQ(ResumeRevision(*slow), "7");
+}
+
+TEST_F(WatchHubTest, ASnapshotThatNobodyTakesIsDropped) {
+  const auto unread = std::make_shared<Watcher>(WatchOptions{}, 10);
+  auto rows = std::make_shared<int>(0);
+  const std::weak_ptr<int> kept = rows;
+  unread->SkipThrough(7);
+  unread->StartSnapshot([rows = std::move(rows)]() -> std::optional<WatchItem> {
+    return WatchItem{WatchItem::Type::kSnapshot, 5, "machine", "m",
+                     std::make_shared<const std::string>("bytes")};
+  });
+  {
+    MutexLock lock(hub_.mutex());
+    hub_.Join(unread);
+  }
+  hub_.EndLate(kBegan, kLate);
+  hub_.EndLate(kBegan + kLate / 2, kLate);
+  EXPECT_TRUE(unread->Next().has_value());
+  hub_.EndLate(kBegan + kLate, kLate);
+  hub_.EndLate(kBegan + 2 * kLate - kLate / 2, kLate);
+  EXPECT_FALSE(kept.expired()) << "its reader came meanwhile";
+  hub_.EndLate(kBegan + 2 * kLate, kLate);
+  EXPECT_TRUE(kept.expired());
+  EXPECT_FALSE(unread->Next().has_value());
+  ASSERT_TRUE(unread->Ended().has_value());
+  const auto detail = error::DetailOf(*unread->Ended());
+  ASSERT_TRUE(detail.has_value());
+  EXPECT_EQ(detail->reason, "WATCH_TOO_SLOW");
+  EXPECT_THAT(detail->metadata, IsEmpty()) << "there is nothing to go on from";
+}
+
+// All else of it is over, but its reader may take the snapshot.
+TEST_F(WatchHubTest, ASnapshotOfAWatchThatEndedIsDroppedLikewise) {
+  const auto unread = std::make_shared<Watcher>(WatchOptions{}, 10);
+  auto rows = std::make_shared<int>(0);
+  const std::weak_ptr<int> kept = rows;
+  unread->StartSnapshot([rows = std::move(rows)]() -> std::optional<WatchItem> {
+    return WatchItem{.type = WatchItem::Type::kSnapshotEnd};
+  });
+  {
+    MutexLock lock(hub_.mutex());
+    hub_.Join(unread);
+    hub_.EndAll(absl::UnavailableError("The database is away."));
+  }
+  hub_.Tend({});
+  hub_.EndLate(kBegan, kLate);
+  EXPECT_FALSE(kept.expired());
+  hub_.EndLate(kBegan + kLate, kLate);
+  EXPECT_TRUE(kept.expired());
+}
+
+TEST_F(WatchHubTest, ManyChangesThatNobodyTakesAreDroppedButFewAreNot) {
+  const auto many = Join({"node"}, "", 2 * kFewChanges);
+  const auto few = Join({"claim"}, "", 2 * kFewChanges);
+  for (size_t i = 0; i < kFewChanges; ++i) {
+    Send("node", absl::StrCat(i));
+    Send("claim", absl::StrCat(i));
+  }
+  Send("node", "one more");
+  hub_.EndLate(kBegan, kLate);
+  EXPECT_EQ(many->waiting(), kFewChanges + 1);
+  hub_.EndLate(kBegan + kLate, kLate);
+  EXPECT_EQ(many->waiting(), 0u);
+  EXPECT_EQ(ResumeRevision(*many), "0");
+  EXPECT_EQ(few->waiting(), kFewChanges);
+  EXPECT_FALSE(few->ended());
 }
 
 TEST_F(WatchHubTest, ManyAreToldOfProgressInTurns) {

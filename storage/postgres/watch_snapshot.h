@@ -1,17 +1,23 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "services/common/error.h"
 #include "services/common/mutex.h"
 #include "services/common/state.h"
+#include "services/common/status_macros.h"
 #include "storage/postgres/history.h"
 #include "storage/postgres/state_cell.h"
 #include "storage/postgres/store.h"
@@ -19,26 +25,57 @@
 
 namespace muster::storage {
 
+// How many rows of snapshots each caller holds. Thread-safe.
+class HeldRows {
+ public:
+  size_t Of(uint64_t turn) const {
+    MutexLock lock(mutex_);
+    const auto found = rows_.find(turn);
+    return found == rows_.end() ? 0 : found->second;
+  }
+  // Counts `rows` more for the caller for as long as what it returns is there.
+  static std::shared_ptr<const void> Hold(const std::shared_ptr<HeldRows>& all, uint64_t turn,
+                                          size_t rows) {
+    {
+      MutexLock lock(all->mutex_);
+      all->rows_[turn] += rows;
+    }
+    const auto give_back = [all, turn, rows](const HeldRows*) {
+      MutexLock lock(all->mutex_);
+      const auto found = all->rows_.find(turn);
+      if (found != all->rows_.end() && (found->second -= rows) == 0) all->rows_.erase(found);
+    };
+    return std::shared_ptr<const HeldRows>(all.get(), give_back);
+  }
+
+ private:
+  mutable Mutex mutex_;
+  absl::flat_hash_map<uint64_t, size_t> rows_ MUSTER_GUARDED_BY(mutex_);
+};
+
 // The snapshots that watches begin with. Watches that begin at one revision with the same rows
-// (WatchList) share one list; rows are encoded one by one as a watcher takes them. `memory` and
-// `store` must outlive this and what it returned. Not thread-safe.
+// (WatchList) share one list; rows are encoded one by one as a watcher takes them. A list counts for each
+// caller (WatchOptions::turn) that holds it. `memory` and `store` must outlive this and what it returned.
+// Not thread-safe.
 template <class State>
 class WatchSnapshots {
  public:
-  WatchSnapshots(const StateCell<State>& memory, const Store<State>& store)
-      : memory_(memory), store_(store) {}
+  WatchSnapshots(const StateCell<State>& memory, const Store<State>& store, size_t most_rows)
+      : memory_(memory), store_(store), most_rows_(most_rows) {}
 
   // The rows that `watcher` wants, as they are now, then the end of the snapshot; for
-  // Watcher::StartSnapshot.
-  std::function<std::optional<WatchItem>()> Of(const Watcher& watcher) {
-    return [&store = store_, snapshot = Take(watcher),
+  // Watcher::StartSnapshot. RESOURCE_EXHAUSTED (TOO_MANY_WATCHES), with a time to wait: its caller holds
+  // as many rows as a caller may before it begins with more.
+  absl::StatusOr<SnapshotItems> Of(const Watcher& watcher) {
+    ASSIGN_OR_RETURN(auto taken, Take(watcher));
+    return [&store = store_, snapshot = std::move(taken.snapshot), held = std::move(taken.held),
             next = size_t{0}]() mutable -> std::optional<WatchItem> {
       if (next == snapshot->rows.size()) {
         return WatchItem{.type = WatchItem::Type::kSnapshotEnd,
                          .revision = snapshot->at.revision,
                          .incarnation = snapshot->at.incarnation};
       }
-      const Revised<Change>& row = snapshot->rows[next++];
+      const Revised<Change> row = WithKey(snapshot->rows[next++]);
       return WatchItem{WatchItem::Type::kSnapshot, row.revision, std::string(row.change.kind()),
                        row.change.key, std::make_shared<const std::string>(store.Encode(row))};
     };
@@ -48,33 +85,68 @@ class WatchSnapshots {
   static constexpr size_t kMostKept = 1'000;
 
   using Change = typename State::Change;
+  // Without its key, which the row can tell: many snapshots are held at a time.
+  struct Row {
+    decltype(Change::row) row = {};
+    int64_t revision = 0;
+  };
+  static_assert(sizeof(Row) <= 32);  // deploy/sizing.md
   struct Snapshot {
     Position at = {};
-    std::vector<Revised<Change>> rows = {};
+    std::vector<Row> rows = {};
+    // By caller; used by the one thread that makes snapshots.
+    std::map<uint64_t, std::weak_ptr<const void>> held = {};
+  };
+  struct Taken {
+    std::shared_ptr<const Snapshot> snapshot = {};
+    std::shared_ptr<const void> held = {};
   };
 
-  std::shared_ptr<const Snapshot> Take(const Watcher& watcher) {
-    const std::optional<WatchList> list = watcher.list();
-    ReaderLock lock(memory_.served_mutex());
-    if (!list.has_value()) return Copy(watcher);
-    // Bounded, as key prefixes are many. A list that is forgotten is only copied once more.
-    if (last_.size() == kMostKept) last_.clear();
-    std::weak_ptr<const Snapshot>& last = last_[*list];
-    std::shared_ptr<const Snapshot> snapshot = last.lock();
-    if (snapshot == nullptr || snapshot->at != memory_.held_at()) {
-      snapshot = Copy(watcher);
-      last = snapshot;
-    }
-    return snapshot;
+  static Revised<Change> WithKey(const Row& row) {
+    std::string key = std::visit([](const auto& it) { return std::string(it->Key()); }, row.row);
+    return {Change{std::move(key), row.row}, row.revision};
   }
 
-  std::shared_ptr<const Snapshot> Copy(const Watcher& watcher) const
+  absl::StatusOr<Taken> Take(const Watcher& watcher) {
+    const uint64_t turn = watcher.options().turn;
+    const std::optional<WatchList> list = watcher.list();
+    ReaderLock lock(memory_.served_mutex());
+    std::shared_ptr<Snapshot> snapshot;
+    if (list.has_value()) {
+      // Bounded, as key prefixes are many. A list that is forgotten is only copied once more.
+      if (last_.size() == kMostKept) last_.clear();
+      snapshot = last_[*list].lock();
+      if (snapshot != nullptr && snapshot->at != memory_.held_at()) snapshot = nullptr;
+    }
+    if (snapshot != nullptr) {
+      if (auto held = snapshot->held[turn].lock())
+        return Taken{std::move(snapshot), std::move(held)};
+    }
+    if (held_->Of(turn) >= most_rows_) return TooMuchUntaken();
+    if (snapshot == nullptr) {
+      snapshot = Copy(watcher);
+      if (list.has_value()) last_[*list] = snapshot;
+    }
+    std::shared_ptr<const void> held = HeldRows::Hold(held_, turn, snapshot->rows.size());
+    snapshot->held[turn] = held;
+    return Taken{std::move(snapshot), std::move(held)};
+  }
+
+  static absl::Status TooMuchUntaken() {
+    return error::Make(absl::StatusCode::kResourceExhausted,
+                       "The caller's watches have not taken the snapshots that they began with, "
+                       "which have as many rows as a caller may have waiting.",
+                       {.reason = "TOO_MANY_WATCHES", .retry_after = absl::Seconds(1)});
+  }
+
+  std::shared_ptr<Snapshot> Copy(const Watcher& watcher) const
       ABSL_SHARED_LOCKS_REQUIRED(memory_.served_mutex()) {
     auto copy = std::make_shared<Snapshot>();
     copy->at = memory_.held_at();
     const auto wanted = [&](absl::string_view kind) { return watcher.MatchesKind(kind); };
     const auto add = [&](Revised<Change> row) {
-      if (watcher.Sees(row.change.key, row.revision)) copy->rows.push_back(std::move(row));
+      if (watcher.Sees(row.change.key, row.revision))
+        copy->rows.push_back({std::move(row.change.row), row.revision});
     };
     std::string below = watcher.options().key_prefix;
     if (!below.empty() && below.back() != '/') {
@@ -83,12 +155,15 @@ class WatchSnapshots {
       below.push_back('/');
     }
     memory_.held().ForEachUnder(wanted, below, add);
+    copy->rows.shrink_to_fit();
     return copy;
   }
 
   const StateCell<State>& memory_;
   const Store<State>& store_;
-  std::map<WatchList, std::weak_ptr<const Snapshot>> last_;
+  const size_t most_rows_;
+  const std::shared_ptr<HeldRows> held_ = std::make_shared<HeldRows>();
+  std::map<WatchList, std::weak_ptr<Snapshot>> last_;
 };
 
 }  // namespace muster::storage

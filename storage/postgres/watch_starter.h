@@ -31,7 +31,7 @@ namespace muster::storage {
 class WatchStarter {
  public:
   // Makes the snapshot of the rows that a watcher wants, for Watcher::StartSnapshot.
-  using SnapshotOf = std::function<std::function<std::optional<WatchItem>()>(const Watcher&)>;
+  using SnapshotOf = std::function<absl::StatusOr<SnapshotItems>(const Watcher&)>;
 
   // `poke` is called when memory is found to be of a history that was replaced. All must outlive
   // this.

@@ -32,6 +32,7 @@ inline storage::LaneOptions Patient(storage::LaneOptions options) {
   options.connect = Patient(std::move(options.connect));
   options.runner = Patient(std::move(options.runner));
   LengthenIfUsual(options.max_decide, storage::LaneOptions().max_decide);
+  LengthenIfUsual(options.late_reader, storage::LaneOptions().late_reader);
   return options;
 }
 

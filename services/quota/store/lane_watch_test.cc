@@ -248,6 +248,34 @@ TEST_F(QuotaLaneWatchTest, ThoseWhoSeeTheSameHaveOneListBetweenThem) {
   for (const auto& watcher : unread) EXPECT_EQ(MarkOf(*watcher).revision, 3);
 }
 
+// Each commit makes another list of what they begin with.
+TEST_F(QuotaLaneWatchTest, ACallerWhoTakesNoSnapshotIsGivenOnlySoMany) {
+  LaneOptions options;
+  options.max_snapshot_rows = 3;
+  Lane& lane = NewLane(options);
+  ASSERT_THAT(Do(lane, quota::UpdateQuota{kKey, 10, "", true}), IsOk());
+  ASSERT_THAT(Do(lane, Want("a", 1)), IsOk());
+  const auto begun = [&](int64_t watches) {
+    testing::Until([&] { return lane.stats().watchers == watches; }, "the watches");
+  };
+  const auto first = lane.Watch({.turn = 1});
+  begun(1);
+  ASSERT_THAT(Do(lane, Want("b", 1)), IsOk());
+  const auto second = lane.Watch({.turn = 1});
+  begun(2);
+  const auto shared = lane.Watch({.turn = 1});
+  begun(3);
+  ASSERT_THAT(Do(lane, Want("c", 1)), IsOk());
+  const auto third = lane.Watch({.turn = 1});
+  EXPECT_FALSE(NextOf(*third).has_value());
+  EXPECT_THAT(*third->Ended(), HasReason("TOO_MANY_WATCHES"));
+  EXPECT_EQ(MarkOf(*lane.Watch({.turn = 2})).revision, 4) << "another caller";
+  EXPECT_EQ(MarkOf(*shared).revision, 3);
+  EXPECT_EQ(MarkOf(*second).revision, 3);
+  EXPECT_EQ(MarkOf(*lane.Watch({.turn = 1})).revision, 4) << "it has taken most";
+  EXPECT_EQ(MarkOf(*first).revision, 2);
+}
+
 TEST_F(QuotaLaneWatchTest, ASnapshotIsOfWhatIsUnderItsPrefix) {
   Lane& lane = NewLane();
   quota::QuotaKey longer = kKey;
