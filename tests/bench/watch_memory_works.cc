@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -28,6 +29,7 @@ using lifecycle::v1::WatchLifecycleResponse;
 
 constexpr int kIdle = 10'000;
 constexpr int kUnread = 1'000;
+constexpr int kUnreadApart = 100;
 
 using IdleWatches = OpenWatches<LifecycleService, WatchLifecycleRequest, WatchLifecycleResponse>;
 using UnreadWatches = OpenWatches<CapacityService, WatchCapacityRequest, WatchCapacityResponse>;
@@ -48,9 +50,9 @@ IdleWatches::Options Idle(const std::string& target) {
 }
 
 // Watches of all machines.
-UnreadWatches::Options Unread(const std::string& target) {
+UnreadWatches::Options Unread(const std::string& target, int count) {
   return {.target = target,
-          .count = kUnread,
+          .count = count,
           .reads = false,
           .start = [](CapacityService::Stub& stub, auto* context, const auto* request,
                       auto* reactor) { stub.async()->WatchCapacity(context, request, reactor); },
@@ -81,6 +83,23 @@ double BytesEach(pid_t server, const typename Watches::Options& options,
   return static_cast<double>(RestingBytes(server) - before) / options.count;
 }
 
+// The same of unread watches of all machines, with a commit between each two, so that no two begin with the
+// same snapshot. The server drops what is not read within ten seconds (LaneOptions::late_reader), so that
+// these are too few for that to come before the bytes rest.
+absl::StatusOr<double> BytesOfUnreadApart(const Connections& connections, const std::string& target,
+                                          pid_t server,
+                                          std::vector<std::unique_ptr<UnreadWatches>>& watches) {
+  Inventories more{"apart", 1, 1, 0};
+  RETURN_IF_ERROR(SetUp(connections, more));
+  const int64_t before = RestingBytes(server);
+  for (int i = 0; i < kUnreadApart; ++i) {
+    watches.push_back(std::make_unique<UnreadWatches>(Unread(target, 1)));
+    ++more.machines;
+    RETURN_IF_ERROR(SetUp(connections, more));
+  }
+  return static_cast<double>(RestingBytes(server) - before) / kUnreadApart;
+}
+
 // A server that reuses freed memory seems to take less: so this comes before other works, and no watch
 // ends meanwhile.
 absl::StatusOr<Rate> Measure(const Connections& connections, const std::string& target,
@@ -92,7 +111,10 @@ absl::StatusOr<Rate> Measure(const Connections& connections, const std::string& 
   rate.per_second = BytesEach(server, Idle(target), idle);
   RETURN_IF_ERROR(SetUp(connections, QueueInventories()));
   std::unique_ptr<UnreadWatches> unread;
-  rate.also["bytes_unread"] = BytesEach(server, Unread(target), unread);
+  rate.also["bytes_unread"] = BytesEach(server, Unread(target, kUnread), unread);
+  std::vector<std::unique_ptr<UnreadWatches>> apart;
+  ASSIGN_OR_RETURN(rate.also["bytes_unread_apart"],
+                   BytesOfUnreadApart(connections, target, server, apart));
   return rate;
 }
 
