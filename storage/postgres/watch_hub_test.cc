@@ -17,6 +17,7 @@
 #include "services/common/error.h"
 #include "services/common/latch.h"
 #include "services/common/mutex.h"
+#include "storage/postgres/watch_index.h"
 
 namespace muster::storage {
 namespace {
@@ -180,6 +181,35 @@ TEST_F(WatchHubTest, NobodyIsForgottenAmongMany) {
   }
   for (size_t i = 0; i < watchers.size(); ++i) EXPECT_EQ(TakeAll(*watchers[i]), expected[i]);
   EXPECT_EQ(hub_.Count(), static_cast<int64_t>(watchers.size()));
+}
+
+// Of many thousand, some end each second.
+TEST(WatchIndex, WhoGoesTakesOnlyThoseWithTheSameWishesWithHim) {
+  WatchIndex index;
+  std::vector<std::shared_ptr<Watcher>> watchers;
+  const auto add = [&](const std::string& prefix) {
+    watchers.push_back(std::make_shared<Watcher>(
+        WatchOptions{.kinds = {"node", "node_pool"}, .key_prefix = prefix}, 10));
+    index.Add(watchers.back());
+  };
+  constexpr size_t kWatchers = 1'000;
+  for (size_t i = 0; i < kWatchers; ++i) add(absl::StrCat("pools/", i));
+  add("pools/7");
+  add("pools/8");
+  const auto gone = [](const Watcher& watcher) { return watcher.gone(); };
+  EXPECT_EQ(index.RemoveIf(gone), 0u);
+  watchers[7]->Cancel();
+  watchers[9]->Cancel();
+  EXPECT_EQ(index.RemoveIf(gone), 2 * 3u) << "two kinds of pools/7, and of pools/9";
+  EXPECT_THAT(index.all(), ::testing::SizeIs(kWatchers));
+  const auto of = [&](const std::string& key) {
+    std::vector<const Watcher*> found;
+    index.ForEachOf("node", key, [&](const auto& watcher) { found.push_back(watcher.get()); });
+    return found;
+  };
+  EXPECT_THAT(of("pools/7"), ElementsAre(watchers[kWatchers].get()));
+  EXPECT_THAT(of("pools/8"), ElementsAre(watchers[8].get(), watchers[kWatchers + 1].get()));
+  EXPECT_THAT(of("pools/9"), IsEmpty());
 }
 
 TEST_F(WatchHubTest, OnlyWhoeverIsToldSomethingIsWoken) {

@@ -1,14 +1,15 @@
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/string_view.h"
 #include "storage/postgres/watch.h"
 
@@ -19,9 +20,9 @@ namespace muster::storage {
 class WatchIndex {
  public:
   void Add(std::shared_ptr<Watcher> watcher) {
-    const WatchOptions& options = watcher->options();
-    if (options.kinds.empty()) Insert("", options.key_prefix, watcher);
-    for (const std::string& kind : options.kinds) Insert(kind, options.key_prefix, watcher);
+    ForEachPlace(*watcher, [&](const std::string& kind, const std::string& prefix) {
+      by_kind_[kind][prefix.size()][prefix].push_back(watcher);
+    });
     all_.push_back(std::move(watcher));
   }
 
@@ -34,15 +35,24 @@ class WatchIndex {
 
   const std::vector<std::shared_ptr<Watcher>>& all() const { return all_; }
 
-  void RemoveIf(const std::function<bool(const Watcher&)>& gone) {
-    const auto is_gone = [&](const auto& watcher) { return gone(*watcher); };
-    if (std::none_of(all_.begin(), all_.end(), is_gone)) return;
-    std::vector<std::shared_ptr<Watcher>> before;
-    before.swap(all_);
-    by_kind_.clear();
-    for (auto& watcher : before) {
-      if (!is_gone(watcher)) Add(std::move(watcher));
+  // Asks `gone` of each watcher once. Takes time for them, and for those that want the same kind and prefix as
+  // one that is gone: returns how many of the latter it looked at.
+  size_t RemoveIf(const std::function<bool(const Watcher&)>& gone) {
+    absl::flat_hash_set<const Watcher*> removed;
+    absl::flat_hash_set<Place> places;
+    for (const auto& watcher : all_) {
+      if (!gone(*watcher)) continue;
+      removed.insert(watcher.get());
+      ForEachPlace(*watcher, [&](const std::string& kind, const std::string& prefix) {
+        places.emplace(kind, prefix);
+      });
     }
+    if (removed.empty()) return 0;
+    const auto is_removed = [&](const auto& watcher) { return removed.contains(watcher.get()); };
+    size_t looked_at = 0;
+    for (const auto& [kind, prefix] : places) looked_at += RemoveAt(kind, prefix, is_removed);
+    std::erase_if(all_, is_removed);
+    return looked_at;
   }
 
  private:
@@ -50,9 +60,29 @@ class WatchIndex {
   using ByPrefix = absl::flat_hash_map<std::string, std::vector<std::shared_ptr<Watcher>>>;
   using ByLength = std::map<size_t, ByPrefix>;
 
-  void Insert(absl::string_view kind, const std::string& prefix,
-              const std::shared_ptr<Watcher>& watcher) {
-    by_kind_[kind][prefix.size()][prefix].push_back(watcher);
+  using Place = std::pair<std::string, std::string>;  // kind and prefix
+
+  // f(kind, prefix) for each place where the index has it.
+  template <class F>
+  static void ForEachPlace(const Watcher& watcher, F f) {
+    const WatchOptions& options = watcher.options();
+    if (options.kinds.empty()) f(std::string(), options.key_prefix);
+    for (const std::string& kind : options.kinds) f(kind, options.key_prefix);
+  }
+
+  // Returns how many watchers were there.
+  template <class F>
+  size_t RemoveAt(const std::string& kind, const std::string& prefix, const F& is_removed) {
+    const auto lengths = by_kind_.find(kind);
+    const auto length = lengths->second.find(prefix.size());
+    const auto there = length->second.find(prefix);
+    const size_t count = there->second.size();
+    std::erase_if(there->second, is_removed);
+    if (!there->second.empty()) return count;
+    length->second.erase(there);
+    if (length->second.empty()) lengths->second.erase(length);
+    if (lengths->second.empty()) by_kind_.erase(lengths);
+    return count;
   }
 
   template <class F>
