@@ -67,6 +67,10 @@ struct LaneOptions {
   // A caller's watch begins with a snapshot only while those that its readers have not taken yet have fewer
   // rows than this, at 32 bytes a row. One of any size always begins.
   size_t max_snapshot_rows = 2'000'000;
+  // Bytes of the journal that wait for the readers of one caller's watches that resume. While there are more,
+  // each of these watches is read only `least_window` changes ahead.
+  size_t max_read_ahead = size_t{64} << 20;
+  size_t least_window = 8;
   // How long a reader may take nothing of much that waits for it (Watcher::EndIfLate); rpc::kLateReader.
   absl::Duration late_reader = absl::Seconds(10);
   // Journal rows read at once when catching up.

@@ -10,7 +10,6 @@
 #include <variant>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
@@ -18,40 +17,13 @@
 #include "services/common/mutex.h"
 #include "services/common/state.h"
 #include "services/common/status_macros.h"
+#include "storage/postgres/held_by_caller.h"
 #include "storage/postgres/history.h"
 #include "storage/postgres/state_cell.h"
 #include "storage/postgres/store.h"
 #include "storage/postgres/watch.h"
 
 namespace muster::storage {
-
-// How many rows of snapshots each caller holds. Thread-safe.
-class HeldRows {
- public:
-  size_t Of(uint64_t turn) const {
-    MutexLock lock(mutex_);
-    const auto found = rows_.find(turn);
-    return found == rows_.end() ? 0 : found->second;
-  }
-  // Counts `rows` more for the caller for as long as what it returns is there.
-  static std::shared_ptr<const void> Hold(const std::shared_ptr<HeldRows>& all, uint64_t turn,
-                                          size_t rows) {
-    {
-      MutexLock lock(all->mutex_);
-      all->rows_[turn] += rows;
-    }
-    const auto give_back = [all, turn, rows](const HeldRows*) {
-      MutexLock lock(all->mutex_);
-      const auto found = all->rows_.find(turn);
-      if (found != all->rows_.end() && (found->second -= rows) == 0) all->rows_.erase(found);
-    };
-    return std::shared_ptr<const HeldRows>(all.get(), give_back);
-  }
-
- private:
-  mutable Mutex mutex_;
-  absl::flat_hash_map<uint64_t, size_t> rows_ MUSTER_GUARDED_BY(mutex_);
-};
 
 // The snapshots that watches begin with. Watches that begin at one revision with the same rows
 // (WatchList) share one list; rows are encoded one by one as a watcher takes them. A list counts for each
@@ -127,7 +99,7 @@ class WatchSnapshots {
       snapshot = Copy(watcher);
       if (list.has_value()) last_[*list] = snapshot;
     }
-    std::shared_ptr<const void> held = HeldRows::Hold(held_, turn, snapshot->rows.size());
+    std::shared_ptr<const void> held = HeldByCaller::Hold(held_, turn, snapshot->rows.size());
     snapshot->held[turn] = held;
     return Taken{std::move(snapshot), std::move(held)};
   }
@@ -162,7 +134,7 @@ class WatchSnapshots {
   const StateCell<State>& memory_;
   const Store<State>& store_;
   const size_t most_rows_;
-  const std::shared_ptr<HeldRows> held_ = std::make_shared<HeldRows>();
+  const std::shared_ptr<HeldByCaller> held_ = std::make_shared<HeldByCaller>();
   std::map<WatchList, std::weak_ptr<Snapshot>> last_;
 };
 

@@ -116,8 +116,10 @@ void WatchStarter::Run() {
   }
 }
 
-size_t WatchStarter::Window() const {
-  return std::min(options_.max_watch_queue, static_cast<size_t>(options_.catch_up_chunk));
+size_t WatchStarter::Window(const Watcher& watcher) const {
+  const bool much = read_ahead_->Of(watcher.options().turn) >= options_.max_read_ahead;
+  const size_t window = much ? options_.least_window : static_cast<size_t>(options_.catch_up_chunk);
+  return std::min(options_.max_watch_queue, window);
 }
 
 bool WatchStarter::stopping() const {
@@ -188,14 +190,15 @@ void WatchStarter::AwaitRoom(const Resuming& resuming) {
     MutexLock lock(mutex_);
     waiting_[resuming.watcher.get()] = resuming;
   }
-  resuming.watcher->NotifyWhenRoom(Window() / 2, [this, watcher = resuming.watcher.get()] {
-    MutexLock lock(mutex_);
-    const auto it = waiting_.find(watcher);
-    // Whoever stops this ends it.
-    if (it == waiting_.end() || !resumes_.Add(watcher->options().turn, Resuming(it->second)))
-      return;
-    waiting_.erase(it);
-  });
+  resuming.watcher->NotifyWhenRoom(
+      Window(*resuming.watcher) / 2, [this, watcher = resuming.watcher.get()] {
+        MutexLock lock(mutex_);
+        const auto it = waiting_.find(watcher);
+        // Whoever stops this ends it.
+        if (it == waiting_.end() || !resumes_.Add(watcher->options().turn, Resuming(it->second)))
+          return;
+        waiting_.erase(it);
+      });
 }
 
 absl::StatusOr<WatchStarter::Step> WatchStarter::ResumeSome(Resuming& resuming) {
@@ -205,8 +208,9 @@ absl::StatusOr<WatchStarter::Step> WatchStarter::ResumeSome(Resuming& resuming) 
   const int64_t served = memory_.served_revision();
   if (resuming.at < served) {
     const size_t waiting = watcher.waiting();
-    if (waiting > Window() / 2) return Step::kWaitsForRoom;
-    const auto room = static_cast<int64_t>(Window() - waiting);
+    const size_t window = Window(watcher);
+    if (waiting > window / 2) return Step::kWaitsForRoom;
+    const auto room = static_cast<int64_t>(window - waiting);
     RETURN_IF_ERROR(OfferJournal(watcher, resuming.at, std::min(served, resuming.at + room)));
     if (resuming.at < served) return Step::kAgain;
   }
@@ -243,13 +247,26 @@ absl::StatusOr<WatchStarter::Step> WatchStarter::JoinHub(Resuming& resuming) {
   return Step::kOver;
 }
 
+std::shared_ptr<const JournalRow> WatchStarter::ReadAhead(const Watcher& watcher,
+                                                          const JournalRow& row) const {
+  struct Counted {
+    JournalRow row = {};
+    std::shared_ptr<const void> held = {};
+  };
+  const size_t bytes =
+      sizeof(Counted) + row.key.size() + (row.bytes == nullptr ? 0 : row.bytes->size());
+  const auto counted = std::make_shared<const Counted>(
+      Counted{row, HeldByCaller::Hold(read_ahead_, watcher.options().turn, bytes)});
+  return {counted, &counted->row};
+}
+
 absl::Status WatchStarter::OfferJournal(Watcher& watcher, int64_t& at, int64_t upto) {
   while (at < upto) {
     ASSIGN_OR_RETURN(const std::vector<JournalRow> rows, db_.ReadJournal(at, upto));
     if (rows.empty()) return error::RevisionCompacted(at, upto);
     for (const JournalRow& row : rows) {
       if (row.revision != at + 1) return error::RevisionCompacted(at, upto);
-      if (watcher.Offer(std::make_shared<const JournalRow>(row))) watcher.Wake();
+      if (watcher.Offer(ReadAhead(watcher, row))) watcher.Wake();
       at = row.revision;
     }
   }

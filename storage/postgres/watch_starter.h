@@ -14,7 +14,9 @@
 #include "services/common/job_queue.h"
 #include "services/common/mutex.h"
 #include "services/common/turn_queue.h"
+#include "storage/postgres/held_by_caller.h"
 #include "storage/postgres/history.h"
+#include "storage/postgres/journal.h"
 #include "storage/postgres/lane_db.h"
 #include "storage/postgres/served_position.h"
 #include "storage/postgres/watch.h"
@@ -58,8 +60,10 @@ class WatchStarter {
 
   void Run();
   bool stopping() const;
-  // How many changes of the journal are read ahead of a reader.
-  size_t Window() const;
+  // How many changes of the journal are read ahead of its reader.
+  size_t Window(const Watcher& watcher) const;
+  // `row` for the watcher's queue; counts for its caller until it is taken.
+  std::shared_ptr<const JournalRow> ReadAhead(const Watcher& watcher, const JournalRow& row) const;
   void BeginWithSnapshots(const std::vector<std::shared_ptr<Watcher>>& watchers);
   // For watchers that share one list.
   void BeginTogether(const std::vector<std::shared_ptr<Watcher>>& watchers);
@@ -85,6 +89,8 @@ class WatchStarter {
   WatchHub& hub_;
   const SnapshotOf snapshot_of_;
   const std::function<void()> poke_;
+  // Bytes that wait in the queues of watches that resume, each with rows of its own.
+  const std::shared_ptr<HeldByCaller> read_ahead_ = std::make_shared<HeldByCaller>();
   mutable Mutex mutex_;
   CondVar wakes_;
   TurnQueue<std::shared_ptr<Watcher>> new_watches_ MUSTER_GUARDED_BY(mutex_);

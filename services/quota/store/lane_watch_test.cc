@@ -598,8 +598,7 @@ class QuotaLaneResumeTest : public QuotaLaneWatchTest {
   };
 
   void TearDown() override { reads_left_->Set(kAll); }
-  Lane& NewLongLane() {
-    LaneOptions options;
+  Lane& NewLongLane(LaneOptions options = {}) {
     options.max_watch_queue = kWindow;
     options.runner.fault = [this, left = reads_left_](absl::string_view site) -> Fault {
       if (site == "resume/journal_read") left->Take();
@@ -650,6 +649,25 @@ TEST_F(QuotaLaneResumeTest, DoesNotWaitForThoseWhoseReadersTakeNothing) {
     EXPECT_FALSE(watcher->ended());
   }
   for (const auto& watcher : unread) ExpectAll(*watcher, 1);
+}
+
+// Each has rows of its own, which nothing but its reader ever takes.
+TEST_F(QuotaLaneResumeTest, IsReadLittleAheadWhereMuchWaitsForTheSameCaller) {
+  LaneOptions options;
+  options.max_read_ahead = 1;
+  options.least_window = 2;
+  Lane& lane = NewLongLane(options);
+  const auto waits = [](const std::shared_ptr<Watcher>& watcher, size_t changes) {
+    testing::Until([&] { return watcher->waiting() >= changes; }, "what it is given");
+  };
+  const auto unread = lane.Watch({.after_revision = 0, .turn = 1});
+  waits(unread, kWindow);
+  const auto another = lane.Watch({.after_revision = 0, .turn = 1});
+  waits(another, 2);
+  const auto of_another = lane.Watch({.after_revision = 0, .turn = 2});
+  waits(of_another, kWindow);
+  EXPECT_EQ(another->waiting(), 2u);
+  for (const auto& watcher : {unread, another, of_another}) ExpectAll(*watcher, 1);
 }
 
 TEST_F(QuotaLaneResumeTest, TakesTurnsWithThoseOfOthers) {
