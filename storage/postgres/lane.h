@@ -333,7 +333,8 @@ void CommitLane<State>::TendWatchers() {
   if (now < tend_at_) return;
   tend_at_ = now + absl::ToChronoNanoseconds(options_.progress_interval);
   EndWatchesIfLongAway(now);
-  watchers_.EndLate(absl::FromChrono(now.time_since_epoch()), options_.late_reader);
+  watchers_.EndLate(absl::FromChrono(now.time_since_epoch()), options_.late_reader,
+                    options_.max_waiting);
   watchers_.Tend(memory_.at());
   changes_.Tend(now);
 }

@@ -64,6 +64,8 @@ struct LaneOptions {
   size_t max_queue = 50'000;
   // Changes that may wait for a slow watcher.
   size_t max_watch_queue = 20'000;
+  // Changes that may wait for all slow watchers of one caller, those with few (kFewChanges) left out.
+  size_t max_waiting = 2'000'000;
   // A caller's watch begins with a snapshot only while those that its readers have not taken yet have fewer
   // rows than this, at 32 bytes a row. One of any size always begins.
   size_t max_snapshot_rows = 2'000'000;

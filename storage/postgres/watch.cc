@@ -175,6 +175,13 @@ SnapshotItems Watcher::EndIfLate(absl::Duration now, absl::Duration late) {
   return std::exchange(snapshot_, nullptr);
 }
 
+bool Watcher::EndAsTooSlow() {
+  MutexLock lock(mutex_);
+  if (cancelled_ || HasEnd()) return false;
+  EndTooSlow();
+  return ready_ != nullptr;
+}
+
 bool Watcher::gone() const {
   MutexLock lock(mutex_);
   return cancelled_ || (HasEnd() && !MuchWaits());

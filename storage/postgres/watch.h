@@ -98,6 +98,8 @@ class Watcher {
   // its reader took nothing for `late` while a snapshot or more than kFewChanges changes waited. Returns
   // what the caller is to destroy, best without a lock.
   SnapshotItems EndIfLate(absl::Duration now, absl::Duration late);
+  // Ends the watch with WATCH_TOO_SLOW. True: as for Offer.
+  bool EndAsTooSlow();
   // Nothing comes to it any more, and EndIfLate has nothing to do.
   bool gone() const;
   // A committed change: queued if it matches and is newer than what the watcher has. Changes come

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
+
 namespace muster::storage {
 namespace {
 
@@ -34,13 +36,23 @@ void WatchHub::EndAll(const absl::Status& status) {
   watchers_.RemoveIf(IsGone);
 }
 
-void WatchHub::EndLate(absl::Duration now, absl::Duration late) {
+void WatchHub::EndLate(absl::Duration now, absl::Duration late, size_t most_waiting) {
   std::vector<SnapshotItems> dropped;  // without the lock, as they may be large
-  MutexLock lock(mutex_);
-  for (const auto& watcher : watchers_.all()) {
-    if (SnapshotItems snapshot = watcher->EndIfLate(now, late))
-      dropped.push_back(std::move(snapshot));
+  Watchers to_wake;
+  {
+    absl::flat_hash_map<uint64_t, size_t> waiting;  // by caller
+    MutexLock lock(mutex_);
+    for (const auto& watcher : watchers_.all()) {
+      if (SnapshotItems snapshot = watcher->EndIfLate(now, late))
+        dropped.push_back(std::move(snapshot));
+      const size_t changes = watcher->waiting();
+      if (changes <= kFewChanges) continue;
+      size_t& of_caller = waiting[watcher->options().turn];
+      of_caller += changes;
+      if (of_caller > most_waiting && watcher->EndAsTooSlow()) to_wake.push_back(watcher);
+    }
   }
+  waker_.Add(std::move(to_wake));
 }
 
 void WatchHub::Tend(const Position& at) {

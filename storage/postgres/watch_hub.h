@@ -38,8 +38,9 @@ class WatchHub {
   void EndAll(const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   // To be called again and again, with the time of a steady clock: ends the watches whose readers took nothing
-  // for `late` of much that waited (Watcher::EndIfLate).
-  void EndLate(absl::Duration now, absl::Duration late);
+  // for `late` of much that waited (Watcher::EndIfLate). Of a caller's watches for which more than kFewChanges
+  // wait, `most_waiting` for all, it ends the newest.
+  void EndLate(absl::Duration now, absl::Duration late, size_t most_waiting);
   // Forgets the watchers that are gone, and tells the others that they have come to `at`: all of them
   // or, if they are many, the next part of them at each call.
   void Tend(const Position& at);

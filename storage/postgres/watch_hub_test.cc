@@ -60,6 +60,7 @@ class WatchHubTest : public ::testing::Test {
 
   static constexpr absl::Duration kBegan = absl::Hours(1);
   static constexpr absl::Duration kLate = absl::Seconds(10);
+  static constexpr size_t kMostWaiting = 3 * kFewChanges;
 
   int64_t revision_ = 0;
   WatchHub hub_;
@@ -296,13 +297,13 @@ TEST_F(WatchHubTest, ASnapshotThatNobodyTakesIsDropped) {
     MutexLock lock(hub_.mutex());
     hub_.Join(unread);
   }
-  hub_.EndLate(kBegan, kLate);
-  hub_.EndLate(kBegan + kLate / 2, kLate);
+  hub_.EndLate(kBegan, kLate, kMostWaiting);
+  hub_.EndLate(kBegan + kLate / 2, kLate, kMostWaiting);
   EXPECT_TRUE(unread->Next().has_value());
-  hub_.EndLate(kBegan + kLate, kLate);
-  hub_.EndLate(kBegan + 2 * kLate - kLate / 2, kLate);
+  hub_.EndLate(kBegan + kLate, kLate, kMostWaiting);
+  hub_.EndLate(kBegan + 2 * kLate - kLate / 2, kLate, kMostWaiting);
   EXPECT_FALSE(kept.expired()) << "its reader came meanwhile";
-  hub_.EndLate(kBegan + 2 * kLate, kLate);
+  hub_.EndLate(kBegan + 2 * kLate, kLate, kMostWaiting);
   EXPECT_TRUE(kept.expired());
   EXPECT_FALSE(unread->Next().has_value());
   ASSERT_TRUE(unread->Ended().has_value());
@@ -326,9 +327,9 @@ TEST_F(WatchHubTest, ASnapshotOfAWatchThatEndedIsDroppedLikewise) {
     hub_.EndAll(absl::UnavailableError("The database is away."));
   }
   hub_.Tend({});
-  hub_.EndLate(kBegan, kLate);
+  hub_.EndLate(kBegan, kLate, kMostWaiting);
   EXPECT_FALSE(kept.expired());
-  hub_.EndLate(kBegan + kLate, kLate);
+  hub_.EndLate(kBegan + kLate, kLate, kMostWaiting);
   EXPECT_TRUE(kept.expired());
 }
 
@@ -340,13 +341,33 @@ TEST_F(WatchHubTest, ManyChangesThatNobodyTakesAreDroppedButFewAreNot) {
     Send("claim", absl::StrCat(i));
   }
   Send("node", "one more");
-  hub_.EndLate(kBegan, kLate);
+  hub_.EndLate(kBegan, kLate, kMostWaiting);
   EXPECT_EQ(many->waiting(), kFewChanges + 1);
-  hub_.EndLate(kBegan + kLate, kLate);
+  hub_.EndLate(kBegan + kLate, kLate, kMostWaiting);
   EXPECT_EQ(many->waiting(), 0u);
   EXPECT_EQ(ResumeRevision(*many), "0");
   EXPECT_EQ(few->waiting(), kFewChanges);
   EXPECT_FALSE(few->ended());
+}
+
+TEST_F(WatchHubTest, OfOneCallersWatchesTheNewestEndWhereTooMuchWaitsForAll) {
+  std::vector<std::shared_ptr<Watcher>> watchers;
+  const auto join = [&](uint64_t turn, std::string kind) {
+    watchers.push_back(std::make_shared<Watcher>(
+        WatchOptions{.kinds = {std::move(kind)}, .turn = turn}, 2 * kFewChanges));
+    MutexLock lock(hub_.mutex());
+    hub_.Join(watchers.back());
+  };
+  for (int i = 0; i < 3; ++i) join(1, "node");
+  join(1, "claim");
+  join(2, "node");
+  for (size_t i = 0; i <= kFewChanges; ++i) Send("node", absl::StrCat(i));
+  Send("claim", "one");
+  hub_.EndLate(kBegan, kLate, kMostWaiting);
+  std::vector<size_t> waiting;
+  for (const auto& watcher : watchers) waiting.push_back(watcher->waiting());
+  EXPECT_THAT(waiting, ElementsAre(kFewChanges + 1, kFewChanges + 1, 0u, 1u, kFewChanges + 1));
+  EXPECT_EQ(ResumeRevision(*watchers[2]), "0");
 }
 
 TEST_F(WatchHubTest, ManyAreToldOfProgressInTurns) {
