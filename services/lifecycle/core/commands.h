@@ -184,8 +184,11 @@ struct TakeLease {
   int64_t epoch = 0;  // greater than every earlier one
   // The journal's history in which it is taken; empty: the same as before. In another history (the
   // database was restored) the generations of all accounts are raised, so that nothing asked in the
-  // lost future wins over what is asked from now on; and what claims hold counts as unknown.
+  // lost future wins over what is asked from now on; and what claims hold counts as unknown. One command
+  // does so for at most kMaxRaisedPools pools: it is to be repeated until Outcome::raised_through is empty,
+  // and only the last makes the lease one of this history.
   std::string incarnation = {};
+  std::string raised_through = {};  // that of the command before this one; empty: this is the first
 };
 
 // What came of a command: the row after it, where it has one, and its revision.
@@ -198,6 +201,7 @@ struct Outcome {
   // True: the changed fields will be set back, because the pool belongs to a Kubernetes object that
   // says otherwise and will be applied again.
   bool set_back = false;
+  std::string raised_through = {};  // TakeLease: the last pool that was raised, if more are left
   // Set if the command is only tried: the etag of the resource as it is; empty: there is none.
   std::optional<std::string> etag_there = {};
 };

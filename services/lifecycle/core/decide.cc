@@ -81,17 +81,22 @@ int64_t GenerationFloor(absl::Time now) {
   return kHistoryJump + std::max<int64_t>(0, absl::ToInt64Milliseconds(kASecond * time) / 1'000);
 }
 
-// Raises the generations of all accounts. Only those that were raised for another reason are above the
-// floor already.
-void RaiseAccounts(StagedState<State>& staged, int64_t floor) {
+// Raises the generations of the accounts of the next pools after `after`. Only those that were raised for
+// another reason are above the floor already. Returns the last of these pools; empty: no more are left.
+std::string RaiseAccounts(StagedState<State>& staged, int64_t floor, const std::string& after) {
+  const auto& rows = staged.state().table<Pool>().rows();
   std::vector<Pool> pools;
-  for (const auto& [name, pool] : staged.state().table<Pool>().rows()) pools.push_back(*pool.row);
+  auto next = rows.upper_bound(absl::string_view(after));
+  for (; next != rows.end() && pools.size() < kMaxRaisedPools; ++next)
+    pools.push_back(*next->second.row);
+  std::string through = next == rows.end() ? "" : pools.back().name;
   for (Pool& pool : pools) {
     int64_t& generation = pool.account.generation;
     generation = generation < floor ? floor : generation + kHistoryJump;
     pool.account.claim_unknown = true;
     staged.Put(std::move(pool));
   }
+  return through;
 }
 
 // Names of the fields that changed.
@@ -202,19 +207,27 @@ StatusOrOutcome Decide(StagedState<State>& staged, const TakeLease& command, abs
       !new_history) {
     return Outcome{};
   }
-  if (before != nullptr && command.epoch <= before->epoch) {
+  const bool goes_on = new_history && !command.raised_through.empty() &&
+                       before->holder == command.holder && before->epoch == command.epoch;
+  if (before != nullptr && command.epoch <= before->epoch && !goes_on) {
     return error::StaleLeader(command.epoch, before->epoch);
   }
   Lease lease = before == nullptr ? Lease() : *before;
   lease.holder = command.holder;
   lease.epoch = command.epoch;
   if (!command.incarnation.empty()) lease.incarnation = command.incarnation;
+  Outcome outcome;
   if (new_history) {
-    lease.generation_floor = std::max(lease.generation_floor + 1, GenerationFloor(now));
-    RaiseAccounts(staged, lease.generation_floor);
+    if (!goes_on)
+      lease.generation_floor = std::max(lease.generation_floor + 1, GenerationFloor(now));
+    outcome.raised_through = RaiseAccounts(staged, lease.generation_floor,
+                                           goes_on ? command.raised_through : std::string());
+    // Whoever comes instead of a holder that is gone before it has raised all begins anew.
+    if (!outcome.raised_through.empty()) lease.incarnation = before->incarnation;
   }
   staged.Put(lease);
-  return Outcome{.revision = staged.revision()};
+  outcome.revision = staged.revision();
+  return outcome;
 }
 
 StatusOrOutcome Decide(StagedState<State>& staged, const ExpireEvents& command, absl::Time now) {

@@ -36,6 +36,8 @@ inline constexpr size_t kMaxEventsAPool = 1'000;
 inline constexpr size_t kForgottenEvents = 100;
 // Events of deleted pools that one command forgets.
 inline constexpr size_t kMaxExpiredEvents = 500;
+// NodePools whose accounts one command raises in a new history: some 2 MB of rows and journal.
+inline constexpr size_t kMaxRaisedPools = 500;
 // Events of all deleted pools that are kept, however young: some 1 KB of memory each.
 inline constexpr size_t kMaxGoneEvents = 1'000'000;
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <variant>
 
+#include "services/common/error.h"
 #include "services/common/generation.h"
 #include "services/lifecycle/core/testing/simulation.h"
 
@@ -248,6 +249,71 @@ TEST(NewHistory, IsWhereNewPoolsBegin) {
   command.new_uid = "u2";
   ASSERT_TRUE(Decide(staged, command, absl::UnixEpoch()).ok());
   EXPECT_FALSE(rows.table<Pool>().Find(command.name)->account.claim_unknown) << "nobody knew of it";
+}
+
+// All at once they would be a transaction that no timeout leaves time for.
+class NewHistoryOfMany : public ::testing::Test {
+ protected:
+  static constexpr size_t kPools = 2 * kMaxRaisedPools + 1;
+  NewHistoryOfMany() {
+    staged_.Put(Cluster{.name = kSimCluster, .zone = "US-EAST-04A"});
+    staged_.Put(Lease{.holder = "a", .epoch = 1, .incarnation = "first"});
+    for (size_t i = 0; i < kPools; ++i) {
+      Pool pool;
+      pool.name = absl::StrCat(kSimCluster, "/nodePools/p", i);
+      pool.zone = "US-EAST-04A";
+      staged_.Put(std::move(pool));
+    }
+  }
+  const Lease& lease() const { return *rows_.table<Lease>().Find(Lease::kName); }
+  StatusOrOutcome Take(const TakeLease& command) {
+    return Decide(staged_, command, absl::UnixEpoch());
+  }
+  // Where the command that is to follow begins.
+  std::string RaisedThrough(const TakeLease& command) {
+    const StatusOrOutcome outcome = Take(command);
+    EXPECT_TRUE(outcome.ok()) << outcome.status();
+    return outcome.ok() ? outcome->raised_through : "";
+  }
+  size_t Raised() const {
+    size_t raised = 0;
+    for (const auto& [name, pool] : rows_.table<Pool>().rows()) {
+      if (!pool.row->account.claim_unknown) continue;
+      EXPECT_EQ(pool.row->account.generation, lease().generation_floor) << "once";
+      ++raised;
+    }
+    return raised;
+  }
+
+  State rows_;
+  StagedState<State> staged_{rows_, 0};
+};
+
+TEST_F(NewHistoryOfMany, BeginsInPieces) {
+  TakeLease command{.holder = "b", .epoch = 2, .incarnation = "restored"};
+  for (size_t raised = kMaxRaisedPools; raised < kPools; raised += kMaxRaisedPools) {
+    command.raised_through = RaisedThrough(command);
+    ASSERT_FALSE(command.raised_through.empty());
+    EXPECT_EQ(Raised(), raised);
+    EXPECT_EQ(lease().incarnation, "first") << "who comes now begins anew";
+  }
+  EXPECT_EQ(RaisedThrough(command), "");
+  EXPECT_EQ(Raised(), kPools);
+  EXPECT_EQ(lease().incarnation, "restored");
+  EXPECT_EQ(lease().epoch, 2);
+}
+
+TEST_F(NewHistoryOfMany, BeginsAnewWithWhoeverComesInBetween) {
+  TakeLease first{.holder = "b", .epoch = 2, .incarnation = "restored"};
+  first.raised_through = RaisedThrough(first);
+  const int64_t floor = lease().generation_floor;
+  TakeLease second{.holder = "c", .epoch = 3, .incarnation = "restored"};
+  second.raised_through = RaisedThrough(second);
+  EXPECT_EQ(second.raised_through, first.raised_through);
+  EXPECT_GT(lease().generation_floor, floor);
+  EXPECT_EQ(muster::error::ReasonOf(Take(first).status()), "STALE_LEADER");
+  while (!second.raised_through.empty()) second.raised_through = RaisedThrough(second);
+  EXPECT_EQ(Raised(), kPools);
 }
 
 // The same past once more, an hour later: what was asked in between is lost as well.

@@ -11,6 +11,7 @@
 #include "services/common/cause.h"
 #include "services/common/current_caller.h"
 #include "services/common/log.h"
+#include "services/common/status_macros.h"
 #include "services/lifecycle/core/decide.h"
 
 namespace muster::lifecycle {
@@ -139,13 +140,16 @@ void LeaseHolder::Beat() {
   if (!epoch.ok() && verdict == LeaseKeeper::Verdict::kStepDown) Complain(epoch.status());
   if (!epoch.ok()) return Look();
   if (verdict != LeaseKeeper::Verdict::kTakeOver) return;
-  if (const absl::Status status = TakeOver(*epoch, incarnation); !status.ok()) {
+  const absl::StatusOr<bool> taken = TakeOver(*epoch, incarnation);
+  if (!taken.ok()) {
     // The next beat tries again, under a new epoch; another replica may be quicker, and able.
     if (!stopping())
-      log::Warn("the lease could not be taken", {{"error", muster::error::ForOperators(status)}});
+      log::Warn("the lease could not be taken",
+                {{"error", muster::error::ForOperators(taken.status())}});
     (void)store_.Release(holder_);
     return;
   }
+  if (!*taken) return;
   {
     MutexLock lock(mutex_);
     keeper_.TookOver(*epoch);
@@ -167,26 +171,44 @@ void LeaseHolder::Look() {
   keeper_.Saw(is_held.ok() ? std::optional<bool>(*is_held) : std::nullopt, now);
 }
 
-absl::Status LeaseHolder::TakeOver(int64_t epoch, const std::string& incarnation) {
+absl::StatusOr<bool> LeaseHolder::TakeOver(int64_t epoch, const std::string& incarnation) {
+  if (taking_.epoch != epoch || taking_.incarnation != incarnation) taking_ = {epoch, incarnation};
+  const absl::Duration until = clock_.Now() + options_.ttl / 4;
+  do {
+    RETURN_IF_ERROR(TakeOverSome());
+    if (taking_.raised_through.empty()) return true;
+  } while (clock_.Now() < until && !stopping());
+  return false;
+}
+
+absl::Status LeaseHolder::TakeOverSome() {
   // Under the mutex.
   const auto ended = std::make_shared<std::optional<absl::Status>>();
-  options_.lane->Submit([command = TakeLease{holder_, epoch, incarnation}](
-                            StagedState<State>& staged,
-                            absl::Time now) { return Decide(staged, command, now).status(); },
-                        [self = shared_from_this(), ended, since = clock_.Now()](
-                            const absl::Status& status, int64_t) {
-                          MutexLock lock(self->mutex_);
-                          self->keeper_.CommandEnded(status, since);
-                          *ended = status;
-                          self->wakes_.SignalAll();
-                        },
-                        absl::InfiniteFuture(), incarnation);
+  const auto raised_through = std::make_shared<std::string>();
+  options_.lane->Submit(
+      [command = TakeLease{holder_, taking_.epoch, taking_.incarnation, taking_.raised_through},
+       raised_through](StagedState<State>& staged, absl::Time now) {
+        const StatusOrOutcome outcome = Decide(staged, command, now);
+        if (outcome.ok()) *raised_through = outcome->raised_through;
+        return outcome.status();
+      },
+      [self = shared_from_this(), ended, since = clock_.Now()](const absl::Status& status,
+                                                               int64_t) {
+        MutexLock lock(self->mutex_);
+        self->keeper_.CommandEnded(status, since);
+        *ended = status;
+        self->wakes_.SignalAll();
+      },
+      absl::InfiniteFuture(), taking_.incarnation);
   const absl::Duration until = clock_.Now() + options_.ttl;
   MutexLock lock(mutex_);
   while (!*ended && !stopping_ && clock_.Now() < until) {
     wakes_.WaitFor(mutex_, until - clock_.Now());
   }
-  return ended->value_or(absl::DeadlineExceededError("The takeover was not committed in time."));
+  RETURN_IF_ERROR(
+      ended->value_or(absl::DeadlineExceededError("The takeover was not committed in time.")));
+  taking_.raised_through = *raised_through;
+  return absl::OkStatus();
 }
 
 void LeaseHolder::Tell() {

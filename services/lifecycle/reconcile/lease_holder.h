@@ -52,14 +52,23 @@ class LeaseHolder : public std::enable_shared_from_this<LeaseHolder> {
   void Refused();
 
  private:
+  // A takeover under way.
+  struct Taking {
+    int64_t epoch = 0;
+    std::string incarnation = {};
+    std::string raised_through = {};  // see TakeLease
+  };
+
   void Hold();
   // Submits a probe unless one is under way, and waits for its end, at most for `most`.
   void Probe(absl::Duration most);
   void Beat();
   // Looks whether another replica has the lease, when this one may not ask for it or got no answer.
   void Look();
-  // Waits for its end, at most for a ttl, or until Stop.
-  absl::Status TakeOver(int64_t epoch, const std::string& incarnation);
+  // False: there is more to do, after another beat, so that the lease does not run out meanwhile.
+  absl::StatusOr<bool> TakeOver(int64_t epoch, const std::string& incarnation);
+  // One command of it. Waits for its end, at most for a ttl, or until Stop.
+  absl::Status TakeOverSome();
   // Makes the keeper's epoch known if it has changed: to epoch(), the log and Options::changed.
   void Tell();
   // Logs, once in a while, why the lease was not written; the thread's alone.
@@ -75,6 +84,7 @@ class LeaseHolder : public std::enable_shared_from_this<LeaseHolder> {
   storage::LeaseStore store_;
   std::thread thread_;
   absl::Duration complained_at_ = -absl::InfiniteDuration();  // the thread's
+  Taking taking_;                                             // the thread's
   std::atomic<int64_t> epoch_ = 0;                            // the keeper's, as it was told
   Mutex mutex_;
   CondVar wakes_;
