@@ -31,12 +31,11 @@ absl::StatusOr<Cluster> FindCluster(const State& state, const std::string& name,
 // Ids of the cluster's pools, a few of them.
 std::vector<absl::string_view> SomePools(const State& state, const std::string& cluster) {
   constexpr size_t kSome = 3;
-  const std::string prefix = absl::StrCat(cluster, "/nodePools/");
-  const auto& pools = state.table<Pool>().rows();
   std::vector<absl::string_view> some;
-  for (auto it = pools.lower_bound(prefix);
-       it != pools.end() && absl::StartsWith(it->first, prefix) && some.size() < kSome; ++it)
-    some.push_back(LastIdOf(it->first));
+  state.ForEachPoolOf(cluster, [&](const Pool& pool) {
+    some.push_back(LastIdOf(pool.name));
+    return some.size() < kSome;
+  });
   return some;
 }
 

@@ -40,6 +40,15 @@ std::string EventName(absl::string_view cluster_name, absl::string_view id) {
   return absl::StrCat(cluster_name, "/events/", id);
 }
 
+// '0' comes right after '/'.
+NameRange PoolNamesOf(absl::string_view cluster_name) {
+  return {absl::StrCat(cluster_name, "/nodePools/"), absl::StrCat(cluster_name, "/nodePools0")};
+}
+
+NameRange NodeNamesOf(absl::string_view pool_name) {
+  return {NodeName(pool_name, ""), absl::StrCat(pool_name, "/nodes0")};
+}
+
 std::optional<ClusterId> ParseClusterName(absl::string_view name) {
   const auto parts = MatchName("organizations/*/clusters/*", name);
   if (!parts || !IsDnsLabel((*parts)[0]) || !IsDnsLabel((*parts)[1])) return std::nullopt;

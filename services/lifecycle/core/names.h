@@ -36,6 +36,14 @@ std::string NodeName(absl::string_view pool_name, absl::string_view machine);
 // `{cluster name}/events/{id}`
 std::string EventName(absl::string_view cluster_name, absl::string_view id);
 
+// The names from `begin` on and before `end`: those of a cluster's pools, and of a pool's Nodes.
+struct NameRange {
+  std::string begin = {};
+  std::string end = {};
+};
+NameRange PoolNamesOf(absl::string_view cluster_name);
+NameRange NodeNamesOf(absl::string_view pool_name);
+
 // nullopt when the name has another shape or an id is not allowed.
 std::optional<ClusterId> ParseClusterName(absl::string_view name);
 std::optional<PoolId> ParsePoolName(absl::string_view name);

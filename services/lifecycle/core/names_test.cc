@@ -22,6 +22,22 @@ TEST(Names, ThereAndBack) {
   EXPECT_EQ(LastIdOf(kPool), "train");
 }
 
+TEST(Names, ARangeHasTheNamesBelowAndNoOther) {
+  const std::string pool = "organizations/acme/clusters/c1/nodePools/train";
+  const NameRange nodes = NodeNamesOf(pool);
+  const auto has = [](const NameRange& range, const std::string& name) {
+    return range.begin <= name && name < range.end;
+  };
+  EXPECT_TRUE(has(nodes, NodeName(pool, "g1")));
+  EXPECT_FALSE(has(nodes, pool));
+  EXPECT_FALSE(has(nodes, NodeName(pool + "-b", "g1")));
+  const std::string cluster(ClusterNameOf(pool));
+  EXPECT_TRUE(has(PoolNamesOf(cluster), pool));
+  EXPECT_FALSE(has(PoolNamesOf(cluster), cluster));
+  EXPECT_FALSE(has(PoolNamesOf(cluster), cluster + "-b/nodePools/train"));
+  EXPECT_FALSE(has(PoolNamesOf(cluster), EventName(cluster, "e")));
+}
+
 TEST(Names, EventIdsNeverChange) {
   EXPECT_EQ(EventId("u", "o", "r", "m"), "10e7f1b82692a4049b0fdbb596d178e8");
   EXPECT_NE(EventId("u", "o", "rm", ""), EventId("u", "o", "r", "m"));

@@ -65,13 +65,22 @@ const Pool* State::FindPoolByUid(absl::string_view uid) const {
   return it == pool_by_uid_.end() ? nullptr : table<Pool>().Find(it->second);
 }
 
+void State::ForEachPoolOf(absl::string_view cluster_name,
+                          absl::FunctionRef<bool(const Pool&)> f) const {
+  const auto& rows = table<Pool>().rows();
+  const NameRange names = PoolNamesOf(cluster_name);
+  const auto end = rows.lower_bound(names.end);
+  for (auto it = rows.lower_bound(names.begin); it != end && f(*it->second.row); ++it) {
+  }
+}
+
 void State::ForEachNodeOf(absl::string_view pool_name,
                           absl::FunctionRef<void(const Versioned<Node>&)> f) const {
   const auto& rows = table<Node>().rows();
-  // A range of keys ('0' comes right after '/'), so that no name is compared within it.
-  const auto end = rows.lower_bound(absl::StrCat(pool_name, "/nodes0"));
-  for (auto it = rows.lower_bound(absl::StrCat(pool_name, "/nodes/")); it != end; ++it)
-    f(it->second);
+  const NameRange names = NodeNamesOf(pool_name);
+  // No name is compared within the range.
+  const auto end = rows.lower_bound(names.end);
+  for (auto it = rows.lower_bound(names.begin); it != end; ++it) f(it->second);
 }
 
 std::vector<const Node*> State::NodesOf(absl::string_view pool_name) const {

@@ -53,6 +53,8 @@ class State : public StateBase<State, Cluster, Pool, Node, Event, Lease, KeptReq
 
   // Null when there is none.
   const Pool* FindPoolByUid(absl::string_view uid) const;
+  // Calls f for each of the cluster's pools, by name, until it returns false.
+  void ForEachPoolOf(absl::string_view cluster_name, absl::FunctionRef<bool(const Pool&)> f) const;
   // Calls f for each of the pool's Nodes, by name.
   void ForEachNodeOf(absl::string_view pool_name,
                      absl::FunctionRef<void(const Versioned<Node>&)> f) const;

@@ -9,7 +9,6 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/hash/hash.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "services/common/cause.h"
 #include "services/common/current_caller.h"
@@ -21,6 +20,7 @@
 #include "services/common/steady_clock.h"
 #include "services/lifecycle/core/decide.h"
 #include "services/lifecycle/core/explain.h"
+#include "services/lifecycle/core/names.h"
 #include "services/trace/span.h"
 #include "storage/postgres/commit_traces.h"
 
@@ -45,16 +45,6 @@ bool HasReason(const absl::Status& status, absl::string_view reason) {
   return muster::error::ReasonOf(status) == reason;
 }
 
-void AddPoolsOf(const State& state, const std::string& cluster, const TraceContext& cause,
-                DelayQueue& due) {
-  const std::string prefix = absl::StrCat(cluster, "/nodePools/");
-  const auto& rows = state.table<Pool>().rows();
-  for (auto it = rows.lower_bound(prefix); it != rows.end(); ++it) {
-    if (!absl::StartsWith(it->first, prefix)) return;
-    due.Add(it->first, cause);
-  }
-}
-
 // Asks for what the pool was charged for already, and for no less than quota knows: the answer to a larger
 // grant may have been lost. Asked under the generation before the pool's, which is for what it wants now.
 // nullopt: quota is not asked for the pool, the pool is being released, or was never charged.
@@ -71,10 +61,6 @@ void AddAll(const Lane& lane, DelayQueue& due) {
   lane.Peek([&](const State& state, int64_t) { AddAll(state, due); });
 }
 
-absl::string_view PoolOfNode(absl::string_view node) {
-  return node.substr(0, node.rfind("/nodes/"));
-}
-
 // Makes the pools due to which changes of the rows can matter; no changes: the state was loaded anew.
 void AddChanged(const Lane& lane, absl::Span<const Revised<State::Change>> changes,
                 DelayQueue& due) {
@@ -85,10 +71,14 @@ void AddChanged(const Lane& lane, absl::Span<const Revised<State::Change>> chang
     if (kind == Pool::kKind) {
       if (!change.change.deleted()) due.Add(change.change.key, cause);
     } else if (kind == Node::kKind) {
-      due.Add(PoolOfNode(change.change.key), cause);
+      due.Add(PoolNameOf(change.change.key), cause);
     } else if (kind == Cluster::kKind) {
-      lane.Peek(
-          [&](const State& state, int64_t) { AddPoolsOf(state, change.change.key, cause, due); });
+      lane.Peek([&](const State& state, int64_t) {
+        state.ForEachPoolOf(change.change.key, [&](const Pool& pool) {
+          due.Add(pool.name, cause);
+          return true;
+        });
+      });
     }
   }
 }
