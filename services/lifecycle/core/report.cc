@@ -1,5 +1,6 @@
 // Decide of ReportNode: what agents see moves Nodes along their machine.
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <utility>
 
@@ -63,52 +64,60 @@ std::optional<NodeEvent> EventOf(Observation observation, const Node& node) {
   return std::nullopt;
 }
 
-// As in the API, for messages.
-absl::string_view NameOf(Observation observation) {
-  switch (observation) {
-    case Observation::kBootStarted:
-      return "BOOT_STARTED";
-    case Observation::kBootFailed:
-      return "BOOT_FAILED";
-    case Observation::kRegistered:
-      return "REGISTERED";
-    case Observation::kReady:
-      return "READY";
-    case Observation::kActive:
-      return "ACTIVE";
-    case Observation::kIdle:
-      return "IDLE";
-    case Observation::kDrained:
-      return "DRAINED";
-    case Observation::kTerminated:
-      return "TERMINATED";
-    case Observation::kUnhealthy:
-      return "UNHEALTHY";
-    case Observation::kRecovered:
-      return "RECOVERED";
-    case Observation::kAutoscalerMarked:
-      return "AUTOSCALER_MARKED";
-    case Observation::kAutoscalerUnmarked:
-      return "AUTOSCALER_UNMARKED";
-    case Observation::kUnschedulable:
-      return "UNSCHEDULABLE";
-    case Observation::kSchedulable:
-      return "SCHEDULABLE";
-    case Observation::kDrainBlocked:
-      return "DRAIN_BLOCKED";
-    case Observation::kDrainUnblocked:
-      return "DRAIN_UNBLOCKED";
-    case Observation::kStagingFailed:
-      return "STAGING_FAILED";
-    case Observation::kStaged:
-      return "STAGED";
-    case Observation::kRemovalFailed:
-      return "REMOVAL_FAILED";
-    case Observation::kCordoned:
-      return "CORDONED";
-  }
-  return "";
+// What must be so of a Node for an observation that moves nothing to be true of it.
+enum class Needs {
+  kNothing,
+  kWork,       // it can have work
+  kInCluster,  // it is in the cluster, perhaps not in service yet
+  kDrain,      // it is to be drained
+  kCordon,     // it is to be cordoned, and can have work
+  kTurnedOff,  // its machine is being switched off
+};
+
+struct ObservationRow {
+  Observation observation;
+  absl::string_view name;  // as in the API, for messages
+  Needs needs = Needs::kNothing;
+  bool of_machine = false;
+};
+
+// In the order of the enumerators.
+constexpr ObservationRow kObservationRows[] = {
+    {Observation::kBootStarted, "BOOT_STARTED", Needs::kNothing, true},
+    {Observation::kBootFailed, "BOOT_FAILED", Needs::kNothing, true},
+    {Observation::kRegistered, "REGISTERED", Needs::kInCluster},
+    {Observation::kReady, "READY"},
+    {Observation::kActive, "ACTIVE", Needs::kWork},
+    {Observation::kIdle, "IDLE", Needs::kWork},
+    {Observation::kDrained, "DRAINED"},
+    {Observation::kTerminated, "TERMINATED", Needs::kNothing, true},
+    {Observation::kUnhealthy, "UNHEALTHY", Needs::kInCluster},
+    {Observation::kRecovered, "RECOVERED", Needs::kInCluster},
+    {Observation::kAutoscalerMarked, "AUTOSCALER_MARKED", Needs::kInCluster},
+    {Observation::kAutoscalerUnmarked, "AUTOSCALER_UNMARKED", Needs::kInCluster},
+    {Observation::kUnschedulable, "UNSCHEDULABLE", Needs::kInCluster},
+    {Observation::kSchedulable, "SCHEDULABLE", Needs::kInCluster},
+    {Observation::kDrainBlocked, "DRAIN_BLOCKED", Needs::kDrain},
+    {Observation::kDrainUnblocked, "DRAIN_UNBLOCKED", Needs::kDrain},
+    {Observation::kStagingFailed, "STAGING_FAILED", Needs::kInCluster, true},
+    {Observation::kStaged, "STAGED", Needs::kInCluster, true},
+    {Observation::kRemovalFailed, "REMOVAL_FAILED", Needs::kTurnedOff, true},
+    {Observation::kCordoned, "CORDONED", Needs::kCordon},
+};
+
+constexpr bool EachObservationHasItsRow() {
+  if (std::size(kObservationRows) != static_cast<size_t>(kObservations)) return false;
+  for (size_t i = 0; i < std::size(kObservationRows); ++i)
+    if (kObservationRows[i].observation != static_cast<Observation>(i)) return false;
+  return true;
 }
+static_assert(EachObservationHasItsRow(), "a row for each enumerator, in the same order");
+
+const ObservationRow& RowOf(Observation observation) {
+  return kObservationRows[static_cast<size_t>(observation)];
+}
+
+absl::string_view NameOf(Observation observation) { return RowOf(observation).name; }
 
 // In the cluster, or in it until a moment ago.
 bool CanHaveWork(NodeState state) {
@@ -132,33 +141,19 @@ bool CanHaveWork(NodeState state) {
 
 // Whether an observation that moves nothing can be true of a Node in this state.
 bool CanBe(const Node& node, Observation observation) {
-  switch (observation) {
-    case Observation::kDrainBlocked:
-    case Observation::kDrainUnblocked:
-      return node.desired.drain;
-    case Observation::kCordoned:
-      return node.desired.cordoned && CanHaveWork(node.state);
-    case Observation::kRemovalFailed:
-      return node.state == NodeState::kPreparedForTerminate;
-    case Observation::kActive:
-    case Observation::kIdle:
-      return CanHaveWork(node.state);
-    case Observation::kRegistered:
-    case Observation::kUnhealthy:
-    case Observation::kRecovered:
-    case Observation::kAutoscalerMarked:
-    case Observation::kAutoscalerUnmarked:
-    case Observation::kUnschedulable:
-    case Observation::kSchedulable:
-    case Observation::kStagingFailed:
-    case Observation::kStaged:
-      return CanHaveWork(node.state) || node.state == NodeState::kRegistered;
-    case Observation::kBootStarted:
-    case Observation::kBootFailed:
-    case Observation::kReady:
-    case Observation::kDrained:
-    case Observation::kTerminated:
+  switch (RowOf(observation).needs) {
+    case Needs::kNothing:
       return true;
+    case Needs::kWork:
+      return CanHaveWork(node.state);
+    case Needs::kInCluster:
+      return CanHaveWork(node.state) || node.state == NodeState::kRegistered;
+    case Needs::kDrain:
+      return node.desired.drain;
+    case Needs::kCordon:
+      return node.desired.cordoned && CanHaveWork(node.state);
+    case Needs::kTurnedOff:
+      return node.state == NodeState::kPreparedForTerminate;
   }
   return false;
 }
@@ -287,33 +282,7 @@ void KeepAccount(Pool& pool, const Node& before, const Node& after) {
 
 }  // namespace
 
-bool IsOfMachine(Observation observation) {
-  switch (observation) {
-    case Observation::kBootStarted:
-    case Observation::kBootFailed:
-    case Observation::kTerminated:
-    case Observation::kStagingFailed:
-    case Observation::kStaged:
-    case Observation::kRemovalFailed:
-      return true;
-    case Observation::kRegistered:
-    case Observation::kReady:
-    case Observation::kActive:
-    case Observation::kIdle:
-    case Observation::kDrained:
-    case Observation::kUnhealthy:
-    case Observation::kRecovered:
-    case Observation::kAutoscalerMarked:
-    case Observation::kAutoscalerUnmarked:
-    case Observation::kUnschedulable:
-    case Observation::kSchedulable:
-    case Observation::kDrainBlocked:
-    case Observation::kDrainUnblocked:
-    case Observation::kCordoned:
-      return false;
-  }
-  return false;
-}
+bool IsOfMachine(Observation observation) { return RowOf(observation).of_machine; }
 
 StatusOrOutcome Decide(StagedState<State>& staged, const ReportNode& command, absl::Time now) {
   const auto* found = staged.state().table<Node>().FindVersioned(command.node);
