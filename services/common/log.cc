@@ -51,7 +51,7 @@ bool IsPlain(absl::string_view text) {
 
 // Whether a terminal may act on the character instead of showing it: DEL, C1 controls, and marks that turn the direction of what
 // follows. JSON lets them stand.
-bool IsActed(uint32_t character) {
+bool IsActedOn(uint32_t character) {
   return (character >= 0x7F && character <= 0x9F) || character == 0x061C ||
          (character >= 0x200E && character <= 0x200F) ||
          (character >= 0x202A && character <= 0x202E) ||
@@ -66,14 +66,14 @@ size_t LengthOf(unsigned char first) {
 }
 
 // Appends JSON, in valid UTF-8, with those characters as `\uNNNN`.
-void AppendInert(std::string& out, absl::string_view json) {
+void AppendEscaped(std::string& out, absl::string_view json) {
   while (!json.empty()) {
     const auto first = static_cast<unsigned char>(json[0]);
     const size_t length = std::min(LengthOf(first), json.size());
     uint32_t character = length == 1 ? first : first & (0xFFU >> (length + 1));
     for (size_t i = 1; i < length; ++i)
       character = character << 6 | (static_cast<unsigned char>(json[i]) & 0x3FU);
-    if (IsActed(character)) {
+    if (IsActedOn(character)) {
       absl::StrAppendFormat(&out, "\\u%04x", character);
     } else {
       absl::StrAppend(&out, json.substr(0, length));
@@ -85,7 +85,7 @@ void AppendInert(std::string& out, absl::string_view json) {
 void AppendWhole(std::string& out, absl::string_view text) {
   using Json = nlohmann::json;
   if (IsPlain(text)) return absl::StrAppend(&out, "\"", text, "\"");
-  AppendInert(out, Json(std::string(text)).dump(-1, ' ', false, Json::error_handler_t::replace));
+  AppendEscaped(out, Json(std::string(text)).dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 void AppendString(std::string& out, absl::string_view text) {

@@ -25,7 +25,7 @@ bool IsRequestId(absl::string_view text) {
 }
 
 // gRPC lets every byte through.
-std::string Printable(absl::string_view text) {
+std::string PrintableAscii(absl::string_view text) {
   std::string result(text);
   for (char& c : result) {
     if (!absl::ascii_isprint(static_cast<unsigned char>(c))) c = '?';
@@ -46,7 +46,7 @@ CallInfo ReadCallInfo(grpc::ServerContextBase& context) {
   CallInfo info;
   const absl::string_view given = ReadHeader(context, kRequestIdHeader);
   info.request_id = IsRequestId(given) ? std::string(given) : NewId();
-  info.reason = Printable(ReadHeader(context, kReasonHeader).substr(0, kMaxReasonBytes));
+  info.reason = PrintableAscii(ReadHeader(context, kReasonHeader).substr(0, kMaxReasonBytes));
   static const std::string* const key = new std::string(kRequestIdHeader);
   context.AddInitialMetadata(*key, info.request_id);
   const auto caller =

@@ -43,7 +43,7 @@ absl::StatusCode CodeOf(int code, absl::string_view reason) {
   }
 }
 
-std::string Printable(absl::string_view body) {
+std::string OneLine(absl::string_view body) {
   std::string text(absl::StripAsciiWhitespace(body).substr(0, kShownBody));
   std::replace_if(
       text.begin(), text.end(),
@@ -128,7 +128,7 @@ Json ParseJson(absl::string_view text) {
 absl::Status StatusOfAnswer(absl::string_view what, int code, absl::string_view body,
                             absl::Duration retry_after) {
   const Json parsed = ParseJson(body);
-  const std::string shown = Printable(body);
+  const std::string shown = OneLine(body);
   return Judge(code, TextOf(MemberOf(parsed, "kind")) == "Status" ? parsed : Json(nullptr),
                retry_after,
                absl::StrCat(what, ": HTTP ", code, shown.empty() ? "" : absl::StrCat(": ", shown)));
