@@ -43,7 +43,7 @@ TEST(HostileSockets, AListenerThatDiedEndsTheProcessWithItsReason) {
       {.musterd_prefix = {"/usr/bin/prlimit", "--nofile=256:256"}, .audit_books = false});
   Crowd(muster);
   Until([&] { return !muster.Runs() || muster.IsServing(); }, "an answer, or the end");
-  if (muster.Runs()) return;
+  if (muster.Runs()) GTEST_SKIP() << "the listener lived";
   EXPECT_EQ(muster.Terminate(), 1);
   EXPECT_THAT(muster.MusterdLogs(), HasSubstr("The listener is dead: nothing was heard"));
 }
