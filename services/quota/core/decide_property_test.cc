@@ -61,7 +61,6 @@ class History {
   SyncHolding Wish() {
     SyncHolding wish{QuotaName(Key()), absl::StrCat("p", Pick(5)), Pick(8), 1 + Pick(40), "p"};
     wish.release = Pick(12) == 0;
-    wish.must_fit = Pick(4) == 0;
     wish.at_least = Pick(8) == 0;
     if (wish.release) wish.nodes = 0;
     return wish;
@@ -83,6 +82,12 @@ class History {
     staged.RollBack();
   }
 
+  // The names of all keys, whether anybody holds something of them or not.
+  static std::vector<std::string> Quotas() {
+    std::vector<std::string> names;
+    for (int64_t i = 0; i < kKeys; ++i) names.push_back(QuotaName(KeyOf(i)));
+    return names;
+  }
   const State& state() const { return state_; }
   absl::Time now() const { return now_; }
   int64_t LimitOf(const std::string& quota) const {
@@ -94,9 +99,11 @@ class History {
   }
 
  private:
-  QuotaKey Key() {
-    return {absl::StrCat("org", Pick(3)), "US-EAST-04A", "t", ComputeClass::kDefault};
+  static constexpr int64_t kKeys = 3;
+  static QuotaKey KeyOf(int64_t i) {
+    return {absl::StrCat("org", i), "US-EAST-04A", "t", ComputeClass::kDefault};
   }
+  QuotaKey Key() { return KeyOf(Pick(kKeys)); }
   std::vector<LimitOverride> Overrides() {
     std::vector<LimitOverride> overrides;
     absl::Time at = now_ - absl::Seconds(Pick(20));
@@ -180,7 +187,8 @@ TEST(QuotaProperties, NothingIsLost) {
       held[row.quota] += row.nodes;
       if (row.nodes > 0) holders[row.quota].emplace_back(-row.nodes, row.pool_uid, row.nodes);
     }
-    for (auto& [quota, wanted] : holders) {
+    for (const std::string& quota : History::Quotas()) {
+      auto& wanted = holders[quota];
       std::sort(wanted.begin(), wanted.end());
       const Holders told = history.state().UseOf(quota).HoldersBeside("", 0, 100);
       ASSERT_EQ(history.state().Held(quota), held[quota]);
