@@ -200,12 +200,14 @@ bool NeedsNoRepair(const PlanFacts& facts, const Node& node) {
 }
 
 // Lets Nodes stay that are cordoned by a scale-down: those to which work came, and of the others as many as
-// the pool lacks.
+// the pool lacks. A rise of the target takes names back (ForgetVictims): who is named still goes, and others
+// come for what the pool lacks.
 void CancelScaleDown(const PlanFacts& facts, Draft& draft, std::vector<Node*> cordoned) {
   std::erase_if(cordoned, [&](Node* node) {
     return node->observed.active && !facts.ActiveToo() &&
            LetStay(facts, draft, *node, "work came to it");
   });
+  std::erase_if(cordoned, [](const Node* node) { return node->removal_requested; });
   int64_t missing = facts.pool.wanted_nodes() - draft.KeptNodes();
   if (missing <= 0 || cordoned.empty()) return;
   std::stable_sort(cordoned.begin(), cordoned.end(), [](const Node* a, const Node* b) {
@@ -283,7 +285,10 @@ bool LetStay(const PlanFacts& facts, Draft& draft, Node& node, absl::string_view
 }
 
 void StartRemovals(const PlanFacts& facts, Draft& draft) {
-  const int64_t surplus = draft.KeptNodes() - facts.pool.wanted_nodes();
+  const int64_t replaced = CountReplaced(facts.snapshot, draft.LookedAt());
+  // Who is named may be quiet.
+  const int64_t surplus = SurplusOf(facts.snapshot, replaced > 0 ? draft.Nodes() : draft.LookedAt(),
+                                    draft.KeptNodes(), replaced);
   if (surplus <= 0 && facts.snapshot.catalogue.nodes_per_rack() == 0) return;
   const Removals removals = SelectRemovals(facts.snapshot, draft.Nodes(), surplus, draft.budget);
   for (const DelayedRemoval& delayed : removals.delayed) {

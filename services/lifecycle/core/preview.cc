@@ -107,8 +107,9 @@ void Rehearsal::TellVictims(const Snapshot& snapshot) {
   const Pool& pool = *snapshot.pool;
   Budget budget(pool.spec.max_unavailable, pool.spec.target_nodes, snapshot.nodes);
   const int64_t kept = KeptNodes(pool, snapshot.nodes, snapshot.answers.claim);
-  const Removals removals =
-      SelectRemovals(snapshot, snapshot.nodes, kept - pool.wanted_nodes(), budget);
+  const int64_t surplus =
+      SurplusOf(snapshot, snapshot.nodes, kept, CountReplaced(snapshot, snapshot.nodes));
+  const Removals removals = SelectRemovals(snapshot, snapshot.nodes, surplus, budget);
   const auto add = [this](const Node& node) {
     ++told_.victim_count;
     victims_.insert(node.machine);
