@@ -25,16 +25,21 @@ using Why = DelayedRemoval::Why;
 // their boots.
 constexpr int kPasses = 6;
 
+struct LateOne {
+  std::string machine = {};
+  Why why = Why::kWorks;
+};
+
 // The delayed Nodes that will go in the end, as far as is known now: those that are awaited, and of the
 // others as many as the surplus still lacks.
-std::vector<const DelayedRemoval*> LateOnes(const Removals& removals) {
-  std::vector<const DelayedRemoval*> late;
+std::vector<LateOne> LateOnes(const Removals& removals) {
+  std::vector<LateOne> late;
   int64_t open = removals.open;
   for (const bool awaited : {true, false}) {
     for (const DelayedRemoval& delayed : removals.delayed) {
       if (delayed.awaited != awaited) continue;
       if (!awaited && open-- <= 0) break;
-      late.push_back(&delayed);
+      late.push_back({delayed.node->machine, delayed.why});
     }
   }
   return late;
@@ -55,12 +60,20 @@ class Rehearsal {
   const State& state() const { return state_; }
   // Carries out the plan of a snapshot of state(). True: another pass would ask for something else.
   bool Pass(Snapshot snapshot);
-  Preview Told() const;
+  Preview Told();
 
  private:
-  void TellVictims(const Snapshot& snapshot);
+  // Who goes by the snapshot's rows.
+  void FindVictims(const Snapshot& snapshot);
+  // Those that left in a pass for repair and that the lowered target gives up: nobody comes for them. `ill`:
+  // who was in triage before.
+  void FindGivenUp(const Snapshot& after, const std::vector<std::string>& ill);
+  void AddGoing(const std::string& machine);
+  void TellVictims();
   void TellConfiguration();
   void KeepGranted(HoldingFacts& answer);
+  // False: the Node of that machine has left or is on its way out.
+  bool IsStaying(const std::string& machine) const;
   // Nodes that are here or come, and do not go.
   std::vector<const Node*> Staying() const;
   int64_t NodesToReboot() const;
@@ -76,8 +89,13 @@ class Rehearsal {
   PeerReply<ConfigurationFacts> configuration_;  // to the first pass
   Preview told_;
   std::optional<Reconfiguration> reboots_;  // when the mutation asks for them
+  bool lowers_ = false;                     // the mutation: the target
+  std::vector<LateOne> late_;               // by the rows as they are by now
   // Machines.
-  std::set<std::string> victims_;           // all of them
+  std::vector<std::string> going_;          // in any pass, first to go first
+  std::set<std::string> found_;             // the same
+  std::set<std::string> going_next_;        // by the rows as they are by now
+  std::set<std::string> victims_;           // who goes in the end
   std::set<std::string> rebooting_before_;  // whose reboot had begun
 };
 
@@ -86,6 +104,7 @@ Rehearsal::Rehearsal(const DryRun& dry_run) : last_(dry_run.after) {
   if (dry_run.before) {
     asked_before_ = std::max(dry_run.before->account.requested_nodes, held);
     charged_before_ = std::max(dry_run.before->account.granted_nodes, asked_before_);
+    lowers_ = dry_run.after.target_nodes() < dry_run.before->target_nodes();
   }
   const auto number_of = [](const Pool& pool) {
     return pool.reconfiguration ? pool.reconfiguration->number : 0;
@@ -103,22 +122,46 @@ Rehearsal::Rehearsal(const DryRun& dry_run) : last_(dry_run.after) {
   revision_ = staged.revision();
 }
 
-void Rehearsal::TellVictims(const Snapshot& snapshot) {
+void Rehearsal::FindVictims(const Snapshot& snapshot) {
   const Pool& pool = *snapshot.pool;
   Budget budget(pool.spec.max_unavailable, pool.spec.target_nodes, snapshot.nodes);
   const int64_t kept = KeptNodes(pool, snapshot.nodes, snapshot.answers.claim);
   const int64_t surplus =
       SurplusOf(snapshot, snapshot.nodes, kept, CountReplaced(snapshot, snapshot.nodes));
   const Removals removals = SelectRemovals(snapshot, snapshot.nodes, surplus, budget);
-  const auto add = [this](const Node& node) {
+  going_next_.clear();
+  for (const Node* node : removals.going) {
+    AddGoing(node->machine);
+    going_next_.insert(node->machine);
+  }
+  late_ = LateOnes(removals);
+}
+
+void Rehearsal::FindGivenUp(const Snapshot& after, const std::vector<std::string>& ill) {
+  const Pool& pool = *after.pool;
+  if (!lowers_ || KeptNodes(pool, after.nodes, after.answers.claim) < pool.target_nodes()) return;
+  for (const std::string& machine : ill) {
+    if (!IsStaying(machine)) AddGoing(machine);
+  }
+}
+
+void Rehearsal::AddGoing(const std::string& machine) {
+  if (found_.insert(machine).second) going_.push_back(machine);
+}
+
+void Rehearsal::TellVictims() {
+  const auto add = [this](const std::string& machine) {
+    if (!victims_.insert(machine).second) return false;
     ++told_.victim_count;
-    victims_.insert(node.machine);
-    if (told_.victims.size() < kMaxNamedMachines) told_.victims.push_back(node.machine);
+    if (told_.victims.size() < kMaxNamedMachines) told_.victims.push_back(machine);
+    return true;
   };
-  for (const Node* node : removals.going) add(*node);
-  for (const DelayedRemoval* late : LateOnes(removals)) {
-    add(*late->node);
-    told_.waiting_victims += late->why == Why::kWorks ? 1 : 0;
+  // Another may have gone instead, such as one that was to be repaired.
+  for (const std::string& machine : going_) {
+    if (going_next_.contains(machine) || !IsStaying(machine)) add(machine);
+  }
+  for (const LateOne& late : late_) {
+    if (add(late.machine)) told_.waiting_victims += late.why == Why::kWorks ? 1 : 0;
   }
 }
 
@@ -142,7 +185,7 @@ void Rehearsal::TellConfiguration() {
 
 bool Rehearsal::Pass(Snapshot snapshot) {
   if (std::exchange(first_, false)) {
-    TellVictims(snapshot);
+    FindVictims(snapshot);
     configuration_ = snapshot.answers.configuration;
     TellConfiguration();
   } else if (snapshot.answers.configuration.here() && configuration_.here()) {
@@ -155,6 +198,10 @@ bool Rehearsal::Pass(Snapshot snapshot) {
     asked_ = demand.claim->nodes;
     told_.claim = snapshot.answers.claim;
   }
+  std::vector<std::string> ill;
+  for (const Node* node : snapshot.nodes) {
+    if (node->state == NodeState::kTriage) ill.push_back(node->machine);
+  }
   StagedState<State> staged(state_, revision_);
   const Lease* found = state_.table<Lease>().Find(Lease::kName);
   const Lease lease = found == nullptr ? Lease() : *found;
@@ -166,10 +213,21 @@ bool Rehearsal::Pass(Snapshot snapshot) {
   if (after != nullptr) last_ = *after;
   if (!done || after == nullptr) return false;
   const Demand next = DemandOf(last_, state_.NodesOf(last_.name), snapshot.catalogue);
+  // What came early for others that go is wanted no more: who is too many for that goes in the next pass,
+  // for which quota and capacity need not be asked.
+  snapshot.pool = after;
+  snapshot.nodes = state_.NodesOf(last_.name);
+  FindVictims(snapshot);
+  FindGivenUp(snapshot, ill);
   // Capacity was only asked what it would answer and has kept nothing: asking for less would lose what it
   // said of the rest.
   const bool less = next.claim && demand.claim && next.claim->nodes < demand.claim->nodes;
   return !less && !(next == demand);
+}
+
+bool Rehearsal::IsStaying(const std::string& machine) const {
+  const Node* node = state_.table<Node>().Find(NodeName(last_.name, machine));
+  return node != nullptr && Stays(node->state);
 }
 
 std::vector<const Node*> Rehearsal::Staying() const {
@@ -195,7 +253,8 @@ int64_t Rehearsal::NodesToReboot() const {
   });
 }
 
-Preview Rehearsal::Told() const {
+Preview Rehearsal::Told() {
+  TellVictims();
   Preview out = told_;
   out.nodes_to_reboot = NodesToReboot();
   const bool wanted = last_.deleting() || IsPublishedValid(last_);

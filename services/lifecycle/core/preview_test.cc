@@ -347,6 +347,58 @@ TEST(Preview, OfVictimsThatWereNamedBefore) {
   EXPECT_EQ(raised.victim_count, 0);
 }
 
+// What came early for others that drain is wanted no more: who it was to come for may be one too many.
+TEST(Preview, OfVictimsOfATargetThatNeedsNobodyEarly) {
+  World world;
+  world.Create(4);
+  ASSERT_TRUE(world.Converge());
+  world.SetActive("g100", true);
+  world.stuck = {"g101", "g102", "g103"};
+  world.Resize(1);
+  ASSERT_TRUE(world.Converge());
+  world.OthersTake(95);  // all but g199
+  world.Resize(4);
+  ASSERT_TRUE(world.Converge());
+  ASSERT_NE(world.node("g199"), nullptr);
+  ASSERT_EQ(world.pool()->account.prefill_nodes, 3);
+  const Preview none = world.Rehearse(ResizeNodePool{.name = kSimPool, .target_nodes = 0});
+  EXPECT_THAT(none.victims, ::testing::ElementsAre("g199", "g100"));
+  EXPECT_EQ(none.victim_count, 2);
+  EXPECT_EQ(none.waiting_victims, 1);
+  const ResizeNodePool order{.name = kSimPool, .target_nodes = 1};
+  const Preview told = world.Rehearse(order);
+  EXPECT_THAT(told.victims, ::testing::ElementsAre("g199"));
+  EXPECT_EQ(told.waiting_victims, 0);
+  world.Must(order);
+  ASSERT_TRUE(world.Converge());
+  EXPECT_THAT(world.NodeMachines(), ::testing::ElementsAre("g100", "g101", "g102", "g103"));
+}
+
+// Nor has one that is ill to wait for its replacement then.
+TEST(Preview, OfAVictimThatWaitsForItsReplacement) {
+  World world;
+  world.Apply([](Spec& spec) {
+    spec.target_nodes = 3;
+    spec.prefill = Prefill{true, 600, 1};
+  });
+  ASSERT_TRUE(world.Converge());
+  world.OthersTake(200);
+  ASSERT_TRUE(world.Report("g101", Simulation::O::kUnhealthy).ok());
+  ASSERT_TRUE(world.Converge());
+  world.Advance(world.policy.triage_grace);
+  ASSERT_TRUE(world.Converge());
+  ASSERT_EQ(world.pool()->account.prefill_nodes, 1);
+  ASSERT_EQ(world.node("g101")->state, NodeState::kTriage);
+  const ResizeNodePool order{.name = kSimPool, .target_nodes = 2};
+  const Preview told = world.Rehearse(order);
+  EXPECT_THAT(told.victims, ::testing::ElementsAre("g101"));
+  EXPECT_EQ(told.victim_count, 1);
+  EXPECT_EQ(told.charge, 2);
+  world.Must(order);
+  ASSERT_TRUE(world.Converge());
+  EXPECT_THAT(world.NodeMachines(), ::testing::ElementsAre("g100", "g102"));
+}
+
 // Who is named goes, though the target could be met by one that leaves to be replaced.
 TEST(Preview, OfAVictimThatIsNamedWhileAnotherLeavesToBeReplaced) {
   World world;
