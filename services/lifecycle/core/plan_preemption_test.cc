@@ -378,6 +378,45 @@ TEST(ReferenceSpot, NotForSuperchips) {
   EXPECT_EQ(sim.pool(), nullptr);
 }
 
+// The target did not rise: who is idle goes on, and its machine may be what is needed elsewhere.
+TEST(Preemption, OfABusyNodeLetsNoIdleVictimStay) {
+  SpotPool sim(4);
+  sim.Resize(3);
+  sim.Pass();
+  std::string victim;
+  for (const Node* node : sim.state().NodesOf(kSimPool)) {
+    if (node->removal_cause == RemovalCause::kScaleDown) victim = node->machine;
+  }
+  ASSERT_NE(victim, "");
+  ASSERT_NE(victim, "g100") << "it is busy";
+  sim.Reclaim("g100", sim.now());
+  sim.Pass();
+  ASSERT_NE(sim.node("g100")->preempt_time, kNever);
+  EXPECT_EQ(sim.node(victim)->state, NodeState::kCordoned);
+  sim.TakeBack("g100");
+  sim.Drive();
+  sim.Advance(sim.policy.cordon_settle);
+  sim.Drive();
+  EXPECT_EQ(sim.node(victim), nullptr);
+  EXPECT_EQ(sim.node("g100")->state, NodeState::kProduction);
+  EXPECT_EQ(sim.Reason("AtTarget"), "TargetMet");
+}
+
+// A rise lets it stay all the same.
+TEST(Preemption, OfABusyNodeDoesNotHideARise) {
+  SpotPool sim(4);
+  sim.Resize(3);
+  sim.Pass();
+  sim.Reclaim("g100", sim.now());
+  sim.Pass();
+  sim.Resize(4);
+  sim.Pass();
+  for (const Node* node : sim.state().NodesOf(kSimPool)) {
+    EXPECT_EQ(node->state, node->machine == "g100" ? NodeState::kCordoned : NodeState::kProduction)
+        << node->machine;
+  }
+}
+
 // It would not be replaced: enough stay.
 TEST(Preemption, NamingAVictimThatIsPreemptedMeanwhileLowersNothingMore) {
   SpotPool sim(4);

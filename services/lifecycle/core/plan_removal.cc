@@ -199,16 +199,26 @@ bool NeedsNoRepair(const PlanFacts& facts, const Node& node) {
   return !facts.IsUnheld(node) && !MayHaveUnheld(facts.pool, facts.answers.claim);
 }
 
+// A Node that is preempted and may still stay: its machine is needed elsewhere no more as soon as enough others
+// are free, such as those of Nodes that are to go by a scale-down.
+bool MayBePreemptedInVain(const Node& node) {
+  return node.state == NodeState::kCordoned && node.removal_cause == RemovalCause::kPreemption;
+}
+
 // Lets Nodes stay that are cordoned by a scale-down: those to which work came, and of the others as many as
 // the pool lacks. A rise of the target takes names back (ForgetVictims): who is named still goes, and others
-// come for what the pool lacks.
+// come for what the pool lacks. Nor does it lack what is only cordoned for a preemption: that lowers no target,
+// and idle Nodes that stayed for it would have busy ones killed in their place.
 void CancelScaleDown(const PlanFacts& facts, Draft& draft, std::vector<Node*> cordoned) {
   std::erase_if(cordoned, [&](Node* node) {
     return node->observed.active && !facts.ActiveToo() &&
            LetStay(facts, draft, *node, "work came to it");
   });
   std::erase_if(cordoned, [](const Node* node) { return node->removal_requested; });
-  int64_t missing = facts.pool.wanted_nodes() - draft.KeptNodes();
+  const int64_t preempted =
+      std::count_if(draft.nodes.begin(), draft.nodes.end(),
+                    [](const auto& entry) { return MayBePreemptedInVain(entry.second); });
+  int64_t missing = facts.pool.wanted_nodes() - draft.KeptNodes() - preempted;
   if (missing <= 0 || cordoned.empty()) return;
   std::stable_sort(cordoned.begin(), cordoned.end(), [](const Node* a, const Node* b) {
     return std::tuple(a->observed.active, !a->observed.unhealthy) >
