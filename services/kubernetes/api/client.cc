@@ -67,7 +67,7 @@ std::string Describe(const HttpRequest& request) {
   return absl::StrCat(request.method, " ", request.path);
 }
 
-absl::StatusOr<Json> Parse(const HttpRequest& request, const HttpAnswer& answer) {
+absl::StatusOr<Json> Parse(const HttpRequest& request, const HttpResponse& answer) {
   Json object = ParseJson(answer.body);
   if (object.is_object()) return object;
   return absl::UnknownError(absl::StrCat(Describe(request), ": the answer is no JSON object (",
@@ -124,9 +124,9 @@ struct Client::Impl {
         options(std::move(options_in)) {}
 
   // Sends it by `send`, which gets the request with its token. Errors of HTTP are errors here.
-  absl::StatusOr<HttpAnswer> Send(
+  absl::StatusOr<HttpResponse> Send(
       HttpRequest request,
-      absl::FunctionRef<absl::StatusOr<HttpAnswer>(const HttpRequest& request)> send);
+      absl::FunctionRef<absl::StatusOr<HttpResponse>(const HttpRequest& request)> send);
   // The same for what has no more to its answer than JSON.
   absl::StatusOr<Json> Call(HttpRequest request);
 
@@ -135,14 +135,14 @@ struct Client::Impl {
   const ClientOptions options;
 };
 
-absl::StatusOr<HttpAnswer> Client::Impl::Send(
+absl::StatusOr<HttpResponse> Client::Impl::Send(
     HttpRequest request,
-    absl::FunctionRef<absl::StatusOr<HttpAnswer>(const HttpRequest& request)> send) {
+    absl::FunctionRef<absl::StatusOr<HttpResponse>(const HttpRequest& request)> send) {
   bool again = false;
   while (true) {
     ASSIGN_OR_RETURN(request.token, tokens.Current());
     if (request.method != "GET" && options.may_write) request.may_send = &options.may_write;
-    ASSIGN_OR_RETURN(HttpAnswer answer, send(request));
+    ASSIGN_OR_RETURN(HttpResponse answer, send(request));
     if (IsGood(answer.code)) return answer;
     // A token may be renewed between its reading and its use.
     if (answer.code == 401 && !std::exchange(again, true)) {
@@ -154,7 +154,7 @@ absl::StatusOr<HttpAnswer> Client::Impl::Send(
 }
 
 absl::StatusOr<Json> Client::Impl::Call(HttpRequest request) {
-  ASSIGN_OR_RETURN(const HttpAnswer answer, Send(request, [this](const HttpRequest& with_token) {
+  ASSIGN_OR_RETURN(const HttpResponse answer, Send(request, [this](const HttpRequest& with_token) {
                      return transport->Send(with_token);
                    }));
   return Parse(request, answer);

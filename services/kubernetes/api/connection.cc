@@ -115,7 +115,7 @@ class Transfer {
 
   // Of one that is done. `what` names the request.
   absl::Status Result(absl::string_view what);
-  HttpAnswer Answer();
+  HttpResponse Answer();
 
  private:
   int Code() const;
@@ -177,7 +177,7 @@ absl::Status Transfer::Result(absl::string_view what) {
   return absl::UnavailableError(message);
 }
 
-HttpAnswer Transfer::Answer() {
+HttpResponse Transfer::Answer() {
   curl_off_t retry_after = 0;
   curl_easy_getinfo(easy_, CURLINFO_RETRY_AFTER, &retry_after);
   return {Code(), absl::Seconds(static_cast<int64_t>(retry_after)), std::move(received_.bytes)};
@@ -282,9 +282,9 @@ void Connection::SetUp(const HttpRequest& request, bool stream) const {
   if (settings_.address.tls) SetTls();
 }
 
-absl::StatusOr<HttpAnswer> Connection::Exchange(const HttpRequest& request, const Take* take,
-                                                const std::atomic<bool>& stopped,
-                                                absl::FunctionRef<void(int code)> began) {
+absl::StatusOr<HttpResponse> Connection::Exchange(const HttpRequest& request, const Take* take,
+                                                  const std::atomic<bool>& stopped,
+                                                  absl::FunctionRef<void(int code)> began) {
   const std::string what = absl::StrCat(request.method, " ", settings_.address.host, request.path);
   if (!IsPath(request.path)) {
     return absl::InvalidArgumentError(absl::StrCat(

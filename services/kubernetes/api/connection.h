@@ -25,7 +25,7 @@ struct HttpRequest {
   const std::function<bool()>* may_send = nullptr;
 };
 
-struct HttpAnswer {
+struct HttpResponse {
   int code = 0;
   absl::Duration retry_after = absl::ZeroDuration();  // of its header; 0 without
   std::string body = {};
@@ -69,9 +69,9 @@ class Connection {
   // (`stopped` was set: follow it with Wake), RESOURCE_EXHAUSTED (an answer that is too large),
   // INVALID_ARGUMENT (a path that cannot be one), ABORTED (may_send said no). Messages name the request
   // without its query, and no secret.
-  absl::StatusOr<HttpAnswer> Exchange(const HttpRequest& request, const Take* take,
-                                      const std::atomic<bool>& stopped,
-                                      absl::FunctionRef<void(int code)> began);
+  absl::StatusOr<HttpResponse> Exchange(const HttpRequest& request, const Take* take,
+                                        const std::atomic<bool>& stopped,
+                                        absl::FunctionRef<void(int code)> began);
   // Makes an exchange look at `stopped`. Thread-safe.
   void Wake();
 

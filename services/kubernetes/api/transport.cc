@@ -58,20 +58,20 @@ absl::StatusOr<std::unique_ptr<Transport>> Transport::Create(const Endpoint& end
 Transport::Transport(ConnectionSettings settings, const ClientOptions& options)
     : settings_(std::move(settings)), options_(options) {}
 
-absl::StatusOr<HttpAnswer> Transport::Send(const HttpRequest& request) {
+absl::StatusOr<HttpResponse> Transport::Send(const HttpRequest& request) {
   return Exchange(request, nullptr);
 }
 
-absl::StatusOr<HttpAnswer> Transport::Stream(
+absl::StatusOr<HttpResponse> Transport::Stream(
     const HttpRequest& request, absl::FunctionRef<bool(absl::string_view bytes)> take) {
   return Exchange(request, &take);
 }
 
-absl::StatusOr<HttpAnswer> Transport::Exchange(const HttpRequest& request,
-                                               const Connection::Take* take) {
+absl::StatusOr<HttpResponse> Transport::Exchange(const HttpRequest& request,
+                                                 const Connection::Take* take) {
   ASSIGN_OR_RETURN(std::unique_ptr<Connection> connection, Acquire());
   Report report(options_.on_request, request.method);
-  absl::StatusOr<HttpAnswer> answer =
+  absl::StatusOr<HttpResponse> answer =
       connection->Exchange(request, take, stopped_, [&](int code) { report.Tell(code); });
   Release(std::move(connection));
   if (answer.ok()) report.Tell(answer->code);

@@ -26,11 +26,11 @@ class Transport {
   Transport(const Transport&) = delete;
   Transport& operator=(const Transport&) = delete;
 
-  absl::StatusOr<HttpAnswer> Send(const HttpRequest& request);
+  absl::StatusOr<HttpResponse> Send(const HttpRequest& request);
   // The body of a 2xx answer goes to `take` in pieces as it comes, until that returns false; of any
   // other it is the answer's.
-  absl::StatusOr<HttpAnswer> Stream(const HttpRequest& request,
-                                    absl::FunctionRef<bool(absl::string_view bytes)> take);
+  absl::StatusOr<HttpResponse> Stream(const HttpRequest& request,
+                                      absl::FunctionRef<bool(absl::string_view bytes)> take);
 
   // Ends all calls under way and to come. Thread-safe.
   void Stop();
@@ -39,7 +39,7 @@ class Transport {
 
  private:
   Transport(ConnectionSettings settings, const ClientOptions& options);
-  absl::StatusOr<HttpAnswer> Exchange(const HttpRequest& request, const Connection::Take* take);
+  absl::StatusOr<HttpResponse> Exchange(const HttpRequest& request, const Connection::Take* take);
   absl::StatusOr<std::unique_ptr<Connection>> Acquire();
   void Release(std::unique_ptr<Connection> connection);
 
