@@ -83,8 +83,8 @@ absl::Status MakeStatus(const ApiError& error, absl::string_view message) {
 }
 
 // `body` is a metav1.Status, or anything else: then `otherwise` is the message.
-absl::Status Judge(int code, const Json& body, absl::Duration retry_after,
-                   absl::string_view otherwise) {
+absl::Status StatusOf(int code, const Json& body, absl::Duration retry_after,
+                      absl::string_view otherwise) {
   ApiError error;
   error.code = code;
   error.reason = TextOf(MemberOf(body, "reason"));
@@ -129,16 +129,16 @@ absl::Status StatusOfAnswer(absl::string_view what, int code, absl::string_view 
                             absl::Duration retry_after) {
   const Json parsed = ParseJson(body);
   const std::string shown = OneLine(body);
-  return Judge(code, TextOf(MemberOf(parsed, "kind")) == "Status" ? parsed : Json(nullptr),
-               retry_after,
-               absl::StrCat(what, ": HTTP ", code, shown.empty() ? "" : absl::StrCat(": ", shown)));
+  return StatusOf(
+      code, TextOf(MemberOf(parsed, "kind")) == "Status" ? parsed : Json(nullptr), retry_after,
+      absl::StrCat(what, ": HTTP ", code, shown.empty() ? "" : absl::StrCat(": ", shown)));
 }
 
 absl::Status StatusOfEvent(absl::string_view what, const Json& object) {
   const int code =
       static_cast<int>(std::clamp<int64_t>(NumberOf(MemberOf(object, "code")), 0, 999));
-  return Judge(code, object, absl::ZeroDuration(),
-               absl::StrCat(what, ": the server ended the watch with code ", code));
+  return StatusOf(code, object, absl::ZeroDuration(),
+                  absl::StrCat(what, ": the server ended the watch with code ", code));
 }
 
 absl::Status HeldBack(absl::string_view what, absl::Duration pause) {
