@@ -98,9 +98,8 @@ void PutCondition(const StatusFacts& facts, const v1::Condition& condition, absl
   object["type"] = first->type;
   object["reason"] = first->reason;
   object["lastTransitionTime"] = TransitionTime(facts, condition, first->type, now);
-  const auto there = std::find_if(out.begin(), out.end(),
-                                  [&](const Json& it) { return it["type"] == object["type"]; });
-  if (there == out.end()) {
+  Json* there = FindIn(out, first->type);
+  if (there == nullptr) {
     out.push_back(std::move(object));
   } else if (first->type != condition.type()) {
     *there = Together(FindCondition(facts.object->status, first->type), *there, std::move(object));
@@ -109,13 +108,10 @@ void PutCondition(const StatusFacts& facts, const v1::Condition& condition, absl
 
 // The first edition told of a policy in both of its conditions.
 void PutPolicyViolation(Json& out) {
-  const auto find = [&](const char* type) {
-    return std::find_if(out.begin(), out.end(), [&](const Json& it) { return it["type"] == type; });
-  };
-  const auto accepted = find(condition::kAccepted);
-  const auto allocated = find(kAllocated);
-  if (accepted == out.end() || (*accepted)["reason"] != kPolicyViolation) return;
-  if (allocated == out.end() || (*allocated)["reason"] != reason::kUnderTarget) return;
+  const Json* accepted = FindIn(out, condition::kAccepted);
+  Json* allocated = FindIn(out, kAllocated);
+  if (accepted == nullptr || (*accepted)["reason"] != kPolicyViolation) return;
+  if (allocated == nullptr || (*allocated)["reason"] != reason::kUnderTarget) return;
   (*allocated)["reason"] = kPolicyViolation;
   (*allocated)["message"] = absl::StrCat(TextOf(MemberOf(*allocated, "message")), " ",
                                          TextOf(MemberOf(*accepted, "message")));
@@ -164,8 +160,7 @@ Json MetadataSynced(const StatusFacts& facts, absl::Time now) {
 void PutFirstEdition(const StatusFacts& facts, absl::Time now, Json& out) {
   if (facts.edition == Edition::kCurrent) return;
   PutPolicyViolation(out);
-  const bool allocated =
-      std::any_of(out.begin(), out.end(), [](const Json& it) { return it["type"] == kAllocated; });
+  const bool allocated = FindIn(out, kAllocated) != nullptr;
   if (!allocated) {
     out.push_back(OwnCondition(facts, {kAllocated, reason::kUnknown}, "Unknown",
                                facts.pool == nullptr ? kNotTaken : "Nothing is known yet.",
@@ -176,13 +171,20 @@ void PutFirstEdition(const StatusFacts& facts, absl::Time now, Json& out) {
 
 }  // namespace
 
+const Json* FindIn(const Json& conditions, absl::string_view type) {
+  const auto found = std::find_if(conditions.begin(), conditions.end(), [&](const Json& condition) {
+    return TextOf(MemberOf(condition, "type")) == type;
+  });
+  return found == conditions.end() ? nullptr : &*found;
+}
+
+Json* FindIn(Json& conditions, absl::string_view type) {
+  return const_cast<Json*>(FindIn(std::as_const(conditions), type));
+}
+
 const Json* FindCondition(const Json& status, absl::string_view type) {
-  const auto conditions = status.find("conditions");
-  if (conditions == status.end() || !conditions->is_array()) return nullptr;
-  for (const Json& condition : *conditions) {
-    if (TextOf(MemberOf(condition, "type")) == type) return &condition;
-  }
-  return nullptr;
+  const Json& conditions = MemberOf(status, "conditions");
+  return conditions.is_array() ? FindIn(conditions, type) : nullptr;
 }
 
 Json OwnCondition(const StatusFacts& facts, const FirstEditionCondition& name,

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "services/common/condition_names.h"
+#include "services/kubernetes/core/conditions.h"
 #include "services/kubernetes/core/names.h"
 #include "services/kubernetes/core/refusal.h"
 
@@ -11,12 +12,6 @@ namespace muster::kubernetes {
 namespace {
 
 namespace v1 = lifecycle::v1;
-
-const Json* FindOf(const Json& conditions, absl::string_view type) {
-  const auto found = std::find_if(conditions.begin(), conditions.end(),
-                                  [&](const Json& it) { return it["type"] == std::string(type); });
-  return found == conditions.end() ? nullptr : &*found;
-}
 
 Summary NotReady(const std::string& reason, const std::string& message, bool stalled = false) {
   return {"False", reason, message, stalled};
@@ -30,7 +25,7 @@ Summary OfService(const Service& service) {
                                service.nodes == 1 ? " Node is" : " Nodes are", " not in service."));
 }
 
-const v1::Condition* FindOf(const v1::NodePool& pool, absl::string_view type) {
+const v1::Condition* FindCondition(const v1::NodePool& pool, absl::string_view type) {
   const auto& all = pool.status().conditions();
   const auto found = std::find_if(all.begin(), all.end(), [&](const v1::Condition& condition) {
     return condition.type() == type;
@@ -43,7 +38,7 @@ const v1::Condition* FindOf(const v1::NodePool& pool, absl::string_view type) {
 int64_t SummarizedGeneration(const StatusFacts& facts, const Json& conditions) {
   int64_t generation = facts.object->generation;
   for (const HealthyCondition& healthy : kHealthyConditions) {
-    const Json* condition = FindOf(conditions, healthy.type);
+    const Json* condition = FindIn(conditions, healthy.type);
     if (condition == nullptr) continue;
     generation = std::min(generation, condition->value("observedGeneration", int64_t{0}));
   }
@@ -60,11 +55,11 @@ Summary Summarize(const StatusFacts& facts, const Json& conditions) {
   }
   if (SummarizedGeneration(facts, conditions) < facts.object->generation)
     return NotReady(reason::kReconciling, "What the NodePool says now is being taken up.");
-  const v1::Condition* ready = FindOf(*facts.pool, condition::kReady);
+  const v1::Condition* ready = FindCondition(*facts.pool, condition::kReady);
   if (ready == nullptr) return {"Unknown", reason::kUnknown, "Ready is not known yet."};
-  const bool stalled = FindOf(*facts.pool, condition::kStalled) != nullptr;
+  const bool stalled = FindCondition(*facts.pool, condition::kStalled) != nullptr;
   // Who set the server's policies or rights has to mend it.
-  const Json* at_target = FindOf(conditions, condition::kAtTarget);
+  const Json* at_target = FindIn(conditions, condition::kAtTarget);
   if (facts.metadata_refusal && !stalled && at_target != nullptr)
     return NotReady((*at_target)["reason"], (*at_target)["message"], true);
   if (ready->status() != "True")
