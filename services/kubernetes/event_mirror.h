@@ -19,7 +19,7 @@
 #include "services/kubernetes/api/client.h"
 #include "services/kubernetes/core/event.h"
 #include "services/kubernetes/core/event_backoff.h"
-#include "services/kubernetes/core/pace.h"
+#include "services/kubernetes/core/event_pace.h"
 #include "services/kubernetes/metrics.h"
 #include "services/kubernetes/repeated_failure.h"
 
@@ -119,7 +119,7 @@ class EventMirror {
   Mutex mutex_;
   CondVar changed_;
   bool found_ MUSTER_GUARDED_BY(mutex_) = false;  // the events that are there were listed
-  Pace pace_ MUSTER_GUARDED_BY(mutex_);
+  EventPace pace_ MUSTER_GUARDED_BY(mutex_);
   EventBackoff backoff_ MUSTER_GUARDED_BY(mutex_);
   absl::Duration looked_over_ MUSTER_GUARDED_BY(mutex_) = -absl::InfiniteDuration();  // what waits
   Waiting waiting_ MUSTER_GUARDED_BY(mutex_);

@@ -1,4 +1,4 @@
-#include "services/kubernetes/core/pace.h"
+#include "services/kubernetes/core/event_pace.h"
 
 #include <gtest/gtest.h>
 
@@ -8,29 +8,29 @@ namespace {
 constexpr absl::Duration kNow = absl::Hours(24);
 
 // When the last of so many is made that are all there at once.
-absl::Duration LastOf(int events, Pace& pace, absl::Duration at = kNow) {
+absl::Duration LastOf(int events, EventPace& pace, absl::Duration at = kNow) {
   absl::Duration wait;
   for (int i = 0; i < events; ++i) wait = pace.Take(at);
   return wait;
 }
 
-TEST(Pace, TenSecondsOfItAreMadeAtOnce) {
-  Pace pace(600);
+TEST(EventPace, TenSecondsOfItAreMadeAtOnce) {
+  EventPace pace(600);
   EXPECT_EQ(LastOf(100, pace), absl::ZeroDuration());
   EXPECT_EQ(pace.Take(kNow), absl::Milliseconds(100));
   EXPECT_EQ(pace.Take(kNow), absl::Milliseconds(200)) << "behind the one that waits";
   EXPECT_EQ(pace.Take(kNow + absl::Milliseconds(200)), absl::Milliseconds(100));
 }
 
-TEST(Pace, ARestGivesNoMoreThanThat) {
-  Pace pace(600);
+TEST(EventPace, ARestGivesNoMoreThanThat) {
+  EventPace pace(600);
   LastOf(100, pace);
   EXPECT_EQ(LastOf(100, pace, kNow + absl::Hours(1)), absl::ZeroDuration());
   EXPECT_EQ(pace.Take(kNow + absl::Hours(1)), absl::Milliseconds(100));
 }
 
-TEST(Pace, ASlowOneMakesOneAtOnce) {
-  Pace pace(1);
+TEST(EventPace, ASlowOneMakesOneAtOnce) {
+  EventPace pace(1);
   EXPECT_EQ(pace.Take(kNow), absl::ZeroDuration());
   EXPECT_EQ(pace.Take(kNow), absl::Minutes(1));
 }
