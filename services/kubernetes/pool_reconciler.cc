@@ -10,7 +10,6 @@
 #include "services/common/log.h"
 #include "services/common/request_id.h"
 #include "services/common/status_macros.h"
-#include "services/common/steady_clock.h"
 #include "services/kubernetes/core/names.h"
 #include "services/kubernetes/core/node_metadata.h"
 #include "services/kubernetes/core/node_plan.h"
@@ -302,7 +301,7 @@ Outcome PoolReconciler::ShowStatus(const NodePoolObject& object, const MusterVie
                                    bool gone) {
   Memory memory = Recall(object);
   const absl::Time now = absl::Now();
-  const absl::Duration steady = TheSteadyClock()->Now();
+  const absl::Duration early = kStatusInterval - (parts_.steady->Now() - memory.status_time);
   StatusFacts facts{.object = &object,
                     .pool = view.pool.get(),
                     .refusal = memory.refusal,
@@ -311,14 +310,17 @@ Outcome PoolReconciler::ShowStatus(const NodePoolObject& object, const MusterVie
                     .metadata_refusal = parts_.refusals->Of(object.uid),
                     .held = parts_.brake->HeldAt(object.name)};
   facts.ready = parts_.ready_condition;
-  if (parts_.edition != Edition::kCurrent || facts.ready) CountNodes(object.uid, facts);
+  if (!gone && (parts_.edition != Edition::kCurrent || facts.ready)) {
+    // Of a large pool this takes longer than the write that may come of it.
+    if (early > absl::ZeroDuration()) return Later(early);
+    CountNodes(object.uid, facts);
+  }
   const std::optional<Json> status = DesiredStatus(facts, now);
   if (!status) return {};
   if (!StatusMatches(object.status, *status)) {
-    const absl::Duration early = kStatusInterval - (steady - memory.status_time);
     if (early > absl::ZeroDuration()) return Later(early);
     RETURN_IF_ERROR(PutStatus(object, *status));
-    memory.status_time = steady;
+    memory.status_time = parts_.steady->Now();
     Remember(object.name, std::move(memory));
   }
   if (view.unseen_since < absl::InfiniteFuture())

@@ -8,6 +8,7 @@
 #include "absl/time/time.h"
 #include "muster/lifecycle/v1/lifecycle.pb.h"
 #include "services/common/mutex.h"
+#include "services/common/steady_clock.h"
 #include "services/kubernetes/brake.h"
 #include "services/kubernetes/cluster_view.h"
 #include "services/kubernetes/controller.h"
@@ -24,8 +25,8 @@
 
 namespace muster::kubernetes {
 
-// Two writes of one status are at least this far apart: what comes meanwhile goes with the second.
-// The first waits for nothing.
+// Between the end of a write of a status and the next one is at least this: what comes meanwhile goes with
+// the second. The first waits for nothing.
 inline constexpr absl::Duration kStatusInterval = absl::Milliseconds(200);
 
 // Brings a NodePool's two sides level, by its name: the object's spec, deletion and orders to
@@ -49,6 +50,7 @@ class PoolReconciler {
     bool ready_condition = false;
     // When what is beyond a limit, or of a cluster that Muster does not have, is tried again.
     absl::Duration refusal_retry = absl::Seconds(15);
+    const SteadyClock* steady = TheSteadyClock();
   };
   explicit PoolReconciler(const Parts& parts) : parts_(parts) {}
 
@@ -65,9 +67,9 @@ class PoolReconciler {
     int64_t object_generation = 0;                // applied or refused
     int64_t muster_generation = 0;                // that came of it
     std::optional<Refusal> refusal = {};
-    // When the spec was sent last, by a steady clock.
+    // When the spec was sent last, by the steady clock.
     absl::Duration said_time = -absl::InfiniteDuration();
-    absl::Duration status_time = -absl::InfiniteDuration();  // of the last write, by a steady clock
+    absl::Duration status_time = -absl::InfiniteDuration();  // when the last write ended, likewise
     bool noted = false;  // the annotation kGrantable was found or made to say this
     std::optional<std::string> grantable = {};
     // What the annotations order, and the request id of it as long as they order it and this process lives.

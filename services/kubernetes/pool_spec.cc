@@ -10,7 +10,6 @@
 #include "services/common/event_reasons.h"
 #include "services/common/resource_name.h"
 #include "services/common/status_macros.h"
-#include "services/common/steady_clock.h"
 #include "services/kubernetes/core/names.h"
 #include "services/kubernetes/core/node_plan.h"
 #include "services/kubernetes/core/refusal.h"
@@ -91,7 +90,7 @@ absl::Status PoolReconciler::Apply(const NodePoolObject& object, const Pool& poo
   Memory memory = Recall(object);
   const bool said = memory.object_generation == object.generation;
   const bool stands = pool != nullptr && pool->generation() <= memory.muster_generation;
-  const absl::Duration now = TheSteadyClock()->Now();
+  const absl::Duration now = parts_.steady->Now();
   const bool rests = memory.refusal && !memory.refusal->may_pass() &&
                      now - memory.said_time < RetryOf(*memory.refusal);
   if (said && (memory.refusal ? rests : stands)) return absl::OkStatus();

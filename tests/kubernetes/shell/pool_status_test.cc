@@ -1,0 +1,134 @@
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "muster/lifecycle/v1/lifecycle_service.grpc.pb.h"
+#include "services/common/first_edition.h"
+#include "services/common/steady_clock.h"
+#include "services/kubernetes/core/conditions.h"
+#include "services/kubernetes/core/names.h"
+#include "services/kubernetes/event_mirror.h"
+#include "services/kubernetes/pool_reconciler.h"
+#include "tests/kubernetes/shell/pool_orders_test_base.h"
+#include "tests/kubernetes/shell/reconciler_test_base.h"
+
+namespace muster::testing {
+namespace {
+
+using kubernetes::Edition;
+using kubernetes::Json;
+using kubernetes::kStatusInterval;
+using kubernetes::Outcome;
+
+constexpr char kName[] = "a";
+constexpr char kAllSynced[] = "Metadata of all Nodes is synced.";
+constexpr char kNoneSynced[] = "Metadata of 1 of 1 Node is not synced yet.";
+
+// One pool that Kubernetes and Muster both have, without Nodes.
+class PoolStatusTest : public ReconcilerTestBase {
+ protected:
+  PoolStatusTest() {
+    Serve({&lifecycle_});
+    kubernetes::EventMirror::Options options{.instance = "adapter"};
+    options.node_of = [](const std::string&) { return kubernetes::EventNode(); };
+    events_ = std::make_unique<kubernetes::EventMirror>(api_.get(), &metrics_, options);
+    const auto made = api_->Create(
+        kubernetes::kNodePoolsPath,
+        {{"apiVersion", "compute.coreweave.com/v1alpha1"},
+         {"kind", "NodePool"},
+         {"metadata", {{"name", kName}, {"finalizers", Json::array({kubernetes::kFinalizer})}}},
+         {"spec", {{"instanceType", "gd-8xa100-i128"}, {"targetNodes", 1}}}});
+    EXPECT_TRUE(made.ok()) << made.status();
+    cluster_.node_pools().Put(*made);
+    lifecycle::v1::WatchLifecycleResponse told;
+    told.mutable_node_pool()->set_name(muster_->client().PoolName(kName));
+    told.mutable_node_pool()->set_uid(Object()->uid);
+    told.mutable_node_pool()->set_generation(1);
+    told.mutable_node_pool()->set_object_generation(1);
+    known_.Take(told, absl::Now());
+  }
+  ~PoolStatusTest() override { Stop(); }
+
+  void Start(Edition edition, bool ready_condition) {
+    reconciler_.emplace(kubernetes::PoolReconciler::Parts{.api = api_.get(),
+                                                          .writer = writer_.get(),
+                                                          .cluster = &cluster_,
+                                                          .muster = &muster_->client(),
+                                                          .known = &known_,
+                                                          .events = events_.get(),
+                                                          .metrics = &metrics_,
+                                                          .history = &history_,
+                                                          .brake = &brake_,
+                                                          .identity = identity_.get(),
+                                                          .refusals = &refusals_,
+                                                          .edition = edition,
+                                                          .ready_condition = ready_condition,
+                                                          .steady = &clock_});
+  }
+  // Looks at the pool; returns when it is looked at again.
+  absl::Duration Reconcile() {
+    const Outcome outcome = reconciler_->Reconcile(kName);
+    EXPECT_TRUE(outcome.status.ok()) << outcome.status;
+    return outcome.again;
+  }
+  // Muster has a Node of the pool, which is not in the cluster yet.
+  void KnowNode() {
+    lifecycle::v1::WatchLifecycleResponse told;
+    told.mutable_node()->set_name(absl::StrCat(muster_->client().PoolName(kName), "/nodes/m"));
+    told.mutable_node()->set_machine("m");
+    told.mutable_node()->set_pool_uid(Object()->uid);
+    told.mutable_node()->set_state(lifecycle::v1::Node::STATE_PRODUCTION);
+    known_.Take(told, absl::Now());
+  }
+  std::shared_ptr<const kubernetes::NodePoolObject> Object() {
+    return cluster_.node_pools().Find(kName);
+  }
+  // What the status says of the Nodes' metadata; empty: nothing.
+  std::string MetadataSynced() {
+    const Json* condition = kubernetes::FindCondition(Object()->status, kMetadataSynced);
+    return condition == nullptr ? "" : kubernetes::TextOf((*condition)["message"]);
+  }
+
+  FakeSteadyClock clock_;
+
+ private:
+  LifecycleOfPools lifecycle_;
+  std::unique_ptr<kubernetes::EventMirror> events_;
+  std::optional<kubernetes::PoolReconciler> reconciler_;
+};
+
+// Of a large pool one count takes longer than the write, and every Node's turn asks for one.
+TEST_F(PoolStatusTest, NodesAreCountedOnceBetweenTwoWrites) {
+  Start(Edition::kBoth, true);
+  EXPECT_EQ(Reconcile(), absl::InfiniteDuration());
+  EXPECT_EQ(MetadataSynced(), kAllSynced);
+  EXPECT_EQ(Reconcile(), kStatusInterval) << "nothing has changed, which only a count would tell";
+  KnowNode();
+  EXPECT_EQ(Reconcile(), kStatusInterval);
+  EXPECT_EQ(MetadataSynced(), kAllSynced);
+  clock_.Advance(kStatusInterval);
+  EXPECT_EQ(Reconcile(), absl::InfiniteDuration());
+  EXPECT_EQ(MetadataSynced(), kNoneSynced) << "what came meanwhile goes with the second";
+  clock_.Advance(kStatusInterval);
+  EXPECT_EQ(Reconcile(), absl::InfiniteDuration()) << "no write was made lately";
+}
+
+TEST_F(PoolStatusTest, LikewiseForReadyAlone) {
+  Start(Edition::kCurrent, true);
+  EXPECT_EQ(Reconcile(), absl::InfiniteDuration());
+  EXPECT_EQ(Reconcile(), kStatusInterval);
+}
+
+TEST_F(PoolStatusTest, WhereNoneAreCountedAStatusThatIsAsItShouldBeWaitsForNothing) {
+  Start(Edition::kCurrent, false);
+  EXPECT_EQ(Reconcile(), absl::InfiniteDuration());
+  EXPECT_EQ(Reconcile(), absl::InfiniteDuration());
+}
+
+}  // namespace
+}  // namespace muster::testing
