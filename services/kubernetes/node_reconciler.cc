@@ -13,6 +13,7 @@
 #include "services/common/status_macros.h"
 #include "services/kubernetes/core/names.h"
 #include "services/kubernetes/core/node_metadata.h"
+#include "services/kubernetes/withheld.h"
 
 namespace muster::kubernetes {
 namespace {
@@ -213,18 +214,12 @@ NodeReconciler::Former NodeReconciler::FindFormer(const std::string& machine,
     former.names.erase(object->name);  // one that is there is judged anew
     if (facts.object == nullptr || object->name == facts.object->name) continue;
     if (CompareLives(*facts.node, *object) >= 0 || IsTakenOver(*facts.node, *object)) continue;
-    switch (Judge(*object)) {
-      case History::Verdict::kWait:
-        former.again = kWatchIsLate;
-        break;
-      case History::Verdict::kKeep:
-        parts_.history->CountKept(kNodeKind);
-        break;
-      case History::Verdict::kObey:
-        former.names.insert(object->name);
-        if (!object->deleting) former.nodes.push_back(object);
-        break;
+    if (const auto held = Withheld(Judge(*object), *parts_.history, kNodeKind)) {
+      former.again = std::min(former.again, held->again);
+      continue;
     }
+    former.names.insert(object->name);
+    if (!object->deleting) former.nodes.push_back(object);
   }
   return former;
 }
@@ -240,24 +235,13 @@ Outcome NodeReconciler::ReconcileUnknown(const std::string& machine, const NodeO
   for (const std::string& id : ids) {
     if (!id.empty() && id != machine && parts_.known->NodeOf(id) != nullptr) return {};
   }
-  switch (Judge(*object)) {
-    case History::Verdict::kWait:
-      return Later(kWatchIsLate);
-    case History::Verdict::kKeep:
-      parts_.history->CountKept(kNodeKind);
-      return {};
-    case History::Verdict::kObey:
-      break;
-  }
+  if (const auto held = Withheld(Judge(*object), *parts_.history, kNodeKind)) return *held;
   // Before Muster is asked for the Node: of a cluster that it does not show it shows none. What it told the
   // end of has ended.
   if (!IsToldToGo(*object) && !parts_.known->SawEndOf(*object)) {
-    const absl::Status shown = parts_.identity->ConfirmCluster();
-    if (absl::IsNotFound(shown)) {
-      parts_.history->CountKept(kNodeKind);
-      return Later(kClusterIsMissing);
-    }
-    RETURN_IF_ERROR(shown);
+    if (const auto held =
+            WithheldWithoutCluster(*parts_.identity, *parts_.history, kNodeKind, kClusterIsMissing))
+      return *held;
   }
   for (const std::string& id : ids) {
     if (id.empty()) continue;

@@ -14,6 +14,7 @@
 #include "services/kubernetes/core/node_metadata.h"
 #include "services/kubernetes/core/node_plan.h"
 #include "services/kubernetes/core/text.h"
+#include "services/kubernetes/withheld.h"
 
 namespace muster::kubernetes {
 namespace {
@@ -137,15 +138,8 @@ Outcome PoolReconciler::ReconcileMissing(const std::string& name, const Pool& po
   }
   if (!absl::IsNotFound(found.status())) return found.status();
   RETURN_IF_ERROR(parts_.identity->ConfirmBinding());
-  switch (parts_.brake->Judge(pool->uid())) {
-    case History::Verdict::kWait:
-      return Later(kWatchIsLate);
-    case History::Verdict::kKeep:
-      parts_.history->CountKept(kPoolKind);
-      return {};
-    case History::Verdict::kObey:
-      break;
-  }
+  const History::Verdict verdict = parts_.brake->Judge(pool->uid());
+  if (const auto held = Withheld(verdict, *parts_.history, kPoolKind)) return *held;
   log::Warn("the NodePool is gone without its finalizer; its Nodes are removed", {{"name", name}});
   return parts_.muster->DeleteNodePool(*pool);
 }
@@ -209,26 +203,17 @@ Outcome PoolReconciler::ReconcileDeleting(const NodePoolObject& object,
   // Before Muster is asked for the pool: a cluster that it does not show may have it, with its Nodes. What it
   // told the end of has ended.
   if (ShowsNodes(object) && !parts_.known->SawEndOfPool(object.uid)) {
-    const absl::Status shown = parts_.identity->ConfirmCluster();
-    if (absl::IsNotFound(shown)) {
-      parts_.history->CountKept(kPoolKind);
-      return Later(parts_.refusal_retry);
-    }
-    RETURN_IF_ERROR(shown);
+    if (const auto held = WithheldWithoutCluster(*parts_.identity, *parts_.history, kPoolKind,
+                                                 parts_.refusal_retry))
+      return *held;
   }
   const auto found = parts_.muster->GetNodePool(parts_.muster->PoolName(object.name));
   if (found.ok() && found->uid() == object.uid) return Later(kWatchIsLate);
   if (!found.ok() && !absl::IsNotFound(found.status())) return found.status();
   // In a history that is not accepted its Nodes may run, unknown.
-  switch (parts_.history->Judge(object.uid)) {
-    case History::Verdict::kWait:
-      return Later(kWatchIsLate);
-    case History::Verdict::kKeep:
-      parts_.history->CountKept(kPoolKind);
-      return Later(parts_.refusal_retry);
-    case History::Verdict::kObey:
-      break;
-  }
+  const History::Verdict verdict = parts_.history->Judge(object.uid);
+  if (const auto held = Withheld(verdict, *parts_.history, kPoolKind, Later(parts_.refusal_retry)))
+    return *held;
   const Outcome told = ShowStatus(object, {}, true);
   if (!told.status.ok() || told.again < absl::InfiniteDuration()) return told;
   const Object now = parts_.cluster->node_pools().Find(object.name);
