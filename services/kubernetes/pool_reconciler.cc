@@ -83,7 +83,7 @@ Outcome PoolReconciler::Reconcile(const std::string& name) {
   if (view.pool != nullptr && view.pool->uid() != object->uid) {
     RETURN_IF_ERROR(RemoveFormer(*object, *view.pool));
     view = {};
-    if (!object->deleting) return Answer(*object, view);
+    if (!object->deleting) return UpdateObject(*object, view);
   }
   if (view.pool != nullptr) parts_.history->See(here, object->uid);
   if (object->deleting) return ReconcileDeleting(*object, view);
@@ -95,11 +95,12 @@ Outcome PoolReconciler::Reconcile(const std::string& name) {
     object = parts_.cluster->node_pools().Find(name);
     if (object == nullptr || object->deleting) return Later(absl::ZeroDuration());
   }
-  RETURN_IF_ERROR(Apply(*object, view.pool));
-  return Answer(*object, view);
+  RETURN_IF_ERROR(SyncSpec(*object, view.pool));
+  return UpdateObject(*object, view);
 }
 
-Outcome PoolReconciler::Answer(const NodePoolObject& object, const MusterView::PoolView& view) {
+Outcome PoolReconciler::UpdateObject(const NodePoolObject& object,
+                                     const MusterView::PoolView& view) {
   Outcome outcome = ShowStatus(object, view, false);
   // Nothing tells that there is room again.
   const std::optional<Refusal> refusal = Recall(object).refusal;

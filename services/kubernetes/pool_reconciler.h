@@ -68,7 +68,7 @@ class PoolReconciler {
     int64_t muster_generation = 0;                // that came of it
     std::optional<Refusal> refusal = {};
     // When the spec was sent last, by the steady clock.
-    absl::Duration said_time = -absl::InfiniteDuration();
+    absl::Duration spec_sent_time = -absl::InfiniteDuration();
     absl::Duration status_time = -absl::InfiniteDuration();  // when the last write ended, likewise
     bool noted = false;  // the annotation kGrantable was found or made to say this
     std::optional<std::string> grantable = {};
@@ -84,8 +84,8 @@ class PoolReconciler {
   // There is no object: a pool that came from one goes too.
   Outcome ReconcileMissing(const std::string& name, const Pool& pool);
   Outcome ReconcileDeleting(const NodePoolObject& object, const MusterView::PoolView& view);
-  // Shows what came of the spec, and sees to the orders. `view.pool`: of the object's uid, or null.
-  Outcome Answer(const NodePoolObject& object, const MusterView::PoolView& view);
+  // Its status, then its orders. `view.pool`: of the object's uid, or null.
+  Outcome UpdateObject(const NodePoolObject& object, const MusterView::PoolView& view);
   // Its pool was deleted by Muster's own API, which Muster told: the object goes with it, since no pool of its uid comes back. That Muster
   // only does not show the pool is no such word.
   Outcome FollowDeletion(const NodePoolObject& object, const MusterView::PoolView& view);
@@ -111,14 +111,15 @@ class PoolReconciler {
   absl::Status RefuseOrder(const NodePoolObject& object, const OrderStep& step,
                            absl::string_view why);
   absl::Status PatchAnnotation(const NodePoolObject& object, const Json& patch);
-  // How long until the spec is said again.
+  // How long until the spec is sent again.
   absl::Duration RetryOf(const Refusal& refusal) const;
-  // Says the spec to Muster unless it was said before. What Muster refuses is remembered, and said again now and then.
-  absl::Status Apply(const NodePoolObject& object, const Pool& pool);
+  // Sends the spec to Muster unless that was done before. What Muster refuses is remembered, and sent again now
+  // and then.
+  absl::Status SyncSpec(const NodePoolObject& object, const Pool& pool);
   // Whether the API server has that very generation of it now.
   bool IsStillSo(const NodePoolObject& object) const;
-  absl::StatusOr<lifecycle::v1::NodePool> Say(const NodePoolObject& object,
-                                              const lifecycle::v1::NodePoolSpec& spec);
+  absl::StatusOr<lifecycle::v1::NodePool> SendSpec(const NodePoolObject& object,
+                                                   const lifecycle::v1::NodePoolSpec& spec);
   // What an answer that is not OK has against the object; nullopt: nothing that is to be shown, it is asked again.
   std::optional<Refusal> RefusalOf(const NodePoolObject& object, const absl::Status& status) const;
   // Which Nodes the cluster autoscaler has marked by now, before its lower target is told.

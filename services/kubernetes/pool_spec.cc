@@ -1,4 +1,4 @@
-// Of PoolReconciler: says an object's spec to Muster, and remembers what Muster refuses of it.
+// Of PoolReconciler: sends an object's spec to Muster, and remembers what Muster refuses of it.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -48,8 +48,8 @@ absl::Status PoolReconciler::ReportMarks(const NodePoolObject& object) {
   return reports.empty() ? absl::OkStatus() : parts_.reporter->ReportNow(reports).status();
 }
 
-absl::StatusOr<NodePool> PoolReconciler::Say(const NodePoolObject& object,
-                                             const lifecycle::v1::NodePoolSpec& spec) {
+absl::StatusOr<NodePool> PoolReconciler::SendSpec(const NodePoolObject& object,
+                                                  const lifecycle::v1::NodePoolSpec& spec) {
   NodePool wanted;
   wanted.set_name(parts_.muster->PoolName(object.name));
   wanted.set_uid(object.uid);
@@ -57,9 +57,9 @@ absl::StatusOr<NodePool> PoolReconciler::Say(const NodePoolObject& object,
   *wanted.mutable_spec() = spec;
   // A cluster that is made again has to be bound before it has pools.
   if (parts_.identity->cluster_missing()) return error::NotFound(parts_.muster->cluster());
-  const auto said = parts_.muster->ApplyNodePool(wanted);
-  if (absl::IsNotFound(said.status())) parts_.identity->MissCluster();
-  return said;
+  const auto applied = parts_.muster->ApplyNodePool(wanted);
+  if (absl::IsNotFound(applied.status())) parts_.identity->MissCluster();
+  return applied;
 }
 
 std::optional<Refusal> PoolReconciler::RefusalOf(const NodePoolObject& object,
@@ -86,18 +86,18 @@ absl::Duration PoolReconciler::RetryOf(const Refusal& refusal) const {
   return refusal.may_pass() ? parts_.refusal_retry : kSeldom * parts_.refusal_retry;
 }
 
-absl::Status PoolReconciler::Apply(const NodePoolObject& object, const Pool& pool) {
+absl::Status PoolReconciler::SyncSpec(const NodePoolObject& object, const Pool& pool) {
   Memory memory = Recall(object);
-  const bool said = memory.object_generation == object.generation;
+  const bool sent = memory.object_generation == object.generation;
   const bool stands = pool != nullptr && pool->generation() <= memory.muster_generation;
   const absl::Duration now = parts_.steady->Now();
   const bool rests = memory.refusal && !memory.refusal->may_pass() &&
-                     now - memory.said_time < RetryOf(*memory.refusal);
-  if (said && (memory.refusal ? rests : stands)) return absl::OkStatus();
+                     now - memory.spec_sent_time < RetryOf(*memory.refusal);
+  if (sent && (memory.refusal ? rests : stands)) return absl::OkStatus();
   const auto spec = SpecOf(object.spec);
   if (spec.ok() && pool != nullptr && spec->target_nodes() < pool->spec().target_nodes())
     RETURN_IF_ERROR(ReportMarks(object));
-  const auto applied = spec.ok() ? Say(object, *spec) : spec.status();
+  const auto applied = spec.ok() ? SendSpec(object, *spec) : spec.status();
   std::optional<Refusal> refusal = RefusalOf(object, applied.status());
   if (!refusal && error::ReasonOf(applied.status()) == error::kGenerationTooOld &&
       IsStillSo(object))
@@ -105,7 +105,7 @@ absl::Status PoolReconciler::Apply(const NodePoolObject& object, const Pool& poo
         Refusal{object.generation, RestoredMessage(object.generation), Refusal::Kind::kRestored};
   if (!applied.ok() && !refusal) return applied.status();
   memory.object_generation = object.generation;
-  memory.said_time = now;
+  memory.spec_sent_time = now;
   if (applied.ok()) memory.muster_generation = applied->generation();
   // Not again by another try, or after a restart: then the object says so already.
   if (refusal && refusal != memory.refusal && !SaysRefusal(object.status, *refusal))
