@@ -49,8 +49,8 @@ absl::StatusOr<std::string> PreviousFor(MusterClient& muster, const NodePoolObje
 }  // namespace
 
 absl::Status PoolReconciler::RefuseOrder(const NodePoolObject& object, const OrderStep& step,
-                                         absl::string_view why) {
-  RETURN_IF_ERROR(PatchAnnotation(object, RemovalOf(step, object)));
+                                         absl::string_view why, Memory& memory) {
+  RETURN_IF_ERROR(PatchAnnotation(object, RemovalOf(step, object), memory));
   parts_.events->Tell(object,
                       WordOf(step.annotation == kPromoteAnnotation
                                  ? EventReason::kNodePoolNoPendingConfiguration
@@ -59,25 +59,24 @@ absl::Status PoolReconciler::RefuseOrder(const NodePoolObject& object, const Ord
   return absl::OkStatus();
 }
 
-absl::Status PoolReconciler::RefuseOrders(const NodePoolObject& object,
-                                          const std::optional<Refusal>& refusal, bool& more) {
+absl::Status PoolReconciler::RefuseOrders(const NodePoolObject& object, Memory& memory,
+                                          bool& more) {
   // Whether it is an order at all does not depend on what configuration has.
   const OrderStep step = NextOrder(object, {}, "");
-  if (step.kind == OrderStep::Kind::kNonsense) return TakeStep(object, step, "", more);
-  const bool waits = !refusal || !refusal->ends_orders();
+  if (step.kind == OrderStep::Kind::kNonsense) return TakeStep(object, step, memory, more);
+  const bool waits = !memory.refusal || !memory.refusal->ends_orders();
   if (step.kind == OrderStep::Kind::kNone || waits) return absl::OkStatus();
   more = object.promote && object.rollback;
   return RefuseOrder(object, StandingOrder(object),
-                     absl::StrCat("The spec was refused: ", refusal->message));
+                     absl::StrCat("The spec was refused: ", memory.refusal->message), memory);
 }
 
 absl::Status PoolReconciler::CarryOutOrder(const NodePoolObject& object, const Pool& pool,
-                                           bool& more) {
+                                           Memory& memory, bool& more) {
   if (!object.promote && !object.rollback) return absl::OkStatus();
-  const Memory memory = Recall(object);
   // What would be pending with a spec that nobody took is not known.
   const bool of_spec = object.promote == "pending" && !object.rollback;
-  if (memory.refusal && of_spec) return RefuseOrders(object, memory.refusal, more);
+  if (memory.refusal && of_spec) return RefuseOrders(object, memory, more);
   const auto found = parts_.muster->GetConfiguration(object.uid);
   // Lifecycle has not told configuration of the pool yet, or not of the spec that came with the order.
   const bool untold = found.ok() ? found->generation() < memory.muster_generation
@@ -91,7 +90,8 @@ absl::Status PoolReconciler::CarryOutOrder(const NodePoolObject& object, const P
       return RefuseOrder(object, StandingOrder(object),
                          absl::StrCat(found.ok() ? "Configuration has not taken this spec: "
                                                  : "The pool has no configuration: ",
-                                      *invalid));
+                                      *invalid),
+                         memory);
     }
   }
   RETURN_IF_ERROR(found.status());
@@ -100,37 +100,34 @@ absl::Status PoolReconciler::CarryOutOrder(const NodePoolObject& object, const P
     ASSIGN_OR_RETURN(previous, PreviousFor(*parts_.muster, object));
   }
   const OrderStep step = NextOrder(object, *found, previous, memory.by_word);
-  if (step.by_word) NoteWord(object);
-  return TakeStep(object, step, memory.order_id, more);
-}
-
-void PoolReconciler::NoteWord(const NodePoolObject& object) {
-  Memory memory = Recall(object);
-  memory.by_word = true;
-  Remember(object.name, std::move(memory));
+  // Before it is asked for: the answer may be lost, or the annotation may not be removed.
+  if (step.by_word) memory.by_word = true;
+  return TakeStep(object, step, memory, more);
 }
 
 absl::Status PoolReconciler::TakeStep(const NodePoolObject& object, const OrderStep& step,
-                                      const std::string& id, bool& more) {
+                                      Memory& memory, bool& more) {
   absl::Status asked;
   switch (step.kind) {
     case OrderStep::Kind::kNone:
       return absl::OkStatus();
     case OrderStep::Kind::kReplace:
       more = true;
-      return PatchAnnotation(object, ReplaceAnnotation(step.annotation, step.value, step.profile));
+      return PatchAnnotation(object, ReplaceAnnotation(step.annotation, step.value, step.profile),
+                             memory);
     case OrderStep::Kind::kConflict:
-      asked = parts_.muster->Promote(object.uid, *object.promote, *object.rollback, id);
+      asked =
+          parts_.muster->Promote(object.uid, *object.promote, *object.rollback, memory.order_id);
       break;
     case OrderStep::Kind::kNonsense:
       more = true;  // the other one may be meant
       asked = absl::InvalidArgumentError("is empty: it asks for nothing.");
       break;
     case OrderStep::Kind::kPromote:
-      asked = parts_.muster->Promote(object.uid, step.profile, "", id);
+      asked = parts_.muster->Promote(object.uid, step.profile, "", memory.order_id);
       break;
     case OrderStep::Kind::kRollback:
-      asked = parts_.muster->Rollback(object.uid, step.profile, id);
+      asked = parts_.muster->Rollback(object.uid, step.profile, memory.order_id);
       break;
     case OrderStep::Kind::kRemove:
       break;
@@ -139,8 +136,8 @@ absl::Status PoolReconciler::TakeStep(const NodePoolObject& object, const OrderS
   const bool nonsense = absl::IsInvalidArgument(asked);
   if (!asked.ok() && !nonsense && !absl::IsFailedPrecondition(asked)) return asked;
   if (HasNoRoom(asked)) return asked;
-  if (nonsense) return RefuseOrder(object, step, FaultsOf(asked));
-  return PatchAnnotation(object, RemovalOf(step, object));
+  if (nonsense) return RefuseOrder(object, step, FaultsOf(asked), memory);
+  return PatchAnnotation(object, RemovalOf(step, object), memory);
 }
 
 }  // namespace muster::kubernetes

@@ -47,9 +47,12 @@ bool ShowsNodes(const NodePoolObject& object) {
 
 }  // namespace
 
-PoolReconciler::Memory PoolReconciler::Recall(const NodePoolObject& object) {
+PoolReconciler::Memory& PoolReconciler::MemoryOf(const std::string& name) {
   MutexLock lock(mutex_);
-  Memory& memory = memories_[object.name];
+  return memories_[name];
+}
+
+void PoolReconciler::ForgetOutdated(const NodePoolObject& object, Memory& memory) const {
   if (memory.uid != object.uid) memory = {.uid = object.uid};
   // What was said in a history that is gone was never said.
   const std::optional<std::string> here = parts_.history->current();
@@ -59,18 +62,15 @@ PoolReconciler::Memory PoolReconciler::Recall(const NodePoolObject& object) {
     memory.refusal = std::nullopt;
     memory.by_word = false;
   }
-  if (memory.promote != object.promote || memory.rollback != object.rollback) {
-    memory.promote = object.promote;
-    memory.rollback = object.rollback;
-    memory.order_id = NewRequestId();
-    memory.by_word = false;
-  }
-  return memory;
+  NoteOrders(object, memory);
 }
 
-void PoolReconciler::Remember(const std::string& name, Memory memory) {
-  MutexLock lock(mutex_);
-  memories_[name] = std::move(memory);
+void PoolReconciler::NoteOrders(const NodePoolObject& object, Memory& memory) {
+  if (memory.promote == object.promote && memory.rollback == object.rollback) return;
+  memory.promote = object.promote;
+  memory.rollback = object.rollback;
+  memory.order_id = NewRequestId();
+  memory.by_word = false;
 }
 
 Outcome PoolReconciler::Reconcile(const std::string& name) {
@@ -80,30 +80,33 @@ Outcome PoolReconciler::Reconcile(const std::string& name) {
   MusterView::PoolView view = parts_.known->Pool(name);
   Object object = parts_.cluster->node_pools().Find(name);
   if (object == nullptr) return ReconcileMissing(name, view.pool);
+  Memory& memory = MemoryOf(name);
+  ForgetOutdated(*object, memory);
   if (view.pool != nullptr && view.pool->uid() != object->uid) {
-    RETURN_IF_ERROR(RemoveFormer(*object, *view.pool));
+    RETURN_IF_ERROR(RemoveFormer(*object, *view.pool, memory));
     view = {};
-    if (!object->deleting) return UpdateObject(*object, view);
+    if (!object->deleting) return UpdateObject(*object, view, memory);
   }
   if (view.pool != nullptr) parts_.history->See(here, object->uid);
-  if (object->deleting) return ReconcileDeleting(*object, view);
+  if (object->deleting) return ReconcileDeleting(*object, view, memory);
   const bool deleted =
       view.pool != nullptr ? view.pool->has_delete_time() : parts_.known->SawEndOfPool(object->uid);
-  if (deleted) return FollowDeletion(*object, view);
+  if (deleted) return FollowDeletion(*object, view, memory);
   if (!object->HasFinalizer()) {
     RETURN_IF_ERROR(AddFinalizer(*object));
     object = parts_.cluster->node_pools().Find(name);
     if (object == nullptr || object->deleting) return Later(absl::ZeroDuration());
+    ForgetOutdated(*object, memory);
   }
-  RETURN_IF_ERROR(SyncSpec(*object, view.pool));
-  return UpdateObject(*object, view);
+  RETURN_IF_ERROR(SyncSpec(*object, view.pool, memory));
+  return UpdateObject(*object, view, memory);
 }
 
-Outcome PoolReconciler::UpdateObject(const NodePoolObject& object,
-                                     const MusterView::PoolView& view) {
-  Outcome outcome = ShowStatus(object, view, false);
+Outcome PoolReconciler::UpdateObject(const NodePoolObject& object, const MusterView::PoolView& view,
+                                     Memory& memory) {
+  Outcome outcome = ShowStatus(object, view, false, memory);
+  const std::optional<Refusal>& refusal = memory.refusal;
   // Nothing tells that there is room again.
-  const std::optional<Refusal> refusal = Recall(object).refusal;
   if (refusal) outcome.again = std::min(outcome.again, RetryOf(*refusal));
   if (!outcome.status.ok()) return outcome;
   bool more = false;
@@ -111,11 +114,11 @@ Outcome PoolReconciler::UpdateObject(const NodePoolObject& object,
   // Orders out of a past were carried out then, or taken back; without a pool of its own nothing
   // comes of any.
   if (view.pool == nullptr || (refusal && refusal->kind == Refusal::Kind::kRestored)) {
-    RETURN_IF_ERROR(RefuseOrders(object, refusal, more));
+    RETURN_IF_ERROR(RefuseOrders(object, memory, more));
   } else {
     // A note that is refused is in no order's way.
-    noted = NoteGrantable(object, *view.pool);
-    RETURN_IF_ERROR(CarryOutOrder(object, view.pool, more));
+    noted = NoteGrantable(object, *view.pool, memory);
+    RETURN_IF_ERROR(CarryOutOrder(object, view.pool, memory, more));
   }
   if (more) {
     outcome.again = absl::ZeroDuration();
@@ -145,19 +148,24 @@ Outcome PoolReconciler::ReconcileMissing(const std::string& name, const Pool& po
   return parts_.muster->DeleteNodePool(*pool);
 }
 
-absl::Status PoolReconciler::RemoveFormer(const NodePoolObject& object, const NodePool& pool) {
+absl::Status PoolReconciler::RemoveFormer(const NodePoolObject& object, const NodePool& pool,
+                                          Memory& memory) {
   const bool made_here = pool.object_generation() != 0;
   const std::string former = made_here ? absl::StrCat("of an earlier object (uid ", pool.uid(), ")")
                                        : "that was not made through Kubernetes";
-  const auto wait_for_it = [&] {
-    Refuse(object, former + ", whose Nodes are being removed.", Refusal::Kind::kFormer);
+  // The object is refused as long as that pool is there.
+  const auto refuse = [&](absl::string_view why, Refusal::Kind kind = Refusal::Kind::kInvalid) {
+    memory.refusal = Refusal{
+        object.generation,
+        absl::StrCat("metadata.name: the cluster has a node pool ", object.name, " ", former, why),
+        kind};
     return absl::OkStatus();
   };
+  const auto wait_for_it = [&] {
+    return refuse(", whose Nodes are being removed.", Refusal::Kind::kFormer);
+  };
   if (pool.has_delete_time()) return wait_for_it();
-  if (!made_here) {
-    Refuse(object, former + ".");
-    return absl::OkStatus();
-  }
+  if (!made_here) return refuse(".");
   ASSIGN_OR_RETURN(const Json now, parts_.api->Get(PathOf(object)));
   if (ReadNodePool(now).uid != object.uid) {
     parts_.cluster->node_pools().Put(now);
@@ -169,11 +177,10 @@ absl::Status PoolReconciler::RemoveFormer(const NodePoolObject& object, const No
       return absl::UnavailableError("it is not known yet whether the former pool may go");
     case History::Verdict::kKeep:
       parts_.history->CountKept(kPoolKind);
-      Refuse(object, former + (parts_.history->accepted()
-                                   ? ", and more than a few would go: its removal is held."
-                                   : ", from before Muster's database was restored. It goes once "
-                                     "Muster's history is accepted."));
-      return absl::OkStatus();
+      return refuse(parts_.history->accepted()
+                        ? ", and more than a few would go: its removal is held."
+                        : ", from before Muster's database was restored. It goes once "
+                          "Muster's history is accepted.");
     case History::Verdict::kObey:
       break;
   }
@@ -181,17 +188,8 @@ absl::Status PoolReconciler::RemoveFormer(const NodePoolObject& object, const No
   return wait_for_it();
 }
 
-void PoolReconciler::Refuse(const NodePoolObject& object, absl::string_view why,
-                            Refusal::Kind kind) {
-  Memory memory = Recall(object);
-  memory.refusal = Refusal{
-      object.generation,
-      absl::StrCat("metadata.name: the cluster has a node pool ", object.name, " ", why), kind};
-  Remember(object.name, std::move(memory));
-}
-
 Outcome PoolReconciler::ReconcileDeleting(const NodePoolObject& object,
-                                          const MusterView::PoolView& view) {
+                                          const MusterView::PoolView& view, Memory& memory) {
   // Somebody else's finalizer may hold it without ours: its Nodes go all the same.
   if (view.pool != nullptr) {
     if (!view.pool->has_delete_time()) {
@@ -199,7 +197,7 @@ Outcome PoolReconciler::ReconcileDeleting(const NodePoolObject& object,
       RETURN_IF_ERROR(parts_.identity->ConfirmBinding());
       RETURN_IF_ERROR(parts_.muster->DeleteNodePool(*view.pool));
     }
-    return ShowStatus(object, view, false);
+    return ShowStatus(object, view, false, memory);
   }
   // Before Muster is asked for the pool: a cluster that it does not show may have it, with its Nodes. What it
   // told the end of has ended.
@@ -215,7 +213,7 @@ Outcome PoolReconciler::ReconcileDeleting(const NodePoolObject& object,
   const History::Verdict verdict = parts_.history->Judge(object.uid);
   if (const auto held = Withheld(verdict, *parts_.history, kPoolKind, Later(parts_.refusal_retry)))
     return *held;
-  const Outcome told = ShowStatus(object, {}, true);
+  const Outcome told = ShowStatus(object, {}, true, memory);
   if (!told.status.ok() || told.again < absl::InfiniteDuration()) return told;
   const Object now = parts_.cluster->node_pools().Find(object.name);
   const bool is_ours = now != nullptr && now->uid == object.uid && now->HasFinalizer();
@@ -223,7 +221,7 @@ Outcome PoolReconciler::ReconcileDeleting(const NodePoolObject& object,
 }
 
 Outcome PoolReconciler::FollowDeletion(const NodePoolObject& object,
-                                       const MusterView::PoolView& view) {
+                                       const MusterView::PoolView& view, Memory& memory) {
   RETURN_IF_ERROR(parts_.identity->Confirm());
   const absl::Status status = parts_.writer->Delete(PathOf(object), object.uid);
   if (status.ok() || absl::IsNotFound(status)) {
@@ -231,7 +229,7 @@ Outcome PoolReconciler::FollowDeletion(const NodePoolObject& object,
     return {};
   }
   // One that may not be deleted shows what becomes of its Nodes, at least.
-  if (view.pool != nullptr) RETURN_IF_ERROR(ShowStatus(object, view, false).status);
+  if (view.pool != nullptr) RETURN_IF_ERROR(ShowStatus(object, view, false, memory).status);
   return status;
 }
 
@@ -256,13 +254,13 @@ absl::Status PoolReconciler::RemoveFinalizer(const NodePoolObject& object) {
   return written.status();
 }
 
-absl::Status PoolReconciler::PatchAnnotation(const NodePoolObject& object, const Json& patch) {
+absl::Status PoolReconciler::PatchAnnotation(const NodePoolObject& object, const Json& patch,
+                                             Memory& memory) {
   const auto written = parts_.writer->Patch(PatchType::kJson, PathOf(object), patch,
                                             {{"fieldManager", kFieldManager}});
   if (written.ok()) {
     parts_.cluster->node_pools().Put(*written);
-    // Recalls the object without the annotation: the same text, if it is set again, is another order.
-    Recall(ReadNodePool(*written));
+    NoteOrders(ReadNodePool(*written), memory);
   }
   // Somebody was quicker: the object says what is asked for now.
   if (absl::IsInvalidArgument(written.status()))
@@ -284,8 +282,7 @@ void PoolReconciler::CountNodes(const std::string& pool_uid, StatusFacts& facts)
 }
 
 Outcome PoolReconciler::ShowStatus(const NodePoolObject& object, const MusterView::PoolView& view,
-                                   bool gone) {
-  Memory memory = Recall(object);
+                                   bool gone, Memory& memory) {
   const absl::Time now = absl::Now();
   const absl::Duration early = kStatusInterval - (parts_.steady->Now() - memory.status_time);
   StatusFacts facts{.object = &object,
@@ -307,7 +304,6 @@ Outcome PoolReconciler::ShowStatus(const NodePoolObject& object, const MusterVie
     if (early > absl::ZeroDuration()) return Later(early);
     RETURN_IF_ERROR(PutStatus(object, *status));
     memory.status_time = parts_.steady->Now();
-    Remember(object.name, std::move(memory));
   }
   if (view.unseen_since < absl::InfiniteFuture())
     parts_.metrics->Mirrored(absl::Now() - view.unseen_since);
@@ -315,9 +311,9 @@ Outcome PoolReconciler::ShowStatus(const NodePoolObject& object, const MusterVie
   return {};
 }
 
-absl::Status PoolReconciler::NoteGrantable(const NodePoolObject& object, const NodePool& pool) {
+absl::Status PoolReconciler::NoteGrantable(const NodePoolObject& object, const NodePool& pool,
+                                           Memory& memory) {
   const std::optional<std::string> should = GrantableText(pool);
-  Memory memory = Recall(object);
   if (memory.noted && memory.grantable == should) return absl::OkStatus();
   if (object.grantable != should) {
     const Json value = should ? Json(*should) : Json();
@@ -330,7 +326,6 @@ absl::Status PoolReconciler::NoteGrantable(const NodePoolObject& object, const N
   }
   memory.noted = true;
   memory.grantable = should;
-  Remember(object.name, std::move(memory));
   return absl::OkStatus();
 }
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "absl/container/flat_hash_map.h"
+#include "absl/container/node_hash_map.h"
 #include "absl/time/time.h"
 #include "muster/lifecycle/v1/lifecycle.pb.h"
 #include "services/common/mutex.h"
@@ -60,7 +60,8 @@ class PoolReconciler {
   using Object = std::shared_ptr<const NodePoolObject>;
   using Pool = std::shared_ptr<const lifecycle::v1::NodePool>;
 
-  // What was done for an object so far, as far as this process did it.
+  // What was done for an object so far, as far as this process did it. One worker uses it at a time
+  // (Controller).
   struct Memory {
     std::string uid = {};
     std::optional<std::string> incarnation = {};  // of the history that it was done in
@@ -72,7 +73,8 @@ class PoolReconciler {
     absl::Duration status_time = -absl::InfiniteDuration();  // when the last write ended, likewise
     bool noted = false;  // the annotation kGrantable was found or made to say this
     std::optional<std::string> grantable = {};
-    // What the annotations order, and the request id of it as long as they order it and this process lives.
+    // What the annotations order, and the request id of it as long as they order it and this process lives:
+    // whoever ordered something else since the first try is not overruled by the next.
     std::optional<std::string> promote = {};
     std::optional<std::string> rollback = {};
     std::string order_id = {};
@@ -83,39 +85,37 @@ class PoolReconciler {
 
   // There is no object: a pool that came from one goes too.
   Outcome ReconcileMissing(const std::string& name, const Pool& pool);
-  Outcome ReconcileDeleting(const NodePoolObject& object, const MusterView::PoolView& view);
+  Outcome ReconcileDeleting(const NodePoolObject& object, const MusterView::PoolView& view,
+                            Memory& memory);
   // Its status, then its orders. `view.pool`: of the object's uid, or null.
-  Outcome UpdateObject(const NodePoolObject& object, const MusterView::PoolView& view);
+  Outcome UpdateObject(const NodePoolObject& object, const MusterView::PoolView& view,
+                       Memory& memory);
   // Its pool was deleted by Muster's own API, which Muster told: the object goes with it, since no pool of its uid comes back. That Muster
   // only does not show the pool is no such word.
-  Outcome FollowDeletion(const NodePoolObject& object, const MusterView::PoolView& view);
+  Outcome FollowDeletion(const NodePoolObject& object, const MusterView::PoolView& view,
+                         Memory& memory);
   // Removes the pool of the object's name, which came from an object that is gone.
-  absl::Status RemoveFormer(const NodePoolObject& object, const lifecycle::v1::NodePool& pool);
-  // Notes that the object is refused as long as another pool of its name is there.
-  void Refuse(const NodePoolObject& object, absl::string_view why,
-              Refusal::Kind kind = Refusal::Kind::kInvalid);
+  absl::Status RemoveFormer(const NodePoolObject& object, const lifecycle::v1::NodePool& pool,
+                            Memory& memory);
 
   absl::Status AddFinalizer(const NodePoolObject& object);
   absl::Status RemoveFinalizer(const NodePoolObject& object);
   // One step; `more`: there may be another.
-  absl::Status CarryOutOrder(const NodePoolObject& object, const Pool& pool, bool& more);
-  // `id`: of the request. Whoever ordered something else since the first try is not overruled by the next.
-  absl::Status TakeStep(const NodePoolObject& object, const OrderStep& step, const std::string& id,
+  absl::Status CarryOutOrder(const NodePoolObject& object, const Pool& pool, Memory& memory,
+                             bool& more);
+  absl::Status TakeStep(const NodePoolObject& object, const OrderStep& step, Memory& memory,
                         bool& more);
-  // Notes that a word itself is asked for: the answer may be lost, or the annotation may not be removed.
-  void NoteWord(const NodePoolObject& object);
   // Refuses orders of which nothing can come as Muster has not taken the spec; others wait.
-  absl::Status RefuseOrders(const NodePoolObject& object, const std::optional<Refusal>& refusal,
-                            bool& more);
+  absl::Status RefuseOrders(const NodePoolObject& object, Memory& memory, bool& more);
   // Removes what asks for the step, and tells why nothing comes of it.
   absl::Status RefuseOrder(const NodePoolObject& object, const OrderStep& step,
-                           absl::string_view why);
-  absl::Status PatchAnnotation(const NodePoolObject& object, const Json& patch);
+                           absl::string_view why, Memory& memory);
+  absl::Status PatchAnnotation(const NodePoolObject& object, const Json& patch, Memory& memory);
   // How long until the spec is sent again.
   absl::Duration RetryOf(const Refusal& refusal) const;
   // Sends the spec to Muster unless that was done before. What Muster refuses is remembered, and sent again now
   // and then.
-  absl::Status SyncSpec(const NodePoolObject& object, const Pool& pool);
+  absl::Status SyncSpec(const NodePoolObject& object, const Pool& pool, Memory& memory);
   // Whether the API server has that very generation of it now.
   bool IsStillSo(const NodePoolObject& object) const;
   absl::StatusOr<lifecycle::v1::NodePool> SendSpec(const NodePoolObject& object,
@@ -125,20 +125,27 @@ class PoolReconciler {
   // Which Nodes the cluster autoscaler has marked by now, before its lower target is told.
   absl::Status ReportMarks(const NodePoolObject& object);
   // `view.pool`: of the object's uid, or null.
-  Outcome ShowStatus(const NodePoolObject& object, const MusterView::PoolView& view, bool gone);
+  Outcome ShowStatus(const NodePoolObject& object, const MusterView::PoolView& view, bool gone,
+                     Memory& memory);
   // Keeps the annotation kGrantable level with what Muster says. Who changes it is not fought: it is
   // written when what it is to say changes.
-  absl::Status NoteGrantable(const NodePoolObject& object, const lifecycle::v1::NodePool& pool);
+  absl::Status NoteGrantable(const NodePoolObject& object, const lifecycle::v1::NodePool& pool,
+                             Memory& memory);
   absl::Status PutStatus(const NodePoolObject& object, const Json& status);
   // What the first edition and Ready say of the pool's Nodes.
   void CountNodes(const std::string& pool_uid, StatusFacts& facts) const;
 
-  Memory Recall(const NodePoolObject& object);
-  void Remember(const std::string& name, Memory memory);
+  // Of the object of that name. It stays where it is until that is gone (ReconcileMissing).
+  Memory& MemoryOf(const std::string& name);
+  // Forgets what was done for another object of its name, in another history, or for other orders.
+  void ForgetOutdated(const NodePoolObject& object, Memory& memory) const;
+  // Another order, also of the same text if it was gone meanwhile, gets another request id.
+  static void NoteOrders(const NodePoolObject& object, Memory& memory);
 
   const Parts parts_;
   Mutex mutex_;
-  absl::flat_hash_map<std::string, Memory> memories_ MUSTER_GUARDED_BY(mutex_);
+  // A node map: MemoryOf's references outlast other names' changes.
+  absl::node_hash_map<std::string, Memory> memories_ MUSTER_GUARDED_BY(mutex_);
 };
 
 }  // namespace muster::kubernetes

@@ -86,8 +86,8 @@ absl::Duration PoolReconciler::RetryOf(const Refusal& refusal) const {
   return refusal.may_pass() ? parts_.refusal_retry : kSeldom * parts_.refusal_retry;
 }
 
-absl::Status PoolReconciler::SyncSpec(const NodePoolObject& object, const Pool& pool) {
-  Memory memory = Recall(object);
+absl::Status PoolReconciler::SyncSpec(const NodePoolObject& object, const Pool& pool,
+                                      Memory& memory) {
   const bool sent = memory.object_generation == object.generation;
   const bool stands = pool != nullptr && pool->generation() <= memory.muster_generation;
   const absl::Duration now = parts_.steady->Now();
@@ -111,7 +111,6 @@ absl::Status PoolReconciler::SyncSpec(const NodePoolObject& object, const Pool& 
   if (refusal && refusal != memory.refusal && !SaysRefusal(object.status, *refusal))
     parts_.events->Tell(object, WordOf(EventReason::kNodePoolNodesRequestFailed), refusal->message);
   memory.refusal = std::move(refusal);
-  Remember(object.name, std::move(memory));
   return absl::OkStatus();
 }
 
