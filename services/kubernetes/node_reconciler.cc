@@ -83,15 +83,9 @@ void Forget(const std::vector<PodObject>& pods, absl::flat_hash_set<std::string>
 
 }  // namespace
 
-NodeReconciler::Memory NodeReconciler::Recall(const std::string& machine) {
+NodeReconciler::Memory& NodeReconciler::MemoryOf(const std::string& machine) {
   MutexLock lock(mutex_);
-  const auto found = memories_.find(machine);
-  return found == memories_.end() ? Memory() : found->second;
-}
-
-void NodeReconciler::Remember(const std::string& machine, Memory memory) {
-  MutexLock lock(mutex_);
-  memories_[machine] = std::move(memory);
+  return memories_[machine];
 }
 
 void NodeReconciler::ForgetMachine(const std::string& machine) {
@@ -111,8 +105,10 @@ Outcome NodeReconciler::Reconcile(const std::string& machine) {
   if (object != nullptr) {
     if (const auto done = CheckLife(here, machine, facts)) return *done;
   }
-  const Former former = FindFormer(machine, facts);
-  Outcome outcome = ReconcileLife(machine, facts, former.names);
+  Memory& memory = MemoryOf(machine);
+  Former former = FindFormer(machine, facts, memory.former);
+  memory.former = std::move(former.names);
+  Outcome outcome = ReconcileLife(machine, facts, memory);
   // They go even if something stands in the way of the machine's present life.
   for (const auto& each : former.nodes) {
     const absl::Status gone = Delete(*each);
@@ -123,12 +119,11 @@ Outcome NodeReconciler::Reconcile(const std::string& machine) {
 }
 
 Outcome NodeReconciler::ReconcileLife(const std::string& machine, NodeFacts& facts,
-                                      const std::set<std::string>& former) {
+                                      Memory& memory) {
   const Node* node = facts.node;
   const NodeObject* object = facts.object;
   const absl::Duration steady = parts_.steady->Now();
-  facts.pods = parts_.cluster->PodsOf(machine, former);
-  Memory memory = Recall(machine);
+  facts.pods = parts_.cluster->PodsOf(machine, memory.former);
   memory.drain.Look(*node, facts.now, steady);
   Outcome outcome;
   // Cordoned first, or new work comes while the old is asked to leave.
@@ -156,10 +151,8 @@ Outcome NodeReconciler::ReconcileLife(const std::string& machine, NodeFacts& fac
     Turned(parts_.refusals->Forget(machine));
   if (facts.pods.empty() && !node->observed().active())
     memory.work_report_time = -absl::InfiniteDuration();
-  memory.former = former;
-  Remember(machine, std::move(memory));
   // What fails here, e.g. a label that is refused, does not put off Pods that are to be asked again.
-  outcome.status = CarryOut(machine, facts, former, std::move(plan));
+  outcome.status = CarryOut(machine, facts, memory.former, std::move(plan));
   return outcome;
 }
 
@@ -208,8 +201,9 @@ std::optional<Outcome> NodeReconciler::CheckLife(const std::optional<std::string
 }
 
 NodeReconciler::Former NodeReconciler::FindFormer(const std::string& machine,
-                                                  const NodeFacts& facts) {
-  Former former{.names = Recall(machine).former};
+                                                  const NodeFacts& facts,
+                                                  std::set<std::string> names) const {
+  Former former{.names = std::move(names)};
   for (const auto& object : parts_.cluster->NodesOf(machine)) {
     former.names.erase(object->name);  // one that is there is judged anew
     if (facts.object == nullptr || object->name == facts.object->name) continue;

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/container/node_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "muster/lifecycle/v1/lifecycle.pb.h"
@@ -62,7 +62,8 @@ class NodeReconciler {
   Outcome Reconcile(const std::string& machine);
 
  private:
-  // What was done on a machine so far, as far as this process did it. By Pods' uids.
+  // What was done on a machine so far, as far as this process did it. By Pods' uids. One worker uses it at a
+  // time (Controller).
   struct Memory {
     absl::flat_hash_set<std::string> asked = {};
     EvictionRetries retries = {};
@@ -90,11 +91,12 @@ class NodeReconciler {
   // history that both were looked up in.
   std::optional<Outcome> CheckLife(const std::optional<std::string>& here,
                                    const std::string& machine, NodeFacts& facts);
-  // Leaves out those that are to be kept: they count like the machine's other v1 Nodes.
-  Former FindFormer(const std::string& machine, const NodeFacts& facts);
-  // `former`: names of v1 Nodes whose Pods are none of this life's work.
-  Outcome ReconcileLife(const std::string& machine, NodeFacts& facts,
-                        const std::set<std::string>& former);
+  // Leaves out those that are to be kept: they count like the machine's other v1 Nodes. `names`: of those
+  // that were let go before.
+  Former FindFormer(const std::string& machine, const NodeFacts& facts,
+                    std::set<std::string> names) const;
+  // `memory.former`: names of v1 Nodes whose Pods are none of this life's work.
+  Outcome ReconcileLife(const std::string& machine, NodeFacts& facts, Memory& memory);
   // Reports, and writes to the v1 Node.
   absl::Status CarryOut(const std::string& machine, const NodeFacts& facts,
                         const std::set<std::string>& former, NodePlan plan);
@@ -126,15 +128,16 @@ class NodeReconciler {
   absl::Status Evict(const PodEviction& eviction);
   void TellUnasked(const PodObject& pod, const absl::Status& status);
 
-  Memory Recall(const std::string& machine);
-  void Remember(const std::string& machine, Memory memory);
+  // It stays where it is until the machine is forgotten.
+  Memory& MemoryOf(const std::string& machine);
   void ForgetMachine(const std::string& machine);
 
   const Parts parts_;
   NodeLists lists_;
   RepeatedFailure unasked_;  // Pods that could not be asked to leave
   Mutex mutex_;
-  absl::flat_hash_map<std::string, Memory> memories_ MUSTER_GUARDED_BY(mutex_);
+  // A node map: MemoryOf's references outlast other machines' changes.
+  absl::node_hash_map<std::string, Memory> memories_ MUSTER_GUARDED_BY(mutex_);
 };
 
 }  // namespace muster::kubernetes
