@@ -59,24 +59,25 @@ absl::Status PoolReconciler::RefuseOrder(const NodePoolObject& object, const Ord
   return absl::OkStatus();
 }
 
-absl::Status PoolReconciler::RefuseOrders(const NodePoolObject& object, Memory& memory,
-                                          bool& more) {
+absl::StatusOr<PoolReconciler::OrdersLeft> PoolReconciler::RefuseOrders(
+    const NodePoolObject& object, Memory& memory) {
   // Whether it is an order at all does not depend on what configuration has.
   const OrderStep step = NextOrder(object, {}, "");
-  if (step.kind == OrderStep::Kind::kNonsense) return TakeStep(object, step, memory, more);
+  if (step.kind == OrderStep::Kind::kNonsense) return TakeStep(object, step, memory);
   const bool waits = !memory.refusal || !memory.refusal->ends_orders();
-  if (step.kind == OrderStep::Kind::kNone || waits) return absl::OkStatus();
-  more = object.promote && object.rollback;
-  return RefuseOrder(object, StandingOrder(object),
-                     absl::StrCat("The spec was refused: ", memory.refusal->message), memory);
+  if (step.kind == OrderStep::Kind::kNone || waits) return OrdersLeft::kNone;
+  RETURN_IF_ERROR(RefuseOrder(object, StandingOrder(object),
+                              absl::StrCat("The spec was refused: ", memory.refusal->message),
+                              memory));
+  return object.promote && object.rollback ? OrdersLeft::kMaybe : OrdersLeft::kNone;
 }
 
-absl::Status PoolReconciler::CarryOutOrder(const NodePoolObject& object, const Pool& pool,
-                                           Memory& memory, bool& more) {
-  if (!object.promote && !object.rollback) return absl::OkStatus();
+absl::StatusOr<PoolReconciler::OrdersLeft> PoolReconciler::CarryOutOrder(
+    const NodePoolObject& object, const Pool& pool, Memory& memory) {
+  if (!object.promote && !object.rollback) return OrdersLeft::kNone;
   // What would be pending with a spec that nobody took is not known.
   const bool of_spec = object.promote == "pending" && !object.rollback;
-  if (memory.refusal && of_spec) return RefuseOrders(object, memory, more);
+  if (memory.refusal && of_spec) return RefuseOrders(object, memory);
   const auto found = parts_.muster->GetConfiguration(object.uid);
   // Lifecycle has not told configuration of the pool yet, or not of the spec that came with the order.
   const bool untold = found.ok() ? found->generation() < memory.muster_generation
@@ -86,12 +87,11 @@ absl::Status PoolReconciler::CarryOutOrder(const NodePoolObject& object, const P
     if (!invalid) return absl::UnavailableError("configuration does not know the pool's spec yet");
     // All other orders are about configurations that it had with earlier specs.
     if (!found.ok() || of_spec) {
-      more = true;  // the other one may be there, too
-      return RefuseOrder(object, StandingOrder(object),
-                         absl::StrCat(found.ok() ? "Configuration has not taken this spec: "
-                                                 : "The pool has no configuration: ",
-                                      *invalid),
-                         memory);
+      const absl::string_view why = found.ok() ? "Configuration has not taken this spec: "
+                                               : "The pool has no configuration: ";
+      RETURN_IF_ERROR(
+          RefuseOrder(object, StandingOrder(object), absl::StrCat(why, *invalid), memory));
+      return OrdersLeft::kMaybe;  // the other one may be there, too
     }
   }
   RETURN_IF_ERROR(found.status());
@@ -102,27 +102,27 @@ absl::Status PoolReconciler::CarryOutOrder(const NodePoolObject& object, const P
   const OrderStep step = NextOrder(object, *found, previous, memory.by_word);
   // Before it is asked for: the answer may be lost, or the annotation may not be removed.
   if (step.by_word) memory.by_word = true;
-  return TakeStep(object, step, memory, more);
+  return TakeStep(object, step, memory);
 }
 
-absl::Status PoolReconciler::TakeStep(const NodePoolObject& object, const OrderStep& step,
-                                      Memory& memory, bool& more) {
+absl::StatusOr<PoolReconciler::OrdersLeft> PoolReconciler::TakeStep(const NodePoolObject& object,
+                                                                    const OrderStep& step,
+                                                                    Memory& memory) {
   absl::Status asked;
   switch (step.kind) {
     case OrderStep::Kind::kNone:
-      return absl::OkStatus();
+      return OrdersLeft::kNone;
     case OrderStep::Kind::kReplace:
-      more = true;
-      return PatchAnnotation(object, ReplaceAnnotation(step.annotation, step.value, step.profile),
-                             memory);
+      RETURN_IF_ERROR(PatchAnnotation(
+          object, ReplaceAnnotation(step.annotation, step.value, step.profile), memory));
+      return OrdersLeft::kMaybe;
     case OrderStep::Kind::kConflict:
       asked =
           parts_.muster->Promote(object.uid, *object.promote, *object.rollback, memory.order_id);
       break;
     case OrderStep::Kind::kNonsense:
-      more = true;  // the other one may be meant
-      asked = absl::InvalidArgumentError("is empty: it asks for nothing.");
-      break;
+      RETURN_IF_ERROR(RefuseOrder(object, step, "is empty: it asks for nothing.", memory));
+      return OrdersLeft::kMaybe;  // the other one may be meant
     case OrderStep::Kind::kPromote:
       asked = parts_.muster->Promote(object.uid, step.profile, "", memory.order_id);
       break;
@@ -136,8 +136,9 @@ absl::Status PoolReconciler::TakeStep(const NodePoolObject& object, const OrderS
   const bool nonsense = absl::IsInvalidArgument(asked);
   if (!asked.ok() && !nonsense && !absl::IsFailedPrecondition(asked)) return asked;
   if (HasNoRoom(asked)) return asked;
-  if (nonsense) return RefuseOrder(object, step, FaultsOf(asked), memory);
-  return PatchAnnotation(object, RemovalOf(step, object), memory);
+  RETURN_IF_ERROR(nonsense ? RefuseOrder(object, step, FaultsOf(asked), memory)
+                           : PatchAnnotation(object, RemovalOf(step, object), memory));
+  return OrdersLeft::kNone;
 }
 
 }  // namespace muster::kubernetes

@@ -104,26 +104,29 @@ Outcome PoolReconciler::Reconcile(const std::string& name) {
 
 Outcome PoolReconciler::UpdateObject(const NodePoolObject& object, const MusterView::PoolView& view,
                                      Memory& memory) {
-  Outcome outcome = ShowStatus(object, view, false, memory);
+  Outcome outcome = ShowStatus(object, view, memory);
   const std::optional<Refusal>& refusal = memory.refusal;
   // Nothing tells that there is room again.
   if (refusal) outcome.again = std::min(outcome.again, RetryOf(*refusal));
   if (!outcome.status.ok()) return outcome;
-  bool more = false;
+  OrdersLeft left = OrdersLeft::kNone;
   absl::Status noted;
   // Orders out of a past were carried out then, or taken back; without a pool of its own nothing
   // comes of any.
   if (view.pool == nullptr || (refusal && refusal->kind == Refusal::Kind::kRestored)) {
-    RETURN_IF_ERROR(RefuseOrders(object, memory, more));
+    ASSIGN_OR_RETURN(left, RefuseOrders(object, memory));
   } else {
     // A note that is refused is in no order's way.
     noted = NoteGrantable(object, *view.pool, memory);
-    RETURN_IF_ERROR(CarryOutOrder(object, view.pool, memory, more));
+    ASSIGN_OR_RETURN(left, CarryOutOrder(object, view.pool, memory));
   }
-  if (more) {
-    outcome.again = absl::ZeroDuration();
-  } else {
-    outcome.status = noted;
+  switch (left) {
+    case OrdersLeft::kNone:
+      outcome.status = noted;
+      break;
+    case OrdersLeft::kMaybe:
+      outcome.again = absl::ZeroDuration();
+      break;
   }
   return outcome;
 }
@@ -197,7 +200,7 @@ Outcome PoolReconciler::ReconcileDeleting(const NodePoolObject& object,
       RETURN_IF_ERROR(parts_.identity->ConfirmBinding());
       RETURN_IF_ERROR(parts_.muster->DeleteNodePool(*view.pool));
     }
-    return ShowStatus(object, view, false, memory);
+    return ShowStatus(object, view, memory);
   }
   // Before Muster is asked for the pool: a cluster that it does not show may have it, with its Nodes. What it
   // told the end of has ended.
@@ -213,7 +216,7 @@ Outcome PoolReconciler::ReconcileDeleting(const NodePoolObject& object,
   const History::Verdict verdict = parts_.history->Judge(object.uid);
   if (const auto held = Withheld(verdict, *parts_.history, kPoolKind, Later(parts_.refusal_retry)))
     return *held;
-  const Outcome told = ShowStatus(object, {}, true, memory);
+  const Outcome told = ShowGone(object, memory);
   if (!told.status.ok() || told.again < absl::InfiniteDuration()) return told;
   const Object now = parts_.cluster->node_pools().Find(object.name);
   const bool is_ours = now != nullptr && now->uid == object.uid && now->HasFinalizer();
@@ -229,7 +232,7 @@ Outcome PoolReconciler::FollowDeletion(const NodePoolObject& object,
     return {};
   }
   // One that may not be deleted shows what becomes of its Nodes, at least.
-  if (view.pool != nullptr) RETURN_IF_ERROR(ShowStatus(object, view, false, memory).status);
+  if (view.pool != nullptr) RETURN_IF_ERROR(ShowStatus(object, view, memory).status);
   return status;
 }
 
@@ -281,33 +284,51 @@ void PoolReconciler::CountNodes(const std::string& pool_uid, StatusFacts& facts)
   }
 }
 
+StatusFacts PoolReconciler::FactsOf(const NodePoolObject& object, const Pool& pool,
+                                    const Memory& memory) const {
+  return {.object = &object,
+          .pool = pool.get(),
+          .refusal = memory.refusal,
+          .edition = parts_.edition,
+          .metadata_refusal = parts_.refusals->Of(object.uid),
+          .ready = parts_.ready_condition,
+          .held = parts_.brake->HeldAt(object.name)};
+}
+
 Outcome PoolReconciler::ShowStatus(const NodePoolObject& object, const MusterView::PoolView& view,
-                                   bool gone, Memory& memory) {
-  const absl::Time now = absl::Now();
-  const absl::Duration early = kStatusInterval - (parts_.steady->Now() - memory.status_time);
-  StatusFacts facts{.object = &object,
-                    .pool = view.pool.get(),
-                    .refusal = memory.refusal,
-                    .gone = gone,
-                    .edition = parts_.edition,
-                    .metadata_refusal = parts_.refusals->Of(object.uid),
-                    .held = parts_.brake->HeldAt(object.name)};
-  facts.ready = parts_.ready_condition;
-  if (!gone && (parts_.edition != Edition::kCurrent || facts.ready)) {
+                                   Memory& memory) {
+  StatusFacts facts = FactsOf(object, view.pool, memory);
+  if (parts_.edition != Edition::kCurrent || parts_.ready_condition) {
     // Of a large pool this takes longer than the write that may come of it.
+    const absl::Duration early = UntilNextStatus(memory);
     if (early > absl::ZeroDuration()) return Later(early);
     CountNodes(object.uid, facts);
   }
-  const std::optional<Json> status = DesiredStatus(facts, now);
-  if (!status) return {};
-  if (!StatusMatches(object.status, *status)) {
-    if (early > absl::ZeroDuration()) return Later(early);
-    RETURN_IF_ERROR(PutStatus(object, *status));
-    memory.status_time = parts_.steady->Now();
-  }
+  const Outcome outcome = UpdateStatus(facts, memory);
+  if (!outcome.status.ok() || outcome.again < absl::InfiniteDuration()) return outcome;
   if (view.unseen_since < absl::InfiniteFuture())
     parts_.metrics->Mirrored(absl::Now() - view.unseen_since);
   if (view.pool != nullptr) parts_.known->SetShown(object.name, view);
+  return {};
+}
+
+Outcome PoolReconciler::ShowGone(const NodePoolObject& object, Memory& memory) {
+  StatusFacts facts = FactsOf(object, nullptr, memory);
+  facts.gone = true;
+  return UpdateStatus(facts, memory);
+}
+
+absl::Duration PoolReconciler::UntilNextStatus(const Memory& memory) const {
+  return kStatusInterval - (parts_.steady->Now() - memory.status_time);
+}
+
+Outcome PoolReconciler::UpdateStatus(const StatusFacts& facts, Memory& memory) {
+  const std::optional<Json> status = DesiredStatus(facts, absl::Now());
+  if (!status || StatusMatches(facts.object->status, *status)) return {};
+  const absl::Duration early = UntilNextStatus(memory);
+  if (early > absl::ZeroDuration()) return Later(early);
+  RETURN_IF_ERROR(PutStatus(*facts.object, *status));
+  memory.status_time = parts_.steady->Now();
   return {};
 }
 

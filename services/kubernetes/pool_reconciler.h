@@ -83,6 +83,9 @@ class PoolReconciler {
     bool by_word = false;
   };
 
+  // Whether another order may stand on the object after a step of one.
+  enum class OrdersLeft { kNone, kMaybe };
+
   // There is no object: a pool that came from one goes too.
   Outcome ReconcileMissing(const std::string& name, const Pool& pool);
   Outcome ReconcileDeleting(const NodePoolObject& object, const MusterView::PoolView& view,
@@ -100,13 +103,13 @@ class PoolReconciler {
 
   absl::Status AddFinalizer(const NodePoolObject& object);
   absl::Status RemoveFinalizer(const NodePoolObject& object);
-  // One step; `more`: there may be another.
-  absl::Status CarryOutOrder(const NodePoolObject& object, const Pool& pool, Memory& memory,
-                             bool& more);
-  absl::Status TakeStep(const NodePoolObject& object, const OrderStep& step, Memory& memory,
-                        bool& more);
+  // One step.
+  absl::StatusOr<OrdersLeft> CarryOutOrder(const NodePoolObject& object, const Pool& pool,
+                                           Memory& memory);
+  absl::StatusOr<OrdersLeft> TakeStep(const NodePoolObject& object, const OrderStep& step,
+                                      Memory& memory);
   // Refuses orders of which nothing can come as Muster has not taken the spec; others wait.
-  absl::Status RefuseOrders(const NodePoolObject& object, Memory& memory, bool& more);
+  absl::StatusOr<OrdersLeft> RefuseOrders(const NodePoolObject& object, Memory& memory);
   // Removes what asks for the step, and tells why nothing comes of it.
   absl::Status RefuseOrder(const NodePoolObject& object, const OrderStep& step,
                            absl::string_view why, Memory& memory);
@@ -125,12 +128,20 @@ class PoolReconciler {
   // Which Nodes the cluster autoscaler has marked by now, before its lower target is told.
   absl::Status ReportMarks(const NodePoolObject& object);
   // `view.pool`: of the object's uid, or null.
-  Outcome ShowStatus(const NodePoolObject& object, const MusterView::PoolView& view, bool gone,
+  Outcome ShowStatus(const NodePoolObject& object, const MusterView::PoolView& view,
                      Memory& memory);
+  // Shows that Muster has nothing left of it.
+  Outcome ShowGone(const NodePoolObject& object, Memory& memory);
   // Keeps the annotation kGrantable level with what Muster says. Who changes it is not fought: it is
   // written when what it is to say changes.
   absl::Status NoteGrantable(const NodePoolObject& object, const lifecycle::v1::NodePool& pool,
                              Memory& memory);
+  // What the status is made from, but for the Nodes.
+  StatusFacts FactsOf(const NodePoolObject& object, const Pool& pool, const Memory& memory) const;
+  // Writes the status unless the object says so already; where another was written just before, later.
+  Outcome UpdateStatus(const StatusFacts& facts, Memory& memory);
+  // How long until the status may be written again; not above zero: it may.
+  absl::Duration UntilNextStatus(const Memory& memory) const;
   absl::Status PutStatus(const NodePoolObject& object, const Json& status);
   // What the first edition and Ready say of the pool's Nodes.
   void CountNodes(const std::string& pool_uid, StatusFacts& facts) const;
