@@ -66,6 +66,7 @@ struct SyncClaim {
   bool gang = false;
   std::string organization = {};
   int64_t wanted_nodes = 0;
+  int64_t leaving_nodes = 0;
 };
 
 struct SyncClaims {

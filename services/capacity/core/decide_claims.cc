@@ -43,6 +43,7 @@ ClaimRow NewClaim(const SyncClaim& command) {
   claim.affinity = command.affinity;
   claim.gang = command.gang;
   claim.organization = command.organization;
+  claim.leaving_nodes = command.leaving_nodes;
   return claim;
 }
 

@@ -73,7 +73,7 @@ Reach ReachOf(const State& state, const Inventory& inventory, const ClaimRow& cl
   if (inventory.nodes_per_rack() > 0) return ReachOfRacks(state, inventory, claim);
   const MachineCounts matching = inventory.Matching(claim.affinity);
   return {matching.in_service() + matching.count(MachineState::kInRepair) -
-              CountOwnMatching(state, inventory, claim),
+              CountOwnMatching(state, inventory, claim) + CountLeaving(state, inventory, claim),
           0};
 }
 
@@ -146,6 +146,11 @@ absl::btree_map<Inventory::Place, int64_t> CountByRack(const Inventory& inventor
 int64_t CountElsewhere(const State& state, const Inventory& inventory, const ClaimRow& claim) {
   return inventory.Matching(claim.affinity).in_service() -
          CountOwnMatching(state, inventory, claim);
+}
+
+int64_t CountLeaving(const State& state, const Inventory& inventory, const ClaimRow& claim) {
+  if (claim.leaving_nodes == 0) return 0;
+  return std::min(claim.leaving_nodes, CountOwnMatching(state, inventory, claim));
 }
 
 bool CanEverBeMet(const State& state, const Inventory& inventory, const ClaimRow& claim,

@@ -37,12 +37,16 @@ Choice ChoiceOf(const Affinity& affinity, const std::vector<KeptGang>& kept);
 // O(label classes).
 int64_t CountElsewhere(const State& state, const Inventory& inventory, const ClaimRow& claim);
 
+// Machines that match and that the claim holds and gives back for what it waits for. Costs as CountElsewhere.
+int64_t CountLeaving(const State& state, const Inventory& inventory, const ClaimRow& claim);
+
 // By rack, how many of its machines in service or in repair match; under the rack "" those that stand in no rack. Costs O(racks ×
 // label classes).
 absl::btree_map<Inventory::Place, int64_t> CountByRack(const Inventory& inventory,
                                                        const Affinity& affinity);
 
-// Whether the machines in service or in repair that the claim does not hold itself are enough for the
+// Whether the machines in service or in repair that the claim does not hold itself, or gives back
+// (CountLeaving; not of a type granted in whole racks: which of them come back is not known), are enough for the
 // part, once its older parts have got theirs: for all of it if it is granted at once, else for one
 // Node. Costs as CountElsewhere; O(racks × label classes) for a type granted in whole racks.
 bool CanEverBeMet(const State& state, const Inventory& inventory, const ClaimRow& claim,

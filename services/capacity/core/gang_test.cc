@@ -1,5 +1,6 @@
 #include "services/capacity/core/gang.h"
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "services/capacity/core/explain.h"
@@ -55,6 +56,45 @@ TEST_F(GangTest, ARaiseStandsBehindWhoAskedBeforeIt) {
   EXPECT_THAT(world_.MachinesOf("g"), SizeIs(1)) << "what the raise adds comes at once";
   GiveBack("x", {"r-5"});
   EXPECT_THAT(world_.MachinesOf("g"), SizeIs(4));
+}
+
+// A pool that holds its whole zone rises while some of its Nodes drain: what they give back is kept for it.
+TEST_F(GangTest, WhatAGangIsToGiveBackItselfCanCompleteIt) {
+  world_.RegisterRack("f", "r", 8);
+  Then(world_.WantGang("g", 8));
+  const auto want = [&](int64_t nodes, int64_t leaving, std::vector<MachineReturn> returns = {}) {
+    SyncClaim claim = world_.Want("g", nodes, std::move(returns));
+    claim.wanted_nodes = 8 + leaving;
+    claim.leaving_nodes = leaving;
+    Then(claim);
+  };
+  want(12, 4);
+  EXPECT_EQ(world_.View("g").reason, ClaimReason::kQueued);
+  Then(world_.Want("q", 4));
+  for (int64_t left = 3; left >= 0; --left) {
+    EXPECT_THAT(world_.MachinesOf("g"), SizeIs(left + 5));
+    const std::string id = absl::StrCat("r-", left);
+    want(left + 4, left, World::Returns({id}, ReturnReason::kReleased));
+    EXPECT_THAT(world_.MachinesOf("q"), IsEmpty());
+    want(8 + left, left);
+    EXPECT_THAT(world_.MachinesOf("q"), IsEmpty());
+  }
+  EXPECT_THAT(world_.MachinesOf("g"), SizeIs(8));
+  EXPECT_EQ(world_.View("q").reason, ClaimReason::kQueued);
+}
+
+// Nor does another claim lack what can never come.
+TEST_F(GangTest, WhatAClaimIsToGiveBackItselfMayCome) {
+  world_.RegisterRack("f", "r", 8);
+  Then(world_.Want("c", 8));
+  SyncClaim more = world_.Want("c", 12);
+  more.leaving_nodes = 4;
+  Then(more);
+  EXPECT_EQ(world_.View("c").reason, ClaimReason::kQueued);
+  more = world_.Want("c", 13);
+  more.leaving_nodes = 4;
+  Then(more);
+  EXPECT_EQ(world_.View("c").reason, ClaimReason::kPartial);
 }
 
 // The turn of its default gang had begun when nothing was left for the class: a spot gang's does not go on from there.

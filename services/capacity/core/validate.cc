@@ -170,6 +170,9 @@ void Validate(const SyncClaim& claim, absl::string_view path, Faults& faults) {
   check.That(!claim.release || claim.nodes == 0, "nodes", "must be 0 with release.");
   check.Range(claim.wanted_nodes, 0, kMaxNodes, "wanted_nodes");
   check.That(!claim.release || claim.wanted_nodes == 0, "wanted_nodes", "must be 0 with release.");
+  check.Range(claim.leaving_nodes, 0, kMaxNodes, "leaving_nodes");
+  check.That(!claim.release || claim.leaving_nodes == 0, "leaving_nodes",
+             "must be 0 with release.");
   // Postgres' text cannot hold a zero byte; nor does a name want other control characters.
   check.That(
       claim.pool.size() <= kMaxPoolBytes &&

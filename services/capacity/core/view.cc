@@ -34,9 +34,11 @@ ClaimReason ReasonOf(const State& state, const Inventory* inventory, const Claim
   if (view.in_service == 0) return ClaimReason::kNoneAvailable;
   if (view.matching == 0) return ClaimReason::kNoneAvailableNodeAffinity;
   if (claim.gang || inventory->nodes_per_rack() > 0) return ReasonOfWhole(state, *inventory, view);
-  if (view.machines.empty() || CountElsewhere(state, *inventory, claim) >= Outstanding(claim.parts))
-    return ClaimReason::kQueued;
-  return view.in_service >= claim.nodes ? ClaimReason::kPartialNodeAffinity : ClaimReason::kPartial;
+  const int64_t leaving = CountLeaving(state, *inventory, claim);
+  const int64_t may_come = CountElsewhere(state, *inventory, claim) + leaving;
+  if (view.machines.empty() || may_come >= Outstanding(claim.parts)) return ClaimReason::kQueued;
+  return view.in_service + leaving >= claim.nodes ? ClaimReason::kPartialNodeAffinity
+                                                  : ClaimReason::kPartial;
 }
 
 std::vector<Reclaimed> ReclaimsOf(const Inventory& inventory, const Footprint& footprint,

@@ -41,6 +41,7 @@ ClaimRow Picky(const std::string& uid) {
   claim.gang = true;
   claim.reclaim_generation = 7;
   claim.organization = "acme";
+  claim.leaving_nodes = 2;
   claim.parts = {{absl::UnixEpoch() + absl::Hours(2), 3}};
   claim.lost = {absl::UnixEpoch() + absl::Hours(2)};
   claim.withheld_parts = {{absl::UnixEpoch() + absl::Hours(1), 2}};

@@ -127,6 +127,7 @@ v1::Claim ToProto(const ClaimRow& claim) {
   for (const ClaimPart& part : claim.withheld_parts) *out.add_withheld_parts() = ToProto(part);
   for (const ClaimPlace& place : claim.withheld_places) *out.add_withheld_places() = ToProto(place);
   out.set_withheld_generation(claim.withheld_generation);
+  out.set_leaving_nodes(claim.leaving_nodes);
   return out;
 }
 
@@ -271,6 +272,7 @@ absl::StatusOr<ClaimRow> FromProto(const v1::Claim& claim) {
   row.withheld_parts = ReadParts(claim.withheld_parts());
   row.withheld_places = ReadPlaces(claim.withheld_places());
   row.withheld_generation = claim.withheld_generation();
+  row.leaving_nodes = claim.leaving_nodes();
   return row;
 }
 

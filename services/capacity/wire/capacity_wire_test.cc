@@ -44,6 +44,7 @@ ClaimRow SomeClaim() {
   claim.gang = true;
   claim.reclaim_generation = 4;
   claim.organization = "acme";
+  claim.leaving_nodes = 1;
   claim.places = {{kTime, "p-1", 1}, {kTime, "p-2", 4}};
   return claim;
 }
@@ -159,6 +160,7 @@ TEST(CapacityWireTest, AClaimIsAnsweredWithWhatFollows) {
                 racks: "r1"
                 racks: ""
                 organization: "acme"
+                leaving_nodes: 1
                 places {
                   time { seconds: 1750000000 nanos: 1000 }
                   asked_by: "p-1"

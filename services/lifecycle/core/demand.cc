@@ -101,6 +101,9 @@ ClaimAsk ClaimOf(const Pool& pool, Gathered& gathered) {
   if (gathered.released) ask.nodes = std::min(ask.nodes, gathered.kept);
   // What the pool waits for keeps its place in the queue.
   if (ask.nodes < wanted) ask.wanted_nodes = wanted;
+  // In a zone that the pool holds itself what comes early waits for these.
+  if (!pool.deleting())
+    ask.leaving_nodes = std::max<int64_t>(0, pool.account.prefill_nodes - gathered.scaled_down);
   ask.returns = std::move(gathered.returns);
   return ask;
 }

@@ -70,7 +70,8 @@ struct ClaimAsk {
   int64_t generation = 0;
   std::vector<MachineReturn> returns = {};
   bool release = false;
-  int64_t wanted_nodes = 0;  // in all; 0: no more than `nodes`
+  int64_t wanted_nodes = 0;   // in all; 0: no more than `nodes`
+  int64_t leaving_nodes = 0;  // of what is held; given back for what is asked for early
   bool operator==(const ClaimAsk&) const = default;
 };
 

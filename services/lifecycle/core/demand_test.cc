@@ -52,6 +52,22 @@ TEST(RiseWhileDraining, WhatIsMissingIsAskedForAtOnce) {
   sim.ExpectLeft(4);
 }
 
+// So it is where the pool holds all that is in service: its own machines come back.
+TEST(RiseWhileDraining, WhatIsMissingIsQueuedThoughThePoolHoldsTheWholeZone) {
+  Draining sim;
+  sim.Retire(96);
+  sim.Resize(4);
+  sim.Live();
+  EXPECT_EQ(sim.Reason("Capacity"), "QueuedAwaitingCapacity");
+  EXPECT_THAT(sim.Obstacles(), ::testing::Not(::testing::Contains("NOT_ENOUGH_MACHINES")));
+  sim.Resize(5);
+  sim.Live();
+  EXPECT_EQ(sim.Reason("Capacity"), "Partial");
+  sim.Resize(4);
+  sim.Live();
+  sim.ExpectLeft(4);
+}
+
 // What is missing is so whoever gets the machine of the first drain that ends.
 TEST(RiseWhileDraining, WhatIsMissingStaysQueuedAsDrainsEnd) {
   Draining sim;

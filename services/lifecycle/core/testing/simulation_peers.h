@@ -170,6 +170,7 @@ class SimPeers {
     if (ask.generation > claim_generation_) {
       claim_generation_ = ask.generation;
       claim_nodes_ = ask.nodes;
+      leaving_nodes_ = ask.leaving_nodes;
       for (const MachineReturn& back : ask.returns) TakeIn(back);
       if (ask.release && !held_.empty()) std::abort();
       has_claim_ = !ask.release;
@@ -278,8 +279,9 @@ class SimPeers {
     if (no_whole_rack && affinity_matters)
       return now.machines.empty() ? R::kNoneAvailableNodeAffinity : R::kPartialNodeAffinity;
     if (no_whole_rack) return now.machines.empty() ? R::kNoneAvailable : R::kPartial;
-    if (now.matching >= now.nodes || now.machines.empty()) return R::kQueued;
-    return affinity_matters && now.in_service >= now.nodes ? R::kPartialNodeAffinity : R::kPartial;
+    const int64_t nodes = now.nodes - leaving_nodes_;
+    if (now.matching >= nodes || now.machines.empty()) return R::kQueued;
+    return affinity_matters && now.in_service >= nodes ? R::kPartialNodeAffinity : R::kPartial;
   }
 
   NodeConfiguration* Revision(const std::string& profile) {
@@ -343,6 +345,7 @@ class SimPeers {
   int64_t claim_generation_ = 0;
   int64_t configuration_generation_ = 0;
   int64_t claim_nodes_ = 0;
+  int64_t leaving_nodes_ = 0;
   bool has_claim_ = false;
   bool with_affinity_ = false;
   std::set<std::string> free_;

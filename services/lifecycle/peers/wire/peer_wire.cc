@@ -159,6 +159,7 @@ cv1::ClaimRequest RequestOf(const Pool& pool, const ClaimAsk& ask) {
   out.set_compute_class(ComputeClassOf(pool));
   out.set_nodes(ask.nodes);
   out.set_wanted_nodes(ask.wanted_nodes);
+  out.set_leaving_nodes(ask.leaving_nodes);
   for (const MachineReturn& back : ask.returns) {
     cv1::MachineReturn* returned = out.add_returns();
     returned->set_machine(back.machine);

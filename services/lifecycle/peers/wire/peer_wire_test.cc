@@ -77,12 +77,13 @@ TEST(PeerWire, AClaimIsAskedForWithAll) {
                                     {"g2", Reason::kBroken, absl::FromUnixMillis(25'500)},
                                     {"g3", Reason::kPreempted}},
                                    true,
-                                   9});
+                                   9,
+                                   2});
   EXPECT_THAT(Unset(request), IsEmpty());
   ExpectSays(request, R"(
     pool_uid: "u1" generation: 7 zone: "US-EAST-04A" instance_type: "gd-8xh100ib-i128"
-    compute_class: COMPUTE_CLASS_SPOT nodes: 4 wanted_nodes: 9 priority: -3 gang: true release: true
-    pool: "organizations/acme/clusters/c1/nodePools/train" organization: "acme"
+    compute_class: COMPUTE_CLASS_SPOT nodes: 4 wanted_nodes: 9 leaving_nodes: 2 priority: -3 gang: true
+    release: true pool: "organizations/acme/clusters/c1/nodePools/train" organization: "acme"
     returns { machine: "g1" reason: REASON_RELEASED }
     returns { machine: "g2" reason: REASON_BROKEN grant_time { seconds: 25 nanos: 500000000 } }
     returns { machine: "g3" reason: REASON_PREEMPTED }
