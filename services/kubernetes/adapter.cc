@@ -95,7 +95,7 @@ void Adapter::MakeViews() {
   const auto add_machine = [this](const std::string& machine) { nodes_->Add(machine); };
   cluster_ = std::make_unique<ClusterView>(ClusterView::Listeners{
       add_pool, add_machine, [this](const std::string& name) { namespaces_->Add(name); }});
-  known_ = std::make_unique<MusterView>(MusterView::Listeners{
+  muster_view_ = std::make_unique<MusterView>(MusterView::Listeners{
       add_pool, add_machine, [this](const lifecycle::v1::Event& event) { events_->Put(event); },
       [this](const std::optional<std::string>& incarnation) {
         incarnation ? history_->Enter(*incarnation) : history_->Leave();
@@ -118,11 +118,11 @@ void Adapter::MakeViews() {
 
 void Adapter::MakeReconcilers() {
   pool_reconciler_ = std::make_unique<PoolReconciler>(PoolReconciler::Parts{
-      api_.get(), writer_.get(), cluster_.get(), muster_.get(), known_.get(), reporter_.get(),
+      api_.get(), writer_.get(), cluster_.get(), muster_.get(), muster_view_.get(), reporter_.get(),
       events_.get(), metrics_.get(), history_.get(), brake_.get(), identity_.get(), refusals_.get(),
       options_.edition, options_.ready_condition, options_.refusal_retry});
   node_reconciler_ = std::make_unique<NodeReconciler>(NodeReconciler::Parts{
-      api_.get(), writer_.get(), cluster_.get(), muster_.get(), known_.get(), reporter_.get(),
+      api_.get(), writer_.get(), cluster_.get(), muster_.get(), muster_view_.get(), reporter_.get(),
       history_.get(), brake_.get(), identity_.get(), refusals_.get(),
       [this](const std::string& pool) {
         if (options_.edition != Edition::kCurrent || options_.ready_condition) pools_->Add(pool);
@@ -166,14 +166,14 @@ void Adapter::MakeReflectors() {
 void Adapter::MakeMusterWatch() {
   rpc::Watch::Options options;
   options.begins = [this](bool snapshot) {
-    if (snapshot) known_->BeginSnapshot();
+    if (snapshot) muster_view_->BeginSnapshot();
   };
   options.ended = [](const absl::Status& status) {
     log::Warn("the watch of Muster ended", {{"error", status}});
   };
   watch_ = muster_->Watch(std::move(options),
                           [this](const lifecycle::v1::WatchLifecycleResponse& message) {
-                            known_->Take(message, absl::Now());
+                            muster_view_->Take(message, absl::Now());
                           });
 }
 
@@ -235,8 +235,8 @@ absl::Status Adapter::JoinCluster() {
 
 bool Adapter::AwaitSynced() {
   const auto synced = [this] {
-    return known_->synced() && std::all_of(reflectors_.begin(), reflectors_.end(),
-                                           [](const auto& it) { return it->synced(); });
+    return muster_view_->synced() && std::all_of(reflectors_.begin(), reflectors_.end(),
+                                                 [](const auto& it) { return it->synced(); });
   };
   while (!synced()) {
     if (!stopper_.Sleep(kSyncPoll)) return false;
@@ -252,8 +252,8 @@ void Adapter::Work() {
   log::Info("both sides were seen", {{"node_pools", cluster_->node_pools().size()},
                                      {"nodes", cluster_->nodes().size()},
                                      {"pods", cluster_->pods().size()},
-                                     {"muster_pools", known_->pools()},
-                                     {"muster_nodes", known_->nodes()}});
+                                     {"muster_pools", muster_view_->pools()},
+                                     {"muster_nodes", muster_view_->nodes()}});
   history_->Look();
   pools_->Start();
   nodes_->Start();

@@ -130,8 +130,8 @@ class Adapter {
   std::unique_ptr<Controller> nodes_;
   std::unique_ptr<Controller> namespaces_;
   std::unique_ptr<ClusterView> cluster_;
-  std::unique_ptr<MusterView> known_;
-  std::unique_ptr<rpc::Watch> watch_;  // keeps known_ level with Muster
+  std::unique_ptr<MusterView> muster_view_;
+  std::unique_ptr<rpc::Watch> watch_;  // keeps muster_view_ level with Muster
   std::vector<std::unique_ptr<Reflector>> reflectors_;
   Stopper stopper_;                 // of Run: by Stop or End
   std::atomic<bool> look_ = false;  // somebody asked the brake

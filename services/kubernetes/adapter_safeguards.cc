@@ -55,16 +55,16 @@ std::string Adapter::MachineOf(const std::string& node) const {
   const auto object = cluster_->nodes().Find(node);
   if (object == nullptr) return node;
   const std::string machine = ProviderMachine(*object);
-  return known_->NodeOf(machine) != nullptr ? machine : node;
+  return muster_view_->NodeOf(machine) != nullptr ? machine : node;
 }
 
 History::Unknown Adapter::FindUnknown() const {
   History::Unknown unknown;
   for (const auto& object : cluster_->nodes().All()) {
-    const auto node = known_->NodeOf(MachineOf(object->name));
+    const auto node = muster_view_->NodeOf(MachineOf(object->name));
     if (IsUnknown(node.get(), *object)) unknown.nodes.push_back(object->name);
   }
-  for (const auto& pool : known_->AllPools()) {
+  for (const auto& pool : muster_view_->AllPools()) {
     const std::string name(LastIdOf(pool->name()));
     if (pool->object_generation() == 0 || pool->has_delete_time()) continue;
     const auto object = cluster_->node_pools().Find(name);
@@ -120,14 +120,14 @@ void Adapter::ShowHeld(const Brake::Candidate& of, const std::string& message, b
 
 void Adapter::FindNodesToGo(Brake::PendingRemovals& pending) const {
   for (const auto& object : cluster_->nodes().All()) {
-    const auto node = known_->NodeOf(MachineOf(object->name));
+    const auto node = muster_view_->NodeOf(MachineOf(object->name));
     const bool ours = !OrphanName(*object, "").empty();
     if (ours || node != nullptr) ++pending.all_nodes.nodes;
     // One that bears the mark of another life need not be ours otherwise.
     const bool goes =
         node == nullptr ? ours : CompareLives(*node, *object) != 0 && !IsTakenOver(*node, *object);
     if (!goes || object->deleting) continue;
-    if (IsToldToGo(*object) || known_->SawEndOf(*object)) continue;
+    if (IsToldToGo(*object) || muster_view_->SawEndOf(*object)) continue;
     if (history_->Judge(object->uid) != History::Verdict::kObey) continue;
     const auto label = [&](const char* key) {
       const auto found = object->labels.find(key);
@@ -143,9 +143,9 @@ void Adapter::FindNodesToGo(Brake::PendingRemovals& pending) const {
 }
 
 void Adapter::FindPoolsToGo(Brake::PendingRemovals& pending) const {
-  for (const auto& pool : known_->AllPools()) {
+  for (const auto& pool : muster_view_->AllPools()) {
     if (pool->object_generation() == 0) continue;
-    const auto nodes = static_cast<int64_t>(known_->NodesOf(pool->uid()).size());
+    const auto nodes = static_cast<int64_t>(muster_view_->NodesOf(pool->uid()).size());
     pending.all_pools = pending.all_pools + Removals{1, nodes};
     if (pool->has_delete_time()) continue;
     const std::string name(LastIdOf(pool->name()));

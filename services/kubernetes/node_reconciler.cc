@@ -99,7 +99,7 @@ Outcome NodeReconciler::Reconcile(const std::string& machine) {
   // A snapshot is under way: whose history it is decides what it proves.
   if (!here) return Later(kWatchIsLate);
   const auto object = parts_.cluster->NodeOf(machine);
-  const auto node = parts_.known->NodeOf(machine);
+  const auto node = parts_.muster_view->NodeOf(machine);
   if (node == nullptr) return ReconcileUnknown(machine, object.get(), nullptr);
   NodeFacts facts{.node = node.get(), .object = object.get(), .now = absl::Now()};
   if (object != nullptr) {
@@ -172,7 +172,7 @@ absl::Status NodeReconciler::CarryOut(const std::string& machine, const NodeFact
 
 History::Verdict NodeReconciler::Judge(const NodeObject& object) const {
   // What Muster has told of is no absence; what is on its way need not be removed.
-  return object.deleting || IsToldToGo(object) || parts_.known->SawEndOf(object)
+  return object.deleting || IsToldToGo(object) || parts_.muster_view->SawEndOf(object)
              ? parts_.history->Judge(object.uid)
              : parts_.brake->Judge(object.uid);
 }
@@ -227,12 +227,12 @@ Outcome NodeReconciler::ReconcileUnknown(const std::string& machine, const NodeO
   // It is found by its provider id and by its name: it may be some other machine's.
   const std::set<std::string> ids = {ProviderMachine(*object), object->name};
   for (const std::string& id : ids) {
-    if (!id.empty() && id != machine && parts_.known->NodeOf(id) != nullptr) return {};
+    if (!id.empty() && id != machine && parts_.muster_view->NodeOf(id) != nullptr) return {};
   }
   if (const auto held = Withheld(Judge(*object), *parts_.history, kNodeKind)) return *held;
   // Before Muster is asked for the Node: of a cluster that it does not show it shows none. What it told the
   // end of has ended.
-  if (!IsToldToGo(*object) && !parts_.known->SawEndOf(*object)) {
+  if (!IsToldToGo(*object) && !parts_.muster_view->SawEndOf(*object)) {
     if (const auto held =
             WithheldWithoutCluster(*parts_.identity, *parts_.history, kNodeKind, kClusterIsMissing))
       return *held;

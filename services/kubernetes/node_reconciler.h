@@ -35,12 +35,13 @@ namespace muster::kubernetes {
 // to leave, and reports to Muster what is seen. Thread-safe for different machines.
 class NodeReconciler {
  public:
+  // All that it points to outlives the reconciler, and none is null.
   struct Parts {
     Client* api = nullptr;
     Writer* writer = nullptr;
     ClusterView* cluster = nullptr;
     MusterClient* muster = nullptr;
-    MusterView* known = nullptr;
+    MusterView* muster_view = nullptr;
     Reporter* reporter = nullptr;
     History* history = nullptr;
     Brake* brake = nullptr;

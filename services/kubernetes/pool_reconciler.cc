@@ -77,7 +77,7 @@ Outcome PoolReconciler::Reconcile(const std::string& name) {
   const auto here = parts_.history->current();
   // A snapshot is under way: whose history it is decides what was said before.
   if (!here) return Later(kWatchIsLate);
-  MusterView::PoolView view = parts_.known->Pool(name);
+  MusterView::PoolView view = parts_.muster_view->Pool(name);
   Object object = parts_.cluster->node_pools().Find(name);
   if (object == nullptr) return ReconcileMissing(name, view.pool);
   Memory& memory = MemoryOf(name);
@@ -89,8 +89,8 @@ Outcome PoolReconciler::Reconcile(const std::string& name) {
   }
   if (view.pool != nullptr) parts_.history->See(here, object->uid);
   if (object->deleting) return ReconcileDeleting(*object, view, memory);
-  const bool deleted =
-      view.pool != nullptr ? view.pool->has_delete_time() : parts_.known->SawEndOfPool(object->uid);
+  const bool deleted = view.pool != nullptr ? view.pool->has_delete_time()
+                                            : parts_.muster_view->SawEndOfPool(object->uid);
   if (deleted) return FollowDeletion(*object, view, memory);
   if (!object->HasFinalizer()) {
     RETURN_IF_ERROR(AddFinalizer(*object));
@@ -204,7 +204,7 @@ Outcome PoolReconciler::ReconcileDeleting(const NodePoolObject& object,
   }
   // Before Muster is asked for the pool: a cluster that it does not show may have it, with its Nodes. What it
   // told the end of has ended.
-  if (ShowsNodes(object) && !parts_.known->SawEndOfPool(object.uid)) {
+  if (ShowsNodes(object) && !parts_.muster_view->SawEndOfPool(object.uid)) {
     if (const auto held = WithheldWithoutCluster(*parts_.identity, *parts_.history, kPoolKind,
                                                  parts_.refusal_retry))
       return *held;
@@ -272,7 +272,7 @@ absl::Status PoolReconciler::PatchAnnotation(const NodePoolObject& object, const
 }
 
 void PoolReconciler::CountNodes(const std::string& pool_uid, StatusFacts& facts) const {
-  for (const auto& node : parts_.known->NodesOf(pool_uid)) {
+  for (const auto& node : parts_.muster_view->NodesOf(pool_uid)) {
     const auto object = parts_.cluster->NodeOf(node->machine());
     const MetadataState state = MetadataStateOf(*node, object.get());
     if (state != MetadataState::kNone) ++facts.synced.nodes;
@@ -308,7 +308,7 @@ Outcome PoolReconciler::ShowStatus(const NodePoolObject& object, const MusterVie
   if (!outcome.status.ok() || outcome.again < absl::InfiniteDuration()) return outcome;
   if (view.unseen_since < absl::InfiniteFuture())
     parts_.metrics->Mirrored(absl::Now() - view.unseen_since);
-  if (view.pool != nullptr) parts_.known->SetShown(object.name, view);
+  if (view.pool != nullptr) parts_.muster_view->SetShown(object.name, view);
   return {};
 }
 

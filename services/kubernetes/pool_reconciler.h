@@ -33,12 +33,13 @@ inline constexpr absl::Duration kStatusInterval = absl::Milliseconds(200);
 // Muster; Muster's status to the object. Thread-safe for different names.
 class PoolReconciler {
  public:
+  // All that it points to outlives the reconciler, and none is null.
   struct Parts {
     Client* api = nullptr;
     Writer* writer = nullptr;
     ClusterView* cluster = nullptr;
     MusterClient* muster = nullptr;
-    MusterView* known = nullptr;
+    MusterView* muster_view = nullptr;
     Reporter* reporter = nullptr;
     EventMirror* events = nullptr;
     Metrics* metrics = nullptr;

@@ -32,7 +32,7 @@ absl::Status PoolReconciler::ReportMarks(const NodePoolObject& object) {
                              })
                       .status());
   std::vector<NodeReport> reports;
-  for (const auto& node : parts_.known->NodesOf(object.uid)) {
+  for (const auto& node : parts_.muster_view->NodesOf(object.uid)) {
     const std::string name = parts_.cluster->NodeNameOf(node->machine());
     const auto seen = std::find_if(nodes.begin(), nodes.end(),
                                    [&](const NodeObject& it) { return it.name == name; });

@@ -180,7 +180,7 @@ class PoolOrdersTest : public ReconcilerTestBase {
                                           .writer = writer_.get(),
                                           .cluster = &cluster_,
                                           .muster = &muster_->client(),
-                                          .known = &known_,
+                                          .muster_view = &known_,
                                           .events = events_.get(),
                                           .metrics = &metrics_,
                                           .history = &history_,

@@ -59,7 +59,7 @@ class PoolStatusTest : public ReconcilerTestBase {
                                                           .writer = writer_.get(),
                                                           .cluster = &cluster_,
                                                           .muster = &muster_->client(),
-                                                          .known = &known_,
+                                                          .muster_view = &known_,
                                                           .events = events_.get(),
                                                           .metrics = &metrics_,
                                                           .history = &history_,

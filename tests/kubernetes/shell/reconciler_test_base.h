@@ -99,7 +99,7 @@ class ReconcilerTestBase : public ::testing::Test {
         .writer = writer_.get(),
         .cluster = &cluster_,
         .muster = &muster_->client(),
-        .known = &known_,
+        .muster_view = &known_,
         .reporter = &*reporter_,
         .history = &history_,
         .brake = &brake_,
