@@ -78,7 +78,7 @@ void Collector::Read() { books_ = BooksOf(cloud_); }
 bool Collector::Judge(const lifecycle::OrphanPolicy& policy) {
   // The pools are read last: whatever is in the other services' books had its pool by then.
   books_.pools = BooksOf(cloud_).pools;
-  lifecycle::OrphanMemory::Verdict verdict = orphans_.Judge(books_, policy, cloud_.steady.Now());
+  lifecycle::OrphanMemory::Verdict verdict = orphans_.Update(books_, policy, cloud_.steady.Now());
   if (verdict.withheld) checker_.Notice("orphan: withheld, too many");
   orphans_here_ = verdict.orphans;
   releases_ = std::move(verdict.release);

@@ -74,8 +74,8 @@ std::set<std::string> OrphanMemory::OfThePast(const Books& books, const OrphanPo
   return past;
 }
 
-OrphanMemory::Verdict OrphanMemory::Judge(const Books& books, const OrphanPolicy& policy,
-                                          absl::Duration now) {
+OrphanMemory::Verdict OrphanMemory::Update(const Books& books, const OrphanPolicy& policy,
+                                           absl::Duration now) {
   std::set<absl::string_view> uids;
   for (const HoldingEntry& holding : books.holdings) uids.insert(holding.pool_uid);
   for (const ClaimEntry& claim : books.claims) uids.insert(claim.pool_uid);

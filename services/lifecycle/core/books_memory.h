@@ -77,8 +77,8 @@ class OrphanMemory {
     return orphans > 1 && orphans * 100 > uids * policy.mass_percent;
   }
 
-  // `now` never goes back.
-  Verdict Judge(const Books& books, const OrphanPolicy& policy, absl::Duration now);
+  // Takes the books as they are now. `now` never goes back.
+  Verdict Update(const Books& books, const OrphanPolicy& policy, absl::Duration now);
   void Forget() { since_.clear(); }
 
  private:

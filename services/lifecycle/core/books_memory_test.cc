@@ -114,10 +114,10 @@ Books WithGhosts(const std::vector<std::string>& ghosts, size_t pools = 10) {
 TEST(OrphanMemory, ReleasesAfterTheGraceAndNotBefore) {
   OrphanMemory memory;
   const OrphanPolicy policy;
-  EXPECT_THAT(memory.Judge(WithGhosts({"g"}), policy, absl::Minutes(0)).release, IsEmpty());
-  EXPECT_THAT(memory.Judge(WithGhosts({"g"}), policy, kGrace - absl::Milliseconds(1)).release,
+  EXPECT_THAT(memory.Update(WithGhosts({"g"}), policy, absl::Minutes(0)).release, IsEmpty());
+  EXPECT_THAT(memory.Update(WithGhosts({"g"}), policy, kGrace - absl::Milliseconds(1)).release,
               IsEmpty());
-  const OrphanVerdict verdict = memory.Judge(WithGhosts({"g"}), policy, kGrace);
+  const OrphanVerdict verdict = memory.Update(WithGhosts({"g"}), policy, kGrace);
   EXPECT_THAT(verdict.release, ElementsAre("g"));
   EXPECT_EQ(verdict.orphans, 1);
   EXPECT_EQ(verdict.uids, 11);
@@ -127,32 +127,32 @@ TEST(OrphanMemory, ReleasesAfterTheGraceAndNotBefore) {
 TEST(OrphanMemory, AUidThatHadAPoolInBetweenBeginsAnew) {
   OrphanMemory memory;
   const OrphanPolicy policy;
-  (void)memory.Judge(WithGhosts({"uid-1"}), policy, absl::Minutes(0));
+  (void)memory.Update(WithGhosts({"uid-1"}), policy, absl::Minutes(0));
   Books without = ClosedBooks(10);
   without.pools.erase(without.pools.begin() + 1);
-  (void)memory.Judge(without, policy, absl::Minutes(1));
-  (void)memory.Judge(ClosedBooks(10), policy, absl::Minutes(8));
-  EXPECT_THAT(memory.Judge(without, policy, absl::Minutes(17)).release, IsEmpty());
-  EXPECT_THAT(memory.Judge(without, policy, absl::Minutes(32)).release, ElementsAre("uid-1"));
+  (void)memory.Update(without, policy, absl::Minutes(1));
+  (void)memory.Update(ClosedBooks(10), policy, absl::Minutes(8));
+  EXPECT_THAT(memory.Update(without, policy, absl::Minutes(17)).release, IsEmpty());
+  EXPECT_THAT(memory.Update(without, policy, absl::Minutes(32)).release, ElementsAre("uid-1"));
 }
 
 TEST(OrphanMemory, ForgetsWithTheLeadership) {
   OrphanMemory memory;
   const OrphanPolicy policy;
-  (void)memory.Judge(WithGhosts({"g"}), policy, absl::Minutes(0));
+  (void)memory.Update(WithGhosts({"g"}), policy, absl::Minutes(0));
   memory.Forget();
-  EXPECT_THAT(memory.Judge(WithGhosts({"g"}), policy, absl::Minutes(20)).release, IsEmpty());
+  EXPECT_THAT(memory.Update(WithGhosts({"g"}), policy, absl::Minutes(20)).release, IsEmpty());
 }
 
 TEST(OrphanMemory, ReleasesAFewARoundThoseKnownLongestFirst) {
   OrphanMemory memory;
   OrphanPolicy policy;
   policy.most_a_round = 2;
-  (void)memory.Judge(WithGhosts({"c"}, 40), policy, absl::Minutes(0));
-  (void)memory.Judge(WithGhosts({"a", "b", "c"}, 40), policy, absl::Minutes(5));
-  EXPECT_THAT(memory.Judge(WithGhosts({"a", "b", "c"}, 40), policy, absl::Minutes(30)).release,
+  (void)memory.Update(WithGhosts({"c"}, 40), policy, absl::Minutes(0));
+  (void)memory.Update(WithGhosts({"a", "b", "c"}, 40), policy, absl::Minutes(5));
+  EXPECT_THAT(memory.Update(WithGhosts({"a", "b", "c"}, 40), policy, absl::Minutes(30)).release,
               ElementsAre("c", "a"));
-  EXPECT_THAT(memory.Judge(WithGhosts({"b"}, 40), policy, absl::Minutes(35)).release,
+  EXPECT_THAT(memory.Update(WithGhosts({"b"}, 40), policy, absl::Minutes(35)).release,
               ElementsAre("b"));
 }
 
@@ -170,13 +170,13 @@ TEST(OrphanMemory, WhatWasAskedForInAnEarlierHistoryIsKeptForAPerson) {
   books.claims.push_back(young);
   OrphanMemory memory;
   OrphanPolicy policy;
-  EXPECT_FALSE(memory.Judge(books, policy, absl::Minutes(0)).withheld) << "nothing is due yet";
-  OrphanVerdict verdict = memory.Judge(books, policy, kGrace);
+  EXPECT_FALSE(memory.Update(books, policy, absl::Minutes(0)).withheld) << "nothing is due yet";
+  OrphanVerdict verdict = memory.Update(books, policy, kGrace);
   EXPECT_THAT(verdict.release, ElementsAre("young"));
   EXPECT_TRUE(verdict.withheld);
   EXPECT_EQ(verdict.of_the_past, 1);
   policy.mass_percent = 100;
-  verdict = memory.Judge(books, policy, kGrace);
+  verdict = memory.Update(books, policy, kGrace);
   EXPECT_THAT(verdict.release, ElementsAre("old", "young"));
   EXPECT_FALSE(verdict.withheld);
 }
@@ -187,13 +187,13 @@ TEST(OrphanMemory, WhatOnlyConfigurationKnowsAfterARestoreIsKeptForAPerson) {
   books.history_floor = 1;
   OrphanMemory memory;
   OrphanPolicy policy;
-  EXPECT_FALSE(memory.Judge(books, policy, absl::Minutes(0)).withheld) << "nothing is due yet";
-  OrphanVerdict verdict = memory.Judge(books, policy, kGrace);
+  EXPECT_FALSE(memory.Update(books, policy, absl::Minutes(0)).withheld) << "nothing is due yet";
+  OrphanVerdict verdict = memory.Update(books, policy, kGrace);
   EXPECT_THAT(verdict.release, IsEmpty());
   EXPECT_TRUE(verdict.withheld);
   EXPECT_EQ(verdict.of_the_past, 1);
   policy.mass_percent = 100;
-  verdict = memory.Judge(books, policy, kGrace);
+  verdict = memory.Update(books, policy, kGrace);
   EXPECT_THAT(verdict.release, ElementsAre("g"));
   EXPECT_FALSE(verdict.withheld);
 }
@@ -221,9 +221,9 @@ TEST(OrphanMemory, AMassIsOnlyTold) {
     std::vector<std::string> ghosts;
     for (size_t i = 0; i < mass.ghosts; ++i) ghosts.push_back(absl::StrCat("ghost-", i));
     OrphanMemory memory;
-    EXPECT_FALSE(memory.Judge(WithGhosts(ghosts, mass.pools), policy, absl::Minutes(0)).withheld)
+    EXPECT_FALSE(memory.Update(WithGhosts(ghosts, mass.pools), policy, absl::Minutes(0)).withheld)
         << "nothing is due yet";
-    const OrphanVerdict verdict = memory.Judge(WithGhosts(ghosts, mass.pools), policy, kGrace);
+    const OrphanVerdict verdict = memory.Update(WithGhosts(ghosts, mass.pools), policy, kGrace);
     EXPECT_EQ(verdict.withheld, mass.withheld);
     EXPECT_EQ(verdict.release.empty(), mass.withheld);
     EXPECT_EQ(verdict.orphans, static_cast<int64_t>(mass.ghosts));
@@ -251,7 +251,7 @@ TEST(OrphanMemory, NeverReleasesWhatHadAPoolWithinTheGrace) {
         books.pools.erase(books.pools.begin() + static_cast<std::ptrdiff_t>(i));
       }
       for (const PoolEntry& pool : books.pools) last_sound[pool.uid] = now;
-      const OrphanVerdict verdict = memory.Judge(books, policy, now);
+      const OrphanVerdict verdict = memory.Update(books, policy, now);
       EXPECT_LE(verdict.release.size(), static_cast<size_t>(policy.most_a_round));
       for (const std::string& uid : verdict.release) {
         const auto sound = last_sound.find(uid);
@@ -266,7 +266,7 @@ TEST(OrphanMemory, NeverReleasesWhatHadAPoolWithinTheGrace) {
     std::set<std::string> released;
     for (int round = 0; round < 12; ++round) {
       now += policy.grace;
-      for (const std::string& uid : memory.Judge(ghosts, policy, now).release) {
+      for (const std::string& uid : memory.Update(ghosts, policy, now).release) {
         released.insert(uid);
         std::erase_if(ghosts.holdings, [&](const auto& entry) { return entry.pool_uid == uid; });
         std::erase_if(ghosts.claims, [&](const auto& entry) { return entry.pool_uid == uid; });

@@ -83,7 +83,7 @@ void OrphanCollector::Round() {
   // Taken after the books were read, however long that took: a uid without a pool in them has none by now.
   const absl::Duration now = options_.steady->Now();
   differences_.Note(*books, now);
-  const OrphanMemory::Verdict verdict = orphans_.Judge(*books, options_.orphans.policy, now);
+  const OrphanMemory::Verdict verdict = orphans_.Update(*books, options_.orphans.policy, now);
   Tell(*books, verdict);
   for (const std::string& uid : verdict.release) {
     if (!Release(*books, uid)) return;
