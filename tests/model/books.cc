@@ -163,8 +163,8 @@ capacity::QueuePlace PlaceOf(const Books& books, const Claim& claim) {
 }
 
 bool Takes(const Affinity& affinity, const std::map<std::string, std::string>& labels) {
-  if (affinity.terms.empty()) return true;
-  return std::any_of(affinity.terms.begin(), affinity.terms.end(), [&](const auto& term) {
+  if (affinity.terms().empty()) return true;
+  return std::any_of(affinity.terms().begin(), affinity.terms().end(), [&](const auto& term) {
     return std::all_of(term.expressions.begin(), term.expressions.end(),
                        [&](const auto& asked) { return Holds(asked, labels); });
   });

@@ -157,7 +157,7 @@ class Dice {
 std::string Print(const Affinity& affinity) {
   constexpr const char* kOperators[] = {"in", "not-in", "exists", "not-exists"};
   std::string text;
-  for (const auto& term : affinity.terms) {
+  for (const auto& term : affinity.terms()) {
     for (const auto& asked : term.expressions) {
       absl::StrAppend(&text, " ", asked.key, " ", kOperators[static_cast<int>(asked.op)]);
       for (const std::string& value : asked.values) absl::StrAppend(&text, " ", value);

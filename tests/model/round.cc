@@ -176,7 +176,7 @@ int64_t Round::WaitingAffinities(const Claim& claim, const Machine& machine,
                                  bool default_only) const {
   std::set<Affinity> affinities;
   for (const auto& [uid, other] : books_.claims) {
-    if (uid == claim.uid || other.requests.empty() || other.affinity.terms.empty()) continue;
+    if (uid == claim.uid || other.requests.empty() || other.affinity.terms().empty()) continue;
     if (!Offered(books_, other)) continue;
     if (default_only && other.compute_class == ComputeClass::kSpot) continue;
     const bool all = std::all_of(

@@ -243,7 +243,7 @@ void Survey::Grants(
     if (per_rack == 18) Saw("racks: of 18");
     if (per_rack > 0 && claim->gang) Saw("racks: to a gang");
     if (claim->gang && size > 1 && claim->parts.empty()) Saw("gang: all at once");
-    if (!claim->affinity.terms.empty()) Saw("affinity: granted");
+    if (!claim->affinity.terms().empty()) Saw("affinity: granted");
     const absl::Time asked = *machines.front()->request_time;
     for (const auto& [key, row] : state.table<capacity::ClaimRow>().rows()) {
       const capacity::ClaimRow& other = *row.row;

@@ -29,7 +29,8 @@ bool Holds(const AffinityExpression& expression, const Labels& labels) {
 
 bool Matches(const Affinity& affinity, const Labels& labels) {
   if (affinity.empty()) return true;
-  return std::any_of(affinity.terms.begin(), affinity.terms.end(), [&](const AffinityTerm& term) {
+  const Affinity::Terms& terms = affinity.terms();
+  return std::any_of(terms.begin(), terms.end(), [&](const AffinityTerm& term) {
     return std::all_of(
         term.expressions.begin(), term.expressions.end(),
         [&](const AffinityExpression& expression) { return Holds(expression, labels); });

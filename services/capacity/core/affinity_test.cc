@@ -13,6 +13,18 @@ Affinity One(std::string key, Op op, std::vector<std::string> values = {}) {
 
 const Labels kLabels = {{"disk", "nvme"}, {"tier", ""}};
 
+TEST(AffinityTest, EqualOnesAreOneInMemory) {
+  const Affinity a = One("disk", Op::kIn, {"nvme"});
+  const Affinity b = One("disk", Op::kIn, {"nvme"});
+  const Affinity other = One("disk", Op::kNotIn, {"nvme"});
+  EXPECT_EQ(&a.terms(), &b.terms());
+  EXPECT_EQ(a, b);
+  EXPECT_FALSE(a < b || b < a);
+  EXPECT_NE(a, other);
+  EXPECT_TRUE(a < other || other < a);
+  EXPECT_EQ(Affinity(Affinity::Terms()), Affinity());
+}
+
 TEST(AffinityTest, WithoutTermsTakesEveryMachine) {
   EXPECT_TRUE(Matches({}, kLabels));
   EXPECT_TRUE(Matches({}, {}));

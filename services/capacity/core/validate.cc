@@ -77,7 +77,7 @@ void ValidateExpression(const AffinityExpression& expression, absl::string_view 
 
 size_t BytesOf(const Affinity& affinity) {
   size_t bytes = 0;
-  for (const AffinityTerm& term : affinity.terms) {
+  for (const AffinityTerm& term : affinity.terms()) {
     for (const AffinityExpression& expression : term.expressions) {
       bytes += expression.key.size();
       for (const std::string& value : expression.values) bytes += value.size();
@@ -88,13 +88,13 @@ size_t BytesOf(const Affinity& affinity) {
 
 void ValidateAffinity(const Affinity& affinity, absl::string_view path, Faults& faults) {
   Check check(path, faults);
-  check.That(affinity.terms.size() <= kMaxAffinityTerms, "terms",
+  check.That(affinity.terms().size() <= kMaxAffinityTerms, "terms",
              absl::StrCat("must be at most ", kMaxAffinityTerms, "."));
   check.That(
       BytesOf(affinity) <= kMaxAffinityBytes, "terms",
       absl::StrCat("must have at most ", kMaxAffinityBytes, " bytes of keys and values in all."));
-  for (size_t i = 0; i < affinity.terms.size() && i < kMaxAffinityTerms; ++i) {
-    const std::vector<AffinityExpression>& expressions = affinity.terms[i].expressions;
+  for (size_t i = 0; i < affinity.terms().size() && i < kMaxAffinityTerms; ++i) {
+    const std::vector<AffinityExpression>& expressions = affinity.terms()[i].expressions;
     const std::string term = absl::StrCat(path, ".", At("terms", i));
     Check(term, faults)
         .That(!expressions.empty() && expressions.size() <= kMaxAffinityExpressions, "expressions",

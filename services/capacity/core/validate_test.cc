@@ -130,26 +130,26 @@ TEST(ValidateTest, Affinity) {
   const std::string term = "claim.affinity.terms[0]";
   struct Case {
     std::string field = {};
-    std::function<void(Affinity&)> spoil = {};
+    std::function<void(Affinity::Terms&)> spoil = {};
   };
   const auto of = [](int expression, std::function<void(AffinityExpression&)> spoil) {
-    return [expression, spoil](Affinity& a) {
-      spoil(a.terms[0].expressions[static_cast<size_t>(expression)]);
+    return [expression, spoil](Affinity::Terms& terms) {
+      spoil(terms[0].expressions[static_cast<size_t>(expression)]);
     };
   };
   const Case cases[] = {
-      {"claim.affinity.terms", [](Affinity& a) { a.terms.resize(17, a.terms[0]); }},
+      {"claim.affinity.terms", [](Affinity::Terms& terms) { terms.resize(17, terms[0]); }},
       {"claim.affinity.terms",
-       [](Affinity& a) {
-         for (AffinityExpression& each : a.terms[0].expressions) {
+       [](Affinity::Terms& terms) {
+         for (AffinityExpression& each : terms[0].expressions) {
            each.op = Op::kIn;
            each.values.assign(64, std::string(63, 'v'));
          }
-         a.terms.resize(16, a.terms[0]);
+         terms.resize(16, terms[0]);
        }},
-      {term + ".expressions", [](Affinity& a) { a.terms[0].expressions.clear(); }},
+      {term + ".expressions", [](Affinity::Terms& terms) { terms[0].expressions.clear(); }},
       {term + ".expressions",
-       [](Affinity& a) { a.terms[0].expressions.resize(17, a.terms[0].expressions[0]); }},
+       [](Affinity::Terms& terms) { terms[0].expressions.resize(17, terms[0].expressions[0]); }},
       {term + ".expressions[0].key", of(0, [](auto& e) { e.key = ""; })},
       {term + ".expressions[1].key", of(1, [](auto& e) { e.key = "a b"; })},
       {term + ".expressions[2].key", of(2, [](auto& e) { e.key = std::string(64, 'k'); })},
@@ -162,7 +162,7 @@ TEST(ValidateTest, Affinity) {
       {term + ".expressions[0].values[1]",
        of(0, [](auto& e) { e.values[1] = std::string(64, 'v'); })},
       {term + ".expressions[1].values[0]", of(1, [](auto& e) { e.values[0] = "-x"; })},
-      {"claim.affinity.terms[1].expressions", [](Affinity& a) { a.terms.resize(2); }},
+      {"claim.affinity.terms[1].expressions", [](Affinity::Terms& terms) { terms.resize(2); }},
   };
   for (const Case& c : cases) {
     SyncClaim claim = GoodClaim();
@@ -173,7 +173,9 @@ TEST(ValidateTest, Affinity) {
     Faults faults;
     Validate(claim, "claim", faults);
     EXPECT_THAT(faults, IsEmpty());
-    c.spoil(claim.affinity);
+    Affinity::Terms terms = claim.affinity.terms();
+    c.spoil(terms);
+    claim.affinity = terms;
     Validate(claim, "claim", faults);
     EXPECT_THAT(FieldsOf(faults), ElementsAre(c.field));
   }

@@ -263,7 +263,7 @@ TEST_F(CapacityStoreTest, TheTablesAreASecondFence) {
   EXPECT_THAT(Write({{State::Change{claim.Key(), std::make_shared<const ClaimRow>(claim)}, 9}}),
               IsRefusedBy("claim_reclaim_generation_not_negative"));
   claim = Picky("p");
-  claim.affinity.terms.resize(17);
+  claim.affinity = capacity::Affinity::Terms(17);
   EXPECT_THAT(Write({{State::Change{claim.Key(), std::make_shared<const ClaimRow>(claim)}, 9}}),
               IsRefusedBy("claim_affinity_has_terms"));
   claim = {.pool_uid = "p", .generation = 1, .parts = {{world_.now(), 0}}};

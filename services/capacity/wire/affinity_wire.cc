@@ -29,7 +29,7 @@ AffinityTerm TermOf(const v1::AffinityTerm& term, absl::string_view path, Faults
 
 v1::Affinity ToProto(const Affinity& affinity) {
   v1::Affinity out;
-  for (const AffinityTerm& term : affinity.terms) {
+  for (const AffinityTerm& term : affinity.terms()) {
     v1::AffinityTerm* added = out.add_terms();
     for (const AffinityExpression& expression : term.expressions) {
       v1::AffinityExpression* to = added->add_expressions();
@@ -42,11 +42,11 @@ v1::Affinity ToProto(const Affinity& affinity) {
 }
 
 Affinity FromProto(const v1::Affinity& affinity, absl::string_view path, Faults& faults) {
-  Affinity out;
+  Affinity::Terms out;
   for (const v1::AffinityTerm& term : affinity.terms()) {
-    if (out.terms.size() > kMaxAffinityTerms) break;
-    out.terms.push_back(TermOf(
-        term, muster::error::At(muster::error::Below(path, "terms"), out.terms.size()), faults));
+    if (out.size() > kMaxAffinityTerms) break;
+    out.push_back(
+        TermOf(term, muster::error::At(muster::error::Below(path, "terms"), out.size()), faults));
   }
   return out;
 }
