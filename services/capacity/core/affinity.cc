@@ -25,10 +25,15 @@ bool Holds(const AffinityExpression& expression, const Labels& labels) {
   return false;
 }
 
+thread_local int64_t judged = 0;
+
 }  // namespace
+
+int64_t MatchesJudged() { return judged; }
 
 bool Matches(const Affinity& affinity, const Labels& labels) {
   if (affinity.empty()) return true;
+  ++judged;
   const Affinity::Terms& terms = affinity.terms();
   return std::any_of(terms.begin(), terms.end(), [&](const AffinityTerm& term) {
     return std::all_of(

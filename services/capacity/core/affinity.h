@@ -1,6 +1,7 @@
 #pragma once
 
 #include <compare>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <utility>
@@ -64,5 +65,7 @@ class Affinity {
 };
 
 bool Matches(const Affinity& affinity, const Labels& labels);
+// How often this thread has asked that, of an affinity that has terms. For tests.
+int64_t MatchesJudged();
 
 }  // namespace muster::capacity

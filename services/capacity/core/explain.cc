@@ -223,9 +223,9 @@ class Explainer {
   // Other claims that hold machines that match.
   int64_t CountHolders() const {
     absl::flat_hash_set<absl::string_view> holders;
-    for (const auto& [labels, machines] : inventory_.classes()) {
-      if (!Matches(claim_.affinity, labels)) continue;
-      for (const auto& [uid, held] : machines.held) holders.insert(uid);
+    for (const auto& machines : inventory_.classes()) {
+      if (!inventory_.Matches(claim_.affinity, machines)) continue;
+      for (const auto& [uid, held] : machines.second.held) holders.insert(uid);
     }
     holders.erase(claim_.pool_uid);
     return static_cast<int64_t>(holders.size());

@@ -36,8 +36,9 @@ int64_t HeldBy(const std::string& pool_uid, const Holders& holders) {
 int64_t CountOwnMatching(const State& state, const Inventory& inventory, const ClaimRow& claim) {
   if (claim.affinity.empty()) return state.FootprintOf(claim.pool_uid).held();
   int64_t count = 0;
-  for (const auto& [labels, machines] : inventory.classes()) {
-    if (Matches(claim.affinity, labels)) count += HeldBy(claim.pool_uid, machines.held);
+  for (const auto& machines : inventory.classes()) {
+    if (inventory.Matches(claim.affinity, machines))
+      count += HeldBy(claim.pool_uid, machines.second.held);
   }
   return count;
 }
@@ -133,9 +134,9 @@ Choice ChoiceOf(const Affinity& affinity, const std::vector<KeptGang>& kept) {
 absl::btree_map<Inventory::Place, int64_t> CountByRack(const Inventory& inventory,
                                                        const Affinity& affinity) {
   absl::btree_map<Inventory::Place, int64_t> matching;
-  for (const auto& [labels, machines] : inventory.classes()) {
-    if (!Matches(affinity, labels)) continue;
-    for (const auto& [fabric_name, fabric] : machines.fabrics) {
+  for (const auto& machines : inventory.classes()) {
+    if (!inventory.Matches(affinity, machines)) continue;
+    for (const auto& [fabric_name, fabric] : machines.second.fabrics) {
       for (const auto& [rack_name, rack] : fabric.racks)
         matching[{fabric_name, rack_name}] += rack.in_service + rack.in_repair;
     }

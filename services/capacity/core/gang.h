@@ -61,8 +61,8 @@ void JoinParts(ClaimRow& claim, const Ages& ages);
 
 // The gangs for which free machines are kept now, in the order of the queue; the inventory must have
 // been served. Those that asked at `keeps_after` or before come last, and are told only if what is
-// reclaimed completes them. Costs O(lines × label classes), and the gangs passed over; O(1) when
-// nothing is free.
+// reclaimed completes them. Costs O(lines × label classes) without a look at any label, and the gangs
+// passed over; O(1) when nothing is free.
 std::vector<KeptGang> KeptGangs(const State& state, const InventoryKey& key,
                                 absl::Time keeps_after = absl::InfinitePast());
 

@@ -7,10 +7,17 @@ namespace muster::capacity {
 MachineCounts Inventory::Matching(const Affinity& affinity) const {
   if (affinity.empty()) return counts_;
   MachineCounts counts;
-  for (const auto& [labels, machines] : classes_) {
-    if (Matches(affinity, labels)) counts += machines.counts;
+  for (const auto& machines : classes_) {
+    if (Matches(affinity, machines)) counts += machines.second.counts;
   }
   return counts;
+}
+
+bool Inventory::Matches(const Affinity& affinity, const LabelClasses::value_type& machines) const {
+  if (affinity.empty()) return true;
+  const AffinityBook::Entry* known = affinities_.Find(affinity);
+  return known == nullptr ? capacity::Matches(affinity, machines.first)
+                          : machines.second.takers.set.Has(known->number);
 }
 
 const Inventory::Places* Inventory::PartlyHeld(absl::string_view pool_uid) const {
@@ -43,7 +50,8 @@ void Inventory::Change(const MachineRow* before, const MachineRow* after) {
 }
 
 void Inventory::ChangeClass(const MachineRow* before, const MachineRow* after) {
-  const auto it = classes_.try_emplace((after != nullptr ? after : before)->labels).first;
+  const auto [it, created] = classes_.try_emplace((after != nullptr ? after : before)->labels);
+  if (created) it->second.takers = affinities_.TakersOf(it->first);
   it->second.Change(before, after);
   if (it->second.counts.registered() == 0) classes_.erase(it);
 }

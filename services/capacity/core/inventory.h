@@ -9,6 +9,7 @@
 #include "absl/container/btree_set.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "services/capacity/core/affinity_book.h"
 #include "services/capacity/core/label_classes.h"
 #include "services/capacity/core/queue.h"
 #include "services/capacity/core/rows.h"
@@ -63,6 +64,10 @@ class Inventory {
   // must not change while it is in the queue.
   void Add(const ClaimRow& claim, const Ages& ages) { queue_.Add(claim, ages); }
   void Remove(const ClaimRow& claim, const Ages& ages) { queue_.Remove(claim, ages); }
+  // The claim comes to wait, or waits no more. To be called beside Add and Remove, but only once while it
+  // goes on waiting. Cost as AffinityBook's.
+  void AddTaker(const ClaimRow& claim) { affinities_.Add(claim, classes_); }
+  void RemoveTaker(const ClaimRow& claim) { affinities_.Remove(claim, classes_); }
   // 0: machines are granted one by one. Costs O(racks) when it changes.
   void set_nodes_per_rack(int32_t nodes);
   int32_t nodes_per_rack() const { return nodes_per_rack_; }
@@ -71,6 +76,15 @@ class Inventory {
   // Counts of the machines that match. Costs O(label classes); O(1) for an empty affinity.
   MachineCounts Matching(const Affinity& affinity) const;
   const LabelClasses& classes() const { return classes_; }
+  // That of a machine that it has.
+  const LabelClasses::value_type& ClassOf(const Labels& labels) const {
+    return *classes_.find(labels);
+  }
+  // Whether the affinity matches the machines of one of its classes. Costs O(1) if somebody waits with
+  // the affinity.
+  bool Matches(const Affinity& affinity, const LabelClasses::value_type& machines) const;
+  // With which affinities claims wait.
+  const AffinityBook& affinities() const { return affinities_; }
   int64_t count(MachineState state) const { return counts_.count(state); }
   int64_t free() const { return counts_.free(); }
   int64_t in_service() const { return counts_.in_service(); }
@@ -110,6 +124,7 @@ class Inventory {
   int32_t nodes_per_rack_ = 0;
   MachineCounts counts_;
   LabelClasses classes_;
+  AffinityBook affinities_;
   Queue queue_;
   SpotBook spot_;
   absl::btree_map<std::string, Fabric> fabrics_;

@@ -1,5 +1,6 @@
 #include "services/capacity/core/label_classes.h"
 
+#include <algorithm>
 #include <numeric>
 
 #include "services/capacity/core/machine_state.h"
@@ -54,6 +55,12 @@ void MachineCounts::Add(const MachineRow& machine, int64_t by) {
 MachineCounts& MachineCounts::operator+=(const MachineCounts& other) {
   for (size_t i = 0; i < by_state.size(); ++i) by_state[i] += other.by_state[i];
   reclaimable += other.reclaimable;
+  return *this;
+}
+
+AffinitySet& AffinitySet::operator|=(const AffinitySet& other) {
+  words_.resize(std::max(words_.size(), other.words_.size()));
+  for (size_t i = 0; i < other.words_.size(); ++i) words_[i] |= other.words_[i];
   return *this;
 }
 

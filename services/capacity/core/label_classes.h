@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include "absl/container/btree_map.h"
 #include "absl/container/btree_set.h"
@@ -59,12 +60,43 @@ struct ClassFabric {
   bool operator==(const ClassFabric&) const = default;
 };
 
+// Affinities by their numbers (AffinityBook).
+class AffinitySet {
+ public:
+  bool Has(size_t number) const {
+    return number / kBits < words_.size() && (words_[number / kBits] >> number % kBits & 1) != 0;
+  }
+  void Insert(size_t number) {
+    if (number / kBits >= words_.size()) words_.resize(number / kBits + 1);
+    words_[number / kBits] |= uint64_t{1} << number % kBits;
+  }
+  // It must be there.
+  void Erase(size_t number) { words_[number / kBits] &= ~(uint64_t{1} << number % kBits); }
+  AffinitySet& operator|=(const AffinitySet& other);
+
+ private:
+  static constexpr size_t kBits = 64;
+  std::vector<uint64_t> words_;
+};
+
+// The affinities with which claims wait and that match the machines of one class.
+struct Takers {
+  AffinitySet set = {};
+  int64_t all = 0;
+  int64_t by_default = 0;  // of these, with which default claims wait
+  // The numbers depend on the order in which the affinities came.
+  bool operator==(const Takers& other) const {
+    return all == other.all && by_default == other.by_default;
+  }
+};
+
 // The machines of an inventory that have the same labels: an affinity holds for all of them or for none.
 struct LabelClass {
   MachineCounts counts = {};
   Holders held = {};
   absl::btree_map<std::string, ClassFabric> fabrics = {};  // with machines that are not retired
   absl::btree_map<std::string, absl::btree_set<Newest>> reclaimable = {};  // by pool uid
+  Takers takers = {};                                                      // kept by AffinityBook
 
   // Replaces `before` with `after`. Null: the machine was not there, or is gone. If neither is null
   // they have the same rack.

@@ -13,8 +13,9 @@ using Classes = std::vector<const LabelClass*>;
 
 Classes FreeClasses(const Inventory& inventory, const Choice& choice) {
   Classes classes;
-  for (const auto& [labels, machines] : inventory.classes()) {
-    if (machines.counts.free() > 0 && choice.Has(labels)) classes.push_back(&machines);
+  for (const auto& machines : inventory.classes()) {
+    if (machines.second.counts.free() > 0 && choice.Has(inventory, machines))
+      classes.push_back(&machines.second);
   }
   return classes;
 }
@@ -97,11 +98,14 @@ const Rack& RackOf(const Inventory& inventory, const std::string& fabric, const 
   return inventory.fabrics().find(fabric)->second.racks.find(rack)->second;
 }
 
-void Take(const State& state, const Choice& choice, const Rack& rack, int64_t nodes,
-          std::vector<std::string>& ids) {
+void Take(const State& state, const Inventory& inventory, const Choice& choice, const Rack& rack,
+          int64_t nodes, std::vector<std::string>& ids) {
+  const auto has = [&](const std::string& id) {
+    return choice.Has(inventory, inventory.ClassOf(state.FindMachine(id)->labels));
+  };
   for (const auto& [slot, id] : rack.free) {
     if (nodes <= 0) return;
-    if (!choice.all() && !choice.Has(state.FindMachine(id)->labels)) continue;
+    if (!choice.all() && !has(id)) continue;
     ids.push_back(id);
     --nodes;
   }
@@ -128,19 +132,19 @@ std::vector<std::string> ChooseOfAll(const State& state, const Inventory& invent
   const std::string& rack = PickRack(
       inventory, fabric, inventory.fabrics().find(fabric)->second.by_free, pool_uid, nodes);
   std::vector<std::string> ids;
-  Take(state, choice, RackOf(inventory, fabric, rack), nodes, ids);
+  Take(state, inventory, choice, RackOf(inventory, fabric, rack), nodes, ids);
   return ids;
 }
 
 }  // namespace
 
-bool Choice::Has(const Labels& labels) const {
-  return Matches(*affinity, labels) &&
+bool Choice::Has(const Inventory& inventory, const LabelClasses::value_type& machines) const {
+  return inventory.Matches(*affinity, machines) &&
          std::none_of(kept.begin(), kept.end(),
-                      [&](const Affinity* gang) { return Matches(*gang, labels); }) &&
+                      [&](const Affinity* gang) { return inventory.Matches(*gang, machines); }) &&
          std::none_of(promised.begin(), promised.end(),
-                      [&](const Choice* gang) { return gang->Has(labels); }) &&
-         (waiting == nullptr || waiting->CountMatching(labels) <= most);
+                      [&](const Choice* gang) { return gang->Has(inventory, machines); }) &&
+         (waiting == nullptr || waiting->CountMatching(machines.second) <= most);
 }
 
 bool Choice::HasRack(const Inventory::Place& place) const {
@@ -190,7 +194,9 @@ absl::btree_set<Inventory::Place> WantedRacks::LeastOf(absl::btree_set<Inventory
     const Affinity every = {};
     for (const Inventory::Place& place : WholeRacksOf(inventory_, Choice{&every}))
       counts_.emplace(place, 0);
-    for (const Affinity& affinity : waiting_.affinities()) Count(affinity, 1);
+    for (const auto& [affinity, entry] : inventory_.affinities().entries()) {
+      if (waiting_.Counts(entry) && counted_.insert(affinity).second) Count(affinity, 1);
+    }
   }
   int64_t least = std::numeric_limits<int64_t>::max();
   for (const Inventory::Place& place : racks) least = std::min(least, counts_.at(place));
@@ -202,7 +208,9 @@ absl::btree_set<Inventory::Place> WantedRacks::LeastOf(absl::btree_set<Inventory
 }
 
 void WantedRacks::Recheck(const Affinity& affinity) {
-  if (waiting_.Recheck(affinity)) Count(affinity, -1);
+  const AffinityBook::Entry* known = inventory_.affinities().Find(affinity);
+  if (known != nullptr && waiting_.Counts(*known)) return;
+  if (counted_.erase(affinity) > 0) Count(affinity, -1);
 }
 
 Rooms::Rooms(Sizes sizes) : sizes_(std::move(sizes)), by_size_(Sort(sizes_)) {}
@@ -238,7 +246,7 @@ std::vector<std::string> MachineChooser::Next(int64_t nodes) {
   if (nodes == 0) return ids;
   if (racks_.empty()) EnterFabric(nodes);
   const std::string rack = own_.empty() ? PickBySize(racks_.by_size(), nodes) : *own_.begin();
-  Take(state_, level_, RackOf(inventory_, fabric_, rack), nodes, ids);
+  Take(state_, inventory_, level_, RackOf(inventory_, fabric_, rack), nodes, ids);
   const int64_t taken = std::ssize(ids);
   free_ -= taken;
   fabrics_.Take(fabric_, taken);
@@ -248,9 +256,8 @@ std::vector<std::string> MachineChooser::Next(int64_t nodes) {
 }
 
 void MachineChooser::NextLevel() {
-  level_ = LeastWanted(
-      inventory_, choice_, waiting_,
-      [](const Labels&, const LabelClass& machines) { return machines.counts.free() > 0; });
+  level_ = LeastWanted(inventory_, choice_, waiting_,
+                       [](const auto& machines) { return machines.second.counts.free() > 0; });
   free_ = CountFree(inventory_, level_);
   fabrics_ = Rooms(FabricSizes(FreeClasses(inventory_, level_)));
 }
@@ -303,8 +310,8 @@ std::vector<std::string> WholeRacks::Next(absl::string_view pool_uid, int64_t ra
   if (!all && least_.empty()) FindLeast();
   if (all ? inventory_.by_whole().empty() : least_.empty()) return ids;
   const Inventory::Place place = all ? NextOfAll(pool_uid, racks) : NextOfLeast(pool_uid, racks);
-  Take(state_, choice_, RackOf(inventory_, place.first, place.second), inventory_.nodes_per_rack(),
-       ids);
+  Take(state_, inventory_, choice_, RackOf(inventory_, place.first, place.second),
+       inventory_.nodes_per_rack(), ids);
   return ids;
 }
 
@@ -323,7 +330,7 @@ std::vector<std::string> ChooseRefill(const State& state, const Inventory& inven
     std::vector<std::string> ids;
     for (size_t i = 0; i < own.size(); ++i) {
       const auto before = std::ssize(ids);
-      Take(state, choice, *own[i], std::min(of_each[i] + spare, nodes - before), ids);
+      Take(state, inventory, choice, *own[i], std::min(of_each[i] + spare, nodes - before), ids);
       spare -= std::max<int64_t>(0, std::ssize(ids) - before - of_each[i]);
     }
     return ids;

@@ -7,6 +7,7 @@
 
 #include "absl/container/btree_map.h"
 #include "absl/container/btree_set.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/string_view.h"
 #include "services/capacity/core/inventory.h"
 #include "services/capacity/core/state.h"
@@ -31,20 +32,21 @@ struct Choice {
     return affinity->empty() && kept.empty() && racks.empty() && promised.empty() &&
            waiting == nullptr;
   }
-  bool Has(const Labels& labels) const;
+  // `machines`: a class of the inventory.
+  bool Has(const Inventory& inventory, const LabelClasses::value_type& machines) const;
   bool HasRack(const Inventory::Place& place) const;
 };
 
 // Narrows the choice to the machines that match the fewest of the waiting affinities, counting only
-// label classes for which `has_any(labels, machines)` holds.
+// label classes for which `has_any` holds.
 template <class HasAny>
 Choice LeastWanted(const Inventory& inventory, Choice choice, const WaitingAffinities& waiting,
                    HasAny has_any) {
   if (waiting.empty()) return choice;
   std::optional<int64_t> least;
-  for (const auto& [labels, machines] : inventory.classes()) {
-    if (!choice.Has(labels) || !has_any(labels, machines)) continue;
-    const int64_t here = waiting.CountMatching(labels);
+  for (const auto& machines : inventory.classes()) {
+    if (!choice.Has(inventory, machines) || !has_any(machines)) continue;
+    const int64_t here = waiting.CountMatching(machines.second);
     if (!least || here < *least) least = here;
   }
   choice.waiting = &waiting;
@@ -118,27 +120,29 @@ class MachineChooser {
 // The whole racks that could be granted of the choice. Costs as CountWholeRacks.
 absl::btree_set<Inventory::Place> WholeRacksOf(const Inventory& inventory, const Choice& choice);
 
-// For each whole rack, how many of the waiting affinities could have it. For the turns of one
-// decision, as WaitingAffinities: whole racks may be granted meanwhile, and no others may change.
+// For each whole rack, how many of the waiting affinities could have it. For the turns of one decision:
+// whole racks may be granted meanwhile, and no others may change; nobody new may come to wait.
 class WantedRacks {
  public:
   explicit WantedRacks(const Inventory& inventory)
-      : inventory_(inventory), waiting_(inventory.queue(), /*spot=*/false) {}
+      : inventory_(inventory), waiting_(inventory, /*spot=*/false) {}
 
   // Nobody waits with an affinity.
   bool empty() const { return waiting_.empty(); }
   // Of the racks, all of them whole, those that the fewest affinities could have. Costs O(racks × log),
   // and once O(whole racks × label classes × affinities).
   absl::btree_set<Inventory::Place> LeastOf(absl::btree_set<Inventory::Place> racks);
-  // See WaitingAffinities. Costs O(whole racks × label classes) if the affinity counts no more.
+  // To be called when somebody who waited with the affinity may have gone. Costs O(whole racks × label
+  // classes) if it counts no more.
   void Recheck(const Affinity& affinity);
 
  private:
   void Count(const Affinity& affinity, int64_t by);
 
   const Inventory& inventory_;
-  WaitingAffinities waiting_;
+  const WaitingAffinities waiting_;
   absl::btree_map<Inventory::Place, int64_t> counts_;  // of all that were whole when first asked
+  absl::flat_hash_set<Affinity> counted_;
 };
 
 // The whole racks of a choice one after another, as they are granted: first those that can be whole

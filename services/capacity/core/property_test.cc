@@ -75,6 +75,30 @@ void CheckSaysWhatASyncGets(const World& world, const Command& command) {
   }
 }
 
+// The affinities that are known are those with which somebody waits, and what is known of them is what
+// their texts say.
+void CheckTakers(const State& state) {
+  for (const auto& [key, inventory] : state.inventories()) {
+    std::set<Affinity> waiting;
+    for (const auto& [selector, line] : inventory.queue().lines()) {
+      if (!selector.affinity.empty()) waiting.insert(selector.affinity);
+    }
+    EXPECT_EQ(inventory.affinities().entries().size(), waiting.size());
+    for (const Affinity& affinity : waiting)
+      EXPECT_NE(inventory.affinities().Find(affinity), nullptr);
+    for (const auto& machines : inventory.classes()) {
+      Takers takers;
+      for (const auto& [affinity, entry] : inventory.affinities().entries()) {
+        const bool matches = Matches(affinity, machines.first);
+        EXPECT_EQ(inventory.Matches(affinity, machines), matches);
+        if (matches) ++takers.all;
+        if (matches && entry.by_default()) ++takers.by_default;
+      }
+      EXPECT_EQ(machines.second.takers, takers);
+    }
+  }
+}
+
 template <class Command>
 std::set<std::string> ReturnedBy(const Command& command) {
   std::set<std::string> returned;
@@ -131,6 +155,7 @@ int Play(uint32_t seed, bool racks) {
       checker.PlacesTold();
       if (step % 4 == 3) {
         EXPECT_THAT(Audit(history.world().state()), testing::IsEmpty());
+        CheckTakers(history.world().state());
       }
       machines = checker.machines();
       if constexpr (std::is_same_v<std::decay_t<decltype(command)>, SyncClaim>) {

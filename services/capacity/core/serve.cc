@@ -31,16 +31,12 @@ class Server {
         spot_(spot),
         now_(now),
         keeps_after_(policy.KeepsAfter(now)),
-        waiting_(inventory.queue(), spot),
+        waiting_(inventory, spot),
         supply_(staged, inventory, now, policy.preemption_notice) {}
 
   void Run() {
     const Queue& queue = inventory_.queue();
-    std::set<Selector> open;  // for whose default claims there may be something
-    for (const auto& [selector, line] : queue.lines()) {
-      if (CountFree(inventory_, {&selector.affinity}) + supply_.Count({&selector.affinity}) > 0)
-        open.insert(selector);
-    }
+    std::set<Selector> open = Open();
     QueueCursor cursor(queue);
     std::optional<Turn> turn;
     while (!open.empty() && (turn = cursor.Next()) && !IsSpot(*turn)) {
@@ -70,6 +66,25 @@ class Server {
   };
 
   static bool IsSpot(const Turn& turn) { return turn.key.compute_class == ComputeClass::kSpot; }
+
+  // For whose default claims there may be something. Costs O(label classes + lines), and for each class
+  // that has something one bit of each affinity.
+  std::set<Selector> Open() const {
+    AffinitySet takers;
+    bool any = false;
+    for (const auto& machines : inventory_.classes()) {
+      if (machines.second.counts.free() == 0 && !supply_.HasAnyOf(machines)) continue;
+      takers |= machines.second.takers.set;
+      any = true;
+    }
+    std::set<Selector> open;
+    const auto& lines = inventory_.queue().lines();
+    for (auto it = lines.begin(); any && it != lines.end(); ++it) {
+      const AffinityBook::Entry* entry = inventory_.affinities().Find(it->first.affinity);
+      if (entry == nullptr || takers.Has(entry->number)) open.insert(open.end(), it->first);
+    }
+    return open;
+  }
 
   // Whether there is anything more for default claims of the affinity.
   bool Left(const Affinity& affinity) const {
@@ -160,8 +175,6 @@ class Server {
     }
     TidyPlaces(claim);
     staged_.Put(std::move(claim));
-    waiting_.Recheck(turn.selector.affinity);
-    supply_.Recheck(turn.selector.affinity);
   }
 
   StagedState<State>& staged_;
@@ -169,7 +182,7 @@ class Server {
   const bool spot_;             // is offered
   const absl::Time now_;
   const absl::Time keeps_after_;
-  WaitingAffinities waiting_;
+  const WaitingAffinities waiting_;
   Supply supply_;
   std::list<Affinity> affinities_;  // of the gangs below
   Gangs kept_;                      // get what is free before default claims behind them

@@ -21,7 +21,7 @@ namespace muster::capacity {
 //  * For anyone else who is short as many machines are reclaimed as are missing.
 //  * A claim that rests (parts.h) is granted nothing; for the rest it is as any other.
 //  * Types with nodes_per_rack > 0 are given in whole racks: serve_racks.h.
-// Costs O(machines granted and being reclaimed), O(lines × label classes) once, O(label classes) a
+// Costs O(machines granted and being reclaimed), O(lines + label classes) once, O(label classes) a
 // turn beside what MachineChooser and Supply::Fetch cost, and O(log) for each request passed over
 // while there is something for one behind it.
 void Serve(StagedState<State>& staged, const InventoryKey& key, absl::Time now,

@@ -417,6 +417,30 @@ TEST_F(ServeTest, AnAffinityCountsOfRacksWhileAnotherWaitsWithIt) {
   EXPECT_THAT(Held("another"), ElementsAre("c0", "c1", "c2", "c3"));
 }
 
+// Nor does the text of any matter, whoever is served or passed over: that would be a million looks.
+TEST_F(ServeTest, WhatIsGivenBackIsGrantedWithoutAnyLookAtAnAffinity) {
+  constexpr int kClaims = 5'000;
+  constexpr int kLabels = 200;
+  std::vector<MachineRow> machines;
+  for (int i = 0; i < kLabels; ++i) {
+    machines.push_back(
+        World::Labelled(World::Machine(absl::StrCat("m", i)), "disk", absl::StrCat("d", i)));
+  }
+  world_.Register(std::move(machines));
+  Sync(world_.Want("holder", kLabels));
+  SyncClaims claims;
+  for (int i = 0; i < kClaims; ++i) {
+    claims.claims.push_back(World::Where(world_.Want(absl::StrCat("p", i), 1), "disk",
+                                         {absl::StrCat("d", i % kLabels), absl::StrCat("own", i)}));
+  }
+  (void)world_.Do(claims);
+  const int64_t before = MatchesJudged();
+  Give("holder", kLabels - 1, {"m7"});
+  // Of the one whose claim waits no more.
+  EXPECT_LE(MatchesJudged() - before, kLabels);
+  EXPECT_THAT(world_.state().FindMachine("m7")->claim, StartsWith("p"));
+}
+
 // It would take many minutes if all affinities were judged anew for each who is served.
 TEST_F(ServeTest, ThousandsAreServedAtOnceEachWithItsOwnAffinity) {
   constexpr int kClaims = 5'000;

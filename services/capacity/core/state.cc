@@ -12,10 +12,10 @@ const std::string& HolderOf(const MachineRow* machine) {
   return machine == nullptr ? *kNone : machine->claim;
 }
 
+bool Waits(const ClaimRow* claim) { return claim != nullptr && !PartsInQueue(*claim).empty(); }
+
 // How the parts of other claims wait does not depend on what they hold.
-bool WaitsAsGang(const ClaimRow* claim) {
-  return claim != nullptr && claim->gang && !PartsInQueue(*claim).empty();
-}
+bool WaitsAsGang(const ClaimRow* claim) { return Waits(claim) && claim->gang; }
 
 }  // namespace
 
@@ -147,10 +147,15 @@ void State::Reindex(const MachineRow* before, const MachineRow* after) {
 
 void State::Reindex(const ClaimRow* before, const ClaimRow* after) {
   const Ages& ages = FootprintOf((after != nullptr ? after : before)->pool_uid).ages;
-  if (before != nullptr && !PartsInQueue(*before).empty())
-    InventoryFor(before->zone, before->instance_type).Remove(*before, ages);
-  if (after != nullptr && !PartsInQueue(*after).empty())
-    InventoryFor(after->zone, after->instance_type).Add(*after, ages);
+  const bool waits = Waits(after);
+  // First, so that the affinity of a claim that goes on waiting is not judged anew.
+  if (waits) InventoryFor(after->zone, after->instance_type).AddTaker(*after);
+  if (Waits(before)) {
+    Inventory& inventory = InventoryFor(before->zone, before->instance_type);
+    inventory.Remove(*before, ages);
+    inventory.RemoveTaker(*before);
+  }
+  if (waits) InventoryFor(after->zone, after->instance_type).Add(*after, ages);
   if (before != nullptr) DropIfEmpty(before->zone, before->instance_type);
 }
 

@@ -1,5 +1,6 @@
 #include "services/capacity/core/supply.h"
 
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -14,7 +15,7 @@ Supply::Supply(StagedState<State>& staged, const Inventory& inventory, absl::Tim
       inventory_(inventory),
       now_(now),
       notice_(notice),
-      waiting_(inventory.queue(), false) {
+      waiting_(inventory, false) {
   for (const auto& [uid, reclaims] : inventory_.spot().reclaims()) {
     for (const Reclaimed& reclaim : reclaims) {
       const MachineRow& machine = *staged_.state().FindMachine(reclaim.machine);
@@ -27,11 +28,12 @@ Supply::Supply(StagedState<State>& staged, const Inventory& inventory, absl::Tim
 int64_t Supply::Count(const Choice& choice) const {
   if (inventory_.counts().reclaimable == 0 && coming_.empty()) return 0;
   int64_t count = 0;
-  for (const auto& [labels, machines] : inventory_.classes()) {
-    if (machines.counts.reclaimable > 0 && choice.Has(labels)) count += machines.counts.reclaimable;
+  for (const auto& machines : inventory_.classes()) {
+    const int64_t reclaimable = machines.second.counts.reclaimable;
+    if (reclaimable > 0 && choice.Has(inventory_, machines)) count += reclaimable;
   }
   for (const auto& [labels, machines] : coming_) {
-    if (choice.Has(labels)) count += static_cast<int64_t>(machines.size());
+    if (choice.Has(inventory_, inventory_.ClassOf(labels))) count += std::ssize(machines);
   }
   return count;
 }
@@ -49,12 +51,11 @@ void Supply::Fetch(const std::string& uid, const Choice& choice, int64_t nodes) 
 
 Supply::Level Supply::LeastOf(const Choice& choice) {
   Level level{LeastWanted(inventory_, choice, waiting_,
-                          [&](const Labels& labels, const LabelClass& machines) {
-                            return machines.counts.reclaimable > 0 || coming_.contains(labels);
-                          })};
+                          [&](const auto& machines) { return HasAnyOf(machines); })};
   level.left = Count(level.choice);
   for (auto it = coming_.begin(); it != coming_.end(); ++it) {
-    if (level.choice.Has(it->first)) level.coming.emplace(*it->second.begin(), it);
+    if (level.choice.Has(inventory_, inventory_.ClassOf(it->first)))
+      level.coming.emplace(*it->second.begin(), it);
   }
   return level;
 }

@@ -25,15 +25,17 @@ class Supply {
   // How many machines of the choice could still come. Costs O(label classes).
   int64_t Count(const Choice& choice) const;
 
+  // Whether machines of the class could still come.
+  bool HasAnyOf(const LabelClasses::value_type& machines) const {
+    return machines.second.counts.reclaimable > 0 || coming_.contains(machines.first);
+  }
+
   // Lets `nodes` of them come for the claim; there must be as many. Of those that the fewest
   // waiting affinities match: what comes already, first what cannot be taken back, then what is
   // held for the shortest time; then newly chosen ones (victims.h). Costs O(label classes) at first
   // and each time that machines which more of the affinities match have their turn, O(log) for each
   // that comes already, and NextVictim for each new one.
   void Fetch(const std::string& uid, const Choice& choice, int64_t nodes);
-
-  // See WaitingAffinities.
-  void Recheck(const Affinity& affinity) { waiting_.Recheck(affinity); }
 
   // To be called at the end. What comes for nobody is held again if its notice is not over, and
   // keeps its state_time; else it goes back all the same and will be free. Every reclaim, and every
@@ -72,8 +74,8 @@ class Supply {
   const Inventory& inventory_;
   const absl::Time now_;
   const absl::Duration notice_;
-  WaitingAffinities waiting_;  // of class default
-  ByLabels coming_;            // for nobody yet; none empty
+  const WaitingAffinities waiting_;  // of class default
+  ByLabels coming_;                  // for nobody yet; none empty
   absl::btree_map<Labels, std::vector<Promise>> promised_;
   std::map<std::string, int64_t> told_;  // spot claim → reclaims begun and taken back
 };

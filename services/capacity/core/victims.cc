@@ -8,9 +8,9 @@ namespace {
 std::optional<Newest> NewestOf(const Inventory& inventory, const std::string& uid,
                                const Choice& choice) {
   std::optional<Newest> newest;
-  for (const auto& [labels, machines] : inventory.classes()) {
-    const auto held = machines.reclaimable.find(uid);
-    if (held == machines.reclaimable.end() || !choice.Has(labels)) continue;
+  for (const auto& machines : inventory.classes()) {
+    const auto held = machines.second.reclaimable.find(uid);
+    if (held == machines.second.reclaimable.end() || !choice.Has(inventory, machines)) continue;
     const Newest& here = *held->second.begin();
     if (!newest || here < *newest) newest = here;
   }

@@ -1,43 +1,29 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 
-#include "absl/container/btree_set.h"
-#include "absl/container/flat_hash_map.h"
-#include "services/capacity/core/affinity.h"
-#include "services/capacity/core/queue.h"
+#include "services/capacity/core/inventory.h"
 
 namespace muster::capacity {
 
 // The affinities for which somebody waits, each once: machines that match few of them are given away
-// first. For the turns of one decision: the affinities are collected at the first use. After that
-// nobody new may come to wait, and Recheck must be called for who may have gone. Not thread-safe.
+// first.
 class WaitingAffinities {
  public:
-  // `spot`: those for which only spot claims wait count too. The queue must outlive it.
-  WaitingAffinities(const Queue& queue, bool spot) : queue_(queue), spot_(spot) {}
-  WaitingAffinities(const WaitingAffinities&) = delete;
-  WaitingAffinities& operator=(const WaitingAffinities&) = delete;
+  // `spot`: those for which only spot claims wait count too. The inventory must outlive it.
+  WaitingAffinities(const Inventory& inventory, bool spot)
+      : affinities_(inventory.affinities()), spot_(spot) {}
 
-  bool empty() const { return affinities().empty(); }
-  const absl::btree_set<Affinity>& affinities() const;
-  // Costs one look at each affinity the first time that labels are asked for.
-  int64_t CountMatching(const Labels& labels) const;
-
-  // To be called when somebody who waited with the affinity may have gone. True: it counts no more.
-  // Costs O(log), and one look at all labels that were asked for if it counts no more.
-  bool Recheck(const Affinity& affinity);
+  bool empty() const { return (spot_ ? affinities_.size() : affinities_.by_default()) == 0; }
+  bool Counts(const AffinityBook::Entry& entry) const { return spot_ || entry.by_default(); }
+  // How many of them match the machines of a class of the inventory. Costs O(1).
+  int64_t CountMatching(const LabelClass& machines) const {
+    return spot_ ? machines.takers.all : machines.takers.by_default;
+  }
 
  private:
-  bool Counts(const Queue::Line& line) const;
-  bool IsWaitedFor(const Affinity& affinity) const;
-
-  const Queue& queue_;
+  const AffinityBook& affinities_;
   const bool spot_;
-  // Copies: a line goes and comes again when a place is exchanged.
-  mutable std::optional<absl::btree_set<Affinity>> affinities_;
-  mutable absl::flat_hash_map<Labels, int64_t> counts_;  // of what was asked for
 };
 
 }  // namespace muster::capacity
