@@ -94,6 +94,40 @@ void ServeAffinities(int claims) {
   Print(absl::StrCat("grant to one of ", claims, " affinities").c_str(), Seconds(start), claims);
 }
 
+// So many claims wait, each with an affinity of its own and as large as one may well be, for machines of
+// 100 labels that others hold; one machine after another is given back.
+void GiveBackPast(int claims) {
+  constexpr int kLabels = 100;
+  constexpr int kTerms = 16;
+  World world;
+  world.AddCatalogue();
+  for (int i = 0; i < kLabels; ++i)
+    world.RegisterLabelled({absl::StrCat("m", i)}, "disk", absl::StrCat("d", i));
+  (void)world.Do(world.Want("holder", kLabels));
+  SyncClaims waiting;
+  for (int i = 0; i < claims; ++i) {
+    SyncClaim claim = world.Want(absl::StrCat("p", i), 1);
+    Affinity::Terms terms;
+    for (int term = 0; term < kTerms; ++term) {
+      const std::vector<std::string> disks = {absl::StrCat("d", (i + term) % kLabels),
+                                              absl::StrCat("own", i)};
+      terms.push_back(World::With("disk", disks).terms()[0]);
+    }
+    claim.affinity = std::move(terms);
+    waiting.claims.push_back(std::move(claim));
+  }
+  const int pairs = claims * kLabels;
+  auto start = std::clock();
+  (void)world.Do(waiting);
+  Print(absl::StrCat("a pair of ", claims, " affinities and 100 labels").c_str(), Seconds(start),
+        pairs);
+  start = std::clock();
+  for (int i = 0; i < kLabels; ++i) {
+    (void)world.Do(world.Want("holder", kLabels - 1 - i, World::Returns({absl::StrCat("m", i)})));
+  }
+  Print(absl::StrCat("give-back past ", claims, " affinities").c_str(), Seconds(start), kLabels);
+}
+
 World WithRacks(int racks) {
   World world;
   world.AddCatalogue();
@@ -211,6 +245,7 @@ int Main() {
   TakeFromSpot();
   TakeFromLabelled();
   for (const int claims : {2'500, 5'000, 10'000}) ServeAffinities(claims);
+  for (const int claims : {2'500, 5'000, 10'000}) GiveBackPast(claims);
   for (const int racks : {2'500, 5'000, 10'000}) TakeRacks(racks, 0);
   for (const int racks : {2'500, 5'000, 10'000}) TakeRacks(racks, 10);
   for (const int racks : {500, 1'000, 2'000}) PassKeptRacks(racks, racks);
