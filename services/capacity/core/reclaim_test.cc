@@ -1,9 +1,13 @@
+#include <optional>
+#include <random>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "services/capacity/core/audit.h"
 #include "services/capacity/core/limits.h"
 #include "services/capacity/core/testing/claims_test_base.h"
 #include "services/capacity/core/testing/world.h"
+#include "services/capacity/core/victims.h"
 
 namespace muster::capacity {
 namespace {
@@ -43,7 +47,42 @@ class ReclaimTest : public ClaimsTest {
     return ids;
   }
   const MachineRow& Row(const std::string& id) { return *world_.state().FindMachine(id); }
+  // The claim gets a machine of such a disk.
+  void SpotWithDisk(const std::string& uid, const std::string& id, const std::string& disk) {
+    const ClaimRow* known = world_.state().FindClaim(uid);
+    (void)world_.Do(world_.WantSpot(uid, known == nullptr ? 1 : known->nodes + 1));
+    world_.RegisterLabelled({id}, "disk", disk);
+  }
 };
+
+// The machine that the rules choose, by a walk over all of them.
+std::optional<std::string> FirstOf(const Inventory& inventory, const Affinity& affinity) {
+  for (const SpotRank& rank : inventory.spot().ranks()) {
+    std::optional<Newest> newest;
+    for (const auto& [labels, machines] : inventory.classes()) {
+      const auto held = machines.reclaimable.find(rank.pool_uid);
+      if (held == machines.reclaimable.end() || !Matches(affinity, labels)) continue;
+      if (!newest || *held->second.begin() < *newest) newest = *held->second.begin();
+    }
+    if (newest) return newest->id;
+  }
+  return std::nullopt;
+}
+
+// Returns how many it reclaimed: all that the affinity matches.
+int ReclaimAll(StagedState<State>& staged, absl::Time now, const Affinity& affinity,
+               Victims& victims) {
+  const Inventory& inventory = *staged.state().FindInventory({World::kZone, World::kType});
+  for (int reclaimed = 0;; ++reclaimed) {
+    const std::optional<std::string> expected = FirstOf(inventory, affinity);
+    EXPECT_EQ(victims.Next(), expected);
+    if (!expected || testing::Test::HasFailure()) return reclaimed;
+    MachineRow machine = *staged.state().FindMachine(*expected);
+    machine.state = MachineState::kReclaiming;
+    machine.reclaim_time = now;
+    staged.Put(std::move(machine));
+  }
+}
 
 TEST_F(ReclaimTest, AShortDefaultClaimReclaimsOnlyWhatIsMissingNewestHeldFirst) {
   Spot("s", {"m1", "m2", "m3"});
@@ -345,6 +384,42 @@ TEST_F(ReclaimTest, FreeMachinesDoNotGoToSpotWhileADefaultClaimWaits) {
   EXPECT_THAT(world_.MachinesOf("d"), ElementsAre("m1"));
   world_.Register({World::Machine("m2")});
   EXPECT_THAT(world_.MachinesOf("s"), ElementsAre("m2"));
+}
+
+TEST_F(ReclaimTest, VictimsAreThoseOfAWalkOverAllMachines) {
+  std::mt19937 random(3);
+  for (int i = 0; i < 120; ++i) {
+    SpotWithDisk(absl::StrCat("s", random() % 12), absl::StrCat("m", i),
+                 absl::StrCat("d", random() % 5));
+    if (i % 3 == 0) world_.Advance(absl::Seconds(1));
+  }
+  State state = world_.state();
+  StagedState<State> staged(state, world_.revision());
+  const Affinity affinity = World::With("disk", {"d1", "d3"});
+  Victims victims(*state.FindInventory({World::kZone, World::kType}), Choice{&affinity});
+  EXPECT_GT(ReclaimAll(staged, world_.now(), affinity, victims), 12);
+}
+
+// However many are reclaimed, claims in front that have nothing to give are looked at once.
+TEST_F(ReclaimTest, EachSpotClaimIsLookedAtOnce) {
+  constexpr int kClaims = 50;
+  std::vector<std::string> disks;
+  for (int i = 0; i < kClaims; ++i) {
+    // Who holds more stands in front.
+    for (int machine = 0; machine < 3; ++machine) {
+      SpotWithDisk(absl::StrCat("h", i), absl::StrCat("hdd", i, "-", machine),
+                   absl::StrCat("hdd", i));
+    }
+    disks.push_back(absl::StrCat("nvme", i));
+    SpotWithDisk(absl::StrCat("n", i), absl::StrCat("nvme", i), disks.back());
+  }
+  State state = world_.state();
+  StagedState<State> staged(state, world_.revision());
+  const Affinity affinity = World::With("disk", disks);
+  Victims victims(*state.FindInventory({World::kZone, World::kType}), Choice{&affinity});
+  EXPECT_EQ(ReclaimAll(staged, world_.now(), affinity, victims), kClaims);
+  // Each in each class that matches, and once more after its reclaim.
+  EXPECT_LE(victims.looks(), 2 * kClaims * kClaims + kClaims);
 }
 
 TEST_F(ReclaimTest, TheOldestPartsAreCoveredFirst) {

@@ -4,7 +4,7 @@ namespace muster::capacity {
 
 namespace {
 
-SpotRank RankOf(const std::string& pool_uid, const SpotHolding& holding) {
+SpotRank RankBy(const std::string& pool_uid, const SpotHolding& holding) {
   return {holding.held, holding.reclaiming, holding.reclaimable.begin()->time, pool_uid};
 }
 
@@ -13,7 +13,7 @@ SpotRank RankOf(const std::string& pool_uid, const SpotHolding& holding) {
 void SpotBook::Add(const MachineRow& machine, int64_t by) {
   if (machine.claim.empty() || machine.compute_class != ComputeClass::kSpot) return;
   SpotHolding& holding = holdings_[machine.claim];
-  if (!holding.reclaimable.empty()) ranks_.erase(RankOf(machine.claim, holding));
+  if (!holding.reclaimable.empty()) ranks_.erase(RankBy(machine.claim, holding));
   holding.held += by;
   if (machine.state == MachineState::kReclaiming) {
     holding.reclaiming += by;
@@ -23,8 +23,12 @@ void SpotBook::Add(const MachineRow& machine, int64_t by) {
   } else {
     holding.reclaimable.erase({machine.state_time, machine.id});
   }
-  if (!holding.reclaimable.empty()) ranks_.insert(RankOf(machine.claim, holding));
+  if (!holding.reclaimable.empty()) ranks_.insert(RankBy(machine.claim, holding));
   if (holding.held == 0) holdings_.erase(machine.claim);
+}
+
+SpotRank SpotBook::RankOf(const std::string& pool_uid) const {
+  return RankBy(pool_uid, holdings_.at(pool_uid));
 }
 
 void SpotBook::AddReclaim(const MachineRow& machine, int64_t by) {

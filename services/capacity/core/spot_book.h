@@ -56,6 +56,8 @@ class SpotBook {
   const absl::btree_map<std::string, SpotHolding>& holdings() const { return holdings_; }
   // Claims that have machines which are not being reclaimed yet.
   const absl::btree_set<SpotRank>& ranks() const { return ranks_; }
+  // That of one of them.
+  SpotRank RankOf(const std::string& pool_uid) const;
   // Machines being reclaimed, by the claim that they are forecast for; "": none.
   const absl::btree_map<std::string, Reclaims>& reclaims() const { return reclaims_; }
   // Empty: none.

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "services/capacity/core/machine_state.h"
-#include "services/capacity/core/victims.h"
 
 namespace muster::capacity {
 
@@ -61,7 +60,10 @@ Supply::Level Supply::LeastOf(const Choice& choice) {
 }
 
 std::string Supply::Next(Level& level) {
-  if (level.coming.empty()) return *NextVictim(inventory_, level.choice);
+  if (level.coming.empty()) {
+    if (!level.victims) level.victims.emplace(inventory_, level.choice);
+    return *level.victims->Next();
+  }
   const auto [first, machines] = *level.coming.begin();
   level.coming.erase(level.coming.begin());
   machines->second.erase(first);

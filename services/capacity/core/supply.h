@@ -2,12 +2,14 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/time/time.h"
 #include "services/capacity/core/placement.h"
 #include "services/capacity/core/state.h"
+#include "services/capacity/core/victims.h"
 #include "services/capacity/core/waiting.h"
 
 namespace muster::capacity {
@@ -34,7 +36,7 @@ class Supply {
   // waiting affinities match: what comes already, first what cannot be taken back, then what is
   // held for the shortest time; then newly chosen ones (victims.h). Costs O(label classes) at first
   // and each time that machines which more of the affinities match have their turn, O(log) for each
-  // that comes already, and NextVictim for each new one.
+  // that comes already, and as Victims for the new ones.
   void Fetch(const std::string& uid, const Choice& choice, int64_t nodes);
 
   // To be called at the end. What comes for nobody is held again if its notice is not over, and
@@ -61,6 +63,7 @@ class Supply {
     Choice choice = {};
     int64_t left = 0;
     absl::btree_map<Coming, ByLabels::iterator> coming = {};  // the first of each labels
+    std::optional<Victims> victims = {};                      // once nothing comes any more
   };
 
   Level LeastOf(const Choice& choice);
