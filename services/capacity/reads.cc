@@ -28,7 +28,7 @@ struct RenderClaim {
   }
 };
 
-// A page in order of id, merged from the sets of ids that may match: no walk through the whole table.
+// A page in order of id, merged from the sets of ids that match: no walk through the whole table.
 void FillPage(const State& state, const v1::ListMachinesRequest& request, const rpc::Page& page,
               const MachineFilter& filter, v1::ListMachinesResponse& response) {
   const size_t size = static_cast<size_t>(page.size);

@@ -21,8 +21,10 @@ struct Use {
 template <class IsOf>
 Use UseOf(const State& state, IsOf is_of) {
   Use use;
-  for (const auto& [key, ids] : state.machine_ids())
-    if (is_of(key.first, key.second)) use.machines += static_cast<int64_t>(ids.size());
+  for (const auto& [key, ids] : state.machine_ids()) {
+    if (!is_of(key.first, key.second)) continue;
+    for (const auto& of_state : ids) use.machines += static_cast<int64_t>(of_state.size());
+  }
   for (const auto& [name, claim] : state.table<ClaimRow>().rows())
     if (is_of(claim.row->zone, claim.row->instance_type)) ++use.claims;
   return use;

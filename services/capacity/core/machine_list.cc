@@ -14,11 +14,10 @@ struct Cursor {
   bool operator<(const Cursor& other) const { return *other.next < *next; }
 };
 
-bool MayHold(const State& state, const InventoryKey& key, const MachineFilter& filter) {
+bool MayHold(const InventoryKey& key, const MachineFilter& filter) {
   if (!filter.zone.empty() && key.first != filter.zone) return false;
   if (filter.zones && !filter.zones->contains(key.first)) return false;
-  if (!filter.instance_type.empty() && key.second != filter.instance_type) return false;
-  return !filter.state || state.FindInventory(key)->count(*filter.state) > 0;
+  return filter.instance_type.empty() || key.second == filter.instance_type;
 }
 
 std::vector<const MachineRow*> ListHeld(const Footprint& footprint, const MachineFilter& filter,
@@ -31,13 +30,17 @@ std::vector<const MachineRow*> ListHeld(const Footprint& footprint, const Machin
   return machines;
 }
 
-// The sets of ids that may hold machines that match.
+// The sets of ids of the machines that match, whoever holds them.
 std::vector<const Ids*> SetsOf(const State& state, const MachineFilter& filter) {
   std::vector<const Ids*> sets;
   const auto& all = state.machine_ids();
   auto it = filter.zone.empty() ? all.begin() : all.lower_bound(InventoryKey(filter.zone, ""));
   for (; it != all.end() && (filter.zone.empty() || it->first.first == filter.zone); ++it) {
-    if (MayHold(state, it->first, filter)) sets.push_back(&it->second);
+    if (!MayHold(it->first, filter)) continue;
+    for (size_t of_state = 0; of_state < it->second.size(); ++of_state) {
+      if (!filter.state || of_state == static_cast<size_t>(*filter.state))
+        sets.push_back(&it->second[of_state]);
+    }
   }
   return sets;
 }
@@ -64,8 +67,7 @@ std::vector<const MachineRow*> ListMachines(const State& state, const MachineFil
   while (!cursors.empty() && machines.size() < limit) {
     Cursor cursor = cursors.top();
     cursors.pop();
-    const MachineRow* machine = state.FindMachine(*cursor.next);
-    if (Matches(filter, *machine)) machines.push_back(machine);
+    machines.push_back(state.FindMachine(*cursor.next));
     if (++cursor.next != cursor.end) cursors.push(cursor);
   }
   return machines;

@@ -36,6 +36,25 @@ TEST(MachineListTest, PagesRunOverZonesAndTypesInOrderOfId) {
   EXPECT_THAT(Ids(world.state(), {.claim = "nobody"}), IsEmpty());
 }
 
+// Few in repair are found without a look at the many others of the zone.
+TEST(MachineListTest, IdsStandByStateAndFollowIt) {
+  World world;
+  world.AddCatalogue();
+  world.Register({World::Machine("a"), World::Machine("b"), World::Machine("c")});
+  (void)world.Do(world.Want("p", 1));
+  (void)world.Do(SetMachineState{"b", MachineState::kInRepair});
+  const auto ids = [&](MachineState state) {
+    return world.state().machine_ids().at({World::kZone, World::kType})[static_cast<size_t>(state)];
+  };
+  EXPECT_THAT(ids(MachineState::kFree), ElementsAre("c"));
+  EXPECT_THAT(ids(MachineState::kHeld), ElementsAre("a"));
+  EXPECT_THAT(ids(MachineState::kInRepair), ElementsAre("b"));
+  EXPECT_THAT(Ids(world.state(), {.state = MachineState::kInRepair}), ElementsAre("b"));
+  (void)world.Do(SetMachineState{"b", MachineState::kFree});
+  EXPECT_THAT(ids(MachineState::kFree), ElementsAre("b", "c"));
+  EXPECT_THAT(ids(MachineState::kInRepair), IsEmpty());
+}
+
 // Whatever the filter, the same machines as a walk over all of them finds.
 TEST(MachineListTest, EveryFilterFindsWhatAWalkFinds) {
   World world;

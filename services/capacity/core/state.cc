@@ -66,16 +66,16 @@ void State::Reindex(const InstanceTypeRow* before, const InstanceTypeRow* after)
   }
 }
 
-// Zone and type of a machine never change: only one that comes or goes matters.
+// Zone and type of a machine never change.
 void State::ReindexId(const MachineRow* before, const MachineRow* after) {
-  if (before != nullptr && after != nullptr) return;
-  if (after != nullptr) {
-    machine_ids_[{after->zone, after->instance_type}].insert(after->id);
-  } else if (before != nullptr) {
-    const auto it = machine_ids_.find({before->zone, before->instance_type});
-    it->second.erase(before->id);
-    if (it->second.empty()) machine_ids_.erase(it);
-  }
+  if (before != nullptr && after != nullptr && before->state == after->state) return;
+  const MachineRow& machine = after != nullptr ? *after : *before;
+  const auto it = machine_ids_.try_emplace({machine.zone, machine.instance_type}).first;
+  IdsByState& ids = it->second;
+  if (before != nullptr) ids[static_cast<size_t>(before->state)].erase(before->id);
+  if (after != nullptr) ids[static_cast<size_t>(after->state)].insert(after->id);
+  const auto is_empty = [](const auto& of_state) { return of_state.empty(); };
+  if (std::all_of(ids.begin(), ids.end(), is_empty)) machine_ids_.erase(it);
 }
 
 void State::Unqueue(const std::string& pool_uid) {

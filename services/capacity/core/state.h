@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <string>
 #include <utility>
 
@@ -51,10 +52,10 @@ class State : public StateBase<State, ZoneRow, InstanceTypeRow, MachineRow, Clai
   // Null when there are neither machines nor waiting claims.
   const Inventory* FindInventory(const InventoryKey& key) const;
   const absl::btree_map<InventoryKey, Inventory>& inventories() const { return inventories_; }
-  // Ids of all machines, whatever their state.
-  const absl::btree_map<InventoryKey, absl::btree_set<std::string>>& machine_ids() const {
-    return machine_ids_;
-  }
+  // Ids of machines, by MachineState.
+  using IdsByState = std::array<absl::btree_set<std::string>, 5>;
+  // Of all machines, whatever their state. None without any.
+  const absl::btree_map<InventoryKey, IdsByState>& machine_ids() const { return machine_ids_; }
   // Empty for a claim that holds none.
   const Footprint& FootprintOf(absl::string_view pool_uid) const;
 
@@ -107,7 +108,7 @@ class State : public StateBase<State, ZoneRow, InstanceTypeRow, MachineRow, Clai
   void ReindexId(const MachineRow* before, const MachineRow* after);
 
   absl::btree_map<InventoryKey, Inventory> inventories_;
-  absl::btree_map<InventoryKey, absl::btree_set<std::string>> machine_ids_;
+  absl::btree_map<InventoryKey, IdsByState> machine_ids_;
   absl::flat_hash_map<std::string, Footprint> footprints_;
   ReleasedByTime released_;
   KeptByTime kept_;
