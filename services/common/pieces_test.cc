@@ -87,6 +87,23 @@ TEST(PiecesTest, TheRowThatItStoodAtMayGo) {
   EXPECT_EQ(KeysOf(memory).size(), 2 * kPiece);
 }
 
+TEST(PiecesTest, OfRowsUnderAPrefixOnlyTheyAreSeen) {
+  Orchard orchard;
+  for (const char* name : {"a", "b/1", "b/2", "b/3", "c"}) orchard.Apply(ChangeTo(name, 1), 7);
+  const auto piece = [&](absl::string_view after, size_t most) {
+    std::string seen;
+    const std::string last =
+        ForSomeUnder(orchard.table<Apple>(), "b/", after, most,
+                     [&](absl::string_view key, const Versioned<Apple>& apple) {
+                       absl::StrAppend(&seen, key, "@", apple.revision, " ");
+                     });
+    return absl::StrCat(seen, "then ", last);
+  };
+  EXPECT_EQ(piece("", 2), "b/1@7 b/2@7 then b/2");
+  EXPECT_EQ(piece("b/2", 2), "b/3@7 then ");
+  EXPECT_EQ(piece("b/3", 2), "then ");
+}
+
 class RowFollowerTest : public ::testing::Test {
  protected:
   void Tell(std::vector<Orchard::Change> changes) {

@@ -20,7 +20,8 @@
 // (StateBase::Apply), whether the change is decided here or read from the journal.
 //
 // A Row is a plain struct with `std::string Key() const` (its resource name; `const std::string&` where a member holds it: a table
-// then keeps no second one), `operator==`, and `static constexpr char kKind[]` (its name in the journal). It may have `Word later`: the bytes of what a later release said of
+// then keeps no second one), `operator==`, and `static constexpr char kKind[]` (its name in the journal). The names of all rows of a kind
+// are of one collection (collections.h). It may have `Word later`: the bytes of what a later release said of
 // it and this one does not know, which stay with it as long as it is there (storage/postgres/later_fields.h). One that may have many bytes
 // has `size_t JournalBytes() const`: about how many its journal entry takes, what is always small aside.
 namespace muster {
@@ -158,6 +159,12 @@ class StateBase {
   template <class Row>
   const Table<Row>& table() const {
     return std::get<Table<Row>>(tables_);
+  }
+
+  // Calls f(std::type_identity<Row>()) for every kind of row.
+  template <class F>
+  static void ForEachKind(F f) {
+    (f(std::type_identity<Rows>()), ...);
   }
 
   // Calls f(Revised<Change>) for every row of every table.

@@ -18,6 +18,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "services/common/error.h"
+#include "services/common/mutex.h"
+#include "services/common/pieces.h"
 #include "services/common/state.h"
 #include "services/common/status_macros.h"
 #include "storage/postgres/change_log.h"
@@ -36,7 +38,11 @@ template <class State>
 class LaneChanges {
  public:
   LaneChanges(const LaneContext<State>& lane, ReadBarrier& reads)
-      : store_(lane.store), db_(lane.db), memory_(lane.memory), reads_(reads) {}
+      : options_(lane.options),
+        store_(lane.store),
+        db_(lane.db),
+        memory_(lane.memory),
+        reads_(reads) {}
 
   // Changes of the resource that were committed before the call: from `start` back, at most `limit`. NOT_FOUND: neither memory nor the
   // journal knows the resource. A later page whose changes were forgotten meanwhile is empty.
@@ -46,8 +52,8 @@ class LaneChanges {
   absl::StatusOr<ChangeLog> GetPast(const std::string& key, const Moment& then,
                                     absl::Time deadline);
 
-  // The resources of `scope` as they were then, after the key `after`; at most `limit`. The first page takes time for all resources and
-  // all changes since; another page of the same revision soon after, only for itself.
+  // The resources of `scope` as they were then, after the key `after`; at most `limit`. The first page takes time for all resources of
+  // their collection and all changes since; another page of the same revision soon after, only for itself.
   absl::StatusOr<PastPage> ListPast(const PastScope& scope, const Moment& then,
                                     const std::string& after, size_t limit, absl::Time deadline);
   // Forgets lists that nobody goes on with. To be called now and then.
@@ -73,6 +79,14 @@ class LaneChanges {
   static absl::StatusOr<PastLists::Id> Resolve(Transaction& tx, const Moment& then,
                                                const Position& seen);
   absl::Status Begin(const PastScope& scope, const Moment& then, absl::Time deadline, Start& start);
+  // Reads `start.now` from memory, a piece at a time. Each is as of its own moment, none of them before `start.at`: what was changed since
+  // then, or is gone by then, GoBack sets right.
+  absl::Status ReadPresent(const PastScope& scope, Start& start);
+  // Adds to `found` the next of the scope's rows of one kind, those after the key `after`, which is moved on. False: memory is of another
+  // history than `start.at`.
+  template <class Row>
+  bool ReadPiece(const PastScope& scope, const Position& at, std::string& after,
+                 std::vector<std::pair<std::string, int64_t>>& found);
   // Turns `now`, the present revisions, into those at the list's revision.
   absl::StatusOr<std::shared_ptr<const PastList>> GoBack(Transaction& tx, const PastLists::Id& id,
                                                          Revisions now);
@@ -103,6 +117,7 @@ class LaneChanges {
                        {.reason = "NOT_FOUND"});
   }
 
+  const LaneOptions& options_;
   const Store<State>& store_;
   LaneDb& db_;
   StateCell<State>& memory_;
@@ -233,22 +248,55 @@ absl::Status LaneChanges<State>::Begin(const PastScope& scope, const Moment& the
                                        absl::Time deadline, Start& start) {
   const bool is_revision = then.time == absl::InfiniteFuture();
   const auto now = std::chrono::steady_clock::now();
-  RETURN_IF_ERROR(
-      ReadNow(reads_, deadline,
-              // Memory is held for reading.
-              [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-                start.at = memory_.held_at();
-                if (is_revision)
-                  start.list = lists_.Find({start.at.incarnation, then.revision, scope}, now);
-                if (start.list != nullptr) return;
-                memory_.held().ForEachUnder(&IsShown, scope.prefix, [&](Revised<Change> row) {
-                  ++rows_worked_out_;
-                  if (scope.Has(row.change.key))
-                    start.now[std::move(row.change.key)] = row.revision;
-                });
-              }));
+  RETURN_IF_ERROR(ReadNow(reads_, deadline,
+                          // Memory is held for reading.
+                          [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS { start.at = memory_.held_at(); }));
   RETURN_IF_ERROR(CheckSameHistory(then.incarnation, start.at.incarnation));
-  return CheckNotAhead(then, start.at.revision);
+  RETURN_IF_ERROR(CheckNotAhead(then, start.at.revision));
+  if (is_revision) start.list = lists_.Find({start.at.incarnation, then.revision, scope}, now);
+  return start.list != nullptr ? absl::OkStatus() : ReadPresent(scope, start);
+}
+
+template <class State>
+absl::Status LaneChanges<State>::ReadPresent(const PastScope& scope, Start& start) {
+  bool same_history = true;
+  State::ForEachKind([&](auto kind) {
+    using Row = typename decltype(kind)::type;
+    if (!IsShown(Row::kKind)) return;
+    std::string after;
+    do {
+      std::vector<std::pair<std::string, int64_t>> found;
+      same_history = same_history && ReadPiece<Row>(scope, start.at, after, found);
+      if (!same_history) return;
+      rows_worked_out_ += static_cast<int64_t>(found.size());
+      for (auto& [key, revision] : found) {
+        if (scope.Has(key)) start.now[std::move(key)] = revision;
+      }
+      if (!after.empty()) options_.Yield(LanePoint::kNextPiece);
+    } while (!after.empty());
+  });
+  return same_history ? absl::OkStatus() : HistoryLost();
+}
+
+template <class State>
+template <class Row>
+bool LaneChanges<State>::ReadPiece(const PastScope& scope, const Position& at, std::string& after,
+                                   std::vector<std::pair<std::string, int64_t>>& found) {
+  // In turn: a commit waits for one piece at most.
+  ReaderLock lock(memory_.served_mutex(), ReaderLock::kInTurn);
+  if (memory_.held_at().incarnation != at.incarnation) return false;
+  const Table<Row>& table = memory_.held().template table<Row>();
+  // All rows of a kind are of one collection: the first tells it.
+  const auto first = table.rows().lower_bound(scope.prefix);
+  if (first == table.rows().end() || !scope.Has(first->first)) {
+    after.clear();
+    return true;
+  }
+  after = ForSomeUnder(table, scope.prefix, after, kPiece,
+                       [&](absl::string_view key, const Versioned<Row>& row) {
+                         found.emplace_back(std::string(key), row.revision);
+                       });
+  return true;
 }
 
 template <class State>

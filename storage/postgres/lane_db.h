@@ -34,6 +34,7 @@ enum class LanePoint {
   kBeforeSend,     // a batch is decided, and goes to the database next
   kBeforePublish,  // a batch is committed, memory does not show it
   kBeforeLoad,     // memory is about to be loaded anew, the head is not locked
+  kNextPiece,      // of memory, which is read piece by piece, the next is about to be read
 };
 
 // How a lane works. Limits are counted, not timed.

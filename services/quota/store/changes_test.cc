@@ -7,7 +7,10 @@
 
 #include "absl/strings/match.h"
 #include "services/common/current_caller.h"
+#include "services/common/pieces.h"
+#include "services/common/status_macros.h"
 #include "services/quota/store/testing/lane_test_base.h"
+#include "tests/testing/lane_trap.h"
 
 namespace muster::storage {
 namespace {
@@ -287,8 +290,8 @@ TEST_F(QuotaChangesTest, AListIsWorkedOutOnceHoweverManyPagesItHas) {
   const int64_t then = lane_->stats().revision;
   for (int i = 0; i < kHoldings; i += 2)
     ASSERT_THAT(Do(*lane_, Want(absl::StrCat("q", 10 + i), 2, 2)), IsOk());
-  // The quota, the holdings, and those that have changed since.
-  constexpr int64_t kAll = 1 + (1 + kHoldings) + kHoldings / 2;
+  // The holdings, and those that have changed since.
+  constexpr int64_t kAll = (1 + kHoldings) + kHoldings / 2;
   const PastScope scope{"organizations/acme/", "holdings"};
   for (const size_t size : {100, 10, 3}) {
     SCOPED_TRACE(size);
@@ -310,6 +313,71 @@ TEST_F(QuotaChangesTest, AListIsWorkedOutOnceHoweverManyPagesItHas) {
     EXPECT_THAT(keys, SizeIs(1 + kHoldings));
     EXPECT_LE(lane_->stats().past_rows - looked_at, kAll + 1);
   }
+}
+
+TEST_F(QuotaChangesTest, AListTakesTimeForItsCollectionOnly) {
+  ASSERT_THAT(DoAs({}, 1'000), IsOk());
+  for (int i = 0; i < 20; ++i) ASSERT_THAT(Do(*lane_, Want(absl::StrCat("q", 10 + i), 1)), IsOk());
+  const auto looked_at = [&](const std::string& collection, size_t listed) {
+    const int64_t before = lane_->stats().past_rows;
+    const auto page =
+        lane_->ListPast({"organizations/acme/", collection}, {}, "", 100, absl::InfiniteFuture());
+    EXPECT_THAT(page, IsOk());
+    EXPECT_THAT(page.value_or(PastPage()).rows, SizeIs(listed)) << collection;
+    return lane_->stats().past_rows - before;
+  };
+  EXPECT_EQ(looked_at("quotas", 1), 1);
+  EXPECT_EQ(looked_at("holdings", 21), 21);
+  EXPECT_EQ(looked_at("nodes", 0), 0);
+  EXPECT_EQ(looked_at("", 22), 22);
+}
+
+// Memory is read piece by piece, and others commit between two of them.
+TEST_F(QuotaChangesTest, AListIsOfOneMomentHoweverLong) {
+  testing::LaneTrap trap;
+  LaneOptions options;
+  options.yield = trap.Hook();
+  Lane& lane = NewLane(options);
+  constexpr int kHoldings = 2 * static_cast<int>(kPiece) + 500;
+  const auto name = [](int i) { return absl::StrCat("h", 20'000 + i); };
+  ASSERT_THAT(DoAs({}, 10'000), IsOk());
+  ASSERT_THAT(DoDecide(lane,
+                       [&](StagedState<quota::State>& staged, absl::Time now) -> absl::Status {
+                         for (int i = 0; i < kHoldings; ++i)
+                           RETURN_IF_ERROR(quota::Decide(staged, Want(name(i), 1), now).status());
+                         return absl::OkStatus();
+                       }),
+              IsOk());
+  const int64_t then = lane.stats().revision;
+  const PastScope scope{"organizations/acme/", "holdings"};
+  const auto keys = [&]() -> std::vector<std::string> {
+    const auto page =
+        lane.ListPast(scope, {.revision = then}, "", 2 * kHoldings, absl::InfiniteFuture());
+    EXPECT_THAT(page, IsOk());
+    std::vector<std::string> found;
+    if (!page.ok()) return found;
+    for (const PastRow& row : page->rows) {
+      EXPECT_LE(row.revision, then);
+      found.push_back(row.key);
+    }
+    return found;
+  };
+  const std::vector<std::string> before = keys();
+  ASSERT_THAT(before, SizeIs(kHoldings + 1));
+  // Of what was read already, and of what was not.
+  bool changed = false;
+  trap.Set(LanePoint::kNextPiece, [&] {
+    changed = true;
+    for (const int i : {0, kHoldings - 1}) {
+      quota::SyncHolding gone = Want(name(i), 0, 2);
+      gone.release = true;
+      EXPECT_THAT(Do(lane, gone), IsOk());
+    }
+    for (const int i : {1, kHoldings - 2}) EXPECT_THAT(Do(lane, Want(name(i), 2, 2)), IsOk());
+    for (const int i : {-1, kHoldings}) EXPECT_THAT(Do(lane, Want(name(i), 1)), IsOk());
+  });
+  EXPECT_EQ(keys(), before);
+  EXPECT_TRUE(changed);
 }
 
 // Asked as of later than now, or just before a commit: memory was looked at before the journal.
