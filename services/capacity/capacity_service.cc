@@ -44,11 +44,14 @@ absl::StatusOr<std::unique_ptr<CapacityService>> CapacityService::Create(Options
   ASSIGN_OR_RETURN(service->lane_,
                    Lane::Create(std::move(options.lane), service->store_.get(), options.clock));
   service->metrics_ = CapacityMetrics::Create(service->lane_.get());
-  service->auditor_ = std::make_unique<storage::Auditor>(storage::Auditor::Options{
-      .service = "capacity",
-      .interval = options.audit_interval,
-      .audit = [lane = service->lane_.get()] { return lane->Audit(Audit); },
-      .cpu = options.cpu});
+  service->auditor_ = std::make_unique<storage::Auditor>(
+      storage::Auditor::Options{.service = "capacity",
+                                .interval = options.audit_interval,
+                                .audit =
+                                    [lane = service->lane_.get()] {
+                                      return lane->Audit({.rules = Audit, .parts = IndexParts});
+                                    },
+                                .cpu = options.cpu});
   service->gang_timer_ = std::make_unique<GangTimer>(service->lane_.get(), policy);
   service->handlers_ = std::make_unique<Handlers>(
       rpc::Writer<Lane>{service->lane_.get(), options.request_keep}, service->auditor_.get(),

@@ -35,11 +35,14 @@ absl::StatusOr<std::unique_ptr<QuotaService>> QuotaService::Create(Options optio
   auto service = std::unique_ptr<QuotaService>(new QuotaService());
   ASSIGN_OR_RETURN(service->lane_,
                    Lane::Create(std::move(options.lane), service->store_.get(), options.clock));
-  service->auditor_ = std::make_unique<storage::Auditor>(storage::Auditor::Options{
-      .service = "quota",
-      .interval = options.audit_interval,
-      .audit = [lane = service->lane_.get()] { return lane->Audit(Audit); },
-      .cpu = options.cpu});
+  service->auditor_ = std::make_unique<storage::Auditor>(
+      storage::Auditor::Options{.service = "quota",
+                                .interval = options.audit_interval,
+                                .audit =
+                                    [lane = service->lane_.get()] {
+                                      return lane->Audit({.rules = Audit, .parts = IndexParts});
+                                    },
+                                .cpu = options.cpu});
   service->override_timer_ = std::make_unique<OverrideTimer>(service->lane_.get());
   service->handlers_ = std::make_unique<Handlers>(
       rpc::Writer<Lane>{service->lane_.get(), options.request_keep}, service->auditor_.get(),

@@ -72,8 +72,6 @@ class CommitLane {
   // Told of every published change, own or another replica's, in order. An empty span: everything
   // may have changed.
   using Subscriber = typename ChangePublisher<State>::Subscriber;
-  // What is wrong with a state, a sentence each.
-  using Check = typename LaneAudit<State>::Check;
 
   // Loads the state and starts. `clock`, unless null, stands in for the database's (tests); it and
   // `store` must outlive the lane. UNAVAILABLE: the database is away.
@@ -140,10 +138,10 @@ class CommitLane {
   // of the state. UNAVAILABLE: the database is away.
   absl::StatusOr<Comparison> Compare() { return audit_.Compare(); }
 
-  // Audits memory without holding anybody up: beside the tables, both at one revision, and by the
-  // domain's own `check`, a sentence for each thing that is wrong. Blocks; costs two copies of the
-  // state. UNAVAILABLE: the database is away.
-  absl::StatusOr<AuditReport> Audit(const Check& check) { return audit_.Audit(check); }
+  // Audits memory without holding anybody up: beside the tables, each piece of it and they at one revision, and by the domain's own
+  // rules, a sentence for each thing that is wrong. Blocks; costs a copy of the state. UNAVAILABLE: the database is away, or forgets its
+  // journal faster than this goes on.
+  absl::StatusOr<AuditReport> Audit(const StateAudit<State>& audit) { return audit_.Audit(audit); }
 
   // What the journal knows of a resource, or of many as they once were. Block. See LaneChanges.
   absl::StatusOr<ChangeLog> ListChanges(const std::string& key, const LogStart& start,

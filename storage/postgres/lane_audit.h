@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "services/common/error.h"
+#include "services/common/index_parts.h"
 #include "services/common/state.h"
 #include "services/common/status_macros.h"
 #include "storage/postgres/auditor.h"
@@ -30,8 +31,6 @@ namespace muster::storage {
 template <class State>
 class LaneAudit {
  public:
-  using Check = std::function<std::vector<std::string>(const State&)>;
-
   LaneAudit(const LaneContext<State>& lane, ReadBarrier& reads, CommitQueue<State>& queue)
       : options_(lane.options),
         store_(lane.store),
@@ -41,7 +40,7 @@ class LaneAudit {
         queue_(queue) {}
 
   // See CommitLane.
-  absl::StatusOr<AuditReport> Audit(const Check& check);
+  absl::StatusOr<AuditReport> Audit(const StateAudit<State>& audit);
   absl::StatusOr<Comparison> Compare();
 
  private:
@@ -59,8 +58,20 @@ class LaneAudit {
   absl::Status ReadSnapshot(Snapshot& snapshot, bool with_journal);
   absl::Status Replay(Transaction& tx, Snapshot& snapshot) const;
   absl::Status Advance(Snapshot& snapshot, const Position& to);
+  // Compares the rows of one kind, a piece at a time, each as of the moment that it is read at: to there the tables' copy is brought.
+  template <class Row>
+  absl::Status AuditRows(Snapshot& snapshot, AuditReport& report);
+  // Compares the parts of the indexes in the same way.
+  absl::Status AuditIndexes(const std::vector<IndexPart<State>>& parts, Snapshot& snapshot,
+                            AuditReport& report);
   // Memory as a linearizable read sees it.
   absl::Status CopyState(State& copy, Position& at);
+  static void AppendViolations(std::vector<std::string> found, AuditReport& report) {
+    for (std::string& violation : found) {
+      if (report.violations.size() < kMaxViolations)
+        report.violations.push_back(std::move(violation));
+    }
+  }
   // Both copies of the state, taken by the lane's thread between two batches.
   absl::Status CopyBoth(State& working, State& served, Position& at);
 
@@ -126,23 +137,60 @@ absl::Status LaneAudit<State>::Advance(Snapshot& snapshot, const Position& to) {
 }
 
 template <class State>
-absl::StatusOr<AuditReport> LaneAudit<State>::Audit(const Check& check) {
+absl::StatusOr<AuditReport> LaneAudit<State>::Audit(const StateAudit<State>& audit) {
   Snapshot snapshot;
   RETURN_IF_ERROR(ReadSnapshot(snapshot, false));
-  // A read shows memory at that revision or later; what came between is brought to the tables'
-  // copy.
-  State memory;
-  Position at;
-  RETURN_IF_ERROR(CopyState(memory, at));
-  RETURN_IF_ERROR(Advance(snapshot, at));
-  AuditReport report{at.revision, static_cast<int64_t>(memory.size())};
-  AppendDifferences("memory beside tables", memory, snapshot.tables, true, report.violations);
-  AppendDifferences("tables beside memory", snapshot.tables, memory, true, report.violations);
-  for (std::string& violation : check(memory)) {
-    if (report.violations.size() < kMaxViolations)
-      report.violations.push_back(std::move(violation));
-  }
+  // From here on memory is at that revision or later.
+  RETURN_IF_ERROR(ReadNow(reads_, absl::InfiniteFuture(), [] {}));
+  AuditReport report;
+  absl::Status status;
+  State::ForEachKind([&](auto kind) {
+    if (status.ok()) status = AuditRows<typename decltype(kind)::type>(snapshot, report);
+  });
+  RETURN_IF_ERROR(status);
+  if (audit.parts) RETURN_IF_ERROR(AuditIndexes(audit.parts(snapshot.tables), snapshot, report));
+  if (audit.rules) AppendViolations(audit.rules(snapshot.tables), report);
+  report.revision = snapshot.at.revision;
   return report;
+}
+
+template <class State>
+template <class Row>
+absl::Status LaneAudit<State>::AuditRows(Snapshot& snapshot, AuditReport& report) {
+  std::string after;
+  do {
+    Position at;
+    const RowRange<Row> memory = memory_.PeekInTurn([&](const State& state, const Position& now) {
+      at = now;
+      return PieceAfter(state.template table<Row>(), after);
+    });
+    RETURN_IF_ERROR(Advance(snapshot, at));
+    const RowRange<Row> tables =
+        RowsBetween(snapshot.tables.template table<Row>(), after, memory.last);
+    AppendDifferences("memory beside tables", memory, tables, report.violations);
+    AppendDifferences("tables beside memory", tables, memory, report.violations);
+    report.resources += static_cast<int64_t>(memory.rows.size());
+    after = memory.last;
+    if (!after.empty()) options_.Yield(LanePoint::kNextPiece);
+  } while (!after.empty());
+  return absl::OkStatus();
+}
+
+template <class State>
+absl::Status LaneAudit<State>::AuditIndexes(const std::vector<IndexPart<State>>& parts,
+                                            Snapshot& snapshot, AuditReport& report) {
+  for (const IndexPart<State>& part : parts) {
+    Position at;
+    const IndexComparison<State> copied =
+        memory_.PeekInTurn([&](const State& state, const Position& now) {
+          at = now;
+          return part(state);
+        });
+    RETURN_IF_ERROR(Advance(snapshot, at));
+    AppendViolations(copied(snapshot.tables), report);
+    options_.Yield(LanePoint::kNextPiece);
+  }
+  return absl::OkStatus();
 }
 
 template <class State>

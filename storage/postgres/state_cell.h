@@ -33,6 +33,12 @@ class StateCell : public ServedPosition {
     ReaderLock lock(served_mutex_);
     return f(static_cast<const State&>(served_), held_at());
   }
+  // The same for who looks again and again: commits that wait go first.
+  template <class F>
+  auto PeekInTurn(F f) const {
+    ReaderLock lock(served_mutex_, ReaderLock::kInTurn);
+    return f(static_cast<const State&>(served_), held_at());
+  }
   const State& held() const ABSL_SHARED_LOCKS_REQUIRED(served_mutex_) { return served_; }
 
   // --- the lane's thread, and whoever loads before it runs ---

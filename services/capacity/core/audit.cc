@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <optional>
 #include <set>
+#include <tuple>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "services/capacity/core/arrivals.h"
@@ -38,9 +40,19 @@ void AuditReclaim(const State& state, const MachineRow& machine, Faults& faults)
   }
 }
 
+// Whether the footprint of its holder has the machine's own row.
+bool IsHeldAsItIs(const State& state, const MachineRow& machine) {
+  const auto& holding = state.FootprintOf(machine.claim).machines;
+  const auto row = holding.find(machine.id);
+  return row != holding.end() && *row == &machine;
+}
+
+bool IsHeld(const MachineRow& machine) {
+  return machine.state == MachineState::kHeld || machine.state == MachineState::kReclaiming;
+}
+
 void AuditMachine(const State& state, const MachineRow& machine, Faults& faults) {
-  const bool held =
-      machine.state == MachineState::kHeld || machine.state == MachineState::kReclaiming;
+  const bool held = IsHeld(machine);
   if (held == machine.claim.empty() || held != machine.request_time.has_value()) {
     faults.push_back(absl::StrCat(machine.id, " is ", NameOf(machine.state), " with claim '",
                                   machine.claim, "'."));
@@ -54,9 +66,7 @@ void AuditMachine(const State& state, const MachineRow& machine, Faults& faults)
     faults.push_back(absl::StrCat(machine.id, " is held by claim '", machine.claim,
                                   "', which is not there or for others."));
   }
-  const auto& holding = state.FootprintOf(machine.claim).machines;
-  const auto row = holding.find(machine.id);
-  if (row == holding.end() || *row != &machine)
+  if (!IsHeldAsItIs(state, machine))
     faults.push_back(absl::StrCat(machine.id, " is not held as its row is."));
 }
 
@@ -146,7 +156,162 @@ void AuditArrivals(const ArrivalsRow& row, Faults& faults) {
   if (!sound) faults.push_back(absl::StrCat(row.Key(), ": no bursts, too many, or out of order."));
 }
 
+using Parts = std::vector<IndexPart<State>>;
+
+template <class Get>
+void AddCopied(std::string what, Get get, Parts& parts) {
+  parts.push_back(PartOf<State>(std::move(what), std::move(get)));
+}
+
+template <class Map>
+std::vector<typename Map::key_type> KeysOf(const Map& map) {
+  std::vector<typename Map::key_type> keys;
+  for (const auto& [key, value] : map) keys.push_back(key);
+  return keys;
+}
+
+// A copy of what `map` has for the key.
+template <class Map>
+std::optional<typename Map::mapped_type> ValueOf(const Map& map,
+                                                 const typename Map::key_type& key) {
+  const auto it = map.find(key);
+  if (it == map.end()) return std::nullopt;
+  return it->second;
+}
+
+void AddInventory(const InventoryKey& key, const Inventory& tables, Parts& parts) {
+  const std::string what = absl::StrCat(key.second, " in ", key.first);
+  const auto add = [&](auto get) {
+    AddCopied(
+        what,
+        [key, get](const State& state) {
+          static const Inventory* const kNone = new Inventory();
+          const Inventory* inventory = state.FindInventory(key);
+          return get(inventory == nullptr ? *kNone : *inventory);
+        },
+        parts);
+  };
+  add([](const Inventory& all) {
+    return std::make_tuple(all.counts(), all.nodes_per_rack(), all.by_free(), all.by_whole(),
+                           KeysOf(all.fabrics()), KeysOf(all.classes()));
+  });
+  add([](const Inventory& all) { return all.partly_held(); });
+  add([](const Inventory& all) { return all.queue(); });
+  add([](const Inventory& all) { return all.spot(); });
+  for (const auto& [name, fabric] : tables.fabrics())
+    add([name = name](const Inventory& all) { return ValueOf(all.fabrics(), name); });
+  for (const auto& [labels, machines] : tables.classes())
+    add([labels = labels](const Inventory& all) { return ValueOf(all.classes(), labels); });
+}
+
+// What a claim holds, without pointers to rows.
+struct Held {
+  std::vector<std::string> machines = {};
+  absl::btree_map<std::string, int64_t> fabrics = {};
+  Ages ages = {};
+  bool operator==(const Held&) const = default;
+};
+
+Held FootprintIn(const State& state, const std::string& pool_uid) {
+  const Footprint& footprint = state.FootprintOf(pool_uid);
+  Held held{.fabrics = footprint.fabrics, .ages = footprint.ages};
+  held.machines.reserve(footprint.machines.size());
+  for (const MachineRow* machine : footprint.machines) held.machines.push_back(machine->id);
+  return held;
+}
+
+void AddFootprints(const State& tables, Parts& parts) {
+  AddCopied(
+      "What is held", [](const State& state) { return state.footprints(); }, parts);
+  std::vector<std::string> piece;
+  int64_t size = 0;
+  const auto end_piece = [&] {
+    AddCopied(
+        "What claims hold",
+        [claims = std::exchange(piece, {})](const State& state) {
+          std::vector<Held> held;
+          for (const std::string& uid : claims) held.push_back(FootprintIn(state, uid));
+          return held;
+        },
+        parts);
+    size = 0;
+  };
+  for (const auto& [key, claim] : tables.table<ClaimRow>().rows()) {
+    piece.push_back(claim.row->pool_uid);
+    size += 1 + tables.FootprintOf(claim.row->pool_uid).held();
+    if (size >= static_cast<int64_t>(kPiece)) end_piece();
+  }
+  end_piece();
+}
+
+// Machines whose holder does not have their row: of a state that was just made, none.
+void AddMachines(const State& tables, Parts& parts) {
+  std::string after;
+  do {
+    const std::string from = after;
+    after =
+        ForSome(tables.table<MachineRow>(), from, kPiece, [](absl::string_view, const auto&) {});
+    AddCopied(
+        "Machines that are not held as their rows are",
+        [from](const State& state) {
+          std::vector<std::string> strangers;
+          ForSome(state.table<MachineRow>(), from, kPiece,
+                  [&](absl::string_view, const MachineRow& machine) {
+                    if (IsHeld(machine) && !IsHeldAsItIs(state, machine))
+                      strangers.push_back(machine.id);
+                  });
+          return strangers;
+        },
+        parts);
+  } while (!after.empty());
+}
+
+void AddMachineIds(const State& tables, Parts& parts) {
+  AddCopied(
+      "Machine ids", [](const State& state) { return KeysOf(state.machine_ids()); }, parts);
+  for (const auto& [key, machines] : tables.machine_ids()) {
+    const auto ids = [key = key](const State& state) -> const absl::btree_set<std::string>& {
+      static const auto* const kNone = new absl::btree_set<std::string>();
+      const auto it = state.machine_ids().find(key);
+      return it == state.machine_ids().end() ? *kNone : it->second;
+    };
+    AddRanges(tables, absl::StrCat("Machine ids of ", key.second, " in ", key.first), ids, parts);
+  }
+}
+
+void AddKept(const State& tables, const std::string& account, Parts& parts) {
+  const auto kept = [account](const State& state) -> const KeptByTime::Kept& {
+    static const auto* const kNone = new KeptByTime::Kept();
+    const KeptByTime::Kept* of = account.empty() ? &state.kept().all() : state.kept().Of(account);
+    return of == nullptr ? *kNone : *of;
+  };
+  const std::string what = absl::StrCat("Kept answers of '", account, "'");
+  AddCopied(
+      what, [kept](const State& state) { return kept(state).bytes; }, parts);
+  AddRanges(
+      tables, what,
+      [kept](const State& state) -> const KeptByTime::Ids& { return kept(state).ids; }, parts);
+}
+
 }  // namespace
+
+std::vector<IndexPart<State>> IndexParts(const State& tables) {
+  Parts parts;
+  AddCopied(
+      "Inventories", [](const State& state) { return KeysOf(state.inventories()); }, parts);
+  for (const auto& [key, inventory] : tables.inventories()) AddInventory(key, inventory, parts);
+  AddFootprints(tables, parts);
+  AddMachines(tables, parts);
+  AddMachineIds(tables, parts);
+  AddRanges(
+      tables, "Released pools",
+      [](const State& state) -> const auto& { return state.released().uids(); }, parts);
+  std::set<std::string> accounts = {""};
+  for (const auto& [id, kept] : tables.table<KeptRequest>().rows())
+    accounts.insert(kept.row->account);
+  for (const std::string& account : accounts) AddKept(tables, account, parts);
+  return parts;
+}
 
 std::vector<std::string> Audit(const State& state) {
   std::vector<std::string> faults;

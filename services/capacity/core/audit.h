@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "services/capacity/core/state.h"
+#include "services/common/index_parts.h"
 
 namespace muster::capacity {
 
@@ -20,5 +21,10 @@ namespace muster::capacity {
 //  * free + held + reclaiming + in repair + retired = registered, and all indexes are those that
 //  the rows give.
 std::vector<std::string> Audit(const State& state);
+
+// Memory's indexes, all that SameIndexes compares, and that each machine is held as its row is; of what
+// `tables` does not have they tell that it is there. See IndexPart. A part is one fabric, one label
+// class, the queue or the spot book of an inventory, or about kPiece elements of the rest.
+std::vector<IndexPart<State>> IndexParts(const State& tables);
 
 }  // namespace muster::capacity

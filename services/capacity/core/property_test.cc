@@ -11,6 +11,7 @@
 #include "services/capacity/core/testing/invariants.h"
 #include "services/common/error.h"
 #include "services/common/generation.h"
+#include "services/common/testing/compare_indexes.h"
 
 // Random histories. After every step InvariantChecker holds the rows against the rules, Audit the
 // indexes against the rows.
@@ -156,6 +157,11 @@ int Play(uint32_t seed, bool racks) {
       if (step % 4 == 3) {
         EXPECT_THAT(Audit(history.world().state()), testing::IsEmpty());
         CheckTakers(history.world().state());
+      }
+      if (step + 1 == kSteps) {
+        const State rebuilt = Rebuild(history.world().state());
+        EXPECT_THAT(CompareIndexes(IndexParts(rebuilt), history.world().state(), rebuilt),
+                    testing::IsEmpty());
       }
       machines = checker.machines();
       if constexpr (std::is_same_v<std::decay_t<decltype(command)>, SyncClaim>) {

@@ -58,6 +58,8 @@ class State : public StateBase<State, ZoneRow, InstanceTypeRow, MachineRow, Clai
   const absl::btree_map<InventoryKey, IdsByState>& machine_ids() const { return machine_ids_; }
   // Empty for a claim that holds none.
   const Footprint& FootprintOf(absl::string_view pool_uid) const;
+  // How many claims hold any.
+  size_t footprints() const { return footprints_.size(); }
 
   const ZoneRow* FindZone(absl::string_view id) const {
     return table<ZoneRow>().Find(ZoneName(id));

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "services/common/index_parts.h"
 #include "services/quota/core/state.h"
 
 namespace muster::quota {
@@ -13,5 +14,8 @@ namespace muster::quota {
 //  * no holding is negative, and every one was asked for by a generation;
 //  * nothing was charged to a pool after it was released.
 std::vector<std::string> Audit(const State& state);
+
+// What memory counts under the keys that `tables` has, beside what its rows give. See IndexPart.
+std::vector<IndexPart<State>> IndexParts(const State& tables);
 
 }  // namespace muster::quota

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "services/common/testing/compare_indexes.h"
 #include "services/quota/core/testing/key.h"
 
 namespace muster::quota {
@@ -46,6 +47,19 @@ TEST(AuditTest, FindsAHoldingThatNoGenerationAskedFor) {
   Broken broken;
   broken.row->generation = 0;
   EXPECT_THAT(Audit(broken.state), ElementsAre(HasSubstr("by generation 0")));
+}
+
+// Memory is not what its rows give, or it is.
+TEST(AuditTest, FindsAnIndexOfMemoryThatIsWrong) {
+  Broken broken;
+  Put(broken.state, "b", 1);
+  const State tables = Rebuild(broken.state);
+  const auto parts = IndexParts(tables);
+  EXPECT_THAT(CompareIndexes(parts, broken.state, tables), IsEmpty());
+  broken.row->nodes = 4;
+  EXPECT_THAT(CompareIndexes(parts, broken.state, Rebuild(broken.state)),
+              ElementsAre(HasSubstr("4 counted as held, the holdings are 5"),
+                          HasSubstr("the largest holding is 4")));
 }
 
 }  // namespace

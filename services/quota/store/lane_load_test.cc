@@ -6,6 +6,9 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/match.h"
+#include "services/common/index_parts.h"
+#include "services/common/status_macros.h"
+#include "services/quota/core/audit.h"
 #include "services/quota/store/testing/lane_test_base.h"
 
 namespace muster::storage {
@@ -318,6 +321,46 @@ TEST_F(QuotaLaneLoadTest, AComparisonHoldsNobodyUp) {
   ASSERT_THAT(comparison, IsOk());
   EXPECT_THAT(comparison->differences, ::testing::IsEmpty());
   EXPECT_EQ(comparison->revision, 2) << "what was committed meanwhile is compared too";
+}
+
+// Memory is read piece by piece, and others commit between any two of them: of what was read already, and of what was not.
+TEST_F(QuotaLaneLoadTest, AnAuditHoldsNobodyUpAndIsExact) {
+  LaneOptions options;
+  Lane* lane = nullptr;
+  int pieces = 0;
+  constexpr int kHoldings = 2 * static_cast<int>(kPiece) + 500;
+  const auto name = [](int i) { return absl::StrCat("h", 20'000 + i); };
+  options.yield = [&](LanePoint point) {
+    if (point != LanePoint::kNextPiece) return;
+    ++pieces;
+    quota::SyncHolding gone = Want(name(pieces), 0, 2);
+    gone.release = true;
+    EXPECT_THAT(Do(*lane, gone), IsOk());
+    EXPECT_THAT(Do(*lane, Want(name(kHoldings - pieces), 2, 2)), IsOk());
+    EXPECT_THAT(Do(*lane, Want(name(-pieces), 1)), IsOk());
+    EXPECT_THAT(Do(*lane, Want(name(kHoldings + pieces), 1)), IsOk());
+  };
+  lane = &NewLane(options);
+  ASSERT_THAT(Do(*lane, quota::UpdateQuota{kKey, 10'000, "", true}), IsOk());
+  ASSERT_THAT(DoDecide(*lane,
+                       [&](StagedState<quota::State>& staged, absl::Time now) -> absl::Status {
+                         for (int i = 0; i < kHoldings; ++i)
+                           RETURN_IF_ERROR(quota::Decide(staged, Want(name(i), 1), now).status());
+                         return absl::OkStatus();
+                       }),
+              IsOk());
+  const StateAudit<quota::State> what{.rules = quota::Audit, .parts = quota::IndexParts};
+  const auto audit = lane->Audit(what);
+  ASSERT_THAT(audit, IsOk());
+  EXPECT_THAT(audit->violations, ::testing::IsEmpty());
+  EXPECT_GE(pieces, 3);
+  database_.Execute(
+      absl::StrCat("UPDATE quota.holding SET nodes = 7 WHERE pool_uid = '", name(1'500), "'"));
+  EXPECT_THAT(lane->Audit(what)->violations,
+              ::testing::IsSupersetOf({::testing::HasSubstr("memory beside tables: holding"),
+                                       ::testing::HasSubstr("counted as held")}));
+  database_.Execute(
+      absl::StrCat("UPDATE quota.holding SET nodes = 1 WHERE pool_uid = '", name(1'500), "'"));
 }
 
 TEST_F(QuotaLaneLoadTest, AComparisonSeesWhatSomebodyWroteToTheTables) {
