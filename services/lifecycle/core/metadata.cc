@@ -64,12 +64,12 @@ std::string FormatUtc(absl::string_view format, absl::Time time) {
   return absl::FormatTime(format, time, absl::UTCTimeZone());
 }
 
-void AddPreemption(const Node& node, Metadata& metadata) {
+void AddPreemption(absl::Time evict_time, Metadata& metadata) {
   metadata.labels["qos.coreweave.cloud/pending-preemption"] = "true";
-  if (!IsDrainedForPreemption(node)) return;
+  if (evict_time == kNever) return;
   // A label's value must not hold the colons of RFC 3339; the annotation has it whole.
-  metadata.labels[kEvictedAt] = FormatUtc("%Y-%m-%dT%H-%M-%SZ", node.desired.drain_time);
-  metadata.annotations[kEvictedAt] = FormatUtc("%Y-%m-%dT%H:%M:%SZ", node.desired.drain_time);
+  metadata.labels[kEvictedAt] = FormatUtc("%Y-%m-%dT%H-%M-%SZ", evict_time);
+  metadata.annotations[kEvictedAt] = FormatUtc("%Y-%m-%dT%H:%M:%SZ", evict_time);
 }
 
 // The pool's taints and ours. A Node has only one taint of a key and effect, for which ours is taken.
@@ -89,18 +89,28 @@ std::string ReservedHash(absl::string_view reserved) {
   return absl::StrFormat("%016x", Fnv1a(reserved));
 }
 
+MetadataInputs MetadataInputsOf(const Node& node) {
+  return {.state_label = StateLabel(node),
+          .arriving = IsArriving(node.state),
+          .past_drain = IsPastDrain(node.state),
+          .reserved_desired = node.reserved_desired,
+          .preempted = node.preempt_time != kNever,
+          .evict_time = IsDrainedForPreemption(node) ? node.desired.drain_time : kNever};
+}
+
 Metadata DesiredMetadata(const Pool& pool, const Node& node, bool gpu) {
+  const MetadataInputs inputs = MetadataInputsOf(node);
   const std::string organization(OrganizationOf(pool.name));
-  const std::string label(StateLabel(node));
+  const std::string label(inputs.state_label);
   const bool production = label == kProductionLabel;
-  const bool settled = production || IsArriving(node.state);
-  const std::string desired = !node.reserved_desired.empty() ? node.reserved_desired.get()
-                              : settled                      ? organization
-                                                             : label;
+  const bool settled = production || inputs.arriving;
+  const std::string desired = !inputs.reserved_desired.empty() ? inputs.reserved_desired.get()
+                              : settled                        ? organization
+                                                               : label;
   // Pending: it does not belong to its organization yet, or, past its drain, is on its way to the control plane. Until then nothing
   // but its state counts, so that the label does not go to and fro.
-  const bool leaves = !node.reserved_desired.empty() && IsPastDrain(node.state);
-  const bool pending = IsArriving(node.state) || leaves;
+  const bool leaves = !inputs.reserved_desired.empty() && inputs.past_drain;
+  const bool pending = inputs.arriving || leaves;
   const std::string reserved = production ? organization : (pending ? kControlPlane : label);
 
   Metadata metadata{pool.spec.node_labels, pool.spec.node_annotations, {}};
@@ -117,7 +127,7 @@ Metadata DesiredMetadata(const Pool& pool, const Node& node, bool gpu) {
   labels["node.coreweave.cloud/reserved"] = reserved;
   labels["node.coreweave.cloud/reserved-desired"] = desired;
 
-  if (node.preempt_time != kNever) AddPreemption(node, metadata);
+  if (inputs.preempted) AddPreemption(inputs.evict_time, metadata);
 
   std::vector<Taint> own = {gpu ? GpuTaint() : CpuTaint()};
   if (!production) own.push_back(Taint{kReservedTaint, ReservedHash(reserved), "NoExecute"});

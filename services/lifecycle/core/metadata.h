@@ -12,6 +12,18 @@ struct Metadata {
   std::vector<Taint> taints = {};
 };
 
+// All of a Node that DesiredMetadata reads, its GPUs aside.
+struct MetadataInputs {
+  absl::string_view state_label = {};
+  bool arriving = false;    // on its way into production
+  bool past_drain = false;  // on its way out, behind its drain
+  Word reserved_desired = {};
+  bool preempted = false;
+  absl::Time evict_time = kNever;  // since when its preemption drains it; kNever: it does not
+  bool operator==(const MetadataInputs&) const = default;
+};
+MetadataInputs MetadataInputsOf(const Node& node);
+
 // All labels, annotations and taints that we own on a Node of `pool` as `node` is: its state, work
 // and preemption. `gpu`: its type has GPUs. Pure; the pool's own never override ours, because
 // reserved keys are refused at the API.

@@ -308,7 +308,9 @@ StatusOrOutcome Decide(StagedState<State>& staged, const ReportNode& command, ab
   if (event) RETURN_IF_ERROR(Step(node, *event, now));
   Note(node, command, now);
   UpdateConditions(node, now);
-  UpdateMetadata(node, *pool, HasGpus(node));
+  // What the pool's spec wants anew the plan brings to all its Nodes (RefreshAllMetadata).
+  if (MetadataInputsOf(node) != MetadataInputsOf(*before))
+    UpdateMetadata(node, *pool, HasGpus(node));
   if (node == *before) return Outcome{};
 
   staged.Put(node);

@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "services/lifecycle/core/decide.h"
+#include "services/lifecycle/core/metadata.h"
 #include "services/lifecycle/core/names.h"
 #include "services/lifecycle/core/node_machine.h"
 #include "services/lifecycle/core/testing/decide.h"
@@ -118,6 +120,60 @@ TEST(Report, WholeProduct) {
       EXPECT_EQ(staged.revision(), revision);
     }
   }
+}
+
+// Whatever is reported of whichever Node, its labels, annotations and taints are those that follow.
+TEST(Report, MetadataFollows) {
+  Pool pool{.name = kSimPool, .uid = "uid-1", .zone = "US-EAST-04A"};
+  pool.spec = GoodSpec();
+  for (int s = 0; s < kNodeStates; ++s) {
+    for (int o = 0; o < kObservations; ++o) {
+      for (int marks = 0; marks < 8; ++marks) {
+        SCOPED_TRACE(absl::StrCat(s, " ", o, " ", marks));
+        Node node{
+            .name = NodeName(kSimPool, "g1"), .machine = "g1", .state = static_cast<NodeState>(s)};
+        node.desired.phase = Phase::kRunning;
+        node.observed.active = (marks & 1) != 0;
+        node.observed.unhealthy = (marks & 2) != 0;
+        if ((marks & 4) != 0) {
+          node.reserved_desired = kControlPlane;
+          node.preempt_time = absl::FromUnixSeconds(3);
+          node.desired.drain = true;
+          node.desired.drain_time = absl::FromUnixSeconds(4);
+        }
+        UpdateMetadata(node, pool, true);
+        State rows;
+        StagedState<State> staged(rows, 0);
+        staged.Put(pool);
+        staged.Put(node);
+        const ReportNode report{.node = node.name,
+                                .observation = static_cast<ReportNode::Observation>(o),
+                                .active_pods = {"default/job"}};
+        (void)Decide(staged, report, absl::FromUnixSeconds(9));
+        const Node& after = *rows.table<Node>().Find(node.name);
+        const Metadata wanted = DesiredMetadata(pool, after, true);
+        EXPECT_EQ(after.desired.labels, wanted.labels);
+        EXPECT_EQ(after.desired.annotations, wanted.annotations);
+        EXPECT_EQ(after.desired.taints, wanted.taints);
+      }
+    }
+  }
+}
+
+// A report makes no metadata that it cannot change: what the pool's spec wants anew the plan brings.
+TEST(Report, LabelsThatThePoolWantsAnewComeWithThePlan) {
+  Simulation sim;
+  sim.Create(2);
+  ASSERT_TRUE(sim.Converge());
+  const auto before = sim.node("g100")->desired.labels;
+  sim.Apply([](Spec& spec) { spec.node_labels = {{"team", "ml"}}; });
+  sim.SetActive("g100", true);
+  EXPECT_TRUE(sim.node("g100")->observed.active);
+  EXPECT_EQ(sim.node("g100")->desired.labels, before);
+  sim.Pass();
+  for (const char* machine : {"g100", "g101"})
+    EXPECT_EQ(sim.node(machine)->desired.labels.get().at("team"), "ml") << machine;
+  EXPECT_TRUE(sim.Converge());
 }
 
 TEST(Report, OfAnEarlierNodeOfTheNameChangesNothing) {
