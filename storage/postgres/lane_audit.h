@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -64,15 +63,20 @@ class LaneAudit {
   // Compares the parts of the indexes in the same way.
   absl::Status AuditIndexes(const std::vector<IndexPart<State>>& parts, Snapshot& snapshot,
                             AuditReport& report);
-  // Memory as a linearizable read sees it.
-  absl::Status CopyState(State& copy, Position& at);
+  static std::vector<Revised<Change>> RowsOf(const State& state) {
+    std::vector<Revised<Change>> rows;
+    rows.reserve(state.size());
+    state.ForEach([&](Revised<Change> row) { rows.push_back(std::move(row)); });
+    return rows;
+  }
   static void AppendViolations(std::vector<std::string> found, AuditReport& report) {
     for (std::string& violation : found) {
       if (report.violations.size() < kMaxViolations)
         report.violations.push_back(std::move(violation));
     }
   }
-  // Both copies of the state, taken by the lane's thread between two batches.
+  // The rows of both copies of the state, taken by the lane's thread between two batches: others wait while pointers to them are copied,
+  // not while states are made of them.
   absl::Status CopyBoth(State& working, State& served, Position& at);
 
   const LaneOptions& options_;
@@ -194,23 +198,18 @@ absl::Status LaneAudit<State>::AuditIndexes(const std::vector<IndexPart<State>>&
 }
 
 template <class State>
-absl::Status LaneAudit<State>::CopyState(State& copy, Position& at) {
-  return ReadNow(reads_, absl::InfiniteFuture(),
-                 // Memory is held for reading.
-                 [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-                   copy = memory_.held();
-                   at = memory_.held_at();
-                 });
-}
-
-template <class State>
 absl::Status LaneAudit<State>::CopyBoth(State& working, State& served, Position& at) {
-  return queue_.Inspect([&] {
-    working = memory_.working();
+  std::vector<Revised<Change>> working_rows;
+  std::vector<Revised<Change>> served_rows;
+  RETURN_IF_ERROR(queue_.Inspect([&] {
+    working_rows = RowsOf(memory_.working());
     at = memory_.at();
     ReaderLock lock(memory_.served_mutex());
-    served = memory_.held();
-  });
+    served_rows = RowsOf(memory_.held());
+  }));
+  for (const Revised<Change>& row : working_rows) working.Apply(row.change, row.revision);
+  for (const Revised<Change>& row : served_rows) served.Apply(row.change, row.revision);
+  return absl::OkStatus();
 }
 
 template <class State>
@@ -223,9 +222,9 @@ absl::StatusOr<Comparison> LaneAudit<State>::Compare() {
     return result;
   }
   // Once a read has shown it, the lane's own copy is at least as new.
+  RETURN_IF_ERROR(ReadNow(reads_, absl::InfiniteFuture(), [] {}));
   State working, served;
   Position at;
-  RETURN_IF_ERROR(CopyState(served, at));
   RETURN_IF_ERROR(CopyBoth(working, served, at));
   RETURN_IF_ERROR(Advance(snapshot, at));
   const bool whole = snapshot.compacted_revision == 0;
