@@ -18,16 +18,16 @@
 namespace muster::capacity {
 
 // A fabric or a rack, ordered by how much it has to give: most first, then by name.
-struct Sized {
+struct SizedRoom {
   int64_t size = 0;
   std::string name = {};
 
-  bool operator==(const Sized&) const = default;
-  bool operator<(const Sized& other) const {
+  bool operator==(const SizedRoom&) const = default;
+  bool operator<(const SizedRoom& other) const {
     return std::tie(other.size, name) < std::tie(size, other.name);
   }
 };
-using BySize = absl::btree_set<Sized>;
+using BySize = absl::btree_set<SizedRoom>;
 
 // The machines in service of one rack.
 struct Rack {

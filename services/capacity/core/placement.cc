@@ -163,7 +163,7 @@ absl::btree_set<Inventory::Place> WholeRacksOf(const Inventory& inventory, const
   const bool any = choice.all();
   const Classes classes = any ? Classes() : FreeClasses(inventory, choice);
   absl::btree_set<Inventory::Place> racks;
-  for (const Sized& sized : inventory.by_whole()) {
+  for (const SizedRoom& sized : inventory.by_whole()) {
     for (const std::string& rack : inventory.fabrics().find(sized.name)->second.whole) {
       if (any || (choice.HasRack({sized.name, rack}) &&
                   FreeInRack(classes, sized.name, rack) >= inventory.nodes_per_rack()))
@@ -176,7 +176,7 @@ absl::btree_set<Inventory::Place> WholeRacksOf(const Inventory& inventory, const
 int64_t CountWholeRacks(const Inventory& inventory, const Choice& choice) {
   if (!choice.all()) return static_cast<int64_t>(WholeRacksOf(inventory, choice).size());
   int64_t racks = 0;
-  for (const Sized& fabric : inventory.by_whole()) racks += fabric.size;
+  for (const SizedRoom& fabric : inventory.by_whole()) racks += fabric.size;
   return racks;
 }
 
