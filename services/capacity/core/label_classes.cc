@@ -25,7 +25,7 @@ struct ClassChange {
     if (InService(machine.state)) in_service += by;
     if (machine.state == MachineState::kInRepair) in_repair += by;
     if (!Reclaimable(machine)) return;
-    absl::btree_set<Newest>& held = machines.reclaimable[machine.claim];
+    absl::btree_set<HeldMachine>& held = machines.reclaimable[machine.claim];
     if (by > 0) {
       held.insert({machine.state_time, machine.id});
     } else {

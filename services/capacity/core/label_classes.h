@@ -37,11 +37,11 @@ using Holders = absl::btree_map<std::string, int64_t>;
 void CountHeld(Holders& holders, const std::string& pool_uid, int64_t by);
 
 // A machine by the time since which it is held, newest first.
-struct Newest {
+struct HeldMachine {
   absl::Time time = absl::UnixEpoch();
   std::string id = {};
-  bool operator==(const Newest&) const = default;
-  bool operator<(const Newest& other) const {
+  bool operator==(const HeldMachine&) const = default;
+  bool operator<(const HeldMachine& other) const {
     return std::tie(other.time, id) < std::tie(time, other.id);
   }
 };
@@ -95,8 +95,8 @@ struct LabelClass {
   MachineCounts counts = {};
   Holders held = {};
   absl::btree_map<std::string, ClassFabric> fabrics = {};  // with machines that are not retired
-  absl::btree_map<std::string, absl::btree_set<Newest>> reclaimable = {};  // by pool uid
-  Takers takers = {};                                                      // kept by AffinityBook
+  absl::btree_map<std::string, absl::btree_set<HeldMachine>> reclaimable = {};  // by pool uid
+  Takers takers = {};  // kept by AffinityBook
 
   // Replaces `before` with `after`. Null: the machine was not there, or is gone. If neither is null
   // they have the same rack.

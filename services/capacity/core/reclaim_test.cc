@@ -58,7 +58,7 @@ class ReclaimTest : public ClaimsTest {
 // The machine that the rules choose, by a walk over all of them.
 std::optional<std::string> FirstOf(const Inventory& inventory, const Affinity& affinity) {
   for (const SpotRank& rank : inventory.spot().ranks()) {
-    std::optional<Newest> newest;
+    std::optional<HeldMachine> newest;
     for (const auto& [labels, machines] : inventory.classes()) {
       const auto held = machines.reclaimable.find(rank.pool_uid);
       if (held == machines.reclaimable.end() || !Matches(affinity, labels)) continue;

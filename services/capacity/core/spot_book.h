@@ -17,7 +17,7 @@ namespace muster::capacity {
 struct SpotHolding {
   int64_t held = 0;  // those being reclaimed included
   int64_t reclaiming = 0;
-  absl::btree_set<Newest> reclaimable = {};  // the others
+  absl::btree_set<HeldMachine> reclaimable = {};  // the others
   bool operator==(const SpotHolding&) const = default;
 };
 

@@ -47,7 +47,7 @@ class Supply {
  private:
   struct Coming {
     bool can_be_taken_back = true;
-    Newest held;
+    HeldMachine held;
     bool operator<(const Coming& other) const {
       return std::tie(can_be_taken_back, held) < std::tie(other.can_be_taken_back, other.held);
     }

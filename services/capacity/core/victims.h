@@ -30,7 +30,7 @@ class Victims {
 
  private:
   // The next machine of a claim, by class.
-  using Heads = absl::btree_map<Newest, const LabelClass*>;
+  using Heads = absl::btree_map<HeldMachine, const LabelClass*>;
 
   void AddHead(const LabelClass& machines, const std::string& uid, Heads& heads);
   // After the reclaim of what it gave last: the claim has another rank.
