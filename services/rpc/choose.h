@@ -30,16 +30,16 @@
 namespace muster::rpc {
 
 // What `filter` and `order_by` of a request say of its resources.
-struct Choice {
+struct ListChoice {
   std::optional<Filter> filter = {};
   std::optional<ListOrder> order = {};  // nullopt: as the list goes by itself
 };
 
 // Faults at `filter` and `order_by`.
 template <class Request>
-Choice ParseChoice(const Request& request, const google::protobuf::Descriptor& type,
-                   error::Faults& faults) {
-  Choice choice;
+ListChoice ParseChoice(const Request& request, const google::protobuf::Descriptor& type,
+                       error::Faults& faults) {
+  ListChoice choice;
   absl::StatusOr<Filter> filter = Filter::Parse(request.filter(), type);
   faults.Require(filter.ok(), "filter", filter.status().message());
   if (filter.ok()) choice.filter = *std::move(filter);
@@ -84,7 +84,8 @@ class ChosenPage {
 
   // `scope`: what the caller sees; null: all.
   ChosenPage(Lane& lane, std::shared_ptr<const access::Scope> scope, Selection<Row> wanted,
-             const Request& request, Page page, Choice choice, Add add, Render render, Walk walk)
+             const Request& request, Page page, ListChoice choice, Add add, Render render,
+             Walk walk)
       : lane_(lane),
         scope_(std::move(scope)),
         wanted_(std::move(wanted)),
@@ -171,7 +172,7 @@ class ChosenPage {
   const Selection<Row> wanted_;
   const Request request_;
   const Page page_;
-  const Choice choice_;
+  const ListChoice choice_;
   Add add_;
   Render render_;
   Walk walk_;
@@ -202,7 +203,7 @@ grpc::ServerUnaryReactor* ChooseRows(grpc::CallbackServerContext* context,
   std::shared_ptr<const access::Scope> scope = NarrowedTo(*context);
   const auto parse = [&](const Request& asked, error::Faults& faults) {
     Selection<Row> wanted = select(asked, faults);
-    Choice choice = ParseChoice(asked, *Filled::Resource::descriptor(), faults);
+    ListChoice choice = ParseChoice(asked, *Filled::Resource::descriptor(), faults);
     return std::pair(std::move(wanted), std::move(choice));
   };
   return PagedUnary(context, request, parse, [&](Responder responder, auto asked, Page page) {
