@@ -51,7 +51,7 @@ int64_t Grantable(const Stock& stock, const PlaceKey& place) {
   return CountOnOffer(*stock.inventory, choice);
 }
 
-Availability Judge(int64_t nodes, int64_t free, int64_t spot, int64_t in_service) {
+Availability AvailabilityOf(int64_t nodes, int64_t free, int64_t spot, int64_t in_service) {
   if (free >= nodes) return Availability::kLikely;
   if (free + spot >= nodes) return Availability::kPossibly;
   return free + spot > 0 || in_service >= nodes ? Availability::kLimited
@@ -80,7 +80,8 @@ Placement Take(Stock& stock, const PlacementRequest& request, Spare& spare) {
   placement.free = Grantable(stock, {}) - stock.free_taken;
   placement.reclaimable = reclaims ? stock.inventory->counts().reclaimable - stock.spot_taken : 0;
   placement.queue_ahead = stock.inventory->queue().NodesBefore(place);
-  placement.availability = Judge(nodes, free, placement.reclaimable, stock.to_be_had - stock.asked);
+  placement.availability =
+      AvailabilityOf(nodes, free, placement.reclaimable, stock.to_be_had - stock.asked);
   spare.of = nodes;
   spare.nodes = free - nodes;
   if (placement.availability > Availability::kLikely) spare.nodes += placement.reclaimable;
