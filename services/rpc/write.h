@@ -131,7 +131,7 @@ inline absl::StatusOr<std::monostate> Decided(absl::Status status) {
 }
 
 // An answer that is kept, with its row.
-struct KeptAnswer {
+struct KeptRow {
   KeptRequest kept = {};
   int64_t revision = 0;  // of the row
   int64_t changes = 0;   // that the request made, with that of this row, as `pace` counts them
@@ -214,7 +214,7 @@ template <class Lane, class Response, class Decide, class Render>
 void CommitOnce(const Writer<Lane>& writer, Responder responder, WriteOptions options,
                 Response* response, Decide decide, Render render) {
   using StagedState = typename LaneOf<Lane>::StagedState;
-  auto told = std::make_shared<KeptAnswer>();
+  auto told = std::make_shared<KeptRow>();
   const auto pace = options.pace;
   const absl::Time deadline = responder.deadline();
   writer.lane->Submit(
