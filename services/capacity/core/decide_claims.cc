@@ -233,9 +233,9 @@ std::vector<absl::StatusOr<ClaimView>> Decide(StagedState<State>& staged, const 
   }
   for (const auto& [key, changed] : inventories) {
     if (changed)
-      Serve(staged, key, now, policy);
+      ServeQueue(staged, key, now, policy);
     else
-      ServeOverdue(staged, key, now, policy);
+      ServeOverdueGangs(staged, key, now, policy);
   }
   NoteArrivals(staged, mark, now);
   auto grants = GrantsAfter(staged, mark);
@@ -257,7 +257,7 @@ size_t Decide(StagedState<State>& staged, const EndKeeps&, absl::Time now, const
   const size_t mark = staged.Mark();
   std::vector<InventoryKey> keys;
   for (const auto& [key, inventory] : staged.state().inventories()) keys.push_back(key);
-  for (const InventoryKey& key : keys) ServeOverdue(staged, key, now, policy);
+  for (const InventoryKey& key : keys) ServeOverdueGangs(staged, key, now, policy);
   return staged.Mark() - mark;
 }
 

@@ -36,7 +36,7 @@ void ServeInventories(StagedState<State>& staged, Predicate matches, absl::Time 
   for (const auto& [key, inventory] : staged.state().inventories()) {
     if (matches(key)) keys.push_back(key);
   }
-  for (const InventoryKey& key : keys) Serve(staged, key, now, policy);
+  for (const InventoryKey& key : keys) ServeQueue(staged, key, now, policy);
 }
 
 absl::Status CheckRegistration(const State& state, const MachineRow& machine) {
@@ -98,7 +98,7 @@ absl::StatusOr<std::vector<MachineRow>> Decide(StagedState<State>& staged,
   }
   // Registration and grant must be two changes: whoever measures waits (WaitOf) has to know the machine before it is granted.
   staged.Mark();
-  for (const InventoryKey& key : changed) Serve(staged, key, now, policy);
+  for (const InventoryKey& key : changed) ServeQueue(staged, key, now, policy);
   NoteArrivals(staged, mark, now);
   std::vector<MachineRow> rows;
   rows.reserve(command.machines.size());
@@ -122,7 +122,7 @@ absl::StatusOr<MachineRow> Decide(StagedState<State>& staged, const SetMachineSt
     machine.state_time = now;
     staged.Put(machine);
     // One machine less in service may let others have what was kept for a gang.
-    Serve(staged, {machine.zone, machine.instance_type}, now, policy);
+    ServeQueue(staged, {machine.zone, machine.instance_type}, now, policy);
   }
   return *staged.state().FindMachine(command.id);
 }

@@ -197,8 +197,8 @@ bool Offered(const State& state, const InventoryKey& key, ComputeClass compute_c
 
 }  // namespace
 
-void Serve(StagedState<State>& staged, const InventoryKey& key, absl::Time now,
-           const Policy& policy) {
+void ServeQueue(StagedState<State>& staged, const InventoryKey& key, absl::Time now,
+                const Policy& policy) {
   const State& state = staged.state();
   const Inventory* inventory = state.FindInventory(key);
   if (inventory == nullptr || inventory->counts().registered() == 0) return;
@@ -210,8 +210,8 @@ void Serve(StagedState<State>& staged, const InventoryKey& key, absl::Time now,
   offered && inventory->nodes_per_rack() == 0 ? server.Run() : server.Finish();
 }
 
-void ServeOverdue(StagedState<State>& staged, const InventoryKey& key, absl::Time now,
-                  const Policy& policy) {
+void ServeOverdueGangs(StagedState<State>& staged, const InventoryKey& key, absl::Time now,
+                       const Policy& policy) {
   const Inventory* inventory = staged.state().FindInventory(key);
   // A gang keeps others from what is free, and from what could be reclaimed.
   if (inventory == nullptr || (inventory->free() == 0 && inventory->spot().holdings().empty()))
@@ -220,7 +220,7 @@ void ServeOverdue(StagedState<State>& staged, const InventoryKey& key, absl::Tim
     if (!selector.gang) continue;
     const auto& [compute_class, request_time, uid] = *line.begin();
     if (compute_class == ComputeClass::kDefault && request_time <= policy.KeepsAfter(now))
-      return Serve(staged, key, now, policy);
+      return ServeQueue(staged, key, now, policy);
   }
 }
 

@@ -24,12 +24,12 @@ namespace muster::capacity {
 // Costs O(machines granted and being reclaimed), O(lines + label classes) once, O(label classes) a
 // turn beside what MachineChooser and Supply::Fetch cost, and O(log) for each request passed over
 // while there is something for one behind it.
-void Serve(StagedState<State>& staged, const InventoryKey& key, absl::Time now,
-           const Policy& policy);
+void ServeQueue(StagedState<State>& staged, const InventoryKey& key, absl::Time now,
+                const Policy& policy);
 
 // Serves if a gang waits whose time to keep machines is over, and something is free or held as spot.
 // No change of the rows tells that moment: EndKeeps does.
-void ServeOverdue(StagedState<State>& staged, const InventoryKey& key, absl::Time now,
-                  const Policy& policy);
+void ServeOverdueGangs(StagedState<State>& staged, const InventoryKey& key, absl::Time now,
+                       const Policy& policy);
 
 }  // namespace muster::capacity

@@ -5,7 +5,7 @@
 
 namespace muster::capacity {
 
-// Serve for a type with nodes_per_rack > 0. A rack goes to a claim at the turn of the part that
+// ServeQueue for a type with nodes_per_rack > 0. A rack goes to a claim at the turn of the part that
 // makes up a rack's worth (of a gang: by itself); a single machine only completes a rack whose
 // other machines the same claim holds. An affinity holds for a rack when nodes_per_rack free
 // machines of it match, and only these are granted. Spot is not offered. A gang that asked at
