@@ -108,7 +108,7 @@ class BatchCommitter {
   void SendMore();
   // Waits for the end of the batch that is sent: publishes and answers it, or, if it failed, takes it
   // back with the open one on top of it, which is decided again.
-  absl::Status Settle();
+  absl::Status FinishSent();
   void TakeBackOpen();
   static void MarkLate(Commands& commands);
   absl::Status CommitTaken();
@@ -137,7 +137,7 @@ absl::Status BatchCommitter<State>::Advance(Commands commands, bool answered) {
   MarkLate(commands);
   taken_.insert(taken_.end(), std::make_move_iterator(commands.begin()),
                 std::make_move_iterator(commands.end()));
-  if (answered && sent_ != nullptr) RETURN_IF_ERROR(Settle());
+  if (answered && sent_ != nullptr) RETURN_IF_ERROR(FinishSent());
   SendMore();
   return GoOn();
 }
@@ -154,8 +154,8 @@ template <class State>
 absl::Status BatchCommitter<State>::GoOn() {
   while (true) {
     if (sent_ == nullptr && open_ != nullptr) SendOpen();
-    // It could not be sent, or has nothing to wait for: Settle tells at once what came of it.
-    if (sent_ != nullptr && socket().fd < 0) RETURN_IF_ERROR(Settle());
+    // It could not be sent, or has nothing to wait for: FinishSent tells at once what came of it.
+    if (sent_ != nullptr && socket().fd < 0) RETURN_IF_ERROR(FinishSent());
     if (taken_.empty() || (open_ != nullptr && open_->batch.Full(options_))) {
       if (sent_ != nullptr || open_ == nullptr) return absl::OkStatus();
     } else if (open_ == nullptr && MustLock()) {
@@ -197,7 +197,7 @@ void BatchCommitter<State>::SendOpen() {
 }
 
 template <class State>
-absl::Status BatchCommitter<State>::Settle() {
+absl::Status BatchCommitter<State>::FinishSent() {
   const std::unique_ptr<Pending> sent = std::move(sent_);
   Batch<State>& batch = sent->batch;
   bool again = false;
@@ -240,7 +240,7 @@ template <class State>
 void BatchCommitter<State>::Finish(const absl::Status& status) {
   // Nothing is sent any more while what is sent is settled.
   FailUnsent(status);
-  if (sent_ != nullptr) Settle().IgnoreError();
+  if (sent_ != nullptr) FinishSent().IgnoreError();
 }
 
 template <class State>
