@@ -54,7 +54,7 @@ void EventLog::MakeRoom(absl::string_view pool_uid) {
 
 void EventLog::EmitAll(const Pool& pool, const Node* before, const Node& after,
                        absl::string_view why, bool timed_out) {
-  for (const NodeEventTold& told : EventsOf(before, after, why, timed_out)) {
+  for (const EventToEmit& told : EventsOf(before, after, why, timed_out)) {
     Emit(pool.uid, told.on_pool ? pool.name : after.name, told.reason, told.message);
   }
 }

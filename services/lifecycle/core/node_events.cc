@@ -53,7 +53,7 @@ class NodeEventDiff {
         comes_(before == nullptr),
         moved_(before_.state != after.state) {}
 
-  std::vector<NodeEventTold> Run() {
+  std::vector<EventToEmit> Run() {
     if (comes_) OnPool(EventReason::kNodeAssigned, " was assigned to the NodePool.");
     if (To(NodeState::kRegistered)) OnBoth(EventReason::kNodeRegistered, " was registered.");
     if (To(NodeState::kDeliveryFailed)) Failure();
@@ -237,13 +237,13 @@ class NodeEventDiff {
   const bool timed_out_;
   const bool comes_;
   const bool moved_;
-  std::vector<NodeEventTold> told_;
+  std::vector<EventToEmit> told_;
 };
 
 }  // namespace
 
-std::vector<NodeEventTold> EventsOf(const Node* before, const Node& after, absl::string_view why,
-                                    bool timed_out) {
+std::vector<EventToEmit> EventsOf(const Node* before, const Node& after, absl::string_view why,
+                                  bool timed_out) {
   return NodeEventDiff(before, after, why, timed_out).Run();
 }
 

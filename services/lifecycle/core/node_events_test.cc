@@ -24,7 +24,7 @@ class NodeEventsTest : public ::testing::Test {
   static std::vector<std::string> Reasons(const Node* before, const Node& after,
                                           absl::string_view why = "", bool timed_out = false) {
     std::vector<std::string> out;
-    for (const NodeEventTold& told : EventsOf(before, after, why, timed_out))
+    for (const EventToEmit& told : EventsOf(before, after, why, timed_out))
       out.push_back((told.on_pool ? "pool:" : "") + std::string(TextOf(told.reason)));
     return out;
   }
