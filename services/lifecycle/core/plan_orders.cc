@@ -34,7 +34,7 @@ void Drain(const PlanFacts& facts, Draft& draft, Node& node) {
 void WaitToReboot(Draft& draft, Node& node, DeferReason reason, absl::string_view because) {
   draft.AddDefer(reason, node.name,
                  absl::StrCat("Node ", node.machine, " is to be rebooted, and ", because, "."));
-  if (node.reconfigure_time != kNever) LetGo(draft, node, "it cannot reboot");
+  if (node.reconfigure_time != kNever) UnmarkForReboot(draft, node, "it cannot reboot");
 }
 
 void RebootOrdered(const PlanFacts& facts, Draft& draft, Node& node) {
@@ -58,7 +58,7 @@ void RebootOrdered(const PlanFacts& facts, Draft& draft, Node& node) {
       (active && node.orders.reboot == Reboot::kDrained) || node.orders.drain_time != kNever;
   if (!chosen || (active && drains != node.desired.drain)) {
     if (!draft.MayDisrupt(node, "reboot")) return;
-    Choose(facts, draft, node, drains, kOrdered);
+    MarkForReboot(facts, draft, node, drains, kOrdered);
   }
   if (!active) return RebootIdle(facts, draft, node, profile);
   if (!drains) {
@@ -76,7 +76,7 @@ bool IsHeldForNothing(const Node& node) {
 }
 
 void Follow(const PlanFacts& facts, Draft& draft, Node& node) {
-  if (IsHeldForNothing(node)) LetGo(draft, node, "nothing holds it");
+  if (IsHeldForNothing(node)) UnmarkForReboot(draft, node, "nothing holds it");
   if (node.orders.cordon_time != kNever) {
     draft.AddDefer(DeferReason::kCordonOrdered, node.name,
                    absl::StrCat("Node ", node.machine, " takes no new work, by an order of ",

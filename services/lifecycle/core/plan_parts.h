@@ -70,7 +70,8 @@ void DrainNodes(const PlanFacts& facts, Draft& draft);
 // From when on no work can be on its way any more to a Node that was told at `told` to be cordoned: some
 // time after its agent reported the cordon, else after the time that a silent agent is waited for. While
 // that one is late the plan tells so (AGENT_SILENT).
-absl::Time CordonSettles(const PlanFacts& facts, Draft& draft, const Node& node, absl::Time told);
+absl::Time CordonIsEffectiveFrom(const PlanFacts& facts, Draft& draft, const Node& node,
+                                 absl::Time told);
 
 // --- plan_preemption.cc: spot ---
 void PreemptNodes(const PlanFacts& facts, Draft& draft);
@@ -111,12 +112,13 @@ std::string ProfileToReboot(const PlanFacts& facts, const Node& node);
 bool AnyWaits(const PlanFacts& facts);
 void StageProfiles(const PlanFacts& facts, Draft& draft);
 // Marks the Node for a reboot; `drains`: its work is moved away.
-void Choose(const PlanFacts& facts, Draft& draft, Node& node, bool drains, absl::string_view why);
+void MarkForReboot(const PlanFacts& facts, Draft& draft, Node& node, bool drains,
+                   absl::string_view why);
 // Takes the mark back.
-void LetGo(Draft& draft, Node& node, absl::string_view why);
+void UnmarkForReboot(Draft& draft, Node& node, absl::string_view why);
 // Reboots the Node now.
 void RebootInto(const std::string& profile, Draft& draft, Node& node, absl::string_view why);
-// Reboots a marked Node that is idle, once no work can be on its way to it (CordonSettles).
+// Reboots a marked Node that is idle, once no work can be on its way to it (CordonIsEffectiveFrom).
 void RebootIdle(const PlanFacts& facts, Draft& draft, Node& node, const std::string& profile);
 // `timed_out`: machines whose reboot this plan has given up.
 void RebootOutdated(const PlanFacts& facts, Draft& draft,

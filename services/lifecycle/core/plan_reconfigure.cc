@@ -43,7 +43,7 @@ void MoveReconfiguration(const PlanFacts& facts, Draft& draft, Reconfiguration::
 
 void ReleaseChosen(Draft& draft, absl::string_view why) {
   for (auto& [name, node] : draft.nodes) {
-    if (IsChosen(node)) LetGo(draft, node, why);
+    if (IsChosen(node)) UnmarkForReboot(draft, node, why);
   }
 }
 
@@ -157,18 +157,18 @@ bool GivesWay(const Node& node, IdleNodes& idle) {
 // `idle`: see GivesWay.
 void FollowChosen(const PlanFacts& facts, Draft& draft, Node& node, IdleNodes& idle) {
   if (!IsOutdated(facts, node)) {
-    LetGo(draft, node, "it is up to date");
+    UnmarkForReboot(draft, node, "it is up to date");
   } else if (!facts.asked.Has(node)) {
     // By an order that is over, and no plan came between.
-    LetGo(draft, node, "no reboot of it is asked for any more");
+    UnmarkForReboot(draft, node, "no reboot of it is asked for any more");
   } else if (!node.observed.active) {
     RebootIdle(facts, draft, node, facts.profile);
   } else if (node.desired.drain && node.orders.drain_time == kNever && !MayEvict(facts, node)) {
-    Choose(facts, draft, node, false, "its work is to be left alone");
+    MarkForReboot(facts, draft, node, false, "its work is to be left alone");
   } else if (!node.desired.drain && MayEvict(facts, node)) {
-    Choose(facts, draft, node, true, "its work may be evicted");
+    MarkForReboot(facts, draft, node, true, "its work may be evicted");
   } else if (!node.desired.drain && GivesWay(node, idle)) {
-    LetGo(draft, node, "work came to it, and another Node is idle");
+    UnmarkForReboot(draft, node, "work came to it, and another Node is idle");
   } else if (!node.desired.drain) {
     draft.AddDefer(DeferReason::kWaitsUntilIdle, node.name,
                    absl::StrCat("Node ", node.machine, " is rebooted once it is idle."));
@@ -204,7 +204,7 @@ void RebootInTurn(const PlanFacts& facts, Draft& draft, Budget& own) {
     if (!draft.HasStepsLeft() || !draft.MayDisrupt(*node, "reconfigure")) break;
     rack = &node->rack;
     const bool evict = MayEvict(facts, *node) && node->observed.active;
-    Choose(facts, draft, *node, evict, "a reconfigure reboot was asked for");
+    MarkForReboot(facts, draft, *node, evict, "a reconfigure reboot was asked for");
     if (!node->observed.active) RebootIdle(facts, draft, *node, facts.profile);
   }
 }
@@ -217,12 +217,13 @@ bool AnyWaits(const PlanFacts& facts) {
   return (answer.here() ? answer.value.waiting : facts.pool.status.waiting).has_value();
 }
 
-void Choose(const PlanFacts& facts, Draft& draft, Node& node, bool drains, absl::string_view why) {
+void MarkForReboot(const PlanFacts& facts, Draft& draft, Node& node, bool drains,
+                   absl::string_view why) {
   const absl::Time deadline = drains ? facts.now + facts.policy.drain_deadline : kNever;
   draft.Apply(node, ChooseForReboot{node.name, true, drains, deadline, std::string(why)});
 }
 
-void LetGo(Draft& draft, Node& node, absl::string_view why) {
+void UnmarkForReboot(Draft& draft, Node& node, absl::string_view why) {
   draft.Apply(node, ChooseForReboot{node.name, false, false, kNever, std::string(why)});
 }
 
@@ -232,7 +233,7 @@ void RebootInto(const std::string& profile, Draft& draft, Node& node, absl::stri
 }
 
 void RebootIdle(const PlanFacts& facts, Draft& draft, Node& node, const std::string& profile) {
-  const absl::Time from = CordonSettles(facts, draft, node, node.reconfigure_time);
+  const absl::Time from = CordonIsEffectiveFrom(facts, draft, node, node.reconfigure_time);
   if (facts.now < from) {
     draft.MoveDue(from);
     const bool cordoned = node.observed.cordon_time != kNever;

@@ -115,7 +115,8 @@ void StartDrain(const PlanFacts& facts, Draft& draft, Node& node) {
   }
   if (WaitsUntilIdle(facts, draft, node)) return;
   // Nothing of its work is deleted, so that what came to it must be seen before.
-  if (!noticed && deadline == kNever) from = CordonSettles(facts, draft, node, node.state_time);
+  if (!noticed && deadline == kNever)
+    from = CordonIsEffectiveFrom(facts, draft, node, node.state_time);
   if (facts.now < from) return draft.MoveDue(from);
   draft.Step(node, NodeEvent::kDrain, "it is cordoned", RemovalCause::kNone, deadline);
 }
@@ -234,7 +235,8 @@ void CancelScaleDown(const PlanFacts& facts, Draft& draft, std::vector<Node*> co
 
 }  // namespace
 
-absl::Time CordonSettles(const PlanFacts& facts, Draft& draft, const Node& node, absl::Time told) {
+absl::Time CordonIsEffectiveFrom(const PlanFacts& facts, Draft& draft, const Node& node,
+                                 absl::Time told) {
   const absl::Duration settle = facts.policy.cordon_settle;
   const absl::Time from = CordonEffectiveTime(node, told, facts.policy);
   if (node.observed.cordon_time != kNever) return from + settle;
