@@ -28,7 +28,7 @@ namespace muster::lifecycle {
 // A command that does not name the instance type of its pool. It is judged by the type of the pool that is
 // decided on: this replica may not have seen that pool yet, or a former one of its name with another type.
 template <class Command>
-struct OfPoolsType : Command {
+struct WithPoolType : Command {
   std::shared_ptr<const CatalogueMirror> catalogue = {};  // null: no type is known
 
   Command In(const State& state) const {
@@ -40,19 +40,19 @@ struct OfPoolsType : Command {
   }
 };
 template <class Command>
-OfPoolsType(Command, std::shared_ptr<const CatalogueMirror>) -> OfPoolsType<Command>;
+WithPoolType(Command, std::shared_ptr<const CatalogueMirror>) -> WithPoolType<Command>;
 
 template <class Command>
-StatusOrOutcome Decide(StagedState<State>& staged, const OfPoolsType<Command>& command,
+StatusOrOutcome Decide(StagedState<State>& staged, const WithPoolType<Command>& command,
                        absl::Time now) {
   return Decide(staged, command.In(staged.state()), now);
 }
 template <class Command>
-std::optional<Growth> GrowthBy(const State& state, const OfPoolsType<Command>& command) {
+std::optional<Growth> GrowthBy(const State& state, const WithPoolType<Command>& command) {
   return GrowthBy(state, command.In(state));
 }
 template <class Command>
-void ValidateIn(const State& state, const OfPoolsType<Command>& command, Faults& faults) {
+void ValidateIn(const State& state, const WithPoolType<Command>& command, Faults& faults) {
   ValidateIn(state, command.In(state), faults);
 }
 

@@ -299,7 +299,7 @@ Handlers::Unary Handlers::ApplyNodePool(Context context, const v1::ApplyNodePool
 Handlers::Unary Handlers::ResizeNodePool(Context context, const v1::ResizeNodePoolRequest* request,
                                          v1::NodePool* response) {
   return WritePool(context, *request, response, [this](const auto& asked, Faults& faults) {
-    const OfPoolsType command{kParseResize(asked, faults), catalogue()};
+    const WithPoolType command{kParseResize(asked, faults), catalogue()};
     Judge(command, faults);
     return command;
   });
@@ -309,7 +309,7 @@ Handlers::Unary Handlers::UpdateNodePool(Context context, const v1::UpdateNodePo
                                          v1::NodePool* response) {
   // The spec that it results in is judged by Decide: the pool may have changed by then.
   return WritePool(context, *request, response, [this](const auto& asked, Faults& faults) {
-    return OfPoolsType{kParseUpdate(asked, faults), catalogue()};
+    return WithPoolType{kParseUpdate(asked, faults), catalogue()};
   });
 }
 
