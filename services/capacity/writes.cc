@@ -83,15 +83,15 @@ template <class Outcome>
 Outcome Answer(const State&, Outcome outcome, absl::Time) {
   return outcome;
 }
-absl::StatusOr<ClaimAnswer> Answer(const State& state, absl::StatusOr<ClaimView> claim,
-                                   absl::Time now) {
+absl::StatusOr<ClaimReply> Answer(const State& state, absl::StatusOr<ClaimView> claim,
+                                  absl::Time now) {
   if (!claim.ok()) return claim.status();
   return AnswerOf(state, *std::move(claim), now);
 }
-std::vector<absl::StatusOr<ClaimAnswer>> Answer(const State& state,
-                                                std::vector<absl::StatusOr<ClaimView>> claims,
-                                                absl::Time now) {
-  std::vector<absl::StatusOr<ClaimAnswer>> answers;
+std::vector<absl::StatusOr<ClaimReply>> Answer(const State& state,
+                                               std::vector<absl::StatusOr<ClaimView>> claims,
+                                               absl::Time now) {
+  std::vector<absl::StatusOr<ClaimReply>> answers;
   answers.reserve(claims.size());
   for (absl::StatusOr<ClaimView>& claim : claims)
     answers.push_back(Answer(state, std::move(claim), now));
@@ -127,11 +127,10 @@ struct Render {
     for (const MachineRow& machine : machines) *response.add_machines() = ToProto(machine);
   }
   template <class Response>
-  void operator()(const std::vector<absl::StatusOr<ClaimAnswer>>& claims,
-                  Response& response) const {
+  void operator()(const std::vector<absl::StatusOr<ClaimReply>>& claims, Response& response) const {
     rpc::RenderResults(
         claims, response.mutable_results(),
-        [](const ClaimAnswer& claim, auto& result) { *result.mutable_claim() = ToProto(claim); });
+        [](const ClaimReply& claim, auto& result) { *result.mutable_claim() = ToProto(claim); });
   }
 };
 

@@ -22,8 +22,8 @@ int64_t CountMissing(const Inventory& inventory, const ClaimView& view) {
 
 }  // namespace
 
-ClaimAnswer AnswerOf(const State& state, ClaimView view, absl::Time now) {
-  ClaimAnswer answer{std::move(view)};
+ClaimReply AnswerOf(const State& state, ClaimView view, absl::Time now) {
+  ClaimReply answer{std::move(view)};
   const ClaimRow& claim = answer.view.claim;
   const InventoryKey key = {claim.zone, claim.instance_type};
   const Inventory* inventory = state.FindInventory(key);

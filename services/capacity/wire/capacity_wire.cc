@@ -144,7 +144,7 @@ v1::Arrivals ToProto(const ArrivalsRow& arrivals) {
   return out;
 }
 
-v1::Claim ToProto(const ClaimAnswer& answer) {
+v1::Claim ToProto(const ClaimReply& answer) {
   const ClaimView& view = answer.view;
   v1::Claim out = ToProto(view.claim);
   out.mutable_machines()->Assign(view.machines.begin(), view.machines.end());

@@ -22,7 +22,7 @@ v1::Machine ToProto(const MachineRow& machine);
 // As the journal and watchers have it: without what follows from other rows.
 v1::Claim ToProto(const ClaimRow& claim);
 // As RPCs answer it.
-v1::Claim ToProto(const ClaimAnswer& answer);
+v1::Claim ToProto(const ClaimReply& answer);
 
 v1::Arrivals ToProto(const ArrivalsRow& arrivals);
 

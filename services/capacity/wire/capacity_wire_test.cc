@@ -81,7 +81,7 @@ TEST(CapacityWireTest, RowsComeBackAsTheyWent) {
 }
 
 TEST(CapacityWireTest, AClaimIsAnsweredWithWhatFollows) {
-  ClaimAnswer answer{{SomeClaim(), {"m1", "m2"}, ClaimReason::kPartial, 8}};
+  ClaimReply answer{{SomeClaim(), {"m1", "m2"}, ClaimReason::kPartial, 8}};
   ClaimView& view = answer.view;
   view.matching = 6;
   view.matching_in_repair = 7;
@@ -205,7 +205,7 @@ TEST(CapacityWireTest, AMachineOfAnOlderJournalIsHeldAsDefault) {
 TEST(CapacityWireTest, EveryReasonObstacleAndLabelHasAWordOfItsOwn) {
   std::set<int> reasons;
   for (int i = 0; i <= static_cast<int>(ClaimReason::kNoneAvailableNodeAffinity); ++i) {
-    ClaimAnswer answer{{SomeClaim(), {}, static_cast<ClaimReason>(i)}};
+    ClaimReply answer{{SomeClaim(), {}, static_cast<ClaimReason>(i)}};
     reasons.insert(ToProto(answer).reason());
   }
   EXPECT_EQ(reasons.size(), static_cast<size_t>(v1::Claim::Reason_ARRAYSIZE - 1));
