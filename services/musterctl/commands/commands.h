@@ -151,7 +151,7 @@ absl::Status NoPlace(absl::string_view what);
 absl::Status DiffFiles(Session& session);
 
 // An error for which Run prints nothing and returns kFailed, because all was printed already.
-absl::Status SaidAlready();
+absl::Status AlreadyPrinted();
 
 // The server's error for a manifest, with the manifest's place and the names that its fields have there.
 absl::Status AtManifest(const absl::Status& status, const Manifest& manifest);

@@ -102,7 +102,7 @@ absl::Status DiffFiles(Session& session) {
     session.world.out << diff;
     differs |= !diff.empty();
   }
-  return differs ? SaidAlready() : absl::OkStatus();
+  return differs ? AlreadyPrinted() : absl::OkStatus();
 }
 
 }  // namespace muster::musterctl

@@ -220,12 +220,12 @@ absl::Status Execute(const Command& command, const std::vector<LineOfContext>& l
   Api& api = of_cells ? together : *cells.front().api;
   Session session{line, scope, api, world, options.front().timeout, of_cells, cells, request_id};
   const absl::Status status = RunSession(command, session);
-  return status.ok() && together.is_partial() ? SaidAlready() : status;
+  return status.ok() && together.is_partial() ? AlreadyPrinted() : status;
 }
 
 }  // namespace
 
-absl::Status SaidAlready() {
+absl::Status AlreadyPrinted() {
   absl::Status status = absl::AbortedError("differs");
   status.SetPayload(kSaidUrl, absl::Cord());
   return status;

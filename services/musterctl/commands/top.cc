@@ -194,7 +194,7 @@ absl::Status Once(Session& session, const TopOptions& options, const LiveFleet& 
   AskAll(fleet, view);
   const auto lines = fleet.Read([&](const top::Fleet& now) { return top::Render(now, view); });
   *session.world.screen << top::Print(lines, view.width, options.colour, "\n") << std::flush;
-  return missing.empty() ? absl::OkStatus() : SaidAlready();
+  return missing.empty() ? absl::OkStatus() : AlreadyPrinted();
 }
 
 size_t Moved(size_t first, Key key, size_t troubles) {

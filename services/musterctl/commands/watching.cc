@@ -268,7 +268,7 @@ absl::Status WatchKind(Session& session, const Watched& watched, Printer& printe
     if (joint.where().ok()) joint.Say(RenderError(InCell(session.cells[cell].name, end)));
     return end;
   });
-  return SaidAlready();
+  return AlreadyPrinted();
 }
 
 }  // namespace muster::musterctl
