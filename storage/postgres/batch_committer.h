@@ -31,7 +31,7 @@ namespace muster::storage {
 // Decides and commits batches of commands, each batch in one transaction, as a pipeline of two: while
 // one batch is on its way to the database and back, the next is decided on top of it.
 //
-//   taken ──► open ──────────────────────────────────────────► sent ─────────────► settled
+//   taken ──► open ──────────────────────────────────────────► sent ─────────────► finished
 //             decided on what is sent, as long as that is out;  moves the head      published, answered
 //             encoded meanwhile, if it is large
 //
