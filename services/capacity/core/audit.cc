@@ -198,6 +198,7 @@ void AddInventory(const InventoryKey& key, const Inventory& tables, Parts& parts
   add([](const Inventory& all) { return all.partly_held(); });
   add([](const Inventory& all) { return all.queue(); });
   add([](const Inventory& all) { return all.spot(); });
+  add([](const Inventory& all) { return all.affinities(); });
   for (const auto& [name, fabric] : tables.fabrics())
     add([name = name](const Inventory& all) { return ValueOf(all.fabrics(), name); });
   for (const auto& [labels, machines] : tables.classes())
@@ -270,12 +271,15 @@ void AddMachineIds(const State& tables, Parts& parts) {
   AddCopied(
       "Machine ids", [](const State& state) { return KeysOf(state.machine_ids()); }, parts);
   for (const auto& [key, machines] : tables.machine_ids()) {
-    const auto ids = [key = key](const State& state) -> const absl::btree_set<std::string>& {
-      static const auto* const kNone = new absl::btree_set<std::string>();
-      const auto it = state.machine_ids().find(key);
-      return it == state.machine_ids().end() ? *kNone : it->second;
-    };
-    AddRanges(tables, absl::StrCat("Machine ids of ", key.second, " in ", key.first), ids, parts);
+    for (size_t of_state = 0; of_state < machines.size(); ++of_state) {
+      const auto ids = [key = key,
+                        of_state](const State& state) -> const absl::btree_set<std::string>& {
+        static const auto* const kNone = new absl::btree_set<std::string>();
+        const auto it = state.machine_ids().find(key);
+        return it == state.machine_ids().end() ? *kNone : it->second[of_state];
+      };
+      AddRanges(tables, absl::StrCat("Machine ids of ", key.second, " in ", key.first), ids, parts);
+    }
   }
 }
 
