@@ -42,7 +42,7 @@ class Server {
     while (!open.empty() && (turn = cursor.Next()) && !IsSpot(*turn)) {
       if (!open.contains(turn->selector)) continue;
       ServeDefault(*turn);
-      if (!Left(turn->selector.affinity)) open.erase(turn->selector);
+      if (!Left(turn->selector)) open.erase(turn->selector);
     }
     for (const Overdue& gang : overdue_) Complete(gang);
     if (open.empty()) {
@@ -86,8 +86,10 @@ class Server {
     return open;
   }
 
-  // Whether there is anything more for default claims of the affinity.
-  bool Left(const Affinity& affinity) const {
+  // Whether there is anything more for default claims of the selector, and any of them waits still.
+  bool Left(const Selector& selector) const {
+    if (!inventory_.queue().lines().contains(selector)) return false;
+    const Affinity& affinity = selector.affinity;
     return CountFree(inventory_, {&affinity, kept_}) + supply_.Count({&affinity, blocked_}) > 0;
   }
 
