@@ -31,7 +31,8 @@ std::optional<Verb> VerbOf(Access::Verb verb) {
   return kVerbs[verb - Access::VERB_READ];
 }
 
-// Calls f(text) for each value of the field that `path` leads to, until one returns false, and returns that.
+// Calls f(text) for each value of the field that `path` leads to, until one returns false, and
+// returns that.
 bool ForEachText(const Message& message, absl::Span<const FieldDescriptor* const> path,
                  absl::FunctionRef<bool(const std::string&)> f) {
   const auto* field = path.front();

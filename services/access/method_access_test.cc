@@ -370,7 +370,8 @@ TEST(MethodAccess, AZonesOperatorMakesWhatIsToBeInItsZone) {
   cluster.mutable_cluster()->set_zone("US-WEST-01A");
   EXPECT_THAT(update.Admit(west, cluster, &PlaceInEast), IsOk());
   EXPECT_THAT(update.Admit(east, cluster, &PlaceInEast), denied);
-  // One that is there may be gone, and be made where the request says, by the time that it is carried out.
+  // One that is there may be gone, and be made where the request says, by the time that it is
+  // carried out.
   cluster.mutable_cluster()->set_name(kEastCluster);
   EXPECT_THAT(update.Admit(acme, cluster, &PlaceInEast), IsOk());
   EXPECT_THAT(update.Admit(east, cluster, &PlaceInEast), denied);

@@ -65,9 +65,11 @@ inline constexpr char kSelf[] = "self";
 class Policy {
  public:
   explicit Policy(std::vector<Binding> bindings, std::string hash = "");
-  // Reads the text of a policy file (YAML; deploy/security.md). INVALID_ARGUMENT: every fault, with its line where it has one.
+  // Reads the text of a policy file (YAML; deploy/security.md). INVALID_ARGUMENT: every fault, with
+  // its line where it has one.
   static absl::StatusOr<std::shared_ptr<const Policy>> Parse(absl::string_view yaml);
-  // The policy of a server without a policy file: kLocal may do everything, and with `anonymous` kAnonymous, too.
+  // The policy of a server without a policy file: kLocal may do everything, and with `anonymous`
+  // kAnonymous, too.
   static std::shared_ptr<const Policy> Open(bool anonymous);
 
   // Never null. Nobody is bound to kSelf, and it may do everything.

@@ -16,7 +16,8 @@ namespace muster::access {
 // Reads and parses a policy file. INVALID_ARGUMENT: it cannot be read, or has faults.
 absl::StatusOr<std::shared_ptr<const Policy>> ReadPolicy(const std::string& path);
 
-// The policy of a server: from a file that is looked at every second (WatchedFile), or a fixed one. Thread-safe.
+// The policy of a server: from a file that is looked at every second (WatchedFile), or a fixed one.
+// Thread-safe.
 class PolicyFile {
  public:
   struct Options {

@@ -29,7 +29,8 @@ bool IsClusterName(const std::string& name) {
   return parts && IsDnsLabel((*parts)[0]) && IsDnsLabel((*parts)[1]);
 }
 
-// A caller's name: `local`, `anonymous`, `spiffe://DOMAIN/PATH`, `token/SUBJECT`; the last two perhaps with `/*` at their end.
+// A caller's name: `local`, `anonymous`, `spiffe://DOMAIN/PATH`, `token/SUBJECT`; the last two
+// perhaps with `/*` at their end.
 bool IsPrincipal(absl::string_view name) {
   if (name == kLocal || name == kAnonymous) return true;
   if (absl::ConsumePrefix(&name, "spiffe://")) {

@@ -33,14 +33,17 @@ class Scope {
   bool only_clusters() const {
     return !everywhere_ && organizations_.empty() && zones_.empty() && !clusters_.empty();
   }
-  // Whether a resource is in the scope: an organization covers all names below it, a cluster likewise, a zone all that is in it.
+  // Whether a resource is in the scope: an organization covers all names below it, a cluster
+  // likewise, a zone all that is in it.
   bool Covers(const Place& place) const { return Covers(place.name, place.zone); }
   bool Covers(absl::string_view name, absl::string_view zone = "") const;
-  // A prefix of all the names under `prefix` (IsUnder) that the scope may cover, as long as is known; nullopt: it covers none of them.
+  // A prefix of all the names under `prefix` (IsUnder) that the scope may cover, as long as is
+  // known; nullopt: it covers none of them.
   std::optional<std::string> Narrowed(absl::string_view prefix) const;
   // `organizations/{organization}` when all that it covers is one organization's; else empty.
   std::string OnlyOrganization() const;
-  // For people, and to tell scopes apart: `everywhere`, or e.g. `organizations acme, beta; zones US-EAST-04A`.
+  // For people, and to tell scopes apart: `everywhere`, or e.g. `organizations acme, beta; zones
+  // US-EAST-04A`.
   std::string ToString() const;
 
   const std::set<std::string, std::less<>>& organizations() const { return organizations_; }
@@ -56,8 +59,8 @@ class Scope {
   std::set<std::string, std::less<>> zones_;
 };
 
-// A name for what a caller sees whose answers are narrowed to `narrowed_to` (null: all). The same on all replicas, and different for
-// different scopes.
+// A name for what a caller sees whose answers are narrowed to `narrowed_to` (null: all). The same
+// on all replicas, and different for different scopes.
 std::string ViewOf(const Scope* narrowed_to);
 
 }  // namespace muster::access

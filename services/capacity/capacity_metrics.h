@@ -17,9 +17,10 @@ namespace muster::capacity {
 // The census as metric families; waits are measured up to `now`.
 std::vector<prometheus::MetricFamily> FamiliesOf(const Census& census, absl::Time now);
 
-// The metrics `muster_capacity_*`. Gauges are counted in memory at scrape time, a piece at a time, so
-// that no commit waits. The histogram of waits follows the committed changes, whichever replica made
-// them: every replica shows the same since its start, so take the maximum, not the sum. Thread-safe.
+// The metrics `muster_capacity_*`. Gauges are counted in memory at scrape time, a piece at a time,
+// so that no commit waits. The histogram of waits follows the committed changes, whichever replica
+// made them: every replica shows the same since its start, so take the maximum, not the sum.
+// Thread-safe.
 class CapacityMetrics final : public prometheus::Collectable {
  public:
   // Follows the lane's changes: to be made before its first Submit. It must live until Detach().

@@ -22,8 +22,8 @@ namespace muster::capacity {
 class CapacityMetrics;
 class GangTimer;
 
-// The capacity service: its state, its lane, the handlers of muster.capacity.v1.CapacityService, and
-// the timer that ends the keeping of machines for gangs.
+// The capacity service: its state, its lane, the handlers of muster.capacity.v1.CapacityService,
+// and the timer that ends the keeping of machines for gangs.
 class CapacityService {
  public:
   struct Options {

@@ -20,7 +20,8 @@ namespace muster::capacity {
 // capacity_service.proto.
 class Handlers final : public v1::CapacityService::CallbackService {
  public:
-  // The writer's lane, the auditor and the clock must outlive the handlers. `cpu`: SlowCallsOptions.
+  // The writer's lane, the auditor and the clock must outlive the handlers. `cpu`:
+  // SlowCallsOptions.
   Handlers(const rpc::Writer<Lane>& writer, storage::Auditor* auditor, const Clock* clock,
            const Policy& policy, std::shared_ptr<CpuShare> cpu = {})
       : writer_(writer),

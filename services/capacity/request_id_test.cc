@@ -33,7 +33,8 @@ TEST_F(CapacityRequestIdTest, EveryMutation) {
   EXPECT_EQ(Call(&Stub::GetMachine, get)->state(), v1::Machine::STATE_FREE);
 }
 
-// What is gone is in no zone, and what has its name by now is in another, perhaps: who repeats its order is not told that.
+// What is gone is in no zone, and what has its name by now is in another, perhaps: who repeats its
+// order is not told that.
 TEST_F(CapacityRequestIdTest, AZonesOperatorRepeatsADeletion) {
   AddCatalogue();
   ASSERT_THAT(Call(&Stub::BatchRegisterMachines, Machines({"m1"})), IsOk());

@@ -6,11 +6,13 @@
 
 namespace muster::client {
 
-// Names the service whose process is to answer a call that every process serves: the service that keeps the resources whose history is
-// asked for, or that has the method whose access is. A proxy in front of processes with one service each goes by it (deploy/nginx).
+// Names the service whose process is to answer a call that every process serves: the service that
+// keeps the resources whose history is asked for, or that has the method whose access is. A proxy
+// in front of processes with one service each goes by it (deploy/nginx).
 inline constexpr char kServiceHeader[] = "x-muster-service";
 
-// The header's value for a request: `capacity`, `configuration`, `lifecycle` or `quota`; empty: any process may answer.
+// The header's value for a request: `capacity`, `configuration`, `lifecycle` or `quota`; empty: any
+// process may answer.
 absl::string_view AskedService(const history::v1::ListChangesRequest& request);
 absl::string_view AskedService(const history::v1::GetPastRequest& request);
 absl::string_view AskedService(const history::v1::ListPastRequest& request);

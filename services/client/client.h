@@ -37,8 +37,9 @@
 //   for (const WatchLifecycleResponse& change : watch) { ... }
 namespace muster::client {
 
-// All services of Muster over one channel, with deadlines and retries: those of proto/muster/service_config.json, and of mutations also
-// under a request_id, so that they are carried out once. Errors are the server's, with their details (services/common/error.h).
+// All services of Muster over one channel, with deadlines and retries: those of
+// proto/muster/service_config.json, and of mutations also under a request_id, so that they are
+// carried out once. Errors are the server's, with their details (services/common/error.h).
 // Thread-safe.
 class Client {
  public:
@@ -49,16 +50,17 @@ class Client {
   const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
   const Options& options() const { return options_; }
 
-  // The mutations from here on are those of the `number`th order of several, from 1. Their request_ids are `ID.NUMBER` (of the first
-  // order `ID`), `ID.NUMBER.2`, ..., whatever the orders before it came to ask: one that is given once more has the same. Not beside other
-  // calls.
+  // The mutations from here on are those of the `number`th order of several, from 1. Their
+  // request_ids are `ID.NUMBER` (of the first order `ID`), `ID.NUMBER.2`, ..., whatever the orders
+  // before it came to ask: one that is given once more has the same. Not beside other calls.
   void BeginOrder(int number) {
     order_ = number;
     requests_ = 0;
   }
 
-  // One call. A mutation without a request_id gets one. `revision`, unless null, is set to the revision that the answer shows, if the
-  // server tells it: a watch after that revision tells of all later changes.
+  // One call. A mutation without a request_id gets one. `revision`, unless null, is set to the
+  // revision that the answer shows, if the server tells it: a watch after that revision tells of
+  // all later changes.
   template <class Stub, class Request, class Response>
   absl::StatusOr<Response> Call(grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
                                                              Response*),

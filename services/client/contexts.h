@@ -49,10 +49,12 @@ struct Contexts {
 // What a variable of the environment says; nullopt: it is not there.
 using Environment = std::function<std::optional<std::string>(const std::string& variable)>;
 
-// $MUSTER_CONFIG, or muster/config.yaml below $XDG_CONFIG_HOME or ~/.config. Empty: there is no such place.
+// $MUSTER_CONFIG, or muster/config.yaml below $XDG_CONFIG_HOME or ~/.config. Empty: there is no
+// such place.
 std::string ConfigPath(const Environment& environment);
 
-// Reads the file; without one there are none. INVALID_ARGUMENT names file and line. Relative paths in it are relative to its folder.
+// Reads the file; without one there are none. INVALID_ARGUMENT names file and line. Relative paths
+// in it are relative to its folder.
 absl::StatusOr<Contexts> ReadContexts(const std::string& path);
 // Replaces the file as a whole, readable by its owner alone. UNAVAILABLE: it cannot be written.
 absl::Status WriteContexts(const std::string& path, const Contexts& contexts);

@@ -1,4 +1,5 @@
-// The file itself is tested with musterctl's `config` (services/musterctl/commands/contexts_test.cc).
+// The file itself is tested with musterctl's `config`
+// (services/musterctl/commands/contexts_test.cc).
 #include "services/client/contexts.h"
 
 #include <gmock/gmock.h>

@@ -9,8 +9,8 @@
 
 namespace muster::client {
 
-// Decides when the next stream of a watch is opened after one has ended. The first message of all must come in time; after that it retries
-// for ever. Not thread-safe.
+// Decides when the next stream of a watch is opened after one has ended. The first message of all
+// must come in time; after that it retries for ever. Not thread-safe.
 class StreamRetries {
  public:
   StreamRetries(absl::Duration first, absl::Duration last) : backoff_(first, last) {}
@@ -22,8 +22,8 @@ class StreamRetries {
   }
   bool heard() const { return heard_; }
 
-  // How long after the end of the last stream the next is opened; nullopt: never, the watch ends with `end`. `left`: the time that is left
-  // for the first message of all to come.
+  // How long after the end of the last stream the next is opened; nullopt: never, the watch ends
+  // with `end`. `left`: the time that is left for the first message of all to come.
   std::optional<absl::Duration> PauseAfter(const absl::Status& end, absl::Duration left) {
     if (!Passes(end)) return std::nullopt;
     const absl::Duration pause = backoff_.Next();

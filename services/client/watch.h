@@ -34,11 +34,12 @@ struct WatchOptions {
   std::function<void(const absl::Status& end)> broke = {};
 };
 
-// The messages of a watch, one after the other, over as many streams as it takes. After a stream that breaks, the next goes on after the
-// last revision, with nothing left out and nothing twice. If it broke within its snapshot, or the server no longer knows the revision
-// (OUT_OF_RANGE), the next begins with a snapshot: begins_snapshot() says so, and resources that are not told from there to its
-// SNAPSHOT_END are gone. The watch ends, see status(), when it does not begin in time, when the server refuses it, and after Stop. One
-// thread reads; any may call Stop.
+// The messages of a watch, one after the other, over as many streams as it takes. After a stream
+// that breaks, the next goes on after the last revision, with nothing left out and nothing twice.
+// If it broke within its snapshot, or the server no longer knows the revision (OUT_OF_RANGE), the
+// next begins with a snapshot: begins_snapshot() says so, and resources that are not told from
+// there to its SNAPSHOT_END are gone. The watch ends, see status(), when it does not begin in time,
+// when the server refuses it, and after Stop. One thread reads; any may call Stop.
 template <class Response>
 class Watch {
  public:
@@ -74,7 +75,8 @@ class Watch {
     if (status_.ok()) status_ = absl::CancelledError("the watch was stopped");
     return false;
   }
-  // The message of the last Next. Its bundle is to be ignored: Next returns each message of it by itself.
+  // The message of the last Next. Its bundle is to be ignored: Next returns each message of it by
+  // itself.
   const Response& message() const { return *message_; }
   // Whether a snapshot begins with that message: all that was told before it is void.
   bool begins_snapshot() const { return begins_snapshot_; }

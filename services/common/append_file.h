@@ -10,8 +10,8 @@
 
 namespace muster {
 
-// Appends to a file that may be rotated meanwhile. Thread-safe; a write is never mixed with another, and
-// is whole unless the disk fails.
+// Appends to a file that may be rotated meanwhile. Thread-safe; a write is never mixed with
+// another, and is whole unless the disk fails.
 class AppendFile {
  public:
   // `file` empty: writes to `fallback`, which is not closed.
@@ -23,8 +23,8 @@ class AppendFile {
   // Opens the file by its name, anew if it is open already; made if it is not there (mode 0640).
   // UNAVAILABLE: it cannot be opened, and the one that was open before stays in use.
   absl::Status Open();
-  // Writes `text`, which is whole lines, and blocks meanwhile. Returns the part that the disk refused, else an empty one. A line that was
-  // written in part is ended before the next.
+  // Writes `text`, which is whole lines, and blocks meanwhile. Returns the part that the disk
+  // refused, else an empty one. A line that was written in part is ended before the next.
   absl::string_view Write(absl::string_view text);
 
  private:

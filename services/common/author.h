@@ -4,8 +4,8 @@
 
 namespace muster {
 
-// Who makes a change, as it is committed with the change (muster.type.v1.ChangeAuthors). All empty: the process itself, of its own
-// accord.
+// Who makes a change, as it is committed with the change (muster.type.v1.ChangeAuthors). All empty:
+// the process itself, of its own accord.
 struct Author {
   std::string principal = {};  // see rpc::PrincipalOf
   // Full name of the method that was called, e.g. `muster.quota.v1.QuotaService/UpdateQuota`.

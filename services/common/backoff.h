@@ -14,8 +14,8 @@ inline absl::Duration PauseAfter(int failures, absl::Duration first, absl::Durat
   return std::min(first * static_cast<double>(1 << doublings), last);
 }
 
-// `pause` less up to half of it, so that those who failed together do not come back together. Never less
-// than `at_least`; where that is more, it plus up to half of it.
+// `pause` less up to half of it, so that those who failed together do not come back together. Never
+// less than `at_least`; where that is more, it plus up to half of it.
 template <class Random>
 absl::Duration Jittered(absl::Duration pause, Random& random,
                         absl::Duration at_least = absl::ZeroDuration()) {

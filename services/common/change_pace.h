@@ -11,8 +11,9 @@
 
 namespace muster {
 
-// Limits how fast one account changes things: so many changes a minute on average, and as many at once. How many a request makes is known
-// only when it is done, so one may exceed the limit: then the account waits until that is made up for. Thread-safe.
+// Limits how fast one account changes things: so many changes a minute on average, and as many at
+// once. How many a request makes is known only when it is done, so one may exceed the limit: then
+// the account waits until that is made up for. Thread-safe.
 class ChangePace {
  public:
   // `per_minute` > 0. `clock` must outlive it.
@@ -34,7 +35,8 @@ class ChangePace {
     return pace_.IsIdle(clock_.Now());
   }
 
-  // As how many a change counts that takes so many bytes in the journal: one for each kBytesAChange of them that are begun, at least one.
+  // As how many a change counts that takes so many bytes in the journal: one for each kBytesAChange
+  // of them that are begun, at least one.
   static constexpr size_t kBytesAChange = 4'096;
   static int64_t ChangesOf(size_t bytes) {
     return std::max<int64_t>(1, static_cast<int64_t>((bytes + kBytesAChange - 1) / kBytesAChange));

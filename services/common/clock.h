@@ -5,7 +5,8 @@
 
 namespace muster {
 
-// Where time comes from. Thread-safe. What is decided by the time of day asks a Clock and never absl::Now() itself.
+// Where time comes from. Thread-safe. What is decided by the time of day asks a Clock and never
+// absl::Now() itself.
 class Clock {
  public:
   virtual ~Clock() = default;

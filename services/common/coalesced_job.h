@@ -10,8 +10,9 @@
 
 namespace muster {
 
-// Runs a job on a thread of its own, which rests after each run: all requests that come while it runs or rests are served by one more
-// run. For work that is cheap to do for many requests at once, and dear to wake a thread for. Thread-safe.
+// Runs a job on a thread of its own, which rests after each run: all requests that come while it
+// runs or rests are served by one more run. For work that is cheap to do for many requests at once,
+// and dear to wake a thread for. Thread-safe.
 class CoalescedJob {
  public:
   CoalescedJob(absl::Duration rest, std::function<void()> run)
@@ -26,7 +27,8 @@ class CoalescedJob {
     if (!std::exchange(requested_, true)) wakes_.Signal();
   }
 
-  // Serves what was requested before, without a rest, and ends the thread; later requests do nothing. Idempotent.
+  // Serves what was requested before, without a rest, and ends the thread; later requests do
+  // nothing. Idempotent.
   void Stop() {
     {
       MutexLock lock(mutex_);

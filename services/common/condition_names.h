@@ -60,7 +60,8 @@ inline constexpr char kPending[] = "Pending";
 // NodeReconfigurationRequired.
 inline constexpr char kAllNodesUpToDate[] = "AllNodesUpToDate";
 inline constexpr char kStagedNodeConfig[] = "StagedNodeConfig";
-// MaxNodesUnreachable: what bounds the Nodes that can be had (NodePoolStatus.grantable_nodes_bound_by).
+// MaxNodesUnreachable: what bounds the Nodes that can be had
+// (NodePoolStatus.grantable_nodes_bound_by).
 inline constexpr char kBoundByQuota[] = "Quota";
 inline constexpr char kBoundByCapacity[] = "Capacity";
 // Ready.

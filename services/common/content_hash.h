@@ -12,8 +12,8 @@
 
 namespace muster {
 
-// A hash over values, each with its length, so that their borders count. The same values have the same hash in every process, replica
-// and history: it makes the etags.
+// A hash over values, each with its length, so that their borders count. The same values have the
+// same hash in every process, replica and history: it makes the etags.
 class ContentHash {
  public:
   ContentHash& Add(int64_t number) {
@@ -30,7 +30,8 @@ class ContentHash {
     using Nanos = std::numeric_limits<int64_t>;
     const int64_t nanos = absl::ToUnixNanos(time);
     Add(nanos);
-    // int64 nanoseconds end in 1677 and 2262: beyond these microseconds are added, but not for infinite times.
+    // int64 nanoseconds end in 1677 and 2262: beyond these microseconds are added, but not for
+    // infinite times.
     const bool beyond = nanos == Nanos::min() || nanos == Nanos::max();
     const bool finite = time != absl::InfinitePast() && time != absl::InfiniteFuture();
     return beyond && finite ? Add(absl::ToUnixMicros(time)) : *this;

@@ -9,10 +9,11 @@
 
 namespace muster {
 
-// What all slow work of a process takes of its processors: about one core over time, whatever the number of threads that do it. After its
-// work each thread rests for as long as that took of processor time, times the number of the other threads that are at it, working or
-// resting. So a thread that is alone takes half a core, and several share one in equal parts; what takes little never waits for the end of
-// what takes long. Thread-safe.
+// What all slow work of a process takes of its processors: about one core over time, whatever the
+// number of threads that do it. After its work each thread rests for as long as that took of
+// processor time, times the number of the other threads that are at it, working or resting. So a
+// thread that is alone takes half a core, and several share one in equal parts; what takes little
+// never waits for the end of what takes long. Thread-safe.
 class CpuShare {
  public:
   // Threads that are at it now.

@@ -10,7 +10,8 @@
 namespace muster {
 namespace {
 
-// Threads that do one piece of slow work after the other, on as many processors, by a clock that the test moves.
+// Threads that do one piece of slow work after the other, on as many processors, by a clock that
+// the test moves.
 class CpuShareTest : public ::testing::Test {
  protected:
   // `piece`: what each piece of its work takes.

@@ -8,17 +8,19 @@
 
 namespace muster {
 
-// The caller that the thread works for. Work that the thread hands on waits under the caller's number, and takes turns with that of
-// other callers; changes bear the caller's name. Without one, the thread works for the process itself.
+// The caller that the thread works for. Work that the thread hands on waits under the caller's
+// number, and takes turns with that of other callers; changes bear the caller's name. Without one,
+// the thread works for the process itself.
 class CurrentCaller {
  public:
-  // Holds for this thread until the end of the scope; scopes nest. `author`, which must live as long, is asked once for each command.
-  // `first`: its commands go before those of others (storage::CommitQueue).
+  // Holds for this thread until the end of the scope; scopes nest. `author`, which must live as
+  // long, is asked once for each command. `first`: its commands go before those of others
+  // (storage::CommitQueue).
   CurrentCaller(uint64_t turn, absl::FunctionRef<Author()> author, bool first = false)
       : turn_(turn), first_(first), author_(author), before_(std::exchange(current_, this)) {}
-  // The process itself, before all callers: for the lease and the plans of who holds it, or whoever floods the lane has the lease
-  // change hands. A new lead's commands do not overtake plans of the last one, and no leader keeps the lease whose plans do not get
-  // through.
+  // The process itself, before all callers: for the lease and the plans of who holds it, or whoever
+  // floods the lane has the lease change hands. A new lead's commands do not overtake plans of the
+  // last one, and no leader keeps the lease whose plans do not get through.
   static CurrentCaller AheadOfCallers() {
     static constexpr auto kNobody = [] { return Author(); };
     return CurrentCaller(0, kNobody, true);

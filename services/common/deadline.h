@@ -9,8 +9,9 @@
 
 namespace muster {
 
-// The time by which the deadlines of calls are judged: what the wall clock showed when the process first asked, moved on by the steady
-// clock. Whoever sets the clock neither ends such calls early nor makes them wait.
+// The time by which the deadlines of calls are judged: what the wall clock showed when the process
+// first asked, moved on by the steady clock. Whoever sets the clock neither ends such calls early
+// nor makes them wait.
 inline absl::Time NowForDeadlines() {
   static const absl::Time origin = absl::Now() - TheSteadyClock()->Now();
   return origin + TheSteadyClock()->Now();
@@ -25,7 +26,8 @@ class Deadline {
  public:
   explicit Deadline(absl::Duration most) : end_(TheSteadyClock()->Now() + most) {}
 
-  // Waits for a signal, a spurious wake-up, or the end. False: the time is over, and nothing was waited for.
+  // Waits for a signal, a spurious wake-up, or the end. False: the time is over, and nothing was
+  // waited for.
   bool WaitFor(CondVar& wakes, Mutex& mutex) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     const absl::Duration left = end_ - TheSteadyClock()->Now();
     if (left <= absl::ZeroDuration()) return false;

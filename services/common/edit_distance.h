@@ -6,7 +6,8 @@
 
 namespace muster {
 
-// The least number of steps that turn one text into the other: add, remove or change a letter, or swap it with the next.
+// The least number of steps that turn one text into the other: add, remove or change a letter, or
+// swap it with the next.
 size_t EditDistance(absl::string_view a, absl::string_view b);
 
 }  // namespace muster

@@ -1,7 +1,7 @@
 #pragma once
 
-// The reasons of errors by which code decides what to do next, for the factory that makes the error and for whoever goes by it. All
-// reasons: muster.type.v1.ErrorReason.
+// The reasons of errors by which code decides what to do next, for the factory that makes the error
+// and for whoever goes by it. All reasons: muster.type.v1.ErrorReason.
 namespace muster::error {
 
 // Of the lane: a plan that came too late.

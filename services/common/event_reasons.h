@@ -5,8 +5,8 @@
 
 #include "absl/strings/string_view.h"
 
-// The reasons and types of events: here alone. A row of an event keeps the reason as text, as it was
-// told. What the first edition called them: first_edition.h.
+// The reasons and types of events: here alone. A row of an event keeps the reason as text, as it
+// was told. What the first edition called them: first_edition.h.
 namespace muster {
 
 // Of the events that lifecycle tells.

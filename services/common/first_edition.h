@@ -10,9 +10,9 @@
 // (`--condition-edition=first|both` of the Kubernetes adapter). The one table that holds the
 // mapping.
 //
-// MetadataSynced (Synced, Pending, Unknown) has no counterpart today: it is set by the code that writes
-// the metadata of Nodes, which knows whether it is synced. The event NodeCWActive has none either: it is
-// told by the code that writes the condition CWActive of a v1 Node.
+// MetadataSynced (Synced, Pending, Unknown) has no counterpart today: it is set by the code that
+// writes the metadata of Nodes, which knows whether it is synced. The event NodeCWActive has none
+// either: it is told by the code that writes the condition CWActive of a v1 Node.
 namespace muster {
 
 inline constexpr char kMetadataSynced[] = "MetadataSynced";
@@ -26,8 +26,9 @@ struct FirstEditionCondition {
   bool operator==(const FirstEditionCondition&) const = default;
 };
 
-// The first edition's condition for one of today; Accepted stands for two of them. nullopt: it had none
-// (NodeReconfigurationRequired). `event_reason`: of the event that goes with the condition, if any.
+// The first edition's condition for one of today; Accepted stands for two of them. nullopt: it had
+// none (NodeReconfigurationRequired). `event_reason`: of the event that goes with the condition, if
+// any.
 std::optional<FirstEditionCondition> FirstEditionOfCondition(absl::string_view type,
                                                              absl::string_view reason,
                                                              absl::string_view event_reason = "");

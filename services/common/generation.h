@@ -9,8 +9,8 @@
 // The order of declarative requests: each bears a generation, which never goes down.
 namespace muster {
 
-// How far a generation may lie beyond the last one: farther than anybody gets who counts up, and so little
-// that one mistaken call does not use up all of them.
+// How far a generation may lie beyond the last one: farther than anybody gets who counts up, and so
+// little that one mistaken call does not use up all of them.
 inline constexpr int64_t kMaxGenerationJump = int64_t{1} << 32;
 
 // Whether a request of generation `given` may be decided after one of `last`, 0 for none. ABORTED
@@ -18,7 +18,8 @@ inline constexpr int64_t kMaxGenerationJump = int64_t{1} << 32;
 // than kMaxGenerationJump newer. Both bear metadata `generation` and `last_generation`.
 absl::Status CheckGeneration(absl::string_view resource, int64_t given, int64_t last);
 
-// In a Check: newer than any, whatever the last one is; the API writes it as 0. No caller may write this number.
+// In a Check: newer than any, whatever the last one is; the API writes it as 0. No caller may write
+// this number.
 inline constexpr int64_t kNewestGeneration = std::numeric_limits<int64_t>::max();
 
 // Whether a caller may write `given`.

@@ -42,7 +42,8 @@ TEST(GenerationTest, GrowsByBoundedJumps) {
   EXPECT_TRUE(absl::IsInvalidArgument(CheckGeneration("a", kGreatest, 2)));
 }
 
-// The greatest is what a Check makes of 0: a caller who wrote it would be taken by a Check and refused by what it asks about.
+// The greatest is what a Check makes of 0: a caller who wrote it would be taken by a Check and
+// refused by what it asks about.
 TEST(GenerationTest, CallersWriteAnyAboveNoneButTheNewest) {
   for (const int64_t given : {int64_t{1}, int64_t{41}, kGreatest - 1})
     EXPECT_TRUE(IsGeneration(given)) << given;

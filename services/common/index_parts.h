@@ -14,8 +14,8 @@
 // The audit of a lane's memory while others commit: the indexes, too, are read a part at a time.
 namespace muster {
 
-// What is wrong, a sentence each, with a part of memory's indexes that was copied, beside `tables`: a
-// state of the same rows, whose indexes were made from these alone.
+// What is wrong, a sentence each, with a part of memory's indexes that was copied, beside `tables`:
+// a state of the same rows, whose indexes were made from these alone.
 template <class State>
 using IndexComparison = std::function<std::vector<std::string>(const State& tables)>;
 // Copies a part of memory's indexes, while commits wait: a fraction of a millisecond.
@@ -25,7 +25,8 @@ using IndexPart = std::function<IndexComparison<State>(const State& memory)>;
 // How a domain's memory is audited.
 template <class State>
 struct StateAudit {
-  // What is wrong with the rows of a state, and with indexes that were just made from them. Null: nothing.
+  // What is wrong with the rows of a state, and with indexes that were just made from them. Null:
+  // nothing.
   std::function<std::vector<std::string>(const State&)> rules = {};
   // The parts that the indexes of memory have, whose rows are about those of `tables`. Null: none.
   std::function<std::vector<IndexPart<State>>(const State& tables)> parts = {};
@@ -42,8 +43,8 @@ IndexPart<State> PartOf(std::string what, Get get) {
   };
 }
 
-// Adds the parts of the sorted set that `get(state)` refers to: its elements by ranges, those of which
-// `tables` tells the ends.
+// Adds the parts of the sorted set that `get(state)` refers to: its elements by ranges, those of
+// which `tables` tells the ends.
 template <class State, class Get>
 void AddRanges(const State& tables, const std::string& what, Get get,
                std::vector<IndexPart<State>>& parts) {

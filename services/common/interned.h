@@ -15,11 +15,13 @@
 // Values that many rows have in common, kept once for all of them.
 namespace muster {
 
-// An immutable T that shares its memory with every equal one alive, so that equality is a comparison
-// of pointers and a copy costs next to nothing. Making one hashes the T and takes a lock. T is a
-// container of the standard library that Abseil can hash; an empty one takes no memory.
+// An immutable T that shares its memory with every equal one alive, so that equality is a
+// comparison of pointers and a copy costs next to nothing. Making one hashes the T and takes a
+// lock. T is a container of the standard library that Abseil can hash; an empty one takes no
+// memory.
 //
-// One pointer in size. Thread-safe as a shared_ptr is: different objects may be used at the same time, even if they share a value.
+// One pointer in size. Thread-safe as a shared_ptr is: different objects may be used at the same
+// time, even if they share a value.
 template <class T>
 class Interned {
  public:
@@ -114,7 +116,8 @@ class Interned {
       const auto it = entries_.find(value);
       if (it != entries_.end()) {
         if ((*it)->Join()) return *it;
-        // Its last owner is about to take it out (Drop), and will find that it is not there any more.
+        // Its last owner is about to take it out (Drop), and will find that it is not there any
+        // more.
         entries_.erase(it);
       }
       return *entries_.insert(new Shared{std::move(value)}).first;

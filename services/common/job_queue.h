@@ -13,8 +13,8 @@
 
 namespace muster {
 
-// Runs jobs on threads of its own: owners take turns (TurnQueue), and the jobs of one owner begin in the order of their arrival.
-// Thread-safe.
+// Runs jobs on threads of its own: owners take turns (TurnQueue), and the jobs of one owner begin
+// in the order of their arrival. Thread-safe.
 template <class Job>
 class JobQueue {
  public:

@@ -40,13 +40,14 @@ struct KeptRequest {
 
 // How long an answer is kept: longer than anybody repeats a call.
 inline constexpr absl::Duration kRequestKeep = absl::Hours(24);
-// The least that an operator may set, and how long an answer is kept however many there are: clients
-// that repeat a call by themselves have given up by then.
+// The least that an operator may set, and how long an answer is kept however many there are:
+// clients that repeat a call by themselves have given up by then.
 inline constexpr absl::Duration kMinRequestKeep = absl::Minutes(15);
 // The most that all kept answers may take of memory, so that no caller fills it: some 100,000 of
 // a usual size.
 inline constexpr size_t kMaxKeptBytes = 128 << 20;
-// One account may take at most this fraction of it (a quarter), so that nobody takes the room of all.
+// One account may take at most this fraction of it (a quarter), so that nobody takes the room of
+// all.
 inline constexpr size_t kKeptShare = 4;
 // What an answer takes beside its own strings: rows, keys and indexes of a lane's two states.
 inline constexpr size_t kKeptRowBytes = 1'000;
@@ -56,8 +57,8 @@ inline constexpr size_t kMaxRequestIdBytes = 64;
 inline constexpr size_t kForgottenAtOnce = 4;
 
 // How answers are kept: for `keep`. When all would take more than `max_bytes`, the oldest go before
-// their time; when an account's would take more than its share, the oldest of that account. But none
-// goes before kMinRequestKeep.
+// their time; when an account's would take more than its share, the oldest of that account. But
+// none goes before kMinRequestKeep.
 struct KeepPolicy {
   absl::Duration keep = kRequestKeep;
   size_t max_bytes = kMaxKeptBytes;

@@ -9,8 +9,8 @@
 
 namespace muster {
 
-// A result that other threads set and one thread waits for. Hold it by a shared_ptr where the wait may end
-// first. Thread-safe.
+// A result that other threads set and one thread waits for. Hold it by a shared_ptr where the wait
+// may end first. Thread-safe.
 template <class T>
 class Awaited {
  public:
@@ -37,7 +37,8 @@ class Awaited {
   std::optional<T> what_ MUSTER_GUARDED_BY(mutex_);
 };
 
-// Counts what is under way, and lets a thread wait until nothing is. To be shared as above. Thread-safe.
+// Counts what is under way, and lets a thread wait until nothing is. To be shared as above.
+// Thread-safe.
 class Latch {
  public:
   void Begin() {

@@ -49,8 +49,8 @@ bool IsPlain(absl::string_view text) {
                      [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; });
 }
 
-// Whether a terminal may act on the character instead of showing it: DEL, C1 controls, and marks that turn the direction of what
-// follows. JSON lets them stand.
+// Whether a terminal may act on the character instead of showing it: DEL, C1 controls, and marks
+// that turn the direction of what follows. JSON lets them stand.
 bool IsActedOn(uint32_t character) {
   return (character >= 0x7F && character <= 0x9F) || character == 0x061C ||
          (character >= 0x200E && character <= 0x200F) ||

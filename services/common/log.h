@@ -15,15 +15,15 @@
 #include "absl/types/span.h"
 
 // Logs: one JSON object a line, with `ts` (RFC 3339, microseconds, UTC), `level`, `msg`, then the
-// fields in their order, then `trace_id` and `span_id` of CurrentTrace where there is one. On stderr
-// unless log_output.h says otherwise.
+// fields in their order, then `trace_id` and `span_id` of CurrentTrace where there is one. On
+// stderr unless log_output.h says otherwise.
 //
 //   log::Info("pool planned", {{"pool", name}, {"nodes", 5}});
 //
 // `msg` is a constant sentence; what varies is a field. An error is logged once, where it is
-// handled. Thread-safe: lines never mix. Bytes that are not UTF-8 are written as U+FFFD, and at most
-// kMaxTextBytes of a text, so that no caller can make a line as long as he likes. Do not log secrets:
-// nothing here hides them.
+// handled. Thread-safe: lines never mix. Bytes that are not UTF-8 are written as U+FFFD, and at
+// most kMaxTextBytes of a text, so that no caller can make a line as long as he likes. Do not log
+// secrets: nothing here hides them.
 namespace muster::log {
 
 enum class Level { kDebug, kInfo, kWarn, kError };

@@ -18,7 +18,8 @@
 namespace muster::log {
 namespace {
 
-// How much later than the first of several lines the others may be written: not each wakes the thread.
+// How much later than the first of several lines the others may be written: not each wakes the
+// thread.
 constexpr absl::Duration kRest = absl::Milliseconds(5);
 
 int64_t LinesIn(absl::string_view text) { return std::count(text.begin(), text.end(), '\n'); }

@@ -5,9 +5,9 @@
 
 #include "absl/status/status.h"
 
-// Where a program's log lines go, for its main. Until OpenOutput they are written to stderr, each at
-// once; from then on by a thread of their own, so that no call waits for a disk or a pipe. Lines that
-// come faster than they can be written are left out and counted, and a line says how many.
+// Where a program's log lines go, for its main. Until OpenOutput they are written to stderr, each
+// at once; from then on by a thread of their own, so that no call waits for a disk or a pipe. Lines
+// that come faster than they can be written are left out and counted, and a line says how many.
 namespace muster::log {
 
 // How many bytes of lines may wait to be written.
@@ -20,7 +20,8 @@ absl::Status OpenOutput(const std::string& file);
 // Opens the file anew by its name, as after a rotation; without effect on stderr. UNAVAILABLE: it
 // cannot be written, and lines go where they went.
 absl::Status ReopenOutput();
-// Returns once all that was logged before is written; what comes later is written at once. Called at exit too. Idempotent.
+// Returns once all that was logged before is written; what comes later is written at once. Called
+// at exit too. Idempotent.
 void CloseOutput();
 
 struct OutputStats {

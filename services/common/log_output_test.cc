@@ -89,8 +89,8 @@ TEST_F(LogOutputTest, AFileThatCannotBeOpenedIsRefused) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("--log_file"));
 }
 
-// A pipe that nobody reads holds nobody up: what does not fit is counted, and told of.
-// The disk is full in the midst of a line: the next ones are whole, and what is there is not counted.
+// A pipe that nobody reads holds nobody up: what does not fit is counted, and told of. The disk is
+// full in the midst of a line: the next ones are whole, and what is there is not counted.
 TEST(AppendFile, ALineThatWasWrittenInPartIsEndedBeforeTheNext) {
   const muster::testing::TempFolder folder;
   AppendFile file(folder.Path("log"));

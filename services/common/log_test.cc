@@ -74,7 +74,8 @@ TEST_F(LogTest, EscapesWhatJsonCannotHold) {
   EXPECT_EQ(Last()["bytes"], "x\xef\xbf\xbd\xef\xbf\xbdy");
 }
 
-// DEL, C1 controls, and marks of direction: whoever reads the log on a terminal sees them, and is not acted on.
+// DEL, C1 controls, and marks of direction: whoever reads the log on a terminal sees them, and is
+// not acted on.
 TEST_F(LogTest, EscapesWhatATerminalActsOn) {
   const std::string text = "\x7f\u009b2J\u00a0\u202e\u2069\u061c\u20ac\U0001f600";
   Error("odd", {{"text", text}});

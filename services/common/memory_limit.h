@@ -13,10 +13,12 @@ namespace muster {
 
 // The process's resident memory, as the kernel counts it; 0: not known.
 int64_t ResidentBytes();
-// The least memory limit of the control groups (version 2 or 1) that the process is in; 0: there is none. `root`: of the file system.
+// The least memory limit of the control groups (version 2 or 1) that the process is in; 0: there is
+// none. `root`: of the file system.
 int64_t CgroupMemoryLimit(const std::string& root = "/");
 
-// How much memory the process may take. Lets it refuse new work before the kernel ends it for what it has. Thread-safe.
+// How much memory the process may take. Lets it refuse new work before the kernel ends it for what
+// it has. Thread-safe.
 class MemoryLimit {
  public:
   using Resident = std::function<int64_t()>;
@@ -27,8 +29,8 @@ class MemoryLimit {
       : bytes_(bytes), clock_(*clock), resident_(std::move(resident)) {}
 
   int64_t bytes() const { return bytes_; }
-  // Whether the process takes more than nine tenths of the limit; it looks at most once in kLook. Before it says so, it gives freed memory
-  // back to the kernel, at most once in kGiveBack.
+  // Whether the process takes more than nine tenths of the limit; it looks at most once in kLook.
+  // Before it says so, it gives freed memory back to the kernel, at most once in kGiveBack.
   bool IsNear();
 
   static constexpr absl::Duration kLook = absl::Milliseconds(20);

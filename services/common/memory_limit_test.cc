@@ -76,7 +76,8 @@ TEST(MemoryLimitTest, NoneIsNeverNear) {
   EXPECT_FALSE(limit.IsNear());
 }
 
-// What was freed in small pieces below one that is kept stays with the process until it is asked for.
+// What was freed in small pieces below one that is kept stays with the process until it is asked
+// for.
 TEST(MemoryLimitTest, WhatWasFreedIsGivenBackBeforeAnythingIsRefused) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "sanitizers have an allocator of their own";

@@ -57,7 +57,8 @@ class CondVar {
   std::condition_variable condition_;
 };
 
-// Many readers or one writer. A writer waits for an instant without readers, so a thread that reads again and again should lock in turn.
+// Many readers or one writer. A writer waits for an instant without readers, so a thread that reads
+// again and again should lock in turn.
 class ABSL_LOCKABLE SharedMutex {
  public:
   void Lock() ABSL_EXCLUSIVE_LOCK_FUNCTION() {

@@ -31,8 +31,8 @@ class FileReserve {
 
   // Gives them back. True: there were some. Idempotent.
   bool Release();
-  // Keeps them aside again once as many could be opened beside them. Finds that out without opening any:
-  // a listener that finds no descriptor dies of it, however short the moment is.
+  // Keeps them aside again once as many could be opened beside them. Finds that out without opening
+  // any: a listener that finds no descriptor dies of it, however short the moment is.
   void Refill();
   // Whether a file can be opened now.
   static bool CanOpen();

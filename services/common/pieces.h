@@ -13,8 +13,8 @@ namespace muster {
 // Rows that are read at once: a fraction of a millisecond.
 inline constexpr size_t kPiece = 1'000;
 
-// Calls f(key, const Versioned<Row>&) for at most `most` rows whose keys begin with `prefix` and are
-// above `after`. Returns the key of the last of them when there may be more, else an empty one.
+// Calls f(key, const Versioned<Row>&) for at most `most` rows whose keys begin with `prefix` and
+// are above `after`. Returns the key of the last of them when there may be more, else an empty one.
 template <class Row, class F>
 std::string ForSomeUnder(const Table<Row>& table, absl::string_view prefix, absl::string_view after,
                          size_t most, F f) {
@@ -34,8 +34,8 @@ std::string ForSome(const Table<Row>& table, absl::string_view after, size_t mos
                       [&](absl::string_view key, const Versioned<Row>& it) { f(key, *it.row); });
 }
 
-// Calls f(state, key, row) for every row of a lane's memory. Each piece is as of its own moment, and
-// commits wait for one piece at most: for figures, not for decisions.
+// Calls f(state, key, row) for every row of a lane's memory. Each piece is as of its own moment,
+// and commits wait for one piece at most: for figures, not for decisions.
 template <class Row, class Lane, class F>
 void ForAllInPieces(const Lane& lane, F f) {
   std::string after;

@@ -10,7 +10,8 @@ namespace muster {
 
 // All that there is from where it stands. nullopt: it cannot be read, or not to its end.
 inline std::optional<std::string> ReadAll(std::istream& in) {
-  // Of a folder, or where the disk fails, libstdc++'s buffers throw: streams take that for an error of theirs, iterators let it out.
+  // Of a folder, or where the disk fails, libstdc++'s buffers throw: streams take that for an error
+  // of theirs, iterators let it out.
   in.peek();
   if (in.bad()) return std::nullopt;
   if (in.eof()) return "";

@@ -12,8 +12,8 @@
 #include "services/common/interned.h"
 #include "services/common/state.h"
 
-// Released is final: the uid of a pool that a service has released is kept, so that a request that was
-// under way then, and comes late, brings nothing back.
+// Released is final: the uid of a pool that a service has released is kept, so that a request that
+// was under way then, and comes late, brings nothing back.
 namespace muster {
 
 // The uid of a pool that was released. A row of each service that keeps something of pools; no
@@ -33,8 +33,8 @@ struct ReleasedPool {
 inline constexpr absl::Duration kReleasedKeep = absl::Hours(24);
 // The least that an operator may set.
 inline constexpr absl::Duration kMinReleasedKeep = absl::Hours(1);
-// How many uids beyond their time are forgotten with each new one: several, so that they become fewer,
-// and few, so that no decision takes long.
+// How many uids beyond their time are forgotten with each new one: several, so that they become
+// fewer, and few, so that no decision takes long.
 inline constexpr size_t kPurgedAtOnce = 4;
 
 // Released uids by time. Part of a State, which hands its changes on.

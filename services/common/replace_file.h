@@ -13,8 +13,8 @@ struct ReplaceOptions {
   bool durable = false;  // a loss of power leaves the old text or the new one, too
 };
 
-// Writes the text into a new file and renames that to `path`, so that readers find all of the old text or all of the new. False: it cannot
-// be written, and the file is as it was.
+// Writes the text into a new file and renames that to `path`, so that readers find all of the old
+// text or all of the new. False: it cannot be written, and the file is as it was.
 bool ReplaceFile(const std::string& path, absl::string_view text,
                  const ReplaceOptions& options = {});
 

@@ -34,15 +34,19 @@ bool IsDnsSubdomain(absl::string_view text, size_t max_size = 253);
 bool IsLabelWord(absl::string_view text);
 // A label's value in Kubernetes: such a word, or empty.
 bool IsLabelValue(absl::string_view text);
-// A key of labels, annotations and taints in Kubernetes: such a word, before which a prefix and `/` may stand. The prefix is like a DNS
-// subdomain of at most 253 bytes, but any of its parts may be that long.
+// A key of labels, annotations and taints in Kubernetes: such a word, before which a prefix and `/`
+// may stand. The prefix is like a DNS subdomain of at most 253 bytes, but any of its parts may be
+// that long.
 bool IsLabelKey(absl::string_view text);
-// A zone id such as `US-EAST-04A`: upper-case letters, digits and `-`, 2 to 32 bytes, ends with a letter.
+// A zone id such as `US-EAST-04A`: upper-case letters, digits and `-`, 2 to 32 bytes, ends with a
+// letter.
 bool IsZoneId(absl::string_view text);
-// The region of a zone: its id without the last letter, and without a `-` before that. Always a valid label value.
+// The region of a zone: its id without the last letter, and without a `-` before that. Always a
+// valid label value.
 std::string RegionOf(absl::string_view zone_id);
-// An instance type id such as `gd-8xh100ib-i128` or `H100_NVLINK_80GB.8.xeon.128`: 1 to 63 letters, digits, `-`, `_`, `.`. New ones must
-// also be label values (IsLabelWord); there may be older ones that are not.
+// An instance type id such as `gd-8xh100ib-i128` or `H100_NVLINK_80GB.8.xeon.128`: 1 to 63 letters,
+// digits, `-`, `_`, `.`. New ones must also be label values (IsLabelWord); there may be older ones
+// that are not.
 bool IsInstanceTypeId(absl::string_view text);
 // 1 to `max_digits` digits.
 bool IsDigits(absl::string_view text, size_t max_digits);
@@ -51,7 +55,8 @@ bool IsMinorVersion(absl::string_view text);
 // A pool uid: 1 to 64 of lower-case letters, digits and `-`.
 bool IsPoolUid(absl::string_view text);
 
-// Whether `key` is the resource `prefix` or one below it; if `prefix` ends with `/`, only below it. Empty `prefix`: always.
+// Whether `key` is the resource `prefix` or one below it; if `prefix` ends with `/`, only below it.
+// Empty `prefix`: always.
 bool IsUnder(absl::string_view key, absl::string_view prefix);
 
 }  // namespace muster

@@ -15,9 +15,9 @@
 
 namespace muster {
 
-// Tells a lane's committed changes of one kind of row together with the row before, for metrics of what
-// happens. It shares its rows with the lane's memory, and knows them by a hash of their keys (a collision
-// is not to be expected in the life of a fleet). Thread-safe.
+// Tells a lane's committed changes of one kind of row together with the row before, for metrics of
+// what happens. It shares its rows with the lane's memory, and knows them by a hash of their keys
+// (a collision is not to be expected in the life of a fleet). Thread-safe.
 template <class Row>
 class RowFollower {
  public:
@@ -62,7 +62,8 @@ class RowFollower {
   absl::flat_hash_map<size_t, std::shared_ptr<const Row>> rows_ MUSTER_GUARDED_BY(mutex_);
 };
 
-// Lets `follower` learn all rows of a lane's memory. To be called once the lane tells it of changes.
+// Lets `follower` learn all rows of a lane's memory. To be called once the lane tells it of
+// changes.
 template <class Row, class Lane>
 void LearnAll(const Lane& lane, RowFollower<Row>& follower) {
   // Learnt while the piece is read: a change after that is told to it later.

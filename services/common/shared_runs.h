@@ -26,7 +26,8 @@ struct RunAsker {
   absl::AnyInvocable<void(const Answer&)> done = {};
 };
 
-// Makes expensive runs, one at a time on a thread of its own, each for all who asked the same question before it began. Thread-safe.
+// Makes expensive runs, one at a time on a thread of its own, each for all who asked the same
+// question before it began. Thread-safe.
 template <class Question, class Answer>
 class SharedRuns {
  public:
@@ -35,7 +36,8 @@ class SharedRuns {
   // `abandoned()`: whether nobody waits for this run any more.
   using Run = std::function<Answer(const Question&, absl::FunctionRef<bool()> abandoned)>;
 
-  // At most `most` askers may wait, for at most kMostRuns runs. `cpu`: of all slow work of the process; null: no rest between runs.
+  // At most `most` askers may wait, for at most kMostRuns runs. `cpu`: of all slow work of the
+  // process; null: no rest between runs.
   SharedRuns(Run run, size_t most, std::shared_ptr<CpuShare> cpu = {})
       : run_(std::move(run)), most_(most), cpu_(std::move(cpu)), thread_([this] { Work(); }) {}
   ~SharedRuns() { Stop(); }

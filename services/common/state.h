@@ -19,11 +19,13 @@
 // What every domain's state is made of: tables of immutable rows by key, changed by one function
 // (StateBase::Apply), whether the change is decided here or read from the journal.
 //
-// A Row is a plain struct with `std::string Key() const` (its resource name; `const std::string&` where a member holds it: a table
-// then keeps no second one), `operator==`, and `static constexpr char kKind[]` (its name in the journal). The names of all rows of a kind
-// are of one collection (collections.h). It may have `Word later`: the bytes of what a later release said of
-// it and this one does not know, which stay with it as long as it is there (storage/postgres/later_fields.h). One that may have many bytes
-// has `size_t JournalBytes() const`: about how many its journal entry takes, what is always small aside.
+// A Row is a plain struct with `std::string Key() const` (its resource name; `const std::string&`
+// where a member holds it: a table then keeps no second one), `operator==`, and `static constexpr
+// char kKind[]` (its name in the journal). The names of all rows of a kind are of one collection
+// (collections.h). It may have `Word later`: the bytes of what a later release said of it and this
+// one does not know, which stay with it as long as it is there (storage/postgres/later_fields.h).
+// One that may have many bytes has `size_t JournalBytes() const`: about how many its journal entry
+// takes, what is always small aside.
 namespace muster {
 
 // A row and the revision of the change that made it so.
@@ -78,7 +80,8 @@ class Table {
     using Key = std::conditional_t<std::is_reference_v<decltype(std::declval<const Row&>().Key())>,
                                    absl::string_view, std::string>;
 
-    // Mutable, as the elements of a set are const: only Table::Set replaces them, the key by an equal one.
+    // Mutable, as the elements of a set are const: only Table::Set replaces them, the key by an
+    // equal one.
     mutable Key first = {};
     mutable Versioned<Row> second = {};
   };
@@ -109,8 +112,8 @@ class Table {
     const auto at = rows_.lower_bound(key);
     return {at, at != rows_.end() && at->first == key ? &at->second : nullptr};
   }
-  // Sets the row of `key`, whose place it is, or removes it if `row` is null. Returns what was there
-  // before.
+  // Sets the row of `key`, whose place it is, or removes it if `row` is null. Returns what was
+  // there before.
   Versioned<Row> Set(Place place, const std::string& key, std::shared_ptr<const Row> row,
                      int64_t revision) {
     const bool found = place.found != nullptr;
@@ -142,9 +145,9 @@ class StateBase {
  public:
   using Change = ChangeOf<Rows...>;
 
-  // Makes the change. Returns the change that undoes it, with the revision that the row had. A deletion
-  // of what is not there changes nothing: a journal has such ones once it was compacted, or its history
-  // replaced in place.
+  // Makes the change. Returns the change that undoes it, with the revision that the row had. A
+  // deletion of what is not there changes nothing: a journal has such ones once it was compacted,
+  // or its history replaced in place.
   Revised<Change> Apply(const Change& change, int64_t revision);
 
   // The same of a row whose place is known: the look-up is what costs most.
@@ -173,8 +176,8 @@ class StateBase {
     (ForEachOf<Rows>(f), ...);
   }
 
-  // The same for rows whose key begins with `prefix`, of the kinds for which `wanted(kind)` is true;
-  // takes time only for these rows.
+  // The same for rows whose key begins with `prefix`, of the kinds for which `wanted(kind)` is
+  // true; takes time only for these rows.
   template <class Wanted, class F>
   void ForEachUnder(const Wanted& wanted, absl::string_view prefix, F f) const {
     (ForEachOfUnder<Rows>(wanted, prefix, f), ...);
@@ -257,8 +260,8 @@ class StagedState {
 
   const State& state() const { return state_; }
 
-  // Creates or replaces a row. False: it is so already, and nothing was changed. A row that is put again since the last mark is one change,
-  // at the place of the first.
+  // Creates or replaces a row. False: it is so already, and nothing was changed. A row that is put
+  // again since the last mark is one change, at the place of the first.
   template <class Row>
   bool Put(Row row) {
     std::string key = row.Key();
@@ -313,7 +316,8 @@ class StagedState {
   }
 
  private:
-  // The change since the last mark that put the row of `key`, whose present revision is `revision`. Null: it was not put since.
+  // The change since the last mark that put the row of `key`, whose present revision is `revision`.
+  // Null: it was not put since.
   template <class Row>
   Revised<Change>* PutSinceMark(const std::string& key, int64_t revision) {
     const int64_t at = revision - base_ - 1;

@@ -153,8 +153,8 @@ TEST(StagedStateTest, RowsAreSharedByCopiesButStatesAreNot) {
   EXPECT_EQ(market.table<Fruit>().Find("fig")->weight, 9);
 }
 
-// Whatever is done on a staged state, taking it back restores all, revisions and indexes included; and
-// the list of changes, applied to a copy of the first state, gives the last.
+// Whatever is done on a staged state, taking it back restores all, revisions and indexes included;
+// and the list of changes, applied to a copy of the first state, gives the last.
 TEST(StagedStateTest, RollBackAndReplayHoldForAnySequence) {
   for (unsigned seed = 0; seed < 2000; ++seed) {
     SCOPED_TRACE(seed);

@@ -3,7 +3,8 @@
 namespace muster {
 namespace {
 
-// How many bytes the character has that the text begins with; 0: it is none. As RFC 3629: the shortest form, no surrogates, up to U+10FFFF.
+// How many bytes the character has that the text begins with; 0: it is none. As RFC 3629: the
+// shortest form, no surrogates, up to U+10FFFF.
 size_t CharacterSize(absl::string_view text) {
   const auto at = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = at(0);

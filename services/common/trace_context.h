@@ -34,8 +34,8 @@ struct TraceContext {
   friend bool operator==(const TraceContext&, const TraceContext&) = default;
 };
 
-// The trace that the thread works for: calls that it makes, commands that it hands on and lines that it
-// logs belong to it.
+// The trace that the thread works for: calls that it makes, commands that it hands on and lines
+// that it logs belong to it.
 class CurrentTrace {
  public:
   // Holds for this thread until the end of the scope; scopes nest.

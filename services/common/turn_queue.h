@@ -11,8 +11,9 @@
 
 namespace muster {
 
-// Items that wait, by owner: owners are served in turn, an item at a time, and each one's items in their order. So an owner with many items
-// makes no other wait for more than one of them at a time. Not thread-safe.
+// Items that wait, by owner: owners are served in turn, an item at a time, and each one's items in
+// their order. So an owner with many items makes no other wait for more than one of them at a time.
+// Not thread-safe.
 template <class Item>
 class TurnQueue {
  public:
@@ -23,7 +24,8 @@ class TurnQueue {
     ++size_;
   }
 
-  // Takes at most `most` items, one of each owner in turn; the owner that was served last comes last the next time.
+  // Takes at most `most` items, one of each owner in turn; the owner that was served last comes
+  // last the next time.
   std::vector<Item> Take(size_t most) {
     std::vector<Item> taken;
     taken.reserve(most < size_ ? most : size_);

@@ -9,8 +9,8 @@
 
 namespace muster {
 
-// How a client of ours names itself: the program's name and version, e.g. `musterctl/0.1.0`. Servers
-// log it with each change.
+// How a client of ours names itself: the program's name and version, e.g. `musterctl/0.1.0`.
+// Servers log it with each change.
 inline std::string UserAgent() {
   return absl::StrCat(program_invocation_short_name, "/", build_info::kVersion);
 }

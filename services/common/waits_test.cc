@@ -228,7 +228,8 @@ TEST(CoalescedJobTest, TheRestEnds) {
   }
 }
 
-// One that waits for an instant without readers gets it, though another reader comes before each of them goes.
+// One that waits for an instant without readers gets it, though another reader comes before each of
+// them goes.
 TEST(SharedMutexTest, ReadersInTurnLetAWriterIn) {
   SharedMutex mutex;
   std::atomic<bool> wrote = false;

@@ -27,8 +27,9 @@ struct FileReloads {
   bool refused_now = false;  // it cannot be used as it is now, and its last usable contents count
 };
 
-// A T made of a file's text, made anew whenever the file changes. The file is read every `interval`. New contents count once two looks have
-// found the same, and if `parse` takes them; until then the last usable ones do. Thread-safe.
+// A T made of a file's text, made anew whenever the file changes. The file is read every
+// `interval`. New contents count once two looks have found the same, and if `parse` takes them;
+// until then the last usable ones do. Thread-safe.
 template <class T>
 class WatchedFile {
  public:
@@ -61,7 +62,8 @@ class WatchedFile {
     MutexLock lock(mutex_);
     return reloads_;
   }
-  // Sets what is called after a new T has begun to count, on the thread that looked. To be set once.
+  // Sets what is called after a new T has begun to count, on the thread that looked. To be set
+  // once.
   void OnChange(std::function<void()> changed) {
     MutexLock lock(mutex_);
     changed_ = std::move(changed);

@@ -7,9 +7,9 @@
 
 namespace muster {
 
-// What a background thread that hands jobs to others and awaits each waits by: it is woken, a job is
-// done, or it is to stop. To be held by a shared_ptr by all who call it: a late answer may outlive the
-// thread. Thread-safe.
+// What a background thread that hands jobs to others and awaits each waits by: it is woken, a job
+// is done, or it is to stop. To be held by a shared_ptr by all who call it: a late answer may
+// outlive the thread. Thread-safe.
 class WorkerSignal : public Stopper {
  public:
   void JobDone(bool ok) {

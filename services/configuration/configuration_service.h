@@ -39,8 +39,8 @@ class ConfigurationService {
   // To be registered with a server, which must be down before the service is destroyed.
   grpc::Service* grpc_service() const { return handlers_.get(); }
   Lane& lane() { return *lane_; }
-  // `muster_configuration_*`, for an exposer: of rollouts, and of pools and releases. They may outlive
-  // the service and are then empty.
+  // `muster_configuration_*`, for an exposer: of rollouts, and of pools and releases. They may
+  // outlive the service and are then empty.
   std::shared_ptr<prometheus::Collectable> collectable() const;
   std::shared_ptr<prometheus::Collectable> census_collectable() const;
 

@@ -16,11 +16,11 @@ namespace muster::configuration {
 
 class ReleaseRolloutMetrics;
 
-// Rolls a release out to the pools that it concerns, by settling them (core/settle.h): a thread that
-// looks for them when releases change, whichever replica published, and at start, and settles them
-// in commands of at most kMaxSettled. Which are left follows from the rows: a restart loses nothing,
-// and of several replicas the first one writes. While the database is away it tries again every
-// second.
+// Rolls a release out to the pools that it concerns, by settling them (core/settle.h): a thread
+// that looks for them when releases change, whichever replica published, and at start, and settles
+// them in commands of at most kMaxSettled. Which are left follows from the rows: a restart loses
+// nothing, and of several replicas the first one writes. While the database is away it tries again
+// every second.
 class ReleaseRollout {
  public:
   // To be made before the lane's first Submit. The lane must outlive it.

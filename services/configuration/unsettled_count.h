@@ -8,8 +8,8 @@
 
 namespace muster::configuration {
 
-// How many pools are not settled, for the metrics. Every change of a pool itself leaves it settled, so
-// pools are looked through only from a change of releases until all are settled. Thread-safe.
+// How many pools are not settled, for the metrics. Every change of a pool itself leaves it settled,
+// so pools are looked through only from a change of releases until all are settled. Thread-safe.
 class UnsettledCount {
  public:
   // To be called after a release came or went, once memory shows it.

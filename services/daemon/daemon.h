@@ -24,31 +24,35 @@ struct Options {
   double trace_sample = 1;
 };
 
-// Whether the file of the flag could be made, or appended to; does neither. An empty path is OK. INVALID_ARGUMENT.
+// Whether the file of the flag could be made, or appended to; does neither. An empty path is OK.
+// INVALID_ARGUMENT.
 absl::Status CheckWritable(const char* flag, const std::string& path);
 // The same for a file that is replaced as a whole.
 absl::Status CheckReplaceable(const char* flag, const std::string& path);
-// All errors that Start would return about the files of `options`, in one status; leaves the files as they are.
+// All errors that Start would return about the files of `options`, in one status; leaves the files
+// as they are.
 absl::Status CheckFiles(const Options& options);
 
-// A program's log, spans and signals. To be made once, before all else, and destroyed last, so that what
-// the rest logs and records goes out.
+// A program's log, spans and signals. To be made once, before all else, and destroyed last, so that
+// what the rest logs and records goes out.
 class Daemon {
  public:
-  // Blocks SIGINT, SIGTERM, SIGHUP and `others`, which only WaitForSignal sees from then on, and ignores
-  // SIGPIPE. To be called before any thread starts.
+  // Blocks SIGINT, SIGTERM, SIGHUP and `others`, which only WaitForSignal sees from then on, and
+  // ignores SIGPIPE. To be called before any thread starts.
   static void BlockSignals(std::initializer_list<int> others = {});
 
   // INVALID_ARGUMENT: a file cannot be written, or --log_level_file does not hold a level.
   static absl::StatusOr<std::unique_ptr<Daemon>> Start(const Options& options);
   ~Daemon();
 
-  // `reload` is called at each SIGHUP, after the log's files were opened anew, to read a file again. Its error is logged as about `what`.
+  // `reload` is called at each SIGHUP, after the log's files were opened anew, to read a file
+  // again. Its error is logged as about `what`.
   void OnReload(std::string what, std::function<absl::Status()> reload) {
     reloads_.push_back({std::move(what), std::move(reload)});
   }
 
-  // Waits for the next signal other than SIGHUP, and calls Reload at each SIGHUP. For one thread; after BlockSignals.
+  // Waits for the next signal other than SIGHUP, and calls Reload at each SIGHUP. For one thread;
+  // after BlockSignals.
   int WaitForSignal();
   // What SIGHUP does.
   void Reload();

@@ -21,7 +21,8 @@ namespace {
 
 using Faults = std::vector<error::FieldViolation>;
 
-// The flag of ours with that name; null: there is none. (Abseil's own, --flagfile among them, are for the command line.)
+// The flag of ours with that name; null: there is none. (Abseil's own, --flagfile among them, are
+// for the command line.)
 absl::CommandLineFlag* Find(absl::string_view name) {
   absl::CommandLineFlag* const flag = absl::FindCommandLineFlag(name);
   return flag != nullptr && absl::StrContains(flag->Filename(), "services/") ? flag : nullptr;

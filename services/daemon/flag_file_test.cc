@@ -23,7 +23,8 @@ using ::testing::HasSubstr;
 
 class FlagFileTest : public ::testing::Test, protected muster::testing::TempFolder {
  protected:
-  // What `check-config` says of a file with that text, where the flags must be good for OptionsFromFlags.
+  // What `check-config` says of a file with that text, where the flags must be good for
+  // OptionsFromFlags.
   int Check(const std::string& text) {
     std::ofstream(Path("it.flags")) << text;
     said_.str("");

@@ -12,14 +12,17 @@
 
 namespace muster::daemon {
 
-// How long a program may show no sign of life before it counts as hung: longer than a turn of any of its loops takes on a busy machine.
+// How long a program may show no sign of life before it counts as hung: longer than a turn of any
+// of its loops takes on a busy machine.
 inline constexpr absl::Duration kLifePatience = absl::Minutes(1);
 
-// Whether a program lives, which is not whether it is ready: what it waits for (a database, a lease) may be away for hours.
+// Whether a program lives, which is not whether it is ready: what it waits for (a database, a
+// lease) may be away for hours.
 //
-// A loop of the program that goes through what would hang with it (its locks, its server) beats once a turn. A thread looks
-// whether it still does, and tells systemd: READY=1 when it is ready first, WATCHDOG=1 while it lives, STOPPING=1 when it ends;
-// and `on_change` of every change. Thread-safe.
+// A loop of the program that goes through what would hang with it (its locks, its server) beats
+// once a turn. A thread looks whether it still does, and tells systemd: READY=1 when it is ready
+// first, WATCHDOG=1 while it lives, STOPPING=1 when it ends; and `on_change` of every change.
+// Thread-safe.
 class Life {
  public:
   struct Options {

@@ -7,8 +7,8 @@
 
 namespace muster::daemon {
 
-// Talks to systemd as sd_notify(3) does: datagrams to the unix socket that $NOTIFY_SOCKET names. Without one, says nothing.
-// Thread-safe.
+// Talks to systemd as sd_notify(3) does: datagrams to the unix socket that $NOTIFY_SOCKET names.
+// Without one, says nothing. Thread-safe.
 class Notifier {
  public:
   // `socket`: a path, or `@name` in the abstract namespace; empty: nobody listens.

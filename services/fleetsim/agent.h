@@ -53,14 +53,14 @@ struct AgentStats {
 
 // Connects the model's fleet with the server: one thread reads WatchLifecycle into the model,
 // `report_calls` threads send what is due by ReportNodes, one registers the machines and ends, and
-// with a Cluster one reads the instance types, once a minute and when a Node has an unknown one. What
-// fails is tried again after a growing, jittered pause, unless it is INVALID_ARGUMENT; a broken watch
-// goes on from the last revision, or with a snapshot if it cannot. No thread spins: each sleeps until
-// a message, a due time or the end of a pause.
+// with a Cluster one reads the instance types, once a minute and when a Node has an unknown one.
+// What fails is tried again after a growing, jittered pause, unless it is INVALID_ARGUMENT; a
+// broken watch goes on from the last revision, or with a snapshot if it cannot. No thread spins:
+// each sleeps until a message, a due time or the end of a pause.
 class Agent {
  public:
-  // `clock` and `cluster` must outlive the agent. `cluster` gets each machine's desired state; null:
-  // there is none.
+  // `clock` and `cluster` must outlive the agent. `cluster` gets each machine's desired state;
+  // null: there is none.
   Agent(AgentOptions options, const Clock& clock, Cluster* cluster = nullptr);
   ~Agent();
   Agent(const Agent&) = delete;
@@ -68,8 +68,8 @@ class Agent {
 
   // Works until Stop. Call once.
   void Run();
-  // Lets the share AgentOptions::fail_share of the healthy Nodes in production fall unhealthy. Returns
-  // their number. Thread-safe.
+  // Lets the share AgentOptions::fail_share of the healthy Nodes in production fall unhealthy.
+  // Returns their number. Thread-safe.
   int64_t FailNodes();
   // Lets Run return soon. Thread-safe.
   void Stop();
@@ -90,8 +90,8 @@ class Agent {
   void CatalogueLoop();
   absl::Status ReadCatalogue();
   void RegisterLoop();
-  // Registers the machines from `begin` to before `end`, however long that takes. Returns how many of them the
-  // server refuses for good.
+  // Registers the machines from `begin` to before `end`, however long that takes. Returns how many
+  // of them the server refuses for good.
   size_t Register(size_t begin, size_t end);
   void ReportLoop();
   // Sends one batch and puts the answers into the model. False: it did not arrive.

@@ -100,7 +100,8 @@ struct NodeView {
   bool operator==(const NodeView&) const = default;
 };
 
-// The id of the boot that the Node runs once it is up: a new one for each ordered boot, the same one when fleetsim restarts.
+// The id of the boot that the Node runs once it is up: a new one for each ordered boot, the same
+// one when fleetsim restarts.
 std::string BootIdOf(absl::Time create_time, absl::Time phase_time);
 
 // A machine while it is a Node, as far as an agent remembers it.
@@ -160,8 +161,8 @@ inline constexpr char kFailure[] = "a GPU fell off the bus (simulated)";
 //   PREPARED_FOR_TERMINATE                 -> after terminate_time TERMINATED, or REMOVAL_FAILED
 //                                             first
 //
-// Of a Node with a Kubernetes side fleetsim reports only what IsReported says. The adapter reports the
-// rest as it sees it at the API server, and drains are the adapter's altogether.
+// Of a Node with a Kubernetes side fleetsim reports only what IsReported says. The adapter reports
+// the rest as it sees it at the API server, and drains are the adapter's altogether.
 class Behaviour {
  public:
   using Step = std::pair<Action, absl::Time>;

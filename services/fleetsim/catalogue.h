@@ -14,14 +14,15 @@ namespace muster::fleetsim {
 Hardware HardwareOf(const capacity::v1::InstanceType& type);
 
 // The instance types as capacity last showed them, with the hardware of their machines. Nothing is
-// made up: a machine of an unknown type waits until the type is known, unless it is to be off. Pure;
-// not thread-safe.
+// made up: a machine of an unknown type waits until the type is known, unless it is to be off.
+// Pure; not thread-safe.
 class Catalogue {
  public:
   // Adds or changes a type. Machines that were completed before stay as they are.
   void Learn(const capacity::v1::InstanceType& type);
-  // Returns the machines with their hardware: first those that waited and need not any more, then of
-  // `machines`, in their order, those that need not wait. Of each machine only the last desire waits.
+  // Returns the machines with their hardware: first those that waited and need not any more, then
+  // of `machines`, in their order, those that need not wait. Of each machine only the last desire
+  // waits.
   std::vector<DesiredMachine> Complete(std::vector<DesiredMachine> machines);
   bool is_waited_for() const { return !waiting_.empty(); }
   // Types that machines wait for.

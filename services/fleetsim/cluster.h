@@ -42,9 +42,9 @@ struct ClusterStats {
 };
 
 // The fleet's side at an API server: brings every machine there to what is desired of it, and plays
-// the kubelet for its Node and the Pods on it. Watches Nodes and Pods; one thread at a time works on a
-// machine. Requests that fail are tried again after growing, jittered pauses, until the machine is as
-// desired or something else is.
+// the kubelet for its Node and the Pods on it. Watches Nodes and Pods; one thread at a time works
+// on a machine. Requests that fail are tried again after growing, jittered pauses, until the
+// machine is as desired or something else is.
 class Cluster {
  public:
   // INVALID_ARGUMENT or NOT_FOUND: the kubeconfig is wrong or missing. Sends nothing yet.

@@ -17,7 +17,8 @@ using kubernetes::Json;
 
 inline constexpr char kFieldManager[] = "fleetsim";
 
-// Whether the error is about one object and not about the server, so that the next call may succeed.
+// Whether the error is about one object and not about the server, so that the next call may
+// succeed.
 bool IsOfObject(const absl::Status& status);
 
 // What matters of a v1 Node. A field that is missing or of another type reads as empty.
@@ -67,8 +68,8 @@ std::string PodsPath(absl::string_view name_space);
 
 // The resources that a Node with this hardware announces.
 Json ResourcesOf(const Hardware& hardware);
-// Whether `capacity` has the resources of `hardware`, in whatever form the server writes quantities;
-// further resources do not matter.
+// Whether `capacity` has the resources of `hardware`, in whatever form the server writes
+// quantities; further resources do not matter.
 bool HasResources(const Json& capacity, const Hardware& hardware);
 // The v1 Node as its kubelet creates it.
 Json NewNode(const DesiredMachine& desired, absl::Time now);

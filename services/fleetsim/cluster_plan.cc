@@ -93,8 +93,8 @@ class Planner {
     return true;
   }
 
-  // Whether the Node's status says what it should. While the kubelet is silent, the node controller's
-  // word (Unknown) stands.
+  // Whether the Node's status says what it should. While the kubelet is silent, the node
+  // controller's word (Unknown) stands.
   bool IsSaid() const {
     const NodeSeen& node = *facts_.node;
     // The boot id counts too: a reboot may be over before anybody saw that it began.
@@ -162,7 +162,8 @@ class Planner {
     }
   }
 
-  // Whether the Node has work with another number: begun before a restart, in which fleetsim lost count.
+  // Whether the Node has work with another number: begun before a restart, in which fleetsim lost
+  // count.
   bool HasOtherWork() const {
     const std::string ours =
         absl::StrCat("work-", desired_.machine, "-", desired_.new_work.number, "-");

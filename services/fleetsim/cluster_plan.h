@@ -39,8 +39,8 @@ struct ClusterPlan {
   absl::Time look_again = absl::InfiniteFuture();  // when to plan again even if nothing changes
 };
 
-// What a machine's kubelet does next. Pure and level-triggered: once a plan was carried out, and seen,
-// the next ones are empty.
+// What a machine's kubelet does next. Pure and level-triggered: once a plan was carried out, and
+// seen, the next ones are empty.
 ClusterPlan PlanCluster(const MachineFacts& facts, const KubeletOptions& options);
 
 }  // namespace muster::fleetsim

@@ -9,8 +9,8 @@
 
 namespace muster::fleetsim {
 
-// The objects of one collection as last seen, ordered by machine. Their `Object::key()` is the pair of
-// machine and the rest of the key. Not thread-safe.
+// The objects of one collection as last seen, ordered by machine. Their `Object::key()` is the pair
+// of machine and the rest of the key. Not thread-safe.
 template <class Object>
 class ClusterView : public kubernetes::LastSeen<Object, std::pair<std::string, std::string>> {
  public:

@@ -17,9 +17,9 @@
 
 namespace muster::fleetsim {
 
-// A fleet of machines as far as agents can see it. Takes Nodes; gives reports with the times at which
-// they are due, and what is desired at an API server. Pure: Behaviour decides what happens to each
-// Node, and callers say what time it is.
+// A fleet of machines as far as agents can see it. Takes Nodes; gives reports with the times at
+// which they are due, and what is desired at an API server. Pure: Behaviour decides what happens to
+// each Node, and callers say what time it is.
 //
 // Not thread-safe.
 class FleetModel {
@@ -41,17 +41,18 @@ class FleetModel {
       : behaviour_(options), kubernetes_(options.kubernetes) {}
 
   // The Nodes observed between the two calls are all that the server's history `incarnation` has. A
-  // Node that is not among them is forgotten and its machine switched off; not so when the history is
-  // another one than at the last snapshot (the server was restored to a past): then the Node counts
-  // as unknown, and is kept and reported on until the server shows it, deletes it or makes its machine
-  // another Node. What was answered before is reported again if the snapshot still asks for it.
+  // Node that is not among them is forgotten and its machine switched off; not so when the history
+  // is another one than at the last snapshot (the server was restored to a past): then the Node
+  // counts as unknown, and is kept and reported on until the server shows it, deletes it or makes
+  // its machine another Node. What was answered before is reported again if the snapshot still asks
+  // for it.
   void BeginSnapshot();
   void EndSnapshot(absl::Time now, const std::string& incarnation);
   // Takes the Node as the server shows it. An equal Node again changes nothing.
   void Observe(const lifecycle::v1::Node& node, absl::Time now);
   void Remove(absl::string_view node);
-  // Lets this share (0 to 1) of the healthy Nodes in production fall unhealthy at once. Returns their
-  // number.
+  // Lets this share (0 to 1) of the healthy Nodes in production fall unhealthy at once. Returns
+  // their number.
   int64_t Fail(double share, absl::Time now);
 
   // When something is due next; nullopt: nothing is.
@@ -59,11 +60,12 @@ class FleetModel {
   // What is due by `now`, earliest first, at most `max_nodes` Nodes (1,000 reports take 500). Until
   // it is answered or the Node changes, a Node is not due again.
   std::vector<Due> TakeDue(absl::Time now, size_t max_nodes);
-  // `retry_time`: when to send again what was lost. Ignored if the Node has changed since it was due.
+  // `retry_time`: when to send again what was lost. Ignored if the Node has changed since it was
+  // due.
   void Answered(const Due& due, Outcome outcome, absl::Time retry_time);
 
-  // What is desired at the API server, of each Node with a Kubernetes side for which that changed since
-  // the last call. Of several for one Node the last one counts.
+  // What is desired at the API server, of each Node with a Kubernetes side for which that changed
+  // since the last call. Of several for one Node the last one counts.
   std::vector<DesiredMachine> TakeDesired() { return std::exchange(desired_, {}); }
 
   size_t size() const { return nodes_.size(); }
@@ -88,8 +90,8 @@ class FleetModel {
   // To be called before the entry is erased: its machine is to be off.
   void Forget(absl::string_view name, Entry& entry);
   void SetUnknown(Entry& entry, bool unknown);
-  // Erases unknown entries of that machine under other names than `name`: the machine is another Node
-  // now, so it is not switched off.
+  // Erases unknown entries of that machine under other names than `name`: the machine is another
+  // Node now, so it is not switched off.
   void DropUnknown(absl::string_view machine, absl::string_view name);
   void Enqueue(absl::string_view name, Entry& entry, absl::Time due);
   void Dequeue(absl::string_view name, Entry& entry);

@@ -8,7 +8,8 @@
 namespace muster::fleetsim {
 namespace {
 
-// The Node's place in the interval, from 0 to 1, evenly spread over all Nodes. The same in every process.
+// The Node's place in the interval, from 0 to 1, evenly spread over all Nodes. The same in every
+// process.
 double PlaceOf(const std::string& node) {
   uint64_t hash = Fnv1a(node);
   hash = (hash ^ (hash >> 32)) * 0x9e3779b97f4a7c15u;
@@ -98,7 +99,8 @@ void LeaseBook::Done(const Task& task, Outcome outcome, absl::Duration pause, ab
   } else if (ends || task.ends || task.uid != lease.uid) {
     Enqueue(task.node, lease, now);  // something else was asked for meanwhile
   } else {
-    // A renewal that came late keeps its place in the interval, unless it was a whole interval late.
+    // A renewal that came late keeps its place in the interval, unless it was a whole interval
+    // late.
     absl::Duration next = task.taken + options_.interval * PlaceOf(task.node);
     if (lease.spread) next = lease.due + options_.interval;
     if (lease.spread && next <= now) next = task.taken + options_.interval;

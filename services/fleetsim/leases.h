@@ -22,9 +22,9 @@ struct LeaseStats {
   int64_t failed = 0;    // requests; tried again
 };
 
-// Renews the leases of Nodes, by which Kubernetes tells that their kubelets live: without them its node
-// controller declares every Node unknown within a minute. Thread-safe; calls nothing back, so callers
-// may hold locks of their own.
+// Renews the leases of Nodes, by which Kubernetes tells that their kubelets live: without them its
+// node controller declares every Node unknown within a minute. Thread-safe; calls nothing back, so
+// callers may hold locks of their own.
 class Leases {
  public:
   // Both must outlive it.

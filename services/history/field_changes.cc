@@ -96,7 +96,8 @@ class Reporter final : public MessageDifferencer::Reporter {
     changes_.push_back(std::move(change));
   }
 
-  // A map's entry is a message of two fields, whose step is left out: the path goes on with what is within the value.
+  // A map's entry is a message of two fields, whose step is left out: the path goes on with what is
+  // within the value.
   static std::string PathOf(const Path& path) {
     std::vector<std::string> steps;
     for (const auto& step : path) {

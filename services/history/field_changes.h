@@ -18,8 +18,8 @@ struct FieldChange {
   friend bool operator==(const FieldChange&, const FieldChange&) = default;
 };
 
-// The changes from `before` to `after`, two messages of one type, in order of their fields; at most the first `most`. Elements of lists
-// are compared by their place.
+// The changes from `before` to `after`, two messages of one type, in order of their fields; at most
+// the first `most`. Elements of lists are compared by their place.
 std::vector<FieldChange> FieldChangesOf(const google::protobuf::Message& before,
                                         const google::protobuf::Message& after,
                                         size_t most = std::numeric_limits<size_t>::max());

@@ -64,15 +64,16 @@ class Adapter {
 
   // Waits until the API server is of the Kubernetes that Muster has for the cluster, then for the
   // lease, works, and returns when Stop was called (OK), the lease was lost or the API server
-  // became another's (ABORTED), or Muster refuses the cluster, e.g. because it has it in another zone or
-  // as another Kubernetes by now (FAILED_PRECONDITION, INVALID_ARGUMENT). Call once.
+  // became another's (ABORTED), or Muster refuses the cluster, e.g. because it has it in another
+  // zone or as another Kubernetes by now (FAILED_PRECONDITION, INVALID_ARGUMENT). Call once.
   absl::Status Run();
   // Lets Run return. Thread-safe.
   void Stop();
 
   // Metrics that are read off its state.
   std::shared_ptr<prometheus::Collectable> collectable() const { return metrics_; }
-  // It leads, has seen both sides, and Muster has the cluster; or it waits for the lease. Thread-safe.
+  // It leads, has seen both sides, and Muster has the cluster; or it waits for the lease.
+  // Thread-safe.
   bool ready() const;
 
  private:

@@ -35,8 +35,8 @@ std::optional<std::string> Brake::HeldAt(const std::string& pool) const {
 }
 
 void Brake::Look(absl::Time now, absl::Duration steady) {
-  // While Muster takes a snapshot, whom it does not know is not known either: that decides nothing, and
-  // what was decided stays.
+  // While Muster takes a snapshot, whom it does not know is not known either: that decides nothing,
+  // and what was decided stays.
   const std::optional<int64_t> stay = parts_.history->stay();
   if (!stay) return;
   {

@@ -23,8 +23,8 @@
 namespace muster::kubernetes {
 
 // Decides whether removals that follow from what one side does not know pass, or are held until an
-// operator says how many may go (core/brake.h). It decides on all that would go, never on one object:
-// whoever asks for an object that was not among them yet has to ask again. Thread-safe.
+// operator says how many may go (core/brake.h). It decides on all that would go, never on one
+// object: whoever asks for an object that was not among them yet has to ask again. Thread-safe.
 class Brake {
  public:
   // A NodePool or a v1 Node that would go.
@@ -56,12 +56,13 @@ class Brake {
     // What would go now, in the history that Muster is in.
     std::function<PendingRemovals()> look = {};
     std::function<absl::StatusOr<Order>()> order = {};
-    // Takes `going` off the order, so that no process lets others go by it; returns what is left. Not OK:
-    // the order has changed, or it is not known whether it has.
+    // Takes `going` off the order, so that no process lets others go by it; returns what is left.
+    // Not OK: the order has changed, or it is not known whether it has.
     std::function<absl::StatusOr<Order>(const Order& order, const Removals& going)> take = {};
     // To be called soon: somebody asked for what was not among the pending removals.
     std::function<void()> wake = {};
-    // What is shown at a pool changes to `message` (empty: nothing); `begins`: nothing was shown so far.
+    // What is shown at a pool changes to `message` (empty: nothing); `begins`: nothing was shown so
+    // far.
     std::function<void(const Candidate& of, const std::string& message, bool begins)> show = {};
     // These are to be reconciled again: names of v1 Nodes, and of pools.
     std::function<void(const std::vector<std::string>& nodes,
@@ -71,14 +72,14 @@ class Brake {
 
   explicit Brake(Parts parts) : parts_(std::move(parts)) {}
 
-  // What is to become of an object, by its uid, that the other side does not know. The history is asked
-  // first: its verdict stands unless it is kObey.
+  // What is to become of an object, by its uid, that the other side does not know. The history is
+  // asked first: its verdict stands unless it is kObey.
   History::Verdict Judge(const std::string& uid);
   // What is held of the pool of that name, for its condition; nullopt: nothing.
   std::optional<std::string> HeldAt(const std::string& pool) const;
-  // Finds what would go and decides on it, if somebody asked, or something is held or was let go; not while
-  // a snapshot of Muster is taken, then all stays as it was decided. `now`:
-  // time of day, as orders have it; `steady`: of a SteadyClock, for what went. Called by one thread.
+  // Finds what would go and decides on it, if somebody asked, or something is held or was let go;
+  // not while a snapshot of Muster is taken, then all stays as it was decided. `now`: time of day,
+  // as orders have it; `steady`: of a SteadyClock, for what went. Called by one thread.
   void Look(absl::Time now, absl::Duration steady);
 
  private:
@@ -115,7 +116,8 @@ class Brake {
 
   Question Ask(Kind Brake::*which, const std::vector<Candidate>& candidates, const Removals& all,
                absl::Duration steady);
-  // Returns whether candidates were let go that had not been before. `order`: read at most once a look.
+  // Returns whether candidates were let go that had not been before. `order`: read at most once a
+  // look.
   bool Decide(Kind Brake::*which, const std::vector<Candidate>& candidates, const Removals& all,
               const Moment& moment, std::optional<Order>& order);
   Removals AllowedBy(std::optional<Order>& order, const Moment& moment);

@@ -18,8 +18,8 @@ std::string MachineOf(const NodeObject& node) {
   return machine.empty() ? node.name : machine;
 }
 
-// Which of two v1 Nodes of one machine counts. Work runs where the kubelet posts; that others write to
-// the one that it left says nothing.
+// Which of two v1 Nodes of one machine counts. Work runs where the kubelet posts; that others write
+// to the one that it left says nothing.
 bool CountsMore(const NodeObject& one, const NodeObject& other) {
   const auto rank = [](const NodeObject& node) {
     return std::tuple(!ProviderMachine(node).empty(), node.ready.value_or(false),

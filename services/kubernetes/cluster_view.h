@@ -33,8 +33,8 @@ class ClusterView {
 
   // The v1 Nodes that are this machine: those whose provider id names it, and the one of its name.
   std::vector<std::shared_ptr<const NodeObject>> NodesOf(const std::string& machine) const;
-  // The one of these that counts; null: there is none. One with a provider id comes before others, then
-  // one that is ready, then the one whose kubelet posted last.
+  // The one of these that counts; null: there is none. One with a provider id comes before others,
+  // then one that is ready, then the one whose kubelet posted last.
   std::shared_ptr<const NodeObject> NodeOf(const std::string& machine) const;
   // The name of the machine's v1 Node, or of the last one that it had; else the machine's own id.
   std::string NodeNameOf(const std::string& machine) const;
@@ -48,7 +48,8 @@ class ClusterView {
                                 const std::set<std::string>& without = {}) const;
 
  private:
-  // Which v1 Nodes belong to which machine: that of their provider id, or if they have none of their name.
+  // Which v1 Nodes belong to which machine: that of their provider id, or if they have none of
+  // their name.
   class Names {
    public:
     void Add(const std::string& machine, const std::string& name);
@@ -72,7 +73,8 @@ class ClusterView {
   const Listeners listeners_;
   mutable Mutex mutex_;
   Names there_ MUSTER_GUARDED_BY(mutex_);
-  // v1 Nodes that went since the machine's last one came: Pods may still be there under their names.
+  // v1 Nodes that went since the machine's last one came: Pods may still be there under their
+  // names.
   Names gone_ MUSTER_GUARDED_BY(mutex_);
   absl::flat_hash_map<std::string, absl::flat_hash_set<std::string>> on_node_
       MUSTER_GUARDED_BY(mutex_);  // keys of Pods

@@ -14,9 +14,9 @@
 
 namespace muster::kubernetes {
 
-// What came of looking at a key. If the status is not OK, the key is looked at again after a growing
-// pause, or after the time that the API server asked for if that is longer. In any case it is looked at
-// again after `again`, and when it is added.
+// What came of looking at a key. If the status is not OK, the key is looked at again after a
+// growing pause, or after the time that the API server asked for if that is longer. In any case it
+// is looked at again after `again`, and when it is added.
 struct Outcome {
   absl::Status status = absl::OkStatus();
   absl::Duration again = absl::InfiniteDuration();

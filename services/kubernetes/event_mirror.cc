@@ -49,7 +49,8 @@ std::string IdOfName(absl::string_view name) {
 // What the server will never take.
 bool IsMalformed(const absl::Status& status) { return absl::IsInvalidArgument(status); }
 
-// It may be about one event (a policy, a webhook that fails) or about all; a server that is overloaded or on its way out says so.
+// It may be about one event (a policy, a webhook that fails) or about all; a server that is
+// overloaded or on its way out says so.
 bool IsRefusal(const ApiError& error) {
   return error.code != 0 && error.code <= 500 && error.code != 429 &&
          error.retry_after == absl::ZeroDuration();

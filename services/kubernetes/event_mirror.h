@@ -41,7 +41,8 @@ class EventMirror {
     std::function<EventNode(const std::string& machine)> node_of = {};
   };
 
-  // Pauses go by `clock`, the age of events by the time of day. All that is pointed to must outlive it.
+  // Pauses go by `clock`, the age of events by the time of day. All that is pointed to must outlive
+  // it.
   EventMirror(Client* api, Metrics* metrics, Options options,
               const SteadyClock* clock = TheSteadyClock());
   ~EventMirror();
@@ -52,7 +53,8 @@ class EventMirror {
   void Tell(const NodePoolObject& object, const EventWord& word, absl::string_view message);
   // Likewise about a v1 Node, by its name.
   void TellOfNode(const std::string& node, const EventWord& word, absl::string_view message);
-  // Likewise, but not if the cluster had an event of the same node, reason and message at the start.
+  // Likewise, but not if the cluster had an event of the same node, reason and message at the
+  // start.
   void TellOfNodeOnce(const std::string& node, const EventWord& word, absl::string_view message);
 
   // Looks up what is there already, then writes.
@@ -94,19 +96,22 @@ class EventMirror {
   Waiting::iterator FindNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // That one, or the first after it, that nobody writes.
   Waiting::iterator FirstFree(Waiting::iterator from) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Drops, now and then, the waiting events that are too old, so that those go, too, whose turn never comes.
+  // Drops, now and then, the waiting events that are too old, so that those go, too, whose turn
+  // never comes.
   void DropOver() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // How long a write that is asked for now has to wait.
   absl::Duration WaitOf();
   absl::Status Write(const lifecycle::v1::Event& event);
-  // End: sees to what became of an event that was taken. Note: the part of it that decides when others are written.
+  // End: sees to what became of an event that was taken. Note: the part of it that decides when
+  // others are written.
   void Note(const lifecycle::v1::Event& event, const absl::Status& status);
   void End(const lifecycle::v1::Event& event, const absl::Status& status);
   // Whether the API server would have forgotten the event by now.
   bool IsOver(const lifecycle::v1::Event& event) const;
   // Logs, now and then, what the server refuses.
   void TellOfFailure(const lifecycle::v1::Event& event, const absl::Status& status);
-  // Whether the event is in the cluster: by its name; one of TellOfNodeOnce also by what it says, if it was there at the start.
+  // Whether the event is in the cluster: by its name; one of TellOfNodeOnce also by what it says,
+  // if it was there at the start.
   bool IsWritten(const lifecycle::v1::Event& event) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Forget(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

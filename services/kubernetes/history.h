@@ -44,7 +44,8 @@ class History {
     std::function<absl::StatusOr<std::string>()> read = {};
     std::function<absl::Status(const std::string& incarnation)> write = {};
     std::function<Unknown()> look = {};
-    // Shown once for each Node while Muster stays in the history: there again, it is another matter.
+    // Shown once for each Node while Muster stays in the history: there again, it is another
+    // matter.
     std::function<void(const std::string& node, const std::string& incarnation)> show = {};
     // These are to be reconciled again: they need no longer be kept.
     std::function<void(const Unknown&)> again = {};
@@ -65,7 +66,8 @@ class History {
   bool accepted() const;
   // Both sides knew the object of that uid in that history.
   void See(const std::optional<std::string>& incarnation, const std::string& uid);
-  // What is to become of something, by its uid, that Muster does not know, or whose object is not there.
+  // What is to become of something, by its uid, that Muster does not know, or whose object is not
+  // there.
   Verdict Judge(const std::string& uid) const;
   // Counts, for the metrics, that something was kept; `kind`: node, node_pool.
   void CountKept(absl::string_view kind) { parts_.metrics->Withheld(kind); }

@@ -35,20 +35,24 @@ class Identity {
   absl::Status Bind();
   // Whether the API server that answers now is that of the last Admit; ABORTED: it is another's.
   absl::Status Confirm();
-  // The same, and whether Muster has the cluster as this Kubernetes still; ABORTED: it does not. To be asked before what Muster shows
-  // and Kubernetes does not have is taken for gone: the cluster may have been turned over to another Kubernetes, where it is.
+  // The same, and whether Muster has the cluster as this Kubernetes still; ABORTED: it does not. To
+  // be asked before what Muster shows and Kubernetes does not have is taken for gone: the cluster
+  // may have been turned over to another Kubernetes, where it is.
   absl::Status ConfirmBinding();
   // Whether the API server is another's, or was refused: nothing may be written to it.
   bool foreign() const;
 
-  // OK: Muster shows the cluster. NOT_FOUND: it does not, so that it proves nothing that it shows nothing within it.
+  // OK: Muster shows the cluster. NOT_FOUND: it does not, so that it proves nothing that it shows
+  // nothing within it.
   absl::Status ConfirmCluster();
-  // Notes that Muster does not have the cluster any more, and logs it once. No effect before it was first seen to be bound here.
+  // Notes that Muster does not have the cluster any more, and logs it once. No effect before it was
+  // first seen to be bound here.
   void MissCluster();
-  // Whether MissCluster was noted, and Muster was not seen since to have the cluster and have it bound to this Kubernetes.
+  // Whether MissCluster was noted, and Muster was not seen since to have the cluster and have it
+  // bound to this Kubernetes.
   bool cluster_missing() const;
-  // At the last Admit Muster had the cluster as one that nobody was bound to, though it had been bound here: it is to be announced
-  // and bound as at the first contact.
+  // At the last Admit Muster had the cluster as one that nobody was bound to, though it had been
+  // bound here: it is to be announced and bound as at the first contact.
   bool made_anew() const;
 
  private:

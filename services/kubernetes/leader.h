@@ -18,8 +18,8 @@ namespace muster::kubernetes {
 // Leader election by a Lease, as client-go has it. Of all replicas that use one Lease, the one that
 // it names works; it renews, and stops by its own clock before another may take over: what happens
 // while it cannot renew, or is frozen, is found out at the next look at the clock. A Lease that is
-// deleted is made anew at once by the replica that leads; one that waits takes it for held for as long
-// as it was valid (one that has just started cannot know). Whoever makes it anew gives it the
+// deleted is made anew at once by the replica that leads; one that waits takes it for held for as
+// long as it was valid (one that has just started cannot know). Whoever makes it anew gives it the
 // annotations that it saw last.
 class Leader {
  public:
@@ -30,7 +30,8 @@ class Leader {
     absl::Duration lease_duration = absl::Seconds(15);  // after the last renewal others may take it
     absl::Duration renew_deadline = absl::Seconds(10);  // after it we stop; shorter than the above
     absl::Duration retry_period = absl::Seconds(2);     // between renewals, and between attempts
-    // Asked before a Lease is taken that is another's, or nobody's, or not there; not OK: it is not taken.
+    // Asked before a Lease is taken that is another's, or nobody's, or not there; not OK: it is not
+    // taken.
     std::function<absl::Status()> may_take = {};
     // Asked between attempts to take it: true ends Acquire as Stop does.
     std::function<bool()> given_up = {};
@@ -44,7 +45,8 @@ class Leader {
     std::string path() const { return absl::StrCat(collection(), "/", lease); }
   };
 
-  // `client`: must outlive it. A client for the Lease alone, which may write while MayWrite holds; others may while Leads does.
+  // `client`: must outlive it. A client for the Lease alone, which may write while MayWrite holds;
+  // others may while Leads does.
   Leader(Client* client, Options options);
   ~Leader();
 
@@ -54,8 +56,8 @@ class Leader {
   void Hold(std::function<void()> lost);
   // Whether it may act, by its own clock. Thread-safe, cheap.
   bool Leads() const;
-  // Whether what it last read of the Lease is recent enough to write the Lease. A process that was frozen meanwhile does not even try,
-  // though the API server would refuse it. Thread-safe.
+  // Whether what it last read of the Lease is recent enough to write the Lease. A process that was
+  // frozen meanwhile does not even try, though the API server would refuse it. Thread-safe.
   bool MayWrite() const;
   // Stops renewing; gives the Lease back if it leads, so that another need not wait.
   void Stop();

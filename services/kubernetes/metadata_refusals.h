@@ -12,8 +12,8 @@
 
 namespace muster::kubernetes {
 
-// Remembers which machines' v1 Nodes lack what Muster wants on them because the API server refused it
-// to this process. Thread-safe.
+// Remembers which machines' v1 Nodes lack what Muster wants on them because the API server refused
+// it to this process. Thread-safe.
 class MetadataRefusals {
  public:
   struct Pool {
@@ -24,8 +24,8 @@ class MetadataRefusals {
   // The names of the pools of which Of says something else now.
   using Turned = std::set<std::string>;
 
-  // Notes how a write of the metadata of a pool's machine ended: refused, done, or neither, which changes
-  // nothing (a race, a server that is away, a write that is held back).
+  // Notes how a write of the metadata of a pool's machine ended: refused, done, or neither, which
+  // changes nothing (a race, a server that is away, a write that is held back).
   Turned Note(const Pool& pool, const std::string& machine, const absl::Status& written);
   // Forgets a machine: nothing is to be written, there is nothing to write to, or it is no pool's.
   Turned Forget(const std::string& machine);

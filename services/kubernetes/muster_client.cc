@@ -150,7 +150,8 @@ absl::StatusOr<lifecycle::v1::Cluster> MusterClient::AllowRemovals(int64_t node_
   request.set_name(cluster_);
   request.set_node_pools(node_pools);
   request.set_nodes(nodes);
-  // With the fraction of a second: removals are taken off an order many times, and each sets its end anew.
+  // With the fraction of a second: removals are taken off an order many times, and each sets its
+  // end anew.
   const absl::Duration within = std::clamp(ttl, absl::Seconds(1), absl::Hours(24));
   absl::Duration fraction;
   request.mutable_ttl()->set_seconds(absl::IDivDuration(within, absl::Seconds(1), &fraction));
@@ -255,8 +256,9 @@ absl::StatusOr<std::string> MusterClient::Previous(const std::string& pool_uid) 
   ASSIGN_OR_RETURN(const auto would_be,
                    rpc_->Unary(rpc_->configuration,
                                &ConfigurationService::Stub::RollbackConfiguration, request));
-  // The order that was taken is the last one that came to a profile: whatever came after one that waits was refused. What is active
-  // or waits may be another one, that upstream had for the pool meanwhile.
+  // The order that was taken is the last one that came to a profile: whatever came after one that
+  // waits was refused. What is active or waits may be another one, that upstream had for the pool
+  // meanwhile.
   std::string profile;
   for (const auto& order : would_be.orders()) {
     if (!order.node_profile().empty()) profile = order.node_profile();

@@ -53,8 +53,8 @@ class MusterView {
   std::shared_ptr<const Node> NodeOf(const std::string& machine) const;
   std::vector<std::shared_ptr<const Node>> NodesOf(const std::string& pool_uid) const;
   std::vector<std::shared_ptr<const NodePool>> AllPools() const;
-  // Whether Muster told, in the history that it is in, that the life ended that the v1 Node was taken
-  // for: then it is no mere absence that Muster does not know it.
+  // Whether Muster told, in the history that it is in, that the life ended that the v1 Node was
+  // taken for: then it is no mere absence that Muster does not know it.
   bool SawEndOf(const NodeObject& object) const;
   // Likewise of a NodePool.
   bool SawEndOfPool(const std::string& uid) const;

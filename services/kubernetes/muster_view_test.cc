@@ -184,8 +184,8 @@ TEST_F(MusterViewTest, TheFirstSnapshotHasEverybodyLook) {
   EXPECT_THAT(Told(), UnorderedElementsAre("pool a", "g7"));
 }
 
-// A machine that left one pool and came to another has two Nodes for a while.
-// A restored past counts its revisions, and so its etags, again: what bears the same may be another.
+// A machine that left one pool and came to another has two Nodes for a while. A restored past
+// counts its revisions, and so its etags, again: what bears the same may be another.
 TEST_F(MusterViewTest, InAnotherHistoryEverythingIsLookedAtAgain) {
   const auto snapshot = [&](const std::string& incarnation, int64_t nodes) {
     view_.BeginSnapshot();

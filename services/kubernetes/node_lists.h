@@ -15,16 +15,18 @@
 
 namespace muster::kubernetes {
 
-// Finds out, by lists of the API server, whether v1 Nodes that are missed are there after all. Many of them may go at a time: one list
-// answers for all of a pool that are asked about soon after it began. Thread-safe.
+// Finds out, by lists of the API server, whether v1 Nodes that are missed are there after all. Many
+// of them may go at a time: one list answers for all of a pool that are asked about soon after it
+// began. Thread-safe.
 class NodeLists {
  public:
   // All machines that the pool's v1 Nodes may be, by their provider ids and by their names.
   using Machines = absl::flat_hash_set<std::string>;
   using List = std::function<absl::StatusOr<Machines>(const std::string& pool_uid)>;
 
-  // A caller who comes within this time of a list's beginning gets its answer, which may miss what came since. One who comes later waits
-  // for the next list. The failure of a list is the answer to those only who waited for it.
+  // A caller who comes within this time of a list's beginning gets its answer, which may miss what
+  // came since. One who comes later waits for the next list. The failure of a list is the answer to
+  // those only who waited for it.
   static constexpr absl::Duration kStands = absl::Seconds(1);
 
   explicit NodeLists(List list, const SteadyClock* clock = TheSteadyClock())
@@ -34,7 +36,8 @@ class NodeLists {
   absl::StatusOr<bool> Has(const std::string& pool_uid, const std::string& machine);
 
  private:
-  // `ended` is guarded by the mutex. `machines` belongs to the thread that lists until then, and never changes afterwards.
+  // `ended` is guarded by the mutex. `machines` belongs to the thread that lists until then, and
+  // never changes afterwards.
   struct Run {
     absl::Duration begin_time = -absl::InfiniteDuration();
     bool ended = false;

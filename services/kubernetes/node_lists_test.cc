@@ -88,7 +88,8 @@ TEST_F(NodeListsTest, WhoComesWhileItRunsWaitsForItsEnd) {
   EXPECT_THAT(listed_, ElementsAre("a"));
 }
 
-// What it says may be older than they take: their own is begun after they came, however long it runs.
+// What it says may be older than they take: their own is begun after they came, however long it
+// runs.
 TEST_F(NodeListsTest, WhoComesLateToOneThatRunsSharesTheNext) {
   answer_ = [this] {
     if (listed_.size() == 1) return ListSlowly({"m1"});

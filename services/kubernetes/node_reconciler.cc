@@ -40,7 +40,8 @@ std::string PoolOf(const std::string& node_name) {
   return parts.size() == 8 ? parts[5] : "";
 }
 
-// What the server says of the budget that stands in the way, or of several, which it does not support; empty: something else does.
+// What the server says of the budget that stands in the way, or of several, which it does not
+// support; empty: something else does.
 std::string BudgetOf(const absl::Status& status) {
   const ApiError error = ErrorOf(status);
   if (error.code == 500 && absl::StrContains(status.message(), "PodDisruptionBudget"))
@@ -51,8 +52,8 @@ std::string BudgetOf(const absl::Status& status) {
   return "";
 }
 
-// Whether a refusal says anything of the Pod: not so where the API server is away, busy or too slow, or
-// lost a race.
+// Whether a refusal says anything of the Pod: not so where the API server is away, busy or too
+// slow, or lost a race.
 bool IsAboutThePod(const absl::Status& refused) {
   return !absl::IsUnavailable(refused) && !absl::IsAborted(refused) &&
          !absl::IsResourceExhausted(refused) && !absl::IsDeadlineExceeded(refused) &&
@@ -151,7 +152,8 @@ Outcome NodeReconciler::ReconcileLife(const std::string& machine, NodeFacts& fac
     Turned(parts_.refusals->Forget(machine));
   if (facts.pods.empty() && !node->observed().active())
     memory.work_report_time = -absl::InfiniteDuration();
-  // What fails here, e.g. a label that is refused, does not put off Pods that are to be asked again.
+  // What fails here, e.g. a label that is refused, does not put off Pods that are to be asked
+  // again.
   outcome.status = CarryOut(machine, facts, memory.former, std::move(plan));
   return outcome;
 }
@@ -230,8 +232,8 @@ Outcome NodeReconciler::ReconcileUnknown(const std::string& machine, const NodeO
     if (!id.empty() && id != machine && parts_.muster_view->NodeOf(id) != nullptr) return {};
   }
   if (const auto held = Withheld(Judge(*object), *parts_.history, kNodeKind)) return *held;
-  // Before Muster is asked for the Node: of a cluster that it does not show it shows none. What it told the
-  // end of has ended.
+  // Before Muster is asked for the Node: of a cluster that it does not show it shows none. What it
+  // told the end of has ended.
   if (!IsToldToGo(*object) && !parts_.muster_view->SawEndOf(*object)) {
     if (const auto held =
             WithheldWithoutCluster(*parts_.identity, *parts_.history, kNodeKind, kClusterIsMissing))
@@ -241,7 +243,8 @@ Outcome NodeReconciler::ReconcileUnknown(const std::string& machine, const NodeO
     if (id.empty()) continue;
     const auto found = parts_.muster->GetNode(
         absl::StrCat(parts_.muster->cluster(), "/", OrphanName(*object, id)));
-    // If Muster still has just the Node that is known, the later life that the v1 Node is marked with never was.
+    // If Muster still has just the Node that is known, the later life that the v1 Node is marked
+    // with never was.
     const bool stands = found.ok() && node != nullptr && LifeMark(*found) == LifeMark(*node);
     if (found.ok() && !stands) return Later(kWatchIsLate);
     if (!found.ok() && !absl::IsNotFound(found.status())) return found.status();

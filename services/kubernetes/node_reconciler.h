@@ -31,8 +31,8 @@
 
 namespace muster::kubernetes {
 
-// Brings a machine's two sides level, by its id: writes to the v1 Node what Muster wants, asks its Pods
-// to leave, and reports to Muster what is seen. Thread-safe for different machines.
+// Brings a machine's two sides level, by its id: writes to the v1 Node what Muster wants, asks its
+// Pods to leave, and reports to Muster what is seen. Thread-safe for different machines.
 class NodeReconciler {
  public:
   // All that it points to outlives the reconciler, and none is null.
@@ -63,8 +63,8 @@ class NodeReconciler {
   Outcome Reconcile(const std::string& machine);
 
  private:
-  // What was done on a machine so far, as far as this process did it. By Pods' uids. One worker uses it at a
-  // time (Controller).
+  // What was done on a machine so far, as far as this process did it. By Pods' uids. One worker
+  // uses it at a time (Controller).
   struct Memory {
     absl::flat_hash_set<std::string> asked = {};
     EvictionRetries retries = {};
@@ -87,13 +87,13 @@ class NodeReconciler {
                            const lifecycle::v1::Node* node);
   // Whether a v1 Node that Muster's Node is not about may go.
   History::Verdict Judge(const NodeObject& object) const;
-  // Checks whether the v1 Node is of the life of Muster's Node. An outcome: nothing more is to be done
-  // now. nullopt: go on; facts.doubted is set if it is of another life but has to be kept. `here`: the
-  // history that both were looked up in.
+  // Checks whether the v1 Node is of the life of Muster's Node. An outcome: nothing more is to be
+  // done now. nullopt: go on; facts.doubted is set if it is of another life but has to be kept.
+  // `here`: the history that both were looked up in.
   std::optional<Outcome> CheckLife(const std::optional<std::string>& here,
                                    const std::string& machine, NodeFacts& facts);
-  // Leaves out those that are to be kept: they count like the machine's other v1 Nodes. `names`: of those
-  // that were let go before.
+  // Leaves out those that are to be kept: they count like the machine's other v1 Nodes. `names`: of
+  // those that were let go before.
   Former FindFormer(const std::string& machine, const NodeFacts& facts,
                     std::set<std::string> names) const;
   // `memory.former`: names of v1 Nodes whose Pods are none of this life's work.
@@ -101,10 +101,10 @@ class NodeReconciler {
   // Reports, and writes to the v1 Node.
   absl::Status CarryOut(const std::string& machine, const NodeFacts& facts,
                         const std::set<std::string>& former, NodePlan plan);
-  // Looks up anew what is reported of a Node that is absent or drained: what was last seen may be out of
-  // date, and a machine is switched off because of it. ABORTED: it is not so. Whether the Node is there
-  // under a name that nobody knows is asked once for many: that answer may be as old as
-  // NodeLists::kStands.
+  // Looks up anew what is reported of a Node that is absent or drained: what was last seen may be
+  // out of date, and a machine is switched off because of it. ABORTED: it is not so. Whether the
+  // Node is there under a name that nobody knows is asked once for many: that answer may be as old
+  // as NodeLists::kStands.
   absl::Status Confirm(const NodeFacts& facts, const std::set<std::string>& former,
                        const NodePlan& plan);
   // `name`: of its v1 Node that was there last.
@@ -120,8 +120,8 @@ class NodeReconciler {
                      absl::string_view part = "");
   absl::Status Delete(const NodeObject& object);
   void Turned(const MetadataRefusals::Turned& pools);
-  // Asks Pods to leave that were not asked yet, for one turn. Returns after what time it is to be called
-  // again; 0: as soon as others had their turn. `steady`: of the steady clock.
+  // Asks Pods to leave that were not asked yet, for one turn. Returns after what time it is to be
+  // called again; 0: as soon as others had their turn. `steady`: of the steady clock.
   absl::Duration Drain(const lifecycle::v1::Node& node, const std::vector<PodObject>& pods,
                        absl::Duration steady, Memory& memory);
   // Returns when it is to be asked again, of the steady clock; infinite: never.

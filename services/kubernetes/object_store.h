@@ -20,8 +20,8 @@ class ObjectStore final : public Sink {
   struct Options {
     Object (*read)(const Json&) = nullptr;
     std::string (*key)(const Object&) = nullptr;
-    // Called with every change, one at a time; null: there was no object, or there is none any more. It
-    // is called under the store's lock: it must not call the store.
+    // Called with every change, one at a time; null: there was no object, or there is none any
+    // more. It is called under the store's lock: it must not call the store.
     std::function<void(const Object* before, const Object* after)> changed = {};
   };
 

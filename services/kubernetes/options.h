@@ -18,11 +18,12 @@ struct Options {
   std::string port_file = {};
 };
 
-// The flags' values. INVALID_ARGUMENT with every fault, naming the flag and what is allowed, or what
-// is wrong with the kubeconfig file.
+// The flags' values. INVALID_ARGUMENT with every fault, naming the flag and what is allowed, or
+// what is wrong with the kubeconfig file.
 absl::StatusOr<Options> OptionsFromFlags();
 
-// Likewise, all that is wrong with the program's flags and with the files that they name; changes no file.
+// Likewise, all that is wrong with the program's flags and with the files that they name; changes
+// no file.
 absl::Status CheckFlags();
 
 }  // namespace muster::kubernetes

@@ -16,7 +16,8 @@
 namespace muster::kubernetes {
 namespace {
 
-// Why the catalogue has nothing for the pool as of that generation; nullopt: it has, or that is not told yet.
+// Why the catalogue has nothing for the pool as of that generation; nullopt: it has, or that is not
+// told yet.
 std::optional<std::string> WhyInvalid(const lifecycle::v1::NodePool& pool, int64_t generation) {
   for (const lifecycle::v1::Condition& condition : pool.status().conditions()) {
     if (condition.type() == condition::kValidated && condition.reason() == reason::kInvalid &&
@@ -38,7 +39,8 @@ bool HasNoRoom(const absl::Status& status) {
   return error::ReasonOf(status) == error::kTooManyOrders;
 }
 
-// What `previous` means now, where the order turns on it; empty: nothing, and the order itself says why.
+// What `previous` means now, where the order turns on it; empty: nothing, and the order itself says
+// why.
 absl::StatusOr<std::string> PreviousFor(MusterClient& muster, const NodePoolObject& object) {
   if (!AsksForPrevious(object)) return "";
   auto previous = muster.Previous(object.uid);
@@ -79,7 +81,8 @@ absl::StatusOr<PoolReconciler::OrdersLeft> PoolReconciler::CarryOutOrder(
   const bool of_spec = object.promote == "pending" && !object.rollback;
   if (memory.refusal && of_spec) return RefuseOrders(object, memory);
   const auto found = parts_.muster->GetConfiguration(object.uid);
-  // Lifecycle has not told configuration of the pool yet, or not of the spec that came with the order.
+  // Lifecycle has not told configuration of the pool yet, or not of the spec that came with the
+  // order.
   const bool untold = found.ok() ? found->generation() < memory.muster_generation
                                  : absl::IsNotFound(found.status());
   if (untold) {
@@ -132,7 +135,8 @@ absl::StatusOr<PoolReconciler::OrdersLeft> PoolReconciler::TakeStep(const NodePo
     case OrderStep::Kind::kRemove:
       break;
   }
-  // Of an order that does not fit the pool's state Muster has told by an event; not of what is no order.
+  // Of an order that does not fit the pool's state Muster has told by an event; not of what is no
+  // order.
   const bool nonsense = absl::IsInvalidArgument(asked);
   if (!asked.ok() && !nonsense && !absl::IsFailedPrecondition(asked)) return asked;
   if (HasNoRoom(asked)) return asked;

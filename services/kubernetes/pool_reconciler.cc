@@ -202,8 +202,8 @@ Outcome PoolReconciler::ReconcileDeleting(const NodePoolObject& object,
     }
     return ShowStatus(object, view, memory);
   }
-  // Before Muster is asked for the pool: a cluster that it does not show may have it, with its Nodes. What it
-  // told the end of has ended.
+  // Before Muster is asked for the pool: a cluster that it does not show may have it, with its
+  // Nodes. What it told the end of has ended.
   if (ShowsNodes(object) && !parts_.muster_view->SawEndOfPool(object.uid)) {
     if (const auto held = WithheldWithoutCluster(*parts_.identity, *parts_.history, kPoolKind,
                                                  parts_.refusal_retry))

@@ -25,8 +25,8 @@
 
 namespace muster::kubernetes {
 
-// Between the end of a write of a status and the next one is at least this: what comes meanwhile goes with
-// the second. The first waits for nothing.
+// Between the end of a write of a status and the next one is at least this: what comes meanwhile
+// goes with the second. The first waits for nothing.
 inline constexpr absl::Duration kStatusInterval = absl::Milliseconds(200);
 
 // Brings a NodePool's two sides level, by its name: the object's spec, deletion and orders to
@@ -74,13 +74,14 @@ class PoolReconciler {
     absl::Duration status_time = -absl::InfiniteDuration();  // when the last write ended, likewise
     bool noted = false;  // the annotation kGrantable was found or made to say this
     std::optional<std::string> grantable = {};
-    // What the annotations order, and the request id of it as long as they order it and this process lives:
-    // whoever ordered something else since the first try is not overruled by the next.
+    // What the annotations order, and the request id of it as long as they order it and this
+    // process lives: whoever ordered something else since the first try is not overruled by the
+    // next.
     std::optional<std::string> promote = {};
     std::optional<std::string> rollback = {};
     std::string order_id = {};
-    // The word itself (`pending`, `previous`) was sent under that id: it is sent again as it is, so that
-    // the repeated request gets the same answer.
+    // The word itself (`pending`, `previous`) was sent under that id: it is sent again as it is, so
+    // that the repeated request gets the same answer.
     bool by_word = false;
   };
 
@@ -94,8 +95,8 @@ class PoolReconciler {
   // Its status, then its orders. `view.pool`: of the object's uid, or null.
   Outcome UpdateObject(const NodePoolObject& object, const MusterView::PoolView& view,
                        Memory& memory);
-  // Its pool was deleted by Muster's own API, which Muster told: the object goes with it, since no pool of its uid comes back. That Muster
-  // only does not show the pool is no such word.
+  // Its pool was deleted by Muster's own API, which Muster told: the object goes with it, since no
+  // pool of its uid comes back. That Muster only does not show the pool is no such word.
   Outcome FollowDeletion(const NodePoolObject& object, const MusterView::PoolView& view,
                          Memory& memory);
   // Removes the pool of the object's name, which came from an object that is gone.
@@ -117,14 +118,15 @@ class PoolReconciler {
   absl::Status PatchAnnotation(const NodePoolObject& object, const Json& patch, Memory& memory);
   // How long until the spec is sent again.
   absl::Duration RetryOf(const Refusal& refusal) const;
-  // Sends the spec to Muster unless that was done before. What Muster refuses is remembered, and sent again now
-  // and then.
+  // Sends the spec to Muster unless that was done before. What Muster refuses is remembered, and
+  // sent again now and then.
   absl::Status SyncSpec(const NodePoolObject& object, const Pool& pool, Memory& memory);
   // Whether the API server has that very generation of it now.
   bool IsStillSo(const NodePoolObject& object) const;
   absl::StatusOr<lifecycle::v1::NodePool> SendSpec(const NodePoolObject& object,
                                                    const lifecycle::v1::NodePoolSpec& spec);
-  // What an answer that is not OK has against the object; nullopt: nothing that is to be shown, it is asked again.
+  // What an answer that is not OK has against the object; nullopt: nothing that is to be shown, it
+  // is asked again.
   std::optional<Refusal> RefusalOf(const NodePoolObject& object, const absl::Status& status) const;
   // Which Nodes the cluster autoscaler has marked by now, before its lower target is told.
   absl::Status ReportMarks(const NodePoolObject& object);
@@ -133,13 +135,14 @@ class PoolReconciler {
                      Memory& memory);
   // Shows that Muster has nothing left of it.
   Outcome ShowGone(const NodePoolObject& object, Memory& memory);
-  // Keeps the annotation kGrantable level with what Muster says. Who changes it is not fought: it is
-  // written when what it is to say changes.
+  // Keeps the annotation kGrantable level with what Muster says. Who changes it is not fought: it
+  // is written when what it is to say changes.
   absl::Status NoteGrantable(const NodePoolObject& object, const lifecycle::v1::NodePool& pool,
                              Memory& memory);
   // What the status is made from, but for the Nodes.
   StatusFacts FactsOf(const NodePoolObject& object, const Pool& pool, const Memory& memory) const;
-  // Writes the status unless the object says so already; where another was written just before, later.
+  // Writes the status unless the object says so already; where another was written just before,
+  // later.
   Outcome UpdateStatus(const StatusFacts& facts, Memory& memory);
   // How long until the status may be written again; not above zero: it may.
   absl::Duration UntilNextStatus(const Memory& memory) const;

@@ -9,14 +9,14 @@
 
 namespace muster::kubernetes {
 
-// Which failures of one thing that is tried again and again, or of many that fail at once, are told: the
-// first, then one a minute. Thread-safe.
+// Which failures of one thing that is tried again and again, or of many that fail at once, are
+// told: the first, then one a minute. Thread-safe.
 class RepeatedFailure {
  public:
   static constexpr absl::Duration kTellAgain = absl::Minutes(1);
 
-  // It has failed, at `now` of a steady clock. nullopt: it is not to be told. Else how many failures
-  // were not told since the last one that was.
+  // It has failed, at `now` of a steady clock. nullopt: it is not to be told. Else how many
+  // failures were not told since the last one that was.
   std::optional<int64_t> Tell(absl::Duration now) {
     MutexLock lock(mutex_);
     if (now - told_ < kTellAgain) {

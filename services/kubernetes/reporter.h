@@ -15,8 +15,9 @@
 
 namespace muster::kubernetes {
 
-// Sends what was seen of Nodes to Muster, in batches, one call at a time. Reports of one machine are
-// under way one batch at a time; a machine whose report is refused is looked at again. Thread-safe.
+// Sends what was seen of Nodes to Muster, in batches, one call at a time. Reports of one machine
+// are under way one batch at a time; a machine whose report is refused is looked at again.
+// Thread-safe.
 class Reporter {
  public:
   // Called when a machine is to be looked at again: after a pause that doubles with every refusal
@@ -27,9 +28,9 @@ class Reporter {
   Reporter(MusterClient* client, Listener look_again, const SteadyClock* clock = TheSteadyClock());
   ~Reporter();
 
-  // Takes the reports of a machine, in order; they replace those that wait, also if there are none, but
-  // with `keeps_work` not those of its work. While earlier ones are under way they are dropped, and the
-  // machine is looked at again when they are through.
+  // Takes the reports of a machine, in order; they replace those that wait, also if there are none,
+  // but with `keeps_work` not those of its work. While earlier ones are under way they are dropped,
+  // and the machine is looked at again when they are through.
   void Report(const std::string& machine, std::vector<lifecycle::v1::NodeReport> reports,
               bool keeps_work = false);
   // The machine is gone: forgets its reports that wait, and how often others were refused.

@@ -10,8 +10,8 @@
 #include "services/kubernetes/history.h"
 #include "services/kubernetes/identity.h"
 
-// What becomes of a key whose object would go, but for what is not known; nullopt: the object may go. What
-// is kept is counted by `kind`, for the metrics.
+// What becomes of a key whose object would go, but for what is not known; nullopt: the object may
+// go. What is kept is counted by `kind`, for the metrics.
 namespace muster::kubernetes {
 
 // By that verdict on the object. `kept`: the outcome where it is kept.
@@ -29,8 +29,8 @@ inline std::optional<Outcome> Withheld(History::Verdict verdict, History& histor
   return std::nullopt;
 }
 
-// As Muster may not show the object only because it does not show its cluster. Then it is asked again in
-// `again`.
+// As Muster may not show the object only because it does not show its cluster. Then it is asked
+// again in `again`.
 inline std::optional<Outcome> WithheldWithoutCluster(Identity& identity, History& history,
                                                      absl::string_view kind, absl::Duration again) {
   absl::Status shown = identity.ConfirmCluster();

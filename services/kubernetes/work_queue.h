@@ -45,8 +45,8 @@ class WorkQueue {
   void Add(const std::string& key);
   // Adds the key after `delay`, unless it is to be added earlier already.
   void AddAfter(const std::string& key, absl::Duration delay);
-  // Adds the key after a pause that doubles with every failure since Forget, less a random part of up to
-  // half; at least `at_least`. Returns how many failures these are by now.
+  // Adds the key after a pause that doubles with every failure since Forget, less a random part of
+  // up to half; at least `at_least`. Returns how many failures these are by now.
   int Retry(const std::string& key, absl::Duration at_least = absl::ZeroDuration());
   void Forget(const std::string& key);
 

@@ -57,8 +57,9 @@ class Writer {
                   const SteadyClock* clock = TheSteadyClock())
       : api_(*api), clock_(*clock), backoff_(options) {}
 
-  // As the Client's; Delete: of the object of that uid only. UNAVAILABLE with ErrorOf().retry_after: it is held back.
-  // `part`: a write of this part of the object is not held back by refusals of the rest.
+  // As the Client's; Delete: of the object of that uid only. UNAVAILABLE with
+  // ErrorOf().retry_after: it is held back. `part`: a write of this part of the object is not held
+  // back by refusals of the rest.
   absl::StatusOr<Json> Patch(PatchType type, const std::string& path, const Json& patch,
                              const Parameters& parameters, absl::string_view part = "");
   absl::Status Delete(const std::string& path, const std::string& uid);

@@ -302,7 +302,8 @@ TEST_F(Leadership, OneThatHealsMayLeadAgain) {
   EXPECT_GT(AwaitLead(*a_), 2);
 }
 
-// After an outage of a database that all services share, the lead may come back before capacity's watches.
+// After an outage of a database that all services share, the lead may come back before capacity's
+// watches.
 TEST_F(Leadership, WhoComesToLeadAnewTellsNoPoolThatTheCatalogueIsAway) {
   ASSERT_THAT(a_->StartReconciling(peers_.channels()), IsOk());
   AwaitLead(*a_);
@@ -447,8 +448,9 @@ TEST_F(SteadyLead, AZoneThatChangesMakesThePoolsDueThatItConcerns) {
   Until([&] { return validated() == "Invalid"; }, "word that the zone has it no more");
 }
 
-// Another pool's holding is asked for anew as its Node is replaced, or grows: no room for who waits for some. One after the other the same
-// stream tells of a pool of another Quota, which is short too, and of whose others one leaves.
+// Another pool's holding is asked for anew as its Node is replaced, or grows: no room for who waits
+// for some. One after the other the same stream tells of a pool of another Quota, which is short
+// too, and of whose others one leaves.
 TEST_F(SteadyLead, OnlyAHoldingThatFallsWakesWhoIsShortOfQuota) {
   const auto holding = [](absl::string_view type) {
     return absl::StrCat("organizations/acme/quotas/US-EAST-04A~", type,
@@ -500,7 +502,8 @@ TEST_F(SteadyLead, AServiceThatWasRestoredIsAskedAnewForEveryPool) {
   all_are_planned_after(peers_.configuration);
 }
 
-// "the pools that it was of are to ask for it anew before others take its place": also where the first by name wants more.
+// "the pools that it was of are to ask for it anew before others take its place": also where the
+// first by name wants more.
 TEST_F(SteadyLead, ARestoredQuotaHearsOfWhatThereWasBeforeAnybodyGrows) {
   ASSERT_THAT(a_->StartReconciling(peers_.channels()), IsOk());
   const std::string pool = Apply("runs", 2);
@@ -529,8 +532,8 @@ TEST_F(SteadyLead, ARestoredQuotaHearsOfWhatThereWasBeforeAnybodyGrows) {
   EXPECT_LT(asks_for(2), asks_for(12));
 }
 
-// Each attempt to watch quota could be the first that reaches a restored one. A pool that is not the first
-// tells what is restated from what only probes.
+// Each attempt to watch quota could be the first that reaches a restored one. A pool that is not
+// the first tells what is restated from what only probes.
 TEST_F(SteadyLead, WhileQuotaIsAwayItIsNotToldAnewAtEveryAttemptToWatchIt) {
   constexpr int kAttempts = 20;
   ASSERT_THAT(a_->StartReconciling(peers_.channels()), IsOk());

@@ -24,13 +24,14 @@ namespace muster::lifecycle {
 // The census as metric families.
 std::vector<prometheus::MetricFamily> FamiliesOf(const Census& census, absl::Time now);
 
-// `muster_lifecycle_*` of pools and Nodes. Gauges are counted from memory at scrape time, a piece at a
-// time, so that no commit waits; counters and histograms follow the committed changes, whoever made
-// them. Every replica counts the same changes since its own start: take the maximum over replicas,
-// not the sum. Thread-safe.
+// `muster_lifecycle_*` of pools and Nodes. Gauges are counted from memory at scrape time, a piece
+// at a time, so that no commit waits; counters and histograms follow the committed changes, whoever
+// made them. Every replica counts the same changes since its own start: take the maximum over
+// replicas, not the sum. Thread-safe.
 class LifecycleMetrics final : public prometheus::Collectable {
  public:
-  // Follows the lane's changes: to be created before its first Submit. The lane must live until Detach().
+  // Follows the lane's changes: to be created before its first Submit. The lane must live until
+  // Detach().
   static std::shared_ptr<LifecycleMetrics> Create(Lane* lane);
 
   // The lane is going away: from here on nothing is shown.

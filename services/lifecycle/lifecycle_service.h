@@ -54,8 +54,8 @@ class LifecycleService {
   // Starts to follow the catalogue and to reconcile; to be called once the server takes calls.
   // INVALID_ARGUMENT: a channel is missing.
   absl::Status StartReconciling(const Peers& peers);
-  // Ends what StartReconciling began, but for the answers to calls that have to ask the other services: a
-  // replica that drains gives them still. Idempotent.
+  // Ends what StartReconciling began, but for the answers to calls that have to ask the other
+  // services: a replica that drains gives them still. Idempotent.
   void StopReconciling();
   // Ends those, too: nothing is asked of the other services any more. Idempotent.
   void StopAdvising();

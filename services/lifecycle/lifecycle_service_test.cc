@@ -48,7 +48,8 @@ TEST_F(LifecycleServiceTest, APoolComesUpScalesAndGoes) {
   EXPECT_THAT(peers_.quota.holdings(), IsEmpty());
 }
 
-// Whoever follows Nodes, and what counts their moves, sees each, as if they had come by calls of their own.
+// Whoever follows Nodes, and what counts their moves, sees each, as if they had come by calls of
+// their own.
 TEST_F(LifecycleServiceTest, ReportsOfANodeInOneCallAreAChangeEach) {
   ASSERT_THAT(replica_->service->StartReconciling(peers_.channels()), IsOk());
   ASSERT_THAT(Apply(1), IsOk());
@@ -153,8 +154,8 @@ TEST_F(LifecycleServiceTest, AConvergedFleetWritesNothing) {
   const auto wait_for = [&](double plans) {
     while (empty() < plans) std::this_thread::yield();
   };
-  // The holding and the ready reports may still be settled, on a busy machine for long; there a lead ends, too, and the next one
-  // is a write.
+  // The holding and the ready reports may still be settled, on a busy machine for long; there a
+  // lead ends, too, and the next one is a write.
   bool quiet = false;
   for (int tries = 0; tries < 20 && !quiet; ++tries) {
     const int64_t revision = replica_->service->lane().revision();
@@ -268,7 +269,8 @@ TEST_F(LifecycleServiceTest, AnotherReplicaTakesOver) {
   EXPECT_EQ(database_.QueryValue("SELECT epoch FROM lifecycle.lease"), "2");
 }
 
-// Another replica makes the pool just then: the one that is asked has not seen it as it takes the calls.
+// Another replica makes the pool just then: the one that is asked has not seen it as it takes the
+// calls.
 TEST_F(LifecycleServiceTest, WhatIsAskedOfAPoolIsJudgedByTheTypeOfThePoolThatIsThereByThen) {
   peers_.capacity.ChangeType("of-racks", /*gpus=*/4, /*nodes_per_rack=*/4);
   v1::ApplyNodePoolRequest whole = Pool(8);

@@ -11,8 +11,8 @@
 
 namespace muster::lifecycle {
 
-// The options of the lifecycle service and of all its parts. All but the first three are flags of the
-// server, which checks them (services/musterd/options.h).
+// The options of the lifecycle service and of all its parts. All but the first three are flags of
+// the server, which checks them (services/musterd/options.h).
 struct Options {
   storage::LaneOptions lane = {};      // connect.schema is `lifecycle`
   const Clock* clock = nullptr;        // null: the database's; outlives the service

@@ -234,7 +234,8 @@ TEST_F(ZonesTest, WhoWatchesAReplicaThatCatchesUpIsToldOfWhatWasInItsZoneThen) {
   EXPECT_EQ(in_west.Next(), Is(elsewhere));
 }
 
-// Events outlive their cluster: who sees the zone that it was in is told of them, and who sees that of the next of its name is not.
+// Events outlive their cluster: who sees the zone that it was in is told of them, and who sees that
+// of the next of its name is not.
 TEST_F(ZonesTest, AListTellsOfTheEventsThatAWatchTellsOf) {
   HaveAPoolThatGoes();
   ZoneViewer east(*replica_->service, kEast);
@@ -253,7 +254,8 @@ TEST_F(ZonesTest, AListTellsOfTheEventsThatAWatchTellsOf) {
   }
 }
 
-// A replica that is started later does not know the zone of the cluster that left them: it is not that of the next of its name.
+// A replica that is started later does not know the zone of the cluster that left them: it is not
+// that of the next of its name.
 TEST_F(ZonesTest, AfterARestartWhatAClusterLeftIsNotToldToWhoSeesTheNext) {
   HaveAPoolThatGoes();
   const std::vector<std::string> left = WatchedEvents(*replica_->stub);

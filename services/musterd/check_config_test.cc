@@ -125,7 +125,8 @@ TEST_F(CheckConfigTest, NoPartOfAPasswordIsTold) {
                                      "option \"hots\""));
 }
 
-// The service's role is appended: it would become the password, and the process's own user the role.
+// The service's role is appended: it would become the password, and the process's own user the
+// role.
 TEST_F(CheckConfigTest, AConninfoDoesNotSwallowTheRole) {
   const std::string rest =
       absl::StrCat("\n--migrations_dir=", std::getenv("MUSTER_MIGRATIONS"), "\n--services=quota\n");
@@ -168,7 +169,8 @@ TEST_F(CheckConfigTest, WhatMigrateRefusesIsNoGoodFileOfIts) {
   EXPECT_EQ(Check("migrate", Good() + "--schemas=quota\n--new_history\n"), 0) << said_.str();
 }
 
-// --help shows the default of every flag by itself; in what its number is counted, and what is allowed, the flag's text must say.
+// --help shows the default of every flag by itself; in what its number is counted, and what is
+// allowed, the flag's text must say.
 TEST(Help, EveryNumberSaysWhatIsAllowed) {
   int numbers = 0;
   for (const auto& [name, flag] : absl::GetAllFlags()) {

@@ -19,11 +19,13 @@ class LifecycleService;
 
 namespace muster::musterd {
 
-// muster.debug.v1.DebugService over all services of the process. Comparisons block, so they run one at a time on a thread of their own,
-// each for all who had asked for one; one that nobody waits for any more ends after the service that it is comparing.
+// muster.debug.v1.DebugService over all services of the process. Comparisons block, so they run one
+// at a time on a thread of their own, each for all who had asked for one; one that nobody waits for
+// any more ends after the service that it is comparing.
 class DebugHandlers final : public debug::v1::DebugService::CallbackService {
  public:
-  // The first two must outlive it. `lifecycle` is null where this process does not serve it. `cpu`: of all slow work of the process.
+  // The first two must outlive it. `lifecycle` is null where this process does not serve it. `cpu`:
+  // of all slow work of the process.
   DebugHandlers(const std::vector<ServicePart>* parts, lifecycle::LifecycleService* lifecycle,
                 std::shared_ptr<CpuShare> cpu);
 

@@ -58,8 +58,8 @@ class Joint {
   absl::Status status_ MUSTER_GUARDED_BY(mutex_);
 };
 
-// Whether the caller may see only the present life of the resource: it is named by a pool's uid, which may have been another
-// organization's, and the caller may not read everywhere.
+// Whether the caller may see only the present life of the resource: it is named by a pool's uid,
+// which may have been another organization's, and the caller may not read everywhere.
 bool SeesOneLife(const std::string& name, const rpc::Responder& responder) {
   const auto caller = responder.caller();
   return IsOfAPool(CollectionOf(name)) && caller != nullptr &&
@@ -112,7 +112,8 @@ bool IsOrganizations(absl::string_view collection) {
   return std::find(std::begin(kTheirs), std::end(kTheirs), collection) != std::end(kTheirs);
 }
 
-// Whether `name` is that of an organization, a cluster, a NodePool or a Quota, or `organizations/-`.
+// Whether `name` is that of an organization, a cluster, a NodePool or a Quota, or
+// `organizations/-`.
 bool IsParent(absl::string_view name) {
   if (const auto id = MatchName("organizations/*", name))
     return id->front() == "-" || IsDnsLabel(id->front());

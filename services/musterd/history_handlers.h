@@ -32,8 +32,8 @@ class HistoryHandlers final : public history::v1::HistoryService::CallbackServic
                                      const history::v1::ListPastRequest* request,
                                      history::v1::ListPastResponse* response) override;
 
-  // Where a resource is, for callers that ask for its past. Machines, zones and what is in them pass from hand to hand, so for these only
-  // the name counts.
+  // Where a resource is, for callers that ask for its past. Machines, zones and what is in them
+  // pass from hand to hand, so for these only the name counts.
   Place PlaceOf(absl::string_view name) const;
   // access::CatchUp for the state that PlaceOf reads.
   void CatchUp(std::function<void(const absl::Status&)> done, absl::Time deadline) const;
@@ -42,7 +42,8 @@ class HistoryHandlers final : public history::v1::HistoryService::CallbackServic
   // The service that keeps resources with such names; null: none in this process does.
   const ServicePart* PartOf(absl::string_view name) const;
   const ServicePart* PartOfCollection(absl::string_view collection) const;
-  // Answers with what `ask(deadline)` returns, a StatusOr<Response>, when the call's turn has come (SlowCalls).
+  // Answers with what `ask(deadline)` returns, a StatusOr<Response>, when the call's turn has come
+  // (SlowCalls).
   template <class Response, class Ask>
   void Answer(rpc::Responder responder, Response* response, Ask ask);
 

@@ -12,8 +12,8 @@
 #include "storage/postgres/change_log.h"
 #include "storage/postgres/past_lists.h"
 
-// Converts the requests and tokens of muster.history.v1 for a service's journal, and its rows to responses. INVALID_ARGUMENT: a request is
-// wrong; INTERNAL: the journal cannot be understood.
+// Converts the requests and tokens of muster.history.v1 for a service's journal, and its rows to
+// responses. INVALID_ARGUMENT: a request is wrong; INTERNAL: the journal cannot be understood.
 namespace muster::musterd {
 
 absl::StatusOr<storage::Moment> MomentOf(const history::v1::GetPastRequest& request);
@@ -27,7 +27,8 @@ struct PastPlace {
   storage::Moment then = {};
   std::string after = {};
 };
-// Reads what a page token of ListPast holds, `REVISION@HISTORY KEY`; an empty token means the first page at `then`.
+// Reads what a page token of ListPast holds, `REVISION@HISTORY KEY`; an empty token means the first
+// page at `then`.
 absl::StatusOr<PastPlace> ReadPlace(const std::string& token, const storage::Moment& then);
 
 absl::StatusOr<history::v1::ListChangesResponse> ToResponse(

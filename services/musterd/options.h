@@ -65,7 +65,8 @@ inline constexpr absl::string_view kAllServices[] = {"capacity", "quota", "lifec
 // (check_options.cc).
 std::vector<error::FieldViolation> CheckTogether(const ServeOptions& options);
 
-// What is allowed of each flag that has bounds, as `LEAST to MOST`; where another flag's value is a bound, the widest that can be.
+// What is allowed of each flag that has bounds, as `LEAST to MOST`; where another flag's value is a
+// bound, the widest that can be.
 struct Range {
   std::string flag = {};
   std::string allowed = {};
@@ -80,7 +81,8 @@ absl::StatusOr<ServeOptions> ServeOptionsFromFlags();
 
 // `--db-conninfo`, or the first line of `--db-conninfo-file`.
 absl::StatusOr<std::string> ConninfoFromFlags();
-// As storage::CheckConninfo, with the flag's name as the field. To be called before the conninfo is used: libpq's errors quote a wrong one.
+// As storage::CheckConninfo, with the flag's name as the field. To be called before the conninfo is
+// used: libpq's errors quote a wrong one.
 absl::Status CheckConninfoOfFlags(const std::string& conninfo);
 std::string MigrationsDirFromFlags();
 

@@ -63,7 +63,8 @@ class Process {
   // Later connections to the database use `conninfo`; open ones stay.
   void SetConninfo(std::string conninfo) { conninfo_->Set(std::move(conninfo)); }
 
-  // Looks at the files of TLS now. INVALID_ARGUMENT: they cannot be used, and the last usable ones stay in use.
+  // Looks at the files of TLS now. INVALID_ARGUMENT: they cannot be used, and the last usable ones
+  // stay in use.
   absl::Status ReloadCertificates();
   // Looks at the policy file now. INVALID_ARGUMENT: it cannot be used, and the last policy stays.
   absl::Status ReloadPolicy() { return policy_->Reload(); }

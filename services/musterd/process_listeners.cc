@@ -92,7 +92,8 @@ absl::Status Process::StartOperatorServer() {
   rpc::ServerOptions server;
   server.addresses = {options_.operator_listen};
   server.guard = guard_.get();
-  // Certificates are required, as the guard does not stand before everything here: reflection, and health without limits.
+  // Certificates are required, as the guard does not stand before everything here: reflection, and
+  // health without limits.
   server.credentials = ServerCredentials(options_.operator_listen, false);
   server.metrics = &metrics_;
   server.max_receive_bytes = options_.max_request_bytes;
@@ -189,7 +190,8 @@ rpc::ListenerWatch::Options Process::OwnListener(const std::string& listen, int 
   listener.address = OwnAddress(listen, port);
   if (!Secured(listen)) return listener;
   listener.credentials = certificates_->ForOwnServer();
-  // While our certificate is not valid no connection can be made, but open ones go on: no reason to end the process.
+  // While our certificate is not valid no connection can be made, but open ones go on: no reason to
+  // end the process.
   listener.excused = [this] {
     const tls::Identity identity = certificates_->stats().identity;
     return identity.expires <= absl::Now() || identity.begins > absl::Now();

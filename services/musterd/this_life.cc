@@ -7,7 +7,8 @@
 namespace muster::musterd {
 namespace {
 
-// The answer for a revision that is not in the log of the present life; `last` is the last page of that log.
+// The answer for a revision that is not in the log of the present life; `last` is the last page of
+// that log.
 Life AtTheEnd(int64_t revision, const storage::ChangeLog& last) {
   if (last.changes.empty()) return Life::kForgotten;
   const storage::LoggedChange& oldest = last.changes.back();

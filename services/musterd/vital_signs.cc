@@ -14,9 +14,11 @@
 namespace muster::musterd {
 namespace {
 
-// How often health is told what the lanes know; together with the lanes' poll of 1 s readiness follows Postgres within 5 s.
+// How often health is told what the lanes know; together with the lanes' poll of 1 s readiness
+// follows Postgres within 5 s.
 constexpr absl::Duration kTurn = absl::Milliseconds(250);
-// How often, in turns, the server is asked whether it answers, and how long it may take. It is also how often the reserve of files is taken again.
+// How often, in turns, the server is asked whether it answers, and how long it may take. It is also
+// how often the reserve of files is taken again.
 constexpr int kTurnsBetweenCalls = 20;
 constexpr absl::Duration kAnswerPatience = absl::Seconds(10);
 

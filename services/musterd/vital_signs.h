@@ -16,20 +16,24 @@
 
 namespace muster::musterd {
 
-// The service name under which health tells whether the process lives, whatever it waits for. Whether it is ready is told under "".
+// The service name under which health tells whether the process lives, whatever it waits for.
+// Whether it is ready is told under "".
 inline constexpr char kLive[] = "live";
 
-// File descriptors kept aside for the log, the databases' connections and the check of our own listener.
+// File descriptors kept aside for the log, the databases' connections and the check of our own
+// listener.
 inline constexpr size_t kReservedFiles = 32;
 
-// Finds out whether a process lives and whether it is ready, and tells health, systemd and, when its listener is dead, the process
-// itself, by a SIGTERM.
+// Finds out whether a process lives and whether it is ready, and tells health, systemd and, when
+// its listener is dead, the process itself, by a SIGTERM.
 //
-// One loop goes through all that hangs when the process does (the locks of its services, the threads of gRPC); each turn that ends is a
-// sign of life. The database is not part of it: while it is away the process lives, and is not ready. Thread-safe.
+// One loop goes through all that hangs when the process does (the locks of its services, the
+// threads of gRPC); each turn that ends is a sign of life. The database is not part of it: while it
+// is away the process lives, and is not ready. Thread-safe.
 class VitalSigns {
  public:
-  // A server, and those of its services that are ready when all parts are. The parts themselves are told one by one.
+  // A server, and those of its services that are ready when all parts are. The parts themselves are
+  // told one by one.
   struct Told {
     rpc::Server* server = nullptr;
     std::vector<std::string> whole = {};
@@ -45,8 +49,8 @@ class VitalSigns {
   // Stop.
   ~VitalSigns() { Stop(); }
 
-  // Tells nobody anything any more, except systemd that the process ends. Does not wait for a service that hangs. Idempotent; to be called
-  // from one thread, as Stop is.
+  // Tells nobody anything any more, except systemd that the process ends. Does not wait for a
+  // service that hangs. Idempotent; to be called from one thread, as Stop is.
   void Silence();
   // The same, and waits until no service is asked any more.
   void Stop();
@@ -60,7 +64,8 @@ class VitalSigns {
   bool TellReadiness();
   // Whether the server's threads answer.
   bool Answers();
-  // Releases the reserved descriptors when no file can be opened any more. Run takes them again when there is room.
+  // Releases the reserved descriptors when no file can be opened any more. Run takes them again
+  // when there is room.
   void LookAtFiles();
   void OnDead(const std::string& what);
 

@@ -9,7 +9,8 @@
 namespace muster::page {
 namespace {
 
-// Whether it is the URL of a server's root, with no other scheme, query or fragment, which could harm the reader.
+// Whether it is the URL of a server's root, with no other scheme, query or fragment, which could
+// harm the reader.
 bool IsRoot(absl::string_view url) {
   for (const absl::string_view scheme : {"http://", "https://"}) {
     if (!absl::StartsWith(url, scheme)) continue;

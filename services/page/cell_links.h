@@ -14,8 +14,8 @@ struct CellLink {
   std::string url = {};  // http or https, ends with `/`
 };
 
-// Parses words of the form `NAME=URL`. INVALID_ARGUMENT, naming the word: it has another form, the URL is not a server's root, or a name
-// occurs twice.
+// Parses words of the form `NAME=URL`. INVALID_ARGUMENT, naming the word: it has another form, the
+// URL is not a server's root, or a name occurs twice.
 absl::StatusOr<std::vector<CellLink>> ParseCellLinks(absl::Span<const std::string> words);
 
 }  // namespace muster::page

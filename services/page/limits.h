@@ -20,18 +20,19 @@ inline constexpr int kThreads = kMaxReaders + kMaxQuestions + 4;
 // bounded (about 1 MB) and whoever begins sees something soon.
 inline constexpr absl::Duration kFrameInterval = absl::Milliseconds(100);
 inline constexpr size_t kMaxRowsAFrame = 10'000;
-// How often a reader gets the time and the services' health, also when nothing changes. A browser that
-// gets nothing for four of these intervals takes the connection as lost (static/stream.js).
+// How often a reader gets the time and the services' health, also when nothing changes. A browser
+// that gets nothing for four of these intervals takes the connection as lost (static/stream.js).
 inline constexpr absl::Duration kBeatInterval = absl::Seconds(2);
-// A client must send its request, and take each frame, within this time, or the connection is closed; a
-// reader then reconnects and goes on where it was.
+// A client must send its request, and take each frame, within this time, or the connection is
+// closed; a reader then reconnects and goes on where it was.
 inline constexpr absl::Duration kHttpTimeout = absl::Seconds(5);
 // After how long a reader that lost its connection reconnects.
 inline constexpr absl::Duration kRetry = absl::Seconds(1);
 
 // Timeout of each call that a question makes.
 inline constexpr absl::Duration kQuestionTimeout = absl::Seconds(5);
-// Timeout of a whole question about the past: meanwhile the services may read the past for nobody else.
+// Timeout of a whole question about the past: meanwhile the services may read the past for nobody
+// else.
 inline constexpr absl::Duration kPastTimeout = absl::Seconds(20);
 // Most events of a pool that are shown, the youngest.
 inline constexpr int kMaxEventsShown = 200;

@@ -50,7 +50,8 @@ class Page {
 
   // UNAVAILABLE: the address cannot be bound.
   static absl::StatusOr<std::unique_ptr<Page>> Create(const Options& options);
-  // Ends the readers' streams and the watches. To be destroyed before the servers that the channels lead to.
+  // Ends the readers' streams and the watches. To be destroyed before the servers that the channels
+  // lead to.
   ~Page();
 
   int port() const { return listener_->port(); }
@@ -66,7 +67,8 @@ class Page {
   std::unique_ptr<PageListener> listener_;
 };
 
-// JSON of the event `begin`: the names of states and the times of preemption that the scripts need, and the links to other cells.
+// JSON of the event `begin`: the names of states and the times of preemption that the scripts need,
+// and the links to other cells.
 std::string BeginJson(absl::Duration preemption_notice, absl::Duration preemption_end,
                       const std::vector<CellLink>& cells = {});
 

@@ -27,8 +27,8 @@
 namespace muster::page {
 namespace {
 
-// Headers of every answer: scripts, styles and data from this server only, no embedding in frames, no
-// guessing of content types, no referrer to other sites.
+// Headers of every answer: scripts, styles and data from this server only, no embedding in frames,
+// no guessing of content types, no referrer to other sites.
 constexpr char kHeaders[] =
     "Content-Security-Policy: default-src 'self'; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'\r\n"
@@ -90,8 +90,8 @@ int Refuse(mg_connection* connection, int status, absl::string_view why,
               more);
 }
 
-// Whether a page of another site makes the request. It could not read the answer, but would occupy a
-// reader's thread. Browsers send this header only to loopback addresses and over HTTPS.
+// Whether a page of another site makes the request. It could not read the answer, but would occupy
+// a reader's thread. Browsers send this header only to loopback addresses and over HTTPS.
 bool IsFromElsewhere(const mg_connection* connection) {
   const absl::string_view site = Header(connection, "Sec-Fetch-Site");
   return !site.empty() && site != "same-origin" && site != "none";
@@ -261,8 +261,8 @@ void PageListener::StreamTo(mg_connection* connection, const std::string& epoch,
   absl::Duration beat = -absl::InfiniteDuration();  // the last, by the steady clock
   bool begun = place != Place();
   do {
-    // No frame: the reader is so slow that deletions he missed are forgotten, or the board was renewed.
-    // He reconnects and begins anew.
+    // No frame: the reader is so slow that deletions he missed are forgotten, or the board was
+    // renewed. He reconnects and begins anew.
     const auto frame = board.TellAfter(epoch, place, kMaxRowsAFrame);
     if (!frame) return;
     std::string out;

@@ -21,8 +21,8 @@ struct Channels {
   std::shared_ptr<grpc::Channel> configuration = {};
 };
 
-// Keeps a sink up to date by a watch of each service: a snapshot, then the changes. A broken stream is
-// resumed after the last revision, or begun with a snapshot if that is no longer possible.
+// Keeps a sink up to date by a watch of each service: a snapshot, then the changes. A broken stream
+// is resumed after the last revision, or begun with a snapshot if that is no longer possible.
 class PageWatches {
  public:
   // `sink` must outlive it.

@@ -29,7 +29,8 @@ std::string Json(const google::protobuf::Message& message) {
   return status.ok() ? json : "null";
 }
 
-// The answer to a question that failed with `status`; `told`: FromPeer of it, which the reader may see.
+// The answer to a question that failed with `status`; `told`: FromPeer of it, which the reader may
+// see.
 Questions::Answer Refused(const absl::Status& status, const absl::Status& told) {
   Questions::Answer answer;
   answer.status = absl::IsNotFound(status)          ? 404
@@ -62,8 +63,8 @@ absl::StatusOr<lifecycle::v1::ListEventsResponse> ListEvents(
                     request);
 }
 
-// Calls `take` with each resource of a collection, of all organizations, as it was then. `deadline`: by
-// TheSteadyClock.
+// Calls `take` with each resource of a collection, of all organizations, as it was then.
+// `deadline`: by TheSteadyClock.
 template <class Row, class Take>
 absl::Status ListPast(rpc::Calls& calls, history::v1::HistoryService::Stub& stub,
                       const char* collection, absl::Time then, absl::Duration deadline, Take take) {

@@ -13,12 +13,13 @@
 
 namespace muster::page {
 
-// Questions that the page asks the services when somebody looks at one pool or claim, or at the past.
-// The answers are the services' own messages, as protobuf's JSON. Thread-safe; the calls block.
+// Questions that the page asks the services when somebody looks at one pool or claim, or at the
+// past. The answers are the services' own messages, as protobuf's JSON. Thread-safe; the calls
+// block.
 //
-// The past comes from muster.history.v1: the services read in their journals what has changed since, on
-// a thread or two for all callers. That a service does not answer is logged now and then only, however
-// often people ask.
+// The past comes from muster.history.v1: the services read in their journals what has changed
+// since, on a thread or two for all callers. That a service does not answer is logged now and then
+// only, however often people ask.
 class Questions {
  public:
   struct Answer {
@@ -36,9 +37,9 @@ class Questions {
   Answer Pool(const std::string& name) const;
   // ExplainClaimResponse of the pool's claim.
   Answer Claim(absl::string_view pool_uid) const;
-  // `{"at": MILLISECONDS, "frame": {...}}`: pools, Nodes and quotas as they were at that time, in one
-  // frame of Board. `places`: Board::PlacesAlone of now. 410: the journals do not reach back so far, the
-  // error says how far they do; 503: it takes too long, or a service is away.
+  // `{"at": MILLISECONDS, "frame": {...}}`: pools, Nodes and quotas as they were at that time, in
+  // one frame of Board. `places`: Board::PlacesAlone of now. 410: the journals do not reach back so
+  // far, the error says how far they do; 503: it takes too long, or a service is away.
   Answer Past(absl::Time then, Board places) const;
 
  private:

@@ -9,14 +9,16 @@
 
 namespace muster::page {
 
-// Receives the messages of the four services' watches, each on a thread of its own. Implementations are thread-safe.
+// Receives the messages of the four services' watches, each on a thread of its own. Implementations
+// are thread-safe.
 class WatchSink {
  public:
   virtual ~WatchSink() = default;
 
   // A snapshot of the source begins: rows that it does not repeat are gone at its end.
   virtual void BeginSnapshot(Source source) = 0;
-  // Takes a message, with the messages bundled in it. False: the sink forgot everything and needs all snapshots again.
+  // Takes a message, with the messages bundled in it. False: the sink forgot everything and needs
+  // all snapshots again.
   virtual bool Take(const capacity::v1::WatchCapacityResponse& message) = 0;
   virtual bool Take(const quota::v1::WatchQuotasResponse& message) = 0;
   virtual bool Take(const lifecycle::v1::WatchLifecycleResponse& message) = 0;

@@ -41,7 +41,8 @@ constexpr auto kParseAll = [](const auto& request, error::Faults& faults) {
       faults);
 };
 
-// The lane commits all of them: a request that is answered with an error has left its generation behind, too.
+// The lane commits all of them: a request that is answered with an error has left its generation
+// behind, too.
 auto Deciding(const Policy& policy) {
   return [policy](StagedState<State>& staged, const Commands& commands, absl::Time now) {
     HoldingOutcomes answers;

@@ -21,8 +21,8 @@ namespace muster::quota {
 class OverrideTimer;
 class QuotaMetrics;
 
-// The quota service: its state, its lane, the handlers of muster.quota.v1.QuotaService, and the timer
-// that lets overrides come into force and lapse.
+// The quota service: its state, its lane, the handlers of muster.quota.v1.QuotaService, and the
+// timer that lets overrides come into force and lapse.
 class QuotaService {
  public:
   struct Options {

@@ -62,8 +62,8 @@ constexpr auto kParseDelete = [](const v1::DeleteQuotaRequest& request, error::F
   return DeleteQuota{request.name(), request.etag(), request.allow_missing()};
 };
 
-// Answers with the Quota as the command leaves it. If it is only tried (`tries`), the change is taken back, and the answer has the etag
-// of the Quota that is there (empty: there is none).
+// Answers with the Quota as the command leaves it. If it is only tried (`tries`), the change is
+// taken back, and the answer has the etag of the Quota that is there (empty: there is none).
 struct DecideQuota {
   bool tries = false;
 

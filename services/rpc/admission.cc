@@ -30,7 +30,8 @@ absl::Status Admission::LetIn(access::Caller& caller, const google::protobuf::Me
                               int64_t bytes, CallerLimits::Place& place, bool& unsure) const {
   const auto kind = stream_ ? CallerLimits::Kind::kWatch : CallerLimits::Kind::kCall;
   ASSIGN_OR_RETURN(place, guard_.Enter(caller, kind, bytes));
-  // The same way for resources that exist and that do not, so that the time of an answer tells nothing.
+  // The same way for resources that exist and that do not, so that the time of an answer tells
+  // nothing.
   access::NotingState noting(place_of_, caller);
   absl::Status status = guard_.Admit(access_, caller, request, std::ref(noting));
   if (status.ok()) return status;

@@ -53,7 +53,8 @@ auto ParseBatch(const Entries& entries, const BatchShape& shape, KeyOf key_of, P
   return commands;
 }
 
-// Parses an entry of a Check with `parse(entry, path, faults)`: one without a generation is newer than any.
+// Parses an entry of a Check with `parse(entry, path, faults)`: one without a generation is newer
+// than any.
 template <class Entry, class Parse>
 auto ParseChecked(Entry entry, absl::string_view path, Parse parse, error::Faults& faults) {
   const bool newest = entry.generation() == 0;
@@ -63,7 +64,8 @@ auto ParseChecked(Entry entry, absl::string_view path, Parse parse, error::Fault
   return command;
 }
 
-// Adds one result for each outcome, in order: filled by `render(value, result)`, or its `error` set.
+// Adds one result for each outcome, in order: filled by `render(value, result)`, or its `error`
+// set.
 template <class Outcome, class Result, class Render>
 void RenderResults(const std::vector<absl::StatusOr<Outcome>>& outcomes,
                    google::protobuf::RepeatedPtrField<Result>* results, Render render) {

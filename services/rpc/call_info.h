@@ -22,8 +22,9 @@ struct CallInfo {
   uint64_t parent_span_id = 0;  // the caller's; 0: the trace begins here
 };
 
-// Reads the call's headers and puts `x-request-id` into the answer's initial metadata. An invalid `traceparent` is ignored, a reason is cut
-// to kMaxReasonBytes. Must be called before anything is sent.
+// Reads the call's headers and puts `x-request-id` into the answer's initial metadata. An invalid
+// `traceparent` is ignored, a reason is cut to kMaxReasonBytes. Must be called before anything is
+// sent.
 CallInfo ReadCallInfo(grpc::ServerContextBase& context);
 
 // A header that the caller sent; empty without one. Lives as long as `context`.
@@ -38,8 +39,9 @@ struct Peer {
 };
 Peer PeerOf(const grpc::ServerContextBase& context);
 
-// The name of the caller behind a connection: the SPIFFE ID of its certificate; `self`: this process; `local`: in plain text from this
-// machine; `anonymous`: without a certificate, by TLS or from another machine.
+// The name of the caller behind a connection: the SPIFFE ID of its certificate; `self`: this
+// process; `local`: in plain text from this machine; `anonymous`: without a certificate, by TLS or
+// from another machine.
 std::string PrincipalOf(const Peer& peer);
 
 // 15 random hex digits. Not a secret.

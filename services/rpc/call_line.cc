@@ -41,7 +41,8 @@ void Add(std::string name, Subjects& subjects) {
   if (subjects.first.size() < kMaxSubjectsTold) subjects.first.push_back(std::move(name));
 }
 
-// Adds the entries of a batch: all are counted, but only the first kMaxSubjectsTold are looked into.
+// Adds the entries of a batch: all are counted, but only the first kMaxSubjectsTold are looked
+// into.
 void AddEntries(const Message& message, const FieldDescriptor* field, Subjects& subjects) {
   const auto& reflection = *message.GetReflection();
   const int size = reflection.FieldSize(message, field);

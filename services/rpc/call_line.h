@@ -19,8 +19,9 @@ enum class CallKind { kRead, kMutation };
 // `method`: `/package.Service/Method`.
 CallKind KindOf(absl::string_view method);
 
-// A mutation is always told, done or refused; a read only if something went wrong. That a resource is not
-// there, or that the caller has gone, is an ordinary end of a read. A fault of the server is a warning.
+// A mutation is always told, done or refused; a read only if something went wrong. That a resource
+// is not there, or that the caller has gone, is an ordinary end of a read. A fault of the server is
+// a warning.
 log::Level LevelOf(CallKind kind, grpc::StatusCode code);
 
 // Whether a request is only tried: its `validate_only` is set.

@@ -31,9 +31,9 @@ class OpenCall : public std::enable_shared_from_this<OpenCall> {
   bool listed_ = false;
 };
 
-// The unanswered calls of a server by deadline (NowForDeadlines); a thread answers those whose deadline has passed
-// with DEADLINE_EXCEEDED, at most kDeadlineTick late. Add and Remove are cheap: one short lock, no
-// allocation unless the tick is new. Thread-safe.
+// The unanswered calls of a server by deadline (NowForDeadlines); a thread answers those whose
+// deadline has passed with DEADLINE_EXCEEDED, at most kDeadlineTick late. Add and Remove are cheap:
+// one short lock, no allocation unless the tick is new. Thread-safe.
 class CallTable {
  public:
   CallTable();
@@ -41,7 +41,8 @@ class CallTable {
   ~CallTable();
 
   void Add(OpenCall* call, absl::Time deadline);
-  // To be called before the call is answered, and before it is destroyed. Does nothing if it is not there.
+  // To be called before the call is answered, and before it is destroyed. Does nothing if it is not
+  // there.
   void Remove(OpenCall* call);
   // Answers with `status` all calls that are there at `time`, and from then on all that come.
   void ExpireAllFrom(absl::Time time, absl::Status status);

@@ -16,7 +16,8 @@ constexpr absl::Duration kBurst = absl::Seconds(1);
 constexpr absl::Duration kRecent = absl::Seconds(1);
 // Calls count as at work for one to two of these.
 constexpr absl::Duration kPeriod = absl::Milliseconds(250);
-// Of a line, at a time: where its caller is alone again it empties by and by, not within one call's end.
+// Of a line, at a time: where its caller is alone again it empties by and by, not within one call's
+// end.
 constexpr size_t kTurnsAtOnce = 2;
 
 absl::Status Exhausted(absl::string_view reason, absl::string_view message, absl::Duration wait) {

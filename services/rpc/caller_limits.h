@@ -26,7 +26,8 @@ struct CallerLimitOptions {
   int64_t all_watches = kMaxWatches;       // likewise, of all callers
   // Those of `calls` that may be at work while others call, too; the rest waits in line.
   int64_t running_calls = kMaxRunningCallsOfACaller;
-  // Of the requests of `calls` and `watches` together; one that is under way alone may have any number.
+  // Of the requests of `calls` and `watches` together; one that is under way alone may have any
+  // number.
   int64_t request_bytes = kMaxRequestBytesOfACaller;
   double calls_per_second =
       0;  // unary and watches begun, on average; twice that at once; 0: any number
@@ -35,9 +36,10 @@ struct CallerLimitOptions {
 
 // What each caller has under way, and which of its calls come next. Thread-safe.
 //
-// gRPC serves the calls of all connections in the order in which they arrive. So that one caller with thousands of calls does not hold up
-// the others, only few of its calls are at work at a time; the rest waits here, where it costs nobody anything. A caller that is alone has
-// the server for itself.
+// gRPC serves the calls of all connections in the order in which they arrive. So that one caller
+// with thousands of calls does not hold up the others, only few of its calls are at work at a time;
+// the rest waits here, where it costs nobody anything. A caller that is alone has the server for
+// itself.
 class CallerLimits {
  public:
   enum class Kind { kCall, kWatch };
@@ -52,7 +54,8 @@ class CallerLimits {
                         const SteadyClock* clock = TheSteadyClock())
       : options_(options), clock_(*clock) {}
 
-  // Counts as one of the calls or watches that its caller has under way, with its request, until it is destroyed.
+  // Counts as one of the calls or watches that its caller has under way, with its request, until it
+  // is destroyed.
   class Place {
    public:
     Place() = default;
@@ -83,7 +86,8 @@ class CallerLimits {
     CallInLine& operator=(const CallInLine&) = delete;
     virtual ~CallInLine() = default;
 
-    // Its turn has come. Called once, without locks, on a thread that gives a place back, or in Wait. Does not throw.
+    // Its turn has come. Called once, without locks, on a thread that gives a place back, or in
+    // Wait. Does not throw.
     virtual void Start() = 0;
 
     // The place of the call, for which Begin returned false; Start takes it over.
@@ -97,18 +101,19 @@ class CallerLimits {
     bool waits_ = false;
   };
 
-  // Lets a call or watch in, whose request has so many bytes. RESOURCE_EXHAUSTED (TOO_MANY_CALLS, TOO_MANY_WATCHES, TOO_FAST), with a time to
-  // wait. Must outlive the place.
+  // Lets a call or watch in, whose request has so many bytes. RESOURCE_EXHAUSTED (TOO_MANY_CALLS,
+  // TOO_MANY_WATCHES, TOO_FAST), with a time to wait. Must outlive the place.
   absl::StatusOr<Place> Enter(absl::string_view principal, Kind kind, int64_t request_bytes = 0);
   // For a call that is let in: whether it may begin now; if not, Wait is to be called.
   bool Begin(Place& place);
   // Starts `call` once those before it have gone, or have been at work for long; perhaps at once.
   void Wait(std::shared_ptr<CallInLine> call);
-  // Starts the calls of its caller whose turn has come because others have been at work for long. To be called now and then for a call that
-  // waits; false: it does not wait any more.
+  // Starts the calls of its caller whose turn has come because others have been at work for long.
+  // To be called now and then for a call that waits; false: it does not wait any more.
   bool Nudge(CallInLine& call);
   bool IsWaiting(const CallInLine& call) const;
-  // Takes `call` out of the line: it is not started any more, and its place goes with it. False: it does not wait.
+  // Takes `call` out of the line: it is not started any more, and its place goes with it. False: it
+  // does not wait.
   bool GiveUp(CallInLine& call);
 
   struct Stats {
@@ -145,16 +150,17 @@ class CallerLimits {
   absl::Status CheckBytes(const Use& use, int64_t request_bytes)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Leave(const std::shared_ptr<Use>& use, const Place& place);
-  // How many of a caller's calls are at work, of those begun lately. One that is at work for longer waits for the database, or for a caller
-  // that does not read its answer: it holds nobody up, and need not hold up its caller's other calls.
+  // How many of a caller's calls are at work, of those begun lately. One that is at work for longer
+  // waits for the database, or for a caller that does not read its answer: it holds nobody up, and
+  // need not hold up its caller's other calls.
   static int64_t Running(Use& use, absl::Duration now);
   static void CountBegun(Use& use, Place& place);
   // How many calls of one caller may be at work; any number while nobody else calls.
   int64_t MostRunning(absl::Duration now) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Takes the calls whose turn has come out of the line.
   Line TakeTurns(Use& use, absl::Duration now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // To be called without the lock. Places that they give back meanwhile are passed on by the same loop, not by recursion, however long the
-  // line is.
+  // To be called without the lock. Places that they give back meanwhile are passed on by the same
+  // loop, not by recursion, however long the line is.
   static void StartThem(Line turns);
   // Whether a caller has nothing under way and could call as often as one that is not remembered.
   bool IsIdle(const Use& use, absl::Duration now) const {
@@ -169,7 +175,8 @@ class CallerLimits {
   Stats stats_ MUSTER_GUARDED_BY(mutex_);
   int64_t waiting_ MUSTER_GUARDED_BY(mutex_) = 0;
   int64_t watches_ MUSTER_GUARDED_BY(mutex_) = 0;  // of all callers
-  // The hash of the last caller's name, and until when several callers are taken to share the server.
+  // The hash of the last caller's name, and until when several callers are taken to share the
+  // server.
   size_t last_caller_ MUSTER_GUARDED_BY(mutex_) = 0;
   absl::Duration shared_until_ MUSTER_GUARDED_BY(mutex_) = -absl::InfiniteDuration();
 };

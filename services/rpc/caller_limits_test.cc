@@ -46,8 +46,8 @@ TEST(CallerLimits, OneCallerHasSoManyCallsUnderWayAndNoOtherLess) {
   EXPECT_EQ(limits.stats().too_many_calls, 1);
 }
 
-// All whose tokens are refused are one caller by name, `anonymous`: a limit would hide from each what is wrong with his own, and pass for
-// what a repetition mends.
+// All whose tokens are refused are one caller by name, `anonymous`: a limit would hide from each
+// what is wrong with his own, and pass for what a repetition mends.
 TEST(CallerLimits, WhoIsNotBelievedIsToldSoWhateverIsUnderWay) {
   const Guard guard(nullptr, {.calls = 1, .watches = 1});
   access::Caller nameless;

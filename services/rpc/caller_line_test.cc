@@ -1,5 +1,5 @@
-// Calls that wait for their turn behind others of their caller, through a server: they are answered in order, by their deadline, and
-// when the server stops.
+// Calls that wait for their turn behind others of their caller, through a server: they are answered
+// in order, by their deadline, and when the server stops.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <muster/debug/v1/debug_service.grpc.pb.h>

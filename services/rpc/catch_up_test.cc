@@ -79,7 +79,8 @@ class CatchUpTest : public ::testing::Test {
     stub_ = v1::QuotaService::NewStub(MakeUnretriedChannel(server_->address()));
   }
 
-  // The state tells where things are: `claims/own` of acme, and in which zone what has a name is, once that is `known`.
+  // The state tells where things are: `claims/own` of acme, and in which zone what has a name is,
+  // once that is `known`.
   Place PlaceOf(absl::string_view name) {
     if (no_memory_.exchange(false)) throw std::bad_alloc();
     MutexLock lock(state_);
@@ -264,7 +265,8 @@ TEST_F(CatchUpTest, AfterItsDeadlineItIsAnsweredAndNothingElse) {
   EXPECT_THAT(Get("claims/own"), StatusIs(absl::StatusCode::kDeadlineExceeded));
   known_ = true;
   for (const Done& done : AwaitKept(1)) done(absl::OkStatus());
-  // Whoever asks with a deadline of its own hears of it without the server, which is to answer all the same.
+  // Whoever asks with a deadline of its own hears of it without the server, which is to answer all
+  // the same.
   known_ = false;
   EXPECT_THAT(Get("claims/own", absl::Seconds(3)), StatusIs(absl::StatusCode::kDeadlineExceeded));
   Until(
@@ -305,7 +307,8 @@ TEST_F(CatchUpTest, AServerThatStopsAnswersThoseThatAreNotSure) {
   EXPECT_EQ(handled_, 0);
 }
 
-// All of them at once, perhaps: they take turns with their caller's other calls, and leave room for others.
+// All of them at once, perhaps: they take turns with their caller's other calls, and leave room for
+// others.
 TEST_F(CatchUpTest, WhatIsLetInThenWaitsForItsTurn) {
   Serve(kViewer, Kept(), {.running_calls = 1});
   holds_ = true;
@@ -328,7 +331,8 @@ TEST_F(CatchUpTest, WhatIsLetInThenWaitsForItsTurn) {
   EXPECT_THAT(Await(std::move(two), "the second"), IsOk());
 }
 
-// The call that finds no memory is told so; the next one, for which there is a place only if that one left it, is served.
+// The call that finds no memory is told so; the next one, for which there is a place only if that
+// one left it, is served.
 TEST_F(CatchUpTest, NoMemoryWhileACallIsJudgedEndsItAlone) {
   Serve(kViewer, AtOnce([] { return absl::OkStatus(); }), {.running_calls = 1});
   known_ = true;

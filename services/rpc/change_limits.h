@@ -14,16 +14,17 @@
 
 namespace muster::rpc {
 
-// Limits how much each account (access::AccountOf) changes by its own calls, in rows and in bytes of the journal (ChangePace::ChangesOf).
-// Thread-safe.
+// Limits how much each account (access::AccountOf) changes by its own calls, in rows and in bytes
+// of the journal (ChangePace::ChangesOf). Thread-safe.
 class ChangeLimits {
  public:
   // `per_minute`: 0: any number. `clock` must outlive it and what it gives.
   explicit ChangeLimits(double per_minute, const SteadyClock* clock = TheSteadyClock())
       : per_minute_(per_minute), clock_(*clock) {}
 
-  // The pace that is to be told how much the call has changed; null: nobody counts, as it is the platform's, or there is no limit.
-  // RESOURCE_EXHAUSTED (TOO_FAST), with a time to wait: the account has changed too much.
+  // The pace that is to be told how much the call has changed; null: nobody counts, as it is the
+  // platform's, or there is no limit. RESOURCE_EXHAUSTED (TOO_FAST), with a time to wait: the
+  // account has changed too much.
   absl::StatusOr<std::shared_ptr<ChangePace>> Enter(const std::string& account);
 
   int64_t refused() const;

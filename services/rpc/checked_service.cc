@@ -45,7 +45,8 @@ using RefuseUnary = grpc::internal::CallbackUnaryHandler<grpc::ByteBuffer, grpc:
 using RefuseStream =
     grpc::internal::CallbackServerStreamingHandler<grpc::ByteBuffer, grpc::ByteBuffer>;
 
-// When a call in line looks whether others have been at work for so long that it may begin; the pauses grow, as many calls may be in line.
+// When a call in line looks whether others have been at work for so long that it may begin; the
+// pauses grow, as many calls may be in line.
 constexpr absl::Duration kLookAgain = absl::Milliseconds(250);
 constexpr absl::Duration kMostPause = absl::Seconds(4);
 
@@ -180,8 +181,8 @@ class CheckedHandler final : public MethodHandler {
         return NoMemory();
       }
     }
-    // Hands the call to its handler, or refuses it. The call may be gone afterwards; this object is not, as the caller of this function
-    // holds it.
+    // Hands the call to its handler, or refuses it. The call may be gone afterwards; this object is
+    // not, as the caller of this function holds it.
     void End(const absl::Status& refusal) {
       if (refusal.ok()) return Proceed([this] { handler_.RunInner(param_, inner_); });
       dispatch_.keeps = handler_.Keep(param_, inner_);
@@ -206,7 +207,8 @@ class CheckedHandler final : public MethodHandler {
     Dispatch dispatch_ = {};
   };
 
-  // A call that is let in, and waits for its turn among its caller's (CallerLimits), or until its deadline.
+  // A call that is let in, and waits for its turn among its caller's (CallerLimits), or until its
+  // deadline.
   class InLine final : public CallerLimits::CallInLine, public Deferred {
    public:
     using Deferred::Deferred;
@@ -234,7 +236,8 @@ class CheckedHandler final : public MethodHandler {
     void LookAgain() {
       core_->calls.Add(this, std::min(deadline_, NowForDeadlines() + pause_));
       pause_ = std::min(2 * pause_, kMostPause);
-      // A thread that starts it later finds it in `calls`, and removes it; one that started it before may not have.
+      // A thread that starts it later finds it in `calls`, and removes it; one that started it
+      // before may not have.
       if (!handler_.guard_.limits().IsWaiting(*this)) core_->calls.Remove(this);
     }
     void EndWith(const absl::Status& refusal) {
@@ -245,7 +248,8 @@ class CheckedHandler final : public MethodHandler {
     absl::Duration pause_ = kLookAgain;
   };
 
-  // A call that was refused by a state that may be old: it is judged once more when the state has caught up.
+  // A call that was refused by a state that may be old: it is judged once more when the state has
+  // caught up.
   class Unsure final : public Deferred {
    public:
     using Deferred::Deferred;
@@ -317,14 +321,16 @@ class CheckedHandler final : public MethodHandler {
     return absl::ResourceExhaustedError("There is no memory left for this request.");
   }
 
-  // Owns what the inner handler's Deserialize made, since that handler, which would destroy it, does not run. It lies in the
-  // call's memory, and is read until the call is answered and logged, by whichever thread.
+  // Owns what the inner handler's Deserialize made, since that handler, which would destroy it,
+  // does not run. It lies in the call's memory, and is read until the call is answered and logged,
+  // by whichever thread.
   std::shared_ptr<const void> Keep(const HandlerParameter& param, void* inner) const {
     grpc_call* const call = param.call->call();
     grpc_call_ref(call);
     auto discard = [call, request = param.request, inner](const void*) {
       if (inner != nullptr) {
-        // Of a unary method: holds request and response, also where the request could not be parsed.
+        // Of a unary method: holds request and response, also where the request could not be
+        // parsed.
         static_cast<grpc::RpcAllocatorState*>(inner)->~RpcAllocatorState();
       } else if (request != nullptr) {
         static_cast<google::protobuf::Message*>(request)->~Message();

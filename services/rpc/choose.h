@@ -52,8 +52,9 @@ ListChoice ParseChoice(const Request& request, const google::protobuf::Descripto
 
 namespace internal {
 
-// Whether a list with this parent may have to skip many rows: those with other names, if an id follows a `-` (any id), which no prefix of
-// keys can express; or those that the caller does not see, if its scope is in several places.
+// Whether a list with this parent may have to skip many rows: those with other names, if an id
+// follows a `-` (any id), which no prefix of keys can express; or those that the caller does not
+// see, if its scope is in several places.
 inline bool MayPassByManyBelow(absl::string_view parent, const access::Scope* scope) {
   bool any = false;
   bool is_id = false;
@@ -75,7 +76,8 @@ bool MayPassByMany(const Request& request, const access::Scope* scope) {
   }
 }
 
-// Makes one page from rows that it reads a few at a time, so that no commit waits long for the lane's memory.
+// Makes one page from rows that it reads a few at a time, so that no commit waits long for the
+// lane's memory.
 template <class Row, class Lane, class Request, class Response, class Add, class Render, class Walk>
 class ChosenPage {
  public:
@@ -185,8 +187,8 @@ class ChosenPage {
 
 }  // namespace internal
 
-// As ListRows, for a request that may also have a `filter` and an `order_by`. One that has, or that MayPassByMany rows, is answered by a
-// thread of `slow`, a few rows at a time.
+// As ListRows, for a request that may also have a `filter` and an `order_by`. One that has, or that
+// MayPassByMany rows, is answered by a thread of `slow`, a few rows at a time.
 template <class Row, class Lane, class Request, class Response, class Select, class Add,
           class Render, class Walk = ByName<Row>>
 grpc::ServerUnaryReactor* ChooseRows(grpc::CallbackServerContext* context,

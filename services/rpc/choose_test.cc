@@ -110,7 +110,8 @@ TEST_F(ChooseTest, OrdersPageByPageWhateverThePagesAre) {
               ElementsAre("a/009", "a/008", "a/007"));
 }
 
-// Nothing of what is there is shown: a commit that comes meanwhile does not wait for the end, where it stands.
+// Nothing of what is there is shown: a commit that comes meanwhile does not wait for the end, where
+// it stands.
 TEST_F(ChooseTest, AListThatPassesByManyRowsLetsCommitsIn) {
   int pieces = 0;
   lane_.before_peek = [&] {

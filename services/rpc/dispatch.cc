@@ -26,8 +26,8 @@ struct Next {
 };
 thread_local Next t_next;
 
-// Lets kMaxFailureLinesPerSecond lines through each second and counts the rest. nullopt: write no line;
-// else the number of lines that were left out since the last.
+// Lets kMaxFailureLinesPerSecond lines through each second and counts the rest. nullopt: write no
+// line; else the number of lines that were left out since the last.
 std::optional<int64_t> AdmitFailureLine(absl::Time now) {
   static std::atomic<int64_t> second = 0;
   static std::atomic<int> lines = 0;
@@ -39,7 +39,8 @@ std::optional<int64_t> AdmitFailureLine(absl::Time now) {
   return std::nullopt;
 }
 
-// A refusal in the form of reflection's own error message: gRPC does not let us end the calls of its services.
+// A refusal in the form of reflection's own error message: gRPC does not let us end the calls of
+// its services.
 std::unique_ptr<google::protobuf::Message> ErrorIn(const google::protobuf::Message& answer,
                                                    const absl::Status& refusal) {
   std::unique_ptr<google::protobuf::Message> made(answer.New());
@@ -55,7 +56,8 @@ std::unique_ptr<google::protobuf::Message> ErrorIn(const google::protobuf::Messa
   return made;
 }
 
-// Counts a call of a service that is not ours, and withholds its answers from callers that the policy does not let in.
+// Counts a call of a service that is not ours, and withholds its answers from callers that the
+// policy does not let in.
 class StandardInterceptor final : public grpc::experimental::Interceptor {
  public:
   StandardInterceptor(const Guard& guard, const grpc::ServerContextBase& context,

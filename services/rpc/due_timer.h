@@ -32,9 +32,9 @@ struct DueWork {
   std::function<size_t(StagedState<State>&, absl::Time now)> decide = {};
 };
 
-// A thread that sleeps until something is due, then submits a command that does it, so that watchers
-// hear of it. What is due follows from the rows: a restart loses nothing, and of several replicas the
-// first one writes. A Lane is a storage::CommitLane<State>.
+// A thread that sleeps until something is due, then submits a command that does it, so that
+// watchers hear of it. What is due follows from the rows: a restart loses nothing, and of several
+// replicas the first one writes. A Lane is a storage::CommitLane<State>.
 template <class Lane, class State>
 class DueTimer {
  public:

@@ -40,7 +40,8 @@ bool HasFields(const pb::FieldDescriptor& field) {
   return field.message_type() != nullptr && !IsTime(field) && !IsDuration(field);
 }
 
-// The field by which the elements of a list of messages are told apart, as those of conditions are; null: none.
+// The field by which the elements of a list of messages are told apart, as those of conditions are;
+// null: none.
 const pb::FieldDescriptor* TypeOf(const pb::FieldDescriptor& list) {
   const pb::FieldDescriptor* type = list.message_type()->FindFieldByName("type");
   return type != nullptr && type->cpp_type() == pb::FieldDescriptor::CPPTYPE_STRING ? type

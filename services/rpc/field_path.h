@@ -21,7 +21,8 @@ namespace muster::rpc {
 // One value of a field. Enums are the names of their values.
 using FieldValue = std::variant<bool, int64_t, double, std::string, absl::Time, absl::Duration>;
 
-// A field of a message, or of one in it, as muster.type.v1.ListChoice writes it: `spec.node_labels.team`, `status.conditions.Ready`.
+// A field of a message, or of one in it, as muster.type.v1.ListChoice writes it:
+// `spec.node_labels.team`, `status.conditions.Ready`.
 class FieldPath {
  public:
   // INVALID_ARGUMENT: it leads nowhere; the message says how far it came and what there is.
@@ -32,7 +33,8 @@ class FieldPath {
   bool is_value() const { return !is_many_ && !has_fields_; }
   // Whether it leads to a list or a map.
   bool is_many() const { return is_many_; }
-  // Of many: whether elements are told apart by a text, as those of maps and conditions are; or are messages that are not, as taints.
+  // Of many: whether elements are told apart by a text, as those of maps and conditions are; or are
+  // messages that are not, as taints.
   bool is_keyed() const { return is_many_ && is_keyed_; }
   bool is_nameless() const { return is_many_ && !is_keyed_ && has_fields_; }
   const google::protobuf::FieldDescriptor& field() const { return *field_; }
@@ -40,7 +42,8 @@ class FieldPath {
   // A word of a filter as a value of this field, to compare with. INVALID_ARGUMENT: it is none.
   absl::StatusOr<FieldValue> ParseValue(const std::string& text) const;
 
-  // The field's value; one that is not set is empty, 0, false, or the time before all others. Only if is_value().
+  // The field's value; one that is not set is empty, 0, false, or the time before all others. Only
+  // if is_value().
   FieldValue Get(const google::protobuf::Message& message) const;
   // Whether it is set, or not empty.
   bool IsSet(const google::protobuf::Message& message) const;

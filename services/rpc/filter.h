@@ -22,8 +22,8 @@ class Filter {
                                       const google::protobuf::Descriptor& type);
 
   bool Keeps(const google::protobuf::Message& resource) const;
-  // The text that `field`, a field of the resource itself, has in every resource that is kept; nullopt: no `=` that all must meet says so.
-  // Lets lists skip other resources early.
+  // The text that `field`, a field of the resource itself, has in every resource that is kept;
+  // nullopt: no `=` that all must meet says so. Lets lists skip other resources early.
   std::optional<std::string> Demanded(const google::protobuf::FieldDescriptor& field) const;
 
  private:

@@ -26,13 +26,14 @@ namespace muster::rpc {
 // Checks every call against the policy and the limits of its caller. Thread-safe.
 class Guard {
  public:
-  // The caller that a header `Bearer TOKEN` names; UNAUTHENTICATED: none, and why. Unless `proves`, only tokens that were proved before are
-  // taken. Thread-safe.
+  // The caller that a header `Bearer TOKEN` names; UNAUTHENTICATED: none, and why. Unless `proves`,
+  // only tokens that were proved before are taken. Thread-safe.
   using TokenCheck =
       std::function<absl::StatusOr<std::string>(absl::string_view header, bool proves)>;
 
-  // `policy`, unless null, must outlive it; null: everybody may do everything. `tokens`, unless null, reads the header
-  // `authorization` of callers by TLS who show no certificate. `memory`, unless null, must outlive it.
+  // `policy`, unless null, must outlive it; null: everybody may do everything. `tokens`, unless
+  // null, reads the header `authorization` of callers by TLS who show no certificate. `memory`,
+  // unless null, must outlive it.
   explicit Guard(const access::PolicyFile* policy, const CallerLimitOptions& limits = {},
                  TokenCheck tokens = nullptr, MemoryLimit* memory = nullptr,
                  const SteadyClock* clock = TheSteadyClock())
@@ -42,12 +43,14 @@ class Guard {
         limits_(limits, clock),
         changes_(limits.changes_per_minute) {}
 
-  // Who calls, with its rights by the present policy. `proves`: a token's signature is checked, which takes time; else, for the log of a
-  // call that is refused in any case, a token counts only if it was proved before.
+  // Who calls, with its rights by the present policy. `proves`: a token's signature is checked,
+  // which takes time; else, for the log of a call that is refused in any case, a token counts only
+  // if it was proved before.
   std::shared_ptr<access::Caller> CallerOf(const grpc::ServerContextBase& context,
                                            bool proves = true) const;
-  // As access::MethodAccess::Admit; a method that does not say what it asks for (its status is an error) lets nobody in. For a method that
-  // asks for `write`, also ChangeLimits::Enter. Sets caller.goes_first.
+  // As access::MethodAccess::Admit; a method that does not say what it asks for (its status is an
+  // error) lets nobody in. For a method that asks for `write`, also ChangeLimits::Enter. Sets
+  // caller.goes_first.
   absl::Status Admit(const absl::StatusOr<access::MethodAccess>& method, access::Caller& caller,
                      const google::protobuf::Message& request,
                      const access::PlaceOf& place_of) const;
@@ -55,26 +58,28 @@ class Guard {
   absl::Status Refused(const access::Caller& caller, absl::Status refusal) const;
   // Admit, and Refused, for a method of gRPC's own (standard_methods.h) that any role may call.
   absl::Status AdmitWithAnyRole(const access::Caller& caller, absl::string_view method) const;
-  // While memory is short new calls are answered UNAVAILABLE (NO_MEMORY) before they are parsed, so that their callers go to another
-  // replica, or wait. Excepted are the process's own calls, and operators' calls of methods for which IsSpared is true.
+  // While memory is short new calls are answered UNAVAILABLE (NO_MEMORY) before they are parsed, so
+  // that their callers go to another replica, or wait. Excepted are the process's own calls, and
+  // operators' calls of methods for which IsSpared is true.
   bool IsMemoryShort() const { return memory_ != nullptr && memory_->IsNear(); }
   absl::Status NoMemory() const;
-  // Whether a method, judged by its own name, reads or removes a single thing: it costs little, and may be what helps.
+  // Whether a method, judged by its own name, reads or removes a single thing: it costs little, and
+  // may be what helps.
   static bool IsSpared(absl::string_view method);
   static constexpr size_t kMaxSparedBytes = 4'096;  // of its request
   static bool IsOperator(const access::Caller& caller) {
     return caller.rights->Of(access::Verb::kOperate).everywhere();
   }
-  // As CallerLimits::Enter, but the process itself has no limits. A caller whose proof is not believed takes no place and is told that,
-  // never of a limit, which would pass.
+  // As CallerLimits::Enter, but the process itself has no limits. A caller whose proof is not
+  // believed takes no place and is told that, never of a limit, which would pass.
   absl::StatusOr<CallerLimits::Place> Enter(const access::Caller& caller, CallerLimits::Kind kind,
                                             int64_t request_bytes = 0) const;
   // The calls that are at work, and those that wait in line.
   CallerLimits& limits() const { return limits_; }
   // Whether the policy gives the caller other rights by now.
   bool IsOutdated(const access::Caller& caller) const;
-  // The status with which watches of such callers end: OUT_OF_RANGE (POLICY_CHANGED), as one that sees more or less by now has to begin
-  // with a snapshot.
+  // The status with which watches of such callers end: OUT_OF_RANGE (POLICY_CHANGED), as one that
+  // sees more or less by now has to begin with a snapshot.
   static absl::Status Outdated();
 
   struct Stats {
@@ -93,7 +98,8 @@ class Guard {
   int64_t memory_limit() const { return memory_ == nullptr ? 0 : memory_->bytes(); }
 
  private:
-  // Counts what an organization asks for, but not what is reported of its Nodes, nor what follows from its wishes.
+  // Counts what an organization asks for, but not what is reported of its Nodes, nor what follows
+  // from its wishes.
   absl::Status EnterChanges(const access::MethodAccess& method, access::Caller& caller) const;
   // Counts the refusal by its kind, and returns it.
   absl::Status Counted(absl::Status refusal) const;
@@ -109,9 +115,9 @@ class Guard {
   mutable std::atomic<int64_t> no_memory_ = 0;
 };
 
-// `muster_policy_*`, `muster_denied_calls_total`, `muster_limited_calls_total`, `muster_waiting_calls`, `muster_memory_limit_bytes` of a
-// guard that has a policy,
-// which must outlive it.
+// `muster_policy_*`, `muster_denied_calls_total`, `muster_limited_calls_total`,
+// `muster_waiting_calls`, `muster_memory_limit_bytes` of a guard that has a policy, which must
+// outlive it.
 std::shared_ptr<prometheus::Collectable> MakePolicyCollector(const Guard& guard);
 
 }  // namespace muster::rpc

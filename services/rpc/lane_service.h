@@ -11,8 +11,8 @@
 
 namespace muster::rpc {
 
-// A service whose resources are rows of its lane; PlaceOf(state, name) of the state's domain says where they are. `service` must outlive
-// the Server.
+// A service whose resources are rows of its lane; PlaceOf(state, name) of the state's domain says
+// where they are. `service` must outlive the Server.
 template <class Service>
 NamedService LaneService(const char* full_name, Service& service) {
   auto& lane = service.lane();

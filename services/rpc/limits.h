@@ -8,7 +8,8 @@
 // Every limit of the RPC layer, in one place.
 namespace muster::rpc {
 
-// The largest request that is taken, unless a flag says otherwise; and the largest batch that our own clients make, so that it fits.
+// The largest request that is taken, unless a flag says otherwise; and the largest batch that our
+// own clients make, so that it fits.
 inline constexpr int kMaxReceiveBytes = 1 << 20;
 inline constexpr size_t kMaxBatchBytes = kMaxReceiveBytes / 2;
 // What a request may be before it is parsed (request_bounds.h): entries of one list or map, bytes
@@ -23,20 +24,24 @@ inline constexpr int kMaxMetadataBytes = 16 << 10;
 // Calls at a time on one connection; more wait in the client.
 inline constexpr int kMaxStreamsPerConnection = 1000;
 
-// What one caller (call_info.h, PrincipalOf) may have under way at a time, unless flags say otherwise.
+// What one caller (call_info.h, PrincipalOf) may have under way at a time, unless flags say
+// otherwise.
 inline constexpr int64_t kMaxCallsOfACaller = 10'000;
 inline constexpr int64_t kMaxWatchesOfACaller = 5'000;
 // Watches of all callers together: each has a stream and a queue.
 inline constexpr int64_t kMaxWatches = 50'000;
 // The last tenth of these is for callers with few: agents, adapters, and other services among them.
 inline constexpr int64_t kFewWatchesOfACaller = 100;
-// How many calls of one caller may be at work, of those begun less than about half a second ago, while others call, too: the rest waits in
-// line. More of them would hardly be answered faster, and others would wait longer.
+// How many calls of one caller may be at work, of those begun less than about half a second ago,
+// while others call, too: the rest waits in line. More of them would hardly be answered faster, and
+// others would wait longer.
 inline constexpr int64_t kMaxRunningCallsOfACaller = 64;
-// Bytes of the requests of all these calls and watches together: 128 of our own clients' largest batches.
+// Bytes of the requests of all these calls and watches together: 128 of our own clients' largest
+// batches.
 inline constexpr int64_t kMaxRequestBytesOfACaller = int64_t{64} << 20;
-// How many rows one organization's calls may change in a minute: a hundred a second, of some 20,000 that a journal takes. Large rows count
-// as several (ChangePace::ChangesOf), so that these are 24 MB of journal at most.
+// How many rows one organization's calls may change in a minute: a hundred a second, of some 20,000
+// that a journal takes. Large rows count as several (ChangePace::ChangesOf), so that these are 24
+// MB of journal at most.
 inline constexpr double kMaxChangesPerMinute = 6'000;
 
 // A reader of a watch that has not taken a message for so long is late: it sees the past.
@@ -73,17 +78,18 @@ inline constexpr absl::Duration kMaxReconnectBackoff = absl::Seconds(5);
 
 // Between NOT_SERVING and the end of the streams: load balancers need this long to see it.
 inline constexpr absl::Duration kDrainDelay = absl::Seconds(5);
-// Calls that are unanswered this long after the drain are answered: UNAVAILABLE if their work was not
-// begun, else UNKNOWN (Server::Shutdown). The same again for those answers to go out.
+// Calls that are unanswered this long after the drain are answered: UNAVAILABLE if their work was
+// not begun, else UNKNOWN (Server::Shutdown). The same again for those answers to go out.
 inline constexpr absl::Duration kShutdownGrace = absl::Seconds(10);
 
 // An error goes out in the trailers, of which clients take 8 KiB: longer messages are cut, further
-// details left out. The message is there twice; its size is that in gRPC's encoding, three bytes for
-// each byte that is not printable ASCII. Details count with their wrapping; some clients take them as
-// base64.
+// details left out. The message is there twice; its size is that in gRPC's encoding, three bytes
+// for each byte that is not printable ASCII. Details count with their wrapping; some clients take
+// them as base64.
 inline constexpr size_t kMaxErrorMessageBytes = 1024;
 inline constexpr size_t kMaxErrorDetailBytes = 4096;
-// The path of a wrong field, and its description, are each cut to this, so that the first always fits.
+// The path of a wrong field, and its description, are each cut to this, so that the first always
+// fits.
 inline constexpr size_t kMaxViolationBytes = 1024;
 // A longer `x-request-id` is replaced by one of ours.
 inline constexpr size_t kMaxRequestIdBytes = 128;

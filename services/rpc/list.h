@@ -21,11 +21,13 @@
 
 namespace muster::rpc {
 
-// Goes through the entries of an ordered map whose keys begin with `prefix` and come after the key `after` (empty: all): calls
-// `visit(cursor, entry)` until it returns false. A later walk with the cursor as `after` goes on behind that entry.
+// Goes through the entries of an ordered map whose keys begin with `prefix` and come after the key
+// `after` (empty: all): calls `visit(cursor, entry)` until it returns false. A later walk with the
+// cursor as `after` goes on behind that entry.
 template <class Map, class Visit>
 void WalkByKey(const Map& rows, absl::string_view prefix, const std::string& after, Visit visit) {
-  // `after` may be before `prefix`, if the caller sees less by now: the list goes on with what is left.
+  // `after` may be before `prefix`, if the caller sees less by now: the list goes on with what is
+  // left.
   auto it = absl::string_view(after) < prefix ? rows.lower_bound(prefix) : rows.upper_bound(after);
   for (; it != rows.end() && absl::StartsWith(it->first, prefix); ++it) {
     if (!visit(it->first, *it)) return;
@@ -42,9 +44,10 @@ struct ByName {
   }
 };
 
-// Makes one page of the entries that `walk(visit)` goes through: calls `emit(entry)`, which returns the size of its answer in bytes, for
-// those for which `keep(entry)` is true, until there are page.size of them or they have kMaxPageBytes. Returns the token of the next page,
-// empty if there is none.
+// Makes one page of the entries that `walk(visit)` goes through: calls `emit(entry)`, which returns
+// the size of its answer in bytes, for those for which `keep(entry)` is true, until there are
+// page.size of them or they have kMaxPageBytes. Returns the token of the next page, empty if there
+// is none.
 template <class Request, class Walk, class Keep, class Emit>
 std::string ListPage(const Request& request, const Page& page, Walk walk, Keep keep, Emit emit) {
   int left = page.size;
@@ -96,8 +99,9 @@ template <class Row>
 struct Selection {
   std::string prefix = {};                                           // of their keys
   std::function<bool(absl::string_view key, const Row&)> keep = {};  // empty: all
-  // The zone in which a row was when it was changed, as for a watch (watch_wire.h, Narrow); nullopt: not known yet, so that its name says
-  // where it is. Empty: rows do not outlive what they are in.
+  // The zone in which a row was when it was changed, as for a watch (watch_wire.h, Narrow);
+  // nullopt: not known yet, so that its name says where it is. Empty: rows do not outlive what they
+  // are in.
   std::function<std::optional<std::string>(absl::string_view key, int64_t revision)> zone_of = {};
 };
 
@@ -110,8 +114,8 @@ struct SelectAll {
   }
 };
 
-// Whether a caller that sees `scope` (null: all) sees that entry of the table of Rows. Where it is: `wanted.zone_of`, else PlaceOf(state,
-// key) of the state's domain, else its name says so.
+// Whether a caller that sees `scope` (null: all) sees that entry of the table of Rows. Where it is:
+// `wanted.zone_of`, else PlaceOf(state, key) of the state's domain, else its name says so.
 template <class Row, class State, class Entry>
 bool Sees(const std::shared_ptr<const access::Scope>& scope, const State& state,
           const Selection<Row>& wanted, const Entry& entry) {
@@ -128,8 +132,9 @@ bool Sees(const std::shared_ptr<const access::Scope>& scope, const State& state,
   }
 }
 
-// The prefix below `prefix` that all keys have which `scope` may cover, so that others need not be looked through; nullopt: it covers none.
-// `prefix` ends with a `/`; an empty one stays, as keys may not tell whose the rows are.
+// The prefix below `prefix` that all keys have which `scope` may cover, so that others need not be
+// looked through; nullopt: it covers none. `prefix` ends with a `/`; an empty one stays, as keys
+// may not tell whose the rows are.
 inline std::optional<std::string> NarrowedPrefix(const std::shared_ptr<const access::Scope>& scope,
                                                  const std::string& prefix) {
   return scope == nullptr || prefix.empty() ? prefix : scope->Narrowed(prefix);
@@ -146,8 +151,9 @@ void WalkNarrowed(std::optional<std::string> prefix, const Walk& walk, const Sta
   walk(state, *prefix, after, std::move(visit));
 }
 
-// A whole handler: one page of the Rows that `select(request, faults)` selects.
-// `add(response) = render(state, versioned_row)` for each, in the order of `walk`. A caller sees none beyond its scope.
+// A whole handler: one page of the Rows that `select(request, faults)` selects. `add(response) =
+// render(state, versioned_row)` for each, in the order of `walk`. A caller sees none beyond its
+// scope.
 template <class Row, class Lane, class Request, class Response, class Select, class Add,
           class Render, class Walk = ByName<Row>>
 grpc::ServerUnaryReactor* ListRows(grpc::CallbackServerContext* context, Lane& lane,

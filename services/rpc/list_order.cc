@@ -33,8 +33,8 @@ std::string BytesOf(double number) {
   std::memcpy(&bits, &number, sizeof(bits));
   return BytesOf(bits >> 63 != 0 ? ~bits : bits | (uint64_t{1} << 63));
 }
-// Ends below everything that goes on. Of long texts the beginning: where a list went to is told in a page token, which is bounded as
-// every field of a request is.
+// Ends below everything that goes on. Of long texts the beginning: where a list went to is told in
+// a page token, which is bounded as every field of a request is.
 std::string BytesOf(const std::string& text) {
   std::string bytes;
   for (const char c : absl::string_view(text).substr(0, kMaxTextBytes)) {

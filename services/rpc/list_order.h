@@ -19,7 +19,8 @@ class ListOrder {
   static absl::StatusOr<ListOrder> Parse(absl::string_view text,
                                          const google::protobuf::Descriptor& type);
 
-  // A key: the order of keys, as bytes, is the order of the resources. Where all else is equal `name` decides.
+  // A key: the order of keys, as bytes, is the order of the resources. Where all else is equal
+  // `name` decides.
   std::string KeyOf(const google::protobuf::Message& resource, absl::string_view name) const;
 
  private:

@@ -25,7 +25,8 @@ class ListenerWatch {
     absl::Duration interval = absl::Seconds(2);
     absl::Duration patience = absl::Seconds(5);  // with one connection
     int failures_to_tell = 3;                    // in a row
-    // Whether a failure may have another reason than a dead listener, so that it does not count. Null: never.
+    // Whether a failure may have another reason than a dead listener, so that it does not count.
+    // Null: never.
     std::function<bool()> excused = {};
     // Called once, from the watch's thread, with what is wrong.
     std::function<void(const std::string& what)> on_dead = {};

@@ -43,8 +43,8 @@ prometheus::MetricFamily Counter(std::string name, std::string help, Number valu
   return family;
 }
 
-// Bounds in seconds, from what a call or a transaction takes here (0.2 to 5 ms) up to streams; from 5 ms on
-// those of go-grpc-prometheus, which dashboards ask for.
+// Bounds in seconds, from what a call or a transaction takes here (0.2 to 5 ms) up to streams; from
+// 5 ms on those of go-grpc-prometheus, which dashboards ask for.
 inline constexpr double kCallBuckets[] = {.0002, .0005, .001, .002, .005, .01, .025, .05,
                                           .1,    .25,   .5,   1,    2.5,  5,   10};
 

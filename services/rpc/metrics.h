@@ -44,8 +44,9 @@ class Metrics {
   std::vector<std::shared_ptr<prometheus::Collectable>> all_;
 };
 
-// Serves `GET /metrics` over HTTP until it is destroyed. On loopback only addresses and `localhost` are taken as Host: with another name a
-// foreign web page may have led a browser of this machine here (IsOurHost).
+// Serves `GET /metrics` over HTTP until it is destroyed. On loopback only addresses and `localhost`
+// are taken as Host: with another name a foreign web page may have led a browser of this machine
+// here (IsOurHost).
 class MetricsEndpoint {
  public:
   // `address`: `127.0.0.1:9100`; port 0 picks one. `metrics` must outlive it. UNAVAILABLE: the

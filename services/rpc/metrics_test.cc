@@ -101,7 +101,8 @@ TEST(MetricsTest, AreServedOverHttp) {
           R"(grpc_server_started_total{grpc_type="unary",grpc_service="some.Service",grpc_method="Method"} 1)"));
 }
 
-// A name of somebody else's may lead a browser here, which then takes us for that site and reads the answer to it.
+// A name of somebody else's may lead a browser here, which then takes us for that site and reads
+// the answer to it.
 TEST(MetricsTest, OnLoopbackTheyAreToldUnderNoOtherName) {
   Metrics metrics;
   const auto here = MetricsEndpoint::Create(metrics, "127.0.0.1:0");
@@ -183,8 +184,8 @@ TEST(ServerMetricsTest, CountsByCodeAndBucket) {
                           Pair("Unavailable", 0), Pair("Unauthenticated", 1)));
 }
 
-// Dashboards count with these, and the error budget: a rate sees nothing of a series that begins with failures. The rest would be more
-// than a thousand series of nothing.
+// Dashboards count with these, and the error budget: a rate sees nothing of a series that begins
+// with failures. The rest would be more than a thousand series of nothing.
 TEST(ServerMetricsTest, OfAMethodThatNobodyCalledThereIsWhatDashboardsNeed) {
   ServerMetrics metrics;
   metrics.Add("/p.S/M", MethodMetrics::Type::kUnary);

@@ -13,12 +13,13 @@
 
 namespace muster::rpc {
 
-// Counts what is open. Once the server stops (Close), refuses what comes and waits for what is open.
-// Thread-safe; Enter and Leave take no lock until then.
+// Counts what is open. Once the server stops (Close), refuses what comes and waits for what is
+// open. Thread-safe; Enter and Leave take no lock until then.
 class OpenCount {
  public:
   void Enter() { state_.fetch_add(kOne); }
-  // Once closed, the last Leave may let this be destroyed: so the count is changed and looked at under the lock.
+  // Once closed, the last Leave may let this be destroyed: so the count is changed and looked at
+  // under the lock.
   void Leave() {
     int64_t state = state_.load();
     while ((state & kClosed) == 0) {

@@ -10,8 +10,9 @@
 
 namespace muster::rpc {
 
-// The messages of one method's streams that gRPC was given and could not send yet, as the reader does not read: its window (64 KiB and
-// more, so that a quiet watch shows nothing for long) is full. Thread-safe.
+// The messages of one method's streams that gRPC was given and could not send yet, as the reader
+// does not read: its window (64 KiB and more, so that a quiet watch shows nothing for long) is
+// full. Thread-safe.
 class OpenWrites {
  public:
   // One stream, with at most one message under way at a time.

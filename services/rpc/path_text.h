@@ -15,11 +15,13 @@ namespace muster::rpc {
 // INVALID_ARGUMENT: `what` is wrong at the byte `at`.
 absl::Status WrongAt(size_t at, absl::string_view what);
 
-// Reads the text in quotes that begins at `text[at]`, and moves `at` behind it. INVALID_ARGUMENT: it does not end.
+// Reads the text in quotes that begins at `text[at]`, and moves `at` behind it. INVALID_ARGUMENT:
+// it does not end.
 absl::StatusOr<std::string> ReadQuoted(absl::string_view text, size_t& at);
 
-// Reads the word, perhaps an empty one, that begins at `text[at]` and goes on as long as `goes_on` is true of its bytes, and moves `at`
-// behind it. After a dot there may be a part in quotes, with any bytes. Errors as above.
+// Reads the word, perhaps an empty one, that begins at `text[at]` and goes on as long as `goes_on`
+// is true of its bytes, and moves `at` behind it. After a dot there may be a part in quotes, with
+// any bytes. Errors as above.
 absl::StatusOr<std::string> ReadWord(absl::string_view text, size_t& at,
                                      absl::FunctionRef<bool(char)> goes_on);
 

@@ -44,8 +44,8 @@ double Seconds(clockid_t clock) {
   return absl::ToDoubleSeconds(absl::DurationFromTimespec(time));
 }
 
-// Not from /proc/stat: a process may see of /proc only what is about processes (systemd's ProcSubset=pid).
-// Looked at once: the clocks are read one after the other, and may be moved.
+// Not from /proc/stat: a process may see of /proc only what is about processes (systemd's
+// ProcSubset=pid). Looked at once: the clocks are read one after the other, and may be moved.
 double BootTime() {
   static const double time = Seconds(CLOCK_REALTIME) - Seconds(CLOCK_BOOTTIME);
   return time;

@@ -35,8 +35,8 @@ void AnswerFrom(Lane& lane, Responder responder, Fill fill) {
       deadline);
 }
 
-// A whole handler of a question. `parse(request, faults)` returns the query, or adds faults with which
-// the call is refused; `fill(state, revision, query, response)` as above, or void for OK.
+// A whole handler of a question. `parse(request, faults)` returns the query, or adds faults with
+// which the call is refused; `fill(state, revision, query, response)` as above, or void for OK.
 template <class Lane, class Request, class Response, class Parse, class Fill>
 grpc::ServerUnaryReactor* Read(grpc::CallbackServerContext* context, Lane& lane,
                                const Request& request, Response* response, Parse parse, Fill fill) {

@@ -13,8 +13,8 @@ namespace muster::rpc {
 // which then looks at a thousand entries at most.
 //
 // INVALID_ARGUMENT, INVALID_FIELD: the first field that exceeds a bound, and what is allowed; or a
-// message field that is not repeated and stands there twice (parsers merge them, nobody sends them).
-// OK for bytes that are no such message at all: the parser refuses them.
+// message field that is not repeated and stands there twice (parsers merge them, nobody sends
+// them). OK for bytes that are no such message at all: the parser refuses them.
 absl::Status CheckBounds(const google::protobuf::Descriptor& type, absl::string_view bytes);
 
 }  // namespace muster::rpc

@@ -128,7 +128,8 @@ absl::Status Server::Start() {
         named.catch_up, named.answered));
     builder.RegisterService(checked_.back().get());
   }
-  // gRPC starts no server that has nothing but health. This answers whatever else is asked UNIMPLEMENTED.
+  // gRPC starts no server that has nothing but health. This answers whatever else is asked
+  // UNIMPLEMENTED.
   if (options_.services.empty()) builder.RegisterCallbackGenericService(&nothing_);
   std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> factories;
   factories.push_back(MakeFactory());

@@ -52,7 +52,8 @@ struct ServerOptions {
   absl::Duration default_deadline = kDefaultDeadline;
   absl::Duration drain_delay = kDrainDelay;
   absl::Duration shutdown_grace = kShutdownGrace;
-  // Called once, when the grace is over: is to answer every call whose work was not begun. May be null.
+  // Called once, when the grace is over: is to answer every call whose work was not begun. May be
+  // null.
   std::function<void()> stop_intake = {};
 };
 
@@ -82,8 +83,8 @@ class Server {
   // Of the server and of all its services.
   void SetAllServing(bool serving);
 
-  // To be called when the policy has changed: ends the watches of callers that have other rights by now (Guard::Outdated). They may begin
-  // anew.
+  // To be called when the policy has changed: ends the watches of callers that have other rights by
+  // now (Guard::Outdated). They may begin anew.
   void EndOutdatedWatches();
 
   // Ends in order: health says NOT_SERVING; after drain_delay open watches end with UNAVAILABLE,

@@ -38,8 +38,8 @@ Labels LabelsOf(const MethodMetrics& method) {
 
 Labels WithoutType(const Labels& labels) { return {labels.begin() + 1, labels.end()}; }
 
-// There is a sample of these codes even if it is 0: a rate sees nothing of a series that begins. Those of failures use up the error budget,
-// which is of unary methods.
+// There is a sample of these codes even if it is 0: a rate sees nothing of a series that begins.
+// Those of failures use up the error budget, which is of unary methods.
 bool IsAlwaysShown(MethodMetrics::Type type, grpc::StatusCode code) {
   switch (code) {
     case grpc::StatusCode::OK:

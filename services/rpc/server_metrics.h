@@ -19,8 +19,8 @@
 
 namespace muster::rpc {
 
-// The counters of one method. Thread-safe; no locks, no allocation: this is the hot path. (A watch takes a lock as it begins and
-// ends.)
+// The counters of one method. Thread-safe; no locks, no allocation: this is the hot path. (A watch
+// takes a lock as it begins and ends.)
 class MethodMetrics {
  public:
   enum class Type { kUnary, kClientStream, kServerStream, kBidiStream };
@@ -54,9 +54,9 @@ class MethodMetrics {
 };
 
 // The `grpc_server_*` metrics of a process, under the names and labels of go-grpc-prometheus, and
-// `muster_watch_*`. A method has from Add on the series that stock dashboards and alerts need before
-// its first call: calls started (for rates, and, less those handled, for open streams), and calls
-// handled with the codes OK and Unavailable (so that the share of `grpc_code!="OK"` is 0, not
+// `muster_watch_*`. A method has from Add on the series that stock dashboards and alerts need
+// before its first call: calls started (for rates, and, less those handled, for open streams), and
+// calls handled with the codes OK and Unavailable (so that the share of `grpc_code!="OK"` is 0, not
 // nothing). Other codes and the histogram come with the first call that has them. Thread-safe.
 class ServerMetrics final : public prometheus::Collectable {
  public:

@@ -28,9 +28,9 @@ struct SlowCallsOptions {
   std::shared_ptr<CpuShare> cpu = {};  // of all slow work of the process; null: there is no other
 };
 
-// Answers calls that take long, on a few threads of its own, callers in turn. The number of calls that wait is bounded, except for the
-// process's own; a call that nobody waits for any more is not begun. After an answer a thread rests (CpuShare), so that other work goes on.
-// Thread-safe.
+// Answers calls that take long, on a few threads of its own, callers in turn. The number of calls
+// that wait is bounded, except for the process's own; a call that nobody waits for any more is not
+// begun. After an answer a thread rests (CpuShare), so that other work goes on. Thread-safe.
 class SlowCalls {
  public:
   // Called on one of the threads. If it throws, the call is answered INTERNAL.
@@ -39,11 +39,13 @@ class SlowCalls {
   explicit SlowCalls(const SlowCallsOptions& options);
   ~SlowCalls() { Stop(); }
 
-  // If too many calls wait, of this caller or of all, the call is answered at once: RESOURCE_EXHAUSTED (TOO_MANY_CALLS).
+  // If too many calls wait, of this caller or of all, the call is answered at once:
+  // RESOURCE_EXHAUSTED (TOO_MANY_CALLS).
   void Add(Responder responder, Answer answer);
   // The same, but the call takes turns as one of `turn` (access::TurnOf), not of its caller.
   void AddInTurn(uint64_t turn, Responder responder, Answer answer);
-  // Waits for answers that are being made; calls that wait, and later ones, are answered UNAVAILABLE. Idempotent.
+  // Waits for answers that are being made; calls that wait, and later ones, are answered
+  // UNAVAILABLE. Idempotent.
   void Stop();
   // Calls that wait.
   size_t waiting() const {
@@ -92,7 +94,8 @@ void AnswerSlowly(const std::shared_ptr<SlowCalls>& slow, Lane& lane, Responder 
       deadline);
 }
 
-// As Read (read.h), for answers that take long: `fill` is called by a thread of `slow`, on memory as it is by then.
+// As Read (read.h), for answers that take long: `fill` is called by a thread of `slow`, on memory
+// as it is by then.
 template <class Lane, class Request, class Response, class Parse, class Fill>
 grpc::ServerUnaryReactor* ReadSlowly(grpc::CallbackServerContext* context,
                                      const std::shared_ptr<SlowCalls>& slow, Lane& lane,

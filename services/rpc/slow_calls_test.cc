@@ -27,7 +27,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// A server whose GetQuota is a slow call, in the turn that its name says: it waits until the test lets it go, then says which answer it is.
+// A server whose GetQuota is a slow call, in the turn that its name says: it waits until the test
+// lets it go, then says which answer it is.
 class SlowCallsTest : public ::testing::Test {
  protected:
   using Answer = std::future<absl::StatusOr<int64_t>>;
@@ -71,7 +72,8 @@ class SlowCallsTest : public ::testing::Test {
     while (calls_->waiting() < count) absl::SleepFor(absl::Milliseconds(1));
   }
 
-  // While another is under way, one that is in line until its time is over, for its caller and for the server.
+  // While another is under way, one that is in line until its time is over, for its caller and for
+  // the server.
   void LetOneExpireInLine() {
     Answer late = Ask(1, absl::Seconds(3));  // by then it is in line
     AwaitWaiting(1);

@@ -5,8 +5,9 @@
 
 namespace muster::rpc {
 
-// A method of gRPC's own services. These cannot have the option muster.type.v1.access, so who may call them is said here. A server answers
-// them beside its own services; any other method is UNIMPLEMENTED, whoever calls it.
+// A method of gRPC's own services. These cannot have the option muster.type.v1.access, so who may
+// call them is said here. A server answers them beside its own services; any other method is
+// UNIMPLEMENTED, whoever calls it.
 struct StandardMethod {
   absl::string_view name;
   MethodMetrics::Type type;

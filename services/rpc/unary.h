@@ -68,11 +68,13 @@ class Responder {
     });
   }
 
-  // The revision that the answer shows (muster.type.v1.WatchStart): an OK bears it as metadata, so that a watch after it misses nothing.
+  // The revision that the answer shows (muster.type.v1.WatchStart): an OK bears it as metadata, so
+  // that a watch after it misses nothing.
   void ShowRevision(int64_t revision);
 
-  // The client's deadline, or the server's default from the start of the call, by NowForDeadlines: pass it
-  // on to whatever the answer waits for. Once it passes the call is answered DEADLINE_EXCEEDED.
+  // The client's deadline, or the server's default from the start of the call, by NowForDeadlines:
+  // pass it on to whatever the answer waits for. Once it passes the call is answered
+  // DEADLINE_EXCEEDED.
   absl::Time deadline() const;
   // Whether nobody waits for the answer any more: it was given, or the caller has gone. To be asked
   // before expensive work.
@@ -89,9 +91,11 @@ class Responder {
   std::shared_ptr<internal::UnaryCall> call_;
 };
 
-// What the answer is to be narrowed to (access::Caller::narrowed_to). To be called within the handler, before Unary or WatchStream.
+// What the answer is to be narrowed to (access::Caller::narrowed_to). To be called within the
+// handler, before Unary or WatchStream.
 std::shared_ptr<const access::Scope> NarrowedTo(const grpc::ServerContextBase& context);
-// Where the caller has the verb; null: the call did not come through rpc::Server. To be called likewise.
+// Where the caller has the verb; null: the call did not come through rpc::Server. To be called
+// likewise.
 std::shared_ptr<const access::Scope> ScopeOf(const grpc::ServerContextBase& context,
                                              access::Verb verb);
 // The number of the caller, by which calls take turns (access::TurnOf). To be called likewise.

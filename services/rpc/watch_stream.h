@@ -235,10 +235,11 @@ class FailedReactor final : public grpc::ServerWriteReactor<Response> {
 }  // namespace internal
 
 // Shows `watcher` (storage::Watcher, or anything with its Next, Ended, NotifyWhenReady and Cancel)
-// as a stream: `convert(const Item&)` makes the message of each item; with `start.bundle` those that
-// are ready at the same time are one message. The stream ends with the watcher's status; with
+// as a stream: `convert(const Item&)` makes the message of each item; with `start.bundle` those
+// that are ready at the same time are one message. The stream ends with the watcher's status; with
 // OUT_OF_RANGE if it resumes and the caller's view is not `start.view`; with UNAVAILABLE when the
-// server stops; when the client goes the watcher is cancelled. The initial metadata is sent at once.
+// server stops; when the client goes the watcher is cancelled. The initial metadata is sent at
+// once.
 template <class Response, class Watcher, class Convert>
 grpc::ServerWriteReactor<Response>* WatchStream(grpc::CallbackServerContext* context,
                                                 std::shared_ptr<Watcher> watcher, Convert convert,

@@ -19,7 +19,8 @@
 // template arguments, so that this folder does not know storage/.
 namespace muster::rpc {
 
-// The options of a watch that begins at `start`, for a caller of number `turn` (TurnOf). INVALID_ARGUMENT: start.after_revision.
+// The options of a watch that begins at `start`, for a caller of number `turn` (TurnOf).
+// INVALID_ARGUMENT: start.after_revision.
 template <class WatchOptions>
 absl::StatusOr<WatchOptions> ToWatchOptions(const type::v1::WatchStart& start, uint64_t turn) {
   WatchOptions options;
@@ -35,8 +36,9 @@ absl::StatusOr<WatchOptions> ToWatchOptions(const type::v1::WatchStart& start, u
 // A prefix that no key has: in requests `-` stands for any id, and none is called so.
 inline constexpr char kNoKey[] = "-";
 
-// Narrows a watch to what a caller with `scope` sees (null: all). `zone_of(key, revision)`: the zone of the resource as it was when it was
-// changed; it must be the same function for all watches of a lane.
+// Narrows a watch to what a caller with `scope` sees (null: all). `zone_of(key, revision)`: the
+// zone of the resource as it was when it was changed; it must be the same function for all watches
+// of a lane.
 template <class WatchOptions, class ZoneOf>
 void Narrow(WatchOptions& options, const std::shared_ptr<const access::Scope>& scope,
             ZoneOf zone_of) {
@@ -48,8 +50,9 @@ void Narrow(WatchOptions& options, const std::shared_ptr<const access::Scope>& s
   options.key_prefix = scope->Narrowed(options.key_prefix).value_or(kNoKey);
 }
 
-// Whether a watch that is narrowed by zones may resume: the key of a deleted resource tells no zone, and the zones of resources are known
-// only from the revision `zones_known_since` on. OUT_OF_RANGE: it must begin with a snapshot.
+// Whether a watch that is narrowed by zones may resume: the key of a deleted resource tells no
+// zone, and the zones of resources are known only from the revision `zones_known_since` on.
+// OUT_OF_RANGE: it must begin with a snapshot.
 template <class WatchOptions>
 absl::Status CheckResume(const WatchOptions& options,
                          const std::shared_ptr<const access::Scope>& scope,
@@ -60,8 +63,8 @@ absl::Status CheckResume(const WatchOptions& options,
   return error::RevisionCompacted(*options.after_revision, zones_known_since);
 }
 
-// Leaves out what is not in `zone`; empty: leaves out nothing. `zone_of(item)`: the zone of an item that has bytes. Deletions of all zones
-// are told. INVALID_ARGUMENT: zone.
+// Leaves out what is not in `zone`; empty: leaves out nothing. `zone_of(item)`: the zone of an item
+// that has bytes. Deletions of all zones are told. INVALID_ARGUMENT: zone.
 template <class WatchOptions, class ZoneOf>
 absl::Status KeepZone(WatchOptions& options, const std::string& zone, ZoneOf zone_of) {
   if (zone.empty()) return absl::OkStatus();
@@ -101,8 +104,9 @@ bool FillWatchResponse(const Item& item, Response& response) {
   return false;
 }
 
-// The message of an item; its bytes become the field number `field_of(item)` of the response. They are sent as they are, unread, so that a
-// change that a hundred watch is encoded once. Throws if there is no such field (0): a later release wrote the item.
+// The message of an item; its bytes become the field number `field_of(item)` of the response. They
+// are sent as they are, unread, so that a change that a hundred watch is encoded once. Throws if
+// there is no such field (0): a later release wrote the item.
 template <class Response, class Item, class FieldOf>
 Response ToWatchResponse(const Item& item, FieldOf field_of) {
   Response response;

@@ -33,8 +33,8 @@
 //
 // A request with a `request_id` is carried out once: its answer is kept in the transaction of its
 // change (services/common/kept_request.h), and the same again gets it, on any replica, after a
-// restart, also when nobody knew what became of the first. A request that is refused and writes nothing
-// keeps no answer; an order that is refused and written keeps its refusal.
+// restart, also when nobody knew what became of the first. A request that is refused and writes
+// nothing keeps no answer; an order that is refused and written keeps its refusal.
 namespace muster::rpc {
 
 // Where the mutations of a service go, and how it keeps their answers. The lane must outlive it.
@@ -54,21 +54,23 @@ struct WriteOptions {
   std::string account = {};  // for whom: access::AccountOf
   // Is told how much was changed; null: nobody counts.
   std::shared_ptr<ChangePace> pace = {};
-  // If no answer to it is kept: OK, it is carried out; else it is answered this error (access::Caller::unless_repeated).
+  // If no answer to it is kept: OK, it is carried out; else it is answered this error
+  // (access::Caller::unless_repeated).
   absl::Status unless_kept = {};
 };
 
 // SHA-256 of a request's full name and content, without its `request_id`.
 std::string RequestDigest(const google::protobuf::Message& request);
 
-// The key of a kept answer. An organization's request ids are its own: no other caller can use up, or learn of, them. `caller` null: one
-// that sees all.
+// The key of a kept answer. An organization's request ids are its own: no other caller can use up,
+// or learn of, them. `caller` null: one that sees all.
 std::string KeptIdOf(const access::Caller* caller, const std::string& request_id);
 
 // The caller's own name for a request; empty: it has none.
 std::string RequestIdOf(const google::protobuf::Message& request);
 
-// Whether an answer to this very request of the caller is kept (access::Answered), by what `lane`'s memory shows now, however old.
+// Whether an answer to this very request of the caller is kept (access::Answered), by what `lane`'s
+// memory shows now, however old.
 template <class Lane>
 bool IsAnswered(const Lane& lane, const access::Caller& caller,
                 const google::protobuf::Message& request) {
@@ -116,7 +118,8 @@ struct LaneOf<Lane<S>> {
   using StagedState = muster::StagedState<S>;
 };
 
-// What a decision returns, as a StatusOr: a Status becomes one of nothing, a plain value one of itself.
+// What a decision returns, as a StatusOr: a Status becomes one of nothing, a plain value one of
+// itself.
 template <class T>
 absl::StatusOr<T> Decided(absl::StatusOr<T> outcome) {
   return outcome;
@@ -167,8 +170,8 @@ absl::Status Rendered(Render& render, const Outcome& outcome, Response& response
 
 }  // namespace internal
 
-// For a decision that is only tried: takes it back to `mark`, and returns the row that is then there, null: none. The answer's etag is to be
-// that row's, which a change that follows must send.
+// For a decision that is only tried: takes it back to `mark`, and returns the row that is then
+// there, null: none. The answer's etag is to be that row's, which a change that follows must send.
 template <class Row, class StagedState>
 const Row* TakeBack(StagedState& staged, size_t mark, absl::string_view key) {
   staged.RollBack(mark);
@@ -176,8 +179,9 @@ const Row* TakeBack(StagedState& staged, size_t mark, absl::string_view key) {
 }
 
 // Has `lane` decide and commit. `decide(staged state, now)` may run several times; it returns a
-// StatusOr<Outcome>, an Outcome or a Status. `then(StatusOr<Outcome>, revision)` is called once, after the
-// commit, on the lane's threads, and must not block; `revision` is that of the state after the decision.
+// StatusOr<Outcome>, an Outcome or a Status. `then(StatusOr<Outcome>, revision)` is called once,
+// after the commit, on the lane's threads, and must not block; `revision` is that of the state
+// after the decision.
 template <class Lane, class Decide, class Then>
 void Commit(Lane& lane, absl::Time deadline, const WriteOptions& options, Decide decide,
             Then then) {
@@ -256,8 +260,8 @@ void CommitOnce(const Writer<Lane>& writer, Responder responder, WriteOptions op
 
 }  // namespace internal
 
-// Commit for a call, which is answered once it is committed: `render(outcome, response)` fills in the
-// response, and may return a Status that is answered instead of it.
+// Commit for a call, which is answered once it is committed: `render(outcome, response)` fills in
+// the response, and may return a Status that is answered instead of it.
 template <class Lane, class Response, class Decide, class Render>
 void CommitTo(const Writer<Lane>& writer, Responder responder, const WriteOptions& options,
               Response* response, Decide decide, Render render) {
@@ -304,8 +308,8 @@ grpc::ServerUnaryReactor* Handle(grpc::CallbackServerContext* context, const Wri
 
 }  // namespace internal
 
-// A whole handler. `parse(request, faults)` returns the command, or adds faults with which the call is
-// refused; `decide(staged state, command, now)` and `render(outcome, response)` as above.
+// A whole handler. `parse(request, faults)` returns the command, or adds faults with which the call
+// is refused; `decide(staged state, command, now)` and `render(outcome, response)` as above.
 template <class Lane, class Request, class Response, class Parse, class Decide, class Render>
 grpc::ServerUnaryReactor* Write(grpc::CallbackServerContext* context, const Writer<Lane>& writer,
                                 const Request& request, Response* response, Parse parse,

@@ -86,7 +86,8 @@ absl::Time ToTime(const ASN1_TIME* time) {
 // What Debian's OpenSSL requires of certificates in a handshake: 112 bits, no SHA-1.
 constexpr int kSecurityLevel = 2;
 
-// The first expiry in the chain from the first certificate to an authority, good for `purpose`. INVALID_ARGUMENT: there is no such now.
+// The first expiry in the chain from the first certificate to an authority, good for `purpose`.
+// INVALID_ARGUMENT: there is no such now.
 absl::StatusOr<absl::Time> ExpiryOfChain(const std::vector<Certificate>& certificates,
                                          const std::vector<Certificate>& authorities, int purpose,
                                          absl::Time now) {

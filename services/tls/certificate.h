@@ -27,16 +27,18 @@ struct Identity {
 // How a certificate is to be used. A server shows its own to other servers too.
 enum class Use { kClient, kServer };
 
-// Checks that all of `pem` can be used together now: the key fits, the certificates lead to one of the authorities, none has expired, all
-// may be used for `use`, and the first has an identity of the trust domain (if that is empty, it needs none, and none is returned).
-// INVALID_ARGUMENT, field `key`, `certificates` or `authorities`.
+// Checks that all of `pem` can be used together now: the key fits, the certificates lead to one of
+// the authorities, none has expired, all may be used for `use`, and the first has an identity of
+// the trust domain (if that is empty, it needs none, and none is returned). INVALID_ARGUMENT, field
+// `key`, `certificates` or `authorities`.
 absl::StatusOr<Identity> CheckPem(const Pem& pem, absl::string_view trust_domain, Use use,
                                   absl::Time now);
 
 // Checks that `authorities` holds a certificate. INVALID_ARGUMENT, field `authorities`.
 absl::Status CheckAuthorities(const std::string& authorities);
 
-// The SPIFFE ID among a certificate's URIs: the only one with the scheme `spiffe`, of the trust domain. INVALID_ARGUMENT: there is no such.
+// The SPIFFE ID among a certificate's URIs: the only one with the scheme `spiffe`, of the trust
+// domain. INVALID_ARGUMENT: there is no such.
 absl::StatusOr<std::string> SpiffeIdOf(const std::vector<std::string>& uris,
                                        absl::string_view trust_domain);
 

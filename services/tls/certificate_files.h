@@ -36,26 +36,29 @@ struct Files {
   } flags = {};
 };
 
-// Credentials to call servers, from the files as they are now: for a program that soon ends. Errors as CertificateFiles::Create.
+// Credentials to call servers, from the files as they are now: for a program that soon ends. Errors
+// as CertificateFiles::Create.
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> ClientCredentials(Files files);
 
-// Credentials to call servers without a certificate of one's own: only `files.authorities` is used. INVALID_ARGUMENT: it cannot be.
+// Credentials to call servers without a certificate of one's own: only `files.authorities` is used.
+// INVALID_ARGUMENT: it cannot be.
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> NamelessCredentials(const Files& files);
 
-// Credentials from files, for as long as a program runs: new contents are used for handshakes within a few seconds, once they can be used
-// as a whole; until then the last usable ones are. Open connections are not touched. Thread-safe.
+// Credentials from files, for as long as a program runs: new contents are used for handshakes
+// within a few seconds, once they can be used as a whole; until then the last usable ones are. Open
+// connections are not touched. Thread-safe.
 class CertificateFiles {
  public:
-  // INVALID_ARGUMENT: a file cannot be read, or what they say cannot be used (field: the flag); UNAVAILABLE: no
-  // folder can be made for copies.
+  // INVALID_ARGUMENT: a file cannot be read, or what they say cannot be used (field: the flag);
+  // UNAVAILABLE: no folder can be made for copies.
   static absl::StatusOr<std::unique_ptr<CertificateFiles>> Create(Files files);
   // The same; null if `files` is not set: plain text.
   static absl::StatusOr<std::unique_ptr<CertificateFiles>> CreateIfAny(
       const std::optional<Files>& files);
   ~CertificateFiles();
 
-  // A caller must show a certificate of the authorities with one SPIFFE ID of the trust domain; or, with `optional`, none (and a
-  // token instead).
+  // A caller must show a certificate of the authorities with one SPIFFE ID of the trust domain; or,
+  // with `optional`, none (and a token instead).
   std::shared_ptr<grpc::ServerCredentials> ForServer(bool optional = false) const;
   // The server must show a certificate of the authorities for the name that it was called by.
   std::shared_ptr<grpc::ChannelCredentials> ForClient() const;
@@ -71,10 +74,11 @@ class CertificateFiles {
   };
   Stats stats() const;
 
-  // Looks at the files now, and takes or refuses them at once. INVALID_ARGUMENT, UNAVAILABLE as above.
+  // Looks at the files now, and takes or refuses them at once. INVALID_ARGUMENT, UNAVAILABLE as
+  // above.
   absl::Status Reload();
-  // The look that is made every `interval`: files that cannot be used may be half written, and are refused when the next look finds the
-  // same.
+  // The look that is made every `interval`: files that cannot be used may be half written, and are
+  // refused when the next look finds the same.
   absl::Status Look();
 
  private:

@@ -103,7 +103,8 @@ class CertificateFilesTest : public ::testing::Test {
     return NewChannel(credentials)
         ->WaitForConnected(absl::ToChronoTime(absl::Now() + absl::Minutes(1)));
   }
-  // Whether its first attempt fails, however long that takes. False: there is a connection, or no answer for a minute.
+  // Whether its first attempt fails, however long that takes. False: there is a connection, or no
+  // answer for a minute.
   bool IsRefused(const std::shared_ptr<grpc::ChannelCredentials>& credentials) const {
     const auto channel = NewChannel(credentials);
     const auto give_up = absl::ToChronoTime(absl::Now() + absl::Minutes(1));

@@ -23,13 +23,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// gRPC sees by the files' times, in whole seconds, whether one of them changed while it read them: so each version gets its own second.
+// gRPC sees by the files' times, in whole seconds, whether one of them changed while it read them:
+// so each version gets its own second.
 void SetTime(const std::string& file, time_t seconds) {
   const timespec times[2] = {{seconds, 0}, {seconds, 0}};
   (void)utimensat(AT_FDCWD, file.c_str(), times, 0);
 }
 
-// systemd's variable comes first: it empties that folder itself, whatever ends the program. Of several, `a:b`, the first.
+// systemd's variable comes first: it empties that folder itself, whatever ends the program. Of
+// several, `a:b`, the first.
 std::string Top() {
   for (const char* variable : {"RUNTIME_DIRECTORY", "TMPDIR"}) {
     const char* const folder = std::getenv(variable);
@@ -42,7 +44,8 @@ std::string Top() {
 
 constexpr absl::string_view kPrefix = "muster-tls-";
 
-// Opens and locks a folder of this user's; returns the descriptor. -1: it is no such folder, or somebody has the lock.
+// Opens and locks a folder of this user's; returns the descriptor. -1: it is no such folder, or
+// somebody has the lock.
 int Lock(const std::string& folder) {
   const int file = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (file < 0) return -1;
@@ -126,7 +129,8 @@ absl::Status PemFolder::MakeFolder(absl::string_view name) {
   std::error_code failed;
   fs::remove_all(folder, failed);
   if (mkdir(folder.c_str(), 0700) == 0) return absl::OkStatus();
-  // In one that was tidied away nothing can be made. By its old name there may be one of somebody else's.
+  // In one that was tidied away nothing can be made. By its old name there may be one of somebody
+  // else's.
   if (errno == ENOENT) {
     ASSIGN_OR_RETURN(Folder made, Make(fs::path(path_).parent_path()));
     dup3(made.lock, held_, O_CLOEXEC);

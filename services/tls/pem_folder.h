@@ -10,9 +10,11 @@
 
 namespace muster::tls {
 
-// A folder that only this user can read, with the PEM texts that were put there last; they change all at once. gRPC reads the files itself,
-// whatever they are, so it gets paths through a descriptor that is held open: once somebody has tidied the folder away, anybody may make
-// another of its name. It is removed with this object or, if the program was killed, when the next one is made.
+// A folder that only this user can read, with the PEM texts that were put there last; they change
+// all at once. gRPC reads the files itself, whatever they are, so it gets paths through a
+// descriptor that is held open: once somebody has tidied the folder away, anybody may make another
+// of its name. It is removed with this object or, if the program was killed, when the next one is
+// made.
 class PemFolder {
  public:
   // Below `$RUNTIME_DIRECTORY`, `$TMPDIR` or `/tmp`. UNAVAILABLE: it cannot be made.
@@ -33,7 +35,8 @@ class PemFolder {
   PemFolder(std::string path, int held) : path_(std::move(path)), held_(held) {}
 
   std::string Held(absl::string_view file) const;
-  // Makes the folder `name` in this one, in place of any that is there. If this one was tidied away, makes another first.
+  // Makes the folder `name` in this one, in place of any that is there. If this one was tidied
+  // away, makes another first.
   absl::Status MakeFolder(absl::string_view name);
 
   std::string path_;

@@ -20,8 +20,9 @@ struct PublicKey {
 // The public keys of an issuer of tokens, by their ids. Value type.
 class KeySet {
  public:
-  // Reads a JWK Set (RFC 7517). Passes over keys for encryption, keys other than RSA and EC, and those that cannot be used: other curves,
-  // RSA of less than 2048 bits, a second key with the same id. INVALID_ARGUMENT, naming the fields: it is no JWK Set, or no key is left.
+  // Reads a JWK Set (RFC 7517). Passes over keys for encryption, keys other than RSA and EC, and
+  // those that cannot be used: other curves, RSA of less than 2048 bits, a second key with the same
+  // id. INVALID_ARGUMENT, naming the fields: it is no JWK Set, or no key is left.
   static absl::StatusOr<KeySet> Parse(absl::string_view json);
 
   // The key with that id; with an empty one, the only key. Null: there is none.

@@ -64,7 +64,8 @@ std::optional<absl::Time> TimeOf(const nlohmann::json& object, const char* field
   return absl::UnixEpoch() + absl::Seconds(seconds);
 }
 
-// Whether a part is in canonical base64url. Otherwise the same signature could be written in another way: as another token, just as valid.
+// Whether a part is in canonical base64url. Otherwise the same signature could be written in
+// another way: as another token, just as valid.
 bool IsCanonical(absl::string_view part) {
   std::string bytes;
   return absl::WebSafeBase64Unescape(part, &bytes) && absl::WebSafeBase64Escape(bytes) == part;

@@ -40,13 +40,15 @@ struct KnownToken {
   absl::Time until = absl::InfiniteFuture();
 };
 
-// Checks bearer tokens (JSON Web Tokens of one issuer), and tells which caller they name. Thread-safe.
+// Checks bearer tokens (JSON Web Tokens of one issuer), and tells which caller they name.
+// Thread-safe.
 class TokenChecker {
  public:
   // INVALID_ARGUMENT (field: the flag): the file cannot be used.
   static absl::StatusOr<std::unique_ptr<TokenChecker>> Create(Options options, const Clock* clock);
 
-  // The caller that a header `Bearer TOKEN` names: `token/SUBJECT`, from the claim `sub`. UNAUTHENTICATED (TOKEN_REFUSED): why not.
+  // The caller that a header `Bearer TOKEN` names: `token/SUBJECT`, from the claim `sub`.
+  // UNAUTHENTICATED (TOKEN_REFUSED): why not.
   absl::StatusOr<std::string> PrincipalOf(absl::string_view header);
   // The same, but only for a token that is remembered: no signature is checked and nothing counted.
   absl::StatusOr<std::string> KnownPrincipalOf(absl::string_view header);
@@ -67,7 +69,8 @@ class TokenChecker {
   absl::StatusOr<std::string> Check(absl::string_view header, bool verifies);
   // Checks all that does not depend on the time.
   absl::StatusOr<KnownToken> Verify(absl::string_view token, const KeySet& keys) const;
-  // What is remembered of the token, checked with these keys; if nothing is and `verifies`, verifies it now.
+  // What is remembered of the token, checked with these keys; if nothing is and `verifies`,
+  // verifies it now.
   absl::StatusOr<KnownToken> Find(absl::string_view token,
                                   const std::shared_ptr<const KeySet>& keys, bool verifies);
 

@@ -19,9 +19,9 @@
 
 namespace muster::trace {
 
-// Sends spans to a file, or to a collector (OpenTelemetry's, Jaeger, Tempo) over HTTP, or to both. Recorded
-// spans wait for a thread of its own, which sends them in batches; those for which there is no room, and
-// those that nobody takes, are left out and counted. Thread-safe.
+// Sends spans to a file, or to a collector (OpenTelemetry's, Jaeger, Tempo) over HTTP, or to both.
+// Recorded spans wait for a thread of its own, which sends them in batches; those for which there
+// is no room, and those that nobody takes, are left out and counted. Thread-safe.
 class Exporter final : public Recorder {
  public:
   struct Options {
@@ -58,10 +58,12 @@ class Exporter final : public Recorder {
   };
 
   void Run();
-  // Writes the spans that wait to the file, and adds them to those that are to be posted, as far as there is room.
+  // Writes the spans that wait to the file, and adds them to those that are to be posted, as far as
+  // there is room.
   void TakeWaiting();
   static void Count(const Batch& batch, bool posted);
-  // Posts `request`, again and again until the collector takes it or it is given up. Whether it was taken.
+  // Posts `request`, again and again until the collector takes it or it is given up. Whether it was
+  // taken.
   bool Post(const std::string& request);
   // Waits for `pause`. False: there is no time left.
   bool Pause(absl::Duration pause);

@@ -15,8 +15,8 @@ struct Service {
 };
 
 // An ExportTraceServiceRequest in OTLP's JSON encoding, in one line:
-// https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding. What is not UTF-8 is written with
-// U+FFFD in its place.
+// https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding. What is not UTF-8 is written
+// with U+FFFD in its place.
 std::string ToOtlp(const Service& service, absl::Span<const Span> spans);
 
 }  // namespace muster::trace

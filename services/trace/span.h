@@ -11,9 +11,9 @@
 #include "absl/time/time.h"
 #include "services/common/trace_context.h"
 
-// Spans: what was done within a trace, from when to when. They are recorded if the program was told to
-// (exporter.h), and only of sampled traces: whoever begins a trace says in its flags whether it is. If
-// nothing is recorded, spans cost no more than a load (Recording).
+// Spans: what was done within a trace, from when to when. They are recorded if the program was told
+// to (exporter.h), and only of sampled traces: whoever begins a trace says in its flags whether it
+// is. If nothing is recorded, spans cost no more than a load (Recording).
 namespace muster::trace {
 
 // As OTLP numbers them.
@@ -44,11 +44,12 @@ class Recorder {
   virtual void Record(Span span) = 0;
 };
 
-// Sets who takes the spans of this process (null: nobody), and the share of the traces begun here that are
-// sampled, 0 to 1. `recorder` must outlive its use: set null before it goes.
+// Sets who takes the spans of this process (null: nobody), and the share of the traces begun here
+// that are sampled, 0 to 1. `recorder` must outlive its use: set null before it goes.
 void SetRecorder(Recorder* recorder, double ratio);
 
-// Whether a trace with that id is sampled if a share of `ratio`, 0 to 1, is: the same in every process.
+// Whether a trace with that id is sampled if a share of `ratio`, 0 to 1, is: the same in every
+// process.
 bool IsSampled(uint64_t trace_low, double ratio);
 
 // Begins a trace.
@@ -68,8 +69,8 @@ struct Counts {
 };
 Counts& TheCounts();
 
-// The traces that caused some work: its span belongs to the first of them, and links to the others. Those
-// that are not valid, or were added already, are left out; at most kMaxLinks are linked.
+// The traces that caused some work: its span belongs to the first of them, and links to the others.
+// Those that are not valid, or were added already, are left out; at most kMaxLinks are linked.
 inline constexpr size_t kMaxLinks = 32;
 class Causes {
  public:
@@ -85,8 +86,8 @@ class Causes {
   std::vector<TraceContext> others_ = {};
 };
 
-// A span for work in the background, in the trace of what caused it or in a new one. What the thread does
-// until the end of the scope belongs to it.
+// A span for work in the background, in the trace of what caused it or in a new one. What the
+// thread does until the end of the scope belongs to it.
 class Work {
  public:
   explicit Work(absl::string_view name, Causes causes = {});

@@ -37,8 +37,8 @@ class AskedSocket {
 // long as the connection stands. A thread; thread-safe.
 class AnswerWatchdog {
  public:
-  // Looks a few times within `patience`, so that a cut comes at most a quarter of it late. Infinite:
-  // never cuts.
+  // Looks a few times within `patience`, so that a cut comes at most a quarter of it late.
+  // Infinite: never cuts.
   explicit AnswerWatchdog(absl::Duration patience);
   ~AnswerWatchdog();
 

@@ -1,4 +1,5 @@
-// A server that hangs: its kernel answers, so that no timeout of TCP ends the wait, and Postgres' own are its own to keep.
+// A server that hangs: its kernel answers, so that no timeout of TCP ends the wait, and Postgres'
+// own are its own to keep.
 #include "storage/postgres/answer_watchdog.h"
 
 #include <fcntl.h>
@@ -119,7 +120,8 @@ TEST_F(HungServerTest, ATransactionIsTriedAgain) {
               IsOk());
 }
 
-// It may still be done, should the server wake: nobody is told anything before that session has ended.
+// It may still be done, should the server wake: nobody is told anything before that session has
+// ended.
 TEST_F(HungServerTest, ACommitThatItOwesIsInDoubtUntilItsSessionHasEnded) {
   Hang();
   TransactionRunner::Sent sent = runner_.Send(

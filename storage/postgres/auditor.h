@@ -51,9 +51,10 @@ class Auditor {
   // At most so many wait for an audit.
   static constexpr size_t kMostAsked = 64;
 
-  // Audits after this call; `done` is called from the auditor's thread or that of another asker (below), UNAVAILABLE after Stop. If too many
-  // wait, it is called at once: RESOURCE_EXHAUSTED (TOO_MANY_CALLS). `gone()`, which must not block, says whether nobody waits any more: then there need not be an
-  // audit, and `done` is called with CANCELLED. Null: somebody always waits.
+  // Audits after this call; `done` is called from the auditor's thread or that of another asker
+  // (below), UNAVAILABLE after Stop. If too many wait, it is called at once: RESOURCE_EXHAUSTED
+  // (TOO_MANY_CALLS). `gone()`, which must not block, says whether nobody waits any more: then
+  // there need not be an audit, and `done` is called with CANCELLED. Null: somebody always waits.
   void Run(Done done, std::function<bool()> gone = {});
   // Ends the thread; an audit under way is waited for. Idempotent.
   void Stop();

@@ -20,7 +20,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// An auditor whose audits wait until the test lets them go, and find as their revision the how manieth they are.
+// An auditor whose audits wait until the test lets them go, and find as their revision the how
+// manieth they are.
 class AuditorTest : public ::testing::Test {
  protected:
   using Answer = Awaited<absl::StatusOr<AuditReport>>;

@@ -30,12 +30,13 @@
 
 namespace muster::storage {
 
-// What is decided to be committed in one transaction, staged on the lane's working state. Several may
-// be staged on one another; they are taken back from the last on.
+// What is decided to be committed in one transaction, staged on the lane's working state. Several
+// may be staged on one another; they are taken back from the last on.
 template <class State>
 class Batch {
  public:
-  // Commands are decided on `state`, which is at `from` and must outlive this, as of the time `now`.
+  // Commands are decided on `state`, which is at `from` and must outlive this, as of the time
+  // `now`.
   Batch(State& state, Position from, absl::Time now)
       : from_(std::move(from)), now_(now), staged_(state, from_.revision) {}
 
@@ -50,9 +51,9 @@ class Batch {
   }
 
   bool encoded() const { return encoded_.has_value(); }
-  // Makes the statements that store the batch, and rows(); a second call returns what the first did.
-  // Nothing can be decided thereafter. INTERNAL: something in it cannot be written, or it is of
-  // several commands and its statements have more than `max_bytes`.
+  // Makes the statements that store the batch, and rows(); a second call returns what the first
+  // did. Nothing can be decided thereafter. INTERNAL: something in it cannot be written, or it is
+  // of several commands and its statements have more than `max_bytes`.
   absl::Status Encode(const storage::Store<State>& store, size_t max_bytes);
   // Encodes the batch, and hands its statements to `tx`; to be called once. Errors as of Encode;
   // throws what libpqxx throws.

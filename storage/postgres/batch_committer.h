@@ -28,8 +28,8 @@
 
 namespace muster::storage {
 
-// Decides and commits batches of commands, each batch in one transaction, as a pipeline of two: while
-// one batch is on its way to the database and back, the next is decided on top of it.
+// Decides and commits batches of commands, each batch in one transaction, as a pipeline of two:
+// while one batch is on its way to the database and back, the next is decided on top of it.
 //
 //   taken ──► open ──────────────────────────────────────────► sent ─────────────► finished
 //             decided on what is sent, as long as that is out;  moves the head      published, answered
@@ -37,9 +37,9 @@ namespace muster::storage {
 //
 // An open batch that is encoded is sent before the one that it was decided on is published, so that
 // the database never waits for that. A batch is one round trip, and fails if another replica wrote
-// meanwhile: then the batch on top of it is taken back and decided again. No command is answered before
-// its own commit. Batches that are tried again, and for a while all batches after another replica
-// wrote, are committed alone, with the head locked (LockedCommitter).
+// meanwhile: then the batch on top of it is taken back and decided again. No command is answered
+// before its own commit. Batches that are tried again, and for a while all batches after another
+// replica wrote, are committed alone, with the head locked (LockedCommitter).
 //
 // Belongs to the lane's thread; has no lock.
 template <class State>
@@ -65,9 +65,10 @@ class BatchCommitter {
   // Nothing is under way: memory may be changed by others.
   bool idle() const { return sent_ == nullptr && open_ == nullptr && taken_.empty(); }
 
-  // Takes `commands`, settles the batch that is sent if it is `answered`, and goes on as far as that
-  // goes without waiting. All that was taken is answered in the end. UNAVAILABLE: the database is
-  // away; nothing is sent any more, and what is not decided waits for FailUnsent or the next Advance.
+  // Takes `commands`, settles the batch that is sent if it is `answered`, and goes on as far as
+  // that goes without waiting. All that was taken is answered in the end. UNAVAILABLE: the database
+  // is away; nothing is sent any more, and what is not decided waits for FailUnsent or the next
+  // Advance.
   absl::Status Advance(std::vector<LaneCommand<State>> commands, bool answered);
   // To be called when no other command waits. Encodes the open batch, if it is large, while the
   // database has another; it is sent as soon as that one is done. Later commands go into the next.
@@ -106,8 +107,8 @@ class BatchCommitter {
   // Sends more of a batch that did not fit into the socket at once; called between other work, so
   // that the database does not wait for it.
   void SendMore();
-  // Waits for the end of the batch that is sent: publishes and answers it, or, if it failed, takes it
-  // back with the open one on top of it, which is decided again.
+  // Waits for the end of the batch that is sent: publishes and answers it, or, if it failed, takes
+  // it back with the open one on top of it, which is decided again.
   absl::Status FinishSent();
   void TakeBackOpen();
   static void MarkLate(Commands& commands);

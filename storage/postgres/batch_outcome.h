@@ -38,8 +38,8 @@ class BatchOutcome {
   // `status` is what became of all the commands; if it is OK, each is told the status of its own
   // decision, and `shown`, the revision that its answer shows.
   void Answer(absl::Span<LaneCommand<State>> commands, const absl::Status& status, int64_t shown);
-  // A span of the batch in the trace of its first command, linked to the others'; none where none is
-  // wanted. To be called before Answer, which takes the commands away.
+  // A span of the batch in the trace of its first command, linked to the others'; none where none
+  // is wanted. To be called before Answer, which takes the commands away.
   void RecordWork(absl::Span<const LaneCommand<State>> commands, absl::Time began,
                   const absl::Status& status) const;
 

@@ -13,8 +13,9 @@ namespace {
 
 // Kinds that begin with `_` are internal to a service, and not shown.
 #define MUSTER_SHOWN "left(kind, 1) <> '_'"
-// The revision of the next older change: `previous` or, before a creation, the last deletion of that name (by the index of deletions). Only
-// of kinds that are shown, for a kept request may bear any name.
+// The revision of the next older change: `previous` or, before a creation, the last deletion of
+// that name (by the index of deletions). Only of kinds that are shown, for a kept request may bear
+// any name.
 #define MUSTER_NEXT                                                               \
   "CASE WHEN log.previous > 0 THEN log.previous WHEN log.previous = 0 THEN"       \
   " (SELECT max(d.revision) FROM journal d WHERE d.key = $2 AND d.change IS NULL" \
@@ -23,7 +24,8 @@ namespace {
 constexpr Statement kFindDeletion = {
     "journal_find_deletion",
     "SELECT max(revision) FROM journal WHERE key = $1 AND change IS NULL AND " MUSTER_SHOWN};
-// The row of authors must be of the change's own batch: a batch that was committed by a release that keeps no authors has none.
+// The row of authors must be of the change's own batch: a batch that was committed by a release
+// that keeps no authors has none.
 constexpr Statement kReadChanges = {
     "journal_read_changes",
     "WITH RECURSIVE log AS ("

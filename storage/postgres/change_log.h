@@ -27,7 +27,8 @@ struct LoggedChange {
   Author author = {};
 };
 
-// No further change is read for a log once those that were read have so many bytes together. It has at least one all the same.
+// No further change is read for a log once those that were read have so many bytes together. It has
+// at least one all the same.
 inline constexpr int64_t kMaxLogBytes = 4 << 20;
 
 // Changes of one resource, newest first.
@@ -44,7 +45,8 @@ struct LogStart {
   std::string incarnation = {};  // of the history that `newest` is of; empty: the present one
 };
 
-// A moment of the past. What was true then is what the last change made that is neither after `revision` nor after `time`.
+// A moment of the past. What was true then is what the last change made that is neither after
+// `revision` nor after `time`.
 struct Moment {
   int64_t revision = std::numeric_limits<int64_t>::max();
   absl::Time time = absl::InfiniteFuture();
@@ -74,34 +76,43 @@ struct FirstChange {
   std::optional<int64_t> previous = {};  // as LoggedChange.previous
 };
 
-// Reads the past from the journal, where each change names the resource's change before it. All throw what libpqxx throws.
+// Reads the past from the journal, where each change names the resource's change before it. All
+// throw what libpqxx throws.
 namespace journal {
 
-// The revision at which a resource of this name was last deleted: where the log of a resource that is gone begins. 0: the journal has none.
+// The revision at which a resource of this name was last deleted: where the log of a resource that
+// is gone begins. 0: the journal has none.
 int64_t FindDeletion(Transaction& tx, absl::string_view key);
-// The changes of the resource from revision `newest` back, at most `limit`, or fewer (kMaxLogBytes). Beyond its creation they go on with
-// those of the resource that had the name before.
+// The changes of the resource from revision `newest` back, at most `limit`, or fewer
+// (kMaxLogBytes). Beyond its creation they go on with those of the resource that had the name
+// before.
 ChangeLog ReadChanges(Transaction& tx, absl::string_view key, int64_t newest, int64_t limit);
-// The revision of the change that had made the resource what it was at `then`, searched from revision `newest` back. If the journal does
-// not reach so far: of the oldest change that it has, which came later. nullopt: it has none.
+// The revision of the change that had made the resource what it was at `then`, searched from
+// revision `newest` back. If the journal does not reach so far: of the oldest change that it has,
+// which came later. nullopt: it has none.
 std::optional<int64_t> FindChangeAt(Transaction& tx, absl::string_view key, int64_t newest,
                                     const Moment& then);
-// The commit time of the oldest change in the journal, whatever its resource; if the journal is empty, of the last commit.
+// The commit time of the oldest change in the journal, whatever its resource; if the journal is
+// empty, of the last commit.
 absl::Time ReachesBackTo(Transaction& tx);
-// The last revision in the journal that was committed at `then` or before; 0: it has none. Takes longer the more was committed since.
+// The last revision in the journal that was committed at `then` or before; 0: it has none. Takes
+// longer the more was committed since.
 int64_t RevisionAt(Transaction& tx, absl::Time then);
-// For each resource whose key begins with `prefix` and that changed after `revision`: the first such change, in order of key. Takes longer
-// the more was committed since.
+// For each resource whose key begins with `prefix` and that changed after `revision`: the first
+// such change, in order of key. Takes longer the more was committed since.
 std::vector<FirstChange> FirstChangesAfter(Transaction& tx, int64_t revision,
                                            absl::string_view prefix);
-// The journal's rows with these revisions, in no order; those that it has forgotten are missing. `bytes` is null for a deletion.
+// The journal's rows with these revisions, in no order; those that it has forgotten are missing.
+// `bytes` is null for a deletion.
 std::vector<PastRow> ReadRevisions(Transaction& tx, const std::vector<int64_t>& revisions);
-// Among the `limit` changes after `after`, the last that was committed before `time`; `after` if none was.
+// Among the `limit` changes after `after`, the last that was committed before `time`; `after` if
+// none was.
 int64_t LastBefore(Transaction& tx, int64_t after, int64_t limit, absl::Time time);
 
 }  // namespace journal
 
-// OUT_OF_RANGE (REVISION_COMPACTED): the journal does not reach back to the moment that was asked for, only to `oldest_revision`.
+// OUT_OF_RANGE (REVISION_COMPACTED): the journal does not reach back to the moment that was asked
+// for, only to `oldest_revision`.
 absl::Status Forgotten(int64_t oldest_revision, absl::Time oldest);
 
 }  // namespace muster::storage

@@ -33,14 +33,14 @@ class ChangePublisher {
     subscribers_.push_back(std::move(subscriber));
   }
 
-  // `changes` were applied to the working copy and are committed. `rows` are the same as the journal has them, and also rows of kinds
-  // that only a later release knows.
+  // `changes` were applied to the working copy and are committed. `rows` are the same as the
+  // journal has them, and also rows of kinds that only a later release knows.
   void Publish(const std::vector<Revised<Change>>& changes, const std::vector<JournalRow>& rows) {
     MutexLock turn(watchers_.publishing());
     MutexLock watch_lock(watchers_.mutex());
     memory_.Publish(changes);
-    // Before the watchers: what these may see may depend on what subscribers know. Subscribers are not told of an empty list, which would
-    // mean that everything may have changed.
+    // Before the watchers: what these may see may depend on what subscribers know. Subscribers are
+    // not told of an empty list, which would mean that everything may have changed.
     changes.empty() ? reads_.Wake() : Tell(changes);
     watchers_.Send(rows);
   }

@@ -49,12 +49,13 @@ struct LaneCommand {
   bool first = CurrentCaller::GoesFirst();  // before those of others
 };
 
-// The work of the lane's thread: commands, which it takes in batches, from all callers in turn; requests
-// to look at the head; inspections. Thread-safe.
+// The work of the lane's thread: commands, which it takes in batches, from all callers in turn;
+// requests to look at the head; inspections. Thread-safe.
 //
-// Commands that go first (what is reported of Nodes, leases) have a line of their own, and are taken before the others. These do not
-// starve: as long as some wait, every fourth command that is taken is one of them. So what is reported in a flood takes three quarters of
-// what the lane commits, and no more.
+// Commands that go first (what is reported of Nodes, leases) have a line of their own, and are
+// taken before the others. These do not starve: as long as some wait, every fourth command that is
+// taken is one of them. So what is reported in a flood takes three quarters of what the lane
+// commits, and no more.
 template <class State>
 class CommitQueue {
  public:
@@ -68,8 +69,9 @@ class CommitQueue {
 
   explicit CommitQueue(const LaneOptions& options) : options_(options) {}
 
-  // `done` of a command that is refused is called at once, with UNAVAILABLE: the intake is closed, its line is full, or this caller
-  // fills half of it, rounded up. Each of the two lines holds LaneOptions::max_queue.
+  // `done` of a command that is refused is called at once, with UNAVAILABLE: the intake is closed,
+  // its line is full, or this caller fills half of it, rounded up. Each of the two lines holds
+  // LaneOptions::max_queue.
   void Submit(LaneCommand<State> command);
   // There is something new at the head.
   void Poke();
@@ -103,7 +105,8 @@ class CommitQueue {
     return stopping_ || closing_ || poked_ || inspection_ != nullptr ||
            (room > 0 && !(first_.empty() && others_.empty()));
   }
-  // Whether `caller` fills half of the line. Never the process itself (0), which need not leave room for others.
+  // Whether `caller` fills half of the line. Never the process itself (0), which need not leave
+  // room for others.
   bool HasHisShare(const Line& line, uint64_t caller) const {
     return caller != 0 && line.size_of(caller) * 2 >= options_.max_queue;
   }

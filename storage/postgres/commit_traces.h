@@ -26,7 +26,8 @@ class CommitTraces {
     return part == parts_.end() ? TraceContext() : part->second;
   }
 
-  // While one lives, Of() finds these traces, on this thread: for subscribers, while a batch is published.
+  // While one lives, Of() finds these traces, on this thread: for subscribers, while a batch is
+  // published.
   class Publishing {
    public:
     explicit Publishing(const CommitTraces& traces) { current_ = &traces; }

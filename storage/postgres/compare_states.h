@@ -16,8 +16,8 @@
 
 namespace muster::storage {
 
-// Appends a sentence, which begins with `where`, if the row of `key` is another than `twin`, which may be null: then only with
-// `missing_too`. Not beyond kMaxViolations.
+// Appends a sentence, which begins with `where`, if the row of `key` is another than `twin`, which
+// may be null: then only with `missing_too`. Not beyond kMaxViolations.
 template <class Row>
 void AppendDifference(absl::string_view where, absl::string_view key, const Row& row,
                       int64_t revision, const Versioned<Row>* twin, bool missing_too,

@@ -18,7 +18,8 @@ std::string EffectiveConninfo(const ConnectOptions& options) {
   return absl::StrCat(
       options.writable_host->FirstIn(conninfo), " application_name=", options.application_name, "-",
       options.schema,
-      // A host that is gone without a word is noticed in seconds, also when it had taken the request.
+      // A host that is gone without a word is noticed in seconds, also when it had taken the
+      // request.
       " target_session_attrs=read-write tcp_user_timeout=5000 keepalives_idle=5 "
       "keepalives_interval=2 connect_timeout=",
       absl::ToInt64Seconds(options.connect_timeout), " options='-c search_path=", options.schema,

@@ -27,7 +27,8 @@ std::optional<std::string> WordOf(const ParsedConninfo& parsed, absl::string_vie
   return std::nullopt;
 }
 
-// Whether a word that is appended is a word of its own: libpq skips spaces after a `=`, and takes one after a `\` for a part of the value.
+// Whether a word that is appended is a word of its own: libpq skips spaces after a `=`, and takes
+// one after a `\` for a part of the value.
 bool TakesMoreWords(const std::string& conninfo) {
   constexpr char kSomebody[] = "somebody";
   const ParsedConninfo longer(

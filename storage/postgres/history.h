@@ -32,8 +32,8 @@ Continuity Judge(const Position& known, const Head& head);
 // OUT_OF_RANGE, HISTORY_REPLACED: a watch cannot go on, or begin, in a history that was replaced.
 absl::Status HistoryReplaced(absl::string_view why);
 
-// The same error for a page of a list, if the pages before it are of another history (`theirs`) than the present one (`now`). OK if
-// `theirs` is empty: not known.
+// The same error for a page of a list, if the pages before it are of another history (`theirs`)
+// than the present one (`now`). OK if `theirs` is empty: not known.
 absl::Status CheckSameHistory(absl::string_view theirs, absl::string_view now);
 
 // UNAVAILABLE: the request was made in a history that was replaced meanwhile.

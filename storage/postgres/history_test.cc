@@ -156,7 +156,8 @@ TEST(LaneClockTest, GoesOnWhereTheDatabaseStepsBackAndNothingWasCommitted) {
   EXPECT_EQ(clock.Take(head), head.commit_time);
 }
 
-// Few, but more than a head takes on its way: it neither waits for the database nor goes back, whether or not the last commit is recent.
+// Few, but more than a head takes on its way: it neither waits for the database nor goes back,
+// whether or not the last commit is recent.
 TEST(LaneClockTest, GoesOnWhereTheDatabaseStepsBackByAFewSeconds) {
   for (const bool committed : {false, true}) {
     SCOPED_TRACE(committed);

@@ -21,8 +21,8 @@ constexpr Statement kPeek = {"journal_peek",
 constexpr Statement kRead = {"journal_read",
                              "SELECT revision, kind, key, change, batch FROM journal"
                              " WHERE revision > $1 AND revision <= $2 ORDER BY revision LIMIT $3"};
-// Both divide by zero if the head is not where it is expected: only an error stops the statements that
-// travel behind. No other statement divides by zero (kHeadIsElsewhere).
+// Both divide by zero if the head is not where it is expected: only an error stops the statements
+// that travel behind. No other statement divides by zero (kHeadIsElsewhere).
 constexpr Statement kExpect = {
     "journal_expect",
     "WITH there AS (SELECT 1 FROM journal_head"
@@ -53,7 +53,8 @@ constexpr Statement kCompact = {
     " whose AS (DELETE FROM journal_author"
     " WHERE last_revision <= (SELECT upto FROM chunk))"
     " DELETE FROM journal WHERE revision <= (SELECT upto FROM chunk)"};
-// A batch that is half sent: its session waits for the rest, which no timeout of Postgres' own ends.
+// A batch that is half sent: its session waits for the rest, which no timeout of Postgres' own
+// ends.
 constexpr Statement kEndStalled = {
     "journal_end_stalled",
     "SELECT pg_terminate_backend(a.pid) FROM pg_stat_activity a WHERE a.pid IN"
@@ -76,8 +77,8 @@ Head ToHead(const pqxx::row& row) {
   return head;
 }
 
-// Reads the head by a statement of its own, after `first`: a statement that waits for a lock sees what
-// was there before it waited.
+// Reads the head by a statement of its own, after `first`: a statement that waits for a lock sees
+// what was there before it waited.
 Head PeekAfter(Transaction& tx, const char* first, int64_t known) {
   const std::string peek = absl::StrReplaceAll(kPeek.sql, {{"$1", absl::StrCat(known)}});
   return ToHead(tx.ExecAs(first, absl::StrCat(first, "; ", peek))[0]);

@@ -70,24 +70,26 @@ void Expect(StatementSink& out, const Position& at);
 void Say(Transaction& tx, StatementList& statements);
 // Declares that `tx` locks rows at most: whatever becomes of its COMMIT, nothing is in doubt.
 void ChangesNothing(Transaction& tx);
-// Moves the head from `from` to `revision`, and locks it until the transaction ends. Is sent with the
-// next statement; if the head is not at `from`, or its last commit is later than `commit_time`, that
-// statement fails, and the runner returns FAILED_PRECONDITION.
+// Moves the head from `from` to `revision`, and locks it until the transaction ends. Is sent with
+// the next statement; if the head is not at `from`, or its last commit is later than `commit_time`,
+// that statement fails, and the runner returns FAILED_PRECONDITION.
 void Move(StatementSink& out, const Position& from, int64_t revision, absl::string_view batch,
           absl::Time commit_time);
-// Appends `rows`, at least one, and their authors (CommitAuthors::Encode). The head must have been moved to the last of them, with the same
-// `commit_time`: in a history no change is of an earlier time than one before it.
+// Appends `rows`, at least one, and their authors (CommitAuthors::Encode). The head must have been
+// moved to the last of them, with the same `commit_time`: in a history no change is of an earlier
+// time than one before it.
 void Append(StatementSink& out, absl::Span<const JournalRow> rows, absl::string_view batch,
             absl::string_view authors, absl::Time commit_time);
-// Ends the sessions of our role that hold the head and have waited for their client for longer than `age`;
-// returns how many. Each client settles by itself what became of its commit.
+// Ends the sessions of our role that hold the head and have waited for their client for longer than
+// `age`; returns how many. Each client settles by itself what became of its commit.
 int EndStalled(Transaction& tx, absl::Duration age);
 // Gives the history a new name (Head::incarnation).
 void Rename(Transaction& tx);
 // Changes up to `revision` are forgotten: watches can no longer begin before it. Never beyond the
 // head.
 void MoveCompacted(Transaction& tx, int64_t revision);
-// Deletes the rows of the oldest forgotten changes, at most `limit`, and their authors; returns how many rows.
+// Deletes the rows of the oldest forgotten changes, at most `limit`, and their authors; returns how
+// many rows.
 int64_t DeleteCompacted(Transaction& tx, int64_t limit);
 // Tells the tailers of other processes that the head is at `revision`. To be sent after the commit.
 void Notify(Transaction& tx, absl::string_view channel, int64_t revision);

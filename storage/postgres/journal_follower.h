@@ -172,7 +172,8 @@ absl::Status JournalFollower<State>::Show(const std::vector<JournalRow>& rows) {
     // A kind that only a later release knows.
     if (!store_.Knows(row.kind)) continue;
     absl::StatusOr<Change> change = store_.Decode(row.kind, row.key, row.bytes.get());
-    // Not INTERNAL: no command is to blame. The resource is named for operators only, not for callers.
+    // Not INTERNAL: no command is to blame. The resource is named for operators only, not for
+    // callers.
     if (!change.ok()) {
       return error::WithCause(error::Unavailable(absl::StrCat("Change ", row.revision,
                                                               " of the journal cannot be read.")),

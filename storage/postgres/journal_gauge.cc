@@ -9,7 +9,8 @@
 namespace muster::storage {
 namespace {
 
-// Counts from the oldest row that is there, even if it is forgotten already: deleting may have failed. Revisions have no gaps.
+// Counts from the oldest row that is there, even if it is forgotten already: deleting may have
+// failed. Revisions have no gaps.
 constexpr Statement kMeasure = {
     "journal_measure",
     "SELECT h.revision, coalesce(h.revision - oldest.revision + 1, 0),"

@@ -21,7 +21,8 @@ class JournalGauge {
     absl::Duration age = absl::ZeroDuration();       // of the oldest of them; 0: it holds none
     absl::Duration asked_at = absl::ZeroDuration();  // by TheSteadyClock
 
-    // The age of the oldest change at `steady_now`; if the journal held none, the most that it can be.
+    // The age of the oldest change at `steady_now`; if the journal held none, the most that it can
+    // be.
     absl::Duration AgeAt(absl::Duration steady_now) const { return age + (steady_now - asked_at); }
   };
 

@@ -13,9 +13,9 @@ namespace muster::storage {
 // timestamps, messages, lists and maps of these. Throws std::runtime_error when there is anything
 // else in it.
 std::string ToJson(const google::protobuf::Message& message);
-// The way back, five times as fast as protobuf's: a start reads a row of each Node. Fields and words
-// of enums that are not known, a later release's, are passed over. Throws std::runtime_error when
-// the text is not such a message: the tables were tampered with.
+// The way back, five times as fast as protobuf's: a start reads a row of each Node. Fields and
+// words of enums that are not known, a later release's, are passed over. Throws std::runtime_error
+// when the text is not such a message: the tables were tampered with.
 void FromJson(absl::string_view text, google::protobuf::Message& message);
 
 }  // namespace muster::storage

@@ -49,12 +49,12 @@ namespace muster::storage {
 //                                                 ├─► WatchHub ◄── WatchStarter ◄── Watch
 //                                                 └─► subscribers
 //
-// Fourteen threads. The lane's own takes work from the queue: it commits batches, follows the journal
-// when idle or poked, and publishes. AnswerQueue, ReadBarrier and WatchHub have one each, WatchStarter
-// three: one for snapshots, two for watches that resume.
-// LaneDb has seven: one listens for other processes' commits, one announces ours, one compacts the
-// journal, and four cut connections whose server does not answer (AnswerWatchdog): those of the
-// writer, of short reads, of long reads, and of the listener.
+// Fourteen threads. The lane's own takes work from the queue: it commits batches, follows the
+// journal when idle or poked, and publishes. AnswerQueue, ReadBarrier and WatchHub have one each,
+// WatchStarter three: one for snapshots, two for watches that resume. LaneDb has seven: one listens
+// for other processes' commits, one announces ours, one compacts the journal, and four cut
+// connections whose server does not answer (AnswerWatchdog): those of the writer, of short reads,
+// of long reads, and of the listener.
 //
 // Every part has a lock of its own or none. WatchHub's is taken before the others, StateCell's
 // before that of the queue. All public functions are thread-safe. Callbacks run on the lane's
@@ -94,7 +94,8 @@ class CommitLane {
     queue_.Submit({std::move(decide), std::move(done), deadline, std::move(incarnation)});
   }
 
-  // A linearizable read, until `deadline` (by NowForDeadlines, as Submit's): `done` sees every change that was committed before the call.
+  // A linearizable read, until `deadline` (by NowForDeadlines, as Submit's): `done` sees every
+  // change that was committed before the call.
   void Read(ReadDone done, absl::Time deadline = absl::InfiniteFuture());
 
   // f(const State&, int64_t revision) on memory as it is: committed, perhaps not the newest.
@@ -122,7 +123,8 @@ class CommitLane {
   // Whether the database answered when it was last asked (at most LaneOptions::poll ago), and
   // memory is not being loaded anew.
   bool ready() const { return db_.ready() && !follower_.loading(); }
-  // The same, once the locks that callers need were had: does not return while one of them is never given back.
+  // The same, once the locks that callers need were had: does not return while one of them is never
+  // given back.
   bool ReadyWithLocks() const {
     stats();
     return Peek([&](const auto&, int64_t) { return ready(); });
@@ -130,17 +132,18 @@ class CommitLane {
   int64_t revision() const { return memory_.served_revision(); }
   LaneStats stats() const;
 
-  // The time that decisions go by: the database's at the last look at the head, moved on by a steady
-  // clock. For code that needs it outside of commands. Lives as long as the lane.
+  // The time that decisions go by: the database's at the last look at the head, moved on by a
+  // steady clock. For code that needs it outside of commands. Lives as long as the lane.
   const Clock& clock() const { return clock_; }
 
   // Compares memory, tables and journal at one revision. Holds nobody up. Blocks; costs four copies
   // of the state. UNAVAILABLE: the database is away.
   absl::StatusOr<Comparison> Compare() { return audit_.Compare(); }
 
-  // Audits memory without holding anybody up: beside the tables, each piece of it and they at one revision, and by the domain's own
-  // rules, a sentence for each thing that is wrong. Blocks; costs a copy of the state. UNAVAILABLE: the database is away, or forgets its
-  // journal faster than this goes on.
+  // Audits memory without holding anybody up: beside the tables, each piece of it and they at one
+  // revision, and by the domain's own rules, a sentence for each thing that is wrong. Blocks; costs
+  // a copy of the state. UNAVAILABLE: the database is away, or forgets its journal faster than this
+  // goes on.
   absl::StatusOr<AuditReport> Audit(const StateAudit<State>& audit) { return audit_.Audit(audit); }
 
   // What the journal knows of a resource, or of many as they once were. Block. See LaneChanges.

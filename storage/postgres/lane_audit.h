@@ -57,7 +57,8 @@ class LaneAudit {
   absl::Status ReadSnapshot(Snapshot& snapshot, bool with_journal);
   absl::Status Replay(Transaction& tx, Snapshot& snapshot) const;
   absl::Status Advance(Snapshot& snapshot, const Position& to);
-  // Compares the rows of one kind, a piece at a time, each as of the moment that it is read at: to there the tables' copy is brought.
+  // Compares the rows of one kind, a piece at a time, each as of the moment that it is read at: to
+  // there the tables' copy is brought.
   template <class Row>
   absl::Status AuditRows(Snapshot& snapshot, AuditReport& report);
   // Compares the parts of the indexes in the same way.
@@ -75,8 +76,8 @@ class LaneAudit {
         report.violations.push_back(std::move(violation));
     }
   }
-  // The rows of both copies of the state, taken by the lane's thread between two batches: others wait while pointers to them are copied,
-  // not while states are made of them.
+  // The rows of both copies of the state, taken by the lane's thread between two batches: others
+  // wait while pointers to them are copied, not while states are made of them.
   absl::Status CopyBoth(State& working, State& served, Position& at);
 
   const LaneOptions& options_;

@@ -31,9 +31,10 @@
 
 namespace muster::storage {
 
-// Reads from a lane's journal the changes of one resource, or what resources were in the past, on the caller's thread and without holding
-// anybody up. Thread-safe. Errors: NOT_FOUND; OUT_OF_RANGE the history that is named was replaced, or the journal does not reach back to
-// the moment (GetPast, ListPast), or the revision is in the future; UNAVAILABLE the database is away.
+// Reads from a lane's journal the changes of one resource, or what resources were in the past, on
+// the caller's thread and without holding anybody up. Thread-safe. Errors: NOT_FOUND; OUT_OF_RANGE
+// the history that is named was replaced, or the journal does not reach back to the moment
+// (GetPast, ListPast), or the revision is in the future; UNAVAILABLE the database is away.
 template <class State>
 class LaneChanges {
  public:
@@ -44,16 +45,19 @@ class LaneChanges {
         memory_(lane.memory),
         reads_(reads) {}
 
-  // Changes of the resource that were committed before the call: from `start` back, at most `limit`. NOT_FOUND: neither memory nor the
-  // journal knows the resource. A later page whose changes were forgotten meanwhile is empty.
+  // Changes of the resource that were committed before the call: from `start` back, at most
+  // `limit`. NOT_FOUND: neither memory nor the journal knows the resource. A later page whose
+  // changes were forgotten meanwhile is empty.
   absl::StatusOr<ChangeLog> List(const std::string& key, const LogStart& start, int64_t limit,
                                  absl::Time deadline);
-  // The resource as it was then, as the only change of the log. Its author and time are not known if the journal has forgotten that change.
+  // The resource as it was then, as the only change of the log. Its author and time are not known
+  // if the journal has forgotten that change.
   absl::StatusOr<ChangeLog> GetPast(const std::string& key, const Moment& then,
                                     absl::Time deadline);
 
-  // The resources of `scope` as they were then, after the key `after`; at most `limit`. The first page takes time for all resources of
-  // their collection and all changes since; another page of the same revision soon after, only for itself.
+  // The resources of `scope` as they were then, after the key `after`; at most `limit`. The first
+  // page takes time for all resources of their collection and all changes since; another page of
+  // the same revision soon after, only for itself.
   absl::StatusOr<PastPage> ListPast(const PastScope& scope, const Moment& then,
                                     const std::string& after, size_t limit, absl::Time deadline);
   // Forgets lists that nobody goes on with. To be called now and then.
@@ -66,7 +70,8 @@ class LaneChanges {
   // Revisions by key.
   using Revisions = std::map<std::string, int64_t>;
 
-  // What a list is made from: the list itself, if it is kept, else the resources as memory has them.
+  // What a list is made from: the list itself, if it is kept, else the resources as memory has
+  // them.
   struct Start {
     Position at = {};                           // of memory
     std::shared_ptr<const PastList> list = {};  // null: it is not kept
@@ -79,11 +84,11 @@ class LaneChanges {
   static absl::StatusOr<PastLists::Id> Resolve(Transaction& tx, const Moment& then,
                                                const Position& seen);
   absl::Status Begin(const PastScope& scope, const Moment& then, absl::Time deadline, Start& start);
-  // Reads `start.now` from memory, a piece at a time. Each is as of its own moment, none of them before `start.at`: what was changed since
-  // then, or is gone by then, GoBack sets right.
+  // Reads `start.now` from memory, a piece at a time. Each is as of its own moment, none of them
+  // before `start.at`: what was changed since then, or is gone by then, GoBack sets right.
   absl::Status ReadPresent(const PastScope& scope, Start& start);
-  // Adds to `found` the next of the scope's rows of one kind, those after the key `after`, which is moved on. False: memory is of another
-  // history than `start.at`.
+  // Adds to `found` the next of the scope's rows of one kind, those after the key `after`, which is
+  // moved on. False: memory is of another history than `start.at`.
   template <class Row>
   bool ReadPiece(const PastScope& scope, const Position& at, std::string& after,
                  std::vector<std::pair<std::string, int64_t>>& found);
@@ -105,7 +110,8 @@ class LaneChanges {
   static bool IsStillOf(Transaction& tx, const Position& seen) {
     return journal::Peek(tx, 0).incarnation == seen.incarnation;
   }
-  // OUT_OF_RANGE: the journal does not reach back to then, so that a resource of which it tells nothing may have been there.
+  // OUT_OF_RANGE: the journal does not reach back to then, so that a resource of which it tells
+  // nothing may have been there.
   static absl::Status CheckReach(Transaction& tx, const Moment& then, const Now& now) {
     return Resolve(tx, then, now.at).status();
   }
@@ -335,7 +341,8 @@ absl::Status LaneChanges<State>::Fill(Transaction& tx, const PastList& list, siz
                                       PastPage& page) const {
   std::vector<Revised<Change>> rows;
   std::vector<int64_t> elsewhere;
-  // Between the list and this, memory may have been loaded anew, of a history in which the same revisions are other changes.
+  // Between the list and this, memory may have been loaded anew, of a history in which the same
+  // revisions are other changes.
   const bool same_history = memory_.PeekAt([&](const State& state, const Position& at) {
     if (at.incarnation != page.incarnation) return false;
     for (size_t i = from; i < to; ++i) {

@@ -56,7 +56,8 @@ class LaneClock final : public Clock {
   }
 
  private:
-  // A head whose time is behind by less was only long on its way: then this goes on from what it said last.
+  // A head whose time is behind by less was only long on its way: then this goes on from what it
+  // said last.
   static constexpr absl::Duration kStep = absl::Seconds(1);
 
   absl::Time Estimate() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {

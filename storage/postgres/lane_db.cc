@@ -20,7 +20,8 @@ namespace {
 
 // For reads that are answered at once.
 constexpr int kReadConnections = 3;
-// For reads whose time grows with the tables: the lane's own, a comparison, an audit, and two reads of the past at a time.
+// For reads whose time grows with the tables: the lane's own, a comparison, an audit, and two reads
+// of the past at a time.
 constexpr int kLoadConnections = 5;
 
 // How long the tailer waits for a notification before it looks whether it should stop.
@@ -32,9 +33,9 @@ constexpr long kListenMicros = 200'000;
 constexpr absl::Duration kCompactInterval = absl::Minutes(1);
 constexpr int64_t kCompactChunk = 20'000;
 
-// Commits within this time are announced together: one announcement costs Postgres more than a small commit does (it wakes every
-// session that listens in the database, whatever its channel). Only watches and loops of other replicas wait for it; reads there
-// ask for the head themselves.
+// Commits within this time are announced together: one announcement costs Postgres more than a
+// small commit does (it wakes every session that listens in the database, whatever its channel).
+// Only watches and loops of other replicas wait for it; reads there ask for the head themselves.
 constexpr absl::Duration kAnnounceGap = absl::Milliseconds(10);
 
 class Receiver final : public pqxx::notification_receiver {
@@ -163,8 +164,8 @@ absl::Status LaneDb::FreeHead(absl::Status status) {
 
 absl::StatusOr<bool> LaneDb::WasCommitted(Transaction& tx, int64_t first_revision,
                                           const std::string& batch) {
-  // The lock waits for a session that has it and may still commit on our behalf. One that may not have it yet was ended
-  // (TransactionRunner::Finish).
+  // The lock waits for a session that has it and may still commit on our behalf. One that may not
+  // have it yet was ended (TransactionRunner::Finish).
   const Head head = journal::Lock(tx, first_revision);
   if (head.batch == batch || head.known_batch == batch) return true;
   if (first_revision > head.compacted_revision) return false;
@@ -244,8 +245,8 @@ absl::Status LaneDb::Compact(int64_t revision) {
         return absl::OkStatus();
       },
       again, "compact"));
-  // In transactions of their own, so that the head is not locked while rows are deleted; in chunks, so that each statement ends in
-  // time, however many rows were left by calls that failed.
+  // In transactions of their own, so that the head is not locked while rows are deleted; in chunks,
+  // so that each statement ends in time, however many rows were left by calls that failed.
   int64_t deleted = 0;
   do {
     RETURN_IF_ERROR(reader_.Run(

@@ -42,39 +42,43 @@ struct LaneOptions {
   ConnectOptions connect = {};
   // Commands decided in one transaction at most.
   size_t max_batch = 2'000;
-  // Most reads that share one question for the head. They are taken from all callers in turn, so that no caller waits for more of
-  // another's reads than that.
+  // Most reads that share one question for the head. They are taken from all callers in turn, so
+  // that no caller waits for more of another's reads than that.
   size_t max_reads = 256;
   // Changes, and time to decide, after which a transaction takes no more commands: what it holds up
   // is then a fraction of any timeout. A command is never divided.
   size_t max_batch_changes = 20'000;
   absl::Duration max_decide = absl::Milliseconds(500);
-  // Most bytes to be sent in one transaction; more commands are divided among several. Postgres takes no statement of 1 GiB, and libpq
-  // moves all that is still unsent each time that it sends some of it.
+  // Most bytes to be sent in one transaction; more commands are divided among several. Postgres
+  // takes no statement of 1 GiB, and libpq moves all that is still unsent each time that it sends
+  // some of it.
   size_t max_batch_bytes = size_t{32} << 20;
-  // Most commands decided in a row while a batch is on its way to the database: few, so that its end is
-  // seen soon.
+  // Most commands decided in a row while a batch is on its way to the database: few, so that its
+  // end is seen soon.
   size_t decide_ahead = 64;
-  // A batch of at least so many changes is encoded while the database has another: encoding it takes
-  // longer than one more round trip.
+  // A batch of at least so many changes is encoded while the database has another: encoding it
+  // takes longer than one more round trip.
   size_t encode_ahead = 256;
-  // A batch is decided without a look at the head only if the last look, from which the database's time
-  // is known, is more recent than this.
+  // A batch is decided without a look at the head only if the last look, from which the database's
+  // time is known, is more recent than this.
   absl::Duration max_time_age = absl::Seconds(2);
-  // Commands that may wait in each of the queue's two lines; one more is answered UNAVAILABLE at once.
+  // Commands that may wait in each of the queue's two lines; one more is answered UNAVAILABLE at
+  // once.
   size_t max_queue = 50'000;
   // Changes that may wait for a slow watcher.
   size_t max_watch_queue = 20'000;
-  // Changes that may wait for all slow watchers of one caller, those with few (kFewChanges) left out.
+  // Changes that may wait for all slow watchers of one caller, those with few (kFewChanges) left
+  // out.
   size_t max_waiting = 2'000'000;
-  // A caller's watch begins with a snapshot only while those that its readers have not taken yet have fewer
-  // rows than this, at 32 bytes a row. One of any size always begins.
+  // A caller's watch begins with a snapshot only while those that its readers have not taken yet
+  // have fewer rows than this, at 32 bytes a row. One of any size always begins.
   size_t max_snapshot_rows = 2'000'000;
-  // Bytes of the journal that wait for the readers of one caller's watches that resume. While there are more,
-  // each of these watches is read only `least_window` changes ahead.
+  // Bytes of the journal that wait for the readers of one caller's watches that resume. While there
+  // are more, each of these watches is read only `least_window` changes ahead.
   size_t max_read_ahead = size_t{64} << 20;
   size_t least_window = 8;
-  // How long a reader may take nothing of much that waits for it (Watcher::EndIfLate); rpc::kLateReader.
+  // How long a reader may take nothing of much that waits for it (Watcher::EndIfLate);
+  // rpc::kLateReader.
   absl::Duration late_reader = absl::Seconds(10);
   // Journal rows read at once when catching up.
   int64_t catch_up_chunk = 5'000;
@@ -89,8 +93,8 @@ struct LaneOptions {
   absl::Duration journal_keep_time = absl::InfiniteDuration();
   // How often watches are told how far they have come, and gone ones are forgotten.
   absl::Duration progress_interval = absl::Seconds(1);
-  // How long the database may be away before watches end: a replica that alone has lost it would leave
-  // them without what others commit. No watch begins meanwhile.
+  // How long the database may be away before watches end: a replica that alone has lost it would
+  // leave them without what others commit. No watch begins meanwhile.
   absl::Duration watch_grace = absl::Seconds(30);
   RunnerOptions runner = {};
   // Called on the lane's threads. Not set in production.
@@ -155,7 +159,8 @@ class LaneDb {
   bool IsWriterAtHand() { return write_pool_.IsAtHand(); }
   absl::Status Finish(TransactionRunner::Sent sent, int64_t first_revision,
                       const std::string& batch, bool& again);
-  // Runs `body` in a read-only, repeatable-read snapshot, on connections for long reads: nobody's question for the head waits for it.
+  // Runs `body` in a read-only, repeatable-read snapshot, on connections for long reads: nobody's
+  // question for the head waits for it.
   absl::Status Read(const TransactionBody& body);
   // Journal rows with after < revision <= upto.
   absl::StatusOr<std::vector<JournalRow>> ReadJournal(int64_t after, int64_t upto);
@@ -175,8 +180,8 @@ class LaneDb {
   }
   // Forgets up to `revision`, and deletes all that is forgotten.
   absl::Status Compact(int64_t revision);
-  // Forgets what is beyond journal_keep or journal_keep_time, but at most kCompactChunk revisions, and
-  // never the last; deletes all that is forgotten. True: there may be more to forget.
+  // Forgets what is beyond journal_keep or journal_keep_time, but at most kCompactChunk revisions,
+  // and never the last; deletes all that is forgotten. True: there may be more to forget.
   absl::StatusOr<bool> CompactSome();
   // Announces a commit, soon and from a thread of its own; several at once are one announcement.
   // Best effort: the others poll.
@@ -191,11 +196,11 @@ class LaneDb {
   // Whether the batch that wrote the revision was committed.
   static absl::StatusOr<bool> WasCommitted(Transaction& tx, int64_t first_revision,
                                            const std::string& batch);
-  // If `status` is DEADLINE_EXCEEDED, the head may be held by a session whose client is frozen: ends such
-  // a session, so that the next transaction gets the head. Returns `status`.
+  // If `status` is DEADLINE_EXCEEDED, the head may be held by a session whose client is frozen:
+  // ends such a session, so that the next transaction gets the head. Returns `status`.
   absl::Status FreeHead(absl::Status status);
-  // The last of the next kCompactChunk changes after `compacted` that is older than journal_keep_time;
-  // `compacted` when none is.
+  // The last of the next kCompactChunk changes after `compacted` that is older than
+  // journal_keep_time; `compacted` when none is.
   absl::StatusOr<int64_t> TooOld(int64_t compacted);
   void RunTailer();
   void NotifyOthers();

@@ -18,7 +18,8 @@ std::vector<const FieldDescriptor*> SetFields(const Message& message) {
   return fields;
 }
 
-// Whether the field is a submessage that is merged by parts. A well-known type, such as a time, is one value.
+// Whether the field is a submessage that is merged by parts. A well-known type, such as a time, is
+// one value.
 bool IsMessage(const FieldDescriptor& field) {
   return !field.is_repeated() && field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE &&
          field.message_type()->well_known_type() == Descriptor::WELLKNOWNTYPE_UNSPECIFIED;
@@ -55,7 +56,8 @@ bool HasKnown(const Message& message) {
 
 bool IsUnknown(const Message& message) { return HasUnknown(message) && !HasKnown(message); }
 
-// The submessage `field`, made if it is missing. Null: it is missing, and making it would change the reading.
+// The submessage `field`, made if it is missing. Null: it is missing, and making it would change
+// the reading.
 Message* FindOrMake(const FieldDescriptor& field, Message& message, LaterReading reading) {
   const Reflection& reflection = *message.GetReflection();
   if (reflection.HasField(message, &field)) return reflection.MutableMessage(&message, &field);

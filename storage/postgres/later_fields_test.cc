@@ -88,7 +88,8 @@ TEST(LaterFields, AMessageThatIsKnownByNowMayBeEmpty) {
   EXPECT_TRUE(message.has_options());
 }
 
-// As a release reads a field that the one before it did not know: in the place of what other columns say.
+// As a release reads a field that the one before it did not know: in the place of what other
+// columns say.
 TEST(LaterFields, WhatIsKnownByNowIsNotThereTwice) {
   DescriptorProto later;
   later.mutable_options()->set_map_entry(true);

@@ -43,8 +43,8 @@ class LockedCommitter {
         follower_(follower),
         outcome_(outcome) {}
 
-  // Commits `commands`, in several transactions if they are too much for one. If the tables refuse a
-  // transaction, each half of its commands is tried by itself. All are answered. UNAVAILABLE: the
+  // Commits `commands`, in several transactions if they are too much for one. If the tables refuse
+  // a transaction, each half of its commands is tried by itself. All are answered. UNAVAILABLE: the
   // database is away.
   absl::Status Commit(absl::Span<LaneCommand<State>> commands);
   // The same for commands that the tables refused together: begins with their halves.
@@ -55,8 +55,8 @@ class LockedCommitter {
  private:
   // How often a batch is put off because others commit faster than memory follows.
   static constexpr int kMaxFollows = 5;
-  // How many batches lock the head after others wrote: a failed try without the lock costs more than
-  // it would have saved.
+  // How many batches lock the head after others wrote: a failed try without the lock costs more
+  // than it would have saved.
   static constexpr int kLockingBatches = 16;
 
   // `decided`: how many of the commands, from the first on, the status is about.

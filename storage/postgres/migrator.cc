@@ -41,7 +41,8 @@ constexpr char kReadApplied[] = R"(
 SELECT version, name, checksum, applied_time, coalesce((to_jsonb(m) ->> 'servers_from')::integer, version)
 FROM $S.schema_migration AS m ORDER BY version)";
 
-// After the first file, which makes the schema. No ALTER where there is nothing to alter: it would wait for whoever reads the table.
+// After the first file, which makes the schema. No ALTER where there is nothing to alter: it would
+// wait for whoever reads the table.
 constexpr char kCreateTable[] = R"(
 CREATE TABLE IF NOT EXISTS $S.schema_migration (
   version integer NOT NULL,
@@ -87,7 +88,8 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA $S TO $R;
 GRANT USAGE, SELECT, UPDATE ON ALL SEQUENCES IN SCHEMA $S TO $R;
 REVOKE INSERT, UPDATE, DELETE ON $S.schema_migration FROM $R)";
 
-// The oldest transactions first. The start of another role's transaction is not shown to every role.
+// The oldest transactions first. The start of another role's transaction is not shown to every
+// role.
 constexpr char kHolders[] = R"(
 SELECT coalesce(string_agg(who, '; '), 'they have gone by now') FROM (
   SELECT format('process %s (%s of %s), in a transaction since %s', pid, application_name, usename,

@@ -32,8 +32,8 @@
 //
 // Errors are FAILED_PRECONDITION with a reason and a message that names the file and says what to
 // do: MIGRATION_FILES_INVALID, MIGRATION_CHANGED, MIGRATION_MISSING, SCHEMA_TOO_NEW,
-// SCHEMA_TOO_OLD, MIGRATION_FAILED, MIGRATION_BLOCKED; or what TransactionRunner::Run returns (UNAVAILABLE: the
-// database is away).
+// SCHEMA_TOO_OLD, MIGRATION_FAILED, MIGRATION_BLOCKED; or what TransactionRunner::Run returns
+// (UNAVAILABLE: the database is away).
 namespace muster::storage {
 
 // One file.
@@ -102,7 +102,8 @@ class Migrator {
     std::string dir = {};
     // Which schemas; empty: all in `dir`.
     std::vector<std::string> schemas = {};
-    // How long a file waits for a table that others hold (short, as whoever writes that table waits behind the file); ...
+    // How long a file waits for a table that others hold (short, as whoever writes that table waits
+    // behind the file); ...
     absl::Duration lock_timeout = absl::Seconds(2);
     // ... how long it then lets them pass ...
     absl::Duration lock_pause = absl::Seconds(3);

@@ -219,7 +219,8 @@ TEST_F(MigratorTest, AFailedFileLeavesNothingBehind) {
   EXPECT_EQ(Count("alpha.item"), "2");
 }
 
-// A backup, say, reads a table that a file wants to alter: whoever writes it does not wait for the reader.
+// A backup, say, reads a table that a file wants to alter: whoever writes it does not wait for the
+// reader.
 TEST_F(MigratorTest, AFileThatWaitsForAReaderLetsWritersPass) {
   ASSERT_THAT(MakeMigrator().Migrate(), IsOk());
   Write("alpha/0004_add_size.sql", "ALTER TABLE item ADD COLUMN size integer;\n");

@@ -24,7 +24,8 @@ struct PastScope {
   friend bool operator==(const PastScope&, const PastScope&) = default;
 };
 
-// The resources of a scope as of one revision: their keys, in order, each with the revision of its last change until then. Immutable.
+// The resources of a scope as of one revision: their keys, in order, each with the revision of its
+// last change until then. Immutable.
 class PastList {
  public:
   // `revisions`: by key.
@@ -54,8 +55,9 @@ inline constexpr size_t kMostPastLists = 256;
 // How long a list is kept that nobody reads.
 inline constexpr std::chrono::seconds kPastKeepTime{60};
 
-// The lists of the past that are being read page by page. Making one takes time for all resources and all changes since, reading a page of
-// one only for that page. Those that were read last are kept. Thread-safe.
+// The lists of the past that are being read page by page. Making one takes time for all resources
+// and all changes since, reading a page of one only for that page. Those that were read last are
+// kept. Thread-safe.
 class PastLists {
  public:
   using Time = std::chrono::steady_clock::time_point;

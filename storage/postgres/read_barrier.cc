@@ -45,7 +45,8 @@ void ReadBarrier::Read(Done done, absl::Time deadline) {
 void ReadBarrier::Wake() {
   MutexLock lock(mutex_);
   moved_ = true;
-  // Nearly never does a read wait for it, and a thread that is woken by each commit for nothing costs as much as the commit.
+  // Nearly never does a read wait for it, and a thread that is woken by each commit for nothing
+  // costs as much as the commit.
   if (awaits_memory_) wakes_.Signal();
 }
 

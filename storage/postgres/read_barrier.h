@@ -20,8 +20,8 @@ namespace muster::storage {
 
 class ReadBarrier;
 
-// Blocks until a linearizable read may be answered, and calls `show` while memory is held for reading.
-// Errors as of ReadBarrier::Done.
+// Blocks until a linearizable read may be answered, and calls `show` while memory is held for
+// reading. Errors as of ReadBarrier::Done.
 absl::Status ReadNow(ReadBarrier& reads, absl::Time deadline, absl::FunctionRef<void()> show);
 
 // Linearizable reads: one is answered once memory shows every change that was committed before it

@@ -74,8 +74,8 @@ std::vector<SqlColumnText> OnlyKeys(Columns columns) {
   return keys;
 }
 
-// Not `= ANY`: a plan that was made while a table was small reads it whole, and compares each row with
-// each key in turn.
+// Not `= ANY`: a plan that was made while a table was small reads it whole, and compares each row
+// with each key in turn.
 std::string InOneOf(Columns keys, int first = 1) {
   return absl::StrCat("IN (SELECT * FROM ", Unnest(keys, first), ")");
 }

@@ -47,9 +47,9 @@ class SqlTableText {
   // The sites that a FaultHook sees: names of statements, or the text of one without a name.
   std::vector<std::string> statements() const { return {sql_.select, names_[0], names_[1]}; }
 
-  // Calls f(const pqxx::result&) with all rows, some at a time; the next are fetched while f looks at
-  // the last. Neither the time of a statement nor the memory grows with the table. To be called once
-  // a transaction.
+  // Calls f(const pqxx::result&) with all rows, some at a time; the next are fetched while f looks
+  // at the last. Neither the time of a statement nor the memory grows with the table. To be called
+  // once a transaction.
   template <class F>
   void ForEachChunk(Transaction& tx, F f) const {
     constexpr int kFetch = 5'000;

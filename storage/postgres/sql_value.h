@@ -13,7 +13,8 @@
 #include "storage/postgres/sql_types.h"
 
 // How a C++ value stands in a column: the column's type, the way in (a SqlArray, or a SqlTextArray
-// where it is an element), and the way back from what Postgres prints. An enum of a domain gets a specialization that inherits from SqlWords.
+// where it is an element), and the way back from what Postgres prints. An enum of a domain gets a
+// specialization that inherits from SqlWords.
 namespace muster::storage {
 
 template <class T>

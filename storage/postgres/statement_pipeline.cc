@@ -49,8 +49,8 @@ void StatementPipeline::Add(const Statement& statement, std::vector<SqlParam> pa
 void StatementPipeline::Send() {
   PGconn* const connection = connection_.libpq();
   if (PQenterPipelineMode(connection) == 0) ThrowBroken(connection);
-  // A server that works on what it has reads no more than the socket holds: who waits until it has read
-  // all does nothing meanwhile.
+  // A server that works on what it has reads no more than the socket holds: who waits until it has
+  // read all does nothing meanwhile.
   if (PQsetnonblocking(connection, 1) != 0) ThrowBroken(connection);
   for (const Step& step : steps_) SendStep(step);
   if (PQpipelineSync(connection) == 0) ThrowBroken(connection);

@@ -39,7 +39,8 @@ class StatementPipeline {
   // Sends as much as goes without waiting; the rest is kept, for SendMore and Finish. Throws
   // pqxx::broken_connection.
   void Send();
-  // Whether there is a rest, and: sends as much of it as goes without waiting. Finish reports failures.
+  // Whether there is a rest, and: sends as much of it as goes without waiting. Finish reports
+  // failures.
   bool unsent() const { return unsent_; }
   void SendMore();
   // Sends the rest and waits for the answers. Throws what the first statement that failed met, as

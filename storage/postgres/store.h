@@ -27,8 +27,8 @@ class Store {
 
   virtual ~Store() = default;
 
-  // The kinds of its rows, internal ones too. The journal may have others, which only a later release
-  // knows.
+  // The kinds of its rows, internal ones too. The journal may have others, which only a later
+  // release knows.
   virtual std::vector<std::string> Kinds() const = 0;
   virtual bool Knows(absl::string_view kind) const = 0;
 

@@ -56,7 +56,8 @@ absl::Status NotA(absl::string_view key) {
   return absl::InternalError(absl::StrCat("Not a ", Row::kKind, ": ", key));
 }
 
-// Rows of a kind as messages and back, with the fields that only a later release knows (Row::later).
+// Rows of a kind as messages and back, with the fields that only a later release knows
+// (Row::later).
 template <class Message, class Row, class ToProto, class FromProto>
 struct MessagesOf {
   ToProto to_proto;
@@ -84,12 +85,14 @@ struct MessagesOf {
   }
 };
 
-// Returns the fields of a row that this release knows and the column `later` is to hold, as a serialized message. Null: there are none.
+// Returns the fields of a row that this release knows and the column `later` is to hold, as a
+// serialized message. Null: there are none.
 template <class Row>
 using RestOfRow = std::function<std::string(const Row&)>;
 
-// The column `later`: the fields of the row's message that no other column holds. These are the ones that only a later release knows, if
-// it wrote the row, and `rest`. Where other columns say something else of the same field, this column counts.
+// The column `later`: the fields of the row's message that no other column holds. These are the
+// ones that only a later release knows, if it wrote the row, and `rest`. Where other columns say
+// something else of the same field, this column counts.
 template <class Row, class Messages>
 SqlColumn<Row> LaterColumn(Messages messages, RestOfRow<Row> rest) {
   return {"later", "bytea",
@@ -132,8 +135,9 @@ Stored<Row> StoredAs(const SqlTable<Row>& table, ToProto to_proto, FromProto fro
           &Message::default_instance()};
 }
 
-// As above, where every field has a column except those named in `later`: fields that this release is the first to know, or in which it is
-// the first to know a part. The release before it loads them as fields that it does not know, and keeps them.
+// As above, where every field has a column except those named in `later`: fields that this release
+// is the first to know, or in which it is the first to know a part. The release before it loads
+// them as fields that it does not know, and keeps them.
 template <class Message, class Row, class ToProto, class FromProto>
 Stored<Row> StoredAs(const SqlTable<Row>& table, ToProto to_proto, FromProto from_proto,
                      std::vector<std::string> later) {
@@ -152,8 +156,8 @@ Stored<Row> StoredAs(const SqlTable<Row>& table, ToProto to_proto, FromProto fro
 template <class State, class Change = typename State::Change>
 class TableStore;
 
-// Kinds stand in the order of the State's: one that refers to another comes after it. Rows are put in
-// that order, and removed in the reverse order.
+// Kinds stand in the order of the State's: one that refers to another comes after it. Rows are put
+// in that order, and removed in the reverse order.
 template <class State, class... Rows>
 class TableStore<State, ChangeOf<Rows...>> : public Store<State> {
  public:

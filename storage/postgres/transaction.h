@@ -68,7 +68,8 @@ class Transaction final : public StatementSink {
     queued_.Add(fault.after);
   }
 
-  // Declares that this transaction locks rows at most: if COMMIT's outcome is lost, nothing is in doubt.
+  // Declares that this transaction locks rows at most: if COMMIT's outcome is lost, nothing is in
+  // doubt.
   void ChangesNothing() { changes_nothing_ = true; }
 
   // Says BEGIN with another isolation level; must be the first.

@@ -85,9 +85,9 @@ class TransactionRunner {
     std::unique_ptr<Parts> parts_;
   };
 
-  // Runs `body` once, and sends what it queued and COMMIT in one round trip, without waiting for the
-  // answer, or until all is sent (Sent::SendMore does the rest). Statements that `body` does not
-  // queue are waited for. Whatever fails here is told by Finish.
+  // Runs `body` once, and sends what it queued and COMMIT in one round trip, without waiting for
+  // the answer, or until all is sent (Sent::SendMore does the rest). Statements that `body` does
+  // not queue are waited for. Whatever fails here is told by Finish.
   Sent Send(const TransactionBody& body, absl::string_view purpose);
   // Waits for the end of `sent`; an unknown outcome is settled as by Run. Errors as of Run.
   // `again`: nothing was committed, and it may go through if it is tried again.

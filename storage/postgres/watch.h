@@ -43,18 +43,20 @@ struct WatchOptions {
   std::string incarnation = {};                // history of `after_revision`; empty: not known
   std::vector<std::string> kinds = {};         // empty: all
   std::string key_prefix = {};                 // as IsUnder has it; empty: all
-  // Whether the watcher may know of the resource as it became at `revision`; null: of all. Called under locks of the lane, so it must not
-  // call the lane.
+  // Whether the watcher may know of the resource as it became at `revision`; null: of all. Called
+  // under locks of the lane, so it must not call the lane.
   std::function<bool(absl::string_view key, int64_t revision)> sees = {};
-  // Watches with the same text see the same. If `sees` is set and this is empty, no other watch is known to see the same.
+  // Watches with the same text see the same. If `sees` is set and this is empty, no other watch is
+  // known to see the same.
   std::string sees_text = {};
   uint64_t turn = 0;  // the caller: watches of different callers begin in turn (access::TurnOf)
-  // Whether an item that has bytes is given to the reader; null: all are. Called on the reader's thread. For changes that are left out the
-  // reader gets progress.
+  // Whether an item that has bytes is given to the reader; null: all are. Called on the reader's
+  // thread. For changes that are left out the reader gets progress.
   std::function<bool(const WatchItem& item)> keeps = {};
 };
 
-// Says which rows a watch begins with: watches with equal lists begin, at one revision, with the same rows.
+// Says which rows a watch begins with: watches with equal lists begin, at one revision, with the
+// same rows.
 struct WatchList {
   std::vector<std::string> kinds = {};  // in order
   std::string key_prefix = {};
@@ -65,8 +67,9 @@ struct WatchList {
 // The receiving end of a watch: a bounded queue that the lane fills. Thread-safe.
 class Watcher {
  public:
-  // `limit`: most changes that may wait; one more ends the watch with WATCH_TOO_SLOW. Those that waited
-  // are dropped, as the client resumes after the last that it took; a snapshot under way is still given.
+  // `limit`: most changes that may wait; one more ends the watch with WATCH_TOO_SLOW. Those that
+  // waited are dropped, as the client resumes after the last that it took; a snapshot under way is
+  // still given.
   Watcher(WatchOptions options, size_t limit) : options_(std::move(options)), limit_(limit) {}
 
   const WatchOptions& options() const { return options_; }
@@ -91,12 +94,12 @@ class Watcher {
   bool Sees(absl::string_view key, int64_t revision) const {
     return !options_.sees || options_.sees(key, revision);
   }
-  // The snapshot, produced one by one as the reader takes it, goes before all queued changes; an error
-  // ends the watch. Wake is to be called thereafter.
+  // The snapshot, produced one by one as the reader takes it, goes before all queued changes; an
+  // error ends the watch. Wake is to be called thereafter.
   void StartSnapshot(absl::StatusOr<SnapshotItems> snapshot);
-  // To be called again and again, with the time of a steady clock. Ends the watch, with WATCH_TOO_SLOW, if
-  // its reader took nothing for `late` while a snapshot or more than kFewChanges changes waited. Returns
-  // what the caller is to destroy, best without a lock.
+  // To be called again and again, with the time of a steady clock. Ends the watch, with
+  // WATCH_TOO_SLOW, if its reader took nothing for `late` while a snapshot or more than kFewChanges
+  // changes waited. Returns what the caller is to destroy, best without a lock.
   SnapshotItems EndIfLate(absl::Duration now, absl::Duration late);
   // Ends the watch with WATCH_TOO_SLOW. True: as for Offer.
   bool EndAsTooSlow();
@@ -108,13 +111,13 @@ class Watcher {
   // How many changes wait.
   size_t waiting() const;
   // Calls `room` once, at once or later from another thread, when no more than `most` changes wait
-  // or the reader is gone. The watcher is locked meanwhile: `room` must not call it. Another `room`,
-  // or null, replaces this one, which is then not called any more.
+  // or the reader is gone. The watcher is locked meanwhile: `room` must not call it. Another
+  // `room`, or null, replaces this one, which is then not called any more.
   void NotifyWhenRoom(size_t most, std::function<void()> room);
   // Changes up to `revision` are not to be sent, nor is progress to a lower revision.
   void SkipThrough(int64_t revision);
-  // Everything up to `revision` was offered: the reader is told, if nothing else waits. True: as for
-  // Offer.
+  // Everything up to `revision` was offered: the reader is told, if nothing else waits. True: as
+  // for Offer.
   bool Progress(int64_t revision, const std::string& incarnation);
   void End(absl::Status status);
   // Calls what NotifyWhenReady left, if anything.
@@ -133,7 +136,8 @@ class Watcher {
   void EndTooSlow() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The next item, whether or not `keeps` lets it through.
   std::optional<WatchItem> Take();
-  // `item` is left out: notes that the reader does not have its revision, so that progress tells it.
+  // `item` is left out: notes that the reader does not have its revision, so that progress tells
+  // it.
   void Skip(const WatchItem& item);
   std::optional<WatchItem> TakeQueued() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool Keeps(const WatchItem& item) const {

@@ -29,20 +29,20 @@ class WatchHub {
   Mutex& mutex() const ABSL_LOCK_RETURNED(mutex_) { return mutex_; }
   // Held by whoever publishes: taken before `mutex`, and for as long.
   Mutex& publishing() const ABSL_LOCK_RETURNED(publishing_) { return publishing_; }
-  // To be called by a thread that holds `mutex` for long again and again, in between: lets a publisher
-  // that waits go first, as a mutex may go again to the thread that has just had it.
+  // To be called by a thread that holds `mutex` for long again and again, in between: lets a
+  // publisher that waits go first, as a mutex may go again to the thread that has just had it.
   void LetPublish() const ABSL_LOCKS_EXCLUDED(publishing_, mutex_) { MutexLock lock(publishing_); }
 
   void Join(std::shared_ptr<Watcher> watcher) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Send(const std::vector<JournalRow>& rows) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void EndAll(const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  // To be called again and again, with the time of a steady clock: ends the watches whose readers took nothing
-  // for `late` of much that waited (Watcher::EndIfLate). Of a caller's watches for which more than kFewChanges
-  // wait, `most_waiting` for all, it ends the newest.
+  // To be called again and again, with the time of a steady clock: ends the watches whose readers
+  // took nothing for `late` of much that waited (Watcher::EndIfLate). Of a caller's watches for
+  // which more than kFewChanges wait, `most_waiting` for all, it ends the newest.
   void EndLate(absl::Duration now, absl::Duration late, size_t most_waiting);
-  // Forgets the watchers that are gone, and tells the others that they have come to `at`: all of them
-  // or, if they are many, the next part of them at each call.
+  // Forgets the watchers that are gone, and tells the others that they have come to `at`: all of
+  // them or, if they are many, the next part of them at each call.
   void Tend(const Position& at);
   // How many watchers are sent changes.
   int64_t Count() const;

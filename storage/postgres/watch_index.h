@@ -15,8 +15,8 @@
 
 namespace muster::storage {
 
-// Finds the watchers of a change without asking all others: by its kind, then by the prefixes of its
-// key that some watcher named. Not thread-safe.
+// Finds the watchers of a change without asking all others: by its kind, then by the prefixes of
+// its key that some watcher named. Not thread-safe.
 class WatchIndex {
  public:
   void Add(std::shared_ptr<Watcher> watcher) {
@@ -35,8 +35,8 @@ class WatchIndex {
 
   const std::vector<std::shared_ptr<Watcher>>& all() const { return all_; }
 
-  // Asks `gone` of each watcher once. Takes time for them, and for those that want the same kind and prefix as
-  // one that is gone: returns how many of the latter it looked at.
+  // Asks `gone` of each watcher once. Takes time for them, and for those that want the same kind
+  // and prefix as one that is gone: returns how many of the latter it looked at.
   size_t RemoveIf(const std::function<bool(const Watcher&)>& gone) {
     absl::flat_hash_set<const Watcher*> removed;
     absl::flat_hash_set<Place> places;

@@ -26,9 +26,9 @@
 namespace muster::storage {
 
 // The snapshots that watches begin with. Watches that begin at one revision with the same rows
-// (WatchList) share one list; rows are encoded one by one as a watcher takes them. A list counts for each
-// caller (WatchOptions::turn) that holds it. `memory` and `store` must outlive this and what it returned.
-// Not thread-safe.
+// (WatchList) share one list; rows are encoded one by one as a watcher takes them. A list counts
+// for each caller (WatchOptions::turn) that holds it. `memory` and `store` must outlive this and
+// what it returned. Not thread-safe.
 template <class State>
 class WatchSnapshots {
  public:
@@ -36,8 +36,8 @@ class WatchSnapshots {
       : memory_(memory), store_(store), most_rows_(most_rows) {}
 
   // The rows that `watcher` wants, as they are now, then the end of the snapshot; for
-  // Watcher::StartSnapshot. RESOURCE_EXHAUSTED (TOO_MANY_WATCHES), with a time to wait: its caller holds
-  // as many rows as a caller may before it begins with more.
+  // Watcher::StartSnapshot. RESOURCE_EXHAUSTED (TOO_MANY_WATCHES), with a time to wait: its caller
+  // holds as many rows as a caller may before it begins with more.
   absl::StatusOr<SnapshotItems> Of(const Watcher& watcher) {
     ASSIGN_OR_RETURN(auto taken, Take(watcher));
     return [&store = store_, snapshot = std::move(taken.snapshot), held = std::move(taken.held),
@@ -122,7 +122,8 @@ class WatchSnapshots {
     };
     std::string below = watcher.options().key_prefix;
     if (!below.empty() && below.back() != '/') {
-      // Between a cluster and what is in it stand those whose names are longer: `c`, `c-2/...`, `c/...`.
+      // Between a cluster and what is in it stand those whose names are longer: `c`, `c-2/...`,
+      // `c/...`.
       if (auto own = memory_.held().FindKey(wanted, below)) add(*std::move(own));
       below.push_back('/');
     }

@@ -233,8 +233,8 @@ absl::Status WatchStarter::CheckResume(const Resuming& resuming) {
 }
 
 absl::StatusOr<WatchStarter::Step> WatchStarter::JoinHub(Resuming& resuming) {
-  // The journal is read without holding up the lane. After so many tries, in which memory moved on each
-  // time, it is read with the lock held.
+  // The journal is read without holding up the lane. After so many tries, in which memory moved on
+  // each time, it is read with the lock held.
   constexpr int kFreeLevels = 20;
   Watcher& watcher = *resuming.watcher;
   MutexLock lock(hub_.mutex());

@@ -27,9 +27,8 @@ namespace muster::storage {
 // Begins watches, then hands them to the hub. A watch without a revision begins with a snapshot of
 // memory, on a thread that keeps the lane from publishing for one list at a time. A watch with a
 // revision begins with what the journal tells since, read as its reader takes it, on other threads,
-// many watches in turn. Watches of different callers (WatchOptions::turn) are taken in turn. None begins
-// while the database is away: memory may be old.
-// Thread-safe.
+// many watches in turn. Watches of different callers (WatchOptions::turn) are taken in turn. None
+// begins while the database is away: memory may be old. Thread-safe.
 class WatchStarter {
  public:
   // Makes the snapshot of the rows that a watcher wants, for Watcher::StartSnapshot.
@@ -69,8 +68,8 @@ class WatchStarter {
   void BeginTogether(const std::vector<std::shared_ptr<Watcher>>& watchers);
   void BeginResumed(std::shared_ptr<Watcher> watcher);
   void Resume(Resuming& resuming);
-  // Hands a watcher that names the history and the revision of memory to the hub: it needs nothing of
-  // the journal. False: it is not one.
+  // Hands a watcher that names the history and the revision of memory to the hub: it needs nothing
+  // of the journal. False: it is not one.
   bool JoinAtOnce(const std::shared_ptr<Watcher>& watcher);
   // Brings it a part of the way. An error is how the watch ends.
   absl::StatusOr<Step> ResumeSome(Resuming& resuming);

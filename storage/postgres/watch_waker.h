@@ -11,8 +11,8 @@
 namespace muster::storage {
 
 // Wakes the readers of watches on a thread of its own, so that no stream is written by whoever
-// commits; then it rests for a moment. What is committed meanwhile reaches a reader together, as one
-// bundle and by one wake. Thread-safe.
+// commits; then it rests for a moment. What is committed meanwhile reaches a reader together, as
+// one bundle and by one wake. Thread-safe.
 class WatchWaker {
  public:
   using Watchers = std::vector<std::shared_ptr<Watcher>>;

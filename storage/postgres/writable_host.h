@@ -16,13 +16,13 @@ struct DatabaseHost {
   std::string port = {};
 };
 
-// `conninfo` with its host `first`, if it has it, moved to the front of the list of hosts. A conninfo
-// that libpq does not understand is returned as it is. Pure.
+// `conninfo` with its host `first`, if it has it, moved to the front of the list of hosts. A
+// conninfo that libpq does not understand is returned as it is. Pure.
 std::string WithHostFirst(const std::string& conninfo, const DatabaseHost& first);
 
 // Which host of several took writes last: to be tried first, for one that is cut off or hangs costs
-// each connection its whole time to connect. And how often one was lost. Shared by the connections of
-// a process; thread-safe.
+// each connection its whole time to connect. And how often one was lost. Shared by the connections
+// of a process; thread-safe.
 class WritableHost {
  public:
   void Learn(DatabaseHost host) {

@@ -22,8 +22,8 @@ namespace muster::bench {
 // 10,000 requests a second, each with the next one.
 int64_t FirstGeneration();
 
-// The credentials of all calls, by the flags of services/tls: mutual TLS, or plain text if none is given. Throws if a file cannot be
-// used.
+// The credentials of all calls, by the flags of services/tls: mutual TLS, or plain text if none is
+// given. Throws if a file cannot be used.
 std::shared_ptr<grpc::ChannelCredentials> Credentials();
 
 // Its connection's thread tells it of a call's end.
@@ -79,7 +79,8 @@ class UnaryCaller final : public Caller, private Completion {
                                                    grpc::CompletionQueue*);
   // Makes the request of the next call out of that of the last one.
   using Prepare = std::function<void(Request&)>;
-  // Judges an answer that is OK. An error counts as many failures as the last such answer had operations.
+  // Judges an answer that is OK. An error counts as many failures as the last such answer had
+  // operations.
   using Judge = std::function<Outcome(const Response&)>;
 
   UnaryCaller(Connection& connection, Method method, Prepare prepare, Judge judge)

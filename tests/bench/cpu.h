@@ -6,8 +6,8 @@
 #include <functional>
 #include <utility>
 
-// The CPU that a measurement uses, by program. On a machine that others use, too, it varies less than a
-// rate.
+// The CPU that a measurement uses, by program. On a machine that others use, too, it varies less
+// than a rate.
 namespace muster::bench {
 
 // Seconds of CPU.

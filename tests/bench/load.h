@@ -53,8 +53,8 @@ class Caller {
 };
 using Callers = std::vector<std::unique_ptr<Caller>>;
 
-// A closed loop: keeps one call of each caller under way for `warm_up` and then for `measured`, whose
-// beginning and end `meter` is told. Returns when the last call is answered.
+// A closed loop: keeps one call of each caller under way for `warm_up` and then for `measured`,
+// whose beginning and end `meter` is told. Returns when the last call is answered.
 Rate RunClosedLoop(const Callers& callers, absl::Duration warm_up, absl::Duration measured,
                    CpuMeter& meter);
 

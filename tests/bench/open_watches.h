@@ -29,8 +29,8 @@ class OpenWatches {
     bool reads = true;
     Start start = {};
     std::function<Request(int number)> request = {};
-    // Called with each message, on gRPC's threads; those of one watch come one after the other. May be
-    // null.
+    // Called with each message, on gRPC's threads; those of one watch come one after the other. May
+    // be null.
     std::function<void(const Response&)> seen = {};
   };
 

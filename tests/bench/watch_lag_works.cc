@@ -177,8 +177,8 @@ Watches::Options WatchesOf(const std::string& target, Changes& changes) {
           .seen = [&changes](const WatchQuotasResponse& message) { changes.See(message); }};
 }
 
-// The latency is the time from sending the call that makes a change until a watcher sees the change: not
-// less than the time since its commit.
+// The latency is the time from sending the call that makes a change until a watcher sees the
+// change: not less than the time since its commit.
 absl::StatusOr<Rate> Measure(const Connections& connections, const std::string& target,
                              absl::Duration duration, CpuMeter& meter) {
   const auto count = static_cast<size_t>(kRate * absl::ToInt64Seconds(duration));

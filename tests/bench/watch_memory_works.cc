@@ -83,9 +83,9 @@ double BytesEach(pid_t server, const typename Watches::Options& options,
   return static_cast<double>(RestingBytes(server) - before) / options.count;
 }
 
-// The same of unread watches of all machines, with a commit between each two, so that no two begin with the
-// same snapshot. The server drops what is not read within ten seconds (LaneOptions::late_reader), so that
-// these are too few for that to come before the bytes rest.
+// The same of unread watches of all machines, with a commit between each two, so that no two begin
+// with the same snapshot. The server drops what is not read within ten seconds
+// (LaneOptions::late_reader), so that these are too few for that to come before the bytes rest.
 absl::StatusOr<double> BytesOfUnreadApart(const Connections& connections, const std::string& target,
                                           pid_t server,
                                           std::vector<std::unique_ptr<UnreadWatches>>& watches) {
@@ -100,8 +100,8 @@ absl::StatusOr<double> BytesOfUnreadApart(const Connections& connections, const 
   return static_cast<double>(RestingBytes(server) - before) / kUnreadApart;
 }
 
-// A server that reuses freed memory seems to take less: so this comes before other works, and no watch
-// ends meanwhile.
+// A server that reuses freed memory seems to take less: so this comes before other works, and no
+// watch ends meanwhile.
 absl::StatusOr<Rate> Measure(const Connections& connections, const std::string& target,
                              pid_t server) {
   if (server == 0) return absl::InvalidArgumentError("watch_idle_10k: --server_pid is not set.");

@@ -359,8 +359,9 @@ TEST_F(Orphans, ABookThatCannotBeReadIsNoReasonToGiveAnythingBack) {
   ExpectInAllBooks({});
 }
 
-// One of the three is asked for anew after its book was read, and so refuses to be given back: what comes after it stays, too, and
-// nothing is charged for less than is held. The next round gives back what is left, and that alone.
+// One of the three is asked for anew after its book was read, and so refuses to be given back: what
+// comes after it stays, too, and nothing is charged for less than is held. The next round gives
+// back what is left, and that alone.
 TEST_F(Orphans, ARefusalKeepsWhatComesAfterItUntilTheNextRound) {
   AddMachines("m", 5);
   const std::vector<std::string> order = {"configuration", "capacity", "quota"};

@@ -15,7 +15,8 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// Imports all of it; says which google/rpc and google/api it took, and what an error's details and a method's path are.
+// Imports all of it; says which google/rpc and google/api it took, and what an error's details and
+// a method's path are.
 constexpr char kImportAll[] = R"(
 import importlib, pkgutil, sys
 import muster

@@ -113,7 +113,8 @@ TEST(Catalogue, HasEveryPublicInstanceType) {
                             "turin-gp-v2",       "cd-gp-i64-erapids-v2"}));
 }
 
-// The vendor's table: vCPUs, memory in KiB, GPUs, ephemeral storage in KiB, architecture and Pods at most.
+// The vendor's table: vCPUs, memory in KiB, GPUs, ephemeral storage in KiB, architecture and Pods
+// at most.
 constexpr std::pair<const char*, const char*> kPublicTypes[] = {
     {"b200-8x", "128 2112277172 8 30003181568 amd64 110"},
     {"gd-8xh200ib-i128", "128 2112109800 8 30003181568 amd64 110"},

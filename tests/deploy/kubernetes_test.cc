@@ -96,7 +96,8 @@ TEST(Kustomizations, WhatIsToBeSetIsRefusedUntilItIs) {
   }
 }
 
-// A Service without an address of its own stands for several replicas: only of a target with dns:/// are those passed over that do not serve.
+// A Service without an address of its own stands for several replicas: only of a target with
+// dns:/// are those passed over that do not serve.
 TEST(Kubernetes, NamesOfServicesAreCalledByDns) {
   const std::regex target("(dns:///)?[a-z-]+\\.[a-z-]+\\.svc:[0-9]+");
   int found = 0;

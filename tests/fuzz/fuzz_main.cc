@@ -1,4 +1,5 @@
-// What libFuzzer calls. With MUSTER_FUZZ_SEEDS=DIR the program writes its seeds there, an input a file, and ends.
+// What libFuzzer calls. With MUSTER_FUZZ_SEEDS=DIR the program writes its seeds there, an input a
+// file, and ends.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>

@@ -17,7 +17,8 @@
 
 namespace muster::testing {
 
-// A service with all its real handlers, on a lane in memory instead of a database, or beside doubles of the other services.
+// A service with all its real handlers, on a lane in memory instead of a database, or beside
+// doubles of the other services.
 struct FuzzedService {
   const google::protobuf::ServiceDescriptor* descriptor = nullptr;
   grpc::Service* handlers = nullptr;
@@ -36,8 +37,9 @@ FuzzedService FuzzedAlone(const std::string& service, grpc::Service* handlers,
 // Made once by the fuzzer's program (fuzz_main.cc).
 FuzzedService MakeFuzzedService();
 
-// Serves inputs. Aborts the process, with the input's calls, if a call is answered INTERNAL, UNKNOWN, UNIMPLEMENTED or DEADLINE_EXCEEDED
-// (30 s), if a call of the seeds' world is refused, or if the audit finds something.
+// Serves inputs. Aborts the process, with the input's calls, if a call is answered INTERNAL,
+// UNKNOWN, UNIMPLEMENTED or DEADLINE_EXCEEDED (30 s), if a call of the seeds' world is refused, or
+// if the audit finds something.
 class Harness {
  public:
   explicit Harness(FuzzedService service);

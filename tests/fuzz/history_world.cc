@@ -28,10 +28,12 @@ using storage::LoggedChange;
 
 constexpr char kIncarnation[] = "h1";
 
-// The journal of all services, one of them after the other, as storage::LaneChanges reads that of each.
+// The journal of all services, one of them after the other, as storage::LaneChanges reads that of
+// each.
 class MemoryJournal {
  public:
-  // The resource is `message` from the next revision on, a hundred seconds after the last; null: it is gone.
+  // The resource is `message` from the next revision on, a hundred seconds after the last; null: it
+  // is gone.
   void Add(const std::string& name, const Message* message) {
     ChangeLog& log = logs_[name];
     log.incarnation = kIncarnation;

@@ -18,8 +18,9 @@
 
 namespace muster::testing {
 
-// Stands in for storage::CommitLane without a database: commands are decided on the caller's thread, one at a time, each twice, as if the
-// first transaction had been lost. Watches end at once. Thread-safe, except that all Subscribe calls must come first.
+// Stands in for storage::CommitLane without a database: commands are decided on the caller's
+// thread, one at a time, each twice, as if the first transaction had been lost. Watches end at
+// once. Thread-safe, except that all Subscribe calls must come first.
 template <class State>
 class MemoryLane {
  public:

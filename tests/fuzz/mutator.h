@@ -13,8 +13,8 @@
 
 namespace muster::testing {
 
-// Changes calls so that most stay requests: fields are set, cleared, added, with what a field of that kind may hold, what stands in
-// the seeds, or what is at a bound.
+// Changes calls so that most stay requests: fields are set, cleared, added, with what a field of
+// that kind may hold, what stands in the seeds, or what is at a bound.
 class CallMutator {
  public:
   // Changes bytes anyhow (LLVMFuzzerMutate); at most `most` of them.

@@ -1,5 +1,6 @@
-// Part of every build: random inputs that grow out of the seeds, without libFuzzer. They are the same each time, unless
-// MUSTER_FUZZ_SECONDS (how long to go on) or MUSTER_FUZZ_SEED is set: then they follow from that seed, or a random one, which is printed.
+// Part of every build: random inputs that grow out of the seeds, without libFuzzer. They are the
+// same each time, unless MUSTER_FUZZ_SECONDS (how long to go on) or MUSTER_FUZZ_SEED is set: then
+// they follow from that seed, or a random one, which is printed.
 #include <gtest/gtest.h>
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// The API's field_behavior against what the services do: of a seed's request, one field is left out at a time.
+// The API's field_behavior against what the services do: of a seed's request, one field is left out
+// at a time.
 #include <google/api/field_behavior.pb.h>
 #include <gtest/gtest.h>
 
@@ -130,7 +131,8 @@ bool Is(FieldBehavior behavior, const FieldDescriptor& field) {
 }
 bool IsRequired(const FieldDescriptor& field) { return Is(google::api::REQUIRED, field); }
 
-// Whether the request must have the field: in one with an update_mask only the name and the request's own fields.
+// Whether the request must have the field: in one with an update_mask only the name and the
+// request's own fields.
 bool IsAskedFor(const Message& request, const Place& place) {
   return request.GetDescriptor()->FindFieldByName("update_mask") == nullptr || place.way.empty() ||
          (place.way.size() == 1 && place.field->name() == "name");

@@ -9,8 +9,8 @@
 
 namespace muster::testing {
 
-// A hostile Kubernetes API server: it grants a Lease to every client, has nothing else, and sends what no
-// client should accept. Stopped by the destructor.
+// A hostile Kubernetes API server: it grants a Lease to every client, has nothing else, and sends
+// what no client should accept. Stopped by the destructor.
 class ApiServer {
  public:
   enum class Malice {

@@ -153,7 +153,8 @@ std::vector<Attack> WatchAttacks() {
        .what = absl::StrCat(kUnread, " watches that are never read, beside ", kChangesBeside,
                             " changes"),
        .before = "1.9 MB each; 2.6 GB stay when they are gone",
-       // Of each the 64 KiB that HTTP/2 lets out without a reader, twice while they go out, and a pointer to each change.
+       // Of each the 64 KiB that HTTP/2 lets out without a reader, twice while they go out, and a
+       // pointer to each change.
        .load = {.bytes = int64_t{kUnread} * ((2 * 64 << 10) + 16 * kChangesBeside),
                 .cpu = absl::Seconds(60)},
        .run = NeverRead,

@@ -1,8 +1,10 @@
-// hostile_flood ADDRESS CA CERTIFICATE KEY get|sync CALLS RATE SECONDS: one caller who asks one thing over and over, by HTTP/2 itself: it
-// costs a fraction of what gRPC's client takes, so that it can ask for many times what a server beside it can answer. It has CALLS
-// under way at most, 100 a connection, and asks RATE times a second, as far as they let it; 0: again as soon as one is answered.
-// Prints `asked sent ok exhausted late other seconds refused`: calls that it wanted to make, those that it made, what these were
-// answered within SECONDS, and within how many milliseconds 99 of 100 of the exhausted ones. Each has a deadline of one second.
+// hostile_flood ADDRESS CA CERTIFICATE KEY get|sync CALLS RATE SECONDS: one caller who asks one
+// thing over and over, by HTTP/2 itself: it costs a fraction of what gRPC's client takes, so that
+// it can ask for many times what a server beside it can answer. It has CALLS under way at most, 100
+// a connection, and asks RATE times a second, as far as they let it; 0: again as soon as one is
+// answered. Prints `asked sent ok exhausted late other seconds refused`: calls that it wanted to
+// make, those that it made, what these were answered within SECONDS, and within how many
+// milliseconds 99 of 100 of the exhausted ones. Each has a deadline of one second.
 #include <fcntl.h>
 #include <muster/quota/v1/quota_service.pb.h>
 #include <netdb.h>

@@ -36,8 +36,8 @@ class Meter {
   absl::Duration cpu_ = {};
 };
 
-// Asks a server's grpc.health.v1 ten times a second, with a deadline of one second, for as long as this
-// object lives.
+// Asks a server's grpc.health.v1 ten times a second, with a deadline of one second, for as long as
+// this object lives.
 class HealthWatch {
  public:
   explicit HealthWatch(std::shared_ptr<grpc::Channel> channel);
@@ -55,8 +55,8 @@ class HealthWatch {
   std::thread thread_;
 };
 
-// A well-behaved client: a read, then a change, and so on, 20 calls a second in all, each with a deadline
-// of one second, for as long as this object lives.
+// A well-behaved client: a read, then a change, and so on, 20 calls a second in all, each with a
+// deadline of one second, for as long as this object lives.
 class Neighbour {
  public:
   explicit Neighbour(std::shared_ptr<grpc::Channel> channel);

@@ -23,8 +23,9 @@ namespace {
 constexpr int64_t kMostMemory = 50'000'000;
 constexpr absl::Duration kMostCpu = absl::Milliseconds(200);
 
-// "No request of legal size costs more than 50 MB or 0.2 s of CPU; a test sends the worst of every repeated field of every request, found
-// by descriptor." And no neighbour's call of 1 s deadline fails beside it.
+// "No request of legal size costs more than 50 MB or 0.2 s of CPU; a test sends the worst of every
+// repeated field of every request, found by descriptor." And no neighbour's call of 1 s deadline
+// fails beside it.
 TEST(HostileRequests, TheWorstOfEveryFieldCostsLittleAndHurtsNobody) {
   MiniMuster muster({.audit_books = false});
   muster.ApplyCatalogue();
@@ -92,7 +93,8 @@ TEST(HostileRequests, WhatCannotBeParsedIsNotKept) {
   EXPECT_LE(meter.PeakBytes(), 2 * kMostMemory);
 }
 
-// Machines with all the labels that fit, until there is no memory for more. What was promised stays, and the process goes on.
+// Machines with all the labels that fit, until there is no memory for more. What was promised
+// stays, and the process goes on.
 TEST(HostileRequests, NearTheLimitOfItsMemoryAServerTakesNothingNewAndLives) {
   int64_t limit = 0;
   {

@@ -13,8 +13,8 @@ namespace {
 using ::testing::HasSubstr;
 
 // More than this musterd may have files open, gone again. That all were open is seen by the reserve
-// that is given back, or by a listener that died of it (it opens no more, and nobody is told whether
-// the reserve was looked at before); the count of files has fallen before anybody looks.
+// that is given back, or by a listener that died of it (it opens no more, and nobody is told
+// whether the reserve was looked at before); the count of files has fallen before anybody looks.
 void Crowd(const MiniMuster& muster) {
   const Idle idle(muster.address(), 400);
   Until(

@@ -13,9 +13,9 @@
 // One large attack on a whole server, what it cost, and what others noticed.
 namespace muster::testing {
 
-// The bounds of an attack. Memory: 64 MiB, and twice the bytes of all requests that are under way at once
-// (as they came, and in one piece to be parsed). CPU: 0.1 s a request, and 0.4 s a second for what the
-// server does anyway, neighbours' calls included.
+// The bounds of an attack. Memory: 64 MiB, and twice the bytes of all requests that are under way
+// at once (as they came, and in one piece to be parsed). CPU: 0.1 s a request, and 0.4 s a second
+// for what the server does anyway, neighbours' calls included.
 struct Load {
   int requests = 1;  // of 1 MiB each
   int at_once = 1;
@@ -74,12 +74,13 @@ std::vector<Attack> NameAttacks();
 std::vector<Attack> OutsideAttacks();
 std::vector<Attack> FloodAttacks();
 
-// Registers the machines `h{begin}` and so on, `count` of them, in zone RNO2A, each at `slot` of its rack. Throws if that
-// is refused.
+// Registers the machines `h{begin}` and so on, `count` of them, in zone RNO2A, each at `slot` of
+// its rack. Throws if that is refused.
 void RegisterMachines(const MiniMuster& muster, int begin, int count, int slot);
 
-// A channel with a connection of its own: on one that it shared with an attack a call would wait behind
-// the attack's bytes, and would not notice a dead listener. With tls it shows the certificate `ci`.
+// A channel with a connection of its own: on one that it shared with an attack a call would wait
+// behind the attack's bytes, and would not notice a dead listener. With tls it shows the
+// certificate `ci`.
 std::shared_ptr<grpc::Channel> OwnChannel(const MiniMuster& muster);
 
 // `call(i)` for each i below `count`, all at once; returns when all are done.

@@ -62,7 +62,8 @@ std::string Key(const FieldDescriptor& map, size_t number) {
              : Tag(key, WireFormatLite::WIRETYPE_VARINT) + Varint(number);
 }
 
-// The smallest entry that a list can have; of a map, with that key, as the next with the same would replace it.
+// The smallest entry that a list can have; of a map, with that key, as the next with the same would
+// replace it.
 std::string Smallest(const FieldDescriptor& field, size_t number) {
   if (field.is_map()) return Entry(field, Key(field, number));
   const bool has_length = field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE ||
@@ -149,8 +150,9 @@ Filling Repeated(const FieldDescriptor& field, const Filling& message, const Roo
   return filling;
 }
 
-// A message, or what of it is below the first `depth` fields of the paths, with everything at their ends as full as the bounds allow, and
-// lists on the way as long as there is room. Fields share the room equally. No path is the beginning of another.
+// A message, or what of it is below the first `depth` fields of the paths, with everything at their
+// ends as full as the bounds allow, and lists on the way as long as there is room. Fields share the
+// room equally. No path is the beginning of another.
 Filling Within(const std::vector<Path>& paths, const Room& room, size_t depth = 0) {
   std::map<int, std::vector<Path>> fields;  // by number
   for (const Path& path : paths) fields[path[depth]->number()].push_back(path);

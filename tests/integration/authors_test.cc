@@ -1,4 +1,5 @@
-// Who did what, when and why, and how it was before: with certificates, through the API and musterctl.
+// Who did what, when and why, and how it was before: with certificates, through the API and
+// musterctl.
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>

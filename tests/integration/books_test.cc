@@ -111,7 +111,8 @@ TEST(Books, AGhostIsGivenBackByTheServicesThemselves) {
 // once it has seen it without a pool for a whole grace of its own.
 TEST(Books, WhenTheLeaderDiesTheOtherGivesAGhostBackOnceAndNotTooEarly) {
   constexpr char kAll[] = "capacity,quota,lifecycle,configuration";
-  // Nobody loses the lease but who dies; longer than the one is the other, or a renewal could not be told (KillTheLeader).
+  // Nobody loses the lease but who dies; longer than the one is the other, or a renewal could not
+  // be told (KillTheLeader).
   MiniMuster muster(
       {.processes = {kAll, kAll},
        .musterd_flags = {"--orphan_interval=1s", "--orphan_grace=20s", "--lease_ttl=10s"}});

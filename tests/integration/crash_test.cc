@@ -49,7 +49,8 @@ int64_t StepsOf(const MiniMuster& muster) {
   return number;
 }
 
-// Ten kills on the way from so many Nodes to so many, each once some of a tenth of it is done and not all. Returns how many met it so.
+// Ten kills on the way from so many Nodes to so many, each once some of a tenth of it is done and
+// not all. Returns how many met it so.
 int KillTenTimes(MiniMuster& muster, int64_t from, int64_t to, std::mt19937& random) {
   int met = 0;
   for (int i = 1; i <= 10; ++i) {

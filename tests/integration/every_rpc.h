@@ -7,16 +7,17 @@
 #include <string>
 #include <vector>
 
-// Every RPC of the four services and of the debug service is in just one of these lists: a question,
-// a mutation that can be tried, or one that cannot.
+// Every RPC of the four services and of the debug service is in just one of these lists: a
+// question, a mutation that can be tried, or one that cannot.
 namespace muster::testing {
 
 // By method (`QuotaService.GetQuota`): requests in protobuf's text format. The test replaces `$UID`
 // and the like by what it finds.
 using Requests = std::map<std::string, std::vector<std::string>>;
 
-// RPCs that answer and write nothing. Those about a pool are asked of one with Nodes and a wish that
-// no pass has seen yet ($POOL, $UID), and of a new one that no pass has seen ($FRESH_POOL, $FRESH).
+// RPCs that answer and write nothing. Those about a pool are asked of one with Nodes and a wish
+// that no pass has seen yet ($POOL, $UID), and of a new one that no pass has seen ($FRESH_POOL,
+// $FRESH).
 const Requests& Questions();
 
 // Mutations that can be tried (`validate_only`), with requests that would change something.

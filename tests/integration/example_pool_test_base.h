@@ -19,8 +19,8 @@
 
 namespace muster::testing {
 
-// A whole Muster with the example's pool, which has settled with one Node. At the end memory, tables and
-// journals are the same.
+// A whole Muster with the example's pool, which has settled with one Node. At the end memory,
+// tables and journals are the same.
 class ExamplePoolTest : public ::testing::Test {
  protected:
   using Life = lifecycle::v1::LifecycleService::Stub;

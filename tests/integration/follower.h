@@ -18,8 +18,9 @@
 
 namespace muster::testing {
 
-// Follows a service's watch as clients do, in a thread of its own: when a stream ends, another one resumes where it ended, until the
-// service says that it cannot be resumed from there (OUT_OF_RANGE).
+// Follows a service's watch as clients do, in a thread of its own: when a stream ends, another one
+// resumes where it ended, until the service says that it cannot be resumed from there
+// (OUT_OF_RANGE).
 class Follower {
  public:
   using Tell = std::function<void(type::v1::WatchEventType type, int64_t revision,

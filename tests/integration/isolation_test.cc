@@ -1,4 +1,5 @@
-// One organization knows nothing of another: every method, every field that could name what is another's.
+// One organization knows nothing of another: every method, every field that could name what is
+// another's.
 #include <gmock/gmock.h>
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/message.h>
@@ -70,7 +71,8 @@ struct World {
   }
 };
 
-// Beyond every_rpc.h: the other services, what cannot be tried, and what an adapter may do to its cluster only.
+// Beyond every_rpc.h: the other services, what cannot be tried, and what an adapter may do to its
+// cluster only.
 const Requests& FurtherRequests() {
   static const auto& requests = *new Requests{
       {"AccessService.GetCaller", {""}},
@@ -230,7 +232,8 @@ struct Heard {
 
 constexpr int kOwnNodes = 4;
 
-// What a watch is told of the caller's own pool once it has kOwnNodes, after all that was another's: a message about `key` with `text`.
+// What a watch is told of the caller's own pool once it has kOwnNodes, after all that was
+// another's: a message about `key` with `text`.
 struct LastWord {
   std::string key = {};
   std::string text = {};
@@ -390,8 +393,8 @@ spec: {instanceType: gd-8xh200ib-i128, targetNodes: 1}
     })) << muster_.LogEnds();
   }
 
-  // Things of the other organization come, change and go, in each service that watches tell of. The pool is as large as before in the end,
-  // and what its machines were is known.
+  // Things of the other organization come, change and go, in each service that watches tell of. The
+  // pool is as large as before in the end, and what its machines were is known.
   void ChangeRivals() {
     const auto quotas = quota::v1::QuotaService::NewStub(muster_.channel());
     const auto pools = lifecycle::v1::LifecycleService::NewStub(muster_.channel());
@@ -527,8 +530,8 @@ spec: {instanceType: gd-8xh200ib-i128, targetNodes: 1}
     return request;
   }
 
-  // The second is valid, and the asker's own; in all others something is another's, or missing. Only what has to be refused for its
-  // resource is more than tried.
+  // The second is valid, and the asker's own; in all others something is another's, or missing.
+  // Only what has to be refused for its resource is more than tried.
   std::vector<std::unique_ptr<Message>> RequestsOf(const Asker& asker,
                                                    const MethodDescriptor& method,
                                                    bool may_call) const {
@@ -556,13 +559,15 @@ spec: {instanceType: gd-8xh200ib-i128, targetNodes: 1}
     return requests;
   }
 
-  // No two pools have one uid: whoever knows that of another's may learn that it is taken (deploy/security.md).
+  // No two pools have one uid: whoever knows that of another's may learn that it is taken
+  // (deploy/security.md).
   bool GivesATakenUid(const Message& request) const {
     const auto* apply = dynamic_cast<const lifecycle::v1::ApplyNodePoolRequest*>(&request);
     return apply != nullptr && apply->node_pool().uid() == rival_.uid();
   }
 
-  // Whether what is asked for exists makes no difference. Returns whether the request names anything of the other organization's.
+  // Whether what is asked for exists makes no difference. Returns whether the request names
+  // anything of the other organization's.
   bool ExpectAsOfAGhost(const Asker& asker, const MethodDescriptor& method, const Message& request,
                         const Heard& heard) {
     const std::string ghostly = Ghost(request.DebugString());
@@ -735,8 +740,9 @@ TEST_F(Isolation, ACallerLearnsWhatItMayDo) {
   EXPECT_THAT(ask("GetNodePool", ""), ::testing::HasSubstr("is required"));
 }
 
-// One watch of each method that streams, in each way to ask for it, by callers of one organization and of all. While they run, all kinds of
-// things that are another's come, change and go. None of it is told but to who may see all; and no watch falls behind for it.
+// One watch of each method that streams, in each way to ask for it, by callers of one organization
+// and of all. While they run, all kinds of things that are another's come, change and go. None of
+// it is told but to who may see all; and no watch falls behind for it.
 TEST_F(Isolation, AWatchGoesOnPastWhatItsReaderMayNotSee) {
   const std::string own_uid = Pool(MiniMuster::kPool).uid();
   const std::map<std::string, LastWord> last_words = {
@@ -814,8 +820,8 @@ TEST_F(Isolation, APolicyThatChangesEndsTheWatchesOfThoseItTakesFrom) {
             grpc::StatusCode::PERMISSION_DENIED);
 }
 
-// Whether a uid is one of its own pools' nobody knows while the database is away: a replica that was started before the pool was made
-// has not heard of it, perhaps.
+// Whether a uid is one of its own pools' nobody knows while the database is away: a replica that
+// was started before the pool was made has not heard of it, perhaps.
 TEST(IsolationWithoutADatabase, WhatIsNotSeenIsNotSaidToBeMissing) {
   MiniMuster muster({.own_cluster = true,
                      .audit_books = false,

@@ -1,4 +1,5 @@
-// kubectl_lines.txt: what a person with kubectl in the fingers types, and what comes back, on a real stack.
+// kubectl_lines.txt: what a person with kubectl in the fingers types, and what comes back, on a
+// real stack.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +19,8 @@
 namespace muster::testing {
 namespace {
 
-// A line for a shell, in which `k` is musterctl, and what it answers; the last line is `exit N` where N is not 0.
+// A line for a shell, in which `k` is musterctl, and what it answers; the last line is `exit N`
+// where N is not 0.
 struct Said {
   std::string line = {};
   std::string answer = {};
@@ -40,7 +42,8 @@ std::vector<Said> ReadScript(std::string& head) {
   return script;
 }
 
-// What differs from run to run: machines, uids, profiles, times, ages, revisions; and the widths of columns with them.
+// What differs from run to run: machines, uids, profiles, times, ages, revisions; and the widths of
+// columns with them.
 std::string Masked(std::string text) {
   const std::pair<const char*, const char*> masks[] = {
       {R"([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})", "UID"},

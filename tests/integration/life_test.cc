@@ -1,4 +1,5 @@
-// A process that lives and one that is ready are two things: who restarts and who sends calls is told apart. And what systemd hears.
+// A process that lives and one that is ready are two things: who restarts and who sends calls is
+// told apart. And what systemd hears.
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>

@@ -30,8 +30,8 @@ std::string SourceFile(const std::string& path) {
   return absl::StrCat(MigrationsDir(), "/../", path);
 }
 
-// Whether --timeout limits each call of the command, and not, as where it waits, the whole of it. Tests then raise it: a busy machine
-// may stand still for longer than people wait.
+// Whether --timeout limits each call of the command, and not, as where it waits, the whole of it.
+// Tests then raise it: a busy machine may stand still for longer than people wait.
 bool IsOneCall(const std::vector<std::string>& words) {
   for (const char* waits : {"debug", "delete", "rollout", "wait"}) {
     if (words.front() == waits) return false;

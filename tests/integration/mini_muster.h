@@ -29,7 +29,8 @@ namespace muster::testing {
 class MiniMuster {
  public:
   struct Options {
-    // The services of each musterd. Of services that it lacks, it calls those of the processes before it.
+    // The services of each musterd. Of services that it lacks, it calls those of the processes
+    // before it.
     std::vector<std::string> processes = {"capacity,quota,lifecycle,configuration"};
     std::vector<std::string> musterd_flags = {};
     // A program and its arguments that start musterd, put before its own command line. Empty: none.
@@ -39,13 +40,15 @@ class MiniMuster {
                                                "--seed=7"};
     // A Postgres of its own, for outages.
     bool own_cluster = false;
-    // The destructor audits the books of the four services (AuditBooks), if all processes still run.
-    // Set to false if the test holds and claims for pools that lifecycle does not know.
+    // The destructor audits the books of the four services (AuditBooks), if all processes still
+    // run. Set to false if the test holds and claims for pools that lifecycle does not know.
     bool audit_books = true;
-    // All calls by mutual TLS. Every program has a certificate of authority() under its own name, in the trust domain muster.test; the
-    // test itself and musterctl are `ci`. The policy lets each program do its work, and `ci` everything.
+    // All calls by mutual TLS. Every program has a certificate of authority() under its own name,
+    // in the trust domain muster.test; the test itself and musterctl are `ci`. The policy lets each
+    // program do its work, and `ci` everything.
     bool tls = false;
-    // With tls: names of further callers that get certificates, and further bindings of the policy, a line each (deploy/security.md).
+    // With tls: names of further callers that get certificates, and further bindings of the policy,
+    // a line each (deploy/security.md).
     std::vector<std::string> callers = {};
     std::vector<std::string> bindings = {};
   };
@@ -97,8 +100,8 @@ class MiniMuster {
                         absl::Time ends = absl::Now() + absl::Hours(48));
   // Writes a new certificate for the caller `name`, in place of the present one if there is one.
   void RenewCaller(const std::string& name);
-  // Replaces the policy by another one: what the programs need (the adapter only in the cluster `adapters_cluster` of acme), and
-  // `bindings`.
+  // Replaces the policy by another one: what the programs need (the adapter only in the cluster
+  // `adapters_cluster` of acme), and `bindings`.
   void WritePolicy(const std::vector<std::string>& bindings,
                    absl::string_view adapters_cluster = "example") const;
   // The flags that make a program of ours call, or serve, as `name`.
@@ -135,7 +138,8 @@ class MiniMuster {
   // What differs between the books of the four services, a line each; asks until nothing does, or
   // `patience` is over. Empty: the books agree.
   std::string AuditBooks(absl::Duration patience = absl::Seconds(90)) const;
-  // What differs between memory, tables and journal (muster.debug.v1), in every process; empty: nothing.
+  // What differs between memory, tables and journal (muster.debug.v1), in every process; empty:
+  // nothing.
   std::string CompareStates() const;
 
   // The pool that everything is about.

@@ -1,5 +1,5 @@
-// The Nodes of a pool over the API of a whole Muster: what a mutation would do, why a pool waits, and
-// who may not go.
+// The Nodes of a pool over the API of a whole Muster: what a mutation would do, why a pool waits,
+// and who may not go.
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>

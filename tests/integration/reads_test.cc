@@ -190,7 +190,8 @@ class Reads : public ::testing::Test {
                  .trailer = &trailer_}));
   }
 
-  // The revision that the last answer shows, as its metadata says; where its message has a field for it, it says the same.
+  // The revision that the last answer shows, as its metadata says; where its message has a field
+  // for it, it says the same.
   void ExpectRevision(const MethodDescriptor& method) const {
     ASSERT_EQ(trailer_.count("x-muster-revision"), 1);
     const std::string told = trailer_.find("x-muster-revision")->second;

@@ -1,5 +1,6 @@
-// The whole database goes back to a moment in the midst of a scaling, as an operator restores it to a point in time, while agents and
-// clients live on in the future that is lost: deploy/after-a-restore.md.
+// The whole database goes back to a moment in the midst of a scaling, as an operator restores it to
+// a point in time, while agents and clients live on in the future that is lost:
+// deploy/after-a-restore.md.
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
@@ -83,7 +84,8 @@ MiniMuster::Options TwoReplicas() {
   const std::string all = "capacity,quota,lifecycle,configuration";
   MiniMuster::Options options;
   options.processes = {all, all};
-  // Each Node takes its own time, so that there are many moments; and has work now and then, of which agents tell.
+  // Each Node takes its own time, so that there are many moments; and has work now and then, of
+  // which agents tell.
   options.fleetsim_flags = {
       "--boot_time=800ms", "--ready_time=300ms", "--drain_time=500ms",    "--terminate_time=300ms",
       "--spread=1",        "--work_arrival=2s",  "--work_duration=300ms", "--interruptible_share=1",

@@ -1,4 +1,5 @@
-// Everybody calls everybody by mutual TLS: callers, services apart from each other, agents, musterctl.
+// Everybody calls everybody by mutual TLS: callers, services apart from each other, agents,
+// musterctl.
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
@@ -150,7 +151,8 @@ TEST(Tls, OldVersionsAreRefused) {
   EXPECT_THAT(old, Not(HasSubstr("no protocols available")));
 }
 
-// The certificate is renewed again and again, while callers make a connection a call, a watch goes on, and services call each other.
+// The certificate is renewed again and again, while callers make a connection a call, a watch goes
+// on, and services call each other.
 TEST(Tls, RenewalFailsNoCall) {
   constexpr size_t kLifecycle = 1;
   MiniMuster muster({.processes = {"capacity,quota,configuration", "lifecycle"}, .tls = true});

@@ -1,6 +1,7 @@
 #pragma once
 
-// Paths of the Kubernetes API that tests look at. Not the adapter's constants: a mistake in those must show.
+// Paths of the Kubernetes API that tests look at. Not the adapter's constants: a mistake in those
+// must show.
 namespace muster::testing {
 
 inline constexpr char kNodePoolsPath[] = "/apis/compute.coreweave.com/v1alpha1/nodepools";

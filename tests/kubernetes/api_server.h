@@ -12,8 +12,8 @@
 namespace muster::testing {
 
 // An API server of the test's own that serves NodePools: kube-apiserver and etcd of the folder that
-// the environment names in KUBEBUILDER_ASSETS, or the fake server where that is unset. No controllers
-// run beside either. Ends with the object, the real one at the latest with the process.
+// the environment names in KUBEBUILDER_ASSETS, or the fake server where that is unset. No
+// controllers run beside either. Ends with the object, the real one at the latest with the process.
 class ApiServer {
  public:
   // Returns when it serves. Throws std::runtime_error, with the end of the server's log, if it does
@@ -34,16 +34,17 @@ class ApiServer {
   kubernetes::Endpoint endpoint() const;
   std::unique_ptr<kubernetes::Client> Connect(absl::string_view user_agent = "test") const;
 
-  // Plays a cluster's disruption controller once: sets the status of every PodDisruptionBudget by the
-  // Pods that are there now. Until that is done the real server refuses evictions; then it goes by the
-  // status. Only for budgets with matchLabels and integers.
+  // Plays a cluster's disruption controller once: sets the status of every PodDisruptionBudget by
+  // the Pods that are there now. Until that is done the real server refuses evictions; then it goes
+  // by the status. Only for budgets with matchLabels and integers.
   void SettleBudgets();
 
  protected:
   // Makes the server's folder.
   ApiServer();
   const std::string& folder() const { return folder_.path(); }
-  // `cluster`, `user`: members of the file's cluster and user in YAML's flow style, e.g. `token: x`.
+  // `cluster`, `user`: members of the file's cluster and user in YAML's flow style, e.g. `token:
+  // x`.
   void WriteKubeconfig(absl::string_view cluster, absl::string_view user);
 
  private:

@@ -15,8 +15,8 @@ struct RawAnswer {
   bool is_whole = false;                            // false: the connection broke
 };
 
-// Sends one request without kubernetes::Client, for what that hides or cannot do. `target`: path and
-// query.
+// Sends one request without kubernetes::Client, for what that hides or cannot do. `target`: path
+// and query.
 RawAnswer SendRaw(const ApiServer& server, absl::string_view method, absl::string_view target,
                   absl::string_view body = "", absl::string_view content_type = "application/json");
 

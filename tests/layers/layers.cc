@@ -175,8 +175,9 @@ bool BearsItsDomainInVain(absl::string_view path, absl::string_view domain) {
   return name != "service" && name != "store" && name != "wire" && name != "metrics";
 }
 
-// Whether a line of what answers calls compares something with the time of day, or counts on from it. What a call may take goes by
-// NowForDeadlines (services/common/deadline.h), so that setting the clock changes nothing.
+// Whether a line of what answers calls compares something with the time of day, or counts on from
+// it. What a call may take goes by NowForDeadlines (services/common/deadline.h), so that setting
+// the clock changes nothing.
 bool GoesByTheTimeOfDay(absl::string_view path, absl::string_view code) {
   const bool answers = IsIn(path, "storage") || (absl::StartsWith(path, "services/rpc/") &&
                                                  !IsIn(path, "services/rpc/client"));

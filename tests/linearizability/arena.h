@@ -36,8 +36,8 @@ inline unsigned Seed() {
   return seed;
 }
 
-// Two replicas of every service over one Postgres. Clients hold and claim for pools that lifecycle does
-// not know, so the books are not audited.
+// Two replicas of every service over one Postgres. Clients hold and claim for pools that lifecycle
+// does not know, so the books are not audited.
 inline testing::MiniMuster::Options TwoReplicas() {
   return {.processes = {"capacity,quota,lifecycle,configuration",
                         "capacity,quota,lifecycle,configuration"},
@@ -46,8 +46,8 @@ inline testing::MiniMuster::Options TwoReplicas() {
 
 // Has 32 clients ask `calls_each` times each, one after the other, half of them at each replica.
 // `make(client, channels)` gives the function that asks once. With `kill`, replica 1 is killed and
-// started again half-way; without, a client stops after a call of unknown outcome. Returns all calls, in
-// no order.
+// started again half-way; without, a client stops after a call of unknown outcome. Returns all
+// calls, in no order.
 template <class State>
 std::vector<Call<State>> Play(
     testing::MiniMuster& muster, int calls_each, bool kill,
@@ -110,8 +110,8 @@ Journal<State> ReadJournal(const testing::MiniMuster& muster, const std::string&
   return journal;
 }
 
-// Turns the rows up to `revision` into the state before the history; of keys that begin with `ballast`
-// (unless that is empty) they are dropped.
+// Turns the rows up to `revision` into the state before the history; of keys that begin with
+// `ballast` (unless that is empty) they are dropped.
 template <class State>
 void BeginAfter(Journal<State>& journal, int64_t revision, absl::string_view ballast = "") {
   size_t count = 0;

@@ -67,9 +67,9 @@ inline Outcome OutcomeOf(const grpc::Status& status) {
 }
 
 // Sends one request and notes when, and what came of it. `decide`: the response that the pure core
-// gives. `strip` removes from a response what does not follow from the state, `loosen` what only the
-// journal's order decides. Waits up to `patience`, also for a replica that restarts. `told`: where the
-// response goes if it is OK.
+// gives. `strip` removes from a response what does not follow from the state, `loosen` what only
+// the journal's order decides. Waits up to `patience`, also for a replica that restarts. `told`:
+// where the response goes if it is OK.
 template <class State, class Stub, class Request, class Response, class Decide, class Strip,
           class Loosen>
 Call<State> Ask(absl::Duration patience, Stub& stub,

@@ -9,8 +9,8 @@
 // What a database does to its clients, done at every moment of a history and not once a night.
 namespace muster::linearizability {
 
-// From now on a read of the schema's journal head without its lock is answered up to 4 ms later, and
-// its answer is out of date for that much longer.
+// From now on a read of the schema's journal head without its lock is answered up to 4 ms later,
+// and its answer is out of date for that much longer.
 inline void SlowDownTheHead(const testing::TestDatabase& database, const std::string& schema) {
   constexpr char kSql[] =
       "ALTER TABLE $s.journal_head RENAME TO real_head;"

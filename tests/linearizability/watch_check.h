@@ -61,16 +61,16 @@ struct Watched {
 
 // Holds what a watcher saw against the journal, by the contract of muster.type.v1.WatchStart:
 //  * a snapshot is exactly what the journal makes of all resources at its revision;
-//  * what follows it, or the revision that was resumed from, is every matching change in order, none
-//    left out, none twice, with the journal's bytes;
+//  * what follows it, or the revision that was resumed from, is every matching change in order,
+//    none left out, none twice, with the journal's bytes;
 //  * no progress mark is ahead of a change that was not sent;
 //  * a stream ends by one of the documented errors, OUT_OF_RANGE only where a journal is compacted;
 //  * in the end the watcher has seen all up to the history's end, and what it kept of snapshots and
 //    changes is the last state.
 class WatchCheck {
  public:
-  // `journal`: all of it, from revision 1 to the last. `end`: the revision that every watcher must have
-  // reached. `compacted`: whether the database has dropped some of it meanwhile.
+  // `journal`: all of it, from revision 1 to the last. `end`: the revision that every watcher must
+  // have reached. `compacted`: whether the database has dropped some of it meanwhile.
   WatchCheck(const std::vector<JournalChange>& journal, int64_t end, bool compacted)
       : journal_(journal), end_(end), compacted_(compacted) {}
 

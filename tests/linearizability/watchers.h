@@ -169,8 +169,8 @@ class Watchers {
         });
   }
 
-  // The history is over: each watcher goes on until it has reached the revision `end(filter)`. Returns
-  // what they saw.
+  // The history is over: each watcher goes on until it has reached the revision `end(filter)`.
+  // Returns what they saw.
   std::vector<Watched> End(const std::function<int64_t(const WatchFilter&)>& end) {
     for (const auto& one : ones_) one->end = end(one->filter);
     std::vector<Watched> all;

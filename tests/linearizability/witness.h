@@ -44,8 +44,8 @@ struct WitnessResult {
 };
 
 // Whether the journal's order is one that makes the history linearizable:
-//  * every row was written by a call, and the core, on the state before it, gives exactly these rows
-//    and exactly this answer; a call that failed has written none;
+//  * every row was written by a call, and the core, on the state before it, gives exactly these
+//    rows and exactly this answer; a call that failed has written none;
 //  * every other answered call has a place at which the core changes nothing and gives this answer;
 //  * a call that ended before another began has its place before the other's.
 // Places of calls that changed nothing are chosen as early as possible, which leaves most room to
@@ -61,8 +61,9 @@ class Witness {
   WitnessResult Run() {
     if (!Replay()) return result_;
     IndexMarks();
-    // Rows that several calls may have written are given to one of them by a guess. A guess that proves
-    // wrong is not made again. If no guess works, the result is what the first ones violated.
+    // Rows that several calls may have written are given to one of them by a guess. A guess that
+    // proves wrong is not made again. If no guess works, the result is what the first ones
+    // violated.
     WitnessResult first;
     for (int guesses = 0; guesses < kMaxGuesses; ++guesses) {
       const size_t before = wrong_.size();
@@ -137,7 +138,8 @@ class Witness {
     }
   }
 
-  // How many rows from `first` on the core, on the state before them, has the call write; 0: not these.
+  // How many rows from `first` on the core, on the state before them, has the call write; 0: not
+  // these.
   int64_t Explains(size_t call, int64_t first) {
     int64_t rows = 0;
     for (absl::Duration ahead; rows == 0 && ahead <= journal_.ahead; ahead += absl::Microseconds(1))

@@ -74,8 +74,8 @@ struct Books {
   std::map<std::string, Claim> claims = {};
 };
 
-// A turn in the queue: one Node of a request, at its place. A gang's request that is met at once has
-// one turn for all its Nodes, at the last of their places.
+// A turn in the queue: one Node of a request, at its place. A gang's request that is met at once
+// has one turn for all its Nodes, at the last of their places.
 struct Turn {
   std::string uid = {};
   absl::Time time = absl::UnixEpoch();  // of the request
@@ -86,8 +86,8 @@ struct Turn {
 
 // All turns, in the order of the queue.
 std::vector<Turn> OrderOf(const Books& books);
-// For a claim that waits and does not rest: the place of its first request, and the number of other claims' Nodes ahead of
-// its last Node.
+// For a claim that waits and does not rest: the place of its first request, and the number of other
+// claims' Nodes ahead of its last Node.
 capacity::QueuePlace PlaceOf(const Books& books, const Claim& claim);
 bool Takes(const Affinity& affinity, const std::map<std::string, std::string>& labels);
 bool Offered(const Books& books, const Claim& claim);
@@ -99,11 +99,11 @@ void CancelYoungest(Claim& claim, int64_t nodes);
 // Whether nothing of the request may be granted before all of it. A request of which the claim has
 // machines already only replaces those that it lost: "alone, with its old age" (12).
 bool AtOnce(const Books& books, const Claim& claim, const Request& request);
-// Whether the machine is in a rack where only this claim holds machines: what is free there is for it
-// alone.
+// Whether the machine is in a rack where only this claim holds machines: what is free there is for
+// it alone.
 bool InOwnRack(const Books& books, const Claim& claim, const Machine& machine);
-// Whether the machines in service and in repair are enough for the whole request if it is met at once,
-// else for one Node (or rack) of it.
+// Whether the machines in service and in repair are enough for the whole request if it is met at
+// once, else for one Node (or rack) of it.
 bool CanEverBeMet(const Books& books, const Claim& claim, const Request& request);
 ClaimReason ReasonOf(const Books& books, const Claim& claim);
 

@@ -4,8 +4,8 @@
 
 namespace muster::model {
 
-// The rules of queue, gangs, racks and spot for one zone and one instance type, in the plainest code:
-// everything is worked out anew from lists. Slow.
+// The rules of queue, gangs, racks and spot for one zone and one instance type, in the plainest
+// code: everything is worked out anew from lists. Slow.
 class Model {
  public:
   explicit Model(int32_t nodes_per_rack) { books_.nodes_per_rack = nodes_per_rack; }
@@ -17,8 +17,8 @@ class Model {
   // One decision. A request that the core refuses is left out by the caller.
   bool Sync(const std::vector<capacity::SyncClaim>& claims, absl::Time now);
 
-  // Whether a gang has waited for so long that it keeps no machines any more: the core notices that only
-  // at its next decision.
+  // Whether a gang has waited for so long that it keeps no machines any more: the core notices that
+  // only at its next decision.
   bool IsOverdue(absl::Time now, const Terms& terms) const;
   // The end of every decision: the queue is served.
   void Finish(const Guide& guide, absl::Time now, const Terms& terms) {

@@ -81,8 +81,8 @@ bool Round::Complete(const Claim& claim, int64_t nodes) {
   return true;
 }
 
-// A machine lost from a rack is replaced in the same rack. Only the claim may have what is free there,
-// so the order of the queue does not matter.
+// A machine lost from a rack is replaced in the same rack. Only the claim may have what is free
+// there, so the order of the queue does not matter.
 void Round::Refill(const Turn& turn) {
   Claim& claim = books_.claims.at(turn.uid);
   if (books_.nodes_per_rack == 0 || claim.rests || !Offered(books_, claim)) return;

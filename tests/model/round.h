@@ -51,7 +51,8 @@ class Round {
   // Spot's machines that could be reclaimed for the claim.
   Ids VictimsFor(const Claim& claim) const;
 
-  // The one of `ids` that the claim gets: where the rules leave it open, one for which `guided` holds.
+  // The one of `ids` that the claim gets: where the rules leave it open, one for which `guided`
+  // holds.
   std::string Choose(const Claim& claim, Ids ids, const Test& guided) const;
   // Keeps of `ids` those with the least value.
   template <class Value>
@@ -69,8 +70,8 @@ class Round {
   int64_t WaitingAffinities(const Claim& claim, const Machine& machine, bool default_only) const;
   void PreferOwnPlace(const Claim& claim, Ids& ids) const;
 
-  // Places that a claim may use up, oldest first. Each machine uses up the oldest one, but may bear the
-  // time of any of them: that matters to nobody but the claim.
+  // Places that a claim may use up, oldest first. Each machine uses up the oldest one, but may bear
+  // the time of any of them: that matters to nobody but the claim.
   struct Seats {
     std::vector<Place> places = {};
     std::vector<absl::Time> times = {};
@@ -82,14 +83,17 @@ class Round {
     bool empty() const { return places.empty(); }
   };
 
-  // Grants the machine to the claim's request of that time, and uses up the oldest place of `seats`.
+  // Grants the machine to the claim's request of that time, and uses up the oldest place of
+  // `seats`.
   void Grant(Claim& claim, absl::Time time, const std::string& id, Seats& seats);
-  // The same for all machines of the rack. `time` nullopt: each for the oldest request there is then.
+  // The same for all machines of the rack. `time` nullopt: each for the oldest request there is
+  // then.
   void GrantRack(Claim& claim, std::optional<absl::Time> time, const std::string& id, Seats& seats);
-  // Uses up a place. One of another claim of the organization: that gets the claim's youngest instead.
+  // Uses up a place. One of another claim of the organization: that gets the claim's youngest
+  // instead.
   void UseUp(Claim& claim, const Place& place);
-  // The claim's own places for machines that only it may have: first those of the request of that time,
-  // then its oldest.
+  // The claim's own places for machines that only it may have: first those of the request of that
+  // time, then its oldest.
   std::vector<Place> OwnPlaces(const Claim& claim, absl::Time time, size_t nodes) const;
   // Has up to `nodes` machines come for the claim: being reclaimed already, or reclaimed now.
   void Fetch(const Claim& claim, int64_t nodes);
@@ -114,7 +118,8 @@ class Round {
   std::map<std::pair<std::string, std::string>, int64_t> fabrics_;
   std::map<std::pair<std::string, std::string>, int64_t> racks_;
   std::set<std::string> served_;  // claims that got a machine
-  // For types in whole racks, by claim (and request, of a gang): places whose turn has come, not used up.
+  // For types in whole racks, by claim (and request, of a gang): places whose turn has come, not
+  // used up.
   std::map<std::pair<std::string, absl::Time>, Seats> passed_;
   // A gang that keeps nothing any more, with what is kept for those ahead of it.
   struct Overdue {

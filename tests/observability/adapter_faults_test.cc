@@ -18,7 +18,8 @@ namespace {
 class AdapterFaults : public AdapterTestBase {
  protected:
   AdapterStack& stack() override { return *stack_; }
-  // `lease_ttl`: of lifecycle's leader, which no stall of the machine makes another, unless the server dies.
+  // `lease_ttl`: of lifecycle's leader, which no stall of the machine makes another, unless the
+  // server dies.
   void Start(AdapterStack::Options options, absl::string_view lease_ttl = "30s") {
     // It is where it was when it comes back.
     options.adapter_flags.push_back(absl::StrCat("--metrics_listen=127.0.0.1:", port_.number()));

@@ -12,7 +12,8 @@ namespace muster::testing {
 // Debian's Alertmanager with our routes, on a port of its own.
 class AlertmanagerProcess {
  public:
-  // Returns when it listens. `receiver`: replaces the shipped placeholder 127.0.0.1:7607. `times`: see FasterRules.
+  // Returns when it listens. `receiver`: replaces the shipped placeholder 127.0.0.1:7607. `times`:
+  // see FasterRules.
   AlertmanagerProcess(const std::string& receiver, int times);
   ~AlertmanagerProcess();
   AlertmanagerProcess(const AlertmanagerProcess&) = delete;

@@ -1,5 +1,5 @@
-// What fires in Debian's Prometheus with our rules reaches people through Debian's Alertmanager with our routes, both sixty times as
-// fast.
+// What fires in Debian's Prometheus with our rules reaches people through Debian's Alertmanager
+// with our routes, both sixty times as fast.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <httplib.h>

@@ -23,8 +23,9 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// From now on a change of a pool waits for a standby that is not there, and nothing else that commits does: the lease, a sweep, a read
-// that is proven are never in doubt, and would only keep it from being sent.
+// From now on a change of a pool waits for a standby that is not there, and nothing else that
+// commits does: the lease, a sweep, a read that is proven are never in doubt, and would only keep
+// it from being sent.
 constexpr char kPoolsWaitForStandby[] =
     "CREATE FUNCTION lifecycle.wait_for_standby() RETURNS trigger LANGUAGE plpgsql AS"
     " $$BEGIN PERFORM set_config('synchronous_commit', 'on', true); RETURN NULL; END$$;"
@@ -41,7 +42,8 @@ class DatabaseFaults : public ServerFaults {
   // A session that does this and stays.
   void Hold(const std::string& sql) { holder_ = muster_->database().Hold(sql); }
   void LetGo() { holder_.reset(); }
-  // Two replicas, of which the first leads: what the second has to do with lifecycle's history is to follow it.
+  // Two replicas, of which the first leads: what the second has to do with lifecycle's history is
+  // to follow it.
   void StartWithFollower() {
     Start(TwoReplicas());
     muster_->Kill(1);
@@ -55,7 +57,8 @@ class DatabaseFaults : public ServerFaults {
     muster_->Start();
     Until([&] { return leads(1, "0"); }, "the second to follow");
   }
-  // A machine that nobody has goes into repair and back; each time it is a change in capacity's journal.
+  // A machine that nobody has goes into repair and back; each time it is a change in capacity's
+  // journal.
   void ChangeMachine(int times) {
     const auto stub = capacity::v1::CapacityService::NewStub(muster_->channel());
     const std::string machine = muster_->database().QueryValue(

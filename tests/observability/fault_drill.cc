@@ -21,16 +21,19 @@
 namespace muster::testing {
 namespace {
 
-// How long a drill waits for alerts to fire or cease: a minute for windows of an hour (FasterRules), and one more.
+// How long a drill waits for alerts to fire or cease: a minute for windows of an hour
+// (FasterRules), and one more.
 constexpr absl::Duration kDrillPatience = absl::Minutes(2);
 
-// Between two evaluations of the rules: an alert ceases at the one after the last at which it fired.
+// Between two evaluations of the rules: an alert ceases at the one after the last at which it
+// fired.
 constexpr absl::Duration kBetweenLooks = absl::Seconds(1);
 
 // Over which panels draw rates in a drill.
 constexpr char kPanelInterval[] = "10s";
 
-// Calls `meanwhile` and looks at what fires, again and again, until `so` holds for that or kDrillPatience is over.
+// Calls `meanwhile` and looks at what fires, again and again, until `so` holds for that or
+// kDrillPatience is over.
 void Watch(const Prometheus& prometheus, const std::function<void()>& meanwhile,
            const std::function<bool(const std::set<std::string>&)>& so) {
   const absl::Time begin = absl::Now();
@@ -50,7 +53,8 @@ Drawn DrawPanel(const Prometheus& prometheus, const Fault& fault) {
   return Draw(dashboards, prometheus, fault.panel, kPanelInterval);
 }
 
-// How the fault is mended, as a table's cell; fails the test if the runbook does not have these words.
+// How the fault is mended, as a table's cell; fails the test if the runbook does not have these
+// words.
 std::string MendingOf(const Fault& fault) {
   if (fault.runbook.empty()) {
     EXPECT_NE(fault.instead, "") << "neither words of the runbook nor others";
@@ -130,7 +134,8 @@ class Course {
                         " | ", shift_.log, " | ", shift_.looks, " | ", shift_.messages, " | ",
                         MendingOf(fault_), " |\n");
   }
-  // A row for each of its alerts: name, severity, fault, fired after, ceased after, `for` and windows as shipped.
+  // A row for each of its alerts: name, severity, fault, fired after, ceased after, `for` and
+  // windows as shipped.
   std::string AlertRows() const {
     static const auto& rules = *new std::vector<AlertRule>(
         AlertRulesOf(absl::StrCat(kObservability, "rules/alerts.yaml")));

@@ -23,8 +23,8 @@ struct Fault {
   std::set<std::string> may_linger = {};
   // The panel that shows it, by its dashboard: `Fleet: Leader`.
   std::string panel = {};
-  // What `mend` does, in the words of the runbook's section of one of its alerts; or, if no section has words for it, in our own
-  // (`instead`).
+  // What `mend` does, in the words of the runbook's section of one of its alerts; or, if no section
+  // has words for it, in our own (`instead`).
   std::string runbook = {};
   std::string instead = {};
 };
@@ -32,9 +32,11 @@ struct Fault {
 // Our rules run sixty times as fast as in production.
 inline constexpr int kDrillTimes = 60;
 
-// Nothing fires; the fault is injected, its alerts fire, and its panel shows it; it is mended as the runbook says, and they cease. Prints
-// a line with how long either took. Writes what the desk showed in between to on_call/SUITE.TEST.md of the build, and how long each of its
-// alerts took, a row of a table each, to SUITE.TEST.alerts beside it; tests/observability/day_on_call makes one of all.
+// Nothing fires; the fault is injected, its alerts fire, and its panel shows it; it is mended as
+// the runbook says, and they cease. Prints a line with how long either took. Writes what the desk
+// showed in between to on_call/SUITE.TEST.md of the build, and how long each of its alerts took, a
+// row of a table each, to SUITE.TEST.alerts beside it; tests/observability/day_on_call makes one of
+// all.
 void Drill(const Prometheus& prometheus, const Fault& fault, const Desk& desk);
 
 }  // namespace muster::testing

@@ -1,4 +1,5 @@
-// The rules and dashboards of deploy/observability: that they hold together, and with what servers show.
+// The rules and dashboards of deploy/observability: that they hold together, and with what servers
+// show.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <yaml-cpp/yaml.h>
@@ -226,7 +227,8 @@ TEST(Rules, AreDrilled) {
   for (const std::string& alert : drilled) ADD_FAILURE() << alert << " is drilled, and no alert";
 }
 
-// The drills' own check of it takes half an hour; this one sees that somebody wrote another runbook, or renamed a panel.
+// The drills' own check of it takes half an hour; this one sees that somebody wrote another
+// runbook, or renamed a panel.
 TEST(Rules, AreDrilledByTheRunbookAndBeforeAPanel) {
   const std::string runbook = OneLine(ReadFile(MUSTER_SOURCE_DIR "/deploy/runbook.md"));
   const std::vector<std::string> words = DrillTexts("runbook");

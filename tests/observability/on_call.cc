@@ -172,7 +172,8 @@ std::string AlertSection(const Desk& desk, const Prometheus& prometheus,
   for (const std::string& look : looks.commands) {
     const std::string command = WithNames(look, seen.names);
     const Finished finished = Run(desk, command);
-    // `musterctl debug audit` prints the books and exits with 1 when they differ: that shows something, too.
+    // `musterctl debug audit` prints the books and exits with 1 when they differ: that shows
+    // something, too.
     seen.looks.Count(finished.exit_code == 0 || !absl::StartsWith(finished.output, "error: "));
     out += Said(command, finished);
   }

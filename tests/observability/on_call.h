@@ -22,8 +22,9 @@ struct Desk {
   std::function<std::map<std::string, std::string>()> names = {};
 };
 
-// The looks that `text` (an alert's section of the runbook) asks for: in backquotes, commands of musterctl that only ask, and queries of
-// Prometheus; in quotes, behind the word "log" in an item of its list and beginning with a small letter, messages of the log.
+// The looks that `text` (an alert's section of the runbook) asks for: in backquotes, commands of
+// musterctl that only ask, and queries of Prometheus; in quotes, behind the word "log" in an item
+// of its list and beginning with a small letter, messages of the log.
 struct Looks {
   std::vector<std::string> commands = {};  // `musterctl get nodes`
   std::vector<std::string> queries = {};   // `muster_lifecycle_leading`
@@ -39,11 +40,11 @@ std::string OneLine(absl::string_view text);
 
 // What the desk shows while alerts fire.
 struct Shift {
-  // Markdown: each alert with its section and what its looks show, then what musterctl says of the pool, the page's health, and warnings
-  // and errors that were logged since.
+  // Markdown: each alert with its section and what its looks show, then what musterctl says of the
+  // pool, the page's health, and warnings and errors that were logged since.
   std::string text = {};
-  // The same in a few words: cells of a table's row. `looks`: how many of those that the sections ask for show something; `messages`:
-  // how many of the log's that they name it has.
+  // The same in a few words: cells of a table's row. `looks`: how many of those that the sections
+  // ask for show something; `messages`: how many of the log's that they name it has.
   std::string looks = {};
   std::string messages = {};
   std::string explained = {};
@@ -52,16 +53,20 @@ struct Shift {
 };
 Shift ShiftOf(const Desk& desk, const Prometheus& prometheus, absl::Time since);
 
-// What the page's health (the data of its event `beat`) says is amiss: `not ready: quota; no news: capacity`, `nothing`, `no answer`.
+// What the page's health (the data of its event `beat`) says is amiss: `not ready: quota; no news:
+// capacity`, `nothing`, `no answer`.
 std::string AmissIn(absl::string_view beat);
 
-// The obstacles that `musterctl explain nodepool` tells of: `LEAVING, DRAIN_BLOCKED`; `nothing`; the code that it fails with.
+// The obstacles that `musterctl explain nodepool` tells of: `LEAVING, DRAIN_BLOCKED`; `nothing`;
+// the code that it fails with.
 std::string ObstaclesIn(const Finished& explained);
 
-// Whether a line (JSON) of the log since then (to the second) has a message that contains `message`.
+// Whether a line (JSON) of the log since then (to the second) has a message that contains
+// `message`.
 bool IsLogged(absl::string_view lines, absl::Time since, absl::string_view message);
 
-// Warnings and errors since then (to the second) among lines of JSON, equal ones counted once: `3 x error: batch failed (UNAVAILABLE: ...)`.
+// Warnings and errors since then (to the second) among lines of JSON, equal ones counted once: `3 x
+// error: batch failed (UNAVAILABLE: ...)`.
 std::vector<std::string> TroubleIn(absl::string_view lines, absl::Time since);
 
 }  // namespace muster::testing

@@ -19,7 +19,8 @@ namespace {
 
 constexpr size_t kMostChanges = 3;
 
-// The series' name as Grafana makes it from the legend; without a legend, the values of all its labels.
+// The series' name as Grafana makes it from the legend; without a legend, the values of all its
+// labels.
 std::string NameOf(const Query& query, const Series& series) {
   std::string name = query.legend;
   for (const auto& [label, value] : series.labels) {

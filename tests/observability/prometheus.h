@@ -50,15 +50,18 @@ class Prometheus {
   bool ready() const;
   // The expression now.
   Answer Ask(const std::string& expression) const;
-  // `rule: error` of every rule that does not work or was not evaluated yet; a line of its own if there are no rules.
+  // `rule: error` of every rule that does not work or was not evaluated yet; a line of its own if
+  // there are no rules.
   std::vector<std::string> BrokenRules() const;
-  // The labels (JSON) and value of every series that the expression gives now; the error, if it is refused; empty: no data.
+  // The labels (JSON) and value of every series that the expression gives now; the error, if it is
+  // refused; empty: no data.
   std::vector<std::string> Values(const std::string& expression) const;
   // The alerts that fire, by name.
   std::vector<FiringAlert> Alerts() const;
   // Their names.
   std::set<std::string> Firing() const;
-  // When the alert fired in the last ten minutes, but not before `since`, for whichever service; nullopt: it did not.
+  // When the alert fired in the last ten minutes, but not before `since`, for whichever service;
+  // nullopt: it did not.
   std::optional<FiringTimes> TimesOf(const std::string& alert, absl::Time since) const;
   // Targets that are up, of a job.
   int TargetsUp(absl::string_view job) const;

@@ -16,8 +16,8 @@ extern const char* const kObservability;
 // Debian's Prometheus with our rules, on a port of its own; scrapes every second.
 class PrometheusProcess {
  public:
-  // `servers`, `adapters`: metrics addresses of musterd and muster-kubernetes. `alertmanager`: is told what fires; empty: nobody is.
-  // `times`: see FasterRules. Returns when it is ready.
+  // `servers`, `adapters`: metrics addresses of musterd and muster-kubernetes. `alertmanager`: is
+  // told what fires; empty: nobody is. `times`: see FasterRules. Returns when it is ready.
   PrometheusProcess(const std::vector<std::string>& servers,
                     const std::vector<std::string>& adapters, int times = 1,
                     const std::string& alertmanager = "");

@@ -18,8 +18,8 @@
 
 namespace muster::testing {
 
-// Real faults of servers, their database and their fleet, and who is paged for them: Debian's Prometheus with our rules, sixty times as
-// fast. Each test has a stack of its own.
+// Real faults of servers, their database and their fleet, and who is paged for them: Debian's
+// Prometheus with our rules, sixty times as fast. Each test has a stack of its own.
 class ServerFaults : public ::testing::Test {
  protected:
   static MiniMuster::Options Fast() {
@@ -29,7 +29,8 @@ class ServerFaults : public ::testing::Test {
     options.audit_books = false;
     return options;
   }
-  // For faults in which no server dies: the lease is too long to run out while a busy machine stands still.
+  // For faults in which no server dies: the lease is too long to run out while a busy machine
+  // stands still.
   static MiniMuster::Options Calm() {
     MiniMuster::Options options = Fast();
     options.musterd_flags.push_back("--lease_ttl=30s");  // of two the later one counts

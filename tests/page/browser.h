@@ -37,8 +37,8 @@ class Browser {
   int Count(const std::string& selector);
   // A picture of the window, as PNG.
   void Screenshot(const std::string& path);
-  // Exceptions, console errors, and loads that failed or that the content security policy refused, since
-  // the last call.
+  // Exceptions, console errors, and loads that failed or that the content security policy refused,
+  // since the last call.
   std::vector<std::string> TakeErrors() { return std::exchange(errors_, {}); }
 
  private:

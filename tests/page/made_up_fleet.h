@@ -13,8 +13,8 @@
 
 namespace muster::testing {
 
-// The page's own listener on a board that this class fills with a made-up fleet: the page shows just
-// that. Machines stand in racks of 18 and 8, pools have 1,000 machines or fewer.
+// The page's own listener on a board that this class fills with a made-up fleet: the page shows
+// just that. Machines stand in racks of 18 and 8, pools have 1,000 machines or fewer.
 class MadeUpFleet {
  public:
   MadeUpFleet();
@@ -28,7 +28,8 @@ class MadeUpFleet {
   std::string url() const;
   page::LiveBoard& board() { return board_; }
   int readers() const { return listener_->readers(); }
-  // SetPast: what /api/past answers from now on. pasts: the moments that it was asked for, in order.
+  // SetPast: what /api/past answers from now on. pasts: the moments that it was asked for, in
+  // order.
   void SetPast(std::function<page::Questions::Answer(absl::Time)> past);
   std::vector<absl::Time> pasts() const;
   // Starts the listener anew on the same port; readers lose their connections.

@@ -289,7 +289,8 @@ TEST_F(ModulesTest, APoolIsHealthyWhereReadySaysSo) {
   EXPECT_EQ(answer["deleting"], (json{"chip waits|Deleting|"}));
 }
 
-// A stream that says what the test makes it say, and what the page hears: beats, and whether it is connected.
+// A stream that says what the test makes it say, and what the page hears: beats, and whether it is
+// connected.
 constexpr char kToldStream[] = R"(
     const sources = [], told = [], silence = 40;
     globalThis.EventSource = class extends EventTarget {

@@ -1,5 +1,5 @@
-// The page of a whole stack with a busy fleet, in a browser: quotas and refusals, a preemption under
-// way, a rollout, a pool that somebody must act for, and how the services are.
+// The page of a whole stack with a busy fleet, in a browser: quotas and refusals, a preemption
+// under way, a rollout, a pool that somebody must act for, and how the services are.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>

@@ -1,4 +1,5 @@
-// What the page's views show of documents and a time that the test tells, in the browser that runs them.
+// What the page's views show of documents and a time that the test tells, in the browser that runs
+// them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,8 +18,9 @@ using ::testing::UnorderedElementsAre;
 
 class ViewsTest : public ModulesTest {
  protected:
-  // As Run, of a module that has the view. `body` may wait. At hand are viewOf(View, [[kind, key, content], ...], ...more) and what
-  // sets the time that views show (dom.js), which is `start` (milliseconds) until then.
+  // As Run, of a module that has the view. `body` may wait. At hand are viewOf(View, [[kind, key,
+  // content], ...], ...more) and what sets the time that views show (dom.js), which is `start`
+  // (milliseconds) until then.
   json RunView(const std::string& module, const std::string& view, const std::string& body) {
     return Run(module, view,
                absl::StrCat(R"(return (async () => {
@@ -99,7 +101,8 @@ TEST_F(ViewsTest, ARolloutThatEndedLatelyIsShownForSomeTime) {
   EXPECT_EQ(answer["later"], (json{"runs"}));
 }
 
-// An organization's earliest places go to its own highest priority, and a gang is served at the last place that it takes.
+// An organization's earliest places go to its own highest priority, and a gang is served at the
+// last place that it takes.
 TEST_F(ViewsTest, TheQueueIsInTheOrderInWhichMachinesAreGiven) {
   const json answer = RunView("queue.js", "QueueView", R"(
     const claim = (organization, name, minute, nodes, more) => ['claim', name, {zone: 'z', type: 't', class: 'default',

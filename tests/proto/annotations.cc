@@ -107,7 +107,8 @@ Template TemplateOf(absl::string_view path) {
   return out;
 }
 
-// The field that a path such as `node_pool.name` leads to; null: it leads nowhere, or through a list.
+// The field that a path such as `node_pool.name` leads to; null: it leads nowhere, or through a
+// list.
 const FieldDescriptor* FieldAt(const Descriptor& request, absl::string_view path) {
   const Descriptor* message = &request;
   const FieldDescriptor* field = nullptr;

@@ -1,5 +1,5 @@
-// Holds muster.type.v1.ErrorReason against the sources: every reason that an error of a server can have is in it, and no other; and
-// keeps the page made of it.
+// Holds muster.type.v1.ErrorReason against the sources: every reason that an error of a server can
+// have is in it, and no other; and keeps the page made of it.
 #include <gmock/gmock.h>
 #include <google/protobuf/descriptor.h>
 
@@ -37,7 +37,8 @@ constexpr const char* kFolders[] = {
     "services/quota",   "services/rpc",      "services/tls",       "services/tokens",
     "storage"};
 
-// Files whose other words in capitals are states, flags or SQL. What is visibly a reason counts in them too.
+// Files whose other words in capitals are states, flags or SQL. What is visibly a reason counts in
+// them too.
 constexpr const char* kOtherWords[] = {"services/capacity/core/machine_state.cc",
                                        "services/configuration/core/names.cc",
                                        "services/daemon/notifier.cc",
@@ -163,7 +164,8 @@ TEST_F(ErrorReasonsTest, FindsReasonsHoweverTheyAreWritten) {
               UnorderedElementsAre("ONE", "TWO"));
 }
 
-// What the protos promise at their RPCs, e.g. `ABORTED (ETAG_MISMATCH; GENERATION_TOO_OLD: ...)`, is among them.
+// What the protos promise at their RPCs, e.g. `ABORTED (ETAG_MISMATCH; GENERATION_TOO_OLD: ...)`,
+// is among them.
 TEST_F(ErrorReasonsTest, HasWhatTheApiPromises) {
   size_t promised = 0;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(MUSTER_SOURCES "/proto")) {

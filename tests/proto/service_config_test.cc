@@ -1,4 +1,5 @@
-// Holds proto/muster/service_config.json against the API: every method is in it, and only what may be repeated is.
+// Holds proto/muster/service_config.json against the API: every method is in it, and only what may
+// be repeated is.
 #include <gmock/gmock.h>
 #include <google/protobuf/descriptor.h>
 
@@ -26,9 +27,10 @@ using testing::ReadFile;
 constexpr char kRegenerate[] =
     "MUSTER_WRITE_GOLDEN=1 ctest --preset dev -R proto_service_config_test";
 
-// Whether a call that changes something and takes no request_id may be sent again when nobody knows whether it was carried out; and why.
-// What takes a request_id is never repeated by gRPC, which does not know whether it was given: without one, what comes a second time may
-// undo what somebody else did in between. Under one its sender may repeat it, after UNKNOWN too.
+// Whether a call that changes something and takes no request_id may be sent again when nobody knows
+// whether it was carried out; and why. What takes a request_id is never repeated by gRPC, which
+// does not know whether it was given: without one, what comes a second time may undo what somebody
+// else did in between. Under one its sender may repeat it, after UNKNOWN too.
 struct Mutation {
   bool repeated = false;
   const char* why = "";

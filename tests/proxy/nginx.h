@@ -19,7 +19,8 @@ namespace muster::testing {
 // Debian's nginx with deploy/nginx/muster.conf.
 class Nginx {
  public:
-  // `changes`: what stands in the file, and what is to stand there. The address that it listens at is changed by itself.
+  // `changes`: what stands in the file, and what is to stand there. The address that it listens at
+  // is changed by itself.
   void Start(std::vector<std::pair<std::string, std::string>> changes) {
     std::string servers = ReadFile(MUSTER_NGINX);
     changes.emplace_back("127.0.0.1:7600", address());

@@ -1,4 +1,5 @@
-// What lifecycle takes, the services that it asks take too: they would refuse the whole batch that it is in, for ever.
+// What lifecycle takes, the services that it asks take too: they would refuse the whole batch that
+// it is in, for ever.
 #include <gtest/gtest.h>
 
 #include <string>

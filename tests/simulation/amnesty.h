@@ -15,9 +15,9 @@ namespace muster::simulation {
 // otherwise: a service that forgot what it agreed to says something else until it is asked again;
 // what was sent in the lost future may be taken for new until the service knows a request as new as
 // the newest one it forgot; and plans may use what it answered there until the row of the pool
-// changes. Nothing else is excused: no pool that the restore did not touch, no pool whose books were
-// equal again after a newer request, nothing at rest, and never a machine that is a Node of two
-// pools.
+// changes. Nothing else is excused: no pool that the restore did not touch, no pool whose books
+// were equal again after a newer request, nothing at rest, and never a machine that is a Node of
+// two pools.
 class Amnesty {
  public:
   explicit Amnesty(const Cloud& cloud) : cloud_(cloud) {}
@@ -67,8 +67,8 @@ class Amnesty {
   std::set<std::string> holdings_;
   std::set<std::string> claims_;
   std::set<std::string> configurations_;
-  // The newest generation of a release that a service forgot, by uid: lifecycle does not know it when
-  // it is restored to a time at which it had the pool.
+  // The newest generation of a release that a service forgot, by uid: lifecycle does not know it
+  // when it is restored to a time at which it had the pool.
   std::map<std::string, int64_t> released_;
 };
 

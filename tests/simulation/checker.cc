@@ -233,8 +233,8 @@ void InvariantChecker::CheckMove(const Pool& pool, const Node& was, const Node& 
     Fail(absl::StrCat(is.name, " leaves although it is protected"));
 }
 
-// A preempted Node is drained from T+2 min on and ends at T+7 min: never earlier, and in a calm world
-// not later. One without work that its pool does not need is drained at once.
+// A preempted Node is drained from T+2 min on and ends at T+7 min: never earlier, and in a calm
+// world not later. One without work that its pool does not need is drained at once.
 void InvariantChecker::CheckPreemption(const Pool& pool, const Node& was, const Node& is) {
   if (is.preempt_time == lifecycle::kNever || was.state == is.state) return;
   const absl::Duration since = cloud_.lifecycle.time() - is.preempt_time;

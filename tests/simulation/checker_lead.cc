@@ -17,7 +17,8 @@ std::string LeadChecker::Check(absl::Duration now, const std::optional<lifecycle
     if (one.can_commit && one.leads) led_ = now;
   }
   const absl::Duration could = row ? known_[row->holder].could_commit : -absl::InfiniteDuration();
-  // The holder's last beat may be from before the clock was set: nobody can tell how old the row is.
+  // The holder's last beat may be from before the clock was set: nobody can tell how old the row
+  // is.
   const bool is_disturbed = disturbed_ + beat_ >= could;
   // It may have been able to commit until just before the next beat.
   if (is_held && !is_disturbed && now > could + beat_ + ttl_)

@@ -11,8 +11,8 @@
 
 namespace muster::simulation {
 
-// What must hold of the leader, in durations of the world: a process that cannot commit does not keep
-// the lease for longer than its ttl, and soon after that one that can leads, if there is any.
+// What must hold of the leader, in durations of the world: a process that cannot commit does not
+// keep the lease for longer than its ttl, and soon after that one that can leads, if there is any.
 class LeadChecker {
  public:
   LeadChecker(absl::Duration ttl, absl::Duration beat) : ttl_(ttl), beat_(beat) {}
@@ -27,8 +27,8 @@ class LeadChecker {
   // What is wrong; empty: nothing. `is_held`: the row has not expired, by its database's clock.
   std::string Check(absl::Duration now, const std::optional<lifecycle::Heartbeat>& row,
                     bool is_held, const std::vector<Standing>& all);
-  // The database's clock was set, or the database restored: the row's holder may keep it for one more
-  // ttl.
+  // The database's clock was set, or the database restored: the row's holder may keep it for one
+  // more ttl.
   void Disturbed(absl::Duration now) { disturbed_ = now; }
   // A beat was written and its answer lost: the process has the row, and does not know it.
   void Shaken(absl::Duration now) { shaken_ = now; }

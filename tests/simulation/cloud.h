@@ -109,8 +109,9 @@ class Service {
     clock_.emplace(nullptr, &steady_);
   }
 
-  // Restores the database to what it was `commits` commits ago, or at the world's time `then`; another
-  // history begins (storage/postgres/history.h). Returns the state before that, which is lost.
+  // Restores the database to what it was `commits` commits ago, or at the world's time `then`;
+  // another history begins (storage/postgres/history.h). Returns the state before that, which is
+  // lost.
   State Restore(size_t commits) {
     State lost = state_;
     for (; commits > 0 && !past_.empty(); --commits) UndoLast();

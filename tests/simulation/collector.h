@@ -13,9 +13,9 @@
 
 namespace muster::simulation {
 
-// Gives back what belongs to no pool: services/lifecycle/reconcile/orphan_collector.cc without threads
-// and messages, around the same OrphanMemory. A round is cut into steps between which anything may
-// happen: reading the other services' books, reading the pools, and each release.
+// Gives back what belongs to no pool: services/lifecycle/reconcile/orphan_collector.cc without
+// threads and messages, around the same OrphanMemory. A round is cut into steps between which
+// anything may happen: reading the other services' books, reading the pools, and each release.
 class Collector {
  public:
   // All must outlive it.
@@ -26,7 +26,8 @@ class Collector {
   // leads; 0: it does not. Another epoch than last time: all is forgotten.
   void Step(int64_t epoch);
   // Makes rounds until there are no orphans, however many at once, as if a person had allowed it.
-  // True: something was given back. `before_release`: called in each round before what it gives back.
+  // True: something was given back. `before_release`: called in each round before what it gives
+  // back.
   bool CollectAll(int64_t epoch, const std::function<void()>& before_release);
   // The uid for which something is given back next; null: none.
   const std::string* next() const { return releases_.empty() ? nullptr : &releases_.back(); }

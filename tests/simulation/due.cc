@@ -15,7 +15,8 @@ namespace {
 using lifecycle::Node;
 using lifecycle::Pool;
 
-// What lifecycle's rows say of a claim is what the claim says (services/lifecycle/reconcile/peer_watches.cc).
+// What lifecycle's rows say of a claim is what the claim says
+// (services/lifecycle/reconcile/peer_watches.cc).
 bool Knows(const lifecycle::State& state, const Pool& pool, const capacity::ClaimView& claim) {
   if (pool.status.queued_nodes != FactsOf(claim).outstanding) return false;
   const std::vector<const Node*> nodes = state.NodesOf(pool.name);
@@ -124,7 +125,8 @@ void World::HearMachine(const std::string& key) {
   stock_.Take(key, heard, stock_moved_);
 }
 
-// What is offered changed, which may concern every pool (services/lifecycle/peers/catalogue_mirror.h).
+// What is offered changed, which may concern every pool
+// (services/lifecycle/peers/catalogue_mirror.h).
 void World::HearCatalogue() {
   if (options_.bug == Bug::kCatalogueUnheard) return;
   for (const std::string& name : PoolNames()) Due(name);

@@ -9,7 +9,8 @@
 
 namespace muster::simulation {
 
-// The row of the leader's heartbeat in lifecycle's database: not in the journal, but restored with it.
+// The row of the leader's heartbeat in lifecycle's database: not in the journal, but restored with
+// it.
 class LeaseTable {
  public:
   const std::optional<lifecycle::Heartbeat>& row() const { return row_; }

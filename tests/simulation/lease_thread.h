@@ -26,8 +26,8 @@ enum class Trouble {
   kNoBeats,      // the heartbeat's connection is gone
 };
 
-// How one process gets, keeps and loses the lead: services/lifecycle/reconcile/lease_holder.cc without
-// threads, by the same rules of services/lifecycle/core/lease.h.
+// How one process gets, keeps and loses the lead: services/lifecycle/reconcile/lease_holder.cc
+// without threads, by the same rules of services/lifecycle/core/lease.h.
 class LeaseThread {
  public:
   // All but `hang` must outlive it. `hang` takes a commit that hangs and is to be made later.

@@ -10,12 +10,13 @@
 #include "services/lifecycle/core/state.h"
 #include "services/quota/core/decide.h"
 
-// Turns what lifecycle asks into the other services' commands, and their answers into what lifecycle
-// reads: through the messages of the wire, with the checks that the services make of them.
+// Turns what lifecycle asks into the other services' commands, and their answers into what
+// lifecycle reads: through the messages of the wire, with the checks that the services make of
+// them.
 namespace muster::simulation {
 
-// A pool as one pass of the loop sees it: its rows, what is asked for it and what the other services
-// answer.
+// A pool as one pass of the loop sees it: its rows, what is asked for it and what the other
+// services answer.
 struct PoolView {
   std::shared_ptr<const lifecycle::Cluster> cluster = {};
   std::shared_ptr<const lifecycle::Pool> pool = {};

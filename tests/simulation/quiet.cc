@@ -1,5 +1,6 @@
-// Quiet days: nothing fails, and one thing is changed at a time. Every pool that it concerns must hear of
-// it from what the services tell each other: there is no resync, and no pool is looked at by chance.
+// Quiet days: nothing fails, and one thing is changed at a time. Every pool that it concerns must
+// hear of it from what the services tell each other: there is no resync, and no pool is looked at
+// by chance.
 #include <algorithm>
 
 #include "services/lifecycle/core/explain.h"
@@ -70,7 +71,8 @@ bool World::ComeToQuiet() {
   return checker_.failed();
 }
 
-// A look at a pool that is not due must find nothing to do, and all that the pool says must be true.
+// A look at a pool that is not due must find nothing to do, and all that the pool says must be
+// true.
 void World::CheckSaid() {
   for (const std::string& name : PoolNames()) {
     if (checker_.failed()) return;

@@ -264,7 +264,8 @@ void Replica::CarryOut(const Surroundings& around, const Planned& planned, Lease
   around.checker.Notice("lease: a plan of who does not lead is refused");
 }
 
-// The loop does not wait for ever, so a commit may come late, or be sent again; done once, it must not be done twice.
+// The loop does not wait for ever, so a commit may come late, or be sent again; done once, it must
+// not be done twice.
 void Replica::Send(const Network::Message& commit) {
   if (trouble_ == Trouble::kCommitsHang) return hanging_->push_back(commit);
   if (around_.dice.Percent(around_.weather.late_commit)) return around_.network.Delay(commit);

@@ -20,9 +20,9 @@
 
 namespace muster::simulation {
 
-// A process of the lifecycle service that reconciles: services/lifecycle/reconcile/reconciler.cc without
-// threads. A pass is cut into steps between which anything may happen: look, one call for each
-// other service, plan, one commit for each pool. It holds no truth: it may die at any time.
+// A process of the lifecycle service that reconciles: services/lifecycle/reconcile/reconciler.cc
+// without threads. A pass is cut into steps between which anything may happen: look, one call for
+// each other service, plan, one commit for each pool. It holds no truth: it may die at any time.
 class Replica {
  public:
   // All must outlive it.
@@ -35,8 +35,8 @@ class Replica {
     const lifecycle::Policy& policy;
     const Bug bug;
   };
-  // An advisor explains and previews (services/lifecycle/api/advisor.cc): it asks as a pass does, and
-  // nothing that it does changes anything.
+  // An advisor explains and previews (services/lifecycle/api/advisor.cc): it asks as a pass does,
+  // and nothing that it does changes anything.
   enum class Role { kReconciler, kAdvisor };
   Replica(std::string name, Surroundings around, Role role = Role::kReconciler)
       : name_(std::move(name)), around_(around), role_(role) {

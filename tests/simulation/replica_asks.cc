@@ -71,8 +71,8 @@ bool IsMistake(const absl::Status& status, const Replica::Surroundings& around,
   const auto detail = error::DetailOf(status);
   if (!detail) return true;
   if (detail->reason == "POOL_RELEASED") {
-    // A replica that looked long ago may still ask. A released pool comes back only when lifecycle is
-    // restored; it then stays refused until its owner deletes it.
+    // A replica that looked long ago may still ask. A released pool comes back only when lifecycle
+    // is restored; it then stays refused until its owner deletes it.
     const lifecycle::Pool* pool = around.cloud.lifecycle.state().FindPoolByUid(pool_uid);
     return pool != nullptr && !pool->deleting() && around.cloud.lifecycle.incarnation() == 1;
   }

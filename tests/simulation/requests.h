@@ -21,8 +21,8 @@
 
 namespace muster::simulation {
 
-// A command with a request id: services/rpc/write.h (CommitOnce) without messages, by the same rules
-// of services/common/kept_request.h.
+// A command with a request id: services/rpc/write.h (CommitOnce) without messages, by the same
+// rules of services/common/kept_request.h.
 template <class Command>
 struct Once {
   std::string request_id;

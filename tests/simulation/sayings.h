@@ -9,9 +9,9 @@
 
 namespace muster::simulation {
 
-// What of a pool's status, and of the obstacles that explain names, contradicts the rows of the four
-// services; empty: nothing. Written from the reference, not from the code that is checked. For a pool
-// where nothing is about to happen, while all services are there.
+// What of a pool's status, and of the obstacles that explain names, contradicts the rows of the
+// four services; empty: nothing. Written from the reference, not from the code that is checked. For
+// a pool where nothing is about to happen, while all services are there.
 std::string Contradiction(const Cloud& cloud, const lifecycle::Pool& pool,
                           const std::vector<lifecycle::Obstacle>& obstacles);
 

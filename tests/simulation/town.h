@@ -51,8 +51,8 @@ class Town : public lifecycle::SimAgents {
   bool Pass(const std::string& pool);
   // Passes over this pool alone until they do nothing; no time goes by, agents do nothing.
   void PassAlone(const std::string& pool);
-  // Passes over all pools, with their agents, until nothing moves within seconds. False: it never came
-  // to rest.
+  // Passes over all pools, with their agents, until nothing moves within seconds. False: it never
+  // came to rest.
   bool Converge();
   // Lets administrators, users and agents do something; then Converge.
   void Stir();

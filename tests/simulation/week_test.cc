@@ -1,4 +1,5 @@
-// A week of churn: pools come and go by the hour, and what is kept of them, and of calls, stays as much.
+// A week of churn: pools come and go by the hour, and what is kept of them, and of calls, stays as
+// much.
 #include <gtest/gtest.h>
 
 #include <algorithm>

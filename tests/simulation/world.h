@@ -28,8 +28,8 @@ class World {
 
   // One random thing happens.
   void Step(int number);
-  // Ends the faults and checks that all comes to rest, writes nothing more, and leaves nothing behind
-  // when all pools are deleted.
+  // Ends the faults and checks that all comes to rest, writes nothing more, and leaves nothing
+  // behind when all pools are deleted.
   void Finish();
 
   const InvariantChecker& checker() const { return checker_; }

@@ -8,14 +8,16 @@
 
 namespace muster::testing {
 
-// A certificate authority of the test's own, made by the openssl program; what it issues lies as NAME.crt and NAME.key in a folder
-// that goes with this object. Throws std::runtime_error when openssl fails.
+// A certificate authority of the test's own, made by the openssl program; what it issues lies as
+// NAME.crt and NAME.key in a folder that goes with this object. Throws std::runtime_error when
+// openssl fails.
 class Authority {
  public:
   Authority();
 
-  // Issues a certificate, valid from `begins` to `ends` (to the second), in place of an earlier one of that name.
-  // `extensions`: lines of an openssl extension file, e.g. `subjectAltName=DNS:a.test,URI:spiffe://x.test/a`.
+  // Issues a certificate, valid from `begins` to `ends` (to the second), in place of an earlier one
+  // of that name. `extensions`: lines of an openssl extension file, e.g.
+  // `subjectAltName=DNS:a.test,URI:spiffe://x.test/a`.
   void Issue(const std::string& name, const std::string& extensions,
              absl::Time begins = absl::Now() - absl::Minutes(1),
              absl::Time ends = absl::Now() + absl::Hours(48));

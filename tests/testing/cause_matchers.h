@@ -9,8 +9,8 @@
 
 namespace muster::testing {
 
-// INTERNAL because a constraint of the database refused the change: the cause, which operators read, names the constraint, and the
-// message, which callers read, does not.
+// INTERNAL because a constraint of the database refused the change: the cause, which operators
+// read, names the constraint, and the message, which callers read, does not.
 MATCHER_P(IsRefusedBy, constraint, "is refused by " + std::string(constraint)) {
   const absl::Status& status = StatusOf(arg);
   *result_listener << status.ToString();

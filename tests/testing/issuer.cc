@@ -21,7 +21,8 @@ namespace {
 
 std::string Encode(absl::string_view bytes) { return absl::WebSafeBase64Escape(bytes); }
 
-// A number of a key, in base64url. `size`: bytes to fill up to with leading zeros; 0: as many as the number has.
+// A number of a key, in base64url. `size`: bytes to fill up to with leading zeros; 0: as many as
+// the number has.
 std::string NumberOf(const EVP_PKEY* key, const char* name, size_t size = 0) {
   BIGNUM* number = nullptr;
   if (EVP_PKEY_get_bn_param(key, name, &number) != 1) throw std::runtime_error(name);

@@ -25,13 +25,15 @@ class Issuer {
 
   // The public keys as a JWK Set.
   std::string KeySet() const;
-  // A token with these claims, a JSON object, signed with that key by that algorithm: RS256, ES384, ...
+  // A token with these claims, a JSON object, signed with that key by that algorithm: RS256, ES384,
+  // ...
   std::string Sign(const std::string& key, const std::string& algorithm,
                    const std::string& claims) const;
   // The same with `header` as it is, whatever it says; `algorithm` decides how it is signed.
   std::string SignWith(const std::string& key, const std::string& algorithm,
                        const std::string& header, const std::string& claims) const;
-  // A token that is as it should be: ClaimsOf, signed by RS256 with the key `rsa`, which must have been added.
+  // A token that is as it should be: ClaimsOf, signed by RS256 with the key `rsa`, which must have
+  // been added.
   std::string TokenOf(const std::string& subject,
                       absl::Time expires = absl::Now() + absl::Hours(1)) const;
   // From kName, for kAudience.

@@ -1,5 +1,5 @@
-// Linked into every test program: repeats the first failures at the very end, in a few lines, so that the tail of a long output
-// still shows why it failed.
+// Linked into every test program: repeats the first failures at the very end, in a few lines, so
+// that the tail of a long output still shows why it failed.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -16,8 +16,9 @@ constexpr const char* kCatalogs[] = {
     "pg_publication",   "pg_rewrite",
     "pg_trigger",       "pg_type"};
 
-// Asks for a text that changes whenever one of these catalogues does: of each, the number of rows and the sum of the transactions that
-// wrote them. Of pg_class only the columns that TRUNCATE and VACUUM leave alone.
+// Asks for a text that changes whenever one of these catalogues does: of each, the number of rows
+// and the sum of the transactions that wrote them. Of pg_class only the columns that TRUNCATE and
+// VACUUM leave alone.
 std::string CatalogsSql() {
   std::string sql = R"(
 SELECT concat_ws(' ',
@@ -36,7 +37,8 @@ SELECT concat_ws(' ',
   return sql + ")";
 }
 
-// Tables that take space on the disk, for rows or for what deleted rows left; and whether that is more than 4 MB.
+// Tables that take space on the disk, for rows or for what deleted rows left; and whether that is
+// more than 4 MB.
 constexpr char kWrittenTables[] =
     "SELECT format('%I.%I', nspname, relname), pg_total_relation_size(pg_class.oid) > 4000000"
     " FROM pg_class"
@@ -62,7 +64,8 @@ Original::Original(KeptSession& session) : catalogs_(ValueOf(session, CatalogsSq
 bool Original::Restore(KeptSession& session) const {
   EndOtherSessions(session);
   if (ValueOf(session, CatalogsSql()) != catalogs_) return false;
-  // One transaction, without triggers or foreign keys. DELETE for small tables, because TRUNCATE makes a dozen files.
+  // One transaction, without triggers or foreign keys. DELETE for small tables, because TRUNCATE
+  // makes a dozen files.
   std::string sql = "SET LOCAL session_replication_role = replica; ";
   for (const auto& row : session.Run(kWrittenTables)) {
     const bool seeded = absl::c_any_of(seeded_, [&](const Table& t) { return t.name == *row[0]; });

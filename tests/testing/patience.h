@@ -15,9 +15,9 @@ namespace muster::testing {
 // judges by it how fast anything is.
 inline constexpr std::chrono::minutes kPatience{1};
 
-// Waits for `future` and returns its value. After kPatience it throws, which fails and ends the test
-// with a message that names `what`. The promise may be fulfilled later still, so the thread that
-// fulfils it must own it too (a shared_ptr).
+// Waits for `future` and returns its value. After kPatience it throws, which fails and ends the
+// test with a message that names `what`. The promise may be fulfilled later still, so the thread
+// that fulfils it must own it too (a shared_ptr).
 template <class T>
 T Await(std::future<T> future, absl::string_view what) {
   if (future.wait_for(kPatience) != std::future_status::ready)

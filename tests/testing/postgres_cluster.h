@@ -41,13 +41,14 @@ class PostgresCluster {
 
   // Own clusters only: makes a base backup, which serves one RestoreTo.
   void BackUp();
-  // A point-in-time restore: back to a moment since the backup that was named by pg_create_restore_point(`point`), as after a crash;
-  // what is younger is lost. Small letters, digits and `_`.
+  // A point-in-time restore: back to a moment since the backup that was named by
+  // pg_create_restore_point(`point`), as after a crash; what is younger is lost. Small letters,
+  // digits and `_`.
   void RestoreTo(const std::string& point);
 
  private:
-  // `dir`: the argument of tests/postgres/start. `own_dir`: `dir` was created for this cluster, which
-  // is started here, and stopped and deleted by the destructor; else it runs already.
+  // `dir`: the argument of tests/postgres/start. `own_dir`: `dir` was created for this cluster,
+  // which is started here, and stopped and deleted by the destructor; else it runs already.
   PostgresCluster(std::string dir, bool own_dir, bool is_shared);
 
   const std::string dir_;

@@ -24,8 +24,8 @@ struct RawCallOptions {
   std::multimap<std::string, std::string>* trailer = nullptr;
 };
 
-// Sends `bytes`, whatever they are, as the one request of `method` (`/package.Service/Method`), reads
-// answers until the call ends, and returns its status. Header only: link gRPC.
+// Sends `bytes`, whatever they are, as the one request of `method` (`/package.Service/Method`),
+// reads answers until the call ends, and returns its status. Header only: link gRPC.
 inline grpc::Status CallRaw(const std::shared_ptr<grpc::Channel>& channel,
                             const std::string& method, const std::string& bytes,
                             const RawCallOptions& options = {}) {

@@ -10,12 +10,14 @@
 namespace muster::testing {
 namespace {
 
-// Below the ports that Linux gives to programs that ask for any (net.ipv4.ip_local_port_range, from 32768).
+// Below the ports that Linux gives to programs that ask for any (net.ipv4.ip_local_port_range, from
+// 32768).
 constexpr uint16_t kFirst = 20'000;
 constexpr uint16_t kCount = 12'000;
 
-// A socket bound to `port` of the loopback address `host`; -1: the port is in use. `beside`: what is left of a server's connections
-// after its end does not count as use, only a socket that listens.
+// A socket bound to `port` of the loopback address `host`; -1: the port is in use. `beside`: what
+// is left of a server's connections after its end does not count as use, only a socket that
+// listens.
 int Bind(const char* host, uint16_t port, bool beside) {
   const int bound = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const int reuse = beside ? 1 : 0;

@@ -4,8 +4,9 @@
 
 namespace muster::testing {
 
-// A port of 127.0.0.1 for a test's server that stops and comes back. For the life of this object no other ReservedPort on this machine
-// has the same number, and no program that asks for any free port gets it: it is outside the range of those.
+// A port of 127.0.0.1 for a test's server that stops and comes back. For the life of this object no
+// other ReservedPort on this machine has the same number, and no program that asks for any free
+// port gets it: it is outside the range of those.
 class ReservedPort {
  public:
   // Throws std::runtime_error if none is free.

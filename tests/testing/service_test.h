@@ -75,9 +75,9 @@ class ServiceTest : public ::testing::Test {
     return testing::Call(*stub_, method, request);
   }
 
-  // Spoils `good` in each of these ways: INVALID_ARGUMENT must name the field, and nothing be written.
-  // A fault of the request alone must be found before the lane, which has only one thread; one that
-  // is `in_this_state` reaches the lane as one command.
+  // Spoils `good` in each of these ways: INVALID_ARGUMENT must name the field, and nothing be
+  // written. A fault of the request alone must be found before the lane, which has only one thread;
+  // one that is `in_this_state` reaches the lane as one command.
   template <class Request, class Response>
   void ExpectRefused(grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
                      const Request& good, const std::vector<BadInput<Request>>& cases) {

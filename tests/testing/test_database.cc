@@ -29,8 +29,8 @@ T OrThrow(absl::StatusOr<T> result) {
 }
 
 // Returns the name of a database that has the migrated schemas and that nobody uses. Where there is
-// none yet it is made under another name and renamed when it is ready: a process that dies meanwhile
-// leaves no half-migrated template.
+// none yet it is made under another name and renamed when it is ready: a process that dies
+// meanwhile leaves no half-migrated template.
 std::string EnsureTemplate(const PostgresCluster& cluster, std::vector<std::string> schemas) {
   const std::string dir = MigrationsDir();
   if (schemas.empty()) schemas = OrThrow(storage::ListSchemas(dir));
@@ -72,8 +72,8 @@ void Drop(const PostgresCluster& cluster, const std::string& name) {
   }
 }
 
-// Databases of the shared cluster that earlier tests of this process no longer need, each as good as
-// new: to make a new one costs a tenth of a test's time, and more where the disk is busy.
+// Databases of the shared cluster that earlier tests of this process no longer need, each as good
+// as new: to make a new one costs a tenth of a test's time, and more where the disk is busy.
 class Spares {
  public:
   static Spares& Shared() {

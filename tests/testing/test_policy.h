@@ -8,7 +8,8 @@
 
 namespace muster::testing {
 
-// A server's guard by the policy `text`. Throws if that is no valid policy. Header only: link `rpc`.
+// A server's guard by the policy `text`. Throws if that is no valid policy. Header only: link
+// `rpc`.
 class TestPolicy {
  public:
   explicit TestPolicy(const std::string& text)

@@ -18,7 +18,8 @@ std::vector<std::string> SnapshotKeys(grpc::ClientReader<Response>& stream) {
   return keys;
 }
 
-// The next change or deletion that a watch tells of; PROGRESS is passed over. An empty message: it ended.
+// The next change or deletion that a watch tells of; PROGRESS is passed over. An empty message: it
+// ended.
 template <class Response>
 Response NextChange(grpc::ClientReader<Response>& stream) {
   Response message;

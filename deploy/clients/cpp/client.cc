@@ -1,4 +1,5 @@
-// client [ADDRESS]: a NodePool from its spec to its end. Without an address at the server of musterctl's current context.
+// client [ADDRESS]: a NodePool from its spec to its end. Without an address at the server of
+// musterctl's current context.
 #include "services/client/client.h"
 
 #include <functional>
@@ -26,7 +27,8 @@ absl::Status Follow(Client& muster, const v1::NodePool& pool,
   auto watch = muster.Watch(&Lifecycle::WatchLifecycle, request);
   bool is_there = true;
   for (const v1::WatchLifecycleResponse& change : watch) {
-    // Where the server no longer knew the revision there is a snapshot anew: what it does not tell of is gone.
+    // Where the server no longer knew the revision there is a snapshot anew: what it does not tell
+    // of is gone.
     if (watch.begins_snapshot()) is_there = false;
     const bool is_about_it = change.key() == kName;
     if (is_about_it) is_there = change.has_node_pool();

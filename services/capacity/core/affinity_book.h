@@ -11,9 +11,10 @@
 
 namespace muster::capacity {
 
-// The affinities with which claims wait in one inventory; all but the empty one, which matches every
-// machine. It keeps LabelClass::takers of the inventory's classes: whether an affinity and a class match
-// is judged once, when the affinity comes or the class does, and not by the decisions between.
+// The affinities with which claims wait in one inventory; all but the empty one, which matches
+// every machine. It keeps LabelClass::takers of the inventory's classes: whether an affinity and a
+// class match is judged once, when the affinity comes or the class does, and not by the decisions
+// between.
 class AffinityBook {
  public:
   struct Entry {
@@ -26,8 +27,8 @@ class AffinityBook {
   };
   using Entries = absl::flat_hash_map<Affinity, Entry>;
 
-  // A claim comes to wait; it waits no more. `classes`: all of the inventory. Cost O(label classes) if it
-  // is the first with its affinity, or the last.
+  // A claim comes to wait; it waits no more. `classes`: all of the inventory. Cost O(label classes)
+  // if it is the first with its affinity, or the last.
   void Add(const ClaimRow& claim, LabelClasses& classes);
   void Remove(const ClaimRow& claim, LabelClasses& classes);
   // For a new class. Costs a look at each affinity.

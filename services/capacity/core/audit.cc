@@ -70,7 +70,8 @@ void AuditMachine(const State& state, const MachineRow& machine, Faults& faults)
     faults.push_back(absl::StrCat(machine.id, " is not held as its row is."));
 }
 
-// Nodes of the part and of those that can be granted with it; a gang's parts are each granted alone.
+// Nodes of the part and of those that can be granted with it; a gang's parts are each granted
+// alone.
 int64_t CountWaiting(const ClaimRow& claim, absl::Time part) {
   if (!claim.gang) return Outstanding(claim.parts);
   const auto it = std::find_if(claim.parts.begin(), claim.parts.end(),
@@ -78,8 +79,8 @@ int64_t CountWaiting(const ClaimRow& claim, absl::Time part) {
   return it->nodes;
 }
 
-// Finds the first request of a selector that gets nothing though it may have a free machine. What is
-// kept for a gang counts against those behind it only.
+// Finds the first request of a selector that gets nothing though it may have a free machine. What
+// is kept for a gang counts against those behind it only.
 void AuditQueue(const State& state, const InventoryKey& key, const Inventory& inventory,
                 Faults& faults) {
   const auto offered = [&](ComputeClass compute_class) {

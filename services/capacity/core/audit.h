@@ -22,9 +22,9 @@ namespace muster::capacity {
 //  the rows give.
 std::vector<std::string> Audit(const State& state);
 
-// Memory's indexes, all that SameIndexes compares, and that each machine is held as its row is; of what
-// `tables` does not have they tell that it is there. See IndexPart. A part is one fabric, one label
-// class, the queue or the spot book of an inventory, or about kPiece elements of the rest.
+// Memory's indexes, all that SameIndexes compares, and that each machine is held as its row is; of
+// what `tables` does not have they tell that it is there. See IndexPart. A part is one fabric, one
+// label class, the queue or the spot book of an inventory, or about kPiece elements of the rest.
 std::vector<IndexPart<State>> IndexParts(const State& tables);
 
 }  // namespace muster::capacity

@@ -27,8 +27,8 @@ struct ClaimCount {
   bool operator==(const ClaimCount&) const = default;
 };
 
-// Rows are put in one by one, in any order. Zones and types that are not in the catalogue are counted
-// under the name `other`, since a claim may name anything.
+// Rows are put in one by one, in any order. Zones and types that are not in the catalogue are
+// counted under the name `other`, since a claim may name anything.
 struct Census {
   absl::btree_map<InventoryKey, MachineCounts> machines = {};
   absl::btree_map<CensusKey, ClaimCount> claims = {};

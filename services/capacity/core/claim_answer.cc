@@ -9,8 +9,9 @@
 namespace muster::capacity {
 namespace {
 
-// Machines that must still come until the claim has all that it waits for. Those that are free (kept
-// until a gang ahead is complete) do not count, nor, for a default claim, those being reclaimed.
+// Machines that must still come until the claim has all that it waits for. Those that are free
+// (kept until a gang ahead is complete) do not count, nor, for a default claim, those being
+// reclaimed.
 int64_t CountMissing(const Inventory& inventory, const ClaimView& view) {
   const MachineCounts counts = inventory.Matching(view.claim.affinity);
   int64_t missing = view.queue->nodes_ahead + Outstanding(view.claim.parts);

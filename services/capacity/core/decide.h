@@ -37,9 +37,9 @@ absl::Status Decide(StagedState<State>& staged, const DeleteInstanceType& comman
 absl::Status Decide(StagedState<State>& staged, const DeleteMachine& command, absl::Time now);
 
 // ABORTED (GENERATION_TOO_OLD); INVALID_ARGUMENT (GENERATION_OUT_OF_RANGE); FAILED_PRECONDITION
-// (CLAIM_CHANGED, CLAIM_HOLDS_MACHINES, GENERATION_REUSED, POOL_RELEASED). A release is remembered by
-// the pool's uid, even if there is no claim: from then on all requests for that uid but releases are
-// refused.
+// (CLAIM_CHANGED, CLAIM_HOLDS_MACHINES, GENERATION_REUSED, POOL_RELEASED). A release is remembered
+// by the pool's uid, even if there is no claim: from then on all requests for that uid but releases
+// are refused.
 absl::StatusOr<ClaimView> Decide(StagedState<State>& staged, const SyncClaim& command,
                                  absl::Time now, const Policy& policy = {});
 
@@ -53,9 +53,10 @@ std::vector<absl::StatusOr<ClaimView>> Decide(StagedState<State>& staged, const 
 // deciding the same again changes none.
 size_t Decide(StagedState<State>& staged, const EndKeeps& command, absl::Time now,
               const Policy& policy = {});
-// The first time after `after` at which a waiting gang's time to keep machines ends; InfiniteFuture:
-// there is none. Under a policy that keeps nothing it ends when the gang asks, and only `after` =
-// InfinitePast finds it: what an earlier policy kept is given away once. Costs O(lines).
+// The first time after `after` at which a waiting gang's time to keep machines ends;
+// InfiniteFuture: there is none. Under a policy that keeps nothing it ends when the gang asks, and
+// only `after` = InfinitePast finds it: what an earlier policy kept is given away once. Costs
+// O(lines).
 absl::Time NextKeepEnd(const State& state, const Policy& policy, absl::Time after);
 
 // What SyncClaims would answer; a generation of kNewestGeneration is newer than any. Leaves its

@@ -94,8 +94,8 @@ void ServeAffinities(int claims) {
   Print(absl::StrCat("grant to one of ", claims, " affinities").c_str(), Seconds(start), claims);
 }
 
-// So many claims wait, each with an affinity of its own and as large as one may well be, for machines of
-// 100 labels that others hold; one machine after another is given back.
+// So many claims wait, each with an affinity of its own and as large as one may well be, for
+// machines of 100 labels that others hold; one machine after another is given back.
 void GiveBackPast(int claims) {
   constexpr int kLabels = 100;
   constexpr int kTerms = 16;

@@ -247,7 +247,8 @@ std::vector<absl::StatusOr<ClaimView>> Decide(StagedState<State>& staged, const 
       continue;
     }
     views.emplace_back(ViewAfter(staged.state(), command.claims[i], applied[i]->removed));
-    // What the claim of a repeated request got now is due to another request of the batch, or to time.
+    // What the claim of a repeated request got now is due to another request of the batch, or to
+    // time.
     if (!applied[i]->repeated) views.back()->granted = grants[command.claims[i].pool_uid];
   }
   return views;

@@ -1,4 +1,5 @@
-// The decisions that remove something for good: zones, instance types and retired machines, unless something needs them.
+// The decisions that remove something for good: zones, instance types and retired machines, unless
+// something needs them.
 #include <string>
 #include <vector>
 

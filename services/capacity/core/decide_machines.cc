@@ -96,7 +96,8 @@ absl::StatusOr<std::vector<MachineRow>> Decide(StagedState<State>& staged,
     machine.labels = asked.labels;
     if (staged.Put(std::move(machine))) changed.emplace(asked.zone, asked.instance_type);
   }
-  // Registration and grant must be two changes: whoever measures waits (WaitOf) has to know the machine before it is granted.
+  // Registration and grant must be two changes: whoever measures waits (WaitOf) has to know the
+  // machine before it is granted.
   staged.Mark();
   for (const InventoryKey& key : changed) ServeQueue(staged, key, now, policy);
   NoteArrivals(staged, mark, now);

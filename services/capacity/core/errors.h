@@ -12,8 +12,8 @@ namespace muster::capacity::error {
 
 absl::Status UnknownZone(absl::string_view zone);
 absl::Status UnknownInstanceType(absl::string_view instance_type);
-// The machine is registered in another zone than `zone`, which the message does not name, as the caller may not see it; or as
-// another type.
+// The machine is registered in another zone than `zone`, which the message does not name, as the
+// caller may not see it; or as another type.
 absl::Status MachineMoved(const MachineRow& machine, absl::string_view zone);
 absl::Status MachineHeld(const MachineRow& machine);
 absl::Status MachineRetired(const MachineRow& machine);

@@ -147,8 +147,8 @@ class Explainer {
                                 "get these."));
   }
 
-  // Whether it waits for more at once than the `nodes` that stand in whole racks: these are too few,
-  // not in pieces.
+  // Whether it waits for more at once than the `nodes` that stand in whole racks: these are too
+  // few, not in pieces.
   bool WantsMoreRacksAtOnce(int64_t nodes) const {
     const int64_t size = inventory_.nodes_per_rack();
     const Ages& ages = state_.FootprintOf(claim_.pool_uid).ages;

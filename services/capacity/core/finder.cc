@@ -14,8 +14,8 @@ namespace muster::capacity {
 namespace {
 
 // What a zone has of one type, and what the query's earlier requests would take of it. Claims that
-// wait cannot have what is free, or they would have been served: of what is free only that is out of
-// reach which is kept for gangs ahead.
+// wait cannot have what is free, or they would have been served: of what is free only that is out
+// of reach which is kept for gangs ahead.
 struct Stock {
   const Inventory* inventory = nullptr;
   std::vector<KeptGang> kept = {};

@@ -11,8 +11,8 @@
 // Gangs: claims whose requests are each granted all at once or not at all (IsAtOnce in queue.h).
 namespace muster::capacity {
 
-// A gang for which free machines are kept: no default claim behind it gets any that match it, unless
-// it is `overdue`.
+// A gang for which free machines are kept: no default claim behind it gets any that match it,
+// unless it is `overdue`.
 struct KeptGang {
   Position position = {};
   Affinity affinity = {};
@@ -37,18 +37,20 @@ Choice ChoiceOf(const Affinity& affinity, const std::vector<KeptGang>& kept);
 // O(label classes).
 int64_t CountElsewhere(const State& state, const Inventory& inventory, const ClaimRow& claim);
 
-// Machines that match and that the claim holds and gives back for what it waits for. Costs as CountElsewhere.
+// Machines that match and that the claim holds and gives back for what it waits for. Costs as
+// CountElsewhere.
 int64_t CountLeaving(const State& state, const Inventory& inventory, const ClaimRow& claim);
 
-// By rack, how many of its machines in service or in repair match; under the rack "" those that stand in no rack. Costs O(racks ×
-// label classes).
+// By rack, how many of its machines in service or in repair match; under the rack "" those that
+// stand in no rack. Costs O(racks × label classes).
 absl::btree_map<Inventory::Place, int64_t> CountByRack(const Inventory& inventory,
                                                        const Affinity& affinity);
 
 // Whether the machines in service or in repair that the claim does not hold itself, or gives back
-// (CountLeaving; not of a type granted in whole racks: which of them come back is not known), are enough for the
-// part, once its older parts have got theirs: for all of it if it is granted at once, else for one
-// Node. Costs as CountElsewhere; O(racks × label classes) for a type granted in whole racks.
+// (CountLeaving; not of a type granted in whole racks: which of them come back is not known), are
+// enough for the part, once its older parts have got theirs: for all of it if it is granted at
+// once, else for one Node. Costs as CountElsewhere; O(racks × label classes) for a type granted in
+// whole racks.
 bool CanEverBeMet(const State& state, const Inventory& inventory, const ClaimRow& claim,
                   const ClaimPart& part);
 
@@ -59,10 +61,10 @@ bool CanAnyBeMet(const State& state, const Inventory& inventory, const ClaimRow&
 // are no more than kMaxParts. `ages`: of the machines that the claim holds.
 void JoinParts(ClaimRow& claim, const Ages& ages);
 
-// The gangs for which free machines are kept now, in the order of the queue; the inventory must have
-// been served. Those that asked at `keeps_after` or before come last, and are told only if what is
-// reclaimed completes them. Costs O(lines × label classes) without a look at any label, and the gangs
-// passed over; O(1) when nothing is free.
+// The gangs for which free machines are kept now, in the order of the queue; the inventory must
+// have been served. Those that asked at `keeps_after` or before come last, and are told only if
+// what is reclaimed completes them. Costs O(lines × label classes) without a look at any label, and
+// the gangs passed over; O(1) when nothing is free.
 std::vector<KeptGang> KeptGangs(const State& state, const InventoryKey& key,
                                 absl::Time keeps_after = absl::InfinitePast());
 

@@ -58,7 +58,8 @@ TEST_F(GangTest, ARaiseStandsBehindWhoAskedBeforeIt) {
   EXPECT_THAT(world_.MachinesOf("g"), SizeIs(4));
 }
 
-// A pool that holds its whole zone rises while some of its Nodes drain: what they give back is kept for it.
+// A pool that holds its whole zone rises while some of its Nodes drain: what they give back is kept
+// for it.
 TEST_F(GangTest, WhatAGangIsToGiveBackItselfCanCompleteIt) {
   world_.RegisterRack("f", "r", 8);
   Then(world_.WantGang("g", 8));
@@ -97,7 +98,8 @@ TEST_F(GangTest, WhatAClaimIsToGiveBackItselfMayCome) {
   EXPECT_EQ(world_.View("c").reason, ClaimReason::kPartial);
 }
 
-// The turn of its default gang had begun when nothing was left for the class: a spot gang's does not go on from there.
+// The turn of its default gang had begun when nothing was left for the class: a spot gang's does
+// not go on from there.
 TEST_F(GangTest, ASpotGangsTurnIsItsOwnBesideAnUnfinishedOneOfItsOrganization) {
   world_.RegisterRack("f", "r", 8);
   Then(world_.Want("x", 8));
@@ -330,7 +332,8 @@ TEST_F(GangTest, WhoWaitsBehindAGangReclaimsOnceNothingIsKept) {
 // "Default before spot": what a gang keeps ends against default claims behind it only.
 class OverdueGangTest : public GangTest {
  protected:
-  // Of ten machines x gives back five and s holds five, when nothing is kept for the gangs any more.
+  // Of ten machines x gives back five and s holds five, when nothing is kept for the gangs any
+  // more.
   void Start(const SyncClaims& gangs, absl::Duration later) {
     world_.RegisterRack("f", "r", 10);
     Then(world_.Want("x", 5));
@@ -449,7 +452,8 @@ TEST_F(GangTest, TheOrderOfABatchDecidesAmongEqualTimes) {
   EXPECT_EQ(world_.View("a").queue->place, 2);
 }
 
-// "A claim without affinity takes machines that the fewest waiting affinities match": whole racks, too.
+// "A claim without affinity takes machines that the fewest waiting affinities match": whole racks,
+// too.
 TEST_F(GangTest, ARackThatAnotherWaitsForIsLeft) {
   std::vector<MachineRow> machines;
   for (int32_t slot = 0; slot < World::kNodesPerRack; ++slot) {

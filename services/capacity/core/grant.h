@@ -9,9 +9,10 @@
 
 namespace muster::capacity {
 
-// Uses up the first `nodes` of the places that the claim takes at its turn (queue.h). Places of other
-// claims of its organization are first exchanged for as many of its own youngest. Returns the times
-// of the places, one a Node, for Hold. Does not put `claim`; leaves its places spelt (parts.h).
+// Uses up the first `nodes` of the places that the claim takes at its turn (queue.h). Places of
+// other claims of its organization are first exchanged for as many of its own youngest. Returns the
+// times of the places, one a Node, for Hold. Does not put `claim`; leaves its places spelt
+// (parts.h).
 std::vector<absl::Time> Spend(StagedState<State>& staged, ClaimRow& claim,
                               const std::vector<PlaceUse>& turn, int64_t nodes);
 

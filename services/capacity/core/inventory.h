@@ -60,12 +60,12 @@ class Inventory {
   void Remove(const MachineRow& machine) { Change(&machine, nullptr); }
   // Remove and Add in one.
   void Replace(const MachineRow& before, const MachineRow& after);
-  // Puts a waiting claim into the queue, or takes it out. `ages`: of the machines that it holds; they
-  // must not change while it is in the queue.
+  // Puts a waiting claim into the queue, or takes it out. `ages`: of the machines that it holds;
+  // they must not change while it is in the queue.
   void Add(const ClaimRow& claim, const Ages& ages) { queue_.Add(claim, ages); }
   void Remove(const ClaimRow& claim, const Ages& ages) { queue_.Remove(claim, ages); }
-  // The claim comes to wait, or waits no more. To be called beside Add and Remove, but only once while it
-  // goes on waiting. Cost as AffinityBook's.
+  // The claim comes to wait, or waits no more. To be called beside Add and Remove, but only once
+  // while it goes on waiting. Cost as AffinityBook's.
   void AddTaker(const ClaimRow& claim) { affinities_.Add(claim, classes_); }
   void RemoveTaker(const ClaimRow& claim) { affinities_.Remove(claim, classes_); }
   // 0: machines are granted one by one. Costs O(racks) when it changes.
@@ -80,8 +80,8 @@ class Inventory {
   const LabelClasses::value_type& ClassOf(const Labels& labels) const {
     return *classes_.find(labels);
   }
-  // Whether the affinity matches the machines of one of its classes. Costs O(1) if somebody waits with
-  // the affinity.
+  // Whether the affinity matches the machines of one of its classes. Costs O(1) if somebody waits
+  // with the affinity.
   bool Matches(const Affinity& affinity, const LabelClasses::value_type& machines) const;
   // With which affinities claims wait.
   const AffinityBook& affinities() const { return affinities_; }

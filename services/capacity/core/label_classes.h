@@ -90,7 +90,8 @@ struct Takers {
   }
 };
 
-// The machines of an inventory that have the same labels: an affinity holds for all of them or for none.
+// The machines of an inventory that have the same labels: an affinity holds for all of them or for
+// none.
 struct LabelClass {
   MachineCounts counts = {};
   Holders held = {};

@@ -24,8 +24,8 @@ struct MachineFilter {
 bool Matches(const MachineFilter& filter, const MachineRow& machine);
 
 // The first `limit` machines that match, in order of id, after `after` ("": from the start). The
-// pointers live as long as the state is not changed. Looks at no others, but for machines of the claim
-// if there is one.
+// pointers live as long as the state is not changed. Looks at no others, but for machines of the
+// claim if there is one.
 std::vector<const MachineRow*> ListMachines(const State& state, const MachineFilter& filter,
                                             absl::string_view after, size_t limit);
 

@@ -22,8 +22,8 @@ void CancelYoungest(std::vector<ClaimPart>& parts, int64_t nodes);
 // Takes one Node from the part of that time. There must be one.
 void TakeFrom(std::vector<ClaimPart>& parts, absl::Time time);
 
-// Of claim.lost, the times of requests that have lost a machine: NoteLost adds one, HasLost tells whether it is there, ForgetLost
-// drops those of which nothing is outstanding or withheld.
+// Of claim.lost, the times of requests that have lost a machine: NoteLost adds one, HasLost tells
+// whether it is there, ForgetLost drops those of which nothing is outstanding or withheld.
 void NoteLost(ClaimRow& claim, absl::Time time);
 bool HasLost(const ClaimRow& claim, absl::Time time);
 void ForgetLost(ClaimRow& claim);
@@ -33,13 +33,14 @@ std::vector<ClaimPlace> PlacesOf(const ClaimRow& claim);
 
 // Makes all that the claim waits for withheld, with its places. Nothing may be withheld before.
 void Withhold(ClaimRow& claim);
-// Puts the oldest `nodes` of what is withheld, or all if there are fewer, back as they were. Returns how many.
+// Puts the oldest `nodes` of what is withheld, or all if there are fewer, back as they were.
+// Returns how many.
 int64_t TakeUp(ClaimRow& claim, int64_t nodes);
 // Cancels the youngest of what is withheld, until there are no more than `nodes`.
 void CancelWithheld(ClaimRow& claim, int64_t nodes);
 
-// Whether the claim waits, and all of it is withheld. Then this stands in the queue (queue.h), so that what is kept and reclaimed for
-// the claim stays so, and is granted nothing.
+// Whether the claim waits, and all of it is withheld. Then this stands in the queue (queue.h), so
+// that what is kept and reclaimed for the claim stays so, and is granted nothing.
 bool Rests(const ClaimRow& claim);
 // What of the claim stands in the queue: its parts or, while it rests, what is withheld.
 const std::vector<ClaimPart>& PartsInQueue(const ClaimRow& claim);
@@ -51,9 +52,9 @@ void SpellPlaces(ClaimRow& claim);
 // The reverse, to be called after the changes: empties claim.places if they are those of the parts.
 void TidyPlaces(ClaimRow& claim);
 
-// These need spelt places. AddPlace: its nodes may be 0. TakePlace: takes up to `nodes` of the place
-// that the claim `asked_by` asked for at `time`, and returns how many it took. TakeYoungest and
-// TakeOldest: there must be as many.
+// These need spelt places. AddPlace: its nodes may be 0. TakePlace: takes up to `nodes` of the
+// place that the claim `asked_by` asked for at `time`, and returns how many it took. TakeYoungest
+// and TakeOldest: there must be as many.
 void AddPlace(ClaimRow& claim, const ClaimPlace& place);
 int64_t TakePlace(ClaimRow& claim, absl::Time time, const std::string& asked_by, int64_t nodes);
 std::vector<ClaimPlace> TakeYoungest(ClaimRow& claim, int64_t nodes);

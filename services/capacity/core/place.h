@@ -6,7 +6,8 @@
 
 namespace muster::capacity {
 
-// Where a zone (by its name, or by its id alone), a machine or a claim is. A machine belongs to no organization, whoever holds it.
+// Where a zone (by its name, or by its id alone), a machine or a claim is. A machine belongs to no
+// organization, whoever holds it.
 Place PlaceOf(const State& state, absl::string_view name);
 
 }  // namespace muster::capacity

@@ -61,7 +61,8 @@ int64_t CountFree(const Inventory& inventory, const Choice& choice);
 // when it has all.
 int64_t CountWholeRacks(const Inventory& inventory, const Choice& choice);
 
-// Fabrics, or the racks of one fabric, by how much they have to give; those with nothing are left out.
+// Fabrics, or the racks of one fabric, by how much they have to give; those with nothing are left
+// out.
 class Rooms {
  public:
   using Sizes = absl::btree_map<std::string, int64_t>;
@@ -90,14 +91,14 @@ class MachineChooser {
   // The next machines for the pool, which is to get `nodes` more: at most `nodes`, all of one rack,
   // never empty while the choice has free machines. Call it again for the rest, and only for that,
   // once these are held and nothing else has changed.
-  //  * fabric: the one where the pool has most machines; else the one with least room that holds all
-  //    of `nodes`; else the one with most room;
+  //  * fabric: the one where the pool has most machines; else the one with least room that holds
+  //    all of `nodes`; else the one with most room;
   //  * rack within it: one where the pool has machines; else, as with fabrics, the tightest that
   //    holds them all, else the roomiest;
   //  * machines within it: lowest slot, then id. Every tie goes to the lower name.
-  // Room is what the choice has there. Costs O(log); when the choice does not have all, also O(label
-  // classes × (fabrics + racks of one)) for each fabric, and each time that machines which more of
-  // the affinities match have their turn.
+  // Room is what the choice has there. Costs O(log); when the choice does not have all, also
+  // O(label classes × (fabrics + racks of one)) for each fabric, and each time that machines which
+  // more of the affinities match have their turn.
   std::vector<std::string> Next(int64_t nodes);
 
  private:
@@ -120,8 +121,9 @@ class MachineChooser {
 // The whole racks that could be granted of the choice. Costs as CountWholeRacks.
 absl::btree_set<Inventory::Place> WholeRacksOf(const Inventory& inventory, const Choice& choice);
 
-// For each whole rack, how many of the waiting affinities could have it. For the turns of one decision:
-// whole racks may be granted meanwhile, and no others may change; nobody new may come to wait.
+// For each whole rack, how many of the waiting affinities could have it. For the turns of one
+// decision: whole racks may be granted meanwhile, and no others may change; nobody new may come to
+// wait.
 class WantedRacks {
  public:
   explicit WantedRacks(const Inventory& inventory)
@@ -129,11 +131,11 @@ class WantedRacks {
 
   // Nobody waits with an affinity.
   bool empty() const { return waiting_.empty(); }
-  // Of the racks, all of them whole, those that the fewest affinities could have. Costs O(racks × log),
-  // and once O(whole racks × label classes × affinities).
+  // Of the racks, all of them whole, those that the fewest affinities could have. Costs O(racks ×
+  // log), and once O(whole racks × label classes × affinities).
   absl::btree_set<Inventory::Place> LeastOf(absl::btree_set<Inventory::Place> racks);
-  // To be called when somebody who waited with the affinity may have gone. Costs O(whole racks × label
-  // classes) if it counts no more.
+  // To be called when somebody who waited with the affinity may have gone. Costs O(whole racks ×
+  // label classes) if it counts no more.
   void Recheck(const Affinity& affinity);
 
  private:
@@ -176,8 +178,8 @@ class WholeRacks {
 };
 
 // Up to `nodes` free machines of racks in which this pool, and no other, holds machines: the only
-// machines that are granted one by one for a type granted in whole racks. Machines that the racks have
-// lost are made up for first. Spares beyond nodes_per_rack are taken only for the part of
+// machines that are granted one by one for a type granted in whole racks. Machines that the racks
+// have lost are made up for first. Spares beyond nodes_per_rack are taken only for the part of
 // `outstanding` (all that the claim waits for) that is less than a whole rack.
 std::vector<std::string> ChooseRefill(const State& state, const Inventory& inventory,
                                       const Choice& choice, absl::string_view pool_uid,

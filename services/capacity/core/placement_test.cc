@@ -241,7 +241,8 @@ TEST_F(PlacementTest, ThousandsOfRacksAreGrantedAtOnce) {
   EXPECT_EQ(std::ssize(WantRacks("second", kHalf)), kHalf);
 }
 
-// Racks are chosen in one way while nobody waits with an affinity, and in another while somebody does.
+// Racks are chosen in one way while nobody waits with an affinity, and in another while somebody
+// does.
 TEST_F(PlacementTest, WhoWaitsForNoneOfTheRacksChangesNoChoice) {
   for (uint32_t seed = 0; seed < 300 && !HasFailure(); ++seed) {
     SCOPED_TRACE(seed);

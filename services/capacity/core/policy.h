@@ -11,8 +11,8 @@ struct Policy {
   absl::Duration released_keep = kReleasedKeep;  // how long the uid of a released pool is refused
   // How long a waiting gang keeps what is free from default claims behind it; 0: never.
   absl::Duration gang_keep = kGangKeep;
-  // From the decision to reclaim a spot machine to its drain: until then it can be taken back. At least
-  // kMinSpotNotice.
+  // From the decision to reclaim a spot machine to its drain: until then it can be taken back. At
+  // least kMinSpotNotice.
   absl::Duration preemption_notice = kSpotNotice;
 
   // Gangs that asked then or before keep nothing from default claims.

@@ -76,8 +76,8 @@ void CheckSaysWhatASyncGets(const World& world, const Command& command) {
   }
 }
 
-// The affinities that are known are those with which somebody waits, and what is known of them is what
-// their texts say.
+// The affinities that are known are those with which somebody waits, and what is known of them is
+// what their texts say.
 void CheckTakers(const State& state) {
   for (const auto& [key, inventory] : state.inventories()) {
     std::set<Affinity> waiting;

@@ -117,8 +117,8 @@ class Queue {
   using Requests = RankTree<Request, QueueSum>;
   using Places = RankTree<PlaceKey, QueueSum>;
 
-  // What of the claim stands in the queue: parts.h. `ages`: of the machines that the claim holds, the
-  // same for both. Cost O(log) a part and place.
+  // What of the claim stands in the queue: parts.h. `ages`: of the machines that the claim holds,
+  // the same for both. Cost O(log) a part and place.
   void Add(const ClaimRow& claim, const Ages& ages);
   void Remove(const ClaimRow& claim, const Ages& ages);
 

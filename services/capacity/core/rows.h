@@ -111,10 +111,11 @@ struct ClaimRow {
   int64_t reclaim_generation = 0;  // reclaims of its machines, begun or taken back
   std::string organization = {};
   std::vector<ClaimPlace> places = {};  // by time, then asked_by; empty: those of its parts
-  // Times of the requests that lost a machine and of which something is outstanding or withheld, in order. Matters for gangs.
+  // Times of the requests that lost a machine and of which something is outstanding or withheld, in
+  // order. Matters for gangs.
   std::vector<absl::Time> lost = {};
-  // Parts and places of which the last request lets nothing be granted (ClaimRequest.wanted_nodes); the
-  // next request puts them back. Rests (parts.h) tells whether they stand in the queue.
+  // Parts and places of which the last request lets nothing be granted (ClaimRequest.wanted_nodes);
+  // the next request puts them back. Rests (parts.h) tells whether they stand in the queue.
   std::vector<ClaimPart> withheld_parts = {};
   std::vector<ClaimPlace> withheld_places = {};  // empty: those of these parts
   int64_t withheld_generation = 0;               // of that request; if not `generation`: void

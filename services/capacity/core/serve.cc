@@ -67,8 +67,8 @@ class Server {
 
   static bool IsSpot(const Turn& turn) { return turn.key.compute_class == ComputeClass::kSpot; }
 
-  // For whose default claims there may be something. Costs O(label classes + lines), and for each class
-  // that has something one bit of each affinity.
+  // For whose default claims there may be something. Costs O(label classes + lines), and for each
+  // class that has something one bit of each affinity.
   std::set<Selector> Open() const {
     AffinitySet takers;
     bool any = false;
@@ -115,8 +115,8 @@ class Server {
     Fetch(turn, std::min(turn.nodes - granted, supply_.Count({&turn.selector.affinity, blocked_})));
   }
 
-  // A gang that cannot be granted now, or rests. What is free is kept for it if that can complete it;
-  // spot gets none of it once what can be reclaimed does.
+  // A gang that cannot be granted now, or rests. What is free is kept for it if that can complete
+  // it; spot gets none of it once what can be reclaimed does.
   void Gather(const Turn& turn, int64_t free) {
     if (turn.key.request_time <= keeps_after_) {
       overdue_.push_back({turn, kept_, blocked_});

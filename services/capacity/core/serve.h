@@ -27,8 +27,8 @@ namespace muster::capacity {
 void ServeQueue(StagedState<State>& staged, const InventoryKey& key, absl::Time now,
                 const Policy& policy);
 
-// Serves if a gang waits whose time to keep machines is over, and something is free or held as spot.
-// No change of the rows tells that moment: EndKeeps does.
+// Serves if a gang waits whose time to keep machines is over, and something is free or held as
+// spot. No change of the rows tells that moment: EndKeeps does.
 void ServeOverdueGangs(StagedState<State>& staged, const InventoryKey& key, absl::Time now,
                        const Policy& policy);
 

@@ -5,8 +5,8 @@
 
 namespace muster::capacity {
 
-// ServeQueue for a type with nodes_per_rack > 0. A rack goes to a claim at the turn of the part that
-// makes up a rack's worth (of a gang: by itself); a single machine only completes a rack whose
+// ServeQueue for a type with nodes_per_rack > 0. A rack goes to a claim at the turn of the part
+// that makes up a rack's worth (of a gang: by itself); a single machine only completes a rack whose
 // other machines the same claim holds. An affinity holds for a rack when nodes_per_rack free
 // machines of it match, and only these are granted. Spot is not offered. A gang that asked at
 // `keeps_after` or before keeps nothing. Costs O(machines granted), CountWholeRacks and WholeRacks

@@ -100,8 +100,8 @@ class State : public StateBase<State, ZoneRow, InstanceTypeRow, MachineRow, Clai
   void Enter(const MachineRow& machine);
   // Exchanges the row of a machine whose holder stays.
   void Replace(const MachineRow& before, const MachineRow& after);
-  // To be called before and after a change of what the claim holds, on which it depends how a gang's
-  // parts wait: takes a gang out of the queue, and puts it back.
+  // To be called before and after a change of what the claim holds, on which it depends how a
+  // gang's parts wait: takes a gang out of the queue, and puts it back.
   void Unqueue(const std::string& pool_uid);
   void Requeue(const std::string& pool_uid);
   void Move(const MachineRow* before, const MachineRow* after);

@@ -92,8 +92,8 @@ void Supply::TakeBack(const std::string& id) {
   staged_.Put(std::move(machine));
 }
 
-// Machines of the same labels can stand in for each other: a machine keeps its earmark as long as the
-// promises give that claim as many.
+// Machines of the same labels can stand in for each other: a machine keeps its earmark as long as
+// the promises give that claim as many.
 void Supply::Earmark(const std::vector<Promise>& promises) {
   std::map<std::string, int64_t> open;
   for (const Promise& promise : promises) ++open[promise.uid];

@@ -17,9 +17,9 @@ struct Run {
   int64_t nodes = 0;
 };
 
-// Walks through the queue Node by Node, in its order. Between two calls Nodes that Next returned may
-// be granted, at the places that it returned; otherwise the queue must not change. Each call costs
-// O(log).
+// Walks through the queue Node by Node, in its order. Between two calls Nodes that Next returned
+// may be granted, at the places that it returned; otherwise the queue must not change. Each call
+// costs O(log).
 class Walk {
  public:
   explicit Walk(const Queue& queue) : queue_(queue) {}

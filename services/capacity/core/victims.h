@@ -13,16 +13,17 @@
 
 namespace muster::capacity {
 
-// Which spot machines of an inventory are reclaimed, one after another: the newest held, then lowest id,
-// of those that the choice has, of the first spot claim (SpotRank) that has one. Each that it gave must
-// be reclaimed before the next, and nothing else may change in the inventory, which must outlive it.
+// Which spot machines of an inventory are reclaimed, one after another: the newest held, then
+// lowest id, of those that the choice has, of the first spot claim (SpotRank) that has one. Each
+// that it gave must be reclaimed before the next, and nothing else may change in the inventory,
+// which must outlive it.
 class Victims {
  public:
   // Costs O(label classes).
   Victims(const Inventory& inventory, const Choice& choice);
 
-  // Its id; nullopt: there is none. Costs O(log), and O(label classes that the choice has × log) for each
-  // claim that comes to stand in front, once for all calls.
+  // Its id; nullopt: there is none. Costs O(log), and O(label classes that the choice has × log)
+  // for each claim that comes to stand in front, once for all calls.
   std::optional<std::string> Next();
 
   // How often a claim was looked up in a class. For tests.

@@ -6,8 +6,8 @@
 
 namespace muster::capacity {
 
-// The affinities for which somebody waits, each once: machines that match few of them are given away
-// first.
+// The affinities for which somebody waits, each once: machines that match few of them are given
+// away first.
 class WaitingAffinities {
  public:
   // `spot`: those for which only spot claims wait count too. The inventory must outlive it.

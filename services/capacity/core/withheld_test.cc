@@ -71,7 +71,8 @@ TEST_F(WithheldTest, AChangeOfMindIsAsWithoutIt) {
   EXPECT_THAT(Want("p", 4).claim.parts, ElementsAre(ClaimPart{asked_, 2}));
 }
 
-// An older server took a request in between: it knows nothing of what is withheld, asked for it anew, and hands it on.
+// An older server took a request in between: it knows nothing of what is withheld, asked for it
+// anew, and hands it on.
 TEST_F(WithheldTest, WhatAnOlderServerHandedOnIsVoid) {
   Sync(GivesBack(World::Returns({"m0"}), 3, 7));
   const absl::Time anew = world_.now();

@@ -40,8 +40,8 @@ absl::StatusOr<ArrivalsRow> FromProto(const v1::Arrivals& arrivals);
 Affinity FromProto(const v1::Affinity& affinity, absl::string_view path, Faults& faults);
 
 // A caller's request as a command. Names and enum values that are not valid are added to `faults`
-// with their path; the rest is checked by core/validate.h, with the same path. Lists that are too long
-// are read only up to the first entry beyond their limit.
+// with their path; the rest is checked by core/validate.h, with the same path. Lists that are too
+// long are read only up to the first entry beyond their limit.
 SyncClaim FromProto(const v1::ClaimRequest& request, absl::string_view path, Faults& faults);
 // A machine to register: state, times and claim are not read.
 MachineRow FromProto(const v1::Machine& machine, absl::string_view path, Faults& faults);

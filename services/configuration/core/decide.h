@@ -32,11 +32,11 @@ size_t Decide(StagedState<State>& staged, const SettlePools& command, absl::Time
 
 // Takes what the pool asks for, and answers with what its Nodes are to boot. An older generation
 // than the last is refused (ABORTED, GENERATION_TOO_OLD), and one too far beyond it
-// (INVALID_ARGUMENT, GENERATION_OUT_OF_RANGE). An equal one is taken: the cluster's
-// Kubernetes version, the Nodes in delivery and the boots that failed change without the pool's
-// generation. A newer one is kept even when nothing else is new: it is the fence against what comes
-// late. With `release` the configuration is removed, and the answer bears the uid and the generation
-// only. A release is remembered by the pool's uid, even if there is no configuration: from then on all
+// (INVALID_ARGUMENT, GENERATION_OUT_OF_RANGE). An equal one is taken: the cluster's Kubernetes
+// version, the Nodes in delivery and the boots that failed change without the pool's generation. A
+// newer one is kept even when nothing else is new: it is the fence against what comes late. With
+// `release` the configuration is removed, and the answer bears the uid and the generation only. A
+// release is remembered by the pool's uid, even if there is no configuration: from then on all
 // requests for that uid but releases are refused (FAILED_PRECONDITION, POOL_RELEASED).
 absl::StatusOr<PoolConfiguration> Decide(StagedState<State>& staged, const SyncPool& command,
                                          absl::Time now, const Policy& policy = {});

@@ -15,18 +15,18 @@ constexpr size_t kMaxVersionDigits = 9;
 constexpr size_t kMaxOffered = 10;
 // Bytes of spec.image_name and spec.image_kernel, and of a release that is a name.
 constexpr size_t kMaxImageBytes = 253;
-// Bytes of the version or name of a new release: what a NodePool's spec.image can ask for (lifecycle's
-// kMaxImageBytes). Releases that were published before this was asked may have more.
+// Bytes of the version or name of a new release: what a NodePool's spec.image can ask for
+// (lifecycle's kMaxImageBytes). Releases that were published before this was asked may have more.
 constexpr size_t kMaxNewReleaseBytes = 128;
-// Profiles that a pool remembers having been active. The oldest goes first; those that its Nodes run
-// and those that are disabled stay, even if they are more.
+// Profiles that a pool remembers having been active. The oldest goes first; those that its Nodes
+// run and those that are disabled stay, even if they are more.
 constexpr size_t kMaxRevisions = 50;
 // The most that it remembers in any case: beyond it the oldest goes, whatever it is.
 constexpr size_t kMostRevisions = 1'000;
 // Requests in one batch.
 constexpr size_t kMaxBatch = 1'000;
-// Promotions and rollbacks that a pool remembers; those that nobody was told of yet stay, even if they
-// are more.
+// Promotions and rollbacks that a pool remembers; those that nobody was told of yet stay, even if
+// they are more.
 constexpr size_t kMaxOrders = 10;
 // The most that it remembers in any case: once there are as many, a new order is refused.
 constexpr size_t kMostOrders = 1'000;

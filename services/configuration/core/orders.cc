@@ -74,8 +74,8 @@ void Drop(Order& order) {
   order.outcome = OrderOutcome::kConflict;
 }
 
-// Makes what waits pending again, with the time at which it was made, unless it was active before or something else is pending. Next
-// keeps it, or not.
+// Makes what waits pending again, with the time at which it was made, unless it was active before
+// or something else is pending. Next keeps it, or not.
 void PutBack(PoolConfiguration& pool) {
   const std::string& waiting = pool.waiting.node_profile;
   const bool free = pool.pending.node_profile.empty();

@@ -33,10 +33,10 @@ Ordered GiveOrder(PoolConfiguration pool, const Table<NodeProfile>& profiles, Or
                   absl::string_view requested, absl::Time now,
                   const std::set<std::string>& withdrawn);
 
-// A promotion and a rollback that were ordered at the same time: both are dropped, and so is an order
-// that waits: kConflict. Two orders record it, one of which may be the one that waited. A profile
-// that the strategy made wait goes on waiting. Returns the last of the orders. Pure; what is pending
-// afterwards is for Next.
+// A promotion and a rollback that were ordered at the same time: both are dropped, and so is an
+// order that waits: kConflict. Two orders record it, one of which may be the one that waited. A
+// profile that the strategy made wait goes on waiting. Returns the last of the orders. Pure; what
+// is pending afterwards is for Next.
 Ordered GiveBoth(PoolConfiguration pool, absl::string_view promotion, absl::string_view rollback,
                  absl::Time now);
 

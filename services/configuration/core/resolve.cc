@@ -92,14 +92,16 @@ Resolution Resolve(const State& state, const Wants& wants) {
     profile.gpu_driver = picker.Newest(wants.channel, Component::kGpuDriver, wants.gpu_driver,
                                        named_train || !wants.gpu_driver.empty());
   }
-  // Which version is wanted is the cluster's affair: a problem is the spec's only if it names a train.
+  // Which version is wanted is the cluster's affair: a problem is the spec's only if it names a
+  // train.
   profile.kubernetes =
       picker.Newest(wants.channel, Component::kKubernetes, wants.kubernetes, named_train);
   if (!answer.problem.empty()) {
     return {.problem = std::move(answer.problem), .of_spec = answer.of_spec};
   }
   profile.id = ProfileId(profile);
-  // Two contents may share the 48 bits of an id: then the profile that is there keeps name and content.
+  // Two contents may share the 48 bits of an id: then the profile that is there keeps name and
+  // content.
   const NodeProfile* stored = state.table<NodeProfile>().Find(profile.Key());
   // Fields that a later release of Muster wrote (`later`) do not make it another content.
   if (stored != nullptr) profile.later = stored->later;

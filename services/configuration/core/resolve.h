@@ -24,13 +24,15 @@ struct Resolution {
 // name. A problem names what there is instead. Pure; O(log releases).
 Resolution Resolve(const State& state, const Wants& wants);
 
-// True when a part of the profile is withdrawn, whether the release is still known or was deleted since.
+// True when a part of the profile is withdrawn, whether the release is still known or was deleted
+// since.
 bool IsWithdrawn(const State& state, absl::string_view node_profile);
 
 // The withdrawn profiles among the pool's revisions. O(revisions).
 std::set<std::string> WithdrawnOf(const State& state, const PoolConfiguration& pool);
 
-// Resolves the wants of many pools. Equal wants are resolved once, with the releases of that moment.
+// Resolves the wants of many pools. Equal wants are resolved once, with the releases of that
+// moment.
 class Resolutions {
  public:
   const Resolution& Of(const State& state, const PoolConfiguration& pool);

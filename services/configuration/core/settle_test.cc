@@ -95,7 +95,8 @@ const Part kParts[] = {
      {.release_train = Channel::kLatest},
      {Channel::kLatest, Component::kGpuDriver, "570.86.15"}}};
 
-// Whichever part of it was withdrawn, also once nobody knows the release any more; until it is published again.
+// Whichever part of it was withdrawn, also once nobody knows the release any more; until it is
+// published again.
 TEST(SettleTest, PreviousPassesOverWhatHasAPartThatWasWithdrawn) {
   for (const Part& part : kParts) {
     SCOPED_TRACE(part.name);
@@ -129,7 +130,8 @@ TEST(SettleTest, PreviousPassesOverWhatHasAPartThatWasWithdrawn) {
   }
 }
 
-// No Node boots a release that is withdrawn before the change of the spec that it came with goes live.
+// No Node boots a release that is withdrawn before the change of the spec that it came with goes
+// live.
 TEST(SettleTest, WhatWaitsGivesWayWhenAPartOfItIsWithdrawn) {
   for (const bool deleted : {false, true}) {
     SCOPED_TRACE(deleted);

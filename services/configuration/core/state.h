@@ -33,9 +33,9 @@ class State
   const Version* Newest(Channel channel, Component component,
                         absl::Span<const int64_t> prefix) const;
 
-  // What is in force of the component, at most `most`, newest version first. `numbers` > 0: the first
-  // so many numbers of each version, none twice. 0: the versions' whole texts, then the releases that
-  // have a name instead. O(releases of the component).
+  // What is in force of the component, at most `most`, newest version first. `numbers` > 0: the
+  // first so many numbers of each version, none twice. 0: the versions' whole texts, then the
+  // releases that have a name instead. O(releases of the component).
   std::vector<std::string> Offered(Channel channel, Component component, size_t numbers,
                                    size_t most) const;
 

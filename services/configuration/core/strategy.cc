@@ -40,9 +40,10 @@ bool RollbackWaits(const PoolConfiguration& pool) {
   return order != nullptr && order->kind == OrderKind::kRollback;
 }
 
-// True when `profile` takes the place of what waits, whatever the strategy: it is active already, or it is newer than
-// what an order found by the word and nothing was kept apart as pending (such as a change of the spec under Manual),
-// nor would have been, could it have been met. What waits without an order was not asked to follow releases.
+// True when `profile` takes the place of what waits, whatever the strategy: it is active already,
+// or it is newer than what an order found by the word and nothing was kept apart as pending (such
+// as a change of the spec under Manual), nor would have been, could it have been met. What waits
+// without an order was not asked to follow releases.
 bool TakesOver(const PoolConfiguration& pool, absl::string_view profile, Trigger trigger) {
   if (!WaitsUnnamed(pool)) return false;
   if (profile == pool.active()) return true;

@@ -36,9 +36,9 @@ PoolConfiguration Next(PoolConfiguration pool, const Table<NodeProfile>& profile
 // Makes what waits the active one, unless Nodes are in delivery; its order is done.
 void StageWaiting(PoolConfiguration& pool);
 
-// What waits is dropped. If a rollback waits, the active one is rolled back from no more, and what the
-// strategy had made wait before the rollback waits again; if something newer is pending by then, Next
-// takes that for what the spec asks for. The caller says what became of the order.
+// What waits is dropped. If a rollback waits, the active one is rolled back from no more, and what
+// the strategy had made wait before the rollback waits again; if something newer is pending by
+// then, Next takes that for what the spec asks for. The caller says what became of the order.
 void DropWaiting(PoolConfiguration& pool);
 
 // When the profile was first made for the pool, as far as the pool remembers: it never moves,

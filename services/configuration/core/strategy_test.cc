@@ -393,7 +393,8 @@ TEST(PinTest, APinnedOneIsPendingUntilSomethingElseComes) {
   }
 }
 
-// Upstream takes the rolled back one's release back, and publishes it again: there was nothing newer.
+// Upstream takes the rolled back one's release back, and publishes it again: there was nothing
+// newer.
 TEST(PinTest, AnOlderOneThatComesBackEndsNoPin) {
   PoolConfiguration pool = PoolWith(kAlways, "old");
   pool.pinned = {"bad"};

@@ -22,7 +22,8 @@ enum class Component { kGpuDriver, kNcoreImage, kKubernetes, kKernel };
 // How updates are staged onto a pool (reference: nodeConfigurationUpdateStrategy).
 enum class Strategy { kManual, kOnSpecUpdate, kAlways };
 
-// What upstream has published. One that is withdrawn is resolved no more, and can be forgotten then.
+// What upstream has published. One that is withdrawn is resolved no more, and can be forgotten
+// then.
 struct Release {
   static constexpr char kKind[] = "Release";
 

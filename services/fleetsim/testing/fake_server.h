@@ -78,8 +78,8 @@ class FakeServer final : public lifecycle::v1::LifecycleService::Service,
     MutexLock lock(mutex_);
     twice_ = true;
   }
-  // The next calls of ReportNodes fail: `before` of them before they do anything, then `after` of them
-  // once they have done it.
+  // The next calls of ReportNodes fail: `before` of them before they do anything, then `after` of
+  // them once they have done it.
   void FailReports(int before, int after) {
     MutexLock lock(mutex_);
     fail_before_ = before;

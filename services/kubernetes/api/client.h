@@ -27,7 +27,8 @@ enum class PatchType {
 // NOT_FOUND (404), ALREADY_EXISTS (409 of that reason), ABORTED (409), OUT_OF_RANGE (410),
 // RESOURCE_EXHAUSTED (429, or an answer of more than max_answer bytes), UNAVAILABLE (5xx, no
 // connection), DEADLINE_EXCEEDED (no answer in time), CANCELLED (stopped), UNKNOWN (else); also
-// ABORTED where may_write forbids the request. The message is the server's. See ErrorOf for the rest.
+// ABORTED where may_write forbids the request. The message is the server's. See ErrorOf for the
+// rest.
 class Client {
  public:
   // INVALID_ARGUMENT for an endpoint that cannot be one. Nothing is sent yet.
@@ -49,8 +50,8 @@ class Client {
   absl::Status Delete(absl::string_view path, const Json& options = nullptr);
 
   // Lists all objects of a collection, page by page, and hands each to `take` as it comes, with
-  // `apiVersion` and `kind`. Returns the resourceVersion that a watch can begin from. OUT_OF_RANGE: a
-  // continue token expired midway (objects may have been taken by then).
+  // `apiVersion` and `kind`. Returns the resourceVersion that a watch can begin from. OUT_OF_RANGE:
+  // a continue token expired midway (objects may have been taken by then).
   absl::StatusOr<std::string> List(absl::string_view path, const Parameters& parameters,
                                    absl::FunctionRef<void(Json object)> take);
 

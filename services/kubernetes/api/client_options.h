@@ -14,8 +14,8 @@ namespace muster::kubernetes {
 // Query parameters as they are meant; the client escapes them.
 using Parameters = std::vector<std::pair<std::string, std::string>>;
 
-// One request that ended, for metrics: a watch when its answer begins, all others when their answer is
-// complete. `code` is the HTTP status, or 0 when there was no answer.
+// One request that ended, for metrics: a watch when its answer begins, all others when their answer
+// is complete. `code` is the HTTP status, or 0 when there was no answer.
 struct RequestEnd {
   absl::string_view method = {};  // GET, POST, ...
   int code = 0;
@@ -28,7 +28,8 @@ struct ClientOptions {
   absl::Duration timeout = absl::Seconds(30);  // of one request; watches have none
   int max_connections = 8;                     // idle ones kept; more are opened when needed
   int list_chunk = 500;                        // objects a page; fewer where they are large
-  // The most bytes of one answer. A page of 500 objects usually has a tenth of it. Parsed it takes up to 16 times as much memory.
+  // The most bytes of one answer. A page of 500 objects usually has a tenth of it. Parsed it takes
+  // up to 16 times as much memory.
   size_t max_answer = size_t{64} << 20;
   // A watch on which nothing arrives for so long is dead. Bookmarks come about once a minute.
   absl::Duration watch_silence = absl::Seconds(150);

@@ -288,7 +288,8 @@ TEST(ClientTest, WritesOnlyWhileItMay) {
   EXPECT_THAT(client->Create("/x", object).status(), IsOk());
 }
 
-// Whoever is stopped while a connection is made, and goes on when it may write no more, sends nothing.
+// Whoever is stopped while a connection is made, and goes on when it may write no more, sends
+// nothing.
 TEST(ClientTest, AsksWhetherItMayWriteWhenTheConnectionStands) {
   const int listener = socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address = {};

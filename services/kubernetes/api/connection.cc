@@ -86,7 +86,8 @@ struct Connection::Handles {
 
 namespace {
 
-// Asks HttpRequest::may_send, once the connection is made: that takes time, and longer where the process is stopped meanwhile.
+// Asks HttpRequest::may_send, once the connection is made: that takes time, and longer where the
+// process is stopped meanwhile.
 int AskWhetherToSend(void* may_send, char*, char*, int, int) {
   return (*static_cast<const std::function<bool()>*>(may_send))() ? CURL_PREREQFUNC_OK
                                                                   : CURL_PREREQFUNC_ABORT;

@@ -21,7 +21,8 @@ struct HttpRequest {
   std::string token = {};               // bearer token; empty: none
   absl::string_view content_type = {};  // of `body`
   std::string body = {};                // empty: none is sent
-  // Asked when the connection stands, just before the request is sent; false: it is not sent (ABORTED). Null: it always is.
+  // Asked when the connection stands, just before the request is sent; false: it is not sent
+  // (ABORTED). Null: it always is.
   const std::function<bool()>* may_send = nullptr;
 };
 
@@ -67,8 +68,8 @@ class Connection {
   // comes, until that returns false, and `began` is told the status before. Errors: UNAVAILABLE (no
   // connection, a broken answer), DEADLINE_EXCEEDED (a stream that fell silent, too), CANCELLED
   // (`stopped` was set: follow it with Wake), RESOURCE_EXHAUSTED (an answer that is too large),
-  // INVALID_ARGUMENT (a path that cannot be one), ABORTED (may_send said no). Messages name the request
-  // without its query, and no secret.
+  // INVALID_ARGUMENT (a path that cannot be one), ABORTED (may_send said no). Messages name the
+  // request without its query, and no secret.
   absl::StatusOr<HttpResponse> Exchange(const HttpRequest& request, const Take* take,
                                         const std::atomic<bool>& stopped,
                                         absl::FunctionRef<void(int code)> began);

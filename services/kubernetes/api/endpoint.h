@@ -19,7 +19,8 @@ struct Endpoint {
   std::string client_key_file = {};
   std::string token = {};       // bearer token
   std::string token_file = {};  // wins over `token`; read again as it is renewed
-  // Impersonation: on whose behalf every request is made. The server must allow that to the user above.
+  // Impersonation: on whose behalf every request is made. The server must allow that to the user
+  // above.
   std::string as = {};  // a user's name; empty: nobody else's
   std::vector<std::string> as_groups = {};
 };

@@ -35,7 +35,8 @@ absl::Status StatusOfAnswer(absl::string_view what, int code, absl::string_view 
                             absl::Duration retry_after);
 // The same for a `metav1.Status` that came as an ERROR event of a watch.
 absl::Status StatusOfEvent(absl::string_view what, const Json& object);
-// UNAVAILABLE for a request that is not sent until `pause` is over, which ErrorOf().retry_after tells.
+// UNAVAILABLE for a request that is not sent until `pause` is over, which ErrorOf().retry_after
+// tells.
 absl::Status HeldBack(absl::string_view what, absl::Duration pause);
 
 }  // namespace muster::kubernetes

@@ -60,7 +60,8 @@ class Section {
     return status.ok() ? status
                        : absl::Status(status.code(), absl::StrCat(place_, status.message()));
   }
-  // The text of `<field>-data` in base64, or else of the file that `field` names, whose path it is then.
+  // The text of `<field>-data` in base64, or else of the file that `field` names, whose path it is
+  // then.
   absl::StatusOr<std::string> Content(const char* field, absl::string_view folder,
                                       std::string& path) const;
   // The entry of list `list` with this name, its mapping `member`.

@@ -7,8 +7,9 @@
 namespace muster::kubernetes {
 
 // The endpoint of a kubeconfig file's context (empty: its current-context). Files that it names are
-// relative to it. INVALID_ARGUMENT: what is wrong with it, unsupported fields included (`proxy-url`,
-// `exec`, `auth-provider`, `username`, `password`, `as-uid`, `as-user-extra`); NOT_FOUND: no such file.
+// relative to it. INVALID_ARGUMENT: what is wrong with it, unsupported fields included
+// (`proxy-url`, `exec`, `auth-provider`, `username`, `password`, `as-uid`, `as-user-extra`);
+// NOT_FOUND: no such file.
 absl::StatusOr<Endpoint> LoadKubeconfig(absl::string_view file, absl::string_view context = "");
 
 // The endpoint for a Pod: KUBERNETES_SERVICE_HOST and _PORT, and the service account's `token` and

@@ -19,8 +19,8 @@ template <class Object, class Key = std::string>
 class LastSeen {
  public:
   using Map = absl::btree_map<Key, std::shared_ptr<const Object>>;
-  // Called with every change; null: there was no object, or there is none any more. It must not change
-  // the objects.
+  // Called with every change; null: there was no object, or there is none any more. It must not
+  // change the objects.
   using Changed = std::function<void(const Object* before, const Object* after)>;
 
   explicit LastSeen(Changed changed) : changed_(std::move(changed)) {}

@@ -13,8 +13,9 @@ namespace muster::kubernetes {
 namespace {
 
 // Whether a watch that ended so can go on where it was. What the server said of the request itself
-// will not be better the next time: then it is listed anew. So it is where nothing came in time, not even
-// a bookmark: a server whose past was restored keeps silent until it is at that version again.
+// will not be better the next time: then it is listed anew. So it is where nothing came in time,
+// not even a bookmark: a server whose past was restored keeps silent until it is at that version
+// again.
 bool CanResume(const absl::Status& status) {
   return status.ok() || absl::IsUnavailable(status) || absl::IsResourceExhausted(status);
 }

@@ -20,12 +20,12 @@ namespace muster::kubernetes {
 class Sink {
  public:
   virtual ~Sink() = default;
-  // Between BeginList and EndList every object there is arrives by PutListed; objects that did not are
-  // gone, unless they are later than the list. BeginList again without an EndList: the list failed, and
-  // another one begins.
+  // Between BeginList and EndList every object there is arrives by PutListed; objects that did not
+  // are gone, unless they are later than the list. BeginList again without an EndList: the list
+  // failed, and another one begins.
   virtual void BeginList() = 0;
-  // Called after BeginList if the server was restored to an earlier state: until EndList the versions of
-  // known objects prove nothing about what comes.
+  // Called after BeginList if the server was restored to an earlier state: until EndList the
+  // versions of known objects prove nothing about what comes.
   virtual void BeginAnew() {}
   virtual void PutListed(const Json& object) = 0;
   virtual void EndList(const std::string& version) = 0;
@@ -39,11 +39,11 @@ struct ReflectorOptions {
   Parameters parameters = {};  // e.g. a label selector
   absl::Duration first_retry = absl::Milliseconds(200);
   absl::Duration last_retry = absl::Seconds(30);
-  // Whether the server is the one that is meant; asked before and after every list, and before every
-  // watch. Not OK: that list or watch fails, and the sink gets no EndList.
+  // Whether the server is the one that is meant; asked before and after every list, and before
+  // every watch. Not OK: that list or watch fails, and the sink gets no EndList.
   std::function<absl::Status()> confirm = {};
-  // A list that is older than what was seen is tried again, for so long. After that it is taken for what
-  // the server has: the server was restored to an earlier state.
+  // A list that is older than what was seen is tried again, for so long. After that it is taken for
+  // what the server has: the server was restored to an earlier state.
   absl::Duration believe_older_after = absl::Seconds(30);
 };
 

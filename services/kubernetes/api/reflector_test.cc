@@ -251,7 +251,8 @@ TEST_F(ReflectorTest, AListThatStaysOlderIsWhatTheServerHas) {
                           "end 10", "put c", "begin", "put d", "end 12"));
 }
 
-// The server's database was restored under a watch that goes on: it is silent until it is at that version.
+// The server's database was restored under a watch that goes on: it is silent until it is at that
+// version.
 TEST_F(ReflectorTest, AfterASilenceItListsAnew) {
   ReflectorOptions options;
   options.believe_older_after = absl::ZeroDuration();

@@ -15,7 +15,8 @@ struct WatchEvent {
   Json object = {};
 };
 
-// The longest event that is read. etcd keeps no object of more than 1.5 MiB; JSON's escapes add to it.
+// The longest event that is read. etcd keeps no object of more than 1.5 MiB; JSON's escapes add to
+// it.
 inline constexpr size_t kMaxEventBytes = size_t{16} << 20;
 
 // Puts a watch's events together from the bytes as they come: one JSON object a line, split

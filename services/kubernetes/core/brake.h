@@ -48,8 +48,8 @@ enum class BrakeVerdict { kPass, kPassByOrder, kHold };
 // Lets all that would go pass, or nothing.
 BrakeVerdict JudgeRemovals(const BrakeFacts& facts, const BrakeLimits& limits);
 
-// The command of musterctl that lets them go. `cluster`: its whole name, so that the command is of this cluster whatever
-// organization musterctl is set to.
+// The command of musterctl that lets them go. `cluster`: its whole name, so that the command is of
+// this cluster whatever organization musterctl is set to.
 std::string ReleasingCommand(const std::string& cluster, const Removals& held);
 
 }  // namespace muster::kubernetes

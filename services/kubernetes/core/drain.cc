@@ -26,7 +26,8 @@ bool IsPreempted(const lifecycle::v1::Node& node) {
          TimeOf(node.desired().drain_time()) > TimeOf(node.preempt_time());
 }
 
-// Whole seconds until the drain's deadline; at least 1, as Kubernetes takes 0 for a deletion by force.
+// Whole seconds until the drain's deadline; at least 1, as Kubernetes takes 0 for a deletion by
+// force.
 int64_t SecondsLeft(const lifecycle::v1::NodeDesired& desired, absl::Duration drained) {
   const absl::Duration in_all = TimeOf(desired.drain_deadline()) - TimeOf(desired.drain_time());
   return std::max<int64_t>(1, (in_all - drained) / absl::Seconds(1));

@@ -28,9 +28,10 @@ struct PodEviction {
   int64_t grace_seconds = 0;  // for kInTime
 };
 
-// For how long a Node has been drained. A drain that begins between two looks is timed by the steady
-// clock: our time of day may be ahead of Muster's, which would cut the Pods' grace short. A drain that
-// is under way at the first look is timed until then by the time of day: nothing else tells.
+// For how long a Node has been drained. A drain that begins between two looks is timed by the
+// steady clock: our time of day may be ahead of Muster's, which would cut the Pods' grace short. A
+// drain that is under way at the first look is timed until then by the time of day: nothing else
+// tells.
 class DrainTimer {
  public:
   // To be called with the Node whenever it may have changed. `steady`: of a SteadyClock.
@@ -74,8 +75,9 @@ struct DrainTurn {
   absl::Duration next = absl::InfiniteDuration();  // when another one is due, of the steady clock
 };
 
-// Those of a drain's plan that are due at `steady`, of a steady clock: first whoever was not asked in
-// that way yet, then whoever is due the longest, so that those who take up whole turns leave out nobody.
+// Those of a drain's plan that are due at `steady`, of a steady clock: first whoever was not asked
+// in that way yet, then whoever is due the longest, so that those who take up whole turns leave out
+// nobody.
 DrainTurn PlanTurn(const std::vector<PodEviction>& plan, const EvictionRetries& retries,
                    absl::Duration steady);
 

@@ -26,8 +26,9 @@ struct EventNode {
   std::string uid = {};
 };
 
-// What a create request carries. `node`: of an event about a Node; as long as its name is not known, the machine's stands for it (an
-// event about a NodePool has the pool's name and uid). `instance`: which replica writes.
+// What a create request carries. `node`: of an event about a Node; as long as its name is not
+// known, the machine's stands for it (an event about a NodePool has the pool's name and uid).
+// `instance`: which replica writes.
 Json EventObject(const lifecycle::v1::Event& event, const EventNode& node,
                  const std::string& instance, Edition edition);
 

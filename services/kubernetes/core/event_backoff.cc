@@ -10,7 +10,8 @@ void EventBackoff::Refused(const std::string& event, absl::Duration now) {
   const absl::Duration rest = PauseAfter(++in_row_, kFirstRest, kLongestRest);
   rest_until_ = std::max(rest_until_, now + rest);
   const int refusals = ++refusals_[event];
-  // One that is refused for the first time says nothing of those that wait: as long as such come, none of them would be tried.
+  // One that is refused for the first time says nothing of those that wait: as long as such come,
+  // none of them would be tried.
   if (refusals > 1 || !IsSet())
     retry_time_ = now + PauseAfter(refusals, kFirstRetry, kLongestRetry);
 }

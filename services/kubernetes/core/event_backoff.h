@@ -7,18 +7,20 @@
 
 namespace muster::kubernetes {
 
-// When events are written while the API server refuses some of them, or all. A refused event waits behind all others, so that it is in
-// nobody's way. Of the refused events the one that was refused least often is tried first, at growing intervals; when such a retry is due
-// it goes before all others, even if ever more of them come and are refused for the first time. Nobody knows whether the server refuses
-// one event or all: so all writes pause for a moment after a refusal, for longer with each in a row. Once a refused event is taken, the
-// obstacle is gone, and the other refused ones need not wait. Not thread-safe. `now`: of a SteadyClock.
+// When events are written while the API server refuses some of them, or all. A refused event waits
+// behind all others, so that it is in nobody's way. Of the refused events the one that was refused
+// least often is tried first, at growing intervals; when such a retry is due it goes before all
+// others, even if ever more of them come and are refused for the first time. Nobody knows whether
+// the server refuses one event or all: so all writes pause for a moment after a refusal, for longer
+// with each in a row. Once a refused event is taken, the obstacle is gone, and the other refused
+// ones need not wait. Not thread-safe. `now`: of a SteadyClock.
 class EventBackoff {
  public:
   // The first pause after a refusal: of all writes; and until a refused event is tried again.
   static constexpr absl::Duration kFirstRest = absl::Milliseconds(50);
   static constexpr absl::Duration kFirstRetry = absl::Seconds(2);
-  // The longest. By the first the server is asked as often as client-go does where nobody set a rate; by the second events are written
-  // again within a minute of the right to do so.
+  // The longest. By the first the server is asked as often as client-go does where nobody set a
+  // rate; by the second events are written again within a minute of the right to do so.
   static constexpr absl::Duration kLongestRest = absl::Milliseconds(500);
   static constexpr absl::Duration kLongestRetry = absl::Seconds(30);
 

@@ -7,8 +7,8 @@
 
 namespace muster::kubernetes {
 
-// Limits to so many a minute how many events are written; after a rest as many as in ten seconds may go
-// at once, at least one. Not thread-safe. `now`: of a SteadyClock.
+// Limits to so many a minute how many events are written; after a rest as many as in ten seconds
+// may go at once, at least one. Not thread-safe. `now`: of a SteadyClock.
 class EventPace {
  public:
   explicit EventPace(int a_minute)

@@ -11,7 +11,8 @@
 namespace muster::kubernetes {
 
 std::optional<Json> MetadataPatch(const lifecycle::v1::Node& node, const NodeObject& object);
-// The part of MetadataPatch about `unschedulable` alone: our labels and annotations stay as they are.
+// The part of MetadataPatch about `unschedulable` alone: our labels and annotations stay as they
+// are.
 std::optional<Json> CordonPatch(const lifecycle::v1::Node& node, const NodeObject& object);
 std::optional<Json> TaintsPatch(const lifecycle::v1::Node& node, const NodeObject& object);
 std::optional<Json> ConditionsPatch(const lifecycle::v1::Node& node, const NodeObject& object);

@@ -134,7 +134,8 @@ class Planner {
     bool arrived = state == Node::STATE_REGISTERED;
     if (state == Node::STATE_ASSIGNED || state == Node::STATE_BOOTING) {
       if (!IsToldToRun(node_)) return false;
-      // If the Node does not say what it runs, it is what is desired: that does not change in delivery.
+      // If the Node does not say what it runs, it is what is desired: that does not change in
+      // delivery.
       ReportRegistered(RunsProfile().empty() ? node_.desired().node_profile() : RunsProfile());
       arrived = true;
     }
@@ -190,8 +191,8 @@ class Planner {
   void PlanMetadata() {
     if (facts_.metadata_refused) plan_.cordon = CordonPatch(node_, *facts_.object);
     plan_.apply = MetadataPatch(node_, *facts_.object);
-    // Muster may still take the Node for idle: then its taints would throw off the work that it is only
-    // being told of.
+    // Muster may still take the Node for idle: then its taints would throw off the work that it is
+    // only being told of.
     const bool untold = CanHaveWork(node_.state()) && !seen_.active() && !Work().empty();
     if (!untold) plan_.taints = TaintsPatch(node_, *facts_.object);
   }

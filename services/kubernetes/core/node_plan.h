@@ -14,14 +14,15 @@ namespace muster::kubernetes {
 struct NodeFacts {
   const lifecycle::v1::Node* node = nullptr;  // Muster's; null: no pool has the machine
   const NodeObject* object = nullptr;         // v1; null: it is not in the cluster
-  // On that v1 Node, whether it is in the cluster or not, and on others that the machine has or had.
+  // On that v1 Node, whether it is in the cluster or not, and on others that the machine has or
+  // had.
   std::vector<PodObject> pods = {};
   // Pods whose eviction disruption budgets refused, with what the server said; empty: none.
   std::string blocked_by = {};
   // Since its work was last reported; names and counts of work are told again after kWorkInterval.
   absl::Duration since_work_report = absl::InfiniteDuration();
-  // The v1 Node is of another life than Muster's Node, but that is not believed: Muster's history is not
-  // accepted, or the brake holds the removal (services/kubernetes/history.h, brake.h).
+  // The v1 Node is of another life than Muster's Node, but that is not believed: Muster's history
+  // is not accepted, or the brake holds the removal (services/kubernetes/history.h, brake.h).
   bool doubted = false;
   // The API server refused its labels, annotations or taints when they were written last.
   bool metadata_refused = false;
@@ -39,8 +40,8 @@ struct NodePlan {
   std::optional<Json> apply = {};         // server-side apply: labels, annotations, unschedulable
   std::optional<Json> taints = {};        // merge patch, on the resourceVersion that was seen
   std::optional<Json> apply_status = {};  // server-side apply: our conditions
-  // Server-side apply of the cordon alone, to be tried first: what is refused beside it must not hold
-  // it up.
+  // Server-side apply of the cordon alone, to be tried first: what is refused beside it must not
+  // hold it up.
   std::optional<Json> cordon = {};
   // The message to tell if the v1 Node so far shows otherwise whether it has work.
   std::optional<std::string> turned = {};
@@ -49,8 +50,8 @@ struct NodePlan {
   // When to look again although nothing changed; infinite: no need.
   absl::Duration look_again = absl::InfiniteDuration();
 
-  // Its work has changed, and that is to be reported at `look_again` only: what was reported before may
-  // not have been sent yet.
+  // Its work has changed, and that is to be reported at `look_again` only: what was reported before
+  // may not have been sent yet.
   bool tells_work_later = false;
 
   bool writes() const { return apply || taints || apply_status || remove; }
@@ -66,33 +67,34 @@ NodePlan PlanNode(const NodeFacts& facts);
 bool IsWorkOn(const NodeObject* object, const PodObject& pod, absl::Time now);
 
 // Whether the plan reports that no work is left on a Node that is absent, or whose machine will be
-// switched off or rebooted because of that: it has to be looked up anew first. Not so for a forced drain, which
-// ends whatever is left.
+// switched off or rebooted because of that: it has to be looked up anew first. Not so for a forced
+// drain, which ends whatever is left.
 bool SaysNoWork(const lifecycle::v1::Node& node, const NodeObject* object, const NodePlan& plan);
-// Takes out of the plan what could not be confirmed: of an absent Node all reports, else those that say that
-// no work is left.
+// Takes out of the plan what could not be confirmed: of an absent Node all reports, else those that
+// say that no work is left.
 void TakeBackUnconfirmed(const NodeObject* object, NodePlan& plan);
 
 // Compares the life of the machine that the v1 Node is marked with to that of Muster's Node. 0: the
-// same, or not marked yet; negative: the v1 Node is left over from an earlier life, unless it is taken
-// over; positive: Muster's Node is out of date.
+// same, or not marked yet; negative: the v1 Node is left over from an earlier life, unless it is
+// taken over; positive: Muster's Node is out of date.
 int CompareLives(const lifecycle::v1::Node& node, const NodeObject& object);
 
-// Whether the kubelet of this life posts to a v1 Node of an earlier life, so that this must stay: the
-// kubelet found it at its start, and would not make another one if it went. The mark is old until the
-// first patch.
+// Whether the kubelet of this life posts to a v1 Node of an earlier life, so that this must stay:
+// the kubelet found it at its start, and would not make another one if it went. The mark is old
+// until the first patch.
 //
-// This holds the kubelet's clock against the database's. It only matters where the v1 Node outlived its life,
-// which it does while no adapter works. A clock that is behind by less than the machine takes to boot changes
-// nothing; by more, the v1 Node goes under its kubelet, the boot times out, and another machine comes. With one
-// that is ahead, the last post before the machine went off may count as of this life, if the machine was given
-// anew within that time: the Node is then registered too early, or even ready, until the node controller has
-// missed the kubelet (less than a minute). It takes no Pods from then on and is unhealthy until it has booted.
+// This holds the kubelet's clock against the database's. It only matters where the v1 Node outlived
+// its life, which it does while no adapter works. A clock that is behind by less than the machine
+// takes to boot changes nothing; by more, the v1 Node goes under its kubelet, the boot times out,
+// and another machine comes. With one that is ahead, the last post before the machine went off may
+// count as of this life, if the machine was given anew within that time: the Node is then
+// registered too early, or even ready, until the node controller has missed the kubelet (less than
+// a minute). It takes no Pods from then on and is unhealthy until it has booted.
 bool IsTakenOver(const lifecycle::v1::Node& node, const NodeObject& object);
 
 // The Muster Node that a v1 Node is according to our pool label, by its name below the cluster's:
-// `nodePools/{pool}/nodes/{machine}`. Empty: the v1 Node does not bear our label. One that does is to be
-// deleted once Muster has confirmed that it has no such Node.
+// `nodePools/{pool}/nodes/{machine}`. Empty: the v1 Node does not bear our label. One that does is
+// to be deleted once Muster has confirmed that it has no such Node.
 std::string OrphanName(const NodeObject& object, absl::string_view machine);
 
 // Whether the v1 Node is ours, is not being deleted, and Muster's Node is of another life, or null.
@@ -114,8 +116,8 @@ MetadataState MetadataStateOf(const lifecycle::v1::Node& node, const NodeObject*
 // Whether the cluster autoscaler chose the Node as a victim, by its taint.
 bool IsMarkedByAutoscaler(const NodeObject& object);
 
-// How the adapter's reports of Nodes that are not ready begin: it reports a recovery only from what it
-// reported itself.
+// How the adapter's reports of Nodes that are not ready begin: it reports a recovery only from what
+// it reported itself.
 inline constexpr char kKubeletSays[] = "kubelet: ";
 
 }  // namespace muster::kubernetes

@@ -11,9 +11,9 @@
 #include "absl/time/time.h"
 #include "services/kubernetes/api/json.h"
 
-// What the adapter keeps of the objects of a cluster: only the parts that it needs for its decisions.
-// Read from objects as the API server sends them; what is missing or of another type reads as
-// empty.
+// What the adapter keeps of the objects of a cluster: only the parts that it needs for its
+// decisions. Read from objects as the API server sends them; what is missing or of another type
+// reads as empty.
 namespace muster::kubernetes {
 
 using StringMap = std::map<std::string, std::string>;
@@ -58,7 +58,8 @@ struct NodeObject {
   bool foreign_unschedulable = false;  // somebody else set it
   std::optional<bool> ready = {};      // the condition Ready; nullopt: not there yet
   std::string not_ready_why = {};      // its reason and message when it is not True
-  // When its kubelet posted that condition last: at its start, at changes and every five minutes; in between its Lease says that it lives.
+  // When its kubelet posted that condition last: at its start, at changes and every five minutes;
+  // in between its Lease says that it lives.
   absl::Time heartbeat_time = absl::InfinitePast();
   std::string boot_id = {};         // as its kubelet says
   Json conditions = Json::array();  // CWRegistered, CWActive, CWNodeRemoval as they are
@@ -103,7 +104,8 @@ NamespaceObject ReadNamespace(const Json& object);
 // without one. If Muster knows that machine, the v1 Node is that machine; else the one of its name.
 std::string ProviderMachine(const NodeObject& node);
 
-// DeleteOptions: the body of a request that deletes the object of that uid, and no other of the same name.
+// DeleteOptions: the body of a request that deletes the object of that uid, and no other of the
+// same name.
 Json OptionsToDelete(const std::string& uid);
 
 }  // namespace muster::kubernetes

@@ -13,8 +13,9 @@ namespace muster::kubernetes {
 //
 // The words `pending` and `previous` mean something else once they were carried out. So a word is
 // first replaced, on the object, by the profile that it means; carrying that out twice, before and
-// after a crash, has the effect of once. One that means nothing is asked for as it is, so that Muster
-// tells why nothing comes of it; from then on it stays that word, whatever it would mean by now.
+// after a crash, has the effect of once. One that means nothing is asked for as it is, so that
+// Muster tells why nothing comes of it; from then on it stays that word, whatever it would mean by
+// now.
 struct OrderStep {
   enum class Kind {
     kNone,      // no annotation asks for anything
@@ -34,8 +35,8 @@ struct OrderStep {
 // Whether what the object orders depends on what `previous` means.
 bool AsksForPrevious(const NodePoolObject& object);
 // `previous`: the profile that the word means now, by configuration's own rule; empty: none, or it
-// was not asked. Then the word itself is asked for, and the answer says why not. `by_word`: the word
-// itself was asked for before.
+// was not asked. Then the word itself is asked for, and the answer says why not. `by_word`: the
+// word itself was asked for before.
 OrderStep NextOrder(const NodePoolObject& object,
                     const configuration::v1::PoolConfiguration& configuration,
                     const std::string& previous, bool by_word = false);

@@ -114,7 +114,8 @@ TEST(NextOrder, AWordThatWasAskedForAsItIsStaysSo) {
   EXPECT_EQ(rollback.profile, "previous");
 }
 
-// The one that was active last may have been withdrawn or disabled since: which one is configuration's to say.
+// The one that was active last may have been withdrawn or disabled since: which one is
+// configuration's to say.
 TEST(NextOrder, PreviousIsWhatConfigurationSaysAndNotTheLastButOne) {
   PoolConfiguration configuration = MakeConfiguration();
   configuration.add_revisions()->set_node_profile("np-d");

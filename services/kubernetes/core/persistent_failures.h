@@ -12,12 +12,13 @@ inline constexpr int kPersistentFailures = 8;
 // Objects that are told of in a minute; more are counted. All may fail at once.
 inline constexpr int kMostToldAMinute = 20;
 
-// Which failures of objects that fail again and again are told: each object's at kPersistentFailures in
-// a row, then whenever they are twice as many as the last time. Not thread-safe.
+// Which failures of objects that fail again and again are told: each object's at
+// kPersistentFailures in a row, then whenever they are twice as many as the last time. Not
+// thread-safe.
 class PersistentFailures {
  public:
-  // An object has failed again, `failures` times in a row by now. nullopt: it is not to be told. Else
-  // how many failures of others were due since the last one that was told, and were not told.
+  // An object has failed again, `failures` times in a row by now. nullopt: it is not to be told.
+  // Else how many failures of others were due since the last one that was told, and were not told.
   std::optional<int64_t> Tell(int failures, absl::Time now);
 
  private:

@@ -15,8 +15,8 @@ namespace muster::kubernetes {
 // message.
 std::string FaultsOf(const absl::Status& status);
 
-// Which limit of the organization stands in the way and what to do, for a condition's message; nullopt: none does, or it passes by
-// itself (such come with a time to wait).
+// Which limit of the organization stands in the way and what to do, for a condition's message;
+// nullopt: none does, or it passes by itself (such come with a time to wait).
 std::optional<std::string> LimitOf(const absl::Status& status);
 
 // What a NodePool says while Muster does not have its cluster, for a condition's message.

@@ -19,8 +19,8 @@ struct Refusal {
   std::string message = {};  // every fault, which limit, or which cluster
   enum class Kind {
     kInvalid,
-    // Nothing is wrong with these: the organization has as much as it may have, or Muster does not have the cluster. They are taken
-    // once that has changed.
+    // Nothing is wrong with these: the organization has as much as it may have, or Muster does not
+    // have the cluster. They are taken once that has changed.
     kLimit,
     kNoCluster,
     // Muster took a later generation of the object: the cluster's etcd was restored.
@@ -33,7 +33,8 @@ struct Refusal {
   // Whether somebody has to act.
   bool stalls() const { return kind != Kind::kFormer; }
   bool may_pass() const { return kind != Kind::kInvalid; }
-  // Whether orders are refused, too, and do not wait for the spec: it has to be written anew, or the orders are out of the past as well.
+  // Whether orders are refused, too, and do not wait for the spec: it has to be written anew, or
+  // the orders are out of the past as well.
   bool ends_orders() const { return kind == Kind::kInvalid || kind == Kind::kRestored; }
   friend bool operator==(const Refusal&, const Refusal&) = default;
 };

@@ -10,7 +10,8 @@
 
 namespace muster::kubernetes {
 
-// Muster as a test plays it: a server with the test's services, and a client of it for the cluster c1 of acme.
+// Muster as a test plays it: a server with the test's services, and a client of it for the cluster
+// c1 of acme.
 class FakeMuster {
  public:
   // The services must outlive it, or its Stop.

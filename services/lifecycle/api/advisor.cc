@@ -40,8 +40,8 @@ void TellClaim(const Preview& told, v1::NodePoolPreview::Capacity& out) {
     out.set_place(claim.queue->place);
     out.set_nodes_ahead(claim.queue->nodes_ahead);
   }
-  // Even Nodes that can never come have a place in the queue. kSufficient here is a reason that a newer
-  // capacity service gives and this release does not know.
+  // Even Nodes that can never come have a place in the queue. kSufficient here is a reason that a
+  // newer capacity service gives and this release does not know.
   using Reason = ClaimFacts::Reason;
   if (claim.reason != Reason::kQueued && claim.reason != Reason::kSufficient)
     out.set_problem(told.capacity);
@@ -51,8 +51,8 @@ void TellClaim(const Preview& told, v1::NodePoolPreview::Capacity& out) {
 constexpr int kMostTries = 5;
 constexpr absl::Duration kTryAgain = absl::Milliseconds(20);
 
-// True when the leader has asked for the pool since its rows were read, as it does with nearly every step
-// of a pool in motion: that the services refused to answer then says nothing.
+// True when the leader has asked for the pool since its rows were read, as it does with nearly
+// every step of a pool in motion: that the services refused to answer then says nothing.
 bool WereOvertaken(const PeerReplies& answers) {
   const auto overtaken = [](const auto& reply) {
     return reply.refused(muster::error::kGenerationTooOld) ||

@@ -20,19 +20,20 @@
 
 namespace muster::lifecycle {
 
-// Answers calls that have to ask the other services first and write nothing: why a pool is not where it
-// should be, and what a mutation would do. Works on two threads of its own, because it waits for
-// answers. Thread-safe.
+// Answers calls that have to ask the other services first and write nothing: why a pool is not
+// where it should be, and what a mutation would do. Works on two threads of its own, because it
+// waits for answers. Thread-safe.
 class Advisor {
  public:
-  // `lane` outlives the advisor. `loop` tells at any time whether a replica reconciles; `obtainable` how many
-  // machines a pool could have (Snapshot::obtainable).
+  // `lane` outlives the advisor. `loop` tells at any time whether a replica reconciles;
+  // `obtainable` how many machines a pool could have (Snapshot::obtainable).
   using Obtainable = std::function<std::optional<int64_t>(const Pool&)>;
   Advisor(const Peers& peers, std::shared_ptr<const CatalogueMirror> catalogue, const Lane* lane,
           Policy policy, std::function<LoopFacts()> loop, Obtainable obtainable);
 
-  // Below, `fill` writes the response on one of the advisor's threads, unless nobody waits for it by then;
-  // where it returns a Status, an error ends the call instead. `rows`: as SnapshotOf made them.
+  // Below, `fill` writes the response on one of the advisor's threads, unless nobody waits for it
+  // by then; where it returns a Status, an error ends the call instead. `rows`: as SnapshotOf made
+  // them.
   void Explain(Snapshot rows, rpc::Responder responder,
                absl::AnyInvocable<void(std::vector<v1::NodePoolObstacle>)> fill);
   // `growth`: quota's answer to what the mutation asks of it; nullopt: it asks for nothing more.
@@ -42,14 +43,14 @@ class Advisor {
   // What an order to `node` would begin. `node`: as the command left it.
   void PreviewNode(DryRun dry_run, Node node, rpc::Responder responder,
                    absl::AnyInvocable<void(v1::NodePreview)> fill);
-  // Asks quota whether a pool may grow so, and does not wait. `then` is called by `deadline`, from another
-  // thread or before this returns, on behalf of this thread's caller (CurrentCaller, CurrentTrace); it must
-  // not block.
+  // Asks quota whether a pool may grow so, and does not wait. `then` is called by `deadline`, from
+  // another thread or before this returns, on behalf of this thread's caller (CurrentCaller,
+  // CurrentTrace); it must not block.
   void AskQuota(const Growth& growth, absl::Time deadline, WhatIfClient::Told then) const;
 
  private:
-  // Fills in what a pool's next pass would see besides its rows: catalogue, policy, time, and what the
-  // other services would answer.
+  // Fills in what a pool's next pass would see besides its rows: catalogue, policy, time, and what
+  // the other services would answer.
   Snapshot Complete(Snapshot snapshot, absl::Time deadline) const;
   // What capacity has for `nodes` more Nodes of a pool.
   v1::NodePoolPreview::Capacity AskPlaces(const Pool& pool, int64_t nodes,
@@ -62,8 +63,8 @@ class Advisor {
     absl::Status quota = {};  // QuotaTold::status of the preview's
   };
   Previewing PreviewNow(const DryRun& dry_run, absl::Time deadline) const;
-  // Quota's answer to the growth that the mutation asks for when it is carried out, whatever the pool is
-  // charged for in the end. `in_the_end`: quota's answer to that.
+  // Quota's answer to the growth that the mutation asks for when it is carried out, whatever the
+  // pool is charged for in the end. `in_the_end`: quota's answer to that.
   std::optional<QuotaTold> GrowthNow(const DryRun& dry_run, const Previewing& in_the_end,
                                      absl::Time deadline) const;
   v1::NodePreview PreviewNodeNow(const DryRun& dry_run, const Node& node,
@@ -76,11 +77,13 @@ class Advisor {
   const Policy policy_;
   const std::function<LoopFacts()> loop_;
   const Obtainable obtainable_;
-  // Without a share of all slow work: it mostly waits for the other services, and who waits would hold up who works.
+  // Without a share of all slow work: it mostly waits for the other services, and who waits would
+  // hold up who works.
   rpc::SlowCalls calls_{{.threads = 2}};
 };
 
-// Refuses a call that needs an advisor where there is none: the replica has just begun, or is about to end.
+// Refuses a call that needs an advisor where there is none: the replica has just begun, or is about
+// to end.
 absl::Status NoAdvisor();
 
 }  // namespace muster::lifecycle

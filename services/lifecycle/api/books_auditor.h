@@ -16,8 +16,8 @@
 
 namespace muster::lifecycle {
 
-// Holds the books of the four services against each other when asked, on any replica; reads only. Runs
-// one audit at a time, on a thread of its own, for all who have asked by then. Thread-safe.
+// Holds the books of the four services against each other when asked, on any replica; reads only.
+// Runs one audit at a time, on a thread of its own, for all who have asked by then. Thread-safe.
 class BooksAuditor {
  public:
   struct Report {
@@ -39,9 +39,10 @@ class BooksAuditor {
   // Answers UNAVAILABLE to all that wait. Idempotent.
   void Stop();
 
-  // If a first snapshot shows differences, a second one is taken after `settle`, unless that is 0. The
-  // asker is told once, from any thread, perhaps before this returns, unless it has gone. UNAVAILABLE: a
-  // service is away, this one is stopping or does not know the others yet, or too many wait.
+  // If a first snapshot shows differences, a second one is taken after `settle`, unless that is 0.
+  // The asker is told once, from any thread, perhaps before this returns, unless it has gone.
+  // UNAVAILABLE: a service is away, this one is stopping or does not know the others yet, or too
+  // many wait.
   void Audit(absl::Duration settle, Asker asker);
 
  private:

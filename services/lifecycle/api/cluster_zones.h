@@ -20,11 +20,11 @@
 
 namespace muster::lifecycle {
 
-// Knows the zone in which each cluster is and was, for callers that must not wait for the state: watches
-// ask while the state is being changed. A deleted cluster stays known, also if a cluster of its name came
-// later in another zone: what is still told of it goes to those who could see it. Only the last deleted
-// clusters are remembered; of those that were gone before the state was loaded the zones are not known, nor
-// are the zones of the events that they left. Thread-safe.
+// Knows the zone in which each cluster is and was, for callers that must not wait for the state:
+// watches ask while the state is being changed. A deleted cluster stays known, also if a cluster of
+// its name came later in another zone: what is still told of it goes to those who could see it.
+// Only the last deleted clusters are remembered; of those that were gone before the state was
+// loaded the zones are not known, nor are the zones of the events that they left. Thread-safe.
 class ClusterZones {
  public:
   explicit ClusterZones(size_t most_gone = kMostGone) : most_gone_(most_gone) {}
@@ -61,13 +61,14 @@ class ClusterZones {
     return known_since_;
   }
 
-  // The zone of the cluster that the resource `name` was in when it changed at `revision`; empty: not known.
+  // The zone of the cluster that the resource `name` was in when it changed at `revision`; empty:
+  // not known.
   std::string ZoneOf(absl::string_view name, int64_t revision) const {
     MutexLock lock(mutex_);
     return Find(name, revision);
   }
-  // Likewise, for readers of the state, which may show a change before it is taken in here; nullopt: it is
-  // not yet.
+  // Likewise, for readers of the state, which may show a change before it is taken in here;
+  // nullopt: it is not yet.
   std::optional<std::string> LearntZoneOf(absl::string_view name, int64_t revision) const {
     MutexLock lock(mutex_);
     return revision > learnt_until_ ? std::nullopt : std::optional(Find(name, revision));
@@ -93,8 +94,8 @@ class ClusterZones {
   struct Stays {
     std::vector<Stay> stays = {};
     int64_t gone_at = 0;  // the revision of its deletion; 0: it is there
-    // Events that earlier clusters of the name left, also deleted ones, and the zones of these clusters;
-    // empty: not known.
+    // Events that earlier clusters of the name left, also deleted ones, and the zones of these
+    // clusters; empty: not known.
     absl::flat_hash_map<std::string, std::string> left = {};
   };
 
@@ -112,8 +113,8 @@ class ClusterZones {
     while (stay->from > revision && stay + 1 != stays.rend()) ++stay;
     return stay->zone;
   }
-  // `known` is what is known of the clusters of that name before this one. Events that are older than this
-  // one are theirs.
+  // `known` is what is known of the clusters of that name before this one. Events that are older
+  // than this one are theirs.
   static void NoteLeft(const State& state, const Cluster& cluster, Stays& known) {
     for (const State::EventsByTime* events : state.EventsUnder(absl::StrCat(cluster.name, "/"))) {
       for (const State::Seen& event : *events) {

@@ -26,8 +26,8 @@ absl::Status Exhausted(const Pool& pool, const v1::NodePoolPreview::Quota& told,
                               .resource = quota});
 }
 
-// Whether quota was asked and will never say otherwise. What only keeps this server from asking (its rights, its share of calls, an
-// outage) is nothing to the caller, and quota counts as away.
+// Whether quota was asked and will never say otherwise. What only keeps this server from asking
+// (its rights, its share of calls, an outage) is nothing to the caller, and quota counts as away.
 bool WasRefused(const QuotaTold& told) {
   return absl::IsFailedPrecondition(told.status) &&
          muster::error::DetailOf(told.status).has_value();

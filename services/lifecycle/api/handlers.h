@@ -24,7 +24,8 @@ namespace muster::lifecycle {
 // lifecycle_service.proto.
 class Handlers final : public v1::LifecycleService::CallbackService {
  public:
-  // To be created before the lane's first Submit. `cpu`: SlowCallsOptions. `policy`: the reconcile loop's.
+  // To be created before the lane's first Submit. `cpu`: SlowCallsOptions. `policy`: the reconcile
+  // loop's.
   Handlers(const rpc::Writer<Lane>& writer, const OrganizationLimits& limits,
            std::shared_ptr<CpuShare> cpu = {}, const Policy& policy = {})
       : writer_(writer),
@@ -35,8 +36,8 @@ class Handlers final : public v1::LifecycleService::CallbackService {
         slow_(std::make_shared<rpc::SlowCalls>(rpc::SlowCallsOptions{.cpu = std::move(cpu)})) {}
   ~Handlers() override { slow_->Stop(); }
 
-  // From here on specs are also checked against what the catalogue says of their type, and calls that
-  // have to ask the other services are answered. A null pointer ends that.
+  // From here on specs are also checked against what the catalogue says of their type, and calls
+  // that have to ask the other services are answered. A null pointer ends that.
   void SetPeers(std::shared_ptr<const CatalogueMirror> catalogue,
                 std::shared_ptr<Advisor> advisor) {
     MutexLock lock(mutex_);
@@ -113,15 +114,16 @@ class Handlers final : public v1::LifecycleService::CallbackService {
       Context context, const v1::WatchLifecycleRequest* request) override;
 
  private:
-  // A mutation of a pool; with `validate_only` the answer tells what it would do (write_inl.h). If the
-  // pool grows, quota is asked first: until the deadline if the request must fit, else for half a second.
+  // A mutation of a pool; with `validate_only` the answer tells what it would do (write_inl.h). If
+  // the pool grows, quota is asked first: until the deadline if the request must fit, else for half
+  // a second.
   template <class Request, class Parse>
   Unary WritePool(Context context, const Request& request, v1::NodePool* response, Parse parse);
   // Likewise, of a Node.
   template <class Request, class Parse>
   Unary WriteNode(Context context, const Request& request, v1::Node* response, Parse parse);
-  // Adds the faults of a command that do not depend on the state, and if there are any, also those that
-  // do. Faults of the latter kind alone are left to Decide.
+  // Adds the faults of a command that do not depend on the state, and if there are any, also those
+  // that do. Faults of the latter kind alone are left to Decide.
   template <class Command>
   void Judge(const Command& command, Faults& faults) const;
   std::shared_ptr<Advisor> advisor() const {

@@ -17,9 +17,9 @@
 
 namespace muster::lifecycle {
 
-// The default order of a list of events: the one seen last comes first. Events that come or are seen
-// again while pages are read move in front of all pages, so that none is shown twice; a watch from the
-// first page's revision tells of them.
+// The default order of a list of events: the one seen last comes first. Events that come or are
+// seen again while pages are read move in front of all pages, so that none is shown twice; a watch
+// from the first page's revision tells of them.
 class NewestEvents {
  public:
   // `pool_uid`: only those about this pool and its Nodes; empty: all.
@@ -59,8 +59,8 @@ class NewestEvents {
     }
   }
 
-  // Adds a fault when the request's page_token belongs to a list in another order, as servers of an earlier
-  // release made them.
+  // Adds a fault when the request's page_token belongs to a list in another order, as servers of an
+  // earlier release made them.
   template <class Request>
   static void CheckToken(const Request& request, Faults& faults) {
     if (!request.order_by().empty() || request.page_token().empty()) return;

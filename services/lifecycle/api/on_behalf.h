@@ -8,8 +8,8 @@
 
 namespace muster::lifecycle {
 
-// Carries this thread's caller and trace (CurrentCaller, CurrentTrace) over to another thread that goes
-// on with the call.
+// Carries this thread's caller and trace (CurrentCaller, CurrentTrace) over to another thread that
+// goes on with the call.
 class OnBehalf {
  public:
   // Remembers those of this thread.

@@ -251,7 +251,8 @@ Handlers::Stream<v1::WatchLifecycleResponse> Handlers::WatchLifecycle(
   const absl::Status resumes = rpc::CheckResume(*options, scope, zones_->known_since());
   if (!resumes.ok()) return rpc::FailStream<v1::WatchLifecycleResponse>(context, resumes);
   rpc::Narrow(*options, scope, zone_of);
-  // A deleted resource's cluster may be deleted, too, and there may be another one of its name by now.
+  // A deleted resource's cluster may be deleted, too, and there may be another one of its name by
+  // now.
   const absl::Status status = rpc::KeepZone(
       *options, request->zone(),
       [zone_of](const storage::WatchItem& item) { return zone_of(item.key, item.revision); });

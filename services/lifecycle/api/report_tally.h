@@ -18,9 +18,9 @@
 namespace muster::lifecycle {
 
 // Counts how agents' reports ended and when agents were last heard, in the calls of this replica:
-// `muster_lifecycle_reports_total`, `muster_lifecycle_agent_*`. Reports of unknown Nodes (the database
-// was restored, or the agents belong to another Muster) are also to be logged, at a bounded rate.
-// Thread-safe.
+// `muster_lifecycle_reports_total`, `muster_lifecycle_agent_*`. Reports of unknown Nodes (the
+// database was restored, or the agents belong to another Muster) are also to be logged, at a
+// bounded rate. Thread-safe.
 class ReportTally final : public prometheus::Collectable {
  public:
   // Reports of unknown Nodes since they were last logged.

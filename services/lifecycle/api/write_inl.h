@@ -25,8 +25,9 @@
 // What the mutations of lifecycle have in common. For the .cc files of Handlers.
 namespace muster::lifecycle {
 
-// A command that does not name the instance type of its pool. It is judged by the type of the pool that is
-// decided on: this replica may not have seen that pool yet, or a former one of its name with another type.
+// A command that does not name the instance type of its pool. It is judged by the type of the pool
+// that is decided on: this replica may not have seen that pool yet, or a former one of its name
+// with another type.
 template <class Command>
 struct WithPoolType : Command {
   std::shared_ptr<const CatalogueMirror> catalogue = {};  // null: no type is known
@@ -99,7 +100,8 @@ struct RenderOutcome {
   }
 };
 
-// Adds the preview, and replaces the warning of max_nodes: the preview knows newer numbers than the status.
+// Adds the preview, and replaces the warning of max_nodes: the preview knows newer numbers than the
+// status.
 inline void RenderPreview(const Outcome& outcome, v1::NodePoolPreview preview,
                           v1::NodePool& response) {
   std::optional<Grantable> grantable;
@@ -112,7 +114,8 @@ inline void RenderPreview(const Outcome& outcome, v1::NodePoolPreview preview,
   *response.mutable_preview() = std::move(preview);
 }
 
-// Tries the command and takes it back. `then(tried, revision, responder)` answers with what it would do, unless it is refused.
+// Tries the command and takes it back. `then(tried, revision, responder)` answers with what it
+// would do, unless it is refused.
 template <class Command, class Then>
 void TryOut(Lane& lane, rpc::Responder responder, const rpc::WriteOptions& options, Command command,
             Then then) {
@@ -130,9 +133,9 @@ void TryOut(Lane& lane, rpc::Responder responder, const rpc::WriteOptions& optio
               });
 }
 
-// Answers with what the command of a pool would do, by `advisor`; with `must_fit`, with an error if quota
-// does not cover it. Without an advisor only a refusal is told: whoever tries something out must not take an
-// answer without a preview for one that says that nothing would happen.
+// Answers with what the command of a pool would do, by `advisor`; with `must_fit`, with an error if
+// quota does not cover it. Without an advisor only a refusal is told: whoever tries something out
+// must not take an answer without a preview for one that says that nothing would happen.
 template <class Command>
 void AnswerPreview(Lane& lane, rpc::Responder responder, std::shared_ptr<Advisor> advisor,
                    const rpc::WriteOptions& options, bool must_fit, Command command,
@@ -182,8 +185,8 @@ bool MustFit(const Request& request) {
   return false;
 }
 
-// What quota is to be asked before the command is carried out; nullopt: nothing. A repeated request is
-// not judged anew.
+// What quota is to be asked before the command is carried out; nullopt: nothing. A repeated request
+// is not judged anew.
 template <class Command>
 std::optional<Growth> GrowthToAsk(const State& state, const Command& command,
                                   const rpc::WriteOptions& options, const KeepPolicy& policy,
@@ -193,8 +196,8 @@ std::optional<Growth> GrowthToAsk(const State& state, const Command& command,
   return repeated ? std::nullopt : GrowthBy(state, command);
 }
 
-// Calls `commit(responder, warning)` once quota has answered, or after half a second with the warning that
-// it has not.
+// Calls `commit(responder, warning)` once quota has answered, or after half a second with the
+// warning that it has not.
 template <class Commit>
 void CommitWithWarning(const Growth& growth, const Advisor& asked, rpc::Responder responder,
                        Commit commit) {
@@ -206,7 +209,8 @@ void CommitWithWarning(const Growth& growth, const Advisor& asked, rpc::Responde
           QuotaTold told) mutable { commit(std::move(responder), QuotaWarning(pool, told)); });
 }
 
-// Calls `commit(responder, "")` if quota covers `growth_of(state)` of the newest state; else refuses.
+// Calls `commit(responder, "")` if quota covers `growth_of(state)` of the newest state; else
+// refuses.
 template <class GrowthOf, class Commit>
 void CommitIfItFits(Lane& lane, GrowthOf growth_of, std::shared_ptr<Advisor> asked,
                     rpc::Responder responder, Commit commit) {

@@ -152,7 +152,8 @@ constexpr auto kParseNode = [](const v1::UpdateNodeRequest& request, Faults& fau
   return command;
 };
 
-// Decides a command of a cluster. With `tries` the change is taken back, and the outcome has the etag of the cluster that is there.
+// Decides a command of a cluster. With `tries` the change is taken back, and the outcome has the
+// etag of the cluster that is there.
 struct DecideCluster {
   bool tries = false;
 
@@ -188,9 +189,9 @@ access::Scope BeyondClusters(const access::Scope& scope) {
   return rest;
 }
 
-// The caller of ReportNodes: which Nodes exist for it (`sees`; null: all), and of which it may speak as
-// their agent. An adapter is no agent of the clusters that it keeps in step (`adapts`), unless it may
-// report of more than clusters.
+// The caller of ReportNodes: which Nodes exist for it (`sees`; null: all), and of which it may
+// speak as their agent. An adapter is no agent of the clusters that it keeps in step (`adapts`),
+// unless it may report of more than clusters.
 class ReportingCaller {
  public:
   ReportingCaller(std::shared_ptr<const access::Scope> sees,

@@ -21,8 +21,9 @@ absl::Status DoesNotFit(const Node& node, absl::string_view why) {
   return error::FailedPrecondition("NODE_STATE", node.name, why);
 }
 
-// True when the Node goes for the cause that it has even if its preemption is taken back: its drain has
-// begun, or it goes for repair whatever its health is from now on, or an operator moves it away.
+// True when the Node goes for the cause that it has even if its preemption is taken back: its drain
+// has begun, or it goes for repair whatever its health is from now on, or an operator moves it
+// away.
 bool IsBoundToGo(const Node& node) {
   return node.state == NodeState::kDraining ||
          (node.removal_cause == RemovalCause::kRepair && HasRelapsed(node)) ||

@@ -9,8 +9,8 @@
 #include "services/lifecycle/core/node_machine.h"
 #include "services/lifecycle/core/types.h"
 
-// The steps of a plan, carried out in its order. Each says why. Events of Nodes are no actions: they
-// follow from the change of the Node itself (node_events.h).
+// The steps of a plan, carried out in its order. Each says why. Events of Nodes are no actions:
+// they follow from the change of the Node itself (node_events.h).
 namespace muster::lifecycle {
 
 // A granted machine becomes a Node. With a profile it is told to boot at once.
@@ -33,7 +33,8 @@ struct SetRack {
   bool operator==(const SetRack&) const = default;
 };
 
-// The Node has its machine by another grant than it knows: capacity or lifecycle was restored to a past.
+// The Node has its machine by another grant than it knows: capacity or lifecycle was restored to a
+// past.
 struct SetGrantTime {
   std::string node = {};
   absl::Time grant_time = kNever;
@@ -108,8 +109,8 @@ struct StageProfile {
   bool operator==(const StageProfile&) const = default;
 };
 
-// A Node in production or triage is chosen for a reboot, or let go again. A chosen Node is cordoned,
-// and with `drain` its work is moved away.
+// A Node in production or triage is chosen for a reboot, or let go again. A chosen Node is
+// cordoned, and with `drain` its work is moved away.
 struct ChooseForReboot {
   std::string node = {};
   bool chosen = true;

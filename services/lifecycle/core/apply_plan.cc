@@ -135,7 +135,8 @@ class Executor {
     return *gives_back_;
   }
 
-  // Whether the pool is charged for more because of the Nodes that came: others stay that were to go.
+  // Whether the pool is charged for more because of the Nodes that came: others stay that were to
+  // go.
   bool IsChargedForMore() const {
     const auto nodes = static_cast<int64_t>(staged_.state().NodesOf(pool_.name).size());
     return ChargedNodes(pool_, nodes) > ChargedNodes(pool_, nodes - assigned_);
@@ -148,8 +149,8 @@ class Executor {
     const Node before = *found;
     Node after = before;
     RETURN_IF_ERROR(CarryOut(after, pool_, action, now_));
-    // All that a plan does to a Node is one change of its row, but each step of its way is one of its own,
-    // because events tell of each.
+    // All that a plan does to a Node is one change of its row, but each step of its way is one of
+    // its own, because events tell of each.
     if (PlaceOf(before) != PlaceOf(after) && !moved_.insert(before.name).second) staged_.Mark();
     staged_.Put(after);
     events_.EmitAll(pool_, &before, after, why, timed_out);

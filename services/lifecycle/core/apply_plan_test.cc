@@ -78,7 +78,8 @@ TEST(Decide, WhatAPlanDoesToANodeIsOneChangeButForTheStepsOfItsWay) {
             0);
 }
 
-// Also where it is back at a place where it was before in the same plan, and of a Node that comes by it.
+// Also where it is back at a place where it was before in the same plan, and of a Node that comes
+// by it.
 TEST(Decide, EveryStepOfAPlanIsAChange) {
   Simulation sim;
   sim.Create(1);

@@ -73,8 +73,8 @@ struct Books {
   std::vector<HoldingEntry> holdings = {};
   std::vector<ClaimEntry> claims = {};
   std::vector<ConfigurationEntry> configurations = {};
-  // Lifecycle asked under smaller generations only in an earlier history, before its database was restored
-  // to a past. 0: it was never restored.
+  // Lifecycle asked under smaller generations only in an earlier history, before its database was
+  // restored to a past. 0: it was never restored.
   int64_t history_floor = 0;
 };
 
@@ -105,14 +105,15 @@ struct Difference {
   std::string pool = {};     // its name, as far as known
   std::string subject = {};  // what of the pool: a machine, a holding; empty: the pool
   std::string message = {};  // for people
-  // True: no fault while something is on its way (granted and not yet assigned, given back and not yet
-  // purged, lowered and not yet told), even in a snapshot of one moment. At rest it is one.
+  // True: no fault while something is on its way (granted and not yet assigned, given back and not
+  // yet purged, lowered and not yet told), even in a snapshot of one moment. At rest it is one.
   bool passing = false;
   bool operator==(const Difference&) const = default;
 };
 
 // Every difference, by kind, then by uid and subject. In a snapshot of one moment each that is not
-// `passing` is a fault. A snapshot of several moments also shows differences that are none: BooksMemory.
+// `passing` is a fault. A snapshot of several moments also shows differences that are none:
+// BooksMemory.
 std::vector<Difference> Differences(const Books& books);
 
 // A line of the books side by side: one organization, zone, type and class.
@@ -129,8 +130,8 @@ struct BooksLine {
   bool operator==(const BooksLine&) const = default;
 };
 
-// In the order of the first four fields. An orphan counts for the organization that its holding or claim
-// names; an orphan configuration on the line whose four fields are empty.
+// In the order of the first four fields. An orphan counts for the organization that its holding or
+// claim names; an orphan configuration on the line whose four fields are empty.
 std::vector<BooksLine> SideBySide(const Books& books);
 
 }  // namespace muster::lifecycle

@@ -61,7 +61,8 @@ std::set<std::string> OrphanMemory::OfThePast(const Books& books, const OrphanPo
   std::set<std::string> past;
   if (policy.mass_percent >= 100) return past;
   std::map<absl::string_view, int64_t> newest;  // of all that a uid was asked for
-  // Its generations are the spec's, which tell no history from another: what nobody else knows may be of an earlier one.
+  // Its generations are the spec's, which tell no history from another: what nobody else knows may
+  // be of an earlier one.
   for (const ConfigurationEntry& entry : books.configurations) newest[entry.pool_uid] = 0;
   const auto note = [&](const auto& entry) {
     int64_t& generation = newest[entry.pool_uid];

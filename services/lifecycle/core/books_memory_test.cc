@@ -230,8 +230,8 @@ TEST(OrphanMemory, AMassIsOnlyTold) {
   }
 }
 
-// Whatever comes and goes: what is released had no pool in any snapshot for the whole grace, at most
-// so many a round, and every orphan's turn comes.
+// Whatever comes and goes: what is released had no pool in any snapshot for the whole grace, at
+// most so many a round, and every orphan's turn comes.
 TEST(OrphanMemory, NeverReleasesWhatHadAPoolWithinTheGrace) {
   for (uint64_t seed = 0; seed < 500; ++seed) {
     SCOPED_TRACE(seed);

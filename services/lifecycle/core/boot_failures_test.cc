@@ -74,8 +74,9 @@ TEST(BootFailures, OfReconfigureRebootsOnly) {
   EXPECT_THAT(pool.account.boot_failures.machines, IsEmpty());
 }
 
-// Whoever reports may say anything, also of a Node that was told of no configuration yet. Configuration refuses what is no
-// profile's name, and with it all else that is asked in the same call.
+// Whoever reports may say anything, also of a Node that was told of no configuration yet.
+// Configuration refuses what is no profile's name, and with it all else that is asked in the same
+// call.
 TEST(BootFailures, OnlyOfProfilesThatThePoolKnows) {
   Pool pool = PoolOfTwoRevisions();
   CountBootFailure(pool, Booting("g1", ""));

@@ -27,14 +27,15 @@ const char* DisruptionOf(const Node& node);
 // What is used of the budget, and by whom; spent as the plan goes on.
 class Budget {
  public:
-  // `text`: well-formed or empty. A percentage is of the target, or of the number of Nodes if that is
-  // larger. `nodes`: the pool's, of which those whose machine is on its way back are not counted.
-  // `others`: how many more Nodes the pool has, all in service or on their way and healthy.
+  // `text`: well-formed or empty. A percentage is of the target, or of the number of Nodes if that
+  // is larger. `nodes`: the pool's, of which those whose machine is on its way back are not
+  // counted. `others`: how many more Nodes the pool has, all in service or on their way and
+  // healthy.
   Budget(absl::string_view text, int64_t target, const std::vector<const Node*>& nodes,
          int64_t others = 0);
 
-  // Takes the Node out of service if the budget allows; false: it is used up. For a Node that counts
-  // as unhealthy already only those that were taken count, because it is no further loss.
+  // Takes the Node out of service if the budget allows; false: it is used up. For a Node that
+  // counts as unhealthy already only those that were taken count, because it is no further loss.
   bool Spend(const std::string& machine, const char* cause);
   // Takes the Node out of service, even beyond the budget.
   void Take(const std::string& machine, const char* cause);

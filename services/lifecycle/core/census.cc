@@ -10,8 +10,9 @@ namespace muster::lifecycle {
 
 namespace {
 
-// One that boots, or has booted and is not ready, does not: its agent said that the boot began, and a boot that does not end is the boot
-// deadline's affair. That it is ready an adapter may be the one to say.
+// One that boots, or has booted and is not ready, does not: its agent said that the boot began, and
+// a boot that does not end is the boot deadline's affair. That it is ready an adapter may be the
+// one to say.
 bool AwaitsAgent(const Node& node) {
   const NodeState state = node.state;
   // Nobody told it to boot yet.

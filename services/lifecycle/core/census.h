@@ -43,7 +43,8 @@ inline constexpr int kReconfigurationStates = 5;
 // Rows are put in one by one, in any order.
 struct Census {
   std::array<NodeCount, kNodeStates> nodes = {};
-  // By zone, for every zone with Nodes: how many wait for their agents for longer than kAgentPatience.
+  // By zone, for every zone with Nodes: how many wait for their agents for longer than
+  // kAgentPatience.
   absl::btree_map<std::string, int64_t> awaiting_agent = {};
   int64_t preemptions_pending = 0;   // Nodes that were warned
   int64_t preemptions_draining = 0;  // Nodes whose work is asked to leave for it

@@ -46,7 +46,8 @@ struct ApplyNodePool {
   std::string new_uid = {};  // for a pool that does not exist yet when `uid` is empty
   std::string etag = {};     // empty: any
   Spec spec = {};            // its target_nodes is not read
-  // Of the Kubernetes object that `spec` comes from; 0: it comes from none, and the pool keeps its own.
+  // Of the Kubernetes object that `spec` comes from; 0: it comes from none, and the pool keeps its
+  // own.
   int64_t object_generation = 0;
   std::optional<int64_t> target_nodes = {};
   std::optional<TypeFacts> type = {};  // nullopt: not known
@@ -157,7 +158,8 @@ struct ReportNode {
 };
 inline constexpr int kObservations = 20;
 
-// Whether it is of the machine below Kubernetes: only who boots machines and switches them off can tell.
+// Whether it is of the machine below Kubernetes: only who boots machines and switches them off can
+// tell.
 bool IsOfMachine(ReportNode::Observation observation);
 
 // Carried out if neither the pool's row nor a Node that it changes is newer than `version`.
@@ -172,8 +174,8 @@ struct ApplyPlan {
   std::vector<Action> actions = {};
 };
 
-// Forgets events of deleted pools, those last seen longest ago first: those not seen for `keep`, and
-// as many more as exceed `most`; at most kMaxExpiredEvents in one command.
+// Forgets events of deleted pools, those last seen longest ago first: those not seen for `keep`,
+// and as many more as exceed `most`; at most kMaxExpiredEvents in one command.
 struct ExpireEvents {
   absl::Duration keep = absl::Hours(24);
   size_t most = kMaxGoneEvents;
@@ -184,9 +186,9 @@ struct TakeLease {
   int64_t epoch = 0;  // greater than every earlier one
   // The journal's history in which it is taken; empty: the same as before. In another history (the
   // database was restored) the generations of all accounts are raised, so that nothing asked in the
-  // lost future wins over what is asked from now on; and what claims hold counts as unknown. One command
-  // does so for at most kMaxRaisedPools pools: it is to be repeated until Outcome::raised_through is empty,
-  // and only the last makes the lease one of this history.
+  // lost future wins over what is asked from now on; and what claims hold counts as unknown. One
+  // command does so for at most kMaxRaisedPools pools: it is to be repeated until
+  // Outcome::raised_through is empty, and only the last makes the lease one of this history.
   std::string incarnation = {};
   std::string raised_through = {};  // that of the command before this one; empty: this is the first
 };

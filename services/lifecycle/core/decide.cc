@@ -41,8 +41,8 @@ Pool NewPool(const ApplyNodePool& command, const Cluster& cluster, const Lease* 
   return pool;
 }
 
-// True when the pool already is as the command asks. Its etag is then not checked: a caller whose answer
-// was lost repeats the command with the etag from before it.
+// True when the pool already is as the command asks. Its etag is then not checked: a caller whose
+// answer was lost repeats the command with the etag from before it.
 bool IsSo(const Pool& before, const ApplyNodePool& command) {
   Spec spec = command.spec;
   spec.target_nodes = command.target_nodes.value_or(-1);
@@ -72,17 +72,19 @@ absl::Status CheckFits(const Pool& before, const ApplyNodePool& command, const S
   return absl::OkStatus();
 }
 
-// Where generations go on in a history that begins at this time: by the clock alone, so that they are
-// above those of all earlier histories, however often and to whatever past these went back. No pool asks
-// anew so many times a second for long, and a service that knows nothing of a pool takes it until 2042.
+// Where generations go on in a history that begins at this time: by the clock alone, so that they
+// are above those of all earlier histories, however often and to whatever past these went back. No
+// pool asks anew so many times a second for long, and a service that knows nothing of a pool takes
+// it until 2042.
 int64_t GenerationFloor(absl::Time now) {
   constexpr int64_t kASecond = 8;
   const absl::Duration time = now - absl::FromUnixSeconds(1'735'689'600);  // since 2025-01-01
   return kHistoryJump + std::max<int64_t>(0, absl::ToInt64Milliseconds(kASecond * time) / 1'000);
 }
 
-// Raises the generations of the accounts of the next pools after `after`. Only those that were raised for
-// another reason are above the floor already. Returns the last of these pools; empty: no more are left.
+// Raises the generations of the accounts of the next pools after `after`. Only those that were
+// raised for another reason are above the floor already. Returns the last of these pools; empty: no
+// more are left.
 std::string RaiseAccounts(StagedState<State>& staged, int64_t floor, const std::string& after) {
   const auto& rows = staged.state().table<Pool>().rows();
   std::vector<Pool> pools;

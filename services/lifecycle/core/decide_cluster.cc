@@ -39,8 +39,8 @@ std::vector<absl::string_view> SomePools(const State& state, const std::string& 
   return some;
 }
 
-// True when the command only takes from the order that was given last, which its caller has seen (etag): that order then keeps its end,
-// because the caller computed `ttl` by a clock of its own.
+// True when the command only takes from the order that was given last, which its caller has seen
+// (etag): that order then keeps its end, because the caller computed `ttl` by a clock of its own.
 bool TakesOff(const Cluster::Allowance& standing, const AllowRemovals& command) {
   return !command.etag.empty() && command.node_pools <= standing.node_pools &&
          command.nodes <= standing.nodes;

@@ -25,8 +25,8 @@ absl::Status CheckUnprotected(const State& state, const ResizeNodePool& command,
   return absl::OkStatus();
 }
 
-// True when the pool already is as the command asks, see IsSo of ApplyNodePool. Never for a command without
-// a target, which lowers the present one. Every named machine must be a Node of the pool.
+// True when the pool already is as the command asks, see IsSo of ApplyNodePool. Never for a command
+// without a target, which lowers the present one. Every named machine must be a Node of the pool.
 bool IsSo(const State& state, const Pool& before, const ResizeNodePool& command) {
   return !before.deleting() && command.target_nodes == before.spec.target_nodes &&
          std::all_of(command.remove_machines.begin(), command.remove_machines.end(),

@@ -26,14 +26,14 @@ MachineReturn::Reason ReturnReason(const Node& node) {
   return node.preempt_time != kNever ? Reason::kPreempted : Reason::kReleased;
 }
 
-// A broken machine may be mended and granted anew before this pool learns that it was taken back: by which
-// grant the Node had it tells that return from the new Node's.
+// A broken machine may be mended and granted anew before this pool learns that it was taken back:
+// by which grant the Node had it tells that return from the new Node's.
 MachineReturn ReturnOf(const Node& node) {
   return {node.machine, ReturnReason(node), node.grant_time};
 }
 
-// Collects profiles, only those that are revisions of the pool: an agent may report anything. Most Nodes
-// have the same, so that a profile that repeats is not looked up again.
+// Collects profiles, only those that are revisions of the pool: an agent may report anything. Most
+// Nodes have the same, so that a profile that repeats is not looked up again.
 class KnownProfiles {
  public:
   explicit KnownProfiles(const Pool& pool) : pool_(pool) {}
@@ -94,10 +94,10 @@ ClaimAsk ClaimOf(const Pool& pool, Gathered& gathered) {
     wanted = std::max<int64_t>(0, wanted - gathered.scaled_down);
   if (AsksForNoMore(pool)) wanted = std::min(wanted, gathered.kept);
   ask.nodes = std::clamp<int64_t>(pool.wanted_nodes() - pool.account.deferred_nodes, 0, wanted);
-  // One request must not give a machine back and get it again: nobody could tell whether it still is the
-  // old Node's, and a late copy of the request would take it away from the new one. A broken machine
-  // goes to repair instead; but if it leaves by a scale-down, nobody has to come for it, or was asked
-  // for early (CountBeyondTarget).
+  // One request must not give a machine back and get it again: nobody could tell whether it still
+  // is the old Node's, and a late copy of the request would take it away from the new one. A broken
+  // machine goes to repair instead; but if it leaves by a scale-down, nobody has to come for it, or
+  // was asked for early (CountBeyondTarget).
   if (gathered.released) ask.nodes = std::min(ask.nodes, gathered.kept);
   // What the pool waits for keeps its place in the queue.
   if (ask.nodes < wanted) ask.wanted_nodes = wanted;
@@ -112,8 +112,9 @@ std::string ForWholeRacks(const TypeFacts& type) {
   return absl::StrCat(" for ", type.id, ", which is granted in whole racks.");
 }
 
-// What the pool asks for that its type, granted in whole racks, does not allow, and that a change of its spec
-// mends. The API refuses it, unless the catalogue did not know the type yet or said otherwise.
+// What the pool asks for that its type, granted in whole racks, does not allow, and that a change
+// of its spec mends. The API refuses it, unless the catalogue did not know the type yet or said
+// otherwise.
 void AddFaultsOfRacks(const Spec& spec, const TypeFacts& type, std::vector<std::string>& faults) {
   if (type.nodes_per_rack == 0) return;
   const std::string racks = ForWholeRacks(type);
@@ -173,8 +174,9 @@ CatalogueCheck CheckAgainstCatalogue(const Pool& pool, const CatalogueFacts& cat
 
 namespace {
 
-// What configuration says against the pool; empty: nothing. A missing release for what the spec leaves
-// open is no fault of the spec, but it counts while the pool never had a configuration to boot.
+// What configuration says against the pool; empty: nothing. A missing release for what the spec
+// leaves open is no fault of the spec, but it counts while the pool never had a configuration to
+// boot.
 std::string Unresolved(const Pool& pool, const PeerReply<ConfigurationFacts>& configuration) {
   if (pool.deleting() || !configuration.here()) return "";
   const ConfigurationFacts& answer = configuration.value;
@@ -265,8 +267,8 @@ int64_t ChargedBefore(const Pool& pool, int64_t nodes) {
   return std::max({pool.account.granted_nodes, pool.account.requested_nodes, nodes});
 }
 
-// By the published validity, a change of which is a new generation: requests of one generation must not
-// differ, or a late one could ask for less than was granted already.
+// By the published validity, a change of which is a new generation: requests of one generation must
+// not differ, or a late one could ask for less than was granted already.
 int64_t ChargedNodes(const Pool& pool, int64_t nodes) {
   const int64_t target = IsPublishedValid(pool) ? pool.wanted_nodes() : 0;
   return std::max(target, ChargedBefore(pool, nodes));
@@ -291,7 +293,8 @@ Demand DemandOf(const Pool& pool, const std::vector<const Node*>& nodes,
     demand.holding = HoldingAsk{ChargedNodes(pool, Size(nodes)), account.generation, false,
                                 account.claim_unknown};
   }
-  // Asked even for nothing: a claim that grew in a lost future holds machines that the rows do not know.
+  // Asked even for nothing: a claim that grew in a lost future holds machines that the rows do not
+  // know.
   const bool unknown = !pool.deleting()
                            ? IsPublishedValid(pool)
                            : ReasonOf(pool.status.conditions, condition::kNodesRemoved) != "";
@@ -299,7 +302,8 @@ Demand DemandOf(const Pool& pool, const std::vector<const Node*>& nodes,
   if (!released && (any || unmet || unknown || account.claim_unknown)) {
     demand.claim = ClaimOf(pool, gathered);
   }
-  // What cannot be had any more keeps its Nodes: what they boot goes on, promotions, rollbacks and failures too.
+  // What cannot be had any more keeps its Nodes: what they boot goes on, promotions, rollbacks and
+  // failures too.
   const bool configured = CheckAgainstCatalogue(pool, catalogue).validity == Validity::kValid ||
                           (catalogue.known && catalogue.type && !nodes.empty());
   if (configured && !pool.deleting())

@@ -9,10 +9,10 @@
 #include "services/lifecycle/core/snapshot.h"
 #include "services/lifecycle/core/types.h"
 
-// What to ask the other services for one pool. What is asked of quota and capacity follows from the rows
-// alone, never from an answer of the same pass: the same rows always ask the same, and the account's
-// generation tells requests of different rows apart. (Whether configuration is asked, and what it is
-// told of the type, also depends on the catalogue.)
+// What to ask the other services for one pool. What is asked of quota and capacity follows from the
+// rows alone, never from an answer of the same pass: the same rows always ask the same, and the
+// account's generation tells requests of different rows apart. (Whether configuration is asked, and
+// what it is told of the type, also depends on the catalogue.)
 //
 // Why nothing is lost or double when a process dies at any moment (PoolAccount):
 //   machines that the claim holds <= requested_nodes <= granted_nodes <= the holding
@@ -37,14 +37,14 @@ CatalogueCheck CheckAgainstCatalogue(const Pool& pool, const CatalogueFacts& cat
 // True when capacity says that no machine of the type and zone satisfies the pool's node affinity,
 // also none in repair.
 bool UnmetAffinity(const Pool& pool, const PeerReply<ClaimFacts>& claim);
-// Every fault: those of the catalogue, and what capacity said of the node affinity and configuration of
-// the releases that the spec names. While capacity does not answer, an affinity published as unmet
-// stays a fault; while configuration does not, everything published does.
+// Every fault: those of the catalogue, and what capacity said of the node affinity and
+// configuration of the releases that the spec names. While capacity does not answer, an affinity
+// published as unmet stays a fault; while configuration does not, everything published does.
 CatalogueCheck CheckAgainstCatalogue(const Pool& pool, const CatalogueFacts& catalogue,
                                      const PeerReplies& answers);
 
-// For how many Nodes a pool that has `nodes` Nodes has been charged so far, as its row knows it. A quota
-// that was restored to a past charges these again first (Reconciler::Restate).
+// For how many Nodes a pool that has `nodes` Nodes has been charged so far, as its row knows it. A
+// quota that was restored to a past charges these again first (Reconciler::Restate).
 int64_t ChargedBefore(const Pool& pool, int64_t nodes);
 // For how many Nodes quota is asked to charge a pool that has `nodes` Nodes.
 int64_t ChargedNodes(const Pool& pool, int64_t nodes);

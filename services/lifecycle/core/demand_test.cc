@@ -1,4 +1,5 @@
-// What a pool asks of the other services: of Nodes on their way out while its target rises, and of what Nodes run.
+// What a pool asks of the other services: of Nodes on their way out while its target rises, and of
+// what Nodes run.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -88,8 +89,8 @@ TEST(RiseWhileDraining, WhatIsMissingStaysQueuedAsDrainsEnd) {
   EXPECT_EQ(sim.CountOf("CWInsufficientCapacity"), told);
 }
 
-// What comes for a Node that leaves by a scale-down was asked for early: it is not asked for once more
-// when the Node turns out to be ill, and its machine goes to repair.
+// What comes for a Node that leaves by a scale-down was asked for early: it is not asked for once
+// more when the Node turns out to be ill, and its machine goes to repair.
 TEST(RiseWhileDraining, WhoLeavesIllIsNotReplacedTwice) {
   Draining sim;
   for (const std::string& machine : sim.stuck)
@@ -176,8 +177,8 @@ TEST(DemandOf, TellsByWhichGrantANodeHadTheMachineThatItGivesBack) {
                           MachineReturn{"g101", R::kReleased, kNever}));
 }
 
-// The answer to a return is lost, and the next request is another one: the machine, mended and granted
-// anew meanwhile, is no more broken than any.
+// The answer to a return is lost, and the next request is another one: the machine, mended and
+// granted anew meanwhile, is no more broken than any.
 TEST(MendedMachine, IsNotGivenBackOnceMoreForTheNodeThatItBroke) {
   Simulation sim;
   sim.boot_fails = {"g100"};
@@ -250,8 +251,8 @@ TEST(RiseWhileDraining, WithoutQuotaForBothItIsAwaited) {
   EXPECT_EQ(sim.Reason("AtTarget"), "TargetMet");
 }
 
-// A gang asks for the whole of what it adds then, and not for one more as each of them goes: that would be at
-// once for itself only.
+// A gang asks for the whole of what it adds then, and not for one more as each of them goes: that
+// would be at once for itself only.
 TEST(RiseWhileDraining, WithoutQuotaForBothAGangAsksOnceTheLastHasLeft) {
   for (const int target : {4, 6}) {
     SCOPED_TRACE(target);

@@ -12,10 +12,12 @@ namespace muster::lifecycle::error {
 
 // FAILED_PRECONDITION, ZONE_CHANGED.
 absl::Status ZoneChanged(absl::string_view cluster);
-// RESOURCE_EXHAUSTED, TOO_MANY_POOLS, TOO_MANY_CLUSTERS: the organization has as many as it may have.
+// RESOURCE_EXHAUSTED, TOO_MANY_POOLS, TOO_MANY_CLUSTERS: the organization has as many as it may
+// have.
 absl::Status TooManyPools(absl::string_view organization, int64_t most);
 absl::Status TooManyClusters(absl::string_view organization, int64_t most);
-// FAILED_PRECONDITION, CLUSTER_BOUND. `bound`: the uid of the Kubernetes that it is bound to; empty: none.
+// FAILED_PRECONDITION, CLUSTER_BOUND. `bound`: the uid of the Kubernetes that it is bound to;
+// empty: none.
 absl::Status ClusterBound(absl::string_view cluster, absl::string_view bound,
                           absl::string_view given);
 // FAILED_PRECONDITION, CLUSTER_HAS_POOLS: the cluster is not bound yet and has pools, so that only
@@ -27,7 +29,8 @@ absl::Status ClusterInUse(absl::string_view cluster, absl::Span<const absl::stri
 absl::Status AllowanceEnded(absl::string_view cluster);
 // FAILED_PRECONDITION, POOL_DELETING.
 absl::Status PoolDeleting(absl::string_view pool);
-// FAILED_PRECONDITION, UID_MISMATCH: the pool has another uid than the caller says, or another pool has it.
+// FAILED_PRECONDITION, UID_MISMATCH: the pool has another uid than the caller says, or another pool
+// has it.
 absl::Status UidMismatch(absl::string_view pool, absl::string_view given, absl::string_view has);
 absl::Status UidTaken(absl::string_view pool, absl::string_view given);
 // FAILED_PRECONDITION, NODE_PROTECTED.

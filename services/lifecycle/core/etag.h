@@ -4,8 +4,8 @@
 
 #include "services/lifecycle/core/types.h"
 
-// Etags, which change with what a resource's owner writes and with nothing else: the same content has
-// the same etag in every process and every history.
+// Etags, which change with what a resource's owner writes and with nothing else: the same content
+// has the same etag in every process and every history.
 namespace muster::lifecycle {
 
 // Changes with the spec and the deletion.

@@ -154,7 +154,8 @@ TEST(Etag, OfBeforeIsRefusedOfWhatIsRefusedAnyway) {
   EXPECT_EQ(reserve(""), "NODE_STATE");
 }
 
-// By how many it lowers the target follows from what is there: the second time it may be another number.
+// By how many it lowers the target follows from what is there: the second time it may be another
+// number.
 TEST(Etag, OfBeforeIsRefusedOfARepeatedResizeWithoutATarget) {
   Running sim(2);
   ResizeNodePool resize{
@@ -185,7 +186,8 @@ TEST(Etag, OfBeforeIsRefusedOfWhatIsNotSoYet) {
   EXPECT_FALSE(sim.pool()->deleting());
 }
 
-// A history that was restored counts its revisions again: a cluster that was changed anew has another etag all the same.
+// A history that was restored counts its revisions again: a cluster that was changed anew has
+// another etag all the same.
 TEST(Etag, OfAClusterIsOfEveryField) {
   const Cluster cluster{
       .name = "c", .zone = "z", .create_time = absl::FromUnixSeconds(1'800'000'000)};

@@ -34,8 +34,8 @@ void EventLog::Emit(absl::string_view pool_uid, absl::string_view object, EventR
   staged_.Put(std::move(event));
 }
 
-// Many go at once, so that this is done seldom: first events of Nodes that have newer ones, then each
-// Node's newest, the pool's own last; within each of these, those seen longest ago.
+// Many go at once, so that this is done seldom: first events of Nodes that have newer ones, then
+// each Node's newest, the pool's own last; within each of these, those seen longest ago.
 void EventLog::MakeRoom(absl::string_view pool_uid) {
   const State::EventsByTime* all = staged_.state().EventsOf(pool_uid);
   if (all == nullptr || all->size() < kMaxEventsAPool) return;

@@ -19,7 +19,8 @@ class EventLog {
   // `object`: resource name of the pool with that uid, or of one of its Nodes.
   void Emit(absl::string_view pool_uid, absl::string_view object, EventReason reason,
             absl::string_view message);
-  // Writes the events that tell of a change of one of the pool's Nodes, see EventsOf (node_events.h).
+  // Writes the events that tell of a change of one of the pool's Nodes, see EventsOf
+  // (node_events.h).
   void EmitAll(const Pool& pool, const Node* before, const Node& after, absl::string_view why,
                bool timed_out = false);
 

@@ -123,8 +123,8 @@ class Explainer {
     std::rotate(found_.begin(), found_.end() - 1, found_.end());
   }
 
-  // A type that the pool runs was taken out of the zone by its operator; one it does not run yet was the
-  // user's choice.
+  // A type that the pool runs was taken out of the zone by its operator; one it does not run yet
+  // was the user's choice.
   Actor WhoMadeItInvalid() const {
     if (catalogue_check_.of_zone) return snapshot_.nodes.empty() ? Actor::kUser : Actor::kOperator;
     const ConfigurationFacts& configuration = answers().configuration.value;
@@ -137,8 +137,8 @@ class Explainer {
     if (!pool_.deleting()) Add(ObstacleReason::kPoolReleased, ReleasedText(service), Actor::kUser);
   }
 
-  // Whether a quota that is used up keeps the pool from anything: Nodes that it holds beyond its target and
-  // gives back need none.
+  // Whether a quota that is used up keeps the pool from anything: Nodes that it holds beyond its
+  // target and gives back need none.
   bool AsksForMoreThanThereIs(const HoldingFacts& answer) const {
     return pool_.wanted_nodes() > answer.nodes ||
            VerdictOfTarget(pool_, answer) == HoldingFacts::Verdict::kOver;
@@ -204,7 +204,8 @@ class Explainer {
     }
   }
 
-  // Machines in repair match once they are back: then those who repair must act, unless too few match even so.
+  // Machines in repair match once they are back: then those who repair must act, unless too few
+  // match even so.
   void NodeAffinity(const std::string& missing) {
     const ClaimFacts& claim = answers().claim.value;
     const int64_t in_repair = claim.matching_in_repair;
@@ -221,8 +222,8 @@ class Explainer {
         repairs_help ? Actor::kCapacity : Actor::kUser);
   }
 
-  // A reclaimed machine is shut down at the end of its notice, whatever becomes of its drain; its agent then
-  // has kTerminationGrace to report it.
+  // A reclaimed machine is shut down at the end of its notice, whatever becomes of its drain; its
+  // agent then has kTerminationGrace to report it.
   void BeingReclaimed(const ReclaimedFor& reclaimed) {
     const absl::Duration notice = snapshot_.policy.preemption_end;
     int64_t due = reclaimed.machines;
@@ -292,8 +293,8 @@ class Explainer {
     }
   }
 
-  // One obstacle for all Nodes that wait for the budget. Who must act for a Node that uses the budget, must
-  // act for these, too; that Node's own obstacle stands before.
+  // One obstacle for all Nodes that wait for the budget. Who must act for a Node that uses the
+  // budget, must act for these, too; that Node's own obstacle stands before.
   void DisruptionBudget() {
     std::vector<const Defer*> waiting;
     const Defer* cause = nullptr;

@@ -9,14 +9,15 @@
 // What quota is to be asked before a mutation that makes a pool larger.
 namespace muster::lifecycle {
 
-// The pool as it will be, and for how many Nodes it will then be charged: more than it is granted now.
+// The pool as it will be, and for how many Nodes it will then be charged: more than it is granted
+// now.
 struct Growth {
   Pool pool = {};
   int64_t charge = 0;
 };
 
-// What the command asks of quota; nullopt: the pool's target does not rise, as many are granted to it
-// already, or the command will be refused anyway. Apply and resize must have passed Validate
+// What the command asks of quota; nullopt: the pool's target does not rise, as many are granted to
+// it already, or the command will be refused anyway. Apply and resize must have passed Validate
 // (validate_command.h); the spec that an update results in is validated here.
 std::optional<Growth> GrowthBy(const State& state, const ApplyNodePool& command);
 std::optional<Growth> GrowthBy(const State& state, const UpdateNodePool& command);

@@ -6,10 +6,10 @@
 
 // How reports of a Node's health are judged: a Node that is unhealthy on and off is no better than
 // one that stays unhealthy.
-//  * Within a window (kHealthWindow, from the first unhealthy report on) its unhealthy times add up,
-//    as if there were no healthy ones between them. The window goes on until the Node stays healthy for as
-//    long as it was unhealthy in it, or for kHealthWindow: where the grace is longer than the window,
-//    unhealthy times would else never add up to it.
+//  * Within a window (kHealthWindow, from the first unhealthy report on) its unhealthy times add
+//    up, as if there were no healthy ones between them. The window goes on until the Node stays
+//    healthy for as long as it was unhealthy in it, or for kHealthWindow: where the grace is longer
+//    than the window, unhealthy times would else never add up to it.
 //  * The first time it is back in service as soon as it recovers; after a relapse only once it has
 //    been healthy for as long as it may be unhealthy (Policy::triage_grace).
 namespace muster::lifecycle {

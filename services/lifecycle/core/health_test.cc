@@ -49,7 +49,8 @@ TEST(Flapping, OverTheWindowTheyAreForgotten) {
   EXPECT_EQ(sim.node("g100")->state, NodeState::kProduction);
 }
 
-// However long it may be unhealthy: one that is hardly ever healthy does not get a new start every window.
+// However long it may be unhealthy: one that is hardly ever healthy does not get a new start every
+// window.
 TEST(Flapping, UnhealthyTimesAddUpToAGraceAboveTheWindow) {
   Telling sim(2);
   sim.policy.triage_grace = kHealthWindow * 3 / 2;

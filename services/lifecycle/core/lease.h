@@ -12,10 +12,10 @@
 #include "services/lifecycle/core/snapshot.h"
 #include "services/lifecycle/core/state.h"
 
-// Decides which replica reconciles. Two rows say which: the heartbeat, outside the journal, written at
-// every beat; and the journal's `Lease` (types.h), written at a takeover, which every plan is held
-// against. Decided here is who may take and renew the heartbeat, when it is over, and what shows that
-// a replica can commit; store/lease_store.h and reconcile/lease_holder.h carry it out.
+// Decides which replica reconciles. Two rows say which: the heartbeat, outside the journal, written
+// at every beat; and the journal's `Lease` (types.h), written at a takeover, which every plan is
+// held against. Decided here is who may take and renew the heartbeat, when it is over, and what
+// shows that a replica can commit; store/lease_store.h and reconcile/lease_holder.h carry it out.
 namespace muster::lifecycle {
 
 // Its times are of the database's clock, which may be set ahead and back.
@@ -28,28 +28,28 @@ struct Heartbeat {
   bool operator==(const Heartbeat&) const = default;
 };
 
-// True when any replica may take the heartbeat: it has expired, or its write time lies further in the
-// future than it lasts, so that the clock must have been set back. So nobody waits for more than
-// twice its length, however far that was.
+// True when any replica may take the heartbeat: it has expired, or its write time lies further in
+// the future than it lasts, so that the clock must have been set back. So nobody waits for more
+// than twice its length, however far that was.
 bool IsOver(const Heartbeat& row, absl::Time now);
 
-// The row after a beat of `holder` for `ttl`; nullopt: another replica has the lease. A holder keeps
-// its epoch unless the heartbeat was over, because another may have reconciled meanwhile. `led`: the
-// newest epoch that the journal knows.
+// The row after a beat of `holder` for `ttl`; nullopt: another replica has the lease. A holder
+// keeps its epoch unless the heartbeat was over, because another may have reconciled meanwhile.
+// `led`: the newest epoch that the journal knows.
 std::optional<Heartbeat> Beat(const std::optional<Heartbeat>& row, int64_t led,
                               absl::string_view holder, absl::Duration ttl, absl::Time now);
 // The row after `holder` gave the lease up; nullopt: `holder` does not have it.
 std::optional<Heartbeat> Release(const std::optional<Heartbeat>& row, absl::string_view holder,
                                  absl::Time now);
 
-// Changes the journal's lease and changes it back: its commit shows that writes get through, and the
-// row is as it was.
+// Changes the journal's lease and changes it back: its commit shows that writes get through, and
+// the row is as it was.
 absl::Status RewriteLease(StagedState<State>& staged);
 
-// What one replica knows of its right to lead. A lease lasts for a `ttl` from the last proof that its
-// holder can commit, not from the last beat: a replica that cannot commit loses it. Proofs are the
-// replica's own plans that were committed, and probes: commands that take the way of plans but are
-// empty, so that a quiet fleet writes nothing. Once a command that writes has failed, probes
+// What one replica knows of its right to lead. A lease lasts for a `ttl` from the last proof that
+// its holder can commit, not from the last beat: a replica that cannot commit loses it. Proofs are
+// the replica's own plans that were committed, and probes: commands that take the way of plans but
+// are empty, so that a quiet fleet writes nothing. Once a command that writes has failed, probes
 // write as well (RewriteLease). Times are of a steady clock. Not thread-safe.
 class LeaseKeeper {
  public:
@@ -81,8 +81,8 @@ class LeaseKeeper {
     kStepDown,  // another replica leads, or it cannot know any more
   };
   // Takes in how the beat that began at `asked` ended: with the epoch, 0 (another replica has the
-  // lease), or an error. `incarnation`: the journal's history as the replica knows it. After a change
-  // of history it has to take over anew, because the journal's lease may be another one.
+  // lease), or an error. `incarnation`: the journal's history as the replica knows it. After a
+  // change of history it has to take over anew, because the journal's lease may be another one.
   Verdict Answered(const absl::StatusOr<int64_t>& epoch, absl::Duration asked,
                    absl::string_view incarnation);
   void TookOver(int64_t epoch) {

@@ -30,8 +30,8 @@ inline constexpr size_t kMaxReturns = 1'000;
 // Nodes that one plan creates or moves; the pool is due again at once. Small enough that reports
 // about other Nodes of a large busy pool do not outdate every plan.
 inline constexpr size_t kMaxStepsAPlan = 200;
-// Events kept for one pool and its Nodes; and how many are forgotten at once when there are so many:
-// first those of a Node that has newer ones, then each Node's newest, the pool's own last.
+// Events kept for one pool and its Nodes; and how many are forgotten at once when there are so
+// many: first those of a Node that has newer ones, then each Node's newest, the pool's own last.
 inline constexpr size_t kMaxEventsAPool = 1'000;
 inline constexpr size_t kForgottenEvents = 100;
 // Events of deleted pools that one command forgets.
@@ -41,11 +41,11 @@ inline constexpr size_t kMaxRaisedPools = 500;
 // Events of all deleted pools that are kept, however young: some 1 KB of memory each.
 inline constexpr size_t kMaxGoneEvents = 1'000'000;
 
-// The highest generation that is believed when a service says that it knows one: the pool's own have
-// to go on above it.
+// The highest generation that is believed when a service says that it knows one: the pool's own
+// have to go on above it.
 inline constexpr int64_t kMaxGeneration = int64_t{1} << 62;
-// By how much accounts' generations are raised in a new history, at least: more than a pool can have
-// used in the part that was lost.
+// By how much accounts' generations are raised in a new history, at least: more than a pool can
+// have used in the part that was lost.
 inline constexpr int64_t kHistoryJump = int64_t{1} << 20;
 // Machines whose boot failures in a row are remembered.
 inline constexpr size_t kMaxBootFailures = 64;
@@ -75,9 +75,10 @@ inline constexpr absl::Duration kHealthWindow = absl::Minutes(30);
 // A Node whose agent was told to end it is expected to be gone within this.
 inline constexpr absl::Duration kTerminationGrace = absl::Minutes(15);
 
-// For how long the status shows that the pool's claim does not hold some Node's machine before such Nodes
-// go: capacity forgot them (it was restored to a past), and somebody may know better. It is the pool's, and
-// counts from when the status first showed any: a Node that joins them later gets what is left of it.
+// For how long the status shows that the pool's claim does not hold some Node's machine before such
+// Nodes go: capacity forgot them (it was restored to a past), and somebody may know better. It is
+// the pool's, and counts from when the status first showed any: a Node that joins them later gets
+// what is left of it.
 inline constexpr absl::Duration kUnheldGrace = absl::Minutes(15);
 
 // A machine that may not boot, because the active configuration is disabled, is given back after
@@ -96,8 +97,8 @@ struct Policy {
   absl::Duration boot_deadline = absl::Minutes(30);
   // From the start of a drain until what is left is deleted by force: PreferIdle and pool deletion.
   absl::Duration drain_deadline = absl::Minutes(15);
-  // Between cordon and drain, or the reboot of an idle Node: work that was placed on the Node meanwhile
-  // is seen, and the Node let go again or waited for.
+  // Between cordon and drain, or the reboot of an idle Node: work that was placed on the Node
+  // meanwhile is seen, and the Node let go again or waited for.
   absl::Duration cordon_settle = absl::Seconds(2);
   // How long that waits at most for the agent to say that the Node is cordoned.
   absl::Duration cordon_patience = absl::Minutes(2);
@@ -106,9 +107,9 @@ struct Policy {
   absl::Duration preemption_end = kPreemptionEnd;
   // An unhealthy Node may recover for so long before it is replaced.
   absl::Duration triage_grace = absl::Minutes(5);
-  // How many Nodes of a pool may be given up within an interval because time went by (boots that did
-  // not end, Nodes that did not recover), in percent of its Nodes, at least 1 Node: a wrong clock or a
-  // network outage must not cost a pool all its Nodes at once.
+  // How many Nodes of a pool may be given up within an interval because time went by (boots that
+  // did not end, Nodes that did not recover), in percent of its Nodes, at least 1 Node: a wrong
+  // clock or a network outage must not cost a pool all its Nodes at once.
   int64_t give_up_percent = 10;
   absl::Duration give_up_interval = absl::Minutes(10);
   // A pool whose services did not answer is due again after this.

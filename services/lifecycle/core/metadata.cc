@@ -24,9 +24,9 @@ constexpr char kEvictedAt[] = "qos.coreweave.cloud/evicted-at";
 Taint GpuTaint() { return {"is_gpu", "true", "PreferNoSchedule"}; }
 Taint CpuTaint() { return {"is_cpu_compute", "", "NoSchedule"}; }
 
-// Nodes that are cordoned, draining or unhealthy still serve the work that is on them: the NoExecute taint
-// of a Node out of production would evict it past every disruption budget. An unhealthy Node without
-// work keeps the taint all the way out.
+// Nodes that are cordoned, draining or unhealthy still serve the work that is on them: the
+// NoExecute taint of a Node out of production would evict it past every disruption budget. An
+// unhealthy Node without work keeps the taint all the way out.
 bool IsIllAndIdle(const Node& node) { return node.observed.unhealthy && !node.observed.active; }
 absl::string_view StateLabel(const Node& node) {
   switch (node.state) {
@@ -72,7 +72,8 @@ void AddPreemption(absl::Time evict_time, Metadata& metadata) {
   metadata.annotations[kEvictedAt] = FormatUtc("%Y-%m-%dT%H:%M:%SZ", evict_time);
 }
 
-// The pool's taints and ours. A Node has only one taint of a key and effect, for which ours is taken.
+// The pool's taints and ours. A Node has only one taint of a key and effect, for which ours is
+// taken.
 std::vector<Taint> WithOwn(const std::vector<Taint>& pools, std::vector<Taint> own) {
   std::vector<Taint> taints;
   absl::c_copy_if(pools, std::back_inserter(taints), [&](const Taint& taint) {
@@ -107,8 +108,9 @@ Metadata DesiredMetadata(const Pool& pool, const Node& node, bool gpu) {
   const std::string desired = !inputs.reserved_desired.empty() ? inputs.reserved_desired.get()
                               : settled                        ? organization
                                                                : label;
-  // Pending: it does not belong to its organization yet, or, past its drain, is on its way to the control plane. Until then nothing
-  // but its state counts, so that the label does not go to and fro.
+  // Pending: it does not belong to its organization yet, or, past its drain, is on its way to the
+  // control plane. Until then nothing but its state counts, so that the label does not go to and
+  // fro.
   const bool leaves = !inputs.reserved_desired.empty() && inputs.past_drain;
   const bool pending = inputs.arriving || leaves;
   const std::string reserved = production ? organization : (pending ? kControlPlane : label);

@@ -58,7 +58,8 @@ TEST(Metadata, EveryLabelHasALabelsValue) {
   }
 }
 
-// kube-apiserver refuses a list with two taints of a key and effect, and with it all else that is written with it.
+// kube-apiserver refuses a list with two taints of a key and effect, and with it all else that is
+// written with it.
 TEST(Metadata, ATaintThatTheNodeHasAnywayIsThereOnce) {
   Pool pool = LabelledPool();
   pool.spec.node_taints = {{"is_gpu", "mine", "PreferNoSchedule"}, {"is_gpu", "true", "NoExecute"}};

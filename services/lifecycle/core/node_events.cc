@@ -77,8 +77,8 @@ class NodeEventDiff {
   void OnNode(EventReason reason, absl::string_view what) {
     told_.push_back({false, reason, Text(what)});
   }
-  // A normal event of the pool names no Node, so that a pool of hundreds has one row of it, with a count;
-  // the Node's own events tell which it was.
+  // A normal event of the pool names no Node, so that a pool of hundreds has one row of it, with a
+  // count; the Node's own events tell which it was.
   void OnPool(EventReason reason, absl::string_view what) {
     const bool counted = TypeOf(reason) == EventType::kNormal;
     told_.push_back({true, reason, counted ? absl::StrCat("A Node", what) : Text(what)});
@@ -88,8 +88,8 @@ class NodeEventDiff {
     OnPool(reason, what);
   }
 
-  // A boot failed: of a Node that was in the cluster and now leaves it as every Node does; of one that booted
-  // and never registered; or of one that could not be delivered at all.
+  // A boot failed: of a Node that was in the cluster and now leaves it as every Node does; of one
+  // that booted and never registered; or of one that could not be delivered at all.
   void Failure() {
     const std::string because = BecauseText(why_);
     const bool rebooted = before_.state == NodeState::kReconfiguring;
@@ -108,8 +108,9 @@ class NodeEventDiff {
     }
   }
 
-  // The way out begins. A preemption can be taken back while the Node is cordoned, and is told only when its
-  // drain begins, unless it took over from another cause that was told when the Node was cordoned.
+  // The way out begins. A preemption can be taken back while the Node is cordoned, and is told only
+  // when its drain begins, unless it took over from another cause that was told when the Node was
+  // cordoned.
   void Removal() {
     const bool left = before_.removal_cause != RemovalCause::kNone;
     const bool untold = !left || (before_.state == NodeState::kCordoned &&

@@ -66,27 +66,28 @@ bool Knows(NodeState state, NodeEvent event);
 
 // Moves the Node along the edge, and updates all that follows from its state but labels and taints
 // (metadata.h): desired phase, cordon, drain, why it leaves, what was seen of a step that is over,
-// conditions. FAILED_PRECONDITION (NODE_STATE) when there is no such edge; the Node is then as it was.
+// conditions. FAILED_PRECONDITION (NODE_STATE) when there is no such edge; the Node is then as it
+// was.
 absl::Status Step(Node& node, NodeEvent event, absl::Time now);
 
-// StartDrain: the Node's work is to be moved away from now on, and what is left at `deadline` is to be
-// deleted. StopDrain: no longer.
+// StartDrain: the Node's work is to be moved away from now on, and what is left at `deadline` is to
+// be deleted. StopDrain: no longer.
 void StartDrain(Desired& desired, absl::Time deadline, absl::Time now);
 void StopDrain(Desired& desired);
 
-// Cordons the Node if its orders, or a reboot that it is chosen for, ask for that: to be called after
-// something else has set its cordon.
+// Cordons the Node if its orders, or a reboot that it is chosen for, ask for that: to be called
+// after something else has set its cordon.
 void KeepOrders(Node& node);
 
 // What was seen of a cordon that is over is no more.
 void ForgetCordon(Node& node);
 
-// Which cordon is desired, see NodeReport.desired_time: no earlier than the Node was last told to be
-// cordoned.
+// Which cordon is desired, see NodeReport.desired_time: no earlier than the Node was last told to
+// be cordoned.
 absl::Time CordonDesiredTime(const Node& node);
 
-// From when on a cordon of which the Node was told at `told` counts as carried out: when its agent said so, or,
-// as long as it has not, once it has had the policy's patience.
+// From when on a cordon of which the Node was told at `told` counts as carried out: when its agent
+// said so, or, as long as it has not, once it has had the policy's patience.
 absl::Time CordonEffectiveTime(const Node& node, absl::Time told, const Policy& policy);
 
 // --- what states mean ---
@@ -110,7 +111,8 @@ int64_t ActivePods(const Observed& observed);
 bool TakesOrders(NodeState state);
 // In the cluster: it has registered and is not gone yet.
 bool IsPresent(const Node& node);
-// True once the drain of its preemption has begun; a drain that began before the preemption is another.
+// True once the drain of its preemption has begun; a drain that began before the preemption is
+// another.
 bool IsDrainedForPreemption(const Node& node);
 
 // Writes the Node's conditions. `now` becomes the transition time of those whose status changes.

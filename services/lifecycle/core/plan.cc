@@ -6,8 +6,8 @@
 namespace muster::lifecycle {
 namespace {
 
-// Reads "released" as an empty answer: a service that has released a pool has nothing of it any more,
-// which is what a pool that is being deleted waits for.
+// Reads "released" as an empty answer: a service that has released a pool has nothing of it any
+// more, which is what a pool that is being deleted waits for.
 template <class T>
 void TakeAsEmpty(PeerReply<T>& answer) {
   if (answer.released()) answer = {.state = PeerReply<T>::State::kHere};
@@ -38,8 +38,8 @@ PoolPlan PlanOf(const Snapshot& snapshot, bool look_at_all) {
   RaiseGenerations(facts, draft);
   if (FinishDeletion(facts, draft)) return draft.TakePlan();
 
-  // Who is here. Nodes whose machine went back are dropped; then preemptions begin, which make room for
-  // the machines that come.
+  // Who is here. Nodes whose machine went back are dropped; then preemptions begin, which make room
+  // for the machines that come.
   PurgeReturned(facts, draft);
   PreemptNodes(facts, draft);
   AssignGranted(facts, draft);
@@ -49,12 +49,13 @@ PoolPlan PlanOf(const Snapshot& snapshot, bool look_at_all) {
   // Who is given up.
   const BootTimeouts timeouts = GiveUpNodes(facts, draft);
 
-  // Who goes. Those that must were taken above and do not count any more; those that were to go and may
-  // stay after all are let go before new ones are chosen. Drains see all that were cordoned.
+  // Who goes. Those that must were taken above and do not count any more; those that were to go and
+  // may stay after all are let go before new ones are chosen. Drains see all that were cordoned.
   ReserveNodes(facts, draft);
   CancelRemovals(facts, draft);
   StartRemovals(facts, draft);
-  // Orders to single Nodes, if they stay; before DrainNodes, so that a forced drain is forced at once.
+  // Orders to single Nodes, if they stay; before DrainNodes, so that a forced drain is forced at
+  // once.
   FollowOrders(facts, draft);
   DrainNodes(facts, draft);
 

@@ -64,14 +64,15 @@ class Draft {
 
   void AddAction(Action action) { plan_.actions.push_back(std::move(action)); }
   void AddEvent(EventReason reason, std::string message);
-  // Notes that something is not done. `until`: when time alone ends that; the next plan is due then.
+  // Notes that something is not done. `until`: when time alone ends that; the next plan is due
+  // then.
   void AddDefer(DeferReason reason, absl::string_view subject, std::string message,
                 absl::Time until = kNever);
   // The next plan differs at `at` at the latest.
   void MoveDue(absl::Time at) { plan_.due = std::min(plan_.due, at); }
 
-  // True when a Node that by its row was never told to boot may be running nevertheless: the database
-  // was restored, and the order may be in the part that was lost.
+  // True when a Node that by its row was never told to boot may be running nevertheless: the
+  // database was restored, and the order may be in the part that was lost.
   bool MayRunUnknown() const { return facts_.snapshot.restored; }
 
   // False once the plan is long enough: the rest is for the next one, which is due at once because
@@ -83,7 +84,8 @@ class Draft {
     ++steps_;
   }
 
-  // Carries out an action on a Node and adds it. False: it does not fit or changes nothing; not added.
+  // Carries out an action on a Node and adds it. False: it does not fit or changes nothing; not
+  // added.
   template <class A>
   bool Apply(Node& node, A action) {
     Node after = node;
@@ -119,8 +121,8 @@ class Draft {
   int64_t KeptNodes() const { return kept_; }
   // A budget of the Nodes as they are now; `text` as in budget.h.
   Budget BudgetOf(absl::string_view text) const;
-  // True when the budget lets the Node go out of service for that cause, or it is out already. False:
-  // it is deferred.
+  // True when the budget lets the Node go out of service for that cause, or it is out already.
+  // False: it is deferred.
   bool MayDisrupt(const Node& node, const char* cause);
 
   PoolPlan TakePlan() { return std::move(plan_); }

@@ -45,8 +45,8 @@ int64_t CountAsked(const PlanFacts& facts, const Draft& draft) {
   });
 }
 
-// True when the Node need not wait for a replacement: there is no prefill, a replacement takes work,
-// quota allows none, or it took too long. Asks for one if that is allowed and not done yet.
+// True when the Node need not wait for a replacement: there is no prefill, a replacement takes
+// work, quota allows none, or it took too long. Asks for one if that is allowed and not done yet.
 bool HasReplacement(const PlanFacts& facts, Draft& draft, Node& node, int64_t& replacements) {
   if (!facts.pool.spec.prefill || !facts.pool.spec.prefill->enabled) return true;
   const Prefill& prefill = *facts.pool.spec.prefill;

@@ -187,7 +187,8 @@ TEST(PrefillReplacement, WithoutQuotaTheNodeGoesFirst) {
   EXPECT_EQ(sim.CountOf("CWOverQuota"), 0);
 }
 
-// Of a pool of so many Nodes with that prefill `ill` have been so for long enough; `stuck` do not boot.
+// Of a pool of so many Nodes with that prefill `ill` have been so for long enough; `stuck` do not
+// boot.
 void HaveIll(Simulation& sim, int64_t nodes, const Prefill& prefill,
              const std::vector<std::string>& ill, const std::set<std::string>& stuck) {
   sim.Apply([&](Spec& spec) {

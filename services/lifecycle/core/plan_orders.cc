@@ -1,4 +1,5 @@
-// Carries out orders to single Nodes: drains and reboots, within the pool's disruption budget unless forced.
+// Carries out orders to single Nodes: drains and reboots, within the pool's disruption budget
+// unless forced.
 #include "absl/strings/str_cat.h"
 #include "services/lifecycle/core/node_machine.h"
 #include "services/lifecycle/core/plan_parts.h"
@@ -67,8 +68,8 @@ void RebootOrdered(const PlanFacts& facts, Draft& draft, Node& node) {
   }
 }
 
-// True when a Node in production is cordoned or drained and nobody asks for that any more: a replica of a
-// release without orders wrote its row.
+// True when a Node in production is cordoned or drained and nobody asks for that any more: a
+// replica of a release without orders wrote its row.
 bool IsHeldForNothing(const Node& node) {
   const bool held = node.desired.cordoned || node.desired.drain;
   return node.state == NodeState::kProduction && held && node.reconfigure_time == kNever &&

@@ -1,4 +1,5 @@
-// What is ordered of single Nodes, and done in time: drains and reboots, within the budget unless forced.
+// What is ordered of single Nodes, and done in time: drains and reboots, within the budget unless
+// forced.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -40,8 +40,8 @@ struct BootTimeouts {
 // overdue and only waits for the give-up limit (plan_give_up.cc).
 absl::Time BootsUntil(const PlanFacts& facts, const Node& node);
 BootTimeouts TimeOutBoots(const PlanFacts& facts, Draft& draft);
-// Tells Nodes to boot that were assigned while no profile was known, another configuration waited or the
-// pool had too many Nodes.
+// Tells Nodes to boot that were assigned while no profile was known, another configuration waited
+// or the pool had too many Nodes.
 void OrderBoots(const PlanFacts& facts, Draft& draft);
 // Keeps what quota and capacity have agreed to; demand.h says why in this order.
 void UpdateAccount(const PlanFacts& facts, Draft& draft);
@@ -53,9 +53,8 @@ void DeferTaken(const PlanFacts& facts, Draft& draft, const std::string& machine
 // only because of the give-up limit.
 int64_t LeaveUnheld(const PlanFacts& facts, Draft& draft);
 
-// --- plan_removal.cc: scale-down, deletion, drains ---
-// The racks as SelectRemovals sees them. Who lets a Node stay must use the same: SelectRemovals would
-// choose it again if its rack leaves.
+// --- plan_removal.cc: scale-down, deletion, drains --- The racks as SelectRemovals sees them. Who
+// lets a Node stay must use the same: SelectRemovals would choose it again if its rack leaves.
 VictimRacks RacksOf(const PlanFacts& facts, const Draft& draft);
 void CancelRemovals(const PlanFacts& facts, Draft& draft);
 void StartRemovals(const PlanFacts& facts, Draft& draft);
@@ -67,16 +66,16 @@ bool LetStay(const PlanFacts& facts, Draft& draft, Node& node, absl::string_view
 // The deadline of a drain that begins at `from` and is not a preemption's; kNever: none.
 absl::Time DrainDeadline(const PlanFacts& facts, const Node& node, absl::Time from);
 void DrainNodes(const PlanFacts& facts, Draft& draft);
-// From when on no work can be on its way any more to a Node that was told at `told` to be cordoned: some
-// time after its agent reported the cordon, else after the time that a silent agent is waited for. While
-// that one is late the plan tells so (AGENT_SILENT).
+// From when on no work can be on its way any more to a Node that was told at `told` to be cordoned:
+// some time after its agent reported the cordon, else after the time that a silent agent is waited
+// for. While that one is late the plan tells so (AGENT_SILENT).
 absl::Time CordonIsEffectiveFrom(const PlanFacts& facts, Draft& draft, const Node& node,
                                  absl::Time told);
 
 // --- plan_preemption.cc: spot ---
 void PreemptNodes(const PlanFacts& facts, Draft& draft);
-// For a Node that was draining for another cause when its preemption began: restarts the drain as the
-// preemption's once the notice is over.
+// For a Node that was draining for another cause when its preemption began: restarts the drain as
+// the preemption's once the notice is over.
 void PreemptDrained(const PlanFacts& facts, Draft& draft, Node& node);
 
 // --- plan_give_up.cc: how many Nodes are given up because time went by ---
@@ -101,14 +100,14 @@ void ReserveNodes(const PlanFacts& facts, Draft& draft);
 
 // --- plan_orders.cc: what was ordered of single Nodes ---
 void FollowOrders(const PlanFacts& facts, Draft& draft);
-// The profile that a Node which was ordered to reboot is to boot: the active one, or the one it runs
-// while a rollback waits or the active one may not boot. Empty: neither may boot, or the Node would
-// boot what it runs and its agent does not tell one boot from another.
+// The profile that a Node which was ordered to reboot is to boot: the active one, or the one it
+// runs while a rollback waits or the active one may not boot. Empty: neither may boot, or the Node
+// would boot what it runs and its agent does not tell one boot from another.
 std::string ProfileToReboot(const PlanFacts& facts, const Node& node);
 
-// --- plan_reconfigure.cc: the active configuration reaches running Nodes ---
-// True when some configuration waits, until no Node is in delivery, to become active. While configuration
-// does not answer, its last answer counts.
+// --- plan_reconfigure.cc: the active configuration reaches running Nodes --- True when some
+// configuration waits, until no Node is in delivery, to become active. While configuration does not
+// answer, its last answer counts.
 bool AnyWaits(const PlanFacts& facts);
 void StageProfiles(const PlanFacts& facts, Draft& draft);
 // Marks the Node for a reboot; `drains`: its work is moved away.

@@ -1,5 +1,5 @@
-// Spot preemption: T+0 cordon, T+2 min drain, T+7 min removal at the latest. T+0 is when the Node is
-// cordoned, so that the notice is never shortened by what happened before.
+// Spot preemption: T+0 cordon, T+2 min drain, T+7 min removal at the latest. T+0 is when the Node
+// is cordoned, so that the notice is never shortened by what happened before.
 #include <algorithm>
 
 #include "absl/container/flat_hash_set.h"
@@ -23,8 +23,9 @@ void BeginPreemption(const PlanFacts& facts, Draft& draft, Node& node) {
     StartRemoval(draft, node, RemovalCause::kPreemption, reason);
 }
 
-// Takes a preemption back. A cordoned Node stays, unless it was to go for repair or by its reservation
-// before. A drain that had begun for another cause goes on for that, with the time that it had.
+// Takes a preemption back. A cordoned Node stays, unless it was to go for repair or by its
+// reservation before. A drain that had begun for another cause goes on for that, with the time that
+// it had.
 void EndPreemption(const PlanFacts& facts, Draft& draft, Node& node) {
   const std::string reason = "its machine is no longer needed elsewhere";
   const bool is_reserved =
@@ -38,7 +39,8 @@ void EndPreemption(const PlanFacts& facts, Draft& draft, Node& node) {
   const bool was_cut = deadline >= node.preempt_time + facts.policy.preemption_end;
   draft.Apply(node, SetPreemption{node.name, kNever, reason});
   if (!drains || node.desired.force_drain || !was_cut) return;
-  // It may have been counted from later than the drain began (FollowStrategy): it has no less than it had with the preemption.
+  // It may have been counted from later than the drain began (FollowStrategy): it has no less than
+  // it had with the preemption.
   const absl::Time end = std::max(deadline, DrainDeadline(facts, node, node.desired.drain_time));
   draft.Apply(node, SetDrainDeadline{node.name, end, reason});
 }

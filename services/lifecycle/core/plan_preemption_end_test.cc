@@ -13,7 +13,8 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using O = ReportNode::Observation;
 
-// Nobody needs its machine: its drain goes on as it was, with evictions and the deadline that it had.
+// Nobody needs its machine: its drain goes on as it was, with evictions and the deadline that it
+// had.
 TEST(Preemption, TakenBackADrainForAnotherCauseIsThatAgain) {
   SpotPool sim;
   sim.DrainForScaleDown();

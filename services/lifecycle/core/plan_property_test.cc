@@ -91,7 +91,8 @@ std::string Text(const PoolPlan& plan) {
   return text;
 }
 
-// Nodes whom the plan takes for good are idle under IdleOnly, and not protected. Returns how many it takes so.
+// Nodes whom the plan takes for good are idle under IdleOnly, and not protected. Returns how many
+// it takes so.
 int ExpectTakesOnlyWhoMayGo(const Snapshot& snapshot, const State& state, const PoolPlan& plan) {
   const Pool& pool = *snapshot.pool;
   int judged = 0;
@@ -120,7 +121,8 @@ int ExpectTakesOnlyWhoMayGo(const Snapshot& snapshot, const State& state, const 
 }
 
 // Of a type that is granted in racks: once all have gone that go or are awaited, the pool keeps a
-// part of one at most of the racks from which it takes whom nobody named. Returns whether it takes any.
+// part of one at most of the racks from which it takes whom nobody named. Returns whether it takes
+// any.
 bool ExpectRackByRack(const Snapshot& snapshot) {
   if (!snapshot.catalogue.type || snapshot.catalogue.type->nodes_per_rack == 0) return false;
   const Pool& pool = *snapshot.pool;
@@ -156,7 +158,8 @@ std::set<std::string> NodesThat(const State& state, const char* (*are)(const Nod
 }
 
 // With whoever is newly taken out of service the pool stays within its budget, the unhealthy, whom
-// nobody took, counted; nullopt: there is none. Returns whether there is one, and somebody is newly taken.
+// nobody took, counted; nullopt: there is none. Returns whether there is one, and somebody is newly
+// taken.
 bool ExpectWithinBudget(std::optional<int64_t> limit, const std::set<std::string>& were,
                         const std::set<std::string>& forced, const State& after) {
   std::set<std::string> are = NodesThat(after, DisruptionOf);

@@ -15,8 +15,8 @@
 namespace muster::lifecycle {
 namespace {
 
-// Tells that capacity is short when that turns so. While a pool is invalid and asks for nothing this would
-// mislead: it is then told once the pool is valid.
+// Tells that capacity is short when that turns so. While a pool is invalid and asks for nothing
+// this would mislead: it is then told once the pool is valid.
 void AnnounceCapacity(const PlanFacts& facts, Draft& draft, const Condition& now,
                       const Status& status) {
   if (now.status != "False") return;
@@ -43,8 +43,8 @@ void AnnounceQuota(const PlanFacts& facts, Draft& draft, const Condition& now,
     draft.AddEvent(EventReason::kNodePoolQuotaCheckFailed, now.message);
 }
 
-// Tells of a scale-up or scale-down if the target differs from the last one that was reached: replacements
-// scale nothing.
+// Tells of a scale-up or scale-down if the target differs from the last one that was reached:
+// replacements scale nothing.
 void AnnounceTarget(const PlanFacts& facts, Draft& draft) {
   const int64_t target = facts.pool.spec.target_nodes;
   const std::string to = absl::StrCat(" to ", CountText(target, "Node"), ".");
@@ -73,8 +73,8 @@ void Announce(const PlanFacts& facts, Draft& draft, const Condition& now, const 
     draft.AddEvent(EventReason::kNodePoolMaxNodesUnreachable, now.message);
 }
 
-// Tells of every revision that was disabled, even if another one became active at the same time, and of a
-// disabled one that became active.
+// Tells of every revision that was disabled, even if another one became active at the same time,
+// and of a disabled one that became active.
 void AnnounceDisabled(const Status& was, const Status& status, Draft& draft) {
   const auto is_disabled = [](const Status& said, const std::string& profile) {
     return absl::c_any_of(said.revisions, [&](const NodeConfiguration& revision) {
@@ -114,7 +114,8 @@ void AnnounceConfiguration(const PlanFacts& facts, Draft& draft, const Status& s
   AnnounceDisabled(was, status, draft);
 }
 
-// Tells that the order was given, unless it failed at once (nothing pending, no such revision, a conflict).
+// Tells that the order was given, unless it failed at once (nothing pending, no such revision, a
+// conflict).
 void AnnounceOrder(Draft& draft, const ConfigurationOrder& order) {
   using Outcome = ConfigurationOrder::Outcome;
   if (order.outcome != Outcome::kWaiting && order.outcome != Outcome::kReplaced &&

@@ -89,7 +89,8 @@ class QuietTest {
     const bool outdated = reboots_ && node.desired.node_profile != facts_.profile;
     return (in_progress ? !outdated : IsUpToDate(node)) && type_ && arriving_.IsOf(node);
   }
-  // Nothing has begun with the Node, and nobody wants anything of it. For every part that would act on that.
+  // Nothing has begun with the Node, and nobody wants anything of it. For every part that would act
+  // on that.
   static bool IsUnmarked(const Node& node) {
     return node.removal_cause == RemovalCause::kNone && node.preempt_time == kNever &&
            node.replace_time == kNever && node.reconfigure_time == kNever &&

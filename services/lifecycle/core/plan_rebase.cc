@@ -1,8 +1,9 @@
-// What happens when a service refuses a request as older than one that it knows, although the rows know
-// no later one: they were restored to a past, or somebody else asked in the pool's name. The pool's
-// generations then go on above what the service knows. Nothing else follows: the next request is
-// answered with what the service holds for the pool. A refusal of a request older than the rows does
-// nothing, and the plan's version and epoch keep a former leader from raising anything.
+// What happens when a service refuses a request as older than one that it knows, although the rows
+// know no later one: they were restored to a past, or somebody else asked in the pool's name. The
+// pool's generations then go on above what the service knows. Nothing else follows: the next
+// request is answered with what the service holds for the pool. A refusal of a request older than
+// the rows does nothing, and the plan's version and epoch keep a former leader from raising
+// anything.
 #include <algorithm>
 
 #include "services/common/error_reasons.h"

@@ -193,7 +193,8 @@ TEST(NewHistory, LowersWhatTheClaimDoesNotHold) {
   EXPECT_FALSE(sim.pool()->account.claim_unknown);
 }
 
-// Of one that is invalid in the past as well: what it got when it was valid is found, and charged for.
+// Of one that is invalid in the past as well: what it got when it was valid is found, and charged
+// for.
 TEST(NewHistory, AsksWhatTheClaimOfAnInvalidPoolHolds) {
   Simulation sim;
   sim.catalogue.offered = false;

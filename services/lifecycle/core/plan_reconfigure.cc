@@ -47,8 +47,8 @@ void ReleaseChosen(Draft& draft, absl::string_view why) {
   }
 }
 
-// True when Nodes may turn out to be outdated: another configuration waits to become active, or one may
-// have become active unseen.
+// True when Nodes may turn out to be outdated: another configuration waits to become active, or one
+// may have become active unseen.
 bool AwaitsConfiguration(const PlanFacts& facts, const Draft& draft) {
   const PeerReply<ConfigurationFacts>& answer = facts.answers.configuration;
   if (answer.released() || draft.size() == 0) return false;
@@ -61,7 +61,8 @@ void AwaitConfiguration(const PlanFacts& facts, Draft& draft) {
   ReleaseChosen(draft, "reconfigure reboots wait for a configuration");
 }
 
-// To be called when no Node is known to be outdated: ends the reconfiguration, or waits if some may be.
+// To be called when no Node is known to be outdated: ends the reconfiguration, or waits if some may
+// be.
 void EndOrAwait(const PlanFacts& facts, Draft& draft) {
   if (AwaitsConfiguration(facts, draft)) return AwaitConfiguration(facts, draft);
   MoveReconfiguration(facts, draft, Reconfiguration::State::kDone, "",
@@ -69,8 +70,8 @@ void EndOrAwait(const PlanFacts& facts, Draft& draft) {
   ReleaseChosen(draft, "reconfigure reboots are done");
 }
 
-// Moves the reconfiguration's state; true when Nodes may be rebooted now. It is done once nothing is left
-// to do, whatever failed; failures halt it even while it is paused.
+// Moves the reconfiguration's state; true when Nodes may be rebooted now. It is done once nothing
+// is left to do, whatever failed; failures halt it even while it is paused.
 bool MayReboot(const PlanFacts& facts, Draft& draft, const std::vector<std::string>& timed_out) {
   using RState = Reconfiguration::State;
   const bool left = std::any_of(draft.nodes.begin(), draft.nodes.end(), [&](const auto& entry) {
@@ -111,7 +112,8 @@ bool MayEvict(const PlanFacts& facts, const Node& node) {
   return facts.pool.reconfiguration->evict_active && facts.asked.Has(node);
 }
 
-// Sorts Nodes that wait for their reboot: those on `rack`, the one that is begun, come first; null: none is.
+// Sorts Nodes that wait for their reboot: those on `rack`, the one that is begun, come first; null:
+// none is.
 void SortByTurn(std::vector<Node*>& waiting, const Word* rack) {
   std::stable_sort(waiting.begin(), waiting.end(), [&](const Node* a, const Node* b) {
     const bool a_on = rack != nullptr && a->rack == *rack;
@@ -145,16 +147,16 @@ IdleNodes IdleByRack(const PlanFacts& facts, const Draft& draft) {
   return idle;
 }
 
-// True when work came to the chosen Node before its cordon was there, which may last, while another one of
-// its rack waits and is idle. That one is taken from `idle`: nobody else gives way to it.
+// True when work came to the chosen Node before its cordon was there, which may last, while another
+// one of its rack waits and is idle. That one is taken from `idle`: nobody else gives way to it.
 bool GivesWay(const Node& node, IdleNodes& idle) {
   if (!node.observed.active || node.observed.active_time <= node.reconfigure_time) return false;
   const auto others = idle.find(node.rack.get());
   return others != idle.end() && others->second-- > 0;
 }
 
-// A chosen Node is let go, reboots once it is idle, or is drained if the reconfiguration may evict work.
-// `idle`: see GivesWay.
+// A chosen Node is let go, reboots once it is idle, or is drained if the reconfiguration may evict
+// work. `idle`: see GivesWay.
 void FollowChosen(const PlanFacts& facts, Draft& draft, Node& node, IdleNodes& idle) {
   if (!IsOutdated(facts, node)) {
     UnmarkForReboot(draft, node, "it is up to date");
@@ -175,7 +177,8 @@ void FollowChosen(const PlanFacts& facts, Draft& draft, Node& node, IdleNodes& i
   }
 }
 
-// Goes on with chosen Nodes, and chooses others as far as the budgets go, a rack at a time, idle ones first.
+// Goes on with chosen Nodes, and chooses others as far as the budgets go, a rack at a time, idle
+// ones first.
 void RebootInTurn(const PlanFacts& facts, Draft& draft, Budget& own) {
   std::vector<Node*> waiting;
   const Word* rack = nullptr;

@@ -124,7 +124,8 @@ TEST(Reconfigure, ABusyNodeIsAwaitedUnlessItsWorkMayBeEvicted) {
   }
 }
 
-// One that is idle does not wait for work that came to the one that was chosen before it was cordoned.
+// One that is idle does not wait for work that came to the one that was chosen before it was
+// cordoned.
 TEST(Reconfigure, ANodeThatGetsWorkBeforeItIsCordonedGivesWay) {
   Outdated sim(2);
   sim.Ask();

@@ -34,8 +34,8 @@ void DeferRemoval(const PlanFacts& facts, Draft& draft, const DelayedRemoval& de
   }
 }
 
-// Tells of a Node in service that the autoscaler has marked: it is of no use to the pool until the mark is
-// taken off or the target is lowered.
+// Tells of a Node in service that the autoscaler has marked: it is of no use to the pool until the
+// mark is taken off or the target is lowered.
 void DeferMarked(const PlanFacts& facts, Draft& draft, const Node& node) {
   if (facts.pool.deleting() || !IsInService(node.state) || !node.observed.autoscaler_marked) return;
   if (draft.awaited.contains(node.name)) return;
@@ -65,7 +65,8 @@ void DeferSilent(const PlanFacts& facts, Draft& draft, const Node& node) {
                               TimeText(desired.phase_time), " and has not said that it did."));
 }
 
-// Whether work that is left on a Node which drains of the pool's own accord is deleted after a while.
+// Whether work that is left on a Node which drains of the pool's own accord is deleted after a
+// while.
 bool HasDeadline(const PlanFacts& facts, const Node& node) {
   if (node.removal_cause != RemovalCause::kRepair) return facts.ActiveToo();
   return !facts.pool.spec.disable_unhealthy_node_eviction || facts.pool.deleting();
@@ -103,7 +104,8 @@ void StartDrain(const PlanFacts& facts, Draft& draft, Node& node) {
   // A drain that is ordered by force does not wait for the end of the notice.
   const bool noticed = preempted && !(ordered && node.orders.drain_forced);
   if (noticed) {
-    // The notice is for the Node's work: without any, and once the pool can do without it, it goes at once.
+    // The notice is for the Node's work: without any, and once the pool can do without it, it goes
+    // at once.
     const bool unwanted = facts.pool.deleting() || draft.KeptNodes() >= facts.pool.wanted_nodes();
     if (node.observed.active || !unwanted)
       from = node.preempt_time + facts.policy.preemption_notice;
@@ -121,7 +123,8 @@ void StartDrain(const PlanFacts& facts, Draft& draft, Node& node) {
   draft.Step(node, NodeEvent::kDrain, "it is cordoned", RemovalCause::kNone, deadline);
 }
 
-// Whether the drain's deadline follows the pool's strategy, and not an order, a notice or a reservation.
+// Whether the drain's deadline follows the pool's strategy, and not an order, a notice or a
+// reservation.
 bool IsOfStrategy(const Node& node) {
   const RemovalCause cause = node.removal_cause;
   return (cause == RemovalCause::kScaleDown || cause == RemovalCause::kRepair) &&
@@ -129,8 +132,8 @@ bool IsOfStrategy(const Node& node) {
          node.reserved_desired.empty();
 }
 
-// Gives a drain that has begun a deadline, or takes it off, if the strategy now says so. In a pool that is
-// being deleted every drain has one.
+// Gives a drain that has begun a deadline, or takes it off, if the strategy now says so. In a pool
+// that is being deleted every drain has one.
 void FollowStrategy(const PlanFacts& facts, Draft& draft, Node& node) {
   const bool has = node.desired.drain_deadline != kNever;
   if (has == HasDeadline(facts, node) || node.desired.force_drain) return;
@@ -190,8 +193,8 @@ void DeferSurplus(const PlanFacts& facts, Draft& draft, const Removals& removals
                  WaitingText(facts, waiting, surplus));
 }
 
-// True when a Node cordoned for repair is healthy and its machine is held by the pool's claim. While
-// capacity does not answer, any Node may be unheld, unless the status shows that none is.
+// True when a Node cordoned for repair is healthy and its machine is held by the pool's claim.
+// While capacity does not answer, any Node may be unheld, unless the status shows that none is.
 bool NeedsNoRepair(const PlanFacts& facts, const Node& node) {
   // A probation that was over when the Node was cordoned is not why it was.
   const bool well = !node.observed.unhealthy && !IsOnProbation(facts, node, node.state_time);
@@ -200,16 +203,17 @@ bool NeedsNoRepair(const PlanFacts& facts, const Node& node) {
   return !facts.IsUnheld(node) && !MayHaveUnheld(facts.pool, facts.answers.claim);
 }
 
-// A Node that is preempted and may still stay: its machine is needed elsewhere no more as soon as enough others
-// are free, such as those of Nodes that are to go by a scale-down.
+// A Node that is preempted and may still stay: its machine is needed elsewhere no more as soon as
+// enough others are free, such as those of Nodes that are to go by a scale-down.
 bool MayBePreemptedInVain(const Node& node) {
   return node.state == NodeState::kCordoned && node.removal_cause == RemovalCause::kPreemption;
 }
 
-// Lets Nodes stay that are cordoned by a scale-down: those to which work came, and of the others as many as
-// the pool lacks. A rise of the target takes names back (ForgetVictims): who is named still goes, and others
-// come for what the pool lacks. Nor does it lack what is only cordoned for a preemption: that lowers no target,
-// and idle Nodes that stayed for it would have busy ones killed in their place.
+// Lets Nodes stay that are cordoned by a scale-down: those to which work came, and of the others as
+// many as the pool lacks. A rise of the target takes names back (ForgetVictims): who is named still
+// goes, and others come for what the pool lacks. Nor does it lack what is only cordoned for a
+// preemption: that lowers no target, and idle Nodes that stayed for it would have busy ones killed
+// in their place.
 void CancelScaleDown(const PlanFacts& facts, Draft& draft, std::vector<Node*> cordoned) {
   std::erase_if(cordoned, [&](Node* node) {
     return node->observed.active && !facts.ActiveToo() &&
@@ -259,8 +263,8 @@ VictimRacks RacksOf(const PlanFacts& facts, const Draft& draft) {
   return VictimRacks(facts.snapshot, held);
 }
 
-// Takes back removals that have not reached their drain and are not right any more: the target rose,
-// work came, or the Node is healthy again, protected, or not reserved any more.
+// Takes back removals that have not reached their drain and are not right any more: the target
+// rose, work came, or the Node is healthy again, protected, or not reserved any more.
 void CancelRemovals(const PlanFacts& facts, Draft& draft) {
   if (facts.pool.deleting()) return;
   std::vector<Node*> cordoned;

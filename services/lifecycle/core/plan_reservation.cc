@@ -8,7 +8,8 @@ namespace muster::lifecycle {
 void ReserveNodes(const PlanFacts& facts, Draft& draft) {
   if (facts.pool.deleting()) return;
   for (auto& [name, node] : draft.nodes) {
-    // A Node that is rebooting is not up and comes back first; one that is only chosen for a reboot goes.
+    // A Node that is rebooting is not up and comes back first; one that is only chosen for a reboot
+    // goes.
     if (!IsUp(node.state) || node.reserved_desired.empty() || !draft.HasStepsLeft()) continue;
     if (!draft.MayDisrupt(node, "reservation")) continue;
     StartRemoval(draft, node, RemovalCause::kReservation,

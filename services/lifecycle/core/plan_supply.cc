@@ -37,13 +37,13 @@ absl::Time TimeOf(const std::string& machine, const std::map<std::string, absl::
   return it == times.end() ? kNever : it->second;
 }
 
-// True when the claim, which holds the machine of this Node that has ended, was granted it since: it becomes
-// another Node.
+// True when the claim, which holds the machine of this Node that has ended, was granted it since:
+// it becomes another Node.
 bool IsGrantedAnew(const PlanFacts& facts, const Node& node) {
   const absl::Time granted = TimeOf(node.machine, facts.answers.claim.value.grant_times);
   if (granted != kNever && node.grant_time != kNever) return granted != node.grant_time;
-  // The Node, or capacity, is of a release that does not tell grants apart. A machine that was given back
-  // unbroken is not granted again to the same request: see demand.cc.
+  // The Node, or capacity, is of a release that does not tell grants apart. A machine that was
+  // given back unbroken is not granted again to the same request: see demand.cc.
   return IsInRepair(facts, node);
 }
 
@@ -58,7 +58,8 @@ void ForEachTold(const PlanFacts& facts, Draft& draft, const std::map<std::strin
   }
 }
 
-// Defers the boot of a Node that has nothing to boot; after kUnbootableGrace gives its machine back.
+// Defers the boot of a Node that has nothing to boot; after kUnbootableGrace gives its machine
+// back.
 void WaitForConfiguration(const PlanFacts& facts, Draft& draft, Node& node, DeferReason reason,
                           const std::string& because) {
   const absl::Time until = node.state_time + kUnbootableGrace;
@@ -69,15 +70,16 @@ void WaitForConfiguration(const PlanFacts& facts, Draft& draft, Node& node, Defe
                  facts.now < until ? until : kNever);
 }
 
-// True when the pool's uid was released, in capacity too if that is asked. While there are Nodes, it may still
-// be mended: capacity may be restored to when it held their machines.
+// True when the pool's uid was released, in capacity too if that is asked. While there are Nodes,
+// it may still be mended: capacity may be restored to when it held their machines.
 bool SaysItIsReleased(const PlanFacts& facts) {
   const PeerReplies& answers = facts.answers;
   return answers.holding.released() && (answers.claim.released() || !facts.demand.claim) &&
          facts.snapshot.nodes.empty() && !facts.pool.deleting();
 }
 
-// True when quota, which grants all or nothing, refused a target that fits for what was to come early.
+// True when quota, which grants all or nothing, refused a target that fits for what was to come
+// early.
 bool KeepsTargetOut(const PlanFacts& facts, const Draft& draft) {
   if (!facts.answers.holding.here() || !facts.demand.holding) return false;
   const HoldingFacts& answer = facts.answers.holding.value;
@@ -98,8 +100,8 @@ void RememberRacks(const PlanFacts& facts, Draft& draft) {
 }
 
 // Nodes to come before others have left: for those that are to be replaced, and for those that were
-// past being let go when the target rose, which do not count as wanted. And those that have to wait. Returns
-// how many are past being let go while the target is short of any.
+// past being let go when the target rose, which do not count as wanted. And those that have to
+// wait. Returns how many are past being let go while the target is short of any.
 int64_t CountBeyondTarget(const PlanFacts& facts, Draft& draft) {
   const bool knows_racks = KnowsRacks(facts.snapshot);
   if (knows_racks) draft.account.deferred_nodes = 0;
@@ -117,8 +119,9 @@ int64_t CountBeyondTarget(const PlanFacts& facts, Draft& draft) {
       });
   const int64_t missing = facts.pool.target_nodes() - draft.KeptNodes();
   if (missing <= 0) return 0;
-  // The claim still holds the machines of those that leave, so that what replaces them is asked for in
-  // addition. Not what racks that stay have lost: capacity would then complete the leaving rack, too.
+  // The claim still holds the machines of those that leave, so that what replaces them is asked for
+  // in addition. Not what racks that stay have lost: capacity would then complete the leaving rack,
+  // too.
   const int64_t per_rack = facts.snapshot.catalogue.nodes_per_rack();
   const bool whole = per_rack > 0 && facts.pool.target_nodes() % per_rack == 0;
   const int64_t lost = whole ? missing % per_rack : 0;
@@ -219,8 +222,9 @@ void MoveRacks(const PlanFacts& facts, Draft& draft) {
       });
 }
 
-// A Node that has not ended loses its grant only to a restore, of capacity or of the Node's row. If it did not
-// take over the new one, its return would be skipped later, and a broken machine would become one Node more.
+// A Node that has not ended loses its grant only to a restore, of capacity or of the Node's row. If
+// it did not take over the new one, its return would be skipped later, and a broken machine would
+// become one Node more.
 void RenewGrants(const PlanFacts& facts, Draft& draft) {
   if (!facts.answers.claim.here()) return;
   ForEachTold(facts, draft, facts.answers.claim.value.grant_times,
@@ -242,8 +246,8 @@ bool RollbackWaits(const PlanFacts& facts) {
   });
 }
 
-// A rollback waits until no Node is in delivery. Boots into the configuration that it leaves are not
-// waited for if one has failed already, or if no Node has booted it yet: it may never boot.
+// A rollback waits until no Node is in delivery. Boots into the configuration that it leaves are
+// not waited for if one has failed already, or if no Node has booted it yet: it may never boot.
 void AbortBrokenBoots(const PlanFacts& facts, Draft& draft) {
   // While configuration is away it would not notice that no Node is in delivery any more.
   if (facts.pool.deleting() || !facts.answers.configuration.here() || !RollbackWaits(facts)) return;
@@ -302,10 +306,11 @@ BootTimeouts TimeOutBoots(const PlanFacts& facts, Draft& draft) {
   return out;
 }
 
-// Nodes that were assigned while no profile was known, while another was about to be active, or while they
-// were too many. A configuration that waits until no Node is in delivery would wait for ever if each that
-// comes meanwhile were told to boot what is active still. While configuration is away nobody knows whether it
-// waits still: Nodes wait as well, however long, as they might boot what is being rolled back from.
+// Nodes that were assigned while no profile was known, while another was about to be active, or
+// while they were too many. A configuration that waits until no Node is in delivery would wait for
+// ever if each that comes meanwhile were told to boot what is active still. While configuration is
+// away nobody knows whether it waits still: Nodes wait as well, however long, as they might boot
+// what is being rolled back from.
 void OrderBoots(const PlanFacts& facts, Draft& draft) {
   if (facts.pool.deleting()) return;
   const bool another_waits = AnyWaits(facts);
@@ -340,7 +345,8 @@ void UpdateAccount(const PlanFacts& facts, Draft& draft) {
   const int64_t before = draft.account.requested_nodes;
   if (facts.answers.claim.here()) {
     const auto machines = static_cast<int64_t>(facts.answers.claim.value.machines.size());
-    // A request that gave machines back was answered for what it keeps; the next one asks for the rest.
+    // A request that gave machines back was answered for what it keeps; the next one asks for the
+    // rest.
     const int64_t asked = facts.demand.claim ? facts.demand.claim->wanted_nodes : 0;
     draft.account.requested_nodes = std::max({facts.answers.claim.value.nodes, asked, machines});
     draft.account.claim_unknown = false;
@@ -351,9 +357,9 @@ void UpdateAccount(const PlanFacts& facts, Draft& draft) {
   const int64_t wanted = valid ? facts.pool.wanted_nodes() : 0;
   RememberRacks(facts, draft);
   const int64_t leaving = CountBeyondTarget(facts, draft);
-  // A gang asks once for all that it is to have: what comes early is charged for first. Where quota does not
-  // cover that, it asks once the last of those that leave has left. Each would else make room for a part of
-  // the gang that is at once for itself only, and of no use without the others.
+  // A gang asks once for all that it is to have: what comes early is charged for first. Where quota
+  // does not cover that, it asks once the last of those that leave has left. Each would else make
+  // room for a part of the gang that is at once for itself only, and of no use without the others.
   const bool early_first = draft.account.prefill_nodes > facts.pool.account.prefill_nodes;
   const bool leave_first =
       leaving > 0 && covered < facts.pool.target_nodes() + draft.account.prefill_nodes;

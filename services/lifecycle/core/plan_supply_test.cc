@@ -31,7 +31,8 @@ TEST(Plan, AMachineThatWasRepairedAndGrantedAgainBecomesANewNode) {
   ASSERT_TRUE(std::holds_alternative<AssignNode>(actions[1]));
   EXPECT_EQ(std::get<AssignNode>(actions[1]).request_time, snapshot.now - absl::Minutes(5));
 
-  // Where both tell grants apart, the grant says whether it is another's, whatever the machine came back for.
+  // Where both tell grants apart, the grant says whether it is another's, whatever the machine came
+  // back for.
   const auto assigned = [&]() -> std::optional<absl::Time> {
     const PoolPlan plan = Plan(snapshot);
     for (const Action& action : plan.actions) {

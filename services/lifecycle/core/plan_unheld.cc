@@ -1,9 +1,9 @@
-// What happens when capacity and the rows contradict each other, because one of the two was restored to a
-// past: capacity forgot who holds a machine, or lifecycle forgot that a Node went. (The extreme: a pool
-// that a restore brought back after its claim was released holds no machine at all.) A machine that is a
-// Node of one pool never becomes one of another. In the end capacity is believed: a Node whose machine
-// the pool's claim does not hold goes, once the status has shown for long enough that there are any, and
-// few at once.
+// What happens when capacity and the rows contradict each other, because one of the two was
+// restored to a past: capacity forgot who holds a machine, or lifecycle forgot that a Node went.
+// (The extreme: a pool that a restore brought back after its claim was released holds no machine at
+// all.) A machine that is a Node of one pool never becomes one of another. In the end capacity is
+// believed: a Node whose machine the pool's claim does not hold goes, once the status has shown for
+// long enough that there are any, and few at once.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -49,7 +49,8 @@ void DeferTaken(const PlanFacts& facts, Draft& draft, const std::string& machine
 
 int64_t LeaveUnheld(const PlanFacts& facts, Draft& draft) {
   if (facts.pool.deleting()) return 0;
-  // The grace begins when the status first shows any (RenderAtTarget): no row says since when each is unheld.
+  // The grace begins when the status first shows any (RenderAtTarget): no row says since when each
+  // is unheld.
   const Condition* shown = FindCondition(facts.pool.status.conditions, condition::kAtTarget);
   const bool is_shown = shown != nullptr && shown->status == "Unknown";
   const absl::Time from = (is_shown ? shown->last_transition_time : facts.now) + kUnheldGrace;

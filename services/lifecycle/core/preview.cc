@@ -30,8 +30,8 @@ struct LateOne {
   Why why = Why::kWorks;
 };
 
-// The delayed Nodes that will go in the end, as far as is known now: those that are awaited, and of the
-// others as many as the surplus still lacks.
+// The delayed Nodes that will go in the end, as far as is known now: those that are awaited, and of
+// the others as many as the surplus still lacks.
 std::vector<LateOne> LateOnes(const Removals& removals) {
   std::vector<LateOne> late;
   int64_t open = removals.open;
@@ -65,8 +65,8 @@ class Rehearsal {
  private:
   // Who goes by the snapshot's rows.
   void FindVictims(const Snapshot& snapshot);
-  // Those that left in a pass for repair and that the lowered target gives up: nobody comes for them. `ill`:
-  // who was in triage before.
+  // Those that left in a pass for repair and that the lowered target gives up: nobody comes for
+  // them. `ill`: who was in triage before.
   void FindGivenUp(const Snapshot& after, const std::vector<std::string>& ill);
   void AddGoing(const std::string& machine);
   void TellVictims();
@@ -165,7 +165,8 @@ void Rehearsal::TellVictims() {
   }
 }
 
-// Quota was only asked what it would answer and has kept nothing: what it granted before still holds.
+// Quota was only asked what it would answer and has kept nothing: what it granted before still
+// holds.
 void Rehearsal::KeepGranted(HoldingFacts& answer) {
   if (answer.verdict == HoldingFacts::Verdict::kUnder) {
     granted_ = answer.nodes;
@@ -213,14 +214,14 @@ bool Rehearsal::Pass(Snapshot snapshot) {
   if (after != nullptr) last_ = *after;
   if (!done || after == nullptr) return false;
   const Demand next = DemandOf(last_, state_.NodesOf(last_.name), snapshot.catalogue);
-  // What came early for others that go is wanted no more: who is too many for that goes in the next pass,
-  // for which quota and capacity need not be asked.
+  // What came early for others that go is wanted no more: who is too many for that goes in the next
+  // pass, for which quota and capacity need not be asked.
   snapshot.pool = after;
   snapshot.nodes = state_.NodesOf(last_.name);
   FindVictims(snapshot);
   FindGivenUp(snapshot, ill);
-  // Capacity was only asked what it would answer and has kept nothing: asking for less would lose what it
-  // said of the rest.
+  // Capacity was only asked what it would answer and has kept nothing: asking for less would lose
+  // what it said of the rest.
   const bool less = next.claim && demand.claim && next.claim->nodes < demand.claim->nodes;
   return !less && !(next == demand);
 }

@@ -55,13 +55,13 @@ struct Tried {
   Outcome outcome = {};
 };
 
-// `before`: the pool before the command; `state`: the rows that the command left. A command of a Node
-// leaves its pool as it is. nullopt: the outcome has no pool.
+// `before`: the pool before the command; `state`: the rows that the command left. A command of a
+// Node leaves its pool as it is. nullopt: the outcome has no pool.
 std::optional<DryRun> DryRunOf(const State& state, std::optional<Pool> before,
                                const Outcome& outcome);
 
-// Decides a command of a pool or a Node to see what it would do. Its changes stay on the staged state:
-// the caller must take them back.
+// Decides a command of a pool or a Node to see what it would do. Its changes stay on the staged
+// state: the caller must take them back.
 template <class Command>
 absl::StatusOr<Tried> Try(StagedState<State>& staged, const Command& command, absl::Time now) {
   const Pool* found = staged.state().table<Pool>().Find(command.name);
@@ -75,9 +75,9 @@ absl::StatusOr<Tried> Try(StagedState<State>& staged, const Command& command, ab
 }
 
 // Goes through a mutation's consequences on private rows, with the same demand, plans and commands
-// that would carry it out, so that previews and what then happens cannot differ: pass by pass, until
-// nothing is left to ask of the other services before agents act. `look`: returns what a pass sees
-// of the dry run's pool in these rows, with what the other services would answer.
+// that would carry it out, so that previews and what then happens cannot differ: pass by pass,
+// until nothing is left to ask of the other services before agents act. `look`: returns what a pass
+// sees of the dry run's pool in these rows, with what the other services would answer.
 Preview Rehearse(const DryRun& dry_run, absl::FunctionRef<Snapshot(const State&)> look);
 
 // Likewise for a command of `node`, but one pass only.

@@ -45,7 +45,8 @@ class World : public Simulation {
   int Dice(int sides) { return static_cast<int>(random_() % static_cast<uint64_t>(sides)); }
   bool OneIn(int n) { return Dice(n) == 0; }
 
-  // As services/lifecycle/api/advisor.cc does it: what one pass was granted, nobody keeps for the next.
+  // As services/lifecycle/api/advisor.cc does it: what one pass was granted, nobody keeps for the
+  // next.
   template <class Command>
   Preview Rehearse(const Command& command) {
     return lifecycle::Rehearse(*TryOut(command).dry_run, [&](const State& rows) {
@@ -300,8 +301,8 @@ TEST(Preview, OfAnOrderToANodeWhereNobodyReconciles) {
 
 // --- one by one ---
 
-// Quota refuses the target with what comes early, and grants it without: more is asked of capacity then, for
-// a gang once those that drain have left.
+// Quota refuses the target with what comes early, and grants it without: more is asked of capacity
+// then, for a gang once those that drain have left.
 TEST(Preview, OfATargetThatFitsWithoutWhatComesEarly) {
   for (const bool gang : {false, true}) {
     SCOPED_TRACE(gang);
@@ -348,7 +349,8 @@ TEST(Preview, OfVictimsThatWereNamedBefore) {
   EXPECT_EQ(raised.victim_count, 0);
 }
 
-// What came early for others that drain is wanted no more: who it was to come for may be one too many.
+// What came early for others that drain is wanted no more: who it was to come for may be one too
+// many.
 TEST(Preview, OfVictimsOfATargetThatNeedsNobodyEarly) {
   World world;
   world.Create(4);
@@ -518,8 +520,8 @@ TEST(Preview, OfRebootsCountsThoseThatStayAndAreAsked) {
       << "it is on the active configuration; the others are not asked";
 }
 
-// Also of what is active only once Nodes that are mid-delivery have booted, whether or not the others
-// are outdated already.
+// Also of what is active only once Nodes that are mid-delivery have booted, whether or not the
+// others are outdated already.
 TEST(Preview, OfRebootsWhileAPromotionWaits) {
   for (const bool outdated : {false, true}) {
     SCOPED_TRACE(outdated);

@@ -15,15 +15,15 @@ namespace muster::lifecycle {
 // changes (demand.h), or if `asks_anew`.
 void PutPool(StagedState<State>& staged, const Pool& before, Pool after, bool asks_anew = false);
 
-// Gives a pool another spec: a new generation, whose summary says that it was not looked at yet. The
-// same spec changes nothing.
+// Gives a pool another spec: a new generation, whose summary says that it was not looked at yet.
+// The same spec changes nothing.
 void ChangeSpec(Pool& pool, Spec spec, absl::Time now);
 
 // The pool's row after a command.
 Outcome PoolOutcome(const State& state, const std::string& name);
 
-// Marks the Nodes of the named machines as the next to go. A mark stands until the Node is gone, the
-// target rises (ForgetVictims), or the Node is protected (UpdateNode).
+// Marks the Nodes of the named machines as the next to go. A mark stands until the Node is gone,
+// the target rises (ForgetVictims), or the Node is protected (UpdateNode).
 void NameVictims(StagedState<State>& staged, const std::string& pool,
                  const std::vector<std::string>& machines);
 void ForgetVictims(StagedState<State>& staged, const std::string& pool);

@@ -11,9 +11,9 @@
 
 namespace muster::lifecycle {
 
-// Counts the Nodes that a plan neither changes nor mentions, nearly all of a large pool: in production
-// as they should be, or on their way there and in good time. None of them is unhealthy, marked,
-// leaving, out of service or not held by the claim.
+// Counts the Nodes that a plan neither changes nor mentions, nearly all of a large pool: in
+// production as they should be, or on their way there and in good time. None of them is unhealthy,
+// marked, leaving, out of service or not held by the claim.
 class QuietNodes {
  public:
   // How many were seen to run this profile; empty: Nodes that were not seen to run any.

@@ -9,8 +9,8 @@
 #include "services/lifecycle/core/events.h"
 #include "services/lifecycle/core/types.h"
 
-// How reconfigure reboots change their state, and which events tell of it: the same whether a caller
-// or a plan changes it.
+// How reconfigure reboots change their state, and which events tell of it: the same whether a
+// caller or a plan changes it.
 namespace muster::lifecycle {
 
 // Sets the state; `halt_reason`: why, read for kHalted.
@@ -36,8 +36,8 @@ class AskedNodes {
 // empty: nothing, it has ended.
 std::string SayReconfiguration(const Reconfiguration& reconfiguration);
 
-// Emits the event for a reconfiguration that began or changed its state between `before` and `after`,
-// if there is one.
+// Emits the event for a reconfiguration that began or changed its state between `before` and
+// `after`, if there is one.
 void TellReconfiguration(const Pool& before, const Pool& after, EventLog& events);
 
 // "1 boot failed (g100)".

@@ -346,8 +346,8 @@ TEST(Reconfigure, NoneRebootsIntoWhatIsRolledBackFromWhileConfigurationIsAway) {
   EXPECT_EQ(sim.node("g100")->observed.node_profile, kSimProfile);
 }
 
-// What waits to be promoted is not left by anybody, also when the pool had it before: the active one
-// boots.
+// What waits to be promoted is not left by anybody, also when the pool had it before: the active
+// one boots.
 TEST(Reconfigure, AnOrderRebootsIntoTheActiveOneWhileAPromotionWaits) {
   for (const char* promoted : {"np-000000000003", kSimProfile}) {
     SCOPED_TRACE(promoted);

@@ -67,8 +67,8 @@ TEST(ReferenceCapacity, NoneAvailableForAGangSaysHowManyAreInService) {
       "are in service, too few for the gang.");
 }
 
-// As many as are asked for are in service, and yet make up no further whole rack: their number is not
-// the reason.
+// As many as are asked for are in service, and yet make up no further whole rack: their number is
+// not the reason.
 TEST(ReferenceCapacity, PartialOfRacksDoesNotBlameTheNumberOfMachines) {
   for (const bool affinity : {false, true}) {
     SCOPED_TRACE(affinity);

@@ -251,7 +251,8 @@ TEST(ReferenceInvalid, ATypeThatIsGrantedInWholeRacksByNow) {
   EXPECT_THAT(sim.machines(), SizeIs(3));
 }
 
-// Whoever asks for a type before it is published is told afterwards what the API would have refused.
+// Whoever asks for a type before it is published is told afterwards what the API would have
+// refused.
 TEST(ReferenceInvalid, ATypeThatIsPublishedLaterAndIsGrantedInWholeRacks) {
   for (const bool autoscaled : {false, true}) {
     SCOPED_TRACE(autoscaled);
@@ -301,7 +302,8 @@ TEST(ReferenceInvalid, ANewOneHasItsCapacityCondition) {
   EXPECT_EQ(sim.CountOf("CWInsufficientCapacity"), 1);
 }
 
-// Of a type that does not exist configuration is not asked: what it would make of a new spec nobody knows.
+// Of a type that does not exist configuration is not asked: what it would make of a new spec nobody
+// knows.
 TEST(ReferenceInvalid, OfASpecAfterItsTypeIsGoneNothingIsSaidToBeUpToDate) {
   constexpr char kType[] = "NodeReconfigurationRequired";
   Running sim(2);

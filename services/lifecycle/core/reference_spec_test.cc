@@ -130,8 +130,8 @@ TEST(ReferenceStatus, QueuedInProgressAndCurrent) {
   EXPECT_EQ(sim.pool()->status.current_nodes, 1);
 }
 
-// "The list is sorted by creation timestamp": also after a rollback, when configuration lists last what
-// is active again.
+// "The list is sorted by creation timestamp": also after a rollback, when configuration lists last
+// what is active again.
 TEST(ReferenceStatus, RevisionsAreSortedByCreationTimestamp) {
   SpecPool sim;
   NodeConfiguration newer = SpecPool::Made(kNewerProfile);

@@ -72,7 +72,8 @@ TEST(Released, ItsNodesGo) {
   EXPECT_EQ(sim.NodeMachines().size(), 0U);
 }
 
-// Its object stayed while it was deleted, so it was made again under its uid, or a restore brought it back.
+// Its object stayed while it was deleted, so it was made again under its uid, or a restore brought
+// it back.
 TEST(Released, DoesNotComeAliveOnceTheServicesHaveForgottenIt) {
   for (const bool had_nodes : {false, true}) {
     SCOPED_TRACE(had_nodes);

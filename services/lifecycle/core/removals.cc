@@ -44,8 +44,9 @@ class Selection {
   }
 
  private:
-  // Named Nodes and those of a rack that was begun are awaited: nobody goes instead of them. So is every
-  // Node that waits for the budget. Instead of other Nodes that work or are protected the next ones go.
+  // Named Nodes and those of a rack that was begun are awaited: nobody goes instead of them. So is
+  // every Node that waits for the budget. Instead of other Nodes that work or are protected the
+  // next ones go.
   void Take(const Node& node) {
     const bool awaited = IsNamed(node) || racks_.IsBegun(node);
     // A reboot is awaited, unless all goes.

@@ -161,8 +161,8 @@ TEST(AutoscalerMarks, ARiseThatSwallowsTheLoweredTargetLeavesThemWhereTheyAre) {
   EXPECT_EQ(sim.Reason("AtTarget"), "TargetMet");
 }
 
-// Who is marked goes before who leaves already: else the target is met by a Node that is on its way out, none
-// comes for it, and the marked one stays, of no use to anybody.
+// Who is marked goes before who leaves already: else the target is met by a Node that is on its way
+// out, none comes for it, and the marked one stays, of no use to anybody.
 TEST(AutoscalerMarks, ALoweredTargetIsNotMetByOneThatLeavesToBeReplaced) {
   Marked sim(3);
   sim.stuck = {"g100"};

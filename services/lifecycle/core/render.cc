@@ -89,8 +89,8 @@ std::string NoneAvailableText(const Snapshot& snapshot, const ClaimFacts& claim,
                       TooFewText(snapshot.catalogue), ".");
 }
 
-// The end of a message: "only MACHINES." if fewer are there than are asked for, else MACHINES and why they do
-// not suffice. `machines`: those that are there, in words.
+// The end of a message: "only MACHINES." if fewer are there than are asked for, else MACHINES and
+// why they do not suffice. `machines`: those that are there, in words.
 std::string ShortText(const Snapshot& snapshot, int64_t there, int64_t asked,
                       absl::string_view machines) {
   const bool fewer = there < asked;
@@ -153,8 +153,8 @@ Condition CapacityOfInvalid(const Pool& pool, const PlannedState& planned) {
                        " granted: no more are asked for while the NodePool is invalid.")};
 }
 
-// How many Nodes the next request will ask for beyond what capacity has answered: the pool has only just
-// grown, or the last request gave machines back and asked for less (demand.cc).
+// How many Nodes the next request will ask for beyond what capacity has answered: the pool has only
+// just grown, or the last request gave machines back and asked for less (demand.cc).
 int64_t CountUnjudged(const Snapshot& snapshot, const PlannedState& planned) {
   const Pool& pool = *snapshot.pool;
   if (pool.deleting()) return 0;
@@ -225,7 +225,8 @@ void RenderQuota(std::vector<Condition>& out, const Snapshot& snapshot) {
   }
 }
 
-// Machines of Nodes that the pool's claim does not hold: capacity and the rows contradict each other.
+// Machines of Nodes that the pool's claim does not hold: capacity and the rows contradict each
+// other.
 std::vector<std::string> NotHeld(const Snapshot& snapshot, const PlannedState& planned) {
   std::vector<std::string> out;
   for (const Node* node : planned.nodes) {

@@ -91,8 +91,9 @@ Condition ReconfigurationOf(const Snapshot& snapshot, const PlannedState& planne
           std::move(message)};
 }
 
-// Whether configuration was not asked, and may never have been told of this spec: while the catalogue, or the
-// pool's type in it, is not known. Of a pool without Nodes that has faults all the same can be said.
+// Whether configuration was not asked, and may never have been told of this spec: while the
+// catalogue, or the pool's type in it, is not known. Of a pool without Nodes that has faults all
+// the same can be said.
 bool IsUnasked(const Snapshot& snapshot, const PlannedState& planned) {
   if (snapshot.answers.configuration.here() || snapshot.pool->deleting()) return false;
   const Validity validity = planned.catalogue_check.validity;
@@ -116,8 +117,8 @@ void RenderReconfiguration(std::vector<Condition>& out, const Snapshot& snapshot
                    answer.value.problem});
     return;
   }
-  // Nodes are held against what configuration said last, of the generation that it was said of. What was
-  // unknown stays so.
+  // Nodes are held against what configuration said last, of the generation that it was said of.
+  // What was unknown stays so.
   const bool is_unasked = IsUnasked(snapshot, planned);
   const Condition* before =
       FindCondition(snapshot.pool->status.conditions, condition::kNodeReconfigurationRequired);

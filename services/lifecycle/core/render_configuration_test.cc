@@ -1,4 +1,5 @@
-// The condition NodeReconfigurationRequired; see also render_test.cc, by the sentences of the reference.
+// The condition NodeReconfigurationRequired; see also render_test.cc, by the sentences of the
+// reference.
 #include <gtest/gtest.h>
 
 #include "services/lifecycle/core/render.h"

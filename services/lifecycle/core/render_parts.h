@@ -24,19 +24,19 @@ struct NodeCounts {
 
 NodeCounts CountNodes(const PlannedState& planned);
 
-// ", too few for the gang" or the like: why machines do not suffice although there are as many as are
-// asked for.
+// ", too few for the gang" or the like: why machines do not suffice although there are as many as
+// are asked for.
 std::string TooFewText(const CatalogueFacts& catalogue);
 
-// Quota's verdict on the target alone: there may be room for it although there is none for replacements
-// that come early, or for Nodes that are on their way out.
+// Quota's verdict on the target alone: there may be room for it although there is none for
+// replacements that come early, or for Nodes that are on their way out.
 HoldingFacts::Verdict VerdictOfTarget(const Pool& pool, const HoldingFacts& holding);
 
 // --- render_configuration.cc: what the Nodes boot, and what they should ---
 // Writes what the status says of the configuration, apart from conditions.
 void RenderConfiguration(Status& status, const Snapshot& snapshot, const PlannedState& planned);
-// The condition NodeReconfigurationRequired; none while configuration was never asked. `profile`: the one
-// that is active.
+// The condition NodeReconfigurationRequired; none while configuration was never asked. `profile`:
+// the one that is active.
 void RenderReconfiguration(std::vector<Condition>& out, const Snapshot& snapshot,
                            const PlannedState& planned, const std::string& profile);
 

@@ -169,8 +169,8 @@ void SetActive(Node& node, bool active, const ReportNode& command, absl::Time no
   seen.active_pod_count = active ? std::max(named, command.active_pod_count) : 0;
 }
 
-// True when the report shows a boot that was not seen before: the first one, the one after a reboot that
-// was ordered, or one with another boot id.
+// True when the report shows a boot that was not seen before: the first one, the one after a reboot
+// that was ordered, or one with another boot id.
 bool IsAnotherBoot(const Node& node, const ReportNode& command) {
   const Observed& seen = node.observed;
   const bool comes_up =
@@ -243,8 +243,8 @@ bool IsOfFormerCordon(const Node& node, const ReportNode& command) {
          node.observed.cordon_time == kNever && command.desired_time < CordonDesiredTime(node);
 }
 
-// True when the report cannot be true: a boot that was not ordered yet, or a return from a reboot that has
-// not happened yet.
+// True when the report cannot be true: a boot that was not ordered yet, or a return from a reboot
+// that has not happened yet.
 bool IsUnordered(const Node& node, const ReportNode& command) {
   const bool boots = command.observation == Observation::kBootStarted ||
                      command.observation == Observation::kRegistered;

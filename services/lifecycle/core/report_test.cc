@@ -160,7 +160,8 @@ TEST(Report, MetadataFollows) {
   }
 }
 
-// A report makes no metadata that it cannot change: what the pool's spec wants anew the plan brings.
+// A report makes no metadata that it cannot change: what the pool's spec wants anew the plan
+// brings.
 TEST(Report, LabelsThatThePoolWantsAnewComeWithThePlan) {
   Simulation sim;
   sim.Create(2);

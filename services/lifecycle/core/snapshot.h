@@ -158,26 +158,30 @@ struct Snapshot {
   PeerReplies answers = {};
   Policy policy = {};
   absl::Time now = kNever;
-  // How many machines an autoscaled pool could hold (MachineMirror::Obtainable); nullopt: not known.
+  // How many machines an autoscaled pool could hold (MachineMirror::Obtainable); nullopt: not
+  // known.
   std::optional<int64_t> obtainable = {};
   LoopFacts loop = {};  // only explanations ask
-  // True when the database was restored to a past some time: what the rows do not know of may be under
-  // way.
+  // True when the database was restored to a past some time: what the rows do not know of may be
+  // under way.
   bool restored = false;
   std::vector<std::shared_ptr<const void>> keeps = {};
 };
 
-// True when quota and capacity are not asked for the pool any more, because they have said that its uid was
-// released. They forget that after a time: the pool, whose object outlived it, would come alive then.
+// True when quota and capacity are not asked for the pool any more, because they have said that its
+// uid was released. They forget that after a time: the pool, whose object outlived it, would come
+// alive then.
 bool IsReleased(const Pool& pool);
 // The answers of those that are not asked although they would answer: what they said last counts.
 PeerReplies KnownAnswers(const Pool& pool);
 
-// The rows of a pool as they are now, kept alive by the snapshot, and KnownAnswers of it; catalogue, other
-// answers, policy and time are left to the caller. nullopt: there is no such pool. Cheap enough for a lane's Peek or Read.
+// The rows of a pool as they are now, kept alive by the snapshot, and KnownAnswers of it;
+// catalogue, other answers, policy and time are left to the caller. nullopt: there is no such pool.
+// Cheap enough for a lane's Peek or Read.
 std::optional<Snapshot> SnapshotOf(const State& state, const std::string& pool);
 
-// Fills in ClaimFacts::taken of capacity's answer, for the machines that may become Nodes of this pool.
+// Fills in ClaimFacts::taken of capacity's answer, for the machines that may become Nodes of this
+// pool.
 void AddTaken(const State& state, Snapshot& snapshot);
 
 }  // namespace muster::lifecycle

@@ -31,8 +31,8 @@ std::string CapacityKeyOf(const Pool& pool) {
   return CapacityKey(pool.zone, pool.spec.instance_type);
 }
 
-// The beginning of an event's name, or of a prefix of such names, up to and including the `/` behind its
-// cluster. Empty when the name ends before that.
+// The beginning of an event's name, or of a prefix of such names, up to and including the `/`
+// behind its cluster. Empty when the name ends before that.
 absl::string_view ClusterPart(absl::string_view name) {
   size_t end = 0;
   for (int part = 0; part < 4; ++part) {  // `organizations/ID/clusters/ID/...`
@@ -107,13 +107,14 @@ const State::Names* FindNames(const absl::flat_hash_map<std::string, State::Name
 }
 
 bool IsShortOfQuota(const Pool& pool) {
-  // The condition is about the target alone: with Nodes that leave or come early the pool may want more.
+  // The condition is about the target alone: with Nodes that leave or come early the pool may want
+  // more.
   return ReasonOf(pool.status.conditions, condition::kQuota) != reason::kUnder ||
          pool.account.granted_nodes < pool.wanted_nodes();
 }
 
-// Whether changes of the machines in service matter to the pool. One that asks for nothing is short of
-// nothing, and yet becomes invalid when the last machine goes that its affinity matches.
+// Whether changes of the machines in service matter to the pool. One that asks for nothing is short
+// of nothing, and yet becomes invalid when the last machine goes that its affinity matches.
 bool IsMovedByStock(const Pool& pool) {
   const bool is_short =
       ReasonOf(pool.status.conditions, condition::kCapacity) != reason::kSufficient;

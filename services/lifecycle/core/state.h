@@ -33,8 +33,8 @@ class State : public StateBase<State, Cluster, Pool, Node, Event, Lease, KeptReq
 
   // Names of pools, sorted.
   using Names = absl::btree_set<std::string>;
-  // An event in the order of when it was seen last, then of its name. The time is kept here, so that
-  // comparisons rarely read the row.
+  // An event in the order of when it was seen last, then of its name. The time is kept here, so
+  // that comparisons rarely read the row.
   struct Seen {
     explicit Seen(const Event& row) : micros(absl::ToUnixMicros(row.last_time)), event(&row) {}
     absl::Time time() const { return event->last_time; }
@@ -66,25 +66,28 @@ class State : public StateBase<State, Cluster, Pool, Node, Event, Lease, KeptReq
   // Pools charged on the quota key; null when none is.
   const Names* PoolsOnQuota(absl::string_view organization, absl::string_view zone,
                             absl::string_view instance_type, absl::string_view compute_class) const;
-  // Those of PoolsOnQuota to which more room matters: their Quota condition is not Under, or they are
-  // granted less than they want.
+  // Those of PoolsOnQuota to which more room matters: their Quota condition is not Under, or they
+  // are granted less than they want.
   const Names* PoolsShortOfQuota(absl::string_view organization, absl::string_view zone,
                                  absl::string_view instance_type,
                                  absl::string_view compute_class) const;
-  // Those of PoolsOnQuota that are autoscaled: their status tells how many Nodes the others leave them.
+  // Those of PoolsOnQuota that are autoscaled: their status tells how many Nodes the others leave
+  // them.
   const Names* AutoscaledOnQuota(absl::string_view organization, absl::string_view zone,
                                  absl::string_view instance_type,
                                  absl::string_view compute_class) const;
-  // Pools of this type in this zone to which changes of the machines in service there matter: those whose
-  // Capacity condition is not Sufficient, and those with a node affinity and a target of 0. (A pool that
-  // has all it asks for is woken by changes of its own machines: PeerWatches.) Null when there is none.
+  // Pools of this type in this zone to which changes of the machines in service there matter: those
+  // whose Capacity condition is not Sufficient, and those with a node affinity and a target of 0.
+  // (A pool that has all it asks for is woken by changes of its own machines: PeerWatches.) Null
+  // when there is none.
   const Names* PoolsShortOfCapacity(absl::string_view zone, absl::string_view instance_type) const;
   // Those of `machines` that are Nodes of another pool and not on their way back from it.
   std::vector<std::string> TakenElsewhere(absl::string_view pool_uid,
                                           const std::vector<std::string>& machines) const;
   // Null when there is none.
   const EventsByTime* EventsOf(absl::string_view pool_uid) const;
-  // For each cluster that may have events whose names begin with the prefix: all events of the cluster.
+  // For each cluster that may have events whose names begin with the prefix: all events of the
+  // cluster.
   std::vector<const EventsByTime*> EventsUnder(absl::string_view prefix) const;
   // Events of pools that are gone.
   const EventsByTime& EventsOfGone() const { return events_of_gone_; }

@@ -1,5 +1,6 @@
-// kstatus: "Reconciling: ... the controller is in the process of reconciling the resource", "Stalled: ... the controller has encountered
-// an error or it made insufficient progress", Ready: "the resource has been reconciled".
+// kstatus: "Reconciling: ... the controller is in the process of reconciling the resource",
+// "Stalled: ... the controller has encountered an error or it made insufficient progress", Ready:
+// "the resource has been reconciled".
 #include "services/lifecycle/core/summary.h"
 
 #include <gmock/gmock.h>

@@ -77,8 +77,8 @@ struct AffinityExpression {
 // Terms, one of which must hold: expressions that must all hold. No term: every machine.
 using Affinity = std::vector<std::vector<AffinityExpression>>;
 
-// Which Nodes leave when the target falls. A caller's word that is no strategy becomes kUnknown, which
-// ValidateSpec refuses: no row has it.
+// Which Nodes leave when the target falls. A caller's word that is no strategy becomes kUnknown,
+// which ValidateSpec refuses: no row has it.
 enum class ScaleDownStrategy { kIdleOnly, kPreferIdle, kUnknown };
 // As manifests write it.
 constexpr absl::string_view TextOf(ScaleDownStrategy strategy) {
@@ -395,8 +395,8 @@ struct Lease {
   std::string holder = {};
   int64_t epoch = 0;
   std::string incarnation = {};  // the history that it was taken over in
-  // Where the generations of accounts begin in this history, above those of all earlier ones; 0: it is
-  // the first history.
+  // Where the generations of accounts begin in this history, above those of all earlier ones; 0: it
+  // is the first history.
   int64_t generation_floor = 0;
   Word later = {};  // see services/common/state.h
 

@@ -4,9 +4,9 @@
 #include "services/lifecycle/core/state.h"
 #include "services/lifecycle/core/validate.h"
 
-// Which commands are refused, in two halves. Validate takes as long as the command is large and is called
-// before the lane, by whoever parses the request; ValidateIn is called by Decide, on the lane's one
-// thread.
+// Which commands are refused, in two halves. Validate takes as long as the command is large and is
+// called before the lane, by whoever parses the request; ValidateIn is called by Decide, on the
+// lane's one thread.
 namespace muster::lifecycle {
 
 // Adds the faults of its fields that do not depend on the state. The name need not be well-formed.
@@ -24,8 +24,8 @@ void ValidateIn(const State& state, const ResizeNodePool& command, Faults& fault
 // The update as an ApplyNodePool of the whole spec that it results in for this pool.
 ApplyNodePool WholeOf(const Pool& pool, const UpdateNodePool& command);
 
-// The pool's target after the command; nullopt: the command says neither a target nor machines. Every
-// machine that it names must be a Node of the pool.
+// The pool's target after the command; nullopt: the command says neither a target nor machines.
+// Every machine that it names must be a Node of the pool.
 std::optional<int64_t> TargetOf(const State& state, const Pool& pool,
                                 const ResizeNodePool& command);
 

@@ -115,7 +115,8 @@ State With(const State& state, const std::string& machine, RemovalCause cause) {
   return changed;
 }
 
-// "with it target_nodes may be left out: it is then lowered by those of them that would otherwise stay or be replaced".
+// "with it target_nodes may be left out: it is then lowered by those of them that would otherwise
+// stay or be replaced".
 TEST(TargetOf, OneThatLeavesToBeReplacedCounts) {
   for (const RemovalCause cause :
        {RemovalCause::kRepair, RemovalCause::kPreemption, RemovalCause::kReservation}) {

@@ -46,14 +46,15 @@ VictimRacks::VictimRacks(const Snapshot& snapshot, const std::vector<const Node*
   FindLeaving(snapshot);
 }
 
-// As many racks stay as the target makes up, those of which the pool has the most; of the others those leave
-// that were begun.
+// As many racks stay as the target makes up, those of which the pool has the most; of the others
+// those leave that were begun.
 void VictimRacks::FindLeaving(const Snapshot& snapshot) {
   const int64_t target = snapshot.pool->target_nodes();
   // Without the catalogue only named Nodes are looked at here (SelectRemovals).
   if (!snapshot.catalogue.known || target % nodes_per_rack_ != 0) return;
-  // By the snapshot's rows, so that a Node whose machine this pass purges still tells of its rack. A named Node
-  // goes without its rack. The account remembers racks of which the Nodes that went first are gone already.
+  // By the snapshot's rows, so that a Node whose machine this pass purges still tells of its rack.
+  // A named Node goes without its rack. The account remembers racks of which the Nodes that went
+  // first are gone already.
   const std::vector<std::string>& given_up = snapshot.pool->account.leaving_racks;
   for (const Node* node : snapshot.nodes) {
     const bool goes = node->removal_cause == RemovalCause::kScaleDown && !Stays(node->state);
@@ -61,8 +62,8 @@ void VictimRacks::FindLeaving(const Snapshot& snapshot) {
         std::binary_search(given_up.begin(), given_up.end(), node->rack.get()))
       racks_[node->rack.get()].begun = true;
   }
-  // Ordered by the most staying, then not begun, then the most cordoned or named: letting a named Node stay
-  // must not change its rack's place, or it would have to go again at once.
+  // Ordered by the most staying, then not begun, then the most cordoned or named: letting a named
+  // Node stay must not change its rack's place, or it would have to go again at once.
   using Place = std::tuple<int64_t, bool, int64_t, absl::string_view>;
   std::vector<std::pair<Place, Rack*>> racks;
   for (auto& [name, rack] : racks_)

@@ -16,26 +16,29 @@ namespace muster::lifecycle {
 // name: two of one name in different fabrics count as one.
 class VictimRacks {
  public:
-  // `nodes`: all of the snapshot's pool, as they are by now. If the type is not granted by racks, no
-  // rack is ever begun, and Sort and SortBack change nothing.
+  // `nodes`: all of the snapshot's pool, as they are by now. If the type is not granted by racks,
+  // no rack is ever begun, and Sort and SortBack change nothing.
   VictimRacks(const Snapshot& snapshot, const std::vector<const Node*>& nodes);
 
-  // Sorts `victims`, Nodes of the pool, first to go first. Named ones stay the first. The others go rack
-  // by rack, in a rack as before but those that would have to be awaited last. Order of racks: those
-  // that leave (Leaves); then the one with the fewest Nodes, whole racks being equal; then the one with
-  // the fewest that work or have to be awaited; then the one whose first victim came first.
+  // Sorts `victims`, Nodes of the pool, first to go first. Named ones stay the first. The others go
+  // rack by rack, in a rack as before but those that would have to be awaited last. Order of racks:
+  // those that leave (Leaves); then the one with the fewest Nodes, whole racks being equal; then
+  // the one with the fewest that work or have to be awaited; then the one whose first victim came
+  // first.
   void Sort(std::vector<const Node*>& victims) const;
-  // Sorts `cordoned`, Nodes that were to go, first to stay after all first: rack by rack, in a rack as
-  // before. Order of racks: the one of which the pool then keeps the most, then the one of which the
-  // fewest are cordoned.
+  // Sorts `cordoned`, Nodes that were to go, first to stay after all first: rack by rack, in a rack
+  // as before. Order of racks: the one of which the pool then keeps the most, then the one of which
+  // the fewest are cordoned.
   void SortBack(std::vector<Node*>& cordoned) const;
   // The Node goes: its rack is whole no more.
   void Begin(const Node& node);
-  // True when the pool keeps less than all of the Node's rack: no other rack is to be begun instead.
+  // True when the pool keeps less than all of the Node's rack: no other rack is to be begun
+  // instead.
   bool IsBegun(const Node& node) const;
-  // True when all of the Node's rack goes: Nodes of it are on their way out by a scale-down, or were when
-  // the pool's account was written, and the other racks are as many as the target asks for. What those
-  // lack by now is to be granted to them; kept instead, the rest of this rack would stay a part for good.
+  // True when all of the Node's rack goes: Nodes of it are on their way out by a scale-down, or
+  // were when the pool's account was written, and the other racks are as many as the target asks
+  // for. What those lack by now is to be granted to them; kept instead, the rest of this rack would
+  // stay a part for good.
   bool Leaves(const Node& node) const;
   // True when a rack that leaves has Nodes that are not on their way out yet.
   bool AnyLeaves() const;

@@ -72,7 +72,8 @@ struct Racks : Simulation {
   const int nodes;
 };
 
-// Two racks, of which the first was given up: all of it but Machine(0), which works, is gone. Of the other the first `idle` do not work.
+// Two racks, of which the first was given up: all of it but Machine(0), which works, is gone. Of
+// the other the first `idle` do not work.
 struct LastOfARack : Racks {
   explicit LastOfARack(int idle) : Racks(2, ScaleDownStrategy::kIdleOnly) {
     for (int i = 0; i < 2 * kRack; ++i) SetActive(Machine(i), i == 0 || i >= kRack + idle);
@@ -158,8 +159,8 @@ TEST(VictimRacks, WhatStaysOfAShrinkThatIsTakenBackIsWholeRacks) {
   }
 }
 
-// Until the catalogue is read nobody knows of racks: the rest of the begun one is still awaited. Who
-// is named goes all the same.
+// Until the catalogue is read nobody knows of racks: the rest of the begun one is still awaited.
+// Who is named goes all the same.
 TEST(VictimRacks, WhileTheCatalogueIsNotReadNoOtherRackIsBegun) {
   Racks sim(2, ScaleDownStrategy::kIdleOnly);
   sim.SetActive(Machine(0), false);
@@ -254,8 +255,8 @@ TEST(VictimRacks, ARackThatIsNotWholeGoesFirst) {
   EXPECT_THAT(sim.On(1), ElementsAre(Machine(kRack)));
 }
 
-// What the rack that stays has lost is not made up for by the last of the one that leaves: of that the
-// pool would have a part for good.
+// What the rack that stays has lost is not made up for by the last of the one that leaves: of that
+// the pool would have a part for good.
 TEST(VictimRacks, ANodeThatIsLostMeanwhileKeepsNoneOfTheRackThatLeaves) {
   Racks sim(2, ScaleDownStrategy::kIdleOnly);
   sim.SetActive(Machine(0), false);
@@ -362,7 +363,8 @@ TEST(VictimRacks, MoreThanARackThatLeavesHasLeftAreNotAskedForEither) {
   EXPECT_TRUE(sim.never_over && sim.fenced && sim.same_twice);
 }
 
-// Those that went first are gone, and nothing but the account tells that the rest was to go as well.
+// Those that went first are gone, and nothing but the account tells that the rest was to go as
+// well.
 TEST(VictimRacks, TheLastOfARackThatLeavesGoesThoughAsManyOthersAreLost) {
   LastOfARack sim(1);
   EXPECT_THAT(sim.pool()->account.leaving_racks, SizeIs(1));

@@ -19,8 +19,8 @@
 
 namespace muster::lifecycle {
 
-// A copy of capacity's catalogue, zones and instance types, kept up to date by a watch. After a lost
-// connection it takes a new snapshot. Thread-safe.
+// A copy of capacity's catalogue, zones and instance types, kept up to date by a watch. After a
+// lost connection it takes a new snapshot. Thread-safe.
 class CatalogueMirror {
  public:
   // Whether a change matters to the pools of this type in this zone: their Facts have changed.

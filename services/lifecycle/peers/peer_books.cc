@@ -79,8 +79,7 @@ PoolsPage PoolsPageOf(const State& state) {
   all.reserve(state.table<Pool>().rows().size());
   for (const auto& [name, pool] : state.table<Pool>().rows()) {
     PoolRows rows{pool.row, {}};
-    state.ForEachNodeOf(name,
-                        [&](const Versioned<Node>& node) { rows.nodes.push_back(node.row); });
+    state.ForEachNodeOf(name, [&](const Versioned<Node>& node) { rows.nodes.push_back(node.row); });
     all.push_back(std::move(rows));
   }
   return pools;

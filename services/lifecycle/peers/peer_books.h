@@ -20,9 +20,9 @@
 
 namespace muster::lifecycle {
 
-// Reads the books of all four services as they are now: those of the other three by their lists, page
-// by page, then lifecycle's own. Blocks, for at most 20 s for each page, request and read of lifecycle's
-// state. Thread-safe.
+// Reads the books of all four services as they are now: those of the other three by their lists,
+// page by page, then lifecycle's own. Blocks, for at most 20 s for each page, request and read of
+// lifecycle's state. Thread-safe.
 class PeerBooks {
  public:
   // `lane` must outlive it.
@@ -35,14 +35,15 @@ class PeerBooks {
   // Whether lifecycle has a pool of this uid; linearizable.
   absl::StatusOr<bool> HasPool(absl::string_view uid);
 
-  // Gives back what belongs to no pool, under the generation after the one that was seen: if it was asked
-  // for anew since, that is refused, and it stays. A claim's machines are given back as not broken.
+  // Gives back what belongs to no pool, under the generation after the one that was seen: if it was
+  // asked for anew since, that is refused, and it stays. A claim's machines are given back as not
+  // broken.
   absl::Status Release(const HoldingEntry& holding);
   absl::Status Release(const ClaimEntry& claim);
   absl::Status Release(const ConfigurationEntry& configuration);
 
-  // Ends calls to the other services and reads of lifecycle's state that are under way, and all later
-  // ones: CANCELLED.
+  // Ends calls to the other services and reads of lifecycle's state that are under way, and all
+  // later ones: CANCELLED.
   void Cancel();
 
  private:
@@ -50,8 +51,8 @@ class PeerBooks {
   absl::Status Pages(absl::string_view peer, Stub& stub,
                      grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
                      Request request, Take take);
-  // Reads lifecycle's state linearizably: returns `take(state)`. The wait is bounded, and `take` may run
-  // after it.
+  // Reads lifecycle's state linearizably: returns `take(state)`. The wait is bounded, and `take`
+  // may run after it.
   template <class T, class Take>
   absl::StatusOr<T> ReadNow(Take take);
   absl::Status Sync(const ClaimEntry& claim, int64_t generation, size_t from, size_t count,

@@ -21,15 +21,15 @@ namespace muster::lifecycle {
 //     |                                  +------ the probe timed out --------+     |
 //     +------------------------------- the probe was answered ---------------------+
 //
-// Only silence opens it; an error that says that the service is away comes at once and costs no time. But
-// pools that got no answer, for whatever reason, are told once there are answers again, which a probe
-// finds out within kProbeEvery.
+// Only silence opens it; an error that says that the service is away comes at once and costs no
+// time. But pools that got no answer, for whatever reason, are told once there are answers again,
+// which a probe finds out within kProbeEvery.
 class PeerBreaker {
  public:
   enum class State { kClosed, kOpen, kHalfOpen };
   static constexpr int kStates = 3;
-  // How a call ended: answered, a refusal of what was asked being an answer, too; with an error that says
-  // that the service is away or refuses us altogether; not in time.
+  // How a call ended: answered, a refusal of what was asked being an answer, too; with an error
+  // that says that the service is away or refuses us altogether; not in time.
   enum class Outcome { kAnswered, kAway, kSilent };
   // Calls in a row that were not answered in time.
   static constexpr int kTimeoutsToOpen = 2;

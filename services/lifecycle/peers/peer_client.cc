@@ -49,8 +49,8 @@ grpc::Status Silent() {
       "It did not answer in time lately; it is asked again once it does."));
 }
 
-// True when the service accepts no more of us for now. Without a reason in the error it is gRPC that finds
-// a message too large.
+// True when the service accepts no more of us for now. Without a reason in the error it is gRPC
+// that finds a message too large.
 bool IsHeldBack(const grpc::Status& status) {
   return status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED &&
          muster::error::DetailOf(rpc::FromGrpcStatus(status)).has_value();
@@ -110,8 +110,8 @@ struct Call {
     passes.push_back(&pass);
   }
 
-  // Sends the call, unless nothing is asked or the service is known to be silent. `send(call, done)`
-  // sends; `pending` counts until its end.
+  // Sends the call, unless nothing is asked or the service is known to be silent. `send(call,
+  // done)` sends; `pending` counts until its end.
   template <class Send>
   void Begin(PeerBreaker* breaker, absl::Duration timeout, Latch& pending, const Send& send) {
     if (slots.empty()) return;
@@ -258,9 +258,9 @@ Request FirstOf(const Request& all) {
 
 }  // namespace
 
-// The breaker of a service, and its probe: the newest request that it did not answer, sent or not. An
-// older one may ask for what its pool does not want any more, and a service that has heard nothing since
-// would carry it out.
+// The breaker of a service, and its probe: the newest request that it did not answer, sent or not.
+// An older one may ask for what its pool does not want any more, and a service that has heard
+// nothing since would carry it out.
 struct PeerClient::Guard {
   explicit Guard(std::shared_ptr<PeerBreaker> its) : breaker(std::move(its)) {}
 
@@ -351,8 +351,8 @@ void PeerClient::AskBy(absl::Span<PoolPass> passes, absl::Duration timeout) cons
         [&](const auto& call, size_t peer, const auto& send) { guards_[peer]->Ended(call, send); });
   }
   if (passes.size() > 1 && batch.IsRefused()) {
-    // One pool spoils the whole batch: it must not hold up the others, so each half is asked by itself.
-    // Asking twice does no harm.
+    // One pool spoils the whole batch: it must not hold up the others, so each half is asked by
+    // itself. Asking twice does no harm.
     const size_t half = passes.size() / 2;
     AskBy<Calls>(passes.subspan(0, half), timeout);
     AskBy<Calls>(passes.subspan(half), timeout);

@@ -34,28 +34,30 @@ struct PoolPass {
 // Fills in the snapshot's catalogue, and from it and the rows what is to be asked.
 void AddDemand(PoolPass& pass, const CatalogueMirror& catalogue);
 
-// Asks the other services for a whole batch of pools, by three calls at the same time. An answer that
-// does not come within the timeout is kAway.
+// Asks the other services for a whole batch of pools, by three calls at the same time. An answer
+// that does not come within the timeout is kAway.
 class PeerClient {
  public:
   explicit PeerClient(const Peers& peers);
-  // With breakers: a service that stays silent is not asked any more until it has answered a probe. Then
-  // `on_back` is called, from any thread, perhaps after the PeerClient is gone. Ask, Probe and Forget are
-  // for one thread.
+  // With breakers: a service that stays silent is not asked any more until it has answered a probe.
+  // Then `on_back` is called, from any thread, perhaps after the PeerClient is gone. Ask, Probe and
+  // Forget are for one thread.
   PeerClient(const Peers& peers, const SteadyClock* clock, PeerBreaker::OnBack on_back);
 
   // Sends the probes whose time has come, and does not wait for them.
   void Probe() const;
-  // Forgets what was not answered: a replica that does not lead any more leaves it to the next leader.
+  // Forgets what was not answered: a replica that does not lead any more leaves it to the next
+  // leader.
   void Forget() const;
   // The breakers of the three services; empty for a client that was made without.
   std::vector<std::shared_ptr<const PeerBreaker>> breakers() const;
 
-  // Fills in the `answers` to what is asked; those that hold KnownAnswers (core/snapshot.h) stay. At most
-  // 1,000 passes. Blocks for at most about `timeout`.
+  // Fills in the `answers` to what is asked; those that hold KnownAnswers (core/snapshot.h) stay.
+  // At most 1,000 passes. Blocks for at most about `timeout`.
   void Ask(absl::Span<PoolPass> passes, absl::Duration timeout) const;
-  // Like Ask, but for what each would answer: nothing is written anywhere. If the leader has asked under a
-  // later generation since the pool was read, that is refused (GENERATION_TOO_OLD), as in Ask.
+  // Like Ask, but for what each would answer: nothing is written anywhere. If the leader has asked
+  // under a later generation since the pool was read, that is refused (GENERATION_TOO_OLD), as in
+  // Ask.
   void Check(absl::Span<PoolPass> passes, absl::Duration timeout) const;
 
  private:

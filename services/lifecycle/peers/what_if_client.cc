@@ -18,8 +18,8 @@ namespace {
 namespace qv1 = quota::v1;
 namespace cv1 = capacity::v1;
 
-// Rounded up to whole racks, because capacity is asked for nothing else; a pool may lack a part of a rack
-// that it has begun.
+// Rounded up to whole racks, because capacity is asked for nothing else; a pool may lack a part of
+// a rack that it has begun.
 int64_t InWholeRacks(int64_t nodes, int32_t nodes_per_rack) {
   if (nodes_per_rack <= 0) return nodes;
   return (nodes + nodes_per_rack - 1) / nodes_per_rack * nodes_per_rack;

@@ -26,22 +26,24 @@ struct QuotaTold {
   absl::Status status = {};
 };
 
-// Asks quota and capacity what would be if, for one pool: nothing is written anywhere. Each call blocks for
-// at most about `timeout`, but for the one with a callback. Thread-safe.
+// Asks quota and capacity what would be if, for one pool: nothing is written anywhere. Each call
+// blocks for at most about `timeout`, but for the one with a callback. Thread-safe.
 class WhatIfClient {
  public:
   explicit WhatIfClient(const Peers& peers);
   // Cancels the calls with callbacks that are under way, and waits for their callbacks.
   ~WhatIfClient();
 
-  // What quota would answer if the pool were to be charged for `charge` Nodes; `delta` is not set. A pool
-  // that was released (core/snapshot.h) is refused as POOL_RELEASED, unasked.
+  // What quota would answer if the pool were to be charged for `charge` Nodes; `delta` is not set.
+  // A pool that was released (core/snapshot.h) is refused as POOL_RELEASED, unasked.
   QuotaTold AskQuota(const Pool& pool, int64_t charge, absl::Duration timeout) const;
-  // The same; `then` is called once, from another thread or before this returns, and must not block.
+  // The same; `then` is called once, from another thread or before this returns, and must not
+  // block.
   using Told = absl::AnyInvocable<void(QuotaTold)>;
   void AskQuota(const Pool& pool, int64_t charge, absl::Duration timeout, Told then) const;
-  // How many machines are free or reclaimable for `nodes` more Nodes of a pool, whoever else waits for
-  // them; the place in the queue is not set. `nodes_per_rack`: of its type; 0: not granted by racks.
+  // How many machines are free or reclaimable for `nodes` more Nodes of a pool, whoever else waits
+  // for them; the place in the queue is not set. `nodes_per_rack`: of its type; 0: not granted by
+  // racks.
   v1::NodePoolPreview::Capacity AskPlaces(const Pool& pool, int64_t nodes, int32_t nodes_per_rack,
                                           absl::Duration timeout) const;
   // What is being reclaimed from spot for a pool's claim; empty also when capacity does not answer.

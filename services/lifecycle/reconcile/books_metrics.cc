@@ -34,7 +34,8 @@ void BooksMetrics::Found(const Books& books, const std::vector<BooksMemory::Stan
   differences_ = {};
   for (const auto& stood : standing) {
     ++differences_[static_cast<size_t>(stood.difference.kind)];
-    // An orphan is no violation: it is given back, or it is withheld, which has an alert of its own.
+    // An orphan is no violation: it is given back, or it is withheld, which has an alert of its
+    // own.
     if (!IsOrphan(stood.difference.kind)) ++stats_.violations;
   }
   withheld_ = withheld;

@@ -17,8 +17,9 @@ namespace muster::lifecycle {
 enum class Keeper { kQuota, kCapacity, kConfiguration };
 inline constexpr int kKeepers = 3;
 
-// `muster_lifecycle_orphans*` and `muster_lifecycle_books_*`. Gauges: what the leader's last round over
-// the books showed; 0 on the other replicas. Counters: of this replica since its start. Thread-safe.
+// `muster_lifecycle_orphans*` and `muster_lifecycle_books_*`. Gauges: what the leader's last round
+// over the books showed; 0 on the other replicas. Counters: of this replica since its start.
+// Thread-safe.
 class BooksMetrics final : public prometheus::Collectable {
  public:
   // A round has read the books.
@@ -30,8 +31,8 @@ class BooksMetrics final : public prometheus::Collectable {
   // Another replica leads.
   void Clear();
 
-  // The rounds as audits. Violations: differences that stand, apart from orphans; and orphans that could
-  // not be given back.
+  // The rounds as audits. Violations: differences that stand, apart from orphans; and orphans that
+  // could not be given back.
   storage::Auditor::Stats stats() const;
   std::vector<prometheus::MetricFamily> Collect() const override;
 

@@ -25,8 +25,9 @@ class ChangeFilter {
     size_t print = 0;        // a fingerprint of what the watch shows of it
   };
 
-  // `whole`: the watch shows all that an answer does. If not, a further change under the same generation
-  // is news even if it looks the same. `names`: keys are kept, so that EndSnapshot can name what is gone.
+  // `whole`: the watch shows all that an answer does. If not, a further change under the same
+  // generation is news even if it looks the same. `names`: keys are kept, so that EndSnapshot can
+  // name what is gone.
   explicit ChangeFilter(bool whole, bool names = false) : whole_(whole), names_(names) {}
 
   // --- the watch ---
@@ -34,8 +35,8 @@ class ChangeFilter {
     MutexLock lock(mutex_);
     ++snapshot_;
   }
-  // Forgets what the snapshot did not tell of: it was deleted while no stream was open. Returns the keys of
-  // that if names are kept.
+  // Forgets what the snapshot did not tell of: it was deleted while no stream was open. Returns the
+  // keys of that if names are kept.
   std::vector<std::string> EndSnapshot() {
     std::vector<std::string> gone;
     MutexLock lock(mutex_);
@@ -90,9 +91,9 @@ class ChangeFilter {
     known.snapshot = snapshot_;
     known.asking = true;
   }
-  // The request is over. `print`: of what the answer showed; 0: there was no answer. `release`: it asked
-  // for the end of the resource, and a watch that has not told of it may never tell that it is gone.
-  // True: what the watch told meanwhile is news.
+  // The request is over. `print`: of what the answer showed; 0: there was no answer. `release`: it
+  // asked for the end of the resource, and a watch that has not told of it may never tell that it
+  // is gone. True: what the watch told meanwhile is news.
   bool Answered(absl::string_view key, size_t print, bool release = false) {
     MutexLock lock(mutex_);
     const auto it = known_.find(Hash(key));

@@ -17,17 +17,17 @@
 
 namespace muster::lifecycle {
 
-// Which pools are to be looked at, and when. A pool stands in it at most once, at its earliest time.
-// Pools are taken in the order in which they became due, so that however many changes come, each due
-// pool waits for all the others at most. Times are of the steady clock: a jump of the time of day
-// neither delays nor hastens anything. Thread-safe.
+// Which pools are to be looked at, and when. A pool stands in it at most once, at its earliest
+// time. Pools are taken in the order in which they became due, so that however many changes come,
+// each due pool waits for all the others at most. Times are of the steady clock: a jump of the time
+// of day neither delays nor hastens anything. Thread-safe.
 class DelayQueue {
  public:
   // `clock` must outlive it.
   explicit DelayQueue(const SteadyClock* clock = TheSteadyClock()) : clock_(*clock) {}
 
-  // Makes a pool due now; one that is due already keeps its place. `cause`: the trace that made it due,
-  // if one did.
+  // Makes a pool due now; one that is due already keeps its place. `cause`: the trace that made it
+  // due, if one did.
   void Add(absl::string_view pool, const TraceContext& cause = {}) {
     AddIn(pool, absl::ZeroDuration(), cause);
   }
@@ -57,8 +57,8 @@ class DelayQueue {
     wakes_.SignalAll();
   }
 
-  // Takes at most `max` pools that are due, in the order in which they became so, and adds what made
-  // them due to `causes`.
+  // Takes at most `max` pools that are due, in the order in which they became so, and adds what
+  // made them due to `causes`.
   std::vector<std::string> Take(size_t max, trace::Causes* causes = nullptr) {
     MutexLock lock(mutex_);
     const absl::Duration now = clock_.Now();

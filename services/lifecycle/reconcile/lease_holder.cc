@@ -20,8 +20,8 @@ namespace {
 // How often the log says that the lease cannot be written: beats fail several times a second.
 constexpr absl::Duration kComplaintPause = absl::Minutes(1);
 
-// A name that tells people which process it is, and that no other process has, not even on a host of the
-// same name.
+// A name that tells people which process it is, and that no other process has, not even on a host
+// of the same name.
 std::string NewHolder() {
   std::array<char, 65> host = {};
   gethostname(host.data(), host.size() - 1);
@@ -64,7 +64,8 @@ void LeaseHolder::Refused() {
 void LeaseHolder::Hold() {
   const CurrentCaller first = CurrentCaller::AheadOfCallers();
   {
-    // As if somebody led until now: nothing counts as leaderless before there was time to take the lease.
+    // As if somebody led until now: nothing counts as leaderless before there was time to take the
+    // lease.
     MutexLock lock(mutex_);
     keeper_.Saw(true, clock_.Now());
   }
@@ -136,7 +137,8 @@ void LeaseHolder::Beat() {
     verdict = keeper_.Answered(epoch, now, incarnation);
   }
   Tell();
-  // A leader has time for further beats after one that failed; a replica that does not lead says so at once.
+  // A leader has time for further beats after one that failed; a replica that does not lead says so
+  // at once.
   if (!epoch.ok() && verdict == LeaseKeeper::Verdict::kStepDown) Complain(epoch.status());
   if (!epoch.ok()) return Look();
   if (verdict != LeaseKeeper::Verdict::kTakeOver) return;

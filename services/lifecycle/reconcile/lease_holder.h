@@ -18,8 +18,8 @@
 namespace muster::lifecycle {
 
 // Holds the lease of the reconcile loop or waits for it, in a thread of its own: proves that this
-// replica can commit, beats, commits takeovers. All decisions are core/lease.h's. Thread-safe. Callbacks
-// of commands that are under way keep it alive.
+// replica can commit, beats, commits takeovers. All decisions are core/lease.h's. Thread-safe.
+// Callbacks of commands that are under way keep it alive.
 class LeaseHolder : public std::enable_shared_from_this<LeaseHolder> {
  public:
   struct Options {

@@ -14,10 +14,10 @@
 
 namespace muster::lifecycle {
 
-// Capacity's machines, as a watch tells them, reduced to what makes waiting pools due: which machines
-// are in service or in repair (a gang waits for these, too), of which type, in which zone, with which
-// labels. Who holds a machine is no news, but is counted, to tell how many a pool could have. Memory
-// only. Not thread-safe.
+// Capacity's machines, as a watch tells them, reduced to what makes waiting pools due: which
+// machines are in service or in repair (a gang waits for these, too), of which type, in which zone,
+// with which labels. Who holds a machine is no news, but is counted, to tell how many a pool could
+// have. Memory only. Not thread-safe.
 class MachineMirror {
  public:
   using InventoryKey = std::pair<std::string, std::string>;  // zone, instance type
@@ -33,8 +33,8 @@ class MachineMirror {
   };
 
   void BeginSnapshot() { ++snapshot_; }
-  // Drops what the snapshot did not tell of. Adds to `changed` where machines in service have changed, as do
-  // the calls below.
+  // Drops what the snapshot did not tell of. Adds to `changed` where machines in service have
+  // changed, as do the calls below.
   void EndSnapshot(InventoryKeys& changed) {
     whole_ = true;
     for (auto it = known_.begin(); it != known_.end();) {
@@ -46,8 +46,8 @@ class MachineMirror {
       }
     }
   }
-  // Takes in a machine as it is now. True: it is held and not as its holder knew it, so that it may not match
-  // the holder's node affinity any more.
+  // Takes in a machine as it is now. True: it is held and not as its holder knew it, so that it may
+  // not match the holder's node affinity any more.
   bool Take(absl::string_view name, const Machine& machine, InventoryKeys& changed) {
     const auto inventory =
         inventories_
@@ -72,9 +72,9 @@ class MachineMirror {
     known_.erase(it);
   }
 
-  // How many machines the pool's claim holds or could hold now: its own, those that are free, and, unless
-  // it is spot, those that are held as spot or being reclaimed. A grant to the pool does not change the
-  // number. nullopt: no snapshot was told to its end yet.
+  // How many machines the pool's claim holds or could hold now: its own, those that are free, and,
+  // unless it is spot, those that are held as spot or being reclaimed. A grant to the pool does not
+  // change the number. nullopt: no snapshot was told to its end yet.
   std::optional<int64_t> Obtainable(const InventoryKey& of, absl::string_view pool_uid,
                                     bool spot) const {
     if (!whole_) return std::nullopt;

@@ -80,7 +80,8 @@ void OrphanCollector::Round() {
     return;
   }
   if (!Leads()) return;
-  // Taken after the books were read, however long that took: a uid without a pool in them has none by now.
+  // Taken after the books were read, however long that took: a uid without a pool in them has none
+  // by now.
   const absl::Duration now = options_.steady->Now();
   differences_.Note(*books, now);
   const OrphanMemory::Verdict verdict = orphans_.Update(*books, options_.orphans.policy, now);
@@ -151,8 +152,9 @@ bool OrphanCollector::Release(const Books& books, const std::string& uid) {
   return true;
 }
 
-// As at a pool's end: machines first, then what they are charged for. The configuration goes before both: left
-// alone it would not show in which history it was asked for, and would be kept after a restore.
+// As at a pool's end: machines first, then what they are charged for. The configuration goes before
+// both: left alone it would not show in which history it was asked for, and would be kept after a
+// restore.
 void OrphanCollector::GiveBack(const Books& books, const std::string& uid) {
   int64_t machines = 0;
   int64_t charged = 0;

@@ -17,12 +17,13 @@
 
 namespace muster::lifecycle {
 
-// Holds the books of the four services against each other, on the replica that leads: when it begins to
-// lead and every few minutes. Differences that stand for longer than the grace are counted and logged;
-// what has had no pool for that long is given back, a few uids a round. When too large a share of all
-// has no pool, nothing is given back; what was last asked for before lifecycle was restored to a past
-// never is: a person has to look (OrphanPolicy). Also forgets events of deleted pools. After a round its
-// thread rests (CpuShare). Keeps no state that must last: a new leader begins the grace anew.
+// Holds the books of the four services against each other, on the replica that leads: when it
+// begins to lead and every few minutes. Differences that stand for longer than the grace are
+// counted and logged; what has had no pool for that long is given back, a few uids a round. When
+// too large a share of all has no pool, nothing is given back; what was last asked for before
+// lifecycle was restored to a past never is: a person has to look (OrphanPolicy). Also forgets
+// events of deleted pools. After a round its thread rests (CpuShare). Keeps no state that must
+// last: a new leader begins the grace anew.
 class OrphanCollector {
  public:
   struct Options {

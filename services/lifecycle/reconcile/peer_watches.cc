@@ -26,8 +26,8 @@ constexpr absl::Duration kReconnect = absl::Milliseconds(500);
 // Machines that change together, as when a rack fails, make a pool due once.
 constexpr absl::Duration kStockSettles = absl::Milliseconds(200);
 
-// How often an autoscaled pool is due, at most, because other pools of its quota left it more or less room:
-// they may be many, and each moves all the time.
+// How often an autoscaled pool is due, at most, because other pools of its quota left it more or
+// less room: they may be many, and each moves all the time.
 constexpr absl::Duration kRoomSettles = absl::Seconds(30);
 
 constexpr char kHoldings[] = "/holdings/";
@@ -42,9 +42,9 @@ bool IsSnapshotEnd(const Response& change) {
 
 bool IsHolding(absl::string_view key) { return absl::StrContains(key, kHoldings); }
 
-// True at the end of a snapshot of another history than the stream before had: the service was restored to
-// a past. What it has lost is in no snapshot, and its pools must ask for it anew before others take its
-// place. `known`: the history that was told last; updated.
+// True at the end of a snapshot of another history than the stream before had: the service was
+// restored to a past. What it has lost is in no snapshot, and its pools must ask for it anew before
+// others take its place. `known`: the history that was told last; updated.
 template <class Response>
 bool IsOfAnotherHistory(const Response& change, std::string& known) {
   if (!IsSnapshotEnd(change) || change.incarnation() == known) return false;
@@ -153,8 +153,8 @@ void PeerWatches::QuotaMoved(absl::string_view quota, QuotaMove move) {
   if (!key || move == QuotaMove::kNone) return;
   const bool limit = move == QuotaMove::kLimit;
   lane_.Peek([&](const State& state, int64_t) {
-    // A changed limit matters to all pools. More room matters only to those that are short of it. Less room
-    // matters to none: those that are short got nothing while there was more.
+    // A changed limit matters to all pools. More room matters only to those that are short of it.
+    // Less room matters to none: those that are short got nothing while there was more.
     const State::Names* pools =
         limit ? state.PoolsOnQuota(key->organization, key->zone, key->instance_type,
                                    key->compute_class)
@@ -247,8 +247,8 @@ void PeerWatches::MachinesMoved(const MachineNews& news) {
       if (pools == nullptr) continue;
       for (const std::string& name : *pools) due_.AddIn(name, kStockSettles);
     }
-    // A pool that has what it asked for becomes invalid when no machine matches any more. Changes of machines
-    // that it does not hold reach it by the resync.
+    // A pool that has what it asked for becomes invalid when no machine matches any more. Changes
+    // of machines that it does not hold reach it by the resync.
     for (const std::string& uid : news.holders) {
       const Pool* pool = state.FindPoolByUid(uid);
       if (pool != nullptr && !pool->spec.node_affinity.empty())

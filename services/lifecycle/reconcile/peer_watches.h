@@ -30,13 +30,14 @@ namespace muster::lifecycle {
 // Makes all pools due.
 void AddAll(const State& state, DelayQueue& due);
 
-// Watches quota, capacity and configuration, and makes the pools due to which a change can matter. Every
-// stream begins with a snapshot, each resource of which counts as a change unless it was told or
-// answered before (change_filter.h, machine_mirror.h).
+// Watches quota, capacity and configuration, and makes the pools due to which a change can matter.
+// Every stream begins with a snapshot, each resource of which counts as a change unless it was told
+// or answered before (change_filter.h, machine_mirror.h).
 class PeerWatches {
  public:
-  // `lane` and `due` must outlive it. `quota_begins` is called, from any thread, before a stream of quota
-  // tells anything: quota may have been restored to a past, which shows only at the end of the snapshot.
+  // `lane` and `due` must outlive it. `quota_begins` is called, from any thread, before a stream of
+  // quota tells anything: quota may have been restored to a past, which shows only at the end of
+  // the snapshot.
   PeerWatches(const Peers& peers, const Lane* lane, DelayQueue* due,
               std::function<void()> quota_begins);
   ~PeerWatches();
@@ -45,13 +46,13 @@ class PeerWatches {
   // Ends the streams and threads. Idempotent.
   void Stop();
 
-  // Asking: these pools are about to be asked for. Answered: they were, with these answers. What the
-  // watches tell meanwhile is no news if the answers show the same.
+  // Asking: these pools are about to be asked for. Answered: they were, with these answers. What
+  // the watches tell meanwhile is no news if the answers show the same.
   void Asking(absl::Span<const PoolPass> passes);
   void Answered(absl::Span<const PoolPass> passes);
 
-  // How many machines the pool holds or could hold; nullopt: not known, or the pool is not autoscaled or
-  // is being deleted, so that nobody needs it. Any thread.
+  // How many machines the pool holds or could hold; nullopt: not known, or the pool is not
+  // autoscaled or is being deleted, so that nobody needs it. Any thread.
   std::optional<int64_t> Obtainable(const Pool& pool) const;
 
  private:

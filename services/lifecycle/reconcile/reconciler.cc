@@ -45,9 +45,10 @@ bool HasReason(const absl::Status& status, absl::string_view reason) {
   return muster::error::ReasonOf(status) == reason;
 }
 
-// Asks for what the pool was charged for already, and for no less than quota knows: the answer to a larger
-// grant may have been lost. Asked under the generation before the pool's, which is for what it wants now.
-// nullopt: quota is not asked for the pool, the pool is being released, or was never charged.
+// Asks for what the pool was charged for already, and for no less than quota knows: the answer to a
+// larger grant may have been lost. Asked under the generation before the pool's, which is for what
+// it wants now. nullopt: quota is not asked for the pool, the pool is being released, or was never
+// charged.
 std::optional<HoldingAsk> Restatement(const PoolPass& pass) {
   const Pool& pool = *pass.snapshot.pool;
   const int64_t charged = ChargedBefore(pool, static_cast<int64_t>(pass.snapshot.nodes.size()));
@@ -61,7 +62,8 @@ void AddAll(const Lane& lane, DelayQueue& due) {
   lane.Peek([&](const State& state, int64_t) { AddAll(state, due); });
 }
 
-// Makes the pools due to which changes of the rows can matter; no changes: the state was loaded anew.
+// Makes the pools due to which changes of the rows can matter; no changes: the state was loaded
+// anew.
 void AddChanged(const Lane& lane, absl::Span<const Revised<State::Change>> changes,
                 DelayQueue& due) {
   if (changes.empty()) return AddAll(lane, due);
@@ -130,8 +132,8 @@ void Reconciler::Loop() {
   while (!stopper_.stopped()) {
     const bool leads = epoch() != 0;
     if (!leads) lead_began = SteadyNow();
-    // At the start, and after an outage of the database that ended lead and watches, the catalogue comes in a
-    // moment: no pool need be told that it is out of reach.
+    // At the start, and after an outage of the database that ended lead and watches, the catalogue
+    // comes in a moment: no pool need be told that it is out of reach.
     const bool early =
         SteadyNow() - lead_began < kCatalogueGrace && !catalogue_->Facts("", "").known;
     if (!leads) {

@@ -28,9 +28,9 @@
 namespace muster::lifecycle {
 
 // The reconcile loop (design 3). A thread of its own takes due pools in batches, asks the other
-// services, plans, and hands each pool's plan to the lane. Only the replica that holds the lease plans;
-// the epoch in each plan keeps a replica that was frozen meanwhile from writing. Nothing here must last:
-// what is due follows from the rows.
+// services, plans, and hands each pool's plan to the lane. Only the replica that holds the lease
+// plans; the epoch in each plan keeps a replica that was frozen meanwhile from writing. Nothing
+// here must last: what is due follows from the rows.
 class Reconciler {
  public:
   // Subscribes to the lane's changes; to be made before the lane's first Submit.
@@ -49,21 +49,22 @@ class Reconciler {
   int64_t epoch() const { return lease_->epoch(); }
   // True when no replica has led for a while.
   bool leaderless() const { return lease_->facts().leaderless; }
-  // A function that tells whether a replica reconciles; it may be called even after this is destroyed.
+  // A function that tells whether a replica reconciles; it may be called even after this is
+  // destroyed.
   std::function<LoopFacts()> loop_facts() const {
     return [lease = lease_] { return lease->facts(); };
   }
-  // A function that returns Snapshot::obtainable of a pool; from any thread, even after this is destroyed.
-  // To be called after Start.
+  // A function that returns Snapshot::obtainable of a pool; from any thread, even after this is
+  // destroyed. To be called after Start.
   std::function<std::optional<int64_t>(const Pool&)> obtainable() const {
     return [watches = watches_](const Pool& pool) { return watches->Obtainable(pool); };
   }
 
  private:
   void Loop();
-  // Has quota charge all pools for what they were charged for already, before more is asked for any: a
-  // quota that was restored to a past would else grant to others what it has forgotten. While quota is
-  // away this is tried again (RestateSchedule), and passes go on.
+  // Has quota charge all pools for what they were charged for already, before more is asked for
+  // any: a quota that was restored to a past would else grant to others what it has forgotten.
+  // While quota is away this is tried again (RestateSchedule), and passes go on.
   void Restate();
   void Pass(const std::vector<std::string>& names);
   std::vector<PoolPass> BeginPasses(const std::vector<std::string>& names) const;
@@ -73,9 +74,11 @@ class Reconciler {
 
   void LeadChanged(bool leads);
   void MakeAllDue();
-  // While this replica does not lead: clears the queue, because all pools become due when it comes to lead.
+  // While this replica does not lead: clears the queue, because all pools become due when it comes
+  // to lead.
   void ForgetDue();
-  // When the pool is to be looked at again at the latest; differs by pool, so that not all come at once.
+  // When the pool is to be looked at again at the latest; differs by pool, so that not all come at
+  // once.
   absl::Duration Spread(absl::string_view pool) const;
 
   const LoopOptions options_;

@@ -5,16 +5,16 @@
 
 namespace muster::lifecycle {
 
-// When quota is to be told anew what all pools were charged for (Reconciler::Restate). While quota is away,
-// attempts come ever more seldom; but one precedes whatever else is asked of it, so that nobody grows before
-// quota has heard of all. Times are of a steady clock. Not thread-safe.
+// When quota is to be told anew what all pools were charged for (Reconciler::Restate). While quota
+// is away, attempts come ever more seldom; but one precedes whatever else is asked of it, so that
+// nobody grows before quota has heard of all. Times are of a steady clock. Not thread-safe.
 class RestateSchedule {
  public:
   static constexpr absl::Duration kFirstPause = absl::Milliseconds(200);
   static constexpr absl::Duration kLongestPause = absl::Seconds(30);
 
-  // It is to be done: at once, unless an attempt has failed since it was asked for. Whoever asks may do so
-  // as often as quota cannot be reached.
+  // It is to be done: at once, unless an attempt has failed since it was asked for. Whoever asks
+  // may do so as often as quota cannot be reached.
   void Ask() {
     if (from_ == absl::InfiniteDuration()) from_ = -absl::InfiniteDuration();
   }

@@ -16,7 +16,8 @@ constexpr Statement kReadBeat = {
     "read_beat",
     "SELECT holder, epoch, write_time, expire_time FROM lease_heartbeat WHERE name = 'reconciler' "
     "FOR UPDATE"};
-// Read only once the row is locked: a replica that had to wait for it must not decide by an earlier time.
+// Read only once the row is locked: a replica that had to wait for it must not decide by an earlier
+// time.
 constexpr Statement kReadNow = {"read_beat_time",
                                 "SELECT clock_timestamp(), coalesce(max(epoch), 0) FROM lease"};
 constexpr Statement kUpdateBeat = {

@@ -17,9 +17,10 @@ class LeaseStore {
  public:
   explicit LeaseStore(ConnectOptions connect);
 
-  // Takes the lease if nobody holds it or its time is over; extends it if `holder` holds it. Returns its
-  // epoch, which grows with every change of holder; 0: another replica holds it. UNAVAILABLE: the
-  // database is away. UNKNOWN: it went away before it said whether this was written.
+  // Takes the lease if nobody holds it or its time is over; extends it if `holder` holds it.
+  // Returns its epoch, which grows with every change of holder; 0: another replica holds it.
+  // UNAVAILABLE: the database is away. UNKNOWN: it went away before it said whether this was
+  // written.
   absl::StatusOr<int64_t> Beat(const std::string& holder, absl::Duration ttl);
 
   // Whether a replica has it, and its time is not over. UNAVAILABLE: the database is away.

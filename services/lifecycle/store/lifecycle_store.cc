@@ -51,8 +51,8 @@ namespace {
 
 // --- what has no column of its own: lists, maps, and what nobody asks of SQL ---
 //
-// It is in `later`, which the release before reads, too. That release wrote JSON, into `detail`, which takes
-// Postgres four times as long to write, and us half as long again.
+// It is in `later`, which the release before reads, too. That release wrote JSON, into `detail`,
+// which takes Postgres four times as long to write, and us half as long again.
 
 std::string RestOf(const Node& node) {
   // Borrowed, not copied.
@@ -110,8 +110,8 @@ void SetDetail(lifecycle::v1::NodePool&& detail, Pool& pool) {
   pool.reconfiguration = std::move(parsed->reconfiguration);
 }
 
-// The first column of a table that has one, as the release before wrote it; where other columns say something
-// else, these count.
+// The first column of a table that has one, as the release before wrote it; where other columns say
+// something else, these count.
 template <class Message, class Row>
 SqlColumn<Row> Detail() {
   return Json<Message, Row>(

@@ -204,7 +204,8 @@ TEST_F(LifecycleStoreTest, AFieldOfALaterReleaseStaysInAMessageOfWhichNothingEls
   EXPECT_EQ(*Loaded().table<lifecycle::Node>().Find(name), node);
 }
 
-// A pending configuration says something by being there: once it was taken away, it does not come back by a field of a later release.
+// A pending configuration says something by being there: once it was taken away, it does not come
+// back by a field of a later release.
 TEST_F(LifecycleStoreTest, AMessageThatWasTakenAwayStaysAwayInJournalAndTables) {
   lifecycle::v1::NodePool later;
   later.GetReflection()
@@ -260,7 +261,8 @@ TEST_F(LifecycleStoreTest, RowsAsTheReleaseBeforeWroteThem) {
   EXPECT_EQ(ContentsOf(Loaded()), ContentsOf(state_));
 }
 
-// As the release before hands on what it does not know within spec and account, whose columns hold the rest.
+// As the release before hands on what it does not know within spec and account, whose columns hold
+// the rest.
 TEST_F(LifecycleStoreTest, WhatIsKnownByNowWithinAMessageLeavesTheRestOfIt) {
   ASSERT_THAT(Put([](StagedState<State>& o) {
                 o.Put(lifecycle::Cluster{kCluster, "US-EAST-04A", "1.33", kTime});

@@ -24,7 +24,8 @@
 #include "tests/testing/test_database.h"
 #include "tests/testing/test_server.h"
 
-// For the tests of this folder: a replica behind gRPC, the services that it asks as fakes, and agents that do what is desired.
+// For the tests of this folder: a replica behind gRPC, the services that it asks as fakes, and
+// agents that do what is desired.
 namespace muster::lifecycle {
 
 using Stub = v1::LifecycleService::Stub;

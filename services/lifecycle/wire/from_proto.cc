@@ -79,8 +79,8 @@ int64_t WaitingOrderOf(const v1::NodePoolAccount& in) {
                                           : in.waiting_configuration_order();
 }
 
-// Whether a rollback waits. If the field is not set although an order waits, the row was written before there
-// was the field, and that order may be a rollback.
+// Whether a rollback waits. If the field is not set although an order waits, the row was written
+// before there was the field, and that order may be a rollback.
 bool RollbackWaitsOf(const v1::NodePoolAccount& in) {
   return in.has_rollback_waits() ? in.rollback_waits() : WaitingOrderOf(in) != 0;
 }

@@ -37,7 +37,8 @@ absl::StatusOr<Lease> FromProto(const v1::Lease& lease);
 // unhealthy Nodes.
 Spec FromProto(const v1::NodePoolSpec& spec);
 Status FromProto(const v1::NodePoolStatus& status);
-// Paths of the fields that are set in a spec, of those that can be written by themselves (spec_fields.h).
+// Paths of the fields that are set in a spec, of those that can be written by themselves
+// (spec_fields.h).
 std::vector<std::string> SetPaths(const v1::NodePoolSpec& spec);
 
 // nullopt: a value of a newer schema.

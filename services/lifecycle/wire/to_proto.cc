@@ -49,8 +49,8 @@ void FillAccount(const PoolAccount& account, v1::NodePoolAccount* out) {
   }
   out->set_scaled_to(account.scaled_to);
   out->set_claim_unknown(account.claim_unknown);
-  // Left unset while no order waits: the release before hands this field on as it is, and `false` would hide
-  // a rollback that comes to wait there.
+  // Left unset while no order waits: the release before hands this field on as it is, and `false`
+  // would hide a rollback that comes to wait there.
   if (account.rollback_waits || account.waiting_configuration_order != 0)
     out->set_rollback_waits(account.rollback_waits);
   for (const std::string& rack : account.leaving_racks) out->add_leaving_racks(rack);

@@ -28,14 +28,15 @@ class Api {
   static std::unique_ptr<Api> Create(const ApiOptions& options);
   virtual ~Api() = default;
 
-  // To be called by a command that waits, before it looks again: cells that did not answer are asked again from then on.
+  // To be called by a command that waits, before it looks again: cells that did not answer are
+  // asked again from then on.
   virtual void AskAgain() {}
-  // The calls that follow belong to order `number` (from 1) of a command line that gives several: see client::Client. Not to be called
-  // while another call is under way.
+  // The calls that follow belong to order `number` (from 1) of a command line that gives several:
+  // see client::Client. Not to be called while another call is under way.
   virtual void BeginOrder(int) {}
 
-  // Passes every resource of a kind in the scope and the range, sorted by name, to `receive` page by page. `-` in the scope means all
-  // organizations, or all clusters.
+  // Passes every resource of a kind in the scope and the range, sorted by name, to `receive` page
+  // by page. `-` in the scope means all organizations, or all clusters.
   virtual absl::Status ListPages(Kind kind, const ListRange& range,
                                  const PageReceiver& receive) = 0;
   // The same, all in one vector.
@@ -55,14 +56,15 @@ class Api {
   virtual absl::StatusOr<std::vector<lifecycle::v1::Event>> PoolEvents(
       const std::string& name, const std::string& pool_uid) = 0;
 
-  // With `dry_run` (`validate_only`) the server checks and writes nothing: the answer is what would be
-  // there afterwards, for a NodePool with a preview.
+  // With `dry_run` (`validate_only`) the server checks and writes nothing: the answer is what would
+  // be there afterwards, for a NodePool with a preview.
   virtual absl::StatusOr<Applied> Apply(const Resource& resource, const WriteMode& mode) = 0;
   absl::StatusOr<Applied> Apply(const Resource& resource, bool dry_run) {
     return Apply(resource, WriteMode{.dry_run = dry_run});
   }
-  // Sets the fields of a NodePool's spec that `paths` name, e.g. `spec.target_nodes`, to those of `pool`,
-  // which has the whole name, the etag that the NodePool must have, and the generation at which it was read.
+  // Sets the fields of a NodePool's spec that `paths` name, e.g. `spec.target_nodes`, to those of
+  // `pool`, which has the whole name, the etag that the NodePool must have, and the generation at
+  // which it was read.
   virtual absl::StatusOr<Applied> UpdateNodePool(const lifecycle::v1::NodePool& pool,
                                                  const std::vector<std::string>& paths,
                                                  const WriteMode& mode) = 0;
@@ -85,7 +87,8 @@ class Api {
   virtual absl::StatusOr<lifecycle::v1::Node> OrderNode(const std::string& pool,
                                                         const std::string& machine,
                                                         const NodeOrder& order) = 0;
-  // `machine` is an id. Returns the machine after the change: one that became free may be held already.
+  // `machine` is an id. Returns the machine after the change: one that became free may be held
+  // already.
   virtual absl::StatusOr<capacity::v1::Machine> SetMachineState(const std::string& machine,
                                                                 capacity::v1::Machine::State state,
                                                                 bool dry_run) = 0;
@@ -96,8 +99,9 @@ class Api {
       lifecycle::v1::AllowRemovalsRequest request) = 0;
   virtual absl::StatusOr<lifecycle::v1::ExplainNodePoolResponse> ExplainNodePool(
       const std::string& id) = 0;
-  // Deletes a cluster, quota, zone, instance type, machine or release; refused while it is in use. For releases and instance types, which
-  // several cells have, returns the cells in which it was deleted.
+  // Deletes a cluster, quota, zone, instance type, machine or release; refused while it is in use.
+  // For releases and instance types, which several cells have, returns the cells in which it was
+  // deleted.
   virtual absl::StatusOr<CellNames> DeleteItem(const ResourceId& resource, bool dry_run) = 0;
 
   // How quota would answer these requests one after the other; nothing is written.
@@ -109,8 +113,8 @@ class Api {
   virtual absl::StatusOr<FoundPlacements> FindPlacements(
       const capacity::v1::FindPlacementsRequest& request) = 0;
 
-  // Releases are named by resource name (returned: the cells in which it was done), pools by uid. An empty profile means the pending
-  // one (Promote) or the previous one (Rollback).
+  // Releases are named by resource name (returned: the cells in which it was done), pools by uid.
+  // An empty profile means the pending one (Promote) or the previous one (Rollback).
   virtual absl::StatusOr<CellNames> PublishRelease(const std::string& name, bool dry_run) = 0;
   virtual absl::StatusOr<CellNames> WithdrawRelease(const std::string& name, bool dry_run) = 0;
   virtual absl::StatusOr<configuration::v1::PoolConfiguration> Promote(const std::string& pool_uid,
@@ -129,7 +133,8 @@ class Api {
   virtual absl::StatusOr<std::vector<ToldPast>> GetPast(const ResourceId& resource,
                                                         const Moment& then) = 0;
 
-  // All of a kind in the scope as they were then: clusters, NodePools, Nodes (of the NodePool `pool`; empty: all), events, quotas.
+  // All of a kind in the scope as they were then: clusters, NodePools, Nodes (of the NodePool
+  // `pool`; empty: all), events, quotas.
   virtual absl::StatusOr<std::vector<Item>> ListPast(Kind kind, const std::string& pool,
                                                      const Moment& then) = 0;
 
@@ -145,9 +150,9 @@ class Api {
   // Returns the level after the change.
   virtual absl::StatusOr<debug::v1::LogLevel> SetLogLevel(debug::v1::LogLevel level) = 0;
 
-  // One Watch stream over the range in the scope, until it breaks (its error; UNAVAILABLE when the server ended
-  // it) or `receive` returns false (OK). Without a revision in `start` it begins with a
-  // snapshot, within a call's timeout (DEADLINE_EXCEEDED). No deadline for the whole.
+  // One Watch stream over the range in the scope, until it breaks (its error; UNAVAILABLE when the
+  // server ended it) or `receive` returns false (OK). Without a revision in `start` it begins with
+  // a snapshot, within a call's timeout (DEADLINE_EXCEEDED). No deadline for the whole.
   virtual absl::Status Watch(const WatchRange& range, const type::v1::WatchStart& start,
                              const WatchReceiver& receive) = 0;
   // Keeps the sink, which must outlive the link, level with the whole fleet.
@@ -160,7 +165,8 @@ struct Cell {
   std::shared_ptr<Api> api = {};
 };
 
-// The request_id of the first mutation of order `order` (Api::BeginOrder) of a command line whose ApiOptions::request_id is `id`.
+// The request_id of the first mutation of order `order` (Api::BeginOrder) of a command line whose
+// ApiOptions::request_id is `id`.
 std::string RequestIdOf(const std::string& id, int order);
 
 }  // namespace muster::musterctl

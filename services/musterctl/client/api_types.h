@@ -44,7 +44,8 @@ struct ResourceId {
   std::string id = {};  // as IdOf returns it, for a Node POOL/MACHINE; or the whole resource name
 };
 
-// Which resources of a kind a list returns. It may return more where the server cannot filter: the caller has to.
+// Which resources of a kind a list returns. It may return more where the server cannot filter: the
+// caller has to.
 struct ListRange {
   std::string pool = {};    // of this NodePool, by id or whole name: its Nodes, its events
   std::string begin = {};   // only ids (for a Node POOL/MACHINE) with this prefix; empty: all
@@ -53,7 +54,8 @@ struct ListRange {
   std::string cluster = {};
 };
 
-// Which resources a watch follows. It may tell of more where the server cannot filter: the caller has to.
+// Which resources a watch follows. It may tell of more where the server cannot filter: the caller
+// has to.
 struct WatchRange {
   Kind kind = {};
   std::string pool = {};              // only Nodes and events of this NodePool, as in ListRange
@@ -90,8 +92,8 @@ struct ToldPast {
   history::v1::GetPastResponse answer = {};
 };
 
-// The last time that a Timestamp can hold. Asked how things were at that time, the server answers how they are now, even if its clock
-// is ahead of ours.
+// The last time that a Timestamp can hold. Asked how things were at that time, the server answers
+// how they are now, even if its clock is ahead of ours.
 inline constexpr absl::Time kLastTime = absl::FromUnixSeconds(253'402'300'799);
 
 // How a resource is written.
@@ -99,7 +101,8 @@ struct WriteMode {
   bool dry_run = false;    // nothing is written
   bool must_fit = false;   // of a NodePool: only if quota covers it now
   bool overrides = false;  // of a Quota: its overrides are written also if there are none
-  // Called after each call of a MachineSet that takes several, with how many of its machines are done. Null: not called.
+  // Called after each call of a MachineSet that takes several, with how many of its machines are
+  // done. Null: not called.
   std::function<void(size_t done, size_t all)> progress = {};
 };
 
@@ -107,7 +110,8 @@ struct WriteMode {
 enum class Outcome { kCreated, kConfigured, kUnchanged };
 struct Applied {
   Outcome outcome = Outcome::kUnchanged;
-  // E.g. `16 machines, 16 new`; for a NodePool that existed the fields that changed, e.g. `spec.target_nodes`.
+  // E.g. `16 machines, 16 new`; for a NodePool that existed the fields that changed, e.g.
+  // `spec.target_nodes`.
   std::string detail = {};
   std::optional<lifecycle::v1::NodePoolPreview> preview = {};  // of a NodePool, with `dry_run`
   std::vector<std::string> warnings = {};                      // of NodePools and machines

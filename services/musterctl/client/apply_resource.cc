@@ -153,7 +153,8 @@ absl::StatusOr<Applied> ApplyOne(Connection& connection, const quota::v1::Quota&
   *request.mutable_quota() = quota;
   request.set_allow_missing(true);
   request.set_validate_only(mode.dry_run);
-  // A caller with an etag read the overrides too, and may have removed them: all fields are written.
+  // A caller with an etag read the overrides too, and may have removed them: all fields are
+  // written.
   const std::string all = "*";
   if (mode.overrides || !quota.etag().empty()) *request.mutable_update_mask()->add_paths() = all;
   ASSIGN_OR_RETURN(const auto after, connection.Call(&Connection::Quota::UpdateQuota, request));

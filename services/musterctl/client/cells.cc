@@ -15,8 +15,8 @@
 #include "services/musterctl/client/errors.h"
 #include "services/musterctl/client/page_queue.h"
 
-// How several cells are asked, and reads. Changes are in cells_changes.cc, the past in cells_past.cc, FindPlacements in
-// cells_find.cc.
+// How several cells are asked, and reads. Changes are in cells_changes.cc, the past in
+// cells_past.cc, FindPlacements in cells_find.cc.
 namespace muster::musterctl {
 namespace {
 
@@ -26,13 +26,15 @@ std::string Text(const ResourceId& resource) {
 
 using ListOf = absl::FunctionRef<absl::Status(const Cell& cell, const PageReceiver& take)>;
 
-// Lists the cells at the same time; `receive` gets all pages of one cell before those of the next. Returns how each list ended; OK for
-// cells whose turn did not come because `receive` wanted no more.
+// Lists the cells at the same time; `receive` gets all pages of one cell before those of the next.
+// Returns how each list ended; OK for cells whose turn did not come because `receive` wanted no
+// more.
 std::vector<absl::Status> PagesInTurn(const std::vector<const Cell*>& asked, ListOf list,
                                       const PageReceiver& receive) {
   std::deque<PageQueue> queues(asked.size());
   std::vector<std::future<void>> lists;
-  // Runs before the threads are joined, also after an exception: a list whose queue is full would block for ever.
+  // Runs before the threads are joined, also after an exception: a list whose queue is full would
+  // block for ever.
   absl::Cleanup close = [&] {
     for (PageQueue& queue : queues) queue.Close();
   };
@@ -133,7 +135,8 @@ absl::Status CellsApi::TellFailures(const Round& round) {
   if (failures.empty()) return absl::UnavailableError("no cell answers");
   const Cell& last_cell = *failures.back().first;
   const absl::Status& last = failures.back().second;
-  // All cells return the same error if the request itself is wrong: it is reported once, without a cell.
+  // All cells return the same error if the request itself is wrong: it is reported once, without a
+  // cell.
   if (failures.size() > 1 && !IsAway(last) && round.is_one_failure()) return last;
   for (auto each = failures.begin(); each + 1 != failures.end(); ++each)
     TellOf(*each->first, each->second);
@@ -211,7 +214,8 @@ absl::StatusOr<std::vector<Item>> CellsApi::GetEvery(Kind kind, const std::strin
   std::vector<Answer<Item>> answers;
   const Round round = AskEach(get, answers);
   RETURN_IF_ERROR(TellFailures(round));
-  // Not partial: no answer of some cells was used for all. A command that waits may still find the resource.
+  // Not partial: no answer of some cells was used for all. A command that waits may still find the
+  // resource.
   if (answers.empty()) return NobodyHas({kind, id}, round);
   is_partial_ = is_partial_ || !round.is_whole;
   for (Answer<Item>& answer : answers) found.push_back(std::move(answer.said));

@@ -20,14 +20,18 @@ namespace muster::musterctl {
 
 // The Api of several cells, which know nothing of each other, as if they were one server:
 // - All cells are asked at the same time; their answers are put together in the order of the cells.
-// - A read returns what all cells have, each resource with its cell. A cell that does not answer hides nothing of the others.
+// - A read returns what all cells have, each resource with its cell. A cell that does not answer
+//   hides nothing of the others.
 // - The past is asked for by a time. A revision is refused: each cell counts its own.
-// - A change goes to the one cell that has the resource: for a NodePool the cell of its cluster, for what is in a zone the
-//   cell of the zone. FAILED_PRECONDITION: no cell or several have it, or one that may have it does not answer.
-// - Releases and instance types are applied to all cells, and deleted from all that have them. An instance type is edited and patched in
-//   one cell, because an editor shows one cell's.
-// - Everything else needs one cell: FAILED_PRECONDITION, naming --context. Each cell is watched by itself: Session::cells.
-// A cell that did not answer is reported once, and not asked again before AskAgain. Not thread-safe.
+// - A change goes to the one cell that has the resource: for a NodePool the cell of its cluster,
+//   for what is in a zone the cell of the zone. FAILED_PRECONDITION: no cell or several have it, or
+//   one that may have it does not answer.
+// - Releases and instance types are applied to all cells, and deleted from all that have them. An
+//   instance type is edited and patched in one cell, because an editor shows one cell's.
+// - Everything else needs one cell: FAILED_PRECONDITION, naming --context. Each cell is watched by
+//   itself: Session::cells.
+// A cell that did not answer is reported once, and not asked again before AskAgain. Not
+// thread-safe.
 class CellsApi final : public Api {
  public:
   // Called with each cell's error that is not returned; the error names the cell.
@@ -35,7 +39,8 @@ class CellsApi final : public Api {
 
   CellsApi(std::vector<Cell> cells, Tell tell) : cells_(std::move(cells)), tell_(std::move(tell)) {}
 
-  // Whether a result was complete for some cells only: a cell failed, and the answers of the others were used.
+  // Whether a result was complete for some cells only: a cell failed, and the answers of the others
+  // were used.
   bool is_partial() const { return is_partial_; }
 
   void AskAgain() override { away_.clear(); }
@@ -83,7 +88,8 @@ class CellsApi final : public Api {
       const quota::v1::CheckQuotaRequest& request) override;
   absl::StatusOr<capacity::v1::ExplainClaimResponse> ExplainClaim(
       const std::string& pool_uid) override;
-  // The zones of all cells, merged best first. If the request names zones, only the cells that have them are asked.
+  // The zones of all cells, merged best first. If the request names zones, only the cells that have
+  // them are asked.
   absl::StatusOr<FoundPlacements> FindPlacements(
       const capacity::v1::FindPlacementsRequest& request) override;
   absl::StatusOr<CellNames> PublishRelease(const std::string& name, bool dry_run) override;
@@ -143,24 +149,27 @@ class CellsApi final : public Api {
   std::vector<const Cell*> Present() const;
   // Sorts the cells `asked` by the status that each of them returned (`said`, in the same order).
   Round RoundOf(const std::vector<const Cell*>& asked, const std::vector<absl::Status>& said) const;
-  // Drops the failures for which `is_none` is true from the round, as if these cells had nothing to say.
+  // Drops the failures for which `is_none` is true from the round, as if these cells had nothing to
+  // say.
   void PassOver(Round& round, absl::FunctionRef<bool(const absl::Status&)> is_none) const;
   // Asks each cell that is not away, all at the same time; `answers` are in the order of the cells.
   template <class T, class Ask>
   Round AskEach(const Ask& ask, std::vector<Answer<T>>& answers) const;
-  // Reports a cell's error. A temporary one (PassesBy) only once for each cell: a command that waits asks again and again.
+  // Reports a cell's error. A temporary one (PassesBy) only once for each cell: a command that
+  // waits asks again and again.
   void TellOf(const Cell& cell, const absl::Status& error);
-  // OK if any cell answered, with the failures of the others reported. If none did: the last cell's error, the others reported.
+  // OK if any cell answered, with the failures of the others reported. If none did: the last cell's
+  // error, the others reported.
   absl::Status TellFailures(const Round& round);
   // TellFailures, and marks the result as partial if a cell is missing from it.
   absl::Status Conclude(const Round& round);
-  // Conclude, for a change that every cell was asked for: the error of a cell that refused it comes before the NOT_FOUND of another.
-  // OK if a cell has done it.
+  // Conclude, for a change that every cell was asked for: the error of a cell that refused it comes
+  // before the NOT_FOUND of another. OK if a cell has done it.
   absl::Status ConcludeChange(Round round);
   // Conclude; NOT_FOUND if every cell said so.
   absl::Status ConcludeRead(const Round& round);
-  // The error when no cell returned the resource: NOT_FOUND if every cell said so, else that it is in none of those that
-  // answered, which may pass (KnownByOthers) unless a cell refused for good.
+  // The error when no cell returned the resource: NOT_FOUND if every cell said so, else that it is
+  // in none of those that answered, which may pass (KnownByOthers) unless a cell refused for good.
   static absl::Status NobodyHas(const ResourceId& resource, const Round& round);
   // Asks each cell. NOT_FOUND if every cell said so.
   template <class T, class Ask>
@@ -170,15 +179,17 @@ class CellsApi final : public Api {
   absl::StatusOr<std::vector<Item>> ReadItems(const Ask& ask);
   // Changes something that all cells have alike. Returns the cells in which it was done.
   absl::StatusOr<CellNames> ChangeEach(absl::FunctionRef<absl::Status(Api&)> change);
-  // The zones that the request names, by the cells that have them; empty: the request names none, which means all.
+  // The zones that the request names, by the cells that have them; empty: the request names none,
+  // which means all.
   absl::StatusOr<std::map<const Cell*, std::vector<std::string>>> ZonesByCell(
       const capacity::v1::FindPlacementsRequest& request);
-  // For FindPlacements: a cell that refuses a request which another one answers counts as having no zones for it, as its catalogue
-  // lacks the instance type. If all refuse for different reasons, only the first one's is kept.
+  // For FindPlacements: a cell that refuses a request which another one answers counts as having no
+  // zones for it, as its catalogue lacks the instance type. If all refuse for different reasons,
+  // only the first one's is kept.
   void PassOverRefusals(Round& round) const;
   absl::Status CheckMoment(const Moment& then) const;
-  // The cell that has the resource: Find and ToAsk for reading. FindForChange and ToChange, for changing it or what is in it, fail
-  // if another cell may have it too.
+  // The cell that has the resource: Find and ToAsk for reading. FindForChange and ToChange, for
+  // changing it or what is in it, fail if another cell may have it too.
   absl::StatusOr<Home> Find(const ResourceId& resource);
   absl::StatusOr<Api*> ToAsk(const ResourceId& resource);
   absl::StatusOr<Home> FindForChange(const ResourceId& resource);
@@ -199,7 +210,8 @@ class CellsApi final : public Api {
 };
 
 CellNames NamesOf(const std::vector<Cell>& cells);
-// FAILED_PRECONDITION: `what` ("nodepool/train is") in the cells `names`; `meant` is the one that the message suggests.
+// FAILED_PRECONDITION: `what` ("nodepool/train is") in the cells `names`; `meant` is the one that
+// the message suggests.
 absl::Status InSeveral(absl::string_view what, const CellNames& names, const std::string& meant);
 // The same error with the cell's name in its message and field violations.
 absl::Status InCell(const std::string& cell, const absl::Status& status);

@@ -14,7 +14,8 @@
 namespace muster::musterctl {
 namespace {
 
-// The resource (zone or cluster) whose cell a new or changed resource is sent to. nullopt: it is sent to all cells.
+// The resource (zone or cluster) whose cell a new or changed resource is sent to. nullopt: it is
+// sent to all cells.
 struct GoesWith {
   using Place = std::optional<ResourceId>;
 

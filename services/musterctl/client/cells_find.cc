@@ -18,8 +18,9 @@ using capacity::v1::FindPlacementsRequest;
 using capacity::v1::FindPlacementsResponse;
 using capacity::v1::ZonePlacements;
 
-// The spare machines of a zone, relative to the number asked for, of the request for which that is least: as capacity ranks the zones
-// of one cell (muster/capacity/v1/capacity_service.proto), except that an answer does not tell what is kept for gangs.
+// The spare machines of a zone, relative to the number asked for, of the request for which that is
+// least: as capacity ranks the zones of one cell (muster/capacity/v1/capacity_service.proto),
+// except that an answer does not tell what is kept for gangs.
 double SpareOf(const ZonePlacements& zone, const FindPlacementsRequest& request) {
   double least = std::numeric_limits<double>::infinity();
   for (int i = 0; i < std::min(zone.placements_size(), request.requests_size()); ++i) {
@@ -108,7 +109,8 @@ absl::StatusOr<FoundPlacements> CellsApi::FindPlacements(const FindPlacementsReq
     FindPlacementsRequest of_cell = request;
     const auto own = zones->find(&cell);
     if (own == zones->end()) {
-      // All zones asked for are in other cells. A request without zones would mean all zones of this one.
+      // All zones asked for are in other cells. A request without zones would mean all zones of
+      // this one.
       if (!zones->empty()) return FoundPlacements();
     } else {
       of_cell.mutable_zones()->Assign(own->second.begin(), own->second.end());

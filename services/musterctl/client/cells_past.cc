@@ -15,7 +15,8 @@
 namespace muster::musterctl {
 namespace {
 
-// The changes of all cells, the newest first, at most `limit`; those of the same time in the order of the cells.
+// The changes of all cells, the newest first, at most `limit`; those of the same time in the order
+// of the cells.
 ToldChanges NewestFirst(const ToldChanges& all, int limit) {
   const auto time = [&](size_t at) {
     return FromTimestamp(all.answer.changes(static_cast<int>(at)).change_time());

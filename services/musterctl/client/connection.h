@@ -22,8 +22,8 @@ namespace muster::musterctl {
 
 class FleetLink;
 
-// A client::Client that also turns ids into resource names, and errors into those that people read. For
-// the .cc files of the Api only.
+// A client::Client that also turns ids into resource names, and errors into those that people read.
+// For the .cc files of the Api only.
 class Connection {
  public:
   using Access = access::v1::AccessService::Stub;
@@ -52,8 +52,8 @@ class Connection {
   std::string ClusterName(const std::string& id) const {
     return absl::StrContains(id, "/") ? id : absl::StrCat(Organization(), "/clusters/", id);
   }
-  // What the names of the kind begin with in the scope; where the scope says all organizations or all clusters (`-`), the part
-  // before that.
+  // What the names of the kind begin with in the scope; where the scope says all organizations or
+  // all clusters (`-`), the part before that.
   std::string Prefix(Kind kind) const {
     const bool of_cluster = kind <= Kind::kEvent;
     if (kind > Kind::kQuota || scope_.organization == "-") return "";
@@ -64,8 +64,8 @@ class Connection {
 
   // Whether the scope is one cluster: neither all organizations nor all clusters (`-`).
   bool is_one_cluster() const { return scope_.organization != "-" && scope_.cluster != "-"; }
-  // Whether PoolName(pool) names one NodePool: false for an id alone in a scope of all clusters, several of which may have one, and
-  // for an empty `pool`.
+  // Whether PoolName(pool) names one NodePool: false for an id alone in a scope of all clusters,
+  // several of which may have one, and for an empty `pool`.
   bool IsPlaced(const std::string& pool) const {
     return !pool.empty() && (is_one_cluster() || absl::StrContains(pool, "/"));
   }
@@ -96,7 +96,8 @@ class Connection {
     return answer;
   }
 
-  // The pages of a list, until `receive` wants no more. `items` returns the response's repeated field.
+  // The pages of a list, until `receive` wants no more. `items` returns the response's repeated
+  // field.
   template <class Stub, class Request, class Response, class Items>
   absl::Status Pages(grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
                      const Request& request, Items items, const PageReceiver& receive) {

@@ -8,17 +8,20 @@
 
 namespace muster::musterctl {
 
-// Marks an error as a server's: gives it a reason, the name of its code if the server gave none. Errors
-// that arise in musterctl itself have no reason.
+// Marks an error as a server's: gives it a reason, the name of its code if the server gave none.
+// Errors that arise in musterctl itself have no reason.
 absl::Status FromServer(const absl::Status& status);
 
 // Whether the server did not answer (UNAVAILABLE, DEADLINE_EXCEEDED); it may do so later.
 bool IsAway(const absl::Status& status);
-// A FAILED_PRECONDITION for which PassesBy is true: the cells that answered do not have it, others may.
+// A FAILED_PRECONDITION for which PassesBy is true: the cells that answered do not have it, others
+// may.
 absl::Status KnownByOthers(absl::string_view message);
-// Whether the same request may succeed later: nobody who knows answered now, or too much was asked at once.
+// Whether the same request may succeed later: nobody who knows answered now, or too much was asked
+// at once.
 bool PassesBy(const absl::Status& status);
-// Whether a call got no answer. False for a DEADLINE_EXCEEDED of musterctl's own waits, which has no reason.
+// Whether a call got no answer. False for a DEADLINE_EXCEEDED of musterctl's own waits, which has
+// no reason.
 bool NoneAnswers(const absl::Status& status);
 // Whether it is not known if the call was carried out.
 bool IsInDoubt(const absl::Status& status);

@@ -19,8 +19,8 @@ struct Leader {
   absl::Time since = absl::InfinitePast();  // when it took over; InfinitePast: not known any more
 };
 
-// Follows the fleet by the watches of the four services, and answers questions about it, until Stop.
-// Thread-safe.
+// Follows the fleet by the watches of the four services, and answers questions about it, until
+// Stop. Thread-safe.
 class FleetLink {
  public:
   // Stops.
@@ -31,7 +31,8 @@ class FleetLink {
   // Why the pool of this resource name is not where it should be. CANCELLED after Stop.
   virtual absl::StatusOr<lifecycle::v1::ExplainNodePoolResponse> Explain(
       const std::string& pool) = 0;
-  // The last replica that took over. NOT_FOUND: none has yet, or the caller may not see it; CANCELLED after Stop.
+  // The last replica that took over. NOT_FOUND: none has yet, or the caller may not see it;
+  // CANCELLED after Stop.
   virtual absl::StatusOr<Leader> AskLeader() = 0;
   // Ends the watches and all questions, those under way too. Idempotent.
   virtual void Stop() = 0;

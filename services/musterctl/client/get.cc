@@ -65,8 +65,9 @@ absl::StatusOr<Item> GetBy(Connection& connection,
   return Item(std::move(answer));
 }
 
-// Finds by a filtered list what no Get returns: an event, or a Node by its machine alone (not every caller may ask capacity for it).
-// A `*` in `id` is a wildcard for the server but not here, so its answer is compared again.
+// Finds by a filtered list what no Get returns: an event, or a Node by its machine alone (not every
+// caller may ask capacity for it). A `*` in `id` is a wildcard for the server but not here, so its
+// answer is compared again.
 absl::StatusOr<Item> Search(Connection& connection, Kind kind, const std::string& id) {
   const std::string filter = kind == Kind::kNode
                                  ? absl::StrCat("machine = ", FilterText(id))

@@ -10,7 +10,8 @@
 namespace muster::musterctl {
 namespace {
 
-// The prefix of the names of resources whose id begins with `begin`; empty: there is no single one, or the List takes no filter.
+// The prefix of the names of resources whose id begins with `begin`; empty: there is no single one,
+// or the List takes no filter.
 std::string NameBegin(const Connection& connection, Kind kind, const std::string& begin) {
   if (kind <= Kind::kQuota && !connection.is_one_cluster()) return "";
   const std::string prefix = connection.Prefix(kind);

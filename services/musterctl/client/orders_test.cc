@@ -138,7 +138,8 @@ TEST_F(ApiTest, WhatNobodyKnowsTheOutcomeOfIsRepeatedUnderItsId) {
   server_.failures = std::vector<grpc::StatusCode>(10, grpc::StatusCode::UNAVAILABLE);
   EXPECT_TRUE(absl::IsUnavailable(api_->Resize(resize).status()));
   EXPECT_THAT(server_.ids, ElementsAre("mine.2", "mine.2", "mine.2", "mine.2"));
-  // What is refused is refused; and what has no id is repeated by gRPC, if it may be (proto/muster/service_config.json).
+  // What is refused is refused; and what has no id is repeated by gRPC, if it may be
+  // (proto/muster/service_config.json).
   server_.ids.clear();
   server_.failures = {grpc::StatusCode::FAILED_PRECONDITION};
   EXPECT_FALSE(api_->Resize(resize).ok());

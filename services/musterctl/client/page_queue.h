@@ -12,7 +12,8 @@
 
 namespace muster::musterctl {
 
-// Hands the pages of one cell's list from the thread that fetches them to the one that consumes them. Thread-safe.
+// Hands the pages of one cell's list from the thread that fetches them to the one that consumes
+// them. Thread-safe.
 class PageQueue {
  public:
   // Most pages (20 of 1,000 resources) that wait for a cell's turn; then Put blocks.

@@ -19,8 +19,8 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Pair;
 
-// What an organization sees: no machines. Answers lists with what is there, as a server without filters; the past in pages of one,
-// changes in pages of two.
+// What an organization sees: no machines. Answers lists with what is there, as a server without
+// filters; the past in pages of one, changes in pages of two.
 class NarrowServer final : public lifecycle::v1::LifecycleService::Service,
                            public quota::v1::QuotaService::Service,
                            public history::v1::HistoryService::Service {

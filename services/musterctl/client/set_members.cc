@@ -33,7 +33,8 @@ class Recognition {
   }
 
   std::vector<SetMember> Run() && {
-    // The surest rule first, each for all machines: a sure match is not lost to another machine's weaker rule.
+    // The surest rule first, each for all machines: a sure match is not lost to another machine's
+    // weaker rule.
     Recognise([&](size_t index) { return AtItsPlace(index, true); });
     Recognise([&](size_t index) { return ByItsName(index); });
     Recognise([&](size_t index) { return AtItsPlace(index, false); });
@@ -72,7 +73,8 @@ class Recognition {
     }
     return nullptr;
   }
-  // The machine of this name, wherever it stands but in a rack of another set: apply moves it to its place in this one.
+  // The machine of this name, wherever it stands but in a rack of another set: apply moves it to
+  // its place in this one.
   const Machine* ByItsName(size_t index) const {
     const Machine* known = Find(set_.machines[index].name());
     return known != nullptr && !IsInAnothersRacks(*known) ? known : nullptr;

@@ -9,8 +9,9 @@
 #include "services/musterctl/manifest/kinds.h"
 #include "services/musterctl/manifest/resources.h"
 
-// Finds which registered machines belong to a MachineSet. A registered machine keeps its name, whatever
-// else is in the file now: when its id was chosen, ids of sets that are gone since may have been skipped.
+// Finds which registered machines belong to a MachineSet. A registered machine keeps its name,
+// whatever else is in the file now: when its id was chosen, ids of sets that are gone since may
+// have been skipped.
 namespace muster::musterctl {
 
 struct SetMember {

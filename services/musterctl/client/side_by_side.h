@@ -18,8 +18,8 @@ auto RunAsync(F act) {
   });
 }
 
-// Calls `act` with each element, all at the same time, and returns the results in the order of the elements once all are done. What
-// `act` shares must be thread-safe.
+// Calls `act` with each element, all at the same time, and returns the results in the order of the
+// elements once all are done. What `act` shares must be thread-safe.
 template <class T, class F>
 auto SideBySide(const std::vector<T>& all, const F& act) {
   using Result = std::invoke_result_t<const F&, const T&>;

@@ -18,16 +18,16 @@ class WatchView {
     std::optional<Item> item = {};  // none: it is gone
   };
 
-  // Where the next stream is to start: after the last message if it can be resumed there, else with a
-  // snapshot.
+  // Where the next stream is to start: after the last message if it can be resumed there, else with
+  // a snapshot.
   type::v1::WatchStart Begin();
   // The next stream must begin with a snapshot: the revision was compacted away, or the history was
   // replaced.
   void Forget() { start_.Clear(); }
   // The last change of this resource was not shown: the next snapshot reports it again.
   void Unsee(const std::string& name) { known_[name].clear(); }
-  // The changes that this message brings. A snapshot is returned as a whole at its end, sorted by name;
-  // of a later snapshot only the differences.
+  // The changes that this message brings. A snapshot is returned as a whole at its end, sorted by
+  // name; of a later snapshot only the differences.
   std::vector<Change> Feed(const WatchMessage& message);
 
  private:

@@ -25,7 +25,8 @@ absl::Status WhyNot(Session& session, const Manifest& manifest, const absl::Stat
   return AtManifest(error, manifest);
 }
 
-// A progress line that is overwritten again and again, and cleared in the end. `out` null: nothing is written.
+// A progress line that is overwritten again and again, and cleared in the end. `out` null: nothing
+// is written.
 class ProgressLine {
  public:
   explicit ProgressLine(std::ostream* out) : out_(out) {}

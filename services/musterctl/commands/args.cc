@@ -131,7 +131,8 @@ absl::StatusOr<Given> ParseFlag(absl::string_view word, const Command* command) 
   return given;
 }
 
-// Puts the flag at words[i] into `line`; `i` is moved on to its value, where that is a word of its own.
+// Puts the flag at words[i] into `line`; `i` is moved on to its value, where that is a word of its
+// own.
 absl::Status TakeFlag(absl::Span<const std::string> words, const Command* command, size_t& i,
                       CommandLine& line) {
   const std::string& word = words[i];

@@ -26,7 +26,8 @@ struct Flag {
   std::string standard = {};  // its value when it is not given
   std::string variable = {};  // environment variable that gives it, empty: none
   bool repeated = false;      // may be given more than once
-  // For a switch: the values it takes as `--flag=WORD`. `--flag` alone means the first, `none` as if it were not given.
+  // For a switch: the values it takes as `--flag=WORD`. `--flag` alone means the first, `none` as
+  // if it were not given.
   std::vector<std::string> words = {};
 };
 

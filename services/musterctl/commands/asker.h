@@ -24,13 +24,14 @@ struct Question {
   size_t cell = 0;          // number of the cell that has the pool
 };
 
-// The pool's first obstacle about which somebody must act; if there is none, its first obstacle. nullopt: no answer.
+// The pool's first obstacle about which somebody must act; if there is none, its first obstacle.
+// nullopt: no answer.
 std::optional<top::Verdict> AskWhoMustAct(FleetLink& link, const std::string& pool);
 // The replica that reconciles. nullopt: no answer, or the caller may not see it.
 std::optional<top::Reconciler> AskReconciler(FleetLink& link);
 
-// Asks, on a thread of its own, who must act for those pools of one cell that the page shows, and who reconciles there: the page never
-// waits for an answer. Thread-safe.
+// Asks, on a thread of its own, who must act for those pools of one cell that the page shows, and
+// who reconciles there: the page never waits for an answer. Thread-safe.
 class Asker {
  public:
   // Both must outlive it.

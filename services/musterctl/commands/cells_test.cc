@@ -95,7 +95,8 @@ class CellsWaitTest : public CellsTest {
     ready.set_name(Pool("c-east", "train", 1).name());
     east_.items[Kind::kNodePool] = {ready};
   }
-  // Of what east is asked of single things, it does not answer from that one on, before the other one (from 1).
+  // Of what east is asked of single things, it does not answer from that one on, before the other
+  // one (from 1).
   void AwayFor(int from, int until) {
     east_.gets = 0;
     east_.before_get = [this, from, until] {

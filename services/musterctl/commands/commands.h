@@ -33,7 +33,8 @@ struct World {
       nullptr;  // a terminal that shows how far things are; null: there is none
   // Runs a shell's command line on the terminal and returns its exit code. Null: none can be run.
   std::function<int(const std::string& command)> execute = {};
-  // Where `out` goes, but without escape codes being made harmless: only for text that musterctl itself makes. Run sets it.
+  // Where `out` goes, but without escape codes being made harmless: only for text that musterctl
+  // itself makes. Run sets it.
   std::ostream* screen = nullptr;
 };
 
@@ -45,8 +46,8 @@ inline constexpr int kWrongUse = 2;
 // Runs one command line (without the program's name) and returns the exit code.
 int Run(absl::Span<const std::string> args, World& world);
 
-// What a command gets: its parsed line, and what it works with. It writes its output to world.out as it
-// comes, and returns an error instead of printing it.
+// What a command gets: its parsed line, and what it works with. It writes its output to world.out
+// as it comes, and returns an error instead of printing it.
 struct Session {
   const CommandLine& line;
   const Scope& scope;
@@ -63,8 +64,8 @@ absl::Status Get(Session& session);
 absl::Status Describe(Session& session);
 absl::Status Events(Session& session);
 absl::Status Rollout(Session& session);
-// Whether the line is a rollback to a revision by its number. Such a line must not be repeated: once it is done, the number is that of
-// another profile.
+// Whether the line is a rollback to a revision by its number. Such a line must not be repeated:
+// once it is done, the number is that of another profile.
 bool IsByNumber(const CommandLine& line);
 absl::Status ApiResources(Session& session);
 absl::Status Completion(Session& session);
@@ -120,9 +121,11 @@ std::vector<Command> PastCommands();
 absl::StatusOr<Kind> ParseKindArgument(const CommandLine& line);
 // Reads KIND and NAME (or KIND/NAME), the only arguments.
 absl::StatusOr<ResourceId> ReadResourceId(const CommandLine& line);
-// To be called when nothing was found. NOT_FOUND: the cluster of the scope does not exist; the message says what named it.
+// To be called when nothing was found. NOT_FOUND: the cluster of the scope does not exist; the
+// message says what named it.
 absl::Status CheckCluster(Session& session);
-// The same when `id` was not found (empty id: nothing of its kind was); OK if it was not looked for in the scope's cluster.
+// The same when `id` was not found (empty id: nothing of its kind was); OK if it was not looked for
+// in the scope's cluster.
 absl::Status CheckClusterOf(Session& session, const ResourceId& id);
 // Reads a moment: a duration before now (`1h`), a time such as 2026-11-26T09:00:00Z, or a revision.
 absl::StatusOr<Moment> ReadMoment(absl::string_view flag, const std::string& text, absl::Time now);
@@ -133,13 +136,15 @@ absl::StatusOr<Moment> ReadMoment(absl::string_view flag, const std::string& tex
 absl::Status WaitForPool(Session& session, const ResourceId& id, bool deleted,
                          absl::Duration timeout, const std::string& uid = "");
 
-// Waits until a Node that was ordered to drain or reboot is drained, or back, and prints a line whenever it
-// changed. `before`: the Node as the order's answer had it. FAILED_PRECONDITION: the order was taken back, or a
-// Node to reboot leaves; DEADLINE_EXCEEDED past `timeout`. Goes on while the server is away.
+// Waits until a Node that was ordered to drain or reboot is drained, or back, and prints a line
+// whenever it changed. `before`: the Node as the order's answer had it. FAILED_PRECONDITION: the
+// order was taken back, or a Node to reboot leaves; DEADLINE_EXCEEDED past `timeout`. Goes on while
+// the server is away.
 absl::Status WaitForNode(Session& session, const ResourceId& id, NodeVerb verb,
                          const lifecycle::v1::Node& before, absl::Duration timeout);
 
-// The result of an order about a NodePool's configuration in words: `is at PROFILE`, or when it will be.
+// The result of an order about a NodePool's configuration in words: `is at PROFILE`, or when it
+// will be.
 std::string ReachedBy(const configuration::v1::PoolConfiguration& configuration, bool dry_run);
 
 // The manifests of all files of `-f`, parsed and checked as a whole.
@@ -153,7 +158,8 @@ absl::Status DiffFiles(Session& session);
 // An error for which Run prints nothing and returns kFailed, because all was printed already.
 absl::Status AlreadyPrinted();
 
-// The server's error for a manifest, with the manifest's place and the names that its fields have there.
+// The server's error for a manifest, with the manifest's place and the names that its fields have
+// there.
 absl::Status AtManifest(const absl::Status& status, const Manifest& manifest);
 
 }  // namespace muster::musterctl

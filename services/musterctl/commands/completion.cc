@@ -13,7 +13,8 @@
 #include "services/musterctl/commands/references.h"
 #include "services/musterctl/schema/schema.h"
 
-// Completion for shells. The scripts call `musterctl __complete -- WORDS...`; the last word is the one that is being typed.
+// Completion for shells. The scripts call `musterctl __complete -- WORDS...`; the last word is the
+// one that is being typed.
 namespace muster::musterctl {
 namespace {
 
@@ -201,7 +202,8 @@ class Completer {
     return {};
   }
 
-  // The kinds that the command takes; for commands that take few kinds, the names of their resources.
+  // The kinds that the command takes; for commands that take few kinds, the names of their
+  // resources.
   Words KindsOf(const std::string& command, const std::string& last) {
     static const std::set<std::string> kAllKinds = {"get",  "describe", "history",
                                                     "diff", "wait",     "explain"};

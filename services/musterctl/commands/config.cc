@@ -71,7 +71,8 @@ absl::Status SetContext(Session& session, const std::string& path, client::Conte
       context->values.erase(key.key);
       continue;
     }
-    // Relative to the current directory; kept as an absolute path, because it is used from anywhere.
+    // Relative to the current directory; kept as an absolute path, because it is used from
+    // anywhere.
     if (key.is_file) value = std::filesystem::absolute(value).string();
     context->values[key.key] = value;
   }

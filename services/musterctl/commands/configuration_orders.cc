@@ -46,13 +46,15 @@ absl::Status ForEachRelease(Session& session, ReleaseCall call, absl::string_vie
   return ForEach(session, ids, change_one);
 }
 
-// The arguments of an order: NodePools, by name or by their configurations, and the word that may follow them.
+// The arguments of an order: NodePools, by name or by their configurations, and the word that may
+// follow them.
 struct Ordered {
   std::vector<ResourceId> ids = {};
   std::vector<std::string> others = {};
 };
 
-// Whether a word after the first NodePool names another one: `nodepool/NAME`, `configuration/UID` or a whole name, not `profile/PROFILE`.
+// Whether a word after the first NodePool names another one: `nodepool/NAME`, `configuration/UID`
+// or a whole name, not `profile/PROFILE`.
 bool NamesPool(const std::string& word) {
   return absl::StrContains(word, "/") && !absl::StartsWith(word, "profile/");
 }

@@ -12,7 +12,8 @@
 namespace muster::musterctl {
 namespace {
 
-// The context key of an environment variable that stands for a flag of any command; empty: it has none.
+// The context key of an environment variable that stands for a flag of any command; empty: it has
+// none.
 std::string KeyOfVariable(const std::string& variable) {
   const auto key_of = [&](absl::Span<const Flag> flags) -> std::string {
     for (const Flag& flag : flags) {
@@ -46,7 +47,8 @@ std::set<std::string> KeysOf(const Environment& environment) {
   return keys;
 }
 
-// Merges `context` into `environment`. The context takes precedence for `keys_before`, the environment for all other keys.
+// Merges `context` into `environment`. The context takes precedence for `keys_before`, the
+// environment for all other keys.
 Environment Within(client::Context context, const Environment& environment,
                    const std::set<std::string>& keys_before) {
   std::set<std::string> unasked;  // keys for which the environment is ignored

@@ -11,7 +11,8 @@
 
 namespace muster::musterctl {
 
-// A context that a command line uses: its name (empty: no context), and the environment together with the context's values.
+// A context that a command line uses: its name (empty: no context), and the environment together
+// with the context's values.
 struct InContext {
   std::string name = {};
   Environment environment = {};
@@ -20,12 +21,14 @@ struct InContext {
 // The names in `a,b`.
 std::vector<std::string> SplitContexts(absl::string_view names);
 
-// Token and certificate exclude each other: whether the context key `key` is of the one and `said` has a key of the other.
+// Token and certificate exclude each other: whether the context key `key` is of the one and `said`
+// has a key of the other.
 bool IsReplaced(absl::string_view key, const std::set<std::string>& said);
 
-// One element for each context named (several have commas between them); one without a name if none is. Contexts of `--context` take
-// precedence over the environment; those of MUSTER_CONTEXT or the file's current ones do not. Token and certificate exclude each other:
-// only the one of higher precedence is left. With several contexts each must name its server, and --server is refused.
+// One element for each context named (several have commas between them); one without a name if none
+// is. Contexts of `--context` take precedence over the environment; those of MUSTER_CONTEXT or the
+// file's current ones do not. Token and certificate exclude each other: only the one of higher
+// precedence is left. With several contexts each must name its server, and --server is refused.
 // INVALID_ARGUMENT: there is no such context, the file is bad, or two contexts name one server.
 absl::StatusOr<std::vector<InContext>> WithContexts(const CommandLine& line,
                                                     const Environment& environment);

@@ -7,8 +7,8 @@
 #include "services/musterctl/client/errors.h"
 #include "services/musterctl/commands/output.h"
 
-// Commands about a server's own state: comparison of its copies of the state, audit of the books of the
-// four services, log level.
+// Commands about a server's own state: comparison of its copies of the state, audit of the books of
+// the four services, log level.
 namespace muster::musterctl {
 namespace {
 

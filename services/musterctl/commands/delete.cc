@@ -36,7 +36,8 @@ constexpr Kind kDeletable[] = {Kind::kNodePool, Kind::kCluster, Kind::kRelease, 
 constexpr char kUsage[] =
     "delete: say nodepool, quota, cluster, zone, instancetype, machine or release, and NAME";
 
-// The id of a manifest's resource; its whole name if the manifest says, or may say, another place than the command line.
+// The id of a manifest's resource; its whole name if the manifest says, or may say, another place
+// than the command line.
 ResourceId IdIn(const Item& item, const Scope& scope) {
   const Kind kind = KindOf(item);
   const bool is_whole =

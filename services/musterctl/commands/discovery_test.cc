@@ -8,7 +8,8 @@
 #include "absl/strings/str_split.h"
 #include "services/musterctl/commands/testing/commands_test_base.h"
 
-// What tells what there is: api-resources, version, explain of fields, completion; and the manifests that the finder writes.
+// What tells what there is: api-resources, version, explain of fields, completion; and the
+// manifests that the finder writes.
 namespace muster::musterctl {
 namespace {
 
@@ -90,7 +91,8 @@ TEST_F(DiscoveryTest, CompletionOfPlacementsOffersInstanceTypes) {
               ElementsAre("--must-fit"));
 }
 
-// However many there are: the server leaves out what begins otherwise; where it does not, pages are gone through.
+// However many there are: the server leaves out what begins otherwise; where it does not, pages are
+// gone through.
 TEST_F(DiscoveryTest, CompletionAsksForWhatIsTyped) {
   for (int i = 0; i < 5; ++i) {
     lifecycle::v1::Node node;

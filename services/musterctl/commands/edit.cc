@@ -72,7 +72,8 @@ absl::StatusOr<std::string> Whole(std::optional<std::string> text, const std::st
 
 absl::StatusOr<std::string> TextOf(const std::string& path) { return Whole(ReadFile(path), path); }
 
-// Says that the file was kept, and returns `status` unchanged, so that its details are printed, too.
+// Says that the file was kept, and returns `status` unchanged, so that its details are printed,
+// too.
 absl::Status KeptFor(Session& session, const absl::Status& status, const std::string& path) {
   session.world.err << "note: "
                     << (absl::IsAborted(status) ? "it was changed by somebody else meanwhile; "
@@ -120,7 +121,8 @@ absl::Status PatchOne(Session& session, const ResourceId& id, const std::string&
     if (absl::IsInvalidArgument(changed.status())) return WrongUse(changed.status().message());
     RETURN_IF_ERROR(changed.status());
     ASSIGN_OR_RETURN(const Manifest manifest, ReadChanged(*changed, item, "the patched object"));
-    // Any change of others is a conflict, because the patch may depend on it: apply it to the new resource.
+    // Any change of others is a conflict, because the patch may depend on it: apply it to the new
+    // resource.
     const auto applied = SendChanged(session, manifest, item, Conflict::kAny);
     if (absl::IsAborted(applied.status()) && tries < kPatchTries) continue;
     if (!applied.ok()) return RenameFields(applied.status(), ManifestPath);

@@ -68,7 +68,8 @@ bool HasUnknownFields(const Message& message) {
                         [&](const auto* field) { return HasUnknownFields(message, *field); });
 }
 
-// Refuses to send a resource back as a whole if it has fields that are unknown here: they would be lost.
+// Refuses to send a resource back as a whole if it has fields that are unknown here: they would be
+// lost.
 absl::Status CheckKnown(bool unknown, const Item& item) {
   if (!unknown) return absl::OkStatus();
   return absl::FailedPreconditionError(
@@ -77,7 +78,8 @@ absl::Status CheckKnown(bool unknown, const Item& item) {
                    "as the server."));
 }
 
-// The paths of the spec's fields that differ, for UpdateNodePool: a change within a list or map writes the whole field.
+// The paths of the spec's fields that differ, for UpdateNodePool: a change within a list or map
+// writes the whole field.
 std::vector<std::string> ChangedPaths(const NodePoolSpec& before, const NodePoolSpec& after) {
   std::set<std::string> paths;
   for (const history::FieldChange& change : history::FieldChangesOf(before, after)) {
@@ -100,7 +102,8 @@ bool Overlap(const std::vector<std::string>& paths, const std::vector<std::strin
   });
 }
 
-// Whether a field that is sent as a whole has unknown fields in it. A path to a part of a field (`spec.prefill.enabled`) has none.
+// Whether a field that is sent as a whole has unknown fields in it. A path to a part of a field
+// (`spec.prefill.enabled`) has none.
 bool HasUnknownParts(const NodePoolSpec& spec, const std::vector<std::string>& paths) {
   return absl::c_any_of(paths, [&](absl::string_view path) {
     absl::ConsumePrefix(&path, "spec.");
@@ -115,7 +118,8 @@ absl::StatusOr<Applied> SendWhole(Session& session, Resource resource, const Ite
   for (int tries = 0;; ++tries) {
     SetEtag(etag, resource);
     if (etag.empty()) {
-      // Without an etag the server overwrites whatever is there: look at least once more that it is as it was read.
+      // Without an etag the server overwrites whatever is there: look at least once more that it is
+      // as it was read.
       ASSIGN_OR_RETURN(const Item now, session.api.Get(KindOf(item), NameOf(item)));
       if (OwnersPart(now) != read)
         return absl::AbortedError(absl::StrCat(NameOf(item), " was changed meanwhile"));

@@ -34,7 +34,8 @@ struct Wanted {
     const auto parts = SplitNodeName(about->id, "");
     return parts.ok() ? parts->pool : "";
   }
-  // The whole name of the cluster that is said by the whole name of what they are about; empty: the scope's.
+  // The whole name of the cluster that is said by the whole name of what they are about; empty: the
+  // scope's.
   std::string Cluster() const {
     return about && absl::StrContains(about->id, "/nodePools/") ? ClusterOf(about->id) : "";
   }
@@ -77,7 +78,8 @@ absl::StatusOr<Wanted> ReadWanted(const CommandLine& line, absl::Time now) {
   return wanted;
 }
 
-// A NodePool that is there is asked for by its uid; of one that is gone all of its cluster's are looked through.
+// A NodePool that is there is asked for by its uid; of one that is gone all of its cluster's are
+// looked through.
 absl::StatusOr<std::vector<Item>> EventsFor(Session& session, const Wanted& wanted) {
   if (wanted.about && wanted.about->kind == Kind::kNodePool) {
     auto items = session.api.List(Kind::kEvent, wanted.about->id);

@@ -95,7 +95,8 @@ void PrintRecommended(Session& session, const FoundPlacements& found) {
 // Bytes of a NodePool's name.
 constexpr size_t kLongestPoolName = 63;
 
-// The id of an instance type as a NodePool's name, which is a DNS subdomain, with `tail` at its end.
+// The id of an instance type as a NodePool's name, which is a DNS subdomain, with `tail` at its
+// end.
 std::string PoolIdOf(absl::string_view instance_type, absl::string_view tail) {
   std::string id;
   for (char c : absl::AsciiStrToLower(instance_type)) {
@@ -114,8 +115,8 @@ std::string PoolIdOf(absl::string_view instance_type, absl::string_view tail) {
   return absl::StrCat(id, tail);
 }
 
-// A NodePool for each request. The first is called `name` (if empty: by its instance type), the next of that name
-// `name-2`, ...
+// A NodePool for each request. The first is called `name` (if empty: by its instance type), the
+// next of that name `name-2`, ...
 std::vector<lifecycle::v1::NodePool> PoolsOf(const capacity::v1::FindPlacementsRequest& request,
                                              const std::string& name, const Scope& scope) {
   std::vector<lifecycle::v1::NodePool> pools;
@@ -168,7 +169,8 @@ absl::Status CheckZone(Session& session, const std::string& zone) {
       "; name one that is there with --cluster, or ask with --zone=", is));
 }
 
-// Refuses a NodePool that exists: what is recommended has none of the labels, taints and sizes that it may have, and would replace them.
+// Refuses a NodePool that exists: what is recommended has none of the labels, taints and sizes that
+// it may have, and would replace them.
 absl::Status CheckNew(Session& session, const std::vector<lifecycle::v1::NodePool>& pools) {
   for (const lifecycle::v1::NodePool& pool : pools) {
     const absl::Status found = session.api.Get(Kind::kNodePool, IdOf(pool)).status();

@@ -8,9 +8,9 @@
 
 namespace muster::musterctl {
 
-// Calls `what` for each resource, each as an order of its own (Session::order, Api::BeginOrder). Goes on after an
-// error unless no server answers, the caller is not authenticated, or it is wrong use. All errors but the last are
-// printed, the last is returned.
+// Calls `what` for each resource, each as an order of its own (Session::order, Api::BeginOrder).
+// Goes on after an error unless no server answers, the caller is not authenticated, or it is wrong
+// use. All errors but the last are printed, the last is returned.
 absl::Status ForEach(Session& session, absl::Span<const ResourceId> all,
                      absl::FunctionRef<absl::Status(const ResourceId&)> what);
 

@@ -191,7 +191,8 @@ absl::Status ListByPages(Session& session, const Query& query, Kind kind) {
   return shown == 0 ? TellNone(session, query, kind) : absl::OkStatus();
 }
 
-// Appends all resources of one kind to `all`. `where` gets the reason why there can be none, from the first kind that has one.
+// Appends all resources of one kind to `all`. `where` gets the reason why there can be none, from
+// the first kind that has one.
 absl::Status ListKind(Session& session, const Query& query, Kind kind, std::vector<Item>& all,
                       absl::Status& where) {
   ASSIGN_OR_RETURN(std::vector<Item> items, query.machines

@@ -15,8 +15,8 @@
 
 namespace muster::musterctl {
 
-// The fleet as the watches report it and the page of `top` reads it: of one server, or of several cells, each with watches of its own.
-// Thread-safe.
+// The fleet as the watches report it and the page of `top` reads it: of one server, or of several
+// cells, each with watches of its own. Thread-safe.
 class LiveFleet {
  public:
   // Starts the watches of these cells (Session::cells). `clock` must outlive the LiveFleet.

@@ -31,8 +31,8 @@ struct OrderedNode {
   Node node = {};
 };
 
-// For each Node of the command line: `change` gives the order, `says` makes the text that is printed of the answer. Nodes for which it
-// succeeded are added to `done`, if that is not null.
+// For each Node of the command line: `change` gives the order, `says` makes the text that is
+// printed of the answer. Nodes for which it succeeded are added to `done`, if that is not null.
 absl::Status ForEachNode(Session& session,
                          absl::FunctionRef<absl::StatusOr<Node>(const NodeName&)> change,
                          absl::FunctionRef<std::string(const Node&)> says,

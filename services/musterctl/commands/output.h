@@ -51,7 +51,8 @@ class Selection {
   std::optional<FieldSelector> fields_;
 };
 
-// The style of a table: on a terminal no wider than the terminal (if `fit`), and in colour unless NO_COLOR is set.
+// The style of a table: on a terminal no wider than the terminal (if `fit`), and in colour unless
+// NO_COLOR is set.
 TableStyle StyleFor(const World& world, bool headers, bool fit);
 
 // Prints a whole table in the style of `get`. `wide`: never cut to the terminal.
@@ -60,8 +61,8 @@ void PrintTable(std::vector<std::string> headers, const std::vector<std::vector<
 // Whether --output is `wide`, for commands that know no other format.
 absl::StatusOr<bool> ReadWide(const CommandLine& line);
 
-// Adds organization and cluster to the metadata of an object that is in a cluster, so that `apply` puts it there, whatever the command
-// line says.
+// Adds organization and cluster to the metadata of an object that is in a cluster, so that `apply`
+// puts it there, whatever the command line says.
 void AddPlace(const std::string& name, nlohmann::json& object);
 
 // Prints resources of one kind, one batch after the other.
@@ -70,7 +71,8 @@ class Printer {
   Printer(Kind kind, const Format& format, Session& session);
 
   void Print(const std::vector<Item>& items);
-  // Reports that a printed resource is gone; with several cells, from which. Not in output for programs, but beside it.
+  // Reports that a printed resource is gone; with several cells, from which. Not in output for
+  // programs, but beside it.
   void PrintDeleted(const std::string& name, const std::string& cell);
 
  private:
@@ -90,7 +92,8 @@ class Printer {
   std::set<std::string> named_;  // names printed so far
 };
 
-// Prints resources of one or several kinds, as one text if the format has one. `is_list`: a single resource is a list, too.
+// Prints resources of one or several kinds, as one text if the format has one. `is_list`: a single
+// resource is a list, too.
 absl::Status PrintAll(const std::vector<Item>& items, const Format& format, bool is_list,
                       Session& session);
 

@@ -74,7 +74,8 @@ const google::protobuf::Message& MessageOf(const Item& item) {
                     item);
 }
 
-// FAILED_PRECONDITION, naming the cells that had it then. The message suggests one that has it now, if any does.
+// FAILED_PRECONDITION, naming the cells that had it then. The message suggests one that has it now,
+// if any does.
 absl::Status InSeveralThen(Session& session, const ResourceId& resource, const Moment& then,
                            const std::vector<ToldPast>& past) {
   CellNames names;

@@ -20,7 +20,8 @@
 #include "services/musterctl/print/table.h"
 #include "services/musterctl/print/words.h"
 
-// kubectl's rollout, applied to a NodePool's configuration: status, history, and the orders undo, pause and resume.
+// kubectl's rollout, applied to a NodePool's configuration: status, history, and the orders undo,
+// pause and resume.
 namespace muster::musterctl {
 namespace {
 
@@ -57,8 +58,8 @@ struct RolloutProgress {
 // The event of a NodePool whose instance type does not exist.
 constexpr char kTypeIsGone[] = "CWInvalidInstanceType";
 
-// Why the NodePool takes up no configuration: lifecycle asks for none while it is invalid and has no Nodes, or is of a type that does not
-// exist. Empty: it may.
+// Why the NodePool takes up no configuration: lifecycle asks for none while it is invalid and has
+// no Nodes, or is of a type that does not exist. Empty: it may.
 std::string WhyNoneIsTakenUp(const NodePool& pool) {
   const lifecycle::v1::Condition* said = FindCondition(pool, condition::kValidated);
   const bool is_invalid = said != nullptr && said->observed_generation() >= pool.generation() &&
@@ -74,7 +75,8 @@ RolloutProgress TakesUpNone(const ResourceId& id, const std::string& why) {
               absl::StrCat(Label(id), " takes up its configuration once it is valid: ", why))};
 }
 
-// The progress without a reconfiguration, from the server's condition: revisions do not count all Nodes, nor tell which of them stay.
+// The progress without a reconfiguration, from the server's condition: revisions do not count all
+// Nodes, nor tell which of them stay.
 RolloutProgress WithoutReconfiguration(const NodePool& pool, const ResourceId& id) {
   const std::string label = Label(id);
   // An order waits for Nodes in delivery.
@@ -150,8 +152,8 @@ RolloutProgress ProgressOf(const NodePool& pool, const ResourceId& id) {
   }
 }
 
-// Whether configuration has decided what the NodePool's status does not show yet, as right after a promotion. Whoever may not read it
-// goes by the status.
+// Whether configuration has decided what the NodePool's status does not show yet, as right after a
+// promotion. Whoever may not read it goes by the status.
 bool IsBehindConfiguration(Session& session, const NodePool& pool) {
   const auto found = session.api.Get(Kind::kConfiguration, pool.uid());
   if (!found.ok()) return false;
@@ -237,7 +239,8 @@ absl::Status RolloutHistory(Session& session, const ResourceId& id) {
   return absl::OkStatus();
 }
 
-// The profile that `--to-revision` means: a number of `history`, or a profile; empty: configuration chooses.
+// The profile that `--to-revision` means: a number of `history`, or a profile; empty: configuration
+// chooses.
 absl::StatusOr<std::string> ProfileOf(const NodePool& pool, const std::string& revision) {
   int number = 0;
   if (!absl::SimpleAtoi(revision, &number))

@@ -297,7 +297,8 @@ TEST_F(RolloutTest, StatusFailsWhereNoConfigurationIsTakenUp) {
   EXPECT_EQ(RunLine({"rollout", "status", "np/train", "--timeout=2s"}), kDone) << err();
 }
 
-// Nor while its type does not exist, whatever Nodes it has: nothing is known of how they stand to a new spec.
+// Nor while its type does not exist, whatever Nodes it has: nothing is known of how they stand to a
+// new spec.
 TEST_F(RolloutTest, StatusFailsWhereTheInstanceTypeIsGone) {
   const std::vector<std::string> status = {"rollout", "status", "np/train", "--timeout=2s"};
   auto invalid = In(lifecycle::v1::Reconfiguration::STATE_DONE, 3, 0);

@@ -37,8 +37,8 @@ bool TakesRequestId(const Command& command, const CommandLine& line) {
   return false;
 }
 
-// The caller's trace (OpenTelemetry's variable TRACEPARENT), or a new one that is marked as sampled, so
-// that every server that records spans records it.
+// The caller's trace (OpenTelemetry's variable TRACEPARENT), or a new one that is marked as
+// sampled, so that every server that records spans records it.
 TraceContext TraceOf(const World& world) {
   if (world.environment) {
     const auto given = TraceContext::Parse(world.environment("TRACEPARENT").value_or(""));
@@ -49,7 +49,8 @@ TraceContext TraceOf(const World& world) {
   return trace;
 }
 
-// The command line as parsed with one of its contexts, which fills in the flags that it does not give.
+// The command line as parsed with one of its contexts, which fills in the flags that it does not
+// give.
 struct LineOfContext {
   std::string context = {};  // empty: there is none
   CommandLine line = {};
@@ -71,7 +72,8 @@ absl::StatusOr<std::vector<LineOfContext>> ReadLines(absl::Span<const std::strin
   return lines;
 }
 
-// The credentials. A token given on the line replaces a certificate of environment or context, and the other way round.
+// The credentials. A token given on the line replaces a certificate of environment or context, and
+// the other way round.
 client::CredentialFiles FilesOf(const CommandLine& line) {
   client::CredentialFiles files{.authority = line.Get("certificate-authority"),
                                 .certificate = line.Get("client-certificate"),

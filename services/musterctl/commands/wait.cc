@@ -46,7 +46,8 @@ std::string Unusable(const lifecycle::v1::Node& node) {
   return node.observed().unschedulable() ? "cordoned by others" : "";
 }
 
-// The Nodes that are not in service, or take no work there, a phrase each; empty: all are in service.
+// The Nodes that are not in service, or take no work there, a phrase each; empty: all are in
+// service.
 absl::StatusOr<std::vector<std::string>> Absent(Session& session, const std::string& pool) {
   constexpr size_t kNamed = 5;
   ASSIGN_OR_RETURN(const std::vector<Item> nodes, session.api.List(Kind::kNode, pool));
@@ -217,7 +218,8 @@ std::string LifeOf(const nlohmann::json& object) {
   return uid.empty() ? metadata.value("creationTimestamp", "") : uid;
 }
 
-// What is missing of one resource; empty: it is as awaited. `life`: its LifeOf as it was first seen.
+// What is missing of one resource; empty: it is as awaited. `life`: its LifeOf as it was first
+// seen.
 absl::StatusOr<std::string> MissingOf(Session& session, const ResourceId& id,
                                       const Awaited& awaited, std::optional<std::string>& life) {
   using Type = Awaited::Type;

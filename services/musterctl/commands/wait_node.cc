@@ -20,8 +20,9 @@ using ::muster::lifecycle::v1::NodeObserved;
 using ::muster::lifecycle::v1::NodeOrders;
 
 constexpr absl::Duration kNodePoll = absl::Milliseconds(250);
-// A Node counts as drained after so many looks in a row without work: Pods that were on their way when it was cordoned may still come.
-// In all longer than the servers' --cordon_settle. Where its agent has not said that it is cordoned, not before servers take it for so.
+// A Node counts as drained after so many looks in a row without work: Pods that were on their way
+// when it was cordoned may still come. In all longer than the servers' --cordon_settle. Where its
+// agent has not said that it is cordoned, not before servers take it for so.
 constexpr int kLooksAtIdle = 20;
 // When those do that tell nothing of it (Node.cordon_effective_time), after the order.
 constexpr absl::Duration kCordonPatience = absl::Minutes(2);
@@ -51,8 +52,9 @@ std::string Told(const Node& node) {
 // Its machine is on its way out of the NodePool, or never came up.
 bool Leaves(Node::State state) { return state >= Node::STATE_CORDONED; }
 
-// How long after the order the servers take the Node's cordon for carried out, if its agent does not say so. By their times alone: this
-// machine's clock may differ. The wait began no earlier than the order was given.
+// How long after the order the servers take the Node's cordon for carried out, if its agent does
+// not say so. By their times alone: this machine's clock may differ. The wait began no earlier than
+// the order was given.
 absl::Duration CordonPatience(const Node& node) {
   if (!node.has_cordon_effective_time()) return kCordonPatience;
   const bool is_ordered = node.orders().has_drain_time();

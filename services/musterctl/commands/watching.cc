@@ -56,7 +56,8 @@ class Joint {
         together_(session.cells, [this](const absl::Status& error) { Say(RenderError(error)); }),
         parts_(session.cells.size()) {}
 
-  // Prints those changes of a cell that are wanted. `is_all`: they complete a snapshot. False: the watch is over.
+  // Prints those changes of a cell that are wanted. `is_all`: they complete a snapshot. False: the
+  // watch is over.
   bool Show(size_t cell, std::vector<WatchView::Change> changes, bool is_all) {
     std::vector<Item> items;
     {
@@ -111,7 +112,8 @@ class Joint {
     if (session_.of_cells) session_.world.err << RenderError(where_) << std::flush;
   }
 
-  // Whether anything can be there. Called by one thread at a time, without the lock; errors of cells are printed by Say, under it.
+  // Whether anything can be there. Called by one thread at a time, without the lock; errors of
+  // cells are printed by Say, under it.
   absl::Status Check() {
     if (!session_.of_cells) return CheckRange(session_, watched_.range);
     Session asking{session_.line,    session_.scope,    together_,     session_.world,
@@ -165,8 +167,8 @@ class Joint {
   absl::Status where_ MUSTER_GUARDED_BY(mutex_);
 };
 
-// The streams of one cell's watch, one after the other. The first must begin within a call's timeout; if it does not but another cell
-// was heard, it is tried again like one that broke off.
+// The streams of one cell's watch, one after the other. The first must begin within a call's
+// timeout; if it does not but another cell was heard, it is tried again like one that broke off.
 class Streams {
  public:
   Streams(Session& session, Joint& joint, const std::string& cell)
@@ -177,7 +179,8 @@ class Streams {
     retries_.Heard();
     joint_.Heard();
   }
-  // Waits until the next stream is due. False: there is none, and the watch ends with the status `end`.
+  // Waits until the next stream is due. False: there is none, and the watch ends with the status
+  // `end`.
   bool AwaitNext(const absl::Status& end) {
     std::optional<absl::Duration> pause =
         retries_.PauseAfter(end, joint_.first_until() - world_.steady.Now());
@@ -207,8 +210,9 @@ class Streams {
   bool told_ = false;  // the user was told that the last stream broke off
 };
 
-// A watch sends Claims without the fields that are computed on a read (machines, reason, in service): each is read here. One that is gone
-// by then is dropped: its deletion follows. After the first error the changes that are left are dropped; the next stream repeats them.
+// A watch sends Claims without the fields that are computed on a read (machines, reason, in
+// service): each is read here. One that is gone by then is dropped: its deletion follows. After the
+// first error the changes that are left are dropped; the next stream repeats them.
 absl::Status AskForAll(std::vector<WatchView::Change>& changes, Api& api, WatchView& view) {
   absl::Status asked;
   std::vector<WatchView::Change> whole;

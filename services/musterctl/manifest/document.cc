@@ -221,7 +221,8 @@ uint32_t EscapedUnit(absl::string_view text) {
 
 bool IsIn(uint32_t unit, uint32_t first, uint32_t last) { return first <= unit && unit <= last; }
 
-// The text; if it is JSON, with each pair of surrogate escapes joined into the one escape that YAML has for characters beyond the BMP.
+// The text; if it is JSON, with each pair of surrogate escapes joined into the one escape that YAML
+// has for characters beyond the BMP.
 std::string WithoutSurrogatePairs(absl::string_view text) {
   std::string joined;
   std::string plain(text);  // without surrogates: JSON, also where some are no pairs
@@ -283,7 +284,8 @@ std::string Place(absl::string_view file, int document, int line) {
   return absl::StrCat(file, ": document ", document, ", line ", line);
 }
 
-// Whether some YAML reader takes it for a number (`1_000`, `12:30:45`, `1e3`, `0x1f`, `0b11`, `0o17`) or a time (begins like `2025-06-09`).
+// Whether some YAML reader takes it for a number (`1_000`, `12:30:45`, `1e3`, `0x1f`, `0b11`,
+// `0o17`) or a time (begins like `2025-06-09`).
 bool LooksLikeNumber(const std::string& text) {
   static const std::regex kAny(
       "[-+0-9._:eE]*|[-+]?0[xXoObB][0-9a-fA-F_]*|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt \\t].*)?");

@@ -13,8 +13,8 @@
 namespace muster::musterctl {
 
 // Limits: bytes of a manifest; bytes of one document; newlines, commas and opening brackets in a
-// document (each may be a value, which takes half a kilobyte while it is read); values in a manifest
-// (an alias counts each time); depth of nesting.
+// document (each may be a value, which takes half a kilobyte while it is read); values in a
+// manifest (an alias counts each time); depth of nesting.
 inline constexpr size_t kMaxManifestBytes = 16u << 20;
 inline constexpr size_t kMaxDocumentBytes = 4u << 20;
 inline constexpr int kMaxDocumentMarks = 500'000;

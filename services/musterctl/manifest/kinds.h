@@ -46,7 +46,8 @@ struct Item : AnyKind {
   std::string cell = {};
 };
 
-// The kind that a word such as `nodepools`, `nodepool` or `np` means, in upper or lower case; nullopt: none.
+// The kind that a word such as `nodepools`, `nodepool` or `np` means, in upper or lower case;
+// nullopt: none.
 std::optional<Kind> ParseKind(absl::string_view word);
 // Singular, as printed: `nodepool`.
 absl::string_view KindWord(Kind kind);
@@ -71,7 +72,8 @@ std::string IdOfName(Kind kind, absl::string_view name);
 inline std::string ClusterOf(const std::string& name) {
   return name.substr(0, name.find("/nodePools/"));
 }
-// The resource name of a release, from its parts or its id; nullopt: the id has not the form of one.
+// The resource name of a release, from its parts or its id; nullopt: the id has not the form of
+// one.
 std::string ReleaseName(absl::string_view channel, absl::string_view component,
                         absl::string_view version);
 std::optional<std::string> ReleaseName(absl::string_view id);

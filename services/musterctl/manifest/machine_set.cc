@@ -19,7 +19,8 @@ uint64_t Hash(absl::string_view text) {
   return hash ^ (hash >> 29);
 }
 
-// Numbers of racks that are tried for a set of which it is not known. With more, any id would fit some place.
+// Numbers of racks that are tried for a set of which it is not known. With more, any id would fit
+// some place.
 constexpr int64_t kRacksThoughtOf = 10'000;
 
 }  // namespace

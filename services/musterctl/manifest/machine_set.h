@@ -24,10 +24,10 @@ struct MachineSetSpec {
   int64_t racks = 0;  // 0: kMachinesARack a rack
 };
 
-// The machines of a set, in order of their index. An id is `g` and six hex digits of a hash of prefix and
-// index, so that a larger count only adds machines. `used` has the ids that are taken, and gets the new
-// ones. A taken id is skipped, so an id may depend on what else is in the file; client/set_members.h
-// finds the names of machines that are registered already.
+// The machines of a set, in order of their index. An id is `g` and six hex digits of a hash of
+// prefix and index, so that a larger count only adds machines. `used` has the ids that are taken,
+// and gets the new ones. A taken id is skipped, so an id may depend on what else is in the file;
+// client/set_members.h finds the names of machines that are registered already.
 std::vector<capacity::v1::Machine> Expand(const MachineSetSpec& spec,
                                           absl::flat_hash_set<std::string>& used);
 
@@ -35,7 +35,8 @@ std::vector<capacity::v1::Machine> Expand(const MachineSetSpec& spec,
 std::string MachineId(absl::string_view prefix, int64_t index, int attempt);
 // Ids that are tried when a machine is looked for: of a million machines less than 20 need more.
 inline constexpr int kAttempts = 4;
-// Whether the name (`machines/...`) has one of the first kAttempts ids of the set's machine `index`.
+// Whether the name (`machines/...`) has one of the first kAttempts ids of the set's machine
+// `index`.
 bool IsNameOf(absl::string_view name, absl::string_view prefix, int64_t index);
 
 // The name of a set's rack, e.g. `a-r017`, in its parts.
@@ -46,7 +47,8 @@ struct SetRack {
 // nullopt: it is not the name of a set's rack.
 std::optional<SetRack> ParseRack(absl::string_view rack);
 
-// Whether the set whose name the machine's rack has would put this machine at its rack and slot, for any number of racks.
+// Whether the set whose name the machine's rack has would put this machine at its rack and slot,
+// for any number of racks.
 bool IsOfItsRack(const capacity::v1::Machine& machine);
 
 }  // namespace muster::musterctl

@@ -142,7 +142,8 @@ Resource ReadRelease(ManifestReader& in) {
   const std::string version = in.spec.Id("version", Need::kRequired).value_or("");
   release.set_name(ReleaseName(channel, component, version));
   if (in.status != nullptr && in.status->Find("withdrawTime") != nullptr) {
-    // The time does not matter. So output of `get` that is applied elsewhere does not publish a withdrawn release.
+    // The time does not matter. So output of `get` that is applied elsewhere does not publish a
+    // withdrawn release.
     release.mutable_withdraw_time();
     in.notes.push_back("was withdrawn, and is not published; without its status it is");
   }
@@ -214,7 +215,8 @@ void ReadResource(const Document& document, const Value& value, const std::strin
   if (reader == nullptr) return ComplainOfKind(top, api, kind);
   Fields metadata_fields(metadata, top.Path("metadata"), problems);
   Fields spec_fields(spec, top.Path("spec"), problems);
-  // Fields of musterctl's and kubectl's `get -o yaml` that servers and controllers set, and the cell: accepted and ignored.
+  // Fields of musterctl's and kubectl's `get -o yaml` that servers and controllers set, and the
+  // cell: accepted and ignored.
   for (const absl::string_view name :
        {"uid", "generation", "resourceVersion", "creationTimestamp", "deletionTimestamp",
         "deletionGracePeriodSeconds", "managedFields", "finalizers", "ownerReferences",

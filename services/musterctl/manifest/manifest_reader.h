@@ -8,7 +8,8 @@
 #include "services/musterctl/manifest/fields.h"
 #include "services/musterctl/manifest/resources.h"
 
-// For manifest.cc and the readers that have files of their own: what the reader of one kind works with.
+// For manifest.cc and the readers that have files of their own: what the reader of one kind works
+// with.
 namespace muster::musterctl {
 
 // What all documents of one text share.
@@ -18,7 +19,8 @@ struct Context {
   int64_t machines = 0;
 };
 
-// What the reader of one kind gets (a resource's metadata and spec), and what it returns beside the resource.
+// What the reader of one kind gets (a resource's metadata and spec), and what it returns beside the
+// resource.
 struct ManifestReader {
   Fields& metadata;
   Fields& spec;
@@ -31,7 +33,8 @@ struct ManifestReader {
 
   // metadata.name; `-` stands in for one that is missing, which is a problem by itself.
   std::string Name() { return metadata.Id("name", Need::kRequired).value_or("-"); }
-  // For kinds whose name follows from the spec: accepts metadata.name, which output of `get -o yaml` has.
+  // For kinds whose name follows from the spec: accepts metadata.name, which output of `get -o
+  // yaml` has.
   void SkipName() { metadata.Skip("name"); }
   std::string Organization() {
     return metadata.Id("organization").value_or(context.scope.organization);

@@ -22,7 +22,8 @@ std::string DescribeNodePool(const Item& pool, const std::vector<lifecycle::v1::
 std::string DescribeNode(const Item& node, const std::vector<lifecycle::v1::Event>& events,
                          absl::Time now);
 
-// A resource of any kind in the same manner; for kinds that have no events of their own none are shown.
+// A resource of any kind in the same manner; for kinds that have no events of their own none are
+// shown.
 std::string DescribeItem(const Item& item, const std::vector<lifecycle::v1::Event>& events,
                          absl::Time now, bool all = false);
 

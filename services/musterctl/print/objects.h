@@ -8,9 +8,10 @@
 
 namespace muster::musterctl {
 
-// A resource as an object with apiVersion, kind, metadata, spec and status: what `-o json` and
-// `-o yaml` print and, where a manifest of that kind exists, what `apply` reads again. A NodePool
-// is the CRD's object, with the CRD's defaults filled in. With several cells `metadata.cell` names the item's.
+// A resource as an object with apiVersion, kind, metadata, spec and status: what `-o json` and `-o
+// yaml` print and, where a manifest of that kind exists, what `apply` reads again. A NodePool is
+// the CRD's object, with the CRD's defaults filled in. With several cells `metadata.cell` names the
+// item's.
 nlohmann::json ToObject(const Item& item);
 
 // Several objects as one, `kind: List`.

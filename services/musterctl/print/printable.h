@@ -6,11 +6,13 @@
 
 #include "absl/strings/string_view.h"
 
-// Makes text that others wrote safe for a terminal. What an agent reports, a Pod's name or an event's
-// message may contain control characters, which could overwrite the screen or forge lines of a table.
+// Makes text that others wrote safe for a terminal. What an agent reports, a Pod's name or an
+// event's message may contain control characters, which could overwrite the screen or forge lines
+// of a table.
 namespace muster::musterctl {
 
-// The text with every control character (C0, DEL, C1; also newlines) as `\uNNNN`. JSON has the same escapes, so JSON stays valid.
+// The text with every control character (C0, DEL, C1; also newlines) as `\uNNNN`. JSON has the same
+// escapes, so JSON stays valid.
 std::string Printable(absl::string_view text);
 
 // Passes on what is written to it with control characters, except newlines and tabs, escaped as by

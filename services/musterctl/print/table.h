@@ -10,8 +10,8 @@ namespace muster::musterctl {
 
 struct TableStyle {
   bool headers = true;
-  // Width of lines, in characters, as far as possible: long cells are shortened (`abc..`), except those of the first column.
-  // 0: no limit.
+  // Width of lines, in characters, as far as possible: long cells are shortened (`abc..`), except
+  // those of the first column. 0: no limit.
   size_t width = 0;
   // With escape codes: headers bold, words of trouble red, of waiting yellow, of health green.
   bool colour = false;
@@ -44,8 +44,8 @@ std::vector<std::string> Row(const Item& item, bool wide, absl::Time now);
 std::string HumanDuration(absl::Duration duration);
 std::string Age(const google::protobuf::Timestamp& since, absl::Time now);
 
-// Whether event `a` is printed before `b`: by time; events of the same time in the order of a Node's
-// life.
+// Whether event `a` is printed before `b`: by time; events of the same time in the order of a
+// Node's life.
 bool Earlier(const lifecycle::v1::Event& a, const lifecycle::v1::Event& b);
 
 // `nodepool/train` or `node/g123abc` for a resource name of either; others stay as they are.

@@ -11,9 +11,9 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
-// kubectl's JSONPath as far as its documentation's examples go: `.a.b`, `['a']`, `[0]`, `[-1]`, `[1:3]`, `[*]`, `..a`,
-// `[?(@.a=="b")]`; in a template `{...}`, `{range .a[*]}...{end}`, `{"text"}`. INVALID_ARGUMENT for everything else,
-// naming the place.
+// kubectl's JSONPath as far as its documentation's examples go: `.a.b`, `['a']`, `[0]`, `[-1]`,
+// `[1:3]`, `[*]`, `..a`, `[?(@.a=="b")]`; in a template `{...}`, `{range .a[*]}...{end}`,
+// `{"text"}`. INVALID_ARGUMENT for everything else, naming the place.
 namespace muster::musterctl {
 
 struct PathFilter;
@@ -35,7 +35,8 @@ class JsonPath {
 
   explicit JsonPath(std::vector<PathStep> steps = {}) : steps_(std::move(steps)) {}
 
-  // The values that the path matches; none if a field is missing. `here`: where the path starts; `root`: what `$` means.
+  // The values that the path matches; none if a field is missing. `here`: where the path starts;
+  // `root`: what `$` means.
   std::vector<const nlohmann::json*> Find(const nlohmann::json& here,
                                           const nlohmann::json& root) const;
   std::vector<const nlohmann::json*> Find(const nlohmann::json& root) const {

@@ -9,8 +9,8 @@ namespace muster::musterctl {
 
 using nlohmann::json;
 
-// RFC 6902 requires the target of an operation to be a member of an object or list. The library does not report one
-// whose parent is neither.
+// RFC 6902 requires the target of an operation to be a member of an object or list. The library
+// does not report one whose parent is neither.
 void CheckParent(const json& object, const json& operation, const char* field) {
   const auto path = operation.find(field);
   if (path == operation.end() || !path->is_string())

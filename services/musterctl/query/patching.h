@@ -7,8 +7,9 @@
 
 namespace muster::musterctl {
 
-// The object after a patch; `type` is `merge` (RFC 7386) or `json` (RFC 6902). INVALID_ARGUMENT: the patch is bad;
-// FAILED_PRECONDITION: a `test` of it fails, or the object has not a path that it names.
+// The object after a patch; `type` is `merge` (RFC 7386) or `json` (RFC 6902). INVALID_ARGUMENT:
+// the patch is bad; FAILED_PRECONDITION: a `test` of it fails, or the object has not a path that it
+// names.
 absl::StatusOr<nlohmann::json> Patched(const nlohmann::json& object, absl::string_view type,
                                        absl::string_view patch);
 

@@ -121,7 +121,8 @@ std::string LabelSelector::Filter(absl::string_view path) const {
       parts.push_back(absl::StrCat(wanted.wants ? "" : "NOT ", path, ":", quoted));
       continue;
     }
-    // No quotes and no `*`, which are special in filters; no empty value, which a filter cannot tell from a missing label.
+    // No quotes and no `*`, which are special in filters; no empty value, which a filter cannot
+    // tell from a missing label.
     if (!std::all_of(wanted.values.begin(), wanted.values.end(), IsKey)) return "";
     const auto compare = [&](std::string* out, const std::string& value) {
       absl::StrAppend(out, path, ".", quoted, wanted.wants ? " = \"" : " != \"", value, "\"");

@@ -10,14 +10,16 @@
 
 namespace muster::musterctl {
 
-// `-l`: requirements separated by commas, all of which must hold: `k=v`, `k==v`, `k!=v`, `k in (a,b)`, `k notin (a)`,
-// `k`, `!k`. As in Kubernetes, what lacks the key fits `!=` and `notin`. INVALID_ARGUMENT names the requirement.
+// `-l`: requirements separated by commas, all of which must hold: `k=v`, `k==v`, `k!=v`, `k in
+// (a,b)`, `k notin (a)`, `k`, `!k`. As in Kubernetes, what lacks the key fits `!=` and `notin`.
+// INVALID_ARGUMENT names the requirement.
 class LabelSelector {
  public:
   static absl::StatusOr<LabelSelector> Parse(absl::string_view text);
   // `labels`: an object of strings; null: there are none.
   bool Matches(const nlohmann::json& labels) const;
-  // The selector as a filter of the API's lists, for labels in the map at `path`; empty: a filter cannot say it.
+  // The selector as a filter of the API's lists, for labels in the map at `path`; empty: a filter
+  // cannot say it.
   std::string Filter(absl::string_view path) const;
 
  private:
@@ -29,8 +31,8 @@ class LabelSelector {
   std::vector<Requirement> requirements_;
 };
 
-// `--field-selector`: `path=value` or `path!=value`, separated by commas, for any field by its path. A missing field
-// counts as an empty value.
+// `--field-selector`: `path=value` or `path!=value`, separated by commas, for any field by its
+// path. A missing field counts as an empty value.
 class FieldSelector {
  public:
   static absl::StatusOr<FieldSelector> Parse(absl::string_view text);

@@ -10,8 +10,9 @@
 
 namespace muster::musterctl {
 
-// The indexes of `objects` sorted (stably) by the value at `path`: objects without it first, numbers by value, text
-// with the numbers in it by value (`node-2` before `node-10`). INVALID_ARGUMENT: no object has a value there.
+// The indexes of `objects` sorted (stably) by the value at `path`: objects without it first,
+// numbers by value, text with the numbers in it by value (`node-2` before `node-10`).
+// INVALID_ARGUMENT: no object has a value there.
 absl::StatusOr<std::vector<size_t>> SortedBy(absl::string_view path,
                                              const std::vector<nlohmann::json>& objects);
 

@@ -1,4 +1,5 @@
-// make_schema DESCRIPTORS OUT: the messages of the API and what their comments say, as a table in C++.
+// make_schema DESCRIPTORS OUT: the messages of the API and what their comments say, as a table in
+// C++.
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/descriptor.pb.h>
 

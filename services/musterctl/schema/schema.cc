@@ -76,7 +76,8 @@ std::string Wrapped(absl::string_view text, const std::string& indent) {
   return out;
 }
 
-// Comments are broken where the proto's lines end: that is no end of a paragraph, but a list of words is.
+// Comments are broken where the proto's lines end: that is no end of a paragraph, but a list of
+// words is.
 std::string Joined(absl::string_view comment) {
   std::string text;
   for (const absl::string_view line : absl::StrSplit(comment, '\n'))
@@ -94,7 +95,8 @@ void AppendTree(absl::string_view message, size_t depth, std::set<std::string>& 
   above.erase(std::string(message));
 }
 
-// Where a path leads: the field it ends at, null for the kind itself; and the message whose fields are below it.
+// Where a path leads: the field it ends at, null for the kind itself; and the message whose fields
+// are below it.
 struct Place {
   const SchemaField* field = nullptr;
   std::string message = {};

@@ -25,8 +25,9 @@ struct SchemaMessage {
 extern const SchemaField kSchemaFields[];
 extern const SchemaMessage kSchemaMessages[];
 
-// The text of `explain` for a field: the path of `nodepool.spec.lifecycle` is {"spec", "lifecycle"}. With `recursive` all fields below
-// it, without their meaning. NOT_FOUND names the unknown field, and those that exist.
+// The text of `explain` for a field: the path of `nodepool.spec.lifecycle` is {"spec",
+// "lifecycle"}. With `recursive` all fields below it, without their meaning. NOT_FOUND names the
+// unknown field, and those that exist.
 absl::StatusOr<std::string> ExplainFields(Kind kind, const std::vector<std::string>& path,
                                           bool recursive);
 

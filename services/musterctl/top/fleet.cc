@@ -57,8 +57,9 @@ void EraseOthers(Rows& rows, const Round& now) {
   }
 }
 
-// Whether the row was last reported by another cell: then its deletion in this cell does not concern it. E.g. a cluster that was made
-// anew in another cell, when the first cell's stream resumes late.
+// Whether the row was last reported by another cell: then its deletion in this cell does not
+// concern it. E.g. a cluster that was made anew in another cell, when the first cell's stream
+// resumes late.
 template <class Rows>
 bool IsOfAnother(const Rows& rows, const std::string& key, size_t cell) {
   const auto row = rows.find(key);

@@ -25,7 +25,8 @@ struct Round {
   size_t cell = 0;
   uint32_t number = 0;
 
-  // Whether a row of this round is gone when round `now` ends: its cell has reported everything else anew.
+  // Whether a row of this round is gone when round `now` ends: its cell has reported everything
+  // else anew.
   bool IsOver(const Round& now) const { return cell == now.cell && number != now.number; }
   bool operator==(const Round&) const = default;
 };
@@ -83,8 +84,8 @@ struct Claim {
   Round round = {};
 };
 
-// All that `musterctl top` shows, built from the messages of the watches. `cell` is the number of a cell, from 0; always 0 if there is one
-// server. Pure; not thread-safe.
+// All that `musterctl top` shows, built from the messages of the watches. `cell` is the number of a
+// cell, from 0; always 0 if there is one server. Pure; not thread-safe.
 class Fleet {
  public:
   // A snapshot of this source begins: rows that it does not repeat are gone at its end.
@@ -123,8 +124,8 @@ class Fleet {
   void TakeOne(const lifecycle::v1::WatchLifecycleResponse& message);
   void TakeMachine(const capacity::v1::Machine& told);
   void TakeNode(const lifecycle::v1::Node& told);
-  // Whether the machine is shown as a later Node. Until an earlier one is purged, a machine may have two, in two pools, and a snapshot
-  // tells them in any order.
+  // Whether the machine is shown as a later Node. Until an earlier one is purged, a machine may
+  // have two, in two pools, and a snapshot tells them in any order.
   bool HasLaterNode(const Machine& machine, const lifecycle::v1::Node& told);
   void TakeClaim(const std::string& uid, const capacity::v1::Claim& told);
   void ForgetMachine(const std::string& id);

@@ -132,7 +132,8 @@ TEST(FleetTest, ASnapshotLeavesNothingOfTheOneBefore) {
   EXPECT_EQ(fleet.last_change(), absl::InfinitePast());
 }
 
-// Cells know nothing of each other: what one tells anew is all that it has, and nothing of what others have.
+// Cells know nothing of each other: what one tells anew is all that it has, and nothing of what
+// others have.
 TEST(FleetTest, ASnapshotOfOneCellLeavesWhatOthersTold) {
   Fleet fleet;
   const auto tell = [&](size_t cell, const std::string& id) {
@@ -164,7 +165,8 @@ TEST(FleetTest, ASnapshotOfOneCellLeavesWhatOthersTold) {
   EXPECT_THAT(fleet.pools(), SizeIs(2));
 }
 
-// A cluster is deleted in one cell and made anew in another, and the first one's stream resumes late.
+// A cluster is deleted in one cell and made anew in another, and the first one's stream resumes
+// late.
 TEST(FleetTest, WhatIsGoneFromOneCellLeavesWhatAnotherToldSince) {
   Fleet fleet;
   const auto tell = [&](size_t cell) {

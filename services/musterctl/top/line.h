@@ -23,7 +23,8 @@ class Line {
   // Blanks until the line is so wide.
   Line& PadTo(size_t width);
   size_t width() const { return width_; }
-  // The line, cut to `width` (it then ends in `>`). With `colour`: with escape codes, reset at the end.
+  // The line, cut to `width` (it then ends in `>`). With `colour`: with escape codes, reset at the
+  // end.
   std::string Print(size_t width, bool colour) const;
 
  private:

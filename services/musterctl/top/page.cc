@@ -28,7 +28,8 @@ Line TitleOf(const Fleet& fleet, const View& view) {
   return line;
 }
 
-// With one server the names of the live watches, with several cells those of the cells whose watches are all live.
+// With one server the names of the live watches, with several cells those of the cells whose
+// watches are all live.
 std::vector<std::string> LiveOf(const View& view) {
   std::vector<std::string> live;
   for (const CellWatches& cell : view.cells) {
@@ -64,7 +65,8 @@ void AddWatches(const View& view, std::vector<Line>& lines) {
   }
 }
 
-// Adds who took over last. Whether that replica is still there the pools tell: if nobody reconciles, that is their trouble.
+// Adds who took over last. Whether that replica is still there the pools tell: if nobody
+// reconciles, that is their trouble.
 void AddReconcilers(const View& view, std::vector<Line>& lines) {
   for (const Reconciler& leader : view.reconcilers) {
     std::string text = absl::StrCat("reconciles ", leader.cell, leader.cell.empty() ? "" : ": ",

@@ -21,8 +21,8 @@ inline constexpr size_t kMostRows = 100;
 // `height` lines of any width.
 std::vector<Line> Render(const Fleet& fleet, const View& view);
 
-// The watches that are not live. Those with the same error are joined into one, with all their names and the
-// longest time.
+// The watches that are not live. Those with the same error are joined into one, with all their
+// names and the longest time.
 std::vector<page::WatchHealth> Silent(const std::vector<page::WatchHealth>& watches);
 
 // Lines as they are written, each cut to `width` and ended by `end`.

@@ -15,8 +15,8 @@ struct Section {
   size_t height() const { return 1 + rows.size(); }
 };
 
-// Divides `height` lines among sections that want `wants` lines each: in equal parts, and what a section
-// does not want goes to the others. Returns the lines of each.
+// Divides `height` lines among sections that want `wants` lines each: in equal parts, and what a
+// section does not want goes to the others. Returns the lines of each.
 std::vector<size_t> Share(const std::vector<size_t>& wants, size_t height);
 
 // The section in at most `height` lines; the last says how many rows are left out.

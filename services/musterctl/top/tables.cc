@@ -64,7 +64,8 @@ struct QuotaRow {
   absl::Time override_end = absl::InfinitePast();
   Refusal refusal = {};
 
-  // The share of the limit that is held. Infinity for Nodes held without a limit, so that these rows come first.
+  // The share of the limit that is held. Infinity for Nodes held without a limit, so that these
+  // rows come first.
   double fullness() const {
     if (limit > 0) return static_cast<double>(held) / static_cast<double>(limit);
     return held > 0 ? std::numeric_limits<double>::infinity() : 0;

@@ -10,9 +10,11 @@
 // The page's tables.
 namespace muster::musterctl::top {
 
-// Quotas, the fullest first: a bar for the share of the limit in force that is held, refusals, overrides.
+// Quotas, the fullest first: a bar for the share of the limit in force that is held, refusals,
+// overrides.
 Section QuotaTable(const Fleet& fleet, const View& view);
-// Claims that wait, the oldest first, then the clocks of machines that are reclaimed from spot pools.
+// Claims that wait, the oldest first, then the clocks of machines that are reclaimed from spot
+// pools.
 Section QueueTable(const Fleet& fleet, const View& view);
 // The pools in trouble, from number `view.first_trouble` on.
 Section PoolTable(const Fleet& fleet, const View& view, const std::vector<Trouble>& troubles);

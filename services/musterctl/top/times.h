@@ -17,7 +17,8 @@ inline absl::Time TimeOf(const google::protobuf::Timestamp& time) {
   return FromTimestamp(time);
 }
 
-// The time passed, e.g. `3m`; empty: `since` is not known. A future time counts as now, because clocks differ.
+// The time passed, e.g. `3m`; empty: `since` is not known. A future time counts as now, because
+// clocks differ.
 inline std::string Ago(absl::Time since, absl::Time now) {
   if (since == absl::InfinitePast()) return "";
   return HumanDuration(std::max(now - since, absl::ZeroDuration()));

@@ -19,8 +19,9 @@ Trouble Of(const lifecycle::v1::NodePool& pool, const lifecycle::v1::Condition& 
           TimeOf(condition.last_transition_time()), stalls};
 }
 
-// nullopt: the pool is where it should be. Of several unhealthy conditions the first that does not pass
-// with time, else the first. While nobody reconciles, these say what was so before; Ready does not.
+// nullopt: the pool is where it should be. Of several unhealthy conditions the first that does not
+// pass with time, else the first. While nobody reconciles, these say what was so before; Ready does
+// not.
 std::optional<Trouble> TroubleOf(const lifecycle::v1::NodePool& pool) {
   if (pool.has_delete_time())
     return Trouble{&pool, "Deleting", "Its Nodes leave.", TimeOf(pool.delete_time())};

@@ -23,15 +23,15 @@
 
 namespace muster::page {
 
-// So many deletions of documents are remembered, the youngest. A reader who missed an older one begins
-// anew.
+// So many deletions of documents are remembered, the youngest. A reader who missed an older one
+// begins anew.
 inline constexpr size_t kMaxGone = 10'000;
 
 // Words are never forgotten: see Board::Overgrown.
 inline constexpr size_t kManyWords = 200'000;
 
-// All that the page shows. Takes the messages of the four services' watches, and tells each reader what
-// changed since his place. A machine and its Node are one cell; everything else is documents
+// All that the page shows. Takes the messages of the four services' watches, and tells each reader
+// what changed since his place. A machine and its Node are one cell; everything else is documents
 // (documents.h). Not thread-safe.
 //
 // A frame is one JSON object:
@@ -122,8 +122,8 @@ class Board {
   uint32_t CellOf(absl::string_view machine);
   void TakeMachine(const capacity::v1::Machine& machine);
   void TakeNode(const lifecycle::v1::Node& node);
-  // Whether the cell shows a later Node of the same machine. Until an earlier one is purged, a machine
-  // may have two, in two pools, and a snapshot tells them in any order.
+  // Whether the cell shows a later Node of the same machine. Until an earlier one is purged, a
+  // machine may have two, in two pools, and a snapshot tells them in any order.
   bool HasLaterNode(const Cell& cell, const lifecycle::v1::Node& node) const;
   void TakePool(const lifecycle::v1::NodePool& pool);
   void SetMachine(uint32_t index, const MachinePart& part);

@@ -414,7 +414,8 @@ TEST(BoardTest, WhoMissedTheEndOfADocumentBeginsAnew) {
   EXPECT_TRUE(fresh == idle);
 }
 
-// He begins with what has stood still for longest, and hears nothing of what had ended before he came.
+// He begins with what has stood still for longest, and hears nothing of what had ended before he
+// came.
 TEST(BoardTest, WhoBeginsAfterManyEndsIsToldAll) {
   Board board;
   constexpr int kMachines = 50;

@@ -8,8 +8,8 @@
 
 namespace muster::page {
 
-// Which rows changed after which position. Each row is told once, at its last change: a slow reader gets
-// fewer rows, and the log does not grow with the number of changes. Not thread-safe.
+// Which rows changed after which position. Each row is told once, at its last change: a slow reader
+// gets fewer rows, and the log does not grow with the number of changes. Not thread-safe.
 class ChangeLog {
  public:
   using Row = uint32_t;
@@ -23,8 +23,9 @@ class ChangeLog {
   // The position of the row's last change; 0: the row is not known.
   uint64_t PositionOf(Row row) const;
 
-  // Calls f(row, position) for rows whose last change is after `position`, in order, at most `most`.
-  // Returns the position up to which all is told: last(), or that of the last row if more are left.
+  // Calls f(row, position) for rows whose last change is after `position`, in order, at most
+  // `most`. Returns the position up to which all is told: last(), or that of the last row if more
+  // are left.
   template <class F>
   uint64_t TellAfter(uint64_t position, size_t most, F f) const {
     uint64_t told = last_;

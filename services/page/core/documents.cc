@@ -67,8 +67,8 @@ std::string ClassOf(const std::string& compute_class) {
   return compute_class.empty() ? "default" : compute_class;
 }
 
-// Whether the part is granted all at once or not at all. The watch does not tell whether the claim already holds machines of the same
-// request, in which case the rest is not.
+// Whether the part is granted all at once or not at all. The watch does not tell whether the claim
+// already holds machines of the same request, in which case the rest is not.
 bool IsAtOnce(const capacity::v1::Claim& claim, const capacity::v1::ClaimPart& part) {
   const auto& lost = claim.lost_times();
   return claim.gang() && std::none_of(lost.begin(), lost.end(), [&](const auto& time) {

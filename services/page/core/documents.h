@@ -11,13 +11,13 @@
 
 #include "absl/strings/string_view.h"
 
-// What the page shows of everything but machines, as small JSON objects. Times are milliseconds since
-// 1970; those that order a queue, of a claim's parts and places, microseconds. Only the page's scripts
-// (static/) read the fields, which may change together with them.
+// What the page shows of everything but machines, as small JSON objects. Times are milliseconds
+// since 1970; those that order a queue, of a claim's parts and places, microseconds. Only the
+// page's scripts (static/) read the fields, which may change together with them.
 namespace muster::page {
 
-// The clock of a machine that is taken back from a spot pool, as capacity and lifecycle know it. A time
-// of 0 is not known.
+// The clock of a machine that is taken back from a spot pool, as capacity and lifecycle know it. A
+// time of 0 is not known.
 struct SpotClock {
   int64_t reclaim_time = 0;  // T+0 in capacity's books
   std::string earmark = {};  // pool uid that it is expected to go to
@@ -33,7 +33,8 @@ std::string PoolDocument(const lifecycle::v1::NodePool& pool);
 std::string QuotaDocument(absl::string_view name, const quota::v1::Quota* quota, int64_t held);
 // What a claim waits for, since when, and its places in the queue. Empty: it waits for nothing.
 std::string ClaimDocument(const capacity::v1::Claim& claim);
-// Until when no scale-down takes the Node. It may have lapsed: no change tells that. Empty: the Node was never protected.
+// Until when no scale-down takes the Node. It may have lapsed: no change tells that. Empty: the
+// Node was never protected.
 std::string ProtectionDocument(const lifecycle::v1::Node& node);
 std::string ClockDocument(const SpotClock& clock);
 std::string ProfileDocument(const configuration::v1::NodeProfile& profile);

@@ -14,8 +14,8 @@ namespace muster::page {
 // printable ASCII of at most 512 bytes.
 std::string QueryField(absl::string_view query, absl::string_view field);
 
-// A time given as milliseconds since 1970; nullopt: it is no number, or beyond the times that services
-// know (until the year 9999).
+// A time given as milliseconds since 1970; nullopt: it is no number, or beyond the times that
+// services know (until the year 9999).
 std::optional<absl::Time> ReadMoment(absl::string_view milliseconds);
 
 // The id of an event, by which a reader resumes. `epoch` has no dot.

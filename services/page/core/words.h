@@ -10,14 +10,14 @@
 
 namespace muster::page {
 
-// Gives each of the names that many cells share a number; that of "" is 0. A word is never forgotten.
-// Not thread-safe.
+// Gives each of the names that many cells share a number; that of "" is 0. A word is never
+// forgotten. Not thread-safe.
 class Words {
  public:
   Words() { NumberOf("", 0); }
 
-  // The number of a word, which is added if it is new; `position` is then that of the change that tells
-  // it first.
+  // The number of a word, which is added if it is new; `position` is then that of the change that
+  // tells it first.
   uint32_t NumberOf(absl::string_view word, uint64_t position) {
     const auto [found, is_new] = numbers_.try_emplace(word, static_cast<uint32_t>(all_.size()));
     if (is_new) all_.push_back({std::string(word), position});

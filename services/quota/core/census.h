@@ -45,8 +45,8 @@ struct Census {
 
   // `held`: State::Held of the row.
   void Add(const Quota& quota, int64_t held, absl::Time now);
-  // Leaves out a holding whose quota's name is not valid. A key without a quota is counted under the
-  // type `other`, in the zone `other` if no quota is for the zone: pools may name anything.
+  // Leaves out a holding whose quota's name is not valid. A key without a quota is counted under
+  // the type `other`, in the zone `other` if no quota is for the zone: pools may name anything.
   void Add(const Holding& holding, bool has_quota);
 };
 
@@ -63,8 +63,9 @@ Census CensusOf(const Lane& lane, absl::Time now) {
   return census;
 }
 
-// The `most` organizations that hold most, in order of name, then all others summed up under the name
-// `other`, if there are any (an organization called `other` is one of them). 0: nothing at all.
+// The `most` organizations that hold most, in order of name, then all others summed up under the
+// name `other`, if there are any (an organization called `other` is one of them). 0: nothing at
+// all.
 std::vector<OrganizationCount> Largest(const Census& census, size_t most);
 
 }  // namespace muster::quota

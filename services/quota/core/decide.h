@@ -25,9 +25,9 @@ struct CreateQuota {
 };
 absl::Status Decide(StagedState<State>& staged, const CreateQuota& command, absl::Time now);
 
-// "The limit of this key is so." A wrong etag: ABORTED, unless nothing would change; a missing Quota
-// without `allow_missing`, or with an etag: NOT_FOUND. What is not given stays; a new Quota gets
-// `first_*` for it. Overrides that have lapsed are left out.
+// "The limit of this key is so." A wrong etag: ABORTED, unless nothing would change; a missing
+// Quota without `allow_missing`, or with an etag: NOT_FOUND. What is not given stays; a new Quota
+// gets `first_*` for it. Overrides that have lapsed are left out.
 struct UpdateQuota {
   QuotaKey key = {};
   std::optional<int64_t> limit = {};
@@ -83,10 +83,10 @@ struct HoldingOutcome {
 };
 // An older generation than the last one answered: ABORTED; one too far beyond it: INVALID_ARGUMENT
 // (generation.h). Every answered request leaves its generation behind, the refused ones too: a late
-// older request must not get what a newer one no longer wants. A release is remembered by the pool's
-// uid, even if there is no holding: from then on all requests for that uid but releases are refused,
-// under whatever key (FAILED_PRECONDITION, POOL_RELEASED). What the pool holds under other keys needs
-// releases of its own.
+// older request must not get what a newer one no longer wants. A release is remembered by the
+// pool's uid, even if there is no holding: from then on all requests for that uid but releases are
+// refused, under whatever key (FAILED_PRECONDITION, POOL_RELEASED). What the pool holds under other
+// keys needs releases of its own.
 absl::StatusOr<HoldingOutcome> Decide(StagedState<State>& staged, const SyncHolding& command,
                                       absl::Time now, const Policy& policy = {});
 
@@ -97,12 +97,13 @@ std::vector<absl::StatusOr<HoldingOutcome>> Check(const State& state,
                                                   absl::Span<const SyncHolding> commands,
                                                   absl::Time now, int64_t revision);
 
-// Turns an answer into what the caller gets: with `must_fit` a growth that was not granted is an error
-// (error::QuotaExceeded, error::QuotaNotSet). What was decided stands all the same.
+// Turns an answer into what the caller gets: with `must_fit` a growth that was not granted is an
+// error (error::QuotaExceeded, error::QuotaNotSet). What was decided stands all the same.
 absl::StatusOr<HoldingOutcome> OrError(const SyncHolding& command,
                                        absl::StatusOr<HoldingOutcome> answer);
 
-// The Quota's etag, made of all that it says and of when it was written: another history in which it says something else has another one.
+// The Quota's etag, made of all that it says and of when it was written: another history in which
+// it says something else has another one.
 std::string EtagOf(const Quota& quota);
 
 }  // namespace muster::quota

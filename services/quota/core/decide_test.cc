@@ -282,7 +282,8 @@ TEST_F(DecideTest, AnUpdateThatIsSoAlreadyNeedsNoEtag) {
   EXPECT_EQ(state_.table<Quota>().Find(QuotaName(kKey))->limit, 7);
 }
 
-// A history that was restored counts its revisions again: a Quota that was changed anew has another etag all the same.
+// A history that was restored counts its revisions again: a Quota that was changed anew has another
+// etag all the same.
 TEST(QuotaEtag, IsOfWhatTheQuotaSaysAndNotOfItsRevision) {
   const LimitOverride override{8, kNow, kNow + absl::Hours(1), "launch"};
   const Quota quota{kKey, 5, kNow, kNow, {override}};

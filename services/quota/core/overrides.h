@@ -8,8 +8,8 @@
 // Which limit is in force when.
 //
 // A row tells the limit that was in force at its update_time. At every later moment at which that
-// changes the row is written again (ApplyOverrides in decide.h), so that whoever follows the rows is
-// told. Decisions do not wait for that: they look at LimitAt(quota, now).
+// changes the row is written again (ApplyOverrides in decide.h), so that whoever follows the rows
+// is told. Decisions do not wait for that: they look at LimitAt(quota, now).
 namespace muster::quota {
 
 int64_t LimitAt(const Quota& quota, absl::Time at);

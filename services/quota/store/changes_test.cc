@@ -124,7 +124,8 @@ TEST_F(QuotaChangesTest, WhatIsGoneIsStillTold) {
   EXPECT_EQ(LimitOf(Past({.revision = 6})->changes[0].bytes), 5);
 }
 
-// A request's id may be any text, a resource's name too; what is kept of it is no part of the resource's past.
+// A request's id may be any text, a resource's name too; what is kept of it is no part of the
+// resource's past.
 TEST_F(QuotaChangesTest, WhatIsKeptOfARequestOfThatNameIsNotItsPast) {
   const std::string name = QuotaName(kKey);
   ASSERT_THAT(Do(*lane_, quota::DeleteQuota{name}), IsOk());
@@ -184,7 +185,8 @@ TEST_F(QuotaChangesTest, WhatTheJournalHasForgottenIsSaidToBeForgotten) {
   EXPECT_THAT(Past({.time = absl::UnixEpoch()}), StatusIs(absl::StatusCode::kOutOfRange));
 }
 
-// One that was deleted may have been there before the journal begins, whether or not there is another of its name now.
+// One that was deleted may have been there before the journal begins, whether or not there is
+// another of its name now.
 TEST_F(QuotaChangesTest, WhetherThereWasOneIsNotSaidOfWhatTheJournalHasForgotten) {
   const auto first = List();
   ASSERT_THAT(first, IsOk());

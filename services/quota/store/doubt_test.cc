@@ -145,8 +145,8 @@ TEST_F(QuotaStandbyTest, ACommitThatIsCancelledWhileItWaitsForItsStandbyIsNotTol
   EXPECT_EQ(database_.QueryValue("SELECT sum(nodes) FROM quota.holding"), "1");
 }
 
-// A primary that was frozen, and does not know that another one leads, still says where its head is; only a commit that a standby
-// acknowledges shows that it leads.
+// A primary that was frozen, and does not know that another one leads, still says where its head
+// is; only a commit that a standby acknowledges shows that it leads.
 TEST_F(QuotaStandbyTest, AReadIsNotAnsweredByAServerThatNoStandbyFollows) {
   LaneOptions options;
   options.connect = {.conninfo = database_.conninfo("quota"), .schema = "quota"};
@@ -174,7 +174,8 @@ TEST_F(QuotaStandbyTest, AReadIsNotAnsweredByAServerThatNoStandbyFollows) {
 }
 
 // A lane whose next writes lose their connection at the given places, once each: before the head is
-// moved (`move`), or looked at where nothing changes (`expect`), before COMMIT (`commit`), or after it (`committed`).
+// moved (`move`), or looked at where nothing changes (`expect`), before COMMIT (`commit`), or after
+// it (`committed`).
 LaneOptions Breaking(std::shared_ptr<std::multiset<std::string>> places) {
   LaneOptions options;
   options.runner.fault = [places](absl::string_view site) -> Fault {

@@ -254,7 +254,8 @@ TEST_F(QuotaHistoryTest, CommandsAreDecidedAtTheDatabasesTime) {
     return absl::FromUnixMicros(std::stoll(
         database_.QueryValue("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint")));
   };
-  // A lane learns the time when it loads, and is behind it from then on by as long as that answer took.
+  // A lane learns the time when it loads, and is behind it from then on by as long as that answer
+  // took.
   const absl::Time before = database_now();
   Lane& lane = NewLane();
   const absl::Time decided = DecidedAt(lane, "a");

@@ -323,7 +323,8 @@ TEST_F(QuotaLaneLoadTest, AComparisonHoldsNobodyUp) {
   EXPECT_EQ(comparison->revision, 2) << "what was committed meanwhile is compared too";
 }
 
-// Memory is read piece by piece, and others commit between any two of them: of what was read already, and of what was not.
+// Memory is read piece by piece, and others commit between any two of them: of what was read
+// already, and of what was not.
 TEST_F(QuotaLaneLoadTest, AnAuditHoldsNobodyUpAndIsExact) {
   LaneOptions options;
   Lane* lane = nullptr;

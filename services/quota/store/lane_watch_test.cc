@@ -485,8 +485,8 @@ class QuotaLaneAwayTest : public QuotaLaneWatchTest {
   std::atomic<bool> lose_ = false;  // with the next commit: nobody can say whether it was done
 };
 
-// "UNAVAILABLE: the server shuts down, or has been without its database for half a minute; a watch does
-// not begin while the server is without its database."
+// "UNAVAILABLE: the server shuts down, or has been without its database for half a minute; a watch
+// does not begin while the server is without its database."
 TEST_F(QuotaLaneAwayTest, WatchesEndAndNoneBegins) {
   Lane& lane = NewLaneThatLoses(absl::ZeroDuration());
   Lane& other = NewLane();

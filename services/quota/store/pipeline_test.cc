@@ -89,8 +89,9 @@ class QuotaPipelineTest : public QuotaLaneTest, public ::testing::WithParamInter
   // When a process dies that has two under way.
   enum class Dies { kBeforeTheFirstIsCommitted, kBeforeTheSecondIsSent };
 
-  // Kills a process while a lane of it has two under way (EXPECT_EXIT begins that process, which has another database, too). `database`,
-  // `service`: how to connect to the database of the process that lives on.
+  // Kills a process while a lane of it has two under way (EXPECT_EXIT begins that process, which
+  // has another database, too). `database`, `service`: how to connect to the database of the
+  // process that lives on.
   void DieWithTwoUnderWay(Dies dies, const std::string& database, const std::string& service) {
     LaneOptions options = Lone();
     std::atomic<int> sent = 0;
@@ -155,7 +156,8 @@ TEST_P(QuotaPipelineTest, TheNextIsDecidedOnWhatIsOnItsWay) {
   EXPECT_EQ(ReadHeld(lane).value_or(-1), 3);
 }
 
-// The server reads no more than a socket holds before it works on it: the lane does not stand still until it has.
+// The server reads no more than a socket holds before it works on it: the lane does not stand still
+// until it has.
 TEST_P(QuotaPipelineTest, TheNextIsDecidedWhileALargeOneIsStillBeingSent) {
   Lane& lane = NewLane(Lone());
   auto head = HoldHead();
@@ -179,7 +181,8 @@ TEST_P(QuotaPipelineTest, TheNextIsDecidedWhileALargeOneIsStillBeingSent) {
   EXPECT_EQ(ReadHeld(lane).value_or(-1), kHoldings + 2);
 }
 
-// Its sender stands still in the midst of it, and with it the head: nobody else waits for that for long.
+// Its sender stands still in the midst of it, and with it the head: nobody else waits for that for
+// long.
 TEST_P(QuotaPipelineTest, ABatchThatIsHalfSentKeepsNobodyFromTheHead) {
   std::promise<void> goes_on;
   std::shared_future<void> gone_on = goes_on.get_future().share();
@@ -265,7 +268,8 @@ LaneOptions Doubtful(LaneOptions options, const std::shared_ptr<std::atomic<int>
 TEST_P(QuotaPipelineTest, DoubtOfBothIsSettledForBoth) {
   const auto commits = std::make_shared<std::atomic<int>>(2);
   LaneOptions options = Doubtful(Lone(), commits, std::make_shared<std::atomic<int>>(0));
-  // The lost session has ended before anybody looks for that: who has to wait for it says so to those behind.
+  // The lost session has ended before anybody looks for that: who has to wait for it says so to
+  // those behind.
   options.runner.fault = [this, doubtful = options.runner.fault](absl::string_view site) {
     if (site == "settle/session_end") {
       testing::Until(
@@ -523,7 +527,8 @@ TEST_P(QuotaPipelineTest, TheEndLeavesWhatWasAnswered) {
   EXPECT_EQ(ReadHeld(NewLane()).value_or(-1), (first.ok() ? 1 : 0) + (second.ok() ? 2 : 0));
 }
 
-// Small ones are sent before what is committed is published: nobody has heard of the first when the process dies.
+// Small ones are sent before what is committed is published: nobody has heard of the first when the
+// process dies.
 TEST_P(QuotaPipelineTest, AProcessKilledBetweenTheTwoLeavesTheFirst) {
   LetAnotherDie(Dies::kBeforeTheSecondIsSent);
   EXPECT_EQ(CountOf("journal"), 1);

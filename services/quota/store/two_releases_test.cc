@@ -1,4 +1,5 @@
-// The servers of two releases at one database: what the later one writes, and this one does not know, stays.
+// The servers of two releases at one database: what the later one writes, and this one does not
+// know, stays.
 #include <google/protobuf/unknown_field_set.h>
 #include <muster/quota/v1/quota.pb.h>
 
@@ -13,7 +14,8 @@ namespace {
 
 using ::muster::testing::IsOk;
 
-// A field more of a message, under a number that is not known here, as it stands in rows and journal.
+// A field more of a message, under a number that is not known here, as it stands in rows and
+// journal.
 std::string Note(const std::string& text) {
   google::protobuf::UnknownFieldSet fields;
   fields.AddLengthDelimited(900, text);

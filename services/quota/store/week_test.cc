@@ -1,5 +1,6 @@
-// A week of churn on PostgreSQL: pools come and go by the hour; the journal by time and by number, what is kept of pools that
-// are gone, and the tables stay as large as they are after two days, with nothing dead in them that cannot be taken away.
+// A week of churn on PostgreSQL: pools come and go by the hour; the journal by time and by number,
+// what is kept of pools that are gone, and the tables stay as large as they are after two days,
+// with nothing dead in them that cannot be taken away.
 #include <algorithm>
 #include <cstdint>
 #include <future>
@@ -48,7 +49,8 @@ class WeekTest : public QuotaLaneTest {
     ASSERT_THAT(more, IsOkAndHolds(false));
   }
 
-  // The most that each table had of rows at the end of an hour of the day, and the bytes of its rows at the end of the day.
+  // The most that each table had of rows at the end of an hour of the day, and the bytes of its
+  // rows at the end of the day.
   struct Sizes {
     std::map<std::string, int64_t> rows;
     std::map<std::string, int64_t> bytes;
@@ -67,8 +69,8 @@ class WeekTest : public QuotaLaneTest {
     }
     return sizes;
   }
-  // Whatever is dead can be taken away: nobody looks at it for good. One VACUUM may come while somebody does; and how large the
-  // file is says when VACUUM came, so what is in it is counted.
+  // Whatever is dead can be taken away: nobody looks at it for good. One VACUUM may come while
+  // somebody does; and how large the file is says when VACUUM came, so what is in it is counted.
   void VacuumWhole(absl::string_view table) {
     const std::string dead =
         absl::StrCat("SELECT dead_tuple_count FROM pgstattuple('quota.", table, "')");
@@ -102,7 +104,8 @@ class WeekTest : public QuotaLaneTest {
 
 TEST_F(WeekTest, ByTime) {
   LaneOptions options;
-  // So that the second day's hours have all that later ones have: released uids are forgotten from the 25th hour on.
+  // So that the second day's hours have all that later ones have: released uids are forgotten from
+  // the 25th hour on.
   options.journal_keep_time = absl::Hours(24) - absl::Seconds(1);
   const std::vector<Sizes> days = Week(options);
   ASSERT_EQ(days.size(), static_cast<size_t>(kDays));

@@ -19,7 +19,8 @@ v1::Quota ToProto(const Versioned<Quota>& quota, int64_t held);
 v1::Holding ToProto(const Holding& holding);
 v1::HoldingAnswer ToProto(const HoldingOutcome& answer);
 
-// Back from the journal. INTERNAL: a name that is not valid; INVALID_ARGUMENT: overrides that are not.
+// Back from the journal. INTERNAL: a name that is not valid; INVALID_ARGUMENT: overrides that are
+// not.
 absl::StatusOr<Quota> FromProto(const v1::Quota& quota);
 absl::StatusOr<Holding> FromProto(const v1::Holding& holding);
 
@@ -32,8 +33,9 @@ SyncHolding FromProto(const v1::HoldingRequest& request, absl::string_view path,
 KeyFilter FilterOf(const v1::ListQuotasRequest& request, error::Faults& faults);
 KeyFilter FilterOf(const v1::ListHoldingsRequest& request, error::Faults& faults);
 
-// The overrides of a caller's Quota; empty if there are more than kMaxOverrides. Adds to `faults` that
-// there are too many, and times that are missing or out of range. The rest: see core/validate.h.
+// The overrides of a caller's Quota; empty if there are more than kMaxOverrides. Adds to `faults`
+// that there are too many, and times that are missing or out of range. The rest: see
+// core/validate.h.
 std::vector<LimitOverride> OverridesOf(const v1::Quota& quota, absl::string_view path,
                                        error::Faults& faults);
 

@@ -9,8 +9,8 @@ namespace muster::rpc {
 // Most machines that are registered by one call.
 inline constexpr size_t kRegisterChunk = 500;
 
-// The end of the batch that begins with `entries[begin]`: at most `most` entries, and kMaxBatchBytes; an entry that is larger is a batch of
-// its own.
+// The end of the batch that begins with `entries[begin]`: at most `most` entries, and
+// kMaxBatchBytes; an entry that is larger is a batch of its own.
 template <class Entries>
 size_t BatchEnd(const Entries& entries, size_t begin, size_t most) {
   constexpr size_t kOverhead = 8;  // of an entry, beside its own bytes

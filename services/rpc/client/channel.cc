@@ -30,9 +30,10 @@ std::shared_ptr<grpc::Channel> ChannelWith(
   grpc::ChannelArguments arguments = ClientArguments();
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, Milliseconds(longest_reconnect));
   arguments.SetServiceConfigJSON(service_config);
-  // A replica that says that it is not serving is passed over where the target says, by `dns:`, that there may be others. Else it is taken
-  // for alone, and asked all the same: it says best what is wrong with it, and serves operators. A proxy is such a one, too: what is
-  // told of health through it is one replica's.
+  // A replica that says that it is not serving is passed over where the target says, by `dns:`,
+  // that there may be others. Else it is taken for alone, and asked all the same: it says best what
+  // is wrong with it, and serves operators. A proxy is such a one, too: what is told of health
+  // through it is one replica's.
   if (!absl::StartsWith(target, "dns:")) arguments.SetInt(GRPC_ARG_INHIBIT_HEALTH_CHECKING, 1);
   const bool plain = credentials == nullptr || absl::StartsWith(target, "unix:");
   return grpc::experimental::CreateCustomChannelWithInterceptors(

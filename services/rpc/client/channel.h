@@ -12,9 +12,10 @@
 
 namespace muster::rpc {
 
-// A channel that connects when it is first used; its calls continue the caller's trace (services/trace). `target`: `host:port`,
-// `dns:///name:port`, `unix:path`. Only of a `dns:` target are replicas passed over that
-// say that they are not serving. `credentials` null: plain text, which unix sockets always have.
+// A channel that connects when it is first used; its calls continue the caller's trace
+// (services/trace). `target`: `host:port`, `dns:///name:port`, `unix:path`. Only of a `dns:` target
+// are replicas passed over that say that they are not serving. `credentials` null: plain text,
+// which unix sockets always have.
 std::shared_ptr<grpc::Channel> MakeChannel(
     const std::string& target,
     const std::shared_ptr<grpc::ChannelCredentials>& credentials = nullptr,

@@ -14,8 +14,8 @@
 namespace muster::rpc {
 namespace {
 
-// Debian ships no stub of the health service. The request's field 1 is the service's name (shorter than 128 bytes); field 1 of the
-// answer is 1 when it serves.
+// Debian ships no stub of the health service. The request's field 1 is the service's name (shorter
+// than 128 bytes); field 1 of the answer is 1 when it serves.
 grpc::ByteBuffer RequestFor(const std::string& service) {
   std::string bytes;
   if (!service.empty()) {

@@ -11,8 +11,8 @@ namespace muster::rpc {
 
 enum class HealthAnswer { kNone, kNotServing, kServing };
 
-// Asks grpc.health.v1 for a service; "": the server as a whole. kNone: no answer within `patience`, or the service is not known.
-// Blocks; longer than that where the threads of gRPC hang.
+// Asks grpc.health.v1 for a service; "": the server as a whole. kNone: no answer within `patience`,
+// or the service is not known. Blocks; longer than that where the threads of gRPC hang.
 HealthAnswer AskHealth(const std::shared_ptr<grpc::Channel>& channel, const std::string& service,
                        absl::Duration patience);
 

@@ -18,7 +18,8 @@ class ResumePoint {
   void Take(const Response& message) {
     ForEachMessage(message, [this](const Response& one) { TakeOne(one); });
   }
-  // To be called when the server no longer knows it (OUT_OF_RANGE): the next stream begins with a snapshot.
+  // To be called when the server no longer knows it (OUT_OF_RANGE): the next stream begins with a
+  // snapshot.
   void Forget() { *this = ResumePoint(); }
   // Whether there is nothing to go on from.
   bool empty() const { return !revision_.has_value(); }

@@ -20,9 +20,9 @@
 
 namespace muster::rpc {
 
-// Keeps the stream of a Watch open, on a thread of its own: after a stream that breaks, the next one goes
-// on from the last revision, or begins with a snapshot if that is gone. The pauses in between are
-// jittered, and grow as long as no stream brings anything.
+// Keeps the stream of a Watch open, on a thread of its own: after a stream that breaks, the next
+// one goes on from the last revision, or begins with a snapshot if that is gone. The pauses in
+// between are jittered, and grow as long as no stream brings anything.
 class Watch {
  public:
   // Reads one stream to its end, from a point that it moves, and counts its messages.

@@ -123,7 +123,8 @@ std::vector<std::vector<PlannedFault>> CasesFor(const SweepResult<State>& good,
 
 // What reads ask a server that has standbys, which no script has: QuotaStandbyTest.
 inline constexpr absl::string_view kAskedOfPrimaries = "SELECT pg_logical_emit_message(";
-// What is asked where the head was not to be had in time, which no script waits for: QuotaPipelineTest.
+// What is asked where the head was not to be had in time, which no script waits for:
+// QuotaPipelineTest.
 inline constexpr absl::string_view kAskedForTheHead = "journal_end_stalled";
 
 // Those of the sources, and of the store's tables.

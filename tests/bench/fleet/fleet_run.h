@@ -51,7 +51,8 @@ class FleetRun {
   absl::Status Run(std::vector<Row>& rows);
 
  private:
-  // A phase: `act` begins it, `goal` is waited for; so many `pools` and `nodes` have to change for that.
+  // A phase: `act` begins it, `goal` is waited for; so many `pools` and `nodes` have to change for
+  // that.
   struct Phase {
     std::string name = {};
     std::function<absl::Status()> act = {};

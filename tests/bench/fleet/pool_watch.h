@@ -24,12 +24,12 @@ struct PoolView {
   int64_t removed_nodes = 0;
 };
 
-// Follows all pools of a server by WatchLifecycle and notes when they reach a goal. A watch that breaks
-// is begun again with a new snapshot. Thread-safe.
+// Follows all pools of a server by WatchLifecycle and notes when they reach a goal. A watch that
+// breaks is begun again with a new snapshot. Thread-safe.
 class PoolWatch {
  public:
-  // `pool` holds for each pool, there are at least `pools` of them, and at least `removed_nodes` Nodes have
-  // left them in all.
+  // `pool` holds for each pool, there are at least `pools` of them, and at least `removed_nodes`
+  // Nodes have left them in all.
   struct Goal {
     std::function<bool(const std::string& name, const PoolView&)> pool = {};
     int64_t pools = 0;

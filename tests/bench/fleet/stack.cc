@@ -157,7 +157,8 @@ bool Stack::IsServing() const {
   // Debian ships no stub of the health service. Its request is empty; field 1 of its answer is 1
   // when it serves.
   grpc::ChannelArguments arguments;
-  // A connection of its own: a shared one that was refused waits for seconds before it is tried anew.
+  // A connection of its own: a shared one that was refused waits for seconds before it is tried
+  // anew.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   grpc::GenericStub stub(
       grpc::CreateCustomChannel(target(), grpc::InsecureChannelCredentials(), arguments));

@@ -71,7 +71,8 @@ class Stack {
   void StartCapacity();
   // Registers the machines of `shape`; returns when they are registered.
   void StartSimulator(const Shape& shape);
-  // Lets a share of the healthy Nodes fail, which the simulator was started with; returns their number.
+  // Lets a share of the healthy Nodes fail, which the simulator was started with; returns their
+  // number.
   int64_t FailNodes();
 
   std::string target() const;

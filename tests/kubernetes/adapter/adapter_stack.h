@@ -33,8 +33,8 @@ class AdapterStack {
     // The adapter's Lease lasts 60 s unless they say otherwise: a busy machine does not lose it.
     std::vector<std::string> adapter_flags = {};
     int replicas = 1;
-    // The real server only: applies deploy/kubernetes (base, admission-v1); the adapter then works as
-    // the service account from there, with its rights only, and the fleet as kubelets do.
+    // The real server only: applies deploy/kubernetes (base, admission-v1); the adapter then works
+    // as the service account from there, with its rights only, and the fleet as kubelets do.
     bool as_deployed = false;
   };
 

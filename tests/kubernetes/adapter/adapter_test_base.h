@@ -21,8 +21,8 @@ using Json = nlohmann::json;
 inline constexpr char kPoolUidLabel[] = "compute.coreweave.com/node-pool-uid";
 inline constexpr char kState[] = "node.coreweave.cloud/state";
 
-// What tests on an AdapterStack have in common. When a test ends, the NodePools and Pods that it made
-// through this class are deleted or being deleted. When it failed, the logs are printed.
+// What tests on an AdapterStack have in common. When a test ends, the NodePools and Pods that it
+// made through this class are deleted or being deleted. When it failed, the logs are printed.
 class AdapterTestBase : public ::testing::Test {
  protected:
   virtual AdapterStack& stack() = 0;
@@ -35,8 +35,8 @@ class AdapterTestBase : public ::testing::Test {
   // The reference's example under another name; `spec` is merged over its spec.
   static Json PoolObject(const std::string& name, const Json& spec = Json::object());
   Json CreatePool(const std::string& name, const Json& spec = Json::object());
-  // Creates a NodePool, waits until it is healthy with its targetNodes, and returns its uid. Throws if
-  // it does not become so.
+  // Creates a NodePool, waits until it is healthy with its targetNodes, and returns its uid. Throws
+  // if it does not become so.
   std::string CreateHealthyPool(const std::string& name, const Json& spec = Json::object());
   void PatchSpec(const std::string& name, const Json& spec);
   // Waits until the condition has that reason, for the object's present generation.
@@ -60,8 +60,8 @@ class AdapterTestBase : public ::testing::Test {
   static AdapterStack::Options WithoutKubelets();
   // Makes a pool of one Node; returns the machine that is to become that Node.
   std::string Deliver(const std::string& pool, const Json& spec = Json::object());
-  // Makes pools of one Node each, kills the adapter once the machines are told to boot, and makes their
-  // v1 Nodes as of an earlier life, ready. Returns the machines, one for each pool.
+  // Makes pools of one Node each, kills the adapter once the machines are told to boot, and makes
+  // their v1 Nodes as of an earlier life, ready. Returns the machines, one for each pool.
   std::vector<std::string> TakeOver(const std::vector<std::string>& pools);
   // Creates a v1 Node as its kubelet does. It is deleted when the test ends.
   void Register(const std::string& name, const std::string& provider_id,
@@ -74,9 +74,8 @@ class AdapterTestBase : public ::testing::Test {
   // Makes a pool whose one Node is in production; returns the v1 Node's name.
   std::string Join(const std::string& pool, const Json& spec = Json::object());
 
-  // --- Pods, in `default` ---
-  // Creates a Pod bound to the Node and running, with a grace period of one second; `changes` is merged
-  // over it.
+  // --- Pods, in `default` --- Creates a Pod bound to the Node and running, with a grace period of
+  // one second; `changes` is merged over it.
   Json CreatePod(const std::string& name, const std::string& node,
                  const Json& changes = Json::object());
   // Ends the Pod, as its kubelet does once its containers are gone.
@@ -85,9 +84,8 @@ class AdapterTestBase : public ::testing::Test {
   void Guard(const std::string& name, const std::string& app);
   bool AwaitPod(const std::string& name, const std::function<bool(const Json&)>& wanted);
 
-  // --- Muster ---
-  // Waits until the adapter has written down Muster's present history as the cluster's, so that an etcd
-  // that is restored to a later moment knows it.
+  // --- Muster --- Waits until the adapter has written down Muster's present history as the
+  // cluster's, so that an etcd that is restored to a later moment knows it.
   void AwaitAccepted();
   // Runs musterctl; the test fails, with its output, if it does not succeed.
   void Ctl(const std::vector<std::string>& words);
@@ -101,8 +99,8 @@ class AdapterTestBase : public ::testing::Test {
   std::vector<std::string> registered_;  // v1 Nodes
 };
 
-// One AdapterStack for all tests of a suite: `class XTest : public AdapterTest<XTest>` with a static
-// `AdapterStack::Options MakeOptions()`.
+// One AdapterStack for all tests of a suite: `class XTest : public AdapterTest<XTest>` with a
+// static `AdapterStack::Options MakeOptions()`.
 template <class Suite>
 class AdapterTest : public AdapterTestBase {
  public:

@@ -87,8 +87,8 @@ std::string Differences(const std::map<std::string, std::string>& before,
 
 namespace {
 
-// The fake server counts the adapter's requests, those too that change nothing; of a real server there
-// are the versions of objects.
+// The fake server counts the adapter's requests, those too that change nothing; of a real server
+// there are the versions of objects.
 std::map<std::string, std::string> Fingerprint(AdapterStack& stack) {
   const FakeApiServer* fake = stack.server().fake_or_null();
   if (fake == nullptr) return Versions(stack);

@@ -62,12 +62,12 @@ class ChangeCounter {
   explicit ChangeCounter(AdapterStack& stack);
   ~ChangeCounter();
 
-  // Waits until so many more changes came, or `over` holds for that NodePool (null: there is none), or
-  // nothing came for a while.
+  // Waits until so many more changes came, or `over` holds for that NodePool (null: there is none),
+  // or nothing came for a while.
   void AwaitChanges(int changes, const std::string& pool,
                     const std::function<bool(const nlohmann::json&)>& over);
-  // Waits until the watch has seen `wanted` deletions of Nodes, and returns how many it saw: fewer if
-  // patience is over. It sees them later than a list does, above all after it was cut.
+  // Waits until the watch has seen `wanted` deletions of Nodes, and returns how many it saw: fewer
+  // if patience is over. It sees them later than a list does, above all after it was cut.
   int AwaitDeletedNodes(int wanted) const;
 
  private:

@@ -78,8 +78,8 @@ std::vector<std::string> Live(AdapterStack& stack, Killer& killer) {
 }
 
 // Every kill may lose the answers to what was under way, one request a worker: a Pod that was asked
-// to leave by such a request may be asked once more, and none a third time. The fake server counts the
-// requests of each Pod; a real server counts evictions as a whole.
+// to leave by such a request may be asked once more, and none a third time. The fake server counts
+// the requests of each Pod; a real server counts evictions as a whole.
 void CheckEvictions(AdapterStack& stack, const std::vector<std::string>& pods, int kills) {
   const auto evicted = static_cast<int64_t>(pods.size() / 2);
   EXPECT_GE(GrantedEvictions(stack), evicted);

@@ -407,8 +407,8 @@ TEST_F(KubectlTest, NamespacesOfTheControlPlaneAreNotTheCustomers) {
   Run({"delete", "namespace", "hpc-verification", "--wait=false"});
 }
 
-// The CKS admission policy "automatically adds the is_cpu_compute toleration to any Pod that does not
-// request a GPU resource".
+// The CKS admission policy "automatically adds the is_cpu_compute toleration to any Pod that does
+// not request a GPU resource".
 TEST_F(KubectlTest, PodsWithoutGpusTolerateCpuNodes) {
   const auto container = [](const Json& limits) {
     return Json{{"name", "a"}, {"image", "b"}, {"resources", {{"limits", limits}}}};

@@ -267,8 +267,8 @@ class RebootTest : public AdapterTest<RebootTest> {
   }
 };
 
-// "For updates to take effect, perform a reconfigure reboot": work is moved away first, and the Node is
-// in production again when it is back, though the adapter dies on the way.
+// "For updates to take effect, perform a reconfigure reboot": work is moved away first, and the
+// Node is in production again when it is back, though the adapter dies on the way.
 TEST_F(RebootTest, MovesWorkAwayAndEndsWhenTheNodeIsBack) {
   using lifecycle::v1::Node;
   const std::string pool = Name();

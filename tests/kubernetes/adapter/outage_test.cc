@@ -44,7 +44,8 @@ bool IsMustersAlone(Cut cut) { return cut == Cut::kMusterDies || cut == Cut::kPo
 
 AdapterStack::Options OptionsFor(Cut cut) {
   AdapterStack::Options options;
-  // It is waited for that the adapter gives its Lease up; one that is only slow, on a machine that is too busy, must not.
+  // It is waited for that the adapter gives its Lease up; one that is only slow, on a machine that
+  // is too busy, must not.
   const bool ends =
       cut == Cut::kApiServerRefuses || cut == Cut::kApiServerHangs || cut == Cut::kBothRefuse;
   if (ends) options.adapter_flags = {"--lease_duration=16s", "--lease_renew_deadline=15s"};

@@ -18,8 +18,8 @@ std::string UserAgent(size_t replica) {
 // Two replicas, and a drain that one of them has begun.
 class Replicas : public ::testing::Test {
  protected:
-  // `lease_duration`: how long the other would wait for a leader that gives no sign. A leader that is
-  // only slow, on a machine that is too busy, must not lose its lease.
+  // `lease_duration`: how long the other would wait for a leader that gives no sign. A leader that
+  // is only slow, on a machine that is too busy, must not lose its lease.
   void Begin(absl::string_view lease_duration = "20s", absl::string_view renew_deadline = "19s") {
     AdapterStack::Options options;
     options.replicas = 2;

@@ -31,7 +31,8 @@ TEST_F(MutualTlsTest, APoolComesUpAndGrows) {
   EXPECT_EQ(NodesOf(uid).size(), 2u);
 }
 
-// Five times both sides get new certificates, while the adapter's watch goes on, and what it and the agents report arrives.
+// Five times both sides get new certificates, while the adapter's watch goes on, and what it and
+// the agents report arrives.
 TEST_F(MutualTlsTest, RenewalsEndNoWatchAndLoseNoReport) {
   const std::string pool = Name();
   CreateHealthyPool(pool, {{"targetNodes", 1}});
@@ -65,7 +66,8 @@ TEST_F(MutualTlsTest, RenewalsEndNoWatchAndLoseNoReport) {
   EXPECT_EQ(failures(), before) << stack().LogEnds();
 }
 
-// A slip in the policy file: that Muster shows nothing of a cluster that it does not show proves nothing.
+// A slip in the policy file: that Muster shows nothing of a cluster that it does not show proves
+// nothing.
 TEST_F(MutualTlsTest, WhereMusterDoesNotShowTheClusterNothingGoes) {
   const std::string pool = Name();
   const std::string uid = CreateHealthyPool(pool, {{"targetNodes", 2}});

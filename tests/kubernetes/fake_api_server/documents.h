@@ -23,8 +23,8 @@ Writer WriterOf(const Call& call, const Target& target, absl::Time now);
 // Throws Refusal (409) unless resourceVersion and uid, where `preconditions` has them, are those of
 // `live`. `preconditions`: of a delete, or the metadata of a replacement.
 void CheckPreconditions(const Target& target, const Json& live, const Json& preconditions);
-// The same for a patched object's metadata, except that another uid is refused by 422, and is ignored
-// at the status of a custom resource.
+// The same for a patched object's metadata, except that another uid is refused by 422, and is
+// ignored at the status of a custom resource.
 void CheckPatched(const Target& target, const Json& live, const Json& metadata);
 
 // The part of `next` that the endpoint may change, everything else as in `live`.

@@ -32,12 +32,13 @@ class FakeApiServer {
   void FailNext(const Failure& failure);
   // Takes back all of FailNext that has not happened yet.
   void FailNoMore();
-  // Deletes the object of this path, whatever its finalizers, when the next patch of it arrives, before
-  // that is carried out.
+  // Deletes the object of this path, whatever its finalizers, when the next patch of it arrives,
+  // before that is carried out.
   void DeleteDuringNextPatch(absl::string_view path);
   // Forgets all history: running watches and continued lists end with 410.
   void CompactHistory();
-  // Save: a backup of all objects. Restore: makes them again those of a backup, also another server's.
+  // Save: a backup of all objects. Restore: makes them again those of a backup, also another
+  // server's.
   Store::Backup Save() const;
   void Restore(const Store::Backup& backup);
   // Accepts requests, answers none; watches fall silent.
@@ -50,8 +51,8 @@ class FakeApiServer {
   // The answered requests, oldest first; all since the last ClearRequests.
   std::vector<RecordedRequest> requests() const;
   void ClearRequests();
-  // The number of requests other than GET, LIST and WATCH, whatever came of them. Requests whose path
-  // contains `except`, e.g. `/leases`, do not count.
+  // The number of requests other than GET, LIST and WATCH, whatever came of them. Requests whose
+  // path contains `except`, e.g. `/leases`, do not count.
   int64_t WritesBy(absl::string_view user_agent_prefix, absl::string_view except = "") const;
   PodCounts CountsOf(absl::string_view pod_uid) const;
 

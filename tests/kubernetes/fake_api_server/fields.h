@@ -19,8 +19,8 @@ using Fields = absl::btree_set<std::string>;
 
 Fields FieldsOf(const Json& object);
 
-// The fields that an edit touched. The path of a list's item itself is among them only if the item was
-// added or removed.
+// The fields that an edit touched. The path of a list's item itself is among them only if the item
+// was added or removed.
 struct Difference {
   Fields changed = {};  // or added
   Fields removed = {};
@@ -31,8 +31,8 @@ Difference Diff(const Json& before, const Json& after);
 Json Merge(const Json& live, const Json& applied);
 // Takes a field out, and the maps and lists that it leaves empty.
 void RemoveField(Json& object, absl::string_view path);
-// Whether the owner of `fields` keeps `path` in the object: it owns the path or something below it. An
-// item of a list-map is kept only by an owner of the item itself.
+// Whether the owner of `fields` keeps `path` in the object: it owns the path or something below it.
+// An item of a list-map is kept only by an owner of the item itself.
 bool Keeps(const Fields& fields, absl::string_view path);
 
 Json ToFieldsV1(const Fields& fields);

@@ -10,8 +10,8 @@ struct Response;
 
 namespace muster::testing {
 
-// An HTTP server on a port of 127.0.0.1, which it keeps while it does not listen. Each open connection
-// has a thread. Thread-safe, but Open and Close must not run at once.
+// An HTTP server on a port of 127.0.0.1, which it keeps while it does not listen. Each open
+// connection has a thread. Thread-safe, but Open and Close must not run at once.
 class HttpListener {
  public:
   using Handler = std::function<void(const httplib::Request&, httplib::Response&)>;
@@ -24,7 +24,8 @@ class HttpListener {
 
   int port() const { return port_; }
   void Open();
-  // Cuts all connections and refuses new ones. Waits for the handlers, so they must be made to return.
+  // Cuts all connections and refuses new ones. Waits for the handlers, so they must be made to
+  // return.
   void Close();
 
  private:

@@ -22,8 +22,8 @@ std::string Render(const Resource& resource, const ListPage& page);
 // Serves lists in pages, all of them from the moment of the first. Not thread-safe.
 class Lists {
  public:
-  // One page. `stale`: a new list shows the state of so many changes ago. Throws Refusal (410) for a
-  // continue token that is no longer known.
+  // One page. `stale`: a new list shows the state of so many changes ago. Throws Refusal (410) for
+  // a continue token that is no longer known.
   ListPage Take(const Store& store, const Call& call, const Target& target, int64_t stale);
   void Forget() { snapshots_.clear(); }
 

@@ -7,13 +7,14 @@
 
 namespace muster::testing {
 
-// How the fake server departs from a healthy one. All of it happens in real clusters, and a client can
-// cope with it: whoever goes on listing or watching after the last change learns the last state.
+// How the fake server departs from a healthy one. All of it happens in real clusters, and a client
+// can cope with it: whoever goes on listing or watching after the last change learns the last
+// state.
 struct Misbehaviour {
   // Lists show the state of so many changes ago, with its resourceVersion.
   int64_t stale_lists = 0;
-  // Share (0 to 1) of watch events after which an older event, of an object that still exists, is sent
-  // once more.
+  // Share (0 to 1) of watch events after which an older event, of an object that still exists, is
+  // sent once more.
   double repeat_events = 0;
   // Share of watch events that swap places with the next one of the same object, if that comes
   // within 20 ms. Never a DELETED.

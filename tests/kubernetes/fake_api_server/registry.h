@@ -56,7 +56,8 @@ class Registry {
   Reply Patch(const Call& call, const Target& target);
   Reply ApplyPatch(const Call& call, const Target& target);
   Reply Scale(const Call& call, const Target& target);
-  // Undoes changes that the endpoint does not allow, sets what the server itself writes, and commits.
+  // Undoes changes that the endpoint does not allow, sets what the server itself writes, and
+  // commits.
   Reply Update(Edit edit);
   // Stores `next`, or removes the object if its deletion waited only for this edit.
   Reply Commit(Edit edit);

@@ -9,7 +9,8 @@
 
 namespace muster::testing {
 
-// Which objects of a collection a request is about: those of a namespace, by label and field selectors.
+// Which objects of a collection a request is about: those of a namespace, by label and field
+// selectors.
 class Selection {
  public:
   Selection() = default;

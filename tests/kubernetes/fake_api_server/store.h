@@ -16,7 +16,8 @@ namespace muster::testing {
 
 using Json = nlohmann::json;
 
-// An object at one version; never changed. `text` is `object` as JSON. Neither has apiVersion and kind.
+// An object at one version; never changed. `text` is `object` as JSON. Neither has apiVersion and
+// kind.
 struct Revision {
   int64_t version = 0;
   std::string key = {};
@@ -43,8 +44,8 @@ class Store {
   int64_t version() const { return version_; }
   // Null: there is none.
   Object Find(const Resource& resource, const std::string& key) const;
-  // The objects of one namespace (empty: all) as they were at a version, by key. Changes that are no
-  // longer remembered are not undone.
+  // The objects of one namespace (empty: all) as they were at a version, by key. Changes that are
+  // no longer remembered are not undone.
   std::vector<Object> All(const Resource& resource, absl::string_view space, int64_t version) const;
   // Sets metadata.resourceVersion.
   Object Put(const Resource& resource, const std::string& key, Json object);

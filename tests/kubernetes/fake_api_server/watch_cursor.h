@@ -18,8 +18,8 @@ class WatchCursor {
   // Begins after the version `position`; 0: with every object that is there, as ADDED.
   WatchCursor(const Resource& resource, Selection selection, std::string space, int64_t position);
 
-  // Appends the events since the last call, a line each. False: the watch has ended, and its last line
-  // says why (410).
+  // Appends the events since the last call, a line each. False: the watch has ended, and its last
+  // line says why (410).
   bool Take(const Store& store, const Misbehaviour& misbehaviour, absl::BitGenRef random,
             std::string& lines);
   // A line that tells how far the watch has come.

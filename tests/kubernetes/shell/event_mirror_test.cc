@@ -175,7 +175,8 @@ TEST_F(EventMirrorTest, WhatIsOlderThanEventsAreKeptIsDropped) {
   EXPECT_EQ(Events(), 1);
 }
 
-// The time of day is five minutes behind then: another event than the one that failed is written at once.
+// The time of day is five minutes behind then: another event than the one that failed is written at
+// once.
 TEST_F(EventMirrorTest, RestsByTheSteadyClock) {
   absl::Notification rests;
   log::SetSink([&](absl::string_view line) {

@@ -76,8 +76,8 @@ class NodeNamesTest : public ReconcilerTestBase {
     machine_ = told.node().machine();
     known_.Take(told, absl::Now());
   }
-  // `old` was left by an earlier life of the machine, in which it was told to go. Its kubelet posted
-  // there last at that time.
+  // `old` was left by an earlier life of the machine, in which it was told to go. Its kubelet
+  // posted there last at that time.
   void EndOld(const std::string& heartbeat_time = "2025-05-30T17:35:00Z") {
     Json conditions = Ready("Unknown");
     conditions[0]["lastHeartbeatTime"] = heartbeat_time;

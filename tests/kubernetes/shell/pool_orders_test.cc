@@ -35,7 +35,8 @@ TEST_F(PoolOrdersTest, OfAClusterThatIsTurnedOverNoPoolIsTakenForGone) {
   EXPECT_TRUE(identity_->foreign());
 }
 
-// Whoever deletes it in the former Kubernetes does not mean the pool of the one that has the cluster now.
+// Whoever deletes it in the former Kubernetes does not mean the pool of the one that has the
+// cluster now.
 TEST_F(PoolOrdersTest, OfAClusterThatIsTurnedOverNoPoolGoesWithItsObject) {
   Bind(lifecycle_);
   DeleteObject();

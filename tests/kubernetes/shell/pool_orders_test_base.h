@@ -22,8 +22,8 @@
 
 namespace muster::testing {
 
-// Lifecycle as these tests play it: takes every spec, under its object's generation, unless Answer told
-// it to answer something else.
+// Lifecycle as these tests play it: takes every spec, under its object's generation, unless Answer
+// told it to answer something else.
 class LifecycleOfPools final : public LifecycleOfCluster {
  public:
   grpc::Status ApplyNodePool(grpc::ServerContext*,
@@ -99,8 +99,8 @@ class ConfigurationOfPool final : public configuration::v1::ConfigurationService
                 : grpc::Status::OK;
   }
 
-  // The pool runs the last of three revisions; the second was withdrawn. `previous`: what a rollback to
-  // `previous` means; empty: nothing, because the first was withdrawn, too.
+  // The pool runs the last of three revisions; the second was withdrawn. `previous`: what a
+  // rollback to `previous` means; empty: nothing, because the first was withdrawn, too.
   void HaveRevisions(const std::string& previous) {
     MutexLock lock(mutex_);
     for (const char* profile : {"np-first", "np-withdrawn", "np-active"})
@@ -222,8 +222,8 @@ class PoolOrdersTest : public ReconcilerTestBase {
     known_.Take(end, absl::Now());
     Restart();
   }
-  // As if Muster's pool of that name were another one, which was not made through Kubernetes unless it has
-  // the generation of an object.
+  // As if Muster's pool of that name were another one, which was not made through Kubernetes unless
+  // it has the generation of an object.
   void KnowAnother(int64_t object_generation = 0) {
     lifecycle::v1::NodePool& pool = *told_.mutable_node_pool();
     pool.set_uid("another");

@@ -59,8 +59,8 @@ class LifecycleOfCluster : public lifecycle::v1::LifecycleService::Service {
   std::string kubernetes_uid_ MUSTER_GUARDED_BY(cluster_mutex_);
 };
 
-// What a reconciler works with: a fake cluster, and the services of Muster that the test plays. There
-// are no watches: the test itself puts into the views what was seen.
+// What a reconciler works with: a fake cluster, and the services of Muster that the test plays.
+// There are no watches: the test itself puts into the views what was seen.
 class ReconcilerTestBase : public ::testing::Test {
  protected:
   ReconcilerTestBase() {

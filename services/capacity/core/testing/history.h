@@ -9,8 +9,8 @@
 
 namespace muster::capacity {
 
-// A random history of a small inventory: few machines, few claims, often two commands at the same time.
-// What it draws follows from the seed alone.
+// A random history of a small inventory: few machines, few claims, often two commands at the same
+// time. What it draws follows from the seed alone.
 class RandomHistory {
  public:
   RandomHistory(uint32_t seed, bool racks)

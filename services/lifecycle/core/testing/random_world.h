@@ -16,8 +16,8 @@
 #include "services/lifecycle/core/plan.h"
 
 // For tests: a random pool with Nodes in all states and random marks, and other services that
-// always answer the same, by what they have charged and taken back. Of every second seed its type is
-// granted in racks.
+// always answer the same, by what they have charged and taken back. Of every second seed its type
+// is granted in racks.
 namespace muster::lifecycle {
 
 class RandomWorld {

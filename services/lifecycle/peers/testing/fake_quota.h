@@ -34,7 +34,8 @@ class FakeQuota final : public quota::v1::QuotaService::Service {
     message.mutable_quota()->set_name(quota);
     feed_.Push(message);
   }
-  // The watches tell of a Holding whose number changed last at that second; what is decided stays as it is.
+  // The watches tell of a Holding whose number changed last at that second; what is decided stays
+  // as it is.
   void TellHolding(const std::string& name, int64_t nodes, int64_t generation, int64_t moved) {
     quota::v1::WatchQuotasResponse message;
     message.set_type(type::v1::WATCH_EVENT_TYPE_CHANGED);

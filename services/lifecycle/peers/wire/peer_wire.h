@@ -13,8 +13,8 @@
 #include "services/lifecycle/core/demand.h"
 #include "services/lifecycle/core/snapshot.h"
 
-// What lifecycle asks of quota, capacity and configuration, to their messages; their answers, back to
-// facts.
+// What lifecycle asks of quota, capacity and configuration, to their messages; their answers, back
+// to facts.
 namespace muster::lifecycle {
 
 quota::v1::HoldingRequest RequestOf(const Pool& pool, const HoldingAsk& ask);
@@ -27,8 +27,8 @@ ClaimFacts FactsOf(const capacity::v1::Claim& in);
 ReclaimedFor ReclaimedOf(const capacity::v1::ExplainClaimResponse& in);
 ConfigurationFacts FactsOf(const configuration::v1::PoolConfiguration& in);
 
-// The parts of a Quota's name, `organizations/{organization}/quotas/{zone}~{type}~{class}`, or of the
-// name of a Holding below it. nullopt: it has another shape.
+// The parts of a Quota's name, `organizations/{organization}/quotas/{zone}~{type}~{class}`, or of
+// the name of a Holding below it. nullopt: it has another shape.
 struct QuotaName {
   std::string organization = {};
   std::string zone = {};

@@ -11,7 +11,8 @@ namespace muster::musterctl {
 
 inline constexpr char kRelease[] = "channels/stable/components/gpu-driver/releases/580.1";
 
-// For tests: command lines over two cells, `east` and `west`, each with a zone, a cluster and a NodePool of its own.
+// For tests: command lines over two cells, `east` and `west`, each with a zone, a cluster and a
+// NodePool of its own.
 class CellsTest : public CommandsTest {
  protected:
   CellsTest() {

@@ -25,7 +25,8 @@ inline quota::v1::WatchQuotasResponse WatchMessage(type::v1::WatchEventType type
   return message;
 }
 
-// Plays one stream of WatchQuotas after the other; the last one stays open until its client goes, unless it ends with an error.
+// Plays one stream of WatchQuotas after the other; the last one stays open until its client goes,
+// unless it ends with an error.
 class FakeWatchServer final : public quota::v1::QuotaService::Service {
  public:
   struct Play {
