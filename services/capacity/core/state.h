@@ -82,7 +82,8 @@ class State : public StateBase<State, ZoneRow, InstanceTypeRow, MachineRow, Clai
   const KeptByTime& kept() const { return kept_; }
 
   // Whether all indexes are the same. For audits and tests: after any history they equal those
-  // built from the rows.
+  // built from the rows. Whoever adds an index, here or to Inventory, adds it to IndexParts
+  // (audit.h), too.
   bool SameIndexes(const State& other) const;
 
  private:
