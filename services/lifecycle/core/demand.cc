@@ -55,9 +55,8 @@ class KnownProfiles {
 struct Gathered {
   Gathered(const Pool& pool, const std::vector<const Node*>& nodes);
 
-  int64_t kept = 0;         // Nodes whose machine is not on its way back
-  bool released = false;    // a machine that is on its way back is not to be replaced
-  int64_t scaled_down = 0;  // of scale-downs, on their way back
+  int64_t kept = 0;       // Nodes whose machine is not on its way back
+  bool released = false;  // a machine that is on its way back is not to be replaced
   bool delivering = false;
   std::vector<MachineReturn> returns = {};
   std::vector<std::string> running_profiles = {};  // that Nodes run or are to boot, sorted
@@ -77,7 +76,6 @@ Gathered::Gathered(const Pool& pool, const std::vector<const Node*>& nodes) {
     MachineReturn back = ReturnOf(*node);
     released |= back.reason != MachineReturn::Reason::kBroken ||
                 node->removal_cause == RemovalCause::kScaleDown;
-    scaled_down += node->removal_cause == RemovalCause::kScaleDown ? 1 : 0;
     if (returns.size() < kMaxReturns) returns.push_back(std::move(back));
   }
   std::set<std::string> profiles = observed.known();
@@ -89,9 +87,6 @@ ClaimAsk ClaimOf(const Pool& pool, Gathered& gathered) {
   ClaimAsk ask;
   ask.generation = pool.account.generation;
   int64_t wanted = std::min(pool.wanted_nodes(), pool.account.requested_nodes);
-  // A gang that waits for those that leave (UpdateAccount) asks for none of what they give back.
-  if (pool.spec.gang && pool.account.requested_nodes < pool.wanted_nodes())
-    wanted = std::max<int64_t>(0, wanted - gathered.scaled_down);
   if (AsksForNoMore(pool)) wanted = std::min(wanted, gathered.kept);
   ask.nodes = std::clamp<int64_t>(pool.wanted_nodes() - pool.account.deferred_nodes, 0, wanted);
   // One request must not give a machine back and get it again: nobody could tell whether it still

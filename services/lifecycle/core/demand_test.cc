@@ -251,60 +251,6 @@ TEST(RiseWhileDraining, WithoutQuotaForBothItIsAwaited) {
   EXPECT_EQ(sim.Reason("AtTarget"), "TargetMet");
 }
 
-// A gang asks for the whole of what it adds then, and not for one more as each of them goes: that
-// would be at once for itself only.
-TEST(RiseWhileDraining, WithoutQuotaForBothAGangAsksOnceTheLastHasLeft) {
-  for (const int target : {4, 6}) {
-    SCOPED_TRACE(target);
-    Draining sim;
-    sim.Apply([](Spec& spec) { spec.gang = true; });
-    sim.Live();
-    sim.limit = target;
-    sim.Resize(target);
-    sim.Live();
-    EXPECT_EQ(sim.Reason("Quota"), "Under");
-    EXPECT_EQ(sim.claimed(), 4);
-    const auto asked = sim.CountOf("CWNodeRequestQueued");
-    for (const int left : {3, 2}) {
-      sim.stuck.erase(sim.stuck.begin());
-      sim.Live();
-      EXPECT_THAT(sim.machines(), SizeIs(left));
-      EXPECT_EQ(sim.claimed(), left);
-      EXPECT_EQ(sim.holding(), target);
-    }
-    EXPECT_EQ(sim.CountOf("CWNodeRequestQueued"), asked);
-    sim.ExpectLeft(static_cast<size_t>(target));
-    EXPECT_EQ(sim.CountOf("CWNodeRequestQueued"), asked + 1);
-  }
-}
-
-// What it waits for already keeps its place meanwhile.
-TEST(RiseWhileDraining, AGangThatAsksOnceTheLastHasLeftStaysInTheQueue) {
-  Draining sim;
-  sim.Apply([](Spec& spec) { spec.gang = true; });
-  sim.Live();
-  sim.limit = 10;
-  sim.OthersTake(96);
-  sim.Resize(4);
-  sim.Live();
-  ASSERT_EQ(sim.pool()->status.queued_nodes, 3);
-  sim.Resize(10);
-  sim.Live();
-  EXPECT_EQ(sim.claimed(), 7);
-  EXPECT_EQ(sim.pool()->status.queued_nodes, 6);
-  sim.stuck.erase("g101");
-  while (sim.Pass() | sim.Agents()) {
-    sim.OthersTake(96);
-    EXPECT_GE(sim.pool()->account.requested_nodes, 6);
-  }
-  EXPECT_THAT(sim.machines(), SizeIs(3));
-  EXPECT_EQ(sim.claimed(), 6);
-  sim.OthersLeave();
-  sim.Live();
-  EXPECT_THAT(sim.machines(), SizeIs(6));
-  sim.ExpectLeft(10);
-}
-
 // Nor does what comes early, if it still waits when the target rises, keep a target out that fits.
 TEST(RiseWhileDraining, ATargetThatFitsIsAskedForWithoutWhatComesEarly) {
   for (const bool gang : {false, true}) {
@@ -321,13 +267,12 @@ TEST(RiseWhileDraining, ATargetThatFitsIsAskedForWithoutWhatComesEarly) {
     sim.Resize(10);
     sim.Live();
     EXPECT_EQ(sim.holding(), 10);
-    // A gang asks for the rest in one, see above.
-    EXPECT_EQ(sim.pool()->account.requested_nodes, gang ? 7 : 10);
+    EXPECT_EQ(sim.pool()->account.requested_nodes, 10);
     EXPECT_EQ(sim.Reason("Quota"), "Under");
     EXPECT_EQ(sim.CountOf("CWOverQuota"), 0);
     sim.OthersLeave();
     sim.Live();
-    EXPECT_THAT(sim.machines(), SizeIs(gang ? 7 : 10));
+    EXPECT_THAT(sim.machines(), SizeIs(10));
     sim.ExpectLeft(10);
   }
 }

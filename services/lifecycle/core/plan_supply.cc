@@ -100,15 +100,14 @@ void RememberRacks(const PlanFacts& facts, Draft& draft) {
 }
 
 // Nodes to come before others have left: for those that are to be replaced, and for those that were
-// past being let go when the target rose, which do not count as wanted. And those that have to
-// wait. Returns how many are past being let go while the target is short of any.
-int64_t CountBeyondTarget(const PlanFacts& facts, Draft& draft) {
+// past being let go when the target rose, which do not count as wanted. And those that have to wait.
+void CountBeyondTarget(const PlanFacts& facts, Draft& draft) {
   const bool knows_racks = KnowsRacks(facts.snapshot);
   if (knows_racks) draft.account.deferred_nodes = 0;
   draft.account.prefill_nodes =
       std::count_if(draft.nodes.begin(), draft.nodes.end(),
                     [](const auto& entry) { return entry.second.replace_time != kNever; });
-  if (facts.pool.deleting()) return 0;
+  if (facts.pool.deleting()) return;
   const int64_t leaving =
       std::count_if(draft.nodes.begin(), draft.nodes.end(), [](const auto& entry) {
         const Node& node = entry.second;
@@ -118,17 +117,15 @@ int64_t CountBeyondTarget(const PlanFacts& facts, Draft& draft) {
                 (node.state == NodeState::kCordoned && IsGivenUp(node)));
       });
   const int64_t missing = facts.pool.target_nodes() - draft.KeptNodes();
-  if (missing <= 0) return 0;
-  // The claim still holds the machines of those that leave, so that what replaces them is asked for
-  // in addition. Not what racks that stay have lost: capacity would then complete the leaving rack,
-  // too.
+  if (missing <= 0) return;
+  // The claim still holds the machines of those that leave, so that what replaces them is asked for in
+  // addition. Not what racks that stay have lost: capacity would then complete the leaving rack, too.
   const int64_t per_rack = facts.snapshot.catalogue.nodes_per_rack();
   const bool whole = per_rack > 0 && facts.pool.target_nodes() % per_rack == 0;
   const int64_t lost = whole ? missing % per_rack : 0;
   draft.account.prefill_nodes += std::max<int64_t>(0, leaving - lost);
   if (knows_racks && !draft.account.leaving_racks.empty())
     draft.account.deferred_nodes = std::max<int64_t>(0, lost - leaving);
-  return leaving;
 }
 
 }  // namespace
@@ -356,14 +353,10 @@ void UpdateAccount(const PlanFacts& facts, Draft& draft) {
                                                        : draft.account.granted_nodes;
   const int64_t wanted = valid ? facts.pool.wanted_nodes() : 0;
   RememberRacks(facts, draft);
-  const int64_t leaving = CountBeyondTarget(facts, draft);
-  // A gang asks once for all that it is to have: what comes early is charged for first. Where quota
-  // does not cover that, it asks once the last of those that leave has left. Each would else make
-  // room for a part of the gang that is at once for itself only, and of no use without the others.
-  const bool early_first = draft.account.prefill_nodes > facts.pool.account.prefill_nodes;
-  const bool leave_first =
-      leaving > 0 && covered < facts.pool.target_nodes() + draft.account.prefill_nodes;
-  const bool asks_whole = !facts.pool.spec.gang || !(early_first || leave_first);
+  CountBeyondTarget(facts, draft);
+  // A gang asks once for all that it is to have: what comes early is charged for first.
+  const bool asks_whole =
+      !facts.pool.spec.gang || draft.account.prefill_nodes <= facts.pool.account.prefill_nodes;
   // What is asked of capacity stays, as long as a disabled configuration lets nothing boot.
   if (!facts.profile_disabled && asks_whole) {
     draft.account.requested_nodes =
