@@ -210,16 +210,13 @@ bool MayBePreemptedInVain(const Node& node) {
 }
 
 // Lets Nodes stay that are cordoned by a scale-down: those to which work came, and of the others as
-// many as the pool lacks. A rise of the target takes names back (ForgetVictims): who is named still
-// goes, and others come for what the pool lacks. Nor does it lack what is only cordoned for a
-// preemption: that lowers no target, and idle Nodes that stayed for it would have busy ones killed
-// in their place.
+// many as the pool lacks. It does not lack what is only cordoned for a preemption: that lowers no
+// target, and idle Nodes that stayed for it would have busy ones killed in their place.
 void CancelScaleDown(const PlanFacts& facts, Draft& draft, std::vector<Node*> cordoned) {
   std::erase_if(cordoned, [&](Node* node) {
     return node->observed.active && !facts.ActiveToo() &&
            LetStay(facts, draft, *node, "work came to it");
   });
-  std::erase_if(cordoned, [](const Node* node) { return node->removal_requested; });
   const int64_t preempted =
       std::count_if(draft.nodes.begin(), draft.nodes.end(),
                     [](const auto& entry) { return MayBePreemptedInVain(entry.second); });
@@ -301,10 +298,7 @@ bool LetStay(const PlanFacts& facts, Draft& draft, Node& node, absl::string_view
 }
 
 void StartRemovals(const PlanFacts& facts, Draft& draft) {
-  const int64_t replaced = CountReplaced(facts.snapshot, draft.LookedAt());
-  // Who is named may be quiet.
-  const int64_t surplus = SurplusOf(facts.snapshot, replaced > 0 ? draft.Nodes() : draft.LookedAt(),
-                                    draft.KeptNodes(), replaced);
+  const int64_t surplus = draft.KeptNodes() - facts.pool.wanted_nodes();
   if (surplus <= 0 && facts.snapshot.catalogue.nodes_per_rack() == 0) return;
   const Removals removals = SelectRemovals(facts.snapshot, draft.Nodes(), surplus, draft.budget);
   for (const DelayedRemoval& delayed : removals.delayed) {

@@ -126,9 +126,8 @@ void Rehearsal::FindVictims(const Snapshot& snapshot) {
   const Pool& pool = *snapshot.pool;
   Budget budget(pool.spec.max_unavailable, pool.spec.target_nodes, snapshot.nodes);
   const int64_t kept = KeptNodes(pool, snapshot.nodes, snapshot.answers.claim);
-  const int64_t surplus =
-      SurplusOf(snapshot, snapshot.nodes, kept, CountReplaced(snapshot, snapshot.nodes));
-  const Removals removals = SelectRemovals(snapshot, snapshot.nodes, surplus, budget);
+  const Removals removals =
+      SelectRemovals(snapshot, snapshot.nodes, kept - pool.wanted_nodes(), budget);
   going_next_.clear();
   for (const Node* node : removals.going) {
     AddGoing(node->machine);

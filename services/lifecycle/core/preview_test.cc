@@ -401,23 +401,6 @@ TEST(Preview, OfAVictimThatWaitsForItsReplacement) {
   EXPECT_THAT(world.NodeMachines(), ::testing::ElementsAre("g100", "g102"));
 }
 
-// Who is named goes, though the target could be met by one that leaves to be replaced.
-TEST(Preview, OfAVictimThatIsNamedWhileAnotherLeavesToBeReplaced) {
-  World world;
-  world.Create(3);
-  ASSERT_TRUE(world.Converge());
-  world.stuck = {"g100"};
-  ASSERT_TRUE(world.Report("g100", Simulation::O::kUnhealthy).ok());
-  ASSERT_TRUE(world.Converge());
-  world.Advance(world.policy.triage_grace);
-  ASSERT_TRUE(world.Converge());
-  ASSERT_EQ(world.node("g100")->state, NodeState::kDraining);
-  const Preview told =
-      world.Rehearse(ResizeNodePool{.name = kSimPool, .remove_machines = {"g102"}});
-  EXPECT_THAT(told.victims, ::testing::ElementsAre("g102"));
-  EXPECT_EQ(told.charge, 2);
-}
-
 // Of a type that is granted in whole racks: a rack, and not who is idle on the other one.
 TEST(Preview, OfVictimsByRack) {
   World world;

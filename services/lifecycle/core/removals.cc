@@ -111,44 +111,6 @@ int64_t KeptNodes(const Pool& pool, const std::vector<const Node*>& nodes,
   });
 }
 
-int64_t CountReplaced(const Pool& pool, const std::vector<const Node*>& nodes,
-                      const PeerReply<ClaimFacts>& claim) {
-  const std::vector<std::string>* held = HeldMachines(claim);
-  const bool came_before = pool.spec.prefill && pool.spec.prefill->enabled;
-  return std::count_if(nodes.begin(), nodes.end(), [&](const Node* node) {
-    const RemovalCause cause = node->removal_cause;
-    if (Stays(node->state) || IsNamed(*node)) return false;
-    if (cause == RemovalCause::kScaleDown || cause == RemovalCause::kDeletion) return false;
-    if (cause == RemovalCause::kRepair && came_before) return false;
-    return held == nullptr || std::binary_search(held->begin(), held->end(), node->machine);
-  });
-}
-
-int64_t CountReplaced(const Snapshot& snapshot, const std::vector<const Node*>& nodes) {
-  const Pool& pool = *snapshot.pool;
-  const int64_t leaving = CountReplaced(pool, nodes, snapshot.answers.claim);
-  const Condition* published = FindCondition(pool.status.conditions, condition::kAtTarget);
-  const std::vector<std::string>* held = HeldMachines(snapshot.answers.claim);
-  const bool is_new = published != nullptr && published->observed_generation < pool.generation;
-  if (!is_new || held == nullptr) return leaving;
-  return leaving + std::max<int64_t>(0, pool.account.requested_nodes - std::ssize(*held));
-}
-
-int64_t SurplusOf(const Snapshot& snapshot, const std::vector<const Node*>& nodes, int64_t kept,
-                  int64_t replaced) {
-  const Pool& pool = *snapshot.pool;
-  const int64_t surplus = kept - pool.wanted_nodes();
-  if (replaced == 0 || pool.deleting()) return surplus;
-  int64_t named = 0;
-  int64_t early = 0;  // to come before others leave
-  for (const Node* node : nodes) {
-    early += node->replace_time != kNever ? 1 : 0;
-    const bool goes = IsNamed(*node) && Stays(node->state);
-    named += goes && !IsUnheld(pool, *node, snapshot.answers.claim) ? 1 : 0;
-  }
-  return std::max(surplus, std::min(named, kept + replaced - pool.target_nodes() - early));
-}
-
 bool KnowsRacks(const Snapshot& snapshot) {
   return snapshot.catalogue.known || snapshot.pool->deleting();
 }

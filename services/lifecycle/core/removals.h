@@ -52,30 +52,12 @@ bool IsGivenUp(const Node& node);
 int64_t KeptNodes(const Pool& pool, const std::vector<const Node*>& nodes,
                   const PeerReply<ClaimFacts>& claim);
 
-// How many Nodes leave for which others come, since it is not the target that asks them to go: for
-// repair, by a preemption, to the control plane, or because their boot failed. Nobody comes for
-// whom was named to go, and with spec.prefill the replacement of a Node that is repaired came
-// before.
-int64_t CountReplaced(const Pool& pool, const std::vector<const Node*>& nodes,
-                      const PeerReply<ClaimFacts>& claim);
-// Likewise, and in the pass that learns of a new spec what is outstanding of the former target,
-// too. (Later it tells nothing: what was requested falls behind the target.)
-int64_t CountReplaced(const Snapshot& snapshot, const std::vector<const Node*>& nodes);
-
-// How many Nodes are to go of a pool that keeps `kept` (KeptNodes). Named Nodes go before those
-// that leave already (semantics 6): of `replaced` Nodes (CountReplaced) the target gives up as many
-// as named ones can go instead, and the others come again. Else a lowered target would be met by
-// whoever happens to be on its way out, and who was named would stay for good. `nodes`: as in
-// SelectRemovals.
-int64_t SurplusOf(const Snapshot& snapshot, const std::vector<const Node*>& nodes, int64_t kept,
-                  int64_t replaced);
-
-// True when it is known whether a scale-down goes rack by rack (the catalogue is known), or when
-// that does not matter (the pool is being deleted).
+// True when it is known whether a scale-down goes rack by rack (the catalogue is known), or when that
+// does not matter (the pool is being deleted).
 bool KnowsRacks(const Snapshot& snapshot);
 
-// Chooses the Nodes to remove. `nodes`: all of the snapshot's pool, as they are by now. `surplus`:
-// how many are to go (SurplusOf); at 0 or below only the rest of racks that leave goes
+// Chooses the Nodes to remove. `nodes`: all of the snapshot's pool, as they are by now. `surplus`: how
+// many more than wanted are kept (KeptNodes); at 0 or below only the rest of racks that leave goes
 // (VictimRacks::Leaves). Unheld Nodes are never chosen, because they go by themselves later
 // (LeaveUnheld); while there may be such (MayHaveUnheld) nobody is. Without KnowsRacks only named
 // Nodes are. Whoever goes out of service is charged to `budget`.

@@ -27,13 +27,6 @@ struct Marked : Running {
     SetActive(machine, true);
     Live();
   }
-  // g100 is ill and leaves to be replaced.
-  void LoseOne() {
-    ASSERT_TRUE(Report("g100", O::kUnhealthy).ok());
-    Live();
-    Advance(policy.triage_grace);
-    Live();
-  }
   // The message of the first defer of that kind in the last plan; empty: there is none.
   std::string Waits(DeferReason reason) const {
     for (const Defer& defer : last_plan.defers) {
@@ -159,73 +152,6 @@ TEST(AutoscalerMarks, ARiseThatSwallowsTheLoweredTargetLeavesThemWhereTheyAre) {
   EXPECT_THAT(sim.NodeMachines(), Not(Contains("g101")));
   EXPECT_THAT(sim.NodeMachines(), Not(Contains("g102")));
   EXPECT_EQ(sim.Reason("AtTarget"), "TargetMet");
-}
-
-// Who is marked goes before who leaves already: else the target is met by a Node that is on its way
-// out, none comes for it, and the marked one stays, of no use to anybody.
-TEST(AutoscalerMarks, ALoweredTargetIsNotMetByOneThatLeavesToBeReplaced) {
-  Marked sim(3);
-  sim.stuck = {"g100"};
-  sim.LoseOne();
-  ASSERT_EQ(sim.node("g100")->state, NodeState::kDraining);
-  ASSERT_TRUE(sim.Report("g102", O::kAutoscalerMarked).ok());
-  sim.Live();
-  EXPECT_EQ(sim.node("g102")->state, NodeState::kProduction)
-      << "the target does not ask for it yet";
-  sim.Resize(2);
-  sim.Live();
-  ASSERT_THAT(sim.NodeMachines(), UnorderedElementsAre("g100", "g101"));
-  sim.OthersTake(1);  // its machine
-  sim.stuck.clear();
-  sim.Live();
-  EXPECT_THAT(sim.NodeMachines(), UnorderedElementsAre("g101", "g103"));
-  EXPECT_EQ(sim.Reason("AtTarget"), "TargetMet");
-  EXPECT_TRUE(sim.never_over && sim.fenced && sim.same_twice);
-}
-
-TEST(AutoscalerMarks, ALoweredTargetIsNotMetByOneThatIsOutstanding) {
-  Marked sim(3);
-  sim.OthersTake(97);
-  sim.LoseOne();
-  ASSERT_EQ(sim.pool()->status.queued_nodes, 1);
-  ASSERT_TRUE(sim.Report("g102", O::kAutoscalerMarked).ok());
-  sim.Live();
-  ASSERT_EQ(sim.pool()->status.queued_nodes, 1);
-  sim.Resize(2);
-  sim.Live();
-  // Its machine was free, and is another Node.
-  EXPECT_THAT(sim.NodeMachines(), UnorderedElementsAre("g101", "g102"));
-  EXPECT_FALSE(sim.node("g102")->observed.autoscaler_marked);
-  EXPECT_EQ(sim.Reason("AtTarget"), "TargetMet");
-  EXPECT_TRUE(sim.never_over && sim.fenced && sim.same_twice);
-}
-
-// Nobody comes for one that leaves for repair and is marked itself.
-TEST(AutoscalerMarks, OneThatLeavesAlreadyIsNotReplacedIfItIsMarked) {
-  Marked sim(3);
-  sim.stuck = {"g100"};
-  sim.LoseOne();
-  ASSERT_TRUE(sim.Report("g100", O::kAutoscalerMarked).ok());
-  sim.Resize(2);
-  sim.Live();
-  sim.stuck.clear();
-  sim.Live();
-  EXPECT_THAT(sim.NodeMachines(), UnorderedElementsAre("g101", "g102"));
-}
-
-// Who is named goes, too, and keeps its cordon on the way.
-TEST(AutoscalerMarks, ANamedOneGoesThoughAnotherLeavesToBeReplaced) {
-  Marked sim(3);
-  sim.stuck = {"g100"};
-  sim.LoseOne();
-  sim.Must(ResizeNodePool{.name = kSimPool, .remove_machines = {"g102"}});
-  ASSERT_EQ(sim.pool()->spec.target_nodes, 2);
-  ASSERT_TRUE(sim.Pass());
-  ASSERT_EQ(sim.node("g102")->state, NodeState::kCordoned);
-  sim.Pass();
-  EXPECT_EQ(sim.node("g102")->state, NodeState::kCordoned) << "the target did not rise";
-  sim.Live();
-  EXPECT_THAT(sim.NodeMachines(), UnorderedElementsAre("g100", "g101"));
 }
 
 // Marked while nobody is to go: it is there and takes no work.

@@ -8,7 +8,6 @@
 #include "services/lifecycle/core/budget.h"
 #include "services/lifecycle/core/limits.h"
 #include "services/lifecycle/core/names.h"
-#include "services/lifecycle/core/removals.h"
 #include "services/lifecycle/core/spec_fields.h"
 
 namespace muster::lifecycle {
@@ -104,11 +103,10 @@ ApplyNodePool WholeOf(const Pool& pool, const UpdateNodePool& command) {
   return whole;
 }
 
-// The target is lowered by the named Nodes that the pool would otherwise replace. A Node that
-// leaves for another cause, such as repair, counts only as far as the pool is short without it. One
-// that leaves by a scale-down does not count. One that was named before counts only as far as the
-// pool has no surplus for it any more, because others went in its place; those that are replaced
-// did not (SurplusOf).
+// The target is lowered by the named Nodes that the pool would otherwise replace. A Node that leaves for
+// another cause, such as repair, counts only as far as the pool is short without it. One that leaves by a
+// scale-down does not count. One that was named before counts only as far as the pool has no surplus for it
+// any more, because others went in its place.
 std::optional<int64_t> TargetOf(const State& state, const Pool& pool,
                                 const ResizeNodePool& command) {
   if (command.target_nodes || command.remove_machines.empty()) return command.target_nodes;
@@ -128,8 +126,7 @@ std::optional<int64_t> TargetOf(const State& state, const Pool& pool,
                        pool.spec.target_nodes;
   leaving += std::min<int64_t>(going, std::max<int64_t>(0, -surplus));
   // While the pool is short, Nodes named before do not count.
-  const int64_t replaced = CountReplaced(pool, nodes, {});
-  if (surplus >= 0) leaving += std::max<int64_t>(0, named_before - surplus - replaced);
+  if (surplus >= 0) leaving += std::max<int64_t>(0, named_before - surplus);
   return std::max<int64_t>(0, pool.spec.target_nodes - leaving);
 }
 

@@ -136,9 +136,7 @@ TEST(TargetOf, OneThatWasNamedAndStayedSinceAnotherWentCountsAgain) {
   const ResizeNodePool command{.name = kSimPool, .remove_machines = {named}};
   sim.Must(command);
   EXPECT_EQ(TargetOf(sim.state(), *sim.pool(), command), 2);
-  EXPECT_EQ(TargetOf(With(sim.state(), other, RemovalCause::kScaleDown), *sim.pool(), command), 1);
-  EXPECT_EQ(TargetOf(With(sim.state(), other, RemovalCause::kRepair), *sim.pool(), command), 2)
-      << "the named one goes, and another comes for this one";
+  EXPECT_EQ(TargetOf(With(sim.state(), other, RemovalCause::kRepair), *sim.pool(), command), 1);
   // Named beside a target that nobody needs to go for.
   Running full(3);
   full.Must(ResizeNodePool{.name = kSimPool, .target_nodes = 3, .remove_machines = {named}});
