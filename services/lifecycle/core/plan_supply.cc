@@ -100,7 +100,8 @@ void RememberRacks(const PlanFacts& facts, Draft& draft) {
 }
 
 // Nodes to come before others have left: for those that are to be replaced, and for those that were
-// past being let go when the target rose, which do not count as wanted. And those that have to wait.
+// past being let go when the target rose, which do not count as wanted. And those that have to
+// wait.
 void CountBeyondTarget(const PlanFacts& facts, Draft& draft) {
   const bool knows_racks = KnowsRacks(facts.snapshot);
   if (knows_racks) draft.account.deferred_nodes = 0;
@@ -118,8 +119,9 @@ void CountBeyondTarget(const PlanFacts& facts, Draft& draft) {
       });
   const int64_t missing = facts.pool.target_nodes() - draft.KeptNodes();
   if (missing <= 0) return;
-  // The claim still holds the machines of those that leave, so that what replaces them is asked for in
-  // addition. Not what racks that stay have lost: capacity would then complete the leaving rack, too.
+  // The claim still holds the machines of those that leave, so that what replaces them is asked for
+  // in addition. Not what racks that stay have lost: capacity would then complete the leaving rack,
+  // too.
   const int64_t per_rack = facts.snapshot.catalogue.nodes_per_rack();
   const bool whole = per_rack > 0 && facts.pool.target_nodes() % per_rack == 0;
   const int64_t lost = whole ? missing % per_rack : 0;

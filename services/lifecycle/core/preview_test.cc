@@ -301,7 +301,8 @@ TEST(Preview, OfAnOrderToANodeWhereNobodyReconciles) {
 
 // --- one by one ---
 
-// Quota refuses the target with what comes early, and grants it without: more is asked of capacity then.
+// Quota refuses the target with what comes early, and grants it without: more is asked of capacity
+// then.
 TEST(Preview, OfATargetThatFitsWithoutWhatComesEarly) {
   for (const bool gang : {false, true}) {
     SCOPED_TRACE(gang);

@@ -52,13 +52,13 @@ bool IsGivenUp(const Node& node);
 int64_t KeptNodes(const Pool& pool, const std::vector<const Node*>& nodes,
                   const PeerReply<ClaimFacts>& claim);
 
-// True when it is known whether a scale-down goes rack by rack (the catalogue is known), or when that
-// does not matter (the pool is being deleted).
+// True when it is known whether a scale-down goes rack by rack (the catalogue is known), or when
+// that does not matter (the pool is being deleted).
 bool KnowsRacks(const Snapshot& snapshot);
 
-// Chooses the Nodes to remove. `nodes`: all of the snapshot's pool, as they are by now. `surplus`: how
-// many more than wanted are kept (KeptNodes); at 0 or below only the rest of racks that leave goes
-// (VictimRacks::Leaves). Unheld Nodes are never chosen, because they go by themselves later
+// Chooses the Nodes to remove. `nodes`: all of the snapshot's pool, as they are by now. `surplus`:
+// how many more than wanted are kept (KeptNodes); at 0 or below only the rest of racks that leave
+// goes (VictimRacks::Leaves). Unheld Nodes are never chosen, because they go by themselves later
 // (LeaveUnheld); while there may be such (MayHaveUnheld) nobody is. Without KnowsRacks only named
 // Nodes are. Whoever goes out of service is charged to `budget`.
 Removals SelectRemovals(const Snapshot& snapshot, std::vector<const Node*> nodes, int64_t surplus,

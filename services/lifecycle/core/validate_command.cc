@@ -103,10 +103,10 @@ ApplyNodePool WholeOf(const Pool& pool, const UpdateNodePool& command) {
   return whole;
 }
 
-// The target is lowered by the named Nodes that the pool would otherwise replace. A Node that leaves for
-// another cause, such as repair, counts only as far as the pool is short without it. One that leaves by a
-// scale-down does not count. One that was named before counts only as far as the pool has no surplus for it
-// any more, because others went in its place.
+// The target is lowered by the named Nodes that the pool would otherwise replace. A Node that
+// leaves for another cause, such as repair, counts only as far as the pool is short without it. One
+// that leaves by a scale-down does not count. One that was named before counts only as far as the
+// pool has no surplus for it any more, because others went in its place.
 std::optional<int64_t> TargetOf(const State& state, const Pool& pool,
                                 const ResizeNodePool& command) {
   if (command.target_nodes || command.remove_machines.empty()) return command.target_nodes;
