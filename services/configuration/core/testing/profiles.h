@@ -22,7 +22,8 @@ inline Table<NodeProfile> AllNamed(const std::vector<std::string>& ids) {
   Table<NodeProfile> table;
   for (const std::string& id : ids) {
     const NodeProfile profile = Named(id);
-    (void)table.Set(table.PlaceOf(id), id, std::make_shared<const NodeProfile>(profile), 1);
+    const std::string key = profile.Key();
+    (void)table.Set(table.PlaceOf(key), key, std::make_shared<const NodeProfile>(profile), 1);
   }
   return table;
 }
