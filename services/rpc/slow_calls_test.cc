@@ -69,7 +69,7 @@ class SlowCallsTest : public ::testing::Test {
     return begun_;
   }
   void AwaitWaiting(size_t count) {
-    while (calls_->waiting() < count) absl::SleepFor(absl::Milliseconds(1));
+    testing::Until([&] { return calls_->waiting() >= count; }, "calls in line");
   }
 
   // While another is under way, one that is in line until its time is over, for its caller and for

@@ -776,6 +776,8 @@ TEST_F(Isolation, AWatchGoesOnPastWhatItsReaderMayNotSee) {
 
   ASSERT_NO_FATAL_FAILURE(ChangeRivals());
   ASSERT_TRUE(muster_.Resize(kOwnNodes).ok());
+  // A machine that the rivals gave back may be acme's by now.
+  for (const std::string& own : MachinesOf(MiniMuster::kPool)) std::erase(markers_, own);
   for (const auto& watch : watches) {
     SCOPED_TRACE(watch->name());
     EXPECT_TRUE(watch->Join().ok());
