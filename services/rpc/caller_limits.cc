@@ -67,7 +67,7 @@ absl::Status CallerLimits::Check(const Use& use, Kind kind, int64_t request_byte
                                   " watches open, as many as this server takes."),
                      kRetryAfter);
   }
-  RETURN_IF_ERROR(CheckBytes(use, request_bytes));
+  RETURN_IF_ERROR(CheckBytes(use, kind, request_bytes));
   const absl::Duration wait = use.pace.Wait(now, kBurst);
   if (options_.calls_per_second > 0 && wait > absl::ZeroDuration()) {
     ++stats_.too_fast;
@@ -79,9 +79,9 @@ absl::Status CallerLimits::Check(const Use& use, Kind kind, int64_t request_byte
   return absl::OkStatus();
 }
 
-absl::Status CallerLimits::CheckBytes(const Use& use, int64_t request_bytes) {
-  if (use.request_bytes == 0 || use.request_bytes + request_bytes <= options_.request_bytes)
-    return absl::OkStatus();
+absl::Status CallerLimits::CheckBytes(const Use& use, Kind kind, int64_t request_bytes) {
+  const bool alone = use.request_bytes == 0 || (kind == Kind::kCall && use.calls == 0);
+  if (alone || use.request_bytes + request_bytes <= options_.request_bytes) return absl::OkStatus();
   ++stats_.too_many_bytes;
   return Exhausted("TOO_MANY_CALLS",
                    absl::StrCat("`", use.principal, "` has requests of ", use.request_bytes,

@@ -147,7 +147,7 @@ class CallerLimits {
   // Why one more is refused; OK: it is not.
   absl::Status Check(const Use& use, Kind kind, int64_t request_bytes, absl::Duration now)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::Status CheckBytes(const Use& use, int64_t request_bytes)
+  absl::Status CheckBytes(const Use& use, Kind kind, int64_t request_bytes)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Leave(const std::shared_ptr<Use>& use, const Place& place);
   // How many of a caller's calls are at work, of those begun lately. One that is at work for longer
