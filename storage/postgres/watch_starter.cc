@@ -210,8 +210,10 @@ absl::StatusOr<WatchStarter::Step> WatchStarter::ResumeSome(Resuming& resuming) 
     const size_t waiting = watcher.waiting();
     const size_t window = Window(watcher);
     if (waiting > window / 2) return Step::kWaitsForRoom;
-    const auto room = static_cast<int64_t>(window - waiting);
-    RETURN_IF_ERROR(OfferJournal(watcher, resuming.at, std::min(served, resuming.at + room)));
+    // Of a busy journal most may be none of the watcher's.
+    constexpr size_t kLeastRead = 500;
+    const auto rows = static_cast<int64_t>(std::max(window - waiting, kLeastRead));
+    RETURN_IF_ERROR(OfferJournal(watcher, resuming.at, std::min(served, resuming.at + rows)));
     if (resuming.at < served) return Step::kAgain;
   }
   options_.Yield(LanePoint::kResumeLevel);
@@ -241,7 +243,7 @@ absl::StatusOr<WatchStarter::Step> WatchStarter::JoinHub(Resuming& resuming) {
   if (memory_.served_at().incarnation != resuming.began.incarnation)
     return HistoryReplaced("It was replaced meanwhile.");
   if (++resuming.levels > kFreeLevels)
-    RETURN_IF_ERROR(OfferJournal(watcher, resuming.at, memory_.served_revision()));
+    RETURN_IF_ERROR(OfferJournal(watcher, resuming.at, memory_.served_revision(), true));
   if (resuming.at < memory_.served_revision()) return Step::kAgain;
   hub_.Join(resuming.watcher);
   return Step::kOver;
@@ -260,7 +262,7 @@ std::shared_ptr<const JournalRow> WatchStarter::ReadAhead(const Watcher& watcher
   return {counted, &counted->row};
 }
 
-absl::Status WatchStarter::OfferJournal(Watcher& watcher, int64_t& at, int64_t upto) {
+absl::Status WatchStarter::OfferJournal(Watcher& watcher, int64_t& at, int64_t upto, bool all) {
   while (at < upto) {
     ASSIGN_OR_RETURN(const std::vector<JournalRow> rows, db_.ReadJournal(at, upto));
     if (rows.empty()) return error::RevisionCompacted(at, upto);
@@ -268,6 +270,7 @@ absl::Status WatchStarter::OfferJournal(Watcher& watcher, int64_t& at, int64_t u
       if (row.revision != at + 1) return error::RevisionCompacted(at, upto);
       if (watcher.Offer(ReadAhead(watcher, row))) watcher.Wake();
       at = row.revision;
+      if (!all && watcher.waiting() >= Window(watcher)) return absl::OkStatus();
     }
   }
   return absl::OkStatus();

@@ -77,8 +77,9 @@ class WatchStarter {
   absl::Status CheckResume(const Resuming& resuming);
   // Hands it to the hub; kAgain: memory has moved on, it is to read the journal first.
   absl::StatusOr<Step> JoinHub(Resuming& resuming);
-  // Offers the journal from `at`, which moves, up to `upto`.
-  absl::Status OfferJournal(Watcher& watcher, int64_t& at, int64_t upto);
+  // Offers the journal from `at`, which moves, up to `upto`; unless `all`, until as much waits for
+  // the watcher's reader as may (Window).
+  absl::Status OfferJournal(Watcher& watcher, int64_t& at, int64_t upto, bool all = false);
   void ResumeLater(Resuming resuming);
   void AwaitRoom(const Resuming& resuming);
 
