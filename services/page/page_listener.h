@@ -26,8 +26,8 @@ namespace muster::page {
 //   /api/pool?name=          Questions::Pool
 //   /api/claim?uid=          Questions::Claim
 //   /api/past?at=            Questions::Past, of milliseconds since 1970
-// Requests with a Host that is not ours are refused, and those that a browser marks as made by another
-// site. There is no authentication: whoever can reach the listener can read everything.
+// Requests with a Host that is not ours are refused, and those that a browser marks as made by
+// another site. There is no authentication: whoever can reach the listener can read everything.
 class PageListener {
  public:
   struct Options {

@@ -77,8 +77,9 @@ struct LaneOptions {
   // are more, each of these watches is read only `least_window` changes ahead.
   size_t max_read_ahead = size_t{64} << 20;
   size_t least_window = 8;
-  // How long a reader may take nothing of much that waits for it (Watcher::EndIfLate). A stream that
-  // bundles takes a thousand rows at a time: who works at each of them for long is no late reader.
+  // How long a reader may take nothing of much that waits for it (Watcher::EndIfLate). A stream
+  // that bundles takes a thousand rows at a time: who works at each of them for long is no late
+  // reader.
   absl::Duration late_reader = absl::Minutes(1);
   // Journal rows read at once when catching up.
   int64_t catch_up_chunk = 5'000;

@@ -21,10 +21,11 @@
 // <schema>.schema_migration.
 //
 // A file may say, each in a line of its own:
-//   -- servers_from: N   servers whose last known file is N run on what this one leaves (it only adds what they leave alone);
-//                        else only those that know it
+//   -- servers_from: N   servers whose last known file is N run on what this one leaves (it only
+//                        adds what they leave alone); else only those that know it
 //   -- optional          servers that know it run without it, too
-// So the servers of two releases can work at one database: README.md of migrations/ has the order of steps.
+// So the servers of two releases can work at one database: README.md of migrations/ has the order
+// of steps.
 //
 // Every schema has a role of the service that works with it, muster_<schema>: LOGIN, search_path =
 // the schema, SELECT, INSERT, UPDATE, DELETE on its tables and nothing anywhere else. The migrator

@@ -175,6 +175,19 @@ bool BearsItsDomainInVain(absl::string_view path, absl::string_view domain) {
   return name != "service" && name != "store" && name != "wire" && name != "metrics";
 }
 
+constexpr size_t kColumns = 100;
+
+// A line of a comment that is wider than the code; tables and drawings, which have gaps, may be.
+bool IsTooWide(absl::string_view line) {
+  const absl::string_view text = absl::StripLeadingAsciiWhitespace(line);
+  if (!absl::StartsWith(text, "// ") || absl::StrContains(text, "://")) return false;
+  const auto columns = std::count_if(line.begin(), line.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+  });
+  return columns > static_cast<std::ptrdiff_t>(kColumns) &&
+         !absl::StrContains(text.substr(3), "   ");
+}
+
 // Whether a line of what answers calls compares something with the time of day, or counts on from
 // it. What a call may take goes by NowForDeadlines (services/common/deadline.h), so that setting
 // the clock changes nothing.
@@ -269,6 +282,8 @@ std::vector<Violation> CheckSource(absl::string_view path, absl::string_view con
         violations.push_back({std::string(path), number, std::string(include->first), rule});
       continue;
     }
+    if (IsTooWide(line))
+      violations.push_back({std::string(path), number, "comment", "100 columns, as the code"});
     const absl::string_view code = line.substr(0, line.find("//"));
     if (absl::StrContains(code, std_view)) {
       violations.push_back(

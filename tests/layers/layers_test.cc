@@ -138,6 +138,17 @@ TEST(CheckSource, FindsTheOtherStringView) {
   EXPECT_THAT(CheckSource("services/quota/x.h", absl::StrCat("// ", bad)), IsEmpty());
 }
 
+TEST(CheckSource, WantsCommentsAsNarrowAsTheCode) {
+  const std::string wide(98, 'x');
+  EXPECT_THAT(CheckSource("services/quota/x.h", absl::StrCat("\n// ", wide)),
+              ElementsAre(Field(&Violation::line, 2)));
+  EXPECT_THAT(CheckSource("services/quota/x.h", absl::StrCat("// ", wide.substr(1))), IsEmpty());
+  const std::string arrow = absl::StrCat("// ", wide.substr(2), "\u25ba");
+  EXPECT_THAT(CheckSource("services/quota/x.h", arrow), IsEmpty()) << "a character of three bytes";
+  for (const char* allowed : {"// a table's   ", "// https://x/"})
+    EXPECT_THAT(CheckSource("services/quota/x.h", absl::StrCat(allowed, wide)), IsEmpty());
+}
+
 TEST(CheckSource, FindsDeadlinesThatGoByTheTimeOfDay) {
   const std::string bad = "  const absl::Time end = absl::Now() + absl::Seconds(1);\n";
   for (const char* path : {"storage/postgres/x.cc", "services/rpc/x.h"})

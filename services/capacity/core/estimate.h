@@ -24,8 +24,9 @@ struct WaitRange {
 };
 
 // How long until `nodes` machines have come, those for whoever is ahead included, judged by the
-// bursts (arrivals.h) up to `now`. The range holds in 8 of 10 cases (estimate_simulation_test.cc), in
-// whole seconds, rounded outwards. nullopt: nothing to wait for, too few bursts, or too long a wait.
+// bursts (arrivals.h) up to `now`. The range holds in 8 of 10 cases (estimate_simulation_test.cc),
+// in whole seconds, rounded outwards. nullopt: nothing to wait for, too few bursts, or too long a
+// wait.
 //   Bursts are taken to come as a Poisson process. One brings m of the `nodes` in the mean, so that
 //   J = nodes / m have to come; E came in the time T since the first. The wait is then distributed
 //   as T * Gamma(J) / Gamma(E + 1/2), and the range goes from its 10 % to its 90 % quantile.

@@ -6,18 +6,18 @@
 
 namespace muster::capacity {
 
-// Gives the inventory's free machines to those who wait, in the order of the queue, until nothing more
-// can be given, and works out anew what is reclaimed from spot for whom (supply.h). Whatever frees
-// a machine, makes somebody wait, or changes what somebody waits for, calls it in the same
+// Gives the inventory's free machines to those who wait, in the order of the queue, until nothing
+// more can be given, and works out anew what is reclaimed from spot for whom (supply.h). Whatever
+// frees a machine, makes somebody wait, or changes what somebody waits for, calls it in the same
 // decision.
 //  * A free machine goes to the first part that may have it, in the order of queue.h: one whose
-//  affinity matches nothing that is free is passed over. Of those that it may have a part gets the
-//  ones that the fewest waiting affinities match.
+//    affinity matches nothing that is free is passed over. Of those that it may have a part gets
+//    the ones that the fewest waiting affinities match.
 //  * A gang's part gets all at its turn or nothing. What is free is kept for it from default claims
-//  behind it for the policy's gang_keep, if what is in service and in repair can complete it; spot
-//  may have it meanwhile, unless what can be reclaimed completes the gang now: then that is
-//  reclaimed, and spot gets none of what is free. After gang_keep, too: of what default claims
-//  behind it leave.
+//    behind it for the policy's gang_keep, if what is in service and in repair can complete it;
+//    spot may have it meanwhile, unless what can be reclaimed completes the gang now: then that is
+//    reclaimed, and spot gets none of what is free. After gang_keep, too: of what default claims
+//    behind it leave.
 //  * For anyone else who is short as many machines are reclaimed as are missing.
 //  * A claim that rests (parts.h) is granted nothing; for the rest it is as any other.
 //  * Types with nodes_per_rack > 0 are given in whole racks: serve_racks.h.

@@ -20,15 +20,17 @@ enum class Trigger {
 //  * the first answer is always staged: a new pool needs one;
 //  * a pinned or a disabled profile is pending, whatever the strategy;
 //  * Always: staged. OnSpecUpdate: staged when the spec asked for it, else pending. Manual:
-//  pending;
+//    pending;
 //  * what is staged becomes active at once, or waits while Nodes are in delivery;
 //  * what waits gives way to the active one, unless an order names it, and to what the strategy
-//  stages; a newer answer takes its place by itself only when an order asked for what was pending;
+//    stages; a newer answer takes its place by itself only when an order asked for what was
+//    pending;
 //  * what waits without an order and is withdrawn gives way to any answer (`waiting_withdrawn`).
 // An answer that ends a problem counts as asked for by the spec when the problem held up its
-// change. Pins end with the first answer that is neither pinned nor one that the pool has had, but while
-// a rollback waits not before it ends; or with one that the spec asks for. `profiles` holds every profile
-// of the pool. Pure and idempotent; reads pool.mid_delivery; changes nothing when nothing is new.
+// change. Pins end with the first answer that is neither pinned nor one that the pool has had, but
+// while a rollback waits not before it ends; or with one that the spec asks for. `profiles` holds
+// every profile of the pool. Pure and idempotent; reads pool.mid_delivery; changes nothing when
+// nothing is new.
 PoolConfiguration Next(PoolConfiguration pool, const Table<NodeProfile>& profiles,
                        const Resolution& resolution, Trigger trigger, absl::Time now,
                        bool waiting_withdrawn = false);

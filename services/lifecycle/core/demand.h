@@ -19,9 +19,9 @@
 // holds always. To grow, the holding is raised first, then granted and requested are committed,
 // then the claim is asked. To shrink, the claim is lowered and machines come back first, then
 // requested and granted are committed, then the holding falls. Every machine that the claim holds
-// gets a Node, also one whose grant was answered to a process that died. Rows that were restored to a
-// past may know of less than the claim holds: the holding does not fall until capacity has said how
-// much that is.
+// gets a Node, also one whose grant was answered to a process that died. Rows that were restored to
+// a past may know of less than the claim holds: the holding does not fall until capacity has said
+// how much that is.
 namespace muster::lifecycle {
 
 enum class Validity { kValid, kInvalid, kUnknown };

@@ -9,8 +9,8 @@
 namespace muster::quota {
 
 // What is broken in the books, one sentence each; empty when they are right. Reads every row.
-//  * the Nodes counted as held under a key are the sum of its holdings, and its list of holders begins
-//  with the largest;
+//  * the Nodes counted as held under a key are the sum of its holdings, and its list of holders
+//    begins with the largest;
 //  * no holding is negative, and every one was asked for by a generation;
 //  * nothing was charged to a pool after it was released.
 std::vector<std::string> Audit(const State& state);
