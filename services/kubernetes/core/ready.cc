@@ -25,7 +25,7 @@ Summary OfService(const Service& service) {
                                service.nodes == 1 ? " Node is" : " Nodes are", " not in service."));
 }
 
-const v1::Condition* FindCondition(const v1::NodePool& pool, absl::string_view type) {
+const v1::Condition* FindInPool(const v1::NodePool& pool, absl::string_view type) {
   const auto& all = pool.status().conditions();
   const auto found = std::find_if(all.begin(), all.end(), [&](const v1::Condition& condition) {
     return condition.type() == type;
@@ -55,9 +55,9 @@ Summary Summarize(const StatusFacts& facts, const Json& conditions) {
   }
   if (SummarizedGeneration(facts, conditions) < facts.object->generation)
     return NotReady(reason::kReconciling, "What the NodePool says now is being taken up.");
-  const v1::Condition* ready = FindCondition(*facts.pool, condition::kReady);
+  const v1::Condition* ready = FindInPool(*facts.pool, condition::kReady);
   if (ready == nullptr) return {"Unknown", reason::kUnknown, "Ready is not known yet."};
-  const bool stalled = FindCondition(*facts.pool, condition::kStalled) != nullptr;
+  const bool stalled = FindInPool(*facts.pool, condition::kStalled) != nullptr;
   // Who set the server's policies or rights has to mend it.
   const Json* at_target = FindIn(conditions, condition::kAtTarget);
   if (facts.metadata_refusal && !stalled && at_target != nullptr)

@@ -55,8 +55,9 @@ class KnownProfiles {
 struct Gathered {
   Gathered(const Pool& pool, const std::vector<const Node*>& nodes);
 
-  int64_t kept = 0;       // Nodes whose machine is not on its way back
-  bool released = false;  // a machine that is on its way back is not to be replaced
+  int64_t kept = 0;         // Nodes whose machine is not on its way back
+  bool released = false;    // a machine that is on its way back is not to be replaced
+  int64_t scaled_down = 0;  // of scale-downs, on their way back
   bool delivering = false;
   std::vector<MachineReturn> returns = {};
   std::vector<std::string> running_profiles = {};  // that Nodes run or are to boot, sorted
@@ -76,6 +77,7 @@ Gathered::Gathered(const Pool& pool, const std::vector<const Node*>& nodes) {
     MachineReturn back = ReturnOf(*node);
     released |= back.reason != MachineReturn::Reason::kBroken ||
                 node->removal_cause == RemovalCause::kScaleDown;
+    scaled_down += node->removal_cause == RemovalCause::kScaleDown ? 1 : 0;
     if (returns.size() < kMaxReturns) returns.push_back(std::move(back));
   }
   std::set<std::string> profiles = observed.known();
