@@ -1,7 +1,7 @@
 #include <utility>
 #include <vector>
 
-#include "services/capacity/core/claim_answer.h"
+#include "services/capacity/core/claim_reply.h"
 #include "services/capacity/core/explain.h"
 #include "services/capacity/core/finder.h"
 #include "services/capacity/core/validate.h"

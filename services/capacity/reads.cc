@@ -2,7 +2,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "services/capacity/core/claim_answer.h"
+#include "services/capacity/core/claim_reply.h"
 #include "services/capacity/core/machine_list.h"
 #include "services/capacity/core/place.h"
 #include "services/capacity/handlers.h"

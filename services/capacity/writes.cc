@@ -4,7 +4,7 @@
 #include <variant>
 #include <vector>
 
-#include "services/capacity/core/claim_answer.h"
+#include "services/capacity/core/claim_reply.h"
 #include "services/capacity/core/decide.h"
 #include "services/capacity/core/limits.h"
 #include "services/capacity/core/validate.h"

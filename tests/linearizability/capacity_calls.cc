@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "services/capacity/core/claim_answer.h"
+#include "services/capacity/core/claim_reply.h"
 #include "services/capacity/core/decide.h"
 #include "services/capacity/core/names.h"
 #include "services/capacity/wire/capacity_wire.h"

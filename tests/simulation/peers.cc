@@ -86,7 +86,7 @@ lifecycle::HoldingFacts FactsOf(const quota::HoldingOutcome& answer) {
 }
 
 lifecycle::ClaimFacts FactsOf(const capacity::ClaimView& view) {
-  return lifecycle::FactsOf(capacity::ToProto(capacity::ClaimAnswer{view}));
+  return lifecycle::FactsOf(capacity::ToProto(capacity::ClaimReply{view}));
 }
 
 lifecycle::ConfigurationFacts FactsOf(const configuration::PoolConfiguration& pool) {

@@ -11,7 +11,7 @@
 #include <random>
 #include <vector>
 
-#include "services/capacity/core/claim_answer.h"
+#include "services/capacity/core/claim_reply.h"
 #include "services/capacity/core/testing/world.h"
 
 namespace muster::capacity {

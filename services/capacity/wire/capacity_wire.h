@@ -5,7 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "services/capacity/core/claim_answer.h"
+#include "services/capacity/core/claim_reply.h"
 #include "services/capacity/core/commands.h"
 #include "services/capacity/core/explain.h"
 #include "services/capacity/core/finder.h"

@@ -1,4 +1,4 @@
-#include "services/capacity/core/claim_answer.h"
+#include "services/capacity/core/claim_reply.h"
 
 #include <algorithm>
 #include <cmath>

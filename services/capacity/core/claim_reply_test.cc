@@ -1,4 +1,4 @@
-#include "services/capacity/core/claim_answer.h"
+#include "services/capacity/core/claim_reply.h"
 
 #include <gtest/gtest.h>
 
@@ -7,9 +7,9 @@
 namespace muster::capacity {
 namespace {
 
-class ClaimAnswerTest : public ::testing::Test {
+class ClaimReplyTest : public ::testing::Test {
  protected:
-  ClaimAnswerTest() { world_.AddCatalogue(); }
+  ClaimReplyTest() { world_.AddCatalogue(); }
   void Sync(const SyncClaim& claim) { ASSERT_TRUE(world_.Do(claim).ok()); }
   // The pool gives up so many of its machines.
   void Give(const std::string& uid, int64_t nodes) {
@@ -32,7 +32,7 @@ class ClaimAnswerTest : public ::testing::Test {
   World world_;
 };
 
-TEST_F(ClaimAnswerTest, MachinesThatAreGivenBackAgainHaveComeAllTheSame) {
+TEST_F(ClaimReplyTest, MachinesThatAreGivenBackAgainHaveComeAllTheSame) {
   world_.RegisterRack("f", "r", 1);
   Sync(world_.Want("p0", 1));
   for (int i = 0; i < 20; ++i) {
@@ -49,7 +49,7 @@ TEST_F(ClaimAnswerTest, MachinesThatAreGivenBackAgainHaveComeAllTheSame) {
   EXPECT_LT(wait->latest, absl::Hours(1));
 }
 
-TEST_F(ClaimAnswerTest, FourOfAPoolThatIsGivenUpTellNothingOfTheNext) {
+TEST_F(ClaimReplyTest, FourOfAPoolThatIsGivenUpTellNothingOfTheNext) {
   world_.RegisterRack("f", "r", 4);
   Sync(world_.Want("p", 4));
   world_.Advance(absl::Minutes(5));
@@ -61,7 +61,7 @@ TEST_F(ClaimAnswerTest, FourOfAPoolThatIsGivenUpTellNothingOfTheNext) {
   EXPECT_EQ(WaitOf("late"), std::nullopt);
 }
 
-TEST_F(ClaimAnswerTest, HalfAnHourOfSteadyReleasesIsEnough) {
+TEST_F(ClaimReplyTest, HalfAnHourOfSteadyReleasesIsEnough) {
   world_.RegisterRack("f", "r", 40);
   Sync(world_.Want("p", 40));
   world_.Advance(absl::Minutes(5));
@@ -75,7 +75,7 @@ TEST_F(ClaimAnswerTest, HalfAnHourOfSteadyReleasesIsEnough) {
   EXPECT_LT(wait->latest, absl::Minutes(45));
 }
 
-TEST_F(ClaimAnswerTest, WhoIsAheadWaitsLess) {
+TEST_F(ClaimReplyTest, WhoIsAheadWaitsLess) {
   world_.RegisterRack("f", "r", 40);
   Sync(world_.Want("p", 40));
   GiveOneByOne("p", 10, absl::Hours(1));
@@ -89,7 +89,7 @@ TEST_F(ClaimAnswerTest, WhoIsAheadWaitsLess) {
   EXPECT_EQ(WaitOf("second"), EstimateWait(row->bursts, 12, world_.now()));
 }
 
-TEST_F(ClaimAnswerTest, SpotWaitsForWhatDefaultLeaves) {
+TEST_F(ClaimReplyTest, SpotWaitsForWhatDefaultLeaves) {
   world_.RegisterRack("f", "r", 40);
   Sync(world_.Want("p", 40));
   Sync(world_.Want("q", 4));
@@ -105,7 +105,7 @@ TEST_F(ClaimAnswerTest, SpotWaitsForWhatDefaultLeaves) {
           10, world_.now()));
 }
 
-TEST_F(ClaimAnswerTest, WhatIsKeptForAGangAheadNeedNotCome) {
+TEST_F(ClaimReplyTest, WhatIsKeptForAGangAheadNeedNotCome) {
   world_.RegisterRack("f", "r", 40);
   Sync(world_.Want("p", 40));
   GiveOneByOne("p", 10, absl::Hours(1));
@@ -116,7 +116,7 @@ TEST_F(ClaimAnswerTest, WhatIsKeptForAGangAheadNeedNotCome) {
   EXPECT_EQ(WaitOf("gang"), EstimateWait(row->bursts, 2, world_.now()));
 }
 
-TEST_F(ClaimAnswerTest, WhatIsBeingReclaimedIsNotWaitedFor) {
+TEST_F(ClaimReplyTest, WhatIsBeingReclaimedIsNotWaitedFor) {
   world_.RegisterRack("f", "r", 40);
   Sync(world_.Want("p", 35));
   Sync(world_.WantSpot("s", 5));
@@ -132,7 +132,7 @@ TEST_F(ClaimAnswerTest, WhatIsBeingReclaimedIsNotWaitedFor) {
 }
 
 // At best all that comes matches, at worst as many as of what there is.
-TEST_F(ClaimAnswerTest, WhoIsPickyMayWaitLonger) {
+TEST_F(ClaimReplyTest, WhoIsPickyMayWaitLonger) {
   world_.RegisterLabelled({"a0", "a1", "a2", "a3", "a4"}, "disk", "nvme");
   world_.RegisterRack("f", "r", 15);
   Sync(world_.Want("p", 20));
@@ -148,7 +148,7 @@ TEST_F(ClaimAnswerTest, WhoIsPickyMayWaitLonger) {
   EXPECT_EQ(wait->latest, EstimateWait(bursts, 8, world_.now())->latest);
 }
 
-TEST_F(ClaimAnswerTest, NothingIsToldOfWhoHasAllOrCannotBeServed) {
+TEST_F(ClaimReplyTest, NothingIsToldOfWhoHasAllOrCannotBeServed) {
   world_.RegisterRack("f", "r", 10);
   Sync(world_.Want("p", 10));
   GiveOneByOne("p", 5, absl::Hours(1));
