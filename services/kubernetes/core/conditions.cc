@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "services/common/condition_names.h"
+#include "services/kubernetes/core/find_condition.h"
 #include "services/kubernetes/core/names.h"
 #include "services/kubernetes/core/ready.h"
 #include "services/kubernetes/core/refusal.h"
@@ -170,22 +171,6 @@ void PutFirstEdition(const StatusFacts& facts, absl::Time now, Json& out) {
 }
 
 }  // namespace
-
-const Json* FindIn(const Json& conditions, absl::string_view type) {
-  const auto found = std::find_if(conditions.begin(), conditions.end(), [&](const Json& condition) {
-    return TextOf(MemberOf(condition, "type")) == type;
-  });
-  return found == conditions.end() ? nullptr : &*found;
-}
-
-Json* FindIn(Json& conditions, absl::string_view type) {
-  return const_cast<Json*>(FindIn(std::as_const(conditions), type));
-}
-
-const Json* FindCondition(const Json& status, absl::string_view type) {
-  const Json& conditions = MemberOf(status, "conditions");
-  return conditions.is_array() ? FindIn(conditions, type) : nullptr;
-}
 
 Json OwnCondition(const StatusFacts& facts, const FirstEditionCondition& name,
                   const std::string& status, const std::string& message, int64_t generation,

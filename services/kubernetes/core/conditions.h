@@ -11,12 +11,6 @@
 // The conditions of a NodePool object, in the words of one edition of the CRD or of both.
 namespace muster::kubernetes {
 
-// The condition of that type in an array of them; null: there is none.
-const Json* FindIn(const Json& conditions, absl::string_view type);
-Json* FindIn(Json& conditions, absl::string_view type);
-// Likewise in an object's status.
-const Json* FindCondition(const Json& status, absl::string_view type);
-
 // A condition of the adapter's own. Its transition time stays as long as its status does.
 Json OwnCondition(const StatusFacts& facts, const FirstEditionCondition& name,
                   const std::string& status, const std::string& message, int64_t generation,

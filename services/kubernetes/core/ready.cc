@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "services/common/condition_names.h"
-#include "services/kubernetes/core/conditions.h"
+#include "services/kubernetes/core/find_condition.h"
 #include "services/kubernetes/core/names.h"
 #include "services/kubernetes/core/refusal.h"
 

@@ -11,6 +11,7 @@
 #include "services/common/condition_names.h"
 #include "services/common/error.h"
 #include "services/kubernetes/core/conditions.h"
+#include "services/kubernetes/core/find_condition.h"
 #include "services/kubernetes/core/names.h"
 #include "services/kubernetes/core/ready.h"
 #include "services/kubernetes/core/refusal.h"
