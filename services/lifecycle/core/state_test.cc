@@ -166,33 +166,6 @@ TEST(State, IndexesFollowAndGoBack) {
 }
 
 // As a journal may say after its history was replaced in place.
-TEST(State, ALargeRowSaysHowLargeItsJournalEntryIs) {
-  State state;
-  StagedState<State> staged(state, 0);
-  const auto last = [&] { return staged.changes().back().change.JournalBytes(); };
-  Pool pool = TrainPool();
-  pool.spec.node_labels = {{"team", "research"}};
-  staged.Put(pool);
-  EXPECT_LT(last(), 100U);
-  pool.spec.node_annotations = {{"a", std::string(kMaxAnnotationBytes - 1, 'x')}};
-  pool.spec.node_taints = {{.key = std::string(300, 'k'), .value = "v", .effect = "NoSchedule"}};
-  pool.spec.node_affinity = {{{.key = "k", .op = "In", .values = {std::string(1'000, 'v')}}}};
-  staged.Put(pool);
-  EXPECT_GT(last(), kMaxAnnotationBytes + 1'300);
-  pool.reconfiguration = Reconfiguration{.machines = std::vector<std::string>(1'000, "g1")};
-  staged.Put(pool);
-  EXPECT_GT(last(), kMaxAnnotationBytes + 1'300 + 2'000);
-  Node node{.name = NodeName(kSimPool, "g1")};
-  staged.Put(node);
-  EXPECT_EQ(last(), 0U);
-  node.desired.annotations = pool.spec.node_annotations;
-  node.observed.active_pods = {std::string(200, 'p')};
-  staged.Put(node);
-  EXPECT_GT(last(), kMaxAnnotationBytes + 200);
-  staged.Delete<Node>(node.name);
-  EXPECT_EQ(last(), 0U);
-}
-
 TEST(State, WhatIsDeletedAndNeverWasChangesNothing) {
   State state;
   state.Apply(State::Change{"nosuch", std::shared_ptr<const Cluster>()}, 1);
