@@ -10,7 +10,7 @@
 #include "muster/lifecycle/v1/lifecycle_service.grpc.pb.h"
 #include "services/common/first_edition.h"
 #include "services/common/steady_clock.h"
-#include "services/kubernetes/core/conditions.h"
+#include "services/kubernetes/core/find_condition.h"
 #include "services/kubernetes/core/names.h"
 #include "services/kubernetes/event_mirror.h"
 #include "services/kubernetes/pool_reconciler.h"
