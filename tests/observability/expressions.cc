@@ -10,11 +10,25 @@
 namespace muster::testing {
 namespace {
 
-constexpr absl::string_view kWords[] = {
-    "absent",        "and",          "by",  "histogram_quantile", "increase",
-    "label_replace", "label_values", "max", "max_over_time",      "min",
-    "min_over_time", "on",           "or",  "present_over_time",  "unless",
-    "rate",          "sum",          "time"};
+constexpr absl::string_view kWords[] = {"absent",
+                                        "and",
+                                        "by",
+                                        "histogram_quantile",
+                                        "increase",
+                                        "label_replace",
+                                        "label_values",
+                                        "max",
+                                        "max_over_time",
+                                        "min",
+                                        "min_over_time",
+                                        "on",
+                                        "or",
+                                        "present_over_time",
+                                        "unless",
+                                        "rate",
+                                        "scalar",
+                                        "sum",
+                                        "time"};
 
 }  // namespace
 
