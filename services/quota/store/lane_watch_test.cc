@@ -654,19 +654,20 @@ TEST_F(QuotaLaneResumeTest, DoesNotWaitForThoseWhoseReadersTakeNothing) {
 // Each has rows of its own, which nothing but its reader ever takes.
 TEST_F(QuotaLaneResumeTest, IsReadLittleAheadWhereMuchWaitsForTheSameCaller) {
   LaneOptions options;
-  options.max_read_ahead = 1;
-  options.least_window = 2;
+  options.max_read_ahead = 400;  // more than one row takes, less than two do
+  options.least_window = 1;
   Lane& lane = NewLongLane(options);
   const auto waits = [](const std::shared_ptr<Watcher>& watcher, size_t changes) {
     testing::Until([&] { return watcher->waiting() >= changes; }, "what it is given");
   };
   const auto unread = lane.Watch({.after_revision = 0, .turn = 1});
-  waits(unread, kWindow);
+  waits(unread, 2);
   const auto another = lane.Watch({.after_revision = 0, .turn = 1});
-  waits(another, 2);
+  waits(another, 1);
   const auto of_another = lane.Watch({.after_revision = 0, .turn = 2});
-  waits(of_another, kWindow);
-  EXPECT_EQ(another->waiting(), 2u);
+  waits(of_another, 2);
+  EXPECT_EQ(another->waiting(), 1u);
+  EXPECT_EQ(unread->waiting(), 2u) << "what is read ahead ends by its bytes, not by the window";
   for (const auto& watcher : {unread, another, of_another}) ExpectAll(*watcher, 1);
 }
 
