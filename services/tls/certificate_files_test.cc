@@ -14,9 +14,11 @@
 #include <memory>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "services/tls/pem_folder.h"
 #include "tests/testing/authority.h"
 #include "tests/testing/patience.h"
 #include "tests/testing/status_matchers.h"
@@ -29,6 +31,7 @@ using ::muster::testing::StatusIs;
 using ::muster::testing::TempFolder;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 constexpr char kServer[] = "subjectAltName=DNS:localhost,URI:spiffe://muster.test/musterd";
 
@@ -306,6 +309,26 @@ TEST_F(CertificateFilesTest, AtTheStartEverythingMustBeThere) {
   EXPECT_THAT(CertificateFiles::Create(Of("guest", Use::kClient)).status(),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        AllOf(HasSubstr("--tls_cert_file: "), HasSubstr("muster.test"))));
+}
+
+// Each looks for folders of killed programs, and new ones of the others are not locked yet.
+TEST_F(CertificateFilesTest, ManyMayStartAtTheSameTime) {
+  TempFolder top;
+  setenv("RUNTIME_DIRECTORY", top.path().c_str(), 1);
+  std::vector<std::string> refused[8];
+  std::vector<std::thread> starting;
+  for (std::vector<std::string>& mine : refused) {
+    starting.emplace_back([&] {
+      for (int time = 0; time < 200; ++time) {
+        absl::StatusOr<PemFolder> made = PemFolder::Create();
+        const absl::Status put = made.ok() ? made->Put({}) : made.status();
+        if (!put.ok()) mine.push_back(put.ToString());
+      }
+    });
+  }
+  for (std::thread& thread : starting) thread.join();
+  unsetenv("RUNTIME_DIRECTORY");
+  for (const std::vector<std::string>& mine : refused) EXPECT_THAT(mine, IsEmpty());
 }
 
 // Nothing that a program does at its end can be relied on.

@@ -44,13 +44,14 @@ std::string Top() {
 
 constexpr absl::string_view kPrefix = "muster-tls-";
 
-// Opens and locks a folder of this user's; returns the descriptor. -1: it is no such folder, or
-// somebody has the lock.
+// Opens and locks a folder of this user's; returns the descriptor. -1: it is no such folder,
+// somebody has the lock, or it was removed before it was locked.
 int Lock(const std::string& folder) {
   const int file = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (file < 0) return -1;
   struct stat is = {};
-  if (fstat(file, &is) == 0 && is.st_uid == geteuid() && flock(file, LOCK_EX | LOCK_NB) == 0)
+  if (fstat(file, &is) == 0 && is.st_uid == geteuid() && flock(file, LOCK_EX | LOCK_NB) == 0 &&
+      fstat(file, &is) == 0 && is.st_nlink > 0)
     return file;
   close(file);
   return -1;
@@ -85,14 +86,20 @@ struct Folder {
   int lock;
 };
 
+// How often others that start at the same time may take a new folder for an abandoned one.
+constexpr int kMaxFoldersMade = 100;
+
 absl::StatusOr<Folder> Make(const std::string& top) {
-  std::string path = absl::StrCat(top, "/", kPrefix, "XXXXXX");
-  if (mkdtemp(path.data()) == nullptr)
-    return error::Unavailable(absl::StrCat("A private folder cannot be made as ", path, "."));
-  const int lock = Lock(path);
-  if (lock >= 0) return Folder{path, lock};
-  // Another process, which removes abandoned folders, took it for one.
-  (void)rmdir(path.c_str());
+  std::string path;
+  for (int made = 0; made < kMaxFoldersMade; ++made) {
+    path = absl::StrCat(top, "/", kPrefix, "XXXXXX");
+    if (mkdtemp(path.data()) == nullptr)
+      return error::Unavailable(absl::StrCat("A private folder cannot be made as ", path, "."));
+    const int lock = Lock(path);
+    if (lock >= 0) return Folder{path, lock};
+    // Another process, which removes abandoned folders, took it for one.
+    (void)rmdir(path.c_str());
+  }
   return error::Unavailable(absl::StrCat(path, " cannot be locked."));
 }
 
