@@ -39,6 +39,11 @@ std::string StateColour(Browser& browser, const std::string& state) {
       "muster.view.painting.stateColours[muster.store.states.indexOf('", state, "')]"));
 }
 
+// The name of its state, in the page's words.
+std::string StateOf(const std::string& machine) {
+  return absl::StrCat("muster.store.stateName(muster.store.indexOf.get('", machine, "'))");
+}
+
 // The fleet's own count of a state, and the page's.
 void ExpectCount(Browser& browser, const std::string& state) {
   const int counted = browser.Evaluate(
@@ -143,10 +148,11 @@ TEST_F(FleetTest, RepaintsAMachineThatChanges) {
   ASSERT_EQ(ColourOf(browser_, MadeUpFleet::MachineId(0)), free);
   const int frames = browser_.Evaluate("muster.frames");
   fleet_.Change(200);
-  browser_.Await(absl::StrCat("muster.frames > ", frames,
-                              " && muster.store.stateName(0) !== 'free' && !muster.scheduled"));
+  // With the step, the free ones move by one. What changed may arrive in pieces.
+  browser_.Await(absl::StrCat(
+      "muster.frames > ", frames, " && ", StateOf(MadeUpFleet::MachineId(0)), " !== 'free' && ",
+      StateOf(MadeUpFleet::MachineId(10)), " === 'free' && ", "!muster.scheduled"));
   EXPECT_NE(ColourOf(browser_, MadeUpFleet::MachineId(0)), free);
-  // With the step, the free ones moved by one.
   EXPECT_EQ(ColourOf(browser_, MadeUpFleet::MachineId(10)), free);
 }
 
@@ -311,7 +317,8 @@ TEST_F(FleetTest, ShowsAMomentOfThePastAskedForOnce) {
   EXPECT_EQ(browser_.Evaluate("muster.store.stateName(0)"), "nodeless");
   browser_.Screenshot(ScreenshotFile("fleet-as-it-was"));
   browser_.Evaluate("document.getElementById('to-now').click()");
-  browser_.Await("muster.moment === null && !muster.scheduled");
+  browser_.Await(absl::StrCat("muster.moment === null && !muster.scheduled && ",
+                              StateOf(MadeUpFleet::MachineId(10)), " === 'free'"));
   EXPECT_EQ(ColourOf(browser_, MadeUpFleet::MachineId(10)), StateColour(browser_, "free"));
   EXPECT_EQ(browser_.Text("#connection"), "live");
   EXPECT_EQ(fleet_.pasts().size(), 1U);
@@ -386,8 +393,7 @@ TEST_F(FleetTest, ShowsAHundredThousandMachines) {
   EXPECT_THAT(browser_.Text("#time"), HasSubstr("100,000 machines"));
   for (const int number : {0, 1, 97, 19'999, 54'321, 99'990}) {
     const std::string machine = MadeUpFleet::MachineId(number);
-    const std::string state = browser_.Evaluate(
-        absl::StrCat("muster.store.stateName(muster.store.indexOf.get('", machine, "'))"));
+    const std::string state = browser_.Evaluate(StateOf(machine));
     EXPECT_EQ(ColourOf(browser_, machine), StateColour(browser_, state)) << machine << " " << state;
   }
   for (const char* state : {"free", "production", "booting", "triage"})
