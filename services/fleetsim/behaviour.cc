@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "services/common/fnv.h"
+#include "services/rpc/client/cordon_time.h"
 
 namespace muster::fleetsim {
 namespace {
@@ -56,13 +57,6 @@ std::pair<Action, absl::Time> Nothing() { return {Action::kNone, absl::InfiniteF
 // A server whose clock is ahead must not make the fleet wait for it.
 absl::Time Since(const Life& life, absl::Time time) { return std::min(time, life.seen_time); }
 
-// See NodeReport.desired_time.
-absl::Time CordonDesiredTime(const Node& node) {
-  constexpr absl::Time kUnset = absl::InfinitePast();
-  return std::max({ToTime(node.state_time(), kUnset), ToTime(node.reconfigure_time(), kUnset),
-                   ToTime(node.orders().cordon_time(), kUnset)});
-}
-
 bool Runs(const NodeView& view) {
   return view.phase == NodeDesired::PHASE_RUNNING && !view.profile.empty();
 }
@@ -94,7 +88,7 @@ NodeView Behaviour::ViewOf(const Node& node) {
           .back = observed.has_boot_time() && observed.node_profile() == desired.node_profile(),
           .cordoned = desired.cordoned(),
           .cordon_told = observed.has_cordon_time(),
-          .cordon_desired_time = CordonDesiredTime(node),
+          .cordon_time = rpc::CordonTimeOf(node),
           .drain = desired.drain(),
           .force_drain = desired.force_drain(),
           .drain_time = ToTime(desired.drain_time(), absl::InfinitePast()),

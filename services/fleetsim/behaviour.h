@@ -85,7 +85,7 @@ struct NodeView {
   bool back = false;         // of one that reboots: its report that it is up again was taken
   bool cordoned = false;
   bool cordon_told = false;
-  absl::Time cordon_desired_time = absl::InfinitePast();  // see NodeReport.desired_time
+  absl::Time cordon_time = absl::UnixEpoch();  // see NodeDesired.cordon_time
   bool drain = false;
   bool force_drain = false;
   absl::Time drain_time = absl::InfinitePast();

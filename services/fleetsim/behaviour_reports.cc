@@ -118,9 +118,8 @@ std::vector<NodeReport> Behaviour::Reports(absl::string_view name, const Life& l
     report.set_message("the image could not be fetched (simulated)");
   } else if (action == Action::kFailRemoval) {
     report.set_message("no answer from the machine's controller (simulated)");
-  } else if (action == Action::kTellCordon &&
-             life.view.cordon_desired_time != absl::InfinitePast()) {
-    SetTimestamp(life.view.cordon_desired_time, report.mutable_desired_time());
+  } else if (action == Action::kTellCordon) {
+    SetTimestamp(life.view.cordon_time, report.mutable_desired_time());
   } else if (action == Action::kDrained && life.has(Trait::kActive)) {
     reports.push_back(report);
     reports.back().set_observation(NodeReport::OBSERVATION_IDLE);

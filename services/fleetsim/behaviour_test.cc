@@ -221,6 +221,12 @@ TEST(BehaviourTest, ACordonIsToldByTheTimeItIsDesiredFrom) {
   ASSERT_EQ(reports.size(), 1u);
   EXPECT_EQ(reports[0].observation(), NodeReport::OBSERVATION_CORDONED);
   EXPECT_EQ(reports[0].desired_time().seconds(), absl::ToUnixSeconds(kStart) + 2);
+
+  SetTime(*node.mutable_desired()->mutable_cordon_time(), kStart + absl::Seconds(3));
+  life.view = Behaviour::ViewOf(node);
+  const auto echoed = Behaviour(Exact()).Reports(node.name(), life, Action::kTellCordon);
+  ASSERT_EQ(echoed.size(), 1u);
+  EXPECT_EQ(echoed[0].desired_time().seconds(), absl::ToUnixSeconds(kStart) + 3);
 }
 
 TEST(BehaviourTest, ARestartDoesNotProlongADrainThatIsHeldUp) {

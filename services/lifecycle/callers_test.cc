@@ -521,6 +521,7 @@ TEST_F(CallersTest, GetNodeTellsFromWhenOnTheCordonCounts) {
   const auto before = Call(*replica_->stub, &Stub::GetNode, get);
   ASSERT_THAT(before, IsOk());
   EXPECT_FALSE(before->has_cordon_effective_time());
+  EXPECT_FALSE(before->desired().has_cordon_time());
   v1::CordonNodeRequest cordon;
   cordon.set_name(get.name());
   ASSERT_THAT(Call(*replica_->stub, &Stub::CordonNode, cordon), IsOk());
@@ -528,6 +529,8 @@ TEST_F(CallersTest, GetNodeTellsFromWhenOnTheCordonCounts) {
   ASSERT_THAT(cordoned, IsOk());
   ASSERT_TRUE(cordoned->has_cordon_effective_time());
   EXPECT_EQ(FromTimestamp(cordoned->cordon_effective_time()),
+            FromTimestamp(cordoned->orders().cordon_time()));
+  EXPECT_EQ(FromTimestamp(cordoned->desired().cordon_time()),
             FromTimestamp(cordoned->orders().cordon_time()));
 }
 

@@ -114,9 +114,10 @@ const std::vector<Layer>& Layers() {
        "the API server's client: services/common and its own libraries only",
        {"services/common/", "curl/", "nlohmann/", "yaml-cpp/"}},
       {"services/kubernetes/core",
-       "what the adapter works out, pure: services/common, proto and JSON only",
-       {"services/common/", "services/kubernetes/api/json.h", "muster/", "google/protobuf/",
-        "nlohmann/"}},
+       "what the adapter works out, pure: services/common, which cordon agents report, proto and "
+       "JSON only",
+       {"services/common/", "services/kubernetes/api/json.h", "services/rpc/client/cordon_time.h",
+        "muster/", "google/protobuf/", "nlohmann/"}},
       {"services/kubernetes",
        "a client of the API: proto, services/common, services/trace, services/daemon, services/rpc "
        "(channel, metrics, health) and its own libraries only",

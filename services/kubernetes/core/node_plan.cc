@@ -12,6 +12,7 @@
 #include "services/kubernetes/core/names.h"
 #include "services/kubernetes/core/node_metadata.h"
 #include "services/kubernetes/core/text.h"
+#include "services/rpc/client/cordon_time.h"
 
 namespace muster::kubernetes {
 namespace {
@@ -43,16 +44,6 @@ bool CanHaveWork(Node::State state) {
 // Its machine is off or given up: the v1 Node has nothing behind it.
 bool IsOver(Node::State state) {
   return state == Node::STATE_DELETED || state == Node::STATE_DELIVERY_FAILED;
-}
-
-// See NodeReport.desired_time.
-google::protobuf::Timestamp CordonDesiredTime(const Node& node) {
-  google::protobuf::Timestamp latest;
-  for (const auto& time :
-       {node.state_time(), node.reconfigure_time(), node.orders().cordon_time()}) {
-    if (FromTimestamp(time) > FromTimestamp(latest)) latest = time;
-  }
-  return latest;
 }
 
 bool IsToldToRun(const Node& node) {
@@ -278,7 +269,7 @@ class Planner {
     const bool closed = facts_.object == nullptr || facts_.object->unschedulable;
     if (!stays || !node_.desired().cordoned() || !closed || seen_.has_cordon_time()) return;
     NodeReport& report = Report(NodeReport::OBSERVATION_CORDONED);
-    *report.mutable_desired_time() = CordonDesiredTime(node_);
+    SetTimestamp(rpc::CordonTimeOf(node_), report.mutable_desired_time());
   }
 
   void PlanDrain() {

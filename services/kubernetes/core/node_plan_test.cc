@@ -412,6 +412,8 @@ TEST(PlanCordon, IsToldWithTheCordonThatIsMeant) {
   EXPECT_EQ(told(), kThen + 2);
   *node.mutable_reconfigure_time() = Stamp(kThen + 3);
   EXPECT_EQ(told(), kThen + 3);
+  *node.mutable_desired()->mutable_cordon_time() = Stamp(kThen + 4);
+  EXPECT_EQ(told(), kThen + 4);
 }
 
 TEST(OrphanName, NeedsALabelThatIsOurs) {

@@ -82,7 +82,7 @@ void KeepOrders(Node& node);
 // What was seen of a cordon that is over is no more.
 void ForgetCordon(Node& node);
 
-// Which cordon is desired, see NodeReport.desired_time: no earlier than the Node was last told to
+// Which cordon is desired, see NodeDesired.cordon_time: no earlier than the Node was last told to
 // be cordoned.
 absl::Time CordonDesiredTime(const Node& node);
 

@@ -74,6 +74,8 @@ std::string RestOf(const Node& node) {
   desired.clear_cordoned();
   desired.clear_drain();
   desired.clear_drain_deadline();
+  // `cordon_time` stays, though it follows from the rest: the release before does not know it,
+  // keeps what the journal has of it, and is to find the same here (see LaneAudit).
   lifecycle::v1::NodeObserved& observed = *rest.mutable_observed();
   observed.clear_node_profile();
   observed.clear_active();

@@ -204,6 +204,48 @@ TEST_F(LifecycleStoreTest, AFieldOfALaterReleaseStaysInAMessageOfWhichNothingEls
   EXPECT_EQ(*Loaded().table<lifecycle::Node>().Find(name), node);
 }
 
+// The release before does not know Node.desired.cordon_time, compares what it has of it in memory,
+// by the journal, with the tables, and hands it on also when it cordons anew.
+TEST_F(LifecycleStoreTest, WhichCordonIsMeantIsAlikeInJournalAndTablesAndNotReadBack) {
+  const auto put = [&](const lifecycle::Node& node) {
+    return Put([&](StagedState<State>& o) { o.Put(node); });
+  };
+  ASSERT_THAT(Put([](StagedState<State>& o) {
+                o.Put(lifecycle::Cluster{kCluster, "US-EAST-04A", "1.33", kTime});
+                o.Put(FullPool());
+              }),
+              IsOk());
+  lifecycle::Node node = FullNode("g1", lifecycle::NodeState::kProduction);
+  ASSERT_TRUE(node.desired.cordoned);
+  ASSERT_THAT(put(node), IsOk());
+  const auto stored = [&] {
+    lifecycle::v1::Node later;
+    EXPECT_TRUE(later.ParseFromString(absl::HexStringToBytes(
+        database_.QueryValue("SELECT encode(later, 'hex') FROM lifecycle.node"))));
+    return later.desired();
+  };
+  const auto told = [&] {
+    lifecycle::v1::Node message;
+    EXPECT_TRUE(message.ParseFromString(store_->Encode(journal_.back())));
+    return message.desired();
+  };
+  ASSERT_TRUE(told().has_cordon_time());
+  EXPECT_EQ(stored().cordon_time().seconds(), told().cordon_time().seconds());
+  EXPECT_EQ(stored().cordon_time().nanos(), told().cordon_time().nanos());
+
+  lifecycle::v1::Node former;
+  former.mutable_desired()->mutable_cordon_time()->set_seconds(1);
+  database_.Query(absl::StrCat("UPDATE lifecycle.node SET later = later || decode('",
+                               absl::BytesToHexString(former.SerializeAsString()), "', 'hex')"));
+  ASSERT_EQ(stored().cordon_time().seconds(), 1);
+  EXPECT_EQ(*Loaded().table<lifecycle::Node>().Find(node.name), node);
+
+  node.desired.cordoned = false;
+  ASSERT_THAT(put(node), IsOk());
+  EXPECT_FALSE(told().has_cordon_time());
+  EXPECT_FALSE(stored().has_cordon_time());
+}
+
 // A pending configuration says something by being there: once it was taken away, it does not come
 // back by a field of a later release.
 TEST_F(LifecycleStoreTest, AMessageThatWasTakenAwayStaysAwayInJournalAndTables) {

@@ -12,6 +12,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "services/common/error.h"
+#include "services/common/timestamp.h"
 #include "services/lifecycle/core/etag.h"
 #include "services/lifecycle/core/metadata.h"
 #include "services/lifecycle/core/spec_fields.h"
@@ -145,6 +146,24 @@ TEST(Wire, NodesInEveryStateThereAndBack) {
     EXPECT_EQ(FromProto(ToProto(At(node))).value(), node);
   }
   EXPECT_FALSE(FromProto(v1::Node()).ok());
+}
+
+TEST(Wire, WhichCordonIsMeantIsToldWhileThereIsOneAndNotReadBack) {
+  Node node{.name = "n",
+            .machine = "g1",
+            .pool_uid = "u",
+            .state = NodeState::kProduction,
+            .state_time = kTime};
+  node.orders.cordon_time = kTime + absl::Seconds(1);
+  EXPECT_FALSE(ToProto(At(node)).desired().has_cordon_time());
+  node.desired.cordoned = true;
+  v1::Node told = ToProto(At(node));
+  EXPECT_EQ(FromTimestamp(told.desired().cordon_time()), kTime + absl::Seconds(1));
+  // As the release before hands it on.
+  told.mutable_desired()->mutable_cordon_time()->set_seconds(1);
+  EXPECT_EQ(FromProto(told).value(), node);
+  EXPECT_EQ(ToProto(At(FromProto(told).value())).desired().cordon_time().seconds(),
+            absl::ToUnixSeconds(kTime) + 1);
 }
 
 // It is shown as it is: an agent then leaves the machine alone.

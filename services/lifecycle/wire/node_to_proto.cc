@@ -1,4 +1,5 @@
 #include "services/lifecycle/core/etag.h"
+#include "services/lifecycle/core/node_machine.h"
 #include "services/lifecycle/wire/lifecycle_wire.h"
 #include "services/lifecycle/wire/times.h"
 #include "services/lifecycle/wire/to_proto_parts.h"
@@ -134,6 +135,9 @@ v1::Node ToProto(const Versioned<Node>& versioned) {
   MUSTER_SET_TIME(out, state_time, node.state_time);
   MUSTER_SET_TIME(out, create_time, node.create_time);
   SetDesired(node.desired, out.mutable_desired());
+  // As the etag, it follows from the rest, and is not read back.
+  if (node.desired.cordoned)
+    SetTimestamp(CordonDesiredTime(node), out.mutable_desired()->mutable_cordon_time());
   SetObserved(node.observed, out.mutable_observed());
   for (const Condition& condition : node.conditions) SetCondition(condition, out.add_conditions());
   out.set_etag(EtagOf(node));
