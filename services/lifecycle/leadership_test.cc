@@ -43,6 +43,7 @@ struct Trouble {
   std::atomic<bool> hangs = false;            // no write begins
   std::atomic<bool> holds_changes = false;    // no write that changes something ends
   std::atomic<bool> held = false;             // one was held so
+  std::atomic<int> changes_left = -1;  // writes that change something until all fail; -1: no end
 
   storage::Fault operator()(absl::string_view site) {
     if (!absl::StartsWith(site, "write/")) return {};
@@ -52,12 +53,11 @@ struct Trouble {
       held = true;
       std::this_thread::yield();
     }
-    if (fails_all) return {.before = "SELECT 1/0;"};
-    if (fails_journal && absl::StrContains(site, "journal_append")) {
+    const bool changes = absl::StrContains(site, "journal_append");
+    if (fails_all || (changes && (fails_journal || changes_left == 0)))
       return {.before = "SELECT 1/0;"};
-    }
-    if (refuses_changes && absl::StrContains(site, "journal_append"))
-      return {.before = "SELECT 'x'::int;"};
+    if (changes && changes_left > 0) --changes_left;
+    if (refuses_changes && changes) return {.before = "SELECT 'x'::int;"};
     return {};
   }
 };
@@ -105,6 +105,7 @@ class Leadership : public ::testing::Test {
     options.loop.lease_ttl = lease_ttl_;
     options.loop.ask_timeout = ask_timeout_;
     options.loop.policy.retry = retry_;
+    options.loop.most_raised = most_raised_;
     options.orphans.interval = orphan_interval_;
     options.orphans.event_keep = event_keep_;
     auto created = LifecycleService::Create(std::move(options));
@@ -195,6 +196,7 @@ class Leadership : public ::testing::Test {
   SystemClock clock_;
   absl::Duration ask_timeout_ = absl::Seconds(5);
   absl::Duration retry_ = Policy().retry;
+  size_t most_raised_ = kMaxRaisedPools;
   absl::Duration orphan_interval_ = absl::Minutes(5);
   absl::Duration event_keep_ = absl::Hours(24);
   Trouble trouble_;
@@ -392,6 +394,63 @@ TEST_F(Leadership, InAnotherHistoryTheLeaseIsTakenAnew) {
   };
   Until(taken, "the lease's row");
   AwaitLead(*a_);
+}
+
+// More pools than one command of the takeover raises.
+class RestoredLead : public SteadyLead {
+ protected:
+  static constexpr size_t kPools = 5;
+  RestoredLead() { most_raised_ = 2; }
+
+  void Restore() {
+    ASSERT_THAT(a_->StartReconciling(peers_.channels()), IsOk());
+    AwaitLead(*a_);
+    for (size_t i = 0; i < kPools; ++i) Apply(absl::StrCat("p", i), 0);
+    a_->StopReconciling();
+    ASSERT_EQ(Raised(), 0U);
+    database_.Execute("UPDATE lifecycle.journal_head SET incarnation = 'another'");
+  }
+  size_t Raised() const {
+    return static_cast<size_t>(std::stoll(database_.QueryValue(absl::StrCat(
+        "SELECT count(*) FROM lifecycle.node_pool WHERE ask_generation >= ", kHistoryJump))));
+  }
+  // Of which history the lease is.
+  std::string LeaseOf() const {
+    return database_.QueryValue("SELECT incarnation FROM lifecycle.lease");
+  }
+};
+
+TEST_F(RestoredLead, LeadsOnceItHasRaisedAllPoolsInPieces) {
+  Restore();
+  const std::string before = database_.QueryValue("SELECT revision FROM lifecycle.journal_head");
+  const auto leader = NewReplica(nullptr);
+  ASSERT_THAT(leader->StartReconciling(peers_.channels()), IsOk());
+  AwaitLead(*leader);
+  EXPECT_EQ(Raised(), kPools);
+  EXPECT_EQ(LeaseOf(), "another");
+  const std::string writes = database_.QueryValue(absl::StrCat(
+      "SELECT count(*) FROM lifecycle.journal WHERE kind = 'lease' AND revision > ", before));
+  EXPECT_GE(std::stoi(writes), 2) << "the first piece and the last one write it";
+  leader->StopReconciling();
+}
+
+TEST_F(RestoredLead, WhoComesInsteadBetweenThePiecesRaisesAll) {
+  Restore();
+  const auto first = NewReplica(&trouble_);
+  const testing::CountedLines warnings("the lease could not be taken");
+  trouble_.changes_left = 1;
+  ASSERT_THAT(first->StartReconciling(peers_.channels()), IsOk());
+  Until([&] { return warnings.count() > 0; }, "a takeover that fails");
+  EXPECT_EQ(Raised(), most_raised_);
+  EXPECT_NE(LeaseOf(), "another");
+  EXPECT_EQ(first->epoch(), 0);
+  const auto second = NewReplica(nullptr);
+  ASSERT_THAT(second->StartReconciling(peers_.channels()), IsOk());
+  AwaitLead(*second);
+  EXPECT_EQ(Raised(), kPools);
+  EXPECT_EQ(LeaseOf(), "another");
+  first->StopReconciling();
+  second->StopReconciling();
 }
 
 TEST_F(SteadyLead, AQuietLeaderWritesNothing) {

@@ -187,10 +187,11 @@ struct TakeLease {
   // The journal's history in which it is taken; empty: the same as before. In another history (the
   // database was restored) the generations of all accounts are raised, so that nothing asked in the
   // lost future wins over what is asked from now on; and what claims hold counts as unknown. One
-  // command does so for at most kMaxRaisedPools pools: it is to be repeated until
+  // command does so for at most `most_raised` pools: it is to be repeated until
   // Outcome::raised_through is empty, and only the last makes the lease one of this history.
   std::string incarnation = {};
   std::string raised_through = {};  // that of the command before this one; empty: this is the first
+  size_t most_raised = kMaxRaisedPools;  // at least 1
 };
 
 // What came of a command: the row after it, where it has one, and its revision.

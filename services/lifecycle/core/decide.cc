@@ -82,15 +82,15 @@ int64_t GenerationFloor(absl::Time now) {
   return kHistoryJump + std::max<int64_t>(0, absl::ToInt64Milliseconds(kASecond * time) / 1'000);
 }
 
-// Raises the generations of the accounts of the next pools after `after`. Only those that were
-// raised for another reason are above the floor already. Returns the last of these pools; empty: no
-// more are left.
-std::string RaiseAccounts(StagedState<State>& staged, int64_t floor, const std::string& after) {
+// Raises the generations of the accounts of the next pools after `after`, at most of `most`. Only
+// those that were raised for another reason are above the floor already. Returns the last of these
+// pools; empty: no more are left.
+std::string RaiseAccounts(StagedState<State>& staged, int64_t floor, const std::string& after,
+                          size_t most) {
   const auto& rows = staged.state().table<Pool>().rows();
   std::vector<Pool> pools;
   auto next = rows.upper_bound(absl::string_view(after));
-  for (; next != rows.end() && pools.size() < kMaxRaisedPools; ++next)
-    pools.push_back(*next->second.row);
+  for (; next != rows.end() && pools.size() < most; ++next) pools.push_back(*next->second.row);
   std::string through = next == rows.end() ? "" : pools.back().name;
   for (Pool& pool : pools) {
     int64_t& generation = pool.account.generation;
@@ -222,8 +222,9 @@ StatusOrOutcome Decide(StagedState<State>& staged, const TakeLease& command, abs
   if (new_history) {
     if (!goes_on)
       lease.generation_floor = std::max(lease.generation_floor + 1, GenerationFloor(now));
-    outcome.raised_through = RaiseAccounts(staged, lease.generation_floor,
-                                           goes_on ? command.raised_through : std::string());
+    outcome.raised_through =
+        RaiseAccounts(staged, lease.generation_floor,
+                      goes_on ? command.raised_through : std::string(), command.most_raised);
     // Whoever comes instead of a holder that is gone before it has raised all begins anew.
     if (!outcome.raised_through.empty()) lease.incarnation = before->incarnation;
   }

@@ -188,7 +188,8 @@ absl::Status LeaseHolder::TakeOverSome() {
   const auto ended = std::make_shared<std::optional<absl::Status>>();
   const auto raised_through = std::make_shared<std::string>();
   options_.lane->Submit(
-      [command = TakeLease{holder_, taking_.epoch, taking_.incarnation, taking_.raised_through},
+      [command = TakeLease{holder_, taking_.epoch, taking_.incarnation, taking_.raised_through,
+                           options_.most_raised},
        raised_through](StagedState<State>& staged, absl::Time now) {
         const StatusOrOutcome outcome = Decide(staged, command, now);
         if (outcome.ok()) *raised_through = outcome->raised_through;

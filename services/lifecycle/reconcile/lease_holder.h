@@ -12,6 +12,7 @@
 #include "services/common/mutex.h"
 #include "services/common/steady_clock.h"
 #include "services/lifecycle/core/lease.h"
+#include "services/lifecycle/core/limits.h"
 #include "services/lifecycle/store/lane.h"
 #include "services/lifecycle/store/lease_store.h"
 
@@ -28,6 +29,7 @@ class LeaseHolder : public std::enable_shared_from_this<LeaseHolder> {
     absl::Duration ttl = absl::Seconds(5);
     // Called from the thread when this replica begins or ceases to lead.
     std::function<void(bool leads)> changed = [](bool) {};
+    size_t most_raised = kMaxRaisedPools;  // see TakeLease
   };
   explicit LeaseHolder(Options options);
 

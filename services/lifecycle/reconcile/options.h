@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "absl/time/time.h"
@@ -8,14 +9,15 @@
 
 namespace muster::lifecycle {
 
-// Options of the reconcile loop. All but `ask_timeout` are flags of the server, which checks them
-// (services/musterd/options.h).
+// Options of the reconcile loop. All but `ask_timeout` and `most_raised` are flags of the server,
+// which checks them (services/musterd/options.h).
 struct LoopOptions {
   // A pool that nothing happens to is looked at after this at the latest.
   absl::Duration resync_interval = absl::Minutes(10);
   absl::Duration lease_ttl = absl::Seconds(5);
   absl::Duration ask_timeout = absl::Seconds(5);  // for an answer of another service
   Policy policy = {};
+  size_t most_raised = kMaxRaisedPools;  // pools that one command of a takeover raises
 };
 
 // Options of the collection of what belongs to no pool. Flags, likewise.

@@ -92,8 +92,9 @@ Reconciler::Reconciler(LoopOptions options, Lane* lane, const storage::ConnectOp
       lane_(*lane),
       due_(std::make_shared<DelayQueue>()),
       metrics_(std::make_shared<ReconcileMetrics>(due_.get(), options_.policy.boot_deadline)),
-      lease_(std::make_shared<LeaseHolder>(LeaseHolder::Options{
-          lane, heartbeat, options_.lease_ttl, [this](bool leads) { LeadChanged(leads); }})) {
+      lease_(std::make_shared<LeaseHolder>(
+          LeaseHolder::Options{lane, heartbeat, options_.lease_ttl,
+                               [this](bool leads) { LeadChanged(leads); }, options_.most_raised})) {
   lane_.Subscribe([lane, due = due_](absl::Span<const Revised<State::Change>> changes) {
     AddChanged(*lane, changes, *due);
   });
