@@ -24,7 +24,7 @@ std::string LeadChecker::Check(absl::Duration now, const std::optional<lifecycle
   if (is_held && !is_disturbed && now > could + beat_ + ttl_)
     return absl::StrCat(row->holder, " cannot commit for ", absl::FormatDuration(now - could),
                         ", and has the lease");
-  const absl::Duration since = std::max({able_since, led_, could, shaken_, disturbed_}) +
+  const absl::Duration since = std::max({able_since, led_, could, shaken_, got_on_, disturbed_}) +
                                (is_disturbed ? ttl_ : absl::ZeroDuration());
   if (now > since + ttl_ + 2 * beat_)
     return absl::StrCat("nobody who can commit leads for ", absl::FormatDuration(now - led_),

@@ -32,6 +32,8 @@ class LeadChecker {
   void Disturbed(absl::Duration now) { disturbed_ = now; }
   // A beat was written and its answer lost: the process has the row, and does not know it.
   void Shaken(absl::Duration now) { shaken_ = now; }
+  // A piece of a takeover was committed, and the next is to come after another beat.
+  void GotOn(absl::Duration now) { got_on_ = now; }
 
  private:
   struct Known {
@@ -45,6 +47,7 @@ class LeadChecker {
   absl::Duration led_ = -absl::InfiniteDuration();  // when one that could commit led last
   absl::Duration disturbed_ = -absl::InfiniteDuration();
   absl::Duration shaken_ = -absl::InfiniteDuration();
+  absl::Duration got_on_ = -absl::InfiniteDuration();
 };
 
 }  // namespace muster::simulation

@@ -5,6 +5,13 @@
 namespace muster::simulation {
 namespace {
 
+// Of a world with few pools: several pieces make a takeover (kMaxRaisedPools).
+constexpr size_t kMostRaised = 2;
+
+// How much likelier than that a commit is late it is that a piece is, so that the rest of the
+// takeover waits for the next beat.
+constexpr int kSlowPiece = 5;
+
 // A probe that writes.
 struct Rewrite {};
 absl::Status Decide(StagedState<lifecycle::State>& staged, const Rewrite&, absl::Time) {
@@ -90,28 +97,60 @@ absl::StatusOr<int64_t> LeaseThread::Write(absl::Duration length) {
 }
 
 void LeaseThread::TakeOver(int64_t epoch, Trouble trouble) {
+  const int64_t incarnation = around_.cloud.lifecycle.incarnation();
+  if (taking_.epoch != epoch || taking_.incarnation != incarnation) {
+    if (!taking_.raised_through.empty())
+      around_.checker.Notice("lease: a takeover begins anew after some pieces");
+    taking_ = {epoch, incarnation};
+  }
+  do {
+    if (!TakeOverSome(trouble)) return;
+    if (taking_.raised_through.empty()) {
+      around_.checker.Notice("lease: taken over");
+      return keeper_.TookOver(epoch);
+    }
+    around_.checker.Notice("lease: a piece of a takeover");
+  } while (!around_.dice.Percent(kSlowPiece * around_.weather.late_commit));
+  // Anything may happen before the next beat.
+  around_.checker.Notice("lease: the rest of a takeover waits for a beat");
+  around_.checker.lead().GotOn(Now());
+}
+
+bool LeaseThread::TakeOverSome(Trouble trouble) {
   Cloud& cloud = around_.cloud;
-  const int64_t incarnation = cloud.lifecycle.incarnation();
-  const lifecycle::TakeLease command{holder_, epoch, absl::StrCat(incarnation)};
-  const auto commit = [&cloud, command, incarnation, clock = clock_] {
+  const lifecycle::TakeLease command{holder_, taking_.epoch, absl::StrCat(taking_.incarnation),
+                                     taking_.raised_through, kMostRaised};
+  const auto commit = [&cloud, command, incarnation = taking_.incarnation,
+                       clock = clock_]() -> absl::StatusOr<std::string> {
     if (incarnation != cloud.lifecycle.incarnation()) return absl::AbortedError("another history");
-    return cloud.lifecycle.RunOn(*clock, command, cloud.now).status();
+    const auto outcome = cloud.lifecycle.RunOn(*clock, command, cloud.now);
+    if (!outcome.ok()) return outcome.status();
+    return outcome->raised_through;
   };
   if (trouble == Trouble::kCommitsHang) {
     around_.hang([commit] { (void)commit(); });
     waits_until_ = Now() + Cloud::kLeaseTtl;
-    return;
+    return false;
   }
   const bool fails = trouble == Trouble::kNoCommits || trouble == Trouble::kNoChanges;
-  const absl::Status status = fails ? absl::UnavailableError("no commit") : commit();
-  PlanEnded(status, Now());
-  cloud.trace(cloud.now, holder_, ": takes over under epoch ", epoch, " -> ", status.ToString());
-  if (!status.ok()) {
-    around_.checker.Notice("lease: a takeover fails");
-    return Release();
+  absl::StatusOr<std::string> through = absl::UnavailableError("no commit");
+  if (!fails) through = commit();
+  if (through.ok() && !through->empty() && around_.dice.Percent(around_.weather.lost_answer)) {
+    around_.checker.Notice("lease: a piece is committed, and its answer lost");
+    around_.checker.lead().GotOn(Now());
+    through = absl::UnknownError("no answer");
   }
-  around_.checker.Notice("lease: taken over");
-  keeper_.TookOver(epoch);
+  PlanEnded(through.status(), Now());
+  cloud.trace(cloud.now, holder_, ": takes over under epoch ", taking_.epoch, " -> ",
+              through.ok() ? absl::StrCat("OK", through->empty() ? "" : " up to ", *through)
+                           : through.status().ToString());
+  if (through.ok()) {
+    taking_.raised_through = *std::move(through);
+    return true;
+  }
+  around_.checker.Notice("lease: a takeover fails");
+  Release();
+  return false;
 }
 
 void LeaseThread::Release() {

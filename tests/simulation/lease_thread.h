@@ -61,14 +61,24 @@ class LeaseThread {
   void Ask(Trouble trouble);
   absl::StatusOr<int64_t> Write(absl::Duration length);
   void TakeOver(int64_t epoch, Trouble trouble);
+  // One command of it. False: that was all for now.
+  bool TakeOverSome(Trouble trouble);
   void Release();
   absl::Duration Now() const { return around_.cloud.steady.Now(); }
   absl::Time DatabaseNow() const { return around_.cloud.lifecycle.DatabaseTime(around_.cloud.now); }
+
+  // A takeover under way.
+  struct Taking {
+    int64_t epoch = 0;
+    int64_t incarnation = 0;
+    std::string raised_through = {};  // see lifecycle::TakeLease
+  };
 
   const std::string holder_;
   const std::shared_ptr<storage::LaneClock> clock_;
   const Surroundings around_;
   lifecycle::LeaseKeeper keeper_{Cloud::kLeaseTtl};
+  Taking taking_;
   // A probe that is under way: since when, and whether it writes.
   std::optional<std::pair<absl::Duration, bool>> probe_;
   // Until then it waits for a takeover that hangs.
