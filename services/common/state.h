@@ -177,10 +177,10 @@ class StateBase {
   }
 
   // The same for rows whose key begins with `prefix`, of the kinds for which `wanted(kind)` is
-  // true; takes time only for these rows.
+  // true, until `f` returns false; takes time only for these rows.
   template <class Wanted, class F>
   void ForEachUnder(const Wanted& wanted, absl::string_view prefix, F f) const {
-    (ForEachOfUnder<Rows>(wanted, prefix, f), ...);
+    (void)(ForEachOfUnder<Rows>(wanted, prefix, f) && ...);
   }
 
   // The row with that key, of the kinds that `wanted(kind)` is true for.
@@ -209,14 +209,18 @@ class StateBase {
     }
   }
 
+  // False: `f` returned false.
   template <class Row, class Wanted, class F>
-  void ForEachOfUnder(const Wanted& wanted, absl::string_view prefix, F& f) const {
-    if (!wanted(absl::string_view(Row::kKind))) return;
+  bool ForEachOfUnder(const Wanted& wanted, absl::string_view prefix, F& f) const {
+    if (!wanted(absl::string_view(Row::kKind))) return true;
     const auto& rows = table<Row>().rows();
     for (auto it = rows.lower_bound(prefix);
          it != rows.end() && absl::StartsWith(it->first, prefix); ++it) {
-      f(Revised<Change>{Change{std::string(it->first), it->second.row}, it->second.revision});
+      const bool goes_on =
+          f(Revised<Change>{Change{std::string(it->first), it->second.row}, it->second.revision});
+      if (!goes_on) return false;
     }
+    return true;
   }
 
   std::tuple<Table<Rows>...> tables_;

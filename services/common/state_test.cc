@@ -214,11 +214,14 @@ TEST(StateTest, TellsTheRowsOfAKindWhoseKeysBeginSo) {
   StagedState<Market> staged(market, 0);
   for (const char* name : {"date", "fig", "figs/1", "figure", "plum"}) staged.Put(Fruit{name, 1});
   staged.Put(Basket{"figs"});
-  const auto keys = [&](absl::string_view kind, absl::string_view prefix) {
+  const auto keys = [&](absl::string_view kind, absl::string_view prefix, size_t most = 100) {
     std::vector<std::string> told;
-    market.ForEachUnder(
-        [&](absl::string_view each) { return kind.empty() || each == kind; }, prefix,
-        [&](const Revised<Market::Change>& row) { told.push_back(row.change.key); });
+    market.ForEachUnder([&](absl::string_view each) { return kind.empty() || each == kind; },
+                        prefix,
+                        [&](const Revised<Market::Change>& row) {
+                          told.push_back(row.change.key);
+                          return told.size() < most;
+                        });
     return told;
   };
   using Keys = std::vector<std::string>;
@@ -226,6 +229,7 @@ TEST(StateTest, TellsTheRowsOfAKindWhoseKeysBeginSo) {
   EXPECT_EQ(keys("", "figs"), (Keys{"figs/1", "figs"}));
   EXPECT_EQ(keys(Basket::kKind, ""), Keys{"figs"});
   EXPECT_EQ(keys(Fruit::kKind, "z"), Keys{});
+  EXPECT_EQ(keys("", "fig", 2), (Keys{"fig", "figs/1"})) << "no further, of no kind";
 }
 
 }  // namespace

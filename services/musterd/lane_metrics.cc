@@ -24,6 +24,10 @@ constexpr Series kSeries[] = {
      prometheus::MetricType::Gauge, &LaneStats::queued},
     {"muster_lane_watchers", "Watches that are being served.", prometheus::MetricType::Gauge,
      &LaneStats::watchers},
+    {"muster_lane_refused_watches_total",
+     "Watches that were refused because their callers had not read as much of the snapshots that "
+     "their other watches began with as one caller may have waiting (TOO_MANY_WATCHES).",
+     prometheus::MetricType::Counter, &LaneStats::refused_watches},
     {"muster_lane_batches_total", "Batches committed.", prometheus::MetricType::Counter,
      &LaneStats::batches},
     {"muster_lane_commands_total", "Commands answered.", prometheus::MetricType::Counter,

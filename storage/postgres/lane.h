@@ -214,7 +214,7 @@ CommitLane<State>::CommitLane(LaneOptions options, const Store<State>* store, co
       db_(options_, &clock_),
       queue_(options_),
       reads_(options_, db_, memory_, [this] { queue_.Poke(); }),
-      snapshots_(memory_, store_, options_.max_snapshot_rows),
+      snapshots_(memory_, store_, options_.max_snapshot_rows, options_.few_snapshot_rows),
       watch_starts_(
           options_, db_, memory_, watchers_,
           [this](const Watcher& watcher) { return snapshots_.Of(watcher); },
@@ -364,6 +364,7 @@ LaneStats CommitLane<State>::stats() const {
           .retries = db_.stats().retries,
           .in_doubt = db_.stats().in_doubt,
           .watchers = watchers_.Count(),
+          .refused_watches = snapshots_.refused(),
           .history_replaced = follower_.history_replaced(),
           .past_rows = changes_.rows_worked_out()};
 }

@@ -71,8 +71,10 @@ struct LaneOptions {
   // out.
   size_t max_waiting = 2'000'000;
   // A caller's watch begins with a snapshot only while those that its readers have not taken yet
-  // have fewer rows than this, at 32 bytes a row. One of any size always begins.
+  // have fewer rows than this, at 32 bytes a row. One of any size always begins, and so does one
+  // that has at most `few_snapshot_rows`.
   size_t max_snapshot_rows = 2'000'000;
+  size_t few_snapshot_rows = 100;
   // Bytes of the journal that wait for the readers of one caller's watches that resume. While there
   // are more, each of these watches is read only `least_window` changes ahead.
   size_t max_read_ahead = size_t{64} << 20;
@@ -118,6 +120,7 @@ struct LaneStats {
   int64_t retries = 0;         // transactions tried again
   int64_t in_doubt = 0;        // commits whose outcome was unknown at first
   int64_t watchers = 0;
+  int64_t refused_watches = 0;  // for what their callers have not read (max_snapshot_rows)
   int64_t history_replaced =
       0;                  // times that memory was loaded anew because the database lost commits
   int64_t past_rows = 0;  // looked at, in memory and in the journal, to work out lists of the past

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -28,16 +30,18 @@ namespace muster::storage {
 // The snapshots that watches begin with. Watches that begin at one revision with the same rows
 // (WatchList) share one list; rows are encoded one by one as a watcher takes them. A list counts
 // for each caller (WatchOptions::turn) that holds it. `memory` and `store` must outlive this and
-// what it returned. Not thread-safe.
+// what it returned. Not thread-safe, but for refused().
 template <class State>
 class WatchSnapshots {
  public:
-  WatchSnapshots(const StateCell<State>& memory, const Store<State>& store, size_t most_rows)
-      : memory_(memory), store_(store), most_rows_(most_rows) {}
+  // `most_rows`, `few_rows`: see LaneOptions.
+  WatchSnapshots(const StateCell<State>& memory, const Store<State>& store, size_t most_rows,
+                 size_t few_rows)
+      : memory_(memory), store_(store), most_rows_(most_rows), few_rows_(few_rows) {}
 
   // The rows that `watcher` wants, as they are now, then the end of the snapshot; for
   // Watcher::StartSnapshot. RESOURCE_EXHAUSTED (TOO_MANY_WATCHES), with a time to wait: its caller
-  // holds as many rows as a caller may before it begins with more.
+  // holds as many rows as a caller may before it begins with more than a few.
   absl::StatusOr<SnapshotItems> Of(const Watcher& watcher) {
     ASSIGN_OR_RETURN(auto taken, Take(watcher));
     return [&store = store_, snapshot = std::move(taken.snapshot), held = std::move(taken.held),
@@ -53,8 +57,12 @@ class WatchSnapshots {
     };
   }
 
+  // How many watches it had no snapshot for.
+  int64_t refused() const { return refused_; }
+
  private:
   static constexpr size_t kMostKept = 1'000;
+  static constexpr size_t kAnyNumber = std::numeric_limits<size_t>::max();
 
   using Change = typename State::Change;
   // Without its key, which the row can tell: many snapshots are held at a time.
@@ -94,10 +102,14 @@ class WatchSnapshots {
       if (auto held = snapshot->held[turn].lock())
         return Taken{std::move(snapshot), std::move(held)};
     }
-    if (held_->Of(turn) >= most_rows_) return TooMuchUntaken();
+    const size_t most = held_->Of(turn) >= most_rows_ ? few_rows_ : kAnyNumber;
     if (snapshot == nullptr) {
-      snapshot = Copy(watcher);
-      if (list.has_value()) last_[*list] = snapshot;
+      snapshot = Copy(watcher, most);
+      if (snapshot != nullptr && list.has_value()) last_[*list] = snapshot;
+    }
+    if (snapshot == nullptr || snapshot->rows.size() > most) {
+      ++refused_;
+      return TooMuchUntaken();
     }
     std::shared_ptr<const void> held = HeldByCaller::Hold(held_, turn, snapshot->rows.size());
     snapshot->held[turn] = held;
@@ -111,7 +123,8 @@ class WatchSnapshots {
                        {.reason = "TOO_MANY_WATCHES", .retry_after = absl::Seconds(1)});
   }
 
-  std::shared_ptr<Snapshot> Copy(const Watcher& watcher) const
+  // Null: there are more rows than `most`.
+  std::shared_ptr<Snapshot> Copy(const Watcher& watcher, size_t most) const
       ABSL_SHARED_LOCKS_REQUIRED(memory_.served_mutex()) {
     auto copy = std::make_shared<Snapshot>();
     copy->at = memory_.held_at();
@@ -119,6 +132,7 @@ class WatchSnapshots {
     const auto add = [&](Revised<Change> row) {
       if (watcher.Sees(row.change.key, row.revision))
         copy->rows.push_back({std::move(row.change.row), row.revision});
+      return copy->rows.size() <= most;
     };
     std::string below = watcher.options().key_prefix;
     if (!below.empty() && below.back() != '/') {
@@ -128,6 +142,7 @@ class WatchSnapshots {
       below.push_back('/');
     }
     memory_.held().ForEachUnder(wanted, below, add);
+    if (copy->rows.size() > most) return nullptr;
     copy->rows.shrink_to_fit();
     return copy;
   }
@@ -135,6 +150,8 @@ class WatchSnapshots {
   const StateCell<State>& memory_;
   const Store<State>& store_;
   const size_t most_rows_;
+  const size_t few_rows_;
+  std::atomic<int64_t> refused_ = 0;
   const std::shared_ptr<HeldByCaller> held_ = std::make_shared<HeldByCaller>();
   std::map<WatchList, std::weak_ptr<Snapshot>> last_;
 };

@@ -252,6 +252,7 @@ TEST_F(QuotaLaneWatchTest, ThoseWhoSeeTheSameHaveOneListBetweenThem) {
 TEST_F(QuotaLaneWatchTest, ACallerWhoTakesNoSnapshotIsGivenOnlySoMany) {
   LaneOptions options;
   options.max_snapshot_rows = 3;
+  options.few_snapshot_rows = 0;
   Lane& lane = NewLane(options);
   ASSERT_THAT(Do(lane, quota::UpdateQuota{kKey, 10, "", true}), IsOk());
   ASSERT_THAT(Do(lane, Want("a", 1)), IsOk());
@@ -274,6 +275,34 @@ TEST_F(QuotaLaneWatchTest, ACallerWhoTakesNoSnapshotIsGivenOnlySoMany) {
   EXPECT_EQ(MarkOf(*second).revision, 3);
   EXPECT_EQ(MarkOf(*lane.Watch({.turn = 1})).revision, 4) << "it has taken most";
   EXPECT_EQ(MarkOf(*first).revision, 2);
+}
+
+TEST_F(QuotaLaneWatchTest, ACallerWhoTakesNoSnapshotIsGivenSmallOnes) {
+  LaneOptions options;
+  options.max_snapshot_rows = 3;
+  options.few_snapshot_rows = 2;
+  Lane& lane = NewLane(options);
+  ASSERT_THAT(Do(lane, quota::UpdateQuota{kKey, 10, "", true}), IsOk());
+  for (const char* pool : {"a", "b"}) ASSERT_THAT(Do(lane, Want(pool, 1)), IsOk());
+  const auto unread = lane.Watch({.turn = 1});
+  testing::Until([&] { return lane.stats().watchers == 1; }, "the watch");
+  // So that none is of the same list.
+  ASSERT_THAT(Do(lane, Want("a", 2, 2)), IsOk());
+  EXPECT_EQ(MarkOf(*lane.Watch({.kinds = {"quota"}, .turn = 1})).revision, 4);
+  EXPECT_EQ(MarkOf(*lane.Watch({.kinds = {"holding"}, .turn = 1})).revision, 4);
+  EXPECT_EQ(lane.stats().refused_watches, 0);
+  const auto large = lane.Watch({.turn = 1});
+  EXPECT_FALSE(NextOf(*large).has_value());
+  EXPECT_THAT(*large->Ended(), HasReason("TOO_MANY_WATCHES"));
+  EXPECT_EQ(lane.stats().refused_watches, 1);
+  // Also where another caller has the list already.
+  const auto another = lane.Watch({.turn = 2});
+  EXPECT_EQ(NextOf(*another)->type, WatchItem::Type::kSnapshot);
+  const auto again = lane.Watch({.turn = 1});
+  EXPECT_FALSE(NextOf(*again).has_value());
+  EXPECT_THAT(*again->Ended(), HasReason("TOO_MANY_WATCHES"));
+  EXPECT_EQ(lane.stats().refused_watches, 2);
+  EXPECT_EQ(MarkOf(*unread).revision, 3);
 }
 
 TEST_F(QuotaLaneWatchTest, ASnapshotIsOfWhatIsUnderItsPrefix) {
