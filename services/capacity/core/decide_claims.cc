@@ -44,6 +44,7 @@ ClaimRow NewClaim(const SyncClaim& command) {
   claim.gang = command.gang;
   claim.organization = command.organization;
   claim.leaving_nodes = command.leaving_nodes;
+  if (command.leaving_nodes > 0) claim.leaving_generation = command.generation;
   return claim;
 }
 

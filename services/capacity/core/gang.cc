@@ -150,7 +150,7 @@ int64_t CountElsewhere(const State& state, const Inventory& inventory, const Cla
 }
 
 int64_t CountLeaving(const State& state, const Inventory& inventory, const ClaimRow& claim) {
-  if (claim.leaving_nodes == 0) return 0;
+  if (claim.leaving_nodes == 0 || claim.leaving_generation != claim.generation) return 0;
   return std::min(claim.leaving_nodes, CountOwnMatching(state, inventory, claim));
 }
 

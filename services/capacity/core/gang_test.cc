@@ -98,6 +98,22 @@ TEST_F(GangTest, WhatAClaimIsToGiveBackItselfMayCome) {
   EXPECT_EQ(world_.View("c").reason, ClaimReason::kPartial);
 }
 
+// An older server took a request in between: it knows nothing of what leaves, and hands it on.
+TEST_F(GangTest, WhatAnOlderServerHandsOnOfMachinesThatLeaveIsVoid) {
+  world_.RegisterRack("f", "r", 8);
+  Then(world_.Want("c", 8));
+  SyncClaim more = world_.Want("c", 12);
+  more.leaving_nodes = 4;
+  Then(more);
+  ASSERT_EQ(world_.View("c").reason, ClaimReason::kQueued);
+  world_.Change([](auto& staged) {
+    ClaimRow claim = *staged.state().FindClaim("c");
+    ++claim.generation;
+    staged.Put(std::move(claim));
+  });
+  EXPECT_EQ(world_.View("c").reason, ClaimReason::kPartial);
+}
+
 // The turn of its default gang had begun when nothing was left for the class: a spot gang's does
 // not go on from there.
 TEST_F(GangTest, ASpotGangsTurnIsItsOwnBesideAnUnfinishedOneOfItsOrganization) {

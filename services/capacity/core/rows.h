@@ -120,7 +120,8 @@ struct ClaimRow {
   std::vector<ClaimPlace> withheld_places = {};  // empty: those of these parts
   int64_t withheld_generation = 0;               // of that request; if not `generation`: void
   int64_t leaving_nodes = 0;  // machines held that are about to be given back for what it waits for
-  Word later = {};            // see services/common/state.h
+  int64_t leaving_generation = 0;  // of the request that said so; if not `generation`: void
+  Word later = {};                 // see services/common/state.h
 
   std::string Key() const { return ClaimName(pool_uid); }
   bool operator==(const ClaimRow&) const = default;

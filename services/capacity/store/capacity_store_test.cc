@@ -42,6 +42,7 @@ ClaimRow Picky(const std::string& uid) {
   claim.reclaim_generation = 7;
   claim.organization = "acme";
   claim.leaving_nodes = 2;
+  claim.leaving_generation = 1;
   claim.parts = {{absl::UnixEpoch() + absl::Hours(2), 3}};
   claim.lost = {absl::UnixEpoch() + absl::Hours(2)};
   claim.withheld_parts = {{absl::UnixEpoch() + absl::Hours(1), 2}};

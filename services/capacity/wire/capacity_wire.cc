@@ -128,6 +128,7 @@ v1::Claim ToProto(const ClaimRow& claim) {
   for (const ClaimPlace& place : claim.withheld_places) *out.add_withheld_places() = ToProto(place);
   out.set_withheld_generation(claim.withheld_generation);
   out.set_leaving_nodes(claim.leaving_nodes);
+  out.set_leaving_generation(claim.leaving_generation);
   return out;
 }
 
@@ -273,6 +274,7 @@ absl::StatusOr<ClaimRow> FromProto(const v1::Claim& claim) {
   row.withheld_places = ReadPlaces(claim.withheld_places());
   row.withheld_generation = claim.withheld_generation();
   row.leaving_nodes = claim.leaving_nodes();
+  row.leaving_generation = claim.leaving_generation();
   return row;
 }
 

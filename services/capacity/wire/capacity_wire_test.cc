@@ -45,6 +45,7 @@ ClaimRow SomeClaim() {
   claim.reclaim_generation = 4;
   claim.organization = "acme";
   claim.leaving_nodes = 1;
+  claim.leaving_generation = 7;
   claim.places = {{kTime, "p-1", 1}, {kTime, "p-2", 4}};
   return claim;
 }
@@ -161,6 +162,7 @@ TEST(CapacityWireTest, AClaimIsAnsweredWithWhatFollows) {
                 racks: ""
                 organization: "acme"
                 leaving_nodes: 1
+                leaving_generation: 7
                 places {
                   time { seconds: 1750000000 nanos: 1000 }
                   asked_by: "p-1"
