@@ -48,6 +48,50 @@ TEST_F(CapacityServiceTest, FromCatalogueToAHeldMachine) {
   EXPECT_THAT(Call(&Stub::SetMachineState, retire), HasReason("MACHINE_HELD"));
 }
 
+TEST_F(CapacityServiceTest, MachinesThatTheCallerKnowsAreNotListedAgain) {
+  AddCatalogue();
+  ASSERT_THAT(Call(&Stub::BatchRegisterMachines, Machines({"m1", "m2"})), IsOk());
+  ASSERT_THAT(Call(&Stub::SyncClaim, Claim("p", 3)), IsOk());
+  v1::SyncClaimRequest request = Claim("p", 3);
+  // Of somebody who knows none, as all of an older release.
+  auto claim = Call(&Stub::SyncClaim, request);
+  ASSERT_THAT(claim, IsOk());
+  EXPECT_THAT(claim->machines(), ElementsAre("m1", "m2"));
+  EXPECT_FALSE(claim->machines_unchanged());
+  const std::string print = claim->machines_print();
+  v1::Claim rest = *claim;
+  rest.clear_machines();
+  rest.clear_racks();
+  rest.clear_request_times();
+  rest.clear_grant_times();
+  rest.set_machines_unchanged(true);
+
+  request.mutable_claim()->set_known_machines(print);
+  claim = Call(&Stub::SyncClaim, request);
+  ASSERT_THAT(claim, IsOk());
+  EXPECT_EQ(claim->SerializeAsString(), rest.SerializeAsString());
+  Stop();
+  Start({});
+  claim = Call(&Stub::SyncClaim, request);
+  ASSERT_THAT(claim, IsOk());
+  EXPECT_TRUE(claim->machines_unchanged()) << "every process says the same";
+  v1::GetClaimRequest get;
+  get.set_name("claims/p");
+  const auto read = Call(&Stub::GetClaim, get);
+  ASSERT_THAT(read, IsOk());
+  EXPECT_THAT(read->machines(), ElementsAre("m1", "m2"));
+  EXPECT_EQ(read->machines_print(), print);
+
+  v1::BatchRegisterMachinesRequest moved = Machines({"m1"});
+  moved.mutable_machines(0)->set_rack("r9");
+  ASSERT_THAT(Call(&Stub::BatchRegisterMachines, moved), IsOk());
+  claim = Call(&Stub::SyncClaim, request);
+  ASSERT_THAT(claim, IsOk());
+  EXPECT_FALSE(claim->machines_unchanged());
+  EXPECT_THAT(claim->racks(), ElementsAre("r9", ""));
+  EXPECT_NE(claim->machines_print(), print);
+}
+
 // New machines end the longest waits: those are counted, too.
 TEST_F(CapacityServiceTest, HowLongAMachineThatIsNewWasWaitedForIsCounted) {
   AddCatalogue();

@@ -211,12 +211,13 @@ struct Held {
   std::vector<std::string> machines = {};
   absl::btree_map<std::string, int64_t> fabrics = {};
   Ages ages = {};
+  MachinesPrint print = 0;
   bool operator==(const Held&) const = default;
 };
 
 Held FootprintIn(const State& state, const std::string& pool_uid) {
   const Footprint& footprint = state.FootprintOf(pool_uid);
-  Held held{.fabrics = footprint.fabrics, .ages = footprint.ages};
+  Held held{.fabrics = footprint.fabrics, .ages = footprint.ages, .print = footprint.print};
   held.machines.reserve(footprint.machines.size());
   for (const MachineRow* machine : footprint.machines) held.machines.push_back(machine->id);
   return held;

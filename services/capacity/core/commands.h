@@ -67,6 +67,7 @@ struct SyncClaim {
   std::string organization = {};
   int64_t wanted_nodes = 0;
   int64_t leaving_nodes = 0;
+  std::string known_machines = {};
 };
 
 struct SyncClaims {

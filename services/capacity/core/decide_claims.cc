@@ -187,7 +187,8 @@ absl::StatusOr<Applied> Apply(StagedState<State>& staged, const SyncClaim& comma
 
 ClaimView ViewAfter(const State& state, const SyncClaim& command,
                     const std::optional<ClaimRow>& removed) {
-  return ViewOf(state, removed ? *removed : *state.FindClaim(command.pool_uid));
+  return ViewOf(state, removed ? *removed : *state.FindClaim(command.pool_uid),
+                command.known_machines);
 }
 
 // By pool uid, the machines that the changes after the mark brought to a claim, and that it still

@@ -15,6 +15,7 @@ constexpr size_t kMaxParts =
     64;  // outstanding parts of a claim; beyond it the two youngest of a kind become one
 constexpr size_t kMaxZoneTypes = 1'000;  // instance types that a zone offers
 constexpr size_t kMaxPoolBytes = 512;    // a pool's display name
+constexpr size_t kMaxPrintBytes = 64;    // a print that a caller sends back
 constexpr size_t kMaxLabels = 64;        // labels a machine
 constexpr size_t kMaxAffinityTerms = 16;
 constexpr size_t kMaxAffinityExpressions = 16;  // a term

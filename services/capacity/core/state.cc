@@ -23,7 +23,7 @@ bool WaitsAsGang(const ClaimRow* claim) { return Waits(claim) && claim->gang; }
 bool Footprint::operator==(const Footprint& other) const {
   return std::equal(machines.begin(), machines.end(), other.machines.begin(), other.machines.end(),
                     [](const MachineRow* a, const MachineRow* b) { return a->id == b->id; }) &&
-         fabrics == other.fabrics && ages == other.ages;
+         fabrics == other.fabrics && ages == other.ages && print == other.print;
 }
 
 State::State() = default;
@@ -97,6 +97,7 @@ void State::Leave(const MachineRow& machine) {
   if (--it->second.fabrics[machine.fabric] == 0) it->second.fabrics.erase(machine.fabric);
   const auto age = it->second.ages.find(machine.request_time.value_or(absl::InfinitePast()));
   if (--age->second == 0) it->second.ages.erase(age);
+  it->second.print -= PrintOf(machine);
   if (it->second.machines.empty()) footprints_.erase(it);
 }
 
@@ -106,6 +107,7 @@ void State::Enter(const MachineRow& machine) {
   footprint.machines.insert(&machine);
   ++footprint.fabrics[machine.fabric];
   ++footprint.ages[machine.request_time.value_or(absl::InfinitePast())];
+  footprint.print += PrintOf(machine);
 }
 
 void State::Replace(const MachineRow& before, const MachineRow& after) {
@@ -113,6 +115,7 @@ void State::Replace(const MachineRow& before, const MachineRow& after) {
   if (it == footprints_.end()) return;
   it->second.machines.erase(&before);
   it->second.machines.insert(&after);
+  it->second.print += PrintOf(after) - PrintOf(before);
 }
 
 // Moves the machine from the footprint of its old holder to that of the new one.

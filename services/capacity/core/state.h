@@ -9,6 +9,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "services/capacity/core/inventory.h"
+#include "services/capacity/core/machines_print.h"
 #include "services/capacity/core/rows.h"
 #include "services/common/kept_request.h"
 #include "services/common/released_pool.h"
@@ -28,6 +29,7 @@ struct Footprint {
   absl::btree_set<const MachineRow*, ById> machines = {};  // rows of the state's table
   absl::btree_map<std::string, int64_t> fabrics = {};      // fabric → machines there
   Ages ages = {};
+  MachinesPrint print = 0;
 
   int64_t held() const { return static_cast<int64_t>(machines.size()); }
   bool operator==(const Footprint& other) const;

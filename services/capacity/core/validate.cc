@@ -180,6 +180,8 @@ void Validate(const SyncClaim& claim, absl::string_view path, Faults& faults) {
                        [](char c) { return absl::ascii_iscntrl(static_cast<unsigned char>(c)); }),
       "pool",
       absl::StrCat("must be at most ", kMaxPoolBytes, " bytes without control characters."));
+  check.That(claim.known_machines.size() <= kMaxPrintBytes, "known_machines",
+             absl::StrCat("must be at most ", kMaxPrintBytes, " bytes."));
   check.That(claim.returns.size() <= kMaxReturns, "returns",
              absl::StrCat("must be at most ", kMaxReturns, "."));
   ValidateAffinity(claim.affinity, absl::StrCat(path, ".affinity"), faults);

@@ -52,6 +52,7 @@ TEST(ValidateTest, Claims) {
       {"claim.nodes", [](SyncClaim& c) { c.nodes = std::numeric_limits<int64_t>::max(); }},
       {"claim.nodes", [](SyncClaim& c) { c.release = true; }},
       {"claim.leaving_nodes", [](SyncClaim& c) { c.leaving_nodes = -1; }},
+      {"claim.known_machines", [](SyncClaim& c) { c.known_machines = std::string(65, 'a'); }},
       {"claim.wanted_nodes", [](SyncClaim& c) { c.wanted_nodes = -1; }},
       {"claim.wanted_nodes", [](SyncClaim& c) { c.wanted_nodes = kMaxNodes + 1; }},
       {"claim.wanted_nodes",

@@ -11,7 +11,7 @@ namespace {
 // wait.
 ClaimReason ReasonOfWhole(const State& state, const Inventory& inventory, const ClaimView& view) {
   if (CanAnyBeMet(state, inventory, view.claim)) return ClaimReason::kQueued;
-  const bool partial = !view.machines.empty();
+  const bool partial = state.FootprintOf(view.claim.pool_uid).held() > 0;
   ClaimRow anywhere = view.claim;
   anywhere.affinity = {};
   if (!view.claim.affinity.empty() && CanAnyBeMet(state, inventory, anywhere)) {
@@ -36,7 +36,8 @@ ClaimReason ReasonOf(const State& state, const Inventory* inventory, const Claim
   if (claim.gang || inventory->nodes_per_rack() > 0) return ReasonOfWhole(state, *inventory, view);
   const int64_t leaving = CountLeaving(state, *inventory, claim);
   const int64_t may_come = CountElsewhere(state, *inventory, claim) + leaving;
-  if (view.machines.empty() || may_come >= Outstanding(claim.parts)) return ClaimReason::kQueued;
+  if (state.FootprintOf(claim.pool_uid).held() == 0 || may_come >= Outstanding(claim.parts))
+    return ClaimReason::kQueued;
   return view.in_service + leaving >= claim.nodes ? ClaimReason::kPartialNodeAffinity
                                                   : ClaimReason::kPartial;
 }
@@ -53,13 +54,7 @@ std::vector<Reclaimed> ReclaimsOf(const Inventory& inventory, const Footprint& f
   return reclaims;
 }
 
-}  // namespace
-
-ClaimView ViewOf(const State& state, const ClaimRow& claim) {
-  const Footprint& footprint = state.FootprintOf(claim.pool_uid);
-  const Inventory* inventory = state.FindInventory({claim.zone, claim.instance_type});
-  ClaimView view;
-  view.claim = claim;
+void TellMachines(const Footprint& footprint, ClaimView& view) {
   view.machines.reserve(footprint.machines.size());
   view.racks.reserve(footprint.machines.size());
   view.request_times.reserve(footprint.machines.size());
@@ -70,6 +65,18 @@ ClaimView ViewOf(const State& state, const ClaimRow& claim) {
     view.request_times.push_back(machine->request_time.value_or(machine->state_time));
     view.grant_times.push_back(machine->state_time);
   }
+}
+
+}  // namespace
+
+ClaimView ViewOf(const State& state, const ClaimRow& claim, absl::string_view known_machines) {
+  const Footprint& footprint = state.FootprintOf(claim.pool_uid);
+  const Inventory* inventory = state.FindInventory({claim.zone, claim.instance_type});
+  ClaimView view;
+  view.claim = claim;
+  view.machines_print = PrintOf(claim, footprint.print);
+  view.machines_unchanged = view.machines_print == known_machines;
+  if (!view.machines_unchanged) TellMachines(footprint, view);
   if (inventory != nullptr) {
     view.in_service = inventory->in_service();
     const MachineCounts matching = inventory->Matching(claim.affinity);

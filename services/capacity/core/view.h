@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "services/capacity/core/state.h"
 
 namespace muster::capacity {
@@ -35,12 +36,16 @@ struct ClaimView {
   std::vector<std::string> racks = {};         // of `machines`, in the same order
   std::vector<absl::Time> request_times = {};  // likewise
   std::vector<absl::Time> grant_times = {};    // likewise
+  std::string machines_print = {};             // of `machines` and the three lists beside them
+  bool machines_unchanged = false;             // the caller has these four; they are empty here
 
   bool operator==(const ClaimView&) const = default;
 };
 
 // All but `granted`. Costs O(machines held), O(label classes) when the claim has an affinity, and
-// O(lines × log) when it waits.
-ClaimView ViewOf(const State& state, const ClaimRow& claim);
+// O(lines × log) when it waits. `known_machines`: a print (machines_print.h); while it is the
+// claim's, the lists that it stands for are left out, and machines held cost nothing unless the
+// claim waits or some of them are reclaimed.
+ClaimView ViewOf(const State& state, const ClaimRow& claim, absl::string_view known_machines = "");
 
 }  // namespace muster::capacity

@@ -158,6 +158,8 @@ v1::Claim ToProto(const ClaimReply& answer) {
   out.set_matching_in_repair(view.matching_in_repair);
   out.mutable_granted()->Assign(view.granted.begin(), view.granted.end());
   AddReclaims(view.reclaims, out);
+  out.set_machines_print(view.machines_print);
+  out.set_machines_unchanged(view.machines_unchanged);
   if (!view.queue) return out;
   v1::QueuePlace* queue = out.mutable_queue();
   queue->set_place(view.queue->place);

@@ -90,6 +90,7 @@ TEST(CapacityWireTest, AClaimIsAnsweredWithWhatFollows) {
   view.racks = {"r1", ""};
   view.request_times = view.grant_times = {kTime, kTime};
   view.reclaims = {{kTime, "m1"}};
+  view.machines_print = "1f";
   view.queue = {3, 20};
   answer.wait = {absl::Hours(1), absl::Hours(2)};
   EXPECT_THAT(ToProto(answer), EqualsProto(R"pb(
@@ -177,7 +178,10 @@ TEST(CapacityWireTest, AClaimIsAnsweredWithWhatFollows) {
                 request_times { seconds: 1750000000 nanos: 1000 }
                 grant_times { seconds: 1750000000 nanos: 1000 }
                 grant_times { seconds: 1750000000 nanos: 1000 }
+                machines_print: "1f"
               )pb"));
+  view.machines_unchanged = true;
+  EXPECT_TRUE(ToProto(answer).machines_unchanged());
   answer.wait.reset();
   EXPECT_FALSE(ToProto(answer).queue().has_wait());
   view.queue.reset();
@@ -248,6 +252,13 @@ TEST(CapacityWireTest, AReturnIsOfOneGrantOrOfAny) {
   const SyncClaim claim = FromProto(request, "claim", faults);
   EXPECT_EQ(claim.returns.at(0).grant_time, kTime);
   EXPECT_EQ(claim.returns.at(1).grant_time, std::nullopt);
+}
+
+TEST(CapacityWireTest, WhatTheCallerKnowsOfTheMachinesIsRead) {
+  v1::ClaimRequest request;
+  request.set_known_machines("1f");
+  Faults faults;
+  EXPECT_EQ(FromProto(request, "claim", faults).known_machines, "1f");
 }
 
 TEST(CapacityWireTest, NamesAndEnumsThatAreNoneAreNamed) {

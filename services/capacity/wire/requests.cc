@@ -58,6 +58,7 @@ SyncClaim FromProto(const v1::ClaimRequest& request, absl::string_view path, Fau
   claim.organization = request.organization();
   claim.wanted_nodes = request.wanted_nodes();
   claim.leaving_nodes = request.leaving_nodes();
+  claim.known_machines = request.known_machines();
   for (const v1::MachineReturn& given : request.returns()) {
     if (claim.returns.size() > kMaxReturns) break;
     const std::string at =
