@@ -55,8 +55,8 @@ constexpr Statement kFindChangeAt = {"journal_find_change_at",
                                      " SELECT revision FROM log ORDER BY revision LIMIT 1"};
 constexpr Statement kReachesBackTo = {
     "journal_reaches_back_to",
-    "SELECT (extract(epoch FROM coalesce((SELECT commit_time FROM journal ORDER BY revision LIMIT "
-    "1),"
+    "SELECT (extract(epoch FROM coalesce((SELECT commit_time FROM journal"
+    " WHERE revision > (SELECT compacted_revision FROM journal_head) ORDER BY revision LIMIT 1),"
     " (SELECT commit_time FROM journal_head))) * 1000000)::bigint"};
 
 constexpr Statement kRevisionAt = {
@@ -64,7 +64,8 @@ constexpr Statement kRevisionAt = {
     "SELECT revision FROM journal WHERE commit_time <= $1 ORDER BY revision DESC LIMIT 1"};
 constexpr Statement kFirstChangesAfter = {
     "journal_first_changes_after",
-    "SELECT DISTINCT ON (key) key, previous FROM journal"
+    "SELECT DISTINCT ON (key) key, previous, revision,"
+    " (extract(epoch FROM commit_time) * 1000000)::bigint FROM journal"
     " WHERE revision > $1 AND starts_with(key, $2) AND " MUSTER_SHOWN " ORDER BY key, revision"};
 constexpr Statement kReadRevisions = {"journal_read_revisions",
                                       "SELECT revision, kind, key, change FROM journal"
@@ -167,7 +168,9 @@ std::vector<FirstChange> FirstChangesAfter(Transaction& tx, int64_t revision,
                                            absl::string_view prefix) {
   std::vector<FirstChange> changes;
   for (const auto& row : tx.Exec(kFirstChangesAfter, revision, std::string(prefix))) {
-    changes.push_back({.key = row[0].c_str()});
+    changes.push_back({.key = row[0].c_str(),
+                       .revision = row[2].as<int64_t>(),
+                       .commit_time = absl::FromUnixMicros(row[3].as<int64_t>())});
     if (!row[1].is_null()) changes.back().previous = row[1].as<int64_t>();
   }
   return changes;
@@ -192,14 +195,12 @@ int64_t LastBefore(Transaction& tx, int64_t after, int64_t limit, absl::Time tim
 
 }  // namespace journal
 
-absl::Status Forgotten(int64_t oldest_revision, absl::Time oldest) {
+absl::Status Forgotten(absl::string_view whom, int64_t oldest_revision, absl::Time oldest) {
   return error::Make(
       absl::StatusCode::kOutOfRange,
-      absl::StrCat(
-          "The journal no longer tells of that moment: of this resource it knows what was from "
-          "revision ",
-          oldest_revision, " on, ",
-          absl::FormatTime(absl::RFC3339_sec, oldest, absl::UTCTimeZone()), "."),
+      absl::StrCat("The journal no longer tells of that moment: of ", whom,
+                   " it knows what was from revision ", oldest_revision, " on, ",
+                   absl::FormatTime(absl::RFC3339_sec, oldest, absl::UTCTimeZone()), "."),
       {.reason = "REVISION_COMPACTED"});
 }
 

@@ -73,6 +73,8 @@ struct PastPage {
 // The first change of a resource after some revision.
 struct FirstChange {
   std::string key = {};
+  int64_t revision = 0;
+  absl::Time commit_time = absl::UnixEpoch();
   std::optional<int64_t> previous = {};  // as LoggedChange.previous
 };
 
@@ -92,8 +94,8 @@ ChangeLog ReadChanges(Transaction& tx, absl::string_view key, int64_t newest, in
 // which came later. nullopt: it has none.
 std::optional<int64_t> FindChangeAt(Transaction& tx, absl::string_view key, int64_t newest,
                                     const Moment& then);
-// The commit time of the oldest change in the journal, whatever its resource; if the journal is
-// empty, of the last commit.
+// The commit time of the oldest change that the journal has not forgotten, whatever its resource; if
+// there is none, of the last commit.
 absl::Time ReachesBackTo(Transaction& tx);
 // The last revision in the journal that was committed at `then` or before; 0: it has none. Takes
 // longer the more was committed since.
@@ -112,7 +114,8 @@ int64_t LastBefore(Transaction& tx, int64_t after, int64_t limit, absl::Time tim
 }  // namespace journal
 
 // OUT_OF_RANGE (REVISION_COMPACTED): the journal does not reach back to the moment that was asked
-// for, only to `oldest_revision`.
-absl::Status Forgotten(int64_t oldest_revision, absl::Time oldest);
+// for. Of `whom` (`this resource`) it tells what was from `oldest_revision` on, and from the time
+// `oldest` on.
+absl::Status Forgotten(absl::string_view whom, int64_t oldest_revision, absl::Time oldest);
 
 }  // namespace muster::storage

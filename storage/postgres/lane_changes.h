@@ -34,7 +34,8 @@ namespace muster::storage {
 // Reads from a lane's journal the changes of one resource, or what resources were in the past, on
 // the caller's thread and without holding anybody up. Thread-safe. Errors: NOT_FOUND; OUT_OF_RANGE
 // the history that is named was replaced, or the journal does not reach back to the moment
-// (GetPast, ListPast), or the revision is in the future; UNAVAILABLE the database is away.
+// (GetPast, ListPast), or the revision is in the future; UNAVAILABLE the database is away, or what a
+// list is made from changed while it was read.
 template <class State>
 class LaneChanges {
  public:
@@ -78,11 +79,19 @@ class LaneChanges {
     Revisions now = {};                         // empty if it is
   };
 
+  static constexpr absl::string_view kThisResource = "this resource";
+
   static bool IsShown(absl::string_view kind) { return !absl::StartsWith(kind, "_"); }
   static absl::Status CheckNotAhead(const Moment& then, int64_t head);
-  // The moment's revision, and the history that it is of.
-  static absl::StatusOr<PastLists::Id> Resolve(Transaction& tx, const Moment& then,
-                                               const Position& seen);
+  // A moment as the journal has it.
+  struct Resolved {
+    PastLists::Id id = {};           // its revision and history, of no scope
+    int64_t compacted_revision = 0;  // of the journal
+
+    bool is_forgotten() const { return id.revision < compacted_revision; }
+  };
+  static absl::StatusOr<Resolved> Resolve(Transaction& tx, const Moment& then,
+                                          const Position& seen);
   absl::Status Begin(const PastScope& scope, const Moment& then, absl::Time deadline, Start& start);
   // Reads `start.now` from memory, a piece at a time. Each is as of its own moment, none of them
   // before `start.at`: what was changed since then, or is gone by then, GoBack sets right.
@@ -92,12 +101,15 @@ class LaneChanges {
   template <class Row>
   bool ReadPiece(const PastScope& scope, const Position& at, std::string& after,
                  std::vector<std::pair<std::string, int64_t>>& found);
-  // Turns `now`, the present revisions, into those at the list's revision.
-  absl::StatusOr<std::shared_ptr<const PastList>> GoBack(Transaction& tx, const PastLists::Id& id,
+  // Turns `now`, the present revisions, into those at the list's revision. OUT_OF_RANGE, with the
+  // oldest moment of which all can be told: of some resource neither memory nor the journal has
+  // what it was.
+  absl::StatusOr<std::shared_ptr<const PastList>> GoBack(Transaction& tx, const Resolved& moment,
                                                          Revisions now);
-  // Adds to `page` the resources at the places from `from` to before `to` of the list.
-  absl::Status Fill(Transaction& tx, const PastList& list, size_t from, size_t to,
-                    PastPage& page) const;
+  // Adds to `page` the resources at the places from `from` to before `to` of the list, those that
+  // memory or the journal still has. False: it has not all of them.
+  absl::StatusOr<bool> Fill(Transaction& tx, const PastList& list, size_t from, size_t to,
+                            PastPage& page) const;
 
   // The resource as memory has it, and where memory is.
   struct Now {
@@ -113,7 +125,9 @@ class LaneChanges {
   // OUT_OF_RANGE: the journal does not reach back to then, so that a resource of which it tells
   // nothing may have been there.
   static absl::Status CheckReach(Transaction& tx, const Moment& then, const Now& now) {
-    return Resolve(tx, then, now.at).status();
+    ASSIGN_OR_RETURN(const Resolved moment, Resolve(tx, then, now.at));
+    if (!moment.is_forgotten()) return absl::OkStatus();
+    return Forgotten(kThisResource, moment.compacted_revision, journal::ReachesBackTo(tx));
   }
   ChangeLog FromMemory(const Revised<Change>& row) const;
   absl::Status ReadPast(Transaction& tx, const std::string& key, const Now& now, const Moment& then,
@@ -187,7 +201,7 @@ absl::Status LaneChanges<State>::ReadPast(Transaction& tx, const std::string& ke
     if (!now.row) return CheckReach(tx, then, now);
     // The last change is older than the journal.
     const absl::Time reach = journal::ReachesBackTo(tx);
-    if (then.revision < last || then.time < reach) return Forgotten(last, reach);
+    if (then.revision < last || then.time < reach) return Forgotten(kThisResource, last, reach);
     log = FromMemory(*now.row);
     return absl::OkStatus();
   }
@@ -197,7 +211,7 @@ absl::Status LaneChanges<State>::ReadPast(Transaction& tx, const std::string& ke
   if (change.revision <= then.revision && change.commit_time <= then.time) {
     log = std::move(at);
   } else if (change.previous != 0) {
-    return Forgotten(change.revision, change.commit_time);
+    return Forgotten(kThisResource, change.revision, change.commit_time);
   } else {
     // Before its creation there may have been another one of that name.
     return CheckReach(tx, then, now);
@@ -230,21 +244,26 @@ absl::StatusOr<PastPage> LaneChanges<State>::ListPast(const PastScope& scope, co
   PastPage page;
   RETURN_IF_ERROR(db_.Read([&](Transaction& tx) -> absl::Status {
     page = PastPage();
-    ASSIGN_OR_RETURN(PastLists::Id id, Resolve(tx, then, start.at));
-    id.scope = scope;
-    page.revision = id.revision;
-    page.incarnation = id.incarnation;
+    ASSIGN_OR_RETURN(Resolved moment, Resolve(tx, then, start.at));
+    moment.id.scope = scope;
+    page.revision = moment.id.revision;
+    page.incarnation = moment.id.incarnation;
     std::shared_ptr<const PastList> list = start.list;
-    if (list == nullptr) {
-      ASSIGN_OR_RETURN(list, GoBack(tx, id, start.now));
+    if (list == nullptr || moment.is_forgotten()) {
+      ASSIGN_OR_RETURN(list, GoBack(tx, moment, start.now));
     }
     const size_t from = list->FindAfter(after);
     const size_t to = std::min(list->size(), from + limit);
     page.more = to < list->size();
     if (to > 0) page.last = std::string(list->key(to - 1));
     if (page.more && start.list == nullptr)
-      lists_.Keep(std::move(id), list, std::chrono::steady_clock::now());
-    return Fill(tx, *list, from, to, page);
+      lists_.Keep(moment.id, list, std::chrono::steady_clock::now());
+    ASSIGN_OR_RETURN(const bool is_whole, Fill(tx, *list, from, to, page));
+    if (is_whole) return absl::OkStatus();
+    // Since the list was worked out, what was there has changed, or was forgotten.
+    const absl::Status forgotten = GoBack(tx, moment, {}).status();
+    return forgotten.ok() ? error::Unavailable("A resource of the list has changed meanwhile.")
+                          : forgotten;
   }));
   return page;
 }
@@ -306,39 +325,49 @@ bool LaneChanges<State>::ReadPiece(const PastScope& scope, const Position& at, s
 }
 
 template <class State>
-absl::StatusOr<PastLists::Id> LaneChanges<State>::Resolve(Transaction& tx, const Moment& then,
-                                                          const Position& seen) {
+auto LaneChanges<State>::Resolve(Transaction& tx, const Moment& then, const Position& seen)
+    -> absl::StatusOr<Resolved> {
   const Head head = journal::Peek(tx, 0);
   if (head.incarnation != seen.incarnation) return HistoryLost();
   int64_t revision = std::min({then.revision, head.revision, seen.revision});
   const bool is_empty = head.revision == head.compacted_revision;
   if (then.time != absl::InfiniteFuture() && !(is_empty && then.time >= head.commit_time))
     revision = std::min(revision, journal::RevisionAt(tx, then.time));
-  if (revision < head.compacted_revision)
-    return Forgotten(head.compacted_revision, journal::ReachesBackTo(tx));
-  return PastLists::Id{.incarnation = head.incarnation, .revision = revision};
+  return Resolved{.id = {.incarnation = head.incarnation, .revision = revision},
+                  .compacted_revision = head.compacted_revision};
 }
 
 template <class State>
 absl::StatusOr<std::shared_ptr<const PastList>> LaneChanges<State>::GoBack(Transaction& tx,
-                                                                           const PastLists::Id& id,
+                                                                           const Resolved& moment,
                                                                            Revisions now) {
-  for (const FirstChange& change : journal::FirstChangesAfter(tx, id.revision, id.scope.prefix)) {
+  const int64_t compacted = moment.compacted_revision;
+  const int64_t since = std::max(moment.id.revision, compacted);
+  // From when on all can be told, by revision and time; nullopt: from `moment` on.
+  std::optional<std::pair<int64_t, absl::Time>> oldest;
+  if (moment.is_forgotten()) oldest = {compacted, journal::ReachesBackTo(tx)};
+  const PastScope& scope = moment.id.scope;
+  for (const FirstChange& change : journal::FirstChangesAfter(tx, since, scope.prefix)) {
     ++rows_worked_out_;
-    if (!id.scope.Has(change.key)) continue;
-    if (!change.previous) return Forgotten(id.revision, journal::ReachesBackTo(tx));
-    if (*change.previous == 0) {
+    if (!scope.Has(change.key)) continue;
+    // Memory was read before the change, and has what was.
+    const auto present = now.find(change.key);
+    if (present != now.end() && present->second <= since) continue;
+    if (change.previous == 0) {
       now.erase(change.key);
-    } else {
+    } else if (change.previous > compacted) {
       now[change.key] = *change.previous;
+    } else if (!oldest || change.revision > oldest->first) {
+      oldest = {change.revision, change.commit_time};
     }
   }
+  if (oldest) return Forgotten("these resources", oldest->first, oldest->second);
   return std::make_shared<const PastList>(now);
 }
 
 template <class State>
-absl::Status LaneChanges<State>::Fill(Transaction& tx, const PastList& list, size_t from, size_t to,
-                                      PastPage& page) const {
+absl::StatusOr<bool> LaneChanges<State>::Fill(Transaction& tx, const PastList& list, size_t from,
+                                              size_t to, PastPage& page) const {
   std::vector<Revised<Change>> rows;
   std::vector<int64_t> elsewhere;
   // Between the list and this, memory may have been loaded anew, of a history in which the same
@@ -361,14 +390,14 @@ absl::Status LaneChanges<State>::Fill(Transaction& tx, const PastList& list, siz
                          std::make_shared<const std::string>(store_.Encode(row))});
   }
   std::vector<PastRow> found = journal::ReadRevisions(tx, elsewhere);
-  if (found.size() < elsewhere.size()) return Forgotten(page.revision, journal::ReachesBackTo(tx));
+  const bool is_whole = found.size() == elsewhere.size();
   for (PastRow& row : found) {
     // Without bytes it is a deletion.
     if (row.bytes != nullptr) page.rows.push_back(std::move(row));
   }
   std::sort(page.rows.begin(), page.rows.end(),
             [](const PastRow& a, const PastRow& b) { return a.key < b.key; });
-  return absl::OkStatus();
+  return is_whole;
 }
 
 }  // namespace muster::storage

@@ -278,10 +278,83 @@ TEST_F(QuotaChangesTest, AListIsAsItWas) {
   EXPECT_EQ(told(list({.revision = 6})), "quota@4 holding@6 holding@5");
   // As far back as the journal tells of all that changed.
   ASSERT_THAT(lane_->Compact(5), IsOk());
-  EXPECT_THAT(list({.revision = 4}), StatusIs(absl::StatusCode::kOutOfRange));
-  EXPECT_THAT(list({.revision = 5}), StatusIs(absl::StatusCode::kOutOfRange))
-      << "what the quota was at 4 is forgotten";
   EXPECT_EQ(told(list({.revision = 7})), "holding@6 holding@5");
+}
+
+// Before the journal begins, and after: as long as something is not known of what has changed since.
+TEST_F(QuotaChangesTest, AListThatIsForgottenSaysFromWhenOnAllIsKnown) {
+  ASSERT_THAT(Do(*lane_, Want("p2", 1)), IsOk());     // 5
+  ASSERT_THAT(Do(*lane_, Want("p1", 6, 2)), IsOk());  // 6
+  clock_.Advance(absl::Seconds(10));
+  ASSERT_THAT(Do(*lane_, quota::DeleteQuota{QuotaName(kKey)}), IsOk());  // 7
+  clock_.Advance(absl::Seconds(10));
+  ASSERT_THAT(DoAs({}, 5, true), IsOk());  // 8
+  const auto list = [&](const PastScope& scope, const Moment& then, size_t limit = 10) {
+    return lane_->ListPast(scope, then, "", limit, absl::InfiniteFuture());
+  };
+  const auto log = List();
+  ASSERT_THAT(log, IsOk());
+  ASSERT_THAT(RevisionsOf(*log), ElementsAre(8, 7, 4, 2, 1));
+  const absl::Time deleted = log->changes[1].commit_time;
+  const PastScope all{"organizations/acme/"};
+  const PastScope holdings{"organizations/acme/", "holdings"};
+  ASSERT_THAT(lane_->Compact(5), IsOk());
+  const auto is_known_from = [](int64_t revision) {
+    return AllOf(StatusIs(absl::StatusCode::kOutOfRange,
+                          HasSubstr(absl::StrCat("of these resources it knows what was from "
+                                                 "revision ",
+                                                 revision, " on, "))),
+                 HasReason("REVISION_COMPACTED"));
+  };
+  for (const int64_t revision : {1, 4, 5, 6}) {
+    SCOPED_TRACE(revision);
+    EXPECT_THAT(list(all, {.revision = revision}), is_known_from(7)) << "what the quota was at 4";
+    EXPECT_THAT(list(all, {.revision = revision}, 1), is_known_from(7)) << "of each page";
+  }
+  EXPECT_THAT(list(all, {.time = deleted - absl::Microseconds(1)}), is_known_from(7));
+  EXPECT_THAT(list(all, {.time = deleted}), IsOk());
+  EXPECT_THAT(list(all, {.revision = 7}), IsOk());
+  // Of each collection, what was before a change of its own.
+  EXPECT_THAT(list(holdings, {.revision = 5}), is_known_from(6));
+  EXPECT_THAT(list(holdings, {.revision = 6}), IsOk());
+  ASSERT_THAT(lane_->Compact(6), IsOk());
+  EXPECT_THAT(list(holdings, {.revision = 5}), is_known_from(6)) << "where the journal begins";
+  EXPECT_THAT(list(holdings, {.revision = 6}), IsOk());
+}
+
+// The last in order of key: of what is on the page itself all is known.
+TEST_F(QuotaChangesTest, AListOfWhichTheEndIsForgottenHasNoFirstPage) {
+  ASSERT_THAT(Do(*lane_, Want("p0", 1)), IsOk());     // 5
+  ASSERT_THAT(Do(*lane_, Want("p1", 6, 2)), IsOk());  // 6
+  ASSERT_THAT(lane_->Compact(4), IsOk());
+  const auto first = [&](int64_t revision) {
+    return lane_->ListPast({"organizations/acme/", "holdings"}, {.revision = revision}, "", 1,
+                           absl::InfiniteFuture());
+  };
+  EXPECT_THAT(first(5), StatusIs(absl::StatusCode::kOutOfRange, HasSubstr("from revision 6 on")));
+  const auto known = first(6);
+  ASSERT_THAT(known, IsOk());
+  EXPECT_EQ(known->rows.at(0).key, HoldingOf("p0"));
+  EXPECT_TRUE(known->more);
+}
+
+// What has not changed since is known by memory, however old its last change; once it changes, what
+// was then is gone, and a later page is as little known as the whole list.
+TEST_F(QuotaChangesTest, ALaterPageSaysFromWhenOnAllIsKnown) {
+  ASSERT_THAT(Do(*lane_, Want("p2", 1)), IsOk());  // 5
+  ASSERT_THAT(lane_->Compact(5), IsOk());
+  const auto page = [&](const std::string& after) {
+    return lane_->ListPast({"organizations/acme/", "holdings"}, {.revision = 5}, after, 1,
+                           absl::InfiniteFuture());
+  };
+  const auto first = page("");
+  ASSERT_THAT(first, IsOk());
+  ASSERT_TRUE(first->more);
+  ASSERT_THAT(page(first->last), IsOk());
+  ASSERT_THAT(Do(*lane_, Want("p2", 2, 2)), IsOk());  // 6
+  EXPECT_THAT(page(first->last),
+              AllOf(StatusIs(absl::StatusCode::kOutOfRange, HasSubstr("from revision 6 on")),
+                    HasReason("REVISION_COMPACTED")));
 }
 
 TEST_F(QuotaChangesTest, AListIsWorkedOutOnceHoweverManyPagesItHas) {
