@@ -200,7 +200,7 @@ absl::Status Forgotten(absl::string_view whom, int64_t oldest_revision, absl::Ti
       absl::StatusCode::kOutOfRange,
       absl::StrCat("The journal no longer tells of that moment: of ", whom,
                    " it knows what was from revision ", oldest_revision, " on, ",
-                   absl::FormatTime(absl::RFC3339_sec, oldest, absl::UTCTimeZone()), "."),
+                   absl::FormatTime(absl::RFC3339_full, oldest, absl::UTCTimeZone()), "."),
       {.reason = "REVISION_COMPACTED"});
 }
 

@@ -58,7 +58,7 @@ std::string FieldText(const std::string& path, const std::string& before,
 
 // `cell`: in which it was made; empty: there is one server.
 void Print(const Change& change, const std::string& cell, std::ostream& out) {
-  out << FormatTime(change.change_time()) << " " << TypeWord(change.type()) << " "
+  out << FormatExactTime(change.change_time()) << " " << TypeWord(change.type()) << " "
       << AuthorText(change.author()) << " (revision " << change.revision()
       << (cell.empty() ? "" : absl::StrCat(" of ", cell)) << ")\n";
   if (!change.author().reason().empty()) out << "  reason: " << change.author().reason() << "\n";

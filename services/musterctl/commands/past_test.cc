@@ -32,6 +32,8 @@ history::v1::GetPastResponse APast(int64_t nodes) {
 
 TEST_F(PastTest, HistorySaysWhoDidWhatAndWhy) {
   history::v1::Change scaled = AChange(41, history::v1::Change::TYPE_UPDATED);
+  // As a time of --at: cut to seconds, it would be before the change.
+  scaled.mutable_change_time()->set_nanos(300'250'000);
   scaled.mutable_author()->set_principal("spiffe://muster/user/ann");
   scaled.mutable_author()->set_method("/muster.lifecycle.v1.LifecycleService/ResizeNodePool");
   scaled.mutable_author()->set_request_id("r1");
@@ -47,15 +49,16 @@ TEST_F(PastTest, HistorySaysWhoDidWhatAndWhy) {
   first.set_before_known(false);
   *api_.changes.add_changes() = first;
   EXPECT_EQ(RunLine({"history", "nodepool", "train"}), kDone) << err();
-  EXPECT_EQ(out(),
-            "2025-06-09T14:40:50Z deleted by ? (revision 50)\n"
-            "2025-06-09T14:40:41Z updated by spiffe://muster/user/ann with ResizeNodePool, request "
-            "r1, trace 4bf9 (revision 41)\n"
-            "  reason: black friday\n"
-            "  spec.target_nodes: 2 -> 3\\u000a2025-06-09T14:40:41Z deleted by eve\n"
-            "2025-06-09T14:40:07Z updated by ? (revision 7)\n"
-            "  what it was before is no longer known\n"
-            "What was before is no longer known.\n");
+  EXPECT_EQ(
+      out(),
+      "2025-06-09T14:40:50Z deleted by ? (revision 50)\n"
+      "2025-06-09T14:40:41.30025Z updated by spiffe://muster/user/ann with ResizeNodePool, request "
+      "r1, trace 4bf9 (revision 41)\n"
+      "  reason: black friday\n"
+      "  spec.target_nodes: 2 -> 3\\u000a2025-06-09T14:40:41Z deleted by eve\n"
+      "2025-06-09T14:40:07Z updated by ? (revision 7)\n"
+      "  what it was before is no longer known\n"
+      "What was before is no longer known.\n");
   EXPECT_EQ(RunLine({"history", "np", "train", "--since=1h", "--limit=3"}), kDone);
   EXPECT_THAT(api_.calls, ElementsAre("changes nodepool train 20 infinite-past",
                                       "changes nodepool train 3 2025-06-09T13:58:54+00:00"));

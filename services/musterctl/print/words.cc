@@ -4,6 +4,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
+#include "services/common/timestamp.h"
 
 namespace muster::musterctl {
 
@@ -11,6 +12,11 @@ std::string FormatTime(const google::protobuf::Timestamp& time) {
   if (time.seconds() == 0 && time.nanos() == 0) return "";
   return absl::FormatTime("%E4Y-%m-%d%ET%H:%M:%SZ", absl::FromUnixSeconds(time.seconds()),
                           absl::UTCTimeZone());
+}
+
+std::string FormatExactTime(const google::protobuf::Timestamp& time) {
+  if (time.seconds() == 0 && time.nanos() == 0) return "";
+  return absl::FormatTime("%E4Y-%m-%d%ET%H:%M:%E*SZ", FromTimestamp(time), absl::UTCTimeZone());
 }
 
 std::string ComputeClassWord(type::v1::ComputeClass compute_class) {

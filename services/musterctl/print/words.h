@@ -11,6 +11,8 @@ namespace muster::musterctl {
 
 // `2025-06-09T14:48:54Z`; empty when not set.
 std::string FormatTime(const google::protobuf::Timestamp& time);
+// The same with all of its fraction: what can be asked for as `--at`.
+std::string FormatExactTime(const google::protobuf::Timestamp& time);
 
 // Words of the API's enums as manifests write them.
 std::string ComputeClassWord(type::v1::ComputeClass compute_class);

@@ -6,6 +6,8 @@
 #include <future>
 
 #include "absl/strings/match.h"
+#include "absl/strings/strip.h"
+#include "absl/time/time.h"
 #include "services/common/current_caller.h"
 #include "services/common/pieces.h"
 #include "services/common/status_macros.h"
@@ -183,6 +185,32 @@ TEST_F(QuotaChangesTest, WhatTheJournalHasForgottenIsSaidToBeForgotten) {
   EXPECT_EQ(LimitOf(Past({})->changes[0].bytes), 30);
   EXPECT_THAT(Past({.revision = 3}), StatusIs(absl::StatusCode::kOutOfRange));
   EXPECT_THAT(Past({.time = absl::UnixEpoch()}), StatusIs(absl::StatusCode::kOutOfRange));
+}
+
+// Commits are seldom made on the second.
+TEST_F(QuotaChangesTest, TheOldestTimeThatIsNamedCanBeAskedFor) {
+  clock_.Advance(absl::Microseconds(700'123));
+  ASSERT_THAT(DoAs({.principal = "ann"}, 40), IsOk());  // 5
+  ASSERT_THAT(lane_->Compact(4), IsOk());
+  const auto list = [&](const Moment& then) {
+    return lane_->ListPast({"organizations/acme/"}, then, "", 10, absl::InfiniteFuture());
+  };
+  for (const absl::Status& forgotten :
+       {Past({.revision = 4}).status(), list({.revision = 4}).status()}) {
+    SCOPED_TRACE(forgotten.message());
+    ASSERT_THAT(forgotten, StatusIs(absl::StatusCode::kOutOfRange, HasSubstr(" on, ")));
+    absl::string_view named = forgotten.message();
+    named.remove_prefix(named.rfind(' ') + 1);
+    ASSERT_TRUE(absl::ConsumeSuffix(&named, "."));
+    absl::Time oldest;
+    ASSERT_TRUE(absl::ParseTime(absl::RFC3339_full, named, &oldest, nullptr));
+    const auto past = Past({.time = oldest});
+    ASSERT_THAT(past, IsOk());
+    EXPECT_EQ(LimitOf(past->changes[0].bytes), 40);
+    EXPECT_THAT(list({.time = oldest}), IsOk());
+    EXPECT_THAT(Past({.time = oldest - absl::Microseconds(1)}),
+                StatusIs(absl::StatusCode::kOutOfRange));
+  }
 }
 
 // One that was deleted may have been there before the journal begins, whether or not there is
