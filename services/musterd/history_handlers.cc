@@ -89,17 +89,6 @@ absl::StatusOr<ChangeLog> ListThisLife(const ServicePart& part, const std::strin
   return log;
 }
 
-absl::StatusOr<ChangeLog> GetThisLife(const ServicePart& part, const std::string& name,
-                                      const storage::Moment& then, absl::Time deadline) {
-  ASSIGN_OR_RETURN(ChangeLog log, part.history.get_past(name, then, deadline));
-  // From memory, so of the present life: the journal has forgotten the change.
-  if (log.changes.front().commit_time == absl::UnixEpoch()) return log;
-  ASSIGN_OR_RETURN(const Life life,
-                   LifeOf(log.changes.front().revision, ListOf(part, name, "", deadline)));
-  if (life != Life::kThis) return error::NotFound(name);
-  return log;
-}
-
 int SizeOf(const history::v1::ListChangesRequest& request, error::Faults& faults) {
   faults.Require(request.page_size() >= 0, "page_size", "must not be negative.");
   return request.page_size() == 0 ? kDefaultChanges : std::min(request.page_size(), kMostChanges);
@@ -223,13 +212,13 @@ grpc::ServerUnaryReactor* HistoryHandlers::GetPast(grpc::CallbackServerContext* 
     }
     const absl::StatusOr<storage::Moment> then = MomentOf(*request);
     if (!then.ok()) return responder.Finish(then.status());
-    const bool one_life = SeesOneLife(request->name(), responder);
+    const storage::Lives lives =
+        SeesOneLife(request->name(), responder) ? storage::Lives::kLast : storage::Lives::kAll;
     Answer(std::move(responder), response,
            [part, name = request->name(), then = *then,
-            one_life](absl::Time deadline) -> absl::StatusOr<history::v1::GetPastResponse> {
+            lives](absl::Time deadline) -> absl::StatusOr<history::v1::GetPastResponse> {
              ASSIGN_OR_RETURN(const ChangeLog log,
-                              one_life ? GetThisLife(*part, name, then, deadline)
-                                       : part->history.get_past(name, then, deadline));
+                              part->history.get_past(name, then, lives, deadline));
              return ToPast(*part, log);
            });
   });

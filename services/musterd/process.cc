@@ -39,9 +39,8 @@ template <class Lane>
 History HistoryOf(Lane& lane) {
   return {[&lane](const std::string& name, const storage::LogStart& start, int64_t limit,
                   absl::Time deadline) { return lane.ListChanges(name, start, limit, deadline); },
-          [&lane](const std::string& name, const storage::Moment& then, absl::Time deadline) {
-            return lane.GetPast(name, then, deadline);
-          },
+          [&lane](const std::string& name, const storage::Moment& then, storage::Lives lives,
+                  absl::Time deadline) { return lane.GetPast(name, then, lives, deadline); },
           [&lane](const storage::PastScope& scope, const storage::Moment& then,
                   const std::string& after, size_t limit, absl::Time deadline) {
             return lane.ListPast(scope, then, after, limit, deadline);

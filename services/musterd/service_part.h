@@ -23,8 +23,9 @@ struct History {
   std::function<absl::StatusOr<storage::ChangeLog>(
       const std::string& name, const storage::LogStart& start, int64_t limit, absl::Time deadline)>
       list = {};
-  std::function<absl::StatusOr<storage::ChangeLog>(
-      const std::string& name, const storage::Moment& then, absl::Time deadline)>
+  std::function<absl::StatusOr<storage::ChangeLog>(const std::string& name,
+                                                   const storage::Moment& then,
+                                                   storage::Lives lives, absl::Time deadline)>
       get_past = {};
   std::function<absl::StatusOr<storage::PastPage>(
       const storage::PastScope& scope, const storage::Moment& then, const std::string& after,

@@ -51,7 +51,8 @@ constexpr Statement kFindChangeAt = {"journal_find_change_at",
                                      " UNION ALL"
                                      " SELECT j.revision, j.previous, j.commit_time FROM log"
                                      " JOIN journal j ON j.revision = " MUSTER_NEXT
-                                     " WHERE log.revision > $3 OR log.commit_time > $4)"
+                                     " WHERE (log.revision > $3 OR log.commit_time > $4)"
+                                     " AND (log.previous <> 0 OR $5 = 1))"
                                      " SELECT revision FROM log ORDER BY revision LIMIT 1"};
 constexpr Statement kReachesBackTo = {
     "journal_reaches_back_to",
@@ -148,9 +149,9 @@ ChangeLog ReadChanges(Transaction& tx, absl::string_view key, int64_t newest, in
 }
 
 std::optional<int64_t> FindChangeAt(Transaction& tx, absl::string_view key, int64_t newest,
-                                    const Moment& then) {
-  const auto rows =
-      tx.Exec(kFindChangeAt, newest, std::string(key), then.revision, ToSqlTime(then.time));
+                                    const Moment& then, Lives lives) {
+  const auto rows = tx.Exec(kFindChangeAt, newest, std::string(key), then.revision,
+                            ToSqlTime(then.time), lives == Lives::kAll ? 1 : 0);
   if (rows.empty()) return std::nullopt;
   return rows[0][0].as<int64_t>();
 }

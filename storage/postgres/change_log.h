@@ -53,6 +53,12 @@ struct Moment {
   std::string incarnation = {};  // of the history that `revision` is of; empty: the present one
 };
 
+// How far a log goes back, where a resource of the name was deleted and another one made.
+enum class Lives {
+  kAll,   // on to the one that had the name before
+  kLast,  // to the creation of the last, as if there had been none before
+};
+
 // A resource as it was, as the journal or memory has it.
 struct PastRow {
   std::string key = {};
@@ -90,10 +96,10 @@ int64_t FindDeletion(Transaction& tx, absl::string_view key);
 // before.
 ChangeLog ReadChanges(Transaction& tx, absl::string_view key, int64_t newest, int64_t limit);
 // The revision of the change that had made the resource what it was at `then`, searched from
-// revision `newest` back. If the journal does not reach so far: of the oldest change that it has,
-// which came later. nullopt: it has none.
+// revision `newest` back. If the journal does not reach so far, or the lives that are asked for do
+// not: of the oldest change that it has of them, which came later. nullopt: it has none.
 std::optional<int64_t> FindChangeAt(Transaction& tx, absl::string_view key, int64_t newest,
-                                    const Moment& then);
+                                    const Moment& then, Lives lives);
 // The commit time of the oldest change that the journal has not forgotten, whatever its resource; if
 // there is none, of the last commit.
 absl::Time ReachesBackTo(Transaction& tx);

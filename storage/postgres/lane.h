@@ -151,9 +151,9 @@ class CommitLane {
                                         int64_t limit, absl::Time deadline) {
     return changes_.List(key, start, limit, deadline);
   }
-  absl::StatusOr<ChangeLog> GetPast(const std::string& key, const Moment& then,
+  absl::StatusOr<ChangeLog> GetPast(const std::string& key, const Moment& then, Lives lives,
                                     absl::Time deadline) {
-    return changes_.GetPast(key, then, deadline);
+    return changes_.GetPast(key, then, lives, deadline);
   }
   absl::StatusOr<PastPage> ListPast(const PastScope& scope, const Moment& then,
                                     const std::string& after, size_t limit, absl::Time deadline) {

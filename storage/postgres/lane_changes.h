@@ -53,7 +53,7 @@ class LaneChanges {
                                  absl::Time deadline);
   // The resource as it was then, as the only change of the log. Its author and time are not known
   // if the journal has forgotten that change.
-  absl::StatusOr<ChangeLog> GetPast(const std::string& key, const Moment& then,
+  absl::StatusOr<ChangeLog> GetPast(const std::string& key, const Moment& then, Lives lives,
                                     absl::Time deadline);
 
   // The resources of `scope` as they were then, after the key `after`; at most `limit`. The first
@@ -131,11 +131,7 @@ class LaneChanges {
   }
   ChangeLog FromMemory(const Revised<Change>& row) const;
   absl::Status ReadPast(Transaction& tx, const std::string& key, const Now& now, const Moment& then,
-                        ChangeLog& log) const;
-  static absl::Status NotFound(absl::string_view key) {
-    return error::Make(absl::StatusCode::kNotFound, absl::StrCat(key, " is not known."),
-                       {.reason = "NOT_FOUND"});
-  }
+                        Lives lives, ChangeLog& log) const;
 
   const LaneOptions& options_;
   const Store<State>& store_;
@@ -172,31 +168,31 @@ absl::StatusOr<ChangeLog> LaneChanges<State>::List(const std::string& key, const
     log = journal::ReadChanges(tx, key, from, limit);
     return absl::OkStatus();
   }));
-  if (start.newest == 0 && log.changes.empty() && !now.row) return NotFound(key);
+  if (start.newest == 0 && log.changes.empty() && !now.row) return error::NotFound(key);
   log.incarnation = std::move(now.at.incarnation);
   return log;
 }
 
 template <class State>
 absl::StatusOr<ChangeLog> LaneChanges<State>::GetPast(const std::string& key, const Moment& then,
-                                                      absl::Time deadline) {
+                                                      Lives lives, absl::Time deadline) {
   ASSIGN_OR_RETURN(const Now now, Look(key, deadline));
   RETURN_IF_ERROR(CheckNotAhead(then, now.at.revision));
   ChangeLog log;
   RETURN_IF_ERROR(db_.Read([&](Transaction& tx) {
     if (!IsStillOf(tx, now.at)) return HistoryLost();
     log = ChangeLog();
-    return ReadPast(tx, key, now, then, log);
+    return ReadPast(tx, key, now, then, lives, log);
   }));
-  if (log.changes.empty() || log.changes.front().bytes == nullptr) return NotFound(key);
+  if (log.changes.empty() || log.changes.front().bytes == nullptr) return error::NotFound(key);
   return log;
 }
 
 template <class State>
 absl::Status LaneChanges<State>::ReadPast(Transaction& tx, const std::string& key, const Now& now,
-                                          const Moment& then, ChangeLog& log) const {
+                                          const Moment& then, Lives lives, ChangeLog& log) const {
   const int64_t last = now.row ? now.row->revision : journal::FindDeletion(tx, key);
-  const auto found = journal::FindChangeAt(tx, key, last, then);
+  const auto found = journal::FindChangeAt(tx, key, last, then, lives);
   if (!found) {
     if (!now.row) return CheckReach(tx, then, now);
     // The last change is older than the journal.

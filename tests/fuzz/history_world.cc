@@ -17,6 +17,7 @@
 #include "services/common/error.h"
 #include "services/common/status_macros.h"
 #include "services/musterd/history_handlers.h"
+#include "services/musterd/this_life.h"
 #include "tests/fuzz/harness.h"
 
 namespace muster::testing {
@@ -69,12 +70,16 @@ class MemoryJournal {
     return log;
   }
 
-  absl::StatusOr<ChangeLog> GetPast(const std::string& name, const storage::Moment& then) const {
+  absl::StatusOr<ChangeLog> GetPast(const std::string& name, const storage::Moment& then,
+                                    storage::Lives lives) const {
     ASSIGN_OR_RETURN(const int64_t revision, RevisionAt(then));
     const auto found = logs_.find(name);
-    const LoggedChange* change = found == logs_.end() ? nullptr : At(found->second, revision);
+    if (found == logs_.end()) return error::NotFound(name);
+    ChangeLog log = found->second;
+    if (lives == storage::Lives::kLast) musterd::CutAtCreation(log);
+    const LoggedChange* change = At(log, revision);
     if (change == nullptr) return error::NotFound(name);
-    return ChangeLog{.kind = found->second.kind, .changes = {*change}, .incarnation = kIncarnation};
+    return ChangeLog{.kind = log.kind, .changes = {*change}, .incarnation = kIncarnation};
   }
 
   absl::StatusOr<storage::PastPage> ListPast(const storage::PastScope& scope,
@@ -177,7 +182,8 @@ FuzzedService MakeFuzzedService() {
                                   int64_t limit,
                                   absl::Time) { return journal->List(name, start, limit); };
     part.history.get_past = [journal](const std::string& name, const storage::Moment& then,
-                                      absl::Time) { return journal->GetPast(name, then); };
+                                      storage::Lives lives,
+                                      absl::Time) { return journal->GetPast(name, then, lives); };
     part.history.list_past = [journal](const storage::PastScope& scope, const storage::Moment& then,
                                        const std::string& after, size_t limit, absl::Time) {
       return journal->ListPast(scope, then, after, limit);

@@ -389,7 +389,7 @@ TEST_F(Authors, MusterctlTellsIt) {
   EXPECT_THAT(machines.output, HasSubstr("name one"));
   const Finished early = muster_.Ctl({"get", "nodepool", "example-nodepool", "--at=8760h"});
   EXPECT_EQ(early.exit_code, 1);
-  EXPECT_THAT(early.output, HasSubstr("not known"));
+  EXPECT_THAT(early.output, HasSubstr("does not exist"));
   // And when it is gone.
   ASSERT_EQ(muster_.Ctl({"delete", "nodepool", "example-nodepool", "--wait"}).exit_code, 0);
   const Finished gone = muster_.Ctl({"history", "nodepool", "example-nodepool", "--limit=1000"});

@@ -9,6 +9,7 @@
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
 #include "services/common/current_caller.h"
+#include "services/common/error.h"
 #include "services/common/pieces.h"
 #include "services/common/status_macros.h"
 #include "services/quota/store/testing/lane_test_base.h"
@@ -52,8 +53,8 @@ class QuotaChangesTest : public QuotaLaneTest {
     return lane_->ListChanges(QuotaName(kKey), {newest, incarnation}, limit,
                               absl::InfiniteFuture());
   }
-  absl::StatusOr<ChangeLog> Past(const Moment& then) {
-    return lane_->GetPast(QuotaName(kKey), then, absl::InfiniteFuture());
+  absl::StatusOr<ChangeLog> Past(const Moment& then, Lives lives = Lives::kAll) {
+    return lane_->GetPast(QuotaName(kKey), then, lives, absl::InfiniteFuture());
   }
   int64_t LimitOf(const std::shared_ptr<const std::string>& bytes) const {
     if (bytes == nullptr) return -1;
@@ -124,6 +125,47 @@ TEST_F(QuotaChangesTest, WhatIsGoneIsStillTold) {
   EXPECT_EQ(LimitOf(Past({.revision = 4})->changes[0].bytes), 30);
   EXPECT_THAT(Past({.revision = 5}), StatusIs(absl::StatusCode::kNotFound));
   EXPECT_EQ(LimitOf(Past({.revision = 6})->changes[0].bytes), 5);
+}
+
+// The one before may have been another's: no answer tells that it was there.
+TEST_F(QuotaChangesTest, OfTheLastLifeAloneTheOneBeforeLeavesNoTrace) {
+  const auto log = List();
+  ASSERT_THAT(log, IsOk());
+  ASSERT_THAT(RevisionsOf(*log), ElementsAre(4, 2, 1));
+  const std::string name = QuotaName(kKey);
+  clock_.Advance(absl::Seconds(10));
+  ASSERT_THAT(Do(*lane_, quota::DeleteQuota{name}), IsOk());  // 5
+  ASSERT_THAT(DoAs({.principal = "eve"}, 5, true), IsOk());   // 6
+  ASSERT_THAT(DoAs({.principal = "eve"}, 6), IsOk());         // 7
+  // One that nothing had the name of before.
+  const std::string fresh = HoldingOf("p2");
+  ASSERT_THAT(Do(*lane_, Want("p2", 1)), IsOk());  // 8
+  const auto as_of_fresh = [&](const Moment& then) {
+    absl::Status status = lane_->GetPast(fresh, then, Lives::kAll, absl::InfiniteFuture()).status();
+    return absl::IsNotFound(status) ? error::NotFound(name) : status;
+  };
+  std::vector<Moment> before;
+  for (int64_t revision = 1; revision <= 5; ++revision) before.push_back({.revision = revision});
+  for (const LoggedChange& change : log->changes) before.push_back({.time = change.commit_time});
+  // What the journal has of the one before becomes less.
+  for (const int64_t compacted : {0, 1, 2, 3, 4, 5}) {
+    SCOPED_TRACE(compacted);
+    if (compacted > 0) {
+      ASSERT_THAT(lane_->Compact(compacted), IsOk());
+    }
+    for (const Moment& then : before) {
+      SCOPED_TRACE(then.revision);
+      const auto past = Past(then, Lives::kLast);
+      ASSERT_FALSE(past.ok());
+      EXPECT_EQ(past.status(), as_of_fresh(then));
+    }
+    EXPECT_EQ(LimitOf(Past({.revision = 6}, Lives::kLast)->changes[0].bytes), 5);
+    EXPECT_EQ(LimitOf(Past({}, Lives::kLast)->changes[0].bytes), 6);
+  }
+  // Then the last life's own beginning is.
+  ASSERT_THAT(lane_->Compact(6), IsOk());
+  EXPECT_THAT(Past({.revision = 6}, Lives::kLast),
+              StatusIs(absl::StatusCode::kOutOfRange, HasSubstr("from revision 7 on")));
 }
 
 // A request's id may be any text, a resource's name too; what is kept of it is no part of the
@@ -558,7 +600,9 @@ TEST_F(QuotaChangesTest, WhatIsToldIsOfTheHistoryThatItNames) {
   Lane& reader = NewLane(options);
   const std::string name = QuotaName(kKey);
   const auto list = [&] { return reader.ListChanges(name, {}, 10, absl::InfiniteFuture()); };
-  const auto past = [&] { return reader.GetPast(name, {.revision = 4}, absl::InfiniteFuture()); };
+  const auto past = [&] {
+    return reader.GetPast(name, {.revision = 4}, Lives::kAll, absl::InfiniteFuture());
+  };
   ASSERT_THAT(list(), IsOk()) << "memory is there";
   armed = true;
   EXPECT_THAT(list(), StatusIs(absl::StatusCode::kUnavailable));
@@ -616,7 +660,7 @@ TEST_F(QuotaChangesTest, WhatNobodyKnowsIsNotFoundNorIsWhatTheServiceKeepsForIts
               IsOk());
   EXPECT_THAT(lane_->ListChanges("secret", {}, 10, absl::InfiniteFuture()),
               StatusIs(absl::StatusCode::kNotFound));
-  EXPECT_THAT(lane_->GetPast("secret", {}, absl::InfiniteFuture()),
+  EXPECT_THAT(lane_->GetPast("secret", {}, Lives::kAll, absl::InfiniteFuture()),
               StatusIs(absl::StatusCode::kNotFound));
   EXPECT_EQ(store_->Parse("spoon", ""), nullptr);
   EXPECT_EQ(store_->Parse("quota", "\xff"), nullptr);
