@@ -129,6 +129,8 @@ absl::Status CheckCluster(Session& session);
 absl::Status CheckClusterOf(Session& session, const ResourceId& id);
 // Reads a moment: a duration before now (`1h`), a time such as 2026-11-26T09:00:00Z, or a revision.
 absl::StatusOr<Moment> ReadMoment(absl::string_view flag, const std::string& text, absl::Time now);
+// Notes what the past does not tell of such resources, because it is worked out when they are read.
+void NoteUntold(Session& session, Kind kind);
 
 // Waits until the pool is `healthy` (or, with `deleted`, gone) and prints a line whenever it
 // changed. DEADLINE_EXCEEDED past `timeout`, naming what is still amiss. Goes on while the server

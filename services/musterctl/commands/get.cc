@@ -123,8 +123,7 @@ absl::Status GetAt(Session& session, const Query& query) {
   const Kind kind = query.asked.kinds[0];
   if (line.Has("watch")) return WrongUse("--at: not with --watch");
   ASSIGN_OR_RETURN(const Moment then, ReadMoment("at", line.Get("at"), session.world.clock.Now()));
-  // `held` is computed when a quota is read; the past does not have it.
-  if (kind == Kind::kQuota) session.world.err << "note: what quotas held then is not told\n";
+  NoteUntold(session, kind);
   if (query.asked.named.empty()) {
     ASSIGN_OR_RETURN(std::vector<Item> items, session.api.ListPast(kind, query.pool, then));
     KeepAsked(session, query, kind, items);

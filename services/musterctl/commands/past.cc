@@ -120,6 +120,12 @@ absl::StatusOr<Moment> ReadMoment(absl::string_view flag, const std::string& tex
                                FormatTime(example), ", or a revision, is \"", text, "\""));
 }
 
+void NoteUntold(Session& session, Kind kind) {
+  if (kind == Kind::kQuota) session.world.err << "note: what quotas held then is not told\n";
+  if (kind == Kind::kClaim)
+    session.world.err << "note: the machines and the reason of claims then are not told\n";
+}
+
 absl::Status History(Session& session) {
   ASSIGN_OR_RETURN(const ResourceId resource, ReadResourceId(session.line));
   const auto limit = ParseCount("--limit", session.line.Get("limit"));
@@ -156,6 +162,7 @@ absl::Status Diff(Session& session) {
   if (!session.line.Has("since")) return WrongUse("diff: needs --since, or -f FILE");
   ASSIGN_OR_RETURN(const Moment since,
                    ReadMoment("since", session.line.Get("since"), session.world.clock.Now()));
+  NoteUntold(session, resource.kind);
   ASSIGN_OR_RETURN(const Item before, OneThen(session, resource, since));
   ASSIGN_OR_RETURN(const Item after, OneThen(session, resource, kLastTime));
   const auto changes = history::FieldChangesOf(MessageOf(before), MessageOf(after));

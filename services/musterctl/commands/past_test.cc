@@ -7,6 +7,7 @@ namespace muster::musterctl {
 namespace {
 
 using ::testing::Contains;
+using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -95,6 +96,23 @@ TEST_F(PastTest, GetShowsAResourceAsItWas) {
   strange.mutable_resource()->set_type_url("type.googleapis.com/x");
   api_.past = {strange};
   EXPECT_EQ(RunLine({"get", "nodepool", "train", "--at=90m"}), kFailed);
+}
+
+// The past does not tell which machines a claim had.
+TEST_F(PastTest, AClaimOfThePastDoesNotSeemToHoldNothing) {
+  capacity::v1::Claim claim;
+  claim.set_name("claims/u1");
+  claim.set_nodes(8);
+  history::v1::GetPastResponse past;
+  past.mutable_resource()->PackFrom(claim);
+  api_.past = {past};
+  constexpr char kNote[] = "note: the machines and the reason of claims then are not told\n";
+  EXPECT_EQ(RunLine({"get", "claim/u1", "--at=1m", "--no-headers"}), kDone) << err();
+  EXPECT_EQ(err(), kNote);
+  EXPECT_THAT(out(), ContainsRegex("u1 .* 8 +<unknown> +0 +<unknown>"));
+  EXPECT_EQ(RunLine({"diff", "claim/u1", "--since=1h"}), kDone) << err();
+  EXPECT_EQ(err(), kNote);
+  EXPECT_EQ(out(), "No difference.\n");
 }
 
 TEST_F(PastTest, GetShowsListsAsTheyWere) {

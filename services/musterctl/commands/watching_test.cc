@@ -150,6 +150,7 @@ TEST_F(CommandsTest, AWatchOfClaimsShowsThemWhole) {
   told.set_name("claims/u1");
   told.set_nodes(4);
   capacity::v1::Claim whole = told;
+  whole.set_reason(capacity::v1::Claim::REASON_SUFFICIENT);
   for (const char* machine : {"g1", "g2", "g3", "g4"}) whole.add_machines(machine);
   api_.items[Kind::kClaim] = {whole};
   capacity::v1::Claim gone = told;

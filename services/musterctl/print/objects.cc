@@ -129,10 +129,14 @@ json Object(const capacity::v1::Claim& claim, const std::string& id) {
                     {"pool", claim.pool()},
                     {"priority", claim.priority()},
                     {"zone", claim.zone()}};
-  object["status"] = {
-      {"inService", claim.in_service()},    {"machines", Strings(claim.machines())},
-      {"matching", claim.matching()},       {"matchingInRepair", claim.matching_in_repair()},
-      {"outstanding", claim.outstanding()}, {"reason", ClaimReasonWord(claim.reason())}};
+  object["status"] = {{"outstanding", claim.outstanding()}};
+  if (TellsMachines(claim)) {
+    object["status"].update(json{{"inService", claim.in_service()},
+                                 {"machines", Strings(claim.machines())},
+                                 {"matching", claim.matching()},
+                                 {"matchingInRepair", claim.matching_in_repair()},
+                                 {"reason", ClaimReasonWord(claim.reason())}});
+  }
   PutTime(object["status"], "queueTime", claim.queue_time());
   if (claim.has_affinity()) object["spec"]["affinity"] = AffinityTerms(claim.affinity());
   return object;

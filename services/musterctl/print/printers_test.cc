@@ -338,6 +338,7 @@ TEST(TableTest, AConfigurationShowsWhatIsDecided) {
 
 TEST(ObjectsTest, AClaimShowsWhatMatchesInServiceAndInRepair) {
   capacity::v1::Claim claim;
+  claim.set_reason(capacity::v1::Claim::REASON_PARTIAL);
   claim.set_in_service(4);
   claim.set_matching(2);
   claim.set_matching_in_repair(1);
@@ -345,6 +346,18 @@ TEST(ObjectsTest, AClaimShowsWhatMatchesInServiceAndInRepair) {
   EXPECT_EQ(status["inService"], 4);
   EXPECT_EQ(status["matching"], 2);
   EXPECT_EQ(status["matchingInRepair"], 1);
+}
+
+// As the past tells of it: nothing of its machines.
+TEST(ObjectsTest, AClaimOfTheDaysBeforeDoesNotSeemToHoldNothing) {
+  capacity::v1::Claim claim;
+  claim.set_name("claims/u1");
+  claim.set_nodes(8);
+  EXPECT_EQ(Row(claim, true, kNow),
+            (std::vector<std::string>{"u1", "", "", "default", "8", "<unknown>", "0", "<unknown>",
+                                      "", "0", "<unknown>", "<none>", "<unknown>"}));
+  const nlohmann::json status = ToObject(claim)["status"];
+  EXPECT_EQ(status, (nlohmann::json{{"outstanding", 0}}));
 }
 
 TEST(TableTest, DurationsReadAsKubectls) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <tuple>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -159,18 +160,21 @@ Cells Of(const capacity::v1::Machine& machine, const std::string& id, bool wide,
 }
 
 Cells Of(const capacity::v1::Claim& claim, const std::string& id, bool wide, absl::Time now) {
+  const auto told = [&](std::string cell) {
+    return TellsMachines(claim) ? std::move(cell) : "<unknown>";
+  };
   Cells cells = {id,
                  IdOfName(Kind::kNodePool, claim.pool()),
                  claim.instance_type(),
                  ComputeClassWord(claim.compute_class()),
                  absl::StrCat(claim.nodes()),
-                 absl::StrCat(claim.machines_size()),
+                 told(absl::StrCat(claim.machines_size())),
                  absl::StrCat(claim.outstanding()),
-                 ClaimReasonWord(claim.reason())};
+                 told(ClaimReasonWord(claim.reason()))};
   Append(cells, wide,
-         {claim.zone(), absl::StrCat(claim.generation()), absl::StrCat(claim.in_service()),
+         {claim.zone(), absl::StrCat(claim.generation()), told(absl::StrCat(claim.in_service())),
           claim.has_queue_time() ? Age(claim.queue_time(), now) : "<none>",
-          OrNone(absl::StrJoin(claim.machines(), ","))});
+          told(OrNone(absl::StrJoin(claim.machines(), ",")))});
   return cells;
 }
 

@@ -31,6 +31,9 @@ std::string MachineStateWord(capacity::v1::Machine::State state) {
 std::string ClaimReasonWord(capacity::v1::Claim::Reason reason) {
   return Word(capacity::v1::Claim::Reason_Name(reason), "REASON_");
 }
+bool TellsMachines(const capacity::v1::Claim& claim) {
+  return claim.reason() != capacity::v1::Claim::REASON_UNSPECIFIED;
+}
 std::string PhaseWord(lifecycle::v1::NodeDesired::Phase phase) {
   return Word(lifecycle::v1::NodeDesired::Phase_Name(phase), "PHASE_");
 }

@@ -19,7 +19,10 @@ std::string ComputeClassWord(type::v1::ComputeClass compute_class);
 std::string NodeStateWord(lifecycle::v1::Node::State state);       // `PRODUCTION`
 std::string MachineStateWord(capacity::v1::Machine::State state);  // `FREE`
 std::string ClaimReasonWord(capacity::v1::Claim::Reason reason);   // `SUFFICIENT`
-std::string PhaseWord(lifecycle::v1::NodeDesired::Phase phase);    // `RUNNING`
+// Whether it is told which machines a claim has and what it lacks them for: Get does, the past does
+// not.
+bool TellsMachines(const capacity::v1::Claim& claim);
+std::string PhaseWord(lifecycle::v1::NodeDesired::Phase phase);  // `RUNNING`
 // `SCALE_DOWN`; empty: it stays.
 std::string RemovalCauseWord(lifecycle::v1::Node::RemovalCause cause);
 std::string RebootWord(lifecycle::v1::NodeOrders::Reboot reboot);
