@@ -66,7 +66,8 @@ absl::StatusOr<history::v1::ListChangesResponse> ListChanges(Connection& connect
                                                              absl::Time since) {
   history::v1::ListChangesRequest request;
   ASSIGN_OR_RETURN(*request.mutable_name(), ResolveName(connection, resource));
-  request.set_page_size(std::min(limit, kPage));
+  // One more tells whether there are more.
+  request.set_page_size(std::min(limit + 1, kPage));
   history::v1::ListChangesResponse all;
   while (true) {
     ASSIGN_OR_RETURN(auto page, connection.Call(&Connection::History::ListChanges, request));
@@ -76,6 +77,7 @@ absl::StatusOr<history::v1::ListChangesResponse> ListChanges(Connection& connect
     for (history::v1::Change& change : *page.mutable_changes()) {
       if (FromTimestamp(change.change_time()) < since) {
         all.set_complete(true);  // as far back as was asked for
+        all.clear_next_page_token();
         return all;
       }
       if (all.changes_size() == limit) {
@@ -84,7 +86,7 @@ absl::StatusOr<history::v1::ListChangesResponse> ListChanges(Connection& connect
       }
       *all.add_changes() = std::move(change);
     }
-    if (page.next_page_token().empty() || all.changes_size() >= limit) return all;
+    if (page.next_page_token().empty()) return all;
     request.set_page_token(page.next_page_token());
   }
 }

@@ -152,6 +152,8 @@ absl::Status History(Session& session) {
     out << "No change of it is known" << (session.line.Has("since") ? " since then" : "") << ".\n";
   } else if (at_the_end && !answer.complete()) {
     out << "What was before is no longer known.\n";
+  } else if (!at_the_end) {
+    out << "There are more; see --limit.\n";
   }
   return absl::OkStatus();
 }

@@ -9,7 +9,9 @@ namespace {
 using ::testing::Contains;
 using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 using PastTest = CommandsTest;
 
@@ -60,7 +62,10 @@ TEST_F(PastTest, HistorySaysWhoDidWhatAndWhy) {
       "2025-06-09T14:40:07Z updated by ? (revision 7)\n"
       "  what it was before is no longer known\n"
       "What was before is no longer known.\n");
+  api_.changes.set_next_page_token("there are more");
   EXPECT_EQ(RunLine({"history", "np", "train", "--since=1h", "--limit=3"}), kDone);
+  EXPECT_THAT(out(), EndsWith("\nThere are more; see --limit.\n"));
+  EXPECT_THAT(out(), Not(HasSubstr("What was before is no longer known")));
   EXPECT_THAT(api_.calls, ElementsAre("changes nodepool train 20 infinite-past",
                                       "changes nodepool train 3 2025-06-09T13:58:54+00:00"));
   api_.changes.Clear();
