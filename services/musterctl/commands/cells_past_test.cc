@@ -161,7 +161,9 @@ TEST_F(CellsPastTest, DiffIsOfTheCellThatHadIt) {
             "--context=west\n");
   east_.past = west_.past = {};
   EXPECT_EQ(RunLine({"diff", "np/train", "--since=1h", "--cluster=c-west"}), kFailed);
-  EXPECT_EQ(err(), "error: there was none\n");
+  EXPECT_EQ(err(),
+            "note: nodepool/train was not there then; musterctl history tells when it was\n"
+            "error: there was none\n");
 }
 
 }  // namespace

@@ -131,6 +131,10 @@ absl::Status CheckClusterOf(Session& session, const ResourceId& id);
 absl::StatusOr<Moment> ReadMoment(absl::string_view flag, const std::string& text, absl::Time now);
 // Notes what the past does not tell of such resources, because it is worked out when they are read.
 void NoteUntold(Session& session, Kind kind);
+// If the status, of GetPast, is NOT_FOUND: notes that the resource was not there at that moment,
+// for it may have been at others.
+void NoteNotThere(Session& session, const ResourceId& resource, const Moment& then,
+                  const absl::Status& status);
 
 // Waits until the pool is `healthy` (or, with `deleted`, gone) and prints a line whenever it
 // changed. DEADLINE_EXCEEDED past `timeout`, naming what is still amiss. Goes on while the server

@@ -135,6 +135,7 @@ absl::Status GetAt(Session& session, const Query& query) {
   const absl::StatusOr<std::vector<ToldPast>> past = session.api.GetPast(named, then);
   if (absl::IsNotFound(past.status()) && line.Has("ignore-not-found"))
     return CheckClusterOf(session, named);
+  NoteNotThere(session, named, then, past.status());
   RETURN_IF_ERROR(past.status());
   std::vector<Item> items;
   for (const ToldPast& told : *past) {

@@ -96,9 +96,11 @@ absl::Status InSeveralThen(Session& session, const ResourceId& resource, const M
 
 // As it was then; FAILED_PRECONDITION where several cells had one.
 absl::StatusOr<Item> OneThen(Session& session, const ResourceId& resource, const Moment& then) {
-  ASSIGN_OR_RETURN(const std::vector<ToldPast> past, session.api.GetPast(resource, then));
-  if (past.size() == 1) return ToItem(past[0].answer.resource());
-  return InSeveralThen(session, resource, then, past);
+  const absl::StatusOr<std::vector<ToldPast>> past = session.api.GetPast(resource, then);
+  NoteNotThere(session, resource, then, past.status());
+  RETURN_IF_ERROR(past.status());
+  if (past->size() == 1) return ToItem(past->front().answer.resource());
+  return InSeveralThen(session, resource, then, *past);
 }
 
 }  // namespace
@@ -124,6 +126,14 @@ void NoteUntold(Session& session, Kind kind) {
   if (kind == Kind::kQuota) session.world.err << "note: what quotas held then is not told\n";
   if (kind == Kind::kClaim)
     session.world.err << "note: the machines and the reason of claims then are not told\n";
+}
+
+void NoteNotThere(Session& session, const ResourceId& resource, const Moment& then,
+                  const absl::Status& status) {
+  if (!absl::IsNotFound(status)) return;
+  session.world.err << "note: " << Label(resource)
+                    << (then == Moment(kLastTime) ? " is not there now" : " was not there then")
+                    << "; musterctl history tells when it was\n";
 }
 
 absl::Status History(Session& session) {

@@ -103,6 +103,26 @@ TEST_F(PastTest, GetShowsAResourceAsItWas) {
   EXPECT_EQ(RunLine({"get", "nodepool", "train", "--at=90m"}), kFailed);
 }
 
+TEST_F(PastTest, WhatWasNotThereThenIsNotTakenForUnknown) {
+  const absl::Status none = FromServer(absl::NotFoundError("it does not exist."));
+  constexpr char kNotThen[] =
+      "note: nodepool/train was not there then; musterctl history tells when it was\n"
+      "error: it does not exist. (NOT_FOUND)\n";
+  constexpr char kNotNow[] =
+      "note: nodepool/train is not there now; musterctl history tells when it was\n"
+      "error: it does not exist. (NOT_FOUND)\n";
+  api_.past = {none};
+  EXPECT_EQ(RunLine({"get", "nodepool", "train", "--at=1h"}), kFailed);
+  EXPECT_EQ(err(), kNotThen);
+  EXPECT_EQ(RunLine({"get", "nodepool", "train", "--at=1h", "--ignore-not-found"}), kDone);
+  EXPECT_EQ(err(), "");
+  EXPECT_EQ(RunLine({"diff", "nodepool", "train", "--since=1h"}), kFailed);
+  EXPECT_EQ(err(), kNotThen);
+  api_.past = {APast(2), none};
+  EXPECT_EQ(RunLine({"diff", "nodepool", "train", "--since=1h"}), kFailed);
+  EXPECT_EQ(err(), kNotNow);
+}
+
 // The past does not tell which machines a claim had.
 TEST_F(PastTest, AClaimOfThePastDoesNotSeemToHoldNothing) {
   capacity::v1::Claim claim;
