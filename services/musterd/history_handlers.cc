@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -94,20 +95,36 @@ int SizeOf(const history::v1::ListChangesRequest& request, error::Faults& faults
   return request.page_size() == 0 ? kDefaultChanges : std::min(request.page_size(), kMostChanges);
 }
 
-// Whether the resources of a collection are below an organization.
-bool IsOrganizations(absl::string_view collection) {
-  constexpr absl::string_view kTheirs[] = {"clusters", "nodePools", "nodes",
-                                           "events",   "quotas",    "holdings"};
-  return std::find(std::begin(kTheirs), std::end(kTheirs), collection) != std::end(kTheirs);
+enum class Parent { kOrganization, kCluster, kNodePool, kQuota };
+
+// Below what the resources of each collection are that ListPast tells of.
+constexpr std::pair<absl::string_view, Parent> kBelow[] = {
+    {"clusters", Parent::kOrganization}, {"nodePools", Parent::kOrganization},
+    {"nodePools", Parent::kCluster},     {"nodes", Parent::kOrganization},
+    {"nodes", Parent::kCluster},         {"nodes", Parent::kNodePool},
+    {"events", Parent::kOrganization},   {"events", Parent::kCluster},
+    {"quotas", Parent::kOrganization},   {"holdings", Parent::kOrganization},
+    {"holdings", Parent::kQuota}};
+
+bool IsListed(absl::string_view collection) {
+  return std::any_of(std::begin(kBelow), std::end(kBelow),
+                     [&](const auto& below) { return below.first == collection; });
+}
+bool IsBelow(absl::string_view collection, Parent parent) {
+  return std::find(std::begin(kBelow), std::end(kBelow), std::pair(collection, parent)) !=
+         std::end(kBelow);
 }
 
-// Whether `name` is that of an organization, a cluster, a NodePool or a Quota, or
-// `organizations/-`.
-bool IsParent(absl::string_view name) {
-  if (const auto id = MatchName("organizations/*", name))
-    return id->front() == "-" || IsDnsLabel(id->front());
-  return lifecycle::ParseClusterName(name) || lifecycle::ParsePoolName(name) ||
-         quota::ParseQuotaName(name);
+// What `name` is of; nullopt: of no parent. `organizations/-` counts as an organization.
+std::optional<Parent> ParentOf(absl::string_view name) {
+  if (const auto id = MatchName("organizations/*", name)) {
+    const bool is_one = id->front() == "-" || IsDnsLabel(id->front());
+    return is_one ? std::optional(Parent::kOrganization) : std::nullopt;
+  }
+  if (lifecycle::ParseClusterName(name)) return Parent::kCluster;
+  if (lifecycle::ParsePoolName(name)) return Parent::kNodePool;
+  if (quota::ParseQuotaName(name)) return Parent::kQuota;
+  return std::nullopt;
 }
 
 absl::StatusOr<history::v1::ListPastResponse> PastOf(const ServicePart& part,
@@ -230,12 +247,16 @@ grpc::ServerUnaryReactor* HistoryHandlers::ListPast(grpc::CallbackServerContext*
   return rpc::Unary(context, [&](rpc::Responder responder) {
     error::Faults faults;
     const ServicePart* part = PartOfCollection(request->collection());
-    faults.Require(IsParent(request->parent()), "parent",
+    const std::optional<Parent> parent = ParentOf(request->parent());
+    const bool is_listed = part != nullptr && IsListed(request->collection());
+    faults.Require(parent.has_value(), "parent",
                    "must be the name of an organization, a cluster, a NodePool or a Quota, or "
                    "`organizations/-`: all of them.");
     faults.Require(
-        part != nullptr && IsOrganizations(request->collection()), "collection",
+        is_listed, "collection",
         "must be clusters, nodePools, nodes, events, quotas or holdings, and kept here.");
+    faults.Require(!parent || !is_listed || IsBelow(request->collection(), *parent), "collection",
+                   "must be one of those that are below such a parent.");
     if (!faults.empty()) return responder.Finish(faults.status());
     const absl::StatusOr<storage::Moment> then = MomentOf(*request);
     if (!then.ok()) return responder.Finish(then.status());

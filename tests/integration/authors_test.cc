@@ -255,11 +255,26 @@ TEST_F(Authors, WhatMakesNoSenseIsRefused) {
   refused(list_past(), "time");
   list.set_revision(1'000'000'000);
   EXPECT_EQ(list_past().error_code(), grpc::StatusCode::OUT_OF_RANGE);
-  for (const char* parent : {"organizations/-", "organizations/acme/clusters/c1", MiniMuster::kPool,
-                             "organizations/acme/quotas/US-EAST-04A~gd-8xa100-i128~default"}) {
+  constexpr char kCluster1[] = "organizations/acme/clusters/c1";
+  constexpr char kQuota[] = "organizations/acme/quotas/US-EAST-04A~gd-8xa100-i128~default";
+  const auto list_of = [&](const std::string& parent, const std::string& collection) {
     list.set_parent(parent);
-    EXPECT_EQ(list_past().error_code(), grpc::StatusCode::OUT_OF_RANGE) << parent;
-  }
+    list.set_collection(collection);
+    return list_past();
+  };
+  for (const auto& [parent, collection] :
+       {std::pair("organizations/-", "events"), std::pair("organizations/acme", "holdings"),
+        std::pair(kCluster1, "nodes"), std::pair(kCluster1, "events"),
+        std::pair(MiniMuster::kPool, "nodes"), std::pair(kQuota, "holdings")})
+    EXPECT_EQ(list_of(parent, collection).error_code(), grpc::StatusCode::OUT_OF_RANGE)
+        << parent << " " << collection;
+  // None can ever be there: an empty list would say that there were none.
+  for (const auto& [parent, collection] :
+       {std::pair(kCluster1, "clusters"), std::pair(kCluster1, "quotas"),
+        std::pair(kCluster1, "holdings"), std::pair(MiniMuster::kPool, "nodePools"),
+        std::pair(MiniMuster::kPool, "events"), std::pair(kQuota, "quotas"),
+        std::pair(kQuota, "nodes")})
+    refused(list_of(parent, collection), "collection");
   past.set_revision(1'000'000'000);
   EXPECT_EQ(Past(past, resource).error_code(), grpc::StatusCode::OUT_OF_RANGE);
 }
