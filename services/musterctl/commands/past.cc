@@ -74,6 +74,19 @@ const google::protobuf::Message& MessageOf(const Item& item) {
                     item);
 }
 
+// Whose past is told only to who may read everywhere, though others may read it as it is.
+bool IsOfThePlatform(Kind kind) {
+  return kind == Kind::kZone || kind == Kind::kInstanceType || kind == Kind::kMachine ||
+         kind == Kind::kRelease || kind == Kind::kNodeProfile;
+}
+
+// If the status is NOT_FOUND: notes to whom the past of such resources is told.
+void NoteNotToldOf(Session& session, Kind kind, const absl::Status& status) {
+  if (!absl::IsNotFound(status) || !IsOfThePlatform(kind)) return;
+  session.world.err << "note: the past of " << KindPlural(kind)
+                    << " is told only to who may read everywhere\n";
+}
+
 // FAILED_PRECONDITION, naming the cells that had it then. The message suggests one that has it now,
 // if any does.
 absl::Status InSeveralThen(Session& session, const ResourceId& resource, const Moment& then,
@@ -134,6 +147,7 @@ void NoteNotThere(Session& session, const ResourceId& resource, const Moment& th
   session.world.err << "note: " << Label(resource)
                     << (then == Moment(kLastTime) ? " is not there now" : " was not there then")
                     << "; musterctl history tells when it was\n";
+  NoteNotToldOf(session, resource.kind, status);
 }
 
 absl::Status History(Session& session) {
@@ -150,13 +164,15 @@ absl::Status History(Session& session) {
     if (time == nullptr) return WrongUse("--since: of history, a time or how long ago");
     since = *time;
   }
-  ASSIGN_OR_RETURN(const ToldChanges told,
-                   session.api.ListChanges(resource, static_cast<int>(*limit), since));
-  const history::v1::ListChangesResponse& answer = told.answer;
+  const absl::StatusOr<ToldChanges> told =
+      session.api.ListChanges(resource, static_cast<int>(*limit), since);
+  NoteNotToldOf(session, resource.kind, told.status());
+  RETURN_IF_ERROR(told.status());
+  const history::v1::ListChangesResponse& answer = told->answer;
   if (answer.changes().empty()) RETURN_IF_ERROR(CheckClusterOf(session, resource));
   std::ostream& out = session.world.out;
   for (int i = 0; i < answer.changes_size(); ++i)
-    Print(answer.changes(i), session.of_cells ? told.cells[static_cast<size_t>(i)] : "", out);
+    Print(answer.changes(i), session.of_cells ? told->cells[static_cast<size_t>(i)] : "", out);
   const bool at_the_end = answer.next_page_token().empty();
   if (answer.changes().empty()) {
     out << "No change of it is known" << (session.line.Has("since") ? " since then" : "") << ".\n";

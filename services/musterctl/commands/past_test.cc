@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
+#include "services/musterctl/client/errors.h"
 #include "services/musterctl/commands/testing/commands_test_base.h"
 
 namespace muster::musterctl {
@@ -121,6 +123,19 @@ TEST_F(PastTest, WhatWasNotThereThenIsNotTakenForUnknown) {
   api_.past = {APast(2), none};
   EXPECT_EQ(RunLine({"diff", "nodepool", "train", "--since=1h"}), kFailed);
   EXPECT_EQ(err(), kNotNow);
+}
+
+// Zones, instance types and the like: who sees them may not be told of their past.
+TEST_F(PastTest, ThePastOfThePlatformIsNotForAll) {
+  constexpr char kNote[] = "note: the past of zones is told only to who may read everywhere\n";
+  api_.past = {FromServer(absl::NotFoundError("it does not exist."))};
+  EXPECT_EQ(RunLine({"get", "zone", "A-1A", "--at=1h"}), kFailed);
+  EXPECT_THAT(err(), HasSubstr(kNote));
+  api_.refusal_of_reads = FromServer(absl::NotFoundError("it does not exist."));
+  EXPECT_EQ(RunLine({"history", "zone", "A-1A"}), kFailed);
+  EXPECT_EQ(err(), absl::StrCat(kNote, "error: it does not exist. (NOT_FOUND)\n"));
+  EXPECT_EQ(RunLine({"history", "nodepool", "train"}), kFailed);
+  EXPECT_THAT(err(), Not(HasSubstr("note")));
 }
 
 // The past does not tell which machines a claim had.
