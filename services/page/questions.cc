@@ -11,6 +11,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "services/common/error.h"
 #include "services/common/status_macros.h"
 #include "services/common/steady_clock.h"
 #include "services/common/timestamp.h"
@@ -29,6 +30,18 @@ std::string Json(const google::protobuf::Message& message) {
   return status.ok() ? json : "null";
 }
 
+// `,"oldest":MILLISECONDS`: the first that is not before the moment from which on a service tells
+// of the past; empty: the status does not say it.
+std::string OldestOf(const absl::Status& status) {
+  const auto detail = error::DetailOf(status);
+  if (!detail || !detail->metadata.contains("oldest_time")) return "";
+  absl::Time oldest;
+  if (!absl::ParseTime(absl::RFC3339_full, detail->metadata.at("oldest_time"), &oldest, nullptr))
+    return "";
+  const absl::Time first = oldest + absl::Milliseconds(1) - absl::Nanoseconds(1);
+  return absl::StrCat(",\"oldest\":", absl::ToUnixMillis(first));
+}
+
 // The answer to a question that failed with `status`; `told`: FromPeer of it, which the reader may
 // see.
 Questions::Answer Refused(const absl::Status& status, const absl::Status& told) {
@@ -37,7 +50,7 @@ Questions::Answer Refused(const absl::Status& status, const absl::Status& told) 
                   : absl::IsInvalidArgument(status) ? 400
                   : absl::IsOutOfRange(status)      ? 410
                                                     : 503;
-  answer.json = absl::StrCat("{\"error\":", Quoted(told.message()), "}");
+  answer.json = absl::StrCat("{\"error\":", Quoted(told.message()), OldestOf(status), "}");
   return answer;
 }
 

@@ -39,7 +39,8 @@ class Questions {
   Answer Claim(absl::string_view pool_uid) const;
   // `{"at": MILLISECONDS, "frame": {...}}`: pools, Nodes and quotas as they were at that time, in
   // one frame of Board. `places`: Board::PlacesAlone of now. 410: the journals do not reach back so
-  // far, the error says how far they do; 503: it takes too long, or a service is away.
+  // far; the error says how far they do, `"oldest": MILLISECONDS` too. 503: it takes too long, or a
+  // service is away.
   Answer Past(absl::Time then, Board places) const;
 
  private:

@@ -153,6 +153,19 @@ TEST_F(PastTest, WhatIsNotKeptIsSaidInTheServicesWords) {
   }
 }
 
+// In milliseconds, as the slider asks; what is a fraction of one later is refused.
+TEST_F(PastTest, FromWhenOnItIsKeptIsSaidAsAMomentThatCanBeAskedFor) {
+  history_.refuses = "nodes";
+  for (const auto& [named, asked] :
+       {std::pair("2025-06-15T15:06:40.123+00:00", 1'750'000'000'123),
+        std::pair("2025-06-15T15:06:40.123001+00:00", 1'750'000'000'124)}) {
+    history_.refusal =
+        error::Make(absl::StatusCode::kOutOfRange, "From then on.",
+                    {.reason = "REVISION_COMPACTED", .metadata = {{"oldest_time", named}}});
+    EXPECT_EQ(Ask().json, absl::StrCat(R"({"error":"From then on.","oldest":)", asked, "}"));
+  }
+}
+
 // The process that ends waits for nobody's slider.
 TEST_F(PastTest, WhoeverAsksIsAnsweredWhenThePageEnds) {
   history_.hangs = "nodes";

@@ -197,12 +197,13 @@ int64_t LastBefore(Transaction& tx, int64_t after, int64_t limit, absl::Time tim
 }  // namespace journal
 
 absl::Status Forgotten(absl::string_view whom, int64_t oldest_revision, absl::Time oldest) {
+  const std::string time = absl::FormatTime(absl::RFC3339_full, oldest, absl::UTCTimeZone());
   return error::Make(
       absl::StatusCode::kOutOfRange,
       absl::StrCat("The journal no longer tells of that moment: of ", whom,
-                   " it knows what was from revision ", oldest_revision, " on, ",
-                   absl::FormatTime(absl::RFC3339_full, oldest, absl::UTCTimeZone()), "."),
-      {.reason = "REVISION_COMPACTED"});
+                   " it knows what was from revision ", oldest_revision, " on, ", time, "."),
+      {.reason = "REVISION_COMPACTED",
+       .metadata = {{"oldest_revision", absl::StrCat(oldest_revision)}, {"oldest_time", time}}});
 }
 
 }  // namespace muster::storage

@@ -121,7 +121,7 @@ int64_t LastBefore(Transaction& tx, int64_t after, int64_t limit, absl::Time tim
 
 // OUT_OF_RANGE (REVISION_COMPACTED): the journal does not reach back to the moment that was asked
 // for. Of `whom` (`this resource`) it tells what was from `oldest_revision` on, and from the time
-// `oldest` on.
+// `oldest` on: metadata `oldest_revision` and `oldest_time` (RFC 3339).
 absl::Status Forgotten(absl::string_view whom, int64_t oldest_revision, absl::Time oldest);
 
 }  // namespace muster::storage

@@ -385,6 +385,23 @@ TEST_F(FleetTest, WhatIsNotKeptIsSaidAndNowIsShown) {
   for (const std::string& error : browser_.TakeErrors()) EXPECT_THAT(error, HasSubstr("410"));
 }
 
+// Something that has changed meanwhile is older than the journal: a moment that the services as
+// such would tell of.
+TEST_F(FleetTest, TheSliderOffersNoMomentThatIsKnownToBeRefused) {
+  OpenWith(200);
+  browser_.Await("!document.getElementById('moment').disabled");
+  const int64_t oldest =
+      browser_.Evaluate("Math.round(Number(document.getElementById('moment').max)) - 600000");
+  fleet_.SetPast([oldest](absl::Time) {
+    return page::Questions::Answer{
+        410, absl::StrCat(R"({"error":"It tells from then on.","oldest":)", oldest, "}")};
+  });
+  browser_.Evaluate(MoveTo(absl::Minutes(30)));
+  browser_.AwaitText("#when", "It tells from then on. Shown is what is now.");
+  browser_.Await(absl::StrCat("Number(document.getElementById('moment').min) === ", oldest));
+  for (const std::string& error : browser_.TakeErrors()) EXPECT_THAT(error, HasSubstr("410"));
+}
+
 TEST_F(FleetTest, ShowsAHundredThousandMachines) {
   OpenWith(100'000);
   browser_.Screenshot(ScreenshotFile("fleet-100000"));

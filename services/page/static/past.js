@@ -37,7 +37,7 @@ export class Settled {
       const answer = await this.ask(value);
       tell = () => this.told(answer);
     } catch (error) {
-      tell = () => this.failed(error.message);
+      tell = () => this.failed(error.message, error.oldest);
     }
     this.asking = false;
     if (this.wanted === value) return tell();
@@ -51,6 +51,7 @@ export class PastBar {
     this.showNow = showNow;
     this.failure = '';
     this.shown = null;  // milliseconds; null: now
+    this.tells = -Infinity;  // from when on, as far as refusals have said
     this.settled = new Settled({
       ask,
       told: (answer) => {
@@ -58,7 +59,10 @@ export class PastBar {
         show(answer);
       },
       // Go back to the present: what is shown must not pass for the moment that was asked for.
-      failed: (message) => this.toNow(message)
+      failed: (message, oldest) => {
+        this.tells = Math.max(this.tells, oldest ?? -Infinity);
+        this.toNow(message);
+      }
     });
     this.sum = h('span', {class: 'sum'});
     this.slider = h('input', {
@@ -101,10 +105,11 @@ export class PastBar {
     if (!this.slider.disabled) {
       // A range input clamps its value to its bounds, so these must contain the wanted value.
       const wanted = this.settled.wanted;
+      const from = Math.min(now, Math.max(oldest, this.tells));
       if (now - this.slider.max >= STEP) this.slider.max = now;
-      this.slider.min = Math.min(oldest, wanted ?? now);
+      this.slider.min = Math.min(from, wanted ?? now);
       this.slider.value = wanted ?? this.slider.max;
-      this.slider.title = `From ${dayClockTime(oldest)} on`;
+      this.slider.title = `From ${dayClockTime(from)} on`;
     } else {
       this.slider.title = 'How far back the services can tell is not known';
     }

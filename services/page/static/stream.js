@@ -44,7 +44,8 @@ export async function ask(path, parameters) {
   } catch {
     answer = {error: text.trim()};
   }
-  if (!response.ok) throw new Error(answer.error ?? response.statusText);
+  if (!response.ok)
+    throw Object.assign(new Error(answer.error ?? response.statusText), {oldest: answer.oldest});
   return answer;
 }
 
