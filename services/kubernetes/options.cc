@@ -8,10 +8,12 @@
 #include <utility>
 #include <vector>
 
+#include "absl/flags/declare.h"
 #include "absl/flags/flag.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "services/common/address.h"
+#include "services/common/error.h"
 #include "services/common/random_bits.h"
 #include "services/common/resource_name.h"
 #include "services/common/status_macros.h"
@@ -20,6 +22,11 @@
 #include "services/daemon/flags.h"
 #include "services/kubernetes/api/kubeconfig.h"
 #include "services/tls/flags.h"
+
+ABSL_DECLARE_FLAG(std::string, tls_cert_file);
+ABSL_DECLARE_FLAG(std::string, tls_key_file);
+ABSL_DECLARE_FLAG(std::string, tls_ca_file);
+ABSL_DECLARE_FLAG(std::string, trust_domain);
 
 ABSL_FLAG(std::string, organization, "", "Muster's id of the organization. Required.");
 ABSL_FLAG(std::string, cluster, "",
@@ -33,6 +40,11 @@ ABSL_FLAG(
 ABSL_FLAG(std::string, server, "127.0.0.1:7600",
           "Muster's API, a gRPC target: host:port; dns:///host:port if the name stands for several "
           "replicas: only so is one passed over that says NOT_SERVING.");
+ABSL_FLAG(std::string, token_file, "",
+          "File with a bearer token, which Muster knows the adapter by instead of a certificate; "
+          "read again at every call. With it goes --tls_ca_file, read at the start only, and no "
+          "other flag of TLS. For a proxy that ends TLS, or where a service account's token is at "
+          "hand. Empty: none.");
 ABSL_FLAG(std::string, kubeconfig, "",
           "File that says where the API server is and who we are to it. Empty: the service account "
           "of the Pod that this runs in.");
@@ -185,6 +197,25 @@ void ReadLease(Leader::Options& lease, Faults& faults) {
        "--lease_retry_period", "must be at least 100ms and below --lease_renew_deadline.", faults);
 }
 
+// A certificate, a token, or neither.
+void ReadCredentialFlags(Options& options, Faults& faults) {
+  const std::string token = absl::GetFlag(FLAGS_token_file);
+  if (token.empty()) {
+    auto tls = tls::FilesFromFlags(tls::Use::kClient);
+    faults.Add("--tls_cert_file", tls.status());
+    if (tls.ok()) options.tls = *std::move(tls);
+    return;
+  }
+  for (const auto& [flag, value] :
+       {std::pair("--tls_cert_file", absl::GetFlag(FLAGS_tls_cert_file)),
+        std::pair("--tls_key_file", absl::GetFlag(FLAGS_tls_key_file)),
+        std::pair("--trust_domain", absl::GetFlag(FLAGS_trust_domain))})
+    Need(value.empty(), flag, "must not be given beside --token_file: say one of them.", faults);
+  options.token = {.authority = absl::GetFlag(FLAGS_tls_ca_file), .token = token};
+  Need(!options.token->authority.empty(), "--tls_ca_file", "is required with --token_file.",
+       faults);
+}
+
 absl::Status Read(Options& options) {
   Faults faults;
   ReadCluster(options.adapter, faults);
@@ -206,9 +237,7 @@ absl::Status Read(Options& options) {
                       : LoadKubeconfig(kubeconfig, absl::GetFlag(FLAGS_kube_context));
   faults.Add("--kubeconfig", endpoint.status());
   if (endpoint.ok()) options.adapter.endpoint = *std::move(endpoint);
-  auto tls = tls::FilesFromFlags(tls::Use::kClient);
-  faults.Add("--tls_cert_file", tls.status());
-  if (tls.ok()) options.tls = *std::move(tls);
+  ReadCredentialFlags(options, faults);
   return faults.status();
 }
 
@@ -221,6 +250,16 @@ absl::StatusOr<Options> OptionsFromFlags() {
   return *options;
 }
 
+absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> TokenCredentials(
+    const client::CredentialFiles& files) {
+  auto credentials = client::ReadCredentials(files);
+  auto detail = error::DetailOf(credentials.status());
+  if (!detail || detail->fields.empty()) return credentials;
+  for (error::FieldViolation& fault : detail->fields)
+    fault.field = fault.field == "tokenFile" ? "--token_file" : "--tls_ca_file";
+  return error::InvalidFields(std::move(detail->fields));
+}
+
 absl::Status CheckFlags() {
   Faults faults;
   const auto of_daemon = daemon::OptionsFromFlags();
@@ -229,9 +268,13 @@ absl::Status CheckFlags() {
   faults.Add("--organization", OptionsFromFlags().status());
   faults.Add("--port_file",
              daemon::CheckReplaceable("--port_file", absl::GetFlag(FLAGS_port_file)));
-  // What is wrong with its flags was said.
-  const auto tls = tls::FilesFromFlags(tls::Use::kClient);
-  if (tls.ok()) faults.Add("--tls_cert_file", tls::CertificateFiles::CreateIfAny(*tls).status());
+  // What is wrong with the flags themselves was said.
+  Faults said;
+  const auto options = std::make_unique<Options>();
+  ReadCredentialFlags(*options, said);
+  if (!said.status().ok()) return faults.status();
+  faults.Add("--tls_cert_file", tls::CertificateFiles::CreateIfAny(options->tls).status());
+  if (options->token) faults.Add("--token_file", TokenCredentials(*options->token).status());
   return faults.status();
 }
 

@@ -25,6 +25,8 @@ ABSL_DECLARE_FLAG(std::string, kubeconfig);
 ABSL_DECLARE_FLAG(std::string, condition_edition);
 ABSL_DECLARE_FLAG(bool, ready_condition);
 ABSL_DECLARE_FLAG(std::string, lease_identity);
+ABSL_DECLARE_FLAG(std::string, token_file);
+ABSL_DECLARE_FLAG(std::string, tls_ca_file);
 
 namespace muster::kubernetes {
 namespace {
@@ -154,6 +156,37 @@ TEST_F(OptionsTest, AContextNeedsItsKubeconfig) {
   EXPECT_THAT(Faults("kube_context", "c"), IsEmpty());
   absl::SetFlag(&FLAGS_kubeconfig, "");
   EXPECT_THAT(Faults("kube_context", "prod"), Contains("--kube_context"));
+}
+
+TEST_F(OptionsTest, ATokenStandsInTheSteadOfACertificate) {
+  EXPECT_THAT(Faults("token_file", "/token"), ElementsAre("--tls_ca_file"));
+  absl::SetFlag(&FLAGS_tls_ca_file, "/ca.crt");
+  EXPECT_THAT(Faults("token_file", "/token"), IsEmpty());
+  absl::SetFlag(&FLAGS_token_file, "/token");
+  for (const char* flag : {"tls_cert_file", "tls_key_file", "trust_domain"})
+    EXPECT_THAT(Faults(flag, "muster.test"), ElementsAre(absl::StrCat("--", flag)));
+  const auto options = OptionsFromFlags();
+  ASSERT_TRUE(options.ok()) << options.status();
+  EXPECT_FALSE(options->tls.has_value());
+  ASSERT_TRUE(options->token.has_value());
+  EXPECT_EQ(options->token->token, "/token");
+  EXPECT_EQ(options->token->authority, "/ca.crt");
+}
+
+TEST_F(OptionsTest, FilesOfATokenAreLookedAt) {
+  const std::string token = absl::StrCat(::testing::TempDir(), "/options_test_token_", getpid());
+  std::ofstream(token) << "abc\n";
+  const std::string file = absl::StrCat(::testing::TempDir(), "/options_test_flags_", getpid());
+  for (const auto& [path, fault] : std::vector<std::pair<std::string, std::string>>{
+           {"/nowhere/token", ":1: --token_file /nowhere/token cannot be read"},
+           {token, ":2: --tls_ca_file /nowhere/ca cannot be read"}}) {
+    std::ofstream(file) << "--token_file=" << path << "\n--tls_ca_file=/nowhere/ca\n";
+    std::ostringstream said;
+    EXPECT_EQ(daemon::CheckConfig({file}, CheckFlags, said), 1);
+    EXPECT_THAT(said.str(), StartsWith(file + fault));
+  }
+  unlink(file.c_str());
+  unlink(token.c_str());
 }
 
 TEST_F(OptionsTest, FaultsOfEveryKindAreToldAtOnce) {

@@ -34,6 +34,9 @@ absl::Status Process::Open() {
     metrics_.Add(rpc::MakeCertificateCollector(*certificates_));
     adapter.muster_credentials = certificates_->ForClient();
   }
+  if (options_.token) {
+    ASSIGN_OR_RETURN(adapter.muster_credentials, TokenCredentials(*options_.token));
+  }
   ASSIGN_OR_RETURN(adapter_, Adapter::Create(std::move(adapter), metrics_.registry()));
   metrics_.Add(adapter_->collectable());
   rpc::ServerOptions server{

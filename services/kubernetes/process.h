@@ -36,7 +36,7 @@ class Process {
   bool Answers() const;
 
   const Options options_;
-  std::unique_ptr<tls::CertificateFiles> certificates_;  // null: plain text
+  std::unique_ptr<tls::CertificateFiles> certificates_;  // null: there are none
   rpc::Metrics metrics_;
   std::unique_ptr<Adapter> adapter_;
   std::unique_ptr<rpc::Server> server_;

@@ -120,9 +120,10 @@ const std::vector<Layer>& Layers() {
         "muster/", "google/protobuf/", "nlohmann/"}},
       {"services/kubernetes",
        "a client of the API: proto, services/common, services/trace, services/daemon, services/rpc "
-       "(channel, metrics, health) and its own libraries only",
-       {"services/common/", "services/trace/", "services/daemon/", "services/rpc/", "services/tls/",
-        "muster/", "google/", "grpc/", "grpcpp/", "prometheus/", "nlohmann/"}},
+       "(channel, metrics, health), the credentials of services/client and its own libraries only",
+       {"services/client/credentials.h", "services/common/", "services/trace/", "services/daemon/",
+        "services/rpc/", "services/tls/", "muster/", "google/", "grpc/", "grpcpp/", "prometheus/",
+        "nlohmann/"}},
       {"services/musterctl/manifest",
        "musterctl's manifests: proto, services/common and their libraries only",
        {"services/common/", "muster/", "google/protobuf/", "yaml-cpp/", "nlohmann/"}},

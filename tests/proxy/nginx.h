@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "tests/integration/child.h"
+#include "tests/testing/authority.h"
 #include "tests/testing/reserved_port.h"
 #include "tests/testing/temp_folder.h"
 
@@ -19,9 +20,26 @@ namespace muster::testing {
 // Debian's nginx with deploy/nginx/muster.conf.
 class Nginx {
  public:
-  // `changes`: what stands in the file, and what is to stand there. The address that it listens at
-  // is changed by itself.
-  void Start(std::vector<std::pair<std::string, std::string>> changes) {
+  // What stands in the file, and what is to stand there.
+  using Changes = std::vector<std::pair<std::string, std::string>>;
+
+  // Those by which it speaks TLS on both sides, with new certificates of the authority: its own,
+  // and one of musterd, which needs a DNS name here.
+  static Changes ToTls(Authority& authority) {
+    authority.Issue("musterd",
+                    "subjectAltName=DNS:musterd,IP:127.0.0.1,URI:spiffe://muster.test/musterd");
+    authority.Issue("proxy", "subjectAltName=IP:127.0.0.1");
+    return {{"http2;", "ssl http2;"},
+            {"grpc://", "grpcs://"},
+            {"#ssl_", "ssl_"},
+            {"#grpc_ssl_", "grpc_ssl_"},
+            {"/etc/muster/tls/proxy.crt", authority.certificate("proxy")},
+            {"/etc/muster/tls/proxy.key", authority.key("proxy")},
+            {"/etc/muster/tls/ca.crt", authority.authority()}};
+  }
+
+  // The address that it listens at is changed by itself.
+  void Start(Changes changes) {
     std::string servers = ReadFile(MUSTER_NGINX);
     changes.emplace_back("127.0.0.1:7600", address());
     for (const auto& [shown, real] : changes) {

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -28,25 +29,14 @@ class TlsProxyTest : public ::testing::Test {
                           absl::StrCat("--token_audience=", Issuer::kAudience)},
         .tls = true,
         .bindings = {"- {role: viewer, principals: [token/ann], organizations: [acme]}"}});
-    // nginx wants a server's certificate to have a DNS name.
-    Authority& authority = *muster_->authority();
-    authority.Issue("musterd",
-                    "subjectAltName=DNS:musterd,IP:127.0.0.1,URI:spiffe://muster.test/musterd");
-    authority.Issue("proxy", "subjectAltName=IP:127.0.0.1");
+    Nginx::Changes changes = Nginx::ToTls(*muster_->authority());
     muster_->Kill();
     muster_->Start();
     muster_->ApplyCatalogue();
-    nginx_.Start({{"http2;", "ssl http2;"},
-                  {"grpc://", "grpcs://"},
-                  {"#ssl_", "ssl_"},
-                  {"#grpc_ssl_", "grpc_ssl_"},
-                  {"/etc/muster/tls/proxy.crt", authority.certificate("proxy")},
-                  {"/etc/muster/tls/proxy.key", authority.key("proxy")},
-                  {"/etc/muster/tls/ca.crt", authority.authority()},
-                  {"127.0.0.1:7611", muster_->address()},
-                  {"127.0.0.1:7612", muster_->address()},
-                  {"127.0.0.1:7613", muster_->address()},
-                  {"127.0.0.1:7614", muster_->address()}});
+    for (const char* shown :
+         {"127.0.0.1:7611", "127.0.0.1:7612", "127.0.0.1:7613", "127.0.0.1:7614"})
+      changes.emplace_back(shown, muster_->address());
+    nginx_.Start(std::move(changes));
   }
   ~TlsProxyTest() override {
     if (HasFailure()) std::cerr << muster_->LogEnds() << nginx_.Log();

@@ -104,9 +104,9 @@ void AdapterStack::StartAdapter(size_t replica, const std::vector<std::string>& 
       absl::StrCat("--lease_identity=replica-", replica),
       // A busy machine is no reason to lose it.
       "--lease_duration=60s", "--lease_renew_deadline=40s", "--lease_retry_period=200ms"};
+  for (const std::string& flag : muster_->TlsFlags("muster-kubernetes")) command.push_back(flag);
   command.insert(command.end(), options_.adapter_flags.begin(), options_.adapter_flags.end());
   command.insert(command.end(), flags.begin(), flags.end());
-  for (const std::string& flag : muster_->TlsFlags("muster-kubernetes")) command.push_back(flag);
   if (replica >= adapters_.size()) adapters_.resize(replica + 1);
   adapters_[replica].reset();
   adapters_[replica] =
