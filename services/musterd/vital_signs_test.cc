@@ -25,7 +25,9 @@ class VitalSignsTest : public ::testing::Test {
     EXPECT_TRUE(server_->Start().ok());
     parts_.push_back({.name = "quota", .rpc = {"quota"}, .ready = [this] {
                         ++asked_;
+                        ++at_the_lock_;
                         MutexLock lock(lane_);
+                        --at_the_lock_;
                         return ready_.load();
                       }});
     signs_ = std::make_unique<VitalSigns>(
@@ -48,6 +50,10 @@ class VitalSignsTest : public ::testing::Test {
     const int until = asked_ + turns;
     testing::Until([&] { return asked_ >= until; }, "turns");
   }
+  // Until the loop waits for lane_, which the caller holds. A turn may have begun before it took it.
+  void AwaitHung() const {
+    testing::Until([&] { return at_the_lock_ > 0; }, "a turn that hangs");
+  }
 
   CountingClock clock_;  // loops that beat ask it, and looks whether they do
   rpc::Metrics metrics_;
@@ -55,6 +61,7 @@ class VitalSignsTest : public ::testing::Test {
   Mutex lane_;
   std::atomic<bool> ready_ = true;
   std::atomic<int> asked_ = 0;
+  std::atomic<int> at_the_lock_ = 0;  // turns that wait for lane_
   std::vector<ServicePart> parts_;
   std::unique_ptr<VitalSigns> signs_;
 };
@@ -77,7 +84,7 @@ TEST_F(VitalSignsTest, ALockThatIsNeverGivenBackIsSeen) {
   Await(kLive, HealthAnswer::kServing);
   {
     MutexLock hung(lane_);
-    AwaitTurns(1);
+    AwaitHung();
     clock_.clock.Advance(daemon::kLifePatience + absl::Seconds(1));
     Await(kLive, HealthAnswer::kNotServing);
   }
@@ -88,7 +95,7 @@ TEST_F(VitalSignsTest, WhoEndsIsNotHeldUpByALockThatIsNeverGivenBack) {
   Await("", HealthAnswer::kServing);
   {
     MutexLock hung(lane_);
-    AwaitTurns(1);
+    AwaitHung();
     signs_->Silence();
     server_->SetServing("", false);
   }
