@@ -14,12 +14,14 @@
 #include <thread>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "services/rpc/status.h"
 #include "tests/integration/mini_muster.h"
 #include "tests/testing/patience.h"
+#include "tests/testing/sockets.h"
 #include "tests/testing/status_matchers.h"
 
 namespace muster::testing {
@@ -185,12 +187,12 @@ TEST(Crash, WhoWaitsWhenTheServerGoesIsToldThatNothingWasDone) {
   std::thread first([&] { running = set_limit("running"); });
   Until([&] { return waiting_sessions() == "1"; }, "a write");
   std::thread second([&] { waiting = set_limit("waiting"); });
-  // Sent after it over the same connection, and answered from memory.
-  grpc::ClientContext context;
-  quota::v1::ListQuotasRequest list;
-  list.set_parent("organizations/-");
-  quota::v1::ListQuotasResponse quotas;
-  EXPECT_TRUE(stub->ListQuotas(&context, list, &quotas).ok());
+  Until(
+      [&] {
+        return absl::StrContains(HttpGet(muster.metrics_address(), "/metrics", absl::Minutes(1)),
+                                 "muster_lane_queued_commands{service=\"quota\"} 2\n");
+      },
+      "a write that stands behind it");
   std::thread ending([&] { EXPECT_EQ(muster.Terminate(), 0); });
   first.join();
   second.join();
