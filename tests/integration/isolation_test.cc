@@ -37,6 +37,7 @@
 #include "tests/integration/mini_muster.h"
 #include "tests/testing/patience.h"
 #include "tests/testing/raw_call.h"
+#include "tests/testing/temp_folder.h"
 
 namespace muster::testing {
 namespace {
@@ -349,7 +350,7 @@ class Isolation : public ::testing::Test {
 
   // What the other organization has.
   void ApplyRival() {
-    const std::string file = absl::StrCat(::testing::TempDir(), "/rival.yaml");
+    const std::string file = folder_.Path("rival.yaml");
     std::ofstream(file) << R"(
 apiVersion: muster/v1
 kind: Quota
@@ -373,7 +374,7 @@ spec: {instanceType: gd-8xa100-i128, targetNodes: 2, nodeLabels: {secret: rivall
 
   // A pool of the caller's own organization in another zone and cluster.
   void ApplyFar() {
-    const std::string file = absl::StrCat(::testing::TempDir(), "/far.yaml");
+    const std::string file = folder_.Path("far.yaml");
     std::ofstream(file) << R"(
 apiVersion: muster/v1
 kind: Quota
@@ -635,6 +636,7 @@ spec: {instanceType: gd-8xh200ib-i128, targetNodes: 1}
     return leaks;
   }
 
+  const TempFolder folder_;
   MiniMuster muster_;
   lifecycle::v1::NodePool rival_;
   World rivals_;
@@ -776,7 +778,11 @@ TEST_F(Isolation, AWatchGoesOnPastWhatItsReaderMayNotSee) {
 
   ASSERT_NO_FATAL_FAILURE(ChangeRivals());
   ASSERT_TRUE(muster_.Resize(kOwnNodes).ok());
-  // A machine that the rivals gave back may be acme's by now.
+  // A machine that the rivals gave back may be acme's then; a bundle that ends with the last word
+  // may tell so.
+  ASSERT_TRUE(muster_.Await([](const lifecycle::v1::NodePool* pool) {
+    return pool != nullptr && IsHealthy(*pool, kOwnNodes);
+  })) << muster_.LogEnds();
   for (const std::string& own : MachinesOf(MiniMuster::kPool)) std::erase(markers_, own);
   for (const auto& watch : watches) {
     SCOPED_TRACE(watch->name());
