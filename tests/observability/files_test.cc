@@ -305,7 +305,8 @@ TEST(Dashboards, AskForWhatServersShow) {
 }
 
 TEST(Dashboards, RefuseWhatNobodyReads) {
-  const std::string file = absl::StrCat(::testing::TempDir(), "/slip.yaml");
+  const TempFolder folder;
+  const std::string file = folder.Path("slip.yaml");
   const auto said = [&](const std::string& panel) -> std::string {
     std::ofstream(file) << "variables: {}\ndashboards: [{uid: a, title: A, rows: [{title: R, "
                            "panels: [{title: P, unit: s, query: up, "
@@ -322,7 +323,6 @@ TEST(Dashboards, RefuseWhatNobodyReads) {
   EXPECT_EQ(said("description: It is up"), "A, P: the description is no sentence");
   EXPECT_EQ(said("kind: pie, description: It is up."), "A, P: unknown kind pie");
   EXPECT_EQ(said("width: 8"), "A, P: no description");
-  std::filesystem::remove(file);
 }
 
 TEST(MetricsOf, FindsNamesAndNothingElse) {
