@@ -226,10 +226,11 @@ TEST_F(FleetTest, NothingIsPressedAnyMoreWhenAllComesAnew) {
 
 TEST_F(FleetTest, AWindowThatNobodyLooksAtKeepsEachChangeOnce) {
   OpenWith(200);
-  browser_.Evaluate(
-      "muster.scheduled = true;"
-      "for (let i = 0; i < 1000; ++i) muster.touch({cells: [1, 2, 3]});");
-  EXPECT_EQ(browser_.Evaluate("muster.pending.cells.size"), 3);
+  // At once: a frame that was asked for before, for a beat, takes what is pending.
+  EXPECT_EQ(browser_.Evaluate("muster.scheduled = true;"
+                              "for (let i = 0; i < 1000; ++i) muster.touch({cells: [1, 2, 3]});"
+                              "muster.pending.cells.size"),
+            3);
 }
 
 TEST_F(FleetTest, ComesBackAfterTheConnectionIsLost) {
