@@ -313,9 +313,10 @@ TEST_F(ModulesTest, AStreamThatFallsSilentIsLostAndOpenedAnew) {
       let live = 0;
       lost = () => done({told, live, states: sources.map((one) => one.readyState)});
       const beat = (now) => {
-        sources[0].say('beat', {now});
         live = sources.length;
+        // Before it is said, from when on silence is counted: however slow this is, the next is due first.
         if (now < 4) setTimeout(() => beat(now + 1), silence / 2);
+        sources[0].say('beat', {now});
       };
       beat(1);
     });)"));
