@@ -21,6 +21,8 @@ class BrowserTest : public ::testing::Test {
   }
   ~BrowserTest() override {
     EXPECT_THAT(browser_.TakeErrors(), ::testing::IsEmpty());
+    // What a page keeps for its tab another test's would find if it had the same port.
+    browser_.Evaluate("try { sessionStorage.clear() } catch {}");
     browser_.Open("about:blank");
     browser_.TakeErrors();
   }

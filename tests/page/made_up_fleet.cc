@@ -58,13 +58,13 @@ Node::State StateAt(int number, int step) {
 
 }  // namespace
 
-MadeUpFleet::MadeUpFleet() { Listen("127.0.0.1:0"); }
+MadeUpFleet::MadeUpFleet() { Listen(); }
 
 MadeUpFleet::~MadeUpFleet() = default;
 
-void MadeUpFleet::Listen(const std::string& address) {
+void MadeUpFleet::Listen() {
   page::PageListener::Options options;
-  options.address = address;
+  options.address = absl::StrCat("127.0.0.1:", port_.number());
   options.board = &board_;
   options.begin =
       page::BeginJson(absl::Minutes(2), absl::Minutes(7), {{"west", "http://west.example.org/"}});
@@ -88,9 +88,8 @@ void MadeUpFleet::Listen(const std::string& address) {
 }
 
 void MadeUpFleet::RestartListener() {
-  const std::string address = absl::StrCat("127.0.0.1:", listener_->port());
   listener_.reset();
-  Listen(address);
+  Listen();
 }
 
 std::string MadeUpFleet::url() const {

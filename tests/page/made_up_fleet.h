@@ -10,6 +10,7 @@
 #include "services/common/mutex.h"
 #include "services/page/live_board.h"
 #include "services/page/page_listener.h"
+#include "tests/testing/reserved_port.h"
 
 namespace muster::testing {
 
@@ -41,8 +42,10 @@ class MadeUpFleet {
  private:
   void TellMachine(int number, int step);
   void TellPool(int number);
-  void Listen(const std::string& address);
+  void Listen();
 
+  // Nobody else gets it while the listener starts anew.
+  const ReservedPort port_;
   page::LiveBoard board_{"made-up"};
   mutable Mutex mutex_;
   std::function<page::Questions::Answer(absl::Time)> past_ MUSTER_GUARDED_BY(mutex_);
