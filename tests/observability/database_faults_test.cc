@@ -42,21 +42,6 @@ class DatabaseFaults : public ServerFaults {
   // A session that does this and stays.
   void Hold(const std::string& sql) { holder_ = muster_->database().Hold(sql); }
   void LetGo() { holder_.reset(); }
-  // Two replicas, of which the first leads: what the second has to do with lifecycle's history is
-  // to follow it.
-  void StartWithFollower() {
-    Start(TwoReplicas());
-    muster_->Kill(1);
-    const auto leads = [&](size_t process, const char* how) {
-      return prometheus_->api()
-                 .Ask(absl::StrCat("muster_lifecycle_leading{instance=\"",
-                                   muster_->metrics_address(process), "\"} == ", how))
-                 .series() == 1;
-    };
-    Until([&] { return leads(0, "1"); }, "the first to lead");
-    muster_->Start();
-    Until([&] { return leads(1, "0"); }, "the second to follow");
-  }
   // A machine that nobody has goes into repair and back; each time it is a change in capacity's
   // journal.
   void ChangeMachine(int times) {

@@ -29,18 +29,11 @@ class ServerFaults : public ::testing::Test {
     options.audit_books = false;
     return options;
   }
-  // For faults in which no server dies: the lease is too long to run out while a busy machine
+  // For faults in which no leader dies: the lease is too long to run out while a busy machine
   // stands still.
   static MiniMuster::Options Calm() {
     MiniMuster::Options options = Fast();
     options.musterd_flags.push_back("--lease_ttl=30s");  // of two the later one counts
-    return options;
-  }
-  // A replica that is the same as the first.
-  static MiniMuster::Options TwoReplicas() {
-    MiniMuster::Options options = Fast();
-    options.processes = {"capacity,quota,lifecycle,configuration",
-                         "capacity,quota,lifecycle,configuration"};
     return options;
   }
   // Starts a stack with the catalogue only, without Prometheus.
@@ -70,6 +63,24 @@ class ServerFaults : public ::testing::Test {
     StartEmpty(std::move(options));
     MakePool();
     StartPrometheus();
+  }
+  // Two replicas, of which the first leads: what the second has to do with lifecycle's history is
+  // to follow it. The faults are the second's: nobody loses the lease.
+  void StartWithFollower() {
+    MiniMuster::Options options = Calm();
+    options.processes = {"capacity,quota,lifecycle,configuration",
+                         "capacity,quota,lifecycle,configuration"};
+    Start(std::move(options));
+    muster_->Kill(1);
+    const auto leads = [&](size_t process, const char* how) {
+      return prometheus_->api()
+                 .Ask(absl::StrCat("muster_lifecycle_leading{instance=\"",
+                                   muster_->metrics_address(process), "\"} == ", how))
+                 .series() == 1;
+    };
+    Until([&] { return leads(0, "1"); }, "the first to lead");
+    muster_->Start();
+    Until([&] { return leads(1, "0"); }, "the second to follow");
   }
   void Run(const Fault& fault) {
     Desk desk;

@@ -44,7 +44,7 @@ TEST_F(ServerFaults, AServerThatHangs) {
 }
 
 TEST_F(ServerFaults, AReplicaThatDied) {
-  Start(TwoReplicas());
+  StartWithFollower();
   // What comes due at the one that does not lead is not for it to look at.
   ASSERT_TRUE(muster_->Resize(4).ok());
   ASSERT_TRUE(muster_->AwaitSettled(4));
@@ -61,7 +61,7 @@ TEST_F(ServerFaults, AReplicaThatDied) {
 }
 
 TEST_F(ServerFaults, APeerThatIsAway) {
-  MiniMuster::Options options = Fast();
+  MiniMuster::Options options = Calm();
   options.processes = {"quota", "capacity,lifecycle,configuration"};
   Start(options);
   Run({.name = "kill -9 of the musterd that serves quota",
