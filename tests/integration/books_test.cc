@@ -52,8 +52,9 @@ size_t KillTheLeader(MiniMuster& muster) {
   const auto ask = [&](const std::string& sql) { return muster.database().QueryValue(sql); };
   const std::string epoch = ask("SELECT epoch FROM lifecycle.lease");
   for (size_t process = 0; process < 2; ++process) {
-    const std::string died = ask("SELECT clock_timestamp()");
     muster.Kill(process);
+    // After its last renewal, however long it took to kill it.
+    const std::string died = ask("SELECT clock_timestamp()");
     std::string now;
     // The other one takes the lease, or renews what it has.
     const auto clear = [&] {
