@@ -12,6 +12,13 @@ using ::muster::testing::StatusIs;
 
 class QuotaHistoryTest : public QuotaLaneTest {
  protected:
+  // Of a lane that does not look at the head until it is asked: as soon as one looks that had seen
+  // what is lost, the history gets another name, and who meets that is told so.
+  static LaneOptions Idle() {
+    LaneOptions options;
+    options.poll = absl::Hours(1);
+    return options;
+  }
   // As if what came after `revision` had never been committed.
   void GoBackTo(int64_t revision) {
     database_.Execute(absl::StrCat(
@@ -38,7 +45,7 @@ TEST_F(QuotaHistoryTest, AReplicaForgetsWhatTheDatabaseLost) {
 }
 
 TEST_F(QuotaHistoryTest, AWriterForgetsWhatTheDatabaseLost) {
-  Lane& lane = NewLane();
+  Lane& lane = NewLane(Idle());
   ASSERT_THAT(Do(lane, quota::UpdateQuota{kKey, 10, "", true}), IsOk());
   ASSERT_THAT(Do(lane, Want("a", 9)), IsOk());
   GoBackTo(1);
@@ -53,11 +60,7 @@ TEST_F(QuotaHistoryTest, AWriterForgetsWhatTheDatabaseLost) {
 }
 
 TEST_F(QuotaHistoryTest, AReplicaIsNotFooledByAHistoryThatGrewPastItsOwn) {
-  // Not until it is asked: as soon as it looks, the history gets another name, and who meets that
-  // is told so.
-  LaneOptions idle;
-  idle.poll = absl::Hours(1);
-  Lane& stale = NewLane(idle);
+  Lane& stale = NewLane(Idle());
   ASSERT_THAT(Do(stale, quota::UpdateQuota{kKey, 10, "", true}), IsOk());
   ASSERT_THAT(Do(stale, Want("a", 1)), IsOk());
   GoBackTo(1);
@@ -71,11 +74,7 @@ TEST_F(QuotaHistoryTest, AReplicaIsNotFooledByAHistoryThatGrewPastItsOwn) {
 }
 
 TEST_F(QuotaHistoryTest, AHistoryOfTheSameLengthIsNotTheSame) {
-  // Not until it is asked: as soon as it looks, the history gets another name, and who meets that
-  // is told so.
-  LaneOptions idle;
-  idle.poll = absl::Hours(1);
-  Lane& stale = NewLane(idle);
+  Lane& stale = NewLane(Idle());
   ASSERT_THAT(Do(stale, quota::UpdateQuota{kKey, 10, "", true}), IsOk());
   ASSERT_THAT(Do(stale, Want("a", 1)), IsOk());
   GoBackTo(1);
@@ -111,7 +110,7 @@ TEST_F(QuotaHistoryTest, WhatWasMadeFromALostHistoryIsNotDoneInAnother) {
 }
 
 TEST_F(QuotaHistoryTest, WatchesOfALostHistoryEnd) {
-  Lane& lane = NewLane();
+  Lane& lane = NewLane(Idle());
   ASSERT_THAT(Do(lane, quota::UpdateQuota{kKey, 10, "", true}), IsOk());
   ASSERT_THAT(Do(lane, Want("a", 9)), IsOk());
   const auto watcher = lane.Watch({});
@@ -144,9 +143,7 @@ TEST_F(QuotaHistoryTest, AnIdleReplicaFindsOutByItself) {
 }
 
 TEST_F(QuotaHistoryTest, AClientThatResumesInALostHistoryIsToldSo) {
-  LaneOptions idle;
-  idle.poll = absl::Hours(1);
-  Lane& lane = NewLane(idle);
+  Lane& lane = NewLane(Idle());
   ASSERT_THAT(Do(lane, quota::UpdateQuota{kKey, 10, "", true}), IsOk());
   ASSERT_THAT(Do(lane, Want("a", 9)), IsOk());
   const WatchItem mark = MarkOf(*lane.Watch({}));
