@@ -51,7 +51,7 @@ TEST_F(PoolLimitTest, OneMoreThanMayBeIsToldAndTakenUpOnceThereIsRoom) {
 
   stack().DeleteNodePool(first);
   EXPECT_TRUE(stack().AwaitHealthy(second, 2));
-  EXPECT_TRUE(stack().GetNodePool(first).is_null());
+  EXPECT_TRUE(stack().AwaitNodePool(first, [](const Json& object) { return object.is_null(); }));
   EXPECT_LE(TimesTold(second, "CWNodePoolNodesRequestFailed"), 2) << "once a wish, not once a try";
   stack().DeleteNodePool(second);
 }
