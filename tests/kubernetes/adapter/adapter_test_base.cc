@@ -186,6 +186,8 @@ bool AdapterTestBase::AwaitState(const std::string& node, const std::string& sta
 }
 
 void AdapterTestBase::JoinAs(const std::string& machine) {
+  // Muster may give a machine away before the v1 Node of its former life is deleted.
+  if (!AwaitGone(machine)) throw std::runtime_error("a former Node stays: " + machine);
   Register(machine, absl::StrCat("muster://RNO2A/", machine));
   const bool settled = AwaitNode(machine, [](const Json& object) {
     return LabelOf(object, kState) == "production" && !ConditionOf(object, "CWActive").is_null();
