@@ -9,9 +9,6 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// Of what is there at once, or never.
-constexpr absl::Duration kSoon = absl::Seconds(20);
-
 class NodesTest : public AdapterTest<NodesTest> {
  public:
   static AdapterStack::Options MakeOptions() { return WithoutKubelets(); }
@@ -24,7 +21,7 @@ TEST_F(NodesTest, IsMatchedByItsProviderIdWhateverItsName) {
   Register(name, absl::StrCat("other:///RNO2A/", machine));
   ASSERT_TRUE(AwaitState(name, "production"));
   EXPECT_EQ(LabelOf(stack().GetNode(name), "compute.coreweave.com/node-pool"), pool);
-  ASSERT_TRUE(stack().AwaitHealthy(pool, 1, kSoon));
+  ASSERT_TRUE(stack().AwaitHealthy(pool, 1));
   EXPECT_TRUE(AwaitEvent(name, "CWNodeRegistered")) << "what `kubectl describe node` shows";
   stack().DeleteNodePool(pool);
   EXPECT_TRUE(AwaitGone(name));
@@ -35,7 +32,7 @@ TEST_F(NodesTest, IsMatchedByItsNameWhenItsProviderIdIsOfNoMachine) {
   const std::string machine = Deliver(pool);
   Register(machine, "aws:///us-west-2a/i-0abcdef");
   ASSERT_TRUE(AwaitState(machine, "production"));
-  EXPECT_TRUE(stack().AwaitHealthy(pool, 1, kSoon));
+  EXPECT_TRUE(stack().AwaitHealthy(pool, 1));
 }
 
 TEST_F(NodesTest, IsMatchedByItsNameWithoutAProviderId) {
@@ -65,7 +62,7 @@ TEST_F(NodesTest, WhatIsLeftOfAnEarlierLifeIsKeptOnceTheNextOnesKubeletHasIt) {
   stack().StartAdapter();
   ASSERT_TRUE(AwaitState(machine, "production"));
   EXPECT_EQ(stack().GetNode(machine)["metadata"]["uid"], uid);
-  EXPECT_TRUE(stack().AwaitHealthy(pool, 1, kSoon));
+  EXPECT_TRUE(stack().AwaitHealthy(pool, 1));
 }
 
 TEST_F(NodesTest, ANodeOfAPoolThatMusterDoesNotKnowIsDeletedIfWeMadeItOne) {
