@@ -257,7 +257,7 @@ TEST_F(ReflectorTest, AfterASilenceItListsAnew) {
   ReflectorOptions options;
   options.believe_older_after = absl::ZeroDuration();
   Reflect({List("20", "a"), Stream({}, Then::kHold), List("10", "b"), List("10", "b")},
-          absl::Milliseconds(1), options, {.watch_silence = absl::Milliseconds(50)});
+          absl::Milliseconds(1), options, {.watch_silence = absl::Seconds(2)});
   // The last watch is as silent, and another list follows it.
   const auto first = [](auto all, size_t count) {
     all.resize(count);
