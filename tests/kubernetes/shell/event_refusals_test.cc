@@ -145,8 +145,15 @@ TEST_F(EventRefusalsTest, OneThatIsNotWrittenInTimeIsCountedWhoeverHasIt) {
   const auto replica = MakeReplica("one", ShortLived(1));
   Forbid("");
   replica->mirror->Start();
-  replica->mirror->Put(MakeNewEvent("e1"));
-  Until([&] { return Dropped(*replica) == 1; }, "that it is counted");
+  // On a busy machine one may be over before it is tried, and nothing is told of it.
+  int put = 0;
+  const auto is_counted = [&] {
+    if (Dropped(*replica) != put) return false;
+    if (put > 0 && told > 0) return true;
+    replica->mirror->Put(MakeNewEvent(absl::StrCat("e", ++put)));
+    return false;
+  };
+  Until(is_counted, "that one that was tried is counted");
   log::SetSink(nullptr);
   EXPECT_EQ(told, 1);
 }
