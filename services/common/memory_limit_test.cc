@@ -11,22 +11,21 @@
 #include <vector>
 
 #include "services/common/steady_clock.h"
+#include "tests/testing/temp_folder.h"
 
 namespace muster {
 namespace {
 
 class CgroupTest : public ::testing::Test {
  protected:
-  CgroupTest() : root_(::testing::TempDir() + "cgroup_root") { std::filesystem::remove_all(root_); }
-  ~CgroupTest() override { std::filesystem::remove_all(root_); }
-
   void Write(const std::string& path, const std::string& text) {
     const std::filesystem::path file = root_ + path;
     std::filesystem::create_directories(file.parent_path());
     std::ofstream(file) << text;
   }
 
-  const std::string root_;
+  const muster::testing::TempFolder folder_;
+  const std::string& root_ = folder_.path();
 };
 
 TEST_F(CgroupTest, TheLeastLimitOfAGroupAndThoseThatItIsInCounts) {

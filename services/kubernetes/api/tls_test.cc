@@ -73,7 +73,7 @@ TEST_F(TlsTest, AServerOfAnotherAuthorityIsRefused) {
 
 // A cluster's authority, or our certificate, is renewed while we run.
 TEST_F(TlsTest, FilesAreReadForEachConnection) {
-  const std::string file = absl::StrCat(::testing::TempDir(), "/renewed-ca.crt");
+  const std::string file = Path("renewed-ca.crt");
   const auto say = [&](const std::string& text) { std::ofstream(file) << text; };
   endpoint_.certificate_authority_file = file;
   endpoint_.client_certificate_file = Path("client.crt");

@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tests/kubernetes/adapter/failure_scenarios.h"
+#include "tests/testing/temp_folder.h"
 
 namespace muster::testing {
 namespace {
@@ -122,7 +123,8 @@ TEST(Quiet, AScaleUpOfManyNodesWritesFewStatuses) {
   options.adapter_flags = {"--events_per_minute=60000"};
   AdapterStack stack(options);
   if (stack.server().is_real()) GTEST_SKIP() << "a real API server does not tell who wrote";
-  const std::string quota = ::testing::TempDir() + "quota.yaml";
+  const TempFolder folder;
+  const std::string quota = folder.Path("quota.yaml");
   std::ofstream(quota) << "apiVersion: muster/v1\nkind: Quota\nmetadata:\n  organization: acme\n"
                           "spec:\n  zone: RNO2A\n  instanceType: gd-8xa100-i128\n"
                           "  computeClass: default\n  limit: 600\n";
