@@ -5,7 +5,7 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "services/lifecycle/core/types.h"
+#include "services/lifecycle/core/spec.h"
 
 // The fields of a spec by their paths in the API, such as `spec.target_nodes`: to write some of
 // them, and to say which have changed.
