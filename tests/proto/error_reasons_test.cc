@@ -46,7 +46,7 @@ constexpr const char* kOtherWords[] = {"services/capacity/core/machine_state.cc"
                                        "services/lifecycle/core/node_machine.cc",
                                        "services/lifecycle/core/report.cc",
                                        "services/lifecycle/store/lifecycle_store.cc",
-                                       "services/musterd/options.cc",
+                                       "services/musterd/flags.cc",
                                        "services/rpc/field_path.cc",
                                        "services/rpc/filter.cc",
                                        "services/tls/pem_folder.cc",
