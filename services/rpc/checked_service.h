@@ -19,8 +19,8 @@ namespace muster::rpc::internal {
 // there is no memory RESOURCE_EXHAUSTED, and a caller that is not let in as `guard` says. All are
 // counted and logged as any other call.
 //
-// The one place that knows gRPC's handlers from within: it stands between gRPC and those of the
-// generated code, which it finds by their order.
+// With CheckedHandler and InnerHandler the one place that knows gRPC's handlers from within: it
+// stands between gRPC and those of the generated code, which it finds by their order.
 class CheckedService final : public grpc::Service {
  public:
   // `service`: of the callback API, each method unary or a stream of answers; `type`: its own. It
