@@ -94,77 +94,91 @@ absl::Status ListLifecycle(Connection& connection, Kind kind, const ListRange& r
       [](auto& response) { return response.mutable_events(); }, receive);
 }
 
-absl::Status ListOthers(Connection& connection, Kind kind, const ListRange& range,
-                        const PageReceiver& receive) {
-  const std::string filter = FilterOf(connection, kind, range);
-  switch (kind) {
-    case Kind::kHolding: {
-      quota::v1::ListHoldingsRequest request;
-      request.set_parent(absl::StrCat(connection.Organization(), "/quotas/-"));
-      return connection.Pages(
-          &Connection::Quota::ListHoldings, request,
-          [](auto& response) { return response.mutable_holdings(); }, receive);
-    }
-    case Kind::kQuota: {
-      quota::v1::ListQuotasRequest request;
-      request.set_parent(connection.Organization());
-      request.set_filter(filter);
-      return connection.Pages(
-          &Connection::Quota::ListQuotas, request,
-          [](auto& response) { return response.mutable_quotas(); }, receive);
-    }
-    case Kind::kZone:
-      return connection.Pages(
-          &Connection::Capacity::ListZones, capacity::v1::ListZonesRequest(),
-          [](auto& response) { return response.mutable_zones(); }, receive);
-    case Kind::kInstanceType:
-      return connection.Pages(
-          &Connection::Capacity::ListInstanceTypes, capacity::v1::ListInstanceTypesRequest(),
-          [](auto& response) { return response.mutable_instance_types(); }, receive);
-    case Kind::kMachine: {
-      capacity::v1::ListMachinesRequest request;
-      request.set_filter(filter);
-      return connection.Pages(
-          &Connection::Capacity::ListMachines, request,
-          [](auto& response) { return response.mutable_machines(); }, receive);
-    }
-    case Kind::kClaim: {
-      capacity::v1::ListClaimsRequest request;
-      request.set_filter(filter);
-      return connection.Pages(
-          &Connection::Capacity::ListClaims, request,
-          [](auto& response) { return response.mutable_claims(); }, receive);
-    }
-    case Kind::kRelease:
-      return connection.Pages(
-          &Connection::Configuration::ListReleases, configuration::v1::ListReleasesRequest(),
-          [](auto& response) { return response.mutable_releases(); }, receive);
-    case Kind::kConfiguration:
-      return connection.Pages(
-          &Connection::Configuration::ListPoolConfigurations,
-          configuration::v1::ListPoolConfigurationsRequest(),
-          [](auto& response) { return response.mutable_configurations(); }, receive);
-    case Kind::kNodeProfile:
-      return connection.Pages(
-          &Connection::Configuration::ListNodeProfiles,
-          configuration::v1::ListNodeProfilesRequest(),
-          [](auto& response) { return response.mutable_node_profiles(); }, receive);
-    case Kind::kNodePool:
-    case Kind::kNode:
-    case Kind::kEvent:
-    case Kind::kCluster:
-      break;
+absl::Status ListQuota(Connection& connection, Kind kind, const ListRange& range,
+                       const PageReceiver& receive) {
+  if (kind == Kind::kHolding) {
+    quota::v1::ListHoldingsRequest request;
+    request.set_parent(absl::StrCat(connection.Organization(), "/quotas/-"));
+    return connection.Pages(
+        &Connection::Quota::ListHoldings, request,
+        [](auto& response) { return response.mutable_holdings(); }, receive);
   }
-  return absl::InternalError("not a kind of this list");
+  quota::v1::ListQuotasRequest request;
+  request.set_parent(connection.Organization());
+  request.set_filter(FilterOf(connection, kind, range));
+  return connection.Pages(
+      &Connection::Quota::ListQuotas, request,
+      [](auto& response) { return response.mutable_quotas(); }, receive);
+}
+
+absl::Status ListCapacity(Connection& connection, Kind kind, const ListRange& range,
+                          const PageReceiver& receive) {
+  if (kind == Kind::kZone) {
+    return connection.Pages(
+        &Connection::Capacity::ListZones, capacity::v1::ListZonesRequest(),
+        [](auto& response) { return response.mutable_zones(); }, receive);
+  }
+  if (kind == Kind::kInstanceType) {
+    return connection.Pages(
+        &Connection::Capacity::ListInstanceTypes, capacity::v1::ListInstanceTypesRequest(),
+        [](auto& response) { return response.mutable_instance_types(); }, receive);
+  }
+  const std::string filter = FilterOf(connection, kind, range);
+  if (kind == Kind::kMachine) {
+    capacity::v1::ListMachinesRequest request;
+    request.set_filter(filter);
+    return connection.Pages(
+        &Connection::Capacity::ListMachines, request,
+        [](auto& response) { return response.mutable_machines(); }, receive);
+  }
+  capacity::v1::ListClaimsRequest request;
+  request.set_filter(filter);
+  return connection.Pages(
+      &Connection::Capacity::ListClaims, request,
+      [](auto& response) { return response.mutable_claims(); }, receive);
+}
+
+absl::Status ListConfiguration(Connection& connection, Kind kind, const PageReceiver& receive) {
+  if (kind == Kind::kRelease) {
+    return connection.Pages(
+        &Connection::Configuration::ListReleases, configuration::v1::ListReleasesRequest(),
+        [](auto& response) { return response.mutable_releases(); }, receive);
+  }
+  if (kind == Kind::kConfiguration) {
+    return connection.Pages(
+        &Connection::Configuration::ListPoolConfigurations,
+        configuration::v1::ListPoolConfigurationsRequest(),
+        [](auto& response) { return response.mutable_configurations(); }, receive);
+  }
+  return connection.Pages(
+      &Connection::Configuration::ListNodeProfiles, configuration::v1::ListNodeProfilesRequest(),
+      [](auto& response) { return response.mutable_node_profiles(); }, receive);
 }
 
 }  // namespace
 
 absl::Status ListPages(Connection& connection, Kind kind, const ListRange& range,
                        const PageReceiver& receive) {
-  const bool lifecycle = kind <= Kind::kCluster;
-  return lifecycle ? ListLifecycle(connection, kind, range, receive)
-                   : ListOthers(connection, kind, range, receive);
+  switch (kind) {
+    case Kind::kNodePool:
+    case Kind::kNode:
+    case Kind::kEvent:
+    case Kind::kCluster:
+      return ListLifecycle(connection, kind, range, receive);
+    case Kind::kHolding:
+    case Kind::kQuota:
+      return ListQuota(connection, kind, range, receive);
+    case Kind::kZone:
+    case Kind::kInstanceType:
+    case Kind::kMachine:
+    case Kind::kClaim:
+      return ListCapacity(connection, kind, range, receive);
+    case Kind::kRelease:
+    case Kind::kConfiguration:
+    case Kind::kNodeProfile:
+      return ListConfiguration(connection, kind, receive);
+  }
+  return absl::InternalError("not a kind of this list");
 }
 
 std::string FilterText(absl::string_view text) {
