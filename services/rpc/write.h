@@ -213,6 +213,33 @@ void Commit(Lane& lane, absl::Time deadline, const WriteOptions& options, Decide
 
 namespace internal {
 
+// The answer that is kept of a request with an id; if there is none, that of `decide`, which is
+// kept from now on.
+template <class Response, class StagedState, class Decide, class Render>
+absl::StatusOr<KeptRow> DecideOnce(StagedState& staged, absl::Time now, const WriteOptions& options,
+                                   const KeepPolicy& policy, Decide& decide, Render& render) {
+  const auto& rows = staged.state().template table<KeptRequest>();
+  if (const auto* before = FindKept(staged.state(), options.kept_id, now, policy.keep)) {
+    KeptRow told{*before, rows.FindVersioned(options.kept_id)->revision};
+    told.kept.request_id = options.request_id;  // for people
+    RETURN_IF_ERROR(CheckSameRequest(told.kept, options.method, options.digest));
+    return told;
+  }
+  RETURN_IF_ERROR(options.unless_kept);
+  const size_t mark = staged.Mark();
+  const auto outcome = Decided(decide(staged, now));
+  if (!outcome.ok()) return outcome.status();
+  Response answer;
+  const absl::Status status = Rendered(render, *outcome, answer);
+  if (!status.ok() && staged.Mark() == mark) return status;
+  SetRevision(answer, staged.revision());
+  KeptRow told{.kept = AnswerToKeep(options, status, answer, now)};
+  RETURN_IF_ERROR(Keep(staged, told.kept, policy));
+  told.revision = rows.FindVersioned(options.kept_id)->revision;
+  told.changes = Since(mark, staged, options.pace);
+  return told;
+}
+
 // CommitTo for a request with an id.
 template <class Lane, class Response, class Decide, class Render>
 void CommitOnce(const Writer<Lane>& writer, Responder responder, WriteOptions options,
@@ -224,25 +251,7 @@ void CommitOnce(const Writer<Lane>& writer, Responder responder, WriteOptions op
   writer.lane->Submit(
       [decide = std::move(decide), render = std::move(render), options = std::move(options),
        policy = writer.keep, told](StagedState& staged, absl::Time now) mutable -> absl::Status {
-        *told = {};
-        const auto& rows = staged.state().template table<KeptRequest>();
-        if (const auto* before = FindKept(staged.state(), options.kept_id, now, policy.keep)) {
-          *told = {*before, rows.FindVersioned(options.kept_id)->revision};
-          told->kept.request_id = options.request_id;  // for people
-          return CheckSameRequest(told->kept, options.method, options.digest);
-        }
-        RETURN_IF_ERROR(options.unless_kept);
-        const size_t mark = staged.Mark();
-        const auto outcome = Decided(decide(staged, now));
-        if (!outcome.ok()) return outcome.status();
-        Response answer;
-        const absl::Status status = Rendered(render, *outcome, answer);
-        if (!status.ok() && staged.Mark() == mark) return status;
-        SetRevision(answer, staged.revision());
-        told->kept = AnswerToKeep(options, status, answer, now);
-        RETURN_IF_ERROR(Keep(staged, told->kept, policy));
-        told->revision = rows.FindVersioned(options.kept_id)->revision;
-        told->changes = Since(mark, staged, options.pace);
+        ASSIGN_OR_RETURN(*told, DecideOnce<Response>(staged, now, options, policy, decide, render));
         return absl::OkStatus();
       },
       [told, pace, response, responder = std::move(responder)](const absl::Status& status,
