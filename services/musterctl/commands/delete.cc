@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
-#include "absl/functional/function_ref.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -28,8 +27,6 @@ struct Deletion {
   ResourceId id = {};  // of an empty id: it was not there
   std::string uid = {};
 };
-
-using Tell = absl::FunctionRef<void(const absl::Status&)>;
 
 constexpr Kind kDeletable[] = {Kind::kNodePool, Kind::kCluster, Kind::kRelease,     Kind::kQuota,
                                Kind::kMachine,  Kind::kZone,    Kind::kInstanceType};
@@ -172,18 +169,66 @@ absl::StatusOr<absl::Duration> WaitLimit(const CommandLine& line) {
   return timeout;
 }
 
-// Waits until the NodePools that are being deleted are gone; goes on after an error of one.
-absl::Status AwaitGone(Session& session, std::vector<Deletion>& asked, absl::Duration limit,
-                       Tell tell) {
-  absl::Status last;
-  for (const Deletion& deletion : std::exchange(asked, {})) {
-    absl::Status gone = WaitForPool(session, deletion.id, true, limit, deletion.uid);
-    if (gone.ok()) continue;
-    if (!last.ok()) tell(last);
-    last = std::move(gone);
-  }
-  return last;
+// Whether the command waits until NodePools are gone.
+bool Waits(const CommandLine& line) {
+  return !line.Has("dry-run") && (line.Has("wait") || !line.given.contains("wait"));
 }
+
+// The deletions of one command, one after the other. What NodePools may need is deleted only once they are gone.
+class Deletions {
+ public:
+  // `limit`: how long a NodePool may take to go.
+  Deletions(Session& session, absl::Duration limit, const std::vector<ResourceId>& ids)
+      : session_(session), limit_(limit) {
+    others_.with_cluster =
+        absl::c_any_of(ids, [](const ResourceId& id) { return id.kind == Kind::kCluster; });
+  }
+
+  absl::Status Delete(const ResourceId& id) {
+    const bool is_pool = id.kind == Kind::kNodePool;
+    if (!is_pool) RETURN_IF_ERROR(AwaitTurn(id));
+    Deletion deletion{.id = id};
+    const absl::Status status = DeleteOne(session_, deletion, others_);
+    others_.before = others_.before || status.ok();
+    // Where there is no such cluster, it may be that another was meant.
+    const auto is_gone = [&] {
+      return absl::IsNotFound(status) &&
+             (others_.with_cluster || CheckClusterOf(session_, id).ok());
+    };
+    pools_stay_ = pools_stay_ || (is_pool && !status.ok() && !is_gone());
+    if (status.ok() && waits_ && is_pool && !deletion.id.id.empty()) asked_.push_back(deletion);
+    return status;
+  }
+  // Waits until the NodePools that are being deleted are gone; goes on after an error of one.
+  absl::Status AwaitGone() {
+    absl::Status last;
+    for (const Deletion& deletion : std::exchange(asked_, {})) {
+      absl::Status gone = WaitForPool(session_, deletion.id, true, limit_, deletion.uid);
+      if (gone.ok()) continue;
+      if (!last.ok()) Tell(last);
+      last = std::move(gone);
+    }
+    return last;
+  }
+  void Tell(const absl::Status& error) { session_.world.err << RenderError(error); }
+
+ private:
+  absl::Status AwaitTurn(const ResourceId& id) {
+    const absl::Status gone = AwaitGone();
+    pools_stay_ = pools_stay_ || !gone.ok();
+    RETURN_IF_ERROR(gone);
+    if (!pools_stay_) return absl::OkStatus();
+    return absl::FailedPreconditionError(absl::StrCat(
+        Label(id), " was not deleted: a NodePool that was to go first may be there still."));
+  }
+
+  Session& session_;
+  const absl::Duration limit_;
+  const bool waits_ = Waits(session_.line);
+  Others others_ = {};
+  std::vector<Deletion> asked_ = {};
+  bool pools_stay_ = false;  // a NodePool that was to go is still there
+};
 
 }  // namespace
 
@@ -199,39 +244,12 @@ absl::Status Delete(Session& session) {
   if (line.Has("dry-run") && line.Has("wait"))
     return WrongUse("delete: either --dry-run or --wait");
   ASSIGN_OR_RETURN(const std::vector<ResourceId> ids, ReadDeletions(session));
-  const bool waits = !line.Has("dry-run") && (line.Has("wait") || !line.given.contains("wait"));
-  Others others{.with_cluster = absl::c_any_of(
-                    ids, [](const ResourceId& id) { return id.kind == Kind::kCluster; })};
-  std::vector<Deletion> asked;
-  bool pools_stay = false;  // a NodePool that was to go is still there
-  const auto tell = [&](const absl::Status& error) { session.world.err << RenderError(error); };
-  const auto delete_one = [&](const ResourceId& id) -> absl::Status {
-    const bool is_pool = id.kind == Kind::kNodePool;
-    // What NodePools may need is deleted only once they are gone.
-    if (!is_pool) {
-      const absl::Status gone = AwaitGone(session, asked, limit, tell);
-      pools_stay = pools_stay || !gone.ok();
-      RETURN_IF_ERROR(gone);
-      if (pools_stay) {
-        return absl::FailedPreconditionError(absl::StrCat(
-            Label(id), " was not deleted: a NodePool that was to go first may be there still."));
-      }
-    }
-    Deletion deletion{.id = id};
-    const absl::Status status = DeleteOne(session, deletion, others);
-    others.before = others.before || status.ok();
-    // Where there is no such cluster, it may be that another was meant.
-    const auto is_gone = [&] {
-      return absl::IsNotFound(status) && (others.with_cluster || CheckClusterOf(session, id).ok());
-    };
-    pools_stay = pools_stay || (is_pool && !status.ok() && !is_gone());
-    if (status.ok() && waits && is_pool && !deletion.id.id.empty()) asked.push_back(deletion);
-    return status;
-  };
-  absl::Status status = ForEach(session, ids, delete_one);
-  absl::Status gone = AwaitGone(session, asked, limit, tell);
+  Deletions deletions(session, limit, ids);
+  absl::Status status =
+      ForEach(session, ids, [&](const ResourceId& id) { return deletions.Delete(id); });
+  absl::Status gone = deletions.AwaitGone();
   if (gone.ok()) return status;
-  if (!status.ok()) tell(status);
+  if (!status.ok()) deletions.Tell(status);
   return gone;
 }
 
