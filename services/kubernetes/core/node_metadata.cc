@@ -70,6 +70,42 @@ Json ToJson(const v1::Taint& taint) {
   return object;
 }
 
+struct MergedTaints {
+  Json list = Json::array();
+  bool changed = false;
+};
+
+// The object's taints with those that are wanted; of the others, all but `ours` stay as they are.
+MergedTaints MergeTaints(const v1::Node& node, const NodeObject& object,
+                         const std::set<std::string>& ours) {
+  MergedTaints merged;
+  std::set<std::string> done;
+  for (const TaintObject& taint : object.taints) {
+    const std::string id = TaintId(taint.key, taint.effect);
+    const auto& all = node.desired().taints();
+    const auto own = std::find_if(all.begin(), all.end(), [&](const v1::Taint& it) {
+      return TaintId(it.key(), it.effect()) == id;
+    });
+    if (own != all.end() && own->value() == taint.value) {
+      merged.list.push_back(taint.json);
+    } else if (own != all.end()) {
+      merged.list.push_back(ToJson(*own));
+      merged.changed = true;
+    } else if (!ours.contains(id)) {
+      merged.list.push_back(taint.json);
+    } else {
+      merged.changed = true;
+    }
+    done.insert(id);
+  }
+  for (const v1::Taint& taint : node.desired().taints()) {
+    if (done.contains(TaintId(taint.key(), taint.effect()))) continue;
+    merged.list.push_back(ToJson(taint));
+    merged.changed = true;
+  }
+  return merged;
+}
+
 }  // namespace
 
 std::string LifeMark(const v1::Node& node) { return MicroTime(TimeOf(node.create_time())); }
@@ -101,38 +137,13 @@ std::optional<Json> TaintsPatch(const v1::Node& node, const NodeObject& object) 
   for (const v1::Taint& taint : node.desired().taints())
     wanted.insert(TaintId(taint.key(), taint.effect()));
 
-  bool changed = ours != wanted;
-  Json list = Json::array();
-  std::set<std::string> done;
-  for (const TaintObject& taint : object.taints) {
-    const std::string id = TaintId(taint.key, taint.effect);
-    const auto& all = node.desired().taints();
-    const auto own = std::find_if(all.begin(), all.end(), [&](const v1::Taint& it) {
-      return TaintId(it.key(), it.effect()) == id;
-    });
-    if (own != all.end() && own->value() == taint.value) {
-      list.push_back(taint.json);
-    } else if (own != all.end()) {
-      list.push_back(ToJson(*own));
-      changed = true;
-    } else if (!ours.contains(id)) {
-      list.push_back(taint.json);
-    } else {
-      changed = true;
-    }
-    done.insert(id);
-  }
-  for (const v1::Taint& taint : node.desired().taints()) {
-    if (done.contains(TaintId(taint.key(), taint.effect()))) continue;
-    list.push_back(ToJson(taint));
-    changed = true;
-  }
-  if (!changed) return std::nullopt;
+  MergedTaints merged = MergeTaints(node, object, ours);
+  if (ours == wanted && !merged.changed) return std::nullopt;
   return Json{{"metadata",
                {{"uid", object.uid},
                 {"resourceVersion", object.resource_version},
                 {"annotations", {{kTaintsAnnotation, absl::StrJoin(wanted, ",")}}}}},
-              {"spec", {{"taints", std::move(list)}}}};
+              {"spec", {{"taints", std::move(merged.list)}}}};
 }
 
 std::optional<Json> ConditionsPatch(const v1::Node& node, const NodeObject& object) {
