@@ -141,8 +141,11 @@ void LeaseHolder::Beat() {
   // at once.
   if (!epoch.ok() && verdict == LeaseKeeper::Verdict::kStepDown) Complain(epoch.status());
   if (!epoch.ok()) return Look();
-  if (verdict != LeaseKeeper::Verdict::kTakeOver) return;
-  const absl::StatusOr<bool> taken = TakeOver(*epoch, incarnation);
+  if (verdict == LeaseKeeper::Verdict::kTakeOver) Lead(*epoch, incarnation);
+}
+
+void LeaseHolder::Lead(int64_t epoch, const std::string& incarnation) {
+  const absl::StatusOr<bool> taken = TakeOver(epoch, incarnation);
   if (!taken.ok()) {
     // The next beat tries again, under a new epoch; another replica may be quicker, and able.
     if (!stopping())
@@ -154,7 +157,7 @@ void LeaseHolder::Beat() {
   if (!*taken) return;
   {
     MutexLock lock(mutex_);
-    keeper_.TookOver(*epoch);
+    keeper_.TookOver(epoch);
   }
   Tell();
 }

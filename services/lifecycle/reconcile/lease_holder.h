@@ -67,6 +67,8 @@ class LeaseHolder : public std::enable_shared_from_this<LeaseHolder> {
   void Beat();
   // Looks whether another replica has the lease, when this one may not ask for it or got no answer.
   void Look();
+  // Takes over as far as it gets until the next beat; leads if that is all of it.
+  void Lead(int64_t epoch, const std::string& incarnation);
   // False: there is more to do, after another beat, so that the lease does not run out meanwhile.
   absl::StatusOr<bool> TakeOver(int64_t epoch, const std::string& incarnation);
   // One command of it. Waits for its end, at most for a ttl, or until Stop.
