@@ -56,22 +56,28 @@ bool IsNone(const PoolConfiguration& row) {
   return (row.*Revision).node_profile.empty();
 }
 
-SqlTable<PoolConfiguration> Pools() {
-  using P = PoolConfiguration;
-  auto revisions = std::make_shared<ListTable<&P::revisions>>(
+auto PoolRevisions() {
+  return std::make_shared<ListTable<&PoolConfiguration::revisions>>(
       "pool_revision", "pool_uid",
       std::vector<SqlColumn<Revision>>{
           Field<&Revision::node_profile>("node_profile"),
           Field<&Revision::create_time>("create_time"), Lines<&Revision::summary>("summary"),
           Field<&Revision::disabled>("disabled"), Field<&Revision::enable_count>("enable_count")},
       "position");
-  auto orders = std::make_shared<ListTable<&P::orders>>(
+}
+
+auto PoolOrders() {
+  return std::make_shared<ListTable<&PoolConfiguration::orders>>(
       "pool_order", "pool_uid",
       std::vector<SqlColumn<Order>>{
           Key<&Order::number>("number"), Field<&Order::kind>("kind"),
           Field<&Order::requested>("requested"), Field<&Order::node_profile>("node_profile"),
           Field<&Order::outcome>("outcome"), Field<&Order::message>("message"),
           Field<&Order::create_time>("create_time")});
+}
+
+SqlTable<PoolConfiguration> Pools() {
+  using P = PoolConfiguration;
   return {
       "pool_configuration",
       KeyForm::kId,
@@ -96,7 +102,7 @@ SqlTable<PoolConfiguration> Pools() {
        Field<&P::spec_unmet>("spec_unmet"),
        Field<&P::problem_of_spec>("problem_of_spec"),
        Field<&P::pool>("pool")},
-      {revisions, orders}};
+      {PoolRevisions(), PoolOrders()}};
 }
 
 template <class Message, class Row>
