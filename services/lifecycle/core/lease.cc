@@ -21,8 +21,8 @@ bool IsOver(const Heartbeat& row, absl::Time now) {
   return now >= row.expire_time || now < row.write_time - length;
 }
 
-std::optional<Heartbeat> Beat(const std::optional<Heartbeat>& row, int64_t led,
-                              absl::string_view holder, absl::Duration ttl, absl::Time now) {
+std::optional<Heartbeat> RenewLease(const std::optional<Heartbeat>& row, int64_t led,
+                                    absl::string_view holder, absl::Duration ttl, absl::Time now) {
   const bool is_free = !row || IsOver(*row, now);
   if (!is_free && row->holder != holder) return std::nullopt;
   const int64_t epoch = is_free ? 1 + std::max(led, row ? row->epoch : 0) : row->epoch;
@@ -70,7 +70,7 @@ LeaseKeeper::Step LeaseKeeper::Next(absl::Duration now) {
   // Who just failed to write would fail to take over, too.
   if (failing_ && epoch_ == 0) return Step::kWait;
   // One that would last for less than half is not worth asking for.
-  if (unproven <= ttl_ / 2) return Step::kBeat;
+  if (unproven <= ttl_ / 2) return Step::kRenew;
   if (unproven <= ttl_ || epoch_ == 0) return Step::kWait;
   epoch_ = 0;
   return Step::kGiveUp;

@@ -36,8 +36,8 @@ bool IsOver(const Heartbeat& row, absl::Time now);
 // The row after a beat of `holder` for `ttl`; nullopt: another replica has the lease. A holder
 // keeps its epoch unless the heartbeat was over, because another may have reconciled meanwhile.
 // `led`: the newest epoch that the journal knows.
-std::optional<Heartbeat> Beat(const std::optional<Heartbeat>& row, int64_t led,
-                              absl::string_view holder, absl::Duration ttl, absl::Time now);
+std::optional<Heartbeat> RenewLease(const std::optional<Heartbeat>& row, int64_t led,
+                                    absl::string_view holder, absl::Duration ttl, absl::Time now);
 // The row after `holder` gave the lease up; nullopt: `holder` does not have it.
 std::optional<Heartbeat> Release(const std::optional<Heartbeat>& row, absl::string_view holder,
                                  absl::Time now);
@@ -65,7 +65,7 @@ class LeaseKeeper {
   // --- beats ---
   enum class Step {
     kWait,    // no proof is recent enough to ask for the lease
-    kBeat,    // ask for the lease, for as long as Ask says
+    kRenew,   // ask for the lease, for as long as Ask says
     kGiveUp,  // it led and cannot commit: it leads no more, and is to release the lease
   };
   Step Next(absl::Duration now);

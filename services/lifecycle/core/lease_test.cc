@@ -52,19 +52,19 @@ TEST(Heartbeat, NobodyWaitsForMoreThanTwiceItsLengthHoweverTheClockIsSet) {
 }
 
 TEST(Heartbeat, IsRenewedByItsHolderUnderTheSameEpoch) {
-  const auto row = Beat(HeldHeartbeat(), 7, "a", kTtl, kLeaseTime + absl::Seconds(1));
+  const auto row = RenewLease(HeldHeartbeat(), 7, "a", kTtl, kLeaseTime + absl::Seconds(1));
   ASSERT_TRUE(row.has_value());
   EXPECT_EQ(*row,
             (Heartbeat{"a", 7, kLeaseTime + absl::Seconds(1), kLeaseTime + absl::Seconds(6)}));
-  EXPECT_EQ(Beat(HeldHeartbeat(), 7, "b", kTtl, kLeaseTime + absl::Seconds(1)), std::nullopt);
+  EXPECT_EQ(RenewLease(HeldHeartbeat(), 7, "b", kTtl, kLeaseTime + absl::Seconds(1)), std::nullopt);
 }
 
 TEST(Heartbeat, IsTakenUnderANewerEpochThanAnyKnown) {
-  EXPECT_EQ(Beat(std::nullopt, 0, "b", kTtl, kLeaseTime)->epoch, 1);
-  EXPECT_EQ(Beat(std::nullopt, 9, "b", kTtl, kLeaseTime)->epoch, 10) << "the row was lost";
-  EXPECT_EQ(Beat(HeldHeartbeat(), 3, "b", kTtl, kLeaseTime + kTtl)->epoch, 8);
-  EXPECT_EQ(Beat(HeldHeartbeat(), 12, "b", kTtl, kLeaseTime + kTtl)->epoch, 13);
-  EXPECT_EQ(Beat(HeldHeartbeat(), 7, "a", kTtl, kLeaseTime + kTtl)->epoch, 8)
+  EXPECT_EQ(RenewLease(std::nullopt, 0, "b", kTtl, kLeaseTime)->epoch, 1);
+  EXPECT_EQ(RenewLease(std::nullopt, 9, "b", kTtl, kLeaseTime)->epoch, 10) << "the row was lost";
+  EXPECT_EQ(RenewLease(HeldHeartbeat(), 3, "b", kTtl, kLeaseTime + kTtl)->epoch, 8);
+  EXPECT_EQ(RenewLease(HeldHeartbeat(), 12, "b", kTtl, kLeaseTime + kTtl)->epoch, 13);
+  EXPECT_EQ(RenewLease(HeldHeartbeat(), 7, "a", kTtl, kLeaseTime + kTtl)->epoch, 8)
       << "its time was over";
 }
 
@@ -75,7 +75,7 @@ TEST(Heartbeat, OneThatIsGivenUpIsOverWhereverTheClockGoes) {
   ASSERT_TRUE(row.has_value());
   for (const int seconds : {-3'600, -1, 0, 1, 2, 3'600})
     EXPECT_TRUE(IsOver(*row, kLeaseTime + absl::Seconds(seconds))) << seconds;
-  EXPECT_EQ(Beat(row, 7, "b", kTtl, kLeaseTime)->epoch, 8);
+  EXPECT_EQ(RenewLease(row, 7, "b", kTtl, kLeaseTime)->epoch, 8);
 }
 
 // --- one replica ---
@@ -102,7 +102,7 @@ class Keeper : public ::testing::Test {
 TEST_F(Keeper, WhoHasShownNothingDoesNotAsk) {
   EXPECT_EQ(keeper_.Next(now_), KeeperStep::kWait);
   Prove();
-  EXPECT_EQ(keeper_.Next(now_), KeeperStep::kBeat);
+  EXPECT_EQ(keeper_.Next(now_), KeeperStep::kRenew);
 }
 
 TEST_F(Keeper, ALeaseLastsFromTheProofNotFromTheBeat) {
@@ -115,7 +115,7 @@ TEST_F(Keeper, ALeaseLastsFromTheProofNotFromTheBeat) {
 TEST_F(Keeper, WhoCanNotCommitAsksNoMoreAndGivesUpAfterTheTtl) {
   Lead(3);
   Pass(kTtl / 2);
-  EXPECT_EQ(keeper_.Next(now_), KeeperStep::kBeat);
+  EXPECT_EQ(keeper_.Next(now_), KeeperStep::kRenew);
   Pass(absl::Milliseconds(1));
   EXPECT_EQ(keeper_.Next(now_), KeeperStep::kWait);
   EXPECT_EQ(keeper_.epoch(), 3);
@@ -133,7 +133,7 @@ TEST_F(Keeper, AProofCountsFromWhenItWasSubmitted) {
   EXPECT_EQ(keeper_.Next(now_), KeeperStep::kWait);
   keeper_.ProbeEnded(absl::OkStatus(), now_, false);
   keeper_.ProbeEnded(absl::OkStatus(), submitted, false);
-  EXPECT_EQ(keeper_.Next(now_), KeeperStep::kBeat) << "an older one takes nothing back";
+  EXPECT_EQ(keeper_.Next(now_), KeeperStep::kRenew) << "an older one takes nothing back";
 }
 
 TEST_F(Keeper, OncePlansFailAnEmptyCommandShowsNothing) {
@@ -149,9 +149,9 @@ TEST_F(Keeper, OncePlansFailAnEmptyCommandShowsNothing) {
     // One that was under way when it showed.
     Pass(kTtl);
     keeper_.ProbeEnded(absl::OkStatus(), now_, /*wrote=*/false);
-    EXPECT_NE(keeper_.Next(now_), KeeperStep::kBeat);
+    EXPECT_NE(keeper_.Next(now_), KeeperStep::kRenew);
     keeper_.ProbeEnded(absl::OkStatus(), now_, /*wrote=*/true);
-    EXPECT_EQ(keeper_.Next(now_), KeeperStep::kBeat);
+    EXPECT_EQ(keeper_.Next(now_), KeeperStep::kRenew);
     EXPECT_FALSE(keeper_.probe_writes());
   }
 }
@@ -162,7 +162,7 @@ TEST_F(Keeper, WhoFailedToTakeOverDoesNotAskBeforeItHasWritten) {
   keeper_.CommandEnded(absl::UnavailableError("no commit"), now_);
   EXPECT_EQ(keeper_.Next(now_), KeeperStep::kWait);
   keeper_.ProbeEnded(absl::OkStatus(), now_, /*wrote=*/true);
-  EXPECT_EQ(keeper_.Next(now_), KeeperStep::kBeat);
+  EXPECT_EQ(keeper_.Next(now_), KeeperStep::kRenew);
 }
 
 TEST_F(Keeper, WhatTheRulesRefuseIsNoFaultOfThePath) {
@@ -285,8 +285,8 @@ TEST(Lease, NoEpochIsGivenToTwo) {
       now += absl::Milliseconds(static_cast<int64_t>(random() % 3'000));
       if (random() % 20 == 0) now += absl::Seconds(static_cast<int64_t>(random() % 600) - 300);
       const std::string holder = random() % 2 == 0 ? "a" : "b";
-      const auto next =
-          random() % 10 == 0 ? Release(row, holder, now) : Beat(row, newest, holder, kTtl, now);
+      const auto next = random() % 10 == 0 ? Release(row, holder, now)
+                                           : RenewLease(row, newest, holder, kTtl, now);
       if (!next) continue;
       row = next;
       ASSERT_GE(row->epoch, newest);

@@ -71,7 +71,7 @@ void LeaseHolder::Hold() {
   }
   while (!stopping()) {
     Probe(options_.ttl / 4);
-    Beat();
+    RenewLease();
     MutexLock lock(mutex_);
     if (!stopping_) wakes_.WaitFor(mutex_, options_.ttl / 4);
   }
@@ -112,14 +112,14 @@ void LeaseHolder::Probe(absl::Duration most) {
   }
 }
 
-void LeaseHolder::Beat() {
+void LeaseHolder::RenewLease() {
   const absl::Duration now = clock_.Now();
   LeaseKeeper::Step step = LeaseKeeper::Step::kWait;
   absl::Duration length = absl::ZeroDuration();
   {
     MutexLock lock(mutex_);
     step = keeper_.Next(now);
-    if (step == LeaseKeeper::Step::kBeat) length = keeper_.Ask(now);
+    if (step == LeaseKeeper::Step::kRenew) length = keeper_.Ask(now);
   }
   if (step == LeaseKeeper::Step::kWait) return Look();
   if (step == LeaseKeeper::Step::kGiveUp) {
@@ -128,7 +128,7 @@ void LeaseHolder::Beat() {
     (void)store_.Release(holder_);
     return;
   }
-  const absl::StatusOr<int64_t> epoch = store_.Beat(holder_, length);
+  const absl::StatusOr<int64_t> epoch = store_.RenewLease(holder_, length);
   const std::string incarnation = options_.lane->PeekAt(
       [](const State&, const auto& at) { return std::string(at.incarnation); });
   LeaseKeeper::Verdict verdict = LeaseKeeper::Verdict::kNothing;

@@ -64,7 +64,7 @@ class LeaseHolder : public std::enable_shared_from_this<LeaseHolder> {
   void Hold();
   // Submits a probe unless one is under way, and waits for its end, at most for `most`.
   void Probe(absl::Duration most);
-  void Beat();
+  void RenewLease();
   // Looks whether another replica has the lease, when this one may not ask for it or got no answer.
   void Look();
   // Takes over as far as it gets until the next beat; leads if that is all of it.

@@ -58,13 +58,13 @@ LeaseStore::LeaseStore(ConnectOptions connect)
     : pool_(std::move(connect), 1),
       runner_(&pool_, RunnerOptions{.retry_budget = absl::Milliseconds(500)}) {}
 
-absl::StatusOr<int64_t> LeaseStore::Beat(const std::string& holder, absl::Duration ttl) {
+absl::StatusOr<int64_t> LeaseStore::RenewLease(const std::string& holder, absl::Duration ttl) {
   int64_t epoch = 0;
   const absl::Status status = runner_.Run([&](Transaction& tx) {
     const std::optional<Heartbeat> row = Read(tx);
     const pqxx::result now = tx.Exec(kReadNow);
-    const std::optional<Heartbeat> next =
-        lifecycle::Beat(row, now[0][1].as<int64_t>(), holder, ttl, FromSqlTime(now[0][0].c_str()));
+    const std::optional<Heartbeat> next = lifecycle::RenewLease(
+        row, now[0][1].as<int64_t>(), holder, ttl, FromSqlTime(now[0][0].c_str()));
     epoch = next && Write(tx, row.has_value(), *next) ? next->epoch : 0;
     return absl::OkStatus();
   });

@@ -21,12 +21,12 @@ class LeaseStore {
   // Returns its epoch, which grows with every change of holder; 0: another replica holds it.
   // UNAVAILABLE: the database is away. UNKNOWN: it went away before it said whether this was
   // written.
-  absl::StatusOr<int64_t> Beat(const std::string& holder, absl::Duration ttl);
+  absl::StatusOr<int64_t> RenewLease(const std::string& holder, absl::Duration ttl);
 
   // Whether a replica has it, and its time is not over. UNAVAILABLE: the database is away.
   absl::StatusOr<bool> IsHeld();
 
-  // Gives the lease up at once, if `holder` has it. UNAVAILABLE, UNKNOWN: as for Beat.
+  // Gives the lease up at once, if `holder` has it. UNAVAILABLE, UNKNOWN: as for RenewLease.
   absl::Status Release(const std::string& holder);
 
  private:

@@ -384,39 +384,39 @@ TEST_F(LifecycleStoreTest, UnknownJournalEntriesAreInternalErrors) {
 TEST_F(LifecycleStoreTest, OneReplicaHoldsTheLease) {
   LeaseStore a({.conninfo = database_.conninfo("lifecycle"), .schema = "lifecycle"});
   LeaseStore b({.conninfo = database_.conninfo("lifecycle"), .schema = "lifecycle"});
-  EXPECT_EQ(a.Beat("a", absl::Hours(1)).value(), 1);
-  EXPECT_EQ(a.Beat("a", absl::Hours(1)).value(), 1);
-  EXPECT_EQ(b.Beat("b", absl::Hours(1)).value(), 0);
+  EXPECT_EQ(a.RenewLease("a", absl::Hours(1)).value(), 1);
+  EXPECT_EQ(a.RenewLease("a", absl::Hours(1)).value(), 1);
+  EXPECT_EQ(b.RenewLease("b", absl::Hours(1)).value(), 0);
   ASSERT_THAT(b.Release("b"), IsOk());
-  EXPECT_EQ(b.Beat("b", absl::Hours(1)).value(), 0);
+  EXPECT_EQ(b.RenewLease("b", absl::Hours(1)).value(), 0);
   ASSERT_THAT(a.Release("a"), IsOk());
-  EXPECT_EQ(b.Beat("b", absl::Hours(1)).value(), 2);
-  EXPECT_EQ(a.Beat("a", absl::Hours(1)).value(), 0);
+  EXPECT_EQ(b.RenewLease("b", absl::Hours(1)).value(), 2);
+  EXPECT_EQ(a.RenewLease("a", absl::Hours(1)).value(), 0);
   // A lease that ran out is a new one, also for who had it: somebody else may have had it between.
   database_.Execute("UPDATE lifecycle.lease_heartbeat SET expire_time = now() - interval '1 s'");
-  EXPECT_EQ(b.Beat("b", absl::Hours(1)).value(), 3);
+  EXPECT_EQ(b.RenewLease("b", absl::Hours(1)).value(), 3);
   // So is one from before the clock was set back: nobody waits for what is left of the step.
-  EXPECT_EQ(b.Beat("b", absl::Seconds(5)).value(), 3);
+  EXPECT_EQ(b.RenewLease("b", absl::Seconds(5)).value(), 3);
   database_.Execute(
       "UPDATE lifecycle.lease_heartbeat SET write_time = write_time + interval '2 h',"
       " expire_time = expire_time + interval '2 h'");
-  EXPECT_EQ(a.Beat("a", absl::Seconds(5)).value(), 4);
+  EXPECT_EQ(a.RenewLease("a", absl::Seconds(5)).value(), 4);
   // Nor is an epoch given again that the journal knows.
   database_.Execute(
       "DELETE FROM lifecycle.lease_heartbeat; INSERT INTO lifecycle.lease (name, holder, epoch, "
       "revision) VALUES ('leases/reconciler', 'a', 9, 1)");
-  EXPECT_EQ(a.Beat("a", absl::Seconds(5)).value(), 10);
+  EXPECT_EQ(a.RenewLease("a", absl::Seconds(5)).value(), 10);
 }
 
 TEST_F(LifecycleStoreTest, WhetherAReplicaHasTheLeaseIsSeenByAll) {
   LeaseStore a({.conninfo = database_.conninfo("lifecycle"), .schema = "lifecycle"});
   EXPECT_EQ(a.IsHeld().value(), false) << "nobody ever had it";
-  EXPECT_EQ(a.Beat("a", absl::Hours(1)).value(), 1);
+  EXPECT_EQ(a.RenewLease("a", absl::Hours(1)).value(), 1);
   LeaseStore b({.conninfo = database_.conninfo("lifecycle"), .schema = "lifecycle"});
   EXPECT_EQ(b.IsHeld().value(), true);
   database_.Execute("UPDATE lifecycle.lease_heartbeat SET expire_time = now() - interval '1 s'");
   EXPECT_EQ(b.IsHeld().value(), false);
-  EXPECT_EQ(a.Beat("a", absl::Hours(1)).value(), 2);
+  EXPECT_EQ(a.RenewLease("a", absl::Hours(1)).value(), 2);
   ASSERT_THAT(a.Release("a"), IsOk());
   EXPECT_EQ(b.IsHeld().value(), false);
 }
