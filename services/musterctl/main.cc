@@ -14,7 +14,7 @@ int main(int argc, char** argv) {
   const std::vector<std::string> args(argv + 1, argv + argc);
   const muster::SystemClock clock;
   muster::musterctl::PosixTerminal terminal(0, 1);
-  muster::musterctl::World world{
+  muster::musterctl::ProcessEnv env{
       .in = std::cin,
       .out = std::cout,
       .err = std::cerr,
@@ -36,5 +36,5 @@ int main(int argc, char** argv) {
             if (status == -1) return status;
             return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
           }};
-  return muster::musterctl::Run(args, world);
+  return muster::musterctl::Run(args, env);
 }

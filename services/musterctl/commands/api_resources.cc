@@ -55,7 +55,7 @@ absl::Status ApiResources(Session& session) {
   if (wide) headers.emplace_back("VERBS");
   std::vector<std::vector<std::string>> rows;
   for (const Kind kind : AllKinds()) {
-    if (output == "name") session.world.out << KindPlural(kind) << "\n";
+    if (output == "name") session.env.out << KindPlural(kind) << "\n";
     rows.push_back({std::string(KindPlural(kind)), std::string(KindBrief(kind)),
                     kind == Kind::kNodePool ? kNodePoolApiVersion : "muster/v1",
                     std::string(WhereOf(kind)), ObjectName(kind)});
@@ -66,7 +66,7 @@ absl::Status ApiResources(Session& session) {
 }
 
 absl::Status Version(Session& session) {
-  std::ostream& out = session.world.out;
+  std::ostream& out = session.env.out;
   out << "musterctl " << build_info::kVersion << " (" << build_info::kCommit << ")" << std::endl;
   if (session.line.Has("client")) return absl::OkStatus();
   ASSIGN_OR_RETURN(const access::v1::GetCallerResponse answer, session.api.GetCaller());

@@ -49,7 +49,7 @@ class ProgressLine {
 
 absl::StatusOr<Applied> ApplyOne(Session& session, const Manifest& manifest, WriteMode mode) {
   mode.overrides = manifest.says_overrides;
-  ProgressLine line(session.world.progress);
+  ProgressLine line(session.env.progress);
   if (line.is_seen()) {
     mode.progress = [&](size_t done, size_t all) {
       line.Tell(absl::StrCat(manifest.label, ": ", done, " of ", all, " machines"));
@@ -76,15 +76,15 @@ absl::Status Apply(Session& session) {
   const WriteMode mode = ModeOf(session.line);
   for (const Manifest& manifest : manifests) {
     for (const std::string& note : manifest.notes)
-      session.world.err << "note: " << manifest.place << ": " << note << "\n";
+      session.env.err << "note: " << manifest.place << ": " << note << "\n";
     const absl::StatusOr<Applied> applied = ApplyOne(session, manifest, mode);
     if (!applied.ok()) return WhyNot(session, manifest, applied.status());
-    session.world.out << manifest.label << " " << OutcomeWord(applied->outcome, mode.dry_run)
-                      << (applied->detail.empty() ? "" : absl::StrCat(" (", applied->detail, ")"))
-                      << std::endl;
+    session.env.out << manifest.label << " " << OutcomeWord(applied->outcome, mode.dry_run)
+                    << (applied->detail.empty() ? "" : absl::StrCat(" (", applied->detail, ")"))
+                    << std::endl;
     for (const std::string& warning : applied->warnings)
-      session.world.err << "warning: " << manifest.label << ": " << warning << "\n";
-    if (applied->preview) session.world.out << RenderPreview(*applied->preview);
+      session.env.err << "warning: " << manifest.label << ": " << warning << "\n";
+    if (applied->preview) session.env.out << RenderPreview(*applied->preview);
   }
   return absl::OkStatus();
 }

@@ -36,12 +36,12 @@ std::string ScopeOf(const Caller::Grant& grant) {
 absl::Status WhoAmI(Session& session) {
   ASSIGN_OR_RETURN(const access::v1::GetCallerResponse answer, session.api.GetCaller());
   const Caller& caller = answer.caller();
-  session.world.out << caller.principal() << "\n";
+  session.env.out << caller.principal() << "\n";
   std::vector<std::vector<std::string>> rows;
   for (const Caller::Grant& grant : caller.grants())
     rows.push_back({VerbName(grant), ScopeOf(grant)});
   if (rows.empty()) {
-    session.world.out << "No role: the server's policy lets you do nothing.\n";
+    session.env.out << "No role: the server's policy lets you do nothing.\n";
   } else {
     PrintTable({"MAY", "WHERE"}, rows, false, session);
   }
@@ -53,7 +53,7 @@ absl::Status CanI(Session& session, const std::string& method, const std::string
   request.set_method(method);
   request.set_resource(resource);
   ASSIGN_OR_RETURN(const auto answer, session.api.CheckAccess(request));
-  session.world.out << (answer.allowed() ? "yes\n" : "no\n");
+  session.env.out << (answer.allowed() ? "yes\n" : "no\n");
   return answer.allowed() ? absl::OkStatus() : absl::PermissionDeniedError(answer.reason());
 }
 

@@ -25,8 +25,8 @@ void PrintHolders(const quota::v1::HoldingAnswer& answer, Session& session) {
     rows.push_back({absl::StrCat(holder.nodes()), holder.pool_uid(), holder.pool()});
   PrintTable({"NODES", "UID", "NODEPOOL"}, rows, false, session);
   if (answer.other_holders() > 0) {
-    session.world.out << absl::StrCat("and ", answer.other_holders(), " more with ",
-                                      answer.other_nodes(), " Nodes\n");
+    session.env.out << absl::StrCat("and ", answer.other_holders(), " more with ",
+                                    answer.other_nodes(), " Nodes\n");
   }
 }
 
@@ -62,8 +62,8 @@ absl::Status Check(Session& session) {
   // What does not grow is granted, also of a quota that it is beyond.
   const bool within = *nodes == 0 || answer.verdict() == quota::v1::HoldingAnswer::VERDICT_UNDER;
   const bool fits = within && answer.nodes() == *nodes;
-  session.world.out << Label(id) << ": " << *nodes
-                    << (fits ? " Nodes fit; then " : " Nodes do not fit: ") << Text(answer) << "\n";
+  session.env.out << Label(id) << ": " << *nodes
+                  << (fits ? " Nodes fit; then " : " Nodes do not fit: ") << Text(answer) << "\n";
   PrintHolders(answer, session);
   if (fits) return absl::OkStatus();
   return absl::ResourceExhaustedError(absl::StrCat(*nodes, " Nodes are not within quota"));

@@ -39,8 +39,8 @@ absl::Status Bind(Session& session) {
   request.set_validate_only(line.Has("dry-run"));
   const auto cluster = session.api.BindCluster(request);
   if (!cluster.ok()) return WithFlagNames(cluster.status());
-  session.world.out << Label(id) << (line.Has("dry-run") ? " would be" : " is")
-                    << " the Kubernetes " << request.kubernetes_uid() << "\n";
+  session.env.out << Label(id) << (line.Has("dry-run") ? " would be" : " is") << " the Kubernetes "
+                  << request.kubernetes_uid() << "\n";
   return absl::OkStatus();
 }
 
@@ -69,9 +69,9 @@ absl::Status Allow(Session& session) {
   request.set_validate_only(line.Has("dry-run"));
   const auto cluster = session.api.AllowRemovals(request);
   if (!cluster.ok()) return WithFlagNames(cluster.status());
-  session.world.out << Label(id) << ": " << *pools << " NodePools and " << *nodes << " Nodes"
-                    << (line.Has("dry-run") ? " might" : " may") << " go, until "
-                    << FormatTime(cluster->removal_allowance().expire_time()) << "\n";
+  session.env.out << Label(id) << ": " << *pools << " NodePools and " << *nodes << " Nodes"
+                  << (line.Has("dry-run") ? " might" : " may") << " go, until "
+                  << FormatTime(cluster->removal_allowance().expire_time()) << "\n";
   return absl::OkStatus();
 }
 

@@ -19,7 +19,7 @@
 namespace muster::musterctl {
 
 // What the commands need of the process around them.
-struct World {
+struct ProcessEnv {
   std::istream& in;
   std::ostream& out;
   std::ostream& err;
@@ -44,15 +44,15 @@ inline constexpr int kFailed = 1;
 inline constexpr int kWrongUse = 2;
 
 // Runs one command line (without the program's name) and returns the exit code.
-int Run(absl::Span<const std::string> args, World& world);
+int Run(absl::Span<const std::string> args, ProcessEnv& env);
 
-// What a command gets: its parsed line, and what it works with. It writes its output to world.out
+// What a command gets: its parsed line, and what it works with. It writes its output to env.out
 // as it comes, and returns an error instead of printing it.
 struct Session {
   const CommandLine& line;
   const Scope& scope;
   Api& api;
-  World& world;
+  ProcessEnv& env;
   absl::Duration timeout = {};  // of each call
   bool of_cells = false;        // `api` is several cells: output has to say which
   // Each cell by itself, for watches; if there is one server, that one, without a name.

@@ -279,7 +279,7 @@ class Completer {
   }
 
   Words ContextNames() {
-    const auto contexts = client::ReadContexts(client::ConfigPath(session_.world.environment));
+    const auto contexts = client::ReadContexts(client::ConfigPath(session_.env.environment));
     Words names;
     if (contexts.ok()) {
       for (const client::Context& context : contexts->all) names.push_back(context.name);
@@ -298,7 +298,7 @@ absl::Status CompleteWords(Session& session) {
   Words found = Completer(session).Complete(words);
   std::sort(found.begin(), found.end());
   for (const std::string& word : found) {
-    if (absl::StartsWith(word, last)) session.world.out << word << "\n";
+    if (absl::StartsWith(word, last)) session.env.out << word << "\n";
   }
   return absl::OkStatus();
 }
@@ -311,7 +311,7 @@ absl::Status Completion(Session& session) {
                        : shell == "fish" ? kFish
                                          : nullptr;
   if (script == nullptr) return WrongUse("completion: say bash, zsh or fish");
-  session.world.out << script;
+  session.env.out << script;
   return absl::OkStatus();
 }
 

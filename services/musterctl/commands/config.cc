@@ -38,8 +38,8 @@ absl::Status Show(Session& session, const client::Contexts& contexts) {
                     ValueOf(context, "cluster"), CredentialsOf(context)});
   }
   if (rows.empty()) {
-    session.world.out << "No contexts. musterctl config set-context NAME --server=HOST:PORT makes "
-                         "one.\n";
+    session.env.out << "No contexts. musterctl config set-context NAME --server=HOST:PORT makes "
+                       "one.\n";
     return absl::OkStatus();
   }
   PrintTable({"CURRENT", "NAME", "SERVER", "ORGANIZATION", "CLUSTER", "CREDENTIALS"}, rows, false,
@@ -48,7 +48,7 @@ absl::Status Show(Session& session, const client::Contexts& contexts) {
 }
 
 void SayUsed(Session& session, const std::string& names) {
-  session.world.out << "context " << names << " is used from now on\n";
+  session.env.out << "context " << names << " is used from now on\n";
 }
 
 absl::Status SetContext(Session& session, const std::string& path, client::Contexts contexts,
@@ -79,7 +79,7 @@ absl::Status SetContext(Session& session, const std::string& path, client::Conte
   const bool becomes_current = contexts.current.empty();
   if (becomes_current) contexts.current = name;
   RETURN_IF_ERROR(client::WriteContexts(path, contexts));
-  session.world.out << "context " << name << " is set in " << path << "\n";
+  session.env.out << "context " << name << " is set in " << path << "\n";
   if (becomes_current) SayUsed(session, name);
   return absl::OkStatus();
 }
@@ -103,7 +103,7 @@ absl::Status DeleteContext(Session& session, const std::string& path, client::Co
     return NoContext(name, path);
   if (absl::c_linear_search(SplitContexts(contexts.current), name)) contexts.current.clear();
   RETURN_IF_ERROR(client::WriteContexts(path, contexts));
-  session.world.out << "context " << name << " is deleted\n";
+  session.env.out << "context " << name << " is deleted\n";
   return absl::OkStatus();
 }
 
@@ -111,7 +111,7 @@ absl::Status DeleteContext(Session& session, const std::string& path, client::Co
 
 absl::Status Config(Session& session) {
   const std::vector<std::string>& words = session.line.arguments;
-  const std::string path = client::ConfigPath(session.world.environment);
+  const std::string path = client::ConfigPath(session.env.environment);
   ASSIGN_OR_RETURN(client::Contexts contexts, client::ReadContexts(path));
   if (words == std::vector<std::string>{"get-contexts"}) return Show(session, contexts);
   if (words.size() == 2 && words[0] == "set-context")

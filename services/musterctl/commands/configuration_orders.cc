@@ -38,9 +38,9 @@ absl::Status ForEachRelease(Session& session, ReleaseCall call, absl::string_vie
   const auto change_one = [&](const ResourceId& id) -> absl::Status {
     ASSIGN_OR_RETURN(const std::string name, NameOfRelease(id.id));
     ASSIGN_OR_RETURN(const CellNames cells, (session.api.*call)(name, dry_run));
-    session.world.out << "release/" << IdOfName(Kind::kRelease, name)
-                      << (dry_run ? " would be " : " ") << done << (cells.empty() ? "" : " in ")
-                      << absl::StrJoin(cells, ", ") << "\n";
+    session.env.out << "release/" << IdOfName(Kind::kRelease, name)
+                    << (dry_run ? " would be " : " ") << done << (cells.empty() ? "" : " in ")
+                    << absl::StrJoin(cells, ", ") << "\n";
     return absl::OkStatus();
   };
   return ForEach(session, ids, change_one);
@@ -98,7 +98,7 @@ absl::Status GiveOrders(Session& session, OrderCall call, const std::vector<Reso
     ASSIGN_OR_RETURN(const std::string uid, UidOf(session, id));
     ASSIGN_OR_RETURN(const configuration::v1::PoolConfiguration pool,
                      (session.api.*call)(uid, profile, session.line.Has("dry-run")));
-    session.world.out << Label(id) << says(pool) << "\n";
+    session.env.out << Label(id) << says(pool) << "\n";
     return absl::OkStatus();
   };
   return ForEach(session, ids, order_one);

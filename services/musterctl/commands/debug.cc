@@ -16,12 +16,12 @@ absl::Status Compare(Session& session) {
   ASSIGN_OR_RETURN(const auto response, session.api.CompareState());
   int64_t differences = 0;
   for (const auto& comparison : response.comparisons()) {
-    session.world.out << absl::StrCat(
+    session.env.out << absl::StrCat(
         comparison.service(), ": revision ", comparison.revision(), ", ", comparison.resources(),
         " resources, ", comparison.whole_journal() ? "whole journal" : "journal compacted", ", ",
         comparison.differences_size(), " differences\n");
     for (const std::string& difference : comparison.differences())
-      session.world.out << "  " << difference << "\n";
+      session.env.out << "  " << difference << "\n";
     differences += comparison.differences_size();
   }
   if (response.comparisons().empty())
@@ -66,7 +66,7 @@ absl::Status Audit(Session& session) {
         static_cast<int32_t>(absl::ToInt64Nanoseconds(*settle % absl::Seconds(1))));
   }
   ASSIGN_OR_RETURN(const auto books, session.api.AuditBooks(request));
-  std::ostream& out = session.world.out;
+  std::ostream& out = session.env.out;
   PrintBooks(books, wide, session);
   if (const int64_t more = books.line_count() - books.lines_size(); more > 0)
     out << "... and " << more << " lines more\n";
@@ -109,7 +109,7 @@ absl::Status LogLevel(Session& session, absl::string_view word) {
     if (word == name || (word == "warn" && name == "warning")) is = session.api.SetLogLevel(level);
   }
   if (!is.ok()) return is.status();
-  session.world.out << "log level: " << LevelName(*is) << "\n";
+  session.env.out << "log level: " << LevelName(*is) << "\n";
   return absl::OkStatus();
 }
 

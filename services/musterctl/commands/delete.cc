@@ -85,7 +85,7 @@ absl::StatusOr<std::vector<ResourceId>> OfSelection(Session& session) {
     selection.Filter(items);
     if (items.empty()) {
       if (kind == Kind::kNodePool) RETURN_IF_ERROR(CheckCluster(session));
-      session.world.err << "No " << KindPlural(kind) << " found.\n";
+      session.env.err << "No " << KindPlural(kind) << " found.\n";
     }
     for (const Item& item : items) ids.push_back({kind, IdOf(item)});
   }
@@ -142,21 +142,21 @@ absl::Status DeleteOne(Session& session, Deletion& deletion, const Others& other
   }
   if (absl::IsNotFound(status) && session.line.Has("ignore-not-found")) {
     if (!others.with_cluster) RETURN_IF_ERROR(CheckClusterOf(session, deletion.id));
-    session.world.out << label << " not found\n";
+    session.env.out << label << " not found\n";
     deletion.id.id.clear();
     return absl::OkStatus();
   }
   // In a dry run what goes before it is still there, and so it is in use.
   if (dry_run && others.before && IsInUse(status)) {
-    session.world.out << label << " would be deleted, if what goes before it is all that is in it: "
-                      << status.message() << std::endl;
+    session.env.out << label << " would be deleted, if what goes before it is all that is in it: "
+                    << status.message() << std::endl;
     return absl::OkStatus();
   }
   RETURN_IF_ERROR(status);
-  session.world.out << label << (dry_run ? " would be deleted" : " deleted")
-                    << (cells.empty() ? "" : " in ") << absl::StrJoin(cells, ", ") << std::endl;
+  session.env.out << label << (dry_run ? " would be deleted" : " deleted")
+                  << (cells.empty() ? "" : " in ") << absl::StrJoin(cells, ", ") << std::endl;
   if (dry_run && deletion.id.kind == Kind::kNodePool)
-    session.world.out << RenderPreview(pool.preview());
+    session.env.out << RenderPreview(pool.preview());
   return absl::OkStatus();
 }
 
@@ -210,7 +210,7 @@ class Deletions {
     }
     return last;
   }
-  void Tell(const absl::Status& error) { session_.world.err << RenderError(error); }
+  void Tell(const absl::Status& error) { session_.env.err << RenderError(error); }
 
  private:
   absl::Status AwaitTurn(const ResourceId& id) {

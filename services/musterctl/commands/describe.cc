@@ -25,8 +25,8 @@ class Describer {
       ASSIGN_OR_RETURN(events, session_.api.PoolEvents(
                                    NameOf(item), pool != nullptr ? pool->uid() : node->pool_uid()));
     }
-    if (told_++ > 0) session_.world.out << "\n\n";
-    session_.world.out << DescribeItem(item, events, session_.world.clock.Now(), all_);
+    if (told_++ > 0) session_.env.out << "\n\n";
+    session_.env.out << DescribeItem(item, events, session_.env.clock.Now(), all_);
     return absl::OkStatus();
   }
 
@@ -60,7 +60,7 @@ absl::Status Describe(Session& session) {
     selection.Filter(items);
     if (items.empty()) {
       if (kind <= Kind::kEvent) RETURN_IF_ERROR(CheckCluster(session));
-      session.world.err << "No " << KindPlural(kind) << " found.\n";
+      session.env.err << "No " << KindPlural(kind) << " found.\n";
     }
     for (const Item& item : items) RETURN_IF_ERROR(describer.Describe(item));
   }

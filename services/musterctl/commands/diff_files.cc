@@ -72,8 +72,8 @@ absl::StatusOr<std::string> DiffManifest(Session& session, const Manifest& manif
                                          const std::vector<Manifest>& all) {
   const std::optional<Item> wanted = ItemOf(manifest.resource);
   if (!wanted) {
-    session.world.err << "note: " << manifest.label
-                      << " is not compared; apply --dry-run says how many machines are new\n";
+    session.env.err << "note: " << manifest.label
+                    << " is not compared; apply --dry-run says how many machines are new\n";
     return "";
   }
   const auto live = session.api.Get(KindOf(*wanted), NameOf(*wanted));
@@ -84,7 +84,7 @@ absl::StatusOr<std::string> DiffManifest(Session& session, const Manifest& manif
   if (release != nullptr && release->has_withdraw_time()) return "";  // apply leaves it alone
   const std::string before = live.ok() ? ToYaml(SaidOf(*live)) : "";
   const Item after =
-      AfterApply(*wanted, manifest, live.ok() ? &*live : nullptr, session.world.clock.Now());
+      AfterApply(*wanted, manifest, live.ok() ? &*live : nullptr, session.env.clock.Now());
   const std::string diff = LineDiff(before, ToYaml(SaidOf(after)));
   if (diff.empty()) return "";
   return absl::StrCat("--- ", live.ok() ? manifest.label : "/dev/null", "\n+++ ", manifest.label,
@@ -99,7 +99,7 @@ absl::Status DiffFiles(Session& session) {
   bool differs = false;
   for (const Manifest& manifest : manifests) {
     ASSIGN_OR_RETURN(const std::string diff, DiffManifest(session, manifest, manifests));
-    session.world.out << diff;
+    session.env.out << diff;
     differs |= !diff.empty();
   }
   return differs ? AlreadyPrinted() : absl::OkStatus();

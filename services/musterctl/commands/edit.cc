@@ -30,11 +30,11 @@ constexpr int kPatchTries = 5;
 void TellApplied(Session& session, const std::string& label, const std::string& verb,
                  const Applied& applied) {
   const bool dry_run = session.line.Has("dry-run");
-  session.world.out << label << (dry_run ? " would be " : " ") << verb
-                    << (applied.outcome == Outcome::kUnchanged ? " (no change)" : "") << "\n";
+  session.env.out << label << (dry_run ? " would be " : " ") << verb
+                  << (applied.outcome == Outcome::kUnchanged ? " (no change)" : "") << "\n";
   for (const std::string& warning : applied.warnings)
-    session.world.err << "warning: " << label << ": " << warning << "\n";
-  if (applied.preview) session.world.out << RenderPreview(*applied.preview);
+    session.env.err << "warning: " << label << ": " << warning << "\n";
+  if (applied.preview) session.env.out << RenderPreview(*applied.preview);
 }
 
 std::string EditorOf(const Environment& environment) {
@@ -51,8 +51,7 @@ std::string Quoted(const std::string& text) {
 }
 
 absl::StatusOr<std::string> NewFile(Session& session, const std::string& text) {
-  const auto folder =
-      session.world.environment ? session.world.environment("TMPDIR") : std::nullopt;
+  const auto folder = session.env.environment ? session.env.environment("TMPDIR") : std::nullopt;
   std::string path = absl::StrCat(folder.value_or("/tmp"), "/musterctl-edit-XXXXXX.yaml");
   const int file = mkstemps(path.data(), 5);
   if (file < 0) return absl::UnavailableError(absl::StrCat(path, ": cannot be made"));
@@ -75,10 +74,9 @@ absl::StatusOr<std::string> TextOf(const std::string& path) { return Whole(ReadF
 // Says that the file was kept, and returns `status` unchanged, so that its details are printed,
 // too.
 absl::Status KeptFor(Session& session, const absl::Status& status, const std::string& path) {
-  session.world.err << "note: "
-                    << (absl::IsAborted(status) ? "it was changed by somebody else meanwhile; "
-                                                : "")
-                    << "your edit is kept in " << path << "; see musterctl diff -f and apply -f\n";
+  session.env.err << "note: "
+                  << (absl::IsAborted(status) ? "it was changed by somebody else meanwhile; " : "")
+                  << "your edit is kept in " << path << "; see musterctl diff -f and apply -f\n";
   return status;
 }
 
@@ -110,7 +108,7 @@ absl::StatusOr<std::string> ReadPatch(Session& session) {
   if (line.Has("patch") == line.Has("patch-file"))
     return WrongUse("patch: -p PATCH or --patch-file FILE is missing");
   if (line.Has("patch")) return line.Get("patch");
-  if (line.Get("patch-file") == "-") return Whole(ReadAll(session.world.in), "standard input");
+  if (line.Get("patch-file") == "-") return Whole(ReadAll(session.env.in), "standard input");
   return TextOf(line.Get("patch-file"));
 }
 
@@ -138,8 +136,7 @@ absl::Status Edit(Session& session) {
                    ReadOne(session.line.arguments, WrittenKinds(),
                            "edit: one KIND/NAME of what has a manifest: nodepool, cluster, quota, "
                            "zone, instancetype, machine"));
-  if (session.world.execute == nullptr)
-    return absl::UnimplementedError("no editor can be run here");
+  if (session.env.execute == nullptr) return absl::UnimplementedError("no editor can be run here");
   ASSIGN_OR_RETURN(const Item item, session.api.Get(id.kind, id.id));
   nlohmann::json object = OwnersPart(item);
   // The file may be kept, and applied later by a command line for another cluster.
@@ -149,8 +146,8 @@ absl::Status Edit(Session& session) {
       "# If it is refused, or somebody else changed it meanwhile, this file is kept.\n",
       ToYaml(object));
   ASSIGN_OR_RETURN(const std::string path, NewFile(session, before));
-  const std::string editor = EditorOf(session.world.environment);
-  const int code = session.world.execute(absl::StrCat(editor, " ", Quoted(path)));
+  const std::string editor = EditorOf(session.env.environment);
+  const int code = session.env.execute(absl::StrCat(editor, " ", Quoted(path)));
   if (code != 0) {
     return absl::AbortedError(absl::StrCat("the editor (", editor, ") ended with ", code,
                                            "; the file is kept in ", path));
@@ -158,7 +155,7 @@ absl::Status Edit(Session& session) {
   ASSIGN_OR_RETURN(const std::string edited, TextOf(path));
   if (edited == before) {
     unlink(path.c_str());
-    session.world.out << "Edit cancelled, no changes made.\n";
+    session.env.out << "Edit cancelled, no changes made.\n";
     return absl::OkStatus();
   }
   return SendEdited(session, id, item, path, edited);

@@ -95,7 +95,7 @@ absl::Status Events(Session& session) {
   if (!line.arguments.empty())
     return WrongUse("events: no argument; --for=nodepool/NAME, --types=Warning, --since=1h");
   ASSIGN_OR_RETURN(const Format format, ParseFormat(line.Get("output")));
-  ASSIGN_OR_RETURN(const Wanted wanted, ReadWanted(line, session.world.clock.Now()));
+  ASSIGN_OR_RETURN(const Wanted wanted, ReadWanted(line, session.env.clock.Now()));
   if (line.Has("watch")) {
     const Watched watched{.range = {.kind = Kind::kEvent, .pool = wanted.Pool()},
                           .fits = [&](const Item& item) {
@@ -110,7 +110,7 @@ absl::Status Events(Session& session) {
   SortEvents(items);
   if (items.empty()) {
     RETURN_IF_ERROR(CheckClusterOf(session, wanted.about.value_or(ResourceId{Kind::kEvent})));
-    if (format.is_rows()) session.world.err << "No events found.\n";
+    if (format.is_rows()) session.env.err << "No events found.\n";
   }
   return PrintAll(items, format, true, session);
 }

@@ -31,10 +31,10 @@ absl::Status ExplainClaim(Session& session, const ResourceId& id, bool wide) {
   ASSIGN_OR_RETURN(const capacity::v1::ExplainClaimResponse response,
                    session.api.ExplainClaim(IdOfName(Kind::kClaim, id.id)));
   const capacity::v1::Claim& claim = response.claim();
-  session.world.out << Label(id) << ": " << claim.machines_size() << " of " << claim.nodes()
-                    << " Nodes held, " << claim.outstanding() << " outstanding ("
-                    << ClaimReasonWord(claim.reason()) << ").\n";
-  if (claim.has_queue()) session.world.out << QueueLine(claim.queue());
+  session.env.out << Label(id) << ": " << claim.machines_size() << " of " << claim.nodes()
+                  << " Nodes held, " << claim.outstanding() << " outstanding ("
+                  << ClaimReasonWord(claim.reason()) << ").\n";
+  if (claim.has_queue()) session.env.out << QueueLine(claim.queue());
   if (response.obstacles().empty()) return absl::OkStatus();
   std::vector<std::vector<std::string>> rows;
   for (const capacity::v1::ClaimObstacle& obstacle : response.obstacles()) {
@@ -65,17 +65,17 @@ absl::Status ExplainNodePool(Session& session, const ResourceId& id, bool wide) 
   ASSIGN_OR_RETURN(const lifecycle::v1::ExplainNodePoolResponse response,
                    session.api.ExplainNodePool(id.id));
   const lifecycle::v1::NodePoolStatus& status = response.node_pool().status();
-  session.world.out << Label(id) << ": target " << response.node_pool().spec().target_nodes()
-                    << ", " << status.current_nodes() << " current, " << status.in_progress()
-                    << " in progress, " << status.queued_nodes() << " queued.\n";
+  session.env.out << Label(id) << ": target " << response.node_pool().spec().target_nodes() << ", "
+                  << status.current_nodes() << " current, " << status.in_progress()
+                  << " in progress, " << status.queued_nodes() << " queued.\n";
   if (response.obstacles().empty()) {
-    session.world.out << "Nothing keeps it from being where it should be.\n";
+    session.env.out << "Nothing keeps it from being where it should be.\n";
     return absl::OkStatus();
   }
   std::vector<std::vector<std::string>> rows;
   for (const lifecycle::v1::NodePoolObstacle& obstacle : response.obstacles()) {
     rows.push_back({obstacle.reason(), ActorWord(obstacle.actor()), ShortObject(obstacle.subject()),
-                    PassesIn(obstacle, session.world.clock.Now()), obstacle.message()});
+                    PassesIn(obstacle, session.env.clock.Now()), obstacle.message()});
   }
   PrintTable({"REASON", "WHO MUST ACT", "ABOUT", "PASSES IN", "MESSAGE"}, rows, wide, session);
   return absl::OkStatus();
@@ -89,7 +89,7 @@ absl::Status ExplainSchema(Session& session, const std::string& word) {
   path.erase(path.begin());
   const auto text = ExplainFields(*kind, path, session.line.Has("recursive"));
   if (!text.ok()) return text.status();
-  session.world.out << *text;
+  session.env.out << *text;
   return absl::OkStatus();
 }
 

@@ -86,10 +86,10 @@ void PrintRanking(Session& session, const capacity::v1::FindPlacementsRequest& r
 
 void PrintRecommended(Session& session, const FoundPlacements& found) {
   const std::string& zone = found.answer.recommended_zone();
-  session.world.out << (zone.empty() ? "No zone is recommended."
-                                     : absl::StrCat("Recommended zone: ", zone));
-  if (!zone.empty() && session.of_cells) session.world.out << " (in " << CellOf(found, 0) << ")";
-  session.world.out << "\n";
+  session.env.out << (zone.empty() ? "No zone is recommended."
+                                   : absl::StrCat("Recommended zone: ", zone));
+  if (!zone.empty() && session.of_cells) session.env.out << " (in " << CellOf(found, 0) << ")";
+  session.env.out << "\n";
 }
 
 // Bytes of a NodePool's name.
@@ -188,13 +188,13 @@ absl::Status ApplyFound(Session& session, const std::vector<lifecycle::v1::NodeP
   for (const lifecycle::v1::NodePool& pool : pools) {
     const auto applied = session.api.Apply(pool, mode);
     if (!applied.ok()) return RenameFields(applied.status(), ManifestPath);
-    session.world.out << "nodepool/" << IdOf(pool) << " "
-                      << OutcomeWord(applied->outcome, mode.dry_run);
-    if (session.of_cells) session.world.out << " (" << applied->detail << ")";
-    session.world.out << "\n";
+    session.env.out << "nodepool/" << IdOf(pool) << " "
+                    << OutcomeWord(applied->outcome, mode.dry_run);
+    if (session.of_cells) session.env.out << " (" << applied->detail << ")";
+    session.env.out << "\n";
     for (const std::string& warning : applied->warnings)
-      session.world.err << "warning: nodepool/" << IdOf(pool) << ": " << warning << "\n";
-    if (applied->preview) session.world.out << RenderPreview(*applied->preview);
+      session.env.err << "warning: nodepool/" << IdOf(pool) << ": " << warning << "\n";
+    if (applied->preview) session.env.out << RenderPreview(*applied->preview);
   }
   return absl::OkStatus();
 }
@@ -207,11 +207,10 @@ absl::Status PrintFound(Session& session, const std::vector<lifecycle::v1::NodeP
   for (const lifecycle::v1::NodePool& pool : pools) {
     const auto object = OwnersPart(pool);
     if (as_json) {
-      session.world.out << object.dump(2) << "\n";
+      session.env.out << object.dump(2) << "\n";
     } else {
-      session.world.out << (documents++ > 0 ? "---\n" : "") << "# For a cluster in " << zone
-                        << ".\n"
-                        << ToYaml(object);
+      session.env.out << (documents++ > 0 ? "---\n" : "") << "# For a cluster in " << zone << ".\n"
+                      << ToYaml(object);
     }
   }
   return absl::OkStatus();

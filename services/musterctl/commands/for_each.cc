@@ -15,7 +15,7 @@ absl::Status ForEach(Session& session, absl::Span<const ResourceId> all,
     session.api.BeginOrder(++session.order);
     absl::Status status = what(id);
     if (status.ok()) continue;
-    if (!last.ok()) session.world.err << RenderError(last);
+    if (!last.ok()) session.env.err << RenderError(last);
     last = std::move(status);
     // DEADLINE_EXCEEDED of a wait of ours is none of these: the others may still be done.
     if (NoneAnswers(last) || absl::IsUnauthenticated(last) || IsWrongUse(last)) break;

@@ -102,13 +102,13 @@ absl::Status SortItems(const std::string& path, std::vector<Item>& items) {
 // Says that nothing was found; NOT_FOUND: nothing can be there, because the cluster does not exist.
 absl::Status TellNone(Session& session, const Query& query, Kind kind) {
   RETURN_IF_ERROR(CheckClusterOf(session, {kind, query.pool}));
-  if (query.format.is_rows()) session.world.err << "No " << KindPlural(kind) << " found.\n";
+  if (query.format.is_rows()) session.env.err << "No " << KindPlural(kind) << " found.\n";
   return absl::OkStatus();
 }
 
 void NoteUnknownField(Session& session, const std::string& field, Kind kind) {
   if (field.empty()) return;
-  session.world.err << "note: none of the " << KindPlural(kind) << " has a field " << field << "\n";
+  session.env.err << "note: none of the " << KindPlural(kind) << " has a field " << field << "\n";
 }
 
 // Filters a whole list. The server may have returned the Nodes or events of other NodePools too.
@@ -122,7 +122,7 @@ absl::Status GetAt(Session& session, const Query& query) {
   const CommandLine& line = session.line;
   const Kind kind = query.asked.kinds[0];
   if (line.Has("watch")) return WrongUse("--at: not with --watch");
-  ASSIGN_OR_RETURN(const Moment then, ReadMoment("at", line.Get("at"), session.world.clock.Now()));
+  ASSIGN_OR_RETURN(const Moment then, ReadMoment("at", line.Get("at"), session.env.clock.Now()));
   NoteUntold(session, kind);
   if (query.asked.named.empty()) {
     ASSIGN_OR_RETURN(std::vector<Item> items, session.api.ListPast(kind, query.pool, then));
@@ -184,7 +184,7 @@ absl::Status ListByPages(Session& session, const Query& query, Kind kind) {
     query.selection.Filter(items);
     shown += items.size();
     if (!items.empty()) printer.Print(items);
-    return session.world.out.good();
+    return session.env.out.good();
   });
   RETURN_IF_ERROR(status);
   if (unknown != "?") NoteUnknownField(session, unknown, kind);
@@ -264,7 +264,7 @@ absl::Status CheckCluster(Session& session) {
     return absl::OkStatus();
   const bool by_flag = session.line.given.contains("cluster");
   const auto said =
-      session.world.environment ? session.world.environment("MUSTER_CLUSTER") : std::nullopt;
+      session.env.environment ? session.env.environment("MUSTER_CLUSTER") : std::nullopt;
   const std::string by = by_flag                 ? "--cluster"
                          : said == scope.cluster ? "MUSTER_CLUSTER"
                                                  : "the context, or by default";

@@ -45,8 +45,8 @@ absl::Status SetState(Session& session) {
   const bool dry_run = session.line.Has("dry-run");
   const auto set_one = [&](const ResourceId& id) -> absl::Status {
     ASSIGN_OR_RETURN(const Machine machine, session.api.SetMachineState(id.id, *state, dry_run));
-    session.world.out << Label(id) << (dry_run ? " would be " : " is ")
-                      << absl::AsciiStrToLower(MachineStateWord(machine.state())) << "\n";
+    session.env.out << Label(id) << (dry_run ? " would be " : " is ")
+                    << absl::AsciiStrToLower(MachineStateWord(machine.state())) << "\n";
     return absl::OkStatus();
   };
   return ForEach(session, named, set_one);

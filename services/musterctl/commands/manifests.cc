@@ -105,7 +105,7 @@ absl::StatusOr<std::vector<Manifest>> ReadManifests(Session& session) {
   std::vector<Manifest> manifests;
   std::vector<std::string> faults;
   for (const std::string& file : files) {
-    ASSIGN_OR_RETURN(const std::string text, ReadText(file, session.world.in));
+    ASSIGN_OR_RETURN(const std::string text, ReadText(file, session.env.in));
     auto parsed = ParseManifests(NameOfFile(file), text, session.scope);
     if (!parsed.ok()) {
       faults.emplace_back(parsed.status().message());

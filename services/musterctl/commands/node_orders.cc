@@ -51,8 +51,8 @@ absl::Status ForEachNode(Session& session,
                                                              : violated;
       });
     }
-    session.world.out << "node/" << name.machine << " " << says(*node) << "\n"
-                      << RenderPreview(*node);
+    session.env.out << "node/" << name.machine << " " << says(*node) << "\n"
+                    << RenderPreview(*node);
     if (done != nullptr) done->push_back({id, *node});
     return absl::OkStatus();
   };
@@ -116,7 +116,7 @@ absl::Status Order(Session& session, NodeOrder order, absl::string_view done,
   for (const OrderedNode& one : ordered) {
     absl::Status status = WaitForNode(session, one.id, order.verb, one.node, limit);
     if (status.ok()) continue;
-    if (!last.ok()) session.world.err << RenderError(last);
+    if (!last.ok()) session.env.err << RenderError(last);
     last = std::move(status);
   }
   return last;
@@ -128,7 +128,7 @@ absl::Status Protect(Session& session) {
   if (!session.line.Has("for")) return WrongUse("protect: --for is missing");
   const auto duration = ParseTimeout("--for", session.line.Get("for"));
   if (!duration.ok()) return WrongUse(duration.status().message());
-  return ProtectUntil(session, session.world.clock.Now() + *duration);
+  return ProtectUntil(session, session.env.clock.Now() + *duration);
 }
 
 absl::Status Unprotect(Session& session) { return ProtectUntil(session, std::nullopt); }

@@ -51,10 +51,10 @@ std::vector<std::string> MachinesOf(const CommandLine& line, const std::string& 
 // `nodepool/train: reconfiguration 2 is RUNNING, 3 Nodes rebooted`.
 void TellReconfiguration(Session& session, const ResourceId& id,
                          const lifecycle::v1::Reconfiguration& reconfiguration) {
-  session.world.out << Label(id) << ": reconfiguration " << reconfiguration.number()
-                    << (session.line.Has("dry-run") ? " would be " : " is ")
-                    << ReconfigurationStateWord(reconfiguration.state()) << ", "
-                    << reconfiguration.rebooted_nodes() << " Nodes rebooted\n";
+  session.env.out << Label(id) << ": reconfiguration " << reconfiguration.number()
+                  << (session.line.Has("dry-run") ? " would be " : " is ")
+                  << ReconfigurationStateWord(reconfiguration.state()) << ", "
+                  << reconfiguration.rebooted_nodes() << " Nodes rebooted\n";
 }
 
 // `reconfiguration NAME...`, as it always was, or the NodePools as elsewhere.
@@ -78,7 +78,7 @@ absl::Status Control(Session& session, ReconfigurationVerb verb) {
     ASSIGN_OR_RETURN(const lifecycle::v1::NodePool pool,
                      session.api.ControlReconfiguration(verb, id.id, dry_run));
     TellReconfiguration(session, id, pool.reconfiguration());
-    if (dry_run) session.world.out << RenderPreview(pool.preview());
+    if (dry_run) session.env.out << RenderPreview(pool.preview());
     return absl::OkStatus();
   };
   return ForEach(session, ids, control_one);
@@ -112,12 +112,12 @@ absl::Status Scale(Session& session) {
     const auto pool = session.api.Resize(request);
     if (!pool.ok())
       return WithFlagNames(pool.status(), "remove_machines", "--remove", remove, flag);
-    session.world.out << Label(id) << (line.Has("dry-run") ? " would be" : "") << " scaled to "
-                      << pool->spec().target_nodes() << (remove.empty() ? "" : "; first to go: ")
-                      << absl::StrJoin(remove, ", ") << "\n";
+    session.env.out << Label(id) << (line.Has("dry-run") ? " would be" : "") << " scaled to "
+                    << pool->spec().target_nodes() << (remove.empty() ? "" : "; first to go: ")
+                    << absl::StrJoin(remove, ", ") << "\n";
     for (const std::string& warning : pool->warnings())
-      session.world.err << "warning: " << Label(id) << ": " << warning << "\n";
-    if (line.Has("dry-run")) session.world.out << RenderPreview(pool->preview());
+      session.env.err << "warning: " << Label(id) << ": " << warning << "\n";
+    if (line.Has("dry-run")) session.env.out << RenderPreview(pool->preview());
     return absl::OkStatus();
   };
   return ForEach(session, pools, scale_one);
@@ -148,9 +148,9 @@ absl::Status Reconfigure(Session& session) {
       return absl::OkStatus();
     }
     const bool idle = pool->preview().nodes_to_reboot() == 0;
-    session.world.out << Label(id)
-                      << (idle ? " has nothing to reconfigure\n" : " would be reconfigured\n")
-                      << RenderPreview(pool->preview());
+    session.env.out << Label(id)
+                    << (idle ? " has nothing to reconfigure\n" : " would be reconfigured\n")
+                    << RenderPreview(pool->preview());
     return absl::OkStatus();
   };
   return ForEach(session, pools, reconfigure_one);

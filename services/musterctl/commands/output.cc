@@ -84,8 +84,8 @@ std::vector<std::string> HeadersOf(Kind kind, const Format& format, const Sessio
 }
 
 // Cells are printable as tables have them; what is beside them is meant for the terminal.
-std::ostream& StreamFor(const World& world, const TableStyle& style) {
-  return style.colour ? *world.screen : world.out;
+std::ostream& StreamFor(const ProcessEnv& env, const TableStyle& style) {
+  return style.colour ? *env.screen : env.out;
 }
 
 }  // namespace
@@ -175,20 +175,20 @@ std::string Selection::UnknownField(const std::vector<Item>& items) const {
   return fields_->UnknownPath(objects);
 }
 
-TableStyle StyleFor(const World& world, bool headers, bool fit) {
+TableStyle StyleFor(const ProcessEnv& env, bool headers, bool fit) {
   TableStyle style{.headers = headers};
-  if (world.terminal == nullptr) return style;
-  if (fit) style.width = world.terminal->size().width;
-  const bool is_dumb = world.environment && world.environment("TERM") == "dumb";
-  const bool no_colour = world.environment && !world.environment("NO_COLOR").value_or("").empty();
-  style.colour = !is_dumb && !no_colour && world.screen != nullptr;
+  if (env.terminal == nullptr) return style;
+  if (fit) style.width = env.terminal->size().width;
+  const bool is_dumb = env.environment && env.environment("TERM") == "dumb";
+  const bool no_colour = env.environment && !env.environment("NO_COLOR").value_or("").empty();
+  style.colour = !is_dumb && !no_colour && env.screen != nullptr;
   return style;
 }
 
 void PrintTable(std::vector<std::string> headers, const std::vector<std::vector<std::string>>& rows,
                 bool wide, Session& session) {
-  const TableStyle style = StyleFor(session.world, !session.line.Has("no-headers"), !wide);
-  StreamFor(session.world, style) << TablePrinter(std::move(headers), style).Print(rows);
+  const TableStyle style = StyleFor(session.env, !session.line.Has("no-headers"), !wide);
+  StreamFor(session.env, style) << TablePrinter(std::move(headers), style).Print(rows);
 }
 
 absl::StatusOr<bool> ReadWide(const CommandLine& line) {
@@ -204,7 +204,7 @@ Printer::Printer(Kind kind, const Format& format, Session& session)
       everywhere_(session.line.Has("all-clusters")),
       of_cells_(session.of_cells),
       labels_(session.line.Has("show-labels")),
-      style_(StyleFor(session.world, !session.line.Has("no-headers"), format.type == Type::kTable)),
+      style_(StyleFor(session.env, !session.line.Has("no-headers"), format.type == Type::kTable)),
       table_(HeadersOf(kind, format, session), style_),
       once_(session.of_cells && !session.line.Has("watch")) {}
 
@@ -217,19 +217,19 @@ std::vector<std::string> Printer::RowOf(const Item& item) const {
     place.resize(PlaceHeaders(kind_).size());
     absl::c_move(place, std::back_inserter(row));
   }
-  absl::c_move(Row(item, format_.type == Type::kWide, session_.world.clock.Now()),
+  absl::c_move(Row(item, format_.type == Type::kWide, session_.env.clock.Now()),
                std::back_inserter(row));
   if (labels_) row.push_back(LabelText(item));
   return row;
 }
 
 void Printer::Print(const std::vector<Item>& items) {
-  std::ostream& out = session_.world.out;
+  std::ostream& out = session_.env.out;
   if (format_.type == Type::kTable || format_.type == Type::kWide ||
       format_.type == Type::kColumns) {
     std::vector<std::vector<std::string>> rows;
     for (const Item& item : items) rows.push_back(RowOf(item));
-    StreamFor(session_.world, style_) << table_.Print(rows);
+    StreamFor(session_.env, style_) << table_.Print(rows);
   }
   for (const Item& item : items) {
     if (format_.type == Type::kJson) out << Shown(item, session_).dump(2) << "\n";
@@ -245,19 +245,19 @@ void Printer::Print(const std::vector<Item>& items) {
 }
 
 void Printer::PrintName(const std::string& label) {
-  if (!once_ || named_.insert(label).second) session_.world.out << label << "\n";
+  if (!once_ || named_.insert(label).second) session_.env.out << label << "\n";
 }
 
 void Printer::PrintDeleted(const std::string& name, const std::string& cell) {
   const bool for_people = format_.is_rows() && format_.type != Type::kName;
-  std::ostream& out = for_people ? session_.world.out : session_.world.err;
+  std::ostream& out = for_people ? session_.env.out : session_.env.err;
   out << Label(kind_, name, session_.scope) << " deleted"
       << (cell.empty() ? "" : absl::StrCat(" in ", cell)) << std::endl;
 }
 
 absl::Status PrintAll(const std::vector<Item>& items, const Format& format, bool is_list,
                       Session& session) {
-  std::ostream& out = session.world.out;
+  std::ostream& out = session.env.out;
   if (format.is_rows()) {
     for (size_t begin = 0, end = 0; begin < items.size(); begin = end) {
       const Kind kind = KindOf(items[begin]);

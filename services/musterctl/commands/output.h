@@ -53,7 +53,7 @@ class Selection {
 
 // The style of a table: on a terminal no wider than the terminal (if `fit`), and in colour unless
 // NO_COLOR is set.
-TableStyle StyleFor(const World& world, bool headers, bool fit);
+TableStyle StyleFor(const ProcessEnv& env, bool headers, bool fit);
 
 // Prints a whole table in the style of `get`. `wide`: never cut to the terminal.
 void PrintTable(std::vector<std::string> headers, const std::vector<std::vector<std::string>>& rows,

@@ -83,7 +83,7 @@ bool IsOfThePlatform(Kind kind) {
 // If the status is NOT_FOUND: notes to whom the past of such resources is told.
 void NoteNotToldOf(Session& session, Kind kind, const absl::Status& status) {
   if (!absl::IsNotFound(status) || !IsOfThePlatform(kind)) return;
-  session.world.err << "note: the past of " << KindPlural(kind)
+  session.env.err << "note: the past of " << KindPlural(kind)
                     << " is told only to who may read everywhere\n";
 }
 
@@ -136,15 +136,15 @@ absl::StatusOr<Moment> ReadMoment(absl::string_view flag, const std::string& tex
 }
 
 void NoteUntold(Session& session, Kind kind) {
-  if (kind == Kind::kQuota) session.world.err << "note: what quotas held then is not told\n";
+  if (kind == Kind::kQuota) session.env.err << "note: what quotas held then is not told\n";
   if (kind == Kind::kClaim)
-    session.world.err << "note: the machines and the reason of claims then are not told\n";
+    session.env.err << "note: the machines and the reason of claims then are not told\n";
 }
 
 void NoteNotThere(Session& session, const ResourceId& resource, const Moment& then,
                   const absl::Status& status) {
   if (!absl::IsNotFound(status)) return;
-  session.world.err << "note: " << Label(resource)
+  session.env.err << "note: " << Label(resource)
                     << (then == Moment(kLastTime) ? " is not there now" : " was not there then")
                     << "; musterctl history tells when it was\n";
   NoteNotToldOf(session, resource.kind, status);
@@ -159,7 +159,7 @@ absl::Status History(Session& session) {
   absl::Time since = absl::InfinitePast();
   if (session.line.Has("since")) {
     ASSIGN_OR_RETURN(const Moment moment,
-                     ReadMoment("since", session.line.Get("since"), session.world.clock.Now()));
+                     ReadMoment("since", session.line.Get("since"), session.env.clock.Now()));
     const auto* time = std::get_if<absl::Time>(&moment);
     if (time == nullptr) return WrongUse("--since: of history, a time or how long ago");
     since = *time;
@@ -170,7 +170,7 @@ absl::Status History(Session& session) {
   RETURN_IF_ERROR(told.status());
   const history::v1::ListChangesResponse& answer = told->answer;
   if (answer.changes().empty()) RETURN_IF_ERROR(CheckClusterOf(session, resource));
-  std::ostream& out = session.world.out;
+  std::ostream& out = session.env.out;
   for (int i = 0; i < answer.changes_size(); ++i)
     Print(answer.changes(i), session.of_cells ? told->cells[static_cast<size_t>(i)] : "", out);
   const bool at_the_end = answer.next_page_token().empty();
@@ -189,14 +189,14 @@ absl::Status Diff(Session& session) {
   ASSIGN_OR_RETURN(const ResourceId resource, ReadResourceId(session.line));
   if (!session.line.Has("since")) return WrongUse("diff: needs --since, or -f FILE");
   ASSIGN_OR_RETURN(const Moment since,
-                   ReadMoment("since", session.line.Get("since"), session.world.clock.Now()));
+                   ReadMoment("since", session.line.Get("since"), session.env.clock.Now()));
   NoteUntold(session, resource.kind);
   ASSIGN_OR_RETURN(const Item before, OneThen(session, resource, since));
   ASSIGN_OR_RETURN(const Item after, OneThen(session, resource, kLastTime));
   const auto changes = history::FieldChangesOf(MessageOf(before), MessageOf(after));
   for (const history::FieldChange& change : changes)
-    session.world.out << FieldText(change.path, change.before, change.after);
-  if (changes.empty()) session.world.out << "No difference.\n";
+    session.env.out << FieldText(change.path, change.before, change.after);
+  if (changes.empty()) session.env.out << "No difference.\n";
   return absl::OkStatus();
 }
 

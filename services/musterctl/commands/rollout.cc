@@ -173,12 +173,12 @@ RolloutProgress ProgressOf(Session& session, const NodePool& pool, const Resourc
   return {.line = absl::StrCat("Waiting for ", Label(id), " to take up its configuration...")};
 }
 
-// When `--timeout` is over, by the world's steady clock.
+// When `--timeout` is over, by the process's steady clock.
 absl::StatusOr<absl::Duration> ReadUntil(Session& session) {
   if (!session.line.Has("timeout")) return absl::InfiniteDuration();
   const auto timeout = ParseTimeout("--timeout", session.line.Get("timeout"));
   if (!timeout.ok()) return WrongUse(timeout.status().message());
-  return session.world.steady.Now() + *timeout;
+  return session.env.steady.Now() + *timeout;
 }
 
 absl::Status RolloutStatus(Session& session, const ResourceId& id, absl::Duration until) {
@@ -199,13 +199,13 @@ absl::Status RolloutStatus(Session& session, const ResourceId& id, absl::Duratio
         pool.ok() ? ProgressOf(session, *pool, id)
                   : RolloutProgress{"the server is away, trying again", false, {}};
     if (progress.line != last && !progress.line.empty())
-      session.world.out << Printable(progress.line) << std::endl;
+      session.env.out << Printable(progress.line) << std::endl;
     last = progress.line;
     if (progress.is_over) return progress.end;
     if (once) return absl::OkStatus();
-    if (session.world.steady.Now() >= until)
+    if (session.env.steady.Now() >= until)
       return absl::DeadlineExceededError(absl::StrCat("timed out; ", progress.line));
-    session.world.sleep(kRolloutPoll);
+    session.env.sleep(kRolloutPoll);
   }
 }
 
@@ -216,7 +216,7 @@ std::string StateOf(const NodeConfiguration& revision, const NodePool& pool) {
 
 absl::Status RolloutHistory(Session& session, const ResourceId& id) {
   ASSIGN_OR_RETURN(const NodePool pool, session.api.GetNodePool(id.id));
-  const absl::Time now = session.world.clock.Now();
+  const absl::Time now = session.env.clock.Now();
   std::vector<std::vector<std::string>> rows;
   const auto add = [&](const std::string& number, const NodeConfiguration& revision,
                        const std::string& state) {
@@ -231,10 +231,10 @@ absl::Status RolloutHistory(Session& session, const ResourceId& id) {
   if (pool.status().has_pending_node_configuration())
     add("-", pool.status().pending_node_configuration(), "pending");
   if (rows.empty()) {
-    session.world.out << Label(id) << " has no configuration yet.\n";
+    session.env.out << Label(id) << " has no configuration yet.\n";
     return absl::OkStatus();
   }
-  session.world.out << Label(id) << "\n";
+  session.env.out << Label(id) << "\n";
   PrintTable({"REVISION", "PROFILE", "STATE", "NODES", "AGE", "SUMMARY"}, rows, false, session);
   return absl::OkStatus();
 }
@@ -259,29 +259,29 @@ absl::Status Undo(Session& session, const ResourceId& id) {
   ASSIGN_OR_RETURN(const std::string profile, ProfileOf(pool, session.line.Get("to-revision")));
   const auto configuration = session.api.Rollback(pool.uid(), profile, dry_run);
   if (!dry_run && IsByNumber(session.line) && IsInDoubt(configuration.status())) {
-    session.world.err << "note: whether it was done is not known; with " << WordsFor(id)
-                      << " --to-revision=" << profile
-                      << " --request-id=" << RequestIdOf(session.request_id, session.order)
-                      << " the same again is done once\n";
+    session.env.err << "note: whether it was done is not known; with " << WordsFor(id)
+                    << " --to-revision=" << profile
+                    << " --request-id=" << RequestIdOf(session.request_id, session.order)
+                    << " the same again is done once\n";
   }
   RETURN_IF_ERROR(configuration.status());
-  session.world.out << Label(id) << (dry_run ? " would be" : "") << " rolled back: it "
-                    << ReachedBy(*configuration, dry_run) << "\n";
+  session.env.out << Label(id) << (dry_run ? " would be" : "") << " rolled back: it "
+                  << ReachedBy(*configuration, dry_run) << "\n";
   if (Behind(pool) > 0 || pool.status().current_nodes() > 0)
-    session.world.err << "note: Nodes that run come to it by musterctl reconfigure " << WordsFor(id)
-                      << "\n";
+    session.env.err << "note: Nodes that run come to it by musterctl reconfigure " << WordsFor(id)
+                    << "\n";
   return absl::OkStatus();
 }
 
 absl::Status ControlRollout(Session& session, const ResourceId& id, ReconfigurationVerb verb) {
   const bool dry_run = session.line.Has("dry-run");
   ASSIGN_OR_RETURN(const NodePool pool, session.api.ControlReconfiguration(verb, id.id, dry_run));
-  session.world.out << Label(id) << (dry_run ? " would be" : "")
-                    << (verb == ReconfigurationVerb::kPause ? " paused" : " resumed")
-                    << ": reconfiguration " << pool.reconfiguration().number()
-                    << (dry_run ? " would be " : " is ")
-                    << ReconfigurationStateWord(pool.reconfiguration().state()) << "\n";
-  if (dry_run) session.world.out << RenderPreview(pool.preview());
+  session.env.out << Label(id) << (dry_run ? " would be" : "")
+                  << (verb == ReconfigurationVerb::kPause ? " paused" : " resumed")
+                  << ": reconfiguration " << pool.reconfiguration().number()
+                  << (dry_run ? " would be " : " is ")
+                  << ReconfigurationStateWord(pool.reconfiguration().state()) << "\n";
+  if (dry_run) session.env.out << RenderPreview(pool.preview());
   return absl::OkStatus();
 }
 
@@ -293,7 +293,7 @@ absl::Status RolloutOf(Session& session, const std::string& verb,
   const auto one = [&](const ResourceId& id) -> absl::Status {
     if (verb == "status") return RolloutStatus(session, id, until);
     if (verb == "history") {
-      if (!std::exchange(first, false)) session.world.out << "\n";
+      if (!std::exchange(first, false)) session.env.out << "\n";
       return RolloutHistory(session, id);
     }
     if (verb == "undo") return Undo(session, id);

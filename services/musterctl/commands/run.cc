@@ -39,9 +39,9 @@ bool TakesRequestId(const Command& command, const CommandLine& line) {
 
 // The caller's trace (OpenTelemetry's variable TRACEPARENT), or a new one that is marked as
 // sampled, so that every server that records spans records it.
-TraceContext TraceOf(const World& world) {
-  if (world.environment) {
-    const auto given = TraceContext::Parse(world.environment("TRACEPARENT").value_or(""));
+TraceContext TraceOf(const ProcessEnv& env) {
+  if (env.environment) {
+    const auto given = TraceContext::Parse(env.environment("TRACEPARENT").value_or(""));
     if (given) return *given;
   }
   TraceContext trace = TraceContext::New();
@@ -131,12 +131,12 @@ bool IsAboutCluster(const CommandLine& line) {
 
 // How the server of one line is called.
 absl::StatusOr<ApiOptions> OptionsOf(const Command& command, const CommandLine& line,
-                                     const std::string& request_id, const World& world) {
+                                     const std::string& request_id, const ProcessEnv& env) {
   ApiOptions options{
       .server = line.Get(line.command == "debug" ? "operator-server" : "server"),
       .scope = {.organization = line.Get("organization"), .cluster = line.Get("cluster")},
       .request_id = request_id,
-      .sleep = world.sleep};
+      .sleep = env.sleep};
   if (line.Has("timeout")) {
     auto timeout = ParseTimeout("--timeout", line.Get("timeout"));
     if (!timeout.ok()) return WrongUse(timeout.status().message());
@@ -181,17 +181,16 @@ absl::Status RunSession(const Command& command, Session& session) {
   if (!TakesRequestId(command, session.line) || !IsInDoubt(status)) return status;
   if (IsByNumber(session.line)) return status;  // it said so itself, by the profile
   if (IsChosen(session.line)) {
-    session.world.err
-        << "note: whether all was done is not known; the same line may be said again\n";
+    session.env.err << "note: whether all was done is not known; the same line may be said again\n";
   } else {
-    session.world.err << "note: whether it was done is not known; with --request-id="
-                      << session.request_id << " the same again is done once\n";
+    session.env.err << "note: whether it was done is not known; with --request-id="
+                    << session.request_id << " the same again is done once\n";
   }
   return status;
 }
 
 absl::Status Execute(const Command& command, const std::vector<LineOfContext>& lines,
-                     World& world) {
+                     ProcessEnv& env) {
   const CommandLine& line = lines.front().line;
   const std::string request_id = line.Has(kRequestId) ? line.Get(kRequestId) : NewRequestId();
   if (request_id.size() > kMaxRequestIdBytes)
@@ -207,20 +206,20 @@ absl::Status Execute(const Command& command, const std::vector<LineOfContext>& l
         "done; say the profile");
   std::vector<ApiOptions> options;
   for (const LineOfContext& each : lines) {
-    ASSIGN_OR_RETURN(options.emplace_back(), OptionsOf(command, each.line, request_id, world));
+    ASSIGN_OR_RETURN(options.emplace_back(), OptionsOf(command, each.line, request_id, env));
   }
-  const CurrentTrace trace(TraceOf(world));
+  const CurrentTrace trace(TraceOf(env));
   std::vector<Cell> cells;
   for (size_t i = 0; i < lines.size(); ++i)
-    cells.push_back({lines[i].context, world.connect(options[i])});
+    cells.push_back({lines[i].context, env.connect(options[i])});
   CellsApi together(cells, [&](const absl::Status& error) {
-    if (!command.is_hidden) world.err << RenderError(error);
+    if (!command.is_hidden) env.err << RenderError(error);
   });
   const bool of_cells = cells.size() > 1;
   if (!of_cells) cells.front().name.clear();
   const Scope scope = CommonScope(options);
   Api& api = of_cells ? together : *cells.front().api;
-  Session session{line, scope, api, world, options.front().timeout, of_cells, cells, request_id};
+  Session session{line, scope, api, env, options.front().timeout, of_cells, cells, request_id};
   const absl::Status status = RunSession(command, session);
   return status.ok() && together.is_partial() ? AlreadyPrinted() : status;
 }
@@ -233,43 +232,43 @@ absl::Status AlreadyPrinted() {
   return status;
 }
 
-int Run(absl::Span<const std::string> args, World& shown) {
+int Run(absl::Span<const std::string> args, ProcessEnv& shown) {
   PrintableBuffer out_buffer(shown.out);
   PrintableBuffer err_buffer(shown.err);
   std::ostream out(&out_buffer);
   std::ostream err(&err_buffer);
-  World world{.in = shown.in,
-              .out = out,
-              .err = err,
-              .environment = shown.environment,
-              .connect = shown.connect,
-              .clock = shown.clock,
-              .steady = shown.steady,
-              .sleep = shown.sleep,
-              .terminal = shown.terminal,
-              .progress = shown.progress,
-              .execute = shown.execute,
-              .screen = &shown.out};
-  const absl::StatusOr<std::vector<LineOfContext>> lines = ReadLines(args, world.environment);
+  ProcessEnv env{.in = shown.in,
+                 .out = out,
+                 .err = err,
+                 .environment = shown.environment,
+                 .connect = shown.connect,
+                 .clock = shown.clock,
+                 .steady = shown.steady,
+                 .sleep = shown.sleep,
+                 .terminal = shown.terminal,
+                 .progress = shown.progress,
+                 .execute = shown.execute,
+                 .screen = &shown.out};
+  const absl::StatusOr<std::vector<LineOfContext>> lines = ReadLines(args, env.environment);
   if (!lines.ok()) {
-    world.err << RenderError(lines.status());
+    env.err << RenderError(lines.status());
     return kWrongUse;
   }
   const CommandLine& line = lines->front().line;
   const Command* command = FindCommand(line.command);
   if (line.help) {
-    world.out << Help(command);
+    env.out << Help(command);
     return args.empty() ? kWrongUse : kDone;
   }
-  const absl::Status status = Execute(*command, *lines, world);
-  world.out.flush();
-  if (status.ok() && world.out.fail()) {
-    world.err << RenderError(absl::DataLossError("the output could not be written"));
+  const absl::Status status = Execute(*command, *lines, env);
+  env.out.flush();
+  if (status.ok() && env.out.fail()) {
+    env.err << RenderError(absl::DataLossError("the output could not be written"));
     return kFailed;
   }
   if (status.ok()) return kDone;
   if (status.GetPayload(kSaidUrl)) return kFailed;
-  world.err << RenderError(status);
+  env.err << RenderError(status);
   return IsWrongUse(status) ? kWrongUse : kFailed;
 }
 

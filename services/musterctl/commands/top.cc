@@ -46,9 +46,9 @@ absl::StatusOr<bool> WantsColour(const Session& session) {
   if (when != "auto")
     return WrongUse(absl::StrCat("--color: must be auto, always or never, is \"", when, "\""));
   const auto variable = [&](const char* name) {
-    return session.world.environment ? session.world.environment(name).value_or("") : "";
+    return session.env.environment ? session.env.environment(name).value_or("") : "";
   };
-  return session.world.terminal != nullptr && variable("NO_COLOR").empty() &&
+  return session.env.terminal != nullptr && variable("NO_COLOR").empty() &&
          variable("TERM") != "dumb";
 }
 
@@ -68,7 +68,7 @@ absl::StatusOr<TopOptions> ReadTopOptions(const Session& session) {
   options.interval = *interval;
   options.filter.zone = line.Get("zone");
   if (line.given.contains("organization")) options.filter.organization = line.Get("organization");
-  if (!options.once && session.world.terminal == nullptr)
+  if (!options.once && session.env.terminal == nullptr)
     return WrongUse("top: the output is no terminal; --once prints one page");
   return options;
 }
@@ -109,11 +109,11 @@ bool AreAllLive(const std::vector<top::CellWatches>& cells) {
 // Waits until every snapshot is complete, at most `timeout`. Returns the state of the watches then.
 std::vector<top::CellWatches> AwaitAll(Session& session, const LiveFleet& fleet,
                                        absl::Duration timeout) {
-  const absl::Duration end = session.world.steady.Now() + timeout;
+  const absl::Duration end = session.env.steady.Now() + timeout;
   while (true) {
     std::vector<top::CellWatches> cells = fleet.health();
-    if (AreAllLive(cells) || session.world.steady.Now() >= end) return cells;
-    session.world.sleep(kLookAgain);
+    if (AreAllLive(cells) || session.env.steady.Now() >= end) return cells;
+    session.env.sleep(kLookAgain);
   }
 }
 
@@ -134,7 +134,7 @@ top::View ViewOf(Session& session, const TopOptions& options) {
     view.server = absl::StrCat("cells ", absl::StrJoin(NamesOf(session.cells), ", "));
   }
   view.filter = options.filter;
-  view.now = session.world.clock.Now();
+  view.now = session.env.clock.Now();
   return view;
 }
 
@@ -186,14 +186,14 @@ absl::Status Once(Session& session, const TopOptions& options, const LiveFleet& 
     nothing = missing.back();
     missing.pop_back();
   }
-  for (const absl::Status& each : missing) session.world.err << RenderError(each);
+  for (const absl::Status& each : missing) session.env.err << RenderError(each);
   RETURN_IF_ERROR(nothing);
   top::View view = ViewOf(session, options);
   view.cells = std::move(cells);
-  if (session.world.terminal != nullptr) view.width = session.world.terminal->size().width;
+  if (session.env.terminal != nullptr) view.width = session.env.terminal->size().width;
   AskAll(fleet, view);
   const auto lines = fleet.Read([&](const top::Fleet& now) { return top::Render(now, view); });
-  *session.world.screen << top::Print(lines, view.width, options.colour, "\n") << std::flush;
+  *session.env.screen << top::Print(lines, view.width, options.colour, "\n") << std::flush;
   return missing.empty() ? absl::OkStatus() : AlreadyPrinted();
 }
 
@@ -236,7 +236,7 @@ using Askers = std::vector<std::unique_ptr<Asker>>;
 top::View Look(Session& session, const TopOptions& options, const LiveFleet& fleet,
                const Looked& looked, const Askers& askers) {
   top::View view = ViewOf(session, options);
-  const Terminal::Size size = session.world.terminal->size();
+  const Terminal::Size size = session.env.terminal->size();
   view.width = size.width;
   view.height = size.height;
   view.cells = fleet.health();
@@ -248,10 +248,10 @@ top::View Look(Session& session, const TopOptions& options, const LiveFleet& fle
 }
 
 absl::Status Live(Session& session, const TopOptions& options, LiveFleet& fleet) {
-  Terminal& terminal = *session.world.terminal;
+  Terminal& terminal = *session.env.terminal;
   Askers askers;
   for (size_t cell = 0; cell < fleet.cells(); ++cell)
-    askers.push_back(std::make_unique<Asker>(fleet.link(cell), session.world.steady));
+    askers.push_back(std::make_unique<Asker>(fleet.link(cell), session.env.steady));
   const absl::Cleanup stop = [&] { fleet.Stop(); };
   // Not to show a page that is all empty.
   (void)AwaitAll(session, fleet, kFirstPatience);
@@ -259,15 +259,15 @@ absl::Status Live(Session& session, const TopOptions& options, LiveFleet& fleet)
   const absl::Cleanup leave = [&] { terminal.Leave(); };
   size_t first = 0;
   while (true) {
-    const absl::Duration next = session.world.steady.Now() + options.interval;
+    const absl::Duration next = session.env.steady.Now() + options.interval;
     const Looked looked = LookFrom(fleet, options.filter, first);
     top::View view = Look(session, options, fleet, looked, askers);
     view.first_trouble = first =
         std::min(first, looked.troubles - std::min<size_t>(looked.troubles, 1));
     const auto lines = fleet.Read([&](const top::Fleet& now) { return top::Render(now, view); });
-    *session.world.screen << OverLast(lines, view, options.colour) << std::flush;
+    *session.env.screen << OverLast(lines, view, options.colour) << std::flush;
     for (bool wait = true; wait;) {
-      const absl::Duration left = next - session.world.steady.Now();
+      const absl::Duration left = next - session.env.steady.Now();
       if (left <= absl::ZeroDuration()) break;
       for (const Key key : terminal.Await(left)) {
         if (key == Key::kQuit) return absl::OkStatus();
@@ -283,7 +283,7 @@ absl::Status Live(Session& session, const TopOptions& options, LiveFleet& fleet)
 absl::Status Top(Session& session) {
   ASSIGN_OR_RETURN(const TopOptions options, ReadTopOptions(session));
   ASSIGN_OR_RETURN(const std::unique_ptr<LiveFleet> fleet,
-                   LiveFleet::Follow(session.cells, session.world.clock));
+                   LiveFleet::Follow(session.cells, session.env.clock));
   return options.once ? Once(session, options, *fleet) : Live(session, options, *fleet);
 }
 

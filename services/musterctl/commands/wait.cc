@@ -109,7 +109,7 @@ std::string AfterText(absl::Duration timeout) {
 
 absl::Status WaitForPool(Session& session, const ResourceId& id, bool deleted,
                          absl::Duration timeout, const std::string& uid) {
-  const absl::Duration begin = session.world.steady.Now();
+  const absl::Duration begin = session.env.steady.Now();
   std::string meant = uid;
   std::string last;
   bool checked_cluster = false;
@@ -125,15 +125,15 @@ absl::Status WaitForPool(Session& session, const ResourceId& id, bool deleted,
       RETURN_IF_ERROR(CheckClusterOf(session, id));
     }
     const std::vector<std::string> missing = Missing(session, id, answer, deleted);
-    const absl::Duration passed = session.world.steady.Now() - begin;
+    const absl::Duration passed = session.env.steady.Now() - begin;
     const std::string line = WaitLine(answer, deleted);
     if (line != last) {
-      session.world.out << absl::StrFormat("%5.1fs  %s", absl::ToDoubleSeconds(passed), line)
-                        << std::endl;
+      session.env.out << absl::StrFormat("%5.1fs  %s", absl::ToDoubleSeconds(passed), line)
+                      << std::endl;
       last = line;
     }
     if (missing.empty()) {
-      session.world.out << Label(id) << (deleted ? " is gone" : " is healthy") << std::endl;
+      session.env.out << Label(id) << (deleted ? " is gone" : " is healthy") << std::endl;
       return absl::OkStatus();
     }
     if (passed >= timeout) {
@@ -141,7 +141,7 @@ absl::Status WaitForPool(Session& session, const ResourceId& id, bool deleted,
           absl::StrCat(Label(id), " is not ", deleted ? "gone" : "healthy", AfterText(timeout),
                        ": ", absl::StrJoin(missing, "; ")));
     }
-    session.world.sleep(kPoll);
+    session.env.sleep(kPoll);
     session.api.AskAgain();
   }
 }
@@ -244,28 +244,28 @@ absl::StatusOr<std::string> MissingOf(Session& session, const ResourceId& id,
   return found.empty() ? "nothing is there" : absl::StrCat("it is \"", is, "\"");
 }
 
-// `until`: of the world's steady clock.
+// `until`: of the process's steady clock.
 absl::Status AwaitOne(Session& session, const ResourceId& id, const Awaited& awaited,
                       absl::Duration until) {
   if (awaited.type == Awaited::Type::kHealthy || awaited.type == Awaited::Type::kDeleted) {
     return WaitForPool(session, id, awaited.type == Awaited::Type::kDeleted,
-                       until - session.world.steady.Now());
+                       until - session.env.steady.Now());
   }
   std::string last;
   std::optional<std::string> life;
   while (true) {
     ASSIGN_OR_RETURN(const std::string missing, MissingOf(session, id, awaited, life));
     if (missing.empty()) {
-      session.world.out << Label(id) << " condition met" << std::endl;
+      session.env.out << Label(id) << " condition met" << std::endl;
       return absl::OkStatus();
     }
-    if (missing != last) session.world.err << Label(id) << ": " << Printable(missing) << std::endl;
+    if (missing != last) session.env.err << Label(id) << ": " << Printable(missing) << std::endl;
     last = missing;
-    if (session.world.steady.Now() >= until) {
+    if (session.env.steady.Now() >= until) {
       return absl::DeadlineExceededError(
           absl::StrCat("timed out waiting for ", session.line.Get("for"), " of ", Label(id)));
     }
-    session.world.sleep(kPoll);
+    session.env.sleep(kPoll);
     session.api.AskAgain();
   }
 }
@@ -280,15 +280,15 @@ absl::Status CheckKinds(const Awaited& awaited, absl::Span<const Kind> kinds) {
   return absl::OkStatus();
 }
 
-// `until`: of the world's steady clock.
+// `until`: of the process's steady clock.
 absl::StatusOr<std::vector<Item>> AwaitList(Session& session, Kind kind, absl::Duration until) {
   bool is_told = false;
   while (true) {
     absl::StatusOr<std::vector<Item>> items = session.api.List(kind, "");
-    if (!PassesBy(items.status()) || session.world.steady.Now() >= until) return items;
+    if (!PassesBy(items.status()) || session.env.steady.Now() >= until) return items;
     if (!std::exchange(is_told, true))
-      session.world.err << KindPlural(kind) << ": the server is away, trying again" << std::endl;
-    session.world.sleep(kPoll);
+      session.env.err << KindPlural(kind) << ": the server is away, trying again" << std::endl;
+    session.env.sleep(kPoll);
     session.api.AskAgain();
   }
 }
@@ -326,7 +326,7 @@ absl::Status Wait(Session& session) {
     if (!given.ok()) return WrongUse(given.status().message());
     timeout = *given;
   }
-  const absl::Duration until = session.world.steady.Now() + timeout;
+  const absl::Duration until = session.env.steady.Now() + timeout;
   ASSIGN_OR_RETURN(const std::vector<ResourceId> ids, ReadWaited(session, awaited, until));
   return ForEach(session, ids,
                  [&](const ResourceId& id) { return AwaitOne(session, id, awaited, until); });

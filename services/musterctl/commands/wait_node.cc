@@ -118,17 +118,16 @@ absl::Status WaitForNode(Session& session, const ResourceId& id, NodeVerb verb, 
                          absl::Duration timeout) {
   const std::string label = absl::StrCat("node/", id.id.substr(id.id.rfind('/') + 1));
   const char* wanted = verb == NodeVerb::kDrain ? "drained" : "back";
-  const absl::Duration begin = session.world.steady.Now();
+  const absl::Duration begin = session.env.steady.Now();
   std::string last;
   int idle = 0;  // looks in a row at which the Node was done
   bool took_work = false;
   while (true) {
     const NodeProgress progress = ProgressOf(session.api.Get(Kind::kNode, id.id), verb, before);
-    const absl::Duration passed = session.world.steady.Now() - begin;
+    const absl::Duration passed = session.env.steady.Now() - begin;
     if (!progress.line.empty() && progress.line != last) {
-      session.world.out << absl::StrFormat("%5.1fs  %s", absl::ToDoubleSeconds(passed),
-                                           progress.line)
-                        << std::endl;
+      session.env.out << absl::StrFormat("%5.1fs  %s", absl::ToDoubleSeconds(passed), progress.line)
+                      << std::endl;
     }
     last = progress.line;
     const bool is_well = progress.is_over && progress.end.ok();
@@ -139,7 +138,7 @@ absl::Status WaitForNode(Session& session, const ResourceId& id, NodeVerb verb, 
     const bool may_change =
         verb == NodeVerb::kDrain && (idle < kLooksAtIdle || passed < progress.takes_work_for);
     if (is_well && !may_change) {
-      session.world.out << label << " is " << wanted << std::endl;
+      session.env.out << label << " is " << wanted << std::endl;
       return absl::OkStatus();
     }
     const std::string not_so = absl::StrCat(label, " is not ", wanted);
@@ -150,7 +149,7 @@ absl::Status WaitForNode(Session& session, const ResourceId& id, NodeVerb verb, 
       return absl::DeadlineExceededError(
           absl::StrCat(not_so, " after ", absl::FormatDuration(timeout), ": ", progress.line));
     }
-    session.world.sleep(kNodePoll);
+    session.env.sleep(kNodePoll);
     session.api.AskAgain();
   }
 }

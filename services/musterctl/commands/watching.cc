@@ -52,7 +52,7 @@ class Joint {
       : session_(session),
         watched_(watched),
         printer_(printer),
-        first_until_(session.world.steady.Now() + session.timeout),
+        first_until_(session.env.steady.Now() + session.timeout),
         together_(session.cells, [this](const absl::Status& error) { Say(RenderError(error)); }),
         parts_(session.cells.size()) {}
 
@@ -77,7 +77,7 @@ class Joint {
     is_checking_ = false;
     if (IsNothingThere()) where_ = answer;
     // Other streams end only with their next message: print the reason at once.
-    if (!where_.ok() && session_.of_cells) session_.world.err << RenderError(where_) << std::flush;
+    if (!where_.ok() && session_.of_cells) session_.env.err << RenderError(where_) << std::flush;
     if (where_.ok()) Print(items);
     return where_.ok();
   }
@@ -86,7 +86,7 @@ class Joint {
     MutexLock lock(mutex_);
     is_heard_ = true;
   }
-  // Until when, by the world's steady clock, a cell's first stream must have begun.
+  // Until when, by the process's steady clock, a cell's first stream must have begun.
   absl::Duration first_until() const { return first_until_; }
   // Whether any cell was heard.
   bool is_heard() const {
@@ -100,23 +100,23 @@ class Joint {
   }
   void Say(const std::string& text) {
     MutexLock lock(mutex_);
-    session_.world.err << text << std::flush;
+    session_.env.err << text << std::flush;
   }
 
  private:
   // Ends the watch if the output cannot be written.
   void Print(const std::vector<Item>& items) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     printer_.Print(items);
-    if (session_.world.out.good()) return;
+    if (session_.env.out.good()) return;
     where_ = absl::DataLossError("the output could not be written");
-    if (session_.of_cells) session_.world.err << RenderError(where_) << std::flush;
+    if (session_.of_cells) session_.env.err << RenderError(where_) << std::flush;
   }
 
   // Whether anything can be there. Called by one thread at a time, without the lock; errors of
   // cells are printed by Say, under it.
   absl::Status Check() {
     if (!session_.of_cells) return CheckRange(session_, watched_.range);
-    Session asking{session_.line,    session_.scope,    together_,     session_.world,
+    Session asking{session_.line,    session_.scope,    together_,     session_.env,
                    session_.timeout, session_.of_cells, session_.cells};
     return CheckRange(asking, watched_.range);
   }
@@ -172,7 +172,7 @@ class Joint {
 class Streams {
  public:
   Streams(Session& session, Joint& joint, const std::string& cell)
-      : world_(session.world), joint_(joint), cell_(cell) {}
+      : env_(session.env), joint_(joint), cell_(cell) {}
 
   void Heard() {
     told_ = false;
@@ -183,7 +183,7 @@ class Streams {
   // `end`.
   bool AwaitNext(const absl::Status& end) {
     std::optional<absl::Duration> pause =
-        retries_.PauseAfter(end, joint_.first_until() - world_.steady.Now());
+        retries_.PauseAfter(end, joint_.first_until() - env_.steady.Now());
     const bool is_late = !pause && IsAway(end) && joint_.is_heard();
     if (is_late) pause = kLastRetry;
     if (!pause) return false;
@@ -194,7 +194,7 @@ class Streams {
                                   : absl::StrCat("note: cell ", cell_, " does not answer (",
                                                  end.message(), "), trying again\n"));
     }
-    world_.sleep(*pause);
+    env_.sleep(*pause);
     return true;
   }
 
@@ -203,7 +203,7 @@ class Streams {
     return cell_.empty() ? "" : absl::StrCat(word, cell_);
   }
 
-  World& world_;
+  ProcessEnv& env_;
   Joint& joint_;
   const std::string& cell_;  // empty: there is one server
   client::StreamRetries retries_{kFirstRetry, kLastRetry};

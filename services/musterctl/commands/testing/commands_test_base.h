@@ -36,32 +36,32 @@ class CommandsTest : public ::testing::Test {
     out_.str("");
     err_.str("");
     progress_.str("");
-    World world{.in = input_ != nullptr ? *input_ : in_,
-                .out = out_,
-                .err = err_,
-                .environment = [this](const std::string& name) -> std::optional<std::string> {
-                  const auto it = environment_.find(name);
-                  if (it == environment_.end()) return std::nullopt;
-                  return it->second;
-                },
-                .connect =
-                    [this](const ApiOptions& options) {
-                      options_ = options;
-                      const auto at = servers_.find(options.server);
-                      return std::shared_ptr<Api>(std::shared_ptr<Api>(),
-                                                  at == servers_.end() ? &api_ : at->second);
-                    },
-                .clock = clock_,
-                .steady = steady_,
-                .sleep =
-                    [this](absl::Duration duration) {
-                      steady_.Advance(duration);
-                      clock_.Advance(duration + clock_step_);
-                    },
-                .terminal = terminal_at_,
-                .progress = is_watched_ ? &progress_ : nullptr,
-                .execute = execute_};
-    return musterctl::Run(args, world);
+    ProcessEnv env{.in = input_ != nullptr ? *input_ : in_,
+                   .out = out_,
+                   .err = err_,
+                   .environment = [this](const std::string& name) -> std::optional<std::string> {
+                     const auto it = environment_.find(name);
+                     if (it == environment_.end()) return std::nullopt;
+                     return it->second;
+                   },
+                   .connect =
+                       [this](const ApiOptions& options) {
+                         options_ = options;
+                         const auto at = servers_.find(options.server);
+                         return std::shared_ptr<Api>(std::shared_ptr<Api>(),
+                                                     at == servers_.end() ? &api_ : at->second);
+                       },
+                   .clock = clock_,
+                   .steady = steady_,
+                   .sleep =
+                       [this](absl::Duration duration) {
+                         steady_.Advance(duration);
+                         clock_.Advance(duration + clock_step_);
+                       },
+                   .terminal = terminal_at_,
+                   .progress = is_watched_ ? &progress_ : nullptr,
+                   .execute = execute_};
+    return musterctl::Run(args, env);
   }
   std::string out() const { return out_.str(); }
   std::string err() const { return err_.str(); }
