@@ -13,9 +13,9 @@
 #include "services/musterctl/client/cells.h"
 #include "services/musterctl/client/errors.h"
 #include "services/musterctl/client/side_by_side.h"
-#include "services/musterctl/commands/asker.h"
 #include "services/musterctl/commands/commands.h"
 #include "services/musterctl/commands/live_fleet.h"
+#include "services/musterctl/commands/page_questions.h"
 #include "services/musterctl/top/fleet.h"
 #include "services/musterctl/top/page.h"
 #include "services/musterctl/top/trouble.h"
@@ -229,29 +229,29 @@ std::string OverLast(const std::vector<top::Line>& lines, const top::View& view,
   return absl::StrCat(page, lines.size() < view.height ? "\r\n\x1b[J" : "");
 }
 
-// One asker a cell, so that none waits for another.
-using Askers = std::vector<std::unique_ptr<Asker>>;
+// Those of each cell by themselves, so that none waits for another.
+using QuestionsOfCells = std::vector<std::unique_ptr<PageQuestions>>;
 
 // The page as it is now, from the pool number `first` on.
 top::View Look(Session& session, const TopOptions& options, const LiveFleet& fleet,
-               const Looked& looked, const Askers& askers) {
+               const Looked& looked, const QuestionsOfCells& questions) {
   top::View view = ViewOf(session, options);
   const Terminal::Size size = session.env.terminal->size();
   view.width = size.width;
   view.height = size.height;
   view.cells = fleet.health();
-  for (size_t cell = 0; cell < askers.size(); ++cell) {
-    AddReconciler(askers[cell]->reconciler(), fleet.name(cell), view);
-    view.verdicts.merge(askers[cell]->Want(looked.QuestionsTo(cell)));
+  for (size_t cell = 0; cell < questions.size(); ++cell) {
+    AddReconciler(questions[cell]->reconciler(), fleet.name(cell), view);
+    view.verdicts.merge(questions[cell]->Want(looked.QuestionsTo(cell)));
   }
   return view;
 }
 
 absl::Status Live(Session& session, const TopOptions& options, LiveFleet& fleet) {
   Terminal& terminal = *session.env.terminal;
-  Askers askers;
+  QuestionsOfCells questions;
   for (size_t cell = 0; cell < fleet.cells(); ++cell)
-    askers.push_back(std::make_unique<Asker>(fleet.link(cell), session.env.steady));
+    questions.push_back(std::make_unique<PageQuestions>(fleet.link(cell), session.env.steady));
   const absl::Cleanup stop = [&] { fleet.Stop(); };
   // Not to show a page that is all empty.
   (void)AwaitAll(session, fleet, kFirstPatience);
@@ -261,7 +261,7 @@ absl::Status Live(Session& session, const TopOptions& options, LiveFleet& fleet)
   while (true) {
     const absl::Duration next = session.env.steady.Now() + options.interval;
     const Looked looked = LookFrom(fleet, options.filter, first);
-    top::View view = Look(session, options, fleet, looked, askers);
+    top::View view = Look(session, options, fleet, looked, questions);
     view.first_trouble = first =
         std::min(first, looked.troubles - std::min<size_t>(looked.troubles, 1));
     const auto lines = fleet.Read([&](const top::Fleet& now) { return top::Render(now, view); });

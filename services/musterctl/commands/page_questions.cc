@@ -1,4 +1,4 @@
-#include "services/musterctl/commands/asker.h"
+#include "services/musterctl/commands/page_questions.h"
 
 #include <utility>
 
@@ -34,7 +34,8 @@ std::optional<top::Reconciler> AskReconciler(FleetLink& link) {
   return top::Reconciler{.holder = leader->holder, .epoch = leader->epoch, .since = leader->since};
 }
 
-Asker::Asker(FleetLink& link, const SteadyClock& clock) : link_(link), clock_(clock) {
+PageQuestions::PageQuestions(FleetLink& link, const SteadyClock& clock)
+    : link_(link), clock_(clock) {
   thread_ = std::thread([this] {
     do {
       if (IsLeaderDue()) KeepLeader(AskReconciler(link_));
@@ -46,12 +47,12 @@ Asker::Asker(FleetLink& link, const SteadyClock& clock) : link_(link), clock_(cl
   });
 }
 
-Asker::~Asker() {
+PageQuestions::~PageQuestions() {
   stopper_.Stop();
   thread_.join();
 }
 
-std::map<std::string, top::Verdict> Asker::Want(std::vector<Question> questions) {
+std::map<std::string, top::Verdict> PageQuestions::Want(std::vector<Question> questions) {
   MutexLock lock(mutex_);
   wanted_ = std::move(questions);
   std::map<std::string, top::Verdict> verdicts;
@@ -66,12 +67,12 @@ std::map<std::string, top::Verdict> Asker::Want(std::vector<Question> questions)
   return verdicts;
 }
 
-std::optional<top::Reconciler> Asker::reconciler() const {
+std::optional<top::Reconciler> PageQuestions::reconciler() const {
   MutexLock lock(mutex_);
   return reconciler_;
 }
 
-std::vector<Question> Asker::Due() const {
+std::vector<Question> PageQuestions::Due() const {
   MutexLock lock(mutex_);
   std::vector<Question> due;
   for (const Question& question : wanted_) {
@@ -83,7 +84,7 @@ std::vector<Question> Asker::Due() const {
   return due;
 }
 
-void Asker::Answer(const Question& question, std::optional<top::Verdict> verdict) {
+void PageQuestions::Answer(const Question& question, std::optional<top::Verdict> verdict) {
   MutexLock lock(mutex_);
   Known& known = known_[question.pool];
   known.status = question.status;
@@ -91,7 +92,7 @@ void Asker::Answer(const Question& question, std::optional<top::Verdict> verdict
   if (verdict) known.verdict = std::move(verdict);
 }
 
-bool Asker::IsLeaderDue() {
+bool PageQuestions::IsLeaderDue() {
   MutexLock lock(mutex_);
   const absl::Duration now = clock_.Now();
   if (now - leader_asked_ < kLeaderAge) return false;
@@ -99,7 +100,7 @@ bool Asker::IsLeaderDue() {
   return true;
 }
 
-void Asker::KeepLeader(std::optional<top::Reconciler> leader) {
+void PageQuestions::KeepLeader(std::optional<top::Reconciler> leader) {
   MutexLock lock(mutex_);
   reconciler_ = std::move(leader);
 }

@@ -32,14 +32,14 @@ std::optional<top::Reconciler> AskReconciler(FleetLink& link);
 
 // Asks, on a thread of its own, who must act for those pools of one cell that the page shows, and
 // who reconciles there: the page never waits for an answer. Thread-safe.
-class Asker {
+class PageQuestions {
  public:
   // Both must outlive it.
-  Asker(FleetLink& link, const SteadyClock& clock);
+  PageQuestions(FleetLink& link, const SteadyClock& clock);
   // Waits for the question under way: stop the link first, so that this is not long.
-  ~Asker();
-  Asker(const Asker&) = delete;
-  Asker& operator=(const Asker&) = delete;
+  ~PageQuestions();
+  PageQuestions(const PageQuestions&) = delete;
+  PageQuestions& operator=(const PageQuestions&) = delete;
 
   // Asks only these questions from now on. Returns the answers known so far, by pool.
   std::map<std::string, top::Verdict> Want(std::vector<Question> questions);
