@@ -364,6 +364,7 @@ TEST_F(CapacityServiceTest, ARestartForgetsNothing) {
   ASSERT_THAT(Call(&Stub::SyncClaim, Claim("p", 3)), IsOk());
   CapacityService::Options options;
   options.lane.connect = {.conninfo = database_.conninfo("capacity"), .schema = "capacity"};
+  options.lane = testing::Patient(std::move(options.lane));
   options.clock = &clock_;
   const auto other = CapacityService::Create(std::move(options));
   ASSERT_THAT(other, IsOk());

@@ -13,6 +13,7 @@
 #include "services/configuration/core/settle.h"
 #include "services/configuration/testing/service_test_base.h"
 #include "tests/testing/metric_value.h"
+#include "tests/testing/patient.h"
 
 namespace muster::configuration {
 namespace {
@@ -92,7 +93,7 @@ TEST_F(ReleaseRolloutTest, GoesOnAfterARestart) {
         storage::NewConfigurationStore();
     storage::LaneOptions options;
     options.connect = {.conninfo = database_.conninfo("configuration"), .schema = "configuration"};
-    auto lane = Lane::Create(std::move(options), store.get(), &clock_);
+    auto lane = Lane::Create(testing::Patient(std::move(options)), store.get(), &clock_);
     ASSERT_THAT(lane, IsOk());
     std::promise<absl::Status> done;
     (*lane)->Submit(
@@ -138,7 +139,7 @@ TEST_F(ReleaseRolloutTest, HearsOfOtherReplicasReleases) {
       storage::NewConfigurationStore();
   storage::LaneOptions options;
   options.connect = {.conninfo = database_.conninfo("configuration"), .schema = "configuration"};
-  auto lane = Lane::Create(std::move(options), store.get(), &clock_);
+  auto lane = Lane::Create(testing::Patient(std::move(options)), store.get(), &clock_);
   ASSERT_THAT(lane, IsOk());
   (*lane)->Submit(
       [](StagedState<State>& staged, absl::Time now) {

@@ -13,6 +13,7 @@
 #include "storage/postgres/transaction.h"
 #include "storage/postgres/transaction_runner.h"
 #include "tests/testing/patience.h"
+#include "tests/testing/patient.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/test_database.h"
 
@@ -49,11 +50,12 @@ struct Seen final : DatabaseObserver {
 class DatabaseObserverTest : public ::testing::Test {
  protected:
   ConnectOptions Connect() {
-    return {.conninfo = database_.conninfo("quota"), .schema = "quota", .observer = seen_};
+    return testing::Patient(ConnectOptions{
+        .conninfo = database_.conninfo("quota"), .schema = "quota", .observer = seen_});
   }
   absl::Status Run(const TransactionBody& body, RunnerOptions options = {},
                    const OutcomeResolver& resolve = nullptr) {
-    return TransactionRunner(&pool_, std::move(options)).Run(body, resolve);
+    return TransactionRunner(&pool_, testing::Patient(std::move(options))).Run(body, resolve);
   }
   static absl::Status Write(Transaction& tx) {
     tx.Exec("UPDATE journal_head SET batch = 'x'");
