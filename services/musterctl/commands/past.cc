@@ -84,7 +84,7 @@ bool IsOfThePlatform(Kind kind) {
 void NoteNotToldOf(Session& session, Kind kind, const absl::Status& status) {
   if (!absl::IsNotFound(status) || !IsOfThePlatform(kind)) return;
   session.env.err << "note: the past of " << KindPlural(kind)
-                    << " is told only to who may read everywhere\n";
+                  << " is told only to who may read everywhere\n";
 }
 
 // FAILED_PRECONDITION, naming the cells that had it then. The message suggests one that has it now,
@@ -145,8 +145,8 @@ void NoteNotThere(Session& session, const ResourceId& resource, const Moment& th
                   const absl::Status& status) {
   if (!absl::IsNotFound(status)) return;
   session.env.err << "note: " << Label(resource)
-                    << (then == Moment(kLastTime) ? " is not there now" : " was not there then")
-                    << "; musterctl history tells when it was\n";
+                  << (then == Moment(kLastTime) ? " is not there now" : " was not there then")
+                  << "; musterctl history tells when it was\n";
   NoteNotToldOf(session, resource.kind, status);
 }
 
