@@ -5,8 +5,8 @@
 namespace muster::simulation {
 namespace {
 
-// Of a world with few pools: several pieces make a takeover (kMaxRaisedPools).
-constexpr size_t kMostRaised = 2;
+// One (not kMaxRaisedPools): a world has few pools, and a takeover is to have several pieces.
+constexpr size_t kMostRaised = 1;
 
 // How much likelier than that a commit is late it is that a piece is, so that the rest of the
 // takeover waits for the next beat.
