@@ -6,6 +6,7 @@
 #include <future>
 
 #include "services/common/cause.h"
+#include "services/lifecycle/peers/known_claims.h"
 #include "services/lifecycle/peers/peer_books.h"
 #include "services/lifecycle/testing/service_test_base.h"
 #include "tests/testing/metric_value.h"
@@ -163,6 +164,41 @@ TEST_F(LifecycleServiceTest, AConvergedFleetWritesNothing) {
     quiet = replica_->service->lane().revision() == revision;
   }
   EXPECT_TRUE(quiet);
+}
+
+TEST_F(LifecycleServiceTest, AClaimThatStaysAsItIsIsNotToldInEachPass) {
+  constexpr int64_t kMany = KnownClaims::kFewMachines;
+  replica_ = NewReplica(/*resync=*/absl::Milliseconds(10));
+  peers_.quota.SetLimit(kQuota, 2 * kMany);
+  ASSERT_THAT(replica_->service->StartReconciling(peers_.channels()), IsOk());
+  ASSERT_THAT(Apply(kMany), IsOk());
+  const auto nodes = [&] {
+    return replica_->service->lane().Peek([](const State& state, int64_t) {
+      return static_cast<int64_t>(state.NodesOf(kPool).size());
+    });
+  };
+  const auto told = [&] { return peers_.capacity.machines_told(); };
+  testing::Until([&] { return nodes() == kMany; }, "its Nodes");
+  // What came with them may still be settled; and a lead that ends forgets what it knew.
+  bool quiet = false;
+  for (int tries = 0; tries < 20 && !quiet; ++tries) {
+    const int64_t before = told();
+    const int passes = peers_.capacity.syncs() + 50;
+    testing::Until([&] { return peers_.capacity.syncs() >= passes; }, "passes");
+    quiet = told() == before;
+  }
+  EXPECT_TRUE(quiet);
+  EXPECT_EQ(nodes(), kMany) << "they are held all the while";
+  // Another request is answered with all.
+  const int64_t before = told();
+  ASSERT_THAT(Apply(kMany + 1), IsOk());
+  testing::Until([&] { return nodes() == kMany + 1; }, "one more");
+  EXPECT_GT(told() - before, kMany);
+  // And so is each by an older release.
+  peers_.capacity.SetKnowsPrints(false);
+  const int64_t all = told() + 10 * kMany;
+  testing::Until([&] { return told() > all; }, "all of them, again and again");
+  EXPECT_EQ(nodes(), kMany + 1);
 }
 
 TEST_F(LifecycleServiceTest, ARaisedLimitWakesThePoolAtOnce) {

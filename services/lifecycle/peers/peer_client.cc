@@ -187,6 +187,18 @@ struct Checks {
   };
 };
 
+// Completes an answer by what is known; `known` is then of this answer. One that refers to something
+// else is none: without machines it would say that the claim holds nothing. All is asked for next.
+void Complete(const cv1::Claim& claim, KnownClaim& known, PeerReply<ClaimFacts>& slot) {
+  if (!FillIn(claim, known, slot.value)) {
+    known = {};
+    return NoAnswer(slot, muster::error::Make(absl::StatusCode::kInternal,
+                                              "It left out machines that are not known here.",
+                                              {.reason = "INTERNAL"}));
+  }
+  known = {claim.machines_print(), {}};
+}
+
 // A `send(call, done)` that uses the stub and keeps it alive.
 template <class Stub, class Method>
 auto SendBy(std::shared_ptr<Stub> stub, Method method) {
@@ -205,9 +217,12 @@ struct Batch {
       if (demand.holding)
         quota.Add(*quota.request.add_holdings(), RequestOf(*snapshot.pool, *demand.holding), pass,
                   pass.snapshot.answers.holding);
-      if (demand.claim)
-        capacity.Add(*capacity.request.add_claims(), RequestOf(*snapshot.pool, *demand.claim), pass,
+      if (demand.claim) {
+        cv1::ClaimRequest asked = RequestOf(*snapshot.pool, *demand.claim);
+        asked.set_known_machines(pass.known_claim.print);
+        capacity.Add(*capacity.request.add_claims(), std::move(asked), pass,
                      pass.snapshot.answers.claim);
+      }
       if (demand.configuration)
         configuration.Add(*configuration.request.add_configurations(),
                           RequestOf(*snapshot.pool, *snapshot.cluster, *demand.configuration), pass,
@@ -227,8 +242,10 @@ struct Batch {
     configuration.Distribute([](const auto& result) { return result.configuration(); });
     for (size_t i = 0; i < capacity.slots.size(); ++i) {
       if (!capacity.slots[i]->here()) continue;
-      capacity.passes[i]->claim_print =
-          PrintOf(capacity.response.results(static_cast<int>(i)).claim());
+      const cv1::Claim& claim = capacity.response.results(static_cast<int>(i)).claim();
+      PoolPass& pass = *capacity.passes[i];
+      Complete(claim, pass.known_claim, *capacity.slots[i]);
+      if (capacity.slots[i]->here()) pass.claim_print = PrintOf(claim);
     }
     for (size_t i = 0; i < configuration.slots.size(); ++i) {
       if (!configuration.slots[i]->here()) continue;

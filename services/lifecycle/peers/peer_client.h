@@ -18,6 +18,7 @@
 #include "services/lifecycle/peers/catalogue_mirror.h"
 #include "services/lifecycle/peers/peer_breaker.h"
 #include "services/lifecycle/peers/peers.h"
+#include "services/lifecycle/peers/wire/peer_wire.h"
 
 namespace muster::lifecycle {
 
@@ -29,6 +30,9 @@ struct PoolPass {
   // Fingerprints of what the watches would show of the answers (PrintOf); 0: no answer came.
   size_t claim_print = 0;
   size_t configuration_print = 0;
+  // What is known of the claim's machines, which capacity then need not tell again (KnownClaims).
+  // Once it has answered: the print of its answer, whose facts are in the snapshot.
+  KnownClaim known_claim = {};
 };
 
 // Fills in the snapshot's catalogue, and from it and the rows what is to be asked.

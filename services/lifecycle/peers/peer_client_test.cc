@@ -9,6 +9,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "services/common/log.h"
+#include "services/lifecycle/peers/known_claims.h"
 #include "services/lifecycle/peers/testing/fake_peers.h"
 #include "services/lifecycle/peers/what_if_client.h"
 #include "tests/testing/patience.h"
@@ -190,6 +191,99 @@ TEST_F(PeerClientTest, ABatchThatIsTooLargeIsAskedInHalves) {
     EXPECT_EQ(pass.snapshot.answers.holding.state, Holding::State::kHere);
   }
   EXPECT_EQ(peers_.capacity.syncs(), 3);
+}
+
+// What is asked of capacity pass by pass, for two pools with many machines.
+class KnownClaimsTest : public PeerClientTest {
+ protected:
+  static constexpr int64_t kMany = KnownClaims::kFewMachines;
+
+  // How many machines each claim holds by its answer; -1: there is none.
+  std::vector<int64_t> Pass(ClaimAsk ask) {
+    std::vector<PoolPass> passes = Passes();
+    for (PoolPass& pass : passes) pass.demand.claim = ask;
+    known_.Lend(absl::MakeSpan(passes));
+    peer_client_.Ask(absl::MakeSpan(passes), kLong);
+    std::vector<int64_t> held;
+    for (const PoolPass& pass : passes) {
+      const Claim& claim = pass.snapshot.answers.claim;
+      held.push_back(claim.here() ? static_cast<int64_t>(claim.value.machines.size()) : -1);
+    }
+    known_.TakeBack(absl::MakeSpan(passes));
+    return held;
+  }
+  // How many machines were told in that.
+  int64_t Told(ClaimAsk ask) {
+    const int64_t before = peers_.capacity.machines_told();
+    EXPECT_THAT(Pass(ask), ElementsAre(ask.nodes, ask.nodes));
+    return peers_.capacity.machines_told() - before;
+  }
+
+  int64_t Kept() const { return static_cast<int64_t>(known_.machines()); }
+
+  KnownClaims known_;
+};
+
+TEST_F(KnownClaimsTest, MachinesThatAreKnownAreNotToldAgain) {
+  EXPECT_EQ(Told({kMany, 7}), 2 * kMany);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(Told({kMany, 7}), 0);
+  EXPECT_EQ(Told({kMany + 1, 8}), 2 * kMany + 2);
+  EXPECT_EQ(Told({kMany + 1, 8}), 0);
+  // Another replica led meanwhile.
+  known_.Clear();
+  EXPECT_EQ(Told({kMany + 1, 8}), 2 * kMany + 2);
+  // Halves of a batch send what the whole would have sent.
+  peers_.capacity.SetMostClaims(1);
+  EXPECT_EQ(Told({kMany + 1, 8}), 0);
+  EXPECT_EQ(Kept(), 2 * kMany + 2);
+}
+
+TEST_F(KnownClaimsTest, AnOlderCapacityTellsAllOfThem) {
+  peers_.capacity.SetKnowsPrints(false);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(Told({kMany, 7}), 2 * kMany);
+  EXPECT_EQ(Kept(), 0);
+  // Both releases are behind one address during an upgrade.
+  peers_.capacity.SetKnowsPrints(true);
+  EXPECT_EQ(Told({kMany, 7}), 2 * kMany);
+  peers_.capacity.SetKnowsPrints(false);
+  EXPECT_EQ(Told({kMany, 7}), 2 * kMany);
+}
+
+TEST_F(KnownClaimsTest, WhatIsKnownOutlivesAnOutage) {
+  Told({kMany, 7});
+  peers_.capacity.SetHeldBack(true);
+  EXPECT_THAT(Pass({kMany, 7}), ElementsAre(-1, -1));
+  peers_.capacity.SetHeldBack(false);
+  EXPECT_EQ(Told({kMany, 7}), 0);
+}
+
+// It would say that the claim holds nothing.
+TEST_F(KnownClaimsTest, AnAnswerThatLeavesOutWhatIsNotKnownIsNone) {
+  peers_.capacity.SetConfused(true);
+  EXPECT_THAT(Pass({kMany, 7}), ElementsAre(-1, -1));
+  peers_.capacity.SetConfused(false);
+  EXPECT_EQ(Told({kMany, 7}), 2 * kMany);
+  peers_.capacity.SetConfused(true);
+  EXPECT_THAT(Pass({kMany, 7}), ElementsAre(-1, -1));
+  peers_.capacity.SetConfused(false);
+  EXPECT_EQ(Told({kMany, 7}), 2 * kMany) << "all of them, to begin anew";
+}
+
+TEST_F(KnownClaimsTest, OnlyLargeClaimsThatAreThereAreKept) {
+  EXPECT_EQ(Told({kMany - 1, 7}), 2 * kMany - 2);
+  EXPECT_EQ(Kept(), 0);
+  Told({kMany, 8});
+  EXPECT_EQ(Kept(), 2 * kMany);
+  // Not at each call, for it looks at all of them.
+  for (int i = 0; i < 3; ++i)
+    known_.ForgetGone([](const std::string& uid) { return uid == "uid-a"; });
+  EXPECT_EQ(Kept(), kMany);
+  ClaimAsk release{0, 9, {}, /*release=*/true};
+  for (const auto& [uid, held] : peers_.capacity.claims()) {
+    for (const std::string& id : held) release.returns.push_back({id});
+  }
+  EXPECT_THAT(Pass(release), ElementsAre(0, 0));
+  EXPECT_EQ(Kept(), 0);
 }
 
 // Half of a batch is one call more for somebody who takes none.

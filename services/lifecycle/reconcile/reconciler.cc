@@ -139,6 +139,7 @@ void Reconciler::Loop() {
         SteadyNow() - lead_began < kCatalogueGrace && !catalogue_->Facts("", "").known;
     if (!leads) {
       peer_client_->Forget();
+      known_claims_.Clear();
       restate_schedule_.Done();
       restates_ = true;
       ForgetDue();
@@ -216,11 +217,14 @@ std::vector<PoolPass> Reconciler::BeginPasses(const std::vector<std::string>& na
 void Reconciler::Pass(const std::vector<std::string>& names) {
   std::vector<PoolPass> passes = BeginPasses(names);
   if (passes.empty()) return;
+  known_claims_.Lend(absl::MakeSpan(passes));
   watches_->Asking(passes);
   peer_client_->Ask(absl::MakeSpan(passes), options_.ask_timeout);
   watches_->Answered(passes);
   lane_.Peek([&](const State& state, int64_t) {
     for (PoolPass& pass : passes) AddTaken(state, pass.snapshot);
+    known_claims_.ForgetGone(
+        [&](const std::string& uid) { return state.FindPoolByUid(uid) != nullptr; });
   });
   const absl::Time now = lane_.clock().Now();
   std::vector<PoolPlan> plans;
@@ -242,6 +246,7 @@ void Reconciler::Pass(const std::vector<std::string>& names) {
     due_->AddIn(pool.name, std::min(plan.due - now, Spread(pool.name)));
   }
   SubmitPlans(passes, plans);
+  known_claims_.TakeBack(absl::MakeSpan(passes));
 }
 
 void Reconciler::TellRaised(const Pool& pool, const PoolPlan& plan) const {

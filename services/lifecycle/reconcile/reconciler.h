@@ -15,6 +15,7 @@
 #include "services/common/stopper.h"
 #include "services/lifecycle/core/plan.h"
 #include "services/lifecycle/peers/catalogue_mirror.h"
+#include "services/lifecycle/peers/known_claims.h"
 #include "services/lifecycle/peers/peer_client.h"
 #include "services/lifecycle/peers/peers.h"
 #include "services/lifecycle/reconcile/delay_queue.h"
@@ -91,6 +92,7 @@ class Reconciler {
   std::shared_ptr<const CatalogueMirror> catalogue_;
   std::atomic<bool> restates_ = true;  // Restate is to be called before the next pass
   RestateSchedule restate_schedule_;   // the thread's alone
+  KnownClaims known_claims_;           // likewise
   Stopper stopper_;
   std::thread thread_;
 };

@@ -14,6 +14,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "services/common/error.h"
 #include "services/common/mutex.h"
 #include "services/lifecycle/peers/testing/fake_feed.h"
@@ -44,6 +46,21 @@ class FakeCapacity final : public capacity::v1::CapacityService::Service {
   void SetHeldBack(bool held_back) {
     MutexLock lock(mutex_);
     held_back_ = held_back;
+  }
+  // It is of a release that knows nothing of prints.
+  void SetKnowsPrints(bool knows) {
+    MutexLock lock(mutex_);
+    knows_prints_ = knows;
+  }
+  // Machines in answers to BatchSyncClaims so far.
+  int64_t machines_told() {
+    MutexLock lock(mutex_);
+    return machines_told_;
+  }
+  // It leaves machines out as if the caller had sent another print.
+  void SetConfused(bool confused) {
+    MutexLock lock(mutex_);
+    confused_ = confused;
   }
   // Calls of BatchSyncClaims so far.
   int syncs() {
@@ -124,7 +141,10 @@ class FakeCapacity final : public capacity::v1::CapacityService::Service {
     if (request->claims_size() > most_claims_)
       return {grpc::StatusCode::RESOURCE_EXHAUSTED, "Received message larger than max"};
     Decide(*request, claims_, next_machine_, *response);
-    for (const auto& result : response->results()) Note(result.claim());
+    for (const auto& result : response->results()) {
+      machines_told_ += result.claim().machines_size();
+      Note(result.claim());
+    }
     return grpc::Status::OK;
   }
   grpc::Status CheckClaims(grpc::ServerContext*, const capacity::v1::CheckClaimsRequest* request,
@@ -215,6 +235,8 @@ class FakeCapacity final : public capacity::v1::CapacityService::Service {
     row.clear_queue();
     row.clear_matching();
     row.clear_matching_in_repair();
+    row.clear_machines_print();
+    row.clear_machines_unchanged();
     Tell(row);
   }
 
@@ -233,7 +255,12 @@ class FakeCapacity final : public capacity::v1::CapacityService::Service {
       claim->set_name("claims/" + ask.pool_uid());
       claim->set_generation(ask.generation());
       claim->set_nodes(ask.nodes());
-      claim->mutable_machines()->Assign(held.begin(), held.end());
+      if (knows_prints_)
+        claim->set_machines_print(absl::StrCat(ask.generation(), ":", absl::StrJoin(held, ",")));
+      if (confused_) claim->set_machines_print("of another");
+      claim->set_machines_unchanged(
+          confused_ || (knows_prints_ && claim->machines_print() == ask.known_machines()));
+      if (!claim->machines_unchanged()) claim->mutable_machines()->Assign(held.begin(), held.end());
       claim->set_outstanding(ask.nodes() - static_cast<int64_t>(held.size()));
       if (claim->outstanding() > 0) claim->mutable_queue()->set_place(1);
       claim->set_in_service(9);
@@ -252,6 +279,9 @@ class FakeCapacity final : public capacity::v1::CapacityService::Service {
   CondVar speaks_;
   bool silent_ MUSTER_GUARDED_BY(mutex_) = false;
   int syncs_ MUSTER_GUARDED_BY(mutex_) = 0;
+  bool knows_prints_ MUSTER_GUARDED_BY(mutex_) = true;
+  bool confused_ MUSTER_GUARDED_BY(mutex_) = false;
+  int64_t machines_told_ MUSTER_GUARDED_BY(mutex_) = 0;
   int waiting_ MUSTER_GUARDED_BY(mutex_) = 0;
   bool held_back_ MUSTER_GUARDED_BY(mutex_) = false;
   int most_claims_ MUSTER_GUARDED_BY(mutex_) = 1'000;

@@ -260,6 +260,16 @@ ClaimFacts FactsOf(const cv1::Claim& in) {
   return out;
 }
 
+bool FillIn(const cv1::Claim& in, KnownClaim& known, ClaimFacts& facts) {
+  if (!in.machines_unchanged()) return true;
+  if (known.print.empty() || in.machines_print() != known.print) return false;
+  facts.machines = std::move(known.facts.machines);
+  facts.racks = std::move(known.facts.racks);
+  facts.request_times = std::move(known.facts.request_times);
+  facts.grant_times = std::move(known.facts.grant_times);
+  return true;
+}
+
 ReclaimedFor ReclaimedOf(const cv1::ExplainClaimResponse& in) {
   ReclaimedFor out;
   for (const cv1::ClaimObstacle& obstacle : in.obstacles()) {

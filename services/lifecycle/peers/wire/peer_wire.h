@@ -23,9 +23,19 @@ configuration::v1::ConfigurationRequest RequestOf(const Pool& pool, const Cluste
                                                   const ConfigurationAsk& ask);
 
 HoldingFacts FactsOf(const quota::v1::HoldingAnswer& in);
+// Of an answer that leaves machines out, without these: see FillIn.
 ClaimFacts FactsOf(const capacity::v1::Claim& in);
 ReclaimedFor ReclaimedOf(const capacity::v1::ExplainClaimResponse& in);
 ConfigurationFacts FactsOf(const configuration::v1::PoolConfiguration& in);
+
+// What an answer told of the machines of a claim: `machines` of the facts, and what is said of each.
+struct KnownClaim {
+  std::string print = {};  // Claim.machines_print of that answer; empty: nothing is known
+  ClaimFacts facts = {};
+};
+// Moves the machines that `in` leaves out from what is known to the facts of `in`. False: they are
+// not known. The facts then say nothing of what the claim holds, and must not be used.
+bool FillIn(const capacity::v1::Claim& in, KnownClaim& known, ClaimFacts& facts);
 
 // The parts of a Quota's name, `organizations/{organization}/quotas/{zone}~{type}~{class}`, or of
 // the name of a Holding below it. nullopt: it has another shape.

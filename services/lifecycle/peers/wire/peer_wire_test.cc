@@ -79,7 +79,8 @@ TEST(PeerWire, AClaimIsAskedForWithAll) {
                                    true,
                                    9,
                                    2});
-  EXPECT_THAT(Unset(request), IsEmpty());
+  // Who asks adds what it knows.
+  EXPECT_THAT(Unset(request), ElementsAre("known_machines"));
   ExpectSays(request, R"(
     pool_uid: "u1" generation: 7 zone: "US-EAST-04A" instance_type: "gd-8xh100ib-i128"
     compute_class: COMPUTE_CLASS_SPOT nodes: 4 wanted_nodes: 9 leaving_nodes: 2 priority: -3 gang: true
@@ -148,6 +149,36 @@ TEST(PeerWire, WhatIsKnownOfMachinesStandsInTheirOrder) {
   EXPECT_TRUE(FactsOf(claim).request_times.empty());
   claim.clear_grant_times();
   EXPECT_TRUE(FactsOf(claim).grant_times.empty());
+}
+
+TEST(PeerWire, MachinesThatAreLeftOutAreThoseThatAreKnown) {
+  capacity::v1::Claim claim;
+  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
+      R"(machines: "g1" machines: "g2" racks: "r1" racks: "r2" machines_print: "a" nodes: 2
+         request_times { seconds: 10 } request_times { seconds: 20 }
+         grant_times { seconds: 30 } grant_times { seconds: 40 })",
+      &claim));
+  KnownClaim known;
+  const ClaimFacts whole = FactsOf(claim);
+  ClaimFacts facts = whole;
+  EXPECT_TRUE(FillIn(claim, known, facts));
+  EXPECT_EQ(facts.machines, whole.machines) << "nothing was left out";
+
+  capacity::v1::Claim rest;
+  rest.set_machines_unchanged(true);
+  rest.set_machines_print("a");
+  rest.set_nodes(5);
+  facts = FactsOf(rest);
+  EXPECT_FALSE(FillIn(rest, known, facts)) << "nothing is known";
+  known = {"b", whole};
+  EXPECT_FALSE(FillIn(rest, known, facts)) << "something else is known";
+  known = {"a", whole};
+  EXPECT_TRUE(FillIn(rest, known, facts));
+  EXPECT_THAT(facts.machines, ElementsAre("g1", "g2"));
+  EXPECT_EQ(facts.racks, whole.racks);
+  EXPECT_EQ(facts.request_times, whole.request_times);
+  EXPECT_EQ(facts.grant_times, whole.grant_times);
+  EXPECT_EQ(facts.nodes, 5) << "all else is the answer's";
 }
 
 TEST(PeerWire, WhatMatchesIsToldAlsoOfRepair) {
