@@ -42,9 +42,9 @@ struct LaneCommand {
   Done done;
   absl::Time deadline;
   std::string incarnation = {};
-  absl::Status status = {};                  // what Decide said
-  TraceContext trace = CurrentTrace::Get();  // of whoever submits it
-  uint64_t caller = CurrentCaller::Turn();   // whose turn it takes
+  absl::Status status = {};                   // what Decide said
+  TraceContext trace = CurrentTrace::Get();   // of whoever submits it
+  uint64_t caller = CurrentCaller::Number();  // whose turn it takes
   Author author = CurrentCaller::GetAuthor();
   bool first = CurrentCaller::GoesFirst();  // before those of others
 };

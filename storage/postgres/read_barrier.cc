@@ -34,7 +34,7 @@ void ReadBarrier::Read(Done done, absl::Time deadline) {
   {
     MutexLock lock(mutex_);
     if (!intake_over_) {
-      new_reads_.Push(CurrentCaller::Turn(), {std::move(done), deadline});
+      new_reads_.Push(CurrentCaller::Number(), {std::move(done), deadline});
       if (new_reads_.size() == 1) wakes_.Signal();
       return;
     }

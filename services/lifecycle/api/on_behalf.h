@@ -14,7 +14,7 @@ class OnBehalf {
  public:
   // Remembers those of this thread.
   OnBehalf()
-      : turn_(CurrentCaller::Turn()),
+      : number_(CurrentCaller::Number()),
         first_(CurrentCaller::GoesFirst()),
         author_(CurrentCaller::GetAuthor()),
         trace_(CurrentTrace::Get()) {}
@@ -23,12 +23,12 @@ class OnBehalf {
   void Do(F f) const {
     const CurrentTrace scope(trace_);
     const auto who = [this] { return author_; };
-    const CurrentCaller caller(turn_, who, first_);
+    const CurrentCaller caller(number_, who, first_);
     f();
   }
 
  private:
-  uint64_t turn_;
+  uint64_t number_;
   bool first_;
   Author author_;
   TraceContext trace_;
