@@ -1,30 +1,39 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <utility>
 
-#include "services/common/mutex.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "services/common/watched_file.h"
 
 namespace muster::musterd {
 
-// The conninfo of the database, which may change while we run: later connections use the new one.
-// Thread-safe.
+// The conninfo of the database: fixed, or the first line of a file that is looked at every second
+// (WatchedFile). Later connections use the new one; open ones stay. Thread-safe.
 class Conninfo {
  public:
-  explicit Conninfo(std::string text) : text_(std::move(text)) {}
+  struct Options {
+    std::string path = {};  // empty: `fixed` counts
+    std::string fixed = {};
+    absl::Duration interval = absl::Seconds(1);
+  };
 
-  void Set(std::string text) {
-    MutexLock lock(mutex_);
-    text_ = std::move(text);
-  }
-  std::string Get() const {
-    MutexLock lock(mutex_);
-    return text_;
-  }
+  // INVALID_ARGUMENT (field: --db_conninfo_file): there is none in the file, or it cannot be used.
+  static absl::StatusOr<std::unique_ptr<Conninfo>> Create(Options options);
+
+  std::string Get() const { return file_ == nullptr ? fixed_ : *file_->current(); }
+  // As of WatchedFile.
+  absl::Status Reload() { return file_ == nullptr ? absl::OkStatus() : file_->Reload(); }
+  absl::Status Look() { return file_ == nullptr ? absl::OkStatus() : file_->Look(); }
 
  private:
-  mutable Mutex mutex_;
-  std::string text_ MUSTER_GUARDED_BY(mutex_);
+  explicit Conninfo(std::string fixed) : fixed_(std::move(fixed)) {}
+
+  const std::string fixed_;
+  std::unique_ptr<WatchedFile<std::string>> file_;  // null: there is none
 };
 
 }  // namespace muster::musterd

@@ -131,7 +131,8 @@ ABSL_FLAG(std::string, db_conninfo, "",
           "count; `options` is refused.");
 ABSL_FLAG(std::string, db_conninfo_file, "",
           "File whose first line is the connection string, for one with secrets (values with "
-          "spaces in single quotes); instead of --db_conninfo.");
+          "spaces in single quotes); instead of --db_conninfo. `serve` makes new connections by "
+          "what is put in its place within seconds, once it can be used; open ones stay.");
 ABSL_FLAG(std::string, migrations_dir, "migrations",
           "Folder of the schemas' migrations. A server refuses a schema that lacks one of them "
           "which is not optional, and one of a later release that does not say that this one can "

@@ -35,17 +35,6 @@ int Fail(const absl::Status& status) {
   return 1;
 }
 
-// Takes over what --db_conninfo_file says now.
-absl::Status ReadConninfo(muster::musterd::Process& process) {
-  auto conninfo = muster::musterd::ConninfoFromFlags();
-  if (!conninfo.ok()) return conninfo.status();
-  if (conninfo->empty()) return muster::error::InvalidField("--db_conninfo_file", "is empty.");
-  const absl::Status sound = muster::musterd::CheckConninfoOfFlags(*conninfo);
-  if (!sound.ok()) return sound;
-  process.SetConninfo(*std::move(conninfo));
-  return absl::OkStatus();
-}
-
 int Serve(muster::daemon::Daemon& daemon) {
   const muster::FileLimit files = muster::RaiseFileLimit();
   muster::log::Info("the limit of open files", {{"was", files.before}, {"is", files.now}});
@@ -55,7 +44,7 @@ int Serve(muster::daemon::Daemon& daemon) {
   if (!sound.ok()) return Fail(sound);
   const auto process = muster::musterd::Process::Start(*options);
   if (!process.ok()) return Fail(process.status());
-  daemon.OnReload("db_conninfo_file", [&] { return ReadConninfo(**process); });
+  daemon.OnReload("db_conninfo_file", [&] { return (*process)->ReloadConninfo(); });
   daemon.OnReload("TLS files", [&] { return (*process)->ReloadCertificates(); });
   daemon.OnReload("token_keys_file", [&] { return (*process)->ReloadTokenKeys(); });
   daemon.OnReload("policy_file", [&] { return (*process)->ReloadPolicy(); });

@@ -42,8 +42,9 @@ struct ServeOptions {
   std::string page_listen = {};                             // empty: no page
   std::set<std::string> page_hosts = {};                    // lower case
   std::vector<page::CellLink> page_cells = {};
-  std::string port_file = {};  // empty: none
-  std::string conninfo = {};   // without user: each service connects as muster_<service>
+  std::string port_file = {};      // empty: none
+  std::string conninfo = {};       // without user: each service connects as muster_<service>
+  std::string conninfo_file = {};  // its first line counts instead, as it is by then; empty: none
   std::string migrations_dir = {};
   // Where the services are that lifecycle asks and that do not run in this process.
   std::string quota_address = {};

@@ -200,6 +200,7 @@ absl::StatusOr<ServeOptions> ServeOptionsFromFlags() {
   options.port_file = absl::GetFlag(FLAGS_port_file);
   options.memory_limit = absl::GetFlag(FLAGS_memory_limit);
   ASSIGN_OR_RETURN(options.conninfo, ConninfoFromFlags());
+  options.conninfo_file = absl::GetFlag(FLAGS_db_conninfo_file);
   options.migrations_dir = MigrationsDirFromFlags();
   options.quota_address = absl::GetFlag(FLAGS_quota_address);
   options.capacity_address = absl::GetFlag(FLAGS_capacity_address);

@@ -55,7 +55,6 @@ History HistoryOf(Lane& lane) {
 Process::Process(ServeOptions options)
     : options_(std::move(options)),
       memory_(options_.memory_limit == 0 ? CgroupMemoryLimit() : options_.memory_limit),
-      conninfo_(std::make_shared<Conninfo>(options_.conninfo)),
       database_metrics_(std::make_shared<DatabaseMetrics>()) {}
 
 Process::~Process() { Shutdown(); }
@@ -65,6 +64,7 @@ absl::StatusOr<std::unique_ptr<Process>> Process::Start(const ServeOptions& opti
   auto process = std::unique_ptr<Process>(new Process(options));
   RETURN_IF_ERROR(process->ReadCertificates());
   RETURN_IF_ERROR(process->ReadPolicy());
+  RETURN_IF_ERROR(process->ReadConninfo());
   RETURN_IF_ERROR(process->CheckSchemas());
   RETURN_IF_ERROR(process->CreateServices());
   RETURN_IF_ERROR(process->StartServer());
@@ -171,6 +171,12 @@ absl::Status Process::ReadPolicy() {
   guard_ = std::make_unique<rpc::Guard>(policy_.get(), options_.caller_limits, std::move(check),
                                         &memory_);
   metrics_.Add(rpc::MakePolicyCollector(*guard_));
+  return absl::OkStatus();
+}
+
+absl::Status Process::ReadConninfo() {
+  ASSIGN_OR_RETURN(conninfo_,
+                   Conninfo::Create({.path = options_.conninfo_file, .fixed = options_.conninfo}));
   return absl::OkStatus();
 }
 

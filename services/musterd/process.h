@@ -60,14 +60,14 @@ class Process {
   // Idempotent.
   void Shutdown();
 
-  // Later connections to the database use `conninfo`; open ones stay.
-  void SetConninfo(std::string conninfo) { conninfo_->Set(std::move(conninfo)); }
-
   // Looks at the files of TLS now. INVALID_ARGUMENT: they cannot be used, and the last usable ones
   // stay in use.
   absl::Status ReloadCertificates();
   // Looks at the policy file now. INVALID_ARGUMENT: it cannot be used, and the last policy stays.
   absl::Status ReloadPolicy() { return policy_->Reload(); }
+  // Looks at the file of the connection string now. INVALID_ARGUMENT: it cannot be used, and the
+  // last one stays.
+  absl::Status ReloadConninfo() { return conninfo_->Reload(); }
   // Looks at the keys of tokens now. INVALID_ARGUMENT: they cannot be used, and the last stay.
   absl::Status ReloadTokenKeys();
 
@@ -89,6 +89,7 @@ class Process {
   absl::Status CheckSchemas() const;
   absl::Status ReadCertificates();
   absl::Status ReadPolicy();
+  absl::Status ReadConninfo();
   // From here on until Shutdown, ends the watches of callers whose rights change.
   void FollowPolicy();
   // A service that is being made; not valid: this process does not serve it.
@@ -132,7 +133,7 @@ class Process {
   std::unique_ptr<rpc::Guard> guard_;
   // What answers, audits and comparisons that take long rest by, all together.
   const std::shared_ptr<CpuShare> slow_work_ = std::make_shared<CpuShare>();
-  const std::shared_ptr<Conninfo> conninfo_;
+  std::shared_ptr<Conninfo> conninfo_;
   const std::shared_ptr<storage::WritableHost> writable_host_ =
       std::make_shared<storage::WritableHost>();
   rpc::Metrics metrics_;

@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -107,6 +109,35 @@ TEST(Life, ADatabaseThatIsAwayRestartsNobody) {
   EXPECT_EQ(muster.Terminate(), 0);
   Until([&] { return manager.Heard("STOPPING=1\nSTATUS=ends") == 1; }, "STOPPING=1");
   EXPECT_EQ(manager.Heard("READY=1"), 1);
+}
+
+// As a password that is changed: what was said before leads nowhere, and nobody sends a signal.
+TEST(Life, AnotherConnectionStringCountsForNewConnections) {
+  MiniMuster muster;
+  muster.ApplyCatalogue();
+  muster.ApplyExample();
+  EXPECT_EQ(muster.Terminate(), 0);
+  const TempFolder folder;
+  const std::string conninfo = muster.database().conninfo_without_user();
+  const std::string sockets = conninfo.substr(5, conninfo.find(' ') - 5);  // host=FOLDER dbname=...
+  // The last `host` counts.
+  const auto by = [&](const std::string& link) {
+    std::filesystem::create_directory_symlink(sockets, folder.Path(link));
+    std::ofstream(folder.Path("conninfo")) << conninfo << " host=" << folder.Path(link) << "\n";
+  };
+  by("old");
+  muster.AddMusterdFlag("--db_conninfo=");
+  muster.AddMusterdFlag("--db_conninfo_file=" + folder.Path("conninfo"));
+  muster.Start();
+  ASSERT_TRUE(muster.AwaitSettled(1)) << muster.LogEnds();
+  const pid_t pid = muster.pid();
+
+  std::filesystem::remove(folder.Path("old"));
+  muster.database().TerminateBackends();
+  by("new");
+  Until([&] { return muster.Resize(2).ok(); }, "a change");
+  EXPECT_TRUE(muster.AwaitSettled(2)) << muster.LogEnds();
+  EXPECT_TRUE(muster.Runs() && muster.pid() == pid);
 }
 
 }  // namespace
