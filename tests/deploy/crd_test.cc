@@ -1,5 +1,6 @@
 #include <google/protobuf/timestamp.pb.h>
 
+#include <functional>
 #include <map>
 #include <regex>
 #include <set>
@@ -294,6 +295,44 @@ TEST(Crd, ReservesTheKeysThatLifecycleReserves) {
               Fault(spec, absl::StrCat("spec.nodeLabels[", key, "]")) == message)
         << key;
   }
+}
+
+// Those that others keep on Nodes themselves: the words of rules with `in [...]`.
+TEST(Crd, NamesTheForeignKeysThatLifecycleRefuses) {
+  const auto faults_of = [](const lifecycle::Spec& spec) {
+    error::Faults faults;
+    lifecycle::ValidateForeignKeys(spec, nullptr, faults);
+    std::vector<std::string> said;
+    for (const auto& fault : faults) said.push_back(fault.description);
+    return said;
+  };
+  const std::map<std::string, std::function<lifecycle::Spec(const std::string&)>> fields = {
+      {"nodeLabels",
+       [](const std::string& key) {
+         return lifecycle::Spec{.node_labels = {{key, ""}}};
+       }},
+      {"nodeAnnotations",
+       [](const std::string& key) {
+         return lifecycle::Spec{.node_annotations = {{key, ""}}};
+       }},
+      {"nodeTaints", [](const std::string& key) {
+         return lifecycle::Spec{.node_taints = {{key, "", "NoSchedule"}}};
+       }}};
+  std::set<std::string> named;
+  for (const auto& [field, spec_with] : fields) {
+    std::vector<std::pair<std::string, std::string>> rules;
+    CollectRules(Schema(absl::StrCat("spec.properties.", field)), rules);
+    for (const auto& [rule, message] : rules) {
+      const size_t begin = rule.find(" in [");
+      if (begin == std::string::npos) continue;
+      const std::vector<std::string> parts = absl::StrSplit(rule.substr(begin), '\'');
+      for (size_t i = 1; i < parts.size(); i += 2) {
+        named.insert(parts[i]);
+        EXPECT_THAT(faults_of(spec_with(parts[i])), ElementsAre(message)) << parts[i];
+      }
+    }
+  }
+  EXPECT_THAT(named, SizeIs(8));
 }
 
 // InstanceType cannot be changed: an object with one that lifecycle refuses could not be mended.

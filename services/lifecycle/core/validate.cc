@@ -8,6 +8,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "services/common/resource_name.h"
 #include "services/lifecycle/core/budget.h"
 #include "services/lifecycle/core/limits.h"
@@ -257,9 +258,28 @@ void CheckType(Faults& faults, const Spec& spec, std::optional<int64_t> target,
 constexpr absl::string_view kKubernetesLabels[] = {"beta.kubernetes.io/os",
                                                    "beta.kubernetes.io/arch"};
 
+// Its TTL controller and the kubelets write these again whenever we do, without end.
+constexpr absl::string_view kKubernetesAnnotations[] = {"node.alpha.kubernetes.io/ttl",
+                                                        "alpha.kubernetes.io/provided-node-ip"};
+
+// A cloud's controllers put these on and take them off.
+constexpr absl::string_view kCloudTaints[] = {"node.cloudprovider.kubernetes.io/uninitialized",
+                                              "node.cloudprovider.kubernetes.io/shutdown"};
+
 // By these the cluster autoscaler marks the Nodes that it removes.
 constexpr absl::string_view kAutoscalerTaints[] = {"ToBeDeletedByClusterAutoscaler",
                                                    "DeletionCandidateOfClusterAutoscaler"};
+
+// Adds each of `keys` that `map` has and `before`, if there is one, has not.
+void CheckForeignKeys(Faults& faults, absl::string_view field,
+                      absl::Span<const absl::string_view> keys, const StringMap& map,
+                      const StringMap* before) {
+  for (const absl::string_view key : keys) {
+    const std::string name(key);
+    const bool had = before != nullptr && before->contains(name);
+    if (!had && map.contains(name)) faults.Add(At(field, key), kOfKubernetes);
+  }
+}
 
 }  // namespace
 
@@ -285,19 +305,18 @@ std::string NoSpotOnSuperchip(const TypeFacts& type) {
 }
 
 void ValidateForeignKeys(const Spec& spec, const Spec* before, Faults& faults) {
-  for (const absl::string_view key : kKubernetesLabels) {
-    const std::string label(key);
-    const bool had = before != nullptr && before->node_labels.contains(label);
-    if (!had && spec.node_labels.contains(label))
-      faults.Add(At("spec.nodeLabels", key), kOfKubernetes);
-  }
+  CheckForeignKeys(faults, "spec.nodeLabels", kKubernetesLabels, spec.node_labels,
+                   before == nullptr ? nullptr : &before->node_labels);
+  CheckForeignKeys(faults, "spec.nodeAnnotations", kKubernetesAnnotations, spec.node_annotations,
+                   before == nullptr ? nullptr : &before->node_annotations);
   for (size_t i = 0; i < spec.node_taints.size(); ++i) {
     const std::string& key = spec.node_taints[i].key;
     const auto is_it = [&](const Taint& taint) { return taint.key == key; };
     const bool had = before != nullptr && absl::c_any_of(before->node_taints, is_it);
-    if (!had && absl::c_linear_search(kAutoscalerTaints, key)) {
-      faults.Add(absl::StrCat("spec.nodeTaints[", i, "].key"), "is the cluster autoscaler's");
-    }
+    const std::string field = absl::StrCat("spec.nodeTaints[", i, "].key");
+    if (!had && absl::c_linear_search(kCloudTaints, key)) faults.Add(field, kOfKubernetes);
+    if (!had && absl::c_linear_search(kAutoscalerTaints, key))
+      faults.Add(field, "is the cluster autoscaler's");
   }
 }
 

@@ -34,8 +34,8 @@ void ValidateSpec(const Spec& spec, std::optional<int64_t> target, Faults& fault
 void ValidateFit(const Spec& spec, std::optional<int64_t> target, const Spec* before,
                  const TypeFacts* type, Faults& faults);
 
-// Adds the labels and taints of the spec that Kubernetes or the autoscaler keep on v1 Nodes
-// themselves. `before`: as for ValidateFit; what it has already may stay, because an earlier
+// Adds the labels, annotations and taints of the spec that Kubernetes or the autoscaler keep on v1
+// Nodes themselves. `before`: as for ValidateFit; what it has already may stay, because an earlier
 // release accepted it.
 void ValidateForeignKeys(const Spec& spec, const Spec* before, Faults& faults);
 

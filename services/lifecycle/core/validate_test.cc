@@ -200,18 +200,23 @@ TEST(ValidateSpec, WhatOthersKeepThemselvesIsRefusedUnlessItIsThere) {
   };
   Spec spec;
   spec.node_labels = {{"beta.kubernetes.io/os", "x"}, {"beta.kubernetes.io/arch", "x"}};
+  spec.node_annotations = {{"node.alpha.kubernetes.io/ttl", "30"},
+                           {"alpha.kubernetes.io/provided-node-ip", "10.0.0.1"}};
   spec.node_taints = {{"ToBeDeletedByClusterAutoscaler", "", "NoSchedule"},
                       {"DeletionCandidateOfClusterAutoscaler", "", "PreferNoSchedule"},
-                      {"mine", "", "NoSchedule"}};
+                      {"mine", "", "NoSchedule"},
+                      {"node.cloudprovider.kubernetes.io/uninitialized", "", "NoSchedule"}};
   Spec before;
   before.node_labels = {{"beta.kubernetes.io/os", "y"}};
+  before.node_annotations = {{"alpha.kubernetes.io/provided-node-ip", "10.0.0.2"}};
   before.node_taints = {spec.node_taints[0]};
-  EXPECT_THAT(faults_of(spec, nullptr), ::testing::SizeIs(4));
-  EXPECT_THAT(
-      faults_of(spec, &before),
-      ElementsAre(
-          "spec.nodeLabels[beta.kubernetes.io/arch]: is put on and taken off by Kubernetes itself",
-          "spec.nodeTaints[1].key: is the cluster autoscaler's"));
+  EXPECT_THAT(faults_of(spec, nullptr), ::testing::SizeIs(7));
+  const std::string of_kubernetes = ": is put on and taken off by Kubernetes itself";
+  EXPECT_THAT(faults_of(spec, &before),
+              ElementsAre("spec.nodeLabels[beta.kubernetes.io/arch]" + of_kubernetes,
+                          "spec.nodeAnnotations[node.alpha.kubernetes.io/ttl]" + of_kubernetes,
+                          "spec.nodeTaints[1].key: is the cluster autoscaler's",
+                          "spec.nodeTaints[3].key" + of_kubernetes));
   EXPECT_THAT(faults_of(spec, &spec), IsEmpty());
 }
 
