@@ -100,8 +100,8 @@ ChangeLog ReadChanges(Transaction& tx, absl::string_view key, int64_t newest, in
 // not: of the oldest change that it has of them, which came later. nullopt: it has none.
 std::optional<int64_t> FindChangeAt(Transaction& tx, absl::string_view key, int64_t newest,
                                     const Moment& then, Lives lives);
-// The commit time of the oldest change that the journal has not forgotten, whatever its resource; if
-// there is none, of the last commit.
+// The commit time of the oldest change that the journal has not forgotten, whatever its resource;
+// if there is none, of the last commit.
 absl::Time ReachesBackTo(Transaction& tx);
 // The last revision in the journal that was committed at `then` or before; 0: it has none. Takes
 // longer the more was committed since.

@@ -34,8 +34,8 @@ namespace muster::storage {
 // Reads from a lane's journal the changes of one resource, or what resources were in the past, on
 // the caller's thread and without holding anybody up. Thread-safe. Errors: NOT_FOUND; OUT_OF_RANGE
 // the history that is named was replaced, or the journal does not reach back to the moment
-// (GetPast, ListPast), or the revision is in the future; UNAVAILABLE the database is away, or what a
-// list is made from changed while it was read.
+// (GetPast, ListPast), or the revision is in the future; UNAVAILABLE the database is away, or what
+// a list is made from changed while it was read.
 template <class State>
 class LaneChanges {
  public:

@@ -351,7 +351,7 @@ TEST_F(QuotaChangesTest, AListIsAsItWas) {
   EXPECT_EQ(told(list({.revision = 7})), "holding@6 holding@5");
 }
 
-// Before the journal begins, and after: as long as something is not known of what has changed since.
+// Before the journal begins, and after, as long as something is not known that has changed since.
 TEST_F(QuotaChangesTest, AListThatIsForgottenSaysFromWhenOnAllIsKnown) {
   ASSERT_THAT(Do(*lane_, Want("p2", 1)), IsOk());     // 5
   ASSERT_THAT(Do(*lane_, Want("p1", 6, 2)), IsOk());  // 6
