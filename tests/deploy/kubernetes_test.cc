@@ -21,8 +21,8 @@ using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAreArray;
 
 constexpr absl::string_view kFolders[] = {
-    "crd",           "base",    "admission-v1", "admission-v1beta1",
-    "first-edition", "samples", "servers",      "tls"};
+    "crd",     "base",    "admission-v1", "admission-v1beta1", "first-edition",
+    "samples", "servers", "tls",          "new-history"};
 
 std::string FolderOf(absl::string_view name) { return absl::StrCat("kubernetes/", name); }
 

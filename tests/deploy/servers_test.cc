@@ -3,6 +3,7 @@
 #include <set>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
@@ -148,6 +149,20 @@ TEST(Servers, MayDoNothingButServe) {
   for (const Value& volume : At(Pod("deployment"), "volumes").list)
     EXPECT_NE(At(volume, "secret.secretName").text,
               At(Pod("migrate_job"), "volumes.0.secret.secretName").text);
+}
+
+// It is the Job of migrations, under another name, and with one flag more.
+TEST(Servers, NewHistoryIsAJobOfMigrations) {
+  const auto job = [](absl::string_view file) {
+    const std::string text = TextOf(file);
+    return text.substr(text.find("apiVersion"));
+  };
+  constexpr char kLast[] = "- --db_conninfo_file=/etc/muster/database/conninfo\n";
+  EXPECT_EQ(job("kubernetes/new-history/new_history_job.yaml"),
+            absl::StrReplaceAll(job("kubernetes/servers/migrate_job.yaml"),
+                                {{"musterd-migrate", "musterd-new-history"},
+                                 {"- name: migrate\n", "- name: new-history\n"},
+                                 {kLast, absl::StrCat(kLast, "        - --new_history\n")}}));
 }
 
 // How often a selector of Pods has matchLabels, at any depth.
