@@ -14,6 +14,7 @@ namespace muster::deploy {
 namespace {
 
 using ::testing::Contains;
+using ::testing::HasSubstr;
 using ::testing::IsSupersetOf;
 
 const Value& Object(absl::string_view file) {
@@ -100,6 +101,8 @@ TEST(Servers, FilesThatFlagsNameAreMounted) {
   for (const Value& volume : At(Pod("deployment"), "volumes").list)
     tls = tls || At(volume, "secret.secretName").text == "musterd-tls";
   EXPECT_TRUE(tls);
+  // An overlay for each service renames the certificate, but not what it is written to.
+  EXPECT_THAT(TextOf("kubernetes/servers/README.md"), HasSubstr("a `secretName` of its own"));
 }
 
 // The operators' server ends before the other; each waits twice for the calls that are under way.
