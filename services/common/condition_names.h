@@ -2,8 +2,8 @@
 
 #include "absl/strings/string_view.h"
 
-// Types and reasons of the conditions of NodePools and Nodes: the words of the reference, kept here
-// alone, for code that writes conditions and code that reads them. Their messages:
+// Types, statuses and reasons of the conditions of NodePools and Nodes: the words of the reference,
+// kept here alone, for code that writes conditions and code that reads them. Their messages:
 // services/lifecycle/core/render.cc; what the first edition called them: first_edition.h.
 namespace muster {
 
@@ -32,6 +32,13 @@ constexpr bool IsSummaryCondition(absl::string_view type) {
   return type == condition::kReady || type == condition::kReconciling ||
          type == condition::kStalled;
 }
+
+// As in Kubernetes.
+namespace condition_status {
+inline constexpr char kTrue[] = "True";
+inline constexpr char kFalse[] = "False";
+inline constexpr char kUnknown[] = "Unknown";
+}  // namespace condition_status
 
 namespace reason {
 inline constexpr char kInternalError[] = "InternalError";  // of any type: not known

@@ -6,6 +6,7 @@
 #include "absl/numeric/int128.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "services/common/condition_names.h"
 
 namespace muster::fleetsim {
 namespace {
@@ -68,12 +69,13 @@ Json Condition(const char* type, const char* status, const std::string& reason,
 Json StatusOf(const DesiredMachine& desired, absl::Time now) {
   const Json resources = ResourcesOf(desired.hardware);
   const Json conditions = {
-      Condition("Ready", desired.ready ? "True" : "False", desired.reason, desired.message, now),
-      Condition("MemoryPressure", "False", "KubeletHasSufficientMemory",
+      Condition("Ready", desired.ready ? condition_status::kTrue : condition_status::kFalse,
+                desired.reason, desired.message, now),
+      Condition("MemoryPressure", condition_status::kFalse, "KubeletHasSufficientMemory",
                 "kubelet has sufficient memory available", now),
-      Condition("DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure",
-                now),
-      Condition("PIDPressure", "False", "KubeletHasSufficientPID",
+      Condition("DiskPressure", condition_status::kFalse, "KubeletHasNoDiskPressure",
+                "kubelet has no disk pressure", now),
+      Condition("PIDPressure", condition_status::kFalse, "KubeletHasSufficientPID",
                 "kubelet has sufficient PID available", now)};
   const Json address = {{"type", "Hostname"}, {"address", desired.machine}};
   return {{"capacity", resources},
@@ -134,8 +136,8 @@ NodeSeen ReadNode(const Json& object) {
   if (const Json& conditions = MemberOf(object, "status", "conditions"); conditions.is_array()) {
     for (const Json& condition : conditions) {
       if (TextOf(MemberOf(condition, "type")) != "Ready") continue;
-      node.ready = TextOf(MemberOf(condition, "status")) == "True";
-      node.unknown = TextOf(MemberOf(condition, "status")) == "Unknown";
+      node.ready = TextOf(MemberOf(condition, "status")) == condition_status::kTrue;
+      node.unknown = TextOf(MemberOf(condition, "status")) == condition_status::kUnknown;
       node.reason = TextOf(MemberOf(condition, "reason"));
     }
   }
@@ -284,8 +286,9 @@ Json DaemonPod(absl::string_view machine, int64_t index) {
 Json RunningPatch(const PodSeen& pod, absl::Time now) {
   Json conditions = Json::array();
   for (const char* type : {"PodScheduled", "Initialized", "ContainersReady", "Ready"}) {
-    conditions.push_back(Json::object(
-        {{"type", type}, {"status", "True"}, {"lastTransitionTime", KubernetesTime(now)}}));
+    conditions.push_back(Json::object({{"type", type},
+                                       {"status", condition_status::kTrue},
+                                       {"lastTransitionTime", KubernetesTime(now)}}));
   }
   return {{"metadata", {{"uid", pod.uid}}},
           {"status",

@@ -48,8 +48,8 @@ std::string TransitionTime(const StatusFacts& facts, const v1::Condition& condit
 // both are, else what the first of them says that is not. `shown`: as the object has it, or null;
 // its time stays while its status does, whichever part that is of.
 Json Together(const Json* shown, const Json& first, Json second) {
-  const bool first_holds = first["status"] == "True";
-  const bool second_holds = second["status"] == "True";
+  const bool first_holds = first["status"] == condition_status::kTrue;
+  const bool second_holds = second["status"] == condition_status::kTrue;
   Json both = first_holds && !second_holds ? second : first;
   const std::string times[] = {TextOf(MemberOf(first, "lastTransitionTime")),
                                TextOf(MemberOf(second, "lastTransitionTime"))};
@@ -76,8 +76,9 @@ void AddMetadataRefusal(const StatusFacts& facts, absl::Time now, Json& conditio
                                            SaysMetadataRefusal(*facts.metadata_refusal));
   condition["message"] = message;
   if (condition["reason"] != reason::kTargetMet) return;
-  condition = OwnCondition(facts, {condition::kAtTarget, reason::kInternalError}, "Unknown",
-                           message, NumberOf(MemberOf(condition, "observedGeneration")), now);
+  condition = OwnCondition(facts, {condition::kAtTarget, reason::kInternalError},
+                           condition_status::kUnknown, message,
+                           NumberOf(MemberOf(condition, "observedGeneration")), now);
 }
 
 void PutCondition(const StatusFacts& facts, const v1::Condition& condition, absl::Time now,
@@ -138,23 +139,24 @@ Json MetadataSynced(const StatusFacts& facts, absl::Time now) {
   };
   const std::string nodes =
       absl::StrCat(" of ", synced.nodes, synced.nodes == 1 ? " Node " : " Nodes ");
-  if (facts.pool == nullptr) return say("Unknown", reason::kUnknown, kNotTaken);
+  if (facts.pool == nullptr) return say(condition_status::kUnknown, reason::kUnknown, kNotTaken);
   if (synced.pending > 0) {
     const std::string refused =
         facts.metadata_refusal ? absl::StrCat(" ", SaysMetadataRefusal(*facts.metadata_refusal))
                                : "";
-    return say("False", reason::kPending,
+    return say(condition_status::kFalse, reason::kPending,
                absl::StrCat("Metadata of ", synced.pending, nodes, "is not synced yet.", refused));
   }
   if (synced.unknown > 0) {
-    return say("Unknown", reason::kUnknown,
+    return say(condition_status::kUnknown, reason::kUnknown,
                absl::StrCat("It is not known whether ", synced.unknown, nodes,
                             "are those that are in the cluster."));
   }
   const bool spins_up =
       synced.nodes == 0 && facts.pool->spec().target_nodes() > 0 && !facts.pool->has_delete_time();
-  if (spins_up) return say("False", reason::kPending, "The NodePool has no Node yet.");
-  return say("True", reason::kSynced, "Metadata of all Nodes is synced.");
+  if (spins_up)
+    return say(condition_status::kFalse, reason::kPending, "The NodePool has no Node yet.");
+  return say(condition_status::kTrue, reason::kSynced, "Metadata of all Nodes is synced.");
 }
 
 // What the first edition has beside what it calls otherwise.
@@ -163,7 +165,7 @@ void PutFirstEdition(const StatusFacts& facts, absl::Time now, Json& out) {
   PutPolicyViolation(out);
   const bool allocated = FindIn(out, kAllocated) != nullptr;
   if (!allocated) {
-    out.push_back(OwnCondition(facts, {kAllocated, reason::kUnknown}, "Unknown",
+    out.push_back(OwnCondition(facts, {kAllocated, reason::kUnknown}, condition_status::kUnknown,
                                facts.pool == nullptr ? kNotTaken : "Nothing is known yet.",
                                facts.object->generation, now));
   }
@@ -199,8 +201,9 @@ Json ConditionsOf(const StatusFacts& facts, absl::Time now) {
   }
   PutFirstEdition(facts, now, conditions);
   if (facts.held) {
-    conditions.push_back(OwnCondition(facts, {kRemovalsHeld, reason::kMoreThanAFew}, "True",
-                                      *facts.held, facts.object->generation, now));
+    conditions.push_back(OwnCondition(facts, {kRemovalsHeld, reason::kMoreThanAFew},
+                                      condition_status::kTrue, *facts.held,
+                                      facts.object->generation, now));
   }
   return conditions;
 }

@@ -356,7 +356,7 @@ bool IsUnknown(const Node* node, const NodeObject& object) {
 bool IsToldToGo(const NodeObject& object) {
   return std::any_of(object.conditions.begin(), object.conditions.end(), [](const Json& it) {
     return TextOf(MemberOf(it, "type")) == condition::kNodeRemoval &&
-           TextOf(MemberOf(it, "status")) == "True";
+           TextOf(MemberOf(it, "status")) == condition_status::kTrue;
   });
 }
 

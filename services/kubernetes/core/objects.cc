@@ -7,6 +7,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "services/common/condition_names.h"
 #include "services/kubernetes/core/names.h"
 
 namespace muster::kubernetes {
@@ -59,7 +60,7 @@ void ReadConditions(const Json& conditions, NodeObject& node) {
   for (const Json& condition : conditions) {
     const std::string type = TextOf(MemberOf(condition, "type"));
     if (type == "Ready") {
-      node.ready = TextOf(MemberOf(condition, "status")) == "True";
+      node.ready = TextOf(MemberOf(condition, "status")) == condition_status::kTrue;
       node.not_ready_why = *node.ready ? ""
                                        : absl::StrCat(TextOf(MemberOf(condition, "reason")), ": ",
                                                       TextOf(MemberOf(condition, "message")));

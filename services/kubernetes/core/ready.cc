@@ -14,12 +14,12 @@ namespace {
 namespace v1 = lifecycle::v1;
 
 Summary NotReady(const std::string& reason, const std::string& message, bool stalled = false) {
-  return {"False", reason, message, stalled};
+  return {condition_status::kFalse, reason, message, stalled};
 }
 
 Summary OfService(const Service& service) {
   if (service.absent == 0)
-    return {"True", reason::kReady, "The NodePool is at its target, in service."};
+    return {condition_status::kTrue, reason::kReady, "The NodePool is at its target, in service."};
   return NotReady(reason::kNodesNotInService,
                   absl::StrCat(service.absent, " of ", service.nodes,
                                service.nodes == 1 ? " Node is" : " Nodes are", " not in service."));
@@ -56,13 +56,14 @@ Summary Summarize(const StatusFacts& facts, const Json& conditions) {
   if (SummarizedGeneration(facts, conditions) < facts.object->generation)
     return NotReady(reason::kReconciling, "What the NodePool says now is being taken up.");
   const v1::Condition* ready = FindInPool(*facts.pool, condition::kReady);
-  if (ready == nullptr) return {"Unknown", reason::kUnknown, "Ready is not known yet."};
+  if (ready == nullptr)
+    return {condition_status::kUnknown, reason::kUnknown, "Ready is not known yet."};
   const bool stalled = FindInPool(*facts.pool, condition::kStalled) != nullptr;
   // Who set the server's policies or rights has to mend it.
   const Json* at_target = FindIn(conditions, condition::kAtTarget);
   if (facts.metadata_refusal && !stalled && at_target != nullptr)
     return NotReady((*at_target)["reason"], (*at_target)["message"], true);
-  if (ready->status() != "True")
+  if (ready->status() != condition_status::kTrue)
     return {ready->status(), ready->reason(), ready->message(), stalled};
   return OfService(facts.service);
 }

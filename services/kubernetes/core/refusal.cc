@@ -70,15 +70,15 @@ std::string RestoredMessage(int64_t generation) {
 RefusalPlace PlaceOf(const Refusal& refusal) {
   switch (refusal.kind) {
     case Refusal::Kind::kLimit:
-      return {{condition::kQuota, reason::kOver}, "False"};
+      return {{condition::kQuota, reason::kOver}, condition_status::kFalse};
     case Refusal::Kind::kNoCluster:
     case Refusal::Kind::kRestored:
     case Refusal::Kind::kFormer:
-      return {{condition::kValidated, reason::kInternalError}, "Unknown"};
+      return {{condition::kValidated, reason::kInternalError}, condition_status::kUnknown};
     case Refusal::Kind::kInvalid:
       break;
   }
-  return {{condition::kValidated, reason::kInvalid}, "False"};
+  return {{condition::kValidated, reason::kInvalid}, condition_status::kFalse};
 }
 
 }  // namespace muster::kubernetes

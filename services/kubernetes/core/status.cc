@@ -78,8 +78,8 @@ void PutReady(const StatusFacts& facts, absl::Time now, Json& status) {
         OwnCondition(facts, {type, summary.reason}, word, summary.message, generation, now));
   };
   put(condition::kReady, summary.status);
-  if (summary.status != "True")
-    put(summary.stalled ? condition::kStalled : condition::kReconciling, "True");
+  if (summary.status != condition_status::kTrue)
+    put(summary.stalled ? condition::kStalled : condition::kReconciling, condition_status::kTrue);
   status["observedGeneration"] = generation;
 }
 
@@ -99,8 +99,9 @@ Json StatusOfGone(const StatusFacts& facts, absl::Time now) {
     if (condition != nullptr && type != condition::kNodesRemoved && type != kRemovalsHeld)
       conditions.push_back(*condition);
   }
-  conditions.push_back(OwnCondition(facts, {condition::kNodesRemoved, reason::kComplete}, "True",
-                                    "All Nodes have been removed.", facts.object->generation, now));
+  conditions.push_back(OwnCondition(facts, {condition::kNodesRemoved, reason::kComplete},
+                                    condition_status::kTrue, "All Nodes have been removed.",
+                                    facts.object->generation, now));
   Json out = {{"conditions", std::move(conditions)},
               {"currentNodes", 0},
               {"inProgress", 0},

@@ -66,7 +66,8 @@ void RenderMaxNodes(std::vector<Condition>& out, const Spec& spec,
                     const std::optional<Grantable>& grantable) {
   std::string warning = MaxNodesWarning(spec, grantable);
   if (warning.empty()) return;
-  out.push_back({condition::kMaxNodesUnreachable, "True", grantable->bound_by, std::move(warning)});
+  out.push_back({condition::kMaxNodesUnreachable, condition_status::kTrue, grantable->bound_by,
+                 std::move(warning)});
 }
 
 }  // namespace muster::lifecycle

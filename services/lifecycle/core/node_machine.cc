@@ -310,7 +310,7 @@ bool TakesOrders(NodeState state) {
 bool IsPresent(const Node& node) {
   if (IsReturnable(node.state)) return false;
   const Condition* registered = FindCondition(node.conditions, condition::kRegistered);
-  return registered != nullptr && registered->status == "True";
+  return registered != nullptr && registered->status == condition_status::kTrue;
 }
 
 bool IsDrainedForPreemption(const Node& node) {
@@ -324,18 +324,20 @@ void UpdateConditions(Node& node, absl::Time now) {
   const bool off = IsReturnable(node.state);
   const bool active = node.observed.active && !off;
   // Made once: a copy shares its words.
-  static const auto& kRegistered =
-      *new Condition{condition::kRegistered, "True", reason::kRegistered, "Node is registered."};
-  static const auto& kNotRegistered = *new Condition{
-      condition::kRegistered, "False", reason::kNotRegistered, "Node is not registered."};
-  static const auto& kActive =
-      *new Condition{condition::kActive, "True", reason::kActive, "Node is active."};
+  static const auto& kRegistered = *new Condition{condition::kRegistered, condition_status::kTrue,
+                                                  reason::kRegistered, "Node is registered."};
+  static const auto& kNotRegistered =
+      *new Condition{condition::kRegistered, condition_status::kFalse, reason::kNotRegistered,
+                     "Node is not registered."};
+  static const auto& kActive = *new Condition{condition::kActive, condition_status::kTrue,
+                                              reason::kActive, "Node is active."};
   static const auto& kIdle =
-      *new Condition{condition::kActive, "False", reason::kIdle, "Node is idle."};
-  static const auto& kLeaves = *new Condition{condition::kNodeRemoval, "True",
+      *new Condition{condition::kActive, condition_status::kFalse, reason::kIdle, "Node is idle."};
+  static const auto& kLeaves = *new Condition{condition::kNodeRemoval, condition_status::kTrue,
                                               reason::kPendingRemoval, "Node is pending removal."};
-  static const auto& kStays = *new Condition{
-      condition::kNodeRemoval, "False", reason::kNotPendingRemoval, "Node is not pending removal."};
+  static const auto& kStays =
+      *new Condition{condition::kNodeRemoval, condition_status::kFalse, reason::kNotPendingRemoval,
+                     "Node is not pending removal."};
   std::vector<Condition> wanted = {registered && !off ? kRegistered : kNotRegistered,
                                    active ? kActive : kIdle,
                                    IsLeaving(node.state) ? kLeaves : kStays};

@@ -19,7 +19,7 @@ namespace {
 // this would mislead: it is then told once the pool is valid.
 void AnnounceCapacity(const PlanFacts& facts, Draft& draft, const Condition& now,
                       const Status& status) {
-  if (now.status != "False") return;
+  if (now.status != condition_status::kFalse) return;
   const bool of_affinity = absl::EndsWith(now.reason, "NodeAffinity");  // capacity was asked
   const auto is_invalid = [&](const std::vector<Condition>& conditions) {
     return ReasonOf(conditions, condition::kValidated) == reason::kInvalid && !of_affinity;
@@ -38,7 +38,7 @@ void AnnounceQuota(const PlanFacts& facts, Draft& draft, const Condition& now,
   if (turned && now.reason == reason::kOver) draft.AddEvent(EventReason::kOverQuota, now.message);
   const bool invalid = ReasonOf(status.conditions, condition::kValidated) == reason::kInvalid;
   const bool was_invalid = ReasonOf(was, condition::kValidated) == reason::kInvalid;
-  const bool failed = now.reason == reason::kNotSet || now.status == "Unknown";
+  const bool failed = now.reason == reason::kNotSet || now.status == condition_status::kUnknown;
   if (failed && !invalid && (turned || was_invalid))
     draft.AddEvent(EventReason::kNodePoolQuotaCheckFailed, now.message);
 }
@@ -64,7 +64,7 @@ void Announce(const PlanFacts& facts, Draft& draft, const Condition& now, const 
   if (now.type == condition::kQuota) AnnounceQuota(facts, draft, now, status);
   if (now.type == condition::kCapacity) AnnounceCapacity(facts, draft, now, status);
   if (before != nullptr && before->reason == now.reason) return;
-  if (now.type == condition::kCapacity && now.status == "Unknown") {
+  if (now.type == condition::kCapacity && now.status == condition_status::kUnknown) {
     draft.AddEvent(EventReason::kNodePoolNodesRequestFailed, now.message);
   }
   if (now.type == condition::kAtTarget && now.reason == reason::kTargetMet)

@@ -52,7 +52,7 @@ int64_t LeaveUnheld(const PlanFacts& facts, Draft& draft) {
   // The grace begins when the status first shows any (RenderAtTarget): no row says since when each
   // is unheld.
   const Condition* shown = FindCondition(facts.pool.status.conditions, condition::kAtTarget);
-  const bool is_shown = shown != nullptr && shown->status == "Unknown";
+  const bool is_shown = shown != nullptr && shown->status == condition_status::kUnknown;
   const absl::Time from = (is_shown ? shown->last_transition_time : facts.now) + kUnheldGrace;
   int64_t late = 0;
   for (auto& [name, node] : draft.nodes) {

@@ -97,7 +97,7 @@ bool IsUnheld(const Pool& pool, const Node& node, const PeerReply<ClaimFacts>& c
 bool MayHaveUnheld(const Pool& pool, const PeerReply<ClaimFacts>& claim) {
   if (pool.deleting() || !claim.away() || HeldMachines(claim) != nullptr) return false;
   const Condition* shown = FindCondition(pool.status.conditions, condition::kAtTarget);
-  return shown != nullptr && shown->status == "Unknown";
+  return shown != nullptr && shown->status == condition_status::kUnknown;
 }
 
 bool IsGivenUp(const Node& node) {

@@ -57,19 +57,19 @@ void Keep(std::vector<Condition>& out, const Snapshot& snapshot, absl::string_vi
 void RenderValidated(std::vector<Condition>& out, const CatalogueCheck& catalogue_check) {
   switch (catalogue_check.validity) {
     case Validity::kValid:
-      out.push_back(
-          {condition::kValidated, "True", reason::kValid, "NodePool configuration is valid."});
+      out.push_back({condition::kValidated, condition_status::kTrue, reason::kValid,
+                     "NodePool configuration is valid."});
       return;
     case Validity::kInvalid:
       out.push_back({.type = condition::kValidated,
-                     .status = "False",
+                     .status = condition_status::kFalse,
                      .reason = reason::kInvalid,
                      .message = catalogue_check.message,
                      .event_reason =
                          catalogue_check.event ? std::string(TextOf(*catalogue_check.event)) : ""});
       return;
     case Validity::kUnknown:
-      out.push_back({condition::kValidated, "Unknown", reason::kInternalError,
+      out.push_back({condition::kValidated, condition_status::kUnknown, reason::kInternalError,
                      "The catalog could not be read."});
       return;
   }
@@ -119,25 +119,25 @@ Condition CapacityOf(const Snapshot& snapshot, const ClaimFacts& claim, const Cl
     case ClaimFacts::Reason::kSufficient:
       break;
     case ClaimFacts::Reason::kQueued:
-      return {condition::kCapacity, "False", reason::kQueuedAwaitingCapacity,
+      return {condition::kCapacity, condition_status::kFalse, reason::kQueuedAwaitingCapacity,
               absl::StrCat(ShareText(claim.outstanding, ask.nodes),
                            " queued, awaiting capacity of ", where, ".")};
     case ClaimFacts::Reason::kPartial:
-      return {condition::kCapacity, "False", reason::kPartial,
+      return {condition::kCapacity, condition_status::kFalse, reason::kPartial,
               absl::StrCat(
                   ShareText(held, ask.nodes), " granted: ",
                   ShortText(snapshot, claim.in_service, ask.nodes, InServiceText(claim, where)))};
     case ClaimFacts::Reason::kNoneAvailable:
-      return {condition::kCapacity, "False", reason::kNoneAvailable,
+      return {condition::kCapacity, condition_status::kFalse, reason::kNoneAvailable,
               NoneAvailableText(snapshot, claim, where)};
     case ClaimFacts::Reason::kPartialNodeAffinity:
-      return {condition::kCapacity, "False", reason::kPartialNodeAffinity,
+      return {condition::kCapacity, condition_status::kFalse, reason::kPartialNodeAffinity,
               AffinityText(snapshot, claim, ask.nodes, where)};
     case ClaimFacts::Reason::kNoneAvailableNodeAffinity:
-      return {condition::kCapacity, "False", reason::kNoneAvailableNodeAffinity,
+      return {condition::kCapacity, condition_status::kFalse, reason::kNoneAvailableNodeAffinity,
               AffinityText(snapshot, claim, ask.nodes, where)};
   }
-  return {condition::kCapacity, "True", reason::kSufficient,
+  return {condition::kCapacity, condition_status::kTrue, reason::kSufficient,
           "Sufficient capacity available for the requested instance type."};
 }
 
@@ -148,7 +148,8 @@ Condition CapacityOfInvalid(const Pool& pool, const PlannedState& planned) {
                        std::count_if(planned.nodes.begin(), planned.nodes.end(),
                                      [](const Node* node) { return !IsReturnable(node->state); });
   if (held >= target) return CapacityOf({.pool = &pool}, {}, {});
-  return {condition::kCapacity, "False", held > 0 ? reason::kPartial : reason::kNoneAvailable,
+  return {condition::kCapacity, condition_status::kFalse,
+          held > 0 ? reason::kPartial : reason::kNoneAvailable,
           absl::StrCat(ShareText(held, target),
                        " granted: no more are asked for while the NodePool is invalid.")};
 }
@@ -173,7 +174,7 @@ void RenderCapacity(std::vector<Condition>& out, const Snapshot& snapshot, const
                     const PlannedState& planned) {
   const PeerReply<ClaimFacts>& claim = snapshot.answers.claim;
   if (claim.away()) {
-    out.push_back({condition::kCapacity, "Unknown", reason::kInternalError,
+    out.push_back({condition::kCapacity, condition_status::kUnknown, reason::kInternalError,
                    claim.released() ? ReleasedText("capacity") : "Capacity could not be checked."});
     return;
   }
@@ -199,7 +200,7 @@ void RenderQuota(std::vector<Condition>& out, const Snapshot& snapshot) {
   const PeerReply<HoldingFacts>& holding = snapshot.answers.holding;
   const Pool& pool = *snapshot.pool;
   if (holding.away()) {
-    out.push_back({condition::kQuota, "Unknown", reason::kInternalError,
+    out.push_back({condition::kQuota, condition_status::kUnknown, reason::kInternalError,
                    holding.released() ? ReleasedText("quota") : "Quota could not be checked."});
     return;
   }
@@ -209,16 +210,16 @@ void RenderQuota(std::vector<Condition>& out, const Snapshot& snapshot) {
   }
   switch (VerdictOfTarget(pool, holding.value)) {
     case HoldingFacts::Verdict::kUnder:
-      out.push_back(
-          {condition::kQuota, "True", reason::kUnder, "NodePool is within instance type quota."});
+      out.push_back({condition::kQuota, condition_status::kTrue, reason::kUnder,
+                     "NodePool is within instance type quota."});
       return;
     case HoldingFacts::Verdict::kOver:
-      out.push_back({condition::kQuota, "False", reason::kOver,
+      out.push_back({condition::kQuota, condition_status::kFalse, reason::kOver,
                      absl::StrCat("NodePool targetNodes pushes you over quota for ",
                                   pool.spec.instance_type, " in ", pool.zone, ".")});
       return;
     case HoldingFacts::Verdict::kNotSet:
-      out.push_back({condition::kQuota, "False", reason::kNotSet,
+      out.push_back({condition::kQuota, condition_status::kFalse, reason::kNotSet,
                      absl::StrCat("Quota not found for instance type ", pool.spec.instance_type,
                                   " in zone ", pool.zone, ".")});
       return;
@@ -290,24 +291,24 @@ void RenderAtTarget(std::vector<Condition>& out, const Snapshot& snapshot,
   const int64_t target = pool.spec.target_nodes;
   const std::vector<std::string> lost = NotHeld(snapshot, planned);
   if (pool.deleting()) {
-    out.push_back(
-        {condition::kAtTarget, "False", reason::kPendingDelete, "NodePool is being deleted."});
+    out.push_back({condition::kAtTarget, condition_status::kFalse, reason::kPendingDelete,
+                   "NodePool is being deleted."});
   } else if (!lost.empty()) {
-    out.push_back({condition::kAtTarget, "Unknown", reason::kInternalError,
+    out.push_back({condition::kAtTarget, condition_status::kUnknown, reason::kInternalError,
                    absl::StrCat("Nodes could not be read: capacity does not know machine ",
                                 ListText(lost), " as the NodePool's.")});
   } else if (MayHaveUnheld(pool, snapshot.answers.claim)) {
     Keep(out, snapshot, condition::kAtTarget);  // LeaveUnheld counts from its transition time
   } else if (counts.present > target) {
     out.push_back(
-        {condition::kAtTarget, "False", reason::kOverTarget,
+        {condition::kAtTarget, condition_status::kFalse, reason::kOverTarget,
          absl::StrCat("NodePool has ", CountText(counts.present, "Node"), ", ",
                       counts.present - target, " more than its target of ", target, ".")});
   } else if (counts.in_service < target || !Marked(planned).empty()) {
-    out.push_back({condition::kAtTarget, "False", reason::kUnderTarget,
+    out.push_back({condition::kAtTarget, condition_status::kFalse, reason::kUnderTarget,
                    PresenceText(planned, counts, target, snapshot.policy)});
   } else {
-    out.push_back({condition::kAtTarget, "True", reason::kTargetMet,
+    out.push_back({condition::kAtTarget, condition_status::kTrue, reason::kTargetMet,
                    AnyUnhealthy(planned) ? PresenceText(planned, counts, target, snapshot.policy)
                                          : "NodePool has reached its target node count."});
   }
@@ -323,15 +324,15 @@ void RenderNodesRemoved(std::vector<Condition>& out, const Snapshot& snapshot,
     failed.push_back(absl::StrCat(node->machine, " (", node->observed.removal_error.get(), ")"));
   }
   if (!failed.empty()) {
-    out.push_back({condition::kNodesRemoved, "Unknown", reason::kInternalError,
+    out.push_back({condition::kNodesRemoved, condition_status::kUnknown, reason::kInternalError,
                    absl::StrCat("Node ", ListText(failed), " could not be removed.")});
   } else if (left == 0 && planned.account.requested_nodes == 0 &&
              planned.account.granted_nodes == 0 && snapshot.answers.claim.here()) {
-    out.push_back(
-        {condition::kNodesRemoved, "True", reason::kComplete, "All Nodes have been removed."});
+    out.push_back({condition::kNodesRemoved, condition_status::kTrue, reason::kComplete,
+                   "All Nodes have been removed."});
   } else {
     out.push_back(
-        {condition::kNodesRemoved, "False", reason::kPending,
+        {condition::kNodesRemoved, condition_status::kFalse, reason::kPending,
          absl::StrCat(left, left == 1 ? " Node is" : " Nodes are", " still to be removed.")});
   }
 }

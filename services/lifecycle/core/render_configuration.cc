@@ -59,7 +59,8 @@ std::vector<std::string> NotStaged(const PlannedState& planned) {
 Condition ReconfigurationOf(const Snapshot& snapshot, const PlannedState& planned,
                             const std::string& profile) {
   if (const std::vector<std::string> failed = NotStaged(planned); !failed.empty()) {
-    return {condition::kNodeReconfigurationRequired, "Unknown", reason::kInternalError,
+    return {condition::kNodeReconfigurationRequired, condition_status::kUnknown,
+            reason::kInternalError,
             absl::StrCat(profile, " could not be staged on Node ", ListText(failed), ".")};
   }
   const auto [here, outdated, leaving] = ReachOf(planned, profile);
@@ -70,14 +71,15 @@ Condition ReconfigurationOf(const Snapshot& snapshot, const PlannedState& planne
     after.status.revisions = snapshot.answers.configuration.value.revisions;
   if (IsDisabled(after) && (outdated > 0 || in_service < after.target_nodes())) {
     return {
-        condition::kNodeReconfigurationRequired, "Unknown", reason::kInternalError,
+        condition::kNodeReconfigurationRequired, condition_status::kUnknown, reason::kInternalError,
         absl::StrCat("Configuration ", profile,
                      " is disabled: too many boots failed, and no further Node boots into it.")};
   }
   if (outdated > 0) {
     const std::string reboots =
         planned.reconfiguration ? SayReconfiguration(*planned.reconfiguration) : "";
-    return {condition::kNodeReconfigurationRequired, "True", reason::kStagedNodeConfig,
+    return {condition::kNodeReconfigurationRequired, condition_status::kTrue,
+            reason::kStagedNodeConfig,
             absl::StrCat(ShareText(outdated, in_service), " must be reconfigure-rebooted to reach ",
                          profile, ".", reboots.empty() ? "" : " ", reboots)};
   }
@@ -87,8 +89,8 @@ Condition ReconfigurationOf(const Snapshot& snapshot, const PlannedState& planne
     message = absl::StrCat("All nodes that stay are on the current configuration; ", leaving,
                            leaving == 1 ? " that leaves is not." : " that leave are not.");
   }
-  return {condition::kNodeReconfigurationRequired, "False", reason::kAllNodesUpToDate,
-          std::move(message)};
+  return {condition::kNodeReconfigurationRequired, condition_status::kFalse,
+          reason::kAllNodesUpToDate, std::move(message)};
 }
 
 // Whether configuration was not asked, and may never have been told of this spec: while the
@@ -107,14 +109,15 @@ void RenderReconfiguration(std::vector<Condition>& out, const Snapshot& snapshot
                            const PlannedState& planned, const std::string& profile) {
   const PeerReply<ConfigurationFacts>& answer = snapshot.answers.configuration;
   if (answer.away()) {
-    out.push_back({condition::kNodeReconfigurationRequired, "Unknown", reason::kInternalError,
+    out.push_back({condition::kNodeReconfigurationRequired, condition_status::kUnknown,
+                   reason::kInternalError,
                    answer.released() ? ReleasedText("configuration")
                                      : "The configuration could not be read."});
     return;
   }
   if (answer.here() && !answer.value.problem.empty()) {
-    out.push_back({condition::kNodeReconfigurationRequired, "Unknown", reason::kInternalError,
-                   answer.value.problem});
+    out.push_back({condition::kNodeReconfigurationRequired, condition_status::kUnknown,
+                   reason::kInternalError, answer.value.problem});
     return;
   }
   // Nodes are held against what configuration said last, of the generation that it was said of.
@@ -122,7 +125,7 @@ void RenderReconfiguration(std::vector<Condition>& out, const Snapshot& snapshot
   const bool is_unasked = IsUnasked(snapshot, planned);
   const Condition* before =
       FindCondition(snapshot.pool->status.conditions, condition::kNodeReconfigurationRequired);
-  if (is_unasked && (before == nullptr || before->status == "Unknown")) {
+  if (is_unasked && (before == nullptr || before->status == condition_status::kUnknown)) {
     if (before != nullptr) out.push_back(*before);
     return;
   }

@@ -19,7 +19,7 @@ void Set(const Pool& pool, Status& status, Condition ready, Way way, absl::Time 
   if (way != Way::kThere) {
     wanted.push_back(ready);
     wanted.back().type = way == Way::kStalled ? condition::kStalled : condition::kReconciling;
-    wanted.back().status = "True";
+    wanted.back().status = condition_status::kTrue;
   }
   wanted.insert(wanted.begin(), std::move(ready));
   SetConditions(status.summary, std::move(wanted), pool.generation, now);
@@ -28,7 +28,9 @@ void Set(const Pool& pool, Status& status, Condition ready, Way way, absl::Time 
 void SetWaiting(const Pool& pool, Status& status, absl::string_view why, absl::string_view message,
                 absl::Time now) {
   Set(pool, status,
-      {.status = "False", .reason = std::string(why), .message = std::string(message)},
+      {.status = condition_status::kFalse,
+       .reason = std::string(why),
+       .message = std::string(message)},
       Way::kReconciling, now);
 }
 
@@ -43,9 +45,10 @@ void Summarize(const Pool& pool, Status& status, int64_t in_production, absl::Ti
   // What does not mend by itself is told before what does.
   for (const HealthyCondition& wish : kHealthyConditions) {
     const Condition* is = FindCondition(status.conditions, wish.type);
-    const bool known = is != nullptr && is->status != "Unknown";
+    const bool known = is != nullptr && is->status != condition_status::kUnknown;
     if (wish.stalls && known && is->reason != wish.reason)
-      return Set(pool, status, {.status = "False", .reason = is->reason, .message = is->message},
+      return Set(pool, status,
+                 {.status = condition_status::kFalse, .reason = is->reason, .message = is->message},
                  Way::kStalled, now);
   }
   for (const HealthyCondition& wish : kHealthyConditions) {
@@ -55,7 +58,8 @@ void Summarize(const Pool& pool, Status& status, int64_t in_production, absl::Ti
                         absl::StrCat(wish.type, " is not known yet."), now);
     if (is->reason == wish.reason) continue;
     return Set(pool, status,
-               {.status = is->status == "Unknown" ? "Unknown" : "False",
+               {.status = is->status == condition_status::kUnknown ? condition_status::kUnknown
+                                                                   : condition_status::kFalse,
                 .reason = is->reason,
                 .message = is->message},
                Way::kReconciling, now);
@@ -65,7 +69,7 @@ void Summarize(const Pool& pool, Status& status, int64_t in_production, absl::Ti
     return SetWaiting(pool, status, reason::kNodesNotInService, "Not all Nodes take work yet.",
                       now);
   Set(pool, status,
-      {.status = "True",
+      {.status = condition_status::kTrue,
        .reason = reason::kReady,
        .message = absl::StrCat("All of ", CountText(pool.target_nodes(), "Node"), " in service.")},
       Way::kThere, now);

@@ -72,7 +72,9 @@ std::string Unready(const lifecycle::v1::NodePool& pool) {
   if (ready == nullptr) return "the server does not say whether it is Ready";
   if (ready->observed_generation() < pool.generation())
     return "Ready does not speak of the last generation yet";
-  return ready->status() == "True" ? "" : absl::StrCat(ready->reason(), ": ", ready->message());
+  return ready->status() == condition_status::kTrue
+             ? ""
+             : absl::StrCat(ready->reason(), ": ", ready->message());
 }
 
 // What is still missing after an answer; nothing: the wait is over.

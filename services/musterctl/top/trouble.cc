@@ -38,10 +38,11 @@ std::optional<Trouble> TroubleOf(const lifecycle::v1::NodePool& pool) {
   }
   const lifecycle::v1::Condition* unreachable =
       FindCondition(pool, condition::kMaxNodesUnreachable);
-  if (!found && unreachable != nullptr && unreachable->status() == "True")
+  if (!found && unreachable != nullptr && unreachable->status() == condition_status::kTrue)
     found = Of(pool, *unreachable, true);
   const lifecycle::v1::Condition* ready = FindCondition(pool, condition::kReady);
-  if (!found && ready != nullptr && ready->status() != "True") found = Of(pool, *ready, false);
+  if (!found && ready != nullptr && ready->status() != condition_status::kTrue)
+    found = Of(pool, *ready, false);
   return found;
 }
 
