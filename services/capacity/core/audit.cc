@@ -103,7 +103,7 @@ void AuditQueue(const State& state, const InventoryKey& key, const Inventory& in
     }
     const int64_t wanted = std::max(1, inventory.nodes_per_rack());
     if (CountWaiting(claim, run->key.request_time) >= wanted &&
-        CountOnOffer(inventory, ChoiceOf(run->selector.affinity, ahead)) > 0) {
+        CountOnOffer(inventory, EligibleMachinesOf(run->selector.affinity, ahead)) > 0) {
       faults.push_back(absl::StrCat("Claim ", run->key.pool_uid, " waits beside free machines of ",
                                     key.second, " in ", key.first, "."));
     }

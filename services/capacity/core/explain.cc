@@ -164,7 +164,7 @@ class Explainer {
     Incomplete(free);
     const Position youngest = Youngest();
     const auto on_offer = [&](const std::vector<KeptGang>& kept) {
-      return CountOnOffer(inventory_, ChoiceOf(claim_.affinity, kept));
+      return CountOnOffer(inventory_, EligibleMachinesOf(claim_.affinity, kept));
     };
     const int64_t offered = on_offer({});
     std::vector<KeptGang> kept;      // for others

@@ -40,15 +40,15 @@ struct Ranked {
 // How many free machines a new claim would be granted at once, before the requests gone through.
 int64_t Grantable(const Stock& stock, const PlaceKey& place) {
   static const Affinity* const kEvery = new Affinity();
-  Choice choice{.affinity = kEvery};
+  EligibleMachines eligible{.affinity = kEvery};
   for (const KeptGang& gang : stock.kept) {
     if (!gang.KeepsFrom(place.compute_class) || !(gang.position.place < place)) continue;
     if (gang.racks.empty())
-      choice.kept.push_back(&gang.affinity);
+      eligible.kept.push_back(&gang.affinity);
     else
-      choice.racks.push_back(&gang.racks);
+      eligible.racks.push_back(&gang.racks);
   }
-  return CountOnOffer(*stock.inventory, choice);
+  return CountOnOffer(*stock.inventory, eligible);
 }
 
 Availability AvailabilityOf(int64_t nodes, int64_t free, int64_t spot, int64_t in_service) {

@@ -100,12 +100,12 @@ bool IsEnoughFor(const Inventory& inventory, const ClaimRow& claim, const ClaimP
   return machines > 0 || (all.racks > 0 && reach.racks > 0);
 }
 
-// The gang at its turn, if it keeps what the choice has.
-std::optional<KeptGang> Kept(const State& state, const Inventory& inventory, const Choice& choice,
-                             const Turn& turn) {
+// The gang at its turn, if it keeps what is eligible.
+std::optional<KeptGang> Kept(const State& state, const Inventory& inventory,
+                             const EligibleMachines& eligible, const Turn& turn) {
   const ClaimRow& claim = *state.FindClaim(turn.key.pool_uid);
-  KeptGang gang{turn.position(), turn.selector.affinity, CountOnOffer(inventory, choice)};
-  if (inventory.nodes_per_rack() > 0) gang.racks = WholeRacksOf(inventory, choice);
+  KeptGang gang{turn.position(), turn.selector.affinity, CountOnOffer(inventory, eligible)};
+  if (inventory.nodes_per_rack() > 0) gang.racks = WholeRacksOf(inventory, eligible);
   gang.lent = inventory.spot().CoveredFor(turn.key.pool_uid) == 0;
   const bool keeps =
       !gang.lent || CanEverBeMet(state, inventory, claim, {turn.key.request_time, 0});
@@ -114,21 +114,21 @@ std::optional<KeptGang> Kept(const State& state, const Inventory& inventory, con
 
 }  // namespace
 
-int64_t CountOnOffer(const Inventory& inventory, const Choice& choice) {
+int64_t CountOnOffer(const Inventory& inventory, const EligibleMachines& eligible) {
   return inventory.nodes_per_rack() == 0
-             ? CountFree(inventory, choice)
-             : CountWholeRacks(inventory, choice) * inventory.nodes_per_rack();
+             ? CountFree(inventory, eligible)
+             : CountWholeRacks(inventory, eligible) * inventory.nodes_per_rack();
 }
 
-Choice ChoiceOf(const Affinity& affinity, const std::vector<KeptGang>& kept) {
-  Choice choice{&affinity};
+EligibleMachines EligibleMachinesOf(const Affinity& affinity, const std::vector<KeptGang>& kept) {
+  EligibleMachines eligible{&affinity};
   for (const KeptGang& gang : kept) {
     if (gang.racks.empty())
-      choice.kept.push_back(&gang.affinity);
+      eligible.kept.push_back(&gang.affinity);
     else
-      choice.racks.push_back(&gang.racks);
+      eligible.racks.push_back(&gang.racks);
   }
-  return choice;
+  return eligible;
 }
 
 absl::btree_map<Inventory::Place, int64_t> CountByRack(const Inventory& inventory,
@@ -202,7 +202,7 @@ std::vector<KeptGang> KeptGangs(const State& state, const InventoryKey& key,
   if (OfferOf(state, key.first, key.second, ComputeClass::kDefault) != Offer::kOffered) return kept;
   std::set<Selector> open;  // gangs for which there may be something
   for (const auto& [selector, line] : inventory->queue().lines()) {
-    if (selector.gang && CountOnOffer(*inventory, Choice{&selector.affinity}) > 0)
+    if (selector.gang && CountOnOffer(*inventory, EligibleMachines{&selector.affinity}) > 0)
       open.insert(selector);
   }
   std::vector<Turn> overdue;
@@ -210,23 +210,23 @@ std::vector<KeptGang> KeptGangs(const State& state, const InventoryKey& key,
   while (const std::optional<Turn> turn = open.empty() ? std::nullopt : cursor.Next()) {
     if (turn->key.compute_class == ComputeClass::kSpot) break;  // nobody is behind it
     if (!open.contains(turn->selector)) continue;
-    const Choice choice = ChoiceOf(turn->selector.affinity, kept);
+    const EligibleMachines eligible = EligibleMachinesOf(turn->selector.affinity, kept);
     std::optional<KeptGang> gang;
-    if (CountOnOffer(*inventory, choice) > 0) {
+    if (CountOnOffer(*inventory, eligible) > 0) {
       if (turn->key.request_time <= keeps_after) {
         if (inventory->spot().CoveredFor(turn->key.pool_uid) > 0) overdue.push_back(*turn);
         continue;
       }
-      gang = Kept(state, *inventory, choice, *turn);
+      gang = Kept(state, *inventory, eligible, *turn);
       if (!gang) continue;
       kept.push_back(*std::move(gang));
     }
     open.erase(turn->selector);
   }
   for (const Turn& turn : overdue) {
-    const Choice choice = ChoiceOf(turn.selector.affinity, kept);
-    if (CountOnOffer(*inventory, choice) == 0) continue;
-    kept.push_back(*Kept(state, *inventory, choice, turn));
+    const EligibleMachines eligible = EligibleMachinesOf(turn.selector.affinity, kept);
+    if (CountOnOffer(*inventory, eligible) == 0) continue;
+    kept.push_back(*Kept(state, *inventory, eligible, turn));
     kept.back().overdue = true;
   }
   return kept;

@@ -26,12 +26,12 @@ struct KeptGang {
   }
 };
 
-// How many free machines the choice has to give: all, or those in whole racks for a type that is
-// granted so.
-int64_t CountOnOffer(const Inventory& inventory, const Choice& choice);
+// How many eligible machines there are to give: all that are free, or those in whole racks for a
+// type that is granted so.
+int64_t CountOnOffer(const Inventory& inventory, const EligibleMachines& eligible);
 
 // The machines that a default claim at its turn may have.
-Choice ChoiceOf(const Affinity& affinity, const std::vector<KeptGang>& kept);
+EligibleMachines EligibleMachinesOf(const Affinity& affinity, const std::vector<KeptGang>& kept);
 
 // Machines in service that match the claim's affinity, less those that it holds itself. Costs
 // O(label classes).

@@ -11,10 +11,10 @@ namespace {
 using Sizes = Rooms::Sizes;
 using Classes = std::vector<const LabelClass*>;
 
-Classes FreeClasses(const Inventory& inventory, const Choice& choice) {
+Classes FreeClasses(const Inventory& inventory, const EligibleMachines& eligible) {
   Classes classes;
   for (const auto& machines : inventory.classes()) {
-    if (machines.second.counts.free() > 0 && choice.Has(inventory, machines))
+    if (machines.second.counts.free() > 0 && eligible.Has(inventory, machines))
       classes.push_back(&machines.second);
   }
   return classes;
@@ -98,14 +98,14 @@ const Rack& RackOf(const Inventory& inventory, const std::string& fabric, const 
   return inventory.fabrics().find(fabric)->second.racks.find(rack)->second;
 }
 
-void Take(const State& state, const Inventory& inventory, const Choice& choice, const Rack& rack,
-          int64_t nodes, std::vector<std::string>& ids) {
+void Take(const State& state, const Inventory& inventory, const EligibleMachines& eligible,
+          const Rack& rack, int64_t nodes, std::vector<std::string>& ids) {
   const auto has = [&](const std::string& id) {
-    return choice.Has(inventory, inventory.ClassOf(state.FindMachine(id)->labels));
+    return eligible.Has(inventory, inventory.ClassOf(state.FindMachine(id)->labels));
   };
   for (const auto& [slot, id] : rack.free) {
     if (nodes <= 0) return;
-    if (!choice.all() && !has(id)) continue;
+    if (!eligible.all() && !has(id)) continue;
     ids.push_back(id);
     --nodes;
   }
@@ -121,7 +121,7 @@ const std::string& PickRack(const Inventory& inventory, const std::string& fabri
 }
 
 std::vector<std::string> ChooseOfAll(const State& state, const Inventory& inventory,
-                                     const Choice& choice, absl::string_view pool_uid,
+                                     const EligibleMachines& eligible, absl::string_view pool_uid,
                                      int64_t nodes) {
   const auto fabric_has_room = [&](const std::string& name) {
     const auto it = inventory.fabrics().find(name);
@@ -132,40 +132,44 @@ std::vector<std::string> ChooseOfAll(const State& state, const Inventory& invent
   const std::string& rack = PickRack(
       inventory, fabric, inventory.fabrics().find(fabric)->second.by_free, pool_uid, nodes);
   std::vector<std::string> ids;
-  Take(state, inventory, choice, RackOf(inventory, fabric, rack), nodes, ids);
+  Take(state, inventory, eligible, RackOf(inventory, fabric, rack), nodes, ids);
   return ids;
 }
 
 }  // namespace
 
-bool Choice::Has(const Inventory& inventory, const LabelClasses::value_type& machines) const {
+bool EligibleMachines::Has(const Inventory& inventory,
+                           const LabelClasses::value_type& machines) const {
   return inventory.Matches(*affinity, machines) &&
          std::none_of(kept.begin(), kept.end(),
                       [&](const Affinity* gang) { return inventory.Matches(*gang, machines); }) &&
-         std::none_of(promised.begin(), promised.end(),
-                      [&](const Choice* gang) { return gang->Has(inventory, machines); }) &&
+         std::none_of(
+             promised.begin(), promised.end(),
+             [&](const EligibleMachines* gang) { return gang->Has(inventory, machines); }) &&
          (waiting == nullptr || waiting->CountMatching(machines.second) <= most);
 }
 
-bool Choice::HasRack(const Inventory::Place& place) const {
+bool EligibleMachines::HasRack(const Inventory::Place& place) const {
   return std::none_of(racks.begin(), racks.end(),
                       [&](const auto* gang) { return gang->contains(place); });
 }
 
-int64_t CountFree(const Inventory& inventory, const Choice& choice) {
-  if (choice.all()) return inventory.free();
+int64_t CountFree(const Inventory& inventory, const EligibleMachines& eligible) {
+  if (eligible.all()) return inventory.free();
   int64_t free = 0;
-  for (const LabelClass* machines : FreeClasses(inventory, choice)) free += machines->counts.free();
+  for (const LabelClass* machines : FreeClasses(inventory, eligible))
+    free += machines->counts.free();
   return free;
 }
 
-absl::btree_set<Inventory::Place> WholeRacksOf(const Inventory& inventory, const Choice& choice) {
-  const bool any = choice.all();
-  const Classes classes = any ? Classes() : FreeClasses(inventory, choice);
+absl::btree_set<Inventory::Place> WholeRacksOf(const Inventory& inventory,
+                                               const EligibleMachines& eligible) {
+  const bool any = eligible.all();
+  const Classes classes = any ? Classes() : FreeClasses(inventory, eligible);
   absl::btree_set<Inventory::Place> racks;
   for (const SizedRoom& sized : inventory.by_whole()) {
     for (const std::string& rack : inventory.fabrics().find(sized.name)->second.whole) {
-      if (any || (choice.HasRack({sized.name, rack}) &&
+      if (any || (eligible.HasRack({sized.name, rack}) &&
                   FreeInRack(classes, sized.name, rack) >= inventory.nodes_per_rack()))
         racks.emplace(sized.name, rack);
     }
@@ -173,8 +177,8 @@ absl::btree_set<Inventory::Place> WholeRacksOf(const Inventory& inventory, const
   return racks;
 }
 
-int64_t CountWholeRacks(const Inventory& inventory, const Choice& choice) {
-  if (!choice.all()) return static_cast<int64_t>(WholeRacksOf(inventory, choice).size());
+int64_t CountWholeRacks(const Inventory& inventory, const EligibleMachines& eligible) {
+  if (!eligible.all()) return static_cast<int64_t>(WholeRacksOf(inventory, eligible).size());
   int64_t racks = 0;
   for (const SizedRoom& fabric : inventory.by_whole()) racks += fabric.size;
   return racks;
@@ -182,7 +186,7 @@ int64_t CountWholeRacks(const Inventory& inventory, const Choice& choice) {
 
 // Racks that were granted since the count keep their numbers: nobody asks for these any more.
 void WantedRacks::Count(const Affinity& affinity, int64_t by) {
-  const Classes classes = FreeClasses(inventory_, Choice{&affinity});
+  const Classes classes = FreeClasses(inventory_, EligibleMachines{&affinity});
   for (auto& [place, count] : counts_) {
     if (FreeInRack(classes, place.first, place.second) >= inventory_.nodes_per_rack()) count += by;
   }
@@ -192,7 +196,7 @@ absl::btree_set<Inventory::Place> WantedRacks::LeastOf(absl::btree_set<Inventory
   if (empty()) return racks;
   if (counts_.empty()) {
     const Affinity every = {};
-    for (const Inventory::Place& place : WholeRacksOf(inventory_, Choice{&every}))
+    for (const Inventory::Place& place : WholeRacksOf(inventory_, EligibleMachines{&every}))
       counts_.emplace(place, 0);
     for (const auto& [affinity, entry] : inventory_.affinities().entries()) {
       if (waiting_.Counts(entry) && counted_.insert(affinity).second) Count(affinity, 1);
@@ -225,11 +229,12 @@ void Rooms::Take(const std::string& name, int64_t nodes) {
     sizes_.erase(it);
 }
 
-MachineChooser::MachineChooser(const State& state, const Inventory& inventory, const Choice& choice,
-                               const WaitingAffinities& waiting, std::string pool_uid)
+MachineChooser::MachineChooser(const State& state, const Inventory& inventory,
+                               const EligibleMachines& eligible, const WaitingAffinities& waiting,
+                               std::string pool_uid)
     : state_(state),
       inventory_(inventory),
-      choice_(choice),
+      eligible_(eligible),
       waiting_(waiting),
       pool_uid_(std::move(pool_uid)) {}
 
@@ -238,8 +243,8 @@ MachineChooser::MachineChooser(const State& state, const Inventory& inventory, c
 // last, so that none becomes the pool's own meanwhile. So nothing need be looked at anew.
 std::vector<std::string> MachineChooser::Next(int64_t nodes) {
   if (inventory_.free() == 0) return {};
-  if (choice_.all() && waiting_.empty())
-    return ChooseOfAll(state_, inventory_, choice_, pool_uid_, nodes);
+  if (eligible_.all() && waiting_.empty())
+    return ChooseOfAll(state_, inventory_, eligible_, pool_uid_, nodes);
   if (free_ == 0) NextLevel();
   nodes = std::min(nodes, free_);
   std::vector<std::string> ids;
@@ -256,7 +261,7 @@ std::vector<std::string> MachineChooser::Next(int64_t nodes) {
 }
 
 void MachineChooser::NextLevel() {
-  level_ = LeastWanted(inventory_, choice_, waiting_,
+  level_ = LeastWanted(inventory_, eligible_, waiting_,
                        [](const auto& machines) { return machines.second.counts.free() > 0; });
   free_ = CountFree(inventory_, level_);
   fabrics_ = Rooms(FabricSizes(FreeClasses(inventory_, level_)));
@@ -300,23 +305,23 @@ Inventory::Place WholeRacks::NextOfLeast(absl::string_view pool_uid, int64_t rac
 // A grant makes its own rack whole no more and changes nothing of another. So those that the fewest
 // could have stay the same until the last of them is granted.
 void WholeRacks::FindLeast() {
-  least_ = wanted_.LeastOf(WholeRacksOf(inventory_, choice_));
+  least_ = wanted_.LeastOf(WholeRacksOf(inventory_, eligible_));
   fabrics_ = Rooms(CountByFabric(least_));
 }
 
 std::vector<std::string> WholeRacks::Next(absl::string_view pool_uid, int64_t racks) {
   std::vector<std::string> ids;
-  const bool all = choice_.all() && wanted_.empty();
+  const bool all = eligible_.all() && wanted_.empty();
   if (!all && least_.empty()) FindLeast();
   if (all ? inventory_.by_whole().empty() : least_.empty()) return ids;
   const Inventory::Place place = all ? NextOfAll(pool_uid, racks) : NextOfLeast(pool_uid, racks);
-  Take(state_, inventory_, choice_, RackOf(inventory_, place.first, place.second),
+  Take(state_, inventory_, eligible_, RackOf(inventory_, place.first, place.second),
        inventory_.nodes_per_rack(), ids);
   return ids;
 }
 
 std::vector<std::string> ChooseRefill(const State& state, const Inventory& inventory,
-                                      const Choice& choice, absl::string_view pool_uid,
+                                      const EligibleMachines& eligible, absl::string_view pool_uid,
                                       int64_t nodes, int64_t outstanding) {
   const Inventory::Places* all = inventory.PartlyHeld(pool_uid);
   if (all == nullptr) return {};
@@ -330,7 +335,7 @@ std::vector<std::string> ChooseRefill(const State& state, const Inventory& inven
     std::vector<std::string> ids;
     for (size_t i = 0; i < own.size(); ++i) {
       const auto before = std::ssize(ids);
-      Take(state, inventory, choice, *own[i], std::min(of_each[i] + spare, nodes - before), ids);
+      Take(state, inventory, eligible, *own[i], std::min(of_each[i] + spare, nodes - before), ids);
       spare -= std::max<int64_t>(0, std::ssize(ids) - before - of_each[i]);
     }
     return ids;

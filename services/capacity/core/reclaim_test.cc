@@ -396,7 +396,7 @@ TEST_F(ReclaimTest, VictimsAreThoseOfAWalkOverAllMachines) {
   State state = world_.state();
   StagedState<State> staged(state, world_.revision());
   const Affinity affinity = World::With("disk", {"d1", "d3"});
-  Victims victims(*state.FindInventory({World::kZone, World::kType}), Choice{&affinity});
+  Victims victims(*state.FindInventory({World::kZone, World::kType}), EligibleMachines{&affinity});
   EXPECT_GT(ReclaimAll(staged, world_.now(), affinity, victims), 12);
 }
 
@@ -416,7 +416,7 @@ TEST_F(ReclaimTest, EachSpotClaimIsLookedAtOnce) {
   State state = world_.state();
   StagedState<State> staged(state, world_.revision());
   const Affinity affinity = World::With("disk", disks);
-  Victims victims(*state.FindInventory({World::kZone, World::kType}), Choice{&affinity});
+  Victims victims(*state.FindInventory({World::kZone, World::kType}), EligibleMachines{&affinity});
   EXPECT_EQ(ReclaimAll(staged, world_.now(), affinity, victims), kClaims);
   // Each in each class that matches, and once more after its reclaim.
   EXPECT_LE(victims.looks(), 2 * kClaims * kClaims + kClaims);

@@ -99,19 +99,20 @@ class Server {
 
   void ServeSpot(const Turn& turn) {
     if (Rests(turn)) return;
-    Choice choice{&turn.selector.affinity};
-    for (const Choice& gang : promised_) choice.promised.push_back(&gang);
-    const int64_t free = CountFree(inventory_, choice);
-    if (!turn.selector.gang || free >= turn.nodes) Grant(turn, choice, std::min(turn.nodes, free));
+    EligibleMachines eligible{&turn.selector.affinity};
+    for (const EligibleMachines& gang : promised_) eligible.promised.push_back(&gang);
+    const int64_t free = CountFree(inventory_, eligible);
+    if (!turn.selector.gang || free >= turn.nodes)
+      Grant(turn, eligible, std::min(turn.nodes, free));
   }
 
   void ServeDefault(const Turn& turn) {
-    const Choice choice{&turn.selector.affinity, kept_};
-    const int64_t free = CountFree(inventory_, choice);
+    const EligibleMachines eligible{&turn.selector.affinity, kept_};
+    const int64_t free = CountFree(inventory_, eligible);
     const bool rests = Rests(turn);
     if (turn.selector.gang && (rests || free < turn.nodes)) return Gather(turn, free);
     const int64_t granted = rests ? 0 : std::min(turn.nodes, free);
-    Grant(turn, choice, granted);
+    Grant(turn, eligible, granted);
     Fetch(turn, std::min(turn.nodes - granted, supply_.Count({&turn.selector.affinity, blocked_})));
   }
 
@@ -139,11 +140,11 @@ class Server {
   // may not.
   void Complete(const Overdue& gang) {
     const Affinity& affinity = gang.turn.selector.affinity;
-    Choice choice{&affinity, gang.kept};
-    for (const Choice& other : promised_) choice.promised.push_back(&other);
-    const int64_t free = CountFree(inventory_, choice);
+    EligibleMachines eligible{&affinity, gang.kept};
+    for (const EligibleMachines& other : promised_) eligible.promised.push_back(&other);
+    const int64_t free = CountFree(inventory_, eligible);
     const int64_t missing = std::max<int64_t>(0, gang.turn.nodes - free);
-    const Choice from_spot{&affinity, gang.blocked};
+    const EligibleMachines from_spot{&affinity, gang.blocked};
     if (supply_.Count(from_spot) < missing) return;
     supply_.Fetch(gang.turn.key.pool_uid, from_spot, missing);
     if (free > 0) promised_.push_back({&affinity, gang.kept});
@@ -162,13 +163,13 @@ class Server {
     supply_.Fetch(turn.key.pool_uid, {&turn.selector.affinity, blocked_}, nodes);
   }
 
-  void Grant(const Turn& turn, const Choice& choice, int64_t nodes) {
+  void Grant(const Turn& turn, const EligibleMachines& eligible, int64_t nodes) {
     if (nodes == 0) return;
     const std::string& uid = turn.key.pool_uid;
     ClaimRow claim = *staged_.state().FindClaim(uid);
     const std::vector<absl::Time> places = Spend(staged_, claim, turn.places, nodes);
     auto place = places.begin();
-    MachineChooser chooser(staged_.state(), inventory_, choice, waiting_, uid);
+    MachineChooser chooser(staged_.state(), inventory_, eligible, waiting_, uid);
     while (nodes > 0) {
       const std::vector<std::string> ids = chooser.Next(nodes);
       for (const std::string& id : ids)
@@ -186,10 +187,10 @@ class Server {
   const absl::Time keeps_after_;
   const WaitingAffinities waiting_;
   Supply supply_;
-  std::list<Affinity> affinities_;  // of the gangs below
-  Gangs kept_;                      // get what is free before default claims behind them
-  std::list<Choice> promised_;      // what spot may not have meanwhile either
-  Gangs blocked_;                   // wait for more than can come from spot
+  std::list<Affinity> affinities_;        // of the gangs below
+  Gangs kept_;                            // get what is free before default claims behind them
+  std::list<EligibleMachines> promised_;  // what spot may not have meanwhile either
+  Gangs blocked_;                         // wait for more than can come from spot
   std::list<Overdue> overdue_;
 };
 

@@ -46,14 +46,14 @@ class RackServer {
                open.empty() || inventory().by_whole().empty() ? std::nullopt : cursor.Next()) {
       if (turn->key.compute_class == ComputeClass::kSpot) break;
       if (!open.contains(turn->selector)) continue;
-      const Choice choice = ChoiceOf(turn->selector.affinity, kept_);
-      const int64_t whole = CountWholeRacks(inventory(), choice);
+      const EligibleMachines eligible = EligibleMachinesOf(turn->selector.affinity, kept_);
+      const int64_t whole = CountWholeRacks(inventory(), eligible);
       // It stays so: racks are granted and kept here, and none becomes whole.
       if (whole == 0) {
         open.erase(turn->selector);
         continue;
       }
-      turn->selector.gang ? ServeGang(*turn, choice, whole) : ServePart(*turn, choice, whole);
+      turn->selector.gang ? ServeGang(*turn, eligible, whole) : ServePart(*turn, eligible, whole);
     }
     return inventory().free() < free;
   }
@@ -76,8 +76,8 @@ class RackServer {
 
   std::vector<std::string> Refill(const ClaimRow& claim, int64_t nodes) const {
     const int64_t outstanding = claim.gang ? nodes : Outstanding(claim.parts);
-    return ChooseRefill(staged_.state(), inventory(), Choice{&claim.affinity}, claim.pool_uid,
-                        nodes, outstanding);
+    return ChooseRefill(staged_.state(), inventory(), EligibleMachines{&claim.affinity},
+                        claim.pool_uid, nodes, outstanding);
   }
 
   void RefillPart(const std::string& uid, const ClaimPart& part) {
@@ -105,9 +105,9 @@ class RackServer {
 
   // Racks that use up the first of `turn`, in this order. `part`: for which; nullopt: for the
   // oldest.
-  void Grant(ClaimRow& claim, const Choice& choice, int64_t racks, std::optional<absl::Time> part,
-             const std::vector<PlaceUse>& turn) {
-    WholeRacks whole(staged_.state(), inventory(), choice, wanted_);
+  void Grant(ClaimRow& claim, const EligibleMachines& eligible, int64_t racks,
+             std::optional<absl::Time> part, const std::vector<PlaceUse>& turn) {
+    WholeRacks whole(staged_.state(), inventory(), eligible, wanted_);
     const auto places = Spend(staged_, claim, turn, racks * inventory().nodes_per_rack());
     auto place = places.begin();
     for (; racks > 0; --racks) {
@@ -116,7 +116,7 @@ class RackServer {
     }
   }
 
-  void ServePart(const Turn& turn, const Choice& choice, int64_t whole) {
+  void ServePart(const Turn& turn, const EligibleMachines& eligible, int64_t whole) {
     const int64_t size = inventory().nodes_per_rack();
     ClaimRow claim = *staged_.state().FindClaim(turn.key.pool_uid);
     if (Rests(claim)) return;
@@ -128,7 +128,7 @@ class RackServer {
     const int64_t racks = std::min(passed.nodes / size, whole);
     if (racks == 0) return;
     passed.nodes -= racks * size;
-    Grant(claim, choice, racks, part, passed.places);
+    Grant(claim, eligible, racks, part, passed.places);
     Forget(passed.places, racks * size);
     Put(std::move(claim));
   }
@@ -140,7 +140,7 @@ class RackServer {
     places.erase(places.begin(), use);
   }
 
-  void ServeGang(const Turn& turn, const Choice& choice, int64_t whole) {
+  void ServeGang(const Turn& turn, const EligibleMachines& eligible, int64_t whole) {
     const int64_t racks = turn.nodes / inventory().nodes_per_rack();
     const int64_t single = turn.nodes % inventory().nodes_per_rack();
     ClaimRow claim = *staged_.state().FindClaim(turn.key.pool_uid);
@@ -151,7 +151,7 @@ class RackServer {
       Forget(places, single);
       TidyPlaces(claim);
       staged_.Put(claim);
-      Grant(claim, choice, racks, turn.key.request_time, places);
+      Grant(claim, eligible, racks, turn.key.request_time, places);
       Put(std::move(claim));
       return;
     }
@@ -160,7 +160,7 @@ class RackServer {
         !CanEverBeMet(staged_.state(), inventory(), claim, part))
       return;
     kept_.push_back({turn.position(), turn.selector.affinity, whole * inventory().nodes_per_rack(),
-                     WholeRacksOf(inventory(), choice)});
+                     WholeRacksOf(inventory(), eligible)});
   }
 
   StagedState<State>& staged_;

@@ -24,23 +24,23 @@ Supply::Supply(StagedState<State>& staged, const Inventory& inventory, absl::Tim
   }
 }
 
-int64_t Supply::Count(const Choice& choice) const {
+int64_t Supply::Count(const EligibleMachines& eligible) const {
   if (inventory_.counts().reclaimable == 0 && coming_.empty()) return 0;
   int64_t count = 0;
   for (const auto& machines : inventory_.classes()) {
     const int64_t reclaimable = machines.second.counts.reclaimable;
-    if (reclaimable > 0 && choice.Has(inventory_, machines)) count += reclaimable;
+    if (reclaimable > 0 && eligible.Has(inventory_, machines)) count += reclaimable;
   }
   for (const auto& [labels, machines] : coming_) {
-    if (choice.Has(inventory_, inventory_.ClassOf(labels))) count += std::ssize(machines);
+    if (eligible.Has(inventory_, inventory_.ClassOf(labels))) count += std::ssize(machines);
   }
   return count;
 }
 
-void Supply::Fetch(const std::string& uid, const Choice& choice, int64_t nodes) {
+void Supply::Fetch(const std::string& uid, const EligibleMachines& eligible, int64_t nodes) {
   Level level;
   for (; nodes > 0; --nodes, --level.left) {
-    if (level.left == 0) level = LeastOf(choice);
+    if (level.left == 0) level = LeastOf(eligible);
     const std::string id = Next(level);
     const MachineRow& machine = *staged_.state().FindMachine(id);
     promised_[machine.labels].push_back({id, uid});
@@ -48,12 +48,12 @@ void Supply::Fetch(const std::string& uid, const Choice& choice, int64_t nodes) 
   }
 }
 
-Supply::Level Supply::LeastOf(const Choice& choice) {
-  Level level{LeastWanted(inventory_, choice, waiting_,
+Supply::Level Supply::LeastOf(const EligibleMachines& eligible) {
+  Level level{LeastWanted(inventory_, eligible, waiting_,
                           [&](const auto& machines) { return HasAnyOf(machines); })};
-  level.left = Count(level.choice);
+  level.left = Count(level.eligible);
   for (auto it = coming_.begin(); it != coming_.end(); ++it) {
-    if (level.choice.Has(inventory_, inventory_.ClassOf(it->first)))
+    if (level.eligible.Has(inventory_, inventory_.ClassOf(it->first)))
       level.coming.emplace(*it->second.begin(), it);
   }
   return level;
@@ -61,7 +61,7 @@ Supply::Level Supply::LeastOf(const Choice& choice) {
 
 std::string Supply::Next(Level& level) {
   if (level.coming.empty()) {
-    if (!level.victims) level.victims.emplace(inventory_, level.choice);
+    if (!level.victims) level.victims.emplace(inventory_, level.eligible);
     return *level.victims->Next();
   }
   const auto [first, machines] = *level.coming.begin();

@@ -24,8 +24,8 @@ class Supply {
   Supply(StagedState<State>& staged, const Inventory& inventory, absl::Time now,
          absl::Duration notice);
 
-  // How many machines of the choice could still come. Costs O(label classes).
-  int64_t Count(const Choice& choice) const;
+  // How many eligible machines could still come. Costs O(label classes).
+  int64_t Count(const EligibleMachines& eligible) const;
 
   // Whether machines of the class could still come.
   bool HasAnyOf(const LabelClasses::value_type& machines) const {
@@ -37,7 +37,7 @@ class Supply {
   // held for the shortest time; then newly chosen ones (victims.h). Costs O(label classes) at first
   // and each time that machines which more of the affinities match have their turn, O(log) for each
   // that comes already, and as Victims for the new ones.
-  void Fetch(const std::string& uid, const Choice& choice, int64_t nodes);
+  void Fetch(const std::string& uid, const EligibleMachines& eligible, int64_t nodes);
 
   // To be called at the end. What comes for nobody is held again if its notice is not over, and
   // keeps its state_time; else it goes back all the same and will be free. Every reclaim, and every
@@ -58,15 +58,15 @@ class Supply {
   };
 
   using ByLabels = std::map<Labels, absl::btree_set<Coming>>;
-  // What is least wanted of a choice: it stays so until the last of it is fetched.
+  // What is least wanted of those that are eligible: it stays so until the last of it is fetched.
   struct Level {
-    Choice choice = {};
+    EligibleMachines eligible = {};
     int64_t left = 0;
     absl::btree_map<Coming, ByLabels::iterator> coming = {};  // the first of each labels
     std::optional<Victims> victims = {};                      // once nothing comes any more
   };
 
-  Level LeastOf(const Choice& choice);
+  Level LeastOf(const EligibleMachines& eligible);
   // The id of the next one that comes; it comes for nobody else.
   std::string Next(Level& level);
   void Reclaim(MachineRow machine);

@@ -2,9 +2,10 @@
 
 namespace muster::capacity {
 
-Victims::Victims(const Inventory& inventory, const Choice& choice) : inventory_(&inventory) {
+Victims::Victims(const Inventory& inventory, const EligibleMachines& eligible)
+    : inventory_(&inventory) {
   for (const auto& machines : inventory.classes()) {
-    if (machines.second.counts.reclaimable > 0 && choice.Has(inventory, machines))
+    if (machines.second.counts.reclaimable > 0 && eligible.Has(inventory, machines))
       classes_.push_back(&machines.second);
   }
 }

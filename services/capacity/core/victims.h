@@ -14,16 +14,16 @@
 namespace muster::capacity {
 
 // Which spot machines of an inventory are reclaimed, one after another: the newest held, then
-// lowest id, of those that the choice has, of the first spot claim (SpotRank) that has one. Each
+// lowest id, of those that are eligible, of the first spot claim (SpotRank) that has one. Each
 // that it gave must be reclaimed before the next, and nothing else may change in the inventory,
 // which must outlive it.
 class Victims {
  public:
   // Costs O(label classes).
-  Victims(const Inventory& inventory, const Choice& choice);
+  Victims(const Inventory& inventory, const EligibleMachines& eligible);
 
-  // Its id; nullopt: there is none. Costs O(log), and O(label classes that the choice has × log)
-  // for each claim that comes to stand in front, once for all calls.
+  // Its id; nullopt: there is none. Costs O(log), and O(eligible label classes × log) for each
+  // claim that comes to stand in front, once for all calls.
   std::optional<std::string> Next();
 
   // How often a claim was looked up in a class. For tests.
@@ -40,7 +40,7 @@ class Victims {
   void LookOn();
 
   const Inventory* inventory_;
-  std::vector<const LabelClass*> classes_;  // that the choice has; they stay: they have machines
+  std::vector<const LabelClass*> classes_;         // eligible ones; they stay: they have machines
   absl::flat_hash_map<std::string, Heads> heads_;  // of the claims that were looked at
   absl::btree_set<SpotRank> ranks_;                // of these, those that have any
   std::optional<SpotRank> looked_;                 // up to where
