@@ -174,7 +174,8 @@ bool Waits(const CommandLine& line) {
   return !line.Has("dry-run") && (line.Has("wait") || !line.given.contains("wait"));
 }
 
-// The deletions of one command, one after the other. What NodePools may need is deleted only once they are gone.
+// The deletions of one command, one after the other. What NodePools may need is deleted only once
+// they are gone.
 class Deletions {
  public:
   // `limit`: how long a NodePool may take to go.
