@@ -114,12 +114,11 @@ void Replace(StagedState<State>& staged, const Pool& row, const ApplyNodePool& c
              absl::Time now) {
   const Pool before = row;  // the staged state changes what `row` is
   Pool pool = before;
-  const bool rises = spec.target_nodes > pool.spec.target_nodes;
   const std::string metadata = ChangedMetadata(pool.spec, spec);
   ChangeSpec(pool, std::move(spec), now);
   pool.object_generation = std::max(pool.object_generation, command.object_generation);
+  NameVictims(staged, pool, {}, command.type, now);
   PutPool(staged, before, std::move(pool));
-  if (rises) ForgetVictims(staged, command.name);
   if (!metadata.empty())
     EventLog(staged, now)
         .Emit(before.uid, before.name, EventReason::kNodePoolMetadata,

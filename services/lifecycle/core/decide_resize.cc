@@ -49,19 +49,13 @@ StatusOrOutcome Decide(StagedState<State>& staged, const ResizeNodePool& command
   if (before->deleting()) return error::PoolDeleting(command.name);
   RETURN_IF_ERROR(faults.status());
   RETURN_IF_ERROR(CheckUnprotected(state, command, now));
-  const int64_t target = TargetOf(state, *before, command).value();
-  const bool rises = target > before->spec.target_nodes;
-  std::vector<std::string> changed;
-  if (target != before->spec.target_nodes) {
-    Pool pool = *before;
-    Spec spec = pool.spec;
-    spec.target_nodes = target;
-    changed = ChangedFields(before->spec, spec);
-    ChangeSpec(pool, std::move(spec), now);
-    PutPool(staged, *before, std::move(pool));
-  }
-  if (rises) ForgetVictims(staged, command.name);
-  NameVictims(staged, command.name, command.remove_machines);
+  Pool pool = *before;
+  Spec spec = pool.spec;
+  spec.target_nodes = TargetOf(state, *before, command).value();
+  std::vector<std::string> changed = ChangedFields(before->spec, spec);
+  ChangeSpec(pool, std::move(spec), now);
+  NameVictims(staged, pool, command.remove_machines, command.type, now);
+  if (!changed.empty()) PutPool(staged, *before, std::move(pool));
   Outcome outcome = PoolOutcome(staged.state(), command.name);
   outcome.set_back = outcome.pool->object_generation > 0 && !changed.empty();
   outcome.changed_fields = std::move(changed);

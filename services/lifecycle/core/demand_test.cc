@@ -162,6 +162,25 @@ TEST(DemandOf, WhoGivesMachinesBackSaysWhatIsWantedInAll) {
   EXPECT_EQ(ask().nodes, 3);
 }
 
+// A target that is lowered for a Node, while others are queued: as many are asked for until it has
+// gone.
+TEST(DemandOf, AsksForAsManyWhileOneGoesThatTheTargetWasLoweredFor) {
+  Running sim(3);
+  sim.OthersTake(97);
+  sim.Resize(4);
+  ASSERT_TRUE(sim.Converge());
+  const auto ask = [&] {
+    return DemandOf(*sim.pool(), sim.state().NodesOf(kSimPool), sim.catalogue);
+  };
+  const Demand before = ask();
+  sim.Must(ResizeNodePool{.name = kSimPool, .remove_machines = {"g100"}});
+  ASSERT_EQ(sim.pool()->spec.target_nodes, 3);
+  EXPECT_EQ(ask().claim->nodes, 4);
+  EXPECT_EQ(ask().claim->leaving_nodes, 1);
+  EXPECT_GT(ask().claim->generation, before.claim->generation) << "it is not the same request";
+  EXPECT_EQ(ask().holding->nodes, before.holding->nodes);
+}
+
 // Of a Node older than its grant_time: nothing.
 TEST(DemandOf, TellsByWhichGrantANodeHadTheMachineThatItGivesBack) {
   Running sim(2);

@@ -7,6 +7,7 @@
 #include "services/common/condition_names.h"
 #include "services/common/error.h"
 #include "services/lifecycle/core/conditions.h"
+#include "services/lifecycle/core/victims.h"
 
 namespace muster::lifecycle {
 namespace {
@@ -243,7 +244,9 @@ absl::Status Step(Node& node, NodeEvent event, absl::Time now) {
     node.removal_cause = RemovalCause::kNone;
     node.preempt_time = kNever;
   }
-  if (node.state != kTriage) node.replace_time = kNever;
+  // Who is asked to go and may be let stay is asked again.
+  const bool asked = IsAskedToGo(node) && (Stays(node.state) || node.state == kCordoned);
+  if (node.state != kTriage && !asked) node.replace_time = kNever;
   const bool stays_chosen = goes_on && node.orders.reboot != Reboot::kNone;
   if (node.state != kReconfiguring && !stays_chosen) node.reconfigure_time = kNever;
   if (event == E::kReconfigure) {

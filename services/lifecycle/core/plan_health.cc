@@ -6,6 +6,7 @@
 #include "services/lifecycle/core/health.h"
 #include "services/lifecycle/core/plan_parts.h"
 #include "services/lifecycle/core/text.h"
+#include "services/lifecycle/core/victims.h"
 
 namespace muster::lifecycle {
 namespace {
@@ -41,7 +42,8 @@ bool IsKeptByWork(const PlanFacts& facts, const Node& node) {
 int64_t CountAsked(const PlanFacts& facts, const Draft& draft) {
   return std::count_if(draft.nodes.begin(), draft.nodes.end(), [&](const auto& entry) {
     const Node& node = entry.second;
-    return node.replace_time != kNever && !IsBeingMended(facts, node) && !IsKeptByWork(facts, node);
+    return node.state == NodeState::kTriage && node.replace_time != kNever &&
+           !IsBeingMended(facts, node) && !IsKeptByWork(facts, node);
   });
 }
 
@@ -124,7 +126,7 @@ int64_t ReplaceUnhealthy(const PlanFacts& facts, Draft& draft) {
     }
     if (node.state == NodeState::kTriage && !node.observed.unhealthy) Recover(facts, draft, node);
     in_triage += node.state == NodeState::kTriage ? 1 : 0;
-    healthy += node.state == NodeState::kProduction ? 1 : 0;
+    healthy += node.state == NodeState::kProduction && !IsAskedToGo(node) ? 1 : 0;
   }
   if (facts.pool.deleting()) return 0;
   // How many have come for Nodes in triage that are still here.

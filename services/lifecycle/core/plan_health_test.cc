@@ -231,6 +231,32 @@ TEST(PrefillReplacement, OneThatIsToBeRebootedIsInNobodysWay) {
   EXPECT_NE(sim.node("g101")->replace_time, kNever);
 }
 
+// One that is to go once it is idle is no replacement.
+TEST(PrefillReplacement, OneThatTheTargetWasLoweredForIsNone) {
+  Simulation sim;
+  sim.Apply([](Spec& spec) {
+    spec.target_nodes = 3;
+    spec.prefill = Prefill{true, 600, 1};
+  });
+  ASSERT_TRUE(sim.Converge());
+  sim.SetActive("g102", true);
+  sim.Must(ResizeNodePool{.name = kSimPool, .remove_machines = {"g102"}});
+  ASSERT_TRUE(sim.Converge());
+  sim.stuck = {"g103"};
+  ASSERT_TRUE(sim.Report("g100", O::kUnhealthy, "Xid 79").ok());
+  sim.Advance(sim.policy.triage_grace);
+  sim.Drive();
+  EXPECT_EQ(sim.node("g100")->state, NodeState::kTriage);
+  EXPECT_NE(sim.node("g103"), nullptr);
+  sim.stuck.clear();
+  ASSERT_TRUE(sim.Converge());
+  EXPECT_THAT(sim.machines(), ElementsAre("g101", "g102", "g103"));
+  sim.SetActive("g102", false);
+  ASSERT_TRUE(sim.Converge());
+  EXPECT_THAT(sim.machines(), ElementsAre("g101", "g103"));
+  EXPECT_EQ(sim.pool()->account.prefill_nodes, 0);
+}
+
 // Work came to one that waits for its replacement: nobody waits for it.
 TEST(PrefillReplacement, OneThatWorkCameToIsInNobodysWay) {
   for (const bool comes : {true, false}) {

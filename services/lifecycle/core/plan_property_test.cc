@@ -128,7 +128,8 @@ bool ExpectRackByRack(const Snapshot& snapshot) {
   const Pool& pool = *snapshot.pool;
   const PeerReply<ClaimFacts>& claim = snapshot.answers.claim;
   Budget budget(pool.spec.max_unavailable, pool.spec.target_nodes, snapshot.nodes);
-  const int64_t surplus = KeptNodes(pool, snapshot.nodes, claim) - pool.wanted_nodes();
+  const int64_t surplus =
+      SurplusOf(snapshot, snapshot.nodes, KeptNodes(pool, snapshot.nodes, claim));
   const Removals removals = SelectRemovals(snapshot, snapshot.nodes, surplus, budget);
   std::set<const Node*> go(removals.going.begin(), removals.going.end());
   for (const DelayedRemoval& delayed : removals.delayed) {

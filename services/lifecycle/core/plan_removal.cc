@@ -167,7 +167,7 @@ std::string WaitingText(const PlanFacts& facts, int64_t waiting, int64_t surplus
   const std::string until =
       absl::StrCat(" stay until they are idle (scaleDownStrategy ",
                    TextOf(facts.pool.spec.scale_down_strategy), ") or unprotected");
-  if (waiting <= surplus)
+  if (waiting <= surplus || facts.snapshot.catalogue.nodes_per_rack() == 0)
     return absl::StrCat(CountText(waiting, "Node"), " more than wanted", until, ".");
   return absl::StrCat(CountText(waiting, "Node"), " in racks that are given up", until,
                       facts.pool.account.deferred_nodes == 0
@@ -211,12 +211,15 @@ bool MayBePreemptedInVain(const Node& node) {
 
 // Lets Nodes stay that are cordoned by a scale-down: those to which work came, and of the others as
 // many as the pool lacks. It does not lack what is only cordoned for a preemption: that lowers no
-// target, and idle Nodes that stayed for it would have busy ones killed in their place.
+// target, and idle Nodes that stayed for it would have busy ones killed in their place. For named
+// ones others come, if any can: a target that rises takes names back (NameVictims).
 void CancelScaleDown(const PlanFacts& facts, Draft& draft, std::vector<Node*> cordoned) {
   std::erase_if(cordoned, [&](Node* node) {
     return node->observed.active && !facts.ActiveToo() &&
            LetStay(facts, draft, *node, "work came to it");
   });
+  if (!AsksForNoMore(facts.pool))
+    std::erase_if(cordoned, [](const Node* node) { return node->removal_requested; });
   const int64_t preempted =
       std::count_if(draft.nodes.begin(), draft.nodes.end(),
                     [](const auto& entry) { return MayBePreemptedInVain(entry.second); });
@@ -298,8 +301,11 @@ bool LetStay(const PlanFacts& facts, Draft& draft, Node& node, absl::string_view
 }
 
 void StartRemovals(const PlanFacts& facts, Draft& draft) {
-  const int64_t surplus = draft.KeptNodes() - facts.pool.wanted_nodes();
-  if (surplus <= 0 && facts.snapshot.catalogue.nodes_per_rack() == 0) return;
+  const std::vector<const Node*> looked_at = draft.LookedAt();
+  const int64_t surplus = SurplusOf(facts.snapshot, looked_at, draft.KeptNodes());
+  if (surplus <= 0 && facts.snapshot.catalogue.nodes_per_rack() == 0 &&
+      CountGoingByTarget(facts.snapshot, looked_at) == 0)
+    return;
   const Removals removals = SelectRemovals(facts.snapshot, draft.Nodes(), surplus, draft.budget);
   for (const DelayedRemoval& delayed : removals.delayed) {
     DeferRemoval(facts, draft, delayed);

@@ -99,25 +99,33 @@ void RememberRacks(const PlanFacts& facts, Draft& draft) {
       by_racks ? RacksOf(facts, draft).Leaving() : std::vector<std::string>();
 }
 
-// Nodes to come before others have left: for those that are to be replaced, and for those that were
-// past being let go when the target rose, which do not count as wanted. And those that have to
-// wait.
+// True when the claim still holds the machine of a Node that leaves by a scale-down, and it is past
+// being let stay (CancelScaleDown).
+bool IsPastStaying(const PlanFacts& facts, const Node& node) {
+  if (node.removal_cause != RemovalCause::kScaleDown) return false;
+  // In a rack it may still stay.
+  const bool named = node.removal_requested && facts.snapshot.catalogue.nodes_per_rack() == 0;
+  return node.state == NodeState::kDraining || node.state == NodeState::kPreparedForTerminate ||
+         (node.state == NodeState::kCordoned && (IsGivenUp(node) || named));
+}
+
+// Nodes to come before others have left: for those that are to be replaced, for those that the
+// target was lowered for, and for those that were past being let go when the target rose, which do
+// not count as wanted. And those that have to wait.
 void CountBeyondTarget(const PlanFacts& facts, Draft& draft) {
   const bool knows_racks = KnowsRacks(facts.snapshot);
   if (knows_racks) draft.account.deferred_nodes = 0;
-  draft.account.prefill_nodes =
-      std::count_if(draft.nodes.begin(), draft.nodes.end(),
-                    [](const auto& entry) { return entry.second.replace_time != kNever; });
+  int64_t early = 0;
+  int64_t asked = 0;
+  int64_t leaving = 0;
+  for (const auto& [name, node] : draft.nodes) {
+    asked += GoesByTarget(facts.snapshot, node) ? 1 : 0;
+    early += node.replace_time != kNever && !IsAskedToGo(node) ? 1 : 0;
+    leaving += IsPastStaying(facts, node) ? 1 : 0;
+  }
+  draft.account.prefill_nodes = early + asked;
   if (facts.pool.deleting()) return;
-  const int64_t leaving =
-      std::count_if(draft.nodes.begin(), draft.nodes.end(), [](const auto& entry) {
-        const Node& node = entry.second;
-        return node.removal_cause == RemovalCause::kScaleDown &&
-               (node.state == NodeState::kDraining ||
-                node.state == NodeState::kPreparedForTerminate ||
-                (node.state == NodeState::kCordoned && IsGivenUp(node)));
-      });
-  const int64_t missing = facts.pool.target_nodes() - draft.KeptNodes();
+  const int64_t missing = facts.pool.target_nodes() - (draft.KeptNodes() - asked);
   if (missing <= 0) return;
   // The claim still holds the machines of those that leave, so that what replaces them is asked for
   // in addition. Not what racks that stay have lost: capacity would then complete the leaving rack,

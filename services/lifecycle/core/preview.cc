@@ -126,8 +126,8 @@ void Rehearsal::FindVictims(const Snapshot& snapshot) {
   const Pool& pool = *snapshot.pool;
   Budget budget(pool.spec.max_unavailable, pool.spec.target_nodes, snapshot.nodes);
   const int64_t kept = KeptNodes(pool, snapshot.nodes, snapshot.answers.claim);
-  const Removals removals =
-      SelectRemovals(snapshot, snapshot.nodes, kept - pool.wanted_nodes(), budget);
+  const int64_t surplus = SurplusOf(snapshot, snapshot.nodes, kept);
+  const Removals removals = SelectRemovals(snapshot, snapshot.nodes, surplus, budget);
   going_next_.clear();
   for (const Node* node : removals.going) {
     AddGoing(node->machine);
@@ -138,7 +138,9 @@ void Rehearsal::FindVictims(const Snapshot& snapshot) {
 
 void Rehearsal::FindGivenUp(const Snapshot& after, const std::vector<std::string>& ill) {
   const Pool& pool = *after.pool;
-  if (!lowers_ || KeptNodes(pool, after.nodes, after.answers.claim) < pool.target_nodes()) return;
+  const int64_t stay =
+      KeptNodes(pool, after.nodes, after.answers.claim) - CountGoingByTarget(after, after.nodes);
+  if (!lowers_ || stay < pool.target_nodes()) return;
   for (const std::string& machine : ill) {
     if (!IsStaying(machine)) AddGoing(machine);
   }

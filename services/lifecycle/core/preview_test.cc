@@ -402,6 +402,44 @@ TEST(Preview, OfAVictimThatWaitsForItsReplacement) {
   EXPECT_THAT(world.NodeMachines(), ::testing::ElementsAre("g100", "g102"));
 }
 
+// Who is named goes, though the target could be met by one that leaves to be replaced: also if that
+// one leaves only then.
+TEST(Preview, OfAVictimThatIsNamedWhileAnotherLeavesToBeReplaced) {
+  for (const bool busy : {false, true}) {
+    for (const bool leaves : {false, true}) {
+      SCOPED_TRACE(absl::StrCat(busy, leaves));
+      World world;
+      world.Create(3);
+      ASSERT_TRUE(world.Converge());
+      world.stuck = {"g100"};
+      world.SetActive("g102", busy);
+      ASSERT_TRUE(world.Report("g100", Simulation::O::kUnhealthy).ok());
+      ASSERT_TRUE(world.Converge());
+      world.Advance(world.policy.triage_grace);
+      if (leaves) {
+        ASSERT_TRUE(world.Converge());
+      }
+      ASSERT_EQ(world.node("g100")->state, leaves ? NodeState::kDraining : NodeState::kTriage);
+      const ResizeNodePool order{.name = kSimPool, .remove_machines = {"g102"}};
+      const Preview told = world.Rehearse(order);
+      EXPECT_THAT(told.victims, ::testing::ElementsAre("g102"));
+      EXPECT_EQ(told.victim_count, 1);
+      EXPECT_EQ(told.waiting_victims, busy ? 1 : 0);
+      EXPECT_EQ(told.charge, 2);
+      EXPECT_EQ(told.more_nodes, 0);
+      world.Must(order);
+      ASSERT_TRUE(world.Converge());
+      EXPECT_EQ(world.NodeMachines().contains("g102"), busy);
+      world.OthersTake(1);
+      world.stuck.clear();
+      world.EndAllWork();
+      EXPECT_THAT(Gone({"g100", "g101", "g102"}, world.NodeMachines()),
+                  ::testing::ElementsAre("g100", "g102"));
+      EXPECT_EQ(world.holding(), told.charge);
+    }
+  }
+}
+
 // Of a type that is granted in whole racks: a rack, and not who is idle on the other one.
 TEST(Preview, OfVictimsByRack) {
   World world;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,11 +23,18 @@ void ChangeSpec(Pool& pool, Spec spec, absl::Time now);
 // The pool's row after a command.
 Outcome PoolOutcome(const State& state, const std::string& name);
 
-// Marks the Nodes of the named machines as the next to go. A mark stands until the Node is gone,
-// the target rises (ForgetVictims), or the Node is protected (UpdateNode).
-void NameVictims(StagedState<State>& staged, const std::string& pool,
-                 const std::vector<std::string>& machines);
-void ForgetVictims(StagedState<State>& staged, const std::string& pool);
+// Names the Nodes of `machines` as the next to go. `after`: their pool with its new target, not put
+// yet. A name stands until the Node is gone, the target rises, or the Node is protected
+// (UpdateNode).
+//
+// A target that is lowered asks Nodes to go that are named, or marked by the cluster autoscaler,
+// before it gives up anything else: Nodes that leave already to be replaced, or what is queued.
+// They are asked here, once: later nothing tells that the target was lowered for them, and a pool
+// whose target is met would keep Nodes for good that are to go. Until they have gone `after` wants
+// that many more (PoolAccount::prefill_nodes), so that what comes keeps its place in the queue. Not
+// in pools of a `type` that is granted in whole racks: there whole racks go (VictimRacks).
+void NameVictims(StagedState<State>& staged, Pool& after, const std::vector<std::string>& machines,
+                 const std::optional<TypeFacts>& type, absl::Time now);
 
 // ETAG_MISMATCH unless `etag` is empty or the row's.
 template <class Row>

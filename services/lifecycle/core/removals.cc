@@ -5,6 +5,7 @@
 
 #include "services/common/condition_names.h"
 #include "services/lifecycle/core/conditions.h"
+#include "services/lifecycle/core/demand.h"
 #include "services/lifecycle/core/node_machine.h"
 #include "services/lifecycle/core/victim_racks.h"
 #include "services/lifecycle/core/victims.h"
@@ -16,23 +17,30 @@ using Why = DelayedRemoval::Why;
 
 class Selection {
  public:
-  Selection(const Pool& pool, VictimRacks racks, int64_t surplus, Budget& budget, absl::Time now)
-      : pool_(pool), racks_(std::move(racks)), surplus_(surplus), budget_(budget), now_(now) {}
+  Selection(const Snapshot& snapshot, VictimRacks racks, int64_t surplus, Budget& budget)
+      : snapshot_(snapshot),
+        pool_(*snapshot.pool),
+        racks_(std::move(racks)),
+        surplus_(surplus),
+        budget_(budget),
+        now_(snapshot.now) {}
 
   Removals Run(const std::vector<const Node*>& nodes) {
     std::vector<const Node*> victims = VictimsInOrder(nodes);
+    // Whoever goes by the target does so first.
+    int64_t others = surplus_ - CountGoingByTarget(snapshot_, nodes);
     for (const Node* node : nodes) {
       if (node->state != NodeState::kReconfiguring) continue;
       if (pool_.deleting() || !IsNamed(*node)) {
         victims.push_back(node);
-      } else if (surplus_ > 0) {
+      } else if (GoesByTarget(snapshot_, *node) || others-- > 0) {
         Delay(*node, Why::kReboots, true);
       }
     }
     racks_.Sort(victims);
     // A rack that leaves goes whole, and nobody else for more than the surplus.
     for (const Node* victim : victims) {
-      if (surplus_ > 0 || racks_.Leaves(*victim)) Take(*victim);
+      if (surplus_ > 0 || GoesByTarget(snapshot_, *victim) || racks_.Leaves(*victim)) Take(*victim);
     }
     // What is still too much goes once it is back from its reboot.
     for (const Node* node : rebooting_) {
@@ -77,6 +85,7 @@ class Selection {
     out_.delayed.push_back({&node, why, awaited, why == Why::kBudget ? budget_.Denial() : ""});
   }
 
+  const Snapshot& snapshot_;
   const Pool& pool_;
   VictimRacks racks_;
   int64_t surplus_;
@@ -111,6 +120,25 @@ int64_t KeptNodes(const Pool& pool, const std::vector<const Node*>& nodes,
   });
 }
 
+bool GoesByTarget(const Snapshot& snapshot, const Node& node) {
+  const Pool& pool = *snapshot.pool;
+  if (!IsAskedToGo(node) || !Stays(node.state) || pool.deleting()) return false;
+  if (snapshot.catalogue.nodes_per_rack() > 0 || AsksForNoMore(pool)) return false;
+  return !IsUnheld(pool, node, snapshot.answers.claim);
+}
+
+int64_t CountGoingByTarget(const Snapshot& snapshot, const std::vector<const Node*>& nodes) {
+  return std::count_if(nodes.begin(), nodes.end(),
+                       [&](const Node* node) { return GoesByTarget(snapshot, *node); });
+}
+
+int64_t SurplusOf(const Snapshot& snapshot, const std::vector<const Node*>& nodes, int64_t kept) {
+  const Pool& pool = *snapshot.pool;
+  // Without what is to come for these.
+  const int64_t wanted = pool.wanted_nodes() - CountGoingByTarget(snapshot, nodes);
+  return kept - std::max(pool.target_nodes(), wanted);
+}
+
 bool KnowsRacks(const Snapshot& snapshot) {
   return snapshot.catalogue.known || snapshot.pool->deleting();
 }
@@ -125,8 +153,8 @@ Removals SelectRemovals(const Snapshot& snapshot, std::vector<const Node*> nodes
     return IsUnheld(pool, *node, snapshot.answers.claim) || !(any || IsNamed(*node));
   });
   VictimRacks racks(snapshot, nodes);
-  if (surplus <= 0 && !racks.AnyLeaves()) return {};
-  return Selection(pool, std::move(racks), surplus, budget, snapshot.now).Run(nodes);
+  if (surplus <= 0 && !racks.AnyLeaves() && CountGoingByTarget(snapshot, nodes) == 0) return {};
+  return Selection(snapshot, std::move(racks), surplus, budget).Run(nodes);
 }
 
 }  // namespace muster::lifecycle

@@ -52,13 +52,23 @@ bool IsGivenUp(const Node& node);
 int64_t KeptNodes(const Pool& pool, const std::vector<const Node*>& nodes,
                   const PeerReply<ClaimFacts>& claim);
 
+// True when the Node goes although the pool may have no surplus, because the target was lowered for
+// it (IsAskedToGo). Not in whole racks (VictimRacks), nor while nobody would come for those that
+// leave instead (AsksForNoMore).
+bool GoesByTarget(const Snapshot& snapshot, const Node& node);
+int64_t CountGoingByTarget(const Snapshot& snapshot, const std::vector<const Node*>& nodes);
+
+// How many Nodes a pool that keeps `kept` (KeptNodes) has too many, with those that go by the
+// target. `nodes`: the pool's, quiet ones may be missing.
+int64_t SurplusOf(const Snapshot& snapshot, const std::vector<const Node*>& nodes, int64_t kept);
+
 // True when it is known whether a scale-down goes rack by rack (the catalogue is known), or when
 // that does not matter (the pool is being deleted).
 bool KnowsRacks(const Snapshot& snapshot);
 
 // Chooses the Nodes to remove. `nodes`: all of the snapshot's pool, as they are by now. `surplus`:
-// how many more than wanted are kept (KeptNodes); at 0 or below only the rest of racks that leave
-// goes (VictimRacks::Leaves). Unheld Nodes are never chosen, because they go by themselves later
+// how many are too many (SurplusOf); at 0 or below only those go that GoesByTarget, and the rest of
+// racks that leave (VictimRacks::Leaves). Unheld Nodes are never chosen, because they go by themselves later
 // (LeaveUnheld); while there may be such (MayHaveUnheld) nobody is. Without KnowsRacks only named
 // Nodes are. Whoever goes out of service is charged to `budget`.
 Removals SelectRemovals(const Snapshot& snapshot, std::vector<const Node*> nodes, int64_t surplus,

@@ -15,6 +15,7 @@
 #include "services/lifecycle/core/metadata.h"
 #include "services/lifecycle/core/names.h"
 #include "services/lifecycle/core/reconfiguration.h"
+#include "services/lifecycle/core/victims.h"
 
 namespace muster::lifecycle {
 namespace {
@@ -267,6 +268,9 @@ bool CountsForPool(const Node& before, const Node& after) {
 void KeepAccount(Pool& pool, const Node& before, const Node& after) {
   if (!IsReturnable(before.state) && IsReturnable(after.state)) {
     ++pool.account.generation;  // its machine is asked to be taken back
+    // Nobody is to come for it, which that request must not ask for.
+    if (IsAskedToGo(before) && Stays(before.state) && pool.account.prefill_nodes > 0)
+      --pool.account.prefill_nodes;
   }
   if (after.state == NodeState::kDeliveryFailed) CountBootFailure(pool, before);
   if (after.state == NodeState::kProduction) {
@@ -307,6 +311,7 @@ StatusOrOutcome Decide(StagedState<State>& staged, const ReportNode& command, ab
   }
   if (event) RETURN_IF_ERROR(Step(node, *event, now));
   Note(node, command, now);
+  ForgetAsk(*before, node);
   UpdateConditions(node, now);
   // What the pool's spec wants anew the plan brings to all its Nodes (RefreshAllMetadata).
   if (MetadataInputsOf(node) != MetadataInputsOf(*before))

@@ -8,7 +8,9 @@
 #include "services/lifecycle/core/budget.h"
 #include "services/lifecycle/core/limits.h"
 #include "services/lifecycle/core/names.h"
+#include "services/lifecycle/core/node_machine.h"
 #include "services/lifecycle/core/spec_fields.h"
+#include "services/lifecycle/core/victims.h"
 
 namespace muster::lifecycle {
 namespace {
@@ -106,7 +108,8 @@ ApplyNodePool WholeOf(const Pool& pool, const UpdateNodePool& command) {
 // The target is lowered by the named Nodes that the pool would otherwise replace. A Node that
 // leaves for another cause, such as repair, counts only as far as the pool is short without it. One
 // that leaves by a scale-down does not count. One that was named before counts only as far as the
-// pool has no surplus for it any more, because others went in its place.
+// pool has no surplus for it any more, because others went in its place. Nor does one count for
+// which the target was lowered before.
 std::optional<int64_t> TargetOf(const State& state, const Pool& pool,
                                 const ResizeNodePool& command) {
   if (command.target_nodes || command.remove_machines.empty()) return command.target_nodes;
@@ -116,14 +119,16 @@ std::optional<int64_t> TargetOf(const State& state, const Pool& pool,
   for (const std::string& machine : command.remove_machines) {
     const Node& node = *state.table<Node>().Find(NodeName(command.name, machine));
     const bool goes = node.removal_cause == RemovalCause::kScaleDown ||
-                      node.removal_cause == RemovalCause::kDeletion || IsReturnable(node.state);
+                      node.removal_cause == RemovalCause::kDeletion || IsReturnable(node.state) ||
+                      (Stays(node.state) && IsAskedToGo(node));
     if (!goes && !node.removal_requested) ++(Stays(node.state) ? leaving : going);
     if (!goes && node.removal_requested && Stays(node.state)) ++named_before;
   }
   const std::vector<const Node*> nodes = state.NodesOf(command.name);
-  const auto surplus = std::count_if(nodes.begin(), nodes.end(),
-                                     [](const Node* node) { return Stays(node->state); }) -
-                       pool.spec.target_nodes;
+  const auto surplus =
+      std::count_if(nodes.begin(), nodes.end(),
+                    [](const Node* node) { return Stays(node->state) && !IsAskedToGo(*node); }) -
+      pool.spec.target_nodes;
   leaving += std::min<int64_t>(going, std::max<int64_t>(0, -surplus));
   // While the pool is short, Nodes named before do not count.
   if (surplus >= 0) leaving += std::max<int64_t>(0, named_before - surplus);

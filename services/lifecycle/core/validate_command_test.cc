@@ -129,14 +129,18 @@ TEST(TargetOf, OneThatLeavesToBeReplacedCounts) {
   }
 }
 
-TEST(TargetOf, OneThatWasNamedAndStayedSinceAnotherWentCountsAgain) {
+TEST(TargetOf, OneThatTheTargetWasLoweredForCountsOnce) {
   Running sim(3);
   const std::string named = sim.state().NodesOf(kSimPool)[0]->machine;
   const std::string other = sim.state().NodesOf(kSimPool)[1]->machine;
   const ResizeNodePool command{.name = kSimPool, .remove_machines = {named}};
   sim.Must(command);
   EXPECT_EQ(TargetOf(sim.state(), *sim.pool(), command), 2);
-  EXPECT_EQ(TargetOf(With(sim.state(), other, RemovalCause::kRepair), *sim.pool(), command), 1);
+  EXPECT_EQ(TargetOf(With(sim.state(), other, RemovalCause::kRepair), *sim.pool(), command), 2)
+      << "it goes, and another comes for this one";
+  const ResizeNodePool another{.name = kSimPool, .remove_machines = {other}};
+  EXPECT_EQ(TargetOf(With(sim.state(), other, RemovalCause::kRepair), *sim.pool(), another), 1)
+      << "nobody is to come for this one either";
   // Named beside a target that nobody needs to go for.
   Running full(3);
   full.Must(ResizeNodePool{.name = kSimPool, .target_nodes = 3, .remove_machines = {named}});

@@ -15,7 +15,7 @@ using Rank = std::tuple<int, int64_t, int64_t>;
 
 Rank RankOf(const Node& node) {
   const Observed& seen = node.observed;
-  if (IsNamed(node)) return {0, seen.active ? 1 : 0, 0};
+  if (IsNamed(node)) return {0, IsAskedToGo(node) ? 0 : 1, seen.active ? 1 : 0};
   if (IsInProgress(node.state) || node.state == NodeState::kRegistered) {
     return {1, static_cast<int64_t>(node.state), -absl::ToUnixMicros(node.create_time)};
   }
@@ -59,6 +59,12 @@ bool IsProtected(const Node& node, absl::Time now) {
 }
 
 bool IsNamed(const Node& node) { return node.removal_requested || node.observed.autoscaler_marked; }
+
+bool IsAskedToGo(const Node& node) { return IsNamed(node) && node.replace_time != kNever; }
+
+void ForgetAsk(const Node& before, Node& node) {
+  if (IsAskedToGo(before) && !IsNamed(node)) node.replace_time = kNever;
+}
 
 std::vector<const Node*> VictimsInOrder(const std::vector<const Node*>& candidates) {
   // Ranks are computed once: a sort compares each Node many times.

@@ -217,13 +217,12 @@ inline const std::map<std::string, Case>& Cases() {
       {"MORE_THAN_WANTED",
        {Actor::kNobody, When::kOpen,
         [] {
-          // A machine came, and the Node that is to go has work.
+          // A machine came, and the Node that is to go for it has work.
           return At(Live(1), [](Simulation& s) {
             s.SetActive("g100", true);
-            s.GrowClaim(1);
-            s.Resize(2);
             s.Must(
                 ResizeNodePool{.name = kSimPool, .target_nodes = 1, .remove_machines = {"g100"}});
+            s.GrowClaim(1);
           });
         }}},
       {"WAITS_UNTIL_IDLE",

@@ -14,6 +14,7 @@
 #include "services/lifecycle/core/names.h"
 #include "services/lifecycle/core/node_machine.h"
 #include "services/lifecycle/core/plan.h"
+#include "services/lifecycle/core/victims.h"
 
 // For tests: a random pool with Nodes in all states and random marks, and other services that
 // always answer the same, by what they have charged and taken back. Of every second seed its type
@@ -127,6 +128,8 @@ class RandomWorld {
     Observe(node);
     if (OneIn(6)) GiveOrders(node);
     node.removal_requested = OneIn(6);
+    const bool may_be_asked = Stays(node.state) || node.state == NodeState::kCordoned;
+    if (IsNamed(node) && may_be_asked && OneIn(2)) node.replace_time = Ago();
     if (OneIn(5)) node.protect_until_time = Around();
     if (OneIn(10)) node.reserved_desired = kControlPlane;
     const bool in_cluster = node.state == NodeState::kCordoned ||
