@@ -68,9 +68,9 @@ bool KnowsRacks(const Snapshot& snapshot);
 
 // Chooses the Nodes to remove. `nodes`: all of the snapshot's pool, as they are by now. `surplus`:
 // how many are too many (SurplusOf); at 0 or below only those go that GoesByTarget, and the rest of
-// racks that leave (VictimRacks::Leaves). Unheld Nodes are never chosen, because they go by themselves later
-// (LeaveUnheld); while there may be such (MayHaveUnheld) nobody is. Without KnowsRacks only named
-// Nodes are. Whoever goes out of service is charged to `budget`.
+// racks that leave (VictimRacks::Leaves). Unheld Nodes are never chosen, because they go by
+// themselves later (LeaveUnheld); while there may be such (MayHaveUnheld) nobody is. Without
+// KnowsRacks only named Nodes are. Whoever goes out of service is charged to `budget`.
 Removals SelectRemovals(const Snapshot& snapshot, std::vector<const Node*> nodes, int64_t surplus,
                         Budget& budget);
 
