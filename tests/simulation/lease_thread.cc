@@ -28,7 +28,7 @@ void LeaseThread::Beat(Trouble trouble) {
   switch (keeper_.Next(Now())) {
     case Step::kWait:
       return;
-    case Step::kBeat:
+    case Step::kRenew:
       return Ask(trouble);
     case Step::kGiveUp:
       around_.checker.Notice("lease: given up by who cannot commit");
@@ -87,7 +87,8 @@ absl::StatusOr<int64_t> LeaseThread::Write(absl::Duration length) {
   if (around_.bug == Bug::kLeaseFromTheFuture && row && now < row->expire_time &&
       row->holder != holder_)
     return 0;
-  const auto next = lifecycle::Beat(row, lease == nullptr ? 0 : lease->epoch, holder_, length, now);
+  const auto next =
+      lifecycle::RenewLease(row, lease == nullptr ? 0 : lease->epoch, holder_, length, now);
   if (!next) return 0;
   if (in_future && row->holder != holder_) around_.checker.Notice("lease: of the future is taken");
   cloud.lease.Put(*next, cloud.now);
