@@ -35,7 +35,7 @@ class TokenFile final : public grpc::MetadataCredentialsPlugin {
     const std::string token = TokenIn(path_);
     if (token.empty()) {
       return {grpc::StatusCode::UNAUTHENTICATED,
-              absl::StrCat(kToken, ": ", path_, " cannot be read, or is empty.")};
+              absl::StrCat(path_, " cannot be read, or is empty.")};
     }
     metadata->emplace("authorization", absl::StrCat("Bearer ", token));
     return grpc::Status::OK;

@@ -80,7 +80,8 @@ absl::Status Validate(const ServeOptions& options);
 // From the command line's flags, validated.
 absl::StatusOr<ServeOptions> ServeOptionsFromFlags();
 
-// `--db-conninfo`, or the first line of `--db-conninfo-file`.
+// `--db_conninfo`, or the first line of `--db_conninfo_file` as it is now: a server that runs goes
+// by the file (Conninfo).
 absl::StatusOr<std::string> ConninfoFromFlags();
 // As storage::CheckConninfo, with the flag's name as the field. To be called before the conninfo is
 // used: libpq's errors quote a wrong one.

@@ -50,7 +50,8 @@ class VitalSignsTest : public ::testing::Test {
     const int until = asked_ + turns;
     testing::Until([&] { return asked_ >= until; }, "turns");
   }
-  // Until the loop waits for lane_, which the caller holds. A turn may have begun before it took it.
+  // Until the loop waits for lane_, which the caller holds. A turn may have begun before it took
+  // it.
   void AwaitHung() const {
     testing::Until([&] { return at_the_lock_ > 0; }, "a turn that hangs");
   }

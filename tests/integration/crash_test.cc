@@ -189,8 +189,10 @@ TEST(Crash, WhoWaitsWhenTheServerGoesIsToldThatNothingWasDone) {
   std::thread second([&] { waiting = set_limit("waiting"); });
   Until(
       [&] {
-        return absl::StrContains(HttpGet(muster.metrics_address(), "/metrics", absl::Minutes(1)),
-                                 "muster_lane_queued_commands{service=\"quota\"} 2\n");
+        const std::string page = HttpGet(muster.metrics_address(), "/metrics", absl::Minutes(1));
+        const std::string queued = "\nmuster_lane_queued_commands{service=\"quota\"} ";
+        const size_t at = page.find(queued);
+        return at != std::string::npos && std::atoi(page.c_str() + at + queued.size()) >= 2;
       },
       "a write that stands behind it");
   std::thread ending([&] { EXPECT_EQ(muster.Terminate(), 0); });

@@ -314,7 +314,7 @@ TEST_F(ModulesTest, AStreamThatFallsSilentIsLostAndOpenedAnew) {
       lost = () => done({told, live, states: sources.map((one) => one.readyState)});
       const beat = (now) => {
         live = sources.length;
-        // Before it is said, from when on silence is counted: however slow this is, the next is due first.
+        // Before it is said, from when on silence is counted: the next is due first.
         if (now < 4) setTimeout(() => beat(now + 1), silence / 2);
         sources[0].say('beat', {now});
       };

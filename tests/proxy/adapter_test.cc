@@ -21,7 +21,7 @@ TEST(AdapterProxyTest, ATokenBringsItToAllServices) {
   std::ofstream(folder.Path("keys.json")) << issuer.KeySet();
   std::ofstream(folder.Path("token")) << issuer.TokenOf("adapter") << "\n";
   AdapterStack::Options options;
-  options.muster.processes = {"capacity", "quota", "configuration", "lifecycle"};
+  options.muster.processes = {"configuration", "capacity,quota,lifecycle"};
   options.muster.tls = true;
   options.muster.musterd_flags = {"--token_keys_file=" + folder.Path("keys.json"),
                                   absl::StrCat("--token_issuer=", Issuer::kName),
@@ -34,7 +34,7 @@ TEST(AdapterProxyTest, ATokenBringsItToAllServices) {
   MiniMuster& muster = stack.muster();
   Nginx::Changes changes = Nginx::ToTls(*muster.authority());
   const std::pair<const char*, size_t> upstreams[] = {
-      {"127.0.0.1:7611", 3}, {"127.0.0.1:7612", 1}, {"127.0.0.1:7613", 0}, {"127.0.0.1:7614", 2}};
+      {"127.0.0.1:7611", 1}, {"127.0.0.1:7612", 1}, {"127.0.0.1:7613", 1}, {"127.0.0.1:7614", 0}};
   for (const auto& [shown, process] : upstreams)
     changes.emplace_back(shown, muster.address(process));
   Nginx nginx;

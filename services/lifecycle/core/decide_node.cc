@@ -3,6 +3,7 @@
 
 #include "services/common/error.h"
 #include "services/common/status_macros.h"
+#include "services/lifecycle/core/asked_to_go.h"
 #include "services/lifecycle/core/decide.h"
 #include "services/lifecycle/core/errors.h"
 #include "services/lifecycle/core/events.h"

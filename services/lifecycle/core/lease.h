@@ -33,7 +33,7 @@ struct Heartbeat {
 // than twice its length, however far that was.
 bool IsOver(const Heartbeat& row, absl::Time now);
 
-// The row after a beat of `holder` for `ttl`; nullopt: another replica has the lease. A holder
+// The row after `holder` has renewed its lease for `ttl`; nullopt: another replica has the lease. A holder
 // keeps its epoch unless the heartbeat was over, because another may have reconciled meanwhile.
 // `led`: the newest epoch that the journal knows.
 std::optional<Heartbeat> RenewLease(const std::optional<Heartbeat>& row, int64_t led,

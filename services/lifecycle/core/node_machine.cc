@@ -6,8 +6,8 @@
 #include "absl/strings/str_join.h"
 #include "services/common/condition_names.h"
 #include "services/common/error.h"
+#include "services/lifecycle/core/asked_to_go.h"
 #include "services/lifecycle/core/conditions.h"
-#include "services/lifecycle/core/victims.h"
 
 namespace muster::lifecycle {
 namespace {

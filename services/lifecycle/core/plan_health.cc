@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "services/lifecycle/core/asked_to_go.h"
 #include "services/lifecycle/core/health.h"
 #include "services/lifecycle/core/plan_parts.h"
 #include "services/lifecycle/core/text.h"
-#include "services/lifecycle/core/victims.h"
 
 namespace muster::lifecycle {
 namespace {

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "absl/strings/str_join.h"
+#include "services/lifecycle/core/asked_to_go.h"
 #include "services/lifecycle/core/budget.h"
 #include "services/lifecycle/core/conditions.h"
 #include "services/lifecycle/core/explain.h"
@@ -13,7 +14,6 @@
 #include "services/lifecycle/core/removals.h"
 #include "services/lifecycle/core/testing/random_world.h"
 #include "services/lifecycle/core/testing/simulation.h"
-#include "services/lifecycle/core/victims.h"
 #include "tests/testing/wording.h"
 
 namespace muster::lifecycle {

@@ -10,6 +10,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "services/common/error_reasons.h"
+#include "services/lifecycle/core/asked_to_go.h"
 #include "services/lifecycle/core/boot_failures.h"
 #include "services/lifecycle/core/machine_cursor.h"
 #include "services/lifecycle/core/metadata.h"

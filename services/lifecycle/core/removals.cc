@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "services/common/condition_names.h"
+#include "services/lifecycle/core/asked_to_go.h"
 #include "services/lifecycle/core/conditions.h"
 #include "services/lifecycle/core/demand.h"
 #include "services/lifecycle/core/node_machine.h"

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "services/lifecycle/core/asked_to_go.h"
 #include "services/lifecycle/core/testing/pools.h"
-#include "services/lifecycle/core/victims.h"
 
 namespace muster::lifecycle {
 namespace {

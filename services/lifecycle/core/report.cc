@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "services/common/error.h"
 #include "services/common/status_macros.h"
+#include "services/lifecycle/core/asked_to_go.h"
 #include "services/lifecycle/core/boot_failures.h"
 #include "services/lifecycle/core/decide.h"
 #include "services/lifecycle/core/errors.h"
@@ -15,7 +16,6 @@
 #include "services/lifecycle/core/metadata.h"
 #include "services/lifecycle/core/names.h"
 #include "services/lifecycle/core/reconfiguration.h"
-#include "services/lifecycle/core/victims.h"
 
 namespace muster::lifecycle {
 namespace {

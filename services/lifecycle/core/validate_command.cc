@@ -5,12 +5,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "services/common/resource_name.h"
+#include "services/lifecycle/core/asked_to_go.h"
 #include "services/lifecycle/core/budget.h"
 #include "services/lifecycle/core/limits.h"
 #include "services/lifecycle/core/names.h"
 #include "services/lifecycle/core/node_machine.h"
 #include "services/lifecycle/core/spec_fields.h"
-#include "services/lifecycle/core/victims.h"
 
 namespace muster::lifecycle {
 namespace {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/string_view.h"
+#include "services/lifecycle/core/asked_to_go.h"
 #include "services/lifecycle/core/node_machine.h"
 #include "services/lifecycle/core/victims.h"
 

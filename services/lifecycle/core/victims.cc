@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "services/lifecycle/core/asked_to_go.h"
 #include "services/lifecycle/core/node_machine.h"
 
 namespace muster::lifecycle {
@@ -56,14 +57,6 @@ bool ActiveToo(const Pool& pool) {
 
 bool IsProtected(const Node& node, absl::Time now) {
   return node.protect_until_time != kNever && now < node.protect_until_time;
-}
-
-bool IsNamed(const Node& node) { return node.removal_requested || node.observed.autoscaler_marked; }
-
-bool IsAskedToGo(const Node& node) { return IsNamed(node) && node.replace_time != kNever; }
-
-void ForgetAsk(const Node& before, Node& node) {
-  if (IsAskedToGo(before) && !IsNamed(node)) node.replace_time = kNever;
 }
 
 std::vector<const Node*> VictimsInOrder(const std::vector<const Node*>& candidates) {

@@ -13,22 +13,12 @@ bool ActiveToo(const Pool& pool);
 // Whether its owner keeps it from being removed.
 bool IsProtected(const Node& node, absl::Time now);
 
-// Whether the Node was named to go, by a caller or by the cluster autoscaler.
-bool IsNamed(const Node& node);
-
-// Whether the target was lowered for the Node, which is named to go (NameVictims): it goes as soon
-// as it may, whoever else leaves meanwhile. What comes in place of those others stays asked for.
-bool IsAskedToGo(const Node& node);
-
-// A Node whose name was taken back is asked to go no more. `before`: the Node as it was.
-void ForgetAsk(const Node& before, Node& node);
-
 // The Nodes of `candidates` that may be removed, first to go first: marked by the cluster
 // autoscaler or named by the caller, those that are asked to go before others; not in production
-// yet, the least advanced first; unhealthy; idle and unschedulable, by an order or by somebody else;
-// idle, longest idle first; active ones, fewest Pods first, then newest. Ties go by name. Nodes that
-// are rebooting or on their way out are left out. If the type is granted in whole racks, VictimRacks
-// sorts them once more.
+// yet, the least advanced first; unhealthy; idle and unschedulable, by an order or by somebody
+// else; idle, longest idle first; active ones, fewest Pods first, then newest. Ties go by name.
+// Nodes that are rebooting or on their way out are left out. If the type is granted in whole racks,
+// VictimRacks sorts them once more.
 std::vector<const Node*> VictimsInOrder(const std::vector<const Node*>& candidates);
 
 }  // namespace muster::lifecycle

@@ -10,10 +10,10 @@
 
 namespace muster::lifecycle {
 
-// What capacity told last of claims with many machines. It need not list these in each pass of a
-// pool of which some Node has changed: the pass sends the print, and while capacity finds that it
-// still is the claim's, the pass goes by what was told. Nothing is lost by forgetting: capacity
-// then tells all. Only who leads asks, so the others keep none. Not thread-safe.
+// What capacity told last of claims with many machines. A pass sends the print of it; while that is
+// still the claim's, capacity leaves the machines out, and the pass goes by what was told before.
+// Nothing is lost by forgetting: capacity then tells all. Only who leads asks, so the others keep
+// none. Not thread-safe.
 class KnownClaims {
  public:
   // Fewer are listed as fast as looked up.

@@ -187,8 +187,9 @@ struct Checks {
   };
 };
 
-// Completes an answer by what is known; `known` is then of this answer. One that refers to something
-// else is none: without machines it would say that the claim holds nothing. All is asked for next.
+// Completes an answer by what is known; `known` is then of this answer. One that refers to
+// something else is none: without machines it would say that the claim holds nothing. All is asked
+// for next.
 void Complete(const cv1::Claim& claim, KnownClaim& known, PeerReply<ClaimFacts>& slot) {
   if (!FillIn(claim, known, slot.value)) {
     known = {};

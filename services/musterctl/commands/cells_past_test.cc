@@ -162,7 +162,8 @@ TEST_F(CellsPastTest, DiffIsOfTheCellThatHadIt) {
   east_.past = west_.past = {};
   EXPECT_EQ(RunLine({"diff", "np/train", "--since=1h", "--cluster=c-west"}), kFailed);
   EXPECT_EQ(err(),
-            "note: nodepool/train was not there then; musterctl history tells when it was\n"
+            "note: nodepool/train was not there then, or its past is not told to you; musterctl "
+            "history tells when it was\n"
             "error: there was none\n");
 }
 

@@ -144,10 +144,10 @@ void NoteUntold(Session& session, Kind kind) {
 void NoteNotThere(Session& session, const ResourceId& resource, const Moment& then,
                   const absl::Status& status) {
   if (!absl::IsNotFound(status)) return;
+  if (IsOfThePlatform(resource.kind)) return NoteNotToldOf(session, resource.kind, status);
   session.env.err << "note: " << Label(resource)
                   << (then == Moment(kLastTime) ? " is not there now" : " was not there then")
-                  << "; musterctl history tells when it was\n";
-  NoteNotToldOf(session, resource.kind, status);
+                  << ", or its past is not told to you; musterctl history tells when it was\n";
 }
 
 absl::Status History(Session& session) {

@@ -108,10 +108,12 @@ TEST_F(PastTest, GetShowsAResourceAsItWas) {
 TEST_F(PastTest, WhatWasNotThereThenIsNotTakenForUnknown) {
   const absl::Status none = FromServer(absl::NotFoundError("it does not exist."));
   constexpr char kNotThen[] =
-      "note: nodepool/train was not there then; musterctl history tells when it was\n"
+      "note: nodepool/train was not there then, or its past is not told to you; musterctl history "
+      "tells when it was\n"
       "error: it does not exist. (NOT_FOUND)\n";
   constexpr char kNotNow[] =
-      "note: nodepool/train is not there now; musterctl history tells when it was\n"
+      "note: nodepool/train is not there now, or its past is not told to you; musterctl history "
+      "tells when it was\n"
       "error: it does not exist. (NOT_FOUND)\n";
   api_.past = {none};
   EXPECT_EQ(RunLine({"get", "nodepool", "train", "--at=1h"}), kFailed);

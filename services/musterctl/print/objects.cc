@@ -15,11 +15,6 @@
 namespace muster::musterctl {
 namespace {
 
-// With the fraction of the second, if there is one.
-std::string FormatExactTime(const google::protobuf::Timestamp& time) {
-  return absl::FormatTime("%E4Y-%m-%d%ET%H:%M:%E*SZ", FromTimestamp(time), absl::UTCTimeZone());
-}
-
 json Overrides(const google::protobuf::RepeatedPtrField<quota::v1::LimitOverride>& overrides) {
   json list = json::array();
   for (const auto& given : overrides) {

@@ -8,13 +8,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "services/common/state.h"
+#include "services/lifecycle/core/asked_to_go.h"
 #include "services/lifecycle/core/decide.h"
 #include "services/lifecycle/core/demand.h"
 #include "services/lifecycle/core/metadata.h"
 #include "services/lifecycle/core/names.h"
 #include "services/lifecycle/core/node_machine.h"
 #include "services/lifecycle/core/plan.h"
-#include "services/lifecycle/core/victims.h"
 
 // For tests: a random pool with Nodes in all states and random marks, and other services that
 // always answer the same, by what they have charged and taken back. Of every second seed its type

@@ -28,7 +28,8 @@ ClaimFacts FactsOf(const capacity::v1::Claim& in);
 ReclaimedFor ReclaimedOf(const capacity::v1::ExplainClaimResponse& in);
 ConfigurationFacts FactsOf(const configuration::v1::PoolConfiguration& in);
 
-// What an answer told of the machines of a claim: `machines` of the facts, and what is said of each.
+// What an answer told of the machines of a claim: `machines` of the facts, and what is said of
+// each.
 struct KnownClaim {
   std::string print = {};  // Claim.machines_print of that answer; empty: nothing is known
   ClaimFacts facts = {};
