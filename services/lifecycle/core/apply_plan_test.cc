@@ -43,6 +43,21 @@ TEST(Decide, PlansOfTheOutdatedAndOfOldLeadersAreRefused) {
   EXPECT_TRUE(sim.Run(plan).ok());
 }
 
+TEST(Decide, WhereNobodyHasLedYetNoPlanIsCarriedOut) {
+  Simulation sim;
+  sim.Must(PoolOfNodes(1));
+  ApplyPlan plan = PlanNow(sim, {EmitEvent{EventReason::kNodePoolMetadata, "m"}});
+  plan.epoch = 0;  // of who gave the lease up
+  State past;
+  StagedState<State> staged(past, 0);
+  staged.Put(*sim.state().table<Pool>().Find(kSimPool));
+  plan.version = staged.revision();
+  EXPECT_EQ(ReasonOf(Decide(staged, plan, sim.now()).status()), "STALE_LEADER");
+  staged.Put(Lease{.holder = "a", .epoch = 1});
+  plan.epoch = 1;
+  EXPECT_TRUE(Decide(staged, plan, sim.now()).ok());
+}
+
 TEST(Decide, OnlyTheNodesThatItChangesOutdateAPlan) {
   Simulation sim;
   sim.Create(2);

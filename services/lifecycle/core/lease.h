@@ -33,9 +33,9 @@ struct Heartbeat {
 // than twice its length, however far that was.
 bool IsOver(const Heartbeat& row, absl::Time now);
 
-// The row after `holder` has renewed its lease for `ttl`; nullopt: another replica has the lease. A holder
-// keeps its epoch unless the heartbeat was over, because another may have reconciled meanwhile.
-// `led`: the newest epoch that the journal knows.
+// The row after `holder` has renewed its lease for `ttl`; nullopt: another replica has the lease. A
+// holder keeps its epoch unless the heartbeat was over, because another may have reconciled
+// meanwhile. `led`: the newest epoch that the journal knows.
 std::optional<Heartbeat> RenewLease(const std::optional<Heartbeat>& row, int64_t led,
                                     absl::string_view holder, absl::Duration ttl, absl::Time now);
 // The row after `holder` gave the lease up; nullopt: `holder` does not have it.
