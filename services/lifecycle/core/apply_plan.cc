@@ -196,8 +196,8 @@ StatusOrOutcome Decide(StagedState<State>& staged, const ApplyPlan& command, abs
   const State& state = staged.state();
   const Lease* lease = state.table<Lease>().Find(Lease::kName);
   const int64_t epoch = lease == nullptr ? 0 : lease->epoch;
-  // Where nobody has led yet, as in a past that was restored, nobody does: whoever gave the lease up
-  // sends 0.
+  // Where nobody has led yet, as in a past that was restored, nobody does: whoever gave the lease
+  // up sends 0.
   if (lease == nullptr || command.epoch != epoch || command.holder != lease->holder)
     return error::StaleLeader(command.epoch, epoch);
   const Pool* pool = state.table<Pool>().Find(command.pool);
