@@ -72,12 +72,14 @@ void Town::Listen() {
           after->state == lifecycle::NodeState::kProduction)
         ++reboots[pool];
       const Node& last = after == nullptr ? *before : *after;
-      const bool leaves = after == nullptr || last.removal_cause != lifecycle::RemovalCause::kNone;
-      if (leaves)
+      const auto leaves = [](const Node& node) {
+        return node.removal_cause != lifecycle::RemovalCause::kNone;
+      };
+      if (after == nullptr || leaves(last))
         departures[pool][last.machine] = {last.removal_cause,
                                           last.preempt_time != lifecycle::kNever};
-      else
-        departures[pool].erase(last.machine);  // it was let go again
+      else if (leaves(*before) && before->create_time == last.create_time)
+        departures[pool].erase(last.machine);  // it was let stay; else its machine came back
     });
   };
 }
