@@ -342,9 +342,10 @@ TEST_F(LifecycleServiceTest, WhatIsAskedOfAPoolIsJudgedByTheTypeOfThePoolThatIsT
                     [&] { return Call(*replica_->stub, &Stub::ApplyNodePool, whole).status(); });
   testing::Until(
       [&] {
-        return database_.QueryValue(
+        return replica_->service->lane().stats().queued == 1 &&
+               database_.QueryValue(
                    "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND"
-                   " wait_event_type = 'Lock'") != "0";
+                   " wait_event_type = 'Lock' AND query LIKE '%journal_head%'") != "0";
       },
       "the pool to be next");
   resized = std::async(std::launch::async, [&] { return ask(&Stub::ResizeNodePool, resize); });

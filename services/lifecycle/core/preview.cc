@@ -112,7 +112,7 @@ Rehearsal::Rehearsal(const DryRun& dry_run) : last_(dry_run.after) {
   if (number_of(dry_run.after) > (dry_run.before ? number_of(*dry_run.before) : 0))
     reboots_ = dry_run.after.reconfiguration;
   StagedState<State> staged(state_, 0);
-  if (dry_run.lease) staged.Put(*dry_run.lease);
+  staged.Put(dry_run.lease);
   staged.Put(dry_run.cluster);
   staged.Put(dry_run.after);
   for (const Node& node : dry_run.nodes) {
@@ -205,8 +205,7 @@ bool Rehearsal::Pass(Snapshot snapshot) {
     if (node->state == NodeState::kTriage) ill.push_back(node->machine);
   }
   StagedState<State> staged(state_, revision_);
-  const Lease* found = state_.table<Lease>().Find(Lease::kName);
-  const Lease lease = found == nullptr ? Lease() : *found;
+  const Lease lease = *state_.table<Lease>().Find(Lease::kName);
   const ApplyPlan command{last_.name,   last_.uid,   snapshot.version,
                           lease.holder, lease.epoch, Plan(snapshot).actions};
   const bool done = Decide(staged, command, snapshot.now).ok();

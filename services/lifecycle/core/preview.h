@@ -47,8 +47,9 @@ struct DryRun {
   std::optional<Pool> before = {};  // nullopt: a new pool
   Pool after = {};
   Cluster cluster = {};
-  std::vector<Node> nodes = {};     // as the mutation leaves them
-  std::optional<Lease> lease = {};  // by which it is known whether the database was ever restored
+  std::vector<Node> nodes = {};  // as the mutation leaves them
+  // By which it is known whether the database was ever restored; nobody's if nobody has led yet.
+  Lease lease = {};
 };
 struct Tried {
   std::optional<DryRun> dry_run = {};  // nullopt: there is no pool
