@@ -39,7 +39,6 @@ struct Present {
 
   int64_t kept = 0;                     // Stays
   std::vector<const Node*> named = {};  // of these, the next to be asked to go first
-  int64_t asked = 0;                    // of these: are asked already
   int64_t leaving = 0;                  // others that no scale-down takes
   int64_t leaving_named = 0;            // of these: nobody is to come for them
 };
@@ -50,7 +49,6 @@ Present::Present(const std::vector<const Node*>& nodes) {
     const RemovalCause cause = node->removal_cause;
     if (Stays(node->state)) {
       ++kept;
-      asked += IsAskedToGo(*node) ? 1 : 0;
       if (!IsNamed(*node)) continue;
       (node->state == NodeState::kReconfiguring ? rebooting : named).push_back(node);
     } else if (cause != RemovalCause::kScaleDown && cause != RemovalCause::kDeletion) {
@@ -62,6 +60,11 @@ Present::Present(const std::vector<const Node*>& nodes) {
   named.insert(named.end(), rebooting.begin(), rebooting.end());
   std::stable_partition(named.begin(), named.end(),
                         [](const Node* node) { return IsAskedToGo(*node); });
+}
+
+int64_t CountAsked(const std::vector<const Node*>& nodes) {
+  return std::count_if(nodes.begin(), nodes.end(),
+                       [](const Node* node) { return Stays(node->state) && IsAskedToGo(*node); });
 }
 
 void ForgetNames(StagedState<State>& staged, const std::string& pool) {
@@ -97,7 +100,7 @@ void NameVictims(StagedState<State>& staged, Pool& after, const std::vector<std:
                  const std::optional<TypeFacts>& type, absl::Time now) {
   const int64_t target = staged.state().table<Pool>().Find(after.name)->spec.target_nodes;
   const int64_t rise = after.spec.target_nodes - target;
-  const Present before(staged.state().NodesOf(after.name));
+  const int64_t asked_before = rise == 0 ? 0 : CountAsked(staged.state().NodesOf(after.name));
   if (rise > 0) ForgetNames(staged, after.name);
   for (const std::string& machine : machines) {
     const Node* found = staged.state().table<Node>().Find(NodeName(after.name, machine));
@@ -107,13 +110,14 @@ void NameVictims(StagedState<State>& staged, Pool& after, const std::vector<std:
     staged.Put(std::move(node));
   }
   if (rise == 0) return;
-  const Present is(staged.state().NodesOf(after.name));
-  const int64_t all = std::max(target + before.asked, is.kept);  // that were to be had, at least
+  const std::vector<const Node*> nodes = staged.state().NodesOf(after.name);
+  const Present is(nodes);
+  const int64_t all = std::max(target + asked_before, is.kept);  // that were to be had, at least
   // Nobody is to come for these anyway, so that no target has to be lowered for them.
   const int64_t given_up = std::max<int64_t>(0, is.kept + is.leaving - all);
   const int64_t named = std::max<int64_t>(0, is.leaving_named - given_up);
   const bool by_racks = type && type->nodes_per_rack > 0;
-  const int64_t most = by_racks ? 0 : rise > 0 ? is.asked : std::ssize(is.named);
+  const int64_t most = by_racks ? 0 : rise > 0 ? CountAsked(nodes) : std::ssize(is.named);
   const int64_t asked = std::clamp<int64_t>(all - after.spec.target_nodes - named, 0, most);
   for (int64_t i = 0; i < std::ssize(is.named); ++i) {
     Node node = *is.named[static_cast<size_t>(i)];
@@ -122,7 +126,7 @@ void NameVictims(StagedState<State>& staged, Pool& after, const std::vector<std:
     staged.Put(std::move(node));
   }
   after.account.prefill_nodes =
-      std::max<int64_t>(0, after.account.prefill_nodes + asked - before.asked);
+      std::max<int64_t>(0, after.account.prefill_nodes + asked - asked_before);
 }
 
 }  // namespace muster::lifecycle
