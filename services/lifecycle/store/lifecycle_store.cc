@@ -81,7 +81,12 @@ std::string RestOf(const Node& node) {
   observed.clear_active();
   observed.clear_active_time();
   observed.clear_autoscaler_marked();
-  return rest.SerializeAsString();
+  // Of a row that is updated Postgres logs what lies between the first and the last byte that
+  // changed. Most of it is the labels and taints, which seldom change: they stand last.
+  lifecycle::v1::Node last;
+  last.mutable_desired()->Swap(&desired);
+  rest.clear_desired();
+  return rest.SerializeAsString() + SerializeAlike(last);
 }
 
 void SetDetail(lifecycle::v1::Node&& detail, Node& node) {

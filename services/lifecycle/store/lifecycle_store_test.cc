@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "muster/lifecycle/v1/lifecycle.pb.h"
@@ -202,6 +204,33 @@ TEST_F(LifecycleStoreTest, AFieldOfALaterReleaseStaysInAMessageOfWhichNothingEls
   ASSERT_THAT(replayed, IsOk());
   EXPECT_EQ(node_of(*replayed), node);
   EXPECT_EQ(*Loaded().table<lifecycle::Node>().Find(name), node);
+}
+
+// Postgres logs of an updated row what lies between the first and the last byte that changed.
+TEST_F(LifecycleStoreTest, WhatSeldomChangesOfANodeStandsLast) {
+  ASSERT_THAT(Put([](StagedState<State>& o) {
+                o.Put(lifecycle::Cluster{kCluster, "US-EAST-04A", "1.33", kTime});
+                o.Put(FullPool());
+              }),
+              IsOk());
+  lifecycle::Node node = FullNode("g1", lifecycle::NodeState::kProduction);
+  lifecycle::StringMap labels;
+  for (const char* name : {"a", "b", "c", "d", "e", "f", "g", "h"})
+    labels[absl::StrCat("example.com/", name)] = std::string(50, 'v');
+  node.desired.labels = labels;
+  const auto stored = [&](const lifecycle::Node& put) {
+    EXPECT_THAT(Put([&](StagedState<State>& o) { o.Put(put); }), IsOk());
+    return absl::HexStringToBytes(
+        database_.QueryValue("SELECT encode(later, 'hex') FROM lifecycle.node"));
+  };
+  const std::string before = stored(node);
+  ASSERT_FALSE(node.conditions.empty());
+  node.conditions.front().message = "another one";
+  const std::string after = stored(node);
+  ASSERT_NE(before, after);
+  const auto [unlike, _] =
+      std::mismatch(before.rbegin(), before.rend(), after.rbegin(), after.rend());
+  EXPECT_GT(unlike - before.rbegin(), 8 * 50);
 }
 
 // The release before does not know Node.desired.cordon_time, compares what it has of it in memory,
