@@ -122,7 +122,7 @@ class ChosenPage {
             Response& response) {
     size_t looked = 0;
     bool more = false;
-    const std::string behind = std::move(after);
+    const std::string behind = std::exchange(after, {});
     WalkNarrowed<Row>(prefix, walk_, state, behind,
                       [&](absl::string_view cursor, const auto& entry) {
                         more = ++looked > kAtOnce;

@@ -35,12 +35,12 @@ void Auditor::Run(Done done, std::function<bool()> gone) {
     } else if (asked_.size() >= kMostAsked) {
       refused = TooManyAsked();
     } else {
-      asked_.push_back({std::move(done), std::move(gone)});
+      asked_.push_back({std::exchange(done, nullptr), std::move(gone)});
       wakes_.Signal();
     }
   }
   Cancel(std::move(given_up));
-  if (!refused.ok()) done(refused);
+  if (done != nullptr) done(refused);
 }
 
 std::vector<Auditor::Asked> Auditor::TakeGone() {

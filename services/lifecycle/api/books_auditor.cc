@@ -53,6 +53,7 @@ void BooksAuditor::Stop() {
 void BooksAuditor::Audit(absl::Duration settle, Asker asker) {
   const auto runs = this->runs();
   if (runs == nullptr || !runs->Ask(settle, std::move(asker)))
+    // NOLINTNEXTLINE(bugprone-use-after-move): Ask left it as it was.
     asker.done(error::Unavailable("Lifecycle cannot audit the books now."));
 }
 
