@@ -31,6 +31,9 @@ std::string EffectiveConninfo(const ConnectOptions& options) {
       " -c lock_timeout=", absl::ToInt64Milliseconds(options.statement_timeout * 0.9),
       " -c idle_in_transaction_session_timeout=",
       absl::ToInt64Milliseconds(options.idle_in_transaction_timeout),
+      // A table that has no index to go by is read all the same, at a cost that nothing is worth:
+      // a plan of that cost would be compiled each time, for 50 ms.
+      options.plans_freely ? "" : " -c enable_seqscan=off -c jit=off",
       // So that the server notices by itself that our host is gone in the midst of a batch.
       " -c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3'");
 }

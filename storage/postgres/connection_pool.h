@@ -42,6 +42,10 @@ struct ConnectOptions {
   // ends its session between two statements; in the midst of a batch, whoever waits for the head
   // does (journal::EndStalled).
   absl::Duration idle_in_transaction_timeout = absl::Seconds(5);
+  // Whether the planner may read a table whole where there is an index. What it makes of a prepared
+  // statement while a table is small, or while little was known of it, stays when the table has
+  // grown: statements that look for rows of large tables do without.
+  bool plans_freely = false;
   // Null: nobody.
   std::shared_ptr<DatabaseObserver> observer = {};
 };

@@ -114,7 +114,8 @@ struct Session {
               .schema = "pg_catalog",
               .application_name = "muster-migrate",
               .statement_timeout = kStatementTimeout,
-              .idle_in_transaction_timeout = kIdleTimeout},
+              .idle_in_transaction_timeout = kIdleTimeout,
+              .plans_freely = true},
              1),
         runner(&pool, {}) {}
 

@@ -74,18 +74,23 @@ std::vector<SqlColumnText> OnlyKeys(Columns columns) {
   return keys;
 }
 
-// Not `= ANY`: a plan that was made while a table was small reads it whole, and compares each row
-// with each key in turn.
-std::string InOneOf(Columns keys, int first = 1) {
-  return absl::StrCat("IN (SELECT * FROM ", Unnest(keys, first), ")");
+// The rows with the keys of the arrays from $1 on. The first column by `= ANY`, which an index
+// answers under any plan: IN is a join, and a plan for one that was made while the table was small
+// reads it whole for as long as the plan is kept.
+std::string WithKeys(Columns keys) {
+  std::string with = absl::StrCat(keys[0].name, " = ANY ($1::", keys[0].type, "[])");
+  if (keys.size() > 1) {
+    absl::StrAppend(&with, " AND (", List(NamesOf(keys)), ") IN (SELECT * FROM ", Unnest(keys),
+                    ")");
+  }
+  return with;
 }
 
 }  // namespace
 
 SqlStatements ResourceStatements(const std::string& table, Columns columns) {
   return {Select(table, columns), Put(table, columns),
-          absl::StrCat("DELETE FROM ", table, " WHERE (", List(KeysOf(columns)), ") ",
-                       InOneOf(OnlyKeys(columns)))};
+          absl::StrCat("DELETE FROM ", table, " WHERE ", WithKeys(OnlyKeys(columns)))};
 }
 
 SqlStatements ElementStatements(const std::string& table, Columns columns) {
@@ -95,12 +100,11 @@ SqlStatements ElementStatements(const std::string& table, Columns columns) {
   for (const SqlColumnText& column : columns) {
     if (!column.is_key) values.push_back(column.name);
   }
-  return {
-      absl::StrCat(Select(table, columns), " ORDER BY ", List(keys)),
-      absl::StrCat(Put(table, columns), " WHERE (", List(values, "had."), ") IS DISTINCT FROM (",
-                   List(values, "excluded."), ")"),
-      absl::StrCat("DELETE FROM ", table, " WHERE ", keys[0], " ", InOneOf(Columns(kept).first(1)),
-                   " AND (", List(keys), ") NOT ", InOneOf(kept, 2))};
+  return {absl::StrCat(Select(table, columns), " ORDER BY ", List(keys)),
+          absl::StrCat(Put(table, columns), " WHERE (", List(values, "had."),
+                       ") IS DISTINCT FROM (", List(values, "excluded."), ")"),
+          absl::StrCat("DELETE FROM ", table, " WHERE ", WithKeys(Columns(kept).first(1)), " AND (",
+                       List(keys), ") NOT IN (SELECT * FROM ", Unnest(kept, 2), ")")};
 }
 
 }  // namespace muster::storage

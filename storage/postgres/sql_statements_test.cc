@@ -20,15 +20,15 @@ TEST(SqlStatementsTest, OfATableOfResources) {
             "$4::text[], $5::bigint[]) AS put (id, slot, labels, zone, revision) ON CONFLICT (id) "
             "DO UPDATE SET slot = excluded.slot, labels = excluded.labels, zone = excluded.zone, "
             "revision = excluded.revision");
-  EXPECT_EQ(sql.remove, "DELETE FROM machine WHERE (id) IN (SELECT * FROM unnest($1::text[]))");
+  EXPECT_EQ(sql.remove, "DELETE FROM machine WHERE id = ANY ($1::text[])");
 }
 
 TEST(SqlStatementsTest, WithAKeyOfTwoColumns) {
   const SqlStatements sql = ResourceStatements(
       "arrivals", {{"zone", "text", true}, {"type", "text", true}, {"revision", "bigint"}});
   EXPECT_EQ(sql.remove,
-            "DELETE FROM arrivals WHERE (zone, type) IN (SELECT * FROM unnest($1::text[], "
-            "$2::text[]))");
+            "DELETE FROM arrivals WHERE zone = ANY ($1::text[]) AND (zone, type) IN (SELECT * FROM "
+            "unnest($1::text[], $2::text[]))");
 }
 
 TEST(SqlStatementsTest, OfATableOfElements) {
@@ -41,8 +41,8 @@ TEST(SqlStatementsTest, OfATableOfElements) {
             "CONFLICT (pool_uid, number) DO UPDATE SET kind = excluded.kind WHERE (had.kind) IS "
             "DISTINCT FROM (excluded.kind)");
   EXPECT_EQ(sql.remove,
-            "DELETE FROM pool_order WHERE pool_uid IN (SELECT * FROM unnest($1::text[])) AND "
-            "(pool_uid, number) NOT IN (SELECT * FROM unnest($2::text[], $3::bigint[]))");
+            "DELETE FROM pool_order WHERE pool_uid = ANY ($1::text[]) AND (pool_uid, number) NOT "
+            "IN (SELECT * FROM unnest($2::text[], $3::bigint[]))");
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "services/capacity/core/audit.h"
 #include "services/capacity/core/testing/world.h"
+#include "storage/postgres/testing/plan_test_base.h"
 #include "storage/postgres/testing/schema_test_base.h"
 #include "storage/postgres/testing/store_test_base.h"
 #include "tests/testing/cause_matchers.h"
@@ -294,6 +295,10 @@ TEST_F(CapacityStoreTest, UnknownJournalEntriesAreInternalErrors) {
 
 TEST(CapacitySchema, IsWhatTheTablesAreDescribedAs) {
   ExpectDescribesSchema(*NewCapacityStore(), "capacity");
+}
+
+TEST(CapacitySchema, RowsAreWrittenByIndex) {
+  ExpectWritesByIndex(*NewCapacityStore(), "capacity");
 }
 
 }  // namespace

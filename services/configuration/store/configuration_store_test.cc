@@ -12,6 +12,7 @@
 #include "services/configuration/core/limits.h"
 #include "services/configuration/core/names.h"
 #include "services/configuration/core/settle.h"
+#include "storage/postgres/testing/plan_test_base.h"
 #include "storage/postgres/testing/schema_test_base.h"
 #include "storage/postgres/testing/store_test_base.h"
 #include "tests/testing/cause_matchers.h"
@@ -342,6 +343,10 @@ TEST_F(ConfigurationStoreTest, UnknownJournalEntriesAreInternalErrors) {
 
 TEST(ConfigurationSchema, IsWhatTheTablesAreDescribedAs) {
   ExpectDescribesSchema(*NewConfigurationStore(), "configuration");
+}
+
+TEST(ConfigurationSchema, RowsAreWrittenByIndex) {
+  ExpectWritesByIndex(*NewConfigurationStore(), "configuration");
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "services/lifecycle/core/node_machine.h"
 #include "services/lifecycle/store/lease_store.h"
 #include "services/lifecycle/wire/lifecycle_wire.h"
+#include "storage/postgres/testing/plan_test_base.h"
 #include "storage/postgres/testing/schema_test_base.h"
 #include "storage/postgres/testing/store_test_base.h"
 #include "tests/testing/cause_matchers.h"
@@ -452,6 +453,10 @@ TEST_F(LifecycleStoreTest, WhetherAReplicaHasTheLeaseIsSeenByAll) {
 
 TEST(LifecycleSchema, IsWhatTheTablesAreDescribedAs) {
   ExpectDescribesSchema(*NewLifecycleStore(), "lifecycle");
+}
+
+TEST(LifecycleSchema, RowsAreWrittenByIndex) {
+  ExpectWritesByIndex(*NewLifecycleStore(), "lifecycle");
 }
 
 }  // namespace

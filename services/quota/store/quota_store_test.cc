@@ -8,6 +8,7 @@
 #include "storage/postgres/kept_request_table.h"
 #include "storage/postgres/lane.h"
 #include "storage/postgres/released_pool_table.h"
+#include "storage/postgres/testing/plan_test_base.h"
 #include "storage/postgres/testing/schema_test_base.h"
 #include "storage/postgres/testing/store_test_base.h"
 #include "tests/testing/cause_matchers.h"
@@ -109,6 +110,8 @@ TEST_F(QuotaStoreTest, UnknownJournalEntriesAreInternalErrors) {
 TEST(QuotaSchema, IsWhatTheTablesAreDescribedAs) {
   ExpectDescribesSchema(*NewQuotaStore(), "quota");
 }
+
+TEST(QuotaSchema, RowsAreWrittenByIndex) { ExpectWritesByIndex(*NewQuotaStore(), "quota"); }
 
 }  // namespace
 }  // namespace muster::storage
