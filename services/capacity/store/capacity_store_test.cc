@@ -301,5 +301,11 @@ TEST(CapacitySchema, RowsAreWrittenByIndex) {
   ExpectWritesByIndex(*NewCapacityStore(), "capacity");
 }
 
+// Arrivals are few: at most two of a type in a zone.
+TEST(CapacitySchema, WhoIsReferredToGoesByIndex) {
+  EXPECT_THAT(ReferencesWithoutIndex("capacity"),
+              ::testing::ElementsAre("arrivals_instance_type_fkey"));
+}
+
 }  // namespace
 }  // namespace muster::storage

@@ -349,5 +349,13 @@ TEST(ConfigurationSchema, RowsAreWrittenByIndex) {
   ExpectWritesByIndex(*NewConfigurationStore(), "configuration");
 }
 
+// Profiles never go.
+TEST(ConfigurationSchema, WhoIsReferredToGoesByIndex) {
+  EXPECT_THAT(
+      ReferencesWithoutIndex("configuration"),
+      ::testing::ElementsAre("pool_configuration_pending_exists",
+                             "pool_configuration_waiting_exists", "pool_revision_profile_exists"));
+}
+
 }  // namespace
 }  // namespace muster::storage

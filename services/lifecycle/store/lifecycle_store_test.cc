@@ -459,5 +459,9 @@ TEST(LifecycleSchema, RowsAreWrittenByIndex) {
   ExpectWritesByIndex(*NewLifecycleStore(), "lifecycle");
 }
 
+TEST(LifecycleSchema, WhoIsReferredToGoesByIndex) {
+  EXPECT_THAT(ReferencesWithoutIndex("lifecycle"), ::testing::IsEmpty());
+}
+
 }  // namespace
 }  // namespace muster::storage

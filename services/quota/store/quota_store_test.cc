@@ -113,5 +113,9 @@ TEST(QuotaSchema, IsWhatTheTablesAreDescribedAs) {
 
 TEST(QuotaSchema, RowsAreWrittenByIndex) { ExpectWritesByIndex(*NewQuotaStore(), "quota"); }
 
+TEST(QuotaSchema, WhoIsReferredToGoesByIndex) {
+  EXPECT_THAT(ReferencesWithoutIndex("quota"), IsEmpty());
+}
+
 }  // namespace
 }  // namespace muster::storage

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -87,6 +88,20 @@ void ExpectWritesByIndex(const Store<State>& store, const std::string& schema) {
       tx.Exec(absl::StrCat("PREPARE remove_", table->name(), " AS ", table->sql().remove));
     }
   });
+}
+
+// The references of a schema's tables that no index goes by: when a row that is referred to goes,
+// Postgres reads the whole table that refers to it.
+inline std::set<std::string> ReferencesWithoutIndex(const std::string& schema) {
+  const testing::TestDatabase database;
+  std::set<std::string> without;
+  for (const auto& row : database.Query(absl::StrCat(
+           "SELECT conname FROM pg_constraint AS c WHERE contype = 'f' AND connamespace = '",
+           schema,
+           "'::regnamespace AND NOT EXISTS (SELECT FROM pg_index AS i WHERE i.indrelid = "
+           "c.conrelid AND i.indpred IS NULL AND i.indkey[0] = c.conkey[1])")))
+    without.insert(*row[0]);
+  return without;
 }
 
 }  // namespace muster::storage
