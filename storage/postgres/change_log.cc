@@ -14,18 +14,19 @@ namespace {
 // Kinds that begin with `_` are internal to a service, and not shown.
 #define MUSTER_SHOWN "left(kind, 1) <> '_'"
 // The revision of the next older change: `previous` or, before a creation, the last deletion of
-// that name (by the index of deletions). Only of kinds that are shown, for a kept request may bear
-// any name.
-#define MUSTER_NEXT                                                               \
-  "CASE WHEN log.previous > 0 THEN log.previous WHEN log.previous = 0 THEN"       \
-  " (SELECT max(d.revision) FROM journal d WHERE d.key = $2 AND d.change IS NULL" \
-  " AND left(d.kind, 1) <> '_' AND d.revision < log.revision) END"
+// that name. Only of kinds that are shown, for a kept request may bear any name. `+ 0` leaves but
+// the index of deletions to go by: by revisions, all that is older may be read.
+#define MUSTER_NEXT                                                                   \
+  "CASE WHEN log.previous > 0 THEN log.previous WHEN log.previous = 0 THEN"           \
+  " (SELECT max(d.revision + 0) FROM journal d WHERE d.key = $2 AND d.change IS NULL" \
+  " AND left(d.kind, 1) <> '_' AND d.revision + 0 < log.revision) END"
 
 constexpr Statement kFindDeletion = {
     "journal_find_deletion",
-    "SELECT max(revision) FROM journal WHERE key = $1 AND change IS NULL AND " MUSTER_SHOWN};
-// The row of authors must be of the change's own batch: a batch that was committed by a release
-// that keeps no authors has none.
+    "SELECT max(revision + 0) FROM journal WHERE key = $1 AND change IS NULL AND " MUSTER_SHOWN};
+// Changes are looked up one by one, which LATERAL with a limit says: a plan for a join may read the
+// whole journal for each. The row of authors must be of the change's own batch: a batch that was
+// committed by a release that keeps no authors has none.
 constexpr Statement kReadChanges = {
     "journal_read_changes",
     "WITH RECURSIVE log AS ("
@@ -35,12 +36,13 @@ constexpr Statement kReadChanges = {
     " UNION ALL"
     " SELECT j.revision, j.previous, j.kind, j.change, j.commit_time, j.batch, log.nth + 1,"
     " coalesce(log.bytes, 0) + coalesce(length(j.change), 0) FROM log"
-    " JOIN journal j ON j.revision = " MUSTER_NEXT
+    " CROSS JOIN LATERAL (SELECT * FROM journal WHERE journal.revision = " MUSTER_NEXT
+    " LIMIT 1) AS j"
     " WHERE log.nth < $3 AND (log.nth = 1 OR log.bytes < $4))"
     " SELECT revision, previous, kind, change, (extract(epoch FROM commit_time) * 1000000)::bigint,"
     " (SELECT a.last_revision FROM (SELECT last_revision FROM journal_author"
-    " WHERE last_revision >= log.revision ORDER BY last_revision LIMIT 1) AS a"
-    " JOIN journal l ON l.revision = a.last_revision AND l.batch = log.batch), bytes"
+    " WHERE last_revision >= log.revision ORDER BY last_revision LIMIT 1) AS a WHERE log.batch ="
+    " (SELECT l.batch FROM journal l WHERE l.revision = a.last_revision)), bytes"
     " FROM log ORDER BY revision DESC"};
 constexpr Statement kReadAuthors = {"journal_read_authors",
                                     "SELECT authors FROM journal_author WHERE last_revision = $1"};
@@ -50,7 +52,9 @@ constexpr Statement kFindChangeAt = {"journal_find_change_at",
                                      " WHERE revision = $1 AND key = $2 AND " MUSTER_SHOWN
                                      " UNION ALL"
                                      " SELECT j.revision, j.previous, j.commit_time FROM log"
-                                     " JOIN journal j ON j.revision = " MUSTER_NEXT
+                                     " CROSS JOIN LATERAL (SELECT * FROM journal"
+                                     " WHERE journal.revision = " MUSTER_NEXT
+                                     " LIMIT 1) AS j"
                                      " WHERE (log.revision > $3 OR log.commit_time > $4)"
                                      " AND (log.previous <> 0 OR $5 = 1))"
                                      " SELECT revision FROM log ORDER BY revision LIMIT 1"};
@@ -60,9 +64,19 @@ constexpr Statement kReachesBackTo = {
     " WHERE revision > (SELECT compacted_revision FROM journal_head) ORDER BY revision LIMIT 1),"
     " (SELECT commit_time FROM journal_head))) * 1000000)::bigint"};
 
+// Revisions have no gaps, and time does not go back with them: the span from `low`, which was
+// committed by then, to `high`, which was not, is halved until nothing is between them.
 constexpr Statement kRevisionAt = {
     "journal_revision_at",
-    "SELECT revision FROM journal WHERE commit_time <= $1 ORDER BY revision DESC LIMIT 1"};
+    "WITH RECURSIVE span AS ("
+    " SELECT compacted_revision AS low, revision + 1 AS high FROM journal_head"
+    " UNION ALL"
+    " SELECT CASE WHEN middle.is_before THEN middle.revision ELSE span.low END,"
+    " CASE WHEN middle.is_before THEN span.high ELSE middle.revision END"
+    " FROM span CROSS JOIN LATERAL (SELECT revision, commit_time <= $1 AS is_before FROM journal"
+    " WHERE journal.revision = (span.low + span.high) / 2 LIMIT 1) AS middle"
+    " WHERE span.high - span.low > 1)"
+    " SELECT max(span.low) FROM span, journal_head WHERE span.low > compacted_revision"};
 constexpr Statement kFirstChangesAfter = {
     "journal_first_changes_after",
     "SELECT DISTINCT ON (key) key, previous, revision,"
@@ -70,7 +84,7 @@ constexpr Statement kFirstChangesAfter = {
     " WHERE revision > $1 AND starts_with(key, $2) AND " MUSTER_SHOWN " ORDER BY key, revision"};
 constexpr Statement kReadRevisions = {"journal_read_revisions",
                                       "SELECT revision, kind, key, change FROM journal"
-                                      " WHERE revision IN (SELECT * FROM unnest($1::bigint[]))"};
+                                      " WHERE revision = ANY ($1::bigint[])"};
 constexpr Statement kLastBefore = {
     "journal_last_before",
     "SELECT coalesce(max(revision), $1::bigint) FROM (SELECT revision, commit_time FROM journal"
@@ -162,7 +176,7 @@ absl::Time ReachesBackTo(Transaction& tx) {
 
 int64_t RevisionAt(Transaction& tx, absl::Time then) {
   const auto rows = tx.Exec(kRevisionAt, ToSqlTime(then));
-  return rows.empty() ? 0 : rows[0][0].as<int64_t>();
+  return rows[0][0].is_null() ? 0 : rows[0][0].as<int64_t>();
 }
 
 std::vector<FirstChange> FirstChangesAfter(Transaction& tx, int64_t revision,

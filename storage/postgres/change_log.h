@@ -103,8 +103,8 @@ std::optional<int64_t> FindChangeAt(Transaction& tx, absl::string_view key, int6
 // The commit time of the oldest change that the journal has not forgotten, whatever its resource;
 // if there is none, of the last commit.
 absl::Time ReachesBackTo(Transaction& tx);
-// The last revision in the journal that was committed at `then` or before; 0: it has none. Takes
-// longer the more was committed since.
+// The last revision that was committed at `then` or before, of those that the journal has not
+// forgotten; 0: it has none.
 int64_t RevisionAt(Transaction& tx, absl::Time then);
 // For each resource whose key begins with `prefix` and that changed after `revision`: the first
 // such change, in order of key. Takes longer the more was committed since.
