@@ -264,6 +264,12 @@ int64_t ChargedBefore(const Pool& pool, int64_t nodes) {
   return std::max({pool.account.granted_nodes, pool.account.requested_nodes, nodes});
 }
 
+HoldingAsk Restated(const HoldingAsk& ask, const Pool& pool, int64_t nodes) {
+  if (ask.release) return ask;
+  const int64_t generation = std::max<int64_t>(1, pool.account.generation - 1);
+  return {ChargedBefore(pool, nodes), generation, false, true};
+}
+
 // By the published validity, a change of which is a new generation: requests of one generation must
 // not differ, or a late one could ask for less than was granted already.
 int64_t ChargedNodes(const Pool& pool, int64_t nodes) {

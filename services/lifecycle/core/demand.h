@@ -86,6 +86,12 @@ struct ConfigurationAsk {
   bool operator==(const ConfigurationAsk&) const = default;
 };
 
+// What quota can be asked for a pool although it may have forgotten what others hold: no growth.
+// Instead of `ask` it is what a pool that has `nodes` Nodes was charged for already, and no less
+// than quota knows, because the answer to a larger grant may have been lost; under the generation
+// before the pool's, which is for what it wants now. A release stays one.
+HoldingAsk Restated(const HoldingAsk& ask, const Pool& pool, int64_t nodes);
+
 // What one pass asks; nullopt: that service is not asked.
 struct Demand {
   std::optional<HoldingAsk> holding = {};

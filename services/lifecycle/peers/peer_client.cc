@@ -260,16 +260,22 @@ struct Batch {
   typename Calls::ConfigurationCall configuration = {};
 };
 
-// A request with the first pool of `all` only.
-template <class Request>
-Request FirstOf(const Request& all) {
+// The request of a call with its first pool only. Of quota it asks no growth: a quota that was
+// restored to a past would grant it what others hold, and is to hear of these first
+// (Reconciler::Restate).
+template <class Request, class Response, class T>
+Request ProbeOf(const Call<Request, Response, T>& call) {
   Request one;
-  if constexpr (requires { all.holdings(0); }) {
-    if (all.holdings_size() > 0) *one.add_holdings() = all.holdings(0);
-  } else if constexpr (requires { all.claims(0); }) {
-    if (all.claims_size() > 0) *one.add_claims() = all.claims(0);
+  if constexpr (requires { one.add_holdings(); }) {
+    const PoolPass& pass = *call.passes.front();
+    const Snapshot& snapshot = pass.snapshot;
+    const auto nodes = static_cast<int64_t>(snapshot.nodes.size());
+    *one.add_holdings() =
+        RequestOf(*snapshot.pool, Restated(*pass.demand.holding, *snapshot.pool, nodes));
+  } else if constexpr (requires { one.add_claims(); }) {
+    *one.add_claims() = call.request.claims(0);
   } else {
-    if (all.configurations_size() > 0) *one.add_configurations() = all.configurations(0);
+    *one.add_configurations() = call.request.configurations(0);
   }
   return one;
 }
@@ -287,7 +293,7 @@ struct PeerClient::Guard {
   void Ended(const Call& call, Send send) {
     const PeerBreaker::Outcome outcome = OutcomeOf(call.status);
     if (outcome != PeerBreaker::Outcome::kAnswered) {
-      probe = [its = breaker, one = FirstOf(call.request), send] {
+      probe = [its = breaker, one = ProbeOf(call), send] {
         auto again = std::make_shared<Call>();
         again->request = one;
         rpc::PrepareCall(again->context, kProbeTimeout);

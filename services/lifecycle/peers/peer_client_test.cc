@@ -140,6 +140,40 @@ TEST_F(PeerClientTest, AProbeIsWhatIsWantedByNow) {
   EXPECT_THAT(peers_.capacity.claims().at("uid-a"), IsEmpty());
 }
 
+// While it was away it may have been restored to a past: what it forgot that others hold it would
+// grant to the first who grows.
+TEST_F(PeerClientTest, QuotaIsNotProbedByAGrowth) {
+  const auto probed_after = [&](int64_t granted, int64_t generation, HoldingAsk ask) {
+    std::vector<PoolPass> passes = Passes();
+    passes.pop_back();
+    auto pool = std::make_shared<Pool>(*passes[0].snapshot.pool);
+    pool->account.granted_nodes = granted;
+    pool->account.generation = generation;
+    passes[0].snapshot.pool = pool.get();
+    passes[0].snapshot.keeps.push_back(std::move(pool));
+    passes[0].demand.holding = ask;
+    peers_.quota.SetAway(true);
+    peer_client_.Ask(absl::MakeSpan(passes), kLong);
+    peers_.quota.Restore();
+    peers_.quota.SetAway(false);
+    clock_.Advance(PeerBreaker::kProbeEvery);
+    peer_client_.Probe();
+    testing::Until([&] { return peer_client_.breakers()[0]->unanswered() == 0; }, "its answer");
+    const auto asked = peers_.quota.asked();
+    EXPECT_THAT(asked, SizeIs(1));
+    return asked.front();
+  };
+  const auto grows = probed_after(2, 7, {9, 7});
+  EXPECT_TRUE(grows.at_least());
+  EXPECT_EQ(grows.nodes(), 2);
+  EXPECT_EQ(grows.generation(), 6);
+  const auto is_new = probed_after(0, 1, {9, 1});
+  EXPECT_TRUE(is_new.at_least());
+  EXPECT_EQ(is_new.nodes(), 0);
+  EXPECT_EQ(is_new.generation(), 1);
+  EXPECT_TRUE(probed_after(0, 9, {0, 9, /*release=*/true}).release());
+}
+
 TEST_F(PeerClientTest, OneThatSaysThatItIsAwayIsAskedEveryTime) {
   peers_.quota.SetAway(true);
   for (int i = 0; i < 5; ++i) {

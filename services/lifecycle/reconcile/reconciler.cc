@@ -45,17 +45,13 @@ bool HasReason(const absl::Status& status, absl::string_view reason) {
   return muster::error::ReasonOf(status) == reason;
 }
 
-// Asks for what the pool was charged for already, and for no less than quota knows: the answer to a
-// larger grant may have been lost. Asked under the generation before the pool's, which is for what
-// it wants now. nullopt: quota is not asked for the pool, the pool is being released, or was never
-// charged.
+// nullopt: quota is not asked for the pool, the pool is being released, or was never charged.
 std::optional<HoldingAsk> Restatement(const PoolPass& pass) {
   const Pool& pool = *pass.snapshot.pool;
-  const int64_t charged = ChargedBefore(pool, static_cast<int64_t>(pass.snapshot.nodes.size()));
-  const int64_t before = pool.account.generation - 1;
+  const auto nodes = static_cast<int64_t>(pass.snapshot.nodes.size());
   const bool asks = pass.demand.holding && !pass.demand.holding->release;
-  if (!asks || charged == 0 || before < 1) return std::nullopt;
-  return HoldingAsk{charged, before, false, true};
+  if (!asks || ChargedBefore(pool, nodes) == 0 || pool.account.generation < 2) return std::nullopt;
+  return Restated(*pass.demand.holding, pool, nodes);
 }
 
 void AddAll(const Lane& lane, DelayQueue& due) {

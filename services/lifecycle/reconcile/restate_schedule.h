@@ -6,8 +6,9 @@
 namespace muster::lifecycle {
 
 // When quota is to be told anew what all pools were charged for (Reconciler::Restate). While quota
-// is away, attempts come ever more seldom; but one precedes whatever else is asked of it, so that
-// nobody grows before quota has heard of all. Times are of a steady clock. Not thread-safe.
+// is away, attempts come ever more seldom; but one precedes whatever else is asked of it, probes
+// aside, which ask for no growth (PeerClient), so that nobody grows before quota has heard of all.
+// Times are of a steady clock. Not thread-safe.
 class RestateSchedule {
  public:
   static constexpr absl::Duration kFirstPause = absl::Milliseconds(200);
